@@ -1,0 +1,304 @@
+//! The expression layer: an operator as a sequence of tensor expressions.
+//!
+//! A [`TensorExpr`] computes one output tensor: for every point of its `axes` it combines `body` over all points of its
+//! `reduce` axes (nothing to combine where there are none: then the accumulator is `body` itself), then evaluates `epilogue`,
+//! in which [`Scalar::Acc`] is the combined value. Every tensor index is affine in the axes. An index outside a
+//! tensor's shape reads as 0 where the load is `padded`; it must not happen otherwise.
+//!
+//! Nothing below this layer knows an operator by name.
+
+use std::sync::Arc;
+use warpsight_ir::{BinaryOp, Name, Scalar as Element, UnaryOp};
+
+/// An operator: tensor expressions executed in order, joined by temporaries.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Operator {
+    /// For people: `conv2d`, `softmax`.
+    pub kind: Name,
+    /// The expressions; a later one may read what an earlier one writes, by tensor name.
+    pub steps: Vec<TensorExpr>,
+}
+
+/// One output tensor as a function of inputs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TensorExpr {
+    /// A C identifier.
+    pub name: Name,
+    /// Tensors read, in argument order.
+    pub inputs: Vec<Tensor>,
+    /// The tensor written; its role is `Output`.
+    pub output: Tensor,
+    /// Parallel axes.
+    pub axes: Vec<Axis>,
+    /// Reduction axes; empty for elementwise expressions.
+    pub reduce: Vec<Axis>,
+    /// How values are combined over the reduction.
+    pub combine: Combine,
+    /// The value combined; refers to all axes.
+    pub body: Scalar,
+    /// The value stored; refers to `axes` and [`Scalar::Acc`].
+    pub epilogue: Scalar,
+    /// Where each point of `axes` is stored: one form per output dimension. Every output element is written exactly once.
+    pub store: Vec<Index>,
+}
+
+/// A tensor of an expression, logical shape, row-major.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tensor {
+    /// A C identifier, unique in its expression.
+    pub name: Name,
+    /// Extents, slowest first; at least one dimension.
+    pub shape: Vec<i64>,
+    /// Element type in memory.
+    pub element: Element,
+    /// Whether it is known when kernels are made and may be laid out at will.
+    pub role: Role,
+}
+
+impl Tensor {
+    /// Elements.
+    pub fn len(&self) -> usize {
+        self.shape.iter().product::<i64>() as usize
+    }
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// What a tensor is to its expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Computed before the launch.
+    Activation,
+    /// Constant: may be packed in advance.
+    Weight,
+    /// Written.
+    Output,
+}
+
+/// A named range `0..extent`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Axis {
+    /// A C identifier, unique in its expression.
+    pub name: Name,
+    /// At least 1.
+    pub extent: i64,
+}
+
+/// Position of an axis: parallel axes first, then reduction axes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AxisId(pub usize);
+
+/// An affine form over axes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Index {
+    /// (axis, coefficient), sorted by axis, no coefficient 0.
+    pub terms: Vec<(AxisId, i64)>,
+    /// The constant part.
+    pub constant: i64,
+}
+
+impl Index {
+    /// A constant.
+    pub fn constant(value: i64) -> Self {
+        Self { terms: vec![], constant: value }
+    }
+    /// One axis.
+    pub fn axis(axis: AxisId) -> Self {
+        Self { terms: vec![(axis, 1)], constant: 0 }
+    }
+    /// Adds `coefficient · axis`.
+    pub fn plus(mut self, axis: AxisId, coefficient: i64) -> Self {
+        match self.terms.binary_search_by_key(&axis, |t| t.0) {
+            Ok(i) => {
+                self.terms[i].1 += coefficient;
+                if self.terms[i].1 == 0 {
+                    self.terms.remove(i);
+                }
+            }
+            Err(i) if coefficient != 0 => self.terms.insert(i, (axis, coefficient)),
+            Err(_) => {}
+        }
+        self
+    }
+    /// Adds a constant.
+    pub fn offset(mut self, value: i64) -> Self {
+        self.constant += value;
+        self
+    }
+    /// The coefficient of an axis.
+    pub fn coefficient(&self, axis: AxisId) -> i64 {
+        self.terms.iter().find(|t| t.0 == axis).map_or(0, |t| t.1)
+    }
+    /// Its value at a point (one value per axis).
+    pub fn eval(&self, point: &[i64]) -> i64 {
+        self.terms.iter().map(|&(a, c)| c * point[a.0]).sum::<i64>() + self.constant
+    }
+}
+
+/// How a reduction combines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Combine {
+    /// Starts at 0.
+    Sum,
+    /// Starts at −∞.
+    Max,
+}
+
+/// A scalar expression in `f32` (evaluated in `f64` by the reference).
+#[derive(Clone, Debug, PartialEq)]
+pub enum Scalar {
+    /// A number.
+    Const(f64),
+    /// The combined value of the reduction; epilogues only.
+    Acc,
+    /// An element of `inputs[tensor]`.
+    Load {
+        /// Position in [`TensorExpr::inputs`].
+        tensor: usize,
+        /// One form per dimension.
+        index: Vec<Index>,
+        /// Whether indices outside the shape occur and read as 0.
+        padded: bool,
+    },
+    /// One operand.
+    Unary(UnaryOp, Box<Scalar>),
+    /// Two operands; comparisons are not allowed.
+    Binary(BinaryOp, Box<Scalar>, Box<Scalar>),
+}
+
+impl Scalar {
+    /// a op b
+    pub fn binary(op: BinaryOp, a: Self, b: Self) -> Self {
+        Self::Binary(op, Box::new(a), Box::new(b))
+    }
+    /// op a
+    pub fn unary(op: UnaryOp, a: Self) -> Self {
+        Self::Unary(op, Box::new(a))
+    }
+    /// Replaces the accumulator by an expression: how a following elementwise operator is fused.
+    pub fn with_acc(&self, acc: &Self) -> Self {
+        match self {
+            Self::Acc => acc.clone(),
+            Self::Const(_) | Self::Load { .. } => self.clone(),
+            Self::Unary(op, a) => Self::unary(*op, a.with_acc(acc)),
+            Self::Binary(op, a, b) => Self::binary(*op, a.with_acc(acc), b.with_acc(acc)),
+        }
+    }
+    /// Calls `f` for every load.
+    pub fn loads<'a>(&'a self, f: &mut impl FnMut(usize, &'a [Index], bool)) {
+        match self {
+            Self::Load { tensor, index, padded } => f(*tensor, index, *padded),
+            Self::Unary(_, a) => a.loads(f),
+            Self::Binary(_, a, b) => {
+                a.loads(f);
+                b.loads(f);
+            }
+            Self::Const(_) | Self::Acc => {}
+        }
+    }
+}
+
+impl TensorExpr {
+    /// All axes, parallel ones first.
+    pub fn all_axes(&self) -> impl Iterator<Item = &Axis> {
+        self.axes.iter().chain(&self.reduce)
+    }
+    /// The value of one output point in `f64`, reading inputs (row-major, one slice per input).
+    ///
+    /// This is the reference that every kernel is verified against.
+    pub fn evaluate(&self, point: &[i64], inputs: &[&[f64]]) -> f64 {
+        debug_assert_eq!(point.len(), self.axes.len());
+        let mut all: Vec<i64> = point.iter().copied().chain(self.reduce.iter().map(|_| 0)).collect();
+        let acc = if self.reduce.is_empty() {
+            self.value(&self.body, &all, inputs, 0.0)
+        } else {
+            let mut acc = match self.combine {
+                Combine::Sum => 0.0,
+                Combine::Max => f64::NEG_INFINITY,
+            };
+            loop {
+                let value = self.value(&self.body, &all, inputs, 0.0);
+                acc = match self.combine {
+                    Combine::Sum => acc + value,
+                    Combine::Max => acc.max(value),
+                };
+                // The next point of the reduction, last axis fastest.
+                let mut axis = self.reduce.len();
+                loop {
+                    if axis == 0 {
+                        return self.value(&self.epilogue, &all, inputs, acc);
+                    }
+                    axis -= 1;
+                    let at = &mut all[self.axes.len() + axis];
+                    *at += 1;
+                    if *at < self.reduce[axis].extent {
+                        break;
+                    }
+                    *at = 0;
+                }
+            }
+        };
+        self.value(&self.epilogue, &all, inputs, acc)
+    }
+
+    fn value(&self, scalar: &Scalar, point: &[i64], inputs: &[&[f64]], acc: f64) -> f64 {
+        match scalar {
+            Scalar::Const(c) => *c,
+            Scalar::Acc => acc,
+            Scalar::Load { tensor, index, padded } => {
+                let mut flat = 0;
+                for (form, &extent) in index.iter().zip(&self.inputs[*tensor].shape) {
+                    let at = form.eval(point);
+                    if at < 0 || at >= extent {
+                        debug_assert!(*padded, "{}: index {at} outside {extent} in `{}`", self.name, self.inputs[*tensor].name);
+                        return 0.0;
+                    }
+                    flat = flat * extent + at;
+                }
+                inputs[*tensor][flat as usize]
+            }
+            Scalar::Unary(op, a) => apply_unary(*op, self.value(a, point, inputs, acc)),
+            Scalar::Binary(op, a, b) => apply_binary(*op, self.value(a, point, inputs, acc), self.value(b, point, inputs, acc)),
+        }
+    }
+}
+
+/// The meaning of a unary operation in `f64`.
+pub fn apply_unary(op: UnaryOp, x: f64) -> f64 {
+    match op {
+        UnaryOp::Neg => -x,
+        UnaryOp::Not => f64::from(x == 0.0),
+        UnaryOp::Abs => x.abs(),
+        UnaryOp::Floor => x.floor(),
+        UnaryOp::Ceil => x.ceil(),
+        UnaryOp::Exp => x.exp(),
+        UnaryOp::Log => x.ln(),
+        UnaryOp::Sqrt => x.sqrt(),
+        UnaryOp::Rsqrt => 1.0 / x.sqrt(),
+        UnaryOp::Tanh => x.tanh(),
+        UnaryOp::Sin => x.sin(),
+        UnaryOp::Cos => x.cos(),
+        UnaryOp::Erf => libm::erf(x),
+    }
+}
+
+/// The meaning of a binary arithmetic operation in `f64`; bit operations and comparisons do not occur in expressions and give NaN.
+pub fn apply_binary(op: BinaryOp, a: f64, b: f64) -> f64 {
+    match op {
+        BinaryOp::Add => a + b,
+        BinaryOp::Sub => a - b,
+        BinaryOp::Mul => a * b,
+        BinaryOp::Div => a / b,
+        BinaryOp::Rem => a % b,
+        BinaryOp::Min => a.min(b),
+        BinaryOp::Max => a.max(b),
+        _ => f64::NAN,
+    }
+}
+
+/// A name from anything that makes one.
+pub fn name(text: impl Into<Arc<str>>) -> Name {
+    text.into()
+}

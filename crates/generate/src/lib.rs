@@ -1,0 +1,3 @@
+//! From tensor expressions to Programs: schedules, their Families, lowering and pruning.
+
+pub mod expr;

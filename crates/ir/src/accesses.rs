@@ -1,0 +1,137 @@
+//! How a kernel touches memory: an ordered loop nest of ordered accesses with affine coordinate vectors.
+//! .
+//! Derived from a Program before its addresses are linearised ([`Accesses::of`]), computed by a [`crate::Family`] without
+//! lowering, or written by hand. Coordinates stay vectors: a linear address cannot tell a row from a column, an image can.
+
+use crate::affine::{Affine, VarId};
+use crate::program::{ImageFormat, Name, Space, StorePolicy};
+use crate::types::Scalar;
+use serde::{Deserialize, Serialize};
+
+/// The accesses of one kernel.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Accesses {
+    /// Every variable of the coordinates: group axes first, then lane axes, then loops in order of appearance.
+    pub vars: Vec<NestVar>,
+    /// Every tensor, in the order of the kernel's parameters, then its arrays in device or local memory.
+    pub tensors: Vec<TensorUse>,
+    /// What happens, in program order.
+    pub nest: Vec<Nest>,
+}
+
+/// A variable of the coordinates. It runs `0, step, 2·step, …` below `trips · step` (plus its loop's `from`, which is part of the affine forms).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NestVar {
+    /// Its name in the Program.
+    pub name: Name,
+    /// What it counts.
+    pub kind: VarKind,
+    /// How many values it takes; `None` where that depends on data.
+    pub trips: Option<u32>,
+}
+
+/// What a variable counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum VarKind {
+    /// Work-groups along an axis (fastest first).
+    Group,
+    /// Work-items of a group along an axis (fastest first).
+    Lane,
+    /// Trips of a sequential loop: the number of the trip, from 0.
+    Loop,
+}
+
+/// A tensor as the accesses see it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TensorUse {
+    /// Its name.
+    pub name: Name,
+    /// Where it lies, and how large it is.
+    pub place: TensorPlace,
+}
+
+/// Where a tensor lies.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum TensorPlace {
+    /// Row-major elements, slowest dimension first.
+    Buffer {
+        /// `Global`, `Constant` or `Local`.
+        space: Space,
+        /// Of one element.
+        element: Scalar,
+        /// Extents.
+        dims: Vec<i64>,
+    },
+    /// Four-component texels; coordinates are (x, y). Its layout in memory is the device's.
+    Image {
+        /// How a component is stored.
+        format: ImageFormat,
+        /// Texels.
+        width: i64,
+        /// Texels.
+        height: i64,
+    },
+}
+
+impl TensorPlace {
+    /// Bytes it occupies, without padding.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Self::Buffer { element, dims, .. } => dims.iter().map(|&d| d as u64).product::<u64>() * u64::from(element.bytes()),
+            Self::Image { format, width, height } => (*width * *height) as u64 * u64::from(format.bytes()),
+        }
+    }
+}
+
+/// A node of the nest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Nest {
+    /// A loop around nodes.
+    Loop {
+        /// Its variable, of kind `Loop`.
+        var: VarId,
+        /// What each trip does.
+        body: Vec<Nest>,
+    },
+    /// One access of every work-item.
+    Access(AccessRef),
+    /// A barrier: a new phase begins.
+    Barrier,
+}
+
+/// One access.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AccessRef {
+    /// Position in [`Accesses::tensors`].
+    pub tensor: u16,
+    /// Load, store or atomic.
+    pub kind: AccessKind,
+    /// One affine form per dimension, slowest first for buffers, (x, y) for images.
+    pub coords: Vec<Affine>,
+    /// Consecutive elements along the last dimension (1 for a texel).
+    pub width: u8,
+    /// The access happens where every bound holds.
+    pub guard: Vec<AffineBound>,
+}
+
+/// What an access does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AccessKind {
+    /// Reads.
+    Load,
+    /// Writes.
+    Store(StorePolicy),
+    /// Reads, changes, writes.
+    Atomic,
+}
+
+/// `0 ≤ value < extent`; per lane of a vector access where so marked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AffineBound {
+    /// The judged form.
+    pub value: Affine,
+    /// Its limit.
+    pub extent: i64,
+    /// See [`crate::Bound::per_lane`].
+    pub per_lane: bool,
+}

@@ -1,0 +1,178 @@
+//! What a model says of a piece of work.
+
+use crate::family::{Config, Family};
+use crate::profile::Profile;
+use crate::units::{Bytes, Seconds};
+use serde::{Deserialize, Serialize};
+
+/// A model's answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// Predicted execution time of one launch.
+    pub time: Seconds,
+    /// Where the time is expected to lie.
+    pub interval: (Seconds, Seconds),
+    /// What each resource alone would take.
+    pub limits: Limits,
+    /// Bytes each level is predicted to move.
+    pub volumes: Volumes,
+    /// The best any configuration could reach here, where known.
+    pub bound: Option<Seconds>,
+}
+
+impl Estimate {
+    /// The resource that takes longest.
+    pub fn limiter(&self) -> Limiter {
+        self.limits.limiter()
+    }
+    /// Two sentences: what limits, and what comes next.
+    pub fn explain(&self) -> String {
+        let mut sorted: Vec<_> = self.limits.0.iter().filter(|(_, t)| t.0 > 0.0).collect();
+        sorted.sort_by(|a, b| b.1.0.total_cmp(&a.1.0));
+        let us = |s: Seconds| s.0 * 1e6;
+        match sorted.as_slice() {
+            [] => "Nothing takes time.".to_owned(),
+            [(l, t)] => format!("Limited by {} alone ({:.2} µs).", l.name(), us(*t)),
+            [(l, t), (m, u), ..] => format!(
+                "Limited by {} ({:.2} µs alone). Without it, {} would need {:.2} µs, {:.0} % of it.",
+                l.name(),
+                us(*t),
+                m.name(),
+                us(*u),
+                100.0 * (u.0 / t.0)
+            ),
+        }
+    }
+}
+
+/// A resource that can limit a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limiter {
+    /// Starting the kernel.
+    Launch,
+    /// Floating-point units.
+    Fp,
+    /// Instruction issue.
+    Issue,
+    /// First-level cache of buffers, load-store units.
+    L1,
+    /// Texture units and their cache.
+    Texture,
+    /// Local memory.
+    Local,
+    /// Second-level cache.
+    L2,
+    /// Last-level cache.
+    Llc,
+    /// Device memory.
+    Dram,
+    /// Waiting that too few warps hide.
+    Latency,
+    /// Address translation.
+    Tlb,
+}
+
+impl Limiter {
+    /// Its name in tables and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Launch => "launch",
+            Self::Fp => "fp",
+            Self::Issue => "issue",
+            Self::L1 => "l1",
+            Self::Texture => "texture",
+            Self::Local => "local",
+            Self::L2 => "l2",
+            Self::Llc => "llc",
+            Self::Dram => "dram",
+            Self::Latency => "latency",
+            Self::Tlb => "tlb",
+        }
+    }
+}
+
+/// Seconds that each resource alone would take.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Limits(pub Vec<(Limiter, Seconds)>);
+
+impl Limits {
+    /// The resource that takes longest; `Launch` where there is none.
+    pub fn limiter(&self) -> Limiter {
+        self.0.iter().max_by(|a, b| a.1.0.total_cmp(&b.1.0)).map_or(Limiter::Launch, |l| l.0)
+    }
+    /// The seconds of a resource, 0 where not listed.
+    pub fn of(&self, limiter: Limiter) -> Seconds {
+        self.0.iter().find(|l| l.0 == limiter).map_or(Seconds::ZERO, |l| l.1)
+    }
+}
+
+/// Bytes a launch moves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Volumes {
+    /// Requested from texture units.
+    pub texture: Bytes,
+    /// Requested from load-store units.
+    pub l1: Bytes,
+    /// Between first- and second-level cache.
+    pub l2: Bytes,
+    /// Between the last cache and memory.
+    pub dram: Bytes,
+    /// Of local memory.
+    pub local: Bytes,
+}
+
+/// Name, version and the hash of what was fitted; stored with every Estimate.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ModelId {
+    /// The model's name.
+    pub name: String,
+    /// Its version; a change of formula changes it.
+    pub version: u32,
+    /// Hash of its fitted numbers; empty where nothing is fitted.
+    pub fit: String,
+}
+
+/// Why a model gives no estimate.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoEstimate {
+    /// A number of the profile is needed and not known.
+    #[error("profile `{profile}` lacks `{field}`: {reason}")]
+    Missing {
+        /// The profile's name.
+        profile: String,
+        /// The field.
+        field: &'static str,
+        /// Why it is not known.
+        reason: String,
+    },
+    /// The kernel cannot run on this device.
+    #[error("the device cannot run it: {0}")]
+    CannotRun(String),
+    /// The work is of a kind the model does not cover.
+    #[error("not covered by this model: {0}")]
+    NotCovered(String),
+}
+
+/// Predicts the time of a piece of work: a [`crate::Kernel`], [`crate::Stage`] or [`crate::Shader`]. Pure: same input, same bits.
+pub trait CostModel<W> {
+    /// What made the estimate.
+    fn id(&self) -> ModelId;
+    /// Predicts one launch.
+    fn estimate(&self, work: &W, on: &Profile) -> Result<Estimate, NoEstimate>;
+}
+
+/// A model that judges thousands of configurations in a batch.
+pub trait RankFamily: CostModel<crate::Kernel> {
+    /// The `k` fastest of `configs`, fastest first. Ties keep the order of `configs`.
+    fn rank(&self, family: &dyn Family, configs: &[Config], on: &Profile, k: usize) -> Result<Vec<Ranked>, NoEstimate>;
+}
+
+/// A configuration and what a model says of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ranked {
+    /// The configuration.
+    pub config: Config,
+    /// Its estimate.
+    pub estimate: Estimate,
+}

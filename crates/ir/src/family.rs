@@ -1,0 +1,126 @@
+//! A schedule whose knobs are still open.
+
+use crate::kernel::Kernel;
+use crate::program::Name;
+use crate::units::Bytes;
+use crate::validate::Checked;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Values for a Family's knobs, in the order of its [`Space`].
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Config(pub Vec<i32>);
+
+/// The knobs of a Family and the values each may take.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Space {
+    /// The knobs.
+    pub knobs: Vec<Knob>,
+}
+
+/// One knob.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Knob {
+    /// Its name.
+    pub name: Name,
+    /// The values it may take; for a knob with labels, positions in them.
+    pub values: Vec<i32>,
+    /// Names of the values where they are no numbers.
+    pub labels: Vec<Name>,
+}
+
+/// A knob's value as people see it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum KnobValue {
+    /// A number.
+    Number(i32),
+    /// A label.
+    Label(Name),
+}
+
+impl std::fmt::Display for KnobValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(n) => write!(f, "{n}"),
+            Self::Label(l) => f.write_str(l),
+        }
+    }
+}
+
+impl Space {
+    /// A configuration as an object with named values.
+    pub fn describe(&self, config: &Config) -> BTreeMap<Name, KnobValue> {
+        self.knobs
+            .iter()
+            .zip(&config.0)
+            .map(|(knob, &value)| {
+                let shown = match knob.labels.get(value as usize) {
+                    Some(label) => KnobValue::Label(label.clone()),
+                    None => KnobValue::Number(value),
+                };
+                (knob.name.clone(), shown)
+            })
+            .collect()
+    }
+    /// The configuration that an object of named values describes; `None` where a knob is missing or a value unknown.
+    pub fn parse(&self, values: &BTreeMap<Name, KnobValue>) -> Option<Config> {
+        let value = |knob: &Knob| match values.get(&knob.name)? {
+            KnobValue::Number(n) => knob.values.contains(n).then_some(*n),
+            KnobValue::Label(l) => knob.labels.iter().position(|x| x == l).map(|i| i as i32),
+        };
+        self.knobs.iter().map(value).collect::<Option<_>>().map(Config)
+    }
+    /// How many combinations of values there are, legal or not.
+    pub fn combinations(&self) -> u64 {
+        self.knobs.iter().map(|k| k.values.len() as u64).product()
+    }
+}
+
+/// A schedule whose knobs are still open: legality, registers, operation counts and accesses are functions of the knobs, so that
+/// thousands of configurations are judged without lowering.
+///
+/// Property, tested on random draws: `Kernel::of(family.lower(c))` equals `family.kernel(c)`.
+pub trait Family: Sync {
+    /// The name its Programs get.
+    fn name(&self) -> &Name;
+    /// Its knobs.
+    fn space(&self) -> &Space;
+    /// Every legal configuration in a fixed order, before any device is considered.
+    fn configs(&self) -> Vec<Config>;
+    /// What the models see of one legal configuration.
+    fn kernel(&self, config: &Config) -> Kernel;
+    /// What decides whether a device can run it; cheaper than [`Family::kernel`].
+    fn demand(&self, config: &Config) -> Demand;
+    /// The Program of one legal configuration, coordinates not yet linearised.
+    fn lower(&self, config: &Config) -> Result<Checked, LowerError>;
+}
+
+/// What a configuration asks of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Demand {
+    /// 32-bit registers per work-item.
+    pub registers: u32,
+    /// Local memory per group.
+    pub local: Bytes,
+    /// Work-items per group.
+    pub group_size: u32,
+    /// Largest image width and height in texels; 0 without images.
+    pub image: (u64, u64),
+}
+
+/// Why a configuration could not be lowered; each is a defect of the Family, not of the user's input.
+#[derive(Debug, thiserror::Error)]
+pub enum LowerError {
+    /// The configuration does not belong to the family's space, or is not legal.
+    #[error("configuration {0:?} is not legal in family `{1}`")]
+    NotLegal(Config, Name),
+    /// The lowered Program breaks a rule.
+    #[error("step `{step}` made an invalid program: {source}")]
+    Invalid {
+        /// The lowering step.
+        step: &'static str,
+        /// What is wrong.
+        source: crate::validate::Invalid,
+    },
+}

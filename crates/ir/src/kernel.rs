@@ -1,0 +1,128 @@
+//! What a model may see of a kernel, a pipeline stage or a shader.
+
+use crate::accesses::Accesses;
+use crate::program::Name;
+use crate::types::Scalar;
+use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// All that a model may see of one kernel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Kernel {
+    /// Its name.
+    pub name: Name,
+    /// How it touches memory.
+    pub accesses: Accesses,
+    /// Its launch.
+    pub launch: LaunchShape,
+    /// 32-bit registers per work-item.
+    pub registers: u32,
+    /// Local memory per group.
+    pub local: Bytes,
+    /// Arithmetic of one work-item, executions of loop bodies counted.
+    pub ops: OpCounts,
+}
+
+/// A launch with its sizes known, fastest axis first.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct LaunchShape {
+    /// Work-groups along each group axis.
+    pub groups: Vec<u32>,
+    /// Work-items of a group along each lane axis.
+    pub lanes: Vec<u32>,
+}
+
+impl LaunchShape {
+    /// Work-groups in all.
+    pub fn group_count(&self) -> u64 {
+        self.groups.iter().map(|&g| u64::from(g)).product()
+    }
+    /// Work-items in a group.
+    pub fn group_size(&self) -> u32 {
+        self.lanes.iter().product()
+    }
+}
+
+/// A class of arithmetic that hardware executes at its own rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OpClass {
+    /// a·b + c
+    Fma,
+    /// Additions, multiplications, comparisons, selections, minima of floats.
+    Float,
+    /// Divisions, roots, exponentials, sines.
+    Special,
+    /// Integer arithmetic that is not address computation.
+    Int,
+    /// Tile multiply-accumulates, counted per scalar multiply-add.
+    Mma,
+}
+
+/// How often each class of operation is executed, by scalar type and vector width. A width-4 `fma` is one entry of width 4.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OpCounts(pub BTreeMap<(OpClass, Scalar, u8), u64>);
+
+impl OpCounts {
+    /// Counts `n` more.
+    pub fn add(&mut self, class: OpClass, scalar: Scalar, width: u8, n: u64) {
+        if n > 0 {
+            *self.0.entry((class, scalar, width)).or_default() += n;
+        }
+    }
+    /// Floating-point operations: an FMA counts two a lane, the other float classes one.
+    pub fn flops(&self) -> u64 {
+        self.0
+            .iter()
+            .map(|(&(class, scalar, width), &n)| match class {
+                OpClass::Fma => 2 * u64::from(width) * n,
+                OpClass::Mma => 2 * n,
+                OpClass::Float | OpClass::Special if scalar.is_float() => u64::from(width) * n,
+                _ => 0,
+            })
+            .sum()
+    }
+}
+
+/// A pipeline stage as a model sees it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stage {
+    /// Its name.
+    pub name: Name,
+    /// Which unit limits it by nature.
+    pub class: StageClass,
+    /// Problem shape, named extents.
+    pub shape: BTreeMap<Name, i64>,
+    /// Floating-point operations of one token.
+    pub flops_per_token: f64,
+    /// Bytes moved to and from device memory by one token, queues excluded.
+    pub bytes_per_token: Bytes,
+    /// Tokens of one execution.
+    pub tokens: u64,
+    /// Thread blocks (work-groups) it runs on.
+    pub ctas: u32,
+}
+
+/// The two classes that a load balance tells apart (paper 003).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StageClass {
+    /// Matrix units.
+    Tensor,
+    /// Vector units.
+    Simt,
+}
+
+/// A shader as a model sees it: facts of its SPIR-V and, where traced, how often each basic block ran.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Shader {
+    /// Hash of its SPIR-V words.
+    pub hash: String,
+    /// The SPIR-V words.
+    pub words: Vec<u32>,
+    /// Executions of each reachable basic block in order of appearance, over all invocations; empty where not traced.
+    pub block_counts: Vec<u64>,
+    /// Invocations (fragments) of the traced run.
+    pub invocations: u64,
+}

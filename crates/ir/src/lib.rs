@@ -1,0 +1,42 @@
+//! The nouns of warpsight: what a GPU is, what a kernel does, how it touches memory, what a model says of it.
+//! .
+//! This crate does no I/O and depends on no sibling. Definitions that simulator and models share (types, layouts, occupancy
+//! arithmetic) live here; timing, replacement and bandwidth do not.
+
+pub mod accesses;
+pub mod affine;
+pub mod data;
+pub mod derive;
+pub mod estimate;
+pub mod family;
+pub mod interpret;
+pub mod kernel;
+pub mod layout;
+pub mod occupancy;
+pub mod pipeline;
+pub mod profile;
+pub mod program;
+pub mod sample;
+pub mod text;
+pub mod types;
+pub mod typing;
+pub mod units;
+pub mod validate;
+
+pub use accesses::{AccessKind, AccessRef, Accesses, AffineBound, Nest, NestVar, TensorPlace, TensorUse, VarKind};
+pub use affine::{Affine, VarId};
+pub use data::Bindings;
+pub use estimate::{CostModel, Estimate, Limiter, Limits, ModelId, NoEstimate, RankFamily, Ranked, Volumes};
+pub use family::{Config, Demand, Family, Knob, KnobValue, LowerError, Space as ConfigSpace};
+pub use kernel::{Kernel, LaunchShape, OpClass, OpCounts, Shader, Stage, StageClass};
+pub use pipeline::{Certificate, Channel, Pipeline, PipelineStage, SideOutput};
+pub use profile::Profile;
+pub use program::{
+    Access, Array, AtomicOp, BinaryOp, Border, Bound, Direction, Expr, GroupAxis, ImageFormat, LaneAxis, Launch, Name, Order, Param, ParamKind, Program, Scope,
+    SizeParam, Space, Stmt, StorePolicy, UnaryOp, Unroll,
+};
+pub use sample::{Sample, Status, SubjectKind, TimeSource};
+pub use units::{Bytes, BytesPerSecond, Cycles, Flops, FlopsPerSecond, Hertz, Seconds};
+pub use types::{Const, Scalar, Type, WIDTHS};
+pub use typing::{TypeEnv, TypeError};
+pub use validate::{Checked, Invalid};

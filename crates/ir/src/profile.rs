@@ -1,0 +1,183 @@
+//! What a GPU is, as far as anybody knows.
+//! .
+//! Every number says where it comes from; what is not known stays unknown, with the reason.
+
+use crate::estimate::NoEstimate;
+use crate::units::{Bytes, BytesPerSecond, Cycles, Hertz, Seconds};
+use serde::{Deserialize, Serialize};
+
+/// A number and where it comes from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Fact<T> {
+    /// `{ value = …, source = "…", cite = "…" }`, with `lo` and `hi` where the value is uncertain.
+    Known {
+        /// The number.
+        value: T,
+        /// Who says so.
+        source: Source,
+        /// Document, table, recording or command.
+        cite: String,
+        /// Lower end of its interval.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        lo: Option<T>,
+        /// Upper end of its interval.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        hi: Option<T>,
+    },
+    /// `{ absent = "evidence" }`: the device has no such thing.
+    Absent {
+        /// What shows it.
+        absent: String,
+    },
+    /// `{ unknown = "reason" }`.
+    Unknown {
+        /// Why.
+        unknown: String,
+    },
+}
+
+/// Who says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    /// A micro-benchmark on the device.
+    Measured,
+    /// The vendor's or driver's documents.
+    Vendor,
+    /// A published paper.
+    Paper,
+    /// Nobody: an assumption, its reason in `cite`.
+    Assumed,
+}
+
+impl<T> Fact<T> {
+    /// The number where it is known.
+    pub fn get(&self) -> Option<&T> {
+        match self {
+            Self::Known { value, .. } => Some(value),
+            _ => None,
+        }
+    }
+    /// A known number.
+    pub fn known(value: T, source: Source, cite: impl Into<String>) -> Self {
+        Self::Known { value, source, cite: cite.into(), lo: None, hi: None }
+    }
+    /// An unknown number.
+    pub fn unknown(reason: impl Into<String>) -> Self {
+        Self::Unknown { unknown: reason.into() }
+    }
+}
+
+impl<T: Copy> Fact<T> {
+    /// The number, or the error that names it.
+    pub fn need(&self, profile: &Profile, field: &'static str) -> Result<T, NoEstimate> {
+        match self {
+            Self::Known { value, .. } => Ok(*value),
+            Self::Absent { absent: reason } | Self::Unknown { unknown: reason } => {
+                Err(NoEstimate::Missing { profile: profile.name.clone(), field, reason: reason.clone() })
+            }
+        }
+    }
+}
+
+/// What a GPU is, as far as anybody knows. Text form: `profiles/*.toml`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Profile {
+    /// Its short name, for instance `adreno640`.
+    pub name: String,
+    /// What it is, in words.
+    pub description: String,
+    /// Cores and what runs on them.
+    pub execution: Execution,
+    /// Caches and memory.
+    pub memory: Memory,
+    /// Images.
+    pub image: Images,
+}
+
+/// Cores and what runs on them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Execution {
+    /// Cores (SP, SM, CU, shader core).
+    pub cores: Fact<u32>,
+    /// Clock rate.
+    pub clock: Fact<Hertz>,
+    /// Lanes of a warp (wave, sub-group).
+    pub warp: Fact<u32>,
+    /// Warps resident on a core.
+    pub max_warps: Fact<u32>,
+    /// Groups resident on a core.
+    pub max_groups: Fact<u32>,
+    /// 32-bit registers of a core.
+    pub registers: Fact<u32>,
+    /// 32-bit registers a work-item may use.
+    pub max_registers: Fact<u32>,
+    /// Registers per work-item are allocated in multiples of this.
+    pub register_granule: Fact<u32>,
+    /// Warps are allocated in multiples of this.
+    pub warp_granule: Fact<u32>,
+    /// Work-items a group may have.
+    pub max_group_size: Fact<u32>,
+    /// Local memory of a core.
+    pub local: Fact<Bytes>,
+    /// f32 fused multiply-adds a core finishes per clock, lanes counted.
+    pub fma_per_clock: Fact<f64>,
+    /// f16 fused multiply-adds a core finishes per clock, lanes counted.
+    pub fma16_per_clock: Fact<f64>,
+    /// Special functions (exp, sqrt, division) a core finishes per clock, lanes counted.
+    pub special_per_clock: Fact<f64>,
+    /// Instructions of a warp that a core issues per clock.
+    pub issue_per_clock: Fact<f64>,
+    /// f32 lanes that one work-item must use at once to reach the peak: 1 on SIMT hardware, the SIMD width on CPUs.
+    pub vector_width: Fact<u32>,
+    /// Time from enqueue to first instruction of an empty kernel.
+    pub launch_overhead: Fact<Seconds>,
+}
+
+/// Caches and memory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Memory {
+    /// First-level cache of images.
+    pub texture_l1: Cache,
+    /// First-level cache of buffers.
+    pub buffer_l1: Cache,
+    /// Second-level cache.
+    pub l2: Cache,
+    /// Last-level cache before memory.
+    pub llc: Cache,
+    /// Local memory's bandwidth, whole device.
+    pub local_bandwidth: Fact<BytesPerSecond>,
+    /// Memory's bandwidth.
+    pub dram_bandwidth: Fact<BytesPerSecond>,
+    /// Latency of a load that misses every cache.
+    pub dram_latency: Fact<Cycles>,
+}
+
+/// One cache level.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cache {
+    /// Capacity of one instance.
+    pub bytes: Fact<Bytes>,
+    /// Its line.
+    pub line: Fact<Bytes>,
+    /// Associativity.
+    pub ways: Fact<u32>,
+    /// Instances in the whole device.
+    pub instances: Fact<u32>,
+    /// Bandwidth of all instances together.
+    pub bandwidth: Fact<BytesPerSecond>,
+    /// Latency of a hit.
+    pub latency: Fact<Cycles>,
+}
+
+/// Images.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Images {
+    /// Largest width of a 2D image, texels.
+    pub max_width: Fact<u32>,
+    /// Largest height of a 2D image, texels.
+    pub max_height: Fact<u32>,
+    /// How texels lie in memory.
+    pub layout: Fact<crate::layout::ImageLayout>,
+}

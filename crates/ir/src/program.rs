@@ -1,0 +1,752 @@
+//! Program v1: what every work-item of one kernel does, and how many there are.
+//! .
+//! # Semantics
+//! .
+//! A launch runs `Π groups` work-groups of `Π lanes` work-items. The group axes and lane axes are *named*, any number of
+//! them, the first running fastest; a body refers to them as integer variables. How they are folded onto the three
+//! dimensions of a GPU is the emitter's business, so that coordinates stay affine in the names.
+//! .
+//! The statements of a work-item run in order. Work-items of a group meet at collective statements ([`Stmt::is_collective`]:
+//! barriers, tile operations, channel operations), which every one of them reaches or none does; between two barriers no two
+//! work-items touch one element when one of them writes it (atomics excepted). Work-groups never synchronise within a
+//! launch: two groups never touch one element when one of them writes it (atomics and channels excepted).
+//! [`crate::Checked::new`] proves the first rule; the interpreter finds violations of the others.
+//! .
+//! **Numbers.** Arithmetic is done in `i32 u32 i64 u64 f32 f64 bool`. `f16` and `bf16` are storage types: a load widens to
+//! `f32` exactly; a store, or an assignment to a variable of that type, rounds to nearest even. Integer arithmetic wraps;
+//! integer division truncates towards zero, and division by zero is an error. Shifts take the count modulo the width.
+//! `fma` rounds once. Vectors have 1, 2, 3, 4, 8 or 16 lanes and operate lane by lane; nothing broadcasts
+//! implicitly: [`Expr::Splat`] does it visibly.
+//! .
+//! **Addresses.** A load names a coordinate vector, slowest dimension first. A vector load of `width` w reads w consecutive
+//! elements along the last dimension. Every coordinate must lie inside its dimension, unless a [`Bound`] of the access's
+//! guard is violated: then a load gives zero and a store does nothing, and memory is not touched. A per-lane bound judges each
+//! element of a vector access by itself.
+//! .
+//! **Images** hold four components a texel and take coordinates (x, y), x fastest. A read outside follows the image's
+//! [`Border`]; a write outside is an error. An image is read or written in one Program, never both.
+//! .
+//! **Sizes** are integer kernel arguments with a range; extents are size expressions (constants, sizes, + − × ÷ % min max).
+
+use crate::types::{Const, Scalar, Type};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// The name of a tensor, variable, axis or size.
+pub type Name = Arc<str>;
+
+/// One kernel. A name occurs once among sizes, parameters, arrays, axes; a variable may not hide another that is in scope.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Program {
+    /// The kernel's name; a C identifier.
+    pub name: Name,
+    /// Symbolic sizes, passed as integer arguments.
+    pub sizes: Vec<SizeParam>,
+    /// Argument buffers, images and channels, in argument order.
+    pub params: Vec<Param>,
+    /// Memory that lives as long as a group (local), a sub-group (tile) or a work-item (private).
+    pub arrays: Vec<Array>,
+    /// How many work-items there are.
+    pub launch: Launch,
+    /// What each does.
+    pub body: Vec<Stmt>,
+}
+
+/// A kernel argument that holds a size: `lo ≤ value ≤ hi`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SizeParam {
+    /// Its name.
+    pub name: Name,
+    /// Smallest value it may take; at least 0.
+    pub lo: i64,
+    /// Largest value it may take.
+    pub hi: i64,
+}
+
+/// An argument that holds data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Param {
+    /// Its name.
+    pub name: Name,
+    /// What it is.
+    pub kind: ParamKind,
+}
+
+/// The kinds of argument.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum ParamKind {
+    /// Elements in memory, row-major, slowest dimension first.
+    Buffer {
+        /// `Global` or `Constant`.
+        space: Space,
+        /// The type of one element.
+        element: Scalar,
+        /// Extents, size expressions, slowest first; at least one.
+        dims: Vec<Expr>,
+        /// What the body may do with it.
+        access: Access,
+    },
+    /// A two-dimensional image of four-component texels.
+    Image {
+        /// How a component is stored.
+        format: ImageFormat,
+        /// Width in texels, a size expression.
+        width: Expr,
+        /// Height in texels, a size expression.
+        height: Expr,
+        /// `Read` or `Write`, not both.
+        access: Access,
+        /// What a read outside gives.
+        border: Border,
+    },
+    /// One end of a queue between Programs that run together (see [`crate::Pipeline`]).
+    Channel {
+        /// The type of one element of a token.
+        element: Scalar,
+        /// Extents of a token, constants.
+        dims: Vec<u32>,
+        /// How many tokens fit.
+        depth: u32,
+        /// Whether this Program puts tokens in or takes them out.
+        direction: Direction,
+    },
+}
+
+/// An address space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Space {
+    /// Device memory.
+    Global,
+    /// Device memory that no launch writes and that may be cached for broadcast.
+    Constant,
+    /// Memory shared by a work-group.
+    Local,
+    /// A matrix tile held jointly by the lanes of a sub-group.
+    Tile,
+    /// Registers of one work-item.
+    Private,
+}
+
+/// What a body does with an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Access {
+    /// Loads only.
+    Read,
+    /// Stores only.
+    Write,
+    /// Both.
+    ReadWrite,
+}
+
+/// Which end of a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Direction {
+    /// Puts tokens in.
+    Send,
+    /// Takes tokens out.
+    Receive,
+}
+
+/// How an image stores a component; reads give `f32` (floats), `i32` or `u32` vectors of four.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ImageFormat {
+    /// Four 32-bit floats, 16 bytes.
+    Rgba32F,
+    /// Four 16-bit floats, 8 bytes.
+    Rgba16F,
+    /// Four 32-bit signed integers, 16 bytes.
+    Rgba32I,
+    /// Four 32-bit unsigned integers, 16 bytes.
+    Rgba32U,
+    /// Four bytes read as fractions of 255, 4 bytes.
+    Rgba8Unorm,
+}
+
+impl ImageFormat {
+    /// Bytes of one texel.
+    pub fn bytes(self) -> u32 {
+        match self {
+            Self::Rgba32F | Self::Rgba32I | Self::Rgba32U => 16,
+            Self::Rgba16F => 8,
+            Self::Rgba8Unorm => 4,
+        }
+    }
+    /// The scalar type a read gives and a write takes.
+    pub fn scalar(self) -> Scalar {
+        match self {
+            Self::Rgba32F | Self::Rgba16F | Self::Rgba8Unorm => Scalar::F32,
+            Self::Rgba32I => Scalar::I32,
+            Self::Rgba32U => Scalar::U32,
+        }
+    }
+}
+
+/// What an image read outside gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Border {
+    /// (0, 0, 0, 0).
+    Zero,
+    /// The nearest texel inside.
+    ClampToEdge,
+}
+
+/// Memory declared by the Program itself. Its contents are undefined at the start.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Array {
+    /// Its name.
+    pub name: Name,
+    /// `Local`, `Tile` or `Private`.
+    pub space: Space,
+    /// The type of one element.
+    pub element: Scalar,
+    /// Extents, slowest first. A tile has two: rows, columns.
+    pub dims: Vec<u32>,
+}
+
+impl Array {
+    /// Elements in it.
+    pub fn len(&self) -> usize {
+        self.dims.iter().map(|&d| d as usize).product()
+    }
+    /// Whether it holds nothing.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// The shape of a launch. Axes are listed fastest first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Launch {
+    /// Group axes: how many work-groups along each, size expressions.
+    pub groups: Vec<GroupAxis>,
+    /// Lane axes: how many work-items of a group along each.
+    pub lanes: Vec<LaneAxis>,
+    /// The number of lanes that tile operations are shared by; needed by them only.
+    pub subgroup: Option<u32>,
+}
+
+impl Launch {
+    /// Work-items in a group.
+    pub fn group_size(&self) -> u32 {
+        self.lanes.iter().map(|axis| axis.extent).product()
+    }
+}
+
+/// One axis of work-groups.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GroupAxis {
+    /// The variable that holds the group's coordinate.
+    pub name: Name,
+    /// Its extent, a size expression.
+    pub extent: Expr,
+}
+
+/// One axis of work-items within a group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LaneAxis {
+    /// The variable that holds the lane's coordinate.
+    pub name: Name,
+    /// Its extent, at least 1.
+    pub extent: u32,
+}
+
+/// A statement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Stmt {
+    /// A value that does not change, visible to the end of the enclosing block.
+    Let {
+        /// Its name.
+        name: Name,
+        /// Its value.
+        value: Expr,
+    },
+    /// A register that [`Stmt::Assign`] changes, visible to the end of the enclosing block.
+    Var {
+        /// Its name.
+        name: Name,
+        /// Its type; the initial value has it (or `f32` where this is a 16-bit float).
+        ty: Type,
+        /// Its first value.
+        init: Expr,
+    },
+    /// Changes a [`Stmt::Var`].
+    Assign {
+        /// Which.
+        name: Name,
+        /// The new value.
+        value: Expr,
+    },
+    /// `for var = from; var < to; var += step`; the bounds are evaluated once. Trip counts may depend on data.
+    For {
+        /// The loop variable, an `i32` that the body does not change.
+        var: Name,
+        /// First value.
+        from: Expr,
+        /// The loop ends before this value.
+        to: Expr,
+        /// Distance between values, at least 1.
+        step: u32,
+        /// What the emitter tells the compiler.
+        unroll: Unroll,
+        /// What is repeated.
+        body: Vec<Stmt>,
+    },
+    /// Runs one side.
+    If {
+        /// A scalar `bool`.
+        condition: Expr,
+        /// When true.
+        then: Vec<Stmt>,
+        /// When false.
+        otherwise: Vec<Stmt>,
+    },
+    /// A block of its own: what it declares ends with it.
+    Scope(Vec<Stmt>),
+    /// Writes an element, or `value.width` consecutive ones along the last dimension.
+    Store {
+        /// A buffer parameter or an array (not a tile).
+        target: Name,
+        /// Its coordinate vector, slowest first.
+        index: Vec<Expr>,
+        /// What is written; of the element's type, or `f32` where that is a 16-bit float.
+        value: Expr,
+        /// When it is not written.
+        guard: Vec<Bound>,
+        /// A hint for caches.
+        policy: StorePolicy,
+    },
+    /// Writes a texel.
+    StoreTexel {
+        /// An image parameter that is written.
+        image: Name,
+        /// Column.
+        x: Expr,
+        /// Row.
+        y: Expr,
+        /// Four components.
+        value: Expr,
+        /// When it is not written.
+        guard: Vec<Bound>,
+    },
+    /// Reads, changes and writes one element indivisibly.
+    Atomic {
+        /// What is done.
+        op: AtomicOp,
+        /// A buffer parameter (read-write) or a local array of `i32`, `u32`, `i64`, `u64` or, for `Add` and `Exchange`, `f32`.
+        target: Name,
+        /// Its coordinate vector.
+        index: Vec<Expr>,
+        /// The operand.
+        value: Expr,
+        /// For `CompareExchange`: written where the old value equals this.
+        compare: Option<Expr>,
+        /// What it orders.
+        order: Order,
+        /// Among whom.
+        scope: Scope,
+        /// A name for the old value, as by `Let`.
+        old: Option<Name>,
+    },
+    /// All work-items of the scope meet; what was written before is seen after. Collective.
+    Barrier {
+        /// `Subgroup` or `Group`.
+        scope: Scope,
+        /// Orders local memory.
+        local: bool,
+        /// Orders global memory within the group.
+        global: bool,
+    },
+    /// Fills a tile from a buffer or local array, rows × columns elements from `index` on, along its last two dimensions. Collective.
+    TileLoad {
+        /// The tile.
+        tile: Name,
+        /// A buffer or local array with two or more dimensions.
+        source: Name,
+        /// Coordinate of the tile's corner.
+        index: Vec<Expr>,
+    },
+    /// Writes a tile out; the counterpart of [`Stmt::TileLoad`]. Collective.
+    TileStore {
+        /// A buffer or local array.
+        target: Name,
+        /// Coordinate of the tile's corner.
+        index: Vec<Expr>,
+        /// The tile.
+        tile: Name,
+    },
+    /// Sets every element of a tile. Collective.
+    TileFill {
+        /// The tile.
+        tile: Name,
+        /// A scalar, the same in every lane.
+        value: Expr,
+    },
+    /// `d += a · b`: m×n += m×k · k×n; products and sums in `d`'s type (`f32` for 16-bit operands). Collective.
+    Mma {
+        /// The accumulator tile, m × n.
+        d: Name,
+        /// The left tile, m × k.
+        a: Name,
+        /// The right tile, k × n.
+        b: Name,
+    },
+    /// Puts the contents of a local array, one token, into a channel; waits while it is full. Collective for the group.
+    Send {
+        /// A `Send` channel.
+        channel: Name,
+        /// A local array with the token's element and dims.
+        from: Name,
+    },
+    /// Takes a token out of a channel into a local array; waits while it is empty. Collective for the group.
+    Receive {
+        /// A `Receive` channel.
+        channel: Name,
+        /// A local array with the token's element and dims.
+        into: Name,
+    },
+}
+
+impl Stmt {
+    /// Whether all work-items of a group (or sub-group) must reach it together; nested statements count.
+    pub fn is_collective(&self) -> bool {
+        match self {
+            Self::Barrier { .. }
+            | Self::TileLoad { .. }
+            | Self::TileStore { .. }
+            | Self::TileFill { .. }
+            | Self::Mma { .. }
+            | Self::Send { .. }
+            | Self::Receive { .. } => true,
+            Self::For { body, .. } | Self::Scope(body) => body.iter().any(Self::is_collective),
+            Self::If { then, otherwise, .. } => then.iter().chain(otherwise).any(Self::is_collective),
+            _ => false,
+        }
+    }
+}
+
+/// What the emitter tells the compiler about a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Unroll {
+    /// Nothing: the compiler decides.
+    Auto,
+    /// Keep it rolled.
+    None,
+    /// Repeat the body so many times.
+    By(u32),
+    /// All of it.
+    Full,
+}
+
+/// A condition `0 ≤ value < extent` that an access needs; see the module's semantics.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bound {
+    /// An `i32`.
+    pub value: Expr,
+    /// An `i32`, a size expression.
+    pub extent: Expr,
+    /// For lane j of a vector access the condition is `0 ≤ value + j < extent`, each lane for itself.
+    pub per_lane: bool,
+}
+
+/// What a store asks of caches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum StorePolicy {
+    /// Whatever the device does by itself.
+    #[default]
+    WriteBack,
+    /// Past the first level.
+    WriteThrough,
+    /// Kept in no cache for longer than needed.
+    NonTemporal,
+}
+
+/// What an atomic does with old value and operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum AtomicOp {
+    /// old + operand
+    Add,
+    /// old − operand
+    Sub,
+    /// the smaller
+    Min,
+    /// the larger
+    Max,
+    /// bitwise and
+    And,
+    /// bitwise or
+    Or,
+    /// bitwise exclusive or
+    Xor,
+    /// operand
+    Exchange,
+    /// operand where old equals the comparand
+    CompareExchange,
+}
+
+/// Memory order of an atomic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Order {
+    /// Orders nothing else.
+    Relaxed,
+    /// Later accesses stay later.
+    Acquire,
+    /// Earlier accesses stay earlier.
+    Release,
+    /// Both.
+    AcquireRelease,
+}
+
+/// Among whom something is ordered or met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Scope {
+    /// Lanes of a sub-group (warp).
+    Subgroup,
+    /// Work-items of a group.
+    Group,
+    /// All of a device.
+    Device,
+}
+
+/// An expression. It has no side effect; every node has one [`Type`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Expr {
+    /// A literal scalar.
+    Const(Const),
+    /// A size parameter, `i32`.
+    Size(Name),
+    /// A group or lane axis, loop variable, `Let` or `Var`.
+    Var(Name),
+    /// Elements of a buffer or array (not a tile).
+    Load {
+        /// A buffer parameter or an array.
+        source: Name,
+        /// Coordinate vector, slowest first.
+        index: Vec<Expr>,
+        /// Consecutive elements along the last dimension.
+        width: u8,
+        /// When it gives zero instead.
+        guard: Vec<Bound>,
+    },
+    /// A texel: four components.
+    Texel {
+        /// An image parameter that is read.
+        image: Name,
+        /// Column.
+        x: Box<Expr>,
+        /// Row.
+        y: Box<Expr>,
+        /// When it gives zero instead.
+        guard: Vec<Bound>,
+    },
+    /// One operand.
+    Unary(UnaryOp, Box<Expr>),
+    /// Two operands of one type; comparisons give `bool`s of the same width.
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// a·b + c, rounded once; floats.
+    Fma(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// `if condition { a } else { b }` lane by lane; both are evaluated. The condition has their width.
+    Select(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// Converts each lane to the scalar type: to integers towards zero (saturating), to floats to nearest even.
+    Cast(Scalar, Box<Expr>),
+    /// A scalar repeated.
+    Splat(Box<Expr>, u8),
+    /// The lanes of its parts in order; the sum of widths is a vector width.
+    Concat(Vec<Expr>),
+    /// Lanes `start .. start + width` of a vector.
+    Slice {
+        /// The vector.
+        vector: Box<Expr>,
+        /// First lane.
+        start: u8,
+        /// How many.
+        width: u8,
+    },
+    /// One lane of a vector chosen at run time; the lane must exist.
+    Lane(Box<Expr>, Box<Expr>),
+}
+
+/// Operations on one operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum UnaryOp {
+    /// −x
+    Neg,
+    /// logical or bitwise complement
+    Not,
+    /// |x|
+    Abs,
+    /// largest integer ≤ x
+    Floor,
+    /// smallest integer ≥ x
+    Ceil,
+    /// eˣ
+    Exp,
+    /// natural logarithm
+    Log,
+    /// √x
+    Sqrt,
+    /// 1/√x
+    Rsqrt,
+    /// hyperbolic tangent
+    Tanh,
+    /// sine
+    Sin,
+    /// cosine
+    Cos,
+    /// error function
+    Erf,
+}
+
+/// Operations on two operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum BinaryOp {
+    /// a + b
+    Add,
+    /// a − b
+    Sub,
+    /// a · b
+    Mul,
+    /// a / b
+    Div,
+    /// a − b·trunc(a/b)
+    Rem,
+    /// the smaller
+    Min,
+    /// the larger
+    Max,
+    /// logical or bitwise and
+    And,
+    /// logical or bitwise or
+    Or,
+    /// bitwise exclusive or
+    Xor,
+    /// a · 2ᵇ
+    Shl,
+    /// a / 2ᵇ, arithmetic for signed types
+    Shr,
+    /// a < b
+    Lt,
+    /// a ≤ b
+    Le,
+    /// a = b
+    Eq,
+    /// a ≠ b
+    Ne,
+}
+
+impl BinaryOp {
+    /// Whether the result is a `bool`.
+    pub fn is_comparison(self) -> bool {
+        matches!(self, Self::Lt | Self::Le | Self::Eq | Self::Ne)
+    }
+}
+
+impl Expr {
+    /// An `i32` literal.
+    pub fn int(value: i64) -> Self {
+        Self::Const(Const::I32(value as i32))
+    }
+    /// An `f32` literal.
+    pub fn f32(value: f32) -> Self {
+        Self::Const(Const::F32(value))
+    }
+    /// A variable.
+    pub fn var(name: &str) -> Self {
+        Self::Var(name.into())
+    }
+    /// a op b
+    pub fn binary(op: BinaryOp, a: Self, b: Self) -> Self {
+        Self::Binary(op, Box::new(a), Box::new(b))
+    }
+    /// op a
+    pub fn unary(op: UnaryOp, a: Self) -> Self {
+        Self::Unary(op, Box::new(a))
+    }
+    /// The literal's value where this is an integer literal.
+    pub fn as_int(&self) -> Option<i64> {
+        match self {
+            Self::Const(c) => c.as_int(),
+            _ => None,
+        }
+    }
+    /// The direct operands, guards included.
+    pub fn children(&self) -> Vec<&Expr> {
+        fn guard_exprs(guard: &[Bound]) -> impl Iterator<Item = &Expr> {
+            guard.iter().flat_map(|b| [&b.value, &b.extent])
+        }
+        match self {
+            Self::Const(_) | Self::Size(_) | Self::Var(_) => vec![],
+            Self::Load { index, guard, .. } => index.iter().chain(guard_exprs(guard)).collect(),
+            Self::Texel { x, y, guard, .. } => [&**x, &**y].into_iter().chain(guard_exprs(guard)).collect(),
+            Self::Unary(_, a) | Self::Cast(_, a) | Self::Splat(a, _) => vec![a],
+            Self::Slice { vector, .. } => vec![vector],
+            Self::Binary(_, a, b) | Self::Lane(a, b) => vec![a, b],
+            Self::Fma(a, b, c) | Self::Select(a, b, c) => vec![a, b, c],
+            Self::Concat(parts) => parts.iter().collect(),
+        }
+    }
+    /// Rebuilds the expression bottom-up: `f` sees every node after its operands were rebuilt.
+    pub fn map(self, f: &mut impl FnMut(Expr) -> Expr) -> Expr {
+        fn boxed(e: Box<Expr>, f: &mut impl FnMut(Expr) -> Expr) -> Box<Expr> {
+            Box::new(e.map(f))
+        }
+        fn bounds(guard: Vec<Bound>, f: &mut impl FnMut(Expr) -> Expr) -> Vec<Bound> {
+            guard.into_iter().map(|b| Bound { value: b.value.map(f), extent: b.extent.map(f), per_lane: b.per_lane }).collect()
+        }
+        let rebuilt = match self {
+            leaf @ (Self::Const(_) | Self::Size(_) | Self::Var(_)) => leaf,
+            Self::Load { source, index, width, guard } => {
+                Self::Load { source, index: index.into_iter().map(|e| e.map(f)).collect(), width, guard: bounds(guard, f) }
+            }
+            Self::Texel { image, x, y, guard } => Self::Texel { image, x: boxed(x, f), y: boxed(y, f), guard: bounds(guard, f) },
+            Self::Unary(op, a) => Self::Unary(op, boxed(a, f)),
+            Self::Cast(to, a) => Self::Cast(to, boxed(a, f)),
+            Self::Splat(a, width) => Self::Splat(boxed(a, f), width),
+            Self::Slice { vector, start, width } => Self::Slice { vector: boxed(vector, f), start, width },
+            Self::Binary(op, a, b) => Self::Binary(op, boxed(a, f), boxed(b, f)),
+            Self::Lane(a, b) => Self::Lane(boxed(a, f), boxed(b, f)),
+            Self::Fma(a, b, c) => Self::Fma(boxed(a, f), boxed(b, f), boxed(c, f)),
+            Self::Select(a, b, c) => Self::Select(boxed(a, f), boxed(b, f), boxed(c, f)),
+            Self::Concat(parts) => Self::Concat(parts.into_iter().map(|e| e.map(f)).collect()),
+        };
+        f(rebuilt)
+    }
+}
+
+impl Stmt {
+    /// The expressions this statement evaluates itself (nested statements excluded), guards included.
+    pub fn exprs(&self) -> Vec<&Expr> {
+        fn guard_exprs(guard: &[Bound]) -> impl Iterator<Item = &Expr> {
+            guard.iter().flat_map(|b| [&b.value, &b.extent])
+        }
+        match self {
+            Self::Let { value, .. } | Self::Assign { value, .. } | Self::TileFill { value, .. } => vec![value],
+            Self::Var { init, .. } => vec![init],
+            Self::For { from, to, .. } => vec![from, to],
+            Self::If { condition, .. } => vec![condition],
+            Self::Store { index, value, guard, .. } => index.iter().chain([value]).chain(guard_exprs(guard)).collect(),
+            Self::StoreTexel { x, y, value, guard, .. } => [x, y, value].into_iter().chain(guard_exprs(guard)).collect(),
+            Self::Atomic { index, value, compare, .. } => index.iter().chain([value]).chain(compare).collect(),
+            Self::TileLoad { index, .. } | Self::TileStore { index, .. } => index.iter().collect(),
+            Self::Scope(_) | Self::Barrier { .. } | Self::Mma { .. } | Self::Send { .. } | Self::Receive { .. } => vec![],
+        }
+    }
+    /// Blocks nested in this statement.
+    pub fn blocks(&self) -> Vec<&Vec<Stmt>> {
+        match self {
+            Self::For { body, .. } | Self::Scope(body) => vec![body],
+            Self::If { then, otherwise, .. } => vec![then, otherwise],
+            _ => vec![],
+        }
+    }
+}
+
+impl Program {
+    /// The parameter of that name.
+    pub fn param(&self, name: &str) -> Option<&Param> {
+        self.params.iter().find(|p| &*p.name == name)
+    }
+    /// The array of that name.
+    pub fn array(&self, name: &str) -> Option<&Array> {
+        self.arrays.iter().find(|a| &*a.name == name)
+    }
+}

@@ -1,0 +1,116 @@
+//! What was measured or simulated.
+
+use crate::units::Seconds;
+use serde::{Deserialize, Serialize};
+
+/// Where a time comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TimeSource {
+    /// A clock around real hardware.
+    Measured,
+    /// The simulator.
+    Simulated,
+    /// A model.
+    Predicted,
+}
+
+impl TimeSource {
+    /// Its name in tables, JSON and the store.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Simulated => "simulated",
+            Self::Predicted => "predicted",
+        }
+    }
+}
+
+/// How an attempt to sample ended. Failures are samples too.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "status", content = "detail", rename_all = "snake_case")]
+pub enum Status {
+    /// It ran.
+    Done,
+    /// The driver refused to build it.
+    BuildFailed(String),
+    /// It gave wrong results.
+    Wrong(String),
+    /// The driver crashed, hung or lost the device.
+    DeviceLost(String),
+}
+
+/// One timed (or failed) execution.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Hash of what ran.
+    pub subject: String,
+    /// The subject's kind.
+    pub kind: SubjectKind,
+    /// Its text form.
+    pub text: String,
+    /// Configuration as JSON, `null` without.
+    pub config: String,
+    /// The device, as in [`Device`].
+    pub device: Device,
+    /// One entry per repetition.
+    pub times: Vec<Seconds>,
+    /// Smallest step of the clock; 0 for a simulator.
+    pub quantum: Seconds,
+    /// Clock rate during the runs where known, in Hz.
+    pub clock_hz: Option<f64>,
+    /// A reference kernel timed between the runs, where one was.
+    pub reference: Option<Seconds>,
+    /// Measured or simulated.
+    pub source: TimeSource,
+    /// Whether the outputs were checked and right.
+    pub verified: bool,
+    /// How it ended.
+    pub status: Status,
+}
+
+/// What a sample is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SubjectKind {
+    /// A Program.
+    Program,
+    /// A Pipeline.
+    Pipeline,
+    /// A shader.
+    Shader,
+    /// A whole network.
+    Network,
+    /// A probe.
+    Probe,
+}
+
+/// A device as the store knows it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Device {
+    /// `opencl`, `sim`, …
+    pub backend: String,
+    /// The device's own name.
+    pub name: String,
+    /// Driver and version.
+    pub driver: String,
+}
+
+impl Device {
+    /// Tells devices apart: back end, name and driver.
+    pub fn fingerprint(&self) -> String {
+        format!("{}/{}/{}", self.backend, self.name, self.driver)
+    }
+}
+
+/// The middle value of a set of times (the mean of the two middle ones for an even count); `None` for none.
+pub fn median(times: &[Seconds]) -> Option<Seconds> {
+    let mut sorted: Vec<f64> = times.iter().map(|t| t.0).collect();
+    sorted.sort_by(f64::total_cmp);
+    let n = sorted.len();
+    match n {
+        0 => None,
+        _ if n % 2 == 1 => Some(Seconds(sorted[n / 2])),
+        _ => Some(Seconds((sorted[n / 2 - 1] + sorted[n / 2]) / 2.0)),
+    }
+}

@@ -1,0 +1,122 @@
+//! Devices: what compiles, launches and times Programs.
+
+pub mod job;
+
+pub use job::{Contents, Feedback, Init, Job, JobResult, LaunchSpec, MemoryKind, MemorySpec, TimingSpec};
+
+use serde::{Deserialize, Serialize};
+
+/// A device that runs jobs.
+pub trait Device {
+    /// What it is and what it can.
+    fn info(&self) -> &DeviceInfo;
+    /// Runs a job to its end.
+    fn run(&mut self, job: &Job) -> Result<JobResult, DeviceError>;
+}
+
+/// What a device says of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeviceInfo {
+    /// How it is named on the command line: `opencl:0`, `sim:adreno640`.
+    pub id: String,
+    /// `opencl`, `sim`, …
+    pub backend: String,
+    /// Its own name.
+    pub name: String,
+    /// Driver and version.
+    pub driver: String,
+    /// What it can run.
+    pub limits: DeviceLimits,
+    /// Whether times it reports are measured or simulated; `None` where it has no clock.
+    pub clock: Option<warpsight_ir::TimeSource>,
+}
+
+/// What a device can run; `None` where it does not say.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DeviceLimits {
+    /// Work-items in a group.
+    pub max_group_size: Option<u32>,
+    /// Work-items along each of the three dimensions of a group.
+    pub max_group_dims: Option<[u32; 3]>,
+    /// Bytes of local memory per group.
+    pub local_bytes: Option<u64>,
+    /// Width and height of a 2D image in texels; `(0, 0)` when it has no images.
+    pub image_2d: Option<(u32, u32)>,
+    /// Largest single allocation in bytes.
+    pub max_allocation: Option<u64>,
+    /// All device memory in bytes.
+    pub memory: Option<u64>,
+    /// Compute units.
+    pub compute_units: Option<u32>,
+    /// Has double precision.
+    pub f64: bool,
+    /// Has half-precision arithmetic.
+    pub f16: bool,
+}
+
+/// Why a job failed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, thiserror::Error)]
+pub enum DeviceError {
+    /// No device of that name.
+    #[error("no device `{id}`: {reason}")]
+    NoDevice {
+        /// As asked for.
+        id: String,
+        /// What was looked for and found.
+        reason: String,
+    },
+    /// The driver refused a program.
+    #[error("the driver could not build kernel `{kernel}`{}: {log}", line.map(|l| format!(" (source line {l})")).unwrap_or_default())]
+    Build {
+        /// Position in the job's programs.
+        program: usize,
+        /// The kernel's name.
+        kernel: String,
+        /// The driver's log.
+        log: String,
+        /// First source line the log names.
+        line: Option<u32>,
+    },
+    /// The emitter has no form for a construct.
+    #[error("kernel `{kernel}`: {what} is not supported by this back end")]
+    Unsupported {
+        /// Position in the job's programs.
+        program: usize,
+        /// The kernel's name.
+        kernel: String,
+        /// The construct.
+        what: String,
+    },
+    /// A tensor or group is beyond the device's limits.
+    #[error("{what} needs {needed}, the device has {available}")]
+    Limit {
+        /// What.
+        what: String,
+        /// How much it needs.
+        needed: u64,
+        /// How much there is.
+        available: u64,
+    },
+    /// A program did something forbidden (found by the simulator or interpreter).
+    #[error("kernel `{kernel}`: {what}")]
+    Fault {
+        /// The kernel's name.
+        kernel: String,
+        /// What it did.
+        what: String,
+    },
+    /// The driver crashed or the device was lost.
+    #[error("the device was lost: {0}")]
+    Lost(String),
+    /// The driver did not answer in time and was killed.
+    #[error("the driver did not answer within {0} s and was stopped")]
+    Timeout(u64),
+    /// Any other error of the driver.
+    #[error("driver call {call} failed with {code}")]
+    Driver {
+        /// The call.
+        call: String,
+        /// Its error.
+        code: String,
+    },
+}

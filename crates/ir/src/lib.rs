@@ -32,11 +32,11 @@ pub use kernel::{Kernel, LaunchShape, OpClass, OpCounts, Shader, Stage, StageCla
 pub use pipeline::{Certificate, Channel, Pipeline, PipelineStage, SideOutput};
 pub use profile::Profile;
 pub use program::{
-    Access, Array, AtomicOp, BinaryOp, Border, Bound, Direction, Expr, GroupAxis, ImageFormat, LaneAxis, Launch, Name, Order, Param, ParamKind, Program, Scope,
-    SizeParam, Space, Stmt, StorePolicy, UnaryOp, Unroll,
+    Access, Array, AtomicOp, BinaryOp, Border, Bound, Direction, Expr, GroupAxis, ImageFormat, LaneAxis, Launch, Name, Order, Param,
+    ParamKind, Program, Scope, SizeParam, Space, Stmt, StorePolicy, UnaryOp, Unroll,
 };
 pub use sample::{Sample, Status, SubjectKind, TimeSource};
-pub use units::{Bytes, BytesPerSecond, Cycles, Flops, FlopsPerSecond, Hertz, Seconds};
 pub use types::{Const, Scalar, Type, WIDTHS};
 pub use typing::{TypeEnv, TypeError};
+pub use units::{Bytes, BytesPerSecond, Cycles, Flops, FlopsPerSecond, Hertz, Seconds};
 pub use validate::{Checked, Invalid};

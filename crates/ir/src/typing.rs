@@ -121,9 +121,15 @@ impl TypeEnv {
                     return Err(TypeError::Mismatch { op: name(), a: ta, b: tb });
                 }
                 let defined = match op {
-                    BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem | BinaryOp::Min | BinaryOp::Max | BinaryOp::Lt | BinaryOp::Le => {
-                        ta.scalar != Scalar::Bool
-                    }
+                    BinaryOp::Add
+                    | BinaryOp::Sub
+                    | BinaryOp::Mul
+                    | BinaryOp::Div
+                    | BinaryOp::Rem
+                    | BinaryOp::Min
+                    | BinaryOp::Max
+                    | BinaryOp::Lt
+                    | BinaryOp::Le => ta.scalar != Scalar::Bool,
                     BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => !ta.scalar.is_float(),
                     BinaryOp::Shl | BinaryOp::Shr => ta.scalar.is_int(),
                     BinaryOp::Eq | BinaryOp::Ne => true,

@@ -1,1 +1,45 @@
-//! .
+//! What was measured, and what can be learned from it.
+//!
+//! The [`Store`] keeps every [`Sample`](warpsight_ir::Sample) in one SQLite file: append-only, written by several processes at
+//! once, failures included. The `schema` folder defines the tables; this example is a test.
+//!
+//! ```
+//! use warpsight_ir::sample::{Device, Sample, Status, SubjectKind, TimeSource};
+//! use warpsight_ir::Seconds;
+//! use warpsight_learn::{RunInfo, Store, subject_hash};
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("store.sqlite");
+//! let mut store = Store::open(&path)?;
+//! let run = store.begin_run(&RunInfo::here(["warpsight", "optimize", "model.onnx"], None))?;
+//! let text = "matmul m=64 n=64 k=64";
+//! let sample = Sample {
+//!     subject: subject_hash(text),
+//!     kind: SubjectKind::Program,
+//!     text: text.to_owned(),
+//!     config: r#"{"tile":4}"#.to_owned(),
+//!     device: Device { backend: "sim".to_owned(), name: "adreno640".to_owned(), driver: "1".to_owned() },
+//!     times: vec![Seconds(2.5e-6)],
+//!     quantum: Seconds::ZERO,
+//!     clock_hz: None,
+//!     reference: None,
+//!     source: TimeSource::Simulated,
+//!     verified: true,
+//!     status: Status::Done,
+//! };
+//! store.append(run, &sample, None, None)?;
+//! let best = store.best(&sample.subject, &sample.device)?.expect("one sample was stored");
+//! assert_eq!(best.sample, sample);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod error;
+mod nanoseconds;
+mod place;
+mod query;
+mod rows;
+mod store;
+
+pub use error::StoreError;
+pub use place::{NoDefaultPath, default_path};
+pub use query::{Attempt, Filter, Stored, StoredEstimate};
+pub use store::{Feedback, RunId, RunInfo, SampleId, Store, subject_hash};

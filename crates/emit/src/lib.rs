@@ -1,1 +1,25 @@
-//! .
+//! Programs as source text: OpenCL C, and what a user needs to run it elsewhere. Pure: no I/O, same Program, same text.
+//!
+//! [`opencl`] turns a [`Checked`](warpsight_ir::Checked) Program into a [`Source`]; [`host`] writes the launch description, C header
+//! and C host example of a sequence of kernels. What every emitter shares has modules of its own: [`grid`] (named axes on hardware
+//! dimensions), [`index`] (linear positions), [`range`] (values integers can take), [`names`] (identifiers).
+
+pub mod grid;
+pub mod host;
+pub mod index;
+pub mod names;
+mod opencl;
+pub mod range;
+
+pub use grid::{Grid, SizeError};
+pub use opencl::{Contraction, Options, Source, opencl, opencl_with};
+
+/// A construct of the Program that the target language cannot express.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{target} has no form for {what}")]
+pub struct Unsupported {
+    /// The language.
+    pub target: &'static str,
+    /// The construct, in words.
+    pub what: String,
+}

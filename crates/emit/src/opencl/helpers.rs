@@ -1,0 +1,112 @@
+//! Functions and samplers written before the kernel, each only where it is used.
+
+use super::Emitter;
+use super::words::type_name;
+use warpsight_ir::{Border, Scalar, Space, Type};
+
+/// Something a kernel needs besides itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Helper {
+    /// Reads outside give zero.
+    SamplerZero,
+    /// Reads outside give the nearest texel.
+    SamplerEdge,
+    /// `f32` to half precision and back; lanes.
+    RoundHalf(u8),
+    /// `f32` to the bits of a bfloat16; lanes.
+    PackBf16(u8),
+    /// `f32` to bfloat16 and back; lanes.
+    RoundBf16(u8),
+    /// Indivisible addition of `f32` in global memory.
+    AtomicAddGlobal,
+    /// Indivisible addition of `f32` in local memory.
+    AtomicAddLocal,
+}
+
+impl Helper {
+    /// The sampler of a border rule.
+    pub fn sampler(border: Border) -> Self {
+        match border {
+            Border::Zero => Self::SamplerZero,
+            Border::ClampToEdge => Self::SamplerEdge,
+        }
+    }
+
+    /// The `f32` addition of a space.
+    pub fn atomic_add(space: Space) -> Self {
+        if space == Space::Local { Self::AtomicAddLocal } else { Self::AtomicAddGlobal }
+    }
+
+    /// What it is called.
+    pub fn name(self) -> String {
+        let lanes = |width: u8| if width == 1 { String::new() } else { width.to_string() };
+        match self {
+            Self::SamplerZero => "ws_border_zero".to_owned(),
+            Self::SamplerEdge => "ws_border_edge".to_owned(),
+            Self::RoundHalf(width) => format!("ws_round_half{}", lanes(width)),
+            Self::PackBf16(width) => format!("ws_pack_bf16_{width}"),
+            Self::RoundBf16(width) => format!("ws_round_bf16_{width}"),
+            Self::AtomicAddGlobal => "ws_atomic_add_global".to_owned(),
+            Self::AtomicAddLocal => "ws_atomic_add_local".to_owned(),
+        }
+    }
+
+    /// Its definition.
+    pub fn text(self) -> String {
+        let name = self.name();
+        let ty = |scalar, width| type_name(Type::vector(scalar, width));
+        let lanes = |width: u8| if width == 1 { String::new() } else { width.to_string() };
+        match self {
+            Self::SamplerZero => sampler(&name, "CLK_ADDRESS_CLAMP"),
+            Self::SamplerEdge => sampler(&name, "CLK_ADDRESS_CLAMP_TO_EDGE"),
+            Self::RoundHalf(width) => {
+                let (float, n) = (ty(Scalar::F32, width), lanes(width));
+                format!(
+                    "{float} {name}({float} value)\n{{\n    ushort bits[{width}];\n    vstore_half{n}_rte(value, 0, (__private half*)bits);\n    \
+                     return vload_half{n}(0, (const __private half*)bits);\n}}\n"
+                )
+            }
+            Self::PackBf16(width) => {
+                let (float, uint, n) = (ty(Scalar::F32, width), ty(Scalar::U32, width), lanes(width));
+                // Adding just under half a unit carries into the kept bits where nearest-even rounds up; a NaN must not become infinite.
+                format!(
+                    "ushort{n} {name}({float} value)\n{{\n    const {uint} bits = as_{uint}(value);\n    \
+                     const {uint} rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;\n    \
+                     const {uint} quiet = (bits >> 16) | 0x40u;\n    \
+                     return convert_ushort{n}({});\n}}\n",
+                    if width == 1 { "isnan(value) ? quiet : rounded" } else { "select(rounded, quiet, isnan(value))" }
+                )
+            }
+            Self::RoundBf16(width) => {
+                let (float, uint) = (ty(Scalar::F32, width), ty(Scalar::U32, width));
+                let pack = Self::PackBf16(width).name();
+                format!("{float} {name}({float} value)\n{{\n    return as_{float}(convert_{uint}({pack}(value)) << 16);\n}}\n")
+            }
+            Self::AtomicAddGlobal => atomic_add(&name, "__global"),
+            Self::AtomicAddLocal => atomic_add(&name, "__local"),
+        }
+    }
+}
+
+fn sampler(name: &str, address: &str) -> String {
+    format!("__constant sampler_t {name} = CLK_NORMALIZED_COORDS_FALSE | {address} | CLK_FILTER_NEAREST;\n")
+}
+
+/// OpenCL C 1.2 adds floats indivisibly by trying until nobody came between.
+fn atomic_add(name: &str, space: &str) -> String {
+    format!(
+        "float {name}(volatile {space} float* at, float value)\n{{\n    volatile {space} uint* bits = (volatile {space} uint*)at;\n    \
+         uint seen, found = *bits;\n    do {{\n        seen = found;\n        \
+         found = atomic_cmpxchg(bits, seen, as_uint(as_float(seen) + value));\n    }} while (found != seen);\n    return as_float(seen);\n}}\n"
+    )
+}
+
+impl Emitter<'_> {
+    /// Notes that a helper is needed, and what it needs itself.
+    pub(super) fn require(&mut self, helper: Helper) {
+        if let Helper::RoundBf16(width) = helper {
+            self.require(Helper::PackBf16(width));
+        }
+        self.helpers.insert(helper);
+    }
+}

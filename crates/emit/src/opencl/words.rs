@@ -1,0 +1,335 @@
+//! The vocabulary of OpenCL C: reserved words, type names, literals.
+
+use warpsight_ir::{Const, Scalar, Space, Type};
+
+/// Whether a name means something in OpenCL C already, or is kept for helpers of the emitter (`ws_…`).
+pub fn reserved(name: &str) -> bool {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    name.starts_with("ws_")
+        || name.starts_with("__")
+        || [
+            "CL_",
+            "CLK_",
+            "FLT_",
+            "DBL_",
+            "HALF_",
+            "M_",
+            "as_",
+            "convert_",
+            "vload",
+            "vstore",
+            "read_image",
+            "write_image",
+            "get_image",
+            "native_",
+        ]
+        .iter()
+        .chain(&["half_", "atomic_", "atom_", "get_global_", "get_local_", "get_group_", "cl_"])
+        .any(|prefix| name.starts_with(prefix))
+        || (name.starts_with("image") && name.ends_with("_t"))
+        || WORDS.contains(&name)
+        || TYPES.contains(&stem)
+}
+
+const TYPES: &[&str] = &[
+    "bool",
+    "char",
+    "uchar",
+    "short",
+    "ushort",
+    "int",
+    "uint",
+    "long",
+    "ulong",
+    "half",
+    "float",
+    "double",
+    "quad",
+    "size_t",
+    "ptrdiff_t",
+    "intptr_t",
+    "uintptr_t",
+];
+
+const WORDS: &[&str] = &[
+    // Keywords of C99 and OpenCL C.
+    "auto",
+    "break",
+    "case",
+    "const",
+    "continue",
+    "default",
+    "do",
+    "else",
+    "enum",
+    "extern",
+    "for",
+    "goto",
+    "if",
+    "inline",
+    "register",
+    "restrict",
+    "return",
+    "signed",
+    "sizeof",
+    "static",
+    "struct",
+    "switch",
+    "typedef",
+    "union",
+    "unsigned",
+    "void",
+    "volatile",
+    "while",
+    "_Bool",
+    "_Complex",
+    "_Imaginary",
+    "kernel",
+    "global",
+    "local",
+    "constant",
+    "private",
+    "generic",
+    "pipe",
+    "uniform",
+    "read_only",
+    "write_only",
+    "read_write",
+    "complex",
+    "imaginary",
+    "sampler_t",
+    "event_t",
+    "queue_t",
+    "reserve_id_t",
+    "true",
+    "false",
+    "asm",
+    "typeof",
+    "this",
+    "class",
+    "namespace",
+    "template",
+    "main",
+    "NULL",
+    "INFINITY",
+    "NAN",
+    "HUGE_VAL",
+    "HUGE_VALF",
+    "MAXFLOAT",
+    "INT_MAX",
+    "INT_MIN",
+    "LONG_MAX",
+    "LONG_MIN",
+    "UINT_MAX",
+    "ULONG_MAX",
+    "CHAR_BIT",
+    "CHAR_MAX",
+    "CHAR_MIN",
+    "SHRT_MAX",
+    "SHRT_MIN",
+    "kernel_exec",
+    // Built-in functions.
+    "abs",
+    "abs_diff",
+    "acos",
+    "acosh",
+    "add_sat",
+    "all",
+    "any",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "barrier",
+    "bitselect",
+    "cbrt",
+    "ceil",
+    "clamp",
+    "clz",
+    "copysign",
+    "cos",
+    "cosh",
+    "cospi",
+    "cross",
+    "degrees",
+    "distance",
+    "dot",
+    "erf",
+    "erfc",
+    "exp",
+    "exp10",
+    "exp2",
+    "expm1",
+    "fabs",
+    "fdim",
+    "floor",
+    "fma",
+    "fmax",
+    "fmin",
+    "fmod",
+    "fract",
+    "frexp",
+    "hadd",
+    "hypot",
+    "ilogb",
+    "isequal",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "isnormal",
+    "ldexp",
+    "length",
+    "lgamma",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "logb",
+    "mad",
+    "mad24",
+    "mad_hi",
+    "mad_sat",
+    "max",
+    "maxmag",
+    "mem_fence",
+    "min",
+    "minmag",
+    "mix",
+    "modf",
+    "mul24",
+    "mul_hi",
+    "nan",
+    "nextafter",
+    "normalize",
+    "popcount",
+    "pow",
+    "pown",
+    "powr",
+    "prefetch",
+    "printf",
+    "radians",
+    "remainder",
+    "rint",
+    "rotate",
+    "round",
+    "rsqrt",
+    "select",
+    "shuffle",
+    "sign",
+];
+
+/// The name of a value's type; truth values are `bool` alone and `intN` (−1 or 0) in vectors.
+pub fn type_name(ty: Type) -> String {
+    let scalar = match ty.scalar {
+        Scalar::Bool if ty.width == 1 => "bool",
+        Scalar::Bool | Scalar::I32 => "int",
+        Scalar::U32 => "uint",
+        Scalar::I64 => "long",
+        Scalar::U64 => "ulong",
+        Scalar::F16 | Scalar::Bf16 | Scalar::F32 => "float",
+        Scalar::F64 => "double",
+    };
+    if ty.width == 1 { scalar.to_owned() } else { format!("{scalar}{}", ty.width) }
+}
+
+/// The type of an element in memory. Half-precision floats are `half` behind pointers only; arrays hold their bits.
+pub fn memory_name(scalar: Scalar, array: bool) -> &'static str {
+    match scalar {
+        Scalar::Bool => "uchar",
+        Scalar::I32 => "int",
+        Scalar::U32 => "uint",
+        Scalar::I64 => "long",
+        Scalar::U64 => "ulong",
+        Scalar::F16 if array => "ushort",
+        Scalar::F16 => "half",
+        Scalar::Bf16 => "ushort",
+        Scalar::F32 => "float",
+        Scalar::F64 => "double",
+    }
+}
+
+/// The qualifier of an address space; `None` for tiles, which OpenCL C lacks.
+pub fn space_name(space: Space) -> Option<&'static str> {
+    match space {
+        Space::Global => Some("__global"),
+        Space::Constant => Some("__constant"),
+        Space::Local => Some("__local"),
+        Space::Private => Some("__private"),
+        Space::Tile => None,
+    }
+}
+
+/// A literal that reads back as exactly the value.
+pub fn literal(value: Const) -> String {
+    match value {
+        Const::Bool(v) => v.to_string(),
+        Const::I32(i32::MIN) => "INT_MIN".to_owned(),
+        Const::I32(v) => v.to_string(),
+        Const::U32(v) => format!("{v}u"),
+        Const::I64(i64::MIN) => "LONG_MIN".to_owned(),
+        Const::I64(v) => format!("{v}L"),
+        Const::U64(v) => format!("{v}UL"),
+        // `{:?}` prints the shortest decimal that reads back as the same float.
+        Const::F32(v) if v.is_finite() => format!("{v:?}f"),
+        Const::F64(v) if v.is_finite() => format!("{v:?}"),
+        Const::F32(v) => special(v.into()).to_owned(),
+        Const::F64(v) => format!("(double)({})", special(v)),
+    }
+}
+
+fn special(value: f64) -> &'static str {
+    match (value.is_nan(), value > 0.0) {
+        (true, _) => "NAN",
+        (_, true) => "INFINITY",
+        _ => "-INFINITY",
+    }
+}
+
+/// Zero of a type.
+pub fn zero(ty: Type) -> String {
+    let scalar = match ty.scalar {
+        Scalar::Bool if ty.width == 1 => "false",
+        Scalar::Bool | Scalar::I32 => "0",
+        Scalar::U32 => "0u",
+        Scalar::I64 => "0L",
+        Scalar::U64 => "0UL",
+        Scalar::F64 => "0.0",
+        _ => "0.0f",
+    };
+    if ty.width == 1 { scalar.to_owned() } else { format!("({})({scalar})", type_name(ty)) }
+}
+
+/// The swizzle of lanes `start .. start + width`: `.s0123`.
+pub fn swizzle(start: u8, width: u8) -> String {
+    let lanes = (start..start + width).filter_map(|lane| char::from_digit(lane.into(), 16)).map(|c| c.to_ascii_uppercase());
+    format!(".s{}", lanes.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literals_are_exact() {
+        assert_eq!(literal(Const::F32(0.1)), "0.1f");
+        assert_eq!(literal(Const::F32(-0.0)), "-0.0f");
+        assert_eq!(literal(Const::F32(1e-45)), "1e-45f");
+        assert_eq!(literal(Const::F32(f32::NEG_INFINITY)), "-INFINITY");
+        assert_eq!(literal(Const::F64(f64::NAN)), "(double)(NAN)");
+        assert_eq!(literal(Const::I32(i32::MIN)), "INT_MIN");
+        assert_eq!(literal(Const::U64(u64::MAX)), "18446744073709551615UL");
+        let mut rng = fastrand::Rng::with_seed(1);
+        for v in std::iter::repeat_with(|| f32::from_bits(rng.u32(..))).take(2000).filter(|v| v.is_finite()) {
+            let text = literal(Const::F32(v));
+            assert_eq!(text.trim_end_matches('f').parse::<f32>().unwrap().to_bits(), v.to_bits());
+        }
+    }
+
+    #[test]
+    fn swizzles_and_words() {
+        assert_eq!(swizzle(8, 4), ".s89AB");
+        assert!(reserved("float4") && reserved("half") && reserved("min") && reserved("ws_x") && reserved("convert_int"));
+        assert!(!reserved("x") && !reserved("floats") && !reserved("t0"));
+    }
+}

@@ -1,1 +1,282 @@
-//! .
+//! What models may know of a Program, derived from its text: accesses, operation counts, registers, local memory.
+//!
+//! Everything here is a definition: a [`crate::Family`] computes the same numbers in closed form, and tests compare them for equality.
+//! A Program that cannot be described exactly is refused ([`NotAffine`]), never guessed at.
+
+mod forms;
+mod ops;
+mod registers;
+
+use crate::accesses::{AccessKind, AccessRef, Accesses, AffineBound, Nest, TensorPlace, TensorUse};
+use crate::affine::Affine;
+use crate::kernel::{Kernel, OpCounts};
+use crate::program::{Bound, Expr, Name, ParamKind, Program, Space, Stmt, StorePolicy};
+use crate::typing::TypeError;
+use crate::units::Bytes;
+use crate::validate::Checked;
+use forms::Forms;
+use std::collections::HashMap;
+
+pub use registers::registers;
+
+/// Why a Program has no exact description.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("`{tensor}`: {what}")]
+pub struct NotAffine {
+    /// The tensor whose access cannot be described; otherwise the axis, loop or tensor whose extent cannot.
+    pub tensor: Name,
+    /// What stands in the way.
+    pub what: Obstacle,
+}
+
+impl NotAffine {
+    fn new(tensor: &Name, what: Obstacle) -> Self {
+        Self { tensor: tensor.clone(), what }
+    }
+}
+
+/// What makes an expression not affine in axes and loop trips.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Obstacle {
+    /// A product of two expressions that both vary.
+    #[error("a product of two variables")]
+    Product,
+    /// A quotient, remainder or shift that does not divide evenly.
+    #[error("a quotient or remainder that is not known to split evenly")]
+    Quotient,
+    /// An operation that affine forms cannot follow.
+    #[error("an operation that is not affine")]
+    Operation,
+    /// A value loaded from a tensor.
+    #[error("depends on data loaded from `{0}`")]
+    Data(Name),
+    /// A variable that assignments change.
+    #[error("depends on the mutable variable `{0}`")]
+    Mutable(Name),
+    /// A size that is still open; specialise the Program first.
+    #[error("size `{0}` is not fixed")]
+    Size(Name),
+    /// A name that nothing declares.
+    #[error("`{0}` is not declared")]
+    Undeclared(Name),
+    /// An extent that differs between work-items.
+    #[error("an extent that is not a constant")]
+    NotConstant,
+    /// A surrounding condition that is no conjunction of affine comparisons.
+    #[error("stands under a condition that is no conjunction of affine comparisons")]
+    Condition,
+    /// A loop around arithmetic runs a number of times that is not constant.
+    #[error("the number of trips is not a constant")]
+    Trips,
+    /// An expression that has no type; validate the Program first.
+    #[error("{0}")]
+    Type(TypeError),
+    /// A number leaves the range of its type.
+    #[error("a number does not fit its type")]
+    Overflow,
+}
+
+impl Accesses {
+    /// The accesses of a Program whose sizes are all fixed (`lo = hi` counts as fixed).
+    ///
+    /// - `vars` are the group axes, the lane axes, then every `For` in order of appearance, loops without accesses included.
+    /// - `tensors` are the buffers and images in order of the parameters, then the local arrays. Private arrays and tiles are registers.
+    /// - `nest` holds accesses in the order of evaluation: of a statement, the loads of [`Stmt::exprs`] in order, operands before the
+    ///   operations that use them, then the statement's own access. Every loop appears; scopes are transparent.
+    /// - The guard of an access is the bounds of the `If`s around it, outermost first, then its own bounds in order. Guards
+    ///   that always hold are kept.
+    /// - A tile load or store is one access per tile row, as wide as the row (rows beyond 128 elements are cut into pieces of 128), with equal
+    ///   coordinates in every lane: it shows what the sub-group touches as a whole.
+    /// - An atomic is one access. Send and receive are barriers; the token itself is the concern of models of pipelines.
+    pub fn of(program: &Program) -> Result<Self, NotAffine> {
+        derive(program).map(|(accesses, _)| accesses)
+    }
+}
+
+impl OpCounts {
+    /// Arithmetic of one work-item of a Program whose loops around arithmetic run a constant number of times.
+    ///
+    /// Arithmetic on floats and on `u32`, `i64`, `u64` counts wherever it stands, except in coordinates, guards and loop bounds. Arithmetic
+    /// on `i32` counts only where its value reaches stored data (through variables too), because otherwise it is address computation.
+    /// Logic on `bool`s, casts, splats, concatenations and slices are free. Of an `If`, the side with more operations counts.
+    /// `Mma` counts the m·n·k multiply-adds divided by the lanes that share them, under the element type of its left operand.
+    pub fn of(program: &Program) -> Result<Self, NotAffine> {
+        ops::count(program)
+    }
+}
+
+impl Kernel {
+    /// All that a model may see of a Program.
+    pub fn of(program: &Checked) -> Result<Self, NotAffine> {
+        let (accesses, forms) = derive(program)?;
+        Ok(Self {
+            name: program.name.clone(),
+            accesses,
+            launch: forms.launch(),
+            registers: registers(program),
+            local: local_bytes(program),
+            ops: OpCounts::of(program)?,
+        })
+    }
+}
+
+/// Bytes of local memory that a group of a Program occupies: its local arrays one after another, without padding.
+pub fn local_bytes(program: &Program) -> Bytes {
+    let local = program.arrays.iter().filter(|a| a.space == Space::Local);
+    Bytes(local.map(|a| a.len() as f64 * f64::from(a.element.bytes())).sum())
+}
+
+fn derive(program: &Program) -> Result<(Accesses, Forms<'_>), NotAffine> {
+    let forms = Forms::new(program)?;
+    let mut tensors = vec![];
+    for param in &program.params {
+        let place = match &param.kind {
+            ParamKind::Buffer { space, element, dims, .. } => {
+                let dims = dims.iter().map(|d| forms.extent(&param.name, d).map(i64::from)).collect::<Result<_, _>>()?;
+                TensorPlace::Buffer { space: *space, element: *element, dims }
+            }
+            ParamKind::Image { format, width, height, .. } => TensorPlace::Image {
+                format: *format,
+                width: forms.extent(&param.name, width)?.into(),
+                height: forms.extent(&param.name, height)?.into(),
+            },
+            ParamKind::Channel { .. } => continue,
+        };
+        tensors.push(TensorUse { name: param.name.clone(), place });
+    }
+    for array in program.arrays.iter().filter(|a| a.space == Space::Local) {
+        let dims = array.dims.iter().map(|&d| i64::from(d)).collect();
+        tensors.push(TensorUse { name: array.name.clone(), place: TensorPlace::Buffer { space: Space::Local, element: array.element, dims } });
+    }
+    let position = |(i, t): (usize, &TensorUse)| match u16::try_from(i) {
+        Ok(i) => Ok((t.name.clone(), i)),
+        Err(_) => Err(NotAffine::new(&t.name, Obstacle::Overflow)),
+    };
+    let positions = tensors.iter().enumerate().map(position).collect::<Result<_, _>>()?;
+    let mut walk = Walk { program, forms, positions, around: vec![] };
+    let nest = walk.block(&program.body)?;
+    let accesses = Accesses { vars: walk.forms.vars.clone(), tensors, nest };
+    Ok((accesses, walk.forms))
+}
+
+/// A walk over a Program in order of evaluation.
+struct Walk<'p> {
+    program: &'p Program,
+    forms: Forms<'p>,
+    positions: HashMap<Name, u16>,
+    /// The conditions of the `If`s around the current statement. One that cannot be expressed matters only to an access inside.
+    around: Vec<Result<Vec<AffineBound>, Obstacle>>,
+}
+
+impl<'p> Walk<'p> {
+    fn block(&mut self, block: &'p [Stmt]) -> Result<Vec<Nest>, NotAffine> {
+        let mut nest = vec![];
+        for stmt in block {
+            self.stmt(stmt, &mut nest)?;
+        }
+        Ok(nest)
+    }
+
+    fn stmt(&mut self, stmt: &'p Stmt, nest: &mut Vec<Nest>) -> Result<(), NotAffine> {
+        for expr in stmt.exprs() {
+            self.loads(expr, nest)?;
+        }
+        match stmt {
+            Stmt::Let { name, value } => self.forms.bind(name, value)?,
+            Stmt::Var { name, ty, .. } => self.forms.bind_opaque(name, *ty, Obstacle::Mutable(name.clone())),
+            Stmt::For { var, from, to, step, body, .. } => {
+                let var = self.forms.enter(var, from, to, *step)?;
+                let body = self.block(body)?;
+                nest.push(Nest::Loop { var, body });
+            }
+            Stmt::If { condition, then, otherwise } => {
+                for (block, wanted) in [(then, true), (otherwise, false)] {
+                    self.around.push(self.forms.condition(condition, wanted));
+                    nest.extend(self.block(block)?);
+                    self.around.pop();
+                }
+            }
+            Stmt::Scope(body) => nest.extend(self.block(body)?),
+            Stmt::Store { target, index, value, guard, policy } => {
+                let width = self.forms.type_of(target, value)?.width;
+                self.access(target, AccessKind::Store(*policy), index.iter(), width, guard, nest)?;
+            }
+            Stmt::StoreTexel { image, x, y, guard, .. } => {
+                self.access(image, AccessKind::Store(StorePolicy::WriteBack), [x, y].into_iter(), 1, guard, nest)?;
+            }
+            Stmt::Atomic { target, index, old, .. } => {
+                self.access(target, AccessKind::Atomic, index.iter(), 1, &[], nest)?;
+                if let Some(old) = old {
+                    self.forms.bind_old(old, target);
+                }
+            }
+            Stmt::TileLoad { tile, source, index } => self.tile(tile, source, AccessKind::Load, index, nest)?,
+            Stmt::TileStore { target, index, tile } => {
+                self.tile(tile, target, AccessKind::Store(StorePolicy::WriteBack), index, nest)?;
+            }
+            Stmt::Barrier { .. } | Stmt::Send { .. } | Stmt::Receive { .. } => nest.push(Nest::Barrier),
+            Stmt::Assign { .. } | Stmt::TileFill { .. } | Stmt::Mma { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// The loads inside an expression, operands first.
+    fn loads(&self, expr: &Expr, nest: &mut Vec<Nest>) -> Result<(), NotAffine> {
+        for operand in expr.children() {
+            self.loads(operand, nest)?;
+        }
+        match expr {
+            Expr::Load { source, index, width, guard } => self.access(source, AccessKind::Load, index.iter(), *width, guard, nest),
+            Expr::Texel { image, x, y, guard } => self.access(image, AccessKind::Load, [&**x, y].into_iter(), 1, guard, nest),
+            _ => Ok(()),
+        }
+    }
+
+    fn access<'e>(
+        &self,
+        name: &Name,
+        kind: AccessKind,
+        index: impl Iterator<Item = &'e Expr>,
+        width: u8,
+        guard: &[Bound],
+        nest: &mut Vec<Nest>,
+    ) -> Result<(), NotAffine> {
+        let Some(&tensor) = self.positions.get(name) else {
+            // A private array is registers; anything else does not exist.
+            let known = self.program.array(name).is_some();
+            return if known { Ok(()) } else { Err(NotAffine::new(name, Obstacle::Undeclared(name.clone()))) };
+        };
+        let at = |what| NotAffine::new(name, what);
+        let coords = index.map(|e| self.forms.coordinate(e)).collect::<Result<_, _>>().map_err(at)?;
+        let own = guard.iter().map(|b| self.forms.bound(b)).collect::<Result<Vec<_>, _>>().map_err(at)?;
+        let mut bounds = vec![];
+        for around in &self.around {
+            bounds.extend(around.clone().map_err(at)?);
+        }
+        bounds.extend(own);
+        nest.push(Nest::Access(AccessRef { tensor, kind, coords, width, guard: bounds }));
+        Ok(())
+    }
+
+    fn tile(&self, tile: &Name, tensor: &Name, kind: AccessKind, index: &[Expr], nest: &mut Vec<Nest>) -> Result<(), NotAffine> {
+        const PIECE: u32 = 128;
+        let Some([rows, columns]) = self.program.array(tile).map(|a| a.dims.as_slice()) else {
+            return Err(NotAffine::new(tile, Obstacle::Undeclared(tile.clone())));
+        };
+        let mut corner = vec![];
+        self.access(tensor, kind, index.iter(), 1, &[], &mut corner)?;
+        let Some(Nest::Access(corner)) = corner.pop() else { return Ok(()) };
+        let [.., row, column] = corner.coords.as_slice() else { return Err(NotAffine::new(tensor, Obstacle::Operation)) };
+        for r in 0..*rows {
+            for c in (0..*columns).step_by(PIECE as usize) {
+                let mut access = corner.clone();
+                let last = access.coords.len() - 1; // at least two, as matched above
+                access.coords[last - 1] = row.plus(&Affine::constant(r.into()), 1);
+                access.coords[last] = column.plus(&Affine::constant(c.into()), 1);
+                access.width = PIECE.min(columns - c) as u8; // at most PIECE
+                nest.push(Nest::Access(access));
+            }
+        }
+        Ok(())
+    }
+}

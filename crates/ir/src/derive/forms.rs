@@ -1,0 +1,274 @@
+//! Symbolic evaluation of `i32` expressions over the axes and loop trips of a Program.
+
+use super::{NotAffine, Obstacle};
+use crate::accesses::{AffineBound, NestVar, VarKind};
+use crate::affine::{Affine, VarId};
+use crate::kernel::LaunchShape;
+use crate::program::{BinaryOp, Bound, Expr, Name, Program, UnaryOp};
+use crate::types::{Const, Scalar, Type};
+use crate::typing::TypeEnv;
+use std::collections::HashMap;
+
+/// What is known of the names in scope while a Program is walked in order.
+///
+/// Names do not hide one another, and two blocks side by side may use the same name, so a later declaration simply replaces an earlier.
+pub(super) struct Forms<'p> {
+    /// Group axes, lane axes, then loops as they were entered.
+    pub vars: Vec<NestVar>,
+    /// The types of the names in scope.
+    pub types: TypeEnv,
+    sizes: HashMap<&'p str, Option<i64>>,
+    values: HashMap<&'p str, Result<Affine, Obstacle>>,
+    conditions: HashMap<&'p str, &'p Expr>,
+}
+
+impl<'p> Forms<'p> {
+    /// The axes of a launch. A size is known where its range holds one value.
+    pub fn new(program: &'p Program) -> Result<Self, NotAffine> {
+        let sizes = program.sizes.iter().map(|s| (&*s.name, (s.lo == s.hi).then_some(s.lo))).collect();
+        let mut forms = Self { vars: vec![], types: TypeEnv::of(program), sizes, values: HashMap::new(), conditions: HashMap::new() };
+        for axis in &program.launch.groups {
+            let extent = forms.extent(&axis.name, &axis.extent)?;
+            forms.axis(&axis.name, VarKind::Group, extent)?;
+        }
+        for axis in &program.launch.lanes {
+            forms.axis(&axis.name, VarKind::Lane, axis.extent)?;
+        }
+        Ok(forms)
+    }
+
+    /// The launch, as the axes say.
+    pub fn launch(&self) -> LaunchShape {
+        let extents = |kind| self.vars.iter().filter(|v| v.kind == kind).filter_map(|v| v.trips).collect();
+        LaunchShape { groups: extents(VarKind::Group), lanes: extents(VarKind::Lane) }
+    }
+
+    fn axis(&mut self, name: &'p Name, kind: VarKind, extent: u32) -> Result<(), NotAffine> {
+        let var = self.new_var(name, kind, Some(extent))?;
+        self.values.insert(name, Ok(Affine::var(var)));
+        Ok(())
+    }
+
+    fn new_var(&mut self, name: &Name, kind: VarKind, trips: Option<u32>) -> Result<VarId, NotAffine> {
+        let id = u16::try_from(self.vars.len()).map_err(|_| NotAffine::new(name, Obstacle::Overflow))?;
+        self.vars.push(NestVar { name: name.clone(), kind, trips });
+        Ok(VarId(id))
+    }
+
+    /// A size expression that must be a number from 0 to 2³² − 1.
+    pub fn extent(&self, of: &Name, expr: &Expr) -> Result<u32, NotAffine> {
+        let value = self.constant(expr).map_err(|what| NotAffine::new(of, what))?;
+        u32::try_from(value).map_err(|_| NotAffine::new(of, Obstacle::Overflow))
+    }
+
+    fn constant(&self, expr: &Expr) -> Result<i64, Obstacle> {
+        let form = self.form(expr)?;
+        if form.is_constant() { Ok(form.constant) } else { Err(Obstacle::NotConstant) }
+    }
+
+    /// The type of an expression that belongs to `of`.
+    pub fn type_of(&self, of: &Name, expr: &Expr) -> Result<Type, NotAffine> {
+        self.types.type_of(expr).map_err(|e| NotAffine::new(of, Obstacle::Type(e)))
+    }
+
+    /// Makes a `Let` known.
+    pub fn bind(&mut self, name: &'p Name, value: &'p Expr) -> Result<(), NotAffine> {
+        let (ty, form) = (self.type_of(name, value)?, self.form(value));
+        self.types.declare(name, ty);
+        self.values.insert(name, form);
+        self.conditions.insert(name, value);
+        Ok(())
+    }
+
+    /// Makes a name known whose value cannot be followed.
+    pub fn bind_opaque(&mut self, name: &'p Name, ty: Type, why: Obstacle) {
+        self.types.declare(name, ty);
+        self.values.insert(name, Err(why));
+        self.conditions.remove(&**name);
+    }
+
+    /// Makes the old value of an atomic on `target` known.
+    pub fn bind_old(&mut self, name: &'p Name, target: &Name) {
+        let scalar = self.types.element(target).unwrap_or(Scalar::I32); // a Program without the target is refused at the access
+        self.bind_opaque(name, Type::scalar(scalar), Obstacle::Data(target.clone()));
+    }
+
+    /// Enters a loop: a new variable that counts its trips. The number of trips is `None` where it is not the same for all work-items and trips.
+    pub fn enter(&mut self, name: &'p Name, from: &Expr, to: &Expr, step: u32) -> Result<VarId, NotAffine> {
+        let (from, to) = (self.form(from), self.form(to));
+        let distance = match (&from, &to) {
+            (Ok(from), Ok(to)) => combine(to, from, -1).ok().filter(Affine::is_constant).map(|d| d.constant),
+            _ => None,
+        };
+        let trips = distance.and_then(|d| u32::try_from(d.max(0).unsigned_abs().div_ceil(u64::from(step.max(1)))).ok());
+        let var = self.new_var(name, VarKind::Loop, trips)?;
+        let value = from.and_then(|from| combine(&from, &Affine::var(var), i64::from(step)));
+        self.types.declare(name, Type::scalar(Scalar::I32));
+        self.values.insert(name, value);
+        self.conditions.remove(&**name);
+        Ok(var)
+    }
+
+    /// How often a loop runs.
+    pub fn trips(&self, var: VarId) -> Option<u32> {
+        self.vars[usize::from(var.0)].trips
+    }
+
+    /// Smallest and largest value of a form; `None` where a variable has no known range.
+    fn range(&self, form: &Affine) -> Option<(i64, i64)> {
+        form.terms()
+            .iter()
+            .all(|t| self.trips(t.0).is_some())
+            .then(|| form.range(|var| (0, i64::from(self.trips(var).unwrap_or(1).max(1)) - 1)))
+    }
+
+    /// Whether a form provably stays within `i32`. Sums and products are right modulo 2³² even where they wrap; quotients and comparisons
+    /// are not.
+    fn fits(&self, form: &Affine) -> bool {
+        self.range(form).is_some_and(|(lo, hi)| i32::try_from(lo).is_ok() && i32::try_from(hi).is_ok())
+    }
+
+    /// A form that does not leave `i32` wherever its range is known, so that it is what the wrapping arithmetic of the Program computes.
+    pub fn coordinate(&self, expr: &Expr) -> Result<Affine, Obstacle> {
+        let form = self.form(expr)?;
+        match self.range(&form) {
+            Some((lo, hi)) if lo < i64::from(i32::MIN) || hi > i64::from(i32::MAX) => Err(Obstacle::Overflow),
+            _ => Ok(form),
+        }
+    }
+
+    /// The affine form of an `i32` expression.
+    ///
+    /// Sums, differences, products with a constant and shifts left by one are followed always. Quotients, remainders and shifts right by a
+    /// constant d are followed where the form splits into multiples of d and a rest that provably lies in 0 .. d, minima and maxima where
+    /// the ranges decide.
+    pub fn form(&self, expr: &Expr) -> Result<Affine, Obstacle> {
+        match expr {
+            Expr::Const(Const::I32(v)) => Ok(Affine::constant(i64::from(*v))),
+            Expr::Size(name) => {
+                let size = self.sizes.get(&**name).copied().flatten();
+                size.map(Affine::constant).ok_or_else(|| Obstacle::Size(name.clone()))
+            }
+            Expr::Var(name) => self.values.get(&**name).cloned().unwrap_or_else(|| Err(Obstacle::Undeclared(name.clone()))),
+            Expr::Load { source, .. } => Err(Obstacle::Data(source.clone())),
+            Expr::Texel { image, .. } => Err(Obstacle::Data(image.clone())),
+            Expr::Cast(Scalar::I32, a) => self.form(a),
+            Expr::Unary(UnaryOp::Neg, a) => combine(&Affine::default(), &self.form(a)?, -1),
+            Expr::Binary(op, a, b) => self.binary(*op, &self.form(a)?, &self.form(b)?),
+            _ => Err(Obstacle::Operation),
+        }
+    }
+
+    fn binary(&self, op: BinaryOp, a: &Affine, b: &Affine) -> Result<Affine, Obstacle> {
+        use BinaryOp::*;
+        match op {
+            Add => combine(a, b, 1),
+            Sub => combine(a, b, -1),
+            Mul if b.is_constant() => combine(&Affine::default(), a, b.constant),
+            Mul if a.is_constant() => combine(&Affine::default(), b, a.constant),
+            Mul => Err(Obstacle::Product),
+            Shl if b.is_constant() => combine(&Affine::default(), a, 1 << (b.constant & 31)),
+            Shr if b.is_constant() => Ok(self.split(a, 1 << (b.constant & 31))?.quotient),
+            Div | Rem if b.is_constant() && b.constant > 0 => {
+                let parts = self.split(a, b.constant)?;
+                // Division truncates towards zero, which is the same as rounding down only from 0 up, unless nothing remains.
+                let exact = parts.rest == Affine::default();
+                if !exact && self.range(&parts.quotient).is_none_or(|r| r.0 < 0) {
+                    return Err(Obstacle::Quotient);
+                }
+                Ok(if op == Div { parts.quotient } else { parts.rest })
+            }
+            Div | Rem | Shr => Err(Obstacle::Quotient),
+            Min | Max => {
+                let b_minus_a = self.range(&combine(b, a, -1)?).filter(|_| self.fits(a) && self.fits(b));
+                match (op, b_minus_a.ok_or(Obstacle::Operation)?) {
+                    (Min, (0.., _)) | (Max, (_, ..=0)) => Ok(a.clone()),
+                    (Min, (_, ..=0)) | (Max, (0.., _)) => Ok(b.clone()),
+                    _ => Err(Obstacle::Operation),
+                }
+            }
+            _ => Err(Obstacle::Operation),
+        }
+    }
+
+    /// `form = divisor · quotient + rest` with `0 ≤ rest < divisor` everywhere.
+    fn split(&self, form: &Affine, divisor: i64) -> Result<Split, Obstacle> {
+        let mut quotient = Affine::constant(form.constant.div_euclid(divisor));
+        let mut rest = Affine::constant(form.constant.rem_euclid(divisor));
+        for &(var, c) in form.terms() {
+            // The quotient of an i32 by a positive number is an i32.
+            if i64::from(c) % divisor == 0 { quotient.add_term(var, (i64::from(c) / divisor) as i32) } else { rest.add_term(var, c) }
+        }
+        let rest_fits = self.range(&rest).is_some_and(|(lo, hi)| lo >= 0 && hi < divisor);
+        if self.fits(form) && rest_fits { Ok(Split { quotient, rest }) } else { Err(Obstacle::Quotient) }
+    }
+
+    /// An access's guard.
+    pub fn bound(&self, bound: &Bound) -> Result<AffineBound, Obstacle> {
+        let value = self.coordinate(&bound.value)?;
+        Ok(AffineBound { value, extent: self.constant(&bound.extent)?, per_lane: bound.per_lane })
+    }
+
+    /// The bounds that hold exactly where `condition` is `wanted`.
+    ///
+    /// `a < b` becomes `0 ≤ a < b` where b is constant and a never negative, otherwise `0 ≤ b − 1 − a` with an extent that is never reached;
+    /// `a ≤ b` is `a < b + 1`, `a = b` is `0 ≤ a − b < 1`. Conjunctions (and negated disjunctions) give the bounds of both sides.
+    pub fn condition(&self, condition: &Expr, wanted: bool) -> Result<Vec<AffineBound>, Obstacle> {
+        use BinaryOp::*;
+        match condition {
+            Expr::Var(name) => match self.conditions.get(&**name) {
+                Some(value) => self.condition(value, wanted),
+                None => Err(Obstacle::Condition),
+            },
+            Expr::Unary(UnaryOp::Not, a) => self.condition(a, !wanted),
+            Expr::Binary(op, a, b) => match (op, wanted) {
+                (And, true) | (Or, false) => {
+                    let mut bounds = self.condition(a, wanted)?;
+                    bounds.extend(self.condition(b, wanted)?);
+                    Ok(bounds)
+                }
+                (Lt, true) => self.less(a, b, 0),
+                (Le, true) => self.less(a, b, 1),
+                (Lt, false) => self.less(b, a, 1),
+                (Le, false) => self.less(b, a, 0),
+                (Eq, true) | (Ne, false) => {
+                    let value = combine(&self.coordinate(a)?, &self.coordinate(b)?, -1)?;
+                    Ok(vec![AffineBound { value, extent: 1, per_lane: false }])
+                }
+                _ => Err(Obstacle::Condition),
+            },
+            _ => Err(Obstacle::Condition),
+        }
+    }
+
+    /// a < b + slack
+    fn less(&self, a: &Expr, b: &Expr, slack: i64) -> Result<Vec<AffineBound>, Obstacle> {
+        let (a, b) = (self.coordinate(a)?, self.coordinate(b)?);
+        if b.is_constant() && self.range(&a).is_some_and(|r| r.0 >= 0) {
+            return Ok(vec![AffineBound { value: a, extent: b.constant + slack, per_lane: false }]);
+        }
+        let mut value = combine(&b, &a, -1)?;
+        value.constant += slack - 1;
+        Ok(vec![AffineBound { value, extent: i64::MAX, per_lane: false }])
+    }
+}
+
+struct Split {
+    quotient: Affine,
+    rest: Affine,
+}
+
+/// a + factor · b, refusing coefficients beyond `i32`.
+fn combine(a: &Affine, b: &Affine, factor: i64) -> Result<Affine, Obstacle> {
+    let mut sum = a.clone();
+    for &(var, c) in b.terms() {
+        let added = i64::from(c).checked_mul(factor).ok_or(Obstacle::Overflow)?;
+        let total = i64::from(a.coefficient(var)).checked_add(added).ok_or(Obstacle::Overflow)?;
+        i32::try_from(total).map_err(|_| Obstacle::Overflow)?;
+        sum.add_term(var, i32::try_from(added).map_err(|_| Obstacle::Overflow)?);
+    }
+    let added = b.constant.checked_mul(factor).ok_or(Obstacle::Overflow)?;
+    sum.constant = a.constant.checked_add(added).ok_or(Obstacle::Overflow)?;
+    // Half of i64 leaves room for the sums that bounds and ranges make.
+    if sum.constant.unsigned_abs() < 1 << 62 { Ok(sum) } else { Err(Obstacle::Overflow) }
+}

@@ -1,0 +1,349 @@
+//! Common address calculation elimination (paper 001, Algorithm 1).
+//!
+//! Buffers become one-dimensional: a coordinate vector turns into one linear address. Of every address (and every bound) the part that
+//! varies is computed once per loop level, as `let`s; what is left at the access is that variable plus a constant. Many mobile
+//! compilers do neither by themselves.
+//!
+//! Proof of range: a tensor is linearised only where every partial sum stays within 31 bits for all values the
+//! axes and loops can take; otherwise it keeps its coordinate vectors.
+
+use std::collections::HashMap;
+use warpsight_ir::{BinaryOp, Bound, Expr, Name, ParamKind, Program, Stmt};
+
+/// Rewrites a Program whose loops and axes have constant extents; what is not affine stays as it is.
+pub fn eliminate_common_addresses(mut program: Program) -> Program {
+    let mut ranges = HashMap::new();
+    for axis in &program.launch.groups {
+        ranges.insert(axis.name.clone(), axis.extent.as_int().map(|n| n - 1));
+    }
+    for axis in &program.launch.lanes {
+        ranges.insert(axis.name.clone(), Some(i64::from(axis.extent) - 1));
+    }
+    let mut survey = Survey { ranges, strides: strides(&program), failed: vec![] };
+    survey.block(&program.body);
+    let Survey { strides: mut linear, failed, .. } = survey;
+    linear.retain(|name, _| !failed.contains(name));
+    for param in &mut program.params {
+        if let (ParamKind::Buffer { dims, .. }, Some(strides)) = (&mut param.kind, linear.get(&param.name)) {
+            *dims = vec![Expr::int(strides.elements)];
+        }
+    }
+    let names = names_of(&program);
+    let mut rewriter = Rewriter { linear, levels: vec![], count: 0, names };
+    let first: Vec<Name> =
+        program.launch.groups.iter().map(|a| &a.name).chain(program.launch.lanes.iter().map(|a| &a.name)).cloned().collect();
+    program.body = rewriter.block(program.body, &first);
+    program
+}
+
+/// How a buffer's coordinates become an address.
+struct Strides {
+    per_dim: Vec<i64>,
+    elements: i64,
+}
+
+fn strides(program: &Program) -> HashMap<Name, Strides> {
+    let mut all = HashMap::new();
+    for param in &program.params {
+        let ParamKind::Buffer { dims, .. } = &param.kind else { continue };
+        let Some(extents) = dims.iter().map(Expr::as_int).collect::<Option<Vec<_>>>() else { continue };
+        let mut per_dim = vec![1; extents.len()];
+        for d in (1..extents.len()).rev() {
+            per_dim[d - 1] = per_dim[d] * extents[d];
+        }
+        all.insert(param.name.clone(), Strides { per_dim, elements: extents.iter().product() });
+    }
+    all
+}
+
+/// `Σ coefficient·variable + constant`, terms in order of first appearance.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Linear {
+    terms: Vec<(Name, i64)>,
+    constant: i64,
+}
+
+impl Linear {
+    fn of(expr: &Expr) -> Option<Self> {
+        match expr {
+            Expr::Const(c) => Some(Self { terms: vec![], constant: c.as_int()? }),
+            Expr::Var(name) => Some(Self { terms: vec![(name.clone(), 1)], constant: 0 }),
+            Expr::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), a, b) => {
+                let mut sum = Self::of(a)?;
+                sum.add(&Self::of(b)?, if *op == BinaryOp::Add { 1 } else { -1 });
+                Some(sum)
+            }
+            Expr::Binary(BinaryOp::Mul, a, b) => {
+                let (a, b) = (Self::of(a)?, Self::of(b)?);
+                let mut product = Self::default();
+                match (a.terms.is_empty(), b.terms.is_empty()) {
+                    (true, _) => product.add(&b, a.constant),
+                    (_, true) => product.add(&a, b.constant),
+                    _ => return None,
+                }
+                Some(product)
+            }
+            _ => None,
+        }
+    }
+    fn add(&mut self, other: &Self, factor: i64) {
+        for (name, c) in &other.terms {
+            match self.terms.iter_mut().find(|t| t.0 == *name) {
+                Some(term) => term.1 += c * factor,
+                None => self.terms.push((name.clone(), c * factor)),
+            }
+        }
+        self.terms.retain(|t| t.1 != 0);
+        self.constant += other.constant * factor;
+    }
+    fn address(index: &[Expr], strides: &[i64]) -> Option<Self> {
+        let mut sum = Self::default();
+        for (e, &stride) in index.iter().zip(strides) {
+            sum.add(&Self::of(e)?, stride);
+        }
+        Some(sum)
+    }
+}
+
+/// Finds the tensors that cannot be linearised.
+struct Survey {
+    /// Largest value of each variable (the smallest is 0 or above −largest for everything lowering makes); `None` where unknown.
+    ranges: HashMap<Name, Option<i64>>,
+    strides: HashMap<Name, Strides>,
+    failed: Vec<Name>,
+}
+
+impl Survey {
+    fn block(&mut self, stmts: &[Stmt]) {
+        for stmt in stmts {
+            match stmt {
+                Stmt::Let { name, value } => {
+                    let largest = Linear::of(value).and_then(|form| self.largest(&form));
+                    self.ranges.insert(name.clone(), largest);
+                }
+                Stmt::Var { name, .. } => {
+                    self.ranges.insert(name.clone(), None);
+                }
+                Stmt::For { var, from, to, .. } => {
+                    let largest = match (from.as_int(), to.as_int()) {
+                        (Some(from), Some(to)) => Some(from.abs().max(to)),
+                        _ => None,
+                    };
+                    self.ranges.insert(var.clone(), largest);
+                }
+                Stmt::Store { target, index, .. } => self.access(target, index),
+                Stmt::Atomic { target, .. } | Stmt::TileStore { target, .. } => self.failed.push(target.clone()),
+                Stmt::TileLoad { source, .. } => self.failed.push(source.clone()),
+                _ => {}
+            }
+            for e in stmt.exprs() {
+                self.expr(e);
+            }
+            for block in stmt.blocks() {
+                self.block(block);
+            }
+        }
+    }
+    fn expr(&mut self, e: &Expr) {
+        if let Expr::Load { source, index, .. } = e {
+            self.access(source, index);
+        }
+        for child in e.children() {
+            self.expr(child);
+        }
+    }
+    fn access(&mut self, tensor: &Name, index: &[Expr]) {
+        let Some(strides) = self.strides.get(tensor) else { return };
+        let fits = Linear::address(index, &strides.per_dim).and_then(|form| self.largest(&form)).is_some_and(|l| l < i64::from(i32::MAX));
+        if !fits || strides.elements > i64::from(i32::MAX) {
+            self.failed.push(tensor.clone());
+        }
+    }
+    /// An upper bound of the absolute value of every partial sum.
+    fn largest(&self, form: &Linear) -> Option<i64> {
+        let terms = form.terms.iter().map(|(name, c)| self.ranges.get(name).copied().flatten()?.checked_mul(c.abs()));
+        terms.sum::<Option<i64>>()?.checked_add(form.constant.abs())
+    }
+}
+
+/// A loop level while it is rewritten.
+#[derive(Default)]
+struct Level {
+    /// Variables declared here.
+    vars: Vec<Name>,
+    /// Sums computed here, by their terms.
+    known: HashMap<Vec<(Name, i64)>, Name>,
+    /// Declarations to put before the statement at hand.
+    pending: Vec<Stmt>,
+}
+
+struct Rewriter {
+    linear: HashMap<Name, Strides>,
+    levels: Vec<Level>,
+    count: usize,
+    names: Vec<Name>,
+}
+
+impl Rewriter {
+    fn block(&mut self, stmts: Vec<Stmt>, vars: &[Name]) -> Vec<Stmt> {
+        self.levels.push(Level { vars: vars.to_vec(), ..Level::default() });
+        let depth = self.levels.len() - 1;
+        let mut out = vec![];
+        for stmt in stmts {
+            let declared = match &stmt {
+                Stmt::Let { name, .. } | Stmt::Var { name, .. } => Some(name.clone()),
+                _ => None,
+            };
+            let stmt = self.stmt(stmt);
+            out.append(&mut self.levels[depth].pending);
+            out.push(stmt);
+            self.levels[depth].vars.extend(declared);
+        }
+        self.levels.pop();
+        out
+    }
+
+    fn stmt(&mut self, stmt: Stmt) -> Stmt {
+        match stmt {
+            Stmt::Let { name, value } => Stmt::Let { name, value: self.expr(value) },
+            Stmt::Var { name, ty, init } => Stmt::Var { name, ty, init: self.expr(init) },
+            Stmt::Assign { name, value } => Stmt::Assign { name, value: self.expr(value) },
+            Stmt::For { var, from, to, step, unroll, body } => {
+                let (from, to) = (self.expr(from), self.expr(to));
+                let body = self.block(body, std::slice::from_ref(&var));
+                Stmt::For { var, from, to, step, unroll, body }
+            }
+            Stmt::If { condition, then, otherwise } => {
+                let condition = self.expr(condition);
+                Stmt::If { condition, then: self.block(then, &[]), otherwise: self.block(otherwise, &[]) }
+            }
+            Stmt::Scope(body) => Stmt::Scope(self.block(body, &[])),
+            Stmt::Store { target, index, value, guard, policy } => {
+                let value = self.expr(value);
+                let (index, guard) = (self.index(&target, index), self.guard(guard));
+                Stmt::Store { target, index, value, guard, policy }
+            }
+            Stmt::StoreTexel { image, x, y, value, guard } => {
+                let value = self.expr(value);
+                Stmt::StoreTexel { image, x: self.sum(x), y: self.sum(y), value, guard: self.guard(guard) }
+            }
+            Stmt::Atomic { op, target, index, value, compare, order, scope, old } => {
+                let index = index.into_iter().map(|e| self.expr(e)).collect();
+                let (value, compare) = (self.expr(value), compare.map(|e| self.expr(e)));
+                Stmt::Atomic { op, target, index, value, compare, order, scope, old }
+            }
+            Stmt::TileLoad { tile, source, index } => {
+                Stmt::TileLoad { tile, source, index: index.into_iter().map(|e| self.expr(e)).collect() }
+            }
+            Stmt::TileStore { target, index, tile } => {
+                Stmt::TileStore { target, index: index.into_iter().map(|e| self.expr(e)).collect(), tile }
+            }
+            Stmt::TileFill { tile, value } => Stmt::TileFill { tile, value: self.expr(value) },
+            other @ (Stmt::Barrier { .. } | Stmt::Mma { .. } | Stmt::Send { .. } | Stmt::Receive { .. }) => other,
+        }
+    }
+
+    fn expr(&mut self, e: Expr) -> Expr {
+        e.map(&mut |node| match node {
+            Expr::Load { source, index, width, guard } => {
+                Expr::Load { index: self.index(&source, index), guard: self.guard(guard), source, width }
+            }
+            Expr::Texel { image, x, y, guard } => {
+                Expr::Texel { image, x: Box::new(self.sum(*x)), y: Box::new(self.sum(*y)), guard: self.guard(guard) }
+            }
+            other => other,
+        })
+    }
+
+    fn index(&mut self, tensor: &Name, index: Vec<Expr>) -> Vec<Expr> {
+        // The survey admitted only tensors whose every address is linear.
+        match self.linear.get(tensor).and_then(|s| Linear::address(&index, &s.per_dim)) {
+            Some(address) => vec![self.materialise(address)],
+            None => index.into_iter().map(|e| self.sum(e)).collect(),
+        }
+    }
+
+    fn guard(&mut self, guard: Vec<Bound>) -> Vec<Bound> {
+        guard.into_iter().map(|b| Bound { value: self.sum(b.value), ..b }).collect()
+    }
+
+    fn sum(&mut self, e: Expr) -> Expr {
+        match Linear::of(&e) {
+            Some(form) => self.materialise(form),
+            None => e,
+        }
+    }
+
+    /// A linear form as an expression whose variable part is declared level by level, outermost first.
+    fn materialise(&mut self, form: Linear) -> Expr {
+        let mut terms: Vec<(Name, i64)> = vec![];
+        let mut sum: Option<Expr> = None;
+        for depth in 0..self.levels.len() {
+            let here: Vec<_> = form.terms.iter().filter(|t| self.levels[depth].vars.contains(&t.0)).cloned().collect();
+            if here.is_empty() {
+                continue;
+            }
+            terms.extend(here.iter().cloned());
+            if let [(name, 1)] = &terms[..] {
+                sum = Some(Expr::Var(name.clone()));
+                continue;
+            }
+            if let Some(name) = self.levels[depth].known.get(&terms) {
+                sum = Some(Expr::Var(name.clone()));
+                continue;
+            }
+            let mut parts = sum.into_iter().chain(here.iter().map(|(n, c)| scaled(n, *c)));
+            let first = parts.next().unwrap_or(Expr::int(0));
+            let value = parts.fold(first, |a, b| Expr::binary(BinaryOp::Add, a, b));
+            let name = self.fresh();
+            let level = &mut self.levels[depth];
+            level.known.insert(terms.clone(), name.clone());
+            level.pending.push(Stmt::Let { name: name.clone(), value });
+            sum = Some(Expr::Var(name));
+        }
+        match (sum, form.constant) {
+            (None, c) => Expr::int(c),
+            (Some(sum), 0) => sum,
+            (Some(sum), c) if c < 0 => Expr::binary(BinaryOp::Sub, sum, Expr::int(-c)),
+            (Some(sum), c) => Expr::binary(BinaryOp::Add, sum, Expr::int(c)),
+        }
+    }
+
+    fn fresh(&mut self) -> Name {
+        loop {
+            let name: Name = format!("at{}", self.count).into();
+            self.count += 1;
+            if !self.names.contains(&name) {
+                return name;
+            }
+        }
+    }
+}
+
+fn scaled(name: &Name, factor: i64) -> Expr {
+    let var = Expr::Var(name.clone());
+    if factor == 1 { var } else { Expr::binary(BinaryOp::Mul, var, Expr::int(factor)) }
+}
+
+/// Every name a Program uses.
+fn names_of(program: &Program) -> Vec<Name> {
+    fn declared(stmts: &[Stmt], names: &mut Vec<Name>) {
+        for stmt in stmts {
+            match stmt {
+                Stmt::Let { name, .. } | Stmt::Var { name, .. } | Stmt::For { var: name, .. } => names.push(name.clone()),
+                Stmt::Atomic { old: Some(name), .. } => names.push(name.clone()),
+                _ => {}
+            }
+            for block in stmt.blocks() {
+                declared(block, names);
+            }
+        }
+    }
+    let mut names: Vec<Name> = program.params.iter().map(|p| p.name.clone()).collect();
+    names.extend(program.arrays.iter().map(|a| a.name.clone()));
+    names.extend(program.sizes.iter().map(|s| s.name.clone()));
+    names.extend(program.launch.groups.iter().map(|a| a.name.clone()));
+    names.extend(program.launch.lanes.iter().map(|a| a.name.clone()));
+    declared(&program.body, &mut names);
+    names
+}

@@ -1,0 +1,160 @@
+//! The Family of a tensor expression, and its lowering step by step.
+
+use crate::addresses::eliminate_common_addresses;
+use crate::expr::TensorExpr;
+use crate::kernel::{kernel, registers};
+use crate::nest::Nest;
+use crate::place::Placement;
+use crate::program::program;
+use crate::schedule::{Choice, Knobs, show_choice};
+use warpsight_ir::{Bytes, Checked, Config, ConfigSpace, Demand, Family, Kernel, LowerError, Name};
+
+/// All schedules of one tensor expression.
+pub struct ScheduleFamily {
+    expr: TensorExpr,
+    knobs: Knobs,
+}
+
+/// The named steps of lowering, in order; each can be dumped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// The expression as loops over its axes.
+    Expression,
+    /// Axes split among groups, lanes, points and vector lanes.
+    Tile,
+    /// Every tensor's place: buffer or image, with explicit packing.
+    Place,
+    /// What each straight-line step loads, with the bounds that edges need.
+    Loads,
+    /// The Program with coordinate vectors.
+    Program,
+    /// Common parts of addresses computed once per loop (paper 001, Algorithm 1).
+    Addresses,
+}
+
+impl Stage {
+    /// All of them in order.
+    pub const ALL: [Self; 6] = [Self::Expression, Self::Tile, Self::Place, Self::Loads, Self::Program, Self::Addresses];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Expression => "expression",
+            Self::Tile => "tile",
+            Self::Place => "place",
+            Self::Loads => "loads",
+            Self::Program => "program",
+            Self::Addresses => "addresses",
+        }
+    }
+}
+
+impl ScheduleFamily {
+    /// Opens the family of an expression.
+    pub fn new(expr: TensorExpr) -> Self {
+        let knobs = Knobs::of(&expr);
+        Self { expr, knobs }
+    }
+
+    /// The expression.
+    pub fn expr(&self) -> &TensorExpr {
+        &self.expr
+    }
+
+    /// Where each input, then the output, lies under a configuration.
+    pub fn placements(&self, config: &Config) -> Result<Vec<Placement>, LowerError> {
+        self.with_nest(config, |nest| nest.placements.clone()).ok_or_else(|| self.not_legal(config))
+    }
+
+    /// Whether each input, then the output, is an image under a configuration.
+    pub fn images(&self, config: &Config) -> Option<Vec<bool>> {
+        self.knobs.choice(&self.expr, config).map(|c| c.image)
+    }
+
+    /// The Program that devices run: lowered, with common address parts eliminated.
+    pub fn finish(&self, config: &Config) -> Result<Checked, LowerError> {
+        let program = self.lower(config)?;
+        Checked::new(eliminate_common_addresses(program.into_inner()))
+            .map_err(|source| LowerError::Invalid { step: Stage::Addresses.name(), source })
+    }
+
+    /// A lowering step's result as text.
+    pub fn dump(&self, config: &Config, stage: Stage) -> Result<String, LowerError> {
+        let choice = self.knobs.choice(&self.expr, config).ok_or_else(|| self.not_legal(config))?;
+        let nest = Nest::new(&self.expr, &choice).ok_or_else(|| self.not_legal(config))?;
+        Ok(match stage {
+            Stage::Expression => crate::show::expression(&self.expr),
+            Stage::Tile => show_choice(&self.expr, &choice),
+            Stage::Place => crate::show::places(&nest),
+            Stage::Loads => crate::show::loads(&nest),
+            Stage::Program => format!("{:#?}", *self.lower(config)?),
+            Stage::Addresses => format!("{:#?}", *self.finish(config)?),
+        })
+    }
+
+    fn not_legal(&self, config: &Config) -> LowerError {
+        LowerError::NotLegal(config.clone(), self.expr.name.clone())
+    }
+
+    fn with_nest<T>(&self, config: &Config, f: impl FnOnce(&Nest) -> T) -> Option<T> {
+        let choice: Choice = self.knobs.choice(&self.expr, config)?;
+        Nest::new(&self.expr, &choice).map(|nest| f(&nest))
+    }
+}
+
+impl Family for ScheduleFamily {
+    fn name(&self) -> &Name {
+        &self.expr.name
+    }
+
+    fn space(&self) -> &ConfigSpace {
+        &self.knobs.space
+    }
+
+    fn configs(&self) -> Vec<Config> {
+        let knobs = &self.knobs.space.knobs;
+        let mut configs = vec![];
+        let mut at = vec![0; knobs.len()];
+        loop {
+            let config = Config(at.iter().zip(knobs).map(|(&i, k)| k.values[i]).collect());
+            if self.knobs.choice(&self.expr, &config).is_some_and(|choice| Nest::places(&self.expr, &choice)) {
+                configs.push(config);
+            }
+            let mut knob = knobs.len();
+            loop {
+                if knob == 0 {
+                    return configs;
+                }
+                knob -= 1;
+                at[knob] += 1;
+                if at[knob] < knobs[knob].values.len() {
+                    break;
+                }
+                at[knob] = 0;
+            }
+        }
+    }
+
+    fn kernel(&self, config: &Config) -> Kernel {
+        // A configuration that is not legal has no Kernel: callers take configurations from `configs`.
+        self.with_nest(config, kernel).unwrap_or_else(|| panic!("{}", self.not_legal(config)))
+    }
+
+    fn demand(&self, config: &Config) -> Demand {
+        let demand = |nest: &Nest| {
+            let sizes = nest.placements.iter().filter_map(Placement::image_size);
+            Demand {
+                registers: registers(nest),
+                local: Bytes::ZERO,
+                group_size: nest.splits.iter().map(|s| s.lanes).product(),
+                image: sizes.fold((0, 0), |(w, h), (x, y)| (w.max(x as u64), h.max(y as u64))),
+            }
+        };
+        self.with_nest(config, demand).unwrap_or_default()
+    }
+
+    fn lower(&self, config: &Config) -> Result<Checked, LowerError> {
+        let program = self.with_nest(config, program).ok_or_else(|| self.not_legal(config))?;
+        Checked::new(program).map_err(|source| LowerError::Invalid { step: Stage::Program.name(), source })
+    }
+}

@@ -1,0 +1,49 @@
+//! The names a lowered Program uses, kept apart from the names of its tensors.
+
+use crate::expr::{AxisId, TensorExpr};
+use crate::schedule::axis;
+use warpsight_ir::Name;
+
+/// Names derived from axes and tensors.
+pub struct Names<'a> {
+    expr: &'a TensorExpr,
+}
+
+impl<'a> Names<'a> {
+    /// The names for an expression.
+    pub fn new(expr: &'a TensorExpr) -> Self {
+        Self { expr }
+    }
+    /// The axis of work-groups along a parallel axis.
+    pub fn group(&self, a: AxisId) -> Name {
+        self.free(format!("g{}", axis(self.expr, a).name))
+    }
+    /// The axis of lanes along a parallel axis.
+    pub fn lane(&self, a: AxisId) -> Name {
+        self.free(format!("l{}", axis(self.expr, a).name))
+    }
+    /// The number of a work-item's tile along a parallel axis, or of the trip along a reduction axis.
+    pub fn block(&self, a: AxisId) -> Name {
+        self.free(format!("{}0", axis(self.expr, a).name))
+    }
+    /// The n-th accumulator.
+    pub fn acc(&self, n: usize) -> Name {
+        self.free(format!("acc{n}"))
+    }
+    /// The n-th value loaded in a block, from this input.
+    pub fn loaded(&self, tensor: usize, n: usize) -> Name {
+        self.free(format!("{}_{n}", self.expr.inputs[tensor].name))
+    }
+    /// The value a block stores.
+    pub fn value(&self) -> Name {
+        self.free("value".to_owned())
+    }
+
+    fn free(&self, mut text: String) -> Name {
+        let taken = |t: &str| self.expr.inputs.iter().chain([&self.expr.output]).any(|x| &*x.name == t);
+        while taken(&text) {
+            text.push('_');
+        }
+        text.into()
+    }
+}

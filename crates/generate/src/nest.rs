@@ -1,0 +1,634 @@
+//! A configuration with every position resolved: loops, the loads each loop body needs, and their bounds.
+//!
+//! Both the Program and the Kernel of a configuration are read off this structure, so that thousands of configurations can be
+//! judged without building statements. Offsets within tiles, unrolled loops and vectors are known here, so a load differs from
+//! its neighbours in constants only: a [`Template`] holds what they share, an [`Item`] the constants.
+
+use crate::expr::{AxisId, Index, Scalar, TensorExpr};
+use crate::place::{Placement, is_free};
+use crate::schedule::{Choice, axis};
+use smallvec::SmallVec;
+
+/// Constants of one load: an offset per dimension of the tensor.
+pub type Offsets = SmallVec<[i64; 5]>;
+
+/// A configuration with every position resolved.
+pub struct Nest<'a> {
+    /// The expression.
+    pub expr: &'a TensorExpr,
+    /// The configuration.
+    pub choice: &'a Choice,
+    /// Per parallel axis.
+    pub splits: Vec<Split>,
+    /// Where each input, then the output, lies.
+    pub placements: Vec<Placement>,
+    /// Every distinct load, of the body and the epilogue.
+    pub templates: Vec<Template>,
+    /// The reduction; empty where nothing is reduced.
+    pub tree: Vec<Tree>,
+}
+
+/// How a parallel axis is split.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Split {
+    /// Points (or vectors) of one work-item.
+    pub tile: u32,
+    /// Vector width along this axis, 1 for all but one.
+    pub width: u32,
+    /// Lanes of a group.
+    pub lanes: u32,
+    /// Work-items needed.
+    pub blocks: i64,
+    /// Work-groups.
+    pub groups: i64,
+    /// The axis's extent.
+    pub extent: i64,
+}
+
+impl Split {
+    /// Elements of one work-item.
+    pub fn per_item(&self) -> i64 {
+        i64::from(self.tile * self.width)
+    }
+    /// Whether some lanes have nothing to do.
+    pub fn idle_lanes(&self) -> bool {
+        self.blocks % i64::from(self.lanes) != 0
+    }
+    /// Whether the last work-item's tile reaches beyond the extent.
+    pub fn ragged(&self) -> bool {
+        self.extent % self.per_item() != 0
+    }
+}
+
+/// What all instances of one load share.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Template {
+    /// Position in the expression's inputs.
+    pub tensor: usize,
+    /// The load's index, one form per dimension.
+    pub index: Vec<Index>,
+    /// How neighbouring vector lanes relate.
+    pub lanes: LaneKind,
+}
+
+/// How the vector lanes of a load relate to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LaneKind {
+    /// All lanes read one element.
+    Same,
+    /// Lanes read consecutive elements in memory (of a buffer, or components of texels).
+    Consecutive,
+    /// Lanes read elements that lie apart.
+    Apart,
+}
+
+/// One load: `templates[template]` at constant offsets. Texels for images, `width` consecutive elements for buffers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// Position in [`Nest::templates`].
+    pub template: usize,
+    /// Constant part of each dimension's index (a multiple of 4 in the packed dimension of an image).
+    pub offsets: Offsets,
+    /// Elements: the vector width or 1 for buffers, 4 for texels.
+    pub width: u8,
+}
+
+/// Where the value of one vector lane or a whole vector is found among a step's items.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operand {
+    /// One element of an item, the same for all lanes.
+    Scalar(Part),
+    /// The lanes in order.
+    Lanes(SmallVec<[Part; 4]>),
+}
+
+/// `width` lanes of an item from `start` on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Position among the step's items.
+    pub item: usize,
+    /// First lane.
+    pub start: u8,
+    /// Lanes.
+    pub width: u8,
+}
+
+/// The loops of the reduction.
+#[derive(Clone, Debug)]
+pub enum Tree {
+    /// `for axis in 0..trips·step step step`.
+    Loop {
+        /// A reduction axis.
+        axis: AxisId,
+        /// At least 2.
+        trips: u32,
+        /// Distance between values.
+        step: u32,
+        /// What is repeated.
+        body: Vec<Tree>,
+    },
+    /// Straight-line code.
+    Step(Step),
+}
+
+/// Straight-line code: loads, then updates of the accumulators.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// What is loaded.
+    pub items: Vec<Item>,
+    /// Points of the reduction that are combined, as offsets of each reduction axis from its loop variable (or from 0 without one).
+    pub points: Vec<Offsets>,
+    /// Whether each reduction axis has a loop variable here.
+    pub looped: SmallVec<[bool; 5]>,
+}
+
+impl Step {
+    /// 32-bit registers its loads occupy.
+    pub fn words(&self) -> u32 {
+        self.items.iter().map(|i| u32::from(i.width)).sum()
+    }
+}
+
+impl<'a> Nest<'a> {
+    /// Resolves a configuration; `None` where a tensor cannot be an image under it.
+    pub fn new(expr: &'a TensorExpr, choice: &'a Choice) -> Option<Self> {
+        let mut nest = Self::placed(expr, choice)?;
+        if !expr.reduce.is_empty() {
+            nest.tree = nest.loops(&nest.choice.order, &mut SmallVec::from_elem(None, expr.reduce.len()));
+        }
+        Some(nest)
+    }
+
+    /// Whether every tensor can lie where a configuration puts it.
+    pub fn places(expr: &TensorExpr, choice: &Choice) -> bool {
+        Nest::placed(expr, choice).is_some()
+    }
+
+    fn placed(expr: &'a TensorExpr, choice: &'a Choice) -> Option<Self> {
+        let splits: Vec<Split> = (0..expr.axes.len())
+            .map(|i| {
+                let width = if choice.vector.0.0 == i { choice.vector.1 } else { 1 };
+                let extent = expr.axes[i].extent;
+                let per_item = i64::from(choice.tile[i] * width);
+                let blocks = (extent + per_item - 1) / per_item;
+                let groups = (blocks + i64::from(choice.lanes[i]) - 1) / i64::from(choice.lanes[i]);
+                Split { tile: choice.tile[i], width, lanes: choice.lanes[i], blocks, groups, extent }
+            })
+            .collect();
+        let mut nest = Self { expr, choice, splits, placements: vec![], templates: vec![], tree: vec![] };
+        nest.placements = nest.place();
+        nest.collect_templates()?;
+        Some(nest)
+    }
+
+    /// Vector lanes of one point.
+    pub fn width(&self) -> u8 {
+        self.choice.vector.1 as u8
+    }
+
+    /// Where every tensor lies. Activations have the network's two forms; constants are packed so that the vector axis is contiguous
+    /// and padded so that no bound is needed.
+    fn place(&self) -> Vec<Placement> {
+        let tensors = self.expr.inputs.iter().chain([&self.expr.output]).enumerate();
+        tensors
+            .map(|(t, tensor)| {
+                let image = self.choice.image[t];
+                if !is_free(tensor) {
+                    return if image { Placement::image(tensor) } else { Placement::buffer(tensor) };
+                }
+                let index = self.index_of(t);
+                let extents = (0..tensor.shape.len()).map(|d| self.padded_extent(tensor.shape[d], index.and_then(|i| i.get(d)))).collect();
+                let innermost = index
+                    .and_then(|i| i.iter().position(|form| self.width() > 1 && form.coefficient(self.choice.vector.0) == 1))
+                    .or_else(|| image.then(|| index.and_then(|i| (0..i.len()).rev().find(|&d| self.aligned(&i[d])))).flatten())
+                    .unwrap_or(tensor.shape.len() - 1);
+                let rest: Vec<usize> = (0..tensor.shape.len()).filter(|&d| d != innermost).collect();
+                if image {
+                    Placement::Image { pack: innermost, columns: rest, rows: vec![innermost], extents }
+                } else {
+                    Placement::Buffer { order: rest.into_iter().chain([innermost]).collect(), extents }
+                }
+            })
+            .collect()
+    }
+
+    /// The index by which the body (or epilogue) reads an input; the first where there are several.
+    fn index_of(&self, tensor: usize) -> Option<&'a [Index]> {
+        let mut found = None;
+        for scalar in [&self.expr.body, &self.expr.epilogue] {
+            scalar.loads(&mut |t, index, _| {
+                if t == tensor && found.is_none() {
+                    found = Some(index);
+                }
+            });
+        }
+        found
+    }
+
+    /// A constant's extent rounded up to what tiles reach along a single parallel axis.
+    fn padded_extent(&self, extent: i64, form: Option<&Index>) -> i64 {
+        match form.map(|f| (&f.terms[..], f.constant)) {
+            Some((&[(a, 1)], 0)) if a.0 < self.splits.len() => extent.max(self.splits[a.0].blocks * self.splits[a.0].per_item()),
+            _ => extent,
+        }
+    }
+
+    /// Whether the variable part of a form is a multiple of 4, so that the component of a texel is known.
+    fn aligned(&self, form: &Index) -> bool {
+        form.terms.iter().all(|&(a, c)| {
+            let multiple = match self.splits.get(a.0) {
+                Some(split) => split.per_item(),
+                None if self.choice.window_unrolled && !self.choice.order.contains(&a) => 4,
+                None if Some(a) == self.deep() => {
+                    let unroll = i64::from(self.choice.unroll);
+                    if unroll >= axis(self.expr, a).extent { 4 } else { unroll }
+                }
+                None => 1,
+            };
+            (c * multiple) % 4 == 0
+        })
+    }
+
+    /// The axis that `unroll` is about.
+    fn deep(&self) -> Option<AxisId> {
+        crate::schedule::deep_axis(self.expr)
+    }
+
+    fn collect_templates(&mut self) -> Option<()> {
+        let mut loads = vec![];
+        for scalar in [&self.expr.body, &self.expr.epilogue] {
+            scalar.loads(&mut |tensor, index, _| loads.push((tensor, index)));
+        }
+        for (tensor, index) in loads {
+            if self.templates.iter().any(|t| t.tensor == tensor && t.index == index) {
+                continue;
+            }
+            if let Placement::Image { pack, .. } = &self.placements[tensor]
+                && !self.aligned(&index[*pack])
+            {
+                return None;
+            }
+            let lanes = self.lane_kind(tensor, index);
+            self.templates.push(Template { tensor, index: index.to_vec(), lanes });
+        }
+        Some(())
+    }
+
+    fn lane_kind(&self, tensor: usize, index: &[Index]) -> LaneKind {
+        let (vector, width) = (self.choice.vector.0, self.width());
+        let moving: SmallVec<[(usize, i64); 4]> =
+            index.iter().enumerate().map(|(d, form)| (d, form.coefficient(vector))).filter(|m| m.1 != 0).collect();
+        if width == 1 || moving.is_empty() {
+            return LaneKind::Same;
+        }
+        let innermost = match &self.placements[tensor] {
+            Placement::Buffer { order, .. } => order.last().copied(),
+            Placement::Image { pack, .. } => Some(*pack),
+        };
+        match moving[..] {
+            [(d, 1)] if Some(d) == innermost => LaneKind::Consecutive,
+            _ => LaneKind::Apart,
+        }
+    }
+
+    /// The template of a load.
+    pub fn template(&self, tensor: usize, index: &[Index]) -> usize {
+        // Every load was collected by `collect_templates`.
+        self.templates.iter().position(|t| t.tensor == tensor && t.index == index).unwrap_or_default()
+    }
+
+    /// The rolled loops of `order`, outermost first, then straight-line steps. `fixed` holds, per reduction axis, the constant base
+    /// where it has no loop variable (unset: 0 for unrolled axes).
+    fn loops(&self, order: &[AxisId], state: &mut SmallVec<[Option<Base>; 5]>) -> Vec<Tree> {
+        let Some((&a, inner)) = order.split_first() else { return self.steps(state) };
+        let r = a.0 - self.expr.axes.len();
+        let extent = self.expr.reduce[r].extent;
+        let step = if Some(a) == self.deep() { i64::from(self.choice.unroll).min(extent) } else { 1 };
+        let (trips, rest) = (extent / step, extent % step);
+        let mut trees = vec![];
+        if trips == 1 {
+            state[r] = Some(Base { from: 0, count: step, looped: false });
+            trees = self.loops(inner, state);
+        } else {
+            state[r] = Some(Base { from: 0, count: step, looped: true });
+            trees.push(Tree::Loop { axis: a, trips: trips as u32, step: step as u32, body: self.loops(inner, state) });
+        }
+        if rest > 0 {
+            state[r] = Some(Base { from: trips * step, count: rest, looped: false });
+            trees.extend(self.loops(inner, state));
+        }
+        state[r] = None;
+        trees
+    }
+
+    /// Straight-line code for one trip of the innermost loop: a step per row of an unrolled window and texel of the deep axis.
+    fn steps(&self, state: &[Option<Base>]) -> Vec<Tree> {
+        let looped: SmallVec<[bool; 5]> = state.iter().map(|b| b.is_some_and(|b| b.looped)).collect();
+        let base: Vec<Base> =
+            state.iter().zip(&self.expr.reduce).map(|(b, a)| b.unwrap_or(Base { from: 0, count: a.extent, looped: false })).collect();
+        let deep = self.deep().map(|a| a.0 - self.expr.axes.len());
+        // Axes whose points share a step: the innermost unrolled one, and a texel's worth of the deep one.
+        let innermost = (0..base.len()).rev().find(|&r| Some(r) != deep && base[r].count > 1);
+        let texel = if deep.is_some_and(|d| self.packs(d)) { 4 } else { 1 };
+        let chunk = |r: usize| {
+            if Some(r) == innermost {
+                base[r].count
+            } else if Some(r) == deep {
+                texel
+            } else {
+                1
+            }
+        };
+        let mut steps = vec![];
+        let mut at: Offsets = base.iter().map(|b| b.from).collect();
+        loop {
+            let counts: Offsets = (0..base.len()).map(|r| chunk(r).min(base[r].from + base[r].count - at[r])).collect();
+            let mut points = vec![];
+            for_each(&counts, |o| points.push(at.iter().zip(o).map(|(a, o)| a + o).collect()));
+            let items = self.items(&self.expr.body, &points);
+            steps.push(Tree::Step(Step { items, points, looped: looped.clone() }));
+            let mut r = base.len();
+            loop {
+                if r == 0 {
+                    return steps;
+                }
+                r -= 1;
+                at[r] += chunk(r);
+                if at[r] < base[r].from + base[r].count {
+                    break;
+                }
+                at[r] = base[r].from;
+            }
+        }
+    }
+
+    /// Whether some input is an image packed along a reduction axis.
+    fn packs(&self, r: usize) -> bool {
+        let axis = AxisId(self.expr.axes.len() + r);
+        self.templates.iter().any(|t| match &self.placements[t.tensor] {
+            Placement::Image { pack, .. } => t.index[*pack].coefficient(axis) != 0,
+            Placement::Buffer { .. } => false,
+        })
+    }
+
+    /// Every distinct load of a scalar at reduction points, over the whole tile.
+    pub fn items(&self, scalar: &Scalar, points: &[Offsets]) -> Vec<Item> {
+        let mut items = vec![];
+        let mut templates: SmallVec<[usize; 8]> = SmallVec::new();
+        scalar.loads(&mut |tensor, index, _| {
+            let t = self.template(tensor, index);
+            if !templates.contains(&t) {
+                templates.push(t);
+            }
+        });
+        for point in points {
+            for &t in &templates {
+                let template = &self.templates[t];
+                let counts: Offsets = (0..self.splits.len())
+                    .map(|a| if template.index.iter().any(|f| f.coefficient(AxisId(a)) != 0) { i64::from(self.splits[a].tile) } else { 1 })
+                    .collect();
+                for_each(&counts, |tile| {
+                    self.operand(t, tile, point, &mut items);
+                });
+            }
+        }
+        items
+    }
+
+    /// Where a load's value at a tile point and reduction point is found; items it needs are appended where missing.
+    pub fn operand(&self, t: usize, tile: &[i64], point: &[i64], items: &mut Vec<Item>) -> Operand {
+        let template = &self.templates[t];
+        let offset = |lane: i64| -> Offsets {
+            template
+                .index
+                .iter()
+                .map(|form| {
+                    form.constant
+                        + form
+                            .terms
+                            .iter()
+                            .map(|&(a, c)| match self.splits.get(a.0) {
+                                Some(split) if split.width > 1 => c * (tile[a.0] * i64::from(split.width) + lane),
+                                Some(_) => c * tile[a.0],
+                                None => c * point[a.0 - self.splits.len()],
+                            })
+                            .sum::<i64>()
+                })
+                .collect()
+        };
+        let width = self.width();
+        let placement = &self.placements[template.tensor];
+        match (template.lanes, placement) {
+            (LaneKind::Same, _) => Operand::Scalar(self.element(t, offset(0), items)),
+            (LaneKind::Consecutive, Placement::Buffer { .. }) => {
+                let item = intern(items, Item { template: t, offsets: offset(0), width });
+                Operand::Lanes(SmallVec::from_slice(&[Part { item, start: 0, width }]))
+            }
+            (LaneKind::Consecutive, Placement::Image { pack, .. }) if offset(0)[*pack].rem_euclid(4) == 0 && width.is_multiple_of(4) => {
+                let parts = (0..width / 4).map(|i| Part { width: 4, ..self.element(t, offset(i64::from(i) * 4), items) });
+                Operand::Lanes(parts.collect())
+            }
+            _ => Operand::Lanes((0..width).map(|lane| self.element(t, offset(i64::from(lane)), items)).collect()),
+        }
+    }
+
+    /// One element: of a scalar load, or a component of a texel.
+    fn element(&self, t: usize, mut offsets: Offsets, items: &mut Vec<Item>) -> Part {
+        match &self.placements[self.templates[t].tensor] {
+            Placement::Buffer { .. } => Part { item: intern(items, Item { template: t, offsets, width: 1 }), start: 0, width: 1 },
+            Placement::Image { pack, .. } => {
+                let component = offsets[*pack].rem_euclid(4);
+                offsets[*pack] -= component;
+                Part { item: intern(items, Item { template: t, offsets, width: 4 }), start: component as u8, width: 1 }
+            }
+        }
+    }
+
+    /// The points of the tile, as offsets in tiles of each parallel axis.
+    pub fn tile_points(&self) -> Vec<Offsets> {
+        let counts: Offsets = self.splits.iter().map(|s| i64::from(s.tile)).collect();
+        let mut points = vec![];
+        for_each(&counts, |p| points.push(p.into()));
+        points
+    }
+
+    /// Inclusive range of the variable part of a form, loops of `looped` axes running.
+    fn variable_range(&self, form: &Index, looped: &[bool]) -> (i64, i64) {
+        form.terms.iter().fold((0, 0), |(lo, hi), &(a, c)| {
+            let last = match self.splits.get(a.0) {
+                Some(split) => (split.blocks - 1) * split.per_item(),
+                None if looped[a.0 - self.splits.len()] => self.last_value(a),
+                None => 0,
+            };
+            (lo + (c * last).min(0), hi + (c * last).max(0))
+        })
+    }
+
+    fn last_value(&self, a: AxisId) -> i64 {
+        let extent = axis(self.expr, a).extent;
+        let step = if Some(a) == self.deep() { i64::from(self.choice.unroll).min(extent) } else { 1 };
+        (extent / step - 1) * step
+    }
+
+    /// The dimensions of a load that may leave the tensor: (dimension, whether each vector lane is judged by itself).
+    pub fn bounds(&self, item: &Item, looped: &[bool]) -> SmallVec<[(usize, bool); 4]> {
+        let template = &self.templates[item.template];
+        let placement = &self.placements[template.tensor];
+        self.bounds_of(&template.index, &item.offsets, placement, i64::from(item.width), looped)
+    }
+
+    /// As [`Nest::bounds`], for any index into a tensor with this placement.
+    pub fn bounds_of(
+        &self,
+        index: &[Index],
+        offsets: &[i64],
+        placement: &Placement,
+        width: i64,
+        looped: &[bool],
+    ) -> SmallVec<[(usize, bool); 4]> {
+        let mut bounds = SmallVec::new();
+        for (d, form) in index.iter().enumerate() {
+            let (lo, hi) = self.variable_range(form, looped);
+            let (lo, hi) = (lo + offsets[d], hi + offsets[d]);
+            // A texel is one access whose first element decides; a vector of a buffer extends along the last dimension.
+            let run = match placement {
+                Placement::Buffer { order, .. } if order.last() == Some(&d) => width - 1,
+                _ => 0,
+            };
+            if lo < 0 || hi + run >= placement.extents()[d] {
+                bounds.push((d, run > 0));
+            }
+        }
+        bounds
+    }
+}
+
+/// The state of a reduction axis while its loops are laid out.
+#[derive(Clone, Copy, Debug)]
+struct Base {
+    from: i64,
+    count: i64,
+    looped: bool,
+}
+
+fn intern(items: &mut Vec<Item>, item: Item) -> usize {
+    // A step holds tens of items: a scan beats a map.
+    items.iter().position(|i| *i == item).unwrap_or_else(|| {
+        items.push(item);
+        items.len() - 1
+    })
+}
+
+/// Every point of a box, last dimension fastest.
+fn for_each(counts: &[i64], mut f: impl FnMut(&[i64])) {
+    let mut at: Offsets = SmallVec::from_elem(0, counts.len());
+    loop {
+        f(&at);
+        let mut d = counts.len();
+        loop {
+            if d == 0 {
+                return;
+            }
+            d -= 1;
+            at[d] += 1;
+            if at[d] < counts[d] {
+                break;
+            }
+            at[d] = 0;
+        }
+    }
+}
+
+impl Nest<'_> {
+    /// Elements that one step of an axis's variable advances by; `None` where the axis has no variable.
+    pub fn scale(&self, a: AxisId, looped: &[bool]) -> Option<i64> {
+        match self.splits.get(a.0) {
+            Some(split) => Some(split.per_item()),
+            None if looped[a.0 - self.splits.len()] => {
+                let extent = axis(self.expr, a).extent;
+                Some(if Some(a) == self.deep() { i64::from(self.choice.unroll).min(extent) } else { 1 })
+            }
+            None => None,
+        }
+    }
+}
+
+/// One store of a tile point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoreItem {
+    /// Constant part of each dimension's index.
+    pub offsets: Offsets,
+    /// First lane of the point's value that is stored.
+    pub start: u8,
+    /// Lanes stored (4 for a texel).
+    pub width: u8,
+    /// When it is left out.
+    pub bounds: SmallVec<[StoreBound; 3]>,
+}
+
+/// `0 ≤ value < extent`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoreBound {
+    /// Position along a parallel axis.
+    pub value: crate::coords::Coord,
+    /// The axis's extent.
+    pub extent: i64,
+    /// Judged for each lane by itself.
+    pub per_lane: bool,
+}
+
+impl Nest<'_> {
+    /// Where the output lies.
+    pub fn output_placement(&self) -> &Placement {
+        // `placements` has one entry per input and one for the output.
+        &self.placements[self.expr.inputs.len()]
+    }
+
+    /// What the epilogue of one tile point loads (and the body, where nothing is reduced).
+    pub fn epilogue_items(&self, at: &[i64]) -> Vec<Item> {
+        let none: Offsets = Offsets::from_elem(0, self.expr.reduce.len());
+        let mut items = vec![];
+        let mut collect = |scalar: &Scalar| {
+            scalar.loads(&mut |tensor, index, _| {
+                self.operand(self.template(tensor, index), at, &none, &mut items);
+            });
+        };
+        if self.expr.reduce.is_empty() {
+            collect(&self.expr.body);
+        }
+        collect(&self.expr.epilogue);
+        items
+    }
+
+    /// The stores of one tile point: whole vectors where lanes are consecutive in memory, single lanes otherwise.
+    pub fn stores(&self, at: &[i64]) -> Vec<StoreItem> {
+        let (vector, width) = (self.choice.vector.0, self.width());
+        let store = |start: u8, lanes: u8, per_lane: bool| {
+            let position = |a: usize| {
+                let split = &self.splits[a];
+                let lane = if vector.0 == a { i64::from(start) } else { 0 };
+                at[a] * i64::from(split.width) + lane
+            };
+            let offsets =
+                self.expr.store.iter().map(|f| f.constant + f.terms.iter().map(|&(a, c)| c * position(a.0)).sum::<i64>()).collect();
+            let bounds = self.splits.iter().enumerate().filter_map(|(a, split)| {
+                let run = if vector.0 == a && per_lane { i64::from(lanes) - 1 } else { 0 };
+                let last = (split.blocks - 1) * split.per_item() + position(a) + run;
+                (last >= split.extent).then(|| StoreBound {
+                    value: crate::coords::Coord { terms: [(AxisId(a), split.per_item())].into_iter().collect(), constant: position(a) },
+                    extent: split.extent,
+                    per_lane: run > 0,
+                })
+            });
+            StoreItem { offsets, start, width: lanes, bounds: bounds.collect() }
+        };
+        match self.output_placement() {
+            Placement::Image { .. } => (0..width / 4).map(|i| store(i * 4, 4, false)).collect(),
+            Placement::Buffer { order, .. } => {
+                let consecutive =
+                    self.expr.store.iter().enumerate().all(|(d, form)| form.coefficient(vector) == i64::from(order.last() == Some(&d)));
+                if width == 1 || consecutive { vec![store(0, width, true)] } else { (0..width).map(|i| store(i, 1, false)).collect() }
+            }
+        }
+    }
+}

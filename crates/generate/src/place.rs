@@ -1,0 +1,158 @@
+//! Where the elements of a tensor lie in the argument of a kernel, and how host data is packed for it.
+
+use crate::expr::{Role, Tensor};
+use half::f16;
+use warpsight_ir::{ImageFormat, Scalar as Element};
+
+/// The place of a tensor's elements.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Placement {
+    /// Row-major with the dimensions in this order, slowest first, each extent rounded up to `extents` (indexed by dimension).
+    Buffer {
+        /// A permutation of the dimensions.
+        order: Vec<usize>,
+        /// Extent of each dimension in memory, at least the tensor's.
+        extents: Vec<i64>,
+    },
+    /// Texels of four consecutive elements along dimension `pack`; column and row are row-major over the listed dimensions, in which
+    /// `pack` counts texels.
+    Image {
+        /// The packed dimension.
+        pack: usize,
+        /// Dimensions that make the column, slowest first.
+        columns: Vec<usize>,
+        /// Dimensions that make the row, slowest first.
+        rows: Vec<usize>,
+        /// Extent of each dimension in memory (in elements, also for `pack`), at least the tensor's.
+        extents: Vec<i64>,
+    },
+}
+
+impl Placement {
+    /// Row-major, nothing padded: how networks keep tensors in buffers.
+    pub fn buffer(tensor: &Tensor) -> Self {
+        Self::Buffer { order: (0..tensor.shape.len()).collect(), extents: tensor.shape.clone() }
+    }
+
+    /// How networks keep activations in images. Four dimensions (n, c, h, w): four channels a texel, column w, row (n, c/4, h).
+    /// Otherwise: the last dimension packed, column last/4, row the rest.
+    pub fn image(tensor: &Tensor) -> Self {
+        let rank = tensor.shape.len();
+        let extents = tensor.shape.clone();
+        if rank == 4 {
+            Self::Image { pack: 1, columns: vec![3], rows: vec![0, 1, 2], extents }
+        } else {
+            Self::Image { pack: rank - 1, columns: vec![rank - 1], rows: (0..rank - 1).collect(), extents }
+        }
+    }
+
+    /// Whether it is an image.
+    pub fn is_image(&self) -> bool {
+        matches!(self, Self::Image { .. })
+    }
+
+    /// Extents in memory, one per dimension of the tensor, elements.
+    pub fn extents(&self) -> &[i64] {
+        match self {
+            Self::Buffer { extents, .. } | Self::Image { extents, .. } => extents,
+        }
+    }
+
+    /// Width and height in texels of an image; `None` for a buffer.
+    pub fn image_size(&self) -> Option<(i64, i64)> {
+        let Self::Image { pack, columns, rows, extents } = self else { return None };
+        let texels = |dims: &[usize]| dims.iter().map(|&d| if d == *pack { (extents[d] + 3) / 4 } else { extents[d] }).product::<i64>();
+        Some((texels(columns), texels(rows)))
+    }
+
+    /// Bytes of the argument.
+    pub fn bytes(&self, element: Element) -> u64 {
+        let elements = match self.image_size() {
+            Some((w, h)) => w * h * 4,
+            None => self.extents().iter().product(),
+        };
+        elements as u64 * u64::from(element.bytes())
+    }
+
+    /// The element's position in the argument, in elements (for images: texel·4 + component).
+    pub fn position(&self, index: &[i64]) -> usize {
+        match self {
+            Self::Buffer { order, extents } => order.iter().fold(0, |at, &d| at * extents[d] + index[d]) as usize,
+            Self::Image { pack, columns, rows, extents } => {
+                let linear =
+                    |dims: &[usize]| {
+                        dims.iter().fold(0, |at, &d| {
+                            if d == *pack { at * ((extents[d] + 3) / 4) + index[d] / 4 } else { at * extents[d] + index[d] }
+                        })
+                    };
+                let width = linear_extent(columns, *pack, extents);
+                ((linear(rows) * width + linear(columns)) * 4 + index[*pack] % 4) as usize
+            }
+        }
+    }
+
+    /// Lays out row-major values; what lies between and behind the elements becomes `fill`.
+    pub fn pack(&self, tensor: &Tensor, values: &[f32], fill: f32) -> Vec<u8> {
+        let elements = self.bytes(tensor.element) / u64::from(tensor.element.bytes());
+        let mut placed = vec![fill; elements as usize];
+        for_each_index(&tensor.shape, |flat, index| placed[self.position(index)] = values[flat]);
+        encode(tensor.element, &placed)
+    }
+
+    /// The inverse of [`Placement::pack`]: row-major values.
+    pub fn unpack(&self, tensor: &Tensor, bytes: &[u8]) -> Vec<f32> {
+        let placed = decode(tensor.element, bytes);
+        let mut values = vec![0.0; tensor.len()];
+        for_each_index(&tensor.shape, |flat, index| values[flat] = placed[self.position(index)]);
+        values
+    }
+}
+
+fn linear_extent(dims: &[usize], pack: usize, extents: &[i64]) -> i64 {
+    dims.iter().map(|&d| if d == pack { (extents[d] + 3) / 4 } else { extents[d] }).product()
+}
+
+/// Every index of a shape in row-major order, with its number.
+pub fn for_each_index(shape: &[i64], mut f: impl FnMut(usize, &[i64])) {
+    let mut index = vec![0; shape.len()];
+    for flat in 0..shape.iter().product::<i64>() as usize {
+        f(flat, &index);
+        for d in (0..shape.len()).rev() {
+            index[d] += 1;
+            if index[d] < shape[d] {
+                break;
+            }
+            index[d] = 0;
+        }
+    }
+}
+
+/// `f32` values as elements in memory; 16-bit floats round to nearest even.
+pub fn encode(element: Element, values: &[f32]) -> Vec<u8> {
+    match element {
+        Element::F16 => values.iter().flat_map(|&v| f16::from_f32(v).to_le_bytes()).collect(),
+        Element::Bf16 => values.iter().flat_map(|&v| half::bf16::from_f32(v).to_le_bytes()).collect(),
+        Element::F64 => values.iter().flat_map(|&v| f64::from(v).to_le_bytes()).collect(),
+        _ => warpsight_ir::data::f32_bytes(values),
+    }
+}
+
+/// Elements in memory as `f32` values.
+pub fn decode(element: Element, bytes: &[u8]) -> Vec<f32> {
+    match element {
+        Element::F16 => bytes.as_chunks::<2>().0.iter().map(|b| f16::from_le_bytes(*b).to_f32()).collect(),
+        Element::Bf16 => bytes.as_chunks::<2>().0.iter().map(|b| half::bf16::from_le_bytes(*b).to_f32()).collect(),
+        Element::F64 => bytes.as_chunks::<8>().0.iter().map(|b| f64::from_le_bytes(*b) as f32).collect(),
+        _ => warpsight_ir::data::bytes_f32(bytes),
+    }
+}
+
+/// The image format that holds an element type.
+pub fn image_format(element: Element) -> ImageFormat {
+    if element == Element::F16 { ImageFormat::Rgba16F } else { ImageFormat::Rgba32F }
+}
+
+/// Whether a tensor may be laid out at will.
+pub fn is_free(tensor: &Tensor) -> bool {
+    tensor.role == Role::Weight
+}

@@ -1,0 +1,281 @@
+//! From a resolved configuration to statements.
+
+use crate::coords::{Coord, coords};
+use crate::expr::{AxisId, Combine, Scalar, TensorExpr};
+use crate::names::Names;
+use crate::nest::{Item, Nest, Offsets, Operand, Part, Step, Tree};
+use crate::place::{Placement, image_format};
+use warpsight_ir::{
+    Access, BinaryOp, Border, Bound, Const, Expr, GroupAxis, LaneAxis, Launch, Name, Param, ParamKind, Program, Scalar as Element, Space,
+    Stmt, StorePolicy, Type, Unroll,
+};
+
+/// The Program of a configuration, coordinates not linearised.
+pub fn program(nest: &Nest) -> Program {
+    let writer = Writer { nest, expr: nest.expr, names: Names::new(nest.expr) };
+    Program {
+        name: nest.expr.name.clone(),
+        sizes: vec![],
+        params: writer.params(),
+        arrays: vec![],
+        launch: writer.launch(),
+        body: writer.body(),
+    }
+}
+
+struct Writer<'a> {
+    nest: &'a Nest<'a>,
+    expr: &'a TensorExpr,
+    names: Names<'a>,
+}
+
+/// A value and its vector width (1, or the nest's).
+struct Value {
+    expr: Expr,
+    width: u8,
+}
+
+impl Writer<'_> {
+    fn params(&self) -> Vec<Param> {
+        let tensors = self.expr.inputs.iter().map(|t| (t, Access::Read)).chain([(&self.expr.output, Access::Write)]);
+        tensors
+            .zip(&self.nest.placements)
+            .map(|((tensor, access), placement)| {
+                let kind = match (placement, placement.image_size()) {
+                    (Placement::Buffer { order, extents }, _) => ParamKind::Buffer {
+                        space: Space::Global,
+                        element: tensor.element,
+                        dims: order.iter().map(|&d| Expr::int(extents[d])).collect(),
+                        access,
+                    },
+                    (_, size) => {
+                        let (width, height) = size.unwrap_or_default();
+                        let format = image_format(tensor.element);
+                        ParamKind::Image { format, width: Expr::int(width), height: Expr::int(height), access, border: Border::Zero }
+                    }
+                };
+                Param { name: tensor.name.clone(), kind }
+            })
+            .collect()
+    }
+
+    fn launch(&self) -> Launch {
+        let order = &self.nest.choice.launch_order;
+        let groups = order.iter().map(|&a| GroupAxis { name: self.names.group(AxisId(a)), extent: Expr::int(self.nest.splits[a].groups) });
+        let lanes = order
+            .iter()
+            .filter(|&&a| self.nest.splits[a].lanes > 1)
+            .map(|&a| LaneAxis { name: self.names.lane(AxisId(a)), extent: self.nest.splits[a].lanes });
+        Launch { groups: groups.collect(), lanes: lanes.collect(), subgroup: None }
+    }
+
+    fn body(&self) -> Vec<Stmt> {
+        let mut stmts = vec![];
+        for (a, split) in self.nest.splits.iter().enumerate() {
+            let group = Expr::Var(self.names.group(AxisId(a)));
+            let value =
+                if split.lanes > 1 { add(mul(group, i64::from(split.lanes)), Expr::Var(self.names.lane(AxisId(a)))) } else { group };
+            stmts.push(Stmt::Let { name: self.names.block(AxisId(a)), value });
+        }
+        let work = self.work();
+        let idle = self.nest.splits.iter().enumerate().filter(|(_, s)| s.idle_lanes());
+        let condition = idle
+            .map(|(a, s)| Expr::binary(BinaryOp::Lt, Expr::Var(self.names.block(AxisId(a))), Expr::int(s.blocks)))
+            .reduce(|a, b| Expr::binary(BinaryOp::And, a, b));
+        match condition {
+            Some(condition) => stmts.push(Stmt::If { condition, then: work, otherwise: vec![] }),
+            None => stmts.extend(work),
+        }
+        stmts
+    }
+
+    fn work(&self) -> Vec<Stmt> {
+        let mut stmts = vec![];
+        let tile = self.nest.tile_points();
+        if !self.expr.reduce.is_empty() {
+            let start = match self.expr.combine {
+                Combine::Sum => 0.0,
+                Combine::Max => f32::NEG_INFINITY,
+            };
+            let ty = Type::vector(Element::F32, self.nest.width());
+            for n in 0..tile.len() {
+                stmts.push(Stmt::Var { name: self.names.acc(n), ty, init: splat(Expr::f32(start), ty.width) });
+            }
+            stmts.extend(self.trees(&self.nest.tree, &tile));
+        }
+        stmts.extend(tile.iter().enumerate().map(|(n, point)| Stmt::Scope(self.epilogue(n, point))));
+        stmts
+    }
+
+    fn trees(&self, trees: &[Tree], tile: &[Offsets]) -> Vec<Stmt> {
+        trees
+            .iter()
+            .map(|tree| match tree {
+                Tree::Loop { axis, trips, body, .. } => Stmt::For {
+                    var: self.names.block(*axis),
+                    from: Expr::int(0),
+                    to: Expr::int(i64::from(*trips)),
+                    step: 1,
+                    unroll: Unroll::None,
+                    body: self.trees(body, tile),
+                },
+                Tree::Step(step) => Stmt::Scope(self.step(step, tile)),
+            })
+            .collect()
+    }
+
+    fn step(&self, step: &Step, tile: &[Offsets]) -> Vec<Stmt> {
+        let mut stmts = self.lets(&step.items, &step.looped);
+        let mut items = step.items.clone();
+        for point in &step.points {
+            for (n, at) in tile.iter().enumerate() {
+                let acc = || Expr::Var(self.names.acc(n));
+                let mut value = |s: &Scalar| self.value(s, at, point, &mut items, None);
+                let width = self.nest.width();
+                let updated = match (self.expr.combine, &self.expr.body) {
+                    (Combine::Sum, Scalar::Binary(BinaryOp::Mul, a, b)) => {
+                        let (a, b) = (value(a).widen(width), value(b).widen(width));
+                        Expr::Fma(Box::new(a), Box::new(b), Box::new(acc()))
+                    }
+                    (Combine::Sum, body) => Expr::binary(BinaryOp::Add, acc(), value(body).widen(width)),
+                    (Combine::Max, body) => Expr::binary(BinaryOp::Max, acc(), value(body).widen(width)),
+                };
+                stmts.push(Stmt::Assign { name: self.names.acc(n), value: updated });
+            }
+        }
+        debug_assert_eq!(items.len(), step.items.len(), "every load of a step is among its items");
+        stmts
+    }
+
+    fn epilogue(&self, n: usize, at: &Offsets) -> Vec<Stmt> {
+        let none: Offsets = Offsets::from_elem(0, self.expr.reduce.len());
+        let looped = vec![false; self.expr.reduce.len()];
+        let mut items = self.nest.epilogue_items(at);
+        let mut stmts = self.lets(&items, &looped);
+        let acc = if self.expr.reduce.is_empty() {
+            self.value(&self.expr.body, at, &none, &mut items, None)
+        } else {
+            Value { expr: Expr::Var(self.names.acc(n)), width: self.nest.width() }
+        };
+        let value = self.value(&self.expr.epilogue, at, &none, &mut items, Some(&acc)).widen(self.nest.width());
+        stmts.push(Stmt::Let { name: self.names.value(), value });
+        for store in self.nest.stores(at) {
+            let coords = coords(self.nest.output_placement(), &self.expr.store, &store.offsets, |a| self.nest.scale(a, &looped));
+            let mut coords = coords.iter().map(|c| self.coord(c));
+            let whole = Expr::Var(self.names.value());
+            let value = if store.width == self.nest.width() {
+                whole
+            } else {
+                Expr::Slice { vector: Box::new(whole), start: store.start, width: store.width }
+            };
+            let guard =
+                store.bounds.iter().map(|b| Bound { value: self.coord(&b.value), extent: Expr::int(b.extent), per_lane: b.per_lane });
+            let (target, guard) = (self.expr.output.name.clone(), guard.collect());
+            stmts.push(match (self.nest.output_placement().is_image(), coords.next(), coords.next()) {
+                (true, Some(x), Some(y)) => Stmt::StoreTexel { image: target, x, y, value, guard },
+                (_, first, second) => Stmt::Store {
+                    target,
+                    index: first.into_iter().chain(second).chain(coords).collect(),
+                    value,
+                    guard,
+                    policy: StorePolicy::WriteBack,
+                },
+            });
+        }
+        stmts
+    }
+
+    fn lets(&self, items: &[Item], looped: &[bool]) -> Vec<Stmt> {
+        items.iter().enumerate().map(|(n, item)| Stmt::Let { name: self.loaded(items, n), value: self.load(item, looped) }).collect()
+    }
+
+    fn loaded(&self, items: &[Item], n: usize) -> Name {
+        self.names.loaded(self.nest.templates[items[n].template].tensor, n)
+    }
+
+    fn load(&self, item: &Item, looped: &[bool]) -> Expr {
+        let template = &self.nest.templates[item.template];
+        let placement = &self.nest.placements[template.tensor];
+        let source = self.expr.inputs[template.tensor].name.clone();
+        let guard = self.nest.bounds(item, looped).into_iter().map(|(d, per_lane)| Bound {
+            value: self.coord(&Coord::of(&template.index[d], item.offsets[d], |a| self.nest.scale(a, looped))),
+            extent: Expr::int(placement.extents()[d]),
+            per_lane,
+        });
+        let guard = guard.collect();
+        let coords = coords(placement, &template.index, &item.offsets, |a| self.nest.scale(a, looped));
+        let mut index: Vec<Expr> = coords.iter().map(|c| self.coord(c)).collect();
+        match placement {
+            Placement::Buffer { .. } => Expr::Load { source, index, width: item.width, guard },
+            Placement::Image { .. } => {
+                // An image has exactly two coordinates.
+                let y = index.pop().unwrap_or(Expr::int(0));
+                let x = index.pop().unwrap_or(Expr::int(0));
+                Expr::Texel { image: source, x: Box::new(x), y: Box::new(y), guard }
+            }
+        }
+    }
+
+    fn coord(&self, coord: &Coord) -> Expr {
+        let terms = coord.terms.iter().map(|&(a, c)| mul(Expr::Var(self.names.block(a)), c));
+        match terms.reduce(add) {
+            Some(sum) if coord.constant < 0 => Expr::binary(BinaryOp::Sub, sum, Expr::int(-coord.constant)),
+            Some(sum) if coord.constant > 0 => add(sum, Expr::int(coord.constant)),
+            Some(sum) => sum,
+            None => Expr::int(coord.constant),
+        }
+    }
+
+    fn value(&self, scalar: &Scalar, at: &[i64], point: &[i64], items: &mut Vec<Item>, acc: Option<&Value>) -> Value {
+        match scalar {
+            Scalar::Const(c) => Value { expr: Expr::Const(Const::F32(*c as f32)), width: 1 },
+            Scalar::Acc => acc.map_or(Value { expr: Expr::f32(0.0), width: 1 }, |v| Value { expr: v.expr.clone(), width: v.width }),
+            Scalar::Load { tensor, index, .. } => {
+                let template = self.nest.template(*tensor, index);
+                let part = |p: &Part, items: &[Item]| {
+                    let whole = Expr::Var(self.loaded(items, p.item));
+                    if p.width == items[p.item].width {
+                        whole
+                    } else {
+                        Expr::Slice { vector: Box::new(whole), start: p.start, width: p.width }
+                    }
+                };
+                match self.nest.operand(template, at, point, items) {
+                    Operand::Scalar(p) => Value { expr: part(&p, items), width: 1 },
+                    Operand::Lanes(parts) => {
+                        let mut parts: Vec<Expr> = parts.iter().map(|p| part(p, items)).collect();
+                        let expr = if parts.len() == 1 { parts.remove(0) } else { Expr::Concat(parts) };
+                        Value { expr, width: self.nest.width() }
+                    }
+                }
+            }
+            Scalar::Unary(op, a) => {
+                let a = self.value(a, at, point, items, acc);
+                Value { expr: Expr::unary(*op, a.expr), width: a.width }
+            }
+            Scalar::Binary(op, a, b) => {
+                let (a, b) = (self.value(a, at, point, items, acc), self.value(b, at, point, items, acc));
+                let width = a.width.max(b.width);
+                Value { expr: Expr::binary(*op, a.widen(width), b.widen(width)), width }
+            }
+        }
+    }
+}
+
+impl Value {
+    fn widen(self, width: u8) -> Expr {
+        if self.width == width { self.expr } else { splat(self.expr, width) }
+    }
+}
+
+fn splat(e: Expr, width: u8) -> Expr {
+    if width == 1 { e } else { Expr::Splat(Box::new(e), width) }
+}
+
+fn add(a: Expr, b: Expr) -> Expr {
+    Expr::binary(BinaryOp::Add, a, b)
+}
+
+fn mul(e: Expr, factor: i64) -> Expr {
+    if factor == 1 { e } else { Expr::binary(BinaryOp::Mul, e, Expr::int(factor)) }
+}

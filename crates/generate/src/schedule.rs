@@ -1,0 +1,277 @@
+//! The knobs of a schedule: how the axes of an expression are split among groups, lanes, registers and vector lanes.
+
+use crate::expr::{Axis, AxisId, Index, TensorExpr};
+use crate::place::Placement;
+use std::fmt::Write;
+use warpsight_ir::{Config, ConfigSpace, Knob, Name};
+
+/// Values of the knob `tile_*` for the three largest parallel axes, largest extent first.
+const TILES: [&[i32]; 3] = [&[1, 2, 4], &[1, 2, 4], &[1, 2]];
+/// Work-group shapes over the same three axes; each is clipped to the extents.
+const GROUPS: [[u32; 3]; 7] = [[64, 1, 1], [8, 8, 1], [16, 4, 1], [4, 16, 1], [16, 1, 1], [4, 4, 4], [32, 8, 1]];
+/// Elements one work-item may compute: more never fit any register file that the profiles know.
+const MAX_ELEMENTS: u32 = 32;
+/// Accumulator updates one loop body may hold: beyond this, instruction caches and compilers suffer.
+const MAX_BODY: u32 = 1024;
+/// A reduction axis this short or shorter is a window (of a convolution or pooling) and may be unrolled as a whole.
+const WINDOW: i64 = 7;
+
+/// What the knobs of an expression mean. Positions of knobs in the space are fixed by the order of fields here.
+#[derive(Clone, Debug)]
+pub struct Knobs {
+    /// The parallel axes that are tiled and spread over lanes, largest extent first, at most three.
+    pub main: Vec<AxisId>,
+    /// The axes that may be vectorised; the first is the contiguous one.
+    pub vector_axes: Vec<AxisId>,
+    /// Longest reduction axis that is no window.
+    pub deep: Option<AxisId>,
+    /// The other reduction axes in order.
+    pub window: Vec<AxisId>,
+    /// Tensors that may be images: positions in `inputs`, then `inputs.len()` for the output.
+    pub placeable: Vec<usize>,
+    /// Orders of the rolled reduction loops, outermost first.
+    pub orders: Vec<Vec<AxisId>>,
+    /// Work-group shapes over the main axes.
+    pub groups: Vec<Vec<u32>>,
+    /// The space people see.
+    pub space: ConfigSpace,
+}
+
+/// One configuration, taken apart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// Points (vectors along the vector axis) per work-item along each parallel axis.
+    pub tile: Vec<u32>,
+    /// Lanes of a group along each parallel axis.
+    pub lanes: Vec<u32>,
+    /// Parallel axes, the one whose lanes run fastest first.
+    pub launch_order: Vec<usize>,
+    /// The vectorised axis and its width; width 1 for none.
+    pub vector: (AxisId, u32),
+    /// Unrolling of the deep reduction axis.
+    pub unroll: u32,
+    /// Whether the window axes are unrolled.
+    pub window_unrolled: bool,
+    /// Rolled reduction loops, outermost first.
+    pub order: Vec<AxisId>,
+    /// Whether each tensor (inputs, then output) is an image.
+    pub image: Vec<bool>,
+}
+
+impl Knobs {
+    /// The knobs of an expression.
+    pub fn of(expr: &TensorExpr) -> Self {
+        let parallel = expr.axes.len();
+        let mut main: Vec<AxisId> = (0..parallel).map(AxisId).collect();
+        main.sort_by_key(|a| std::cmp::Reverse(expr.axes[a.0].extent));
+        main.truncate(3);
+
+        let mut vector_axes: Vec<AxisId> = vec![];
+        let contiguous = expr.store.last().and_then(single_axis);
+        let packed = expr.store.get(pack_dim(expr.store.len())).and_then(single_axis);
+        for axis in [contiguous, packed, main.first().copied()].into_iter().flatten() {
+            if !vector_axes.contains(&axis) {
+                vector_axes.push(axis);
+            }
+        }
+
+        let reduce = (0..expr.reduce.len()).map(|i| AxisId(parallel + i));
+        let deep = deep_axis(expr);
+        // A second long reduction axis is an ordinary rolled loop, like a window that is never unrolled.
+        let window: Vec<AxisId> = reduce.filter(|a| Some(*a) != deep).collect();
+        let mut orders = vec![deep.into_iter().chain(window.iter().copied()).collect::<Vec<_>>()];
+        let reversed: Vec<AxisId> = orders[0].iter().rev().copied().collect();
+        if reversed != orders[0] {
+            orders.push(reversed);
+        }
+        let placeable: Vec<usize> =
+            (0..=expr.inputs.len()).filter(|&t| expr.inputs.get(t).unwrap_or(&expr.output).shape.len() >= 2).collect();
+
+        let mut knobs = Self { main, vector_axes, deep, window, placeable, orders, groups: vec![], space: ConfigSpace { knobs: vec![] } };
+        knobs.groups = knobs.groups(expr);
+        knobs.space.knobs = knobs.describe(expr);
+        knobs
+    }
+
+    fn window_unrollable(&self, expr: &TensorExpr) -> bool {
+        !self.window.is_empty() && self.window.iter().all(|&a| axis(expr, a).extent <= WINDOW)
+    }
+
+    fn describe(&self, expr: &TensorExpr) -> Vec<Knob> {
+        let number = |name: String, values: Vec<i32>| Knob { name: name.into(), values, labels: vec![] };
+        let labelled = |name: &str, labels: Vec<String>| Knob {
+            name: name.into(),
+            values: (0..labels.len() as i32).collect(),
+            labels: labels.into_iter().map(Name::from).collect(),
+        };
+        let mut knobs = vec![];
+        for (i, &a) in self.main.iter().enumerate() {
+            let axis = axis(expr, a);
+            knobs.push(number(format!("tile_{}", axis.name), TILES[i].iter().copied().filter(|&t| i64::from(t) <= axis.extent).collect()));
+        }
+        let longest = self.vector_axes.iter().map(|&a| axis(expr, a).extent).max().unwrap_or(1);
+        knobs.push(number("vector".into(), [1, 2, 4, 8, 16].into_iter().filter(|&v| v == 1 || i64::from(v) < 2 * longest).collect()));
+        knobs.push(labelled("vector_axis", self.names(expr, &self.vector_axes)));
+        knobs.push(labelled("group", self.groups.iter().map(|g| g.iter().map(u32::to_string).collect::<Vec<_>>().join("x")).collect()));
+        knobs.push(labelled("lanes_first", self.names(expr, &self.main[..self.main.len().min(2)])));
+        let depth = self.deep.map_or(1, |a| axis(expr, a).extent);
+        knobs.push(number("unroll".into(), [1, 2, 4, 8].into_iter().filter(|&u| i64::from(u) <= depth).collect()));
+        let window =
+            if self.window_unrollable(expr) { vec!["rolled".to_owned(), "unrolled".to_owned()] } else { vec!["rolled".to_owned()] };
+        knobs.push(labelled("window", window));
+        let order = |o: &Vec<AxisId>| self.names(expr, o).concat();
+        knobs.push(labelled("order", self.orders.iter().map(order).collect()));
+        for &t in &self.placeable {
+            let name = expr.inputs.get(t).map_or(&expr.output.name, |t| &t.name);
+            knobs.push(labelled(&format!("place_{name}"), vec!["buffer".into(), "image".into()]));
+        }
+        knobs
+    }
+
+    fn names(&self, expr: &TensorExpr, axes: &[AxisId]) -> Vec<String> {
+        if axes.is_empty() { vec!["none".into()] } else { axes.iter().map(|&a| axis(expr, a).name.to_string()).collect() }
+    }
+
+    /// Work-group shapes over the main axes: no longer along an axis than the next power of two of its extent, each once.
+    fn groups(&self, expr: &TensorExpr) -> Vec<Vec<u32>> {
+        let mut shapes: Vec<Vec<u32>> = vec![];
+        for shape in GROUPS {
+            let clip = |(&a, &lanes): (&AxisId, &u32)| lanes.min((axis(expr, a).extent as u32).next_power_of_two());
+            let clipped: Vec<u32> = self.main.iter().zip(&shape).map(clip).collect();
+            if !shapes.contains(&clipped) {
+                shapes.push(clipped);
+            }
+        }
+        shapes
+    }
+
+    /// Takes a configuration apart; `None` where it is not legal.
+    pub fn choice(&self, expr: &TensorExpr, config: &Config) -> Option<Choice> {
+        if config.0.len() != self.space.knobs.len() || !self.space.knobs.iter().zip(&config.0).all(|(k, v)| k.values.contains(v)) {
+            return None;
+        }
+        let parallel = expr.axes.len();
+        let mut values = config.0.iter().copied();
+        let mut next = || values.next().unwrap_or(0);
+        let (mut tile, mut lanes) = (vec![1; parallel], vec![1; parallel]);
+        for &a in &self.main {
+            tile[a.0] = next() as u32;
+        }
+        let width = next() as u32;
+        let vector_axis = next() as usize;
+        let group = &self.groups[next() as usize];
+        for (&a, &l) in self.main.iter().zip(group) {
+            lanes[a.0] = l;
+        }
+        let first = next() as usize;
+        let (unroll, window, order) = (next() as u32, next(), next() as usize);
+        let mut image = vec![false; expr.inputs.len() + 1];
+        for &t in &self.placeable {
+            image[t] = next() == 1;
+        }
+
+        let mut launch_order: Vec<usize> = self.main.iter().map(|a| a.0).collect();
+        if !launch_order.is_empty() {
+            let axis = launch_order.remove(first);
+            launch_order.insert(0, axis);
+        }
+        launch_order.extend((0..parallel).filter(|i| !self.main.iter().any(|a| a.0 == *i)));
+        let vector = (self.vector_axes.get(vector_axis).copied().unwrap_or(AxisId(0)), width);
+        let window_unrolled = window == 1;
+        let order = if window_unrolled { self.deep.into_iter().collect() } else { self.orders[order].clone() };
+        let choice = Choice { tile, lanes, launch_order, vector, unroll, window_unrolled, order, image };
+        self.legal(expr, &choice, vector_axis, config).then_some(choice)
+    }
+
+    /// Rules that need no look at the loads: knobs that have no effect must be at their first value, nothing may be absurd.
+    fn legal(&self, expr: &TensorExpr, choice: &Choice, vector_axis: usize, config: &Config) -> bool {
+        let (axis_id, width) = choice.vector;
+        if width == 1 && vector_axis != 0 {
+            return false;
+        }
+        if width > 1 && i64::from(width) >= 2 * axis(expr, axis_id).extent {
+            return false;
+        }
+        // Without rolled window loops their order means nothing.
+        let order_knob = self.main.len() + 6;
+        if choice.window_unrolled && config.0[order_knob] != 0 {
+            return false;
+        }
+        let elements: u32 = choice.tile.iter().product::<u32>() * width;
+        let window: i64 = if choice.window_unrolled { self.window.iter().map(|&a| axis(expr, a).extent).product() } else { 1 };
+        if elements > MAX_ELEMENTS || choice.tile.iter().product::<u32>() * choice.unroll * window as u32 > MAX_BODY {
+            return false;
+        }
+        // Per axis: no more lanes than blocks (rounded up to a power of two), no tile beyond the extent.
+        let lanes_fit = expr.axes.iter().enumerate().all(|(i, axis)| {
+            let per_item = i64::from(choice.tile[i]) * if axis_id.0 == i { i64::from(width) } else { 1 };
+            let blocks = (axis.extent + per_item - 1) / per_item;
+            let tile_fits = choice.tile[i] == 1 || per_item < 2 * axis.extent;
+            tile_fits && (choice.lanes[i] == 1 || i64::from(choice.lanes[i]) < 2 * blocks)
+        });
+        lanes_fit && self.images_fit(expr, choice)
+    }
+
+    /// An image is written whole texels at a time: the vector axis is the packed one.
+    fn images_fit(&self, expr: &TensorExpr, choice: &Choice) -> bool {
+        let (axis_id, width) = choice.vector;
+        if !choice.image[expr.inputs.len()] {
+            return true;
+        }
+        let Placement::Image { pack, .. } = Placement::image(&expr.output) else { return false };
+        width.is_multiple_of(4)
+            && single_axis(&expr.store[pack]).is_none_or(|a| a == axis_id)
+            && expr.store[pack].coefficient(axis_id) == 1
+            && expr.store[pack].constant % 4 == 0
+            && expr.store[pack].terms.iter().all(|&(a, c)| a == axis_id || c % 4 == 0)
+    }
+}
+
+/// The dimension that is packed into texels when an activation of this rank is an image.
+fn pack_dim(rank: usize) -> usize {
+    if rank == 4 { 1 } else { rank.saturating_sub(1) }
+}
+
+/// The axis of a form that runs along it with coefficient 1.
+fn single_axis(index: &Index) -> Option<AxisId> {
+    index.terms.iter().find(|t| t.1 == 1).map(|t| t.0)
+}
+
+/// An axis by its position.
+pub fn axis(expr: &TensorExpr, id: AxisId) -> &Axis {
+    expr.axes.get(id.0).unwrap_or_else(|| &expr.reduce[id.0 - expr.axes.len()])
+}
+
+/// The choice in one line per axis: the dump of the step `tile`.
+pub fn show_choice(expr: &TensorExpr, choice: &Choice) -> String {
+    let mut text = String::new();
+    for (i, axis) in expr.axes.iter().enumerate() {
+        let width = if choice.vector.0.0 == i { choice.vector.1 } else { 1 };
+        let per_item = i64::from(choice.tile[i] * width);
+        let blocks = (axis.extent + per_item - 1) / per_item;
+        let groups = (blocks + i64::from(choice.lanes[i]) - 1) / i64::from(choice.lanes[i]);
+        let _ = writeln!(
+            text,
+            "{} {} = {groups} groups x {} lanes x {} points x {width} vector lanes",
+            axis.name, axis.extent, choice.lanes[i], choice.tile[i]
+        );
+    }
+    let names: Vec<&str> = choice.order.iter().map(|&a| &*self::axis(expr, a).name).collect();
+    let _ = writeln!(
+        text,
+        "loops [{}], unroll {}, window {}",
+        names.join(", "),
+        choice.unroll,
+        if choice.window_unrolled { "unrolled" } else { "rolled" }
+    );
+    text
+}
+
+/// The axis that `unroll` is about: the longest reduction axis that is no window, or the only one.
+pub fn deep_axis(expr: &TensorExpr) -> Option<AxisId> {
+    let parallel = expr.axes.len();
+    let reduce = || (0..expr.reduce.len()).map(|i| AxisId(parallel + i));
+    let extent = |a: &AxisId| axis(expr, *a).extent;
+    let long = reduce().filter(|a| extent(a) > WINDOW).max_by_key(|a| (extent(a), std::cmp::Reverse(*a)));
+    long.or_else(|| (expr.reduce.len() == 1).then_some(AxisId(parallel)))
+}

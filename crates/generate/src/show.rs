@@ -1,0 +1,103 @@
+//! The intermediate steps of lowering as text.
+
+use crate::expr::{Index, Scalar, TensorExpr};
+use crate::nest::{Nest, Tree};
+use crate::place::Placement;
+use crate::schedule::axis;
+use std::fmt::Write;
+
+/// An expression as loops over its axes.
+pub fn expression(expr: &TensorExpr) -> String {
+    let mut text = String::new();
+    for a in &expr.axes {
+        let _ = writeln!(text, "for {} in 0..{}", a.name, a.extent);
+    }
+    for a in &expr.reduce {
+        let _ = writeln!(text, "  {:?} over {} in 0..{}", expr.combine, a.name, a.extent);
+    }
+    let _ = writeln!(text, "  acc = {}", scalar(expr, &expr.body));
+    let forms: Vec<String> = expr.store.iter().map(|f| index(expr, f)).collect();
+    let _ = writeln!(text, "  {}[{}] = {}", expr.output.name, forms.join(", "), scalar(expr, &expr.epilogue));
+    text
+}
+
+fn index(expr: &TensorExpr, form: &Index) -> String {
+    let mut parts: Vec<String> = form
+        .terms
+        .iter()
+        .map(|&(a, c)| if c == 1 { axis(expr, a).name.to_string() } else { format!("{c}*{}", axis(expr, a).name) })
+        .collect();
+    if form.constant != 0 || parts.is_empty() {
+        parts.push(form.constant.to_string());
+    }
+    parts.join(" + ").replace("+ -", "- ")
+}
+
+fn scalar(expr: &TensorExpr, s: &Scalar) -> String {
+    match s {
+        Scalar::Const(c) => c.to_string(),
+        Scalar::Acc => "acc".to_owned(),
+        Scalar::Load { tensor, index: forms, padded } => {
+            let forms: Vec<String> = forms.iter().map(|f| index(expr, f)).collect();
+            format!("{}{}[{}]", expr.inputs[*tensor].name, if *padded { "~" } else { "" }, forms.join(", "))
+        }
+        Scalar::Unary(op, a) => format!("{}({})", format!("{op:?}").to_lowercase(), scalar(expr, a)),
+        Scalar::Binary(op, a, b) => format!("{}({}, {})", format!("{op:?}").to_lowercase(), scalar(expr, a), scalar(expr, b)),
+    }
+}
+
+/// Where every tensor lies.
+pub fn places(nest: &Nest) -> String {
+    let mut text = String::new();
+    for (tensor, placement) in nest.expr.inputs.iter().chain([&nest.expr.output]).zip(&nest.placements) {
+        let _ = match placement {
+            Placement::Buffer { order, extents } => {
+                writeln!(text, "{} {:?}: buffer, dimensions {order:?} of extents {extents:?}", tensor.name, tensor.shape)
+            }
+            Placement::Image { pack, columns, rows, .. } => {
+                let (w, h) = placement.image_size().unwrap_or_default();
+                writeln!(
+                    text,
+                    "{} {:?}: image {w} x {h}, dimension {pack} packed by 4, column from {columns:?}, row from {rows:?}",
+                    tensor.name, tensor.shape
+                )
+            }
+        };
+    }
+    text
+}
+
+/// What each straight-line step loads.
+pub fn loads(nest: &Nest) -> String {
+    let mut text = String::new();
+    show_trees(nest, &nest.tree, 0, &mut text);
+    for at in nest.tile_points() {
+        let _ = writeln!(text, "point {:?}: {} loads, {} stores", at.as_slice(), nest.epilogue_items(&at).len(), nest.stores(&at).len());
+    }
+    text
+}
+
+fn show_trees(nest: &Nest, trees: &[Tree], depth: usize, text: &mut String) {
+    let pad = "  ".repeat(depth);
+    for tree in trees {
+        match tree {
+            Tree::Loop { axis: a, trips, step, body } => {
+                let _ = writeln!(text, "{pad}for {} in 0..{} step {step}", axis(nest.expr, *a).name, trips * step);
+                show_trees(nest, body, depth + 1, text);
+            }
+            Tree::Step(step) => {
+                for item in &step.items {
+                    let tensor = &nest.expr.inputs[nest.templates[item.template].tensor].name;
+                    let bounds: Vec<String> = nest
+                        .bounds(item, &step.looped)
+                        .iter()
+                        .map(|(d, lanes)| format!("{d}{}", if *lanes { " per lane" } else { "" }))
+                        .collect();
+                    let edge = if bounds.is_empty() { String::new() } else { format!(", bounds on dimensions {}", bounds.join(", ")) };
+                    let _ = writeln!(text, "{pad}load {tensor} at {:?}, {} wide{edge}", item.offsets.as_slice(), item.width);
+                }
+                let _ = writeln!(text, "{pad}combine {} points", step.points.len());
+            }
+        }
+    }
+}

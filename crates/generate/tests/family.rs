@@ -1,0 +1,160 @@
+//! The closed forms of a Family equal what is derived from its lowered Programs.
+
+use warpsight_generate::expr::{Axis, AxisId, Combine, Index, Role, Scalar, Tensor, TensorExpr};
+use warpsight_generate::{Placement, ScheduleFamily};
+use warpsight_ir::{BinaryOp, Checked, Family, Kernel, Scalar as Element, UnaryOp};
+
+fn tensor(name: &str, shape: &[i64], role: Role) -> Tensor {
+    Tensor { name: name.into(), shape: shape.to_vec(), element: Element::F32, role }
+}
+
+fn axes(list: &[(&str, i64)]) -> Vec<Axis> {
+    list.iter().map(|&(name, extent)| Axis { name: name.into(), extent }).collect()
+}
+
+fn load(tensor: usize, index: Vec<Index>, padded: bool) -> Scalar {
+    Scalar::Load { tensor, index, padded }
+}
+
+/// A convolution with bias and a clamp, input c×h×w, k filters of r×s.
+fn conv(c: i64, h: i64, w: i64, k: i64, r: i64, stride: i64) -> TensorExpr {
+    let pad = r / 2;
+    let (oh, ow) = ((h + 2 * pad - r) / stride + 1, (w + 2 * pad - r) / stride + 1);
+    let ax = |i| Index::axis(AxisId(i));
+    // Axes: k y x | c r s.
+    let at = |o: usize, r: usize| Index::constant(-pad).plus(AxisId(o), stride).plus(AxisId(r), 1);
+    TensorExpr {
+        name: "conv".into(),
+        inputs: vec![
+            tensor("x", &[1, c, h, w], Role::Activation),
+            tensor("f", &[k, c, r, r], Role::Weight),
+            tensor("b", &[k], Role::Weight),
+        ],
+        output: tensor("y", &[1, k, oh, ow], Role::Output),
+        axes: axes(&[("k", k), ("y", oh), ("x", ow)]),
+        reduce: axes(&[("c", c), ("r", r), ("s", r)]),
+        combine: Combine::Sum,
+        body: Scalar::binary(
+            BinaryOp::Mul,
+            load(0, vec![Index::constant(0), ax(3), at(1, 4), at(2, 5)], true),
+            load(1, vec![ax(0), ax(3), ax(4), ax(5)], false),
+        ),
+        epilogue: Scalar::binary(
+            BinaryOp::Max,
+            Scalar::binary(BinaryOp::Add, Scalar::Acc, load(2, vec![ax(0)], false)),
+            Scalar::Const(0.0),
+        ),
+        store: vec![Index::constant(0), ax(0), ax(1), ax(2)],
+    }
+}
+
+fn matmul(m: i64, n: i64, k: i64) -> TensorExpr {
+    let ax = |i| Index::axis(AxisId(i));
+    TensorExpr {
+        name: "matmul".into(),
+        inputs: vec![tensor("a", &[m, k], Role::Activation), tensor("b", &[k, n], Role::Weight)],
+        output: tensor("c", &[m, n], Role::Output),
+        axes: axes(&[("m", m), ("n", n)]),
+        reduce: axes(&[("k", k)]),
+        combine: Combine::Sum,
+        body: Scalar::binary(BinaryOp::Mul, load(0, vec![ax(0), ax(2)], false), load(1, vec![ax(2), ax(1)], false)),
+        epilogue: Scalar::Acc,
+        store: vec![ax(0), ax(1)],
+    }
+}
+
+fn pointwise(n: i64, c: i64) -> TensorExpr {
+    let ax = |i| Index::axis(AxisId(i));
+    TensorExpr {
+        name: "scale".into(),
+        inputs: vec![tensor("x", &[n, c], Role::Activation), tensor("s", &[c], Role::Activation)],
+        output: tensor("y", &[n, c], Role::Output),
+        axes: axes(&[("n", n), ("c", c)]),
+        reduce: vec![],
+        combine: Combine::Sum,
+        body: Scalar::binary(BinaryOp::Mul, load(0, vec![ax(0), ax(1)], false), load(1, vec![ax(1)], false)),
+        epilogue: Scalar::unary(UnaryOp::Tanh, Scalar::Acc),
+        store: vec![ax(0), ax(1)],
+    }
+}
+
+fn expressions() -> Vec<TensorExpr> {
+    vec![
+        conv(8, 13, 17, 12, 3, 1),
+        conv(5, 9, 9, 7, 3, 2),
+        conv(16, 8, 24, 24, 1, 1),
+        matmul(13, 20, 37),
+        matmul(64, 64, 64),
+        pointwise(33, 10),
+    ]
+}
+
+#[test]
+fn closed_forms_equal_derivation() {
+    let mut rng = fastrand::Rng::with_seed(7);
+    for expr in expressions() {
+        let family = ScheduleFamily::new(expr);
+        let configs = family.configs();
+        for _ in 0..60 {
+            let config = rng.choice(&configs).expect("a family has configurations");
+            let program: Checked = family.lower(config).expect("legal configurations lower");
+            let derived = Kernel::of(&program).expect("lowered programs are affine");
+            let closed = family.kernel(config);
+            let shown = family.space().describe(config);
+            assert_eq!(closed.accesses.vars, derived.accesses.vars, "{shown:?}");
+            assert_eq!(closed.accesses.tensors, derived.accesses.tensors, "{shown:?}");
+            assert_eq!(closed.accesses.nest, derived.accesses.nest, "{shown:?}");
+            assert_eq!(closed, derived, "{shown:?}");
+            assert_eq!(family.demand(config).registers, derived.registers);
+            assert_eq!(family.demand(config).group_size, derived.launch.group_size());
+        }
+    }
+}
+
+#[test]
+fn convolutions_have_a_thousand_configurations() {
+    for expr in [conv(8, 32, 32, 16, 3, 1), conv(16, 16, 32, 8, 1, 1), conv(3, 48, 192, 8, 3, 2)] {
+        let outputs = expr.output.len();
+        let configs = ScheduleFamily::new(expr).configs();
+        assert!(outputs >= 4096 && configs.len() >= 1000, "{} configurations for {outputs} outputs", configs.len());
+        eprintln!("{outputs} outputs: {} configurations", configs.len());
+    }
+}
+
+#[test]
+fn lowered_programs_compute_the_expression() {
+    let mut rng = fastrand::Rng::with_seed(11);
+    for expr in expressions() {
+        let family = ScheduleFamily::new(expr.clone());
+        let configs = family.configs();
+        let inputs: Vec<Vec<f32>> = expr.inputs.iter().map(|t| (0..t.len()).map(|_| rng.f32() * 2.0 - 1.0).collect()).collect();
+        let doubles: Vec<Vec<f64>> = inputs.iter().map(|v| v.iter().map(|&x| f64::from(x)).collect()).collect();
+        let slices: Vec<&[f64]> = doubles.iter().map(Vec::as_slice).collect();
+        for _ in 0..12 {
+            let config = rng.choice(&configs).expect("a family has configurations");
+            let placements = family.placements(config).expect("legal");
+            for program in [family.lower(config).expect("lowers"), family.finish(config).expect("finishes")] {
+                let mut data: Vec<Vec<u8>> = expr
+                    .inputs
+                    .iter()
+                    .zip(&placements)
+                    .zip(&inputs)
+                    .map(|((t, p), v)| p.pack(t, v, if t.role == Role::Weight { 0.0 } else { f32::NAN }))
+                    .collect();
+                let out: &Placement = placements.last().expect("the output's");
+                data.push(vec![0xff; out.bytes(Element::F32) as usize]);
+                let mut bindings = warpsight_ir::Bindings { sizes: Default::default(), data };
+                warpsight_ir::interpret::interpret(&program, &mut bindings)
+                    .unwrap_or_else(|e| panic!("{e}\n{:?}", family.space().describe(config)));
+                let got = out.unpack(&expr.output, bindings.data.last().expect("the output's"));
+                let mut worst = 0.0f64;
+                warpsight_generate::place::for_each_index(&expr.axes.iter().map(|a| a.extent).collect::<Vec<_>>(), |_, point| {
+                    let flat = expr.store.iter().zip(&expr.output.shape).fold(0, |at, (f, e)| at * e + f.eval(point)) as usize;
+                    let want = expr.evaluate(point, &slices);
+                    worst = worst.max((want - f64::from(got[flat])).abs()).max(if got[flat].is_nan() { 1e9 } else { 0.0 });
+                });
+                assert!(worst < 1e-4, "{worst} {:?}", family.space().describe(config));
+            }
+        }
+    }
+}

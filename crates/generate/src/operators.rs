@@ -1,0 +1,277 @@
+//! Constructors of [`Operator`]s as tensor expressions, and the grammar of operators on the command line.
+//!
+//! An axis of extent 1 is left out and its coefficient vanishes (an expression whose every parallel axis has extent 1 keeps the
+//! last one, so that there is always something to launch over). Whether a load is `padded` follows from its forms, exactly.
+//!
+//! ```
+//! let conv = warpsight_generate::operators::parse_operator("conv2d n=1 c=64 h=56 w=56 k=64 r=3 s=3 stride=1 pad=1").unwrap();
+//! let names: Vec<&str> = conv.steps[0].all_axes().map(|a| &*a.name).collect();
+//! assert_eq!(names, ["k", "y", "x", "c", "r", "s"]);
+//! ```
+
+mod conv;
+mod grammar;
+mod matmul;
+mod movement;
+mod normalise;
+mod pool;
+
+pub use conv::{Conv, Deconv, Window, conv, deconv};
+pub use grammar::parse_operator;
+pub use matmul::{MatMul, matmul};
+pub use movement::{concat, copy, elementwise, pad, slice, transpose};
+pub use normalise::{layernorm, softmax};
+pub use pool::{Constant, Pool, PoolKind, Pooled, ReduceKind, global_average_pool, pool, reduce};
+
+use crate::expr::{Axis, AxisId, Combine, Index, Operator, Role, Scalar, Tensor, TensorExpr};
+use std::collections::HashSet;
+use warpsight_ir::{BinaryOp, Name, Scalar as Element};
+
+/// Why an operator cannot be made.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum OperatorError {
+    /// Nothing was written.
+    #[error("no operator given; one of: {known}")]
+    Empty {
+        /// The operators there are.
+        known: String,
+    },
+    /// The first word names no operator.
+    #[error("unknown operator `{name}`; one of: {known}")]
+    UnknownOperator {
+        /// The word.
+        name: String,
+        /// The operators there are.
+        known: String,
+    },
+    /// A word without `=`.
+    #[error("`{word}` is not of the form key=value (operator `{operator}`)")]
+    NotAPair {
+        /// The operator.
+        operator: String,
+        /// The word.
+        word: String,
+    },
+    /// A key that the operator does not have.
+    #[error("`{operator}` has no key `{key}`; it takes: {known}")]
+    UnknownKey {
+        /// The operator.
+        operator: String,
+        /// The key.
+        key: String,
+        /// The keys it takes.
+        known: String,
+    },
+    /// A key given twice.
+    #[error("`{operator}`: `{key}` is given twice")]
+    DuplicateKey {
+        /// The operator.
+        operator: String,
+        /// The key.
+        key: String,
+    },
+    /// A key without which the operator has no size.
+    #[error("`{operator}` needs `{key}=`; it takes: {known}")]
+    MissingKey {
+        /// The operator.
+        operator: String,
+        /// The key.
+        key: String,
+        /// The keys it takes.
+        known: String,
+    },
+    /// A value that is no number or none of the words allowed.
+    #[error("`{operator}`: `{key}={value}` is not {expected}")]
+    BadValue {
+        /// The operator.
+        operator: String,
+        /// The key.
+        key: String,
+        /// What was written.
+        value: String,
+        /// What may be written.
+        expected: String,
+    },
+    /// A size below its minimum.
+    #[error("`{operator}`: {what} must be {minimum} or more, not {value}")]
+    TooSmall {
+        /// The operator.
+        operator: String,
+        /// The size's name.
+        what: String,
+        /// Its least value.
+        minimum: i64,
+        /// The value given.
+        value: i64,
+    },
+    /// Two sizes that do not go together.
+    #[error("`{operator}`: {what}")]
+    Mismatch {
+        /// The operator.
+        operator: String,
+        /// Which, and how.
+        what: String,
+    },
+    /// The kernel is larger than the padded input.
+    #[error("`{operator}`: the output is empty: {what}")]
+    EmptyOutput {
+        /// The operator.
+        operator: String,
+        /// The extents that make it so.
+        what: String,
+    },
+    /// A tensor with more than 2³¹ − 1 elements; indices of kernels are 32-bit.
+    #[error("`{operator}`: tensor `{tensor}` of shape {shape:?} has more than 2147483647 elements")]
+    TooLarge {
+        /// The operator.
+        operator: String,
+        /// The tensor.
+        tensor: String,
+        /// Its shape.
+        shape: Vec<i64>,
+    },
+    /// Something that cannot be expressed yet.
+    #[error("`{operator}`: {what} is not supported")]
+    Unsupported {
+        /// The operator.
+        operator: String,
+        /// What is missing.
+        what: String,
+    },
+}
+
+/// Tensors an operator reads from outside, in the order of their first appearance: the order of a kernel sequence's arguments.
+pub fn external_inputs(operator: &Operator) -> Vec<&Tensor> {
+    let mut known: HashSet<&str> = HashSet::new();
+    let mut inputs = Vec::new();
+    for step in &operator.steps {
+        inputs.extend(step.inputs.iter().filter(|t| known.insert(&t.name)));
+        known.insert(&step.output.name);
+    }
+    inputs
+}
+
+/// Tensors that join an operator's steps: every step's output but the last one's.
+pub fn temporaries(operator: &Operator) -> Vec<&Tensor> {
+    let steps = operator.steps.len().saturating_sub(1);
+    operator.steps[..steps].iter().map(|s| &s.output).collect()
+}
+
+/// The index of a tensor of `shape` that is broadcast against an output stored at `store` (ONNX: aligned at the last dimension).
+pub fn broadcast_index(shape: &[i64], store: &[Index]) -> Vec<Index> {
+    let skip = store.len().saturating_sub(shape.len());
+    shape.iter().zip(&store[skip..]).map(|(&extent, form)| if extent == 1 { Index::constant(0) } else { form.clone() }).collect()
+}
+
+/// A tensor's name, shape, element type and role.
+pub fn tensor(name: &str, shape: &[i64], element: Element, role: Role) -> Tensor {
+    let shape = if shape.is_empty() { vec![1] } else { shape.to_vec() };
+    Tensor { name: name.into(), shape, element, role }
+}
+
+/// One expression under construction: axes first, then its inputs, then its body.
+pub(crate) struct Builder {
+    name: Name,
+    axes: Vec<Axis>,
+    reduce: Vec<Axis>,
+    inputs: Vec<Tensor>,
+}
+
+impl Builder {
+    /// Declares the axes; returns the form of each (parallel ones, reduction ones), 0 for an axis that is left out.
+    pub(crate) fn new(name: &str, parallel: &[(&str, i64)], reduce: &[(&str, i64)]) -> (Self, Vec<Index>, Vec<Index>) {
+        let lonely = parallel.iter().all(|p| p.1 == 1);
+        let keep = |i: usize, last: usize, extent: i64| extent != 1 || (lonely && i == last);
+        let mut builder = Self { name: name.into(), axes: vec![], reduce: vec![], inputs: vec![] };
+        let mut forms = |list: &[(&str, i64)], axes: &mut Vec<Axis>, before: usize, always: usize| -> Vec<Index> {
+            let of = |(i, &(name, extent)): (usize, &(&str, i64))| {
+                if !keep(i, always, extent) {
+                    return Index::constant(0);
+                }
+                axes.push(Axis { name: name.into(), extent });
+                Index::axis(AxisId(before + axes.len() - 1))
+            };
+            list.iter().enumerate().map(of).collect()
+        };
+        let outer = forms(parallel, &mut builder.axes, 0, parallel.len().saturating_sub(1));
+        let inner = forms(reduce, &mut builder.reduce, builder.axes.len(), usize::MAX);
+        (builder, outer, inner)
+    }
+
+    /// Adds an input (or finds it) and loads from it; padded exactly where an index outside the shape occurs.
+    pub(crate) fn load(&mut self, tensor: &Tensor, index: Vec<Index>) -> Scalar {
+        let position = self.inputs.iter().position(|t| t.name == tensor.name).unwrap_or_else(|| {
+            self.inputs.push(tensor.clone());
+            self.inputs.len() - 1
+        });
+        let padded = index.iter().zip(&tensor.shape).any(|(form, &extent)| {
+            let (low, high) = self.range(form);
+            low < 0 || high >= extent
+        });
+        Scalar::Load { tensor: position, index, padded }
+    }
+
+    /// The least and the greatest value of a form.
+    fn range(&self, form: &Index) -> (i64, i64) {
+        form.terms.iter().fold((form.constant, form.constant), |(low, high), &(axis, coefficient)| {
+            let extent = if axis.0 < self.axes.len() { self.axes[axis.0].extent } else { self.reduce[axis.0 - self.axes.len()].extent };
+            let reach = coefficient * (extent - 1);
+            (low + reach.min(0), high + reach.max(0))
+        })
+    }
+
+    /// Ends the expression.
+    pub(crate) fn finish(self, combine: Combine, body: Scalar, epilogue: Scalar, output: Tensor, store: Vec<Index>) -> TensorExpr {
+        let Self { name, axes, reduce, inputs } = self;
+        TensorExpr { name, inputs, output, axes, reduce, combine, body, epilogue, store }
+    }
+}
+
+/// Names for the axes of a tensor of some rank.
+pub(crate) fn axis_names(rank: usize) -> Vec<String> {
+    let usual: &[&str] = match rank {
+        1 => &["x"],
+        2 => &["n", "c"],
+        3 => &["n", "c", "x"],
+        4 => &["n", "c", "y", "x"],
+        5 => &["n", "c", "z", "y", "x"],
+        _ => &[],
+    };
+    if usual.is_empty() { (0..rank).map(|i| format!("i{i}")).collect() } else { usual.iter().map(|s| (*s).to_string()).collect() }
+}
+
+/// (name, extent) of each dimension.
+pub(crate) fn named<'a>(names: &'a [String], shape: &[i64]) -> Vec<(&'a str, i64)> {
+    names.iter().map(String::as_str).zip(shape.iter().copied()).collect()
+}
+
+/// Checks that every size is at least its minimum.
+pub(crate) fn at_least(operator: &str, minimum: i64, sizes: &[(&str, i64)]) -> Result<(), OperatorError> {
+    match sizes.iter().find(|(_, value)| *value < minimum) {
+        None => Ok(()),
+        Some(&(what, value)) => Err(OperatorError::TooSmall { operator: operator.into(), what: what.into(), minimum, value }),
+    }
+}
+
+/// An operator whose tensors all fit 32-bit indices.
+pub(crate) fn operator(kind: &str, steps: Vec<TensorExpr>) -> Result<Operator, OperatorError> {
+    for tensor in steps.iter().flat_map(|s| s.inputs.iter().chain([&s.output])) {
+        if tensor.shape.iter().try_fold(1i64, |n, &e| n.checked_mul(e)).is_none_or(|n| n > i64::from(i32::MAX)) {
+            return Err(OperatorError::TooLarge { operator: kind.into(), tensor: tensor.name.to_string(), shape: tensor.shape.clone() });
+        }
+    }
+    Ok(Operator { kind: kind.into(), steps })
+}
+
+pub(crate) fn mul(a: Scalar, b: Scalar) -> Scalar {
+    Scalar::binary(BinaryOp::Mul, a, b)
+}
+pub(crate) fn add(a: Scalar, b: Scalar) -> Scalar {
+    Scalar::binary(BinaryOp::Add, a, b)
+}
+pub(crate) fn sub(a: Scalar, b: Scalar) -> Scalar {
+    Scalar::binary(BinaryOp::Sub, a, b)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,218 @@
+//! Convolutions of one to three spatial dimensions, with groups, and their transposes of stride 1.
+
+use super::{Builder, OperatorError, add, at_least, mul, operator, tensor};
+use crate::expr::{Combine, Index, Operator, Role, Scalar, Tensor};
+use warpsight_ir::Scalar as Element;
+
+/// One spatial dimension of a sliding window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Extent of the input.
+    pub input: i64,
+    /// Extent of the kernel.
+    pub kernel: i64,
+    /// Distance of neighbouring windows.
+    pub stride: i64,
+    /// Zeros before the first element.
+    pub pad_before: i64,
+    /// Zeros after the last element.
+    pub pad_after: i64,
+    /// Distance of neighbouring taps.
+    pub dilation: i64,
+}
+
+impl Window {
+    /// Stride 1, no padding, no dilation.
+    pub fn new(input: i64, kernel: i64) -> Self {
+        Self { input, kernel, stride: 1, pad_before: 0, pad_after: 0, dilation: 1 }
+    }
+    /// Elements a window spans.
+    pub fn span(&self) -> i64 {
+        self.dilation * (self.kernel - 1) + 1
+    }
+    /// Windows that fit, 0 or less where none does.
+    pub fn output(&self) -> i64 {
+        let room = self.input + self.pad_before + self.pad_after - self.span();
+        if room < 0 { 0 } else { room / self.stride + 1 }
+    }
+    /// Where a tap of a window reads.
+    pub(crate) fn read(&self, at: &Index, tap: &Index) -> Index {
+        scaled(scaled(Index::constant(-self.pad_before), at, self.stride), tap, self.dilation)
+    }
+    pub(crate) fn check(&self, operator: &str) -> Result<(), OperatorError> {
+        at_least(operator, 1, &[("input", self.input), ("kernel", self.kernel), ("stride", self.stride), ("dilation", self.dilation)])?;
+        at_least(operator, 0, &[("pad", self.pad_before), ("pad", self.pad_after)])?;
+        // Beyond these sums of extents would overflow; no tensor is so large.
+        let limit = i64::from(i32::MAX);
+        if [self.input, self.kernel, self.stride, self.pad_before, self.pad_after, self.dilation].iter().any(|&v| v > limit) {
+            return Err(OperatorError::Mismatch { operator: operator.into(), what: format!("an extent above {limit}") });
+        }
+        Ok(())
+    }
+}
+
+/// `sum + factor · form`
+pub(crate) fn scaled(sum: Index, form: &Index, factor: i64) -> Index {
+    form.terms.iter().fold(sum.offset(form.constant * factor), |s, &(axis, c)| s.plus(axis, c * factor))
+}
+
+/// A convolution: input `n c spatial…`, weight `k c/groups kernel…`, output `n k spatial…`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Conv {
+    /// Images.
+    pub batch: i64,
+    /// Input channels; a multiple of `groups`.
+    pub channels: i64,
+    /// Output channels; a multiple of `groups`.
+    pub filters: i64,
+    /// Groups; depthwise where it equals `channels`.
+    pub groups: i64,
+    /// Spatial dimensions, slowest first, one to three.
+    pub spatial: Vec<Window>,
+    /// Whether a bias of `k` elements is added.
+    pub bias: bool,
+    /// Element type in memory.
+    pub element: Element,
+}
+
+impl Conv {
+    /// The name for people: `conv2d`, `dwconv2d`.
+    pub fn kind(&self) -> String {
+        let prefix = if self.groups > 1 && self.groups == self.channels { "dw" } else { "" };
+        format!("{prefix}conv{}d", self.spatial.len())
+    }
+}
+
+const OUTER: [&[&str]; 4] = [&[], &["x"], &["y", "x"], &["z", "y", "x"]];
+const TAPS: [&[&str]; 4] = [&[], &["s"], &["r", "s"], &["t", "r", "s"]];
+
+/// Builds a convolution. Axes: n, group, k in the group, spatial; reduction: c in the group, kernel.
+pub fn conv(conv: &Conv) -> Result<Operator, OperatorError> {
+    let kind = conv.kind();
+    at_least(&kind, 1, &[("n", conv.batch), ("c", conv.channels), ("k", conv.filters), ("groups", conv.groups)])?;
+    let dims = spatial_count(&kind, conv.spatial.len())?;
+    let groups = conv.groups;
+    for (what, value) in [("c", conv.channels), ("k", conv.filters)] {
+        if value % groups != 0 {
+            return Err(OperatorError::Mismatch { operator: kind, what: format!("{what}={value} is not a multiple of groups={groups}") });
+        }
+    }
+    check_output(&kind, &conv.spatial)?;
+    let (inner, filters) = (conv.channels / groups, conv.filters / groups);
+
+    let mut parallel = vec![("n", conv.batch), (if inner == 1 && groups > 1 { "c" } else { "g" }, groups), ("k", filters)];
+    parallel.extend(OUTER[dims].iter().copied().zip(conv.spatial.iter().map(Window::output)));
+    // The group axis of a depthwise convolution is the channel, so the name is free for it: the reduction over `c` has extent 1.
+    let mut reduce = vec![("c", inner)];
+    reduce.extend(TAPS[dims].iter().copied().zip(conv.spatial.iter().map(|w| w.kernel)));
+    let (mut builder, at, tap) = Builder::new(&kind, &parallel, &reduce);
+
+    let input_shape: Vec<i64> = [conv.batch, conv.channels].into_iter().chain(conv.spatial.iter().map(|w| w.input)).collect();
+    let weight_shape: Vec<i64> = [conv.filters, inner].into_iter().chain(conv.spatial.iter().map(|w| w.kernel)).collect();
+    let output_shape: Vec<i64> = [conv.batch, conv.filters].into_iter().chain(conv.spatial.iter().map(Window::output)).collect();
+
+    let channel = scaled(tap[0].clone(), &at[1], inner);
+    let filter = scaled(at[2].clone(), &at[1], filters);
+    let mut read = vec![at[0].clone(), channel];
+    read.extend(conv.spatial.iter().zip(at[3..].iter().zip(&tap[1..])).map(|(w, (o, t))| w.read(o, t)));
+    let x = builder.load(&tensor("input", &input_shape, conv.element, Role::Activation), read);
+    let mut tap_index = vec![filter.clone()];
+    tap_index.extend(tap.iter().cloned());
+    let w = builder.load(&tensor("weight", &weight_shape, conv.element, Role::Weight), tap_index);
+    let epilogue = with_bias(&mut builder, conv.bias, conv.filters, conv.element, &filter);
+
+    let mut store = vec![at[0].clone(), filter];
+    store.extend(at[3..].iter().cloned());
+    let output = tensor("output", &output_shape, conv.element, Role::Output);
+    let step = builder.finish(Combine::Sum, mul(x, w), epilogue, output, store);
+    operator(&kind, vec![step])
+}
+
+/// A transposed convolution: input `n c spatial…`, weight `c k/groups kernel…` (ONNX ConvTranspose), groups of 1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Deconv {
+    /// Images.
+    pub batch: i64,
+    /// Input channels.
+    pub channels: i64,
+    /// Output channels.
+    pub filters: i64,
+    /// Spatial dimensions; `pad_*` crop the output, as in ONNX.
+    pub spatial: Vec<Window>,
+    /// Whether a bias of `k` elements is added.
+    pub bias: bool,
+    /// Element type in memory.
+    pub element: Element,
+}
+
+/// Builds a transposed convolution of stride 1; with a larger stride the input of an output point is not affine in it.
+pub fn deconv(deconv: &Deconv) -> Result<Operator, OperatorError> {
+    let kind = format!("deconv{}d", deconv.spatial.len());
+    at_least(&kind, 1, &[("n", deconv.batch), ("c", deconv.channels), ("k", deconv.filters)])?;
+    let dims = spatial_count(&kind, deconv.spatial.len())?;
+    let mut extents = Vec::new();
+    for w in &deconv.spatial {
+        w.check(&kind)?;
+        if w.stride != 1 {
+            return Err(OperatorError::Unsupported { operator: kind, what: format!("stride={} (only 1)", w.stride) });
+        }
+        let extent = w.input - 1 + w.span() - w.pad_before - w.pad_after;
+        if extent < 1 {
+            return Err(OperatorError::EmptyOutput { operator: kind, what: format!("{w:?} gives extent {extent}") });
+        }
+        extents.push(extent);
+    }
+    let mut parallel = vec![("n", deconv.batch), ("k", deconv.filters)];
+    parallel.extend(OUTER[dims].iter().copied().zip(extents.iter().copied()));
+    let mut reduce = vec![("c", deconv.channels)];
+    reduce.extend(TAPS[dims].iter().copied().zip(deconv.spatial.iter().map(|w| w.kernel)));
+    let (mut builder, at, tap) = Builder::new(&kind, &parallel, &reduce);
+
+    let shape = |a, b, rest: &mut dyn Iterator<Item = i64>| -> Vec<i64> { [a, b].into_iter().chain(rest).collect() };
+    let input_shape = shape(deconv.batch, deconv.channels, &mut deconv.spatial.iter().map(|w| w.input));
+    let weight_shape = shape(deconv.channels, deconv.filters, &mut deconv.spatial.iter().map(|w| w.kernel));
+    let output_shape = shape(deconv.batch, deconv.filters, &mut extents.iter().copied());
+
+    let mut read = vec![at[0].clone(), tap[0].clone()];
+    let gather = |(w, (o, t)): (&Window, (&Index, &Index))| scaled(o.clone().offset(w.pad_before), t, -w.dilation);
+    read.extend(deconv.spatial.iter().zip(at[2..].iter().zip(&tap[1..])).map(gather));
+    let x = builder.load(&tensor("input", &input_shape, deconv.element, Role::Activation), read);
+    let mut tap_index = vec![tap[0].clone(), at[1].clone()];
+    tap_index.extend(tap[1..].iter().cloned());
+    let w = builder.load(&tensor("weight", &weight_shape, deconv.element, Role::Weight), tap_index);
+    let epilogue = with_bias(&mut builder, deconv.bias, deconv.filters, deconv.element, &at[1]);
+    let output = tensor("output", &output_shape, deconv.element, Role::Output);
+    let step = builder.finish(Combine::Sum, mul(x, w), epilogue, output, at);
+    operator(&kind, vec![step])
+}
+
+fn with_bias(builder: &mut Builder, bias: bool, filters: i64, element: Element, filter: &Index) -> Scalar {
+    if !bias {
+        return Scalar::Acc;
+    }
+    let bias: Tensor = tensor("bias", &[filters], element, Role::Weight);
+    add(Scalar::Acc, builder.load(&bias, vec![filter.clone()]))
+}
+
+pub(crate) fn spatial_count(kind: &str, count: usize) -> Result<usize, OperatorError> {
+    if (1..=3).contains(&count) {
+        return Ok(count);
+    }
+    Err(OperatorError::Unsupported { operator: kind.into(), what: format!("{count} spatial dimensions (1 to 3)") })
+}
+
+pub(crate) fn spatial_names(count: usize) -> (&'static [&'static str], &'static [&'static str]) {
+    (OUTER[count], TAPS[count])
+}
+
+/// Checks every window, and that at least one fits in each dimension.
+fn check_output(kind: &str, spatial: &[Window]) -> Result<(), OperatorError> {
+    for w in spatial {
+        w.check(kind)?;
+        if w.output() < 1 {
+            let what = format!("a window spans {} elements, the padded input has {}", w.span(), w.input + w.pad_before + w.pad_after);
+            return Err(OperatorError::EmptyOutput { operator: kind.into(), what });
+        }
+    }
+    Ok(())
+}

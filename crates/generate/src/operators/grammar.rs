@@ -1,0 +1,185 @@
+//! Operators on the command line: `conv2d n=1 c=64 h=56 w=56 k=64 r=3 s=3 stride=1 pad=1`.
+
+use super::{Conv, Deconv, MatMul, OperatorError, Window, conv, deconv, layernorm, matmul, softmax};
+use crate::expr::{Operator, Role};
+use warpsight_ir::Scalar as Element;
+
+/// An operator's name, the keys it needs, and those it may have with what they are without.
+type Form = (&'static str, &'static [&'static str], &'static [(&'static str, i64)]);
+
+const FORMS: &[Form] = &[
+    ("conv2d", &["n", "c", "h", "w", "k", "r", "s"], &[("stride", 1), ("pad", 0), ("dilation", 1), ("groups", 1), ("winograd", 0)]),
+    ("dwconv2d", &["n", "c", "h", "w", "r", "s"], &[("stride", 1), ("pad", 0), ("dilation", 1), ("multiplier", 1)]),
+    ("conv3d", &["n", "c", "d", "h", "w", "k", "t", "r", "s"], &[("stride", 1), ("pad", 0), ("dilation", 1), ("groups", 1)]),
+    ("deconv2d", &["n", "c", "h", "w", "k", "r", "s"], &[("stride", 1), ("pad", 0), ("dilation", 1)]),
+    ("matmul", &["m", "n", "k"], &[("batch", 1)]),
+    ("fc", &["n", "k", "m"], &[]),
+    ("softmax", &["n", "c"], &[]),
+    ("layernorm", &["n", "c"], &[]),
+];
+
+/// Keys that may be 0.
+const MAY_BE_ZERO: &[&str] = &["pad", "winograd"];
+
+/// The epsilon of layer normalisations on the command line; ONNX's default.
+const EPSILON: f64 = 1e-5;
+
+/// Reads one operator with its sizes.
+///
+/// `conv2d n= c= h= w= k= r= s= [stride= pad= dilation= groups= winograd=0]`, `dwconv2d n= c= h= w= r= s= [stride= pad= dilation=
+/// multiplier=]`, `conv3d n= c= d= h= w= k= t= r= s= […]`, `deconv2d …`, `matmul m= n= k= [batch=]`, `fc n= k= m=` (weight m×k),
+/// `softmax n= c=`, `layernorm n= c=`; each with `dtype=f32|f16s` (half storage, float arithmetic).
+pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
+    let known = || FORMS.iter().map(|f| f.0).collect::<Vec<_>>().join(" ");
+    let mut words = text.split_whitespace();
+    let name = words.next().ok_or_else(|| OperatorError::Empty { known: known() })?;
+    let form = FORMS.iter().find(|f| f.0 == name);
+    let form = form.ok_or_else(|| OperatorError::UnknownOperator { name: name.into(), known: known() })?;
+    let keys = Keys::read(form, words)?;
+    let element = keys.element;
+    let operator = match name {
+        "conv2d" | "conv3d" => {
+            if keys.get("winograd") != 0 {
+                return Err(OperatorError::Unsupported { operator: name.into(), what: "winograd=1".into() });
+            }
+            conv(&Conv {
+                batch: keys.get("n"),
+                channels: keys.get("c"),
+                filters: keys.get("k"),
+                groups: keys.get("groups"),
+                spatial: keys.windows(if name == "conv3d" { &[("d", "t"), ("h", "r"), ("w", "s")] } else { &[("h", "r"), ("w", "s")] }),
+                bias: false,
+                element,
+            })?
+        }
+        "dwconv2d" => conv(&Conv {
+            batch: keys.get("n"),
+            channels: keys.get("c"),
+            filters: keys.product("c", "multiplier")?,
+            groups: keys.get("c"),
+            spatial: keys.windows(&[("h", "r"), ("w", "s")]),
+            bias: false,
+            element,
+        })?,
+        "deconv2d" => deconv(&Deconv {
+            batch: keys.get("n"),
+            channels: keys.get("c"),
+            filters: keys.get("k"),
+            spatial: keys.windows(&[("h", "r"), ("w", "s")]),
+            bias: false,
+            element,
+        })?,
+        "matmul" => {
+            let (m, n, k, batch) = (keys.get("m"), keys.get("n"), keys.get("k"), keys.get("batch"));
+            let (left, right) = if batch == 1 { (vec![m, k], vec![k, n]) } else { (vec![batch, m, k], vec![batch, k, n]) };
+            matmul(&MatMul { left, right, element, ..MatMul::new(m, n, k) })?
+        }
+        "fc" => {
+            let (n, k, m) = (keys.get("n"), keys.get("k"), keys.get("m"));
+            let product = MatMul { right: vec![m, k], transpose_right: true, right_role: Role::Weight, element, ..MatMul::new(n, m, k) };
+            matmul(&product)?
+        }
+        "softmax" => softmax(&[keys.get("n"), keys.get("c")], 1, element)?,
+        // The last of FORMS.
+        _ => layernorm(&[keys.get("n"), keys.get("c")], 1, EPSILON, true, true, element)?,
+    };
+    Ok(Operator { kind: name.into(), ..operator })
+}
+
+/// The keys of one operator, each with a value.
+struct Keys<'a> {
+    operator: &'a str,
+    values: Vec<(&'a str, i64)>,
+    element: Element,
+}
+
+impl<'a> Keys<'a> {
+    fn read(form: &'a Form, words: impl Iterator<Item = &'a str>) -> Result<Self, OperatorError> {
+        let &(operator, needed, optional) = form;
+        let known = || {
+            let optional = optional.iter().map(|o| format!("[{}=]", o.0));
+            needed.iter().map(|k| format!("{k}=")).chain(optional).chain(["[dtype=]".into()]).collect::<Vec<_>>().join(" ")
+        };
+        let owned = |s: &str| s.to_string();
+        let mut element = None;
+        let mut values: Vec<(&str, i64)> = Vec::new();
+        for word in words {
+            let (key, value) =
+                word.split_once('=').ok_or_else(|| OperatorError::NotAPair { operator: owned(operator), word: owned(word) })?;
+            let bad = |expected: &str| OperatorError::BadValue {
+                operator: owned(operator),
+                key: owned(key),
+                value: owned(value),
+                expected: owned(expected),
+            };
+            let duplicate = || OperatorError::DuplicateKey { operator: owned(operator), key: owned(key) };
+            if key == "dtype" {
+                let read = match value {
+                    "f32" => Element::F32,
+                    "f16s" => Element::F16,
+                    "f16" => return Err(OperatorError::Unsupported { operator: owned(operator), what: "dtype=f16".into() }),
+                    _ => return Err(bad("one of f32, f16s, f16")),
+                };
+                if element.replace(read).is_some() {
+                    return Err(duplicate());
+                }
+                continue;
+            }
+            let known_key = needed.iter().copied().chain(optional.iter().map(|o| o.0)).find(|k| *k == key);
+            let known_key =
+                known_key.ok_or_else(|| OperatorError::UnknownKey { operator: owned(operator), key: owned(key), known: known() })?;
+            let number: i64 = value.parse().map_err(|_| bad("a whole number"))?;
+            let minimum = i64::from(!MAY_BE_ZERO.contains(&key));
+            if number < minimum {
+                return Err(OperatorError::TooSmall { operator: owned(operator), what: owned(key), minimum, value: number });
+            }
+            if key == "winograd" && number > 1 {
+                return Err(bad("0 or 1"));
+            }
+            if number > i64::from(i32::MAX) {
+                return Err(bad("below 2147483648"));
+            }
+            if values.iter().any(|v| v.0 == key) {
+                return Err(duplicate());
+            }
+            values.push((known_key, number));
+        }
+        if let Some(key) = needed.iter().find(|k| !values.iter().any(|v| v.0 == **k)) {
+            return Err(OperatorError::MissingKey { operator: owned(operator), key: owned(key), known: known() });
+        }
+        for &(key, default) in optional {
+            if !values.iter().any(|v| v.0 == key) {
+                values.push((key, default));
+            }
+        }
+        Ok(Self { operator, values, element: element.unwrap_or(Element::F32) })
+    }
+
+    /// A key's value; 0 for one that this operator does not have.
+    fn get(&self, key: &str) -> i64 {
+        self.values.iter().find(|v| v.0 == key).map_or(0, |v| v.1)
+    }
+
+    fn product(&self, a: &str, b: &str) -> Result<i64, OperatorError> {
+        let what = || format!("{a}·{b} is above 2147483647");
+        let product = self.get(a) * self.get(b);
+        if product > i64::from(i32::MAX) {
+            return Err(OperatorError::Mismatch { operator: self.operator.into(), what: what() });
+        }
+        Ok(product)
+    }
+
+    /// One window per (input extent, kernel extent), all with the same stride, padding and dilation.
+    fn windows(&self, dims: &[(&str, &str)]) -> Vec<Window> {
+        let (stride, pad, dilation) = (self.get("stride"), self.get("pad"), self.get("dilation"));
+        let of = |&(input, kernel): &(&str, &str)| Window {
+            input: self.get(input),
+            kernel: self.get(kernel),
+            stride,
+            pad_before: pad,
+            pad_after: pad,
+            dilation,
+        };
+        dims.iter().map(of).collect()
+    }
+}

@@ -1,0 +1,138 @@
+//! Operators without a reduction: elementwise, and those that move data.
+
+use super::conv::scaled;
+use super::{Builder, OperatorError, add, axis_names, broadcast_index, named, operator, tensor};
+use crate::expr::{Combine, Index, Operator, Role, Scalar, Tensor};
+use warpsight_ir::Scalar as Element;
+
+/// One function of the elements of `inputs`, which are broadcast to `shape`; `body` gets a load per input.
+pub fn elementwise(
+    kind: &str,
+    inputs: &[Tensor],
+    shape: &[i64],
+    element: Element,
+    body: impl FnOnce(&[Scalar]) -> Scalar,
+) -> Result<Operator, OperatorError> {
+    gathered(kind, shape, element, |builder, at| {
+        let mut loads = Vec::with_capacity(inputs.len());
+        for input in inputs {
+            let skip = at.len().checked_sub(input.shape.len());
+            let fits = skip.is_some_and(|skip| input.shape.iter().zip(&output_shape(shape)[skip..]).all(|(&i, &o)| i == o || i == 1));
+            if !fits {
+                let what = format!("`{}` of shape {:?} does not broadcast to {shape:?}", input.name, input.shape);
+                return Err(OperatorError::Mismatch { operator: kind.into(), what });
+            }
+            loads.push(builder.load(input, broadcast_index(&input.shape, at)));
+        }
+        Ok(body(&loads))
+    })
+}
+
+/// The same elements in another tensor.
+pub fn copy(shape: &[i64], element: Element) -> Result<Operator, OperatorError> {
+    elementwise("copy", &[tensor("input", shape, element, Role::Activation)], shape, element, |x| x[0].clone())
+}
+
+/// Dimension `i` of the output is dimension `permutation[i]` of the input.
+pub fn transpose(shape: &[i64], permutation: &[usize], element: Element) -> Result<Operator, OperatorError> {
+    let mut sorted = permutation.to_vec();
+    sorted.sort_unstable();
+    if sorted != (0..shape.len()).collect::<Vec<_>>() {
+        let what = format!("{permutation:?} is no permutation of {} dimensions", shape.len());
+        return Err(OperatorError::Mismatch { operator: "transpose".into(), what });
+    }
+    let output: Vec<i64> = permutation.iter().map(|&p| shape[p]).collect();
+    let input = tensor("input", shape, element, Role::Activation);
+    gathered("transpose", &output, element, |builder, at| {
+        let mut index = vec![Index::constant(0); input.shape.len()];
+        for (form, &p) in at.iter().zip(permutation) {
+            index[p] = form.clone();
+        }
+        Ok(builder.load(&input, index))
+    })
+}
+
+/// Every `steps[i]`-th element from `starts[i]` on, `extents[i]` of them; steps may be negative.
+pub fn slice(shape: &[i64], starts: &[i64], steps: &[i64], extents: &[i64], element: Element) -> Result<Operator, OperatorError> {
+    let fail = |what: String| OperatorError::Mismatch { operator: "slice".into(), what };
+    if [starts.len(), steps.len(), extents.len()] != [shape.len(); 3] {
+        return Err(fail(format!("{starts:?}, {steps:?}, {extents:?} for {} dimensions", shape.len())));
+    }
+    for (d, &extent) in extents.iter().enumerate() {
+        let last = starts[d] + steps[d] * (extent - 1);
+        if !(0..shape[d]).contains(&starts[d]) || !(0..shape[d]).contains(&last) {
+            return Err(fail(format!("dimension {d} of extent {} read from {} to {last}", shape[d], starts[d])));
+        }
+    }
+    let input = tensor("input", shape, element, Role::Activation);
+    gathered("slice", extents, element, |builder, at| {
+        let index = at.iter().zip(starts.iter().zip(steps)).map(|(form, (&start, &step))| scaled(Index::constant(start), form, step));
+        Ok(builder.load(&input, index.collect()))
+    })
+}
+
+/// Zeros around a tensor; a negative number crops.
+pub fn pad(shape: &[i64], before: &[i64], after: &[i64], element: Element) -> Result<Operator, OperatorError> {
+    if [before.len(), after.len()] != [shape.len(); 2] {
+        let what = format!("{before:?} and {after:?} for {} dimensions", shape.len());
+        return Err(OperatorError::Mismatch { operator: "pad".into(), what });
+    }
+    let output: Vec<i64> = shape.iter().zip(before.iter().zip(after)).map(|(s, (b, a))| s + b + a).collect();
+    let input = tensor("input", shape, element, Role::Activation);
+    gathered("pad", &output, element, |builder, at| {
+        let index = at.iter().zip(before).map(|(form, &b)| form.clone().offset(-b)).collect();
+        Ok(builder.load(&input, index))
+    })
+}
+
+/// Tensors one after another along `axis`: a sum of loads, each 0 outside its part.
+pub fn concat(inputs: &[Tensor], axis: usize) -> Result<Operator, OperatorError> {
+    let fail = |what: String| OperatorError::Mismatch { operator: "concat".into(), what };
+    let first = inputs.first().ok_or_else(|| fail("nothing to join".into()))?;
+    let mut shape = first.shape.clone();
+    if axis >= shape.len() {
+        return Err(fail(format!("axis {axis} of {} dimensions", shape.len())));
+    }
+    shape[axis] = 0;
+    for input in inputs {
+        let alike = input.shape.len() == shape.len() && (0..shape.len()).all(|d| d == axis || input.shape[d] == shape[d]);
+        if !alike {
+            return Err(fail(format!("shapes {:?} and {:?} differ beside axis {axis}", first.shape, input.shape)));
+        }
+        shape[axis] += input.shape[axis];
+    }
+    gathered("concat", &shape, first.element, |builder, at| {
+        let mut offset = 0;
+        let mut parts = Vec::new();
+        for input in inputs {
+            let mut index = at.to_vec();
+            index[axis] = index[axis].clone().offset(-offset);
+            offset += input.shape[axis];
+            parts.push(builder.load(input, index));
+        }
+        // `inputs` has a first element, so there is a sum.
+        Ok(parts.into_iter().reduce(add).unwrap_or(Scalar::Const(0.0)))
+    })
+}
+
+fn output_shape(shape: &[i64]) -> Vec<i64> {
+    if shape.is_empty() { vec![1] } else { shape.to_vec() }
+}
+
+/// An expression that stores `body` at every point of `shape`.
+fn gathered(
+    kind: &str,
+    shape: &[i64],
+    element: Element,
+    body: impl FnOnce(&mut Builder, &[Index]) -> Result<Scalar, OperatorError>,
+) -> Result<Operator, OperatorError> {
+    let shape = output_shape(shape);
+    if shape.iter().any(|&e| e < 1) {
+        return Err(OperatorError::EmptyOutput { operator: kind.into(), what: format!("shape {shape:?}") });
+    }
+    let names = axis_names(shape.len());
+    let (mut builder, at, _) = Builder::new(kind, &named(&names, &shape), &[]);
+    let body = body(&mut builder, &at)?;
+    let output = tensor("output", &shape, element, Role::Output);
+    operator(kind, vec![builder.finish(Combine::Sum, body, Scalar::Acc, output, at)])
+}

@@ -1,0 +1,150 @@
+//! Softmax and layer normalisation: reductions into temporaries, then one elementwise step.
+
+use super::{Builder, OperatorError, add, at_least, axis_names, mul, named, operator, sub, tensor};
+use crate::expr::{Combine, Index, Operator, Role, Scalar, Tensor, TensorExpr};
+use warpsight_ir::{BinaryOp, Scalar as Element, UnaryOp};
+
+/// exp(x − max) / Σ exp(x − max) along `axis`, in three steps with two temporaries.
+pub fn softmax(shape: &[i64], axis: usize, element: Element) -> Result<Operator, OperatorError> {
+    let kind = "softmax";
+    check(kind, shape, axis..axis + 1)?;
+    let input = tensor("input", shape, element, Role::Activation);
+    let row = reduced(shape, axis..axis + 1);
+    let maximum = tensor("maximum", &row, Element::F32, Role::Activation);
+    let total = tensor("total", &row, Element::F32, Role::Activation);
+    let shifted = |x, max| Scalar::unary(UnaryOp::Exp, sub(x, max));
+
+    let first = over(
+        kind,
+        "softmax_max",
+        shape,
+        axis..axis + 1,
+        &maximum,
+        Combine::Max,
+        |b, at, _| b.load(&input, at.to_vec()),
+        |_, _| Scalar::Acc,
+    );
+    let second = over(
+        kind,
+        "softmax_sum",
+        shape,
+        axis..axis + 1,
+        &total,
+        Combine::Sum,
+        |b, at, row| shifted(b.load(&input, at.to_vec()), b.load(&maximum, row.to_vec())),
+        |_, _| Scalar::Acc,
+    );
+    let third = pointwise("softmax", shape, element, axis..axis + 1, |b, at, row| {
+        let numerator = shifted(b.load(&input, at.to_vec()), b.load(&maximum, row.to_vec()));
+        Scalar::binary(BinaryOp::Div, numerator, b.load(&total, row.to_vec()))
+    });
+    operator(kind, vec![first, second, third])
+}
+
+/// (x − mean) / √(variance + epsilon) over the dimensions from `axis` on, times `scale`, plus `bias` where asked for
+/// (each of the shape of those dimensions).
+pub fn layernorm(shape: &[i64], axis: usize, epsilon: f64, scale: bool, bias: bool, element: Element) -> Result<Operator, OperatorError> {
+    let kind = "layernorm";
+    let range = axis..shape.len();
+    check(kind, shape, range.clone())?;
+    let input = tensor("input", shape, element, Role::Activation);
+    let row = reduced(shape, range.clone());
+    let count = shape[axis..].iter().product::<i64>() as f64;
+    let mean = tensor("mean", &row, Element::F32, Role::Activation);
+    let deviation = tensor("inverse_deviation", &row, Element::F32, Role::Activation);
+    let weight = |name| tensor(name, &shape[axis..], element, Role::Weight);
+
+    let first = over(
+        kind,
+        "layernorm_mean",
+        shape,
+        range.clone(),
+        &mean,
+        Combine::Sum,
+        |b, at, _| b.load(&input, at.to_vec()),
+        |_, _| mul(Scalar::Acc, Scalar::Const(1.0 / count)),
+    );
+    let second = over(
+        kind,
+        "layernorm_deviation",
+        shape,
+        range.clone(),
+        &deviation,
+        Combine::Sum,
+        |b, at, row| {
+            let centred = sub(b.load(&input, at.to_vec()), b.load(&mean, row.to_vec()));
+            mul(centred.clone(), centred)
+        },
+        |_, _| {
+            let variance = mul(Scalar::Acc, Scalar::Const(1.0 / count));
+            Scalar::unary(UnaryOp::Rsqrt, add(variance, Scalar::Const(epsilon)))
+        },
+    );
+    let third = pointwise("layernorm", shape, element, range, |b, at, row| {
+        let centred = sub(b.load(&input, at.to_vec()), b.load(&mean, row.to_vec()));
+        let mut value = mul(centred, b.load(&deviation, row.to_vec()));
+        if scale {
+            value = mul(value, b.load(&weight("scale"), at[axis..].to_vec()));
+        }
+        if bias {
+            value = add(value, b.load(&weight("bias"), at[axis..].to_vec()));
+        }
+        value
+    });
+    operator(kind, vec![first, second, third])
+}
+
+fn check(kind: &str, shape: &[i64], range: std::ops::Range<usize>) -> Result<(), OperatorError> {
+    if range.is_empty() || range.end > shape.len() {
+        let what = format!("axis {} of {} dimensions", range.start, shape.len());
+        return Err(OperatorError::Mismatch { operator: kind.into(), what });
+    }
+    shape.iter().try_for_each(|&extent| at_least(kind, 1, &[("extent", extent)]))
+}
+
+fn reduced(shape: &[i64], range: std::ops::Range<usize>) -> Vec<i64> {
+    shape.iter().enumerate().map(|(d, &e)| if range.contains(&d) { 1 } else { e }).collect()
+}
+
+/// A step that reduces the dimensions of `range` into `output`, which has extent 1 there. `body` gets the index of the element
+/// and that of its row.
+#[expect(clippy::too_many_arguments, reason = "one line per part of an expression")]
+fn over(
+    kind: &str,
+    name: &str,
+    shape: &[i64],
+    range: std::ops::Range<usize>,
+    output: &Tensor,
+    combine: Combine,
+    body: impl FnOnce(&mut Builder, &[Index], &[Index]) -> Scalar,
+    epilogue: impl FnOnce(&mut Builder, &[Index]) -> Scalar,
+) -> TensorExpr {
+    debug_assert!(name.starts_with(kind));
+    let names = axis_names(shape.len());
+    let all = named(&names, shape);
+    let parallel: Vec<_> = all.iter().enumerate().map(|(d, &(n, e))| (n, if range.contains(&d) { 1 } else { e })).collect();
+    let inner: Vec<String> = range.clone().map(|d| format!("r{d}")).collect();
+    let (mut builder, row, tap) = Builder::new(name, &parallel, &named(&inner, &shape[range.clone()]));
+    // Where every dimension but the reduced ones has extent 1, the kept axis stands for one of them and reads position 0.
+    let at: Vec<Index> = (0..shape.len()).map(|d| if range.contains(&d) { tap[d - range.start].clone() } else { row[d].clone() }).collect();
+    let body = body(&mut builder, &at, &row);
+    let epilogue = epilogue(&mut builder, &row);
+    let output = Tensor { role: Role::Output, ..output.clone() };
+    builder.finish(combine, body, epilogue, output, row)
+}
+
+/// The last step: one value per element.
+fn pointwise(
+    name: &str,
+    shape: &[i64],
+    element: Element,
+    range: std::ops::Range<usize>,
+    body: impl FnOnce(&mut Builder, &[Index], &[Index]) -> Scalar,
+) -> TensorExpr {
+    let names = axis_names(shape.len());
+    let (mut builder, at, _) = Builder::new(name, &named(&names, shape), &[]);
+    let row: Vec<Index> = at.iter().enumerate().map(|(d, f)| if range.contains(&d) { Index::constant(0) } else { f.clone() }).collect();
+    let body = body(&mut builder, &at, &row);
+    let output = tensor("output", shape, element, Role::Output);
+    builder.finish(Combine::Sum, body, Scalar::Acc, output, at)
+}

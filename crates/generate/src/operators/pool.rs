@@ -1,0 +1,188 @@
+//! Pooling over windows and reductions over whole dimensions.
+
+use super::conv::{spatial_count, spatial_names};
+use super::{Builder, OperatorError, Window, add, at_least, axis_names, mul, named, operator, tensor};
+use crate::expr::{Combine, Index, Operator, Role, Scalar};
+use warpsight_ir::{Name, Scalar as Element};
+
+/// How a window is summarised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PoolKind {
+    /// The largest element; padding never wins.
+    Max,
+    /// The mean of all elements that are inside the input.
+    Average,
+    /// The mean of all elements inside the input and its padding (`count_include_pad`).
+    AverageWithPadding,
+}
+
+/// Pooling of `n c spatial…`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pool {
+    /// How.
+    pub kind: PoolKind,
+    /// Images.
+    pub batch: i64,
+    /// Channels.
+    pub channels: i64,
+    /// Spatial dimensions, slowest first, one to three.
+    pub spatial: Vec<Window>,
+    /// Whether a last window may reach beyond the padding (it starts inside the input or the padding before it).
+    pub ceil_mode: bool,
+    /// Element type in memory.
+    pub element: Element,
+}
+
+impl Pool {
+    /// Extents of the output's spatial dimensions.
+    pub fn outputs(&self) -> Vec<i64> {
+        self.spatial.iter().map(|w| output(w, self.ceil_mode)).collect()
+    }
+}
+
+fn output(w: &Window, ceil_mode: bool) -> i64 {
+    let floor = w.output();
+    let room = w.input + w.pad_before + w.pad_after - w.span();
+    let next_starts_inside = floor * w.stride < w.input + w.pad_before;
+    if ceil_mode && room >= 0 && room % w.stride != 0 && next_starts_inside { floor + 1 } else { floor }
+}
+
+/// A weight whose values follow from the operator itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Constant {
+    /// The input it is for.
+    pub name: Name,
+    /// Its elements.
+    pub values: Vec<f64>,
+}
+
+/// An operator with the weights that belong to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pooled {
+    /// The operator.
+    pub operator: Operator,
+    /// Values of some of its inputs; none where nothing is padded.
+    pub constants: Vec<Constant>,
+}
+
+/// Builds a pooling.
+///
+/// A padded load reads 0, which would win over negative elements and count in a mean. So a maximum adds to each element a
+/// penalty per padded coordinate (0 inside, the least `f32` outside), and a mean multiplies by the inverse count of each window;
+/// both are separable, one vector per spatial dimension, and left out where every window lies inside.
+pub fn pool(pool: &Pool) -> Result<Pooled, OperatorError> {
+    let kind = if pool.kind == PoolKind::Max { "maxpool" } else { "avgpool" };
+    at_least(kind, 1, &[("n", pool.batch), ("c", pool.channels)])?;
+    let dims = spatial_count(kind, pool.spatial.len())?;
+    pool.spatial.iter().try_for_each(|w| w.check(kind))?;
+    let extents = pool.outputs();
+    if let Some(w) = pool.spatial.iter().zip(&extents).find(|(_, e)| **e < 1).map(|p| p.0) {
+        return Err(OperatorError::EmptyOutput { operator: kind.into(), what: format!("{w:?}") });
+    }
+    let (outer, taps) = spatial_names(dims);
+    let mut parallel = vec![("n", pool.batch), ("c", pool.channels)];
+    parallel.extend(outer.iter().copied().zip(extents.iter().copied()));
+    let reduce: Vec<_> = taps.iter().copied().zip(pool.spatial.iter().map(|w| w.kernel)).collect();
+    let (mut builder, at, tap) = Builder::new(kind, &parallel, &reduce);
+    let input_shape: Vec<i64> = [pool.batch, pool.channels].into_iter().chain(pool.spatial.iter().map(|w| w.input)).collect();
+    let mut read = vec![at[0].clone(), at[1].clone()];
+    read.extend((0..dims).map(|d| pool.spatial[d].read(&at[d + 2], &tap[d])));
+    let mut body = builder.load(&tensor("input", &input_shape, pool.element, Role::Activation), read.clone());
+
+    let mut constants = Vec::new();
+    let mut epilogue = Scalar::Acc;
+    let mut divisor = 1.0;
+    for (d, w) in pool.spatial.iter().enumerate() {
+        let name = |what: &str| format!("{what}_{}", outer[d]);
+        if pool.kind == PoolKind::Max {
+            let reach = (extents[d] - 1) * w.stride + w.span();
+            if w.pad_before > 0 || reach > w.input + w.pad_before {
+                let outside = |i: i64| i < w.pad_before || i >= w.input + w.pad_before;
+                let values: Vec<f64> = (0..reach).map(|i| if outside(i) { f64::from(f32::MIN) } else { 0.0 }).collect();
+                let penalty = tensor(&name("penalty"), &[reach], Element::F32, Role::Weight);
+                body = add(body, builder.load(&penalty, vec![read[d + 2].clone().offset(w.pad_before)]));
+                constants.push(Constant { name: penalty.name, values });
+            }
+            continue;
+        }
+        let counts: Vec<i64> = (0..extents[d]).map(|o| count(w, o, pool.kind == PoolKind::AverageWithPadding)).collect();
+        if counts.iter().all(|&c| c == counts[0]) {
+            divisor *= counts[0] as f64;
+        } else {
+            let inverse = tensor(&name("inverse_count"), &[extents[d]], Element::F32, Role::Weight);
+            epilogue = mul(epilogue, builder.load(&inverse, vec![at[d + 2].clone()]));
+            constants.push(Constant { name: inverse.name, values: counts.iter().map(|&c| 1.0 / c.max(1) as f64).collect() });
+        }
+    }
+    if divisor != 1.0 {
+        epilogue = mul(epilogue, Scalar::Const(1.0 / divisor));
+    }
+    let shape: Vec<i64> = [pool.batch, pool.channels].into_iter().chain(extents).collect();
+    let combine = if pool.kind == PoolKind::Max { Combine::Max } else { Combine::Sum };
+    let step = builder.finish(combine, body, epilogue, tensor("output", &shape, pool.element, Role::Output), at);
+    Ok(Pooled { operator: operator(kind, vec![step])?, constants })
+}
+
+/// Taps of window `o` that count.
+fn count(w: &Window, o: i64, with_padding: bool) -> i64 {
+    let (low, high) = if with_padding { (-w.pad_before, w.input + w.pad_after) } else { (0, w.input) };
+    (0..w.kernel).filter(|t| (low..high).contains(&(o * w.stride - w.pad_before + t * w.dilation))).count() as i64
+}
+
+/// How whole dimensions are reduced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReduceKind {
+    /// Their sum.
+    Sum,
+    /// Their mean.
+    Mean,
+    /// Their maximum.
+    Max,
+}
+
+/// Reduces the dimensions `over`; they are left out of the output, or have extent 1 there where `keep`.
+pub fn reduce(kind: ReduceKind, shape: &[i64], over: &[usize], keep: bool, element: Element) -> Result<Operator, OperatorError> {
+    let name = match kind {
+        ReduceKind::Sum => "reduce_sum",
+        ReduceKind::Mean => "reduce_mean",
+        ReduceKind::Max => "reduce_max",
+    };
+    reduction(name, kind, shape, over, keep, element)
+}
+
+/// The mean of each channel of `n c spatial…`; the output has spatial extents 1.
+pub fn global_average_pool(shape: &[i64], element: Element) -> Result<Operator, OperatorError> {
+    let spatial: Vec<usize> = (2..shape.len()).collect();
+    reduction("global_average_pool", ReduceKind::Mean, shape, &spatial, true, element)
+}
+
+fn reduction(name: &str, kind: ReduceKind, shape: &[i64], over: &[usize], keep: bool, element: Element) -> Result<Operator, OperatorError> {
+    shape.iter().try_for_each(|&extent| at_least(name, 1, &[("extent", extent)]))?;
+    if let Some(axis) = over.iter().find(|&&d| d >= shape.len()) {
+        let what = format!("axis {axis} of {} dimensions", shape.len());
+        return Err(OperatorError::Mismatch { operator: name.into(), what });
+    }
+    let is_reduced = |d: usize| over.contains(&d);
+    let names = axis_names(shape.len());
+    let taps: Vec<String> = (0..shape.len()).map(|d| format!("r{d}")).collect();
+    let all = named(&names, shape);
+    let parallel: Vec<_> = all.iter().enumerate().map(|(d, &(n, e))| (n, if is_reduced(d) { 1 } else { e })).collect();
+    let inner: Vec<_> = named(&taps, shape).into_iter().enumerate().map(|(d, (n, e))| (n, if is_reduced(d) { e } else { 1 })).collect();
+    let (mut builder, row, tap) = Builder::new(name, &parallel, &inner);
+    let at: Vec<Index> = (0..shape.len()).map(|d| if is_reduced(d) { tap[d].clone() } else { row[d].clone() }).collect();
+    let body = builder.load(&tensor("input", shape, element, Role::Activation), at);
+    let count: i64 = over.iter().map(|&d| shape[d]).product();
+    let epilogue = match kind {
+        ReduceKind::Mean if count > 1 => mul(Scalar::Acc, Scalar::Const(1.0 / count as f64)),
+        _ => Scalar::Acc,
+    };
+    let kept: Vec<usize> = (0..shape.len()).filter(|&d| keep || !is_reduced(d)).collect();
+    let output_shape: Vec<i64> = kept.iter().map(|&d| if is_reduced(d) { 1 } else { shape[d] }).collect();
+    let mut store: Vec<Index> = kept.iter().map(|&d| row[d].clone()).collect();
+    if store.is_empty() {
+        store.push(Index::constant(0));
+    }
+    let combine = if kind == ReduceKind::Max { Combine::Max } else { Combine::Sum };
+    let step = builder.finish(combine, body, epilogue, tensor("output", &output_shape, element, Role::Output), store);
+    operator(name, vec![step])
+}

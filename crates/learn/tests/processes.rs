@@ -73,12 +73,12 @@ fn processes_that_start_together_lose_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.sqlite");
     let names = ["a", "b", "c", "d"];
-    let children: Vec<Child> = names.iter().map(|name| start(&path, name, 50)).collect();
+    let children: Vec<Child> = names.iter().map(|name| start(&path, name, 200)).collect();
     for child in children {
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     }
-    assert_eq!(stored(&path), wanted(&names, 50));
+    assert_eq!(stored(&path), wanted(&names, 200));
 }
 
 #[test]

@@ -92,6 +92,16 @@ fn a_full_disk_is_said_and_earlier_samples_stay() {
 }
 
 #[test]
+fn a_refused_sample_leaves_no_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::open(folder.path().join("store.sqlite")).unwrap();
+    // The device and the subject go in first; then the run turns out not to exist.
+    assert!(matches!(store.append(RunId(99), &sample(1, 10), None, None), Err(StoreError::Sqlite { .. })));
+    let rows = "SELECT (SELECT count(*) FROM device) + (SELECT count(*) FROM subject) + (SELECT count(*) FROM sample)";
+    assert_eq!(store.sql(|c| c.query_row(rows, [], |row| row.get::<_, i64>(0))).unwrap(), 0);
+}
+
+#[test]
 fn a_store_that_may_only_be_read_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let mut store = Store::open(folder.path().join("store.sqlite")).unwrap();

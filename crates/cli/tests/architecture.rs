@@ -1,0 +1,155 @@
+//! The house as ARCHITECTURE.md draws it, kept by a test: who may know whom, and what is absent where.
+
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Each room and the rooms it may know. The command (`warpsight`) knows all and is known by none.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("ir", &[]),
+    ("emit", &["ir"]),
+    ("sim", &["ir"]),
+    ("run", &["ir", "emit", "sim"]),
+    ("predict", &["ir"]),
+    ("generate", &["ir"]),
+    ("graph", &["ir", "generate"]),
+    ("engine", &["ir", "generate", "graph", "run"]),
+    ("learn", &["ir"]),
+];
+
+/// What a crate of this workspace depends on within it, as (kind, room).
+type Known = BTreeMap<String, BTreeSet<(String, String)>>;
+
+/// `warpsight-ir` is the room `ir`.
+fn room(package: &str) -> &str {
+    package.strip_prefix("warpsight-").unwrap_or(package)
+}
+
+fn house() -> Known {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+    let output = Command::new(cargo)
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline", "--manifest-path"])
+        .arg(manifest)
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo prints JSON");
+    let text = |value: &Value| value.as_str().unwrap_or("normal").to_owned();
+    let inside = |name: &str| name.starts_with("warpsight");
+    let packages = metadata["packages"].as_array().expect("packages");
+    let known = |package: &Value| {
+        let dependencies = package["dependencies"].as_array().expect("dependencies").iter();
+        let dependencies = dependencies.map(|d| (text(&d["kind"]), text(&d["name"]))).filter(|(_, name)| inside(name));
+        dependencies.map(|(kind, name)| (kind, room(&name).to_owned())).collect()
+    };
+    packages.iter().map(|package| (room(&text(&package["name"])).to_owned(), known(package))).collect()
+}
+
+/// The arrows of a house that ARROWS does not allow. Tests may use any room that comes before or beside, but never the command.
+fn forbidden(house: &Known) -> Vec<String> {
+    let mut found = Vec::new();
+    for (name, known) in house {
+        let allowed = ARROWS.iter().find(|(room, _)| room == name).map(|arrow| arrow.1);
+        if allowed.is_none() && name != "warpsight" {
+            found.push(format!("nobody knows the room `{name}`"));
+        }
+        for (kind, other) in known {
+            let may = allowed.is_none_or(|rooms| rooms.contains(&other.as_str()) || kind == "dev");
+            if !may || other == "warpsight" {
+                found.push(format!("`{name}` must not know `{other}`"));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn rooms_know_only_whom_they_may() {
+    let house = house();
+    let rooms: Vec<&str> = house.keys().map(String::as_str).filter(|name| *name != "warpsight").collect();
+    let mut drawn: Vec<&str> = ARROWS.iter().map(|arrow| arrow.0).collect();
+    drawn.sort_unstable();
+    assert_eq!(rooms, drawn, "the rooms on disk are those drawn here");
+    assert_eq!(forbidden(&house), Vec::<String>::new());
+}
+
+#[test]
+fn a_wrong_arrow_is_found() {
+    let mut house = house();
+    let arrow = |kind: &str, to: &str| (kind.to_owned(), to.to_owned());
+    house.entry("predict".to_owned()).or_default().insert(arrow("normal", "sim"));
+    house.entry("emit".to_owned()).or_default().insert(arrow("dev", "sim"));
+    house.entry("engine".to_owned()).or_default().insert(arrow("normal", "predict"));
+    house.entry("ir".to_owned()).or_default().insert(arrow("dev", "warpsight"));
+    house.insert("attic".to_owned(), BTreeSet::new());
+    let expected = [
+        "nobody knows the room `attic`",
+        "`engine` must not know `predict`",
+        "`ir` must not know `warpsight`",
+        "`predict` must not know `sim`",
+    ];
+    assert_eq!(forbidden(&house), expected);
+}
+
+/// Every Rust file under `crates/<room>/<folder>`, with its text.
+fn sources(room: &str, folder: &str) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name(room).join(folder)];
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        for path in entries.map(|entry| entry.expect("a readable folder").path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = std::fs::read_to_string(&path).expect("a readable file");
+                found.push((path, text));
+            }
+        }
+    }
+    found
+}
+
+/// Lines of a room's sources, outside comments, that contain one of `words`.
+fn lines_with(room: &str, words: &[&str]) -> Vec<String> {
+    let sources = sources(room, "src");
+    assert!(!sources.is_empty(), "`{room}` has sources");
+    let lines = sources.iter().flat_map(|(path, text)| text.lines().map(move |line| (path, line)));
+    let code = lines.filter(|(_, line)| !line.trim_start().starts_with("//"));
+    code.filter(|(_, line)| words.iter().any(|word| line.contains(word)))
+        .map(|(path, line)| format!("{}: {line}", path.display()))
+        .collect()
+}
+
+#[test]
+fn nouns_and_models_touch_nothing_outside() {
+    for room in ["ir", "predict"] {
+        let found = lines_with(room, &["std::fs", "std::net", "std::env", "std::process", "std::time", "File::open", "println!"]);
+        assert_eq!(found, Vec::<String>::new(), "`{room}` does no I/O and reads no clock");
+    }
+}
+
+/// The simulated silicon is the truth that models are judged by: they may not see it.
+#[test]
+fn models_cannot_see_the_silicon() {
+    assert_eq!(lines_with("predict", &["Silicon", "sim/devices"]), Vec::<String>::new());
+}
+
+#[test]
+fn only_the_runtimes_are_unsafe() {
+    let rooms = ARROWS.iter().map(|arrow| arrow.0).filter(|room| *room != "run").chain(["cli"]);
+    for room in rooms {
+        assert_eq!(lines_with(room, &["unsafe {", "unsafe fn", "unsafe impl", "allow(unsafe_code)"]), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn no_file_is_too_long_to_read() {
+    for room in ARROWS.iter().map(|arrow| arrow.0).chain(["cli"]) {
+        for (path, text) in sources(room, "src").into_iter().chain(sources(room, "tests")) {
+            let lines = text.lines().count();
+            assert!(lines <= 800, "{} has {lines} lines: split it", path.display());
+        }
+    }
+}

@@ -102,6 +102,22 @@ pub struct JobResult {
     pub source: Option<TimeSource>,
     /// Smallest step of the clock; 0 for a simulator.
     pub quantum: Seconds,
+    /// Which clock [`JobResult::times`] were taken with; `None` without timing.
+    pub clock: Option<LaunchClock>,
+    /// What a launch of a kernel that does nothing takes by that clock; times are reported with it included. `None` without
+    /// timing.
+    pub empty_launch: Option<Seconds>,
+}
+
+/// The clock of a launch's time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LaunchClock {
+    /// The driver's events: from the kernel's start to its end on the device.
+    Event,
+    /// The host's clock around one launch and the wait for its end, where events are not credible.
+    Host,
+    /// The simulator's.
+    Simulated,
 }
 
 /// Bytes.
@@ -119,6 +135,6 @@ pub struct Feedback {
     pub local_bytes: Option<u64>,
     /// Largest group this kernel can run in: `CL_KERNEL_WORK_GROUP_SIZE`.
     pub max_group_size: Option<u32>,
-    /// Whether the compiled kernel came from the cache on disk.
+    /// Whether the compiled kernel came from the cache on disk, or was still held from an earlier job.
     pub cached: bool,
 }

@@ -1,10 +1,29 @@
 //! Devices: what compiles, launches and times Programs.
+//!
+//! [`open`] gives a [`Device`] for an id like `opencl:0` or `sim:adreno640`; a [`Job`] is what it runs. Drivers hang and crash,
+//! so that driver work happens in a child process (see [`isolated`]) unless [`Options::in_process`] says otherwise; a command
+//! that uses this crate calls [`child_main`] first thing in its `main`.
 
+mod check;
+pub mod isolated;
 pub mod job;
+pub mod opencl;
+mod options;
 
-pub use job::{Contents, Feedback, Init, Job, JobResult, LaunchSpec, MemoryKind, MemorySpec, TimingSpec};
+pub use isolated::{CHILD_ARGUMENT, Isolated, child_main, serve_child};
+pub use job::{Contents, Feedback, Init, Job, JobResult, LaunchClock, LaunchSpec, MemoryKind, MemorySpec, TimingSpec};
+pub use options::{Options, devices, open};
 
 use serde::{Deserialize, Serialize};
+
+/// The devices there are.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Listing {
+    /// Those that can be opened.
+    pub devices: Vec<DeviceInfo>,
+    /// Platforms and devices that were passed over, each with its reason.
+    pub skipped: Vec<(String, String)>,
+}
 
 /// A device that runs jobs.
 pub trait Device {
@@ -97,6 +116,9 @@ pub enum DeviceError {
         /// How much there is.
         available: u64,
     },
+    /// The job contradicts itself or its Programs.
+    #[error("the job cannot run: {0}")]
+    BadJob(String),
     /// A program did something forbidden (found by the simulator or interpreter).
     #[error("kernel `{kernel}`: {what}")]
     Fault {

@@ -1,0 +1,109 @@
+//! The child's side: opens one device and runs the jobs that come in on the standard input.
+
+use super::frame::{self, Reply, Request};
+use crate::{Device, DeviceError, options};
+use std::fs::File;
+use std::io::{self, BufReader, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::mpsc;
+
+/// The id under which a child lists devices instead of opening one.
+pub(super) const LISTING: &str = "opencl";
+
+/// Serves as the child for a device until the standard input ends; what a command does when its first argument is
+/// [`super::CHILD_ARGUMENT`] and its second the id.
+///
+/// The process belongs to this from here on: standard output is redirected, and the process is killed when its parent goes.
+pub fn serve_child(id: &str) -> ExitCode {
+    serve(
+        |cache| if id == LISTING { Ok(Served::Listing(crate::opencl::list())) } else { options::open_here(id, cache).map(Served::Device) },
+    )
+}
+
+/// What a child was started for.
+pub(super) enum Served {
+    /// To list devices.
+    Listing(crate::Listing),
+    /// To run jobs.
+    Device(Box<dyn Device>),
+}
+
+/// [`serve_child`] with the way to open given.
+pub(super) fn serve(open: impl FnOnce(Option<PathBuf>) -> Result<Served, DeviceError>) -> ExitCode {
+    let Ok(mut output) = private_output() else { return ExitCode::from(5) };
+    match answer_all(open, &mut output) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(3)
+        }
+    }
+}
+
+fn answer_all(open: impl FnOnce(Option<PathBuf>) -> Result<Served, DeviceError>, output: &mut impl Write) -> Result<(), DeviceError> {
+    let requests = watch_input();
+    let mut reply = |reply: Reply| frame::write(output, &frame::encode(&reply)?).map_err(|error| DeviceError::Lost(error.to_string()));
+    let Ok(first) = requests.recv() else { return Ok(()) };
+    let Request::Setup { cache } = frame::decode(&first)? else {
+        return Err(DeviceError::Lost("the first message is not a setup".into()));
+    };
+    let mut device = match open(cache) {
+        Ok(Served::Device(device)) => device,
+        Ok(Served::Listing(listing)) => return reply(Reply::Listing(listing)),
+        Err(error) => return reply(Reply::Failed(error)),
+    };
+    reply(Reply::Opened(Box::new(device.info().clone())))?;
+    while let Ok(message) = requests.recv() {
+        let Request::Run(job) = frame::decode(&message)? else {
+            return Err(DeviceError::Lost("a second setup".into()));
+        };
+        reply(match device.run(&job) {
+            Ok(result) => Reply::Done(Box::new(result)),
+            Err(error) => Reply::Failed(error),
+        })?;
+    }
+    Ok(())
+}
+
+/// Reads the standard input on a thread of its own, so that its end is noticed while a driver is busy, or hangs: the parent is
+/// gone then, however it ended, and so is the reason for this process.
+fn watch_input() -> mpsc::Receiver<Vec<u8>> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut input = BufReader::new(io::stdin());
+        while let Ok(message) = frame::read(&mut input) {
+            if sender.send(message).is_err() {
+                break;
+            }
+        }
+        end_now();
+    });
+    receiver
+}
+
+/// Ends the process without running the exit handlers of drivers, which may hang too.
+#[cfg(unix)]
+fn end_now() {
+    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+}
+
+#[cfg(not(unix))]
+fn end_now() {
+    std::process::exit(0)
+}
+
+/// The standard output for messages alone; what drivers print there goes to the standard error from now on.
+#[cfg(unix)]
+fn private_output() -> io::Result<File> {
+    let output = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?;
+    rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
+    Ok(File::from(output))
+}
+
+/// The standard output. A driver that prints there between messages is harmless (readers skip it); one that prints within a
+/// message from another thread is seen as lost.
+#[cfg(not(unix))]
+fn private_output() -> io::Result<io::Stdout> {
+    Ok(io::stdout())
+}

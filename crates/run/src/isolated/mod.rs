@@ -1,0 +1,234 @@
+//! Devices in a process of their own: a driver that crashes or hangs takes only its child with it.
+//! .
+//! The child is this same executable, started with [`CHILD_ARGUMENT`]. It opens its device once, answers any number of jobs over
+//! its standard input and output, is killed when a job takes too long, and is started anew for the next one. It ends as soon as
+//! its standard input closes, so that none outlives its parent.
+
+mod child;
+mod frame;
+#[cfg(test)]
+mod tests;
+
+pub use child::serve_child;
+
+use crate::{Device, DeviceError, DeviceInfo, Job, JobResult, Listing};
+use child::LISTING;
+use frame::{Reply, Request};
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, ExitCode, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// The first argument of a child; the second is the device's id. Commands keep it out of their help.
+pub const CHILD_ARGUMENT: &str = "__device";
+
+/// How many of a child's last lines on its standard error are kept for the report of its end.
+const KEPT_LINES: usize = 12;
+
+/// How long a dead child's pipes may take to drain.
+const DRAIN: Duration = Duration::from_millis(300);
+
+/// Serves as a child when the process was started as one: the first thing in a command's `main`.
+pub fn child_main() -> Option<ExitCode> {
+    let mut args = std::env::args().skip(1);
+    (args.next().as_deref() == Some(CHILD_ARGUMENT)).then(|| serve_child(&args.next().unwrap_or_default()))
+}
+
+/// A device that runs every job in a child process.
+pub struct Isolated {
+    start: Start,
+    timeout: Duration,
+    info: DeviceInfo,
+    child: Option<Running>,
+}
+
+/// How children are started.
+struct Start {
+    command: Box<dyn Fn() -> Command + Send>,
+    cache: Option<PathBuf>,
+}
+
+/// A child that runs, and the threads at its pipes. Killed when dropped.
+struct Running {
+    child: Child,
+    requests: mpsc::Sender<Vec<u8>>,
+    replies: mpsc::Receiver<Vec<u8>>,
+    errors: Arc<Mutex<VecDeque<String>>>,
+    error_reader: JoinHandle<()>,
+}
+
+impl Isolated {
+    /// Opens a device in a child of `program`, a command whose `main` begins with [`child_main`]. Each job (and the opening) may
+    /// take `timeout`; compiled programs are kept in `cache`.
+    ///
+    /// # Errors
+    /// Those of opening the device, [`DeviceError::Lost`] and [`DeviceError::Timeout`].
+    pub fn spawn(id: &str, program: &Path, timeout: Duration, cache: Option<PathBuf>) -> Result<Self, DeviceError> {
+        Self::from_start(Start::of_program(id, program, cache), timeout)
+    }
+
+    fn from_start(start: Start, timeout: Duration) -> Result<Self, DeviceError> {
+        let (child, reply) = Running::start(&start, timeout)?;
+        match reply {
+            Reply::Opened(info) => Ok(Self { start, timeout, info: *info, child: Some(child) }),
+            other => Err(unexpected(&other)),
+        }
+    }
+}
+
+/// Lists OpenCL devices in a child: a broken driver may crash when it is merely asked.
+pub(crate) fn list(program: &Path, timeout: Duration) -> Result<Listing, DeviceError> {
+    match Running::start(&Start::of_program(LISTING, program, None), timeout)?.1 {
+        Reply::Listing(listing) => Ok(listing),
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn unexpected(reply: &Reply) -> DeviceError {
+    let what = match reply {
+        Reply::Listing(_) => "a listing",
+        Reply::Opened(_) => "a device's description",
+        Reply::Done(_) => "a result",
+        Reply::Failed(error) => return error.clone(),
+    };
+    DeviceError::Lost(format!("its process answered with {what} out of turn"))
+}
+
+impl Device for Isolated {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn run(&mut self, job: &Job) -> Result<JobResult, DeviceError> {
+        let mut child = match self.child.take() {
+            Some(child) => child,
+            None => Running::start(&self.start, self.timeout)?.0,
+        };
+        // A child that failed is dropped here, and with that killed.
+        let reply = child.exchange(&Request::Run(Cow::Borrowed(job)), self.timeout)?;
+        self.child = Some(child);
+        match reply {
+            Reply::Done(result) => Ok(*result),
+            other => Err(unexpected(&other)),
+        }
+    }
+}
+
+impl Start {
+    fn of_program(id: &str, program: &Path, cache: Option<PathBuf>) -> Self {
+        let (id, program) = (id.to_owned(), program.to_owned());
+        let command = move || {
+            let mut command = Command::new(&program);
+            command.arg(CHILD_ARGUMENT).arg(&id);
+            command
+        };
+        Self { command: Box::new(command), cache }
+    }
+}
+
+impl Running {
+    /// Starts a child and sets it up; its answer to that.
+    fn start(start: &Start, timeout: Duration) -> Result<(Self, Reply), DeviceError> {
+        let mut command = (start.command)();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let failed = |error: std::io::Error| DeviceError::Lost(format!("its process could not be started: {error}"));
+        let mut child = command.spawn().map_err(failed)?;
+        let (Some(mut input), Some(output), Some(error)) = (child.stdin.take(), child.stdout.take(), child.stderr.take()) else {
+            return Err(failed(std::io::ErrorKind::BrokenPipe.into()));
+        };
+        // Writing has a thread of its own because a child that hangs does not read.
+        let (requests, outgoing) = mpsc::channel::<Vec<u8>>();
+        std::thread::spawn(move || while outgoing.recv().is_ok_and(|message| frame::write(&mut input, &message).is_ok()) {});
+        let (incoming, replies) = mpsc::channel();
+        std::thread::spawn(move || {
+            let mut output = BufReader::new(output);
+            while frame::read(&mut output).is_ok_and(|message| incoming.send(message).is_ok()) {}
+        });
+        let errors = Arc::<Mutex<VecDeque<String>>>::default();
+        let kept = errors.clone();
+        let error_reader = std::thread::spawn(move || keep_last_lines(error, &kept));
+        let mut running = Self { child, requests, replies, errors, error_reader };
+        let reply = running.exchange(&Request::Setup { cache: start.cache.clone() }, timeout)?;
+        Ok((running, reply))
+    }
+
+    /// One question, one answer.
+    fn exchange(&mut self, request: &Request, timeout: Duration) -> Result<Reply, DeviceError> {
+        // A writer that is gone met a broken pipe; the reader will tell.
+        let _ = self.requests.send(frame::encode(request)?);
+        match self.replies.recv_timeout(timeout) {
+            Ok(message) => frame::decode(&message),
+            Err(mpsc::RecvTimeoutError::Timeout) => Err(DeviceError::Timeout(timeout.as_secs_f64().ceil() as u64)),
+            Err(mpsc::RecvTimeoutError::Disconnected) => Err(self.obituary()),
+        }
+    }
+
+    /// How a child ended that closed its output.
+    fn obituary(&mut self) -> DeviceError {
+        let deadline = Instant::now() + DRAIN;
+        let mut status = self.child.try_wait();
+        while matches!(status, Ok(None)) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(2));
+            status = self.child.try_wait();
+        }
+        let end = match status {
+            Ok(Some(status)) => describe(status),
+            _ => "closed its output".into(),
+        };
+        while !self.error_reader.is_finished() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let lines = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
+        let said = lines.iter().map(String::as_str).collect::<Vec<_>>().join("\n");
+        DeviceError::Lost(if said.is_empty() { format!("its process {end}") } else { format!("its process {end}; it last said:\n{said}") })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Reads a child's standard error to its end.
+fn keep_last_lines(error: ChildStderr, kept: &Mutex<VecDeque<String>>) {
+    let mut error = BufReader::new(error);
+    loop {
+        let mut line = Vec::new();
+        // A line without end must not fill the memory.
+        match (&mut error).take(2000).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() == KEPT_LINES {
+            kept.pop_front();
+        }
+        kept.push_back(String::from_utf8_lossy(&line).trim_end().to_owned());
+    }
+}
+
+/// How a process ended, in words.
+fn describe(status: ExitStatus) -> String {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        let name = match signal {
+            4 => " (illegal instruction)",
+            6 => " (abort)",
+            8 => " (arithmetic error)",
+            9 => " (killed)",
+            11 => " (segmentation fault)",
+            _ => "",
+        };
+        return format!("was ended by signal {signal}{name}");
+    }
+    match status.code() {
+        Some(code) => format!("exited with code {code}"),
+        None => "ended".into(),
+    }
+}

@@ -1,0 +1,231 @@
+//! Children here are this test executable, started to run the one ignored test [`child`], with a device that misbehaves on demand.
+
+use super::child::{Served, serve};
+use super::*;
+use crate::{Contents, Init, LaunchSpec, MemoryKind, MemorySpec};
+
+/// Set in children only: which of them to be.
+const ROLE: &str = "WARPSIGHT_TEST_CHILD";
+
+/// What a job makes the misbehaving device do: its first [`Job::read`].
+const ECHO: usize = 0;
+const ABORT: usize = 1;
+const HANG: usize = 2;
+const PRINT: usize = 3;
+const EXIT: usize = 4;
+const FAIL: usize = 5;
+const PANIC: usize = 6;
+
+struct Misbehaving(DeviceInfo);
+
+impl Device for Misbehaving {
+    fn info(&self) -> &DeviceInfo {
+        &self.0
+    }
+    fn run(&mut self, job: &Job) -> Result<JobResult, DeviceError> {
+        match job.read[0] {
+            ABORT => std::process::abort(),
+            HANG => loop {
+                std::thread::sleep(Duration::from_secs(1));
+            },
+            PRINT => {
+                // What a C library's printf does, and an echo of it.
+                std::process::Command::new("echo").arg("noise \u{1f50a} of a driver").status().unwrap();
+                println!("more noise");
+            }
+            EXIT => {
+                (0..100).for_each(|i| eprintln!("line {i}"));
+                std::process::exit(7)
+            }
+            FAIL => return Err(DeviceError::Limit { what: "x".into(), needed: 2, available: 1 }),
+            PANIC => panic!("a broken invariant"),
+            _ => {}
+        }
+        let read = job.memory.iter().map(|memory| match &memory.init {
+            Init::Data(data) => Contents(data.clone()),
+            Init::Poison => Contents(vec![0xff]),
+        });
+        Ok(JobResult { read: read.collect(), damaged: vec![std::process::id() as usize], ..JobResult::default() })
+    }
+}
+
+fn info() -> DeviceInfo {
+    DeviceInfo {
+        id: "fake:0".into(),
+        backend: "fake".into(),
+        name: "name".into(),
+        driver: "1".into(),
+        limits: crate::DeviceLimits { max_group_dims: Some([1, 2, 3]), ..Default::default() },
+        clock: None,
+    }
+}
+
+fn start(role: &'static str) -> Start {
+    let command = move || {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["isolated::tests::child", "--exact", "--ignored", "--nocapture"]).env(ROLE, role);
+        command
+    };
+    Start { command: Box::new(command), cache: Some("/a/cache".into()) }
+}
+
+fn misbehaving(timeout: Duration) -> Isolated {
+    Isolated::from_start(start("device"), timeout).unwrap()
+}
+
+const LONG: Duration = Duration::from_secs(60);
+
+fn job(what: usize, data: &[u8]) -> Job {
+    let memory = MemorySpec { kind: MemoryKind::Buffer { bytes: data.len() as u64 }, init: Init::Data(data.to_vec()), canaries: false };
+    Job {
+        memory: vec![memory],
+        read: vec![what],
+        launches: vec![LaunchSpec { program: 1, args: vec![2], sizes: vec![-3] }],
+        ..Job::default()
+    }
+}
+
+#[test]
+#[ignore = "is the child of the other tests"]
+fn child() {
+    let fake = |cache: Option<PathBuf>| {
+        assert_eq!(cache, Some("/a/cache".into()));
+        Ok(Served::Device(Box::new(Misbehaving(info()))))
+    };
+    match std::env::var(ROLE).as_deref() {
+        Ok("device") => _ = serve(fake),
+        Ok("refuses") => _ = serve(|_| Err(DeviceError::NoDevice { id: "fake:0".into(), reason: "none".into() })),
+        Ok("parent") => {
+            let mut device = misbehaving(LONG);
+            eprintln!("grandchild {}", device.child.as_ref().unwrap().child.id());
+            let _ = device.run(&job(HANG, b""));
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn jobs_and_results_cross_unchanged() {
+    let mut device = misbehaving(LONG);
+    assert_eq!(device.info(), &info());
+    // Larger than any pipe's buffer, with the mark's bytes in it.
+    let large: Vec<u8> = b"\xf5wsjob1\n".iter().copied().cycle().take(3_000_001).collect();
+    let first = device.run(&job(ECHO, &large)).unwrap();
+    assert_eq!(first.read[0].0, large);
+    let second = device.run(&job(ECHO, b"small")).unwrap();
+    assert_eq!((&second.read[0].0[..], &second.damaged), (&b"small"[..], &first.damaged), "the same child serves many jobs");
+}
+
+#[test]
+fn every_program_crosses_unchanged() {
+    use warpsight_ir::*;
+    let buffer = |name: &str, access| Param {
+        name: name.into(),
+        kind: ParamKind::Buffer { space: Space::Global, element: Scalar::F32, dims: vec![Expr::Size("n".into())], access },
+    };
+    let program = Program {
+        name: "copy".into(),
+        sizes: vec![SizeParam { name: "n".into(), lo: 1, hi: 1 << 40 }],
+        params: vec![buffer("a", Access::Read), buffer("b", Access::Write)],
+        arrays: vec![Array { name: "t".into(), space: Space::Local, element: Scalar::F16, dims: vec![3, 4] }],
+        launch: Launch { groups: vec![], lanes: vec![LaneAxis { name: "x".into(), extent: 8 }], subgroup: Some(8) },
+        body: vec![Stmt::Store {
+            target: "b".into(),
+            index: vec![Expr::var("x")],
+            value: Expr::Const(Const::F64(f64::MIN_POSITIVE)),
+            guard: vec![Bound { value: Expr::var("x"), extent: Expr::Size("n".into()), per_lane: true }],
+            policy: StorePolicy::NonTemporal,
+        }],
+    };
+    let sent = Job { programs: vec![program.clone()], ..Job::default() };
+    let bytes = frame::encode(&Request::Run(Cow::Borrowed(&sent))).unwrap();
+    let Request::Run(received) = frame::decode(&bytes).unwrap() else { panic!() };
+    assert_eq!(received.programs, [program]);
+}
+
+#[test]
+fn a_crash_is_reported_and_survived() {
+    let mut device = misbehaving(LONG);
+    let before = device.run(&job(ECHO, b"")).unwrap().damaged;
+    let DeviceError::Lost(how) = device.run(&job(ABORT, b"")).unwrap_err() else { panic!() };
+    if cfg!(unix) {
+        assert!(how.starts_with("its process was ended by signal 6 (abort)"), "{how}");
+    }
+    let after = device.run(&job(ECHO, b"")).unwrap().damaged;
+    assert_ne!(before, after, "a new child");
+}
+
+#[test]
+fn the_last_words_of_a_child_are_kept() {
+    let mut device = misbehaving(LONG);
+    let DeviceError::Lost(how) = device.run(&job(EXIT, b"")).unwrap_err() else { panic!() };
+    assert!(how.starts_with("its process exited with code 7; it last said:\nline 88\n") && how.ends_with("line 99"), "{how}");
+    let DeviceError::Lost(how) = device.run(&job(PANIC, b"")).unwrap_err() else { panic!() };
+    assert!(how.contains("a broken invariant"), "{how}");
+}
+
+#[test]
+fn a_hang_is_ended() {
+    let mut device = misbehaving(LONG);
+    device.timeout = Duration::from_millis(300);
+    let pid = device.child.as_ref().unwrap().child.id();
+    let start = Instant::now();
+    // Too large for the pipe: the child reads it all the same, or writing would block for ever.
+    assert_eq!(device.run(&job(HANG, &vec![1; 1 << 20])).unwrap_err(), DeviceError::Timeout(1));
+    assert!(start.elapsed() < Duration::from_secs(20));
+    assert!(gone(pid), "killed");
+    device.timeout = LONG;
+    assert_eq!(device.run(&job(ECHO, b"again")).unwrap().read[0].0, b"again");
+}
+
+#[test]
+fn what_drivers_print_corrupts_nothing() {
+    let mut device = misbehaving(LONG);
+    for _ in 0..3 {
+        assert_eq!(device.run(&job(PRINT, b"clean")).unwrap().read[0].0, b"clean");
+    }
+}
+
+#[test]
+fn errors_of_the_device_cross_and_keep_the_child() {
+    let mut device = misbehaving(LONG);
+    assert_eq!(device.run(&job(FAIL, b"")).unwrap_err(), DeviceError::Limit { what: "x".into(), needed: 2, available: 1 });
+    assert!(device.child.is_some());
+    let error = Isolated::from_start(start("refuses"), LONG).err();
+    assert_eq!(error, Some(DeviceError::NoDevice { id: "fake:0".into(), reason: "none".into() }));
+}
+
+#[test]
+fn a_program_that_is_no_child_is_reported() {
+    let error = Isolated::spawn("opencl:0", Path::new("/no/such/program"), LONG, None).err();
+    assert!(matches!(&error, Some(DeviceError::Lost(how)) if how.contains("could not be started")), "{error:?}");
+    if cfg!(unix) {
+        let error = Isolated::spawn("opencl:0", Path::new("/bin/true"), LONG, None).err();
+        assert_eq!(error, Some(DeviceError::Lost("its process exited with code 0".into())));
+    }
+}
+
+/// Whether a process has ended (a zombie has).
+fn gone(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    !Path::new("/proc/self/stat").exists()
+        || stat.rsplit(')').next().is_none_or(|rest| rest.trim_start().is_empty() || rest.trim_start().starts_with('Z'))
+}
+
+/// The parent is killed with no chance to clean up, while its child is in a driver that hangs.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_child_outlives_its_parent() {
+    let mut parent = (start("parent").command)().stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(parent.stderr.take().unwrap()).lines();
+    let pid = lines.find_map(|line| line.unwrap().strip_prefix("grandchild ").map(|pid| pid.parse::<u32>().unwrap())).unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    assert!(!gone(pid), "it runs");
+    parent.kill().unwrap();
+    parent.wait().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !gone(pid) {
+        assert!(Instant::now() < deadline, "process {pid} is still there");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}

@@ -1,0 +1,244 @@
+//! On whatever OpenCL device is first; under `CI=true` there must be one. Kernels are text here, so that what Programs could never
+//! do (write outside) can be tried.
+
+use super::*;
+use crate::{Init, MemoryKind, MemorySpec};
+use std::fs;
+use warpsight_ir::{ImageFormat, TimeSource};
+
+/// The first device, with its compiled programs in `cache`; `None`, with a message, where there is none.
+fn device(cache: Option<PathBuf>) -> Option<OpenCl> {
+    match OpenCl::open("opencl:0", cache) {
+        Ok(device) => Some(device),
+        Err(error) => {
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "CI needs an OpenCL device: {error}");
+            eprintln!("skipped: {error}");
+            None
+        }
+    }
+}
+
+fn kernel(name: &str, text: &str) -> KernelText {
+    KernelText { name: name.into(), text: text.into(), entry: name.into(), options: BUILD_OPTIONS.into() }
+}
+
+fn buffer(bytes: u64, init: Init) -> MemorySpec {
+    MemorySpec { kind: MemoryKind::Buffer { bytes }, init, canaries: true }
+}
+
+fn floats(values: &[f32]) -> Init {
+    Init::Data(warpsight_ir::data::f32_bytes(values))
+}
+
+fn launch(kernel: usize, memory: &[usize], global: usize, local: usize) -> RawLaunch {
+    RawLaunch { kernel, args: memory.iter().map(|&m| RawArg::Memory(m)).collect(), global: [global, 1, 1], local: [local, 1, 1] }
+}
+
+const DOUBLE: &str = "__kernel void twice(__global float* x) {\n  x[get_global_id(0)] *= 2.0f;\n}\n";
+
+#[test]
+fn launches_run_in_order_and_are_read_once() {
+    let Some(mut device) = device(None) else { return };
+    let values: Vec<f32> = (0..64).map(|i| i as f32).collect();
+    let add = "__kernel void add(__global float* x, int n) {\n  x[get_global_id(0)] += n;\n}\n";
+    let mut second = launch(1, &[0], 64, 16);
+    second.args.push(RawArg::Int(-3));
+    let memory = [buffer(256, floats(&values))];
+    let job = RawJob {
+        kernels: vec![kernel("twice", DOUBLE), kernel("add", add)],
+        memory: &memory,
+        launches: vec![launch(0, &[0], 64, 8), second, launch(0, &[0], 0, 8)],
+        read: &[0, 0],
+        // Timed passes change the buffer again; what is read is from before.
+        timing: Some(TimingSpec { runs: 5 }),
+    };
+    let result = device.run_raw(&job).unwrap();
+    let expected: Vec<f32> = values.iter().map(|v| 2.0 * v - 3.0).collect();
+    for read in &result.read {
+        assert_eq!(warpsight_ir::data::bytes_f32(&read.0), expected);
+    }
+    assert_eq!((result.read.len(), &result.damaged[..]), (2, &[][..]));
+    assert_eq!(result.times.iter().map(Vec::len).collect::<Vec<_>>(), [5, 5, 5]);
+    assert_eq!((result.pass_times.len(), result.source), (5, Some(TimeSource::Measured)));
+    assert!(result.quantum.0 > 0.0 && result.quantum.0 < 1e-3);
+    assert!(result.feedback.iter().all(|f| f.max_group_size >= Some(16) && !f.cached && f.registers.is_none()));
+    for pass in 0..5 {
+        let sum: f64 = result.times.iter().map(|times| times[pass].0).sum();
+        assert!(sum > 0.0 && result.pass_times[pass].0 < 1.0);
+    }
+}
+
+#[test]
+fn an_empty_kernel_is_timed_for_comparison() {
+    let Some(mut device) = device(None) else { return };
+    let time = device.empty_launch(Some(LaunchClock::Event)).unwrap().or(device.empty_launch(Some(LaunchClock::Host)).unwrap());
+    assert!(time.is_some_and(|time| time.0 > 0.0 && time.0 < 0.1), "{time:?}");
+    assert_eq!(device.empty_launch(Some(LaunchClock::Simulated)).unwrap(), None, "by another clock");
+}
+
+#[test]
+fn one_element_past_either_end_is_noticed() {
+    let Some(mut device) = device(None) else { return };
+    let text = "__kernel void stray(__global float* x, int at) {\n  x[get_global_id(0)] = 1.0f;\n  if (at != 0) x[at] = 0.0f;\n}\n";
+    for (at, damaged) in [(0, vec![]), (5, vec![1]), (-1, vec![1]), (1000, vec![1])] {
+        let mut stray = launch(0, &[1], 5, 5);
+        stray.args.push(RawArg::Int(at));
+        let memory = [buffer(64, Init::Poison), buffer(20, Init::Poison), buffer(64, Init::Poison)];
+        let job = RawJob { kernels: vec![kernel("stray", text)], memory: &memory, launches: vec![stray], read: &[1], timing: None };
+        let result = device.run_raw(&job).unwrap();
+        assert_eq!(result.damaged, damaged, "x[{at}] of 5");
+        assert_eq!(warpsight_ir::data::bytes_f32(&result.read[0].0), [1.0; 5]);
+    }
+}
+
+#[test]
+fn what_a_kernel_forgets_stays_poison() {
+    let Some(mut device) = device(None) else { return };
+    let text = "__kernel void half_of(__global float* x) {\n  if (get_global_id(0) % 2 == 0) x[get_global_id(0)] = 7.0f;\n}\n";
+    for canaries in [true, false] {
+        let memory = [MemorySpec { canaries, ..buffer(16, Init::Poison) }];
+        let job = RawJob {
+            kernels: vec![kernel("half_of", text)],
+            memory: &memory,
+            launches: vec![launch(0, &[0], 4, 4)],
+            read: &[0],
+            timing: None,
+        };
+        let bytes = device.run_raw(&job).unwrap().read.remove(0).0;
+        assert_eq!(bytes[4..8], [0xff; 4]);
+        let values = warpsight_ir::data::bytes_f32(&bytes);
+        assert_eq!((values[0], values[2]), (7.0, 7.0));
+        assert!(values[1].is_nan() && values[3].is_nan());
+    }
+}
+
+#[test]
+fn images_keep_rows_and_texels_in_place() {
+    let Some(mut device) = device(None) else { return };
+    if device.info.limits.image_2d == Some((0, 0)) {
+        return eprintln!("skipped: {} has no images", device.info.name);
+    }
+    let text = "__constant sampler_t s = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;\n\
+                __kernel void flip(__read_only image2d_t from, __write_only image2d_t to) {\n\
+                  int x = get_global_id(0), y = get_global_id(1);\n\
+                  write_imagef(to, (int2)(x, y), 2.0f * read_imagef(from, s, (int2)(6 - x, y)));\n}\n";
+    for format in [ImageFormat::Rgba32F, ImageFormat::Rgba16F] {
+        let kind = MemoryKind::Image { format, width: 7, height: 3 };
+        // Small integers: exact in both formats. As halves: the bits of a power of two times its mantissa.
+        let value = |i: usize| i as f32;
+        let bytes = |scale: f32, order: &dyn Fn(usize) -> usize| -> Vec<u8> {
+            let values = (0..7 * 3 * 4).map(|i| scale * value(order(i / 4) * 4 + i % 4));
+            match format {
+                ImageFormat::Rgba16F => values.flat_map(|v| half_bits(v).to_le_bytes()).collect(),
+                _ => values.flat_map(f32::to_le_bytes).collect(),
+            }
+        };
+        let memory = [
+            MemorySpec { kind, init: Init::Data(bytes(1.0, &|texel| texel)), canaries: false },
+            MemorySpec { kind, init: Init::Poison, canaries: true },
+        ];
+        let launch = RawLaunch { kernel: 0, args: vec![RawArg::Memory(0), RawArg::Memory(1)], global: [7, 3, 1], local: [7, 1, 1] };
+        let job = RawJob { kernels: vec![kernel("flip", text)], memory: &memory, launches: vec![launch], read: &[0, 1], timing: None };
+        let result = device.run_raw(&job).unwrap();
+        assert_eq!(result.read[0].0, bytes(1.0, &|texel| texel), "{format:?} unchanged");
+        assert_eq!(result.read[1].0, bytes(2.0, &|texel| texel / 7 * 7 + 6 - texel % 7), "{format:?} flipped");
+    }
+}
+
+/// The half of a small non-negative integer.
+fn half_bits(value: f32) -> u16 {
+    if value == 0.0 {
+        return 0;
+    }
+    let bits = value.to_bits();
+    let exponent = (bits >> 23) as i32 - 127;
+    (((exponent + 15) as u16) << 10) | ((bits >> 13) & 0x3ff) as u16
+}
+
+#[test]
+fn a_refused_program_gives_log_and_line() {
+    let Some(mut device) = device(None) else { return };
+    let good = kernel("twice", DOUBLE);
+    let wrong = kernel("wrong", "__kernel void wrong(__global float* x) {\n  x[0] = 1.0f;\n  x[1] = undeclared_name;\n}\n");
+    let memory = [buffer(16, Init::Poison)];
+    let job = RawJob { kernels: vec![good, wrong], memory: &memory, launches: vec![], read: &[], timing: None };
+    let error = device.run_raw(&job).unwrap_err();
+    let DeviceError::Build { program, kernel, log, line } = &error else { panic!("{error:?}") };
+    assert_eq!((*program, &kernel[..], *line), (1, "wrong", Some(3)));
+    assert!(log.contains("undeclared_name"), "{log}");
+}
+
+#[test]
+fn compiled_programs_are_kept_and_damage_is_survived() {
+    let directory = tempfile::tempdir().unwrap();
+    let cached = || -> Option<bool> {
+        let mut device = device(Some(directory.path().to_owned()))?;
+        let memory = [buffer(16, floats(&[1.0, 2.0, 3.0, 4.0]))];
+        let job = || RawJob {
+            kernels: vec![kernel("twice", DOUBLE)],
+            memory: &memory,
+            launches: vec![launch(0, &[0], 4, 2)],
+            read: &[0],
+            timing: None,
+        };
+        let first = device.run_raw(&job()).unwrap();
+        assert_eq!(warpsight_ir::data::bytes_f32(&first.read[0].0), [2.0, 4.0, 6.0, 8.0]);
+        assert!(device.run_raw(&job()).unwrap().feedback[0].cached, "held in memory");
+        Some(first.feedback[0].cached)
+    };
+    let Some(first) = cached() else { return };
+    assert!(!first);
+    let entries: Vec<PathBuf> = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let [entry] = &entries[..] else { panic!("one program, {entries:?}") };
+    assert_eq!(cached(), Some(true));
+    // Damaged by the disk; intact but refused by the driver, as after an update that kept its version.
+    let whole = fs::read(entry).unwrap();
+    fs::write(entry, &whole[..whole.len() / 2]).unwrap();
+    assert_eq!(cached(), Some(false));
+    assert_eq!(cached(), Some(true), "written anew");
+    let key = entry.file_stem().unwrap().to_str().unwrap();
+    Cache(Some(directory.path().to_owned())).put(key, b"no program at all");
+    assert_eq!(cached(), Some(false));
+    assert_eq!(cached(), Some(true), "written anew");
+}
+
+#[test]
+fn a_group_beyond_the_compiled_kernel_is_refused() {
+    let Some(mut device) = device(None) else { return };
+    let text = "__kernel __attribute__((reqd_work_group_size(2, 1, 1))) void two(__global float* x) {\n  x[get_global_id(0)] = 1.0f;\n}\n";
+    let memory = [buffer(1 << 16, Init::Poison)];
+    let most = device.info.limits.max_group_size.unwrap() as usize;
+    let run = |device: &mut OpenCl, local: usize| {
+        let launches = vec![launch(0, &[0], local, local)];
+        device.run_raw(&RawJob { kernels: vec![kernel("two", text)], memory: &memory, launches, read: &[], timing: None })
+    };
+    assert!(run(&mut device, 2).is_ok());
+    match run(&mut device, 2 * most).unwrap_err() {
+        DeviceError::Limit { needed, available, what } => {
+            assert_eq!(needed, 2 * most as u64);
+            assert!(available <= most as u64 && what.contains("`two`"), "{what} {available}");
+        }
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn an_unknown_device_says_what_there_is() {
+    let error = OpenCl::open("opencl:77", None).err().unwrap();
+    let DeviceError::NoDevice { id, reason } = &error else { panic!("{error:?}") };
+    assert_eq!(id, "opencl:77");
+    assert!(!reason.is_empty());
+}
+
+#[test]
+fn limits_are_read_from_the_device() {
+    let listing = list();
+    for (index, device) in listing.devices.iter().enumerate() {
+        assert_eq!((device.id.as_str(), device.backend.as_str()), (format!("opencl:{index}").as_str(), "opencl"));
+        let limits = &device.limits;
+        assert!(!device.name.is_empty() && !device.driver.is_empty());
+        assert!(limits.max_group_size >= Some(1) && limits.compute_units >= Some(1) && limits.local_bytes >= Some(1024));
+        assert!(limits.max_allocation <= limits.memory.map(|all| all.max(128 << 20)));
+    }
+    assert!(listing.skipped.iter().all(|(name, reason)| !name.is_empty() && !reason.is_empty()));
+}

@@ -1,0 +1,67 @@
+//! Opening devices by their ids, and listing them.
+
+use crate::isolated::{self, Isolated};
+use crate::opencl::{self, OpenCl};
+use crate::{Device, DeviceError, Listing};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How devices are opened.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Runs drivers in this process: one that crashes or hangs takes it along.
+    pub in_process: bool,
+    /// Where compiled programs are kept; `None` keeps none.
+    pub cache: Option<PathBuf>,
+    /// How long one job may take before its driver is killed. Without effect `in_process`.
+    pub timeout: Duration,
+    /// The program that is started as a child, one whose `main` begins with [`crate::child_main`]; by default this executable.
+    pub program: Option<PathBuf>,
+}
+
+impl Default for Options {
+    /// Isolated, the cache in its default directory, two minutes for a job.
+    fn default() -> Self {
+        Self { in_process: false, cache: opencl::default_directory(), timeout: Duration::from_secs(120), program: None }
+    }
+}
+
+impl Options {
+    fn program(&self) -> Result<PathBuf, DeviceError> {
+        match &self.program {
+            Some(program) => Ok(program.clone()),
+            None => std::env::current_exe().map_err(|error| DeviceError::Lost(format!("this executable's path is unknown: {error}"))),
+        }
+    }
+}
+
+/// Opens a device: `opencl:N` as [`devices`] numbers them, `sim:NAME`, or `sim:FILE.toml` for a simulated GPU of one's own.
+///
+/// # Errors
+/// [`DeviceError::NoDevice`] says what there is; [`DeviceError::Driver`], [`DeviceError::Lost`] and [`DeviceError::Timeout`] when
+/// a driver fails to open it.
+pub fn open(id: &str, options: &Options) -> Result<Box<dyn Device>, DeviceError> {
+    if options.in_process || !id.starts_with("opencl:") {
+        return open_here(id, options.cache.clone());
+    }
+    Ok(Box::new(Isolated::spawn(id, &options.program()?, options.timeout, options.cache.clone())?))
+}
+
+/// [`open`] in this process.
+pub(crate) fn open_here(id: &str, cache: Option<PathBuf>) -> Result<Box<dyn Device>, DeviceError> {
+    match id.split_once(':') {
+        Some(("opencl", _)) => Ok(Box::new(OpenCl::open(id, cache)?)),
+        _ => Err(DeviceError::NoDevice { id: id.into(), reason: "ids are `opencl:N` and `sim:NAME`".into() }),
+    }
+}
+
+/// Every device that can be opened here, and what was passed over.
+pub fn devices(options: &Options) -> Listing {
+    let listing = if options.in_process {
+        opencl::list()
+    } else {
+        let listing = options.program().and_then(|program| isolated::list(&program, options.timeout));
+        listing.unwrap_or_else(|error| Listing { devices: vec![], skipped: vec![("OpenCL".into(), error.to_string())] })
+    };
+    listing
+}

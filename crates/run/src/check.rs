@@ -181,3 +181,102 @@ fn check_argument(param: &Param, memory: MemoryKind, sizes: &BTreeMap<Name, i64>
         (ParamKind::Channel { .. }, _) => Err("a channel needs Programs that run together, a job runs them one by one".into()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::scale_job;
+    use crate::{MemorySpec, job::TimingSpec};
+    use warpsight_ir::{Array, ImageFormat, LaneAxis, Scalar};
+
+    fn refusal(change: impl FnOnce(&mut Job)) -> String {
+        let mut job = scale_job(&[1.0; 37], Some(TimingSpec { runs: 1 }));
+        change(&mut job);
+        match CheckedJob::new(&job).err() {
+            Some(DeviceError::BadJob(what)) => what,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_job_that_contradicts_itself_is_refused() {
+        let job = scale_job(&[1.0; 37], None);
+        assert_eq!(CheckedJob::new(&job).unwrap().sizes[0]["n"], 37);
+        for (expected, what) in [
+            ("launch 0 (`scale`): 0 sizes for 1", refusal(|job| job.launches[0].sizes.clear())),
+            ("launch 0 (`scale`): size `n` is 0, outside 1 to 1000", refusal(|job| job.launches[0].sizes[0] = 0)),
+            ("launch 0 (`scale`): 3 arguments for 2 parameters", refusal(|job| job.launches[0].args.push(0))),
+            ("launch 0 (`scale`): `y` is bound to memory 2, there are 2", refusal(|job| job.launches[0].args[1] = 2)),
+            ("launch 0 (`scale`): `x`, memory 0: 152 bytes are needed, it has 148", refusal(|job| job.launches[0].sizes[0] = 38)),
+            (
+                "launch 0 (`scale`): `x` and `y` are both memory 0, and one of them is written",
+                refusal(|job| job.launches[0].args = vec![0, 0]),
+            ),
+            ("launch 0: there is no program 1", refusal(|job| job.launches[0].program = 1)),
+            ("memory 2 is to be read, there are 2", refusal(|job| job.read = vec![1, 2])),
+            ("memory 0 has 148 bytes, its first contents 3", refusal(|job| job.memory[0].init = Init::Data(vec![0; 3]))),
+            ("memory 1 is empty", refusal(|job| job.memory[1].kind = MemoryKind::Buffer { bytes: 0 })),
+            (
+                "launch 0 (`scale`): `y`, memory 1: a buffer is needed, it is an image",
+                refusal(|job| job.memory[1].kind = MemoryKind::Image { format: ImageFormat::Rgba32F, width: 64, height: 64 }),
+            ),
+        ] {
+            assert_eq!(what, expected);
+        }
+    }
+
+    #[test]
+    fn images_fit_exactly() {
+        let param = |format| Param {
+            name: "i".into(),
+            kind: ParamKind::Image {
+                format,
+                width: Expr::Size("w".into()),
+                height: Expr::int(4),
+                access: Access::Read,
+                border: warpsight_ir::Border::Zero,
+            },
+        };
+        let sizes = BTreeMap::from([("w".into(), 8)]);
+        let image = |width, height| MemoryKind::Image { format: ImageFormat::Rgba16F, width, height };
+        assert_eq!(check_argument(&param(ImageFormat::Rgba16F), image(8, 4), &sizes), Ok(()));
+        assert_eq!(check_argument(&param(ImageFormat::Rgba16F), image(9, 4), &sizes).unwrap_err(), "8 × 4 texels are needed, it has 9 × 4");
+        assert_eq!(
+            check_argument(&param(ImageFormat::Rgba32F), image(8, 4), &sizes).unwrap_err(),
+            "the format Rgba32F is needed, it has Rgba16F"
+        );
+        assert_eq!(
+            check_argument(&param(ImageFormat::Rgba16F), MemoryKind::Buffer { bytes: 1 }, &sizes).unwrap_err(),
+            "an image is needed, it is a buffer"
+        );
+    }
+
+    #[test]
+    fn groups_and_local_memory_are_held_against_the_limits() {
+        let limits =
+            DeviceLimits { max_group_size: Some(64), max_group_dims: Some([64, 8, 8]), local_bytes: Some(1024), ..Default::default() };
+        let program = |lanes: &[u32], local: u32| {
+            let mut program = scale_job(&[1.0], None).programs.remove(0);
+            let axis = |(i, &extent): (usize, &u32)| LaneAxis { name: format!("l{i}").into(), extent };
+            program.launch.lanes = lanes.iter().enumerate().map(axis).collect();
+            program.arrays.push(Array { name: "t".into(), space: Space::Local, element: Scalar::F16, dims: vec![2, local] });
+            program
+        };
+        let limit = |what: &str, needed, available| Err(DeviceError::Limit { what: what.into(), needed, available });
+        assert_eq!(group_fits(&program(&[64], 256), &limits), Ok(()));
+        assert_eq!(group_fits(&program(&[65], 1), &limits), limit("a work-group of kernel `scale`", 65, 64));
+        assert_eq!(group_fits(&program(&[2, 16], 1), &limits), limit("dimension 1 of a work-group of kernel `scale`", 16, 8));
+        assert_eq!(group_fits(&program(&[8], 257), &limits), limit("local memory of kernel `scale`, in bytes,", 1028, 1024));
+        assert_eq!(group_fits(&program(&[65535, 65535], 257), &DeviceLimits::default()), Ok(()), "nothing is known");
+    }
+
+    #[test]
+    fn unknown_limits_stop_nothing() {
+        let mut job = scale_job(&[1.0], None);
+        job.memory.push(MemorySpec { kind: MemoryKind::Buffer { bytes: u64::MAX }, init: Init::Poison, canaries: false });
+        let checked = CheckedJob::new(&job).unwrap();
+        assert_eq!(checked.fits(&DeviceLimits::default(), &[4, 4, u64::MAX]), Ok(()));
+        let limits = DeviceLimits { memory: Some(u64::MAX - 1), ..Default::default() };
+        assert!(matches!(checked.fits(&limits, &[4, 4, u64::MAX]), Err(DeviceError::Limit { needed: u64::MAX, .. })));
+    }
+}

@@ -9,6 +9,8 @@ pub mod isolated;
 pub mod job;
 pub mod opencl;
 mod options;
+#[cfg(test)]
+mod testing;
 
 pub use isolated::{CHILD_ARGUMENT, Isolated, child_main, serve_child};
 pub use job::{Contents, Feedback, Init, Job, JobResult, LaunchClock, LaunchSpec, MemoryKind, MemorySpec, TimingSpec};

@@ -5,7 +5,11 @@ use crate::{DeviceError, DeviceInfo, DeviceLimits, Listing};
 use opencl3::device::{CL_DEVICE_TYPE_ALL, Device};
 use opencl3::platform::{Platform, get_platforms};
 use opencl3::types::cl_device_id;
+use std::sync::{Mutex, PoisonError};
 use warpsight_ir::TimeSource;
+
+/// Held while drivers are loaded and asked: loading them from two threads at once crashes (seen with ocl-icd and PoCL 3.1).
+static LOADING: Mutex<()> = Mutex::new(());
 
 /// A device that was found.
 pub(super) struct Found {
@@ -21,6 +25,7 @@ pub fn list() -> Listing {
 
 /// Devices with their handles. A platform that fails or has no device is skipped with its reason; the others are still listed.
 pub(super) fn find() -> (Vec<Found>, Vec<(String, String)>) {
+    let _loading = LOADING.lock().unwrap_or_else(PoisonError::into_inner);
     let mut found: Vec<Found> = Vec::new();
     let mut skipped = Vec::new();
     if let Err(error) = cl3::load_library() {

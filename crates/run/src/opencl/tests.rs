@@ -2,6 +2,7 @@
 //! do (write outside) can be tried.
 
 use super::*;
+use crate::testing::scale_job;
 use crate::{Init, MemoryKind, MemorySpec};
 use std::fs;
 use warpsight_ir::{ImageFormat, TimeSource};
@@ -35,6 +36,35 @@ fn launch(kernel: usize, memory: &[usize], global: usize, local: usize) -> RawLa
 }
 
 const DOUBLE: &str = "__kernel void twice(__global float* x) {\n  x[get_global_id(0)] *= 2.0f;\n}\n";
+
+/// A Program through the whole way: emitted, built, launched with a size that is no multiple of the group, read back.
+#[test]
+fn programs_run() {
+    let Some(mut device) = device(None) else { return };
+    let values: Vec<f32> = (0..37).map(|i| i as f32).collect();
+    let result = device.run(&scale_job(&values, Some(TimingSpec { runs: 3 }))).unwrap();
+    assert_eq!(warpsight_ir::data::bytes_f32(&result.read[0].0), values.iter().map(|v| 3.0 * v).collect::<Vec<_>>());
+    assert_eq!((result.times.len(), result.times[0].len(), &result.damaged[..]), (1, 3, &[][..]));
+    assert!(result.empty_launch.is_some_and(|time| time.0 > 0.0));
+}
+
+#[test]
+fn limits_name_the_memory_and_the_numbers() {
+    let Some(mut device) = device(None) else { return };
+    device.info.limits.max_allocation = Some(1000);
+    device.info.limits.image_2d = Some((64, 32));
+    let mut job = scale_job(&[1.0; 37], None);
+    let spec = |kind| MemorySpec { kind, init: Init::Poison, canaries: false };
+    job.memory.push(spec(MemoryKind::Buffer { bytes: 1001 }));
+    let limit = |what: &str, needed, available| DeviceError::Limit { what: what.into(), needed, available };
+    job.memory.iter_mut().for_each(|memory| memory.canaries = false);
+    assert_eq!(device.run(&job).unwrap_err(), limit("memory 2, a buffer with its guards, in bytes,", 1001, 1000));
+    job.memory[2] = spec(MemoryKind::Image { format: ImageFormat::Rgba32F, width: 9, height: 33 });
+    assert_eq!(device.run(&job).unwrap_err(), limit("the height of memory 2, an image of 9 × 33 texels,", 33, 32));
+    device.info.limits.memory = Some(37 * 4 * 2 + 3 * 16);
+    job.memory[2] = spec(MemoryKind::Image { format: ImageFormat::Rgba32F, width: 2, height: 2 });
+    assert_eq!(device.run(&job).unwrap_err(), limit("all memory of the job, in bytes,", 37 * 4 * 2 + 4 * 16, 37 * 4 * 2 + 3 * 16));
+}
 
 #[test]
 fn launches_run_in_order_and_are_read_once() {

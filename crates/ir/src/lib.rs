@@ -17,6 +17,7 @@ pub mod pipeline;
 pub mod profile;
 pub mod program;
 pub mod sample;
+pub mod specialise;
 pub mod text;
 pub mod types;
 pub mod typing;
@@ -36,7 +37,8 @@ pub use program::{
     ParamKind, Program, Scope, SizeParam, Space, Stmt, StorePolicy, UnaryOp, Unroll,
 };
 pub use sample::{Sample, Status, SubjectKind, TimeSource};
+pub use specialise::{SpecialiseError, specialise};
 pub use types::{Const, Scalar, Type, WIDTHS};
 pub use typing::{TypeEnv, TypeError};
 pub use units::{Bytes, BytesPerSecond, Cycles, Flops, FlopsPerSecond, Hertz, Seconds};
-pub use validate::{Checked, Invalid};
+pub use validate::{Checked, Invalid, InvalidKind};

@@ -1,0 +1,254 @@
+//! What `derive` says of small programs, by value; `derive_random.rs` compares it with execution.
+
+use warpsight_ir::derive::{NotAffine, Obstacle, local_bytes, registers};
+use warpsight_ir::program::BinaryOp::{self, *};
+use warpsight_ir::*;
+
+fn var(name: &str) -> Expr {
+    Expr::var(name)
+}
+fn int(value: i64) -> Expr {
+    Expr::int(value)
+}
+fn bin(op: BinaryOp, a: Expr, b: Expr) -> Expr {
+    Expr::binary(op, a, b)
+}
+fn load(source: &str, index: Vec<Expr>, width: u8) -> Expr {
+    Expr::Load { source: source.into(), index, width, guard: vec![] }
+}
+fn store(target: &str, index: Vec<Expr>, value: Expr) -> Stmt {
+    Stmt::Store { target: target.into(), index, value, guard: vec![], policy: StorePolicy::WriteBack }
+}
+fn let_(name: &str, value: Expr) -> Stmt {
+    Stmt::Let { name: name.into(), value }
+}
+fn for_(name: &str, from: Expr, to: Expr, step: u32, body: Vec<Stmt>) -> Stmt {
+    Stmt::For { var: name.into(), from, to, step, unroll: Unroll::Auto, body }
+}
+fn buffer(name: &str, element: Scalar, dims: &[i64]) -> Param {
+    let dims = dims.iter().map(|&d| int(d)).collect();
+    Param { name: name.into(), kind: ParamKind::Buffer { space: Space::Global, element, dims, access: Access::ReadWrite } }
+}
+/// Groups g = 0..3, lanes l = 0..8, buffers a and b of 64×64 floats, i of 64 integers.
+fn program(body: Vec<Stmt>) -> Program {
+    Program {
+        name: "p".into(),
+        sizes: vec![],
+        params: vec![buffer("a", Scalar::F32, &[64, 64]), buffer("b", Scalar::F32, &[64, 64]), buffer("i", Scalar::I32, &[64])],
+        arrays: vec![],
+        launch: Launch {
+            groups: vec![GroupAxis { name: "g".into(), extent: int(3) }],
+            lanes: vec![LaneAxis { name: "l".into(), extent: 8 }],
+            subgroup: None,
+        },
+        body,
+    }
+}
+/// The accesses of a nest in order, loops opened.
+fn flat(nest: &[Nest]) -> Vec<&AccessRef> {
+    nest.iter()
+        .flat_map(|n| match n {
+            Nest::Loop { body, .. } => flat(body),
+            Nest::Access(a) => vec![a],
+            Nest::Barrier => vec![],
+        })
+        .collect()
+}
+fn form(terms: &[(u16, i32)], constant: i64) -> Affine {
+    terms.iter().fold(Affine::constant(constant), |f, &(v, c)| f.plus(&Affine::term(VarId(v), c), 1))
+}
+const G: u16 = 0;
+const L: u16 = 1;
+const LOOP: u16 = 2;
+
+/// Coordinates of one access `a[0][index]`, or why there are none.
+fn coordinate(index: Expr) -> Result<Affine, NotAffine> {
+    let body = vec![
+        let_("x", load("i", vec![int(0)], 1)),
+        Stmt::Var { name: "m".into(), ty: Type::scalar(Scalar::I32), init: int(0) },
+        store("a", vec![int(0), index], Expr::f32(0.0)),
+    ];
+    let accesses = Accesses::of(&program(body))?;
+    Ok(flat(&accesses.nest)[1].coords[1].clone())
+}
+
+#[test]
+fn an_element_wise_kernel() {
+    let body = vec![
+        let_("row", bin(Add, bin(Mul, var("g"), int(8)), var("l"))),
+        for_(
+            "k",
+            int(4),
+            int(64),
+            8,
+            vec![
+                let_("v", load("a", vec![var("row"), var("k")], 4)),
+                store("b", vec![var("row"), var("k")], Expr::Fma(Box::new(var("v")), Box::new(var("v")), Box::new(var("v")))),
+            ],
+        ),
+        Stmt::Barrier { scope: Scope::Group, local: true, global: false },
+    ];
+    let kernel = Kernel::of(&Checked::new(program(body)).unwrap()).unwrap();
+    let names: Vec<_> = kernel.accesses.vars.iter().map(|v| (&*v.name, v.kind, v.trips)).collect();
+    assert_eq!(names, [("g", VarKind::Group, Some(3)), ("l", VarKind::Lane, Some(8)), ("k", VarKind::Loop, Some(8))]);
+    assert_eq!(kernel.accesses.tensors.iter().map(|t| &*t.name).collect::<Vec<_>>(), ["a", "b", "i"]);
+    let coords = vec![form(&[(G, 8), (L, 1)], 0), form(&[(LOOP, 8)], 4)];
+    let access = |tensor, kind| Nest::Access(AccessRef { tensor, kind, coords: coords.clone(), width: 4, guard: vec![] });
+    let body = vec![access(0, AccessKind::Load), access(1, AccessKind::Store(StorePolicy::WriteBack))];
+    assert_eq!(kernel.accesses.nest, [Nest::Loop { var: VarId(LOOP), body }, Nest::Barrier]);
+    assert_eq!(kernel.launch, LaunchShape { groups: vec![3], lanes: vec![8] });
+    assert_eq!(kernel.ops.0.into_iter().collect::<Vec<_>>(), [((OpClass::Fma, Scalar::F32, 4), 8)]);
+    // g, l, row, k and the four lanes of v.
+    assert_eq!(kernel.registers, 8);
+}
+
+#[test]
+fn what_is_followed() {
+    let linear = || bin(Add, bin(Mul, var("g"), int(8)), var("l"));
+    for (expr, expected) in [
+        (bin(Sub, int(7), var("l")), form(&[(L, -1)], 7)),
+        (Expr::unary(UnaryOp::Neg, bin(Sub, var("l"), int(9))), form(&[(L, -1)], 9)),
+        (bin(Shl, var("g"), int(3)), form(&[(G, 8)], 0)),
+        (bin(Div, linear(), int(8)), form(&[(G, 1)], 0)),
+        (bin(Rem, linear(), int(8)), form(&[(L, 1)], 0)),
+        (bin(Shr, bin(Sub, linear(), int(8)), int(3)), form(&[(G, 1)], -1)),
+        (bin(Div, bin(Mul, var("l"), int(6)), int(3)), form(&[(L, 2)], 0)),
+        (bin(Min, var("l"), int(7)), form(&[(L, 1)], 0)),
+        (bin(Max, var("l"), int(7)), form(&[], 7)),
+        (bin(Sub, var("l"), var("l")), form(&[], 0)),
+    ] {
+        assert_eq!(coordinate(expr.clone()), Ok(expected), "{expr:?}");
+    }
+}
+
+#[test]
+fn what_is_refused_and_why() {
+    let linear = || bin(Add, bin(Mul, var("g"), int(8)), var("l"));
+    for (expr, what) in [
+        (bin(Mul, var("g"), var("l")), Obstacle::Product),
+        (bin(Div, linear(), int(3)), Obstacle::Quotient),
+        // −8/8 = −1 but −7/8 = 0: truncation is not a shift.
+        (bin(Div, bin(Sub, linear(), int(8)), int(8)), Obstacle::Quotient),
+        (bin(Rem, var("l"), var("g")), Obstacle::Quotient),
+        (bin(Min, var("l"), int(3)), Obstacle::Operation),
+        (var("x"), Obstacle::Data("i".into())),
+        (var("m"), Obstacle::Mutable("m".into())),
+        (bin(Mul, bin(Mul, var("g"), int(1 << 30)), int(1 << 30)), Obstacle::Overflow),
+        (bin(Mul, var("g"), int(2_000_000_000)), Obstacle::Overflow),
+    ] {
+        assert_eq!(coordinate(expr.clone()), Err(NotAffine { tensor: "a".into(), what }), "{expr:?}");
+    }
+    let error = coordinate(bin(Mul, var("g"), var("l"))).unwrap_err();
+    assert_eq!(error.to_string(), "`a`: a product of two variables");
+    let mut open = program(vec![store("a", vec![int(0), Expr::Size("n".into())], Expr::f32(0.0))]);
+    open.sizes.push(SizeParam { name: "n".into(), lo: 0, hi: 9 });
+    assert_eq!(Accesses::of(&open).unwrap_err().to_string(), "`a`: size `n` is not fixed");
+    open.sizes[0].lo = 9;
+    assert_eq!(flat(&Accesses::of(&open).unwrap().nest)[0].coords[1], form(&[], 9));
+}
+
+#[test]
+fn conditions_become_guards() {
+    let guard_of = |condition: Expr, otherwise: bool| {
+        let access = vec![store("a", vec![int(0), var("l")], Expr::f32(0.0))];
+        let (then, otherwise) = if otherwise { (vec![], access) } else { (access, vec![]) };
+        let body = vec![let_("c", bin(Lt, var("l"), int(5))), Stmt::If { condition, then, otherwise }];
+        let accesses = Accesses::of(&program(body))?;
+        Ok::<_, NotAffine>(flat(&accesses.nest)[0].guard.iter().map(|b| (b.value.clone(), b.extent)).collect::<Vec<_>>())
+    };
+    let less = || bin(Lt, var("l"), int(5));
+    assert_eq!(guard_of(less(), false), Ok(vec![(form(&[(L, 1)], 0), 5)]));
+    assert_eq!(guard_of(var("c"), false), Ok(vec![(form(&[(L, 1)], 0), 5)]));
+    assert_eq!(guard_of(bin(Le, var("l"), int(5)), false), Ok(vec![(form(&[(L, 1)], 0), 6)]));
+    // not l < 5: 5 ≤ l, which is 0 ≤ l − 5.
+    assert_eq!(guard_of(less(), true), Ok(vec![(form(&[(L, 1)], -5), i64::MAX)]));
+    assert_eq!(guard_of(bin(Lt, var("l"), var("g")), false), Ok(vec![(form(&[(G, 1), (L, -1)], -1), i64::MAX)]));
+    assert_eq!(guard_of(bin(Eq, var("l"), var("g")), false), Ok(vec![(form(&[(G, -1), (L, 1)], 0), 1)]));
+    let both = bin(And, less(), bin(Eq, var("g"), int(2)));
+    assert_eq!(guard_of(both.clone(), false), Ok(vec![(form(&[(L, 1)], 0), 5), (form(&[(G, 1)], -2), 1)]));
+    assert_eq!(guard_of(both, true), Err(NotAffine { tensor: "a".into(), what: Obstacle::Condition }));
+    // A condition that cannot be expressed matters only where something is accessed.
+    let harmless = Stmt::If { condition: bin(Ne, var("l"), int(1)), then: vec![let_("y", int(1))], otherwise: vec![] };
+    assert!(Accesses::of(&program(vec![harmless])).unwrap().nest.is_empty());
+}
+
+#[test]
+fn operations_of_addresses_are_free() {
+    let boxed = |name| Box::new(var(name));
+    let body = vec![
+        let_("row", bin(Add, bin(Mul, var("g"), int(8)), var("l"))),
+        let_("bit", bin(Add, bin(Mul, var("g"), int(8)), int(1))),
+        let_("tag", bin(Xor, var("bit"), int(3))),
+        for_(
+            "k",
+            int(0),
+            bin(Add, int(5), int(5)),
+            3,
+            vec![
+                let_("v", load("a", vec![var("row"), bin(Mul, var("k"), int(4))], 4)),
+                let_("e", Expr::unary(UnaryOp::Exp, Expr::Fma(boxed("v"), boxed("v"), boxed("v")))),
+                store("b", vec![var("row"), var("k")], bin(Div, var("e"), bin(Max, var("e"), var("v")))),
+            ],
+        ),
+        Stmt::If {
+            condition: bin(Lt, bin(Add, var("l"), int(1)), int(4)),
+            then: vec![store("a", vec![int(0), int(0)], bin(Add, Expr::f32(1.0), Expr::f32(2.0)))],
+            otherwise: vec![store("a", vec![int(0), int(0)], Expr::f32(1.0))],
+        },
+        store("i", vec![bin(Add, var("l"), int(1))], var("tag")),
+    ];
+    let counts = OpCounts::of(&program(body)).unwrap();
+    let expected = [
+        ((OpClass::Fma, Scalar::F32, 4), 4),
+        ((OpClass::Float, Scalar::F32, 1), 1),
+        ((OpClass::Float, Scalar::F32, 4), 4),
+        ((OpClass::Special, Scalar::F32, 4), 8),
+        // g·8, + 1, xor: they reach `i`. `row` does not.
+        ((OpClass::Int, Scalar::I32, 1), 3),
+    ];
+    assert_eq!(counts.0.into_iter().collect::<Vec<_>>(), expected);
+    let opaque = for_("k", int(0), load("i", vec![int(0)], 1), 1, vec![let_("z", bin(Add, Expr::f32(1.0), Expr::f32(1.0)))]);
+    let error = OpCounts::of(&program(vec![opaque.clone()])).unwrap_err();
+    assert_eq!(error.to_string(), "`k`: the number of trips is not a constant");
+    assert_eq!(Accesses::of(&program(vec![opaque])).unwrap().vars[2].trips, None);
+}
+
+#[test]
+fn registers_follow_scopes() {
+    let wide = |name| let_(name, load("a", vec![int(0), int(0)], 16));
+    let half = Stmt::Var { name: "h".into(), ty: Type::vector(Scalar::F16, 3), init: Expr::Splat(Box::new(Expr::f32(0.0)), 3) };
+    let mut p = program(vec![
+        Stmt::Scope(vec![wide("u"), let_("s", Expr::f32(0.0))]),
+        Stmt::If { condition: bin(Lt, var("l"), int(1)), then: vec![wide("v")], otherwise: vec![wide("w"), wide("x")] },
+        for_("k", int(0), int(2), 1, vec![half.clone()]),
+        let_("end", int(0)),
+    ]);
+    assert_eq!(registers(&p), 2 + 32);
+    // k and three halves: two words.
+    assert_eq!(registers(&program(vec![for_("k", int(0), int(2), 1, vec![half])])), 2 + 1 + 2);
+    let array = |name: &str, space, element, dims: &[u32]| Array { name: name.into(), space, element, dims: dims.to_vec() };
+    p.arrays = vec![
+        array("r", Space::Private, Scalar::F32, &[3, 5]),
+        array("t", Space::Tile, Scalar::F16, &[16, 16]),
+        array("s", Space::Local, Scalar::F16, &[10, 7]),
+    ];
+    p.launch.subgroup = Some(32);
+    assert_eq!(registers(&p), 2 + 32 + 15 + 4);
+    assert_eq!(local_bytes(&p), Bytes(140.0));
+}
+
+#[test]
+fn tiles_are_accessed_by_rows() {
+    let mut p = program(vec![
+        Stmt::TileLoad { tile: "t".into(), source: "a".into(), index: vec![var("g"), int(4)] },
+        Stmt::Mma { d: "d".into(), a: "t".into(), b: "u".into() },
+    ]);
+    let tile = |name: &str, dims: &[u32]| Array { name: name.into(), space: Space::Tile, element: Scalar::F32, dims: dims.to_vec() };
+    p.arrays = vec![tile("t", &[3, 4]), tile("u", &[4, 8]), tile("d", &[3, 8])];
+    p.launch.subgroup = Some(8);
+    let accesses = Accesses::of(&p).unwrap();
+    let rows: Vec<_> = flat(&accesses.nest).iter().map(|a| (a.coords.clone(), a.width)).collect();
+    let row = |r| (vec![form(&[(G, 1)], r), form(&[], 4)], 4);
+    assert_eq!(rows, [row(0), row(1), row(2)]);
+    assert_eq!(OpCounts::of(&p).unwrap().0.into_iter().collect::<Vec<_>>(), [((OpClass::Mma, Scalar::F32, 1), 12)]);
+}

@@ -1,1 +1,45 @@
-//! .
+//! From a planned graph or a single operator to verified, timed kernels on a device.
+
+pub mod tune;
+pub mod verify;
+
+use warpsight_ir::{LowerError, NoEstimate};
+use warpsight_run::DeviceError;
+
+/// Why the engine gives up.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// A family lowered to something invalid: a defect of this project.
+    #[error(transparent)]
+    Lower(#[from] LowerError),
+    /// The model lacks a number.
+    #[error(transparent)]
+    Estimate(#[from] NoEstimate),
+    /// The device.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// No candidate gave right results.
+    #[error("no kernel for `{name}` could be verified on this device ({tried} tried); the first failed because {first}")]
+    NothingVerified {
+        /// The expression.
+        name: String,
+        /// Candidates tried.
+        tried: usize,
+        /// Why the first failed.
+        first: String,
+    },
+    /// A tensor without elements.
+    #[error("tensor `{name}` has shape {shape:?}: nothing to compute")]
+    EmptyTensor {
+        /// The tensor.
+        name: String,
+        /// Its shape.
+        shape: Vec<i64>,
+    },
+    /// The user asked for an end.
+    #[error("interrupted")]
+    Interrupted,
+    /// A sample could not be stored.
+    #[error("a result could not be stored: {0}")]
+    Store(String),
+}

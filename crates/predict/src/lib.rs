@@ -1,1 +1,10 @@
-//! .
+//! Models: what a kernel will cost, from what is known of it and of the device. Pure: same input, same bits; no I/O.
+//!
+//! [`Roofline`] is the first: seconds per resource from bytes per level, operations by class and vector width, occupancy and launch
+//! overhead.
+
+pub mod limits;
+pub mod traffic;
+
+pub use limits::Roofline;
+pub use traffic::{Lines, Traffic, TensorTraffic, traffic};

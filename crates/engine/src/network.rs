@@ -1,0 +1,391 @@
+//! A whole network on a device: one kernel per expression, a place for every tensor, and the run of all of them.
+//!
+//! Every tensor between kernels lies in one place, a buffer or an image, that its producer and all its consumers agree on; so no kernel
+//! exists only to move data. Which place is decided by the model, over the whole network at once ([`Network::place`]).
+
+use crate::EngineError;
+use crate::tune::{self, Candidates, Judge, Observer, Tuned};
+use crate::verify::{filler, memory_kind};
+use fastrand::Rng;
+use std::collections::{BTreeMap, HashMap};
+use warpsight_generate::expr::{Role, TensorExpr};
+use warpsight_generate::ScheduleFamily;
+use warpsight_graph::memory::{Live, memory_plan};
+use warpsight_graph::{Plan, TensorRole};
+use warpsight_ir::{Family, Ranked, Seconds, TimeSource};
+use warpsight_run::{Device, Init, Job, JobResult, LaunchSpec, MemoryKind, MemorySpec, TimingSpec};
+
+/// Which activations of an expression (inputs, then output; constants left out) are images.
+type Pattern = Vec<bool>;
+
+/// A network taken apart into kernels.
+pub struct Network<'a> {
+    plan: &'a Plan,
+    /// Distinct expressions: equal up to names.
+    pub families: Vec<ScheduleFamily>,
+    /// The kernels in order of execution.
+    pub steps: Vec<Step>,
+    values: Vec<Value<'a>>,
+}
+
+/// One kernel of the network.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The operator it belongs to.
+    pub name: String,
+    /// For people: `conv2d`.
+    pub kind: String,
+    /// Position in [`Network::families`].
+    pub family: usize,
+    /// Values read, then the value written.
+    args: Vec<usize>,
+}
+
+/// A tensor of the network.
+struct Value<'a> {
+    /// A constant's elements.
+    data: Option<&'a [f32]>,
+    /// Values that share memory (views of each other) have the same root.
+    root: usize,
+    /// Whether it may be an image.
+    free: bool,
+    /// Elements, and for what the network reads and writes: its name.
+    len: usize,
+}
+
+/// The choice for a whole network.
+pub struct Choice {
+    /// Per root value, whether it is an image.
+    images: Vec<bool>,
+    /// Per family, what its space holds on this device.
+    pub candidates: Vec<Candidates>,
+    /// The kernels chosen, by family and pattern.
+    pub kernels: BTreeMap<(usize, Pattern), Tuned>,
+}
+
+/// What a run of the network gave.
+pub struct Run {
+    /// Every output by name.
+    pub outputs: Vec<(String, Vec<i64>, Vec<f32>)>,
+    /// Median time of each step; empty where the device has no clock.
+    pub step_times: Vec<Seconds>,
+    /// The whole network in each timed pass.
+    pub passes: Vec<Seconds>,
+    /// Where times come from.
+    pub source: Option<TimeSource>,
+    /// Smallest step of the clock.
+    pub quantum: Seconds,
+}
+
+impl<'a> Network<'a> {
+    /// Takes a plan apart.
+    pub fn new(plan: &'a Plan) -> Result<Self, EngineError> {
+        let mut values: Vec<Value> = plan
+            .tensors
+            .iter()
+            .enumerate()
+            .map(|(i, t)| Value {
+                data: match &t.role {
+                    TensorRole::Constant(data) => Some(data.as_slice()),
+                    _ => None,
+                },
+                root: t.view_of.map_or(i, |v| v.0),
+                free: matches!(t.role, TensorRole::Intermediate),
+                len: t.shape.iter().product::<i64>() as usize,
+            })
+            .collect();
+        // A view is row-major memory under another shape: neither it nor what it views can be an image.
+        for i in 0..values.len() {
+            if values[i].root != i {
+                let mut root = values[i].root;
+                while values[root].root != root {
+                    root = values[root].root;
+                }
+                values[i].root = root;
+                values[i].free = false;
+                values[root].free = false;
+            }
+        }
+        let mut network = Self { plan, families: vec![], steps: vec![], values };
+        let mut known: HashMap<String, usize> = HashMap::new();
+        for operator in &plan.operators {
+            let mut by_name: HashMap<&str, usize> = HashMap::new();
+            let external = warpsight_generate::operators::external_inputs(&operator.operator);
+            for (tensor, id) in external.iter().zip(&operator.inputs) {
+                by_name.insert(&tensor.name, id.0);
+            }
+            let last = operator.operator.steps.len().saturating_sub(1);
+            for (n, expr) in operator.operator.steps.iter().enumerate() {
+                crate::verify::check_shape(&expr.output)?;
+                let output = if n == last {
+                    operator.output.0
+                } else {
+                    network.values.push(Value { data: None, root: network.values.len(), free: true, len: expr.output.len() });
+                    network.values.len() - 1
+                };
+                let args = expr.inputs.iter().map(|t| by_name.get(&*t.name).copied().unwrap_or(output)).chain([output]).collect();
+                by_name.insert(&expr.output.name, output);
+                let family = *known.entry(shape_of(expr)).or_insert_with(|| {
+                    network.families.push(ScheduleFamily::new(unnamed(expr, network.families.len())));
+                    network.families.len() - 1
+                });
+                network.steps.push(Step { name: operator.name.clone(), kind: operator.operator.kind.to_string(), family, args });
+            }
+        }
+        Ok(network)
+    }
+
+    /// Decides where every tensor lies and takes the best verified kernel for each family and place.
+    pub fn optimize(
+        &self,
+        judge: &Judge,
+        device: &mut dyn Device,
+        rng: &mut Rng,
+        observe: &mut dyn FnMut(&ScheduleFamily, &tune::Attempt) -> Result<(), EngineError>,
+        progress: &mut dyn FnMut(&str) -> bool,
+    ) -> Result<Choice, EngineError> {
+        let mut candidates = vec![];
+        let mut ranked: Vec<BTreeMap<Pattern, Vec<Ranked>>> = vec![];
+        for family in &self.families {
+            if !progress(&format!("ranking {}", family.name())) {
+                return Err(EngineError::Interrupted);
+            }
+            let left = tune::candidates(family, judge);
+            let mut groups: BTreeMap<Pattern, Vec<_>> = BTreeMap::new();
+            for config in &left.left {
+                if let Some(images) = family.images(config) {
+                    groups.entry(pattern(family.expr(), &images)).or_default().push(config.clone());
+                }
+            }
+            let mut by_pattern = BTreeMap::new();
+            for (pattern, configs) in groups {
+                by_pattern.insert(pattern, tune::rank(family, &configs, judge)?);
+            }
+            ranked.push(by_pattern);
+            candidates.push(left);
+        }
+        let images = self.place(&ranked)?;
+        let mut kernels = BTreeMap::new();
+        for step in &self.steps {
+            let key = (step.family, self.pattern(step, &images));
+            if kernels.contains_key(&key) {
+                continue;
+            }
+            if !progress(&format!("timing {}", step.name)) {
+                return Err(EngineError::Interrupted);
+            }
+            let family = &self.families[step.family];
+            // `place` settled on patterns that every family has.
+            let list = ranked[step.family].get(&key.1).map_or(&[][..], Vec::as_slice);
+            let observer: &mut Observer = &mut |attempt| observe(family, attempt);
+            kernels.insert(key, tune::choose(family, list, judge, device, rng, observer)?);
+        }
+        Ok(Choice { images, candidates, kernels })
+    }
+
+    /// For every tensor, buffer or image: the predicted time of the whole network is lowered tensor by tensor until no single change
+    /// helps, from all buffers and from all images; the better end is taken.
+    fn place(&self, ranked: &[BTreeMap<Pattern, Vec<Ranked>>]) -> Result<Vec<bool>, EngineError> {
+        let cost = |images: &[bool], step: &Step| {
+            let best = ranked[step.family].get(&self.pattern(step, images)).and_then(|r| r.first());
+            best.map_or(f64::INFINITY, |r| r.estimate.time.0)
+        };
+        let users: Vec<Vec<&Step>> = (0..self.values.len())
+            .map(|v| self.steps.iter().filter(|s| s.args.iter().any(|&a| self.values[a].root == v)).collect())
+            .collect();
+        let total = |images: &[bool]| self.steps.iter().map(|s| cost(images, s)).sum::<f64>();
+        let mut best: Option<(f64, Vec<bool>)> = None;
+        for start in [false, true] {
+            let mut images: Vec<bool> = self.values.iter().map(|v| start && v.free && v.data.is_none()).collect();
+            loop {
+                let mut changed = false;
+                for v in 0..self.values.len() {
+                    let value = &self.values[v];
+                    if !value.free || value.data.is_some() || value.root != v {
+                        continue;
+                    }
+                    let around = |images: &[bool]| users[v].iter().map(|s| cost(images, s)).sum::<f64>();
+                    let before = around(&images);
+                    images[v] = !images[v];
+                    let after = around(&images);
+                    // Two infinite sums: prefer buffers, which every family can use.
+                    if after < before || before.is_infinite() && after.is_infinite() && !images[v] {
+                        changed = true;
+                    } else {
+                        images[v] = !images[v];
+                    }
+                }
+                if !changed {
+                    break;
+                }
+            }
+            let sum = total(&images);
+            if best.as_ref().is_none_or(|b| sum < b.0) {
+                best = Some((sum, images));
+            }
+        }
+        let (sum, images) = best.unwrap_or_default();
+        if sum.is_infinite() {
+            let stuck = self.steps.iter().find(|s| cost(&images, s).is_infinite());
+            return Err(EngineError::NothingVerified {
+                name: stuck.map(|s| s.name.clone()).unwrap_or_default(),
+                tried: 0,
+                first: "no configuration of it fits the device".to_owned(),
+            });
+        }
+        Ok(images)
+    }
+
+    fn pattern(&self, step: &Step, images: &[bool]) -> Pattern {
+        let expr = self.families[step.family].expr();
+        let roles = expr.inputs.iter().map(|t| t.role).chain([Role::Output]);
+        roles.zip(&step.args).filter(|(role, _)| *role != Role::Weight).map(|(_, &a)| images[self.values[a].root]).collect()
+    }
+
+    /// The kernel chosen for a step.
+    pub fn kernel<'c>(&self, choice: &'c Choice, step: &Step) -> &'c Tuned {
+        // `optimize` chose one for every step's key.
+        &choice.kernels[&(step.family, self.pattern(step, &choice.images))]
+    }
+
+    /// The job that runs the whole network on these inputs (one per network input, in the plan's order).
+    pub fn job(&self, choice: &Choice, inputs: &[Vec<f32>], timing: Option<TimingSpec>) -> Sequence {
+        let mut job = Job { timing, ..Job::default() };
+        let mut programs: HashMap<*const Tuned, usize> = HashMap::new();
+        let mut names = vec![];
+        let mut memory_of: HashMap<usize, usize> = HashMap::new();
+        let slots = self.slots(choice);
+        let mut slot_memory: HashMap<usize, usize> = HashMap::new();
+        let input_position: HashMap<usize, usize> = self.plan.inputs().enumerate().map(|(n, id)| (id.0, n)).collect();
+        for step in &self.steps {
+            let tuned = self.kernel(choice, step);
+            let program = *programs.entry(std::ptr::from_ref(tuned)).or_insert_with(|| {
+                job.programs.push((*tuned.program).clone());
+                job.programs.len() - 1
+            });
+            let expr = self.families[step.family].expr();
+            let tensors = expr.inputs.iter().chain([&expr.output]).zip(&tuned.placements);
+            let mut args = vec![];
+            for ((tensor, placement), &value) in tensors.zip(&step.args) {
+                let root = self.values[value].root;
+                let mut push = |job: &mut Job, name: String, kind: MemoryKind, init: Init| {
+                    job.memory.push(MemorySpec { kind, init, canaries: false });
+                    names.push(name);
+                    job.memory.len() - 1
+                };
+                let kind = memory_kind(tensor, placement);
+                let at = match (self.values[value].data, input_position.get(&value)) {
+                    // Constants are packed for their kernel.
+                    (Some(data), _) => {
+                        let name = format!("{}_{}", step_name(&step.name), tensor.name);
+                        push(&mut job, name, kind, Init::Data(placement.pack(tensor, data, filler(tensor))))
+                    }
+                    (None, Some(&n)) => *memory_of.entry(root).or_insert_with(|| {
+                        push(&mut job, self.plan.tensors[value].name.clone(), kind, Init::Data(placement.pack(tensor, &inputs[n], filler(tensor))))
+                    }),
+                    (None, None) => *memory_of.entry(root).or_insert_with(|| match slots.get(&root) {
+                        Some(&slot) => {
+                            let at = *slot_memory.entry(slot).or_insert_with(|| push(&mut job, format!("slot{slot}"), kind, Init::Poison));
+                            grow(&mut job.memory[at].kind, kind);
+                            at
+                        }
+                        None => push(&mut job, format!("value{root}"), kind, Init::Poison),
+                    }),
+                };
+                args.push(at);
+            }
+            job.launches.push(LaunchSpec { program, args, sizes: vec![] });
+        }
+        let outputs: Vec<usize> = self.plan.outputs().map(|id| id.0).collect();
+        job.read = outputs.iter().map(|&o| memory_of.get(&self.values[o].root).copied().unwrap_or_default()).collect();
+        let input_memory = self.plan.inputs().filter_map(|id| memory_of.get(&id.0).copied()).collect();
+        Sequence { job, names, inputs: input_memory }
+    }
+
+    /// Memory shared by buffers that are never needed at the same time: slot by root value. Images and outputs keep their own.
+    fn slots(&self, choice: &Choice) -> HashMap<usize, usize> {
+        let outputs: Vec<usize> = self.plan.outputs().map(|id| self.values[id.0].root).collect();
+        let mut ranges: BTreeMap<usize, (usize, usize, u64)> = BTreeMap::new();
+        for (n, step) in self.steps.iter().enumerate() {
+            for &value in &step.args {
+                let root = self.values[value].root;
+                let skip = self.values[value].data.is_some() || choice.images[root] || outputs.contains(&root) || self.plan.inputs().any(|i| i.0 == root);
+                if skip {
+                    continue;
+                }
+                let bytes = 4 * self.values[root].len as u64;
+                let range = ranges.entry(root).or_insert((n, n, bytes));
+                range.1 = n;
+            }
+        }
+        let live: Vec<Live> = ranges.values().map(|&(from, to, bytes)| Live { from, to, bytes }).collect();
+        ranges.keys().copied().zip(memory_plan(&live).slots).collect()
+    }
+
+    /// Runs the network.
+    pub fn run(&self, choice: &Choice, inputs: &[Vec<f32>], device: &mut dyn Device, runs: u32) -> Result<Run, EngineError> {
+        let timing = device.info().clock.map(|_| TimingSpec { runs });
+        let result: JobResult = device.run(&self.job(choice, inputs, timing).job)?;
+        let outputs = self.plan.outputs().zip(&result.read).map(|(id, contents)| {
+            let tensor = &self.plan.tensors[id.0];
+            let mut values = warpsight_ir::data::bytes_f32(&contents.0);
+            values.truncate(self.values[id.0].len);
+            (tensor.name.clone(), tensor.shape.clone(), values)
+        });
+        Ok(Run {
+            outputs: outputs.collect(),
+            step_times: result.times.iter().filter_map(|t| warpsight_ir::sample::median(t)).collect(),
+            passes: result.pass_times,
+            source: result.source,
+            quantum: result.quantum,
+        })
+    }
+}
+
+/// A network's job, with names for what it works on.
+pub struct Sequence {
+    /// The job.
+    pub job: Job,
+    /// A name per entry of `job.memory`.
+    pub names: Vec<String>,
+    /// Positions in `job.memory` of the network's inputs.
+    pub inputs: Vec<usize>,
+}
+
+/// A slot holds the largest of what it is used for.
+fn grow(kind: &mut MemoryKind, other: MemoryKind) {
+    if let (MemoryKind::Buffer { bytes }, MemoryKind::Buffer { bytes: needed }) = (kind, other) {
+        *bytes = (*bytes).max(needed);
+    }
+}
+
+fn pattern(expr: &TensorExpr, images: &[bool]) -> Pattern {
+    let roles = expr.inputs.iter().map(|t| t.role).chain([Role::Output]);
+    roles.zip(images).filter(|(role, _)| *role != Role::Weight).map(|(_, &image)| image).collect()
+}
+
+/// What makes two expressions one: everything but names.
+fn shape_of(expr: &TensorExpr) -> String {
+    let plain = unnamed(expr, 0);
+    format!("{plain:?}")
+}
+
+/// The expression under names that do not depend on the network.
+fn unnamed(expr: &TensorExpr, number: usize) -> TensorExpr {
+    let mut plain = expr.clone();
+    let stem: String = expr.name.chars().take_while(|c| !c.is_ascii_digit()).collect();
+    plain.name = format!("{}_{number}", stem.trim_end_matches('_')).into();
+    for (i, t) in plain.inputs.iter_mut().enumerate() {
+        t.name = match t.role {
+            Role::Weight => format!("weight{i}").into(),
+            _ => format!("input{i}").into(),
+        };
+    }
+    plain.output.name = "output".into();
+    plain
+}
+
+/// A file name's worth of an operator's name.
+fn step_name(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+}

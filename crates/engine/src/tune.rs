@@ -1,0 +1,224 @@
+//! One expression on one device: open the family, drop what cannot run, rank, generate the best, verify it, time it.
+
+use crate::EngineError;
+use crate::verify::{Trial, Verdict, Wrong};
+use fastrand::Rng;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use warpsight_generate::prune::{Allowance, prune};
+use warpsight_generate::{Placement, ScheduleFamily};
+use warpsight_ir::sample::median;
+use warpsight_ir::{Checked, Config, Estimate, Family, KnobValue, Name, Profile, RankFamily, Ranked, Seconds, Status, TimeSource};
+use warpsight_run::{Device, DeviceError, Feedback, TimingSpec};
+
+/// How many more candidates are tried when the chosen ones turn out wrong on this driver.
+const FALLBACKS: usize = 8;
+
+/// What decides among configurations.
+pub struct Judge<'a> {
+    /// The device's numbers as the model sees them.
+    pub profile: &'a Profile,
+    /// The model.
+    pub model: &'a dyn RankFamily,
+    /// What the device can run.
+    pub allowance: Allowance,
+    /// How many of the best are timed.
+    pub top: usize,
+    /// Timed runs of each.
+    pub runs: u32,
+}
+
+/// The configurations of a family that are left on a device.
+pub struct Candidates {
+    /// All legal configurations, before any device is considered.
+    pub total: usize,
+    /// How many were dropped, by reason.
+    pub pruned: BTreeMap<&'static str, usize>,
+    /// The rest, in the family's order.
+    pub left: Vec<Config>,
+}
+
+/// A kernel that was chosen, generated and found right.
+#[derive(Clone, Debug)]
+pub struct Tuned {
+    /// The configuration.
+    pub config: Config,
+    /// The configuration with names.
+    pub knobs: BTreeMap<Name, KnobValue>,
+    /// What the model said.
+    pub estimate: Estimate,
+    /// The Program devices run.
+    pub program: Checked,
+    /// Where its tensors lie.
+    pub placements: Vec<Placement>,
+    /// Median time and its source; `None` where the device has no clock.
+    pub time: Option<(Seconds, TimeSource)>,
+    /// Every timed run.
+    pub times: Vec<Seconds>,
+    /// Smallest step of the clock.
+    pub quantum: Seconds,
+    /// How exact its results are.
+    pub verdict: Verdict,
+    /// Registers the model assumed.
+    pub registers: u32,
+    /// What driver or simulator say of registers and spills.
+    pub feedback: Feedback,
+}
+
+/// An attempt on a configuration, for the store: failures are samples too.
+pub struct Attempt<'a> {
+    /// The configuration with names.
+    pub knobs: BTreeMap<Name, KnobValue>,
+    /// The program, where lowering got that far.
+    pub program: &'a Checked,
+    /// What the model said.
+    pub estimate: &'a Estimate,
+    /// How it ended.
+    pub status: Status,
+    /// Timed runs.
+    pub times: &'a [Seconds],
+    /// Where they come from.
+    pub source: Option<TimeSource>,
+    /// Smallest step of the clock.
+    pub quantum: Seconds,
+    /// What the compiler said.
+    pub feedback: &'a Feedback,
+}
+
+/// Sees every attempt as soon as it ended.
+pub type Observer<'a> = dyn FnMut(&Attempt) -> Result<(), EngineError> + 'a;
+
+/// Opens a family on a device.
+pub fn candidates(family: &ScheduleFamily, judge: &Judge) -> Candidates {
+    let configs = family.configs();
+    let pruned = prune(family, &configs, &judge.allowance);
+    Candidates { total: configs.len(), pruned: pruned.dropped, left: pruned.configs }
+}
+
+/// Ranks configurations, the best first: as many as may be needed.
+pub fn rank(family: &ScheduleFamily, configs: &[Config], judge: &Judge) -> Result<Vec<Ranked>, EngineError> {
+    Ok(judge.model.rank(family, configs, judge.profile, judge.top + FALLBACKS)?)
+}
+
+/// Generates, verifies and times the best configurations; the fastest right one is returned. One that is wrong here, or that the driver
+/// refuses, is reported to the observer and the next best is taken.
+pub fn choose(
+    family: &ScheduleFamily,
+    ranked: &[Ranked],
+    judge: &Judge,
+    device: &mut dyn Device,
+    rng: &mut Rng,
+    observe: &mut Observer,
+) -> Result<Tuned, EngineError> {
+    let mut best: Option<Tuned> = None;
+    let mut right = 0;
+    let mut failures = vec![];
+    for candidate in ranked {
+        if right == judge.top {
+            break;
+        }
+        match attempt(family, candidate, judge, device, rng, observe)? {
+            Ok(tuned) => {
+                right += 1;
+                let time = |t: &Tuned| t.time.map_or(t.estimate.time.0, |t| t.0.0);
+                if best.as_ref().is_none_or(|b| time(&tuned) < time(b)) {
+                    best = Some(tuned);
+                }
+            }
+            Err(reason) => failures.push(reason),
+        }
+    }
+    best.ok_or_else(|| EngineError::NothingVerified {
+        name: family.name().to_string(),
+        tried: failures.len(),
+        first: failures.into_iter().next().unwrap_or_else(|| "no configuration fits the device".to_owned()),
+    })
+}
+
+/// One configuration from lowering to timing. The inner error is a reason to take the next; the outer one ends everything.
+pub fn attempt(
+    family: &ScheduleFamily,
+    candidate: &Ranked,
+    judge: &Judge,
+    device: &mut dyn Device,
+    rng: &mut Rng,
+    observe: &mut Observer,
+) -> Result<Result<Tuned, String>, EngineError> {
+    let config = &candidate.config;
+    let program = family.finish(config)?;
+    let placements = family.placements(config)?;
+    let trial = Trial::new(family.expr(), &placements, rng);
+    let timing = device.info().clock.map(|_| TimingSpec { runs: judge.runs });
+    let outcome = match trial.interpret(&program) {
+        Ok(()) => device.run(&trial.job(&program, timing)).map_err(Outcome::Device),
+        Err(wrong) => Err(Outcome::Wrong(wrong)),
+    };
+    let judged = outcome.and_then(|result| match trial.judge(&result) {
+        Ok(verdict) => Ok((verdict, result)),
+        Err(wrong) => Err(Outcome::Wrong(wrong)),
+    });
+    let knobs = family.space().describe(config);
+    let (status, times, source, quantum, feedback) = match &judged {
+        Ok((_, result)) => (
+            Status::Done,
+            result.times.first().cloned().unwrap_or_default(),
+            result.source,
+            result.quantum,
+            result.feedback.first().cloned().unwrap_or_default(),
+        ),
+        Err(outcome) => (outcome.status()?, vec![], None, Seconds::ZERO, Feedback::default()),
+    };
+    observe(&Attempt {
+        knobs: knobs.clone(),
+        program: &program,
+        estimate: &candidate.estimate,
+        status: status.clone(),
+        times: &times,
+        source,
+        quantum,
+        feedback: &feedback,
+    })?;
+    Ok(match judged {
+        Ok((verdict, _)) => Ok(Tuned {
+            config: config.clone(),
+            knobs,
+            estimate: candidate.estimate.clone(),
+            registers: family.demand(config).registers,
+            program,
+            placements,
+            time: median(&times).zip(source),
+            times,
+            quantum,
+            verdict,
+            feedback,
+        }),
+        Err(outcome) => Err(outcome.to_string()),
+    })
+}
+
+/// Why a configuration is passed over.
+#[derive(Debug, thiserror::Error)]
+enum Outcome {
+    #[error("{0}")]
+    Wrong(Wrong),
+    #[error("{0}")]
+    Device(DeviceError),
+}
+
+impl Outcome {
+    /// The status to store; errors that no other configuration will escape are passed on.
+    fn status(&self) -> Result<Status, EngineError> {
+        match self {
+            Self::Wrong(wrong) => Ok(Status::Wrong(wrong.to_string())),
+            Self::Device(error) => match error {
+                DeviceError::Build { .. } | DeviceError::Unsupported { .. } | DeviceError::Limit { .. } => Ok(Status::BuildFailed(error.to_string())),
+                DeviceError::Fault { .. } => Ok(Status::Wrong(error.to_string())),
+                DeviceError::Lost(_) | DeviceError::Timeout(_) | DeviceError::Driver { .. } => Ok(Status::DeviceLost(error.to_string())),
+                DeviceError::NoDevice { .. } => Err(EngineError::Device(error.clone())),
+            },
+        }
+    }
+}
+
+/// How long a driver may take for one kernel before it is killed.
+pub const KERNEL_TIMEOUT: Duration = Duration::from_secs(60);

@@ -1,0 +1,209 @@
+//! Verification of kernels: every kernel that is reported was right on this device, this driver, today.
+//!
+//! Outputs are filled with NaN first, canaries stand around buffers, what lies between the elements of an input is NaN, inputs are fresh
+//! random numbers. Small cases are compared with the interpreter (which also finds races and accesses out of bounds) and with `f64` loops over
+//! every output; large ones with `f64` loops over a random subset of the outputs, and every output must have been written.
+
+use crate::EngineError;
+use fastrand::Rng;
+use warpsight_generate::expr::{Role, TensorExpr};
+use warpsight_generate::place::{for_each_index, image_format};
+use warpsight_generate::{Placement, Tensor};
+use warpsight_ir::{Bindings, Checked, Scalar, interpret};
+use warpsight_run::{Init, Job, JobResult, LaunchSpec, MemoryKind, MemorySpec, TimingSpec};
+
+/// Largest relative L2 error of a kernel that computes and stores in `f32`.
+pub const TOLERANCE_F32: f64 = 1e-5;
+/// The same where tensors are stored as halves: one rounding to 11 bits of each operand and of the result.
+pub const TOLERANCE_F16: f64 = 2e-3;
+/// Multiply-adds that the reference may spend on one kernel.
+const REFERENCE_BUDGET: usize = 400_000;
+/// Multiply-adds up to which a kernel is also interpreted.
+const INTERPRETER_BUDGET: usize = 4_000;
+
+/// A kernel's verification: its job and what the outputs should be.
+pub struct Trial<'a> {
+    expr: &'a TensorExpr,
+    placements: &'a [Placement],
+    inputs: Vec<Vec<f32>>,
+    /// (position in the output, expected value)
+    expected: Vec<(usize, f64)>,
+}
+
+/// A kernel that gave right results.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Verdict {
+    /// ‖got − expected‖₂ / ‖expected‖₂ over the outputs compared.
+    pub rel_l2: f64,
+    /// How many outputs were compared.
+    pub compared: usize,
+}
+
+/// Why a kernel is wrong.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Wrong {
+    /// Some outputs hold what they were filled with.
+    #[error("{0} outputs were never written or are NaN, the first at position {1}")]
+    NotWritten(usize, usize),
+    /// Values differ.
+    #[error("relative L2 error {rel_l2:.2e} over {compared} outputs, at most {tolerance:.0e} is allowed; output {worst} is {got} instead of {expected}")]
+    Values {
+        /// Measured error.
+        rel_l2: f64,
+        /// Outputs compared.
+        compared: usize,
+        /// What is allowed.
+        tolerance: f64,
+        /// Position of the worst output.
+        worst: usize,
+        /// Its value.
+        got: f32,
+        /// What it should be.
+        expected: f64,
+    },
+    /// Memory around a buffer was overwritten.
+    #[error("memory around argument {0} was overwritten")]
+    Canary(usize),
+    /// The interpreter found a race or an access out of bounds.
+    #[error("the interpreter found: {0}")]
+    Fault(String),
+}
+
+impl<'a> Trial<'a> {
+    /// Draws inputs and computes what the outputs should be.
+    pub fn new(expr: &'a TensorExpr, placements: &'a [Placement], rng: &mut Rng) -> Self {
+        let mut trial = Self { expr, placements, inputs: vec![], expected: vec![] };
+        trial.draw(rng, -1.0, 1.0);
+        if trial.expected.iter().any(|e| !e.1.is_finite()) {
+            // Roots and logarithms need positive numbers.
+            trial.draw(rng, 0.5, 1.5);
+        }
+        trial
+    }
+
+    fn draw(&mut self, rng: &mut Rng, lo: f32, hi: f32) {
+        let round = |t: &Tensor, v: f32| match t.element {
+            Scalar::F16 | Scalar::Bf16 => warpsight_generate::place::decode(t.element, &warpsight_generate::place::encode(t.element, &[v]))[0],
+            _ => v,
+        };
+        self.inputs = self.expr.inputs.iter().map(|t| (0..t.len()).map(|_| round(t, lo + (hi - lo) * rng.f32())).collect()).collect();
+        let doubles: Vec<Vec<f64>> = self.inputs.iter().map(|v| v.iter().map(|&x| f64::from(x)).collect()).collect();
+        let slices: Vec<&[f64]> = doubles.iter().map(Vec::as_slice).collect();
+        let extents: Vec<i64> = self.expr.axes.iter().map(|a| a.extent).collect();
+        let points = extents.iter().product::<i64>() as usize;
+        let position = |point: &[i64]| {
+            self.expr.store.iter().zip(&self.expr.output.shape).fold(0, |at, (form, extent)| at * extent + form.eval(point)) as usize
+        };
+        let affordable = (REFERENCE_BUDGET / self.work_per_output()).max(16);
+        let mut expected = vec![];
+        if points <= affordable {
+            for_each_index(&extents, |_, point| expected.push((position(point), self.expr.evaluate(point, &slices))));
+        } else {
+            for _ in 0..affordable {
+                let point: Vec<i64> = extents.iter().map(|&e| rng.i64(0..e)).collect();
+                expected.push((position(&point), self.expr.evaluate(&point, &slices)));
+            }
+        }
+        self.expected = expected;
+    }
+
+    fn work_per_output(&self) -> usize {
+        self.expr.reduce.iter().map(|a| a.extent as usize).product::<usize>().max(1)
+    }
+
+    /// The job that runs a kernel once on these inputs.
+    pub fn job(&self, program: &Checked, timing: Option<TimingSpec>) -> Job {
+        let tensors = self.expr.inputs.iter().chain([&self.expr.output]).zip(self.placements).enumerate();
+        let memory: Vec<MemorySpec> = tensors
+            .map(|(i, (tensor, placement))| MemorySpec {
+                kind: memory_kind(tensor, placement),
+                init: self.inputs.get(i).map_or(Init::Poison, |values| Init::Data(placement.pack(tensor, values, filler(tensor)))),
+                canaries: true,
+            })
+            .collect();
+        let args = (0..memory.len()).collect();
+        Job {
+            programs: vec![(**program).clone()],
+            read: vec![memory.len() - 1],
+            launches: vec![LaunchSpec { program: 0, args, sizes: vec![] }],
+            memory,
+            timing,
+        }
+    }
+
+    /// Interprets a small kernel and compares; large ones pass.
+    pub fn interpret(&self, program: &Checked) -> Result<(), Wrong> {
+        if self.expr.output.len() * self.work_per_output() > INTERPRETER_BUDGET {
+            return Ok(());
+        }
+        let inputs = self.expr.inputs.iter().zip(self.placements).zip(&self.inputs);
+        let mut data: Vec<Vec<u8>> = inputs.map(|((t, p), v)| p.pack(t, v, filler(t))).collect();
+        let output = self.output_placement();
+        data.push(vec![0xff; output.bytes(self.expr.output.element) as usize]);
+        let mut bindings = Bindings { data, ..Bindings::default() };
+        interpret::interpret(program, &mut bindings).map_err(|fault| Wrong::Fault(fault.to_string()))?;
+        self.compare(bindings.data.last().map_or(&[], Vec::as_slice)).map(|_| ())
+    }
+
+    /// Judges what a device computed.
+    pub fn judge(&self, result: &JobResult) -> Result<Verdict, Wrong> {
+        if let Some(&argument) = result.damaged.first() {
+            return Err(Wrong::Canary(argument));
+        }
+        self.compare(result.read.first().map_or(&[], |c| &c.0))
+    }
+
+    fn output_placement(&self) -> &Placement {
+        // One placement per input and one for the output.
+        &self.placements[self.expr.inputs.len()]
+    }
+
+    fn compare(&self, bytes: &[u8]) -> Result<Verdict, Wrong> {
+        let got = self.output_placement().unpack(&self.expr.output, bytes);
+        let nan = got.iter().filter(|v| v.is_nan()).count();
+        if let Some(first) = got.iter().position(|v| v.is_nan()) {
+            return Err(Wrong::NotWritten(nan, first));
+        }
+        let (mut difference, mut norm) = (0.0, 0.0);
+        let mut worst = (0usize, 0.0f64, 0.0f64);
+        for &(position, expected) in &self.expected {
+            let error = (f64::from(got[position]) - expected).abs();
+            difference += error * error;
+            norm += expected * expected;
+            if error > worst.1 {
+                worst = (position, error, expected);
+            }
+        }
+        // Where everything is 0 the error itself must be as small.
+        let rel_l2 = (difference / norm.max(1e-12)).sqrt();
+        let halves = self.expr.inputs.iter().chain([&self.expr.output]).any(|t| t.element == Scalar::F16);
+        let tolerance = if halves { TOLERANCE_F16 } else { TOLERANCE_F32 };
+        let compared = self.expected.len();
+        if rel_l2 <= tolerance {
+            return Ok(Verdict { rel_l2, compared });
+        }
+        Err(Wrong::Values { rel_l2, compared, tolerance, worst: worst.0, got: got[worst.0], expected: worst.2 })
+    }
+}
+
+/// What stands between and behind the elements of a tensor: a kernel may read it, its results may not depend on it. Constants are padded
+/// with zeros when they are packed, and kernels rely on that.
+pub fn filler(tensor: &Tensor) -> f32 {
+    if tensor.role == Role::Weight { 0.0 } else { f32::NAN }
+}
+
+/// The memory that holds a tensor.
+pub fn memory_kind(tensor: &Tensor, placement: &Placement) -> MemoryKind {
+    match placement.image_size() {
+        Some((width, height)) => MemoryKind::Image { format: image_format(tensor.element), width: width as u32, height: height as u32 },
+        None => MemoryKind::Buffer { bytes: placement.bytes(tensor.element).max(1) },
+    }
+}
+
+/// Fails where a tensor cannot be stored at all.
+pub fn check_shape(tensor: &Tensor) -> Result<(), EngineError> {
+    if tensor.is_empty() || tensor.shape.iter().any(|&e| e <= 0) {
+        return Err(EngineError::EmptyTensor { name: tensor.name.to_string(), shape: tensor.shape.clone() });
+    }
+    Ok(())
+}

@@ -95,6 +95,8 @@ fn child() {
     match std::env::var(ROLE).as_deref() {
         Ok("device") => _ = serve(fake),
         Ok("refuses") => _ = serve(|_| Err(DeviceError::NoDevice { id: "fake:0".into(), reason: "none".into() })),
+        Ok("opencl") => _ = serve_child("opencl:0"),
+        Ok("listing") => _ = serve_child(LISTING),
         Ok("parent") => {
             let mut device = misbehaving(LONG);
             eprintln!("grandchild {}", device.child.as_ref().unwrap().child.id());
@@ -203,6 +205,28 @@ fn a_program_that_is_no_child_is_reported() {
         let error = Isolated::spawn("opencl:0", Path::new("/bin/true"), LONG, None).err();
         assert_eq!(error, Some(DeviceError::Lost("its process exited with code 0".into())));
     }
+}
+
+/// The real driver, isolated, gives what it gives in this process.
+#[test]
+fn a_driver_works_from_within_a_child() {
+    let listing = match Running::start(&Start { cache: None, ..start("listing") }, LONG).unwrap().1 {
+        Reply::Listing(listing) => listing,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(listing, crate::opencl::list());
+    let mut device = match Isolated::from_start(Start { cache: None, ..start("opencl") }, LONG) {
+        Ok(device) => device,
+        Err(error) => {
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "CI needs an OpenCL device: {error}");
+            assert!(matches!(error, DeviceError::NoDevice { .. }), "{error}");
+            return eprintln!("skipped: {error}");
+        }
+    };
+    assert_eq!(device.info(), &listing.devices[0]);
+    let result = device.run(&crate::testing::scale_job(&[1.0, 2.0, 4.0], Some(crate::TimingSpec { runs: 2 }))).unwrap();
+    assert_eq!(warpsight_ir::data::bytes_f32(&result.read[0].0), [3.0, 6.0, 12.0]);
+    assert_eq!(result.pass_times.len(), 2);
 }
 
 /// Whether a process has ended (a zombie has).

@@ -29,7 +29,14 @@ impl Names {
                 continue;
             }
             let mut identifier = sanitise(name);
-            while reserved(&identifier) || names.used.contains(&identifier) {
+            if reserved(&identifier) {
+                // A reserved word gets an underscore; a reserved prefix needs another start.
+                identifier.push('_');
+                if reserved(&identifier) {
+                    identifier.insert_str(0, "my_");
+                }
+            }
+            while names.used.contains(&identifier) {
                 identifier.push('_');
             }
             names.used.insert(identifier.clone());
@@ -84,12 +91,13 @@ mod tests {
     #[test]
     fn identifiers_are_legal_and_distinct() {
         let bind = |name: &str| Stmt::Let { name: name.into(), value: Expr::int(0) };
-        let body = ["a.b", "a_b", "t0", "4x", "half", "a b"].map(bind).to_vec();
+        let body = ["a.b", "a_b", "t0", "4x", "half", "a b", "ws_x"].map(bind).to_vec();
         let launch = Launch { groups: vec![], lanes: vec![], subgroup: None };
         let program = Program { name: "k".into(), sizes: vec![], params: vec![], arrays: vec![], launch, body };
-        let mut names = Names::of_program(&program, |n| n == "half");
+        let mut names = Names::of_program(&program, |n| n == "half" || n.starts_with("ws_"));
         let of = |n: &str| names.of(&n.into());
         assert_eq!([of("a_b"), of("a.b"), of("a b"), of("t0"), of("4x"), of("half")], ["a_b", "a_b_", "a_b__", "t0", "_4x", "half_"]);
+        assert_eq!(of("ws_x"), "my_ws_x_");
         assert_eq!(&*names.fresh(), "t1");
     }
 }

@@ -198,8 +198,9 @@ impl Emitter<'_> {
         let (from, width) = (a.ty.scalar, a.ty.width);
         let ty = Type::vector(to.widened(), width);
         if matches!(to, Scalar::F16 | Scalar::Bf16) {
-            if from == Scalar::F64 {
-                return unsupported("rounding f64 to a 16-bit float at once");
+            // By way of f32 an integer beyond 2²⁴ would round twice to bf16 (f16 has no such values), an f64 to either.
+            if from == Scalar::F64 || (from.is_int() && to == Scalar::Bf16) {
+                return unsupported(format!("rounding {} to {} at once", from.name(), to.name()));
             }
             let single = self.cast(Scalar::F32, a)?;
             return Ok(self.rounded(to, &single));

@@ -24,7 +24,7 @@ pub fn reserved(name: &str) -> bool {
             "native_",
         ]
         .iter()
-        .chain(&["half_", "atomic_", "atom_", "get_global_", "get_local_", "get_group_", "cl_"])
+        .chain(&["atomic_", "atom_", "get_global_", "get_local_", "get_group_", "cl_"])
         .any(|prefix| name.starts_with(prefix))
         || (name.starts_with("image") && name.ends_with("_t"))
         || WORDS.contains(&name)
@@ -129,6 +129,20 @@ const WORDS: &[&str] = &[
     "SHRT_MIN",
     "kernel_exec",
     // Built-in functions.
+    "half_cos",
+    "half_divide",
+    "half_exp",
+    "half_exp2",
+    "half_exp10",
+    "half_log",
+    "half_log2",
+    "half_log10",
+    "half_powr",
+    "half_recip",
+    "half_rsqrt",
+    "half_sin",
+    "half_sqrt",
+    "half_tan",
     "abs",
     "abs_diff",
     "acos",

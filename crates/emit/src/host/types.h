@@ -1,0 +1,38 @@
+/* The kernels of @name@, the memory they share, and their launches in order.
+ * Written by warpsight; @name@_host.c shows how to use it. */
+#ifndef @NAME@_H
+#define @NAME@_H
+
+#include <CL/cl.h>
+#include <stddef.h>
+
+/* A kernel: the file with its source, beside the executable, and the function in it. */
+typedef struct {
+    const char* file;
+    const char* entry;
+} @name@_kernel;
+
+/* A buffer, or an RGBA image where the width is not 0. It starts with the bytes of the file, or with zeroes where that is NULL. */
+typedef struct {
+    const char* name;
+    size_t bytes;
+    size_t width, height;
+    cl_channel_type channel;
+    const char* file;
+} @name@_memory;
+
+/* An argument: a position in @name@_memories, or the value of an int where that is -1. */
+typedef struct {
+    int memory;
+    cl_int value;
+} @name@_arg;
+
+/* A launch: position of the kernel, its arguments in order, work-items in all and of a group. */
+typedef struct {
+    int kernel;
+    int arg_count;
+    @name@_arg args[@args@];
+    size_t global[3];
+    size_t local[3];
+} @name@_launch;
+

@@ -1,0 +1,5 @@
+//! What the tests share: a terse way to build Programs by hand, and PoCL.
+#![allow(dead_code)]
+
+pub mod pocl;
+pub mod programs;

@@ -41,4 +41,4 @@ pub use specialise::{SpecialiseError, specialise};
 pub use types::{Const, Scalar, Type, WIDTHS};
 pub use typing::{TypeEnv, TypeError};
 pub use units::{Bytes, BytesPerSecond, Cycles, Flops, FlopsPerSecond, Hertz, Seconds};
-pub use validate::{Checked, Invalid, InvalidKind};
+pub use validate::{Checked, CheckedPipeline, Invalid, InvalidKind, InvalidPipeline};

@@ -11,10 +11,12 @@
 mod body;
 mod error;
 mod names;
+mod pipeline;
 mod place;
 mod uniform;
 
 pub use error::{CollectiveError, DeclarationError, Invalid, InvalidKind, NameError, UseError};
+pub use pipeline::{CheckedPipeline, InvalidPipeline, PipelineError};
 
 use crate::program::{Access, Array, BinaryOp, Expr, Launch, Name, ParamKind, Program, SizeParam, Space};
 use std::collections::HashSet;

@@ -1,1 +1,68 @@
-fn main() {}
+//! The command `warpsight`: wiring and reports. It picks the models and holds no algorithm.
+
+mod devices;
+mod export;
+mod failure;
+mod network;
+mod operator;
+mod optimize;
+mod progress;
+mod record;
+mod report;
+mod run;
+mod target;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Tells how fast a GPU will run a piece of work, says why, and writes the program that runs it fastest.
+#[derive(Parser)]
+#[command(name = "warpsight", version, arg_required_else_help = true, after_help = EXIT_CODES)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+    /// Results (and errors) as JSON.
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 done, 2 bad input or usage, 3 device or driver, 4 nothing verified, 5 input/output, 130 interrupted.\n\
+    Times are tagged measured, simulated or predicted.";
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Choose, verify and time the best kernels for a network or one operator, and write them out.
+    Optimize(optimize::Args),
+    /// Run a network on a device: one `.npy` per output.
+    Run(run::Args),
+    /// List the devices that are found, and why others were passed over.
+    Devices(devices::Args),
+}
+
+fn main() -> ExitCode {
+    // Driver work runs in a child process: this very program, called differently.
+    if let Some(code) = warpsight_run::isolated::child_main() {
+        return code;
+    }
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(usage) => {
+            // Help and version are no errors; clap knows.
+            let code = if usage.use_stderr() { 2 } else { 0 };
+            let _ = usage.print();
+            return ExitCode::from(code);
+        }
+    };
+    let done = match &cli.verb {
+        Verb::Optimize(args) => optimize::run(args, cli.json),
+        Verb::Run(args) => run::run(args, cli.json),
+        Verb::Devices(args) => devices::run(args, cli.json),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            failure.print(cli.json);
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}

@@ -87,8 +87,8 @@ impl ScheduleFamily {
             Stage::Tile => show_choice(&self.expr, &choice),
             Stage::Place => crate::show::places(&nest),
             Stage::Loads => crate::show::loads(&nest),
-            Stage::Program => format!("{:#?}", *self.lower(config)?),
-            Stage::Addresses => format!("{:#?}", *self.finish(config)?),
+            Stage::Program => self.lower(config)?.to_string(),
+            Stage::Addresses => self.finish(config)?.to_string(),
         })
     }
 

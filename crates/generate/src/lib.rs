@@ -7,7 +7,7 @@ pub mod family;
 pub mod kernel;
 pub mod names;
 pub mod nest;
-//pub mod operators;
+pub mod operators;
 pub mod place;
 pub mod program;
 pub mod prune;

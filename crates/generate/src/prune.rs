@@ -1,17 +1,14 @@
 //! Dropping what a device cannot run, each reason counted.
 
 use std::collections::BTreeMap;
-use warpsight_ir::{Config, Family};
+use warpsight_ir::occupancy::{CannotRun, Residency, occupancy};
+use warpsight_ir::{Config, Demand, Family};
 
 /// What a device allows; `None` where nobody knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Allowance {
-    /// 32-bit registers per work-item.
-    pub registers: Option<u32>,
-    /// Local memory per group, bytes.
-    pub local: Option<u64>,
-    /// Work-items per group.
-    pub group_size: Option<u32>,
+    /// What a core holds.
+    pub residency: Residency,
     /// Width and height of an image in texels; `(0, 0)` where there are no images.
     pub image: Option<(u32, u32)>,
 }
@@ -21,7 +18,7 @@ pub struct Allowance {
 pub struct Pruned {
     /// What the device can run, in the family's order.
     pub configs: Vec<Config>,
-    /// Dropped, by the first reason that applies: `registers`, `local_memory`, `group_size`, `image_size`.
+    /// Dropped, by the first reason that applies: `image_size`, `registers`, `local_memory`, `group_size`.
     pub dropped: BTreeMap<&'static str, usize>,
 }
 
@@ -29,22 +26,26 @@ pub struct Pruned {
 pub fn prune(family: &dyn Family, configs: &[Config], allow: &Allowance) -> Pruned {
     let mut pruned = Pruned::default();
     for config in configs {
-        let demand = family.demand(config);
-        let reason = if allow.group_size.is_some_and(|max| demand.group_size > max) {
-            Some("group_size")
-        } else if allow.image.is_some_and(|(w, h)| demand.image.0 > w.into() || demand.image.1 > h.into()) {
-            Some("image_size")
-        } else if allow.local.is_some_and(|max| demand.local.0 > max as f64) {
-            Some("local_memory")
-        } else if allow.registers.is_some_and(|max| demand.registers > max) {
-            Some("registers")
-        } else {
-            None
-        };
-        match reason {
+        match obstacle(&family.demand(config), allow) {
             Some(reason) => *pruned.dropped.entry(reason).or_default() += 1,
             None => pruned.configs.push(config.clone()),
         }
     }
     pruned
+}
+
+/// The first reason for which a device cannot run something; more registers than a work-item may have would be spilled.
+fn obstacle(demand: &Demand, allow: &Allowance) -> Option<&'static str> {
+    if allow.image.is_some_and(|(w, h)| demand.image.0 > w.into() || demand.image.1 > h.into()) {
+        return Some("image_size");
+    }
+    if allow.residency.max_registers.is_some_and(|max| demand.registers > max) {
+        return Some("registers");
+    }
+    match occupancy(&allow.residency, demand.registers, demand.group_size, demand.local) {
+        Ok(_) => None,
+        Err(CannotRun::Registers { .. }) => Some("registers"),
+        Err(CannotRun::GroupSize { .. } | CannotRun::Warps { .. }) => Some("group_size"),
+        Err(CannotRun::Local { .. }) => Some("local_memory"),
+    }
 }

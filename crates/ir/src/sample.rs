@@ -114,3 +114,46 @@ pub fn median(times: &[Seconds]) -> Option<Seconds> {
         _ => Some(Seconds((sorted[n / 2 - 1] + sorted[n / 2]) / 2.0)),
     }
 }
+
+/// Spearman's rank correlation of pairs; ties share their mean rank. NaN for fewer than two pairs or constant sides.
+pub fn spearman(pairs: &[(f64, f64)]) -> f64 {
+    fn ranks(values: &[f64]) -> Vec<f64> {
+        let mut order: Vec<usize> = (0..values.len()).collect();
+        order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
+        let mut ranks = vec![0.0; values.len()];
+        for tied in order.chunk_by(|&a, &b| values[a] == values[b]) {
+            let below = values.iter().filter(|v| **v < values[tied[0]]).count() as f64;
+            for &i in tied {
+                ranks[i] = below + (tied.len() as f64 - 1.0) / 2.0;
+            }
+        }
+        ranks
+    }
+    let (a, b): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+    let (a, b) = (ranks(&a), ranks(&b));
+    let mean = (pairs.len() as f64 - 1.0) / 2.0;
+    let product = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| (x - mean) * (y - mean)).sum::<f64>();
+    product(&a, &b) / (product(&a, &a) * product(&b, &b)).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians() {
+        let s = |v: &[f64]| median(&v.iter().map(|&x| Seconds(x)).collect::<Vec<_>>());
+        assert_eq!(s(&[]), None);
+        assert_eq!(s(&[3.0, 1.0, 2.0]), Some(Seconds(2.0)));
+        assert_eq!(s(&[4.0, 1.0, 2.0, 3.0]), Some(Seconds(2.5)));
+    }
+
+    #[test]
+    fn rank_correlation() {
+        assert_eq!(spearman(&[(1.0, 10.0), (2.0, 100.0), (3.0, 1000.0)]), 1.0);
+        assert_eq!(spearman(&[(1.0, 3.0), (2.0, 2.0), (3.0, 1.0)]), -1.0);
+        // Ranks 0, 1, 2 against 0.5, 0.5, 2: covariance 1.5, variances 2 and 1.5.
+        let tied = spearman(&[(1.0, 5.0), (2.0, 5.0), (3.0, 9.0)]);
+        assert!((tied - 1.5 / 3f64.sqrt()).abs() < 1e-12, "{tied}");
+    }
+}

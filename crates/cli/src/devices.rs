@@ -1,0 +1,48 @@
+//! `warpsight devices`: what is found, with limits, and why a platform was skipped.
+
+use crate::failure::Failure;
+use crate::report::{dash, table};
+use warpsight_run::DeviceInfo;
+
+/// List the devices that are found.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Ask drivers inside this process.
+    #[arg(long)]
+    in_process: bool,
+}
+
+/// Runs the verb.
+pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
+    let options = warpsight_run::Options { in_process: args.in_process, ..warpsight_run::Options::default() };
+    let listing = warpsight_run::devices(&options);
+    if json {
+        let skipped: Vec<_> = listing.skipped.iter().map(|(what, why)| serde_json::json!({"platform": what, "reason": why})).collect();
+        println!("{}", serde_json::json!({"devices": listing.devices, "skipped": skipped}));
+        return Ok(());
+    }
+    let mut rows = table(&["device", "name", "driver", "group", "local KiB", "image 2D", "largest allocation MiB", "units", "clock"]);
+    for d in &listing.devices {
+        rows.add_row(row(d));
+    }
+    println!("{rows}");
+    for (what, why) in &listing.skipped {
+        println!("skipped {what}: {why}");
+    }
+    Ok(())
+}
+
+fn row(d: &DeviceInfo) -> Vec<String> {
+    let l = &d.limits;
+    vec![
+        d.id.clone(),
+        d.name.clone(),
+        d.driver.clone(),
+        dash(l.max_group_size),
+        dash(l.local_bytes.map(|b| b / 1024)),
+        l.image_2d.map_or("-".to_owned(), |(w, h)| if (w, h) == (0, 0) { "none".to_owned() } else { format!("{w} x {h}") }),
+        dash(l.max_allocation.map(|b| b >> 20)),
+        dash(l.compute_units),
+        d.clock.map_or("none", |c| c.name()).to_owned(),
+    ]
+}

@@ -1,0 +1,132 @@
+//! What went wrong, for the person who reads it, and the exit code that says which kind it was.
+
+use miette::{Diagnostic, GraphicalReportHandler};
+use std::path::Path;
+use warpsight_engine::EngineError;
+use warpsight_learn::StoreError;
+use warpsight_run::DeviceError;
+
+/// The kinds of failure, each with an exit code of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Bad input or usage.
+    Input,
+    /// Device or driver.
+    Device,
+    /// No kernel gave right results.
+    NothingVerified,
+    /// A file could not be read or written.
+    Io,
+    /// The user stopped it.
+    Interrupted,
+}
+
+/// A failure of a verb.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    /// Its kind.
+    pub kind: Kind,
+    /// What is wrong.
+    pub message: String,
+    /// The file, node or option.
+    pub place: Option<String>,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+impl Diagnostic for Failure {
+    fn code<'a>(&'a self) -> Option<Box<dyn std::fmt::Display + 'a>> {
+        self.place.as_ref().map(|p| Box::new(p) as _)
+    }
+    fn help<'a>(&'a self) -> Option<Box<dyn std::fmt::Display + 'a>> {
+        self.help.as_ref().map(|h| Box::new(h) as _)
+    }
+}
+
+impl Failure {
+    /// A failure without place or help.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), place: None, help: None }
+    }
+    /// Bad input.
+    pub fn input(message: impl Into<String>) -> Self {
+        Self::new(Kind::Input, message)
+    }
+    /// A file that could not be read or written.
+    pub fn io(path: &Path, error: &std::io::Error) -> Self {
+        Self::new(Kind::Io, error.to_string()).at(path.display().to_string())
+    }
+    /// Says where.
+    pub fn at(mut self, place: impl Into<String>) -> Self {
+        self.place = Some(place.into());
+        self
+    }
+    /// Says what to do.
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+    /// The exit code of its kind.
+    pub fn exit_code(&self) -> u8 {
+        match self.kind {
+            Kind::Input => 2,
+            Kind::Device => 3,
+            Kind::NothingVerified => 4,
+            Kind::Io => 5,
+            Kind::Interrupted => 130,
+        }
+    }
+    fn kind_name(&self) -> &'static str {
+        match self.kind {
+            Kind::Input => "input",
+            Kind::Device => "device",
+            Kind::NothingVerified => "nothing_verified",
+            Kind::Io => "io",
+            Kind::Interrupted => "interrupted",
+        }
+    }
+    /// Prints it on stderr.
+    pub fn print(&self, json: bool) {
+        if json {
+            let error = serde_json::json!({"error": {"kind": self.kind_name(), "message": self.message, "where": self.place}});
+            eprintln!("{error}");
+            return;
+        }
+        let mut text = String::new();
+        if GraphicalReportHandler::new().render_report(&mut text, self).is_ok() {
+            eprint!("{text}");
+        } else {
+            eprintln!("error: {}", self.message);
+        }
+    }
+}
+
+impl From<DeviceError> for Failure {
+    fn from(error: DeviceError) -> Self {
+        let failure = Self::new(Kind::Device, error.to_string());
+        match error {
+            DeviceError::NoDevice { .. } => failure.help("`warpsight devices` lists what is found and why platforms are skipped"),
+            DeviceError::Limit { .. } => failure.help("choose a device with larger limits, or a smaller problem"),
+            _ => failure,
+        }
+    }
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Device(error) => error.into(),
+            EngineError::NothingVerified { .. } => Self::new(Kind::NothingVerified, error.to_string()),
+            EngineError::Store(message) => Self::new(Kind::Io, message),
+            EngineError::Interrupted => Self::new(Kind::Interrupted, error.to_string()).help("the same command goes on where it stopped"),
+            other => Self::input(other.to_string()),
+        }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::new(Kind::Io, error.to_string()).help("--store FILE names another store")
+    }
+}

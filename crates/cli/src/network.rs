@@ -1,0 +1,241 @@
+//! `warpsight optimize model.onnx`: a whole network.
+
+use crate::failure::{Failure, Kind};
+use crate::optimize::{Args, Judging};
+use crate::record::Record;
+use crate::report::{config, micros, table};
+use crate::target::Target;
+use crate::{export, progress};
+use serde_json::{Value, json};
+use std::path::Path;
+use warpsight_engine::network::{Choice, Network, Run};
+use warpsight_engine::tune::Tuned;
+use warpsight_graph::{Graph, GraphError, InputShape, Model, ModelCard, Plan, evaluate_f64, simplify};
+use warpsight_ir::sample::median;
+use warpsight_ir::{Family, Seconds};
+
+/// A model read, its shapes bound, its kernels planned.
+pub struct Loaded {
+    /// As the file has it: the reference.
+    pub graph: Graph,
+    /// What is executed.
+    pub plan: Plan,
+    /// What the file beside the model says of pictures and shapes.
+    pub card: Option<ModelCard>,
+}
+
+/// Reads a model; shapes come from the command line, then from the `.toml` beside the model.
+pub fn load(path: &Path, shapes: &[String]) -> Result<Loaded, Failure> {
+    let place = path.display().to_string();
+    let fail = |e: GraphError| {
+        let kind = if matches!(e, GraphError::Read { .. }) { Kind::Io } else { Kind::Input };
+        Failure::new(kind, e.to_string()).at(place.clone())
+    };
+    let model = Model::read(path).map_err(fail)?;
+    let card_path = path.with_extension("toml");
+    let card = match std::fs::read_to_string(&card_path) {
+        Ok(text) => Some(ModelCard::parse(&text).map_err(|e| Failure::input(e.to_string()).at(card_path.display().to_string()))?),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
+        Err(e) => return Err(Failure::io(&card_path, &e)),
+    };
+    let mut bound: Vec<InputShape> = card.as_ref().map(ModelCard::shapes).unwrap_or_default();
+    for text in shapes {
+        let shape: InputShape = text.parse().map_err(|e: GraphError| Failure::input(e.to_string()))?;
+        bound.retain(|b| b.input != shape.input);
+        bound.push(shape);
+    }
+    let graph = model.graph(&bound).map_err(fail)?;
+    let plan = Plan::of(&simplify(&graph)).map_err(fail)?;
+    Ok(Loaded { graph, plan, card })
+}
+
+/// Optimizes a network.
+pub fn run(path: &Path, args: &Args, target: &mut Target, record: &mut Record, json: bool) -> Result<(), Failure> {
+    let Loaded { graph, plan, .. } = load(path, &args.input_shape)?;
+    let judging = Judging::new(args, target);
+    let mut rng = fastrand::Rng::new();
+    let network = Network::new(&plan)?;
+    let choice = choose(&network, &judging, target, record, &mut rng)?;
+
+    let inputs: Vec<Vec<f32>> = plan
+        .inputs()
+        .map(|id| (0..plan.tensors[id.0].shape.iter().product::<i64>()).map(|_| rng.f32() * 2.0 - 1.0).collect())
+        .collect();
+    let run = network.run(&choice, &inputs, &mut *target.device, args.runs)?;
+    let difference = difference(&graph, &inputs, &run)?;
+    if !difference.is_finite() || difference > TOLERANCE {
+        return Err(Failure::new(
+            Kind::NothingVerified,
+            format!("every kernel was right by itself, but the network's outputs differ from the f64 reference by {difference:.3e}"),
+        ));
+    }
+    record.network(format!("network {}\n{plan}", path.display()), &run.passes, run.quantum, true)?;
+    if let Some(out) = &args.out {
+        let stem = path.file_stem().map_or("network".into(), |s| s.to_string_lossy());
+        export::sequence(out, &stem, &network.job(&choice, &inputs, None))?;
+    }
+    let rows = rows(&network, &choice, &run);
+    if json {
+        println!("{}", report(&rows, &network, &choice, &run, target, difference));
+    } else {
+        print(&rows, &network, &run, target, difference);
+    }
+    Ok(())
+}
+
+/// Largest accepted difference of a network's outputs from the reference; outputs of classifiers are of size 1, and
+/// tens of layers in `f32` add up to some 1e-6.
+const TOLERANCE: f64 = 1e-3;
+
+/// Chooses every kernel, with progress on stderr.
+pub fn choose(network: &Network, judging: &Judging, target: &mut Target, record: &mut Record, rng: &mut fastrand::Rng) -> Result<Choice, Failure> {
+    let bar = progress::bar(2 * network.families.len(), "optimize");
+    let judge = judging.judge(&target.profile);
+    let choice = network.optimize(&judge, &mut *target.device, rng, &mut |family, attempt| record.attempt(family, attempt), &mut |step| {
+        bar.set_message(step.to_owned());
+        bar.inc(1);
+        !progress::interrupted()
+    });
+    bar.finish_and_clear();
+    Ok(choice?)
+}
+
+/// Largest difference of any output from the unfused graph evaluated in `f64`.
+fn difference(graph: &Graph, inputs: &[Vec<f32>], run: &Run) -> Result<f64, Failure> {
+    let doubles: Vec<Vec<f64>> = inputs.iter().map(|v| v.iter().map(|&x| f64::from(x)).collect()).collect();
+    let expected = evaluate_f64(graph, &doubles).map_err(|e| Failure::input(e.to_string()))?;
+    let pairs = expected.iter().zip(&run.outputs).flat_map(|(e, (_, _, got))| e.iter().zip(got));
+    // NaN must not pass as small.
+    Ok(pairs.map(|(e, g)| (e - f64::from(*g)).abs()).fold(0.0, |worst: f64, d| if d.is_nan() { f64::NAN } else { worst.max(d) }))
+}
+
+/// One row of the report: a kernel and all the places it is used at.
+struct Row<'a> {
+    names: Vec<&'a str>,
+    kind: &'a str,
+    family: usize,
+    tuned: &'a Tuned,
+    /// Sum over its uses, in the run of the network.
+    total: Seconds,
+    share: f64,
+}
+
+fn rows<'a>(network: &'a Network, choice: &'a Choice, run: &Run) -> Vec<Row<'a>> {
+    let mut rows: Vec<Row> = vec![];
+    for (n, step) in network.steps.iter().enumerate() {
+        let tuned = network.kernel(choice, step);
+        let time = run.step_times.get(n).copied().unwrap_or(tuned.estimate.time);
+        match rows.iter_mut().find(|r| std::ptr::eq(r.tuned, tuned)) {
+            Some(row) => {
+                row.names.push(&step.name);
+                row.total += time;
+            }
+            None => rows.push(Row { names: vec![&step.name], kind: &step.kind, family: step.family, tuned, total: time, share: 0.0 }),
+        }
+    }
+    let all: f64 = rows.iter().map(|r| r.total.0).sum();
+    rows.iter_mut().for_each(|r| r.share = r.total.0 / all);
+    rows
+}
+
+fn shape(network: &Network, row: &Row) -> serde_json::Map<String, Value> {
+    let expr = network.families[row.family].expr();
+    let mut shape: serde_json::Map<String, Value> = expr.all_axes().map(|a| (a.name.to_string(), json!(a.extent))).collect();
+    shape.insert("output".into(), json!(expr.output.shape));
+    shape
+}
+
+fn predicted(network: &Network, choice: &Choice) -> Seconds {
+    network.steps.iter().map(|s| network.kernel(choice, s).estimate.time).sum()
+}
+
+fn report(rows: &[Row], network: &Network, choice: &Choice, run: &Run, target: &Target, difference: f64) -> Value {
+    let operators: Vec<Value> = rows
+        .iter()
+        .map(|row| {
+            let candidates = &choice.candidates[row.family];
+            json!({
+                "name": row.names[0],
+                "nodes": row.names,
+                "kernel": network.families[row.family].name(),
+                "op": row.kind,
+                "shape": shape(network, row),
+                "config": row.tuned.knobs,
+                "candidates": candidates.total,
+                "ranked": candidates.left.len(),
+                "pruned": candidates.pruned,
+                "predicted_s": row.tuned.estimate.time,
+                "time_s": row.tuned.time.map(|t| t.0),
+                "time_source": row.tuned.time.map(|t| t.1),
+                "share": row.share,
+                "limiter": row.tuned.estimate.limiter(),
+                "verified": true,
+                "rel_l2_error": row.tuned.verdict.rel_l2,
+                "registers": {"predicted": row.tuned.registers, "reported": row.tuned.feedback.registers, "private_bytes": row.tuned.feedback.private_bytes},
+            })
+        })
+        .collect();
+    json!({
+        "device": target.device.info().id,
+        "device_name": target.device.info().name,
+        "driver": target.device.info().driver,
+        "profile": target.profile.name,
+        "operators": operators,
+        "network": {
+            "predicted_s": predicted(network, choice),
+            "time_s": median(&run.passes),
+            "time_source": run.source,
+            "kernels_s": run.step_times.iter().copied().sum::<Seconds>(),
+            "max_abs_diff": difference,
+        },
+    })
+}
+
+fn print(rows: &[Row], network: &Network, run: &Run, target: &Target, difference: f64) {
+    let mut shown = table(&["operator", "uses", "op", "output", "configuration", "predicted us", "time us", "source", "share %", "limiter"]);
+    let mut order: Vec<&Row> = rows.iter().collect();
+    order.sort_by(|a, b| b.share.total_cmp(&a.share));
+    for row in order {
+        let t = row.tuned;
+        shown.add_row([
+            row.names[0].to_owned(),
+            row.names.len().to_string(),
+            row.kind.to_owned(),
+            format!("{:?}", network.families[row.family].expr().output.shape),
+            config(&t.knobs),
+            micros(t.estimate.time),
+            t.time.map_or("-".into(), |x| micros(x.0)),
+            t.time.map_or("-", |x| x.1.name()).into(),
+            format!("{:.1}", 100.0 * row.share),
+            t.estimate.limiter().name().into(),
+        ]);
+    }
+    println!("{shown}");
+    let predicted: Seconds = rows.iter().map(|r| r.tuned.estimate.time * r.names.len() as f64).sum();
+    let source = run.source.map_or("", |s| s.name());
+    let time = median(&run.passes).map_or("not timed".to_owned(), |t| format!("{} us ({source})", micros(t)));
+    println!("{} kernels on {}: {time}, {} us (predicted)", rows.iter().map(|r| r.names.len()).sum::<usize>(), target.device.info().id, micros(predicted));
+    if let Some((ratio, rank)) = agreement(rows) {
+        println!("prediction against {source} per kernel: geometric error x{ratio:.2}, rank correlation {rank:.2}");
+    }
+    if let Some(error) = register_error(rows) {
+        println!("registers predicted against reported: mean error {error:+.1} %");
+    }
+    println!("largest difference from the f64 reference: {difference:.1e}");
+}
+
+/// Geometric mean of the factor between predicted and taken time, and Spearman's rank correlation; `None` for fewer than three kernels.
+fn agreement(rows: &[Row]) -> Option<(f64, f64)> {
+    let pairs: Vec<(f64, f64)> = rows.iter().filter_map(|r| Some((r.tuned.estimate.time.0, r.tuned.time?.0.0))).collect();
+    if pairs.len() < 3 {
+        return None;
+    }
+    let factor = (pairs.iter().map(|(p, t)| (p / t).ln().abs()).sum::<f64>() / pairs.len() as f64).exp();
+    Some((factor, warpsight_ir::sample::spearman(&pairs)))
+}
+
+/// Mean relative error of predicted registers, in percent, over kernels whose driver reports any.
+fn register_error(rows: &[Row]) -> Option<f64> {
+    let pairs: Vec<(f64, f64)> = rows.iter().filter_map(|r| Some((f64::from(r.tuned.registers), f64::from(r.tuned.feedback.registers?)))).collect();
+    (!pairs.is_empty()).then(|| 100.0 * pairs.iter().map(|(p, t)| p / t - 1.0).sum::<f64>() / pairs.len() as f64)
+}

@@ -1,0 +1,193 @@
+//! `warpsight optimize --op …`: one operator.
+
+use crate::failure::Failure;
+use crate::optimize::{Args, Judging, Search};
+use crate::{export, progress};
+use crate::record::Record;
+use crate::report::{config, micros, table};
+use crate::target::Target;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use warpsight_engine::EngineError;
+use warpsight_engine::network::Sequence;
+use warpsight_engine::tune::{self, Candidates, Judge, Tuned};
+use warpsight_engine::verify::Trial;
+use warpsight_generate::operators::parse_operator;
+use warpsight_generate::{Operator, ScheduleFamily};
+use warpsight_run::Init;
+use warpsight_ir::{Config, Family, KnobValue, Name, Ranked, Seconds};
+
+/// What came of one expression of the operator.
+struct Outcome {
+    family: ScheduleFamily,
+    candidates: Candidates,
+    chosen: Tuned,
+    best: Option<(Config, Seconds)>,
+}
+
+/// Optimizes the operator that the text describes.
+pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, json: bool) -> Result<(), Failure> {
+    let operator: Operator = parse_operator(text).map_err(|e| Failure::input(e.to_string()).at(text))?;
+    let judging = Judging::new(args, target);
+    let mut rng = fastrand::Rng::new();
+    let mut outcomes = vec![];
+    for step in &operator.steps {
+        let family = ScheduleFamily::new(step.clone());
+        let judge = judging.judge(&target.profile);
+        if let Some(stage) = args.dump {
+            let candidates = tune::candidates(&family, &judge);
+            let ranked = tune::rank(&family, &candidates.left, &judge)?;
+            let best = ranked.first().ok_or_else(|| Failure::input("no configuration fits the device"))?;
+            println!("{}", family.dump(&best.config, stage.0).map_err(EngineError::from)?);
+            continue;
+        }
+        outcomes.push(optimize(family, args, &judge, target, record, &mut rng)?);
+    }
+    if args.dump.is_some() {
+        return Ok(());
+    }
+    if let Some(out) = &args.out {
+        for outcome in &outcomes {
+            let trial = Trial::new(outcome.family.expr(), &outcome.chosen.placements, &mut rng);
+            let mut job = trial.job(&outcome.chosen.program, None);
+            // Everything the operator reads is the user's to give.
+            job.memory.iter_mut().for_each(|m| m.init = Init::Poison);
+            let expr = outcome.family.expr();
+            let names = expr.inputs.iter().chain([&expr.output]).map(|t| t.name.to_string()).collect();
+            export::sequence(out, outcome.family.name(), &Sequence { job, names, inputs: (0..expr.inputs.len()).collect() })?;
+        }
+    }
+    if json {
+        println!("{}", report(text, target, &outcomes));
+    } else {
+        print(&outcomes);
+    }
+    Ok(())
+}
+
+fn optimize(family: ScheduleFamily, args: &Args, judge: &Judge, target: &mut Target, record: &mut Record, rng: &mut fastrand::Rng) -> Result<Outcome, Failure> {
+    let candidates = tune::candidates(&family, judge);
+    let ranked = tune::rank(&family, &candidates.left, judge)?;
+    let chosen = tune::choose(&family, &ranked, judge, &mut *target.device, rng, &mut |a| record.attempt(&family, a))?;
+    let best = match args.search {
+        Search::Model => None,
+        Search::Exhaustive => exhaustive(&family, &candidates.left, judge, target, record, rng)?,
+    };
+    Ok(Outcome { family, candidates, chosen, best })
+}
+
+/// Times every configuration that is left; those in the store already are taken from it.
+fn exhaustive(
+    family: &ScheduleFamily,
+    configs: &[Config],
+    judge: &Judge,
+    target: &mut Target,
+    record: &mut Record,
+    rng: &mut fastrand::Rng,
+) -> Result<Option<(Config, Seconds)>, Failure> {
+    let done = record.done(family)?;
+    let bar = progress::bar(configs.len(), family.name());
+    let mut best: Option<(Config, Seconds)> = None;
+    for config in configs {
+        let key = serde_json::to_string(&family.space().describe(config)).unwrap_or_default();
+        let time = match done.get(&key) {
+            Some(known) => *known,
+            None => {
+                if progress::interrupted() {
+                    bar.abandon();
+                    return Err(EngineError::Interrupted.into());
+                }
+                let one = judge.model.rank(family, std::slice::from_ref(config), judge.profile, 1).map_err(EngineError::from)?;
+                let mut time = None;
+                for Ranked { config, estimate } in one {
+                    let candidate = Ranked { config, estimate };
+                    let tried = tune::attempt(family, &candidate, judge, &mut *target.device, rng, &mut |a| record.attempt(family, a))?;
+                    time = tried.ok().and_then(|t| t.time).map(|t| t.0);
+                }
+                time
+            }
+        };
+        if let Some(time) = time
+            && best.as_ref().is_none_or(|b| time.0 < b.1.0)
+        {
+            best = Some((config.clone(), time));
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    Ok(best)
+}
+
+fn report(text: &str, target: &Target, outcomes: &[Outcome]) -> Value {
+    let named = |knobs: &BTreeMap<Name, KnobValue>| json!(knobs);
+    let step = |o: &Outcome| {
+        let chosen = &o.chosen;
+        let mut value = json!({
+            "name": o.family.name(),
+            "candidates": o.candidates.total,
+            "pruned": o.candidates.pruned,
+            "chosen": {
+                "config": named(&chosen.knobs),
+                "predicted_s": chosen.estimate.time,
+                "time_s": chosen.time.map(|t| t.0),
+                "time_source": chosen.time.map(|t| t.1),
+                "limiter": chosen.estimate.limiter(),
+                "rel_l2_error": chosen.verdict.rel_l2,
+                "verified": true,
+            },
+        });
+        if let (Some((config, time)), Some((chosen, _))) = (&o.best, chosen.time) {
+            value["best"] = json!({"config": named(&o.family.space().describe(config)), "time_s": time});
+            value["loss_percent"] = json!(100.0 * (chosen.0 / time.0 - 1.0));
+        }
+        value
+    };
+    // An operator of one expression, as most are, is reported directly.
+    match outcomes {
+        [one] => {
+            let mut value = step(one);
+            value["op"] = json!(text);
+            value["device"] = json!(target.device.info().id);
+            value["network"] = json!({"max_abs_diff": null});
+            value
+        }
+        several => json!({"op": text, "device": target.device.info().id, "steps": several.iter().map(step).collect::<Vec<_>>()}),
+    }
+}
+
+fn print(outcomes: &[Outcome]) {
+    let mut rows = table(&["kernel", "configuration", "candidates", "left", "predicted us", "time us", "source", "limiter", "rel L2 error"]);
+    for o in outcomes {
+        let c = &o.chosen;
+        rows.add_row([
+            o.family.name().to_string(),
+            config(&c.knobs),
+            o.candidates.total.to_string(),
+            o.candidates.left.len().to_string(),
+            micros(c.estimate.time),
+            c.time.map_or("-".into(), |t| micros(t.0)),
+            c.time.map_or("-", |t| t.1.name()).into(),
+            c.estimate.limiter().name().into(),
+            format!("{:.1e}", c.verdict.rel_l2),
+        ]);
+    }
+    println!("{rows}");
+    for o in outcomes {
+        let dropped: Vec<String> = o.candidates.pruned.iter().map(|(why, n)| format!("{n} by {why}")).collect();
+        if !dropped.is_empty() {
+            println!("{}: dropped {}", o.family.name(), dropped.join(", "));
+        }
+        println!("{}: {}", o.family.name(), o.chosen.estimate.explain());
+        println!("{}: registers predicted {}, reported {}", o.family.name(), o.chosen.registers, crate::report::dash(o.chosen.feedback.registers));
+        if let (Some((config_best, time)), Some((chosen, source))) = (&o.best, o.chosen.time) {
+            println!(
+                "{}: best of all {} us ({}): {}; the choice loses {:.1} %",
+                o.family.name(),
+                micros(*time),
+                source.name(),
+                config(&o.family.space().describe(config_best)),
+                100.0 * (chosen.0 / time.0 - 1.0)
+            );
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! `warpsight optimize`: a network or one operator to verified, predicted, timed kernels.
+
+use crate::failure::Failure;
+use crate::record::StoreArgs;
+use crate::target::{Target, TargetArgs};
+use crate::{network, operator, progress};
+use clap::ValueEnum;
+use std::path::{Path, PathBuf};
+use warpsight_engine::tune::Judge;
+use warpsight_generate::Stage;
+use warpsight_generate::prune::Allowance;
+use warpsight_ir::{CostModel, Kernel, Profile};
+use warpsight_predict::Roofline;
+
+/// Choose, verify and time the best kernels for a network or one operator, and write them out.
+#[derive(clap::Args)]
+pub struct Args {
+    /// An ONNX model.
+    #[arg(required_unless_present = "op", conflicts_with = "op")]
+    model: Option<PathBuf>,
+    /// One operator instead, for instance "conv2d n=1 c=64 h=56 w=56 k=64 r=3 s=3 stride=1 pad=1".
+    #[arg(long, value_name = "OPERATOR")]
+    op: Option<String>,
+    /// Shape of an input whose shape the model leaves open, for instance x=1,3,48,192; may be repeated.
+    #[arg(long, value_name = "NAME=N,N,…")]
+    pub input_shape: Vec<String>,
+    #[command(flatten)]
+    target: TargetArgs,
+    /// How many of the best configurations are timed.
+    #[arg(long, default_value_t = 1, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    top: u32,
+    /// Timed runs of each kernel.
+    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub runs: u32,
+    /// Choose by the model, or time everything that is left (with --op; can be interrupted and resumed).
+    #[arg(long, value_enum, default_value = "model", requires_if("exhaustive", "op"))]
+    pub search: Search,
+    /// Print the best configuration after this step of lowering, and nothing else (with --op).
+    #[arg(long, value_name = "STEP", requires = "op", value_parser = parse_stage)]
+    pub dump: Option<StageArg>,
+    /// Folder for the kernels: .cl, launch description, C header and C host example.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// How a configuration is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Search {
+    /// The model's best.
+    Model,
+    /// Everything is timed.
+    Exhaustive,
+}
+
+/// A lowering step on the command line.
+#[derive(Clone, Copy, Debug)]
+pub struct StageArg(pub Stage);
+
+fn parse_stage(text: &str) -> Result<StageArg, String> {
+    let names: Vec<&str> = Stage::ALL.iter().map(|s| s.name()).collect();
+    Stage::ALL.into_iter().find(|s| s.name() == text).map(StageArg).ok_or_else(|| format!("the steps are {}", names.join(", ")))
+}
+
+/// The model and limits a run judges by.
+pub struct Judging {
+    model: Roofline,
+    allowance: Allowance,
+    top: usize,
+    runs: u32,
+}
+
+impl Judging {
+    /// From the command line and the device.
+    pub fn new(args: &Args, target: &Target) -> Self {
+        Self { model: Roofline, allowance: target.allowance, top: args.top as usize, runs: args.runs }
+    }
+    /// The model's first choice, briefly timed: for verbs that only run.
+    pub fn first(target: &Target) -> Self {
+        Self { model: Roofline, allowance: target.allowance, top: 1, runs: 1 }
+    }
+    /// For the engine.
+    pub fn judge<'a>(&'a self, profile: &'a Profile) -> Judge<'a> {
+        Judge { profile, model: &self.model, allowance: self.allowance, top: self.top, runs: self.runs }
+    }
+}
+
+/// Runs the verb.
+pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
+    progress::catch_interrupt();
+    let mut target = args.target.open()?;
+    let mut record = args.store.open(target.device.info(), CostModel::<Kernel>::id(&Roofline))?;
+    match (&args.op, &args.model) {
+        (Some(text), _) => operator::run(text, args, &mut target, &mut record, json),
+        (None, Some(model)) => network::run(model, args, &mut target, &mut record, json),
+        (None, None) => Err(Failure::input("name a model or an operator")),
+    }
+}
+
+/// Writes a file under another name first, so that a full disk leaves nothing half-written.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    use std::io::Write;
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let write = || {
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(bytes)?;
+        file.as_file().sync_all()?;
+        file.persist(path).map_err(|e| e.error)
+    };
+    write().map(|_| ()).map_err(|e| Failure::io(path, &e))
+}

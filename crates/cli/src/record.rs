@@ -1,0 +1,105 @@
+//! Keeps every attempt in the store.
+
+use crate::failure::Failure;
+use std::path::PathBuf;
+use warpsight_engine::EngineError;
+use warpsight_engine::tune::Attempt;
+use warpsight_generate::{ScheduleFamily, TensorExpr, show};
+use warpsight_ir::{ModelId, Sample, Seconds, Status, SubjectKind, TimeSource, sample};
+use warpsight_learn::{Feedback, RunId, RunInfo, Store, subject_hash};
+use warpsight_run::DeviceInfo;
+
+/// Options of every verb that takes samples.
+#[derive(clap::Args)]
+pub struct StoreArgs {
+    /// The file samples are kept in [default: $XDG_DATA_HOME/warpsight/store.sqlite].
+    #[arg(long, value_name = "FILE")]
+    pub store: Option<PathBuf>,
+}
+
+/// An open store and the run that is being recorded.
+pub struct Record {
+    store: Store,
+    run: RunId,
+    device: sample::Device,
+    model: ModelId,
+    source: TimeSource,
+}
+
+impl StoreArgs {
+    /// Opens the store and notes this execution.
+    pub fn open(&self, device: &DeviceInfo, model: ModelId) -> Result<Record, Failure> {
+        let path = match &self.store {
+            Some(path) => path.clone(),
+            None => warpsight_learn::default_path().map_err(|e| Failure::input(e.to_string()).help("--store FILE names a store"))?,
+        };
+        let mut store = Store::open(path)?;
+        let run = store.begin_run(&RunInfo::here(std::env::args(), option_env!("WARPSIGHT_GIT")))?;
+        let device_key = sample::Device { backend: device.backend.clone(), name: device.name.clone(), driver: device.driver.clone() };
+        Ok(Record { store, run, device: device_key, model, source: device.clock.unwrap_or(TimeSource::Measured) })
+    }
+}
+
+/// The first line of a kernel's subject: names its family, so that a search can be resumed.
+pub fn family_key(expr: &TensorExpr) -> String {
+    let text = show::expression(expr);
+    let shapes: Vec<String> = expr.inputs.iter().chain([&expr.output]).map(|t| format!("{:?}{:?}", t.shape, t.element)).collect();
+    format!("family {} {}", expr.name, &subject_hash(&(text + &shapes.join(";")))[..16])
+}
+
+impl Record {
+    /// Stores an attempt.
+    pub fn attempt(&mut self, family: &ScheduleFamily, attempt: &Attempt) -> Result<(), EngineError> {
+        let text = format!("{}\n{}", family_key(family.expr()), **attempt.program);
+        let sample = Sample {
+            subject: subject_hash(&text),
+            kind: SubjectKind::Program,
+            text,
+            config: serde_json::to_string(&attempt.knobs).unwrap_or_default(),
+            device: self.device.clone(),
+            times: attempt.times.to_vec(),
+            quantum: attempt.quantum,
+            clock_hz: None,
+            reference: None,
+            source: attempt.source.unwrap_or(self.source),
+            verified: attempt.status == Status::Done,
+            status: attempt.status.clone(),
+        };
+        let feedback = Feedback {
+            registers: attempt.feedback.registers,
+            private_bytes: attempt.feedback.private_bytes,
+            local_bytes: attempt.feedback.local_bytes,
+            max_group_size: attempt.feedback.max_group_size,
+        };
+        self.store
+            .append(self.run, &sample, Some((&self.model, attempt.estimate)), Some(&feedback))
+            .map(|_| ())
+            .map_err(|e| EngineError::Store(e.to_string()))
+    }
+
+    /// Stores a run of a whole network.
+    pub fn network(&mut self, text: String, times: &[Seconds], quantum: Seconds, verified: bool) -> Result<(), Failure> {
+        let sample = Sample {
+            subject: subject_hash(&text),
+            kind: SubjectKind::Network,
+            text,
+            config: "null".to_owned(),
+            device: self.device.clone(),
+            times: times.to_vec(),
+            quantum,
+            clock_hz: None,
+            reference: None,
+            source: self.source,
+            verified,
+            status: Status::Done,
+        };
+        self.store.append(self.run, &sample, None, None)?;
+        Ok(())
+    }
+
+    /// Verified times of a family's configurations on this device, by configuration as JSON.
+    pub fn done(&self, family: &ScheduleFamily) -> Result<std::collections::BTreeMap<String, Option<Seconds>>, Failure> {
+        let done = self.store.done_configs(&family_key(family.expr()), &self.device)?;
+        Ok(done.into_iter().map(|(config, a)| (config, a.median.filter(|_| a.verified))).collect())
+    }
+}

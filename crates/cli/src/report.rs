@@ -1,0 +1,40 @@
+//! Tables and numbers for people.
+
+use comfy_table::{ContentArrangement, Table, presets};
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use warpsight_ir::{KnobValue, Name, Seconds};
+
+/// A table with a header, plain enough to be copied.
+pub fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).set_header(header.to_vec());
+    table
+}
+
+/// A value or a dash.
+pub fn dash(value: Option<impl Display>) -> String {
+    value.map_or("-".to_owned(), |v| v.to_string())
+}
+
+/// Microseconds with three digits.
+pub fn micros(time: Seconds) -> String {
+    let us = time.0 * 1e6;
+    match us {
+        _ if us >= 99.95 => format!("{us:.0}"),
+        _ if us >= 9.995 => format!("{us:.1}"),
+        _ => format!("{us:.2}"),
+    }
+}
+
+/// A configuration in one cell: knobs that are on their plainest value are left out.
+pub fn config(knobs: &BTreeMap<Name, KnobValue>) -> String {
+    let shown = knobs.iter().filter_map(|(name, value)| match (&**name, value) {
+        (_, KnobValue::Number(1)) => None,
+        (_, KnobValue::Label(l)) if matches!(&**l, "buffer" | "rolled" | "none") => None,
+        (n, KnobValue::Label(l)) if &**l == "image" => Some(format!("{}:image", n.trim_start_matches("place_"))),
+        ("vector_axis", _) if knobs.get("vector") == Some(&KnobValue::Number(1)) => None,
+        (n, v) => Some(format!("{n}={v}")),
+    });
+    shown.collect::<Vec<_>>().join(" ")
+}

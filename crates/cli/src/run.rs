@@ -1,0 +1,155 @@
+//! `warpsight run`: a network on an input, outputs as `.npy`.
+
+use crate::failure::Failure;
+use crate::network::{Loaded, choose, load};
+use crate::optimize::{Judging, write_atomically};
+use crate::progress;
+use crate::record::StoreArgs;
+use crate::report::micros;
+use crate::target::TargetArgs;
+use npyz::WriterBuilder;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use warpsight_engine::network::Network;
+use warpsight_graph::{Channels, ModelCard, PictureInput};
+use warpsight_ir::sample::median;
+use warpsight_ir::{CostModel, Kernel};
+use warpsight_predict::Roofline;
+
+/// Run a network on a device: one `.npy` per output.
+#[derive(clap::Args)]
+pub struct Args {
+    /// An ONNX model.
+    model: PathBuf,
+    /// An input, from an `.npy` file (float32 or float64) or a picture; may be repeated.
+    #[arg(long, value_name = "NAME=FILE", required = true)]
+    input: Vec<String>,
+    /// Folder for the outputs.
+    #[arg(long, value_name = "DIR")]
+    output: PathBuf,
+    /// Shape of an input whose shape the model leaves open, for instance x=1,3,48,192; may be repeated.
+    #[arg(long, value_name = "NAME=N,N,…")]
+    input_shape: Vec<String>,
+    #[command(flatten)]
+    target: TargetArgs,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// Runs the verb.
+pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
+    progress::catch_interrupt();
+    let loaded = load(&args.model, &args.input_shape)?;
+    let inputs = inputs(args, &loaded)?;
+    let mut target = args.target.open()?;
+    let mut record = args.store.open(target.device.info(), CostModel::<Kernel>::id(&Roofline))?;
+    let network = Network::new(&loaded.plan)?;
+    let mut rng = fastrand::Rng::new();
+    let choice = choose(&network, &Judging::first(&target), &mut target, &mut record, &mut rng)?;
+    let run = network.run(&choice, &inputs, &mut *target.device, 5)?;
+    std::fs::create_dir_all(&args.output).map_err(|e| Failure::io(&args.output, &e))?;
+    let mut files = vec![];
+    for (name, shape, values) in &run.outputs {
+        let path = args.output.join(format!("{}.npy", name.replace(['/', '\\'], "_")));
+        write_atomically(&path, &npy(shape, values).map_err(|e| Failure::io(&path, &e))?)?;
+        files.push(json!({"name": name, "shape": shape, "file": path}));
+    }
+    let time = median(&run.passes);
+    if json {
+        println!("{}", json!({"device": target.device.info().id, "outputs": files, "time_s": time, "time_source": run.source}));
+    } else {
+        for file in &files {
+            println!("{} {} -> {}", file["name"].as_str().unwrap_or_default(), file["shape"], file["file"].as_str().unwrap_or_default());
+        }
+        if let (Some(time), Some(source)) = (time, run.source) {
+            println!("{} us ({}) on {}", micros(time), source.name(), target.device.info().id);
+        }
+    }
+    Ok(())
+}
+
+/// One array per input of the plan, in its order.
+fn inputs(args: &Args, loaded: &Loaded) -> Result<Vec<Vec<f32>>, Failure> {
+    let mut given: Vec<(&str, &Path)> = vec![];
+    for text in &args.input {
+        let (name, file) = text.split_once('=').ok_or_else(|| Failure::input(format!("`{text}` is not of the form NAME=FILE")))?;
+        given.push((name, Path::new(file)));
+    }
+    let tensors: Vec<_> = loaded.plan.inputs().map(|id| &loaded.plan.tensors[id.0]).collect();
+    let names = || tensors.iter().map(|t| t.name.as_str()).collect::<Vec<_>>().join(", ");
+    if let Some((stranger, _)) = given.iter().find(|(n, _)| !tensors.iter().any(|t| t.name == *n)) {
+        return Err(Failure::input(format!("the model has no input `{stranger}`")).help(format!("its inputs: {}", names())));
+    }
+    tensors
+        .iter()
+        .map(|tensor| {
+            let (_, file) = given
+                .iter()
+                .find(|(n, _)| tensor.name == *n)
+                .ok_or_else(|| Failure::input(format!("input `{}` is missing", tensor.name)).help(format!("--input {}=FILE", tensor.name)))?;
+            read(file, &tensor.name, &tensor.shape, loaded.card.as_ref())
+        })
+        .collect()
+}
+
+fn read(file: &Path, name: &str, shape: &[i64], card: Option<&ModelCard>) -> Result<Vec<f32>, Failure> {
+    if file.extension().is_some_and(|e| e == "npy") {
+        return read_npy(file, shape);
+    }
+    let picture = card.and_then(|c| c.picture(name)).ok_or_else(|| {
+        Failure::input(format!("a picture for `{name}` needs size, layout, scale, mean and std, and nothing states them"))
+            .at(file.display().to_string())
+            .help("put them into a .toml beside the model (as models/text-orientation.toml does), or give an .npy file")
+    })?;
+    read_picture(file, picture, shape)
+}
+
+fn read_npy(file: &Path, shape: &[i64]) -> Result<Vec<f32>, Failure> {
+    let place = file.display().to_string();
+    let bytes = std::fs::read(file).map_err(|e| Failure::io(file, &e))?;
+    let array = npyz::NpyFile::new(&bytes[..]).map_err(|e| Failure::input(format!("this is no .npy file: {e}")).at(&place))?;
+    let found: Vec<i64> = array.shape().iter().map(|&n| n as i64).collect();
+    if found != shape {
+        return Err(Failure::input(format!("the array has shape {found:?}, the input {shape:?}")).at(&place));
+    }
+    if array.order() != npyz::Order::C {
+        return Err(Failure::input("the array is in Fortran order").at(&place).help("save it with numpy.ascontiguousarray"));
+    }
+    let dtype = array.dtype().descr();
+    let failed = |e: std::io::Error| Failure::input(format!("the array cannot be read: {e}")).at(file.display().to_string());
+    match dtype.trim_matches('\'') {
+        "<f4" => array.into_vec::<f32>().map_err(failed),
+        "<f8" => Ok(array.into_vec::<f64>().map_err(failed)?.into_iter().map(|v| v as f32).collect()),
+        other => Err(Failure::input(format!("the array holds `{other}`, not float32")).at(&place)),
+    }
+}
+
+/// A picture as the card describes: resized to height and width, channels in its order, (value·scale − mean) / std.
+fn read_picture(file: &Path, card: &PictureInput, shape: &[i64]) -> Result<Vec<f32>, Failure> {
+    let place = file.display().to_string();
+    let bytes = std::fs::read(file).map_err(|e| Failure::io(file, &e))?;
+    let picture = image::load_from_memory(&bytes).map_err(|e| Failure::input(format!("this is no picture: {e}")).at(&place))?;
+    let (width, height) = (card.width, card.height);
+    if shape != card.shape() {
+        return Err(Failure::input(format!("the card describes pictures of shape {:?}, the input has {shape:?}", card.shape())).at(&place));
+    }
+    let scaled = image::imageops::resize(&picture.to_rgb8(), width, height, image::imageops::FilterType::Triangle);
+    let mut values = vec![0.0; 3 * (width * height) as usize];
+    for (x, y, pixel) in scaled.enumerate_pixels() {
+        for c in 0..3 {
+            let source = if card.channels == Channels::Bgr { 2 - c } else { c };
+            let value = (f32::from(pixel.0[source]) * card.scale - card.mean[c]) / card.std[c];
+            values[card.position(c, y, x)] = value;
+        }
+    }
+    Ok(values)
+}
+
+fn npy(shape: &[i64], values: &[f32]) -> std::io::Result<Vec<u8>> {
+    let mut bytes = vec![];
+    let shape: Vec<u64> = shape.iter().map(|&n| n as u64).collect();
+    let mut writer = npyz::WriteOptions::new().default_dtype().shape(&shape).writer(&mut bytes).begin_nd()?;
+    writer.extend(values)?;
+    writer.finish()?;
+    Ok(bytes)
+}

@@ -1,0 +1,115 @@
+//! Verification finds planted faults.
+
+use warpsight_engine::tune::{self, Judge};
+use warpsight_engine::verify::{Trial, Wrong};
+use warpsight_generate::ScheduleFamily;
+use warpsight_generate::operators::parse_operator;
+use warpsight_generate::prune::Allowance;
+use warpsight_ir::{Checked, Expr, Family, Program, Status, Stmt, profile};
+use warpsight_predict::Roofline;
+use warpsight_run::{Device, DeviceError, DeviceInfo, Job, JobResult};
+
+fn simulator() -> Box<dyn Device> {
+    warpsight_run::open("sim:adreno640", &warpsight_run::Options::default()).expect("the simulator is always there")
+}
+
+fn conv() -> ScheduleFamily {
+    ScheduleFamily::new(parse_operator("conv2d n=1 c=5 h=7 w=9 k=6 r=3 s=3 stride=1 pad=1").expect("an operator").steps.remove(0))
+}
+
+/// Applies a change to every statement, innermost first.
+fn rewrite(program: &Checked, change: &mut dyn FnMut(&mut Stmt)) -> Checked {
+    fn walk(stmts: &mut [Stmt], change: &mut dyn FnMut(&mut Stmt)) {
+        for stmt in stmts {
+            match stmt {
+                Stmt::For { body, .. } | Stmt::Scope(body) => walk(body, change),
+                Stmt::If { then, otherwise, .. } => {
+                    walk(then, change);
+                    walk(otherwise, change);
+                }
+                _ => {}
+            }
+            change(stmt);
+        }
+    }
+    let mut changed: Program = (**program).clone();
+    walk(&mut changed.body, change);
+    Checked::new(changed).expect("still valid")
+}
+
+#[test]
+fn planted_faults_are_found() {
+    let mut rng = fastrand::Rng::with_seed(5);
+    let family = conv();
+    let config = family.configs().into_iter().find(|c| !family.images(c).expect("legal").contains(&true)).expect("a configuration with buffers");
+    let placements = family.placements(&config).expect("legal");
+    let program = family.finish(&config).expect("lowers");
+    let mut device = simulator();
+    let mut verdict = |program: &Checked| {
+        let trial = Trial::new(family.expr(), &placements, &mut rng);
+        trial.judge(&device.run(&trial.job(program, None)).expect("runs"))
+    };
+    assert!(verdict(&program).expect("right").rel_l2 < 1e-6);
+
+    // A loop that stops one short.
+    let short = rewrite(&program, &mut |stmt| {
+        if let Stmt::For { var, to, .. } = stmt
+            && var.starts_with('s')
+        {
+            *to = Expr::int(2);
+        }
+    });
+    assert!(matches!(verdict(&short), Err(Wrong::Values { .. })), "{:?}", verdict(&short));
+
+    // The last group's stores are left out.
+    let missing = rewrite(&program, &mut |stmt| {
+        if let Stmt::Store { guard, .. } = stmt {
+            guard.push(warpsight_ir::Bound { value: Expr::var("k0"), extent: Expr::int(1), per_lane: false });
+        }
+    });
+    assert!(matches!(verdict(&missing), Err(Wrong::NotWritten(..))), "{:?}", verdict(&missing));
+}
+
+/// A driver that refuses the first kernels and gets others wrong.
+struct Bad {
+    inner: Box<dyn Device>,
+    jobs: usize,
+}
+
+impl Device for Bad {
+    fn info(&self) -> &DeviceInfo {
+        self.inner.info()
+    }
+    fn run(&mut self, job: &Job) -> Result<JobResult, DeviceError> {
+        self.jobs += 1;
+        match self.jobs {
+            1 => Err(DeviceError::Build { program: 0, kernel: "conv".into(), log: "error: no".into(), line: Some(3) }),
+            2 => {
+                let mut result = self.inner.run(job)?;
+                result.read[0].0[0..4].copy_from_slice(&1e6f32.to_le_bytes());
+                Ok(result)
+            }
+            3 => Err(DeviceError::Timeout(1)),
+            _ => self.inner.run(job),
+        }
+    }
+}
+
+#[test]
+fn the_next_best_is_taken() {
+    let mut rng = fastrand::Rng::with_seed(6);
+    let family = conv();
+    let profile = profile::builtin("adreno640").expect("is there").expect("parses");
+    let judge = Judge { profile: &profile, model: &Roofline, allowance: Allowance::default(), top: 1, runs: 1 };
+    let candidates = tune::candidates(&family, &judge);
+    let ranked = tune::rank(&family, &candidates.left, &judge).expect("ranks");
+    let mut device = Bad { inner: simulator(), jobs: 0 };
+    let mut seen = vec![];
+    let tuned = tune::choose(&family, &ranked, &judge, &mut device, &mut rng, &mut |a| {
+        seen.push(a.status.clone());
+        Ok(())
+    })
+    .expect("the fourth is right");
+    assert_eq!(tuned.config, ranked[3].config);
+    assert!(matches!(seen[..], [Status::BuildFailed(_), Status::Wrong(_), Status::DeviceLost(_), Status::Done]), "{seen:?}");
+}

@@ -51,3 +51,61 @@ fn symbolic_shift() {
 fn many_axes() {
     golden(programs::many_axes());
 }
+
+fn out_f32(value: Expr) -> Program {
+    program(
+        "single",
+        vec![input("x", Scalar::F32, &[4]), output("y", Scalar::F32, &[4])],
+        launch(&[], &[("l", 4)]),
+        vec![store("y", &[var("l")], value)],
+    )
+}
+
+#[test]
+fn contraction_is_a_choice() {
+    let x = || load("x", &[var("l")], 1);
+    let p = checked(out_f32(fma(x(), x(), mul(x(), x()))));
+    let exact = opencl(&p).unwrap().text;
+    assert!(exact.contains("fma(x[l], x[l], x[l] * x[l])") && exact.contains("FP_CONTRACT OFF"), "{exact}");
+    let fast = opencl_with(&p, Options { contraction: Contraction::Mad }).unwrap().text;
+    assert!(fast.contains("mad(x[l], x[l], x[l] * x[l])") && !fast.contains("FP_CONTRACT"), "{fast}");
+}
+
+#[test]
+fn extensions_are_named() {
+    let p = program(
+        "wide",
+        vec![output("y", Scalar::F64, &[1])],
+        launch(&[], &[("l", 1)]),
+        vec![store("y", &[int(0)], Expr::Const(Const::F64(0.1)))],
+    );
+    let source = opencl(&checked(p)).unwrap();
+    assert_eq!(source.extensions, ["cl_khr_fp64"]);
+    assert!(source.text.starts_with("#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"), "{}", source.text);
+}
+
+#[test]
+fn positions_beyond_an_int_are_long() {
+    let p = program(
+        "large",
+        vec![output("y", Scalar::F32, &[70_000, 70_000])],
+        launch(&[("g", int(70_000))], &[("l", 1)]),
+        vec![store("y", &[var("g"), int(5)], Expr::f32(1.0))],
+    );
+    let text = opencl(&checked(p)).unwrap().text;
+    assert!(text.contains("y[(long)g*70000L + 5L] = 1.0f;"), "{text}");
+}
+
+#[test]
+fn what_opencl_lacks_is_refused() {
+    let subgroup = vec![Stmt::Barrier { scope: Scope::Subgroup, local: true, global: false }];
+    let mut p = program("single", vec![], launch(&[], &[("l", 4)]), subgroup);
+    p.launch.subgroup = Some(4);
+    let error = opencl(&checked(p)).unwrap_err();
+    assert_eq!(error.to_string(), "OpenCL C 1.2 has no form for a barrier of a sub-group");
+    let mut p = out_f32(Expr::f32(0.0));
+    p.arrays.push(Array { name: "tile".into(), space: Space::Tile, element: Scalar::F32, dims: vec![8, 8] });
+    p.launch.subgroup = Some(4);
+    let error = opencl(&checked(p)).unwrap_err();
+    assert_eq!(error.to_string(), "OpenCL C 1.2 has no form for array `tile` in Tile memory");
+}

@@ -13,7 +13,7 @@ const AND: u8 = 3;
 const BITS: u8 = 4;
 const COMPARE: u8 = 5;
 pub(super) const ADD: u8 = 6;
-const MUL: u8 = 7;
+pub(super) const MUL: u8 = 7;
 pub(super) const UNARY: u8 = 8;
 pub(super) const PRIMARY: u8 = 9;
 

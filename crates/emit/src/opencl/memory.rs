@@ -1,6 +1,6 @@
 //! Loads and stores: linear positions, guards, storage types.
 
-use super::expr::{ADD, PRIMARY, SELECT, Text, UNARY, call, slice, truth};
+use super::expr::{ADD, MUL, PRIMARY, SELECT, Text, UNARY, call, slice, truth};
 use super::helpers::Helper;
 use super::words::{memory_name, space_name, type_name, zero};
 use super::{Emitter, Line, Result, unsupported};
@@ -61,9 +61,9 @@ impl Emitter<'_> {
         if position.as_int() == Some(0) {
             return Ok(Text::new(base.clone(), if base.starts_with('(') { UNARY } else { PRIMARY }, ty));
         }
-        // Pointer plus sum equals sum added term by term.
+        // The sum stands in parentheses: term by term, the pointer could leave its memory on the way.
         let position = self.place(position)?;
-        Ok(Text::new(format!("{base} + {}", position.at(ADD)), ADD, ty))
+        Ok(Text::new(format!("{base} + {}", position.at(MUL)), ADD, ty))
     }
 
     /// A pointer to the first element; arrays of half-precision floats hold bits that need a cast.
@@ -138,8 +138,8 @@ impl Emitter<'_> {
             let before = self.lines.len();
             let value = self.read(&tensor, &position, width)?;
             if self.lines.len() == before {
-                let condition = conjunction(&guard.whole);
-                return Ok(Text::new(format!("{} ? {} : {}", condition, value.at(SELECT + 1), zero(ty)), SELECT, ty));
+                let condition = format!("({})", conjunction(&guard.whole));
+                return Ok(Text::new(format!("{condition} ? {} : {}", value.at(SELECT + 1), zero(ty)), SELECT, ty));
             }
             self.lines.truncate(before);
         }

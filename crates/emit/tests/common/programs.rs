@@ -289,11 +289,11 @@ pub fn symbolic_shift() -> Program {
     p
 }
 
-/// Five lane and group axes, names that C cannot take, a 64-bit position.
+/// Four group axes and four lane axes, under names that mean something in OpenCL C or look like temporaries.
 pub fn many_axes() -> Program {
-    let index = ["g.a", "b", "half", "d", "l0", "l1", "l2", "l3"].map(var);
-    let body = vec![store("out", &index, add(mul(var("half"), int(10)), add(var("d"), mul(var("l3"), int(100)))))];
+    let index = ["t0", "dot", "M_PI", "d", "l0", "l1", "l2", "l3"].map(var);
+    let body = vec![store("out", &index, add(mul(var("M_PI"), int(10)), add(var("d"), mul(var("l3"), int(100)))))];
     let dims = [2, 3, 2, 3, 2, 2, 3, 2];
-    let launch = launch(&[("d", int(3)), ("half", int(2)), ("b", int(3)), ("g.a", int(2))], &[("l3", 2), ("l2", 3), ("l1", 2), ("l0", 2)]);
-    program("many_axes", vec![output("out", Scalar::I32, &dims)], launch, body)
+    let launch = launch(&[("d", int(3)), ("M_PI", int(2)), ("dot", int(3)), ("t0", int(2))], &[("l3", 2), ("l2", 3), ("l1", 2), ("l0", 2)]);
+    program("ws_many_axes", vec![output("out", Scalar::I32, &dims)], launch, body)
 }

@@ -1,1 +1,102 @@
+//! A simulated GPU: it executes [`Program`]s exactly and says how long its hardware would have taken.
 //! .
+//! Results are those of the interpreter, bit by bit. Time comes from what was executed: every wave issues its instructions on a port
+//! of its core, every access becomes the lines it touches, and texture caches, load-store units, slices of the second-level cache and
+//! channels of device memory serve them one after another. Nothing is a formula over totals, so waves, tails, conflicts and
+//! thrashing appear by themselves. The same inputs always take the same number of cycles.
+//! .
+//! [`Silicon`] says what the GPU is made of. It is no [`warpsight_ir::Profile`], and models never see it: what they know of a
+//! simulated device has been measured on it.
+
+mod alu;
+mod cache;
+mod code;
+mod compile;
+mod engine;
+mod fault;
+mod memory;
+mod report;
+mod silicon;
+mod tensors;
+mod tiled;
+mod timing;
+mod units;
+mod wave;
+
+pub use code::FaultKind;
+pub use fault::SimFault;
+pub use memory::Caches;
+pub use report::{Occupancy, Report, Scarce, Traffic};
+pub use silicon::{Buffer, Core, Dram, L2, Launch, Limits, Local, Silicon, SiliconError, Texture};
+
+use warpsight_ir::{Bindings, Checked, ImageFormat};
+
+#[allow(unused_imports)]
+use warpsight_ir::Program;
+
+/// A simulated GPU.
+#[derive(Clone, Debug)]
+pub struct Simulator {
+    silicon: Silicon,
+}
+
+impl Simulator {
+    /// A GPU made of this.
+    pub fn new(silicon: Silicon) -> Self {
+        Self { silicon }
+    }
+
+    /// What it is made of.
+    pub fn silicon(&self) -> &Silicon {
+        &self.silicon
+    }
+
+    /// Caches that hold nothing, to be kept from launch to launch.
+    pub fn caches(&self) -> Caches {
+        Caches::new(&self.silicon)
+    }
+
+    /// Executes a launch on empty caches: changes the data of the bindings and reports the time.
+    ///
+    /// # Errors
+    /// See [`SimFault`]; the bindings' data may then be half changed.
+    pub fn simulate(&self, program: &Checked, bindings: &mut Bindings) -> Result<Report, SimFault> {
+        self.simulate_in(program, bindings, &mut self.caches(), None)
+    }
+
+    /// Executes a launch after others, on what they left in the caches. `addresses` says where each argument lies, one per
+    /// parameter, so that an argument is recognised from launch to launch; without it arguments lie one after another from the
+    /// same place in each launch. Texture caches begin empty: they do not see writes, so a driver empties them.
+    ///
+    /// # Errors
+    /// See [`SimFault`]; the bindings' data may then be half changed.
+    pub fn simulate_in(
+        &self,
+        program: &Checked,
+        bindings: &mut Bindings,
+        caches: &mut Caches,
+        addresses: Option<&[u64]>,
+    ) -> Result<Report, SimFault> {
+        let code = compile::compile(program, &bindings.sizes, &self.silicon)?;
+        let registers = warpsight_ir::derive::registers(program);
+        let demand = engine::Demand::of(program, registers, code.local_bytes as u32, &self.silicon)?;
+        let mut tensors = tensors::take(program, &code.extents, bindings, addresses, &self.silicon)?;
+        let result = engine::Engine::new(&self.silicon, program, &code, &demand, caches, &mut tensors).run();
+        tensors::put_back(tensors, bindings);
+        result
+    }
+
+    /// Executes launches in order on the same caches; the report of each.
+    ///
+    /// # Errors
+    /// The first launch's that fails.
+    pub fn simulate_all(&self, launches: &mut [(&Checked, &mut Bindings)]) -> Result<Vec<Report>, SimFault> {
+        let mut caches = self.caches();
+        launches.iter_mut().map(|(program, bindings)| self.simulate_in(program, bindings, &mut caches, None)).collect()
+    }
+
+    /// Bytes of device memory an image takes, its layout's padding included.
+    pub fn image_bytes(&self, format: ImageFormat, width: u32, height: u32) -> u64 {
+        tiled::Tiled::new(format.bytes(), width, &self.silicon).bytes(height)
+    }
+}

@@ -1,0 +1,565 @@
+//! The machine at work: groups leave the dispatcher in order, waves take turns on their core's ports by the time they may go on.
+
+use crate::alu;
+use crate::code::{Action, Code, FaultKind, LANES, Op, Row, Target};
+use crate::fault::SimFault;
+use crate::memory::{Caches, ones};
+use crate::report::{Occupancy, Report, Scarce};
+use crate::silicon::Silicon;
+use crate::tensors::Tensor;
+use crate::timing::{Server, Time, cycles, ticks};
+use crate::units::{Lines, Units};
+use crate::wave::{Footprint, LaneFault, Memory, Wave};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use warpsight_ir::{Cycles, Limiter, Program, Seconds};
+
+/// What a launch needs of a core, and what fits.
+#[derive(Clone, Debug)]
+pub struct Demand {
+    /// Work-items of a group.
+    pub group_size: u32,
+    /// 32-bit registers of a work-item.
+    pub registers: u32,
+    /// Of them, those beyond what a work-item can have.
+    pub spilled: u32,
+    /// What fits.
+    pub occupancy: Occupancy,
+}
+
+impl Demand {
+    /// What fits on a core of this silicon.
+    pub fn of(program: &Program, registers: u32, local_bytes: u32, silicon: &Silicon) -> Result<Self, SimFault> {
+        let limits = &silicon.limits;
+        let limit = |what: &str, needed: u64, available: u64| SimFault::Limit {
+            kernel: program.name.clone(),
+            what: what.into(),
+            needed,
+            available,
+        };
+        let group_size = program.launch.group_size();
+        if group_size > limits.group_size {
+            return Err(limit("a work-group", group_size.into(), limits.group_size.into()));
+        }
+        if local_bytes > limits.local_bytes {
+            return Err(limit("local memory", local_bytes.into(), limits.local_bytes.into()));
+        }
+        let spilled = registers.saturating_sub(limits.registers);
+        let quanta = registers.min(limits.registers).div_ceil(4).max(1);
+        let by_registers = limits.register_quanta / quanta * limits.waves_per_quantum;
+        let waves = by_registers.min(limits.max_waves).max(1);
+        let of_group = group_size.div_ceil(silicon.core.wave).max(1);
+        let by_waves = waves / of_group;
+        let by_local = limits.local_bytes.checked_div(local_bytes).unwrap_or(u32::MAX);
+        let groups = by_waves.min(by_local).min(limits.max_groups);
+        let limiter = if by_local < by_waves.min(limits.max_groups) {
+            Scarce::Local
+        } else if limits.max_groups < by_waves {
+            Scarce::Groups
+        } else if by_registers < limits.max_waves {
+            Scarce::Registers
+        } else {
+            Scarce::Waves
+        };
+        let has_barrier = program.body.iter().any(warpsight_ir::Stmt::is_collective);
+        if groups == 0 && has_barrier {
+            return Err(limit("a work-group with barriers, in waves", of_group.into(), waves.into()));
+        }
+        let occupancy = Occupancy { waves: if groups == 0 { waves } else { groups * of_group }, groups, limiter };
+        Ok(Self { group_size, registers, spilled, occupancy })
+    }
+}
+
+/// A resident group.
+#[derive(Debug, Default)]
+struct Group {
+    number: u64,
+    core: usize,
+    waves: u32,
+    started: u32,
+    done: u32,
+    /// Waves at the barrier, and when the last came.
+    waiting: Vec<usize>,
+    arrived: Time,
+    local: Vec<u8>,
+}
+
+/// A core.
+struct Core {
+    ports: Vec<Server>,
+    /// Ticks of the ports spent on floats.
+    float: Time,
+    units: Units,
+    waves: u32,
+    groups: u32,
+    /// A group whose waves have not all begun.
+    starting: Option<usize>,
+    next_port: usize,
+}
+
+/// One launch.
+pub struct Engine<'a> {
+    silicon: &'a Silicon,
+    program: &'a Program,
+    code: &'a Code,
+    demand: &'a Demand,
+    caches: &'a mut Caches,
+    tensors: &'a mut [Tensor],
+    cores: Vec<Core>,
+    groups: Vec<Group>,
+    free_groups: Vec<usize>,
+    waves: Vec<Wave>,
+    free_waves: Vec<usize>,
+    /// Lane axes of each wave of a group.
+    lane_rows: Vec<Vec<Row>>,
+    /// (when, order of entry, wave)
+    queue: BinaryHeap<Reverse<(Time, u64, usize)>>,
+    entered: u64,
+    next_group: u64,
+    group_count: u64,
+    dispatcher: Server,
+    end: Time,
+    lines: Lines,
+    addresses: Vec<u32>,
+    instructions: u64,
+    memory_instructions: u64,
+    spill_base: u64,
+    /// Ticks of one scalar instruction, and other constants.
+    instruction: Time,
+    loop_issue: Time,
+    loop_latency: Time,
+    branch: Time,
+    barrier: Time,
+}
+
+impl<'a> Engine<'a> {
+    /// A launch about to begin.
+    pub fn new(
+        silicon: &'a Silicon,
+        program: &'a Program,
+        code: &'a Code,
+        demand: &'a Demand,
+        caches: &'a mut Caches,
+        tensors: &'a mut [Tensor],
+    ) -> Self {
+        caches.begin();
+        let core = &silicon.core;
+        let instruction = ticks(f64::from(core.wave) / f64::from(core.lanes));
+        let spill_base = tensors.iter().map(|t| t.base + t.bytes.len() as u64 * 2).max().unwrap_or(0).next_multiple_of(1 << 20);
+        let new_core = |_| Core {
+            ports: vec![Server::default(); core.ports as usize],
+            float: 0,
+            units: Units::new(silicon),
+            waves: 0,
+            groups: 0,
+            starting: None,
+            next_port: 0,
+        };
+        Self {
+            silicon,
+            program,
+            code,
+            demand,
+            caches,
+            tensors,
+            cores: (0..core.count).map(new_core).collect(),
+            groups: vec![],
+            free_groups: vec![],
+            waves: vec![],
+            free_waves: vec![],
+            lane_rows: lane_rows(program, core.wave),
+            queue: BinaryHeap::new(),
+            entered: 0,
+            next_group: 0,
+            group_count: code.groups.iter().map(|&g| u64::from(g)).product(),
+            dispatcher: Server::default(),
+            end: 0,
+            lines: Lines::new(),
+            addresses: vec![],
+            instructions: 0,
+            memory_instructions: 0,
+            spill_base,
+            instruction,
+            loop_issue: ticks(core.loop_issue * f64::from(core.wave) / f64::from(core.lanes)),
+            loop_latency: ticks(core.loop_latency),
+            branch: ticks(core.branch_latency),
+            barrier: ticks(core.barrier_latency),
+        }
+    }
+
+    /// Runs to the end.
+    pub fn run(mut self) -> Result<Report, SimFault> {
+        // Groups go to the cores in turn until all are full.
+        while (0..self.cores.len()).fold(false, |any, core| self.start_group(core, 0) || any) {}
+        while let Some(Reverse((_, _, wave))) = self.queue.pop() {
+            self.advance(wave).map_err(|(lane, what)| self.fault(wave, lane, what))?;
+        }
+        Ok(self.report())
+    }
+
+    fn fault(&self, wave: usize, lane: usize, what: FaultKind) -> SimFault {
+        let wave = &self.waves[wave];
+        let group = self.coordinates(self.groups[wave.group].number);
+        SimFault::Fault { kernel: self.program.name.clone(), group, item: wave.first + lane as u32, what }
+    }
+
+    fn coordinates(&self, mut number: u64) -> Vec<u32> {
+        let mut along = |extent: &u32| {
+            let at = number % u64::from(*extent);
+            number /= u64::from(*extent);
+            at as u32
+        };
+        self.code.groups.iter().map(&mut along).collect()
+    }
+
+    fn enter(&mut self, wave: usize) {
+        self.entered += 1;
+        self.queue.push(Reverse((self.waves[wave].time, self.entered, wave)));
+    }
+
+    /// Starts the next group on a core, or more waves of one that has begun; whether there was room.
+    fn start_group(&mut self, core: usize, now: Time) -> bool {
+        let occupancy = &self.demand.occupancy;
+        let mut any = false;
+        if self.cores[core].starting.is_none() {
+            let room = self.cores[core].groups < occupancy.groups.max(1) && self.cores[core].waves < occupancy.waves;
+            if self.next_group == self.group_count || !room {
+                return false;
+            }
+            let at = self.free_groups.pop().unwrap_or_else(|| {
+                self.groups.push(Group::default());
+                self.groups.len() - 1
+            });
+            let group = &mut self.groups[at];
+            let local = std::mem::take(&mut group.local);
+            *group = Group { number: self.next_group, core, waves: self.lane_rows.len() as u32, local, ..Group::default() };
+            group.local.clear();
+            group.local.resize(self.code.local_bytes, 0);
+            self.next_group += 1;
+            self.cores[core].groups += 1;
+            self.cores[core].starting = Some(at);
+        }
+        let Some(at) = self.cores[core].starting else { return false };
+        let begin = self.dispatcher.serve(now, ticks(self.silicon.launch.group_interval)) + ticks(self.silicon.launch.wave_start);
+        while self.groups[at].started < self.groups[at].waves && self.cores[core].waves < occupancy.waves {
+            self.start_wave(core, at, begin);
+            any = true;
+        }
+        if self.groups[at].started == self.groups[at].waves {
+            self.cores[core].starting = None;
+        }
+        any
+    }
+
+    fn start_wave(&mut self, core: usize, group: usize, begin: Time) {
+        let part = self.groups[group].started;
+        self.groups[group].started += 1;
+        let coordinates = self.coordinates(self.groups[group].number);
+        let at = self.free_waves.pop().unwrap_or_else(|| {
+            self.waves.push(Wave::default());
+            self.waves.len() - 1
+        });
+        let c = &mut self.cores[core];
+        let port = c.next_port;
+        c.next_port = (port + 1) % c.ports.len();
+        c.waves += 1;
+        let wave = &mut self.waves[at];
+        let first = part * self.silicon.core.wave;
+        let lanes = (self.demand.group_size - first).min(self.silicon.core.wave);
+        wave.rows.resize(self.code.rows, [0; LANES]);
+        wave.ready.clear();
+        wave.ready.resize(self.code.rows, 0);
+        wave.stack.clear();
+        (wave.core, wave.port, wave.group, wave.first) = (core, port, group, first);
+        (wave.at, wave.time, wave.pending, wave.owed) = (0, begin, 0, 0);
+        wave.mask = ones(lanes.into());
+        for (&r, value) in self.code.group_axes.iter().zip(coordinates) {
+            wave.rows[usize::from(r)] = [value; LANES];
+        }
+        for (&r, row) in self.code.lane_axes.iter().zip(&self.lane_rows[part as usize]) {
+            wave.rows[usize::from(r)] = *row;
+        }
+        self.enter(at);
+    }
+
+    /// Executes a wave until another may go on earlier.
+    fn advance(&mut self, w: usize) -> Result<(), LaneFault> {
+        let code = self.code;
+        loop {
+            let wave = &mut self.waves[w];
+            let op = code.ops[wave.at as usize];
+            let (from, to) = code.needs[wave.at as usize];
+            if from != to && wave.pending > wave.time {
+                let ready = code.waits[from as usize..to as usize].iter().map(|&r| wave.ready[usize::from(r)]).max().unwrap_or(0);
+                if ready > wave.time {
+                    wave.time = ready;
+                    self.enter(w);
+                    return Ok(());
+                }
+            }
+            let port = &mut self.cores[wave.core].ports[wave.port];
+            match op {
+                Op::Run { first, count, issue, span, float } => {
+                    let start = port.serve(wave.time, issue.into());
+                    self.cores[wave.core].float += Time::from(float);
+                    alu::run(code, first, count, &mut wave.rows, wave.mask).map_err(|what| (wave.mask.trailing_zeros() as usize, what))?;
+                    wave.time = start + Time::from(span.max(issue));
+                    wave.at += 1;
+                    self.instructions += u64::from(issue) / self.instruction.max(1);
+                    if self.demand.spilled > 0 {
+                        self.spill(w, count);
+                    }
+                }
+                Op::Access(at) => {
+                    wave.time = port.serve(wave.time, self.instruction) + self.instruction;
+                    wave.at += 1;
+                    self.instructions += 1;
+                    self.memory_instructions += 1;
+                    self.access(w, at)?;
+                }
+                Op::Lane(at) => {
+                    let pick = &code.lanes[at as usize];
+                    let issue = self.instruction * pick.from.len() as Time;
+                    wave.time = port.serve(wave.time, issue) + issue;
+                    wave.at += 1;
+                    wave.pick(pick, &code.shared)?;
+                }
+                Op::LoopStart { var, from, to, exit } => {
+                    let row = *wave.row(from, &code.shared);
+                    wave.rows[usize::from(var)] = row;
+                    let active = wave.mask & below(&row, wave.row(to, &code.shared));
+                    if active == 0 {
+                        wave.at = exit;
+                    } else {
+                        wave.stack.push(wave.mask);
+                        wave.mask = active;
+                        wave.at += 1;
+                    }
+                }
+                Op::LoopNext { var, to, step, body, charged } => {
+                    if charged {
+                        wave.time = port.serve(wave.time, self.loop_issue) + self.loop_latency.max(self.loop_issue);
+                        self.instructions += 3;
+                    }
+                    let step = i32::try_from(step).unwrap_or(i32::MAX);
+                    let row = &mut wave.rows[usize::from(var)];
+                    row.iter_mut().for_each(|v| *v = (*v as i32).saturating_add(step) as u32);
+                    let row = *row;
+                    let active = wave.mask & below(&row, wave.row(to, &code.shared));
+                    if active == 0 {
+                        wave.mask = wave.stack.pop().unwrap_or(0); // pushed when the loop began
+                        wave.at += 1;
+                    } else {
+                        wave.mask = active;
+                        wave.at = body;
+                    }
+                }
+                Op::If { condition, otherwise } => {
+                    wave.time = port.serve(wave.time, self.instruction) + self.branch.max(self.instruction);
+                    self.instructions += 1;
+                    let holds = alu::truth(wave.row(condition, &code.shared));
+                    wave.stack.push(wave.mask);
+                    wave.stack.push(wave.mask & !holds);
+                    wave.mask &= holds;
+                    wave.at = if wave.mask == 0 { otherwise } else { wave.at + 1 };
+                }
+                Op::Else { end } => {
+                    wave.mask = wave.stack.last().copied().unwrap_or(0); // pushed by the `If`
+                    wave.at = if wave.mask == 0 { end } else { wave.at + 1 };
+                }
+                Op::EndIf => {
+                    wave.stack.pop();
+                    wave.mask = wave.stack.pop().unwrap_or(0); // pushed by the `If`
+                    wave.at += 1;
+                }
+                Op::Barrier => {
+                    wave.at += 1;
+                    self.meet(w);
+                    return Ok(());
+                }
+                Op::Fault(at) => return Err((wave.mask.trailing_zeros() as usize, code.faults[at as usize].clone())),
+                Op::End => {
+                    self.finish(w);
+                    return Ok(());
+                }
+            }
+            let now = self.waves[w].time;
+            if self.queue.peek().is_some_and(|Reverse((next, _, _))| *next < now) {
+                self.enter(w);
+                return Ok(());
+            }
+        }
+    }
+
+    fn access(&mut self, w: usize, at: u32) -> Result<(), LaneFault> {
+        let access = &self.code.accesses[at as usize];
+        let wave = &mut self.waves[w];
+        let core = &mut self.cores[wave.core];
+        let mut memory = Memory {
+            tensors: self.tensors,
+            local: &mut self.groups[wave.group].local,
+            shared: &self.code.shared,
+            texture_line: core.units.textures[wave.port].line(),
+            line: self.caches.line(),
+        };
+        let mut foot = Footprint { lines: &mut self.lines, local: &mut self.addresses, bytes: 0, mask: 0 };
+        wave.access(access, &mut memory, &mut foot)?;
+        let (bytes, mask) = (foot.bytes, foot.mask);
+        let (now, units, caches) = (wave.time, &mut core.units, &mut *self.caches);
+        if mask == 0 {
+            return Ok(());
+        }
+        let ready = match (access.target, access.action) {
+            (Target::Private(_), _) => {
+                wave.time += self.instruction * Time::from(access.width);
+                now
+            }
+            (Target::Image(_), Action::Load) => {
+                caches.traffic.texture_bytes += bytes;
+                let texel = access.format.map_or(16, |f| f.bytes());
+                units.textures[wave.port].fetch(now, mask, &self.lines, texel, caches)
+            }
+            (Target::Local(_), action) => {
+                caches.traffic.local_bytes += bytes;
+                let len = u32::from(access.width) * access.element.bytes();
+                let done = units.local(now, &self.addresses, len, matches!(action, Action::Atomic(_)));
+                if action == Action::Store { now } else { done }
+            }
+            (_, Action::Load) => {
+                caches.traffic.buffer_bytes += bytes;
+                units.load(now, &self.lines, bytes, caches)
+            }
+            (target, Action::Store) => {
+                match target {
+                    Target::Image(_) => caches.traffic.image_write_bytes += bytes,
+                    _ => caches.traffic.buffer_bytes += bytes,
+                }
+                let (go, taken) = units.store(now, &self.lines, bytes, caches);
+                wave.time = go;
+                self.end = self.end.max(taken);
+                now
+            }
+            (_, Action::Atomic(_)) => {
+                caches.traffic.buffer_bytes += bytes;
+                units.atomic(now, &self.lines, bytes, caches)
+            }
+        };
+        if access.action != Action::Store {
+            for &v in &access.values {
+                wave.ready[usize::from(v)] = ready;
+            }
+            wave.pending = wave.pending.max(ready);
+        }
+        self.end = self.end.max(ready);
+        Ok(())
+    }
+
+    /// Values beyond the registers live in memory: of so many instructions the share that names one stores and loads it.
+    fn spill(&mut self, w: usize, instructions: u32) {
+        let (registers, excess) = (u64::from(self.demand.registers), u64::from(self.demand.spilled));
+        let wave = &mut self.waves[w];
+        wave.owed += u64::from(instructions) * excess;
+        while wave.owed >= registers {
+            wave.owed -= registers;
+            let row = self.spill_base + (w as u64 * excess + wave.owed % excess) * 256;
+            self.lines.clear();
+            (0..64).for_each(|lane| self.lines.add(row + lane * 4, 4, self.caches.line()));
+            let units = &mut self.cores[wave.core].units;
+            let (go, _) = units.store(wave.time, &self.lines, 256, self.caches);
+            wave.time = units.load(go, &self.lines, 256, self.caches);
+        }
+    }
+
+    fn meet(&mut self, w: usize) {
+        let (at, time) = (self.waves[w].group, self.waves[w].time);
+        let group = &mut self.groups[at];
+        group.waiting.push(w);
+        group.arrived = group.arrived.max(time);
+        if group.waiting.len() as u32 == group.waves {
+            let release = group.arrived + self.barrier;
+            group.arrived = 0;
+            for wave in std::mem::take(&mut group.waiting) {
+                self.waves[wave].time = release;
+                self.enter(wave);
+            }
+        }
+    }
+
+    fn finish(&mut self, w: usize) {
+        let wave = &self.waves[w];
+        let (core, at, now) = (wave.core, wave.group, wave.time);
+        self.end = self.end.max(now);
+        self.free_waves.push(w);
+        self.cores[core].waves -= 1;
+        let group = &mut self.groups[at];
+        group.done += 1;
+        debug_assert_eq!(group.core, core);
+        if group.done == group.waves {
+            self.cores[core].groups -= 1;
+            self.free_groups.push(at);
+        }
+        while self.start_group(core, now) {}
+    }
+
+    fn report(self) -> Report {
+        let total = self.end.max(1) as f64;
+        let clock = self.silicon.core.clock;
+        let share = |busy: Time, of: usize| busy as f64 / total / of.max(1) as f64;
+        let sum = |f: &dyn Fn(&Core) -> Time| self.cores.iter().map(f).sum::<Time>();
+        let ports: usize = self.cores.iter().map(|c| c.ports.len()).sum();
+        let issue = sum(&|c| c.ports.iter().map(|p| p.busy).sum());
+        let float = sum(&|c| c.float);
+        let texture = sum(&|c| c.units.textures.iter().map(|t| t.pipe.busy).sum());
+        let slices: Time = self.caches.slices.iter().map(|s| s.port.busy).sum();
+        let channels: Time = self.caches.dram.channels.iter().map(|c| c.bus.busy).sum();
+        let busy = vec![
+            (if float * 2 >= issue { Limiter::Fp } else { Limiter::Issue }, share(issue, ports)),
+            (Limiter::Texture, share(texture, ports)),
+            (Limiter::L1, share(sum(&|c| c.units.load_store.busy), self.cores.len())),
+            (Limiter::Local, share(sum(&|c| c.units.local.busy), self.cores.len())),
+            (Limiter::L2, share(slices, self.caches.slices.len())),
+            (Limiter::Dram, share(channels, self.caches.dram.channels.len())),
+        ];
+        let cycles = Cycles(cycles(self.end));
+        let overhead = Seconds(self.silicon.launch.overhead);
+        let running = cycles / warpsight_ir::Hertz(clock);
+        let busiest = busy.iter().copied().fold((Limiter::Latency, BUSY), |best, b| if b.1 > best.1 { b } else { best });
+        Report {
+            time: overhead + running,
+            cycles,
+            core_busy: self.cores.iter().map(|c| share(c.ports.iter().map(|p| p.busy).sum(), c.ports.len())).collect(),
+            limiter: if overhead.0 > running.0 { Limiter::Launch } else { busiest.0 },
+            busy,
+            instructions: self.instructions,
+            memory_instructions: self.memory_instructions,
+            traffic: self.caches.traffic.clone(),
+            occupancy: self.demand.occupancy.clone(),
+            registers: self.demand.registers,
+            spilled: self.demand.spilled,
+        }
+    }
+}
+
+/// A resource limits when it is busy for so much of the time.
+const BUSY: f64 = 0.6;
+
+/// Lanes whose first number is smaller.
+fn below(a: &Row, b: &Row) -> u64 {
+    (0..LANES).rev().fold(0, |mask, lane| mask << 1 | u64::from((a[lane] as i32) < b[lane] as i32))
+}
+
+/// For each wave of a group the rows of the lane axes.
+fn lane_rows(program: &Program, wave: u32) -> Vec<Vec<Row>> {
+    let size = program.launch.group_size();
+    let of_wave = |first: u32| {
+        let mut before = 1;
+        let row = |extent: u32, before: u32| std::array::from_fn(|lane| (first + lane as u32) / before % extent);
+        let rows = program.launch.lanes.iter().map(|axis| {
+            let row = row(axis.extent.max(1), before);
+            before *= axis.extent.max(1);
+            row
+        });
+        rows.collect()
+    };
+    (0..size).step_by(wave as usize).map(of_wave).collect()
+}

@@ -1,0 +1,51 @@
+//! Why a Program could not be simulated to its end.
+
+use crate::code::FaultKind;
+use warpsight_ir::Name;
+
+/// Why a Program could not be simulated to its end.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SimFault {
+    /// A work-item did something forbidden.
+    #[error("kernel `{kernel}`, group {group:?}, work-item {item}: {what}")]
+    Fault {
+        /// The kernel.
+        kernel: Name,
+        /// The group's coordinates, fastest first.
+        group: Vec<u32>,
+        /// The work-item's number in its group.
+        item: u32,
+        /// What it did.
+        what: FaultKind,
+    },
+    /// A construct this simulator does not execute.
+    #[error("kernel `{kernel}`: the simulator does not execute {what}")]
+    Unsupported {
+        /// The kernel.
+        kernel: Name,
+        /// The construct.
+        what: String,
+    },
+    /// More than the device has.
+    #[error("kernel `{kernel}`: {what} needs {needed}, the device has {available}")]
+    Limit {
+        /// The kernel.
+        kernel: Name,
+        /// What.
+        what: String,
+        /// How much it needs.
+        needed: u64,
+        /// How much there is.
+        available: u64,
+    },
+    /// An argument that is missing or of the wrong size.
+    #[error("kernel `{kernel}`: argument `{argument}` {what}")]
+    Binding {
+        /// The kernel.
+        kernel: Name,
+        /// The size or tensor.
+        argument: Name,
+        /// What is wrong.
+        what: String,
+    },
+}

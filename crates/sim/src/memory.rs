@@ -1,0 +1,246 @@
+//! The memory behind the cores: slices of the second-level cache and the channels of device memory.
+
+use crate::cache::{Cache, Found, Line, Victim, hashed, masks};
+use crate::report::Traffic;
+use crate::silicon::Silicon;
+use crate::timing::{Server, Time, ticks};
+use std::collections::VecDeque;
+
+/// What the memory system remembers from launch to launch: the contents of the second-level cache and the open rows.
+#[derive(Clone, Debug)]
+pub struct Caches {
+    pub(crate) slices: Vec<Slice>,
+    pub(crate) dram: Dram,
+    pub(crate) traffic: Traffic,
+    line: u64,
+    sector: u64,
+    sector_time: Time,
+    atomic: Time,
+    sets: usize,
+    hash: Vec<u64>,
+    /// Ticks of stores or victims that may wait before those behind have to.
+    slack: Time,
+}
+
+/// A slice of the second-level cache.
+#[derive(Clone, Debug)]
+pub(crate) struct Slice {
+    pub port: Server,
+    cache: Cache,
+    /// Arrivals of the misses under way, in order.
+    misses: VecDeque<Time>,
+    most_misses: usize,
+}
+
+/// Device memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Dram {
+    pub channels: Vec<Channel>,
+    interleave: u64,
+    burst: Time,
+    row: u64,
+    banks: u64,
+    latency: Time,
+    row_change: Time,
+    row_overhead: Time,
+}
+
+/// One channel.
+#[derive(Clone, Debug)]
+pub(crate) struct Channel {
+    pub bus: Server,
+    banks: Vec<Bank>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Bank {
+    /// The open row plus one.
+    open: u64,
+    free: Time,
+}
+
+impl Caches {
+    /// Empty caches.
+    pub fn new(silicon: &Silicon) -> Self {
+        let (l2, dram) = (&silicon.l2, &silicon.dram);
+        let sets = (l2.bytes / l2.line / l2.slices / l2.ways) as usize;
+        let slice = |i: u32| Slice {
+            port: Server::default(),
+            cache: Cache::new(
+                sets,
+                l2.ways as usize,
+                if l2.random { Victim::Random(0x9e37_79b9 + u64::from(i)) } else { Victim::LeastRecent },
+            ),
+            misses: VecDeque::new(),
+            most_misses: l2.misses as usize,
+        };
+        let channel = Channel { bus: Server::default(), banks: vec![Bank::default(); dram.banks as usize] };
+        Self {
+            slices: (0..l2.slices).map(slice).collect(),
+            dram: Dram {
+                channels: vec![channel; dram.channels as usize],
+                interleave: dram.interleave.into(),
+                burst: ticks(f64::from(l2.line.max(dram.burst)) / dram.bytes_per_cycle),
+                row: dram.row.into(),
+                banks: dram.banks.into(),
+                latency: ticks(dram.latency),
+                row_change: ticks(dram.row_change),
+                row_overhead: ticks(dram.row_overhead),
+            },
+            traffic: Traffic::default(),
+            line: l2.line.into(),
+            sector: l2.sector.into(),
+            sector_time: ticks(l2.sector_time),
+            atomic: ticks(l2.atomic),
+            sets,
+            hash: masks(&l2.slice_hash),
+            slack: ticks(silicon.buffer.store_queue),
+        }
+    }
+
+    /// Bytes of a line.
+    pub fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// Begins a launch: time is 0, nothing is under way, contents stay.
+    pub fn begin(&mut self) {
+        self.traffic = Traffic::default();
+        for slice in &mut self.slices {
+            slice.port = Server::default();
+            slice.misses.clear();
+            slice.cache.settle();
+        }
+        for channel in &mut self.dram.channels {
+            channel.bus = Server::default();
+            channel.banks.iter_mut().for_each(|bank| bank.free = 0);
+        }
+    }
+
+    /// Ticks the slice moves the sectors of these bytes of a line.
+    fn moving(&self, bytes: u64) -> Time {
+        let sectors = (0..self.line / self.sector).filter(|s| bytes >> (s * self.sector) & ones(self.sector) != 0).count();
+        sectors as Time * self.sector_time
+    }
+
+    /// Reads bytes (bit i: byte i) of the line at `address`, arriving at `at`; gives when they leave the slice.
+    pub fn read(&mut self, at: Time, address: u64, bytes: u64) -> Time {
+        let moving = self.moving(bytes);
+        let slice = hashed(address, &self.hash);
+        let start = self.slices[slice].port.serve(at, moving);
+        self.fetch(slice, start, address, bytes).max(start) + moving
+    }
+
+    /// Writes bytes of the line at `address`; gives when the slice took them.
+    pub fn write(&mut self, at: Time, address: u64, bytes: u64) -> Time {
+        let moving = self.moving(bytes);
+        let slice = hashed(address, &self.hash);
+        let start = self.slices[slice].port.serve(at, moving);
+        let number = address / self.line;
+        let set = self.set(number);
+        let (line, found) = self.slices[slice].cache.access(set, number);
+        line.dirty |= bytes;
+        match found {
+            Found::Hit => self.traffic.l2_hits += 1,
+            // Bytes are kept with a mask: nothing needs to be fetched.
+            Found::Miss(old) => {
+                self.traffic.l2_misses += 1;
+                self.evict(slice, start, old);
+            }
+        }
+        start + moving
+    }
+
+    /// Reads, changes and writes: `lanes` operations on the line; gives when the old values leave.
+    pub fn atomic(&mut self, at: Time, address: u64, bytes: u64, lanes: u32) -> Time {
+        let slice = hashed(address, &self.hash);
+        let work = self.atomic * Time::from(lanes);
+        let start = self.slices[slice].port.serve(at, work);
+        let ready = self.fetch(slice, start, address, bytes).max(start);
+        let number = address / self.line;
+        let set = self.set(number);
+        self.slices[slice].cache.access(set, number).0.dirty |= bytes;
+        ready + work
+    }
+
+    fn set(&self, number: u64) -> usize {
+        // The lowest bits choose the slice; higher ones are folded in, so that large powers of two spread.
+        let folded = (number >> self.slices.len().trailing_zeros()) ^ (number >> 9) ^ (number >> 16);
+        folded as usize & (self.sets - 1)
+    }
+
+    /// When bytes of a line are in the slice.
+    fn fetch(&mut self, slice: usize, start: Time, address: u64, bytes: u64) -> Time {
+        let number = address / self.line;
+        let set = self.set(number);
+        let (line, found) = self.slices[slice].cache.access(set, number);
+        let there = matches!(found, Found::Hit) && (line.full || bytes & !line.dirty == 0);
+        if there {
+            self.traffic.l2_hits += 1;
+            return line.ready;
+        }
+        self.traffic.l2_misses += 1;
+        self.traffic.dram_read += self.line;
+        let s = &mut self.slices[slice];
+        while s.misses.front().is_some_and(|&t| t <= start) {
+            s.misses.pop_front();
+        }
+        let mut begin = start;
+        if s.misses.len() >= s.most_misses {
+            begin = begin.max(s.misses.pop_front().unwrap_or(0));
+            s.port.free = s.port.free.max(begin);
+        }
+        let (_, ready) = self.dram.access(begin, number * self.line);
+        let s = &mut self.slices[slice];
+        s.misses.push_back(ready);
+        let line = s.cache.access(set, number).0;
+        line.ready = ready;
+        line.full = true;
+        if let Found::Miss(old) = found {
+            self.evict(slice, begin, old);
+        }
+        ready
+    }
+
+    /// Writes a victim back. The slice has to wait when device memory is far behind.
+    fn evict(&mut self, slice: usize, at: Time, old: Line) {
+        if old.dirty == 0 {
+            return;
+        }
+        self.traffic.dram_written += self.line;
+        let (begin, _) = self.dram.access(at, old.address(self.line));
+        let port = &mut self.slices[slice].port;
+        port.free = port.free.max(begin.saturating_sub(self.slack));
+    }
+}
+
+impl Dram {
+    /// Moves a line; gives when the bus begins and when the data is there.
+    fn access(&mut self, at: Time, address: u64) -> (Time, Time) {
+        let count = self.channels.len() as u64;
+        let block = address / self.interleave;
+        // The channel number is mixed with higher bits, so that strides of a power of two use all channels.
+        let channel = ((block ^ (block >> 4) ^ (block >> 9)) % count) as usize;
+        let local = block / count * self.interleave + address % self.interleave;
+        let row = local / self.row;
+        let bank = ((row ^ (row / self.banks)) % self.banks) as usize;
+        let channel = &mut self.channels[channel];
+        let bank = &mut channel.banks[bank];
+        let mut bus = self.burst;
+        let mut open = at.max(bank.free);
+        if bank.open != row + 1 {
+            bank.open = row + 1;
+            bus += self.row_overhead;
+            open += self.row_change;
+        }
+        bank.free = open;
+        // Requests to open rows pass those that wait for a row: the bus is not held for them.
+        let begin = channel.bus.serve(at, bus);
+        (begin, begin.max(open) + bus + self.latency)
+    }
+}
+
+/// The lowest `n` bits.
+pub fn ones(n: u64) -> u64 {
+    if n >= 64 { u64::MAX } else { (1 << n) - 1 }
+}

@@ -1,0 +1,81 @@
+//! What a simulated launch reports.
+
+use serde::Serialize;
+use warpsight_ir::{Cycles, Limiter, Seconds};
+
+/// What a simulated launch took, and where.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// From launch to the last result, the launch's own overhead included.
+    pub time: Seconds,
+    /// The same without the launch overhead.
+    pub cycles: Cycles,
+    /// Per core the share of the time its issue ports were busy, from 0 to 1.
+    pub core_busy: Vec<f64>,
+    /// Per resource the share of the time it was busy, all instances together.
+    pub busy: Vec<(Limiter, f64)>,
+    /// What held it up most: the busiest resource, `latency` where none was busy for long.
+    pub limiter: Limiter,
+    /// Instructions issued by waves, a vector operation counted as its scalar instructions.
+    pub instructions: u64,
+    /// Memory instructions issued by waves.
+    pub memory_instructions: u64,
+    /// What moved.
+    pub traffic: Traffic,
+    /// What was resident.
+    pub occupancy: Occupancy,
+    /// 32-bit registers of a work-item.
+    pub registers: u32,
+    /// Registers beyond what a work-item can have, kept in memory.
+    pub spilled: u32,
+}
+
+/// What moved through each level.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Traffic {
+    /// Bytes that work-items loaded and stored in buffers.
+    pub buffer_bytes: u64,
+    /// Bytes that work-items fetched from images.
+    pub texture_bytes: u64,
+    /// Bytes that work-items wrote to images.
+    pub image_write_bytes: u64,
+    /// Bytes that work-items loaded and stored in local memory.
+    pub local_bytes: u64,
+    /// Lines that texture caches held, once for each instruction and line.
+    pub texture_hits: u64,
+    /// Lines they fetched.
+    pub texture_misses: u64,
+    /// Lines that the second level held, once for each request.
+    pub l2_hits: u64,
+    /// Lines it did not.
+    pub l2_misses: u64,
+    /// Bytes read from device memory.
+    pub dram_read: u64,
+    /// Bytes written to device memory; what is dirty at the end stays in the second level.
+    pub dram_written: u64,
+}
+
+/// What was resident on a core.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Occupancy {
+    /// Waves that fit.
+    pub waves: u32,
+    /// Groups that fit; 0 where a group's waves take turns.
+    pub groups: u32,
+    /// What there was not enough of.
+    pub limiter: Scarce,
+}
+
+/// What limits residency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scarce {
+    /// The register file.
+    Registers,
+    /// Local memory.
+    Local,
+    /// Places for waves.
+    Waves,
+    /// Places for groups.
+    Groups,
+}

@@ -1,0 +1,401 @@
+//! A wave: its rows, where it is, and its accesses to memory carried out on the launch's data.
+
+use crate::alu::{lanes, literal, truth};
+use crate::code::{Access, Action, FaultKind, LANES, Reg, Row, SHARED, Target, bits};
+use crate::tensors::Tensor;
+use crate::timing::Time;
+use crate::units::Lines;
+use warpsight_ir::interpret as arith;
+use warpsight_ir::{AtomicOp, BinaryOp, Const, ImageFormat, Scalar};
+
+/// One wave.
+#[derive(Debug, Default)]
+pub struct Wave {
+    /// Core it is resident on.
+    pub core: usize,
+    /// Port of the core.
+    pub port: usize,
+    /// Its group's place.
+    pub group: usize,
+    /// Number of its first work-item in the group.
+    pub first: u32,
+    /// Next step.
+    pub at: u32,
+    /// When it may go on.
+    pub time: Time,
+    /// Active lanes.
+    pub mask: u64,
+    /// Masks to return to.
+    pub stack: Vec<u64>,
+    /// Its registers.
+    pub rows: Vec<Row>,
+    /// When loaded rows may be read.
+    pub ready: Vec<Time>,
+    /// The latest of them.
+    pub pending: Time,
+    /// Spilled accesses owed, in instructions times excess registers.
+    pub owed: u64,
+}
+
+/// What accesses are carried out on.
+pub struct Memory<'a> {
+    /// Arguments.
+    pub tensors: &'a mut [Tensor],
+    /// The group's local memory.
+    pub local: &'a mut [u8],
+    /// Rows that all waves share.
+    pub shared: &'a [Row],
+    /// Bytes of a texture line.
+    pub texture_line: u64,
+    /// Bytes of a line of the second level.
+    pub line: u64,
+}
+
+/// What an access touched.
+pub struct Footprint<'a> {
+    /// Lines of device memory.
+    pub lines: &'a mut Lines,
+    /// Addresses in local memory.
+    pub local: &'a mut Vec<u32>,
+    /// Bytes all lanes asked for.
+    pub bytes: u64,
+    /// Lanes that take part.
+    pub mask: u64,
+}
+
+/// A fault and the lane that caused it.
+pub type LaneFault = (usize, FaultKind);
+
+impl Wave {
+    /// The contents of a row.
+    #[inline]
+    pub fn row<'a>(&'a self, r: Reg, shared: &'a [Row]) -> &'a Row {
+        if r & SHARED != 0 { &shared[usize::from(r & !SHARED)] } else { &self.rows[usize::from(r)] }
+    }
+
+    /// One lane of a vector chosen at run time.
+    pub fn pick(&mut self, pick: &crate::code::LanePick, shared: &[Row]) -> Result<(), LaneFault> {
+        let stride = pick.dst.len();
+        let which = *self.row(pick.lane, shared);
+        for lane in lanes(self.mask) {
+            let at = which[lane] as usize * stride;
+            if which[lane] as usize >= pick.from.len() / stride {
+                return Err((lane, FaultKind::Lane { lane: which[lane] as i32, width: pick.from.len() / stride }));
+            }
+            for part in 0..stride {
+                let value = self.row(pick.from[at + part], shared)[lane];
+                self.rows[usize::from(pick.dst[part])][lane] = value;
+            }
+        }
+        Ok(())
+    }
+
+    /// Carries out an access.
+    pub fn access(&mut self, a: &Access, m: &mut Memory, f: &mut Footprint) -> Result<(), LaneFault> {
+        f.lines.clear();
+        f.local.clear();
+        f.bytes = 0;
+        let width = usize::from(a.width);
+        let shared = m.shared;
+        // For each element the lanes that take part; one mask for all where the guard does not differ.
+        let mut each = [0u64; 16];
+        let count = if a.guard.len() > 1 { width } else { 1 };
+        for (i, mask) in each.iter_mut().enumerate().take(count) {
+            *mask = self.mask & a.guard.get(i).map_or(u64::MAX, |&g| truth(self.row(g, shared)));
+        }
+        let each = &each[..count];
+        f.mask = each.iter().fold(0, |all, m| all | m);
+        if a.action == Action::Load && each.iter().any(|&m| m != self.mask) {
+            for (i, &v) in a.values.iter().enumerate() {
+                let missing = self.mask & !each[if count > 1 { i / (a.values.len() / width) } else { 0 }];
+                let row = &mut self.rows[usize::from(v)];
+                lanes(missing).for_each(|lane| row[lane] = 0);
+            }
+        }
+        if f.mask == 0 {
+            return Ok(());
+        }
+        match a.target {
+            Target::Image(at) => return self.texel(a, &mut m.tensors[at], m.texture_line, m.line, shared, f),
+            _ => self.check(a, each, shared)?,
+        }
+        let size = a.element.bytes() as usize;
+        match a.target {
+            Target::Private(base) => self.private(a, base, each, shared),
+            Target::Buffer(at) => {
+                let (base, line) = (m.tensors[at].base, m.line);
+                let offsets = *self.row(a.offset, shared);
+                if count == 1 {
+                    for lane in lanes(f.mask) {
+                        f.lines.add(base + u64::from(offsets[lane]) * size as u64, (width * size) as u64, line);
+                    }
+                } else {
+                    for lane in lanes(f.mask) {
+                        for (e, _) in each.iter().enumerate().filter(|(_, m)| *m >> lane & 1 != 0) {
+                            f.lines.add(base + (u64::from(offsets[lane]) + e as u64) * size as u64, size as u64, line);
+                        }
+                    }
+                }
+                f.bytes = Self::lane_bytes(each, width, size);
+                self.transfer(a, &mut m.tensors[at].bytes, 0, each, shared);
+            }
+            Target::Local(start) => {
+                let offsets = *self.row(a.offset, shared);
+                f.local.extend(lanes(f.mask).map(|lane| start as u32 + offsets[lane] * size as u32));
+                f.bytes = Self::lane_bytes(each, width, size);
+                self.transfer(a, m.local, start, each, shared);
+            }
+            Target::Image(_) => {}
+        }
+        Ok(())
+    }
+
+    fn lane_bytes(each: &[u64], width: usize, size: usize) -> u64 {
+        let repeat = if each.len() == 1 { width } else { 1 };
+        each.iter().map(|m| u64::from(m.count_ones())).sum::<u64>() * (repeat * size) as u64
+    }
+
+    /// Whether all coordinates of lanes that take part lie inside.
+    fn check(&self, a: &Access, each: &[u64], shared: &[Row]) -> Result<(), LaneFault> {
+        let last = a.coords.len() - 1;
+        let width = u32::from(a.width);
+        let all = each.iter().fold(0, |all, m| all | m);
+        for (i, &(r, extent)) in a.coords.iter().enumerate() {
+            let row = self.row(r, shared);
+            if i == last && each.len() > 1 {
+                for (e, &mask) in each.iter().enumerate() {
+                    // Added in 64 bits: a coordinate may be the largest number.
+                    let outside = lanes(mask).find(|&l| !(0..i64::from(extent)).contains(&(i64::from(row[l] as i32) + e as i64)));
+                    if let Some(lane) = outside {
+                        return Err((lane, self.outside(a, lane, e, shared)));
+                    }
+                }
+                continue;
+            }
+            // The first element may be at most here.
+            let end = if i == last { (i64::from(extent) - i64::from(width) + 1).max(0) as u32 } else { extent };
+            let mut outside = 0;
+            for (lane, &v) in row.iter().enumerate() {
+                outside |= u64::from(v >= end) << lane;
+            }
+            if outside & all != 0 {
+                let lane = (outside & all).trailing_zeros() as usize;
+                let first = row[lane] as i32;
+                let e = if i == last {
+                    (0..width as usize).find(|&e| i64::from(first) + e as i64 >= i64::from(extent) || first < 0)
+                } else {
+                    None
+                };
+                return Err((lane, self.outside(a, lane, e.unwrap_or(0), shared)));
+            }
+        }
+        Ok(())
+    }
+
+    fn outside(&self, a: &Access, lane: usize, element: usize, shared: &[Row]) -> FaultKind {
+        let mut coordinates: Vec<i64> = a.coords.iter().map(|&(r, _)| i64::from(self.row(r, shared)[lane] as i32)).collect();
+        if let Some(last) = coordinates.last_mut() {
+            *last += element as i64;
+        }
+        let action = match a.action {
+            Action::Load => "load",
+            Action::Store => "store",
+            Action::Atomic(_) => "atomic",
+        };
+        FaultKind::OutOfBounds { action, tensor: a.name.clone(), coordinates, extents: a.coords.iter().map(|c| c.1).collect() }
+    }
+
+    fn private(&mut self, a: &Access, base: usize, each: &[u64], shared: &[Row]) {
+        let stride = a.values.len() / usize::from(a.width).max(1);
+        let offsets = *self.row(a.offset, shared);
+        for (i, &v) in a.values.iter().enumerate() {
+            let mask = each[if each.len() > 1 { i / stride } else { 0 }];
+            let source = *self.row(v, shared);
+            for lane in lanes(mask) {
+                let row = base + offsets[lane] as usize * stride + i;
+                if a.action == Action::Load {
+                    self.rows[usize::from(v)][lane] = self.rows[row][lane];
+                } else {
+                    self.rows[row][lane] = source[lane];
+                }
+            }
+        }
+    }
+
+    /// Moves elements between memory from byte `start` on and rows.
+    fn transfer(&mut self, a: &Access, memory: &mut [u8], start: usize, each: &[u64], shared: &[Row]) {
+        let offsets = *self.row(a.offset, shared);
+        let size = a.element.bytes() as usize;
+        if let Action::Atomic(op) = a.action {
+            return self.atomic(a, op, &mut memory[start..], each[0], shared);
+        }
+        let stride = if size == 8 { 2 } else { 1 };
+        for e in 0..usize::from(a.width) {
+            let mask = each[if each.len() > 1 { e } else { 0 }];
+            let place = |lane: usize| start + (offsets[lane] as usize + e) * size;
+            for part in 0..stride {
+                let v = a.values[e * stride + part];
+                if a.action == Action::Load {
+                    let row = &mut self.rows[usize::from(v)];
+                    if size >= 4 && mask == u64::MAX {
+                        for (lane, value) in row.iter_mut().enumerate() {
+                            *value = word(memory, place(lane) + part * 4);
+                        }
+                    } else {
+                        lanes(mask).for_each(|lane| row[lane] = read(memory, place(lane) + part * 4, a.element));
+                    }
+                } else {
+                    let row = self.row(v, shared);
+                    lanes(mask).for_each(|lane| write(memory, place(lane) + part * 4, a.element, row[lane]));
+                }
+            }
+        }
+    }
+
+    /// One lane after another.
+    fn atomic(&mut self, a: &Access, op: AtomicOp, memory: &mut [u8], mask: u64, shared: &[Row]) {
+        let offsets = *self.row(a.offset, shared);
+        let size = a.element.bytes() as usize;
+        let stride = a.values.len();
+        let operand = |wave: &Self, which: usize, lane: usize| {
+            let at = which * stride;
+            let (low, high) = (a.operands[at], a.operands[at + stride - 1]);
+            literal(a.element, [wave.row(low, shared)[lane], wave.row(high, shared)[lane]])
+        };
+        for lane in lanes(mask) {
+            let at = offsets[lane] as usize * size;
+            let part = |p: usize| read(memory, at + p * 4, a.element);
+            let old_bits = [part(0), if stride == 2 { part(1) } else { 0 }];
+            let old = literal(a.element, old_bits);
+            let value = operand(self, 0, lane);
+            let new = match op {
+                AtomicOp::Exchange => value,
+                AtomicOp::CompareExchange => {
+                    if operand(self, 1, lane) == old {
+                        value
+                    } else {
+                        old
+                    }
+                }
+                _ => combined(op, old, value),
+            };
+            let new = bits(new);
+            for p in 0..stride {
+                write(memory, at + p * 4, a.element, new[p]);
+                self.rows[usize::from(a.values[p])][lane] = old_bits[p];
+            }
+        }
+    }
+
+    /// A texel read or written.
+    fn texel(
+        &mut self,
+        a: &Access,
+        tensor: &mut Tensor,
+        texture_line: u64,
+        line: u64,
+        shared: &[Row],
+        f: &mut Footprint,
+    ) -> Result<(), LaneFault> {
+        let Some(image) = &tensor.image else { return Ok(()) };
+        let (ys, xs) = (*self.row(a.coords[0].0, shared), *self.row(a.coords[1].0, shared));
+        let (width, height) = (image.width as i32, image.height as i32);
+        let bytes = image.format.bytes();
+        let inside = |lane: usize| (0..width).contains(&(xs[lane] as i32)) && (0..height).contains(&(ys[lane] as i32));
+        f.bytes = u64::from(f.mask.count_ones()) * u64::from(bytes);
+        let store = a.action == Action::Store;
+        if store && let Some(lane) = lanes(f.mask).find(|&lane| !inside(lane)) {
+            return Err((lane, self.outside(a, lane, 0, shared)));
+        }
+        let granule = if store { line } else { texture_line };
+        let mut last = (u32::MAX, u32::MAX);
+        for lane in lanes(f.mask) {
+            let (x, y) = if inside(lane) {
+                (xs[lane], ys[lane])
+            } else if a.clamp && width > 0 && height > 0 {
+                ((xs[lane] as i32).clamp(0, width - 1) as u32, (ys[lane] as i32).clamp(0, height - 1) as u32)
+            } else {
+                a.values.iter().for_each(|&v| self.rows[usize::from(v)][lane] = 0);
+                continue;
+            };
+            if last != (x, y) {
+                f.lines.add(tensor.base + image.layout.offset(x, y), bytes.into(), granule);
+                last = (x, y);
+            }
+            let at = (y as usize * image.width as usize + x as usize) * bytes as usize;
+            for (c, &v) in a.values.iter().enumerate() {
+                if store {
+                    let value = self.row(v, shared)[lane];
+                    write_component(&mut tensor.bytes, at, c, image.format, value);
+                } else {
+                    self.rows[usize::from(v)][lane] = read_component(&tensor.bytes, at, c, image.format);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn combined(op: AtomicOp, old: Const, value: Const) -> Const {
+    let op = match op {
+        AtomicOp::Add => BinaryOp::Add,
+        AtomicOp::Sub => BinaryOp::Sub,
+        AtomicOp::Min => BinaryOp::Min,
+        AtomicOp::Max => BinaryOp::Max,
+        AtomicOp::And => BinaryOp::And,
+        AtomicOp::Or => BinaryOp::Or,
+        _ => BinaryOp::Xor,
+    };
+    // A validated Program has operands of the right types, and none of these divides.
+    arith::binary(op, old, value).unwrap_or(old)
+}
+
+#[inline]
+fn word(memory: &[u8], at: usize) -> u32 {
+    let mut bytes = [0; 4];
+    bytes.copy_from_slice(&memory[at..at + 4]);
+    u32::from_le_bytes(bytes)
+}
+
+/// An element (of 64 bits: half of one) as a row holds it.
+#[inline]
+fn read(memory: &[u8], at: usize, element: Scalar) -> u32 {
+    let half = || u16::from_le_bytes([memory[at], memory[at + 1]]);
+    match element {
+        Scalar::Bool => u32::from(memory[at] != 0),
+        Scalar::F16 => half::f16::from_bits(half()).to_f32().to_bits(),
+        Scalar::Bf16 => half::bf16::from_bits(half()).to_f32().to_bits(),
+        _ => word(memory, at),
+    }
+}
+
+#[inline]
+fn write(memory: &mut [u8], at: usize, element: Scalar, value: u32) {
+    match element {
+        Scalar::Bool => memory[at] = u8::from(value != 0),
+        Scalar::F16 => memory[at..at + 2].copy_from_slice(&half::f16::from_f32(f32::from_bits(value)).to_le_bytes()),
+        Scalar::Bf16 => memory[at..at + 2].copy_from_slice(&half::bf16::from_f32(f32::from_bits(value)).to_le_bytes()),
+        _ => memory[at..at + 4].copy_from_slice(&value.to_le_bytes()),
+    }
+}
+
+#[inline]
+fn read_component(texels: &[u8], at: usize, c: usize, format: ImageFormat) -> u32 {
+    match format {
+        ImageFormat::Rgba32F | ImageFormat::Rgba32I | ImageFormat::Rgba32U => word(texels, at + c * 4),
+        ImageFormat::Rgba16F => read(texels, at + c * 2, Scalar::F16),
+        ImageFormat::Rgba8Unorm => (f32::from(texels[at + c]) / 255.0).to_bits(),
+    }
+}
+
+#[inline]
+fn write_component(texels: &mut [u8], at: usize, c: usize, format: ImageFormat, value: u32) {
+    match format {
+        ImageFormat::Rgba32F | ImageFormat::Rgba32I | ImageFormat::Rgba32U => write(texels, at + c * 4, Scalar::U32, value),
+        ImageFormat::Rgba16F => write(texels, at + c * 2, Scalar::F16, value),
+        // Nearest even, saturating; not a number gives 0.
+        ImageFormat::Rgba8Unorm => texels[at + c] = (f32::from_bits(value).clamp(0.0, 1.0) * 255.0).round_ties_even() as u8,
+    }
+}
+
+const _: () = assert!(LANES == 64, "masks are 64 bits wide");

@@ -44,7 +44,7 @@ pub fn fold(expr: Expr) -> Expr {
 /// a + b
 pub fn add(a: Expr, b: Expr) -> Expr {
     match (constant(&a), constant(&b)) {
-        (Some(x), Some(y)) => literal(x.wrapping_add(y)),
+        (Some(x), Some(y)) => x.checked_add(y).map_or_else(|| Expr::binary(BinaryOp::Add, a, b), literal),
         (_, Some(0)) => a,
         (Some(0), _) => b,
         (Some(_), _) => add(b, a),
@@ -71,7 +71,8 @@ pub fn sub(a: Expr, b: Expr) -> Expr {
 /// a · b
 pub fn mul(a: Expr, b: Expr) -> Expr {
     match (constant(&a), constant(&b)) {
-        (Some(x), Some(y)) => literal(x.wrapping_mul(y)),
+        // A product that leaves the type is left to whoever evaluates it: a launch counts in 64 bits.
+        (Some(x), Some(y)) => x.checked_mul(y).map_or_else(|| Expr::binary(BinaryOp::Mul, a, b), literal),
         (_, Some(0)) | (Some(0), _) => literal(0),
         (_, Some(1)) => a,
         (Some(1), _) => b,

@@ -13,7 +13,7 @@ fn golden(program: Program) {
     let source = opencl(&checked(program)).expect("a supported Program");
     insta::assert_snapshot!(name, source.text);
     if let Some(pocl) = Pocl::find() {
-        pocl.build(&source).unwrap_or_else(|log| panic!("{log}\n{}", source.text));
+        pocl.build(&source, "-cl-std=CL1.2 -Werror").unwrap_or_else(|log| panic!("{log}\n{}", source.text));
     }
 }
 

@@ -303,7 +303,12 @@ pub(super) fn truth(a: &Text) -> Text {
 }
 
 /// A part of a vector literal: a scalar truth value becomes a lane of −1 or 0.
-fn lane_text(a: &Text) -> String {
+pub(super) fn lane_text(a: &Text) -> String {
+    match a.code.as_str() {
+        "true" => return "-1".to_owned(),
+        "false" => return "0".to_owned(),
+        _ => {}
+    }
     if a.ty == Type::scalar(Scalar::Bool) { format!("{} ? -1 : 0", a.at(OR)) } else { a.code.clone() }
 }
 

@@ -1,10 +1,10 @@
 //! Loads and stores: linear positions, guards, storage types.
 
-use super::expr::{ADD, MUL, PRIMARY, SELECT, Text, UNARY, call, slice, truth};
+use super::expr::{ADD, MUL, PRIMARY, SELECT, Text, UNARY, call, lane_text, slice, truth};
 use super::helpers::Helper;
 use super::words::{memory_name, space_name, type_name, zero};
 use super::{Emitter, Line, Result, unsupported};
-use crate::index::{add, fold, linearise, product, sub};
+use crate::index::{add, fold, linearise, sub};
 use crate::range::Interval;
 use warpsight_ir::{Bound, Const, Expr, ImageFormat, Name, ParamKind, Scalar, Space, Type};
 
@@ -42,8 +42,8 @@ impl Emitter<'_> {
 
     /// The linear position; in 64 bits where the tensor may have more elements than an `int` counts.
     fn position(&self, tensor: &Tensor, index: &[Expr]) -> Expr {
-        let elements = self.ranges.of(&product(&tensor.dims), Scalar::I32);
-        linearise(index, &tensor.dims, elements.is_none())
+        let elements = tensor.dims.iter().try_fold(1i128, |n, dim| n.checked_mul(self.ranges.of(dim, Scalar::I32)?.hi.max(0)));
+        linearise(index, &tensor.dims, elements.is_none_or(|n| n > i32::MAX.into()))
     }
 
     /// The text of a position, in which sums do not overflow because every coordinate lies inside its tensor.
@@ -152,7 +152,7 @@ impl Emitter<'_> {
             |emitter, position| Ok(format!("{result} = {};", emitter.read(&tensor, position, width)?.code)),
             |emitter, position, lane| {
                 let element = emitter.read(&tensor, position, 1)?;
-                let element = if ty.scalar == Scalar::Bool { format!("{} ? -1 : 0", element.at(SELECT + 1)) } else { element.code };
+                let element = lane_text(&element);
                 Ok(format!("{result}{} = {element};", super::words::swizzle(lane, 1)))
             },
         )?;
@@ -256,9 +256,15 @@ impl Emitter<'_> {
                 return Ok(());
             }
             let mut values = Vec::new();
+            let mut position = position.clone();
             for bound in &guard.lanes {
-                values.push((emitter.bound_value(&bound.value)?, fold(bound.extent.clone())));
+                let value = emitter.bound_value(&bound.value)?;
+                if position == fold(bound.value.clone()) {
+                    position = value.clone();
+                }
+                values.push((value, fold(bound.extent.clone())));
             }
+            let position = &position;
             let mut inside = Vec::new();
             for (value, extent) in &values {
                 inside.extend(emitter.condition(value, extent, width)?);

@@ -1,0 +1,148 @@
+//! The files of a plan: goldens, errors, and the C example built and run by a C compiler where one and OpenCL's headers are found.
+
+mod common;
+
+use common::programs::{self, *};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use warpsight_emit::host::{HostArg, HostInitial, HostKernel, HostLaunch, HostMemory, HostMemoryKind, HostPlan, PlanError, files};
+use warpsight_emit::{Source, opencl};
+use warpsight_ir::data::{bytes_f32, f32_bytes};
+use warpsight_ir::*;
+
+/// Blurs an image, and shifts rows with two sizes: every kind of memory, argument and start.
+fn plan() -> (HostPlan, Vec<(String, Source)>) {
+    let sources = [programs::image_blur(), programs::symbolic_shift()].map(|p| opencl(&checked(p)).expect("a supported Program"));
+    let file = |s: &Source| format!("{}.cl", s.entry);
+    let image = HostMemoryKind::Image { width: 13, height: 9, format: ImageFormat::Rgba32F };
+    let memory = |name: &str, kind, initial| HostMemory { name: name.into(), kind, initial };
+    let rows = HostMemoryKind::Buffer { bytes: 3 * 37 * 4 };
+    let sizes = BTreeMap::from([("rows".into(), 3), ("columns".into(), 37)]);
+    let launch = |kernel: usize, args: &[HostArg]| {
+        let (global, local) = sources[kernel].ndrange(&sizes).expect("sizes");
+        HostLaunch { kernel, args: args.to_vec(), global, local }
+    };
+    let plan = HostPlan {
+        name: "two-steps".into(),
+        kernels: sources.iter().map(|s| HostKernel { file: file(s), entry: s.entry.clone() }).collect(),
+        memory: vec![
+            memory("picture", image, HostInitial::Zero),
+            memory("zeroes", image, HostInitial::Zero),
+            memory("blurred", image, HostInitial::Zero),
+            memory("table", rows, HostInitial::File("table.bin".into())),
+            memory("shifted", rows, HostInitial::Zero),
+        ],
+        launches: vec![
+            launch(0, &[0, 1, 2].map(HostArg::Memory)),
+            launch(1, &[HostArg::Memory(3), HostArg::Memory(4), HostArg::Int(3), HostArg::Int(37)]),
+        ],
+        inputs: vec![0],
+        outputs: vec![2, 4],
+    };
+    (plan, sources.iter().map(|s| (file(s), s.clone())).collect())
+}
+
+#[test]
+fn goldens() {
+    let (plan, _) = plan();
+    let files = files(&plan).unwrap();
+    insta::assert_snapshot!("launch_json", files.json);
+    insta::assert_snapshot!("header", files.header.1);
+    assert_eq!((files.header.0.as_str(), files.example.0.as_str()), ("two_steps.h", "two_steps_host.c"));
+    assert!(!files.example.1.contains('@') && files.example.1.contains("#include \"two_steps.h\""));
+}
+
+#[test]
+fn wrong_plans_are_refused() {
+    let text = |change: fn(&mut HostPlan)| {
+        let (mut plan, _) = plan();
+        change(&mut plan);
+        files(&plan).unwrap_err().to_string()
+    };
+    assert_eq!(text(|p| p.launches[1].kernel = 2), "launch 1 refers to kernel 2, of which there are 2");
+    assert_eq!(text(|p| p.launches[0].args[0] = HostArg::Memory(9)), "launch 0 refers to memory 9, of which there are 5");
+    assert_eq!(text(|p| p.outputs.push(5)), "an output refers to memory 5, of which there are 5");
+    assert_eq!(text(|p| p.launches[1].global[0] = 33), "launch 1: 33 work-items cannot be split in groups of 8");
+    assert_eq!(text(|p| p.kernels.clear()), PlanError::Empty("kernel").to_string());
+}
+
+/// A folder that is removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        let path = std::env::temp_dir().join(format!("warpsight-emit-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a folder");
+        Self(path)
+    }
+    fn write(&self, name: &str, data: impl AsRef<[u8]>) {
+        std::fs::write(self.0.join(name), data).expect("a file");
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Runs the C compiler; `None` where there is none or it has no OpenCL headers.
+fn cc(folder: &Path, args: &[&str]) -> Option<std::process::Output> {
+    let probe = Command::new("cc").args(["-E", "-include", "CL/cl.h", "-x", "c", "/dev/null"]).output();
+    if !probe.is_ok_and(|p| p.status.success()) {
+        eprintln!("skipped: no C compiler with CL/cl.h");
+        return None;
+    }
+    Command::new("cc").args(["-std=c99", "-Wall", "-Wextra", "-Werror"]).args(args).current_dir(folder).output().ok()
+}
+
+#[test]
+fn example_builds_and_runs() {
+    let (plan, sources) = plan();
+    let files = files(&plan).unwrap();
+    let folder = Folder::new();
+    folder.write(&files.header.0, &files.header.1);
+    folder.write(&files.example.0, &files.example.1);
+    let Some(syntax) = cc(&folder.0, &["-fsyntax-only", &files.example.0]) else { return };
+    assert!(syntax.status.success(), "{}", String::from_utf8_lossy(&syntax.stderr));
+    let linked = cc(&folder.0, &[&files.example.0, "-o", "two_steps", "-lOpenCL"]);
+    let device = common::pocl::Pocl::find();
+    if device.is_none() || !linked.is_some_and(|l| l.status.success()) {
+        eprintln!("skipped: the example cannot be linked or run here");
+        return;
+    }
+    let mut rng = fastrand::Rng::with_seed(21);
+    let picture: Vec<f32> = (0..13 * 9 * 4).map(|_| rng.f32()).collect();
+    let table: Vec<f32> = (0..3 * 37).map(|i| i as f32).collect();
+    for (name, source) in &sources {
+        folder.write(name, &source.text);
+    }
+    folder.write("table.bin", f32_bytes(&table));
+    folder.write("in.f32", f32_bytes(&picture));
+    // From another folder: files are found beside the executable.
+    let path = |name: &str| folder.0.join(name);
+    let run = |args: &[&str]| Command::new(path("two_steps")).args(args.iter().map(|a| path(a))).output().expect("a run");
+    let done = run(&["in.f32", "blurred.f32", "shifted.f32"]);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let read = |name: &str| bytes_f32(&std::fs::read(path(name)).expect("an output"));
+    let shifted: Vec<f32> = (0..3 * 37).map(|i| if i % 37 < 3 { 0.0 } else { 2.0 * table[i - 3] }).collect();
+    assert_eq!(read("shifted.f32"), shifted);
+    let at = |row: i32, rest: usize| picture[row.clamp(0, 8) as usize * 52 + rest];
+    let blur = |i: usize| {
+        let (y, rest) = ((i / 52) as i32, i % 52);
+        at(y - 1, rest).mul_add(0.25, at(y + 1, rest).mul_add(0.25, at(y, rest) * 0.5))
+    };
+    assert_eq!(read("blurred.f32"), (0..picture.len()).map(blur).collect::<Vec<_>>());
+    // Bad use says what is wrong.
+    let stderr = |args: &[&str]| {
+        let failed = run(args);
+        assert!(!failed.status.success());
+        String::from_utf8_lossy(&failed.stderr).into_owned()
+    };
+    assert!(stderr(&["in.f32"]).contains("picture blurred shifted"));
+    assert!(stderr(&["missing", "a", "b"]).contains("cannot open"));
+    assert!(stderr(&["table.bin", "a", "b"]).contains("has 444 bytes, needed are 1872 for the tensor picture"));
+    folder.write("image_blur.cl", "__kernel void image_blur() { oops }");
+    assert!(stderr(&["in.f32", "a", "b"]).contains("cannot build image_blur.cl"));
+}

@@ -1,6 +1,6 @@
 //! What can be known of a job before a driver sees it: whether it fits its Programs, and whether the device has room for it.
 
-use crate::{DeviceError, DeviceLimits, Init, Job, LaunchSpec, MemoryKind};
+use crate::{DeviceError, DeviceLimits, Init, Job, LaunchSpec, MemoryKind, MemorySpec};
 use std::collections::BTreeMap;
 use warpsight_emit::grid::eval_size;
 use warpsight_ir::{Access, Checked, Expr, Name, Param, ParamKind, Program, Space};
@@ -52,30 +52,30 @@ impl<'a> CheckedJob<'a> {
         Ok(Self { job, programs, sizes })
     }
 
-    /// Checks a device's limits; `footprint` is what each piece of memory takes there, in bytes.
+    /// Checks a device's limits; `footprint` is what a piece of memory takes there, in bytes, asked once its extents are in bounds.
     ///
     /// # Errors
     /// [`DeviceError::Limit`] for the first thing that does not fit.
-    pub(crate) fn fits(&self, limits: &DeviceLimits, footprint: &[u64]) -> Result<(), DeviceError> {
+    pub(crate) fn fits(&self, limits: &DeviceLimits, footprint: impl Fn(&MemorySpec) -> u64) -> Result<(), DeviceError> {
         for launch in &self.job.launches {
             group_fits(&self.programs[launch.program], limits)?;
         }
         for (i, memory) in self.job.memory.iter().enumerate() {
-            match memory.kind {
-                MemoryKind::Image { width, height, .. } => {
-                    let Some((widest, highest)) = limits.image_2d else { continue };
-                    within(|| format!("the width of memory {i}, an image of {width} × {height} texels,"), width.into(), widest.into())?;
-                    within(|| format!("the height of memory {i}, an image of {width} × {height} texels,"), height.into(), highest.into())?;
-                }
-                MemoryKind::Buffer { .. } => {
-                    if let Some(most) = limits.max_allocation {
-                        within(|| format!("memory {i}, a buffer with its guards, in bytes,"), footprint[i], most)?;
-                    }
-                }
+            if let MemoryKind::Image { width, height, .. } = memory.kind
+                && let Some((widest, highest)) = limits.image_2d
+            {
+                within(|| format!("the width of memory {i}, an image of {width} × {height} texels,"), width.into(), widest.into())?;
+                within(|| format!("the height of memory {i}, an image of {width} × {height} texels,"), height.into(), highest.into())?;
+            }
+            if let Some(most) = limits.max_allocation {
+                within(|| format!("memory {i} with its guards, in bytes,"), footprint(memory), most)?;
             }
         }
         match limits.memory {
-            Some(most) => within(|| "all memory of the job, in bytes,".into(), footprint.iter().fold(0, |a, b| a.saturating_add(*b)), most),
+            Some(most) => {
+                let needed = self.job.memory.iter().fold(0, |sum: u64, memory| sum.saturating_add(footprint(memory)));
+                within(|| "all memory of the job, in bytes,".into(), needed, most)
+            }
             None => Ok(()),
         }
     }
@@ -99,11 +99,15 @@ fn group_fits(program: &Program, limits: &DeviceLimits) -> Result<(), DeviceErro
         }
     }
     if let Some(most) = limits.local_bytes {
-        let arrays = program.arrays.iter().filter(|array| array.space == Space::Local);
-        let needed = arrays.map(|array| array.len() as u64 * u64::from(array.element.bytes())).sum();
-        within(|| format!("local memory of kernel `{name}`, in bytes,"), needed, most)?;
+        within(|| format!("local memory of kernel `{name}`, in bytes,"), local_bytes(program), most)?;
     }
     Ok(())
+}
+
+/// Bytes of local memory a group needs.
+pub(crate) fn local_bytes(program: &Program) -> u64 {
+    let arrays = program.arrays.iter().filter(|array| array.space == Space::Local);
+    arrays.map(|array| array.len() as u64 * u64::from(array.element.bytes())).sum()
 }
 
 /// Whether a launch gives its Program what it declares. The sizes by name.
@@ -143,30 +147,46 @@ fn check_launch(job: &Job, program: &Program, launch: &LaunchSpec) -> Result<BTr
 }
 
 /// Whether a parameter is written.
-fn writes(param: &Param) -> bool {
+pub(crate) fn writes(param: &Param) -> bool {
     match &param.kind {
         ParamKind::Buffer { access, .. } | ParamKind::Image { access, .. } => *access != Access::Read,
         ParamKind::Channel { .. } => true,
     }
 }
 
+/// Bytes a parameter has with these sizes.
+///
+/// # Errors
+/// In words, when an extent has no value.
+pub(crate) fn argument_bytes(param: &Param, sizes: &BTreeMap<Name, i64>) -> Result<u64, String> {
+    let product = |mut bytes: u64, dims: &[&Expr]| {
+        for dim in dims {
+            bytes = bytes.checked_mul(extent(dim, sizes)?).ok_or("its size in bytes exceeds 64 bits")?;
+        }
+        Ok(bytes)
+    };
+    match &param.kind {
+        ParamKind::Buffer { element, dims, .. } => product(element.bytes().into(), &dims.iter().collect::<Vec<_>>()),
+        ParamKind::Image { format, width, height, .. } => product(format.bytes().into(), &[width, height]),
+        ParamKind::Channel { .. } => Ok(0),
+    }
+}
+
+/// The value of an extent.
+fn extent(expr: &Expr, sizes: &BTreeMap<Name, i64>) -> Result<u64, String> {
+    let value = eval_size(expr, sizes).map_err(|error| error.to_string())?;
+    u64::try_from(value).map_err(|_| format!("an extent is {value}"))
+}
+
 /// Whether memory is what a parameter needs: of its kind, and at least as large.
 fn check_argument(param: &Param, memory: MemoryKind, sizes: &BTreeMap<Name, i64>) -> Result<(), String> {
-    let extent = |expr: &Expr| match eval_size(expr, sizes) {
-        Ok(value) if value >= 0 => Ok(value as u64),
-        Ok(value) => Err(format!("an extent is {value}")),
-        Err(error) => Err(error.to_string()),
-    };
     match (&param.kind, memory) {
-        (ParamKind::Buffer { element, dims, .. }, MemoryKind::Buffer { bytes }) => {
-            let mut needed = u64::from(element.bytes());
-            for dim in dims {
-                needed = needed.checked_mul(extent(dim)?).ok_or("its size in bytes exceeds 64 bits")?;
-            }
+        (ParamKind::Buffer { .. }, MemoryKind::Buffer { bytes }) => {
+            let needed = argument_bytes(param, sizes)?;
             if needed > bytes { Err(format!("{needed} bytes are needed, it has {bytes}")) } else { Ok(()) }
         }
         (ParamKind::Image { format, width, height, .. }, MemoryKind::Image { format: has, width: w, height: h }) => {
-            let (width, height) = (extent(width)?, extent(height)?);
+            let (width, height) = (extent(width, sizes)?, extent(height, sizes)?);
             if *format != has {
                 Err(format!("the format {format:?} is needed, it has {has:?}"))
             } else if (width, height) != (w.into(), h.into()) {
@@ -185,8 +205,8 @@ fn check_argument(param: &Param, memory: MemoryKind, sizes: &BTreeMap<Name, i64>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::TimingSpec;
     use crate::testing::scale_job;
-    use crate::{MemorySpec, job::TimingSpec};
     use warpsight_ir::{Array, ImageFormat, LaneAxis, Scalar};
 
     fn refusal(change: impl FnOnce(&mut Job)) -> String {
@@ -275,8 +295,8 @@ mod tests {
         let mut job = scale_job(&[1.0], None);
         job.memory.push(MemorySpec { kind: MemoryKind::Buffer { bytes: u64::MAX }, init: Init::Poison, canaries: false });
         let checked = CheckedJob::new(&job).unwrap();
-        assert_eq!(checked.fits(&DeviceLimits::default(), &[4, 4, u64::MAX]), Ok(()));
+        assert_eq!(checked.fits(&DeviceLimits::default(), |memory| memory.kind.bytes()), Ok(()));
         let limits = DeviceLimits { memory: Some(u64::MAX - 1), ..Default::default() };
-        assert!(matches!(checked.fits(&limits, &[4, 4, u64::MAX]), Err(DeviceError::Limit { needed: u64::MAX, .. })));
+        assert!(matches!(checked.fits(&limits, |memory| memory.kind.bytes()), Err(DeviceError::Limit { needed: u64::MAX, .. })));
     }
 }

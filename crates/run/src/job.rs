@@ -53,7 +53,7 @@ impl MemoryKind {
     pub fn bytes(&self) -> u64 {
         match self {
             Self::Buffer { bytes } => *bytes,
-            Self::Image { format, width, height } => u64::from(*width) * u64::from(*height) * u64::from(format.bytes()),
+            Self::Image { format, width, height } => (u64::from(*width) * u64::from(*height)).saturating_mul(format.bytes().into()),
         }
     }
 }

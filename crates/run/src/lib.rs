@@ -9,6 +9,7 @@ pub mod isolated;
 pub mod job;
 pub mod opencl;
 mod options;
+pub mod sim;
 #[cfg(test)]
 mod testing;
 

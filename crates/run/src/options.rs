@@ -2,6 +2,7 @@
 
 use crate::isolated::{self, Isolated};
 use crate::opencl::{self, OpenCl};
+use crate::sim::Sim;
 use crate::{Device, DeviceError, Listing};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -51,17 +52,51 @@ pub fn open(id: &str, options: &Options) -> Result<Box<dyn Device>, DeviceError>
 pub(crate) fn open_here(id: &str, cache: Option<PathBuf>) -> Result<Box<dyn Device>, DeviceError> {
     match id.split_once(':') {
         Some(("opencl", _)) => Ok(Box::new(OpenCl::open(id, cache)?)),
+        Some(("sim", name)) => Ok(Box::new(Sim::open(name)?)),
         _ => Err(DeviceError::NoDevice { id: id.into(), reason: "ids are `opencl:N` and `sim:NAME`".into() }),
     }
 }
 
 /// Every device that can be opened here, and what was passed over.
 pub fn devices(options: &Options) -> Listing {
-    let listing = if options.in_process {
+    let mut listing = if options.in_process {
         opencl::list()
     } else {
         let listing = options.program().and_then(|program| isolated::list(&program, options.timeout));
         listing.unwrap_or_else(|error| Listing { devices: vec![], skipped: vec![("OpenCL".into(), error.to_string())] })
     };
+    listing.devices.extend(Sim::all().into_iter().map(|sim| sim.info().clone()));
     listing
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_choose_the_back_end() {
+        let options = Options { in_process: true, cache: None, ..Options::default() };
+        assert_eq!(open("sim:adreno640", &options).unwrap().info().backend, "sim");
+        for id in ["", "sim", "cuda:0", "opencl", "opencl:", "opencl:x", "sim:"] {
+            let error = open(id, &options).err();
+            assert!(matches!(&error, Some(DeviceError::NoDevice { id: asked, .. }) if asked == id), "{id}: {error:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_listed_can_be_opened() {
+        let options = Options { in_process: true, cache: None, ..Options::default() };
+        let listing = devices(&options);
+        assert!(listing.devices.iter().any(|device| device.id == "sim:adreno640"));
+        for info in &listing.devices {
+            assert_eq!(open(&info.id, &options).unwrap().info(), info);
+        }
+    }
+
+    #[test]
+    fn a_listing_survives_a_child_that_fails() {
+        let listing = devices(&Options { program: Some("/no/such/program".into()), ..Options::default() });
+        assert_eq!(listing.devices.len(), Sim::all().len());
+        assert!(matches!(&listing.skipped[..], [(name, reason)] if name == "OpenCL" && reason.contains("could not be started")));
+    }
 }

@@ -29,8 +29,8 @@ impl Device for Misbehaving {
                 std::thread::sleep(Duration::from_secs(1));
             },
             PRINT => {
-                // What a C library's printf does, and an echo of it.
-                std::process::Command::new("echo").arg("noise \u{1f50a} of a driver").status().unwrap();
+                // As a C library's printf would; what looks like a message's beginning, too.
+                Command::new("printf").arg(r"noise of a driver\n\365wsjob1\n").status().unwrap();
                 println!("more noise");
             }
             EXIT => {
@@ -182,7 +182,7 @@ fn a_hang_is_ended() {
 
 #[test]
 fn what_drivers_print_corrupts_nothing() {
-    let mut device = misbehaving(LONG);
+    let mut device = misbehaving(Duration::from_secs(20));
     for _ in 0..3 {
         assert_eq!(device.run(&job(PRINT, b"clean")).unwrap().read[0].0, b"clean");
     }

@@ -38,7 +38,7 @@ pub(super) enum Memory {
 /// Bytes an allocation takes, guard bands included.
 pub(super) fn footprint(spec: &MemorySpec, alignment: usize) -> u64 {
     match spec.kind {
-        MemoryKind::Buffer { bytes } if spec.canaries => bytes + (front_band(alignment) + BAND) as u64,
+        MemoryKind::Buffer { bytes } if spec.canaries => bytes.saturating_add((front_band(alignment) + BAND) as u64),
         kind => kind.bytes(),
     }
 }

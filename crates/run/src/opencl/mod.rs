@@ -177,8 +177,7 @@ impl Device for OpenCl {
 
     fn run(&mut self, job: &Job) -> Result<JobResult, DeviceError> {
         let checked = CheckedJob::new(job)?;
-        let footprint: Vec<u64> = job.memory.iter().map(|spec| memory::footprint(spec, self.alignment)).collect();
-        checked.fits(&self.info.limits, &footprint)?;
+        checked.fits(&self.info.limits, |spec| memory::footprint(spec, self.alignment))?;
         let raw = self.translate(&checked)?;
         let mut result = self.run_raw(&raw)?;
         if result.clock.is_some() {

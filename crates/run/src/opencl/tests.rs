@@ -58,7 +58,7 @@ fn limits_name_the_memory_and_the_numbers() {
     job.memory.push(spec(MemoryKind::Buffer { bytes: 1001 }));
     let limit = |what: &str, needed, available| DeviceError::Limit { what: what.into(), needed, available };
     job.memory.iter_mut().for_each(|memory| memory.canaries = false);
-    assert_eq!(device.run(&job).unwrap_err(), limit("memory 2, a buffer with its guards, in bytes,", 1001, 1000));
+    assert_eq!(device.run(&job).unwrap_err(), limit("memory 2 with its guards, in bytes,", 1001, 1000));
     job.memory[2] = spec(MemoryKind::Image { format: ImageFormat::Rgba32F, width: 9, height: 33 });
     assert_eq!(device.run(&job).unwrap_err(), limit("the height of memory 2, an image of 9 × 33 texels,", 33, 32));
     device.info.limits.memory = Some(37 * 4 * 2 + 3 * 16);

@@ -183,7 +183,7 @@ impl Builder {
         let lonely = parallel.iter().all(|p| p.1 == 1);
         let keep = |i: usize, last: usize, extent: i64| extent != 1 || (lonely && i == last);
         let mut builder = Self { name: name.into(), axes: vec![], reduce: vec![], inputs: vec![] };
-        let mut forms = |list: &[(&str, i64)], axes: &mut Vec<Axis>, before: usize, always: usize| -> Vec<Index> {
+        let forms = |list: &[(&str, i64)], axes: &mut Vec<Axis>, before: usize, always: usize| -> Vec<Index> {
             let of = |(i, &(name, extent)): (usize, &(&str, i64))| {
                 if !keep(i, always, extent) {
                     return Index::constant(0);

@@ -1,1 +1,46 @@
-//! .
+//! From an ONNX file to operators in an order, with their tensors and where those lie in memory; no device.
+//!
+//! 1. [`Model::read`] decodes a file; [`Model::graph`] binds the shapes of its inputs and infers all others.
+//! 2. [`simplify`] folds constants and batch normalisations.
+//! 3. [`Plan::of`] fuses elementwise nodes into the operators before them and states every operator as tensor expressions.
+//! 4. [`memory::plan`] gives tensors that are never alive together the same memory.
+//!
+//! [`evaluate_f64`] runs the graph of step 1 node by node with plain loops: it shares nothing with steps 2 and 3 and is what they
+//! are tested against.
+//!
+//! ```
+//! use warpsight_graph::{Model, Plan, simplify};
+//! let model = Model::read("../../models/text-orientation.onnx")?;
+//! let graph = model.graph(&["x=1,3,48,192".parse()?])?;
+//! let plan = Plan::of(&simplify(&graph))?;
+//! assert!(plan.operators.len() < graph.nodes.len() / 2);
+//! # Ok::<(), warpsight_graph::GraphError>(())
+//! ```
+
+mod attributes;
+mod card;
+mod error;
+mod evaluate;
+mod fuse;
+mod graph;
+mod import;
+mod literal;
+mod lower;
+pub mod memory;
+mod model;
+mod passes;
+mod plan;
+
+/// The messages of an ONNX file, generated from `proto/onnx.proto`.
+#[allow(missing_docs, clippy::all)]
+pub mod onnx {
+    include!(concat!(env!("OUT_DIR"), "/onnx.rs"));
+}
+
+pub use card::{CardError, CardInput, ChannelOrder, Fit, Layout, ModelCard, Picture};
+pub use error::GraphError;
+pub use evaluate::evaluate_f64;
+pub use graph::{Arithmetic, Function, Graph, GraphTensor, Node, Op, TensorId};
+pub use model::{Dimension, FreeDimension, InputShape, Model, ModelInput, OPSETS};
+pub use passes::simplify;
+pub use plan::{Distinct, Plan, PlanRole, PlanTensor, PlannedOp};

@@ -1,0 +1,353 @@
+//! The oracle: a graph evaluated node by node in `f64` with plain loops over ONNX's definitions.
+//!
+//! Nothing here passes through tensor expressions, so that it can say whether fusion and lowering kept the meaning.
+
+use crate::error::GraphError;
+use crate::graph::{Arithmetic, Function, Graph, Node, Op};
+use std::sync::Arc;
+use warpsight_generate::operators::{PoolKind, ReduceKind, Window};
+
+/// The graph's outputs for one array per input, all row-major and in the graph's order.
+///
+/// # Errors
+/// [`GraphError::Values`] where arrays and inputs do not fit.
+pub fn evaluate_f64(graph: &Graph, inputs: &[Vec<f64>]) -> Result<Vec<Vec<f64>>, GraphError> {
+    check_inputs(graph, inputs)?;
+    let mut values: Vec<Option<Arc<[f64]>>> = graph.tensors.iter().map(|t| t.constant.clone()).collect();
+    for (id, input) in graph.inputs.iter().zip(inputs) {
+        values[id.0] = Some(input.as_slice().into());
+    }
+    // Nodes are in order, so what a node reads is there; an absent value could only be an empty one.
+    let get = |values: &[Option<Arc<[f64]>>], i: usize| values[i].clone().unwrap_or_default();
+    for node in &graph.nodes {
+        let read: Vec<Arc<[f64]>> = node.inputs.iter().map(|i| get(&values, i.0)).collect();
+        let slices: Vec<&[f64]> = read.iter().map(AsRef::as_ref).collect();
+        values[node.output.0] = Some(evaluate_node(graph, node, &slices).into());
+    }
+    Ok(graph.outputs.iter().map(|o| get(&values, o.0).to_vec()).collect())
+}
+
+/// Whether there is one array of the right length per input.
+pub(crate) fn check_inputs(graph: &Graph, inputs: &[Vec<f64>]) -> Result<(), GraphError> {
+    if inputs.len() != graph.inputs.len() {
+        return Err(GraphError::Values { what: format!("{} arrays for {} inputs", inputs.len(), graph.inputs.len()) });
+    }
+    for (id, input) in graph.inputs.iter().zip(inputs) {
+        let tensor = graph.tensor(*id);
+        if tensor.len() != input.len() {
+            let what = format!("input `{}` of shape {:?} needs {} elements, not {}", tensor.name, tensor.shape, tensor.len(), input.len());
+            return Err(GraphError::Values { what });
+        }
+    }
+    Ok(())
+}
+
+/// One node's output; shapes are those of the graph's tensors.
+pub(crate) fn evaluate_node(graph: &Graph, node: &Node, x: &[&[f64]]) -> Vec<f64> {
+    let shape = |i: usize| graph.tensor(node.inputs[i]).shape.as_slice();
+    let output = graph.tensor(node.output).shape.as_slice();
+    match &node.op {
+        Op::Unary(f) => x[0].iter().map(|&v| function(*f, v)).collect(),
+        Op::Binary(f) => {
+            let (a, b) = (strides(shape(0), output.len()), strides(shape(1), output.len()));
+            points(output).map(|p| arithmetic(*f, x[0][at(&p, &a)], x[1][at(&p, &b)])).collect()
+        }
+        Op::Alias => x[0].to_vec(),
+        Op::Conv { windows, groups } => convolution(x, shape(0), shape(1), output, windows, *groups as usize),
+        Op::ConvTranspose { windows } => transposed(x, shape(0), shape(1), output, windows),
+        Op::BatchNormalization { epsilon } => {
+            let inner: usize = output[2..].iter().product::<i64>() as usize;
+            let channels = output[1] as usize;
+            let of = |(i, &v): (usize, &f64)| {
+                let c = i / inner % channels;
+                (v - x[3][c]) / (x[4][c] + epsilon).sqrt() * x[1][c] + x[2][c]
+            };
+            x[0].iter().enumerate().map(of).collect()
+        }
+        Op::MatMul { transpose_left, transpose_right } => matmul(x, shape(0), shape(1), output, (*transpose_left, *transpose_right)),
+        Op::Pool { kind, windows, .. } => pool(x[0], output, windows, *kind),
+        Op::GlobalAveragePool => {
+            let inner = x[0].len() / (output[0] * output[1]) as usize;
+            x[0].chunks(inner).map(|c| c.iter().sum::<f64>() / inner as f64).collect()
+        }
+        Op::Reduce { kind, axes, .. } => reduce(x[0], shape(0), axes, *kind),
+        Op::Softmax { axis } => softmax(x[0], output, *axis),
+        Op::LayerNormalization { axis, epsilon } => layer_normalization(x, output, *axis, *epsilon),
+        Op::Transpose { permutation } => {
+            let from = strides(shape(0), output.len());
+            let moved: Vec<usize> = permutation.iter().map(|&p| from_plain(shape(0), p)).collect();
+            debug_assert_eq!(from.len(), moved.len());
+            points(output).map(|p| x[0][at(&p, &moved)]).collect()
+        }
+        Op::Slice { starts, steps } => {
+            let plain: Vec<usize> = (0..output.len()).map(|d| from_plain(shape(0), d)).collect();
+            let source = |p: Vec<usize>| (0..p.len()).map(|d| (starts[d] + steps[d] * p[d] as i64) as usize * plain[d]).sum::<usize>();
+            points(output).map(|p| x[0][source(p)]).collect()
+        }
+        Op::Concat { axis } => {
+            let outer: usize = output[..*axis].iter().product::<i64>() as usize;
+            let mut joined = Vec::with_capacity(output.iter().product::<i64>() as usize);
+            for o in 0..outer {
+                for part in x {
+                    let length = part.len() / outer;
+                    joined.extend(&part[o * length..(o + 1) * length]);
+                }
+            }
+            joined
+        }
+        Op::Pad { before, .. } => {
+            let of = |p: Vec<usize>| {
+                let mut flat = 0;
+                for (d, &extent) in shape(0).iter().enumerate() {
+                    let i = p[d] as i64 - before[d];
+                    if !(0..extent).contains(&i) {
+                        return 0.0;
+                    }
+                    flat = flat * extent as usize + i as usize;
+                }
+                x[0][flat]
+            };
+            points(output).map(of).collect()
+        }
+    }
+}
+
+fn function(f: Function, x: f64) -> f64 {
+    match f {
+        Function::Relu => x.max(0.0),
+        Function::LeakyRelu(alpha) => {
+            if x >= 0.0 {
+                x
+            } else {
+                alpha * x
+            }
+        }
+        Function::Sigmoid => 1.0 / (1.0 + (-x).exp()),
+        Function::HardSigmoid(alpha, beta) => (alpha * x + beta).clamp(0.0, 1.0),
+        Function::HardSwish => x * (x / 6.0 + 0.5).clamp(0.0, 1.0),
+        // ONNX: where low exceeds high, high wins.
+        Function::Clip(low, high) => x.max(low).min(high),
+        Function::Tanh => x.tanh(),
+        Function::Exp => x.exp(),
+        Function::Log => x.ln(),
+        Function::Sqrt => x.sqrt(),
+        Function::Erf => libm::erf(x),
+        Function::Neg => -x,
+        Function::Abs => x.abs(),
+        Function::Floor => x.floor(),
+        Function::Ceil => x.ceil(),
+        Function::Reciprocal => 1.0 / x,
+        Function::Power(p) => x.powf(p),
+    }
+}
+
+fn arithmetic(f: Arithmetic, a: f64, b: f64) -> f64 {
+    match f {
+        Arithmetic::Add => a + b,
+        Arithmetic::Sub => a - b,
+        Arithmetic::Mul => a * b,
+        Arithmetic::Div => a / b,
+        Arithmetic::Min => a.min(b),
+        Arithmetic::Max => a.max(b),
+    }
+}
+
+/// All points of a shape, last dimension fastest.
+fn points(shape: &[i64]) -> impl Iterator<Item = Vec<usize>> {
+    let length: usize = shape.iter().product::<i64>() as usize;
+    let extents: Vec<usize> = shape.iter().map(|&e| e as usize).collect();
+    (0..length).map(move |mut flat| {
+        let mut point = vec![0; extents.len()];
+        for d in (0..extents.len()).rev() {
+            point[d] = flat % extents[d];
+            flat /= extents[d];
+        }
+        point
+    })
+}
+
+/// Elements from one to the next in dimension `d`.
+fn from_plain(shape: &[i64], d: usize) -> usize {
+    shape[d + 1..].iter().product::<i64>() as usize
+}
+
+/// Strides of a shape broadcast to `rank` dimensions; 0 where it is repeated.
+fn strides(shape: &[i64], rank: usize) -> Vec<usize> {
+    let missing = rank - shape.len();
+    (0..rank).map(|d| if d < missing || shape[d - missing] == 1 { 0 } else { from_plain(shape, d - missing) }).collect()
+}
+
+fn at(point: &[usize], strides: &[usize]) -> usize {
+    point.iter().zip(strides).map(|(p, s)| p * s).sum()
+}
+
+/// Extents as three spatial dimensions.
+fn three(shape: &[i64]) -> [usize; 3] {
+    let mut all = [1; 3];
+    for (slot, &e) in all[3 - shape.len()..].iter_mut().zip(shape) {
+        *slot = e as usize;
+    }
+    all
+}
+
+/// Windows as three spatial dimensions; the added ones have extent 1.
+fn three_windows(windows: &[Window]) -> [Window; 3] {
+    let mut all = [Window::new(1, 1); 3];
+    all[3 - windows.len()..].copy_from_slice(windows);
+    all
+}
+
+/// Where tap `t` of window `o` reads; `None` in the padding.
+fn read(w: &Window, o: usize, t: usize) -> Option<usize> {
+    let i = o as i64 * w.stride - w.pad_before + t as i64 * w.dilation;
+    (0..w.input).contains(&i).then_some(i as usize)
+}
+
+fn convolution(x: &[&[f64]], input: &[i64], weight: &[i64], output: &[i64], windows: &[Window], groups: usize) -> Vec<f64> {
+    let ([iz, iy, ix], [kz, ky, kx], [oz, oy, ox]) = (three(&input[2..]), three(&weight[2..]), three(&output[2..]));
+    let [wz, wy, wx] = three_windows(windows);
+    let (channels, filters, inner) = (input[1] as usize, output[1] as usize, weight[1] as usize);
+    let (in_plane, out_plane, taps) = (iz * iy * ix, oz * oy * ox, kz * ky * kx);
+    let mut y = vec![0.0; output.iter().product::<i64>() as usize];
+    for (plane, out) in y.chunks_mut(out_plane).enumerate() {
+        let (n, k) = (plane / filters, plane % filters);
+        out.fill(x.get(2).map_or(0.0, |bias| bias[k]));
+        for c in 0..inner {
+            let channel = k / (filters / groups) * inner + c;
+            let data = &x[0][(n * channels + channel) * in_plane..][..in_plane];
+            for tap in 0..taps {
+                let w = x[1][(k * inner + c) * taps + tap];
+                let (tz, ty, tx) = (tap / (ky * kx), tap / kx % ky, tap % kx);
+                for (z, row) in (0..oz).flat_map(|z| (0..oy).map(move |row| (z, row))) {
+                    let (Some(sz), Some(sy)) = (read(&wz, z, tz), read(&wy, row, ty)) else { continue };
+                    let source = &data[(sz * iy + sy) * ix..][..ix];
+                    for (o, sum) in out[(z * oy + row) * ox..][..ox].iter_mut().enumerate() {
+                        if let Some(sx) = read(&wx, o, tx) {
+                            *sum += w * source[sx];
+                        }
+                    }
+                }
+            }
+        }
+    }
+    y
+}
+
+/// Scatters each input element over the outputs it reaches.
+fn transposed(x: &[&[f64]], input: &[i64], weight: &[i64], output: &[i64], windows: &[Window]) -> Vec<f64> {
+    let (channels, filters) = (input[1] as usize, output[1] as usize);
+    let plane: usize = output[2..].iter().product::<i64>() as usize;
+    let taps: usize = weight[2..].iter().product::<i64>() as usize;
+    let mut y: Vec<f64> =
+        (0..output.iter().product::<i64>() as usize).map(|i| x.get(2).map_or(0.0, |bias| bias[i / plane % filters])).collect();
+    for (i, p) in points(input).enumerate() {
+        for (t, tap) in points(&weight[2..]).enumerate() {
+            let mut flat = 0;
+            let mut inside = true;
+            for (d, w) in windows.iter().enumerate() {
+                let o = p[d + 2] as i64 * w.stride + tap[d] as i64 * w.dilation - w.pad_before;
+                inside &= (0..output[d + 2]).contains(&o);
+                flat = flat * output[d + 2] + o;
+            }
+            if inside {
+                for k in 0..filters {
+                    y[(p[0] * filters + k) * plane + flat as usize] += x[0][i] * x[1][(p[1] * filters + k) * taps + t];
+                }
+            }
+        }
+        debug_assert!(p[1] < channels);
+    }
+    y
+}
+
+fn matmul(x: &[&[f64]], left: &[i64], right: &[i64], output: &[i64], flips: (bool, bool)) -> Vec<f64> {
+    let rank = output.len();
+    let k = if flips.0 { left[left.len() - 2] } else { left[left.len() - 1] } as usize;
+    let (mut a, mut b) = (strides(left, rank), strides(right, rank));
+    // The matrix dimensions are not broadcast, whatever their extent.
+    let (la, lb) = (left[left.len() - 1] as usize, right[right.len() - 1] as usize);
+    let (row, left_k) = if flips.0 { (1, la) } else { (la, 1) };
+    let (column, right_k) = if flips.1 { (lb, 1) } else { (1, lb) };
+    (a[rank - 2], a[rank - 1], b[rank - 2], b[rank - 1]) = (row, 0, 0, column);
+    let value = |p: Vec<usize>| {
+        let (from_a, from_b) = (at(&p, &a), at(&p, &b));
+        (0..k).map(|i| x[0][from_a + i * left_k] * x[1][from_b + i * right_k]).sum()
+    };
+    points(output).map(value).collect()
+}
+
+fn pool(x: &[f64], output: &[i64], windows: &[Window], kind: PoolKind) -> Vec<f64> {
+    let [wz, wy, wx] = three_windows(windows);
+    let (out_plane, in_plane) = (output[2..].iter().product::<i64>() as usize, windows.iter().map(|w| w.input as usize).product::<usize>());
+    let [_, oy, ox] = three(&output[2..]);
+    // A tap counts in a mean where it lies in the input or, if asked for, in its padding.
+    let padded = |w: &Window, o: usize, t: usize| {
+        let i = o as i64 * w.stride - w.pad_before + t as i64 * w.dilation;
+        (-w.pad_before..w.input + w.pad_after).contains(&i)
+    };
+    let mut y = Vec::with_capacity(output.iter().product::<i64>() as usize);
+    for data in x.chunks(in_plane) {
+        for o in 0..out_plane {
+            let (z, row, column) = (o / (oy * ox), o / ox % oy, o % ox);
+            let (mut sum, mut largest, mut count) = (0.0, f64::NEG_INFINITY, 0.0);
+            for tap in points(&[wz.kernel, wy.kernel, wx.kernel]) {
+                let source = (read(&wz, z, tap[0]), read(&wy, row, tap[1]), read(&wx, column, tap[2]));
+                if let (Some(sz), Some(sy), Some(sx)) = source {
+                    let v = data[(sz * wy.input as usize + sy) * wx.input as usize + sx];
+                    sum += v;
+                    largest = largest.max(v);
+                    count += 1.0;
+                } else if kind == PoolKind::AverageWithPadding
+                    && padded(&wz, z, tap[0])
+                    && padded(&wy, row, tap[1])
+                    && padded(&wx, column, tap[2])
+                {
+                    count += 1.0;
+                }
+            }
+            y.push(if kind == PoolKind::Max { largest } else { sum / count });
+        }
+    }
+    y
+}
+
+fn reduce(x: &[f64], shape: &[i64], axes: &[usize], kind: ReduceKind) -> Vec<f64> {
+    let kept: Vec<i64> = (0..shape.len()).map(|d| if axes.contains(&d) { 1 } else { shape[d] }).collect();
+    let to = strides(&kept, shape.len());
+    let length = kept.iter().product::<i64>() as usize;
+    let count = (x.len() / length) as f64;
+    let start = if kind == ReduceKind::Max { f64::NEG_INFINITY } else { 0.0 };
+    let mut y = vec![start; length];
+    for (p, &v) in points(shape).zip(x) {
+        let slot = &mut y[at(&p, &to)];
+        *slot = if kind == ReduceKind::Max { slot.max(v) } else { *slot + v };
+    }
+    if kind == ReduceKind::Mean {
+        y.iter_mut().for_each(|v| *v /= count);
+    }
+    y
+}
+
+fn softmax(x: &[f64], shape: &[i64], axis: usize) -> Vec<f64> {
+    let (extent, inner) = (shape[axis] as usize, from_plain(shape, axis));
+    let mut y = vec![0.0; x.len()];
+    for row in 0..x.len() / extent {
+        let base = row / inner * extent * inner + row % inner;
+        let all = || (0..extent).map(|i| base + i * inner);
+        let largest = all().map(|i| x[i]).fold(f64::NEG_INFINITY, f64::max);
+        let total: f64 = all().map(|i| (x[i] - largest).exp()).sum();
+        all().for_each(|i| y[i] = (x[i] - largest).exp() / total);
+    }
+    y
+}
+
+fn layer_normalization(x: &[&[f64]], shape: &[i64], axis: usize, epsilon: f64) -> Vec<f64> {
+    let inner = shape[axis..].iter().product::<i64>() as usize;
+    let row = |values: &[f64]| {
+        let mean = values.iter().sum::<f64>() / inner as f64;
+        let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / inner as f64;
+        let of = |(i, v): (usize, &f64)| (v - mean) / (variance + epsilon).sqrt() * x[1][i] + x.get(2).map_or(0.0, |b| b[i]);
+        values.iter().enumerate().map(of).collect::<Vec<_>>()
+    };
+    x[0].chunks(inner).flat_map(row).collect()
+}

@@ -1,0 +1,116 @@
+//! Constants of a model file as numbers.
+
+use crate::error::GraphError;
+use crate::onnx::TensorProto;
+use crate::onnx::tensor_proto::{DataLocation, DataType};
+
+/// A constant: floats, or whole numbers (shapes, axes).
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Literal {
+    /// Extents; empty for a scalar.
+    pub(crate) shape: Vec<i64>,
+    /// Elements, row-major.
+    pub(crate) values: Numbers,
+}
+
+/// The elements of a constant.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Numbers {
+    /// Any floating-point type.
+    Floats(Vec<f64>),
+    /// Any integer type, and truth values.
+    Ints(Vec<i64>),
+}
+
+/// A type's name as ONNX writes it.
+pub(crate) fn data_type_name(number: i32) -> String {
+    DataType::try_from(number).map_or_else(|_| format!("number {number}"), |t| t.as_str_name().to_string())
+}
+
+/// Whether numbers of this type are whole; `None` for types that are not read.
+pub(crate) fn is_int(number: i32) -> Option<bool> {
+    match DataType::try_from(number).ok()? {
+        DataType::Float | DataType::Float16 | DataType::Bfloat16 | DataType::Double => Some(false),
+        DataType::Uint8 | DataType::Int8 | DataType::Uint16 | DataType::Int16 | DataType::Int32 => Some(true),
+        DataType::Int64 | DataType::Bool | DataType::Uint32 | DataType::Uint64 => Some(true),
+        DataType::Undefined | DataType::String | DataType::Complex64 | DataType::Complex128 => None,
+    }
+}
+
+impl Literal {
+    /// Decodes a tensor of the file. `name` stands for it in errors.
+    pub(crate) fn read(proto: &TensorProto, name: &str) -> Result<Self, GraphError> {
+        let bad = |what: String| GraphError::BadTensor { tensor: name.into(), what };
+        if proto.data_location == DataLocation::External as i32 {
+            let location = proto.external_data.iter().find(|e| e.key == "location").map_or("?", |e| &e.value);
+            return Err(GraphError::ExternalData { tensor: name.into(), location: location.into() });
+        }
+        let length = proto.dims.iter().try_fold(1i64, |n, &d| if d < 0 { None } else { n.checked_mul(d) });
+        let length =
+            length.filter(|n| *n <= i64::from(i32::MAX)).ok_or_else(|| bad(format!("impossible shape {:?}", proto.dims)))? as usize;
+        let kind = DataType::try_from(proto.data_type).unwrap_or(DataType::Undefined);
+        let values = if proto.raw_data.is_empty() { from_fields(proto, kind) } else { from_raw(&proto.raw_data, kind) };
+        let values = values.ok_or_else(|| GraphError::WrongType {
+            tensor: name.into(),
+            found: data_type_name(proto.data_type),
+            expected: "a number type",
+        })?;
+        let found = match &values {
+            Numbers::Floats(v) => v.len(),
+            Numbers::Ints(v) => v.len(),
+        };
+        let raw_rest = width(kind).is_some_and(|w| proto.raw_data.len() % w != 0);
+        if found != length || raw_rest {
+            return Err(bad(format!("shape {:?} needs {length} elements, {found} are stored", proto.dims)));
+        }
+        Ok(Self { shape: proto.dims.clone(), values })
+    }
+}
+
+fn width(kind: DataType) -> Option<usize> {
+    Some(match kind {
+        DataType::Uint8 | DataType::Int8 | DataType::Bool => 1,
+        DataType::Uint16 | DataType::Int16 | DataType::Float16 | DataType::Bfloat16 => 2,
+        DataType::Float | DataType::Int32 | DataType::Uint32 => 4,
+        DataType::Int64 | DataType::Uint64 | DataType::Double => 8,
+        _ => return None,
+    })
+}
+
+/// Little-endian bytes, as ONNX stores them.
+fn from_raw(raw: &[u8], kind: DataType) -> Option<Numbers> {
+    fn each<const N: usize, T>(raw: &[u8], f: impl Fn([u8; N]) -> T) -> Vec<T> {
+        raw.as_chunks::<N>().0.iter().map(|c| f(*c)).collect()
+    }
+    Some(match kind {
+        DataType::Float => Numbers::Floats(each(raw, |b| f64::from(f32::from_le_bytes(b)))),
+        DataType::Double => Numbers::Floats(each(raw, f64::from_le_bytes)),
+        DataType::Float16 => Numbers::Floats(each(raw, |b| half::f16::from_le_bytes(b).to_f64())),
+        DataType::Bfloat16 => Numbers::Floats(each(raw, |b| half::bf16::from_le_bytes(b).to_f64())),
+        DataType::Uint8 | DataType::Bool => Numbers::Ints(each(raw, |b: [u8; 1]| b[0].into())),
+        DataType::Int8 => Numbers::Ints(each(raw, |b| i8::from_le_bytes(b).into())),
+        DataType::Uint16 => Numbers::Ints(each(raw, |b| u16::from_le_bytes(b).into())),
+        DataType::Int16 => Numbers::Ints(each(raw, |b| i16::from_le_bytes(b).into())),
+        DataType::Int32 => Numbers::Ints(each(raw, |b| i32::from_le_bytes(b).into())),
+        DataType::Uint32 => Numbers::Ints(each(raw, |b| u32::from_le_bytes(b).into())),
+        DataType::Int64 => Numbers::Ints(each(raw, i64::from_le_bytes)),
+        // Shapes and axes; a number beyond i64 is none.
+        DataType::Uint64 => Numbers::Ints(each(raw, |b| u64::from_le_bytes(b).try_into().unwrap_or(i64::MAX))),
+        _ => return None,
+    })
+}
+
+/// Elements in the field for their type; 16-bit floats are stored as their bits in `int32_data`.
+fn from_fields(proto: &TensorProto, kind: DataType) -> Option<Numbers> {
+    let bits = || proto.int32_data.iter().map(|&v| v as u16);
+    Some(match kind {
+        DataType::Float => Numbers::Floats(proto.float_data.iter().map(|&v| v.into()).collect()),
+        DataType::Double => Numbers::Floats(proto.double_data.clone()),
+        DataType::Float16 => Numbers::Floats(bits().map(|b| half::f16::from_bits(b).to_f64()).collect()),
+        DataType::Bfloat16 => Numbers::Floats(bits().map(|b| half::bf16::from_bits(b).to_f64()).collect()),
+        DataType::Int64 => Numbers::Ints(proto.int64_data.clone()),
+        DataType::Uint32 | DataType::Uint64 => Numbers::Ints(proto.uint64_data.iter().map(|&v| v.try_into().unwrap_or(i64::MAX)).collect()),
+        _ if is_int(kind as i32) == Some(true) => Numbers::Ints(proto.int32_data.iter().map(|&v| v.into()).collect()),
+        _ => return None,
+    })
+}

@@ -1,0 +1,118 @@
+//! Which tensors share memory: those that are never alive together.
+
+use crate::graph::TensorId;
+use crate::plan::{Plan, PlanRole};
+use std::collections::HashMap;
+use warpsight_ir::ImageFormat;
+
+/// What kind of memory a tensor needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Storage {
+    /// Bytes; a slot grows to the largest of its tensors.
+    Buffer,
+    /// A two-dimensional image; only images of the same size and format share a slot.
+    Image {
+        /// Texels in a row.
+        width: u32,
+        /// Rows.
+        height: u32,
+        /// Of a texel.
+        format: ImageFormat,
+    },
+}
+
+/// One tensor that needs memory for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Bytes.
+    pub bytes: u64,
+    /// What kind.
+    pub storage: Storage,
+    /// Position of the first operator at which it must exist.
+    pub first: usize,
+    /// Position of the last one; at least `first`.
+    pub last: usize,
+}
+
+impl Request {
+    /// Whether two tensors are alive at the same time.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        self.first <= other.last && other.first <= self.last
+    }
+}
+
+/// A piece of memory that several tensors use one after another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// Bytes.
+    pub bytes: u64,
+    /// What kind.
+    pub storage: Storage,
+}
+
+/// Where every tensor lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryPlan {
+    /// Per request, its position in `slots`.
+    pub slot_of: Vec<usize>,
+    /// What to allocate.
+    pub slots: Vec<Slot>,
+    /// Bytes of all slots.
+    pub total: u64,
+    /// Bytes without any sharing.
+    pub naive: u64,
+    /// The most bytes alive at one time; no plan needs less.
+    pub peak: u64,
+}
+
+/// Gives each request a slot, in the order of their first use: of the free ones the smallest that is large enough, else the largest
+/// (which grows), else a new one.
+pub fn plan(requests: &[Request]) -> MemoryPlan {
+    let mut order: Vec<usize> = (0..requests.len()).collect();
+    // Among those that begin together the largest first: it has the narrowest choice.
+    order.sort_by_key(|&i| (requests[i].first, std::cmp::Reverse(requests[i].bytes), i));
+    let mut slots: Vec<(Slot, usize)> = Vec::new();
+    let mut slot_of = vec![0; requests.len()];
+    for i in order {
+        let request = requests[i];
+        let free = slots.iter().enumerate().filter(|(_, (slot, until))| slot.storage == request.storage && *until < request.first);
+        let (fitting, small): (Vec<_>, Vec<_>) = free.map(|(at, (slot, _))| (slot.bytes, at)).partition(|f| f.0 >= request.bytes);
+        let chosen = fitting.into_iter().min().or_else(|| small.into_iter().max()).map(|f| f.1);
+        slot_of[i] = chosen.unwrap_or_else(|| {
+            slots.push((Slot { bytes: 0, storage: request.storage }, 0));
+            slots.len() - 1
+        });
+        let (slot, until) = &mut slots[slot_of[i]];
+        slot.bytes = slot.bytes.max(request.bytes);
+        *until = request.last;
+    }
+    let slots: Vec<Slot> = slots.into_iter().map(|s| s.0).collect();
+    let alive = |at: usize| requests.iter().filter(|r| r.first <= at && at <= r.last).map(|r| r.bytes).sum();
+    MemoryPlan {
+        slot_of,
+        total: slots.iter().map(|s| s.bytes).sum(),
+        naive: requests.iter().map(|r| r.bytes).sum(),
+        // The bytes alive only rise where a request begins.
+        peak: requests.iter().map(|r| alive(r.first)).max().unwrap_or(0),
+        slots,
+    }
+}
+
+/// First and last operator at which each tensor that an operator writes is needed: an output until the end, an intermediate until
+/// its last reader. Inputs and constants are the caller's and have none.
+pub fn live_ranges(plan: &Plan) -> HashMap<TensorId, (usize, usize)> {
+    let mut ranges = HashMap::new();
+    let end = plan.operators.len().saturating_sub(1);
+    for (position, op) in plan.operators.iter().enumerate() {
+        for &written in op.temporaries.iter().chain([&op.output]) {
+            let last = if matches!(plan.tensor(written).role, PlanRole::Output) { end } else { position };
+            ranges.insert(written, (position, last));
+        }
+        for read in &op.inputs {
+            if let Some((_, last)) = ranges.get_mut(read) {
+                *last = position.max(*last);
+            }
+        }
+    }
+    ranges
+}

@@ -1,0 +1,284 @@
+//! A network as operators in an order in which they run, with the tensors they read and write.
+
+use crate::error::GraphError;
+use crate::fuse::groups;
+use crate::graph::{Graph, Op, TensorId};
+use crate::lower::{Lowered, Source, lower};
+use std::collections::HashMap;
+use std::sync::Arc;
+use warpsight_generate::expr::{Operator, TensorExpr};
+use warpsight_generate::operators::{copy, external_inputs, temporaries};
+use warpsight_ir::Scalar as Element;
+
+/// A network as operators.
+///
+/// A tensor of an operator has the same row-major elements as the plan's tensor it is tied to, but perhaps another shape: reshapes
+/// cost nothing and are no operators.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// In an order in which they can run.
+    pub operators: Vec<PlannedOp>,
+    /// All tensors; every one is used or is an input.
+    pub tensors: Vec<PlanTensor>,
+    /// What a caller provides, in the model's order.
+    pub inputs: Vec<TensorId>,
+    /// What a caller gets, in the model's order.
+    pub outputs: Vec<TensorId>,
+}
+
+/// One operator of a plan.
+#[derive(Clone, Debug)]
+pub struct PlannedOp {
+    /// The name of the model's node that computes.
+    pub name: String,
+    /// That node and those fused into it.
+    pub nodes: Vec<String>,
+    /// What is computed.
+    pub operator: Operator,
+    /// The tensor behind each of the operator's external inputs
+    /// ([`external_inputs`](warpsight_generate::operators::external_inputs)), in that order.
+    pub inputs: Vec<TensorId>,
+    /// The tensor behind the output of each step but the last.
+    pub temporaries: Vec<TensorId>,
+    /// The tensor behind the output of the last step.
+    pub output: TensorId,
+}
+
+/// A tensor of a plan.
+#[derive(Clone, Debug)]
+pub struct PlanTensor {
+    /// The model's name, or one made from it.
+    pub name: String,
+    /// Extents, slowest first; empty for a scalar.
+    pub shape: Vec<i64>,
+    /// Where its elements come from.
+    pub role: PlanRole,
+}
+
+impl PlanTensor {
+    /// Elements; 1 for a scalar.
+    pub fn len(&self) -> usize {
+        self.shape.iter().product::<i64>() as usize
+    }
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Where a tensor's elements come from, and who sees them.
+#[derive(Clone, Debug)]
+pub enum PlanRole {
+    /// From the caller.
+    Input,
+    /// Known, in full precision (folded weights are not rounded); round to the element type where they are stored.
+    Constant(Arc<[f64]>),
+    /// From an operator, for operators.
+    Intermediate,
+    /// From an operator, for the caller (and perhaps for operators too).
+    Output,
+}
+
+/// Operators of a plan that are the same but for names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Distinct {
+    /// Positions in [`Plan::operators`], ascending; at least one.
+    pub uses: Vec<usize>,
+}
+
+impl Plan {
+    /// Fuses and lowers a graph (best after [`simplify`](crate::simplify)).
+    ///
+    /// # Errors
+    /// [`GraphError::Operator`] where a node has no form as a tensor expression.
+    pub fn of(graph: &Graph) -> Result<Self, GraphError> {
+        let mut builder = Builder::new(graph);
+        for group in groups(graph) {
+            let lowered = lower(graph, &group)?;
+            let nodes = std::iter::once(&group.anchor).chain(&group.followers).map(|&n| graph.nodes[n].name.clone()).collect();
+            let exit = graph.nodes[group.exit()].output;
+            let output = builder.tensor(exit);
+            builder.add(graph.nodes[group.anchor].name.clone(), nodes, lowered, output);
+        }
+        builder.copy_outputs()?;
+        Ok(builder.plan)
+    }
+
+    /// A tensor.
+    pub fn tensor(&self, id: TensorId) -> &PlanTensor {
+        &self.tensors[id.0]
+    }
+
+    /// Operators grouped by what they compute, names aside, in the order of their first use.
+    pub fn distinct(&self) -> Vec<Distinct> {
+        let mut places: HashMap<String, usize> = HashMap::new();
+        let mut all: Vec<Distinct> = Vec::new();
+        for (position, op) in self.operators.iter().enumerate() {
+            let place = *places.entry(nameless(&op.operator)).or_insert(all.len());
+            match all.get_mut(place) {
+                Some(distinct) => distinct.uses.push(position),
+                None => all.push(Distinct { uses: vec![position] }),
+            }
+        }
+        all
+    }
+
+    /// The outputs for one array per input, every element by [`TensorExpr::evaluate`]: slow, and the meaning of the plan.
+    ///
+    /// # Errors
+    /// [`GraphError::Values`] where arrays and inputs do not fit.
+    pub fn evaluate_f64(&self, inputs: &[Vec<f64>]) -> Result<Vec<Vec<f64>>, GraphError> {
+        let fits = inputs.len() == self.inputs.len() && self.inputs.iter().zip(inputs).all(|(id, v)| self.tensor(*id).len() == v.len());
+        if !fits {
+            let shapes: Vec<_> = self.inputs.iter().map(|i| &self.tensor(*i).shape).collect();
+            return Err(GraphError::Values { what: format!("arrays do not fit the inputs of shapes {shapes:?}") });
+        }
+        let mut values: Vec<Arc<[f64]>> = Vec::new();
+        for tensor in &self.tensors {
+            values.push(if let PlanRole::Constant(c) = &tensor.role { c.clone() } else { Arc::default() });
+        }
+        for (id, input) in self.inputs.iter().zip(inputs) {
+            values[id.0] = input.as_slice().into();
+        }
+        for op in &self.operators {
+            let names = external_inputs(&op.operator).into_iter().map(|t| t.name.clone());
+            let mut places: HashMap<_, _> = names.zip(&op.inputs).collect();
+            for (step, place) in op.operator.steps.iter().zip(op.temporaries.iter().chain([&op.output])) {
+                let read: Vec<&[f64]> = step.inputs.iter().map(|t| values[places[&t.name].0].as_ref()).collect();
+                values[place.0] = evaluate_step(step, &read).into();
+                places.insert(step.output.name.clone(), place);
+            }
+        }
+        Ok(self.outputs.iter().map(|o| values[o.0].to_vec()).collect())
+    }
+}
+
+/// All elements of an expression's output.
+fn evaluate_step(step: &TensorExpr, inputs: &[&[f64]]) -> Vec<f64> {
+    let mut output = vec![f64::NAN; step.output.len()];
+    let points: i64 = step.axes.iter().map(|a| a.extent).product();
+    let mut point = vec![0; step.axes.len()];
+    for mut rest in 0..points {
+        for (slot, axis) in point.iter_mut().zip(&step.axes).rev() {
+            *slot = rest % axis.extent;
+            rest /= axis.extent;
+        }
+        let flat = step.store.iter().zip(&step.output.shape).fold(0, |flat, (form, extent)| flat * extent + form.eval(&point));
+        output[flat as usize] = step.evaluate(&point, inputs);
+    }
+    output
+}
+
+/// An operator's expressions with all names replaced by their order, as text.
+fn nameless(operator: &Operator) -> String {
+    let mut names: HashMap<String, usize> = HashMap::new();
+    let mut number = |name: &str| {
+        let next = names.len();
+        format!("t{}", names.entry(name.to_string()).or_insert(next)).into()
+    };
+    let mut steps = operator.steps.clone();
+    for step in &mut steps {
+        step.name = "".into();
+        step.inputs.iter_mut().for_each(|t| t.name = number(&t.name));
+        step.output.name = number(&step.output.name);
+        step.axes.iter_mut().chain(&mut step.reduce).for_each(|a| a.name = "".into());
+    }
+    // Debug text of numbers is exact.
+    format!("{steps:?}")
+}
+
+/// A plan under construction.
+struct Builder<'a> {
+    graph: &'a Graph,
+    plan: Plan,
+    /// Per tensor of the graph, the one whose elements it has (itself, unless it is an alias).
+    roots: Vec<TensorId>,
+    /// Per tensor of the graph, the plan's tensor.
+    placed: Vec<Option<TensorId>>,
+    /// Outputs of the graph whose elements are an operator's own, by root.
+    owned: HashMap<TensorId, TensorId>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(graph: &'a Graph) -> Self {
+        let mut roots: Vec<TensorId> = (0..graph.tensors.len()).map(TensorId).collect();
+        for node in graph.nodes.iter().filter(|n| n.op == Op::Alias) {
+            roots[node.output.0] = roots[node.inputs[0].0];
+        }
+        let writers = graph.writers();
+        let mut owned = HashMap::new();
+        for &output in &graph.outputs {
+            let root = roots[output.0];
+            if writers[root.0].is_some() {
+                owned.entry(root).or_insert(output);
+            }
+        }
+        let plan = Plan { operators: vec![], tensors: vec![], inputs: vec![], outputs: vec![] };
+        let mut builder = Self { graph, plan, roots, placed: vec![None; graph.tensors.len()], owned };
+        builder.plan.inputs = graph.inputs.iter().map(|&i| builder.tensor(i)).collect();
+        builder
+    }
+
+    fn push(&mut self, name: String, shape: Vec<i64>, role: PlanRole) -> TensorId {
+        self.plan.tensors.push(PlanTensor { name, shape, role });
+        TensorId(self.plan.tensors.len() - 1)
+    }
+
+    /// The plan's tensor with the elements of one of the graph's.
+    fn tensor(&mut self, id: TensorId) -> TensorId {
+        let root = self.roots[id.0];
+        if let Some(placed) = self.placed[root.0] {
+            return placed;
+        }
+        // An output is known by the name and the shape that the caller expects.
+        let shown = self.graph.tensor(self.owned.get(&root).copied().unwrap_or(root));
+        let role = match &self.graph.tensor(root).constant {
+            Some(values) => PlanRole::Constant(values.clone()),
+            None if self.graph.inputs.contains(&root) => PlanRole::Input,
+            None if self.owned.contains_key(&root) => PlanRole::Output,
+            None => PlanRole::Intermediate,
+        };
+        let placed = self.push(shown.name.clone(), shown.shape.clone(), role);
+        self.placed[root.0] = Some(placed);
+        placed
+    }
+
+    fn add(&mut self, name: String, nodes: Vec<String>, lowered: Lowered, output: TensorId) {
+        let Lowered { operator, sources } = lowered;
+        let mut inputs = Vec::new();
+        for input in external_inputs(&operator) {
+            // `lower` names a source for every input that no step writes.
+            let Some((_, source)) = sources.iter().find(|s| s.0 == input.name) else { continue };
+            inputs.push(match source {
+                Source::Tensor(id) => self.tensor(*id),
+                Source::Constant(values) => {
+                    self.push(format!("{name}.{}", input.name), input.shape.clone(), PlanRole::Constant(values.clone()))
+                }
+            });
+        }
+        debug_assert_eq!(inputs.len(), external_inputs(&operator).len());
+        let joins: Vec<(String, Vec<i64>)> =
+            temporaries(&operator).into_iter().map(|t| (format!("{name}.{}", t.name), t.shape.clone())).collect();
+        let temporaries = joins.into_iter().map(|(name, shape)| self.push(name, shape, PlanRole::Intermediate)).collect();
+        self.plan.operators.push(PlannedOp { name, nodes, operator, inputs, temporaries, output });
+    }
+
+    /// Outputs that share their elements with an input, a constant or another output get their own by a copy.
+    fn copy_outputs(&mut self) -> Result<(), GraphError> {
+        for &output in &self.graph.outputs {
+            let from = self.tensor(output);
+            if self.owned.get(&self.roots[output.0]) == Some(&output) && !self.plan.outputs.contains(&from) {
+                self.plan.outputs.push(from);
+                continue;
+            }
+            let shown = self.graph.tensor(output);
+            let operator = copy(&shown.shape, Element::F32);
+            let operator = operator.map_err(|source| GraphError::Operator { node: shown.name.clone(), source })?;
+            let to = self.push(shown.name.clone(), shown.shape.clone(), PlanRole::Output);
+            let sources = vec![("input".into(), Source::Tensor(output))];
+            self.add(shown.name.clone(), vec![], Lowered { operator, sources }, to);
+            self.plan.outputs.push(to);
+        }
+        Ok(())
+    }
+}

@@ -91,6 +91,11 @@ fn combine(op: BinaryOp, a: Option<Interval>, b: Option<Interval>) -> Option<Int
         let most = b.lo.abs().max(b.hi.abs()) - 1;
         return (most >= 0).then_some(Interval { lo: -most, hi: most });
     }
+    if op == BinaryOp::And {
+        // A mask that is not negative bounds the result, whatever it is applied to.
+        let most = [a, b].into_iter().flatten().filter(|i| i.lo >= 0).map(|i| i.hi).min()?;
+        return Some(Interval { lo: 0, hi: most });
+    }
     let (a, b) = (a?, b?);
     Some(match op {
         BinaryOp::Add => Interval { lo: a.lo + b.lo, hi: a.hi + b.hi },
@@ -120,7 +125,7 @@ mod tests {
     /// Each operation's interval holds every value of it.
     #[test]
     fn intervals_hold_brute_force() {
-        let ops = [BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul, BinaryOp::Div, BinaryOp::Rem, BinaryOp::Min, BinaryOp::Max];
+        let ops = [BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul, BinaryOp::Div, BinaryOp::Rem, BinaryOp::Min, BinaryOp::Max, BinaryOp::And];
         for (alo, ahi) in [(-5, 3), (0, 7), (2, 4), (-6, -2)] {
             for (blo, bhi) in [(1, 3), (-2, 2), (4, 4)] {
                 for op in ops {
@@ -134,6 +139,7 @@ mod tests {
                                 BinaryOp::Div => a / b,
                                 BinaryOp::Rem => a % b,
                                 BinaryOp::Min => a.min(b),
+                                BinaryOp::And => a & b,
                                 _ => a.max(b),
                             };
                             assert!(i.lo <= v && v <= i.hi, "{a} {op:?} {b} = {v} outside {i:?}");

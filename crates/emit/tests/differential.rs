@@ -144,13 +144,32 @@ fn folded_axes_cover_everything_once() {
     assert!(i32s(&device[0]).iter().all(|v| *v >= 0));
 }
 
+#[test]
+fn control_flow_equals_the_interpreter() {
+    let mut rng = fastrand::Rng::with_seed(17);
+    for _ in 0..4 {
+        let x: Vec<i32> = (0..16).map(|_| rng.i32(0..20)).collect();
+        let flags: Vec<i32> = (0..8).map(|i| x[i + rng.usize(0..2)]).collect();
+        let data = vec![i32_bytes(&x), i32_bytes(&flags), vec![0; 32]];
+        let Some([device, oracle]) = both(&checked(programs::control_flow()), bind_data(data)) else { return };
+        assert_eq!(device, oracle);
+    }
+}
+
 /// Random expressions over every register type and width.
 struct Fuzz {
     rng: fastrand::Rng,
 }
 
-const TYPES: [(Scalar, &str); 6] =
-    [(Scalar::I32, "i"), (Scalar::U32, "u"), (Scalar::I64, "il"), (Scalar::U64, "ul"), (Scalar::F32, "f"), (Scalar::Bool, "b")];
+const TYPES: [(Scalar, &str); 7] = [
+    (Scalar::I32, "i"),
+    (Scalar::U32, "u"),
+    (Scalar::I64, "il"),
+    (Scalar::U64, "ul"),
+    (Scalar::F32, "f"),
+    (Scalar::F64, "d"),
+    (Scalar::Bool, "b"),
+];
 
 impl Fuzz {
     fn expr(&mut self, ty: Type, depth: u32) -> Expr {
@@ -183,10 +202,10 @@ impl Fuzz {
             }
             10 if ty.scalar == Scalar::Bool => {
                 let op = *self.rng.choice(&[BinaryOp::Lt, BinaryOp::Le, BinaryOp::Eq, BinaryOp::Ne]).unwrap();
-                let of = Type { scalar: TYPES[self.rng.usize(0..5)].0, ..ty };
+                let of = Type { scalar: TYPES[self.rng.usize(0..6)].0, ..ty };
                 bin(op, self.expr(of, d), self.expr(of, d))
             }
-            10 if ty.scalar == Scalar::F32 => fma(self.expr(ty, d), self.expr(ty, d), self.expr(ty, d)),
+            10 if ty.scalar.is_float() => fma(self.expr(ty, d), self.expr(ty, d), self.expr(ty, d)),
             _ => self.unary(ty, d),
         }
     }
@@ -195,7 +214,7 @@ impl Fuzz {
         use BinaryOp::*;
         let ops: &[BinaryOp] = match ty.scalar {
             Scalar::Bool => &[And, Or, Xor, Eq, Ne],
-            Scalar::F32 => &[Add, Sub, Mul, Min, Max],
+            Scalar::F32 | Scalar::F64 => &[Add, Sub, Mul, Min, Max],
             _ => &[Add, Sub, Mul, Min, Max, And, Or, Xor, Shl, Shr, Div, Rem],
         };
         let op = *self.rng.choice(ops).unwrap();
@@ -209,7 +228,7 @@ impl Fuzz {
         use UnaryOp::*;
         let ops: &[UnaryOp] = match ty.scalar {
             Scalar::Bool => &[Not],
-            Scalar::F32 => &[Neg, Abs, Floor, Ceil],
+            Scalar::F32 | Scalar::F64 => &[Neg, Abs, Floor, Ceil],
             _ => &[Neg, Not, Abs],
         };
         let op = *self.rng.choice(ops).unwrap();
@@ -228,6 +247,7 @@ impl Fuzz {
             Scalar::U32 => Const::U32(v as u32),
             Scalar::I64 => Const::I64(v),
             Scalar::U64 => Const::U64(v as u64),
+            Scalar::F64 => Const::F64(v as f64 * 0.1),
             _ => Const::F32(v as f32 * 0.1),
         })
     }
@@ -259,6 +279,7 @@ impl Fuzz {
                 Scalar::Bool => bytes.push((v & 1) as u8),
                 Scalar::I32 | Scalar::U32 => bytes.extend((v as i32).to_le_bytes()),
                 Scalar::I64 | Scalar::U64 => bytes.extend(v.to_le_bytes()),
+                Scalar::F64 => bytes.extend((v as f64 * 0.37).to_le_bytes()),
                 _ => bytes.extend((v as f32 * 0.37).to_le_bytes()),
             }
         }
@@ -268,16 +289,23 @@ impl Fuzz {
 
 /// Bytes with one NaN and one zero: which NaN an operation gives, and which zero a minimum, is not defined.
 fn canonical(scalar: Scalar, bytes: &[u8]) -> Vec<u8> {
-    if scalar != Scalar::F32 {
-        return bytes.to_vec();
+    match scalar {
+        Scalar::F32 => {
+            let same = |v: f32| if v.is_nan() { f32::NAN } else { v + 0.0 };
+            f32_bytes(&bytes_f32(bytes).into_iter().map(same).collect::<Vec<_>>())
+        }
+        Scalar::F64 => {
+            let same = |v: f64| if v.is_nan() { f64::NAN } else { v + 0.0 };
+            bytes.as_chunks::<8>().0.iter().flat_map(|b| same(f64::from_le_bytes(*b)).to_le_bytes()).collect()
+        }
+        _ => bytes.to_vec(),
     }
-    let same = |v: f32| if v.is_nan() { f32::NAN } else { v + 0.0 };
-    f32_bytes(&bytes_f32(bytes).into_iter().map(same).collect::<Vec<_>>())
 }
 
 #[test]
 fn random_expressions_equal_the_interpreter() {
-    for seed in 0..24 {
+    let seeds = std::env::var("SEEDS").ok().and_then(|s| s.parse().ok()).unwrap_or(16);
+    for seed in 0..seeds {
         let mut fuzz = Fuzz { rng: fastrand::Rng::with_seed(seed) };
         let mut params: Vec<Param> = TYPES.iter().map(|(scalar, name)| input(name, *scalar, &[64])).collect();
         let mut data: Vec<Vec<u8>> = TYPES.iter().map(|t| fuzz.data(t.0)).collect();
@@ -296,6 +324,7 @@ fn random_expressions_equal_the_interpreter() {
             body.push(store_if(&name, &[at], value, &guard));
         }
         let program = checked(program("fuzz", params, launch(&[], &[("l", 8)]), body));
+        std::fs::write("/tmp/fuzz.cl", &opencl(&program).unwrap().text).unwrap();eprintln!("seed {seed}");
         let Some([device, oracle]) = both(&program, bind_data(data)) else { return };
         for (n, scalar) in outputs.into_iter().enumerate() {
             let (device, oracle) = (canonical(scalar, &device[TYPES.len() + n]), canonical(scalar, &oracle[TYPES.len() + n]));

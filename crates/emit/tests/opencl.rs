@@ -52,6 +52,11 @@ fn many_axes() {
     golden(programs::many_axes());
 }
 
+#[test]
+fn control_flow() {
+    golden(programs::control_flow());
+}
+
 fn out_f32(value: Expr) -> Program {
     program(
         "single",

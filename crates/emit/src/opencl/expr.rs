@@ -96,10 +96,17 @@ impl Emitter<'_> {
             }
             Expr::Slice { vector, start, width } => {
                 let vector = self.expr(vector)?;
-                slice(&vector, *start, *width)
+                self.lanes(vector, *start, *width)
             }
             Expr::Lane(vector, lane) => self.lane(vector, lane)?,
         })
+    }
+
+    /// Lanes of a vector; only names and calls are taken apart in place, because lanes of a vector literal crash some compilers.
+    fn lanes(&mut self, vector: Text, start: u8, width: u8) -> Text {
+        let simple = vector.level == PRIMARY || vector.ty.width == width;
+        let vector = if simple { vector } else { self.named(vector) };
+        slice(&vector, start, width)
     }
 
     /// A lane chosen at run time goes through a private array.
@@ -108,7 +115,7 @@ impl Emitter<'_> {
         let lane = crate::index::fold(lane.clone());
         match lane.as_int() {
             _ if vector.ty.width == 1 => Ok(vector),
-            Some(lane) if (0..i64::from(vector.ty.width)).contains(&lane) => Ok(slice(&vector, lane as u8, 1)),
+            Some(lane) if (0..i64::from(vector.ty.width)).contains(&lane) => Ok(self.lanes(vector, lane as u8, 1)),
             Some(lane) => unsupported(format!("lane {lane} of a vector of {}", vector.ty.width)),
             None => {
                 let lane = self.expr(&lane)?;
@@ -180,6 +187,10 @@ impl Emitter<'_> {
     fn unsigned(&mut self, expr: &Expr, ty: Type) -> Result<Text> {
         match expr {
             Expr::Binary(op @ (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul), a, b) if self.ranges.of(expr, ty.scalar).is_none() => {
+                let (op, b) = match (op, &**b) {
+                    (BinaryOp::Add, Expr::Const(Const::I32(v))) if *v < 0 => (&BinaryOp::Sub, &Expr::Const(Const::I32(v.wrapping_neg()))),
+                    (_, b) => (op, b),
+                };
                 let (ta, tb) = (self.unsigned(a, ty)?, self.unsigned(b, ty)?);
                 Ok(operation(*op, ty, &ta, &tb))
             }

@@ -386,7 +386,7 @@ impl Emitter<'_> {
     }
 
     /// A value that is used several times: itself where it is a name, else a temporary.
-    fn named(&mut self, value: Text) -> Text {
+    pub(super) fn named(&mut self, value: Text) -> Text {
         if value.code.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_') {
             return value;
         }

@@ -5,233 +5,37 @@ use warpsight_ir::{Const, Scalar, Space, Type};
 /// Whether a name means something in OpenCL C already, or is kept for helpers of the emitter (`ws_…`).
 pub fn reserved(name: &str) -> bool {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    name.starts_with("ws_")
-        || name.starts_with("__")
-        || [
-            "CL_",
-            "CLK_",
-            "FLT_",
-            "DBL_",
-            "HALF_",
-            "M_",
-            "as_",
-            "convert_",
-            "vload",
-            "vstore",
-            "read_image",
-            "write_image",
-            "get_image",
-            "native_",
-        ]
-        .iter()
-        .chain(&["atomic_", "atom_", "get_global_", "get_local_", "get_group_", "cl_"])
-        .any(|prefix| name.starts_with(prefix))
+    let listed = |list: &str, word: &str| list.split_whitespace().any(|w| w == word);
+    PREFIXES.split_whitespace().any(|prefix| name.starts_with(prefix))
         || (name.starts_with("image") && name.ends_with("_t"))
-        || WORDS.contains(&name)
-        || TYPES.contains(&stem)
+        || listed(KEYWORDS, name)
+        || listed(FUNCTIONS, name)
+        || listed(TYPES, stem)
 }
 
-const TYPES: &[&str] = &[
-    "bool",
-    "char",
-    "uchar",
-    "short",
-    "ushort",
-    "int",
-    "uint",
-    "long",
-    "ulong",
-    "half",
-    "float",
-    "double",
-    "quad",
-    "size_t",
-    "ptrdiff_t",
-    "intptr_t",
-    "uintptr_t",
-];
+/// Beginnings of macros and built-in functions, and of the emitter's helpers.
+const PREFIXES: &str = "ws_ __ CL_ CLK_ FLT_ DBL_ HALF_ M_ as_ convert_ vload vstore read_image write_image get_image native_ \
+    atomic_ atom_ get_global_ get_local_ get_group_ cl_";
 
-const WORDS: &[&str] = &[
-    // Keywords of C99 and OpenCL C.
-    "auto",
-    "break",
-    "case",
-    "const",
-    "continue",
-    "default",
-    "do",
-    "else",
-    "enum",
-    "extern",
-    "for",
-    "goto",
-    "if",
-    "inline",
-    "register",
-    "restrict",
-    "return",
-    "signed",
-    "sizeof",
-    "static",
-    "struct",
-    "switch",
-    "typedef",
-    "union",
-    "unsigned",
-    "void",
-    "volatile",
-    "while",
-    "_Bool",
-    "_Complex",
-    "_Imaginary",
-    "kernel",
-    "global",
-    "local",
-    "constant",
-    "private",
-    "generic",
-    "pipe",
-    "uniform",
-    "read_only",
-    "write_only",
-    "read_write",
-    "complex",
-    "imaginary",
-    "sampler_t",
-    "event_t",
-    "queue_t",
-    "reserve_id_t",
-    "true",
-    "false",
-    "asm",
-    "typeof",
-    "this",
-    "class",
-    "namespace",
-    "template",
-    "main",
-    "NULL",
-    "INFINITY",
-    "NAN",
-    "HUGE_VAL",
-    "HUGE_VALF",
-    "MAXFLOAT",
-    "INT_MAX",
-    "INT_MIN",
-    "LONG_MAX",
-    "LONG_MIN",
-    "UINT_MAX",
-    "ULONG_MAX",
-    "CHAR_BIT",
-    "CHAR_MAX",
-    "CHAR_MIN",
-    "SHRT_MAX",
-    "SHRT_MIN",
-    "kernel_exec",
-    // Built-in functions.
-    "half_cos",
-    "half_divide",
-    "half_exp",
-    "half_exp2",
-    "half_exp10",
-    "half_log",
-    "half_log2",
-    "half_log10",
-    "half_powr",
-    "half_recip",
-    "half_rsqrt",
-    "half_sin",
-    "half_sqrt",
-    "half_tan",
-    "abs",
-    "abs_diff",
-    "acos",
-    "acosh",
-    "add_sat",
-    "all",
-    "any",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "barrier",
-    "bitselect",
-    "cbrt",
-    "ceil",
-    "clamp",
-    "clz",
-    "copysign",
-    "cos",
-    "cosh",
-    "cospi",
-    "cross",
-    "degrees",
-    "distance",
-    "dot",
-    "erf",
-    "erfc",
-    "exp",
-    "exp10",
-    "exp2",
-    "expm1",
-    "fabs",
-    "fdim",
-    "floor",
-    "fma",
-    "fmax",
-    "fmin",
-    "fmod",
-    "fract",
-    "frexp",
-    "hadd",
-    "hypot",
-    "ilogb",
-    "isequal",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "isnormal",
-    "ldexp",
-    "length",
-    "lgamma",
-    "log",
-    "log10",
-    "log1p",
-    "log2",
-    "logb",
-    "mad",
-    "mad24",
-    "mad_hi",
-    "mad_sat",
-    "max",
-    "maxmag",
-    "mem_fence",
-    "min",
-    "minmag",
-    "mix",
-    "modf",
-    "mul24",
-    "mul_hi",
-    "nan",
-    "nextafter",
-    "normalize",
-    "popcount",
-    "pow",
-    "pown",
-    "powr",
-    "prefetch",
-    "printf",
-    "radians",
-    "remainder",
-    "rint",
-    "rotate",
-    "round",
-    "rsqrt",
-    "select",
-    "shuffle",
-    "sign",
-];
+/// Types, of which most come in vectors too.
+const TYPES: &str = "bool char uchar short ushort int uint long ulong half float double quad size_t ptrdiff_t intptr_t uintptr_t";
+
+/// Keywords of C99 and OpenCL C, and macros.
+const KEYWORDS: &str = "\
+    auto break case const continue default do else enum extern for goto if inline register restrict return signed sizeof static struct \
+    switch typedef union unsigned void volatile while _Bool _Complex _Imaginary kernel global local constant private generic pipe \
+    uniform read_only write_only read_write complex imaginary sampler_t event_t queue_t reserve_id_t true false asm typeof this class \
+    namespace template main NULL INFINITY NAN HUGE_VAL HUGE_VALF MAXFLOAT INT_MAX INT_MIN LONG_MAX LONG_MIN UINT_MAX ULONG_MAX \
+    CHAR_BIT CHAR_MAX CHAR_MIN SHRT_MAX SHRT_MIN";
+
+/// Built-in functions.
+const FUNCTIONS: &str = "\
+    half_cos half_divide half_exp half_exp2 half_exp10 half_log half_log2 half_log10 half_powr half_recip half_rsqrt half_sin \
+    half_sqrt half_tan abs abs_diff acos acosh add_sat all any asin asinh atan atan2 atanh barrier bitselect cbrt ceil clamp clz \
+    copysign cos cosh cospi cross degrees distance dot erf erfc exp exp10 exp2 expm1 fabs fdim floor fma fmax fmin fmod fract frexp \
+    hadd hypot ilogb isequal isfinite isinf isnan isnormal ldexp length lgamma log log10 log1p log2 logb mad mad24 mad_hi mad_sat max \
+    maxmag mem_fence min minmag mix modf mul24 mul_hi nan nextafter normalize popcount pow pown powr prefetch printf radians remainder \
+    rint rotate round rsqrt select shuffle sign sin sincos sinh sinpi smoothstep sqrt step sub_sat tan tanh tanpi tgamma trunc upsample vec_step async_work_group_copy wait_group_events";
 
 /// The name of a value's type; truth values are `bool` alone and `intN` (−1 or 0) in vectors.
 pub fn type_name(ty: Type) -> String {

@@ -297,3 +297,53 @@ pub fn many_axes() -> Program {
     let launch = launch(&[("d", int(3)), ("M_PI", int(2)), ("dot", int(3)), ("t0", int(2))], &[("l3", 2), ("l2", 3), ("l1", 2), ("l0", 2)]);
     program("ws_many_axes", vec![output("out", Scalar::I32, &dims)], launch, body)
 }
+
+/// Loops with changing bounds, branches, blocks, private arrays, lanes chosen at run time, and an exchange.
+pub fn control_flow() -> Program {
+    let step = |by: Expr| set("total", add(var("total"), by));
+    let less = |a, b| bin(BinaryOp::Lt, a, b);
+    let body = vec![
+        register("bound", Type::scalar(Scalar::I32), add(bin(BinaryOp::And, load("x", &[var("l")], 1), int(7)), int(1))),
+        register("total", Type::scalar(Scalar::I32), int(0)),
+        Stmt::For {
+            var: "i".into(),
+            from: int(1),
+            to: var("bound"),
+            step: 2,
+            unroll: Unroll::Auto,
+            body: vec![set("bound", add(var("bound"), int(-1))), step(mul(var("i"), load("x", &[var("i")], 1)))],
+        },
+        repeat("j", int(4), Unroll::Full, vec![store("memo", &[int(1), var("j")], add(var("total"), var("j")))]),
+        Stmt::Scope(vec![bind("k", load("memo", &[int(1), bin(BinaryOp::And, var("l"), int(3))], 1)), step(var("k"))]),
+        Stmt::Scope(vec![bind("k", load("memo", &[int(1), int(0)], 4)), step(lane(var("k"), bin(BinaryOp::And, var("total"), int(3))))]),
+        Stmt::If {
+            condition: less(var("total"), int(10)),
+            then: vec![step(int(1000))],
+            otherwise: vec![Stmt::If {
+                condition: less(var("total"), int(50)),
+                then: vec![step(int(2000))],
+                otherwise: vec![Stmt::If {
+                    condition: less(lane(load("x", &[int(0)], 4), bin(BinaryOp::And, var("total"), int(3))), int(50)),
+                    then: vec![step(int(3000))],
+                    otherwise: vec![step(int(4000))],
+                }],
+            }],
+        },
+        Stmt::Atomic {
+            op: AtomicOp::CompareExchange,
+            target: "flags".into(),
+            index: vec![var("l")],
+            value: var("total"),
+            compare: Some(load("x", &[add(var("l"), int(1))], 1)),
+            order: Order::AcquireRelease,
+            scope: Scope::Group,
+            old: Some("before".into()),
+        },
+        store("y", &[var("l")], bin(BinaryOp::Xor, var("total"), var("before"))),
+    ];
+    let params =
+        vec![input("x", Scalar::I32, &[16]), buffer("flags", Scalar::I32, Access::ReadWrite, &[int(8)]), output("y", Scalar::I32, &[8])];
+    let mut p = program("control_flow", params, launch(&[], &[("l", 8)]), body);
+    p.arrays.push(Array { name: "memo".into(), space: Space::Private, element: Scalar::I32, dims: vec![2, 4] });
+    p
+}

@@ -6,11 +6,17 @@ use crate::estimate::NoEstimate;
 use crate::units::{Bytes, BytesPerSecond, Cycles, Hertz, Seconds};
 use serde::{Deserialize, Serialize};
 
+mod builtin;
+mod check;
+
+pub use builtin::{builtin, builtin_names};
+pub use check::ProfileError;
+
 /// A number and where it comes from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, try_from = "check::RawFact<T>", bound(deserialize = "T: Deserialize<'de>"))]
 pub enum Fact<T> {
-    /// `{ value = …, source = "…", cite = "…" }`, with `lo` and `hi` where the value is uncertain.
+    /// `{ value = …, source = "…", cite = "…" }`, with `lo` and `hi` where the value is uncertain and `alternatives` where others disagree.
     Known {
         /// The number.
         value: T,
@@ -24,6 +30,9 @@ pub enum Fact<T> {
         /// Upper end of its interval.
         #[serde(skip_serializing_if = "Option::is_none")]
         hi: Option<T>,
+        /// What other sources say; models do not use it.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        alternatives: Vec<Claim<T>>,
     },
     /// `{ absent = "evidence" }`: the device has no such thing.
     Absent {
@@ -35,6 +44,18 @@ pub enum Fact<T> {
         /// Why.
         unknown: String,
     },
+}
+
+/// What another source says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim<T> {
+    /// The number.
+    pub value: T,
+    /// Who says so.
+    pub source: Source,
+    /// Document, table, recording or command.
+    pub cite: String,
 }
 
 /// Who says so.
@@ -61,7 +82,15 @@ impl<T> Fact<T> {
     }
     /// A known number.
     pub fn known(value: T, source: Source, cite: impl Into<String>) -> Self {
-        Self::Known { value, source, cite: cite.into(), lo: None, hi: None }
+        Self::Known { value, source, cite: cite.into(), lo: None, hi: None, alternatives: vec![] }
+    }
+    /// A number between limits.
+    pub fn between(lo: T, value: T, hi: T, source: Source, cite: impl Into<String>) -> Self {
+        Self::Known { value, source, cite: cite.into(), lo: Some(lo), hi: Some(hi), alternatives: vec![] }
+    }
+    /// A thing that is not there.
+    pub fn absent(evidence: impl Into<String>) -> Self {
+        Self::Absent { absent: evidence.into() }
     }
     /// An unknown number.
     pub fn unknown(reason: impl Into<String>) -> Self {
@@ -83,6 +112,7 @@ impl<T: Copy> Fact<T> {
 
 /// What a GPU is, as far as anybody knows. Text form: `profiles/*.toml`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Profile {
     /// Its short name, for instance `adreno640`.
     pub name: String,
@@ -98,6 +128,7 @@ pub struct Profile {
 
 /// Cores and what runs on them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Execution {
     /// Cores (SP, SM, CU, shader core).
     pub cores: Fact<u32>,
@@ -137,6 +168,7 @@ pub struct Execution {
 
 /// Caches and memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Memory {
     /// First-level cache of images.
     pub texture_l1: Cache,
@@ -156,6 +188,7 @@ pub struct Memory {
 
 /// One cache level.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Cache {
     /// Capacity of one instance.
     pub bytes: Fact<Bytes>,
@@ -163,6 +196,9 @@ pub struct Cache {
     pub line: Fact<Bytes>,
     /// Associativity.
     pub ways: Fact<u32>,
+    /// Per bit of the set's number the address bits whose XOR it is.
+    #[serde(default = "not_stated")]
+    pub set_hash: Fact<Vec<Vec<u32>>>,
     /// Instances in the whole device.
     pub instances: Fact<u32>,
     /// Bandwidth of all instances together.
@@ -173,6 +209,7 @@ pub struct Cache {
 
 /// Images.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Images {
     /// Largest width of a 2D image, texels.
     pub max_width: Fact<u32>,
@@ -180,4 +217,23 @@ pub struct Images {
     pub max_height: Fact<u32>,
     /// How texels lie in memory.
     pub layout: Fact<crate::layout::ImageLayout>,
+}
+
+fn not_stated() -> Fact<Vec<Vec<u32>>> {
+    Fact::unknown("not stated")
+}
+
+impl Cache {
+    /// A level that does not exist.
+    pub fn absent(evidence: &str) -> Self {
+        Self {
+            bytes: Fact::absent(evidence),
+            line: Fact::absent(evidence),
+            ways: Fact::absent(evidence),
+            set_hash: Fact::absent(evidence),
+            instances: Fact::absent(evidence),
+            bandwidth: Fact::absent(evidence),
+            latency: Fact::absent(evidence),
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, Kind};
 use crate::optimize::{Args, Judging};
-use crate::record::Record;
+use crate::record::{Record, family_key};
 use crate::report::{config, micros, table};
 use crate::target::Target;
 use crate::{export, progress};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use warpsight_engine::network::{Choice, Network, Run};
 use warpsight_engine::tune::Tuned;
-use warpsight_graph::{Graph, GraphError, InputShape, Model, ModelCard, Plan, evaluate_f64, simplify};
+use warpsight_graph::{CardError, Graph, GraphError, InputShape, Model, ModelCard, Plan, evaluate_f64, simplify};
 use warpsight_ir::sample::median;
 use warpsight_ir::{Family, Seconds};
 
@@ -32,12 +32,10 @@ pub fn load(path: &Path, shapes: &[String]) -> Result<Loaded, Failure> {
         Failure::new(kind, e.to_string()).at(place.clone())
     };
     let model = Model::read(path).map_err(fail)?;
-    let card_path = path.with_extension("toml");
-    let card = match std::fs::read_to_string(&card_path) {
-        Ok(text) => Some(ModelCard::parse(&text).map_err(|e| Failure::input(e.to_string()).at(card_path.display().to_string()))?),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
-        Err(e) => return Err(Failure::io(&card_path, &e)),
-    };
+    let card = ModelCard::beside(path).map_err(|e| {
+        let kind = if matches!(e, CardError::Read { .. }) { Kind::Io } else { Kind::Input };
+        Failure::new(kind, e.to_string()).at(path.with_extension("toml").display().to_string())
+    })?;
     let mut bound: Vec<InputShape> = card.as_ref().map(ModelCard::shapes).unwrap_or_default();
     for text in shapes {
         let shape: InputShape = text.parse().map_err(|e: GraphError| Failure::input(e.to_string()))?;
@@ -57,10 +55,8 @@ pub fn run(path: &Path, args: &Args, target: &mut Target, record: &mut Record, j
     let network = Network::new(&plan)?;
     let choice = choose(&network, &judging, target, record, &mut rng)?;
 
-    let inputs: Vec<Vec<f32>> = plan
-        .inputs()
-        .map(|id| (0..plan.tensors[id.0].shape.iter().product::<i64>()).map(|_| rng.f32() * 2.0 - 1.0).collect())
-        .collect();
+    let random = |len: usize, rng: &mut fastrand::Rng| (0..len).map(|_| rng.f32() * 2.0 - 1.0).collect();
+    let inputs: Vec<Vec<f32>> = plan.inputs.iter().map(|&id| random(plan.tensor(id).len(), &mut rng)).collect();
     let run = network.run(&choice, &inputs, &mut *target.device, args.runs)?;
     let difference = difference(&graph, &inputs, &run)?;
     if !difference.is_finite() || difference > TOLERANCE {
@@ -69,7 +65,8 @@ pub fn run(path: &Path, args: &Args, target: &mut Target, record: &mut Record, j
             format!("every kernel was right by itself, but the network's outputs differ from the f64 reference by {difference:.3e}"),
         ));
     }
-    record.network(format!("network {}\n{plan}", path.display()), &run.passes, run.quantum, true)?;
+    let kernels: Vec<String> = network.steps.iter().map(|s| family_key(network.families[s.family].expr())).collect();
+    record.network(format!("network {}\n{}", path.display(), kernels.join("\n")), &run.passes, run.quantum, true)?;
     if let Some(out) = &args.out {
         let stem = path.file_stem().map_or("network".into(), |s| s.to_string_lossy());
         export::sequence(out, &stem, &network.job(&choice, &inputs, None))?;

@@ -14,7 +14,7 @@ use warpsight_engine::tune::{self, Candidates, Judge, Tuned};
 use warpsight_engine::verify::Trial;
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::{Operator, ScheduleFamily};
-use warpsight_run::Init;
+use warpsight_run::{Device, Init};
 use warpsight_ir::{Config, Family, KnobValue, Name, Ranked, Seconds};
 
 /// What came of one expression of the operator.
@@ -41,7 +41,7 @@ pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, js
             println!("{}", family.dump(&best.config, stage.0).map_err(EngineError::from)?);
             continue;
         }
-        outcomes.push(optimize(family, args, &judge, target, record, &mut rng)?);
+        outcomes.push(optimize(family, args, &judge, &mut *target.device, record, &mut rng)?);
     }
     if args.dump.is_some() {
         return Ok(());
@@ -65,13 +65,13 @@ pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, js
     Ok(())
 }
 
-fn optimize(family: ScheduleFamily, args: &Args, judge: &Judge, target: &mut Target, record: &mut Record, rng: &mut fastrand::Rng) -> Result<Outcome, Failure> {
+fn optimize(family: ScheduleFamily, args: &Args, judge: &Judge, device: &mut dyn Device, record: &mut Record, rng: &mut fastrand::Rng) -> Result<Outcome, Failure> {
     let candidates = tune::candidates(&family, judge);
     let ranked = tune::rank(&family, &candidates.left, judge)?;
-    let chosen = tune::choose(&family, &ranked, judge, &mut *target.device, rng, &mut |a| record.attempt(&family, a))?;
+    let chosen = tune::choose(&family, &ranked, judge, device, rng, &mut |a| record.attempt(&family, a))?;
     let best = match args.search {
         Search::Model => None,
-        Search::Exhaustive => exhaustive(&family, &candidates.left, judge, target, record, rng)?,
+        Search::Exhaustive => exhaustive(&family, &candidates.left, judge, device, record, rng)?,
     };
     Ok(Outcome { family, candidates, chosen, best })
 }
@@ -81,7 +81,7 @@ fn exhaustive(
     family: &ScheduleFamily,
     configs: &[Config],
     judge: &Judge,
-    target: &mut Target,
+    device: &mut dyn Device,
     record: &mut Record,
     rng: &mut fastrand::Rng,
 ) -> Result<Option<(Config, Seconds)>, Failure> {
@@ -101,7 +101,7 @@ fn exhaustive(
                 let mut time = None;
                 for Ranked { config, estimate } in one {
                     let candidate = Ranked { config, estimate };
-                    let tried = tune::attempt(family, &candidate, judge, &mut *target.device, rng, &mut |a| record.attempt(family, a))?;
+                    let tried = tune::attempt(family, &candidate, judge, device, rng, &mut |a| record.attempt(family, a))?;
                     time = tried.ok().and_then(|t| t.time).map(|t| t.0);
                 }
                 time

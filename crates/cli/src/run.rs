@@ -11,7 +11,7 @@ use npyz::WriterBuilder;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use warpsight_engine::network::Network;
-use warpsight_graph::{Channels, ModelCard, PictureInput};
+use warpsight_graph::{ChannelOrder, Fit, Layout, ModelCard, Picture};
 use warpsight_ir::sample::median;
 use warpsight_ir::{CostModel, Kernel};
 use warpsight_predict::Roofline;
@@ -75,7 +75,7 @@ fn inputs(args: &Args, loaded: &Loaded) -> Result<Vec<Vec<f32>>, Failure> {
         let (name, file) = text.split_once('=').ok_or_else(|| Failure::input(format!("`{text}` is not of the form NAME=FILE")))?;
         given.push((name, Path::new(file)));
     }
-    let tensors: Vec<_> = loaded.plan.inputs().map(|id| &loaded.plan.tensors[id.0]).collect();
+    let tensors: Vec<_> = loaded.plan.inputs.iter().map(|&id| loaded.plan.tensor(id)).collect();
     let names = || tensors.iter().map(|t| t.name.as_str()).collect::<Vec<_>>().join(", ");
     if let Some((stranger, _)) = given.iter().find(|(n, _)| !tensors.iter().any(|t| t.name == *n)) {
         return Err(Failure::input(format!("the model has no input `{stranger}`")).help(format!("its inputs: {}", names())));
@@ -96,7 +96,8 @@ fn read(file: &Path, name: &str, shape: &[i64], card: Option<&ModelCard>) -> Res
     if file.extension().is_some_and(|e| e == "npy") {
         return read_npy(file, shape);
     }
-    let picture = card.and_then(|c| c.picture(name)).ok_or_else(|| {
+    let listed = card.and_then(|c| c.input.iter().find(|i| i.name == name)).and_then(|i| i.picture.as_ref());
+    let picture = listed.ok_or_else(|| {
         Failure::input(format!("a picture for `{name}` needs size, layout, scale, mean and std, and nothing states them"))
             .at(file.display().to_string())
             .help("put them into a .toml beside the model (as models/text-orientation.toml does), or give an .npy file")
@@ -124,22 +125,39 @@ fn read_npy(file: &Path, shape: &[i64]) -> Result<Vec<f32>, Failure> {
     }
 }
 
-/// A picture as the card describes: resized to height and width, channels in its order, (value·scale − mean) / std.
-fn read_picture(file: &Path, card: &PictureInput, shape: &[i64]) -> Result<Vec<f32>, Failure> {
+/// A picture as the card describes: scaled to height and width, channels in its order, (value · scale − mean) / std.
+fn read_picture(file: &Path, card: &Picture, shape: &[i64]) -> Result<Vec<f32>, Failure> {
     let place = file.display().to_string();
     let bytes = std::fs::read(file).map_err(|e| Failure::io(file, &e))?;
     let picture = image::load_from_memory(&bytes).map_err(|e| Failure::input(format!("this is no picture: {e}")).at(&place))?;
-    let (width, height) = (card.width, card.height);
-    if shape != card.shape() {
-        return Err(Failure::input(format!("the card describes pictures of shape {:?}, the input has {shape:?}", card.shape())).at(&place));
+    let (width, height, channels) = (card.width as usize, card.height as usize, card.channels.count());
+    let expected = match card.layout {
+        Layout::Nchw => [1, channels, height, width],
+        Layout::Nhwc => [1, height, width, channels],
+    };
+    if shape != expected.map(|e| e as i64) {
+        return Err(Failure::input(format!("the card makes pictures {expected:?}, the input has shape {shape:?}")).at(&place));
     }
-    let scaled = image::imageops::resize(&picture.to_rgb8(), width, height, image::imageops::FilterType::Triangle);
-    let mut values = vec![0.0; 3 * (width * height) as usize];
+    let filled = match card.fit {
+        Fit::Stretch => card.width,
+        // As wide as its proportions say, at most the whole width.
+        Fit::PadRight => (f64::from(card.height) * f64::from(picture.width()) / f64::from(picture.height())).ceil().clamp(1.0, f64::from(card.width)) as u32,
+    };
+    let scaled = image::imageops::resize(&picture.to_rgb8(), filled, card.height, image::imageops::FilterType::Triangle);
+    let mut values = vec![0.0; channels * width * height];
     for (x, y, pixel) in scaled.enumerate_pixels() {
-        for c in 0..3 {
-            let source = if card.channels == Channels::Bgr { 2 - c } else { c };
-            let value = (f32::from(pixel.0[source]) * card.scale - card.mean[c]) / card.std[c];
-            values[card.position(c, y, x)] = value;
+        let [r, g, b] = pixel.0.map(f64::from);
+        let ordered = match card.channels {
+            ChannelOrder::Rgb => [r, g, b],
+            ChannelOrder::Bgr => [b, g, r],
+            ChannelOrder::Gray => [0.299 * r + 0.587 * g + 0.114 * b; 3],
+        };
+        for (c, value) in ordered.into_iter().enumerate().take(channels) {
+            let at = match card.layout {
+                Layout::Nchw => (c * height + y as usize) * width + x as usize,
+                Layout::Nhwc => (y as usize * width + x as usize) * channels + c,
+            };
+            values[at] = ((value * card.scale - card.mean[c]) / card.std[c]) as f32;
         }
     }
     Ok(values)

@@ -1,5 +1,6 @@
 //! From a planned graph or a single operator to verified, timed kernels on a device.
 
+pub mod network;
 pub mod tune;
 pub mod verify;
 

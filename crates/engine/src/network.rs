@@ -5,13 +5,13 @@
 
 use crate::EngineError;
 use crate::tune::{self, Candidates, Judge, Observer, Tuned};
-use crate::verify::{filler, memory_kind};
+use crate::verify::{check_shape, filler, memory_kind};
 use fastrand::Rng;
 use std::collections::{BTreeMap, HashMap};
 use warpsight_generate::expr::{Role, TensorExpr};
 use warpsight_generate::ScheduleFamily;
-use warpsight_graph::memory::{Live, memory_plan};
-use warpsight_graph::{Plan, TensorRole};
+use warpsight_graph::memory::{self, Request, Storage};
+use warpsight_graph::{Plan, PlanRole};
 use warpsight_ir::{Family, Ranked, Seconds, TimeSource};
 use warpsight_run::{Device, Init, Job, JobResult, LaunchSpec, MemoryKind, MemorySpec, TimingSpec};
 
@@ -25,7 +25,7 @@ pub struct Network<'a> {
     pub families: Vec<ScheduleFamily>,
     /// The kernels in order of execution.
     pub steps: Vec<Step>,
-    values: Vec<Value<'a>>,
+    values: Vec<Value>,
 }
 
 /// One kernel of the network.
@@ -42,20 +42,16 @@ pub struct Step {
 }
 
 /// A tensor of the network.
-struct Value<'a> {
+struct Value {
     /// A constant's elements.
-    data: Option<&'a [f32]>,
-    /// Values that share memory (views of each other) have the same root.
-    root: usize,
-    /// Whether it may be an image.
+    data: Option<Vec<f32>>,
+    /// Whether it may be an image: it lies between kernels, all of which see it in one shape.
     free: bool,
-    /// Elements, and for what the network reads and writes: its name.
-    len: usize,
 }
 
 /// The choice for a whole network.
 pub struct Choice {
-    /// Per root value, whether it is an image.
+    /// Per tensor, whether it is an image.
     images: Vec<bool>,
     /// Per family, what its space holds on this device.
     pub candidates: Vec<Candidates>,
@@ -80,51 +76,27 @@ pub struct Run {
 impl<'a> Network<'a> {
     /// Takes a plan apart.
     pub fn new(plan: &'a Plan) -> Result<Self, EngineError> {
-        let mut values: Vec<Value> = plan
-            .tensors
-            .iter()
-            .enumerate()
-            .map(|(i, t)| Value {
-                data: match &t.role {
-                    TensorRole::Constant(data) => Some(data.as_slice()),
-                    _ => None,
-                },
-                root: t.view_of.map_or(i, |v| v.0),
-                free: matches!(t.role, TensorRole::Intermediate),
-                len: t.shape.iter().product::<i64>() as usize,
-            })
-            .collect();
-        // A view is row-major memory under another shape: neither it nor what it views can be an image.
-        for i in 0..values.len() {
-            if values[i].root != i {
-                let mut root = values[i].root;
-                while values[root].root != root {
-                    root = values[root].root;
-                }
-                values[i].root = root;
-                values[i].free = false;
-                values[root].free = false;
-            }
-        }
-        let mut network = Self { plan, families: vec![], steps: vec![], values };
+        let values = plan.tensors.iter().map(|t| match &t.role {
+            PlanRole::Constant(data) => Value { data: Some(data.iter().map(|&v| v as f32).collect()), free: false },
+            role => Value { data: None, free: matches!(role, PlanRole::Intermediate) },
+        });
+        let mut network = Self { plan, families: vec![], steps: vec![], values: values.collect() };
         let mut known: HashMap<String, usize> = HashMap::new();
+        let mut shapes: HashMap<usize, Vec<i64>> = HashMap::new();
         for operator in &plan.operators {
-            let mut by_name: HashMap<&str, usize> = HashMap::new();
             let external = warpsight_generate::operators::external_inputs(&operator.operator);
-            for (tensor, id) in external.iter().zip(&operator.inputs) {
-                by_name.insert(&tensor.name, id.0);
-            }
-            let last = operator.operator.steps.len().saturating_sub(1);
-            for (n, expr) in operator.operator.steps.iter().enumerate() {
-                crate::verify::check_shape(&expr.output)?;
-                let output = if n == last {
-                    operator.output.0
-                } else {
-                    network.values.push(Value { data: None, root: network.values.len(), free: true, len: expr.output.len() });
-                    network.values.len() - 1
-                };
-                let args = expr.inputs.iter().map(|t| by_name.get(&*t.name).copied().unwrap_or(output)).chain([output]).collect();
-                by_name.insert(&expr.output.name, output);
+            let mut by_name: HashMap<&str, usize> = external.iter().zip(&operator.inputs).map(|(t, id)| (&*t.name, id.0)).collect();
+            let outputs = operator.temporaries.iter().chain([&operator.output]);
+            for (expr, output) in operator.operator.steps.iter().zip(outputs) {
+                check_shape(&expr.output)?;
+                let args: Vec<usize> = expr.inputs.iter().map(|t| by_name.get(&*t.name).copied().unwrap_or(output.0)).chain([output.0]).collect();
+                by_name.insert(&expr.output.name, output.0);
+                // A tensor that is seen in two shapes is row-major memory, never an image.
+                for (tensor, &value) in expr.inputs.iter().chain([&expr.output]).zip(&args) {
+                    if shapes.entry(value).or_insert_with(|| tensor.shape.clone()) != &tensor.shape {
+                        network.values[value].free = false;
+                    }
+                }
                 let family = *known.entry(shape_of(expr)).or_insert_with(|| {
                     network.families.push(ScheduleFamily::new(unnamed(expr, network.families.len())));
                     network.families.len() - 1
@@ -191,17 +163,16 @@ impl<'a> Network<'a> {
             best.map_or(f64::INFINITY, |r| r.estimate.time.0)
         };
         let users: Vec<Vec<&Step>> = (0..self.values.len())
-            .map(|v| self.steps.iter().filter(|s| s.args.iter().any(|&a| self.values[a].root == v)).collect())
+            .map(|v| self.steps.iter().filter(|s| s.args.contains(&v)).collect())
             .collect();
         let total = |images: &[bool]| self.steps.iter().map(|s| cost(images, s)).sum::<f64>();
         let mut best: Option<(f64, Vec<bool>)> = None;
         for start in [false, true] {
-            let mut images: Vec<bool> = self.values.iter().map(|v| start && v.free && v.data.is_none()).collect();
+            let mut images: Vec<bool> = self.values.iter().map(|v| start && v.free).collect();
             loop {
                 let mut changed = false;
                 for v in 0..self.values.len() {
-                    let value = &self.values[v];
-                    if !value.free || value.data.is_some() || value.root != v {
+                    if !self.values[v].free {
                         continue;
                     }
                     let around = |images: &[bool]| users[v].iter().map(|s| cost(images, s)).sum::<f64>();
@@ -239,7 +210,7 @@ impl<'a> Network<'a> {
     fn pattern(&self, step: &Step, images: &[bool]) -> Pattern {
         let expr = self.families[step.family].expr();
         let roles = expr.inputs.iter().map(|t| t.role).chain([Role::Output]);
-        roles.zip(&step.args).filter(|(role, _)| *role != Role::Weight).map(|(_, &a)| images[self.values[a].root]).collect()
+        roles.zip(&step.args).filter(|(role, _)| *role != Role::Weight).map(|(_, &a)| images[a]).collect()
     }
 
     /// The kernel chosen for a step.
@@ -256,7 +227,7 @@ impl<'a> Network<'a> {
         let mut memory_of: HashMap<usize, usize> = HashMap::new();
         let slots = self.slots(choice);
         let mut slot_memory: HashMap<usize, usize> = HashMap::new();
-        let input_position: HashMap<usize, usize> = self.plan.inputs().enumerate().map(|(n, id)| (id.0, n)).collect();
+        let input_position: HashMap<usize, usize> = self.plan.inputs.iter().enumerate().map(|(n, id)| (id.0, n)).collect();
         for step in &self.steps {
             let tuned = self.kernel(choice, step);
             let program = *programs.entry(std::ptr::from_ref(tuned)).or_insert_with(|| {
@@ -267,69 +238,69 @@ impl<'a> Network<'a> {
             let tensors = expr.inputs.iter().chain([&expr.output]).zip(&tuned.placements);
             let mut args = vec![];
             for ((tensor, placement), &value) in tensors.zip(&step.args) {
-                let root = self.values[value].root;
                 let mut push = |job: &mut Job, name: String, kind: MemoryKind, init: Init| {
                     job.memory.push(MemorySpec { kind, init, canaries: false });
                     names.push(name);
                     job.memory.len() - 1
                 };
                 let kind = memory_kind(tensor, placement);
-                let at = match (self.values[value].data, input_position.get(&value)) {
+                let at = match (&self.values[value].data, input_position.get(&value)) {
                     // Constants are packed for their kernel.
                     (Some(data), _) => {
                         let name = format!("{}_{}", step_name(&step.name), tensor.name);
                         push(&mut job, name, kind, Init::Data(placement.pack(tensor, data, filler(tensor))))
                     }
-                    (None, Some(&n)) => *memory_of.entry(root).or_insert_with(|| {
+                    (None, Some(&n)) => *memory_of.entry(value).or_insert_with(|| {
                         push(&mut job, self.plan.tensors[value].name.clone(), kind, Init::Data(placement.pack(tensor, &inputs[n], filler(tensor))))
                     }),
-                    (None, None) => *memory_of.entry(root).or_insert_with(|| match slots.get(&root) {
+                    (None, None) => *memory_of.entry(value).or_insert_with(|| match slots.get(&value) {
                         Some(&slot) => {
                             let at = *slot_memory.entry(slot).or_insert_with(|| push(&mut job, format!("slot{slot}"), kind, Init::Poison));
                             grow(&mut job.memory[at].kind, kind);
                             at
                         }
-                        None => push(&mut job, format!("value{root}"), kind, Init::Poison),
+                        None => push(&mut job, format!("value{value}"), kind, Init::Poison),
                     }),
                 };
                 args.push(at);
             }
             job.launches.push(LaunchSpec { program, args, sizes: vec![] });
         }
-        let outputs: Vec<usize> = self.plan.outputs().map(|id| id.0).collect();
-        job.read = outputs.iter().map(|&o| memory_of.get(&self.values[o].root).copied().unwrap_or_default()).collect();
-        let input_memory = self.plan.inputs().filter_map(|id| memory_of.get(&id.0).copied()).collect();
+        job.read = self.plan.outputs.iter().map(|o| memory_of.get(&o.0).copied().unwrap_or_default()).collect();
+        let input_memory = self.plan.inputs.iter().filter_map(|id| memory_of.get(&id.0).copied()).collect();
         Sequence { job, names, inputs: input_memory }
     }
 
-    /// Memory shared by buffers that are never needed at the same time: slot by root value. Images and outputs keep their own.
+    /// Memory shared by tensors that are never needed at the same time: slot by tensor. Inputs and outputs keep their own.
     fn slots(&self, choice: &Choice) -> HashMap<usize, usize> {
-        let outputs: Vec<usize> = self.plan.outputs().map(|id| self.values[id.0].root).collect();
-        let mut ranges: BTreeMap<usize, (usize, usize, u64)> = BTreeMap::new();
+        let mut requests: BTreeMap<usize, Request> = BTreeMap::new();
         for (n, step) in self.steps.iter().enumerate() {
-            for &value in &step.args {
-                let root = self.values[value].root;
-                let skip = self.values[value].data.is_some() || choice.images[root] || outputs.contains(&root) || self.plan.inputs().any(|i| i.0 == root);
-                if skip {
+            let expr = self.families[step.family].expr();
+            let tensors = expr.inputs.iter().chain([&expr.output]).zip(&self.kernel(choice, step).placements);
+            for ((tensor, placement), &value) in tensors.zip(&step.args) {
+                if !matches!(self.plan.tensors[value].role, PlanRole::Intermediate) {
                     continue;
                 }
-                let bytes = 4 * self.values[root].len as u64;
-                let range = ranges.entry(root).or_insert((n, n, bytes));
-                range.1 = n;
+                let storage = match memory_kind(tensor, placement) {
+                    MemoryKind::Buffer { .. } => Storage::Buffer,
+                    MemoryKind::Image { format, width, height } => Storage::Image { width, height, format },
+                };
+                let bytes = placement.bytes(tensor.element);
+                requests.entry(value).or_insert(Request { bytes, storage, first: n, last: n }).last = n;
             }
         }
-        let live: Vec<Live> = ranges.values().map(|&(from, to, bytes)| Live { from, to, bytes }).collect();
-        ranges.keys().copied().zip(memory_plan(&live).slots).collect()
+        let plan = memory::plan(&requests.values().copied().collect::<Vec<_>>());
+        requests.into_keys().zip(plan.slot_of).collect()
     }
 
     /// Runs the network.
     pub fn run(&self, choice: &Choice, inputs: &[Vec<f32>], device: &mut dyn Device, runs: u32) -> Result<Run, EngineError> {
         let timing = device.info().clock.map(|_| TimingSpec { runs });
         let result: JobResult = device.run(&self.job(choice, inputs, timing).job)?;
-        let outputs = self.plan.outputs().zip(&result.read).map(|(id, contents)| {
+        let outputs = self.plan.outputs.iter().zip(&result.read).map(|(id, contents)| {
             let tensor = &self.plan.tensors[id.0];
             let mut values = warpsight_ir::data::bytes_f32(&contents.0);
-            values.truncate(self.values[id.0].len);
+            values.truncate(tensor.len());
             (tensor.name.clone(), tensor.shape.clone(), values)
         });
         Ok(Run {

@@ -214,7 +214,7 @@ impl Outcome {
                 DeviceError::Build { .. } | DeviceError::Unsupported { .. } | DeviceError::Limit { .. } => Ok(Status::BuildFailed(error.to_string())),
                 DeviceError::Fault { .. } => Ok(Status::Wrong(error.to_string())),
                 DeviceError::Lost(_) | DeviceError::Timeout(_) | DeviceError::Driver { .. } => Ok(Status::DeviceLost(error.to_string())),
-                DeviceError::NoDevice { .. } => Err(EngineError::Device(error.clone())),
+                DeviceError::NoDevice { .. } | DeviceError::BadJob(_) => Err(EngineError::Device(error.clone())),
             },
         }
     }

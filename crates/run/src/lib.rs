@@ -47,6 +47,8 @@ pub struct DeviceInfo {
     pub name: String,
     /// Driver and version.
     pub driver: String,
+    /// Whether it is this machine's processor, driven by a runtime for CPUs.
+    pub is_cpu: bool,
     /// What it can run.
     pub limits: DeviceLimits,
     /// Whether times it reports are measured or simulated; `None` where it has no clock.

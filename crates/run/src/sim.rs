@@ -65,6 +65,7 @@ impl Sim {
                 f64: true,
                 f16: true,
             },
+            is_cpu: false,
             clock: Some(TimeSource::Simulated),
         };
         Self { info, simulator: Simulator::new(silicon) }

@@ -56,6 +56,7 @@ fn info() -> DeviceInfo {
         name: "name".into(),
         driver: "1".into(),
         limits: crate::DeviceLimits { max_group_dims: Some([1, 2, 3]), ..Default::default() },
+        is_cpu: false,
         clock: None,
     }
 }

@@ -7,14 +7,14 @@
 /// honest events add up to no more than the pass, and to a visible part of it when the pass is long enough for launch overhead
 /// (well under a millisecond per kernel on every driver known) not to explain the rest.
 pub(super) fn credible(events: &[Vec<u64>], wall: &[f64]) -> bool {
+    let sum = |pass: &[u64]| pass.iter().map(|&ns| ns as f64).sum::<f64>();
     let all_tiny = events.iter().flatten().all(|&ns| ns <= 1);
-    let passes_fit = events.iter().zip(wall).all(|(pass, &wall)| {
-        let sum: f64 = pass.iter().map(|&ns| ns as f64).sum();
-        let unexplained = wall - sum - 1e6 * pass.len() as f64;
-        // 10 % and 10 µs for two clocks that are not one; 1/20 for drivers that time only a part of the kernel.
-        sum <= 1.1 * wall + 1e4 && (unexplained <= 0.0 || sum >= wall / 20.0)
-    });
-    !all_tiny && passes_fit
+    // 10 % and 10 µs for two clocks that are not one.
+    let longer = events.iter().zip(wall).any(|(pass, &wall)| sum(pass) > 1.1 * wall + 1e4);
+    // 1/20 for drivers that time only a part of the kernel. One pass that explains itself is enough: a busy machine may hold up
+    // any of them for long.
+    let explained = events.iter().zip(wall).any(|(pass, &wall)| wall <= sum(pass) + 1e6 * pass.len() as f64 || sum(pass) >= wall / 20.0);
+    !all_tiny && !longer && explained
 }
 
 /// The step of a clock in nanoseconds: what the driver claims, or what its times show, where enough of them are seen.
@@ -61,6 +61,8 @@ mod tests {
         assert!(credible(&[vec![2_000_000], vec![9_000_000]], &[2.1e6, 9.05e6]));
         // The launches of an empty kernel on a driver that needs 213 µs for one.
         assert!(credible(&[vec![2_000; 4]], &[4.0 * 2.13e5]));
+        // A machine that was busy with something else during one of the passes.
+        assert!(credible(&[vec![2_000], vec![2_000]], &[3.0e7, 3.0e4]));
         // One zero among real times is a fast kernel, not a broken clock.
         assert!(credible(&[vec![0, 50_000]], &[1.0e5]));
     }
@@ -69,7 +71,7 @@ mod tests {
     fn dishonest_events_are_not() {
         assert!(!credible(&[vec![0, 0], vec![0, 0]], &[5.0e4, 5.0e4]), "all zero");
         assert!(!credible(&[vec![1, 0], vec![1, 1]], &[5.0e4, 5.0e4]), "all at most 1 ns");
-        assert!(!credible(&[vec![100]], &[5.0e7]), "100 ns of a pass of 50 ms");
+        assert!(!credible(&[vec![100], vec![100]], &[5.0e7, 5.0e7]), "100 ns of a pass of 50 ms");
         assert!(!credible(&[vec![2_000_000], vec![40_000_000]], &[2.1e6, 2.1e6]), "longer than the pass");
         assert!(!credible(&[], &[]), "no event at all");
     }

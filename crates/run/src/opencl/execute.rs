@@ -40,6 +40,8 @@ pub(super) struct RawJob<'a> {
     pub(super) launches: Vec<RawLaunch>,
     pub(super) read: &'a [usize],
     pub(super) timing: Option<TimingSpec>,
+    /// The clock to time with; by default events where they are credible.
+    pub(super) clock: Option<LaunchClock>,
 }
 
 /// A launch with its kernel object; `None` for a launch of nothing.
@@ -65,7 +67,7 @@ impl RawJob<'_> {
         let mut result = JobResult { feedback, ..JobResult::default() };
         self.read_back(queue, &memory, &mut result)?;
         if let Some(timing) = self.timing {
-            time(&launches, timing, queue, resolution, &mut result)?;
+            self.time(&launches, timing, queue, resolution, &mut result)?;
         }
         Ok(result)
     }
@@ -123,47 +125,58 @@ impl RawJob<'_> {
         result.read = self.read.iter().map(|&position| contents[position].clone().unwrap_or_default()).collect();
         Ok(())
     }
-}
 
-/// Times passes over the launches: by events where they are credible, by the host's clock around each launch otherwise.
-fn time(launches: &[Ready<'_>], timing: TimingSpec, queue: &Queue, resolution: u64, result: &mut JobResult) -> Result<(), DeviceError> {
-    let runs = timing.runs.max(1) as usize;
-    let mut events: Vec<Vec<u64>> = Vec::with_capacity(runs);
-    let mut readable = true;
-    for _ in 0..runs {
-        let start = Instant::now();
-        let pass = launches
-            .iter()
-            .map(|ready| ready.as_ref().map(|(kernel, launch)| queue.launch(kernel, launch.global, launch.local)).transpose())
-            .collect::<Result<Vec<_>, _>>()?;
-        queue.finish()?;
-        result.pass_times.push(Seconds(start.elapsed().as_secs_f64()));
-        let durations: Option<Vec<u64>> = pass.iter().map(|event| event.as_ref().map_or(Some(0), duration)).collect();
-        readable &= durations.is_some();
-        events.push(durations.unwrap_or_default());
-    }
-    let wall: Vec<f64> = result.pass_times.iter().map(|t| t.0 * 1e9).collect();
-    result.source = Some(TimeSource::Measured);
-    if readable && clock::credible(&events, &wall) {
-        result.clock = Some(LaunchClock::Event);
-        result.quantum = Seconds(clock::quantum(resolution, events.iter().flatten().copied()) as f64 * 1e-9);
-        result.times = (0..launches.len()).map(|i| events.iter().map(|pass| Seconds(pass[i] as f64 * 1e-9)).collect()).collect();
-        return Ok(());
-    }
-    result.clock = Some(LaunchClock::Host);
-    result.quantum = Seconds(clock::host_quantum());
-    result.times = vec![Vec::with_capacity(runs); launches.len()];
-    for _ in 0..runs {
-        for (ready, times) in launches.iter().zip(&mut result.times) {
+    /// Times passes over the launches: by events where they are credible, by the host's clock around each launch otherwise.
+    fn time(
+        &self,
+        launches: &[Ready<'_>],
+        timing: TimingSpec,
+        queue: &Queue,
+        resolution: u64,
+        result: &mut JobResult,
+    ) -> Result<(), DeviceError> {
+        let runs = timing.runs.max(1) as usize;
+        let mut events: Vec<Vec<u64>> = Vec::with_capacity(runs);
+        let mut readable = true;
+        for _ in 0..runs {
             let start = Instant::now();
-            if let Some((kernel, launch)) = ready {
-                queue.launch(kernel, launch.global, launch.local)?;
-                queue.finish()?;
-            }
-            times.push(Seconds(start.elapsed().as_secs_f64()));
+            let pass = launches
+                .iter()
+                .map(|ready| ready.as_ref().map(|(kernel, launch)| queue.launch(kernel, launch.global, launch.local)).transpose())
+                .collect::<Result<Vec<_>, _>>()?;
+            queue.finish()?;
+            result.pass_times.push(Seconds(start.elapsed().as_secs_f64()));
+            let durations: Option<Vec<u64>> = pass.iter().map(|event| event.as_ref().map_or(Some(0), duration)).collect();
+            readable &= durations.is_some();
+            events.push(durations.unwrap_or_default());
         }
+        let wall: Vec<f64> = result.pass_times.iter().map(|t| t.0 * 1e9).collect();
+        result.source = Some(TimeSource::Measured);
+        let credible = match self.clock {
+            Some(clock) => clock == LaunchClock::Event,
+            None => clock::credible(&events, &wall),
+        };
+        if readable && credible {
+            result.clock = Some(LaunchClock::Event);
+            result.quantum = Seconds(clock::quantum(resolution, events.iter().flatten().copied()) as f64 * 1e-9);
+            result.times = (0..launches.len()).map(|i| events.iter().map(|pass| Seconds(pass[i] as f64 * 1e-9)).collect()).collect();
+            return Ok(());
+        }
+        result.clock = Some(LaunchClock::Host);
+        result.quantum = Seconds(clock::host_quantum());
+        result.times = vec![Vec::with_capacity(runs); launches.len()];
+        for _ in 0..runs {
+            for (ready, times) in launches.iter().zip(&mut result.times) {
+                let start = Instant::now();
+                if let Some((kernel, launch)) = ready {
+                    queue.launch(kernel, launch.global, launch.local)?;
+                    queue.finish()?;
+                }
+                times.push(Seconds(start.elapsed().as_secs_f64()));
+            }
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Nanoseconds between start and end of a finished command; `None` where the driver will not say.

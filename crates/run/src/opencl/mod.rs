@@ -48,8 +48,8 @@ pub struct OpenCl {
     queue: Queue,
     cache: Cache,
     held: HashMap<String, Rc<Built>>,
-    /// What an empty kernel takes, and by which clock.
-    empty: Option<(Option<LaunchClock>, Seconds)>,
+    /// What an empty kernel takes, by each clock that was used.
+    empty: Vec<(LaunchClock, Seconds)>,
 }
 
 impl OpenCl {
@@ -77,7 +77,7 @@ impl OpenCl {
             queue: Queue::new(device.id)?,
             cache: Cache(cache),
             held: HashMap::new(),
-            empty: None,
+            empty: Vec::new(),
         })
     }
 
@@ -118,7 +118,7 @@ impl OpenCl {
                 options: BUILD_OPTIONS.into(),
             })
             .collect();
-        Ok(RawJob { kernels, memory: &checked.job.memory, launches, read: &checked.job.read, timing: checked.job.timing })
+        Ok(RawJob { kernels, memory: &checked.job.memory, launches, read: &checked.job.read, timing: checked.job.timing, clock: None })
     }
 
     /// Runs a job whose kernels are text.
@@ -152,21 +152,22 @@ impl OpenCl {
     }
 
     /// What a kernel that does nothing takes by this clock; measured once.
-    fn empty_launch(&mut self, clock: Option<LaunchClock>) -> Result<Option<Seconds>, DeviceError> {
-        if self.empty.is_none() {
-            let text = KernelText {
-                name: "empty".into(),
-                text: "__kernel void warpsight_empty(void) {\n}\n".into(),
-                entry: "warpsight_empty".into(),
-                options: BUILD_OPTIONS.into(),
-            };
-            let launch = RawLaunch { kernel: 0, args: vec![], global: [1; 3], local: [1; 3] };
-            let timing = Some(TimingSpec { runs: EMPTY_RUNS });
-            let result = self.run_raw(&RawJob { kernels: vec![text], memory: &[], launches: vec![launch], read: &[], timing })?;
-            let median = result.times.first().and_then(|times| warpsight_ir::sample::median(times));
-            self.empty = Some((result.clock, median.unwrap_or(Seconds(0.0))));
+    fn empty_launch(&mut self, clock: LaunchClock) -> Result<Seconds, DeviceError> {
+        if let Some((_, known)) = self.empty.iter().find(|(of, _)| *of == clock) {
+            return Ok(*known);
         }
-        Ok(self.empty.and_then(|(of, time)| (of == clock).then_some(time)))
+        let text = KernelText {
+            name: "empty".into(),
+            text: "__kernel void warpsight_empty(void) {\n}\n".into(),
+            entry: "warpsight_empty".into(),
+            options: BUILD_OPTIONS.into(),
+        };
+        let launches = vec![RawLaunch { kernel: 0, args: vec![], global: [1; 3], local: [1; 3] }];
+        let timing = Some(TimingSpec { runs: EMPTY_RUNS });
+        let result = self.run_raw(&RawJob { kernels: vec![text], memory: &[], launches, read: &[], timing, clock: Some(clock) })?;
+        let time = result.times.first().and_then(|times| warpsight_ir::sample::median(times)).unwrap_or(Seconds(0.0));
+        self.empty.push((clock, time));
+        Ok(time)
     }
 }
 
@@ -180,8 +181,8 @@ impl Device for OpenCl {
         checked.fits(&self.info.limits, |spec| memory::footprint(spec, self.alignment))?;
         let raw = self.translate(&checked)?;
         let mut result = self.run_raw(&raw)?;
-        if result.clock.is_some() {
-            result.empty_launch = self.empty_launch(result.clock)?;
+        if let Some(clock) = result.clock {
+            result.empty_launch = Some(self.empty_launch(clock)?);
         }
         Ok(result)
     }

@@ -1,8 +1,8 @@
 //! The interpreter: slow, obvious, and what every other executor is judged by.
-//! .
+//!
 //! It follows the semantics of [`crate::program`] to the letter and stops at the first violation of a rule that validation cannot
 //! prove, with a [`Fault`] that names the statement, the work-items and the element. Where the semantics leaves room:
-//! .
+//!
 //! - **Order.** Only a `Barrier` orders memory: group scope the accesses of a group, sub-group scope those of a sub-group, and only
 //!   of the memory (local, global) that it names. Tile and channel operations order nothing; what they touch counts as touched by
 //!   all work-items that share the operation. So a barrier stands between filling a local array and sending it, and between
@@ -14,7 +14,7 @@
 //!   Every receiving Program gets every token; within it, the first group to come takes it. This is deterministic, but a Program
 //!   should not depend on which of its groups gets which token. Tokens may be left at the end.
 
-pub mod arith;
+mod arith;
 mod channels;
 mod code;
 mod effects;
@@ -265,4 +265,25 @@ fn take_arguments(program: &Program, bindings: &mut Bindings) -> Result<Vec<Argu
         })
     });
     arguments.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Validation proves that teams agree; the interpreter still looks.
+    #[test]
+    fn teams_that_disagree_are_found() {
+        for body in ["if l < 3 { barrier group local }", "for i in 0 .. l { barrier subgroup local }", "tile fill t = f32(l)"] {
+            let text = format!("program torn {{ tile t: f32[1, 1] groups g = 1 lanes l = 4 subgroup 2 {{ {body} }} }}");
+            let program = crate::text::parse(&text).unwrap();
+            let sizes = BTreeMap::new();
+            let codes = [Code::new(&program, &sizes).unwrap()];
+            let mut channels = Channels::connect(&[&program]).unwrap();
+            let fault = take_turns(&codes, &[1], &mut [vec![]], &mut channels, &mut Steps { spent: 0, budget: None }).unwrap_err();
+            let Fault::NonUniform { first, second, .. } = fault else { panic!("{fault}") };
+            let last = if body.starts_with("if") { 3 } else { 1 };
+            assert_eq!([&first.items, &second.items], [0, last].map(|l| Items::One(vec![("l".into(), l)])).each_ref());
+        }
+    }
 }

@@ -1,5 +1,5 @@
 //! What each operation gives, one lane at a time: the numbers of [`crate::program`]'s semantics.
-//! .
+//!
 //! Integers are computed exactly in `i128` and wrapped to their type; `f32` is computed in `f32`. Transcendental functions of an
 //! `f32` are computed in `f64` and rounded, with software functions, so that a result does not depend on the host.
 

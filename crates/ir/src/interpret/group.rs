@@ -1,5 +1,5 @@
 //! One work-group: its variables, its arrays, and how it executes statements.
-//! .
+//!
 //! A statement is executed by a *team*: one work-item after the other where nobody meets in it, sub-group by sub-group where a
 //! sub-group meets, by the group as a whole where that meets. Control flow around a group's meeting points is kept in `frames`,
 //! not on the stack, so that a group can wait for a channel while others run.

@@ -1,5 +1,5 @@
 //! Who touched an element last, and whether a new access may touch it too.
-//! .
+//!
 //! Two accesses of one launch are *ordered* when they are one work-item's, or when both are of one group and a barrier that both
 //! took part in lies between them. Of two accesses to one element that are not ordered, neither may write, unless both are atomic.
 

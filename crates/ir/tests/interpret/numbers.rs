@@ -52,18 +52,18 @@ fn integers_wrap_like_rusts() {
         let op = INTS[rng.usize(0..INTS.len())];
         assert_eq!(
             binary(op, Const::I32(a as i32), Const::I32(b as i32)),
-            by_rust!(op, (a as i32), (b as i32), Const::I32, 31),
+            by_rust!(op, (a as i32), b as i32, Const::I32, 31),
             "{op:?} {a} {b}"
         );
         assert_eq!(
             binary(op, Const::U32(a as u32), Const::U32(b as u32)),
-            by_rust!(op, (a as u32), (b as u32), Const::U32, 31),
+            by_rust!(op, (a as u32), b as u32, Const::U32, 31),
             "{op:?} {a} {b}"
         );
         assert_eq!(binary(op, Const::I64(a), Const::I64(b)), by_rust!(op, a, b, Const::I64, 63), "{op:?} {a} {b}");
         assert_eq!(
             binary(op, Const::U64(a as u64), Const::U64(b as u64)),
-            by_rust!(op, (a as u64), (b as u64), Const::U64, 63),
+            by_rust!(op, (a as u64), b as u64, Const::U64, 63),
             "{op:?} {a} {b}"
         );
         assert_eq!(binary(BinaryOp::Lt, Const::U32(a as u32), Const::U32(b as u32)), Ok(Const::Bool((a as u32) < (b as u32))));
@@ -146,7 +146,7 @@ fn conversions_saturate_and_round_once() {
 
 /// A random `i32` expression over two variables, and what it gives.
 fn expression(rng: &mut fastrand::Rng, depth: u32, [x, y]: [i32; 2]) -> (Expr, i32) {
-    let mut operand = |rng: &mut fastrand::Rng| expression(rng, depth - 1, [x, y]);
+    let operand = |rng: &mut fastrand::Rng| expression(rng, depth - 1, [x, y]);
     if depth == 0 {
         return match rng.u8(0..3) {
             0 => (Expr::var("x"), x),

@@ -1,11 +1,12 @@
 //! Arithmetic on rows. What each operation gives is the IR's semantics; the frequent ones are loops that a compiler vectorises.
 
 use crate::code::{Alu, AluOp, Code, FaultKind, LANES, Reg, Row, SHARED, Wide, WideOp};
+use crate::fault::LaneFault;
 use warpsight_ir::interpret as arith;
 use warpsight_ir::{BinaryOp, Const, Scalar, UnaryOp};
 
 /// Executes instructions `first .. first + count` for one wave. Inactive lanes get values too, except by `Merge`: nothing reads them.
-pub fn run(code: &Code, first: u32, count: u32, rows: &mut [Row], mask: u64) -> Result<(), FaultKind> {
+pub fn run(code: &Code, first: u32, count: u32, rows: &mut [Row], mask: u64) -> Result<(), LaneFault> {
     let instructions = &code.alu[first as usize..(first + count) as usize];
     pulp::Arch::new().dispatch(Run { instructions, wide: &code.wide, rows, shared: &code.shared, mask })
 }
@@ -20,7 +21,7 @@ struct Run<'a> {
 }
 
 impl pulp::NullaryFnOnce for Run<'_> {
-    type Output = Result<(), FaultKind>;
+    type Output = Result<(), LaneFault>;
     #[inline(always)]
     fn call(self) -> Self::Output {
         let Self { instructions, wide, rows, shared, mask } = self;
@@ -192,13 +193,13 @@ impl Rows<'_> {
 
     /// Integer quotients and remainders.
     #[inline(never)]
-    fn divide(&mut self, alu: &Alu, mask: u64) -> Result<(), FaultKind> {
+    fn divide(&mut self, alu: &Alu, mask: u64) -> Result<(), LaneFault> {
         let (a, b) = (*self.get(alu.a), *self.get(alu.b));
         let dst = &mut self.own[usize::from(alu.dst)];
         for lane in lanes(mask) {
             let (a, b) = (a[lane], b[lane]);
             if b == 0 {
-                return Err(FaultKind::DivisionByZero);
+                return Err((lane, FaultKind::DivisionByZero));
             }
             dst[lane] = match alu.op {
                 AluOp::Binary(BinaryOp::Div, Scalar::I32) => (a as i32).wrapping_div(b as i32) as u32,
@@ -212,7 +213,7 @@ impl Rows<'_> {
 
     /// Values of 64 bits, one lane at a time by the interpreter's arithmetic.
     #[inline(never)]
-    fn wide(&mut self, wide: &Wide, mask: u64) -> Result<(), FaultKind> {
+    fn wide(&mut self, wide: &Wide, mask: u64) -> Result<(), LaneFault> {
         for lane in lanes(mask) {
             let at = |arg: usize| [self.get(wide.args[arg][0])[lane], self.get(wide.args[arg][1])[lane]];
             let result = match wide.op {
@@ -222,7 +223,7 @@ impl Rows<'_> {
                 WideOp::Cast(from, to) => Ok(arith::cast(to, literal(from, at(0)))),
             };
             // A validated Program has operands of the right types, so only a division can fail.
-            let [low, high] = crate::code::bits(result.map_err(|_| FaultKind::DivisionByZero)?);
+            let [low, high] = crate::code::bits(result.map_err(|_| (lane, FaultKind::DivisionByZero))?);
             self.own[usize::from(wide.dst[0])][lane] = low;
             if wide.dst[1] != wide.dst[0] {
                 self.own[usize::from(wide.dst[1])][lane] = high;

@@ -145,6 +145,15 @@ pub enum Op {
         /// Ticks of `issue` spent on floats.
         float: u32,
     },
+    /// Copies a row that may still be loading: the copy is there when the row is.
+    Copy {
+        /// Where to.
+        dst: Reg,
+        /// Where from.
+        src: Reg,
+        /// Whether only in active lanes.
+        merge: bool,
+    },
     /// A position in [`Code::accesses`].
     Access(u32),
     /// One lane of a vector chosen at run time: a position in [`Code::lanes`].

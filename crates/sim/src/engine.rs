@@ -2,17 +2,18 @@
 
 use crate::alu;
 use crate::code::{Action, Code, FaultKind, LANES, Op, Row, Target};
-use crate::fault::SimFault;
+use crate::fault::{LaneFault, SimFault};
 use crate::memory::{Caches, ones};
-use crate::report::{Occupancy, Report, Scarce};
+use crate::report::{Occupancy, Report};
 use crate::silicon::Silicon;
 use crate::tensors::Tensor;
 use crate::timing::{Server, Time, cycles, ticks};
 use crate::units::{Lines, Units};
-use crate::wave::{Footprint, LaneFault, Memory, Wave};
+use crate::wave::{Footprint, Memory, Wave};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use warpsight_ir::{Cycles, Limiter, Program, Seconds};
+use warpsight_ir::occupancy::{CannotRun, Resident, occupancy};
+use warpsight_ir::{Bytes, Cycles, Limiter, Program, Seconds};
 
 /// What a launch needs of a core, and what fits.
 #[derive(Clone, Debug)]
@@ -38,34 +39,22 @@ impl Demand {
             available,
         };
         let group_size = program.launch.group_size();
-        if group_size > limits.group_size {
-            return Err(limit("a work-group", group_size.into(), limits.group_size.into()));
-        }
-        if local_bytes > limits.local_bytes {
-            return Err(limit("local memory", local_bytes.into(), limits.local_bytes.into()));
-        }
+        let residency = limits.residency(silicon.core.wave);
         let spilled = registers.saturating_sub(limits.registers);
-        let quanta = registers.min(limits.registers).div_ceil(4).max(1);
-        let by_registers = limits.register_quanta / quanta * limits.waves_per_quantum;
-        let waves = by_registers.min(limits.max_waves).max(1);
-        let of_group = group_size.div_ceil(silicon.core.wave).max(1);
-        let by_waves = waves / of_group;
-        let by_local = limits.local_bytes.checked_div(local_bytes).unwrap_or(u32::MAX);
-        let groups = by_waves.min(by_local).min(limits.max_groups);
-        let limiter = if by_local < by_waves.min(limits.max_groups) {
-            Scarce::Local
-        } else if limits.max_groups < by_waves {
-            Scarce::Groups
-        } else if by_registers < limits.max_waves {
-            Scarce::Registers
-        } else {
-            Scarce::Waves
-        };
         let has_barrier = program.body.iter().any(warpsight_ir::Stmt::is_collective);
-        if groups == 0 && has_barrier {
-            return Err(limit("a work-group with barriers, in waves", of_group.into(), waves.into()));
-        }
-        let occupancy = Occupancy { waves: if groups == 0 { waves } else { groups * of_group }, groups, limiter };
+        let occupancy = match occupancy(&residency, registers, group_size, Bytes(local_bytes.into())) {
+            Ok(fits) => Occupancy { waves: fits.warps, groups: fits.groups, limiter: fits.limiter },
+            // Waves of a group that need not meet take turns.
+            Err(CannotRun::Registers { max, .. } | CannotRun::Warps { max, .. }) if max > 0 && !has_barrier => {
+                let waves = max.min(limits.max_waves);
+                Occupancy { waves, groups: 0, limiter: Some(if waves == limits.max_waves { Resident::Warps } else { Resident::Registers }) }
+            }
+            Err(CannotRun::GroupSize { size, max }) => return Err(limit("a work-group", size.into(), max.into())),
+            Err(CannotRun::Local { max, .. }) => return Err(limit("local memory", local_bytes.into(), max.0 as u64)),
+            Err(CannotRun::Warps { warps, max } | CannotRun::Registers { warps, max, .. }) => {
+                return Err(limit("a work-group with barriers, in waves", warps.into(), max.into()));
+            }
+        };
         Ok(Self { group_size, registers, spilled, occupancy })
     }
 }
@@ -302,13 +291,21 @@ impl<'a> Engine<'a> {
                 Op::Run { first, count, issue, span, float } => {
                     let start = port.serve(wave.time, issue.into());
                     self.cores[wave.core].float += Time::from(float);
-                    alu::run(code, first, count, &mut wave.rows, wave.mask).map_err(|what| (wave.mask.trailing_zeros() as usize, what))?;
+                    alu::run(code, first, count, &mut wave.rows, wave.mask)?;
                     wave.time = start + Time::from(span.max(issue));
                     wave.at += 1;
                     self.instructions += u64::from(issue) / self.instruction.max(1);
                     if self.demand.spilled > 0 {
                         self.spill(w, count);
                     }
+                }
+                Op::Copy { dst, src, merge } => {
+                    let row = *wave.row(src, &code.shared);
+                    let mask = if merge { wave.mask } else { u64::MAX };
+                    let to = &mut wave.rows[usize::from(dst)];
+                    alu::lanes(mask).for_each(|lane| to[lane] = row[lane]);
+                    wave.ready[usize::from(dst)] = wave.ready[usize::from(src)];
+                    wave.at += 1;
                 }
                 Op::Access(at) => {
                     wave.time = port.serve(wave.time, self.instruction) + self.instruction;

@@ -3,6 +3,9 @@
 use crate::code::FaultKind;
 use warpsight_ir::Name;
 
+/// The lane of a wave that did something forbidden, and what.
+pub(crate) type LaneFault = (usize, FaultKind);
+
 /// Why a Program could not be simulated to its end.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SimFault {

@@ -1,4 +1,4 @@
-//! A simulated GPU: it executes [`Program`]s exactly and says how long its hardware would have taken.
+//! A simulated GPU: it executes [`warpsight_ir::Program`]s exactly and says how long its hardware would have taken.
 //! .
 //! Results are those of the interpreter, bit by bit. Time comes from what was executed: every wave issues its instructions on a port
 //! of its core, every access becomes the lines it touches, and texture caches, load-store units, slices of the second-level cache and
@@ -18,7 +18,6 @@ mod memory;
 mod report;
 mod silicon;
 mod tensors;
-mod tiled;
 mod timing;
 mod units;
 mod wave;
@@ -26,13 +25,10 @@ mod wave;
 pub use code::FaultKind;
 pub use fault::SimFault;
 pub use memory::Caches;
-pub use report::{Occupancy, Report, Scarce, Traffic};
+pub use report::{Occupancy, Report, Traffic};
 pub use silicon::{Buffer, Core, Dram, L2, Launch, Limits, Local, Silicon, SiliconError, Texture};
 
 use warpsight_ir::{Bindings, Checked, ImageFormat};
-
-#[allow(unused_imports)]
-use warpsight_ir::Program;
 
 /// A simulated GPU.
 #[derive(Clone, Debug)]
@@ -97,6 +93,6 @@ impl Simulator {
 
     /// Bytes of device memory an image takes, its layout's padding included.
     pub fn image_bytes(&self, format: ImageFormat, width: u32, height: u32) -> u64 {
-        tiled::Tiled::new(format.bytes(), width, &self.silicon).bytes(height)
+        self.silicon.texture.layout.mapper(width, height, format.bytes()).bytes()
     }
 }

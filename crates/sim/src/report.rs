@@ -1,6 +1,7 @@
 //! What a simulated launch reports.
 
 use serde::Serialize;
+use warpsight_ir::occupancy::Resident;
 use warpsight_ir::{Cycles, Limiter, Seconds};
 
 /// What a simulated launch took, and where.
@@ -63,19 +64,5 @@ pub struct Occupancy {
     /// Groups that fit; 0 where a group's waves take turns.
     pub groups: u32,
     /// What there was not enough of.
-    pub limiter: Scarce,
-}
-
-/// What limits residency.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Scarce {
-    /// The register file.
-    Registers,
-    /// Local memory.
-    Local,
-    /// Places for waves.
-    Waves,
-    /// Places for groups.
-    Groups,
+    pub limiter: Option<Resident>,
 }

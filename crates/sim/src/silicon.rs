@@ -1,6 +1,9 @@
 //! What a simulated GPU is made of. Text form: `sim/devices/*.toml`; the comments there say where each number comes from.
 
 use serde::Deserialize;
+use warpsight_ir::Bytes;
+use warpsight_ir::layout::ImageLayout;
+use warpsight_ir::occupancy::Residency;
 
 /// A simulated GPU: its units, their rates (cycles of [`Core::clock`]) and their sizes.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -126,10 +129,8 @@ pub struct Texture {
     pub miss_latency: f64,
     /// Bytes a cycle that arrive in one cache.
     pub fill: f64,
-    /// Of the tiled layout: highest bank bit.
-    pub layout_highest_bank_bit: u32,
-    /// Of the tiled layout: memory channels of a macrotile, 4 or 8.
-    pub layout_channels: u32,
+    /// How texels lie in memory.
+    pub layout: ImageLayout,
 }
 
 /// Load-store units, one a core. Buffers have no first-level cache.
@@ -228,6 +229,23 @@ pub enum SiliconError {
         /// What is allowed.
         rule: &'static str,
     },
+}
+
+impl Limits {
+    /// What groups compete for on a core whose waves have so many lanes.
+    pub fn residency(&self, wave: u32) -> Residency {
+        Residency {
+            warp: Some(wave),
+            max_warps: Some(self.max_waves),
+            max_groups: Some(self.max_groups),
+            registers: Some(self.register_quanta * 4 * wave * self.waves_per_quantum),
+            max_registers: Some(self.registers),
+            register_granule: Some(4),
+            warp_granule: Some(self.waves_per_quantum),
+            max_group_size: Some(self.group_size),
+            local: Some(Bytes(self.local_bytes.into())),
+        }
+    }
 }
 
 impl Silicon {

@@ -2,7 +2,7 @@
 
 use crate::fault::SimFault;
 use crate::silicon::Silicon;
-use crate::tiled::Tiled;
+use warpsight_ir::layout::Mapper;
 use warpsight_ir::{Bindings, ImageFormat, Name, ParamKind, Program};
 
 /// One argument.
@@ -26,7 +26,7 @@ pub struct Image {
     /// Texels.
     pub height: u32,
     /// Where texels lie.
-    pub layout: Tiled,
+    pub layout: Mapper,
 }
 
 /// Bytes that memory is given out in.
@@ -58,7 +58,7 @@ pub fn take(
                 if let Some(&over) = [width, height].iter().find(|&&d| d > silicon.limits.image) {
                     return Err(limit(over));
                 }
-                let layout = Tiled::new(format.bytes(), width, silicon);
+                let layout = silicon.texture.layout.mapper(width, height, format.bytes());
                 (elements * u64::from(format.bytes()), Some(Image { format: *format, width, height, layout }))
             }
             ParamKind::Buffer { element, .. } => (elements * u64::from(element.bytes()), None),
@@ -67,7 +67,7 @@ pub fn take(
         if given != needed {
             return Err(fault(&param.name, format!("has {given} bytes; its extents {dims:?} need {needed}")));
         }
-        let size = image.as_ref().map_or(needed, |i| i.layout.bytes(i.height));
+        let size = image.as_ref().map_or(needed, |i| i.layout.bytes());
         let base = addresses.and_then(|a| a.get(at)).copied().unwrap_or(next);
         next = next.max(base + size).next_multiple_of(PAGE);
         if next > silicon.limits.memory {

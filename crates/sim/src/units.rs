@@ -306,7 +306,8 @@ mod tests {
             lines.clear();
             let mut brute = std::collections::BTreeMap::<u64, u64>::new();
             for _ in 0..64 {
-                let (address, len) = (rng.u64(0..1 << rng.u32(6..20)), rng.u64(1..=128));
+                let scale = rng.u32(6..20);
+                let (address, len) = (rng.u64(0..1 << scale), rng.u64(1..=128));
                 lines.add(address, len, 64);
                 for byte in address..address + len {
                     *brute.entry(byte / 64 * 64).or_default() |= 1 << (byte % 64);

@@ -2,6 +2,7 @@
 
 use crate::alu::{lanes, literal, truth};
 use crate::code::{Access, Action, FaultKind, LANES, Reg, Row, SHARED, Target, bits};
+use crate::fault::LaneFault;
 use crate::tensors::Tensor;
 use crate::timing::Time;
 use crate::units::Lines;
@@ -62,9 +63,6 @@ pub struct Footprint<'a> {
     /// Lanes that take part.
     pub mask: u64,
 }
-
-/// A fault and the lane that caused it.
-pub type LaneFault = (usize, FaultKind);
 
 impl Wave {
     /// The contents of a row.
@@ -319,7 +317,7 @@ impl Wave {
                 continue;
             };
             if last != (x, y) {
-                f.lines.add(tensor.base + image.layout.offset(x, y), bytes.into(), granule);
+                f.lines.add(tensor.base + image.layout.address(x, y), bytes.into(), granule);
                 last = (x, y);
             }
             let at = (y as usize * image.width as usize + x as usize) * bytes as usize;

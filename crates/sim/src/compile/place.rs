@@ -20,6 +20,7 @@ pub(super) fn place(tree: &Tree, silicon: &Silicon) -> Result<Code, String> {
         next: 0,
         rows: HashMap::new(),
         shared: HashMap::from([(0, SHARED)]),
+        loaded: loaded(tree),
         waited: HashSet::new(),
         open: None,
     };
@@ -48,6 +49,8 @@ struct Placer<'t> {
     next: Reg,
     rows: HashMap<Value, Reg>,
     shared: HashMap<u32, Reg>,
+    /// Whether a value may still be on its way from memory.
+    loaded: Vec<bool>,
     /// Loaded values that were waited for since control flow last met.
     waited: HashSet<Value>,
     open: Option<OpenRun>,
@@ -141,13 +144,13 @@ impl Placer<'_> {
     /// Ends the open run and adds a step that waits for the loaded among `reads`.
     fn step(&mut self, op: Op, reads: &[Value]) {
         self.close();
-        let waits = self.loaded(reads);
+        let waits = self.arriving(reads);
         self.add(op, &waits);
     }
 
     /// The rows of loaded values that nothing has waited for yet.
-    fn loaded(&mut self, reads: &[Value]) -> Vec<Reg> {
-        let new = reads.iter().filter(|v| self.tree.infos[**v as usize].loaded && self.waited.insert(**v));
+    fn arriving(&mut self, reads: &[Value]) -> Vec<Reg> {
+        let new = reads.iter().filter(|v| self.loaded[**v as usize] && self.waited.insert(**v));
         new.filter_map(|v| self.rows.get(v).copied()).collect()
     }
 
@@ -174,6 +177,11 @@ impl Placer<'_> {
         let mut reads = vec![];
         node.reads(|v| reads.push(v));
         match node {
+            Node::Alu(a) if copies(a) && self.loaded[a.a as usize] && !self.waited.contains(&a.a) => {
+                let op = Op::Copy { dst: self.rows[&a.dst], src: self.reg(a.a)?, merge: a.op == AluOp::Merge };
+                self.step(op, &[]);
+                self.waited.remove(&a.dst);
+            }
             Node::Alu(a) => {
                 let placed = Alu { op: a.op, dst: self.rows[&a.dst], a: self.reg(a.a)?, b: self.reg(a.b)?, c: self.reg(a.c)? };
                 self.arithmetic(placed, &reads, &[a.dst], cost(a.op, self.silicon));
@@ -275,7 +283,7 @@ impl Placer<'_> {
 
     /// Adds an instruction that costs so many scalar instructions, the second number those on floats.
     fn arithmetic(&mut self, alu: Alu, reads: &[Value], writes: &[Value], (cost, float): (f64, bool)) {
-        let waits = self.loaded(reads);
+        let waits = self.arriving(reads);
         let long = self.open.as_ref().is_some_and(|run| self.code.alu.len() as u32 - run.first >= LONGEST_RUN);
         if !waits.is_empty() || long {
             self.close();
@@ -297,6 +305,26 @@ impl Placer<'_> {
         run.float += if float { issue } else { 0 };
         self.code.alu.push(alu);
     }
+}
+
+fn copies(alu: &Alu<Value>) -> bool {
+    matches!(alu.op, AluOp::Mov | AluOp::Merge)
+}
+
+/// Which values may still be on their way when they are read: those that loads write, and copies of them.
+fn loaded(tree: &Tree) -> Vec<bool> {
+    fn spread(nodes: &[Node], loaded: &mut [bool]) -> bool {
+        nodes.iter().fold(false, |any, node| {
+            let own = match node {
+                Node::Alu(a) if copies(a) && loaded[a.a as usize] => !std::mem::replace(&mut loaded[a.dst as usize], true),
+                _ => false,
+            };
+            node.blocks().fold(any || own, |any, inner| spread(inner, loaded) || any)
+        })
+    }
+    let mut loaded: Vec<bool> = tree.infos.iter().map(|info| info.loaded).collect();
+    while spread(&tree.body, &mut loaded) {}
+    loaded
 }
 
 /// Scalar instructions an operation takes, and whether the float units execute them.

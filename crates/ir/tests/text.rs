@@ -4,7 +4,7 @@ mod common;
 
 use common::arbitrary::Arbitrary;
 use common::coverage::Coverage;
-use warpsight_ir::text::{ParseErrorKind, parse};
+use warpsight_ir::text::{ParseErrorKind, parse, parse_pipeline};
 use warpsight_ir::*;
 
 /// Every kind of declaration and statement, as people would write them; also what the printer gives back.
@@ -28,6 +28,15 @@ fn random_programs_come_back_and_cover_the_grammar() {
         assert_eq!(back, program, "seed {seed}\n{text}");
     }
     assert_eq!(coverage.missing(), Vec::<String>::new());
+}
+
+#[test]
+fn random_pipelines_come_back() {
+    for seed in 0..200 {
+        let pipeline = Arbitrary::seeded(seed).pipeline();
+        let text = pipeline.to_string();
+        assert_eq!(parse_pipeline(&text).unwrap_or_else(|e| panic!("seed {seed}\n{text}\n{e}")), pipeline, "seed {seed}\n{text}");
+    }
 }
 
 #[test]

@@ -22,6 +22,7 @@ every!(DIRECTIONS: Direction = Send, Receive);
 every!(FORMATS: ImageFormat = Rgba32F, Rgba16F, Rgba32I, Rgba32U, Rgba8Unorm);
 every!(BORDERS: Border = Zero, ClampToEdge);
 every!(POLICIES: StorePolicy = WriteBack, WriteThrough, NonTemporal);
+every!(CLASSES: StageClass = Tensor, Simt);
 every!(ATOMIC_OPS: AtomicOp = Add, Sub, Min, Max, And, Or, Xor, Exchange, CompareExchange);
 every!(ORDERS: Order = Relaxed, Acquire, Release, AcquireRelease);
 every!(SCOPES: Scope = Subgroup, Group, Device);
@@ -118,6 +119,28 @@ impl Arbitrary {
             subgroup: self.rng.bool().then(|| self.rng.u32(..)),
         };
         Program { name: self.name(), sizes: sizes.into(), params, arrays, launch, body: self.block(3) }
+    }
+
+    pub fn pipeline(&mut self) -> Pipeline {
+        let names = |a: &mut Self| a.many(3, Self::name);
+        Pipeline {
+            name: self.name(),
+            stages: self.many(3, |a| PipelineStage { name: a.name(), class: a.pick(CLASSES), ctas: a.rng.u32(..), program: a.program() }),
+            channels: self.many(3, |a| Channel {
+                name: a.name(),
+                element: a.pick(SCALARS),
+                dims: a.dims(),
+                depth: a.rng.u32(..),
+                producers: names(a),
+                consumers: names(a),
+            }),
+            side_outputs: self.many(3, |a| SideOutput { stage: a.name(), param: a.name() }),
+            certificate: self.rng.bool().then(|| Certificate {
+                order: names(self),
+                tokens: self.many(3, |a| (a.name(), a.rng.u64(..))),
+                resident: (self.rng.u32(..), self.rng.u32(..)),
+            }),
+        }
     }
 
     fn dims(&mut self) -> Vec<u32> {

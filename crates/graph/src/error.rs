@@ -102,13 +102,13 @@ pub enum GraphError {
         inputs: String,
     },
     /// A shape that contradicts the model's own.
-    #[error("input `{input}` cannot have shape {given:?}: the model declares {declared}")]
+    #[error("input `{input}` cannot have shape {given:?}: expected {declared}")]
     ShapeConflict {
         /// The input.
         input: String,
         /// The shape given.
         given: Vec<i64>,
-        /// What the model says.
+        /// What the model declares, or what any shape must be.
         declared: String,
     },
     /// A graph without an output, or with one that nothing computes.

@@ -18,6 +18,9 @@ use crate::model::InputShape;
 use crate::onnx::{GraphProto, NodeProto};
 use std::collections::HashMap;
 
+/// Elements of a constant that is computed here rather than stored: a small file must not ask for all memory.
+pub(crate) const MAX_FOLDED: i64 = 1 << 26;
+
 /// What a name of the file stands for.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
@@ -125,9 +128,10 @@ impl Importer {
         self.optional(view, position)?.ok_or_else(|| view.bad(format!("input {position} is missing")))
     }
 
-    /// Input `position`, which must hold floats.
+    /// Input `position`, which must hold floats, at least one.
     fn data(&self, view: NodeView<'_>, position: usize) -> Result<TensorId, GraphError> {
         match self.value(view, position)? {
+            Value::Tensor(id) if self.graph.tensor(*id).is_empty() => Err(view.bad(format!("input {position} is empty"))),
             Value::Tensor(id) => Ok(*id),
             Value::Ints(_) => Err(GraphError::WrongType {
                 tensor: view.proto.input[position].clone(),
@@ -201,6 +205,7 @@ impl Importer {
         let constants: Option<Vec<_>> = node.inputs.iter().map(|i| self.graph.tensor(*i).constant.clone()).collect();
         self.graph.tensors.push(output);
         match constants {
+            Some(_) if length > Some(MAX_FOLDED) => return Err(view.unsupported(format!("a constant of more than {MAX_FOLDED} elements"))),
             Some(constants) => {
                 let inputs: Vec<&[f64]> = constants.iter().map(AsRef::as_ref).collect();
                 self.graph.tensors[id.0].constant = Some(evaluate_node(&self.graph, &node, &inputs).into());

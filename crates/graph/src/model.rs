@@ -169,10 +169,13 @@ impl Model {
             let given = shapes.iter().rfind(|s| s.input == input.name);
             match (given, fixed(input)) {
                 (Some(given), _) => {
-                    check_declared(input, &given.shape)?;
+                    check_given(input, &given.shape)?;
                     bound.push(given.clone());
                 }
-                (None, Some(shape)) => bound.push(InputShape { input: input.name.clone(), shape }),
+                (None, Some(shape)) => {
+                    check_given(input, &shape)?;
+                    bound.push(InputShape { input: input.name.clone(), shape });
+                }
                 (None, None) => {
                     open.extend(free_dimensions(input));
                     flags.push(format!("--input-shape {}={}", input.name, pattern(input)));
@@ -229,10 +232,16 @@ fn pattern(input: &ModelInput) -> String {
     input.shape.as_ref().map_or_else(|| "?".into(), |s| s.iter().map(of).collect::<Vec<_>>().join(","))
 }
 
-fn check_declared(input: &ModelInput, given: &[i64]) -> Result<(), GraphError> {
-    let Some(shape) = &input.shape else { return Ok(()) };
-    let fits = shape.len() == given.len() && shape.iter().zip(given).all(|(d, g)| !matches!(d, Dimension::Fixed(v) if v != g));
-    if fits && given.iter().all(|&g| g >= 1) {
+fn check_given(input: &ModelInput, given: &[i64]) -> Result<(), GraphError> {
+    let length = given.iter().try_fold(1i64, |n, &e| if e < 1 { None } else { n.checked_mul(e) });
+    if length.is_none_or(|n| n > i64::from(i32::MAX)) {
+        let declared = "extents of 1 or more and at most 2147483647 elements".into();
+        return Err(GraphError::ShapeConflict { input: input.name.clone(), given: given.into(), declared });
+    }
+    let fits = |shape: &Vec<Dimension>| {
+        shape.len() == given.len() && shape.iter().zip(given).all(|(d, g)| !matches!(d, Dimension::Fixed(v) if v != g))
+    };
+    if input.shape.as_ref().is_none_or(fits) {
         return Ok(());
     }
     Err(GraphError::ShapeConflict { input: input.name.clone(), given: given.into(), declared: pattern(input) })

@@ -65,6 +65,9 @@ pub struct Pooled {
     pub constants: Vec<Constant>,
 }
 
+/// Taps of all windows along one dimension; each is looked at once when the weights that belong to a pooling are made.
+const MAX_TAPS: i64 = 1 << 26;
+
 /// Builds a pooling.
 ///
 /// A padded load reads 0, which would win over negative elements and count in a mean. So a maximum adds to each element a
@@ -78,6 +81,9 @@ pub fn pool(pool: &Pool) -> Result<Pooled, OperatorError> {
     let extents = pool.outputs();
     if let Some(w) = pool.spatial.iter().zip(&extents).find(|(_, e)| **e < 1).map(|p| p.0) {
         return Err(OperatorError::EmptyOutput { operator: kind.into(), what: format!("{w:?}") });
+    }
+    if let Some((w, _)) = pool.spatial.iter().zip(&extents).find(|(w, e)| e.saturating_mul(w.kernel.max(w.stride)) > MAX_TAPS) {
+        return Err(OperatorError::Unsupported { operator: kind.into(), what: format!("more than {MAX_TAPS} taps along {w:?}") });
     }
     let (outer, taps) = spatial_names(dims);
     let mut parallel = vec![("n", pool.batch), ("c", pool.channels)];

@@ -1,6 +1,6 @@
 //! Operators that move or reinterpret elements, on floats and on known whole numbers.
 
-use super::{Importer, IntTensor, Value, axes, axis};
+use super::{Importer, IntTensor, MAX_FOLDED, Value, axes, axis};
 use crate::attributes::NodeView;
 use crate::error::GraphError;
 use crate::graph::{Op, TensorId};
@@ -77,7 +77,7 @@ impl Importer {
     fn constant_of_shape(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
         let shape = self.ints(view, 0)?.ok_or_else(|| view.bad("input 0 is missing"))?.values.clone();
         let length = shape.iter().try_fold(1i64, |n, &e| if e < 0 { None } else { n.checked_mul(e) });
-        let length = length.filter(|n| *n <= i64::from(i32::MAX)).ok_or_else(|| view.bad(format!("impossible shape {shape:?}")))? as usize;
+        let length = length.filter(|n| *n <= MAX_FOLDED).ok_or_else(|| view.bad(format!("impossible shape {shape:?}")))? as usize;
         let name = view.proto.output[0].clone();
         let zero = Literal { shape: vec![1], values: Numbers::Floats(vec![0.0]) };
         let value = view.tensor("value")?.map_or(Ok(zero), |t| Literal::read(t, &name))?;
@@ -189,6 +189,9 @@ impl Importer {
         for i in 0..given.len() {
             let d = axis(view, at[i], shape.len())?;
             let extent = shape[d];
+            if extent == 0 {
+                continue;
+            }
             let from_end = |v: i64| if v < 0 { v.saturating_add(extent) } else { v };
             let (start, end) = if by[i] > 0 {
                 (from_end(given[i]).clamp(0, extent), from_end(ends[i]).clamp(0, extent))

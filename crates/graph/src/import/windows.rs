@@ -27,6 +27,9 @@ impl Importer {
         let x = self.data(view, 0)?;
         let kernel = view.ints("kernel_shape")?.ok_or_else(|| view.bad("attribute `kernel_shape` is missing"))?;
         let windows = windows(view, &shape[2..], kernel)?;
+        if let Some(w) = windows.iter().find(|w| w.pad_before.max(w.pad_after) >= w.span()) {
+            return Err(view.bad(format!("padding {} and {} of a window of {} elements", w.pad_before, w.pad_after, w.span())));
+        }
         let ceil_mode = view.int("ceil_mode", 0)? != 0;
         let kind = match (view.proto.op_type.as_str(), view.int("count_include_pad", 0)?) {
             ("MaxPool", _) => PoolKind::Max,

@@ -1,0 +1,311 @@
+//! Everything that may be wrong with a model, and what is said about it; damaged files never cause a panic.
+
+use prost::Message;
+use warpsight_graph::onnx::attribute_proto::AttributeType;
+use warpsight_graph::onnx::tensor_proto::{DataLocation, DataType};
+use warpsight_graph::onnx::tensor_shape_proto::{Dimension, dimension};
+use warpsight_graph::onnx::{
+    AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, StringStringEntryProto, TensorProto, TensorShapeProto,
+    TypeProto, ValueInfoProto, type_proto,
+};
+use warpsight_graph::{GraphError, InputShape, Model, Plan, evaluate_f64, simplify};
+
+const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/text-orientation.onnx");
+
+fn dim(value: Option<dimension::Value>) -> Dimension {
+    Dimension { value }
+}
+
+fn typed(name: &str, kind: DataType, dims: Vec<Dimension>) -> ValueInfoProto {
+    let tensor = type_proto::Tensor { elem_type: kind as i32, shape: Some(TensorShapeProto { dim: dims }) };
+    ValueInfoProto { name: name.into(), r#type: Some(TypeProto { value: Some(type_proto::Value::TensorType(tensor)) }) }
+}
+
+fn float(name: &str, shape: &[i64]) -> ValueInfoProto {
+    typed(name, DataType::Float, shape.iter().map(|&e| dim(Some(dimension::Value::DimValue(e)))).collect())
+}
+
+fn node(name: &str, op: &str, input: &[&str], output: &[&str]) -> NodeProto {
+    let strings = |list: &[&str]| list.iter().map(|s| s.to_string()).collect();
+    NodeProto { name: name.into(), op_type: op.into(), input: strings(input), output: strings(output), ..Default::default() }
+}
+
+fn ints(name: &str, list: &[i64]) -> AttributeProto {
+    AttributeProto { name: name.into(), ints: list.into(), r#type: AttributeType::Ints as i32, ..Default::default() }
+}
+
+fn constant(name: &str, dims: &[i64], values: &[f32]) -> TensorProto {
+    TensorProto {
+        name: name.into(),
+        dims: dims.into(),
+        data_type: DataType::Float as i32,
+        float_data: values.into(),
+        ..Default::default()
+    }
+}
+
+/// Input `x` of shape 2×3, output `y`, opset 13.
+fn model(nodes: Vec<NodeProto>) -> ModelProto {
+    let graph = GraphProto { node: nodes, input: vec![float("x", &[2, 3])], output: vec![float("y", &[2, 3])], ..Default::default() };
+    let opset = OperatorSetIdProto { domain: String::new(), version: 13 };
+    ModelProto { ir_version: 8, graph: Some(graph), opset_import: vec![opset], ..Default::default() }
+}
+
+fn error(model: &ModelProto) -> GraphError {
+    let read = Model::from_bytes(&model.encode_to_vec()).and_then(|m| m.graph(&[])).and_then(|g| Plan::of(&simplify(&g)));
+    read.err().expect("an error")
+}
+
+fn message(nodes: Vec<NodeProto>) -> String {
+    error(&model(nodes)).to_string()
+}
+
+#[test]
+fn a_good_model_passes() {
+    let good = model(vec![node("n", "Relu", &["x"], &["y"])]);
+    assert!(Model::from_bytes(&good.encode_to_vec()).unwrap().graph(&[]).is_ok());
+}
+
+#[test]
+fn missing_empty_and_foreign_files() {
+    let missing = Model::read("no/such/model.onnx").unwrap_err();
+    assert!(matches!(missing, GraphError::Read { .. }) && missing.to_string().starts_with("cannot read no/such/model.onnx: "));
+    assert!(matches!(Model::from_bytes(&[]), Err(GraphError::Empty)));
+    let foreign: [&[u8]; 6] = [b"hello, world", b"\x89PNG\r\n\x1a\n", b"{\"a\": 1}", b"\x7fELF\x02\x01", &[0; 64], &[0xff; 64]];
+    for bytes in foreign {
+        assert!(matches!(Model::from_bytes(bytes), Err(GraphError::NotOnnx { .. })), "{bytes:?}");
+    }
+    let empty = ModelProto { ir_version: 8, ..Default::default() };
+    assert_eq!(Model::from_bytes(&empty.encode_to_vec()).unwrap_err().to_string(), "this is not an ONNX file: it holds no graph");
+}
+
+#[test]
+fn truncated_and_corrupted_files() {
+    let bytes = std::fs::read(MODEL).unwrap();
+    for length in [20, 1000, bytes.len() / 2, bytes.len() - 100] {
+        let error = Model::from_bytes(&bytes[..length]).unwrap_err();
+        assert!(matches!(error, GraphError::Truncated { .. }), "{length}: {error}");
+    }
+    let mut bytes = model(vec![node("n", "Relu", &["x"], &["y"])]).encode_to_vec();
+    let at = bytes.windows(4).position(|w| w == b"Relu").unwrap();
+    // The operator's length now runs over the end of its node.
+    bytes[at - 1] = 120;
+    assert!(matches!(Model::from_bytes(&bytes), Err(GraphError::Corrupted { .. })));
+}
+
+#[test]
+fn versions_of_the_operator_set() {
+    for (version, supported) in [(6, false), (7, true), (22, true), (23, false), (-1, false)] {
+        let mut m = model(vec![node("n", "Relu", &["x"], &["y"])]);
+        m.opset_import[0].version = version;
+        match Model::from_bytes(&m.encode_to_vec()) {
+            Ok(m) => assert!(supported && m.opset() == version),
+            Err(e) => assert!(!supported && matches!(e, GraphError::Opset { version: v } if v == version), "{e}"),
+        }
+    }
+    let mut m = model(vec![]);
+    m.opset_import[0].domain = "com.microsoft".into();
+    assert!(matches!(Model::from_bytes(&m.encode_to_vec()), Err(GraphError::NoOpset)));
+}
+
+#[test]
+fn external_and_malformed_constants() {
+    let with = |tensor: TensorProto| {
+        let mut m = model(vec![node("n", "Add", &["x", "w"], &["y"])]);
+        m.graph.as_mut().unwrap().initializer.push(tensor);
+        error(&m)
+    };
+    let mut external = constant("w", &[3], &[]);
+    external.data_location = DataLocation::External as i32;
+    external.external_data.push(StringStringEntryProto { key: "location".into(), value: "w.bin".into() });
+    let text = with(external).to_string();
+    assert!(text.starts_with("tensor `w` is stored outside the model, in `w.bin`"), "{text}");
+    assert_eq!(with(constant("w", &[4], &[1.0; 3])).to_string(), "tensor `w`: shape [4] needs 4 elements, 3 are stored");
+    assert!(matches!(with(constant("w", &[-1], &[1.0; 3])), GraphError::BadTensor { .. }));
+    assert!(matches!(with(constant("w", &[1 << 40, 1 << 40], &[])), GraphError::BadTensor { .. }));
+    let mut raw = constant("w", &[1], &[]);
+    raw.raw_data = vec![0; 6];
+    assert!(matches!(with(raw), GraphError::BadTensor { .. }));
+    let mut text = constant("w", &[1], &[]);
+    text.data_type = DataType::String as i32;
+    assert_eq!(with(text).to_string(), "tensor `w` has element type STRING; expected a number type");
+}
+
+#[test]
+fn free_dimensions_are_all_named_with_the_flag() {
+    let m = Model::read(MODEL).unwrap();
+    let free: Vec<String> = m.free_dimensions().iter().map(ToString::to_string).collect();
+    assert_eq!(free, ["x[0]", "x[2] (?)", "x[3] (?)"]);
+    let expected = "the model leaves dimensions of its inputs open: x[0], x[2] (?), x[3] (?); give them with --input-shape x=?,3,?,?";
+    assert_eq!(m.graph(&[]).unwrap_err().to_string(), expected);
+    let shape = |text: &str| m.graph(&[text.parse().unwrap()]).unwrap_err().to_string();
+    assert_eq!(shape("x=1,4,48,192"), "input `x` cannot have shape [1, 4, 48, 192]: expected ?,3,?,?");
+    assert_eq!(shape("x=1,3,48"), "input `x` cannot have shape [1, 3, 48]: expected ?,3,?,?");
+    assert_eq!(shape("z=1,3,48,192"), "the model has no input `z`; its inputs: x");
+    assert!(shape("x=1,3,100000,100000").contains("at most 2147483647 elements"));
+    // Too small for its last pooling.
+    assert!(shape("x=1,3,8,8").contains("MaxPool@0"), "{}", shape("x=1,3,8,8"));
+    let direct = InputShape { input: "x".into(), shape: vec![1, 3, -48, 192] };
+    assert!(matches!(m.graph(&[direct]), Err(GraphError::ShapeConflict { .. })));
+}
+
+#[test]
+fn written_shapes() {
+    let good: InputShape = "a=b=1, 2".parse().unwrap();
+    assert_eq!(good, InputShape { input: "a=b".into(), shape: vec![1, 2] });
+    for bad in ["x", "=1,2", "x=", "x=1,,2", "x=1,?", "x=0", "x=-1", "x=1.5", "x=99999999999999999999"] {
+        assert!(matches!(bad.parse::<InputShape>(), Err(GraphError::InputShape { .. })), "{bad}");
+    }
+    let text = "x=1,?".parse::<InputShape>().unwrap_err().to_string();
+    assert_eq!(text, "`x=1,?` is no input shape: `?` is no positive whole number; write it as in x=1,3,48,192");
+}
+
+#[test]
+fn wrong_types() {
+    let mut m = model(vec![node("n", "Relu", &["x"], &["y"])]);
+    m.graph.as_mut().unwrap().input = vec![typed("x", DataType::Int64, vec![])];
+    assert_eq!(error(&m).to_string(), "tensor `x` has element type INT64; expected float32");
+    let text = message(vec![node("s", "Shape", &["x"], &["i"]), node("n", "Relu", &["i"], &["y"])]);
+    assert_eq!(text, "tensor `i` has element type a whole-number type; expected float32");
+    let text = message(vec![node("n", "Reshape", &["x", "x"], &["y"])]);
+    assert_eq!(text, "tensor `x` has element type a floating-point type; expected int64");
+    assert_eq!(message(vec![node("n", "Shape", &["x"], &["y"])]), "tensor `y` has element type a whole-number type; expected float32");
+    let mut bad = node("n", "Softmax", &["x"], &["y"]);
+    bad.attribute.push(ints("axis", &[1]));
+    assert_eq!(message(vec![bad]), "node `n`: Softmax (opset 13): attribute `axis` is not of type INT");
+}
+
+#[test]
+fn unsupported_operators_name_node_operator_and_opset() {
+    assert_eq!(message(vec![node("left", "LSTM", &["x"], &["y"])]), "node `left`: operator LSTM (opset 13) is not supported");
+    assert_eq!(message(vec![node("", "LSTM", &["x"], &["y"])]), "node `y`: operator LSTM (opset 13) is not supported");
+    let mut foreign = node("n", "Gelu", &["x"], &["y"]);
+    foreign.domain = "com.microsoft".into();
+    assert_eq!(message(vec![foreign]), "node `n`: operator com.microsoft.Gelu (opset 13) is not supported");
+    let used = vec![node("p", "Dropout", &["x"], &["a", "mask"]), node("n", "Add", &["a", "mask"], &["y"])];
+    assert_eq!(message(used), "node `n`: Add (opset 13) with the further output `mask` of Dropout as its input is not supported");
+    // Nodes that no output needs are nobody's concern.
+    let unused = model(vec![node("n", "Relu", &["x"], &["y"]), node("m", "LSTM", &["x"], &["z"])]);
+    assert!(Model::from_bytes(&unused.encode_to_vec()).unwrap().graph(&[]).is_ok());
+}
+
+#[test]
+fn malformed_graphs() {
+    let cycle = vec![node("a", "Relu", &["q"], &["p"]), node("b", "Relu", &["p"], &["q"]), node("c", "Add", &["x", "q"], &["y"])];
+    assert_eq!(message(cycle), "the graph has a cycle: a → b → a");
+    assert_eq!(message(vec![node("a", "Add", &["x", "y"], &["y"])]), "the graph has a cycle: a → a");
+    let twice = vec![node("a", "Relu", &["x"], &["y"]), node("b", "Relu", &["x"], &["y"])];
+    assert_eq!(message(twice), "tensor `y` is defined twice, by node `a` and by node `b`");
+    assert_eq!(message(vec![node("a", "Relu", &["x"], &["x"])]), "tensor `x` is defined twice, by an input and by node `a`");
+    assert_eq!(message(vec![node("a", "Add", &["x", "w"], &["y"])]), "node `a` (Add) reads `w`, which nothing defines");
+    assert_eq!(message(vec![node("a", "Relu", &["x"], &["z"])]), "graph output `y` is computed by no node");
+    assert_eq!(message(vec![node("a", "Relu", &[], &["y"])]), "node `a`: Relu (opset 13): input 0 is missing");
+    assert_eq!(message(vec![node("a", "Relu", &["x"], &["", "y"])]), "node `a`: Relu (opset 13): it has no output");
+}
+
+#[test]
+fn shapes_that_do_not_fit() {
+    let with = |op: &str, tensor: TensorProto, attributes: Vec<AttributeProto>| {
+        let mut n = node("n", op, &["x", &tensor.name], &["y"]);
+        n.attribute = attributes;
+        let mut m = model(vec![n]);
+        m.graph.as_mut().unwrap().initializer.push(tensor);
+        error(&m).to_string()
+    };
+    let head = |op: &str, rest: &str| format!("node `n`: {op} (opset 13): {rest}");
+    assert_eq!(with("Add", constant("w", &[4], &[0.0; 4]), vec![]), head("Add", "shapes [2, 3] and [4] do not broadcast"));
+    let product = "shapes [2, 3] and [2, 3]: inner extents 3 and 2 differ";
+    assert_eq!(with("MatMul", constant("w", &[2, 3], &[0.0; 6]), vec![]), head("MatMul", product));
+    assert!(with("Conv", constant("w", &[1, 1, 1], &[0.0]), vec![]).contains("an input of shape [2, 3]"));
+    assert_eq!(with("Add", constant("w", &[0], &[]), vec![]), head("Add", "input 1 is empty"));
+    let mut n = node("n", "Transpose", &["x"], &["y"]);
+    n.attribute = vec![ints("perm", &[0, 0])];
+    assert_eq!(message(vec![n]), head("Transpose", "axes [0, 0] name one dimension twice"));
+    let graph = Model::from_bytes(&model(vec![node("n", "Relu", &["x"], &["y"])]).encode_to_vec()).unwrap().graph(&[]).unwrap();
+    let text = evaluate_f64(&graph, &[vec![0.0; 5]]).unwrap_err().to_string();
+    assert_eq!(text, "input `x` of shape [2, 3] needs 6 elements, not 5");
+    assert!(Plan::of(&graph).unwrap().evaluate_f64(&[]).is_err());
+}
+
+fn tiny_models() -> Vec<ModelProto> {
+    let cases: Vec<serde_json::Value> = serde_json::from_str(include_str!("fixtures/ops.json")).unwrap();
+    let hex = |s: &str| -> Vec<u8> { (0..s.len()).step_by(2).map(|i| u8::from_str_radix(&s[i..i + 2], 16).unwrap()).collect() };
+    cases.iter().map(|c| ModelProto::decode(hex(c["model"].as_str().unwrap()).as_slice()).unwrap()).collect()
+}
+
+/// Whether it can be planned; errors must say something.
+fn plans(bytes: &[u8]) -> bool {
+    let plan = Model::from_bytes(bytes).and_then(|m| m.graph(&[])).and_then(|g| Plan::of(&simplify(&g)));
+    plan.inspect_err(|e| assert!(!e.to_string().is_empty())).is_ok()
+}
+
+/// Random damage to the bytes of good files: an error or a plan, never a panic and never a lot of time.
+#[test]
+fn damaged_files_never_panic() {
+    let mut random = fastrand::Rng::with_seed(7);
+    let (mut good, mut all) = (0, 0);
+    for model in tiny_models() {
+        let whole = model.encode_to_vec();
+        for _ in 0..150 {
+            let mut bytes = whole.clone();
+            for _ in 0..random.usize(1..4) {
+                let at = random.usize(0..bytes.len());
+                match random.u8(0..4) {
+                    0 => bytes[at] = random.u8(..),
+                    1 => bytes[at] ^= 1 << random.u8(0..8),
+                    2 => bytes.truncate(at.max(1)),
+                    _ => drop(bytes.remove(at)),
+                }
+                if bytes.is_empty() {
+                    bytes.push(0);
+                }
+            }
+            good += usize::from(plans(&bytes));
+            all += 1;
+        }
+    }
+    assert!(good > 500 && good < all / 2, "{good} of {all}");
+}
+
+/// Extreme numbers in attributes, shapes and constants of good files.
+#[test]
+fn extreme_numbers_never_panic() {
+    const EXTREME: [i64; 14] =
+        [0, 1, -1, 2, 3, 7, -2, 1 << 20, 1 << 31, (1 << 31) - 1, -(1 << 31), i64::MAX, i64::MIN, i64::MIN + 1];
+    let mut random = fastrand::Rng::with_seed(8);
+    let (mut good, mut all) = (0, 0);
+    for model in tiny_models() {
+        for _ in 0..150 {
+            let mut model = model.clone();
+            let graph = model.graph.as_mut().unwrap();
+            let mut numbers: Vec<&mut i64> = Vec::new();
+            for attribute in graph.node.iter_mut().flat_map(|n| &mut n.attribute) {
+                numbers.push(&mut attribute.i);
+                numbers.extend(&mut attribute.ints);
+            }
+            for tensor in &mut graph.initializer {
+                if tensor.data_type == DataType::Int64 as i32 && !tensor.raw_data.is_empty() {
+                    let values = tensor.raw_data.as_chunks::<8>().0.iter().map(|c| i64::from_le_bytes(*c)).collect();
+                    (tensor.int64_data, tensor.raw_data) = (values, vec![]);
+                    numbers.extend(&mut tensor.int64_data);
+                }
+                numbers.extend(&mut tensor.dims);
+            }
+            for input in &mut graph.input {
+                let Some(type_proto::Value::TensorType(tensor)) = input.r#type.as_mut().unwrap().value.as_mut() else { continue };
+                for d in &mut tensor.shape.as_mut().unwrap().dim {
+                    if let Some(dimension::Value::DimValue(v)) = &mut d.value {
+                        numbers.push(v);
+                    }
+                }
+            }
+            for _ in 0..random.usize(1..3) {
+                let at = random.usize(0..numbers.len());
+                *numbers[at] = EXTREME[random.usize(0..EXTREME.len())];
+            }
+            good += usize::from(plans(&model.encode_to_vec()));
+            all += 1;
+        }
+    }
+    assert!(good > 1000 && good < all, "{good} of {all}");
+}

@@ -1,0 +1,57 @@
+//! Every operator that is read, alone in a tiny model, against onnxruntime's outputs (`fixtures/make.py`): the oracle on the graph
+//! as read, and the fused plan.
+
+mod support;
+
+use support::{draw, relative};
+use warpsight_graph::{Model, Plan, evaluate_f64, simplify};
+
+struct Case {
+    name: String,
+    model: Vec<u8>,
+    inputs: Vec<Vec<f64>>,
+    shape: Vec<i64>,
+    output: Vec<f64>,
+}
+
+fn cases() -> Vec<Case> {
+    let all: Vec<serde_json::Value> = serde_json::from_str(include_str!("fixtures/ops.json")).unwrap();
+    let list = |v: &serde_json::Value| v.as_array().unwrap().iter().map(|e| e.as_i64().unwrap()).collect::<Vec<_>>();
+    let hex = |s: &str| (0..s.len()).step_by(2).map(|i| u8::from_str_radix(&s[i..i + 2], 16).unwrap()).collect();
+    let of = |v: &serde_json::Value| {
+        let inputs = v["inputs"].as_array().unwrap().iter().zip(1..);
+        let drawn = |(shape, seed)| {
+            let count = list(shape).iter().product::<i64>() as usize;
+            draw(seed, count).into_iter().map(|v| f64::from(v as f32)).collect()
+        };
+        Case {
+            name: v["name"].as_str().unwrap().into(),
+            model: hex(v["model"].as_str().unwrap()),
+            inputs: inputs.map(drawn).collect(),
+            shape: list(&v["shape"]),
+            output: v["output"].as_array().unwrap().iter().map(|e| e.as_f64().unwrap()).collect(),
+        }
+    };
+    all.iter().map(of).collect()
+}
+
+#[test]
+fn oracle_and_plan_agree_with_onnxruntime() {
+    let cases = cases();
+    assert!(cases.len() > 80, "{}", cases.len());
+    for case in cases {
+        let name = &case.name;
+        let graph = Model::from_bytes(&case.model).and_then(|m| m.graph(&[])).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert_eq!(graph.tensor(graph.outputs[0]).shape, case.shape, "{name}");
+        let oracle = evaluate_f64(&graph, &case.inputs).unwrap().remove(0);
+        // The fixtures are f32 results with eight digits.
+        let difference = relative(&oracle, &case.output);
+        assert!(difference < 2e-6, "{name}: {difference}, {oracle:?} instead of {:?}", case.output);
+
+        let plan = Plan::of(&simplify(&graph)).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let planned = plan.evaluate_f64(&case.inputs).unwrap().remove(0);
+        let difference = relative(&planned, &oracle);
+        assert!(difference < 1e-12, "{name}: {difference}, {planned:?} instead of {oracle:?}");
+        assert_eq!(plan.tensor(plan.outputs[0]).shape, case.shape, "{name}");
+    }
+}

@@ -146,7 +146,8 @@ fn derive(program: &Program) -> Result<(Accesses, Forms<'_>), NotAffine> {
     }
     for array in program.arrays.iter().filter(|a| a.space == Space::Local) {
         let dims = array.dims.iter().map(|&d| i64::from(d)).collect();
-        tensors.push(TensorUse { name: array.name.clone(), place: TensorPlace::Buffer { space: Space::Local, element: array.element, dims } });
+        tensors
+            .push(TensorUse { name: array.name.clone(), place: TensorPlace::Buffer { space: Space::Local, element: array.element, dims } });
     }
     let position = |(i, t): (usize, &TensorUse)| match u16::try_from(i) {
         Ok(i) => Ok((t.name.clone(), i)),

@@ -100,7 +100,7 @@ impl ImageLayout {
             Self::Linear { .. } => Row { bits: 0, base: y * pitch },
             Self::AdrenoTiled { channels, highest_bank_bit } => {
                 let (w, h) = adreno_block(texel_bytes);
-                let (block, macrotiles) = (y >> h, pitch / (4 * texel << w));
+                let (block, macrotiles) = (y >> h, pitch / ((4 * texel) << w));
                 let far = if *channels == 8 && texel_bytes < 16 { block & 4 } else { 0 };
                 let near = ((block & 1) * 6) ^ (if block & 2 != 0 { 3 } else { 0 });
                 // A bank bit flips only where a row of macrotiles is a multiple of what it flips within.

@@ -79,7 +79,8 @@ fn adreno(channels: u64, hbb: u32, x: u64, y: u64, cpp: u64, width: u64) -> u64 
     }
     let mts = pitch / (4 * w * cpp);
     let more = u32::from(cpp == 1);
-    let bank = u64::from(mts % (1 << (hbb - 12 + more)) == 0) + 2 * u64::from(mts % (1 << (hbb - 11 + more)) == 0);
+    let multiple = |exponent: u32| u64::from(mts.is_multiple_of(1 << (exponent + more)));
+    let bank = multiple(hbb - 12) + 2 * multiple(hbb - 11);
     (((xs ^ ys) << 8) ^ (((by >> 2) & bank) << (hbb - 1))) + (by >> 2) * mts * 4096 + pixel * cpp
 }
 

@@ -1,0 +1,378 @@
+//! The host CPU as a [`Profile`], for OpenCL devices that run kernels on it (PoCL and the like).
+//!
+//! What CPUID states is a vendor fact. What it does not state (ports, bandwidths, latencies) is assumed, with the reason and an interval
+//! wide enough for the CPUs of the last ten years; probing a device replaces it.
+
+use warpsight_ir::layout::ImageLayout;
+use warpsight_ir::profile::{Cache, Execution, Fact, Images, Memory, Profile, Source};
+use warpsight_ir::{Bytes, BytesPerSecond, Cycles, Hertz, Seconds};
+
+/// The profile of the CPU this runs on, named `host`. Outside x86-64 nothing but the number of cores is known.
+pub fn host_profile() -> Profile {
+    profile(&Host::read())
+}
+
+/// What the CPU says of itself.
+#[derive(Clone, Debug, Default)]
+struct Host {
+    /// Its brand string.
+    brand: Option<String>,
+    /// Hardware threads this process may use.
+    cores: Option<u32>,
+    simd: Option<Simd>,
+    clock: Option<Clock>,
+    /// L1 data, L2 and L3.
+    caches: [Option<CacheFacts>; 3],
+}
+
+/// The widest vector unit that the operating system has enabled.
+#[derive(Clone, Copy, Debug)]
+struct Simd {
+    name: &'static str,
+    /// f32 lanes of a register.
+    lanes: u32,
+    /// Registers.
+    registers: u32,
+    /// Whether it multiplies and adds in one instruction.
+    fused: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Clock {
+    base: f64,
+    max: Option<f64>,
+    cite: &'static str,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct CacheFacts {
+    bytes: u64,
+    line: u32,
+    /// `None` where fully associative.
+    ways: Option<u32>,
+    /// Hardware threads that share an instance.
+    sharing: u32,
+}
+
+impl Host {
+    fn read() -> Self {
+        let cores = std::thread::available_parallelism().ok().and_then(|n| u32::try_from(n.get()).ok());
+        Self { cores, ..Self::cpuid() }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn cpuid() -> Self {
+        Self::default()
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn cpuid() -> Self {
+        use raw_cpuid::{CacheType, CpuId};
+        let cpuid = CpuId::new();
+        let brand = cpuid.get_processor_brand_string().map(|b| b.as_str().trim().to_owned()).filter(|b| !b.is_empty());
+        let mhz = |mhz: u16| (mhz > 0).then(|| f64::from(mhz) * 1e6);
+        let stated = cpuid.get_processor_frequency_info().and_then(|f| {
+            let (base, max) = (mhz(f.processor_base_frequency())?, mhz(f.processor_max_frequency()));
+            Some(Clock { base, max: max.filter(|&m| m >= base), cite: "CPUID leaf 0x16, base frequency; the interval ends at the maximum" })
+        });
+        let named = || {
+            let base = clock_in(brand.as_deref()?)?;
+            Some(Clock { base, max: None, cite: "CPUID leaves 0x80000002 to 4, the brand string" })
+        };
+        let mut caches = [None; 3];
+        for cache in cpuid.get_cache_parameters().into_iter().flatten() {
+            let level = usize::from(cache.level());
+            if cache.cache_type() == CacheType::Instruction || !(1..=3).contains(&level) {
+                continue;
+            }
+            let (line, ways) = (cache.coherency_line_size(), cache.associativity());
+            caches[level - 1] = Some(CacheFacts {
+                bytes: (line * ways * cache.physical_line_partitions() * cache.sets()) as u64,
+                line: line as u32,                                            // twelve bits
+                ways: (!cache.is_fully_associative()).then_some(ways as u32), // ten bits
+                sharing: cache.max_cores_for_cache() as u32,                  // twelve bits
+            });
+        }
+        let fused = is_x86_feature_detected!("fma");
+        let simd = if is_x86_feature_detected!("avx512f") {
+            Simd { name: "AVX-512", lanes: 16, registers: 32, fused: true }
+        } else if is_x86_feature_detected!("avx") {
+            Simd { name: "AVX", lanes: 8, registers: 16, fused }
+        } else {
+            Simd { name: "SSE", lanes: 4, registers: 16, fused: false }
+        };
+        Self { clock: stated.or_else(named), brand, cores: None, simd: Some(simd), caches }
+    }
+}
+
+/// The clock at the end of a brand string, `… @ 2.50GHz`, in Hz.
+#[cfg(any(target_arch = "x86_64", test))]
+fn clock_in(brand: &str) -> Option<f64> {
+    let text = brand.rsplit_once('@')?.1.trim();
+    let (number, unit) = match text.strip_suffix("GHz") {
+        Some(number) => (number, 1e9),
+        None => (text.strip_suffix("MHz")?, 1e6),
+    };
+    number.trim().parse::<f64>().ok().map(|n| n * unit).filter(|hz| (1e8..1e11).contains(hz))
+}
+
+const NO_CPUID: &str = "no CPUID on this architecture, or it does not say";
+
+fn assumed<T>(lo: T, value: T, hi: T, reason: impl Into<String>) -> Fact<T> {
+    Fact::between(lo, value, hi, Source::Assumed, reason)
+}
+
+fn profile(host: &Host) -> Profile {
+    let clock = match host.clock {
+        Some(Clock { base, max: Some(max), cite }) => Fact::between(Hertz(base), Hertz(base), Hertz(max), Source::Vendor, cite),
+        Some(Clock { base, max: None, cite }) => Fact::known(Hertz(base), Source::Vendor, cite),
+        None => assumed(
+            Hertz(1e9),
+            Hertz(2.5e9),
+            Hertz(6e9),
+            "neither CPUID leaf 0x16 nor the brand string states a clock; 2.5 GHz lies amid the base clocks of desktop and server CPUs",
+        ),
+    };
+    let rate = Rate { hertz: clock.get().map_or(2.5e9, |c| c.0), cores: f64::from(host.cores.unwrap_or(1)) };
+    Profile {
+        name: "host".into(),
+        description: host.brand.clone().unwrap_or_else(|| "the host CPU".into()),
+        execution: execution(host, clock),
+        memory: memory(host, rate),
+        image: Images {
+            max_width: Fact::unknown("the OpenCL driver says at run time"),
+            max_height: Fact::unknown("the OpenCL driver says at run time"),
+            layout: Fact::known(
+                ImageLayout::Linear { pitch_align: 1 },
+                Source::Assumed,
+                "images are emulated on a CPU: PoCL keeps them row by row in ordinary memory",
+            ),
+        },
+    }
+}
+
+fn execution(host: &Host, clock: Fact<Hertz>) -> Execution {
+    let simd = |value: &dyn Fn(Simd) -> u32, what: &str| match host.simd {
+        Some(simd) => Fact::known(value(simd), Source::Vendor, format!("CPUID leaves 1 and 7: {} {what}", simd.name)),
+        None => Fact::unknown(NO_CPUID),
+    };
+    Execution {
+        cores: match host.cores {
+            Some(cores) => Fact::known(cores, Source::Vendor, "the operating system: hardware threads this process may use"),
+            None => Fact::unknown("the operating system does not say how many hardware threads there are"),
+        },
+        clock,
+        warp: Fact::known(
+            1,
+            Source::Assumed,
+            "a CPU runs one work-item, or vectors of them, after the other: nothing is masked in hardware",
+        ),
+        max_warps: Fact::absent("the work-items of a group take turns on one thread; a group may have any number"),
+        max_groups: Fact::known(1, Source::Assumed, "PoCL runs a group to its end on one thread before it takes the next"),
+        registers: Fact::absent("work-items that wait at a barrier keep their variables in memory: no register file is divided among them"),
+        max_registers: simd(&|s| s.registers * s.lanes, "registers times their f32 lanes; what exceeds them lives in L1"),
+        register_granule: Fact::absent("no register file is divided among work-items"),
+        warp_granule: Fact::absent("no register file is divided among work-items"),
+        max_group_size: Fact::unknown("the OpenCL driver says at run time"),
+        local: Fact::unknown("local memory is ordinary memory; the OpenCL driver sets a limit at run time"),
+        fma_per_clock: match host.simd {
+            Some(Simd { lanes: 16, .. }) => assumed(
+                16.0,
+                16.0,
+                32.0,
+                "16 lanes of AVX-512, one instruction a clock: Zen 4 and client cores join two 256-bit ports for one; server cores and Zen 5 have two",
+            ),
+            Some(Simd { lanes, fused: true, .. }) => {
+                let lanes = f64::from(lanes);
+                assumed(
+                    lanes,
+                    2.0 * lanes,
+                    2.0 * lanes,
+                    "lanes of a register times two ports, as every core with FMA since Haswell and Zen 2 has",
+                )
+            }
+            Some(Simd { lanes, fused: false, .. }) => {
+                let lanes = f64::from(lanes);
+                assumed(
+                    lanes / 2.0,
+                    lanes,
+                    lanes,
+                    "no FMA: a multiplication and an addition a clock on a port each, together one multiply-add a lane",
+                )
+            }
+            None => Fact::unknown(NO_CPUID),
+        },
+        fma16_per_clock: Fact::absent("half precision is storage only; arithmetic is done in single precision"),
+        special_per_clock: match host.simd {
+            Some(Simd { lanes, .. }) => {
+                let lanes = f64::from(lanes);
+                assumed(
+                    lanes / 64.0,
+                    lanes / 16.0,
+                    lanes / 4.0,
+                    "a vector division or root takes 4 to 16 cycles, a vectorised exponential about 20, a scalar library call more",
+                )
+            }
+            None => Fact::unknown(NO_CPUID),
+        },
+        issue_per_clock: assumed(2.0, 4.0, 6.0, "out-of-order cores of the last ten years sustain three to six operations a clock"),
+        vector_width: simd(&|s| s.lanes, "lanes of f32"),
+        launch_overhead: assumed(
+            Seconds(5e-6),
+            Seconds(20e-6),
+            Seconds(200e-6),
+            "waking worker threads and dealing out groups takes some wake-ups of about 5 µs each; grows with the number of threads",
+        ),
+    }
+}
+
+/// Clock and cores, to turn bytes per clock and core into bytes per second of the device.
+#[derive(Clone, Copy)]
+struct Rate {
+    hertz: f64,
+    cores: f64,
+}
+
+impl Rate {
+    fn bytes(self, [lo, value, hi]: [f64; 3], reason: &str) -> Fact<BytesPerSecond> {
+        let all = |per_clock: f64| BytesPerSecond(per_clock * self.hertz * self.cores);
+        assumed(all(lo), all(value), all(hi), format!("{value} B a clock and core: {reason}"))
+    }
+}
+
+fn memory(host: &Host, rate: Rate) -> Memory {
+    let [l1, l2, l3] = host.caches;
+    let vector = f64::from(host.simd.map_or(4, |s| s.lanes)) * 4.0;
+    // Two loads a clock, but 64 bytes in all: cores with 64-byte vectors load at least one of them.
+    let load = (2.0 * vector).min(64.0);
+    let l1_rate = rate.bytes([load / 2.0, load, 2.0 * load], "two vector loads, of 32 bytes each where vectors are wider");
+    let seconds = |ns: f64| Cycles(ns * 1e-9 * rate.hertz);
+    Memory {
+        texture_l1: Cache::absent("a CPU has no texture units: images are emulated by loads and arithmetic"),
+        local_bandwidth: l1_rate.clone(),
+        buffer_l1: cache(
+            host,
+            l1,
+            l1_rate,
+            assumed(Cycles(4.0), Cycles(5.0), Cycles(7.0), "four or five cycles on cores since 2015, vectors up to seven"),
+        ),
+        l2: cache(
+            host,
+            l2,
+            rate.bytes([10.0, 32.0, 64.0], "half a line to a line between L1 and L2 at best"),
+            assumed(Cycles(10.0), Cycles(14.0), Cycles(20.0), "12 to 17 cycles on most cores"),
+        ),
+        llc: cache(
+            host,
+            l3,
+            rate.bytes([3.0, 10.0, 32.0], "sliced caches behind a mesh or ring, shared by all cores"),
+            assumed(Cycles(30.0), Cycles(50.0), Cycles(120.0), "40 to 50 cycles on client parts, twice that on large servers"),
+        ),
+        dram_bandwidth: assumed(
+            BytesPerSecond(4e9 * rate.cores),
+            BytesPerSecond(8e9 * rate.cores),
+            BytesPerSecond(25e9 * rate.cores),
+            "8 GB/s a core: two channels of DDR4 or DDR5 feed 4 to 8 cores, twelve feed 96; a virtual machine's share is not known",
+        ),
+        dram_latency: assumed(seconds(60.0), seconds(90.0), seconds(200.0), "90 ns at this clock: 70 to 110 ns on most machines"),
+    }
+}
+
+/// A level as CPUID describes it; its bandwidth and latency are passed in.
+fn cache(host: &Host, facts: Option<CacheFacts>, bandwidth: Fact<BytesPerSecond>, latency: Fact<Cycles>) -> Cache {
+    const CITE: &str = "CPUID leaf 4 (0x8000001D on AMD)";
+    let Some(facts) = facts.filter(|f| f.bytes > 0) else {
+        // Where CPUID describes other levels, this one is not there.
+        return match host.caches.iter().any(Option::is_some) {
+            true => Cache::absent(&format!("{CITE} does not list this level")),
+            false => Cache { bandwidth, latency, ..unknown_cache() },
+        };
+    };
+    let vendor = |value: u32| Fact::known(value, Source::Vendor, CITE);
+    Cache {
+        bytes: Fact::known(Bytes(facts.bytes as f64), Source::Vendor, CITE),
+        line: Fact::known(Bytes(f64::from(facts.line)), Source::Vendor, CITE),
+        ways: facts.ways.map_or_else(|| Fact::unknown(format!("{CITE}: fully associative")), vendor),
+        set_hash: Fact::unknown("not stated by CPUID; often the low bits of the line number, hashed in the last level"),
+        instances: match host.cores {
+            Some(cores) => {
+                Fact::known(cores.div_ceil(facts.sharing.max(1)), Source::Vendor, format!("{CITE}: {} threads share one", facts.sharing))
+            }
+            None => Fact::unknown("the operating system does not say how many hardware threads there are"),
+        },
+        bandwidth,
+        latency,
+    }
+}
+
+fn unknown_cache() -> Cache {
+    Cache {
+        bytes: Fact::unknown(NO_CPUID),
+        line: Fact::unknown(NO_CPUID),
+        ways: Fact::unknown(NO_CPUID),
+        set_hash: Fact::unknown(NO_CPUID),
+        instances: Fact::unknown(NO_CPUID),
+        bandwidth: Fact::unknown(NO_CPUID),
+        latency: Fact::unknown(NO_CPUID),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpsight_ir::occupancy::{Occupancy, Residency, Resident, occupancy};
+
+    #[test]
+    fn this_host_has_what_a_roofline_needs() {
+        let p = host_profile();
+        assert_eq!(p.name, "host");
+        assert_eq!(p.execution.cores.get().map(|&c| c as usize), std::thread::available_parallelism().ok().map(|n| n.get()));
+        assert!(p.execution.clock.get().is_some_and(|c| (1e8..1e11).contains(&c.0)));
+        assert!(p.memory.dram_bandwidth.get().is_some() && p.memory.texture_l1.bytes.get().is_none());
+        // A group of any size runs: one at a time, whatever registers it has.
+        let fit = occupancy(&Residency::of(&p), 2000, 4096, Bytes(1e6));
+        assert_eq!(fit, Ok(Occupancy { groups: 1, warps: 4096, limiter: Some(Resident::Groups) }));
+        if cfg!(target_arch = "x86_64") {
+            let (width, registers) = (*p.execution.vector_width.get().unwrap(), *p.execution.max_registers.get().unwrap());
+            assert!([(4, 64), (8, 128), (16, 512)].contains(&(width, registers)), "{width} {registers}");
+        }
+    }
+
+    #[test]
+    fn facts_become_a_profile() {
+        let l1 = CacheFacts { bytes: 32768, line: 64, ways: Some(8), sharing: 2 };
+        let l2 = CacheFacts { bytes: 1 << 20, line: 64, ways: None, sharing: 2 };
+        let p = profile(&Host {
+            brand: Some("A CPU".into()),
+            cores: Some(8),
+            simd: Some(Simd { name: "AVX", lanes: 8, registers: 16, fused: true }),
+            clock: Some(Clock { base: 3e9, max: Some(4e9), cite: "test" }),
+            caches: [Some(l1), Some(l2), None],
+        });
+        assert_eq!(p.description, "A CPU");
+        assert_eq!((p.execution.fma_per_clock.get(), p.execution.max_registers.get()), (Some(&16.0), Some(&128)));
+        assert!(
+            matches!(p.execution.clock, Fact::Known { value: Hertz(v), source: Source::Vendor, hi: Some(Hertz(hi)), .. } if v == 3e9 && hi == 4e9)
+        );
+        let (l1, l2) = (&p.memory.buffer_l1, &p.memory.l2);
+        assert_eq!((l1.bytes.get(), l1.ways.get(), l1.instances.get()), (Some(&Bytes(32768.0)), Some(&8), Some(&4)));
+        // Two loads of 32 bytes, 8 cores at 3 GHz.
+        assert_eq!(l1.bandwidth.get(), Some(&BytesPerSecond(64.0 * 8.0 * 3e9)));
+        assert!(l2.ways.get().is_none() && matches!(p.memory.llc.bytes, Fact::Absent { .. }));
+        assert!(p.memory.dram_latency.get().is_some_and(|c| (c.0 - 270.0).abs() < 1e-6));
+    }
+
+    #[test]
+    fn a_host_that_says_nothing_has_unknowns() {
+        let p = profile(&Host::default());
+        assert!(p.execution.vector_width.get().is_none() && p.execution.cores.get().is_none() && p.memory.l2.bytes.get().is_none());
+        assert!(matches!(p.execution.clock, Fact::Known { source: Source::Assumed, .. }));
+    }
+
+    #[test]
+    fn clocks_in_brand_strings() {
+        assert_eq!(clock_in("Intel(R) Xeon(R) CPU E5-2680 v3 @ 2.50GHz"), Some(2.5e9));
+        assert_eq!(clock_in("Some CPU @ 800MHz "), Some(8e8));
+        assert_eq!(["AMD EPYC", "CPU @ fast", "CPU @ 0GHz", "CPU @ NaNGHz"].map(clock_in), [None; 4]);
+    }
+}

@@ -5,6 +5,7 @@
 //! that uses this crate calls [`child_main`] first thing in its `main`.
 
 mod check;
+pub mod host;
 pub mod isolated;
 pub mod job;
 pub mod opencl;

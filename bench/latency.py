@@ -48,6 +48,8 @@ def main():
     parser.add_argument("--timeout", type=float, default=900, help="seconds for the command (default: %(default)g)")
     args = parser.parse_args()
     name, shape = parse_shape(args.input_shape)
+    if not args.model.is_file():
+        sys.exit(f"error: no file {args.model}")
     # Children inherit it, so both sides get the same cores.
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: args.cores])
     threads = sorted({args.cores, 1}, reverse=True)

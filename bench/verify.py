@@ -104,6 +104,8 @@ def main():
     args = parser.parse_args()
     devices = args.device or ["sim:adreno640", "opencl:0"]
     name, shape = parse_shape(args.input_shape)
+    if not args.model.is_file():
+        sys.exit(f"error: no file {args.model}")
 
     session = onnxruntime.InferenceSession(str(args.model), providers=["CPUExecutionProvider"])
     outputs = [output.name for output in session.get_outputs()]

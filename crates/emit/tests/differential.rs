@@ -304,7 +304,8 @@ fn canonical(scalar: Scalar, bytes: &[u8]) -> Vec<u8> {
 
 #[test]
 fn random_expressions_equal_the_interpreter() {
-    let seeds = std::env::var("SEEDS").ok().and_then(|s| s.parse().ok()).unwrap_or(16);
+    // SEEDS=200 looks further.
+    let seeds = std::env::var("SEEDS").ok().and_then(|s| s.parse().ok()).unwrap_or(12);
     for seed in 0..seeds {
         let mut fuzz = Fuzz { rng: fastrand::Rng::with_seed(seed) };
         let mut params: Vec<Param> = TYPES.iter().map(|(scalar, name)| input(name, *scalar, &[64])).collect();
@@ -324,7 +325,6 @@ fn random_expressions_equal_the_interpreter() {
             body.push(store_if(&name, &[at], value, &guard));
         }
         let program = checked(program("fuzz", params, launch(&[], &[("l", 8)]), body));
-        std::fs::write("/tmp/fuzz.cl", &opencl(&program).unwrap().text).unwrap();eprintln!("seed {seed}");
         let Some([device, oracle]) = both(&program, bind_data(data)) else { return };
         for (n, scalar) in outputs.into_iter().enumerate() {
             let (device, oracle) = (canonical(scalar, &device[TYPES.len() + n]), canonical(scalar, &oracle[TYPES.len() + n]));

@@ -4,7 +4,7 @@
  * Use:    ./@name@_host INPUT... OUTPUT...
  *
  * Each input file holds the raw elements of one input, and each output file receives those of one output, in the order in which
- * @name@.h lists them (little-endian, float unless that header's author chose otherwise). The .cl and .bin files are looked for
+ * @name@.h lists them: little-endian, floats where the tensor holds floats. The .cl and .bin files are looked for
  * beside the executable. OPENCL_DEVICE=N chooses the N-th device of all platforms, the first is 0.
  * Written by warpsight; change it as you like. */
 #define CL_TARGET_OPENCL_VERSION 120

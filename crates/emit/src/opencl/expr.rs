@@ -85,7 +85,12 @@ impl Emitter<'_> {
             }
             Expr::Concat(parts) => {
                 let ty = self.env.type_of(expr)?;
-                let parts = parts.iter().map(|p| self.expr(p)).collect::<Result<Vec<Text>>>()?;
+                let part = |part: &Expr| {
+                    let text = self.expr(part)?;
+                    // Several lanes taken apart within a vector literal crash some compilers.
+                    Ok(if text.ty.width > 1 && matches!(part, Expr::Slice { .. }) { self.named(text) } else { text })
+                };
+                let parts = parts.iter().map(part).collect::<Result<Vec<Text>>>()?;
                 match parts.as_slice() {
                     [only] => only.clone(),
                     _ => {
@@ -146,10 +151,11 @@ impl Emitter<'_> {
             (UnaryOp::Not, Scalar::Bool) => prefix("!", &a),
             (UnaryOp::Not, _) => prefix("~", &a),
             (UnaryOp::Abs, Scalar::U32 | Scalar::U64) => a,
-            // `abs` gives the unsigned type.
+            // `abs` of the smallest integer is not to be trusted: some drivers take the result to be positive.
             (UnaryOp::Abs, Scalar::I32 | Scalar::I64) => {
-                let unsigned = call("abs", &[&a], Type::vector(unsigned(ty.scalar), ty.width));
-                reinterpret(&unsigned, ty.scalar)
+                let a = self.named(a);
+                let negated = reinterpret(&prefix("-", &reinterpret(&a, unsigned(ty.scalar))), ty.scalar);
+                call("max", &[&a, &negated], ty)
             }
             _ => call(unary_function(op), &[&a], ty),
         })

@@ -179,7 +179,13 @@ impl<'a> Engine<'a> {
     /// Runs to the end.
     pub fn run(mut self) -> Result<Report, SimFault> {
         // Groups go to the cores in turn until all are full.
-        while (0..self.cores.len()).fold(false, |any, core| self.start_group(core, 0) || any) {}
+        let mut room = true;
+        while room {
+            room = false;
+            for core in 0..self.cores.len() {
+                room |= self.start_group(core, 0);
+            }
+        }
         while let Some(Reverse((_, _, wave))) = self.queue.pop() {
             self.advance(wave).map_err(|(lane, what)| self.fault(wave, lane, what))?;
         }

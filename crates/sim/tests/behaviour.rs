@@ -61,7 +61,7 @@ fn an_image_is_fetched_from_in_blocks() {
     // A line is 2 x 2 texels: 64 lanes touch 32 lines either way, and one cache holds 32.
     assert_eq!(rows.traffic.texture_misses, columns.traffic.texture_misses);
     let fetched = rows.traffic.texture_misses * 32;
-    assert!(fetched >= 256 * 256 * 8 && fetched <= 3 * 256 * 256 * 8, "{fetched}");
+    assert!((256 * 256 * 8..=3 * 256 * 256 * 8).contains(&fetched), "{fetched}");
 }
 
 #[test]

@@ -322,7 +322,7 @@ fn splat_to(e: Expr, width: u8) -> Expr {
 /// Random statements: assignments under divergent control flow, loops with bounds that depend on the lane, private arrays.
 fn statements(rng: &mut fastrand::Rng, depth: u32, loops: &mut u32) -> Vec<Stmt> {
     (0..rng.usize(1..5))
-        .map(|_| match rng.u8(0..8) {
+        .map(|_| match rng.u8(0..9) {
             0 if depth > 0 => Stmt::If {
                 condition: expression(rng, Type::scalar(Scalar::Bool), 2),
                 then: statements(rng, depth - 1, loops),
@@ -350,6 +350,7 @@ fn statements(rng: &mut fastrand::Rng, depth: u32, loops: &mut u32) -> Vec<Stmt>
                 let swap = Expr::Concat(vec![lane(v("v"), 3), lane(v("v"), 2), lane(v("v"), 0), lane(v("v"), 1)]);
                 set("v", fma(swap.clone(), splat(v("f0"), 4), swap))
             }
+            8 => set("f1", load("a", vec![[v("g"), v("lx"), sub(v("at"), v("g"))][rng.usize(0..3)].clone()], 1)),
             6 => set("i1", expression(rng, I32, 3)),
             _ => set("h", expression(rng, F32, 3)),
         })

@@ -1,11 +1,12 @@
 //! Which nodes become one kernel: a node with elementwise nodes that follow it.
 //!
 //! A group has one node that computes (its anchor) and elementwise nodes whose values are functions of the anchor's value at the same
-//! place and of tensors that are there before the anchor runs, which is to say of tensors that do not depend on the anchor. One
-//! value leaves the group, the last one; a value used twice (`x · clip(x + 3)`) stays inside where all its uses do.
+//! place and of other tensors. One value leaves the group, that of its last node, to which all its nodes lead; a value used twice
+//! (`x · clip(x + 3)`) stays inside where all its uses do.
 //!
-//! Groups made this way never wait for each other in a circle: all nodes of a group lead to its exit, so if group A reads from B,
-//! and B (perhaps through others) from A, then what A reads would depend on A's anchor, which is excluded.
+//! So the tensors that a group reads never depend on it: a path from the anchor to one of them would leave the group at a value that
+//! is not the last one, or at the last one and come back to an earlier node, a cycle. A squeeze-and-excite product `x · s(x)` is
+//! therefore in no group with what computes `x`. For the same reason groups never wait for each other in a circle.
 
 use crate::graph::{Graph, Op};
 use std::cmp::Reverse;
@@ -55,22 +56,15 @@ pub(crate) fn groups(graph: &Graph) -> Vec<Group> {
 fn followers(graph: &Graph, readers: &[Vec<usize>], owner: &[Option<usize>], anchor: usize) -> Vec<usize> {
     let output = graph.nodes[anchor].output;
     let shape = &graph.tensor(output).shape;
-    let mut depends = vec![false; graph.tensors.len()];
-    depends[output.0] = true;
     // Terms of the expression of a value of the group; 0 for all other tensors.
     let mut terms = vec![0; graph.tensors.len()];
     terms[output.0] = 1;
     let mut candidates = Vec::new();
     for (position, node) in graph.nodes.iter().enumerate().skip(anchor + 1) {
-        if !node.inputs.iter().any(|i| depends[i.0]) {
-            continue;
-        }
-        depends[node.output.0] = true;
         let inside = node.inputs.iter().any(|i| terms[i.0] > 0);
-        let available = node.inputs.iter().all(|i| terms[i.0] > 0 || !depends[i.0]);
         let size = 4 + node.inputs.iter().map(|i| terms[i.0].max(1)).sum::<usize>();
         let fits = node.op.is_elementwise() && graph.tensor(node.output).shape == *shape && size <= MAX_TERMS;
-        if fits && inside && available && owner[position].is_none() {
+        if inside && fits && owner[position].is_none() {
             terms[node.output.0] = size;
             candidates.push(position);
         }

@@ -59,7 +59,7 @@ impl Literal {
             Numbers::Floats(v) => v.len(),
             Numbers::Ints(v) => v.len(),
         };
-        let raw_rest = width(kind).is_some_and(|w| proto.raw_data.len() % w != 0);
+        let raw_rest = width(kind).is_some_and(|w| !proto.raw_data.len().is_multiple_of(w));
         if found != length || raw_rest {
             return Err(bad(format!("shape {:?} needs {length} elements, {found} are stored", proto.dims)));
         }

@@ -198,11 +198,14 @@ fn elementwise(graph: &Graph, node: &Node) -> Result<Lowered, OperatorError> {
         operands.push(Err(inputs.len()));
         inputs.push(tensor(&name, &graph.tensor(id).shape, ELEMENT, Role::Activation));
     }
-    let kind = match node.op {
-        Op::Unary(_) => "unary",
-        _ => "binary",
+    // The prefix keeps names apart from functions of kernel languages: `max`, `exp`.
+    let debug = match node.op {
+        Op::Unary(f) => format!("{f:?}"),
+        Op::Binary(f) => format!("{f:?}"),
+        _ => String::new(),
     };
-    let operator = operators::elementwise(kind, &inputs, &graph.tensor(node.output).shape, ELEMENT, |loads| {
+    let kind = format!("elementwise_{}", debug.split('(').next().unwrap_or_default().to_lowercase());
+    let operator = operators::elementwise(&kind, &inputs, &graph.tensor(node.output).shape, ELEMENT, |loads| {
         let of = |o: &Result<f64, usize>| o.map_or_else(|position| loads[position].clone(), Scalar::Const);
         apply(&node.op, &operands.iter().map(of).collect::<Vec<_>>())
     })?;

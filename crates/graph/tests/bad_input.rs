@@ -35,13 +35,7 @@ fn ints(name: &str, list: &[i64]) -> AttributeProto {
 }
 
 fn constant(name: &str, dims: &[i64], values: &[f32]) -> TensorProto {
-    TensorProto {
-        name: name.into(),
-        dims: dims.into(),
-        data_type: DataType::Float as i32,
-        float_data: values.into(),
-        ..Default::default()
-    }
+    TensorProto { name: name.into(), dims: dims.into(), data_type: DataType::Float as i32, float_data: values.into(), ..Default::default() }
 }
 
 /// Input `x` of shape 2×3, output `y`, opset 13.
@@ -53,7 +47,7 @@ fn model(nodes: Vec<NodeProto>) -> ModelProto {
 
 fn error(model: &ModelProto) -> GraphError {
     let read = Model::from_bytes(&model.encode_to_vec()).and_then(|m| m.graph(&[])).and_then(|g| Plan::of(&simplify(&g)));
-    read.err().expect("an error")
+    read.expect_err("an error")
 }
 
 fn message(nodes: Vec<NodeProto>) -> String {
@@ -270,8 +264,7 @@ fn damaged_files_never_panic() {
 /// Extreme numbers in attributes, shapes and constants of good files.
 #[test]
 fn extreme_numbers_never_panic() {
-    const EXTREME: [i64; 14] =
-        [0, 1, -1, 2, 3, 7, -2, 1 << 20, 1 << 31, (1 << 31) - 1, -(1 << 31), i64::MAX, i64::MIN, i64::MIN + 1];
+    const EXTREME: [i64; 14] = [0, 1, -1, 2, 3, 7, -2, 1 << 20, 1 << 31, (1 << 31) - 1, -(1 << 31), i64::MAX, i64::MIN, i64::MIN + 1];
     let mut random = fastrand::Rng::with_seed(8);
     let (mut good, mut all) = (0, 0);
     for model in tiny_models() {

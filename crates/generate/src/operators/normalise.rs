@@ -14,18 +14,9 @@ pub fn softmax(shape: &[i64], axis: usize, element: Element) -> Result<Operator,
     let total = tensor("total", &row, Element::F32, Role::Activation);
     let shifted = |x, max| Scalar::unary(UnaryOp::Exp, sub(x, max));
 
-    let first = over(
-        kind,
-        "softmax_max",
-        shape,
-        axis..axis + 1,
-        &maximum,
-        Combine::Max,
-        |b, at, _| b.load(&input, at.to_vec()),
-        |_, _| Scalar::Acc,
-    );
+    let first =
+        over("softmax_max", shape, axis..axis + 1, &maximum, Combine::Max, |b, at, _| b.load(&input, at.to_vec()), |_, _| Scalar::Acc);
     let second = over(
-        kind,
         "softmax_sum",
         shape,
         axis..axis + 1,
@@ -55,7 +46,6 @@ pub fn layernorm(shape: &[i64], axis: usize, epsilon: f64, scale: bool, bias: bo
     let weight = |name| tensor(name, &shape[axis..], element, Role::Weight);
 
     let first = over(
-        kind,
         "layernorm_mean",
         shape,
         range.clone(),
@@ -65,7 +55,6 @@ pub fn layernorm(shape: &[i64], axis: usize, epsilon: f64, scale: bool, bias: bo
         |_, _| mul(Scalar::Acc, Scalar::Const(1.0 / count)),
     );
     let second = over(
-        kind,
         "layernorm_deviation",
         shape,
         range.clone(),
@@ -108,9 +97,7 @@ fn reduced(shape: &[i64], range: std::ops::Range<usize>) -> Vec<i64> {
 
 /// A step that reduces the dimensions of `range` into `output`, which has extent 1 there. `body` gets the index of the element
 /// and that of its row.
-#[expect(clippy::too_many_arguments, reason = "one line per part of an expression")]
 fn over(
-    kind: &str,
     name: &str,
     shape: &[i64],
     range: std::ops::Range<usize>,
@@ -119,7 +106,6 @@ fn over(
     body: impl FnOnce(&mut Builder, &[Index], &[Index]) -> Scalar,
     epilogue: impl FnOnce(&mut Builder, &[Index]) -> Scalar,
 ) -> TensorExpr {
-    debug_assert!(name.starts_with(kind));
     let names = axis_names(shape.len());
     let all = named(&names, shape);
     let parallel: Vec<_> = all.iter().enumerate().map(|(d, &(n, e))| (n, if range.contains(&d) { 1 } else { e })).collect();

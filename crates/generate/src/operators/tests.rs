@@ -1,2 +1,374 @@
-//! Values of every constructor against loops written out by hand, and the messages of the grammar.
+//! Values of the constructors against loops written out by hand, what every expression must obey, and the grammar's messages.
+
 use super::*;
+
+/// Every element of an operator's last output, its external inputs given in order.
+fn run(operator: &Operator, inputs: &[Vec<f64>]) -> Vec<f64> {
+    let names = external_inputs(operator).into_iter().map(|t| t.name.clone());
+    let mut known: Vec<(Name, Vec<f64>)> = names.zip(inputs.iter().cloned()).collect();
+    for step in &operator.steps {
+        let read: Vec<&[f64]> = step.inputs.iter().map(|t| known.iter().find(|k| k.0 == t.name).unwrap().1.as_slice()).collect();
+        let mut output = vec![f64::NAN; step.output.len()];
+        for point in points(&step.axes.iter().map(|a| a.extent).collect::<Vec<_>>()) {
+            output[place(step, &point)] = step.evaluate(&point, &read);
+        }
+        known.push((step.output.name.clone(), output));
+    }
+    known.pop().unwrap().1
+}
+
+fn points(extents: &[i64]) -> Vec<Vec<i64>> {
+    let count: i64 = extents.iter().product();
+    let of = |mut flat: i64| {
+        let mut point = vec![0; extents.len()];
+        for (slot, extent) in point.iter_mut().zip(extents).rev() {
+            *slot = flat % extent;
+            flat /= extent;
+        }
+        point
+    };
+    (0..count).map(of).collect()
+}
+
+fn place(step: &TensorExpr, point: &[i64]) -> usize {
+    step.store.iter().zip(&step.output.shape).fold(0, |flat, (form, extent)| {
+        let at = form.eval(point);
+        assert!((0..*extent).contains(&at), "{}: stores outside", step.name);
+        flat * extent + at
+    }) as usize
+}
+
+/// What every expression must obey, checked point by point: names, axes, one store per element, and `padded` exactly where needed.
+fn check(operator: &Operator) {
+    for step in &operator.steps {
+        let names: Vec<&Name> = step.inputs.iter().map(|t| &t.name).chain([&step.output.name]).collect();
+        let axes: Vec<&Name> = step.all_axes().map(|a| &a.name).collect();
+        for list in [&names, &axes] {
+            assert!(list.iter().enumerate().all(|(i, n)| !list[..i].contains(n)), "{list:?}");
+            assert!(list.iter().all(|n| !n.is_empty() && !n.starts_with(|c: char| c.is_ascii_digit())));
+            assert!(list.iter().all(|n| n.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')), "{list:?}");
+        }
+        assert!(!step.axes.is_empty());
+        assert!(step.all_axes().all(|a| a.extent > 1) || step.axes.len() == 1, "{axes:?}");
+        assert_eq!(step.output.role, Role::Output);
+        let mut written = vec![false; step.output.len()];
+        for point in points(&step.axes.iter().map(|a| a.extent).collect::<Vec<_>>()) {
+            assert!(!std::mem::replace(&mut written[place(step, &point)], true), "{}: stores twice", step.name);
+        }
+        assert!(written.iter().all(|w| *w), "{}: leaves elements out", step.name);
+        let all = points(&step.all_axes().map(|a| a.extent).collect::<Vec<_>>());
+        for scalar in [&step.body, &step.epilogue] {
+            scalar.loads(&mut |tensor, index, padded| {
+                let shape = &step.inputs[tensor].shape;
+                assert_eq!(index.len(), shape.len());
+                let outside = all.iter().any(|p| index.iter().zip(shape).any(|(f, e)| !(0..*e).contains(&f.eval(p))));
+                assert_eq!(padded, outside, "{} of {}", step.inputs[tensor].name, step.name);
+            });
+        }
+    }
+}
+
+fn random(rng: &mut fastrand::Rng, count: i64) -> Vec<f64> {
+    (0..count).map(|_| rng.f64() * 2.0 - 1.0).collect()
+}
+
+fn close(found: &[f64], expected: &[f64]) {
+    assert_eq!(found.len(), expected.len());
+    for (f, e) in found.iter().zip(expected) {
+        assert!((f - e).abs() <= 1e-12 * (1.0 + e.abs()), "{found:?} instead of {expected:?}");
+    }
+}
+
+fn window(rng: &mut fastrand::Rng) -> Window {
+    loop {
+        let w = Window {
+            input: rng.i64(1..8),
+            kernel: rng.i64(1..4),
+            stride: rng.i64(1..4),
+            pad_before: rng.i64(0..3),
+            pad_after: rng.i64(0..3),
+            dilation: rng.i64(1..3),
+        };
+        if w.output() > 0 {
+            return w;
+        }
+    }
+}
+
+/// Element of `x` (rows of `w` columns, per plane) or nothing in the padding.
+fn tap(x: &[f64], plane: i64, (h, w): (&Window, &Window), (y, r): (i64, i64), (c, s): (i64, i64)) -> Option<f64> {
+    let (row, column) = (y * h.stride - h.pad_before + r * h.dilation, c * w.stride - w.pad_before + s * w.dilation);
+    let inside = (0..h.input).contains(&row) && (0..w.input).contains(&column);
+    inside.then(|| x[((plane * h.input + row) * w.input + column) as usize])
+}
+
+#[test]
+fn random_convolutions() {
+    let mut rng = fastrand::Rng::with_seed(1);
+    for _ in 0..60 {
+        let groups = rng.i64(1..4);
+        let (n, c, k) = (rng.i64(1..3), groups * rng.i64(1..3), groups * rng.i64(1..4));
+        let (h, w, bias) = (window(&mut rng), window(&mut rng), rng.bool());
+        let spatial = vec![h, w];
+        let built = conv(&Conv { batch: n, channels: c, filters: k, groups, spatial, bias, element: Element::F32 }).unwrap();
+        check(&built);
+        let inner = c / groups;
+        let mut inputs = vec![random(&mut rng, n * c * h.input * w.input), random(&mut rng, k * inner * h.kernel * w.kernel)];
+        if bias {
+            inputs.push(random(&mut rng, k));
+        }
+        let mut expected = Vec::new();
+        for p in points(&[n, k, h.output(), w.output()]) {
+            let mut sum = if bias { inputs[2][p[1] as usize] } else { 0.0 };
+            for t in points(&[inner, h.kernel, w.kernel]) {
+                let channel = p[1] / (k / groups) * inner + t[0];
+                let x = tap(&inputs[0], p[0] * c + channel, (&h, &w), (p[2], t[1]), (p[3], t[2]));
+                sum += x.unwrap_or(0.0) * inputs[1][(((p[1] * inner + t[0]) * h.kernel + t[1]) * w.kernel + t[2]) as usize];
+            }
+            expected.push(sum);
+        }
+        close(&run(&built, &inputs), &expected);
+    }
+}
+
+/// Each input element is scattered over the outputs it reaches.
+#[test]
+fn random_transposed_convolutions() {
+    let mut rng = fastrand::Rng::with_seed(2);
+    let mut done = 0;
+    while done < 30 {
+        let (n, c, k) = (rng.i64(1..3), rng.i64(1..4), rng.i64(1..4));
+        let spatial: Vec<Window> = (0..2).map(|_| Window { stride: 1, ..window(&mut rng) }).collect();
+        let bias = rng.bool();
+        let deconvolution = Deconv { batch: n, channels: c, filters: k, spatial: spatial.clone(), bias, element: Element::F32 };
+        let built = match deconv(&deconvolution) {
+            Ok(built) => built,
+            Err(OperatorError::EmptyOutput { .. }) => continue,
+            Err(e) => panic!("{e}"),
+        };
+        done += 1;
+        check(&built);
+        let (h, w) = (&spatial[0], &spatial[1]);
+        let (oh, ow) = (built.steps[0].output.shape[2], built.steps[0].output.shape[3]);
+        let mut inputs = vec![random(&mut rng, n * c * h.input * w.input), random(&mut rng, c * k * h.kernel * w.kernel)];
+        if bias {
+            inputs.push(random(&mut rng, k));
+        }
+        let mut expected: Vec<f64> = points(&[n, k, oh, ow]).iter().map(|p| if bias { inputs[2][p[1] as usize] } else { 0.0 }).collect();
+        for p in points(&[n, c, h.input, w.input, k, h.kernel, w.kernel]) {
+            let (y, x) = (p[2] + p[5] * h.dilation - h.pad_before, p[3] + p[6] * w.dilation - w.pad_before);
+            if (0..oh).contains(&y) && (0..ow).contains(&x) {
+                let value = inputs[0][(((p[0] * c + p[1]) * h.input + p[2]) * w.input + p[3]) as usize];
+                let weight = inputs[1][(((p[1] * k + p[4]) * h.kernel + p[5]) * w.kernel + p[6]) as usize];
+                expected[(((p[0] * k + p[4]) * oh + y) * ow + x) as usize] += value * weight;
+            }
+        }
+        close(&run(&built, &inputs), &expected);
+    }
+}
+
+#[test]
+fn random_poolings() {
+    let mut rng = fastrand::Rng::with_seed(3);
+    let mut with_constants = 0;
+    for i in 0..90 {
+        let kind = [PoolKind::Max, PoolKind::Average, PoolKind::AverageWithPadding][i % 3];
+        let valid = |rng: &mut fastrand::Rng| loop {
+            let w = window(rng);
+            if w.pad_before < w.kernel && w.pad_after < w.kernel && w.dilation == 1 {
+                return w;
+            }
+        };
+        let (h, w) = (valid(&mut rng), valid(&mut rng));
+        let (n, c, ceil_mode) = (rng.i64(1..3), rng.i64(1..3), rng.bool());
+        let pooling = Pool { kind, batch: n, channels: c, spatial: vec![h, w], ceil_mode, element: Element::F32 };
+        let built = pool(&pooling).unwrap();
+        check(&built.operator);
+        // All below zero: padding must not win.
+        let x: Vec<f64> = random(&mut rng, n * c * h.input * w.input).iter().map(|v| v - 2.0).collect();
+        let mut inputs = vec![x];
+        for input in &external_inputs(&built.operator)[1..] {
+            inputs.push(built.constants.iter().find(|c| c.name == input.name).unwrap().values.clone());
+            with_constants += 1;
+        }
+        let extents = pooling.outputs();
+        let expected = points(&[n, c, extents[0], extents[1]]).into_iter().map(|p| {
+            let (mut sum, mut largest, mut count) = (0.0, f64::NEG_INFINITY, 0);
+            for t in points(&[h.kernel, w.kernel]) {
+                let padding = |w: &Window, o: i64, t: i64| o * w.stride + t < w.pad_before + w.input + w.pad_after;
+                if let Some(v) = tap(&inputs[0], p[0] * c + p[1], (&h, &w), (p[2], t[0]), (p[3], t[1])) {
+                    (sum, largest, count) = (sum + v, f64::max(largest, v), count + 1);
+                } else if kind == PoolKind::AverageWithPadding && padding(&h, p[2], t[0]) && padding(&w, p[3], t[1]) {
+                    count += 1;
+                }
+            }
+            if kind == PoolKind::Max { largest } else { sum / f64::from(count) }
+        });
+        close(&run(&built.operator, &inputs), &expected.collect::<Vec<_>>());
+    }
+    assert!(with_constants > 20, "{with_constants}");
+}
+
+#[test]
+fn ceil_mode_adds_a_window_only_where_it_starts_inside() {
+    let of = |w: Window| {
+        let pooling = |ceil_mode| Pool { kind: PoolKind::Max, batch: 1, channels: 1, spatial: vec![w], ceil_mode, element: Element::F32 };
+        (pooling(false).outputs()[0], pooling(true).outputs()[0])
+    };
+    assert_eq!(of(Window { stride: 2, ..Window::new(6, 3) }), (2, 3));
+    assert_eq!(of(Window { stride: 2, ..Window::new(7, 3) }), (3, 3));
+    // The third window would start in the padding after the input.
+    assert_eq!(of(Window { stride: 3, pad_before: 1, pad_after: 1, ..Window::new(5, 2) }), (2, 2));
+}
+
+#[test]
+fn random_products() {
+    let mut rng = fastrand::Rng::with_seed(4);
+    for _ in 0..40 {
+        let (m, n, k) = (rng.i64(1..5), rng.i64(1..5), rng.i64(1..5));
+        let (transpose_left, transpose_right) = (rng.bool(), rng.bool());
+        let (b, left_b, right_b) = (rng.i64(1..4), rng.bool(), rng.bool());
+        let shape = |flip: bool, b: i64, rows: i64, columns: i64| if flip { vec![b, columns, rows] } else { vec![b, rows, columns] };
+        let left = shape(transpose_left, if left_b { b } else { 1 }, m, k);
+        let right = shape(transpose_right, if right_b { b } else { 1 }, k, n);
+        let built =
+            matmul(&MatMul { left: left.clone(), right: right.clone(), transpose_left, transpose_right, ..MatMul::new(m, n, k) }).unwrap();
+        check(&built);
+        let inputs = [random(&mut rng, left.iter().product()), random(&mut rng, right.iter().product())];
+        let batch = built.steps[0].output.shape[0];
+        let at = |x: &[f64], shape: &[i64], flip: bool, b: i64, i: i64, j: i64| {
+            let (b, i, j) = (if shape[0] == 1 { 0 } else { b }, if flip { j } else { i }, if flip { i } else { j });
+            x[((b * shape[1] + i) * shape[2] + j) as usize]
+        };
+        let expected = points(&[batch, m, n]).into_iter().map(|p| {
+            let term = |i| at(&inputs[0], &left, transpose_left, p[0], p[1], i) * at(&inputs[1], &right, transpose_right, p[0], i, p[2]);
+            (0..k).map(term).sum()
+        });
+        close(&run(&built, &inputs), &expected.collect::<Vec<_>>());
+    }
+    assert!(matches!(matmul(&MatMul { right: vec![3, 2], ..MatMul::new(2, 2, 2) }), Err(OperatorError::Mismatch { .. })));
+}
+
+#[test]
+fn softmax_is_stable_and_sums_to_one() {
+    for (shape, axis) in [(vec![3, 5], 1), (vec![3, 5], 0), (vec![2, 3, 4], 1), (vec![1, 7], 1), (vec![4, 1], 1)] {
+        let built = softmax(&shape, axis, Element::F32).unwrap();
+        check(&built);
+        assert_eq!(temporaries(&built).len(), 2);
+        let count: i64 = shape.iter().product();
+        // e to these has no finite value.
+        let x: Vec<f64> = (0..count).map(|i| 1000.0 + (i * 7 % 5) as f64).collect();
+        let found = run(&built, std::slice::from_ref(&x));
+        let all = points(&shape);
+        let row = |p: &Vec<i64>| {
+            all.iter().enumerate().filter(|(_, q)| (0..q.len()).all(|d| d == axis || q[d] == p[d])).map(|(i, _)| i).collect::<Vec<_>>()
+        };
+        let expected = all.iter().enumerate().map(|(i, p)| 1.0 / row(p).into_iter().map(|j| (x[j] - x[i]).exp()).sum::<f64>());
+        close(&found, &expected.collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn layer_normalisation_has_mean_zero_and_variance_one() {
+    let built = layernorm(&[3, 2, 4], 1, 0.0, true, true, Element::F32).unwrap();
+    check(&built);
+    let mut rng = fastrand::Rng::with_seed(5);
+    let x = random(&mut rng, 24);
+    let (scale, bias) = (random(&mut rng, 8), random(&mut rng, 8));
+    let found = run(&built, &[x.clone(), scale.clone(), bias.clone()]);
+    for row in 0..3 {
+        let plain: Vec<f64> = (0..8).map(|i| (found[row * 8 + i] - bias[i]) / scale[i]).collect();
+        assert!(plain.iter().sum::<f64>().abs() < 1e-9);
+        assert!((plain.iter().map(|v| v * v).sum::<f64>() / 8.0 - 1.0).abs() < 1e-9);
+        // Order is kept where the scale is divided out.
+        assert_eq!(plain[0] < plain[1], x[row * 8] < x[row * 8 + 1]);
+    }
+}
+
+#[test]
+fn moves_and_reductions() {
+    let x: Vec<f64> = (0..24).map(f64::from).collect();
+    let input = |name: &str, shape: &[i64]| tensor(name, shape, Element::F32, Role::Activation);
+    let one = |operator: Operator| {
+        check(&operator);
+        run(&operator, std::slice::from_ref(&x))
+    };
+    let f = Element::F32;
+    assert_eq!(one(copy(&[2, 3, 4], f).unwrap()), x);
+    assert_eq!(one(transpose(&[4, 6], &[1, 0], f).unwrap())[..5], [0.0, 6.0, 12.0, 18.0, 1.0]);
+    assert_eq!(one(slice(&[4, 6], &[3, 1], &[-2, 3], &[2, 2], f).unwrap()), [19.0, 22.0, 7.0, 10.0]);
+    assert_eq!(one(pad(&[24], &[1], &[-22], f).unwrap()), [0.0, 0.0, 1.0]);
+    assert_eq!(one(reduce(ReduceKind::Sum, &[2, 3, 4], &[0, 2], false, f).unwrap()), [60.0, 92.0, 124.0]);
+    assert_eq!(one(reduce(ReduceKind::Max, &[2, 12], &[0, 1], false, f).unwrap()), [23.0]);
+    assert_eq!(one(reduce(ReduceKind::Mean, &[24], &[0], true, f).unwrap()), [11.5]);
+    assert_eq!(one(global_average_pool(&[1, 2, 3, 4], f).unwrap()), [5.5, 17.5]);
+    let joined = concat(&[input("a", &[1, 2]), input("b", &[1, 3])], 1).unwrap();
+    check(&joined);
+    assert_eq!(run(&joined, &[vec![1.0, 2.0], vec![3.0, 4.0, 5.0]]), [1.0, 2.0, 3.0, 4.0, 5.0]);
+    let sum = elementwise("sum", &[input("a", &[2, 1]), input("b", &[3])], &[2, 3], f, |x| add(x[0].clone(), x[1].clone())).unwrap();
+    check(&sum);
+    assert_eq!(run(&sum, &[vec![10.0, 20.0], vec![1.0, 2.0, 3.0]]), [11.0, 12.0, 13.0, 21.0, 22.0, 23.0]);
+    let wrong = elementwise("sum", &[input("a", &[2])], &[2, 3], f, |x| x[0].clone()).unwrap_err();
+    assert_eq!(wrong.to_string(), "`sum`: `a` of shape [2] does not broadcast to [2, 3]");
+    assert!(slice(&[4], &[0], &[1], &[5], f).is_err() && transpose(&[4, 6], &[0, 0], f).is_err());
+}
+
+fn axes(text: &str) -> String {
+    let operator = parse_operator(text).unwrap();
+    check(&operator);
+    let step = operator.steps.last().unwrap();
+    let list = |a: &[Axis]| a.iter().map(|a| format!("{}{}", a.name, a.extent)).collect::<Vec<_>>().join(" ");
+    format!("{} {} | {}", operator.kind, list(&step.axes), list(&step.reduce))
+}
+
+#[test]
+fn axes_of_the_command_lines_operators() {
+    assert_eq!(axes("conv2d n=2 c=4 h=6 w=7 k=3 r=3 s=2 stride=2 pad=1"), "conv2d n2 k3 y3 x4 | c4 r3 s2");
+    assert_eq!(axes("conv2d n=1 c=4 h=6 w=6 k=3 r=1 s=1"), "conv2d k3 y6 x6 | c4");
+    assert_eq!(axes("conv2d n=1 c=4 h=6 w=6 k=6 r=3 s=3 groups=2 dilation=2"), "conv2d g2 k3 y2 x2 | c2 r3 s3");
+    assert_eq!(axes("dwconv2d n=1 c=4 h=6 w=6 r=3 s=3 pad=1"), "dwconv2d c4 y6 x6 | r3 s3");
+    assert_eq!(axes("dwconv2d n=1 c=4 h=6 w=6 r=3 s=3 multiplier=2"), "dwconv2d c4 k2 y4 x4 | r3 s3");
+    assert_eq!(axes("conv3d n=1 c=2 d=4 h=5 w=6 k=3 t=2 r=3 s=3"), "conv3d k3 z3 y3 x4 | c2 t2 r3 s3");
+    assert_eq!(axes("deconv2d n=1 c=2 h=4 w=4 k=3 r=3 s=3 pad=1"), "deconv2d k3 y4 x4 | c2 r3 s3");
+    assert_eq!(axes("matmul m=3 n=4 k=5"), "matmul m3 n4 | k5");
+    assert_eq!(axes("matmul m=3 n=4 k=5 batch=2"), "matmul b2 m3 n4 | k5");
+    assert_eq!(axes("fc n=1 k=8 m=10"), "fc n10 | k8");
+    assert_eq!(axes("softmax n=3 c=5"), "softmax n3 c5 | ");
+    assert_eq!(axes("layernorm n=3 c=5 dtype=f32"), "layernorm n3 c5 | ");
+    // With nothing to spread over, one axis stays.
+    assert_eq!(axes("conv2d n=1 c=4 h=3 w=3 k=1 r=3 s=3"), "conv2d x1 | c4 r3 s3");
+    let half = parse_operator("matmul m=3 n=4 k=5 dtype=f16s").unwrap();
+    assert!(half.steps[0].inputs.iter().chain([&half.steps[0].output]).all(|t| t.element == Element::F16));
+    let weights: Vec<Role> = half.steps[0].inputs.iter().map(|t| t.role).collect();
+    assert_eq!(weights, [Role::Activation, Role::Weight]);
+}
+
+#[test]
+fn messages_of_the_grammar() {
+    let message = |text: &str| parse_operator(text).unwrap_err().to_string();
+    let all = "conv2d dwconv2d conv3d deconv2d matmul fc softmax layernorm";
+    let conv = "n= c= h= w= k= r= s= [stride=] [pad=] [dilation=] [groups=] [winograd=] [dtype=]";
+    assert_eq!(message(" "), format!("no operator given; one of: {all}"));
+    assert_eq!(message("conv n=1"), format!("unknown operator `conv`; one of: {all}"));
+    assert_eq!(message("softmax n=1 3"), "`3` is not of the form key=value (operator `softmax`)");
+    assert_eq!(message("conv2d n=1 q=3"), format!("`conv2d` has no key `q`; it takes: {conv}"));
+    assert_eq!(message("conv2d n=1 c=3 h=4 w=4 k=2 r=3"), format!("`conv2d` needs `s=`; it takes: {conv}"));
+    assert_eq!(message("softmax n=1 n=2 c=3"), "`softmax`: `n` is given twice");
+    assert_eq!(message("softmax n=1 dtype=f32 dtype=f32 c=3"), "`softmax`: `dtype` is given twice");
+    assert_eq!(message("softmax n=0 c=3"), "`softmax`: n must be 1 or more, not 0");
+    assert_eq!(message("softmax n=a c=3"), "`softmax`: `n=a` is not a whole number");
+    assert_eq!(message("softmax n=3000000000 c=3"), "`softmax`: `n=3000000000` is not below 2147483648");
+    assert_eq!(message("softmax n=1 c=3 dtype=f64"), "`softmax`: `dtype=f64` is not one of f32, f16s, f16");
+    assert_eq!(message("softmax n=1 c=3 dtype=f16"), "`softmax`: dtype=f16 is not supported");
+    let sized = |rest: &str| message(&format!("conv2d n=1 c=4 h=4 w=4 k=6 r=3 s=3 {rest}"));
+    assert_eq!(sized("winograd=1"), "`conv2d`: winograd=1 is not supported");
+    assert_eq!(sized("winograd=2"), "`conv2d`: `winograd=2` is not 0 or 1");
+    assert_eq!(sized("pad=-1"), "`conv2d`: pad must be 0 or more, not -1");
+    assert_eq!(sized("stride=0"), "`conv2d`: stride must be 1 or more, not 0");
+    assert_eq!(sized("groups=3"), "`conv2d`: c=4 is not a multiple of groups=3");
+    assert_eq!(sized("dilation=2"), "`conv2d`: the output is empty: a window spans 5 elements, the padded input has 4");
+    assert_eq!(message("deconv2d n=1 c=4 h=4 w=4 k=6 r=3 s=3 stride=2"), "`deconv2d`: stride=2 (only 1) is not supported");
+    let large = message("matmul m=100000 n=100000 k=2");
+    assert_eq!(large, "`matmul`: tensor `output` of shape [100000, 100000] has more than 2147483647 elements");
+    assert!(parse_operator("conv2d n=1 c=4 h=4 w=4 k=6 r=3 s=3 winograd=0").is_ok());
+}

@@ -39,7 +39,7 @@ impl Importer {
         self.emit(view, Op::BatchNormalization { epsilon }, inputs, shape)
     }
 
-    /// The shape of a product of matrices; `None` where they do not fit.
+    /// The shape of a product of (stacks of) matrices.
     fn product_shape(&self, view: NodeView<'_>, a: &[i64], b: &[i64], flips: (bool, bool)) -> Result<Vec<i64>, GraphError> {
         let (left, l) = a.split_at(a.len() - 2);
         let (right, r) = b.split_at(b.len() - 2);
@@ -68,7 +68,7 @@ impl Importer {
             let shape = vec![self.shape(b)[0], 1];
             b = self.emit_part(view, &format!("{output}.column"), Op::Alias, vec![b], shape)?;
         }
-        let full = self.product_shape(view, &self.shape(a).to_vec(), &self.shape(b).to_vec(), (false, false))?;
+        let full = self.product_shape(view, self.shape(a), self.shape(b), (false, false))?;
         let op = Op::MatMul { transpose_left: false, transpose_right: false };
         if ranks.0 > 1 && ranks.1 > 1 {
             return self.emit(view, op, vec![a, b], full);
@@ -91,7 +91,7 @@ impl Importer {
         if self.shape(a).len() != 2 || self.shape(b).len() != 2 {
             return Err(view.bad(format!("shapes {:?} and {:?}: both must be matrices", self.shape(a), self.shape(b))));
         }
-        let shape = self.product_shape(view, &self.shape(a).to_vec(), &self.shape(b).to_vec(), flips)?;
+        let shape = self.product_shape(view, self.shape(a), self.shape(b), flips)?;
         let (alpha, beta) = (view.float("alpha", 1.0)?, view.float("beta", 1.0)?);
         let added = self.optional_data(view, 2)?.filter(|_| beta != 0.0);
         let op = Op::MatMul { transpose_left: flips.0, transpose_right: flips.1 };

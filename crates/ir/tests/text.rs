@@ -151,6 +151,9 @@ fn each_kind_of_error() {
         ("program p { { x[0 if 1 <= i < 2] = 1 } }", "expected `0 <=`, found `1`", 1, 22),
         ("program p { { tile mix a = b } }", "expected load, store, fill or mma, found `mix`", 1, 20),
         ("program p { { let v = nan(0xfffffffff) } }", "`0xfffffffff` is not bits as in 0x7fc00001", 1, 27),
+        ("program p { { for i in 0..4 step x {} } }", "expected a whole number below 2^32, found `x`", 1, 34),
+        ("program p { size n in x..=4 {} }", "expected a whole number, found `x`", 1, 23),
+        ("program p { { 3 = 4 } }", "expected a statement, found `3`", 1, 15),
         ("program p { { for i in 0..4 step 0.5 {} } }", "`0.5` is not a whole number below 2^32", 1, 34),
     ];
     for (text, message, line, column) in cases {
@@ -238,7 +241,7 @@ fn mutated_text_does_no_harm() {
             match a.rng.u8(..6) {
                 0 => text.replace_range(from..to, ""),
                 1 => text.insert_str(from, a.pick(&pieces)),
-                2 => text.insert_str(from, &text[from..to].to_owned()),
+                2 => text = [&text[..to], &text[from..]].concat(),
                 3 => text.truncate(from),
                 // Another digit, where there is one: such mutants are often read.
                 _ => {

@@ -48,6 +48,8 @@ const DECLARATIONS: &[Case] = &[
     ("n in 1..=64", "n in -1..=64", "size n", "the range -1..=64"),
     ("n in 1..=64", "n in 1..=2147483648", "size n", "the range 1..=2147483648"),
     ("n + 2, 56]", "gx, 56]", "param x", "an extent may not contain a variable"),
+    ("n + 2, 56]", "gx + n, 56]", "param x", "an extent may not contain a variable"),
+    ("n + 2, 56]", "n + gx, 56]", "param x", "an extent may not contain a variable"),
     ("n + 2, 56]", "hist[0], 56]", "param x", "an extent may not contain a load"),
     ("n + 2, 56]", "n << 2, 56]", "param x", "an extent may not contain this operation"),
     ("n + 2, 56]", "-n, 56]", "param x", "an extent may not contain this operation"),
@@ -87,6 +89,8 @@ const USES: &[Case] = &[
     ("let t =", "let u = acc.[3..5] let t =", "body[5]", "lanes 3..5 of a vector of 4"),
     ("let t =", "let u = lane(acc, 4) let t =", "body[5]", "lane 4 of a vector of 4"),
     ("let t =", "let u = lane(acc, -1) let t =", "body[5]", "lane -1 of a vector of 4"),
+    ("let t =", "let u = lane(y[0, 0, 0, 0 : 4], 0) let t =", "body[5]", "cannot load from `y`"),
+    ("let t =", "let u = lane(acc, i32(y[0, 0, 0, 0])) let t =", "body[5]", "cannot load from `y`"),
     // Variables.
     ("var acc: f32x4 =", "var acc: f32x5 =", "body[1]", "a vector of 5 lanes"),
     ("= splat4(0.0)", "= 0.0", "body[1]", "the first value is of type f32x4, not f32"),
@@ -255,6 +259,20 @@ fn what_is_allowed_stays_allowed() {
     ] {
         let text = TOUR.replacen(find, replace, 1);
         Checked::new(parse(&text).unwrap_or_else(|e| panic!("{e}"))).unwrap_or_else(|e| panic!("{replace}\n{e}"));
+    }
+}
+
+#[test]
+fn mma_is_for_floats() {
+    let multiply = |element: &str| {
+        let tiles = format!("tile a: {element}[4, 4] tile b: {element}[4, 4] tile d: f32[4, 4]");
+        Checked::new(parse(&format!("program p {{ {tiles} lanes l = 4 subgroup 4 {{ tile mma d += a * b }} }}")).unwrap())
+    };
+    for element in ["f16", "bf16", "f32"] {
+        assert!(multiply(element).is_ok(), "{element}");
+    }
+    for element in ["f64", "i32", "bool"] {
+        assert!(multiply(element).unwrap_err().kind.to_string().starts_with("mma is not defined"), "{element}");
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! The rules, in the order in which they are checked:
 //! 1. declarations: names are free C identifiers and occur once; extents are size expressions; spaces, accesses and shapes make sense;
-//! 2. the body, statement by statement ([`body`]): every name resolves, every expression has a type, every access fits its tensor;
-//! 3. uniformity ([`uniform`]): every collective statement is reached by all work-items of its scope or by none.
+//! 2. the body, statement by statement (`body.rs`): every name resolves, every expression has a type, every access fits its tensor;
+//! 3. uniformity (`uniform.rs`): every collective statement is reached by all work-items of its scope or by none.
 //!
 //! Two rules of [`crate::program`] are left to the interpreter, for they depend on values: no index is out of bounds, no two
 //! work-items race.

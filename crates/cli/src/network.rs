@@ -85,7 +85,13 @@ pub fn run(path: &Path, args: &Args, target: &mut Target, record: &mut Record, j
 const TOLERANCE: f64 = 1e-3;
 
 /// Chooses every kernel, with progress on stderr.
-pub fn choose(network: &Network, judging: &Judging, target: &mut Target, record: &mut Record, rng: &mut fastrand::Rng) -> Result<Choice, Failure> {
+pub fn choose(
+    network: &Network,
+    judging: &Judging,
+    target: &mut Target,
+    record: &mut Record,
+    rng: &mut fastrand::Rng,
+) -> Result<Choice, Failure> {
     let bar = progress::bar(2 * network.families.len(), "optimize");
     let judge = judging.judge(&target.profile);
     let choice = network.optimize(&judge, &mut *target.device, rng, &mut |family, attempt| record.attempt(family, attempt), &mut |step| {
@@ -189,7 +195,8 @@ fn report(rows: &[Row], network: &Network, choice: &Choice, run: &Run, target: &
 }
 
 fn print(rows: &[Row], network: &Network, run: &Run, target: &Target, difference: f64) {
-    let mut shown = table(&["operator", "uses", "op", "output", "configuration", "predicted us", "time us", "source", "share %", "limiter"]);
+    let mut shown =
+        table(&["operator", "uses", "op", "output", "configuration", "predicted us", "time us", "source", "share %", "limiter"]);
     let mut order: Vec<&Row> = rows.iter().collect();
     order.sort_by(|a, b| b.share.total_cmp(&a.share));
     for row in order {
@@ -211,7 +218,12 @@ fn print(rows: &[Row], network: &Network, run: &Run, target: &Target, difference
     let predicted: Seconds = rows.iter().map(|r| r.tuned.estimate.time * r.names.len() as f64).sum();
     let source = run.source.map_or("", |s| s.name());
     let time = median(&run.passes).map_or("not timed".to_owned(), |t| format!("{} us ({source})", micros(t)));
-    println!("{} kernels on {}: {time}, {} us (predicted)", rows.iter().map(|r| r.names.len()).sum::<usize>(), target.device.info().id, micros(predicted));
+    println!(
+        "{} kernels on {}: {time}, {} us (predicted)",
+        rows.iter().map(|r| r.names.len()).sum::<usize>(),
+        target.device.info().id,
+        micros(predicted)
+    );
     if let Some((ratio, rank)) = agreement(rows) {
         println!("prediction against {source} per kernel: geometric error x{ratio:.2}, rank correlation {rank:.2}");
     }
@@ -233,6 +245,7 @@ fn agreement(rows: &[Row]) -> Option<(f64, f64)> {
 
 /// Mean relative error of predicted registers, in percent, over kernels whose driver reports any.
 fn register_error(rows: &[Row]) -> Option<f64> {
-    let pairs: Vec<(f64, f64)> = rows.iter().filter_map(|r| Some((f64::from(r.tuned.registers), f64::from(r.tuned.feedback.registers?)))).collect();
+    let pairs: Vec<(f64, f64)> =
+        rows.iter().filter_map(|r| Some((f64::from(r.tuned.registers), f64::from(r.tuned.feedback.registers?)))).collect();
     (!pairs.is_empty()).then(|| 100.0 * pairs.iter().map(|(p, t)| p / t - 1.0).sum::<f64>() / pairs.len() as f64)
 }

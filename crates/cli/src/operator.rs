@@ -2,10 +2,10 @@
 
 use crate::failure::Failure;
 use crate::optimize::{Args, Judging, Search};
-use crate::{export, progress};
 use crate::record::Record;
 use crate::report::{config, micros, table};
 use crate::target::Target;
+use crate::{export, progress};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use warpsight_engine::EngineError;
@@ -14,8 +14,8 @@ use warpsight_engine::tune::{self, Candidates, Judge, Tuned};
 use warpsight_engine::verify::Trial;
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::{Operator, ScheduleFamily};
-use warpsight_run::{Device, Init};
 use warpsight_ir::{Config, Family, KnobValue, Name, Ranked, Seconds};
+use warpsight_run::{Device, Init};
 
 /// What came of one expression of the operator.
 struct Outcome {
@@ -65,7 +65,14 @@ pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, js
     Ok(())
 }
 
-fn optimize(family: ScheduleFamily, args: &Args, judge: &Judge, device: &mut dyn Device, record: &mut Record, rng: &mut fastrand::Rng) -> Result<Outcome, Failure> {
+fn optimize(
+    family: ScheduleFamily,
+    args: &Args,
+    judge: &Judge,
+    device: &mut dyn Device,
+    record: &mut Record,
+    rng: &mut fastrand::Rng,
+) -> Result<Outcome, Failure> {
     let candidates = tune::candidates(&family, judge);
     let ranked = tune::rank(&family, &candidates.left, judge)?;
     let chosen = tune::choose(&family, &ranked, judge, device, rng, &mut |a| record.attempt(&family, a))?;
@@ -156,7 +163,8 @@ fn report(text: &str, target: &Target, outcomes: &[Outcome]) -> Value {
 }
 
 fn print(outcomes: &[Outcome]) {
-    let mut rows = table(&["kernel", "configuration", "candidates", "left", "predicted us", "time us", "source", "limiter", "rel L2 error"]);
+    let mut rows =
+        table(&["kernel", "configuration", "candidates", "left", "predicted us", "time us", "source", "limiter", "rel L2 error"]);
     for o in outcomes {
         let c = &o.chosen;
         rows.add_row([
@@ -178,7 +186,12 @@ fn print(outcomes: &[Outcome]) {
             println!("{}: dropped {}", o.family.name(), dropped.join(", "));
         }
         println!("{}: {}", o.family.name(), o.chosen.estimate.explain());
-        println!("{}: registers predicted {}, reported {}", o.family.name(), o.chosen.registers, crate::report::dash(o.chosen.feedback.registers));
+        println!(
+            "{}: registers predicted {}, reported {}",
+            o.family.name(),
+            o.chosen.registers,
+            crate::report::dash(o.chosen.feedback.registers)
+        );
         if let (Some((config_best, time)), Some((chosen, source))) = (&o.best, o.chosen.time) {
             println!(
                 "{}: best of all {} us ({}): {}; the choice loses {:.1} %",

@@ -83,10 +83,9 @@ fn inputs(args: &Args, loaded: &Loaded) -> Result<Vec<Vec<f32>>, Failure> {
     tensors
         .iter()
         .map(|tensor| {
-            let (_, file) = given
-                .iter()
-                .find(|(n, _)| tensor.name == *n)
-                .ok_or_else(|| Failure::input(format!("input `{}` is missing", tensor.name)).help(format!("--input {}=FILE", tensor.name)))?;
+            let (_, file) = given.iter().find(|(n, _)| tensor.name == *n).ok_or_else(|| {
+                Failure::input(format!("input `{}` is missing", tensor.name)).help(format!("--input {}=FILE", tensor.name))
+            })?;
             read(file, &tensor.name, &tensor.shape, loaded.card.as_ref())
         })
         .collect()
@@ -141,7 +140,9 @@ fn read_picture(file: &Path, card: &Picture, shape: &[i64]) -> Result<Vec<f32>, 
     let filled = match card.fit {
         Fit::Stretch => card.width,
         // As wide as its proportions say, at most the whole width.
-        Fit::PadRight => (f64::from(card.height) * f64::from(picture.width()) / f64::from(picture.height())).ceil().clamp(1.0, f64::from(card.width)) as u32,
+        Fit::PadRight => (f64::from(card.height) * f64::from(picture.width()) / f64::from(picture.height()))
+            .ceil()
+            .clamp(1.0, f64::from(card.width)) as u32,
     };
     let scaled = image::imageops::resize(&picture.to_rgb8(), filled, card.height, image::imageops::FilterType::Triangle);
     let mut values = vec![0.0; channels * width * height];

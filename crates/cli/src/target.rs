@@ -61,7 +61,8 @@ impl TargetArgs {
                 return Ok(warpsight_run::host::host_profile());
             }
             return builtin(name)?.ok_or_else(|| {
-                Failure::input(format!("there is no profile `{name}`")).help(format!("profiles: host, {}", profile::builtin_names().join(", ")))
+                Failure::input(format!("there is no profile `{name}`"))
+                    .help(format!("profiles: host, {}", profile::builtin_names().join(", ")))
             });
         }
         if let Some(name) = info.id.strip_prefix("sim:")

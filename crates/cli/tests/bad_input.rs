@@ -80,7 +80,8 @@ fn devices() {
 #[test]
 fn stores_and_folders() {
     let s = Sandbox::new();
-    let not_a_store = s.file("letter.sqlite", b"this is a letter, not a database, and long enough to be looked at in full by anyone who cares");
+    let not_a_store =
+        s.file("letter.sqlite", b"this is a letter, not a database, and long enough to be looked at in full by anyone who cares");
     s.refused(&["optimize", "--op", "matmul m=4 n=4 k=4", "--store", text(&not_a_store)], 5, &["letter.sqlite"]);
     assert!(std::fs::read(&not_a_store).expect("still there").starts_with(b"this is a letter"));
     let occupied = s.file("occupied", b"");

@@ -8,8 +8,8 @@ use crate::tune::{self, Candidates, Judge, Observer, Tuned};
 use crate::verify::{check_shape, filler, memory_kind};
 use fastrand::Rng;
 use std::collections::{BTreeMap, HashMap};
-use warpsight_generate::expr::{Role, TensorExpr};
 use warpsight_generate::ScheduleFamily;
+use warpsight_generate::expr::{Role, TensorExpr};
 use warpsight_graph::memory::{self, Request, Storage};
 use warpsight_graph::{Plan, PlanRole};
 use warpsight_ir::{Family, Ranked, Seconds, TimeSource};
@@ -89,7 +89,8 @@ impl<'a> Network<'a> {
             let outputs = operator.temporaries.iter().chain([&operator.output]);
             for (expr, output) in operator.operator.steps.iter().zip(outputs) {
                 check_shape(&expr.output)?;
-                let args: Vec<usize> = expr.inputs.iter().map(|t| by_name.get(&*t.name).copied().unwrap_or(output.0)).chain([output.0]).collect();
+                let args: Vec<usize> =
+                    expr.inputs.iter().map(|t| by_name.get(&*t.name).copied().unwrap_or(output.0)).chain([output.0]).collect();
                 by_name.insert(&expr.output.name, output.0);
                 // A tensor that is seen in two shapes is row-major memory, never an image.
                 for (tensor, &value) in expr.inputs.iter().chain([&expr.output]).zip(&args) {
@@ -162,9 +163,7 @@ impl<'a> Network<'a> {
             let best = ranked[step.family].get(&self.pattern(step, images)).and_then(|r| r.first());
             best.map_or(f64::INFINITY, |r| r.estimate.time.0)
         };
-        let users: Vec<Vec<&Step>> = (0..self.values.len())
-            .map(|v| self.steps.iter().filter(|s| s.args.contains(&v)).collect())
-            .collect();
+        let users: Vec<Vec<&Step>> = (0..self.values.len()).map(|v| self.steps.iter().filter(|s| s.args.contains(&v)).collect()).collect();
         let total = |images: &[bool]| self.steps.iter().map(|s| cost(images, s)).sum::<f64>();
         let mut best: Option<(f64, Vec<bool>)> = None;
         for start in [false, true] {
@@ -251,7 +250,12 @@ impl<'a> Network<'a> {
                         push(&mut job, name, kind, Init::Data(placement.pack(tensor, data, filler(tensor))))
                     }
                     (None, Some(&n)) => *memory_of.entry(value).or_insert_with(|| {
-                        push(&mut job, self.plan.tensors[value].name.clone(), kind, Init::Data(placement.pack(tensor, &inputs[n], filler(tensor))))
+                        push(
+                            &mut job,
+                            self.plan.tensors[value].name.clone(),
+                            kind,
+                            Init::Data(placement.pack(tensor, &inputs[n], filler(tensor))),
+                        )
                     }),
                     (None, None) => *memory_of.entry(value).or_insert_with(|| match slots.get(&value) {
                         Some(&slot) => {

@@ -211,7 +211,9 @@ impl Outcome {
         match self {
             Self::Wrong(wrong) => Ok(Status::Wrong(wrong.to_string())),
             Self::Device(error) => match error {
-                DeviceError::Build { .. } | DeviceError::Unsupported { .. } | DeviceError::Limit { .. } => Ok(Status::BuildFailed(error.to_string())),
+                DeviceError::Build { .. } | DeviceError::Unsupported { .. } | DeviceError::Limit { .. } => {
+                    Ok(Status::BuildFailed(error.to_string()))
+                }
                 DeviceError::Fault { .. } => Ok(Status::Wrong(error.to_string())),
                 DeviceError::Lost(_) | DeviceError::Timeout(_) | DeviceError::Driver { .. } => Ok(Status::DeviceLost(error.to_string())),
                 DeviceError::NoDevice { .. } | DeviceError::BadJob(_) => Err(EngineError::Device(error.clone())),

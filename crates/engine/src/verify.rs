@@ -46,7 +46,9 @@ pub enum Wrong {
     #[error("{0} outputs were never written or are NaN, the first at position {1}")]
     NotWritten(usize, usize),
     /// Values differ.
-    #[error("relative L2 error {rel_l2:.2e} over {compared} outputs, at most {tolerance:.0e} is allowed; output {worst} is {got} instead of {expected}")]
+    #[error(
+        "relative L2 error {rel_l2:.2e} over {compared} outputs, at most {tolerance:.0e} is allowed; output {worst} is {got} instead of {expected}"
+    )]
     Values {
         /// Measured error.
         rel_l2: f64,
@@ -83,7 +85,9 @@ impl<'a> Trial<'a> {
 
     fn draw(&mut self, rng: &mut Rng, lo: f32, hi: f32) {
         let round = |t: &Tensor, v: f32| match t.element {
-            Scalar::F16 | Scalar::Bf16 => warpsight_generate::place::decode(t.element, &warpsight_generate::place::encode(t.element, &[v]))[0],
+            Scalar::F16 | Scalar::Bf16 => {
+                warpsight_generate::place::decode(t.element, &warpsight_generate::place::encode(t.element, &[v]))[0]
+            }
             _ => v,
         };
         self.inputs = self.expr.inputs.iter().map(|t| (0..t.len()).map(|_| round(t, lo + (hi - lo) * rng.f32())).collect()).collect();

@@ -38,7 +38,8 @@ fn pairs(family: &ScheduleFamily, knob: usize, rng: &mut fastrand::Rng, count: u
 fn every_knob_changes_text_and_time() {
     let mut rng = fastrand::Rng::with_seed(3);
     let mut device = warpsight_run::open("sim:adreno640", &warpsight_run::Options::default()).expect("the simulator is always there");
-    let families = [family("conv2d n=1 c=8 h=12 w=16 k=8 r=3 s=3 stride=1 pad=1"), family("dwconv2d n=1 c=8 h=9 w=20 r=3 s=3 stride=1 pad=1")];
+    let families =
+        [family("conv2d n=1 c=8 h=12 w=16 k=8 r=3 s=3 stride=1 pad=1"), family("dwconv2d n=1 c=8 h=9 w=20 r=3 s=3 stride=1 pad=1")];
     let mut seen: BTreeMap<String, (bool, bool)> = BTreeMap::new();
     for family in &families {
         for (n, knob) in family.space().knobs.iter().enumerate() {
@@ -53,7 +54,21 @@ fn every_knob_changes_text_and_time() {
             }
         }
     }
-    for knob in ["tile_k", "tile_y", "tile_x", "vector", "vector_axis", "group", "lanes_first", "unroll", "window", "order", "place_input", "place_weight", "place_output"] {
+    for knob in [
+        "tile_k",
+        "tile_y",
+        "tile_x",
+        "vector",
+        "vector_axis",
+        "group",
+        "lanes_first",
+        "unroll",
+        "window",
+        "order",
+        "place_input",
+        "place_weight",
+        "place_output",
+    ] {
         assert_eq!(seen.get(knob), Some(&(true, true)), "knob {knob}: (has pairs, changes the simulated time)");
     }
 }

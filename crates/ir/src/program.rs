@@ -686,7 +686,7 @@ impl Expr {
     }
     /// Rebuilds the expression bottom-up: `f` sees every node after its operands were rebuilt.
     pub fn map(self, f: &mut impl FnMut(Expr) -> Expr) -> Expr {
-        fn boxed(e: Box<Expr>, f: &mut impl FnMut(Expr) -> Expr) -> Box<Expr> {
+        fn boxed(e: Expr, f: &mut impl FnMut(Expr) -> Expr) -> Box<Expr> {
             Box::new(e.map(f))
         }
         fn bounds(guard: Vec<Bound>, f: &mut impl FnMut(Expr) -> Expr) -> Vec<Bound> {
@@ -697,15 +697,15 @@ impl Expr {
             Self::Load { source, index, width, guard } => {
                 Self::Load { source, index: index.into_iter().map(|e| e.map(f)).collect(), width, guard: bounds(guard, f) }
             }
-            Self::Texel { image, x, y, guard } => Self::Texel { image, x: boxed(x, f), y: boxed(y, f), guard: bounds(guard, f) },
-            Self::Unary(op, a) => Self::Unary(op, boxed(a, f)),
-            Self::Cast(to, a) => Self::Cast(to, boxed(a, f)),
-            Self::Splat(a, width) => Self::Splat(boxed(a, f), width),
-            Self::Slice { vector, start, width } => Self::Slice { vector: boxed(vector, f), start, width },
-            Self::Binary(op, a, b) => Self::Binary(op, boxed(a, f), boxed(b, f)),
-            Self::Lane(a, b) => Self::Lane(boxed(a, f), boxed(b, f)),
-            Self::Fma(a, b, c) => Self::Fma(boxed(a, f), boxed(b, f), boxed(c, f)),
-            Self::Select(a, b, c) => Self::Select(boxed(a, f), boxed(b, f), boxed(c, f)),
+            Self::Texel { image, x, y, guard } => Self::Texel { image, x: boxed(*x, f), y: boxed(*y, f), guard: bounds(guard, f) },
+            Self::Unary(op, a) => Self::Unary(op, boxed(*a, f)),
+            Self::Cast(to, a) => Self::Cast(to, boxed(*a, f)),
+            Self::Splat(a, width) => Self::Splat(boxed(*a, f), width),
+            Self::Slice { vector, start, width } => Self::Slice { vector: boxed(*vector, f), start, width },
+            Self::Binary(op, a, b) => Self::Binary(op, boxed(*a, f), boxed(*b, f)),
+            Self::Lane(a, b) => Self::Lane(boxed(*a, f), boxed(*b, f)),
+            Self::Fma(a, b, c) => Self::Fma(boxed(*a, f), boxed(*b, f), boxed(*c, f)),
+            Self::Select(a, b, c) => Self::Select(boxed(*a, f), boxed(*b, f), boxed(*c, f)),
             Self::Concat(parts) => Self::Concat(parts.into_iter().map(|e| e.map(f)).collect()),
         };
         f(rebuilt)

@@ -7,4 +7,4 @@ pub mod limits;
 pub mod traffic;
 
 pub use limits::Roofline;
-pub use traffic::{Lines, Traffic, TensorTraffic, traffic};
+pub use traffic::{Lines, TensorTraffic, Traffic, traffic};

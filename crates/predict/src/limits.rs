@@ -4,7 +4,8 @@ use crate::traffic::{Lines, Traffic, traffic};
 use warpsight_ir::occupancy::{Residency, occupancy};
 use warpsight_ir::profile::Fact;
 use warpsight_ir::{
-    Bytes, Config, CostModel, Estimate, Family, Kernel, Limiter, Limits, ModelId, NoEstimate, OpClass, Profile, RankFamily, Ranked, Seconds, Volumes,
+    Bytes, Config, CostModel, Estimate, Family, Kernel, Limiter, Limits, ModelId, NoEstimate, OpClass, Profile, RankFamily, Ranked,
+    Seconds, Volumes,
 };
 
 /// Resources overlap, but not perfectly: their times are combined by a norm of this order (∞ would be a perfect overlap, 1 none).
@@ -114,7 +115,8 @@ impl<'a> Machine<'a> {
             l2_rate: rate(&m.l2.bandwidth),
             local_rate: rate(&m.local_bandwidth),
             dram_rate: m.dram_bandwidth.need(profile, "memory.dram_bandwidth")?.0 / clock,
-            l2_bytes: m.l2.bytes.get().map_or(0.0, |b| b.0) * m.l2.instances.get().map_or(1.0, |&n| f64::from(n)) + m.llc.bytes.get().map_or(0.0, |b| b.0),
+            l2_bytes: m.l2.bytes.get().map_or(0.0, |b| b.0) * m.l2.instances.get().map_or(1.0, |&n| f64::from(n))
+                + m.llc.bytes.get().map_or(0.0, |b| b.0),
             texture_bytes: m.texture_l1.bytes.get().map_or(0.0, |b| b.0),
             texture_instances: m.texture_l1.instances.get().map_or(cores, |&n| f64::from(n)),
             l1_bytes: m.buffer_l1.bytes.get().map(|b| b.0),
@@ -125,7 +127,8 @@ impl<'a> Machine<'a> {
 
     fn estimate(&self, kernel: &Kernel) -> Result<Estimate, NoEstimate> {
         let group_size = kernel.launch.group_size();
-        let fit = occupancy(&self.residency, kernel.registers, group_size, kernel.local).map_err(|e| NoEstimate::CannotRun(e.to_string()))?;
+        let fit =
+            occupancy(&self.residency, kernel.registers, group_size, kernel.local).map_err(|e| NoEstimate::CannotRun(e.to_string()))?;
         let groups = kernel.launch.group_count() as f64;
         let warps_per_group = f64::from(group_size.div_ceil(self.warp));
         let warps = groups * warps_per_group;

@@ -59,6 +59,9 @@ pub struct Lines {
     pub buffer: f64,
 }
 
+/// Smallest and largest coordinate along each dimension.
+type Extent = SmallVec<[(i64, i64); 5]>;
+
 struct Signature {
     tensor: u16,
     width: u8,
@@ -71,7 +74,7 @@ struct Walker<'a> {
     lines: Lines,
     lane_vars: SmallVec<[(usize, i64); 4]>,
     signatures: Vec<Signature>,
-    boxes: Vec<Option<SmallVec<[(i64, i64); 5]>>>,
+    boxes: Vec<Option<Extent>>,
     group_vars: Vec<u64>,
     traffic: Traffic,
 }
@@ -150,7 +153,9 @@ impl Walker<'_> {
         for coord in &access.coords {
             coefficients.extend(self.lane_vars.iter().map(|(v, _)| coord.coefficient(warpsight_ir::VarId(*v as u16))));
         }
-        if let Some(s) = self.signatures.iter().find(|s| s.tensor == access.tensor && s.width == access.width && s.coefficients == coefficients) {
+        if let Some(s) =
+            self.signatures.iter().find(|s| s.tensor == access.tensor && s.width == access.width && s.coefficients == coefficients)
+        {
             return s.lines;
         }
         let lines = self.enumerate(&coefficients, access.width, place);
@@ -222,9 +227,9 @@ impl Walker<'_> {
             TensorPlace::Image { format, width, height } => (f64::from(format.bytes()), SmallVec::from_slice(&[*width, *height])),
             TensorPlace::Buffer { element, dims, .. } => (f64::from(element.bytes()), dims.iter().copied().collect()),
         };
-        let group_bytes = self.boxes[t].as_ref().map_or(0.0, |b| {
-            b.iter().zip(&extents).map(|((lo, hi), extent)| (hi - lo + 1).min(*extent) as f64).product::<f64>() * unit
-        });
+        let group_bytes = self.boxes[t]
+            .as_ref()
+            .map_or(0.0, |b| b.iter().zip(&extents).map(|((lo, hi), extent)| (hi - lo + 1).min(*extent) as f64).product::<f64>() * unit);
         let axes = self.accesses.vars.iter().enumerate().filter(|(i, v)| v.kind == VarKind::Group && self.group_vars[t] >> i & 1 == 1);
         TensorTraffic {
             group_bytes: group_bytes.min(bytes),

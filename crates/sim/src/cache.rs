@@ -2,11 +2,9 @@
 
 use crate::timing::Time;
 
-/// One line.
+/// What is known of a line.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Line {
-    /// Its number plus one; 0 where there is none.
-    tag: u64,
     /// Counts accesses: the smallest is the least recently used.
     used: u64,
     /// When its contents arrive.
@@ -15,13 +13,6 @@ pub struct Line {
     pub dirty: u64,
     /// Whether bytes that were not written are there too.
     pub full: bool,
-}
-
-impl Line {
-    /// The address of its first byte, given the bytes of a line.
-    pub fn address(&self, bytes: u64) -> u64 {
-        (self.tag - 1) * bytes
-    }
 }
 
 /// How a set chooses what it gives up.
@@ -36,6 +27,8 @@ pub enum Victim {
 /// A cache's tags.
 #[derive(Clone, Debug)]
 pub struct Cache {
+    /// Numbers of the lines plus one; 0 where there is none.
+    tags: Vec<u64>,
     lines: Vec<Line>,
     ways: usize,
     clock: u64,
@@ -46,42 +39,42 @@ pub struct Cache {
 pub enum Found {
     /// The line.
     Hit,
-    /// It was not there; it is now, in place of this one.
-    Miss(Line),
+    /// It was not there; it is now, in a place that was empty or where this line was.
+    Miss(Option<(u64, Line)>),
 }
 
 impl Cache {
     /// An empty cache.
     pub fn new(sets: usize, ways: usize, victim: Victim) -> Self {
-        Self { lines: vec![Line::default(); sets * ways], ways, clock: 0, victim }
+        Self { tags: vec![0; sets * ways], lines: vec![Line::default(); sets * ways], ways, clock: 0, victim }
     }
 
     /// Looks for line `number` in `set`, and puts it there where it is missing.
     pub fn access(&mut self, set: usize, number: u64) -> (&mut Line, Found) {
         self.clock += 1;
         let tag = number + 1;
-        let set = &mut self.lines[set * self.ways..(set + 1) * self.ways];
-        let hit = set.iter().position(|line| line.tag == tag);
-        let at = hit.unwrap_or_else(|| {
-            let empty = set.iter().position(|line| line.tag == 0);
-            empty.unwrap_or_else(|| match &mut self.victim {
-                Victim::LeastRecent => set.iter().enumerate().min_by_key(|(_, line)| line.used).map_or(0, |(i, _)| i),
-                Victim::Random(state) => {
-                    // xorshift64
-                    *state ^= *state << 13;
-                    *state ^= *state >> 7;
-                    *state ^= *state << 17;
-                    (*state % set.len() as u64) as usize
-                }
-            })
-        });
-        let line = &mut set[at];
-        if hit.is_some() {
+        let range = set * self.ways..(set + 1) * self.ways;
+        let tags = &mut self.tags[range.clone()];
+        let lines = &mut self.lines[range];
+        if let Some(at) = tags.iter().position(|&t| t == tag) {
+            let line = &mut lines[at];
             line.used = self.clock;
             return (line, Found::Hit);
         }
-        let old = std::mem::replace(line, Line { tag, used: self.clock, ..Line::default() });
-        (line, Found::Miss(old))
+        let empty = tags.iter().position(|&t| t == 0);
+        let at = empty.unwrap_or_else(|| match &mut self.victim {
+            Victim::LeastRecent => lines.iter().enumerate().min_by_key(|(_, line)| line.used).map_or(0, |(i, _)| i),
+            Victim::Random(state) => {
+                // xorshift64
+                *state ^= *state << 13;
+                *state ^= *state >> 7;
+                *state ^= *state << 17;
+                (*state % tags.len() as u64) as usize
+            }
+        });
+        let old_tag = std::mem::replace(&mut tags[at], tag);
+        let old = std::mem::replace(&mut lines[at], Line { used: self.clock, ..Line::default() });
+        (&mut lines[at], Found::Miss(old_tag.checked_sub(1).map(|number| (number, old))))
     }
 
     /// Forgets when lines arrive: a new launch begins at time 0.

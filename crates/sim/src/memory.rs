@@ -145,7 +145,9 @@ impl Caches {
             // Bytes are kept with a mask: nothing needs to be fetched.
             Found::Miss(old) => {
                 self.traffic.l2_misses += 1;
-                self.evict(slice, start, old);
+                if let Some((number, old)) = old {
+                    self.evict(slice, start, number, old);
+                }
             }
         }
         start + moving
@@ -173,42 +175,39 @@ impl Caches {
     fn fetch(&mut self, slice: usize, start: Time, address: u64, bytes: u64) -> Time {
         let number = address / self.line;
         let set = self.set(number);
-        let (line, found) = self.slices[slice].cache.access(set, number);
-        let there = matches!(found, Found::Hit) && (line.full || bytes & !line.dirty == 0);
-        if there {
+        let Slice { port, cache, misses, most_misses } = &mut self.slices[slice];
+        let (line, found) = cache.access(set, number);
+        if matches!(found, Found::Hit) && (line.full || bytes & !line.dirty == 0) {
             self.traffic.l2_hits += 1;
             return line.ready;
         }
         self.traffic.l2_misses += 1;
         self.traffic.dram_read += self.line;
-        let s = &mut self.slices[slice];
-        while s.misses.front().is_some_and(|&t| t <= start) {
-            s.misses.pop_front();
+        while misses.front().is_some_and(|&t| t <= start) {
+            misses.pop_front();
         }
         let mut begin = start;
-        if s.misses.len() >= s.most_misses {
-            begin = begin.max(s.misses.pop_front().unwrap_or(0));
-            s.port.free = s.port.free.max(begin);
+        if misses.len() >= *most_misses {
+            begin = begin.max(misses.pop_front().unwrap_or(0));
+            port.free = port.free.max(begin);
         }
         let (_, ready) = self.dram.access(begin, number * self.line);
-        let s = &mut self.slices[slice];
-        s.misses.push_back(ready);
-        let line = s.cache.access(set, number).0;
+        misses.push_back(ready);
         line.ready = ready;
         line.full = true;
-        if let Found::Miss(old) = found {
-            self.evict(slice, begin, old);
+        if let Found::Miss(Some((old, line))) = found {
+            self.evict(slice, begin, old, line);
         }
         ready
     }
 
     /// Writes a victim back. The slice has to wait when device memory is far behind.
-    fn evict(&mut self, slice: usize, at: Time, old: Line) {
+    fn evict(&mut self, slice: usize, at: Time, number: u64, old: Line) {
         if old.dirty == 0 {
             return;
         }
         self.traffic.dram_written += self.line;
-        let (begin, _) = self.dram.access(at, old.address(self.line));
+        let (begin, _) = self.dram.access(at, number * self.line);
         let port = &mut self.slices[slice].port;
         port.free = port.free.max(begin.saturating_sub(self.slack));
     }

@@ -56,21 +56,30 @@ impl Lines {
     }
 
     /// Notes that a lane touches `len` bytes from `address` on, in lines of `size` bytes.
+    #[inline]
     pub fn add(&mut self, address: u64, len: u64, size: u64) {
+        let line = address & !(size - 1);
+        if address + len <= line + size {
+            return self.touch(line, ones(len) << (address - line));
+        }
         let end = address + len;
         let mut at = address;
         while at < end {
             let line = at & !(size - 1);
             let next = end.min(line + size);
-            let bytes = ones(next - at) << (at - line);
-            match self.list.last_mut() {
-                Some(last) if last.line == line => {
-                    last.bytes |= bytes;
-                    last.lanes += 1;
-                }
-                _ => self.insert(line, bytes),
-            }
+            self.touch(line, ones(next - at) << (at - line));
             at = next;
+        }
+    }
+
+    #[inline]
+    fn touch(&mut self, line: u64, bytes: u64) {
+        match self.list.last_mut() {
+            Some(last) if last.line == line => {
+                last.bytes |= bytes;
+                last.lanes += 1;
+            }
+            _ => self.insert(line, bytes),
         }
     }
 

@@ -307,6 +307,8 @@ impl Wave {
         }
         let granule = if store { line } else { texture_line };
         let mut last = (u32::MAX, u32::MAX);
+        // Where each lane's texel is among the contents, and the lanes that have one.
+        let (mut places, mut found) = ([0; LANES], 0u64);
         for lane in lanes(f.mask) {
             let (x, y) = if inside(lane) {
                 (xs[lane], ys[lane])
@@ -320,14 +322,22 @@ impl Wave {
                 f.lines.add(tensor.base + image.layout.address(x, y), bytes.into(), granule);
                 last = (x, y);
             }
-            let at = (y as usize * image.width as usize + x as usize) * bytes as usize;
-            for (c, &v) in a.values.iter().enumerate() {
-                if store {
-                    let value = self.row(v, shared)[lane];
-                    write_component(&mut tensor.bytes, at, c, image.format, value);
-                } else {
-                    self.rows[usize::from(v)][lane] = read_component(&tensor.bytes, at, c, image.format);
+            places[lane] = (y as usize * image.width as usize + x as usize) * bytes as usize;
+            found |= 1 << lane;
+        }
+        for (c, &v) in a.values.iter().enumerate() {
+            if store {
+                let row = self.row(v, shared);
+                lanes(found).for_each(|lane| write_component(&mut tensor.bytes, places[lane], c, image.format, row[lane]));
+                continue;
+            }
+            let row = &mut self.rows[usize::from(v)];
+            if found == u64::MAX && bytes == 16 {
+                for (value, place) in row.iter_mut().zip(places) {
+                    *value = word(&tensor.bytes, place + c * 4);
                 }
+            } else {
+                lanes(found).for_each(|lane| row[lane] = read_component(&tensor.bytes, places[lane], c, image.format));
             }
         }
         Ok(())

@@ -12,6 +12,7 @@ mod alu;
 mod cache;
 mod code;
 mod compile;
+mod demand;
 mod engine;
 mod fault;
 mod memory;
@@ -75,7 +76,7 @@ impl Simulator {
     ) -> Result<Report, SimFault> {
         let code = compile::compile(program, &bindings.sizes, &self.silicon)?;
         let registers = warpsight_ir::derive::registers(program);
-        let demand = engine::Demand::of(program, registers, code.local_bytes as u32, &self.silicon)?;
+        let demand = demand::Demand::of(program, registers, code.local_bytes as u32, &self.silicon)?;
         let mut tensors = tensors::take(program, &code.extents, bindings, addresses, &self.silicon)?;
         let result = engine::Engine::new(&self.silicon, program, &code, &demand, caches, &mut tensors).run();
         tensors::put_back(tensors, bindings);

@@ -119,8 +119,17 @@ impl Caches {
 
     /// Ticks the slice moves the sectors of these bytes of a line.
     fn moving(&self, bytes: u64) -> Time {
-        let sectors = (0..self.line / self.sector).filter(|s| bytes >> (s * self.sector) & ones(self.sector) != 0).count();
-        sectors as Time * self.sector_time
+        self.sectors(bytes) * self.sector_time
+    }
+
+    /// Sectors that these bytes of a line lie in.
+    fn sectors(&self, bytes: u64) -> u64 {
+        (0..self.line / self.sector).filter(|s| bytes >> (s * self.sector) & ones(self.sector) != 0).count() as u64
+    }
+
+    /// Bytes of the sectors that these bytes of a line lie in.
+    pub fn sector_bytes(&self, bytes: u64) -> u64 {
+        self.sectors(bytes) * self.sector
     }
 
     /// Reads bytes (bit i: byte i) of the line at `address`, arriving at `at`; gives when they leave the slice.

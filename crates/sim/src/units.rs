@@ -163,15 +163,16 @@ impl Units {
         }
     }
 
-    /// Ticks the load-store unit is busy: by the bytes of all lanes, for each gets its own, or of all sectors where they are more.
-    fn moving(&self, lines: &Lines, lane_bytes: u64) -> Time {
-        let sectors: u64 = lines.list.iter().map(|l| u64::from(l.bytes as u32 != 0) + u64::from(l.bytes >> 32 != 0)).sum();
-        self.buffer_overhead + self.buffer_kib * lane_bytes.max(sectors * 32) / 1024
+    /// Ticks the load-store unit is busy: by the bytes of all lanes, since each gets its own, or of all sectors
+    /// where they are more.
+    fn moving(&self, lines: &Lines, lane_bytes: u64, caches: &Caches) -> Time {
+        let sectors: u64 = lines.list.iter().map(|l| caches.sector_bytes(l.bytes)).sum();
+        self.buffer_overhead + self.buffer_kib * lane_bytes.max(sectors) / 1024
     }
 
     /// A load of buffers; gives when the registers hold it.
     pub fn load(&mut self, at: Time, lines: &Lines, lane_bytes: u64, caches: &mut Caches) -> Time {
-        let moving = self.moving(lines, lane_bytes);
+        let moving = self.moving(lines, lane_bytes, caches);
         let start = self.load_store.serve(at, moving);
         let mut ready = start + moving;
         let count = lines.list.len().max(1) as Time;
@@ -183,7 +184,7 @@ impl Units {
 
     /// A store; gives when the wave may go on and when the last byte is taken.
     pub fn store(&mut self, at: Time, lines: &Lines, lane_bytes: u64, caches: &mut Caches) -> (Time, Time) {
-        let moving = self.moving(lines, lane_bytes);
+        let moving = self.moving(lines, lane_bytes, caches);
         let start = self.load_store.serve(at, moving);
         let mut taken = start + moving;
         let count = lines.list.len().max(1) as Time;
@@ -197,7 +198,7 @@ impl Units {
 
     /// Atomics on buffers; gives when the registers hold the old values.
     pub fn atomic(&mut self, at: Time, lines: &Lines, lane_bytes: u64, caches: &mut Caches) -> Time {
-        let moving = self.moving(lines, lane_bytes);
+        let moving = self.moving(lines, lane_bytes, caches);
         let start = self.load_store.serve(at, moving);
         let done = lines.list.iter().map(|l| caches.atomic(start, l.line, l.bytes, l.lanes)).max();
         done.unwrap_or(start) + self.buffer_latency

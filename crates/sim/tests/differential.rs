@@ -443,3 +443,43 @@ fn what_a_guard_leaves_out_is_not_computed() {
     let table: Vec<u8> = [8i32, 0, 3, 3, 7].iter().flat_map(|t| t.to_le_bytes()).collect();
     compare(&p, vec![table, random_f32(&mut rng, 9), vec![0xff; 20], vec![0xff; 32]], "guards");
 }
+
+#[test]
+fn sizes_are_arguments() {
+    let n = || Expr::Size("n".into());
+    let at = add(mul(v("g"), i(32)), v("l"));
+    let guard = vec![Bound { value: at.clone(), extent: n(), per_lane: true }];
+    let a = Expr::Load { source: "a".into(), index: vec![at.clone()], width: 1, guard: guard.clone() };
+    let program = Program {
+        name: "scale".into(),
+        sizes: vec![SizeParam { name: "n".into(), lo: 1, hi: 1000 }],
+        params: vec!["a", "out"]
+            .into_iter()
+            .map(|name| {
+                let access = if name == "a" { Access::Read } else { Access::Write };
+                Param { name: name.into(), kind: ParamKind::Buffer { space: Space::Global, element: Scalar::F32, dims: vec![n()], access } }
+            })
+            .collect(),
+        arrays: vec![],
+        launch: Launch {
+            groups: vec![GroupAxis { name: "g".into(), extent: bin(BinaryOp::Div, add(n(), i(31)), i(32)) }],
+            lanes: vec![LaneAxis { name: "l".into(), extent: 32 }],
+            subgroup: None,
+        },
+        body: vec![store_if("out", vec![at], mul(a, f(3.0)), guard)],
+    };
+    let p = Checked::new(program).unwrap_or_else(|e| panic!("{e}"));
+    let mut rng = fastrand::Rng::with_seed(6);
+    for n in [1usize, 31, 32, 33, 97, 1000] {
+        let mut expected = bindings(vec![random_f32(&mut rng, n), vec![0xff; n * 4]]);
+        expected.sizes.insert("n".into(), n as i64);
+        let mut got = expected.clone();
+        interpret(&p, &mut expected).unwrap_or_else(|e| panic!("{e}"));
+        Simulator::new(Silicon::adreno640()).simulate(&p, &mut got).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(expected, got);
+    }
+    let mut wrong = bindings(vec![vec![], vec![]]);
+    wrong.sizes.insert("n".into(), 1001);
+    let fault = Simulator::new(Silicon::adreno640()).simulate(&p, &mut wrong).expect_err("1001 > 1000");
+    assert_eq!(fault.to_string(), "kernel `scale`: argument `n` is 1001; it must be from 1 to 1000");
+}

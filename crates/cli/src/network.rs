@@ -11,7 +11,7 @@ use std::path::Path;
 use warpsight_engine::network::{Choice, Network, Run};
 use warpsight_engine::tune::Tuned;
 use warpsight_graph::{CardError, Graph, GraphError, InputShape, Model, ModelCard, Plan, evaluate_f64, simplify};
-use warpsight_ir::sample::median;
+use warpsight_ir::sample::{geometric_error, median, spearman};
 use warpsight_ir::{Family, Seconds};
 
 /// A model read, its shapes bound, its kernels planned.
@@ -92,7 +92,7 @@ pub fn choose(
     record: &mut Record,
     rng: &mut fastrand::Rng,
 ) -> Result<Choice, Failure> {
-    let bar = progress::bar(2 * network.families.len(), "optimize");
+    let bar = progress::bar(network.families.len() + 1, "optimize");
     let judge = judging.judge(&target.profile);
     let choice = network.optimize(&judge, &mut *target.device, rng, &mut |family, attempt| record.attempt(family, attempt), &mut |step| {
         bar.set_message(step.to_owned());
@@ -239,8 +239,7 @@ fn agreement(rows: &[Row]) -> Option<(f64, f64)> {
     if pairs.len() < 3 {
         return None;
     }
-    let factor = (pairs.iter().map(|(p, t)| (p / t).ln().abs()).sum::<f64>() / pairs.len() as f64).exp();
-    Some((factor, warpsight_ir::sample::spearman(&pairs)))
+    Some((geometric_error(&pairs), spearman(&pairs)))
 }
 
 /// Mean relative error of predicted registers, in percent, over kernels whose driver reports any.

@@ -14,7 +14,8 @@ use warpsight_engine::tune::{self, Candidates, Judge, Tuned};
 use warpsight_engine::verify::Trial;
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::{Operator, ScheduleFamily};
-use warpsight_ir::{Config, Family, KnobValue, Name, Ranked, Seconds};
+use warpsight_ir::sample::{geometric_error, spearman};
+use warpsight_ir::{Config, Family, KnobValue, Name, Seconds};
 use warpsight_run::{Device, Init};
 
 /// What came of one expression of the operator.
@@ -22,7 +23,14 @@ struct Outcome {
     family: ScheduleFamily,
     candidates: Candidates,
     chosen: Tuned,
-    best: Option<(Config, Seconds)>,
+    search: Option<Searched>,
+}
+
+/// What timing everything showed.
+struct Searched {
+    best: (Config, Seconds),
+    /// (predicted, timed) of every configuration that ran.
+    pairs: Vec<(f64, f64)>,
 }
 
 /// Optimizes the operator that the text describes.
@@ -76,11 +84,11 @@ fn optimize(
     let candidates = tune::candidates(&family, judge);
     let ranked = tune::rank(&family, &candidates.left, judge)?;
     let chosen = tune::choose(&family, &ranked, judge, device, rng, &mut |a| record.attempt(&family, a))?;
-    let best = match args.search {
+    let search = match args.search {
         Search::Model => None,
         Search::Exhaustive => exhaustive(&family, &candidates.left, judge, device, record, rng)?,
     };
-    Ok(Outcome { family, candidates, chosen, best })
+    Ok(Outcome { family, candidates, chosen, search })
 }
 
 /// Times every configuration that is left; those in the store already are taken from it.
@@ -91,11 +99,14 @@ fn exhaustive(
     device: &mut dyn Device,
     record: &mut Record,
     rng: &mut fastrand::Rng,
-) -> Result<Option<(Config, Seconds)>, Failure> {
+) -> Result<Option<Searched>, Failure> {
     let done = record.done(family)?;
     let bar = progress::bar(configs.len(), family.name());
     let mut best: Option<(Config, Seconds)> = None;
+    let mut pairs = vec![];
     for config in configs {
+        let mut one = judge.model.rank(family, std::slice::from_ref(config), judge.profile, 1).map_err(EngineError::from)?;
+        let Some(candidate) = one.pop() else { continue };
         let key = serde_json::to_string(&family.space().describe(config)).unwrap_or_default();
         let time = match done.get(&key) {
             Some(known) => *known,
@@ -104,25 +115,20 @@ fn exhaustive(
                     bar.abandon();
                     return Err(EngineError::Interrupted.into());
                 }
-                let one = judge.model.rank(family, std::slice::from_ref(config), judge.profile, 1).map_err(EngineError::from)?;
-                let mut time = None;
-                for Ranked { config, estimate } in one {
-                    let candidate = Ranked { config, estimate };
-                    let tried = tune::attempt(family, &candidate, judge, device, rng, &mut |a| record.attempt(family, a))?;
-                    time = tried.ok().and_then(|t| t.time).map(|t| t.0);
-                }
-                time
+                let tried = tune::attempt(family, &candidate, judge, device, rng, &mut |a| record.attempt(family, a))?;
+                tried.ok().and_then(|t| t.time).map(|t| t.0)
             }
         };
-        if let Some(time) = time
-            && best.as_ref().is_none_or(|b| time.0 < b.1.0)
-        {
-            best = Some((config.clone(), time));
+        if let Some(time) = time {
+            pairs.push((candidate.estimate.time.0, time.0));
+            if best.as_ref().is_none_or(|b| time.0 < b.1.0) {
+                best = Some((config.clone(), time));
+            }
         }
         bar.inc(1);
     }
     bar.finish_and_clear();
-    Ok(best)
+    Ok(best.map(|best| Searched { best, pairs }))
 }
 
 fn report(text: &str, target: &Target, outcomes: &[Outcome]) -> Value {
@@ -143,7 +149,10 @@ fn report(text: &str, target: &Target, outcomes: &[Outcome]) -> Value {
                 "verified": true,
             },
         });
-        if let (Some((config, time)), Some((chosen, _))) = (&o.best, chosen.time) {
+        if let (Some(Searched { best: (config, time), pairs }), Some((chosen, _))) = (&o.search, chosen.time) {
+            value["timed"] = json!(pairs.len());
+            value["rank_correlation"] = json!(spearman(pairs));
+            value["geometric_error"] = json!(geometric_error(pairs));
             value["best"] = json!({"config": named(&o.family.space().describe(config)), "time_s": time});
             value["loss_percent"] = json!(100.0 * (chosen.0 / time.0 - 1.0));
         }
@@ -192,13 +201,21 @@ fn print(outcomes: &[Outcome]) {
             o.chosen.registers,
             crate::report::dash(o.chosen.feedback.registers)
         );
-        if let (Some((config_best, time)), Some((chosen, source))) = (&o.best, o.chosen.time) {
+        if let (Some(Searched { best: (best, time), pairs }), Some((chosen, source))) = (&o.search, o.chosen.time) {
+            println!(
+                "{}: prediction against {} over {} configurations: geometric error x{:.2}, rank correlation {:.2}",
+                o.family.name(),
+                source.name(),
+                pairs.len(),
+                geometric_error(pairs),
+                spearman(pairs)
+            );
             println!(
                 "{}: best of all {} us ({}): {}; the choice loses {:.1} %",
                 o.family.name(),
                 micros(*time),
                 source.name(),
-                config(&o.family.space().describe(config_best)),
+                config(&o.family.space().describe(best)),
                 100.0 * (chosen.0 / time.0 - 1.0)
             );
         }

@@ -8,6 +8,7 @@ use crate::tune::{self, Candidates, Judge, Observer, Tuned};
 use crate::verify::{check_shape, filler, memory_kind};
 use fastrand::Rng;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use warpsight_generate::ScheduleFamily;
 use warpsight_generate::expr::{Role, TensorExpr};
 use warpsight_graph::memory::{self, Request, Storage};
@@ -17,6 +18,21 @@ use warpsight_run::{Device, Init, Job, JobResult, LaunchSpec, MemoryKind, Memory
 
 /// Which activations of an expression (inputs, then output; constants left out) are images.
 type Pattern = Vec<bool>;
+
+/// The best configurations of a family for each pattern.
+type ByPattern = BTreeMap<Pattern, Vec<Ranked>>;
+
+fn rank_family(family: &ScheduleFamily, judge: &Judge) -> Result<(Candidates, ByPattern), EngineError> {
+    let candidates = tune::candidates(family, judge);
+    let mut groups: BTreeMap<Pattern, Vec<_>> = BTreeMap::new();
+    for config in &candidates.left {
+        if let Some(images) = family.images(config) {
+            groups.entry(pattern(family.expr(), &images)).or_default().push(config.clone());
+        }
+    }
+    let ranked = groups.into_iter().map(|(pattern, configs)| Ok((pattern, tune::rank(family, &configs, judge)?)));
+    Ok((candidates, ranked.collect::<Result<_, EngineError>>()?))
+}
 
 /// A network taken apart into kernels.
 pub struct Network<'a> {
@@ -117,26 +133,10 @@ impl<'a> Network<'a> {
         observe: &mut dyn FnMut(&ScheduleFamily, &tune::Attempt) -> Result<(), EngineError>,
         progress: &mut dyn FnMut(&str) -> bool,
     ) -> Result<Choice, EngineError> {
-        let mut candidates = vec![];
-        let mut ranked: Vec<BTreeMap<Pattern, Vec<Ranked>>> = vec![];
-        for family in &self.families {
-            if !progress(&format!("ranking {}", family.name())) {
-                return Err(EngineError::Interrupted);
-            }
-            let left = tune::candidates(family, judge);
-            let mut groups: BTreeMap<Pattern, Vec<_>> = BTreeMap::new();
-            for config in &left.left {
-                if let Some(images) = family.images(config) {
-                    groups.entry(pattern(family.expr(), &images)).or_default().push(config.clone());
-                }
-            }
-            let mut by_pattern = BTreeMap::new();
-            for (pattern, configs) in groups {
-                by_pattern.insert(pattern, tune::rank(family, &configs, judge)?);
-            }
-            ranked.push(by_pattern);
-            candidates.push(left);
+        if !progress("ranking") {
+            return Err(EngineError::Interrupted);
         }
+        let (candidates, ranked): (Vec<Candidates>, Vec<ByPattern>) = self.rank(judge)?.into_iter().unzip();
         let images = self.place(&ranked)?;
         let mut kernels = BTreeMap::new();
         for step in &self.steps {
@@ -156,9 +156,33 @@ impl<'a> Network<'a> {
         Ok(Choice { images, candidates, kernels })
     }
 
+    /// Opens and ranks every family, as many at a time as there are processors.
+    fn rank(&self, judge: &Judge) -> Result<Vec<(Candidates, ByPattern)>, EngineError> {
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut done = vec![];
+            while let Some(family) = self.families.get(next.fetch_add(1, Ordering::Relaxed)) {
+                done.push((family.name().clone(), rank_family(family, judge)?));
+            }
+            Ok::<_, EngineError>(done)
+        };
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let mut all = HashMap::new();
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            for worker in workers {
+                // A panic of a worker is a defect: it goes on here.
+                all.extend(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+            }
+            Ok::<_, EngineError>(())
+        })?;
+        // Every family was taken by one worker; names are unique.
+        Ok(self.families.iter().filter_map(|f| all.remove(f.name())).collect())
+    }
+
     /// For every tensor, buffer or image: the predicted time of the whole network is lowered tensor by tensor until no single change
     /// helps, from all buffers and from all images; the better end is taken.
-    fn place(&self, ranked: &[BTreeMap<Pattern, Vec<Ranked>>]) -> Result<Vec<bool>, EngineError> {
+    fn place(&self, ranked: &[ByPattern]) -> Result<Vec<bool>, EngineError> {
         let cost = |images: &[bool], step: &Step| {
             let best = ranked[step.family].get(&self.pattern(step, images)).and_then(|r| r.first());
             best.map_or(f64::INFINITY, |r| r.estimate.time.0)

@@ -19,7 +19,7 @@ pub struct Judge<'a> {
     /// The device's numbers as the model sees them.
     pub profile: &'a Profile,
     /// The model.
-    pub model: &'a dyn RankFamily,
+    pub model: &'a (dyn RankFamily + Sync),
     /// What the device can run.
     pub allowance: Allowance,
     /// How many of the best are timed.

@@ -60,3 +60,18 @@ pub fn coords(placement: &Placement, index: &[Index], offsets: &[i64], scale: im
         }
     }
 }
+
+/// The constant parts of [`coords`]; an offset in the packed dimension of an image is a multiple of 4.
+pub fn constants(placement: &Placement, offsets: &[i64]) -> SmallVec<[i64; 4]> {
+    match placement {
+        Placement::Buffer { order, .. } => order.iter().map(|&d| offsets[d]).collect(),
+        Placement::Image { pack, columns, rows, extents } => {
+            let linear = |dims: &[usize]| {
+                dims.iter().fold(0, |at, &d| {
+                    if d == *pack { at * ((extents[d] + 3) / 4) + offsets[d].div_euclid(4) } else { at * extents[d] + offsets[d] }
+                })
+            };
+            [linear(columns), linear(rows)].into_iter().collect()
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! What models see of a configuration, read off the nest without building statements.
 
-use crate::coords::{Coord, coords};
+use crate::coords::{Coord, constants, coords};
 use crate::expr::{AxisId, Combine, Scalar};
 use crate::names::Names;
 use crate::nest::{Item, LaneKind, Nest, Step, Tree};
@@ -16,11 +16,14 @@ pub fn kernel(nest: &Nest) -> Kernel {
     let mut reader = Reader::new(nest);
     let mut body = vec![];
     reader.trees(&nest.tree, &mut body);
+    reader.variable.fill(None);
     let tile = nest.tile_points();
     let none: SmallVec<[bool; 5]> = SmallVec::from_elem(false, nest.expr.reduce.len());
     for at in &tile {
         let items = nest.epilogue_items(at);
-        body.extend(items.iter().map(|i| Node::Access(reader.load(i, &none))));
+        for item in &items.list {
+            body.push(Node::Access(reader.load(item, &none)));
+        }
         body.extend(nest.stores(at).iter().map(|s| Node::Access(reader.store(s, &none))));
     }
     let accesses = Accesses { vars: reader.vars, tensors: tensors(nest), nest: body };
@@ -47,7 +50,12 @@ struct Reader<'a> {
     blocks: Vec<SmallVec<[(VarId, i32); 2]>>,
     /// Bounds of the condition around everything: lanes that have work.
     idle: Vec<AffineBound>,
+    /// Per template, the coordinates with constants left out; valid for the loops at hand.
+    variable: Vec<Option<(SmallVec<[bool; 5]>, Coords)>>,
 }
+
+/// The coordinates of an access.
+type Coords = SmallVec<[Affine; 4]>;
 
 impl<'a> Reader<'a> {
     fn new(nest: &'a Nest<'a>) -> Self {
@@ -63,7 +71,7 @@ impl<'a> Reader<'a> {
             blocks[a].push((VarId(vars.len() as u16), 1));
             vars.push(NestVar { name: names.lane(AxisId(a)), kind: VarKind::Lane, trips: Some(nest.splits[a].lanes) });
         }
-        let mut reader = Self { nest, names, vars, blocks, idle: vec![] };
+        let mut reader = Self { nest, names, vars, blocks, idle: vec![], variable: vec![None; nest.templates.len()] };
         let idle = nest.splits.iter().enumerate().filter(|(_, s)| s.idle_lanes());
         reader.idle = idle
             .map(|(a, s)| {
@@ -91,16 +99,42 @@ impl<'a> Reader<'a> {
                     let var = VarId(self.vars.len() as u16);
                     self.vars.push(NestVar { name: self.names.block(*axis), kind: VarKind::Loop, trips: Some(*trips) });
                     self.blocks[axis.0] = SmallVec::from_slice(&[(var, 1)]);
+                    self.variable.fill(None);
                     let mut nodes = vec![];
                     self.trees(body, &mut nodes);
                     out.push(Node::Loop { var, body: nodes });
                 }
-                Tree::Step(step) => out.extend(step.items.iter().map(|i| Node::Access(self.load(i, &step.looped)))),
+                Tree::Step(step) => {
+                    for item in &step.items.list {
+                        out.push(Node::Access(self.load(item, &step.looped)));
+                    }
+                }
             }
         }
     }
 
-    fn load(&self, item: &Item, looped: &[bool]) -> AccessRef {
+    /// Coordinates of an item: the variable part of its template's, computed once per loop, with its constants.
+    fn coords(&mut self, item: &Item, looped: &[bool]) -> Coords {
+        let template = &self.nest.templates[item.template];
+        let placement = &self.nest.placements[template.tensor];
+        let cached = match &self.variable[item.template] {
+            Some((loops, coords)) if loops[..] == *looped => coords,
+            _ => {
+                let zero = SmallVec::<[i64; 5]>::from_elem(0, template.index.len());
+                let coords = coords(placement, &template.index, &zero, |a| self.nest.scale(a, looped));
+                let coords = coords.iter().map(|c| self.affine(c)).collect();
+                &self.variable[item.template].insert((looped.into(), coords)).1
+            }
+        };
+        let mut coords = cached.clone();
+        for (form, constant) in coords.iter_mut().zip(constants(placement, &item.offsets)) {
+            form.constant = constant;
+        }
+        coords
+    }
+
+    fn load(&mut self, item: &Item, looped: &[bool]) -> AccessRef {
+        let coords = self.coords(item, looped);
         let template = &self.nest.templates[item.template];
         let placement = &self.nest.placements[template.tensor];
         let scale = |a| self.nest.scale(a, looped);
@@ -112,7 +146,7 @@ impl<'a> Reader<'a> {
         AccessRef {
             tensor: template.tensor as u16,
             kind: AccessKind::Load,
-            coords: coords(placement, &template.index, &item.offsets, scale).iter().map(|c| self.affine(c)).collect(),
+            coords,
             width: if placement.is_image() { 1 } else { item.width },
             guard: self.idle.iter().cloned().chain(guard).collect(),
         }
@@ -159,7 +193,7 @@ pub fn registers(nest: &Nest) -> u32 {
     let width = u32::from(nest.width());
     let accumulators = if nest.expr.reduce.is_empty() { 0 } else { points * width };
     let epilogue =
-        nest.tile_points().iter().map(|at| nest.epilogue_items(at).iter().map(|i| u32::from(i.width)).sum::<u32>()).max().unwrap_or(0);
+        nest.tile_points().iter().map(|at| nest.epilogue_items(at).list.iter().map(|i| u32::from(i.width)).sum::<u32>()).max().unwrap_or(0);
     axes + accumulators + tree_words(&nest.tree).max(epilogue + width)
 }
 

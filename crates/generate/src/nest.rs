@@ -9,6 +9,9 @@ use crate::place::{Placement, is_free};
 use crate::schedule::{Choice, axis};
 use smallvec::SmallVec;
 
+/// Vector lanes that lie apart in memory are collected one by one; inside a reduction wider vectors of them never pay.
+const WIDEST_GATHER: u8 = 4;
+
 /// Constants of one load: an offset per dimension of the tensor.
 pub type Offsets = SmallVec<[i64; 5]>;
 
@@ -83,7 +86,7 @@ pub enum LaneKind {
 }
 
 /// One load: `templates[template]` at constant offsets. Texels for images, `width` consecutive elements for buffers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     /// Position in [`Nest::templates`].
     pub template: usize,
@@ -135,7 +138,7 @@ pub enum Tree {
 #[derive(Clone, Debug)]
 pub struct Step {
     /// What is loaded.
-    pub items: Vec<Item>,
+    pub items: Items,
     /// Points of the reduction that are combined, as offsets of each reduction axis from its loop variable (or from 0 without one).
     pub points: Vec<Offsets>,
     /// Whether each reduction axis has a loop variable here.
@@ -145,7 +148,7 @@ pub struct Step {
 impl Step {
     /// 32-bit registers its loads occupy.
     pub fn words(&self) -> u32 {
-        self.items.iter().map(|i| u32::from(i.width)).sum()
+        self.items.list.iter().map(|i| u32::from(i.width)).sum()
     }
 }
 
@@ -257,9 +260,10 @@ impl<'a> Nest<'a> {
     fn collect_templates(&mut self) -> Option<()> {
         let mut loads = vec![];
         for scalar in [&self.expr.body, &self.expr.epilogue] {
-            scalar.loads(&mut |tensor, index, _| loads.push((tensor, index)));
+            let in_body = std::ptr::eq(scalar, &self.expr.body) && !self.expr.reduce.is_empty();
+            scalar.loads(&mut |tensor, index, _| loads.push((tensor, index, in_body)));
         }
-        for (tensor, index) in loads {
+        for (tensor, index, in_body) in loads {
             if self.templates.iter().any(|t| t.tensor == tensor && t.index == index) {
                 continue;
             }
@@ -269,6 +273,9 @@ impl<'a> Nest<'a> {
                 return None;
             }
             let lanes = self.lane_kind(tensor, index);
+            if lanes == LaneKind::Apart && self.width() > WIDEST_GATHER && in_body {
+                return None;
+            }
             self.templates.push(Template { tensor, index: index.to_vec(), lanes });
         }
         Some(())
@@ -372,8 +379,8 @@ impl<'a> Nest<'a> {
     }
 
     /// Every distinct load of a scalar at reduction points, over the whole tile.
-    pub fn items(&self, scalar: &Scalar, points: &[Offsets]) -> Vec<Item> {
-        let mut items = vec![];
+    pub fn items(&self, scalar: &Scalar, points: &[Offsets]) -> Items {
+        let mut items = Items::default();
         let mut templates: SmallVec<[usize; 8]> = SmallVec::new();
         scalar.loads(&mut |tensor, index, _| {
             let t = self.template(tensor, index);
@@ -396,7 +403,7 @@ impl<'a> Nest<'a> {
     }
 
     /// Where a load's value at a tile point and reduction point is found; items it needs are appended where missing.
-    pub fn operand(&self, t: usize, tile: &[i64], point: &[i64], items: &mut Vec<Item>) -> Operand {
+    pub fn operand(&self, t: usize, tile: &[i64], point: &[i64], items: &mut Items) -> Operand {
         let template = &self.templates[t];
         let offset = |lane: i64| -> Offsets {
             template
@@ -433,7 +440,7 @@ impl<'a> Nest<'a> {
     }
 
     /// One element: of a scalar load, or a component of a texel.
-    fn element(&self, t: usize, mut offsets: Offsets, items: &mut Vec<Item>) -> Part {
+    fn element(&self, t: usize, mut offsets: Offsets, items: &mut Items) -> Part {
         match &self.placements[self.templates[t].tensor] {
             Placement::Buffer { .. } => Part { item: intern(items, Item { template: t, offsets, width: 1 }), start: 0, width: 1 },
             Placement::Image { pack, .. } => {
@@ -511,12 +518,23 @@ struct Base {
     looped: bool,
 }
 
-fn intern(items: &mut Vec<Item>, item: Item) -> usize {
-    // A step holds tens of items: a scan beats a map.
-    items.iter().position(|i| *i == item).unwrap_or_else(|| {
-        items.push(item);
-        items.len() - 1
+fn intern(items: &mut Items, item: Item) -> usize {
+    let key = item.offsets.iter().fold(item.template as u64, |key, &o| (key.rotate_left(5) ^ o as u64).wrapping_mul(0x517c_c1b7_2722_0a95));
+    // A step holds tens of items: scanning their keys beats a map.
+    let known = items.keys.iter().zip(&items.list).position(|(k, i)| *k == key && *i == item);
+    known.unwrap_or_else(|| {
+        items.keys.push(key);
+        items.list.push(item);
+        items.list.len() - 1
     })
+}
+
+/// Items while they are collected, each once.
+#[derive(Clone, Debug, Default)]
+pub struct Items {
+    /// The items in order of first use.
+    pub list: Vec<Item>,
+    keys: Vec<u64>,
 }
 
 /// Every point of a box, last dimension fastest.
@@ -585,9 +603,9 @@ impl Nest<'_> {
     }
 
     /// What the epilogue of one tile point loads (and the body, where nothing is reduced).
-    pub fn epilogue_items(&self, at: &[i64]) -> Vec<Item> {
+    pub fn epilogue_items(&self, at: &[i64]) -> Items {
         let none: Offsets = Offsets::from_elem(0, self.expr.reduce.len());
-        let mut items = vec![];
+        let mut items = Items::default();
         let mut collect = |scalar: &Scalar| {
             scalar.loads(&mut |tensor, index, _| {
                 self.operand(self.template(tensor, index), at, &none, &mut items);

@@ -3,7 +3,7 @@
 use crate::coords::{Coord, coords};
 use crate::expr::{AxisId, Combine, Scalar, TensorExpr};
 use crate::names::Names;
-use crate::nest::{Item, Nest, Offsets, Operand, Part, Step, Tree};
+use crate::nest::{Item, Items, Nest, Offsets, Operand, Part, Step, Tree};
 use crate::place::{Placement, image_format};
 use warpsight_ir::{
     Access, BinaryOp, Border, Bound, Const, Expr, GroupAxis, LaneAxis, Launch, Name, Param, ParamKind, Program, Scalar as Element, Space,
@@ -125,7 +125,7 @@ impl Writer<'_> {
     }
 
     fn step(&self, step: &Step, tile: &[Offsets]) -> Vec<Stmt> {
-        let mut stmts = self.lets(&step.items, &step.looped);
+        let mut stmts = self.lets(&step.items.list, &step.looped);
         let mut items = step.items.clone();
         for point in &step.points {
             for (n, at) in tile.iter().enumerate() {
@@ -143,7 +143,7 @@ impl Writer<'_> {
                 stmts.push(Stmt::Assign { name: self.names.acc(n), value: updated });
             }
         }
-        debug_assert_eq!(items.len(), step.items.len(), "every load of a step is among its items");
+        debug_assert_eq!(items.list.len(), step.items.list.len(), "every load of a step is among its items");
         stmts
     }
 
@@ -151,7 +151,7 @@ impl Writer<'_> {
         let none: Offsets = Offsets::from_elem(0, self.expr.reduce.len());
         let looped = vec![false; self.expr.reduce.len()];
         let mut items = self.nest.epilogue_items(at);
-        let mut stmts = self.lets(&items, &looped);
+        let mut stmts = self.lets(&items.list, &looped);
         let acc = if self.expr.reduce.is_empty() {
             self.value(&self.expr.body, at, &none, &mut items, None)
         } else {
@@ -226,7 +226,7 @@ impl Writer<'_> {
         }
     }
 
-    fn value(&self, scalar: &Scalar, at: &[i64], point: &[i64], items: &mut Vec<Item>, acc: Option<&Value>) -> Value {
+    fn value(&self, scalar: &Scalar, at: &[i64], point: &[i64], items: &mut Items, acc: Option<&Value>) -> Value {
         match scalar {
             Scalar::Const(c) => Value { expr: Expr::Const(Const::F32(*c as f32)), width: 1 },
             Scalar::Acc => acc.map_or(Value { expr: Expr::f32(0.0), width: 1 }, |v| Value { expr: v.expr.clone(), width: v.width }),
@@ -241,9 +241,9 @@ impl Writer<'_> {
                     }
                 };
                 match self.nest.operand(template, at, point, items) {
-                    Operand::Scalar(p) => Value { expr: part(&p, items), width: 1 },
+                    Operand::Scalar(p) => Value { expr: part(&p, &items.list), width: 1 },
                     Operand::Lanes(parts) => {
-                        let mut parts: Vec<Expr> = parts.iter().map(|p| part(p, items)).collect();
+                        let mut parts: Vec<Expr> = parts.iter().map(|p| part(p, &items.list)).collect();
                         let expr = if parts.len() == 1 { parts.remove(0) } else { Expr::Concat(parts) };
                         Value { expr, width: self.nest.width() }
                     }

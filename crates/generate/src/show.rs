@@ -72,7 +72,8 @@ pub fn loads(nest: &Nest) -> String {
     let mut text = String::new();
     show_trees(nest, &nest.tree, 0, &mut text);
     for at in nest.tile_points() {
-        let _ = writeln!(text, "point {:?}: {} loads, {} stores", at.as_slice(), nest.epilogue_items(&at).len(), nest.stores(&at).len());
+        let _ =
+            writeln!(text, "point {:?}: {} loads, {} stores", at.as_slice(), nest.epilogue_items(&at).list.len(), nest.stores(&at).len());
     }
     text
 }
@@ -86,7 +87,7 @@ fn show_trees(nest: &Nest, trees: &[Tree], depth: usize, text: &mut String) {
                 show_trees(nest, body, depth + 1, text);
             }
             Tree::Step(step) => {
-                for item in &step.items {
+                for item in &step.items.list {
                     let tensor = &nest.expr.inputs[nest.templates[item.template].tensor].name;
                     let bounds: Vec<String> = nest
                         .bounds(item, &step.looped)

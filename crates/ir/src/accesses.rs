@@ -7,6 +7,7 @@ use crate::affine::{Affine, VarId};
 use crate::program::{ImageFormat, Name, Space, StorePolicy};
 use crate::types::Scalar;
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 /// The accesses of one kernel.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -84,6 +85,8 @@ impl TensorPlace {
 }
 
 /// A node of the nest.
+// A nest is mostly accesses: boxing them would cost an allocation for each.
+#[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Nest {
     /// A loop around nodes.
@@ -107,7 +110,7 @@ pub struct AccessRef {
     /// Load, store or atomic.
     pub kind: AccessKind,
     /// One affine form per dimension, slowest first for buffers, (x, y) for images.
-    pub coords: Vec<Affine>,
+    pub coords: SmallVec<[Affine; 4]>,
     /// Consecutive elements along the last dimension (1 for a texel).
     pub width: u8,
     /// The access happens where every bound holds.

@@ -10,7 +10,7 @@ pub struct VarId(pub u16);
 /// An affine form. Terms are sorted by variable, none has coefficient 0, so equal forms compare equal.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Affine {
-    terms: SmallVec<[(VarId, i32); 6]>,
+    terms: SmallVec<[(VarId, i32); 4]>,
     /// The constant part.
     pub constant: i64,
 }

@@ -115,6 +115,11 @@ pub fn median(times: &[Seconds]) -> Option<Seconds> {
     }
 }
 
+/// Geometric mean of the factor by which the two sides of pairs differ: 1 for equal sides. Both must be positive.
+pub fn geometric_error(pairs: &[(f64, f64)]) -> f64 {
+    (pairs.iter().map(|(a, b)| (a / b).ln().abs()).sum::<f64>() / pairs.len() as f64).exp()
+}
+
 /// Spearman's rank correlation of pairs; ties share their mean rank. NaN for fewer than two pairs or constant sides.
 pub fn spearman(pairs: &[(f64, f64)]) -> f64 {
     fn ranks(values: &[f64]) -> Vec<f64> {
@@ -146,6 +151,12 @@ mod tests {
         assert_eq!(s(&[]), None);
         assert_eq!(s(&[3.0, 1.0, 2.0]), Some(Seconds(2.0)));
         assert_eq!(s(&[4.0, 1.0, 2.0, 3.0]), Some(Seconds(2.5)));
+    }
+
+    #[test]
+    fn factors() {
+        assert!((geometric_error(&[(1.0, 2.0), (8.0, 1.0)]) - 4.0).abs() < 1e-12);
+        assert_eq!(geometric_error(&[(3.0, 3.0)]), 1.0);
     }
 
     #[test]

@@ -93,7 +93,7 @@ fn an_element_wise_kernel() {
     assert_eq!(names, [("g", VarKind::Group, Some(3)), ("l", VarKind::Lane, Some(8)), ("k", VarKind::Loop, Some(8))]);
     assert_eq!(kernel.accesses.tensors.iter().map(|t| &*t.name).collect::<Vec<_>>(), ["a", "b", "i"]);
     let coords = vec![form(&[(G, 8), (L, 1)], 0), form(&[(LOOP, 8)], 4)];
-    let access = |tensor, kind| Nest::Access(AccessRef { tensor, kind, coords: coords.clone(), width: 4, guard: vec![] });
+    let access = |tensor, kind| Nest::Access(AccessRef { tensor, kind, coords: coords.clone().into(), width: 4, guard: vec![] });
     let body = vec![access(0, AccessKind::Load), access(1, AccessKind::Store(StorePolicy::WriteBack))];
     assert_eq!(kernel.accesses.nest, [Nest::Loop { var: VarId(LOOP), body }, Nest::Barrier]);
     assert_eq!(kernel.launch, LaunchShape { groups: vec![3], lanes: vec![8] });
@@ -247,7 +247,7 @@ fn tiles_are_accessed_by_rows() {
     p.arrays = vec![tile("t", &[3, 4]), tile("u", &[4, 8]), tile("d", &[3, 8])];
     p.launch.subgroup = Some(8);
     let accesses = Accesses::of(&p).unwrap();
-    let rows: Vec<_> = flat(&accesses.nest).iter().map(|a| (a.coords.clone(), a.width)).collect();
+    let rows: Vec<_> = flat(&accesses.nest).iter().map(|a| (a.coords.to_vec(), a.width)).collect();
     let row = |r| (vec![form(&[(G, 1)], r), form(&[], 4)], 4);
     assert_eq!(rows, [row(0), row(1), row(2)]);
     assert_eq!(OpCounts::of(&p).unwrap().0.into_iter().collect::<Vec<_>>(), [((OpClass::Mma, Scalar::F32, 1), 12)]);

@@ -1,10 +1,9 @@
 //! What a kernel asks of the memory system, from its accesses alone.
 //!
-//! Accesses that differ in constants only ask for the same: each *signature* (tensor, width, coefficients of the lane axes) is enumerated
-//! over the lanes of one warp once.
+//! Accesses that differ in constants only ask for the same: each [`Kind`] is enumerated over the lanes of one warp once.
 
 use smallvec::SmallVec;
-use warpsight_ir::{AccessKind, AccessRef, Accesses, Kernel, Nest, TensorPlace, VarKind};
+use warpsight_ir::{AccessKind, AccessRef, Accesses, Kernel, Nest, TensorPlace, VarId, VarKind};
 
 /// Requests of one launch.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -62,18 +61,22 @@ pub struct Lines {
 /// Smallest and largest coordinate along each dimension.
 type Extent = SmallVec<[(i64, i64); 5]>;
 
-struct Signature {
-    tensor: u16,
+/// Accesses whose coordinates differ in constants only.
+struct Kind {
     width: u8,
-    coefficients: SmallVec<[i32; 12]>,
+    terms: SmallVec<[(VarId, i32); 12]>,
+    /// Distinct lines of one warp.
     lines: f64,
+    /// Range of the variable part of each coordinate within a group.
+    ranges: Extent,
 }
 
 struct Walker<'a> {
     accesses: &'a Accesses,
     lines: Lines,
     lane_vars: SmallVec<[(usize, i64); 4]>,
-    signatures: Vec<Signature>,
+    /// Per tensor.
+    kinds: Vec<Vec<Kind>>,
     boxes: Vec<Option<Extent>>,
     group_vars: Vec<u64>,
     traffic: Traffic,
@@ -87,7 +90,7 @@ pub fn traffic(kernel: &Kernel, lines: Lines) -> Traffic {
         accesses,
         lines,
         lane_vars: lane_vars.map(|(i, v)| (i, i64::from(v.trips.unwrap_or(1)))).collect(),
-        signatures: vec![],
+        kinds: accesses.tensors.iter().map(|_| vec![]).collect(),
         boxes: vec![None; accesses.tensors.len()],
         group_vars: vec![0; accesses.tensors.len()],
         traffic: Traffic::default(),
@@ -130,7 +133,9 @@ impl Walker<'_> {
     fn access(&mut self, access: &AccessRef, times: f64) -> f64 {
         let t = usize::from(access.tensor);
         let place = &self.accesses.tensors[t].place;
-        let lines = self.lines_per_warp(access, place);
+        let kind = self.kind(t, access, place);
+        let lines = self.kinds[t][kind].lines;
+        self.extend_box(t, kind, access);
         self.traffic.instructions += times;
         self.traffic.conditions += times * access.guard.iter().map(|g| if g.per_lane { f64::from(access.width) } else { 1.0 }).sum::<f64>();
         match place {
@@ -144,23 +149,35 @@ impl Walker<'_> {
                 self.traffic.buffer_lines += times * lines;
             }
         }
-        self.extend_box(t, access);
         lines
     }
 
-    fn lines_per_warp(&mut self, access: &AccessRef, place: &TensorPlace) -> f64 {
+    /// The kind of an access; a new one is enumerated.
+    fn kind(&mut self, t: usize, access: &AccessRef, place: &TensorPlace) -> usize {
+        let terms = || access.coords.iter().flat_map(|c| c.terms().iter().copied().chain([(VarId(u16::MAX), 0)]));
+        if let Some(known) = self.kinds[t].iter().position(|k| k.width == access.width && k.terms.iter().copied().eq(terms())) {
+            return known;
+        }
         let mut coefficients: SmallVec<[i32; 12]> = SmallVec::new();
         for coord in &access.coords {
-            coefficients.extend(self.lane_vars.iter().map(|(v, _)| coord.coefficient(warpsight_ir::VarId(*v as u16))));
-        }
-        if let Some(s) =
-            self.signatures.iter().find(|s| s.tensor == access.tensor && s.width == access.width && s.coefficients == coefficients)
-        {
-            return s.lines;
+            coefficients.extend(self.lane_vars.iter().map(|(v, _)| coord.coefficient(VarId(*v as u16))));
         }
         let lines = self.enumerate(&coefficients, access.width, place);
-        self.signatures.push(Signature { tensor: access.tensor, width: access.width, coefficients, lines });
-        lines
+        let vars = &self.accesses.vars;
+        let ranges = access.coords.iter().map(|coord| {
+            let (lo, hi) = coord.range(|v| {
+                let var = &vars[usize::from(v.0)];
+                if var.kind == VarKind::Group { (0, 0) } else { (0, i64::from(var.trips.unwrap_or(1)) - 1) }
+            });
+            (lo - coord.constant, hi - coord.constant)
+        });
+        for (v, _) in access.coords.iter().flat_map(|c| c.terms()) {
+            if vars[usize::from(v.0)].kind == VarKind::Group {
+                self.group_vars[t] |= 1 << v.0;
+            }
+        }
+        self.kinds[t].push(Kind { width: access.width, terms: terms().collect(), lines, ranges: ranges.collect() });
+        self.kinds[t].len() - 1
     }
 
     /// Distinct lines that the first warp of a group touches; the constant part of coordinates is taken as aligned.
@@ -197,26 +214,14 @@ impl Walker<'_> {
         touched.len().max(1) as f64
     }
 
-    fn extend_box(&mut self, t: usize, access: &AccessRef) {
-        let vars = &self.accesses.vars;
+    fn extend_box(&mut self, t: usize, kind: usize, access: &AccessRef) {
         let last = access.coords.len().saturating_sub(1);
-        let ranges = access.coords.iter().enumerate().map(|(d, coord)| {
-            let (lo, hi) = coord.range(|v| {
-                let var = &vars[usize::from(v.0)];
-                if var.kind == VarKind::Group { (0, 0) } else { (0, i64::from(var.trips.unwrap_or(1)) - 1) }
-            });
-            (lo, hi + if d == last { i64::from(access.width) - 1 } else { 0 })
+        let ranges = access.coords.iter().zip(&self.kinds[t][kind].ranges).enumerate().map(|(d, (coord, (lo, hi)))| {
+            (lo + coord.constant, hi + coord.constant + if d == last { i64::from(access.width) - 1 } else { 0 })
         });
         match &mut self.boxes[t] {
             Some(known) => known.iter_mut().zip(ranges).for_each(|(k, r)| *k = (k.0.min(r.0), k.1.max(r.1))),
             empty => *empty = Some(ranges.collect()),
-        }
-        for coord in &access.coords {
-            for (v, _) in coord.terms() {
-                if vars[usize::from(v.0)].kind == VarKind::Group {
-                    self.group_vars[t] |= 1 << v.0;
-                }
-            }
         }
     }
 

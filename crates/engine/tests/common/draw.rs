@@ -1,0 +1,261 @@
+//! Random operators of every kind, small, odd and prime extents included.
+
+use fastrand::Rng;
+use warpsight_generate::expr::{Operator, Role, Scalar, Tensor};
+use warpsight_generate::operators::{
+    Conv, Deconv, MatMul, OperatorError, Pool, PoolKind, ReduceKind, Window, concat, conv, copy, deconv, elementwise, global_average_pool,
+    layernorm, matmul, pad, parse_operator, pool, reduce, slice, softmax, tensor, transpose,
+};
+use warpsight_ir::{BinaryOp, Scalar as Element, UnaryOp};
+
+/// Multiply-adds of one operator, at most.
+const WORK: usize = 3_000;
+/// Extents to draw from.
+const EXTENTS: [i64; 14] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 17, 23];
+
+/// A way to draw operators of one kind.
+pub struct Kind {
+    pub name: &'static str,
+    /// Whether the shipped network needs it.
+    pub shipped: bool,
+    draw: fn(&mut Rng, Element) -> Result<Operator, OperatorError>,
+}
+
+impl Kind {
+    /// An operator of this kind that is small enough to interpret.
+    pub fn draw(&self, rng: &mut Rng, element: Element) -> Operator {
+        for _ in 0..100_000 {
+            // Some sizes do not go together (a window larger than its input): others are drawn.
+            if let Ok(operator) = (self.draw)(rng, element)
+                && operator.steps.iter().all(|s| s.output.len() * s.reduce.iter().map(|a| a.extent as usize).product::<usize>() <= WORK)
+            {
+                return operator;
+            }
+        }
+        panic!("{}: nothing small was drawn", self.name)
+    }
+}
+
+/// Every operator there is.
+pub const KINDS: &[Kind] = &[
+    Kind { name: "conv2d", shipped: true, draw: |rng, e| convolution(rng, e, 2, 1) },
+    Kind { name: "conv2d_1x1", shipped: true, draw: pointwise_convolution },
+    Kind { name: "conv2d_activated", shipped: true, draw: activated_convolution },
+    Kind {
+        name: "conv2d_groups",
+        shipped: false,
+        draw: |rng, e| {
+            let groups = rng.i64(2..4);
+            convolution(rng, e, 2, groups)
+        },
+    },
+    Kind { name: "dwconv2d", shipped: true, draw: depthwise_convolution },
+    Kind { name: "conv1d", shipped: false, draw: |rng, e| convolution(rng, e, 1, 1) },
+    Kind { name: "conv3d", shipped: false, draw: |rng, e| convolution(rng, e, 3, 1) },
+    Kind { name: "deconv2d", shipped: false, draw: deconvolution },
+    Kind { name: "matmul", shipped: true, draw: |rng, e| product(rng, e, false) },
+    Kind { name: "matmul_batch", shipped: false, draw: |rng, e| product(rng, e, true) },
+    Kind { name: "fc", shipped: true, draw: fully_connected },
+    Kind { name: "maxpool", shipped: false, draw: |rng, e| pooling(rng, e, &[PoolKind::Max]) },
+    Kind { name: "avgpool", shipped: false, draw: |rng, e| pooling(rng, e, &[PoolKind::Average, PoolKind::AverageWithPadding]) },
+    Kind { name: "global_average_pool", shipped: true, draw: |rng, e| global_average_pool(&extents(rng, 4), e) },
+    Kind { name: "reduce", shipped: false, draw: reduction },
+    Kind {
+        name: "softmax",
+        shipped: true,
+        draw: |rng, e| {
+            let shape = ranked(rng, 1..5);
+            softmax(&shape, rng.usize(..shape.len()), e)
+        },
+    },
+    Kind { name: "layernorm", shipped: false, draw: normalisation },
+    Kind { name: "elementwise", shipped: true, draw: pointwise },
+    Kind { name: "concat", shipped: false, draw: concatenation },
+    Kind { name: "slice", shipped: false, draw: slicing },
+    Kind {
+        name: "transpose",
+        shipped: false,
+        draw: |rng, e| {
+            let shape = ranked(rng, 2..5);
+            let order = permutation(rng, shape.len());
+            transpose(&shape, &order, e)
+        },
+    },
+    Kind { name: "pad", shipped: false, draw: padding },
+    Kind { name: "copy", shipped: true, draw: |rng, e| copy(&ranked(rng, 1..6), e) },
+];
+
+fn extent(rng: &mut Rng) -> i64 {
+    EXTENTS[rng.usize(..EXTENTS.len())]
+}
+
+fn extents(rng: &mut Rng, rank: usize) -> Vec<i64> {
+    (0..rank).map(|_| extent(rng)).collect()
+}
+
+fn ranked(rng: &mut Rng, ranks: std::ops::Range<usize>) -> Vec<i64> {
+    let rank = rng.usize(ranks);
+    extents(rng, rank)
+}
+
+fn permutation(rng: &mut Rng, rank: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..rank).collect();
+    rng.shuffle(&mut order);
+    order
+}
+
+fn window(rng: &mut Rng) -> Window {
+    Window {
+        input: extent(rng),
+        kernel: rng.i64(1..6),
+        stride: rng.i64(1..4),
+        pad_before: rng.i64(0..3),
+        pad_after: rng.i64(0..3),
+        dilation: rng.i64(1..3),
+    }
+}
+
+fn convolution(rng: &mut Rng, element: Element, dims: usize, groups: i64) -> Result<Operator, OperatorError> {
+    conv(&Conv {
+        batch: rng.i64(1..3),
+        channels: groups * rng.i64(1..8),
+        filters: groups * extent(rng),
+        groups,
+        spatial: (0..dims).map(|_| window(rng)).collect(),
+        bias: rng.bool(),
+        element,
+    })
+}
+
+fn pointwise_convolution(rng: &mut Rng, element: Element) -> Result<Operator, OperatorError> {
+    let (channels, filters, spatial) = (extent(rng), extent(rng), (0..2).map(|_| Window::new(extent(rng), 1)).collect());
+    conv(&Conv { batch: rng.i64(1..3), channels, filters, groups: 1, spatial, bias: rng.bool(), element })
+}
+
+/// A 3×3 convolution that ends in x · clamp(x/6 + 1/2, 0, 1), the way networks are fused.
+fn activated_convolution(rng: &mut Rng, element: Element) -> Result<Operator, OperatorError> {
+    let spatial = (0..2).map(|_| Window { pad_before: 1, pad_after: 1, stride: rng.i64(1..3), ..Window::new(extent(rng), 3) }).collect();
+    let mut operator = conv(&Conv { batch: 1, channels: rng.i64(1..8), filters: extent(rng), groups: 1, spatial, bias: true, element })?;
+    let sum = operator.steps[0].epilogue.clone();
+    let line = Scalar::binary(BinaryOp::Add, Scalar::binary(BinaryOp::Mul, sum.clone(), Scalar::Const(1.0 / 6.0)), Scalar::Const(0.5));
+    let clamp = Scalar::binary(BinaryOp::Min, Scalar::binary(BinaryOp::Max, line, Scalar::Const(0.0)), Scalar::Const(1.0));
+    operator.steps[0].epilogue = Scalar::binary(BinaryOp::Mul, sum, clamp);
+    Ok(operator)
+}
+
+fn depthwise_convolution(rng: &mut Rng, element: Element) -> Result<Operator, OperatorError> {
+    let channels = extent(rng).max(2);
+    let filters = channels * rng.i64(1..3);
+    conv(&Conv {
+        batch: rng.i64(1..3),
+        channels,
+        filters,
+        groups: channels,
+        spatial: vec![window(rng), window(rng)],
+        bias: rng.bool(),
+        element,
+    })
+}
+
+fn deconvolution(rng: &mut Rng, element: Element) -> Result<Operator, OperatorError> {
+    let spatial = (0..2).map(|_| Window { stride: 1, ..window(rng) }).collect();
+    deconv(&Deconv { batch: rng.i64(1..3), channels: rng.i64(1..8), filters: extent(rng), spatial, bias: rng.bool(), element })
+}
+
+fn product(rng: &mut Rng, element: Element, batch: bool) -> Result<Operator, OperatorError> {
+    let (m, n, k) = (extent(rng), extent(rng), extent(rng));
+    let (transpose_left, transpose_right) = (rng.bool(), rng.bool());
+    let matrix = |rows, columns, transposed: bool| if transposed { vec![columns, rows] } else { vec![rows, columns] };
+    let (mut left, mut right) = (matrix(m, k, transpose_left), matrix(k, n, transpose_right));
+    if batch {
+        // Either may have less dimensions than the other, or extent 1.
+        let (outer, inner) = (rng.i64(2..4), rng.i64(2..4));
+        let stacks = [vec![outer, inner], vec![inner], vec![outer, 1], vec![1, inner], vec![]];
+        left.splice(0..0, rng.choice(&stacks[..4]).expect("four").clone());
+        right.splice(0..0, rng.choice(&stacks).expect("five").clone());
+    }
+    let right_role = if rng.bool() { Role::Weight } else { Role::Activation };
+    matmul(&MatMul { left, right, transpose_left, transpose_right, left_role: Role::Activation, right_role, element })
+}
+
+fn fully_connected(rng: &mut Rng, element: Element) -> Result<Operator, OperatorError> {
+    let dtype = if element == Element::F16 { "f16s" } else { "f32" };
+    parse_operator(&format!("fc n={} k={} m={} dtype={dtype}", rng.i64(1..4), extent(rng) * rng.i64(1..4), extent(rng)))
+}
+
+fn pooling(rng: &mut Rng, element: Element, kinds: &[PoolKind]) -> Result<Operator, OperatorError> {
+    let kind = *rng.choice(kinds).expect("a kind");
+    let spatial = (0..rng.usize(1..4)).map(|_| window(rng)).collect();
+    Ok(pool(&Pool { kind, batch: rng.i64(1..3), channels: extent(rng), spatial, ceil_mode: rng.bool(), element })?.operator)
+}
+
+fn reduction(rng: &mut Rng, element: Element) -> Result<Operator, OperatorError> {
+    let shape = ranked(rng, 1..5);
+    let kind = *rng.choice(&[ReduceKind::Sum, ReduceKind::Mean, ReduceKind::Max]).expect("three");
+    let over: Vec<usize> = (0..shape.len()).filter(|_| rng.bool()).collect();
+    reduce(kind, &shape, if over.is_empty() { &[0] } else { &over }, rng.bool(), element)
+}
+
+fn normalisation(rng: &mut Rng, element: Element) -> Result<Operator, OperatorError> {
+    let shape = ranked(rng, 1..5);
+    layernorm(&shape, rng.usize(..shape.len()), 1e-5, rng.bool(), rng.bool(), element)
+}
+
+/// Up to three operands, each broadcast along some dimensions, and a body that uses what expressions may use.
+fn pointwise(rng: &mut Rng, element: Element) -> Result<Operator, OperatorError> {
+    let shape = ranked(rng, 1..5);
+    let operand = |rng: &mut Rng, name: &str| -> Tensor {
+        let skip = if rng.u8(..4) == 0 { rng.usize(..shape.len()) } else { 0 };
+        let of: Vec<i64> = shape[skip..].iter().map(|&e| if rng.u8(..3) == 0 { 1 } else { e }).collect();
+        tensor(name, &of, element, if rng.bool() { Role::Activation } else { Role::Weight })
+    };
+    let inputs: Vec<Tensor> = ["a", "b", "c"][..rng.usize(1..4)].iter().map(|name| operand(rng, name)).collect();
+    let operations = [BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul, BinaryOp::Min, BinaryOp::Max];
+    let functions = [UnaryOp::Neg, UnaryOp::Abs, UnaryOp::Exp, UnaryOp::Tanh, UnaryOp::Erf, UnaryOp::Sin, UnaryOp::Cos];
+    let (operation, function) = (*rng.choice(&operations).expect("some"), *rng.choice(&functions).expect("some"));
+    let quotient = rng.u8(..3) == 0;
+    elementwise("elementwise", &inputs, &shape, element, |loads| {
+        let joined = loads.iter().cloned().reduce(|a, b| Scalar::binary(operation, a, b)).expect("an operand");
+        let value = Scalar::unary(function, joined.clone());
+        if !quotient {
+            return value;
+        }
+        // 1 + x² is never 0.
+        let square = Scalar::binary(BinaryOp::Mul, joined.clone(), joined);
+        Scalar::binary(BinaryOp::Div, value, Scalar::unary(UnaryOp::Sqrt, Scalar::binary(BinaryOp::Add, Scalar::Const(1.0), square)))
+    })
+}
+
+fn concatenation(rng: &mut Rng, element: Element) -> Result<Operator, OperatorError> {
+    let shape = ranked(rng, 1..5);
+    let axis = rng.usize(..shape.len());
+    let part = |rng: &mut Rng, name: &str| {
+        let mut shape = shape.clone();
+        shape[axis] = extent(rng);
+        tensor(name, &shape, element, Role::Activation)
+    };
+    let parts: Vec<Tensor> = ["a", "b", "c"][..rng.usize(2..4)].iter().map(|name| part(rng, name)).collect();
+    concat(&parts, axis)
+}
+
+fn slicing(rng: &mut Rng, element: Element) -> Result<Operator, OperatorError> {
+    let shape = ranked(rng, 1..5);
+    let (mut starts, mut steps, mut extents) = (vec![], vec![], vec![]);
+    for &size in &shape {
+        let step = *rng.choice(&[1, 1, 2, 3, -1, -2]).expect("six");
+        let start = rng.i64(0..size);
+        let room = if step > 0 { size - 1 - start } else { start };
+        starts.push(start);
+        steps.push(step);
+        extents.push(rng.i64(0..=room / i64::abs(step)) + 1);
+    }
+    slice(&shape, &starts, &steps, &extents, element)
+}
+
+fn padding(rng: &mut Rng, element: Element) -> Result<Operator, OperatorError> {
+    let shape = ranked(rng, 1..5);
+    // A negative number crops.
+    let mut around = || shape.iter().map(|_| rng.i64(-1..4)).collect::<Vec<_>>();
+    let (before, after) = (around(), around());
+    pad(&shape, &before, &after, element)
+}

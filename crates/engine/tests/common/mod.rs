@@ -1,0 +1,93 @@
+//! What the tests of operators share: random operators, programs with their data, and executors.
+#![allow(dead_code)]
+
+pub mod draw;
+
+use fastrand::Rng;
+use warpsight_engine::verify::Trial;
+use warpsight_generate::{Placement, ScheduleFamily};
+use warpsight_ir::{Bindings, Checked, Config, Family, interpret};
+use warpsight_run::{Contents, Device, Init, Job, JobResult};
+
+/// One expression of an operator, a configuration of it, and data.
+pub struct Case {
+    /// `conv2d f32 #3`, then the step where the operator has several.
+    pub name: String,
+    pub family: ScheduleFamily,
+    pub config: Config,
+    pub program: Checked,
+    pub placements: Vec<Placement>,
+    /// Where the data come from.
+    seed: u64,
+}
+
+impl Case {
+    pub fn new(name: String, family: ScheduleFamily, config: Config, seed: u64) -> Self {
+        let describe = |what: &str| format!("{name} {what}: {:?}", family.space().describe(&config));
+        let program = family.finish(&config).unwrap_or_else(|error| panic!("{}: {error}", describe("does not lower")));
+        let placements = family.placements(&config).unwrap_or_else(|error| panic!("{}: {error}", describe("is nowhere")));
+        Self { name, family, config, program, placements, seed }
+    }
+
+    /// Its data and what the results should be; the same at every call.
+    pub fn trial(&self) -> Trial<'_> {
+        Trial::new(self.family.expr(), &self.placements, &mut Rng::with_seed(self.seed))
+    }
+
+    /// What it is, for messages.
+    pub fn describe(&self) -> String {
+        let expr = self.family.expr();
+        let extents: Vec<String> = expr.all_axes().map(|a| format!("{}={}", a.name, a.extent)).collect();
+        format!("{} [{}] {:?}", self.name, extents.join(" "), self.family.space().describe(&self.config))
+    }
+
+    /// The logical elements of an output as it lies in memory.
+    pub fn unpack(&self, output: &[u8]) -> Vec<f32> {
+        let placement = self.placements.last().expect("the output has a place");
+        placement.unpack(&self.family.expr().output, output)
+    }
+}
+
+/// What the interpreter makes of a job of one launch: the bytes of the output.
+pub fn interpret(program: &Checked, job: &Job) -> Result<Vec<u8>, String> {
+    let data = job.memory.iter().map(|m| match &m.init {
+        Init::Data(bytes) => bytes.clone(),
+        Init::Poison => vec![0xff; m.kind.bytes() as usize],
+    });
+    let mut bindings = Bindings { data: data.collect(), ..Bindings::default() };
+    interpret::interpret(program, &mut bindings).map_err(|fault| fault.to_string())?;
+    Ok(bindings.data.swap_remove(job.read[0]))
+}
+
+/// What a device makes of it.
+pub fn execute(device: &mut dyn Device, job: &Job) -> Result<Vec<u8>, String> {
+    let mut result = device.run(job).map_err(|error| error.to_string())?;
+    match result.damaged.first() {
+        Some(argument) => Err(format!("memory around argument {argument} was overwritten")),
+        None => Ok(result.read.swap_remove(0).0),
+    }
+}
+
+/// Compares an output with the `f64` reference.
+pub fn judge(trial: &Trial, output: &[u8]) -> Result<(), String> {
+    let result = JobResult { read: vec![Contents(output.to_vec())], ..JobResult::default() };
+    trial.judge(&result).map(|_| ()).map_err(|wrong| wrong.to_string())
+}
+
+/// A random legal configuration, every knob's values equally likely among those that go together.
+pub fn any_config(family: &ScheduleFamily, rng: &mut Rng) -> Config {
+    let knobs = &family.space().knobs;
+    for _ in 0..100_000 {
+        let config = Config(knobs.iter().map(|k| k.values[rng.usize(..k.values.len())]).collect());
+        if family.placements(&config).is_ok() {
+            return config;
+        }
+    }
+    panic!("{}: no legal configuration", family.name())
+}
+
+/// The test cannot be made here: fails where `CI=true`, otherwise says so.
+pub fn skip(missing: &str) {
+    assert!(std::env::var("CI").as_deref() != Ok("true"), "{missing}, and CI=true");
+    eprintln!("skipped: {missing}");
+}

@@ -1,0 +1,173 @@
+//! Every operator computes the same wherever it runs: one suite of random operators over interpreter, simulator and OpenCL on a CPU.
+//!
+//! Each operator is drawn with twenty random shapes stored as `f32` and twenty stored as `f16`, each with a random legal
+//! configuration. Every back end's results are compared with the `f64` reference and with the interpreter's.
+
+mod common;
+
+use common::draw::{KINDS, Kind};
+use common::{Case, any_config, execute, interpret, judge, skip};
+use fastrand::Rng;
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+use warpsight_engine::verify::{TOLERANCE_F16, TOLERANCE_F32};
+use warpsight_generate::ScheduleFamily;
+use warpsight_ir::{Expr, Family, ParamKind, Scalar as Element, Stmt};
+use warpsight_run::{Device, Options};
+
+/// Shapes of each operator and element type.
+const SHAPES: usize = 20;
+/// Shapes of operators that the shipped network does not need, and of halves, where every kernel is compiled by a driver.
+const FEW_SHAPES: usize = 6;
+
+/// A case and what the interpreter made of it.
+struct Drawn {
+    case: Case,
+    /// Position among its operator's shapes.
+    shape: usize,
+    /// Whether every shape of it is to be compiled by drivers.
+    every_shape: bool,
+    interpreted: Result<Vec<u8>, String>,
+}
+
+static CASES: LazyLock<Vec<Drawn>> = LazyLock::new(|| {
+    let drawn = KINDS.iter().enumerate().flat_map(|(n, kind)| {
+        [Element::F32, Element::F16].into_iter().flat_map(move |element| draw(kind, element, Rng::with_seed(100 + n as u64)))
+    });
+    drawn.collect()
+});
+
+fn draw(kind: &'static Kind, element: Element, mut rng: Rng) -> Vec<Drawn> {
+    let mut drawn = vec![];
+    for shape in 0..SHAPES {
+        for expr in kind.draw(&mut rng, element).steps {
+            let name = format!("{} {} #{shape} {}", kind.name, element.name(), expr.name);
+            let family = ScheduleFamily::new(expr);
+            let config = any_config(&family, &mut rng);
+            let case = Case::new(name, family, config, rng.u64(..));
+            let interpreted = interpret(&case.program, &case.trial().job(&case.program, None));
+            drawn.push(Drawn { every_shape: kind.shipped && element == Element::F32, case, shape, interpreted });
+        }
+    }
+    drawn
+}
+
+/// Runs the suite on a back end. `known` lists cases that fail, with a reason; one that passes must leave the list.
+fn suite(known: &[(&str, &str)], cases: impl Iterator<Item = &'static Drawn>, mut check: impl FnMut(&Drawn) -> Result<(), String>) {
+    let mut wrong = vec![];
+    let mut unseen: BTreeSet<&str> = known.iter().map(|k| k.0).collect();
+    let mut count = 0;
+    for drawn in cases {
+        count += 1;
+        let expected = known.iter().find(|k| k.0 == drawn.case.name);
+        unseen.remove(drawn.case.name.as_str());
+        match (check(drawn), expected) {
+            (Ok(()), None) | (Err(_), Some(_)) => {}
+            (Ok(()), Some((name, reason))) => wrong.push(format!("{name} passes now and must leave the list of known failures ({reason})")),
+            (Err(error), None) => wrong.push(format!("{}\n    {error}", drawn.case.describe())),
+        }
+    }
+    assert!(unseen.is_empty(), "known failures that are no cases: {unseen:?}");
+    assert!(count > 0, "no cases");
+    let shown = wrong.iter().take(12).cloned().collect::<Vec<_>>().join("\n");
+    assert!(wrong.is_empty(), "{} of {count} cases:\n{shown}", wrong.len());
+}
+
+#[test]
+fn interpreter() {
+    const KNOWN: &[(&str, &str)] = &[];
+    suite(KNOWN, CASES.iter(), |drawn| judge(&drawn.case.trial(), drawn.interpreted.as_ref()?));
+}
+
+#[test]
+fn simulator() {
+    const KNOWN: &[(&str, &str)] = &[];
+    let mut device = warpsight_run::open("sim:adreno640", &Options::default()).expect("the simulator is always there");
+    suite(KNOWN, CASES.iter(), |drawn| {
+        let trial = drawn.case.trial();
+        let output = execute(&mut *device, &trial.job(&drawn.case.program, None))?;
+        judge(&trial, &output)?;
+        if drawn.interpreted.as_ref().is_ok_and(|i| *i != output) {
+            return Err("not the interpreter's bits".into());
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn opencl_on_a_cpu() {
+    const KNOWN: &[(&str, &str)] = &[];
+    let Some(mut device) = cpu() else { return };
+    let cases = CASES.iter().filter(|d| d.every_shape || d.shape < FEW_SHAPES);
+    suite(KNOWN, cases, |drawn| {
+        let trial = drawn.case.trial();
+        let output = execute(&mut *device, &trial.job(&drawn.case.program, None))?;
+        judge(&trial, &output)?;
+        drawn.interpreted.as_ref().map_or(Ok(()), |interpreted| near(&drawn.case, interpreted, &output))
+    });
+}
+
+/// The first OpenCL device that is a CPU.
+fn cpu() -> Option<Box<dyn Device>> {
+    let options = Options { in_process: true, cache: None, ..Options::default() };
+    let found = warpsight_run::devices(&options).devices.into_iter().find(|d| d.backend == "opencl" && d.is_cpu);
+    let Some(info) = found else {
+        skip("no OpenCL device that is a CPU");
+        return None;
+    };
+    Some(warpsight_run::open(&info.id, &options).expect("a device that is listed opens"))
+}
+
+/// Whether two outputs are equal up to rounding.
+fn near(case: &Case, a: &[u8], b: &[u8]) -> Result<(), String> {
+    let (a, b) = (case.unpack(a), case.unpack(b));
+    let square = |v: f32| f64::from(v).powi(2);
+    let difference: f64 = a.iter().zip(&b).map(|(x, y)| square(x - y)).sum();
+    let norm: f64 = a.iter().map(|&x| square(x)).sum();
+    let expr = case.family.expr();
+    let halves = expr.inputs.iter().chain([&expr.output]).any(|t| t.element == Element::F16);
+    let tolerance = if halves { TOLERANCE_F16 } else { TOLERANCE_F32 };
+    let error = (difference / norm.max(1e-12)).sqrt();
+    if error <= tolerance { Ok(()) } else { Err(format!("differs from the interpreter by {error:.1e}")) }
+}
+
+/// The suite means little where random configurations leave out what is difficult.
+#[test]
+fn the_cases_meet_images_vectors_tails_and_tiles() {
+    let count = |has: &dyn Fn(&Drawn) -> bool| CASES.iter().filter(|d| has(d)).count() * 100 / CASES.len();
+    let images = count(&|d| d.case.program.params.iter().any(|p| matches!(p.kind, ParamKind::Image { .. })));
+    let knob = |d: &Drawn, name: &str| {
+        let position = d.case.family.space().knobs.iter().position(|k| &*k.name == name);
+        position.map_or(1, |p| d.case.config.0[p])
+    };
+    let vectors = count(&|d| knob(d, "vector") > 1);
+    let tiles = count(&|d| d.case.family.space().knobs.iter().any(|k| k.name.starts_with("tile_") && knob(d, &k.name) > 1));
+    let tails = count(&|d| guarded(&d.case.program.body));
+    let odd = count(&|d| d.case.family.expr().axes.iter().any(|a| a.extent > 2 && a.extent % 2 == 1));
+    eprintln!("{} cases, of 100: {images} images, {vectors} vectors, {tiles} tiles, {tails} guarded, {odd} odd extents", CASES.len());
+    for (what, share) in [("images", images), ("vectors", vectors), ("tiles", tiles), ("guards", tails), ("odd extents", odd)] {
+        assert!(share >= 20, "{what} in {share} % of the cases");
+    }
+    for kind in KINDS {
+        let of = |e: Element| CASES.iter().filter(|d| d.case.name.starts_with(&format!("{} {} ", kind.name, e.name()))).count();
+        assert!(of(Element::F32) >= SHAPES && of(Element::F16) >= SHAPES, "{}", kind.name);
+    }
+}
+
+fn guarded(body: &[Stmt]) -> bool {
+    fn in_expr(expr: &Expr) -> bool {
+        let own = match expr {
+            Expr::Load { guard, .. } | Expr::Texel { guard, .. } => !guard.is_empty(),
+            _ => false,
+        };
+        own || expr.children().into_iter().any(in_expr)
+    }
+    body.iter().any(|stmt| {
+        let own = match stmt {
+            Stmt::Store { guard, .. } | Stmt::StoreTexel { guard, .. } => !guard.is_empty(),
+            Stmt::If { .. } => true,
+            _ => false,
+        };
+        own || stmt.exprs().into_iter().any(in_expr) || stmt.blocks().into_iter().any(|b| guarded(b))
+    })
+}

@@ -252,6 +252,15 @@ impl<'a> Nest<'a> {
         })
     }
 
+    /// Whether points of the expression read behind the end of a packed dimension and within its last texel, where a bound on whole
+    /// texels does not give zero: what lies there is anything, except in constants, which are padded with zeros.
+    fn meets_tail(&self, tensor: usize, pack: usize, form: &Index) -> bool {
+        let tensor = &self.expr.inputs[tensor];
+        let reach = |&(a, c): &(AxisId, i64)| (c * (axis(self.expr, a).extent - 1)).max(0);
+        let last = form.constant + form.terms.iter().map(reach).sum::<i64>();
+        !is_free(tensor) && tensor.shape[pack] % 4 != 0 && last >= tensor.shape[pack]
+    }
+
     /// The axis that `unroll` is about.
     fn deep(&self) -> Option<AxisId> {
         crate::schedule::deep_axis(self.expr)
@@ -268,7 +277,7 @@ impl<'a> Nest<'a> {
                 continue;
             }
             if let Placement::Image { pack, .. } = &self.placements[tensor]
-                && !self.aligned(&index[*pack])
+                && (!self.aligned(&index[*pack]) || self.meets_tail(tensor, *pack, &index[*pack]))
             {
                 return None;
             }

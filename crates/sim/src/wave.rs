@@ -130,7 +130,7 @@ impl Wave {
                 } else {
                     for lane in lanes(f.mask) {
                         for (e, _) in each.iter().enumerate().filter(|(_, m)| *m >> lane & 1 != 0) {
-                            f.lines.add(base + (u64::from(offsets[lane]) + e as u64) * size as u64, size as u64, line);
+                            f.lines.add(base + (element(offsets[lane], e) * size) as u64, size as u64, line);
                         }
                     }
                 }
@@ -139,7 +139,7 @@ impl Wave {
             }
             Target::Local(start) => {
                 let offsets = *self.row(a.offset, shared);
-                f.local.extend(lanes(f.mask).map(|lane| start as u32 + offsets[lane] * size as u32));
+                f.local.extend(lanes(f.mask).map(|lane| (start as u32).wrapping_add(offsets[lane].wrapping_mul(size as u32))));
                 f.bytes = Self::lane_bytes(each, width, size);
                 self.transfer(a, m.local, start, each, shared);
             }
@@ -210,7 +210,7 @@ impl Wave {
             let mask = each[if each.len() > 1 { i / stride } else { 0 }];
             let source = *self.row(v, shared);
             for lane in lanes(mask) {
-                let row = base + offsets[lane] as usize * stride + i;
+                let row = base + element(offsets[lane], i / stride) * stride + i % stride;
                 if a.action == Action::Load {
                     self.rows[usize::from(v)][lane] = self.rows[row][lane];
                 } else {
@@ -230,7 +230,7 @@ impl Wave {
         let stride = if size == 8 { 2 } else { 1 };
         for e in 0..usize::from(a.width) {
             let mask = each[if each.len() > 1 { e } else { 0 }];
-            let place = |lane: usize| start + (offsets[lane] as usize + e) * size;
+            let place = |lane: usize| start + element(offsets[lane], e) * size;
             for part in 0..stride {
                 let v = a.values[e * stride + part];
                 if a.action == Action::Load {
@@ -356,6 +356,12 @@ fn combined(op: AtomicOp, old: Const, value: Const) -> Const {
     };
     // A validated Program has operands of the right types, and none of these divides.
     arith::binary(op, old, value).unwrap_or(old)
+}
+
+/// The number of a vector's element. The vector may begin before the tensor, where a guard leaves out its first elements.
+#[inline]
+fn element(first: u32, e: usize) -> usize {
+    first.wrapping_add(e as u32) as usize
 }
 
 #[inline]

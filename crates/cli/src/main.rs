@@ -48,6 +48,11 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(usage) => {
             // Help and version are no errors; clap knows.
+            if usage.use_stderr() && std::env::args().any(|a| a == "--json") {
+                let failure = failure::Failure::input(usage.to_string().trim().to_owned());
+                failure.print(true);
+                return ExitCode::from(failure.exit_code());
+            }
             let code = if usage.use_stderr() { 2 } else { 0 };
             let _ = usage.print();
             return ExitCode::from(code);

@@ -6,13 +6,15 @@ use crate::record::{Record, family_key};
 use crate::report::{config, micros, table};
 use crate::target::Target;
 use crate::{export, progress};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::path::Path;
-use warpsight_engine::network::{Choice, Network, Run};
+use warpsight_engine::network::{Choice, Key, Network, Run, Selected, Selection};
 use warpsight_engine::tune::Tuned;
 use warpsight_graph::{CardError, Graph, GraphError, InputShape, Model, ModelCard, Plan, evaluate_f64, simplify};
 use warpsight_ir::sample::{geometric_error, median, spearman};
-use warpsight_ir::{Family, Seconds};
+use warpsight_ir::{Config, Family, Seconds};
+use warpsight_learn::subject_hash;
 
 /// A model read, its shapes bound, its kernels planned.
 pub struct Loaded {
@@ -57,7 +59,7 @@ pub fn run(path: &Path, args: &Args, target: &mut Target, record: &mut Record, j
 
     let random = |len: usize, rng: &mut fastrand::Rng| (0..len).map(|_| rng.f32() * 2.0 - 1.0).collect();
     let inputs: Vec<Vec<f32>> = plan.inputs.iter().map(|&id| random(plan.tensor(id).len(), &mut rng)).collect();
-    let run = network.run(&choice, &inputs, &mut *target.device, args.runs)?;
+    let run = network.run(&choice.selection, &inputs, &mut *target.device, args.runs)?;
     let difference = difference(&graph, &inputs, &run)?;
     if !difference.is_finite() || difference > TOLERANCE {
         return Err(Failure::new(
@@ -65,11 +67,10 @@ pub fn run(path: &Path, args: &Args, target: &mut Target, record: &mut Record, j
             format!("every kernel was right by itself, but the network's outputs differ from the f64 reference by {difference:.3e}"),
         ));
     }
-    let kernels: Vec<String> = network.steps.iter().map(|s| family_key(network.families[s.family].expr())).collect();
-    record.network(format!("network {}\n{}", path.display(), kernels.join("\n")), &run.passes, run.quantum, true)?;
+    record.network(subject(&network), Saved::of(&choice.selection).to_json(), &run.passes, run.quantum, true)?;
     if let Some(out) = &args.out {
         let stem = path.file_stem().map_or("network".into(), |s| s.to_string_lossy());
-        export::sequence(out, &stem, &network.job(&choice, &inputs, None))?;
+        export::sequence(out, &stem, &network.job(&choice.selection, &inputs, None))?;
     }
     let rows = rows(&network, &choice, &run);
     if json {
@@ -103,6 +104,73 @@ pub fn choose(
     Ok(choice?)
 }
 
+/// The kernels of an earlier optimization of the same network for the same device and driver, where the store has one and every
+/// kernel is still generated as it was verified; else a new choice.
+pub fn select(
+    network: &Network,
+    judging: &Judging,
+    target: &mut Target,
+    record: &mut Record,
+    rng: &mut fastrand::Rng,
+) -> Result<Selection, Failure> {
+    let earlier = record.last_network(&subject(network))?.and_then(|json| Saved::restore(&json, network));
+    match earlier {
+        Some(selection) => Ok(selection),
+        None => {
+            let choice = choose(network, judging, target, record, rng)?;
+            record.network(subject(network), Saved::of(&choice.selection).to_json(), &[], Seconds::ZERO, true)?;
+            Ok(choice.selection)
+        }
+    }
+}
+
+/// What names a network in the store: the families of its kernels in order.
+fn subject(network: &Network) -> String {
+    let kernels: Vec<String> = network.steps.iter().map(|s| family_key(network.families[s.family].expr())).collect();
+    format!("network\n{}", kernels.join("\n"))
+}
+
+/// A selection as the store keeps it.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    images: Vec<bool>,
+    kernels: Vec<SavedKernel>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SavedKernel {
+    family: usize,
+    pattern: Vec<bool>,
+    config: Config,
+    /// Hash of the Program that was verified.
+    program: String,
+}
+
+impl Saved {
+    fn of(selection: &Selection) -> Self {
+        let kernel = |(key, k): (&Key, &Selected)| SavedKernel {
+            family: key.0,
+            pattern: key.1.clone(),
+            config: k.config.clone(),
+            program: subject_hash(&k.program.to_string()),
+        };
+        Self { images: selection.images.clone(), kernels: selection.kernels.iter().map(kernel).collect() }
+    }
+    fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_else(|_| "null".to_owned())
+    }
+    fn restore(json: &str, network: &Network) -> Option<Selection> {
+        let saved: Self = serde_json::from_str(json).ok()?;
+        let configs = saved.kernels.iter().map(|k| ((k.family, k.pattern.clone()), k.config.clone())).collect();
+        let selection = network.select(saved.images, &configs)?;
+        let same = saved.kernels.iter().all(|k| {
+            let now = selection.kernels.get(&(k.family, k.pattern.clone()));
+            now.is_some_and(|now| subject_hash(&now.program.to_string()) == k.program)
+        });
+        same.then_some(selection)
+    }
+}
+
 /// Largest difference of any output from the unfused graph evaluated in `f64`.
 fn difference(graph: &Graph, inputs: &[Vec<f32>], run: &Run) -> Result<f64, Failure> {
     let doubles: Vec<Vec<f64>> = inputs.iter().map(|v| v.iter().map(|&x| f64::from(x)).collect()).collect();
@@ -126,7 +194,7 @@ struct Row<'a> {
 fn rows<'a>(network: &'a Network, choice: &'a Choice, run: &Run) -> Vec<Row<'a>> {
     let mut rows: Vec<Row> = vec![];
     for (n, step) in network.steps.iter().enumerate() {
-        let tuned = network.kernel(choice, step);
+        let tuned = &choice.tuned[&network.key(&choice.selection, step)];
         let time = run.step_times.get(n).copied().unwrap_or(tuned.estimate.time);
         match rows.iter_mut().find(|r| std::ptr::eq(r.tuned, tuned)) {
             Some(row) => {
@@ -149,7 +217,7 @@ fn shape(network: &Network, row: &Row) -> serde_json::Map<String, Value> {
 }
 
 fn predicted(network: &Network, choice: &Choice) -> Seconds {
-    network.steps.iter().map(|s| network.kernel(choice, s).estimate.time).sum()
+    network.steps.iter().map(|s| choice.tuned[&network.key(&choice.selection, s)].estimate.time).sum()
 }
 
 fn report(rows: &[Row], network: &Network, choice: &Choice, run: &Run, target: &Target, difference: f64) -> Value {

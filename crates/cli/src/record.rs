@@ -6,7 +6,7 @@ use warpsight_engine::EngineError;
 use warpsight_engine::tune::Attempt;
 use warpsight_generate::{ScheduleFamily, TensorExpr, show};
 use warpsight_ir::{ModelId, Sample, Seconds, Status, SubjectKind, TimeSource, sample};
-use warpsight_learn::{Feedback, RunId, RunInfo, Store, subject_hash};
+use warpsight_learn::{Feedback, Filter, RunId, RunInfo, Store, subject_hash};
 use warpsight_run::DeviceInfo;
 
 /// Options of every verb that takes samples.
@@ -77,13 +77,13 @@ impl Record {
             .map_err(|e| EngineError::Store(e.to_string()))
     }
 
-    /// Stores a run of a whole network.
-    pub fn network(&mut self, text: String, times: &[Seconds], quantum: Seconds, verified: bool) -> Result<(), Failure> {
+    /// Stores a run of a whole network; `selection` is its kernels as JSON.
+    pub fn network(&mut self, text: String, selection: String, times: &[Seconds], quantum: Seconds, verified: bool) -> Result<(), Failure> {
         let sample = Sample {
             subject: subject_hash(&text),
             kind: SubjectKind::Network,
             text,
-            config: "null".to_owned(),
+            config: selection,
             device: self.device.clone(),
             times: times.to_vec(),
             quantum,
@@ -95,6 +95,13 @@ impl Record {
         };
         self.store.append(self.run, &sample, None, None)?;
         Ok(())
+    }
+
+    /// The kernels (as JSON) of the latest verified run of a network on this device.
+    pub fn last_network(&self, text: &str) -> Result<Option<String>, Failure> {
+        let hash = subject_hash(text);
+        let found = self.store.samples(Filter { subject: Some(&hash), device: Some(&self.device) })?;
+        Ok(found.into_iter().rev().find(|s| s.sample.verified).map(|s| s.sample.config))
     }
 
     /// Verified times of a family's configurations on this device, by configuration as JSON.

@@ -1,7 +1,7 @@
 //! `warpsight run`: a network on an input, outputs as `.npy`.
 
 use crate::failure::Failure;
-use crate::network::{Loaded, choose, load};
+use crate::network::{Loaded, load, select};
 use crate::optimize::{Judging, write_atomically};
 use crate::progress;
 use crate::record::StoreArgs;
@@ -16,7 +16,7 @@ use warpsight_ir::sample::median;
 use warpsight_ir::{CostModel, Kernel};
 use warpsight_predict::Roofline;
 
-/// Run a network on a device: one `.npy` per output.
+/// Run a network on a device: one `.npy` per output. Kernels of an earlier `optimize` or `run` on the same device are used again.
 #[derive(clap::Args)]
 pub struct Args {
     /// An ONNX model.
@@ -45,8 +45,8 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let mut record = args.store.open(target.device.info(), CostModel::<Kernel>::id(&Roofline))?;
     let network = Network::new(&loaded.plan)?;
     let mut rng = fastrand::Rng::new();
-    let choice = choose(&network, &Judging::first(&target), &mut target, &mut record, &mut rng)?;
-    let run = network.run(&choice, &inputs, &mut *target.device, 5)?;
+    let selection = select(&network, &Judging::first(&target), &mut target, &mut record, &mut rng)?;
+    let run = network.run(&selection, &inputs, &mut *target.device, 5)?;
     std::fs::create_dir_all(&args.output).map_err(|e| Failure::io(&args.output, &e))?;
     let mut files = vec![];
     for (name, shape, values) in &run.outputs {

@@ -65,7 +65,7 @@ fn operators() {
     s.refused(&["optimize", "--op", "matmul m=4 n=4 k=-1"], 2, &["k"]);
     s.refused(&["optimize", "--op", "matmul m=4 n=4 k=4 q=1"], 2, &["q"]);
     s.refused(&["optimize", "--op", "matmul m=4 n=4 k=4", "--dump", "nowhere"], 2, &["expression", "addresses"]);
-    s.refused(&["optimize"], 2, &["--op"]);
+    s.refused(&["optimize"], 2, &["<MODEL>"]);
 }
 
 #[test]
@@ -115,4 +115,7 @@ fn errors_as_json() {
     assert_eq!(error["error"]["kind"], "input");
     assert!(error["error"]["message"].as_str().is_some_and(|m| m.contains("n=") || m.contains("k=")), "{error}");
     assert!(output.stdout.is_empty());
+    let usage = s.warpsight(&["optimize", "--json", "--no-such-option"]);
+    let error: serde_json::Value = serde_json::from_slice(&usage.stderr).expect("JSON on stderr");
+    assert_eq!((usage.status.code(), &error["error"]["kind"]), (Some(2), &serde_json::json!("input")));
 }

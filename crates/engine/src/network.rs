@@ -9,15 +9,15 @@ use crate::verify::{check_shape, filler, memory_kind};
 use fastrand::Rng;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use warpsight_generate::ScheduleFamily;
 use warpsight_generate::expr::{Role, TensorExpr};
+use warpsight_generate::{Placement, ScheduleFamily};
 use warpsight_graph::memory::{self, Request, Storage};
 use warpsight_graph::{Plan, PlanRole};
-use warpsight_ir::{Family, Ranked, Seconds, TimeSource};
+use warpsight_ir::{Checked, Config, Family, Ranked, Seconds, TimeSource};
 use warpsight_run::{Device, Init, Job, JobResult, LaunchSpec, MemoryKind, MemorySpec, TimingSpec};
 
 /// Which activations of an expression (inputs, then output; constants left out) are images.
-type Pattern = Vec<bool>;
+pub type Pattern = Vec<bool>;
 
 /// The best configurations of a family for each pattern.
 type ByPattern = BTreeMap<Pattern, Vec<Ranked>>;
@@ -65,14 +65,37 @@ struct Value {
     free: bool,
 }
 
-/// The choice for a whole network.
-pub struct Choice {
+/// Where every tensor lies and which kernel works on it: enough to run the network.
+#[derive(Clone, Debug)]
+pub struct Selection {
     /// Per tensor, whether it is an image.
-    images: Vec<bool>,
+    pub images: Vec<bool>,
+    /// The kernels, by family and pattern.
+    pub kernels: BTreeMap<Key, Selected>,
+}
+
+/// A family and the images among its activations.
+pub type Key = (usize, Pattern);
+
+/// A kernel, generated.
+#[derive(Clone, Debug)]
+pub struct Selected {
+    /// Its configuration.
+    pub config: Config,
+    /// The Program devices run.
+    pub program: Checked,
+    /// Where its tensors lie.
+    pub placements: Vec<Placement>,
+}
+
+/// The outcome of optimizing a network.
+pub struct Choice {
+    /// What runs.
+    pub selection: Selection,
     /// Per family, what its space holds on this device.
     pub candidates: Vec<Candidates>,
-    /// The kernels chosen, by family and pattern.
-    pub kernels: BTreeMap<(usize, Pattern), Tuned>,
+    /// What is known of each kernel.
+    pub tuned: BTreeMap<Key, Tuned>,
 }
 
 /// What a run of the network gave.
@@ -138,10 +161,10 @@ impl<'a> Network<'a> {
         }
         let (candidates, ranked): (Vec<Candidates>, Vec<ByPattern>) = self.rank(judge)?.into_iter().unzip();
         let images = self.place(&ranked)?;
-        let mut kernels = BTreeMap::new();
+        let mut tuned: BTreeMap<Key, Tuned> = BTreeMap::new();
         for step in &self.steps {
             let key = (step.family, self.pattern(step, &images));
-            if kernels.contains_key(&key) {
+            if tuned.contains_key(&key) {
                 continue;
             }
             if !progress(&format!("timing {}", step.name)) {
@@ -151,9 +174,34 @@ impl<'a> Network<'a> {
             // `place` settled on patterns that every family has.
             let list = ranked[step.family].get(&key.1).map_or(&[][..], Vec::as_slice);
             let observer: &mut Observer = &mut |attempt| observe(family, attempt);
-            kernels.insert(key, tune::choose(family, list, judge, device, rng, observer)?);
+            tuned.insert(key, tune::choose(family, list, judge, device, rng, observer)?);
         }
-        Ok(Choice { images, candidates, kernels })
+        let select = |t: &Tuned| Selected { config: t.config.clone(), program: t.program.clone(), placements: t.placements.clone() };
+        let kernels = tuned.iter().map(|(key, t)| (key.clone(), select(t))).collect();
+        Ok(Choice { selection: Selection { images, kernels }, candidates, tuned })
+    }
+
+    /// Generates the kernels of an earlier choice; `None` where it does not fit this network.
+    pub fn select(&self, images: Vec<bool>, configs: &BTreeMap<Key, Config>) -> Option<Selection> {
+        let fits = images.len() == self.values.len() && images.iter().zip(&self.values).all(|(image, value)| value.free || !image);
+        if !fits {
+            return None;
+        }
+        let mut kernels = BTreeMap::new();
+        for step in &self.steps {
+            let key = (step.family, self.pattern(step, &images));
+            if kernels.contains_key(&key) {
+                continue;
+            }
+            let (family, config) = (&self.families[step.family], configs.get(&key)?);
+            if pattern(family.expr(), &family.images(config)?) != key.1 {
+                return None;
+            }
+            let selected =
+                Selected { config: config.clone(), program: family.finish(config).ok()?, placements: family.placements(config).ok()? };
+            kernels.insert(key, selected);
+        }
+        Some(Selection { images, kernels })
     }
 
     /// Opens and ranks every family, as many at a time as there are processors.
@@ -236,29 +284,30 @@ impl<'a> Network<'a> {
         roles.zip(&step.args).filter(|(role, _)| *role != Role::Weight).map(|(_, &a)| images[a]).collect()
     }
 
-    /// The kernel chosen for a step.
-    pub fn kernel<'c>(&self, choice: &'c Choice, step: &Step) -> &'c Tuned {
-        // `optimize` chose one for every step's key.
-        &choice.kernels[&(step.family, self.pattern(step, &choice.images))]
+    /// Family and pattern of a step.
+    pub fn key(&self, selection: &Selection, step: &Step) -> Key {
+        (step.family, self.pattern(step, &selection.images))
     }
 
     /// The job that runs the whole network on these inputs (one per network input, in the plan's order).
-    pub fn job(&self, choice: &Choice, inputs: &[Vec<f32>], timing: Option<TimingSpec>) -> Sequence {
+    pub fn job(&self, selection: &Selection, inputs: &[Vec<f32>], timing: Option<TimingSpec>) -> Sequence {
         let mut job = Job { timing, ..Job::default() };
-        let mut programs: HashMap<*const Tuned, usize> = HashMap::new();
+        let mut programs: HashMap<Key, usize> = HashMap::new();
         let mut names = vec![];
         let mut memory_of: HashMap<usize, usize> = HashMap::new();
-        let slots = self.slots(choice);
+        let slots = self.slots(selection);
         let mut slot_memory: HashMap<usize, usize> = HashMap::new();
         let input_position: HashMap<usize, usize> = self.plan.inputs.iter().enumerate().map(|(n, id)| (id.0, n)).collect();
         for step in &self.steps {
-            let tuned = self.kernel(choice, step);
-            let program = *programs.entry(std::ptr::from_ref(tuned)).or_insert_with(|| {
-                job.programs.push((*tuned.program).clone());
+            let key = self.key(selection, step);
+            // A selection has a kernel for every step's key.
+            let kernel = &selection.kernels[&key];
+            let program = *programs.entry(key).or_insert_with(|| {
+                job.programs.push((*kernel.program).clone());
                 job.programs.len() - 1
             });
             let expr = self.families[step.family].expr();
-            let tensors = expr.inputs.iter().chain([&expr.output]).zip(&tuned.placements);
+            let tensors = expr.inputs.iter().chain([&expr.output]).zip(&kernel.placements);
             let mut args = vec![];
             for ((tensor, placement), &value) in tensors.zip(&step.args) {
                 let mut push = |job: &mut Job, name: String, kind: MemoryKind, init: Init| {
@@ -300,11 +349,11 @@ impl<'a> Network<'a> {
     }
 
     /// Memory shared by tensors that are never needed at the same time: slot by tensor. Inputs and outputs keep their own.
-    fn slots(&self, choice: &Choice) -> HashMap<usize, usize> {
+    fn slots(&self, selection: &Selection) -> HashMap<usize, usize> {
         let mut requests: BTreeMap<usize, Request> = BTreeMap::new();
         for (n, step) in self.steps.iter().enumerate() {
             let expr = self.families[step.family].expr();
-            let tensors = expr.inputs.iter().chain([&expr.output]).zip(&self.kernel(choice, step).placements);
+            let tensors = expr.inputs.iter().chain([&expr.output]).zip(&selection.kernels[&self.key(selection, step)].placements);
             for ((tensor, placement), &value) in tensors.zip(&step.args) {
                 if !matches!(self.plan.tensors[value].role, PlanRole::Intermediate) {
                     continue;
@@ -322,9 +371,9 @@ impl<'a> Network<'a> {
     }
 
     /// Runs the network.
-    pub fn run(&self, choice: &Choice, inputs: &[Vec<f32>], device: &mut dyn Device, runs: u32) -> Result<Run, EngineError> {
+    pub fn run(&self, selection: &Selection, inputs: &[Vec<f32>], device: &mut dyn Device, runs: u32) -> Result<Run, EngineError> {
         let timing = device.info().clock.map(|_| TimingSpec { runs });
-        let result: JobResult = device.run(&self.job(choice, inputs, timing).job)?;
+        let result: JobResult = device.run(&self.job(selection, inputs, timing).job)?;
         let outputs = self.plan.outputs.iter().zip(&result.read).map(|(id, contents)| {
             let tensor = &self.plan.tensors[id.0];
             let mut values = warpsight_ir::data::bytes_f32(&contents.0);

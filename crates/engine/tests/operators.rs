@@ -18,6 +18,8 @@ use warpsight_run::{Device, Options};
 
 /// Shapes of each operator and element type.
 const SHAPES: usize = 60;
+/// Multiply-adds of a case, at most: it is interpreted.
+const WORK: usize = 3_000;
 /// Those that a driver compiles of an operator that the shipped network needs, in `f32`.
 const COMPILED: usize = 20;
 /// Those that a driver compiles of the others, and of halves.
@@ -43,7 +45,7 @@ fn draw(kind: &'static Kind, element: Element, mut rng: Rng) -> Vec<Drawn> {
     let compiled = if kind.shipped && element == Element::F32 { COMPILED } else { COMPILED_OF_OTHERS };
     let mut drawn = vec![];
     for shape in 0..SHAPES {
-        for expr in kind.draw(&mut rng, element).steps {
+        for expr in kind.draw(&mut rng, element, WORK).steps {
             let name = format!("{} {} #{shape} {}", kind.name, element.name(), expr.name);
             let family = ScheduleFamily::new(expr);
             let config = any_config(&family, &mut rng);

@@ -138,9 +138,10 @@ impl<'a> Machine<'a> {
         let share = (groups / self.cores).ceil() * self.cores / groups;
         let requests = traffic(kernel, self.lines);
 
-        let (fp, instructions) = self.arithmetic(kernel, &requests);
+        let (fp, arithmetic, other) = self.instructions(kernel, &requests);
         let fp = fp * lanes / (self.fma * self.cores) * share;
-        let issue = (instructions * warps) / (self.issue * self.cores) * share;
+        let slots = |instructions: f64| (instructions * warps) / (self.issue * self.cores) * share;
+        let issue = slots(other);
         let resident_groups = f64::from(fit.groups).min((groups / self.cores).ceil()).max(1.0);
         let resident_warps = resident_groups * warps_per_group;
         let latency = requests.waits * self.load_latency * warps / (self.cores * resident_warps) * share;
@@ -164,8 +165,10 @@ impl<'a> Machine<'a> {
             (Limiter::Dram, dram_volume / self.dram_rate),
             (Limiter::Latency, latency),
         ];
-        // The launch comes before everything else; the others overlap.
-        let work = cycles[1..].iter().map(|c| c.1.powf(OVERLAP_NORM)).sum::<f64>().powf(1.0 / OVERLAP_NORM);
+        // The launch comes before everything else; the others overlap. Arithmetic takes issue slots too, so that those two do not.
+        let core = fp.max(slots(arithmetic + other));
+        let rest = cycles.iter().filter(|c| !matches!(c.0, Limiter::Launch | Limiter::Fp | Limiter::Issue)).map(|c| c.1);
+        let work = rest.chain([core]).map(|c| c.powf(OVERLAP_NORM)).sum::<f64>().powf(1.0 / OVERLAP_NORM);
         let seconds = |c: f64| Seconds(c / self.clock);
         let time = seconds(self.launch + work);
         Ok(Estimate {
@@ -183,8 +186,8 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// Lane-operations of the FMA units and instructions to issue, per work-item.
-    fn arithmetic(&self, kernel: &Kernel, requests: &Traffic) -> (f64, f64) {
+    /// Per work-item: lane-operations of the FMA units, instructions that are arithmetic, and other instructions.
+    fn instructions(&self, kernel: &Kernel, requests: &Traffic) -> (f64, f64, f64) {
         let (mut lanes, mut instructions) = (0.0, 0.0);
         for (&(class, scalar, width), &count) in &kernel.ops.0 {
             let vectors = (f64::from(width) / self.vector).ceil();
@@ -198,7 +201,7 @@ impl<'a> Machine<'a> {
         // A scalar architecture takes a vector of four from a buffer in one instruction, wider ones in pieces.
         let pieces = requests.buffer_bytes / (16.0 * self.vector.max(1.0));
         let spilled = self.spilled(kernel) * 2.0;
-        (lanes, instructions + memory.max(pieces) + emulated + spilled)
+        (lanes, instructions, memory.max(pieces) + emulated + spilled)
     }
 
     /// Registers beyond what a work-item may have: each is written and read back about once.

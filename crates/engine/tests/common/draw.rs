@@ -8,8 +8,6 @@ use warpsight_generate::operators::{
 };
 use warpsight_ir::{BinaryOp, Scalar as Element, UnaryOp};
 
-/// Multiply-adds of one operator, at most.
-const WORK: usize = 3_000;
 /// Extents to draw from.
 const EXTENTS: [i64; 14] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 17, 23];
 
@@ -22,12 +20,12 @@ pub struct Kind {
 }
 
 impl Kind {
-    /// An operator of this kind that is small enough to interpret.
-    pub fn draw(&self, rng: &mut Rng, element: Element) -> Operator {
+    /// An operator of this kind whose steps do not take more than so many multiply-adds each.
+    pub fn draw(&self, rng: &mut Rng, element: Element, work: usize) -> Operator {
         for _ in 0..100_000 {
             // Some sizes do not go together (a window larger than its input): others are drawn.
             if let Ok(operator) = (self.draw)(rng, element)
-                && operator.steps.iter().all(|s| s.output.len() * s.reduce.iter().map(|a| a.extent as usize).product::<usize>() <= WORK)
+                && operator.steps.iter().all(|s| s.output.len() * s.reduce.iter().map(|a| a.extent as usize).product::<usize>() <= work)
             {
                 return operator;
             }

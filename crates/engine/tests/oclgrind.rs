@@ -1,0 +1,150 @@
+//! Every operator under oclgrind, an OpenCL device that watches each access: no race, nothing read that was not written, nothing out
+//! of bounds.
+//!
+//! The checks are set by environment variables and the runtime is loaded at the first call, so that a process of its own is needed:
+//! each test starts this executable again with [`child`] alone, and reads what oclgrind wrote.
+
+mod common;
+
+use common::draw::KINDS;
+use common::{Case, any_config, execute, judge, skip};
+use fastrand::Rng;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use warpsight_generate::ScheduleFamily;
+use warpsight_ir::{Checked, Config, Scalar as Element, text};
+use warpsight_run::{Device, Init, Job, LaunchSpec, MemoryKind, MemorySpec, Options};
+
+/// Tells the child what to run: `operators`, or the name of a planted fault.
+const CHILD: &str = "WARPSIGHT_UNDER_OCLGRIND";
+/// Multiply-adds of an operator, at most.
+const WORK: usize = 200;
+
+/// Faults that pass validation: (name, what oclgrind says, Program).
+const FAULTS: [(&str, &str, &str); 4] = [
+    (
+        "write_outside",
+        "Invalid write",
+        "program write_outside { read buffer x: f32[8] write buffer y: f32[8] groups g = 1 lanes l = 8 { y[l + 1] = x[l] } }",
+    ),
+    (
+        "read_outside",
+        "Invalid read",
+        "program read_outside { read buffer x: f32[8] write buffer y: f32[8] groups g = 1 lanes l = 8 { y[l] = x[l + 1] } }",
+    ),
+    ("race", "data race", "program race { read buffer x: f32[8] write buffer y: f32[8] groups g = 1 lanes l = 8 { y[l / 2] = x[l] } }"),
+    (
+        "never_written",
+        "Uninitialized",
+        "program never_written { read buffer x: f32[8] write buffer y: f32[8] private a: f32[2] groups g = 1 lanes l = 8 { a[0] = x[l] y[l] = a[l % 2] } }",
+    ),
+];
+
+#[test]
+fn operators_are_clean() {
+    if let Some(log) = log_of("operators") {
+        assert!(log.is_empty(), "{log}");
+    }
+}
+
+#[test]
+fn planted_faults_are_reported() {
+    for (name, message, _) in FAULTS {
+        let Some(log) = log_of(name) else { return };
+        assert!(log.contains(message) && log.contains(name), "`{message}` in kernel `{name}` was not reported, but: {log:?}");
+    }
+}
+
+/// What runs under oclgrind; by itself, nothing.
+#[test]
+#[ignore = "started by the other tests"]
+fn child() {
+    let Ok(what) = std::env::var(CHILD) else { return };
+    let options = Options { in_process: true, cache: None, ..Options::default() };
+    let listing = warpsight_run::devices(&options);
+    let info = listing.devices.iter().find(|d| d.backend == "opencl").unwrap_or_else(|| panic!("no device: {:?}", listing.skipped));
+    assert!(info.name.contains("Oclgrind"), "{info:?}");
+    let mut device = warpsight_run::open(&info.id, &options).expect("a device that is listed opens");
+    match FAULTS.iter().find(|f| f.0 == what) {
+        Some((_, _, program)) => fault(&mut *device, program),
+        None => operators(&mut *device),
+    }
+}
+
+fn operators(device: &mut dyn Device) {
+    for (n, kind) in KINDS.iter().enumerate() {
+        let mut rng = Rng::with_seed(n as u64);
+        for expr in kind.draw(&mut rng, Element::F32, WORK).steps {
+            let name = expr.name.clone();
+            let family = ScheduleFamily::new(expr);
+            for (number, config) in configs(&family, &mut rng).into_iter().enumerate() {
+                let case = Case::new(format!("{name}_{number}"), ScheduleFamily::new(family.expr().clone()), config, rng.u64(..));
+                let trial = case.trial();
+                let mut job = trial.job(&case.program, None);
+                // Where oclgrind itself fails, this is what is seen of it.
+                eprintln!("{}", case.describe());if case.name=="concat_1" {eprintln!("{}", warpsight_emit::opencl(&case.program).unwrap().text);}
+                // The log names the kernel; what lies around a buffer must not belong to it.
+                job.programs[0].name = case.name.as_str().into();
+                job.memory.iter_mut().for_each(|m| m.canaries = false);
+                let checked = execute(device, &job).and_then(|output| judge(&trial, &output));
+                checked.unwrap_or_else(|error| panic!("{}: {error}", case.describe()));
+            }
+        }
+    }
+}
+
+/// One with buffers alone, one with as many images as can be, and any: the first two among some that were drawn.
+fn configs(family: &ScheduleFamily, rng: &mut Rng) -> Vec<Config> {
+    let drawn: Vec<Config> = (0..200).map(|_| any_config(family, rng)).collect();
+    let images = |c: &&Config| family.images(c).map_or(0, |images| images.iter().filter(|&&i| i).count());
+    let mut configs: Vec<Config> =
+        [drawn.iter().min_by_key(images), drawn.iter().max_by_key(images), drawn.last()].into_iter().flatten().cloned().collect();
+    configs.dedup();
+    configs
+}
+
+fn fault(device: &mut dyn Device, program: &str) {
+    let program = Checked::new(text::parse(program).expect("parses")).expect("valid: only execution shows the fault");
+    let buffer = |init| MemorySpec { kind: MemoryKind::Buffer { bytes: 32 }, init, canaries: false };
+    let job = Job {
+        programs: vec![program.into_inner()],
+        memory: vec![buffer(Init::Data(warpsight_ir::data::f32_bytes(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]))), buffer(Init::Poison)],
+        launches: vec![LaunchSpec { program: 0, args: vec![0, 1], sizes: vec![] }],
+        read: vec![1],
+        timing: None,
+    };
+    execute(device, &job).expect("oclgrind reports and goes on");
+}
+
+/// What oclgrind reports of a run of the child; `None` where there is no oclgrind.
+fn log_of(what: &str) -> Option<String> {
+    let Some(runtime) = runtime() else {
+        skip("no oclgrind");
+        return None;
+    };
+    let log = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("oclgrind-{what}-{}.log", std::process::id()));
+    let output = Command::new(std::env::current_exe().expect("this executable"))
+        .args(["--exact", "child", "--ignored", "--nocapture", "--test-threads=1"])
+        .env(CHILD, what)
+        .env("OPENCL_DYLIB_PATH", runtime)
+        .env("OCLGRIND_LOG", &log)
+        .env("OCLGRIND_CHECK_API", "1")
+        .env("OCLGRIND_DATA_RACES", "1")
+        .env("OCLGRIND_UNINITIALIZED", "1")
+        .output()
+        .expect("starts");
+    let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "{what}: {}\n{}{}", output.status, said(&output.stdout), said(&output.stderr));
+    assert!(said(&output.stdout).contains("1 passed"), "{what} was not run: {}", said(&output.stdout));
+    let text = std::fs::read_to_string(&log).expect("oclgrind writes a log");
+    std::fs::remove_file(&log).expect("it is ours");
+    Some(text)
+}
+
+/// The library that oclgrind's command would load, beside that command.
+fn runtime() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let command = std::env::split_paths(&path).map(|folder| folder.join("oclgrind")).find(|file| file.is_file())?;
+    let library = command.canonicalize().ok()?.parent()?.parent()?.join("lib/oclgrind/liboclgrind-rt.so");
+    library.is_file().then_some(library)
+}

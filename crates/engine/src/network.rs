@@ -1,7 +1,7 @@
 //! A whole network on a device: one kernel per expression, a place for every tensor, and the run of all of them.
 //!
 //! Every tensor between kernels lies in one place, a buffer or an image, that its producer and all its consumers agree on; so no kernel
-//! exists only to move data. Which place is decided by the model, over the whole network at once ([`Network::place`]).
+//! exists only to move data. Which place is decided by the model, over the whole network at once (`Network::place`).
 
 use crate::EngineError;
 use crate::tune::{self, Candidates, Judge, Observer, Tuned};

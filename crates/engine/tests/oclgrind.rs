@@ -1,5 +1,5 @@
-//! Every operator under oclgrind, an OpenCL device that watches each access: no race, nothing read that was not written, nothing out
-//! of bounds.
+//! Every operator under oclgrind, an OpenCL device that watches each access: nothing out of bounds, no race, no use of what was never
+//! written.
 //!
 //! The checks are set by environment variables and the runtime is loaded at the first call, so that a process of its own is needed:
 //! each test starts this executable again with [`child`] alone, and reads what oclgrind wrote.
@@ -15,42 +15,40 @@ use warpsight_generate::ScheduleFamily;
 use warpsight_ir::{Checked, Config, Scalar as Element, text};
 use warpsight_run::{Device, Init, Job, LaunchSpec, MemoryKind, MemorySpec, Options};
 
-/// Tells the child what to run: `operators`, or the name of a planted fault.
+/// Tells the child what to run: `operators`, `initialized`, or the name of a planted fault.
 const CHILD: &str = "WARPSIGHT_UNDER_OCLGRIND";
 /// Multiply-adds of an operator, at most.
 const WORK: usize = 200;
 
-/// Faults that pass validation: (name, what oclgrind says, Program).
-const FAULTS: [(&str, &str, &str); 4] = [
-    (
-        "write_outside",
-        "Invalid write",
-        "program write_outside { read buffer x: f32[8] write buffer y: f32[8] groups g = 1 lanes l = 8 { y[l + 1] = x[l] } }",
-    ),
-    (
-        "read_outside",
-        "Invalid read",
-        "program read_outside { read buffer x: f32[8] write buffer y: f32[8] groups g = 1 lanes l = 8 { y[l] = x[l + 1] } }",
-    ),
-    ("race", "data race", "program race { read buffer x: f32[8] write buffer y: f32[8] groups g = 1 lanes l = 8 { y[l / 2] = x[l] } }"),
-    (
-        "never_written",
-        "Uninitialized",
-        "program never_written { read buffer x: f32[8] write buffer y: f32[8] private a: f32[2] groups g = 1 lanes l = 8 { a[0] = x[l] y[l] = a[l % 2] } }",
-    ),
+/// Faults that pass validation: (name, the check that finds it, what oclgrind says, what the kernel does to x and y of 8 elements).
+const FAULTS: [(&str, &str, &str, &str); 4] = [
+    ("write_outside", RACES, "Invalid write", "{ y[l + 1] = x[l] }"),
+    ("read_outside", RACES, "Invalid read", "{ y[l] = x[l + 1] }"),
+    ("race", RACES, "data race", "{ y[l / 2] = x[l] }"),
+    ("never_written", UNINITIALIZED, "Uninitialized", "{ a[0] = x[l] y[l] = a[l % 2] }"),
 ];
 
+const RACES: &str = "OCLGRIND_DATA_RACES";
+const UNINITIALIZED: &str = "OCLGRIND_UNINITIALIZED";
+
 #[test]
-fn operators_are_clean() {
-    if let Some(log) = log_of("operators") {
+fn no_operator_races_or_leaves_its_tensors() {
+    if let Some(log) = log_of("operators", RACES) {
+        assert!(log.is_empty(), "{log}");
+    }
+}
+
+#[test]
+fn no_operator_uses_what_was_not_written() {
+    if let Some(log) = log_of("initialized", UNINITIALIZED) {
         assert!(log.is_empty(), "{log}");
     }
 }
 
 #[test]
 fn planted_faults_are_reported() {
-    for (name, message, _) in FAULTS {
-        let Some(log) = log_of(name) else { return };
+    for (name, check, message, _) in FAULTS {
+        let Some(log) = log_of(name, check) else { return };
         assert!(log.contains(message) && log.contains(name), "`{message}` in kernel `{name}` was not reported, but: {log:?}");
     }
 }
@@ -66,12 +64,14 @@ fn child() {
     assert!(info.name.contains("Oclgrind"), "{info:?}");
     let mut device = warpsight_run::open(&info.id, &options).expect("a device that is listed opens");
     match FAULTS.iter().find(|f| f.0 == what) {
-        Some((_, _, program)) => fault(&mut *device, program),
-        None => operators(&mut *device),
+        Some((name, _, _, body)) => fault(&mut *device, name, body),
+        // Its check for uninitialised values falls over where vectors of 8 are taken apart.
+        None => operators(&mut *device, if what == "initialized" { 4 } else { 16 }),
     }
 }
 
-fn operators(device: &mut dyn Device) {
+/// Every operator, vectors of at most `width`.
+fn operators(device: &mut dyn Device, width: u8) {
     for (n, kind) in KINDS.iter().enumerate() {
         let mut rng = Rng::with_seed(n as u64);
         for expr in kind.draw(&mut rng, Element::F32, WORK).steps {
@@ -82,7 +82,7 @@ fn operators(device: &mut dyn Device) {
                 let trial = case.trial();
                 let mut job = trial.job(&case.program, None);
                 // Where oclgrind itself fails, this is what is seen of it.
-                eprintln!("{}", case.describe());if case.name=="concat_1" {eprintln!("{}", warpsight_emit::opencl(&case.program).unwrap().text);}
+                eprintln!("{}", case.describe());", warpsight_emit::opencl(&case.program).unwrap().text);}
                 // The log names the kernel; what lies around a buffer must not belong to it.
                 job.programs[0].name = case.name.as_str().into();
                 job.memory.iter_mut().for_each(|m| m.canaries = false);

@@ -12,7 +12,7 @@ use fastrand::Rng;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use warpsight_generate::ScheduleFamily;
-use warpsight_ir::{Checked, Config, Scalar as Element, text};
+use warpsight_ir::{Checked, Config, Family, Scalar as Element, text};
 use warpsight_run::{Device, Init, Job, LaunchSpec, MemoryKind, MemorySpec, Options};
 
 /// Tells the child what to run: `operators`, `initialized`, or the name of a planted fault.
@@ -71,31 +71,34 @@ fn child() {
 }
 
 /// Every operator, vectors of at most `width`.
-fn operators(device: &mut dyn Device, width: u8) {
-    for (n, kind) in KINDS.iter().enumerate() {
-        let mut rng = Rng::with_seed(n as u64);
-        for expr in kind.draw(&mut rng, Element::F32, WORK).steps {
-            let name = expr.name.clone();
-            let family = ScheduleFamily::new(expr);
-            for (number, config) in configs(&family, &mut rng).into_iter().enumerate() {
-                let case = Case::new(format!("{name}_{number}"), ScheduleFamily::new(family.expr().clone()), config, rng.u64(..));
-                let trial = case.trial();
-                let mut job = trial.job(&case.program, None);
-                // Where oclgrind itself fails, this is what is seen of it.
-                eprintln!("{}", case.describe());", warpsight_emit::opencl(&case.program).unwrap().text);}
-                // The log names the kernel; what lies around a buffer must not belong to it.
-                job.programs[0].name = case.name.as_str().into();
-                job.memory.iter_mut().for_each(|m| m.canaries = false);
-                let checked = execute(device, &job).and_then(|output| judge(&trial, &output));
-                checked.unwrap_or_else(|error| panic!("{}: {error}", case.describe()));
+fn operators(device: &mut dyn Device, width: i32) {
+    for (kind, element) in KINDS.iter().flat_map(|kind| [(kind, Element::F32), (kind, Element::F16)]) {
+        let mut rng = Rng::with_seed(kind.name.len() as u64);
+        for expr in kind.draw(&mut rng, element, WORK).steps {
+            for (number, config) in configs(&ScheduleFamily::new(expr.clone()), width, &mut rng).into_iter().enumerate() {
+                let name = format!("{}_{}_{}_{number}", kind.name, expr.name, element.name());
+                watch(device, &Case::new(name, ScheduleFamily::new(expr.clone()), config, rng.u64(..)));
             }
         }
     }
 }
 
+fn watch(device: &mut dyn Device, case: &Case) {
+    // Where oclgrind itself fails, this is what is seen of it.
+    eprintln!("{}", case.describe());
+    let trial = case.trial();
+    let mut job = trial.job(&case.program, None);
+    // The log names the kernel; what lies around a buffer must not belong to it.
+    job.programs[0].name = case.name.as_str().into();
+    job.memory.iter_mut().for_each(|m| m.canaries = false);
+    let checked = execute(device, &job).and_then(|output| judge(&trial, &output));
+    checked.unwrap_or_else(|error| panic!("{}: {error}", case.describe()));
+}
+
 /// One with buffers alone, one with as many images as can be, and any: the first two among some that were drawn.
-fn configs(family: &ScheduleFamily, rng: &mut Rng) -> Vec<Config> {
-    let drawn: Vec<Config> = (0..200).map(|_| any_config(family, rng)).collect();
+fn configs(family: &ScheduleFamily, width: i32, rng: &mut Rng) -> Vec<Config> {
+    let narrow = |c: &Config| family.space().knobs.iter().zip(&c.0).all(|(knob, &value)| &*knob.name != "vector" || value <= width);
+    let drawn: Vec<Config> = (0..200).map(|_| any_config(family, rng)).filter(narrow).collect();
     let images = |c: &&Config| family.images(c).map_or(0, |images| images.iter().filter(|&&i| i).count());
     let mut configs: Vec<Config> =
         [drawn.iter().min_by_key(images), drawn.iter().max_by_key(images), drawn.last()].into_iter().flatten().cloned().collect();
@@ -103,8 +106,10 @@ fn configs(family: &ScheduleFamily, rng: &mut Rng) -> Vec<Config> {
     configs
 }
 
-fn fault(device: &mut dyn Device, program: &str) {
-    let program = Checked::new(text::parse(program).expect("parses")).expect("valid: only execution shows the fault");
+fn fault(device: &mut dyn Device, name: &str, body: &str) {
+    let declared = "read buffer x: f32[8] write buffer y: f32[8] private a: f32[2] groups g = 1 lanes l = 8";
+    let program = text::parse(&format!("program {name} {{ {declared} {body} }}")).expect("parses");
+    let program = Checked::new(program).expect("valid: only execution shows the fault");
     let buffer = |init| MemorySpec { kind: MemoryKind::Buffer { bytes: 32 }, init, canaries: false };
     let job = Job {
         programs: vec![program.into_inner()],
@@ -117,7 +122,7 @@ fn fault(device: &mut dyn Device, program: &str) {
 }
 
 /// What oclgrind reports of a run of the child; `None` where there is no oclgrind.
-fn log_of(what: &str) -> Option<String> {
+fn log_of(what: &str, check: &str) -> Option<String> {
     let Some(runtime) = runtime() else {
         skip("no oclgrind");
         return None;
@@ -129,8 +134,7 @@ fn log_of(what: &str) -> Option<String> {
         .env("OPENCL_DYLIB_PATH", runtime)
         .env("OCLGRIND_LOG", &log)
         .env("OCLGRIND_CHECK_API", "1")
-        .env("OCLGRIND_DATA_RACES", "1")
-        .env("OCLGRIND_UNINITIALIZED", "1")
+        .env(check, "1")
         .output()
         .expect("starts");
     let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

@@ -12,7 +12,7 @@ use fastrand::Rng;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use warpsight_generate::ScheduleFamily;
-use warpsight_ir::{Checked, Config, Family, Scalar as Element, text};
+use warpsight_ir::{Checked, Config, Scalar as Element, text};
 use warpsight_run::{Device, Init, Job, LaunchSpec, MemoryKind, MemorySpec, Options};
 
 /// Tells the child what to run: `operators`, `initialized`, or the name of a planted fault.

@@ -1,0 +1,23 @@
+__kernel __attribute__((reqd_work_group_size(32, 1, 1)))
+void softmax(
+    const __global float* restrict input,  // [300]
+    const __global float* restrict maximum,  // [30]
+    const __global float* restrict total,  // [30]
+    __global float* restrict output)  // [300]
+{
+    const int gc = get_group_id(0);
+    const int gn = get_group_id(1);
+    const int ln = get_local_id(0);
+    const int n0 = gn*32 + ln;
+    const int c0 = gc;
+    const int at0 = n0*10 + c0*2;
+    if (n0 < 30) {
+        {
+            const float2 input_0 = vload2(0, input + at0);
+            const float maximum_1 = maximum[n0];
+            const float total_2 = total[n0];
+            const float2 value = exp(input_0 - maximum_1) / total_2;
+            vstore2(value, 0, output + at0);
+        }
+    }
+}

@@ -154,6 +154,20 @@ fn near(case: &Case, a: &[u8], b: &[u8]) -> Result<(), String> {
     if error <= tolerance { Ok(()) } else { Err(format!("differs from the interpreter by {error:.1e}")) }
 }
 
+#[test]
+fn lists_of_known_failures_stay_true() {
+    let name = CASES[1].case.name.as_str();
+    let passes = |known: &[(&str, &str)], outcome: Result<(), String>| {
+        let check = |drawn: &Drawn| if drawn.case.name == name { outcome.clone() } else { Ok(()) };
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| suite(known, CASES.iter().take(3), check))).is_ok()
+    };
+    let failure = || Err("no".to_owned());
+    assert!(passes(&[], Ok(())) && passes(&[(name, "why")], failure()));
+    assert!(!passes(&[], failure()), "a failure that is not listed");
+    assert!(!passes(&[(name, "why")], Ok(())), "a listed case that passes");
+    assert!(!passes(&[("no such case", "why")], Ok(())), "a listed case that is none");
+}
+
 /// The suite means little where random configurations leave out what is difficult.
 #[test]
 fn the_cases_meet_images_vectors_tails_and_tiles() {

@@ -162,7 +162,7 @@ pub struct Execution {
     pub issue_per_clock: Fact<f64>,
     /// f32 lanes that one work-item must use at once to reach the peak: 1 on SIMT hardware, the SIMD width on CPUs.
     pub vector_width: Fact<u32>,
-    /// Time from enqueue to first instruction of an empty kernel.
+    /// What an empty kernel takes by the clock that kernels are timed with.
     pub launch_overhead: Fact<Seconds>,
 }
 

@@ -1,6 +1,6 @@
 //! What a kernel asks of the memory system, from its accesses alone.
 //!
-//! Accesses that differ in constants only ask for the same: each [`Kind`] is enumerated over the lanes of one warp once.
+//! Accesses that differ in constants only ask for the same: each `Kind` is enumerated over the lanes of one warp once.
 
 use smallvec::SmallVec;
 use warpsight_ir::{AccessKind, AccessRef, Accesses, Kernel, Nest, TensorPlace, VarId, VarKind};

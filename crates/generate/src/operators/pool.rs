@@ -113,7 +113,8 @@ pub fn pool(pool: &Pool) -> Result<Pooled, OperatorError> {
         }
         let counts: Vec<i64> = (0..extents[d]).map(|o| count(w, o, pool.kind == PoolKind::AverageWithPadding)).collect();
         if counts.iter().all(|&c| c == counts[0]) {
-            divisor *= counts[0] as f64;
+            // A window wholly in the padding has the mean 0.
+            divisor *= counts[0].max(1) as f64;
         } else {
             let inverse = tensor(&name("inverse_count"), &[extents[d]], Element::F32, Role::Weight);
             epilogue = mul(epilogue, builder.load(&inverse, vec![at[d + 2].clone()]));

@@ -14,8 +14,6 @@ const EXTENTS: [i64; 14] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 17, 23];
 /// A way to draw operators of one kind.
 pub struct Kind {
     pub name: &'static str,
-    /// Whether the shipped network needs it.
-    pub shipped: bool,
     draw: fn(&mut Rng, Element) -> Result<Operator, OperatorError>,
 }
 
@@ -36,51 +34,51 @@ impl Kind {
 
 /// Every operator there is.
 pub const KINDS: &[Kind] = &[
-    Kind { name: "conv2d", shipped: true, draw: |rng, e| convolution(rng, e, 2, 1) },
-    Kind { name: "conv2d_1x1", shipped: true, draw: pointwise_convolution },
-    Kind { name: "conv2d_activated", shipped: true, draw: activated_convolution },
+    Kind { name: "conv2d", draw: |rng, e| convolution(rng, e, 2, 1) },
+    Kind { name: "conv2d_1x1", draw: pointwise_convolution },
+    Kind { name: "conv2d_activated", draw: activated_convolution },
     Kind {
         name: "conv2d_groups",
-        shipped: false,
+
         draw: |rng, e| {
             let groups = rng.i64(2..4);
             convolution(rng, e, 2, groups)
         },
     },
-    Kind { name: "dwconv2d", shipped: true, draw: depthwise_convolution },
-    Kind { name: "conv1d", shipped: false, draw: |rng, e| convolution(rng, e, 1, 1) },
-    Kind { name: "conv3d", shipped: false, draw: |rng, e| convolution(rng, e, 3, 1) },
-    Kind { name: "deconv2d", shipped: false, draw: deconvolution },
-    Kind { name: "matmul", shipped: true, draw: |rng, e| product(rng, e, false) },
-    Kind { name: "matmul_batch", shipped: false, draw: |rng, e| product(rng, e, true) },
-    Kind { name: "fc", shipped: true, draw: fully_connected },
-    Kind { name: "maxpool", shipped: false, draw: |rng, e| pooling(rng, e, &[PoolKind::Max]) },
-    Kind { name: "avgpool", shipped: false, draw: |rng, e| pooling(rng, e, &[PoolKind::Average, PoolKind::AverageWithPadding]) },
-    Kind { name: "global_average_pool", shipped: true, draw: |rng, e| global_average_pool(&extents(rng, 4), e) },
-    Kind { name: "reduce", shipped: false, draw: reduction },
+    Kind { name: "dwconv2d", draw: depthwise_convolution },
+    Kind { name: "conv1d", draw: |rng, e| convolution(rng, e, 1, 1) },
+    Kind { name: "conv3d", draw: |rng, e| convolution(rng, e, 3, 1) },
+    Kind { name: "deconv2d", draw: deconvolution },
+    Kind { name: "matmul", draw: |rng, e| product(rng, e, false) },
+    Kind { name: "matmul_batch", draw: |rng, e| product(rng, e, true) },
+    Kind { name: "fc", draw: fully_connected },
+    Kind { name: "maxpool", draw: |rng, e| pooling(rng, e, &[PoolKind::Max]) },
+    Kind { name: "avgpool", draw: |rng, e| pooling(rng, e, &[PoolKind::Average, PoolKind::AverageWithPadding]) },
+    Kind { name: "global_average_pool", draw: |rng, e| global_average_pool(&extents(rng, 4), e) },
+    Kind { name: "reduce", draw: reduction },
     Kind {
         name: "softmax",
-        shipped: true,
+
         draw: |rng, e| {
             let shape = ranked(rng, 1..5);
             softmax(&shape, rng.usize(..shape.len()), e)
         },
     },
-    Kind { name: "layernorm", shipped: false, draw: normalisation },
-    Kind { name: "elementwise", shipped: true, draw: pointwise },
-    Kind { name: "concat", shipped: false, draw: concatenation },
-    Kind { name: "slice", shipped: false, draw: slicing },
+    Kind { name: "layernorm", draw: normalisation },
+    Kind { name: "elementwise", draw: pointwise },
+    Kind { name: "concat", draw: concatenation },
+    Kind { name: "slice", draw: slicing },
     Kind {
         name: "transpose",
-        shipped: false,
+
         draw: |rng, e| {
             let shape = ranked(rng, 2..5);
             let order = permutation(rng, shape.len());
             transpose(&shape, &order, e)
         },
     },
-    Kind { name: "pad", shipped: false, draw: padding },
-    Kind { name: "copy", shipped: true, draw: |rng, e| copy(&ranked(rng, 1..6), e) },
+    Kind { name: "pad", draw: padding },
+    Kind { name: "copy", draw: |rng, e| copy(&ranked(rng, 1..6), e) },
 ];
 
 fn extent(rng: &mut Rng) -> i64 {

@@ -1,7 +1,7 @@
 //! `warpsight devices`: what is found, with limits, and why a platform was skipped.
 
 use crate::failure::Failure;
-use crate::report::{dash, table};
+use crate::report::{dash, out, table};
 use warpsight_run::DeviceInfo;
 
 /// List the devices that are found.
@@ -18,16 +18,16 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let listing = warpsight_run::devices(&options);
     if json {
         let skipped: Vec<_> = listing.skipped.iter().map(|(what, why)| serde_json::json!({"platform": what, "reason": why})).collect();
-        println!("{}", serde_json::json!({"devices": listing.devices, "skipped": skipped}));
+        out(format_args!("{}", serde_json::json!({"devices": listing.devices, "skipped": skipped})))?;
         return Ok(());
     }
     let mut rows = table(&["device", "name", "driver", "group", "local KiB", "image 2D", "largest allocation MiB", "units", "clock"]);
     for d in &listing.devices {
         rows.add_row(row(d));
     }
-    println!("{rows}");
+    out(format_args!("{rows}"))?;
     for (what, why) in &listing.skipped {
-        println!("skipped {what}: {why}");
+        out(format_args!("skipped {what}: {why}"))?;
     }
     Ok(())
 }

@@ -13,6 +13,12 @@ use warpsight_run::{Init, MemoryKind};
 pub fn sequence(out: &Path, name: &str, sequence: &Sequence) -> Result<(), Failure> {
     std::fs::create_dir_all(out).map_err(|e| Failure::io(out, &e))?;
     let job = &sequence.job;
+    // The description is there only while everything it names is: taken away first, written last.
+    let description = out.join("launch.json");
+    match std::fs::remove_file(&description) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(Failure::io(&description, &e)),
+        _ => {}
+    }
     let mut kernels = vec![];
     let mut ranges = vec![];
     for program in &job.programs {
@@ -54,9 +60,8 @@ pub fn sequence(out: &Path, name: &str, sequence: &Sequence) -> Result<(), Failu
         outputs: job.read.clone(),
     };
     let written = files(&plan).map_err(|e| Failure::input(e.to_string()))?;
-    write_atomically(&out.join("launch.json"), written.json.as_bytes())?;
     for (file, text) in [written.header, written.example] {
         write_atomically(&out.join(file), text.as_bytes())?;
     }
-    Ok(())
+    write_atomically(&description, written.json.as_bytes())
 }

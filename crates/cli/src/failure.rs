@@ -119,7 +119,8 @@ impl From<EngineError> for Failure {
             EngineError::Device(error) => error.into(),
             EngineError::NothingVerified { .. } => Self::new(Kind::NothingVerified, error.to_string()),
             EngineError::Store(message) => Self::new(Kind::Io, message),
-            EngineError::Interrupted => Self::new(Kind::Interrupted, error.to_string()).help("the same command goes on where it stopped"),
+            EngineError::Interrupted => Self::new(Kind::Interrupted, error.to_string())
+                .help("samples taken so far are kept; an exhaustive search goes on where it stopped"),
             other => Self::input(other.to_string()),
         }
     }

@@ -3,17 +3,18 @@
 use crate::failure::{Failure, Kind};
 use crate::optimize::{Args, Judging};
 use crate::record::{Record, family_key};
-use crate::report::{config, micros, table};
+use crate::report::{config, micros, out, table};
 use crate::target::Target;
 use crate::{export, progress};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::Path;
 use warpsight_engine::network::{Choice, Key, Network, Run, Selected, Selection};
 use warpsight_engine::tune::Tuned;
 use warpsight_graph::{CardError, Graph, GraphError, InputShape, Model, ModelCard, Plan, evaluate_f64, simplify};
 use warpsight_ir::sample::{geometric_error, median, spearman};
-use warpsight_ir::{Config, Family, Seconds};
+use warpsight_ir::{Config, Family, KnobValue, Name, Seconds};
 use warpsight_learn::subject_hash;
 
 /// A model read, its shapes bound, its kernels planned.
@@ -52,36 +53,58 @@ pub fn load(path: &Path, shapes: &[String]) -> Result<Loaded, Failure> {
 /// Optimizes a network.
 pub fn run(path: &Path, args: &Args, target: &mut Target, record: &mut Record, json: bool) -> Result<(), Failure> {
     let Loaded { graph, plan, .. } = load(path, &args.input_shape)?;
+    let stem = path.file_stem().map_or("network".into(), |s| s.to_string_lossy());
+    let network = Network::new(&plan)?;
+    let done = optimize(&network, &plan, &|inputs| evaluate_f64(&graph, inputs), &stem, args, target, record)?;
+    let rows = rows(&network, &done.choice, &done.run);
+    if json { out(report(&rows, &network, &done, target)) } else { print(&rows, &network, &done, target) }
+}
+
+/// A network optimized, run and compared with its reference.
+pub struct Done {
+    /// The kernels.
+    pub choice: Choice,
+    /// The run.
+    pub run: Run,
+    /// Largest difference of any output from the reference.
+    pub difference: f64,
+}
+
+/// What a plan's outputs should be, in `f64`.
+type Reference<'a> = dyn Fn(&[Vec<f64>]) -> Result<Vec<Vec<f64>>, GraphError> + 'a;
+
+/// Chooses, runs, compares, stores and exports.
+pub fn optimize(
+    network: &Network,
+    plan: &Plan,
+    reference: &Reference,
+    name: &str,
+    args: &Args,
+    target: &mut Target,
+    record: &mut Record,
+) -> Result<Done, Failure> {
     let judging = Judging::new(args, target);
     let mut rng = fastrand::Rng::new();
-    let network = Network::new(&plan)?;
-    let choice = choose(&network, &judging, target, record, &mut rng)?;
+    let choice = choose(network, &judging, target, record, &mut rng)?;
 
     let random = |len: usize, rng: &mut fastrand::Rng| (0..len).map(|_| rng.f32() * 2.0 - 1.0).collect();
     let inputs: Vec<Vec<f32>> = plan.inputs.iter().map(|&id| random(plan.tensor(id).len(), &mut rng)).collect();
     let run = network.run(&choice.selection, &inputs, &mut *target.device, args.runs)?;
-    let difference = difference(&graph, &inputs, &run)?;
-    if !difference.is_finite() || difference > TOLERANCE {
+    let (difference, largest) = difference(reference, &inputs, &run)?;
+    if !difference.is_finite() || difference > TOLERANCE * largest.max(1.0) {
         return Err(Failure::new(
             Kind::NothingVerified,
             format!("every kernel was right by itself, but the network's outputs differ from the f64 reference by {difference:.3e}"),
         ));
     }
-    record.network(subject(&network), Saved::of(&choice.selection).to_json(), &run.passes, run.quantum, true)?;
-    if let Some(out) = &args.out {
-        let stem = path.file_stem().map_or("network".into(), |s| s.to_string_lossy());
-        export::sequence(out, &stem, &network.job(&choice.selection, &inputs, None))?;
+    record.network(subject(network), Saved::of(&choice.selection).to_json(), &run.passes, run.quantum, true)?;
+    if let Some(folder) = &args.out {
+        export::sequence(folder, name, &network.job(&choice.selection, &inputs, None))?;
     }
-    let rows = rows(&network, &choice, &run);
-    if json {
-        println!("{}", report(&rows, &network, &choice, &run, target, difference));
-    } else {
-        print(&rows, &network, &run, target, difference);
-    }
-    Ok(())
+    Ok(Done { choice, run, difference })
 }
 
-/// Largest accepted difference of a network's outputs from the reference; outputs of classifiers are of size 1, and
+/// Largest accepted difference of a network's outputs from the reference, relative to the largest output where that exceeds 1;
 /// tens of layers in `f32` add up to some 1e-6.
 const TOLERANCE: f64 = 1e-3;
 
@@ -116,12 +139,13 @@ pub fn select(
     let earlier = record.last_network(&subject(network))?.and_then(|json| Saved::restore(&json, network));
     match earlier {
         Some(selection) => Ok(selection),
-        None => {
-            let choice = choose(network, judging, target, record, rng)?;
-            record.network(subject(network), Saved::of(&choice.selection).to_json(), &[], Seconds::ZERO, true)?;
-            Ok(choice.selection)
-        }
+        None => Ok(choose(network, judging, target, record, rng)?.selection),
     }
+}
+
+/// Stores a run of kernels that were verified one by one.
+pub fn remember(network: &Network, selection: &Selection, run: &Run, record: &mut Record) -> Result<(), Failure> {
+    record.network(subject(network), Saved::of(selection).to_json(), &run.passes, run.quantum, true)
 }
 
 /// What names a network in the store: the families of its kernels in order.
@@ -171,13 +195,22 @@ impl Saved {
     }
 }
 
-/// Largest difference of any output from the unfused graph evaluated in `f64`.
-fn difference(graph: &Graph, inputs: &[Vec<f32>], run: &Run) -> Result<f64, Failure> {
+/// Largest difference of any output from the unfused graph evaluated in `f64` (NaN where an output is NaN), and the largest output.
+fn difference(reference: &Reference, inputs: &[Vec<f32>], run: &Run) -> Result<(f64, f64), Failure> {
     let doubles: Vec<Vec<f64>> = inputs.iter().map(|v| v.iter().map(|&x| f64::from(x)).collect()).collect();
-    let expected = evaluate_f64(graph, &doubles).map_err(|e| Failure::input(e.to_string()))?;
+    let expected = reference(&doubles).map_err(|e| Failure::input(e.to_string()))?;
     let pairs = expected.iter().zip(&run.outputs).flat_map(|(e, (_, _, got))| e.iter().zip(got));
-    // NaN must not pass as small.
-    Ok(pairs.map(|(e, g)| (e - f64::from(*g)).abs()).fold(0.0, |worst: f64, d| if d.is_nan() { f64::NAN } else { worst.max(d) }))
+    Ok(pairs.fold((0.0, 0.0), |(worst, largest): (f64, f64), (e, g)| {
+        let off = (e - f64::from(*g)).abs();
+        // NaN must not pass as small, nor be forgotten.
+        let worst = if off.is_nan() || worst.is_nan() { f64::NAN } else { worst.max(off) };
+        (worst, largest.max(e.abs()))
+    }))
+}
+
+/// The same as JSON.
+pub fn rejected(rejected: &[(BTreeMap<Name, KnobValue>, String)]) -> Value {
+    rejected.iter().map(|(knobs, reason)| json!({"config": knobs, "reason": reason})).collect()
 }
 
 /// One row of the report: a kernel and all the places it is used at.
@@ -220,7 +253,8 @@ fn predicted(network: &Network, choice: &Choice) -> Seconds {
     network.steps.iter().map(|s| choice.tuned[&network.key(&choice.selection, s)].estimate.time).sum()
 }
 
-fn report(rows: &[Row], network: &Network, choice: &Choice, run: &Run, target: &Target, difference: f64) -> Value {
+fn report(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Value {
+    let Done { choice, run, difference } = done;
     let operators: Vec<Value> = rows
         .iter()
         .map(|row| {
@@ -242,6 +276,7 @@ fn report(rows: &[Row], network: &Network, choice: &Choice, run: &Run, target: &
                 "limiter": row.tuned.estimate.limiter(),
                 "verified": true,
                 "rel_l2_error": row.tuned.verdict.rel_l2,
+                "rejected": rejected(&row.tuned.rejected),
                 "registers": {"predicted": row.tuned.registers, "reported": row.tuned.feedback.registers, "private_bytes": row.tuned.feedback.private_bytes},
             })
         })
@@ -262,7 +297,8 @@ fn report(rows: &[Row], network: &Network, choice: &Choice, run: &Run, target: &
     })
 }
 
-fn print(rows: &[Row], network: &Network, run: &Run, target: &Target, difference: f64) {
+fn print(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Result<(), Failure> {
+    let Done { run, difference, .. } = done;
     let mut shown =
         table(&["operator", "uses", "op", "output", "configuration", "predicted us", "time us", "source", "share %", "limiter"]);
     let mut order: Vec<&Row> = rows.iter().collect();
@@ -282,23 +318,31 @@ fn print(rows: &[Row], network: &Network, run: &Run, target: &Target, difference
             t.estimate.limiter().name().into(),
         ]);
     }
-    println!("{shown}");
+    out(format_args!("{shown}"))?;
     let predicted: Seconds = rows.iter().map(|r| r.tuned.estimate.time * r.names.len() as f64).sum();
     let source = run.source.map_or("", |s| s.name());
     let time = median(&run.passes).map_or("not timed".to_owned(), |t| format!("{} us ({source})", micros(t)));
-    println!(
+    out(format_args!(
         "{} kernels on {}: {time}, {} us (predicted)",
         rows.iter().map(|r| r.names.len()).sum::<usize>(),
         target.device.info().id,
         micros(predicted)
-    );
+    ))?;
     if let Some((ratio, rank)) = agreement(rows) {
-        println!("prediction against {source} per kernel: geometric error x{ratio:.2}, rank correlation {rank:.2}");
+        out(format_args!("prediction against {source} per kernel: geometric error x{ratio:.2}, rank correlation {rank:.2}"))?;
     }
     if let Some(error) = register_error(rows) {
-        println!("registers predicted against reported: mean error {error:+.1} %");
+        out(format_args!("registers predicted against reported: mean error {error:+.1} %"))?;
     }
-    println!("largest difference from the f64 reference: {difference:.1e}");
+    for row in rows {
+        rejections(&row.tuned.rejected)?;
+    }
+    out(format_args!("largest difference from the f64 reference: {difference:.1e}"))
+}
+
+/// Better ranked kernels that were not taken, and why.
+pub fn rejections(rejected: &[(BTreeMap<Name, KnobValue>, String)]) -> Result<(), Failure> {
+    rejected.iter().try_for_each(|(knobs, reason)| out(format_args!("rejected {}: {reason}", config(knobs))))
 }
 
 /// Geometric mean of the factor between predicted and taken time, and Spearman's rank correlation; `None` for fewer than three kernels.
@@ -315,4 +359,33 @@ fn register_error(rows: &[Row]) -> Option<f64> {
     let pairs: Vec<(f64, f64)> =
         rows.iter().filter_map(|r| Some((f64::from(r.tuned.registers), f64::from(r.tuned.feedback.registers?)))).collect();
     (!pairs.is_empty()).then(|| 100.0 * pairs.iter().map(|(p, t)| p / t - 1.0).sum::<f64>() / pairs.len() as f64)
+}
+
+/// The report of an operator that takes several kernels.
+pub fn show_operator(text: &str, network: &Network, done: &Done, target: &Target, json: bool) -> Result<(), Failure> {
+    let rows = rows(network, &done.choice, &done.run);
+    if !json {
+        return print(&rows, network, done, target);
+    }
+    let mut pruned: BTreeMap<&str, usize> = BTreeMap::new();
+    for (reason, n) in done.choice.candidates.iter().flat_map(|c| &c.pruned) {
+        *pruned.entry(reason).or_default() += n;
+    }
+    let whole = report(&rows, network, done, target);
+    out(json!({
+        "op": text,
+        "device": target.device.info().id,
+        "candidates": done.choice.candidates.iter().map(|c| c.total).sum::<usize>(),
+        "ranked": done.choice.candidates.iter().map(|c| c.left.len()).sum::<usize>(),
+        "pruned": pruned,
+        "chosen": {
+            "config": rows.iter().map(|r| json!(r.tuned.knobs)).collect::<Vec<_>>(),
+            "predicted_s": whole["network"]["predicted_s"],
+            "time_s": whole["network"]["time_s"],
+            "time_source": whole["network"]["time_source"],
+            "verified": true,
+        },
+        "steps": whole["operators"],
+        "network": {"max_abs_diff": null, "reason": "one operator; its own difference is in `steps`"},
+    }))
 }

@@ -3,19 +3,19 @@
 use crate::failure::Failure;
 use crate::optimize::{Args, Judging, Search};
 use crate::record::Record;
-use crate::report::{config, micros, table};
+use crate::report::{config, micros, out, table};
 use crate::target::Target;
-use crate::{export, progress};
+use crate::{export, network, progress};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use warpsight_engine::EngineError;
-use warpsight_engine::network::Sequence;
+use warpsight_engine::network::{Network, Sequence};
 use warpsight_engine::tune::{self, Candidates, Judge, Tuned};
 use warpsight_engine::verify::Trial;
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::{Operator, ScheduleFamily};
+use warpsight_graph::Plan;
 use warpsight_ir::sample::{geometric_error, spearman};
-use warpsight_ir::{Config, Family, KnobValue, Name, Seconds};
+use warpsight_ir::{Config, Family, Seconds};
 use warpsight_run::{Device, Init};
 
 /// What came of one expression of the operator.
@@ -36,6 +36,9 @@ struct Searched {
 /// Optimizes the operator that the text describes.
 pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, json: bool) -> Result<(), Failure> {
     let operator: Operator = parse_operator(text).map_err(|e| Failure::input(e.to_string()).at(text))?;
+    if operator.steps.len() > 1 && args.dump.is_none() && args.search == Search::Model {
+        return sequence(text, &operator, args, target, record, json);
+    }
     let judging = Judging::new(args, target);
     let mut rng = fastrand::Rng::new();
     let mut outcomes = vec![];
@@ -46,7 +49,7 @@ pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, js
             let candidates = tune::candidates(&family, &judge);
             let ranked = tune::rank(&family, &candidates.left, &judge)?;
             let best = ranked.first().ok_or_else(|| Failure::input("no configuration fits the device"))?;
-            println!("{}", family.dump(&best.config, stage.0).map_err(EngineError::from)?);
+            out(format_args!("{}", family.dump(&best.config, stage.0).map_err(EngineError::from)?))?;
             continue;
         }
         outcomes.push(optimize(family, args, &judge, &mut *target.device, record, &mut rng)?);
@@ -66,11 +69,20 @@ pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, js
         }
     }
     if json {
-        println!("{}", report(text, target, &outcomes));
+        out(format_args!("{}", report(text, target, &outcomes)))?;
     } else {
-        print(&outcomes);
+        print(&outcomes)?;
     }
     Ok(())
+}
+
+/// An operator of several kernels is a small network: the kernels agree on where the tensors between them lie. Its constants are random.
+fn sequence(text: &str, operator: &Operator, args: &Args, target: &mut Target, record: &mut Record, json: bool) -> Result<(), Failure> {
+    let mut rng = fastrand::Rng::new();
+    let plan = Plan::of_operator(operator, |n| (0..n).map(|_| rng.f64() * 2.0 - 1.0).collect());
+    let network = Network::new(&plan)?;
+    let done = network::optimize(&network, &plan, &|inputs| plan.evaluate_f64(inputs), &operator.kind, args, target, record)?;
+    network::show_operator(text, &network, &done, target, json)
 }
 
 fn optimize(
@@ -132,28 +144,29 @@ fn exhaustive(
 }
 
 fn report(text: &str, target: &Target, outcomes: &[Outcome]) -> Value {
-    let named = |knobs: &BTreeMap<Name, KnobValue>| json!(knobs);
     let step = |o: &Outcome| {
         let chosen = &o.chosen;
         let mut value = json!({
             "name": o.family.name(),
             "candidates": o.candidates.total,
+            "ranked": o.candidates.left.len(),
             "pruned": o.candidates.pruned,
             "chosen": {
-                "config": named(&chosen.knobs),
+                "config": chosen.knobs,
                 "predicted_s": chosen.estimate.time,
                 "time_s": chosen.time.map(|t| t.0),
                 "time_source": chosen.time.map(|t| t.1),
                 "limiter": chosen.estimate.limiter(),
                 "rel_l2_error": chosen.verdict.rel_l2,
                 "verified": true,
+                "rejected": network::rejected(&chosen.rejected),
             },
         });
         if let (Some(Searched { best: (config, time), pairs }), Some((chosen, _))) = (&o.search, chosen.time) {
             value["timed"] = json!(pairs.len());
             value["rank_correlation"] = json!(spearman(pairs));
             value["geometric_error"] = json!(geometric_error(pairs));
-            value["best"] = json!({"config": named(&o.family.space().describe(config)), "time_s": time});
+            value["best"] = json!({"config": o.family.space().describe(config), "time_s": time});
             value["loss_percent"] = json!(100.0 * (chosen.0 / time.0 - 1.0));
         }
         value
@@ -171,7 +184,7 @@ fn report(text: &str, target: &Target, outcomes: &[Outcome]) -> Value {
     }
 }
 
-fn print(outcomes: &[Outcome]) {
+fn print(outcomes: &[Outcome]) -> Result<(), Failure> {
     let mut rows =
         table(&["kernel", "configuration", "candidates", "left", "predicted us", "time us", "source", "limiter", "rel L2 error"]);
     for o in outcomes {
@@ -188,36 +201,38 @@ fn print(outcomes: &[Outcome]) {
             format!("{:.1e}", c.verdict.rel_l2),
         ]);
     }
-    println!("{rows}");
+    out(format_args!("{rows}"))?;
     for o in outcomes {
-        let dropped: Vec<String> = o.candidates.pruned.iter().map(|(why, n)| format!("{n} by {why}")).collect();
+        let dropped: Vec<String> = o.candidates.pruned.iter().filter(|p| *p.1 > 0).map(|(why, n)| format!("{n} by {why}")).collect();
         if !dropped.is_empty() {
-            println!("{}: dropped {}", o.family.name(), dropped.join(", "));
+            out(format_args!("{}: dropped {}", o.family.name(), dropped.join(", ")))?;
         }
-        println!("{}: {}", o.family.name(), o.chosen.estimate.explain());
-        println!(
+        network::rejections(&o.chosen.rejected)?;
+        out(format_args!("{}: {}", o.family.name(), o.chosen.estimate.explain()))?;
+        out(format_args!(
             "{}: registers predicted {}, reported {}",
             o.family.name(),
             o.chosen.registers,
             crate::report::dash(o.chosen.feedback.registers)
-        );
+        ))?;
         if let (Some(Searched { best: (best, time), pairs }), Some((chosen, source))) = (&o.search, o.chosen.time) {
-            println!(
+            out(format_args!(
                 "{}: prediction against {} over {} configurations: geometric error x{:.2}, rank correlation {:.2}",
                 o.family.name(),
                 source.name(),
                 pairs.len(),
                 geometric_error(pairs),
                 spearman(pairs)
-            );
-            println!(
+            ))?;
+            out(format_args!(
                 "{}: best of all {} us ({}): {}; the choice loses {:.1} %",
                 o.family.name(),
                 micros(*time),
                 source.name(),
                 config(&o.family.space().describe(best)),
                 100.0 * (chosen.0 / time.0 - 1.0)
-            );
+            ))?;
         }
     }
+    Ok(())
 }

@@ -29,8 +29,8 @@ pub struct Args {
     /// How many of the best configurations are timed.
     #[arg(long, default_value_t = 1, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     top: u32,
-    /// Timed runs of each kernel.
-    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Timed runs of each kernel, at least 5; the median counts.
+    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(5..))]
     pub runs: u32,
     /// Choose by the model, or time everything that is left (with --op; can be interrupted and resumed).
     #[arg(long, value_enum, default_value = "model", requires_if("exhaustive", "op"))]
@@ -78,7 +78,7 @@ impl Judging {
     }
     /// The model's first choice, briefly timed: for verbs that only run.
     pub fn first(target: &Target) -> Self {
-        Self { model: Roofline, allowance: target.allowance, top: 1, runs: 1 }
+        Self { model: Roofline, allowance: target.allowance, top: 1, runs: 5 }
     }
     /// For the engine.
     pub fn judge<'a>(&'a self, profile: &'a Profile) -> Judge<'a> {
@@ -98,12 +98,20 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     }
 }
 
+/// Temporary files with the permissions that any new file gets.
+fn readable() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder
+}
+
 /// Writes a file under another name first, so that a full disk leaves nothing half-written.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     use std::io::Write;
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let write = || {
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        let mut file = readable().tempfile_in(folder)?;
         file.write_all(bytes)?;
         file.as_file().sync_all()?;
         file.persist(path).map_err(|e| e.error)

@@ -43,8 +43,10 @@ impl StoreArgs {
 /// The first line of a kernel's subject: names its family, so that a search can be resumed.
 pub fn family_key(expr: &TensorExpr) -> String {
     let text = show::expression(expr);
+    // Times of Programs that an earlier schedule made are not those of today's.
+    let version = warpsight_generate::family::VERSION;
     let shapes: Vec<String> = expr.inputs.iter().chain([&expr.output]).map(|t| format!("{:?}{:?}", t.shape, t.element)).collect();
-    format!("family {} {}", expr.name, &subject_hash(&(text + &shapes.join(";")))[..16])
+    format!("family {} {} v{version}", expr.name, &subject_hash(&(text + &shapes.join(";")))[..16])
 }
 
 impl Record {
@@ -107,6 +109,8 @@ impl Record {
     /// Verified times of a family's configurations on this device, by configuration as JSON.
     pub fn done(&self, family: &ScheduleFamily) -> Result<std::collections::BTreeMap<String, Option<Seconds>>, Failure> {
         let done = self.store.done_configs(&family_key(family.expr()), &self.device)?;
-        Ok(done.into_iter().map(|(config, a)| (config, a.median.filter(|_| a.verified))).collect())
+        // A driver that crashed, or was interrupted, may do better next time.
+        let settled = done.into_iter().filter(|(_, a)| !matches!(a.status, Status::DeviceLost(_)));
+        Ok(settled.map(|(config, a)| (config, a.median.filter(|_| a.verified))).collect())
     }
 }

@@ -1,9 +1,21 @@
 //! Tables and numbers for people.
 
+use crate::failure::Failure;
 use comfy_table::{ContentArrangement, Table, presets};
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::io::Write;
+use std::path::Path;
 use warpsight_ir::{KnobValue, Name, Seconds};
+
+/// Prints results on stdout. A reader that went away wants no more; a full disk is an error.
+pub fn out(text: impl Display) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::io(Path::new("standard output"), &e)),
+        _ => Ok(()),
+    }
+}
 
 /// A table with a header, plain enough to be copied.
 pub fn table(header: &[&str]) -> Table {

@@ -1,14 +1,15 @@
 //! `warpsight run`: a network on an input, outputs as `.npy`.
 
 use crate::failure::Failure;
-use crate::network::{Loaded, load, select};
+use crate::network::{Loaded, load, remember, select};
 use crate::optimize::{Judging, write_atomically};
 use crate::progress;
 use crate::record::StoreArgs;
-use crate::report::micros;
+use crate::report::{micros, out};
 use crate::target::TargetArgs;
 use npyz::WriterBuilder;
 use serde_json::json;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use warpsight_engine::network::Network;
 use warpsight_graph::{ChannelOrder, Fit, Layout, ModelCard, Picture};
@@ -47,22 +48,34 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let mut rng = fastrand::Rng::new();
     let selection = select(&network, &Judging::first(&target), &mut target, &mut record, &mut rng)?;
     let run = network.run(&selection, &inputs, &mut *target.device, 5)?;
+    remember(&network, &selection, &run, &mut record)?;
     std::fs::create_dir_all(&args.output).map_err(|e| Failure::io(&args.output, &e))?;
     let mut files = vec![];
+    let mut taken = HashSet::new();
     for (name, shape, values) in &run.outputs {
-        let path = args.output.join(format!("{}.npy", name.replace(['/', '\\'], "_")));
+        let mut file = name.replace(['/', '\\'], "_");
+        // `a/b` and `a_b` are different outputs.
+        while !taken.insert(file.clone()) {
+            file.push('_');
+        }
+        let path = args.output.join(format!("{file}.npy"));
         write_atomically(&path, &npy(shape, values).map_err(|e| Failure::io(&path, &e))?)?;
         files.push(json!({"name": name, "shape": shape, "file": path}));
     }
     let time = median(&run.passes);
     if json {
-        println!("{}", json!({"device": target.device.info().id, "outputs": files, "time_s": time, "time_source": run.source}));
+        out(format_args!("{}", json!({"device": target.device.info().id, "outputs": files, "time_s": time, "time_source": run.source})))?;
     } else {
         for file in &files {
-            println!("{} {} -> {}", file["name"].as_str().unwrap_or_default(), file["shape"], file["file"].as_str().unwrap_or_default());
+            out(format_args!(
+                "{} {} -> {}",
+                file["name"].as_str().unwrap_or_default(),
+                file["shape"],
+                file["file"].as_str().unwrap_or_default()
+            ))?;
         }
         if let (Some(time), Some(source)) = (time, run.source) {
-            println!("{} us ({}) on {}", micros(time), source.name(), target.device.info().id);
+            out(format_args!("{} us ({}) on {}", micros(time), source.name(), target.device.info().id))?;
         }
     }
     Ok(())

@@ -325,7 +325,7 @@ impl<'a> Network<'a> {
                     (None, Some(&n)) => *memory_of.entry(value).or_insert_with(|| {
                         push(
                             &mut job,
-                            self.plan.tensors[value].name.clone(),
+                            step_name(&self.plan.tensors[value].name),
                             kind,
                             Init::Data(placement.pack(tensor, &inputs[n], filler(tensor))),
                         )
@@ -336,7 +336,7 @@ impl<'a> Network<'a> {
                             grow(&mut job.memory[at].kind, kind);
                             at
                         }
-                        None => push(&mut job, format!("value{value}"), kind, Init::Poison),
+                        None => push(&mut job, step_name(&self.plan.tensors[value].name), kind, Init::Poison),
                     }),
                 };
                 args.push(at);

@@ -4,7 +4,6 @@ use crate::EngineError;
 use crate::verify::{Trial, Verdict, Wrong};
 use fastrand::Rng;
 use std::collections::BTreeMap;
-use std::time::Duration;
 use warpsight_generate::prune::{Allowance, prune};
 use warpsight_generate::{Placement, ScheduleFamily};
 use warpsight_ir::sample::median;
@@ -59,6 +58,8 @@ pub struct Tuned {
     pub quantum: Seconds,
     /// How exact its results are.
     pub verdict: Verdict,
+    /// Better ranked configurations that were refused or wrong here, with the reason.
+    pub rejected: Vec<(BTreeMap<Name, KnobValue>, String)>,
     /// Registers the model assumed.
     pub registers: u32,
     /// What driver or simulator say of registers and spills.
@@ -69,7 +70,7 @@ pub struct Tuned {
 pub struct Attempt<'a> {
     /// The configuration with names.
     pub knobs: BTreeMap<Name, KnobValue>,
-    /// The program, where lowering got that far.
+    /// The Program.
     pub program: &'a Checked,
     /// What the model said.
     pub estimate: &'a Estimate,
@@ -125,14 +126,17 @@ pub fn choose(
                     best = Some(tuned);
                 }
             }
-            Err(reason) => failures.push(reason),
+            Err(reason) => failures.push((family.space().describe(&candidate.config), reason)),
         }
     }
-    best.ok_or_else(|| EngineError::NothingVerified {
-        name: family.name().to_string(),
-        tried: failures.len(),
-        first: failures.into_iter().next().unwrap_or_else(|| "no configuration fits the device".to_owned()),
-    })
+    match best {
+        Some(best) => Ok(Tuned { rejected: failures, ..best }),
+        None => Err(EngineError::NothingVerified {
+            name: family.name().to_string(),
+            tried: failures.len(),
+            first: failures.into_iter().next().map_or_else(|| "no configuration fits the device".to_owned(), |f| f.1),
+        }),
+    }
 }
 
 /// One configuration from lowering to timing. The inner error is a reason to take the next; the outer one ends everything.
@@ -189,6 +193,7 @@ pub fn attempt(
             time: median(&times).zip(source),
             times,
             quantum,
+            rejected: vec![],
             verdict,
             feedback,
         }),
@@ -221,6 +226,3 @@ impl Outcome {
         }
     }
 }
-
-/// How long a driver may take for one kernel before it is killed.
-pub const KERNEL_TIMEOUT: Duration = Duration::from_secs(60);

@@ -9,6 +9,9 @@ use crate::program::program;
 use crate::schedule::{Choice, Knobs, show_choice};
 use warpsight_ir::{Bytes, Checked, Config, ConfigSpace, Demand, Family, Kernel, LowerError, Name};
 
+/// Changes whenever a configuration lowers to another Program than before: stored times of older Programs are then not taken for today's.
+pub const VERSION: u32 = 2;
+
 /// All schedules of one tensor expression.
 pub struct ScheduleFamily {
     expr: TensorExpr,

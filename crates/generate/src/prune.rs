@@ -22,9 +22,12 @@ pub struct Pruned {
     pub dropped: BTreeMap<&'static str, usize>,
 }
 
+/// Why a configuration may be dropped.
+pub const REASONS: [&str; 4] = ["image_size", "registers", "local_memory", "group_size"];
+
 /// Drops what a device cannot run.
 pub fn prune(family: &dyn Family, configs: &[Config], allow: &Allowance) -> Pruned {
-    let mut pruned = Pruned::default();
+    let mut pruned = Pruned { dropped: REASONS.into_iter().map(|r| (r, 0)).collect(), ..Pruned::default() };
     for config in configs {
         match obstacle(&family.demand(config), allow) {
             Some(reason) => *pruned.dropped.entry(reason).or_default() += 1,

@@ -7,6 +7,12 @@ use warpsight_ir::{Config, ConfigSpace, Knob, Name};
 
 /// Values of the knob `tile_*` for the three largest parallel axes, largest extent first.
 const TILES: [&[i32]; 3] = [&[1, 2, 4], &[1, 2, 4], &[1, 2]];
+/// The same where only one axis is long: it alone offers choice.
+const LONG_TILES: &[i32] = &[1, 2, 3, 4, 5, 6, 8, 10, 12, 16];
+/// An axis below this extent offers little choice.
+const LONG: i64 = 8;
+/// Work-group shapes along a single long axis.
+const LONG_GROUPS: [u32; 9] = [4, 8, 16, 32, 64, 96, 128, 192, 256];
 /// Work-group shapes over the same three axes; each is clipped to the extents.
 const GROUPS: [[u32; 3]; 7] = [[64, 1, 1], [8, 8, 1], [16, 4, 1], [4, 16, 1], [16, 1, 1], [4, 4, 4], [32, 8, 1]];
 /// Elements one work-item may compute: more never fit any register file that the profiles know.
@@ -93,6 +99,11 @@ impl Knobs {
         knobs
     }
 
+    /// Whether one axis alone is long.
+    fn alone(&self, expr: &TensorExpr) -> bool {
+        self.main.iter().filter(|&&a| axis(expr, a).extent >= LONG).count() == 1
+    }
+
     fn window_unrollable(&self, expr: &TensorExpr) -> bool {
         !self.window.is_empty() && self.window.iter().all(|&a| axis(expr, a).extent <= WINDOW)
     }
@@ -107,7 +118,8 @@ impl Knobs {
         let mut knobs = vec![];
         for (i, &a) in self.main.iter().enumerate() {
             let axis = axis(expr, a);
-            knobs.push(number(format!("tile_{}", axis.name), TILES[i].iter().copied().filter(|&t| i64::from(t) <= axis.extent).collect()));
+            let tiles = if i == 0 && self.alone(expr) { LONG_TILES } else { TILES[i] };
+            knobs.push(number(format!("tile_{}", axis.name), tiles.iter().copied().filter(|&t| i64::from(t) <= axis.extent).collect()));
         }
         let longest = self.vector_axes.iter().map(|&a| axis(expr, a).extent).max().unwrap_or(1);
         knobs.push(number("vector".into(), [1, 2, 4, 8, 16].into_iter().filter(|&v| v == 1 || i64::from(v) < 2 * longest).collect()));
@@ -135,7 +147,8 @@ impl Knobs {
     /// Work-group shapes over the main axes: no longer along an axis than the next power of two of its extent, each once.
     fn groups(&self, expr: &TensorExpr) -> Vec<Vec<u32>> {
         let mut shapes: Vec<Vec<u32>> = vec![];
-        for shape in GROUPS {
+        let long = if self.alone(expr) { LONG_GROUPS.as_slice() } else { &[] };
+        for shape in GROUPS.into_iter().chain(long.iter().map(|&lanes| [lanes, 1, 1])) {
             let clip = |(&a, &lanes): (&AxisId, &u32)| lanes.min((axis(expr, a).extent as u32).next_power_of_two());
             let clipped: Vec<u32> = self.main.iter().zip(&shape).map(clip).collect();
             if !shapes.contains(&clipped) {

@@ -6,7 +6,7 @@ use crate::graph::{Graph, Op, TensorId};
 use crate::lower::{Lowered, Source, lower};
 use std::collections::HashMap;
 use std::sync::Arc;
-use warpsight_generate::expr::{Operator, TensorExpr};
+use warpsight_generate::expr::{Operator, Role, Tensor, TensorExpr};
 use warpsight_generate::operators::{copy, external_inputs, temporaries};
 use warpsight_ir::Scalar as Element;
 
@@ -102,6 +102,44 @@ impl Plan {
         }
         builder.copy_outputs()?;
         Ok(builder.plan)
+    }
+
+    /// One operator as a network: activations are its inputs; constants are what `constant` gives for so many elements.
+    pub fn of_operator(operator: &Operator, mut constant: impl FnMut(usize) -> Vec<f64>) -> Self {
+        let mut plan = Self { operators: vec![], tensors: vec![], inputs: vec![], outputs: vec![] };
+        let mut add = |tensor: &Tensor, role: PlanRole| {
+            plan.tensors.push(PlanTensor { name: tensor.name.to_string(), shape: tensor.shape.clone(), role });
+            TensorId(plan.tensors.len() - 1)
+        };
+        let mut activations = vec![];
+        let inputs = external_inputs(operator).into_iter().map(|tensor| {
+            if tensor.role == Role::Weight {
+                return add(tensor, PlanRole::Constant(constant(tensor.len()).into()));
+            }
+            let id = add(tensor, PlanRole::Input);
+            activations.push(id);
+            id
+        });
+        let inputs: Vec<TensorId> = inputs.collect();
+        let last = operator.steps.len().saturating_sub(1);
+        let mut written: Vec<TensorId> = vec![];
+        for (n, step) in operator.steps.iter().enumerate() {
+            written.push(add(&step.output, if n == last { PlanRole::Output } else { PlanRole::Intermediate }));
+        }
+        if let Some(output) = written.pop() {
+            let name = operator.kind.to_string();
+            plan.operators.push(PlannedOp {
+                nodes: vec![name.clone()],
+                name,
+                operator: operator.clone(),
+                inputs,
+                temporaries: written,
+                output,
+            });
+            plan.outputs.push(output);
+        }
+        plan.inputs = activations;
+        plan
     }
 
     /// A tensor.

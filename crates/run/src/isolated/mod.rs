@@ -134,6 +134,9 @@ impl Running {
     /// Starts a child and sets it up; its answer to that.
     fn start(start: &Start, timeout: Duration) -> Result<(Self, Reply), DeviceError> {
         let mut command = (start.command)();
+        // A group of its own: Ctrl-C is for the command, which ends the child in order. A child whose parent dies sees its input end.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let failed = |error: std::io::Error| DeviceError::Lost(format!("its process could not be started: {error}"));
         let mut child = command.spawn().map_err(failed)?;

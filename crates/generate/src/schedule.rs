@@ -8,7 +8,11 @@ use warpsight_ir::{Config, ConfigSpace, Knob, Name};
 /// Values of the knob `tile_*` for the three largest parallel axes, largest extent first.
 const TILES: [&[i32]; 3] = [&[1, 2, 4], &[1, 2, 4], &[1, 2]];
 /// The same where only one axis is long: it alone offers choice.
-const LONG_TILES: &[i32] = &[1, 2, 3, 4, 5, 6, 8, 10, 12, 16];
+const LONG_TILES: &[i32] = &[1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32];
+/// Further shapes where no axis is longer than [`SHORT`], so that large groups do not fit.
+const SHORT_GROUPS: [[u32; 3]; 6] = [[8, 1, 1], [8, 4, 1], [4, 4, 1], [2, 8, 1], [8, 2, 2], [2, 2, 2]];
+/// See [`SHORT_GROUPS`].
+const SHORT: i64 = 32;
 /// An axis below this extent offers little choice.
 const LONG: i64 = 8;
 /// Work-group shapes along a single long axis.
@@ -148,7 +152,9 @@ impl Knobs {
     fn groups(&self, expr: &TensorExpr) -> Vec<Vec<u32>> {
         let mut shapes: Vec<Vec<u32>> = vec![];
         let long = if self.alone(expr) { LONG_GROUPS.as_slice() } else { &[] };
-        for shape in GROUPS.into_iter().chain(long.iter().map(|&lanes| [lanes, 1, 1])) {
+        let short = self.main.iter().all(|&a| axis(expr, a).extent <= SHORT);
+        let short = if short { SHORT_GROUPS.as_slice() } else { &[] };
+        for shape in GROUPS.into_iter().chain(long.iter().map(|&lanes| [lanes, 1, 1])).chain(short.iter().copied()) {
             let clip = |(&a, &lanes): (&AxisId, &u32)| lanes.min((axis(expr, a).extent as u32).next_power_of_two());
             let clipped: Vec<u32> = self.main.iter().zip(&shape).map(clip).collect();
             if !shapes.contains(&clipped) {

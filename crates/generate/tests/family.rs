@@ -122,6 +122,26 @@ fn convolutions_have_a_thousand_configurations() {
 }
 
 #[test]
+fn so_have_convolutions_of_any_shape() {
+    let mut rng = fastrand::Rng::with_seed(12);
+    let any = |rng: &mut fastrand::Rng| 1i64 << rng.i64(0..13);
+    for _ in 0..25 {
+        let outputs = |n: i64, k: i64, h: i64, w: i64| n * k * h * w;
+        let (n, k, h, w) = loop {
+            let (n, k, h, w) = (any(&mut rng).min(64), any(&mut rng) + rng.i64(0..3), any(&mut rng), any(&mut rng) + rng.i64(0..2));
+            if (4096..1 << 18).contains(&outputs(n, k, h, w)) {
+                break (n, k, h, w);
+            }
+        };
+        let (c, r, s) = (rng.i64(1..20), *rng.choice(&[1, 3]).expect("two"), *rng.choice(&[1, 3]).expect("two"));
+        let text = format!("conv2d n={n} c={c} h={} w={} k={k} r={r} s={s} stride=1 pad=0", h + r - 1, w + s - 1);
+        let expr = warpsight_generate::operators::parse_operator(&text).expect("an operator").steps.remove(0);
+        let configs = ScheduleFamily::new(expr).configs().len();
+        assert!(configs >= 1000, "{text}: {configs} configurations");
+    }
+}
+
+#[test]
 fn lowered_programs_compute_the_expression() {
     let mut rng = fastrand::Rng::with_seed(11);
     for expr in expressions() {

@@ -1,0 +1,100 @@
+//! What `optimize` prints, stores and writes.
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+const CONV: &str = "conv2d n=1 c=3 h=6 w=7 k=5 r=3 s=3 stride=1 pad=1";
+
+fn command(store: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_warpsight"));
+    command.args(args).arg("--store").arg(store);
+    command
+}
+
+fn json(output: &Output) -> Value {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON on stdout")
+}
+
+fn sum(pruned: &Value) -> u64 {
+    pruned.as_object().expect("an object").values().map(|n| n.as_u64().expect("a count")).sum()
+}
+
+#[test]
+fn one_operator_as_json() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = json(&command(&folder.path().join("s"), &["optimize", "--op", CONV, "--json"]).output().expect("starts"));
+    assert_eq!(report["candidates"].as_u64().expect("a count"), report["ranked"].as_u64().expect("a count") + sum(&report["pruned"]));
+    let chosen = &report["chosen"];
+    assert!(chosen["predicted_s"].as_f64().is_some_and(|s| s > 0.0) && chosen["time_s"].as_f64().is_some_and(|s| s > 0.0));
+    assert_eq!((&chosen["time_source"], &chosen["verified"]), (&Value::from("simulated"), &Value::from(true)));
+    assert!(chosen["rel_l2_error"].as_f64().is_some_and(|e| e <= 1e-5));
+    assert!(chosen["config"]["vector"].is_number() && chosen["config"]["place_weight"].is_string());
+    assert!(report["network"]["max_abs_diff"].is_null());
+}
+
+#[test]
+fn several_kernels_are_one_sequence() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out");
+    let args = ["optimize", "--op", "softmax n=3 c=7", "--json", "--out", out.to_str().expect("plain")];
+    let report = json(&command(&folder.path().join("s"), &args).output().expect("starts"));
+    assert_eq!(report["steps"].as_array().map(Vec::len), Some(3));
+    assert_eq!(report["candidates"].as_u64().expect("a count"), report["ranked"].as_u64().expect("a count") + sum(&report["pruned"]));
+    let launch: Value = serde_json::from_slice(&std::fs::read(out.join("launch.json")).expect("written")).expect("JSON");
+    assert_eq!(launch["launches"].as_array().map(Vec::len), Some(3));
+    let kernels =
+        std::fs::read_dir(&out).expect("there").filter(|f| f.as_ref().is_ok_and(|f| f.path().extension().is_some_and(|e| e == "cl")));
+    assert_eq!(kernels.count(), 3);
+    assert!(out.join("softmax.h").exists() && out.join("softmax_host.c").exists());
+}
+
+#[test]
+fn a_full_disk_behind_stdout_is_an_error() {
+    let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") else {
+        eprintln!("skipped: no /dev/full here");
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = command(&folder.path().join("s"), &["optimize", "--op", CONV]).stdout(full).output().expect("starts");
+    assert_eq!(output.status.code(), Some(5), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn two_runs_share_a_store() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = folder.path().join("s");
+    let start = || command(&store, &["optimize", "--op", CONV, "--json"]).stdout(Stdio::piped()).spawn().expect("starts");
+    let both = [start(), start()];
+    for run in both {
+        json(&run.wait_with_output().expect("ends"));
+    }
+    let samples = warpsight_learn::Store::open(&store).expect("opens").samples(warpsight_learn::Filter::default()).expect("reads");
+    assert_eq!(samples.len(), 2);
+    assert!(samples.iter().all(|s| s.sample.verified && s.sample.times.len() == 5));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_search_goes_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = folder.path().join("s");
+    let op = "conv2d n=1 c=4 h=12 w=12 k=8 r=3 s=3 stride=1 pad=1";
+    let args = ["optimize", "--op", op, "--search", "exhaustive", "--json"];
+    let search = command(&store, &args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+    let count = || warpsight_learn::Store::open(&store).and_then(|s| s.samples(warpsight_learn::Filter::default())).map_or(0, |s| s.len());
+    for _ in 0..200 {
+        std::thread::sleep(Duration::from_millis(100));
+        if count() > 20 {
+            break;
+        }
+    }
+    let killed = Command::new("kill").args(["-INT", &search.id().to_string()]).status().expect("kill is there");
+    assert!(killed.success());
+    let output = search.wait_with_output().expect("ends");
+    assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
+    let kept = count();
+    assert!(kept > 20, "{kept} samples kept");
+}

@@ -291,6 +291,7 @@ fn report(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Valu
             "predicted_s": predicted(network, choice),
             "time_s": median(&run.passes),
             "time_source": run.source,
+            "cpu_s": run.cpu_time.filter(|_| target.device.info().is_cpu),
             "kernels_s": run.step_times.iter().copied().sum::<Seconds>(),
             "max_abs_diff": difference,
         },

@@ -106,6 +106,8 @@ pub struct Run {
     pub step_times: Vec<Seconds>,
     /// The whole network in each timed pass.
     pub passes: Vec<Seconds>,
+    /// Processor time of one pass, where the driver runs on the processor's time.
+    pub cpu_time: Option<Seconds>,
     /// Where times come from.
     pub source: Option<TimeSource>,
     /// Smallest step of the clock.
@@ -384,6 +386,7 @@ impl<'a> Network<'a> {
             outputs: outputs.collect(),
             step_times: result.times.iter().filter_map(|t| warpsight_ir::sample::median(t)).collect(),
             passes: result.pass_times,
+            cpu_time: result.cpu_time,
             source: result.source,
             quantum: result.quantum,
         })

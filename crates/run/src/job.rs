@@ -98,6 +98,8 @@ pub struct JobResult {
     pub times: Vec<Vec<Seconds>>,
     /// The whole sequence of launches in each timed pass, gaps between kernels included.
     pub pass_times: Vec<Seconds>,
+    /// Processor time of the driver's process for one timed pass, all threads together, on average; `None` where that says nothing.
+    pub cpu_time: Option<Seconds>,
     /// Where the times come from; `None` without timing.
     pub source: Option<TimeSource>,
     /// Smallest step of the clock; 0 for a simulator.

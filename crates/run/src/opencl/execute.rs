@@ -138,6 +138,7 @@ impl RawJob<'_> {
         let runs = timing.runs.max(1) as usize;
         let mut events: Vec<Vec<u64>> = Vec::with_capacity(runs);
         let mut readable = true;
+        let before = processor_time();
         for _ in 0..runs {
             let start = Instant::now();
             let pass = launches
@@ -150,6 +151,7 @@ impl RawJob<'_> {
             readable &= durations.is_some();
             events.push(durations.unwrap_or_default());
         }
+        result.cpu_time = before.zip(processor_time()).map(|(before, after)| Seconds((after - before) / runs as f64));
         let wall: Vec<f64> = result.pass_times.iter().map(|t| t.0 * 1e9).collect();
         result.source = Some(TimeSource::Measured);
         let credible = match self.clock {
@@ -183,4 +185,17 @@ impl RawJob<'_> {
 fn duration(event: &Event) -> Option<u64> {
     let (start, end) = (event.profiling_command_start().ok()?, event.profiling_command_end().ok()?);
     end.checked_sub(start)
+}
+
+/// Processor time of this process so far, in seconds.
+#[cfg(unix)]
+fn processor_time() -> Option<f64> {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Some(time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9)
+}
+
+/// Processor time of this process so far: not known here.
+#[cfg(not(unix))]
+fn processor_time() -> Option<f64> {
+    None
 }

@@ -32,7 +32,7 @@ pub fn sequence(out: &Path, name: &str, sequence: &Sequence) -> Result<(), Failu
         kernels.push(HostKernel { file, entry: source.entry });
     }
     let mut memory = vec![];
-    for (i, (spec, name)) in job.memory.iter().zip(&sequence.names).enumerate() {
+    for (i, (spec, (name, contents))) in job.memory.iter().zip(&sequence.names).enumerate() {
         let initial = match &spec.init {
             Init::Data(bytes) if !sequence.inputs.contains(&i) => {
                 let file = format!("{name}_{i}.bin");
@@ -45,7 +45,7 @@ pub fn sequence(out: &Path, name: &str, sequence: &Sequence) -> Result<(), Failu
             MemoryKind::Buffer { bytes } => HostMemoryKind::Buffer { bytes },
             MemoryKind::Image { format, width, height } => HostMemoryKind::Image { width: width.into(), height: height.into(), format },
         };
-        memory.push(HostMemory { name: format!("{name}_{i}").into(), kind, initial });
+        memory.push(HostMemory { name: format!("{name}_{i}").into(), kind, initial, contents: contents.clone() });
     }
     let launches = job.launches.iter().map(|launch| {
         let (global, local) = ranges[launch.program];

@@ -67,7 +67,8 @@ pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, js
             // Everything the operator reads is the user's to give.
             job.memory.iter_mut().for_each(|m| m.init = Init::Poison);
             let expr = outcome.family.expr();
-            let names = expr.inputs.iter().chain([&expr.output]).map(|t| t.name.to_string()).collect();
+            let tensors = expr.inputs.iter().chain([&expr.output]).zip(&outcome.chosen.placements);
+            let names = tensors.map(|(t, p)| (t.name.to_string(), p.describe(t))).collect();
             export::sequence(out, outcome.family.name(), &Sequence { job, names, inputs: (0..expr.inputs.len()).collect() })?;
         }
     }

@@ -16,7 +16,7 @@ fn plan() -> (HostPlan, Vec<(String, Source)>) {
     let sources = [programs::image_blur(), programs::symbolic_shift()].map(|p| opencl(&checked(p)).expect("a supported Program"));
     let file = |s: &Source| format!("{}.cl", s.entry);
     let image = HostMemoryKind::Image { width: 13, height: 9, format: ImageFormat::Rgba32F };
-    let memory = |name: &str, kind, initial| HostMemory { name: name.into(), kind, initial };
+    let memory = |name: &str, kind, initial| HostMemory { name: name.into(), kind, initial, contents: String::new() };
     let rows = HostMemoryKind::Buffer { bytes: 3 * 37 * 4 };
     let sizes = BTreeMap::from([("rows".into(), 3), ("columns".into(), 37)]);
     let launch = |kernel: usize, args: &[HostArg]| {

@@ -312,9 +312,10 @@ impl<'a> Network<'a> {
             let tensors = expr.inputs.iter().chain([&expr.output]).zip(&kernel.placements);
             let mut args = vec![];
             for ((tensor, placement), &value) in tensors.zip(&step.args) {
+                let contents = placement.describe(tensor);
                 let mut push = |job: &mut Job, name: String, kind: MemoryKind, init: Init| {
                     job.memory.push(MemorySpec { kind, init, canaries: false });
-                    names.push(name);
+                    names.push((name, contents.clone()));
                     job.memory.len() - 1
                 };
                 let kind = memory_kind(tensor, placement);
@@ -397,8 +398,8 @@ impl<'a> Network<'a> {
 pub struct Sequence {
     /// The job.
     pub job: Job,
-    /// A name per entry of `job.memory`.
-    pub names: Vec<String>,
+    /// A name per entry of `job.memory`, and what lies in it in words (of a slot that several tensors share: of the first).
+    pub names: Vec<(String, String)>,
     /// Positions in `job.memory` of the network's inputs.
     pub inputs: Vec<usize>,
 }

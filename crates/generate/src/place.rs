@@ -46,6 +46,18 @@ impl Placement {
         }
     }
 
+    /// Shape, element type and place in words.
+    pub fn describe(&self, tensor: &Tensor) -> String {
+        let what = format!("{} {:?}", tensor.element.name(), tensor.shape);
+        match self {
+            Self::Buffer { order, extents } => format!("{what}: buffer, dimensions {order:?} of extents {extents:?}"),
+            Self::Image { pack, columns, rows, .. } => {
+                let (w, h) = self.image_size().unwrap_or_default();
+                format!("{what}: image {w} x {h}, dimension {pack} packed by 4, column from {columns:?}, row from {rows:?}")
+            }
+        }
+    }
+
     /// Whether it is an image.
     pub fn is_image(&self) -> bool {
         matches!(self, Self::Image { .. })

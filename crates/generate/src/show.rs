@@ -2,7 +2,6 @@
 
 use crate::expr::{Index, Scalar, TensorExpr};
 use crate::nest::{Nest, Tree};
-use crate::place::Placement;
 use crate::schedule::axis;
 use std::fmt::Write;
 
@@ -50,19 +49,7 @@ fn scalar(expr: &TensorExpr, s: &Scalar) -> String {
 pub fn places(nest: &Nest) -> String {
     let mut text = String::new();
     for (tensor, placement) in nest.expr.inputs.iter().chain([&nest.expr.output]).zip(&nest.placements) {
-        let _ = match placement {
-            Placement::Buffer { order, extents } => {
-                writeln!(text, "{} {:?}: buffer, dimensions {order:?} of extents {extents:?}", tensor.name, tensor.shape)
-            }
-            Placement::Image { pack, columns, rows, .. } => {
-                let (w, h) = placement.image_size().unwrap_or_default();
-                writeln!(
-                    text,
-                    "{} {:?}: image {w} x {h}, dimension {pack} packed by 4, column from {columns:?}, row from {rows:?}",
-                    tensor.name, tensor.shape
-                )
-            }
-        };
+        let _ = writeln!(text, "{} {}", tensor.name, placement.describe(tensor));
     }
     text
 }

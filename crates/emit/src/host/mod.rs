@@ -44,6 +44,9 @@ pub struct HostMemory {
     pub kind: HostMemoryKind,
     /// What it holds before the first launch.
     pub initial: HostInitial,
+    /// In words: shape, element type, and how elements lie in it; may be empty.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub contents: String,
 }
 
 /// The kinds of memory.

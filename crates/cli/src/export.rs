@@ -7,7 +7,7 @@ use std::path::Path;
 use warpsight_emit::host::{HostArg, HostInitial, HostKernel, HostLaunch, HostMemory, HostMemoryKind, HostPlan, files};
 use warpsight_engine::network::Sequence;
 use warpsight_ir::Checked;
-use warpsight_run::{Init, MemoryKind};
+use warpsight_run::{Code, Init, MemoryKind};
 
 /// Writes a sequence of launches to a folder, every file whole or not at all.
 pub fn sequence(out: &Path, name: &str, sequence: &Sequence) -> Result<(), Failure> {
@@ -22,6 +22,9 @@ pub fn sequence(out: &Path, name: &str, sequence: &Sequence) -> Result<(), Failu
     let mut kernels = vec![];
     let mut ranges = vec![];
     for program in &job.programs {
+        let Code::Program(program) = program else {
+            return Err(Failure::input("a network's kernels are Programs"));
+        };
         // Every program of a job was lowered and checked; checking again costs nothing that matters here.
         let checked = Checked::new(program.clone()).map_err(|e| Failure::input(e.to_string()))?;
         let source = warpsight_emit::opencl(&checked).map_err(|e| Failure::input(e.to_string()))?;

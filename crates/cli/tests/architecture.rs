@@ -11,6 +11,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("emit", &["ir"]),
     ("sim", &["ir"]),
     ("run", &["ir", "emit", "sim"]),
+    ("probe", &["ir", "run"]),
     ("predict", &["ir"]),
     ("generate", &["ir"]),
     ("graph", &["ir", "generate"]),

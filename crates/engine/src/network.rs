@@ -305,7 +305,7 @@ impl<'a> Network<'a> {
             // A selection has a kernel for every step's key.
             let kernel = &selection.kernels[&key];
             let program = *programs.entry(key).or_insert_with(|| {
-                job.programs.push((*kernel.program).clone());
+                job.programs.push((*kernel.program).clone().into());
                 job.programs.len() - 1
             });
             let expr = self.families[step.family].expr();
@@ -375,7 +375,7 @@ impl<'a> Network<'a> {
 
     /// Runs the network.
     pub fn run(&self, selection: &Selection, inputs: &[Vec<f32>], device: &mut dyn Device, runs: u32) -> Result<Run, EngineError> {
-        let timing = device.info().clock.map(|_| TimingSpec { runs });
+        let timing = device.info().clock.map(|_| TimingSpec::runs(runs));
         let result: JobResult = device.run(&self.job(selection, inputs, timing).job)?;
         let outputs = self.plan.outputs.iter().zip(&result.read).map(|(id, contents)| {
             let tensor = &self.plan.tensors[id.0];

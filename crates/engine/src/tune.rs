@@ -152,7 +152,7 @@ pub fn attempt(
     let program = family.finish(config)?;
     let placements = family.placements(config)?;
     let trial = Trial::new(family.expr(), &placements, rng);
-    let timing = device.info().clock.map(|_| TimingSpec { runs: judge.runs });
+    let timing = device.info().clock.map(|_| TimingSpec::runs(judge.runs));
     let outcome = match trial.interpret(&program) {
         Ok(()) => device.run(&trial.job(&program, timing)).map_err(Outcome::Device),
         Err(wrong) => Err(Outcome::Wrong(wrong)),

@@ -131,10 +131,11 @@ impl<'a> Trial<'a> {
             .collect();
         let args = (0..memory.len()).collect();
         Job {
-            programs: vec![(**program).clone()],
+            programs: vec![(**program).clone().into()],
             read: vec![memory.len() - 1],
             launches: vec![LaunchSpec { program: 0, args, sizes: vec![] }],
             memory,
+            peek: vec![],
             timing,
         }
     }

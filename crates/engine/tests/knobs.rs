@@ -15,7 +15,7 @@ fn simulate(family: &ScheduleFamily, config: &Config, device: &mut dyn Device, r
     let program = family.finish(config).expect("lowers");
     let placements = family.placements(config).expect("legal");
     let trial = Trial::new(family.expr(), &placements, rng);
-    let result = device.run(&trial.job(&program, Some(TimingSpec { runs: 1 }))).expect("runs");
+    let result = device.run(&trial.job(&program, Some(TimingSpec::runs(1)))).expect("runs");
     trial.judge(&result).unwrap_or_else(|wrong| panic!("{wrong}: {:?}", family.space().describe(config)));
     result.times[0][0]
 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use warpsight_generate::ScheduleFamily;
 use warpsight_ir::{Checked, Config, Scalar as Element, text};
-use warpsight_run::{Device, Init, Job, LaunchSpec, MemoryKind, MemorySpec, Options};
+use warpsight_run::{Code, Device, Init, Job, LaunchSpec, MemoryKind, MemorySpec, Options};
 
 /// Tells the child what to run: `operators`, `initialized`, or the name of a planted fault.
 const CHILD: &str = "WARPSIGHT_UNDER_OCLGRIND";
@@ -88,7 +88,8 @@ fn watch(device: &mut dyn Device, case: &Case) {
     let trial = case.trial();
     let mut job = trial.job(&case.program, None);
     // The log names the kernel; what lies around a buffer must not belong to it.
-    job.programs[0].name = case.name.as_str().into();
+    let Code::Program(program) = &mut job.programs[0] else { unreachable!("a trial runs a Program") };
+    program.name = case.name.as_str().into();
     job.memory.iter_mut().for_each(|m| m.canaries = false);
     let checked = execute(device, &job).and_then(|output| judge(&trial, &output));
     checked.unwrap_or_else(|error| panic!("{}: {error}", case.describe()));
@@ -111,10 +112,11 @@ fn fault(device: &mut dyn Device, name: &str, body: &str) {
     let program = Checked::new(program).expect("valid: only execution shows the fault");
     let buffer = |init| MemorySpec { kind: MemoryKind::Buffer { bytes: 32 }, init, canaries: false };
     let job = Job {
-        programs: vec![program.into_inner()],
+        programs: vec![program.into_inner().into()],
         memory: vec![buffer(Init::Data(warpsight_ir::data::f32_bytes(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]))), buffer(Init::Poison)],
         launches: vec![LaunchSpec { program: 0, args: vec![0, 1], sizes: vec![] }],
         read: vec![1],
+        peek: vec![],
         timing: None,
     };
     execute(device, &job).expect("oclgrind reports and goes on");

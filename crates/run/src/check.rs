@@ -1,6 +1,6 @@
 //! What can be known of a job before a driver sees it: whether it fits its Programs, and whether the device has room for it.
 
-use crate::{DeviceError, DeviceLimits, Init, Job, LaunchSpec, MemoryKind, MemorySpec};
+use crate::{Code, Contents, CudaText, DeviceError, DeviceLimits, Job, LaunchSpec, MemoryKind, MemorySpec, Peek, Submit};
 use std::collections::BTreeMap;
 use warpsight_emit::grid::eval_size;
 use warpsight_ir::{Access, Checked, Expr, Name, Param, ParamKind, Program, Space};
@@ -10,9 +10,26 @@ pub(crate) struct CheckedJob<'a> {
     /// As sent.
     pub(crate) job: &'a Job,
     /// [`Job::programs`], validated.
-    pub(crate) programs: Vec<Checked>,
+    pub(crate) codes: Vec<CheckedCode<'a>>,
     /// The sizes of each launch by name.
     pub(crate) sizes: Vec<BTreeMap<Name, i64>>,
+}
+
+/// What is compiled, validated.
+pub(crate) enum CheckedCode<'a> {
+    /// A valid Program.
+    Program(Checked),
+    /// Text.
+    Cuda(&'a CudaText),
+}
+
+impl CheckedCode<'_> {
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Program(program) => &program.name,
+            Self::Cuda(text) => &text.entry,
+        }
+    }
 }
 
 fn bad(what: impl Into<String>) -> DeviceError {
@@ -25,31 +42,58 @@ impl<'a> CheckedJob<'a> {
     /// # Errors
     /// [`DeviceError::BadJob`] says which memory, program or launch is wrong, by its position.
     pub(crate) fn new(job: &'a Job) -> Result<Self, DeviceError> {
-        let programs =
-            job.programs.iter().enumerate().map(|(i, program)| {
-                Checked::new(program.clone()).map_err(|error| bad(format!("program {i} (`{}`): {error}", program.name)))
-            });
-        let programs = programs.collect::<Result<Vec<_>, _>>()?;
+        let codes = job.programs.iter().enumerate().map(|(i, code)| match code {
+            Code::Program(program) => Checked::new(program.clone())
+                .map(CheckedCode::Program)
+                .map_err(|error| bad(format!("program {i} (`{}`): {error}", program.name))),
+            Code::Cuda(text) => {
+                check_text(text).map(|()| CheckedCode::Cuda(text)).map_err(|what| bad(format!("program {i} (`{}`): {what}", text.entry)))
+            }
+        });
+        let codes = codes.collect::<Result<Vec<_>, _>>()?;
         for (i, memory) in job.memory.iter().enumerate() {
             let bytes = memory.kind.bytes();
             if bytes == 0 {
                 return Err(bad(format!("memory {i} is empty")));
             }
-            if let Init::Data(data) = &memory.init
-                && data.len() as u64 != bytes
-            {
-                return Err(bad(format!("memory {i} has {bytes} bytes, its first contents {}", data.len())));
-            }
+            memory.init.check(bytes).map_err(|what| bad(format!("memory {i} {what}")))?;
         }
         if let Some(position) = job.read.iter().find(|&&position| position >= job.memory.len()) {
             return Err(bad(format!("memory {position} is to be read, there are {}", job.memory.len())));
         }
+        for (i, peek) in job.peek.iter().enumerate() {
+            check_peek(job, peek).map_err(|what| bad(format!("peek {i}: {what}")))?;
+        }
         let sizes = job.launches.iter().enumerate().map(|(i, launch)| {
-            let program = programs.get(launch.program).ok_or_else(|| bad(format!("launch {i}: there is no program {}", launch.program)))?;
-            check_launch(job, program, launch).map_err(|what| bad(format!("launch {i} (`{}`): {what}", program.name)))
+            let code = codes.get(launch.program).ok_or_else(|| bad(format!("launch {i}: there is no program {}", launch.program)))?;
+            let sizes = match code {
+                CheckedCode::Program(program) => check_launch(job, program, launch),
+                CheckedCode::Cuda(text) => check_text_launch(job, text, launch),
+            };
+            sizes.map_err(|what| bad(format!("launch {i} (`{}`): {what}", code.name())))
         });
         let sizes = sizes.collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { job, programs, sizes })
+        Ok(Self { job, codes, sizes })
+    }
+
+    /// The Programs, for a back end that takes nothing else.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] for the first text, or for a way of timing other than `submit` and `cache`.
+    pub(crate) fn programs(&self) -> Result<Vec<&Checked>, DeviceError> {
+        let unsupported = |program, what: &str| DeviceError::Unsupported {
+            program,
+            kernel: self.codes.get(program).map_or("", CheckedCode::name).into(),
+            what: what.into(),
+        };
+        if self.job.timing.is_some_and(|timing| timing.submit != Submit::Eager) {
+            return Err(unsupported(0, "a graph or programmatic launch"));
+        }
+        let programs = self.codes.iter().enumerate().map(|(i, code)| match code {
+            CheckedCode::Program(program) => Ok(program),
+            CheckedCode::Cuda(_) => Err(unsupported(i, "CUDA C++ text")),
+        });
+        programs.collect()
     }
 
     /// Checks a device's limits; `footprint` is what a piece of memory takes there, in bytes, asked once its extents are in bounds.
@@ -58,7 +102,10 @@ impl<'a> CheckedJob<'a> {
     /// [`DeviceError::Limit`] for the first thing that does not fit.
     pub(crate) fn fits(&self, limits: &DeviceLimits, footprint: impl Fn(&MemorySpec) -> u64) -> Result<(), DeviceError> {
         for launch in &self.job.launches {
-            group_fits(&self.programs[launch.program], limits)?;
+            match &self.codes[launch.program] {
+                CheckedCode::Program(program) => group_fits(program, limits)?,
+                CheckedCode::Cuda(text) => block_fits(&text.entry, text.block, limits)?,
+            }
         }
         for (i, memory) in self.job.memory.iter().enumerate() {
             if let MemoryKind::Image { width, height, .. } = memory.kind
@@ -87,21 +134,68 @@ fn within(what: impl FnOnce() -> String, needed: u64, available: u64) -> Result<
 
 /// Whether a Program's group and local memory fit.
 fn group_fits(program: &Program, limits: &DeviceLimits) -> Result<(), DeviceError> {
-    let name = &program.name;
-    let group: u64 = program.launch.lanes.iter().fold(1, |n, axis| n.saturating_mul(axis.extent.into()));
+    block_fits(&program.name, warpsight_emit::Grid::of(&program.launch).local, limits)?;
+    if let Some(most) = limits.local_bytes {
+        within(|| format!("local memory of kernel `{}`, in bytes,", program.name), local_bytes(program), most)?;
+    }
+    Ok(())
+}
+
+/// Whether a work-group of that extent fits.
+fn block_fits(name: &str, local: [u32; 3], limits: &DeviceLimits) -> Result<(), DeviceError> {
     if let Some(most) = limits.max_group_size {
+        let group = local.into_iter().fold(1, |n: u64, extent| n.saturating_mul(extent.into()));
         within(|| format!("a work-group of kernel `{name}`"), group, most.into())?;
     }
     if let Some(most) = limits.max_group_dims {
-        let local = warpsight_emit::Grid::of(&program.launch).local;
         for (dimension, (needed, available)) in local.into_iter().zip(most).enumerate() {
             within(|| format!("dimension {dimension} of a work-group of kernel `{name}`"), needed.into(), available.into())?;
         }
     }
-    if let Some(most) = limits.local_bytes {
-        within(|| format!("local memory of kernel `{name}`, in bytes,"), local_bytes(program), most)?;
+    Ok(())
+}
+
+/// Whether text can be launched at all.
+fn check_text(text: &CudaText) -> Result<(), String> {
+    if text.grid.contains(&0) || text.block.contains(&0) {
+        return Err("a launch of no blocks or threads".into());
+    }
+    if text.cluster == 0 || !text.grid[0].is_multiple_of(text.cluster) {
+        return Err(format!("clusters of {} do not divide {} blocks", text.cluster, text.grid[0]));
     }
     Ok(())
+}
+
+/// Whether a launch of text refers to what there is. Text has no named sizes.
+fn check_text_launch(job: &Job, text: &CudaText, launch: &LaunchSpec) -> Result<BTreeMap<Name, i64>, String> {
+    if let Some(position) = launch.args.iter().find(|&&position| position >= job.memory.len()) {
+        return Err(format!("an argument is memory {position}, there are {}", job.memory.len()));
+    }
+    match text.pinned {
+        Some(pinned) if pinned >= launch.args.len() => {
+            Err(format!("argument {pinned} is to stay in the cache, there are {}", launch.args.len()))
+        }
+        _ => Ok(BTreeMap::new()),
+    }
+}
+
+/// Whether pieces lie in a buffer.
+fn check_peek(job: &Job, peek: &Peek) -> Result<(), String> {
+    match job.memory.get(peek.memory).map(|memory| memory.kind) {
+        None => Err(format!("there is no memory {}", peek.memory)),
+        Some(MemoryKind::Image { .. }) => Err(format!("memory {} is an image", peek.memory)),
+        Some(MemoryKind::Buffer { bytes }) => {
+            let beyond = peek.offsets.iter().find(|offset| offset.saturating_add(peek.bytes.into()) > bytes);
+            beyond.map_or(Ok(()), |offset| {
+                Err(format!("{} bytes from {offset} on lie outside memory {} of {bytes}", peek.bytes, peek.memory))
+            })
+        }
+    }
+}
+
+/// The pieces of a buffer's contents.
+pub(crate) fn pieces(peek: &Peek, contents: &[u8]) -> Contents {
+    Contents(peek.offsets.iter().flat_map(|&offset| &contents[offset as usize..][..peek.bytes as usize]).copied().collect())
 }
 
 /// Bytes of local memory a group needs.
@@ -205,12 +299,13 @@ fn check_argument(param: &Param, memory: MemoryKind, sizes: &BTreeMap<Name, i64>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Init;
     use crate::TimingSpec;
     use crate::testing::scale_job;
     use warpsight_ir::{Array, ImageFormat, LaneAxis, Scalar};
 
     fn refusal(change: impl FnOnce(&mut Job)) -> String {
-        let mut job = scale_job(&[1.0; 37], Some(TimingSpec { runs: 1 }));
+        let mut job = scale_job(&[1.0; 37], Some(TimingSpec::runs(1)));
         change(&mut job);
         match CheckedJob::new(&job).err() {
             Some(DeviceError::BadJob(what)) => what,
@@ -276,7 +371,7 @@ mod tests {
         let limits =
             DeviceLimits { max_group_size: Some(64), max_group_dims: Some([64, 8, 8]), local_bytes: Some(1024), ..Default::default() };
         let program = |lanes: &[u32], local: u32| {
-            let mut program = scale_job(&[1.0], None).programs.remove(0);
+            let Code::Program(mut program) = scale_job(&[1.0], None).programs.remove(0) else { panic!() };
             let axis = |(i, &extent): (usize, &u32)| LaneAxis { name: format!("l{i}").into(), extent };
             program.launch.lanes = lanes.iter().enumerate().map(axis).collect();
             program.arrays.push(Array { name: "t".into(), space: Space::Local, element: Scalar::F16, dims: vec![2, local] });

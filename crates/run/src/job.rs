@@ -1,21 +1,83 @@
 //! A job: everything a device is asked to do at once, self-contained, so that it can run in a process of its own.
 
 use serde::{Deserialize, Serialize};
-use warpsight_ir::{ImageFormat, Program, Seconds, TimeSource};
+use warpsight_ir::{ImageFormat, Name, Program, Seconds, TimeSource};
+
+pub use crate::init::Init;
 
 /// Programs, the memory they work on, and the launches in order.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Job {
     /// What is compiled; every Program was validated by the sender, and is validated again by the receiver.
-    pub programs: Vec<Program>,
+    pub programs: Vec<Code>,
     /// Device memory.
     pub memory: Vec<MemorySpec>,
     /// Executed in this order.
     pub launches: Vec<LaunchSpec>,
     /// Memory whose contents after the first pass over the launches are returned.
     pub read: Vec<usize>,
+    /// Parts of memory that are returned likewise, where the whole would be too much.
+    pub peek: Vec<Peek>,
     /// Whether and how launches are timed.
     pub timing: Option<TimingSpec>,
+}
+
+/// What a device compiles: one kernel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Code {
+    /// A Program, which every back end emits for itself.
+    Program(Program),
+    /// CUDA C++ text, for what Programs do not say (queues between groups, clusters). Only CUDA devices take it.
+    Cuda(CudaText),
+}
+
+impl From<Program> for Code {
+    fn from(program: Program) -> Self {
+        Self::Program(program)
+    }
+}
+
+impl Code {
+    /// The kernel's name.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Program(program) => &program.name,
+            Self::Cuda(text) => &text.entry,
+        }
+    }
+}
+
+/// One kernel as CUDA C++, with its launch. Its arguments are pointers to [`LaunchSpec::args`] in order, then
+/// [`LaunchSpec::sizes`] as `int`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CudaText {
+    /// The text; needs no header.
+    pub text: String,
+    /// The kernel function, `extern "C"`.
+    pub entry: Name,
+    /// Blocks per dimension.
+    pub grid: [u32; 3],
+    /// Threads of a block per dimension.
+    pub block: [u32; 3],
+    /// Bytes of shared memory beside what the text declares.
+    pub dynamic_shared: u32,
+    /// Blocks of a cluster along x, which divides `grid[0]`; 1 for none. Above 1 it needs compute capability 9.0.
+    pub cluster: u32,
+    /// Whether all blocks must be resident together; the launch is refused where they cannot be.
+    pub cooperative: bool,
+    /// Position in [`LaunchSpec::args`] of memory whose lines the L2 cache is asked to keep (persisting access window).
+    pub pinned: Option<usize>,
+}
+
+/// A few pieces of one buffer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Peek {
+    /// Position in [`Job::memory`], a buffer.
+    pub memory: usize,
+    /// Where each piece begins, in bytes.
+    pub offsets: Vec<u64>,
+    /// Bytes of each piece.
+    pub bytes: u32,
 }
 
 /// One piece of device memory.
@@ -58,15 +120,6 @@ impl MemoryKind {
     }
 }
 
-/// First contents of memory.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum Init {
-    /// Every byte 0xFF: a NaN for every float type, so that what a kernel forgets to write shows.
-    Poison,
-    /// These bytes.
-    Data(#[serde(with = "serde_bytes")] Vec<u8>),
-}
-
 /// One launch.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LaunchSpec {
@@ -79,10 +132,43 @@ pub struct LaunchSpec {
 }
 
 /// How launches are timed: after one untimed pass (which also warms every kernel and local size), `runs` passes over all launches.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimingSpec {
     /// Timed passes, at least 1.
     pub runs: u32,
+    /// How a pass is handed to the device.
+    pub submit: Submit,
+    /// What caches hold when a launch begins.
+    pub cache: CacheState,
+}
+
+impl TimingSpec {
+    /// Passes as a program would run them: launch by launch, caches as the launch before left them.
+    pub fn runs(runs: u32) -> Self {
+        Self { runs, submit: Submit::Eager, cache: CacheState::Warm }
+    }
+}
+
+/// How a pass is handed to the device. A device that cannot answers [`crate::DeviceError::Unsupported`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Submit {
+    /// Launch by launch.
+    Eager,
+    /// As one graph that was recorded and instantiated before.
+    Graph,
+    /// Launch by launch, each allowed to begin while the one before ends (programmatic dependent launch).
+    Programmatic,
+    /// As one graph with programmatic edges.
+    ProgrammaticGraph,
+}
+
+/// What caches hold when a timed launch begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum CacheState {
+    /// What the launch before left.
+    Warm,
+    /// Nothing of the job's memory: before each launch the device overwrites memory larger than its last-level cache, untimed.
+    Flushed,
 }
 
 /// What came of a job.
@@ -92,6 +178,8 @@ pub struct JobResult {
     pub read: Vec<Contents>,
     /// Positions in [`Job::memory`] whose canaries were overwritten.
     pub damaged: Vec<usize>,
+    /// For each of [`Job::peek`], its pieces one after the other.
+    pub peeked: Vec<Contents>,
     /// What the compiler said of each program.
     pub feedback: Vec<Feedback>,
     /// For each launch, its time in each timed pass; empty without timing.
@@ -109,6 +197,23 @@ pub struct JobResult {
     /// What a launch of a kernel that does nothing takes by that clock; times are reported with it included. `None` without
     /// timing.
     pub empty_launch: Option<Seconds>,
+    /// The device's clocks before and after the timed passes, where it tells them.
+    pub clocks: Vec<ClockState>,
+}
+
+/// Clocks of a device at one moment. They are read, never set.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClockState {
+    /// Clock of the multiprocessors in MHz.
+    pub sm_mhz: Option<u32>,
+    /// Clock of the memory in MHz.
+    pub memory_mhz: Option<u32>,
+    /// Degrees Celsius.
+    pub temperature_c: Option<u32>,
+    /// Milliwatts.
+    pub power_mw: Option<u32>,
+    /// Why clocks are held down, in the driver's words (`sw_power_cap`, `hw_thermal_slowdown`, …); empty where nothing does.
+    pub throttle: Vec<String>,
 }
 
 /// The clock of a launch's time.
@@ -118,6 +223,8 @@ pub enum LaunchClock {
     Event,
     /// The host's clock around one launch and the wait for its end, where events are not credible.
     Host,
+    /// The driver's events around a graph that repeats the launch, divided by the repetitions: for kernels too short for events.
+    Graph,
     /// The simulator's.
     Simulated,
 }
@@ -133,6 +240,8 @@ pub struct Feedback {
     pub registers: Option<u32>,
     /// Private (spilled) bytes per work-item: `CL_KERNEL_PRIVATE_MEM_SIZE`.
     pub private_bytes: Option<u64>,
+    /// Bytes of registers that the compiler keeps in memory for want of registers, stores and loads together.
+    pub spill_bytes: Option<u64>,
     /// Local bytes per group.
     pub local_bytes: Option<u64>,
     /// Largest group this kernel can run in: `CL_KERNEL_WORK_GROUP_SIZE`.

@@ -5,7 +5,9 @@
 //! that uses this crate calls [`child_main`] first thing in its `main`.
 
 mod check;
+pub mod cuda;
 pub mod host;
+pub mod init;
 pub mod isolated;
 pub mod job;
 pub mod opencl;
@@ -14,8 +16,12 @@ pub mod sim;
 #[cfg(test)]
 mod testing;
 
+pub use init::Init;
 pub use isolated::{CHILD_ARGUMENT, Isolated, child_main, serve_child};
-pub use job::{Contents, Feedback, Init, Job, JobResult, LaunchClock, LaunchSpec, MemoryKind, MemorySpec, TimingSpec};
+pub use job::{
+    CacheState, ClockState, Code, Contents, CudaText, Feedback, Job, JobResult, LaunchClock, LaunchSpec, MemoryKind, MemorySpec, Peek,
+    Submit, TimingSpec,
+};
 pub use options::{Options, devices, open};
 
 use serde::{Deserialize, Serialize};
@@ -54,6 +60,8 @@ pub struct DeviceInfo {
     pub limits: DeviceLimits,
     /// Whether times it reports are measured or simulated; `None` where it has no clock.
     pub clock: Option<warpsight_ir::TimeSource>,
+    /// Everything else the driver tells, by the driver's names: `multiprocessor_count`, `l2_cache_bytes`, `compute_capability`, …
+    pub facts: std::collections::BTreeMap<String, String>,
 }
 
 /// What a device can run; `None` where it does not say.

@@ -1,9 +1,11 @@
 //! The simulated GPU as a device. Deterministic, so that one timed pass stands for all.
 
-use crate::check::{CheckedJob, argument_bytes};
-use crate::{Contents, Device, DeviceError, DeviceInfo, DeviceLimits, Feedback, Init, Job, JobResult, LaunchClock, MemoryKind, MemorySpec};
+use crate::check::{CheckedJob, argument_bytes, pieces};
+use crate::{
+    CacheState, Contents, Device, DeviceError, DeviceInfo, DeviceLimits, Feedback, Job, JobResult, LaunchClock, MemoryKind, MemorySpec,
+};
 use std::path::Path;
-use warpsight_ir::{Bindings, Seconds, TimeSource};
+use warpsight_ir::{Bindings, Checked, Seconds, TimeSource};
 use warpsight_sim::{Caches, Report, Silicon, SimFault, Simulator};
 
 /// Allocations begin on a page of their own, as a driver's do.
@@ -66,6 +68,7 @@ impl Sim {
                 f16: true,
             },
             is_cpu: false,
+            facts: Default::default(),
             clock: Some(TimeSource::Simulated),
         };
         Self { info, simulator: Simulator::new(silicon) }
@@ -79,18 +82,19 @@ impl Sim {
         }
     }
 
-    fn memory(&self, job: &Job) -> Memory {
+    fn memory(&self, job: &Job) -> Result<Memory, DeviceError> {
         let mut end = PAGE;
         let mut place = |spec: &MemorySpec| {
             let address = end;
             end = (end + self.footprint(spec)).next_multiple_of(PAGE);
             address
         };
-        Memory {
+        let contents = job.memory.iter().map(|spec| spec.init.contents(spec.kind.bytes()).map_err(DeviceError::BadJob));
+        Ok(Memory {
             addresses: job.memory.iter().map(&mut place).collect(),
-            contents: job.memory.iter().map(contents).collect(),
+            contents: contents.collect::<Result<_, _>>()?,
             caches: self.simulator.caches(),
-        }
+        })
     }
 }
 
@@ -101,19 +105,22 @@ impl Device for Sim {
 
     fn run(&mut self, job: &Job) -> Result<JobResult, DeviceError> {
         let checked = CheckedJob::new(job)?;
+        let programs = checked.programs()?;
         checked.fits(&self.info.limits, |spec| self.footprint(spec))?;
-        let mut memory = self.memory(job);
-        let first = pass(&self.simulator, &checked, &mut memory)?;
+        let mut memory = self.memory(job)?;
+        let first = pass(&self.simulator, &checked, &programs, &mut memory, CacheState::Warm)?;
         let mut result = JobResult {
             read: job.read.iter().map(|&position| Contents(memory.contents[position].clone())).collect(),
-            feedback: (0..job.programs.len()).map(|program| feedback(&checked, program, &first)).collect(),
+            peeked: job.peek.iter().map(|peek| pieces(peek, &memory.contents[peek.memory])).collect(),
+            feedback: programs.iter().enumerate().map(|(i, program)| feedback(job, i, program, &first)).collect(),
             ..JobResult::default()
         };
         if let Some(timing) = job.timing {
             let runs = timing.runs.max(1) as usize;
-            let warm: Vec<Seconds> = pass(&self.simulator, &checked, &mut memory)?.iter().map(|report| report.time).collect();
-            result.pass_times = vec![Seconds(warm.iter().map(|time| time.0).sum()); runs];
-            result.times = warm.into_iter().map(|time| vec![time; runs]).collect();
+            let timed: Vec<Seconds> =
+                pass(&self.simulator, &checked, &programs, &mut memory, timing.cache)?.iter().map(|report| report.time).collect();
+            result.pass_times = vec![Seconds(timed.iter().map(|time| time.0).sum()); runs];
+            result.times = timed.into_iter().map(|time| vec![time; runs]).collect();
             result.source = Some(TimeSource::Simulated);
             result.clock = Some(LaunchClock::Simulated);
             result.empty_launch = Some(Seconds(self.simulator.silicon().launch.overhead));
@@ -122,19 +129,20 @@ impl Device for Sim {
     }
 }
 
-/// The first contents of a piece of memory.
-fn contents(spec: &MemorySpec) -> Vec<u8> {
-    match &spec.init {
-        Init::Poison => vec![0xff; spec.kind.bytes() as usize],
-        Init::Data(data) => data.clone(),
-    }
-}
-
 /// Runs every launch in order; a report for each.
-fn pass(simulator: &Simulator, checked: &CheckedJob, memory: &mut Memory) -> Result<Vec<Report>, DeviceError> {
+fn pass(
+    simulator: &Simulator,
+    checked: &CheckedJob,
+    programs: &[&Checked],
+    memory: &mut Memory,
+    cache: CacheState,
+) -> Result<Vec<Report>, DeviceError> {
     let mut reports = Vec::with_capacity(checked.job.launches.len());
     for (launch, sizes) in checked.job.launches.iter().zip(&checked.sizes) {
-        let program = &checked.programs[launch.program];
+        if cache == CacheState::Flushed {
+            memory.caches = simulator.caches();
+        }
+        let program = programs[launch.program];
         // Memory may be larger than a parameter: then the parameter is its beginning.
         let mut data = Vec::with_capacity(launch.args.len());
         for (param, &position) in program.params.iter().zip(&launch.args) {
@@ -156,12 +164,13 @@ fn pass(simulator: &Simulator, checked: &CheckedJob, memory: &mut Memory) -> Res
 }
 
 /// What the simulator's compiler made of a program, as its launches report it.
-fn feedback(checked: &CheckedJob, program: usize, reports: &[Report]) -> Feedback {
-    let launched = checked.job.launches.iter().zip(reports).find(|(launch, _)| launch.program == program);
+fn feedback(job: &Job, position: usize, program: &Checked, reports: &[Report]) -> Feedback {
+    let launched = job.launches.iter().zip(reports).find(|(launch, _)| launch.program == position);
     Feedback {
         registers: launched.map(|(_, report)| report.registers),
         private_bytes: launched.map(|(_, report)| 4 * u64::from(report.spilled)),
-        local_bytes: Some(crate::check::local_bytes(&checked.programs[program])),
+        spill_bytes: None,
+        local_bytes: Some(crate::check::local_bytes(program)),
         max_group_size: None,
         cached: false,
     }
@@ -196,7 +205,7 @@ mod tests {
     fn programs_run_and_times_are_simulated() {
         let values: Vec<f32> = (0..37).map(|i| i as f32).collect();
         let mut sim = sim();
-        let result = sim.run(&scale_job(&values, Some(TimingSpec { runs: 4 }))).unwrap();
+        let result = sim.run(&scale_job(&values, Some(TimingSpec::runs(4)))).unwrap();
         assert_eq!(bytes_f32(&result.read[0].0), values.iter().map(|v| 3.0 * v).collect::<Vec<_>>());
         let time = result.times[0][0];
         assert_eq!(result.times, [vec![time; 4]]);
@@ -204,7 +213,7 @@ mod tests {
         assert!(time.0 > 0.0 && result.empty_launch.is_some_and(|empty| empty.0 < time.0));
         assert_eq!((result.source, result.clock, result.quantum.0), (Some(TimeSource::Simulated), Some(LaunchClock::Simulated), 0.0));
         assert!(result.feedback[0].registers > Some(0));
-        assert_eq!(sim.run(&scale_job(&values, Some(TimingSpec { runs: 4 }))).unwrap().times, result.times, "the same again");
+        assert_eq!(sim.run(&scale_job(&values, Some(TimingSpec::runs(4)))).unwrap().times, result.times, "the same again");
     }
 
     #[test]
@@ -219,7 +228,8 @@ mod tests {
     #[test]
     fn an_access_outside_is_a_fault() {
         let mut job = scale_job(&[1.0; 5], None);
-        let warpsight_ir::Stmt::Store { guard, .. } = &mut job.programs[0].body[0] else { panic!() };
+        let crate::Code::Program(program) = &mut job.programs[0] else { panic!() };
+        let warpsight_ir::Stmt::Store { guard, .. } = &mut program.body[0] else { panic!() };
         guard.clear();
         match sim().run(&job).unwrap_err() {
             DeviceError::Fault { kernel, what } => assert!(kernel == "scale" && what.contains("work-item 5"), "{what}"),

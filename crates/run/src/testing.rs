@@ -41,10 +41,11 @@ pub(crate) fn scale_job(values: &[f32], timing: Option<TimingSpec>) -> Job {
     let kind = MemoryKind::Buffer { bytes: 4 * values.len() as u64 };
     let memory = |init| MemorySpec { kind, init, canaries: true };
     Job {
-        programs: vec![scale()],
+        programs: vec![scale().into()],
         memory: vec![memory(Init::Data(warpsight_ir::data::f32_bytes(values))), memory(Init::Poison)],
         launches: vec![LaunchSpec { program: 0, args: vec![0, 1], sizes: vec![values.len() as i64] }],
         read: vec![1],
+        peek: vec![],
         timing,
     }
 }

@@ -7,7 +7,7 @@ use fastrand::Rng;
 use warpsight_engine::verify::Trial;
 use warpsight_generate::{Placement, ScheduleFamily};
 use warpsight_ir::{Bindings, Checked, Config, Family, interpret};
-use warpsight_run::{Contents, Device, Init, Job, JobResult};
+use warpsight_run::{Contents, Device, Job, JobResult};
 
 /// One expression of an operator, a configuration of it, and data.
 pub struct Case {
@@ -50,10 +50,7 @@ impl Case {
 
 /// What the interpreter makes of a job of one launch: the bytes of the output.
 pub fn interpret(program: &Checked, job: &Job) -> Result<Vec<u8>, String> {
-    let data = job.memory.iter().map(|m| match &m.init {
-        Init::Data(bytes) => bytes.clone(),
-        Init::Poison => vec![0xff; m.kind.bytes() as usize],
-    });
+    let data = job.memory.iter().map(|m| m.init.contents(m.kind.bytes()).expect("a trial's memory is right"));
     let mut bindings = Bindings { data: data.collect(), ..Bindings::default() };
     interpret::interpret(program, &mut bindings).map_err(|fault| fault.to_string())?;
     Ok(bindings.data.swap_remove(job.read[0]))

@@ -43,7 +43,7 @@ impl Device for Misbehaving {
         }
         let read = job.memory.iter().map(|memory| match &memory.init {
             Init::Data(data) => Contents(data.clone()),
-            Init::Poison => Contents(vec![0xff]),
+            _ => Contents(vec![0xff]),
         });
         Ok(JobResult { read: read.collect(), damaged: vec![std::process::id() as usize], ..JobResult::default() })
     }
@@ -57,6 +57,7 @@ fn info() -> DeviceInfo {
         driver: "1".into(),
         limits: crate::DeviceLimits { max_group_dims: Some([1, 2, 3]), ..Default::default() },
         is_cpu: false,
+        facts: Default::default(),
         clock: None,
     }
 }
@@ -140,10 +141,10 @@ fn every_program_crosses_unchanged() {
             policy: StorePolicy::NonTemporal,
         }],
     };
-    let sent = Job { programs: vec![program.clone()], ..Job::default() };
+    let sent = Job { programs: vec![program.clone().into()], ..Job::default() };
     let bytes = frame::encode(&Request::Run(Cow::Borrowed(&sent))).unwrap();
     let Request::Run(received) = frame::decode(&bytes).unwrap() else { panic!() };
-    assert_eq!(received.programs, [program]);
+    assert_eq!(received.programs, [crate::Code::from(program)]);
 }
 
 #[test]
@@ -225,7 +226,7 @@ fn a_driver_works_from_within_a_child() {
         }
     };
     assert_eq!(device.info(), &listing.devices[0]);
-    let result = device.run(&crate::testing::scale_job(&[1.0, 2.0, 4.0], Some(crate::TimingSpec { runs: 2 }))).unwrap();
+    let result = device.run(&crate::testing::scale_job(&[1.0, 2.0, 4.0], Some(crate::TimingSpec::runs(2)))).unwrap();
     assert_eq!(warpsight_ir::data::bytes_f32(&result.read[0].0), [3.0, 6.0, 12.0]);
     assert_eq!(result.pass_times.len(), 2);
 }

@@ -85,6 +85,7 @@ impl Built {
             // OpenCL has no query for registers.
             registers: None,
             private_bytes: kernel.get_private_mem_size(queue.device).ok(),
+            spill_bytes: None,
             local_bytes: kernel.get_local_mem_size(queue.device).ok(),
             max_group_size: kernel.get_work_group_size(queue.device).ok().map(|size| u32::try_from(size).unwrap_or(u32::MAX)),
             cached: self.cached,

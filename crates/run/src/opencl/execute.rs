@@ -4,7 +4,8 @@ use super::build::{Built, KernelText};
 use super::clock;
 use super::ffi::{ArgValue, Queue, set_args};
 use super::memory::Memory;
-use crate::{DeviceError, Feedback, JobResult, LaunchClock, MemorySpec, TimingSpec};
+use crate::check::pieces;
+use crate::{DeviceError, Feedback, JobResult, LaunchClock, MemorySpec, Peek, TimingSpec};
 use opencl3::event::Event;
 use opencl3::kernel::Kernel;
 use std::rc::Rc;
@@ -39,6 +40,7 @@ pub(super) struct RawJob<'a> {
     pub(super) memory: &'a [MemorySpec],
     pub(super) launches: Vec<RawLaunch>,
     pub(super) read: &'a [usize],
+    pub(super) peek: &'a [Peek],
     pub(super) timing: Option<TimingSpec>,
     /// The clock to time with; by default events where they are credible.
     pub(super) clock: Option<LaunchClock>,
@@ -110,7 +112,7 @@ impl RawJob<'_> {
     fn read_back(&self, queue: &Queue, memory: &[Memory], result: &mut JobResult) -> Result<(), DeviceError> {
         let mut contents = Vec::with_capacity(memory.len());
         for (position, (memory, spec)) in memory.iter().zip(self.memory).enumerate() {
-            let wanted = self.read.contains(&position);
+            let wanted = self.read.contains(&position) || self.peek.iter().any(|peek| peek.memory == position);
             if !wanted && !spec.canaries {
                 contents.push(None);
                 continue;
@@ -123,6 +125,8 @@ impl RawJob<'_> {
         }
         // A position may be asked for twice.
         result.read = self.read.iter().map(|&position| contents[position].clone().unwrap_or_default()).collect();
+        let peeked = |peek: &Peek| contents[peek.memory].as_ref().map(|contents| pieces(peek, &contents.0)).unwrap_or_default();
+        result.peeked = self.peek.iter().map(peeked).collect();
         Ok(())
     }
 

@@ -100,6 +100,7 @@ fn describe(platform: &Platform, device: &Device, index: usize) -> Result<Device
             f64: has("cl_khr_fp64") || device.double_fp_config().is_ok_and(|config| config != 0),
             f16: has("cl_khr_fp16"),
         },
+        facts: Default::default(),
         is_cpu: device.dev_type().is_ok_and(|kind| kind & opencl3::device::CL_DEVICE_TYPE_CPU != 0),
         clock: Some(TimeSource::Measured),
     })

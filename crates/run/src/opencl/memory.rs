@@ -1,7 +1,7 @@
 //! Device memory of one job.
 
 use super::ffi::{self, ArgValue, Queue};
-use crate::{Contents, DeviceError, Init, MemoryKind, MemorySpec};
+use crate::{Contents, DeviceError, MemoryKind, MemorySpec};
 use opencl3::memory::{Buffer, Image};
 
 /// Bytes of a guard band on either side of a buffer, at least: a row or two of what a kernel may overrun.
@@ -46,10 +46,7 @@ pub(super) fn footprint(spec: &MemorySpec, alignment: usize) -> u64 {
 impl Memory {
     /// Allocates and fills. `alignment` in bytes is what the device demands of a sub-buffer's origin.
     pub(super) fn new(spec: &MemorySpec, queue: &Queue, alignment: usize) -> Result<Self, DeviceError> {
-        let mut contents = match &spec.init {
-            Init::Poison => vec![0xff; size(spec)?],
-            Init::Data(data) => data.clone(),
-        };
+        let mut contents = spec.init.contents(spec.kind.bytes()).map_err(DeviceError::BadJob)?;
         match spec.kind {
             MemoryKind::Buffer { .. } if spec.canaries => {
                 let (front, bytes) = (front_band(alignment), contents.len());

@@ -17,7 +17,7 @@ pub use cache::default_directory;
 pub use listing::list;
 
 use crate::check::CheckedJob;
-use crate::{Device, DeviceError, DeviceInfo, Job, JobResult, LaunchClock, TimingSpec};
+use crate::{CacheState, Device, DeviceError, DeviceInfo, Job, JobResult, LaunchClock, TimingSpec};
 use build::{Built, KernelText};
 use cache::Cache;
 use execute::{RawArg, RawJob, RawLaunch};
@@ -88,8 +88,13 @@ impl OpenCl {
 
     /// Emits a job's Programs and puts its launches in OpenCL's terms.
     fn translate<'a>(&self, checked: &CheckedJob<'a>) -> Result<RawJob<'a>, DeviceError> {
-        let mut sources: Vec<Source> = Vec::with_capacity(checked.programs.len());
-        for (program, source) in checked.programs.iter().enumerate() {
+        let programs = checked.programs()?;
+        if checked.job.timing.is_some_and(|timing| timing.cache == CacheState::Flushed) {
+            let kernel = programs.first().map_or_else(String::new, |program| program.name.to_string());
+            return Err(DeviceError::Unsupported { program: 0, kernel, what: "timing with flushed caches".into() });
+        }
+        let mut sources: Vec<Source> = Vec::with_capacity(programs.len());
+        for (program, &source) in programs.iter().enumerate() {
             let unsupported = |what| DeviceError::Unsupported { program, kernel: source.name.to_string(), what };
             let emitted = warpsight_emit::opencl(source).map_err(|error| unsupported(error.what))?;
             if let Some(missing) = emitted.extensions.iter().find(|extension| !self.has(extension)) {
@@ -99,7 +104,7 @@ impl OpenCl {
         }
         let mut launches = Vec::with_capacity(checked.job.launches.len());
         for (launch, sizes) in checked.job.launches.iter().zip(&checked.sizes) {
-            let name = &checked.programs[launch.program].name;
+            let name = &programs[launch.program].name;
             let bad = |what: String| DeviceError::BadJob(format!("`{name}`: {what}"));
             let (global, local) = sources[launch.program].ndrange(sizes).map_err(|error| bad(error.to_string()))?;
             let mut args: Vec<RawArg> = launch.args.iter().map(|&position| RawArg::Memory(position)).collect();
@@ -110,7 +115,7 @@ impl OpenCl {
         }
         let kernels = sources
             .into_iter()
-            .zip(&checked.programs)
+            .zip(&programs)
             .map(|(source, program)| KernelText {
                 name: program.name.to_string(),
                 text: source.text,
@@ -118,7 +123,15 @@ impl OpenCl {
                 options: BUILD_OPTIONS.into(),
             })
             .collect();
-        Ok(RawJob { kernels, memory: &checked.job.memory, launches, read: &checked.job.read, timing: checked.job.timing, clock: None })
+        Ok(RawJob {
+            kernels,
+            memory: &checked.job.memory,
+            launches,
+            read: &checked.job.read,
+            peek: &checked.job.peek,
+            timing: checked.job.timing,
+            clock: None,
+        })
     }
 
     /// Runs a job whose kernels are text.
@@ -163,8 +176,9 @@ impl OpenCl {
             options: BUILD_OPTIONS.into(),
         };
         let launches = vec![RawLaunch { kernel: 0, args: vec![], global: [1; 3], local: [1; 3] }];
-        let timing = Some(TimingSpec { runs: EMPTY_RUNS });
-        let result = self.run_raw(&RawJob { kernels: vec![text], memory: &[], launches, read: &[], timing, clock: Some(clock) })?;
+        let timing = Some(TimingSpec::runs(EMPTY_RUNS));
+        let result =
+            self.run_raw(&RawJob { kernels: vec![text], memory: &[], launches, read: &[], peek: &[], timing, clock: Some(clock) })?;
         let time = result.times.first().and_then(|times| warpsight_ir::sample::median(times)).unwrap_or(Seconds(0.0));
         self.empty.push((clock, time));
         Ok(time)

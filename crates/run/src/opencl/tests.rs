@@ -42,7 +42,7 @@ const DOUBLE: &str = "__kernel void twice(__global float* x) {\n  x[get_global_i
 fn programs_run() {
     let Some(mut device) = device(None) else { return };
     let values: Vec<f32> = (0..37).map(|i| i as f32).collect();
-    let result = device.run(&scale_job(&values, Some(TimingSpec { runs: 3 }))).unwrap();
+    let result = device.run(&scale_job(&values, Some(TimingSpec::runs(3)))).unwrap();
     assert_eq!(warpsight_ir::data::bytes_f32(&result.read[0].0), values.iter().map(|v| 3.0 * v).collect::<Vec<_>>());
     assert_eq!((result.times.len(), result.times[0].len(), &result.damaged[..]), (1, 3, &[][..]));
     assert!(result.empty_launch.is_some_and(|time| time.0 >= 0.0));
@@ -79,8 +79,9 @@ fn launches_run_in_order_and_are_read_once() {
         memory: &memory,
         launches: vec![launch(0, &[0], 64, 8), second, launch(0, &[0], 0, 8)],
         read: &[0, 0],
+        peek: &[],
         // Timed passes change the buffer again; what is read is from before.
-        timing: Some(TimingSpec { runs: 5 }),
+        timing: Some(TimingSpec::runs(5)),
         clock: None,
     };
     let result = device.run_raw(&job).unwrap();
@@ -118,8 +119,15 @@ fn one_element_past_either_end_is_noticed() {
         let mut stray = launch(0, &[1], 5, 5);
         stray.args.push(RawArg::Int(at));
         let memory = [buffer(64, Init::Poison), buffer(20, Init::Poison), buffer(64, Init::Poison)];
-        let job =
-            RawJob { kernels: vec![kernel("stray", text)], memory: &memory, launches: vec![stray], read: &[1], timing: None, clock: None };
+        let job = RawJob {
+            kernels: vec![kernel("stray", text)],
+            memory: &memory,
+            launches: vec![stray],
+            read: &[1],
+            peek: &[],
+            timing: None,
+            clock: None,
+        };
         let result = device.run_raw(&job).unwrap();
         assert_eq!(result.damaged, damaged, "x[{at}] of 5");
         assert_eq!(warpsight_ir::data::bytes_f32(&result.read[0].0), [1.0; 5]);
@@ -137,6 +145,7 @@ fn what_a_kernel_forgets_stays_poison() {
             memory: &memory,
             launches: vec![launch(0, &[0], 4, 4)],
             read: &[0],
+            peek: &[],
             timing: None,
             clock: None,
         };
@@ -179,6 +188,7 @@ fn images_keep_rows_and_texels_in_place() {
             memory: &memory,
             launches: vec![launch],
             read: &[0, 1],
+            peek: &[],
             timing: None,
             clock: None,
         };
@@ -204,7 +214,7 @@ fn a_refused_program_gives_log_and_line() {
     let good = kernel("twice", DOUBLE);
     let wrong = kernel("wrong", "__kernel void wrong(__global float* x) {\n  x[0] = 1.0f;\n  x[1] = undeclared_name;\n}\n");
     let memory = [buffer(16, Init::Poison)];
-    let job = RawJob { kernels: vec![good, wrong], memory: &memory, launches: vec![], read: &[], timing: None, clock: None };
+    let job = RawJob { kernels: vec![good, wrong], memory: &memory, launches: vec![], read: &[], peek: &[], timing: None, clock: None };
     let error = device.run_raw(&job).unwrap_err();
     let DeviceError::Build { program, kernel, log, line } = &error else { panic!("{error:?}") };
     assert_eq!((*program, &kernel[..], *line), (1, "wrong", Some(3)));
@@ -222,6 +232,7 @@ fn compiled_programs_are_kept_and_damage_is_survived() {
             memory: &memory,
             launches: vec![launch(0, &[0], 4, 2)],
             read: &[0],
+            peek: &[],
             timing: None,
             clock: None,
         };
@@ -254,7 +265,15 @@ fn a_group_beyond_the_compiled_kernel_is_refused() {
     let most = device.info.limits.max_group_size.unwrap() as usize;
     let run = |device: &mut OpenCl, local: usize| {
         let launches = vec![launch(0, &[0], local, local)];
-        device.run_raw(&RawJob { kernels: vec![kernel("two", text)], memory: &memory, launches, read: &[], timing: None, clock: None })
+        device.run_raw(&RawJob {
+            kernels: vec![kernel("two", text)],
+            memory: &memory,
+            launches,
+            read: &[],
+            peek: &[],
+            timing: None,
+            clock: None,
+        })
     };
     assert!(run(&mut device, 2).is_ok());
     match run(&mut device, 2 * most).unwrap_err() {

@@ -1,0 +1,19 @@
+//! The phases of the battery, the most valuable first.
+
+mod bandwidth;
+mod latency;
+mod launches;
+mod peaks;
+mod queues;
+mod stencils;
+mod texture;
+
+use crate::Phase;
+
+/// All phases, the most valuable first.
+pub fn all() -> Vec<Phase> {
+    [stencils::phases(), bandwidth::phases(), peaks::phases(), latency::phases(), texture::phases(), queues::phases(), launches::phases()]
+        .into_iter()
+        .flatten()
+        .collect()
+}

@@ -1,0 +1,65 @@
+//! What is kept of a measurement: one line of a phase's file.
+
+use crate::{Amounts, Parameters};
+use serde::{Deserialize, Serialize};
+use warpsight_run::{ClockState, Feedback, LaunchClock};
+
+/// One measurement, or why there is none.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// The phase.
+    pub phase: String,
+    /// The measurement, unique within its phase.
+    pub name: String,
+    /// What distinguishes it.
+    pub params: Parameters,
+    /// What one launch does.
+    pub amounts: Amounts,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// Text of the kernel whose launch was timed: a Program's text form, or CUDA C++.
+    pub code: String,
+    /// Seconds of the launch in each timed pass, an empty launch included; raw, in order.
+    pub times_s: Vec<f64>,
+    /// Seconds of each whole pass over the job's launches.
+    pub pass_times_s: Vec<f64>,
+    /// Launches in a pass.
+    pub launches: usize,
+    /// Seconds of a launch that does nothing, by the same clock.
+    pub empty_launch_s: Option<f64>,
+    /// Smallest step of the clock in seconds.
+    pub quantum_s: f64,
+    /// The clock.
+    pub clock: Option<LaunchClock>,
+    /// `measured` or `simulated`.
+    pub source: Option<warpsight_ir::TimeSource>,
+    /// Clocks of the device before and after.
+    pub clocks: Vec<ClockState>,
+    /// What the compiler said.
+    pub feedback: Feedback,
+    /// Seconds since 1970 when it was taken.
+    pub unix_time: u64,
+}
+
+/// What came of a measurement.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "status")]
+pub enum Outcome {
+    /// Timed, and its results agree with the reference.
+    Verified,
+    /// Its results do not agree: the times are those of a wrong kernel.
+    Wrong {
+        /// What is wrong.
+        what: String,
+    },
+    /// It could not be run.
+    Failed {
+        /// The device's error.
+        why: String,
+    },
+    /// It was not tried.
+    Skipped {
+        /// Why not.
+        why: String,
+    },
+}

@@ -3,7 +3,12 @@
 //! Of the driver's library exactly the functions in [`DRIVER_FUNCTIONS`] are called, with the types that cudarc has for CUDA 12.8.
 //! A library that exports `warpsight_simulated_driver` is a stand-in without a GPU behind it: its times count as simulated.
 
+mod arch;
+mod nvrtc;
+mod ptxas;
 pub mod toolkit;
+
+pub use arch::NotAnArch;
 
 use serde::{Deserialize, Serialize};
 

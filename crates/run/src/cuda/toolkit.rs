@@ -1,10 +1,27 @@
-//! Finding and calling NVRTC and `ptxas`.
+//! Finding and calling NVRTC and `ptxas`: CUDA C++ to machine code, on machines without a GPU too.
+//!
+//! NVRTC makes PTX, `ptxas -v` makes machine code of it and says what the kernel uses. Where there is only NVRTC, it does both.
 
-use super::{Arch, Resources};
-use std::path::PathBuf;
+use super::nvrtc::{self, Nvrtc, Outcome};
+use super::{Arch, Resources, ptxas};
+use crate::Feedback;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Names a folder with the compilers; nothing else is then looked at.
+pub const VARIABLE: &str = "WARPSIGHT_CUDA";
+
+/// Python packages that bring the compilers and the headers they need.
+pub const PACKAGES: &str = "nvidia-cuda-nvrtc nvidia-cuda-nvcc nvidia-cuda-crt nvidia-cuda-runtime";
+
+/// Contraction of `a * b + c` is off: a Program says where it wants an fma.
+const OPTIONS: [&str; 2] = ["--std=c++17", "--fmad=false"];
+
+/// What logs call the text.
+const FILE: &str = "kernel.cu";
 
 /// The compilers that were found.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Toolkit {
     /// The NVRTC library.
     pub nvrtc: PathBuf,
@@ -21,18 +38,38 @@ pub struct Compiled {
     pub ptx: String,
     /// Machine code.
     pub cubin: Vec<u8>,
-    /// What it uses; `None` where there is no `ptxas` to say.
+    /// What it uses; `None` where no compiler says.
     pub resources: Option<Resources>,
+}
+
+impl Compiled {
+    /// What the compiler said, in the words every back end uses.
+    pub fn feedback(&self) -> Feedback {
+        self.resources.map_or_else(Feedback::default, |r| r.feedback())
+    }
 }
 
 /// Why there is no machine code.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ToolkitError {
     /// NVRTC is nowhere.
-    #[error("no NVRTC library; looked in {}", looked.join(", "))]
+    #[error(
+        "no NVRTC library; looked in {}; {VARIABLE} may name a folder of a CUDA toolkit, and `pip install {PACKAGES}` brings one",
+        looked.join(", ")
+    )]
     Missing {
         /// Where it was looked for.
         looked: Vec<String>,
+    },
+    /// The compiler makes no code for an architecture.
+    #[error("NVRTC {version} makes no code for {arch}; it does for {}", supported.join(", "))]
+    Architecture {
+        /// For what.
+        arch: String,
+        /// The compiler's version.
+        version: String,
+        /// What it makes code for.
+        supported: Vec<String>,
     },
     /// The compiler refused.
     #[error("{tool} refused kernel `{kernel}` for {arch}: {log}")]
@@ -56,20 +93,214 @@ pub enum ToolkitError {
     },
 }
 
+impl ToolkitError {
+    /// The first line of the text that the compiler's log complains of.
+    pub fn line(&self) -> Option<u32> {
+        let Self::Refused { log, .. } = self else { return None };
+        let position = |line: &str| line.split_once(FILE)?.1.strip_prefix('(')?.split(')').next()?.parse().ok();
+        log.lines().filter(|line| line.contains("error")).find_map(position)
+    }
+}
+
 impl Toolkit {
-    /// Looks for the compilers: `WARPSIGHT_CUDA`, `CUDA_HOME`, `CUDA_PATH`, `/usr/local/cuda`, Python wheels, the loader's path.
+    /// Looks for the compilers: `WARPSIGHT_CUDA`, and unless that is set `CUDA_HOME`, `CUDA_PATH`, `/usr/local/cuda`, Python wheels
+    /// (of the virtual environment, `./.venv`, the user, the system), distribution packages, the loader's path.
     ///
     /// # Errors
     /// [`ToolkitError::Missing`] says where it was looked for.
     pub fn find() -> Result<Self, ToolkitError> {
-        Err(ToolkitError::Missing { looked: vec![] })
+        let places = Places::new(&|name| std::env::var_os(name).filter(|v| !v.is_empty()), Path::new("/"));
+        if let Some(found) = places.roots.iter().find_map(|root| Self::under(root)) {
+            return Ok(found);
+        }
+        let by_name = |name: &&&str| places.loader && nvrtc::load(Path::new(name)).is_ok();
+        match LIBRARIES.iter().find(by_name) {
+            Some(name) => Ok(Self { nvrtc: name.into(), ptxas: None, includes: vec![] }),
+            None => Err(ToolkitError::Missing { looked: places.describe() }),
+        }
     }
 
-    /// Compiles one kernel.
+    /// The compilers in a folder: that of a CUDA toolkit, or `nvidia` of a Python environment. `ptxas` and headers are taken from
+    /// there only: those of another version may not understand each other.
+    pub fn under(root: &Path) -> Option<Self> {
+        LAYOUTS.iter().find_map(|layout| {
+            let library = |folder: &&str| LIBRARIES.iter().map(|name| root.join(folder).join(name)).find(|path| path.is_file());
+            let nvrtc = layout.libraries.iter().find_map(|folder| library(&folder))?;
+            let assembler = root.join(layout.programs).join("ptxas");
+            let includes = layout.includes.iter().map(|folder| root.join(folder)).filter(|folder| folder.is_dir());
+            Some(Self { nvrtc, ptxas: Some(assembler).filter(|path| path.is_file()), includes: includes.collect() })
+        })
+    }
+
+    /// What compiles, with versions, as samples name it: `NVRTC 13.5, ptxas 13.5.37`.
     ///
     /// # Errors
-    /// [`ToolkitError::Refused`] with the compiler's log.
-    pub fn compile(&self, _text: &str, _kernel: &str, _arch: Arch) -> Result<Compiled, ToolkitError> {
-        Err(ToolkitError::Missing { looked: vec![] })
+    /// [`ToolkitError::Call`] where NVRTC cannot be loaded.
+    pub fn version(&self) -> Result<String, ToolkitError> {
+        let nvrtc = format!("NVRTC {}", nvrtc_version(self.load()?)?);
+        Ok(match &self.ptxas {
+            Some(path) => format!("{nvrtc}, ptxas {}", ptxas::version(path).unwrap_or_else(|| "of unknown version".to_owned())),
+            None => nvrtc,
+        })
     }
+
+    /// Whether the library is the stand-in of the tests: what it says is no statement about a GPU.
+    ///
+    /// # Errors
+    /// [`ToolkitError::Call`] where NVRTC cannot be loaded.
+    pub fn simulated(&self) -> Result<bool, ToolkitError> {
+        Ok(self.load()?.simulated)
+    }
+
+    /// Compiles one kernel, a function `extern "C"` of the text.
+    ///
+    /// # Errors
+    /// [`ToolkitError::Refused`] with the compiler's log, [`ToolkitError::Architecture`], and [`ToolkitError::Call`] where a compiler
+    /// cannot be loaded, started, or does not end.
+    pub fn compile(&self, text: &str, kernel: &str, arch: Arch) -> Result<Compiled, ToolkitError> {
+        let nvrtc = self.load()?;
+        check_arch(nvrtc, arch)?;
+        let mut options: Vec<String> = OPTIONS.map(str::to_owned).into();
+        options.extend(self.includes.iter().map(|folder| format!("--include-path={}", folder.display())));
+        let Some(assembler) = &self.ptxas else {
+            options.push(format!("--gpu-architecture={arch}"));
+            let (ptx, cubin, log) = compile(nvrtc, text, kernel, arch, &options, Some("--ptxas-options=-v"))?;
+            return Ok(Compiled { ptx, cubin, resources: ptxas::resources(&log, kernel) });
+        };
+        options.push(format!("--gpu-architecture={}", arch.virtual_name()));
+        let (ptx, _, _) = compile(nvrtc, text, kernel, arch, &options, None)?;
+        let (cubin, log) = ptxas::assemble(assembler, &ptx, kernel, arch)?;
+        Ok(Compiled { ptx, cubin, resources: ptxas::resources(&log, kernel) })
+    }
+
+    fn load(&self) -> Result<&'static Nvrtc, ToolkitError> {
+        nvrtc::load(&self.nvrtc).map_err(|why| ToolkitError::Call { call: format!("loading `{}`", self.nvrtc.display()), why })
+    }
+}
+
+fn call(why: String) -> ToolkitError {
+    ToolkitError::Call { call: "NVRTC".to_owned(), why }
+}
+
+fn nvrtc_version(nvrtc: &Nvrtc) -> Result<String, ToolkitError> {
+    nvrtc.version().map(|(major, minor)| format!("{major}.{minor}")).map_err(call)
+}
+
+/// The first capability that has instructions of its own (`sm_90a`).
+const FIRST_SPECIFIC: u32 = 90;
+
+fn check_arch(nvrtc: &Nvrtc, arch: Arch) -> Result<(), ToolkitError> {
+    let archs = nvrtc.archs().map_err(call)?;
+    if archs.contains(&arch.capability) && (!arch.specific || arch.capability >= FIRST_SPECIFIC) {
+        return Ok(());
+    }
+    let name = |&capability: &u32| match capability {
+        FIRST_SPECIFIC.. => format!("sm_{capability}[a]"),
+        _ => format!("sm_{capability}"),
+    };
+    Err(ToolkitError::Architecture { arch: arch.to_string(), version: nvrtc_version(nvrtc)?, supported: archs.iter().map(name).collect() })
+}
+
+/// PTX, machine code and log. `wish` is an option that older versions do not know: they go without.
+fn compile(
+    nvrtc: &Nvrtc,
+    text: &str,
+    kernel: &str,
+    arch: Arch,
+    options: &[String],
+    wish: Option<&str>,
+) -> Result<(String, Vec<u8>, String), ToolkitError> {
+    let refused = |log: String| ToolkitError::Refused {
+        tool: "NVRTC",
+        kernel: kernel.to_owned(),
+        arch: arch.to_string(),
+        log: log.trim().to_owned(),
+    };
+    let with: Vec<String> = options.iter().cloned().chain(wish.map(str::to_owned)).collect();
+    match nvrtc.compile(text, FILE, &with).map_err(call)? {
+        Outcome::Done { ptx, cubin, log } => Ok((ptx, cubin, log)),
+        Outcome::Option(_) if wish.is_some() => compile(nvrtc, text, kernel, arch, options, None),
+        Outcome::Wrong(log) | Outcome::Option(log) => Err(refused(log)),
+    }
+}
+
+/// Names of the library, newest first.
+const LIBRARIES: [&str; 4] = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"];
+
+/// Where things lie below a root.
+struct Layout {
+    libraries: &'static [&'static str],
+    programs: &'static str,
+    includes: &'static [&'static str],
+}
+
+const LAYOUTS: [Layout; 3] = [
+    // A CUDA toolkit, the folder `cu13` of Python wheels, a Conda environment, a distribution.
+    Layout {
+        libraries: &[
+            "lib64",
+            "lib",
+            "targets/x86_64-linux/lib",
+            "targets/sbsa-linux/lib",
+            "lib/x86_64-linux-gnu",
+            "lib/aarch64-linux-gnu",
+            "",
+        ],
+        programs: "bin",
+        includes: &["include", "targets/x86_64-linux/include", "targets/sbsa-linux/include"],
+    },
+    // The folder `nvidia` of Python wheels of CUDA 13, then of CUDA 12 and 11.
+    Layout { libraries: &["cu13/lib"], programs: "cu13/bin", includes: &["cu13/include"] },
+    Layout {
+        libraries: &["cuda_nvrtc/lib"],
+        programs: "cuda_nvcc/bin",
+        includes: &["cuda_runtime/include", "cuda_nvcc/include", "cuda_cccl/include"],
+    },
+];
+
+/// Where the compilers may be.
+struct Places {
+    roots: Vec<PathBuf>,
+    /// Whether the system's loader may know the library.
+    loader: bool,
+}
+
+impl Places {
+    /// From the environment; absolute places begin at `top`.
+    fn new(variable: &dyn Fn(&str) -> Option<OsString>, top: &Path) -> Self {
+        if let Some(explicit) = variable(VARIABLE) {
+            return Self { roots: vec![explicit.into()], loader: false };
+        }
+        let named = |name: &str| variable(name).map(PathBuf::from);
+        let mut roots: Vec<PathBuf> =
+            [named("CUDA_HOME"), named("CUDA_PATH"), Some(top.join("usr/local/cuda"))].into_iter().flatten().collect();
+        let local = named("HOME").map(|home| home.join(".local"));
+        let environments = [named("VIRTUAL_ENV"), Some(".venv".into()), named("CONDA_PREFIX"), local];
+        for prefix in environments.into_iter().flatten().chain([top.join("usr/local"), top.join("usr")]) {
+            roots.extend(wheels(&prefix));
+        }
+        roots.extend(named("CONDA_PREFIX"));
+        roots.push(top.join("usr"));
+        Self { roots, loader: true }
+    }
+
+    fn describe(&self) -> Vec<String> {
+        let loader = self.loader.then(|| format!("the loader's path for {}", LIBRARIES.join(", ")));
+        let wheels = self.loader.then(|| "Python's site-packages/nvidia".to_owned());
+        self.roots.iter().map(|root| root.display().to_string()).chain(wheels).chain(loader).collect()
+    }
+}
+
+/// The folders `nvidia` of the Pythons under a prefix, the newest Python first.
+fn wheels(prefix: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(prefix.join("lib")).into_iter().flatten().flatten();
+    // `python3.11`: 11 is newer than 9.
+    let minor = |name: &str| {
+        name.strip_prefix("python3").and_then(|rest| rest.trim_start_matches('.').parse::<u32>().ok().or(rest.is_empty().then_some(0)))
+    };
+    let mut pythons: Vec<(u32, PathBuf)> = entries.filter_map(|entry| Some((minor(entry.file_name().to_str()?)?, entry.path()))).collect();
+    pythons.sort();
+    let packages =
+        pythons.into_iter().rev().flat_map(|(_, python)| ["site-packages", "dist-packages"].map(|p| python.join(p).join("nvidia")));
+    packages.filter(|folder| folder.is_dir()).collect()
 }

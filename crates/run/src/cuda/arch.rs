@@ -1,0 +1,146 @@
+//! What machine code is made for, and what a multiprocessor of that kind holds.
+
+use super::{Arch, Resources};
+use crate::Feedback;
+use std::fmt;
+use std::str::FromStr;
+use warpsight_ir::Bytes;
+use warpsight_ir::occupancy::{CannotRun, Occupancy, Residency, occupancy};
+
+/// A text that names no architecture.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no architecture: write sm_80, sm_90a, or a compute capability like 9.0")]
+pub struct NotAnArch(pub String);
+
+impl fmt::Display for Arch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sm_{}{}", self.capability, if self.specific { "a" } else { "" })
+    }
+}
+
+impl FromStr for Arch {
+    type Err = NotAnArch;
+
+    /// Reads `sm_80`, `compute_90a`, `90a`, `9.0`.
+    fn from_str(text: &str) -> Result<Self, NotAnArch> {
+        let wrong = || NotAnArch(text.to_owned());
+        let number = text.strip_prefix("sm_").or_else(|| text.strip_prefix("compute_")).unwrap_or(text);
+        let (number, specific) = number.strip_suffix('a').map_or((number, false), |n| (n, true));
+        let digits = |s: &str| !s.is_empty() && s.len() <= 3 && s.bytes().all(|b| b.is_ascii_digit());
+        let capability = match number.split_once('.') {
+            // The minor number is one digit as long as capabilities are written without a point.
+            Some((major, minor)) if digits(major) && minor.len() == 1 && digits(minor) => format!("{major}{minor}"),
+            None if digits(number) && number.len() >= 2 => number.to_owned(),
+            _ => return Err(wrong()),
+        };
+        let capability = capability.parse().map_err(|_| wrong())?;
+        if capability < 10 { Err(wrong()) } else { Ok(Self { capability, specific }) }
+    }
+}
+
+impl Arch {
+    /// `compute_90a`: the architecture of PTX for this machine code.
+    pub fn virtual_name(self) -> String {
+        self.to_string().replace("sm_", "compute_")
+    }
+
+    /// What a multiprocessor holds at once; `None` for architectures that are not in the table.
+    ///
+    /// Source: CUDA C++ Programming Guide 13, tables "Technical Specifications per Compute Capability" (warps, blocks, registers,
+    /// shared memory of a multiprocessor; registers of a thread); allocation of registers by 256 per warp in four partitions:
+    /// `cuda_occupancy.h` of the toolkit.
+    pub fn residency(self) -> Option<Residency> {
+        let (max_warps, max_groups, shared_kib) = match self.capability {
+            80 => (64, 32, 164),
+            86 => (48, 16, 100),
+            89 => (48, 24, 100),
+            90 | 100 => (64, 32, 228),
+            120 => (48, 24, 100),
+            _ => return None,
+        };
+        Some(Residency {
+            warp: Some(32),
+            max_warps: Some(max_warps),
+            max_groups: Some(max_groups),
+            registers: Some(65536),
+            max_registers: Some(255),
+            register_granule: Some(256 / 32),
+            warp_granule: Some(4),
+            max_group_size: Some(1024),
+            local: Some(Bytes(f64::from(shared_kib * 1024))),
+        })
+    }
+}
+
+/// Shared memory that the system takes for itself in each block, and the unit it is given out in, from compute capability 8.0 on
+/// (`cuda_occupancy.h`; the Programming Guide has the first number).
+const SHARED_RESERVED: u32 = 1024;
+const SHARED_UNIT: u32 = 128;
+
+impl Resources {
+    /// The same in the words every back end uses; spills are stores and loads together.
+    pub fn feedback(&self) -> Feedback {
+        Feedback {
+            registers: Some(self.registers),
+            private_bytes: Some(self.stack_bytes.into()),
+            spill_bytes: Some(u64::from(self.spill_store_bytes) + u64::from(self.spill_load_bytes)),
+            local_bytes: Some(self.shared_bytes.into()),
+            max_group_size: None,
+            cached: false,
+        }
+    }
+
+    /// Blocks of so many threads that a multiprocessor holds at once, without dynamic shared memory; `None` where the architecture's
+    /// limits are not known.
+    ///
+    /// # Errors
+    /// Why not even one fits.
+    pub fn occupancy(&self, arch: Arch, threads: u32) -> Option<Result<Occupancy, CannotRun>> {
+        let limits = arch.residency()?;
+        let shared = (self.shared_bytes.saturating_add(SHARED_RESERVED)).next_multiple_of(SHARED_UNIT);
+        Some(occupancy(&limits, self.registers, threads, Bytes(shared.into())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpsight_ir::occupancy::Resident;
+
+    #[test]
+    fn names() {
+        for (text, capability, specific) in [
+            ("sm_80", 80, false),
+            ("sm_90a", 90, true),
+            ("90a", 90, true),
+            ("9.0", 90, false),
+            ("10.0a", 100, true),
+            ("compute_86", 86, false),
+        ] {
+            let arch: Arch = text.parse().unwrap();
+            assert_eq!(arch, Arch { capability, specific }, "{text}");
+            assert_eq!(arch.to_string().parse(), Ok(arch));
+        }
+        assert_eq!(Arch { capability: 90, specific: true }.virtual_name(), "compute_90a");
+        for text in ["", "sm_", "sm_9", "9", "a", "sm_90b", "9.", ".0", "9.00", "90.0.0", "0.9", "sm_-90", "sm_9999", "+90", "ninety"] {
+            assert_eq!(text.parse::<Arch>(), Err(NotAnArch(text.to_owned())), "{text}");
+        }
+    }
+
+    /// By hand from the sources named above: 40 registers of 256 threads are 8 warps of 1280, of which 65536 registers hold
+    /// ⌊16384 / 1280⌋ · 4 = 48; 40 KiB and the reserved KiB fit 164 KiB four times and 228 KiB five times.
+    #[test]
+    fn blocks_of_a_multiprocessor() {
+        let of = |arch: &str, registers, shared_bytes, threads| {
+            let resources = Resources { registers, shared_bytes, ..Resources::default() };
+            resources.occupancy(arch.parse().unwrap(), threads).map(|o| o.map(|o| (o.groups, o.limiter)))
+        };
+        assert_eq!(of("sm_80", 40, 0, 256), Some(Ok((6, Some(Resident::Registers)))));
+        assert_eq!(of("sm_80", 40, 40 * 1024, 256), Some(Ok((4, Some(Resident::Local)))));
+        assert_eq!(of("sm_90a", 40, 40 * 1024, 256), Some(Ok((5, Some(Resident::Local)))));
+        assert_eq!(of("sm_89", 16, 0, 1024), Some(Ok((1, Some(Resident::Warps)))));
+        assert_eq!(of("sm_80", 16, 0, 32), Some(Ok((32, Some(Resident::Groups)))));
+        assert!(matches!(of("sm_80", 128, 0, 1024), Some(Err(CannotRun::Registers { .. }))));
+        assert_eq!(of("sm_75", 16, 0, 32), None);
+    }
+}

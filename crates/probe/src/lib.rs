@@ -5,6 +5,7 @@
 //! there, so that nothing measured is lost. A measurement whose results fail its check is recorded as failed, never dropped.
 
 pub mod battery;
+mod kernels;
 pub mod phases;
 mod record;
 

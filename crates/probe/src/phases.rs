@@ -5,6 +5,7 @@ mod latency;
 mod launches;
 mod peaks;
 mod queues;
+mod room;
 mod stencils;
 mod texture;
 

@@ -1,6 +1,7 @@
 //! The phases of the battery, the most valuable first.
 
 mod bandwidth;
+pub mod counters;
 mod latency;
 mod launches;
 mod peaks;

@@ -1,5 +1,6 @@
 //! The command `warpsight`: wiring and reports. It picks the models and holds no algorithm.
 
+mod battery;
 mod devices;
 mod export;
 mod failure;
@@ -35,6 +36,8 @@ enum Verb {
     Optimize(optimize::Args),
     /// Run a network on a device: one `.npy` per output.
     Run(run::Args),
+    /// Measure all there is to measure of a GPU, within minutes, into a folder.
+    Battery(battery::Args),
     /// List the devices that are found, and why others were passed over.
     Devices(devices::Args),
 }
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
     let done = match &cli.verb {
         Verb::Optimize(args) => optimize::run(args, cli.json),
         Verb::Run(args) => run::run(args, cli.json),
+        Verb::Battery(args) => battery::run(args, cli.json),
         Verb::Devices(args) => devices::run(args, cli.json),
     };
     match done {

@@ -2,7 +2,7 @@
 
 use crate::{Amounts, Parameters};
 use serde::{Deserialize, Serialize};
-use warpsight_run::{ClockState, Feedback, LaunchClock};
+use warpsight_run::{ClockState, Feedback, LaunchClock, TimingSpec};
 
 /// One measurement, or why there is none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,14 +17,23 @@ pub struct Record {
     pub amounts: Amounts,
     /// What came of it.
     pub outcome: Outcome,
-    /// Text of the kernel whose launch was timed: a Program's text form, or CUDA C++.
+    /// Text of the kernel whose launch was timed: a Program's text form, or CUDA C++. In files, its SHA-256; the texts stand
+    /// beside the records.
     pub code: String,
+    /// The kernel's name.
+    pub kernel: String,
+    /// Values of its size parameters, in order.
+    pub sizes: Vec<i64>,
+    /// How it was timed.
+    pub timing: Option<TimingSpec>,
     /// Seconds of the launch in each timed pass, an empty launch included; raw, in order.
     pub times_s: Vec<f64>,
     /// Seconds of each whole pass over the job's launches.
     pub pass_times_s: Vec<f64>,
     /// Launches in a pass.
     pub launches: usize,
+    /// Which of them the times are of.
+    pub launch: usize,
     /// Seconds of a launch that does nothing, by the same clock.
     pub empty_launch_s: Option<f64>,
     /// Smallest step of the clock in seconds.

@@ -1,0 +1,263 @@
+//! `warpsight battery`: everything that can be measured of a GPU, within minutes, into a folder.
+
+use crate::failure::{Failure, Kind};
+use crate::progress;
+use crate::report::{out, table};
+use clap::ValueEnum;
+use serde_json::json;
+use std::path::PathBuf;
+use std::time::Duration;
+use warpsight_probe::battery::{self, BatteryError, DeviceLock, Event, Folder, Host, Options, Origin, Summary, Task};
+use warpsight_probe::{Needs, Outcome, Record, Scale, phases};
+use warpsight_run::{Device, DeviceError, DeviceInfo};
+
+/// Measure all there is to measure of a GPU: bandwidths, latencies, peaks, stencil volumes, textures, queues, launches.
+#[derive(clap::Args)]
+pub struct Args {
+    /// What is measured: cuda:N, opencl:N or sim:NAME (see `warpsight devices`).
+    #[arg(long, default_value = "cuda:0", value_name = "DEVICE")]
+    device: String,
+    /// Folder for one JSON file per phase; an interrupted battery goes on where it stopped.
+    #[arg(long, value_name = "DIR", required_unless_present = "list")]
+    out: Option<PathBuf>,
+    /// For all phases together.
+    #[arg(long, default_value_t = 8.0, value_name = "N", value_parser = minutes)]
+    minutes: f64,
+    /// Only these phases; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    phase: Vec<String>,
+    /// How much: everything, or a few small measurements of each kind.
+    #[arg(long, value_enum, default_value = "full")]
+    scale: ScaleArg,
+    /// Seed of all random inputs [default: a fresh one].
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Measure phases once more that the folder already holds; the old files are kept under other names.
+    #[arg(long)]
+    again: bool,
+    /// Say what would be measured, and nothing else.
+    #[arg(long)]
+    list: bool,
+    /// The OpenCL device that the texture phases run on a second time [default: the one of the same name].
+    #[arg(long, value_name = "DEVICE")]
+    opencl: Option<String>,
+    /// Seconds after which a job that does not end is stopped.
+    #[arg(long, default_value_t = 60, value_name = "S", value_parser = clap::value_parser!(u64).range(1..))]
+    timeout: u64,
+    /// Run the driver inside this process (a crash or hang of the driver is then ours).
+    #[arg(long)]
+    in_process: bool,
+    /// Run every kernel once and time nothing, for tools that count or check.
+    #[arg(long)]
+    once: bool,
+    /// Spoil one kernel, to see that its check finds out.
+    #[arg(long, hide = true)]
+    plant_wrong: bool,
+}
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ScaleArg {
+    /// Everything.
+    Full,
+    /// A few small ones of each kind.
+    Tiny,
+}
+
+impl From<ScaleArg> for Scale {
+    fn from(scale: ScaleArg) -> Self {
+        match scale {
+            ScaleArg::Full => Self::Full,
+            ScaleArg::Tiny => Self::Tiny,
+        }
+    }
+}
+
+fn minutes(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(minutes) if minutes > 0.0 && minutes <= 10_000.0 => Ok(minutes),
+        _ => Err("a number of minutes above 0, at most 10000".into()),
+    }
+}
+
+/// Ends the names of phases that run through OpenCL.
+const OPENCL: &str = "-opencl";
+
+/// Runs the verb.
+pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
+    if args.list {
+        return list(json);
+    }
+    let Some(dir) = &args.out else { return Err(Failure::input("--out DIR says where the measurements go")) };
+    progress::catch_interrupt();
+    let phases = chosen(args)?;
+    let open = |id: &str, timeout: Duration| {
+        let options = warpsight_run::Options { in_process: args.in_process, timeout, ..warpsight_run::Options::default() };
+        warpsight_run::open(id, &options)
+    };
+    let device = open(&args.device, Duration::from_secs(args.timeout))?.info().clone();
+    let _lock = DeviceLock::take(&device, &std::env::temp_dir())?;
+    let twin = opencl_twin(args, &device);
+    let mut folder = Folder::open(dir, origin(args, &device), args.seed, args.again, Box::new(last_resort))?;
+    eprintln!("{} ({}, {}): {} minutes, seed {}", device.name, device.id, device.driver, args.minutes, folder.seed());
+    let tasks: Vec<Task> = phases.into_iter().flat_map(|phase| with_twin(phase, twin.is_some())).collect();
+    let options = Options {
+        scale: args.scale.into(),
+        budget: Duration::from_secs_f64(60.0 * args.minutes),
+        patience: Duration::from_secs(args.timeout),
+        pause: Duration::from_millis(500),
+        once: args.once,
+        plant_wrong: args.plant_wrong,
+        stop: &progress::interrupted,
+    };
+    let mut through = |task: &Task, timeout: Duration| -> Result<Box<dyn Device>, DeviceError> {
+        let id = if task.name.ends_with(OPENCL) { twin.as_deref().unwrap_or(&args.device) } else { &args.device };
+        open(id, timeout)
+    };
+    let summaries = battery::run(tasks, &options, &mut folder, &mut through, &mut watch);
+    if let Some(trouble) = folder.trouble() {
+        eprintln!("not everything could be written to {}: {trouble}; those records are on the standard output", dir.display());
+    }
+    report(&summaries, &device, json)?;
+    verdict(&summaries)
+}
+
+/// The phases asked for, in the battery's order.
+fn chosen(args: &Args) -> Result<Vec<warpsight_probe::Phase>, Failure> {
+    let all = phases::all();
+    if let Some(stranger) = args.phase.iter().find(|name| !all.iter().any(|phase| phase.name == **name)) {
+        let names: Vec<&str> = all.iter().map(|phase| phase.name).collect();
+        return Err(Failure::input(format!("there is no phase `{stranger}`")).help(format!("phases: {}", names.join(", "))));
+    }
+    Ok(all.into_iter().filter(|phase| args.phase.is_empty() || args.phase.iter().any(|name| name == phase.name)).collect())
+}
+
+/// A phase, and where it is of textures, the same through OpenCL.
+fn with_twin(phase: warpsight_probe::Phase, twin: bool) -> Vec<Task> {
+    let copy = (twin && phase.name.starts_with("texture"))
+        .then(|| Task { name: format!("{}{OPENCL}", phase.name), phase: warpsight_probe::Phase { ..phase } });
+    std::iter::once(Task::from(phase)).chain(copy).collect()
+}
+
+/// The OpenCL device that is the same GPU.
+fn opencl_twin(args: &Args, device: &DeviceInfo) -> Option<String> {
+    if args.opencl.is_some() || device.backend != "cuda" || args.once {
+        return args.opencl.clone();
+    }
+    let options = warpsight_run::Options { in_process: args.in_process, ..warpsight_run::Options::default() };
+    let listing = warpsight_run::devices(&options);
+    let same = |other: &&DeviceInfo| other.backend == "opencl" && !other.is_cpu && other.name == device.name;
+    let found = listing.devices.iter().find(same).map(|other| other.id.clone());
+    if found.is_none() {
+        eprintln!("textures through OpenCL: skipped, no OpenCL device `{}`", device.name);
+    }
+    found
+}
+
+fn origin(args: &Args, device: &DeviceInfo) -> Origin {
+    let program = std::env::args().next().unwrap_or_default();
+    let program = std::path::Path::new(&program).file_name().map_or("warpsight".into(), |name| name.to_string_lossy().into_owned());
+    Origin {
+        command: std::iter::once(program).chain(std::env::args().skip(1)).collect(),
+        warpsight: env!("CARGO_PKG_VERSION").into(),
+        git: option_env!("WARPSIGHT_GIT").map(str::to_owned),
+        host: Host::here(),
+        device: device.clone(),
+        scale: args.scale.into(),
+        // Below 2⁵³: readers that take every number for a double keep it.
+        seed: fastrand::u64(..1 << 53),
+    }
+}
+
+/// Where a record goes that cannot be written.
+fn last_resort(line: &str) {
+    // Should this fail too, there is no place left.
+    let _ = out(line);
+}
+
+fn watch(event: Event<'_>) {
+    match event {
+        Event::Begins(task, time_box) => eprintln!("{}: {:.0} s for: {}", task.name, time_box.as_secs_f64(), task.phase.purpose),
+        Event::Taken(record) => watch_record(record),
+        Event::Reopens(error) => eprintln!("  the device is opened again: {error}"),
+        Event::Ended(summary) => eprintln!(
+            "{}: {} verified, {} wrong, {} failed, {} skipped in {:.1} s{}",
+            summary.name,
+            summary.verified,
+            summary.wrong,
+            summary.failed,
+            summary.skipped,
+            summary.seconds,
+            summary.note.as_ref().map(|note| format!("; {note}")).unwrap_or_default()
+        ),
+    }
+}
+
+fn watch_record(record: &Record) {
+    match &record.outcome {
+        Outcome::Wrong { what } => eprintln!("  WRONG {}: {what}", record.name),
+        Outcome::Failed { why } => eprintln!("  failed {}: {why}", record.name),
+        Outcome::Verified | Outcome::Skipped { .. } => {}
+    }
+}
+
+fn list(json: bool) -> Result<(), Failure> {
+    let all = phases::all();
+    if json {
+        let phases: Vec<_> =
+            all.iter().map(|p| json!({"name": p.name, "purpose": p.purpose, "share": p.share, "needs": needs(p.needs)})).collect();
+        return out(json!({ "phases": phases }));
+    }
+    let mut rows = table(&["phase", "share", "needs", "purpose"]);
+    for phase in &all {
+        rows.add_row([phase.name.to_owned(), phase.share.to_string(), needs(phase.needs).to_owned(), phase.purpose.to_owned()]);
+    }
+    out(rows)
+}
+
+fn needs(needs: Needs) -> &'static str {
+    match needs {
+        Needs::Programs => "any device",
+        Needs::Tiles => "matrix tiles",
+        Needs::CudaText => "CUDA",
+    }
+}
+
+fn report(summaries: &[Summary], device: &DeviceInfo, json: bool) -> Result<(), Failure> {
+    if json {
+        return out(json!({ "device": device, "phases": summaries }));
+    }
+    let mut rows = table(&["phase", "verified", "wrong", "failed", "skipped", "seconds", "times", "note"]);
+    for s in summaries {
+        let counts = [s.verified, s.wrong, s.failed, s.skipped].map(|count| count.to_string());
+        let [verified, wrong, failed, skipped] = counts;
+        let source = s.source.map_or("-", |source| source.name());
+        let note = s.note.clone().unwrap_or_default();
+        rows.add_row([s.name.clone(), verified, wrong, failed, skipped, format!("{:.1}", s.seconds), source.to_owned(), note]);
+    }
+    out(rows)
+}
+
+/// What is wrong or failed is stored and stated; only a battery without any verified record has failed.
+fn verdict(summaries: &[Summary]) -> Result<(), Failure> {
+    if progress::interrupted() {
+        return Err(
+            Failure::new(Kind::Interrupted, "interrupted").help("what was measured is kept; the same command goes on with the rest")
+        );
+    }
+    if summaries.iter().any(|summary| summary.verified > 0) {
+        return Ok(());
+    }
+    Err(Failure::new(Kind::NothingVerified, "nothing was verified"))
+}
+
+impl From<BatteryError> for Failure {
+    fn from(error: BatteryError) -> Self {
+        let kind = match error {
+            BatteryError::FolderBusy { .. } | BatteryError::Foreign { .. } => Kind::Input,
+            BatteryError::DeviceBusy { .. } => Kind::Device,
+            BatteryError::Damaged { .. } | BatteryError::Io { .. } => Kind::Io,
+        };
+        Self::new(kind, error.to_string())
+    }
+}

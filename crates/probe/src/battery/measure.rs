@@ -1,0 +1,149 @@
+//! One measurement: run, check, record.
+
+use super::date::now;
+use crate::{Measurement, Outcome, Record};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use warpsight_ir::{BinaryOp, Expr, Stmt};
+use warpsight_run::{Code, Device, DeviceError, Feedback, JobResult};
+
+/// Runs code of a phase; a panic there is that phase's defect and must not take what others measured along.
+pub(super) fn caught<T>(code: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(code)).map_err(|panic| {
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic".into())
+    })
+}
+
+/// Takes a measurement; an error where the device has to be opened again.
+pub(super) fn take(phase: &str, measurement: Measurement, device: &mut dyn Device) -> (Record, Option<DeviceError>) {
+    let mut record = blank(phase, &measurement);
+    let result = match caught(|| device.run(&measurement.job)) {
+        Ok(result) => result,
+        Err(defect) => {
+            record.outcome = Outcome::Failed { why: format!("a defect of this program: {defect}") };
+            // What state the device is in nobody knows.
+            return (record, Some(DeviceError::Lost(defect)));
+        }
+    };
+    match result {
+        Ok(result) => {
+            record.outcome = judge(&measurement, &result);
+            fill(&mut record, &measurement, result);
+            (record, None)
+        }
+        // The device said so before it tried.
+        Err(error @ DeviceError::Unsupported { .. }) => {
+            record.outcome = Outcome::Skipped { why: error.to_string() };
+            (record, None)
+        }
+        Err(error) => {
+            record.outcome = Outcome::Failed { why: error.to_string() };
+            let lost = matches!(error, DeviceError::Lost(_) | DeviceError::Timeout(_));
+            (record, lost.then_some(error))
+        }
+    }
+}
+
+/// The record of a measurement that was not tried.
+pub(super) fn skipped(phase: &str, measurement: Measurement, why: &str) -> Record {
+    Record { outcome: Outcome::Skipped { why: why.into() }, ..blank(phase, &measurement) }
+}
+
+impl Record {
+    /// That something was not tried.
+    pub fn skipped(phase: &str, name: &str, why: &str) -> Self {
+        Self {
+            phase: phase.into(),
+            name: name.into(),
+            params: Default::default(),
+            amounts: Default::default(),
+            outcome: Outcome::Skipped { why: why.into() },
+            code: String::new(),
+            kernel: String::new(),
+            sizes: vec![],
+            timing: None,
+            times_s: vec![],
+            pass_times_s: vec![],
+            launches: 0,
+            launch: 0,
+            empty_launch_s: None,
+            quantum_s: 0.0,
+            clock: None,
+            source: None,
+            clocks: vec![],
+            feedback: Feedback::default(),
+            unix_time: now(),
+        }
+    }
+}
+
+/// What is known before anything ran.
+fn blank(phase: &str, measurement: &Measurement) -> Record {
+    let launch = measurement.job.launches.get(measurement.launch);
+    let code = launch.and_then(|launch| measurement.job.programs.get(launch.program));
+    Record {
+        params: measurement.params.clone(),
+        amounts: measurement.amounts,
+        code: code.map(text).unwrap_or_default(),
+        kernel: code.map(|code| code.name().to_owned()).unwrap_or_default(),
+        sizes: launch.map(|launch| launch.sizes.clone()).unwrap_or_default(),
+        timing: measurement.job.timing,
+        launches: measurement.job.launches.len(),
+        launch: measurement.launch,
+        ..Record::skipped(phase, &measurement.name, "")
+    }
+}
+
+fn text(code: &Code) -> String {
+    match code {
+        Code::Program(program) => program.to_string(),
+        Code::Cuda(text) => text.text.clone(),
+    }
+}
+
+fn judge(measurement: &Measurement, result: &JobResult) -> Outcome {
+    let wrong = |what: String| Outcome::Wrong { what };
+    if let Some(position) = result.damaged.first() {
+        return wrong(format!("memory {position} was written outside its bounds"));
+    }
+    match caught(|| (measurement.check)(result)) {
+        Ok(Ok(())) => Outcome::Verified,
+        Ok(Err(what)) => wrong(what),
+        Err(defect) => wrong(format!("its check could not be made: {defect}")),
+    }
+}
+
+fn fill(record: &mut Record, measurement: &Measurement, result: JobResult) {
+    let seconds = |times: &[warpsight_ir::Seconds]| times.iter().map(|time| time.0).collect();
+    record.times_s = result.times.get(measurement.launch).map(|times| seconds(times)).unwrap_or_default();
+    record.pass_times_s = seconds(&result.pass_times);
+    record.empty_launch_s = result.empty_launch.map(|time| time.0);
+    record.quantum_s = result.quantum.0;
+    record.clock = result.clock;
+    record.source = result.source;
+    record.clocks = result.clocks;
+    let program = measurement.job.launches.get(measurement.launch).map(|launch| launch.program);
+    record.feedback = program.and_then(|program| result.feedback.get(program)).cloned().unwrap_or_default();
+    record.unix_time = now();
+}
+
+/// Makes the timed kernel store `x − x` where it should store `x`; `false` where it is no Program or stores nothing so.
+pub(super) fn spoil(measurement: &mut Measurement) -> bool {
+    let Some(launch) = measurement.job.launches.get(measurement.launch) else { return false };
+    let Some(Code::Program(program)) = measurement.job.programs.get_mut(launch.program) else { return false };
+    let params: Vec<_> = program.params.iter().map(|param| param.name.clone()).collect();
+    spoil_block(&mut program.body, &params)
+}
+
+fn spoil_block(block: &mut [Stmt], params: &[warpsight_ir::Name]) -> bool {
+    block.iter_mut().any(|stmt| match stmt {
+        Stmt::Store { target, value, .. } if params.contains(target) => {
+            *value = Expr::binary(BinaryOp::Sub, value.clone(), value.clone());
+            true
+        }
+        Stmt::For { body, .. } => spoil_block(body, params),
+        Stmt::If { then, otherwise, .. } => spoil_block(then, params) || spoil_block(otherwise, params),
+        Stmt::Scope(body) => spoil_block(body, params),
+        _ => false,
+    })
+}

@@ -5,6 +5,8 @@ pub(crate) mod reduce;
 pub(crate) mod stream;
 pub(crate) mod strided;
 pub(crate) mod sweep;
+pub(crate) mod texels;
+pub(crate) mod tiles;
 
 use crate::{Parameter, Parameters};
 use warpsight_ir::{Program, Scalar, text};

@@ -48,3 +48,13 @@ fn tiny_latency_runs_and_verifies_on_the_simulator() {
         assert_eq!(verify(&mut *device, measurement), Ok(()), "{}", measurement.name);
     }
 }
+
+#[test]
+fn tiny_texture_runs_and_verifies_on_the_simulator() {
+    let mut device = simulator();
+    let measurements = plan("texture", &*device, 7);
+    assert!(measurements.len() >= 34, "{}", measurements.len());
+    for measurement in &measurements {
+        assert_eq!(verify(&mut *device, measurement), Ok(()), "{}", measurement.name);
+    }
+}

@@ -3,9 +3,10 @@
 
 use super::shapes::spread;
 use super::{Later, parameters};
+use crate::kernels;
 use crate::{Amounts, Context, Measurement, Scale};
 use std::fmt::Write;
-use warpsight_ir::{Scalar, text};
+use warpsight_ir::Scalar;
 use warpsight_run::init::random;
 use warpsight_run::{Init, Job, JobResult, LaunchSpec, MemoryKind, MemorySpec, Peek};
 
@@ -77,8 +78,7 @@ fn program(side: u32, Shape { block: [bx, by], tile: [tx, ty] }: Shape) -> Strin
 
 fn measurement(side: u32, shape: Shape, scale: Scale, seed: u64) -> Measurement {
     let Shape { block: [bx, by], tile: [tx, ty] } = shape;
-    // The text is made here: a program that does not parse is a mistake of this module, which its tests find.
-    let program = text::parse(&program(side, shape)).unwrap_or_else(|error| panic!("{error}"));
+    let program = kernels::program(&program(side, shape), &[]);
     let input = side + FILTER - 1;
     let square = |side: u32| u64::from(side) * u64::from(side) * 4;
     let memory = [

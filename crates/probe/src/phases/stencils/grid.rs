@@ -8,11 +8,12 @@
 
 use super::shapes::Shape;
 use super::{Later, parameters};
+use crate::kernels;
 use crate::{Amounts, Context, Measurement};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
-use warpsight_ir::{Scalar, text};
+use warpsight_ir::Scalar;
 use warpsight_run::init::random;
 use warpsight_run::{Init, Job, JobResult, LaunchSpec, MemoryKind, MemorySpec, Peek};
 
@@ -224,9 +225,7 @@ impl Kernel {
     /// The measurement with blocks of that shape.
     fn measurement(self: &Arc<Self>, shape: Shape, scale: crate::Scale, seed: u64) -> Measurement {
         let Shape { block: [bx, by, bz], fold } = shape;
-        let text = self.program(shape);
-        // The text is made here: a program that does not parse is a mistake of this module, which its tests find.
-        let program = text::parse(&text).unwrap_or_else(|error| panic!("{error}"));
+        let program = kernels::program(&self.program(shape), &[]);
         let bytes = self.grid.elements as u64 * 8;
         let inputs = (0..self.reads.len()).map(|field| Init::Random { element: Scalar::F64, seed: field_seed(seed, field) });
         let contents = inputs.chain(self.writes.iter().map(|_| Init::Poison));

@@ -4,6 +4,7 @@
 //! and C host example of a sequence of kernels. What every emitter shares has modules of its own: [`grid`] (named axes on hardware
 //! dimensions), [`index`] (linear positions), [`range`] (values integers can take), [`names`] (identifiers).
 
+pub mod cuda;
 pub mod grid;
 pub mod host;
 pub mod index;
@@ -11,6 +12,7 @@ pub mod names;
 mod opencl;
 pub mod range;
 
+pub use cuda::{CUDA_HOST_OPTIONS, CUDA_OPTIONS};
 pub use grid::{Grid, SizeError};
 pub use opencl::{Contraction, Options, Source, opencl, opencl_with};
 

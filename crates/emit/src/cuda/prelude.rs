@@ -1,0 +1,109 @@
+//! What stands before a kernel: types and functions in parts, of which a text gets those it uses.
+
+use std::collections::BTreeSet;
+
+/// A part of the prelude, in the order of the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Part {
+    /// The compiler's headers for matrix tiles.
+    Headers,
+    /// Qualifiers and bit patterns.
+    Core,
+    /// Vectors.
+    Vector,
+    /// Functions of numbers.
+    Math,
+    /// Conversions.
+    Cast,
+    /// 16-bit floats and truth values in memory.
+    Storage,
+    /// Vector loads and stores, store policies.
+    Memory,
+    /// Textures and surfaces.
+    Image,
+    /// Atomics with order and scope.
+    Atomic,
+    /// Matrix tiles of a warp.
+    Tile,
+}
+
+impl Part {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Headers,
+        Self::Core,
+        Self::Vector,
+        Self::Math,
+        Self::Cast,
+        Self::Storage,
+        Self::Memory,
+        Self::Image,
+        Self::Atomic,
+        Self::Tile,
+    ];
+
+    fn text(self) -> &'static str {
+        match self {
+            Self::Headers => include_str!("prelude/headers.cuh"),
+            Self::Core => include_str!("prelude/core.cuh"),
+            Self::Vector => include_str!("prelude/vector.cuh"),
+            Self::Math => include_str!("prelude/math.cuh"),
+            Self::Cast => include_str!("prelude/cast.cuh"),
+            Self::Storage => include_str!("prelude/storage.cuh"),
+            Self::Memory => include_str!("prelude/memory.cuh"),
+            Self::Image => include_str!("prelude/image.cuh"),
+            Self::Atomic => include_str!("prelude/atomic.cuh"),
+            Self::Tile => include_str!("prelude/tile.cuh"),
+        }
+    }
+
+    /// The parts that this one's text uses.
+    fn needs(self) -> &'static [Self] {
+        match self {
+            Self::Headers | Self::Core => &[],
+            Self::Vector | Self::Math | Self::Cast | Self::Storage | Self::Atomic => &[Self::Core],
+            Self::Memory => &[Self::Storage],
+            Self::Image => &[Self::Vector, Self::Storage],
+            Self::Tile => &[Self::Headers, Self::Core],
+        }
+    }
+}
+
+/// The text of some parts and of what they need.
+pub fn text(parts: impl IntoIterator<Item = Part>) -> String {
+    let mut all = BTreeSet::new();
+    let mut open: Vec<Part> = parts.into_iter().collect();
+    while let Some(part) = open.pop() {
+        if all.insert(part) {
+            open.extend(part.needs());
+        }
+    }
+    all.into_iter().map(Part::text).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_bring_what_they_need() {
+        assert_eq!(text([]), "");
+        let image = text([Part::Image]);
+        assert!(image.contains("struct ws_vec") && image.contains("To ws_bits(") && !image.contains("ws_atomic_"));
+        let order = [
+            "#include",
+            "ws_bits",
+            "struct ws_vec",
+            "ws_fma",
+            "ws_cast",
+            "struct ws_f16",
+            "ws_load_words",
+            "ws_texel",
+            "ws_atomic",
+            "ws_tile",
+        ];
+        let whole = text(Part::ALL);
+        let places: Vec<_> = order.iter().map(|word| whole.find(word).expect("is there")).collect();
+        assert!(places.is_sorted(), "{places:?}");
+    }
+}

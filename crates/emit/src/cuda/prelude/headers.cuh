@@ -1,0 +1,5 @@
+#ifndef WARPSIGHT_HOST
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <mma.h>
+#endif

@@ -1,10 +1,13 @@
-//! Programs as source text: OpenCL C, and what a user needs to run it elsewhere. Pure: no I/O, same Program, same text.
+//! Programs as source text: OpenCL C, CUDA C++, and what a user needs to run it elsewhere. Pure: no I/O, same Program, same text.
 //!
-//! [`opencl`] turns a [`Checked`](warpsight_ir::Checked) Program into a [`Source`]; [`host`] writes the launch description, C header
-//! and C host example of a sequence of kernels. What every emitter shares has modules of its own: [`grid`] (named axes on hardware
-//! dimensions), [`index`] (linear positions), [`range`] (values integers can take), [`names`] (identifiers).
+//! [`opencl()`] turns a [`Checked`](warpsight_ir::Checked) Program into a [`Source`], [`cuda()`] into a [`CudaSource`]; [`host`] writes the
+//! launch description, C header and C host example of a sequence of kernels. Both languages are dialects of one writer (`clike`). What
+//! every emitter shares has modules of its own: [`grid`] (named axes on hardware dimensions), [`index`] (linear positions), [`range`]
+//! (values integers can take), [`divisor`] (powers of two that divide them), [`names`] (identifiers).
 
+mod clike;
 pub mod cuda;
+pub mod divisor;
 pub mod grid;
 pub mod host;
 pub mod index;
@@ -12,7 +15,7 @@ pub mod names;
 mod opencl;
 pub mod range;
 
-pub use cuda::{CUDA_HOST_OPTIONS, CUDA_OPTIONS};
+pub use cuda::{CUDA_HOST_OPTIONS, CUDA_OPTIONS, CudaSource, cuda};
 pub use grid::{Grid, SizeError};
 pub use opencl::{Contraction, Options, Source, opencl, opencl_with};
 

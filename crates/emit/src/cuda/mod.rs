@@ -24,10 +24,67 @@
 //!          ws_tile_fill(tile&, float), ws_mma(sum&, const left&, const right&); strides in elements
 //! ```
 
+mod dialect;
 pub mod prelude;
+mod tile;
+mod words;
+
+use crate::grid::{Grid, SizeError};
+use crate::{Unsupported, clike};
+use dialect::Cuda;
+use prelude::Part;
+use std::collections::BTreeMap;
+use warpsight_ir::{Checked, Name};
 
 /// What every CUDA compiler is told besides the architecture: products are added unrounded only where the Program says so.
 pub const CUDA_OPTIONS: [&str; 2] = ["-std=c++17", "-fmad=false"];
 
 /// The same for a C++ compiler of the host.
 pub const CUDA_HOST_OPTIONS: [&str; 3] = ["-std=c++17", "-ffp-contract=off", "-DWARPSIGHT_HOST"];
+
+/// A kernel in CUDA C++.
+///
+/// Its arguments are the Program's parameters in order (buffers as pointers; images as the 64-bit handles of texture objects where they
+/// are read, of surface objects where they are written), then its sizes as `int`. Texture objects have unnormalised coordinates, no
+/// filter, the address mode that the image's border asks for, and read bytes as fractions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CudaSource {
+    /// What the kernel needs before it: helpers, headers.
+    pub prelude: String,
+    /// The kernel function.
+    pub kernel: String,
+    /// Its name, as C declares it.
+    pub entry: Name,
+    /// Whether the text includes `mma.h`, `cuda_fp16.h` and `cuda_bf16.h`.
+    pub needs_mma: bool,
+    /// The launch in hardware dimensions.
+    pub grid: Grid,
+}
+
+impl CudaSource {
+    /// The whole text, ready for a compiler.
+    pub fn text(&self) -> String {
+        let gap = if self.prelude.is_empty() { "" } else { "\n" };
+        format!("{}{gap}{}", self.prelude, self.kernel)
+    }
+
+    /// Threads in all and of one block per dimension, for a launch with the given sizes; see [`Grid::ndrange`].
+    ///
+    /// # Errors
+    /// A size without a value, an extent that is too large.
+    pub fn ndrange(&self, sizes: &BTreeMap<Name, i64>) -> Result<([u64; 3], [u64; 3]), SizeError> {
+        self.grid.ndrange(sizes)
+    }
+}
+
+/// Writes a Program in CUDA C++, for compute capability 8.0 and above.
+///
+/// # Errors
+/// Channels; sub-groups other than warps; tiles in shapes, types or places that matrix units do not take.
+pub fn cuda(program: &Checked) -> Result<CudaSource, Unsupported> {
+    let dialect = Cuda::new(program).map_err(|clike::Lacks(what)| Unsupported { target: <Cuda as clike::Dialect>::TARGET, what })?;
+    let written = clike::write(program, dialect)?;
+    let parts = prelude::used(&written.text);
+    let needs_mma = parts.contains(&Part::Tile);
+    Ok(CudaSource { prelude: prelude::text(parts), kernel: written.text, entry: written.entry, needs_mma, grid: Grid::of(&program.launch) })
+}

@@ -57,16 +57,53 @@ impl Part {
         }
     }
 
+    /// The functions and types that kernels use of it, by name; instances of templates count too.
+    fn offers(self) -> &'static [&'static str] {
+        match self {
+            Self::Headers => &[],
+            Self::Core => &["ws_bits"],
+            Self::Vector => &["ws_vec", "ws_splat", "ws_select", "ws_slice", "ws_lane", "ws_concat"],
+            Self::Math => &[
+                "ws_abs", "ws_floor", "ws_ceil", "ws_exp", "ws_log", "ws_sqrt", "ws_rsqrt", "ws_tanh", "ws_sin", "ws_cos", "ws_erf",
+                "ws_min", "ws_max", "ws_fmod", "ws_fma", "ws_shl", "ws_shr",
+            ],
+            Self::Cast => &["ws_cast"],
+            Self::Storage => &["ws_f16", "ws_bf16", "ws_bool", "ws_widen", "ws_narrow", "ws_round"],
+            Self::Memory => &["ws_load", "ws_store"],
+            Self::Image => &["ws_texel", "ws_write_texel"],
+            Self::Atomic => &[
+                "ws_atomic_add",
+                "ws_atomic_sub",
+                "ws_atomic_min",
+                "ws_atomic_max",
+                "ws_atomic_and",
+                "ws_atomic_or",
+                "ws_atomic_xor",
+                "ws_atomic_exchange",
+                "ws_atomic_compare_exchange",
+                "ws_atomic_load",
+                "ws_atomic_store",
+            ],
+            Self::Tile => &["ws_tile", "ws_tile_load", "ws_tile_store", "ws_tile_fill", "ws_mma"],
+        }
+    }
+
     /// The parts that this one's text uses.
     fn needs(self) -> &'static [Self] {
         match self {
             Self::Headers | Self::Core => &[],
             Self::Vector | Self::Math | Self::Cast | Self::Storage | Self::Atomic => &[Self::Core],
-            Self::Memory => &[Self::Storage],
+            Self::Memory => &[Self::Vector, Self::Storage],
             Self::Image => &[Self::Vector, Self::Storage],
             Self::Tile => &[Self::Headers, Self::Core],
         }
     }
+}
+
+/// The parts that a kernel's text uses: those that offer one of its words.
+pub fn used(kernel: &str) -> BTreeSet<Part> {
+    let words: BTreeSet<&str> = kernel.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).collect();
+    Part::ALL.into_iter().filter(|part| part.offers().iter().any(|word| words.contains(word))).collect()
 }
 
 /// The text of some parts and of what they need.

@@ -1,6 +1,5 @@
 //! Functions and samplers written before the kernel, each only where it is used.
 
-use super::Emitter;
 use super::words::type_name;
 use warpsight_ir::{Border, Scalar, Space, Type};
 
@@ -99,14 +98,4 @@ fn atomic_add(name: &str, space: &str) -> String {
          uint seen, found = *bits;\n    do {{\n        seen = found;\n        \
          found = atomic_cmpxchg(bits, seen, as_uint(as_float(seen) + value));\n    }} while (found != seen);\n    return as_float(seen);\n}}\n"
     )
-}
-
-impl Emitter<'_> {
-    /// Notes that a helper is needed, and what it needs itself.
-    pub(super) fn require(&mut self, helper: Helper) {
-        if let Helper::RoundBf16(width) = helper {
-            self.require(Helper::PackBf16(width));
-        }
-        self.helpers.insert(helper);
-    }
 }

@@ -1,5 +1,6 @@
 //! What the tests share: a terse way to build Programs by hand, and PoCL.
 #![allow(dead_code)]
 
+pub mod cuda_programs;
 pub mod pocl;
 pub mod programs;

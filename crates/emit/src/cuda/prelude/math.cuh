@@ -2,8 +2,6 @@
 ws_fn float ws_rsqrt(float x) { return rsqrtf(x); }
 ws_fn double ws_rsqrt(double x) { return rsqrt(x); }
 #endif
-// The smallest integer is its own magnitude: it wraps.
-template <class T> ws_fn T ws_abs(T x) { return x < T(0) ? T(0ull - (unsigned long long)x) : x; }
 #define WS_FUNCTION(name, single, twice) \
     ws_fn float name(float x) { return single(x); } \
     ws_fn double name(double x) { return twice(x); }

@@ -52,7 +52,6 @@ template <int POLICY, int BYTES> ws_fn void ws_store_words(void* to, const unsig
 }
 #undef WS_STORE
 #endif
-#ifdef WS_VECTORS
 // N elements from an address that is a multiple of BYTES: element by element where BYTES is no more than one has.
 template <int N, int BYTES, class S> ws_fn auto ws_load(const S* from)
 {
@@ -71,7 +70,6 @@ template <int N, int BYTES, class S> ws_fn auto ws_load(const S* from)
     }
     return out;
 }
-#endif
 // Writes one element.
 template <int POLICY, class S, class T> ws_fn void ws_store(S* to, T value)
 {
@@ -81,7 +79,6 @@ template <int POLICY, class S, class T> ws_fn void ws_store(S* to, T value)
     memcpy(words, &part, sizeof part);
     ws_store_words<POLICY, sizeof part>(to, words);
 }
-#ifdef WS_VECTORS
 // Writes N elements to an address that is a multiple of BYTES: element by element where BYTES is no more than one has.
 template <int POLICY, int BYTES, class S, class T, int N> ws_fn void ws_store(S* to, ws_vec<T, N> value)
 {
@@ -100,4 +97,3 @@ template <int POLICY, int BYTES, class S, class T, int N> ws_fn void ws_store(S*
         for (int i = 0; i < N; ++i) ws_store<POLICY>(to + i, value[i]);
     }
 }
-#endif

@@ -1,0 +1,274 @@
+//! What CUDA C++ says in its own way.
+
+use super::tile::{self, Tiles};
+use super::words::{self, literal, memory_name, type_name, zero};
+use crate::clike::text::{PRIMARY, Text, UNARY, call};
+use crate::clike::{Atomic, Dialect, Fenced, Place, Result, Writer, lacks};
+use warpsight_ir::{
+    Access, Array, AtomicOp, BinaryOp, Border, Const, ImageFormat, Launch, Order, Program, Scalar, Scope, Space, Stmt, StorePolicy, Type,
+    UnaryOp,
+};
+
+/// Lanes of a warp.
+pub(super) const WARP: u32 = 32;
+
+/// The most bytes that one access moves.
+const WIDEST: u32 = 16;
+
+/// The language, and what is known of the tiles of the Program.
+pub(super) struct Cuda {
+    pub tiles: Tiles,
+}
+
+impl Cuda {
+    pub fn new(program: &Program) -> Result<Self> {
+        Ok(Self { tiles: Tiles::of(program)? })
+    }
+}
+
+impl Dialect for Cuda {
+    const TARGET: &'static str = "CUDA C++";
+    const BOOL_LANES: bool = true;
+
+    fn reserved(name: &str) -> bool {
+        words::reserved(name)
+    }
+    fn type_name(ty: Type) -> String {
+        type_name(ty)
+    }
+    fn literal(value: Const) -> String {
+        literal(value)
+    }
+    fn zero(ty: Type) -> String {
+        zero(ty)
+    }
+
+    fn head(name: &str, launch: &Launch) -> String {
+        format!("extern \"C\" __global__ void __launch_bounds__({}) {name}(", launch.group_size())
+    }
+    /// Constant buffers are global memory: parameters cannot lie elsewhere. What is only read goes through the read-only cache.
+    fn buffer(name: &str, space: Space, element: Scalar, access: Access) -> Option<String> {
+        let element = memory_name(element);
+        match (space, access) {
+            (Space::Constant, _) | (Space::Global, Access::Read) => Some(format!("const {element}* __restrict__ {name}")),
+            (Space::Global, _) => Some(format!("{element}* __restrict__ {name}")),
+            _ => None,
+        }
+    }
+    /// The handle of a texture or surface object.
+    fn image(name: &str, _access: Access) -> String {
+        format!("const unsigned long long {name}")
+    }
+    fn group_id(dim: usize) -> String {
+        format!("blockIdx.{}", ["x", "y", "z"][dim.min(2)])
+    }
+    fn lane_id(dim: usize) -> String {
+        format!("threadIdx.{}", ["x", "y", "z"][dim.min(2)])
+    }
+    fn array(&mut self, array: &Array, name: &str) -> Result<String> {
+        let extents: Vec<String> = array.dims.iter().map(u32::to_string).collect();
+        let (element, extents) = (memory_name(array.element), extents.join(" * "));
+        match array.space {
+            Space::Local => Ok(format!("alignas({}) __shared__ {element} {name}[{extents}];", self.shared_alignment())),
+            Space::Private => Ok(format!("{element} {name}[{extents}];")),
+            Space::Tile => Ok(format!("{} {name};", self.tiles.form(&array.name)?)),
+            space => lacks(format!("array `{}` in {space:?} memory", array.name)),
+        }
+    }
+
+    fn splat(scalar: &Text, width: u8) -> Text {
+        call(&format!("ws_splat<{width}>"), &[scalar], Type::vector(scalar.ty.scalar, width))
+    }
+    fn concat(parts: &[Text], ty: Type) -> Text {
+        let codes: Vec<&str> = parts.iter().map(|part| part.code.as_str()).collect();
+        let codes = codes.join(", ");
+        if parts.iter().all(|part| part.ty.width == 1) {
+            return Text::new(format!("{}{{{codes}}}", type_name(ty)), PRIMARY, ty);
+        }
+        Text::new(format!("ws_concat<{}, {}>({codes})", type_name(Type::scalar(ty.scalar)), ty.width), PRIMARY, ty)
+    }
+    fn slice(vector: &Text, start: u8, width: u8) -> Text {
+        let ty = Type::vector(vector.ty.scalar, width);
+        if width == 1 {
+            return Text::new(format!("{}[{start}]", vector.at(PRIMARY)), PRIMARY, ty);
+        }
+        call(&format!("ws_slice<{start}, {width}>"), &[vector], ty)
+    }
+    fn lane(_writer: &mut Writer<'_, Self>, vector: &Text, lane: &Text) -> Text {
+        call("ws_lane", &[vector, lane], Type::scalar(vector.ty.scalar))
+    }
+    fn set_lane(variable: &str, lane: u8, value: &Text) -> String {
+        format!("{variable}[{lane}] = {};", value.code)
+    }
+    fn select(condition: &Text, a: &Text, b: &Text) -> Text {
+        call("ws_select", &[condition, a, b], a.ty)
+    }
+    fn truths(_of: Type, comparison: Text) -> Text {
+        comparison
+    }
+
+    fn fma(&self) -> &'static str {
+        "ws_fma"
+    }
+    fn function(op: UnaryOp) -> &'static str {
+        match op {
+            UnaryOp::Neg | UnaryOp::Not | UnaryOp::Abs => "ws_abs",
+            UnaryOp::Floor => "ws_floor",
+            UnaryOp::Ceil => "ws_ceil",
+            UnaryOp::Exp => "ws_exp",
+            UnaryOp::Log => "ws_log",
+            UnaryOp::Sqrt => "ws_sqrt",
+            UnaryOp::Rsqrt => "ws_rsqrt",
+            UnaryOp::Tanh => "ws_tanh",
+            UnaryOp::Sin => "ws_sin",
+            UnaryOp::Cos => "ws_cos",
+            UnaryOp::Erf => "ws_erf",
+        }
+    }
+    fn function_of_two(op: BinaryOp, scalar: Scalar) -> Option<&'static str> {
+        match op {
+            BinaryOp::Rem if scalar.is_float() => Some("ws_fmod"),
+            BinaryOp::Min => Some("ws_min"),
+            BinaryOp::Max => Some("ws_max"),
+            BinaryOp::Shl => Some("ws_shl"),
+            BinaryOp::Shr => Some("ws_shr"),
+            _ => None,
+        }
+    }
+    /// Signed and unsigned integers of one width convert into each other bit by bit.
+    fn reinterpret(a: &Text, to: Scalar) -> Text {
+        let ty = Type::vector(to, a.ty.width);
+        if ty.width == 1 {
+            return Text::new(format!("({}){}", type_name(ty), a.at(UNARY)), UNARY, ty);
+        }
+        call(&format!("ws_bits<{}>", type_name(ty)), &[a], ty)
+    }
+    fn convert(a: &Text, to: Scalar) -> Text {
+        let ty = Type::vector(to, a.ty.width);
+        let exact = !to.is_int() || a.ty.scalar == Scalar::Bool || (a.ty.scalar, to) == (Scalar::I32, Scalar::I64);
+        if ty.width == 1 && exact && to != Scalar::Bool {
+            return Text::new(format!("({}){}", type_name(ty), a.at(UNARY)), UNARY, ty);
+        }
+        call(&format!("ws_cast<{}>", type_name(Type::scalar(to))), &[a], ty)
+    }
+    fn rounded(&mut self, to: Scalar, a: &Text) -> Text {
+        call(&format!("ws_round<{}>", memory_name(to)), &[a], a.ty)
+    }
+
+    fn read(place: &Place<'_>, width: u8) -> Text {
+        let element = place.tensor.element;
+        let ty = Type::vector(element.widened(), width);
+        if width > 1 {
+            return call(&format!("ws_load<{width}, {}>", alignment(place, width)), &[&Self::pointer(place)], ty);
+        }
+        let value = Text::new(place.element(), PRIMARY, ty);
+        if stored_as_is(element) { value } else { call("ws_widen", &[&value], ty) }
+    }
+    fn write(&mut self, place: &Place<'_>, value: &Text, policy: StorePolicy) -> String {
+        let (element, width) = (place.tensor.element, value.ty.width);
+        let policy = match policy {
+            StorePolicy::WriteThrough if place.tensor.space == Space::Global => "ws_through",
+            StorePolicy::NonTemporal if place.tensor.space == Space::Global => "ws_stream",
+            _ => "ws_back",
+        };
+        let pointer = Self::pointer(place);
+        if width > 1 {
+            return format!("ws_store<{policy}, {}>({}, {});", alignment(place, width), pointer.code, value.code);
+        }
+        match (policy, stored_as_is(element)) {
+            ("ws_back", true) => format!("{} = {};", place.element(), value.code),
+            ("ws_back", false) => format!("ws_narrow({}, {});", place.element(), value.code),
+            _ => format!("ws_store<{policy}>({}, {});", pointer.code, value.code),
+        }
+    }
+    /// What a read outside gives is the texture object's: its address mode is `border` for zeros, `clamp` for the nearest texel.
+    fn texel(&mut self, image: &str, format: ImageFormat, _border: Border, [x, y]: [&str; 2]) -> Text {
+        let scalar = type_name(Type::scalar(format.scalar()));
+        Text::new(format!("ws_texel<{scalar}>({image}, {x}, {y})"), PRIMARY, Type::vector(format.scalar(), 4))
+    }
+    fn write_texel(image: &str, format: ImageFormat, [x, y]: [&str; 2], value: &Text) -> String {
+        let stored = match format {
+            ImageFormat::Rgba32F | ImageFormat::Rgba32I | ImageFormat::Rgba32U => "ws_rgba32",
+            ImageFormat::Rgba16F => "ws_rgba16f",
+            ImageFormat::Rgba8Unorm => "ws_rgba8",
+        };
+        format!("ws_write_texel<{stored}>({image}, {x}, {y}, {});", value.code)
+    }
+
+    /// Both barriers order all memory among those who meet.
+    fn barrier(launch: &Launch, scope: Scope, _local: bool, _global: bool) -> Result<String> {
+        match scope {
+            Scope::Group => Ok("__syncthreads();".to_owned()),
+            Scope::Subgroup if launch.subgroup == Some(WARP) => Ok("__syncwarp();".to_owned()),
+            Scope::Subgroup => lacks(format!("a barrier of a sub-group that is no warp of {WARP} lanes")),
+            Scope::Device => lacks("a barrier of the device"),
+        }
+    }
+    fn atomic(&mut self, atomic: &Atomic) -> Result<Fenced> {
+        let Atomic { op, element, pointer, compare, value, .. } = atomic;
+        let floats = matches!(op, AtomicOp::Add | AtomicOp::Exchange);
+        if !(element.is_int() || *element == Scalar::F32 && floats) {
+            return lacks(format!("atomic {op:?} of {}", element.name()));
+        }
+        let order = match atomic.order {
+            Order::Relaxed => "ws_relaxed",
+            Order::Acquire => "ws_acquire",
+            Order::Release => "ws_release",
+            Order::AcquireRelease => "ws_acq_rel",
+        };
+        let scope = if atomic.scope == Scope::Device { "ws_device" } else { "ws_block" };
+        let space = if atomic.space == Space::Local { "ws_shared" } else { "ws_global" };
+        let function = |name: &str| format!("ws_atomic_{name}<{order}, {scope}, {space}>");
+        let ty = Type::scalar(*element);
+        let keeps = matches!(op, AtomicOp::Add | AtomicOp::Sub | AtomicOp::Or | AtomicOp::Xor) && atomic.zero && element.is_int();
+        let text = match op {
+            // What leaves the value as it is reads it, and what nobody asks the old value of writes: no order is lost.
+            _ if keeps && atomic.old && matches!(atomic.order, Order::Relaxed | Order::Acquire) => call(&function("load"), &[pointer], ty),
+            AtomicOp::Exchange if !atomic.old && matches!(atomic.order, Order::Relaxed | Order::Release) => {
+                call(&function("store"), &[pointer, value], ty)
+            }
+            _ => {
+                let name = match op {
+                    AtomicOp::Add => "add",
+                    AtomicOp::Sub => "sub",
+                    AtomicOp::Min => "min",
+                    AtomicOp::Max => "max",
+                    AtomicOp::And => "and",
+                    AtomicOp::Or => "or",
+                    AtomicOp::Xor => "xor",
+                    AtomicOp::Exchange => "exchange",
+                    AtomicOp::CompareExchange => "compare_exchange",
+                };
+                let args: Vec<&Text> = [pointer].into_iter().chain(compare).chain([value]).collect();
+                call(&function(name), &args, ty)
+            }
+        };
+        Ok(Fenced { before: None, call: text.code, after: None })
+    }
+    fn tile(writer: &mut Writer<'_, Self>, stmt: &Stmt) -> Result<()> {
+        tile::write(writer, stmt)
+    }
+}
+
+impl Cuda {
+    /// What the address of a shared array is a multiple of.
+    pub(super) fn shared_alignment(&self) -> u32 {
+        if self.tiles.is_empty() { WIDEST } else { tile::ADDRESS }
+    }
+}
+
+/// Whether an element in memory is what a register holds.
+fn stored_as_is(element: Scalar) -> bool {
+    element != Scalar::Bool && element == element.widened()
+}
+
+/// How many bytes an access may move at once: what its address is proved to be a multiple of, and its length too. Registers are
+/// moved one by one.
+fn alignment(place: &Place<'_>, width: u8) -> u32 {
+    let bytes = place.tensor.element.bytes();
+    if place.tensor.space == Space::Private {
+        return bytes;
+    }
+    let elements = 1 << place.divisor.min(width.trailing_zeros());
+    (elements * bytes).min(WIDEST)
+}

@@ -1,0 +1,360 @@
+//! What OpenCL C says in its own way.
+
+use super::helpers::Helper;
+use super::words::{self, literal, memory_name, space_name, swizzle, type_name, zero};
+use super::{Contraction, Options};
+use crate::clike::text::{ADD, BITS, COMPARE, OR, PRIMARY, Text, UNARY, call};
+use crate::clike::{Atomic, Dialect, Fenced, Place, Result, Writer, lacks};
+use crate::grid::Grid;
+use std::collections::BTreeSet;
+use warpsight_ir::{
+    Access, Array, AtomicOp, BinaryOp, Border, Const, ImageFormat, Launch, Order, Scalar, Scope, Space, Stmt, StorePolicy, Type, UnaryOp,
+};
+
+/// The language, and what a kernel in it needs.
+pub(super) struct OpenCl {
+    options: Options,
+    helpers: BTreeSet<Helper>,
+    extensions: BTreeSet<&'static str>,
+    /// Whether a product of floats was written, which a compiler might contract.
+    float_product: bool,
+}
+
+impl OpenCl {
+    pub fn new(options: Options) -> Self {
+        Self { options, helpers: BTreeSet::new(), extensions: BTreeSet::new(), float_product: false }
+    }
+
+    /// Notes that a helper is needed, and what it needs itself.
+    fn require(&mut self, helper: Helper) {
+        if let Helper::RoundBf16(width) = helper {
+            self.require(Helper::PackBf16(width));
+        }
+        self.helpers.insert(helper);
+    }
+
+    /// What stands before the kernel, and the extensions it needs.
+    pub fn before(self) -> (String, Vec<&'static str>) {
+        let mut text = String::new();
+        for extension in &self.extensions {
+            text += &format!("#pragma OPENCL EXTENSION {extension} : enable\n");
+        }
+        if self.options.contraction == Contraction::Fma && self.float_product {
+            text += "#pragma OPENCL FP_CONTRACT OFF\n";
+        }
+        for helper in &self.helpers {
+            text += if text.is_empty() { "" } else { "\n" };
+            text += &helper.text();
+        }
+        (text, self.extensions.into_iter().collect())
+    }
+
+    fn atomic_function(&mut self, op: AtomicOp, element: Scalar, space: Space) -> Result<String> {
+        if element == Scalar::F32 {
+            return match op {
+                AtomicOp::Add => {
+                    self.require(Helper::atomic_add(space));
+                    Ok(Helper::atomic_add(space).name())
+                }
+                AtomicOp::Exchange => Ok("atomic_xchg".to_owned()),
+                _ => lacks(format!("atomic {op:?} of f32")),
+            };
+        }
+        let (name, extended) = match op {
+            AtomicOp::Add => ("add", false),
+            AtomicOp::Sub => ("sub", false),
+            AtomicOp::Exchange => ("xchg", false),
+            AtomicOp::CompareExchange => ("cmpxchg", false),
+            AtomicOp::Min => ("min", true),
+            AtomicOp::Max => ("max", true),
+            AtomicOp::And => ("and", true),
+            AtomicOp::Or => ("or", true),
+            AtomicOp::Xor => ("xor", true),
+        };
+        match element {
+            Scalar::I32 | Scalar::U32 => Ok(format!("atomic_{name}")),
+            Scalar::I64 | Scalar::U64 => {
+                self.extensions.insert(if extended { "cl_khr_int64_extended_atomics" } else { "cl_khr_int64_base_atomics" });
+                Ok(format!("atom_{name}"))
+            }
+            _ => lacks(format!("atomics of {}", element.name())),
+        }
+    }
+}
+
+impl Dialect for OpenCl {
+    const TARGET: &'static str = "OpenCL C 1.2";
+    const BOOL_LANES: bool = false;
+
+    fn reserved(name: &str) -> bool {
+        words::reserved(name)
+    }
+    fn type_name(ty: Type) -> String {
+        type_name(ty)
+    }
+    fn literal(value: Const) -> String {
+        literal(value)
+    }
+    fn zero(ty: Type) -> String {
+        zero(ty)
+    }
+
+    fn head(name: &str, launch: &Launch) -> String {
+        let [x, y, z] = Grid::of(launch).local;
+        format!("__kernel __attribute__((reqd_work_group_size({x}, {y}, {z})))\nvoid {name}(")
+    }
+    fn buffer(name: &str, space: Space, element: Scalar, access: Access) -> Option<String> {
+        let element = memory_name(element, false);
+        match (space, access) {
+            (Space::Constant, _) => Some(format!("__constant {element}* {name}")),
+            (Space::Global, Access::Read) => Some(format!("const __global {element}* restrict {name}")),
+            (Space::Global, _) => Some(format!("__global {element}* restrict {name}")),
+            _ => None,
+        }
+    }
+    fn image(name: &str, access: Access) -> String {
+        let qualifier = if access == Access::Read { "__read_only" } else { "__write_only" };
+        format!("{qualifier} image2d_t {name}")
+    }
+    fn group_id(dim: usize) -> String {
+        format!("get_group_id({dim})")
+    }
+    fn lane_id(dim: usize) -> String {
+        format!("get_local_id({dim})")
+    }
+    fn array(&mut self, array: &Array, name: &str) -> Result<String> {
+        let qualifier = match array.space {
+            Space::Local => "__local ",
+            Space::Private => "",
+            space => return lacks(format!("array `{}` in {space:?} memory", array.name)),
+        };
+        let extents: Vec<String> = array.dims.iter().map(u32::to_string).collect();
+        Ok(format!("{qualifier}{} {name}[{}];", memory_name(array.element, true), extents.join(" * ")))
+    }
+    fn uses(&mut self, scalar: Scalar) {
+        if scalar == Scalar::F64 {
+            self.extensions.insert("cl_khr_fp64");
+        }
+    }
+    fn multiplies_floats(&mut self) {
+        self.float_product = true;
+    }
+
+    fn splat(scalar: &Text, width: u8) -> Text {
+        let ty = Type::vector(scalar.ty.scalar, width);
+        Text::new(format!("({})({})", type_name(ty), lane_text(scalar)), UNARY, ty)
+    }
+    fn concat(parts: &[Text], ty: Type) -> Text {
+        let lanes: Vec<String> = parts.iter().map(lane_text).collect();
+        Text::new(format!("({})({})", type_name(ty), lanes.join(", ")), UNARY, ty)
+    }
+    fn slice(vector: &Text, start: u8, width: u8) -> Text {
+        let ty = Type::vector(vector.ty.scalar, width);
+        let lanes = Text::new(format!("{}{}", vector.at(PRIMARY), swizzle(start, width)), PRIMARY, ty);
+        let int = Text { ty: Type::vector(Scalar::I32, width), ..lanes.clone() };
+        if ty == Type::scalar(Scalar::Bool) { truth(&int) } else { lanes }
+    }
+    /// Through a private array.
+    fn lane(writer: &mut Writer<'_, Self>, vector: &Text, lane: &Text) -> Text {
+        let lanes = writer.names.fresh();
+        let memory = Type::scalar(if vector.ty.scalar == Scalar::Bool { Scalar::I32 } else { vector.ty.scalar });
+        writer.line(format!("{} {lanes}[{}];", type_name(memory), vector.ty.width));
+        writer.line(format!("vstore{}({}, 0, {lanes});", vector.ty.width, vector.code));
+        let element = Text::new(format!("{lanes}[{}]", lane.code), PRIMARY, memory);
+        if vector.ty.scalar == Scalar::Bool { truth(&element) } else { element }
+    }
+    fn set_lane(variable: &str, lane: u8, value: &Text) -> String {
+        format!("{variable}{} = {};", swizzle(lane, 1), lane_text(value))
+    }
+    fn select(condition: &Text, a: &Text, b: &Text) -> Text {
+        if a.ty.scalar.bytes() == 8 {
+            let condition = Text::new(format!("convert_long{}({})", a.ty.width, condition.code), PRIMARY, condition.ty);
+            return call("select", &[b, a, &condition], a.ty);
+        }
+        call("select", &[b, a, condition], a.ty)
+    }
+    fn truths(of: Type, comparison: Text) -> Text {
+        // Truth values of vectors are `int` whatever is compared.
+        if of.width > 1 && of.scalar.bytes() == 8 {
+            return call(&format!("convert_int{}", of.width), &[&comparison], comparison.ty);
+        }
+        comparison
+    }
+
+    fn fma(&self) -> &'static str {
+        if self.options.contraction == Contraction::Fma { "fma" } else { "mad" }
+    }
+    fn function(op: UnaryOp) -> &'static str {
+        match op {
+            UnaryOp::Neg | UnaryOp::Not | UnaryOp::Abs => "fabs",
+            UnaryOp::Floor => "floor",
+            UnaryOp::Ceil => "ceil",
+            UnaryOp::Exp => "exp",
+            UnaryOp::Log => "log",
+            UnaryOp::Sqrt => "sqrt",
+            UnaryOp::Rsqrt => "rsqrt",
+            UnaryOp::Tanh => "tanh",
+            UnaryOp::Sin => "sin",
+            UnaryOp::Cos => "cos",
+            UnaryOp::Erf => "erf",
+        }
+    }
+    /// Shifts have operators: they take the count modulo the width, as Programs do.
+    fn function_of_two(op: BinaryOp, scalar: Scalar) -> Option<&'static str> {
+        match op {
+            BinaryOp::Rem if scalar.is_float() => Some("fmod"),
+            BinaryOp::Min if scalar.is_float() => Some("fmin"),
+            BinaryOp::Max if scalar.is_float() => Some("fmax"),
+            _ => None,
+        }
+    }
+    fn reinterpret(a: &Text, to: Scalar) -> Text {
+        let ty = Type::vector(to, a.ty.width);
+        call(&format!("as_{}", type_name(ty)), &[a], ty)
+    }
+    fn convert(a: &Text, to: Scalar) -> Text {
+        let (from, width) = (a.ty.scalar, a.ty.width);
+        let ty = Type::vector(to, width);
+        let convert = |suffix: &str, a: &Text| Text::new(format!("convert_{}{suffix}({})", type_name(ty), a.code), PRIMARY, ty);
+        match (from, to) {
+            (_, Scalar::Bool) => truth(a),
+            (Scalar::Bool, _) if width > 1 => {
+                let ones = Text::new(format!("{} & 1", a.at(UNARY)), BITS, Type::vector(Scalar::I32, width));
+                if to == Scalar::I32 { ones } else { convert("", &ones) }
+            }
+            (_, _) if from.is_float() && to.is_int() => convert("_sat_rtz", a),
+            (_, _) if from.is_int() && to.is_int() && !widens(from, to) => convert("_sat", a),
+            _ if width == 1 => Text::new(format!("({}){}", type_name(ty), a.at(UNARY)), UNARY, ty),
+            _ => convert("", a),
+        }
+    }
+    fn rounded(&mut self, to: Scalar, a: &Text) -> Text {
+        let helper = if to == Scalar::F16 { Helper::RoundHalf(a.ty.width) } else { Helper::RoundBf16(a.ty.width) };
+        self.require(helper);
+        call(&helper.name(), &[a], a.ty)
+    }
+
+    fn read(place: &Place<'_>, width: u8) -> Text {
+        let element = place.tensor.element;
+        let ty = Type::vector(element.widened(), width);
+        let code = match (element, width) {
+            (Scalar::F16, 1) => {
+                return Text::new(format!("vload_half({}, {})", place.position.code, base(place, true)), PRIMARY, ty);
+            }
+            (Scalar::F16, _) => format!("vload_half{width}(0, {})", place.pointer(base(place, true)).code),
+            (_, 1) => place.element(),
+            _ => format!("vload{width}(0, {})", Self::pointer(place).code),
+        };
+        match (element, width) {
+            (Scalar::Bool, 1) => truth(&Text::new(code, PRIMARY, Type::scalar(Scalar::I32))),
+            (Scalar::Bool, _) => truth(&Text::new(format!("convert_int{width}({code})"), PRIMARY, Type::vector(Scalar::I32, width))),
+            (Scalar::Bf16, 1) => Text::new(format!("as_float((uint){code} << 16)"), PRIMARY, ty),
+            (Scalar::Bf16, _) => Text::new(format!("as_float{width}(convert_uint{width}({code}) << 16)"), PRIMARY, ty),
+            _ => Text::new(code, PRIMARY, ty),
+        }
+    }
+    fn write(&mut self, place: &Place<'_>, value: &Text, _policy: StorePolicy) -> String {
+        let (element, width) = (place.tensor.element, value.ty.width);
+        if element == Scalar::F16 {
+            return if width == 1 {
+                format!("vstore_half_rte({}, {}, {});", value.code, place.position.code, base(place, false))
+            } else {
+                format!("vstore_half{width}_rte({}, 0, {});", value.code, place.pointer(base(place, false)).code)
+            };
+        }
+        let memory = match element {
+            Scalar::Bf16 => {
+                self.require(Helper::PackBf16(width));
+                call(&Helper::PackBf16(width).name(), &[value], Type::vector(Scalar::Bf16, width)).code
+            }
+            Scalar::Bool if width > 1 => format!("convert_{}{width}({} & 1)", memory_name(Scalar::Bool, true), value.at(UNARY)),
+            _ => value.code.clone(),
+        };
+        if width == 1 {
+            format!("{} = {memory};", place.element())
+        } else {
+            format!("vstore{width}({memory}, 0, {});", Self::pointer(place).code)
+        }
+    }
+    fn texel(&mut self, image: &str, format: ImageFormat, border: Border, [x, y]: [&str; 2]) -> Text {
+        let sampler = Helper::sampler(border);
+        self.require(sampler);
+        let code = format!("read_image{}({image}, {}, (int2)({x}, {y}))", suffix(format), sampler.name());
+        Text::new(code, PRIMARY, Type::vector(format.scalar(), 4))
+    }
+    fn write_texel(image: &str, format: ImageFormat, [x, y]: [&str; 2], value: &Text) -> String {
+        format!("write_image{}({image}, (int2)({x}, {y}), {});", suffix(format), value.code)
+    }
+
+    fn barrier(_launch: &Launch, scope: Scope, local: bool, global: bool) -> Result<String> {
+        let fences = match (scope, local, global) {
+            (Scope::Subgroup, ..) => return lacks("a barrier of a sub-group"),
+            (Scope::Device, ..) => return lacks("a barrier of the device"),
+            (_, true, true) => "CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE",
+            (_, false, true) => "CLK_GLOBAL_MEM_FENCE",
+            _ => "CLK_LOCAL_MEM_FENCE",
+        };
+        Ok(format!("barrier({fences});"))
+    }
+    fn atomic(&mut self, atomic: &Atomic) -> Result<Fenced> {
+        let Atomic { op, element, space, order, scope, pointer, compare, value, .. } = atomic;
+        if *order != Order::Relaxed && *scope == Scope::Device {
+            return lacks(format!("{order:?} atomics of the device"));
+        }
+        let args: Vec<&Text> = [pointer].into_iter().chain(compare).chain([value]).collect();
+        let call = call(&self.atomic_function(*op, *element, *space)?, &args, Type::scalar(*element)).code;
+        let fence = |wanted: bool| wanted.then(|| "mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);".to_owned());
+        let before = fence(matches!(order, Order::Release | Order::AcquireRelease));
+        let after = fence(matches!(order, Order::Acquire | Order::AcquireRelease));
+        Ok(Fenced { before, call, after })
+    }
+    fn tile(_writer: &mut Writer<'_, Self>, _stmt: &Stmt) -> Result<()> {
+        lacks("matrix tiles")
+    }
+}
+
+/// A pointer to the first element; arrays of half-precision floats hold bits that need a cast.
+fn base(place: &Place<'_>, read: bool) -> String {
+    let tensor = place.tensor;
+    match space_name(tensor.space) {
+        Some(space) if tensor.array && tensor.element == Scalar::F16 => {
+            format!("({}{space} half*){}", if read { "const " } else { "" }, tensor.identifier)
+        }
+        _ => tensor.identifier.clone(),
+    }
+}
+
+/// Whether each lane is not zero.
+fn truth(a: &Text) -> Text {
+    let zero = match a.ty.scalar {
+        Scalar::F32 => "0.0f",
+        Scalar::F64 => "0.0",
+        _ => "0",
+    };
+    let text = Text::new(format!("{} != {zero}", a.at(ADD)), COMPARE, Type::vector(Scalar::Bool, a.ty.width));
+    OpenCl::truths(a.ty, text)
+}
+
+/// A part of a vector literal: a scalar truth value becomes a lane of −1 or 0.
+fn lane_text(a: &Text) -> String {
+    match a.code.as_str() {
+        "true" => return "-1".to_owned(),
+        "false" => return "0".to_owned(),
+        _ => {}
+    }
+    if a.ty == Type::scalar(Scalar::Bool) { format!("{} ? -1 : 0", a.at(OR)) } else { a.code.clone() }
+}
+
+/// Whether every value of an integer type has its like in the other.
+fn widens(from: Scalar, to: Scalar) -> bool {
+    matches!((from, to), (Scalar::I32, Scalar::I64) | (Scalar::U32, Scalar::I64 | Scalar::U64))
+}
+
+/// The letter of an image function for a format.
+fn suffix(format: ImageFormat) -> char {
+    match format.scalar() {
+        Scalar::I32 => 'i',
+        Scalar::U32 => 'u',
+        _ => 'f',
+    }
+}

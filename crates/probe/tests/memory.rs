@@ -1,23 +1,26 @@
 //! The phases on memory: every measurement of the small scale runs and verifies, planted faults show, and the full scale fits.
 
-use warpsight_probe::{Context, Measurement, Phase, Scale, phases};
-use warpsight_run::{Device, Options};
+use std::collections::{BTreeMap, BTreeSet};
+use warpsight_ir::{Checked, Program, text};
+use warpsight_probe::{Context, Measurement, Parameter, Phase, Scale, phases};
+use warpsight_run::{Code, Device, DeviceError, DeviceInfo, DeviceLimits, Options};
+
+const PHASES: [&str; 3] = ["bandwidth", "latency", "texture"];
 
 fn phase(name: &str) -> Phase {
     phases::all().into_iter().find(|phase| phase.name == name).unwrap()
 }
 
-fn plan(name: &str, device: &dyn Device, seed: u64) -> Vec<Measurement> {
-    let context = Context { device: device.info(), scale: Scale::Tiny, seed };
-    (phase(name).plan)(&context).collect()
+fn plan(name: &str, info: &DeviceInfo, scale: Scale) -> impl Iterator<Item = Measurement> {
+    (phase(name).plan)(&Context { device: info, scale, seed: 7 })
 }
 
-fn open(id: &str) -> Box<dyn Device> {
-    warpsight_run::open(id, &Options { in_process: true, cache: None, ..Options::default() }).unwrap()
+fn open(id: &str) -> Result<Box<dyn Device>, DeviceError> {
+    warpsight_run::open(id, &Options { in_process: true, cache: None, ..Options::default() })
 }
 
 fn simulator() -> Box<dyn Device> {
-    open("sim:adreno640")
+    open("sim:adreno640").unwrap()
 }
 
 fn verify(device: &mut dyn Device, measurement: &Measurement) -> Result<(), String> {
@@ -29,32 +32,200 @@ fn verify(device: &mut dyn Device, measurement: &Measurement) -> Result<(), Stri
     (measurement.check)(&result)
 }
 
-#[test]
-fn tiny_bandwidth_runs_and_verifies_on_the_simulator() {
-    let mut device = simulator();
-    let measurements = plan("bandwidth", &*device, 7);
-    assert!(measurements.len() >= 27, "{}", measurements.len());
+/// The Program that is timed.
+fn program(measurement: &mut Measurement) -> &mut Program {
+    match &mut measurement.job.programs[measurement.job.launches[measurement.launch].program] {
+        Code::Program(program) => program,
+        Code::Cuda(_) => panic!("{} is no Program", measurement.name),
+    }
+}
+
+/// `copy`, `sweep`, `texel_chase`: its Program's name without format, shape and threads.
+fn kind(measurement: &mut Measurement) -> String {
+    let words = program(measurement).name.to_string();
+    let words: Vec<&str> = words.split('_').take_while(|word| !word.contains(|c: char| c.is_ascii_digit() && *word != "l1")).collect();
+    words.join("_")
+}
+
+fn all_verify(name: &str, device: &mut dyn Device, least: usize) {
+    let measurements: Vec<_> = plan(name, &device.info().clone(), Scale::Tiny).collect();
+    assert!(measurements.len() >= least, "{}", measurements.len());
     for measurement in &measurements {
-        assert_eq!(verify(&mut *device, measurement), Ok(()), "{}", measurement.name);
+        assert_eq!(verify(device, measurement), Ok(()), "{}", measurement.name);
     }
 }
 
 #[test]
-fn tiny_latency_runs_and_verifies_on_the_simulator() {
-    let mut device = simulator();
-    let measurements = plan("latency", &*device, 7);
-    assert!(measurements.len() >= 5, "{}", measurements.len());
-    for measurement in &measurements {
-        assert_eq!(verify(&mut *device, measurement), Ok(()), "{}", measurement.name);
-    }
+fn tiny_bandwidth_verifies_on_the_simulator() {
+    all_verify("bandwidth", &mut *simulator(), 51);
 }
 
 #[test]
-fn tiny_texture_runs_and_verifies_on_the_simulator() {
+fn tiny_latency_verifies_on_the_simulator() {
+    all_verify("latency", &mut *simulator(), 5);
+}
+
+#[test]
+fn tiny_textures_verify_on_the_simulator() {
+    all_verify("texture", &mut *simulator(), 34);
+}
+
+#[test]
+fn all_phases_verify_on_opencl() {
+    let mut device = match open("opencl:0") {
+        Ok(device) => device,
+        Err(error) => {
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "CI needs an OpenCL device: {error}");
+            eprintln!("skipped: {error}");
+            return;
+        }
+    };
+    for (name, least) in [("bandwidth", 51), ("latency", 4), ("texture", 34)] {
+        all_verify(name, &mut *device, least);
+    }
+}
+
+/// Faults by what they change in a Program's text.
+const FAULTS: [(&str, &str, &str); 13] = [
+    ("a turn less", "in 0..trips", "in 1..trips"),
+    ("a turn less", "in 0..turns", "in 1..turns"),
+    ("a step less", "in 0..steps", "in 1..steps"),
+    ("blocks overlap", "i * blocks + g", "i * blocks"),
+    ("a chunk passed over", "select(c + 1 < chunks, c + 1, 0)", "select(c + 2 < chunks, c + 2, 0)"),
+    ("a start passed over", "select(c + 1 < starts, c + 1, 0)", "0"),
+    ("wrong stride", "lane % row * stride", "lane % row * (stride + 1)"),
+    ("wrong slot", "next[at]", "next[at + 1]"),
+    ("wrong slot", "kept[at]", "kept[at ^ 1]"),
+    ("wrong texel", "picture@[x, y]", "picture@[x, y + 1]"),
+    ("wrong place in the tile", "picture@[x + lx, y + ly]", "picture@[x + ly, y + lx]"),
+    ("wrong row of the region", "y + tile_h * 4, ", "y, "),
+    ("wrong factor", "fma(b0, ", "fma(a0, "),
+];
+
+#[test]
+fn planted_faults_show() {
     let mut device = simulator();
-    let measurements = plan("texture", &*device, 7);
-    assert!(measurements.len() >= 34, "{}", measurements.len());
-    for measurement in &measurements {
-        assert_eq!(verify(&mut *device, measurement), Ok(()), "{}", measurement.name);
+    let info = device.info().clone();
+    // Of each kind of kernel, which faults could be planted, and of those which showed.
+    let mut planted: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    let mut seen = planted.clone();
+    for mut measurement in PHASES.iter().flat_map(|name| plan(name, &info, Scale::Tiny)) {
+        let kind = kind(&mut measurement);
+        let right = program(&mut measurement).to_string();
+        let stores = ["y[", "sums[", "end["];
+        let last = right.lines().rfind(|line| stores.iter().any(|store| line.trim().starts_with(store))).unwrap();
+        let dropped = ("a store dropped", right.replace(last, ""));
+        let changed = FAULTS.iter().map(|(what, from, to)| (*what, right.replace(from, to)));
+        for (what, wrong) in changed.chain([dropped]).filter(|(_, wrong)| *wrong != right) {
+            *program(&mut measurement) = text::parse(&wrong).unwrap_or_else(|error| panic!("{error}\n{wrong}"));
+            planted.entry(kind.clone()).or_default().insert(what);
+            if verify(&mut *device, &measurement).is_err() {
+                seen.entry(kind.clone()).or_default().insert(what);
+            } else {
+                assert!(!matches!(what, "a store dropped" | "a turn less" | "a step less"), "{what} in {}", measurement.name);
+            }
+        }
+    }
+    assert_eq!(planted, seen);
+    let kinds: Vec<&str> = planted.keys().map(String::as_str).collect();
+    let expected =
+        ["chase", "chase_shared", "copy", "l1_stride", "scale", "shared", "sum", "sweep", "texel_chase", "tiles", "triad", "write"];
+    assert_eq!(kinds, expected);
+    assert!(planted.values().all(|faults| faults.len() >= 2), "{planted:?}");
+}
+
+/// An H200 as its driver describes it.
+fn h200() -> DeviceInfo {
+    let facts = [
+        ("multiprocessor_count", "132"),
+        ("l2_cache_bytes", "62914560"),
+        ("max_threads_per_multiprocessor", "2048"),
+        ("max_blocks_per_multiprocessor", "32"),
+        ("max_shared_memory_per_multiprocessor", "233472"),
+    ];
+    DeviceInfo {
+        id: "cuda:0".into(),
+        backend: "cuda".into(),
+        name: "NVIDIA H200".into(),
+        driver: "described".into(),
+        is_cpu: false,
+        limits: DeviceLimits {
+            max_group_size: Some(1024),
+            max_group_dims: Some([1024, 1024, 64]),
+            local_bytes: Some(227 << 10),
+            image_2d: Some((131072, 65536)),
+            max_allocation: Some(141_000_000_000),
+            memory: Some(141_000_000_000),
+            compute_units: Some(132),
+            f64: true,
+            f16: true,
+        },
+        clock: None,
+        facts: facts.map(|(name, value)| (name.into(), value.into())).into(),
+    }
+}
+
+/// Seconds of a launch on an H200, roughly: bytes at the level's rate, which few warps do not reach, or steps one after the other.
+fn roughly(measurement: &Measurement) -> f64 {
+    if measurement.amounts.steps > 0.0 {
+        return measurement.amounts.steps
+            * if measurement.params.get("cache") == Some(&Parameter::Word("flushed".into())) { 8e-7 } else { 2e-7 };
+    }
+    let Some(Parameter::Int(warps)) = measurement.params.get("warps_per_unit") else { panic!("{}", measurement.name) };
+    let (rate, enough) = match measurement.params.get("level") {
+        Some(Parameter::Word(level)) if level == "dram" => (4.0e12, 40.0),
+        // Some of its footprints lie in DRAM.
+        Some(Parameter::Word(level)) if level == "l2" => (4.0e12, 32.0),
+        // A load costs up to 32 times what a conflict-free one does; the number of loads allows for it.
+        _ => (10.0e12, 16.0),
+    };
+    measurement.amounts.bytes / (rate * (*warps as f64 / enough).min(1.0))
+}
+
+/// What all of a phase at full scale comes to.
+#[derive(Default)]
+struct Whole {
+    names: BTreeSet<String>,
+    programs: BTreeMap<String, Checked>,
+    seconds: f64,
+}
+
+fn whole(name: &str) -> Whole {
+    let (info, mut whole) = (h200(), Whole::default());
+    for measurement in plan(name, &info, Scale::Full) {
+        let job = &measurement.job;
+        for code in &job.programs {
+            let Code::Program(program) = code else { panic!("{}", measurement.name) };
+            whole.programs.entry(program.to_string()).or_insert_with(|| Checked::new(program.clone()).unwrap());
+        }
+        let memory: u64 = job.memory.iter().map(|memory| memory.kind.bytes()).sum();
+        assert!(memory < 10 << 30, "{} takes {memory} bytes", measurement.name);
+        for launch in &job.launches {
+            let Code::Program(program) = &job.programs[launch.program] else { panic!("{}", measurement.name) };
+            assert_eq!((launch.args.len(), launch.sizes.len()), (program.params.len(), program.sizes.len()), "{}", measurement.name);
+            for (size, value) in program.sizes.iter().zip(&launch.sizes) {
+                assert!((size.lo..=size.hi).contains(value), "{}: {} is {value}", measurement.name, size.name);
+            }
+        }
+        if let Some(Parameter::Int(warps)) = measurement.params.get("warps_per_unit") {
+            assert!(*warps <= 64, "{} does not fit in one wave", measurement.name);
+        }
+        // An untimed pass, the timed ones, and 15 ms to allocate, fill, flush and read back.
+        whole.seconds += f64::from(job.timing.unwrap().runs + 1) * roughly(&measurement) + 0.015;
+        assert!(whole.names.insert(measurement.name.clone()), "{} occurs twice", measurement.name);
+    }
+    // NVRTC and ptxas take 0.1 to 0.2 s for a small kernel.
+    whole.seconds += 0.2 * whole.programs.len() as f64;
+    whole
+}
+
+#[test]
+fn the_full_scale_fits_its_time_box() {
+    for (name, most_programs, most_seconds) in [("bandwidth", 110, 90.0), ("latency", 3, 60.0), ("texture", 9, 60.0)] {
+        let whole = whole(name);
+        println!("{name}: {} measurements, {} Programs, {:.0} s predicted", whole.names.len(), whole.programs.len(), whole.seconds);
+        assert!(whole.programs.len() <= most_programs, "{name}: {} Programs", whole.programs.len());
+        assert!(whole.seconds < most_seconds, "{name}: {} s", whole.seconds);
+        assert!(whole.names.len() >= 70, "{name}: {} measurements", whole.names.len());
     }
 }

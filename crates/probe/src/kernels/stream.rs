@@ -53,6 +53,8 @@ pub(crate) struct Stream {
     pub(crate) occupancy: Occupancy,
     /// Bytes of all arrays together; rounded down to whole turns of all blocks, at least one.
     pub(crate) bytes: u64,
+    /// Whether caches are emptied before.
+    pub(crate) flushed: bool,
 }
 
 impl Stream {
@@ -112,7 +114,7 @@ impl Stream {
         super::program(TEXT, &values)
     }
 
-    /// Takes this stream's time, the caches flushed before it.
+    /// Takes this stream's time.
     pub(crate) fn measurement(&self, seed: u64) -> Measurement {
         let (elements, blocks) = (self.elements(), self.occupancy.blocks());
         let input = |n: u64| random(self.element, elements, seed ^ n);
@@ -137,7 +139,7 @@ impl Stream {
             }],
             read: vec![],
             peek: vec![peek],
-            timing: timing(CacheState::Flushed),
+            timing: timing(if self.flushed { CacheState::Flushed } else { CacheState::Warm }),
         };
         let bytes = array * self.op.arrays();
         let mut params = Parameters::from([
@@ -147,6 +149,7 @@ impl Stream {
             ("width".into(), int(self.width)),
             ("in_flight".into(), int(self.slots())),
             ("bytes".into(), count(bytes)),
+            ("cache".into(), word(if self.flushed { "flushed" } else { "warm" })),
         ]);
         self.occupancy.params(&mut params);
         let Occupancy { threads, per_unit, .. } = self.occupancy;

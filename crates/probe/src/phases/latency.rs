@@ -25,10 +25,11 @@ pub(super) fn phases() -> Vec<Phase> {
 
 fn plan(context: &Context) -> Plan {
     let room = Room::of(context);
-    let chases = match context.scale {
+    let mut chases = match context.scale {
         Scale::Full => full(&room),
         Scale::Tiny => tiny(&room),
     };
+    chases.retain(|chase| room.flushes || chase.before != Before::Flushed);
     let mut names = std::collections::HashSet::new();
     let measurements = chases.into_iter().map(|chase| chase.measurement());
     Box::new(measurements.filter(move |measurement| names.insert(measurement.name.clone())))

@@ -19,6 +19,8 @@ pub(super) struct Room {
     pub(super) stream: u64,
     /// Threads of a block.
     pub(super) threads: u32,
+    /// Whether caches can be emptied before a launch.
+    pub(super) flushes: bool,
     threads_per_unit: u32,
     blocks_per_unit: u32,
     /// Bytes of shared memory of a multiprocessor, and of a block.
@@ -38,6 +40,8 @@ impl Room {
             memory,
             stream: (memory / 4).min(1 << 30),
             threads,
+            // OpenCL knows neither the size of the last level nor a way around it.
+            flushes: context.device.backend != "opencl",
             threads_per_unit: fact("max_threads_per_multiprocessor", threads),
             blocks_per_unit: fact("max_blocks_per_multiprocessor", 16),
             shared_per_unit: context.fact("max_shared_memory_per_multiprocessor").or(limits.local_bytes).unwrap_or(16 << 10),

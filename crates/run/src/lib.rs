@@ -4,8 +4,10 @@
 //! so that driver work happens in a child process (see [`isolated`]) unless [`Options::in_process`] says otherwise; a command
 //! that uses this crate calls [`child_main`] first thing in its `main`.
 
+mod cache;
 mod check;
 pub mod cuda;
+mod guard;
 pub mod host;
 pub mod init;
 pub mod isolated;
@@ -41,8 +43,6 @@ pub trait Device {
     fn info(&self) -> &DeviceInfo;
     /// Runs a job to its end.
     fn run(&mut self, job: &Job) -> Result<JobResult, DeviceError>;
-    /// From now on no job may take longer than this. Without effect where jobs run in this process.
-    fn limit(&mut self, _timeout: std::time::Duration) {}
 }
 
 /// What a device says of itself.

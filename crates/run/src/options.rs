@@ -1,5 +1,7 @@
 //! Opening devices by their ids, and listing them.
 
+use crate::cache::default_directory;
+use crate::cuda::{self, Cuda};
 use crate::isolated::{self, Isolated};
 use crate::opencl::{self, OpenCl};
 use crate::sim::Sim;
@@ -23,7 +25,7 @@ pub struct Options {
 impl Default for Options {
     /// Isolated, the cache in its default directory, two minutes for a job.
     fn default() -> Self {
-        Self { in_process: false, cache: opencl::default_directory(), timeout: Duration::from_secs(120), program: None }
+        Self { in_process: false, cache: default_directory(), timeout: Duration::from_secs(120), program: None }
     }
 }
 
@@ -36,13 +38,14 @@ impl Options {
     }
 }
 
-/// Opens a device: `opencl:N` as [`devices`] numbers them, `sim:NAME`, or `sim:FILE.toml` for a simulated GPU of one's own.
+/// Opens a device: `opencl:N` or `cuda:N` as [`devices`] numbers them, `sim:NAME`, or `sim:FILE.toml` for a simulated GPU of one's own.
 ///
 /// # Errors
 /// [`DeviceError::NoDevice`] says what there is; [`DeviceError::Driver`], [`DeviceError::Lost`] and [`DeviceError::Timeout`] when
 /// a driver fails to open it.
 pub fn open(id: &str, options: &Options) -> Result<Box<dyn Device>, DeviceError> {
-    if options.in_process || !id.starts_with("opencl:") {
+    let has_driver = id.starts_with("opencl:") || id.starts_with("cuda:");
+    if options.in_process || !has_driver {
         return open_here(id, options.cache.clone());
     }
     Ok(Box::new(Isolated::spawn(id, &options.program()?, options.timeout, options.cache.clone())?))
@@ -52,21 +55,38 @@ pub fn open(id: &str, options: &Options) -> Result<Box<dyn Device>, DeviceError>
 pub(crate) fn open_here(id: &str, cache: Option<PathBuf>) -> Result<Box<dyn Device>, DeviceError> {
     match id.split_once(':') {
         Some(("opencl", _)) => Ok(Box::new(OpenCl::open(id, cache)?)),
+        Some(("cuda", _)) => Ok(Box::new(Cuda::open(id, cache)?)),
         Some(("sim", name)) => Ok(Box::new(Sim::open(name)?)),
-        _ => Err(DeviceError::NoDevice { id: id.into(), reason: "ids are `opencl:N` and `sim:NAME`".into() }),
+        _ => Err(DeviceError::NoDevice { id: id.into(), reason: "ids are `opencl:N`, `cuda:N` and `sim:NAME`".into() }),
     }
 }
 
 /// Every device that can be opened here, and what was passed over.
 pub fn devices(options: &Options) -> Listing {
-    let mut listing = if options.in_process {
-        opencl::list()
-    } else {
-        let listing = options.program().and_then(|program| isolated::list(&program, options.timeout));
-        listing.unwrap_or_else(|error| Listing { devices: vec![], skipped: vec![("OpenCL".into(), error.to_string())] })
-    };
+    let mut listing = Listing::default();
+    for (backend, name) in [("opencl", "OpenCL"), ("cuda", "CUDA")] {
+        let found = match options.in_process {
+            true => list_here(backend).unwrap_or_default(),
+            // A child for each: a driver that crashes when it is asked does not hide the other's devices.
+            false => options
+                .program()
+                .and_then(|program| isolated::list(backend, &program, options.timeout))
+                .unwrap_or_else(|error| Listing { devices: vec![], skipped: vec![(name.into(), error.to_string())] }),
+        };
+        listing.devices.extend(found.devices);
+        listing.skipped.extend(found.skipped);
+    }
     listing.devices.extend(Sim::all().into_iter().map(|sim| sim.info().clone()));
     listing
+}
+
+/// The devices of one back end, asked in this process; `None` for what is no back end with a driver.
+pub(crate) fn list_here(backend: &str) -> Option<Listing> {
+    match backend {
+        "opencl" => Some(opencl::list()),
+        "cuda" => Some(cuda::list()),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -97,6 +117,8 @@ mod tests {
     fn a_listing_survives_a_child_that_fails() {
         let listing = devices(&Options { program: Some("/no/such/program".into()), ..Options::default() });
         assert_eq!(listing.devices.len(), Sim::all().len());
-        assert!(matches!(&listing.skipped[..], [(name, reason)] if name == "OpenCL" && reason.contains("could not be started")));
+        let names: Vec<&str> = listing.skipped.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["OpenCL", "CUDA"]);
+        assert!(listing.skipped.iter().all(|(_, reason)| reason.contains("could not be started")));
     }
 }

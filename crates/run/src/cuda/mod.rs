@@ -1,77 +1,33 @@
 //! NVIDIA GPUs: the CUDA driver, loaded at run time, and the compilers that turn CUDA C++ into machine code, with or without a GPU.
 //! .
-//! Of the driver's library exactly the functions in [`DRIVER_FUNCTIONS`] are called, with the types that cudarc has for CUDA 12.8.
-//! A library that exports `warpsight_simulated_driver` is a stand-in without a GPU behind it: its times count as simulated.
+//! The functions of the driver that are called stand in `functions`, with the types that cudarc has for CUDA 12.8. Machine code is kept
+//! on disk under the text, the architecture and the options alone, so that another machine can [`prepare()`] it. A library
+//! that exports `warpsight_simulated_driver` is a stand-in without a GPU behind it: its times count as simulated.
 
 mod arch;
+mod attributes;
+mod build;
+mod clocks;
+mod device;
+mod ffi;
+mod fill;
+mod functions;
+mod launch;
+mod listing;
+mod memory;
 mod nvrtc;
+mod objects;
+mod prepare;
 mod ptxas;
+mod timing;
 pub mod toolkit;
 
 pub use arch::NotAnArch;
+pub use device::Cuda;
+pub use listing::list;
+pub use prepare::{prepare, prepare_own};
 
 use serde::{Deserialize, Serialize};
-
-/// Every function of the driver's library that is called; all are looked for before the first call. CUDA 11.8 has them all.
-///
-/// Images are arrays made with `CUDA_ARRAY3D_SURFACE_LDST` (depth 0), so that textures and surfaces can both look at them. Graphs are
-/// captured from a stream. Launches go through `cuLaunchKernelEx` with these attributes: access policy window, cooperative, cluster
-/// dimension, programmatic stream serialization.
-pub const DRIVER_FUNCTIONS: [&str; 53] = [
-    "cuInit",
-    "cuDriverGetVersion",
-    "cuDeviceGetCount",
-    "cuDeviceGet",
-    "cuDeviceGetName",
-    "cuDeviceGetUuid_v2",
-    "cuDeviceTotalMem_v2",
-    "cuDeviceGetAttribute",
-    "cuDeviceGetPCIBusId",
-    "cuDevicePrimaryCtxRetain",
-    "cuDevicePrimaryCtxRelease_v2",
-    "cuCtxSetCurrent",
-    "cuCtxSetLimit",
-    "cuCtxResetPersistingL2Cache",
-    "cuMemGetInfo_v2",
-    "cuMemAlloc_v2",
-    "cuMemFree_v2",
-    "cuMemcpyHtoD_v2",
-    "cuMemcpyDtoH_v2",
-    "cuMemsetD8_v2",
-    "cuMemsetD8Async",
-    "cuArray3DCreate_v2",
-    "cuArrayDestroy",
-    "cuMemcpy2D_v2",
-    "cuTexObjectCreate",
-    "cuTexObjectDestroy",
-    "cuSurfObjectCreate",
-    "cuSurfObjectDestroy",
-    "cuModuleLoadData",
-    "cuModuleUnload",
-    "cuModuleGetFunction",
-    "cuFuncGetAttribute",
-    "cuFuncSetAttribute",
-    "cuLaunchKernelEx",
-    "cuStreamCreate",
-    "cuStreamSynchronize",
-    "cuStreamDestroy_v2",
-    "cuStreamBeginCapture_v2",
-    "cuStreamEndCapture",
-    "cuGraphInstantiateWithFlags",
-    "cuGraphLaunch",
-    "cuGraphExecDestroy",
-    "cuGraphDestroy",
-    "cuEventCreate",
-    "cuEventRecord",
-    "cuEventSynchronize",
-    "cuEventElapsedTime",
-    "cuEventDestroy_v2",
-    "cuOccupancyMaxActiveBlocksPerMultiprocessor",
-    "cuOccupancyMaxActiveClusters",
-    "cuGetErrorName",
-    "cuGetErrorString",
-    "cuCtxSynchronize",
-];
 
 /// What machine code is made for: `sm_80`, `sm_90a`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

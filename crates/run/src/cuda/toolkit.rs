@@ -15,7 +15,7 @@ pub const VARIABLE: &str = "WARPSIGHT_CUDA";
 pub const PACKAGES: &str = "nvidia-cuda-nvrtc nvidia-cuda-nvcc nvidia-cuda-crt nvidia-cuda-runtime";
 
 /// Contraction of `a * b + c` is off: a Program says where it wants an fma.
-const OPTIONS: [&str; 2] = ["--std=c++17", "--fmad=false"];
+pub(super) const OPTIONS: [&str; 2] = ["--std=c++17", "--fmad=false"];
 
 /// What logs call the text.
 const FILE: &str = "kernel.cu";

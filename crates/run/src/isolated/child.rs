@@ -8,17 +8,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::mpsc;
 
-/// The id under which a child lists devices instead of opening one.
-pub(super) const LISTING: &str = "opencl";
-
 /// Serves as the child for a device until the standard input ends; what a command does when its first argument is
-/// [`super::CHILD_ARGUMENT`] and its second the id.
+/// [`super::CHILD_ARGUMENT`] and its second the id, or a back end's name alone, whose devices are then listed.
 ///
 /// The process belongs to this from here on: standard output is redirected, and the process is killed when its parent goes.
 pub fn serve_child(id: &str) -> ExitCode {
-    serve(
-        |cache| if id == LISTING { Ok(Served::Listing(crate::opencl::list())) } else { options::open_here(id, cache).map(Served::Device) },
-    )
+    serve(|cache| match options::list_here(id) {
+        Some(listing) => Ok(Served::Listing(listing)),
+        None => options::open_here(id, cache).map(Served::Device),
+    })
 }
 
 /// What a child was started for.

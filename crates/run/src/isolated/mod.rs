@@ -12,7 +12,6 @@ mod tests;
 pub use child::serve_child;
 
 use crate::{Device, DeviceError, DeviceInfo, Job, JobResult, Listing};
-use child::LISTING;
 use frame::{Reply, Request};
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -80,9 +79,9 @@ impl Isolated {
     }
 }
 
-/// Lists OpenCL devices in a child: a broken driver may crash when it is merely asked.
-pub(crate) fn list(program: &Path, timeout: Duration) -> Result<Listing, DeviceError> {
-    match Running::start(&Start::of_program(LISTING, program, None), timeout)?.1 {
+/// Lists a back end's devices in a child: a broken driver may crash when it is merely asked.
+pub(crate) fn list(backend: &str, program: &Path, timeout: Duration) -> Result<Listing, DeviceError> {
+    match Running::start(&Start::of_program(backend, program, None), timeout)?.1 {
         Reply::Listing(listing) => Ok(listing),
         other => Err(unexpected(&other)),
     }
@@ -108,17 +107,15 @@ impl Device for Isolated {
             Some(child) => child,
             None => Running::start(&self.start, self.timeout)?.0,
         };
-        // A child that failed is dropped here, and with that killed.
+        // A child that failed is dropped here, and with that killed; so is one whose driver works no more after a fault.
         let reply = child.exchange(&Request::Run(Cow::Borrowed(job)), self.timeout)?;
-        self.child = Some(child);
+        if !matches!(reply, Reply::Failed(DeviceError::Lost(_) | DeviceError::Fault { .. })) {
+            self.child = Some(child);
+        }
         match reply {
             Reply::Done(result) => Ok(*result),
             other => Err(unexpected(&other)),
         }
-    }
-
-    fn limit(&mut self, timeout: Duration) {
-        self.timeout = timeout;
     }
 }
 

@@ -98,7 +98,7 @@ fn child() {
         Ok("device") => _ = serve(fake),
         Ok("refuses") => _ = serve(|_| Err(DeviceError::NoDevice { id: "fake:0".into(), reason: "none".into() })),
         Ok("opencl") => _ = serve_child("opencl:0"),
-        Ok("listing") => _ = serve_child(LISTING),
+        Ok("listing") => _ = serve_child("opencl"),
         Ok("parent") => {
             let mut device = misbehaving(LONG);
             eprintln!("grandchild {}", device.child.as_ref().unwrap().child.id());

@@ -1,7 +1,7 @@
 //! From source text to a program the driver can run.
 
-use super::cache::{self, Cache};
 use super::ffi::{Queue, call};
+use crate::cache::{self, Cache};
 use crate::{DeviceError, Feedback};
 use opencl3::kernel::Kernel;
 use opencl3::program::Program;
@@ -30,7 +30,7 @@ pub(super) struct Built {
 impl KernelText {
     /// What identifies the compiled program.
     pub(super) fn key(&self, device: &str, driver: &str) -> String {
-        cache::key(&self.text, &self.options, device, driver)
+        cache::key(&["opencl", &self.text, &self.options, device, driver])
     }
 
     /// Builds it, out of the cache where possible. `index` is its position in the job, for errors.

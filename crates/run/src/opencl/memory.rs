@@ -1,11 +1,9 @@
 //! Device memory of one job.
 
 use super::ffi::{self, ArgValue, Queue};
+use crate::guard::{BAND, front_band, pattern};
 use crate::{Contents, DeviceError, MemoryKind, MemorySpec};
 use opencl3::memory::{Buffer, Image};
-
-/// Bytes of a guard band on either side of a buffer, at least: a row or two of what a kernel may overrun.
-const BAND: usize = 4096;
 
 /// One piece of device memory.
 pub(super) enum Memory {
@@ -103,14 +101,4 @@ impl Memory {
 fn size(spec: &MemorySpec) -> Result<usize, DeviceError> {
     let bytes = spec.kind.bytes();
     usize::try_from(bytes).map_err(|_| DeviceError::Limit { what: "an allocation".into(), needed: bytes, available: usize::MAX as u64 })
-}
-
-/// Bytes before a guarded buffer.
-fn front_band(alignment: usize) -> usize {
-    BAND.next_multiple_of(alignment.max(1))
-}
-
-/// What a guard byte holds: no constant, so that no fill value passes for it.
-fn pattern(position: usize) -> u8 {
-    (position as u8).wrapping_mul(31) ^ 0xa5
 }

@@ -4,7 +4,6 @@
 //! which). Compiled programs are kept on disk, keyed by everything they depend on, and while the device is open in memory.
 
 mod build;
-mod cache;
 mod clock;
 mod execute;
 mod ffi;
@@ -13,13 +12,12 @@ mod memory;
 #[cfg(test)]
 mod tests;
 
-pub use cache::default_directory;
 pub use listing::list;
 
+use crate::cache::Cache;
 use crate::check::CheckedJob;
 use crate::{CacheState, Device, DeviceError, DeviceInfo, Job, JobResult, LaunchClock, TimingSpec};
 use build::{Built, KernelText};
-use cache::Cache;
 use execute::{RawArg, RawJob, RawLaunch};
 use ffi::Queue;
 use std::collections::HashMap;

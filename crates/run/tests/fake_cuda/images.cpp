@@ -170,6 +170,19 @@ API CUresult cuArrayCreate_v2(CUarray* out, const CUDA_ARRAY_DESCRIPTOR* about) 
     return CUDA_SUCCESS;
 }
 
+// Two dimensions only; the flag 2 (CUDA_ARRAY3D_SURFACE_LDST) allows surfaces.
+struct CUDA_ARRAY3D_DESCRIPTOR {
+    size_t Width, Height, Depth;
+    CUarray_format Format;
+    unsigned NumChannels, Flags;
+};
+
+API CUresult cuArray3DCreate_v2(CUarray* out, const CUDA_ARRAY3D_DESCRIPTOR* about) {
+    if (!about || about->Depth != 0 || (about->Flags & ~2u) != 0) return CUDA_ERROR_INVALID_VALUE;
+    CUDA_ARRAY_DESCRIPTOR plain = {about->Width, about->Height, about->Format, about->NumChannels};
+    return cuArrayCreate_v2(out, &plain);
+}
+
 API CUresult cuArrayDestroy(CUarray array) {
     auto lock = locked();
     return arrays.erase(array) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;

@@ -1,4 +1,4 @@
-//! Compiled programs on disk: `<directory>/<hash>.bin`, where the hash covers everything the driver's output depends on.
+//! Compiled programs on disk: `<directory>/<hash>.bin`, where the hash covers everything that the one who asks says it depends on.
 
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
@@ -8,18 +8,18 @@ use std::path::{Path, PathBuf};
 /// First bytes of an entry; the last one is the version of the layout: magic, SHA-256 of the binary, binary.
 const MAGIC: &[u8; 8] = b"wsclbin\x01";
 
-/// The default directory: `$XDG_CACHE_HOME/warpsight/opencl`, by default below `~/.cache`; `None` without a home.
+/// The default directory: `$XDG_CACHE_HOME/warpsight/kernels`, by default below `~/.cache`; `None` without a home.
 pub fn default_directory() -> Option<PathBuf> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base =
         absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache"))).or_else(|| absolute("LOCALAPPDATA"))?;
-    Some(base.join("warpsight").join("opencl"))
+    Some(base.join("warpsight").join("kernels"))
 }
 
-/// The key of a program: any difference in source, options, device, driver or their versions gives another.
-pub(super) fn key(source: &str, options: &str, device: &str, driver: &str) -> String {
+/// The key of a program: any difference in a part gives another. The back end is one of them.
+pub(crate) fn key(parts: &[&str]) -> String {
     let mut hash = Sha256::new();
-    for part in [source, options, device, driver] {
+    for part in parts {
         // Lengths keep "ab" + "c" apart from "a" + "bc".
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part.as_bytes());
@@ -29,11 +29,11 @@ pub(super) fn key(source: &str, options: &str, device: &str, driver: &str) -> St
 
 /// A directory of compiled programs, or none. Nothing here fails: an entry that cannot be read is absent, one that cannot be
 /// written is compiled again next time.
-pub(super) struct Cache(pub(super) Option<PathBuf>);
+pub(crate) struct Cache(pub(crate) Option<PathBuf>);
 
 impl Cache {
     /// The binary stored under a key; `None` when it is absent, truncated or changed.
-    pub(super) fn get(&self, key: &str) -> Option<Vec<u8>> {
+    pub(crate) fn get(&self, key: &str) -> Option<Vec<u8>> {
         let entry = std::fs::read(self.path(key)?).ok()?;
         let (head, binary) = entry.split_at_checked(MAGIC.len() + 32)?;
         let intact = head.starts_with(MAGIC) && head[MAGIC.len()..] == Sha256::digest(binary)[..];
@@ -41,7 +41,7 @@ impl Cache {
     }
 
     /// Stores a binary: written beside its place, then renamed, so that nobody ever reads half an entry.
-    pub(super) fn put(&self, key: &str, binary: &[u8]) {
+    pub(crate) fn put(&self, key: &str, binary: &[u8]) {
         if let Some(path) = self.path(key) {
             // A full disk or a read-only home costs time, not correctness.
             let _ = write(&path, binary);
@@ -49,7 +49,7 @@ impl Cache {
     }
 
     /// Forgets an entry the driver would not take.
-    pub(super) fn remove(&self, key: &str) {
+    pub(crate) fn remove(&self, key: &str) {
         if let Some(path) = self.path(key) {
             let _ = std::fs::remove_file(path);
         }
@@ -106,13 +106,13 @@ mod tests {
 
     #[test]
     fn everything_that_matters_is_in_the_key() {
-        let base = key("source", "options", "device", "driver 1");
+        let base = key(&["source", "options", "device", "driver 1"]);
         assert_eq!(base.len(), 64);
         for other in [
-            key("source ", "options", "device", "driver 1"),
-            key("sourceo", "ptions", "device", "driver 1"),
-            key("source", "options", "device2", "driver 1"),
-            key("source", "options", "device", "driver 2"),
+            key(&["source ", "options", "device", "driver 1"]),
+            key(&["sourceo", "ptions", "device", "driver 1"]),
+            key(&["source", "options", "device2", "driver 1"]),
+            key(&["source", "options", "device", "driver 2"]),
         ] {
             assert_ne!(base, other);
         }

@@ -1,0 +1,287 @@
+//! Objects of the driver, each freed with its wrapper. See `ffi` for what makes the calls sound.
+#![allow(unsafe_code, reason = "the CUDA driver is a C interface")]
+
+use super::ffi::{Context, cu};
+use super::functions::Functions;
+use crate::DeviceError;
+use cudarc::driver::sys::*;
+use std::ffi::c_int;
+use warpsight_ir::{Border, ImageFormat};
+
+/// A moment in the stream.
+pub(super) struct Event {
+    pub(super) driver: &'static Functions,
+    pub(super) event: CUevent,
+}
+
+impl Event {
+    /// Waits until it is reached.
+    pub(super) fn wait(&self) -> Result<(), DeviceError> {
+        cu!(self.driver, cuEventSynchronize(self.event))
+    }
+
+    /// Nanoseconds since an earlier one; both were reached.
+    pub(super) fn since(&self, start: &Event) -> Result<f64, DeviceError> {
+        let mut milliseconds = 0.0f32;
+        cu!(self.driver, cuEventElapsedTime(&mut milliseconds, start.event, self.event))?;
+        Ok(f64::from(milliseconds) * 1e6)
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        let _ = cu!(self.driver, cuEventDestroy_v2(self.event));
+    }
+}
+
+/// Launches recorded and made ready.
+pub(super) struct Graph {
+    pub(super) driver: &'static Functions,
+    pub(super) exec: CUgraphExec,
+}
+
+impl Drop for Graph {
+    fn drop(&mut self) {
+        let _ = cu!(self.driver, cuGraphExecDestroy(self.exec));
+    }
+}
+
+/// Machine code in the device, with its kernel.
+pub(super) struct Module {
+    pub(super) driver: &'static Functions,
+    pub(super) module: CUmodule,
+    pub(super) function: CUfunction,
+}
+
+impl Module {
+    /// `None` where the driver does not say.
+    pub(super) fn attribute(&self, attribute: CUfunction_attribute) -> Option<u32> {
+        let mut value: c_int = 0;
+        cu!(self.driver, cuFuncGetAttribute(&mut value, attribute, self.function)).ok()?;
+        u32::try_from(value).ok()
+    }
+
+    pub(super) fn set_attribute(&self, attribute: CUfunction_attribute, value: u32) -> Result<(), DeviceError> {
+        cu!(self.driver, cuFuncSetAttribute(self.function, attribute, c_int::try_from(value).unwrap_or(c_int::MAX)))
+    }
+
+    /// How many blocks of so many threads and so much dynamic shared memory a multiprocessor holds at once.
+    pub(super) fn max_blocks(&self, threads: u32, dynamic_shared: u32) -> Result<u32, DeviceError> {
+        let (mut blocks, threads) = (0, c_int::try_from(threads).unwrap_or(c_int::MAX));
+        cu!(self.driver, cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, self.function, threads, dynamic_shared as usize))?;
+        Ok(blocks.max(0) as u32)
+    }
+}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        let _ = cu!(self.driver, cuModuleUnload(self.module));
+    }
+}
+
+/// Device memory.
+pub(super) struct Allocation {
+    driver: &'static Functions,
+    pub(super) at: CUdeviceptr,
+    pub(super) bytes: usize,
+}
+
+impl Allocation {
+    /// # Errors
+    /// [`DeviceError::Limit`] with what is free, where memory is short.
+    pub(super) fn new(context: &Context, bytes: usize) -> Result<Self, DeviceError> {
+        let mut at = 0;
+        cu!(context.driver, cuMemAlloc_v2(&mut at, bytes))
+            .map_err(|error| short(error, "an allocation, in bytes,", bytes as u64, context))?;
+        Ok(Self { driver: context.driver, at, bytes })
+    }
+
+    /// Writes bytes from a position on; they lie inside.
+    pub(super) fn write(&self, position: usize, data: &[u8]) -> Result<(), DeviceError> {
+        self.inside(position, data.len())?;
+        cu!(self.driver, cuMemcpyHtoD_v2(self.at + position as u64, data.as_ptr().cast(), data.len()))
+    }
+
+    /// Reads bytes from a position on; they lie inside.
+    pub(super) fn read(&self, position: usize, into: &mut [u8]) -> Result<(), DeviceError> {
+        self.inside(position, into.len())?;
+        cu!(self.driver, cuMemcpyDtoH_v2(into.as_mut_ptr().cast(), self.at + position as u64, into.len()))
+    }
+
+    /// Sets bytes from a position on; they lie inside.
+    pub(super) fn fill(&self, position: usize, value: u8, bytes: usize) -> Result<(), DeviceError> {
+        self.inside(position, bytes)?;
+        cu!(self.driver, cuMemsetD8_v2(self.at + position as u64, value, bytes))
+    }
+
+    fn inside(&self, position: usize, bytes: usize) -> Result<(), DeviceError> {
+        match position.checked_add(bytes) {
+            Some(end) if end <= self.bytes => Ok(()),
+            _ => Err(DeviceError::BadJob(format!("{bytes} bytes from {position} on lie outside an allocation of {}", self.bytes))),
+        }
+    }
+}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        let _ = cu!(self.driver, cuMemFree_v2(self.at));
+    }
+}
+
+/// A two-dimensional array of texels that textures and surfaces can look at.
+pub(super) struct Array {
+    driver: &'static Functions,
+    array: CUarray,
+    row: usize,
+    height: usize,
+}
+
+impl Array {
+    pub(super) fn new(context: &Context, format: ImageFormat, width: u32, height: u32) -> Result<Self, DeviceError> {
+        let description = CUDA_ARRAY3D_DESCRIPTOR {
+            Width: width as usize,
+            Height: height as usize,
+            Depth: 0,
+            Format: match format {
+                ImageFormat::Rgba32F => CUarray_format::CU_AD_FORMAT_FLOAT,
+                ImageFormat::Rgba16F => CUarray_format::CU_AD_FORMAT_HALF,
+                ImageFormat::Rgba32I => CUarray_format::CU_AD_FORMAT_SIGNED_INT32,
+                ImageFormat::Rgba32U => CUarray_format::CU_AD_FORMAT_UNSIGNED_INT32,
+                ImageFormat::Rgba8Unorm => CUarray_format::CU_AD_FORMAT_UNSIGNED_INT8,
+            },
+            NumChannels: 4,
+            Flags: CUDA_ARRAY3D_SURFACE_LDST,
+        };
+        let mut array = std::ptr::null_mut();
+        let row = width as usize * format.bytes() as usize;
+        cu!(context.driver, cuArray3DCreate_v2(&mut array, &description))
+            .map_err(|error| short(error, "an image, in bytes,", row as u64 * u64::from(height), context))?;
+        Ok(Self { driver: context.driver, array, row, height: height as usize })
+    }
+
+    /// Bytes of its rows without padding.
+    pub(super) fn bytes(&self) -> usize {
+        self.row * self.height
+    }
+
+    /// Writes all of it; `data` has exactly its bytes.
+    pub(super) fn write(&self, data: &[u8]) -> Result<(), DeviceError> {
+        let mut copy = self.copy(data.len())?;
+        (copy.srcMemoryType, copy.srcHost, copy.srcPitch) = (CUmemorytype::CU_MEMORYTYPE_HOST, data.as_ptr().cast(), self.row);
+        (copy.dstMemoryType, copy.dstArray) = (CUmemorytype::CU_MEMORYTYPE_ARRAY, self.array);
+        cu!(self.driver, cuMemcpy2D_v2(&copy))
+    }
+
+    /// Reads all of it; `into` has exactly its bytes.
+    pub(super) fn read(&self, into: &mut [u8]) -> Result<(), DeviceError> {
+        let mut copy = self.copy(into.len())?;
+        (copy.srcMemoryType, copy.srcArray) = (CUmemorytype::CU_MEMORYTYPE_ARRAY, self.array);
+        (copy.dstMemoryType, copy.dstHost, copy.dstPitch) = (CUmemorytype::CU_MEMORYTYPE_HOST, into.as_mut_ptr().cast(), self.row);
+        cu!(self.driver, cuMemcpy2D_v2(&copy))
+    }
+
+    /// A copy of all rows, its ends open.
+    fn copy(&self, bytes: usize) -> Result<CUDA_MEMCPY2D, DeviceError> {
+        if bytes != self.bytes() {
+            return Err(DeviceError::BadJob(format!("{bytes} bytes for an image of {}", self.bytes())));
+        }
+        Ok(CUDA_MEMCPY2D {
+            srcXInBytes: 0,
+            srcY: 0,
+            srcMemoryType: CUmemorytype::CU_MEMORYTYPE_HOST,
+            srcHost: std::ptr::null(),
+            srcDevice: 0,
+            srcArray: std::ptr::null_mut(),
+            srcPitch: 0,
+            dstXInBytes: 0,
+            dstY: 0,
+            dstMemoryType: CUmemorytype::CU_MEMORYTYPE_HOST,
+            dstHost: std::ptr::null_mut(),
+            dstDevice: 0,
+            dstArray: std::ptr::null_mut(),
+            dstPitch: 0,
+            WidthInBytes: self.row,
+            Height: self.height,
+        })
+    }
+
+    fn resource(&self) -> CUDA_RESOURCE_DESC {
+        // SAFETY: integers and pointers only, for which zero is a value.
+        let mut resource: CUDA_RESOURCE_DESC = unsafe { std::mem::zeroed() };
+        resource.resType = CUresourcetype::CU_RESOURCE_TYPE_ARRAY;
+        resource.res.array.hArray = self.array;
+        resource
+    }
+
+    /// A texture that reads texels by their coordinates: unnormalised, the nearest, bytes as fractions of 255.
+    pub(super) fn texture(&self, border: Border) -> Result<View, DeviceError> {
+        let address = match border {
+            Border::Zero => CUaddress_mode::CU_TR_ADDRESS_MODE_BORDER,
+            Border::ClampToEdge => CUaddress_mode::CU_TR_ADDRESS_MODE_CLAMP,
+        };
+        let texture = CUDA_TEXTURE_DESC {
+            addressMode: [address; 3],
+            filterMode: CUfilter_mode::CU_TR_FILTER_MODE_POINT,
+            flags: 0,
+            maxAnisotropy: 0,
+            mipmapFilterMode: CUfilter_mode::CU_TR_FILTER_MODE_POINT,
+            mipmapLevelBias: 0.0,
+            minMipmapLevelClamp: 0.0,
+            maxMipmapLevelClamp: 0.0,
+            borderColor: [0.0; 4],
+            reserved: [0; 12],
+        };
+        let (mut object, resource) = (0, self.resource());
+        cu!(self.driver, cuTexObjectCreate(&mut object, &resource, &texture, std::ptr::null()))?;
+        Ok(View::Texture(self.driver, object))
+    }
+
+    /// A surface, to be written.
+    pub(super) fn surface(&self) -> Result<View, DeviceError> {
+        let (mut object, resource) = (0, self.resource());
+        cu!(self.driver, cuSurfObjectCreate(&mut object, &resource))?;
+        Ok(View::Surface(self.driver, object))
+    }
+}
+
+impl Drop for Array {
+    fn drop(&mut self) {
+        let _ = cu!(self.driver, cuArrayDestroy(self.array));
+    }
+}
+
+/// How a kernel sees an array.
+pub(super) enum View {
+    /// Read.
+    Texture(&'static Functions, CUtexObject),
+    /// Written.
+    Surface(&'static Functions, CUsurfObject),
+}
+
+impl View {
+    /// What a kernel takes for it.
+    pub(super) fn object(&self) -> u64 {
+        match self {
+            Self::Texture(_, object) | Self::Surface(_, object) => *object,
+        }
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        let _ = match self {
+            Self::Texture(driver, object) => cu!(driver, cuTexObjectDestroy(*object)),
+            Self::Surface(driver, object) => cu!(driver, cuSurfObjectDestroy(*object)),
+        };
+    }
+}
+
+/// A lack of memory, with what was asked for and what is free.
+fn short(error: DeviceError, what: &str, needed: u64, context: &Context) -> DeviceError {
+    match (&error, context.free_memory()) {
+        (DeviceError::Driver { code, .. }, Ok(available)) if code.starts_with("CUDA_ERROR_OUT_OF_MEMORY") => {
+            DeviceError::Limit { what: format!("{what} of memory that is free now"), needed, available }
+        }
+        _ => error,
+    }
+}

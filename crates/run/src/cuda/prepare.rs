@@ -1,0 +1,28 @@
+//! Kernels compiled ahead, on this or another machine, for devices whose driver comes without NVRTC.
+
+use super::Arch;
+use super::build::KernelText;
+use super::device::empty_kernel;
+use super::fill;
+use super::toolkit::{Toolkit, ToolkitError};
+use crate::Feedback;
+use crate::cache::Cache;
+use std::path::Path;
+
+/// Compiles a kernel into a directory that devices are then given as their cache. What is there already is not compiled again.
+///
+/// # Errors
+/// [`ToolkitError`] as from [`Toolkit::compile`].
+pub fn prepare(toolkit: &Toolkit, text: &str, entry: &str, arch: Arch, cache: &Path) -> Result<Feedback, ToolkitError> {
+    let kernel = KernelText { name: entry.into(), text: text.into(), entry: entry.into() };
+    kernel.prepare(toolkit, arch, &Cache(Some(cache.into())))
+}
+
+/// [`prepare`] for the kernels that devices use themselves: the empty one, and those that fill large arrays.
+///
+/// # Errors
+/// [`ToolkitError`] as from [`Toolkit::compile`].
+pub fn prepare_own(toolkit: &Toolkit, arch: Arch, cache: &Path) -> Result<(), ToolkitError> {
+    let cache = Cache(Some(cache.into()));
+    [empty_kernel(), fill::random(), fill::cycle()].iter().try_for_each(|kernel| kernel.prepare(toolkit, arch, &cache).map(drop))
+}

@@ -1,0 +1,409 @@
+//! CUDA devices on the stand-in for the driver: everything but the silicon. The driver is in a child, this executable started again
+//! with the stand-in on the loader's path, because a process loads a driver once.
+#![cfg(unix)]
+
+#[path = "fake_cuda/mod.rs"]
+mod fake_cuda;
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use warpsight_ir::{ImageFormat, Scalar, TimeSource, data};
+use warpsight_run::{
+    CacheState, Code, CudaText, Device, DeviceError, Init, Isolated, Job, JobResult, LaunchClock, LaunchSpec, Listing, MemoryKind,
+    MemorySpec, Options, Peek, Submit, TimingSpec,
+};
+
+/// Set in children only: the id they serve.
+const ROLE: &str = "WARPSIGHT_TEST_CUDA_CHILD";
+
+#[test]
+#[ignore = "is the child of the other tests"]
+fn child() {
+    if let Ok(id) = std::env::var(ROLE) {
+        warpsight_run::serve_child(&id);
+    }
+}
+
+/// A machine with the stand-in: a folder with the program that starts children, and the cache.
+struct Machine {
+    folder: tempfile::TempDir,
+    timeout: Duration,
+}
+
+impl Machine {
+    /// `None`, with a note, where the stand-in cannot be built.
+    fn new(settings: &[(&str, &str)]) -> Option<Self> {
+        let stand_in = fake_cuda::build()?;
+        let toolkit = stand_in.display().to_string();
+        Some(Self::with(&stand_in, &[&[("WARPSIGHT_CUDA", &*toolkit)], settings].concat()))
+    }
+
+    /// With libraries from a folder.
+    fn with(libraries: &Path, settings: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let quote = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
+        let settings: String = settings.iter().map(|(name, value)| format!(" {}", quote(&format!("{name}={value}")))).collect();
+        let test = std::env::current_exe().unwrap().display().to_string();
+        let script = format!(
+            "#!/bin/sh\nexec env LD_LIBRARY_PATH={} {ROLE}=\"$2\"{settings} {} child --exact --ignored --nocapture\n",
+            quote(&libraries.display().to_string()),
+            quote(&test),
+        );
+        let program = folder.path().join("child");
+        std::fs::write(&program, script).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        Self { folder, timeout: Duration::from_secs(60) }
+    }
+
+    fn options(&self) -> Options {
+        Options { in_process: false, cache: Some(self.cache()), timeout: self.timeout, program: Some(self.folder.path().join("child")) }
+    }
+
+    fn cache(&self) -> PathBuf {
+        self.folder.path().join("cache")
+    }
+
+    fn open(&self) -> Result<Isolated, DeviceError> {
+        Isolated::spawn("cuda:0", &self.folder.path().join("child"), self.timeout, Some(self.cache()))
+    }
+
+    fn listing(&self) -> Listing {
+        warpsight_run::devices(&self.options())
+    }
+
+    fn why_none(&self) -> String {
+        let listing = self.listing();
+        assert!(listing.devices.iter().all(|device| device.backend != "cuda"));
+        let (_, why) = listing.skipped.into_iter().find(|(name, _)| name == "CUDA").unwrap();
+        let error = self.open().err().unwrap();
+        assert!(matches!(&error, DeviceError::NoDevice { reason, .. } if reason.contains(&why)), "{error}");
+        why
+    }
+}
+
+/// A machine, or the end of the test.
+macro_rules! machine {
+    ($($name:literal = $value:expr),*) => {
+        match Machine::new(&[$(($name, $value)),*]) {
+            Some(machine) => machine,
+            None => return,
+        }
+    };
+}
+
+fn text(entry: &str, parameters: &str, body: &str) -> CudaText {
+    CudaText {
+        text: format!("extern \"C\" __global__ void {entry}({parameters})\n{{\n{body}\n}}\n"),
+        entry: entry.into(),
+        grid: [4, 1, 1],
+        block: [64, 1, 1],
+        dynamic_shared: 0,
+        cluster: 1,
+        cooperative: false,
+        pinned: None,
+    }
+}
+
+/// `y[i] = 3 · x[i] + n`.
+fn scale() -> CudaText {
+    text("scale", "const float* x, float* y, int n", "int i = blockIdx.x * blockDim.x + threadIdx.x; y[i] = 3.0f * x[i] + (float)n;")
+}
+
+const COUNT: usize = 256;
+
+fn buffer(bytes: u64, init: Init) -> MemorySpec {
+    MemorySpec { kind: MemoryKind::Buffer { bytes }, init, canaries: true }
+}
+
+/// One launch on 256 values 0, 1, 2, … and their scaled copies, which are read.
+fn job(text: CudaText, timing: Option<TimingSpec>) -> Job {
+    let values: Vec<f32> = (0..COUNT).map(|i| i as f32).collect();
+    Job {
+        programs: vec![Code::Cuda(text)],
+        memory: vec![buffer(4 * COUNT as u64, Init::Data(data::f32_bytes(&values))), buffer(4 * COUNT as u64, Init::Poison)],
+        launches: vec![LaunchSpec { program: 0, args: vec![0, 1], sizes: vec![5] }],
+        read: vec![1],
+        peek: vec![],
+        timing,
+    }
+}
+
+fn floats(result: &JobResult) -> Vec<f32> {
+    data::bytes_f32(&result.read[0].0)
+}
+
+#[test]
+fn devices_are_listed_with_their_facts() {
+    let machine = machine!();
+    let listing = machine.listing();
+    let device = listing.devices.iter().find(|device| device.id == "cuda:0").unwrap();
+    assert_eq!((device.clock, &*device.backend), (Some(TimeSource::Simulated), "cuda"));
+    assert_eq!((device.limits.max_group_size, device.limits.compute_units), (Some(1024), Some(4)));
+    assert_eq!((device.limits.local_bytes, device.limits.image_2d), (Some(232_448), Some((131_072, 65_536))));
+    assert_eq!(device.limits.memory, Some(1 << 30));
+    for (name, value) in [
+        ("multiprocessor_count", "4"),
+        ("l2_cache_bytes", "1048576"),
+        ("max_shared_memory_per_multiprocessor", "233472"),
+        ("compute_capability", "9.0"),
+        ("driver_version", "13.0"),
+        ("total_memory_bytes", "1073741824"),
+    ] {
+        assert_eq!(device.facts.get(name).map(String::as_str), Some(value), "{name}");
+    }
+    assert!(device.facts["nvrtc"].starts_with("NVRTC 13."), "{}", device.facts["nvrtc"]);
+    assert!(device.facts["uuid"].starts_with("GPU-") && !device.facts["pci_bus_id"].is_empty());
+    assert_eq!(machine.open().unwrap().info(), device, "what is listed can be opened");
+}
+
+#[test]
+fn why_there_is_no_device() {
+    let Some(stand_in) = fake_cuda::build() else { return };
+    let none = Machine::new(&[("WS_FAKE_NO_DEVICE", "1")]).unwrap().why_none();
+    assert!(none.contains("knows no device (CUDA_ERROR_NO_DEVICE)"), "{none}");
+    let old = Machine::with(&stand_in.join("old"), &[("WS_FAKE_OLD_DRIVER", "1")]).why_none();
+    assert!(old.contains("for CUDA 11.4, is too old: CUDA 11.8") && old.contains("cuLaunchKernelEx"), "{old}");
+    // A library that is none: what the loader's path has first is taken.
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("libcuda.so.1"), "no library").unwrap();
+    let broken = Machine::with(folder.path(), &[]).why_none();
+    assert!(broken.contains("libcuda.so.1 cannot be loaded"), "{broken}");
+}
+
+#[test]
+fn text_runs_and_is_kept() {
+    let machine = machine!();
+    let mut device = machine.open().unwrap();
+    let wanted: Vec<f32> = (0..COUNT).map(|i| 3.0 * i as f32 + 5.0).collect();
+    let result = device.run(&job(scale(), None)).unwrap();
+    assert_eq!(floats(&result), wanted);
+    assert!(result.damaged.is_empty() && !result.feedback[0].cached && result.source.is_none());
+    assert!(device.run(&job(scale(), None)).unwrap().feedback[0].cached, "held");
+    let mut again = machine.open().unwrap();
+    let result = again.run(&job(scale(), None)).unwrap();
+    assert!(result.feedback[0].cached && floats(&result) == wanted, "kept on disk");
+}
+
+#[test]
+fn guards_peeks_and_poison() {
+    let machine = machine!();
+    let mut device = machine.open().unwrap();
+    // Writes one element before and leaves the last one out.
+    let mut job = job(text("off", "const float* x, float* y, int n", "int i = blockIdx.x * 64 + threadIdx.x; y[i - 1] = x[i];"), None);
+    job.peek = vec![Peek { memory: 1, offsets: vec![1020, 0, 8], bytes: 4 }];
+    let result = device.run(&job).unwrap();
+    assert_eq!(result.damaged, [1]);
+    assert_eq!(data::bytes_f32(&result.peeked[0].0)[1..], [1.0, 3.0]);
+    assert_eq!(result.peeked[0].0[..4], [0xff; 4], "what was not written");
+}
+
+#[test]
+fn large_arrays_are_filled_in_the_device_by_the_same_rules() {
+    let machine = machine!();
+    let mut device = machine.open().unwrap();
+    let bytes = 1 << 20;
+    let mut inits: Vec<Init> = [Scalar::F16, Scalar::Bf16, Scalar::F32, Scalar::F64, Scalar::I32, Scalar::U32, Scalar::I64, Scalar::U64]
+        .map(|element| Init::Random { element, seed: 0x1234_5678_9abc_def0 })
+        .to_vec();
+    inits.extend([Init::Cycle { slots: 1 << 16, stride: 3 }, Init::Poison, Init::Zero]);
+    let mut job = job(scale(), None);
+    job.launches.clear();
+    job.memory = inits.iter().map(|init| buffer(bytes, init.clone())).collect();
+    job.read = (0..inits.len()).collect();
+    let result = device.run(&job).unwrap();
+    assert!(result.damaged.is_empty());
+    for (init, contents) in inits.iter().zip(&result.read) {
+        let wanted = init.contents(bytes).unwrap();
+        let differs = (0..wanted.len()).find(|&i| wanted[i] != contents.0[i]);
+        assert_eq!(differs, None, "{init:?}");
+    }
+    let kept = std::fs::read_dir(machine.cache()).unwrap().count();
+    assert_eq!(kept, 3, "the job's kernel and the two that fill");
+}
+
+#[test]
+fn images_are_textures_without_interpolation() {
+    let machine = machine!();
+    let mut device = machine.open().unwrap();
+    let read = text(
+        "texel",
+        "unsigned long long image, float* out, int n",
+        "int i = threadIdx.x; float4 t = tex2D<float4>(image, (float)(i % n - 1), (float)(i / n));\n\
+         out[4 * i] = t.x; out[4 * i + 1] = t.y; out[4 * i + 2] = t.z; out[4 * i + 3] = t.w;",
+    );
+    let bytes: Vec<u8> = (0..4 * 6 * 3).map(|i| (i * 7) as u8).collect();
+    let mut job = job(CudaText { grid: [1, 1, 1], block: [24, 1, 1], ..read }, None);
+    job.memory = vec![
+        MemorySpec {
+            kind: MemoryKind::Image { format: ImageFormat::Rgba8Unorm, width: 6, height: 3 },
+            init: Init::Data(bytes.clone()),
+            canaries: false,
+        },
+        buffer(24 * 16, Init::Poison),
+    ];
+    job.launches[0].sizes = vec![8];
+    job.read = vec![1, 0];
+    let result = device.run(&job).unwrap();
+    let texels = floats(&result);
+    for (i, texel) in texels.chunks(4).enumerate() {
+        let (x, y) = ((i % 8).wrapping_sub(1), i / 8);
+        for (c, &value) in texel.iter().enumerate() {
+            let wanted = if x < 6 { f32::from(bytes[4 * (6 * y + x) + c]) / 255.0 } else { 0.0 };
+            assert!((value - wanted).abs() < 1e-6, "texel {i} component {c}: {value} for {wanted}");
+        }
+    }
+    assert_eq!(result.read[1].0, bytes, "an image is read back by rows");
+}
+
+#[test]
+fn shared_memory_clusters_and_cooperation() {
+    let machine = machine!();
+    let mut device = machine.open().unwrap();
+    let body = "extern __shared__ float s[]; int t = threadIdx.x; s[t + n] = x[blockIdx.x * 64 + t];\n\
+                __syncthreads(); y[blockIdx.x * 64 + t] = s[63 - t + n];";
+    let reversed = CudaText { dynamic_shared: 100 << 10, ..text("reversed", "const float* x, float* y, int n", body) };
+    let result = device.run(&job(reversed.clone(), None)).unwrap();
+    assert_eq!((floats(&result)[0], floats(&result)[64]), (63.0, 127.0));
+    let too_much = device.run(&job(CudaText { dynamic_shared: 300 << 10, ..reversed }, None)).unwrap_err();
+    assert!(matches!(&too_much, DeviceError::Limit { what, available: 232_448, .. } if what.contains("shared memory")), "{too_much}");
+    for (cluster, cooperative) in [(2, false), (4, false), (1, true), (2, true)] {
+        let result = device.run(&job(CudaText { cluster, cooperative, ..scale() }, None)).unwrap();
+        assert_eq!(floats(&result)[255], 770.0, "cluster {cluster}, cooperative {cooperative}");
+    }
+    let crowd = CudaText { cooperative: true, grid: [4 * 32 + 1, 1, 1], ..text("crowd", "const float* x, float* y, int n", "") };
+    let error = device.run(&job(crowd, None)).unwrap_err();
+    assert!(matches!(&error, DeviceError::Limit { what, needed: 129, .. } if what.contains("resident together")), "{error}");
+    let pinned = device.run(&job(CudaText { pinned: Some(0), ..scale() }, None)).unwrap();
+    assert_eq!(floats(&pinned)[1], 8.0);
+}
+
+#[test]
+fn older_devices_refuse_what_they_lack() {
+    let machine = machine!("WS_FAKE_ARCH" = "80");
+    let mut device = machine.open().unwrap();
+    assert_eq!(device.info().facts["compute_capability"], "8.0");
+    assert_eq!(floats(&device.run(&job(scale(), None)).unwrap())[0], 5.0);
+    let error = device.run(&job(CudaText { cluster: 2, ..scale() }, None)).unwrap_err();
+    assert!(matches!(&error, DeviceError::Unsupported { what, .. } if what.contains("needs compute capability 9.0")), "{error}");
+    let early = TimingSpec { submit: Submit::Programmatic, ..TimingSpec::runs(2) };
+    let error = device.run(&job(scale(), Some(early))).unwrap_err();
+    assert!(matches!(&error, DeviceError::Unsupported { what, .. } if what.contains("programmatic")), "{error}");
+}
+
+#[test]
+fn passes_are_timed_however_they_are_submitted() {
+    let machine = machine!();
+    let mut device = machine.open().unwrap();
+    for submit in [Submit::Eager, Submit::Graph, Submit::Programmatic, Submit::ProgrammaticGraph] {
+        for cache in [CacheState::Warm, CacheState::Flushed] {
+            let mut job = job(scale(), Some(TimingSpec { runs: 5, submit, cache }));
+            job.launches.push(job.launches[0].clone());
+            let result = device.run(&job).unwrap();
+            let what = format!("{submit:?} {cache:?}");
+            assert_eq!((result.times.len(), result.times[0].len(), result.pass_times.len()), (2, 5, 5), "{what}");
+            assert!(result.times.iter().flatten().chain(&result.pass_times).all(|time| time.0 > 0.0), "{what}");
+            assert_eq!((result.source, result.clock), (Some(TimeSource::Simulated), Some(LaunchClock::Event)), "{what}: two launches");
+            assert!(result.quantum.0 > 0.0 && result.empty_launch.is_some_and(|time| time.0 > 0.0), "{what}");
+            assert_eq!(floats(&result)[255], 770.0);
+            if cache == CacheState::Flushed {
+                let together = result.times[0][0].0 + result.times[1][0].0;
+                assert!((result.pass_times[0].0 - together).abs() < 1e-12, "{what}: flushing is not timed");
+            }
+            assert!(result.clocks.is_empty(), "a stand-in has no clocks");
+        }
+    }
+    let one = CudaText { grid: [1; 3], block: [1; 3], ..scale() };
+    let alone = device.run(&job(one, Some(TimingSpec::runs(5)))).unwrap();
+    assert_eq!(alone.clock, Some(LaunchClock::Graph), "short and alone");
+    assert_eq!((alone.times.len(), alone.times[0].len()), (1, 5));
+    assert!(alone.times[0][0].0 < 10e-6);
+}
+
+#[test]
+fn a_lost_device_is_reported_and_the_next_job_has_another() {
+    let machine = machine!("WS_FAKE_LOST_AT" = "2");
+    let mut device = machine.open().unwrap();
+    device.run(&job(scale(), None)).unwrap();
+    let error = device.run(&job(scale(), None)).unwrap_err();
+    assert!(matches!(&error, DeviceError::Fault { kernel, .. } if kernel == "scale") || matches!(error, DeviceError::Lost(_)), "{error}");
+    assert_eq!(floats(&device.run(&job(scale(), None)).unwrap())[0], 5.0, "a new process");
+}
+
+#[test]
+fn an_illegal_address_is_the_kernels_fault() {
+    let machine = machine!();
+    let mut device = machine.open().unwrap();
+    let wild = text("wild", "const float* x, float* y, int n", "*(volatile float*)16 = 1.0f;");
+    let error = device.run(&job(wild, None)).unwrap_err();
+    assert!(
+        matches!(&error, DeviceError::Fault { kernel, what } if kernel == "wild" && what.contains("CUDA_ERROR_ILLEGAL_ADDRESS")),
+        "{error}"
+    );
+    assert_eq!(floats(&device.run(&job(scale(), None)).unwrap())[0], 5.0, "a new process");
+}
+
+#[test]
+fn a_hang_is_ended() {
+    let mut machine = machine!("WS_FAKE_HANG_AT" = "2");
+    machine.timeout = Duration::from_secs(5);
+    let mut device = machine.open().unwrap();
+    device.run(&job(scale(), None)).unwrap();
+    assert_eq!(device.run(&job(scale(), None)).unwrap_err(), DeviceError::Timeout(5));
+    assert_eq!(floats(&device.run(&job(scale(), None)).unwrap())[0], 5.0, "a new process");
+}
+
+#[test]
+fn too_little_memory_says_how_much_is_free() {
+    let machine = machine!("WS_FAKE_OOM_BYTES" = "1000000");
+    let mut device = machine.open().unwrap();
+    let mut large = job(scale(), None);
+    large.memory.push(buffer(2_000_000, Init::Zero));
+    let error = device.run(&large).unwrap_err();
+    assert!(
+        matches!(&error, DeviceError::Limit { what, needed, available } if what.contains("free now") && *needed > 2_000_000 && *available > 0),
+        "{error}"
+    );
+    large.memory[2] = buffer(2 << 30, Init::Zero);
+    let error = device.run(&large).unwrap_err();
+    assert!(matches!(&error, DeviceError::Limit { available, .. } if *available == 1 << 30), "{error}");
+    assert_eq!(floats(&device.run(&job(scale(), None)).unwrap())[0], 5.0, "the same device");
+}
+
+#[test]
+fn a_refused_text_gives_the_log_and_the_line() {
+    let machine = machine!();
+    let mut device = machine.open().unwrap();
+    let error = device.run(&job(text("bad", "const float* x, float* y, int n", "y[0] = no_such_name;"), None)).unwrap_err();
+    let DeviceError::Build { program: 0, kernel, log, .. } = &error else { panic!("{error}") };
+    assert!(kernel == "bad" && log.contains("no_such_name"), "{log}");
+}
+
+/// A machine whose driver comes without NVRTC runs what another machine prepared, and nothing else.
+#[test]
+fn without_a_compiler_prepared_kernels_run() {
+    let Some(stand_in) = fake_cuda::build() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::copy(stand_in.join("libcuda.so.1"), folder.path().join("libcuda.so.1")).unwrap();
+    let bare = Machine::with(folder.path(), &[("WARPSIGHT_CUDA", "/nowhere")]);
+    let mut device = bare.open().unwrap();
+    assert!(device.info().facts["nvrtc"].starts_with("none: "), "{}", device.info().facts["nvrtc"]);
+    let error = device.run(&job(scale(), None)).unwrap_err();
+    let DeviceError::Build { log, .. } = &error else { panic!("{error}") };
+    assert!(log.contains("no NVRTC library") && log.contains("sm_90a"), "{log}");
+
+    let preparing = machine!();
+    preparing.open().unwrap().run(&job(scale(), None)).unwrap();
+    std::fs::create_dir_all(bare.cache()).unwrap();
+    for entry in std::fs::read_dir(preparing.cache()).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), bare.cache().join(entry.file_name())).unwrap();
+    }
+    let result = device.run(&job(scale(), None)).unwrap();
+    assert!(result.feedback[0].cached && floats(&result)[1] == 8.0);
+    // Large arrays are filled by the host then.
+    let mut large = job(scale(), None);
+    large.memory.push(buffer(1 << 20, Init::Random { element: Scalar::F32, seed: 3 }));
+    large.read = vec![2];
+    assert_eq!(device.run(&large).unwrap().read[0].0, Init::Random { element: Scalar::F32, seed: 3 }.contents(1 << 20).unwrap());
+}

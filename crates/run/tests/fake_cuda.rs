@@ -177,6 +177,73 @@ fn a_cooperative_launch_larger_than_the_device_is_refused() {
 }
 
 #[test]
+fn clusters_reach_into_each_others_shared_memory() {
+    alone("clusters_reach_into_each_others_shared_memory", [&[], &[("WS_FAKE_ORDER", "reverse")]], |d| {
+        let text = r#"
+            struct Shared { ws_mbarrier full; ws_u32x4 box; };
+            extern "C" __global__ void pass(unsigned* out) {
+                Shared& mine = *(Shared*)ws_dynamic_shared();
+                __shared__ ws_u32x4 parcel;
+                unsigned rank = ws_cluster_rank(), next = (rank + 1) % 4;
+                if (threadIdx.x == 0) ws_mbarrier_init(&mine.full, 1), ws_mbarrier_fence();
+                ws_cluster_sync();
+                if (threadIdx.x == 0) {
+                    ws_mbarrier_expect(&mine.full, 16);
+                    parcel = ws_u32x4{blockIdx.x, rank, 7u, ws_smid()};
+                    ws_bulk_copy_fence();
+                    ws_bulk_copy_to_cluster(ws_cluster_map(&mine.box, next), &parcel, 16, ws_cluster_map(&mine.full, next));
+                }
+                while (!ws_mbarrier_test(&mine.full, 0)) ws_pause();
+                out[blockIdx.x * 32 + threadIdx.x] = mine.box.x * 100 + mine.box.y * 10 + mine.box.z;
+                ws_cluster_sync();
+            }"#;
+        let f = d.kernel(text, "pass");
+        let out = d.upload(&[0u32; 256]);
+        assert_eq!(d.launch_with(f, [8, 1, 1], [32, 1, 1], 64, &args![out], &[Attribute::Cluster(4)]), 0);
+        assert_eq!(d.synchronize(), 0);
+        let expected = |block: u32| (block / 4 * 4 + (block + 3) % 4) * 100 + (block + 3) % 4 * 10 + 7;
+        assert_eq!(d.download::<u32>(out, 256), (0..256).map(|i| expected(i / 32)).collect::<Vec<_>>());
+        // A pointer off by four bytes is a misaligned address.
+        let text = r#"extern "C" __global__ void off(const char* p, unsigned* out) { out[0] = ws_load_l2((const ws_u32x4*)(p + 4)).x; }"#;
+        let off = d.kernel(text, "off");
+        assert_eq!((d.launch(off, [1, 1, 1], [1, 1, 1], 0, &args![out, out]), d.synchronize()), (0, 716));
+    });
+}
+
+#[test]
+fn sixteen_bit_floats_are_those_of_the_host() {
+    alone("sixteen_bit_floats_are_those_of_the_host", [&[]], |d| {
+        let text = r#"extern "C" __global__ void convert(const float* x, float* widened, unsigned short* narrowed) {
+            int i = blockIdx.x * 256 + threadIdx.x;
+            widened[i] = ws_f16_to_f32((unsigned short)i);
+            narrowed[2 * i] = ws_f32_to_f16(x[i]);
+            narrowed[2 * i + 1] = ws_f32_to_bf16(x[i]);
+        }"#;
+        let f = d.kernel(text, "convert");
+        let mut rng = fastrand::Rng::with_seed(3);
+        // Every finite half and the places just beside and between two of them; then any bits.
+        let near = |bits: u16, rng: &mut fastrand::Rng| {
+            let (low, high) = (half::f16::from_bits(bits).to_f32(), half::f16::from_bits(bits + 1).to_f32());
+            let middle = (low + high) / 2.0;
+            *rng.choice(&[low, middle, middle.next_up(), middle.next_down(), -middle]).unwrap()
+        };
+        let x: Vec<f32> =
+            (0..65536u32).map(|i| if i < 0x7c00 { near(i as u16, &mut rng) } else { f32::from_bits(rng.u32(..)) }).collect();
+        let (input, widened, narrowed) = (d.upload(&x), d.upload(&vec![0f32; 65536]), d.upload(&vec![0u16; 131_072]));
+        assert_eq!(d.launch(f, [256, 1, 1], [256, 1, 1], 0, &args![input, widened, narrowed]), 0);
+        let (widened, narrowed) = (d.download::<f32>(widened, 65536), d.download::<u16>(narrowed, 131_072));
+        for (i, x) in x.into_iter().enumerate() {
+            let value = half::f16::from_bits(i as u16).to_f32();
+            assert!(widened[i] == value || widened[i].is_nan() && value.is_nan(), "{i:#x}: {}", widened[i]);
+            if !x.is_nan() {
+                assert_eq!(narrowed[2 * i], half::f16::from_f32(x).to_bits(), "{x:e} as f16");
+                assert_eq!(narrowed[2 * i + 1], half::bf16::from_f32(x).to_bits(), "{x:e} as bf16");
+            }
+        }
+    });
+}
+
+#[test]
 fn textures_have_borders() {
     alone("textures_have_borders", [&[]], |d| {
         let text = r#"extern "C" __global__ void read(cudaTextureObject_t t, float* out) {

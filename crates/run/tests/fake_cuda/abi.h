@@ -13,10 +13,14 @@ struct WsThread {
     char* shared;           // the block's image of `__shared__` variables
     char* dynamic;          // `extern __shared__`, behind the image
     unsigned lane;          // within the warp
+    unsigned multiprocessor;
     unsigned cluster_rank;  // of the block within its cluster
     unsigned cluster_size;  // 1 without clusters
     char** cluster_shared;  // the images of the cluster's blocks, by rank
 };
+
+// Why a kernel ends its launch.
+enum WsTrap { WS_TRAP, WS_MISALIGNED };
 
 // Who meets at a barrier.
 enum WsMeeting { WS_BLOCK, WS_WARP, WS_CLUSTER };
@@ -49,8 +53,8 @@ struct WsHost {
     void (*fetch)(unsigned long long texture, float x, float y, WsTexel* out);
     bool (*surface_read)(unsigned long long surface, int byte_x, int y, unsigned bytes, void* out);
     bool (*surface_write)(unsigned long long surface, int byte_x, int y, unsigned bytes, const void* in);
-    // Ends the launch: a trap.
-    void (*trap)();
+    // Ends the launch.
+    void (*trap)(WsTrap why);
     // Counts changes of memory that others wait for. A launch whose threads pause long without one hangs.
     unsigned long long* progress;
 };

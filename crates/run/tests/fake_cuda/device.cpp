@@ -251,6 +251,7 @@ API CUresult cuCtxResetPersistingL2Cache() {
     X(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "too many resources requested for launch")                           \
     X(CUDA_ERROR_LAUNCH_TIMEOUT, "the launch timed out and was terminated")                                    \
     X(CUDA_ERROR_ILLEGAL_INSTRUCTION, "an illegal instruction was encountered")                                \
+    X(CUDA_ERROR_MISALIGNED_ADDRESS, "misaligned address")                                                     \
     X(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "too many blocks in cooperative launch")                        \
     X(CUDA_ERROR_NOT_SUPPORTED, "operation not supported")                                                     \
     X(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "operation not permitted when stream is capturing")               \

@@ -44,6 +44,14 @@ template <class T>
 struct WsPlain<const T> {
     using type = T;
 };
+template <bool FIRST, class A, class B>
+struct WsChoose {
+    using type = A;
+};
+template <class A, class B>
+struct WsChoose<false, A, B> {
+    using type = B;
+};
 template <class... A>
 struct WsArguments {
     static constexpr unsigned count = sizeof...(A);
@@ -120,7 +128,7 @@ static inline void __threadfence() {}
 static inline void __threadfence_block() {}
 static inline void __threadfence_system() {}
 static inline void __nanosleep(unsigned) { ws_host->pause(); }
-static inline void __trap() { ws_host->trap(); }
+static inline void __trap() { ws_host->trap(WS_TRAP); }
 static inline long long clock64() { return (long long)ws_host->clock(); }
 static inline unsigned __activemask() { return ws_host->live_lanes(); }
 

@@ -10,12 +10,17 @@ static inline T ws_host_update(T* at, F f) {
     else ++*ws_host->progress;
     return old;
 }
+// Signed sums wrap: the compiler is told so.
+template <class T>
+static inline T ws_host_sum(T a, T b) {
+    return a + b;
+}
 #define WS_HOST_ATOMIC(name, T, expression) \
     static inline T name(T* at, T v) { \
         return ws_host_update(at, [v](T old) -> T { return expression; }); \
     }
 #define WS_HOST_ATOMIC_INTEGERS(T)                                              \
-    WS_HOST_ATOMIC(atomicAdd, T, old + v)                                       \
+    WS_HOST_ATOMIC(atomicAdd, T, ws_host_sum(old, v))                                       \
     WS_HOST_ATOMIC(atomicMin, T, v < old ? v : old)                             \
     WS_HOST_ATOMIC(atomicMax, T, v > old ? v : old)                             \
     WS_HOST_ATOMIC(atomicAnd, T, old & v)                                       \
@@ -28,7 +33,7 @@ static inline T ws_host_update(T* at, F f) {
 WS_HOST_ATOMIC_INTEGERS(unsigned)
 WS_HOST_ATOMIC_INTEGERS(unsigned long long)
 WS_HOST_ATOMIC_INTEGERS(long long)
-WS_HOST_ATOMIC(atomicAdd, int, int(unsigned(old) + unsigned(v)))
+WS_HOST_ATOMIC(atomicAdd, int, old + v)
 WS_HOST_ATOMIC(atomicMin, int, v < old ? v : old)
 WS_HOST_ATOMIC(atomicMax, int, v > old ? v : old)
 WS_HOST_ATOMIC(atomicAnd, int, old & v)
@@ -38,6 +43,8 @@ WS_HOST_ATOMIC(atomicExch, int, ((void)old, v))
 WS_HOST_ATOMIC(atomicAdd, float, old + v)
 WS_HOST_ATOMIC(atomicExch, float, ((void)old, v))
 WS_HOST_ATOMIC(atomicAdd, double, old + v)
+#undef WS_HOST_ATOMIC_INTEGERS
+#undef WS_HOST_ATOMIC
 static inline int atomicCAS(int* at, int expected, int v) {
     return ws_host_update(at, [=](int old) { return old == expected ? v : old; });
 }

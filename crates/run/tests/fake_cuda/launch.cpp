@@ -66,6 +66,7 @@ CUresult execute(Function* f, const Arguments& arguments, const scheduler::Grid&
         case scheduler::End::Hung: lose(CUDA_ERROR_LAUNCH_TIMEOUT); break;
         case scheduler::End::Fault: lose(CUDA_ERROR_ILLEGAL_ADDRESS); break;
         case scheduler::End::Trapped: lose(CUDA_ERROR_ILLEGAL_INSTRUCTION); break;
+        case scheduler::End::Misaligned: lose(CUDA_ERROR_MISALIGNED_ADDRESS); break;
     }
     return CUDA_SUCCESS;
 }
@@ -82,7 +83,7 @@ API CUresult cuLaunchKernelEx(const CUlaunchConfig* c, CUfunction f, void** give
     auto lock = locked();
     if (CUresult r = usable()) return r;
     if (!c || !f || extra || (f->kernel->arguments && !given)) return CUDA_ERROR_INVALID_VALUE;
-    scheduler::Grid grid{dim(c->gridDimX, c->gridDimY, c->gridDimZ), dim(c->blockDimX, c->blockDimY, c->blockDimZ), 1, false,
+    scheduler::Grid grid{dim(c->gridDimX, c->gridDimY, c->gridDimZ), dim(c->blockDimX, c->blockDimY, c->blockDimZ), 1, unsigned(std::max(1, attribute(16))), false,
                          f->module->static_shared, f->module->shared_align, c->sharedMemBytes};
     for (unsigned i = 0; i < c->numAttrs; ++i) {
         const CUlaunchAttribute& a = c->attrs[i];

@@ -16,7 +16,7 @@ namespace {
 // A turn of a thread counts as a microsecond: kernels that give up after seconds of their own clock do so before a hang is declared.
 constexpr uint64_t TURN = 1000;
 // A launch hangs after so many turns, and so many rounds, in which nobody changed memory with an atomic or a release, ended, or met.
-constexpr uint64_t IDLE_TURNS = 4'000'000, IDLE_ROUNDS = 64;
+constexpr uint64_t IDLE_TURNS = 4'000'000, IDLE_ROUNDS = 8192;
 // Threads begun and not ended at any time, unless blocks must be resident together.
 constexpr size_t MOST_FIBERS = 16384;
 constexpr unsigned char UNINITIALISED = 0xcb;
@@ -79,6 +79,7 @@ struct Launch {
     uint64_t turns = 0;
     Thread* running = nullptr;
     bool trapped = false;
+    WsTrap why = WS_TRAP;
 };
 Launch* launch = nullptr;
 unsigned long long stray_progress = 0;
@@ -146,8 +147,9 @@ unsigned long long tell_clock() {
     return ticks;
 }
 
-void trap() {
+void trap(WsTrap why) {
     launch->trapped = true;
+    launch->why = why;
     abandon(launch->running->fiber);
 }
 
@@ -197,7 +199,7 @@ std::unique_ptr<Block> make_block(uint64_t number, std::shared_ptr<Cluster> clus
         WsDim thread = {i % g.threads.x, i / g.threads.x % g.threads.y, i / g.threads.x / g.threads.y};
         size_t dynamic = (g.static_bytes + 127) / 128 * 128;
         char* shared = cluster->shared[rank];
-        t.view = {thread, at, g.threads, g.blocks, shared, shared + dynamic, i % 32, rank, g.cluster, cluster->shared.data()};
+        t.view = {thread, at, g.threads, g.blocks, shared, shared + dynamic, i % 32, unsigned(number % g.multiprocessors), rank, g.cluster, cluster->shared.data()};
     }
     block->cluster = std::move(cluster);
     return block;
@@ -253,7 +255,7 @@ End rounds() {
     admit();
     while (!launch->resident.empty()) {
         if (!round(reverse)) return End::Hung;
-        if (launch->trapped) return End::Trapped;
+        if (launch->trapped) return launch->why == WS_MISALIGNED ? End::Misaligned : End::Trapped;
         // A cluster's memory lives until its last block has ended: others may still write there.
         while (!launch->resident.empty() && launch->resident.front()->cluster->live == 0) launch->resident.pop_front();
         admit();

@@ -10,11 +10,12 @@ namespace scheduler {
 struct Grid {
     WsDim blocks, threads;
     unsigned cluster;          // blocks of a cluster along x; 1 for none
+    unsigned multiprocessors;  // blocks are on them by turns
     bool all_resident;         // cooperative: every block at once
     size_t static_bytes, static_align, dynamic_bytes;
 };
 
-enum class End { Finished, Hung, Fault, Trapped };
+enum class End { Finished, Hung, Fault, Trapped, Misaligned };
 
 // Runs a kernel to its end. `now` is where the module looks for the running thread.
 End run(const WsKernel& kernel, void** arguments, WsThread** now, const Grid& grid);

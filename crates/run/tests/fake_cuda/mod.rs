@@ -35,17 +35,18 @@ fn build_once() -> Option<PathBuf> {
         (file.file_name(), std::fs::read(file).unwrap()).hash(&mut hash);
     }
     let cache = option_env!("CARGO_TARGET_TMPDIR").map_or_else(std::env::temp_dir, PathBuf::from);
+    std::fs::create_dir_all(&cache).unwrap();
+    // Many test processes begin at once: one builds, and the others wait for it.
+    let lock = std::fs::File::create(cache.join("warpsight-fake-cuda.lock")).unwrap();
+    lock.lock().unwrap();
     let done = cache.join(format!("warpsight-fake-cuda-{:016x}", hash.finish()));
     if done.exists() {
         return Some(done);
     }
-    // Others may be building too: each in a folder of its own, and the first to finish gives it the name.
+    // A build that was interrupted leaves no folder of the final name.
     let own = cache.join(format!("warpsight-fake-cuda-building-{}", std::process::id()));
-    std::fs::create_dir_all(&cache).unwrap();
     let output = Command::new("sh").arg(sources().join("build.sh")).arg(&own).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    if std::fs::rename(&own, &done).is_err() {
-        std::fs::remove_dir_all(&own).unwrap();
-    }
+    std::fs::rename(&own, &done).unwrap();
     Some(done)
 }

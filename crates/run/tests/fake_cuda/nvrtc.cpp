@@ -118,6 +118,12 @@ std::string read_file(const std::string& path) {
     return out.str();
 }
 
+// The compiler's `kernel.cu:2:3: error: …` in NVRTC's form, `kernel.cu(2): error: …`.
+std::string as_nvrtc(const std::string& log) {
+    static const std::regex place(R"(([^\s:]+):(\d+):\d+: (fatal )?error:)");
+    return std::regex_replace(log, place, "$1($2): error:");
+}
+
 // The folder of this library; the headers lie beside it.
 std::string home() {
     Dl_info about{};
@@ -174,7 +180,7 @@ nvrtcResult compile(Program& p, const std::string& arch, std::vector<std::string
     words.insert(words.end(), defines.begin(), defines.end());
     words.insert(words.end(), {"-o", folder + "/kernel.so", folder + "/kernel.cpp", "-lm"});
     int status = execute(words, folder + "/log");
-    p.log = status == 127 ? "the stand-in needs g++, which is not there" : read_file(folder + "/log");
+    p.log = status == 127 ? "the stand-in needs g++, which is not there" : as_nvrtc(read_file(folder + "/log"));
     std::string object = status == 0 ? read_file(folder + "/kernel.so") : "";
     for (const char* file : {"/kernel.cpp", "/kernel.so", "/log"}) unlink((folder + file).c_str());
     rmdir(folder.c_str());
@@ -197,6 +203,9 @@ bool architecture(const std::string& option, std::string* arch, bool* real) {
 }
 
 }  // namespace
+
+// How a program learns that no GPU's machine code comes from here.
+API const char* warpsight_simulated_driver() { return "warpsight stand-in for NVRTC"; }
 
 API nvrtcResult nvrtcVersion(int* major, int* minor) {
     if (!major || !minor) return NVRTC_ERROR_INVALID_INPUT;

@@ -43,6 +43,8 @@ pub trait Device {
     fn info(&self) -> &DeviceInfo;
     /// Runs a job to its end.
     fn run(&mut self, job: &Job) -> Result<JobResult, DeviceError>;
+    /// From now on no job may take longer than this. Without effect where jobs run in this process.
+    fn limit(&mut self, _timeout: std::time::Duration) {}
 }
 
 /// What a device says of itself.

@@ -117,6 +117,10 @@ impl Device for Isolated {
             other => Err(unexpected(&other)),
         }
     }
+
+    fn limit(&mut self, timeout: Duration) {
+        self.timeout = timeout;
+    }
 }
 
 impl Start {

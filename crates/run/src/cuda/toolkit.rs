@@ -152,6 +152,14 @@ impl Toolkit {
         Ok(self.load()?.simulated)
     }
 
+    /// Whether code can be made for an architecture.
+    ///
+    /// # Errors
+    /// [`ToolkitError::Architecture`] with those there are; [`ToolkitError::Call`] where NVRTC cannot be loaded.
+    pub fn supports(&self, arch: Arch) -> Result<(), ToolkitError> {
+        check_arch(self.load()?, arch)
+    }
+
     /// Compiles one kernel, a function `extern "C"` of the text.
     ///
     /// # Errors

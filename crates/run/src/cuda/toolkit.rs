@@ -7,15 +7,13 @@ use super::{Arch, Resources, ptxas};
 use crate::Feedback;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use warpsight_emit::CUDA_OPTIONS;
 
 /// Names a folder with the compilers; nothing else is then looked at.
 pub const VARIABLE: &str = "WARPSIGHT_CUDA";
 
 /// Python packages that bring the compilers and the headers they need.
 pub const PACKAGES: &str = "nvidia-cuda-nvrtc nvidia-cuda-nvcc nvidia-cuda-crt nvidia-cuda-runtime";
-
-/// Contraction of `a * b + c` is off: a Program says where it wants an fma.
-pub(super) const OPTIONS: [&str; 2] = ["--std=c++17", "--fmad=false"];
 
 /// What logs call the text.
 const FILE: &str = "kernel.cu";
@@ -168,7 +166,7 @@ impl Toolkit {
     pub fn compile(&self, text: &str, kernel: &str, arch: Arch) -> Result<Compiled, ToolkitError> {
         let nvrtc = self.load()?;
         check_arch(nvrtc, arch)?;
-        let mut options: Vec<String> = OPTIONS.map(str::to_owned).into();
+        let mut options: Vec<String> = CUDA_OPTIONS.map(str::to_owned).into();
         options.extend(self.includes.iter().map(|folder| format!("--include-path={}", folder.display())));
         let Some(assembler) = &self.ptxas else {
             options.push(format!("--gpu-architecture={arch}"));

@@ -6,7 +6,7 @@ use warpsight_emit::CudaSource;
 use warpsight_ir::{Checked, Program, text};
 use warpsight_probe::{Context, Measurement, Parameter, Phase, Scale, phases};
 use warpsight_run::cuda::toolkit::Toolkit;
-use warpsight_run::{Code, Device, DeviceError, DeviceInfo, DeviceLimits, Options};
+use warpsight_run::{Code, Contents, Device, DeviceError, DeviceInfo, DeviceLimits, JobResult, Options};
 
 const PHASES: [&str; 3] = ["bandwidth", "latency", "texture"];
 
@@ -193,9 +193,10 @@ struct Whole {
     seconds: f64,
 }
 
-fn whole(name: &str) -> Whole {
+fn whole(name: &str, each: impl Fn(&Measurement)) -> Whole {
     let (info, mut whole) = (h200(), Whole::default());
     for measurement in plan(name, &info, Scale::Full) {
+        each(&measurement);
         let job = &measurement.job;
         for code in &job.programs {
             let Code::Program(program) = code else { panic!("{}", measurement.name) };
@@ -222,10 +223,17 @@ fn whole(name: &str) -> Whole {
     whole
 }
 
+/// A kernel that writes nothing but zeros is found out.
+fn nothing_is_refused(measurement: &Measurement) {
+    let peeked = measurement.job.peek.iter().map(|peek| Contents(vec![0; peek.offsets.len() * peek.bytes as usize]));
+    let result = JobResult { peeked: peeked.collect(), ..JobResult::default() };
+    assert!((measurement.check)(&result).is_err(), "{}", measurement.name);
+}
+
 #[test]
 fn the_full_scale_fits_its_time_box() {
     for (name, most_programs, most_seconds) in [("bandwidth", 110, 90.0), ("latency", 3, 60.0), ("texture", 9, 60.0)] {
-        let whole = whole(name);
+        let whole = whole(name, nothing_is_refused);
         println!("{name}: {} measurements, {} Programs, {:.0} s predicted", whole.names.len(), whole.programs.len(), whole.seconds);
         assert!(whole.programs.len() <= most_programs, "{name}: {} Programs", whole.programs.len());
         assert!(whole.seconds < most_seconds, "{name}: {} s", whole.seconds);
@@ -260,7 +268,7 @@ fn loop_instructions(ptx: &str, mnemonic: &str) -> usize {
 
 #[test]
 fn every_program_is_emitted_for_cuda_and_keeps_its_loads() {
-    let programs = PHASES.map(whole).map(|whole| whole.programs.into_values());
+    let programs = PHASES.map(|name| whole(name, |_| ())).map(|whole| whole.programs.into_values());
     let sources: BTreeMap<String, _> = programs
         .into_iter()
         .flatten()

@@ -123,7 +123,7 @@ impl Toolkit {
     pub fn under(root: &Path) -> Option<Self> {
         LAYOUTS.iter().find_map(|layout| {
             let library = |folder: &&str| LIBRARIES.iter().map(|name| root.join(folder).join(name)).find(|path| path.is_file());
-            let nvrtc = layout.libraries.iter().find_map(|folder| library(folder))?;
+            let nvrtc = layout.libraries.iter().find_map(library)?;
             let assembler = root.join(layout.programs).join("ptxas");
             let includes = layout.includes.iter().map(|folder| root.join(folder)).filter(|folder| folder.is_dir());
             Some(Self { nvrtc, ptxas: Some(assembler).filter(|path| path.is_file()), includes: includes.collect() })

@@ -19,9 +19,9 @@
 //!
 //! # Size of the full plan on a GPU of 132 multiprocessors and 227 KiB of shared memory per block
 //!
-//! `queues`: 388 measurements of 44 texts; `clusters`: 88 of 52. A measurement moves at most 0.6 GB eleven times, so about 10 ms and
-//! seldom above; a text takes about 0.15 s to compile. That makes about 10 s for `queues` and 9 s for `clusters`, by estimate: nobody
-//! has timed them on such a GPU.
+//! `queues`: 330 measurements of 48 texts; `clusters`: 126 of 47. A measurement moves at most 0.6 GB eleven times, at the 2 TB/s of
+//! paper 003 3 ms, and 30 ms with allocation and transfer; a text takes about 0.15 s to compile. That makes about 17 s for `queues` and
+//! 11 s for `clusters`, by estimate: nobody has timed them on such a GPU.
 
 mod cluster;
 mod ring;

@@ -37,7 +37,7 @@
 //     void     ws_mbarrier_fence()                                 inits are seen by the cluster after ws_cluster_sync
 //     void     ws_mbarrier_expect(ws_mbarrier*, unsigned bytes)    one arrival, and so many bytes more to come in this phase
 //     void     ws_mbarrier_arrive(ws_remote)                       one arrival at an mbarrier of any block of the cluster
-//     bool     ws_mbarrier_test(ws_mbarrier*, unsigned parity)     whether the phase of that parity has ended; may wait a little
+//     bool     ws_mbarrier_test(ws_mbarrier*, unsigned parity)     whether the phase of that parity has ended; does not wait
 #ifndef WARPSIGHT_HOST
 
 struct alignas(16) ws_u32x4 {
@@ -133,7 +133,7 @@ __device__ __forceinline__ void ws_mbarrier_arrive(ws_remote b) {
 }
 __device__ __forceinline__ bool ws_mbarrier_test(ws_mbarrier* b, unsigned parity) {
     unsigned ended;
-    asm volatile("{\n\t.reg .pred p;\n\tmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n\tselp.u32 %0, 1, 0, p;\n\t}"
+    asm volatile("{\n\t.reg .pred p;\n\tmbarrier.test_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n\tselp.u32 %0, 1, 0, p;\n\t}"
                  : "=r"(ended)
                  : "r"(ws_shared_address(b)), "r"(parity)
                  : "memory");

@@ -7,26 +7,6 @@ mod driver;
 mod fake_cuda;
 
 use driver::*;
-use std::process::Command;
-
-/// Runs the body in a process of its own with each of these sets of variables: the driver has one device, and its faults are for good.
-fn alone<const N: usize>(test: &str, sets: [&[(&str, &str)]; N], body: impl FnOnce(Driver)) {
-    if std::env::var("WARPSIGHT_TEST_ALONE").as_deref() == Ok(test) {
-        return body(Driver::load());
-    }
-    let Some(folder) = fake_cuda::build() else { return };
-    for variables in sets {
-        let output = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", test, "--nocapture"])
-            .env("WARPSIGHT_TEST_ALONE", test)
-            .env("LD_LIBRARY_PATH", &folder)
-            .envs(variables.iter().copied())
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    }
-}
-
 #[test]
 fn saxpy() {
     alone("saxpy", [&[]], |d| {
@@ -253,7 +233,7 @@ fn textures_have_borders() {
         let out = d.upload(&[9.0f32; 4]);
         let texels: Vec<f32> = (0..8).map(|v| v as f32).collect();
         for (mode, expected) in [(3, [0.0, 3.0, 11.0, 0.0]), (1, [3.0, 3.0, 11.0, 11.0])] {
-            let texture = d.texture(&texels, 2, 1, mode);
+            let texture = d.texture(d.array(&texels, 2, 1), mode);
             assert_eq!(d.launch(f, [1, 1, 1], [4, 1, 1], 0, &args![texture, out]), 0);
             assert_eq!(d.download::<f32>(out, 4), expected);
         }

@@ -2,5 +2,6 @@
 #![allow(dead_code)]
 
 pub mod cuda_programs;
+pub mod fuzz;
 pub mod pocl;
 pub mod programs;

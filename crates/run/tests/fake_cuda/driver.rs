@@ -1,13 +1,35 @@
 //! The driver's C interface as the stand-in's own tests call it: thin, and panicking where a call fails that should not.
 
+#![allow(dead_code)]
+
+use crate::fake_cuda;
 use libloading::Library;
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
+use std::process::Command;
 use std::ptr;
 
 /// Arguments of a kernel, as boxes whose addresses the driver takes.
 #[macro_export]
 macro_rules! args {
     ($($value:expr),*) => { [$(Box::new($value) as Box<dyn std::any::Any>),*] };
+}
+
+/// Runs the body in a process of its own with each of these sets of variables: the driver has one device, and its faults are for good.
+pub fn alone<const N: usize>(test: &str, sets: [&[(&str, &str)]; N], body: impl FnOnce(Driver)) {
+    if std::env::var("WARPSIGHT_TEST_ALONE").as_deref() == Ok(test) {
+        return body(Driver::load());
+    }
+    let Some(folder) = fake_cuda::build() else { return };
+    for variables in sets {
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", test, "--nocapture"])
+            .env("WARPSIGHT_TEST_ALONE", test)
+            .env("LD_LIBRARY_PATH", &folder)
+            .envs(variables.iter().copied())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    }
 }
 
 pub type Handle = usize;
@@ -178,33 +200,50 @@ impl Driver {
         values
     }
 
-    /// A texture of four floats a texel, with this address mode and unnormalised coordinates.
-    pub fn texture(&self, texels: &[f32], width: usize, height: usize, mode: u32) -> u64 {
+    /// An array of four floats a texel.
+    pub fn array(&self, texels: &[f32], width: usize, height: usize) -> Handle {
         use cudarc::driver::sys::*;
         let mut array: Handle = 0;
         let about = CUDA_ARRAY_DESCRIPTOR { Width: width, Height: height, Format: CUarray_format::CU_AD_FORMAT_FLOAT, NumChannels: 4 };
         assert_eq!(call!(self.cuda, "cuArrayCreate_v2"(&mut array => *mut Handle, &about => *const CUDA_ARRAY_DESCRIPTOR)), 0);
-        let (host, device) = (CUmemorytype::CU_MEMORYTYPE_HOST, CUmemorytype::CU_MEMORYTYPE_ARRAY);
-        let (from, to) = (texels.as_ptr().cast(), array as CUarray);
+        self.copy_array((texels.as_ptr().cast_mut(), 0), (ptr::null_mut(), array), width, height);
+        array
+    }
+
+    /// What such an array holds.
+    pub fn download_array(&self, array: Handle, width: usize, height: usize) -> Vec<f32> {
+        let mut texels = vec![0.0; width * height * 4];
+        self.copy_array((ptr::null_mut(), array), (texels.as_mut_ptr(), 0), width, height);
+        texels
+    }
+
+    /// Between host memory and an array, whichever of each pair is there.
+    fn copy_array(&self, from: (*mut f32, Handle), to: (*mut f32, Handle), width: usize, height: usize) {
+        use cudarc::driver::sys::*;
+        let kind = |array| if array == 0 { CUmemorytype::CU_MEMORYTYPE_HOST } else { CUmemorytype::CU_MEMORYTYPE_ARRAY };
         let copy = CUDA_MEMCPY2D {
             srcXInBytes: 0,
             srcY: 0,
-            srcMemoryType: host,
-            srcHost: from,
+            srcMemoryType: kind(from.1),
+            srcHost: from.0.cast(),
             srcDevice: 0,
-            srcArray: ptr::null_mut(),
+            srcArray: from.1 as CUarray,
             srcPitch: 0,
             dstXInBytes: 0,
             dstY: 0,
-            dstMemoryType: device,
-            dstHost: ptr::null_mut(),
+            dstMemoryType: kind(to.1),
+            dstHost: to.0.cast(),
             dstDevice: 0,
-            dstArray: to,
+            dstArray: to.1 as CUarray,
             dstPitch: 0,
             WidthInBytes: width * 16,
             Height: height,
         };
         assert_eq!(call!(self.cuda, "cuMemcpy2D_v2"(&copy => *const CUDA_MEMCPY2D)), 0);
+    }
+
+    /// A texture with this address mode and unnormalised coordinates.
+    pub fn texture(&self, array: Handle, mode: u32) -> u64 {
         // CUDA_TEXTURE_DESC begins with the address modes of the three axes; CUDA_RESOURCE_DESC is all zero but for the array.
         let (mut what, mut how) = ([0u64; 18], [0u32; 26]);
         what[1] = array as u64;
@@ -213,6 +252,14 @@ impl Driver {
         let created = call!(self.cuda, "cuTexObjectCreate"(&mut texture => *mut u64, what.as_ptr() => *const u64, how.as_ptr() => *const u32, 0 => Handle));
         assert_eq!(created, 0);
         texture
+    }
+
+    /// A surface for writing.
+    pub fn surface(&self, array: Handle) -> u64 {
+        let (mut what, mut surface) = ([0u64; 18], 0);
+        what[1] = array as u64;
+        assert_eq!(call!(self.cuda, "cuSurfObjectCreate"(&mut surface => *mut u64, what.as_ptr() => *const u64)), 0);
+        surface
     }
 
     pub fn event(&self) -> Handle {

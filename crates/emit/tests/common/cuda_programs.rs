@@ -162,14 +162,14 @@ pub fn arithmetic() -> Program {
     let wrapped = add(mul(var("i"), splat(int(1_000_003), 4)), f(UnaryOp::Neg, var("i")));
     let at = mul(var("l"), int(4));
     let body = vec![
-        bind("v", load("x", &[at.clone()], 4)),
+        bind("v", load("x", std::slice::from_ref(&at), 4)),
         bind("i", cast(Scalar::I32, mul(var("v"), splat(Expr::f32(1.5), 4)))),
         bind("near", near),
         bind("odd", odd),
         bind("chosen", chosen),
         bind("sum", add(bin(BinaryOp::Max, var("chosen"), curve), mixed)),
-        store("y", &[at.clone()], var("sum")),
-        store("k", &[at.clone()], bin(BinaryOp::Max, bin(BinaryOp::Xor, shifted, wrapped), f(UnaryOp::Abs, var("i")))),
+        store("y", std::slice::from_ref(&at), var("sum")),
+        store("k", std::slice::from_ref(&at), bin(BinaryOp::Max, bin(BinaryOp::Xor, shifted, wrapped), f(UnaryOp::Abs, var("i")))),
         bind("s", load("x", &[var("l")], 1)),
         store("n", &[var("l")], add(cast(Scalar::U64, var("s")), cast(Scalar::U64, cast(Scalar::U32, cast(Scalar::I32, var("s")))))),
         store(

@@ -1,4 +1,14 @@
-// The device that the stand-in pretends to be, contexts, and faults ordered through the environment.
+// The device that the stand-in pretends to be, contexts, and faults ordered through the environment:
+//
+//   WS_FAKE_NO_DEVICE=1        cuInit finds no device
+//   WS_FAKE_OLD_DRIVER=1       the driver's version is 11.4 (the library in `old/` also lacks what came later)
+//   WS_FAKE_ARCH=80            compute capability times ten, 90 without
+//   WS_FAKE_ATTRIBUTE_16=132   any device attribute by its number
+//   WS_FAKE_MEMORY_BYTES=n     memory of the device, 1 GiB without
+//   WS_FAKE_OOM_BYTES=n        allocations beyond so many bytes in all fail
+//   WS_FAKE_LOST_AT=n          the n-th launch of the process faults, and every call after it fails
+//   WS_FAKE_HANG_AT=n          the n-th launch never ends, and whoever waits for it waits
+//   WS_FAKE_ORDER=reverse      threads take turns from the last to the first
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

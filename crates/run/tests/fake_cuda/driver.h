@@ -29,7 +29,7 @@ void release_memory();
 struct Module {
     void* handle = nullptr;
     WsThread** now = nullptr;
-    size_t static_shared = 0, shared_align = 1;
+    size_t static_shared = 0;
 };
 
 struct Function {

@@ -84,7 +84,7 @@ API CUresult cuLaunchKernelEx(const CUlaunchConfig* c, CUfunction f, void** give
     if (CUresult r = usable()) return r;
     if (!c || !f || extra || (f->kernel->arguments && !given)) return CUDA_ERROR_INVALID_VALUE;
     scheduler::Grid grid{dim(c->gridDimX, c->gridDimY, c->gridDimZ), dim(c->blockDimX, c->blockDimY, c->blockDimZ), 1, unsigned(std::max(1, attribute(16))), false,
-                         f->module->static_shared, f->module->shared_align, c->sharedMemBytes};
+                         f->module->static_shared, c->sharedMemBytes};
     for (unsigned i = 0; i < c->numAttrs; ++i) {
         const CUlaunchAttribute& a = c->attrs[i];
         switch (a.id) {

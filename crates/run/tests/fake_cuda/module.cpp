@@ -35,7 +35,6 @@ void read_shared(const std::string& object, Module& m) {
         std::memcpy(&part, at(head.e_phoff + i * sizeof part), sizeof part);
         if (part.p_type != PT_TLS) continue;
         m.static_shared = part.p_memsz;
-        m.shared_align = part.p_align;
     }
 }
 

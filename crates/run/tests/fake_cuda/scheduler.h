@@ -12,7 +12,7 @@ struct Grid {
     unsigned cluster;          // blocks of a cluster along x; 1 for none
     unsigned multiprocessors;  // blocks are on them by turns
     bool all_resident;         // cooperative: every block at once
-    size_t static_bytes, static_align, dynamic_bytes;
+    size_t static_bytes, dynamic_bytes;
 };
 
 enum class End { Finished, Hung, Fault, Trapped, Misaligned };

@@ -10,6 +10,9 @@ pub struct Args {
     /// Ask drivers inside this process.
     #[arg(long)]
     in_process: bool,
+    /// Also print everything else that drivers tell of each device.
+    #[arg(long)]
+    facts: bool,
 }
 
 /// Runs the verb.
@@ -26,6 +29,13 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         rows.add_row(row(d));
     }
     out(format_args!("{rows}"))?;
+    for d in listing.devices.iter().filter(|d| args.facts && !d.facts.is_empty()) {
+        let mut facts = table(&[d.id.as_str(), "value"]);
+        for (name, value) in &d.facts {
+            facts.add_row([name, value]);
+        }
+        out(format_args!("{facts}"))?;
+    }
     for (what, why) in &listing.skipped {
         out(format_args!("skipped {what}: {why}"))?;
     }

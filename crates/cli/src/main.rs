@@ -1,6 +1,7 @@
 //! The command `warpsight`: wiring and reports. It picks the models and holds no algorithm.
 
 mod battery;
+mod compile;
 mod devices;
 mod export;
 mod failure;
@@ -38,6 +39,8 @@ enum Verb {
     Run(run::Args),
     /// Measure all there is to measure of a GPU, within minutes, into a folder.
     Battery(battery::Args),
+    /// Compile a Program or one operator to CUDA machine code and show what it uses; needs no GPU.
+    Compile(compile::Args),
     /// List the devices that are found, and why others were passed over.
     Devices(devices::Args),
 }
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
         Verb::Optimize(args) => optimize::run(args, cli.json),
         Verb::Run(args) => run::run(args, cli.json),
         Verb::Battery(args) => battery::run(args, cli.json),
+        Verb::Compile(args) => compile::run(args, cli.json),
         Verb::Devices(args) => devices::run(args, cli.json),
     };
     match done {

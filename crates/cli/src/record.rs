@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use warpsight_engine::EngineError;
 use warpsight_engine::tune::Attempt;
 use warpsight_generate::{ScheduleFamily, TensorExpr, show};
-use warpsight_ir::{ModelId, Sample, Seconds, Status, SubjectKind, TimeSource, sample};
+use warpsight_ir::{Checked, ModelId, Sample, Seconds, Status, SubjectKind, TimeSource, sample};
 use warpsight_learn::{Feedback, Filter, RunId, RunInfo, Store, subject_hash};
 use warpsight_run::DeviceInfo;
 
@@ -29,14 +29,26 @@ pub struct Record {
 impl StoreArgs {
     /// Opens the store and notes this execution.
     pub fn open(&self, device: &DeviceInfo, model: ModelId) -> Result<Record, Failure> {
+        let (store, run) = self.begin()?;
+        let device_key = sample::Device { backend: device.backend.clone(), name: device.name.clone(), driver: device.driver.clone() };
+        Ok(Record { store, run, device: device_key, model, source: device.clock.unwrap_or(TimeSource::Measured) })
+    }
+
+    /// Opens the store for what compilers say; `toolkit` is which, with versions, and whether it is a stand-in.
+    pub fn builds(&self, toolkit: &str, simulated: bool) -> Result<Builds, Failure> {
+        let (store, run) = self.begin()?;
+        let source = if simulated { TimeSource::Simulated } else { TimeSource::Measured };
+        Ok(Builds { store, run, toolkit: toolkit.to_owned(), source })
+    }
+
+    fn begin(&self) -> Result<(Store, RunId), Failure> {
         let path = match &self.store {
             Some(path) => path.clone(),
             None => warpsight_learn::default_path().map_err(|e| Failure::input(e.to_string()).help("--store FILE names a store"))?,
         };
         let mut store = Store::open(path)?;
         let run = store.begin_run(&RunInfo::here(std::env::args(), option_env!("WARPSIGHT_GIT")))?;
-        let device_key = sample::Device { backend: device.backend.clone(), name: device.name.clone(), driver: device.driver.clone() };
-        Ok(Record { store, run, device: device_key, model, source: device.clock.unwrap_or(TimeSource::Measured) })
+        Ok((store, run))
     }
 }
 
@@ -49,10 +61,61 @@ pub fn family_key(expr: &TensorExpr) -> String {
     format!("family {} {} v{version}", expr.name, &subject_hash(&(text + &shapes.join(";")))[..16])
 }
 
+/// What the store knows a Program of a family by: the family's key, then the Program.
+pub fn subject_text(family: &ScheduleFamily, program: &Checked) -> String {
+    format!("{}\n{}", family_key(family.expr()), **program)
+}
+
+/// An open store for kernels that are compiled and not run.
+pub struct Builds {
+    store: Store,
+    run: RunId,
+    toolkit: String,
+    source: TimeSource,
+}
+
+impl Builds {
+    /// Stores what a compiler said of a Program for an architecture, or why it refused.
+    pub fn add(&mut self, arch: &str, text: &str, config: String, said: Result<warpsight_run::Feedback, String>) -> Result<(), Failure> {
+        let (status, feedback) = match said {
+            Ok(said) => (Status::Built, Some(kept(&said))),
+            Err(why) => (Status::BuildFailed(why), None),
+        };
+        let sample = Sample {
+            subject: subject_hash(text),
+            kind: SubjectKind::Program,
+            text: text.to_owned(),
+            config,
+            // The architecture takes the place of a GPU's name: a search on a GPU does not take this for an attempt there.
+            device: sample::Device { backend: "cuda".to_owned(), name: arch.to_owned(), driver: self.toolkit.clone() },
+            times: vec![],
+            quantum: Seconds::ZERO,
+            clock_hz: None,
+            reference: None,
+            source: self.source,
+            verified: false,
+            status,
+        };
+        self.store.append(self.run, &sample, None, feedback.as_ref())?;
+        Ok(())
+    }
+}
+
+/// What a driver or compiler said, as the store keeps it.
+fn kept(said: &warpsight_run::Feedback) -> Feedback {
+    Feedback {
+        registers: said.registers,
+        private_bytes: said.private_bytes,
+        spill_bytes: said.spill_bytes,
+        local_bytes: said.local_bytes,
+        max_group_size: said.max_group_size,
+    }
+}
+
 impl Record {
     /// Stores an attempt.
     pub fn attempt(&mut self, family: &ScheduleFamily, attempt: &Attempt) -> Result<(), EngineError> {
-        let text = format!("{}\n{}", family_key(family.expr()), **attempt.program);
+        let text = subject_text(family, attempt.program);
         let sample = Sample {
             subject: subject_hash(&text),
             kind: SubjectKind::Program,
@@ -67,14 +130,8 @@ impl Record {
             verified: attempt.status == Status::Done,
             status: attempt.status.clone(),
         };
-        let feedback = Feedback {
-            registers: attempt.feedback.registers,
-            private_bytes: attempt.feedback.private_bytes,
-            local_bytes: attempt.feedback.local_bytes,
-            max_group_size: attempt.feedback.max_group_size,
-        };
         self.store
-            .append(self.run, &sample, Some((&self.model, attempt.estimate)), Some(&feedback))
+            .append(self.run, &sample, Some((&self.model, attempt.estimate)), Some(&kept(attempt.feedback)))
             .map(|_| ())
             .map_err(|e| EngineError::Store(e.to_string()))
     }

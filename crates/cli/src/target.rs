@@ -34,6 +34,28 @@ pub struct Target {
     pub allowance: Allowance,
 }
 
+/// The built-in profile of that name, if there is one.
+fn builtin(name: &str) -> Result<Option<Profile>, Failure> {
+    profile::builtin(name).transpose().map_err(|e| Failure::input(e.to_string()))
+}
+
+/// The profile of that name.
+pub fn profile(name: &str) -> Result<Profile, Failure> {
+    if name == "host" {
+        return Ok(warpsight_run::host::host_profile());
+    }
+    builtin(name)?.ok_or_else(|| {
+        Failure::input(format!("there is no profile `{name}`")).help(format!("profiles: host, {}", profile::builtin_names().join(", ")))
+    })
+}
+
+/// What a device can run by its profile alone.
+pub fn allowance(profile: &Profile) -> Allowance {
+    let known = |fact: &profile::Fact<u32>| fact.get().copied();
+    let image = known(&profile.image.max_width).zip(known(&profile.image.max_height));
+    Allowance { residency: Residency::of(profile), image }
+}
+
 impl TargetArgs {
     /// Opens the device.
     pub fn open(&self) -> Result<Target, Failure> {
@@ -45,25 +67,16 @@ impl TargetArgs {
         let device = warpsight_run::open(&self.device, &options)?;
         let profile = self.profile(device.info())?;
         let limits = &device.info().limits;
-        let known = |fact: &profile::Fact<u32>| fact.get().copied();
-        let images = known(&profile.image.max_width).zip(known(&profile.image.max_height));
-        let mut residency = Residency::of(&profile);
+        let Allowance { mut residency, image } = allowance(&profile);
         residency.max_group_size = limits.max_group_size.or(residency.max_group_size);
         residency.local = limits.local_bytes.map(|b| Bytes(b as f64)).or(residency.local);
-        let allowance = Allowance { residency, image: limits.image_2d.or(images) };
+        let allowance = Allowance { residency, image: limits.image_2d.or(image) };
         Ok(Target { device, profile, allowance })
     }
 
     fn profile(&self, info: &DeviceInfo) -> Result<Profile, Failure> {
-        let builtin = |name: &str| profile::builtin(name).transpose().map_err(|e| Failure::input(e.to_string()));
         if let Some(name) = &self.profile {
-            if name == "host" {
-                return Ok(warpsight_run::host::host_profile());
-            }
-            return builtin(name)?.ok_or_else(|| {
-                Failure::input(format!("there is no profile `{name}`"))
-                    .help(format!("profiles: host, {}", profile::builtin_names().join(", ")))
-            });
+            return self::profile(name);
         }
         if let Some(name) = info.id.strip_prefix("sim:")
             && let Some(found) = builtin(name)?

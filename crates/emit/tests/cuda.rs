@@ -15,9 +15,6 @@ fn golden(program: Program) -> CudaSource {
     let name = program.name.to_string();
     let source = emitted(program);
     insta::assert_snapshot!(name.as_str(), source.kernel);
-    if let Some(folder) = std::env::var_os("WARPSIGHT_CUDA_TEXTS") {
-        std::fs::write(std::path::Path::new(&folder).join(format!("{name}.cu")), source.text()).expect("a file");
-    }
     // Every helper that the kernel names stands before it.
     let words = source.kernel.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
     for word in words.filter(|word| word.starts_with("ws_")) {

@@ -1,5 +1,5 @@
 //! One folder per operator that tells its story: the configuration that is chosen (`config.json`), the expression, the lowered Program,
-//! its OpenCL C, and what the first model predicts. A change of one shows in the others.
+//! its OpenCL C and CUDA C++, and what the first model predicts. A change of one shows in the others.
 //!
 //! `UPDATE_GOLDEN=1 cargo test -p warpsight-engine --test goldens` writes what follows from the configurations anew.
 
@@ -72,6 +72,7 @@ fn story(family: &ScheduleFamily, folder: &Path) -> Vec<(&'static str, String)> 
         ("expression.txt", family.dump(&config, Stage::Expression).expect("a legal configuration")),
         ("program.txt", program.to_string()),
         ("kernel.cl", warpsight_emit::opencl(&program).expect("has a form in OpenCL C").text),
+        ("kernel.cu", warpsight_emit::cuda(&program).expect("has a form in CUDA C++").text()),
         ("estimate.txt", estimate(family, &config)),
     ]
 }

@@ -32,6 +32,8 @@ impl TimeSource {
 pub enum Status {
     /// It ran.
     Done,
+    /// It was compiled and not run: there are no times, only what the compiler says.
+    Built,
     /// The driver refused to build it.
     BuildFailed(String),
     /// It gave wrong results.

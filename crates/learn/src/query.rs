@@ -147,10 +147,16 @@ impl Store {
     /// # Errors
     /// Where the store cannot be read.
     pub fn feedback(&self, sample: SampleId) -> Result<Option<Feedback>, StoreError> {
-        let text = "SELECT registers, private_bytes, local_bytes, max_group_size FROM feedback WHERE sample = ?";
+        let text = "SELECT registers, private_bytes, local_bytes, max_group_size, spill_bytes FROM feedback WHERE sample = ?";
         let bytes = |row: &Row<'_>, column| row.get::<_, Option<i64>>(column).map(|b| b.and_then(|b| u64::try_from(b).ok()));
         let read = |row: &Row<'_>| {
-            Ok(Feedback { registers: row.get(0)?, private_bytes: bytes(row, 1)?, local_bytes: bytes(row, 2)?, max_group_size: row.get(3)? })
+            Ok(Feedback {
+                registers: row.get(0)?,
+                private_bytes: bytes(row, 1)?,
+                spill_bytes: bytes(row, 4)?,
+                local_bytes: bytes(row, 2)?,
+                max_group_size: row.get(3)?,
+            })
         };
         self.sql(|c| c.prepare_cached(text)?.query_row([sample.0], read).optional())
     }

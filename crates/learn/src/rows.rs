@@ -23,6 +23,7 @@ pub(crate) fn read_word<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: u
 pub(crate) fn write_status(status: &Status) -> (&'static str, Option<&str>) {
     match status {
         Status::Done => ("done", None),
+        Status::Built => ("built", None),
         Status::BuildFailed(detail) => ("build_failed", Some(detail)),
         Status::Wrong(detail) => ("wrong", Some(detail)),
         Status::DeviceLost(detail) => ("device_lost", Some(detail)),

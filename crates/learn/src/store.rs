@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use warpsight_ir::{Estimate, ModelId, Sample, Seconds, TimeSource, sample::Device};
 
 /// `MIGRATIONS[n]` turns schema version n into n + 1; version 0 is an empty file.
-const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/2.sql")];
 
 /// Marks the SQLite file as a warpsight store: "wsgt" in ASCII.
 const APPLICATION_ID: i64 = 0x7773_6774;
@@ -59,8 +59,10 @@ impl RunInfo {
 pub struct Feedback {
     /// 32-bit registers per work-item.
     pub registers: Option<u32>,
-    /// Private (spilled) bytes per work-item.
+    /// Private bytes per work-item: its stack frame, arrays and spilled registers.
     pub private_bytes: Option<u64>,
+    /// Bytes of registers kept in memory for want of registers, stores and loads together.
+    pub spill_bytes: Option<u64>,
     /// Local bytes per group.
     pub local_bytes: Option<u64>,
     /// Largest group the kernel can run in.
@@ -203,8 +205,10 @@ impl Store {
             self.sql(|c| c.prepare_cached("INSERT INTO estimate VALUES (?, ?, ?, ?, ?, ?)")?.execute(values))?;
         }
         if let Some(f) = feedback {
-            let values = params![id.0, f.registers, f.private_bytes.map(clamp), f.local_bytes.map(clamp), f.max_group_size];
-            self.sql(|c| c.prepare_cached("INSERT INTO feedback VALUES (?, ?, ?, ?, ?)")?.execute(values))?;
+            let [private, local, spilled] = [f.private_bytes, f.local_bytes, f.spill_bytes].map(|bytes| bytes.map(clamp));
+            let values = params![id.0, f.registers, private, local, f.max_group_size, spilled];
+            let insert = "INSERT INTO feedback (sample, registers, private_bytes, local_bytes, max_group_size, spill_bytes) VALUES (?, ?, ?, ?, ?, ?)";
+            self.sql(|c| c.prepare_cached(insert)?.execute(values))?;
         }
         write.commit().map_err(|source| explain(&self.path, source))?;
         Ok(id)

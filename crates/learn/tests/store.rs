@@ -33,8 +33,9 @@ fn samples_come_back_as_they_were() {
         let times: Vec<f64> = (0..random.usize(..6)).map(|_| random.f64() * 10f64.powi(random.i32(-9..3))).collect();
         let mut s = sample(&format!("key {}\nbody {i}", i % 7), "{\"tile\": 4}", &device(["a", "b"][i % 2]), &times);
         s.kind = kinds[i % 5];
-        s.status = match i % 4 {
+        s.status = match (i / 5) % 5 {
             0 => Status::Done,
+            4 => Status::Built,
             1 => Status::BuildFailed(detail(i)),
             2 => Status::Wrong(detail(i)),
             _ => Status::DeviceLost(detail(i)),
@@ -73,7 +74,13 @@ fn estimates_and_feedback_stay_with_their_sample() {
     let mut store = open(&folder);
     let run = store.begin_run(&info()).unwrap();
     let (model, predicted) = estimate(1.0 / 3.0);
-    let feedback = Feedback { registers: Some(31), private_bytes: Some(1 << 40), local_bytes: None, max_group_size: Some(4096) };
+    let feedback = Feedback {
+        registers: Some(31),
+        private_bytes: Some(1 << 40),
+        spill_bytes: Some(72),
+        local_bytes: None,
+        max_group_size: Some(4096),
+    };
     let plain = store.append(run, &sample("a", "1", &device("a"), &[1.0]), None, None).unwrap();
     let full = store.append(run, &sample("a", "2", &device("a"), &[1.0]), Some((&model, &predicted)), Some(&feedback)).unwrap();
     assert!(full > plain);
@@ -197,7 +204,7 @@ fn other_files_are_refused_and_kept() {
 
     drop(Store::open(at("newer")).unwrap());
     rusqlite::Connection::open(at("newer")).unwrap().execute_batch("PRAGMA journal_mode = DELETE; PRAGMA user_version = 99").unwrap();
-    refuses(&at("newer"), "the store `PATH` has schema version 99, this warpsight knows up to 1; use a newer warpsight or another file");
+    refuses(&at("newer"), "the store `PATH` has schema version 99, this warpsight knows up to 2; use a newer warpsight or another file");
 
     std::fs::create_dir(at("folder")).unwrap();
     let error = Store::open(at("folder")).unwrap_err();
@@ -243,10 +250,13 @@ fn a_store_of_version_1_opens() {
     assert_eq!(best.sample.times, [Seconds(2.4e-6), Seconds(2.5e-6), Seconds(1.0 / 3.0)]);
     assert_eq!((best.sample.clock_hz, best.sample.reference), (Some(2.6e9), Some(Seconds(3.25e-5))));
     assert_eq!(store.estimates(best.id).unwrap()[0].limiter, Limiter::Dram);
-    assert_eq!(store.feedback(best.id).unwrap().unwrap().registers, Some(31));
+    let v1 = Feedback { registers: Some(31), private_bytes: Some(0), max_group_size: Some(4096), ..Feedback::default() };
+    assert_eq!(store.feedback(best.id).unwrap(), Some(v1), "nobody said anything of spills then");
     let run = store.begin_run(&info()).unwrap();
     assert!(run > best.run, "it can still be written");
-    store.append(run, &sample("b", "1", &pocl, &[1.0]), None, None).unwrap();
+    let spills = Feedback { spill_bytes: Some(8), ..v1 };
+    let id = store.append(run, &sample("b", "1", &pocl, &[1.0]), None, Some(&spills)).unwrap();
+    assert_eq!(store.feedback(id).unwrap(), Some(spills));
 
     drop(Store::open(folder.path().join("new.sqlite")).unwrap());
     let schema = |file: &str| -> Vec<String> {

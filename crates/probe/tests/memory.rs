@@ -1,9 +1,12 @@
 //! The phases on memory: every measurement of the small scale runs and verifies, planted faults show, and the full scale fits.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use warpsight_emit::CudaSource;
 use warpsight_ir::{Checked, Program, text};
 use warpsight_probe::{Context, Measurement, Parameter, Phase, Scale, phases};
-use warpsight_run::{Code, Device, DeviceError, DeviceInfo, DeviceLimits, Options};
+use warpsight_run::cuda::toolkit::Toolkit;
+use warpsight_run::{Code, Contents, Device, DeviceError, DeviceInfo, DeviceLimits, JobResult, Options};
 
 const PHASES: [&str; 3] = ["bandwidth", "latency", "texture"];
 
@@ -190,9 +193,10 @@ struct Whole {
     seconds: f64,
 }
 
-fn whole(name: &str) -> Whole {
+fn whole(name: &str, each: impl Fn(&Measurement)) -> Whole {
     let (info, mut whole) = (h200(), Whole::default());
     for measurement in plan(name, &info, Scale::Full) {
+        each(&measurement);
         let job = &measurement.job;
         for code in &job.programs {
             let Code::Program(program) = code else { panic!("{}", measurement.name) };
@@ -219,13 +223,95 @@ fn whole(name: &str) -> Whole {
     whole
 }
 
+/// A kernel that writes nothing but zeros is found out.
+fn nothing_is_refused(measurement: &Measurement) {
+    let peeked = measurement.job.peek.iter().map(|peek| Contents(vec![0; peek.offsets.len() * peek.bytes as usize]));
+    let result = JobResult { peeked: peeked.collect(), ..JobResult::default() };
+    assert!((measurement.check)(&result).is_err(), "{}", measurement.name);
+}
+
 #[test]
 fn the_full_scale_fits_its_time_box() {
     for (name, most_programs, most_seconds) in [("bandwidth", 110, 90.0), ("latency", 3, 60.0), ("texture", 9, 60.0)] {
-        let whole = whole(name);
+        let whole = whole(name, nothing_is_refused);
         println!("{name}: {} measurements, {} Programs, {:.0} s predicted", whole.names.len(), whole.programs.len(), whole.seconds);
         assert!(whole.programs.len() <= most_programs, "{name}: {} Programs", whole.programs.len());
         assert!(whole.seconds < most_seconds, "{name}: {} s", whole.seconds);
         assert!(whole.names.len() >= 70, "{name}: {} measurements", whole.names.len());
     }
+}
+
+/// The compilers, or `None` with a message; without them the test fails where `CI=true`.
+fn toolkit() -> Option<Toolkit> {
+    let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.venv/lib");
+    let mut wheels = std::fs::read_dir(installed).into_iter().flatten().flatten().map(|e| e.path().join("site-packages/nvidia"));
+    match Toolkit::find().or_else(|missing| wheels.find_map(|w| Toolkit::under(&w)).ok_or(missing)) {
+        Ok(toolkit) => Some(toolkit),
+        Err(missing) => {
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "{missing}, and CI=true");
+            eprintln!("skipped: {missing}");
+            None
+        }
+    }
+}
+
+/// Instructions of the innermost loop in PTX: from its label to the branch back to it. Of several loops, the one with most.
+fn loop_instructions(ptx: &str, mnemonic: &str) -> usize {
+    let lines: Vec<&str> = ptx.lines().map(str::trim).collect();
+    let loops = lines.iter().enumerate().filter_map(|(end, line)| {
+        let label = line.split_whitespace().last()?.trim_end_matches(';');
+        let start = lines[..end].iter().position(|line| line.strip_suffix(':') == Some(label))?;
+        line.contains("bra").then(|| lines[start..end].iter().filter(|line| line.contains(mnemonic)).count())
+    });
+    loops.max().unwrap_or(0)
+}
+
+#[test]
+fn every_program_is_emitted_for_cuda_and_keeps_its_loads() {
+    let programs = PHASES.map(|name| whole(name, |_| ())).map(|whole| whole.programs.into_values());
+    let sources: BTreeMap<String, _> = programs
+        .into_iter()
+        .flatten()
+        .map(|program| {
+            let source = warpsight_emit::cuda(&program).unwrap_or_else(|error| panic!("{}: {error:?}", program.name));
+            (program.name.to_string(), (program, source))
+        })
+        .collect();
+    let Some(toolkit) = toolkit() else { return };
+    // Of each kind a shape with many registers and one with vector loads; what a turn of the inner loop must have.
+    let wanted = [
+        ("copy_f32x4_t128", 4, "ld.global.nc.v4"),
+        ("copy_f64x1_t1024", 4, "ld.global"),
+        ("triad_f64x4_t128", 8, "ld.global.nc.v2.f64"),
+        ("sum_f32x4_t128", 4, "ld.global.nc.v4.f32"),
+        ("write_f32x4_t128", 4, "st.global.v4"),
+        ("sweep_f32x1_t128", 8, "ld.global"),
+        ("sweep_f32x4_t128", 4, "ld.global.nc.v4.f32"),
+        ("sweep_f64x1_t1024", 8, "ld.global"),
+        ("sweep_f64x4_t128", 4, "ld.global.nc.v2.f64"),
+        ("sweep_i32x4_t128", 4, "ld.global.nc.v4"),
+        ("l1_stride_f64x1_t1024", 8, "ld.global"),
+        ("shared_f32x4_t256", 4, "ld.shared.v4"),
+        ("shared_f64x1_t256", 8, "ld.shared"),
+        ("chase", 16, "ld.global"),
+        ("chase_shared", 16, "ld.shared"),
+        ("texel_chase_rgba8unorm", 8, "tex.2d"),
+        ("tiles_rgba32f_t128", 4, "tex.2d"),
+    ];
+    let compile = |source: &CudaSource| {
+        toolkit.compile(&source.text(), &source.entry, "sm_90a".parse().unwrap()).unwrap_or_else(|error| panic!("{error}"))
+    };
+    for (name, count, mnemonic) in wanted {
+        let (_, source) = sources.get(name).unwrap_or_else(|| panic!("no {name} among {:?}", sources.keys()));
+        let compiled = compile(source);
+        assert_eq!(loop_instructions(&compiled.ptx, mnemonic), count, "{mnemonic} in {name}:\n{}", compiled.ptx);
+        // Without `ptxas`, nobody says.
+        let spilled = compiled.resources.map(|resources| resources.spill_store_bytes + resources.spill_load_bytes);
+        assert!(spilled.is_none_or(|bytes| bytes == 0), "{name} spills {spilled:?} bytes");
+    }
+    // The count sees a kernel that is optimised away.
+    let (sweep, _) = &sources["sweep_f32x1_t128"];
+    let unused: String = sweep.to_string().lines().filter(|line| !line.contains("sums[")).map(|line| line.to_owned() + "\n").collect();
+    let unused = warpsight_emit::cuda(&Checked::new(text::parse(&unused).unwrap()).unwrap()).unwrap();
+    assert_eq!(loop_instructions(&compile(&unused).ptx, "ld.global"), 0);
 }

@@ -158,3 +158,19 @@ fn a_broken_assembler_is_said() {
     let error = with(&folder.path().join("none")).expect_err("no such program");
     assert!(error.to_string().starts_with("ptxas (starting it) failed: "), "{error}");
 }
+
+/// The kernels that devices use themselves, made ahead for machines without a compiler.
+#[test]
+fn kernels_are_prepared_once() {
+    let Some(toolkit) = toolkit() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    for (name, kept) in ARCHS.into_iter().zip([4, 8]) {
+        warpsight_run::cuda::prepare_own(&toolkit, arch(name), folder.path()).unwrap_or_else(|e| panic!("{e}"));
+        let prepare =
+            || warpsight_run::cuda::prepare(&toolkit, SHARED, "rotate", arch(name), folder.path()).unwrap_or_else(|e| panic!("{e}"));
+        let (first, second) = (prepare(), prepare());
+        assert!(!first.cached && second.cached, "{name}");
+        assert_eq!((first.registers, first.spill_bytes), (second.registers, second.spill_bytes), "{name}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), kept, "empty, two that fill, and this one");
+    }
+}

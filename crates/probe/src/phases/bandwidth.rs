@@ -7,7 +7,7 @@ use crate::kernels::Occupancy;
 use crate::kernels::stream::{Op, Stream};
 use crate::kernels::strided::{Pattern, Place, SHARED_BYTES, Strided};
 use crate::kernels::sweep::Sweep;
-use crate::phases::room::{Room, WARPS};
+use crate::phases::room::Room;
 use crate::{Context, Measurement, Needs, Phase, Plan, Scale};
 use warpsight_ir::Scalar;
 
@@ -91,12 +91,12 @@ fn dram(room: &Room) -> Vec<Spec> {
         }
     }
     // Against occupancy: finely for the shape that public suites report.
-    for warps in WARPS.into_iter().chain(BETWEEN) {
+    for warps in room.ladder().into_iter().chain(BETWEEN) {
         for op in Op::ALL {
             push(op, (Scalar::F64, 1), room.warps(warps), size(warps));
         }
     }
-    for warps in WARPS {
+    for warps in room.ladder() {
         for shape in [(Scalar::F32, 4), (Scalar::F32, 1)] {
             for op in [Op::Copy, Op::Sum, Op::Write] {
                 push(op, shape, room.warps(warps), size(warps));
@@ -126,7 +126,7 @@ fn l2(room: &Room) -> Vec<Spec> {
     };
     let mut specs = Vec::new();
     for shape in SHAPES {
-        specs.extend(WARPS.into_iter().filter_map(|warps| sweep(shape, warps, room.l2 / 8)));
+        specs.extend(room.ladder().into_iter().filter_map(|warps| sweep(shape, warps, room.l2 / 8)));
     }
     // Four sizes to an octave.
     let sizes = (0..).map(|i| (f64::from(1 << 17) * (f64::from(i) / 4.0).exp2()) as u64).take_while(|&size| size <= 4 * room.l2);
@@ -135,7 +135,7 @@ fn l2(room: &Room) -> Vec<Spec> {
     sizes.sort_by_key(|size| size.count_ones() > 1);
     for shape in [(Scalar::F32, 4), (Scalar::F64, 1)] {
         for size in [MIB, room.l2 / 2, 2 * room.l2] {
-            specs.extend(WARPS.into_iter().filter_map(|warps| sweep(shape, warps, size)));
+            specs.extend(room.ladder().into_iter().filter_map(|warps| sweep(shape, warps, size)));
         }
         specs.extend(sizes.iter().filter_map(|&size| sweep(shape, room.fullest(), size)));
     }
@@ -148,14 +148,14 @@ fn l1(room: &Room) -> Vec<Spec> {
     };
     let mut specs = Vec::new();
     for shape in SHAPES {
-        specs.extend(WARPS.into_iter().filter_map(|warps| sweep(shape, room.warps(warps), 32 * KIB)));
+        specs.extend(room.ladder().into_iter().filter_map(|warps| sweep(shape, room.warps(warps), 32 * KIB)));
     }
     for shape in [(Scalar::F32, 4), (Scalar::F64, 1), (Scalar::F32, 1)] {
         specs.extend((1..=32).filter_map(|i| sweep(shape, room.warps(room.fullest()), 8 * i * KIB)));
     }
     for shape in [(Scalar::F32, 4), (Scalar::F64, 1)] {
         for footprint in [16, 64, 128, 192] {
-            specs.extend(WARPS.into_iter().filter_map(|warps| sweep(shape, room.warps(warps), footprint * KIB)));
+            specs.extend(room.ladder().into_iter().filter_map(|warps| sweep(shape, room.warps(warps), footprint * KIB)));
         }
     }
     // As public suites do: one large block.
@@ -173,14 +173,14 @@ fn shared(room: &Room) -> Vec<Spec> {
     };
     // Of the warps of a multiprocessor, as many as keep the arrays resident.
     let at = |warps: u32| room.blocks(if warps.is_multiple_of(8) { 256 } else { 32 }, warps).filter(|o| room.holds(*o, SHARED_BYTES));
-    let full = WARPS.into_iter().find_map(at);
+    let full = room.ladder().into_iter().find_map(at);
     let mut specs = Vec::new();
     for shape in SHAPES {
         specs.extend(STRIDES.into_iter().filter_map(|stride| spec(shape, full, stride)));
     }
     for shape in SHAPES {
         for stride in [1, 2, 16] {
-            specs.extend(WARPS.into_iter().filter_map(|warps| spec(shape, at(warps), stride)));
+            specs.extend(room.ladder().into_iter().filter_map(|warps| spec(shape, at(warps), stride)));
         }
     }
     specs.into_iter().filter(Strided::fits).map(Spec::Strided).collect()

@@ -39,13 +39,14 @@ fn full(room: &Room) -> Vec<Chase> {
     let chase = |slots: u64, stride, before| {
         // Near memory answers in tens of nanoseconds, far memory in hundreds.
         let near = slots * 4 * u64::from(stride) <= FIRST_LEVEL && before == Before::Itself;
+        // A number of steps that no number of slots divides: a walk that comes back to its start looks like one that never left.
         // Slots stay below 2³¹ elements.
-        Chase { shared: false, slots: slots as u32, stride, steps: if near { 65536 } else { 12288 }, before, units: room.units }
+        Chase { shared: false, slots: slots as u32, stride, steps: if near { 65535 } else { 12287 }, before, units: room.units }
     };
     let lines = |bytes: u64, before| chase(bytes / 128, LINE, before);
     let powers = |from: u64, to: u64| std::iter::successors(Some(from), |size| Some(size * 2)).take_while(move |&size| size <= to);
     let deep = 4 * room.l2.next_power_of_two();
-    let mut chases = vec![Chase { shared: true, slots: SHARED_SLOTS, stride: 1, steps: 65536, before: Before::Itself, units: room.units }];
+    let mut chases = vec![Chase { shared: true, slots: SHARED_SLOTS, stride: 1, steps: 65535, before: Before::Itself, units: room.units }];
     chases.extend(powers(4 << 10, FIRST_LEVEL).map(|size| lines(size, Before::Itself)));
     chases.extend(powers(FIRST_LEVEL, 2 * room.l2).map(|size| lines(size, Before::Read)));
     chases.extend(powers(room.l2.next_power_of_two(), deep).map(|size| lines(size, Before::Flushed)));
@@ -57,7 +58,7 @@ fn full(room: &Room) -> Vec<Chase> {
     for size in [128 << 10, 1 << 20, 16 << 20, 64 << 20] {
         for stride in powers(8, 1024) {
             let slots = size / 4 / stride;
-            let once = |before| Chase { steps: slots.min(32768) as u32, ..chase(slots, stride as u32, before) };
+            let once = |before| Chase { steps: slots.min(32768) as u32 - 1, ..chase(slots, stride as u32, before) };
             chases.extend([once(Before::Read), once(Before::Flushed)]);
         }
     }

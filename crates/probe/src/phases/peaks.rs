@@ -11,7 +11,7 @@
 
 mod tiles;
 
-use crate::kernels::program;
+use crate::kernels::{WARP, program};
 use crate::{Amounts, Context, Measurement, Needs, Parameter, Parameters, Phase, Plan, Scale};
 use half::{bf16, f16};
 use std::fmt::Write;
@@ -21,8 +21,6 @@ use warpsight_run::{Init, Job, JobResult, LaunchSpec, MemoryKind, MemorySpec, Pe
 
 /// Threads of a block: four warps, one for each partition of a multiprocessor.
 const BLOCK: u32 = 128;
-/// Threads of a warp.
-const WARP: u32 = 32;
 /// Steps of a chain that the body of the loop holds.
 const WRITTEN: u32 = 16;
 /// 32-bit registers of a multiprocessor (NVIDIA since Kepler).
@@ -67,18 +65,13 @@ struct Op {
     host: Host,
 }
 
-/// A step on the host.
+/// A step on the host, of x, a, b, to the last bit; of a function, of x and c, up to its error.
 #[derive(Clone, Copy)]
 enum Host {
-    /// To the last bit.
     F32(fn(f32, [f32; 2]) -> f32),
-    /// To the last bit.
     F64(fn(f64, [f64; 2]) -> f64),
-    /// To the last bit.
     I32(fn(i32, [i32; 2]) -> i32),
-    /// To the last bit.
     I64(fn(i64, [i64; 2]) -> i64),
-    /// Of x and c, up to the function's error. Recurrences contract, so that errors do not add up.
     Function(fn(f64, f64) -> f64),
 }
 

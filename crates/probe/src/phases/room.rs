@@ -4,8 +4,6 @@ use crate::Context;
 use crate::kernels::{Occupancy, WARP};
 
 const MIB: u64 = 1 << 20;
-/// Resident warps per multiprocessor.
-pub(super) const WARPS: [u32; 7] = [64, 32, 16, 8, 4, 2, 1];
 
 /// What the device has room for.
 pub(super) struct Room {
@@ -73,6 +71,13 @@ impl Room {
 
     /// The most warps.
     pub(super) fn fullest(&self) -> u32 {
-        WARPS.into_iter().find(|&warps| self.warps(warps).is_some()).unwrap_or(1)
+        (1..=self.threads_per_unit / WARP).rev().find(|&warps| self.warps(warps).is_some()).unwrap_or(1)
+    }
+
+    /// Resident warps per multiprocessor: the most, and the powers of two below.
+    pub(super) fn ladder(&self) -> Vec<u32> {
+        let fullest = self.fullest();
+        let powers = (0..=fullest.ilog2()).rev().map(|power| 1 << power).filter(|&warps| warps < fullest);
+        [fullest].into_iter().chain(powers).collect()
     }
 }

@@ -7,7 +7,7 @@ use crate::kernels::Occupancy;
 use crate::kernels::texels::{Picture, TexelChase};
 use crate::kernels::tiles::{Order, Tile, Tiles};
 use crate::kernels::{int, word};
-use crate::phases::room::{Room, WARPS};
+use crate::phases::room::Room;
 use crate::{Context, Measurement, Needs, Parameter, Phase, Plan, Scale};
 use std::collections::HashSet;
 use warpsight_ir::ImageFormat;
@@ -64,6 +64,7 @@ impl Spec {
     fn measurement(&self, seed: u64) -> Measurement {
         let mut rng = fastrand::Rng::with_seed(seed);
         let seed_word = word(&seed.to_string());
+        // Walks end one step before their start, so that one that never left it shows.
         let chase = |picture, path: Vec<(u32, u32)>, steps: u32, name: String, mut params: Vec<(&'static str, Parameter)>| {
             // With it and the parameters, the path can be made again.
             params.push(("path_seed", seed_word.clone()));
@@ -74,13 +75,13 @@ impl Spec {
                 let path = walk(picture, strides, axes, texels, &mut rng);
                 let mut params = vec![("pattern", word("walk")), ("axes", word(axes))];
                 params.extend(["p1", "p2", "p3", "p4"].into_iter().zip(strides.map(Parameter::Float)));
-                chase(picture, path, texels, format!("strides {strides:?} along {axes}"), params)
+                chase(picture, path, texels - 1, format!("strides {strides:?} along {axes}"), params)
             }
             Self::Capacity { picture } => {
                 let mut path: Vec<(u32, u32)> = (0..picture.height).flat_map(|y| (0..picture.width).map(move |x| (x, y))).collect();
                 rng.shuffle(&mut path);
                 // What fits is visited more than once, so that it is in.
-                let steps = (2 * path.len()).clamp(16384, 65536) as u32;
+                let steps = (2 * path.len()).clamp(16384, 65536) as u32 - 1;
                 chase(picture, path, steps, "everywhere".into(), vec![("pattern", word("everywhere"))])
             }
             Self::Pair { picture, dx, dy, block } => {
@@ -90,7 +91,7 @@ impl Spec {
                 let neighbour = |(x, y): (u32, u32)| (x + dx, y + dy);
                 let path: Vec<_> =
                     if (dx, dy) == (0, 0) { places } else { places.into_iter().flat_map(|at| [at, neighbour(at)]).collect() };
-                let steps = path.len() as u32;
+                let steps = path.len() as u32 - 1;
                 let params = vec![("pattern", word("pair")), ("dx", int(dx)), ("dy", int(dy)), ("block", int(block))];
                 chase(picture, path, steps, format!("pair {dx} {dy}"), params)
             }
@@ -220,7 +221,7 @@ fn tiles(room: &Room) -> Vec<Spec> {
             specs.extend(FORMATS.into_iter().filter_map(|format| spec(format, width, tile, room.fullest())));
         }
     }
-    for warps in WARPS {
+    for warps in room.ladder() {
         for tile in &TILES[..2] {
             specs.extend(FORMATS.into_iter().filter_map(|format| spec(format, 64, *tile, warps)));
         }

@@ -3,11 +3,12 @@
 use super::Arch;
 use super::ffi::Context;
 use super::objects::Module;
-use super::toolkit::{Compiled, OPTIONS, Toolkit, ToolkitError};
+use super::toolkit::{Compiled, Toolkit, ToolkitError};
 use crate::cache::{self, Cache};
 use crate::{DeviceError, Feedback};
 use cudarc::driver::sys::CUfunction_attribute as Attribute;
 use serde::{Deserialize, Serialize};
+use warpsight_emit::CUDA_OPTIONS;
 
 /// A kernel as text.
 #[derive(Clone, Debug)]
@@ -47,7 +48,7 @@ pub(super) struct Target<'a> {
 impl KernelText {
     /// What identifies its machine code: not the compiler's version, so that another machine can prepare it.
     pub(super) fn key(&self, arch: Arch) -> String {
-        cache::key(&["cuda", &self.text, &self.entry, &arch.to_string(), &OPTIONS.join(" ")])
+        cache::key(&["cuda", &self.text, &self.entry, &arch.to_string(), &CUDA_OPTIONS.join(" ")])
     }
 
     /// Compiles it into the cache; nothing happens where it is there already.

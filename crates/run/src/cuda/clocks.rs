@@ -14,7 +14,9 @@ pub(super) struct Clocks {
 impl Clocks {
     /// For the device with this identifier; `None` for a stand-in, which has no clocks to read.
     pub(super) fn new(uuid: Option<&String>) -> Self {
-        Self { nvml: uuid.and_then(|_| Nvml::init().ok()), uuid: uuid.cloned().unwrap_or_default() }
+        // Drivers come with the library's name of version 1 only; the name without is a toolkit's.
+        let load = || Nvml::builder().lib_path("libnvidia-ml.so.1".as_ref()).init().or_else(|_| Nvml::init()).ok();
+        Self { nvml: uuid.and_then(|_| load()), uuid: uuid.cloned().unwrap_or_default() }
     }
 
     /// As they are now; `None` where nobody tells.

@@ -255,13 +255,17 @@ impl Cuda {
 
     /// Refuses ways of timing that this device has not.
     fn can_time(&self, checked: &CheckedJob) -> Result<(), DeviceError> {
-        let early = |submit| matches!(submit, Submit::Programmatic | Submit::ProgrammaticGraph);
-        if checked.job.timing.is_some_and(|timing| early(timing.submit)) && !self.properties.clusters {
-            let kernel = checked.codes.first().map_or("", CheckedCode::name).into();
-            let what = format!("programmatic launch, which needs compute capability 9.0 ({} is {}),", self.info.id, self.arch);
-            return Err(DeviceError::Unsupported { program: 0, kernel, what });
-        }
-        Ok(())
+        let Some(timing) = checked.job.timing else { return Ok(()) };
+        let early = matches!(timing.submit, Submit::Programmatic | Submit::ProgrammaticGraph);
+        let what = if early && !self.properties.clusters {
+            format!("programmatic launch, which needs compute capability 9.0 ({} is {}),", self.info.id, self.arch)
+        } else if timing.cache == CacheState::Flushed && timing.submit != Submit::Eager {
+            "flushing caches between launches that are handed over as one or begin early".into()
+        } else {
+            return Ok(());
+        };
+        let kernel = checked.codes.first().map_or("", CheckedCode::name).into();
+        Err(DeviceError::Unsupported { program: 0, kernel, what })
     }
 
     fn execute(&self, checked: &CheckedJob) -> Result<JobResult, DeviceError> {

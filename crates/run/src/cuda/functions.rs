@@ -90,7 +90,6 @@ functions! {
     cuGraphDestroy(CUgraph);
     cuEventCreate(*mut CUevent, c_uint);
     cuEventRecord(CUevent, CUstream);
-    cuEventSynchronize(CUevent);
     cuEventElapsedTime(*mut f32, CUevent, CUevent);
     cuEventDestroy_v2(CUevent);
     cuOccupancyMaxActiveBlocksPerMultiprocessor(*mut c_int, CUfunction, c_int, usize);

@@ -17,8 +17,11 @@ pub fn list() -> Listing {
     Listing { devices: found.into_iter().map(|(_, info)| info).collect(), skipped }
 }
 
-/// Devices with their handles.
-pub(super) fn find() -> (Vec<(Handle, DeviceInfo)>, Vec<(String, String)>) {
+/// A device that was found.
+pub(super) type Found = (Handle, DeviceInfo);
+
+/// Devices with their handles, and what was passed over.
+pub(super) fn find() -> (Vec<Found>, Vec<(String, String)>) {
     let skip = |reason: String| (vec![], vec![("CUDA".to_owned(), reason)]);
     let driver = match ffi::driver() {
         Ok(driver) => driver,

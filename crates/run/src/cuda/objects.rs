@@ -15,11 +15,6 @@ pub(super) struct Event {
 }
 
 impl Event {
-    /// Waits until it is reached.
-    pub(super) fn wait(&self) -> Result<(), DeviceError> {
-        cu!(self.driver, cuEventSynchronize(self.event))
-    }
-
     /// Nanoseconds since an earlier one; both were reached.
     pub(super) fn since(&self, start: &Event) -> Result<f64, DeviceError> {
         let mut milliseconds = 0.0f32;

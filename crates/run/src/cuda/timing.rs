@@ -3,12 +3,13 @@
 //! - Times of launches come from events around each of them ([`LaunchClock::Event`]). A launch that takes less than [`SHORT`] is timed
 //!   by a graph that repeats it ([`LaunchClock::Graph`]), where that changes nothing else: the job is this one launch, repeated passes
 //!   are the same sequence of launches as the graph's, and caches are as it leaves them itself.
-//! - Times of passes come from events around the whole pass, handed over as [`Submit`] says, with no events between the launches.
-//! - With [`CacheState::Flushed`] memory is overwritten before each launch, outside its events; a pass then takes what its launches
-//!   take together.
+//! - Times of passes come from events around the whole pass, handed over as [`Submit`] says, with no events between the launches. Times
+//!   of launches are those of launches one by one all the same.
+//! - With [`CacheState::Flushed`] memory is overwritten before each launch, outside its events; a pass, handed over launch by launch,
+//!   takes what its launches take together.
 
 use super::ffi::Context;
-use super::objects::{Allocation, Event};
+use super::objects::Allocation;
 use crate::{CacheState, DeviceError, JobResult, LaunchClock, Submit, TimingSpec};
 use warpsight_ir::Seconds;
 
@@ -23,6 +24,9 @@ const MOST_REPEATS: f64 = 256.0;
 
 /// Step of event times by the driver's documentation, in nanoseconds: "around 0.5 microseconds" (CUDA Driver API, cuEventElapsedTime).
 const DOCUMENTED_STEP: f64 = 500.0;
+
+/// Pairs of events in the stream at once, at most.
+const MOST_EVENTS: usize = 1024;
 
 /// How often the empty kernel is timed to see the clock's step.
 const STEP_SAMPLES: usize = 64;
@@ -71,23 +75,12 @@ pub(super) fn time(
 
 /// Nanoseconds of each launch in each pass, by events around it.
 fn each(launches: &dyn Launches, runs: u32, context: &Context, scratch: Option<&Allocation>) -> Result<Vec<Vec<f64>>, DeviceError> {
-    let (before, after) = (new_events(launches.count(), context)?, new_events(launches.count(), context)?);
-    let mut times = vec![Vec::with_capacity(runs as usize); launches.count()];
-    for _ in 0..runs {
-        for (index, (before, after)) in before.iter().zip(&after).enumerate() {
-            if let Some(scratch) = scratch {
-                context.fill_later(scratch.at, 0x5a, scratch.bytes)?;
-            }
-            context.record(before)?;
-            launches.enqueue(index, false)?;
-            context.record(after)?;
-        }
-        context.finish()?;
-        for ((before, after), times) in before.iter().zip(&after).zip(&mut times) {
-            times.push(after.since(before)?);
-        }
-    }
-    Ok(times)
+    let enqueue = |index| launches.enqueue(index, false);
+    let before = |_| match scratch {
+        Some(scratch) => context.fill_later(scratch.at, 0x5a, scratch.bytes),
+        None => Ok(()),
+    };
+    spans(runs, launches.count(), context, before, enqueue)
 }
 
 /// Nanoseconds of each pass, by events around it.
@@ -118,20 +111,41 @@ fn repeated(launches: &dyn Launches, repeats: u32, runs: u32, context: &Context)
 
 /// Nanoseconds between events around what is enqueued, so many times.
 fn between_events(runs: u32, context: &Context, enqueue: impl Fn() -> Result<(), DeviceError>) -> Result<Vec<f64>, DeviceError> {
-    let (before, after) = (context.event()?, context.event()?);
-    (0..runs)
-        .map(|_| {
-            context.record(&before)?;
-            enqueue()?;
-            context.record(&after)?;
-            after.wait()?;
-            after.since(&before)
-        })
-        .collect()
+    Ok(spans(runs, 1, context, |_| Ok(()), |_| enqueue())?.pop().unwrap_or_default())
 }
 
-fn new_events(count: usize, context: &Context) -> Result<Vec<Event>, DeviceError> {
-    (0..count).map(|_| context.event()).collect()
+/// Nanoseconds of each of `count` spans in each of `runs` passes: `before` goes into the stream ahead of a span's first event.
+///
+/// Nobody waits between passes, so that the host enqueues ahead of the device: an event that the device reaches before the host has
+/// enqueued what follows would count the host's time, too.
+fn spans(
+    runs: u32,
+    count: usize,
+    context: &Context,
+    before: impl Fn(usize) -> Result<(), DeviceError>,
+    enqueue: impl Fn(usize) -> Result<(), DeviceError>,
+) -> Result<Vec<Vec<f64>>, DeviceError> {
+    let mut times = vec![Vec::with_capacity(runs as usize); count];
+    let at_once = (MOST_EVENTS / count.max(1)).clamp(1, runs.max(1) as usize);
+    let pair = || Ok::<_, DeviceError>((context.event()?, context.event()?));
+    let events = (0..at_once * count).map(|_| pair()).collect::<Result<Vec<_>, _>>()?;
+    let mut left = runs as usize;
+    while left > 0 {
+        let passes = left.min(at_once);
+        let used = &events[..passes * count];
+        for (position, (start, end)) in used.iter().enumerate() {
+            before(position % count)?;
+            context.record(start)?;
+            enqueue(position % count)?;
+            context.record(end)?;
+        }
+        context.finish()?;
+        for (position, (start, end)) in used.iter().enumerate() {
+            times[position % count].push(end.since(start)?);
+        }
+        left -= passes;
+    }
+    Ok(times)
 }
 
 /// What a launch that does nothing takes by a clock, and the step of the events' clock, in nanoseconds.

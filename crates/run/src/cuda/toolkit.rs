@@ -7,15 +7,13 @@ use super::{Arch, Resources, ptxas};
 use crate::Feedback;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use warpsight_emit::CUDA_OPTIONS;
 
 /// Names a folder with the compilers; nothing else is then looked at.
 pub const VARIABLE: &str = "WARPSIGHT_CUDA";
 
 /// Python packages that bring the compilers and the headers they need.
 pub const PACKAGES: &str = "nvidia-cuda-nvrtc nvidia-cuda-nvcc nvidia-cuda-crt nvidia-cuda-runtime";
-
-/// Contraction of `a * b + c` is off: a Program says where it wants an fma.
-pub(super) const OPTIONS: [&str; 2] = ["--std=c++17", "--fmad=false"];
 
 /// What logs call the text.
 const FILE: &str = "kernel.cu";
@@ -125,7 +123,7 @@ impl Toolkit {
     pub fn under(root: &Path) -> Option<Self> {
         LAYOUTS.iter().find_map(|layout| {
             let library = |folder: &&str| LIBRARIES.iter().map(|name| root.join(folder).join(name)).find(|path| path.is_file());
-            let nvrtc = layout.libraries.iter().find_map(|folder| library(&folder))?;
+            let nvrtc = layout.libraries.iter().find_map(library)?;
             let assembler = root.join(layout.programs).join("ptxas");
             let includes = layout.includes.iter().map(|folder| root.join(folder)).filter(|folder| folder.is_dir());
             Some(Self { nvrtc, ptxas: Some(assembler).filter(|path| path.is_file()), includes: includes.collect() })
@@ -152,6 +150,14 @@ impl Toolkit {
         Ok(self.load()?.simulated)
     }
 
+    /// Whether code can be made for an architecture.
+    ///
+    /// # Errors
+    /// [`ToolkitError::Architecture`] with those there are; [`ToolkitError::Call`] where NVRTC cannot be loaded.
+    pub fn supports(&self, arch: Arch) -> Result<(), ToolkitError> {
+        check_arch(self.load()?, arch)
+    }
+
     /// Compiles one kernel, a function `extern "C"` of the text.
     ///
     /// # Errors
@@ -160,7 +166,7 @@ impl Toolkit {
     pub fn compile(&self, text: &str, kernel: &str, arch: Arch) -> Result<Compiled, ToolkitError> {
         let nvrtc = self.load()?;
         check_arch(nvrtc, arch)?;
-        let mut options: Vec<String> = OPTIONS.map(str::to_owned).into();
+        let mut options: Vec<String> = CUDA_OPTIONS.map(str::to_owned).into();
         options.extend(self.includes.iter().map(|folder| format!("--include-path={}", folder.display())));
         let Some(assembler) = &self.ptxas else {
             options.push(format!("--gpu-architecture={arch}"));

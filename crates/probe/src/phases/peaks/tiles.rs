@@ -3,6 +3,7 @@
 //! Operands are small integers, and sums stay below 2²⁴, so that results are exact in whatever order they are added.
 
 use super::{Load, job, loads, memory, parameters, peeked, sample};
+use crate::kernels::WARP;
 use crate::{Amounts, Context, Measurement, Plan, Scale};
 use half::{bf16, f16};
 use std::fmt::Write;
@@ -51,7 +52,7 @@ fn expected(row: u32, column: u32, first: u32, times: u32) -> f32 {
 /// The text of the Program. Accumulator j of warp w ends in rows (w·chains + j)·16 and following.
 fn program(element: Scalar, load: Load, blocks: u32, times: u32) -> String {
     let (threads, _) = load.block();
-    let (warps, chains) = (threads / super::WARP, load.chains);
+    let (warps, chains) = (threads / WARP, load.chains);
     let name = element.name();
     let operand = format!("{name}[{SIDE}, {SIDE}]");
     let mut text = format!(
@@ -79,7 +80,7 @@ fn measurement(element: Scalar, load: Load, units: u32, scale: Scale, seed: u64)
     let (threads, per_unit) = load.block();
     let blocks = per_unit * units;
     let times = if scale == Scale::Full { 4096 } else { 2 * WRITTEN };
-    let accumulators = u64::from(blocks * threads / super::WARP * load.chains);
+    let accumulators = u64::from(blocks * threads / WARP * load.chains);
     let tiles = sample(accumulators, seed);
     let offsets = tiles.iter().map(|tile| tile * u64::from(TILE_BYTES)).collect();
     let operand = |which| memory(u64::from(SIDE * SIDE * 2), Init::Data(bytes(element, which)));

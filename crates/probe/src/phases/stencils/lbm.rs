@@ -109,7 +109,12 @@ fn signed(e: [i64; 3], names: &[String; 3]) -> String {
     sum
 }
 
-/// The statements of a point.
+/// The square of a vector's length.
+fn square([x, y, z]: [&str; 3]) -> String {
+    format!("fma({x}, {x}, fma({y}, {y}, {z} * {z}))")
+}
+
+/// The statements of a point. Multiplications and additions are joined here, because compilers are told not to do it by themselves.
 fn point(body: &mut Body) {
     let h: Vec<String> = E.iter().enumerate().map(|(i, e)| body.load(i, e.map(|d| -d))).collect();
     let c = body.load(C, [0; 3]);
@@ -120,25 +125,25 @@ fn point(body: &mut Body) {
         gradient.push(body.bind(&format!("d{axis}"), &format!("({ahead} - {behind}) * 0.5d")));
     }
     let [x, y, z] = [0, 1, 2].map(|axis| gradient[axis].as_str());
-    let length = body.bind("length", &format!("sqrt({x} * {x} + {y} * {y} + {z} * {z})"));
+    let length = body.bind("length", &format!("sqrt({})", square([x, y, z])));
     let off = body.bind("off", &format!("{c} - 0.5d"));
-    let sharp = body.bind("sharp", &format!("(1.0d - {off} * {off} * 4.0d) * {SHARPNESS:?}d / ({length} + {TINY:?}d)"));
+    let sharp = body.bind("sharp", &format!("fma({off} * {off}, -4.0d, 1.0d) * {SHARPNESS:?}d / ({length} + {TINY:?}d)"));
     let force = [x, y, z].map(|d| format!("{d} * {sharp}"));
     let force = [0, 1, 2].map(|axis| body.bind(["fx", "fy", "fz"][axis], &force[axis]));
     let phi = body.bind("phi", &h.join(" + "));
-    let still = body.bind("still", &format!("1.0d - ({0} * {0} + {1} * {1} + {2} * {2}) * 1.5d", u[0], u[1], u[2]));
+    let still = body.bind("still", &format!("fma({}, -1.5d, 1.0d)", square(u.each_ref().map(String::as_str))));
     let pull = body.bind("pull", &format!("{phi} * {OMEGA:?}d"));
     let keep = format!("{:?}d", 1.0 - OMEGA);
     for (i, e) in E.into_iter().enumerate() {
         let w = format!("{:?}d", weight(e));
         if i == 0 {
-            body.store(i, &format!("{} * {keep} + {pull} * {still} * {w}", h[i]));
+            body.store(i, &format!("fma({}, {keep}, {pull} * {still} * {w})", h[i]));
             continue;
         }
         let eu = body.bind(&format!("eu{i}"), &signed(e, &u));
         let ef = signed(e, &force);
-        let gamma = format!("{pull} * ({still} + {eu} * (3.0d + {eu} * 4.5d))");
-        body.store(i, &format!("{} * {keep} + ({gamma} + ({ef}) * {:?}d) * {w}", h[i], 1.0 - OMEGA / 2.0));
+        let gamma = format!("fma({eu}, fma({eu}, 4.5d, 3.0d), {still})");
+        body.store(i, &format!("fma({}, {keep}, fma({pull}, {gamma}, ({ef}) * {:?}d) * {w})", h[i], 1.0 - OMEGA / 2.0));
     }
     body.store(C, &phi);
 }

@@ -1,0 +1,145 @@
+//! Programs of the battery as machine code, on machines without a GPU too: nothing spills, nothing is optimised away, and as many warps
+//! fit as a measurement says.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use warpsight_emit::cuda;
+use warpsight_ir::{Checked, Program};
+use warpsight_probe::{Context, Measurement, Parameter, Scale, phases};
+use warpsight_run::cuda::Arch;
+use warpsight_run::cuda::toolkit::{Compiled, Toolkit};
+use warpsight_run::{Code, Options, open};
+
+const ARCHS: [&str; 2] = ["sm_80", "sm_90a"];
+
+/// The compilers, or `None` with a message; without them the test fails where `CI=true`.
+fn toolkit() -> Option<Toolkit> {
+    // Tests run in the crate's folder; `./check` keeps its Python environment at the root of the repository.
+    let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.venv/lib");
+    let mut wheels = std::fs::read_dir(installed).into_iter().flatten().flatten().map(|e| e.path().join("site-packages/nvidia"));
+    match Toolkit::find().or_else(|missing| wheels.find_map(|w| Toolkit::under(&w)).ok_or(missing)) {
+        Ok(toolkit) => Some(toolkit),
+        Err(missing) => {
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "{missing}, and CI=true");
+            eprintln!("skipped: {missing}");
+            None
+        }
+    }
+}
+
+/// What a GPU of 132 multiprocessors would run.
+fn plan(phase: &str) -> Vec<Measurement> {
+    let mut device = open("sim:adreno640", &Options { in_process: true, cache: None, ..Options::default() }).unwrap().info().clone();
+    device.limits.compute_units = Some(132);
+    let phase = phases::all().into_iter().find(|p| p.name == phase).unwrap();
+    (phase.plan)(&Context { device: &device, scale: Scale::Full, seed: 1 }).collect()
+}
+
+fn program(measurement: &Measurement) -> &Program {
+    match &measurement.job.programs[..] {
+        [Code::Program(program)] => program,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn number(measurement: &Measurement, name: &str) -> Option<i64> {
+    match measurement.params.get(name) {
+        Some(Parameter::Int(value)) => Some(*value),
+        _ => None,
+    }
+}
+
+/// Compiled for an architecture; nothing spills.
+fn compile(toolkit: &Toolkit, measurement: &Measurement, arch: Arch) -> Compiled {
+    let name = &measurement.name;
+    let source = cuda(&Checked::new(program(measurement).clone()).unwrap()).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let compiled = toolkit.compile(&source.text(), &source.entry, arch).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let resources = compiled.resources.unwrap();
+    assert_eq!((resources.spill_store_bytes, resources.spill_load_bytes), (0, 0), "{name}, {arch}: {resources:?}");
+    compiled
+}
+
+/// Of every kernel the first shape, the first folded or tiled one, and the widest block.
+#[test]
+fn stencils_do_not_spill() {
+    let Some(toolkit) = toolkit() else { return };
+    let mut samples: BTreeMap<(String, &str), Measurement> = BTreeMap::new();
+    for measurement in plan("stencils") {
+        let kernel = program(&measurement).name.to_string();
+        let several = ["fold_y", "fold_z", "tile_x", "tile_y"].iter().any(|p| number(&measurement, p).is_some_and(|n| n > 1));
+        let wide = program(&measurement).launch.group_size() == 1024;
+        for (kind, is) in [("first", true), ("several points", several), ("wide", wide)] {
+            // A sample of one kind may be that of another, too; each is compiled once.
+            if is && !samples.contains_key(&(kernel.clone(), kind)) {
+                samples.insert((kernel, kind), measurement);
+                break;
+            }
+        }
+    }
+    let kernels = ["convolution", "lbm_d3q15", "star2d5", "star3d25", "star3d7", "copy", "scale", "add", "triad"];
+    assert!(kernels.iter().all(|kernel| samples.contains_key(&((*kernel).to_owned(), "first"))));
+    assert!(samples.contains_key(&("lbm_d3q15".to_owned(), "several points")));
+    for measurement in samples.values() {
+        for arch in ARCHS {
+            compile(&toolkit, measurement, arch.parse().unwrap());
+        }
+    }
+}
+
+/// Occurrences of an instruction in the body of a kernel's only loop.
+fn count(ptx: &str, instruction: &str) -> usize {
+    let (_, from) = ptx.split_once("$L__BB0_1:").unwrap();
+    let (body, _) = from.split_once("bra").unwrap();
+    body.lines().filter(|line| line.trim_start().starts_with(instruction)).count()
+}
+
+/// The loop's 16 steps of every chain are all there, and not more often.
+#[test]
+fn peaks_are_not_optimised_away() {
+    let Some(toolkit) = toolkit() else { return };
+    let instructions = [
+        ("fma_f32", "fma.rn.f32", 16),
+        ("fma_f64", "fma.rn.f64", 16),
+        ("mad_i32", "mad.lo.s32", 16),
+        ("mad_i64", "mul.lo.s64", 16),
+        ("add_f32", "add.rn.f32", 16),
+        ("rsqrt_f32", "rsqrt", 16),
+        ("round_f16", "cvt.rn.f16.f32", 16),
+        ("round_bf16", "cvt.rn.bf16.f32", 16),
+        ("exp_f32", "ex2.approx", 16),
+        ("mma_f16", "wmma.mma.sync", 4),
+        ("mma_bf16", "wmma.mma.sync", 4),
+    ];
+    let measurements: Vec<Measurement> = ["peaks", "peaks_tiles"].into_iter().flat_map(plan).collect();
+    for (op, instruction, steps) in instructions {
+        let measurement = measurements.iter().find(|m| m.params["op"] == Parameter::Word(op.into())).unwrap();
+        let chains = number(measurement, "chains").unwrap() as usize;
+        let ptx = compile(&toolkit, measurement, ARCHS[1].parse().unwrap()).ptx;
+        assert_eq!(count(&ptx, instruction), steps * chains, "{op}: {instruction}");
+    }
+}
+
+/// Where most registers are used, as many blocks fit on a multiprocessor as the measurement launches for each.
+#[test]
+fn peaks_are_resident_as_stated() {
+    let Some(toolkit) = toolkit() else { return };
+    let measurements: Vec<Measurement> = ["peaks", "peaks_tiles"].into_iter().flat_map(plan).collect();
+    // Of each kind and number of chains the launch with the most warps.
+    let mut most: BTreeMap<(String, i64), &Measurement> = BTreeMap::new();
+    for measurement in &measurements {
+        let key = (program(measurement).name.to_string(), number(measurement, "chains").unwrap());
+        let warps = |m: &Measurement| number(m, "warps_per_unit");
+        if most.get(&key).is_none_or(|other| warps(other) < warps(measurement)) {
+            most.insert(key, measurement);
+        }
+    }
+    let tight = ["fma_f64", "mad_i64", "exp_f32", "sin_f32", "rsqrt_f32", "mma_f16"].map(|op| Parameter::Word(op.into()));
+    for measurement in most.values().filter(|m| tight.contains(&m.params["op"]) && number(m, "chains").unwrap() >= 4) {
+        // Both architectures have 65536 registers, and the same compiler.
+        let arch: Arch = ARCHS[1].parse().unwrap();
+        let resources = compile(&toolkit, measurement, arch).resources.unwrap();
+        let occupancy = resources.occupancy(arch, number(measurement, "threads").unwrap() as u32).unwrap().unwrap();
+        let wanted = number(measurement, "blocks_per_unit").unwrap();
+        assert!(i64::from(occupancy.groups) >= wanted, "{}: {occupancy:?} of {wanted}, {resources:?}", measurement.name);
+    }
+}

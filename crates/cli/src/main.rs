@@ -5,6 +5,7 @@ mod compile;
 mod devices;
 mod export;
 mod failure;
+mod import;
 mod network;
 mod operator;
 mod optimize;
@@ -41,6 +42,8 @@ enum Verb {
     Battery(battery::Args),
     /// Compile a Program or one operator to CUDA machine code and show what it uses; needs no GPU.
     Compile(compile::Args),
+    /// Take what a battery measured into the store.
+    Import(import::Args),
     /// List the devices that are found, and why others were passed over.
     Devices(devices::Args),
 }
@@ -69,6 +72,7 @@ fn main() -> ExitCode {
         Verb::Run(args) => run::run(args, cli.json),
         Verb::Battery(args) => battery::run(args, cli.json),
         Verb::Compile(args) => compile::run(args, cli.json),
+        Verb::Import(args) => import::run(args, cli.json),
         Verb::Devices(args) => devices::run(args, cli.json),
     };
     match done {

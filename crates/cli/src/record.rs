@@ -41,12 +41,17 @@ impl StoreArgs {
         Ok(Builds { store, run, toolkit: toolkit.to_owned(), source })
     }
 
-    fn begin(&self) -> Result<(Store, RunId), Failure> {
+    /// Opens the store.
+    pub fn open_store(&self) -> Result<Store, Failure> {
         let path = match &self.store {
             Some(path) => path.clone(),
             None => warpsight_learn::default_path().map_err(|e| Failure::input(e.to_string()).help("--store FILE names a store"))?,
         };
-        let mut store = Store::open(path)?;
+        Ok(Store::open(path)?)
+    }
+
+    fn begin(&self) -> Result<(Store, RunId), Failure> {
+        let mut store = self.open_store()?;
         let run = store.begin_run(&RunInfo::here(std::env::args(), option_env!("WARPSIGHT_GIT")))?;
         Ok((store, run))
     }
@@ -102,7 +107,7 @@ impl Builds {
 }
 
 /// What a driver or compiler said, as the store keeps it.
-fn kept(said: &warpsight_run::Feedback) -> Feedback {
+pub fn kept(said: &warpsight_run::Feedback) -> Feedback {
     Feedback {
         registers: said.registers,
         private_bytes: said.private_bytes,

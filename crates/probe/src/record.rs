@@ -50,6 +50,13 @@ pub struct Record {
     pub unix_time: u64,
 }
 
+impl Record {
+    /// Whether the device ran it to its end.
+    pub fn ran(&self) -> bool {
+        matches!(self.outcome, Outcome::Verified | Outcome::Wrong { .. })
+    }
+}
+
 /// What came of a measurement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "status")]
@@ -65,6 +72,8 @@ pub enum Outcome {
     Failed {
         /// The device's error.
         why: String,
+        /// Whether its compiler refused the kernel.
+        build: bool,
     },
     /// It was not tried.
     Skipped {

@@ -1,5 +1,8 @@
 //! `warpsight battery`: everything that can be measured of a GPU, within minutes, into a folder.
 
+mod prepare;
+mod tools;
+
 use crate::failure::{Failure, Kind};
 use crate::progress;
 use crate::report::{out, table};
@@ -18,7 +21,7 @@ pub struct Args {
     #[arg(long, default_value = "cuda:0", value_name = "DEVICE")]
     device: String,
     /// Folder for one JSON file per phase; an interrupted battery goes on where it stopped.
-    #[arg(long, value_name = "DIR", required_unless_present = "list")]
+    #[arg(long, value_name = "DIR", required_unless_present_any = ["list", "prepare"])]
     out: Option<PathBuf>,
     /// For all phases together.
     #[arg(long, default_value_t = 8.0, value_name = "N", value_parser = minutes)]
@@ -41,6 +44,24 @@ pub struct Args {
     /// The OpenCL device that the texture phases run on a second time [default: the one of the same name].
     #[arg(long, value_name = "DEVICE")]
     opencl: Option<String>,
+    /// Where compiled kernels are kept [default: below $XDG_CACHE_HOME].
+    #[arg(long, value_name = "DIR")]
+    cache: Option<PathBuf>,
+    /// Compile all kernels ahead into --cache, without a GPU, and measure nothing.
+    #[arg(long, requires_all = ["arch", "cache"])]
+    prepare: bool,
+    /// What to compile for: sm_80, sm_90a, …
+    #[arg(long, value_name = "ARCH,…", value_delimiter = ',', requires = "prepare")]
+    arch: Vec<String>,
+    /// A file of a battery (or an entry of `devices --json`): kernels are compiled for that device, not for a typical one.
+    #[arg(long, value_name = "FILE", requires = "prepare")]
+    like: Option<PathBuf>,
+    /// Nsight Compute, for hardware counters [default: ncu on PATH].
+    #[arg(long, value_name = "FILE")]
+    ncu: Option<PathBuf>,
+    /// [default: compute-sanitizer on PATH].
+    #[arg(long, value_name = "FILE")]
+    compute_sanitizer: Option<PathBuf>,
     /// Seconds after which a job that does not end is stopped.
     #[arg(long, default_value_t = 60, value_name = "S", value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
@@ -73,12 +94,29 @@ impl From<ScaleArg> for Scale {
     }
 }
 
+impl Args {
+    fn is_tiny(&self) -> bool {
+        self.scale == ScaleArg::Tiny
+    }
+    /// Whether a phase of a tool is wanted: on CUDA devices, or by name; not by a tool itself.
+    fn wants(&self, tool: &str, device: &DeviceInfo) -> bool {
+        !self.once && if self.phase.is_empty() { device.backend == "cuda" } else { self.phase.iter().any(|name| name == tool) }
+    }
+    fn options(&self, timeout: Duration) -> warpsight_run::Options {
+        let options = warpsight_run::Options { in_process: self.in_process, timeout, ..warpsight_run::Options::default() };
+        warpsight_run::Options { cache: self.cache.clone().or(options.cache), ..options }
+    }
+}
+
 fn minutes(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(minutes) if minutes > 0.0 && minutes <= 10_000.0 => Ok(minutes),
         _ => Err("a number of minutes above 0, at most 10000".into()),
     }
 }
+
+/// Phases that other programs do.
+const TOOLS: [&str; 2] = ["counters", "sanitizer"];
 
 /// Ends the names of phases that run through OpenCL.
 const OPENCL: &str = "-opencl";
@@ -88,22 +126,31 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     if args.list {
         return list(json);
     }
+    let phases = chosen(args)?;
+    if let (true, Some(cache)) = (args.prepare, &args.cache) {
+        progress::catch_interrupt();
+        return prepare::run(args, &phases, cache, json);
+    }
     let Some(dir) = &args.out else { return Err(Failure::input("--out DIR says where the measurements go")) };
     progress::catch_interrupt();
-    let phases = chosen(args)?;
-    let open = |id: &str, timeout: Duration| {
-        let options = warpsight_run::Options { in_process: args.in_process, timeout, ..warpsight_run::Options::default() };
-        warpsight_run::open(id, &options)
-    };
+    let open = |id: &str, timeout: Duration| warpsight_run::open(id, &args.options(timeout));
     let device = open(&args.device, Duration::from_secs(args.timeout))?.info().clone();
-    let _lock = DeviceLock::take(&device, &std::env::temp_dir())?;
+    // Run by a tool it belongs to the battery that holds the lock.
+    let _lock = if args.once { None } else { Some(DeviceLock::take(&device, &std::env::temp_dir())?) };
     let twin = opencl_twin(args, &device);
     let mut folder = Folder::open(dir, origin(args, &device), args.seed, args.again, Box::new(last_resort))?;
     eprintln!("{} ({}, {}): {} minutes, seed {}", device.name, device.id, device.driver, args.minutes, folder.seed());
     let tasks: Vec<Task> = phases.into_iter().flat_map(|phase| with_twin(phase, twin.is_some())).collect();
+    let whole = Duration::from_secs_f64(60.0 * args.minutes);
+    let wanted = |tool: &str, given: &Option<PathBuf>, program: &str, share: f64| match args.wants(tool, &device) {
+        true if tools::find(given.as_deref(), program).is_ok() => share,
+        _ => 0.0,
+    };
+    let counting = wanted("counters", &args.ncu, "ncu", tools::COUNTERS_SHARE);
+    let checking = wanted("sanitizer", &args.compute_sanitizer, "compute-sanitizer", tools::SANITIZER_SHARE);
     let options = Options {
         scale: args.scale.into(),
-        budget: Duration::from_secs_f64(60.0 * args.minutes),
+        budget: whole.mul_f64(1.0 - counting - checking),
         patience: Duration::from_secs(args.timeout),
         pause: Duration::from_millis(500),
         once: args.once,
@@ -114,7 +161,14 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         let id = if task.name.ends_with(OPENCL) { twin.as_deref().unwrap_or(&args.device) } else { &args.device };
         open(id, timeout)
     };
-    let summaries = battery::run(tasks, &options, &mut folder, &mut through, &mut watch);
+    let mut summaries = battery::run(tasks, &options, &mut folder, &mut through, &mut watch);
+    let setup = |share: f64| tools::Setup { args, device: &device, dir, time: whole.mul_f64(share) };
+    if args.wants("counters", &device) && !progress::interrupted() {
+        summaries.push(tools::counters(&setup(counting), &mut folder));
+    }
+    if args.wants("sanitizer", &device) && !progress::interrupted() {
+        summaries.push(tools::sanitizer(&setup(checking), &mut folder));
+    }
     if let Some(trouble) = folder.trouble() {
         eprintln!("not everything could be written to {}: {trouble}; those records are on the standard output", dir.display());
     }
@@ -125,8 +179,8 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
 /// The phases asked for, in the battery's order.
 fn chosen(args: &Args) -> Result<Vec<warpsight_probe::Phase>, Failure> {
     let all = phases::all();
-    if let Some(stranger) = args.phase.iter().find(|name| !all.iter().any(|phase| phase.name == **name)) {
-        let names: Vec<&str> = all.iter().map(|phase| phase.name).collect();
+    let names: Vec<&str> = all.iter().map(|phase| phase.name).chain(TOOLS).collect();
+    if let Some(stranger) = args.phase.iter().find(|name| !names.contains(&name.as_str())) {
         return Err(Failure::input(format!("there is no phase `{stranger}`")).help(format!("phases: {}", names.join(", "))));
     }
     Ok(all.into_iter().filter(|phase| args.phase.is_empty() || args.phase.iter().any(|name| name == phase.name)).collect())
@@ -144,8 +198,7 @@ fn opencl_twin(args: &Args, device: &DeviceInfo) -> Option<String> {
     if args.opencl.is_some() || device.backend != "cuda" || args.once {
         return args.opencl.clone();
     }
-    let options = warpsight_run::Options { in_process: args.in_process, ..warpsight_run::Options::default() };
-    let listing = warpsight_run::devices(&options);
+    let listing = warpsight_run::devices(&args.options(Duration::from_secs(args.timeout)));
     let same = |other: &&DeviceInfo| other.backend == "opencl" && !other.is_cpu && other.name == device.name;
     let found = listing.devices.iter().find(same).map(|other| other.id.clone());
     if found.is_none() {
@@ -196,7 +249,7 @@ fn watch(event: Event<'_>) {
 fn watch_record(record: &Record) {
     match &record.outcome {
         Outcome::Wrong { what } => eprintln!("  WRONG {}: {what}", record.name),
-        Outcome::Failed { why } => eprintln!("  failed {}: {why}", record.name),
+        Outcome::Failed { why, .. } => eprintln!("  failed {}: {why}", record.name),
         Outcome::Verified | Outcome::Skipped { .. } => {}
     }
 }

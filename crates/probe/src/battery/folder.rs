@@ -121,7 +121,7 @@ impl Folder {
     }
 
     /// The summary of a phase that an earlier battery measured.
-    pub(super) fn earlier(&self, name: &str) -> Option<Summary> {
+    pub fn earlier(&self, name: &str) -> Option<Summary> {
         if !self.is_done(name) {
             return None;
         }
@@ -135,7 +135,10 @@ impl Folder {
     }
 
     /// Begins a phase, or continues one that was interrupted.
-    pub(super) fn begin(&mut self, task: &Task, device: &DeviceInfo) -> Result<(), BatteryError> {
+    ///
+    /// # Errors
+    /// Where files of an earlier battery cannot be moved aside.
+    pub fn begin(&mut self, task: &Task, device: &DeviceInfo) -> Result<(), BatteryError> {
         let origin = &self.index.origin;
         let mut file = PhaseFile {
             format: FORMAT,
@@ -181,14 +184,14 @@ impl Folder {
         Ok(())
     }
 
-    /// Names of the measurements that have a record.
-    pub(super) fn known(&self) -> HashSet<String> {
+    /// Names of the measurements of this phase that have a record.
+    pub fn known(&self) -> HashSet<String> {
         let records = self.open.iter().flat_map(|running| &running.file.records);
         records.map(|record| record.name.clone()).collect()
     }
 
     /// Keeps a record: on the disk when this returns, or with the last resort.
-    pub(super) fn record(&mut self, record: Record) {
+    pub fn record(&mut self, record: Record) {
         let Some(running) = &mut self.open else { return };
         let text: String = running.file.add(record).iter().map(to_line).collect();
         if let Some(lines) = &mut running.lines {
@@ -208,7 +211,7 @@ impl Folder {
     }
 
     /// Ends the phase; its records. Where measurements are still to be taken, its lines stay for another time.
-    pub(super) fn end(&mut self, complete: bool) -> Vec<Record> {
+    pub fn end(&mut self, complete: bool) -> Vec<Record> {
         let Some(running) = self.open.take() else { return vec![] };
         if complete {
             let path = self.path(&running.file.phase, "json");

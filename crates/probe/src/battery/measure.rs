@@ -20,7 +20,7 @@ pub(super) fn take(phase: &str, measurement: Measurement, device: &mut dyn Devic
     let result = match caught(|| device.run(&measurement.job)) {
         Ok(result) => result,
         Err(defect) => {
-            record.outcome = Outcome::Failed { why: format!("a defect of this program: {defect}") };
+            record.outcome = Outcome::Failed { why: format!("a defect of this program: {defect}"), build: false };
             // What state the device is in nobody knows.
             return (record, Some(DeviceError::Lost(defect)));
         }
@@ -37,8 +37,9 @@ pub(super) fn take(phase: &str, measurement: Measurement, device: &mut dyn Devic
             (record, None)
         }
         Err(error) => {
-            record.outcome = Outcome::Failed { why: error.to_string() };
-            let lost = matches!(error, DeviceError::Lost(_) | DeviceError::Timeout(_));
+            record.outcome = Outcome::Failed { why: error.to_string(), build: matches!(error, DeviceError::Build { .. }) };
+            // After a forbidden access a driver refuses everything else.
+            let lost = matches!(error, DeviceError::Lost(_) | DeviceError::Timeout(_) | DeviceError::Fault { .. });
             (record, lost.then_some(error))
         }
     }

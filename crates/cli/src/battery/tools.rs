@@ -1,0 +1,235 @@
+//! What NVIDIA's tools say of the same kernels: hardware counters by `ncu`, faults by `compute-sanitizer`. Both run this program once
+//! more, in their own process, with every kernel launched once and nothing timed.
+
+use super::Args;
+use std::collections::VecDeque;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+use warpsight_probe::battery::{Folder, PhaseFile, Summary, Task};
+use warpsight_probe::phases::counters::{self, CounterError, LaunchCounters};
+use warpsight_probe::{Needs, Outcome, Parameter, Phase, Record};
+use warpsight_run::DeviceInfo;
+
+/// Parts of the battery's time that are kept for the tools where they are there.
+pub const COUNTERS_SHARE: f64 = 0.15;
+/// Likewise for `compute-sanitizer`.
+pub const SANITIZER_SHARE: f64 = 0.1;
+
+/// The phase whose kernels are counted.
+const COUNTED: &str = "stencils";
+
+/// What `compute-sanitizer` looks for, each in a run of its own.
+const CHECKS: [&str; 4] = ["memcheck", "racecheck", "initcheck", "synccheck"];
+
+/// How long a tool may take to end after its time: it writes what it knows at the end.
+const GRACE: Duration = Duration::from_secs(15);
+
+/// What tools run on.
+pub struct Setup<'a> {
+    /// The command line.
+    pub args: &'a Args,
+    /// The device.
+    pub device: &'a DeviceInfo,
+    /// The folder of the battery.
+    pub dir: &'a Path,
+    /// Time for this tool.
+    pub time: Duration,
+}
+
+/// The program of a tool: as named, or as found on PATH; why there is none.
+pub fn find(given: Option<&Path>, name: &str) -> Result<PathBuf, String> {
+    if let Some(path) = given {
+        return if path.is_file() { Ok(path.to_owned()) } else { Err(format!("there is no {}", path.display())) };
+    }
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&paths).map(|folder| folder.join(name)).find(|path| path.is_file()).ok_or(format!("{name} is not on PATH"))
+}
+
+/// Counts the traffic of the stencils' kernels.
+pub fn counters(setup: &Setup<'_>, folder: &mut Folder) -> Summary {
+    let metrics = counters::metrics().join(",");
+    let task = task("counters", "what hardware counters say of the stencils' kernels: traffic between caches and memory");
+    phase(setup, folder, task, |setup, folder| {
+        let ncu = find(setup.args.ncu.as_deref(), "ncu")?;
+        let options = ["--metrics", &metrics, "--csv", "--clock-control", "none", "--target-processes", "all"];
+        let seed = folder.seed();
+        let scale = if setup.args.is_tiny() { "tiny" } else { "full" };
+        let ran = run_tool(setup, &ncu, &options, &["--phase", COUNTED, "--scale", scale], seed, "ncu", setup.time)?;
+        let rows = counters::parse(&ran.output).map_err(|error| explain(&error, &ran))?;
+        let inner = ran.files.into_iter().find(|file| file.phase == COUNTED);
+        let inner = inner.ok_or_else(|| format!("the program left no records of {COUNTED}; {}", ran.log.display()))?;
+        for record in join(inner, rows) {
+            folder.record(record);
+        }
+        Ok(())
+    })
+}
+
+/// Why there are no counters.
+fn explain(error: &CounterError, ran: &Ran) -> String {
+    match error {
+        CounterError::Forbidden => format!(
+            "{error}: profiling is restricted to administrators; run as root (or with CAP_SYS_ADMIN), or load the driver with \
+             NVreg_RestrictProfilingToAdminUsers=0"
+        ),
+        other => format!("{other} ({}); see {}", ran.status, ran.log.display()),
+    }
+}
+
+/// Launches by order: each record that ran stands for its launches, one after the other.
+fn join(file: PhaseFile, rows: Vec<LaunchCounters>) -> Vec<Record> {
+    // Kernels by which the device fills memory are none of ours.
+    let mut rows: VecDeque<LaunchCounters> = rows.into_iter().filter(|row| !row.kernel.starts_with("warpsight_")).collect();
+    let mut records = file.records;
+    for record in &mut records {
+        record.phase = "counters".into();
+        record.code = file.programs.get(&record.code).cloned().unwrap_or_default();
+        if !record.ran() {
+            continue;
+        }
+        // A launch that failed may have left rows nobody claims.
+        let mine = |row: &LaunchCounters| row.kernel.split('(').next().is_some_and(|name| name.trim_end() == record.kernel);
+        let Some(at) = (0..rows.len()).find(|at| rows.get(at + record.launch).is_some_and(mine)) else {
+            record.outcome = Outcome::Failed { why: "ncu told nothing of its launch".into(), build: false };
+            continue;
+        };
+        let metrics = rows.drain(..(at + record.launches).min(rows.len())).nth(at + record.launch).map(|row| row.metrics);
+        record.params.extend(metrics.into_iter().flatten().map(|(name, value)| (name, Parameter::Float(value))));
+    }
+    records
+}
+
+/// Looks for faults in every kernel at the tiny scale.
+pub fn sanitizer(setup: &Setup<'_>, folder: &mut Folder) -> Summary {
+    let task = task("sanitizer", "what compute-sanitizer finds in the battery's kernels at tiny sizes");
+    phase(setup, folder, task, |setup, folder| {
+        let tool = find(setup.args.compute_sanitizer.as_deref(), "compute-sanitizer")?;
+        for check in CHECKS {
+            let known = folder.known();
+            if known.contains(check) {
+                continue;
+            }
+            let options = ["--tool", check];
+            let ran = run_tool(setup, &tool, &options, &["--scale", "tiny"], folder.seed(), check, setup.time / CHECKS.len() as u32);
+            let mut record = Record::skipped("sanitizer", check, "");
+            record.outcome = match ran {
+                Ok(ran) => {
+                    let kernels: usize = ran.files.iter().map(|file| file.records.iter().filter(|record| record.ran()).count()).sum();
+                    record.params.insert("measurements".into(), Parameter::Int(kernels as i64));
+                    verdict(&ran)
+                }
+                Err(why) => Outcome::Failed { why, build: false },
+            };
+            folder.record(record);
+        }
+        Ok(())
+    })
+}
+
+/// What a run of `compute-sanitizer` found; it ends with `ERROR SUMMARY: N errors` (racecheck: `RACECHECK SUMMARY: N hazards …`).
+fn verdict(ran: &Ran) -> Outcome {
+    let summary = ran.output.lines().rev().find(|line| line.contains("SUMMARY:"));
+    let count = summary.and_then(|line| line.split("SUMMARY:").nth(1)?.split_whitespace().next()?.parse::<u64>().ok());
+    match (count, summary) {
+        (Some(0), _) => Outcome::Verified,
+        (Some(_), Some(line)) => {
+            let text = |line: &str| line.trim_start_matches('=').trim().to_owned();
+            let first = ran
+                .output
+                .lines()
+                .map(text)
+                .find(|line| ["Invalid", "Error", "Race", "Uninit", "Barrier"].iter().any(|w| line.starts_with(w)));
+            Outcome::Wrong { what: format!("{}; {}; see {}", text(line), first.unwrap_or_default(), ran.log.display()) }
+        }
+        _ => Outcome::Failed { why: format!("no summary ({}); see {}", ran.status, ran.log.display()), build: false },
+    }
+}
+
+fn task(name: &'static str, purpose: &'static str) -> Task {
+    Task::from(Phase { name, purpose, needs: Needs::Programs, share: 0.0, plan: |_| Box::new(std::iter::empty()) })
+}
+
+/// Runs a tool's work as a phase: its records in a file, its failure a note.
+fn phase(setup: &Setup<'_>, folder: &mut Folder, task: Task, work: impl FnOnce(&Setup<'_>, &mut Folder) -> Result<(), String>) -> Summary {
+    if let Some(done) = folder.earlier(&task.name) {
+        return done;
+    }
+    let begun = Instant::now();
+    let noted = |note: String| Summary { name: task.name.clone(), note: Some(note), ..Summary::default() };
+    let summary = match folder.begin(&task, setup.device) {
+        Err(error) => noted(error.to_string()),
+        Ok(()) => {
+            let worked = work(setup, folder);
+            let records = folder.end(worked.is_ok());
+            let summary = Summary { complete: worked.is_ok(), note: worked.err(), ..Summary::of(&task.name, &records) };
+            Summary { seconds: begun.elapsed().as_secs_f64(), ..summary }
+        }
+    };
+    eprintln!("{}: {}", summary.name, summary.note.as_deref().unwrap_or("done"));
+    folder.note(&summary);
+    summary
+}
+
+/// What a tool left.
+struct Ran {
+    /// What it printed.
+    output: String,
+    /// Where that is kept.
+    log: PathBuf,
+    /// How it ended.
+    status: String,
+    /// What the battery within it wrote.
+    files: Vec<PhaseFile>,
+}
+
+/// Runs this program under a tool.
+fn run_tool(
+    setup: &Setup<'_>,
+    tool: &Path,
+    options: &[&str],
+    battery: &[&str],
+    seed: u64,
+    log: &str,
+    time: Duration,
+) -> Result<Ran, String> {
+    let said = |what: &'static str| move |error: std::io::Error| format!("{what}: {error}");
+    let program = std::env::current_exe().map_err(said("this program's own path"))?;
+    let inner = tempfile::tempdir().map_err(said("a temporary folder"))?;
+    let log = setup.dir.join(format!("{log}.txt"));
+    let file = File::create(&log).map_err(said("the tool's log"))?;
+    let mut command = Command::new(tool);
+    command.args(options).arg(program).args(["battery", "--once", "--in-process", "--device", &setup.args.device]).args(battery);
+    command.arg("--minutes").arg((time.as_secs_f64() / 60.0).max(0.01).to_string()).arg("--seed").arg(seed.to_string());
+    command.arg("--out").arg(inner.path());
+    if let Some(cache) = &setup.args.cache {
+        command.arg("--cache").arg(cache);
+    }
+    command.stdin(Stdio::null()).stderr(file.try_clone().map_err(said("the tool's log"))?).stdout(file);
+    // A group of its own: a tool that has to be killed takes the program within it along.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let status = wait(command.spawn().map_err(|error| format!("{}: {error}", tool.display()))?, time + GRACE)?;
+    let output = std::fs::read(&log).map_err(said("the tool's log"))?;
+    let entries = std::fs::read_dir(inner.path()).map_err(said("a temporary folder"))?;
+    let files = entries.filter_map(|entry| PhaseFile::read(&entry.ok()?.path()).ok()).map(|(file, _)| file).collect();
+    Ok(Ran { output: String::from_utf8_lossy(&output).into_owned(), log, status: status.to_string(), files })
+}
+
+/// Waits for a process and those it started; kills them when their time is up.
+fn wait(mut child: std::process::Child, time: Duration) -> Result<ExitStatus, String> {
+    let begun = Instant::now();
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Ok(status),
+            Ok(None) if begun.elapsed() < time && !crate::progress::interrupted() => std::thread::sleep(Duration::from_millis(20)),
+            Ok(None) => {
+                let _ = Command::new("kill").args(["-KILL", "--", &format!("-{}", child.id())]).status();
+                let _ = child.kill();
+                return child.wait().map_err(|error| error.to_string());
+            }
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! `warpsight import`: the files of a battery into the store.
+
+use crate::failure::{Failure, Kind};
+use crate::record::{StoreArgs, kept};
+use crate::report::{out, table};
+use serde_json::json;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use warpsight_ir::{Sample, Seconds, Status, SubjectKind, TimeSource, sample, text};
+use warpsight_learn::{Filter, RunInfo, Store, StoreError, subject_hash};
+use warpsight_probe::battery::PhaseFile;
+use warpsight_probe::{Outcome, Record};
+
+/// Take what a battery measured into the store. What is there already is not added again.
+#[derive(clap::Args)]
+pub struct Args {
+    /// A folder that `warpsight battery` wrote.
+    dir: PathBuf,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// Files of the folder that hold no records of ours.
+const OTHERS: [&str; 2] = ["battery.json", "peers.json"];
+
+/// What became of a file's records.
+#[derive(Default, serde::Serialize)]
+struct Counts {
+    file: String,
+    added: usize,
+    known: usize,
+    /// Not tried: there is nothing to store.
+    untried: usize,
+}
+
+/// Runs the verb.
+pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
+    let files = files(&args.dir)?;
+    let mut store = args.store.open_store()?;
+    let (mut all, mut wrong) = (vec![], vec![]);
+    for path in &files {
+        match PhaseFile::read(path) {
+            Ok((file, _)) => all.push(take_in(path, &file, &mut store)?),
+            Err(error) => wrong.push(error.to_string()),
+        }
+    }
+    if json {
+        out(json!({ "files": all, "errors": wrong }))?;
+    } else {
+        let mut rows = table(&["file", "added", "known", "not tried"]);
+        for counts in &all {
+            rows.add_row([counts.file.clone(), counts.added.to_string(), counts.known.to_string(), counts.untried.to_string()]);
+        }
+        out(rows)?;
+    }
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::new(Kind::Input, wrong.join("\n")).help("the other files were imported; importing again adds nothing twice"))
+}
+
+/// The files of phases in a folder, in alphabetical order.
+fn files(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let failed = |error: std::io::Error| Failure::io(dir, &error);
+    let mut found = vec![];
+    for entry in std::fs::read_dir(dir).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let ours = path.extension().is_some_and(|ending| ending == "json" || ending == "jsonl");
+        if ours && !OTHERS.contains(&name.as_str()) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    if found.is_empty() {
+        return Err(Failure::input("there are no files of a battery").at(dir.display().to_string()));
+    }
+    Ok(found)
+}
+
+fn take_in(path: &Path, file: &PhaseFile, store: &mut Store) -> Result<Counts, Failure> {
+    let mut counts = Counts { file: path.file_name().unwrap_or_default().to_string_lossy().into_owned(), ..Counts::default() };
+    let mut known = HashMap::<String, HashSet<String>>::new();
+    let mut run = None;
+    for record in &file.records {
+        let Some(sample) = to_sample(file, record) else {
+            counts.untried += 1;
+            continue;
+        };
+        if !known.contains_key(&sample.subject) {
+            let stored = store.samples(Filter { subject: Some(&sample.subject), device: Some(&sample.device) })?;
+            known.insert(sample.subject.clone(), stored.into_iter().map(|stored| stored.sample.config).collect());
+        }
+        // The configuration holds the moment of the measurement, so that one taken again is another.
+        let new = known.get_mut(&sample.subject).is_none_or(|configs| configs.insert(sample.config.clone()));
+        if !new {
+            counts.known += 1;
+            continue;
+        }
+        let run = match run {
+            Some(run) => run,
+            None => *run.insert(store.begin_run(&origin(file))?),
+        };
+        store.append(run, &sample, None, Some(&kept(&record.feedback))).map_err(|error| at_record(error, path, record))?;
+        counts.added += 1;
+    }
+    Ok(counts)
+}
+
+/// Who measured: the battery, not this command.
+fn origin(file: &PhaseFile) -> RunInfo {
+    RunInfo { host: file.host.cpu.clone(), argv: file.command.clone(), git: file.git.clone() }
+}
+
+fn at_record(error: StoreError, path: &Path, record: &Record) -> Failure {
+    Failure::from(error).at(format!("{}: {}", path.display(), record.name))
+}
+
+/// A record as a sample; `None` where nothing was tried.
+fn to_sample(file: &PhaseFile, record: &Record) -> Option<Sample> {
+    let text = file.programs.get(&record.code)?;
+    let status = match &record.outcome {
+        Outcome::Verified => Status::Done,
+        Outcome::Wrong { what } => Status::Wrong(what.clone()),
+        Outcome::Failed { why, build: true } => Status::BuildFailed(why.clone()),
+        Outcome::Failed { why, build: false } => Status::DeviceLost(why.clone()),
+        Outcome::Skipped { .. } => return None,
+    };
+    let config = json!({
+        "phase": file.phase, "name": record.name, "params": record.params, "amounts": record.amounts, "sizes": record.sizes,
+        "timing": record.timing, "launches": record.launches, "launch": record.launch, "clock": record.clock,
+        "empty_launch_s": record.empty_launch_s, "scale": file.scale, "seed": file.seed, "unix_time": record.unix_time,
+    });
+    let clocks: Vec<f64> = record.clocks.iter().filter_map(|clock| clock.sm_mhz).map(|mhz| 1e6 * f64::from(mhz)).collect();
+    Some(Sample {
+        subject: subject_hash(text),
+        kind: if text::parse(text).is_ok() { SubjectKind::Program } else { SubjectKind::Probe },
+        text: text.clone(),
+        config: config.to_string(),
+        device: sample::Device { backend: file.device.backend.clone(), name: file.device.name.clone(), driver: file.device.driver.clone() },
+        times: record.times_s.iter().map(|&time| Seconds(time)).collect(),
+        quantum: Seconds(record.quantum_s),
+        clock_hz: (!clocks.is_empty()).then(|| clocks.iter().sum::<f64>() / clocks.len() as f64),
+        reference: None,
+        source: record.source.or(file.device.clock).unwrap_or(TimeSource::Measured),
+        verified: status == Status::Done,
+        status,
+    })
+}

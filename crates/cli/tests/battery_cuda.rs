@@ -1,0 +1,91 @@
+//! The battery on the stand-in for the CUDA driver: what a GPU's driver may do, and what becomes of the battery then.
+
+#[path = "../../run/tests/fake_cuda/mod.rs"]
+mod fake_cuda;
+
+mod common;
+
+use common::{Sandbox, outcomes, said};
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Output, Stdio};
+use std::time::{Duration, Instant};
+
+const CUDA: [&str; 8] = ["battery", "--device", "cuda:0", "--scale", "tiny", "--phase", "queues", "--out"];
+
+/// A battery of the queue phase on a driver with these settings.
+fn battery(s: &Sandbox, stand_in: &Path, settings: &[(&str, &str)], more: &[&str]) -> Output {
+    let mut command = s.command(&[&CUDA[..], &[&s.text("out")], more].concat());
+    command.env("LD_LIBRARY_PATH", stand_in).env("WARPSIGHT_CUDA", stand_in);
+    for (name, value) in settings {
+        command.env(name, value);
+    }
+    command.output().expect("starts")
+}
+
+fn reasons(file: &Value) -> String {
+    outcomes(file, "failed").iter().map(|record| record["outcome"]["why"].to_string()).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn queues_are_verified_and_their_times_are_simulated() {
+    let Some(stand_in) = fake_cuda::build() else { return };
+    let s = Sandbox::new();
+    let output = battery(&s, &stand_in, &[], &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let file = s.json("out/queues.json");
+    let verified = outcomes(&file, "verified");
+    assert!(!verified.is_empty() && outcomes(&file, "wrong").is_empty(), "{}", said(&output));
+    for record in &verified {
+        assert_eq!(record["source"], "simulated", "a stand-in measures nothing");
+    }
+    assert_eq!(file["device"]["clock"], "simulated");
+    s.run(&["import", &s.text("out"), "--store", &s.text("store.sqlite")], 0);
+    let store = warpsight_learn::Store::open(s.path("store.sqlite")).expect("a store");
+    let stored = store.samples(warpsight_learn::Filter::default()).expect("samples");
+    assert!(stored.iter().all(|stored| stored.sample.source.name() == "simulated"));
+    assert!(stored.iter().any(|stored| stored.sample.kind == warpsight_ir::SubjectKind::Probe), "CUDA text is no Program");
+}
+
+#[test]
+fn without_a_driver_or_a_device_the_reason_is_said() {
+    let s = Sandbox::new();
+    let nowhere = s.path("nowhere");
+    let output = battery(&s, &nowhere, &[], &[]);
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    assert!(said(&output).contains("libcuda"), "{}", said(&output));
+    let Some(stand_in) = fake_cuda::build() else { return };
+    let output = battery(&s, &stand_in, &[("WS_FAKE_NO_DEVICE", "1")], &[]);
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+}
+
+#[test]
+fn out_of_memory_is_stated() {
+    let Some(stand_in) = fake_cuda::build() else { return };
+    let s = Sandbox::new();
+    let output = battery(&s, &stand_in, &[("WS_FAKE_OOM_BYTES", "1024")], &[]);
+    let file = s.json("out/queues.json");
+    assert!(!outcomes(&file, "failed").is_empty(), "{}", said(&output));
+    assert!(reasons(&file).to_lowercase().contains("memory"), "{}", reasons(&file));
+}
+
+#[test]
+fn a_second_battery_on_the_device_is_refused() {
+    let Some(stand_in) = fake_cuda::build() else { return };
+    let s = Sandbox::new();
+    let mut first = s.command(&[&CUDA[..], &[&s.text("first")]].concat());
+    first.env("LD_LIBRARY_PATH", &stand_in).env("WARPSIGHT_CUDA", &stand_in).env("WS_FAKE_HANG_AT", "3").stderr(Stdio::null());
+    let mut first = first.spawn().expect("starts");
+    let begun = Instant::now();
+    while !s.path("first/battery.json").exists() && begun.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let output = battery(&s, &stand_in, &[], &[]);
+    first.kill().expect("its end");
+    first.wait().expect("its end");
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    assert!(said(&output).contains("another battery is measuring on cuda:0"), "{}", said(&output));
+    assert!(!s.path("out").exists());
+    // The lock went with its holder.
+    assert_eq!(battery(&s, &stand_in, &[], &[]).status.code(), Some(0));
+}

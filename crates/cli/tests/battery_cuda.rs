@@ -60,6 +60,43 @@ fn without_a_driver_or_a_device_the_reason_is_said() {
 }
 
 #[test]
+fn without_a_compiler_prepared_kernels_run() {
+    let Some(stand_in) = fake_cuda::build() else { return };
+    let s = Sandbox::new();
+    std::fs::create_dir(s.path("driver")).expect("a folder");
+    std::fs::copy(stand_in.join("libcuda.so.1"), s.path("driver/libcuda.so.1")).expect("a copy");
+    let output = battery(&s, &s.path("driver"), &[("WARPSIGHT_CUDA", "/nowhere")], &[]);
+    assert_eq!(output.status.code(), Some(4), "{}", said(&output));
+    assert!(said(&output).contains("no NVRTC library"), "{}", said(&output));
+
+    let prepared = Sandbox::new();
+    let cache = prepared.text("cache");
+    let device = s.text("out/queues.json");
+    let args = ["battery", "--prepare", "--arch", "sm_90a", "--phase", "queues", "--scale", "tiny", "--cache", &cache, "--like", &device];
+    let output = prepared.command(&args).env("WARPSIGHT_CUDA", &stand_in).output().expect("starts");
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    // In a folder of its own: an old one keeps its seed.
+    std::fs::remove_dir_all(s.path("out")).expect("a folder");
+    let output = battery(&s, &s.path("driver"), &[("WARPSIGHT_CUDA", "/nowhere")], &["--cache", &cache]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(outcomes(&s.json("out/queues.json"), "failed").is_empty(), "{}", said(&output));
+}
+
+#[test]
+fn a_device_that_is_lost_or_hangs_costs_single_measurements() {
+    let Some(stand_in) = fake_cuda::build() else { return };
+    for (setting, word) in [("WS_FAKE_LOST_AT", "ILLEGAL_ADDRESS"), ("WS_FAKE_HANG_AT", "did not answer within")] {
+        let s = Sandbox::new();
+        // Counted in each process anew: the first measurement needs fewer launches, all together more.
+        let output = battery(&s, &stand_in, &[(setting, "80")], &["--timeout", "10"]);
+        assert_eq!(output.status.code(), Some(0), "{setting}: {}", said(&output));
+        let file = s.json("out/queues.json");
+        assert!(!outcomes(&file, "verified").is_empty() && !outcomes(&file, "failed").is_empty(), "{setting}: {}", said(&output));
+        assert!(reasons(&file).contains(word), "{setting}: {}", reasons(&file));
+    }
+}
+
+#[test]
 fn out_of_memory_is_stated() {
     let Some(stand_in) = fake_cuda::build() else { return };
     let s = Sandbox::new();

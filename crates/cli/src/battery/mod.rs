@@ -32,7 +32,7 @@ pub struct Args {
     /// How much: everything, or a few small measurements of each kind.
     #[arg(long, value_enum, default_value = "full")]
     scale: ScaleArg,
-    /// Seed of all random inputs [default: a fresh one].
+    /// Seed of all random inputs [default: that of kernels prepared in --cache, or a fresh one].
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Measure phases once more that the folder already holds; the old files are kept under other names.
@@ -217,9 +217,13 @@ fn origin(args: &Args, device: &DeviceInfo) -> Origin {
         host: Host::here(),
         device: device.clone(),
         scale: args.scale.into(),
-        // Below 2⁵³: readers that take every number for a double keep it.
-        seed: fastrand::u64(..1 << 53),
+        seed: args.cache.as_deref().and_then(prepare::seed).unwrap_or_else(fresh_seed),
     }
+}
+
+/// Below 2⁵³: readers that take every number for a double keep it.
+fn fresh_seed() -> u64 {
+    fastrand::u64(..1 << 53)
 }
 
 /// Where a record goes that cannot be written.

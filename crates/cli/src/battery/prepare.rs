@@ -15,17 +15,26 @@ use warpsight_run::cuda::toolkit::Toolkit;
 use warpsight_run::cuda::{Arch, prepare, prepare_own};
 use warpsight_run::{Code, DeviceInfo, DeviceLimits};
 
+/// The file beside prepared kernels with the seed they were prepared for.
+const SEED: &str = "seed.txt";
+
+/// The seed that kernels in a cache were prepared for.
+pub fn seed(cache: &Path) -> Option<u64> {
+    std::fs::read_to_string(cache.join(SEED)).ok()?.trim().parse().ok()
+}
+
 /// Compiles the kernels of these phases into the cache.
 pub fn run(args: &Args, phases: &[Phase], cache: &Path, json: bool) -> Result<(), Failure> {
     let archs = archs(&args.arch)?;
     let toolkit = Toolkit::find()
         .map_err(|error| Failure::new(Kind::Device, error.to_string()).help("WARPSIGHT_CUDA or CUDA_HOME names the folder of a toolkit"))?;
-    let kernels = (args.like.as_deref().map(described).transpose()?, &archs);
-    let kernels: BTreeSet<(Arch, String, String)> = match kernels {
-        (Some(device), archs) => archs.iter().flat_map(|&arch| texts(args, phases, &device, arch)).collect(),
-        (None, archs) => archs.iter().flat_map(|&arch| texts(args, phases, &typical(arch), arch)).collect(),
-    };
+    let like = args.like.as_deref().map(described).transpose()?;
+    let seed = args.seed.unwrap_or_else(super::fresh_seed);
+    let texts = |&arch: &Arch| texts(args, phases, like.as_ref().unwrap_or(&typical(arch)), arch, seed);
+    let kernels: BTreeSet<(Arch, String, String)> = archs.iter().flat_map(texts).collect();
     let refused = compile(&toolkit, &kernels, &archs, cache)?;
+    // Some kernels hold the seed: a battery that uses them must draw the same inputs.
+    crate::optimize::write_atomically(&cache.join(SEED), format!("{seed}\n").as_bytes())?;
     if progress::interrupted() {
         return Err(Failure::new(Kind::Interrupted, "interrupted").help("what was compiled is kept"));
     }
@@ -49,9 +58,8 @@ fn archs(texts: &[String]) -> Result<Vec<Arch>, Failure> {
 }
 
 /// Kernels for an architecture as CUDA C++ with their names; what has no such form is left to the device to refuse.
-fn texts(args: &Args, phases: &[Phase], device: &DeviceInfo, arch: Arch) -> Vec<(Arch, String, String)> {
-    // Kernels depend on the device, not on the values they work on.
-    let context = Context { device, scale: args.scale.into(), seed: 0 };
+fn texts(args: &Args, phases: &[Phase], device: &DeviceInfo, arch: Arch, seed: u64) -> Vec<(Arch, String, String)> {
+    let context = Context { device, scale: args.scale.into(), seed };
     let mut found = BTreeMap::new();
     for measurement in phases.iter().flat_map(|phase| (phase.plan)(&context)) {
         for code in measurement.job.programs {

@@ -57,7 +57,7 @@ struct Kernel {
 
 impl Kernel {
     fn new(program: &Checked, text: String, knobs: Option<BTreeMap<Name, KnobValue>>) -> Result<Self, Failure> {
-        let source = warpsight_emit::cuda(program).map_err(|e| Failure::input(e.to_string()).at(program.name.to_string()))?;
+        let source = warpsight_emit::cuda(program).map_err(|e| Failure::input(e.to_string()))?;
         Ok(Self { file: program.name.to_string(), text, knobs, source })
     }
 
@@ -134,7 +134,7 @@ fn program(path: &Path) -> Result<Kernel, Failure> {
         Failure::input(shown.strip_prefix("error: ").unwrap_or(&shown)).at(format!("{place}:{}:{}", e.line, e.column))
     })?;
     let checked = Checked::new(program).map_err(|e| Failure::input(e.to_string()).at(&place))?;
-    Kernel::new(&checked, checked.to_string(), None)
+    Kernel::new(&checked, checked.to_string(), None).map_err(|e| e.at(place))
 }
 
 /// The kernels of an operator, each in the configuration that is asked for, or the model's first choice.

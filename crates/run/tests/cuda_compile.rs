@@ -1,6 +1,15 @@
 //! CUDA C++ to machine code with NVRTC and `ptxas`, on machines without a GPU too.
 
+// They hold more helpers than are needed here.
+#[allow(dead_code)]
+#[path = "../../emit/tests/common/cuda_programs.rs"]
+mod cuda_programs;
+#[allow(dead_code)]
+#[path = "../../emit/tests/common/programs.rs"]
+mod programs;
+
 use std::path::Path;
+use warpsight_ir::{Checked, Scalar, text};
 use warpsight_run::cuda::Arch;
 use warpsight_run::cuda::toolkit::{Compiled, Toolkit, ToolkitError};
 
@@ -173,4 +182,94 @@ fn kernels_are_prepared_once() {
         assert_eq!((first.registers, first.spill_bytes), (second.registers, second.spill_bytes), "{name}");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), kept, "empty, two that fill, and this one");
     }
+}
+
+/// Every Program that the emitter has a golden for, and the chosen kernel of every operator of the engine's golden folders.
+fn golden_programs() -> Vec<(String, Checked)> {
+    use cuda_programs::{arithmetic, ordered_atomics, store_policies, tile_product, wide_vectors};
+    use programs::{atomics, control_flow, convolution, half_storage, image_blur, many_axes, symbolic_shift, tiled_matmul};
+    let by_hand = [
+        convolution(),
+        image_blur(),
+        tiled_matmul(),
+        atomics(),
+        half_storage(),
+        symbolic_shift(),
+        many_axes(),
+        control_flow(),
+        arithmetic(),
+        ordered_atomics(),
+        store_policies(),
+        wide_vectors(),
+        tile_product("tile_product_f16", Scalar::F16, [16, 16]),
+        tile_product("tile_product_bf16", Scalar::Bf16, [16, 16]),
+        tile_product("tile_product_tall", Scalar::F16, [32, 8]),
+    ];
+    let mut found: Vec<(String, Checked)> = by_hand.into_iter().map(|p| (p.name.to_string(), Checked::new(p).expect("valid"))).collect();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine/tests/golden");
+    let mut folders = vec![root.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("a folder").map(|e| e.expect("an entry").path()) {
+            if entry.is_dir() {
+                folders.push(entry);
+            } else if entry.file_name().is_some_and(|name| name == "program.txt") {
+                let program = text::parse(&std::fs::read_to_string(&entry).expect("readable")).unwrap_or_else(|e| panic!("{e}"));
+                let name = folder.strip_prefix(&root).expect("below").display().to_string();
+                found.push((name, Checked::new(program).expect("valid")));
+            }
+        }
+    }
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    found
+}
+
+/// The versions whose numbers the snapshot holds: another compiler allocates registers differently.
+const SNAPSHOT_OF: &str = "NVRTC 13.5, ptxas 13.5.37";
+
+/// No golden spills; shared memory is what the Program declares; registers and the rest are pinned for one version of the compiler.
+#[test]
+fn goldens_do_not_spill() {
+    let Some(toolkit) = toolkit() else { return };
+    let goldens = golden_programs();
+    assert!(goldens.len() >= 15 + 8, "{}", goldens.len());
+    let mut table = format!(
+        "{SNAPSHOT_OF}\n{:24} {:7} {:>9} {:>7} {:>7} {:>7} {:>8}\n",
+        "kernel", "arch", "registers", "spill B", "stack B", "shared B", "barriers"
+    );
+    for (name, program) in &goldens {
+        let source = warpsight_emit::cuda(program).unwrap_or_else(|e| panic!("{name}: {e}"));
+        for arch in ARCHS {
+            let r = compile(&toolkit, &source.text(), &source.entry, arch).resources.expect("ptxas speaks of the kernel");
+            let spills = r.spill_store_bytes + r.spill_load_bytes;
+            assert_eq!(spills, 0, "{name} for {arch}: {r:?}");
+            let threads: u32 = source.grid.local.iter().product();
+            assert!(r.occupancy(arch.parse().expect("one"), threads).is_some_and(|o| o.is_ok()), "{name} fits no {arch}: {r:?}");
+            table += &format!(
+                "{name:24} {arch:7} {:>9} {spills:>7} {:>7} {:>7} {:>8}\n",
+                r.registers, r.stack_bytes, r.shared_bytes, r.barriers
+            );
+        }
+    }
+    match toolkit.version().expect("loads").as_str() {
+        SNAPSHOT_OF => insta::assert_snapshot!("golden_resources", table),
+        other => eprintln!("not compared with the snapshot of {SNAPSHOT_OF}: this is {other}\n{table}"),
+    }
+}
+
+/// What a Program says of order and scope is in the instructions.
+#[test]
+fn ordered_atomics_are_in_the_machine_text() {
+    let Some(toolkit) = toolkit() else { return };
+    let source = warpsight_emit::cuda(&Checked::new(cuda_programs::ordered_atomics()).expect("valid")).expect("supported");
+    for arch in ARCHS {
+        let ptx = compile(&toolkit, &source.text(), &source.entry, arch).ptx;
+        for instruction in
+            ["ld.acquire.gpu.", "st.release.gpu.", "atom.acq_rel.gpu.", "atom.acquire.gpu.", "atom.release.gpu.", "atom.release.cta."]
+        {
+            assert!(ptx.contains(instruction), "{arch}: no `{instruction}` in\n{ptx}");
+        }
+    }
+    let relaxed = warpsight_emit::cuda(&Checked::new(programs::atomics()).expect("valid")).expect("supported");
+    let ptx = compile(&toolkit, &relaxed.text(), &relaxed.entry, "sm_90a").ptx;
+    assert!(!ptx.contains(".acquire") && !ptx.contains(".release"), "nothing is ordered here:\n{ptx}");
 }

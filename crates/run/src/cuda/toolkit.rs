@@ -310,3 +310,61 @@ fn wheels(prefix: &Path) -> Vec<PathBuf> {
         pythons.into_iter().rev().flat_map(|(_, python)| ["site-packages", "dist-packages"].map(|p| python.join(p).join("nvidia")));
     packages.filter(|folder| folder.is_dir()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashMap;
+
+    fn touch(path: &Path) -> PathBuf {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "").unwrap();
+        path.to_owned()
+    }
+
+    #[test]
+    fn the_environment_comes_before_the_system() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path();
+        let wheels = ["env/lib/python3.9/site-packages/nvidia", "env/lib/python3.12/site-packages/nvidia"].map(|p| top.join(p));
+        wheels.iter().for_each(|w| std::fs::create_dir_all(w).unwrap());
+        std::fs::create_dir_all(top.join("usr/lib/python3/dist-packages/nvidia")).unwrap();
+        let places = |variables: &[(&str, &Path)]| {
+            let variables: HashMap<&str, OsString> = variables.iter().map(|(name, value)| (*name, (*value).into())).collect();
+            Places::new(&|name| variables.get(name).cloned(), top)
+        };
+        let (home, path) = (top.join("home"), top.join("path"));
+        let found = places(&[("CUDA_HOME", &home), ("CUDA_PATH", &path), ("VIRTUAL_ENV", &top.join("env"))]);
+        // The newest Python first: 12 is more than 9.
+        let first = [home, path, top.join("usr/local/cuda"), wheels[1].clone(), wheels[0].clone()];
+        assert_eq!(found.roots[..5], first);
+        assert_eq!(found.roots[found.roots.len() - 2..], [top.join("usr/lib/python3/dist-packages/nvidia"), top.join("usr")]);
+        assert!(found.loader && found.describe().len() == found.roots.len() + 2);
+        // Who names a folder means it: nothing else is tried.
+        let explicit = places(&[(VARIABLE, &top.join("mine")), ("CUDA_HOME", top)]);
+        assert_eq!((&explicit.roots[..], explicit.loader), (&[top.join("mine")][..], false));
+        assert_eq!(explicit.describe(), [top.join("mine").display().to_string()]);
+    }
+
+    #[test]
+    fn what_belongs_together_is_taken_together() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = |name: &str| folder.path().join(name);
+        assert_eq!(Toolkit::under(&root("nothing")), None);
+        // A toolkit, the newest library of two.
+        touch(&root("kit/lib64/libnvrtc.so.12"));
+        let nvrtc = touch(&root("kit/lib64/libnvrtc.so.13"));
+        let ptxas = Some(touch(&root("kit/bin/ptxas")));
+        touch(&root("kit/include/mma.h"));
+        assert_eq!(Toolkit::under(&root("kit")), Some(Toolkit { nvrtc, ptxas, includes: vec![root("kit/include")] }));
+        // Wheels of CUDA 12, beside an assembler of CUDA 13 that has no NVRTC: it is left alone.
+        let nvrtc = touch(&root("nvidia/cuda_nvrtc/lib/libnvrtc.so.12"));
+        touch(&root("nvidia/cu13/bin/ptxas"));
+        touch(&root("nvidia/cuda_runtime/include/mma.h"));
+        let includes = vec![root("nvidia/cuda_runtime/include")];
+        assert_eq!(Toolkit::under(&root("nvidia")), Some(Toolkit { nvrtc, ptxas: None, includes }));
+        let nvrtc = touch(&root("nvidia/cu13/lib/libnvrtc.so.13"));
+        let ptxas = Some(root("nvidia/cu13/bin/ptxas"));
+        assert_eq!(Toolkit::under(&root("nvidia")), Some(Toolkit { nvrtc, ptxas, includes: vec![] }));
+    }
+}

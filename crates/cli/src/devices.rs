@@ -29,12 +29,13 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         rows.add_row(row(d));
     }
     out(format_args!("{rows}"))?;
-    for d in listing.devices.iter().filter(|d| args.facts && !d.facts.is_empty()) {
-        let mut facts = table(&[d.id.as_str(), "value"]);
-        for (name, value) in &d.facts {
-            facts.add_row([name, value]);
+    for d in listing.devices.iter().filter(|_| args.facts) {
+        if d.facts.is_empty() {
+            out(format_args!("{}: its driver tells nothing else", d.id))?;
         }
-        out(format_args!("{facts}"))?;
+        for (name, value) in &d.facts {
+            out(format_args!("{}: {name} = {value}", d.id))?;
+        }
     }
     for (what, why) in &listing.skipped {
         out(format_args!("skipped {what}: {why}"))?;

@@ -102,20 +102,39 @@ impl ToolkitError {
 
 impl Toolkit {
     /// Looks for the compilers: `WARPSIGHT_CUDA`, and unless that is set `CUDA_HOME`, `CUDA_PATH`, `/usr/local/cuda`, Python wheels
-    /// (of the virtual environment, `./.venv`, the user, the system), distribution packages, the loader's path.
+    /// (of the virtual environment, `./.venv`, the `python3` on the path, the user, the system), distribution packages, the loader's
+    /// path. Headers that are not beside NVRTC are taken from another place of the same major version.
     ///
     /// # Errors
     /// [`ToolkitError::Missing`] says where it was looked for.
     pub fn find() -> Result<Self, ToolkitError> {
         let places = Places::new(&|name| std::env::var_os(name).filter(|v| !v.is_empty()), Path::new("/"));
         if let Some(found) = places.roots.iter().find_map(|root| Self::under(root)) {
-            return Ok(found);
+            return Ok(found.completed(&places.roots));
         }
         let by_name = |name: &&&str| places.loader && nvrtc::load(Path::new(name)).is_ok();
         match LIBRARIES.iter().find(by_name) {
-            Some(name) => Ok(Self { nvrtc: name.into(), ptxas: None, includes: vec![] }),
+            Some(name) => Ok(Self { nvrtc: name.into(), ptxas: None, includes: vec![] }.completed(&places.roots)),
             None => Err(ToolkitError::Missing { looked: places.describe() }),
         }
+    }
+
+    /// With the headers that its own folders lack, from folders of the same major version: PyTorch's wheels bring NVRTC without them.
+    fn completed(mut self, roots: &[PathBuf]) -> Self {
+        let own = major(&self.nvrtc);
+        let elsewhere =
+            roots.iter().flat_map(|root| LAYOUTS.iter().flat_map(|layout| layout.includes.iter().map(|folder| root.join(folder))));
+        let fitting: Vec<PathBuf> =
+            elsewhere.filter(|folder| headers_major(folder).is_none_or(|other| own.is_none_or(|own| own == other))).collect();
+        for header in HEADERS {
+            let has = |folder: &PathBuf| folder.join(header).is_file();
+            if !self.includes.iter().any(has)
+                && let Some(folder) = fitting.iter().find(|folder| has(folder))
+            {
+                self.includes.push(folder.clone());
+            }
+        }
+        self
     }
 
     /// The compilers in a folder: that of a CUDA toolkit, or `nvidia` of a Python environment. `ptxas` and headers are taken from
@@ -233,6 +252,27 @@ fn compile(
 /// Names of the library, newest first.
 const LIBRARIES: [&str; 4] = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"];
 
+/// What kernels with matrix tiles include, directly or not.
+const HEADERS: [&str; 5] = ["mma.h", "crt/mma.h", "cuda_fp16.h", "cuda_bf16.h", "nv/target"];
+
+/// The major version in a library's name, links followed: 13 of `libnvrtc.so.13.0.48`.
+fn major(library: &Path) -> Option<u32> {
+    let number = |path: &Path| path.file_name()?.to_str()?.split_once(".so.")?.1.split('.').next()?.parse().ok();
+    number(library).or_else(|| number(&std::fs::canonicalize(library).ok()?))
+}
+
+/// The major version that headers say they are of; `None` where they do not.
+fn headers_major(folder: &Path) -> Option<u32> {
+    ["cuda.h", "cuda_runtime_api.h"].iter().find_map(|name| {
+        let text = std::fs::read_to_string(folder.join(name)).ok()?;
+        let version = text.lines().find_map(|line| {
+            let mut words = line.split_whitespace();
+            (words.next() == Some("#define") && matches!(words.next(), Some("CUDA_VERSION" | "CUDART_VERSION"))).then(|| words.next())?
+        });
+        version?.parse::<u32>().ok().map(|version| version / 1000)
+    })
+}
+
 /// Where things lie below a root.
 struct Layout {
     libraries: &'static [&'static str],
@@ -253,10 +293,10 @@ const LAYOUTS: [Layout; 3] = [
             "",
         ],
         programs: "bin",
-        includes: &["include", "targets/x86_64-linux/include", "targets/sbsa-linux/include"],
+        includes: &["include", "targets/x86_64-linux/include", "targets/sbsa-linux/include", "include/cccl"],
     },
     // The folder `nvidia` of Python wheels of CUDA 13, then of CUDA 12 and 11.
-    Layout { libraries: &["cu13/lib"], programs: "cu13/bin", includes: &["cu13/include"] },
+    Layout { libraries: &["cu13/lib"], programs: "cu13/bin", includes: &["cu13/include", "cu13/include/cccl"] },
     Layout {
         libraries: &["cuda_nvrtc/lib"],
         programs: "cuda_nvcc/bin",
@@ -281,7 +321,11 @@ impl Places {
         let mut roots: Vec<PathBuf> =
             [named("CUDA_HOME"), named("CUDA_PATH"), Some(top.join("usr/local/cuda"))].into_iter().flatten().collect();
         let local = named("HOME").map(|home| home.join(".local"));
-        let environments = [named("VIRTUAL_ENV"), Some(".venv".into()), named("CONDA_PREFIX"), local];
+        // A Python that is called by its full name need not be an active environment.
+        let path = variable("PATH").unwrap_or_default();
+        let python = std::env::split_paths(&path).find(|folder| folder.join("python3").is_file());
+        let python = python.and_then(|folder| folder.parent().map(Path::to_owned));
+        let environments = [named("VIRTUAL_ENV"), Some(".venv".into()), named("CONDA_PREFIX"), python, local];
         for prefix in environments.into_iter().flatten().chain([top.join("usr/local"), top.join("usr")]) {
             roots.extend(wheels(&prefix));
         }
@@ -326,6 +370,8 @@ mod tests {
     fn the_environment_comes_before_the_system() {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path();
+        touch(&top.join("torch/bin/python3"));
+        std::fs::create_dir_all(top.join("torch/lib/python3.12/site-packages/nvidia")).unwrap();
         let wheels = ["env/lib/python3.9/site-packages/nvidia", "env/lib/python3.12/site-packages/nvidia"].map(|p| top.join(p));
         wheels.iter().for_each(|w| std::fs::create_dir_all(w).unwrap());
         std::fs::create_dir_all(top.join("usr/lib/python3/dist-packages/nvidia")).unwrap();
@@ -340,10 +386,30 @@ mod tests {
         assert_eq!(found.roots[..5], first);
         assert_eq!(found.roots[found.roots.len() - 2..], [top.join("usr/lib/python3/dist-packages/nvidia"), top.join("usr")]);
         assert!(found.loader && found.describe().len() == found.roots.len() + 2);
+        // The Python on the path, whichever environment it is of.
+        let torch = top.join("torch/lib/python3.12/site-packages/nvidia");
+        assert!(places(&[("PATH", &top.join("torch/bin"))]).roots.contains(&torch) && !found.roots.contains(&torch));
         // Who names a folder means it: nothing else is tried.
         let explicit = places(&[(VARIABLE, &top.join("mine")), ("CUDA_HOME", top)]);
         assert_eq!((&explicit.roots[..], explicit.loader), (&[top.join("mine")][..], false));
         assert_eq!(explicit.describe(), [top.join("mine").display().to_string()]);
+    }
+
+    #[test]
+    fn headers_are_found_elsewhere_in_the_same_version() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = |name: &str| folder.path().join(name);
+        touch(&root("torch/cu13/lib/libnvrtc.so.13"));
+        touch(&root("torch/cu13/include/cuda_fp16.h"));
+        for (kit, version) in [("old", "12090"), ("new", "13000")] {
+            touch(&root(&format!("{kit}/include/mma.h")));
+            touch(&root(&format!("{kit}/include/crt/mma.h")));
+            std::fs::write(root(&format!("{kit}/include/cuda.h")), format!("/* */\n#define CUDA_VERSION {version}\n")).unwrap();
+        }
+        touch(&root("new/include/cccl/nv/target"));
+        let roots = [root("torch"), root("old"), root("new")];
+        let found = Toolkit::under(&roots[0]).unwrap().completed(&roots);
+        assert_eq!(found.includes, [root("torch/cu13/include"), root("new/include"), root("new/include/cccl")]);
     }
 
     #[test]

@@ -246,6 +246,8 @@ pub struct Feedback {
     pub local_bytes: Option<u64>,
     /// Largest group this kernel can run in: `CL_KERNEL_WORK_GROUP_SIZE`.
     pub max_group_size: Option<u32>,
+    /// Groups of its launches that a compute unit holds at once: `cuOccupancyMaxActiveBlocksPerMultiprocessor`.
+    pub resident_groups: Option<u32>,
     /// Whether the compiled kernel came from the cache on disk, or was still held from an earlier job.
     pub cached: bool,
 }

@@ -172,6 +172,7 @@ fn feedback(job: &Job, position: usize, program: &Checked, reports: &[Report]) -
         spill_bytes: None,
         local_bytes: Some(crate::check::local_bytes(program)),
         max_group_size: None,
+        resident_groups: None,
         cached: false,
     }
 }

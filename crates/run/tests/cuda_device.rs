@@ -182,6 +182,7 @@ fn text_runs_and_is_kept() {
     let result = device.run(&job(scale(), None)).unwrap();
     assert_eq!(floats(&result), wanted);
     assert!(result.damaged.is_empty() && !result.feedback[0].cached && result.source.is_none());
+    assert!(result.feedback[0].resident_groups > Some(0), "{:?}", result.feedback[0]);
     assert!(device.run(&job(scale(), None)).unwrap().feedback[0].cached, "held");
     let mut again = machine.open().unwrap();
     let result = again.run(&job(scale(), None)).unwrap();

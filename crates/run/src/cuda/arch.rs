@@ -86,6 +86,7 @@ impl Resources {
             spill_bytes: Some(u64::from(self.spill_store_bytes) + u64::from(self.spill_load_bytes)),
             local_bytes: Some(self.shared_bytes.into()),
             max_group_size: None,
+            resident_groups: None,
             cached: false,
         }
     }

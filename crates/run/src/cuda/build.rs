@@ -111,6 +111,7 @@ impl KernelText {
             spill_bytes: feedback.spill_bytes,
             local_bytes: module.attribute(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES).map(u64::from).or(feedback.local_bytes),
             max_group_size: module.attribute(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK).or(feedback.max_group_size),
+            resident_groups: None,
             cached: false,
         };
         Ok(Built { module, feedback })

@@ -290,6 +290,7 @@ impl Cuda {
                 continue;
             };
             shape.prepare(code.name(), &built.module, &self.context, &self.properties)?;
+            result.feedback[launch.program].resident_groups = shape.resident(&built.module);
             let (args, views) = self.args(code, launch, &memory)?;
             launches.push(Some(Ready { built, shape, args, _views: views }));
         }

@@ -88,6 +88,11 @@ impl Shape {
         self.block.iter().fold(1, |n: u32, &extent| n.saturating_mul(extent))
     }
 
+    /// Blocks of this shape that a multiprocessor holds at once, as the driver says.
+    pub(super) fn resident(&self, module: &Module) -> Option<u32> {
+        module.max_blocks(self.threads(), self.dynamic_shared).ok()
+    }
+
     /// What goes beyond blocks and threads.
     pub(super) fn attributes(&self) -> Vec<CUlaunchAttribute> {
         use CUlaunchAttributeID::*;

@@ -88,6 +88,7 @@ impl Built {
             spill_bytes: None,
             local_bytes: kernel.get_local_mem_size(queue.device).ok(),
             max_group_size: kernel.get_work_group_size(queue.device).ok().map(|size| u32::try_from(size).unwrap_or(u32::MAX)),
+            resident_groups: None,
             cached: self.cached,
         }
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use warpsight_ir::{Sample, Seconds, Status, SubjectKind, TimeSource, sample, text};
 use warpsight_learn::{Filter, RunInfo, Store, StoreError, subject_hash};
 use warpsight_probe::battery::PhaseFile;
-use warpsight_probe::{Outcome, Record};
+use warpsight_probe::{Cause, Outcome, Record};
 
 /// Take what a battery measured into the store. What is there already is not added again.
 #[derive(clap::Args)]
@@ -122,8 +122,13 @@ fn to_sample(file: &PhaseFile, record: &Record) -> Option<Sample> {
     let status = match &record.outcome {
         Outcome::Verified => Status::Done,
         Outcome::Wrong { what } => Status::Wrong(what.clone()),
-        Outcome::Failed { why, build: true } => Status::BuildFailed(why.clone()),
-        Outcome::Failed { why, build: false } => Status::DeviceLost(why.clone()),
+        Outcome::Failed { why, cause } => match cause {
+            Cause::Build => Status::BuildFailed(why.clone()),
+            // As where candidates are tried: results of a kernel that reaches beyond its memory are wrong.
+            Cause::Fault => Status::Wrong(why.clone()),
+            Cause::Lost => Status::DeviceLost(why.clone()),
+            Cause::Refused => Status::Refused(why.clone()),
+        },
         Outcome::Skipped { .. } => return None,
     };
     let config = json!({

@@ -40,6 +40,8 @@ pub enum Status {
     Wrong(String),
     /// The driver crashed, hung or lost the device.
     DeviceLost(String),
+    /// The device did not take it: too little memory, a limit, a call that failed.
+    Refused(String),
 }
 
 /// One timed (or failed) execution.

@@ -27,6 +27,7 @@ pub(crate) fn write_status(status: &Status) -> (&'static str, Option<&str>) {
         Status::BuildFailed(detail) => ("build_failed", Some(detail)),
         Status::Wrong(detail) => ("wrong", Some(detail)),
         Status::DeviceLost(detail) => ("device_lost", Some(detail)),
+        Status::Refused(detail) => ("refused", Some(detail)),
     }
 }
 

@@ -33,11 +33,12 @@ fn samples_come_back_as_they_were() {
         let times: Vec<f64> = (0..random.usize(..6)).map(|_| random.f64() * 10f64.powi(random.i32(-9..3))).collect();
         let mut s = sample(&format!("key {}\nbody {i}", i % 7), "{\"tile\": 4}", &device(["a", "b"][i % 2]), &times);
         s.kind = kinds[i % 5];
-        s.status = match (i / 5) % 5 {
+        s.status = match (i / 5) % 6 {
             0 => Status::Done,
             4 => Status::Built,
             1 => Status::BuildFailed(detail(i)),
             2 => Status::Wrong(detail(i)),
+            5 => Status::Refused(detail(i)),
             _ => Status::DeviceLost(detail(i)),
         };
         s.verified = random.bool();

@@ -9,7 +9,7 @@ mod kernels;
 pub mod phases;
 mod record;
 
-pub use record::{Outcome, Record};
+pub use record::{Cause, Outcome, Record};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -72,12 +72,36 @@ pub enum Outcome {
     Failed {
         /// The device's error.
         why: String,
-        /// Whether its compiler refused the kernel.
-        build: bool,
+        /// What kind of error it is.
+        cause: Cause,
     },
     /// It was not tried.
     Skipped {
         /// Why not.
         why: String,
+        /// Whether there was only no time for it; otherwise the device cannot do it.
+        #[serde(default)]
+        later: bool,
     },
+}
+
+impl Outcome {
+    /// Whether another try may end otherwise: there was no time, no compiler, no memory, or the device was lost.
+    pub fn may_change(&self) -> bool {
+        matches!(self, Self::Failed { .. } | Self::Skipped { later: true, .. })
+    }
+}
+
+/// Why a measurement could not be run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// There is no compiler, or it refused the kernel.
+    Build,
+    /// The kernel did something forbidden.
+    Fault,
+    /// The driver crashed, hung or lost the device.
+    Lost,
+    /// The device, its driver or a tool did not take it: memory, a limit, a call that failed.
+    Refused,
 }

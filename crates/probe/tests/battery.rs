@@ -8,7 +8,7 @@ use std::time::Duration;
 use warpsight_ir::TimeSource;
 use warpsight_ir::data::{bytes_f32, f32_bytes};
 use warpsight_probe::battery::{self, BatteryError, DeviceLock, Event, Folder, Host, Options, Origin, PhaseFile, Summary, Task};
-use warpsight_probe::{Amounts, Context, Measurement, Needs, Outcome, Parameter, Phase, Plan, Record, Scale};
+use warpsight_probe::{Amounts, Cause, Context, Measurement, Needs, Outcome, Parameter, Phase, Plan, Record, Scale};
 use warpsight_run::{
     Code, CudaText, Device, DeviceError, DeviceInfo, Init, Job, JobResult, LaunchSpec, MemoryKind, MemorySpec, TimingSpec, sim::Sim,
 };
@@ -237,10 +237,10 @@ fn a_lost_device_is_opened_again() {
     assert_eq!((summaries[0].verified, summaries[0].failed, summaries[0].complete), (3, 2, true));
     assert_eq!(battery.reopened, 3, "after the loss, after the failed attempt, after the timeout");
     let file = battery.read("first.json");
-    assert_eq!(file.records[1].outcome, Outcome::Failed { why: "the device was lost: gone".into(), build: false });
+    assert_eq!(file.records[1].outcome, Outcome::Failed { why: "the device was lost: gone".into(), cause: Cause::Lost });
     assert_eq!(
         file.records[2].outcome,
-        Outcome::Failed { why: "the driver did not answer within 5 s and was stopped".into(), build: false }
+        Outcome::Failed { why: "the driver did not answer within 5 s and was stopped".into(), cause: Cause::Lost }
     );
     assert_eq!(file.records[3].outcome, Outcome::Verified);
 }
@@ -255,10 +255,10 @@ fn out_of_memory_and_unsupported_cost_only_themselves() {
     let summaries = battery.run(vec![phase("first", five)]);
     assert_eq!((summaries[0].verified, summaries[0].failed, summaries[0].skipped), (2, 2, 1));
     let file = battery.read("first.json");
-    assert_eq!(file.records[0].outcome, Outcome::Failed { why: "memory needs 9, the device has 8".into(), build: false });
+    assert_eq!(file.records[0].outcome, Outcome::Failed { why: "memory needs 9, the device has 8".into(), cause: Cause::Refused });
     assert_eq!(
         file.records[1].outcome,
-        Outcome::Failed { why: "driver call cuMemAlloc failed with CUDA_ERROR_OUT_OF_MEMORY".into(), build: false }
+        Outcome::Failed { why: "driver call cuMemAlloc failed with CUDA_ERROR_OUT_OF_MEMORY".into(), cause: Cause::Refused }
     );
     assert_eq!(battery.reopened, 0);
 }
@@ -277,7 +277,7 @@ fn a_device_that_stays_away_ends_the_phase_and_a_later_run_continues_it() {
     assert_eq!(names(&battery.read("first.jsonl").records), ["m1", "m2", "m3"]);
 
     let summaries = battery.run(vec![phase("first", five), phase("second", five)]);
-    assert_eq!((summaries[0].verified, summaries[0].failed, summaries[0].complete), (4, 1, true));
+    assert_eq!((summaries[0].verified, summaries[0].failed, summaries[0].complete), (5, 0, true), "the lost one is tried again");
     assert_eq!(summaries[1].verified, 5);
     assert_eq!(battery.files(), [".lock", "battery.json", "first.json", "second.json"]);
     assert_eq!(names(&battery.read("first.json").records), ["m1", "m2", "m3", "m4", "m5"]);
@@ -291,9 +291,42 @@ fn what_the_time_did_not_suffice_for_is_stated() {
     let (verified, skipped) = (summaries[0].verified, summaries[0].skipped);
     assert!((1..=3).contains(&verified) && verified + skipped == 5, "{verified} {skipped}");
     let file = battery.read("first.json");
-    assert_eq!(file.records[4].outcome, Outcome::Skipped { why: "time box of 1 s used up".into() });
+    assert_eq!(file.records[4].outcome, Outcome::Skipped { why: "time box of 1 s used up".into(), later: true });
     assert_eq!(file.records[4].kernel, "triple");
     assert_eq!(summaries[1].verified, 5, "the second has its own time");
+}
+
+#[test]
+fn what_failed_or_had_no_time_is_tried_again() {
+    let mut battery = Battery::new();
+    let no_compiler = || Some(DeviceError::Build { program: 0, kernel: "triple".into(), log: "no NVRTC".into(), line: None });
+    let unsupported = || Some(DeviceError::Unsupported { program: 0, kernel: "triple".into(), what: "a graph".into() });
+    battery.jobs = Rc::new(RefCell::new([None, no_compiler(), unsupported(), no_compiler()].into()));
+    let summaries = battery.run(vec![phase("first", five)]);
+    assert_eq!((summaries[0].verified, summaries[0].failed, summaries[0].skipped), (2, 2, 1));
+    let before = battery.read("first.json");
+    assert!(matches!(before.records[1].outcome, Outcome::Failed { cause: Cause::Build, .. }));
+
+    // Now there is a compiler, and the user is impatient: what is there already is not lost meanwhile.
+    battery.stop_after = 1;
+    battery.run(vec![phase("first", five)]);
+    assert_eq!(battery.files(), [".lock", "battery.json", "first.json", "first.jsonl"]);
+    assert_eq!(battery.read("first.json"), before);
+    battery.stop_after = usize::MAX;
+    let summaries = battery.run(vec![phase("first", five)]);
+    assert_eq!((summaries[0].verified, summaries[0].failed, summaries[0].skipped), (4, 0, 1));
+    let after = battery.read("first.json");
+    assert_eq!(names(&after.records), ["m1", "m3", "m5", "m2", "m4"], "what the device cannot do it is not asked again");
+    assert_eq!(after.records[0], before.records[0], "what is verified is not measured again");
+    assert_eq!(battery.run(vec![phase("first", five)])[0].note.as_deref(), Some("measured earlier"));
+
+    let mut battery = Battery { budget: Duration::from_millis(400), ..Battery::new() };
+    let skipped = battery.run(vec![phase("first", slow)])[0].skipped;
+    assert!(skipped > 0);
+    battery.budget = Duration::from_secs(60);
+    let summaries = battery.run(vec![phase("first", slow)]);
+    assert_eq!((summaries[0].verified, summaries[0].skipped, summaries[0].complete), (5, 0, true));
+    assert_eq!(battery.read("first.json").records.len(), 5);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use warpsight_probe::battery::{Folder, PhaseFile, Summary, Task};
 use warpsight_probe::phases::counters::{self, CounterError, LaunchCounters};
-use warpsight_probe::{Needs, Outcome, Parameter, Phase, Record};
+use warpsight_probe::{Cause, Needs, Outcome, Parameter, Phase, Record};
 use warpsight_run::DeviceInfo;
 
 /// Parts of the battery's time that are kept for the tools where they are there.
@@ -92,7 +92,7 @@ fn join(file: PhaseFile, rows: Vec<LaunchCounters>) -> Vec<Record> {
         // A launch that failed may have left rows nobody claims.
         let mine = |row: &LaunchCounters| row.kernel.split('(').next().is_some_and(|name| name.trim_end() == record.kernel);
         let Some(at) = (0..rows.len()).find(|at| rows.get(at + record.launch).is_some_and(mine)) else {
-            record.outcome = Outcome::Failed { why: "ncu told nothing of its launch".into(), build: false };
+            record.outcome = Outcome::Failed { why: "ncu told nothing of its launch".into(), cause: Cause::Refused };
             continue;
         };
         let metrics = rows.drain(..(at + record.launches).min(rows.len())).nth(at + record.launch).map(|row| row.metrics);
@@ -120,7 +120,7 @@ pub fn sanitizer(setup: &Setup<'_>, folder: &mut Folder) -> Summary {
                     record.params.insert("measurements".into(), Parameter::Int(kernels as i64));
                     verdict(&ran)
                 }
-                Err(why) => Outcome::Failed { why, build: false },
+                Err(why) => Outcome::Failed { why, cause: Cause::Refused },
             };
             folder.record(record);
         }
@@ -143,7 +143,7 @@ fn verdict(ran: &Ran) -> Outcome {
                 .find(|line| ["Invalid", "Error", "Race", "Uninit", "Barrier"].iter().any(|w| line.starts_with(w)));
             Outcome::Wrong { what: format!("{}; {}; see {}", text(line), first.unwrap_or_default(), ran.log.display()) }
         }
-        _ => Outcome::Failed { why: format!("no summary ({}); see {}", ran.status, ran.log.display()), build: false },
+        _ => Outcome::Failed { why: format!("no summary ({}); see {}", ran.status, ran.log.display()), cause: Cause::Refused },
     }
 }
 

@@ -115,9 +115,11 @@ impl Folder {
         &self.index
     }
 
-    /// Whether an earlier battery measured all of a phase.
+    /// Whether an earlier battery measured all of a phase that this one could. What failed there, or had no time, is tried again.
     pub fn is_done(&self, name: &str) -> bool {
-        !self.again && self.path(name, "json").exists()
+        let settled = |(file, _): (PhaseFile, bool)| !file.records.iter().any(|record| record.outcome.may_change());
+        // Lines beside the file are those of such another try, interrupted.
+        !self.again && !self.path(name, "jsonl").exists() && PhaseFile::read(&self.path(name, "json")).is_ok_and(settled)
     }
 
     /// The summary of a phase that an earlier battery measured.
@@ -134,7 +136,7 @@ impl Folder {
         Some(Summary { note: Some("measured earlier".into()), ..summary })
     }
 
-    /// Begins a phase, or continues one that was interrupted.
+    /// Begins a phase, or continues one that was interrupted, or of which something failed: those records give way to new ones.
     ///
     /// # Errors
     /// Where files of an earlier battery cannot be moved aside.
@@ -155,22 +157,21 @@ impl Folder {
             records: vec![],
             programs: Default::default(),
         };
-        let path = self.path(&task.name, "jsonl");
-        if self.again {
-            self.move_aside(&self.path(&task.name, "json"))?;
-            self.move_aside(&path)?;
-        } else if path.exists() {
-            match PhaseFile::read(&path) {
-                Ok((left, damaged)) if same(&left, &file) => {
+        let (whole, path) = (self.path(&task.name, "json"), self.path(&task.name, "jsonl"));
+        // Lines go on from the file beside them: they have all of it that counts.
+        for earlier in [&whole, &path].into_iter().filter(|earlier| earlier.exists()) {
+            match PhaseFile::read(earlier) {
+                Ok((left, damaged)) if !self.again && same(&left, &file) => {
                     if damaged {
-                        self.move_aside(&path)?;
+                        self.move_aside(earlier)?;
                     }
                     (file.date, file.records, file.programs) = (left.date, left.records, left.programs);
                 }
-                // Another driver, or nothing that could be read: kept, but not mixed with this.
-                _ => self.move_aside(&path)?,
+                // To be measured once more, another driver, or nothing that could be read: kept, but not mixed with this.
+                _ => self.move_aside(earlier)?,
             }
         }
+        file.records.retain(|record| !record.outcome.may_change());
         let mut running = Running { lines: None, file };
         let text: String = running.file.lines().iter().map(to_line).collect();
         match write_whole(&path, text.as_bytes()).and_then(|()| File::options().append(true).open(&path)) {

@@ -1,7 +1,7 @@
 //! One measurement: run, check, record.
 
 use super::date::now;
-use crate::{Measurement, Outcome, Record};
+use crate::{Cause, Measurement, Outcome, Record};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use warpsight_ir::{BinaryOp, Expr, Stmt};
 use warpsight_run::{Code, Device, DeviceError, Feedback, JobResult};
@@ -20,7 +20,7 @@ pub(super) fn take(phase: &str, measurement: Measurement, device: &mut dyn Devic
     let result = match caught(|| device.run(&measurement.job)) {
         Ok(result) => result,
         Err(defect) => {
-            record.outcome = Outcome::Failed { why: format!("a defect of this program: {defect}"), build: false };
+            record.outcome = Outcome::Failed { why: format!("a defect of this program: {defect}"), cause: Cause::Refused };
             // What state the device is in nobody knows.
             return (record, Some(DeviceError::Lost(defect)));
         }
@@ -33,11 +33,11 @@ pub(super) fn take(phase: &str, measurement: Measurement, device: &mut dyn Devic
         }
         // The device said so before it tried.
         Err(error @ DeviceError::Unsupported { .. }) => {
-            record.outcome = Outcome::Skipped { why: error.to_string() };
+            record.outcome = Outcome::Skipped { why: error.to_string(), later: false };
             (record, None)
         }
         Err(error) => {
-            record.outcome = Outcome::Failed { why: error.to_string(), build: matches!(error, DeviceError::Build { .. }) };
+            record.outcome = Outcome::Failed { why: error.to_string(), cause: cause(&error) };
             // After a forbidden access a driver refuses everything else.
             let lost = matches!(error, DeviceError::Lost(_) | DeviceError::Timeout(_) | DeviceError::Fault { .. });
             (record, lost.then_some(error))
@@ -45,20 +45,33 @@ pub(super) fn take(phase: &str, measurement: Measurement, device: &mut dyn Devic
     }
 }
 
-/// The record of a measurement that was not tried.
+fn cause(error: &DeviceError) -> Cause {
+    match error {
+        DeviceError::Build { .. } => Cause::Build,
+        DeviceError::Fault { .. } => Cause::Fault,
+        DeviceError::Lost(_) | DeviceError::Timeout(_) => Cause::Lost,
+        DeviceError::NoDevice { .. }
+        | DeviceError::Unsupported { .. }
+        | DeviceError::Limit { .. }
+        | DeviceError::BadJob(_)
+        | DeviceError::Driver { .. } => Cause::Refused,
+    }
+}
+
+/// The record of a measurement that there was no time for.
 pub(super) fn skipped(phase: &str, measurement: Measurement, why: &str) -> Record {
-    Record { outcome: Outcome::Skipped { why: why.into() }, ..blank(phase, &measurement) }
+    Record { outcome: Outcome::Skipped { why: why.into(), later: true }, ..blank(phase, &measurement) }
 }
 
 impl Record {
-    /// That something was not tried.
+    /// That there was no time for something.
     pub fn skipped(phase: &str, name: &str, why: &str) -> Self {
         Self {
             phase: phase.into(),
             name: name.into(),
             params: Default::default(),
             amounts: Default::default(),
-            outcome: Outcome::Skipped { why: why.into() },
+            outcome: Outcome::Skipped { why: why.into(), later: true },
             code: String::new(),
             kernel: String::new(),
             sizes: vec![],

@@ -71,6 +71,12 @@ impl Reduction {
     }
 }
 
+/// Independent loads and sums of a thread, at most `most`: as many as 32 bytes hold. With what is being loaded beside the sums that is 16
+/// registers, so that with addresses and counters a thread stays within the 32 that it has where 64 warps share a multiprocessor's 65536.
+pub(crate) fn slots(element: Scalar, width: u32, most: u32) -> u32 {
+    (32 / (width * element.bytes())).clamp(1, most)
+}
+
 /// The statements that declare the slots, `s0` to `s{slots−1}`.
 pub(crate) fn declare(element: Scalar, width: u32, slots: u32) -> String {
     let zero = match element {

@@ -58,9 +58,12 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// Accesses a thread has under way: as many as 64 bytes hold, at most 4.
+    /// Accesses a thread has under way, at most 4: as many as 64 bytes hold, or fewer beside sums.
     fn slots(&self) -> u32 {
-        (64 / (self.width * self.element.bytes())).clamp(1, 4)
+        match self.op {
+            Op::Sum => reduce::slots(self.element, self.width, 4),
+            _ => (64 / (self.width * self.element.bytes())).clamp(1, 4),
+        }
     }
     /// Elements of a chunk.
     fn chunk(&self) -> u32 {

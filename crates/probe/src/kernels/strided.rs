@@ -55,9 +55,8 @@ pub(crate) struct Strided {
 }
 
 impl Strided {
-    /// Independent loads of a thread.
     fn slots(&self) -> u32 {
-        (64 / (self.width * self.element.bytes())).clamp(1, 8)
+        reduce::slots(self.element, self.width, 8)
     }
     fn line(&self) -> u32 {
         LINE / self.element.bytes()

@@ -23,9 +23,8 @@ pub(crate) struct Sweep {
 }
 
 impl Sweep {
-    /// Independent loads of a thread: as many as 64 bytes hold, at most 8.
     fn slots(&self) -> u32 {
-        (64 / (self.width * self.element.bytes())).clamp(1, 8)
+        reduce::slots(self.element, self.width, 8)
     }
     /// Elements of a chunk, what a block reads in one turn.
     fn chunk(&self) -> u32 {

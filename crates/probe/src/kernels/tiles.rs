@@ -6,8 +6,8 @@ use crate::{Amounts, Check, Measurement};
 use warpsight_ir::Scalar;
 use warpsight_run::{CacheState, Init, Job, LaunchSpec, Peek};
 
-/// Texels under way for each lane.
-const SLOTS: u32 = 4;
+/// Texels under way for each lane: two, and their sums, leave registers for 64 warps.
+const SLOTS: u32 = 2;
 
 /// The order of lanes within a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl Tile {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Tiles {
     pub(crate) picture: Picture,
-    /// Extent of the region that is read, whole tiles across and whole groups of four down.
+    /// Extent of the region that is read, whole tiles across and whole pairs of them down.
     pub(crate) region: (u32, u32),
     pub(crate) tile: Tile,
     pub(crate) occupancy: Occupancy,
@@ -88,6 +88,7 @@ impl Tiles {
             ("warps", (threads / WARP).to_string()),
             ("lanes_out", (4 * threads).to_string()),
             ("declare", super::reduce::declare(Scalar::F32, 4, SLOTS)),
+            ("slots", SLOTS.to_string()),
             ("turn", lines(SLOTS, |j| format!("s{j} = s{j} + picture@[x + lx, y + ly + {j} * tile_h]"))),
             ("total", super::reduce::total(SLOTS)),
         ];
@@ -202,14 +203,14 @@ program $name {
     let lx = lane_x[lane]
     let ly = lane_y[lane]
     let across = region_w / tile_w
-    let start = (g * $warps + warp) % (across * (region_h / (tile_h * 4)))
+    let start = (g * $warps + warp) % (across * (region_h / (tile_h * $slots)))
     var x: i32 = start % across * tile_w
-    var y: i32 = start / across * (tile_h * 4)
+    var y: i32 = start / across * (tile_h * $slots)
     $declare
     for i in 0..turns unroll none {
       $turn
       x = x + tile_w
-      y = select(x < region_w, y, y + tile_h * 4)
+      y = select(x < region_w, y, y + tile_h * $slots)
       x = select(x < region_w, x, 0)
       y = select(y < region_h, y, 0)
     }

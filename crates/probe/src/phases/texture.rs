@@ -213,7 +213,7 @@ const TILES: [Tile; 10] = [
 fn tiles(room: &Room) -> Vec<Spec> {
     let spec = |format, width, tile, warps| {
         let picture = Picture { format, width, height: 128 };
-        Some(Tiles { picture, region: (64, 128), tile, occupancy: room.warps(warps)?, turns: 256 })
+        Some(Tiles { picture, region: (64, 128), tile, occupancy: room.warps(warps)?, turns: 512 })
     };
     let mut specs = Vec::new();
     for width in [64, 1024, 256, 4096] {

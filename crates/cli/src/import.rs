@@ -127,7 +127,7 @@ fn to_sample(file: &PhaseFile, record: &Record) -> Option<Sample> {
             // As where candidates are tried: results of a kernel that reaches beyond its memory are wrong.
             Cause::Fault => Status::Wrong(why.clone()),
             Cause::Lost => Status::DeviceLost(why.clone()),
-            Cause::Refused => Status::Refused(why.clone()),
+            Cause::Refused | Cause::Waves => Status::Refused(why.clone()),
         },
         Outcome::Skipped { .. } => return None,
     };

@@ -14,6 +14,9 @@ use warpsight_run::{CacheState, Contents, Init, MemoryKind, MemorySpec, Submit, 
 
 /// Threads of a warp. Programs that lay work out by warps use it; a device with wider waves runs them as well.
 pub(crate) const WARP: u32 = 32;
+/// The parameter that says how many blocks a launch has for each multiprocessor, all resident at once. Where the driver says that fewer
+/// fit, the battery records the measurement as failed.
+pub(crate) const ONE_WAVE: &str = "blocks_per_unit";
 /// Timed passes of a launch of about a millisecond.
 const RUNS: u32 = 7;
 
@@ -58,12 +61,9 @@ impl Occupancy {
     }
     /// What every measurement says of it.
     pub(crate) fn params(self, to: &mut Parameters) {
-        for (name, value) in [
-            ("threads", self.threads),
-            ("blocks_per_unit", self.per_unit),
-            ("warps_per_unit", self.warps_per_unit()),
-            ("units", self.units),
-        ] {
+        for (name, value) in
+            [("threads", self.threads), (ONE_WAVE, self.per_unit), ("warps_per_unit", self.warps_per_unit()), ("units", self.units)]
+        {
             to.insert(name.into(), int(value));
         }
     }

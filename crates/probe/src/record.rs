@@ -68,9 +68,9 @@ pub enum Outcome {
         /// What is wrong.
         what: String,
     },
-    /// It could not be run.
+    /// It could not be run, or not as it says.
     Failed {
-        /// The device's error.
+        /// The device's error, or what was otherwise.
         why: String,
         /// What kind of error it is.
         cause: Cause,
@@ -88,7 +88,11 @@ pub enum Outcome {
 impl Outcome {
     /// Whether another try may end otherwise: there was no time, no compiler, no memory, or the device was lost.
     pub fn may_change(&self) -> bool {
-        matches!(self, Self::Failed { .. } | Self::Skipped { later: true, .. })
+        match self {
+            Self::Failed { cause, .. } => *cause != Cause::Waves,
+            Self::Skipped { later, .. } => *later,
+            Self::Verified | Self::Wrong { .. } => false,
+        }
     }
 }
 
@@ -104,4 +108,6 @@ pub enum Cause {
     Lost,
     /// The device, its driver or a tool did not take it: memory, a limit, a call that failed.
     Refused,
+    /// Its blocks, which are to be resident all at once, were not: the times, which are kept, are of more than one wave.
+    Waves,
 }

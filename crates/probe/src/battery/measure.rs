@@ -1,7 +1,8 @@
 //! One measurement: run, check, record.
 
 use super::date::now;
-use crate::{Cause, Measurement, Outcome, Record};
+use crate::kernels::ONE_WAVE;
+use crate::{Cause, Measurement, Outcome, Parameter, Record};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use warpsight_ir::{BinaryOp, Expr, Stmt};
 use warpsight_run::{Code, Device, DeviceError, Feedback, JobResult};
@@ -121,10 +122,19 @@ fn judge(measurement: &Measurement, result: &JobResult) -> Outcome {
         return wrong(format!("memory {position} was written outside its bounds"));
     }
     match caught(|| (measurement.check)(result)) {
-        Ok(Ok(())) => Outcome::Verified,
+        Ok(Ok(())) => several_waves(measurement, result).map_or(Outcome::Verified, |why| Outcome::Failed { why, cause: Cause::Waves }),
         Ok(Err(what)) => wrong(what),
         Err(defect) => wrong(format!("its check could not be made: {defect}")),
     }
+}
+
+/// Words where all blocks are said to be resident at once, and the driver knows better.
+fn several_waves(measurement: &Measurement, result: &JobResult) -> Option<String> {
+    let Some(Parameter::Int(wanted)) = measurement.params.get(ONE_WAVE) else { return None };
+    let program = measurement.job.launches.get(measurement.launch)?.program;
+    let resident = result.feedback.get(program)?.resident_groups?;
+    (i64::from(resident) < *wanted)
+        .then(|| format!("a multiprocessor holds {resident} of its blocks at once, not {wanted}: the times are of more than one wave"))
 }
 
 fn fill(record: &mut Record, measurement: &Measurement, result: JobResult) {
@@ -160,4 +170,49 @@ fn spoil_block(block: &mut [Stmt], params: &[warpsight_ir::Name]) -> bool {
         Stmt::Scope(body) => spoil_block(body, params),
         _ => false,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Context, Parameters, Scale};
+    use warpsight_run::{DeviceInfo, Job, Options, open};
+
+    /// A device on which so many blocks of every kernel are resident.
+    struct Holds(Box<dyn Device>, Option<u32>);
+
+    impl Device for Holds {
+        fn info(&self) -> &DeviceInfo {
+            self.0.info()
+        }
+        fn run(&mut self, job: &Job) -> Result<JobResult, DeviceError> {
+            let mut result = self.0.run(job)?;
+            result.feedback.iter_mut().for_each(|feedback| feedback.resident_groups = self.1);
+            Ok(result)
+        }
+    }
+
+    #[test]
+    fn blocks_that_are_not_resident_at_once_are_no_measurement_of_one_wave() {
+        let simulator = open("sim:adreno640", &Options { in_process: true, cache: None, ..Options::default() }).unwrap();
+        let mut device = Holds(simulator, None);
+        let plan = crate::phases::all().into_iter().find(|phase| phase.name == "bandwidth").unwrap().plan;
+        let mut taken = |resident: Option<u32>, claims: bool| {
+            device.1 = resident;
+            let mut measurement = plan(&Context { device: device.info(), scale: Scale::Tiny, seed: 1 }).next().unwrap();
+            assert_eq!(measurement.params[ONE_WAVE], Parameter::Int(2));
+            if !claims {
+                measurement = Measurement { params: Parameters::new(), ..measurement };
+            }
+            take("bandwidth", measurement, &mut device).0
+        };
+        for (resident, claims) in [(None, true), (Some(2), true), (Some(3), true), (Some(1), false)] {
+            assert_eq!(taken(resident, claims).outcome, Outcome::Verified, "{resident:?} {claims}");
+        }
+        let record = taken(Some(1), true);
+        let Outcome::Failed { why, cause: Cause::Waves } = &record.outcome else { panic!("{:?}", record.outcome) };
+        assert!(why.contains("holds 1 of its blocks at once, not 2"), "{why}");
+        assert!(!record.times_s.is_empty() && !record.outcome.may_change());
+        assert_eq!(record.feedback.resident_groups, Some(1));
+    }
 }

@@ -11,7 +11,7 @@
 
 mod tiles;
 
-use crate::kernels::{WARP, program};
+use crate::kernels::{ONE_WAVE, WARP, program};
 use crate::{Amounts, Context, Measurement, Needs, Parameter, Parameters, Phase, Plan, Scale};
 use half::{bf16, f16};
 use std::fmt::Write;
@@ -392,8 +392,7 @@ fn sample(count: u64, seed: u64) -> Vec<u64> {
 
 fn parameters(op: &str, load: Load, units: u32) -> Parameters {
     let (threads, per_unit) = load.block();
-    let numbers =
-        [("warps_per_unit", load.warps), ("chains", load.chains), ("threads", threads), ("blocks_per_unit", per_unit), ("units", units)];
+    let numbers = [("warps_per_unit", load.warps), ("chains", load.chains), ("threads", threads), (ONE_WAVE, per_unit), ("units", units)];
     let words = [("op".to_owned(), Parameter::Word(op.to_owned()))];
     words.into_iter().chain(numbers.map(|(name, n)| (name.to_owned(), Parameter::Int(n.into())))).collect()
 }

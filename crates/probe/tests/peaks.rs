@@ -148,11 +148,13 @@ fn the_full_plans_are_sound() {
     let mut names = BTreeSet::new();
     for (phase, needs) in [("peaks", Needs::Programs), ("peaks_tiles", Needs::Tiles)] {
         assert_eq!(phases::all().iter().find(|p| p.name == phase).unwrap().needs, needs);
+        let wmma = (needs == Needs::Tiles).then(|| Parameter::Word("wmma".into()));
         let measurements = plan(phase, &device, Scale::Full);
         let first: BTreeSet<&str> = measurements[..10.min(measurements.len())].iter().map(op).collect();
         assert_eq!(first, measurements.iter().map(op).collect(), "every type comes first with its most telling load");
         for measurement in &measurements {
             let name = measurement.name.as_str();
+            assert_eq!(measurement.params.get("path"), wmma.as_ref(), "{name}");
             assert!(names.insert(name.to_owned()), "{name} occurs twice");
             let program = Checked::new(program(measurement).clone()).unwrap_or_else(|error| panic!("{name}: {error}"));
             let (threads, per_unit) = (number(measurement, "threads"), number(measurement, "blocks_per_unit"));

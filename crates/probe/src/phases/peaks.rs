@@ -33,14 +33,14 @@ pub(super) fn phases() -> Vec<Phase> {
     vec![
         Phase {
             name: "peaks",
-            purpose: "rates of arithmetic by type, against warps per multiprocessor and independent chains per thread",
+            purpose: "rates of scalar arithmetic by type, not of packed halves, against warps per multiprocessor and chains per thread",
             needs: Needs::Programs,
             share: 1.0,
             plan,
         },
         Phase {
             name: "peaks_tiles",
-            purpose: "rates of matrix tiles held in registers, against warps per multiprocessor and independent accumulators",
+            purpose: "rates of f16 and bf16 tiles by way of wmma, less than wgmma has on Hopper, against warps and accumulators",
             needs: Needs::Tiles,
             share: 0.5,
             plan: tiles::plan,

@@ -1,9 +1,11 @@
 //! Matrix tiles held in registers: every warp multiplies the same two tiles again and again, into accumulators of its own.
 //!
+//! Tiles become `wmma` (`mma.sync`), which on Hopper reaches only a part of the rate of its asynchronous `wgmma`: records say `path = wmma`.
+//!
 //! Operands are small integers, and sums stay below 2²⁴, so that results are exact in whatever order they are added.
 
 use super::{Load, job, loads, memory, parameters, peeked, sample};
-use crate::kernels::WARP;
+use crate::kernels::{WARP, word};
 use crate::{Amounts, Context, Measurement, Plan, Scale};
 use half::{bf16, f16};
 use std::fmt::Write;
@@ -87,7 +89,7 @@ fn measurement(element: Scalar, load: Load, units: u32, scale: Scale, seed: u64)
     let memory = vec![operand(0), operand(1), memory(accumulators * u64::from(TILE_BYTES), Init::Poison)];
     let name = format!("mma_{}", element.name());
     Measurement {
-        params: parameters(&name, load, units),
+        params: parameters(&name, load, units).into_iter().chain([("path".to_owned(), word("wmma"))]).collect(),
         name: format!("{name} {} warps {} chains", load.warps, load.chains),
         job: job(&program(element, load, blocks, times), memory, vec![Peek { memory: 2, offsets, bytes: TILE_BYTES }], scale),
         launch: 0,

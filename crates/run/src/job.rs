@@ -87,7 +87,7 @@ pub struct MemorySpec {
     pub kind: MemoryKind,
     /// Its first contents.
     pub init: Init,
-    /// Whether bytes before and after a buffer are filled with a pattern and checked after the first pass.
+    /// Whether bytes before and after a buffer are filled with a pattern and checked after the first pass, and after the timed ones where memory is read again.
     pub canaries: bool,
 }
 
@@ -167,7 +167,8 @@ pub enum Submit {
 pub enum CacheState {
     /// What the launch before left.
     Warm,
-    /// Nothing of the job's memory: before each launch the device overwrites memory larger than its last-level cache, untimed.
+    /// Nothing of the job's memory, and nothing that has to be written back: before each launch, untimed, a CUDA device overwrites
+    /// memory of twice the size of its L2 cache and then reads as much other memory, which leaves the cache full of unchanged lines.
     Flushed,
 }
 
@@ -176,10 +177,12 @@ pub enum CacheState {
 pub struct JobResult {
     /// The contents of [`Job::read`], in order.
     pub read: Vec<Contents>,
-    /// Positions in [`Job::memory`] whose canaries were overwritten.
+    /// Positions in [`Job::memory`] whose canaries were overwritten, by whichever pass.
     pub damaged: Vec<usize>,
     /// For each of [`Job::peek`], its pieces one after the other.
     pub peeked: Vec<Contents>,
+    /// Memory when the timed passes were done; `None` without timing, and from devices that do not look again.
+    pub after: Option<After>,
     /// What the compiler said of each program.
     pub feedback: Vec<Feedback>,
     /// For each launch, its time in each timed pass; empty without timing.
@@ -199,6 +202,17 @@ pub struct JobResult {
     pub empty_launch: Option<Seconds>,
     /// The device's clocks before and after the timed passes, where it tells them.
     pub clocks: Vec<ClockState>,
+}
+
+/// What memory held after all passes: the timed ones, however they were handed over, must have done what the first one did.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct After {
+    /// Passes until then, the first and those for warming up included: a kernel that adds to memory has done so as often.
+    pub passes: u64,
+    /// The contents of [`Job::read`], in order.
+    pub read: Vec<Contents>,
+    /// For each of [`Job::peek`], its pieces one after the other.
+    pub peeked: Vec<Contents>,
 }
 
 /// Clocks of a device at one moment. They are read, never set.

@@ -21,8 +21,8 @@ mod testing;
 pub use init::Init;
 pub use isolated::{CHILD_ARGUMENT, Isolated, child_main, serve_child};
 pub use job::{
-    CacheState, ClockState, Code, Contents, CudaText, Feedback, Job, JobResult, LaunchClock, LaunchSpec, MemoryKind, MemorySpec, Peek,
-    Submit, TimingSpec,
+    After, CacheState, ClockState, Code, Contents, CudaText, Feedback, Job, JobResult, LaunchClock, LaunchSpec, MemoryKind, MemorySpec,
+    Peek, Submit, TimingSpec,
 };
 pub use options::{Options, devices, open};
 

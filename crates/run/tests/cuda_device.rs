@@ -202,6 +202,32 @@ fn guards_peeks_and_poison() {
     assert_eq!(result.peeked[0].0[..4], [0xff; 4], "what was not written");
 }
 
+/// Drivers fill and copy after the call has returned, and no stream of a job waits for that by itself.
+#[test]
+fn contents_are_there_before_the_first_launch() {
+    let machine = machine!();
+    let mut device = machine.open().unwrap();
+    let body = "int i = blockIdx.x * 64 + threadIdx.x; float4 t = tex2D<float4>(image, 0.0f, 0.0f);\n\
+                p[i] = i == 1 ? (unsigned)t.x : p[i] + 1; z[i] += 1; d[i] += 1; r[i] += 1;";
+    let sums = text("sums", "unsigned* p, unsigned* z, unsigned* d, unsigned* r, unsigned long long image", body);
+    let inits = [Init::Poison, Init::Zero, Init::Data(vec![7; 4 * COUNT]), Init::Random { element: Scalar::U32, seed: 1 }];
+    let mut memory: Vec<_> = inits.iter().map(|init| buffer(4 * COUNT as u64, init.clone())).collect();
+    let texel = MemoryKind::Image { format: ImageFormat::Rgba32F, width: 1, height: 1 };
+    memory.push(MemorySpec { kind: texel, init: Init::Data(data::f32_bytes(&[9.0; 4])), canaries: false });
+    let launches = vec![LaunchSpec { program: 0, args: (0..5).collect(), sizes: vec![] }];
+    let job = Job { programs: vec![Code::Cuda(sums)], memory, launches, read: (0..4).collect(), ..Job::default() };
+    let result = device.run(&job).unwrap();
+    assert!(result.damaged.is_empty(), "guard bands are there, too: {:?}", result.damaged);
+    let words = |bytes: &[u8]| bytes.chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect::<Vec<_>>();
+    for (position, (init, contents)) in inits.iter().zip(&result.read).enumerate() {
+        let mut wanted: Vec<u32> = words(&init.contents(4 * COUNT as u64).unwrap()).into_iter().map(|word| word.wrapping_add(1)).collect();
+        if position == 0 {
+            wanted[1] = 9;
+        }
+        assert_eq!(words(&contents.0), wanted, "{init:?}");
+    }
+}
+
 #[test]
 fn large_arrays_are_filled_in_the_device_by_the_same_rules() {
     let machine = machine!();
@@ -399,10 +425,33 @@ fn passes_are_timed_however_they_are_submitted() {
         }
     }
     let one = CudaText { grid: [1; 3], block: [1; 3], ..scale() };
+    let counting = CudaText { grid: [1; 3], ..text("counting", "const float* x, float* y, int n", "y[threadIdx.x] += 1.0f;") };
     let alone = device.run(&job(one, Some(TimingSpec::runs(5)))).unwrap();
     assert_eq!(alone.clock, Some(LaunchClock::Graph), "short and alone");
     assert_eq!((alone.times.len(), alone.times[0].len()), (1, 5));
     assert!(alone.times[0][0].0 < 10e-6);
+
+    // Memory is read again when all passes are done, and how many they were is known, whichever way they went.
+    for (launches, submit) in [(1, Submit::Eager), (1, Submit::Graph), (3, Submit::Eager), (3, Submit::ProgrammaticGraph)] {
+        let mut job = job(counting.clone(), Some(TimingSpec { submit, ..TimingSpec::runs(4) }));
+        job.memory[1].init = Init::Zero;
+        job.launches = vec![job.launches[0].clone(); launches];
+        job.peek = vec![Peek { memory: 1, offsets: vec![4, 256], bytes: 4 }];
+        let result = device.run(&job).unwrap();
+        let after = result.after.as_ref().unwrap();
+        let (first, all) = (launches as f32, (after.passes * launches as u64) as f32);
+        assert!(after.passes > 1 + 1 + 4 && floats(&result)[1] == first, "{submit:?}, {launches}");
+        assert_eq!(data::bytes_f32(&after.read[0].0)[..65], [vec![all; 64], vec![0.0]].concat(), "{submit:?}, {launches}");
+        assert_eq!(data::bytes_f32(&after.peeked[0].0), [all, 0.0]);
+    }
+    // What only a later pass overwrites is seen, too.
+    let body = "if (threadIdx.x == 0 && (y[0] += 1.0f) == 3.0f) y[-1] = 1.0f;";
+    let mut late = job(CudaText { grid: [1; 3], ..text("late", "const float* x, float* y, int n", body) }, Some(TimingSpec::runs(2)));
+    late.memory[1].init = Init::Zero;
+    assert_eq!(device.run(&late).unwrap().damaged, [1]);
+    late.timing = None;
+    let once = device.run(&late).unwrap();
+    assert!(once.damaged.is_empty() && once.after.is_none());
 }
 
 #[test]

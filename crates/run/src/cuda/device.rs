@@ -8,23 +8,21 @@ use super::fill;
 use super::launch::{Arg, PLAIN_SHARED, Shape, Window};
 use super::listing;
 use super::memory::{self, Memory};
-use super::objects::{Allocation, View};
-use super::timing::{self, Launches};
+use super::objects::View;
+use super::passes::{Ready, blame};
 use crate::cache::Cache;
 use crate::check::{CheckedCode, CheckedJob, local_bytes, writes};
 use crate::{CacheState, Device, DeviceError, DeviceInfo, Init, Job, JobResult, LaunchClock, LaunchSpec, Submit};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::time::Instant;
 use warpsight_emit::Grid;
-use warpsight_ir::{Border, ParamKind, Seconds};
+use warpsight_ir::{Border, ParamKind};
 
 /// Kernels held in the device at most; then all are let go.
 const HELD: usize = 256;
-
-/// Buffer that is overwritten to flush the L2 cache: so many times its size.
-const FLUSH: u64 = 2;
 
 /// L2 caches are taken to be at least this large where the driver does not say, in bytes.
 const SMALLEST_L2: u64 = 32 << 20;
@@ -41,52 +39,25 @@ pub(super) struct Properties {
     most_set_aside: usize,
     /// Bytes of a window over them.
     most_window: usize,
-    l2_bytes: u64,
+    pub(super) l2_bytes: u64,
 }
 
 /// An NVIDIA GPU, opened.
 pub struct Cuda {
-    info: DeviceInfo,
+    pub(super) info: DeviceInfo,
     arch: Arch,
-    properties: Properties,
-    clocks: Clocks,
+    pub(super) properties: Properties,
+    pub(super) clocks: Clocks,
     cache: Cache,
     held: RefCell<HashMap<String, Rc<Built>>>,
     /// What an empty kernel takes by each clock that was used, and the step of the events' clock, in nanoseconds.
-    empty: RefCell<Vec<(LaunchClock, f64, f64)>>,
+    pub(super) empty: RefCell<Vec<(LaunchClock, f64, f64)>>,
+    /// When the device had last done what was asked.
+    pub(super) idle_since: Cell<Instant>,
     /// Why nothing works any more, once that is so.
     lost: Option<String>,
     // Last: what lies in it is freed before.
-    context: Context,
-}
-
-/// A launch, ready.
-struct Ready {
-    built: Rc<Built>,
-    shape: Shape,
-    args: Vec<Arg>,
-    /// The textures and surfaces among the arguments.
-    _views: Vec<View>,
-}
-
-/// The launches of a job.
-struct ReadyLaunches<'a> {
-    context: &'a Context,
-    /// `None` for a launch of nothing.
-    launches: Vec<Option<Ready>>,
-}
-
-impl Launches for ReadyLaunches<'_> {
-    fn count(&self) -> usize {
-        self.launches.len()
-    }
-    fn enqueue(&self, index: usize, programmatic: bool) -> Result<(), DeviceError> {
-        let Some(ready) = &self.launches[index] else { return Ok(()) };
-        self.context.launch(ready.built.module.function, &Shape { programmatic, ..ready.shape }, &ready.args)
-    }
-    fn repeatable(&self, index: usize) -> bool {
-        self.launches[index].as_ref().is_some_and(|ready| !ready.shape.cooperative)
-    }
+    pub(super) context: Context,
 }
 
 impl Cuda {
@@ -125,12 +96,13 @@ impl Cuda {
             cache: Cache(cache),
             held: RefCell::default(),
             empty: RefCell::default(),
+            idle_since: Cell::new(Instant::now()),
             lost: None,
         })
     }
 
     /// A kernel in the device, and whether it was there before.
-    fn built(&self, index: usize, text: &KernelText) -> Result<(Rc<Built>, bool), DeviceError> {
+    pub(super) fn built(&self, index: usize, text: &KernelText) -> Result<(Rc<Built>, bool), DeviceError> {
         let key = text.key(self.arch);
         if let Some(held) = self.held.borrow().get(&key) {
             return Ok((held.clone(), true));
@@ -282,6 +254,8 @@ impl Cuda {
         }
         let memory = job.memory.iter().map(|spec| Memory::new(spec, &self.context, &|at, init, bytes| self.fill(at, init, bytes)));
         let memory = memory.collect::<Result<Vec<_>, _>>()?;
+        // Sets and copies may go on after their calls, in a stream that the kernels' own does not wait for.
+        self.context.settle()?;
         let mut launches = Vec::with_capacity(job.launches.len());
         for (position, launch) in job.launches.iter().enumerate() {
             let (code, built) = (&checked.codes[launch.program], built[launch.program].clone());
@@ -307,76 +281,6 @@ impl Cuda {
             done?;
         }
         Ok(result)
-    }
-
-    /// The pass whose results count, and the timed ones.
-    fn passes(
-        &self,
-        checked: &CheckedJob,
-        launches: Vec<Option<Ready>>,
-        memory: &[Memory],
-        result: &mut JobResult,
-    ) -> Result<(), DeviceError> {
-        let job = checked.job;
-        let ready = ReadyLaunches { context: &self.context, launches };
-        // Faults show at the next wait, by then of an unknown launch: each is waited for once.
-        for (index, launch) in job.launches.iter().enumerate() {
-            let run = ready.enqueue(index, false).and_then(|()| self.context.finish());
-            run.map_err(|error| blame(error, checked.codes[launch.program].name()))?;
-        }
-        for (position, (memory, spec)) in memory.iter().zip(&job.memory).enumerate() {
-            if spec.canaries && memory.damaged()? {
-                result.damaged.push(position);
-            }
-        }
-        result.read = job.read.iter().map(|&position| memory[position].read()).collect::<Result<_, _>>()?;
-        result.peeked = job.peek.iter().map(|peek| memory[peek.memory].peek(&peek.offsets, peek.bytes)).collect::<Result<_, _>>()?;
-        let Some(timing) = job.timing else { return Ok(()) };
-        let blamed = |error| blame(error, checked.codes.last().map_or("", CheckedCode::name));
-        let scratch = match timing.cache {
-            CacheState::Flushed => Some(Allocation::new(&self.context, (FLUSH * self.properties.l2_bytes) as usize)?),
-            CacheState::Warm => None,
-        };
-        let (_, step) = self.empty(LaunchClock::Event)?;
-        result.clocks.extend(self.clocks.now());
-        timing::time(&ready, timing, &self.context, scratch.as_ref(), step, result).map_err(blamed)?;
-        result.clocks.extend(self.clocks.now());
-        result.source = self.info.clock;
-        let clock = result.clock.unwrap_or(LaunchClock::Event);
-        let (empty, _) = self.empty(clock)?;
-        result.empty_launch = Some(Seconds(empty * 1e-9));
-        Ok(())
-    }
-
-    /// What an empty kernel takes by this clock, and the step of the events' clock, in nanoseconds; measured once.
-    fn empty(&self, clock: LaunchClock) -> Result<(f64, f64), DeviceError> {
-        if let Some((_, time, step)) = self.empty.borrow().iter().find(|(of, ..)| *of == clock) {
-            return Ok((*time, *step));
-        }
-        let (built, _) = self.built(0, &empty_kernel())?;
-        let ready = Ready { built, shape: Shape::plain([1; 3], [1; 3]), args: vec![], _views: vec![] };
-        let launches = ReadyLaunches { context: &self.context, launches: vec![Some(ready)] };
-        let (time, step) = timing::empty(&launches, clock, &self.context)?;
-        self.empty.borrow_mut().push((clock, time, step));
-        Ok((time, step))
-    }
-}
-
-/// A kernel that does nothing.
-pub(super) fn empty_kernel() -> KernelText {
-    let entry = "warpsight_empty";
-    KernelText {
-        name: "empty".into(),
-        text: format!("extern \"C\" __global__ void __launch_bounds__(1) {entry}()\n{{\n}}\n"),
-        entry: entry.into(),
-    }
-}
-
-/// Names the kernel of a fault.
-fn blame(error: DeviceError, name: &str) -> DeviceError {
-    match error {
-        DeviceError::Fault { kernel, what } if kernel.is_empty() => DeviceError::Fault { kernel: name.into(), what },
-        other => other,
     }
 }
 

@@ -1,9 +1,9 @@
 //! The calls into the driver, wrapped so that the rest of the back end needs no `unsafe`.
 //! .
 //! What makes them sound: objects live as long as their wrappers, which borrow nothing because the context lives as long as the
-//! process; copies between host and device block; arguments of a launch are values of the sizes that the emitted source declares.
-//! What a kernel itself does to memory cannot be proved here: Programs are validated, buffers stand between guard bands, and the
-//! driver runs in a process of its own unless the user says otherwise.
+//! process; copies between host and device have taken or given the host's bytes when they return; arguments of a launch are values of
+//! the sizes that the emitted source declares. What a kernel itself does to memory cannot be proved here: Programs are validated,
+//! buffers stand between guard bands, and the driver runs in a process of its own unless the user says otherwise.
 #![allow(unsafe_code, reason = "the CUDA driver is a C interface")]
 
 use super::functions::{Functions, load};
@@ -166,6 +166,11 @@ impl Context {
     /// Waits until everything in the stream is done.
     pub(super) fn finish(&self) -> Result<(), DeviceError> {
         cu!(self.driver, cuStreamSynchronize(self.stream))
+    }
+
+    /// Waits until everything in the device is done: what blocking calls left behind, too, which the stream does not wait for.
+    pub(super) fn settle(&self) -> Result<(), DeviceError> {
+        cu!(self.driver, cuCtxSynchronize())
     }
 
     /// Sets aside so many bytes of the L2 cache for lines that are to stay.

@@ -57,6 +57,7 @@ functions! {
     cuDevicePrimaryCtxRetain(*mut CUcontext, CUdevice);
     cuDevicePrimaryCtxRelease_v2(CUdevice);
     cuCtxSetCurrent(CUcontext);
+    cuCtxSynchronize();
     cuCtxSetLimit(CUlimit, usize);
     cuCtxResetPersistingL2Cache();
     cuMemGetInfo_v2(*mut usize, *mut usize);

@@ -2,9 +2,9 @@
 
 use super::Arch;
 use super::build::KernelText;
-use super::device::empty_kernel;
-use super::fill;
+use super::passes::empty_kernel;
 use super::toolkit::{Toolkit, ToolkitError};
+use super::{fill, flush};
 use crate::Feedback;
 use crate::cache::Cache;
 use std::path::Path;
@@ -18,11 +18,13 @@ pub fn prepare(toolkit: &Toolkit, text: &str, entry: &str, arch: Arch, cache: &P
     kernel.prepare(toolkit, arch, &Cache(Some(cache.into())))
 }
 
-/// [`prepare`] for the kernels that devices use themselves: the empty one, and those that fill large arrays.
+/// [`prepare`] for the kernels that devices use themselves: the empty one, those that fill large arrays, and the one that flushes.
 ///
 /// # Errors
 /// [`ToolkitError`] as from [`Toolkit::compile`].
 pub fn prepare_own(toolkit: &Toolkit, arch: Arch, cache: &Path) -> Result<(), ToolkitError> {
     let cache = Cache(Some(cache.into()));
-    [empty_kernel(), fill::random(), fill::cycle()].iter().try_for_each(|kernel| kernel.prepare(toolkit, arch, &cache).map(drop))
+    [empty_kernel(), fill::random(), fill::cycle(), flush::kernel()]
+        .iter()
+        .try_for_each(|kernel| kernel.prepare(toolkit, arch, &cache).map(drop))
 }

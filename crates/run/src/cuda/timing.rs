@@ -5,12 +5,14 @@
 //!   are the same sequence of launches as the graph's, and caches are as it leaves them itself.
 //! - Times of passes come from events around the whole pass, handed over as [`Submit`] says, with no events between the launches. Times
 //!   of launches are those of launches one by one all the same.
-//! - With [`CacheState::Flushed`] memory is overwritten before each launch, outside its events; a pass, handed over launch by launch,
+//! - With [`CacheState::Flushed`] the L2 cache is flushed before each launch, outside its events; a pass, handed over launch by launch,
 //!   takes what its launches take together.
+//! - Before the first event the device works for a while, so that its clocks are up.
 
 use super::ffi::Context;
-use super::objects::Allocation;
+use super::flush::Flush;
 use crate::{CacheState, DeviceError, JobResult, LaunchClock, Submit, TimingSpec};
+use std::time::{Duration, Instant};
 use warpsight_ir::Seconds;
 
 /// Launches below so many nanoseconds are too short for events, whose step is about half a microsecond on some devices.
@@ -41,18 +43,40 @@ pub(super) trait Launches {
     fn repeatable(&self, index: usize) -> bool;
 }
 
-/// Times passes as asked. `scratch` is memory to overwrite for [`CacheState::Flushed`].
+/// Most passes put into the stream at once to warm up.
+const MOST_WARMING: u64 = 64;
+
+/// Runs passes until that has taken so long, one at least; how many.
+pub(super) fn warm(launches: &dyn Launches, context: &Context, least: Duration) -> Result<u64, DeviceError> {
+    let begin = Instant::now();
+    let (mut passes, mut at_once) = (0, 1);
+    loop {
+        for _ in 0..at_once {
+            (0..launches.count()).try_for_each(|index| launches.enqueue(index, false))?;
+        }
+        context.finish()?;
+        passes += at_once;
+        if begin.elapsed() >= least {
+            return Ok(passes);
+        }
+        // More and more, so that the device does not wait for the host.
+        at_once = (2 * at_once).min(MOST_WARMING);
+    }
+}
+
+/// Times passes as asked; how many there were. `flush` is for [`CacheState::Flushed`].
 pub(super) fn time(
     launches: &dyn Launches,
     timing: TimingSpec,
     context: &Context,
-    scratch: Option<&Allocation>,
+    flush: Option<&Flush>,
     step: f64,
     result: &mut JobResult,
-) -> Result<(), DeviceError> {
+) -> Result<u64, DeviceError> {
     let runs = timing.runs.max(1);
     let programmatic = matches!(timing.submit, Submit::Programmatic | Submit::ProgrammaticGraph);
-    let events = each(launches, runs, context, scratch)?;
+    let events = each(launches, runs, context, flush)?;
+    let mut done = u64::from(runs);
     result.clock = Some(LaunchClock::Event);
     result.quantum = Seconds(step * 1e-9);
     let first = events.first().and_then(|times| median(times));
@@ -60,26 +84,25 @@ pub(super) fn time(
     result.times = events.iter().map(|times| times.iter().map(|&ns| Seconds(ns * 1e-9)).collect()).collect();
     if let Some(repeats) = first.filter(|_| alone).and_then(repeats) {
         let times = repeated(launches, repeats, runs, context)?;
+        done += u64::from(repeats) * (u64::from(runs) + 1);
         result.clock = Some(LaunchClock::Graph);
         result.quantum = Seconds(step * 1e-9 / f64::from(repeats));
         result.times = vec![times.iter().map(|&ns| Seconds(ns * 1e-9)).collect()];
     }
-    let passes = if scratch.is_some() {
+    let passes = if flush.is_some() {
         (0..runs as usize).map(|run| events.iter().map(|times| times[run]).sum()).collect()
     } else {
+        done += u64::from(runs) + 1;
         passes(launches, timing.submit, programmatic, runs, context)?
     };
     result.pass_times = passes.into_iter().map(|ns: f64| Seconds(ns * 1e-9)).collect();
-    Ok(())
+    Ok(done)
 }
 
 /// Nanoseconds of each launch in each pass, by events around it.
-fn each(launches: &dyn Launches, runs: u32, context: &Context, scratch: Option<&Allocation>) -> Result<Vec<Vec<f64>>, DeviceError> {
+fn each(launches: &dyn Launches, runs: u32, context: &Context, flush: Option<&Flush>) -> Result<Vec<Vec<f64>>, DeviceError> {
     let enqueue = |index| launches.enqueue(index, false);
-    let before = |_| match scratch {
-        Some(scratch) => context.fill_later(scratch.at, 0x5a, scratch.bytes),
-        None => Ok(()),
-    };
+    let before = |_| flush.map_or(Ok(()), |flush| flush.enqueue(context));
     spans(runs, launches.count(), context, before, enqueue)
 }
 

@@ -8,6 +8,7 @@
 //   WS_FAKE_OOM_BYTES=n        allocations beyond so many bytes in all fail
 //   WS_FAKE_LOST_AT=n          the n-th launch of the process faults, and every call after it fails
 //   WS_FAKE_HANG_AT=n          the n-th launch never ends, and whoever waits for it waits
+//   WS_FAKE_LOSE_NODE=1        graphs of several nodes run without their last
 //   WS_FAKE_ORDER=reverse      threads take turns from the last to the first
 #include <algorithm>
 #include <cstdio>
@@ -200,6 +201,7 @@ API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
     if (--primary.users == 0) {
         primary = Context{};
         lost = CUDA_SUCCESS;
+        forget_late();
         release_memory();
     }
     return CUDA_SUCCESS;

@@ -42,7 +42,10 @@ struct Function {
 
 // Either runs the work now, or, while the stream is recorded, puts it into the graph.
 CUresult submit(CUstream stream, std::function<CUresult()> work);
-// Waits for what a hanging launch never ends.
+// Keeps work of the NULL stream until somebody waits for it or is ordered behind it.
+CUresult put_off(std::function<CUresult()> work);
+void forget_late();
+// Waits for everything in hand, for good behind a hanging launch.
 void wait_for_device();
 void hang();
 

@@ -185,6 +185,7 @@ API CUresult cuArray3DCreate_v2(CUarray* out, const CUDA_ARRAY3D_DESCRIPTOR* abo
 
 API CUresult cuArrayDestroy(CUarray array) {
     auto lock = locked();
+    wait_for_device();
     return arrays.erase(array) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
@@ -192,13 +193,20 @@ API CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D* c) {
     auto lock = locked();
     if (CUresult r = usable()) return r;
     if (!c) return CUDA_ERROR_INVALID_VALUE;
-    wait_for_device();
+    // To the device it may end after the call, as with buffers.
+    const bool later = c->srcMemoryType == CU_MEMORYTYPE_HOST && c->dstMemoryType != CU_MEMORYTYPE_HOST;
+    if (!later) wait_for_device();
     size_t from_pitch = c->srcPitch, to_pitch = c->dstPitch;
     const unsigned char* from = side(c->srcMemoryType, const_cast<void*>(c->srcHost), c->srcDevice, c->srcArray, c->srcXInBytes, c->srcY, from_pitch, c->WidthInBytes, c->Height);
     unsigned char* to = side(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray, c->dstXInBytes, c->dstY, to_pitch, c->WidthInBytes, c->Height);
     if (!from || !to) return CUDA_ERROR_INVALID_VALUE;
-    for (size_t row = 0; row < c->Height; ++row) std::memcpy(to + row * to_pitch, from + row * from_pitch, c->WidthInBytes);
-    return CUDA_SUCCESS;
+    auto copy = [height = c->Height, width = c->WidthInBytes, to, to_pitch, from_pitch](const unsigned char* from) {
+        for (size_t row = 0; row < height; ++row) std::memcpy(to + row * to_pitch, from + row * from_pitch, width);
+        return CUDA_SUCCESS;
+    };
+    if (!later || c->Height == 0) return copy(from);
+    auto staged = std::make_shared<std::vector<unsigned char>>(from, from + (c->Height - 1) * from_pitch + c->WidthInBytes);
+    return put_off([=] { return copy(staged->data()); });
 }
 
 API CUresult cuTexObjectCreate(CUtexObject* out, const CUDA_RESOURCE_DESC* what, const CUDA_TEXTURE_DESC* how, const void* view) {

@@ -3,6 +3,8 @@
 
 #include <cstring>
 #include <map>
+#include <memory>
+#include <vector>
 
 #include "driver.h"
 
@@ -85,11 +87,13 @@ void* pointer(CUdeviceptr at) { return reinterpret_cast<void*>(at); }
 
 }  // namespace
 
+// The host's memory may change as soon as the call has returned; the device's has not done so by then.
 API CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, size_t bytes) {
     auto lock = locked();
-    wait_for_device();
     if (CUresult r = usable()) return r;
-    return in_device_memory(to, bytes) ? copy(pointer(to), from, bytes) : CUDA_ERROR_INVALID_VALUE;
+    if (!in_device_memory(to, bytes)) return CUDA_ERROR_INVALID_VALUE;
+    auto staged = std::make_shared<std::vector<char>>(static_cast<const char*>(from), static_cast<const char*>(from) + bytes);
+    return put_off([=] { return copy(pointer(to), staged->data(), bytes); });
 }
 
 API CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, size_t bytes) {
@@ -127,18 +131,29 @@ API CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes
     return submit(stream, [=] { return copy(pointer(to), pointer(from), bytes); });
 }
 
+namespace {
+
+CUresult set(CUdeviceptr at, unsigned char value, size_t bytes) {
+    charge(bytes / 16);
+    std::memset(pointer(at), value, bytes);
+    return CUDA_SUCCESS;
+}
+
+}  // namespace
+
 API CUresult cuMemsetD8Async(CUdeviceptr at, unsigned char value, size_t bytes, CUstream stream) {
     auto lock = locked();
     if (CUresult r = usable()) return r;
     if (!in_device_memory(at, bytes)) return CUDA_ERROR_INVALID_VALUE;
-    return submit(stream, [=] {
-        charge(bytes / 16);
-        std::memset(pointer(at), value, bytes);
-        return CUDA_SUCCESS;
-    });
+    return submit(stream, [=] { return set(at, value, bytes); });
 }
 
-API CUresult cuMemsetD8_v2(CUdeviceptr at, unsigned char value, size_t bytes) { return cuMemsetD8Async(at, value, bytes, nullptr); }
+API CUresult cuMemsetD8_v2(CUdeviceptr at, unsigned char value, size_t bytes) {
+    auto lock = locked();
+    if (CUresult r = usable()) return r;
+    if (!in_device_memory(at, bytes)) return CUDA_ERROR_INVALID_VALUE;
+    return put_off([=] { return set(at, value, bytes); });
+}
 
 API CUresult cuMemsetD32Async(CUdeviceptr at, unsigned value, size_t count, CUstream stream) {
     auto lock = locked();

@@ -3,7 +3,7 @@
 #[path = "queues/common.rs"]
 mod common;
 
-use common::{compile, distinct, h200, on_stand_in, plan, text, toolkit, with_facts};
+use common::{compile, distinct, h200, on_stand_in, on_stand_in_with, plan, text, toolkit, with_facts};
 use std::collections::BTreeSet;
 use warpsight_probe::{Measurement, Scale};
 use warpsight_run::{Code, Submit};
@@ -70,6 +70,42 @@ fn every_tiny_measurement_verifies_on_the_stand_in() {
             assert!(result.damaged.is_empty(), "{}", m.name);
             (m.check)(&result).unwrap_or_else(|what| panic!("{}: {what}", m.name));
         }
+    });
+}
+
+/// The first pass knows no graph: what graphs do shows only afterwards.
+#[test]
+fn what_graphs_lose_is_seen() {
+    on_stand_in_with("what_graphs_lose_is_seen", &[("WS_FAKE_LOSE_NODE", "1")], |device| {
+        let mut seen = 0;
+        for m in plan("launches", &h200(), Scale::Tiny).iter().filter(|m| m.name.contains("add")) {
+            let result = device.run(&m.job).unwrap();
+            let graphs = matches!(submit(m), Submit::Graph | Submit::ProgrammaticGraph) && m.job.launches.len() > 1;
+            match (m.check)(&result) {
+                Err(what) => {
+                    assert!(what.starts_with("after all ") && what.contains("16384 results are wrong"), "{}: {what}", m.name);
+                    seen += usize::from(graphs);
+                }
+                // Short single launches are repeated by a graph, whichever way they are submitted.
+                Ok(()) => assert!(!graphs, "{} lost a launch", m.name),
+            }
+        }
+        assert_eq!(seen, 3, "graphs of both kernels, a programmatic one of that which waits");
+    });
+}
+
+#[test]
+fn barriers_that_fail_later_are_seen() {
+    on_stand_in("barriers_that_fail_later_are_seen", |device| {
+        let mut barrier = plan("launches", &h200(), Scale::Tiny).into_iter().find(|m| m.name.starts_with("5 grid barriers")).unwrap();
+        let Code::Cuda(text) = &mut barrier.job.programs[0] else { panic!("CUDA text") };
+        let line = "ws_atomic_add_release_gpu(arrived, 1);";
+        assert!(text.text.contains(line));
+        // In its second pass a block forgets to arrive. Word 1 of the control memory is nobody's.
+        let fault = format!("if (blockIdx.x != 0 || round != 3 || ++control[1] != 2) {line}");
+        text.text = text.text.replace(line, &fault);
+        let what = (barrier.check)(&device.run(&barrier.job).unwrap()).unwrap_err();
+        assert!(what.starts_with("after all ") && what.contains("in vain"), "{what}");
     });
 }
 

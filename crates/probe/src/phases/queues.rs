@@ -29,7 +29,7 @@ pub(super) mod text;
 mod tokens;
 
 use crate::{Check, Needs, Parameter, Parameters, Phase};
-use warpsight_run::{Init, JobResult, MemoryKind, MemorySpec};
+use warpsight_run::{Contents, Init, MemoryKind, MemorySpec};
 
 /// The phases of this module.
 pub(super) fn phases() -> Vec<Phase> {
@@ -70,18 +70,27 @@ pub(super) fn parameters(pairs: &[(&str, u32)]) -> Parameters {
     pairs.iter().map(|(name, value)| ((*name).into(), Parameter::Int((*value).into()))).collect()
 }
 
+/// A check that contents pass whenever they are read: after the first pass, and when the timed ones are done.
+pub(super) fn always(check: impl Fn(&[Contents]) -> Result<(), String> + Send + 'static) -> Check {
+    Box::new(move |result| {
+        check(&result.read)?;
+        let after = result.after.as_ref().ok_or("memory was not read after the timed passes")?;
+        check(&after.read).map_err(|what| format!("after all {} passes, {what}", after.passes))
+    })
+}
+
 /// The 32-bit words of one of the contents that came back.
-pub(super) fn words(result: &JobResult, position: usize) -> Result<Vec<u32>, String> {
-    let contents = result.read.get(position).ok_or_else(|| format!("contents {position} did not come back"))?;
+pub(super) fn words(read: &[Contents], position: usize) -> Result<Vec<u32>, String> {
+    let contents = read.get(position).ok_or_else(|| format!("contents {position} did not come back"))?;
     Ok(contents.0.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect())
 }
 
 /// Results agree when no watchdog rang (the first contents that came back, control memory) and every consumer reports its sum (the
-/// second).
+/// second), in the last timed pass, too.
 pub(super) fn check_sums(expected: impl Fn() -> Vec<u32> + Send + 'static) -> Check {
-    Box::new(move |result| {
-        no_alarm(&words(result, 0)?)?;
-        same(&words(result, 1)?, &expected())
+    always(move |read| {
+        no_alarm(&words(read, 0)?)?;
+        same(&words(read, 1)?, &expected())
     })
 }
 

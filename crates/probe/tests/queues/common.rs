@@ -88,6 +88,11 @@ pub fn compile(toolkit: &Toolkit, text: &CudaText, capability: u32) -> Compiled 
 /// Runs the rest of a test on the stand-in for a GPU: in this same test started anew, because the loader reads its path at the start.
 /// Does nothing, with a note, where the stand-in cannot be built.
 pub fn on_stand_in(test: &str, body: impl FnOnce(&mut dyn Device)) {
+    on_stand_in_with(test, &[], body);
+}
+
+/// [`on_stand_in`] with the stand-in's own settings.
+pub fn on_stand_in_with(test: &str, settings: &[(&str, &str)], body: impl FnOnce(&mut dyn Device)) {
     const INSIDE: &str = "WARPSIGHT_TEST_STAND_IN";
     if std::env::var_os(INSIDE).is_some() {
         let options = Options { in_process: true, cache: None, ..Options::default() };
@@ -99,6 +104,7 @@ pub fn on_stand_in(test: &str, body: impl FnOnce(&mut dyn Device)) {
     let output = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test, "--nocapture", "--test-threads=1"])
         .env(INSIDE, "1")
+        .envs(settings.iter().copied())
         // The stand-in's compiler, not one of real GPUs.
         .envs(["WARPSIGHT_CUDA", "CUDA_HOME", "CUDA_PATH"].map(|name| (name, &libraries)))
         .env("LD_LIBRARY_PATH", &libraries)

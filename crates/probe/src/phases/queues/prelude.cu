@@ -93,8 +93,9 @@ __device__ __forceinline__ unsigned ws_cluster_rank() {
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(v));
     return v;
 }
+// Without `.aligned`, which would need a warp whose threads have met again after code for one of them only.
 __device__ __forceinline__ void ws_cluster_sync() {
-    asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+    asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
 }
 __device__ __forceinline__ ws_remote ws_cluster_map(const void* mine, unsigned rank) {
     ws_remote there;

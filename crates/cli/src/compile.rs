@@ -89,7 +89,8 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     args.arch.iter().try_for_each(|arch| toolkit.supports(*arch))?;
     let version = toolkit.version()?;
     if let Some(folder) = &args.out {
-        std::fs::create_dir_all(folder).map_err(|e| Failure::io(folder, &e))?;
+        let why = |e: std::io::Error| Failure::new(Kind::Io, format!("cannot create the folder: {e}")).at(folder.display().to_string());
+        std::fs::create_dir_all(folder).map_err(why)?;
     }
     let mut builds = args.store.builds(&version, toolkit.simulated()?)?;
     let mut outcomes = vec![];

@@ -40,13 +40,16 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let (mut all, mut wrong) = (vec![], vec![]);
     for path in &files {
         match PhaseFile::read(path) {
-            Ok((file, _)) => all.push(take_in(path, &file, &mut store)?),
+            Ok((file, _)) => match without_source(&file) {
+                Some(name) => wrong.push(format!("`{}`: the times of `{name}` do not say whether they were measured", path.display())),
+                None => all.push(take_in(path, &file, &mut store)?),
+            },
             Err(error) => wrong.push(error.to_string()),
         }
     }
     if json {
         out(json!({ "files": all, "errors": wrong }))?;
-    } else {
+    } else if !all.is_empty() {
         let mut rows = table(&["file", "added", "known", "not tried"]);
         for counts in &all {
             rows.add_row([counts.file.clone(), counts.added.to_string(), counts.known.to_string(), counts.untried.to_string()]);
@@ -76,6 +79,17 @@ fn files(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
         return Err(Failure::input("there are no files of a battery").at(dir.display().to_string()));
     }
     Ok(found)
+}
+
+/// A record with times of which nobody knows whether they were measured.
+fn without_source(file: &PhaseFile) -> Option<&str> {
+    let unknown = |record: &&Record| !record.times_s.is_empty() && source(file, record).is_none();
+    file.records.iter().find(unknown).map(|record| record.name.as_str())
+}
+
+/// Where a record's times come from: as it says, else as its device does.
+fn source(file: &PhaseFile, record: &Record) -> Option<TimeSource> {
+    record.source.or(file.device.clock)
 }
 
 fn take_in(path: &Path, file: &PhaseFile, store: &mut Store) -> Result<Counts, Failure> {
@@ -147,7 +161,8 @@ fn to_sample(file: &PhaseFile, record: &Record) -> Option<Sample> {
         quantum: Seconds(record.quantum_s),
         clock_hz: (!clocks.is_empty()).then(|| clocks.iter().sum::<f64>() / clocks.len() as f64),
         reference: None,
-        source: record.source.or(file.device.clock).unwrap_or(TimeSource::Measured),
+        // Where there are no times, the lesser claim.
+        source: source(file, record).unwrap_or(TimeSource::Simulated),
         verified: status == Status::Done,
         status,
     })

@@ -144,14 +144,18 @@ fn bad_input_is_refused() {
     let out = s.text("out");
     refused(&[&SIM[..], &[&out, "--phase", "nothing"]].concat(), 2, &["there is no phase `nothing`", "stencils", "counters"]);
     refused(&["battery", "--device", "sim:adreno640"], 2, &["--out"]);
-    refused(&[&SIM[..], &[&out, "--minutes", "0"]].concat(), 2, &["minutes"]);
+    refused(&[&SIM[..], &[&out, "--minutes", "0"]].concat(), 2, &["a number of minutes above 0"]);
+    refused(&[&SIM[..], &[&out, "--minutes", "-1"]].concat(), 2, &["a number of minutes above 0"]);
     refused(&["battery", "--device", "sim:nothing", "--out", &out], 3, &["sim:nothing"]);
     refused(&["battery", "--device", "cuda:99", "--out", &out], 3, &["cuda:99"]);
     std::fs::write(s.path("file"), "").expect("writes");
-    refused(&[&SIM[..], &[&s.text("file")]].concat(), 5, &["file"]);
+    refused(&[&SIM[..], &[&s.text("file")]].concat(), 5, &["file", "cannot create the folder"]);
     refused(&["import", &s.text("missing")], 5, &["missing"]);
     std::fs::create_dir(s.path("empty")).expect("a folder");
     refused(&["import", &s.text("empty")], 2, &["no files of a battery"]);
+    std::fs::write(s.path("empty/foreign.json"), "{\"hello\": 1}").expect("writes");
+    let output = s.run(&["import", &s.text("empty"), "--store", &s.text("store.sqlite")], 2);
+    assert!(output.stdout.is_empty(), "no table of nothing: {}", said(&output));
 }
 
 #[test]
@@ -161,12 +165,22 @@ fn damaged_files_do_not_keep_others_from_the_store() {
     let good = std::fs::read_to_string(s.path("out/stencils.json")).expect("a file");
     std::fs::write(s.path("out/broken.json"), &good[..good.len() / 3]).expect("writes");
     std::fs::write(s.path("out/foreign.json"), "{\"hello\": 1}").expect("writes");
+    let unclear = good.replace("\"source\": \"simulated\"", "\"source\": null").replace("\"clock\": \"simulated\"", "\"clock\": null");
+    std::fs::write(s.path("out/unclear.json"), unclear).expect("writes");
     std::fs::write(s.path("out/odd.json"), good.replacen("\"quantum_s\": 0.0", "\"quantum_s\": \"none\"", 1)).expect("writes");
     let output = s.run(&["import", &s.text("out"), "--store", &s.text("store.sqlite")], 2);
     let text = said(&output);
-    for word in
-        ["broken.json", "it is no JSON", "foreign.json", "missing field `format`", "odd.json", "records[0].quantum_s", "stencils.json"]
-    {
+    for word in [
+        "broken.json",
+        "it is no JSON",
+        "foreign.json",
+        "it is no file of a battery",
+        "odd.json",
+        "records[0].quantum_s",
+        "unclear.json",
+        "do not say whether they were measured",
+        "stencils.json",
+    ] {
         assert!(text.contains(word), "`{word}` is not in: {text}");
     }
     let store = warpsight_learn::Store::open(s.path("store.sqlite")).expect("a store");
@@ -176,12 +190,15 @@ fn damaged_files_do_not_keep_others_from_the_store() {
 /// Runs the program it is given, then prints a table as `ncu --csv` does, a row for every launch.
 const NCU: &str = r#"#!/usr/bin/env python3
 import json, subprocess, sys
-at = next(i for i, a in enumerate(sys.argv[1:], 1) if "warpsight" in a)
-subprocess.run(sys.argv[at:], check=True)
+at = next(i for i, a in enumerate(sys.argv[1:], 1) if a.endswith("/warpsight"))
+options = sys.argv[1:at]
+names = options[options.index("--kernel-name") + 1]
+assert "copy" in names and "lbm_d3q15" in names and names.startswith("regex:^(") and "warpsight" not in names, names
+subprocess.run(sys.argv[at:] + (["--phase", "latency"] if "--kill" in options else []), check=True)
 folder = sys.argv[sys.argv.index("--out") + 1]
 print('"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"')
 rows = ["warpsight_fill_random"]
-for r in json.load(open(folder + "/stencils.json"))["records"]:
+for r in [] if "--kill" in options else json.load(open(folder + "/stencils.json"))["records"]:
     if r["outcome"]["status"] == "verified":
         rows += [r["kernel"]] * r["launches"]
 for i, name in enumerate(rows):
@@ -206,10 +223,18 @@ fn counters_join_the_records_of_their_kernels() {
 #[test]
 fn forbidden_counters_name_the_permission() {
     let s = Sandbox::new();
-    let ncu = s.script("ncu", "#!/bin/sh\necho '==ERROR== ERR_NVGPUCTRPERM - The user does not have permission'\nexit 1\n");
+    // What it profiles goes on, uncounted: nobody should wait for that.
+    let begin = "#!/bin/sh\necho '==ERROR== ERR_NVGPUCTRPERM - The user does not have permission'\n";
+    let ncu = s.script("ncu", &format!("{begin}echo x >>{}\nsleep 100\n", s.text("calls")));
+    let begun = Instant::now();
     let output = s.battery("out", &["--phase", "counters", "--phase", "stencils", "--ncu", &ncu], 0);
     let text = said(&output);
     assert!(text.contains("NVreg_RestrictProfilingToAdminUsers=0") && text.contains("CAP_SYS_ADMIN"), "{text}");
+    assert!(begun.elapsed() < Duration::from_secs(90), "{text}");
+    assert_eq!(std::fs::read_to_string(s.path("calls")).expect("calls"), "x\n", "once is enough to know");
+    // All of the 8 minutes but those few seconds are the stencils'.
+    let given = text.split("stencils: ").nth(1).and_then(|rest| rest.split(' ').next()?.parse::<f64>().ok());
+    assert!(given.is_some_and(|seconds| seconds > 450.0), "{text}");
     let index = s.json("out/battery.json");
     assert!(index["phases"][0]["verified"].as_u64() > Some(0), "the rest went on");
     let note = index["phases"][1]["note"].as_str().expect("why there are no counters");
@@ -218,26 +243,59 @@ fn forbidden_counters_name_the_permission() {
     assert!(said(&output).contains("there is no /no/such/ncu"), "{}", said(&output));
 }
 
+/// Runs one phase of the program it is given, as far as the time goes that it leaves it, then says what a check of that name found.
+const SANITIZER: &str = r#"#!/usr/bin/env python3
+import subprocess, sys
+check, command = sys.argv[2], sys.argv[3:] + ["--phase", "latency"]
+if check == "memcheck":
+    print("========= Invalid __global__ read of size 4 bytes\n========= ERROR SUMMARY: 2 errors")
+elif check == "racecheck":
+    subprocess.run(command, check=True)
+    print("========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)")
+elif check == "initcheck":
+    command[command.index("--minutes") + 1] = "0.0000001"
+    subprocess.run(command)
+    print("========= ERROR SUMMARY: 0 errors")
+else:
+    sys.exit("no device")
+"#;
+
 #[test]
 fn what_the_sanitizer_finds_is_recorded() {
     let s = Sandbox::new();
-    // The first check finds something, the others nothing, and the last gives up.
-    let tool = s.script(
-        "compute-sanitizer",
-        "#!/bin/sh\ncase $2 in\n\
-         memcheck) printf '========= Invalid __global__ read of size 4 bytes\\n========= ERROR SUMMARY: 2 errors\\n' ;;\n\
-         racecheck) echo '========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)' ;;\n\
-         initcheck) echo '========= ERROR SUMMARY: 0 errors' ;;\n\
-         *) echo 'no device'; exit 1 ;;\nesac\n",
-    );
+    // The first check finds something, the next nothing, another nothing in what its time suffices for, and the last gives up.
+    let tool = s.script("compute-sanitizer", SANITIZER);
     s.battery("out", &["--phase", "sanitizer", "--compute-sanitizer", &tool], 0);
     let file = s.json("out/sanitizer.json");
     let by_name = |name: &str| file["records"].as_array().expect("records").iter().find(|r| r["name"] == name).expect("a record").clone();
     let wrong = by_name("memcheck")["outcome"]["what"].as_str().expect("what").to_owned();
     assert!(wrong.contains("2 errors") && wrong.contains("Invalid __global__ read"), "{wrong}");
     assert_eq!(by_name("racecheck")["outcome"]["status"], "verified");
-    assert_eq!(by_name("initcheck")["outcome"]["status"], "verified");
+    assert!(by_name("racecheck")["params"]["measurements"].as_u64() > Some(0));
+    assert_eq!(by_name("racecheck")["params"]["measurements"], by_name("racecheck")["params"]["planned"]);
+    let partial = by_name("initcheck");
+    assert_eq!((&partial["outcome"]["status"], &partial["outcome"]["later"]), (&"skipped".into(), &true.into()));
+    assert!(partial["outcome"]["why"].as_str().expect("why").starts_with("partial: nothing was found in 0 of "), "{partial}");
     assert!(by_name("synccheck")["outcome"]["why"].as_str().expect("why").contains("no summary"));
+}
+
+#[test]
+fn the_script_refuses_what_cannot_be() {
+    let s = Sandbox::new();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/gpu-battery");
+    let out = s.text("out");
+    for (more, code, word) in [
+        (&["--minutes", "0"][..], 2, "above 0"),
+        (&["--python", "/no/such/python"], 2, "there is no Python"),
+        (&["--device", "cuda:99", "--no-peers"], 3, "cuda:99"),
+    ] {
+        let mut command = Command::new("bash");
+        command.arg(&script).args(["--out", &out]).args(more).env("WARPSIGHT", WARPSIGHT).env("TMPDIR", s.path("."));
+        let output = command.output().expect("bash");
+        assert_eq!(output.status.code(), Some(code), "{more:?}: {}", said(&output));
+        assert!(said(&output).contains(word), "{more:?}: {}", said(&output));
+        assert!(!s.path("out.tar.gz").exists(), "nothing was measured: nothing is packed");
+    }
 }
 
 #[test]

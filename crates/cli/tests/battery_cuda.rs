@@ -8,7 +8,7 @@ mod common;
 use common::{Sandbox, outcomes, said};
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 const CUDA: [&str; 8] = ["battery", "--device", "cuda:0", "--scale", "tiny", "--phase", "queues", "--out"];
@@ -66,20 +66,98 @@ fn without_a_compiler_prepared_kernels_run() {
     std::fs::create_dir(s.path("driver")).expect("a folder");
     std::fs::copy(stand_in.join("libcuda.so.1"), s.path("driver/libcuda.so.1")).expect("a copy");
     let output = battery(&s, &s.path("driver"), &[("WARPSIGHT_CUDA", "/nowhere")], &[]);
-    assert_eq!(output.status.code(), Some(4), "{}", said(&output));
-    assert!(said(&output).contains("no NVRTC library"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    assert!(said(&output).contains("no NVRTC library") && said(&output).contains("--prepare"), "{}", said(&output));
+    assert!(!s.path("out").exists(), "nothing is begun");
 
+    let output = s.command(&["devices", "--json"]).env("LD_LIBRARY_PATH", &stand_in).output().expect("starts");
+    let devices: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let described = devices["devices"].as_array().expect("devices").iter().find(|d| d["id"] == "cuda:0").expect("the stand-in");
+    std::fs::write(s.path("device.json"), described.to_string()).expect("writes");
     let prepared = Sandbox::new();
     let cache = prepared.text("cache");
-    let device = s.text("out/queues.json");
+    let device = s.text("device.json");
     let args = ["battery", "--prepare", "--arch", "sm_90a", "--phase", "queues", "--scale", "tiny", "--cache", &cache, "--like", &device];
     let output = prepared.command(&args).env("WARPSIGHT_CUDA", &stand_in).output().expect("starts");
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    // In a folder of its own: an old one keeps its seed.
-    std::fs::remove_dir_all(s.path("out")).expect("a folder");
     let output = battery(&s, &s.path("driver"), &[("WARPSIGHT_CUDA", "/nowhere")], &["--cache", &cache]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert!(outcomes(&s.json("out/queues.json"), "failed").is_empty(), "{}", said(&output));
+    let (cached, kernels) = from_cache(&output);
+    assert!(kernels > 0 && cached == kernels, "{}", said(&output));
+}
+
+/// `3 of 4 kernels were in the cache`.
+fn from_cache(output: &Output) -> (usize, usize) {
+    let text = said(output);
+    let words: Vec<&str> = text.split(" kernels were in the cache").next().expect("text").rsplitn(4, ' ').collect();
+    (words[2].parse().expect("a number"), words[0].parse().expect("a number"))
+}
+
+#[test]
+fn kernels_are_compiled_while_others_are_measured() {
+    let Some(stand_in) = fake_cuda::build() else { return };
+    let s = Sandbox::new();
+    let cache = s.text("kernels");
+    // The first launch never ends: the device asks for no other kernel.
+    let impatient = ["--timeout", "8", "--minutes", "0.1", "--cache", &cache];
+    let output = battery(&s, &stand_in, &[("WS_FAKE_HANG_AT", "1")], &impatient);
+    assert_eq!(output.status.code(), Some(4), "{}", said(&output));
+    assert_eq!(from_cache(&output), (0, 0), "none ran");
+    let compiled = std::fs::read_dir(&cache).expect("a cache").count();
+    assert!(compiled >= 3, "{compiled} kernels, those of the first measurement included");
+    // The same command tries again what failed and had no time.
+    let output = battery(&s, &stand_in, &[], &["--cache", &cache]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(outcomes(&s.json("out/queues.json"), "failed").is_empty(), "{}", said(&output));
+    assert!(from_cache(&output).0 >= 2, "{}", said(&output));
+}
+
+#[test]
+fn textures_are_measured_through_opencl_too() {
+    let Some(stand_in) = fake_cuda::build() else { return };
+    let s = Sandbox::new();
+    let listing = s.run(&["devices", "--json"], 0);
+    let devices: Value = serde_json::from_slice(&listing.stdout).expect("JSON");
+    if !devices["devices"].as_array().expect("devices").iter().any(|device| device["id"] == "opencl:0") {
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "PoCL is missing");
+        println!("skipped: there is no OpenCL device");
+        return;
+    }
+    let mut command = s.command(&["battery", "--device", "cuda:0", "--opencl", "opencl:0", "--scale", "tiny", "--phase", "texture"]);
+    command.args(["--out", &s.text("out")]).env("LD_LIBRARY_PATH", &stand_in).env("WARPSIGHT_CUDA", &stand_in);
+    let output = command.output().expect("starts");
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let (cuda, opencl) = (s.json("out/texture.json"), s.json("out/texture-opencl.json"));
+    for (file, backend) in [(&cuda, "cuda"), (&opencl, "opencl")] {
+        assert_eq!(file["device"]["backend"], backend);
+        assert!(!outcomes(file, "verified").is_empty(), "{}", said(&output));
+        assert!(outcomes(file, "wrong").is_empty() && outcomes(file, "failed").is_empty(), "{}", said(&output));
+    }
+    let names = |file: &Value| file["records"].as_array().expect("records").iter().map(|record| record["name"].clone()).collect::<Vec<_>>();
+    assert_eq!(names(&cuda), names(&opencl), "the same, twice");
+    let index = s.json("out/battery.json");
+    assert_eq!((&index["phases"][0]["name"], &index["phases"][1]["name"]), (&"texture".into(), &"texture-opencl".into()));
+}
+
+#[test]
+fn the_dry_run_includes_the_stand_in() {
+    let Some(stand_in) = fake_cuda::build() else { return };
+    let s = Sandbox::new();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/gpu-battery");
+    let mut command = Command::new("bash");
+    command.arg(script).args(["--dry-run", "--out", &s.text("out"), "--", "--phase", "stencils", "--phase", "queues"]);
+    command.env("WARPSIGHT", common::WARPSIGHT).env("WARPSIGHT_STANDIN", &stand_in);
+    command.env("XDG_CACHE_HOME", s.path("cache")).env("TMPDIR", s.path("."));
+    let output = command.output().expect("bash");
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    for phase in ["stencils", "queues"] {
+        let file = s.json(&format!("out/stand-in/{phase}.json"));
+        assert!(!outcomes(&file, "verified").is_empty(), "{}", said(&output));
+        assert!(outcomes(&file, "wrong").is_empty() && outcomes(&file, "failed").is_empty(), "{}", said(&output));
+        assert!(file["records"].as_array().expect("records").iter().all(|record| record["source"] != "measured"));
+    }
+    assert!(s.path("out.tar.gz").exists() && s.path("out/simulator/stencils.json").exists(), "{}", said(&output));
 }
 
 #[test]

@@ -441,6 +441,7 @@ fn damage_is_reported_with_file_and_field() {
         }
     };
     assert!(error("").starts_with("it is no JSON: EOF"));
+    assert_eq!(error("{\"hello\": 1}").split(" at ").next(), Some("it is no file of a battery: missing field `format`"));
     assert!(error(&good[..good.len() / 2]).starts_with("it is no JSON: EOF"));
     assert!(error("{1, 2").starts_with("it is no JSON"));
     assert_eq!(
@@ -449,6 +450,9 @@ fn damage_is_reported_with_file_and_field() {
     );
     assert!(error(&good.replacen("\"launches\": 1", "\"launches\": -1", 1)).starts_with("field `records[0].launches`: "));
     assert_eq!(error(&good.replacen("\"format\": 1", "\"format\": 7", 1)), "field `format`: 7 is not known here, only 1");
+    let torn = battery.dir.path().join("torn.jsonl");
+    std::fs::write(&torn, "{\"phase\":{\"for").unwrap();
+    assert!(PhaseFile::read(&torn).unwrap_err().to_string().ends_with("it holds no whole line"));
     let hash = battery_hash(&good);
     assert_eq!(
         error(&good.replacen(&format!("\"code\": \"{hash}\""), "\"code\": \"beef\"", 1)),

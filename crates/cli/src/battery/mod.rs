@@ -1,5 +1,6 @@
 //! `warpsight battery`: everything that can be measured of a GPU, within minutes, into a folder.
 
+mod ahead;
 mod prepare;
 mod tools;
 
@@ -8,10 +9,11 @@ use crate::progress;
 use crate::report::{out, table};
 use clap::ValueEnum;
 use serde_json::json;
-use std::path::PathBuf;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 use warpsight_probe::battery::{self, BatteryError, DeviceLock, Event, Folder, Host, Options, Origin, Summary, Task};
 use warpsight_probe::{Needs, Outcome, Record, Scale, phases};
+use warpsight_run::cuda::toolkit::Toolkit;
 use warpsight_run::{Device, DeviceError, DeviceInfo};
 
 /// Measure all there is to measure of a GPU: bandwidths, latencies, peaks, stencil volumes, textures, queues, launches.
@@ -24,7 +26,7 @@ pub struct Args {
     #[arg(long, value_name = "DIR", required_unless_present_any = ["list", "prepare"])]
     out: Option<PathBuf>,
     /// For all phases together.
-    #[arg(long, default_value_t = 8.0, value_name = "N", value_parser = minutes)]
+    #[arg(long, default_value_t = 8.0, value_name = "N", value_parser = minutes, allow_negative_numbers = true)]
     minutes: f64,
     /// Only these phases; may be repeated.
     #[arg(long, value_name = "NAME")]
@@ -137,20 +139,22 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let device = open(&args.device, Duration::from_secs(args.timeout))?.info().clone();
     // Run by a tool it belongs to the battery that holds the lock.
     let _lock = if args.once { None } else { Some(DeviceLock::take(&device, &std::env::temp_dir())?) };
+    let cache = args.options(Duration::ZERO).cache;
+    let toolkit = compiler(&device, cache.as_deref())?;
     let twin = opencl_twin(args, &device);
     let mut folder = Folder::open(dir, origin(args, &device), args.seed, args.again, Box::new(last_resort))?;
     eprintln!("{} ({}, {}): {} minutes, seed {}", device.name, device.id, device.driver, args.minutes, folder.seed());
     let tasks: Vec<Task> = phases.into_iter().flat_map(|phase| with_twin(phase, twin.is_some())).collect();
     let whole = Duration::from_secs_f64(60.0 * args.minutes);
-    let wanted = |tool: &str, given: &Option<PathBuf>, program: &str, share: f64| match args.wants(tool, &device) {
-        true if tools::find(given.as_deref(), program).is_ok() => share,
-        _ => 0.0,
-    };
-    let counting = wanted("counters", &args.ncu, "ncu", tools::COUNTERS_SHARE);
-    let checking = wanted("sanitizer", &args.compute_sanitizer, "compute-sanitizer", tools::SANITIZER_SHARE);
+    let begun = Instant::now();
+    let setup = |share: f64| tools::Setup { args, device: &device, dir, time: whole.mul_f64(share) };
+    let counters = args.wants("counters", &device).then(|| tools::may_count(&setup(tools::COUNTERS_SHARE), &folder));
+    let counting = if let Some(Ok(_)) = counters { tools::COUNTERS_SHARE } else { 0.0 };
+    let sanitizer = args.wants("sanitizer", &device).then(|| tools::find(args.compute_sanitizer.as_deref(), "compute-sanitizer"));
+    let checking = if let Some(Ok(_)) = sanitizer { tools::SANITIZER_SHARE } else { 0.0 };
     let options = Options {
         scale: args.scale.into(),
-        budget: whole.mul_f64(1.0 - counting - checking),
+        budget: whole.mul_f64(1.0 - counting - checking).saturating_sub(begun.elapsed()),
         patience: Duration::from_secs(args.timeout),
         pause: Duration::from_millis(500),
         once: args.once,
@@ -161,19 +165,56 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         let id = if task.name.ends_with(OPENCL) { twin.as_deref().unwrap_or(&args.device) } else { &args.device };
         open(id, timeout)
     };
-    let mut summaries = battery::run(tasks, &options, &mut folder, &mut through, &mut watch);
-    let setup = |share: f64| tools::Setup { args, device: &device, dir, time: whole.mul_f64(share) };
-    if args.wants("counters", &device) && !progress::interrupted() {
-        summaries.push(tools::counters(&setup(counting), &mut folder));
+    let ours = tasks.iter().filter(|task| !task.name.ends_with(OPENCL) && !folder.is_done(&task.name)).map(|task| task.phase.plan);
+    let (plans, scale, seed) = (ours.collect(), args.scale.into(), folder.seed());
+    let ahead = toolkit
+        .as_ref()
+        .filter(|_| !args.once)
+        .and_then(|toolkit| Some(ahead::Ahead { toolkit, cache: cache?, device: &device, scale, seed, plans }));
+    let mut cached = ahead::Cached::default();
+    let mut tell = |event: Event<'_>| {
+        if let Event::Taken(record) = &event {
+            cached.note(record);
+        }
+        watch(event);
+    };
+    let mut summaries = ahead::during(ahead.as_ref(), || battery::run(tasks, &options, &mut folder, &mut through, &mut tell));
+    let cached = cached.count();
+    if device.backend == "cuda" {
+        eprintln!("{} of {} kernels were in the cache", cached.0, cached.1);
     }
-    if args.wants("sanitizer", &device) && !progress::interrupted() {
-        summaries.push(tools::sanitizer(&setup(checking), &mut folder));
+    if let Some(tool) = counters.filter(|_| !progress::interrupted()) {
+        summaries.push(tools::counters(&setup(counting), &mut folder, tool));
+    }
+    if let Some(tool) = sanitizer.filter(|_| !progress::interrupted()) {
+        summaries.push(tools::sanitizer(&setup(checking), &mut folder, tool));
     }
     if let Some(trouble) = folder.trouble() {
         eprintln!("not everything could be written to {}: {trouble}; those records are on the standard output", dir.display());
     }
-    report(&summaries, &device, json)?;
+    report(&summaries, &device, cached, json)?;
     verdict(&summaries)
+}
+
+/// Says what compiles kernels of a CUDA device: nothing is begun where nothing does, and nothing was compiled ahead.
+fn compiler(device: &DeviceInfo, cache: Option<&Path>) -> Result<Option<Toolkit>, Failure> {
+    if device.backend != "cuda" {
+        return Ok(None);
+    }
+    let version = |toolkit: Toolkit| toolkit.version().map(|version| (toolkit, version));
+    let prepared = || cache.filter(|cache| prepare::has_kernels(cache));
+    match (Toolkit::find().and_then(version), prepared()) {
+        (Ok((toolkit, version)), _) => {
+            eprintln!("kernels are compiled by {version} ({})", toolkit.nvrtc.display());
+            Ok(Some(toolkit))
+        }
+        (Err(error), Some(cache)) => {
+            eprintln!("{error}; only kernels in {} can run", cache.display());
+            Ok(None)
+        }
+        (Err(error), None) => Err(Failure::new(Kind::Device, error.to_string())
+            .help("`warpsight battery --prepare` compiles all kernels ahead, on another machine, into a folder for --cache")),
+    }
 }
 
 /// The phases asked for, in the battery's order.
@@ -280,9 +321,9 @@ fn needs(needs: Needs) -> &'static str {
     }
 }
 
-fn report(summaries: &[Summary], device: &DeviceInfo, json: bool) -> Result<(), Failure> {
+fn report(summaries: &[Summary], device: &DeviceInfo, (cached, kernels): (usize, usize), json: bool) -> Result<(), Failure> {
     if json {
-        return out(json!({ "device": device, "phases": summaries }));
+        return out(json!({ "device": device, "phases": summaries, "kernels": { "cached": cached, "of": kernels } }));
     }
     let mut rows = table(&["phase", "verified", "wrong", "failed", "skipped", "seconds", "times", "note"]);
     for s in summaries {

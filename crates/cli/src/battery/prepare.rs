@@ -23,6 +23,12 @@ pub fn seed(cache: &Path) -> Option<u64> {
     std::fs::read_to_string(cache.join(SEED)).ok()?.trim().parse().ok()
 }
 
+/// Whether a folder holds compiled kernels.
+pub fn has_kernels(cache: &Path) -> bool {
+    let entries = std::fs::read_dir(cache).into_iter().flatten().flatten();
+    entries.into_iter().any(|entry| entry.path().extension().is_some_and(|ending| ending == "bin"))
+}
+
 /// Compiles the kernels of these phases into the cache.
 pub fn run(args: &Args, phases: &[Phase], cache: &Path, json: bool) -> Result<(), Failure> {
     let archs = archs(&args.arch)?;
@@ -62,18 +68,20 @@ fn texts(args: &Args, phases: &[Phase], device: &DeviceInfo, arch: Arch, seed: u
     let context = Context { device, scale: args.scale.into(), seed };
     let mut found = BTreeMap::new();
     for measurement in phases.iter().flat_map(|phase| (phase.plan)(&context)) {
-        for code in measurement.job.programs {
-            let text = match code {
-                Code::Cuda(text) => Some((text.text, text.entry.to_string())),
-                Code::Program(program) => Checked::new(program)
-                    .ok()
-                    .and_then(|program| warpsight_emit::cuda(&program).ok())
-                    .map(|source| (source.text(), source.entry.to_string())),
-            };
-            found.extend(text);
-        }
+        found.extend(measurement.job.programs.into_iter().filter_map(as_cuda));
     }
     found.into_iter().map(|(text, entry)| (arch, text, entry)).collect()
+}
+
+/// A kernel as CUDA C++ with its name; `None` where it has no such form.
+pub(super) fn as_cuda(code: Code) -> Option<(String, String)> {
+    match code {
+        Code::Cuda(text) => Some((text.text, text.entry.to_string())),
+        Code::Program(program) => {
+            let source = warpsight_emit::cuda(&Checked::new(program).ok()?).ok()?;
+            Some((source.text(), source.entry.to_string()))
+        }
+    }
 }
 
 /// Compiles on all processors; what the compiler refused.
@@ -119,14 +127,15 @@ fn described(path: &Path) -> Result<DeviceInfo, Failure> {
     serde_json::from_value(device.clone()).map_err(|error| wrong(format!("field `device`: {error}")))
 }
 
-/// The data-centre GPU of an architecture: A100 80 GB below 9.0, H100 SXM from there on.
+/// The data-centre GPU of an architecture: A100 80 GB below 9.0, H200 from there on, with what plans ask of a device as its driver
+/// says it. Kernels hold some of it as constants, so that another GPU needs `--like`.
 fn typical(arch: Arch) -> DeviceInfo {
     let old = arch.capability < 90;
     let units: u32 = if old { 108 } else { 132 };
     let shared_optin: u64 = if old { 166_912 } else { 232_448 };
     let facts = [
         ("multiprocessor_count", units.into()),
-        ("l2_cache_bytes", if old { 40 << 20 } else { 50 << 20 }),
+        ("l2_cache_bytes", if old { 40 << 20 } else { 60 << 20 }),
         ("max_shared_memory_per_multiprocessor", if old { 167_936 } else { 233_472 }),
         ("max_shared_memory_per_block_optin", shared_optin),
         ("max_threads_per_multiprocessor", 2048),
@@ -146,10 +155,10 @@ fn typical(arch: Arch) -> DeviceInfo {
         limits: DeviceLimits {
             max_group_size: Some(1024),
             max_group_dims: Some([1024, 1024, 64]),
-            local_bytes: Some(48 << 10),
+            local_bytes: Some(shared_optin),
             image_2d: Some((131_072, 65_536)),
             max_allocation: None,
-            memory: Some(80 << 30),
+            memory: Some(if old { 80 << 30 } else { 140 << 30 }),
             compute_units: Some(units),
             f64: true,
             f16: true,

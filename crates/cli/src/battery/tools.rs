@@ -2,17 +2,18 @@
 //! more, in their own process, with every kernel launched once and nothing timed.
 
 use super::Args;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use warpsight_probe::battery::{Folder, PhaseFile, Summary, Task};
-use warpsight_probe::phases::counters::{self, CounterError, LaunchCounters};
-use warpsight_probe::{Cause, Needs, Outcome, Parameter, Phase, Record};
+use warpsight_probe::phases::{self, counters, counters::CounterError, counters::LaunchCounters};
+use warpsight_probe::{Cause, Context, Needs, Outcome, Parameter, Phase, Record, Scale};
 use warpsight_run::DeviceInfo;
 
-/// Parts of the battery's time that are kept for the tools where they are there.
+/// Parts of the battery's time that are kept for the tools where they are there and allowed.
 pub const COUNTERS_SHARE: f64 = 0.15;
 /// Likewise for `compute-sanitizer`.
 pub const SANITIZER_SHARE: f64 = 0.1;
@@ -23,8 +24,17 @@ const COUNTED: &str = "stencils";
 /// What `compute-sanitizer` looks for, each in a run of its own.
 const CHECKS: [&str; 4] = ["memcheck", "racecheck", "initcheck", "synccheck"];
 
-/// How long a tool may take to end after its time: it writes what it knows at the end.
+/// At most so much of a tool's time is kept for its end, when it writes what it knows.
 const GRACE: Duration = Duration::from_secs(15);
+
+/// How long the tool may take to count a single kernel.
+const TRIAL: Duration = Duration::from_secs(30);
+
+/// What ncu says where counters are kept for administrators; what it profiles goes on, uncounted.
+const FORBIDDEN: &str = "ERR_NVGPUCTRPERM";
+
+/// How often the tools' logs are looked at.
+const LOOK: Duration = Duration::from_millis(200);
 
 /// What tools run on.
 pub struct Setup<'a> {
@@ -47,20 +57,47 @@ pub fn find(given: Option<&Path>, name: &str) -> Result<PathBuf, String> {
     std::env::split_paths(&paths).map(|folder| folder.join(name)).find(|path| path.is_file()).ok_or(format!("{name} is not on PATH"))
 }
 
-/// Counts the traffic of the stencils' kernels.
-pub fn counters(setup: &Setup<'_>, folder: &mut Folder) -> Summary {
+/// Counts one small kernel, to learn within seconds whether counters may be read; the tool, or why there is none or it may not.
+pub fn may_count(setup: &Setup<'_>, folder: &Folder) -> Result<PathBuf, String> {
+    let ncu = find(setup.args.ncu.as_deref(), "ncu")?;
+    if folder.is_done("counters") {
+        return Ok(ncu);
+    }
+    let options = counting(setup.device, &["--launch-count", "1", "--kill", "yes"]);
+    let battery = ["--phase", COUNTED, "--scale", "tiny"];
+    let ran = run_tool(setup, &ncu, &options, &battery, folder.seed(), "ncu-trial", TRIAL.min(setup.time))?;
+    match counters::parse(&ran.output) {
+        Err(error @ CounterError::Forbidden) => Err(explain(&error, &ran)),
+        // Anything else that kept it from counting may not do so again.
+        _ => Ok(ncu),
+    }
+}
+
+/// Options of ncu: our metrics of the stencils' kernels only, not of those that fill memory, which are replayed over gigabytes.
+fn counting(device: &DeviceInfo, more: &[&str]) -> Vec<String> {
+    let context = Context { device, scale: Scale::Tiny, seed: 0 };
+    let stencils = phases::all().into_iter().filter(|phase| phase.name == COUNTED);
+    let kernels = stencils.flat_map(|phase| (phase.plan)(&context)).flat_map(|measurement| measurement.job.programs);
+    let names: BTreeSet<String> = kernels.map(|code| code.name().to_owned()).collect();
+    let names = format!("regex:^({})$", names.into_iter().collect::<Vec<_>>().join("|"));
     let metrics = counters::metrics().join(",");
+    let options = ["--metrics", &metrics, "--csv", "--clock-control", "none", "--target-processes", "all", "--kernel-name", &names];
+    options.iter().chain(more).map(ToString::to_string).collect()
+}
+
+/// Counts the traffic of the stencils' kernels, by a tool that is there and allowed to.
+pub fn counters(setup: &Setup<'_>, folder: &mut Folder, tool: Result<PathBuf, String>) -> Summary {
     let task = task("counters", "what hardware counters say of the stencils' kernels: traffic between caches and memory");
     phase(setup, folder, task, |setup, folder| {
-        let ncu = find(setup.args.ncu.as_deref(), "ncu")?;
-        let options = ["--metrics", &metrics, "--csv", "--clock-control", "none", "--target-processes", "all"];
+        let (ncu, options) = (tool?, counting(setup.device, &[]));
         let seed = folder.seed();
         let scale = if setup.args.is_tiny() { "tiny" } else { "full" };
         let ran = run_tool(setup, &ncu, &options, &["--phase", COUNTED, "--scale", scale], seed, "ncu", setup.time)?;
         let rows = counters::parse(&ran.output).map_err(|error| explain(&error, &ran))?;
         let inner = ran.files.into_iter().find(|file| file.phase == COUNTED);
         let inner = inner.ok_or_else(|| format!("the program left no records of {COUNTED}; {}", ran.log.display()))?;
-        for record in join(inner, rows) {
+        let known = folder.known();
+        for record in join(inner, rows).into_iter().filter(|record| !known.contains(&record.name)) {
             folder.record(record);
         }
         Ok(())
@@ -101,24 +138,31 @@ fn join(file: PhaseFile, rows: Vec<LaunchCounters>) -> Vec<Record> {
     records
 }
 
-/// Looks for faults in every kernel at the tiny scale.
-pub fn sanitizer(setup: &Setup<'_>, folder: &mut Folder) -> Summary {
+/// Looks for faults in every kernel at the tiny scale, by a tool that is there.
+pub fn sanitizer(setup: &Setup<'_>, folder: &mut Folder, tool: Result<PathBuf, String>) -> Summary {
     let task = task("sanitizer", "what compute-sanitizer finds in the battery's kernels at tiny sizes");
     phase(setup, folder, task, |setup, folder| {
-        let tool = find(setup.args.compute_sanitizer.as_deref(), "compute-sanitizer")?;
+        let tool = tool?;
         for check in CHECKS {
             let known = folder.known();
             if known.contains(check) {
                 continue;
             }
-            let options = ["--tool", check];
+            let options = ["--tool".to_owned(), check.to_owned()];
             let ran = run_tool(setup, &tool, &options, &["--scale", "tiny"], folder.seed(), check, setup.time / CHECKS.len() as u32);
             let mut record = Record::skipped("sanitizer", check, "");
             record.outcome = match ran {
                 Ok(ran) => {
-                    let kernels: usize = ran.files.iter().map(|file| file.records.iter().filter(|record| record.ran()).count()).sum();
-                    record.params.insert("measurements".into(), Parameter::Int(kernels as i64));
-                    verdict(&ran)
+                    let (checked, planned) = coverage(&ran.files);
+                    record.params.insert("measurements".into(), Parameter::Int(checked as i64));
+                    record.params.insert("planned".into(), Parameter::Int(planned as i64));
+                    match verdict(&ran) {
+                        Outcome::Verified if checked < planned || checked == 0 => Outcome::Skipped {
+                            why: format!("partial: nothing was found in {checked} of {planned} measurements, the others did not run"),
+                            later: true,
+                        },
+                        verdict => verdict,
+                    }
                 }
                 Err(why) => Outcome::Failed { why, cause: Cause::Refused },
             };
@@ -126,6 +170,13 @@ pub fn sanitizer(setup: &Setup<'_>, folder: &mut Folder) -> Summary {
         }
         Ok(())
     })
+}
+
+/// How many measurements ran under a tool, of those that the device can do.
+fn coverage(files: &[PhaseFile]) -> (usize, usize) {
+    let records = || files.iter().flat_map(|file| &file.records);
+    let possible = |record: &&Record| !matches!(record.outcome, Outcome::Skipped { later: false, .. });
+    (records().filter(|record| record.ran()).count(), records().filter(possible).count())
 }
 
 /// What a run of `compute-sanitizer` found; it ends with `ERROR SUMMARY: N errors` (racecheck: `RACECHECK SUMMARY: N hazards …`).
@@ -188,7 +239,7 @@ struct Ran {
 fn run_tool(
     setup: &Setup<'_>,
     tool: &Path,
-    options: &[&str],
+    options: &[String],
     battery: &[&str],
     seed: u64,
     log: &str,
@@ -201,7 +252,8 @@ fn run_tool(
     let file = File::create(&log).map_err(said("the tool's log"))?;
     let mut command = Command::new(tool);
     command.args(options).arg(program).args(["battery", "--once", "--in-process", "--device", &setup.args.device]).args(battery);
-    command.arg("--minutes").arg((time.as_secs_f64() / 60.0).max(0.01).to_string()).arg("--seed").arg(seed.to_string());
+    let within = time.saturating_sub(GRACE.min(time / 4));
+    command.arg("--minutes").arg((within.as_secs_f64() / 60.0).max(0.01).to_string()).arg("--seed").arg(seed.to_string());
     command.arg("--out").arg(inner.path());
     if let Some(cache) = &setup.args.cache {
         command.arg("--cache").arg(cache);
@@ -210,20 +262,30 @@ fn run_tool(
     // A group of its own: a tool that has to be killed takes the program within it along.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    let status = wait(command.spawn().map_err(|error| format!("{}: {error}", tool.display()))?, time + GRACE)?;
+    let status = wait(command.spawn().map_err(|error| format!("{}: {error}", tool.display()))?, time, &log)?;
     let output = std::fs::read(&log).map_err(said("the tool's log"))?;
     let entries = std::fs::read_dir(inner.path()).map_err(said("a temporary folder"))?;
     let files = entries.filter_map(|entry| PhaseFile::read(&entry.ok()?.path()).ok()).map(|(file, _)| file).collect();
     Ok(Ran { output: String::from_utf8_lossy(&output).into_owned(), log, status: status.to_string(), files })
 }
 
-/// Waits for a process and those it started; kills them when their time is up.
-fn wait(mut child: std::process::Child, time: Duration) -> Result<ExitStatus, String> {
+/// Waits for a tool and what it started; kills them when their time is up, or the log says that counters are forbidden.
+fn wait(mut child: std::process::Child, time: Duration, log: &Path) -> Result<ExitStatus, String> {
     let begun = Instant::now();
+    let mut looked = begun;
+    let mut hopeless = || {
+        let look = looked.elapsed() > LOOK;
+        if look {
+            looked = Instant::now();
+        }
+        look && begins_with_refusal(log)
+    };
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return Ok(status),
-            Ok(None) if begun.elapsed() < time && !crate::progress::interrupted() => std::thread::sleep(Duration::from_millis(20)),
+            Ok(None) if begun.elapsed() < time && !crate::progress::interrupted() && !hopeless() => {
+                std::thread::sleep(Duration::from_millis(20))
+            }
             Ok(None) => {
                 let _ = Command::new("kill").args(["-KILL", "--", &format!("-{}", child.id())]).status();
                 let _ = child.kill();
@@ -232,4 +294,11 @@ fn wait(mut child: std::process::Child, time: Duration) -> Result<ExitStatus, St
             Err(error) => return Err(error.to_string()),
         }
     }
+}
+
+/// Whether counters are forbidden, which ncu says at the first kernel.
+fn begins_with_refusal(log: &Path) -> bool {
+    let mut text = vec![];
+    let read = File::open(log).and_then(|file| file.take(64 << 10).read_to_end(&mut text));
+    read.is_ok() && String::from_utf8_lossy(&text).contains(FORBIDDEN)
 }

@@ -144,7 +144,13 @@ fn typed<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let field = error.path().to_string();
         let what = error.into_inner();
-        if what.is_syntax() || what.is_eof() { format!("it is no JSON: {what}") } else { format!("field `{field}`: {what}") }
+        if what.is_syntax() || what.is_eof() {
+            format!("it is no JSON: {what}")
+        } else if field == "." {
+            format!("it is no file of a battery: {what}")
+        } else {
+            format!("field `{field}`: {what}")
+        }
     })?;
     json.end().map_err(|error| format!("it is no JSON: {error}"))?;
     Ok(value)
@@ -158,7 +164,7 @@ fn from_lines(text: &str) -> Result<(PhaseFile, bool), String> {
         Some(Ok(Line::Phase(file))) => *file,
         Some(Ok(_)) => return Err("its first line is not the phase's description".into()),
         Some(Err(what)) => return Err(format!("line 1: {what}")),
-        None => return Err("it is empty".into()),
+        None => return Err("it holds no whole line".into()),
     };
     let mut damaged = false;
     for line in lines {

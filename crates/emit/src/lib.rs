@@ -15,7 +15,7 @@ pub mod names;
 mod opencl;
 pub mod range;
 
-pub use cuda::{CUDA_HOST_OPTIONS, CUDA_OPTIONS, CudaSource, cuda};
+pub use cuda::{CUDA_OPTIONS, CudaSource, cuda};
 pub use grid::{Grid, SizeError};
 pub use opencl::{Contraction, Options, Source, opencl, opencl_with};
 

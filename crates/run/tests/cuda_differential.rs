@@ -1,4 +1,4 @@
-//! Programs emitted as CUDA C++ and run on the stand-in device give the interpreter's bits.
+//! Programs emitted as CUDA C++ and run on the stand-in device give the interpreter's bits; transcendental functions, all but the last.
 #![expect(unsafe_code, reason = "calls the stand-in through its C interface")]
 
 #[path = "../../emit/tests/common/cuda_programs.rs"]
@@ -154,6 +154,87 @@ fn atomics_count_everything_once() {
             *tickets = sorted.concat();
         }
         assert_eq!(device, oracle);
+    });
+}
+
+/// Functions may differ by this, relative to the value: two units in the last place. The C library's are within one, and so is the
+/// interpreter's reference.
+const TOLERANCE: [f64; 2] = [2.0 * f32::EPSILON as f64, 2.0 * f64::EPSILON];
+
+#[track_caller]
+fn near(device: f64, oracle: f64, tolerance: f64) {
+    let same = device == oracle || device.is_nan() && oracle.is_nan();
+    assert!(same || (device - oracle).abs() <= tolerance * oracle.abs(), "{device} is not {oracle}");
+}
+
+fn wide(bytes: &[u8]) -> Vec<f64> {
+    bytes_f32(bytes).into_iter().map(f64::from).collect()
+}
+
+fn doubles(bytes: &[u8]) -> Vec<f64> {
+    bytes.as_chunks::<8>().0.iter().map(|b| f64::from_le_bytes(*b)).collect()
+}
+
+#[test]
+fn special_values_are_those_of_the_interpreter() {
+    alone("special_values_are_those_of_the_interpreter", ORDERS, |d| {
+        let special =
+            [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 3e9, -3e9, 2e19, -0.7, 1.5, -7.25, 0.5, 1e-3, 40.0, -1e10, 2.5, 1.0, 3.0];
+        let data = vec![f32_bytes(&special), vec![0; 64], vec![0; 64], vec![0; 32], vec![0; 32]];
+        let [device, oracle] = both(&d, cuda_programs::arithmetic(), Bindings { sizes: BTreeMap::new(), data });
+        // Sums of functions; no term cancels another.
+        wide(&device[1]).into_iter().zip(wide(&oracle[1])).for_each(|(device, oracle)| near(device, oracle, 4.0 * TOLERANCE[0]));
+        assert_eq!(device[2..4], oracle[2..4]);
+        doubles(&device[4]).into_iter().zip(doubles(&oracle[4])).for_each(|(device, oracle)| near(device, oracle, 0.0));
+    });
+}
+
+/// Every function of every element.
+fn functions(name: &str, element: Scalar, functions: &[UnaryOp], count: i64) -> Program {
+    let results = (0..).zip(functions);
+    let results = results.map(|(i, &f)| programs::store("y", &[Expr::int(i), Expr::var("l")], Expr::unary(f, Expr::var("v"))));
+    let body = [programs::bind("v", programs::load("x", &[Expr::var("l")], 1))].into_iter().chain(results).collect();
+    let params = vec![programs::input("x", element, &[count]), programs::output("y", element, &[functions.len() as i64, count])];
+    programs::program(name, params, programs::launch(&[], &[("l", count as u32)]), body)
+}
+
+#[test]
+fn functions_are_those_of_the_interpreter() {
+    alone("functions_are_those_of_the_interpreter", [&[]], |d| {
+        let (count, mut rng) = (256, fastrand::Rng::with_seed(23));
+        // Those of all numbers, and those of positive ones.
+        let all = [UnaryOp::Exp, UnaryOp::Tanh, UnaryOp::Sin, UnaryOp::Cos, UnaryOp::Erf];
+        let positive = [UnaryOp::Log, UnaryOp::Sqrt, UnaryOp::Rsqrt];
+        for (name, of, low) in [("all", &all[..], -8.0), ("positive", &positive[..], 0.0)] {
+            let x: Vec<f64> = (0..count).map(|_| low + (8.0 - low) * (1.0 - rng.f64())).collect();
+            let zeros = |bytes: usize| vec![0; bytes * of.len() * count];
+            let data = vec![f32_bytes(&x.iter().map(|x| *x as f32).collect::<Vec<_>>()), zeros(4)];
+            let program = functions(&format!("{name}_f32"), Scalar::F32, of, count as i64);
+            let [single, single_oracle] = both(&d, program, Bindings { sizes: BTreeMap::new(), data });
+            let data = vec![x.iter().flat_map(|x| x.to_le_bytes()).collect(), zeros(8)];
+            let program = functions(&format!("{name}_f64"), Scalar::F64, of, count as i64);
+            let [double, double_oracle] = both(&d, program, Bindings { sizes: BTreeMap::new(), data });
+            let compared = [(wide(&single[1]), wide(&single_oracle[1])), (doubles(&double[1]), doubles(&double_oracle[1]))];
+            for ((device, oracle), tolerance) in compared.into_iter().zip(TOLERANCE) {
+                assert!(oracle.iter().all(|y| y.is_finite() && *y != 0.0));
+                device.into_iter().zip(oracle).for_each(|(device, oracle)| near(device, oracle, tolerance));
+            }
+        }
+    });
+}
+
+/// Accesses of several elements at once, at a place that is no multiple of their bytes, would fault on a GPU.
+#[test]
+fn wide_accesses_are_checked_for_alignment() {
+    alone("wide_accesses_are_checked_for_alignment", [&[]], |d| {
+        let program = checked(cuda_programs::wide_vectors());
+        let source = cuda(&program).expect("a supported Program");
+        let kernel = d.kernel(&source.text(), &source.entry);
+        for (off, code) in [(0, 0), (4, 716)] {
+            let buffer = || Box::new(d.upload(&[0u8; 16384]) + off) as Box<dyn Any>;
+            let args: Vec<_> = program.params.iter().map(|_| buffer()).collect();
+            assert_eq!((d.launch(kernel, [1; 3], [32, 1, 1], 0, &args), d.synchronize()), (0, code), "off by {off}");
+        }
     });
 }
 

@@ -3,8 +3,9 @@
 //! **Text.** A kernel's text is plain C++ with `threadIdx`, `blockIdx`, `__shared__`, `__syncthreads()`, `__syncwarp()` and functions called
 //! `ws_…`, which stand before it: the [`prelude`], as much of it as the kernel needs.
 //!
-//! **Without a GPU.** With `WARPSIGHT_HOST` defined, a C++ compiler leaves out what is hardware's, and whoever compiles supplies it,
-//! besides `memcpy`, the functions of `math.h`, and the qualifiers `__global__ __shared__ __restrict__ __launch_bounds__(n)`:
+//! **Without a GPU.** With `WARPSIGHT_HOST` defined (and `-ffp-contract=off`: products are added unrounded only where the Program says
+//! so), a C++ compiler leaves out what is hardware's, and whoever compiles supplies it, besides `memcpy`, the functions of `math.h`, and
+//! the qualifiers `__global__ __shared__ __restrict__ __launch_bounds__(n)`:
 //!
 //! ```text
 //! float    ws_rsqrt(float), double ws_rsqrt(double)
@@ -38,9 +39,6 @@ use warpsight_ir::{Checked, Name};
 
 /// What every CUDA compiler is told besides the architecture: products are added unrounded only where the Program says so.
 pub const CUDA_OPTIONS: [&str; 2] = ["-std=c++17", "-fmad=false"];
-
-/// The same for a C++ compiler of the host.
-pub const CUDA_HOST_OPTIONS: [&str; 3] = ["-std=c++17", "-ffp-contract=off", "-DWARPSIGHT_HOST"];
 
 /// A kernel in CUDA C++.
 ///

@@ -133,6 +133,20 @@ fn a_full_disk_costs_no_record() {
 }
 
 #[test]
+fn a_job_that_is_too_long_for_its_time_box_is_stopped() {
+    let s = Sandbox::new();
+    let begun = Instant::now();
+    // The first of these would take minutes on the simulator.
+    let args = ["battery", "--device", "sim:adreno640", "--scale", "full", "--phase", "stencils", "--minutes", "0.02", "--out"];
+    let output = s.command(&[&args[..], &[&s.text("out")]].concat()).output().expect("starts");
+    assert!(begun.elapsed() < Duration::from_secs(40), "{:?}: {}", begun.elapsed(), said(&output));
+    let file = s.json("out/stencils.json");
+    let first = &file["records"][0]["outcome"];
+    assert_eq!((&first["status"], &first["cause"]), (&"failed".into(), &"lost".into()), "{first}");
+    assert!(!outcomes(&file, "skipped").is_empty());
+}
+
+#[test]
 fn bad_input_is_refused() {
     let s = Sandbox::new();
     let refused = |args: &[&str], code: i32, words: &[&str]| {

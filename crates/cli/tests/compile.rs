@@ -204,7 +204,7 @@ fn places_that_do_not_serve() {
     }
     s.refused(&[&program, "--arch", "sm_35"], 2, &["makes no code for sm_35", "sm_80", "sm_90[a]"]);
     let occupied = s.file("occupied", "");
-    s.refused(&[&program, "--arch", "sm_80", "--out", &occupied], 5, &["occupied"]);
+    s.refused(&[&program, "--arch", "sm_80", "--out", &occupied], 5, &["occupied", "cannot create the folder"]);
     s.refused(&[&program, "--arch", "sm_80", "--store", &program], 5, &["twice.ws"]);
     assert_eq!(std::fs::read_to_string(&program).expect("there"), TWICE);
 }

@@ -14,6 +14,8 @@ use std::time::Duration;
 pub struct Options {
     /// Runs drivers in this process: one that crashes or hangs takes it along.
     pub in_process: bool,
+    /// Runs the simulator in a process of its own as drivers are, so that a long job can be stopped.
+    pub simulator_too: bool,
     /// Where compiled programs are kept; `None` keeps none.
     pub cache: Option<PathBuf>,
     /// How long one job may take before its driver is killed. Without effect `in_process`.
@@ -25,7 +27,7 @@ pub struct Options {
 impl Default for Options {
     /// Isolated, the cache in its default directory, two minutes for a job.
     fn default() -> Self {
-        Self { in_process: false, cache: default_directory(), timeout: Duration::from_secs(120), program: None }
+        Self { in_process: false, simulator_too: false, cache: default_directory(), timeout: Duration::from_secs(120), program: None }
     }
 }
 
@@ -44,8 +46,8 @@ impl Options {
 /// [`DeviceError::NoDevice`] says what there is; [`DeviceError::Driver`], [`DeviceError::Lost`] and [`DeviceError::Timeout`] when
 /// a driver fails to open it.
 pub fn open(id: &str, options: &Options) -> Result<Box<dyn Device>, DeviceError> {
-    let has_driver = id.starts_with("opencl:") || id.starts_with("cuda:");
-    if options.in_process || !has_driver {
+    let apart = options.simulator_too || id.starts_with("opencl:") || id.starts_with("cuda:");
+    if options.in_process || !apart {
         return open_here(id, options.cache.clone());
     }
     Ok(Box::new(Isolated::spawn(id, &options.program()?, options.timeout, options.cache.clone())?))

@@ -105,7 +105,8 @@ impl Args {
         !self.once && if self.phase.is_empty() { device.backend == "cuda" } else { self.phase.iter().any(|name| name == tool) }
     }
     fn options(&self, timeout: Duration) -> warpsight_run::Options {
-        let options = warpsight_run::Options { in_process: self.in_process, timeout, ..warpsight_run::Options::default() };
+        let options =
+            warpsight_run::Options { in_process: self.in_process, simulator_too: true, timeout, ..warpsight_run::Options::default() };
         warpsight_run::Options { cache: self.cache.clone().or(options.cache), ..options }
     }
 }

@@ -100,7 +100,7 @@ fn kernels_are_compiled_while_others_are_measured() {
     let s = Sandbox::new();
     let cache = s.text("kernels");
     // The first launch never ends: the device asks for no other kernel.
-    let impatient = ["--timeout", "8", "--minutes", "0.1", "--cache", &cache];
+    let impatient = ["--timeout", "12", "--minutes", "0.2", "--cache", &cache];
     let output = battery(&s, &stand_in, &[("WS_FAKE_HANG_AT", "1")], &impatient);
     assert_eq!(output.status.code(), Some(4), "{}", said(&output));
     assert_eq!(from_cache(&output), (0, 0), "none ran");

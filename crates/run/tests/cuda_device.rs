@@ -60,7 +60,7 @@ impl Machine {
     }
 
     fn options(&self) -> Options {
-        Options { in_process: false, cache: Some(self.cache()), timeout: self.timeout, program: Some(self.folder.path().join("child")) }
+        Options { cache: Some(self.cache()), timeout: self.timeout, program: Some(self.folder.path().join("child")), ..Options::default() }
     }
 
     fn cache(&self) -> PathBuf {

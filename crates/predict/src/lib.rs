@@ -5,6 +5,7 @@
 
 pub mod limits;
 pub mod traffic;
+pub mod volumes;
 
 pub use limits::Roofline;
 pub use traffic::{Lines, TensorTraffic, Traffic, traffic};

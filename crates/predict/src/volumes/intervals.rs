@@ -1,0 +1,126 @@
+//! Sets of integers as sorted lists of intervals: what one coordinate takes over all lanes, blocks and trips.
+
+use smallvec::{SmallVec, smallvec};
+
+/// Disjoint half-open intervals in ascending order, none touching the next.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Intervals(SmallVec<[(i64, i64); 2]>);
+
+impl Intervals {
+    /// One integer.
+    pub fn point(value: i64) -> Self {
+        Self::range(value, value + 1)
+    }
+
+    /// `lo ≤ i < hi`.
+    pub fn range(lo: i64, hi: i64) -> Self {
+        if lo < hi { Self(smallvec![(lo, hi)]) } else { Self::default() }
+    }
+
+    /// The intervals.
+    pub fn as_slice(&self) -> &[(i64, i64)] {
+        &self.0
+    }
+
+    /// Smallest and largest member; `None` of the empty set.
+    pub fn bounds(&self) -> Option<(i64, i64)> {
+        Some((self.0.first()?.0, self.0.last()?.1 - 1))
+    }
+
+    /// Adds an interval.
+    pub fn insert(&mut self, lo: i64, hi: i64) {
+        match self.0.last_mut() {
+            // The common case: intervals arrive in order.
+            Some(last) if last.0 <= lo && lo <= last.1 => last.1 = last.1.max(hi),
+            Some(last) if last.1 < lo => self.0.push((lo, hi)),
+            None => self.0.push((lo, hi)),
+            Some(_) => {
+                self.0.push((lo, hi));
+                self.normalise();
+            }
+        }
+    }
+
+    /// How many integers.
+    pub fn count(&self) -> u64 {
+        self.0.iter().map(|(lo, hi)| hi.abs_diff(*lo)).sum()
+    }
+
+    /// All sums of a member and `0, step, …, (count − 1)·step`.
+    pub fn plus_progression(&self, step: i64, count: i64) -> Self {
+        if count <= 1 || step == 0 {
+            return self.clone();
+        }
+        let (step, base) = if step < 0 { (-step, step * (count - 1)) } else { (step, 0) };
+        let mut sum = Self::default();
+        for &(lo, hi) in &self.0 {
+            if step <= hi - lo {
+                sum.0.push((lo + base, hi + base + step * (count - 1)));
+            } else {
+                sum.0.extend((0..count).map(|k| (lo + base + k * step, hi + base + k * step)));
+            }
+        }
+        sum.normalise();
+        sum
+    }
+
+    /// Every member plus `by`.
+    pub fn shifted(&self, by: i64) -> Self {
+        Self(self.0.iter().map(|(lo, hi)| (lo + by, hi + by)).collect())
+    }
+
+    /// The members in `lo ≤ i < hi`.
+    pub fn clipped(&self, lo: i64, hi: i64) -> Self {
+        Self(self.0.iter().map(|&(a, b)| (a.max(lo), b.min(hi))).filter(|(a, b)| a < b).collect())
+    }
+
+    fn normalise(&mut self) {
+        if self.0.windows(2).all(|pair| pair[0].1 < pair[1].0) {
+            return;
+        }
+        self.0.sort_unstable();
+        let mut kept = 0;
+        for i in 1..self.0.len() {
+            if self.0[i].0 <= self.0[kept].1 {
+                self.0[kept].1 = self.0[kept].1.max(self.0[i].1);
+            } else {
+                kept += 1;
+                self.0[kept] = self.0[i];
+            }
+        }
+        self.0.truncate(kept + 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn members(set: &Intervals) -> BTreeSet<i64> {
+        set.as_slice().iter().flat_map(|&(lo, hi)| lo..hi).collect()
+    }
+
+    #[test]
+    fn sums_and_clips_equal_sets_of_integers() {
+        let mut rng = fastrand::Rng::with_seed(3);
+        for _ in 0..2000 {
+            let mut set = Intervals::default();
+            let mut expected = BTreeSet::new();
+            for _ in 0..rng.usize(1..4) {
+                let (lo, length) = (rng.i64(-20..20), rng.i64(1..6));
+                set.insert(lo, lo + length);
+                expected.extend(lo..lo + length);
+            }
+            assert_eq!(members(&set), expected);
+            let (step, count) = (rng.i64(-7..8), rng.i64(1..6));
+            let sum = set.plus_progression(step, count);
+            let expected: BTreeSet<i64> = expected.iter().flat_map(|v| (0..count).map(move |k| v + k * step)).collect();
+            assert_eq!(members(&sum), expected, "{set:?} + {step} · 0..{count}");
+            assert!(sum.as_slice().windows(2).all(|pair| pair[0].1 < pair[1].0), "{sum:?}");
+            assert_eq!(sum.count(), expected.len() as u64);
+            let clipped = sum.clipped(-5, 9);
+            assert_eq!(members(&clipped), expected.into_iter().filter(|v| (-5..9).contains(v)).collect());
+        }
+    }
+}

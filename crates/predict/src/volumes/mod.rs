@@ -1,0 +1,5 @@
+//! Data volumes of affine kernels (paper 002): which bytes, sectors and lines warps, blocks and waves touch, exactly.
+
+pub mod intervals;
+pub mod lines;
+pub mod warps;

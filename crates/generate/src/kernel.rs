@@ -7,8 +7,8 @@ use crate::nest::{Item, LaneKind, Nest, Step, Tree};
 use crate::place::{Placement, image_format};
 use smallvec::SmallVec;
 use warpsight_ir::{
-    AccessKind, AccessRef, Accesses, Affine, AffineBound, BinaryOp, Bytes, Kernel, LaunchShape, Nest as Node, NestVar, OpClass, OpCounts,
-    Scalar as Element, Space, StorePolicy, TensorPlace, TensorUse, UnaryOp, VarId, VarKind,
+    AccessKind, AccessRef, Accesses, Affine, AffineBound, BinaryOp, BufferLayout, Bytes, Kernel, LaunchShape, LoadPath, Nest as Node,
+    NestVar, OpClass, OpCounts, Scalar as Element, Space, StorePolicy, TensorPlace, TensorUse, UnaryOp, VarId, VarKind,
 };
 
 /// The Kernel of a configuration; equal to `Kernel::of` of its Program.
@@ -149,6 +149,8 @@ impl<'a> Reader<'a> {
             coords,
             width: if placement.is_image() { 1 } else { item.width },
             guard: self.idle.iter().cloned().chain(guard).collect(),
+            path: LoadPath::Default,
+            spread: None,
         }
     }
 
@@ -162,6 +164,8 @@ impl<'a> Reader<'a> {
             coords: coords(placement, &self.nest.expr.store, &store.offsets, scale).iter().map(|c| self.affine(c)).collect(),
             width: if placement.is_image() { 1 } else { store.width },
             guard: self.idle.iter().cloned().chain(guard).collect(),
+            path: LoadPath::Default,
+            spread: None,
         }
     }
 }
@@ -171,9 +175,12 @@ fn tensors(nest: &Nest) -> Vec<TensorUse> {
     all.zip(&nest.placements)
         .map(|(tensor, placement)| {
             let place = match (placement, placement.image_size()) {
-                (Placement::Buffer { order, extents }, _) => {
-                    TensorPlace::Buffer { space: Space::Global, element: tensor.element, dims: order.iter().map(|&d| extents[d]).collect() }
-                }
+                (Placement::Buffer { order, extents }, _) => TensorPlace::Buffer {
+                    space: Space::Global,
+                    element: tensor.element,
+                    dims: order.iter().map(|&d| extents[d]).collect(),
+                    layout: BufferLayout::default(),
+                },
                 (_, size) => {
                     let (width, height) = size.unwrap_or_default();
                     TensorPlace::Image { format: image_format(tensor.element), width, height }

@@ -62,6 +62,8 @@ pub enum TensorPlace {
         element: Scalar,
         /// Extents.
         dims: Vec<i64>,
+        /// How they lie beyond that.
+        layout: BufferLayout,
     },
     /// Four-component texels; coordinates are (x, y). Its layout in memory is the device's.
     Image {
@@ -72,6 +74,15 @@ pub enum TensorPlace {
         /// Texels.
         height: i64,
     },
+}
+
+/// Where the elements of a buffer lie.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BufferLayout {
+    /// Elements from one index to the next along each dimension, slowest first; empty where they are packed row-major.
+    pub strides: Vec<i64>,
+    /// Elements that (0, …, 0) lies after a boundary of every line.
+    pub align: i64,
 }
 
 impl TensorPlace {
@@ -115,6 +126,22 @@ pub struct AccessRef {
     pub width: u8,
     /// The access happens where every bound holds.
     pub guard: Vec<AffineBound>,
+    /// Which way a load takes.
+    pub path: LoadPath,
+    /// For an address that depends on data: `coords` stand for one of so many elements that are equally likely; a guess, so marked in
+    /// every result.
+    pub spread: Option<u64>,
+}
+
+/// Which way a load takes to the first-level cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoadPath {
+    /// As any load.
+    #[default]
+    Default,
+    /// Through the read-only (texture) path: `__ldg`.
+    ReadOnly,
 }
 
 /// What an access does.

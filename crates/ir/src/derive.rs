@@ -7,7 +7,7 @@ mod forms;
 mod ops;
 mod registers;
 
-use crate::accesses::{AccessKind, AccessRef, Accesses, AffineBound, Nest, TensorPlace, TensorUse};
+use crate::accesses::{AccessKind, AccessRef, Accesses, AffineBound, BufferLayout, LoadPath, Nest, TensorPlace, TensorUse};
 use crate::affine::Affine;
 use crate::kernel::{Kernel, OpCounts};
 use crate::program::{Bound, Expr, Name, ParamKind, Program, Space, Stmt, StorePolicy};
@@ -133,7 +133,7 @@ fn derive(program: &Program) -> Result<(Accesses, Forms<'_>), NotAffine> {
         let place = match &param.kind {
             ParamKind::Buffer { space, element, dims, .. } => {
                 let dims = dims.iter().map(|d| forms.extent(&param.name, d).map(i64::from)).collect::<Result<_, _>>()?;
-                TensorPlace::Buffer { space: *space, element: *element, dims }
+                TensorPlace::Buffer { space: *space, element: *element, dims, layout: BufferLayout::default() }
             }
             ParamKind::Image { format, width, height, .. } => TensorPlace::Image {
                 format: *format,
@@ -146,8 +146,10 @@ fn derive(program: &Program) -> Result<(Accesses, Forms<'_>), NotAffine> {
     }
     for array in program.arrays.iter().filter(|a| a.space == Space::Local) {
         let dims = array.dims.iter().map(|&d| i64::from(d)).collect();
-        tensors
-            .push(TensorUse { name: array.name.clone(), place: TensorPlace::Buffer { space: Space::Local, element: array.element, dims } });
+        tensors.push(TensorUse {
+            name: array.name.clone(),
+            place: TensorPlace::Buffer { space: Space::Local, element: array.element, dims, layout: BufferLayout::default() },
+        });
     }
     let position = |(i, t): (usize, &TensorUse)| match u16::try_from(i) {
         Ok(i) => Ok((t.name.clone(), i)),
@@ -255,7 +257,7 @@ impl<'p> Walk<'p> {
             bounds.extend(around.clone().map_err(at)?);
         }
         bounds.extend(own);
-        nest.push(Nest::Access(AccessRef { tensor, kind, coords, width, guard: bounds }));
+        nest.push(Nest::Access(AccessRef { tensor, kind, coords, width, guard: bounds, path: LoadPath::Default, spread: None }));
         Ok(())
     }
 

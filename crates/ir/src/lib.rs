@@ -24,7 +24,7 @@ pub mod typing;
 pub mod units;
 pub mod validate;
 
-pub use accesses::{AccessKind, AccessRef, Accesses, AffineBound, Nest, NestVar, TensorPlace, TensorUse, VarKind};
+pub use accesses::{AccessKind, AccessRef, Accesses, AffineBound, BufferLayout, LoadPath, Nest, NestVar, TensorPlace, TensorUse, VarKind};
 pub use affine::{Affine, VarId};
 pub use data::Bindings;
 pub use estimate::{CostModel, Estimate, Limiter, Limits, ModelId, NoEstimate, RankFamily, Ranked, Volumes};

@@ -93,7 +93,17 @@ fn an_element_wise_kernel() {
     assert_eq!(names, [("g", VarKind::Group, Some(3)), ("l", VarKind::Lane, Some(8)), ("k", VarKind::Loop, Some(8))]);
     assert_eq!(kernel.accesses.tensors.iter().map(|t| &*t.name).collect::<Vec<_>>(), ["a", "b", "i"]);
     let coords = vec![form(&[(G, 8), (L, 1)], 0), form(&[(LOOP, 8)], 4)];
-    let access = |tensor, kind| Nest::Access(AccessRef { tensor, kind, coords: coords.clone().into(), width: 4, guard: vec![] });
+    let access = |tensor, kind| {
+        Nest::Access(AccessRef {
+            tensor,
+            kind,
+            coords: coords.clone().into(),
+            width: 4,
+            guard: vec![],
+            path: LoadPath::Default,
+            spread: None,
+        })
+    };
     let body = vec![access(0, AccessKind::Load), access(1, AccessKind::Store(StorePolicy::WriteBack))];
     assert_eq!(kernel.accesses.nest, [Nest::Loop { var: VarId(LOOP), body }, Nest::Barrier]);
     assert_eq!(kernel.launch, LaunchShape { groups: vec![3], lanes: vec![8] });

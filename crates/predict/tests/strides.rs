@@ -40,7 +40,7 @@ fn data_pipe_wavefronts_of_a100_are_exact() {
             };
             wrapped(x, 64, row.datatype).into_iter().chain(wrapped(y, 32, row.pitch * row.datatype)).collect()
         };
-        let active: Vec<u32> = axes.iter().map(|axis| axis.count).collect();
+        let active: Vec<(u32, u32)> = axes.iter().map(|axis| (0, axis.count)).collect();
         let (mut cycles, mut warps) = (0, 0);
         for shape in shapes(&axes, &active, 32) {
             for &start in &shape.starts {

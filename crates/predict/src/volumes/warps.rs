@@ -25,20 +25,22 @@ pub struct Shape {
     pub starts: Vec<i64>,
 }
 
-/// The shapes of the warps of a block. `lanes` are its axes, fastest first, with the block's full extents; of these the first
-/// `active` of each axis do work (all but in blocks at the end of the domain). A warp is `warp` consecutive lanes, the last may be cut.
-pub fn shapes(lanes: &[Axis], active: &[u32], warp: u32) -> Vec<Shape> {
+/// The shapes of the warps of a block. `lanes` are its axes, fastest first, with the block's full extents; of these the lanes in
+/// `active` (first and past the last of each axis) take part. A warp is `warp` consecutive lanes, the last may be cut.
+pub fn shapes(lanes: &[Axis], active: &[(u32, u32)], warp: u32) -> Vec<Shape> {
     let size: u64 = lanes.iter().map(|axis| u64::from(axis.count)).product();
+    let warp = u64::from(warp.max(1));
     let mut shapes: Vec<Shape> = Vec::new();
-    for first in (0..size).step_by(warp.max(1) as usize) {
-        let mut offsets: SmallVec<[i64; 64]> = SmallVec::new();
-        for lane in first..(first + u64::from(warp.max(1))).min(size) {
+    let mut offsets: SmallVec<[i64; 64]> = SmallVec::new();
+    for first in (0..size).step_by(warp as usize) {
+        offsets.clear();
+        for lane in first..(first + warp).min(size) {
             let mut rest = lane;
             let mut offset = Some(0);
-            for (axis, &active) in lanes.iter().zip(active) {
-                let value = rest % u64::from(axis.count);
+            for (axis, active) in lanes.iter().zip(active) {
+                let value = (rest % u64::from(axis.count)) as u32;
                 rest /= u64::from(axis.count);
-                offset = offset.filter(|_| value < u64::from(active)).map(|offset| offset + axis.stride * value as i64);
+                offset = offset.filter(|_| (active.0..active.1).contains(&value)).map(|at| at + axis.stride * i64::from(value));
             }
             offsets.extend(offset);
         }
@@ -46,7 +48,7 @@ pub fn shapes(lanes: &[Axis], active: &[u32], warp: u32) -> Vec<Shape> {
         offsets.iter_mut().for_each(|offset| *offset -= start);
         match shapes.iter_mut().find(|shape| shape.offsets == offsets) {
             Some(shape) => shape.starts.push(start),
-            None => shapes.push(Shape { offsets, starts: vec![start] }),
+            None => shapes.push(Shape { offsets: offsets.clone(), starts: vec![start] }),
         }
     }
     shapes

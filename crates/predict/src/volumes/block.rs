@@ -1,0 +1,316 @@
+//! What the warps and blocks of a launch ask of the first-level cache and of the level behind it: exact totals over the whole grid.
+
+use super::lines::distinct_lines;
+use super::subject::{Field, Subject, Touch};
+use super::warps::{Axis, Residues, distinct, shapes, wavefronts};
+use smallvec::SmallVec;
+use warpsight_ir::{AccessKind, VarId};
+
+/// Sizes that requests are counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Lanes of a warp.
+    pub warp: u32,
+    /// Bytes the first-level cache fetches at once.
+    pub sector: u32,
+    /// Bytes of a line it allocates.
+    pub line: u32,
+    /// Four-byte banks of its data pipe.
+    pub banks: u32,
+}
+
+/// What one access costs over the whole launch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instruction {
+    /// Position among all accesses, in program order.
+    pub position: usize,
+    /// Position in [`Subject::fields`].
+    pub field: usize,
+    /// Load, store or atomic.
+    pub kind: AccessKind,
+    /// Executions by warps with at least one active lane.
+    pub executions: u64,
+    /// Distinct sectors, summed over executions.
+    pub sectors: u64,
+    /// Distinct lines, summed over executions.
+    pub lines: u64,
+    /// Wavefronts of the data pipe, summed over executions.
+    pub wavefronts: u64,
+}
+
+/// Distinct pieces that whole blocks touch of one field, summed over all blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlockUse {
+    /// Sectors of all loads together.
+    pub loaded_sectors: u64,
+    /// Lines of all loads together: what the first-level cache must hold.
+    pub loaded_lines: u64,
+    /// Sectors of all stores together.
+    pub stored_sectors: u64,
+}
+
+/// Blocks in which the same lanes take part.
+struct Class {
+    /// First block and number of blocks along each group axis.
+    blocks: SmallVec<[(i64, u32); 4]>,
+    /// First and past the last lane that takes part, along each lane axis.
+    lanes: SmallVec<[(u32, u32); 4]>,
+}
+
+/// What each access costs, in program order within each field.
+pub fn instructions(subject: &Subject, sizes: Sizes) -> Vec<Instruction> {
+    let mut found = Vec::new();
+    for (index, field) in subject.fields.iter().enumerate() {
+        // Accesses that differ in constants only share their shapes.
+        let mut known: Vec<(&Touch, Vec<(Class, Vec<super::warps::Shape>)>)> = Vec::new();
+        for touch in &field.touches {
+            let alike = |other: &Touch| {
+                (0..3).all(|i| other.coords[i].terms() == touch.coords[i].terms())
+                    && other.guard == touch.guard
+                    && other.width == touch.width
+            };
+            let at = known.iter().position(|(other, _)| alike(other)).unwrap_or_else(|| {
+                let lanes = lane_axes(subject, field, touch);
+                let with_shapes = classes(subject, touch).into_iter().map(|class| {
+                    let shapes = shapes(&lanes, &class.lanes, sizes.warp);
+                    (class, shapes)
+                });
+                known.push((touch, with_shapes.collect()));
+                known.len() - 1
+            });
+            let mut total = Instruction {
+                position: touch.position,
+                field: index,
+                kind: touch.kind,
+                executions: 0,
+                sectors: 0,
+                lines: 0,
+                wavefronts: 0,
+            };
+            for (class, shapes) in &known[at].1 {
+                count(subject, field, touch, class, shapes, sizes, &mut total);
+            }
+            found.push(total);
+        }
+    }
+    found
+}
+
+fn lane_axes(subject: &Subject, field: &Field, touch: &Touch) -> SmallVec<[Axis; 4]> {
+    subject.lanes.iter().map(|lane| Axis { stride: touch.stride(&field.geometry, lane.id), count: lane.count }).collect()
+}
+
+fn count(
+    subject: &Subject,
+    field: &Field,
+    touch: &Touch,
+    class: &Class,
+    shapes: &[super::warps::Shape],
+    sizes: Sizes,
+    to: &mut Instruction,
+) {
+    let bytes = touch.width * field.geometry.element;
+    for shape in shapes {
+        let first: i64 = subject.groups.iter().zip(&class.blocks).map(|(group, at)| touch.stride(&field.geometry, group.id) * at.0).sum();
+        let mut begins = Residues::of(touch.origin(&field.geometry) + first, &shape.starts, sizes.line);
+        let blocks = subject.groups.iter().zip(&class.blocks).map(|(group, at)| (group.id, at.1));
+        for (var, count) in blocks.chain(touch.loops.iter().map(|var| (var.id, var.count))) {
+            begins = begins.moved(Axis { stride: touch.stride(&field.geometry, var), count });
+        }
+        for (begin, times) in begins.iter() {
+            to.executions += times;
+            to.sectors += times * distinct(&shape.offsets, bytes, begin, sizes.sector.into());
+            to.lines += times * distinct(&shape.offsets, bytes, begin, sizes.line.into());
+            to.wavefronts += times * wavefronts(&shape.offsets, bytes, begin, sizes.banks as usize);
+        }
+    }
+}
+
+/// Distinct sectors and lines of every block, per field, summed over all blocks.
+pub fn block_uses(subject: &Subject, sizes: Sizes) -> Vec<BlockUse> {
+    subject
+        .fields
+        .iter()
+        .map(|field| {
+            let loads: Vec<&Touch> = field.touches.iter().filter(|touch| !matches!(touch.kind, AccessKind::Store(_))).collect();
+            let stores: Vec<&Touch> = field.touches.iter().filter(|touch| !matches!(touch.kind, AccessKind::Load)).collect();
+            BlockUse {
+                loaded_sectors: over_blocks(subject, field, &loads, sizes.sector.into()),
+                loaded_lines: over_blocks(subject, field, &loads, sizes.line.into()),
+                stored_sectors: over_blocks(subject, field, &stores, sizes.sector.into()),
+            }
+        })
+        .collect()
+}
+
+/// Distinct lines of the union of these accesses in a block, summed over all blocks: one representative of each kind of block.
+fn over_blocks(subject: &Subject, field: &Field, touches: &[&Touch], line: i64) -> u64 {
+    if touches.is_empty() {
+        return 0;
+    }
+    let axes: Vec<Vec<(i64, u64)>> =
+        subject.groups.iter().map(|group| kinds(subject, field, touches, group.id, group.count, line)).collect();
+    let mut at: SmallVec<[usize; 4]> = SmallVec::from_elem(0, axes.len());
+    let mut total = 0;
+    let mut regions = Vec::with_capacity(touches.len());
+    loop {
+        let (mut block, mut times) = (SmallVec::<[i64; 4]>::new(), 1);
+        for (axis, &i) in axes.iter().zip(&at) {
+            block.push(axis[i].0);
+            times *= axis[i].1;
+        }
+        regions.clear();
+        for touch in touches {
+            let lanes = active_lanes(subject, touch, &block);
+            if lanes.iter().all(|(lo, hi)| lo < hi) {
+                let ranges = subject.lanes.iter().zip(lanes);
+                let ranges = ranges.fold(subject.block(&block), |ranges, (lane, (lo, hi))| ranges.with(lane.id, lo.into(), hi - lo));
+                touch.regions(&ranges, &mut regions);
+            }
+        }
+        total += times * distinct_lines(&regions, &field.geometry, line);
+        // The next combination, like an odometer.
+        let Some(axis) = (0..at.len()).find(|&axis| at[axis] + 1 < axes[axis].len()) else { return total };
+        at[axis] += 1;
+        at[..axis].fill(0);
+    }
+}
+
+/// Blocks along an axis by kind: a representative, and how many there are. Blocks differ in which lanes take part, in where they begin
+/// within a line, and, where a block spans nearly whole rows or planes, in whether they wrap.
+fn kinds(subject: &Subject, field: &Field, touches: &[&Touch], group: VarId, count: u32, line: i64) -> Vec<(i64, u64)> {
+    let moves = |touch: &Touch| [0, 1, 2].map(|i| touch.coords[i].coefficient(group));
+    if touches.windows(2).any(|pair| moves(pair[0]) != moves(pair[1])) {
+        // Accesses that drift apart overlap differently in every block.
+        return each(count.into());
+    }
+    let mut period = 1;
+    for touch in touches {
+        let stride = touch.stride(&field.geometry, group).rem_euclid(line);
+        period = lcm(period, line / gcd(line, stride));
+    }
+    let count = i64::from(count);
+    let mut edges: Vec<i64> = touches.iter().flat_map(|touch| breaks(touch, subject, group, count)).collect();
+    if spans_rows(subject, field, touches, line) {
+        // The first and last few of each residue class stand for themselves.
+        edges.extend([period, count - period]);
+    }
+    edges.extend([0, count]);
+    edges.retain(|edge| (0..=count).contains(edge));
+    edges.sort_unstable();
+    edges.dedup();
+    let mut kinds = Vec::new();
+    for range in edges.windows(2) {
+        let length = range[1] - range[0];
+        // From the middle of the range, where nothing wraps.
+        let middle = range[0] + (length - length.min(period)) / 2;
+        kinds.extend((0..length.min(period)).map(|i| {
+            let same = |from: i64| (from - range[0]).rem_euclid(period);
+            let lag = same(middle + i);
+            (middle + i, ((length - lag + period - 1) / period).unsigned_abs())
+        }));
+    }
+    kinds
+}
+
+/// Every block of an axis; where there are many, so many that stand for as many neighbours each.
+fn each(count: i64) -> Vec<(i64, u64)> {
+    const MOST: i64 = 64;
+    let parts = count.min(MOST);
+    let edge = |i: i64| count * i / parts;
+    (0..parts).map(|i| (edge(i) + (edge(i + 1) - edge(i)) / 2, edge(i + 1).abs_diff(edge(i)))).collect()
+}
+
+/// Whether a block's elements may meet themselves around the end of a row or plane.
+fn spans_rows(subject: &Subject, field: &Field, touches: &[&Touch], line: i64) -> bool {
+    let mut regions = Vec::new();
+    let block: SmallVec<[i64; 4]> = SmallVec::from_elem(0, subject.groups.len());
+    touches.iter().for_each(|touch| touch.regions(&subject.block(&block), &mut regions));
+    let span = |of: fn(&super::lines::Region) -> &super::intervals::Intervals| {
+        let bounds = regions.iter().filter_map(|region| of(region).bounds());
+        bounds.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).map_or(0, |(lo, hi)| hi - lo + 1)
+    };
+    let margin = line / field.geometry.element + 1;
+    span(|region| &region.x) + margin >= field.geometry.row
+        || field.geometry.plane.is_some_and(|plane| span(|region| &region.y) + 2 >= plane)
+}
+
+/// Blocks along a group axis at which the set of active lanes changes.
+fn breaks(touch: &Touch, subject: &Subject, group: VarId, count: i64) -> SmallVec<[i64; 8]> {
+    let mut breaks = SmallVec::new();
+    for bound in &touch.guard {
+        let step = i64::from(bound.value.coefficient(group));
+        if step == 0 {
+            continue;
+        }
+        let others = subject.lanes.iter().chain(&touch.loops);
+        let reach: i64 = others.map(|var| (i64::from(bound.value.coefficient(var.id)) * i64::from(var.count - 1)).abs()).sum();
+        for limit in [-bound.value.constant, bound.extent - bound.value.constant] {
+            // Around the block where the limit lies, blocks are partly active.
+            let (lo, hi) = ((limit - reach).div_euclid(step.abs()), (limit + reach).div_euclid(step.abs()) + 1);
+            breaks.extend((lo - 1..=hi + 1).filter(|edge| (0..=count).contains(edge)));
+        }
+    }
+    breaks
+}
+
+/// First and past the last active lane along each axis in a block. A bound narrows the axis that it judges alone; one that judges
+/// several lanes or a loop is taken to hold.
+fn active_lanes(subject: &Subject, touch: &Touch, block: &[i64]) -> SmallVec<[(u32, u32); 4]> {
+    let mut lanes: SmallVec<[(u32, u32); 4]> = subject.lanes.iter().map(|lane| (0, lane.count)).collect();
+    for bound in &touch.guard {
+        let base = bound.value.constant
+            + subject.groups.iter().zip(block).map(|(group, at)| i64::from(bound.value.coefficient(group.id)) * at).sum::<i64>();
+        let judged: SmallVec<[usize; 4]> = (0..lanes.len()).filter(|&i| bound.value.coefficient(subject.lanes[i].id) != 0).collect();
+        let looped = touch.loops.iter().any(|var| bound.value.coefficient(var.id) != 0);
+        match judged.as_slice() {
+            _ if looped => {}
+            [] if !(0..bound.extent).contains(&base) => lanes.iter_mut().for_each(|lane| *lane = (0, 0)),
+            &[axis] => {
+                let step = i64::from(bound.value.coefficient(subject.lanes[axis].id));
+                let inside = |lane: u32| (0..bound.extent).contains(&(base + step * i64::from(lane)));
+                let (lo, hi) = lanes[axis];
+                // The active lanes of an affine form are consecutive.
+                let first = (lo..hi).find(|&lane| inside(lane)).unwrap_or(hi);
+                let last = (first..hi).find(|&lane| !inside(lane)).unwrap_or(hi);
+                lanes[axis] = (first, last);
+            }
+            _ => {}
+        }
+    }
+    lanes
+}
+
+/// Blocks by which lanes take part.
+fn classes(subject: &Subject, touch: &Touch) -> Vec<Class> {
+    let mut classes = vec![Class { blocks: SmallVec::new(), lanes: SmallVec::new() }];
+    for group in &subject.groups {
+        let count = i64::from(group.count);
+        let mut edges: Vec<i64> = breaks(touch, subject, group.id, count).into_iter().chain([0, count]).collect();
+        edges.sort_unstable();
+        edges.dedup();
+        classes = classes
+            .iter()
+            .flat_map(|class| {
+                edges.windows(2).map(|range| {
+                    let mut blocks = class.blocks.clone();
+                    blocks.push((range[0], (range[1] - range[0]) as u32));
+                    Class { blocks, lanes: SmallVec::new() }
+                })
+            })
+            .collect();
+    }
+    for class in &mut classes {
+        let first: SmallVec<[i64; 4]> = class.blocks.iter().map(|at| at.0).collect();
+        class.lanes = active_lanes(subject, touch, &first);
+    }
+    classes
+}
+
+fn gcd(a: i64, b: i64) -> i64 {
+    if b == 0 { a.abs() } else { gcd(b, a % b) }
+}
+
+fn lcm(a: i64, b: i64) -> i64 {
+    a / gcd(a, b).max(1) * b
+}

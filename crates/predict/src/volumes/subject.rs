@@ -1,0 +1,246 @@
+//! A kernel as the counting sees it: fields in device memory, and what lanes, blocks and loops make of their coordinates.
+
+use super::intervals::Intervals;
+use super::lines::{Geometry, Region};
+use smallvec::SmallVec;
+use warpsight_ir::{
+    AccessKind, AccessRef, Accesses, Affine, AffineBound, Kernel, Name, Nest, NoEstimate, Space, TensorPlace, VarId, VarKind,
+};
+
+/// A kernel whose launch is known, every buffer of it a field of rows and planes.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// Blocks along each group axis, fastest first.
+    pub groups: Vec<Var>,
+    /// Lanes along each lane axis of a block, fastest first.
+    pub lanes: Vec<Var>,
+    /// Buffers in device memory, in order of the kernel's tensors.
+    pub fields: Vec<Field>,
+    /// Variables that coordinates may hold.
+    vars: usize,
+}
+
+/// A variable and how many values it takes from 0 on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Var {
+    /// Which.
+    pub id: VarId,
+    /// Values.
+    pub count: u32,
+}
+
+/// A buffer and what the kernel does with it.
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// Its name.
+    pub name: Name,
+    /// How it lies in memory.
+    pub geometry: Geometry,
+    /// Loads, stores and atomics in program order.
+    pub touches: Vec<Touch>,
+}
+
+/// One access of every lane.
+#[derive(Clone, Debug)]
+pub struct Touch {
+    /// What it does.
+    pub kind: AccessKind,
+    /// Position among all accesses of the kernel, in program order.
+    pub position: usize,
+    /// x (in a row), y (rows of a plane), z (planes).
+    pub coords: [Affine; 3],
+    /// Consecutive elements along x.
+    pub width: i64,
+    /// Loops around it.
+    pub loops: SmallVec<[Var; 4]>,
+    /// Lanes take part where every bound holds.
+    pub guard: Vec<AffineBound>,
+    /// See [`AccessRef::spread`].
+    pub spread: Option<u64>,
+}
+
+/// First value and number of values of every variable.
+#[derive(Clone, Debug)]
+pub struct Ranges(Vec<(i64, u32)>);
+
+impl Subject {
+    /// Of a kernel.
+    ///
+    /// # Errors
+    /// [`NoEstimate::NotCovered`] for images, for loops whose trips depend on data, and for strides that are no multiple of each other.
+    pub fn of(kernel: &Kernel) -> Result<Self, NoEstimate> {
+        let accesses = &kernel.accesses;
+        let vars = |kind| {
+            let ids = accesses.vars.iter().enumerate().filter(move |(_, var)| var.kind == kind);
+            ids.map(|(i, var)| Ok(Var { id: VarId(i as u16), count: trips(var.trips, &var.name)? })).collect::<Result<Vec<_>, NoEstimate>>()
+        };
+        let mut fields = Vec::new();
+        let mut positions = vec![None; accesses.tensors.len()];
+        for (i, tensor) in accesses.tensors.iter().enumerate() {
+            match &tensor.place {
+                TensorPlace::Buffer { space: Space::Global, element, dims, layout } => {
+                    positions[i] = Some(fields.len());
+                    let strides = if layout.strides.is_empty() { packed(dims) } else { layout.strides.clone() };
+                    let geometry = geometry(&strides, dims, i64::from(element.bytes()), layout.align)
+                        .ok_or_else(|| NoEstimate::NotCovered(format!("the strides of `{}`", tensor.name)))?;
+                    fields.push(Field { name: tensor.name.clone(), geometry, touches: vec![] });
+                }
+                TensorPlace::Buffer { .. } => {}
+                TensorPlace::Image { .. } => return Err(NoEstimate::NotCovered(format!("image `{}`", tensor.name))),
+            }
+        }
+        let mut subject = Self { groups: vars(VarKind::Group)?, lanes: vars(VarKind::Lane)?, fields, vars: accesses.vars.len() };
+        let mut position = 0;
+        subject.collect(accesses, &accesses.nest, &positions, &mut SmallVec::new(), &mut position)?;
+        Ok(subject)
+    }
+
+    fn collect(
+        &mut self,
+        accesses: &Accesses,
+        nest: &[Nest],
+        positions: &[Option<usize>],
+        around: &mut SmallVec<[Var; 4]>,
+        position: &mut usize,
+    ) -> Result<(), NoEstimate> {
+        for node in nest {
+            match node {
+                Nest::Barrier => {}
+                Nest::Loop { var, body } => {
+                    let info = &accesses.vars[usize::from(var.0)];
+                    around.push(Var { id: *var, count: trips(info.trips, &info.name)? });
+                    self.collect(accesses, body, positions, around, position)?;
+                    around.pop();
+                }
+                Nest::Access(access) => {
+                    if let Some(field) = positions[usize::from(access.tensor)] {
+                        let coords = rows(access, &accesses.tensors[usize::from(access.tensor)].place);
+                        self.fields[field].touches.push(Touch {
+                            kind: access.kind,
+                            position: *position,
+                            coords,
+                            width: i64::from(access.width),
+                            loops: around.clone(),
+                            guard: access.guard.clone(),
+                            spread: access.spread,
+                        });
+                    }
+                    *position += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Every variable over all its values; blocks at `block`.
+    pub fn block(&self, block: &[i64]) -> Ranges {
+        let mut ranges = self.launch();
+        for (group, &at) in self.groups.iter().zip(block) {
+            ranges.0[usize::from(group.id.0)] = (at, 1);
+        }
+        ranges
+    }
+
+    /// Every variable over all its values.
+    pub fn launch(&self) -> Ranges {
+        let mut ranges = Ranges(vec![(0, 1); self.vars]);
+        let loops = self.fields.iter().flat_map(|field| &field.touches).flat_map(|touch| &touch.loops);
+        for var in self.groups.iter().chain(&self.lanes).chain(loops) {
+            ranges.0[usize::from(var.id.0)] = (0, var.count);
+        }
+        ranges
+    }
+}
+
+impl Ranges {
+    /// With another range for one variable.
+    pub fn with(mut self, var: VarId, first: i64, count: u32) -> Self {
+        self.0[usize::from(var.0)] = (first, count);
+        self
+    }
+
+    fn of(&self, var: VarId) -> (i64, u32) {
+        self.0[usize::from(var.0)]
+    }
+}
+
+impl Touch {
+    /// All elements it touches while variables run over these ranges, guards left out. A variable that moves several coordinates is
+    /// taken value by value.
+    pub fn regions(&self, ranges: &Ranges, to: &mut Vec<Region>) {
+        let shared = self.coords[0]
+            .terms()
+            .iter()
+            .chain(self.coords[1].terms())
+            .map(|term| term.0)
+            .find(|&var| self.coords.iter().filter(|form| form.coefficient(var) != 0).count() > 1 && ranges.of(var).1 > 1);
+        if let Some(var) = shared {
+            let (first, count) = ranges.of(var);
+            (0..i64::from(count)).for_each(|k| self.regions(&ranges.clone().with(var, first + k, 1), to));
+            return;
+        }
+        let axis = |form: &Affine, width: i64| {
+            let start = form.eval(|var| ranges.of(var).0);
+            // Small steps first: they make runs that larger ones join.
+            let mut terms: SmallVec<[(i64, i64); 6]> =
+                form.terms().iter().map(|&(var, c)| (i64::from(c), i64::from(ranges.of(var).1))).filter(|term| term.1 > 1).collect();
+            terms.sort_unstable_by_key(|term| term.0.abs());
+            terms.into_iter().fold(Intervals::range(start, start + width), |set, (step, count)| set.plus_progression(step, count))
+        };
+        to.push(Region { x: axis(&self.coords[0], self.width), y: axis(&self.coords[1], 1), z: axis(&self.coords[2], 1) });
+    }
+
+    /// Bytes its address moves by when a variable grows by one.
+    pub fn stride(&self, geometry: &Geometry, var: VarId) -> i64 {
+        let [x, y, z] = [0, 1, 2].map(|i| i64::from(self.coords[i].coefficient(var)));
+        (x + (y + z * geometry.plane.unwrap_or(0)) * geometry.row) * geometry.element
+    }
+
+    /// Byte at which lane 0 of block 0 begins, all loops at their first trip.
+    pub fn origin(&self, geometry: &Geometry) -> i64 {
+        let [x, y, z] = [0, 1, 2].map(|i| self.coords[i].constant);
+        geometry.origin + (x + (y + z * geometry.plane.unwrap_or(0)) * geometry.row) * geometry.element
+    }
+}
+
+fn trips(trips: Option<u32>, name: &Name) -> Result<u32, NoEstimate> {
+    trips.ok_or_else(|| NoEstimate::NotCovered(format!("loop `{name}`, whose trips depend on data")))
+}
+
+fn packed(dims: &[i64]) -> Vec<i64> {
+    let mut strides = vec![1; dims.len()];
+    for i in (1..dims.len()).rev() {
+        strides[i - 1] = strides[i] * dims[i];
+    }
+    strides
+}
+
+/// Rows and planes of a buffer with these strides; dimensions slower than three are planes of planes.
+fn geometry(strides: &[i64], dims: &[i64], element: i64, align: i64) -> Option<Geometry> {
+    let rank = strides.len();
+    if rank == 0 || strides[rank - 1] != 1 {
+        return None;
+    }
+    let row = if rank > 1 { strides[rank - 2] } else { dims[rank - 1].max(1) };
+    let plane = match rank {
+        0..3 => None,
+        _ if row > 0 && strides[rank - 3] % row == 0 => Some(strides[rank - 3] / row),
+        _ => return None,
+    };
+    let whole = strides[..rank.saturating_sub(3)].iter().all(|stride| stride % (row * plane.unwrap_or(1)) == 0);
+    (row > 0 && whole).then_some(Geometry { element, origin: align * element, row, plane })
+}
+
+/// Coordinates as x, y, z: slower dimensions than three become planes.
+fn rows(access: &AccessRef, place: &TensorPlace) -> [Affine; 3] {
+    let TensorPlace::Buffer { dims, layout, .. } = place else { return Default::default() };
+    let strides = if layout.strides.is_empty() { packed(dims) } else { layout.strides.clone() };
+    let rank = access.coords.len();
+    let at = |back: usize| rank.checked_sub(back).map_or_else(Affine::default, |i| access.coords[i].clone());
+    let mut z = at(3);
+    for i in 0..rank.saturating_sub(3) {
+        // Whole planes by construction of the geometry.
+        z = z.plus(&access.coords[i], (strides[i] / strides[rank - 3]) as i32);
+    }
+    [at(1), at(2), z]
+}

@@ -8,6 +8,7 @@ use warpsight_ir::{
 use warpsight_predict::volumes::block::{BlockUse, Sizes, block_uses, instructions};
 use warpsight_predict::volumes::subject::Subject;
 use warpsight_predict::volumes::warps::{distinct, wavefronts};
+use warpsight_predict::volumes::wave::{Side, boxes, distinct as distinct_in};
 
 const NVIDIA: Sizes = Sizes { warp: 32, sector: 32, line: 128, banks: 32 };
 
@@ -203,5 +204,73 @@ fn requested_and_compulsory_volumes_equal_enumeration() {
         let found: Vec<[u64; 4]> = found.iter().map(|i| [i.executions, i.sectors, i.lines, i.wavefronts]).collect();
         assert_eq!(found, costs, "case {case}: {kernel:?}");
         assert_eq!(block_uses(&subject, NVIDIA), uses, "case {case}: {kernel:?}");
+    }
+}
+
+/// Lines that the blocks of a run touch, lane by lane.
+fn brute_run(kernel: &Kernel, run: std::ops::Range<usize>, tensor: usize, side: Side, line: i64) -> u64 {
+    let accesses = &kernel.accesses;
+    let (mut loops, mut nest) = (Vec::new(), accesses.nest.as_slice());
+    while let [Nest::Loop { var, body }] = nest {
+        loops.push(accesses.vars[usize::from(var.0)].trips.unwrap());
+        nest = body;
+    }
+    let TensorPlace::Buffer { element, dims, layout, .. } = &accesses.tensors[tensor].place else { panic!() };
+    let packed: Vec<i64> = (0..dims.len()).map(|d| dims[d + 1..].iter().product()).collect();
+    let strides = if layout.strides.is_empty() { &packed } else { &layout.strides };
+    let mut lines = HashSet::new();
+    let (lanes, trips) = (odometer(&kernel.launch.lanes), odometer(&loops));
+    for block in &odometer(&kernel.launch.groups)[run] {
+        for node in nest {
+            let Nest::Access(access) = node else { continue };
+            if usize::from(access.tensor) != tensor || !side.has(access.kind) {
+                continue;
+            }
+            for lane in &lanes {
+                for trip in &trips {
+                    let values: Vec<i64> = block.iter().chain(lane).chain(trip).copied().collect();
+                    let at = |form: &Affine| form.eval(|var| values[usize::from(var.0)]);
+                    let linear: i64 = access.coords.iter().zip(strides).map(|(form, stride)| at(form) * stride).sum();
+                    let first = (layout.align + linear) * i64::from(element.bytes());
+                    let last = first + i64::from(access.width) * i64::from(element.bytes()) - 1;
+                    lines.extend(first.div_euclid(line)..=last.div_euclid(line));
+                }
+            }
+        }
+    }
+    lines.len() as u64
+}
+
+#[test]
+fn what_runs_of_blocks_touch_equals_enumeration() {
+    let mut rng = fastrand::Rng::with_seed(77);
+    for case in 0..800 {
+        let mut kernel = any_kernel(&mut rng);
+        if kernel.launch.group_count() * u64::from(kernel.launch.group_size()) > 3000 {
+            continue;
+        }
+        unguard(&mut kernel.accesses.nest);
+        let subject = Subject::of(&kernel).expect("affine and known");
+        let total = kernel.launch.group_count();
+        let first = rng.u64(0..total);
+        let count = rng.u64(1..=total - first);
+        let boxes = boxes(&kernel.launch.groups, first, count);
+        for (tensor, field) in subject.fields.iter().enumerate() {
+            for (side, line) in [(Side::Loads, 32), (Side::Loads, 128), (Side::Stores, 64)] {
+                let found = distinct_in(&subject, field, side, &boxes, line);
+                let expected = brute_run(&kernel, first as usize..(first + count) as usize, tensor, side, line);
+                assert_eq!(found, expected, "case {case}, blocks {first} + {count}, {side:?} in lines of {line}: {kernel:?}");
+            }
+        }
+    }
+}
+
+fn unguard(nest: &mut [Nest]) {
+    for node in nest {
+        match node {
+            Nest::Access(access) => access.guard.clear(),
+            Nest::Loop { body, .. } => unguard(body),
+            Nest::Barrier => {}
+        }
     }
 }

@@ -5,3 +5,4 @@ pub mod intervals;
 pub mod lines;
 pub mod subject;
 pub mod warps;
+pub mod wave;

@@ -3,6 +3,10 @@
 //! Derived from a Program before its addresses are linearised ([`Accesses::of`]), computed by a [`crate::Family`] without
 //! lowering, or written by hand. Coordinates stay vectors: a linear address cannot tell a row from a column, an image can.
 
+mod build;
+mod linear;
+pub mod text;
+
 use crate::affine::{Affine, VarId};
 use crate::program::{ImageFormat, Name, Space, StorePolicy};
 use crate::types::Scalar;

@@ -2,8 +2,8 @@
 
 use super::linear::{Linear, Symbol};
 use super::text::{
-    FieldKind, Flops, Number, Raw, RawAccess, RawCoordinate, RawField, Reader, Registers, Result, StorePolicyName, TextError, Written,
-    wrong,
+    FieldKind, Flops, Number, Raw, RawAccess, RawCoordinate, RawField, RawProxy, Reader, Registers, Result, StorePolicyName, TextError,
+    Written, wrong,
 };
 use super::{AccessKind, AccessRef, Accesses, AffineBound, BufferLayout, Nest, NestVar, TensorPlace, TensorUse, VarKind};
 use crate::affine::{Affine, VarId};
@@ -283,14 +283,14 @@ impl Place<'_> {
         let mut spread = None;
         let mut forms = Vec::with_capacity(rank);
         for coordinate in at {
-            let span = coordinate.span();
-            forms.push(match coordinate.get_ref() {
+            let part = |text: &str| reader.within(&written.span(), text);
+            forms.push(match coordinate {
                 RawCoordinate::Int(value) => Linear { terms: vec![], constant: *value },
-                RawCoordinate::Text(text) => reader.linear(text, &span)?,
-                RawCoordinate::Proxy { proxy, spread: number } => {
-                    let elements = reader.extent(&Spanned::new(span.clone(), number.clone()))?;
+                RawCoordinate::Text(text) => reader.linear(text, &part(text))?,
+                RawCoordinate::Proxy(RawProxy { proxy, spread: number }) => {
+                    let elements = reader.extent(&Spanned::new(written.span(), number.clone()))?;
                     spread = Some(spread.unwrap_or(1_u64).saturating_mul(elements as u64));
-                    reader.linear(proxy, &span)?
+                    reader.linear(proxy, &part(proxy))?
                 }
             });
         }
@@ -305,7 +305,9 @@ impl Place<'_> {
                 None => return wrong(written.span(), format!("there is no loop `{name}`"), None),
             }
         }
-        let bounds = guards.iter().chain(own_guards).map(|text| Ok((self.comparison(text)?, text.span()))).collect::<Result<Vec<_>>>()?;
+        let own_guards = own_guards.iter().map(|text| Spanned::new(reader.within(&written.span(), text), text.clone()));
+        let bounds =
+            guards.iter().cloned().chain(own_guards).map(|text| Ok((self.comparison(&text)?, text.span()))).collect::<Result<Vec<_>>>()?;
         let mut items: Vec<Item> = Vec::new();
         let written_out = forms
             .iter()

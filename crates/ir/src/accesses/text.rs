@@ -139,25 +139,24 @@ pub(super) enum StorePolicyName {
     NonTemporal,
 }
 
+/// An access: `[x, y, …]`, or `{ at = [x, y, …], width = 4, … }`.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub(super) enum RawAccess {
-    At(Vec<Spanned<RawCoordinate>>),
+    At(Vec<RawCoordinate>),
     With(RawWith),
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawWith {
-    pub(super) at: Vec<Spanned<RawCoordinate>>,
-    #[serde(default)]
+    pub(super) at: Vec<RawCoordinate>,
     pub(super) width: Option<u8>,
-    #[serde(default)]
     pub(super) path: Option<LoadPath>,
-    #[serde(default, rename = "in")]
+    #[serde(rename = "in")]
     pub(super) within: Option<String>,
     #[serde(default)]
-    pub(super) guard: Vec<Spanned<String>>,
+    pub(super) guard: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -165,7 +164,15 @@ pub(super) struct RawWith {
 pub(super) enum RawCoordinate {
     Int(i64),
     Text(String),
-    Proxy { proxy: String, spread: Number },
+    Proxy(RawProxy),
+}
+
+/// An address that depends on data: one of `spread` elements, of which `proxy` is typical.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawProxy {
+    pub(super) proxy: String,
+    pub(super) spread: Number,
 }
 
 #[derive(Deserialize)]
@@ -329,6 +336,12 @@ impl<'a> Reader<'a> {
             }
         }
         Ok(reader)
+    }
+
+    /// Where an expression stands within a larger part of the file.
+    pub(super) fn within(&self, span: &Range<usize>, expression: &str) -> Range<usize> {
+        let found = self.text.get(span.clone()).and_then(|part| part.find(&format!("\"{expression}\"")));
+        found.map_or_else(|| span.clone(), |at| span.start + at..span.start + at + expression.len() + 2)
     }
 
     /// The value of a number.

@@ -19,12 +19,19 @@ pub struct Residency {
     pub max_registers: Option<u32>,
     /// Registers of a work-item are allocated in multiples of this; 1 where unknown.
     pub register_granule: Option<u32>,
-    /// The register file is divided into slots for so many warps; 1 where unknown.
+    /// The register file is divided into slots for so many warps; 1 where unknown. Where each of a core's schedulers has a register file of
+    /// its own, this is the number of schedulers.
     pub warp_granule: Option<u32>,
     /// Work-items of a group.
     pub max_group_size: Option<u32>,
+    /// Groups of more than one warp: each holds a barrier.
+    pub max_barriers: Option<u32>,
     /// Local memory.
     pub local: Option<Bytes>,
+    /// Local memory is given out in multiples of this; 1 byte where unknown.
+    pub local_granule: Option<Bytes>,
+    /// Local memory that the system takes for itself in every group; none where unknown.
+    pub local_reserved: Option<Bytes>,
 }
 
 impl Residency {
@@ -40,14 +47,18 @@ impl Residency {
             register_granule: e.register_granule.get().copied(),
             warp_granule: e.warp_granule.get().copied(),
             max_group_size: e.max_group_size.get().copied(),
+            max_barriers: e.max_barriers.get().copied(),
             local: e.local.get().copied(),
+            local_granule: e.local_granule.get().copied(),
+            local_reserved: e.local_reserved.get().copied(),
         }
     }
 
     /// Warps whose registers fit a core at once; `None` where the register file is unknown.
     ///
     /// `⌊registers / (registers per work-item, rounded up · warp · warp granule)⌋ · warp granule`: with granules of 4 registers and 2 warps of
-    /// 64 this is Adreno's ⌊144 / vec4⌋ · 2, with granules of 32 registers Mali's halving beyond 32.
+    /// 64 this is Adreno's ⌊144 / vec4⌋ · 2, with granules of 32 registers Mali's halving beyond 32; with a granule of 4 warps ⌊512 / VGPRs⌋ on
+    /// each of the 4 SIMDs of CDNA2, and ⌊16384 / registers of a warp⌋ on each of the 4 partitions of an NVIDIA multiprocessor.
     pub fn warps_by_registers(&self, registers_per_item: u32) -> Option<u32> {
         let wanted = registers_per_item.max(1).min(self.max_registers.unwrap_or(u32::MAX));
         let wanted = u64::from(wanted).next_multiple_of(u64::from(self.register_granule.unwrap_or(1).max(1)));
@@ -55,6 +66,12 @@ impl Residency {
         let slot = wanted * u64::from(self.warp_size()) * u64::from(granule);
         // At most the number of registers, which is a u32.
         self.registers.map(|r| (u64::from(r) / slot) as u32 * granule)
+    }
+
+    /// What a group that wants `local` takes of a core's local memory.
+    fn local_of(&self, local: Bytes) -> Bytes {
+        let granule = self.local_granule.map_or(1.0, |g| g.0.max(1.0));
+        Bytes(((local.0 + self.local_reserved.map_or(0.0, |r| r.0)) / granule).ceil() * granule)
     }
 
     fn warp_size(&self) -> u32 {
@@ -83,7 +100,7 @@ pub enum Resident {
     Warps,
     /// Local memory.
     Local,
-    /// Slots for groups.
+    /// Slots for groups, or barriers.
     Groups,
 }
 
@@ -131,6 +148,7 @@ pub fn occupancy(limits: &Residency, registers_per_item: u32, group_size: u32, l
     if let Some(max) = limits.max_group_size.filter(|&max| group_size > max) {
         return Err(CannotRun::GroupSize { size: group_size, max });
     }
+    let local = limits.local_of(local);
     let warps = group_size.max(1).div_ceil(limits.warp_size());
     let by_registers = limits.warps_by_registers(registers_per_item);
     if let Some(max) = by_registers.filter(|&max| warps > max) {
@@ -148,6 +166,7 @@ pub fn occupancy(limits: &Residency, registers_per_item: u32, group_size: u32, l
         (Resident::Warps, limits.max_warps.map(|max| max / warps)),
         (Resident::Local, by_local),
         (Resident::Groups, limits.max_groups.map(|max| max.max(1))),
+        (Resident::Groups, limits.max_barriers.filter(|_| warps > 1).map(|max| max.max(1))),
     ];
     let known = candidates.into_iter().filter_map(|(what, groups)| Some((groups?, what)));
     let (groups, limiter) = known.min().map_or((1, None), |(groups, what)| (groups, Some(what)));

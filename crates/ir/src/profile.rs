@@ -72,6 +72,13 @@ pub enum Source {
     Assumed,
 }
 
+/// What a profile leaves out is not known.
+impl<T> Default for Fact<T> {
+    fn default() -> Self {
+        Self::unknown("not stated")
+    }
+}
+
 impl<T> Fact<T> {
     /// The number where it is known.
     pub fn get(&self) -> Option<&T> {
@@ -150,12 +157,27 @@ pub struct Execution {
     pub warp_granule: Fact<u32>,
     /// Work-items a group may have.
     pub max_group_size: Fact<u32>,
+    /// Groups of more than one warp resident on a core, where these are fewer than [`max_groups`](Self::max_groups): each holds a barrier.
+    #[serde(default)]
+    pub max_barriers: Fact<u32>,
     /// Local memory of a core.
     pub local: Fact<Bytes>,
+    /// Local memory is given to groups in multiples of this.
+    #[serde(default)]
+    pub local_granule: Fact<Bytes>,
+    /// Local memory that the system takes for itself in every group.
+    #[serde(default)]
+    pub local_reserved: Fact<Bytes>,
     /// f32 fused multiply-adds a core finishes per clock, lanes counted.
     pub fma_per_clock: Fact<f64>,
     /// f16 fused multiply-adds a core finishes per clock, lanes counted.
     pub fma16_per_clock: Fact<f64>,
+    /// f64 fused multiply-adds a core finishes per clock, lanes counted.
+    #[serde(default)]
+    pub fma64_per_clock: Fact<f64>,
+    /// Lanes of 4 bytes that a core's load-store unit serves per clock.
+    #[serde(default)]
+    pub lsu_lanes: Fact<u32>,
     /// Special functions (exp, sqrt, division) a core finishes per clock, lanes counted.
     pub special_per_clock: Fact<f64>,
     /// Instructions of a warp that a core issues per clock.
@@ -184,6 +206,16 @@ pub struct Memory {
     pub dram_bandwidth: Fact<BytesPerSecond>,
     /// Latency of a load that misses every cache.
     pub dram_latency: Fact<Cycles>,
+    /// What a miss of the first-level buffer cache fetches at once: its line, or a sector of it.
+    #[serde(default)]
+    pub sector: Fact<Bytes>,
+    /// What memory delivers at once.
+    #[serde(default)]
+    pub dram_fetch: Fact<Bytes>,
+    /// How much of the second-level cache one core's data can use: less than all instances together where each serves its own cores and
+    /// keeps its own copy of a line.
+    #[serde(default)]
+    pub l2_effective: Fact<Bytes>,
 }
 
 /// One cache level.
@@ -192,12 +224,12 @@ pub struct Memory {
 pub struct Cache {
     /// Capacity of one instance.
     pub bytes: Fact<Bytes>,
-    /// Its line.
+    /// Its line: what it allocates at once.
     pub line: Fact<Bytes>,
     /// Associativity.
     pub ways: Fact<u32>,
     /// Per bit of the set's number the address bits whose XOR it is.
-    #[serde(default = "not_stated")]
+    #[serde(default)]
     pub set_hash: Fact<Vec<Vec<u32>>>,
     /// Instances in the whole device.
     pub instances: Fact<u32>,
@@ -217,10 +249,6 @@ pub struct Images {
     pub max_height: Fact<u32>,
     /// How texels lie in memory.
     pub layout: Fact<crate::layout::ImageLayout>,
-}
-
-fn not_stated() -> Fact<Vec<Vec<u32>>> {
-    Fact::unknown("not stated")
 }
 
 impl Cache {

@@ -12,11 +12,11 @@ fn load(name: &str) -> Profile {
 
 #[test]
 fn built_in_profiles_parse_under_their_own_names() {
-    assert_eq!(profile::builtin_names(), ["adreno630", "adreno640", "adreno740", "mali-g76", "mali-g77"]);
+    assert_eq!(profile::builtin_names(), ["a100-40", "adreno630", "adreno640", "adreno740", "mali-g76", "mali-g77"]);
     for name in profile::builtin_names() {
         let profile = load(name);
         assert_eq!(profile.name, name);
-        assert!(profile.memory.buffer_l1.ways.get().is_none(), "nobody knows the associativity of a mobile GPU's buffer cache");
+        assert!(profile.memory.buffer_l1.ways.get().is_none(), "nobody knows the associativity of a buffer cache");
     }
     assert!(profile::builtin("adreno").is_none());
 }

@@ -174,7 +174,10 @@ fn execution(host: &Host, clock: Fact<Hertz>) -> Execution {
         register_granule: Fact::absent("no register file is divided among work-items"),
         warp_granule: Fact::absent("no register file is divided among work-items"),
         max_group_size: Fact::unknown("the OpenCL driver says at run time"),
+        max_barriers: Fact::absent("a barrier on a CPU is code: nothing counts them"),
         local: Fact::unknown("local memory is ordinary memory; the OpenCL driver sets a limit at run time"),
+        local_granule: Fact::absent("local memory is ordinary memory"),
+        local_reserved: Fact::absent("local memory is ordinary memory"),
         fma_per_clock: match host.simd {
             Some(Simd { lanes: 16, .. }) => assumed(
                 16.0,
@@ -200,6 +203,18 @@ fn execution(host: &Host, clock: Fact<Hertz>) -> Execution {
                     "no FMA: a multiplication and an addition a clock on a port each, together one multiply-add a lane",
                 )
             }
+            None => Fact::unknown(NO_CPUID),
+        },
+        fma64_per_clock: match host.simd {
+            Some(Simd { lanes: 16, .. }) => assumed(8.0, 8.0, 16.0, "half the f32 lanes: a register holds half as many f64"),
+            Some(Simd { lanes, fused, .. }) => {
+                let lanes = f64::from(lanes) / 2.0 * if fused { 2.0 } else { 1.0 };
+                assumed(lanes / 2.0, lanes, lanes, "half the f32 lanes: a register holds half as many f64")
+            }
+            None => Fact::unknown(NO_CPUID),
+        },
+        lsu_lanes: match host.simd {
+            Some(_) => assumed(4, load_bytes(host) / 4, 32, "the bytes that L1 is taken to deliver a clock, in words of 4"),
             None => Fact::unknown(NO_CPUID),
         },
         fma16_per_clock: Fact::absent("half precision is storage only; arithmetic is done in single precision"),
@@ -240,11 +255,14 @@ impl Rate {
     }
 }
 
+/// Bytes a core loads from L1 per clock: two vectors, but 64 bytes in all, because cores with 64-byte vectors load at least one of them.
+fn load_bytes(host: &Host) -> u32 {
+    (2 * 4 * host.simd.map_or(4, |s| s.lanes)).min(64)
+}
+
 fn memory(host: &Host, rate: Rate) -> Memory {
     let [l1, l2, l3] = host.caches;
-    let vector = f64::from(host.simd.map_or(4, |s| s.lanes)) * 4.0;
-    // Two loads a clock, but 64 bytes in all: cores with 64-byte vectors load at least one of them.
-    let load = (2.0 * vector).min(64.0);
+    let load = f64::from(load_bytes(host));
     let l1_rate = rate.bytes([load / 2.0, load, 2.0 * load], "two vector loads, of 32 bytes each where vectors are wider");
     let seconds = |ns: f64| Cycles(ns * 1e-9 * rate.hertz);
     Memory {
@@ -275,7 +293,19 @@ fn memory(host: &Host, rate: Rate) -> Memory {
             "8 GB/s a core: two channels of DDR4 or DDR5 feed 4 to 8 cores, twelve feed 96; a virtual machine's share is not known",
         ),
         dram_latency: assumed(seconds(60.0), seconds(90.0), seconds(200.0), "90 ns at this clock: 70 to 110 ns on most machines"),
+        sector: line(l1, "CPUID leaf 4 (0x8000001D on AMD): the line of L1; CPU caches fetch whole lines"),
+        dram_fetch: line(l2.or(l1), "CPUID leaf 4 (0x8000001D on AMD): the line next to memory; an adjacent-line prefetcher may fetch two"),
+        l2_effective: match l2 {
+            Some(l2) if l2.bytes > 0 => {
+                Fact::known(Bytes(l2.bytes as f64), Source::Vendor, "CPUID leaf 4 (0x8000001D on AMD): the one instance a core uses")
+            }
+            _ => Fact::unknown(NO_CPUID),
+        },
     }
+}
+
+fn line(level: Option<CacheFacts>, cite: &str) -> Fact<Bytes> {
+    level.map_or_else(|| Fact::unknown(NO_CPUID), |l| Fact::known(Bytes(f64::from(l.line)), Source::Vendor, cite))
 }
 
 /// A level as CPUID describes it; its bandwidth and latency are passed in.

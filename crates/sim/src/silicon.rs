@@ -244,6 +244,7 @@ impl Limits {
             warp_granule: Some(self.waves_per_quantum),
             max_group_size: Some(self.group_size),
             local: Some(Bytes(self.local_bytes.into())),
+            ..Residency::default()
         }
     }
 }

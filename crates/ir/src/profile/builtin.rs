@@ -2,7 +2,8 @@
 
 use super::{Profile, ProfileError};
 
-const PROFILES: [(&str, &str); 5] = [
+const PROFILES: [(&str, &str); 6] = [
+    ("a100-40", include_str!("../../../../profiles/a100-40.toml")),
     ("adreno630", include_str!("../../../../profiles/adreno630.toml")),
     ("adreno640", include_str!("../../../../profiles/adreno640.toml")),
     ("adreno740", include_str!("../../../../profiles/adreno740.toml")),

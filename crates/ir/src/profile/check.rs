@@ -69,7 +69,7 @@ impl Profile {
     /// Reads the text form.
     ///
     /// # Errors
-    /// Text that is no profile, with line and column; a number that is not finite, not positive (a launch overhead may be 0), or outside its
+    /// Text that is no profile, with line and column; a number that is not finite, not positive (a launch overhead and reserved local memory may be 0), or outside its
     /// own interval.
     pub fn parse(text: &str) -> Result<Self, ProfileError> {
         let profile: Self = toml::from_str(text).map_err(|e| ProfileError::Text(e.to_string()))?;
@@ -89,6 +89,8 @@ impl Profile {
             ("execution.register_granule", &e.register_granule),
             ("execution.warp_granule", &e.warp_granule),
             ("execution.max_group_size", &e.max_group_size),
+            ("execution.max_barriers", &e.max_barriers),
+            ("execution.lsu_lanes", &e.lsu_lanes),
             ("execution.vector_width", &e.vector_width),
             ("image.max_width", &i.max_width),
             ("image.max_height", &i.max_height),
@@ -98,13 +100,23 @@ impl Profile {
         for (field, fact) in [
             ("execution.fma_per_clock", &e.fma_per_clock),
             ("execution.fma16_per_clock", &e.fma16_per_clock),
+            ("execution.fma64_per_clock", &e.fma64_per_clock),
             ("execution.special_per_clock", &e.special_per_clock),
             ("execution.issue_per_clock", &e.issue_per_clock),
         ] {
             self.check(field, fact, |&v| v, Positive::Yes)?;
         }
         self.check("execution.clock", &e.clock, |v| v.0, Positive::Yes)?;
-        self.check("execution.local", &e.local, |v| v.0, Positive::Yes)?;
+        for (field, fact) in [
+            ("execution.local", &e.local),
+            ("execution.local_granule", &e.local_granule),
+            ("memory.sector", &m.sector),
+            ("memory.dram_fetch", &m.dram_fetch),
+            ("memory.l2_effective", &m.l2_effective),
+        ] {
+            self.check(field, fact, |v| v.0, Positive::Yes)?;
+        }
+        self.check("execution.local_reserved", &e.local_reserved, |v| v.0, Positive::OrZero)?;
         self.check("execution.launch_overhead", &e.launch_overhead, |v| v.0, Positive::OrZero)?;
         self.check("memory.local_bandwidth", &m.local_bandwidth, |v| v.0, Positive::Yes)?;
         self.check("memory.dram_bandwidth", &m.dram_bandwidth, |v| v.0, Positive::Yes)?;

@@ -67,15 +67,18 @@ impl Arch {
             register_granule: Some(256 / 32),
             warp_granule: Some(4),
             max_group_size: Some(1024),
+            max_barriers: None,
             local: Some(Bytes(f64::from(shared_kib * 1024))),
+            local_granule: Some(SHARED_UNIT),
+            local_reserved: Some(SHARED_RESERVED),
         })
     }
 }
 
 /// Shared memory that the system takes for itself in each block, and the unit it is given out in, from compute capability 8.0 on
 /// (`cuda_occupancy.h`; the Programming Guide has the first number).
-const SHARED_RESERVED: u32 = 1024;
-const SHARED_UNIT: u32 = 128;
+const SHARED_RESERVED: Bytes = Bytes(1024.0);
+const SHARED_UNIT: Bytes = Bytes(128.0);
 
 impl Resources {
     /// The same in the words every back end uses; spills are stores and loads together.
@@ -98,8 +101,7 @@ impl Resources {
     /// Why not even one fits.
     pub fn occupancy(&self, arch: Arch, threads: u32) -> Option<Result<Occupancy, CannotRun>> {
         let limits = arch.residency()?;
-        let shared = (self.shared_bytes.saturating_add(SHARED_RESERVED)).next_multiple_of(SHARED_UNIT);
-        Some(occupancy(&limits, self.registers, threads, Bytes(shared.into())))
+        Some(occupancy(&limits, self.registers, threads, Bytes(self.shared_bytes.into())))
     }
 }
 

@@ -1,58 +1,55 @@
-//! Wavefronts of strided loads against measured ones (A100).
+//! Wavefronts and cycles of strided loads against measured ones (A100, A40), and the fit of the tags' curve.
 
 use std::path::Path;
-use warpsight_predict::volumes::warps::{Axis, distinct, shapes, wavefronts};
+use warpsight_predict::volumes::l1::tags;
+use warpsight_predict::volumes::warps::distinct;
 
-#[derive(serde::Deserialize)]
-struct Recording {
-    rows: Vec<Row>,
-}
+#[path = "../examples/fit_l1/fit.rs"]
+mod fit;
 
-#[derive(serde::Deserialize)]
-struct Row {
-    device: String,
-    datatype: i64,
-    mode: String,
-    arg: u32,
-    pitch: i64,
-    data_pipe_wavefronts: f64,
-}
+use fit::{Row, error, rows};
 
-#[test]
-fn data_pipe_wavefronts_of_a100_are_exact() {
+/// The recorded rows; `None` where there are no recordings.
+fn recorded() -> Option<Vec<Row>> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/volumes/measured/gpu_strides.json");
     let Ok(text) = std::fs::read_to_string(&file) else {
         assert!(std::env::var("CI").as_deref() != Ok("true"), "{} is missing", file.display());
         eprintln!("skipped: no recordings");
-        return;
+        return None;
     };
-    let recording: Recording = serde_json::from_str(&text).expect("the recording parses");
-    let rows: Vec<&Row> = recording.rows.iter().filter(|row| row.device == "a100").collect();
+    Some(rows(&text).expect("the recording parses"))
+}
+
+#[test]
+fn data_pipe_wavefronts_of_a100_are_exact() {
+    let Some(rows) = recorded() else { return };
+    let rows: Vec<&Row> = rows.iter().filter(|row| row.device == "a100").collect();
     assert_eq!(rows.len(), 144);
     for row in rows {
-        // One block of 1024 threads. In block mode the kernel uses tidx % 64 and tidy % 32; rows are `pitch` elements apart.
-        let axes: Vec<Axis> = if row.mode == "stride" {
-            vec![Axis { stride: i64::from(row.arg) * row.datatype, count: 1024 }]
-        } else {
-            let (x, y) = (row.arg, 1024 / row.arg);
-            let wrapped = |count: u32, most: u32, stride: i64| {
-                [Axis { stride, count: count.min(most) }, Axis { stride: 0, count: count.div_ceil(most) }]
-            };
-            wrapped(x, 64, row.datatype).into_iter().chain(wrapped(y, 32, row.pitch * row.datatype)).collect()
-        };
-        let active: Vec<(u32, u32)> = axes.iter().map(|axis| (0, axis.count)).collect();
-        let (mut cycles, mut warps) = (0, 0);
-        for shape in shapes(&axes, &active, 32) {
-            for &start in &shape.starts {
-                cycles += wavefronts(&shape.offsets, row.datatype, start, 32);
-                warps += 1;
-            }
-        }
-        assert_eq!(warps, 32);
-        let mean = cycles as f64 / 32.0;
+        assert_eq!(row.warps.len(), 32);
+        let mean = row.warps.iter().map(|warp| warp.1).sum::<u64>() as f64 / 32.0;
         // The recording has two decimals.
-        assert!((mean - row.data_pipe_wavefronts).abs() <= 0.011 * mean.max(1.0), "{} {} {}: {mean}", row.mode, row.arg, row.datatype);
+        assert!((mean - row.measured_wavefronts).abs() <= 0.011 * mean.max(1.0), "{} of {}: {mean}", row.arg, row.element);
     }
+}
+
+#[test]
+fn the_committed_fit_is_what_the_recording_gives() {
+    let Some(rows) = recorded() else { return };
+    assert_eq!(fit::fit(&rows).unwrap(), include_str!("../../../data/fits/l1-nvidia.toml"));
+}
+
+/// Mean relative errors of the library's curve on rows that it was not fitted to.
+#[test]
+fn cycles_of_held_out_rows() {
+    let Some(rows) = recorded() else { return };
+    let odd = |device: &'static str, element: i64| {
+        rows.iter().filter(move |row| row.device == device && row.arg % 2 == 1 && !row.full() && (element == 0 || row.element == element))
+    };
+    let (count, mean, _) = error(odd("a100", 0), tags(), 32.0);
+    assert!(count == 24 && mean < 0.04, "A100: {mean} of {count}");
+    let (count, mean, _) = error(odd("a40", 4), tags(), 16.0);
+    assert!(count == 16 && mean < 0.05, "A40 f32: {mean} of {count}");
 }
 
 #[test]

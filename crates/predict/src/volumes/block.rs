@@ -24,7 +24,7 @@ pub struct Sizes {
 pub struct Instruction {
     /// Position among all accesses, in program order.
     pub position: usize,
-    /// Position in [`Subject::fields`].
+    /// Position in the list of fields.
     pub field: usize,
     /// Load, store or atomic.
     pub kind: AccessKind,
@@ -35,6 +35,23 @@ pub struct Instruction {
     /// Distinct lines, summed over executions.
     pub lines: u64,
     /// Wavefronts of the data pipe, summed over executions.
+    pub wavefronts: u64,
+    /// What [`priced`] asks for, summed over executions; 0 of [`instructions`].
+    pub price: f64,
+}
+
+/// One execution of an access by one warp.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// Bytes from the first active lane to each; the first is 0.
+    pub offsets: &'a [i64],
+    /// Bytes of each lane.
+    pub bytes: i64,
+    /// Where the first begins within a line.
+    pub begin: i64,
+    /// Distinct lines.
+    pub lines: u64,
+    /// Wavefronts of the data pipe.
     pub wavefronts: u64,
 }
 
@@ -57,10 +74,15 @@ struct Class {
     lanes: SmallVec<[(u32, u32); 4]>,
 }
 
-/// What each access costs, in program order within each field.
+/// What each access to device memory costs, in program order within each field.
 pub fn instructions(subject: &Subject, sizes: Sizes) -> Vec<Instruction> {
+    priced(subject, &subject.fields, sizes, &|_| 0.0)
+}
+
+/// What each access to these fields of the subject costs, in program order within each field, and a price of its executions.
+pub fn priced(subject: &Subject, fields: &[Field], sizes: Sizes, price: &dyn Fn(&Request) -> f64) -> Vec<Instruction> {
     let mut found = Vec::new();
-    for (index, field) in subject.fields.iter().enumerate() {
+    for (index, field) in fields.iter().enumerate() {
         // Accesses that differ in constants only share their shapes.
         let mut known: Vec<(&Touch, Vec<(Class, Vec<super::warps::Shape>)>)> = Vec::new();
         for touch in &field.touches {
@@ -86,9 +108,10 @@ pub fn instructions(subject: &Subject, sizes: Sizes) -> Vec<Instruction> {
                 sectors: 0,
                 lines: 0,
                 wavefronts: 0,
+                price: 0.0,
             };
             for (class, shapes) in &known[at].1 {
-                count(subject, field, touch, class, shapes, sizes, &mut total);
+                count(subject, field, touch, class, shapes, sizes, price, &mut total);
             }
             found.push(total);
         }
@@ -100,6 +123,7 @@ fn lane_axes(subject: &Subject, field: &Field, touch: &Touch) -> SmallVec<[Axis;
     subject.lanes.iter().map(|lane| Axis { stride: touch.stride(&field.geometry, lane.id), count: lane.count }).collect()
 }
 
+#[allow(clippy::too_many_arguments)]
 fn count(
     subject: &Subject,
     field: &Field,
@@ -107,6 +131,7 @@ fn count(
     class: &Class,
     shapes: &[super::warps::Shape],
     sizes: Sizes,
+    price: &dyn Fn(&Request) -> f64,
     to: &mut Instruction,
 ) {
     let bytes = touch.width * field.geometry.element;
@@ -120,8 +145,11 @@ fn count(
         for (begin, times) in begins.iter() {
             to.executions += times;
             to.sectors += times * distinct(&shape.offsets, bytes, begin, sizes.sector.into());
-            to.lines += times * distinct(&shape.offsets, bytes, begin, sizes.line.into());
-            to.wavefronts += times * wavefronts(&shape.offsets, bytes, begin, sizes.banks as usize);
+            let lines = distinct(&shape.offsets, bytes, begin, sizes.line.into());
+            let wavefronts = wavefronts(&shape.offsets, bytes, begin, sizes.banks as usize);
+            to.lines += times * lines;
+            to.wavefronts += times * wavefronts;
+            to.price += times as f64 * price(&Request { offsets: &shape.offsets, bytes, begin, lines, wavefronts });
         }
     }
 }

@@ -2,7 +2,10 @@
 
 pub mod block;
 pub mod intervals;
+pub mod l1;
 pub mod lines;
+pub mod report;
 pub mod subject;
+pub mod time;
 pub mod warps;
 pub mod wave;

@@ -4,7 +4,7 @@ use super::intervals::Intervals;
 use super::lines::{Geometry, Region};
 use smallvec::SmallVec;
 use warpsight_ir::{
-    AccessKind, AccessRef, Accesses, Affine, AffineBound, Kernel, Name, Nest, NoEstimate, Space, TensorPlace, VarId, VarKind,
+    AccessKind, AccessRef, Accesses, Affine, AffineBound, Kernel, LoadPath, Name, Nest, NoEstimate, Space, TensorPlace, VarId, VarKind,
 };
 
 /// A kernel whose launch is known, every buffer of it a field of rows and planes.
@@ -16,6 +16,10 @@ pub struct Subject {
     pub lanes: Vec<Var>,
     /// Buffers in device memory, in order of the kernel's tensors.
     pub fields: Vec<Field>,
+    /// Arrays in local memory, likewise.
+    pub local: Vec<Field>,
+    /// Buffers in constant memory, likewise.
+    pub constant: Vec<Field>,
     /// Variables that coordinates may hold.
     vars: usize,
 }
@@ -57,6 +61,16 @@ pub struct Touch {
     pub guard: Vec<AffineBound>,
     /// See [`AccessRef::spread`].
     pub spread: Option<u64>,
+    /// Which way a load takes.
+    pub path: LoadPath,
+}
+
+/// Which of a subject's lists a tensor is in, and where.
+#[derive(Clone, Copy)]
+enum Place {
+    Global(usize),
+    Local(usize),
+    Constant(usize),
 }
 
 /// First value and number of values of every variable.
@@ -74,22 +88,29 @@ impl Subject {
             let ids = accesses.vars.iter().enumerate().filter(move |(_, var)| var.kind == kind);
             ids.map(|(i, var)| Ok(Var { id: VarId(i as u16), count: trips(var.trips, &var.name)? })).collect::<Result<Vec<_>, NoEstimate>>()
         };
-        let mut fields = Vec::new();
+        let (mut fields, mut local, mut constant) = (Vec::new(), Vec::new(), Vec::new());
         let mut positions = vec![None; accesses.tensors.len()];
         for (i, tensor) in accesses.tensors.iter().enumerate() {
             match &tensor.place {
-                TensorPlace::Buffer { space: Space::Global, element, dims, layout } => {
-                    positions[i] = Some(fields.len());
+                // Tiles are registers.
+                TensorPlace::Buffer { space: Space::Tile, .. } => {}
+                TensorPlace::Buffer { space, element, dims, layout } => {
+                    let (list, place): (&mut Vec<Field>, fn(usize) -> Place) = match space {
+                        Space::Local => (&mut local, Place::Local),
+                        Space::Constant => (&mut constant, Place::Constant),
+                        _ => (&mut fields, Place::Global),
+                    };
+                    positions[i] = Some(place(list.len()));
                     let strides = if layout.strides.is_empty() { packed(dims) } else { layout.strides.clone() };
                     let geometry = geometry(&strides, dims, i64::from(element.bytes()), layout.align)
                         .ok_or_else(|| NoEstimate::NotCovered(format!("the strides of `{}`", tensor.name)))?;
-                    fields.push(Field { name: tensor.name.clone(), geometry, touches: vec![] });
+                    list.push(Field { name: tensor.name.clone(), geometry, touches: vec![] });
                 }
-                TensorPlace::Buffer { .. } => {}
                 TensorPlace::Image { .. } => return Err(NoEstimate::NotCovered(format!("image `{}`", tensor.name))),
             }
         }
-        let mut subject = Self { groups: vars(VarKind::Group)?, lanes: vars(VarKind::Lane)?, fields, vars: accesses.vars.len() };
+        let (groups, lanes) = (vars(VarKind::Group)?, vars(VarKind::Lane)?);
+        let mut subject = Self { groups, lanes, fields, local, constant, vars: accesses.vars.len() };
         let mut position = 0;
         subject.collect(accesses, &accesses.nest, &positions, &mut SmallVec::new(), &mut position)?;
         Ok(subject)
@@ -99,7 +120,7 @@ impl Subject {
         &mut self,
         accesses: &Accesses,
         nest: &[Nest],
-        positions: &[Option<usize>],
+        positions: &[Option<Place>],
         around: &mut SmallVec<[Var; 4]>,
         position: &mut usize,
     ) -> Result<(), NoEstimate> {
@@ -113,9 +134,14 @@ impl Subject {
                     around.pop();
                 }
                 Nest::Access(access) => {
-                    if let Some(field) = positions[usize::from(access.tensor)] {
+                    if let Some(place) = positions[usize::from(access.tensor)] {
                         let coords = rows(access, &accesses.tensors[usize::from(access.tensor)].place);
-                        self.fields[field].touches.push(Touch {
+                        let field = match place {
+                            Place::Global(at) => &mut self.fields[at],
+                            Place::Local(at) => &mut self.local[at],
+                            Place::Constant(at) => &mut self.constant[at],
+                        };
+                        field.touches.push(Touch {
                             kind: access.kind,
                             position: *position,
                             coords,
@@ -123,6 +149,7 @@ impl Subject {
                             loops: around.clone(),
                             guard: access.guard.clone(),
                             spread: access.spread,
+                            path: access.path,
                         });
                     }
                     *position += 1;
@@ -144,7 +171,8 @@ impl Subject {
     /// Every variable over all its values.
     pub fn launch(&self) -> Ranges {
         let mut ranges = Ranges(vec![(0, 1); self.vars]);
-        let loops = self.fields.iter().flat_map(|field| &field.touches).flat_map(|touch| &touch.loops);
+        let fields = self.fields.iter().chain(&self.local).chain(&self.constant);
+        let loops = fields.flat_map(|field| &field.touches).flat_map(|touch| &touch.loops);
         for var in self.groups.iter().chain(&self.lanes).chain(loops) {
             ranges.0[usize::from(var.id.0)] = (0, var.count);
         }

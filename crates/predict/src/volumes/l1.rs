@@ -1,0 +1,117 @@
+//! What a warp's request costs the first-level cache, in cycles of its core.
+//! .
+//! NVIDIA: the longest of four parts of the pipe (A100 within 0.1 % of what its counters say): wavefronts of the data pipe (exact,
+//! [`super::warps::wavefronts`]), tags of the distinct lines (fitted, `data/fits/l1-nvidia.toml`), and lanes of the load-store unit.
+//! AMD: paper 002, section 4.1, as its authors' implementation has it.
+
+use super::block::{Request, Sizes};
+use smallvec::SmallVec;
+use std::sync::LazyLock;
+use warpsight_ir::Profile;
+use warpsight_ir::profile::Fact;
+
+/// How requests are judged.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Rule {
+    /// Wavefronts, tags and load-store lanes.
+    Nvidia {
+        /// Lanes of four bytes that the load-store unit of a core serves per clock.
+        lsu_lanes: f64,
+    },
+    /// Quarters of a warp of 64, each in one cycle where its lanes are neighbours, in four otherwise.
+    Cdna,
+    /// Warps of 32 whose even and odd lines are looked up side by side.
+    Rdna,
+}
+
+/// Lanes of a warp that CDNA's cache serves at once.
+const CDNA_LANES: usize = 16;
+
+impl Rule {
+    /// Of a device: NVIDIA's where the profile knows lanes of a load-store unit, AMD's where it says that there is no such thing.
+    ///
+    /// # Errors
+    /// The field that would tell, and why it does not.
+    pub fn of(on: &Profile) -> Result<Self, String> {
+        match (&on.execution.lsu_lanes, on.execution.warp.get()) {
+            (Fact::Known { value, .. }, _) => Ok(Self::Nvidia { lsu_lanes: f64::from(*value) }),
+            (Fact::Absent { .. }, Some(64)) => Ok(Self::Cdna),
+            (Fact::Absent { .. }, Some(32)) => Ok(Self::Rdna),
+            (Fact::Absent { .. }, _) => Err("execution.warp: neither 32 nor 64, no rule of a first-level cache is known".to_owned()),
+            (Fact::Unknown { unknown }, _) => Err(format!("execution.lsu_lanes: {unknown}")),
+        }
+    }
+
+    /// Four-byte banks that the wavefronts of this rule are counted in.
+    pub fn banks(self) -> u32 {
+        match self {
+            Self::Cdna => CDNA_LANES as u32,
+            Self::Nvidia { .. } | Self::Rdna => 32,
+        }
+    }
+
+    /// Cycles of one request.
+    pub fn cycles(self, request: &Request, sizes: Sizes) -> f64 {
+        let words = (request.bytes / 4).max(1) as f64;
+        match self {
+            Self::Nvidia { lsu_lanes } => {
+                let lanes = request.offsets.len() as f64 * words / lsu_lanes;
+                tags().cycles(request.lines).max(request.wavefronts as f64).max(lanes)
+            }
+            Self::Cdna => request.offsets.chunks(CDNA_LANES).map(|lanes| amd(lanes, request, sizes, 4.0)).sum(),
+            Self::Rdna => amd(request.offsets, request, sizes, 1.0),
+        }
+    }
+}
+
+/// Cycles of lanes that AMD's caches serve at once; `scattered` are those of lanes that are no neighbours.
+fn amd(lanes: &[i64], request: &Request, sizes: Sizes, scattered: f64) -> f64 {
+    let line = i64::from(sizes.line);
+    let mut lines: SmallVec<[i64; 64]> = SmallVec::new();
+    for offset in lanes {
+        let first = request.begin + offset;
+        lines.extend(first.div_euclid(line)..=(first + request.bytes - 1).div_euclid(line));
+    }
+    lines.sort_unstable();
+    lines.dedup();
+    let odd = lines.iter().filter(|line| *line % 2 != 0).count();
+    let tags = odd.max(lines.len() - odd) as f64;
+    let neighbours = request.bytes == 4 && lanes.windows(2).all(|pair| pair[1] - pair[0] == 4);
+    let banks = super::warps::wavefronts(lanes, request.bytes, request.begin, sizes.banks as usize) as f64;
+    tags.max(banks).max(if neighbours { 1.0 } else { scattered })
+}
+
+/// Cycles that the tags of an NVIDIA cache take for a request, by its number of distinct lines of 128 bytes.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
+pub struct Tags {
+    /// (lines, cycles), ascending; straight between.
+    pub knots: Vec<(f64, f64)>,
+    /// Cycles of 32 lines: a class of its own, because sets conflict by stride.
+    pub full: f64,
+}
+
+impl Tags {
+    /// Cycles of a request.
+    pub fn cycles(&self, lines: u64) -> f64 {
+        let lines = lines as f64;
+        if lines >= 32.0 {
+            // Lanes that lie across lines, or are wider than a word, take more than one pass.
+            return self.full * lines / 32.0;
+        }
+        let after = self.knots.partition_point(|knot| knot.0 < lines).clamp(1, self.knots.len() - 1);
+        let ((x0, y0), (x1, y1)) = (self.knots[after - 1], self.knots[after]);
+        y0 + (y1 - y0) * (lines.max(x0) - x0) / (x1 - x0)
+    }
+}
+
+/// The fitted curve.
+pub fn tags() -> &'static Tags {
+    static TAGS: LazyLock<Tags> = LazyLock::new(|| {
+        let text = include_str!("../../../../data/fits/l1-nvidia.toml");
+        // The file is compiled in, and a test reruns the fit that makes it.
+        let tags: Tags = toml::from_str(text).expect("data/fits/l1-nvidia.toml holds knots and full");
+        assert!(tags.knots.len() > 1, "data/fits/l1-nvidia.toml holds more than one knot");
+        tags
+    });
+    &TAGS
+}

@@ -1,0 +1,363 @@
+//! From a kernel's accesses to bytes per point, seconds and what limits them (paper 002).
+
+use super::block::{BlockUse, Instruction, Sizes, block_uses, priced};
+use super::l1::Rule;
+use super::subject::{Field, Subject};
+use super::time::{Demand, Limit, combined, known, limits};
+use super::wave::{Side, boxes, distinct};
+use warpsight_ir::occupancy::{Occupancy, Residency, occupancy};
+use warpsight_ir::profile::Fact;
+use warpsight_ir::{AccessKind, Bytes, Kernel, Limiter, LoadPath, NoEstimate, Profile, Seconds};
+
+/// A launch and what it is good for.
+#[derive(Clone, Copy, Debug)]
+pub struct Work<'a> {
+    /// The kernel.
+    pub kernel: &'a Kernel,
+    /// Points that the launch computes.
+    pub points: u64,
+}
+
+/// Numbers that replace those of a profile.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Settings {
+    /// Capacity of the second-level cache that one core's data can use.
+    pub l2_effective: Option<Bytes>,
+}
+
+/// What a kernel costs on a device, predicted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// Of one launch.
+    pub seconds: Seconds,
+    /// Points per second.
+    pub points_per_second: f64,
+    /// Where the time is expected to lie.
+    pub interval: Interval,
+    /// The limiter with the longest time.
+    pub limiter: Option<Limiter>,
+    /// Seconds of each limiter alone, or which number is missing.
+    pub limits: Vec<Limit>,
+    /// Cycles of one core's first-level cache per point; `None` where no rule is known.
+    pub l1_cycles_per_point: Option<f64>,
+    /// Bytes per point.
+    pub volumes: PointVolumes,
+    /// Each access to memory, in program order.
+    pub instructions: Vec<InstructionCost>,
+    /// What a core holds at once.
+    pub occupancy: Occupancy,
+    /// How often the device is filled with blocks.
+    pub waves: f64,
+    /// Blocks of an average core over blocks of the busiest.
+    pub tail_efficiency: f64,
+    /// Where numbers come from that are neither counted nor the profile's, and what was left out.
+    pub provenance: Vec<String>,
+}
+
+/// A range of times.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Interval {
+    /// Shortest.
+    pub lo: Seconds,
+    /// Longest.
+    pub hi: Seconds,
+    /// What makes it so wide.
+    pub basis: String,
+}
+
+/// Bytes per point. `None` is unknown; the provenance says why.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PointVolumes {
+    /// Distinct sectors of each load of each warp.
+    pub l1_requested: Option<f64>,
+    /// Distinct sectors of each block's loads.
+    pub l2_load_compulsory: Option<f64>,
+    /// From the second level to the first, repeated loads included.
+    pub l2_load: Option<f64>,
+    /// Distinct sectors of each store of each warp.
+    pub l2_store: Option<f64>,
+    /// Distinct pieces that a wave loads, as if nothing were left of earlier waves.
+    pub dram_load_wave: Option<f64>,
+    /// Loaded from memory.
+    pub dram_load: Option<f64>,
+    /// Stored to memory.
+    pub dram_store: Option<f64>,
+    /// Parts of the above by what causes them.
+    pub by_cause: Vec<(String, f64)>,
+    /// The same by field.
+    pub per_field: Vec<FieldVolumes>,
+}
+
+/// Bytes per point of one field.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldVolumes {
+    /// Its name.
+    pub field: String,
+    /// As in [`PointVolumes`].
+    pub l1_requested: f64,
+    /// As in [`PointVolumes`].
+    pub l2_load_compulsory: f64,
+    /// As in [`PointVolumes`].
+    pub l2_store: f64,
+    /// As in [`PointVolumes`].
+    pub dram_load: f64,
+    /// As in [`PointVolumes`].
+    pub dram_store: f64,
+}
+
+/// What one access costs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InstructionCost {
+    /// The field's name.
+    pub field: String,
+    /// Position among all accesses of the kernel, in program order.
+    pub access: usize,
+    /// Executions by warps.
+    pub executions: u64,
+    /// Wavefronts of the data pipe, a mean over executions.
+    pub wavefronts: f64,
+}
+
+/// The time lies within a factor of this, both ways: no fitted term but the first-level cache's. A statement of ignorance.
+const UNCALIBRATED: f64 = 2.5;
+/// Gompertz parameters a, b, c of the part of repeated requests that miss the first-level cache, over the lines of a block relative to
+/// √(capacity · 128 KiB): the implementation of paper 002's authors, fitted there to V100 and A100.
+const L1_MISSES: (f64, f64, f64) = (0.66, 6.77, 1.45);
+/// The capacity that those parameters are normalised by.
+const L1_REFERENCE: f64 = 131_072.0;
+
+/// Predicts one launch.
+///
+/// # Errors
+/// [`NoEstimate::CannotRun`] where a block does not fit, [`NoEstimate::NotCovered`] for images and data-dependent loops,
+/// [`NoEstimate::Missing`] where not even one limiter is known.
+pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, NoEstimate> {
+    let kernel = work.kernel;
+    if work.points == 0 || kernel.launch.group_count() == 0 || kernel.launch.group_size() == 0 {
+        return Err(NoEstimate::NotCovered("a launch of no points".to_owned()));
+    }
+    let resident = occupancy(&Residency::of(on), kernel.registers, kernel.launch.group_size(), kernel.local)
+        .map_err(|error| NoEstimate::CannotRun(error.to_string()))?;
+    let mut notes = Vec::new();
+    let rule = Rule::of(on);
+    let sizes = sizes(on, rule.as_ref().ok(), &mut notes)?;
+    let subject = Subject::of(kernel)?;
+    let price = |request: &super::block::Request| rule.as_ref().map_or(0.0, |rule| rule.cycles(request, sizes));
+    let mut found = priced(&subject, &subject.fields, sizes, &price);
+    let uses = block_uses(&subject, sizes);
+    let banks = Sizes { banks: 32, ..sizes };
+    let local: Vec<Instruction> = priced(&subject, &subject.local, banks, &|_| 0.0);
+    let constant = priced(&subject, &subject.constant, banks, &different_words);
+
+    let groups = kernel.launch.group_count();
+    let sector = f64::from(sizes.sector);
+    let counted = |keep: fn(AccessKind) -> bool| found.iter().filter(|i| keep(i.kind)).map(|i| i.sectors).sum::<u64>() as f64 * sector;
+    let (requested, l2_store) = (counted(loads), counted(stores));
+    let compulsory = uses.iter().map(|own| own.loaded_sectors).sum::<u64>() as f64 * sector;
+    let l2_load = l2_load(on, &uses, groups, sizes, requested, compulsory, kernel.local.0 * f64::from(resident.groups), &mut notes);
+    let cores = known(&on.execution.cores, "execution.cores").copied();
+    let wave = cores.as_ref().map_or(groups, |&cores| (u64::from(cores) * u64::from(resident.groups)).min(groups));
+    let dram = dram_of_waves(&subject, on, sizes, wave, groups, &mut notes);
+    let (dram_load, dram_store) = dram.iter().fold((0.0, 0.0), |sum, field| (sum.0 + field.0, sum.1 + field.1));
+    remarks(&subject, settings, &mut notes);
+
+    let demand = Demand {
+        kernel,
+        resident,
+        warp: sizes.warp,
+        l1: rule.as_ref().map(|_| found.iter().map(|i| i.price).sum()).map_err(Clone::clone),
+        local: local.iter().map(|i| i.wavefronts).sum(),
+        instructions: found.iter().chain(&local).map(|i| i.executions).sum(),
+        replays: constant.iter().map(|i| i.price).sum::<f64>() as u64,
+        conditions: conditions(&subject, &found),
+        requested,
+        l2_load: l2_load.clone(),
+        l2_store,
+        dram: (dram_load, dram_store),
+    };
+    let limits = limits(&demand, on);
+    let Some((seconds, limiter)) = combined(&limits) else {
+        let reason = limits.iter().find_map(|(_, limit)| limit.as_ref().err().cloned()).unwrap_or_default();
+        return Err(NoEstimate::Missing { profile: on.name.clone(), field: "execution and memory", reason });
+    };
+    if seconds.0 <= 0.0 {
+        return Err(NoEstimate::NotCovered("a kernel that takes no time: neither accesses nor operations".to_owned()));
+    }
+    for (limiter, limit) in &limits {
+        if let Err(reason) = limit {
+            notes.push(format!("{} is unknown: {reason}", limiter.name()));
+        }
+    }
+
+    let points = work.points as f64;
+    let each = |bytes: f64| bytes / points;
+    let per_field = subject.fields.iter().enumerate().map(|(i, field)| {
+        let own = |keep: fn(AccessKind) -> bool| {
+            found.iter().filter(|at| at.field == i && keep(at.kind)).map(|at| at.sectors).sum::<u64>() as f64 * sector
+        };
+        FieldVolumes {
+            field: field.name.to_string(),
+            l1_requested: each(own(loads)),
+            l2_load_compulsory: each(uses[i].loaded_sectors as f64 * sector),
+            l2_store: each(own(stores)),
+            dram_load: each(dram[i].0),
+            dram_store: each(dram[i].1),
+        }
+    });
+    let mut by_cause = vec![("l2_load: compulsory".to_owned(), each(compulsory))];
+    if let Ok(load) = &l2_load {
+        by_cause.push(("l2_load: capacity".to_owned(), each(load - compulsory)));
+    }
+    let volumes = PointVolumes {
+        l1_requested: Some(each(requested)),
+        l2_load_compulsory: Some(each(compulsory)),
+        l2_load: l2_load.ok().map(each),
+        l2_store: Some(each(l2_store)),
+        dram_load_wave: Some(each(dram_load)),
+        dram_load: Some(each(dram_load)),
+        dram_store: Some(each(dram_store)),
+        per_field: per_field.collect(),
+        by_cause,
+    };
+    let l1_cycles_per_point = demand.l1.as_ref().ok().map(|cycles: &f64| each(*cycles));
+    found.sort_by_key(|i| i.position);
+    let cost = |i: &Instruction| InstructionCost {
+        field: subject.fields[i.field].name.to_string(),
+        access: i.position,
+        executions: i.executions,
+        wavefronts: if i.executions == 0 { 0.0 } else { i.wavefronts as f64 / i.executions as f64 },
+    };
+    let waves = cores.as_ref().map_or(1.0, |&cores| groups as f64 / (f64::from(cores) * f64::from(resident.groups)));
+    let share = cores.map_or(1.0, |cores| groups as f64 / f64::from(cores));
+    Ok(Report {
+        seconds,
+        points_per_second: points / seconds.0,
+        interval: Interval {
+            lo: seconds / UNCALIBRATED,
+            hi: seconds * UNCALIBRATED,
+            basis: format!("not calibrated on this device: a factor of {UNCALIBRATED} both ways, a statement of ignorance"),
+        },
+        limiter: Some(limiter),
+        limits,
+        l1_cycles_per_point,
+        volumes,
+        instructions: found.iter().map(cost).collect(),
+        occupancy: resident,
+        waves,
+        tail_efficiency: share / share.ceil(),
+        provenance: notes,
+    })
+}
+
+fn loads(kind: AccessKind) -> bool {
+    !matches!(kind, AccessKind::Store(_))
+}
+
+fn stores(kind: AccessKind) -> bool {
+    !matches!(kind, AccessKind::Load)
+}
+
+/// Sizes of the first level; where it has no sectors its lines, and where a level is missing the next one's.
+fn sizes(on: &Profile, rule: Option<&Rule>, notes: &mut Vec<String>) -> Result<Sizes, NoEstimate> {
+    let m = &on.memory;
+    let bytes = |fact: &Fact<Bytes>| fact.get().map(|bytes| bytes.0 as u32).filter(|&bytes| bytes >= 4);
+    let line = bytes(&m.buffer_l1.line).or(bytes(&m.l2.line));
+    let sector = bytes(&m.sector).or(line);
+    let (Some(line), Some(sector)) = (line, sector) else {
+        return Err(NoEstimate::Missing {
+            profile: on.name.clone(),
+            field: "memory.buffer_l1.line",
+            reason: "nor does the profile know the lines of the second level".to_owned(),
+        });
+    };
+    if m.sector.get().is_none() {
+        notes.push(format!("memory.sector is not known: taken for a line of {line} B"));
+    }
+    let warp = on.execution.warp.need(on, "execution.warp")?;
+    Ok(Sizes { warp, sector, line, banks: rule.map_or(32, |rule| rule.banks()) })
+}
+
+/// Bytes from the second level to the first: compulsory ones, and those of repeated requests that the first level no longer holds.
+#[allow(clippy::too_many_arguments)]
+fn l2_load(
+    on: &Profile,
+    uses: &[BlockUse],
+    groups: u64,
+    sizes: Sizes,
+    requested: f64,
+    compulsory: f64,
+    local: f64,
+    notes: &mut Vec<String>,
+) -> Result<f64, String> {
+    let cache = &on.memory.buffer_l1;
+    if matches!(cache.bytes, Fact::Absent { .. }) {
+        return Ok(requested);
+    }
+    let capacity = known(&cache.bytes, "memory.buffer_l1.bytes")?.0;
+    // NVIDIA's local memory is cut from the first-level cache.
+    let cut = if on.execution.lsu_lanes.get().is_some() { local } else { 0.0 };
+    let capacity = (capacity - cut).max(f64::from(sizes.line));
+    let allocated = uses.iter().map(|own| own.loaded_lines).sum::<u64>() as f64 * f64::from(sizes.line) / groups as f64;
+    let (a, b, c) = L1_MISSES;
+    let miss = a * (-b * (-c * allocated / (capacity * L1_REFERENCE).sqrt()).exp()).exp();
+    notes.push(format!(
+        "l2_load: {:.1} % of repeated requests miss the first level, by the curve of paper 002's authors (a prior, fitted on V100 and A100)",
+        100.0 * miss
+    ));
+    Ok(compulsory + (requested - compulsory).max(0.0) * miss)
+}
+
+/// Bytes that each field loads from memory and stores to it: the distinct pieces of a wave in the middle of the launch, for all waves.
+fn dram_of_waves(subject: &Subject, on: &Profile, sizes: Sizes, wave: u64, groups: u64, notes: &mut Vec<String>) -> Vec<(f64, f64)> {
+    let fetch = on.memory.dram_fetch.get().map_or(f64::from(sizes.sector), |bytes| bytes.0);
+    notes.push(
+        "dram: the distinct pieces of one wave, for every wave; reuse of what earlier waves left in the second level is not counted".into(),
+    );
+    let counts: Vec<u32> = subject.groups.iter().map(|group| group.count).collect();
+    let boxes = boxes(&counts, (groups - wave) / 2, wave);
+    let waves = groups as f64 / wave as f64;
+    let bytes = |field: &Field, side| distinct(subject, field, side, &boxes, fetch as i64) as f64 * fetch * waves;
+    subject.fields.iter().map(|field| (bytes(field, Side::Loads), bytes(field, Side::Stores))).collect()
+}
+
+/// Executions that a load of constants needs beyond an operand of arithmetic, which one value for all lanes is.
+fn different_words(request: &super::block::Request) -> f64 {
+    let mut words: Vec<i64> = request.offsets.iter().map(|offset| (request.begin + offset).div_euclid(4)).collect();
+    words.sort_unstable();
+    words.dedup();
+    if words.len() > 1 { words.len() as f64 } else { 0.0 }
+}
+
+/// Conditions that warps judge before their accesses.
+fn conditions(subject: &Subject, found: &[Instruction]) -> f64 {
+    let touches = subject.fields.iter().enumerate().flat_map(|(i, field)| field.touches.iter().map(move |touch| (i, touch)));
+    let judged = touches.filter(|(_, touch)| !touch.guard.is_empty());
+    let of = |field: usize, position: usize| found.iter().find(|i| i.field == field && i.position == position).map_or(0, |i| i.executions);
+    // Accesses share their conditions: one for each bound of a field's first guarded access, and so on.
+    let mut seen: Vec<&warpsight_ir::AffineBound> = Vec::new();
+    let mut total = 0.0;
+    for (field, touch) in judged {
+        for bound in &touch.guard {
+            if !seen.contains(&bound) {
+                seen.push(bound);
+                total += of(field, touch.position) as f64;
+            }
+        }
+    }
+    total
+}
+
+/// What the numbers take for granted.
+fn remarks(subject: &Subject, settings: &Settings, notes: &mut Vec<String>) {
+    if subject.fields.iter().flat_map(|field| &field.touches).any(|touch| touch.path == LoadPath::ReadOnly) {
+        notes.push("loads through the read-only path are taken for ordinary loads".to_owned());
+    }
+    for (field, touch) in subject.fields.iter().flat_map(|field| field.touches.iter().map(move |touch| (field, touch))) {
+        if let Some(spread) = touch.spread {
+            notes.push(format!("`{}`, access {}: one typical address of {spread} stands for all", field.name, touch.position));
+        }
+    }
+    if let Some(bytes) = settings.l2_effective {
+        notes.push(format!("l2_effective is set to {} B from outside", bytes.0));
+    }
+}

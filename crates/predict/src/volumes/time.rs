@@ -1,0 +1,240 @@
+//! Seconds per limiter from what a launch asks of the device, and how they combine. A rate that the profile does not know makes its
+//! limiter unknown, by name, and nothing else.
+
+use std::collections::BTreeMap;
+use warpsight_ir::occupancy::Occupancy;
+use warpsight_ir::profile::Fact;
+use warpsight_ir::{BytesPerSecond, Kernel, Limiter, Nest, OpClass, Profile, Scalar, Seconds};
+
+/// A limiter and its seconds, or which number is missing.
+pub type Limit = (Limiter, Result<Seconds, String>);
+
+/// Limiters overlap, but not perfectly: their seconds are combined by a norm of this order (∞ would be a perfect overlap, 1 none). The
+/// order of the roofline model beside this one; not fitted.
+pub const OVERLAP_NORM: f64 = 4.0;
+/// Integer instructions that a memory instruction comes with: the update of a pointer, most offsets being part of the instruction.
+const ADDRESS_INSTRUCTIONS: f64 = 1.0;
+/// Instructions per judged condition: a comparison and a branch or selection.
+const CONDITION_INSTRUCTIONS: f64 = 2.0;
+/// Trips of a loop that compilers write out one after another, so that their loads are in flight together (nvcc's default).
+const UNROLLED: f64 = 4.0;
+/// The part of a thread's registers that holds loaded values which nothing has used yet; the rest are addresses and results.
+const LOADED_REGISTERS: f64 = 0.5;
+
+/// What a launch asks for, summed over it.
+#[derive(Clone, Debug)]
+pub struct Demand<'a> {
+    /// The kernel.
+    pub kernel: &'a Kernel,
+    /// What a core holds at once.
+    pub resident: Occupancy,
+    /// Lanes of a warp.
+    pub warp: u32,
+    /// Cycles of the first-level caches of all cores, or why they are unknown.
+    pub l1: Result<f64, String>,
+    /// Wavefronts of local memory.
+    pub local: u64,
+    /// Executions of memory instructions by warps.
+    pub instructions: u64,
+    /// Additional executions by loads of constants whose lanes want different ones.
+    pub replays: u64,
+    /// Judged conditions of memory instructions, by warps.
+    pub conditions: f64,
+    /// Bytes that loads request of the first level.
+    pub requested: f64,
+    /// Bytes from the second level to the first.
+    pub l2_load: Result<f64, String>,
+    /// Bytes from the first level to the second.
+    pub l2_store: f64,
+    /// Bytes loaded from memory, and stored to it.
+    pub dram: (f64, f64),
+}
+
+/// Resources of a device, and the launch's share of the busiest core.
+struct Machine<'a> {
+    on: &'a Profile,
+    groups: f64,
+    warps: f64,
+}
+
+/// The seconds of each limiter. Levels that a device does not have are left out.
+pub fn limits(demand: &Demand, on: &Profile) -> Vec<Limit> {
+    let groups = demand.kernel.launch.group_count() as f64;
+    let warps = groups * f64::from(demand.kernel.launch.group_size().div_ceil(demand.warp.max(1)));
+    let machine = Machine { on, groups, warps };
+    let m = &on.memory;
+    let mut limits = Vec::new();
+    if let Some(overhead) = on.execution.launch_overhead.get() {
+        limits.push((Limiter::Launch, Ok(*overhead)));
+    }
+    limits.push((Limiter::Fp, machine.fp(demand)));
+    limits.push((Limiter::Issue, machine.issue(demand)));
+    let l1 = demand.l1.as_ref().map_err(Clone::clone);
+    if !matches!(m.buffer_l1.bytes, Fact::Absent { .. }) {
+        limits.push((Limiter::L1, l1.and_then(|&cycles| machine.busiest(cycles))));
+    }
+    // Local memory answers a wavefront a cycle, whatever path its bytes take afterwards.
+    limits.push((Limiter::Local, if demand.local == 0 { Ok(Seconds::ZERO) } else { machine.busiest(demand.local as f64) }));
+    let l2 =
+        demand.l2_load.as_ref().map_err(Clone::clone).and_then(|load| over(load + demand.l2_store, &m.l2.bandwidth, "memory.l2.bandwidth"));
+    limits.push((Limiter::L2, l2));
+    let dram = demand.dram.0 + demand.dram.1;
+    if !matches!(m.llc.bytes, Fact::Absent { .. }) {
+        limits.push((Limiter::Llc, over(dram, &m.llc.bandwidth, "memory.llc.bandwidth")));
+    }
+    limits.push((Limiter::Dram, over(dram, &m.dram_bandwidth, "memory.dram_bandwidth")));
+    limits.push((Limiter::Latency, machine.latency(demand)));
+    limits.push((Limiter::Tlb, Err("the profile states neither the size of a page nor the reach of the TLB".to_owned())));
+    limits
+}
+
+/// The norm of the known limits, and the longest of them; `None` where none is known.
+pub fn combined(limits: &[Limit]) -> Option<(Seconds, Limiter)> {
+    let known = || limits.iter().filter_map(|(limiter, limit)| Some((*limiter, limit.as_ref().ok()?.0)));
+    let (limiter, longest) = known().reduce(|a, b| if b.1 > a.1 { b } else { a })?;
+    if longest <= 0.0 {
+        return Some((Seconds::ZERO, limiter));
+    }
+    // Relative to the longest, so that no power underflows.
+    let sum: f64 = known().map(|(_, seconds)| (seconds / longest).powf(OVERLAP_NORM)).sum();
+    Some((Seconds(longest * sum.powf(1.0 / OVERLAP_NORM)), limiter))
+}
+
+fn over(bytes: f64, rate: &Fact<BytesPerSecond>, field: &str) -> Result<Seconds, String> {
+    if bytes == 0.0 {
+        return Ok(Seconds::ZERO);
+    }
+    known(rate, field).map(|rate| Seconds(bytes / rate.0))
+}
+
+/// A fact's number, or its field and why it is not known.
+pub fn known<'f, T>(fact: &'f Fact<T>, field: &str) -> Result<&'f T, String> {
+    match fact {
+        Fact::Known { value, .. } => Ok(value),
+        Fact::Absent { absent: reason } | Fact::Unknown { unknown: reason } => Err(format!("{field}: {reason}")),
+    }
+}
+
+impl Machine<'_> {
+    fn cores(&self) -> Result<f64, String> {
+        known(&self.on.execution.cores, "execution.cores").map(|&cores| f64::from(cores))
+    }
+
+    /// Seconds of core cycles that are spread over the cores as groups are: whole groups, so that one core has the most.
+    fn busiest(&self, cycles: f64) -> Result<Seconds, String> {
+        let most = (self.groups / self.cores()?).ceil();
+        let clock = known(&self.on.execution.clock, "execution.clock")?;
+        Ok(Seconds(cycles / self.groups * most / clock.0))
+    }
+
+    /// Each type's units work by themselves: the slowest counts. Lanes of a cut warp wait with the others.
+    fn fp(&self, demand: &Demand) -> Result<Seconds, String> {
+        let e = &self.on.execution;
+        let vector = f64::from(e.vector_width.get().copied().unwrap_or(1));
+        let mut lanes: BTreeMap<&str, (f64, &Fact<f64>)> = BTreeMap::new();
+        let none = Fact::unknown("no profile states the rate of matrix units yet");
+        for (&(class, scalar, width), &count) in &demand.kernel.ops.0 {
+            let (field, rate) = match (class, scalar) {
+                (OpClass::Mma, _) => ("execution: matrix units", &none),
+                (OpClass::Special, _) => ("execution.special_per_clock", &e.special_per_clock),
+                (OpClass::Fma | OpClass::Float, Scalar::F64) => ("execution.fma64_per_clock", &e.fma64_per_clock),
+                (OpClass::Fma | OpClass::Float, Scalar::F16 | Scalar::Bf16) => ("execution.fma16_per_clock", &e.fma16_per_clock),
+                (OpClass::Int, _) | (_, Scalar::F32) => ("execution.fma_per_clock", &e.fma_per_clock),
+                _ => ("execution.fma_per_clock", &e.fma_per_clock),
+            };
+            let vectors = (f64::from(width) / vector).ceil() * vector;
+            lanes.entry(field).or_insert((0.0, rate)).0 += count as f64 * vectors * self.warps * f64::from(demand.warp);
+        }
+        let mut longest = Seconds::ZERO;
+        for (field, (lanes, rate)) in lanes {
+            longest = longest.max(self.busiest(lanes / known(rate, field)?)?);
+        }
+        Ok(longest)
+    }
+
+    /// Warp instructions of the launch.
+    fn instructions(&self, demand: &Demand) -> f64 {
+        let vector = f64::from(self.on.execution.vector_width.get().copied().unwrap_or(1));
+        let counted = |class| if class == OpClass::Mma { 0.0 } else { 1.0 };
+        let ops = demand.kernel.ops.0.iter();
+        let arithmetic: f64 = ops.map(|(&(class, _, width), &n)| counted(class) * n as f64 * (f64::from(width) / vector).ceil()).sum();
+        arithmetic * self.warps
+            + demand.instructions as f64 * (1.0 + ADDRESS_INSTRUCTIONS)
+            + demand.replays as f64
+            + demand.conditions * CONDITION_INSTRUCTIONS
+    }
+
+    fn issue(&self, demand: &Demand) -> Result<Seconds, String> {
+        let rate = known(&self.on.execution.issue_per_clock, "execution.issue_per_clock")?;
+        self.busiest(self.instructions(demand) / rate)
+    }
+
+    /// What the launch takes where nothing but waiting counts: a warp issues an instruction a cycle and waits for its loads, as many at
+    /// once as program order and registers allow (Little's law: bytes in flight over latency bound the bandwidth).
+    fn latency(&self, demand: &Demand) -> Result<Seconds, String> {
+        let m = &self.on.memory;
+        let mut rounds = Vec::new();
+        loads_in_flight(demand.kernel, &demand.kernel.accesses.nest, 1.0, 1.0, &mut rounds);
+        let mut waiting = 0.0;
+        if !rounds.is_empty() {
+            let last = *known(&m.dram_latency, "memory.dram_latency")?;
+            let l2 = *known(&m.l2.latency, "memory.l2.latency")?;
+            let first = if matches!(m.buffer_l1.bytes, Fact::Absent { .. }) {
+                l2
+            } else {
+                *known(&m.buffer_l1.latency, "memory.buffer_l1.latency")?
+            };
+            let part = |bytes: f64| if demand.requested > 0.0 { (bytes / demand.requested).min(1.0) } else { 0.0 };
+            let (beyond_l1, beyond_l2) = (part(demand.l2_load.clone()?), part(demand.dram.0));
+            for (times, together) in rounds {
+                // The slowest of the loads that are in flight together ends the wait.
+                let any = |miss: f64| 1.0 - (1.0 - miss).powf(together);
+                waiting += times * (first.0 + (l2.0 - first.0) * any(beyond_l1) + (last.0 - l2.0).max(0.0) * any(beyond_l2));
+            }
+        }
+        let alone = self.instructions(demand) / self.warps + waiting;
+        let per_group = f64::from(demand.kernel.launch.group_size().div_ceil(demand.warp.max(1)));
+        // A core has no more groups at once than its share.
+        let at_once = f64::from(demand.resident.groups).min((self.groups / self.cores()?).ceil()).max(1.0) * per_group;
+        self.busiest(alone * self.warps / at_once)
+    }
+}
+
+/// How often a thread waits for loads, and for how many at once: (times, loads) for each straight run of loads.
+fn loads_in_flight(kernel: &Kernel, nest: &[Nest], times: f64, unrolled: f64, to: &mut Vec<(f64, f64)>) {
+    let (mut loads, mut registers) = (0.0, 0.0);
+    let mut end = |loads: &mut f64, registers: &mut f64| {
+        if *loads > 0.0 {
+            let room = (f64::from(kernel.registers) * LOADED_REGISTERS / (*registers / *loads)).floor().max(1.0);
+            let all = *loads * unrolled;
+            let rounds = (all / room).ceil();
+            to.push((times / unrolled * rounds, all / rounds));
+        }
+        (*loads, *registers) = (0.0, 0.0);
+    };
+    let mut inner = Vec::new();
+    for node in nest {
+        match node {
+            Nest::Access(access) => {
+                let tensor = &kernel.accesses.tensors[usize::from(access.tensor)];
+                if let warpsight_ir::TensorPlace::Buffer { space: warpsight_ir::Space::Global, element, .. } = &tensor.place
+                    && !matches!(access.kind, warpsight_ir::AccessKind::Store(_))
+                {
+                    loads += 1.0;
+                    registers += (f64::from(access.width) * f64::from(element.bytes()) / 4.0).max(1.0);
+                }
+            }
+            Nest::Barrier => end(&mut loads, &mut registers),
+            Nest::Loop { var, body } => {
+                end(&mut loads, &mut registers);
+                let trips = f64::from(kernel.accesses.vars[usize::from(var.0)].trips.unwrap_or(1));
+                let straight = !body.iter().any(|node| matches!(node, Nest::Barrier));
+                inner.push((body, times * trips, if straight { trips.min(UNROLLED) } else { 1.0 }));
+            }
+        }
+    }
+    end(&mut loads, &mut registers);
+    for (body, times, unrolled) in inner {
+        loads_in_flight(kernel, body, times, unrolled, to);
+    }
+}

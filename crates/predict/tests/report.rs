@@ -1,0 +1,158 @@
+//! Reports end to end: counts, limiters, what is unknown, what cannot run.
+
+use warpsight_ir::accesses::text::{self, Written};
+use warpsight_ir::profile::{Fact, Source, builtin};
+use warpsight_ir::{BytesPerSecond, Limiter, NoEstimate, Profile};
+use warpsight_predict::volumes::report::{Report, Settings, Work, report};
+
+const STAR: &str = include_str!("../../../examples/accesses/star3d-r4-f64.toml");
+
+fn a100() -> Profile {
+    builtin("a100-40").expect("built in").expect("parses")
+}
+
+fn written(text: &str, settings: &[(&str, &str)]) -> Written {
+    let settings: Vec<(String, String)> = settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    text::parse(text, &settings).unwrap_or_else(|error| panic!("{error:?}"))
+}
+
+fn of(text: &str, settings: &[(&str, &str)], on: &Profile) -> Result<Report, NoEstimate> {
+    let written = written(text, settings);
+    report(&Work { kernel: &written.kernel, points: written.points }, on, &Settings::default())
+}
+
+fn seconds(report: &Report, limiter: Limiter) -> f64 {
+    let found = report.limits.iter().find(|limit| limit.0 == limiter);
+    found.expect("listed").1.as_ref().expect("known").0
+}
+
+#[test]
+fn the_star_on_a100() {
+    let found = of(STAR, &[], &a100()).unwrap();
+    // Blocks of 32 × 8 × 4: a warp is a row of 32 doubles, 8 sectors and 2 wavefronts where it begins with a sector.
+    assert_eq!(found.instructions.len(), 26);
+    for cost in &found.instructions {
+        assert_eq!(cost.wavefronts, 2.0, "{cost:?}");
+        assert_eq!(cost.executions, 640 * 512 * 512 / 32);
+    }
+    // x ± 1, 2, 3 begin within a sector and take a ninth; the 19 others do not. 32 lanes of 8 bytes.
+    let requested = 32.0 * (19.0 * 8.0 + 6.0 * 9.0) / 32.0;
+    assert_eq!(found.volumes.l1_requested, Some(requested));
+    assert_eq!(found.volumes.l2_store, Some(8.0));
+    // Per block: rows of 8 + 2 sectors in the block's own rows, of 8 in 4 more rows and planes on every side.
+    let compulsory = 32.0 * f64::from(8 * 4 * 10 + 8 * 4 * 8 + 8 * 8 * 8) / 1024.0;
+    assert_eq!(found.volumes.l2_load_compulsory, Some(compulsory));
+    let l2_load = found.volumes.l2_load.unwrap();
+    assert!(compulsory < l2_load && l2_load < requested, "{l2_load}");
+    assert_eq!((found.occupancy.groups, found.occupancy.warps), (2, 64));
+    assert_eq!(found.waves, 640.0 / 32.0 * 512.0 / 8.0 * 512.0 / 4.0 / 216.0);
+    // 26 instructions of two cycles for 32 points at least; tags add to those that lie across three lines.
+    let cycles = found.l1_cycles_per_point.unwrap();
+    assert!((26.0 * 2.0 / 32.0..26.0 * 2.2 / 32.0).contains(&cycles), "{cycles}");
+    // 13 instructions of f64 units of 32 lanes.
+    let fp = 13.0 * 167_772_160.0 / (32.0 * 108.0 * 1.41e9);
+    assert!((seconds(&found, Limiter::Fp) / fp - 1.0).abs() < 0.01);
+    assert_eq!(found.limiter, Some(Limiter::L1));
+}
+
+#[test]
+fn the_time_is_the_norm_of_its_limits() {
+    let found = of(STAR, &[], &a100()).unwrap();
+    let known: Vec<f64> = found.limits.iter().filter_map(|limit| Some(limit.1.as_ref().ok()?.0)).collect();
+    let norm = known.iter().map(|seconds| seconds.powi(4)).sum::<f64>().powf(0.25);
+    assert!((found.seconds.0 / norm - 1.0).abs() < 1e-12);
+    let longest = known.iter().copied().fold(0.0, f64::max);
+    assert_eq!(seconds(&found, found.limiter.unwrap()), longest);
+    assert!(found.interval.lo.0 < found.seconds.0 && found.seconds.0 < found.interval.hi.0);
+    assert!((found.points_per_second * found.seconds.0 / 167_772_160.0 - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn unknown_numbers_make_their_limiter_unknown_by_name() {
+    type Forget = fn(&mut Profile);
+    let cases: [(Limiter, &str, Forget); 5] = [
+        (Limiter::Fp, "execution.fma64_per_clock", |on| on.execution.fma64_per_clock = Fact::unknown("nobody says")),
+        (Limiter::L1, "execution.lsu_lanes", |on| on.execution.lsu_lanes = Fact::unknown("nobody says")),
+        (Limiter::L2, "memory.l2.bandwidth", |on| on.memory.l2.bandwidth = Fact::unknown("nobody says")),
+        (Limiter::Dram, "memory.dram_bandwidth", |on| on.memory.dram_bandwidth = Fact::unknown("nobody says")),
+        (Limiter::Latency, "memory.dram_latency", |on| on.memory.dram_latency = Fact::unknown("nobody says")),
+    ];
+    for (limiter, field, forget) in cases {
+        let mut on = a100();
+        forget(&mut on);
+        let found = of(STAR, &[], &on).unwrap();
+        let reason = found.limits.iter().find(|limit| limit.0 == limiter).unwrap().1.clone().unwrap_err();
+        assert!(reason.contains(field) && reason.contains("nobody says"), "{reason}");
+        assert!(found.provenance.iter().any(|note| note.contains(field)), "{:?}", found.provenance);
+        assert!(found.seconds.0.is_finite() && found.seconds.0 > 0.0);
+    }
+}
+
+#[test]
+fn what_cannot_run_is_said() {
+    let refused = |settings: &[(&str, &str)], text: &str| match of(text, settings, &a100()) {
+        Err(NoEstimate::CannotRun(why)) => why,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(refused(&[("block", "64,8,4")], STAR), "a group has 2048 work-items, the device allows 1024");
+    let fat = STAR.replace("registers = { base = 24, per_point = 8 }", "registers = 128");
+    let why = refused(&[], &fat);
+    assert!(why.contains("registers"), "{why}");
+}
+
+#[test]
+fn degenerate_launches_are_answered() {
+    for settings in [&[("domain", "1,1,1")][..], &[("block", "1,1,1")], &[("domain", "33,9,5")], &[("block", "7,3,5")]] {
+        let found = of(STAR, settings, &a100()).unwrap_or_else(|error| panic!("{settings:?}: {error}"));
+        assert!(found.seconds.0.is_finite() && found.seconds.0 > 0.0, "{settings:?}");
+        assert!((0.0..=1.0).contains(&found.tail_efficiency), "{settings:?}");
+    }
+    let idle = STAR.replace("flops = { f64_fma = 12, f64 = 1 }", "");
+    let found = of(&idle, &[], &a100()).unwrap();
+    assert_eq!(seconds(&found, Limiter::Fp), 0.0);
+    let nothing = "name = \"n\"\nblock = [32]\ndomain = [64]\nregisters = 8\nfield = []\n";
+    let mut on = a100();
+    on.execution.launch_overhead = Fact::unknown("left out");
+    assert!(matches!(of(nothing, &[], &on), Err(NoEstimate::NotCovered(_))));
+}
+
+#[test]
+fn numbers_move_the_right_way() {
+    let mut rng = fastrand::Rng::with_seed(4);
+    for _ in 0..12 {
+        let block = *rng.choice(&["16,4,4", "32,4,2", "64,4,1", "128,2,2", "8,8,8", "4,16,8"]).unwrap();
+        let settings = [("block", block), ("domain", "256,128,64")];
+        let fast = of(STAR, &settings, &a100()).unwrap();
+        let mut on = a100();
+        on.memory.dram_bandwidth = Fact::known(BytesPerSecond(0.5 * 1.381e12), Source::Assumed, "half");
+        let slow = of(STAR, &settings, &on).unwrap();
+        assert!(slow.seconds.0 > fast.seconds.0, "half the bandwidth is slower");
+        let mut before = u32::MAX;
+        for registers in [16, 32, 33, 64, 65, 100] {
+            let text = STAR.replace("{ base = 24, per_point = 8 }", &registers.to_string());
+            let warps = of(&text, &settings, &a100()).unwrap().occupancy.warps;
+            assert!(warps <= before, "{registers} registers");
+            before = warps;
+        }
+    }
+}
+
+#[test]
+fn local_memory_and_constants() {
+    let text = |stride: &str, filter: &str| {
+        format!(
+            "name = \"c\"\nblock = [32, 8]\ndomain = [1024, 1024]\nregisters = 32\nflops = {{ f32_fma = 1 }}\n\
+             [[field]]\nname = \"tile\"\nelement = \"f32\"\ndims = [1056, 32]\nkind = \"local\"\nload = [[\"{stride}\", \"0\"]]\n\
+             [[field]]\nname = \"w\"\nelement = \"f32\"\ndims = [2048]\nkind = \"constant\"\nload = [[\"{filter}\"]]\n\
+             [[field]]\nname = \"out\"\nelement = \"f32\"\ndims = [1024, 1024]\nstore = [[\"tx\", \"ty\"]]\n"
+        )
+    };
+    let on = a100();
+    let straight = of(&text("lx", "0"), &[], &on).unwrap();
+    let conflicts = of(&text("32*lx", "0"), &[], &on).unwrap();
+    let ratio = seconds(&conflicts, Limiter::Local) / seconds(&straight, Limiter::Local);
+    assert!((ratio - 32.0).abs() < 1e-9, "a column of 32 banks takes 32 times as long: {ratio}");
+    let scattered = of(&text("lx", "lx"), &[], &on).unwrap();
+    assert!(seconds(&scattered, Limiter::Issue) > 2.0 * seconds(&straight, Limiter::Issue), "each constant is asked for by itself");
+    assert_eq!(straight.volumes.l1_requested, Some(0.0), "neither local memory nor constants go to the first-level cache");
+}

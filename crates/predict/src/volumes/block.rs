@@ -74,6 +74,9 @@ struct Class {
     lanes: SmallVec<[(u32, u32); 4]>,
 }
 
+/// Blocks in which the same lanes take part, and the shapes of their warps.
+type ShapedClass = (Class, Vec<super::warps::Shape>);
+
 /// What each access to device memory costs, in program order within each field.
 pub fn instructions(subject: &Subject, sizes: Sizes) -> Vec<Instruction> {
     priced(subject, &subject.fields, sizes, &|_| 0.0)
@@ -84,7 +87,7 @@ pub fn priced(subject: &Subject, fields: &[Field], sizes: Sizes, price: &dyn Fn(
     let mut found = Vec::new();
     for (index, field) in fields.iter().enumerate() {
         // Accesses that differ in constants only share their shapes.
-        let mut known: Vec<(&Touch, Vec<(Class, Vec<super::warps::Shape>)>)> = Vec::new();
+        let mut known: Vec<(&Touch, Vec<ShapedClass>)> = Vec::new();
         for touch in &field.touches {
             let alike = |other: &Touch| {
                 (0..3).all(|i| other.coords[i].terms() == touch.coords[i].terms())

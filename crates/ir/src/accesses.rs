@@ -5,6 +5,9 @@
 
 mod build;
 mod linear;
+mod place;
+mod raw;
+mod reader;
 pub mod text;
 
 use crate::affine::{Affine, VarId};

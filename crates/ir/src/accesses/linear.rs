@@ -29,6 +29,8 @@ pub struct Linear {
 pub struct LinearError {
     /// In words.
     pub what: String,
+    /// What stands there.
+    pub label: Option<String>,
     /// What to do, where that is not plain.
     pub help: Option<String>,
     /// Where.
@@ -99,7 +101,7 @@ impl Linear {
 
 impl Reader<'_> {
     fn error(&self, at: Range<usize>, what: impl Into<String>, help: Option<&str>) -> LinearError {
-        LinearError { what: what.into(), help: help.map(str::to_owned), at }
+        LinearError { what: what.into(), label: None, help: help.map(str::to_owned), at }
     }
 
     fn blank(&mut self) {
@@ -158,9 +160,9 @@ impl Reader<'_> {
                 (_, true, true) => product.constant.checked_rem_euclid(right.constant).map(Linear::constant),
                 _ => {
                     let what = if sign == '*' { "a product of two coordinates" } else { "a quotient or remainder of a coordinate" };
-                    let help = "give a representative value instead, as in { proxy = \"tx\", spread = 64 }";
-                    let what = format!("the address is not affine in the thread coordinates: {what}");
-                    return Err(self.error(here, what, Some(help)));
+                    let help = "give a representative value instead, as in index = { proxy = \"tx\", spread = 64 }";
+                    let error = self.error(here, "address is not affine in the thread coordinates", Some(help));
+                    return Err(LinearError { label: Some(what.to_owned()), ..error });
                 }
             }
             .ok_or_else(|| self.error(here, "this exceeds 64 bits", None))?;
@@ -198,27 +200,34 @@ impl Reader<'_> {
     }
 
     fn name(&self, name: &str, at: Range<usize>) -> Result<Linear, LinearError> {
-        let axis = |letter: &str| ["x", "y", "z"].iter().position(|&axis| axis == letter).map(|axis| axis as u8);
         if let Some(number) = self.names.loops.iter().position(|own| own == name) {
             return Ok(Linear::symbol(Symbol::Loop(number as u8)));
         }
         if let Some(value) = (self.names.value)(name) {
             return Ok(Linear::constant(value));
         }
-        let coordinate = name.is_char_boundary(1).then(|| name.split_at(1)).and_then(|(kind, rest)| {
-            let axis = axis(rest)?;
-            Some(match kind {
-                "t" => Symbol::Point(axis),
-                "l" => Symbol::Lane(axis),
-                "b" => Symbol::Block(axis),
-                _ => return None,
-            })
-        });
-        coordinate.map(Linear::symbol).ok_or_else(|| {
+        coordinate(name).map(Linear::symbol).ok_or_else(|| {
             let help = "known are tx ty tz (point), lx ly lz (lane), bx by bz (block), loops and [params]";
             self.error(at, format!("unknown variable `{name}`"), Some(help))
         })
     }
+}
+
+/// tx … bz.
+fn coordinate(name: &str) -> Option<Symbol> {
+    let &[kind, axis] = name.as_bytes() else { return None };
+    let axis = b"xyz".iter().position(|&letter| letter == axis)? as u8;
+    match kind {
+        b't' => Some(Symbol::Point(axis)),
+        b'l' => Some(Symbol::Lane(axis)),
+        b'b' => Some(Symbol::Block(axis)),
+        _ => None,
+    }
+}
+
+/// Whether a name is that of a coordinate.
+pub fn is_coordinate(name: &str) -> bool {
+    coordinate(name).is_some()
 }
 
 #[cfg(test)]
@@ -236,7 +245,7 @@ mod tests {
         assert_eq!(read(" tx + 1 "), form(&[(Symbol::Point(0), 1)], 1));
         assert_eq!(
             read("2*(ty - 3) - -4"),
-            Err(LinearError { what: "a number, a coordinate or a parameter is missing here".into(), help: None, at: 13..15 })
+            Err(LinearError { what: "a number, a coordinate or a parameter is missing here".into(), label: None, help: None, at: 13..15 })
         );
         assert_eq!(read("2*(ty - 3) + lx*n"), form(&[(Symbol::Point(1), 2), (Symbol::Lane(0), 512)], -6));
         assert_eq!(read("i + bz*(n/2) - i"), form(&[(Symbol::Block(2), 256)], 0));
@@ -246,7 +255,8 @@ mod tests {
     #[test]
     fn errors_say_where() {
         let error = |text: &str| read(text).map_err(|error| (error.what, error.at)).unwrap_err();
-        assert_eq!(error("tx*ty"), ("the address is not affine in the thread coordinates: a product of two coordinates".into(), 0..5));
+        assert_eq!(error("tx*ty"), ("address is not affine in the thread coordinates".into(), 0..5));
+        assert_eq!(read("tx*ty").unwrap_err().label.as_deref(), Some("a product of two coordinates"));
         assert_eq!(error("1 + tx/2").1, 4..8);
         assert_eq!(error("tx + q"), ("unknown variable `q`".into(), 5..6));
         assert_eq!(error("n/(n-512)"), ("this divides by zero".into(), 0..9));

@@ -1,0 +1,326 @@
+//! Written accesses in terms of blocks, lanes and loops: folding, written-out loops, guards, and what two points of a thread share.
+
+use super::linear::{Linear, Symbol};
+use super::raw::{RawAccess, RawCoordinate, RawField, RawProxy};
+use super::reader::Reader;
+use super::text::{Result, TextError, wrong};
+use super::{AccessKind, AccessRef, AffineBound, LoadPath, TensorPlace};
+use crate::affine::{Affine, VarId};
+use smallvec::SmallVec;
+use std::collections::HashMap;
+use std::ops::Range;
+use toml::Spanned;
+
+/// A bound that is never reached.
+const UNBOUNDED: i64 = i64::MAX / 4;
+
+/// Addresses and coordinates stay below this, so that sums of them stay within 64 bits.
+const FARTHEST: i128 = 1 << 60;
+
+/// Accesses that folding and written-out loops may make of one.
+const COPIES: i64 = 4096;
+
+/// One access as written: what it touches, and how many of the loops it is in.
+pub(super) struct Item {
+    pub(super) access: AccessRef,
+    pub(super) depth: usize,
+}
+
+/// What accesses that do the same share: coordinates, width, path, loops.
+type Key = (SmallVec<[Affine; 4]>, u8, LoadPath, usize);
+
+/// The accesses of one list of a field, each address once.
+#[derive(Default)]
+pub(super) struct Distinct {
+    pub(super) items: Vec<Item>,
+    known: HashMap<Key, Vec<usize>>,
+}
+
+/// The field whose accesses are placed.
+pub(super) struct Target<'a> {
+    pub(super) field: &'a RawField,
+    pub(super) tensor: u16,
+    pub(super) place: &'a TensorPlace,
+}
+
+/// Puts coordinates of points in terms of blocks, lanes and loops.
+pub(super) struct Placer<'a> {
+    pub(super) reader: &'a Reader<'a>,
+    /// Axes of the grid in launch order.
+    pub(super) order: &'a [usize],
+    pub(super) axes: usize,
+    /// Values each variable of the nest takes.
+    pub(super) counts: Vec<i64>,
+}
+
+/// The parts of a written access.
+struct Parts<'a> {
+    at: Vec<&'a Spanned<RawCoordinate>>,
+    index: Option<&'a Spanned<RawProxy>>,
+    width: u8,
+    path: LoadPath,
+    depth: usize,
+    /// The loop it says to be in, where that is written out.
+    written_out: Option<usize>,
+    guard: &'a [Spanned<String>],
+}
+
+impl Distinct {
+    /// Adds an access, unless one of them already does the same. Where two differ in when they happen and one of them happens whenever the
+    /// other does, that one stays.
+    fn add(&mut self, item: Item) {
+        if item.access.spread.is_some() {
+            // Two unknown addresses differ, whatever stands for them.
+            return self.items.push(item);
+        }
+        let key = (item.access.coords.clone(), item.access.width, item.access.path, item.depth);
+        let alike = self.known.entry(key).or_default();
+        for &i in alike.iter() {
+            if let Some(guard) = either(&self.items[i].access.guard, &item.access.guard) {
+                self.items[i].access.guard = guard;
+                return;
+            }
+        }
+        alike.push(self.items.len());
+        self.items.push(item);
+    }
+}
+
+/// The bounds that hold where one or the other list holds, if one implies the other.
+fn either(one: &[AffineBound], other: &[AffineBound]) -> Option<Vec<AffineBound>> {
+    let comparable = |(a, b): (&AffineBound, &AffineBound)| a.value.terms() == b.value.terms() && a.extent == b.extent;
+    if one.len() != other.len() || !one.iter().zip(other).all(comparable) {
+        return None;
+    }
+    // Points of a domain start at 0 and must not reach its extent; comparisons must reach 0.
+    let weaker = |a: &AffineBound, b: &AffineBound| match a.extent {
+        UNBOUNDED => a.value.constant >= b.value.constant,
+        _ => a.value.constant <= b.value.constant,
+    };
+    let implied = |a: &[AffineBound], b: &[AffineBound]| a.iter().zip(b).all(|(a, b)| weaker(a, b));
+    match (implied(one, other), implied(other, one)) {
+        (true, _) => Some(one.to_vec()),
+        (_, true) => Some(other.to_vec()),
+        _ => None,
+    }
+}
+
+impl Placer<'_> {
+    /// Adds the accesses that one written access stands for: one for each point of a thread.
+    pub(super) fn place(
+        &self,
+        written: &Spanned<RawAccess>,
+        target: &Target,
+        kind: AccessKind,
+        guards: &[Spanned<String>],
+        to: &mut Distinct,
+    ) -> Result<()> {
+        let (reader, span) = (self.reader, written.span());
+        let parts = self.parts(written, target)?;
+        let mut spread = None;
+        let mut proxied = |proxy: &RawProxy| {
+            let elements = reader.extent(&proxy.spread)? as u64;
+            spread = Some(spread.unwrap_or(1_u64).saturating_mul(elements));
+            reader.coordinate(&proxy.proxy)
+        };
+        let mut forms = Vec::with_capacity(parts.at.len() + 1);
+        if let Some(index) = parts.index {
+            forms.push((proxied(index.get_ref())?, index.get_ref().proxy.span()));
+        }
+        for coordinate in &parts.at {
+            let form = match coordinate.get_ref() {
+                RawCoordinate::Number(number) => reader.coordinate(&Spanned::new(coordinate.span(), number.clone()))?,
+                RawCoordinate::Proxy(proxy) => proxied(proxy)?,
+            };
+            forms.push((form, coordinate.span()));
+        }
+        let rank = match target.place {
+            TensorPlace::Image { .. } => 2,
+            TensorPlace::Buffer { dims, .. } => dims.len(),
+        };
+        if forms.len() != rank {
+            let what = format!("`{}` has {rank} dimensions, this access {}", target.field.name.get_ref(), forms.len());
+            return wrong(span, what, None);
+        }
+        let bounds = guards.iter().chain(parts.guard);
+        let bounds = bounds.map(|text| Ok((self.comparison(text)?, text.span()))).collect::<Result<Vec<_>>>()?;
+        let symbols = || forms.iter().chain(&bounds).flat_map(|form| &form.0.terms).map(|term| term.0);
+        let loops = || symbols().filter_map(|symbol| if let Symbol::Loop(n) = symbol { Some(&reader.loops[usize::from(n)]) } else { None });
+        let depth = loops().filter(|own| !own.order.unrolled()).map(|own| own.number + 1).max().unwrap_or(0).max(parts.depth);
+        let mut written_out = parts.written_out.into_iter().collect::<Vec<_>>();
+        written_out.extend(symbols().filter_map(|symbol| match symbol {
+            Symbol::Loop(n) if reader.loops[usize::from(n)].order.unrolled() => Some(usize::from(n)),
+            _ => None,
+        }));
+        for point in self.points(&written_out, &span)? {
+            let mut coords: SmallVec<[Affine; 4]> =
+                forms.iter().map(|(form, span)| self.affine(form, &point, span)).collect::<Result<_>>()?;
+            if !matches!(target.place, TensorPlace::Image { .. }) {
+                // Buffers are listed slowest first.
+                coords.reverse();
+            }
+            let mut guard = self.domain(&point, &span)?;
+            for (form, span) in &bounds {
+                let value = self.affine(form, &point, span)?;
+                if self.farthest(&value) > FARTHEST {
+                    return wrong(span.clone(), "this exceeds 64 bits", None);
+                }
+                guard.push(AffineBound { value, extent: UNBOUNDED, per_lane: false });
+            }
+            self.fits(&coords, target.place, &span)?;
+            let access = AccessRef { tensor: target.tensor, kind, coords, width: parts.width, guard, path: parts.path, spread };
+            to.add(Item { access, depth });
+        }
+        Ok(())
+    }
+
+    fn parts<'b>(&self, written: &'b Spanned<RawAccess>, target: &'b Target) -> Result<Parts<'b>> {
+        let path = target.field.path;
+        let with = match written.get_ref() {
+            RawAccess::At(at) => {
+                return Ok(Parts { at: at.iter().collect(), index: None, width: 1, path, depth: 0, written_out: None, guard: &[] });
+            }
+            RawAccess::With(with) => with,
+        };
+        if with.at.is_some() == with.index.is_some() {
+            let help = "at = [\"tx\", \"ty\"], or index = { proxy = \"tx\", spread = 64 } for one dimension";
+            return wrong(written.span(), "an access has either `at` or `index`", Some(help));
+        }
+        let width = match &with.width {
+            None => 1,
+            Some(width) => match self.reader.number(width)? {
+                known @ (1 | 2 | 4 | 8 | 16) => known as u8,
+                other => return wrong(width.span(), format!("a width of {other}"), Some("1, 2, 4, 8 or 16 elements")),
+            },
+        };
+        let (mut depth, mut written_out) = (0, None);
+        if let Some(name) = &with.within {
+            match self.reader.names.iter().position(|own| own == name.get_ref()) {
+                Some(i) if self.reader.loops[i].order.unrolled() => written_out = Some(i),
+                Some(i) => depth = self.reader.loops[i].number + 1,
+                None => return wrong(name.span(), format!("there is no loop `{}`", name.get_ref()), None),
+            }
+        }
+        let at = with.at.iter().flatten().collect();
+        Ok(Parts { at, index: with.index.as_ref(), width, path: with.path.unwrap_or(path), depth, written_out, guard: &with.guard })
+    }
+
+    /// Every point of a thread, as its number along each axis; then the trip of each loop, 0 where it is not among the `written_out`.
+    fn points(&self, written_out: &[usize], span: &Range<usize>) -> Result<Vec<Vec<i64>>> {
+        let trips = self.reader.loops.iter().enumerate().map(|(i, own)| if written_out.contains(&i) { own.trips } else { 1 });
+        let counts: Vec<i64> = self.reader.fold.iter().copied().chain(trips).collect();
+        let all = counts.iter().try_fold(1_i64, |n, &count| n.checked_mul(count));
+        if all.is_none_or(|all| all > COPIES) {
+            let help = "fold less, or keep loops with order = \"sequential\"";
+            return wrong(span.clone(), format!("folding and written-out loops make more than {COPIES} accesses of this one"), Some(help));
+        }
+        Ok(counts.iter().fold(vec![vec![]], |points, &count| {
+            (0..count).flat_map(|k| points.iter().map(move |point: &Vec<i64>| point.iter().copied().chain([k]).collect())).collect()
+        }))
+    }
+
+    /// The bounds that keep points in the domain, where the grid reaches beyond it.
+    fn domain(&self, point: &[i64], span: &Range<usize>) -> Result<Vec<AffineBound>> {
+        let mut bounds = Vec::new();
+        for axis in 0..self.axes {
+            let (reader, unit) = (self.reader, self.reader.block[axis] * self.reader.fold[axis]);
+            if reader.domain[axis] % unit != 0 {
+                let coordinate = Linear { terms: vec![(Symbol::Point(axis as u8), 1)], constant: -reader.origin[axis] };
+                bounds.push(AffineBound { value: self.affine(&coordinate, point, span)?, extent: reader.domain[axis], per_lane: false });
+            }
+        }
+        Ok(bounds)
+    }
+
+    /// `left < right` and the like as a form that is 0 or more where it holds.
+    fn comparison(&self, text: &Spanned<String>) -> Result<Linear> {
+        let (own, span) = (text.get_ref(), text.span());
+        for (sign, swap, strict) in [("<=", false, 0), (">=", true, 0), ("<", false, 1), (">", true, 1)] {
+            let Some((left, right)) = own.split_once(sign) else { continue };
+            let right = self.reader.linear(right, left.len() + sign.len(), &span, own)?;
+            let left = self.reader.linear(left, 0, &span, own)?;
+            let (small, large) = if swap { (right, left) } else { (left, right) };
+            let slack = large.plus(&small, -1).and_then(|form| form.plus(&Linear { terms: vec![], constant: 1 }, -strict));
+            return slack.map_or_else(|| wrong(span, "this exceeds 64 bits", None), Ok);
+        }
+        wrong(span, format!("`{own}` is no comparison"), Some("as in guard = [\"tx >= 1\", \"tx < n - 1\"]"))
+    }
+
+    /// A form in the variables of the nest, for one point of a thread.
+    fn affine(&self, form: &Linear, point: &[i64], span: &Range<usize>) -> Result<Affine> {
+        let reader = self.reader;
+        let overflow = || TextError {
+            what: "the address exceeds 64 bits, or a factor of it 32 bits".into(),
+            label: None,
+            help: None,
+            at: (!span.is_empty()).then(|| span.clone()),
+        };
+        let group = |axis: usize| VarId(self.order.iter().position(|&at| at == axis).unwrap_or(axis) as u16);
+        let lane = |axis: usize| VarId((self.axes + axis) as u16);
+        let mut sum = Affine::constant(form.constant);
+        let add = |sum: &mut Affine, var: VarId, factor: Option<i64>| -> Result<()> {
+            let factor = factor.and_then(|factor| i32::try_from(factor).ok());
+            let factor = factor.filter(|factor| sum.coefficient(var).checked_add(*factor).is_some()).ok_or_else(overflow)?;
+            sum.add_term(var, factor);
+            Ok(())
+        };
+        let constant = |sum: &mut Affine, factor: i64, value: i64| -> Result<()> {
+            let more = factor.checked_mul(value).ok_or_else(overflow)?;
+            sum.constant = sum.constant.checked_add(more).ok_or_else(overflow)?;
+            Ok(())
+        };
+        for &(symbol, factor) in &form.terms {
+            match symbol {
+                Symbol::Point(axis) | Symbol::Lane(axis) | Symbol::Block(axis) if usize::from(axis) >= self.axes => {
+                    let what = format!("the block has {} axes, this mentions axis {}", self.axes, ["x", "y", "z"][usize::from(axis)]);
+                    return wrong(span.clone(), what, None);
+                }
+                Symbol::Point(axis) => {
+                    let axis = usize::from(axis);
+                    let (block, fold) = (reader.block[axis], reader.fold[axis]);
+                    let (per_lane, per_point) = if reader.strided { (1, block) } else { (fold, 1) };
+                    add(&mut sum, group(axis), factor.checked_mul(block * fold))?;
+                    add(&mut sum, lane(axis), factor.checked_mul(per_lane))?;
+                    constant(&mut sum, factor, reader.origin[axis] + per_point * point[axis])?;
+                }
+                Symbol::Lane(axis) => add(&mut sum, lane(usize::from(axis)), Some(factor))?,
+                Symbol::Block(axis) => add(&mut sum, group(usize::from(axis)), Some(factor))?,
+                Symbol::Loop(n) => match &reader.loops[usize::from(n)] {
+                    own if own.order.unrolled() => constant(&mut sum, factor, point[self.axes + usize::from(n)])?,
+                    own => add(&mut sum, VarId((2 * self.axes + own.number) as u16), Some(factor))?,
+                },
+            }
+        }
+        Ok(sum)
+    }
+
+    /// How far from 0 a form reaches at most.
+    fn farthest(&self, form: &Affine) -> i128 {
+        let terms = form.terms().iter().map(|&(var, c)| i128::from(c).abs() * i128::from(self.counts[usize::from(var.0)]));
+        terms.sum::<i128>() + i128::from(form.constant).abs()
+    }
+
+    /// Whether every address stays far within 64 bits, its factors in elements within 32.
+    fn fits(&self, coords: &[Affine], place: &TensorPlace, span: &Range<usize>) -> Result<()> {
+        let (strides, element) = match place {
+            TensorPlace::Image { format, .. } => (vec![1; 2], format.bytes()),
+            TensorPlace::Buffer { element, dims, layout, .. } => {
+                let packed = || (0..dims.len()).map(|i| dims[i + 1..].iter().product()).collect();
+                (if layout.strides.is_empty() { packed() } else { layout.strides.clone() }, element.bytes())
+            }
+        };
+        let reach: i128 = coords.iter().zip(&strides).map(|(form, &stride)| self.farthest(form).saturating_mul(stride.into())).sum();
+        if reach.saturating_mul(element.into()) > FARTHEST {
+            return wrong(span.clone(), "the address exceeds 64 bits", None);
+        }
+        // Dimensions slower than the third count as planes of the third.
+        let planes = coords.iter().zip(&strides).take(coords.len().saturating_sub(3)).flat_map(|(form, &stride)| {
+            let planes = i128::from(stride / strides[strides.len() - 3].max(1));
+            form.terms().iter().map(move |term| i128::from(term.1).abs() * planes)
+        });
+        match planes.sum::<i128>() > i128::from(i32::MAX) {
+            true => wrong(span.clone(), "the address exceeds 64 bits, or a factor of it 32 bits", None),
+            false => Ok(()),
+        }
+    }
+}

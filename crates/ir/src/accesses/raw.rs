@@ -1,0 +1,274 @@
+//! The text form as TOML gives it: what keys there are and which shapes their values take. Every value keeps its place in the file.
+
+use crate::accesses::LoadPath;
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, de};
+use std::collections::BTreeMap;
+use std::fmt;
+use toml::Spanned;
+
+/// A list of numbers.
+pub(super) type Numbers = Spanned<Vec<Spanned<Number>>>;
+
+/// A whole number, or an expression of parameters.
+#[derive(Clone, Debug)]
+pub(super) enum Number {
+    Int(i64),
+    Text(String),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Raw {
+    pub(super) name: String,
+    pub(super) block: Numbers,
+    pub(super) domain: Option<Numbers>,
+    pub(super) grid: Option<Numbers>,
+    pub(super) fold: Option<Numbers>,
+    #[serde(default)]
+    pub(super) fold_mode: FoldMode,
+    pub(super) registers: Spanned<Registers>,
+    pub(super) local: Option<Spanned<Number>>,
+    pub(super) flops: Option<Spanned<Flops>>,
+    #[serde(default)]
+    pub(super) params: BTreeMap<Spanned<String>, Spanned<i64>>,
+    pub(super) origin: Option<Numbers>,
+    #[serde(default)]
+    pub(super) guard: Vec<Spanned<String>>,
+    pub(super) block_order: Option<Spanned<String>>,
+    pub(super) field: Vec<RawField>,
+    #[serde(default, rename = "loop")]
+    pub(super) loops: Vec<RawLoop>,
+}
+
+/// Which points a thread computes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum FoldMode {
+    /// Neighbours.
+    #[default]
+    Consecutive,
+    /// A block's extent apart.
+    Strided,
+}
+
+pub(super) enum Registers {
+    Number(Number),
+    PerPoint(PerPoint),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PerPoint {
+    pub(super) base: Spanned<Number>,
+    pub(super) per_point: Spanned<Number>,
+}
+
+pub(super) enum Flops {
+    Number(Number),
+    Classes(BTreeMap<Spanned<String>, Spanned<Number>>),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawField {
+    pub(super) name: Spanned<String>,
+    pub(super) element: Spanned<String>,
+    pub(super) dims: Numbers,
+    pub(super) strides: Option<Numbers>,
+    pub(super) align: Option<Spanned<Number>>,
+    pub(super) kind: Option<FieldKind>,
+    #[serde(default)]
+    pub(super) load: Vec<Spanned<RawAccess>>,
+    #[serde(default)]
+    pub(super) store: Vec<Spanned<RawAccess>>,
+    #[serde(default)]
+    pub(super) policy: StorePolicyName,
+    #[serde(default)]
+    pub(super) path: LoadPath,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum FieldKind {
+    #[default]
+    Buffer,
+    Image2d,
+    Constant,
+    Local,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum StorePolicyName {
+    #[default]
+    WriteBack,
+    WriteThrough,
+    NonTemporal,
+}
+
+/// An access: `[x, y, …]`, or `{ at = [x, y, …], width = 4, … }`.
+pub(super) enum RawAccess {
+    At(Vec<Spanned<RawCoordinate>>),
+    With(Box<RawWith>),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawWith {
+    pub(super) at: Option<Vec<Spanned<RawCoordinate>>>,
+    pub(super) index: Option<Spanned<RawProxy>>,
+    pub(super) width: Option<Spanned<Number>>,
+    pub(super) path: Option<LoadPath>,
+    pub(super) kind: Option<Spanned<FieldKind>>,
+    #[serde(rename = "in")]
+    pub(super) within: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) guard: Vec<Spanned<String>>,
+}
+
+#[derive(Clone)]
+pub(super) enum RawCoordinate {
+    Number(Number),
+    Proxy(RawProxy),
+}
+
+/// An address that depends on data: one of `spread` elements, of which `proxy` is typical.
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawProxy {
+    pub(super) proxy: Spanned<Number>,
+    pub(super) spread: Spanned<Number>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawLoop {
+    pub(super) name: Spanned<String>,
+    pub(super) trips: Spanned<Number>,
+    #[serde(default)]
+    pub(super) order: LoopOrder,
+}
+
+/// How a loop's trips run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum LoopOrder {
+    /// One after the other.
+    #[default]
+    Sequential,
+    /// Written out.
+    Unrolled,
+    /// One after the other, and each computes further points.
+    GridStride,
+}
+
+/// What a value is instead of a number: nothing, a list, or a table.
+enum Shape<L, T> {
+    Number(Number),
+    List(L),
+    Table(T),
+}
+
+/// No list, or no table, is possible here.
+enum Never {}
+
+impl<'de> Deserialize<'de> for Never {
+    fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+        Err(D::Error::custom("there is no such value"))
+    }
+}
+
+/// Reads a number, a list or a table, whichever stands there. Derived untagged enums would lose the places of what is inside.
+struct AnyOf<L, T> {
+    expecting: &'static str,
+    list: bool,
+    table: bool,
+    kind: std::marker::PhantomData<(L, T)>,
+}
+
+impl<L, T> AnyOf<L, T> {
+    fn new(expecting: &'static str, list: bool, table: bool) -> Self {
+        Self { expecting, list, table, kind: std::marker::PhantomData }
+    }
+}
+
+impl<'de, L: Deserialize<'de>, T: Deserialize<'de>> Visitor<'de> for AnyOf<L, T> {
+    type Value = Shape<L, T>;
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.expecting)
+    }
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Self::Value, E> {
+        Ok(Shape::Number(Number::Int(value)))
+    }
+    fn visit_str<E: Error>(self, value: &str) -> Result<Self::Value, E> {
+        Ok(Shape::Number(Number::Text(value.to_owned())))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+        match self.list {
+            true => L::deserialize(SeqAccessDeserializer::new(list)).map(Shape::List),
+            false => Err(A::Error::invalid_type(de::Unexpected::Seq, &self)),
+        }
+    }
+    fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<Self::Value, A::Error> {
+        match self.table {
+            true => T::deserialize(MapAccessDeserializer::new(table)).map(Shape::Table),
+            false => Err(A::Error::invalid_type(de::Unexpected::Map, &self)),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let expecting = "a whole number, or an expression of [params] in quotes";
+        match from.deserialize_any(AnyOf::<Never, Never>::new(expecting, false, false))? {
+            Shape::Number(number) => Ok(number),
+            Shape::List(never) | Shape::Table(never) => match never {},
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Registers {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let expecting = "a number of registers, or { base = 24, per_point = 8 }";
+        match from.deserialize_any(AnyOf::<Never, PerPoint>::new(expecting, false, true))? {
+            Shape::Number(number) => Ok(Self::Number(number)),
+            Shape::Table(table) => Ok(Self::PerPoint(table)),
+            Shape::List(never) => match never {},
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Flops {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let expecting = "a number of operations, or one for each class as in { f64_fma = 3, f64 = 1 }";
+        match from.deserialize_any(AnyOf::<Never, BTreeMap<_, _>>::new(expecting, false, true))? {
+            Shape::Number(number) => Ok(Self::Number(number)),
+            Shape::Table(table) => Ok(Self::Classes(table)),
+            Shape::List(never) => match never {},
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for RawAccess {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let expecting = "an access as in [\"tx+1\", \"ty\"] or { at = [\"tx\", \"ty\"], width = 4 }";
+        match from.deserialize_any(AnyOf::<Vec<_>, RawWith>::new(expecting, true, true))? {
+            Shape::List(list) => Ok(Self::At(list)),
+            Shape::Table(table) => Ok(Self::With(Box::new(table))),
+            Shape::Number(_) => Err(D::Error::custom(format!("a coordinate alone, expected {expecting}"))),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for RawCoordinate {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let expecting = "a coordinate as in \"tx+1\", or { proxy = \"tx\", spread = 64 }";
+        match from.deserialize_any(AnyOf::<Never, RawProxy>::new(expecting, false, true))? {
+            Shape::Number(number) => Ok(Self::Number(number)),
+            Shape::Table(table) => Ok(Self::Proxy(table)),
+            Shape::List(never) => match never {},
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! The text form of accesses: what kernels it makes, and what it says of bad input.
+
+use warpsight_ir::accesses::text::{TextError, Written, parse};
+use warpsight_ir::kernel::OpClass;
+use warpsight_ir::{AccessKind, AccessRef, LoadPath, Nest, Scalar, Space, StorePolicy, TensorPlace, VarKind};
+
+const STAR: &str = r#"
+name = "star"
+block = [8, 4]
+domain = ["n", "n"]
+registers = { base = 10, per_point = 3 }
+flops = { f64_fma = 2, f64 = 1 }
+[params]
+n = 64
+[[field]]
+name = "A"
+element = "f64"
+dims = ["n", "n"]
+align = 3
+load = [["tx", "ty"], ["tx+1", "ty"], ["tx-1", "ty"], ["tx", "ty+1"], ["tx", "ty-1"]]
+[[field]]
+name = "B"
+element = "f64"
+dims = ["n", "n"]
+store = [["tx", "ty"]]
+"#;
+
+fn read(text: &str) -> Written {
+    parse(text, &[]).unwrap_or_else(|error| panic!("{error:?}"))
+}
+
+fn set(text: &str, settings: &[(&str, &str)]) -> Result<Written, TextError> {
+    parse(text, &settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect::<Vec<_>>())
+}
+
+/// Accesses in program order, with the names of the loops around each.
+fn accesses(written: &Written) -> Vec<(Vec<String>, AccessRef)> {
+    fn walk(written: &Written, nest: &[Nest], around: &mut Vec<String>, to: &mut Vec<(Vec<String>, AccessRef)>) {
+        for node in nest {
+            match node {
+                Nest::Loop { var, body } => {
+                    around.push(written.kernel.accesses.vars[usize::from(var.0)].name.to_string());
+                    walk(written, body, around, to);
+                    around.pop();
+                }
+                Nest::Access(access) => to.push((around.clone(), access.clone())),
+                Nest::Barrier => {}
+            }
+        }
+    }
+    let mut found = vec![];
+    walk(written, &written.kernel.accesses.nest, &mut vec![], &mut found);
+    found
+}
+
+/// A coordinate in words: `8·bx + lx + 1`.
+fn words(written: &Written, form: &warpsight_ir::Affine) -> String {
+    let vars = &written.kernel.accesses.vars;
+    let mut parts: Vec<String> = form.terms().iter().map(|(var, c)| format!("{c}{}", vars[usize::from(var.0)].name)).collect();
+    parts.push(form.constant.to_string());
+    parts.join("+")
+}
+
+/// Coordinates of the accesses of a tensor, slowest first.
+fn coords(written: &Written, tensor: u16) -> Vec<Vec<String>> {
+    let all = accesses(written).into_iter().filter(|(_, access)| access.tensor == tensor);
+    all.map(|(_, access)| access.coords.iter().map(|form| words(written, form)).collect()).collect()
+}
+
+#[test]
+fn coordinates_are_those_of_blocks_and_lanes() {
+    let star = read(STAR);
+    assert_eq!((star.points, &star.domain[..], &star.kernel.launch.groups[..]), (4096, &[64, 64][..], &[8, 16][..]));
+    assert_eq!(coords(&star, 0)[1], ["4by+1ly+0", "8bx+1lx+1"], "slowest first");
+    assert_eq!(coords(&star, 1), [["4by+1ly+0", "8bx+1lx+0"]]);
+    let kinds: Vec<_> = star.kernel.accesses.vars.iter().map(|var| (var.kind, var.trips)).collect();
+    let expected = [(VarKind::Group, 8), (VarKind::Group, 16), (VarKind::Lane, 8), (VarKind::Lane, 4)].map(|(kind, n)| (kind, Some(n)));
+    assert_eq!(kinds, expected);
+    assert!(accesses(&star).iter().all(|(loops, access)| loops.is_empty() && access.guard.is_empty()));
+    assert_eq!(star.kernel.registers, 13);
+    let ops = &star.kernel.ops.0;
+    assert_eq!((ops[&(OpClass::Fma, Scalar::F64, 1)], ops[&(OpClass::Float, Scalar::F64, 1)]), (2, 1));
+    let TensorPlace::Buffer { space: Space::Global, element: Scalar::F64, dims, layout } = &star.kernel.accesses.tensors[0].place else {
+        panic!("a buffer")
+    };
+    assert_eq!((&dims[..], &layout.strides[..], layout.align), (&[64, 64][..], &[][..], 3));
+}
+
+#[test]
+fn folding_shares_addresses() {
+    // Along y: 4 rows of the column, and 2 neighbours in each of 2 rows.
+    let folded = set(STAR, &[("fold", "1,2")]).unwrap();
+    assert_eq!(coords(&folded, 0).len(), 8);
+    assert_eq!(coords(&folded, 0)[0], ["8by+2ly+0", "8bx+1lx+0"]);
+    assert_eq!((folded.kernel.registers, folded.registers_guessed), (16, false));
+    assert_eq!(folded.kernel.ops.0[&(OpClass::Fma, Scalar::F64, 1)], 4, "of a thread");
+    assert_eq!(coords(&folded, 1).len(), 2);
+    // A block's extent apart nothing is shared: 4 is more than the neighbours' distance.
+    let strided = set(STAR, &[("fold", "1,2"), ("fold_mode", "strided")]).unwrap();
+    assert_eq!(coords(&strided, 0).len(), 10);
+    assert_eq!(coords(&strided, 1), [["8by+1ly+0", "8bx+1lx+0"], ["8by+1ly+4", "8bx+1lx+0"]]);
+    let both = set(STAR, &[("fold", "2,2"), ("registers", "20")]).unwrap();
+    assert_eq!((coords(&both, 0).len(), both.registers_guessed), (12, true), "16 − 4 corners of a 4 × 4 square");
+}
+
+#[test]
+fn ragged_domains_are_guarded() {
+    let ragged = set(STAR, &[("n", "66"), ("fold", "1,2")]).unwrap();
+    assert_eq!(ragged.kernel.launch.groups, [9, 9]);
+    let all = accesses(&ragged);
+    // Point 0 reads (x, y+1) where y < 66, point 1 reads it as its own where y+1 < 66: one access, where either reads it.
+    assert_eq!(all.iter().filter(|(_, access)| access.tensor == 0).count(), 8);
+    let stores: Vec<Vec<(String, i64)>> = all
+        .iter()
+        .filter(|(_, access)| access.tensor == 1)
+        .map(|(_, access)| access.guard.iter().map(|bound| (words(&ragged, &bound.value), bound.extent)).collect())
+        .collect();
+    let bound = |y: &str| vec![("8bx+1lx+0".to_owned(), 66), (format!("8by+2ly+{y}"), 66)];
+    assert_eq!(stores, [bound("0"), bound("1")]);
+    let shared = all.iter().find(|(_, access)| words(&ragged, &access.coords[0]) == "8by+2ly+1" && access.tensor == 0).unwrap();
+    assert_eq!(words(&ragged, &shared.1.guard[1].value), "8by+2ly+0", "the weaker bound stays");
+    // A domain that fills its blocks has no bounds; one axis may be ragged alone.
+    assert!(accesses(&set(STAR, &[("domain", "64,66")]).unwrap()).iter().all(|(_, access)| access.guard.len() == 1));
+}
+
+#[test]
+fn loops_hold_what_mentions_them() {
+    let text = STAR.replace("[[field]]\nname = \"A\"", "[[loop]]\nname = \"k\"\ntrips = \"n/2\"\n[[loop]]\nname = \"u\"\ntrips = 3\norder = \"unrolled\"\n[[loop]]\nname = \"j\"\ntrips = 5\n[[field]]\nname = \"A\"");
+    let text = text.replace(
+        "[\"tx\", \"ty+1\"], [\"tx\", \"ty-1\"]]",
+        "[\"tx+u\", \"ty+k\"], [\"tx+j\", \"ty\"], { at = [\"tx+9\", \"ty\"], in = \"k\" }, [\"tx\", \"ty+u\"]]",
+    );
+    let looped = read(&text);
+    let found: Vec<(String, String)> =
+        accesses(&looped).iter().map(|(loops, access)| (loops.join(" "), words(&looped, &access.coords[1]))).collect();
+    let expected = [
+        ("", "8bx+1lx+0"),
+        ("", "8bx+1lx+1"),
+        ("", "8bx+1lx+-1"),
+        ("k", "8bx+1lx+0"),
+        ("k", "8bx+1lx+1"),
+        ("k", "8bx+1lx+2"),
+        ("k j", "8bx+1lx+1j+0"),
+        ("k", "8bx+1lx+9"),
+        // The first of three is the first access of all.
+        ("", "8bx+1lx+0"),
+        ("", "8bx+1lx+0"),
+        ("", "8bx+1lx+0"),
+    ];
+    assert_eq!(found, expected.map(|(loops, x)| (loops.to_owned(), x.to_owned())));
+    let trips: Vec<_> = looped.kernel.accesses.vars[4..].iter().map(|var| (&*var.name, var.trips)).collect();
+    assert_eq!(trips, [("k", Some(32)), ("j", Some(5))], "what is written out is no variable");
+}
+
+#[test]
+fn every_key_is_read() {
+    let every = read(include_str!("../../../examples/accesses/every-key.toml"));
+    let names: Vec<&str> = every.kernel.accesses.tensors.iter().map(|tensor| &*tensor.name).collect();
+    assert_eq!(names, ["A", "weights", "table", "tile", "B"]);
+    assert_eq!((every.points, every.kernel.registers, every.kernel.local.0), (2 * 512 * 512 * 30, 40, 6144.0));
+    assert_eq!(every.kernel.launch.groups, [64, 8, 30], "blocks along y come first");
+    assert_eq!(&*every.kernel.accesses.vars[0].name, "by");
+    assert_eq!(every.kernel.ops.0[&(OpClass::Int, Scalar::I32, 1)], 16, "4 a point, 2 points, 2 trips");
+    let all = accesses(&every);
+    let of = |tensor: u16| all.iter().filter(move |(_, access)| access.tensor == tensor).collect::<Vec<_>>();
+    // Per point: centre (shared with the unrolled loop's middle), 2 neighbours, 1 row above by another path.
+    assert_eq!(of(0).len(), 8);
+    assert_eq!(of(0)[0].1.path, LoadPath::ReadOnly);
+    assert_eq!(of(0).iter().filter(|(_, access)| access.path == LoadPath::Default).count(), 2);
+    assert_eq!(words(&every, &of(0)[0].1.coords[1]), "8by+1ly+1", "the origin");
+    assert_eq!((of(0)[0].1.guard.len(), of(0)[6].1.guard.len()), (2, 3));
+    assert_eq!(of(1)[0].0, ["k"]);
+    assert_eq!(of(2).iter().map(|(_, access)| access.spread).collect::<Vec<_>>(), [Some(514), Some(514), Some(64), Some(64)]);
+    assert_eq!(every.guessed_accesses.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["table"; 4]);
+    assert!(every.guessed_accesses.iter().all(|(_, position)| all[*position].1.spread.is_some()));
+    assert!(matches!(of(3)[0].1.kind, AccessKind::Store(_)) && of(3)[1].1.kind == AccessKind::Load, "in the order of the file");
+    assert_eq!(of(4)[0].1.width, 2);
+    assert_eq!(of(4).last().unwrap().1.kind, AccessKind::Store(StorePolicy::NonTemporal));
+    assert!(every.kernel.accesses.tensors.iter().any(|tensor| matches!(tensor.place, TensorPlace::Buffer { space: Space::Constant, .. })));
+    let TensorPlace::Buffer { layout, .. } = &every.kernel.accesses.tensors[0].place else { panic!("a buffer") };
+    assert_eq!((&layout.strides[..], layout.align), (&[520 * 514, 520, 1][..], 7));
+}
+
+#[test]
+fn small_launches_and_no_operations_are_fine() {
+    let one = set(STAR, &[("domain", "8,4")]).unwrap();
+    assert_eq!((one.kernel.launch.group_count(), one.points), (1, 32));
+    assert!(read(&STAR.replace("flops = { f64_fma = 2, f64 = 1 }", "")).kernel.ops.0.is_empty());
+    assert!(read(&STAR.replace("{ f64_fma = 2, f64 = 1 }", "0")).kernel.ops.0.is_empty());
+    let seven = read(&STAR.replace("{ f64_fma = 2, f64 = 1 }", "7")).kernel.ops;
+    assert_eq!((seven.0[&(OpClass::Fma, Scalar::F64, 1)], seven.flops()), (3, 7), "an FMA counts 2");
+    let grid = set(STAR, &[("grid", "3,5")]).unwrap();
+    assert_eq!((&grid.domain[..], grid.points), (&[24, 20][..], 480));
+}
+
+/// What is said of the star with one piece replaced: message, the text it points at, label and help.
+fn said(from: &str, to: &str) -> (String, String, String) {
+    assert!(STAR.contains(from), "{from}");
+    let text = STAR.replacen(from, to, 1);
+    let error = parse(&text, &[]).map(drop).expect_err(to);
+    let at = error.at.unwrap_or_else(|| panic!("no place: {to}"));
+    let more = [error.label, error.help].into_iter().flatten().collect::<Vec<_>>().join(" | ");
+    (error.what, text[at].to_owned(), more)
+}
+
+#[test]
+fn bad_input_is_named_and_placed() {
+    let affine = "address is not affine in the thread coordinates";
+    let proxy = "give a representative value instead, as in index = { proxy = \"tx\", spread = 64 }";
+    let product = format!("a product of two coordinates | {proxy}");
+    let quotient = format!("a quotient or remainder of a coordinate | {proxy}");
+    let variables = "known are tx ty tz (point), lx ly lz (lane), bx by bz (block), loops and [params]";
+    let overlap = "60 elements from one index to the next overlap the 64 of the faster dimension";
+    let access = "[\"tx+1\", \"ty\"]";
+    let n = "\n[params]\nn = 64";
+    for (from, to, what, at, more) in [
+        ("tx+1", "tx*ty", affine, "tx*ty", product.as_str()),
+        ("tx+1", "3 + tx % 4", affine, "tx % 4", &quotient),
+        ("tx+1", "tx+q", "unknown variable `q`", "q", variables),
+        ("tx+1", "tz", "the block has 2 axes, this mentions axis z", "\"tz\"", ""),
+        ("tx+1", "9999999999999999999", "this exceeds 64 bits", "9999999999999999999", ""),
+        ("tx+1", "tx + 9223372036854775807", "the address exceeds 64 bits", "[\"tx + 9223372036854775807\", \"ty\"]", ""),
+        ("tx+1", "4294967296*tx", "the address exceeds 64 bits, or a factor of it 32 bits", "\"4294967296*tx\"", ""),
+        (access, "[\"tx\"]", "`A` has 2 dimensions, this access 1", "[\"tx\"]", ""),
+        (
+            access,
+            "{ at = [\"tx\", \"ty\"], widht = 4 }",
+            "unknown field `widht`, expected one of `at`, `index`, `width`, `path`, `kind`, `in`, `guard`",
+            "widht",
+            "",
+        ),
+        (access, "{ at = [\"tx\", \"ty\"], width = 3 }", "a width of 3", "3", "1, 2, 4, 8 or 16 elements"),
+        (access, "{ at = [\"tx\", \"ty\"], in = \"k\" }", "there is no loop `k`", "\"k\"", ""),
+        (
+            access,
+            "{ at = [\"tx\", \"ty\"], guard = [\"tx\"] }",
+            "`tx` is no comparison",
+            "\"tx\"",
+            "as in guard = [\"tx >= 1\", \"tx < n - 1\"]",
+        ),
+        (access, "{ at = [\"tx\", \"ty\"], guard = [\"1 < tx*tx\"] }", affine, "tx*tx", &product),
+        (access, "[{ proxy = \"tx\", spread = 0 }, \"ty\"]", "an extent is 0, outside 1 to 2147483647", "0", ""),
+        ("block = [8, 4]", "block = [0, 4]", "an extent is 0, outside 1 to 2147483647", "0", ""),
+        ("block = [8, 4]", "block = [8, -4]", "an extent is -4, outside 1 to 2147483647", "-4", ""),
+        ("block = [8, 4]", "block = [8, 4, 1, 1]", "between one and three axes are needed", "[8, 4, 1, 1]", ""),
+        ("block = [8, 4]", "block = [8192, 4096]", "a block of 33554432 threads runs nowhere", "[8192, 4096]", ""),
+        (
+            "block = [8, 4]",
+            "block = [8.5, 4]",
+            "invalid type: floating point `8.5`, expected a whole number, or an expression of [params] in quotes",
+            "8.5",
+            "",
+        ),
+        ("domain = [\"n\", \"n\"]", "domain = [\"n-64\", \"n\"]", "an extent is 0, outside 1 to 2147483647", "\"n-64\"", ""),
+        ("domain = [\"n\", \"n\"]", "domain = [64]", "the block has 2 axes, this 1", "[64]", ""),
+        (
+            "domain = [\"n\", \"n\"]",
+            "domain = [64, 64]\ngrid = [8, 8]",
+            "the domain makes a grid of [8, 16], this says [8, 8]",
+            "[8, 8]",
+            "leave one of them out",
+        ),
+        ("domain = [\"n\", \"n\"]", "", "there is neither domain nor grid", "[8, 4]", "domain = [points along x, y, z]"),
+        ("domain = [\"n\", \"n\"]", "domain = [\"tx\", 1]", "this must not depend on coordinates", "\"tx\"", ""),
+        (
+            "domain = [\"n\", \"n\"]",
+            "domain = [64, 64]\ncolour = 3",
+            "unknown field `colour`, expected one of `name`, `block`, `domain`, `grid`, `fold`, `fold_mode`, `registers`, `local`, `flops`, `params`, `origin`, `guard`, `block_order`, `field`, `loop`",
+            "colour",
+            "",
+        ),
+        (
+            "{ base = 10, per_point = 3 }",
+            "{ base = 10, per_point = 99999 }",
+            "registers of a thread lie between 1 and 65536",
+            "{ base = 10, per_point = 99999 }",
+            "",
+        ),
+        ("{ base = 10, per_point = 3 }", "-1", "registers of a thread lie between 1 and 65536", "-1", ""),
+        (
+            "{ f64_fma = 2, f64 = 1 }",
+            "{ f80 = 1 }",
+            "unknown class of operations `f80`",
+            "f80",
+            "known are f64 f64_fma f32 f32_fma f16 f16_fma mma sfu int",
+        ),
+        ("{ f64_fma = 2, f64 = 1 }", "-3", "-1 operations a point", "-3", "a count is 0 or more, and below 2^53 a thread"),
+        (
+            "\"f64\"",
+            "\"f65\"",
+            "unknown element `f65`",
+            "\"f65\"",
+            "known are f16 bf16 f32 f64 i32 u32 i64 u64, and rgba32f rgba16f rgba8 of images",
+        ),
+        ("align = 3", "strides = [1, 60]", overlap, "[1, 60]", "strides are multiples of each other and leave no overlap"),
+        (
+            "align = 3",
+            "strides = [2, 128]",
+            "these are no strides of 2 dimensions",
+            "[2, 128]",
+            "elements from one index to the next along each dimension, the fastest first, which is 1",
+        ),
+        ("align = 3", "align = \"n*n*n*n*n*n\"", "an offset is 68719476736, outside -2147483647 to 2147483647", "\"n*n*n*n*n*n\"", ""),
+        ("dims = [\"n\", \"n\"]", "dims = [2000000000, 2000000000]", "the field exceeds 64 bits", "[2000000000, 2000000000]", ""),
+        ("name = \"B\"", "name = \"A\"", "there are two fields `A`", "\"A\"", ""),
+        (n, "\n[params]\nn = 64\ntx = 1", "`tx` is already something else", "tx", ""),
+        (n, "\n[params]\nn = 64\n[[loop]]\nname = \"n\"\ntrips = 2", "`n` is already something else", "\"n\"", ""),
+        (
+            n,
+            "\n[params]\nn = 64\n[[loop]]\nname = \"u\"\ntrips = 65\norder = \"unrolled\"",
+            "65 trips are written out",
+            "65",
+            "order = \"sequential\" keeps a loop of many trips",
+        ),
+    ] {
+        let found = said(from, to);
+        assert_eq!((found.0.as_str(), found.1.as_str(), found.2.as_str()), (what, at, more), "{to}");
+    }
+}
+
+#[test]
+fn bad_settings_are_named() {
+    let said = |settings: &[(&str, &str)]| set(STAR, settings).map(drop).map_err(|error| (error.what, error.help, error.at)).unwrap_err();
+    let zero = ("an extent is 0, outside 1 to 2147483647".to_owned(), Some("set from outside: block=0,4".to_owned()), None);
+    assert_eq!(said(&[("block", "0,4")]), zero);
+    assert_eq!(said(&[("n", "many")]).0, "`n` is set to `many`, which is no whole number of 64 bits");
+    let known = "what can be set: block, domain, grid, fold, fold_mode, block_order, registers, n";
+    assert_eq!(said(&[("m", "1")]).0, format!("there is nothing named `m` to set; {known}"));
+    assert_eq!(said(&[("block_order", "xx")]).0, "`xx` is no order of 2 axes");
+    assert_eq!(said(&[("fold", "1,4097"), ("block", "1,1")]).0, "folding and written-out loops make more than 4096 accesses of this one");
+    // A parameter that breaks the file is placed where it does.
+    assert_eq!(said(&[("n", "0")]).0, "an extent is 0, outside 1 to 2147483647");
+    assert!(said(&[("n", "0")]).2.is_some());
+}

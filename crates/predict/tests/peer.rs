@@ -1,8 +1,13 @@
 //! Volumes against those of the paper's public implementation, configuration by configuration.
 
+#[path = "peer/kernels.rs"]
+mod kernels;
+
+use kernels::{Config, kernel};
 use std::path::{Path, PathBuf};
-use warpsight_ir::accesses::text;
+use warpsight_ir::AccessKind;
 use warpsight_predict::volumes::block::{Sizes, block_uses, instructions};
+use warpsight_predict::volumes::dram::{Curve, Memory, Wave, dram};
 use warpsight_predict::volumes::subject::Subject;
 
 fn shared(path: &str) -> Option<PathBuf> {
@@ -15,31 +20,45 @@ fn shared(path: &str) -> Option<PathBuf> {
     None
 }
 
-/// Requested, compulsory and store volumes of the star on A100, in bytes per point.
+/// Every file of outputs, by name.
+fn peers() -> Vec<(String, serde_json::Value)> {
+    let Some(folder) = shared("peer") else { return vec![] };
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|end| end == "json")).collect();
+    files.sort();
+    let read = |path: &Path| serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    files.iter().map(|path| (path.file_stem().unwrap().to_string_lossy().into_owned(), read(path))).collect()
+}
+
+const VOLUMES: [&str; 4] = ["L1Load", "L2LoadV1", "L2Store", "memLoadV1"];
+
+/// What we find for [`VOLUMES`], in bytes per thread, relative to the original.
+fn ratios(peer: &serde_json::Value, config: &serde_json::Value) -> [f64; 4] {
+    let numbers = Config::of(peer, config);
+    let subject = Subject::of(&kernel(peer, &numbers).kernel).unwrap();
+    let sizes = |sector: u64| Sizes { warp: numbers.warp as u32, sector: sector as u32, line: 128, banks: 32 };
+    let threads = (numbers.threads() * numbers.grid.iter().product::<u64>()) as f64;
+    let is_store = |kind| matches!(kind, AccessKind::Store(_));
+    let requested: u64 = instructions(&subject, sizes(numbers.sector)).iter().filter(|i| !is_store(i.kind)).map(|i| i.sectors).sum();
+    let stored: u64 = instructions(&subject, sizes(numbers.write)).iter().filter(|i| is_store(i.kind)).map(|i| i.sectors).sum();
+    let compulsory: u64 = block_uses(&subject, sizes(numbers.sector)).iter().map(|use_| use_.loaded_sectors).sum();
+    let memory = Memory { fetch: numbers.fetch as u32, write: numbers.write as u32, l2_effective: 20e6, last_level: None };
+    let curve = Curve { capacity: 1.0, steepness: 8.0, spread: 1.0 };
+    let found = dram(&subject, &memory, &Wave { blocks: numbers.resident }, &curve);
+    let bytes =
+        [(requested * numbers.sector) as f64, (compulsory * numbers.sector) as f64, (stored * numbers.write) as f64, found.load_wave];
+    let expected = VOLUMES.map(|name| config["derived"][name].as_f64().unwrap());
+    [0, 1, 2, 3].map(|i| bytes[i] / threads / expected[i])
+}
+
 #[test]
-fn star_of_range_four_on_a100() {
-    let Some(file) = shared("peer/star3d25_r4_dp_640x512x512__DeviceAmpereA100_40GB.json") else { return };
-    let peer: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
-    let example = include_str!("../../../examples/accesses/star3d-r4-f64.toml");
-    let sizes = Sizes { warp: 32, sector: 32, line: 128, banks: 32 };
-    let configs = peer["configs"].as_array().unwrap();
-    assert_eq!(configs.len(), 55);
-    for config in configs {
-        let block: Vec<String> = config["launch"]["block"].as_array().unwrap().iter().map(|v| v.to_string()).collect();
-        if config["launch"]["block"][0].as_u64() > Some(640) {
-            // The domain is 640 wide. The original lets threads beyond it load, wrapped into the next row.
-            continue;
-        }
-        let written = text::parse(example, &[("block".into(), block.join(","))]).unwrap_or_else(|error| panic!("{error:?}"));
-        let subject = Subject::of(&written.kernel).unwrap();
-        let points = written.points as f64;
-        let requested: u64 = instructions(&subject, sizes).iter().filter(|i| i.field == 0).map(|i| i.sectors).sum();
-        let stored: u64 = instructions(&subject, sizes).iter().filter(|i| i.field == 1).map(|i| i.sectors).sum();
-        let compulsory: u64 = block_uses(&subject, sizes).iter().map(|use_| use_.loaded_sectors).sum();
-        let derived = &config["derived"];
-        for (name, found) in [("L1Load", requested), ("L2LoadV1", compulsory), ("L2Store", stored)] {
-            let (found, expected) = (32.0 * found as f64 / points, derived[name].as_f64().unwrap());
-            assert!((found / expected - 1.0).abs() < 0.01, "{name} of {block:?}: {found} instead of {expected}");
+fn table() {
+    for (name, peer) in peers() {
+        println!("{name}");
+        for config in peer["configs"].as_array().unwrap() {
+            let ratios = ratios(&peer, config);
+            let c = Config::of(&peer, config);
+            println!("  {:?} grid {:?} wave {:?} of {}: {:.4?}", c.block, c.grid, c.wave, c.resident, ratios);
         }
     }
 }

@@ -64,6 +64,22 @@ impl Intervals {
         sum
     }
 
+    /// All sums of a member of each.
+    pub fn sum(&self, other: &Self) -> Self {
+        let mut sum = Self::default();
+        for &(lo, hi) in &self.0 {
+            sum.0.extend(other.0.iter().map(|&(a, b)| (lo + a, hi + b - 1)));
+        }
+        sum.normalise();
+        sum
+    }
+
+    /// Adds every member of another set.
+    pub fn join(&mut self, other: &Self) {
+        self.0.extend_from_slice(&other.0);
+        self.normalise();
+    }
+
     /// Every member plus `by`.
     pub fn shifted(&self, by: i64) -> Self {
         Self(self.0.iter().map(|(lo, hi)| (lo + by, hi + by)).collect())
@@ -120,7 +136,12 @@ mod tests {
             assert!(sum.as_slice().windows(2).all(|pair| pair[0].1 < pair[1].0), "{sum:?}");
             assert_eq!(sum.count(), expected.len() as u64);
             let clipped = sum.clipped(-5, 9);
-            assert_eq!(members(&clipped), expected.into_iter().filter(|v| (-5..9).contains(v)).collect());
+            assert_eq!(members(&clipped), expected.iter().copied().filter(|v| (-5..9).contains(v)).collect());
+            let mut joined = set.clone();
+            joined.join(&clipped);
+            assert_eq!(members(&joined), members(&set).union(&members(&clipped)).copied().collect());
+            let pairs = members(&set).into_iter().flat_map(|a| members(&clipped).into_iter().map(move |b| a + b));
+            assert_eq!(members(&set.sum(&clipped)), pairs.collect());
         }
     }
 }

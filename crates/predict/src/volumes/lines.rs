@@ -57,10 +57,9 @@ struct Residues {
 
 /// Distinct lines of `line` bytes that a union of regions touches.
 pub fn distinct_lines(regions: &[Region], geometry: &Geometry, line: i64) -> u64 {
-    let slabs = slabs(regions, geometry);
+    let slabs = slabs(&joined(regions), geometry);
     if geometry.row * geometry.element < line {
-        // Several rows share a line: no closed form, but no large arrays either.
-        return by_rows(&slabs, geometry, line);
+        return by_planes(&slabs, geometry, line);
     }
     let residues = Residues::of(geometry, line);
     let cuts = |edge: fn(&Slab) -> (i64, i64)| {
@@ -221,20 +220,50 @@ fn wrapped(set: &Intervals, length: Option<i64>) -> SmallVec<[(i64, Intervals); 
     }
 }
 
-/// Lines of every row of every slab, merged.
-fn by_rows(slabs: &[Slab], geometry: &Geometry, line: i64) -> u64 {
-    let mut spans = Vec::new();
-    for slab in slabs {
-        for z in slab.z.0..slab.z.1 {
-            for y in slab.y.0..slab.y.1 {
-                let row = y + z * geometry.plane.unwrap_or(0);
-                let begin = geometry.origin + row * geometry.row * geometry.element;
-                for &(lo, hi) in slab.x.as_slice() {
-                    spans.push(((begin + lo * geometry.element).div_euclid(line), (begin + hi * geometry.element - 1).div_euclid(line)));
-                }
-            }
+/// Regions that differ along one axis only as one: of a star's accesses, one for each axis remains.
+pub fn joined(regions: &[Region]) -> SmallVec<[Region; 8]> {
+    let mut kept: SmallVec<[Region; 8]> = SmallVec::new();
+    for region in regions {
+        match kept.iter_mut().find(|other| other.y == region.y && other.z == region.z) {
+            Some(other) => other.x.join(&region.x),
+            None => kept.push(region.clone()),
         }
     }
+    let mut pass = |same: fn(&Region, &Region) -> bool, join: fn(&mut Region, &Region)| {
+        let mut i = 1;
+        while i < kept.len() {
+            match (0..i).find(|&earlier| same(&kept[earlier], &kept[i])) {
+                Some(earlier) => {
+                    let later = kept.remove(i);
+                    join(&mut kept[earlier], &later);
+                }
+                None => i += 1,
+            }
+        }
+    };
+    pass(|a, b| a.x == b.x && a.z == b.z, |a, b| a.y.join(&b.y));
+    pass(|a, b| a.x == b.x && a.y == b.y, |a, b| a.z.join(&b.z));
+    kept
+}
+
+/// Where a line is longer than a row, what lies between the rows of a slab is shorter than a line: its rows of a plane touch a run of
+/// lines, as if they were one row.
+fn by_planes(slabs: &[Slab], geometry: &Geometry, line: i64) -> u64 {
+    let row = |slab: &Slab| {
+        let (lo, hi) = slab.x.bounds()?;
+        (slab.y.0 < slab.y.1).then_some((slab.y.0 * geometry.row + lo, (slab.y.1 - 1) * geometry.row + hi + 1))
+    };
+    if let Some(plane) = geometry.plane {
+        let rows = slabs.iter().filter_map(|slab| {
+            let (lo, hi) = row(slab)?;
+            Some(Region { x: Intervals::range(lo, hi), y: Intervals::range(slab.z.0, slab.z.1), z: Intervals::point(0) })
+        });
+        let planes = Geometry { row: geometry.row * plane, plane: None, ..*geometry };
+        return distinct_lines(&rows.collect::<SmallVec<[Region; 8]>>(), &planes, line);
+    }
+    let byte = |element: i64| geometry.origin + element * geometry.element;
+    let spans = slabs.iter().filter_map(row).map(|(lo, hi)| (byte(lo).div_euclid(line), (byte(hi) - 1).div_euclid(line)));
+    let mut spans: SmallVec<[(i64, i64); 32]> = spans.collect();
     spans.sort_unstable();
     let mut last = i64::MIN;
     let mut lines = 0;

@@ -1,10 +1,12 @@
 //! Data volumes of affine kernels (paper 002): which bytes, sectors and lines warps, blocks and waves touch, exactly.
 
 pub mod block;
+pub mod dram;
 pub mod intervals;
 pub mod l1;
 pub mod lines;
 pub mod report;
+pub mod reuse;
 pub mod subject;
 pub mod time;
 pub mod warps;

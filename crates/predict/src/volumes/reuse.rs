@@ -1,0 +1,252 @@
+//! What a cache behind the first level sees of a field, in launch order: the elements that runs of consecutive blocks touch, the order of
+//! the accesses within a block's life, and the distances at which blocks meet lines again.
+//! .
+//! An access that comes late in a thread touches its line when later blocks have begun already. Measured in blocks launched, the access
+//! at a share φ of a block's life happens φ · (resident blocks) after the block began. So the loads of the plane above, last in one
+//! program and first in another, lie at different distances from their reuse, which is all the difference between two orders of loads.
+
+use super::intervals::Intervals;
+use super::lines::{Region, distinct_lines, joined};
+use super::subject::{Field, Ranges, Subject, Touch};
+use super::wave::{BlockBox, Side, boxes};
+use smallvec::SmallVec;
+use warpsight_ir::{AccessKind, Affine, StorePolicy, VarId};
+
+/// The accesses of a field on one side.
+#[derive(Clone, Debug)]
+pub struct Footprint<'a> {
+    subject: &'a Subject,
+    field: &'a Field,
+    groups: SmallVec<[u32; 4]>,
+    patterns: Vec<Pattern>,
+}
+
+/// Accesses whose addresses differ in constants only, and that happen at about the same time.
+#[derive(Clone, Debug)]
+struct Pattern {
+    /// One of them, of which only the variable part counts.
+    like: Touch,
+    /// Elements of a block at 0, for each coordinate; `None` where a variable moves several coordinates.
+    inner: Option<[Intervals; 3]>,
+    /// Steps from one block to the next along each group axis, for each coordinate.
+    steps: SmallVec<[[i64; 3]; 4]>,
+    /// What guards leave of the variable part.
+    within: [Option<(i64, i64)>; 3],
+    /// The constant parts.
+    offsets: SmallVec<[Region; 8]>,
+    /// Share of a block's life that is over when it happens.
+    phase: f64,
+}
+
+impl<'a> Footprint<'a> {
+    /// Of the accesses on this side; `phases` by position of the access, none where order is of no interest. `None` without accesses.
+    pub fn of(subject: &'a Subject, field: &'a Field, side: Option<Side>, phases: Option<&[f64]>) -> Option<Self> {
+        let mut patterns: Vec<Pattern> = Vec::new();
+        for touch in field.touches.iter().filter(|touch| side.is_none_or(|side| side.has(touch.kind))) {
+            let phase = phases.and_then(|phases| phases.get(touch.position)).copied().unwrap_or(0.0);
+            let within = within(touch);
+            let offset = [0, 1, 2].map(|i| Intervals::point(touch.coords[i].constant));
+            let [x, y, z] = offset;
+            let offset = Region { x, y, z };
+            let alike = |pattern: &&mut Pattern| {
+                let like = &pattern.like;
+                pattern.phase == phase
+                    && pattern.within == within
+                    && like.width == touch.width
+                    && like.loops == touch.loops
+                    && (0..3).all(|i| like.coords[i].terms() == touch.coords[i].terms())
+            };
+            match patterns.iter_mut().find(alike) {
+                Some(pattern) => pattern.offsets.push(offset),
+                None => {
+                    let mut like = touch.clone();
+                    like.coords.iter_mut().for_each(|form| form.constant = 0);
+                    let steps = subject.groups.iter().map(|group| [0, 1, 2].map(|i| i64::from(like.coords[i].coefficient(group.id))));
+                    let (inner, steps) = (inner(subject, &like), steps.collect());
+                    patterns.push(Pattern { like, inner, steps, within, offsets: SmallVec::from_iter([offset]), phase });
+                }
+            }
+        }
+        patterns.iter_mut().for_each(|pattern| pattern.offsets = joined(&pattern.offsets));
+        let groups = subject.groups.iter().map(|group| group.count).collect();
+        (!patterns.is_empty()).then_some(Self { subject, field, groups, patterns })
+    }
+
+    /// Distinct lines of `line` bytes that the run of `count` blocks from the `first` on touches, each access `phase · resident` blocks
+    /// behind. Guards of a single coordinate are kept to.
+    pub fn distinct(&self, first: i64, count: u64, resident: f64, line: i64) -> u64 {
+        let mut regions: SmallVec<[Region; 16]> = SmallVec::new();
+        let mut known: SmallVec<[(i64, Vec<BlockBox>); 4]> = SmallVec::new();
+        for pattern in &self.patterns {
+            let first = first - (pattern.phase * resident).round() as i64;
+            let at = known.iter().position(|(other, _)| *other == first).unwrap_or_else(|| {
+                // What would come before the first block is left out.
+                let (start, skipped) = (first.max(0).unsigned_abs(), first.min(0).unsigned_abs());
+                known.push((first, boxes(&self.groups, start, count.saturating_sub(skipped))));
+                known.len() - 1
+            });
+            for blocks in &known[at].1 {
+                pattern.regions(self.subject, blocks, &mut regions);
+            }
+        }
+        distinct_lines(&regions, &self.field.geometry, line)
+    }
+
+    /// Whether every block touches elements of its own, of which lines can only be shared with neighbours.
+    pub fn streams(&self) -> bool {
+        let [pattern] = self.patterns.as_slice() else { return false };
+        pattern.offsets.len() == 1 && pattern.inner.is_some() && {
+            let [x, y, z] = [&pattern.offsets[0].x, &pattern.offsets[0].y, &pattern.offsets[0].z].map(Intervals::count);
+            x * y * z == 1 && pattern.steps.iter().zip(&self.groups).all(|(step, &count)| count == 1 || *step != [0; 3])
+        }
+    }
+
+    /// Distances in launched blocks at which blocks meet lines of earlier ones.
+    pub fn distances(&self, resident: f64, to: &mut Vec<f64>) {
+        let mut layer = 1.0;
+        for (axis, &count) in self.groups.iter().enumerate() {
+            let mut most = 1;
+            for pattern in &self.patterns {
+                for i in 0..3 {
+                    let bounds = pattern.offsets.iter().filter_map(|offset| [&offset.x, &offset.y, &offset.z][i].bounds());
+                    let halo = bounds.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).map_or(0, |(lo, hi)| hi - lo);
+                    let step = pattern.steps[axis][i].abs();
+                    if step > 0 {
+                        most = most.max(1 + (halo - 1).max(0) / step);
+                    }
+                }
+            }
+            // More rows or layers than these are far apart in any case.
+            for k in 1..=most.min(i64::from(count) - 1).min(8) {
+                let distance = layer * k as f64;
+                to.push(distance);
+                for (i, a) in self.patterns.iter().enumerate() {
+                    for b in &self.patterns[..i] {
+                        let shift = (a.phase - b.phase).abs() * resident;
+                        to.extend([distance + shift, (distance - shift).abs()]);
+                    }
+                }
+            }
+            layer *= f64::from(count);
+        }
+    }
+}
+
+impl Pattern {
+    fn regions(&self, subject: &Subject, blocks: &BlockBox, to: &mut SmallVec<[Region; 16]>) {
+        match &self.inner {
+            Some(inner) => {
+                let axis = |i: usize| {
+                    let steps = blocks.iter().zip(&self.steps).filter(|(_, step)| step[i] != 0);
+                    let set = steps.fold(inner[i].clone(), |set, (&(first, count), step)| {
+                        let mut set = set.plus_progression(step[i], count.into());
+                        if first != 0 {
+                            set = set.shifted(first * step[i]);
+                        }
+                        set
+                    });
+                    self.within[i].map_or_else(|| set.clone(), |(lo, hi)| set.clipped(lo, hi))
+                };
+                self.push([axis(0), axis(1), axis(2)], to);
+            }
+            None => {
+                let groups = subject.groups.iter().zip(blocks);
+                let ranges: Ranges = groups.fold(subject.launch(), |ranges, (group, &(first, count))| ranges.with(group.id, first, count));
+                let mut found = Vec::new();
+                self.like.regions(&ranges, &mut found);
+                for region in found {
+                    let clip = |set: Intervals, i: usize| self.within[i].map_or_else(|| set.clone(), |(lo, hi)| set.clipped(lo, hi));
+                    self.push([clip(region.x, 0), clip(region.y, 1), clip(region.z, 2)], to);
+                }
+            }
+        }
+    }
+
+    fn push(&self, [x, y, z]: [Intervals; 3], to: &mut SmallVec<[Region; 16]>) {
+        if [&x, &y, &z].iter().all(|set| set.bounds().is_some()) {
+            to.extend(self.offsets.iter().map(|by| Region { x: x.sum(&by.x), y: y.sum(&by.y), z: z.sum(&by.z) }));
+        }
+    }
+}
+
+/// What guards leave of a coordinate's variable part, where a bound judges just that. Other bounds are taken to hold.
+fn within(touch: &Touch) -> [Option<(i64, i64)>; 3] {
+    let mut within = [None; 3];
+    for (form, clip) in touch.coords.iter().zip(&mut within) {
+        for bound in touch.guard.iter().filter(|bound| !form.is_constant() && bound.value.terms() == form.terms()) {
+            let (lo, hi) = (-bound.value.constant, bound.extent.saturating_sub(bound.value.constant));
+            *clip = Some(clip.map_or((lo, hi), |(a, b): (i64, i64)| (a.max(lo), b.min(hi))));
+        }
+    }
+    within
+}
+
+/// What lanes and loops make of each coordinate; `None` where a variable moves several coordinates.
+fn inner(subject: &Subject, touch: &Touch) -> Option<[Intervals; 3]> {
+    let moved = |var: VarId| touch.coords.iter().filter(|form| form.coefficient(var) != 0).count();
+    let inner = || subject.lanes.iter().chain(&touch.loops);
+    let shared = inner().chain(&subject.groups).any(|var| var.count > 1 && moved(var.id) > 1);
+    let axis = |form: &Affine, width: i64| {
+        let mut steps: SmallVec<[(i64, i64); 8]> =
+            inner().map(|var| (i64::from(form.coefficient(var.id)), i64::from(var.count))).filter(|step| step.0 != 0).collect();
+        // Small steps first: they make runs that larger ones join.
+        steps.sort_unstable_by_key(|step| step.0.abs());
+        steps.into_iter().fold(Intervals::range(0, width), |set, (step, count)| set.plus_progression(step, count))
+    };
+    (!shared).then(|| [axis(&touch.coords[0], touch.width), axis(&touch.coords[1], 1), axis(&touch.coords[2], 1)])
+}
+
+/// When each access happens, by position, as the share of all that a block loads that was loaded before: an access to rows that an earlier
+/// one has brought takes no time. Stores come last of all. Accesses within one loop take turns, and are put in the middle of it.
+pub fn phases(subject: &Subject) -> Vec<f64> {
+    let mut order: Vec<(&Field, &Touch)> =
+        subject.fields.iter().flat_map(|field| field.touches.iter().map(move |touch| (field, touch))).collect();
+    order.sort_unstable_by_key(|(_, touch)| touch.position);
+    let mut phases = vec![1.0; order.last().map_or(0, |(_, touch)| touch.position + 1)];
+    let mut time = 0.0;
+    let mut begun: Option<(VarId, f64, usize)> = None;
+    let mut ends = Vec::new();
+    for (i, &(field, touch)) in order.iter().enumerate() {
+        if matches!(touch.kind, AccessKind::Store(_)) {
+            continue;
+        }
+        let span = [0, 1, 2].map(|i| {
+            let lanes = subject.lanes.iter().map(|lane| i64::from(touch.coords[i].coefficient(lane.id)).abs() * i64::from(lane.count - 1));
+            (lanes.sum::<i64>() + 1) as f64
+        });
+        let earlier = order[..i].iter().filter(|(other, before)| {
+            std::ptr::eq(*other, field)
+                && touch.loops == before.loops
+                && (0..3).all(|i| before.coords[i].terms() == touch.coords[i].terms())
+        });
+        let covered = earlier.map(|(_, before)| {
+            (0..3).map(|i| (1.0 - (touch.coords[i].constant - before.coords[i].constant).abs() as f64 / span[i]).max(0.0)).product::<f64>()
+        });
+        let trips: f64 = touch.loops.iter().map(|var| f64::from(var.count)).product();
+        let bytes = span.iter().product::<f64>() * field.geometry.element as f64 * trips;
+        let fresh = (1.0 - covered.fold(0.0, f64::max)) * bytes;
+        match (touch.loops.first(), begun) {
+            (Some(outer), Some((var, _, _))) if outer.id == var => {}
+            (Some(outer), _) => begun = Some((outer.id, time, ends.len())),
+            (None, _) => begun = None,
+        }
+        phases[touch.position] = time;
+        time += fresh;
+        ends.push(touch.position);
+        if let Some((_, start, first)) = begun {
+            for &position in &ends[first..] {
+                phases[position] = (start + time) / 2.0;
+            }
+        }
+    }
+    for &position in &ends {
+        phases[position] = if time > 0.0 { phases[position] / time } else { 0.0 };
+    }
+    phases
+}
+
+/// Whether all stores of a field leave no trace in the cache.
+pub fn bypasses(field: &Field) -> bool {
+    let mut stores = field.touches.iter().filter(|touch| Side::Stores.has(touch.kind)).peekable();
+    stores.peek().is_some() && stores.all(|touch| touch.kind == AccessKind::Store(StorePolicy::NonTemporal))
+}

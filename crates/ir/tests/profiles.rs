@@ -12,7 +12,26 @@ fn load(name: &str) -> Profile {
 
 #[test]
 fn built_in_profiles_parse_under_their_own_names() {
-    assert_eq!(profile::builtin_names(), ["a100-40", "adreno630", "adreno640", "adreno740", "mali-g76", "mali-g77"]);
+    let names = [
+        "a100-40",
+        "a100-80",
+        "a40",
+        "adreno630",
+        "adreno640",
+        "adreno740",
+        "h100",
+        "h200",
+        "l40",
+        "mali-g76",
+        "mali-g77",
+        "mi100",
+        "mi210",
+        "mi250x",
+        "mi300x",
+        "rx6900xt",
+        "v100",
+    ];
+    assert_eq!(profile::builtin_names(), names);
     for name in profile::builtin_names() {
         let profile = load(name);
         assert_eq!(profile.name, name);

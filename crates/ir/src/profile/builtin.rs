@@ -2,13 +2,24 @@
 
 use super::{Profile, ProfileError};
 
-const PROFILES: [(&str, &str); 6] = [
+const PROFILES: [(&str, &str); 17] = [
     ("a100-40", include_str!("../../../../profiles/a100-40.toml")),
+    ("a100-80", include_str!("../../../../profiles/a100-80.toml")),
+    ("a40", include_str!("../../../../profiles/a40.toml")),
     ("adreno630", include_str!("../../../../profiles/adreno630.toml")),
     ("adreno640", include_str!("../../../../profiles/adreno640.toml")),
     ("adreno740", include_str!("../../../../profiles/adreno740.toml")),
+    ("h100", include_str!("../../../../profiles/h100.toml")),
+    ("h200", include_str!("../../../../profiles/h200.toml")),
+    ("l40", include_str!("../../../../profiles/l40.toml")),
     ("mali-g76", include_str!("../../../../profiles/mali-g76.toml")),
     ("mali-g77", include_str!("../../../../profiles/mali-g77.toml")),
+    ("mi100", include_str!("../../../../profiles/mi100.toml")),
+    ("mi210", include_str!("../../../../profiles/mi210.toml")),
+    ("mi250x", include_str!("../../../../profiles/mi250x.toml")),
+    ("mi300x", include_str!("../../../../profiles/mi300x.toml")),
+    ("rx6900xt", include_str!("../../../../profiles/rx6900xt.toml")),
+    ("v100", include_str!("../../../../profiles/v100.toml")),
 ];
 
 /// The names that [`builtin`] knows, in alphabetical order.

@@ -6,6 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 use warpsight_ir::Bytes;
 use warpsight_ir::occupancy::{CannotRun, Occupancy, Residency, occupancy};
+use warpsight_ir::profile;
 
 /// A text that names no architecture.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,41 +45,22 @@ impl Arch {
         self.to_string().replace("sm_", "compute_")
     }
 
-    /// What a multiprocessor holds at once; `None` for architectures that are not in the table.
+    /// What a multiprocessor holds at once; `None` for architectures of which no profile tells.
     ///
-    /// Source: CUDA C++ Programming Guide 13, tables "Technical Specifications per Compute Capability" (warps, blocks, registers,
-    /// shared memory of a multiprocessor; registers of a thread); allocation of registers by 256 per warp in four partitions:
-    /// `cuda_occupancy.h` of the toolkit.
+    /// The limits are those of a profile of the same compute capability, or of one that has the same row in the tables "Technical
+    /// Specifications per Compute Capability" of the CUDA C++ Programming Guide 13 and in `cuda_occupancy.h`: 10.0 is as 9.0, 12.0 as 8.9.
     pub fn residency(self) -> Option<Residency> {
-        let (max_warps, max_groups, shared_kib) = match self.capability {
-            80 => (64, 32, 164),
-            86 => (48, 16, 100),
-            89 => (48, 24, 100),
-            90 | 100 => (64, 32, 228),
-            120 => (48, 24, 100),
+        let name = match self.capability {
+            70 => "v100",
+            80 => "a100-40",
+            86 => "a40",
+            89 | 120 => "l40",
+            90 | 100 => "h100",
             _ => return None,
         };
-        Some(Residency {
-            warp: Some(32),
-            max_warps: Some(max_warps),
-            max_groups: Some(max_groups),
-            registers: Some(65536),
-            max_registers: Some(255),
-            register_granule: Some(256 / 32),
-            warp_granule: Some(4),
-            max_group_size: Some(1024),
-            max_barriers: None,
-            local: Some(Bytes(f64::from(shared_kib * 1024))),
-            local_granule: Some(SHARED_UNIT),
-            local_reserved: Some(SHARED_RESERVED),
-        })
+        profile::builtin(name)?.ok().map(|p| Residency::of(&p))
     }
 }
-
-/// Shared memory that the system takes for itself in each block, and the unit it is given out in, from compute capability 8.0 on
-/// (`cuda_occupancy.h`; the Programming Guide has the first number).
-const SHARED_RESERVED: Bytes = Bytes(1024.0);
-const SHARED_UNIT: Bytes = Bytes(128.0);
 
 impl Resources {
     /// The same in the words every back end uses; spills are stores and loads together.
@@ -144,6 +126,9 @@ mod tests {
         assert_eq!(of("sm_89", 16, 0, 1024), Some(Ok((1, Some(Resident::Warps)))));
         assert_eq!(of("sm_80", 16, 0, 32), Some(Ok((32, Some(Resident::Groups)))));
         assert!(matches!(of("sm_80", 128, 0, 1024), Some(Err(CannotRun::Registers { .. }))));
+        assert_eq!(of("sm_120", 16, 0, 1024), of("sm_89", 16, 0, 1024));
+        // Before 8.0 nothing is reserved.
+        assert_eq!(of("sm_70", 16, 48 * 1024, 128), Some(Ok((2, Some(Resident::Local)))));
         assert_eq!(of("sm_75", 16, 0, 32), None);
     }
 }

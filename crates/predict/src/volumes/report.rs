@@ -1,10 +1,10 @@
 //! From a kernel's accesses to bytes per point, seconds and what limits them (paper 002).
 
 use super::block::{BlockUse, Instruction, Sizes, block_uses, priced};
+use super::dram::{Cause, Curve, Dram, Memory, Wave, dram};
 use super::l1::Rule;
-use super::subject::{Field, Subject};
+use super::subject::Subject;
 use super::time::{Demand, Limit, combined, known, limits};
-use super::wave::{Side, boxes, distinct};
 use warpsight_ir::occupancy::{Occupancy, Residency, occupancy};
 use warpsight_ir::profile::Fact;
 use warpsight_ir::{AccessKind, Bytes, Kernel, Limiter, LoadPath, NoEstimate, Profile, Seconds};
@@ -100,9 +100,9 @@ pub struct FieldVolumes {
     /// As in [`PointVolumes`].
     pub l2_store: f64,
     /// As in [`PointVolumes`].
-    pub dram_load: f64,
+    pub dram_load: Option<f64>,
     /// As in [`PointVolumes`].
-    pub dram_store: f64,
+    pub dram_store: Option<f64>,
 }
 
 /// What one access costs.
@@ -123,6 +123,9 @@ const UNCALIBRATED: f64 = 2.5;
 /// Gompertz parameters a, b, c of the part of repeated requests that miss the first-level cache, over the lines of a block relative to
 /// √(capacity · 128 KiB): the implementation of paper 002's authors, fitted there to V100 and A100.
 const L1_MISSES: (f64, f64, f64) = (0.66, 6.77, 1.45);
+/// How the second level lets go of lines: half of them at its effective capacity, as steeply as the curve of paper 002's authors does where
+/// half survive (miss = exp(−37.1·exp(−3.2·x)): a slope of 1.38 on a logarithmic axis, four of which are 5.5). A prior.
+const L2_CURVE: Curve = Curve { capacity: 1.0, steepness: 5.5, spread: 1.0 };
 /// The capacity that those parameters are normalised by.
 const L1_REFERENCE: f64 = 131_072.0;
 
@@ -156,9 +159,8 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
     let compulsory = uses.iter().map(|own| own.loaded_sectors).sum::<u64>() as f64 * sector;
     let l2_load = l2_load(on, &uses, groups, sizes, requested, compulsory, kernel.local.0 * f64::from(resident.groups), &mut notes);
     let cores = known(&on.execution.cores, "execution.cores").copied();
-    let wave = cores.as_ref().map_or(groups, |&cores| (u64::from(cores) * u64::from(resident.groups)).min(groups));
-    let dram = dram_of_waves(&subject, on, sizes, wave, groups, &mut notes);
-    let (dram_load, dram_store) = dram.iter().fold((0.0, 0.0), |sum, field| (sum.0 + field.0, sum.1 + field.1));
+    let dram = behind_l2(&subject, on, sizes, settings, &resident);
+    notes.push("dram: survival in the second level by a prior of half at the effective capacity and steepness 5.5".to_owned());
     remarks(&subject, settings, &mut notes);
 
     let demand = Demand {
@@ -173,7 +175,7 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
         requested,
         l2_load: l2_load.clone(),
         l2_store,
-        dram: (dram_load, dram_store),
+        dram,
     };
     let limits = limits(&demand, on);
     let Some((seconds, limiter)) = combined(&limits) else {
@@ -200,22 +202,32 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
             l1_requested: each(own(loads)),
             l2_load_compulsory: each(uses[i].loaded_sectors as f64 * sector),
             l2_store: each(own(stores)),
-            dram_load: each(dram[i].0),
-            dram_store: each(dram[i].1),
+            dram_load: demand.dram.as_ref().ok().map(|dram| each(dram.per_field[i].1)),
+            dram_store: demand.dram.as_ref().ok().map(|dram| each(dram.per_field[i].2)),
         }
     });
     let mut by_cause = vec![("l2_load: compulsory".to_owned(), each(compulsory))];
     if let Ok(load) = &l2_load {
         by_cause.push(("l2_load: capacity".to_owned(), each(load - compulsory)));
     }
+    let dram = demand.dram.as_ref().ok();
+    for &(cause, bytes) in dram.iter().flat_map(|dram| &dram.by_cause) {
+        let cause = match cause {
+            Cause::Compulsory => "compulsory",
+            Cause::WithinWave => "evicted within a wave",
+            Cause::BetweenWaves => "evicted between waves",
+            Cause::PartialStore => "read back for stores",
+        };
+        by_cause.push((format!("dram_load: {cause}"), each(bytes)));
+    }
     let volumes = PointVolumes {
         l1_requested: Some(each(requested)),
         l2_load_compulsory: Some(each(compulsory)),
         l2_load: l2_load.ok().map(each),
         l2_store: Some(each(l2_store)),
-        dram_load_wave: Some(each(dram_load)),
-        dram_load: Some(each(dram_load)),
-        dram_store: Some(each(dram_store)),
+        dram_load_wave: dram.map(|dram| each(dram.load_wave)),
+        dram_load: dram.map(|dram| each(dram.load)),
+        dram_store: dram.map(|dram| each(dram.store)),
         per_field: per_field.collect(),
         by_cause,
     };
@@ -307,17 +319,21 @@ fn l2_load(
     Ok(compulsory + (requested - compulsory).max(0.0) * miss)
 }
 
-/// Bytes that each field loads from memory and stores to it: the distinct pieces of a wave in the middle of the launch, for all waves.
-fn dram_of_waves(subject: &Subject, on: &Profile, sizes: Sizes, wave: u64, groups: u64, notes: &mut Vec<String>) -> Vec<(f64, f64)> {
-    let fetch = on.memory.dram_fetch.get().map_or(f64::from(sizes.sector), |bytes| bytes.0);
-    notes.push(
-        "dram: the distinct pieces of one wave, for every wave; reuse of what earlier waves left in the second level is not counted".into(),
-    );
-    let counts: Vec<u32> = subject.groups.iter().map(|group| group.count).collect();
-    let boxes = boxes(&counts, (groups - wave) / 2, wave);
-    let waves = groups as f64 / wave as f64;
-    let bytes = |field: &Field, side| distinct(subject, field, side, &boxes, fetch as i64) as f64 * fetch * waves;
-    subject.fields.iter().map(|field| (bytes(field, Side::Loads), bytes(field, Side::Stores))).collect()
+/// What the launch moves between the second-level cache and memory.
+fn behind_l2(subject: &Subject, on: &Profile, sizes: Sizes, settings: &Settings, resident: &Occupancy) -> Result<Dram, String> {
+    let m = &on.memory;
+    let instances = f64::from(m.l2.instances.get().copied().unwrap_or(1));
+    let whole = || known(&m.l2.bytes, "memory.l2.bytes").map(|bytes| bytes.0 * instances);
+    let l2_effective = settings.l2_effective.or(m.l2_effective.get().copied()).map_or_else(whole, |bytes| Ok(bytes.0))?;
+    if l2_effective.is_nan() || l2_effective <= 0.0 {
+        return Err(format!("an effective second-level cache of {l2_effective} B"));
+    }
+    let fetch = m.dram_fetch.get().map_or(sizes.sector, |bytes| bytes.0 as u32);
+    let last_level = m.llc.bytes.get().map(|bytes| bytes.0 * f64::from(m.llc.instances.get().copied().unwrap_or(1)));
+    let memory = Memory { fetch, write: sizes.sector, l2_effective, last_level };
+    let cores = known(&on.execution.cores, "execution.cores")?;
+    let wave = Wave { blocks: u64::from(*cores) * u64::from(resident.groups) };
+    Ok(dram(subject, &memory, &wave, &L2_CURVE))
 }
 
 /// Executions that a load of constants needs beyond an operand of arithmetic, which one value for all lanes is.

@@ -1,6 +1,7 @@
 //! Seconds per limiter from what a launch asks of the device, and how they combine. A rate that the profile does not know makes its
 //! limiter unknown, by name, and nothing else.
 
+use super::dram::Dram;
 use std::collections::BTreeMap;
 use warpsight_ir::occupancy::Occupancy;
 use warpsight_ir::profile::Fact;
@@ -46,8 +47,8 @@ pub struct Demand<'a> {
     pub l2_load: Result<f64, String>,
     /// Bytes from the first level to the second.
     pub l2_store: f64,
-    /// Bytes loaded from memory, and stored to it.
-    pub dram: (f64, f64),
+    /// What moves behind the second level, or why it is unknown.
+    pub dram: Result<Dram, String>,
 }
 
 /// Resources of a device, and the launch's share of the busiest core.
@@ -78,11 +79,13 @@ pub fn limits(demand: &Demand, on: &Profile) -> Vec<Limit> {
     let l2 =
         demand.l2_load.as_ref().map_err(Clone::clone).and_then(|load| over(load + demand.l2_store, &m.l2.bandwidth, "memory.l2.bandwidth"));
     limits.push((Limiter::L2, l2));
-    let dram = demand.dram.0 + demand.dram.1;
+    let moved = |of: fn(&Dram) -> f64| demand.dram.as_ref().map(of).map_err(Clone::clone);
     if !matches!(m.llc.bytes, Fact::Absent { .. }) {
-        limits.push((Limiter::Llc, over(dram, &m.llc.bandwidth, "memory.llc.bandwidth")));
+        let bytes = moved(|dram| dram.behind_l2 + dram.store);
+        limits.push((Limiter::Llc, bytes.and_then(|bytes| over(bytes, &m.llc.bandwidth, "memory.llc.bandwidth"))));
     }
-    limits.push((Limiter::Dram, over(dram, &m.dram_bandwidth, "memory.dram_bandwidth")));
+    let bytes = moved(|dram| dram.load + dram.store);
+    limits.push((Limiter::Dram, bytes.and_then(|bytes| over(bytes, &m.dram_bandwidth, "memory.dram_bandwidth"))));
     limits.push((Limiter::Latency, machine.latency(demand)));
     limits.push((Limiter::Tlb, Err("the profile states neither the size of a page nor the reach of the TLB".to_owned())));
     limits
@@ -185,11 +188,15 @@ impl Machine<'_> {
                 *known(&m.buffer_l1.latency, "memory.buffer_l1.latency")?
             };
             let part = |bytes: f64| if demand.requested > 0.0 { (bytes / demand.requested).min(1.0) } else { 0.0 };
-            let (beyond_l1, beyond_l2) = (part(demand.l2_load.clone()?), part(demand.dram.0));
+            let dram = demand.dram.as_ref().map_err(Clone::clone)?;
+            let (beyond_l1, beyond_l2, beyond_llc) = (part(demand.l2_load.clone()?), part(dram.behind_l2), part(dram.load));
+            // Where there is no last level, all that leaves the second comes from memory.
+            let llc = m.llc.latency.get().map_or(last, |latency| latency.min(last));
             for (times, together) in rounds {
                 // The slowest of the loads that are in flight together ends the wait.
                 let any = |miss: f64| 1.0 - (1.0 - miss).powf(together);
-                waiting += times * (first.0 + (l2.0 - first.0) * any(beyond_l1) + (last.0 - l2.0).max(0.0) * any(beyond_l2));
+                let cached = first.0 + (l2.0 - first.0).max(0.0) * any(beyond_l1);
+                waiting += times * (cached + (llc.0 - l2.0).max(0.0) * any(beyond_l2) + (last.0 - llc.0) * any(beyond_llc));
             }
         }
         let alone = self.instructions(demand) / self.warps + waiting;

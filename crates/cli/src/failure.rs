@@ -1,6 +1,7 @@
 //! What went wrong, for the person who reads it, and the exit code that says which kind it was.
 
-use miette::{Diagnostic, GraphicalReportHandler};
+use miette::{Diagnostic, GraphicalReportHandler, LabeledSpan, NamedSource, SourceCode};
+use std::ops::Range;
 use std::path::Path;
 use warpsight_engine::EngineError;
 use warpsight_learn::StoreError;
@@ -33,6 +34,17 @@ pub struct Failure {
     pub place: Option<String>,
     /// What to do.
     pub help: Option<String>,
+    /// The part of a text file that is wrong.
+    excerpt: Option<Box<Excerpt>>,
+}
+
+#[derive(Debug)]
+struct Excerpt {
+    source: NamedSource<String>,
+    at: Range<usize>,
+    label: Option<String>,
+    /// `file:line:column`, from 1.
+    position: String,
 }
 
 impl Diagnostic for Failure {
@@ -42,12 +54,20 @@ impl Diagnostic for Failure {
     fn help<'a>(&'a self) -> Option<Box<dyn std::fmt::Display + 'a>> {
         self.help.as_ref().map(|h| Box::new(h) as _)
     }
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.excerpt.as_ref().map(|excerpt| &excerpt.source as _)
+    }
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let excerpt = self.excerpt.as_ref()?;
+        let label = LabeledSpan::new(Some(excerpt.label.clone().unwrap_or_else(|| "here".to_owned())), excerpt.at.start, excerpt.at.len());
+        Some(Box::new(std::iter::once(label)))
+    }
 }
 
 impl Failure {
     /// A failure without place or help.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), place: None, help: None }
+        Self { kind, message: message.into(), place: None, help: None, excerpt: None }
     }
     /// Bad input.
     pub fn input(message: impl Into<String>) -> Self {
@@ -60,6 +80,14 @@ impl Failure {
     /// Says where.
     pub fn at(mut self, place: impl Into<String>) -> Self {
         self.place = Some(place.into());
+        self
+    }
+    /// Shows the part of a text file that is wrong, in bytes.
+    pub fn excerpt(mut self, file: &str, text: &str, at: Range<usize>, label: Option<String>) -> Self {
+        let before = text.get(..at.start).unwrap_or(text);
+        let line = before.rfind('\n').map_or(0, |end| end + 1);
+        let position = format!("{file}:{}:{}", before.matches('\n').count() + 1, before[line..].chars().count() + 1);
+        self.excerpt = Some(Box::new(Excerpt { source: NamedSource::new(file, text.to_owned()), at, label, position }));
         self
     }
     /// Says what to do.
@@ -89,7 +117,8 @@ impl Failure {
     /// Prints it on stderr.
     pub fn print(&self, json: bool) {
         if json {
-            let error = serde_json::json!({"error": {"kind": self.kind_name(), "message": self.message, "where": self.place}});
+            let place = self.excerpt.as_ref().map(|excerpt| &excerpt.position).or(self.place.as_ref());
+            let error = serde_json::json!({"error": {"kind": self.kind_name(), "message": self.message, "where": place}});
             eprintln!("{error}");
             return;
         }

@@ -9,6 +9,7 @@ mod import;
 mod network;
 mod operator;
 mod optimize;
+mod predict;
 mod progress;
 mod record;
 mod report;
@@ -38,6 +39,8 @@ enum Verb {
     Optimize(optimize::Args),
     /// Run a network on a device: one `.npy` per output.
     Run(run::Args),
+    /// Predict a kernel's time and data volumes from the accesses it makes, on one device or several.
+    Predict(predict::Args),
     /// Measure all there is to measure of a GPU, within minutes, into a folder.
     Battery(battery::Args),
     /// Compile a Program or one operator to CUDA machine code and show what it uses; needs no GPU.
@@ -70,6 +73,7 @@ fn main() -> ExitCode {
     let done = match &cli.verb {
         Verb::Optimize(args) => optimize::run(args, cli.json),
         Verb::Run(args) => run::run(args, cli.json),
+        Verb::Predict(args) => predict::run(args, cli.json),
         Verb::Battery(args) => battery::run(args, cli.json),
         Verb::Compile(args) => compile::run(args, cli.json),
         Verb::Import(args) => import::run(args, cli.json),

@@ -1,0 +1,153 @@
+//! What limits a kernel, and what would help: each suggestion is the prediction of the changed kernel.
+
+use super::Predicted;
+use super::show::time;
+use warpsight_ir::profile::Fact;
+use warpsight_ir::{Hertz, Kernel, Profile, Seconds, TensorPlace};
+use warpsight_predict::volumes::report::{Report, Settings, Work, report};
+
+/// Block shapes that are tried.
+const SHAPES: usize = 48;
+/// A change that helps less is not worth a sentence.
+const WORTH: f64 = 0.01;
+
+/// A changed kernel and its time.
+struct Change {
+    what: String,
+    seconds: Seconds,
+}
+
+/// Two sentences: what limits, and what would help by how much. Then the numbers of the profile that matter most.
+pub fn explain(of: &Predicted, settings: &Settings) -> String {
+    let (limits, unknown) = (known(&of.report), of.report.limits.iter().filter(|limit| limit.1.is_err()).count());
+    let share = |seconds: Seconds| 100.0 * (1.0 - seconds.0 / limits[0].1.0);
+    let first = match limits.as_slice() {
+        [] => "Nothing that is known limits it (predicted)".to_owned(),
+        [(name, alone)] => format!("Limited by {name} ({} alone, predicted)", time(*alone)),
+        [(name, alone), (next, then), ..] => {
+            let headroom = share(*then);
+            format!("Limited by {name} ({} alone, predicted); next is {next} with {headroom:.0} % headroom (predicted)", time(*alone))
+        }
+    };
+    let first = match unknown {
+        0 => first,
+        1 => format!("{first}; one limiter is unknown"),
+        more => format!("{first}; {more} limiters are unknown"),
+    };
+    let now = of.report.seconds;
+    let best = changes(of, settings).into_iter().min_by(|a, b| a.seconds.0.total_cmp(&b.seconds.0));
+    let second = match best.filter(|best| best.seconds.0 < now.0 * (1.0 - WORTH)) {
+        Some(Change { what, seconds }) => {
+            format!("{what} it would take {}, {:.1} % less (predicted)", time(seconds), 100.0 * (1.0 - seconds.0 / now.0))
+        }
+        None => "No other block of as many threads and no other alignment of a field would be faster by 1 % (predicted)".to_owned(),
+    };
+    format!("{first}. {second}.\n{}", sensitivity(of, settings))
+}
+
+/// Known limiters, the longest first.
+fn known(report: &Report) -> Vec<(&'static str, Seconds)> {
+    let mut limits: Vec<_> = report.limits.iter().filter_map(|(limiter, alone)| Some((limiter.name(), *alone.as_ref().ok()?))).collect();
+    limits.retain(|(_, alone)| alone.0 > 0.0);
+    limits.sort_by(|a, b| b.1.0.total_cmp(&a.1.0));
+    limits
+}
+
+fn changes(of: &Predicted, settings: &Settings) -> Vec<Change> {
+    let written = &of.input.written;
+    let seconds = |kernel: &Kernel, points: u64| report(&Work { kernel, points }, of.device, settings).ok().map(|report| report.seconds);
+    let mut found = Vec::new();
+    for shape in shapes(&written.kernel.launch.lanes) {
+        let value = shape.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+        let Some(changed) = of.input.with("block", &value) else { continue };
+        if let Some(seconds) = seconds(&changed.kernel, changed.points) {
+            found.push(Change { what: format!("With --set block={value}"), seconds });
+        }
+    }
+    for (i, tensor) in written.kernel.accesses.tensors.iter().enumerate() {
+        let TensorPlace::Buffer { layout, .. } = &tensor.place else { continue };
+        if layout.align == 0 {
+            continue;
+        }
+        let mut kernel = written.kernel.clone();
+        if let TensorPlace::Buffer { layout, .. } = &mut kernel.accesses.tensors[i].place {
+            layout.align = 0;
+        }
+        if let Some(seconds) = seconds(&kernel, written.points) {
+            found.push(Change { what: format!("With align = 0 for field {}", tensor.name), seconds });
+        }
+    }
+    found
+}
+
+/// Other blocks of as many threads, extents being powers of two.
+fn shapes(block: &[u32]) -> Vec<Vec<u32>> {
+    let threads = block.iter().map(|&n| u64::from(n)).product::<u64>();
+    if !threads.is_power_of_two() {
+        return vec![];
+    }
+    let bits = threads.trailing_zeros();
+    let mut found: Vec<Vec<u32>> = vec![vec![]];
+    for axis in 0..block.len() {
+        let rest = |shape: &Vec<u32>| bits - shape.iter().map(|n| n.trailing_zeros()).sum::<u32>();
+        found = found
+            .iter()
+            .flat_map(|shape| {
+                let (rest, last) = (rest(shape), axis + 1 == block.len());
+                (if last { rest } else { 0 }..=rest).map(move |bits| shape.iter().copied().chain([1 << bits]).collect())
+            })
+            .collect();
+    }
+    found.retain(|shape| shape != block);
+    // Blocks wide along x first: narrow ones seldom win.
+    found.sort_by(|a, b| b.cmp(a));
+    found.truncate(SHAPES);
+    found
+}
+
+/// Multiplies a known number; the factor it really got.
+type Scale = fn(&mut Profile) -> Option<()>;
+
+/// How much a number is raised to see what depends on it.
+const RAISED: f64 = 1.1;
+
+fn raise<T: Copy>(fact: &mut Fact<T>, change: impl Fn(T) -> T) -> Option<()> {
+    match fact {
+        Fact::Known { value, .. } => {
+            *value = change(*value);
+            Some(())
+        }
+        _ => None,
+    }
+}
+
+/// Numbers of a profile that time may depend on.
+const NUMBERS: [(&str, Scale); 8] = [
+    ("execution.clock", |p| raise(&mut p.execution.clock, |v| Hertz(v.0 * RAISED))),
+    ("execution.fma_per_clock", |p| raise(&mut p.execution.fma_per_clock, |v| v * RAISED)),
+    ("execution.fma64_per_clock", |p| raise(&mut p.execution.fma64_per_clock, |v| v * RAISED)),
+    ("execution.issue_per_clock", |p| raise(&mut p.execution.issue_per_clock, |v| v * RAISED)),
+    ("memory.buffer_l1.bytes", |p| raise(&mut p.memory.buffer_l1.bytes, |v| v * RAISED)),
+    ("memory.l2.bandwidth", |p| raise(&mut p.memory.l2.bandwidth, |v| v * RAISED)),
+    ("memory.l2_effective", |p| raise(&mut p.memory.l2_effective, |v| v * RAISED)),
+    ("memory.dram_bandwidth", |p| raise(&mut p.memory.dram_bandwidth, |v| v * RAISED)),
+];
+
+/// The numbers that the time depends on most: percent of time for a percent of the number.
+fn sensitivity(of: &Predicted, settings: &Settings) -> String {
+    let work = Work { kernel: &of.input.written.kernel, points: of.input.written.points };
+    let elasticity = |scale: Scale| {
+        let mut device = of.device.clone();
+        scale(&mut device)?;
+        let changed = report(&work, &device, settings).ok()?.seconds.0;
+        Some((changed / of.report.seconds.0).ln() / RAISED.ln())
+    };
+    let mut found: Vec<(&str, f64)> = NUMBERS.iter().filter_map(|(name, scale)| Some((*name, elasticity(*scale)?))).collect();
+    found.retain(|(_, elasticity)| elasticity.abs() >= 0.005);
+    found.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+    let listed: Vec<String> = found.iter().take(3).map(|(name, elasticity)| format!("{name} {elasticity:+.2} %")).collect();
+    match listed.is_empty() {
+        true => "No number of the profile alone matters (predicted).\n".to_owned(),
+        false => format!("Raising a number of the profile by 1 % changes the time by (predicted): {}.\n", listed.join(", ")),
+    }
+}

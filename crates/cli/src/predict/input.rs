@@ -1,0 +1,154 @@
+//! Files, devices and options of `predict`, and what is wrong with them.
+
+use crate::failure::Failure;
+use crate::target;
+use std::io::Read;
+use std::ops::Range;
+use std::path::Path;
+use std::str::FromStr;
+use warpsight_ir::accesses::text::{TextError, Written, parse};
+use warpsight_ir::{Bytes, NoEstimate, Profile, profile};
+use warpsight_predict::volumes::report::Settings;
+
+/// `key=value`.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    pub key: String,
+    pub value: String,
+}
+
+impl FromStr for Setting {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            Some((key, value)) if !key.trim().is_empty() => Ok(Self { key: key.trim().to_owned(), value: value.trim().to_owned() }),
+            _ => Err("this is not of the form KEY=VALUE".to_owned()),
+        }
+    }
+}
+
+/// A kernel as it was read.
+pub struct Input {
+    /// The file.
+    pub name: String,
+    text: String,
+    settings: Vec<(String, String)>,
+    /// What it says.
+    pub written: Written,
+}
+
+impl Input {
+    /// Reads a file, or standard input.
+    pub fn read(file: &Path, settings: &[Setting]) -> Result<Self, Failure> {
+        let mut bytes = Vec::new();
+        let name = if file == Path::new("-") {
+            let name = "standard input".to_owned();
+            std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| Failure::io(Path::new(&name), &error))?;
+            name
+        } else {
+            bytes = std::fs::read(file).map_err(|error| Failure::io(file, &error))?;
+            file.display().to_string()
+        };
+        let text = String::from_utf8(bytes).map_err(|_| Failure::input("this is not text (UTF-8)").at(&name))?;
+        let settings: Vec<_> = settings.iter().map(|own| (own.key.clone(), own.value.clone())).collect();
+        match parse(&text, &settings) {
+            Ok(written) => Ok(Self { name, text, settings, written }),
+            Err(TextError { what, label, help, at }) => {
+                let mut failure = Failure::input(what);
+                failure.help = help;
+                Err(match at {
+                    Some(at) => failure.excerpt(&name, &text, at, label),
+                    None => failure.at(&name),
+                })
+            }
+        }
+    }
+
+    /// The same text with another key replaced; `None` where that makes no kernel.
+    pub fn with(&self, key: &str, value: &str) -> Option<Written> {
+        let mut settings: Vec<_> = self.settings.iter().filter(|own| own.0 != key).cloned().collect();
+        settings.push((key.to_owned(), value.to_owned()));
+        parse(&self.text, &settings).ok()
+    }
+
+    /// Why there is no prediction on a device, at the place in the file that it is about.
+    pub fn refused(&self, error: &NoEstimate, device: &Profile) -> Failure {
+        let what = format!("{}: {error}", device.name);
+        let failure = match error {
+            NoEstimate::Missing { .. } => return Failure::input(what).help("a profile with this number, or another device"),
+            NoEstimate::CannotRun(_) => {
+                Failure::input(what).help("a smaller block, fewer registers or less local memory, or another device")
+            }
+            NoEstimate::NotCovered(_) => Failure::input(what),
+        };
+        match self.place(&error.to_string()) {
+            Some(at) => failure.excerpt(&self.name, &self.text, at, None),
+            None => failure.at(&self.name),
+        }
+    }
+
+    /// The key a refusal is about: a field that it names, the registers, or else the block.
+    fn place(&self, error: &str) -> Option<Range<usize>> {
+        let places = &self.written.places;
+        let tensors = self.written.kernel.accesses.tensors.iter().zip(&places.fields);
+        let named = tensors.into_iter().find(|(tensor, _)| error.contains(&format!("`{}`", tensor.name))).map(|(_, at)| at.clone());
+        let registers = places.registers.clone().filter(|_| error.contains("registers"));
+        named.or(registers).or_else(|| places.block.clone())
+    }
+}
+
+/// Profiles by name or file; all that are unknown are named.
+pub fn devices(names: &[String]) -> Result<Vec<Profile>, Failure> {
+    let is_file = |name: &str| name.contains('/') || name.ends_with(".toml");
+    let known = profile::builtin_names();
+    let unknown: Vec<String> = names
+        .iter()
+        .filter(|name| !is_file(name) && *name != "host" && !known.contains(&name.as_str()))
+        .map(|name| format!("`{name}`"))
+        .collect();
+    if !unknown.is_empty() {
+        let what = if unknown.len() == 1 { "there is no device" } else { "there are no devices" };
+        let help = format!("known are host, {}, and files that end with .toml", known.join(", "));
+        return Err(Failure::input(format!("{what} {}", unknown.join(", "))).help(help));
+    }
+    let read = |name: &String| -> Result<Profile, Failure> {
+        if !is_file(name) {
+            return target::profile(name);
+        }
+        let file = Path::new(name);
+        let text = std::fs::read_to_string(file).map_err(|error| Failure::io(file, &error))?;
+        Profile::parse(&text).map_err(|error| Failure::input(error.to_string()).at(name))
+    };
+    names.iter().map(read).collect()
+}
+
+/// Numbers that replace those of profiles.
+pub fn settings(overrides: &[Setting]) -> Result<Settings, Failure> {
+    let mut settings = Settings::default();
+    for Setting { key, value } in overrides {
+        match key.as_str() {
+            "l2_effective" => settings.l2_effective = Some(size(value)?),
+            other => return Err(Failure::input(format!("`{other}` cannot be overridden")).help("l2_effective=40MB")),
+        }
+    }
+    Ok(settings)
+}
+
+/// A size with a unit: 20971520, 40MB, 20MiB.
+fn size(text: &str) -> Result<Bytes, Failure> {
+    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let factor = match &text[split..] {
+        "" | "B" => 1.0,
+        "kB" | "KB" => 1e3,
+        "MB" => 1e6,
+        "GB" => 1e9,
+        "KiB" => 1024.0,
+        "MiB" => 1024.0 * 1024.0,
+        "GiB" => 1024.0 * 1024.0 * 1024.0,
+        _ => f64::NAN,
+    };
+    match text[..split].trim().parse::<f64>().map(|number| number * factor) {
+        Ok(bytes) if bytes >= 1.0 && bytes <= 1e15 => Ok(Bytes(bytes)),
+        _ => Err(Failure::input(format!("`{text}` is no size")).help("as in 40MB, 20MiB or 20971520, at least one byte")),
+    }
+}

@@ -1,0 +1,101 @@
+//! `warpsight predict`: what a kernel written down as its accesses costs on GPUs, before it runs anywhere.
+
+mod explain;
+mod input;
+mod json;
+mod show;
+
+use crate::failure::Failure;
+use crate::report::out;
+use input::{Input, Setting};
+use serde_json::{Map, Value, json};
+use std::path::PathBuf;
+use warpsight_ir::Profile;
+use warpsight_predict::volumes::report::{Report, Settings, Work, report};
+
+/// Predict the time and data volumes of a kernel from the accesses it makes (see examples/accesses), on one device or several.
+#[derive(clap::Args)]
+pub struct Args {
+    /// A kernel's accesses as text; `-` reads them from standard input.
+    #[arg(required_unless_present = "device")]
+    file: Option<PathBuf>,
+    /// Built-in profiles, or files of profiles (.toml); several after each other or separated by commas.
+    #[arg(long, value_name = "NAME", required = true, num_args = 1.., value_delimiter = ',')]
+    device: Vec<String>,
+    /// Replaces a key or parameter of the file, for instance block=16,4,16 or n=640; may be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<Setting>,
+    /// Replaces a number of the profile: l2_effective=40MB.
+    #[arg(long = "override", value_name = "KEY=VALUE")]
+    overrides: Vec<Setting>,
+    /// Another kernel, to be compared with the first (--set applies to both).
+    #[arg(long, value_name = "FILE2")]
+    diff: Option<PathBuf>,
+}
+
+/// A kernel's prediction on a device.
+pub(super) struct Predicted<'a> {
+    input: &'a Input,
+    device: &'a Profile,
+    report: Report,
+}
+
+/// Runs the verb.
+pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
+    let mut names = args.device.clone();
+    // `--device NAME… FILE`: the last one is the file.
+    let file = match &args.file {
+        Some(file) => file.clone(),
+        None if names.len() > 1 => names.pop().map(PathBuf::from).unwrap_or_default(),
+        None => return Err(Failure::input("no file is given").help("warpsight predict FILE --device NAME")),
+    };
+    let settings = input::settings(&args.overrides)?;
+    let devices = input::devices(&names)?;
+    let first = Input::read(&file, &args.set)?;
+    let second = args.diff.as_ref().map(|file| Input::read(file, &args.set)).transpose()?;
+    let all = devices
+        .iter()
+        .map(|device| {
+            let first = predict(&first, device, &settings)?;
+            let second = second.as_ref().map(|input| predict(input, device, &settings)).transpose()?;
+            Ok((first, second))
+        })
+        .collect::<Result<Vec<_>, Failure>>()?;
+    if json {
+        let values = all.iter().map(|(first, second)| (first.device.name.clone(), value(first, second.as_ref())));
+        // One device speaks for itself; several go by their names.
+        let values: Map<String, Value> = values.collect();
+        let single = if values.len() == 1 { values.values().next().cloned() } else { None };
+        return out(single.unwrap_or(Value::Object(values)));
+    }
+    if all.len() > 1 {
+        out(show::ranking(&all))?;
+    }
+    for (first, second) in &all {
+        match second {
+            None => out(format_args!("{}\n{}", show::tables(first), explain::explain(first, &settings)))?,
+            Some(second) => out(show::comparison(first, second))?,
+        }
+    }
+    Ok(())
+}
+
+fn predict<'a>(input: &'a Input, device: &'a Profile, settings: &Settings) -> Result<Predicted<'a>, Failure> {
+    let work = Work { kernel: &input.written.kernel, points: input.written.points };
+    let mut report = report(&work, device, settings).map_err(|error| input.refused(&error, device))?;
+    if input.written.registers_guessed {
+        report.provenance.push("registers are one number although points are folded: how many folding takes is a guess".to_owned());
+    }
+    Ok(Predicted { input, device, report })
+}
+
+fn value(first: &Predicted, second: Option<&Predicted>) -> Value {
+    match second {
+        None => json::value(&first.report),
+        Some(second) => json!({
+            "file": json::value(&first.report),
+            "diff": json::value(&second.report),
+            "ratio": second.report.seconds.0 / first.report.seconds.0,
+        }),
+    }
+}

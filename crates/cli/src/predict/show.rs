@@ -1,0 +1,152 @@
+//! Predictions as tables.
+
+use super::Predicted;
+use crate::report::{dash, table};
+use comfy_table::Table;
+use std::fmt::Write;
+use warpsight_ir::Seconds;
+use warpsight_ir::occupancy::Resident;
+
+/// Rows of instructions that are shown; JSON has all.
+const INSTRUCTIONS: usize = 40;
+
+/// Three significant digits with a unit.
+pub fn time(seconds: Seconds) -> String {
+    let s = seconds.0;
+    match s {
+        _ if s == 0.0 => "0".to_owned(),
+        _ if s < 1e-6 => format!("{:.3} ns", s * 1e9),
+        _ if s < 1e-3 => format!("{:.2} µs", s * 1e6),
+        _ if s < 1.0 => format!("{:.3} ms", s * 1e3),
+        _ => format!("{s:.3} s"),
+    }
+}
+
+fn bytes(value: Option<f64>) -> String {
+    dash(value.map(|bytes| format!("{bytes:.2}")))
+}
+
+fn resident(what: Option<Resident>) -> &'static str {
+    match what {
+        Some(Resident::Registers) => "registers",
+        Some(Resident::Warps) => "warps",
+        Some(Resident::Local) => "local memory",
+        Some(Resident::Groups) => "blocks",
+        None => "no known number",
+    }
+}
+
+/// Numbers that are shown for one prediction and compared between two; the value where it is a number.
+fn headline(of: &Predicted) -> Vec<(&'static str, String, Option<f64>)> {
+    let (r, v) = (&of.report, &of.report.volumes);
+    let volume = |name, value: Option<f64>| (name, bytes(value), value);
+    vec![
+        ("time", time(r.seconds), Some(r.seconds.0)),
+        ("interval", format!("{} – {}", time(r.interval.lo), time(r.interval.hi)), None),
+        ("points/s", format!("{:.3e}", r.points_per_second), Some(r.points_per_second)),
+        ("limiter", dash(r.limiter.map(|limiter| limiter.name())), None),
+        ("L1 cycles/point", dash(r.l1_cycles_per_point.map(|cycles| format!("{cycles:.3}"))), r.l1_cycles_per_point),
+        volume("L1 requested, B/point", v.l1_requested),
+        volume("L2 load compulsory, B/point", v.l2_load_compulsory),
+        volume("L2 load, B/point", v.l2_load),
+        volume("L2 store, B/point", v.l2_store),
+        volume("DRAM load of a wave, B/point", v.dram_load_wave),
+        volume("DRAM load, B/point", v.dram_load),
+        volume("DRAM store, B/point", v.dram_store),
+        (
+            "blocks (warps) per core, limited by",
+            format!("{} ({}), {}", r.occupancy.groups, r.occupancy.warps, resident(r.occupancy.limiter)),
+            None,
+        ),
+        ("waves", format!("{:.2}", r.waves), Some(r.waves)),
+        ("tail efficiency", format!("{:.3}", r.tail_efficiency), Some(r.tail_efficiency)),
+    ]
+}
+
+/// Everything about one prediction.
+pub fn tables(of: &Predicted) -> String {
+    let r = &of.report;
+    let mut text = format!("{} ({}) on {}, block {:?}\n", of.input.written.kernel.name, of.input.name, of.device.name, lanes(of));
+    let mut section = |table: &Table| {
+        let _ = writeln!(text, "{table}\n");
+    };
+    let mut head = table(&["", "predicted"]);
+    for (name, value, _) in headline(of) {
+        head.add_row([name.to_owned(), value]);
+    }
+    section(&head);
+
+    let mut limits = table(&["limiter", "alone (predicted)", "unknown because"]);
+    for (limiter, alone) in &r.limits {
+        let (known, reason) = match alone {
+            Ok(seconds) => (time(*seconds), String::new()),
+            Err(reason) => ("-".to_owned(), reason.clone()),
+        };
+        limits.add_row([limiter.name().to_owned(), known, reason]);
+    }
+    section(&limits);
+
+    let mut causes = table(&["cause", "B/point (predicted)"]);
+    for (cause, value) in &r.volumes.by_cause {
+        causes.add_row([cause.clone(), bytes(Some(*value))]);
+    }
+    section(&causes);
+
+    let mut fields = table(&["field, B/point (predicted)", "L1 requested", "L2 compulsory", "L2 store", "DRAM load", "DRAM store"]);
+    for field in &r.volumes.per_field {
+        let counted = [field.l1_requested, field.l2_load_compulsory, field.l2_store].map(Some);
+        let numbers = counted.into_iter().chain([field.dram_load, field.dram_store]);
+        fields.add_row(std::iter::once(field.field.clone()).chain(numbers.map(bytes)));
+    }
+    section(&fields);
+
+    let mut instructions = table(&["access", "field", "wavefronts per execution (predicted)", "executions (predicted)"]);
+    for cost in r.instructions.iter().take(INSTRUCTIONS) {
+        let cells = [cost.access.to_string(), cost.field.clone(), format!("{:.3}", cost.wavefronts), cost.executions.to_string()];
+        instructions.add_row(cells);
+    }
+    section(&instructions);
+    if r.instructions.len() > INSTRUCTIONS {
+        let _ = writeln!(text, "and {} accesses more: --json\n", r.instructions.len() - INSTRUCTIONS);
+    }
+    let _ = writeln!(text, "Interval: {}.", r.interval.basis);
+    for note in &r.provenance {
+        let _ = writeln!(text, "- {note}");
+    }
+    text
+}
+
+fn lanes<'a>(of: &'a Predicted) -> &'a [u32] {
+    &of.input.written.kernel.launch.lanes
+}
+
+/// Devices after each other, the fastest first.
+pub fn ranking(all: &[(Predicted, Option<Predicted>)]) -> String {
+    let mut sorted: Vec<&Predicted> = all.iter().map(|(first, _)| first).collect();
+    sorted.sort_by(|a, b| a.report.seconds.0.total_cmp(&b.report.seconds.0));
+    let mut ranking = table(&["device", "time (predicted)", "points/s (predicted)", "limiter (predicted)"]);
+    for of in sorted {
+        let limiter = dash(of.report.limiter.map(|limiter| limiter.name()));
+        ranking.add_row([of.device.name.clone(), time(of.report.seconds), format!("{:.3e}", of.report.points_per_second), limiter]);
+    }
+    format!("{ranking}\n")
+}
+
+/// Two kernels on one device side by side.
+pub fn comparison(first: &Predicted, second: &Predicted) -> String {
+    let name = |of: &Predicted| format!("{} (predicted)", of.input.written.kernel.name);
+    let mut sides = table(&["", &name(first), &name(second), "ratio (predicted)"]);
+    for ((what, a, x), (_, b, y)) in headline(first).into_iter().zip(headline(second)) {
+        // Nothing is no multiple of nothing.
+        let ratio = x.zip(y).filter(|(x, _)| *x != 0.0).map(|(x, y)| format!("{:.3}", y / x));
+        sides.add_row([what.to_owned(), a, b, dash(ratio)]);
+    }
+    for (limiter, alone) in &first.report.limits {
+        let other = second.report.limits.iter().find(|(own, _)| own == limiter).and_then(|(_, alone)| alone.as_ref().ok());
+        let alone = alone.as_ref().ok();
+        let ratio = alone.zip(other).filter(|(x, _)| x.0 != 0.0).map(|(x, y)| format!("{:.3}", y.0 / x.0));
+        let shown = |alone: Option<&Seconds>| dash(alone.map(|alone| time(*alone)));
+        sides.add_row([format!("{} alone", limiter.name()), shown(alone), shown(other), dash(ratio)]);
+    }
+    format!("on {}\n{sides}\n", first.device.name)
+}

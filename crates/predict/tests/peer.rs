@@ -44,7 +44,7 @@ fn ratios(peer: &serde_json::Value, config: &serde_json::Value) -> [f64; 4] {
     let compulsory: u64 = block_uses(&subject, sizes(numbers.sector)).iter().map(|use_| use_.loaded_sectors).sum();
     let memory = Memory { fetch: numbers.fetch as u32, write: numbers.write as u32, l2_effective: 20e6, last_level: None };
     let curve = Curve { capacity: 1.0, steepness: 8.0, spread: 1.0 };
-    let found = dram(&subject, &memory, &Wave { blocks: numbers.resident }, &curve);
+    let found = dram(&subject, &memory, &Wave { blocks: numbers.box_blocks() }, &curve);
     let bytes =
         [(requested * numbers.sector) as f64, (compulsory * numbers.sector) as f64, (stored * numbers.write) as f64, found.load_wave];
     let expected = VOLUMES.map(|name| config["derived"][name].as_f64().unwrap());

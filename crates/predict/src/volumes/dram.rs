@@ -96,7 +96,7 @@ pub fn dram(subject: &Subject, memory: &Memory, wave: &Wave, curve: &Curve) -> D
     let resident = wave.blocks.clamp(1, blocks.max(1));
     let phases = phases(subject);
     let spread = resident as f64 * curve.spread;
-    let begin = middle(subject, blocks, resident);
+    let (begin, centre) = (middle(subject, resident), centre(subject) as i64);
 
     let mut load_wave = 0.0;
     let mut distances = Vec::new();
@@ -116,11 +116,12 @@ pub fn dram(subject: &Subject, memory: &Memory, wave: &Wave, curve: &Curve) -> D
         (0..subject.fields.len()).map(|index| [side(index, Side::Loads), side(index, Side::Stores)]).collect();
     sides.iter().flatten().flatten().filter(|side| !side.0.streams()).for_each(|side| side.0.distances(spread, &mut distances));
     let distances = thinned(distances, blocks);
-    // Runs end where accesses of the middle of the grid happen.
+    // Around the middle of the grid, with the accesses that happen late before it and the early ones behind it.
     let at = |footprint: &Footprint<'_>, line, n: f64| {
         let count = (n as u64).min(blocks);
-        let first = ((blocks + count) / 2).min(blocks) as i64 - count as i64;
-        footprint.distinct(first + (spread / 2.0).min((blocks - count) as f64 / 2.0) as i64, count, spread, line) as f64
+        let latest = (blocks - count) as i64;
+        let first = centre - count as i64 / 2 + (spread / 2.0) as i64;
+        footprint.distinct(first.clamp(0, latest), count, spread, line) as f64
     };
     let sides: Vec<[Option<Side1<'_>>; 2]> = sides
         .into_iter()
@@ -219,18 +220,33 @@ impl Side1<'_> {
     }
 }
 
-/// Where a run of `count` blocks in the middle of the grid begins, at the begin of a row or layer if the run is longer than one.
-fn middle(subject: &Subject, blocks: u64, count: u64) -> i64 {
+/// The block in the middle of the grid along every axis.
+fn centre(subject: &Subject) -> u64 {
     let mut unit = 1;
+    let along = subject.groups.iter().map(|group| {
+        let at = u64::from(group.count / 2) * unit;
+        unit *= u64::from(group.count);
+        at
+    });
+    along.sum()
+}
+
+/// Where a wave of `count` blocks in the middle of the grid begins: with a row or layer if it holds whole ones, else where waves do that
+/// follow each other from the begin of the row or layer.
+fn middle(subject: &Subject, count: u64) -> i64 {
+    let (mut unit, mut longer) = (1, 1);
     for group in &subject.groups {
-        let longer = unit * u64::from(group.count);
+        (unit, longer) = (longer, longer * u64::from(group.count));
         if longer > count {
             break;
         }
-        unit = longer;
     }
-    let first = blocks.saturating_sub(count) / 2;
-    (first / unit * unit) as i64
+    let centre = centre(subject);
+    // In units of whole rows, from the begin of the layer.
+    let (layer, within, length) = (centre / longer * longer, centre % longer / unit, longer / unit);
+    let rows = count.div_ceil(unit).max(1);
+    let before = (within.saturating_sub(rows / 2) / rows * rows).min(length.saturating_sub(rows));
+    (layer + before * unit) as i64
 }
 
 /// Distances in ascending order, 1 the first, none much like the one before.

@@ -22,6 +22,8 @@ pub struct Config {
     pub sector: u64,
     pub write: u64,
     pub fetch: u64,
+    /// Whether neighbouring loads become one of up to 16 bytes a lane.
+    pub fuses: bool,
     /// How far loads of one field reach beside the point, along each axis.
     pub halo: [u64; 3],
 }
@@ -54,8 +56,17 @@ impl Config {
             sector: number(&device["CLFetchSize"]),
             write: number(&device["CLWriteSize"]),
             fetch: number(&device["DRAMFetchSize"]),
+            fuses: device["API"] == "HIP",
             halo,
         }
+    }
+
+    /// Blocks of the box that the original takes for a wave: the last row or layer is rounded up to a whole one.
+    pub fn box_blocks(&self) -> u64 {
+        let per = |axis: usize| self.domain[axis] as f64 / self.block[axis] as f64;
+        let rows = (self.resident as f64 / per(0)).ceil() as u64;
+        let layers = (self.resident as f64 / per(0) / per(1)).ceil() as u64;
+        self.grid[0].min(self.resident) * self.grid[1].min(rows) * self.grid[2].min(layers)
     }
 
     pub fn threads(&self) -> u64 {
@@ -124,9 +135,39 @@ pub fn kernel(peer: &Value, config: &Config) -> Written {
     let mut text = format!("name = \"peer\"\nblock = {:?}\ngrid = {:?}\nregisters = 32\n", config.block, config.grid);
     for (head, accesses) in fields(&peer["kernel"]) {
         let side = if head.contains("# load") { "load" } else { "store" };
-        let accesses: Vec<Access> = accesses;
         text += &head;
-        text += &format!("{side} = {accesses:?}\n");
+        let list = if config.fuses && side == "load" {
+            fused(accesses, config.element)
+        } else {
+            accesses.iter().map(|at| format!("{at:?}")).collect()
+        };
+        text += &format!("{side} = [{}]\n", list.join(", "));
     }
     text::parse(&text, &[]).unwrap_or_else(|error| panic!("{error:?} in\n{text}"))
+}
+
+/// Loads of neighbours along x as wide ones, from the lowest up, as AMD's compiler joins them.
+fn fused(accesses: Vec<Access>, element: u64) -> Vec<String> {
+    let most = (16 / element) as usize;
+    let split = |access: &Access| {
+        let constant = access[0].strip_prefix("tx").map_or(0, |tail| tail.parse::<i64>().unwrap_or(0));
+        (access[1..].to_vec(), constant)
+    };
+    let mut sorted: Vec<(Vec<String>, i64)> = accesses.iter().map(split).collect();
+    sorted.sort();
+    let mut list = Vec::new();
+    let mut i = 0;
+    while i < sorted.len() {
+        let run = (1..most)
+            .take_while(|&k| sorted.get(i + k).is_some_and(|next| next.0 == sorted[i].0 && next.1 == sorted[i].1 + k as i64))
+            .count()
+            + 1;
+        let width = if run.is_power_of_two() { run } else { 1 };
+        let (rest, constant) = &sorted[i];
+        let mut at = vec![format!("tx{constant:+}")];
+        at.extend(rest.iter().cloned());
+        list.push(format!("{{ at = {at:?}, width = {width} }}"));
+        i += width;
+    }
+    list
 }

@@ -100,12 +100,19 @@ pub fn dram(subject: &Subject, memory: &Memory, wave: &Wave, curve: &Curve) -> D
 
     let mut load_wave = 0.0;
     let mut distances = Vec::new();
+    // Blocks at the edge of the grid have less to do than those in its middle.
+    let mut activity = None;
     for field in &subject.fields {
+        if let Some(any) = Footprint::of(subject, field, None, None).filter(|_| activity.is_none()) {
+            activity = any.activity(begin.unsigned_abs(), resident);
+        }
         if let Some(loads) = Footprint::of(subject, field, Some(Side::Loads), None) {
             let lines = loads.distinct(begin, resident, 0.0, memory.fetch.into());
             load_wave += lines as f64 * f64::from(memory.fetch) * blocks as f64 / resident as f64;
         }
     }
+    let activity = activity.unwrap_or(1.0);
+    load_wave *= activity;
     let side = |index: usize, side| {
         let footprint = Footprint::of(subject, &subject.fields[index], Some(side), Some(&phases))?;
         let line = if side == Side::Loads { memory.fetch } else { memory.write };
@@ -155,19 +162,19 @@ pub fn dram(subject: &Subject, memory: &Memory, wave: &Wave, curve: &Curve) -> D
     for (field, [loads, stores]) in subject.fields.iter().zip(&sides) {
         let (mut load, mut store) = (0.0, 0.0);
         if let Some(loads) = loads {
-            let found = loads.misses(&distances, &last, blocks, resident);
+            let found = loads.misses(&distances, &last, activity, [blocks, resident]);
             causes[0] += found.compulsory;
             causes[1] += found.within;
             causes[2] += found.between;
             load += found.compulsory + found.within + found.between;
-            let found = loads.misses(&distances, &behind, blocks, resident);
+            let found = loads.misses(&distances, &behind, activity, [blocks, resident]);
             dram.behind_l2 += found.compulsory + found.within + found.between;
         }
         if let Some(stores) = stores {
             let found = if bypasses(field) {
                 Misses { compulsory: stores.all * stores.line as f64, within: 0.0, between: 0.0 }
             } else {
-                stores.misses(&distances, &last, blocks, resident)
+                stores.misses(&distances, &last, activity, [blocks, resident])
             };
             let evicted = found.within + found.between;
             store = found.compulsory + evicted;
@@ -200,14 +207,14 @@ struct Misses {
 }
 
 impl Side1<'_> {
-    fn misses(&self, distances: &[f64], survives: &[f64], blocks: u64, resident: u64) -> Misses {
+    fn misses(&self, distances: &[f64], survives: &[f64], activity: f64, [blocks, resident]: [u64; 2]) -> Misses {
         let bytes = self.line as f64;
         let per_block = self.all / blocks as f64;
         let (mut within, mut between) = (0.0, 0.0);
         let (mut n, mut lines, mut alive) = (0.0, 0.0, 1.0);
         for ((&next, &until), &still) in distances.iter().zip(&self.until).zip(survives) {
             // A cache that reaches this far misses more than the compulsory lines.
-            let excess = ((until - lines) / (next - n) - per_block).max(0.0) * blocks as f64 * bytes;
+            let excess = ((until - lines) / (next - n) * activity - per_block).max(0.0) * blocks as f64 * bytes;
             let evicted = excess * (alive - still).max(0.0);
             if next <= resident as f64 {
                 within += evicted

@@ -92,6 +92,19 @@ impl<'a> Footprint<'a> {
         distinct_lines(&regions, &self.field.geometry, line)
     }
 
+    /// Share of their lanes that take part over the whole launch, relative to this run's; `None` where no guard says.
+    pub fn activity(&self, first: u64, count: u64) -> Option<f64> {
+        let pattern = self.patterns.iter().find(|pattern| pattern.within.iter().any(Option::is_some))?;
+        let inner = pattern.inner.as_ref()?;
+        let active = |first, count| -> f64 {
+            let elements = |blocks: &BlockBox| -> u64 { [0, 1, 2].map(|i| pattern.axis(inner, blocks, i).count()).iter().product() };
+            boxes(&self.groups, first, count).iter().map(|blocks| elements(blocks) as f64).sum::<f64>() / count as f64
+        };
+        let blocks = self.groups.iter().map(|&n| u64::from(n)).product();
+        let here = active(first, count);
+        (here > 0.0).then(|| active(0, blocks) / here)
+    }
+
     /// Whether every block touches elements of its own, of which lines can only be shared with neighbours.
     pub fn streams(&self) -> bool {
         let [pattern] = self.patterns.as_slice() else { return false };
@@ -136,17 +149,7 @@ impl Pattern {
     fn regions(&self, subject: &Subject, blocks: &BlockBox, to: &mut SmallVec<[Region; 16]>) {
         match &self.inner {
             Some(inner) => {
-                let axis = |i: usize| {
-                    let steps = blocks.iter().zip(&self.steps).filter(|(_, step)| step[i] != 0);
-                    let set = steps.fold(inner[i].clone(), |set, (&(first, count), step)| {
-                        let mut set = set.plus_progression(step[i], count.into());
-                        if first != 0 {
-                            set = set.shifted(first * step[i]);
-                        }
-                        set
-                    });
-                    self.within[i].map_or_else(|| set.clone(), |(lo, hi)| set.clipped(lo, hi))
-                };
+                let axis = |i: usize| self.axis(inner, blocks, i);
                 self.push([axis(0), axis(1), axis(2)], to);
             }
             None => {
@@ -160,6 +163,18 @@ impl Pattern {
                 }
             }
         }
+    }
+
+    /// A coordinate's variable part over these blocks.
+    fn axis(&self, inner: &[Intervals; 3], blocks: &BlockBox, i: usize) -> Intervals {
+        let mut set = inner[i].clone();
+        for (&(first, count), step) in blocks.iter().zip(&self.steps).filter(|(_, step)| step[i] != 0) {
+            set = set.plus_progression(step[i], count.into());
+            if first != 0 {
+                set = set.shifted(first * step[i]);
+            }
+        }
+        self.within[i].map_or_else(|| set.clone(), |(lo, hi)| set.clipped(lo, hi))
     }
 
     fn push(&self, [x, y, z]: [Intervals; 3], to: &mut SmallVec<[Region; 16]>) {

@@ -9,10 +9,8 @@ pub struct Config {
     pub grid: [u64; 3],
     /// Points that are to be computed.
     pub domain: [u64; 3],
-    /// Blocks it takes for resident, as a box and as a number.
-    pub wave: [u64; 3],
+    /// Blocks it takes for resident.
     pub resident: u64,
-    pub dims: [u64; 3],
     /// Bytes of the widest element.
     pub element: u64,
     /// Elements by which origins are shifted.
@@ -24,8 +22,8 @@ pub struct Config {
     pub fetch: u64,
     /// Whether neighbouring loads become one of up to 16 bytes a lane.
     pub fuses: bool,
-    /// How far loads of one field reach beside the point, along each axis.
-    pub halo: [u64; 3],
+    /// For each loaded field and axis, the first and last element beside the point.
+    pub reach: Vec<[(i64, i64); 3]>,
 }
 
 impl Config {
@@ -34,22 +32,13 @@ impl Config {
         let (device, kernel) = (&peer["device"], &peer["kernel"]);
         let three = |value: &Value| [0, 1, 2].map(|i| value[i].as_u64().unwrap_or(1));
         let number = |value: &Value| value.as_u64().unwrap_or(0);
-        let mut halo = [0; 3];
-        for (_, list) in fields(kernel).iter().filter(|(head, _)| head.contains("load")) {
-            for access in list {
-                for (i, text) in access.iter().enumerate() {
-                    let constant = text.rsplit(['+', '-']).next().and_then(|tail| tail.parse::<u64>().ok());
-                    halo[i] = halo[i].max(constant.filter(|_| text.starts_with('t') && !text.contains('*')).unwrap_or(0));
-                }
-            }
-        }
+        let loads = fields(kernel).into_iter().filter(|(head, _)| head.contains("# load"));
+        let reach = loads.map(|(_, list)| [0, 1, 2].map(|i| bounds(list.iter().filter_map(|access| access.get(i)))));
         Self {
             block: three(&launch["block"]),
             grid: three(&launch["grid"]),
             domain: three(&launch["domain"]),
-            wave: three(&launch["waveSize"]),
             resident: number(&launch["blocksPerSM"]) * number(&device["smCount"]),
-            dims: if kernel["field_dims"].is_array() { three(&kernel["field_dims"]) } else { three(&launch["domain"]) },
             element: kernel["datatype_bytes"].as_u64().unwrap_or(if kernel["cin"].is_u64() { 4 } else { 8 }),
             align: number(&kernel["alignment_elements"]),
             warp: number(&device["warpSize"]),
@@ -57,21 +46,32 @@ impl Config {
             write: number(&device["CLWriteSize"]),
             fetch: number(&device["DRAMFetchSize"]),
             fuses: device["API"] == "HIP",
-            halo,
+            reach: reach.collect(),
         }
     }
 
-    /// Blocks of the box that the original takes for a wave: the last row or layer is rounded up to a whole one.
-    pub fn box_blocks(&self) -> u64 {
+    /// The box that the original takes for a wave: the last row or layer is rounded up to a whole one.
+    pub fn wave_box(&self) -> [u64; 3] {
         let per = |axis: usize| self.domain[axis] as f64 / self.block[axis] as f64;
         let rows = (self.resident as f64 / per(0)).ceil() as u64;
         let layers = (self.resident as f64 / per(0) / per(1)).ceil() as u64;
-        self.grid[0].min(self.resident) * self.grid[1].min(rows) * self.grid[2].min(layers)
+        [self.grid[0].min(self.resident), self.grid[1].min(rows), self.grid[2].min(layers)]
     }
 
     pub fn threads(&self) -> u64 {
         self.block.iter().product()
     }
+}
+
+/// The least and the greatest constant in coordinates.
+fn bounds<'a>(texts: impl Iterator<Item = &'a String>) -> (i64, i64) {
+    let constant = |text: &String| -> i64 {
+        // As in tx+1-1.
+        let mut signed = text.strip_prefix(['t']).map_or("", |rest| &rest[1..]).replace('-', "+-");
+        signed.retain(|c| c != ' ');
+        signed.split('+').filter_map(|term| term.parse::<i64>().ok()).sum()
+    };
+    texts.map(constant).fold((0, 0), |(lo, hi), c| (lo.min(c), hi.max(c)))
 }
 
 type Access = Vec<String>;
@@ -130,9 +130,22 @@ fn fields(kernel: &Value) -> Vec<(String, Vec<Access>)> {
     found
 }
 
-/// The kernel of a configuration. Every thread of the grid takes part, as there.
-pub fn kernel(peer: &Value, config: &Config) -> Written {
-    let mut text = format!("name = \"peer\"\nblock = {:?}\ngrid = {:?}\nregisters = 32\n", config.block, config.grid);
+/// Which threads take part.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Threads {
+    /// All of the grid.
+    Grid,
+    /// Those in the domain.
+    Domain,
+}
+
+/// The kernel of a configuration.
+pub fn kernel(peer: &Value, config: &Config, threads: Threads) -> Written {
+    let extent = match threads {
+        Threads::Grid => format!("grid = {:?}", config.grid),
+        Threads::Domain => format!("domain = {:?}", config.domain),
+    };
+    let mut text = format!("name = \"peer\"\nblock = {:?}\n{extent}\nregisters = 32\n", config.block);
     for (head, accesses) in fields(&peer["kernel"]) {
         let side = if head.contains("# load") { "load" } else { "store" };
         text += &head;
@@ -146,26 +159,24 @@ pub fn kernel(peer: &Value, config: &Config) -> Written {
     text::parse(&text, &[]).unwrap_or_else(|error| panic!("{error:?} in\n{text}"))
 }
 
-/// Loads of neighbours along x as wide ones, from the lowest up, as AMD's compiler joins them.
+/// Loads of neighbours along x as wide ones, from the highest down: the original joins them too, in an order that is left to chance.
 fn fused(accesses: Vec<Access>, element: u64) -> Vec<String> {
     let most = (16 / element) as usize;
     let split = |access: &Access| {
         let constant = access[0].strip_prefix("tx").map_or(0, |tail| tail.parse::<i64>().unwrap_or(0));
-        (access[1..].to_vec(), constant)
+        (access[1..].to_vec(), -constant)
     };
     let mut sorted: Vec<(Vec<String>, i64)> = accesses.iter().map(split).collect();
     sorted.sort();
     let mut list = Vec::new();
     let mut i = 0;
     while i < sorted.len() {
-        let run = (1..most)
-            .take_while(|&k| sorted.get(i + k).is_some_and(|next| next.0 == sorted[i].0 && next.1 == sorted[i].1 + k as i64))
-            .count()
-            + 1;
+        let (rest, first) = &sorted[i];
+        let next = |k: &usize| sorted.get(i + k).is_some_and(|next| next.0 == *rest && next.1 == first + *k as i64);
+        let run = 1 + (1..most).take_while(next).count();
         let width = if run.is_power_of_two() { run } else { 1 };
-        let (rest, constant) = &sorted[i];
-        let mut at = vec![format!("tx{constant:+}")];
-        at.extend(rest.iter().cloned());
+        let lowest = -(first + width as i64 - 1);
+        let at: Vec<String> = std::iter::once(format!("tx{lowest:+}")).chain(rest.iter().cloned()).collect();
         list.push(format!("{{ at = {at:?}, width = {width} }}"));
         i += width;
     }

@@ -74,8 +74,21 @@ struct Class {
     lanes: SmallVec<[(u32, u32); 4]>,
 }
 
-/// Blocks in which the same lanes take part, and the shapes of their warps.
-type ShapedClass = (Class, Vec<super::warps::Shape>);
+/// What one execution of a request costs.
+#[derive(Clone, Copy)]
+struct Cost {
+    sectors: u64,
+    lines: u64,
+    wavefronts: u64,
+    price: f64,
+}
+
+/// Warps of one shape: where they begin relative to the access's constant part, and what those that begin at a byte of a line cost.
+struct Placed {
+    offsets: SmallVec<[i64; 64]>,
+    begins: Residues,
+    costs: SmallVec<[(i64, Cost); 8]>,
+}
 
 /// What each access to device memory costs, in program order within each field.
 pub fn instructions(subject: &Subject, sizes: Sizes) -> Vec<Instruction> {
@@ -84,77 +97,79 @@ pub fn instructions(subject: &Subject, sizes: Sizes) -> Vec<Instruction> {
 
 /// What each access to these fields of the subject costs, in program order within each field, and a price of its executions.
 pub fn priced(subject: &Subject, fields: &[Field], sizes: Sizes, price: &dyn Fn(&Request) -> f64) -> Vec<Instruction> {
-    let mut found = Vec::new();
+    let mut found = Vec::with_capacity(fields.iter().map(|field| field.touches.len()).sum());
     for (index, field) in fields.iter().enumerate() {
         // Accesses that differ in constants only share their shapes.
-        let mut known: Vec<(&Touch, Vec<ShapedClass>)> = Vec::new();
+        let mut known: Vec<(&Touch, Vec<Placed>)> = Vec::new();
         for touch in &field.touches {
             let alike = |other: &Touch| {
                 (0..3).all(|i| other.coords[i].terms() == touch.coords[i].terms())
                     && other.guard == touch.guard
                     && other.width == touch.width
+                    && other.loops == touch.loops
             };
             let at = known.iter().position(|(other, _)| alike(other)).unwrap_or_else(|| {
-                let lanes = lane_axes(subject, field, touch);
-                let with_shapes = classes(subject, touch).into_iter().map(|class| {
-                    let shapes = shapes(&lanes, &class.lanes, sizes.warp);
-                    (class, shapes)
-                });
-                known.push((touch, with_shapes.collect()));
+                known.push((touch, placed(subject, field, touch, sizes)));
                 known.len() - 1
             });
-            let mut total = Instruction {
-                position: touch.position,
-                field: index,
-                kind: touch.kind,
-                executions: 0,
-                sectors: 0,
-                lines: 0,
-                wavefronts: 0,
-                price: 0.0,
-            };
-            for (class, shapes) in &known[at].1 {
-                count(subject, field, touch, class, shapes, sizes, price, &mut total);
-            }
-            found.push(total);
+            found.push(total(field, index, touch, &mut known[at].1, sizes, price));
         }
     }
     found
 }
 
-fn lane_axes(subject: &Subject, field: &Field, touch: &Touch) -> SmallVec<[Axis; 4]> {
-    subject.lanes.iter().map(|lane| Axis { stride: touch.stride(&field.geometry, lane.id), count: lane.count }).collect()
-}
-
-#[allow(clippy::too_many_arguments)]
-fn count(
-    subject: &Subject,
-    field: &Field,
-    touch: &Touch,
-    class: &Class,
-    shapes: &[super::warps::Shape],
-    sizes: Sizes,
-    price: &dyn Fn(&Request) -> f64,
-    to: &mut Instruction,
-) {
-    let bytes = touch.width * field.geometry.element;
-    for shape in shapes {
-        let first: i64 = subject.groups.iter().zip(&class.blocks).map(|(group, at)| touch.stride(&field.geometry, group.id) * at.0).sum();
-        let mut begins = Residues::of(touch.origin(&field.geometry) + first, &shape.starts, sizes.line);
-        let blocks = subject.groups.iter().zip(&class.blocks).map(|(group, at)| (group.id, at.1));
-        for (var, count) in blocks.chain(touch.loops.iter().map(|var| (var.id, var.count))) {
-            begins = begins.moved(Axis { stride: touch.stride(&field.geometry, var), count });
-        }
-        for (begin, times) in begins.iter() {
-            to.executions += times;
-            to.sectors += times * distinct(&shape.offsets, bytes, begin, sizes.sector.into());
-            let lines = distinct(&shape.offsets, bytes, begin, sizes.line.into());
-            let wavefronts = wavefronts(&shape.offsets, bytes, begin, sizes.banks as usize);
-            to.lines += times * lines;
-            to.wavefronts += times * wavefronts;
-            to.price += times as f64 * price(&Request { offsets: &shape.offsets, bytes, begin, lines, wavefronts });
+/// The warps of all blocks and trips, by shape.
+fn placed(subject: &Subject, field: &Field, touch: &Touch, sizes: Sizes) -> Vec<Placed> {
+    let stride = |var| touch.stride(&field.geometry, var);
+    let lanes: SmallVec<[Axis; 4]> = subject.lanes.iter().map(|lane| Axis { stride: stride(lane.id), count: lane.count }).collect();
+    let groups: SmallVec<[i64; 4]> = subject.groups.iter().map(|group| stride(group.id)).collect();
+    let mut found = Vec::new();
+    for class in classes(subject, touch) {
+        let first: i64 = groups.iter().zip(&class.blocks).map(|(stride, at)| stride * at.0).sum();
+        for shape in shapes(&lanes, &class.lanes, sizes.warp) {
+            let mut begins = Residues::of(first, &shape.starts, sizes.line);
+            for (&stride, at) in groups.iter().zip(&class.blocks) {
+                begins = begins.moved(Axis { stride, count: at.1 });
+            }
+            for var in &touch.loops {
+                begins = begins.moved(Axis { stride: stride(var.id), count: var.count });
+            }
+            found.push(Placed { offsets: shape.offsets, begins, costs: SmallVec::new() });
         }
     }
+    found
+}
+
+/// What an access costs over the launch.
+fn total(field: &Field, index: usize, touch: &Touch, placed: &mut [Placed], sizes: Sizes, price: &dyn Fn(&Request) -> f64) -> Instruction {
+    let bytes = touch.width * field.geometry.element;
+    let (line, origin) = (i64::from(sizes.line), touch.origin(&field.geometry));
+    let (position, kind) = (touch.position, touch.kind);
+    let mut to = Instruction { position, field: index, kind, executions: 0, sectors: 0, lines: 0, wavefronts: 0, price: 0.0 };
+    for Placed { offsets, begins, costs } in placed {
+        for (begin, times) in begins.iter() {
+            let begin = (begin + origin).rem_euclid(line);
+            let known = costs.iter().find(|(other, _)| *other == begin).map(|known| known.1);
+            let cost = known.unwrap_or_else(|| {
+                let lines = distinct(offsets, bytes, begin, line);
+                let wavefronts = wavefronts(offsets, bytes, begin, sizes.banks as usize);
+                let cost = Cost {
+                    sectors: distinct(offsets, bytes, begin, sizes.sector.into()),
+                    lines,
+                    wavefronts,
+                    price: price(&Request { offsets, bytes, begin, lines, wavefronts }),
+                };
+                costs.push((begin, cost));
+                cost
+            });
+            to.executions += times;
+            to.sectors += times * cost.sectors;
+            to.lines += times * cost.lines;
+            to.wavefronts += times * cost.wavefronts;
+            to.price += times as f64 * cost.price;
+        }
+    }
+    to
 }
 
 /// Distinct sectors and lines of every block, per field, summed over all blocks.
@@ -254,16 +269,19 @@ fn each(count: i64) -> Vec<(i64, u64)> {
 
 /// Whether a block's elements may meet themselves around the end of a row or plane.
 fn spans_rows(subject: &Subject, field: &Field, touches: &[&Touch], line: i64) -> bool {
-    let mut regions = Vec::new();
-    let block: SmallVec<[i64; 4]> = SmallVec::from_elem(0, subject.groups.len());
-    touches.iter().for_each(|touch| touch.regions(&subject.block(&block), &mut regions));
-    let span = |of: fn(&super::lines::Region) -> &super::intervals::Intervals| {
-        let bounds = regions.iter().filter_map(|region| of(region).bounds());
+    // How far a coordinate reaches in block 0.
+    let span = |i: usize, width: fn(&Touch) -> i64| {
+        let bounds = touches.iter().map(|touch| {
+            let inner = subject.lanes.iter().chain(&touch.loops);
+            let moved = inner.map(|var| i64::from(touch.coords[i].coefficient(var.id)) * (i64::from(var.count) - 1));
+            let from = touch.coords[i].constant;
+            let (lo, hi) = moved.fold((from, from), |(lo, hi), by| (lo + by.min(0), hi + by.max(0)));
+            (lo, hi + width(touch) - 1)
+        });
         bounds.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).map_or(0, |(lo, hi)| hi - lo + 1)
     };
     let margin = line / field.geometry.element + 1;
-    span(|region| &region.x) + margin >= field.geometry.row
-        || field.geometry.plane.is_some_and(|plane| span(|region| &region.y) + 2 >= plane)
+    span(0, |touch| touch.width) + margin >= field.geometry.row || field.geometry.plane.is_some_and(|plane| span(1, |_| 1) + 2 >= plane)
 }
 
 /// Blocks along a group axis at which the set of active lanes changes.

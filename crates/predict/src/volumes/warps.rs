@@ -29,71 +29,130 @@ pub struct Shape {
 /// `active` (first and past the last of each axis) take part. A warp is `warp` consecutive lanes, the last may be cut.
 pub fn shapes(lanes: &[Axis], active: &[(u32, u32)], warp: u32) -> Vec<Shape> {
     let size: u64 = lanes.iter().map(|axis| u64::from(axis.count)).product();
-    let warp = u64::from(warp.max(1));
+    let warp = u64::from(warp.max(1)) as usize;
+    if size == 0 {
+        return Vec::new();
+    }
+    let whole = lanes.iter().zip(active).all(|(axis, active)| *active == (0, axis.count));
+    if let Some(shape) = even(lanes, warp).filter(|_| whole) {
+        return vec![shape];
+    }
     let mut shapes: Vec<Shape> = Vec::new();
     let mut offsets: SmallVec<[i64; 64]> = SmallVec::new();
-    for first in (0..size).step_by(warp as usize) {
-        offsets.clear();
-        for lane in first..(first + warp).min(size) {
-            let mut rest = lane;
-            let mut offset = Some(0);
-            for (axis, active) in lanes.iter().zip(active) {
-                let value = (rest % u64::from(axis.count)) as u32;
-                rest /= u64::from(axis.count);
-                offset = offset.filter(|_| (active.0..active.1).contains(&value)).map(|at| at + axis.stride * i64::from(value));
-            }
-            offsets.extend(offset);
-        }
-        let Some(&start) = offsets.first() else { continue };
+    // The lane's place on each axis, and its offset: both move on like an odometer.
+    let mut at: SmallVec<[u32; 4]> = SmallVec::from_elem(0, lanes.len());
+    let mut offset = 0;
+    let inside = |at: &[u32]| whole || at.iter().zip(active).all(|(value, active)| (active.0..active.1).contains(value));
+    let mut finish = |offsets: &mut SmallVec<[i64; 64]>| {
+        let Some(&start) = offsets.first() else { return };
         offsets.iter_mut().for_each(|offset| *offset -= start);
-        match shapes.iter_mut().find(|shape| shape.offsets == offsets) {
+        match shapes.iter_mut().find(|shape| shape.offsets == *offsets) {
             Some(shape) => shape.starts.push(start),
             None => shapes.push(Shape { offsets: offsets.clone(), starts: vec![start] }),
         }
+        offsets.clear();
+    };
+    for lane in 0..size as usize {
+        if lane > 0 && lane % warp == 0 {
+            finish(&mut offsets);
+        }
+        if inside(&at) {
+            offsets.push(offset);
+        }
+        for (value, axis) in at.iter_mut().zip(lanes) {
+            *value += 1;
+            offset += axis.stride;
+            if *value < axis.count {
+                break;
+            }
+            offset -= axis.stride * i64::from(axis.count);
+            *value = 0;
+        }
     }
+    finish(&mut offsets);
     shapes
 }
 
-/// How often addresses begin at each byte of a line: `counts[r]` of them at r.
+/// The shape of all warps where they fill rows (or planes, or parts of them) evenly.
+fn even(lanes: &[Axis], warp: usize) -> Option<Shape> {
+    let mut offsets: SmallVec<[i64; 64]> = SmallVec::from_elem(0, 1);
+    let mut starts: Vec<i64> = vec![0];
+    for axis in lanes {
+        let count = axis.count as usize;
+        // How much of this axis lies within a warp.
+        let within = count.min(warp / offsets.len());
+        if within == 0 || count % within != 0 || warp % (offsets.len() * within) != 0 {
+            return None;
+        }
+        let filled = offsets.len();
+        for step in 1..within {
+            let base = axis.stride * step as i64;
+            (0..filled).for_each(|i| offsets.push(offsets[i] + base));
+        }
+        if within < count {
+            // The warp is full here: the rest of the axis is other warps.
+            if offsets.len() != warp {
+                return None;
+            }
+            let known = starts.len();
+            for step in 1..count / within {
+                let base = axis.stride * (step * within) as i64;
+                (0..known).for_each(|i| starts.push(starts[i] + base));
+            }
+        }
+    }
+    // A block smaller than a warp is one cut warp.
+    Some(Shape { offsets, starts })
+}
+
+/// How often addresses begin at each byte of a line: (byte, times), ascending.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Residues {
-    counts: Vec<u64>,
+    line: i64,
+    counts: SmallVec<[(i64, u64); 8]>,
 }
 
 impl Residues {
     /// Addresses `origin + start` modulo `line`.
     pub fn of(origin: i64, starts: &[i64], line: u32) -> Self {
-        let mut counts = vec![0; line as usize];
-        for start in starts {
-            counts[(origin + start).rem_euclid(line.into()) as usize] += 1;
+        let line = i64::from(line);
+        let mut found = Self { line, counts: SmallVec::new() };
+        starts.iter().for_each(|start| found.add((origin + start).rem_euclid(line), 1));
+        found.counts.sort_unstable();
+        found
+    }
+
+    fn add(&mut self, begin: i64, times: u64) {
+        match self.counts.iter_mut().find(|(other, _)| *other == begin) {
+            Some((_, count)) => *count += times,
+            None => self.counts.push((begin, times)),
         }
-        Self { counts }
     }
 
     /// Each of them moved by every value of a variable.
-    pub fn moved(self, by: Axis) -> Self {
-        let line = self.counts.len() as i64;
-        let step = by.stride.rem_euclid(line);
+    pub fn moved(mut self, by: Axis) -> Self {
+        let step = by.stride.rem_euclid(self.line);
         if step == 0 || by.count == 1 {
-            let counts = self.counts.into_iter().map(|count| count * u64::from(by.count)).collect();
-            return Self { counts };
+            self.counts.iter_mut().for_each(|(_, count)| *count *= u64::from(by.count));
+            return self;
         }
         // The steps repeat after `period` values.
-        let period = (line / gcd(line, step)) as u32;
-        let mut counts = vec![0; self.counts.len()];
+        let period = (self.line / gcd(self.line, step)) as u32;
+        let mut moved = Self { line: self.line, counts: SmallVec::new() };
         for value in 0..by.count.min(period) {
             let times = u64::from((by.count - value).div_ceil(period));
-            let shift = (step * i64::from(value)).rem_euclid(line) as usize;
-            for (begin, count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-                counts[(begin + shift) % line as usize] += count * times;
+            let shift = step * i64::from(value);
+            for &(begin, count) in &self.counts {
+                moved.add((begin + shift) % self.line, count * times);
             }
         }
-        Self { counts }
+        moved.counts.sort_unstable();
+        moved
     }
 
     /// Where they begin, and how many.
     pub fn iter(&self) -> impl Iterator<Item = (i64, u64)> {
-        self.counts.iter().enumerate().filter(|(_, count)| **count > 0).map(|(begin, count)| (begin as i64, *count))
+        self.counts.iter().copied()
     }
 }
 
@@ -122,19 +181,32 @@ pub fn wavefronts(offsets: &[i64], bytes: i64, begin: i64, banks: usize) -> u64 
     let words = (bytes / 4).max(1);
     let lanes = (banks / words as usize).max(1);
     let mut cycles = 0;
+    let mut touched: SmallVec<[i64; 64]> = SmallVec::new();
     for phase in offsets.chunks(lanes) {
-        let mut touched: SmallVec<[i64; 64]> = SmallVec::new();
+        touched.clear();
+        let mut ascending = true;
         for offset in phase {
             let first = (begin + offset).div_euclid(4);
-            touched.extend(first..=(begin + offset + bytes - 1).div_euclid(4).min(first + words));
+            for word in first..=(begin + offset + bytes - 1).div_euclid(4).min(first + words) {
+                let last = touched.last().copied();
+                ascending &= last.is_none_or(|last| last <= word);
+                if last != Some(word) {
+                    touched.push(word);
+                }
+            }
         }
-        touched.sort_unstable();
-        touched.dedup();
-        let mut full = [0_u32; 64];
-        for word in touched {
-            full[word.rem_euclid(banks as i64) as usize] += 1;
+        if !ascending {
+            touched.sort_unstable();
+            touched.dedup();
         }
-        cycles += u64::from(full.iter().copied().max().unwrap_or(0));
+        let mut full = [0_u8; 64];
+        let mut most = 0;
+        for word in &touched {
+            let bank = &mut full[word.rem_euclid(banks as i64) as usize];
+            *bank += 1;
+            most = most.max(*bank);
+        }
+        cycles += u64::from(most);
     }
     cycles
 }

@@ -1,6 +1,7 @@
 //! What the warps and blocks of a launch ask of the first-level cache and of the level behind it: exact totals over the whole grid.
 
-use super::lines::distinct_lines;
+use super::intervals::Intervals;
+use super::lines::{Region, distinct_lines, joined};
 use super::subject::{Field, Subject, Touch};
 use super::warps::{Axis, Residues, distinct, shapes, wavefronts};
 use smallvec::SmallVec;
@@ -102,13 +103,7 @@ pub fn priced(subject: &Subject, fields: &[Field], sizes: Sizes, price: &dyn Fn(
         // Accesses that differ in constants only share their shapes.
         let mut known: Vec<(&Touch, Vec<Placed>)> = Vec::new();
         for touch in &field.touches {
-            let alike = |other: &Touch| {
-                (0..3).all(|i| other.coords[i].terms() == touch.coords[i].terms())
-                    && other.guard == touch.guard
-                    && other.width == touch.width
-                    && other.loops == touch.loops
-            };
-            let at = known.iter().position(|(other, _)| alike(other)).unwrap_or_else(|| {
+            let at = known.iter().position(|(other, _)| other.alike(touch)).unwrap_or_else(|| {
                 known.push((touch, placed(subject, field, touch, sizes)));
                 known.len() - 1
             });
@@ -174,31 +169,60 @@ fn total(field: &Field, index: usize, touch: &Touch, placed: &mut [Placed], size
 
 /// Distinct sectors and lines of every block, per field, summed over all blocks.
 pub fn block_uses(subject: &Subject, sizes: Sizes) -> Vec<BlockUse> {
-    subject
-        .fields
-        .iter()
-        .map(|field| {
-            let loads: Vec<&Touch> = field.touches.iter().filter(|touch| !matches!(touch.kind, AccessKind::Store(_))).collect();
-            let stores: Vec<&Touch> = field.touches.iter().filter(|touch| !matches!(touch.kind, AccessKind::Load)).collect();
-            BlockUse {
-                loaded_sectors: over_blocks(subject, field, &loads, sizes.sector.into()),
-                loaded_lines: over_blocks(subject, field, &loads, sizes.line.into()),
-                stored_sectors: over_blocks(subject, field, &stores, sizes.sector.into()),
-            }
-        })
-        .collect()
+    let fields = subject.fields.iter();
+    let uses = fields.map(|field| {
+        let of = |keep: fn(AccessKind) -> bool| field.touches.iter().filter(move |touch| keep(touch.kind)).collect::<Vec<&Touch>>();
+        let loads = of(|kind| !matches!(kind, AccessKind::Store(_)));
+        let stores = of(|kind| !matches!(kind, AccessKind::Load));
+        let [loaded_sectors, loaded_lines] = over_blocks(subject, field, &loads, [sizes.sector.into(), sizes.line.into()]);
+        let [stored_sectors] = over_blocks(subject, field, &stores, [sizes.sector.into()]);
+        BlockUse { loaded_sectors, loaded_lines, stored_sectors }
+    });
+    uses.collect()
 }
 
-/// Distinct lines of the union of these accesses in a block, summed over all blocks: one representative of each kind of block.
-fn over_blocks(subject: &Subject, field: &Field, touches: &[&Touch], line: i64) -> u64 {
-    if touches.is_empty() {
-        return 0;
+/// Accesses that differ in constants only.
+struct Alike {
+    /// The first of them, its constants 0.
+    like: Touch,
+    /// All constants, as sets of points.
+    constants: SmallVec<[Region; 8]>,
+}
+
+impl Alike {
+    fn of(touches: &[&Touch]) -> Vec<Self> {
+        let mut found: Vec<(&Touch, Vec<Region>)> = Vec::new();
+        for &touch in touches {
+            let [x, y, z] = [0, 1, 2].map(|i| Intervals::point(touch.coords[i].constant));
+            match found.iter_mut().find(|(like, _)| like.alike(touch)) {
+                Some((_, constants)) => constants.push(Region { x, y, z }),
+                None => found.push((touch, vec![Region { x, y, z }])),
+            }
+        }
+        let own = found.into_iter().map(|(touch, constants)| {
+            let mut like = touch.clone();
+            like.coords.iter_mut().for_each(|form| form.constant = 0);
+            Self { like, constants: joined(&constants) }
+        });
+        own.collect()
     }
+}
+
+/// Distinct lines, of each of these sizes, of the union of these accesses in a block, summed over all blocks: one representative of each
+/// kind of block.
+fn over_blocks<const N: usize>(subject: &Subject, field: &Field, touches: &[&Touch], lines: [i64; N]) -> [u64; N] {
+    let mut total = [0; N];
+    if touches.is_empty() {
+        return total;
+    }
+    // Every size divides a multiple of all of them.
+    let period = lines.into_iter().fold(1, lcm);
+    let alike = Alike::of(touches);
+    let spans = spans_rows(subject, field, &alike, period);
     let axes: Vec<Vec<(i64, u64)>> =
-        subject.groups.iter().map(|group| kinds(subject, field, touches, group.id, group.count, line)).collect();
+        subject.groups.iter().map(|group| kinds(subject, field, &alike, (group.id, group.count), spans, period)).collect();
     let mut at: SmallVec<[usize; 4]> = SmallVec::from_elem(0, axes.len());
-    let mut total = 0;
-    let mut regions = Vec::with_capacity(touches.len());
+    let (mut regions, mut like) = (Vec::new(), Vec::new());
     loop {
         let (mut block, mut times) = (SmallVec::<[i64; 4]>::new(), 1);
         for (axis, &i) in axes.iter().zip(&at) {
@@ -206,15 +230,24 @@ fn over_blocks(subject: &Subject, field: &Field, touches: &[&Touch], line: i64) 
             times *= axis[i].1;
         }
         regions.clear();
-        for touch in touches {
-            let lanes = active_lanes(subject, touch, &block);
-            if lanes.iter().all(|(lo, hi)| lo < hi) {
-                let ranges = subject.lanes.iter().zip(lanes);
-                let ranges = ranges.fold(subject.block(&block), |ranges, (lane, (lo, hi))| ranges.with(lane.id, lo.into(), hi - lo));
-                touch.regions(&ranges, &mut regions);
+        let ranges = subject.block(&block);
+        for own in &alike {
+            let lanes = active_lanes(subject, &own.like, &block);
+            if lanes.iter().any(|(lo, hi)| lo >= hi) {
+                continue;
             }
+            let with_lanes = subject.lanes.iter().zip(lanes);
+            let ranges = with_lanes.fold(ranges.clone(), |ranges, (lane, (lo, hi))| ranges.with(lane.id, lo.into(), hi - lo));
+            like.clear();
+            own.like.regions(&ranges, &mut like);
+            let sums = like.iter().flat_map(|inner| {
+                own.constants.iter().map(|by| Region { x: inner.x.sum(&by.x), y: inner.y.sum(&by.y), z: inner.z.sum(&by.z) })
+            });
+            regions.extend(sums);
         }
-        total += times * distinct_lines(&regions, &field.geometry, line);
+        for (total, &line) in total.iter_mut().zip(&lines) {
+            *total += times * distinct_lines(&regions, &field.geometry, line);
+        }
         // The next combination, like an odometer.
         let Some(axis) = (0..at.len()).find(|&axis| at[axis] + 1 < axes[axis].len()) else { return total };
         at[axis] += 1;
@@ -224,20 +257,20 @@ fn over_blocks(subject: &Subject, field: &Field, touches: &[&Touch], line: i64) 
 
 /// Blocks along an axis by kind: a representative, and how many there are. Blocks differ in which lanes take part, in where they begin
 /// within a line, and, where a block spans nearly whole rows or planes, in whether they wrap.
-fn kinds(subject: &Subject, field: &Field, touches: &[&Touch], group: VarId, count: u32, line: i64) -> Vec<(i64, u64)> {
-    let moves = |touch: &Touch| [0, 1, 2].map(|i| touch.coords[i].coefficient(group));
-    if touches.windows(2).any(|pair| moves(pair[0]) != moves(pair[1])) {
+fn kinds(subject: &Subject, field: &Field, alike: &[Alike], (group, count): (VarId, u32), spans: bool, line: i64) -> Vec<(i64, u64)> {
+    let moves = |own: &Alike| [0, 1, 2].map(|i| own.like.coords[i].coefficient(group));
+    if alike.windows(2).any(|pair| moves(&pair[0]) != moves(&pair[1])) {
         // Accesses that drift apart overlap differently in every block.
         return each(count.into());
     }
     let mut period = 1;
-    for touch in touches {
-        let stride = touch.stride(&field.geometry, group).rem_euclid(line);
+    for own in alike {
+        let stride = own.like.stride(&field.geometry, group).rem_euclid(line);
         period = lcm(period, line / gcd(line, stride));
     }
     let count = i64::from(count);
-    let mut edges: Vec<i64> = touches.iter().flat_map(|touch| breaks(touch, subject, group, count)).collect();
-    if spans_rows(subject, field, touches, line) {
+    let mut edges: Vec<i64> = alike.iter().flat_map(|own| breaks(&own.like, subject, group, count)).collect();
+    if spans {
         // The first and last few of each residue class stand for themselves.
         edges.extend([period, count - period]);
     }
@@ -268,20 +301,21 @@ fn each(count: i64) -> Vec<(i64, u64)> {
 }
 
 /// Whether a block's elements may meet themselves around the end of a row or plane.
-fn spans_rows(subject: &Subject, field: &Field, touches: &[&Touch], line: i64) -> bool {
+fn spans_rows(subject: &Subject, field: &Field, alike: &[Alike], line: i64) -> bool {
     // How far a coordinate reaches in block 0.
-    let span = |i: usize, width: fn(&Touch) -> i64| {
-        let bounds = touches.iter().map(|touch| {
-            let inner = subject.lanes.iter().chain(&touch.loops);
-            let moved = inner.map(|var| i64::from(touch.coords[i].coefficient(var.id)) * (i64::from(var.count) - 1));
-            let from = touch.coords[i].constant;
-            let (lo, hi) = moved.fold((from, from), |(lo, hi), by| (lo + by.min(0), hi + by.max(0)));
-            (lo, hi + width(touch) - 1)
+    let span = |i: usize| {
+        let bounds = alike.iter().filter_map(|own| {
+            let inner = subject.lanes.iter().chain(&own.like.loops);
+            let moved = inner.map(|var| i64::from(own.like.coords[i].coefficient(var.id)) * (i64::from(var.count) - 1));
+            let constants = own.constants.iter().filter_map(|constant| [&constant.x, &constant.y][i].bounds());
+            let from = constants.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
+            let (lo, hi) = moved.fold(from, |(lo, hi), by| (lo + by.min(0), hi + by.max(0)));
+            Some((lo, if i == 0 { hi + own.like.width - 1 } else { hi }))
         });
         bounds.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).map_or(0, |(lo, hi)| hi - lo + 1)
     };
     let margin = line / field.geometry.element + 1;
-    span(0, |touch| touch.width) + margin >= field.geometry.row || field.geometry.plane.is_some_and(|plane| span(1, |_| 1) + 2 >= plane)
+    span(0) + margin >= field.geometry.row || field.geometry.plane.is_some_and(|plane| span(1) + 2 >= plane)
 }
 
 /// Blocks along a group axis at which the set of active lanes changes.

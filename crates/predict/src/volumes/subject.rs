@@ -218,6 +218,14 @@ impl Touch {
         to.push(Region { x: axis(&self.coords[0], self.width), y: axis(&self.coords[1], 1), z: axis(&self.coords[2], 1) });
     }
 
+    /// Whether another access differs in constants, kind and path only.
+    pub fn alike(&self, other: &Self) -> bool {
+        (0..3).all(|i| self.coords[i].terms() == other.coords[i].terms())
+            && self.guard == other.guard
+            && self.width == other.width
+            && self.loops == other.loops
+    }
+
     /// Bytes its address moves by when a variable grows by one.
     pub fn stride(&self, geometry: &Geometry, var: VarId) -> i64 {
         let [x, y, z] = [0, 1, 2].map(|i| i64::from(self.coords[i].coefficient(var)));

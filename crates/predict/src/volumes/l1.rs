@@ -5,10 +5,11 @@
 //! AMD: paper 002, section 4.1, as its authors' implementation has it.
 
 use super::block::{Request, Sizes};
+use super::subject::{Field, Touch};
+use super::time::known;
 use smallvec::SmallVec;
 use std::sync::LazyLock;
 use warpsight_ir::Profile;
-use warpsight_ir::profile::Fact;
 
 /// How requests are judged.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,18 +29,27 @@ pub enum Rule {
 const CDNA_LANES: usize = 16;
 
 impl Rule {
-    /// Of a device: NVIDIA's where the profile knows lanes of a load-store unit, AMD's where it says that there is no such thing.
+    /// Of a device, by what its profile says of its warps and caches: CDNA has warps of 64 lanes, NVIDIA's caches fetch sectors of a line,
+    /// RDNA's whole lines.
     ///
     /// # Errors
     /// The field that would tell, and why it does not.
     pub fn of(on: &Profile) -> Result<Self, String> {
-        match (&on.execution.lsu_lanes, on.execution.warp.get()) {
-            (Fact::Known { value, .. }, _) => Ok(Self::Nvidia { lsu_lanes: f64::from(*value) }),
-            (Fact::Absent { .. }, Some(64)) => Ok(Self::Cdna),
-            (Fact::Absent { .. }, Some(32)) => Ok(Self::Rdna),
-            (Fact::Absent { .. }, _) => Err("execution.warp: neither 32 nor 64, no rule of a first-level cache is known".to_owned()),
-            (Fact::Unknown { unknown }, _) => Err(format!("execution.lsu_lanes: {unknown}")),
+        let lsu_lanes = *known(&on.execution.lsu_lanes, "execution.lsu_lanes")?;
+        let whole = || -> Result<bool, String> {
+            Ok(known(&on.memory.sector, "memory.sector")?.0 >= known(&on.memory.buffer_l1.line, "memory.buffer_l1.line")?.0)
+        };
+        match known(&on.execution.warp, "execution.warp")? {
+            64 => Ok(Self::Cdna),
+            32 if whole()? => Ok(Self::Rdna),
+            32 => Ok(Self::Nvidia { lsu_lanes: f64::from(lsu_lanes) }),
+            lanes => Err(format!("execution.warp: no rule of a first-level cache is known for warps of {lanes}")),
         }
+    }
+
+    /// Whether neighbouring accesses of a lane become one.
+    pub fn fuses(self) -> bool {
+        !matches!(self, Self::Nvidia { .. })
     }
 
     /// Four-byte banks that the wavefronts of this rule are counted in.
@@ -77,8 +87,51 @@ fn amd(lanes: &[i64], request: &Request, sizes: Sizes, scattered: f64) -> f64 {
     let odd = lines.iter().filter(|line| *line % 2 != 0).count();
     let tags = odd.max(lines.len() - odd) as f64;
     let neighbours = request.bytes == 4 && lanes.windows(2).all(|pair| pair[1] - pair[0] == 4);
-    let banks = super::warps::wavefronts(lanes, request.bytes, request.begin, sizes.banks as usize) as f64;
-    tags.max(banks).max(if neighbours { 1.0 } else { scattered })
+    // All words at once, not in phases as NVIDIA's.
+    let mut words: SmallVec<[i64; 128]> = SmallVec::new();
+    for offset in lanes {
+        let first = request.begin + offset;
+        words.extend(first.div_euclid(4)..=(first + request.bytes - 1).div_euclid(4));
+    }
+    words.sort_unstable();
+    words.dedup();
+    let mut banks: SmallVec<[u32; 64]> = SmallVec::from_elem(0, sizes.banks as usize);
+    words.iter().for_each(|word| banks[word.rem_euclid(i64::from(sizes.banks)) as usize] += 1);
+    let fullest = banks.into_iter().max().unwrap_or(0);
+    tags.max(f64::from(fullest)).max(if neighbours { 1.0 } else { scattered })
+}
+
+/// Bytes of a lane that AMD's compilers ask for at once.
+const FUSED_BYTES: i64 = 16;
+
+/// A field with neighbouring accesses of a lane made one, up to 16 bytes: each access in program order takes the first later one that lies
+/// right after or before what it has, again and again.
+pub fn fused(field: &Field) -> Field {
+    let mut touches: Vec<Touch> = Vec::with_capacity(field.touches.len());
+    let mut taken = vec![false; field.touches.len()];
+    for (i, touch) in field.touches.iter().enumerate() {
+        if std::mem::replace(&mut taken[i], true) {
+            continue;
+        }
+        let mut whole = touch.clone();
+        let joins = |whole: &Touch, other: &Touch| {
+            let [from, to] = [whole, other].map(|touch| touch.coords[0].constant);
+            other.kind == whole.kind
+                && (0..3).all(|i| other.coords[i].terms() == whole.coords[i].terms())
+                && (1..3).all(|i| other.coords[i].constant == whole.coords[i].constant)
+                && (other.guard == whole.guard && other.loops == whole.loops)
+                && (to == from + whole.width || to + other.width == from)
+                && (whole.width + other.width) * field.geometry.element <= FUSED_BYTES
+        };
+        while let Some(next) = (i + 1..field.touches.len()).find(|&j| !taken[j] && joins(&whole, &field.touches[j])) {
+            taken[next] = true;
+            let other = &field.touches[next];
+            whole.coords[0].constant = whole.coords[0].constant.min(other.coords[0].constant);
+            whole.width += other.width;
+        }
+        touches.push(whole);
+    }
+    Field { touches, ..field.clone() }
 }
 
 /// Cycles that the tags of an NVIDIA cache take for a request, by its number of distinct lines of 128 bytes.

@@ -2,8 +2,8 @@
 
 use super::block::{BlockUse, Instruction, Sizes, block_uses, priced};
 use super::dram::{Cause, Curve, Dram, Memory, Wave, dram};
-use super::l1::Rule;
-use super::subject::Subject;
+use super::l1::{Rule, fused};
+use super::subject::{Field, Subject};
 use super::time::{Demand, Limit, combined, known, limits};
 use warpsight_ir::occupancy::{Occupancy, Residency, occupancy};
 use warpsight_ir::profile::Fact;
@@ -110,7 +110,7 @@ pub struct FieldVolumes {
 pub struct InstructionCost {
     /// The field's name.
     pub field: String,
-    /// Position among all accesses of the kernel, in program order.
+    /// Position among all accesses of the kernel, in program order; of the first where AMD's compilers make one of several neighbours.
     pub access: usize,
     /// Executions by warps.
     pub executions: u64,
@@ -146,7 +146,14 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
     let sizes = sizes(on, rule.as_ref().ok(), &mut notes)?;
     let subject = Subject::of(kernel)?;
     let price = |request: &super::block::Request| rule.as_ref().map_or(0.0, |rule| rule.cycles(request, sizes));
-    let mut found = priced(&subject, &subject.fields, sizes, &price);
+    let merged: Vec<Field>;
+    let fields = if rule.as_ref().is_ok_and(|rule| rule.fuses()) {
+        merged = subject.fields.iter().map(fused).collect();
+        merged.as_slice()
+    } else {
+        subject.fields.as_slice()
+    };
+    let mut found = priced(&subject, fields, sizes, &price);
     let uses = block_uses(&subject, sizes);
     let banks = Sizes { banks: 32, ..sizes };
     let local: Vec<Instruction> = priced(&subject, &subject.local, banks, &|_| 0.0);
@@ -157,7 +164,9 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
     let counted = |keep: fn(AccessKind) -> bool| found.iter().filter(|i| keep(i.kind)).map(|i| i.sectors).sum::<u64>() as f64 * sector;
     let (requested, l2_store) = (counted(loads), counted(stores));
     let compulsory = uses.iter().map(|own| own.loaded_sectors).sum::<u64>() as f64 * sector;
-    let l2_load = l2_load(on, &uses, groups, sizes, requested, compulsory, kernel.local.0 * f64::from(resident.groups), &mut notes);
+    // NVIDIA's local memory is cut from the first-level cache.
+    let cut = if matches!(rule, Ok(Rule::Nvidia { .. })) { kernel.local.0 * f64::from(resident.groups) } else { 0.0 };
+    let l2_load = l2_load(on, &uses, groups, sizes, (requested, compulsory), cut, &mut notes);
     let cores = known(&on.execution.cores, "execution.cores").copied();
     let dram = behind_l2(&subject, on, sizes, settings, &resident);
     notes.push("dram: survival in the second level by a prior of half at the effective capacity and steepness 5.5".to_owned());
@@ -290,15 +299,13 @@ fn sizes(on: &Profile, rule: Option<&Rule>, notes: &mut Vec<String>) -> Result<S
 }
 
 /// Bytes from the second level to the first: compulsory ones, and those of repeated requests that the first level no longer holds.
-#[allow(clippy::too_many_arguments)]
 fn l2_load(
     on: &Profile,
     uses: &[BlockUse],
     groups: u64,
     sizes: Sizes,
-    requested: f64,
-    compulsory: f64,
-    local: f64,
+    (requested, compulsory): (f64, f64),
+    cut: f64,
     notes: &mut Vec<String>,
 ) -> Result<f64, String> {
     let cache = &on.memory.buffer_l1;
@@ -306,8 +313,6 @@ fn l2_load(
         return Ok(requested);
     }
     let capacity = known(&cache.bytes, "memory.buffer_l1.bytes")?.0;
-    // NVIDIA's local memory is cut from the first-level cache.
-    let cut = if on.execution.lsu_lanes.get().is_some() { local } else { 0.0 };
     let capacity = (capacity - cut).max(f64::from(sizes.line));
     let allocated = uses.iter().map(|own| own.loaded_lines).sum::<u64>() as f64 * f64::from(sizes.line) / groups as f64;
     let (a, b, c) = L1_MISSES;

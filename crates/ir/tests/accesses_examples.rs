@@ -41,6 +41,13 @@ fn loops_of_the_image_convolution_stay_loops() {
 }
 
 #[test]
+fn kernels_that_mention_lanes_are_tied_to_their_block() {
+    let all = examples();
+    let tied = all.iter().filter(|(_, text)| parse(text, &[]).unwrap().tied_to_block).map(|(name, _)| name.as_str());
+    assert_eq!(tied.collect::<Vec<_>>(), ["every-key", "matmul-tiled", "transpose-tiled"]);
+}
+
+#[test]
 fn a_local_tile_is_as_large_as_its_padding_makes_it() {
     let (_, text) = examples().into_iter().find(|(name, _)| name == "transpose-tiled").unwrap();
     let local = |pad: &str| parse(&text, &[("pad".to_owned(), pad.to_owned())]).unwrap().kernel.local.0;

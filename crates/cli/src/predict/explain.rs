@@ -40,7 +40,7 @@ pub fn explain(of: &Predicted, settings: &Settings) -> String {
         Some(Change { what, seconds }) => {
             format!("{what} it would take {}, {:.1} % less (predicted)", time(seconds), 100.0 * (1.0 - seconds.0 / now.0))
         }
-        None => "No other block of as many threads and no other alignment of a field would be faster by 1 % (predicted)".to_owned(),
+        None => "Neither another block of as many threads nor align = 0 for a field would be faster by 1 % (predicted)".to_owned(),
     };
     format!("{first}. {second}.\n{}", sensitivity(of, settings))
 }
@@ -57,10 +57,14 @@ fn changes(of: &Predicted, settings: &Settings) -> Vec<Change> {
     let written = &of.input.written;
     let seconds = |kernel: &Kernel, points: u64| report(&Work { kernel, points }, of.device, settings).ok().map(|report| report.seconds);
     let mut found = Vec::new();
-    for shape in shapes(&written.kernel.launch.lanes) {
+    // A kernel that mentions its lanes is written for its block.
+    let shapes = if written.tied_to_block { vec![] } else { shapes(&written.kernel.launch.lanes) };
+    for shape in shapes {
         let value = shape.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
         let Some(changed) = of.input.with("block", &value) else { continue };
-        if let Some(seconds) = seconds(&changed.kernel, changed.points) {
+        // A grid in blocks would make another domain of it.
+        let same = (&changed.domain, changed.points) == (&written.domain, written.points);
+        if let Some(seconds) = seconds(&changed.kernel, changed.points).filter(|_| same) {
             found.push(Change { what: format!("With --set block={value}"), seconds });
         }
     }

@@ -33,7 +33,7 @@ impl Reader<'_> {
         if block > 1 << 20 {
             return wrong(raw.block.span(), format!("a block of {block} threads runs nowhere"), None);
         }
-        let (items, tensors) = self.items(raw, &order)?;
+        let (items, tensors, tied) = self.items(raw, &order)?;
         let guessed = items.iter().enumerate().filter(|(_, item)| item.access.spread.is_some());
         let guessed_accesses = guessed.map(|(i, item)| (tensors[usize::from(item.access.tensor)].name.to_string(), i)).collect();
         let fold: i64 = self.fold.iter().product();
@@ -56,6 +56,7 @@ impl Reader<'_> {
             points: points as u64,
             domain: as_u32(&self.domain),
             fold: as_u32(&self.fold),
+            tied_to_block: tied,
             registers_guessed,
             guessed_accesses,
             places: Places {
@@ -76,11 +77,11 @@ impl Reader<'_> {
         blocks.chain(lanes).chain(loops.map(|(name, own)| named(name.clone(), VarKind::Loop, own.trips))).collect()
     }
 
-    /// The accesses in program order, and what they touch.
-    fn items(&self, raw: &Raw, order: &[usize]) -> Result<(Vec<Item>, Vec<TensorUse>)> {
+    /// The accesses in program order, what they touch, and whether any of them mentions lanes or blocks.
+    fn items(&self, raw: &Raw, order: &[usize]) -> Result<(Vec<Item>, Vec<TensorUse>, bool)> {
         let counts = self.vars(order).iter().map(|var| var.trips.map_or(0, i64::from)).collect();
         let placer = Placer { reader: self, order, axes: self.block.len(), counts };
-        let (mut tensors, mut items) = (Vec::<TensorUse>::new(), Vec::new());
+        let (mut tensors, mut items, mut tied) = (Vec::<TensorUse>::new(), Vec::new(), false);
         for field in &raw.field {
             let name = field.name.get_ref();
             if tensors.iter().any(|tensor| *tensor.name == *name.as_str()) {
@@ -102,6 +103,7 @@ impl Reader<'_> {
             for written in &field.store {
                 placer.place(written, &target, AccessKind::Store(policy(field.policy)), &raw.guard, &mut stores)?;
             }
+            tied |= loads.tied || stores.tied;
             let begin = |list: &[Spanned<RawAccess>]| list.first().map_or(0, |access| access.span().start);
             let (first, second) = if begin(&field.store) < begin(&field.load) { (stores, loads) } else { (loads, stores) };
             items.extend(first.items.into_iter().chain(second.items));
@@ -110,7 +112,7 @@ impl Reader<'_> {
             }
             tensors.push(tensor);
         }
-        Ok((items, tensors))
+        Ok((items, tensors, tied))
     }
 
     /// Local memory of a block: what is stated, or what its arrays occupy.

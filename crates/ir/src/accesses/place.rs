@@ -33,6 +33,8 @@ type Key = (SmallVec<[Affine; 4]>, u8, LoadPath, usize);
 #[derive(Default)]
 pub(super) struct Distinct {
     pub(super) items: Vec<Item>,
+    /// Whether one of them mentions lanes or blocks, so that it depends on how the launch is divided.
+    pub(super) tied: bool,
     known: HashMap<Key, Vec<usize>>,
 }
 
@@ -145,6 +147,7 @@ impl Placer<'_> {
         let bounds = guards.iter().chain(parts.guard);
         let bounds = bounds.map(|text| Ok((self.comparison(text)?, text.span()))).collect::<Result<Vec<_>>>()?;
         let symbols = || forms.iter().chain(&bounds).flat_map(|form| &form.0.terms).map(|term| term.0);
+        to.tied |= symbols().any(|symbol| matches!(symbol, Symbol::Lane(_) | Symbol::Block(_)));
         let loops = || symbols().filter_map(|symbol| if let Symbol::Loop(n) = symbol { Some(&reader.loops[usize::from(n)]) } else { None });
         let depth = loops().filter(|own| !own.order.unrolled()).map(|own| own.number + 1).max().unwrap_or(0).max(parts.depth);
         let mut written_out = parts.written_out.into_iter().collect::<Vec<_>>();

@@ -23,6 +23,8 @@ pub struct Written {
     pub domain: Vec<u32>,
     /// Points a thread computes along each axis.
     pub fold: Vec<u32>,
+    /// Whether an access mentions lanes or blocks: another block may then compute something else.
+    pub tied_to_block: bool,
     /// Whether the number of registers does not say how it grows with folding, although there is folding.
     pub registers_guessed: bool,
     /// Addresses that stand for data-dependent ones: (field, position among all accesses of the kernel in program order).

@@ -20,7 +20,7 @@ fn parsed(output: &Output) -> Value {
 
 /// A number as it comes back from JSON, which may miss the last bit.
 fn through(number: f64) -> Value {
-    serde_json::from_str(&number.to_string()).expect("a number")
+    serde_json::from_str(&json!(number).to_string()).expect("a number")
 }
 
 fn keys(value: &Value) -> Vec<&str> {

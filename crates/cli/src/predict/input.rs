@@ -148,7 +148,7 @@ fn size(text: &str) -> Result<Bytes, Failure> {
         _ => f64::NAN,
     };
     match text[..split].trim().parse::<f64>().map(|number| number * factor) {
-        Ok(bytes) if bytes >= 1.0 && bytes <= 1e15 => Ok(Bytes(bytes)),
+        Ok(bytes) if (1.0..=1e15).contains(&bytes) => Ok(Bytes(bytes)),
         _ => Err(Failure::input(format!("`{text}` is no size")).help("as in 40MB, 20MiB or 20971520, at least one byte")),
     }
 }

@@ -79,152 +79,168 @@ impl Curve {
     }
 }
 
-/// A field on one side, at every distance.
-struct Side1<'a> {
-    footprint: Footprint<'a>,
-    /// Bytes at once.
-    line: i64,
-    /// Lines that the run up to each distance touches.
+/// Volumes of the whole launch between the caches and device memory.
+pub fn dram(subject: &Subject, memory: &Memory, wave: &Wave, curve: &Curve) -> Dram {
+    Runs::of(subject, memory, wave, curve.spread).volumes(memory, curve)
+}
+
+/// What runs of consecutive blocks touch, which no capacity changes.
+#[derive(Clone, Debug)]
+pub struct Runs {
+    blocks: u64,
+    resident: u64,
+    load_wave: f64,
+    /// Work of the mean block, relative to one in the middle of the grid.
+    activity: f64,
+    /// Launched blocks after which lines are met again.
+    distances: Vec<f64>,
+    fields: Vec<FieldRuns>,
+}
+
+#[derive(Clone, Debug)]
+struct FieldRuns {
+    name: Name,
+    bypasses: bool,
+    loads: Option<SideRuns>,
+    stores: Option<SideRuns>,
+    /// Bytes of lines that no store covers, although it touches them.
+    partial: f64,
+}
+
+/// A field on one side.
+#[derive(Clone, Debug)]
+struct SideRuns {
+    /// Bytes that the run up to each distance touches.
     until: Vec<f64>,
-    /// Lines of the whole launch.
+    /// Bytes of the whole launch.
     all: f64,
 }
 
-/// Volumes of the whole launch between the caches and device memory.
-pub fn dram(subject: &Subject, memory: &Memory, wave: &Wave, curve: &Curve) -> Dram {
-    let blocks: u64 = subject.groups.iter().map(|group| u64::from(group.count)).product();
-    let resident = wave.blocks.clamp(1, blocks.max(1));
-    let phases = phases(subject);
-    let spread = resident as f64 * curve.spread;
-    let (begin, centre) = (middle(subject, resident), centre(subject) as i64);
+impl Runs {
+    /// Of a kernel; see [`Curve::spread`].
+    pub fn of(subject: &Subject, memory: &Memory, wave: &Wave, spread: f64) -> Self {
+        let blocks: u64 = subject.groups.iter().map(|group| u64::from(group.count)).product();
+        let resident = wave.blocks.clamp(1, blocks.max(1));
+        let (phases, late) = (phases(subject), resident as f64 * spread);
+        let (begin, centre) = (middle(subject, resident), centre(subject) as i64);
 
-    let mut load_wave = 0.0;
-    let mut distances = Vec::new();
-    // Blocks at the edge of the grid have less to do than those in its middle.
-    let mut activity = None;
-    for field in &subject.fields {
-        if let Some(any) = Footprint::of(subject, field, None, None).filter(|_| activity.is_none()) {
-            activity = any.activity(begin.unsigned_abs(), resident);
-        }
-        if let Some(loads) = Footprint::of(subject, field, Some(Side::Loads), None) {
-            let lines = loads.distinct(begin, resident, 0.0, memory.fetch.into());
-            load_wave += lines as f64 * f64::from(memory.fetch) * blocks as f64 / resident as f64;
-        }
-    }
-    let activity = activity.unwrap_or(1.0);
-    load_wave *= activity;
-    let side = |index: usize, side| {
-        let footprint = Footprint::of(subject, &subject.fields[index], Some(side), Some(&phases))?;
-        let line = if side == Side::Loads { memory.fetch } else { memory.write };
-        let all = footprint.distinct(0, blocks, 0.0, line.into()) as f64;
-        Some((footprint, i64::from(line), all))
-    };
-    let sides: Vec<[Option<(Footprint<'_>, i64, f64)>; 2]> =
-        (0..subject.fields.len()).map(|index| [side(index, Side::Loads), side(index, Side::Stores)]).collect();
-    sides.iter().flatten().flatten().filter(|side| !side.0.streams()).for_each(|side| side.0.distances(spread, &mut distances));
-    let distances = thinned(distances, blocks);
-    // Around the middle of the grid, with the accesses that happen late before it and the early ones behind it.
-    let at = |footprint: &Footprint<'_>, line, n: f64| {
-        let count = (n as u64).min(blocks);
-        let latest = (blocks - count) as i64;
-        let first = centre - count as i64 / 2 + (spread / 2.0) as i64;
-        footprint.distinct(first.clamp(0, latest), count, spread, line) as f64
-    };
-    let sides: Vec<[Option<Side1<'_>>; 2]> = sides
-        .into_iter()
-        .map(|sides| {
-            sides.map(|side| {
-                let (footprint, line, all) = side?;
-                let until = if footprint.streams() {
-                    distances.iter().map(|n| all * n / blocks as f64).collect()
-                } else {
-                    distances.iter().map(|&n| at(&footprint, line, n)).collect()
-                };
-                Some(Side1 { footprint, line, until, all })
-            })
-        })
-        .collect();
+        let side = |field: usize, side| {
+            let field = &subject.fields[field];
+            let footprint = Footprint::of(subject, field, Some(side), None)?;
+            let timed = Footprint::of(subject, field, Some(side), Some(&phases)).filter(|_| !footprint.streams());
+            Some((footprint, timed, i64::from(if side == Side::Loads { memory.fetch } else { memory.write })))
+        };
+        let sides: Vec<_> = (0..subject.fields.len()).map(|field| [side(field, Side::Loads), side(field, Side::Stores)]).collect();
 
-    // Bytes of everything touched until each distance. A field that is loaded and stored counts once.
-    let together: Vec<f64> = (0..distances.len())
-        .map(|i| {
-            let bytes = |side: &Option<Side1<'_>>| side.as_ref().map_or(0.0, |side| side.until[i] * side.line as f64);
-            let fields = subject.fields.iter().zip(&sides);
-            fields.map(|(field, [loads, stores])| if bypasses(field) { bytes(loads) } else { bytes(loads).max(bytes(stores)) }).sum()
-        })
-        .collect();
-    let survives = |size: f64| -> Vec<f64> { together.iter().map(|&bytes| curve.survives(bytes, size)).collect() };
-    let behind = survives(memory.l2_effective);
-    let last = memory.last_level.map_or_else(|| behind.clone(), survives);
-
-    let mut dram = Dram { load_wave, load: 0.0, store: 0.0, behind_l2: 0.0, by_cause: vec![], per_field: vec![] };
-    let mut causes = [0.0; 4];
-    for (field, [loads, stores]) in subject.fields.iter().zip(&sides) {
-        let (mut load, mut store) = (0.0, 0.0);
-        if let Some(loads) = loads {
-            let found = loads.misses(&distances, &last, activity, [blocks, resident]);
-            causes[0] += found.compulsory;
-            causes[1] += found.within;
-            causes[2] += found.between;
-            load += found.compulsory + found.within + found.between;
-            let found = loads.misses(&distances, &behind, activity, [blocks, resident]);
-            dram.behind_l2 += found.compulsory + found.within + found.between;
+        // Blocks at the edge of the grid have less to do than those in its middle.
+        let mut every = sides.iter().flatten().flatten();
+        let activity = every.find_map(|side| side.0.activity(begin.unsigned_abs(), resident)).unwrap_or(1.0);
+        let mut distances = Vec::new();
+        for (_, timed, _) in sides.iter().flatten().flatten() {
+            timed.iter().for_each(|timed| timed.distances(late, &mut distances));
         }
-        if let Some(stores) = stores {
-            let found = if bypasses(field) {
-                Misses { compulsory: stores.all * stores.line as f64, within: 0.0, between: 0.0 }
-            } else {
-                stores.misses(&distances, &last, activity, [blocks, resident])
+        let distances = thinned(distances, blocks);
+
+        let mut load_wave = 0.0;
+        let mut fields = Vec::new();
+        for (field, [loads, stores]) in subject.fields.iter().zip(&sides) {
+            // Around the middle of the grid, with the accesses that happen late before it and the early ones behind it.
+            let run = |timed: &Footprint<'_>, line, n: f64| {
+                let count = (n as u64).min(blocks);
+                let first = centre - count as i64 / 2 + (late / 2.0) as i64;
+                timed.distinct(first.clamp(0, (blocks - count) as i64), count, late, line) as f64 * line as f64
             };
-            let evicted = found.within + found.between;
-            store = found.compulsory + evicted;
-            if loads.is_none() {
-                // What is evicted half written, and what is never written in full, is read back.
-                let written = stores.footprint.distinct(0, blocks, 0.0, field.geometry.element) as f64;
-                let elements = stores.line as f64 / field.geometry.element as f64;
-                let missing = (stores.all * elements - written).max(0.0);
-                let partial = stores.all.min(missing / (elements / 2.0).max(1.0));
-                let read = partial * stores.line as f64 + evicted;
-                causes[3] += read;
-                load += read;
-                dram.behind_l2 += read;
+            let runs = |side: &Option<(Footprint<'_>, Option<Footprint<'_>>, i64)>| {
+                let (footprint, timed, line) = side.as_ref()?;
+                let all = footprint.distinct(0, blocks, 0.0, *line) as f64 * *line as f64;
+                let until = distances.iter().map(|&n| timed.as_ref().map_or(all * n / blocks as f64, |timed| run(timed, *line, n)));
+                Some(SideRuns { until: until.collect(), all })
+            };
+            if let Some((footprint, _, line)) = loads {
+                let lines = footprint.distinct(begin, resident, 0.0, *line);
+                load_wave += activity * lines as f64 * *line as f64 * blocks as f64 / resident as f64;
             }
+            let found = runs(stores);
+            let mut partial = 0.0;
+            if let (None, Some((footprint, _, line)), Some(stores)) = (loads, stores, &found) {
+                // Stores that leave gaps touch more lines than they fill. At the ends of rows half a line is missing.
+                let element = field.geometry.element;
+                let missing = stores.all - footprint.distinct(0, blocks, 0.0, element) as f64 * element as f64;
+                partial = stores.all.min(2.0 * missing.max(0.0)).min(if *line > element { f64::INFINITY } else { 0.0 });
+            }
+            fields.push(FieldRuns { name: field.name.clone(), bypasses: bypasses(field), loads: runs(loads), stores: found, partial });
         }
-        dram.load += load;
-        dram.store += store;
-        dram.per_field.push((field.name.clone(), load, store));
+        Self { blocks, resident, load_wave, activity, distances, fields }
     }
-    let names = [Cause::Compulsory, Cause::WithinWave, Cause::BetweenWaves, Cause::PartialStore];
-    dram.by_cause = names.into_iter().zip(causes).filter(|cause| cause.1 > 0.0).collect();
-    dram
+
+    /// With these capacities and this curve; its spread is that of the runs.
+    pub fn volumes(&self, memory: &Memory, curve: &Curve) -> Dram {
+        // Bytes of everything touched until each distance. A field that is loaded and stored counts once.
+        let together = |i: usize| -> f64 {
+            let bytes = |side: &Option<SideRuns>| side.as_ref().map_or(0.0, |side| side.until[i]);
+            self.fields.iter().map(|field| bytes(&field.loads).max(if field.bypasses { 0.0 } else { bytes(&field.stores) })).sum()
+        };
+        let together: Vec<f64> = (0..self.distances.len()).map(together).collect();
+        let survives = |size: f64| -> Vec<f64> { together.iter().map(|&bytes| curve.survives(bytes, size)).collect() };
+        let behind = survives(memory.l2_effective);
+        let last = memory.last_level.map_or_else(|| behind.clone(), survives);
+
+        let mut dram = Dram { load_wave: self.load_wave, load: 0.0, store: 0.0, behind_l2: 0.0, by_cause: vec![], per_field: vec![] };
+        let mut causes = [0.0; 4];
+        for field in &self.fields {
+            let (mut load, mut store) = (0.0, 0.0);
+            if let Some(loads) = &field.loads {
+                let found = self.misses(loads, &last);
+                causes[0] += loads.all;
+                causes[1] += found.within;
+                causes[2] += found.between;
+                load += loads.all + found.within + found.between;
+                let found = self.misses(loads, &behind);
+                dram.behind_l2 += loads.all + found.within + found.between;
+            }
+            if let Some(stores) = &field.stores {
+                let found = if field.bypasses { Misses { within: 0.0, between: 0.0 } } else { self.misses(stores, &last) };
+                store = stores.all + found.within + found.between;
+                if field.loads.is_none() {
+                    // What is evicted half written is read back.
+                    let read = field.partial + found.within + found.between;
+                    causes[3] += read;
+                    load += read;
+                    dram.behind_l2 += read;
+                }
+            }
+            dram.load += load;
+            dram.store += store;
+            dram.per_field.push((field.name.clone(), load, store));
+        }
+        let names = [Cause::Compulsory, Cause::WithinWave, Cause::BetweenWaves, Cause::PartialStore];
+        dram.by_cause = names.into_iter().zip(causes).filter(|cause| cause.1 > 0.0).collect();
+        dram
+    }
+
+    /// Bytes beyond the compulsory ones.
+    fn misses(&self, side: &SideRuns, survives: &[f64]) -> Misses {
+        let mut misses = Misses { within: 0.0, between: 0.0 };
+        let (mut n, mut bytes, mut alive) = (0.0, 0.0, 1.0);
+        for ((&next, &until), &still) in self.distances.iter().zip(&side.until).zip(survives) {
+            // A cache that reaches this far misses more than the compulsory lines.
+            let excess = ((until - bytes) / (next - n) * self.activity * self.blocks as f64 - side.all).max(0.0);
+            let evicted = excess * (alive - still).max(0.0);
+            if next <= self.resident as f64 {
+                misses.within += evicted
+            } else {
+                misses.between += evicted
+            }
+            (n, bytes, alive) = (next, until, still);
+        }
+        misses
+    }
 }
 
 /// Bytes by when they were evicted.
 struct Misses {
-    compulsory: f64,
     within: f64,
     between: f64,
-}
-
-impl Side1<'_> {
-    fn misses(&self, distances: &[f64], survives: &[f64], activity: f64, [blocks, resident]: [u64; 2]) -> Misses {
-        let bytes = self.line as f64;
-        let per_block = self.all / blocks as f64;
-        let (mut within, mut between) = (0.0, 0.0);
-        let (mut n, mut lines, mut alive) = (0.0, 0.0, 1.0);
-        for ((&next, &until), &still) in distances.iter().zip(&self.until).zip(survives) {
-            // A cache that reaches this far misses more than the compulsory lines.
-            let excess = ((until - lines) / (next - n) * activity - per_block).max(0.0) * blocks as f64 * bytes;
-            let evicted = excess * (alive - still).max(0.0);
-            if next <= resident as f64 {
-                within += evicted
-            } else {
-                between += evicted
-            }
-            (n, lines, alive) = (next, until, still);
-        }
-        Misses { compulsory: self.all * bytes, within, between }
-    }
 }
 
 /// The block in the middle of the grid along every axis.
@@ -256,6 +272,9 @@ fn middle(subject: &Subject, count: u64) -> i64 {
     (layer + before * unit) as i64
 }
 
+/// Distances less than this factor apart count as one.
+const NEAR: f64 = 1.12;
+
 /// Distances in ascending order, 1 the first, none much like the one before.
 fn thinned(mut distances: Vec<f64>, blocks: u64) -> Vec<f64> {
     distances.push(1.0);
@@ -264,7 +283,7 @@ fn thinned(mut distances: Vec<f64>, blocks: u64) -> Vec<f64> {
     distances.sort_unstable_by(f64::total_cmp);
     let mut kept: Vec<f64> = Vec::new();
     for n in distances {
-        if kept.last().is_none_or(|&last| n > last * 1.06) {
+        if kept.last().is_none_or(|&last| n > last * NEAR) {
             kept.push(n);
         }
     }

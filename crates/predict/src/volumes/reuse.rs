@@ -108,10 +108,11 @@ impl<'a> Footprint<'a> {
     /// Whether every block touches elements of its own, of which lines can only be shared with neighbours.
     pub fn streams(&self) -> bool {
         let [pattern] = self.patterns.as_slice() else { return false };
-        pattern.offsets.len() == 1 && pattern.inner.is_some() && {
-            let [x, y, z] = [&pattern.offsets[0].x, &pattern.offsets[0].y, &pattern.offsets[0].z].map(Intervals::count);
-            x * y * z == 1 && pattern.steps.iter().zip(&self.groups).all(|(step, &count)| count == 1 || *step != [0; 3])
-        }
+        let ([offset], Some(inner)) = (pattern.offsets.as_slice(), &pattern.inner) else { return false };
+        let span = |set: &Intervals| set.bounds().map_or(0, |(lo, hi)| hi - lo);
+        let spans = [(&inner[0], &offset.x), (&inner[1], &offset.y), (&inner[2], &offset.z)].map(|(a, b)| span(a) + span(b) + 1);
+        let beyond = |step: &[i64; 3]| step.iter().zip(spans).any(|(step, span)| step.abs() >= span);
+        pattern.steps.iter().zip(&self.groups).all(|(step, &count)| count == 1 || beyond(step))
     }
 
     /// Distances in launched blocks at which blocks meet lines of earlier ones.
@@ -211,6 +212,9 @@ fn inner(subject: &Subject, touch: &Touch) -> Option<[Intervals; 3]> {
     (!shared).then(|| [axis(&touch.coords[0], touch.width), axis(&touch.coords[1], 1), axis(&touch.coords[2], 1)])
 }
 
+/// Steps of a block's life that are told apart.
+const STEPS: f64 = 16.0;
+
 /// When each access happens, by position, as the share of all that a block loads that was loaded before: an access to rows that an earlier
 /// one has brought takes no time. Stores come last of all. Accesses within one loop take turns, and are put in the middle of it.
 pub fn phases(subject: &Subject) -> Vec<f64> {
@@ -255,7 +259,8 @@ pub fn phases(subject: &Subject) -> Vec<f64> {
         }
     }
     for &position in &ends {
-        phases[position] = if time > 0.0 { phases[position] / time } else { 0.0 };
+        // Coarse, so that few different runs remain.
+        phases[position] = if time > 0.0 { (phases[position] / time * STEPS).round() / STEPS } else { 0.0 };
     }
     phases
 }

@@ -62,17 +62,12 @@ pub fn distinct_lines(regions: &[Region], geometry: &Geometry, line: i64) -> u64
         return by_planes(&slabs, geometry, line);
     }
     let residues = Residues::of(geometry, line);
-    let cuts = |edge: fn(&Slab) -> (i64, i64)| {
-        let mut cuts: Vec<i64> = slabs.iter().flat_map(|slab| [edge(slab).0, edge(slab).1]).collect();
-        cuts.sort_unstable();
-        cuts.dedup();
-        cuts
-    };
-    let (ys, zs) = (cuts(|slab| slab.y), cuts(|slab| slab.z));
+    let zs = cuts(slabs.iter().map(|slab| slab.z));
     let mut total = 0;
     let mut before: Option<((i64, i64), Vec<Cell>)> = None;
     for z in zs.windows(2).map(|z| (z[0], z[1])) {
         let active: SmallVec<[&Slab; 32]> = slabs.iter().filter(|slab| slab.z.0 <= z.0 && z.1 <= slab.z.1).collect();
+        let ys = cuts(active.iter().map(|slab| slab.y));
         let mut cells: Vec<Cell> = Vec::new();
         for y in ys.windows(2).map(|y| (y[0], y[1])) {
             let inside = active.iter().filter(|slab| slab.y.0 <= y.0 && y.1 <= slab.y.1);
@@ -85,6 +80,14 @@ pub fn distinct_lines(regions: &[Region], geometry: &Geometry, line: i64) -> u64
         before = Some((z, cells));
     }
     total
+}
+
+/// Every begin and end, once, ascending.
+fn cuts(ranges: impl Iterator<Item = (i64, i64)>) -> SmallVec<[i64; 32]> {
+    let mut cuts: SmallVec<[i64; 32]> = ranges.flat_map(|(lo, hi)| [lo, hi]).collect();
+    cuts.sort_unstable();
+    cuts.dedup();
+    cuts
 }
 
 impl Residues {
@@ -147,6 +150,12 @@ impl Residues {
         }
         let mut shared = 0;
         let mut pairs = |from: &Cell, to: &Cell, y: (i64, i64), z: (i64, i64), next: (i64, i64)| {
+            if self.grain == self.line {
+                // All rows begin alike, within a line.
+                let rows = (y.1 - y.0).max(0) * (z.1 - z.0).max(0);
+                shared += if from.kinds[0].2 && to.kinds[0].1 { rows.unsigned_abs() } else { 0 };
+                return;
+            }
             self.each_row(y, z, |y, z, rows| {
                 let (end, begin) = (self.kind(y, z), self.kind(y + next.0, z + next.1));
                 let within = (self.origin + (y + next.0) * self.row + (z + next.1) * self.plane).rem_euclid(self.line) != 0;

@@ -81,7 +81,7 @@ fn even(lanes: &[Axis], warp: usize) -> Option<Shape> {
         let count = axis.count as usize;
         // How much of this axis lies within a warp.
         let within = count.min(warp / offsets.len());
-        if within == 0 || count % within != 0 || warp % (offsets.len() * within) != 0 {
+        if within == 0 || !count.is_multiple_of(within) || !warp.is_multiple_of(offsets.len() * within) {
             return None;
         }
         let filled = offsets.len();

@@ -69,7 +69,10 @@ impl TargetArgs {
         let limits = &device.info().limits;
         let Allowance { mut residency, image } = allowance(&profile);
         residency.max_group_size = limits.max_group_size.or(residency.max_group_size);
-        residency.local = limits.local_bytes.map(|b| Bytes(b as f64)).or(residency.local);
+        if let Some(bytes) = limits.local_bytes {
+            // What a driver states is what one group may ask for: nothing is added to it.
+            residency = Residency { local: Some(Bytes(bytes as f64)), local_granule: None, local_reserved: None, ..residency };
+        }
         let allowance = Allowance { residency, image: limits.image_2d.or(image) };
         Ok(Target { device, profile, allowance })
     }
@@ -83,10 +86,10 @@ impl TargetArgs {
         {
             return Ok(found);
         }
-        let wanted = info.name.to_lowercase().replace("(tm)", "").replace([' ', '-'], "");
         for name in profile::builtin_names() {
-            if wanted.contains(&name.replace('-', ""))
+            if names(&info.name, name)
                 && let Some(found) = builtin(name)?
+                && same_cores(info, &found)
             {
                 return Ok(found);
             }
@@ -96,5 +99,71 @@ impl TargetArgs {
         }
         Err(Failure::new(Kind::Input, format!("nothing is known of `{}` that a model could judge it by", info.name))
             .help(format!("--profile takes the nearest of: host, {}", profile::builtin_names().join(", "))))
+    }
+}
+
+/// Whether a driver's name of a device means the profile: every part of the profile's name is whole words of it, so that an A4000 is no
+/// A40 and a GH200 no H200; a capacity may be followed by its unit, as in A100-SXM4-40GB for `a100-40`.
+fn names(device: &str, profile: &str) -> bool {
+    let device = device.to_lowercase().replace("(tm)", " ");
+    let words: Vec<&str> = device.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).collect();
+    let found = |part: &str| {
+        words.iter().any(|w| w.strip_suffix("gb") == Some(part))
+            || (0..words.len()).any(|i| (i + 1..=words.len()).any(|j| words[i..j].concat() == part))
+    };
+    profile.split('-').all(found)
+}
+
+/// Whether a device that counts its multiprocessors has as many as the profile: an H100 with HBM3 has more than the PCIe card of that name.
+fn same_cores(info: &DeviceInfo, profile: &Profile) -> bool {
+    let stated = info.facts.get("multiprocessor_count").and_then(|n| n.parse::<u32>().ok());
+    stated.is_none_or(|stated| profile.execution.cores.get().is_none_or(|&cores| cores == stated))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drivers_names_of_devices() {
+        for (device, wanted) in [
+            ("QUALCOMM Adreno(TM) 640", Some("adreno640")),
+            ("Mali-G76 MP5", Some("mali-g76")),
+            ("NVIDIA A100-SXM4-40GB", Some("a100-40")),
+            ("NVIDIA A100 80GB PCIe", Some("a100-80")),
+            ("Tesla V100-SXM2-16GB", Some("v100")),
+            ("NVIDIA A40", Some("a40")),
+            ("NVIDIA H200", Some("h200")),
+            ("AMD Radeon RX 6900 XT", Some("rx6900xt")),
+            ("AMD Instinct MI250X", Some("mi250x")),
+            ("NVIDIA RTX A4000", None),
+            ("NVIDIA L40S", None),
+            ("NVIDIA GH200 480GB", None),
+            ("NVIDIA A100-SXM4-400GB", None),
+            ("cpu-haswell", None),
+        ] {
+            let found = profile::builtin_names().into_iter().find(|name| names(device, name));
+            assert_eq!(found, wanted, "{device}");
+        }
+    }
+
+    #[test]
+    fn an_h100_with_other_multiprocessors_is_not_the_profiles() {
+        let h100 = profile::builtin("h100").unwrap().unwrap();
+        let with = |count: &str| DeviceInfo { facts: [("multiprocessor_count".into(), count.into())].into(), ..info() };
+        assert!(same_cores(&with("114"), &h100) && !same_cores(&with("132"), &h100) && same_cores(&info(), &h100));
+    }
+
+    fn info() -> DeviceInfo {
+        DeviceInfo {
+            id: "cuda:0".into(),
+            backend: "cuda".into(),
+            name: "NVIDIA H100".into(),
+            driver: String::new(),
+            is_cpu: false,
+            limits: warpsight_run::DeviceLimits::default(),
+            clock: None,
+            facts: std::collections::BTreeMap::new(),
+        }
     }
 }

@@ -134,13 +134,19 @@ pub enum CannotRun {
         max: u32,
     },
     /// Too much local memory.
-    #[error("a group needs {} bytes of local memory, a core has {}", need.0, max.0)]
+    #[error("a group needs {} bytes of local memory{}, a core has {}", need.0, beside(*reserved), max.0)]
     Local {
         /// Of the kernel.
         need: Bytes,
+        /// What the system takes for itself in every group.
+        reserved: Bytes,
         /// Of the device.
         max: Bytes,
     },
+}
+
+fn beside(reserved: Bytes) -> String {
+    if reserved.0 > 0.0 { format!(" and {} for the system", reserved.0) } else { String::new() }
 }
 
 /// How many groups of `group_size` work-items, each with so many 32-bit registers and `local` memory per group, a core holds at once.
@@ -148,7 +154,6 @@ pub fn occupancy(limits: &Residency, registers_per_item: u32, group_size: u32, l
     if let Some(max) = limits.max_group_size.filter(|&max| group_size > max) {
         return Err(CannotRun::GroupSize { size: group_size, max });
     }
-    let local = limits.local_of(local);
     let warps = group_size.max(1).div_ceil(limits.warp_size());
     let by_registers = limits.warps_by_registers(registers_per_item);
     if let Some(max) = by_registers.filter(|&max| warps > max) {
@@ -157,10 +162,12 @@ pub fn occupancy(limits: &Residency, registers_per_item: u32, group_size: u32, l
     if let Some(max) = limits.max_warps.filter(|&max| warps > max) {
         return Err(CannotRun::Warps { warps, max });
     }
-    if let Some(max) = limits.local.filter(|&max| local.0 > max.0) {
-        return Err(CannotRun::Local { need: local, max });
+    let taken = limits.local_of(local);
+    let local_limit = limits.local.filter(|_| local.0 > 0.0);
+    if let Some(max) = local_limit.filter(|max| taken.0 > max.0) {
+        return Err(CannotRun::Local { need: local, reserved: limits.local_reserved.unwrap_or(Bytes::ZERO), max });
     }
-    let by_local = limits.local.filter(|_| local.0 > 0.0).map(|max| (max / local) as u32);
+    let by_local = local_limit.map(|max| (max / taken) as u32);
     let candidates = [
         (Resident::Registers, by_registers.map(|max| max / warps)),
         (Resident::Warps, limits.max_warps.map(|max| max / warps)),

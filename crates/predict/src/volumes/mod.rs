@@ -1,6 +1,7 @@
 //! Data volumes of affine kernels (paper 002): which bytes, sectors and lines warps, blocks and waves touch, exactly.
 
 pub mod block;
+pub mod curve;
 pub mod dram;
 pub mod intervals;
 pub mod l1;

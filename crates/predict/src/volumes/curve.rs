@@ -1,0 +1,54 @@
+//! The fitted curves of second-level caches, from `data/fits/dram.toml`, which says what they were fitted to and how well they predict.
+
+use super::dram::Curve;
+
+const FITS: &str = include_str!("../../../../data/fits/dram.toml");
+
+/// A curve and how far to trust it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fitted {
+    /// The curve.
+    pub curve: Curve,
+    /// Standard deviation of the logarithm of loads beyond this model.
+    pub error: f64,
+    /// Whether this architecture has no recordings, so that the curve is that of others.
+    pub pooled: bool,
+}
+
+impl Curve {
+    /// Of an architecture, such as `cdna2`; the pooled curve where there are no recordings of it.
+    pub fn fitted(architecture: &str) -> Fitted {
+        // The file always has a pooled section: a test reads it.
+        section(architecture, false).or_else(|| section("pooled", true)).unwrap_or(Fitted {
+            curve: Self { capacity: 1.0, steepness: 5.0, spread: 0.5 },
+            error: 0.25,
+            pooled: true,
+        })
+    }
+}
+
+fn section(name: &str, pooled: bool) -> Option<Fitted> {
+    let mut lines = FITS.lines().skip_while(|line| line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) != Some(name)).skip(1);
+    let mut number = |key: &str| lines.next()?.strip_prefix(key)?.strip_prefix(" = ")?.parse().ok();
+    let curve = Curve { capacity: number("capacity")?, steepness: number("steepness")?, spread: number("spread")? };
+    Some(Fitted { curve, error: number("error")?, pooled })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_has_a_pooled_curve() {
+        let (own, pooled) = (section("cdna2", false), section("pooled", true));
+        assert!(own.is_some() && pooled.is_some(), "{own:?} {pooled:?}");
+        assert_eq!(Curve::fitted("none of these"), pooled.unwrap_or_else(|| panic!("checked")));
+        assert_eq!(section("row", false), None);
+    }
+
+    #[test]
+    fn a_steep_curve_is_a_strict_cache() {
+        let curve = Curve { capacity: 1.0, steepness: 1e4, spread: 0.0 };
+        assert_eq!([0.5, 0.99, 1.01, 8.0].map(|share| curve.survives(share * 1e7, 1e7)).map(f64::round), [1.0, 1.0, 0.0, 0.0]);
+    }
+}

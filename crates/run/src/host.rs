@@ -389,6 +389,10 @@ mod tests {
         // Two loads of 32 bytes, 8 cores at 3 GHz.
         assert_eq!(l1.bandwidth.get(), Some(&BytesPerSecond(64.0 * 8.0 * 3e9)));
         assert!(l2.ways.get().is_none() && matches!(p.memory.llc.bytes, Fact::Absent { .. }));
+        // Half of the f32 lanes of two ports; 64 bytes a clock; one instance of L2.
+        assert_eq!((p.execution.fma64_per_clock.get(), p.execution.lsu_lanes.get()), (Some(&8.0), Some(&16)));
+        let m = &p.memory;
+        assert_eq!([&m.sector, &m.dram_fetch, &m.l2_effective].map(Fact::get), [64.0, 64.0, 1_048_576.0].map(Bytes).each_ref().map(Some));
         assert!(p.memory.dram_latency.get().is_some_and(|c| (c.0 - 270.0).abs() < 1e-6));
     }
 

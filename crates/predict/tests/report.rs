@@ -177,3 +177,16 @@ fn the_star_on_amd() {
     assert_eq!(instructions, 22);
     assert!((cycles_row - (4.0 * 3.0 + 18.0 * 2.0) / 32.0).abs() < 1e-9, "{cycles_row}");
 }
+
+#[test]
+fn what_exceeds_64_bits_is_refused() {
+    let loops = "[[loop]]\nname = \"i\"\ntrips = 2000000000\n[[loop]]\nname = \"j\"\ntrips = 2000000000\n";
+    let text = format!(
+        "name = \"n\"\nblock = [32]\ndomain = [64]\nregisters = 8\n{loops}\
+         [[field]]\nname = \"A\"\nelement = \"f32\"\ndims = [2000000000]\nload = [[\"tx + i + j\"]]\n"
+    );
+    assert!(matches!(of(&text, &[], &a100()), Err(NoEstimate::NotCovered(why)) if why.contains("64 bits")));
+    let text = "name = \"n\"\nblock = [32]\ndomain = [64]\nregisters = 8\n\
+         [[field]]\nname = \"A\"\nelement = \"f32\"\ndims = [1000000000, 1000000000]\nload = [[\"0\", \"60000000*tx\"]]\n";
+    assert!(matches!(of(text, &[], &a100()), Err(NoEstimate::NotCovered(why)) if why.contains("64 bits")));
+}

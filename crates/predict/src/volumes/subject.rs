@@ -113,7 +113,35 @@ impl Subject {
         let mut subject = Self { groups, lanes, fields, local, constant, vars: accesses.vars.len() };
         let mut position = 0;
         subject.collect(accesses, &accesses.nest, &positions, &mut SmallVec::new(), &mut position)?;
+        subject.fits()?;
         Ok(subject)
+    }
+
+    /// Whether every address, and every count of pieces that lanes touch, stays far below 64 bits.
+    fn fits(&self) -> Result<(), NoEstimate> {
+        // What lanes of a warp touch together is less than this many pieces each.
+        const PIECES: f64 = 256.0;
+        let most = i64::MAX as f64 / 8.0;
+        let threads: f64 = self.groups.iter().chain(&self.lanes).map(|var| f64::from(var.count)).product();
+        for field in self.fields.iter().chain(&self.local).chain(&self.constant) {
+            let row = field.geometry.row as f64;
+            let sizes = [1.0, row, row * field.geometry.plane.unwrap_or(0) as f64];
+            for touch in &field.touches {
+                let vars = self.groups.iter().chain(&self.lanes).chain(&touch.loops);
+                let reach = |i: usize| {
+                    let moved = vars.clone().map(|var| f64::from(touch.coords[i].coefficient(var.id)).abs() * f64::from(var.count));
+                    moved.sum::<f64>() + (touch.coords[i].constant as f64).abs() + touch.width as f64
+                };
+                let bytes = (0..3).map(|i| reach(i) * sizes[i]).sum::<f64>() * field.geometry.element as f64;
+                let trips: f64 = touch.loops.iter().map(|var| f64::from(var.count)).product();
+                let bounds = touch.guard.iter().map(|bound| (bound.value.constant as f64).abs().max((bound.extent as f64).abs()));
+                if bytes + field.geometry.origin as f64 > most || threads * trips * PIECES > most || bounds.fold(0.0, f64::max) > most * 4.0
+                {
+                    return Err(NoEstimate::NotCovered(format!("`{}`, access {}: it exceeds 64 bits", field.name, touch.position)));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn collect(

@@ -180,13 +180,11 @@ fn the_star_on_amd() {
 
 #[test]
 fn what_exceeds_64_bits_is_refused() {
+    // The text form refuses addresses that large; trips can still be too many to count.
     let loops = "[[loop]]\nname = \"i\"\ntrips = 2000000000\n[[loop]]\nname = \"j\"\ntrips = 2000000000\n";
     let text = format!(
         "name = \"n\"\nblock = [32]\ndomain = [64]\nregisters = 8\n{loops}\
          [[field]]\nname = \"A\"\nelement = \"f32\"\ndims = [2000000000]\nload = [[\"tx + i + j\"]]\n"
     );
     assert!(matches!(of(&text, &[], &a100()), Err(NoEstimate::NotCovered(why)) if why.contains("64 bits")));
-    let text = "name = \"n\"\nblock = [32]\ndomain = [64]\nregisters = 8\n\
-         [[field]]\nname = \"A\"\nelement = \"f32\"\ndims = [1000000000, 1000000000]\nload = [[\"0\", \"60000000*tx\"]]\n";
-    assert!(matches!(of(text, &[], &a100()), Err(NoEstimate::NotCovered(why)) if why.contains("64 bits")));
 }

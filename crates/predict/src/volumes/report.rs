@@ -118,14 +118,12 @@ pub struct InstructionCost {
     pub wavefronts: f64,
 }
 
-/// The time lies within a factor of this, both ways: no fitted term but the first-level cache's. A statement of ignorance.
+/// The time lies within a factor of this, both ways: only volumes were compared with recordings. A statement of
+/// ignorance.
 const UNCALIBRATED: f64 = 2.5;
 /// Gompertz parameters a, b, c of the part of repeated requests that miss the first-level cache, over the lines of a block relative to
 /// √(capacity · 128 KiB): the implementation of paper 002's authors, fitted there to V100 and A100.
 const L1_MISSES: (f64, f64, f64) = (0.66, 6.77, 1.45);
-/// How the second level lets go of lines: half of them at its effective capacity, as steeply as the curve of paper 002's authors does where
-/// half survive (miss = exp(−37.1·exp(−3.2·x)): a slope of 1.38 on a logarithmic axis, four of which are 5.5). A prior.
-const L2_CURVE: Curve = Curve { capacity: 1.0, steepness: 5.5, spread: 1.0 };
 /// The capacity that those parameters are normalised by.
 const L1_REFERENCE: f64 = 131_072.0;
 
@@ -168,8 +166,7 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
     let cut = if matches!(rule, Ok(Rule::Nvidia { .. })) { kernel.local.0 * f64::from(resident.groups) } else { 0.0 };
     let l2_load = l2_load(on, &uses, groups, sizes, (requested, compulsory), cut, &mut notes);
     let cores = known(&on.execution.cores, "execution.cores").copied();
-    let dram = behind_l2(&subject, on, sizes, settings, &resident);
-    notes.push("dram: survival in the second level by a prior of half at the effective capacity and steepness 5.5".to_owned());
+    let dram = behind_l2(&subject, on, sizes, settings, &resident, &mut notes);
     remarks(&subject, settings, &mut notes);
 
     let demand = Demand {
@@ -325,7 +322,14 @@ fn l2_load(
 }
 
 /// What the launch moves between the second-level cache and memory.
-fn behind_l2(subject: &Subject, on: &Profile, sizes: Sizes, settings: &Settings, resident: &Occupancy) -> Result<Dram, String> {
+fn behind_l2(
+    subject: &Subject,
+    on: &Profile,
+    sizes: Sizes,
+    settings: &Settings,
+    resident: &Occupancy,
+    notes: &mut Vec<String>,
+) -> Result<Dram, String> {
     let m = &on.memory;
     let instances = f64::from(m.l2.instances.get().copied().unwrap_or(1));
     let whole = || known(&m.l2.bytes, "memory.l2.bytes").map(|bytes| bytes.0 * instances);
@@ -338,7 +342,14 @@ fn behind_l2(subject: &Subject, on: &Profile, sizes: Sizes, settings: &Settings,
     let memory = Memory { fetch, write: sizes.sector, l2_effective, last_level };
     let cores = known(&on.execution.cores, "execution.cores")?;
     let wave = Wave { blocks: u64::from(*cores) * u64::from(resident.groups) };
-    Ok(dram(subject, &memory, &wave, &L2_CURVE))
+    // The architecture of the recordings that the curve was fitted to.
+    let fitted = Curve::fitted(if ["mi210", "mi250x"].contains(&on.name.as_str()) { "cdna2" } else { "none" });
+    notes.push(format!(
+        "dram: the curve of data/fits/dram.toml, {}; loads beyond those of a wave are off by {:.0} % (one standard deviation)",
+        if fitted.pooled { "pooled, for want of recordings of this architecture" } else { "fitted to this architecture" },
+        100.0 * fitted.error
+    ));
+    Ok(dram(subject, &memory, &wave, &fitted.curve))
 }
 
 /// Executions that a load of constants needs beyond an operand of arithmetic, which one value for all lanes is.

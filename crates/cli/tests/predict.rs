@@ -215,3 +215,44 @@ fn wrong_input_is_named_with_its_place() {
     let error: Value = serde_json::from_slice(&output.stderr).expect("JSON on stderr");
     assert_eq!(error["error"], json!({"kind": "input", "message": product, "where": format!("{stencil}:21:7")}));
 }
+
+/// Numbers of the examples replaced at random by others that a kernel may have: an answer of finite numbers, or a refusal.
+#[test]
+fn whatever_is_read_is_answered_or_refused() {
+    let folder = format!("{}/../../examples/accesses", env!("CARGO_MANIFEST_DIR"));
+    let mut texts: Vec<String> = std::fs::read_dir(folder)
+        .expect("the examples")
+        .map(|file| std::fs::read_to_string(file.expect("a file").path()).expect("an example"))
+        .collect();
+    texts.sort();
+    let device = builtin("a100-40").expect("a profile").expect("a good one");
+    let mut rng = fastrand::Rng::with_seed(77);
+    let (mut answered, mut refused) = (0, 0);
+    for round in 0..340 {
+        let mut text = texts[round % texts.len()].clone();
+        let body = text.find("block =").unwrap_or(0);
+        let digits: Vec<usize> = text.char_indices().filter(|(at, c)| *at > body && c.is_ascii_digit()).map(|(at, _)| at).collect();
+        let numbers = ["0", "1", "2", "3", "5", "7", "9"];
+        let at = digits[rng.usize(0..digits.len())];
+        text.replace_range(at..=at, numbers[rng.usize(0..numbers.len())]);
+        let written = match parse(&text, &[]) {
+            Ok(written) => written,
+            Err(_) => continue,
+        };
+        match report(&Work { kernel: &written.kernel, points: written.points }, &device, &Settings::default()) {
+            Ok(report) => {
+                answered += 1;
+                let finite = [report.seconds.0, report.points_per_second, report.interval.lo.0, report.interval.hi.0];
+                assert!(finite.iter().all(|number| number.is_finite() && *number > 0.0), "{text}: {report:?}");
+                let v = &report.volumes;
+                let volumes = [v.l1_requested, v.l2_load_compulsory, v.l2_load, v.l2_store, v.dram_load_wave, v.dram_load, v.dram_store];
+                assert!(volumes.iter().flatten().all(|bytes| bytes.is_finite() && *bytes >= 0.0), "{text}: {v:?}");
+            }
+            Err(error) => {
+                refused += 1;
+                assert!(!error.to_string().is_empty());
+            }
+        }
+    }
+    assert!(answered > 100 && refused > 0, "{answered} answered, {refused} refused");
+}

@@ -274,3 +274,71 @@ fn unguard(nest: &mut [Nest]) {
         }
     }
 }
+
+/// Small launches with several points to a thread, next to each other or a block apart.
+fn folded() -> Vec<(String, Kernel)> {
+    let mut cases = Vec::new();
+    for mode in ["consecutive", "strided"] {
+        for (block, fold) in [
+            ([8, 4, 2], [1, 1, 2]),
+            ([8, 4, 2], [1, 2, 1]),
+            ([8, 4, 2], [2, 1, 1]),
+            ([16, 2, 1], [4, 1, 2]),
+            ([32, 1, 1], [1, 4, 1]),
+            ([4, 4, 4], [2, 2, 2]),
+            ([16, 4, 1], [1, 3, 1]),
+        ] {
+            for element in ["f32", "f64"] {
+                for align in [0, 3] {
+                    let extent: Vec<u32> = (0..3).map(|i| block[i] * fold[i] * 2).collect();
+                    let text = format!(
+                        "name = \"folded\"\nblock = {block:?}\ndomain = {extent:?}\nfold = {fold:?}\nfold_mode = \"{mode}\"\nregisters = 32\n\
+                         [[field]]\nname = \"A\"\nelement = \"{element}\"\ndims = {extent:?}\nalign = {align}\n\
+                         load = [[\"tx\", \"ty\", \"tz\"], [\"tx+1\", \"ty\", \"tz\"], [\"tx\", \"ty-1\", \"tz\"], [\"tx\", \"ty\", \"tz+1\"]]\n\
+                         [[field]]\nname = \"B\"\nelement = \"{element}\"\ndims = {extent:?}\nstore = [[\"tx\", \"ty\", \"tz\"]]\n"
+                    );
+                    let written = warpsight_ir::accesses::text::parse(&text, &[]).unwrap_or_else(|error| panic!("{error:?} in\n{text}"));
+                    cases.push((format!("{block:?} {fold:?} {mode} {element} align {align}"), written.kernel));
+                }
+            }
+        }
+    }
+    cases
+}
+
+/// Requested and compulsory sectors, wavefronts, and lines of half the launch, as numbers of a case.
+fn numbers(costs: &[[u64; 4]], uses: &[BlockUse], lines: [u64; 2]) -> [u64; 6] {
+    let sum = |i: usize| costs.iter().map(|cost| cost[i]).sum();
+    let both = uses.iter().map(|use_| use_.loaded_sectors + use_.stored_sectors).sum();
+    [costs.len() as u64, sum(1), sum(3), both, lines[0], lines[1]]
+}
+
+/// 56 launches against numbers that lane-by-lane counting wrote: `WRITE_GOLDENS=1 cargo test -p warpsight-predict --test volumes`.
+#[test]
+fn folded_and_strided_launches_equal_committed_counts() {
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens/folded.json");
+    let cases = folded();
+    assert!(cases.len() >= 40, "{}", cases.len());
+    if std::env::var_os("WRITE_GOLDENS").is_some() {
+        let counted = cases.iter().map(|(name, kernel)| {
+            let (costs, uses) = brute(kernel, NVIDIA);
+            let half = kernel.launch.group_count() as usize / 2;
+            let lines = [(0, Side::Loads), (1, Side::Stores)].map(|(tensor, side)| brute_run(kernel, 0..half, tensor, side, 64));
+            format!("  {name:?}: {:?}", numbers(&costs, &uses, lines))
+        });
+        let text = format!("{{\n{}\n}}\n", counted.collect::<Vec<_>>().join(",\n"));
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, text).unwrap();
+    }
+    let goldens: std::collections::BTreeMap<String, [u64; 6]> = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!(goldens.len(), cases.len());
+    for (name, kernel) in cases {
+        let subject = Subject::of(&kernel).unwrap();
+        let costs: Vec<[u64; 4]> =
+            instructions(&subject, NVIDIA).iter().map(|i| [i.executions, i.sectors, i.lines, i.wavefronts]).collect();
+        let run = boxes(&kernel.launch.groups, 0, kernel.launch.group_count() / 2);
+        let lines =
+            [(0, Side::Loads), (1, Side::Stores)].map(|(field, side)| distinct_in(&subject, &subject.fields[field], side, &run, 64));
+        assert_eq!(numbers(&costs, &block_uses(&subject, NVIDIA), lines), goldens[&name], "{name}");
+    }
+}

@@ -273,7 +273,7 @@ fn middle(subject: &Subject, count: u64) -> i64 {
 }
 
 /// Distances less than this factor apart count as one.
-const NEAR: f64 = 1.12;
+const NEAR: f64 = 1.35;
 
 /// Distances in ascending order, 1 the first, none much like the one before.
 fn thinned(mut distances: Vec<f64>, blocks: u64) -> Vec<f64> {

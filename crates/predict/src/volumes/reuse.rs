@@ -213,7 +213,7 @@ fn inner(subject: &Subject, touch: &Touch) -> Option<[Intervals; 3]> {
 }
 
 /// Steps of a block's life that are told apart.
-const STEPS: f64 = 16.0;
+const STEPS: f64 = 8.0;
 
 /// When each access happens, by position, as the share of all that a block loads that was loaded before: an access to rows that an earlier
 /// one has brought takes no time. Stores come last of all. Accesses within one loop take turns, and are put in the middle of it.

@@ -27,9 +27,7 @@ fn data_pipe_wavefronts_of_a100_are_exact() {
     assert_eq!(rows.len(), 144);
     for row in rows {
         assert_eq!(row.warps.len(), 32);
-        let mean = row.warps.iter().map(|warp| warp.1).sum::<u64>() as f64 / 32.0;
-        // The recording has two decimals.
-        assert!((mean - row.measured_wavefronts).abs() <= 0.011 * mean.max(1.0), "{} of {}: {mean}", row.arg, row.element);
+        assert!(row.exact(), "{} of {}", row.arg, row.element);
     }
 }
 

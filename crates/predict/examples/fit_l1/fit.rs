@@ -20,9 +20,9 @@ pub struct Row {
     /// Measured cycles per load of a warp.
     pub cycles: f64,
     /// Measured wavefronts of the data pipe.
-    pub measured_wavefronts: f64,
+    measured_wavefronts: f64,
     /// Measured wavefronts of the tags' stage.
-    pub measured_tags: f64,
+    measured_tags: f64,
     /// Distinct lines and wavefronts of each warp.
     pub warps: Vec<(u64, u64)>,
 }
@@ -85,6 +85,12 @@ impl Row {
         self.warps.iter().all(|warp| warp.0 >= 32)
     }
 
+    /// Whether its counted wavefronts are the measured ones, which have two decimals.
+    pub fn exact(&self) -> bool {
+        let mean = self.warps.iter().map(|warp| warp.1).sum::<u64>() as f64 / self.warps.len() as f64;
+        (mean - self.measured_wavefronts).abs() <= 0.011 * mean.max(1.0)
+    }
+
     /// Cycles per load by a curve and the lanes of the load-store unit.
     pub fn predicted(&self, tags: &Tags, lsu_lanes: f64) -> f64 {
         let floor = 32.0 * (self.element / 4) as f64 / lsu_lanes;
@@ -104,7 +110,7 @@ pub fn error<'a>(rows: impl Iterator<Item = &'a Row>, tags: &Tags, lsu_lanes: f6
 pub fn fit(rows: &[Row]) -> Result<String, String> {
     let of = |device: &'static str, full: bool| rows.iter().filter(move |row| row.device == device && row.full() == full);
     // Rows of blocks begin anywhere within a line: they are kept for checking.
-    let trains = |row: &&Row| row.strided && row.arg % 2 == 0;
+    let trains = |row: &&Row| row.strided && row.arg.is_multiple_of(2);
     let train: Vec<&Row> = of("a100", false).filter(trains).collect();
     let (values, widths) = least_squares(&train)?;
     let mut full: Vec<f64> = of("a100", true).filter(trains).map(|row| row.measured_tags).collect();
@@ -131,6 +137,9 @@ pub fn fit(rows: &[Row]) -> Result<String, String> {
     line(format_args!("]"))?;
     line(format_args!("# Median; sets conflict by stride, so that rows spread from {least:.1} to {most:.1}."))?;
     line(format_args!("full = {:.3}", tags.full))?;
+    let (all, exact) =
+        rows.iter().filter(|row| row.device == "a100").fold((0, 0), |(all, exact), row| (all + 1, exact + i32::from(row.exact())));
+    line(format_args!("# Wavefronts of the data pipe, counted, not fitted: exact on {exact} of {all} rows of A100."))?;
     let odd = |row: &&Row| row.arg % 2 == 1;
     let f32 = |row: &&Row| row.element == 4 && row.arg % 2 == 1;
     for (name, (count, mean, worst)) in [

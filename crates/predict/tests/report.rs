@@ -188,3 +188,15 @@ fn what_exceeds_64_bits_is_refused() {
     );
     assert!(matches!(of(&text, &[], &a100()), Err(NoEstimate::NotCovered(why)) if why.contains("64 bits")));
 }
+
+/// Paper 002's bound of the 15 × 15 convolution: 225 loads of a warp for 32 outputs, one cycle each wherever rows begin
+/// (and one store).
+#[test]
+fn the_convolution_is_bound_by_its_loads() {
+    let text = include_str!("../../../examples/accesses/conv-image-15.toml");
+    let found = of(text, &[], &a100()).unwrap();
+    let bound = 4096.0 * 4096.0 / 32.0 * 225.0 / (108.0 * 1.41e9);
+    let l1 = seconds(&found, Limiter::L1);
+    assert!((1.0..1.01).contains(&(l1 / bound)), "{l1} against {bound}");
+    assert_eq!(found.limiter, Some(Limiter::L1));
+}

@@ -3,7 +3,7 @@
 use super::intervals::Intervals;
 use super::lines::{Region, distinct_lines, joined};
 use super::subject::{Field, Subject, Touch};
-use super::warps::{Axis, Residues, distinct, shapes, wavefronts};
+use super::warps::{Axis, Residues, Shape, distinct, shapes, wavefronts};
 use smallvec::SmallVec;
 use warpsight_ir::{AccessKind, VarId};
 
@@ -67,12 +67,15 @@ pub struct BlockUse {
     pub stored_sectors: u64,
 }
 
+/// First and past the last lane that takes part, along each lane axis.
+type Lanes = SmallVec<[(u32, u32); 4]>;
+
 /// Blocks in which the same lanes take part.
 struct Class {
     /// First block and number of blocks along each group axis.
     blocks: SmallVec<[(i64, u32); 4]>,
-    /// First and past the last lane that takes part, along each lane axis.
-    lanes: SmallVec<[(u32, u32); 4]>,
+    /// Those lanes.
+    lanes: Lanes,
 }
 
 /// What one execution of a request costs.
@@ -118,10 +121,15 @@ fn placed(subject: &Subject, field: &Field, touch: &Touch, sizes: Sizes) -> Vec<
     let stride = |var| touch.stride(&field.geometry, var);
     let lanes: SmallVec<[Axis; 4]> = subject.lanes.iter().map(|lane| Axis { stride: stride(lane.id), count: lane.count }).collect();
     let groups: SmallVec<[i64; 4]> = subject.groups.iter().map(|group| stride(group.id)).collect();
-    let mut found = Vec::new();
+    let mut found: Vec<Placed> = Vec::new();
+    let mut known: Vec<(Lanes, Vec<Shape>)> = Vec::new();
     for class in classes(subject, touch) {
         let first: i64 = groups.iter().zip(&class.blocks).map(|(stride, at)| stride * at.0).sum();
-        for shape in shapes(&lanes, &class.lanes, sizes.warp) {
+        let at = known.iter().position(|(active, _)| *active == class.lanes).unwrap_or_else(|| {
+            known.push((class.lanes.clone(), shapes(&lanes, &class.lanes, sizes.warp)));
+            known.len() - 1
+        });
+        for shape in &known[at].1 {
             let mut begins = Residues::of(first, &shape.starts, sizes.line);
             for (&stride, at) in groups.iter().zip(&class.blocks) {
                 begins = begins.moved(Axis { stride, count: at.1 });
@@ -129,7 +137,10 @@ fn placed(subject: &Subject, field: &Field, touch: &Touch, sizes: Sizes) -> Vec<
             for var in &touch.loops {
                 begins = begins.moved(Axis { stride: stride(var.id), count: var.count });
             }
-            found.push(Placed { offsets: shape.offsets, begins, costs: SmallVec::new() });
+            match found.iter_mut().find(|other| other.offsets == shape.offsets) {
+                Some(other) => other.begins.join(&begins),
+                None => found.push(Placed { offsets: shape.offsets.clone(), begins, costs: SmallVec::new() }),
+            }
         }
     }
     found

@@ -129,6 +129,12 @@ impl Residues {
         }
     }
 
+    /// These and others.
+    pub fn join(&mut self, others: &Self) {
+        others.iter().for_each(|(begin, times)| self.add(begin, times));
+        self.counts.sort_unstable();
+    }
+
     /// Each of them moved by every value of a variable.
     pub fn moved(mut self, by: Axis) -> Self {
         let step = by.stride.rem_euclid(self.line);

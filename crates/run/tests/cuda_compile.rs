@@ -8,27 +8,16 @@ mod cuda_programs;
 #[path = "../../emit/tests/common/programs.rs"]
 mod programs;
 
+#[path = "common/toolkit.rs"]
+mod compilers;
+
+use compilers::toolkit;
 use std::path::Path;
 use warpsight_ir::{Checked, Scalar, text};
 use warpsight_run::cuda::Arch;
 use warpsight_run::cuda::toolkit::{Compiled, Toolkit, ToolkitError};
 
 const ARCHS: [&str; 2] = ["sm_80", "sm_90a"];
-
-/// The compilers, or `None` with a message; without them the test fails where `CI=true`.
-fn toolkit() -> Option<Toolkit> {
-    // Tests run in the crate's folder; `./check` keeps its Python environment at the root of the repository.
-    let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.venv/lib");
-    let mut wheels = std::fs::read_dir(installed).into_iter().flatten().flatten().map(|e| e.path().join("site-packages/nvidia"));
-    match Toolkit::find().or_else(|missing| wheels.find_map(|w| Toolkit::under(&w)).ok_or(missing)) {
-        Ok(toolkit) => Some(toolkit),
-        Err(missing) => {
-            assert!(std::env::var("CI").as_deref() != Ok("true"), "{missing}, and CI=true");
-            eprintln!("skipped: {missing}");
-            None
-        }
-    }
-}
 
 fn arch(name: &str) -> Arch {
     name.parse().expect("an architecture")

@@ -1,6 +1,6 @@
 //! What the warps and blocks of a launch ask of the first-level cache and of the level behind it: exact totals over the whole grid.
 
-use super::intervals::Intervals;
+use super::intervals::{Intervals, gcd, lcm};
 use super::lines::{Region, distinct_lines, joined};
 use super::subject::{Field, Subject, Touch};
 use super::warps::{Axis, Residues, Shape, distinct, shapes, wavefronts};
@@ -399,12 +399,4 @@ fn classes(subject: &Subject, touch: &Touch) -> Vec<Class> {
         class.lanes = active_lanes(subject, touch, &first);
     }
     classes
-}
-
-fn gcd(a: i64, b: i64) -> i64 {
-    if b == 0 { a.abs() } else { gcd(b, a % b) }
-}
-
-fn lcm(a: i64, b: i64) -> i64 {
-    a / gcd(a, b).max(1) * b
 }

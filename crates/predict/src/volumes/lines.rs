@@ -4,7 +4,7 @@
 //! these fall into lines depends on where a row begins within a line, of which there are few kinds (residue classes). Elements left or
 //! right of a row belong to the row before or after (row wrap), and a line may hold the end of one row and the begin of the next.
 
-use super::intervals::Intervals;
+use super::intervals::{Intervals, covered, gcd};
 use smallvec::SmallVec;
 
 /// How the elements of a field lie in memory.
@@ -219,14 +219,23 @@ fn slabs(regions: &[Region], geometry: &Geometry) -> Vec<Slab> {
 
 /// A set cut at multiples of `length`: the multiple, and the members within `0 ≤ i < length` of it.
 fn wrapped(set: &Intervals, length: Option<i64>) -> SmallVec<[(i64, Intervals); 2]> {
-    match (length, set.bounds()) {
-        (_, None) => SmallVec::new(),
-        (Some(length), Some((lo, hi))) if lo < 0 || hi >= length => (lo.div_euclid(length)..=hi.div_euclid(length))
-            .map(|k| (k, set.clipped(k * length, (k + 1) * length).shifted(-k * length)))
-            .filter(|(_, part)| part.bounds().is_some())
-            .collect(),
-        _ => SmallVec::from_iter([(0, set.clone())]),
+    let length = match (length, set.bounds()) {
+        (_, None) => return SmallVec::new(),
+        (Some(length), Some((lo, hi))) if lo < 0 || hi >= length => length,
+        _ => return SmallVec::from_iter([(0, set.clone())]),
+    };
+    // Interval by interval: far apart, they leave out many multiples between them.
+    let mut parts: SmallVec<[(i64, Intervals); 2]> = SmallVec::new();
+    for &(lo, hi) in set.as_slice() {
+        for k in lo.div_euclid(length)..=(hi - 1).div_euclid(length) {
+            let (from, to) = ((lo - k * length).max(0), (hi - k * length).min(length));
+            match parts.last_mut() {
+                Some((last, part)) if *last == k => part.insert(from, to),
+                _ => parts.push((k, Intervals::range(from, to))),
+            }
+        }
     }
+    parts
 }
 
 /// Regions that differ along one axis only as one: of a star's accesses, one for each axis remains.
@@ -274,20 +283,7 @@ fn by_planes(slabs: &[Slab], geometry: &Geometry, line: i64) -> u64 {
     let spans = slabs.iter().filter_map(row).map(|(lo, hi)| (byte(lo).div_euclid(line), (byte(hi) - 1).div_euclid(line)));
     let mut spans: SmallVec<[(i64, i64); 32]> = spans.collect();
     spans.sort_unstable();
-    let mut last = i64::MIN;
-    let mut lines = 0;
-    for (lo, hi) in spans {
-        let lo = lo.max(last.saturating_add(1));
-        if hi >= lo {
-            lines += hi.abs_diff(lo) + 1;
-            last = hi;
-        }
-    }
-    lines
-}
-
-fn gcd(a: i64, b: i64) -> i64 {
-    if b == 0 { a.abs() } else { gcd(b, a % b) }
+    covered(&spans)
 }
 
 #[cfg(test)]

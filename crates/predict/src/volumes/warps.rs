@@ -5,6 +5,7 @@
 //! touches depends on where it begins within a line only, so that warps, blocks and trips of loops are counted by residue classes
 //! instead of one by one.
 
+use super::intervals::{covered, gcd};
 use smallvec::SmallVec;
 
 /// A variable that moves addresses: bytes a step, and how many values it takes from 0 on.
@@ -169,15 +170,7 @@ pub fn distinct(offsets: &[i64], bytes: i64, begin: i64, line: i64) -> u64 {
     if spans.windows(2).any(|pair| pair[0] > pair[1]) {
         spans.sort_unstable();
     }
-    let (mut last, mut lines) = (i64::MIN, 0);
-    for (lo, hi) in spans {
-        let lo = lo.max(last.saturating_add(1));
-        if hi >= lo {
-            lines += hi.abs_diff(lo) + 1;
-            last = hi;
-        }
-    }
-    lines
+    covered(&spans)
 }
 
 /// Wavefronts of the data pipe: lanes go through in phases of `banks` four-byte words (32 lanes of 4 bytes, 16 of 8, 8 of 16), and a
@@ -215,8 +208,4 @@ pub fn wavefronts(offsets: &[i64], bytes: i64, begin: i64, banks: usize) -> u64 
         cycles += u64::from(most);
     }
     cycles
-}
-
-fn gcd(a: i64, b: i64) -> i64 {
-    if b == 0 { a.abs() } else { gcd(b, a % b) }
 }

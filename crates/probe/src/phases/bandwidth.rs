@@ -9,6 +9,7 @@ use crate::kernels::stream::{Op, Stream};
 use crate::kernels::strided::{Pattern, Place, SHARED_BYTES, Strided};
 use crate::kernels::sweep::Sweep;
 use crate::phases::room::Room;
+use crate::phases::turns;
 use crate::{Context, Measurement, Needs, Phase, Plan, Scale};
 use warpsight_ir::Scalar;
 
@@ -60,19 +61,9 @@ fn plan(context: &Context) -> Plan {
     Box::new(measurements.filter(move |measurement| names.insert(measurement.name.clone())))
 }
 
-/// Every part begins with what says most; the parts take turns, so that whatever ends the phase early cuts all alike.
+/// Every part begins with what says most; the parts take turns.
 fn full(room: &Room) -> Vec<Spec> {
-    let mut parts = [dram(room), l2(room), l1(room), shared(room), strides(room)].map(Vec::into_iter);
-    let mut specs = Vec::new();
-    loop {
-        let before = specs.len();
-        for part in &mut parts {
-            specs.extend(part.by_ref().take(10));
-        }
-        if specs.len() == before {
-            return specs;
-        }
-    }
+    turns([dram(room), l2(room), l1(room), shared(room), strides(room)], 10).collect()
 }
 
 fn dram(room: &Room) -> Vec<Spec> {

@@ -8,6 +8,7 @@ use crate::kernels::texels::{Picture, TexelChase};
 use crate::kernels::tiles::{Order, Tile, Tiles};
 use crate::kernels::{int, word};
 use crate::phases::room::Room;
+use crate::phases::turns;
 use crate::{Context, Measurement, Needs, Parameter, Phase, Plan, Scale};
 use std::collections::HashSet;
 use warpsight_ir::ImageFormat;
@@ -140,17 +141,7 @@ fn walk(picture: Picture, strides: Strides, axes: &str, texels: u32, rng: &mut f
 }
 
 fn full(room: &Room) -> Vec<Spec> {
-    let mut parts = [walks(), capacities(), pairs(), tiles(room)].map(Vec::into_iter);
-    let mut specs = Vec::new();
-    loop {
-        let before = specs.len();
-        for part in &mut parts {
-            specs.extend(part.by_ref().take(10));
-        }
-        if specs.len() == before {
-            return specs;
-        }
-    }
+    turns([walks(), capacities(), pairs(), tiles(room)], 10).collect()
 }
 
 fn walks() -> Vec<Spec> {

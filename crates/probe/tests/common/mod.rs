@@ -1,17 +1,23 @@
 //! What several tests share: a GPU as its driver describes it, and the compilers.
 
-use std::path::Path;
-use warpsight_run::cuda::toolkit::Toolkit;
+#[path = "../../../run/tests/common/toolkit.rs"]
+mod compilers;
+
+pub use compilers::toolkit;
 use warpsight_run::{DeviceInfo, DeviceLimits};
 
 /// An H200 as its driver describes it.
 pub fn h200() -> DeviceInfo {
     let facts = [
+        ("compute_capability", "9.0"),
         ("multiprocessor_count", "132"),
         ("l2_cache_bytes", "62914560"),
         ("max_threads_per_multiprocessor", "2048"),
         ("max_blocks_per_multiprocessor", "32"),
         ("max_shared_memory_per_multiprocessor", "233472"),
+        ("max_shared_memory_per_block_optin", "232448"),
+        ("max_persisting_l2_cache_size", "32768000"),
+        ("max_access_policy_window_size", "134213632"),
     ];
     DeviceInfo {
         id: "cuda:0".into(),
@@ -32,20 +38,5 @@ pub fn h200() -> DeviceInfo {
         },
         clock: None,
         facts: facts.map(|(name, value)| (name.into(), value.into())).into(),
-    }
-}
-
-/// The compilers, or `None` with a message; without them the test fails where `CI=true`.
-pub fn toolkit() -> Option<Toolkit> {
-    // Tests run in the crate's folder; `./check` keeps its Python environment at the root of the repository.
-    let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.venv/lib");
-    let mut wheels = std::fs::read_dir(installed).into_iter().flatten().flatten().map(|e| e.path().join("site-packages/nvidia"));
-    match Toolkit::find().or_else(|missing| wheels.find_map(|w| Toolkit::under(&w)).ok_or(missing)) {
-        Ok(toolkit) => Some(toolkit),
-        Err(missing) => {
-            assert!(std::env::var("CI").as_deref() != Ok("true"), "{missing}, and CI=true");
-            eprintln!("skipped: {missing}");
-            None
-        }
     }
 }

@@ -1,37 +1,18 @@
-//! What the tests of queues and launches share: a GPU described in words, the compilers, and a device without hardware.
+//! What the tests of queues and launches share: plans, texts, and a device without hardware.
 #![allow(dead_code)]
 
 #[path = "../../../run/tests/fake_cuda/mod.rs"]
 mod fake_cuda;
+#[path = "../common/mod.rs"]
+mod shared;
+
+pub use shared::{h200, toolkit};
 
 use std::collections::BTreeMap;
 use warpsight_probe::{Context, Measurement, Scale, phases};
 use warpsight_run::cuda::Arch;
 use warpsight_run::cuda::toolkit::{Compiled, Toolkit};
-use warpsight_run::{Code, CudaText, Device, DeviceInfo, DeviceLimits, Options};
-
-/// An H200 as its driver describes it: 132 multiprocessors, 227 KiB of shared memory per block, 50 MiB of L2 cache.
-pub fn h200() -> DeviceInfo {
-    let facts = [
-        ("compute_capability", "9.0"),
-        ("multiprocessor_count", "132"),
-        ("l2_cache_bytes", "52428800"),
-        ("max_shared_memory_per_block_optin", "232448"),
-        ("max_persisting_l2_cache_size", "32768000"),
-        ("max_access_policy_window_size", "134213632"),
-        ("max_threads_per_multiprocessor", "2048"),
-    ];
-    DeviceInfo {
-        id: "cuda:0".into(),
-        backend: "cuda".into(),
-        name: "H200, described".into(),
-        driver: String::new(),
-        is_cpu: false,
-        limits: DeviceLimits { memory: Some(141 << 30), compute_units: Some(132), ..DeviceLimits::default() },
-        clock: None,
-        facts: facts.map(|(name, value)| (name.into(), value.into())).into(),
-    }
-}
+use warpsight_run::{Code, CudaText, Device, DeviceInfo, Options};
 
 /// A device with other facts.
 pub fn with_facts(facts: &[(&str, &str)]) -> DeviceInfo {
@@ -57,21 +38,6 @@ pub fn text(measurement: &Measurement) -> Option<&CudaText> {
 /// Distinct texts with the name of a measurement that uses each.
 pub fn distinct(measurements: &[Measurement]) -> BTreeMap<&str, (&str, &CudaText)> {
     measurements.iter().filter_map(|m| text(m).map(|t| (t.text.as_str(), (m.name.as_str(), t)))).collect()
-}
-
-/// The compilers, of this machine or of the Python environment that `./check` keeps; `None` with a note where they are missing.
-///
-/// # Panics
-/// Where they are missing under `CI=true`.
-pub fn toolkit() -> Option<Toolkit> {
-    let pythons = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../.venv/lib")).into_iter().flatten().flatten();
-    let wheels = || pythons.into_iter().find_map(|python| Toolkit::under(&python.path().join("site-packages/nvidia")));
-    let found = Toolkit::find().ok().or_else(wheels).filter(|toolkit| toolkit.ptxas.is_some());
-    if found.is_none() {
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "no CUDA compilers, and CI=true");
-        println!("skipped: no CUDA compilers");
-    }
-    found
 }
 
 /// Compiles a text and asserts that nothing is spilled.

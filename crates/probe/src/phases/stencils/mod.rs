@@ -15,6 +15,7 @@ mod shapes;
 mod star;
 mod stream;
 
+use crate::phases::turns;
 use crate::{Context, Measurement, Needs, Parameter, Parameters, Phase, Plan, Scale};
 use warpsight_run::TimingSpec;
 
@@ -41,14 +42,7 @@ fn plan(context: &Context) -> Plan {
         stream::stream(context),
         star::star5(context),
     ];
-    Box::new(turns(kernels.into()).map(|make| make()))
-}
-
-/// One of each list, again and again until all are empty.
-fn turns(lists: Vec<Vec<Later>>) -> impl Iterator<Item = Later> {
-    let mut ranked: Vec<(usize, Later)> = lists.into_iter().flat_map(|list| list.into_iter().enumerate()).collect();
-    ranked.sort_by_key(|(rank, _)| *rank);
-    ranked.into_iter().map(|(_, make)| make)
+    Box::new(turns(kernels, 1).map(|make| make()))
 }
 
 /// Five timed launches, caches as the launch before left them: the traffic of a launch is far larger than the caches.

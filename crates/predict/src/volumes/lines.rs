@@ -314,6 +314,16 @@ mod tests {
         if rng.u8(0..4) == 0 { dense.plus_progression(rng.i64(1..9), rng.i64(1..4)) } else { dense }
     }
 
+    /// Ends at once: what lies between is not looked at.
+    #[test]
+    fn rows_far_apart_cost_no_more_than_near_ones() {
+        let geometry = Geometry { element: 8, origin: 0, row: 640, plane: Some(512) };
+        let mut y = Intervals::range(0, 4);
+        y.insert(1 << 50, (1 << 50) + 4);
+        let region = Region { x: Intervals::range(0, 64), y, z: Intervals::range(0, 4) };
+        assert_eq!(distinct_lines(&[region], &geometry, 32), 2 * 4 * 4 * 16);
+    }
+
     #[test]
     fn closed_form_equals_enumeration() {
         let mut rng = fastrand::Rng::with_seed(11);

@@ -56,7 +56,8 @@ pub enum OpClass {
     Special,
     /// Integer arithmetic that is not address computation.
     Int,
-    /// Tile multiply-accumulates, counted per scalar multiply-add.
+    /// Tile multiply-accumulates, counted per scalar multiply-add, under the type of their operands; `I32` stands for integers of 8 bits,
+    /// which are summed in 32.
     Mma,
 }
 

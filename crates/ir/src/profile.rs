@@ -180,12 +180,36 @@ pub struct Execution {
     pub lsu_lanes: Fact<u32>,
     /// Special functions (exp, sqrt, division) a core finishes per clock, lanes counted.
     pub special_per_clock: Fact<f64>,
+    /// Matrix units.
+    #[serde(default)]
+    pub matrix: Matrix,
     /// Instructions of a warp that a core issues per clock.
     pub issue_per_clock: Fact<f64>,
     /// f32 lanes that one work-item must use at once to reach the peak: 1 on SIMT hardware, the SIMD width on CPUs.
     pub vector_width: Fact<u32>,
     /// What an empty kernel takes by the clock that kernels are timed with.
     pub launch_overhead: Fact<Seconds>,
+}
+
+/// Multiply-adds that a core's matrix units finish per clock, by the type of their operands; of dense matrices.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Matrix {
+    /// Half precision.
+    #[serde(default)]
+    pub f16: Fact<f64>,
+    /// bfloat16.
+    #[serde(default)]
+    pub bf16: Fact<f64>,
+    /// Single precision, which NVIDIA's units round to TF32.
+    #[serde(default)]
+    pub f32: Fact<f64>,
+    /// Double precision.
+    #[serde(default)]
+    pub f64: Fact<f64>,
+    /// Integers of 8 bits.
+    #[serde(default)]
+    pub int8: Fact<f64>,
 }
 
 /// Caches and memory.

@@ -282,7 +282,7 @@ fn bad_input_is_named_and_placed() {
             "{ f80 = 1 }",
             "unknown class of operations `f80`",
             "f80",
-            "known are f64 f64_fma f32 f32_fma f16 f16_fma mma sfu int",
+            "known are f64 f64_fma f32 f32_fma f16 f16_fma mma mma_bf16 mma_f32 mma_f64 mma_int8 sfu int",
         ),
         ("{ f64_fma = 2, f64 = 1 }", "-3", "-1 operations a point", "-3", "a count is 0 or more, and below 2^53 a thread"),
         (

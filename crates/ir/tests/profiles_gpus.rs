@@ -129,6 +129,49 @@ fn peak_rates_are_the_vendors() {
     }
 }
 
+/// Peak rates of matrix units as the vendors print them for dense matrices, in TFLOP/s and TOP/s; NAN where there are none. The V100's are
+/// those of the SXM2 part at 1530 MHz; the H100's and H200's are printed for clocks lower than their highest.
+#[test]
+fn peak_rates_of_matrix_units_are_the_vendors() {
+    const NONE: f64 = f64::NAN;
+    for (name, clock, [f16, bf16, f32, f64, int8]) in [
+        ("v100", Some(1.53e9), [125.0, NONE, NONE, NONE, NONE]),
+        ("a100-40", None, [312.0, 312.0, 156.0, 19.5, 624.0]),
+        ("a100-80", None, [312.0, 312.0, 156.0, 19.5, 624.0]),
+        ("a40", None, [149.7, 149.7, 74.8, NONE, 299.3]),
+        ("l40", None, [181.05, 181.05, 90.5, NONE, 362.0]),
+        ("h100", Some(1.62e9), [756.0, 756.0, 378.0, NONE, 1513.0]),
+        ("h200", Some(1.83e9), [989.4, 989.4, 494.7, NONE, 1978.9]),
+        ("mi100", None, [184.6, 92.3, 46.1, NONE, 184.6]),
+        ("mi210", None, [181.0, 181.0, 45.3, 45.3, 181.0]),
+        ("mi250x", None, [191.5, 191.5, 47.9, 47.9, 191.5]),
+        ("mi300x", None, [1307.4, 1307.4, 163.4, 163.4, 2614.9]),
+        ("rx6900xt", None, [NONE; 5]),
+    ] {
+        let p = load(name);
+        let e = &p.execution;
+        let clock = clock.unwrap_or(e.clock.get().unwrap().0);
+        let units = &e.matrix;
+        for (what, fact, vendor) in [
+            ("f16", &units.f16, f16),
+            ("bf16", &units.bf16, bf16),
+            ("f32", &units.f32, f32),
+            ("f64", &units.f64, f64),
+            ("int8", &units.int8, int8),
+        ] {
+            let Some(rate) = fact.get() else {
+                assert!(vendor.is_nan() && matches!(fact, Fact::Absent { .. }), "{name} {what}");
+                continue;
+            };
+            let ours = 2e-12 * rate * f64::from(*e.cores.get().unwrap()) * clock;
+            // What is printed for a lower clock of FP64 is not compared.
+            assert!(vendor.is_nan() || (ours / vendor - 1.0).abs() < 0.01, "{name} {what}: {ours}, the vendor says {vendor}");
+        }
+    }
+    let h200 = load("h200").execution;
+    assert!((2e-12 * h200.matrix.f64.get().unwrap() * 132.0 * 1.98e9 / 66.9 - 1.0).abs() < 0.01);
+}
+
 #[test]
 fn what_volumes_need_is_known() {
     for name in GPUS {

@@ -200,3 +200,36 @@ fn the_convolution_is_bound_by_its_loads() {
     assert!((1.0..1.01).contains(&(l1 / bound)), "{l1} against {bound}");
     assert_eq!(found.limiter, Some(Limiter::L1));
 }
+
+/// A product of matrices whose tiles lie in local memory, its arithmetic on matrix units: where nothing else limits, the vendor's peak.
+#[test]
+fn matrix_units_reach_the_vendors_peak() {
+    let text = include_str!("../../../examples/accesses/matmul-tiled.toml");
+    let peak = |device: &str, class: &str| {
+        let text = text.replace("f32_fma = \"k\"", &format!("{class} = \"k\""));
+        let found = of(&text, &[("m", "4096"), ("n", "4096"), ("k", "4096")], &builtin(device).unwrap().unwrap()).unwrap();
+        2.0 * 4096_f64.powi(3) / seconds(&found, Limiter::Fp) * 1e-12
+    };
+    for (device, class, vendor) in [
+        ("a100-40", "mma", 312.0),
+        ("a100-40", "mma_bf16", 312.0),
+        ("a100-40", "mma_f32", 156.0),
+        ("a100-40", "mma_f64", 19.5),
+        ("a100-40", "mma_int8", 624.0),
+        ("mi210", "mma", 181.0),
+        ("mi300x", "mma_f64", 163.4),
+    ] {
+        let found = peak(device, class);
+        assert!((found / vendor - 1.0).abs() < 0.01, "{device} {class}: {found} TFLOP/s, the vendor says {vendor}");
+    }
+    // The whole launch, where loads cost next to nothing: each thread multiplies far more than it loads.
+    let alone = "name = \"m\"\nblock = [256]\ndomain = [8847360]\nregisters = 32\nflops = { mma = 1000000 }\n\
+                 [[field]]\nname = \"C\"\nelement = \"f32\"\ndims = [8847360]\nstore = [[\"tx\"]]\n";
+    let found = of(alone, &[], &a100()).unwrap();
+    let rate = 2.0 * 8_847_360.0 * 1e6 / found.seconds.0 * 1e-12;
+    assert!((rate / 312.0 - 1.0).abs() < 0.01 && found.limiter == Some(Limiter::Fp), "{rate}");
+    // The RX 6900 XT has no matrix units, which its limiter says.
+    let found = of(alone, &[], &builtin("rx6900xt").unwrap().unwrap()).unwrap();
+    let reason = found.limits.iter().find(|limit| limit.0 == Limiter::Fp).unwrap().1.clone().unwrap_err();
+    assert!(reason.starts_with("execution.matrix.f16: AMD RDNA 2 has no matrix units"), "{reason}");
+}

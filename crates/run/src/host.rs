@@ -4,7 +4,7 @@
 //! wide enough for the CPUs of the last ten years; probing a device replaces it.
 
 use warpsight_ir::layout::ImageLayout;
-use warpsight_ir::profile::{Cache, Execution, Fact, Images, Memory, Profile, Source};
+use warpsight_ir::profile::{Cache, Execution, Fact, Images, Matrix, Memory, Profile, Source};
 use warpsight_ir::{Bytes, BytesPerSecond, Cycles, Hertz, Seconds};
 
 /// The profile of the CPU this runs on, named `host`. Outside x86-64 nothing but the number of cores is known.
@@ -116,6 +116,7 @@ fn clock_in(brand: &str) -> Option<f64> {
     number.trim().parse::<f64>().ok().map(|n| n * unit).filter(|hz| (1e8..1e11).contains(hz))
 }
 
+const NO_MATRIX: &str = "kernels in OpenCL reach no matrix unit of a CPU";
 const NO_CPUID: &str = "no CPUID on this architecture, or it does not say";
 
 fn assumed<T>(lo: T, value: T, hi: T, reason: impl Into<String>) -> Fact<T> {
@@ -229,6 +230,13 @@ fn execution(host: &Host, clock: Fact<Hertz>) -> Execution {
                 )
             }
             None => Fact::unknown(NO_CPUID),
+        },
+        matrix: Matrix {
+            f16: Fact::absent(NO_MATRIX),
+            bf16: Fact::absent(NO_MATRIX),
+            f32: Fact::absent(NO_MATRIX),
+            f64: Fact::absent(NO_MATRIX),
+            int8: Fact::absent(NO_MATRIX),
         },
         issue_per_clock: assumed(2.0, 4.0, 6.0, "out-of-order cores of the last ten years sustain three to six operations a clock"),
         vector_width: simd(&|s| s.lanes, "lanes of f32"),

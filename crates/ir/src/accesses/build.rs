@@ -281,10 +281,14 @@ impl Reader<'_> {
                         "f16" => (OpClass::Float, Scalar::F16),
                         "f16_fma" => (OpClass::Fma, Scalar::F16),
                         "mma" => (OpClass::Mma, Scalar::F16),
+                        "mma_bf16" => (OpClass::Mma, Scalar::Bf16),
+                        "mma_f32" => (OpClass::Mma, Scalar::F32),
+                        "mma_f64" => (OpClass::Mma, Scalar::F64),
+                        "mma_int8" => (OpClass::Mma, Scalar::I32),
                         "sfu" => (OpClass::Special, Scalar::F32),
                         "int" => (OpClass::Int, Scalar::I32),
                         other => {
-                            let help = "known are f64 f64_fma f32 f32_fma f16 f16_fma mma sfu int";
+                            let help = "known are f64 f64_fma f32 f32_fma f16 f16_fma mma mma_bf16 mma_f32 mma_f64 mma_int8 sfu int";
                             return wrong(name.span(), format!("unknown class of operations `{other}`"), Some(help));
                         }
                     };

@@ -103,6 +103,11 @@ impl Profile {
             ("execution.fma64_per_clock", &e.fma64_per_clock),
             ("execution.special_per_clock", &e.special_per_clock),
             ("execution.issue_per_clock", &e.issue_per_clock),
+            ("execution.matrix.f16", &e.matrix.f16),
+            ("execution.matrix.bf16", &e.matrix.bf16),
+            ("execution.matrix.f32", &e.matrix.f32),
+            ("execution.matrix.f64", &e.matrix.f64),
+            ("execution.matrix.int8", &e.matrix.int8),
         ] {
             self.check(field, fact, |&v| v, Positive::Yes)?;
         }

@@ -135,10 +135,15 @@ impl Machine<'_> {
         let e = &self.on.execution;
         let vector = f64::from(e.vector_width.get().copied().unwrap_or(1));
         let mut lanes: BTreeMap<&str, (f64, &Fact<f64>)> = BTreeMap::new();
-        let none = Fact::unknown("no profile states the rate of matrix units yet");
+        let no_units = Fact::absent("no matrix unit takes operands of this type");
         for (&(class, scalar, width), &count) in &demand.kernel.ops.0 {
             let (field, rate) = match (class, scalar) {
-                (OpClass::Mma, _) => ("execution: matrix units", &none),
+                (OpClass::Mma, Scalar::F16) => ("execution.matrix.f16", &e.matrix.f16),
+                (OpClass::Mma, Scalar::Bf16) => ("execution.matrix.bf16", &e.matrix.bf16),
+                (OpClass::Mma, Scalar::F32) => ("execution.matrix.f32", &e.matrix.f32),
+                (OpClass::Mma, Scalar::F64) => ("execution.matrix.f64", &e.matrix.f64),
+                (OpClass::Mma, Scalar::I32) => ("execution.matrix.int8", &e.matrix.int8),
+                (OpClass::Mma, _) => ("execution.matrix", &no_units),
                 (OpClass::Special, _) => ("execution.special_per_clock", &e.special_per_clock),
                 (OpClass::Fma | OpClass::Float, Scalar::F64) => ("execution.fma64_per_clock", &e.fma64_per_clock),
                 (OpClass::Fma | OpClass::Float, Scalar::F16 | Scalar::Bf16) => ("execution.fma16_per_clock", &e.fma16_per_clock),

@@ -1,6 +1,6 @@
 //! The text form of accesses: what kernels it makes, and what it says of bad input.
 
-use warpsight_ir::accesses::text::{TextError, Written, parse};
+use warpsight_ir::accesses::text::{Document, TextError, Written, parse};
 use warpsight_ir::kernel::OpClass;
 use warpsight_ir::{AccessKind, AccessRef, LoadPath, Nest, Scalar, Space, StorePolicy, TensorPlace, VarKind};
 
@@ -331,4 +331,26 @@ fn bad_settings_are_named() {
     // A parameter that breaks the file is placed where it does.
     assert_eq!(said(&[("n", "0")]).0, "an extent is 0, outside 1 to 2147483647");
     assert!(said(&[("n", "0")]).2.is_some());
+}
+
+#[test]
+fn a_document_is_read_once_for_all_settings() {
+    let text = include_str!("../../../examples/accesses/every-key.toml");
+    let document = Document::read(text).unwrap();
+    assert_eq!(document.params().collect::<Vec<_>>(), [("m", 32), ("n", 514)]);
+    let settings: [&[(&str, &str)]; 6] = [
+        &[("n", "130"), ("grid", "2,16,30")],
+        &[("block", "32,8,1"), ("fold", "1,1,1"), ("domain", "64,64,30")],
+        &[("block", "0,8,1")],
+        &[("fold_mode", "consecutive"), ("registers", "70"), ("block_order", "zyx")],
+        &[("q", "1")],
+        &[],
+    ];
+    // A setting leaves nothing behind: whatever came before, the kernel is that of a fresh reading, and so is the error.
+    for own in settings.iter().chain(settings.iter().rev()) {
+        assert_eq!(document.written(own), set(text, own), "{own:?}");
+    }
+    let (other, first) = (document.written(settings[0]).unwrap(), document.written(settings[5]).unwrap());
+    assert_eq!((other.domain, first.domain), (vec![128, 128, 30], vec![512, 512, 30]));
+    assert!(document.written(settings[2]).unwrap_err().help.is_some_and(|help| help.contains("block=0,8,1")));
 }

@@ -10,6 +10,7 @@ use crate::kernel::{Kernel, LaunchShape, OpClass, OpCounts};
 use crate::program::{ImageFormat, Space, StorePolicy};
 use crate::types::Scalar;
 use crate::units::Bytes;
+use std::iter::Peekable;
 use std::ops::Range;
 use toml::Spanned;
 
@@ -47,7 +48,11 @@ impl Reader<'_> {
             registers,
             local: self.local(raw, &tensors)?,
             ops: self.operations(raw, fold.saturating_mul(again))?,
-            accesses: Accesses { nest: nest(&items, 0, axes + self.grid.len()), vars: self.vars(&order), tensors },
+            accesses: Accesses {
+                nest: nest(&mut items.into_iter().peekable(), 0, axes + self.grid.len()),
+                vars: self.vars(&order),
+                tensors,
+            },
         };
         let as_u32 = |list: &[i64]| list.iter().map(|&n| n as u32).collect();
         let place = |at: Range<usize>| (!at.is_empty()).then_some(at);
@@ -69,20 +74,20 @@ impl Reader<'_> {
 
     /// Blocks in launch order, lanes, loops that are not written out.
     fn vars(&self, order: &[usize]) -> Vec<NestVar> {
-        let named = |name: String, kind, trips: i64| NestVar { name: name.into(), kind, trips: u32::try_from(trips).ok() };
-        let letter = |axis: usize| ["x", "y", "z"][axis];
-        let blocks = order.iter().map(|&axis| named(format!("b{}", letter(axis)), VarKind::Group, self.grid[axis]));
-        let lanes = self.block.iter().enumerate().map(|(axis, &count)| named(format!("l{}", letter(axis)), VarKind::Lane, count));
+        let named = |name: &str, kind, trips: i64| NestVar { name: name.into(), kind, trips: u32::try_from(trips).ok() };
+        let blocks = order.iter().map(|&axis| named(["bx", "by", "bz"][axis], VarKind::Group, self.grid[axis]));
+        let lanes = self.block.iter().enumerate().map(|(axis, &count)| named(["lx", "ly", "lz"][axis], VarKind::Lane, count));
         let loops = self.names.iter().zip(&self.loops).filter(|(_, own)| !own.order.unrolled());
-        blocks.chain(lanes).chain(loops.map(|(name, own)| named(name.clone(), VarKind::Loop, own.trips))).collect()
+        blocks.chain(lanes).chain(loops.map(|(name, own)| named(name, VarKind::Loop, own.trips))).collect()
     }
 
     /// The accesses in program order, what they touch, and whether any of them mentions lanes or blocks.
     fn items(&self, raw: &Raw, order: &[usize]) -> Result<(Vec<Item>, Vec<TensorUse>, bool)> {
-        let counts = self.vars(order).iter().map(|var| var.trips.map_or(0, i64::from)).collect();
-        let placer = Placer { reader: self, order, axes: self.block.len(), counts };
+        let loops = self.loops.iter().filter(|own| !own.order.unrolled()).map(|own| own.trips);
+        let counts = order.iter().map(|&axis| self.grid[axis]).chain(self.block.iter().copied()).chain(loops).collect();
+        let placer = Placer::new(self, order, counts, &raw.guard)?;
         let (mut tensors, mut items, mut tied) = (Vec::<TensorUse>::new(), Vec::new(), false);
-        for field in &raw.field {
+        for field in raw.field.iter() {
             let name = field.name.get_ref();
             if tensors.iter().any(|tensor| *tensor.name == *name.as_str()) {
                 return wrong(field.name.span(), format!("there are two fields `{name}`"), None);
@@ -95,13 +100,13 @@ impl Reader<'_> {
             if let Some(store) = field.store.first().filter(|_| constant) {
                 return wrong(store.span(), format!("`{name}` is constant"), None);
             }
-            let target = Target { field, tensor: tensors.len() as u16, place: &tensor.place };
+            let target = Target::new(field, tensors.len() as u16, &tensor.place);
             let (mut loads, mut stores) = (Distinct::default(), Distinct::default());
             for written in &field.load {
-                placer.place(written, &target, AccessKind::Load, &raw.guard, &mut loads)?;
+                placer.place(written, &target, AccessKind::Load, &mut loads)?;
             }
             for written in &field.store {
-                placer.place(written, &target, AccessKind::Store(policy(field.policy)), &raw.guard, &mut stores)?;
+                placer.place(written, &target, AccessKind::Store(policy(field.policy)), &mut stores)?;
             }
             tied |= loads.tied || stores.tied;
             let begin = |list: &[Spanned<RawAccess>]| list.first().map_or(0, |access| access.span().start);
@@ -239,7 +244,7 @@ impl Reader<'_> {
     fn registers(&self, registers: &Spanned<Registers>, fold: i64) -> Result<(u32, bool)> {
         let span = registers.span();
         let (count, guessed) = match registers.get_ref() {
-            Registers::Number(number) => (Some(self.number(&Spanned::new(span.clone(), number.clone()))?), fold > 1),
+            Registers::Number(number) => (Some(self.value(number, span.clone())?), fold > 1),
             Registers::PerPoint(PerPoint { base, per_point }) => {
                 let (base, per_point) = (self.number(base)?, self.number(per_point)?);
                 (per_point.checked_mul(fold).and_then(|n| n.checked_add(base)), false)
@@ -267,7 +272,7 @@ impl Reader<'_> {
                 // An FMA counts 2; the type is that of the widest field.
                 let double = raw.field.iter().any(|field| field.element.get_ref() == "f64");
                 let scalar = if double { Scalar::F64 } else { Scalar::F32 };
-                let count = self.number(&Spanned::new(flops.span(), number.clone()))?;
+                let count = self.value(number, flops.span())?;
                 add(OpClass::Fma, scalar, count / 2, flops.span())?;
                 add(OpClass::Float, scalar, count % 2, flops.span())?;
             }
@@ -309,17 +314,13 @@ fn policy(name: StorePolicyName) -> StorePolicy {
 }
 
 /// Accesses in their loops: neighbours of one depth share a loop.
-fn nest(items: &[Item], depth: usize, first_loop: usize) -> Vec<Nest> {
+fn nest(items: &mut Peekable<impl Iterator<Item = Item>>, depth: usize, first_loop: usize) -> Vec<Nest> {
     let mut found = Vec::new();
-    let mut rest = items;
-    while let Some(item) = rest.first() {
-        if item.depth <= depth {
-            found.push(Nest::Access(item.access.clone()));
-            rest = &rest[1..];
+    while let Some(next) = items.peek().map(|item| item.depth).filter(|&next| next >= depth) {
+        if next > depth {
+            found.push(Nest::Loop { var: VarId((first_loop + depth) as u16), body: nest(items, depth + 1, first_loop) });
         } else {
-            let inner = rest.iter().take_while(|item| item.depth > depth).count();
-            found.push(Nest::Loop { var: VarId((first_loop + depth) as u16), body: nest(&rest[..inner], depth + 1, first_loop) });
-            rest = &rest[inner..];
+            found.extend(items.next().map(|item| Nest::Access(item.access)));
         }
     }
     found

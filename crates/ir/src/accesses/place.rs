@@ -6,8 +6,10 @@ use super::reader::Reader;
 use super::text::{Result, TextError, wrong};
 use super::{AccessKind, AccessRef, AffineBound, LoadPath, TensorPlace};
 use crate::affine::{Affine, VarId};
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::hash::BuildHasher;
 use std::ops::Range;
 use toml::Spanned;
 
@@ -26,16 +28,14 @@ pub(super) struct Item {
     pub(super) depth: usize,
 }
 
-/// What accesses that do the same share: coordinates, width, path, loops.
-type Key = (SmallVec<[Affine; 4]>, u8, LoadPath, usize);
-
 /// The accesses of one list of a field, each address once.
 #[derive(Default)]
 pub(super) struct Distinct {
     pub(super) items: Vec<Item>,
     /// Whether one of them mentions lanes or blocks, so that it depends on how the launch is divided.
     pub(super) tied: bool,
-    known: HashMap<Key, Vec<usize>>,
+    /// Positions of items by the hash of what accesses that do the same share.
+    known: FxHashMap<u64, SmallVec<[usize; 2]>>,
 }
 
 /// The field whose accesses are placed.
@@ -43,21 +43,45 @@ pub(super) struct Target<'a> {
     pub(super) field: &'a RawField,
     pub(super) tensor: u16,
     pub(super) place: &'a TensorPlace,
+    /// Elements from one index to the next along each dimension; of one element, its bytes.
+    strides: SmallVec<[i64; 4]>,
+    element: u32,
 }
+
+impl<'a> Target<'a> {
+    pub(super) fn new(field: &'a RawField, tensor: u16, place: &'a TensorPlace) -> Self {
+        let (strides, element) = match place {
+            TensorPlace::Image { format, .. } => (SmallVec::from_slice(&[1; 2]), format.bytes()),
+            TensorPlace::Buffer { element, dims, layout, .. } => {
+                let packed = || (0..dims.len()).map(|i| dims[i + 1..].iter().product()).collect();
+                (if layout.strides.is_empty() { packed() } else { SmallVec::from_slice(&layout.strides) }, element.bytes())
+            }
+        };
+        Self { field, tensor, place, strides, element }
+    }
+}
+
+/// A form and where it stands in the file.
+type Placed<'a> = (Cow<'a, Linear>, Range<usize>);
+
+/// The number of a point along each axis; then the trip of each loop.
+type Point = SmallVec<[i64; 8]>;
 
 /// Puts coordinates of points in terms of blocks, lanes and loops.
 pub(super) struct Placer<'a> {
-    pub(super) reader: &'a Reader<'a>,
+    reader: &'a Reader<'a>,
     /// Axes of the grid in launch order.
-    pub(super) order: &'a [usize],
-    pub(super) axes: usize,
+    order: &'a [usize],
+    axes: usize,
     /// Values each variable of the nest takes.
-    pub(super) counts: Vec<i64>,
+    counts: Vec<i64>,
+    /// What holds wherever anything happens.
+    guards: Vec<Placed<'a>>,
 }
 
 /// The parts of a written access.
 struct Parts<'a> {
-    at: Vec<&'a Spanned<RawCoordinate>>,
+    at: &'a [Spanned<RawCoordinate>],
     index: Option<&'a Spanned<RawProxy>>,
     width: u8,
     path: LoadPath,
@@ -75,9 +99,10 @@ impl Distinct {
             // Two unknown addresses differ, whatever stands for them.
             return self.items.push(item);
         }
-        let key = (item.access.coords.clone(), item.access.width, item.access.path, item.depth);
-        let alike = self.known.entry(key).or_default();
-        for &i in alike.iter() {
+        let does = |item: &Item| (item.access.width, item.access.path, item.depth);
+        let hash = FxBuildHasher.hash_one((&item.access.coords, does(&item)));
+        let alike = self.known.entry(hash).or_default();
+        for &i in alike.iter().filter(|&&i| does(&self.items[i]) == does(&item) && self.items[i].access.coords == item.access.coords) {
             if let Some(guard) = either(&self.items[i].access.guard, &item.access.guard) {
                 self.items[i].access.guard = guard;
                 return;
@@ -107,31 +132,34 @@ fn either(one: &[AffineBound], other: &[AffineBound]) -> Option<Vec<AffineBound>
     }
 }
 
-impl Placer<'_> {
+impl<'a> Placer<'a> {
+    pub(super) fn new(reader: &'a Reader<'a>, order: &'a [usize], counts: Vec<i64>, guards: &[Spanned<String>]) -> Result<Self> {
+        let mut placer = Self { reader, order, axes: reader.block.len(), counts, guards: vec![] };
+        placer.guards = placer.comparisons(guards)?;
+        Ok(placer)
+    }
+
+    fn comparisons(&self, guards: &[Spanned<String>]) -> Result<Vec<Placed<'a>>> {
+        guards.iter().map(|text| Ok((Cow::Owned(self.comparison(text)?), text.span()))).collect()
+    }
+
     /// Adds the accesses that one written access stands for: one for each point of a thread.
-    pub(super) fn place(
-        &self,
-        written: &Spanned<RawAccess>,
-        target: &Target,
-        kind: AccessKind,
-        guards: &[Spanned<String>],
-        to: &mut Distinct,
-    ) -> Result<()> {
+    pub(super) fn place(&self, written: &Spanned<RawAccess>, target: &Target, kind: AccessKind, to: &mut Distinct) -> Result<()> {
         let (reader, span) = (self.reader, written.span());
         let parts = self.parts(written, target)?;
         let mut spread = None;
-        let mut proxied = |proxy: &RawProxy| {
+        let mut proxied = |proxy: &'_ RawProxy| {
             let elements = reader.extent(&proxy.spread)? as u64;
             spread = Some(spread.unwrap_or(1_u64).saturating_mul(elements));
-            reader.coordinate(&proxy.proxy)
+            Ok(Cow::Owned(reader.coordinate(proxy.proxy.get_ref(), &proxy.proxy.span())?.into_owned()))
         };
-        let mut forms = Vec::with_capacity(parts.at.len() + 1);
+        let mut forms: SmallVec<[Placed; 4]> = SmallVec::new();
         if let Some(index) = parts.index {
             forms.push((proxied(index.get_ref())?, index.get_ref().proxy.span()));
         }
-        for coordinate in &parts.at {
+        for coordinate in parts.at {
             let form = match coordinate.get_ref() {
-                RawCoordinate::Number(number) => reader.coordinate(&Spanned::new(coordinate.span(), number.clone()))?,
+                RawCoordinate::Number(number) => reader.coordinate(number, &coordinate.span())?,
                 RawCoordinate::Proxy(proxy) => proxied(proxy)?,
             };
             forms.push((form, coordinate.span()));
@@ -144,9 +172,9 @@ impl Placer<'_> {
             let what = format!("`{}` has {rank} dimensions, this access {}", target.field.name.get_ref(), forms.len());
             return wrong(span, what, None);
         }
-        let bounds = guards.iter().chain(parts.guard);
-        let bounds = bounds.map(|text| Ok((self.comparison(text)?, text.span()))).collect::<Result<Vec<_>>>()?;
-        let symbols = || forms.iter().chain(&bounds).flat_map(|form| &form.0.terms).map(|term| term.0);
+        let own = self.comparisons(parts.guard)?;
+        let bounds = || self.guards.iter().chain(&own);
+        let symbols = || forms.iter().chain(bounds()).flat_map(|form| &form.0.terms).map(|term| term.0);
         to.tied |= symbols().any(|symbol| matches!(symbol, Symbol::Lane(_) | Symbol::Block(_)));
         let loops = || symbols().filter_map(|symbol| if let Symbol::Loop(n) = symbol { Some(&reader.loops[usize::from(n)]) } else { None });
         let depth = loops().filter(|own| !own.order.unrolled()).map(|own| own.number + 1).max().unwrap_or(0).max(parts.depth);
@@ -155,7 +183,9 @@ impl Placer<'_> {
             Symbol::Loop(n) if reader.loops[usize::from(n)].order.unrolled() => Some(usize::from(n)),
             _ => None,
         }));
-        for point in self.points(&written_out, &span)? {
+        let counts = self.counts_of_points(&written_out, &span)?;
+        let mut next = Some(SmallVec::from_elem(0, counts.len()));
+        while let Some(point) = next {
             let mut coords: SmallVec<[Affine; 4]> =
                 forms.iter().map(|(form, span)| self.affine(form, &point, span)).collect::<Result<_>>()?;
             if !matches!(target.place, TensorPlace::Image { .. }) {
@@ -163,16 +193,17 @@ impl Placer<'_> {
                 coords.reverse();
             }
             let mut guard = self.domain(&point, &span)?;
-            for (form, span) in &bounds {
+            for (form, span) in bounds() {
                 let value = self.affine(form, &point, span)?;
                 if self.farthest(&value) > FARTHEST {
                     return wrong(span.clone(), "this exceeds 64 bits", None);
                 }
                 guard.push(AffineBound { value, extent: UNBOUNDED, per_lane: false });
             }
-            self.fits(&coords, target.place, &span)?;
+            self.fits(&coords, target, &span)?;
             let access = AccessRef { tensor: target.tensor, kind, coords, width: parts.width, guard, path: parts.path, spread };
             to.add(Item { access, depth });
+            next = after(point, &counts);
         }
         Ok(())
     }
@@ -181,7 +212,7 @@ impl Placer<'_> {
         let path = target.field.path;
         let with = match written.get_ref() {
             RawAccess::At(at) => {
-                return Ok(Parts { at: at.iter().collect(), index: None, width: 1, path, depth: 0, written_out: None, guard: &[] });
+                return Ok(Parts { at, index: None, width: 1, path, depth: 0, written_out: None, guard: &[] });
             }
             RawAccess::With(with) => with,
         };
@@ -204,22 +235,20 @@ impl Placer<'_> {
                 None => return wrong(name.span(), format!("there is no loop `{}`", name.get_ref()), None),
             }
         }
-        let at = with.at.iter().flatten().collect();
+        let at = with.at.as_deref().unwrap_or_default();
         Ok(Parts { at, index: with.index.as_ref(), width, path: with.path.unwrap_or(path), depth, written_out, guard: &with.guard })
     }
 
-    /// Every point of a thread, as its number along each axis; then the trip of each loop, 0 where it is not among the `written_out`.
-    fn points(&self, written_out: &[usize], span: &Range<usize>) -> Result<Vec<Vec<i64>>> {
+    /// How many points a thread computes along each axis; then how many trips of each loop are written out, 1 where none is.
+    fn counts_of_points(&self, written_out: &[usize], span: &Range<usize>) -> Result<Point> {
         let trips = self.reader.loops.iter().enumerate().map(|(i, own)| if written_out.contains(&i) { own.trips } else { 1 });
-        let counts: Vec<i64> = self.reader.fold.iter().copied().chain(trips).collect();
+        let counts: Point = self.reader.fold.iter().copied().chain(trips).collect();
         let all = counts.iter().try_fold(1_i64, |n, &count| n.checked_mul(count));
         if all.is_none_or(|all| all > COPIES) {
             let help = "fold less, or keep loops with order = \"sequential\"";
             return wrong(span.clone(), format!("folding and written-out loops make more than {COPIES} accesses of this one"), Some(help));
         }
-        Ok(counts.iter().fold(vec![vec![]], |points, &count| {
-            (0..count).flat_map(|k| points.iter().map(move |point: &Vec<i64>| point.iter().copied().chain([k]).collect())).collect()
-        }))
+        Ok(counts)
     }
 
     /// The bounds that keep points in the domain, where the grid reaches beyond it.
@@ -304,20 +333,13 @@ impl Placer<'_> {
     }
 
     /// Whether every address stays far within 64 bits, its factors in elements within 32.
-    fn fits(&self, coords: &[Affine], place: &TensorPlace, span: &Range<usize>) -> Result<()> {
-        let (strides, element) = match place {
-            TensorPlace::Image { format, .. } => (vec![1; 2], format.bytes()),
-            TensorPlace::Buffer { element, dims, layout, .. } => {
-                let packed = || (0..dims.len()).map(|i| dims[i + 1..].iter().product()).collect();
-                (if layout.strides.is_empty() { packed() } else { layout.strides.clone() }, element.bytes())
-            }
-        };
-        let reach: i128 = coords.iter().zip(&strides).map(|(form, &stride)| self.farthest(form).saturating_mul(stride.into())).sum();
-        if reach.saturating_mul(element.into()) > FARTHEST {
+    fn fits(&self, coords: &[Affine], Target { strides, element, .. }: &Target, span: &Range<usize>) -> Result<()> {
+        let reach: i128 = coords.iter().zip(strides).map(|(form, &stride)| self.farthest(form).saturating_mul(stride.into())).sum();
+        if reach.saturating_mul((*element).into()) > FARTHEST {
             return wrong(span.clone(), "the address exceeds 64 bits", None);
         }
         // Dimensions slower than the third count as planes of the third.
-        let planes = coords.iter().zip(&strides).take(coords.len().saturating_sub(3)).flat_map(|(form, &stride)| {
+        let planes = coords.iter().zip(strides).take(coords.len().saturating_sub(3)).flat_map(|(form, &stride)| {
             let planes = i128::from(stride / strides[strides.len() - 3].max(1));
             form.terms().iter().map(move |term| i128::from(term.1).abs() * planes)
         });
@@ -326,4 +348,16 @@ impl Placer<'_> {
             false => Ok(()),
         }
     }
+}
+
+/// The point that follows, the first axis running fastest.
+fn after(mut point: Point, counts: &[i64]) -> Option<Point> {
+    for (number, &count) in point.iter_mut().zip(counts) {
+        *number += 1;
+        if *number < count {
+            return Some(point);
+        }
+        *number = 0;
+    }
+    None
 }

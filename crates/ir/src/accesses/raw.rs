@@ -1,11 +1,13 @@
 //! The text form as TOML gives it: what keys there are and which shapes their values take. Every value keeps its place in the file.
 
+use super::linear::{Linear, Names, parse};
 use crate::accesses::LoadPath;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, de};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use toml::Spanned;
 
 /// A list of numbers.
@@ -16,9 +18,12 @@ pub(super) type Numbers = Spanned<Vec<Spanned<Number>>>;
 pub(super) enum Number {
     Int(i64),
     Text(String),
+    /// An expression without parameters, read once for all settings of them.
+    Form(Linear),
 }
 
-#[derive(Deserialize)]
+/// What settings from outside may change is cloned with it; the rest is shared.
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Raw {
     pub(super) name: String,
@@ -30,16 +35,44 @@ pub(super) struct Raw {
     pub(super) fold_mode: FoldMode,
     pub(super) registers: Spanned<Registers>,
     pub(super) local: Option<Spanned<Number>>,
-    pub(super) flops: Option<Spanned<Flops>>,
+    pub(super) flops: Option<Arc<Spanned<Flops>>>,
     #[serde(default)]
     pub(super) params: BTreeMap<Spanned<String>, Spanned<i64>>,
     pub(super) origin: Option<Numbers>,
     #[serde(default)]
-    pub(super) guard: Vec<Spanned<String>>,
+    pub(super) guard: Arc<Vec<Spanned<String>>>,
     pub(super) block_order: Option<Spanned<String>>,
-    pub(super) field: Vec<RawField>,
+    pub(super) field: Arc<Vec<RawField>>,
     #[serde(default, rename = "loop")]
-    pub(super) loops: Vec<RawLoop>,
+    pub(super) loops: Arc<Vec<RawLoop>>,
+}
+
+impl Raw {
+    /// Reads the coordinates of accesses that mention no parameter. What is wrong with others is said where they are used.
+    pub(super) fn read_forms(&mut self) {
+        let loops: Vec<String> = self.loops.iter().map(|own| own.name.get_ref().clone()).collect();
+        let names = Names { value: &|_| None, loops: &loops };
+        for field in Arc::get_mut(&mut self.field).into_iter().flatten() {
+            for access in field.load.iter_mut().chain(&mut field.store) {
+                let at = match access.get_mut() {
+                    RawAccess::At(at) => Some(at),
+                    RawAccess::With(with) => with.at.as_mut(),
+                };
+                for coordinate in at.into_iter().flatten() {
+                    let RawCoordinate::Number(number) = coordinate.get_mut() else { continue };
+                    let form = match number {
+                        Number::Int(value) => Linear { terms: vec![], constant: *value },
+                        Number::Text(text) => match parse(text, &names) {
+                            Ok(form) => form,
+                            Err(_) => continue,
+                        },
+                        Number::Form(_) => continue,
+                    };
+                    *number = Number::Form(form);
+                }
+            }
+        }
+    }
 }
 
 /// Which points a thread computes.
@@ -53,12 +86,13 @@ pub(super) enum FoldMode {
     Strided,
 }
 
+#[derive(Clone)]
 pub(super) enum Registers {
     Number(Number),
     PerPoint(PerPoint),
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PerPoint {
     pub(super) base: Spanned<Number>,

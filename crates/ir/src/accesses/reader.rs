@@ -3,6 +3,7 @@
 use super::linear::{Linear, LinearError, Names, is_coordinate, parse as parse_linear};
 use super::raw::{FoldMode, LoopOrder, Number, Numbers, Raw};
 use super::text::{Result, TextError, wrong};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::Spanned;
@@ -87,7 +88,7 @@ impl<'a> Reader<'a> {
         if let Some(first) = raw.loops.get(LOOPS) {
             return wrong(first.name.span(), format!("there are more than {LOOPS} loops"), None);
         }
-        for own in &raw.loops {
+        for own in raw.loops.iter() {
             self.free(&own.name)?;
             if self.params.contains_key(own.name.get_ref().as_str()) {
                 return wrong(own.name.span(), format!("`{}` is already something else", own.name.get_ref()), None);
@@ -143,13 +144,16 @@ impl<'a> Reader<'a> {
 
     /// The value of a number.
     pub(super) fn number(&self, number: &Spanned<Number>) -> Result<i64> {
-        match number.get_ref() {
-            Number::Int(value) => Ok(*value),
-            Number::Text(text) => {
-                let form = self.linear(text, 0, &number.span(), text)?;
-                if form.is_constant() { Ok(form.constant) } else { wrong(number.span(), "this must not depend on coordinates", None) }
-            }
-        }
+        self.value(number.get_ref(), number.span())
+    }
+
+    /// The value of a number that stands at `span`.
+    pub(super) fn value(&self, number: &Number, span: Range<usize>) -> Result<i64> {
+        let form = match number {
+            Number::Int(value) => return Ok(*value),
+            number => self.coordinate(number, &span)?,
+        };
+        if form.is_constant() { Ok(form.constant) } else { wrong(span, "this must not depend on coordinates", None) }
     }
 
     /// A form in coordinates: `part` of the string `whole` that stands at `span`, from byte `from` of it on.
@@ -164,11 +168,12 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A coordinate.
-    pub(super) fn coordinate(&self, number: &Spanned<Number>) -> Result<Linear> {
-        match number.get_ref() {
-            Number::Int(value) => Ok(Linear { terms: vec![], constant: *value }),
-            Number::Text(text) => self.linear(text, 0, &number.span(), text),
+    /// A coordinate that stands at `span`.
+    pub(super) fn coordinate<'b>(&self, number: &'b Number, span: &Range<usize>) -> Result<Cow<'b, Linear>> {
+        match number {
+            Number::Int(value) => Ok(Cow::Owned(Linear { terms: vec![], constant: *value })),
+            Number::Text(text) => self.linear(text, 0, span, text).map(Cow::Owned),
+            Number::Form(form) => Ok(Cow::Borrowed(form)),
         }
     }
 

@@ -10,6 +10,7 @@ use super::raw::{FoldMode, LoopOrder, Number, Numbers, Raw, Registers};
 use super::reader::Reader;
 use crate::kernel::Kernel;
 use std::ops::Range;
+use std::sync::Arc;
 use toml::Spanned;
 
 /// A kernel whose accesses were written by hand.
@@ -65,29 +66,61 @@ pub(super) fn wrong<T>(at: Range<usize>, what: impl Into<String>, help: Option<&
     Err(TextError { what: what.into(), label: None, help: help.map(str::to_owned), at: (!at.is_empty()).then_some(at) })
 }
 
-/// Reads a kernel. `settings` replace keys of the file from outside: `block`, `domain`, `grid`, `fold` (lists of numbers separated by
-/// commas), `fold_mode`, `block_order`, `registers` and parameters.
+/// The text of a kernel, read once. Settings make kernels of it, one for each of a million configurations.
+#[derive(Clone)]
+pub struct Document {
+    text: Arc<str>,
+    raw: Raw,
+}
+
+impl Document {
+    /// Reads the text.
+    ///
+    /// # Errors
+    /// No TOML, unknown keys, values of other kinds than the keys take. What the values mean is judged by [`Self::written`].
+    pub fn read(text: &str) -> Result<Self> {
+        let mut raw: Raw = toml::from_str(text).map_err(|error| TextError {
+            what: error.message().to_owned(),
+            label: None,
+            help: None,
+            at: Some(error.span().filter(|at| text.get(at.clone()).is_some()).unwrap_or(0..text.len())),
+        })?;
+        raw.read_forms();
+        Ok(Self { text: text.into(), raw })
+    }
+
+    /// Parameters and their values.
+    pub fn params(&self) -> impl Iterator<Item = (&str, i64)> {
+        self.raw.params.iter().map(|(name, value)| (name.get_ref().as_str(), *value.get_ref()))
+    }
+
+    /// The kernel. `settings` replace keys of the file from outside: `block`, `domain`, `grid`, `fold` (lists of numbers separated by
+    /// commas), `fold_mode`, `block_order`, `registers` and parameters.
+    ///
+    /// # Errors
+    /// What is wrong and where: unknown keys and variables, products of coordinates, extents of 0, a domain that contradicts the grid, …
+    pub fn written<K: AsRef<str>, V: AsRef<str>>(&self, settings: &[(K, V)]) -> Result<Written> {
+        let mut raw = self.raw.clone();
+        for (key, value) in settings {
+            set(&mut raw, key.as_ref(), value.as_ref())?;
+        }
+        Reader::new(&self.text, &raw).and_then(|reader| reader.written(&raw)).map_err(|mut error| {
+            if error.at.is_none() && !settings.is_empty() {
+                let given: Vec<String> = settings.iter().map(|(key, value)| format!("{}={}", key.as_ref(), value.as_ref())).collect();
+                let own = error.help.map_or_else(String::new, |help| format!("; {help}"));
+                error.help = Some(format!("set from outside: {}{own}", given.join(" ")));
+            }
+            error
+        })
+    }
+}
+
+/// Reads a kernel with settings: [`Document::read`], then [`Document::written`].
 ///
 /// # Errors
-/// What is wrong and where: unknown keys and variables, products of coordinates, extents of 0, a domain that contradicts the grid, …
+/// As these.
 pub fn parse(text: &str, settings: &[(String, String)]) -> Result<Written> {
-    let mut raw: Raw = toml::from_str(text).map_err(|error| TextError {
-        what: error.message().to_owned(),
-        label: None,
-        help: None,
-        at: Some(error.span().filter(|at| text.get(at.clone()).is_some()).unwrap_or(0..text.len())),
-    })?;
-    for (key, value) in settings {
-        set(&mut raw, key, value)?;
-    }
-    Reader::new(text, &raw).and_then(|reader| reader.written(&raw)).map_err(|mut error| {
-        if error.at.is_none() && !settings.is_empty() {
-            let given: Vec<String> = settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
-            let own = error.help.map_or_else(String::new, |help| format!("; {help}"));
-            error.help = Some(format!("set from outside: {}{own}", given.join(" ")));
-        }
-        error
-    })
+    Document::read(text)?.written(settings)
 }
 
 /// Replaces a key from outside.

@@ -181,6 +181,46 @@ fn every_key_is_read() {
     assert_eq!((&layout.strides[..], layout.align), (&[520 * 514, 520, 1][..], 7));
 }
 
+/// A nest in words: tensors that are loaded, `=` before those that are stored, `|` for a barrier.
+fn shape(written: &Written, nest: &[Nest]) -> String {
+    let words = nest.iter().map(|node| match node {
+        Nest::Loop { var, body } => {
+            format!("{}({})", written.kernel.accesses.vars[usize::from(var.0)].name, shape(written, body))
+        }
+        Nest::Access(access) => {
+            let name = &written.kernel.accesses.tensors[usize::from(access.tensor)].name;
+            format!("{}{name}", if access.kind == AccessKind::Load { "" } else { "=" })
+        }
+        Nest::Barrier => "|".to_owned(),
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn barriers_stand_where_they_stand_in_the_file() {
+    let of = |text: &str| {
+        let written = read(text);
+        shape(&written, &written.kernel.accesses.nest)
+    };
+    let matmul = include_str!("../../../examples/accesses/matmul-tiled.toml");
+    assert_eq!(of(matmul), "kt(A B =tileA =tileB | i(tileA tileB) |) =C");
+    let transpose = include_str!("../../../examples/accesses/transpose-tiled.toml");
+    assert_eq!(of(transpose), "in in in in =tile =tile =tile =tile | tile tile tile tile =out =out =out =out");
+    let every = of(include_str!("../../../examples/accesses/every-key.toml"));
+    // g nests in k, as in the file.
+    assert_eq!(every, "k(g(A A A A A A A A) weights) table table k(table table g(=tile | tile B B =B =B))");
+    // First and last of all; a loop that holds nothing else.
+    let first = STAR.replacen("[[field]]", "[[barrier]]\n[[field]]", 1) + "[[barrier]]\n";
+    assert_eq!(of(&first), "| A A A A A =B |");
+    let alone = STAR.replacen("[[field]]", "[[loop]]\nname = \"k\"\ntrips = 3\n[[barrier]]\nin = \"k\"\n[[field]]", 1);
+    assert_eq!(of(&alone), "k(|) A A A A A =B");
+    // Accesses of a field on both sides of a barrier are those of one tensor, and happen twice.
+    let twice = format!("{STAR}[[barrier]]\n[[field]]\nname = \"A\"\nload = [[\"tx\", \"ty\"]]\n");
+    assert_eq!(of(&twice), "A A A A A =B | A");
+    assert_eq!(read(&twice).kernel.accesses.tensors.len(), 2);
+    assert_eq!(read(&twice).places.fields.len(), 2);
+}
+
 #[test]
 fn small_launches_and_no_operations_are_fine() {
     let one = set(STAR, &[("domain", "8,4")]).unwrap();
@@ -265,7 +305,7 @@ fn bad_input_is_named_and_placed() {
         (
             "domain = [\"n\", \"n\"]",
             "domain = [64, 64]\ncolour = 3",
-            "unknown field `colour`, expected one of `name`, `block`, `domain`, `grid`, `fold`, `fold_mode`, `registers`, `local`, `flops`, `params`, `origin`, `guard`, `block_order`, `field`, `loop`",
+            "unknown field `colour`, expected one of `name`, `block`, `domain`, `grid`, `fold`, `fold_mode`, `registers`, `local`, `flops`, `params`, `origin`, `guard`, `block_order`, `field`, `loop`, `barrier`",
             "colour",
             "",
         ),
@@ -302,7 +342,29 @@ fn bad_input_is_named_and_placed() {
         ),
         ("align = 3", "align = \"n*n*n*n*n*n\"", "an offset is 68719476736, outside -2147483647 to 2147483647", "\"n*n*n*n*n*n\"", ""),
         ("dims = [\"n\", \"n\"]", "dims = [2000000000, 2000000000]", "the field exceeds 64 bits", "[2000000000, 2000000000]", ""),
-        ("name = \"B\"", "name = \"A\"", "there are two fields `A`", "\"A\"", ""),
+        (
+            "name = \"B\"",
+            "name = \"A\"",
+            "there are two fields `A`",
+            "\"A\"",
+            "a field goes on further down with its name and accesses alone",
+        ),
+        (
+            "name = \"B\"\nelement = \"f64\"\n",
+            "name = \"B\"\n",
+            "`B` has no element",
+            "\"B\"",
+            "element = \"f32\", dims = [64, 64]; only a field that goes on leaves them out",
+        ),
+        (n, "\n[params]\nn = 64\n[[barrier]]\nin = \"k\"", "there is no loop `k`", "\"k\"", ""),
+        (
+            n,
+            "\n[params]\nn = 64\n[[loop]]\nname = \"u\"\ntrips = 2\norder = \"unrolled\"\n[[barrier]]\nin = \"u\"",
+            "the trips of `u` are written out",
+            "\"u\"",
+            "a barrier stands outside of loops, or in one with order = \"sequential\"",
+        ),
+        (n, "\n[params]\nn = 64\n[[barrier]]\nafter = \"A\"", "unknown field `after`, expected `in`", "after", ""),
         (n, "\n[params]\nn = 64\ntx = 1", "`tx` is already something else", "tx", ""),
         (n, "\n[params]\nn = 64\n[[loop]]\nname = \"n\"\ntrips = 2", "`n` is already something else", "\"n\"", ""),
         (

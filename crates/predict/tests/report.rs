@@ -233,3 +233,17 @@ fn matrix_units_reach_the_vendors_peak() {
     let reason = found.limits.iter().find(|limit| limit.0 == Limiter::Fp).unwrap().1.clone().unwrap_err();
     assert!(reason.starts_with("execution.matrix.f16: AMD RDNA 2 has no matrix units"), "{reason}");
 }
+
+/// Loads are not in flight across a barrier: each trip over a tile waits for its own, where without barriers four trips would wait at once.
+#[test]
+fn loads_in_flight_end_at_a_barrier() {
+    let text = include_str!("../../../examples/accesses/matmul-tiled.toml");
+    let without: String = text
+        .split("[[barrier]]")
+        .map(|part| part.split_once("in = \"kt\"\n").filter(|_| part.starts_with("  ")).map_or(part, |cut| cut.1))
+        .collect();
+    assert!(!without.contains("barrier"), "{without}");
+    let latency = |text: &str| seconds(&of(text, &[], &a100()).unwrap(), Limiter::Latency);
+    let (with, without) = (latency(text), latency(&without));
+    assert!(with > 1.5 * without, "{with} against {without}");
+}

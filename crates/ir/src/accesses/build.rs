@@ -1,7 +1,7 @@
 //! From what the text says to a [`Kernel`]: folding, loops, guards.
 
 use super::place::{Distinct, Item, Placer, Target};
-use super::raw::{FieldKind, Flops, LoopOrder, PerPoint, Raw, RawAccess, RawField, Registers, StorePolicyName};
+use super::raw::{FieldKind, Flops, LoopOrder, PerPoint, Raw, RawAccess, RawBarrier, RawField, Registers, StorePolicyName};
 use super::reader::Reader;
 use super::text::{Places, Result, TextError, Written, wrong};
 use super::{AccessKind, Accesses, BufferLayout, Nest, NestVar, TensorPlace, TensorUse, VarKind};
@@ -17,6 +17,21 @@ use toml::Spanned;
 /// Fields a kernel may have, and accesses after folding.
 const FIELDS: usize = 4096;
 const ACCESSES: usize = 1 << 16;
+
+/// What the fields and barriers of a text make.
+#[derive(Default)]
+struct Items {
+    /// Accesses in program order.
+    items: Vec<Item>,
+    /// What they touch.
+    tensors: Vec<TensorUse>,
+    /// Whether any of them mentions lanes or blocks.
+    tied: bool,
+    /// For each barrier how many accesses come before it, and how many loops it is in.
+    barriers: Vec<(usize, usize)>,
+    /// Where the name of each tensor stands.
+    declared: Vec<Range<usize>>,
+}
 
 impl Reader<'_> {
     /// The kernel.
@@ -34,7 +49,7 @@ impl Reader<'_> {
         if block > 1 << 20 {
             return wrong(raw.block.span(), format!("a block of {block} threads runs nowhere"), None);
         }
-        let (items, tensors, tied) = self.items(raw, &order)?;
+        let Items { items, tensors, tied, barriers, declared } = self.items(raw, &order)?;
         let guessed = items.iter().enumerate().filter(|(_, item)| item.access.spread.is_some());
         let guessed_accesses = guessed.map(|(i, item)| (tensors[usize::from(item.access.tensor)].name.to_string(), i)).collect();
         let fold: i64 = self.fold.iter().product();
@@ -49,7 +64,7 @@ impl Reader<'_> {
             local: self.local(raw, &tensors)?,
             ops: self.operations(raw, fold.saturating_mul(again))?,
             accesses: Accesses {
-                nest: nest(&mut items.into_iter().peekable(), 0, axes + self.grid.len()),
+                nest: nest(&mut steps(items, barriers).peekable(), 0, axes + self.grid.len()),
                 vars: self.vars(&order),
                 tensors,
             },
@@ -64,11 +79,7 @@ impl Reader<'_> {
             tied_to_block: tied,
             registers_guessed,
             guessed_accesses,
-            places: Places {
-                block: place(raw.block.span()),
-                registers: place(raw.registers.span()),
-                fields: raw.field.iter().map(|field| field.name.span()).collect(),
-            },
+            places: Places { block: place(raw.block.span()), registers: place(raw.registers.span()), fields: declared },
         })
     }
 
@@ -81,26 +92,39 @@ impl Reader<'_> {
         blocks.chain(lanes).chain(loops.map(|(name, own)| named(name, VarKind::Loop, own.trips))).collect()
     }
 
-    /// The accesses in program order, what they touch, and whether any of them mentions lanes or blocks.
-    fn items(&self, raw: &Raw, order: &[usize]) -> Result<(Vec<Item>, Vec<TensorUse>, bool)> {
+    /// The accesses in program order, and what they touch.
+    fn items(&self, raw: &Raw, order: &[usize]) -> Result<Items> {
         let loops = self.loops.iter().filter(|own| !own.order.unrolled()).map(|own| own.trips);
         let counts = order.iter().map(|&axis| self.grid[axis]).chain(self.block.iter().copied()).chain(loops).collect();
         let placer = Placer::new(self, order, counts, &raw.guard)?;
-        let (mut tensors, mut items, mut tied) = (Vec::<TensorUse>::new(), Vec::new(), false);
+        let mut found = Items::default();
+        let mut barriers = raw.barriers.iter().peekable();
         for field in raw.field.iter() {
-            let name = field.name.get_ref();
-            if tensors.iter().any(|tensor| *tensor.name == *name.as_str()) {
-                return wrong(field.name.span(), format!("there are two fields `{name}`"), None);
+            let (name, items, tensors) = (field.name.get_ref(), &mut found.items, &mut found.tensors);
+            while let Some(barrier) = barriers.next_if(|barrier| barrier.span().start < field.name.span().start) {
+                found.barriers.push((items.len(), self.depth(barrier)?));
             }
-            if tensors.len() == FIELDS {
-                return wrong(field.name.span(), format!("there are more than {FIELDS} fields"), None);
-            }
-            let tensor = self.tensor(field)?;
+            let index = match tensors.iter().position(|tensor| *tensor.name == *name.as_str()) {
+                Some(index) if goes_on(field) => index,
+                Some(_) => {
+                    let help = "a field goes on further down with its name and accesses alone";
+                    return wrong(field.name.span(), format!("there are two fields `{name}`"), Some(help));
+                }
+                None if tensors.len() == FIELDS => {
+                    return wrong(field.name.span(), format!("there are more than {FIELDS} fields"), None);
+                }
+                None => {
+                    tensors.push(self.tensor(field)?);
+                    found.declared.push(field.name.span());
+                    tensors.len() - 1
+                }
+            };
+            let tensor = &tensors[index];
             let constant = matches!(tensor.place, TensorPlace::Buffer { space: Space::Constant, .. });
             if let Some(store) = field.store.first().filter(|_| constant) {
                 return wrong(store.span(), format!("`{name}` is constant"), None);
             }
-            let target = Target::new(field, tensors.len() as u16, &tensor.place);
+            let target = Target::new(field, index as u16, &tensor.place);
             let (mut loads, mut stores) = (Distinct::default(), Distinct::default());
             for written in &field.load {
                 placer.place(written, &target, AccessKind::Load, &mut loads)?;
@@ -108,16 +132,31 @@ impl Reader<'_> {
             for written in &field.store {
                 placer.place(written, &target, AccessKind::Store(policy(field.policy)), &mut stores)?;
             }
-            tied |= loads.tied || stores.tied;
+            found.tied |= loads.tied || stores.tied;
             let begin = |list: &[Spanned<RawAccess>]| list.first().map_or(0, |access| access.span().start);
             let (first, second) = if begin(&field.store) < begin(&field.load) { (stores, loads) } else { (loads, stores) };
             items.extend(first.items.into_iter().chain(second.items));
             if items.len() > ACCESSES {
                 return wrong(field.name.span(), format!("the kernel has more than {ACCESSES} accesses"), None);
             }
-            tensors.push(tensor);
         }
-        Ok((items, tensors, tied))
+        for barrier in barriers {
+            found.barriers.push((found.items.len(), self.depth(barrier)?));
+        }
+        Ok(found)
+    }
+
+    /// How many loops a barrier is in.
+    fn depth(&self, barrier: &Spanned<RawBarrier>) -> Result<usize> {
+        let Some(name) = &barrier.get_ref().within else { return Ok(0) };
+        match self.names.iter().position(|own| own == name.get_ref()) {
+            Some(i) if self.loops[i].order.unrolled() => {
+                let help = "a barrier stands outside of loops, or in one with order = \"sequential\"";
+                wrong(name.span(), format!("the trips of `{}` are written out", name.get_ref()), Some(help))
+            }
+            Some(i) => Ok(self.loops[i].number + 1),
+            None => wrong(name.span(), format!("there is no loop `{}`", name.get_ref()), None),
+        }
     }
 
     /// Local memory of a block: what is stated, or what its arrays occupy.
@@ -153,21 +192,25 @@ impl Reader<'_> {
     }
 
     fn tensor(&self, field: &RawField) -> Result<TensorUse> {
-        let dims = field.dims.get_ref();
+        let (Some(named), Some(extents)) = (&field.element, &field.dims) else {
+            let what = format!("`{}` has no {}", field.name.get_ref(), if field.element.is_none() { "element" } else { "dims" });
+            return wrong(field.name.span(), what, Some("element = \"f32\", dims = [64, 64]; only a field that goes on leaves them out"));
+        };
+        let dims = extents.get_ref();
         if dims.is_empty() {
-            return wrong(field.dims.span(), "a field needs at least one dimension", None);
+            return wrong(extents.span(), "a field needs at least one dimension", None);
         }
         let dims: Vec<i64> = dims.iter().rev().map(|number| self.extent(number)).collect::<Result<_>>()?;
         if dims.iter().try_fold(16_i64, |n, &extent| n.checked_mul(extent)).is_none_or(|bytes| bytes > 1 << 60) {
-            return wrong(field.dims.span(), "the field exceeds 64 bits", None);
+            return wrong(extents.span(), "the field exceeds 64 bits", None);
         }
         let element = || {
             let known = [Scalar::F16, Scalar::Bf16, Scalar::F32, Scalar::F64, Scalar::I32, Scalar::U32, Scalar::I64, Scalar::U64];
-            known.into_iter().find(|scalar| scalar.name() == field.element.get_ref().as_str()).ok_or_else(|| TextError {
-                what: format!("unknown element `{}`", field.element.get_ref()),
+            known.into_iter().find(|scalar| scalar.name() == named.get_ref().as_str()).ok_or_else(|| TextError {
+                what: format!("unknown element `{}`", named.get_ref()),
                 label: None,
                 help: Some("known are f16 bf16 f32 f64 i32 u32 i64 u64, and rgba32f rgba16f rgba8 of images".into()),
-                at: Some(field.element.span()),
+                at: Some(named.span()),
             })
         };
         let place = match self.kind(field)? {
@@ -175,19 +218,15 @@ impl Reader<'_> {
                 if let Some(list) = field.strides.as_ref().map(|list| list.span()).or(field.align.as_ref().map(Spanned::span)) {
                     return wrong(list, "how an image lies in memory is the device's", None);
                 }
-                let format = match field.element.get_ref().as_str() {
+                let format = match named.get_ref().as_str() {
                     "rgba32f" => ImageFormat::Rgba32F,
                     "rgba16f" => ImageFormat::Rgba16F,
                     "rgba8" => ImageFormat::Rgba8Unorm,
                     other => {
-                        return wrong(
-                            field.element.span(),
-                            format!("an image has no element `{other}`"),
-                            Some("rgba32f, rgba16f or rgba8"),
-                        );
+                        return wrong(named.span(), format!("an image has no element `{other}`"), Some("rgba32f, rgba16f or rgba8"));
                     }
                 };
-                let &[height, width] = dims.as_slice() else { return wrong(field.dims.span(), "an image has two dimensions", None) };
+                let &[height, width] = dims.as_slice() else { return wrong(extents.span(), "an image has two dimensions", None) };
                 TensorPlace::Image { format, width, height }
             }
             kind => {
@@ -270,7 +309,7 @@ impl Reader<'_> {
         match flops.get_ref() {
             Flops::Number(number) => {
                 // An FMA counts 2; the type is that of the widest field.
-                let double = raw.field.iter().any(|field| field.element.get_ref() == "f64");
+                let double = raw.field.iter().any(|field| field.element.as_ref().is_some_and(|own| own.get_ref() == "f64"));
                 let scalar = if double { Scalar::F64 } else { Scalar::F32 };
                 let count = self.value(number, flops.span())?;
                 add(OpClass::Fma, scalar, count / 2, flops.span())?;
@@ -313,14 +352,36 @@ fn policy(name: StorePolicyName) -> StorePolicy {
     }
 }
 
-/// Accesses in their loops: neighbours of one depth share a loop.
-fn nest(items: &mut Peekable<impl Iterator<Item = Item>>, depth: usize, first_loop: usize) -> Vec<Nest> {
+/// Whether a field says nothing but what is done with it, as one does that goes on from further up.
+fn goes_on(field: &RawField) -> bool {
+    let says = |access: &Spanned<RawAccess>| matches!(access.get_ref(), RawAccess::With(with) if with.kind.is_some());
+    let accesses = field.load.iter().chain(&field.store);
+    field.element.is_none()
+        && field.dims.is_none()
+        && field.strides.is_none()
+        && field.align.is_none()
+        && field.kind.is_none()
+        && !accesses.into_iter().any(says)
+}
+
+/// Accesses and barriers in program order, each with the number of loops around it. `barriers`: accesses before it, loops around it.
+fn steps(items: Vec<Item>, barriers: Vec<(usize, usize)>) -> impl Iterator<Item = (Nest, usize)> {
+    let (mut items, mut barriers) = (items.into_iter().enumerate().peekable(), barriers.into_iter().peekable());
+    std::iter::from_fn(move || {
+        let next = items.peek().map_or(usize::MAX, |item| item.0);
+        let barrier = barriers.next_if(|barrier| barrier.0 <= next).map(|barrier| (Nest::Barrier, barrier.1));
+        barrier.or_else(|| items.next().map(|(_, item)| (Nest::Access(item.access), item.depth)))
+    })
+}
+
+/// Steps in their loops: neighbours of one depth share a loop.
+fn nest(steps: &mut Peekable<impl Iterator<Item = (Nest, usize)>>, depth: usize, first_loop: usize) -> Vec<Nest> {
     let mut found = Vec::new();
-    while let Some(next) = items.peek().map(|item| item.depth).filter(|&next| next >= depth) {
+    while let Some(next) = steps.peek().map(|step| step.1).filter(|&next| next >= depth) {
         if next > depth {
-            found.push(Nest::Loop { var: VarId((first_loop + depth) as u16), body: nest(items, depth + 1, first_loop) });
+            found.push(Nest::Loop { var: VarId((first_loop + depth) as u16), body: nest(steps, depth + 1, first_loop) });
         } else {
-            found.extend(items.next().map(|item| Nest::Access(item.access)));
+            found.extend(steps.next().map(|step| step.0));
         }
     }
     found

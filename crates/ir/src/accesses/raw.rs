@@ -45,6 +45,8 @@ pub(super) struct Raw {
     pub(super) field: Arc<Vec<RawField>>,
     #[serde(default, rename = "loop")]
     pub(super) loops: Arc<Vec<RawLoop>>,
+    #[serde(default, rename = "barrier")]
+    pub(super) barriers: Arc<Vec<Spanned<RawBarrier>>>,
 }
 
 impl Raw {
@@ -108,8 +110,9 @@ pub(super) enum Flops {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawField {
     pub(super) name: Spanned<String>,
-    pub(super) element: Spanned<String>,
-    pub(super) dims: Numbers,
+    /// Left out, as is all that says how it lies, where a field above goes on.
+    pub(super) element: Option<Spanned<String>>,
+    pub(super) dims: Option<Numbers>,
     pub(super) strides: Option<Numbers>,
     pub(super) align: Option<Spanned<Number>>,
     pub(super) kind: Option<FieldKind>,
@@ -183,6 +186,14 @@ pub(super) struct RawLoop {
     pub(super) trips: Spanned<Number>,
     #[serde(default)]
     pub(super) order: LoopOrder,
+}
+
+/// All threads of a block wait for each other where it stands in the file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawBarrier {
+    #[serde(rename = "in")]
+    pub(super) within: Option<Spanned<String>>,
 }
 
 /// How a loop's trips run.

@@ -247,3 +247,21 @@ fn loads_in_flight_end_at_a_barrier() {
     let (with, without) = (latency(text), latency(&without));
     assert!(with > 1.5 * without, "{with} against {without}");
 }
+
+#[test]
+fn conditions_that_cannot_be_followed_are_named() {
+    let notes = |guard: &str| {
+        let text = format!(
+            "name = \"g\"\nblock = [32, 8]\ndomain = [1024, 1024]\nregisters = 32\n[[loop]]\nname = \"k\"\ntrips = 4\n\
+             [[field]]\nname = \"A\"\nelement = \"f32\"\ndims = [1024, 1024, 4]\n\
+             load = [[\"tx\", \"ty\", \"k\"], {{ at = [\"tx+1\", \"ty\", \"k\"], guard = [\"{guard}\"] }}]\n"
+        );
+        let found = of(&text, &[], &a100()).unwrap().provenance;
+        found.into_iter().filter(|note| note.contains("condition")).collect::<Vec<_>>()
+    };
+    assert!(notes("tx < 1000").is_empty() && notes("ty >= 3").is_empty() && notes("bx < 7").is_empty());
+    let said = |what: &str| [format!("`A`, access 1: a condition on {what} is taken to hold, so that it is counted for too many lanes")];
+    assert_eq!(notes("tx < ty"), said("several lanes"));
+    assert_eq!(notes("tx < 1000 - k"), said("a loop"));
+    assert_eq!(notes("tx + ty < 1000 + k"), said("several lanes or a loop"));
+}

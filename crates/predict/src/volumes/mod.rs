@@ -3,6 +3,7 @@
 pub mod block;
 pub mod curve;
 pub mod dram;
+pub mod guards;
 pub mod intervals;
 pub mod l1;
 pub mod lines;

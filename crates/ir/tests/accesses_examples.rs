@@ -32,12 +32,17 @@ fn every_example_is_read_and_names_its_source() {
 }
 
 #[test]
-fn loops_of_the_image_convolution_stay_loops() {
-    let conv = example("conv-image-15");
+fn loops_of_the_image_convolution_stay_loops_unless_written_out() {
+    let (_, text) = examples().into_iter().find(|(name, _)| name == "conv-image-15").unwrap();
+    let sequential = text.replace("order = \"unrolled\"\n", "");
+    let conv = parse(&sequential, &[]).unwrap();
     let [Nest::Loop { body, .. }, Nest::Access(_), ..] = conv.kernel.accesses.nest.as_slice() else { panic!("a loop, then stores") };
     let [Nest::Loop { body, .. }] = body.as_slice() else { panic!("a loop in it") };
     assert_eq!(body.len(), 5, "4 inputs, and 1 weight that the points of a thread share");
     assert_eq!(conv.kernel.accesses.nest.len(), 5, "4 stores");
+    // Written out, outputs 8 rows apart share 7 of their 15 rows.
+    let conv = parse(&text, &[]).unwrap();
+    assert_eq!(conv.kernel.accesses.nest.len(), 15 * (15 + 3 * 8) + 15 * 15 + 4);
 }
 
 #[test]

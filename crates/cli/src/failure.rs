@@ -114,12 +114,18 @@ impl Failure {
             Kind::Interrupted => "interrupted",
         }
     }
+    /// The file, node or option, with line and column where they are known.
+    pub fn position(&self) -> Option<&str> {
+        self.excerpt.as_ref().map(|excerpt| &excerpt.position).or(self.place.as_ref()).map(String::as_str)
+    }
+    /// As JSON.
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::json!({"error": {"kind": self.kind_name(), "message": self.message, "where": self.position()}})
+    }
     /// Prints it on stderr.
     pub fn print(&self, json: bool) {
         if json {
-            let place = self.excerpt.as_ref().map(|excerpt| &excerpt.position).or(self.place.as_ref());
-            let error = serde_json::json!({"error": {"kind": self.kind_name(), "message": self.message, "where": place}});
-            eprintln!("{error}");
+            eprintln!("{}", self.json());
             return;
         }
         let mut text = String::new();

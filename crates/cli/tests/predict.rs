@@ -85,6 +85,35 @@ fn settings_and_devices() {
     assert_eq!(json(&["--device", "h100,a100-40"]), two);
     let small = json(&["--device", "a100-40", "--override", "l2_effective=1MB"]);
     assert!(small["volumes"]["dram_load"].as_f64() > plain["volumes"]["dram_load"].as_f64(), "less is kept");
+    let notes = small["provenance"].as_array().expect("notes");
+    let noted = "memory.l2_effective is overridden: 1MB instead of 20971520 (measured)";
+    assert!(notes.iter().any(|note| note.as_str().is_some_and(|note| note.starts_with(noted))), "{notes:?}");
+    let slow = json(&["--device", "a100-40", "--override", "clock=705MHz", "--override", "memory.l2.bandwidth=2.71TB/s"]);
+    for limiter in ["l1", "l2"] {
+        let ratio = slow["limits_s"][limiter].as_f64().zip(plain["limits_s"][limiter].as_f64()).map(|(a, b)| a / b).expect("times");
+        assert!((ratio - 2.0).abs() < 1e-9, "{limiter}: {ratio}");
+    }
+    // One device cannot run it, the others still answer.
+    let large = json(&["--device", "a100-40", "mali-g76", "--set", "block=64,8,2"]);
+    assert!(large["a100-40"]["seconds"].as_f64() > Some(0.0));
+    assert_eq!(keys(&large["mali-g76"]), ["error"]);
+    assert_eq!(large["mali-g76"]["error"]["kind"], "input");
+    let why = large["mali-g76"]["error"]["message"].as_str().expect("a message");
+    assert!(why.starts_with("mali-g76: "), "{why}");
+    let text = said(&s.run(&["predict", &file, "--device", "a100-40", "mali-g76", "--set", "block=64,8,2"], 0));
+    assert!(text.contains(&format!("no answer: {why}")), "{text}");
+    let none = s.run(&["predict", &file, "--device", "a100-40", "mali-g76", "--set", "block=64,8,8", "--json"], 2);
+    let error: Value = serde_json::from_slice(&none.stderr).expect("JSON");
+    let why = error["error"]["message"].as_str().expect("a message");
+    assert!(why.contains("a100-40: the device cannot run it") && why.contains("; mali-g76: "), "{why}");
+    assert!(none.stdout.is_empty());
+    // Two profiles of one name are two devices.
+    let copy = s.text("copy.toml");
+    let text = std::fs::read_to_string(format!("{}/../../profiles/a100-40.toml", env!("CARGO_MANIFEST_DIR"))).expect("a profile");
+    std::fs::write(&copy, text.replace("cores = { value = 108", "cores = { value = 54")).expect("writes");
+    let both = json(&["--device", "a100-40", &copy, "a100-40"]);
+    assert_eq!((both.as_object().expect("devices").len(), &both["a100-40"]), (2, &plain));
+    assert!(both[&copy]["seconds"].as_f64() > plain["seconds"].as_f64());
     // A profile from a file, the kernel from standard input or after the devices.
     let profile = format!("{}/../../profiles/a100-40.toml", env!("CARGO_MANIFEST_DIR"));
     assert_eq!(json(&["--device", &profile]), plain);
@@ -200,10 +229,17 @@ fn wrong_input_is_named_with_its_place() {
     refused(&[&star, "--device", "a100-40", "--set", "q=1"], 2, &["nothing named `q` to set", "block, domain, grid, fold"]);
     refused(&[&star, "--device", "a100-40", "--set", "q"], 2, &["KEY=VALUE"]);
     refused(&[&star, "--device", "a100-40", "--set", "nx=0"], 2, &["star3d-r4-f64.toml:5:11]", "an extent is 0"]);
-    refused(&[&star, "--device", "a100-40", "--override", "l3=1MB"], 2, &["`l3` cannot be overridden", "l2_effective=40MB"]);
-    for size in ["", "-1MB", "1XB", "NaN", "0", "inf"] {
-        refused(&[&star, "--device", "a100-40", "--override", &format!("l2_effective={size}")], 2, &["is no size"]);
+    let overridden = |what: &str, words: &[&str]| refused(&[&star, "--device", "a100-40", "--override", what], 2, words);
+    overridden("l2_efective=1MB", &["no number of a profile is called `l2_efective`", "there is memory.l2_effective,"]);
+    overridden("bandwidth=1e12", &["is called `bandwidth`", "memory.buffer_l1.bandwidth, memory.l2.bandwidth, memory.llc.bandwidth"]);
+    for size in ["", "1XB", "40MB/s", "1.4GHz"] {
+        overridden(&format!("l2_effective={size}"), &["`memory.l2_effective` cannot be", "expected a number of bytes, or as in 40MB"]);
     }
+    for (size, why) in [("-1MB", "not positive"), ("NaN", "not a number"), ("0", "not positive"), ("inf", "not a number")] {
+        overridden(&format!("l2_effective={size}"), &["`memory.l2_effective` cannot be", why]);
+    }
+    overridden("cores=1.5", &["`execution.cores` cannot be `1.5`", "expected u32"]);
+    overridden("clock=1e30", &["`execution.clock` cannot be `1e30`", "more than any device has"]);
     // What the device cannot run is shown where the file says it.
     refused(&[&star, "--device", "a100-40", "--set", "registers=4000"], 2, &["a100-40: the device cannot run it", "registers"]);
     let large = s.text("large.toml");

@@ -8,9 +8,11 @@ use serde::{Deserialize, Serialize};
 
 mod builtin;
 mod check;
+mod edit;
 
 pub use builtin::{builtin, builtin_names};
 pub use check::ProfileError;
+pub use edit::EditError;
 
 /// A number and where it comes from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -70,6 +72,8 @@ pub enum Source {
     Paper,
     /// Nobody: an assumption, its reason in `cite`.
     Assumed,
+    /// Whoever asked: it replaces what the profile said ([`Profile::with`]).
+    Given,
 }
 
 /// What a profile leaves out is not known.

@@ -2,8 +2,7 @@
 
 use super::Predicted;
 use super::show::time;
-use warpsight_ir::profile::Fact;
-use warpsight_ir::{Hertz, Kernel, Profile, Seconds, TensorPlace};
+use warpsight_ir::{Kernel, Seconds, TensorPlace};
 use warpsight_predict::volumes::report::{Report, Settings, Work, report};
 
 /// Block shapes that are tried.
@@ -55,7 +54,8 @@ fn known(report: &Report) -> Vec<(&'static str, Seconds)> {
 
 fn changes(of: &Predicted, settings: &Settings) -> Vec<Change> {
     let written = &of.input.written;
-    let seconds = |kernel: &Kernel, points: u64| report(&Work { kernel, points }, of.device, settings).ok().map(|report| report.seconds);
+    let seconds =
+        |kernel: &Kernel, points: u64| report(&Work { kernel, points }, &of.device.profile, settings).ok().map(|report| report.seconds);
     let mut found = Vec::new();
     // A kernel that mentions its lanes is written for its block.
     let shapes = if written.tied_to_block { vec![] } else { shapes(&written.kernel.launch.lanes) };
@@ -109,47 +109,37 @@ fn shapes(block: &[u32]) -> Vec<Vec<u32>> {
     found
 }
 
-/// Multiplies a known number; the factor it really got.
-type Scale = fn(&mut Profile) -> Option<()>;
-
 /// How much a number is raised to see what depends on it.
-const RAISED: f64 = 1.1;
+const RAISED: f64 = 1.01;
+/// Numbers that say how a device is made rather than how much it has: no warp has 1 % more lanes.
+const FORM: [&str; 8] = ["warp", "line", "sector", "dram_fetch", "register_granule", "warp_granule", "local_granule", "vector_width"];
+/// Numbers that are listed.
+const LISTED: usize = 3;
 
-fn raise<T: Copy>(fact: &mut Fact<T>, change: impl Fn(T) -> T) -> Option<()> {
-    match fact {
-        Fact::Known { value, .. } => {
-            *value = change(*value);
-            Some(())
-        }
-        _ => None,
-    }
-}
-
-/// Numbers of a profile that time may depend on.
-const NUMBERS: [(&str, Scale); 8] = [
-    ("execution.clock", |p| raise(&mut p.execution.clock, |v| Hertz(v.0 * RAISED))),
-    ("execution.fma_per_clock", |p| raise(&mut p.execution.fma_per_clock, |v| v * RAISED)),
-    ("execution.fma64_per_clock", |p| raise(&mut p.execution.fma64_per_clock, |v| v * RAISED)),
-    ("execution.issue_per_clock", |p| raise(&mut p.execution.issue_per_clock, |v| v * RAISED)),
-    ("memory.buffer_l1.bytes", |p| raise(&mut p.memory.buffer_l1.bytes, |v| v * RAISED)),
-    ("memory.l2.bandwidth", |p| raise(&mut p.memory.l2.bandwidth, |v| v * RAISED)),
-    ("memory.l2_effective", |p| raise(&mut p.memory.l2_effective, |v| v * RAISED)),
-    ("memory.dram_bandwidth", |p| raise(&mut p.memory.dram_bandwidth, |v| v * RAISED)),
-];
-
-/// The numbers that the time depends on most: percent of time for a percent of the number.
-fn sensitivity(of: &Predicted, settings: &Settings) -> String {
+/// Percent of time for a percent of each number of the profile, the largest first; numbers that do not matter are left out.
+fn elasticities(of: &Predicted, settings: &Settings) -> Vec<(String, f64)> {
     let work = Work { kernel: &of.input.written.kernel, points: of.input.written.points };
-    let elasticity = |scale: Scale| {
-        let mut device = of.device.clone();
-        scale(&mut device)?;
-        let changed = report(&work, &device, settings).ok()?.seconds.0;
-        Some((changed / of.report.seconds.0).ln() / RAISED.ln())
+    let profile = &of.device.profile;
+    let elasticity = |(key, value): (String, f64)| {
+        if FORM.iter().any(|form| key.ends_with(&format!(".{form}"))) {
+            return None;
+        }
+        // Where only whole numbers are possible the next one it is.
+        let raised = [value * RAISED, (value * RAISED).ceil()].map(|raised| Some((raised, profile.with(&key, &raised.to_string()).ok()?)));
+        let (raised, changed) = raised.into_iter().flatten().next()?;
+        let changed = report(&work, &changed, settings).ok()?.seconds.0;
+        Some((key, (changed / of.report.seconds.0).ln() / (raised / value).ln())).filter(|(_, elasticity)| elasticity.is_finite())
     };
-    let mut found: Vec<(&str, f64)> = NUMBERS.iter().filter_map(|(name, scale)| Some((*name, elasticity(*scale)?))).collect();
+    let mut found: Vec<(String, f64)> = profile.numbers().into_iter().filter_map(elasticity).collect();
     found.retain(|(_, elasticity)| elasticity.abs() >= 0.005);
     found.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
-    let listed: Vec<String> = found.iter().take(3).map(|(name, elasticity)| format!("{name} {elasticity:+.2} %")).collect();
+    found
+}
+
+/// The numbers that the time depends on most.
+fn sensitivity(of: &Predicted, settings: &Settings) -> String {
+    let found = elasticities(of, settings);
+    let listed: Vec<String> = found.iter().take(LISTED).map(|(name, elasticity)| format!("{name} {elasticity:+.2} %")).collect();
     match listed.is_empty() {
         true => "No number of the profile alone matters (predicted).\n".to_owned(),
         false => format!("Raising a number of the profile by 1 % changes the time by (predicted): {}.\n", listed.join(", ")),

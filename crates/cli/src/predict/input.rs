@@ -7,8 +7,8 @@ use std::ops::Range;
 use std::path::Path;
 use std::str::FromStr;
 use warpsight_ir::accesses::text::{TextError, Written, parse};
-use warpsight_ir::{Bytes, NoEstimate, Profile, profile};
-use warpsight_predict::volumes::report::Settings;
+use warpsight_ir::profile::{self, EditError};
+use warpsight_ir::{NoEstimate, Profile};
 
 /// `key=value`.
 #[derive(Clone, Debug)]
@@ -72,7 +72,7 @@ impl Input {
     }
 
     /// Why there is no prediction on a device, at the place in the file that it is about.
-    pub fn refused(&self, error: &NoEstimate, device: &Profile) -> Failure {
+    pub fn refused(&self, error: &NoEstimate, device: &Device) -> Failure {
         let what = format!("{}: {error}", device.name);
         let failure = match error {
             NoEstimate::Missing { .. } => return Failure::input(what).help("a profile with this number, or another device"),
@@ -97,8 +97,18 @@ impl Input {
     }
 }
 
+/// A profile to predict with, as it was asked for.
+pub struct Device {
+    /// The profile's name; where several have one name, the argument.
+    pub name: String,
+    /// Overridden numbers in place.
+    pub profile: Profile,
+    /// What was overridden.
+    pub notes: Vec<String>,
+}
+
 /// Profiles by name or file; all that are unknown are named.
-pub fn devices(names: &[String]) -> Result<Vec<Profile>, Failure> {
+pub fn devices(names: &[String], overrides: &[Setting]) -> Result<Vec<Device>, Failure> {
     let is_file = |name: &str| name.contains('/') || name.ends_with(".toml");
     let known = profile::builtin_names();
     let unknown: Vec<String> = names
@@ -119,36 +129,31 @@ pub fn devices(names: &[String]) -> Result<Vec<Profile>, Failure> {
         let text = std::fs::read_to_string(file).map_err(|error| Failure::io(file, &error))?;
         Profile::parse(&text).map_err(|error| Failure::input(error.to_string()).at(name))
     };
-    names.iter().map(read).collect()
+    let mut found: Vec<Device> = Vec::new();
+    for argument in names.iter().enumerate().filter(|(at, name)| !names[..*at].contains(name)).map(|(_, name)| name) {
+        let (profile, notes) = overridden(read(argument)?, overrides)?;
+        let taken = found.iter().any(|other| other.name == profile.name);
+        let name = if taken { argument } else { &profile.name }.clone();
+        found.push(Device { name, profile, notes });
+    }
+    Ok(found)
 }
 
-/// Numbers that replace those of profiles.
-pub fn settings(overrides: &[Setting]) -> Result<Settings, Failure> {
-    let mut settings = Settings::default();
-    for Setting { key, value } in overrides {
-        match key.as_str() {
-            "l2_effective" => settings.l2_effective = Some(size(value)?),
-            other => return Err(Failure::input(format!("`{other}` cannot be overridden")).help("l2_effective=40MB")),
+/// A profile with other numbers, and what they replace.
+fn overridden(mut profile: Profile, overrides: &[Setting]) -> Result<(Profile, Vec<String>), Failure> {
+    let mut notes = Vec::new();
+    let refused = |error: EditError| {
+        let failure = Failure::input(error.to_string()).at("--override");
+        match &error {
+            EditError::Key { like, .. } if !like.is_empty() => failure.help(format!("there is {}", like.join(", "))),
+            _ => failure.help("for instance l2_effective=40MB, memory.l2.bandwidth=1.4TB/s, execution.clock=1.41GHz"),
         }
-    }
-    Ok(settings)
-}
-
-/// A size with a unit: 20971520, 40MB, 20MiB.
-fn size(text: &str) -> Result<Bytes, Failure> {
-    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
-    let factor = match &text[split..] {
-        "" | "B" => 1.0,
-        "kB" | "KB" => 1e3,
-        "MB" => 1e6,
-        "GB" => 1e9,
-        "KiB" => 1024.0,
-        "MiB" => 1024.0 * 1024.0,
-        "GiB" => 1024.0 * 1024.0 * 1024.0,
-        _ => f64::NAN,
     };
-    match text[..split].trim().parse::<f64>().map(|number| number * factor) {
-        Ok(bytes) if (1.0..=1e15).contains(&bytes) => Ok(Bytes(bytes)),
-        _ => Err(Failure::input(format!("`{text}` is no size")).help("as in 40MB, 20MiB or 20971520, at least one byte")),
+    for Setting { key, value } in overrides {
+        let whole = profile.key(key).map_err(refused)?;
+        let before = profile.describe(&whole).unwrap_or_default();
+        profile = profile.with(&whole, value).map_err(refused)?;
+        notes.push(format!("{whole} is overridden: {value} instead of {before}"));
     }
+    Ok((profile, notes))
 }

@@ -7,10 +7,9 @@ mod show;
 
 use crate::failure::Failure;
 use crate::report::out;
-use input::{Input, Setting};
+use input::{Device, Input, Setting};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
-use warpsight_ir::Profile;
 use warpsight_predict::volumes::report::{Report, Settings, Work, report};
 
 /// Predict the time and data volumes of a kernel from the accesses it makes (see examples/accesses), on one device or several.
@@ -25,7 +24,8 @@ pub struct Args {
     /// Replaces a key or parameter of the file, for instance block=16,4,16 or n=640; may be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<Setting>,
-    /// Replaces a number of the profile: l2_effective=40MB.
+    /// Replaces a number of the profiles, by its path in their text or an end of it: l2_effective=40MB, memory.l2.bandwidth=1.4TB/s,
+    /// clock=1.41GHz; may be repeated.
     #[arg(long = "override", value_name = "KEY=VALUE")]
     overrides: Vec<Setting>,
     /// Another kernel, to be compared with the first (--set applies to both).
@@ -36,9 +36,12 @@ pub struct Args {
 /// A kernel's prediction on a device.
 pub(super) struct Predicted<'a> {
     input: &'a Input,
-    device: &'a Profile,
+    device: &'a Device,
     report: Report,
 }
+
+/// What there is to say of a device: a prediction, another to compare it with, or why there is none.
+pub(super) type Answer<'a> = Result<(Predicted<'a>, Option<Predicted<'a>>), Failure>;
 
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
@@ -49,20 +52,22 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         None if names.len() > 1 => names.pop().map(PathBuf::from).unwrap_or_default(),
         None => return Err(Failure::input("no file is given").help("warpsight predict FILE --device NAME")),
     };
-    let settings = input::settings(&args.overrides)?;
-    let devices = input::devices(&names)?;
+    let settings = Settings::default();
+    let devices = input::devices(&names, &args.overrides)?;
     let first = Input::read(&file, &args.set)?;
     let second = args.diff.as_ref().map(|file| Input::read(file, &args.set)).transpose()?;
-    let all = devices
-        .iter()
-        .map(|device| {
-            let first = predict(&first, device, &settings)?;
-            let second = second.as_ref().map(|input| predict(input, device, &settings)).transpose()?;
-            Ok((first, second))
-        })
-        .collect::<Result<Vec<_>, Failure>>()?;
+    let answer = |device| -> Answer {
+        let first = predict(&first, device, &settings)?;
+        let second = second.as_ref().map(|input| predict(input, device, &settings)).transpose()?;
+        Ok((first, second))
+    };
+    let all: Vec<(&Device, Answer)> = devices.iter().map(|device| (device, answer(device))).collect();
+    // One device that cannot answer leaves the others their say.
+    if all.iter().all(|(_, answer)| answer.is_err()) {
+        return Err(none(all.into_iter().filter_map(|(_, answer)| answer.err()).collect()));
+    }
     if json {
-        let values = all.iter().map(|(first, second)| (first.device.name.clone(), value(first, second.as_ref())));
+        let values = all.iter().map(|(device, answer)| (device.name.clone(), answer.as_ref().map_or_else(Failure::json, value)));
         // One device speaks for itself; several go by their names.
         let values: Map<String, Value> = values.collect();
         let single = if values.len() == 1 { values.values().next().cloned() } else { None };
@@ -71,7 +76,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     if all.len() > 1 {
         out(show::ranking(&all))?;
     }
-    for (first, second) in &all {
+    for (first, second) in all.iter().filter_map(|(_, answer)| answer.as_ref().ok()) {
         match second {
             None => out(format_args!("{}\n{}", show::tables(first), explain::explain(first, &settings)))?,
             Some(second) => out(show::comparison(first, second))?,
@@ -80,16 +85,27 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-fn predict<'a>(input: &'a Input, device: &'a Profile, settings: &Settings) -> Result<Predicted<'a>, Failure> {
+/// No device has an answer: the one reason, or all of them.
+fn none(mut failures: Vec<Failure>) -> Failure {
+    if failures.len() == 1 {
+        return failures.remove(0);
+    }
+    let reasons: Vec<String> = failures.iter().map(Failure::to_string).collect();
+    let place = failures.iter().find_map(Failure::position).unwrap_or_default();
+    Failure::input(reasons.join("; ")).at(place)
+}
+
+fn predict<'a>(input: &'a Input, device: &'a Device, settings: &Settings) -> Result<Predicted<'a>, Failure> {
     let work = Work { kernel: &input.written.kernel, points: input.written.points };
-    let mut report = report(&work, device, settings).map_err(|error| input.refused(&error, device))?;
+    let mut report = report(&work, &device.profile, settings).map_err(|error| input.refused(&error, device))?;
     if input.written.registers_guessed {
         report.provenance.push("registers are one number although points are folded: how many folding takes is a guess".to_owned());
     }
+    report.provenance.extend(device.notes.iter().cloned());
     Ok(Predicted { input, device, report })
 }
 
-fn value(first: &Predicted, second: Option<&Predicted>) -> Value {
+fn value((first, second): &(Predicted, Option<Predicted>)) -> Value {
     match second {
         None => json::value(&first.report),
         Some(second) => json!({

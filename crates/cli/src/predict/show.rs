@@ -1,6 +1,7 @@
 //! Predictions as tables.
 
-use super::Predicted;
+use super::input::Device;
+use super::{Answer, Predicted};
 use crate::report::{dash, table};
 use comfy_table::Table;
 use std::fmt::Write;
@@ -120,16 +121,20 @@ fn lanes<'a>(of: &'a Predicted) -> &'a [u32] {
     &of.input.written.kernel.launch.lanes
 }
 
-/// Devices after each other, the fastest first.
-pub fn ranking(all: &[(Predicted, Option<Predicted>)]) -> String {
-    let mut sorted: Vec<&Predicted> = all.iter().map(|(first, _)| first).collect();
+/// Devices after each other, the fastest first, those without an answer last with the reason.
+pub fn ranking(all: &[(&Device, Answer)]) -> String {
+    let mut sorted: Vec<&Predicted> = all.iter().filter_map(|(_, answer)| Some(&answer.as_ref().ok()?.0)).collect();
     sorted.sort_by(|a, b| a.report.seconds.0.total_cmp(&b.report.seconds.0));
     let mut ranking = table(&["device", "time (predicted)", "points/s (predicted)", "limiter (predicted)"]);
     for of in sorted {
         let limiter = dash(of.report.limiter.map(|limiter| limiter.name()));
         ranking.add_row([of.device.name.clone(), time(of.report.seconds), format!("{:.3e}", of.report.points_per_second), limiter]);
     }
-    format!("{ranking}\n")
+    let mut text = format!("{ranking}\n");
+    for failure in all.iter().filter_map(|(_, answer)| answer.as_ref().err()) {
+        let _ = writeln!(text, "no answer: {failure}");
+    }
+    text
 }
 
 /// Two kernels on one device side by side.

@@ -77,7 +77,7 @@ impl Profile {
         Ok(profile)
     }
 
-    fn check_numbers(&self) -> Result<(), ProfileError> {
+    pub(super) fn check_numbers(&self) -> Result<(), ProfileError> {
         let (e, m, i) = (&self.execution, &self.memory, &self.image);
         for (field, fact) in [
             ("execution.cores", &e.cores),
@@ -149,6 +149,12 @@ impl Profile {
             if !v.is_finite() {
                 return refuse(v, "not a number");
             }
+            if v.abs() > LARGEST {
+                return refuse(v, "more than any device has");
+            }
+            if v > 0.0 && v < SMALLEST {
+                return refuse(v, "less than any device has");
+            }
             if v < 0.0 || (v == 0.0 && matches!(positive, Positive::Yes)) {
                 return refuse(v, "not positive");
             }
@@ -160,6 +166,11 @@ impl Profile {
         Ok(())
     }
 }
+
+/// No device has this much of anything, bytes per second included; times stay finite below it.
+const LARGEST: f64 = 1e18;
+/// Nor this little of anything that it has; a launch overhead, in seconds, is the smallest number.
+const SMALLEST: f64 = 1e-12;
 
 enum Positive {
     Yes,

@@ -7,6 +7,7 @@ pub mod guards;
 pub mod intervals;
 pub mod l1;
 pub mod lines;
+pub mod measured;
 pub mod report;
 pub mod reuse;
 pub mod subject;

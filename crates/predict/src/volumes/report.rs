@@ -3,6 +3,7 @@
 use super::block::{BlockUse, Instruction, Sizes, block_uses, priced};
 use super::dram::{Cause, Curve, Dram, Memory, Wave, dram};
 use super::l1::{Rule, fused};
+use super::measured::{Compared, Measured};
 use super::subject::{Field, Subject};
 use super::time::{Demand, Limit, combined, known, limits};
 use warpsight_ir::occupancy::{Occupancy, Residency, occupancy};
@@ -18,11 +19,11 @@ pub struct Work<'a> {
     pub points: u64,
 }
 
-/// Numbers that replace those of a profile.
+/// What is known beside the kernel and the profile. Another number of the profile is another profile ([`Profile::with`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// Capacity of the second-level cache that one core's data can use.
-    pub l2_effective: Option<Bytes>,
+    /// Replaces what would be predicted.
+    pub measured: Option<Measured>,
 }
 
 /// What a kernel costs on a device, predicted.
@@ -50,6 +51,8 @@ pub struct Report {
     pub waves: f64,
     /// Blocks of an average core over blocks of the busiest.
     pub tail_efficiency: f64,
+    /// What [`Settings::measured`] replaced; all else is predicted.
+    pub measured: Vec<Compared>,
     /// Where numbers come from that are neither counted nor the profile's, and what was left out.
     pub provenance: Vec<String>,
 }
@@ -166,10 +169,10 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
     let cut = if matches!(rule, Ok(Rule::Nvidia { .. })) { kernel.local.0 * f64::from(resident.groups) } else { 0.0 };
     let l2_load = l2_load(on, &uses, groups, sizes, (requested, compulsory), cut, &mut notes);
     let cores = known(&on.execution.cores, "execution.cores").copied();
-    let dram = behind_l2(&subject, on, sizes, settings, &resident, &mut notes);
-    remarks(&subject, settings, &mut notes);
+    let dram = behind_l2(&subject, on, sizes, &resident, &mut notes);
+    remarks(&subject, &mut notes);
 
-    let demand = Demand {
+    let mut demand = Demand {
         kernel,
         resident,
         warp: sizes.warp,
@@ -183,6 +186,10 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
         l2_store,
         dram,
     };
+    let points = work.points as f64;
+    let predicted = demand.dram.clone().ok();
+    let has_llc = !matches!(on.memory.llc.bytes, Fact::Absent { .. });
+    let mut measured = settings.measured.map_or_else(Vec::new, |own| own.put_into(&mut demand, points, has_llc));
     let limits = limits(&demand, on);
     let Some((seconds, limiter)) = combined(&limits) else {
         let reason = limits.iter().find_map(|(_, limit)| limit.as_ref().err().cloned()).unwrap_or_default();
@@ -197,7 +204,14 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
         }
     }
 
-    let points = work.points as f64;
+    if let Some(taken) = settings.measured.and_then(|own| own.seconds) {
+        measured.push(Compared { what: "seconds", measured: taken.0, predicted: Some(seconds.0) });
+    }
+    if !measured.is_empty() {
+        notes.extend(measured.iter().map(Compared::note));
+        notes.push("what is not named as measured is predicted, volumes by cause and by field among it".to_owned());
+    }
+
     let each = |bytes: f64| bytes / points;
     let per_field = subject.fields.iter().enumerate().map(|(i, field)| {
         let own = |keep: fn(AccessKind) -> bool| {
@@ -208,16 +222,15 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
             l1_requested: each(own(loads)),
             l2_load_compulsory: each(uses[i].loaded_sectors as f64 * sector),
             l2_store: each(own(stores)),
-            dram_load: demand.dram.as_ref().ok().map(|dram| each(dram.per_field[i].1)),
-            dram_store: demand.dram.as_ref().ok().map(|dram| each(dram.per_field[i].2)),
+            dram_load: predicted.as_ref().map(|dram| each(dram.per_field[i].1)),
+            dram_store: predicted.as_ref().map(|dram| each(dram.per_field[i].2)),
         }
     });
     let mut by_cause = vec![("l2_load: compulsory".to_owned(), each(compulsory))];
     if let Ok(load) = &l2_load {
         by_cause.push(("l2_load: capacity".to_owned(), each(load - compulsory)));
     }
-    let dram = demand.dram.as_ref().ok();
-    for &(cause, bytes) in dram.iter().flat_map(|dram| &dram.by_cause) {
+    for &(cause, bytes) in predicted.iter().flat_map(|dram| &dram.by_cause) {
         let cause = match cause {
             Cause::Compulsory => "compulsory",
             Cause::WithinWave => "evicted within a wave",
@@ -226,12 +239,13 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
         };
         by_cause.push((format!("dram_load: {cause}"), each(bytes)));
     }
+    let dram = demand.dram.as_ref().ok();
     let volumes = PointVolumes {
-        l1_requested: Some(each(requested)),
+        l1_requested: Some(each(demand.requested)),
         l2_load_compulsory: Some(each(compulsory)),
-        l2_load: l2_load.ok().map(each),
-        l2_store: Some(each(l2_store)),
-        dram_load_wave: dram.map(|dram| each(dram.load_wave)),
+        l2_load: demand.l2_load.as_ref().ok().map(|bytes| each(*bytes)),
+        l2_store: Some(each(demand.l2_store)),
+        dram_load_wave: predicted.as_ref().map(|dram| each(dram.load_wave)),
         dram_load: dram.map(|dram| each(dram.load)),
         dram_store: dram.map(|dram| each(dram.store)),
         per_field: per_field.collect(),
@@ -263,6 +277,7 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
         occupancy: resident,
         waves,
         tail_efficiency: share / share.ceil(),
+        measured,
         provenance: notes,
     })
 }
@@ -322,21 +337,11 @@ fn l2_load(
 }
 
 /// What the launch moves between the second-level cache and memory.
-fn behind_l2(
-    subject: &Subject,
-    on: &Profile,
-    sizes: Sizes,
-    settings: &Settings,
-    resident: &Occupancy,
-    notes: &mut Vec<String>,
-) -> Result<Dram, String> {
+fn behind_l2(subject: &Subject, on: &Profile, sizes: Sizes, resident: &Occupancy, notes: &mut Vec<String>) -> Result<Dram, String> {
     let m = &on.memory;
     let instances = f64::from(m.l2.instances.get().copied().unwrap_or(1));
     let whole = || known(&m.l2.bytes, "memory.l2.bytes").map(|bytes| bytes.0 * instances);
-    let l2_effective = settings.l2_effective.or(m.l2_effective.get().copied()).map_or_else(whole, |bytes| Ok(bytes.0))?;
-    if l2_effective.is_nan() || l2_effective <= 0.0 {
-        return Err(format!("an effective second-level cache of {l2_effective} B"));
-    }
+    let l2_effective = m.l2_effective.get().map_or_else(whole, |bytes| Ok(bytes.0))?;
     let fetch = m.dram_fetch.get().map_or(sizes.sector, |bytes| bytes.0 as u32);
     let last_level = m.llc.bytes.get().map(|bytes| bytes.0 * f64::from(m.llc.instances.get().copied().unwrap_or(1)));
     let memory = Memory { fetch, write: sizes.sector, l2_effective, last_level };
@@ -380,7 +385,7 @@ fn conditions(subject: &Subject, found: &[Instruction]) -> f64 {
 }
 
 /// What the numbers take for granted.
-fn remarks(subject: &Subject, settings: &Settings, notes: &mut Vec<String>) {
+fn remarks(subject: &Subject, notes: &mut Vec<String>) {
     notes.extend(super::guards::taken_to_hold(subject));
     if subject.fields.iter().flat_map(|field| &field.touches).any(|touch| touch.path == LoadPath::ReadOnly) {
         notes.push("loads through the read-only path are taken for ordinary loads".to_owned());
@@ -389,8 +394,5 @@ fn remarks(subject: &Subject, settings: &Settings, notes: &mut Vec<String>) {
         if let Some(spread) = touch.spread {
             notes.push(format!("`{}`, access {}: one typical address of {spread} stands for all", field.name, touch.position));
         }
-    }
-    if let Some(bytes) = settings.l2_effective {
-        notes.push(format!("l2_effective is set to {} B from outside", bytes.0));
     }
 }

@@ -1,0 +1,146 @@
+//! Numbers of a profile by key, for whoever knows better or asks what would be if.
+
+use super::Profile;
+use toml::{Table, Value};
+
+/// Why a number cannot be set.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EditError {
+    /// No number is called that, or several are.
+    #[error("no number of a profile is called `{key}`")]
+    Key {
+        /// As it was given.
+        key: String,
+        /// Keys that may be meant, the likeliest first.
+        like: Vec<String>,
+    },
+    /// Its value is none that a device can have.
+    #[error("`{key}` cannot be `{value}`: {why}")]
+    Value {
+        /// The key, whole.
+        key: String,
+        /// As it was given.
+        value: String,
+        /// Why not.
+        why: String,
+    },
+}
+
+/// Names that are listed where none fits.
+const LISTED: usize = 3;
+
+impl Profile {
+    /// The same profile with another number. A key is the path of a fact in the text form (`memory.l2.bandwidth`), or an end of it that no
+    /// other has (`l2.bandwidth`); a value is a number in base units, or one with its unit (`40MB`, `1.4TB/s`, `1.41GHz`). What the
+    /// profile says of it is kept as an alternative.
+    ///
+    /// # Errors
+    /// [`EditError`]: an unknown key, with the nearest ones; a value of another kind, or that no device can have.
+    pub fn with(&self, key: &str, value: &str) -> Result<Self, EditError> {
+        let refuse = |key: &str, why: String| EditError::Value { key: key.to_owned(), value: value.to_owned(), why };
+        let mut tree = self.tree().map_err(|why| refuse(key, why))?;
+        let key = resolve(&keys(&tree), key)?;
+        let Some(fact) = fact(&mut tree, &key) else { return Err(EditError::Key { key, like: vec![] }) };
+        let before = std::mem::take(fact);
+        fact.insert("value".into(), number(value));
+        fact.insert("source".into(), "given".into());
+        fact.insert("cite".into(), "set from outside".into());
+        let mut alternatives = before.get("alternatives").and_then(Value::as_array).cloned().unwrap_or_default();
+        if before.contains_key("value") {
+            let claim = before.into_iter().filter(|(own, _)| matches!(own.as_str(), "value" | "source" | "cite")).collect();
+            alternatives.insert(0, Value::Table(claim));
+        }
+        if !alternatives.is_empty() {
+            fact.insert("alternatives".into(), alternatives.into());
+        }
+        let profile: Self = Value::Table(tree).try_into().map_err(|error: toml::de::Error| refuse(&key, error.message().to_owned()))?;
+        profile.check_numbers().map_err(|error| refuse(&key, error.to_string()))?;
+        Ok(profile)
+    }
+
+    /// Keys and values of all known numbers.
+    pub fn numbers(&self) -> Vec<(String, f64)> {
+        let Ok(mut tree) = self.tree() else { return vec![] };
+        let keys = keys(&tree);
+        let number = |key: String| {
+            let value = match fact(&mut tree, &key)?.get("value")? {
+                Value::Integer(number) => *number as f64,
+                Value::Float(number) => *number,
+                _ => return None,
+            };
+            Some((key, value))
+        };
+        keys.into_iter().filter_map(number).collect()
+    }
+
+    /// The fact of a whole key as text: its value, or why there is none.
+    pub fn describe(&self, key: &str) -> Option<String> {
+        let mut tree = self.tree().ok()?;
+        let fact = fact(&mut tree, key)?;
+        let text = |name: &str| fact.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        Some(match fact.get("value") {
+            Some(Value::Float(number)) => format!("{number} ({})", text("source")),
+            Some(value) => format!("{value} ({})", text("source")),
+            None if fact.contains_key("absent") => format!("nothing (absent: {})", text("absent")),
+            None => format!("nothing (unknown: {})", text("unknown")),
+        })
+    }
+
+    /// The whole key that a key or an end of one means.
+    ///
+    /// # Errors
+    /// [`EditError::Key`].
+    pub fn key(&self, key: &str) -> Result<String, EditError> {
+        let tree = self.tree().map_err(|why| EditError::Value { key: key.to_owned(), value: String::new(), why })?;
+        resolve(&keys(&tree), key)
+    }
+
+    fn tree(&self) -> Result<Table, String> {
+        Table::try_from(self).map_err(|error| error.to_string())
+    }
+}
+
+/// A number where it is one; text, such as a number with its unit, otherwise.
+fn number(text: &str) -> Value {
+    let float = text.parse::<f64>().ok();
+    // Whole numbers suit facts of either kind, others only quantities.
+    let whole = float.filter(|number| number.fract() == 0.0 && number.abs() < 1e15).map(|number| Value::Integer(number as i64));
+    whole.or(float.map(Value::Float)).unwrap_or_else(|| Value::String(text.to_owned()))
+}
+
+/// Whether a table is a fact; others hold facts.
+fn is_fact(table: &Table) -> bool {
+    ["value", "absent", "unknown"].iter().any(|key| table.contains_key(*key))
+}
+
+/// Paths of all facts.
+fn keys(tree: &Table) -> Vec<String> {
+    let tables = tree.iter().filter_map(|(name, value)| Some((name, value.as_table()?)));
+    let each = |(name, table): (&String, &Table)| match is_fact(table) {
+        true => vec![name.clone()],
+        false => keys(table).into_iter().map(|key| format!("{name}.{key}")).collect(),
+    };
+    tables.flat_map(each).collect()
+}
+
+fn fact<'t>(tree: &'t mut Table, key: &str) -> Option<&'t mut Table> {
+    key.split('.').try_fold(tree, |table, name| table.get_mut(name)?.as_table_mut())
+}
+
+fn resolve(keys: &[String], key: &str) -> Result<String, EditError> {
+    let ends = |whole: &&String| whole.strip_suffix(key).is_some_and(|before| before.is_empty() || before.ends_with('.'));
+    match keys.iter().filter(ends).collect::<Vec<_>>().as_slice() {
+        [one] => Ok((*one).clone()),
+        [] => {
+            // An end of a key is as good a name as the whole.
+            let likeness = |whole: &String| {
+                let starts = std::iter::once(0).chain(whole.match_indices('.').map(|(dot, _)| dot + 1));
+                starts.map(|start| strsim::normalized_damerau_levenshtein(&whole[start..], key)).fold(0.0, f64::max)
+            };
+            let mut like: Vec<(f64, &String)> = keys.iter().map(|whole| (likeness(whole), whole)).collect();
+            like.sort_by(|a, b| b.0.total_cmp(&a.0));
+            Err(EditError::Key { key: key.to_owned(), like: like.into_iter().take(LISTED).map(|(_, whole)| whole.clone()).collect() })
+        }
+        several => Err(EditError::Key { key: key.to_owned(), like: several.iter().map(|whole| (*whole).clone()).collect() }),
+    }
+}

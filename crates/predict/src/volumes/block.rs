@@ -1,7 +1,8 @@
 //! What the warps and blocks of a launch ask of the first-level cache and of the level behind it: exact totals over the whole grid.
 
-use super::intervals::{Intervals, gcd, lcm};
-use super::lines::{Region, distinct_lines, joined};
+use super::images;
+use super::intervals::{Intervals, lcm};
+use super::lines::{Region, joined};
 use super::subject::{Field, Subject, Touch};
 use super::warps::{Axis, Residues, Shape, distinct, shapes, wavefronts};
 use smallvec::SmallVec;
@@ -71,11 +72,11 @@ pub struct BlockUse {
 type Lanes = SmallVec<[(u32, u32); 4]>;
 
 /// Blocks in which the same lanes take part.
-struct Class {
+pub(super) struct Class {
     /// First block and number of blocks along each group axis.
-    blocks: SmallVec<[(i64, u32); 4]>,
+    pub(super) blocks: SmallVec<[(i64, u32); 4]>,
     /// Those lanes.
-    lanes: Lanes,
+    pub(super) lanes: Lanes,
 }
 
 /// What one execution of a request costs.
@@ -106,6 +107,10 @@ pub fn priced(subject: &Subject, fields: &[Field], sizes: Sizes, price: &dyn Fn(
         // Accesses that differ in constants only share their shapes.
         let mut known: Vec<(&Touch, Vec<Placed>)> = Vec::new();
         for touch in &field.touches {
+            if let Some(layout) = field.tiled() {
+                found.push(Instruction { field: index, ..images::instruction(subject, field, layout, touch, sizes) });
+                continue;
+            }
             let at = known.iter().position(|(other, _)| other.alike(touch)).unwrap_or_else(|| {
                 known.push((touch, placed(subject, field, touch, sizes)));
                 known.len() - 1
@@ -257,7 +262,7 @@ fn over_blocks<const N: usize>(subject: &Subject, field: &Field, touches: &[&Tou
             regions.extend(sums);
         }
         for (total, &line) in total.iter_mut().zip(&lines) {
-            *total += times * distinct_lines(&regions, &field.geometry, line);
+            *total += times * field.distinct(&regions, line);
         }
         // The next combination, like an odometer.
         let Some(axis) = (0..at.len()).find(|&axis| at[axis] + 1 < axes[axis].len()) else { return total };
@@ -276,8 +281,7 @@ fn kinds(subject: &Subject, field: &Field, alike: &[Alike], (group, count): (Var
     }
     let mut period = 1;
     for own in alike {
-        let stride = own.like.stride(&field.geometry, group).rem_euclid(line);
-        period = lcm(period, line / gcd(line, stride));
+        period = lcm(period, field.period(&own.like, group, line));
     }
     let count = i64::from(count);
     let mut edges: Vec<i64> = alike.iter().flat_map(|own| breaks(&own.like, subject, group, count)).collect();
@@ -326,7 +330,7 @@ fn spans_rows(subject: &Subject, field: &Field, alike: &[Alike], line: i64) -> b
         bounds.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).map_or(0, |(lo, hi)| hi - lo + 1)
     };
     let margin = line / field.geometry.element + 1;
-    span(0) + margin >= field.geometry.row || field.geometry.plane.is_some_and(|plane| span(1) + 2 >= plane)
+    field.tiled().is_none() && (span(0) + margin >= field.geometry.row || field.geometry.plane.is_some_and(|plane| span(1) + 2 >= plane))
 }
 
 /// Blocks along a group axis at which the set of active lanes changes.
@@ -376,7 +380,7 @@ fn active_lanes(subject: &Subject, touch: &Touch, block: &[i64]) -> SmallVec<[(u
 }
 
 /// Blocks by which lanes take part.
-fn classes(subject: &Subject, touch: &Touch) -> Vec<Class> {
+pub(super) fn classes(subject: &Subject, touch: &Touch) -> Vec<Class> {
     let mut classes = vec![Class { blocks: SmallVec::new(), lanes: SmallVec::new() }];
     for group in &subject.groups {
         let count = i64::from(group.count);

@@ -114,6 +114,9 @@ const FUSED_BYTES: i64 = 16;
 /// A field with neighbouring accesses of a lane made one, up to 16 bytes: each access in program order takes the first later one that lies
 /// right after or before what it has, again and again.
 pub fn fused(field: &Field) -> Field {
+    if field.image.is_some() {
+        return field.clone();
+    }
     let mut touches: Vec<Touch> = Vec::with_capacity(field.touches.len());
     let mut taken = vec![false; field.touches.len()];
     for (i, touch) in field.touches.iter().enumerate() {

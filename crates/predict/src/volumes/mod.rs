@@ -4,6 +4,7 @@ pub mod block;
 pub mod curve;
 pub mod dram;
 pub mod guards;
+pub mod images;
 pub mod intervals;
 pub mod l1;
 pub mod lines;

@@ -2,6 +2,7 @@
 
 use super::block::{BlockUse, Instruction, Sizes, block_uses, priced};
 use super::dram::{Cause, Curve, Dram, Memory, Wave, dram};
+use super::images;
 use super::l1::{Rule, fused};
 use super::measured::{Compared, Measured};
 use super::subject::{Field, Subject};
@@ -133,7 +134,7 @@ const L1_REFERENCE: f64 = 131_072.0;
 /// Predicts one launch.
 ///
 /// # Errors
-/// [`NoEstimate::CannotRun`] where a block does not fit, [`NoEstimate::NotCovered`] for images and data-dependent loops,
+/// [`NoEstimate::CannotRun`] where a block does not fit, [`NoEstimate::NotCovered`] for data-dependent loops,
 /// [`NoEstimate::Missing`] where not even one limiter is known.
 pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, NoEstimate> {
     let kernel = work.kernel;
@@ -145,7 +146,7 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
     let mut notes = Vec::new();
     let rule = Rule::of(on);
     let sizes = sizes(on, rule.as_ref().ok(), &mut notes)?;
-    let subject = Subject::of(kernel)?;
+    let subject = images::subject(kernel, on)?;
     let price = |request: &super::block::Request| rule.as_ref().map_or(0.0, |rule| rule.cycles(request, sizes));
     let merged: Vec<Field>;
     let fields = if rule.as_ref().is_ok_and(|rule| rule.fuses()) {
@@ -168,15 +169,20 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
     // NVIDIA's local memory is cut from the first-level cache.
     let cut = if matches!(rule, Ok(Rule::Nvidia { .. })) { kernel.local.0 * f64::from(resident.groups) } else { 0.0 };
     let l2_load = l2_load(on, &uses, groups, sizes, (requested, compulsory), cut, &mut notes);
+    let l2_load = l2_load.map(|bytes| bytes - images::kept(&subject, on, &found, &uses, sizes, &mut notes));
     let cores = known(&on.execution.cores, "execution.cores").copied();
     let dram = behind_l2(&subject, on, sizes, &resident, &mut notes);
     remarks(&subject, &mut notes);
+    images::remarks(&subject, on, sizes, &mut notes);
 
     let mut demand = Demand {
         kernel,
         resident,
         warp: sizes.warp,
-        l1: rule.as_ref().map(|_| found.iter().map(|i| i.price).sum()).map_err(Clone::clone),
+        l1: rule
+            .as_ref()
+            .map(|_| found.iter().filter(|i| subject.fields[i.field].image.is_none()).map(|i| i.price).sum())
+            .map_err(Clone::clone),
         local: local.iter().map(|i| i.wavefronts).sum(),
         instructions: found.iter().chain(&local).map(|i| i.executions).sum(),
         replays: constant.iter().map(|i| i.price).sum::<f64>() as u64,
@@ -190,7 +196,8 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
     let predicted = demand.dram.clone().ok();
     let has_llc = !matches!(on.memory.llc.bytes, Fact::Absent { .. });
     let mut measured = settings.measured.map_or_else(Vec::new, |own| own.put_into(&mut demand, points, has_llc));
-    let limits = limits(&demand, on);
+    let mut limits = limits(&demand, on);
+    limits.extend(images::texture_seconds(&subject, on).map(|limit| (Limiter::Texture, limit)));
     let Some((seconds, limiter)) = combined(&limits) else {
         let reason = limits.iter().find_map(|(_, limit)| limit.as_ref().err().cloned()).unwrap_or_default();
         return Err(NoEstimate::Missing { profile: on.name.clone(), field: "execution and memory", reason });

@@ -6,7 +6,7 @@
 //! program and first in another, lie at different distances from their reuse, which is all the difference between two orders of loads.
 
 use super::intervals::Intervals;
-use super::lines::{Region, distinct_lines, joined};
+use super::lines::{Region, joined};
 use super::subject::{Field, Ranges, Subject, Touch};
 use super::wave::{BlockBox, Side, boxes};
 use smallvec::SmallVec;
@@ -89,7 +89,7 @@ impl<'a> Footprint<'a> {
                 pattern.regions(self.subject, blocks, &mut regions);
             }
         }
-        distinct_lines(&regions, &self.field.geometry, line)
+        self.field.distinct(&regions, line)
     }
 
     /// Share of their lanes that take part over the whole launch, relative to this run's; `None` where no guard says.

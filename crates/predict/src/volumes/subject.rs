@@ -1,8 +1,10 @@
 //! A kernel as the counting sees it: fields in device memory, and what lanes, blocks and loops make of their coordinates.
 
+use super::images::{self, Image};
 use super::intervals::Intervals;
 use super::lines::{Geometry, Region};
 use smallvec::SmallVec;
+use warpsight_ir::layout::ImageLayout;
 use warpsight_ir::{
     AccessKind, AccessRef, Accesses, Affine, AffineBound, Kernel, LoadPath, Name, Nest, NoEstimate, Space, TensorPlace, VarId, VarKind,
 };
@@ -14,7 +16,7 @@ pub struct Subject {
     pub groups: Vec<Var>,
     /// Lanes along each lane axis of a block, fastest first.
     pub lanes: Vec<Var>,
-    /// Buffers in device memory, in order of the kernel's tensors.
+    /// Buffers and images in device memory, in order of the kernel's tensors.
     pub fields: Vec<Field>,
     /// Arrays in local memory, likewise.
     pub local: Vec<Field>,
@@ -42,6 +44,8 @@ pub struct Field {
     pub geometry: Geometry,
     /// Loads, stores and atomics in program order.
     pub touches: Vec<Touch>,
+    /// Whether it is an image, whose elements are texels.
+    pub image: Option<Image>,
 }
 
 /// One access of every lane.
@@ -78,11 +82,19 @@ enum Place {
 pub struct Ranges(Vec<(i64, u32)>);
 
 impl Subject {
-    /// Of a kernel.
+    /// Of a kernel, its images in the order that is taken where none is known.
     ///
     /// # Errors
-    /// [`NoEstimate::NotCovered`] for images, for loops whose trips depend on data, and for strides that are no multiple of each other.
+    /// See [`Self::with_images`].
     pub fn of(kernel: &Kernel) -> Result<Self, NoEstimate> {
+        Self::with_images(kernel, images::ASSUMED)
+    }
+
+    /// Of a kernel whose images lie like this.
+    ///
+    /// # Errors
+    /// [`NoEstimate::NotCovered`] for loops whose trips depend on data, and for strides that are no multiple of each other.
+    pub fn with_images(kernel: &Kernel, layout: ImageLayout) -> Result<Self, NoEstimate> {
         let accesses = &kernel.accesses;
         let vars = |kind| {
             let ids = accesses.vars.iter().enumerate().filter(move |(_, var)| var.kind == kind);
@@ -104,9 +116,17 @@ impl Subject {
                     let strides = if layout.strides.is_empty() { packed(dims) } else { layout.strides.clone() };
                     let geometry = geometry(&strides, dims, i64::from(element.bytes()), layout.align)
                         .ok_or_else(|| NoEstimate::NotCovered(format!("the strides of `{}`", tensor.name)))?;
-                    list.push(Field { name: tensor.name.clone(), geometry, touches: vec![] });
+                    list.push(Field { name: tensor.name.clone(), geometry, touches: vec![], image: None });
                 }
-                TensorPlace::Image { .. } => return Err(NoEstimate::NotCovered(format!("image `{}`", tensor.name))),
+                &TensorPlace::Image { format, width, height } => {
+                    positions[i] = Some(Place::Global(fields.len()));
+                    let image = Some(Image { layout, extent: [width, height] });
+                    let element = i64::from(format.bytes());
+                    let row = images::row(layout, width, element)
+                        .ok_or_else(|| NoEstimate::NotCovered(format!("the rows of `{}`, which end within a texel", tensor.name)))?;
+                    let geometry = Geometry { element, origin: 0, row, plane: None };
+                    fields.push(Field { name: tensor.name.clone(), geometry, touches: vec![], image });
+                }
             }
         }
         let (groups, lanes) = (vars(VarKind::Group)?, vars(VarKind::Lane)?);
@@ -132,6 +152,9 @@ impl Subject {
                     let moved = vars.clone().map(|var| f64::from(touch.coords[i].coefficient(var.id)).abs() * f64::from(var.count));
                     moved.sum::<f64>() + (touch.coords[i].constant as f64).abs() + touch.width as f64
                 };
+                if field.image.is_some() && reach(0).max(reach(1)) > images::FARTHEST {
+                    return Err(NoEstimate::NotCovered(format!("`{}`, access {}: it is far from every image", field.name, touch.position)));
+                }
                 let bytes = (0..3).map(|i| reach(i) * sizes[i]).sum::<f64>() * field.geometry.element as f64;
                 let trips: f64 = touch.loops.iter().map(|var| f64::from(var.count)).product();
                 let bounds = touch.guard.iter().map(|bound| (bound.value.constant as f64).abs().max((bound.extent as f64).abs()));
@@ -297,7 +320,10 @@ fn geometry(strides: &[i64], dims: &[i64], element: i64, align: i64) -> Option<G
 
 /// Coordinates as x, y, z: slower dimensions than three become planes.
 fn rows(access: &AccessRef, place: &TensorPlace) -> [Affine; 3] {
-    let TensorPlace::Buffer { dims, layout, .. } = place else { return Default::default() };
+    let TensorPlace::Buffer { dims, layout, .. } = place else {
+        // Images are listed x first.
+        return [0, 1, 2].map(|i| access.coords.get(i).cloned().unwrap_or_default());
+    };
     let strides = if layout.strides.is_empty() { packed(dims) } else { layout.strides.clone() };
     let rank = access.coords.len();
     let at = |back: usize| rank.checked_sub(back).map_or_else(Affine::default, |i| access.coords[i].clone());

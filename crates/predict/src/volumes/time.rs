@@ -228,12 +228,14 @@ fn loads_in_flight(kernel: &Kernel, nest: &[Nest], times: f64, unrolled: f64, to
     for node in nest {
         match node {
             Nest::Access(access) => {
-                let tensor = &kernel.accesses.tensors[usize::from(access.tensor)];
-                if let warpsight_ir::TensorPlace::Buffer { space: warpsight_ir::Space::Global, element, .. } = &tensor.place
-                    && !matches!(access.kind, warpsight_ir::AccessKind::Store(_))
-                {
+                let bytes = match &kernel.accesses.tensors[usize::from(access.tensor)].place {
+                    warpsight_ir::TensorPlace::Buffer { space: warpsight_ir::Space::Global, element, .. } => element.bytes(),
+                    warpsight_ir::TensorPlace::Image { format, .. } => format.bytes(),
+                    warpsight_ir::TensorPlace::Buffer { .. } => continue,
+                };
+                if !matches!(access.kind, warpsight_ir::AccessKind::Store(_)) {
                     loads += 1.0;
-                    registers += (f64::from(access.width) * f64::from(element.bytes()) / 4.0).max(1.0);
+                    registers += (f64::from(access.width) * f64::from(bytes) / 4.0).max(1.0);
                 }
             }
             Nest::Barrier => end(&mut loads, &mut registers),

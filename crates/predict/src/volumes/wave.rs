@@ -4,7 +4,7 @@
 //! lines of such a run exactly; what a wave has to fetch although `n` blocks before it are still cached is
 //! `distinct(n + wave) − distinct(n)` (paper 002, section 4.4, with every distance instead of three).
 
-use super::lines::{Region, distinct_lines};
+use super::lines::Region;
 use super::subject::{Field, Subject};
 use smallvec::SmallVec;
 use warpsight_ir::AccessKind;
@@ -82,7 +82,7 @@ pub fn distinct(subject: &Subject, field: &Field, side: Side, boxes: &[BlockBox]
             touch.regions(&ranges(subject, blocks), &mut regions);
         }
     }
-    distinct_lines(&regions, &field.geometry, line)
+    field.distinct(&regions, line)
 }
 
 fn ranges(subject: &Subject, blocks: &BlockBox) -> super::subject::Ranges {

@@ -1,0 +1,250 @@
+//! Images: which lines the texels of warps, blocks and waves lie in.
+//! .
+//! In every tiled layout that is known ([`ImageLayout`]) a line of up to 256 bytes holds an aligned block of texels, and no two blocks share
+//! a line. So distinct lines are distinct blocks, whatever order these lie in. Where texels lie row by row, an image is a buffer whose rows
+//! are padded. Texels beyond the edge count as if the image went on.
+
+use super::block::{BlockUse, Instruction, Sizes, classes};
+use super::intervals::{Intervals, gcd, lcm};
+use super::lines::{Geometry, Region, distinct_lines};
+use super::subject::{Field, Subject, Touch, Var};
+use super::warps::{Axis, shapes};
+use smallvec::SmallVec;
+use warpsight_ir::layout::ImageLayout;
+use warpsight_ir::profile::{Fact, Profile};
+use warpsight_ir::{AccessKind, BytesPerSecond, Kernel, NoEstimate, Seconds, TensorPlace};
+
+/// What makes a field an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// How its texels lie.
+    pub layout: ImageLayout,
+    /// Texels of a row, and rows.
+    pub extent: [i64; 2],
+}
+
+/// Taken where a device's order of texels is not known: lines are blocks as square as they come, as in Morton's order, of which every
+/// vendor's tiling is a variation.
+pub const ASSUMED: ImageLayout = ImageLayout::MaliInterleaved;
+
+/// Coordinates of texels stay below this.
+pub const FARTHEST: f64 = (1_u32 << 30) as f64;
+
+/// A kernel on a device, its images as they lie there.
+///
+/// # Errors
+/// Those of [`Subject::with_images`]; images on a device that has none.
+pub fn subject(kernel: &Kernel, on: &Profile) -> Result<Subject, NoEstimate> {
+    let layout = on.image.layout.get().copied().unwrap_or(ASSUMED);
+    let image = kernel.accesses.tensors.iter().find(|tensor| matches!(tensor.place, TensorPlace::Image { .. }));
+    match (&on.image.layout, image) {
+        (Fact::Absent { absent }, Some(image)) => Err(NoEstimate::CannotRun(format!("`{}` is an image: {absent}", image.name))),
+        _ => Subject::with_images(kernel, layout),
+    }
+}
+
+/// Bytes of repeated requests that texture caches answer on devices whose buffers have no first-level cache: all that a block reads is
+/// taken to stay.
+pub fn kept(subject: &Subject, on: &Profile, found: &[Instruction], uses: &[BlockUse], sizes: Sizes, notes: &mut Vec<String>) -> f64 {
+    let apart = matches!(on.memory.buffer_l1.bytes, Fact::Absent { .. }) && !matches!(on.memory.texture_l1.bytes, Fact::Absent { .. });
+    let is_image = |field: usize| apart && subject.fields[field].image.is_some();
+    let requested = found.iter().filter(|i| is_image(i.field) && !matches!(i.kind, AccessKind::Store(_))).map(|i| i.sectors).sum::<u64>();
+    let distinct = uses.iter().enumerate().filter(|(i, _)| is_image(*i)).map(|(_, own)| own.loaded_sectors).sum::<u64>();
+    if requested > distinct {
+        notes.push("l2_load: the texture cache is taken to hold what a block reads of images".to_owned());
+    }
+    requested.saturating_sub(distinct) as f64 * f64::from(sizes.sector)
+}
+
+/// Texels from one row to the next; `None` where rows end within a texel.
+pub fn row(layout: ImageLayout, width: i64, texel: i64) -> Option<i64> {
+    match layout {
+        ImageLayout::Linear { pitch_align } => {
+            let align = i64::from(pitch_align.max(1));
+            let pitch = (width * texel + align - 1) / align * align;
+            (pitch % texel == 0).then_some(pitch / texel)
+        }
+        // Only blocks count.
+        _ => Some(width.max(1)),
+    }
+}
+
+/// What is to be said of images on a device.
+pub fn remarks(subject: &Subject, on: &Profile, sizes: Sizes, notes: &mut Vec<String>) {
+    let images: Vec<&Field> = subject.fields.iter().filter(|field| field.image.is_some()).collect();
+    let Some(first) = images.first() else { return };
+    if let Fact::Unknown { unknown } = &on.image.layout {
+        let (w, h, _) = block(ASSUMED, sizes.line.into(), first.geometry.element);
+        notes.push(format!(
+            "images: lines are taken for square blocks of texels (a line of `{}` for {w} × {h}), because image.layout is not known: {unknown}",
+            first.name
+        ));
+    }
+    if let Some(line) = on.memory.texture_l1.line.get().filter(|line| line.0 != f64::from(sizes.sector)) {
+        notes.push(format!(
+            "images are counted in pieces of {} B as buffers are; a line of the texture cache has {} B",
+            sizes.sector, line.0
+        ));
+    }
+    for field in images {
+        if field.touches.iter().any(|touch| beyond(subject, field, touch)) {
+            notes.push(format!("`{}`: texels beyond the edge count as if the image went on", field.name));
+        }
+    }
+}
+
+/// Whether an access may lie outside of the image.
+fn beyond(subject: &Subject, field: &Field, touch: &Touch) -> bool {
+    let vars = || subject.groups.iter().chain(&subject.lanes).chain(&touch.loops);
+    let count = |id| vars().find(|var| var.id == id).map_or(1, |var| i64::from(var.count));
+    (0..2).any(|i| {
+        let (lo, hi) = touch.coords[i].range(|id| (0, count(id) - 1));
+        let past = field.image.map_or(i64::MAX, |image| image.extent[i]);
+        let clipped = touch.guard.iter().any(|bound| bound.value.terms() == touch.coords[i].terms());
+        !clipped && (lo < 0 || hi >= past)
+    })
+}
+
+/// What the texture units take to deliver all texels that lanes ask for; `None` without images.
+pub fn texture_seconds(subject: &Subject, on: &Profile) -> Option<Result<Seconds, String>> {
+    let mut images = subject.fields.iter().filter(|field| field.image.is_some()).peekable();
+    images.peek()?;
+    let bytes: f64 =
+        images.map(|field| field.touches.iter().map(|touch| lanes(subject, touch)).sum::<f64>() * field.geometry.element as f64).sum();
+    let rate: Result<&BytesPerSecond, String> = super::time::known(&on.memory.texture_l1.bandwidth, "memory.texture_l1.bandwidth");
+    Some(rate.map(|rate| Seconds(bytes / rate.0)))
+}
+
+/// How many lanes execute an access, over the launch.
+fn lanes(subject: &Subject, touch: &Touch) -> f64 {
+    let trips: f64 = touch.loops.iter().map(|var| f64::from(var.count)).product();
+    let of = |class: &super::block::Class| {
+        let blocks: f64 = class.blocks.iter().map(|at| f64::from(at.1)).product();
+        class.lanes.iter().map(|lane| f64::from(lane.1.saturating_sub(lane.0))).product::<f64>() * blocks
+    };
+    classes(subject, touch).iter().map(of).sum::<f64>() * trips
+}
+
+/// Width and height of the block of texels that a line holds, and how many lines a block lies in: more than one where a texel is longer
+/// than a line.
+pub fn block(layout: ImageLayout, line: i64, texel: i64) -> (i64, i64, u64) {
+    // No block of 256 bytes is wider or higher; images as wide as that make all layouts show their blocks.
+    const MOST: u32 = 256;
+    if line <= texel {
+        return (1, 1, (texel / line).unsigned_abs());
+    }
+    let within = |x, y| layout.address(x, y, texel as u32, MOST) < line.unsigned_abs();
+    let run = |within: &dyn Fn(u32) -> bool| (0..MOST).take_while(|&n| within(n)).count() as i64;
+    (run(&|x| within(x, 0)), run(&|y| within(0, y)), 1)
+}
+
+impl Field {
+    /// The order of its texels, where lines hold blocks of them.
+    pub fn tiled(&self) -> Option<ImageLayout> {
+        self.image.map(|image| image.layout).filter(|layout| !matches!(layout, ImageLayout::Linear { .. }))
+    }
+
+    /// Distinct lines of `line` bytes that these elements, or texels, lie in.
+    pub fn distinct(&self, regions: &[Region], line: i64) -> u64 {
+        let Some(layout) = self.tiled() else { return distinct_lines(regions, &self.geometry, line) };
+        let (width, height, lines) = block(layout, line, self.geometry.element);
+        let coarse = |set: &Intervals, by: i64| {
+            let mut blocks = Intervals::default();
+            set.as_slice().iter().for_each(|&(lo, hi)| blocks.insert(lo.div_euclid(by), (hi - 1).div_euclid(by) + 1));
+            blocks
+        };
+        let mut found: SmallVec<[Region; 16]> =
+            regions.iter().map(|own| Region { x: coarse(&own.x, width), y: coarse(&own.y, height), z: own.z.clone() }).collect();
+        // Rows of blocks as long as what is touched, so that nothing wraps.
+        let bounds = found.iter().filter_map(|own| own.x.bounds()).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        let Some((lo, hi)) = bounds else { return 0 };
+        found.iter_mut().for_each(|own| own.x = own.x.shifted(-lo));
+        lines * distinct_lines(&found, &Geometry { element: 1, origin: 0, row: hi - lo + 1, plane: None }, 1)
+    }
+
+    /// Blocks of the launch along an axis after which an access begins at the same place of a line again.
+    pub fn period(&self, touch: &Touch, group: warpsight_ir::VarId, line: i64) -> i64 {
+        match self.tiled() {
+            Some(layout) => {
+                let (width, height, _) = block(layout, line, self.geometry.element);
+                period(touch, group, width, height)
+            }
+            None => line / gcd(line, touch.stride(&self.geometry, group).rem_euclid(line)),
+        }
+    }
+}
+
+/// Values of a variable after which a coordinate pair lies at the same place of a block again.
+fn period(touch: &Touch, var: warpsight_ir::VarId, width: i64, height: i64) -> i64 {
+    let along = |i: usize, size: i64| -> i64 { size / gcd(size, i64::from(touch.coords[i].coefficient(var)).rem_euclid(size)) };
+    lcm(along(0, width), along(1, height))
+}
+
+/// Texels (x, y) as one number, so that they add up like addresses; see [`FARTHEST`].
+const ROW: i64 = 1 << 32;
+
+fn apart(at: i64) -> (i64, i64) {
+    let y = (at + ROW / 2).div_euclid(ROW);
+    (at - y * ROW, y)
+}
+
+/// What one access to an image in blocks costs over the launch. It takes no wavefront of the data pipe.
+pub fn instruction(subject: &Subject, field: &Field, layout: ImageLayout, touch: &Touch, sizes: Sizes) -> Instruction {
+    let texel = field.geometry.element;
+    let sector = block(layout, sizes.sector.into(), texel);
+    let line = block(layout, sizes.line.into(), texel);
+    let (width, height) = (line.0.max(sector.0), line.1.max(sector.1));
+    let step = |var: &Var| i64::from(touch.coords[0].coefficient(var.id)) + i64::from(touch.coords[1].coefficient(var.id)) * ROW;
+    let axes: SmallVec<[Axis; 4]> = subject.lanes.iter().map(|lane| Axis { stride: step(lane), count: lane.count }).collect();
+    let constant = touch.coords[0].constant + touch.coords[1].constant * ROW;
+    let (position, kind) = (touch.position, touch.kind);
+    let mut to = Instruction { position, field: 0, kind, executions: 0, sectors: 0, lines: 0, wavefronts: 0, price: 0.0 };
+    let place = |at: i64| {
+        let (x, y) = apart(at);
+        (x.rem_euclid(width) + y.rem_euclid(height) * width) as usize
+    };
+    for class in classes(subject, touch) {
+        let first: i64 = subject.groups.iter().zip(&class.blocks).map(|(group, at)| step(group) * at.0).sum();
+        let groups = subject.groups.iter().zip(&class.blocks).map(|(group, at)| Var { id: group.id, count: at.1 });
+        let moved: SmallVec<[Var; 8]> = groups.chain(touch.loops.iter().copied()).collect();
+        for shape in shapes(&axes, &class.lanes, sizes.warp) {
+            let texels: SmallVec<[(i64, i64); 64]> = shape.offsets.iter().map(|&offset| apart(offset)).collect();
+            let mut begins = vec![0_u64; (width * height) as usize];
+            shape.starts.iter().for_each(|start| begins[place(first + constant + start)] += 1);
+            for var in &moved {
+                begins = spread(&begins, (width, height), touch, var);
+            }
+            for (at, &times) in begins.iter().enumerate().filter(|begin| *begin.1 > 0) {
+                let begin = (at as i64 % width, at as i64 / width);
+                to.executions += times;
+                to.sectors += times * blocks(&texels, begin, sector);
+                to.lines += times * blocks(&texels, begin, line);
+            }
+        }
+    }
+    to
+}
+
+/// How often something begins at each place of a block, moved by every value of a variable.
+fn spread(begins: &[u64], (width, height): (i64, i64), touch: &Touch, var: &Var) -> Vec<u64> {
+    let [sx, sy] = [0, 1].map(|i| i64::from(touch.coords[i].coefficient(var.id)));
+    let period = period(touch, var.id, width, height) as u32;
+    let mut moved = vec![0; begins.len()];
+    for value in 0..var.count.min(period) {
+        let times = u64::from((var.count - value).div_ceil(period));
+        for (at, count) in begins.iter().enumerate().filter(|begin| *begin.1 > 0) {
+            let (x, y) = (at as i64 % width + sx * i64::from(value), at as i64 / width + sy * i64::from(value));
+            moved[(x.rem_euclid(width) + y.rem_euclid(height) * width) as usize] += count * times;
+        }
+    }
+    moved
+}
+
+/// Distinct lines of a warp's texels.
+fn blocks(texels: &[(i64, i64)], begin: (i64, i64), (width, height, lines): (i64, i64, u64)) -> u64 {
+    let of = |&(x, y): &(i64, i64)| ((y + begin.1).div_euclid(height), (x + begin.0).div_euclid(width));
+    let mut found: SmallVec<[(i64, i64); 64]> = texels.iter().map(of).collect();
+    found.sort_unstable();
+    found.dedup();
+    found.len() as u64 * lines
+}

@@ -1,0 +1,230 @@
+//! Images: closed forms against every texel of every lane.
+
+use std::collections::HashSet;
+use warpsight_ir::accesses::text;
+use warpsight_ir::layout::{ImageLayout, Mapper};
+use warpsight_ir::profile::builtin;
+use warpsight_ir::program::ImageFormat;
+use warpsight_ir::{
+    AccessKind, AccessRef, Accesses, Affine, AffineBound, Bytes, Kernel, LaunchShape, Limiter, LoadPath, Nest, NestVar, NoEstimate,
+    OpCounts, StorePolicy, TensorPlace, TensorUse, VarId, VarKind,
+};
+use warpsight_predict::volumes::block::{Sizes, block_uses, instructions};
+use warpsight_predict::volumes::report::{Report, Settings, Work, report};
+use warpsight_predict::volumes::subject::Subject;
+use warpsight_predict::volumes::wave::{Side, boxes, distinct};
+
+const LAYOUTS: [ImageLayout; 6] = [
+    ImageLayout::Linear { pitch_align: 1 },
+    ImageLayout::Linear { pitch_align: 64 },
+    ImageLayout::AdrenoTiled { channels: 4, highest_bank_bit: 15 },
+    ImageLayout::AdrenoTiled { channels: 8, highest_bank_bit: 16 },
+    ImageLayout::MaliInterleaved,
+    ImageLayout::NvidiaBlockLinear { gobs_log2: 4 },
+];
+
+/// A kernel that reads and writes texels of one image, all of them inside.
+fn any_kernel(rng: &mut fastrand::Rng) -> Kernel {
+    let lanes: Vec<u32> = (0..2).map(|_| *rng.choice(&[1, 2, 3, 5, 8, 16, 32]).unwrap()).collect();
+    let groups: Vec<u32> = (0..2).map(|_| rng.u32(1..6)).collect();
+    let trips = rng.u32(1..5);
+    let looped = rng.bool();
+    let axis = |name: &str, kind, trips| NestVar { name: name.into(), kind, trips: Some(trips) };
+    let vars = vec![
+        axis("gx", VarKind::Group, groups[0]),
+        axis("gy", VarKind::Group, groups[1]),
+        axis("lx", VarKind::Lane, lanes[0]),
+        axis("ly", VarKind::Lane, lanes[1]),
+        axis("k", VarKind::Loop, trips),
+    ];
+    let (mut nest, mut most) = (Vec::new(), [0; 2]);
+    for _ in 0..rng.usize(1..6) {
+        let swapped = rng.u8(0..5) == 0;
+        let coords: Vec<Affine> = (0..2)
+            .map(|i| {
+                let along = if swapped { 1 - i } else { i };
+                let factor = if rng.u8(0..4) == 0 { rng.i32(1..4) } else { 1 };
+                let mut form = Affine::constant(rng.i64(0..9));
+                form.add_term(VarId(along as u16), lanes[along] as i32 * factor);
+                form.add_term(VarId(2 + along as u16), factor);
+                if looped && rng.bool() {
+                    form.add_term(VarId(4), rng.i32(1..6));
+                }
+                if rng.u8(0..10) == 0 {
+                    // A lane that moves both coordinates.
+                    form.add_term(VarId(2), 1);
+                }
+                form
+            })
+            .collect();
+        for (form, most) in coords.iter().zip(&mut most) {
+            *most = form.range(|var| (0, i64::from(vars[usize::from(var.0)].trips.unwrap()) - 1)).1.max(*most);
+        }
+        let guard = if rng.u8(0..3) == 0 {
+            let at = rng.usize(0..2);
+            let mut value = Affine::constant(rng.i64(-2..2));
+            value.add_term(VarId(at as u16), lanes[at] as i32);
+            value.add_term(VarId(2 + at as u16), 1);
+            vec![AffineBound { value, extent: i64::from(lanes[at] * groups[at]) - rng.i64(0..6), per_lane: false }]
+        } else {
+            vec![]
+        };
+        let kind = if rng.u8(0..4) == 0 { AccessKind::Store(StorePolicy::WriteBack) } else { AccessKind::Load };
+        nest.push(Nest::Access(AccessRef {
+            tensor: 0,
+            kind,
+            coords: coords.into(),
+            width: 1,
+            guard,
+            path: LoadPath::Default,
+            spread: None,
+        }));
+    }
+    if looped {
+        nest = vec![Nest::Loop { var: VarId(4), body: nest }];
+    }
+    let format = *rng.choice(&[ImageFormat::Rgba8Unorm, ImageFormat::Rgba16F, ImageFormat::Rgba32F]).unwrap();
+    let [width, height] = most.map(|most| most + 1 + rng.i64(0..20));
+    let place = TensorPlace::Image { format, width, height };
+    Kernel {
+        name: "random".into(),
+        accesses: Accesses { vars, tensors: vec![TensorUse { name: "image".into(), place }], nest },
+        launch: LaunchShape { groups, lanes },
+        registers: 32,
+        local: Bytes(0.0),
+        ops: OpCounts::default(),
+    }
+}
+
+/// Every combination of values below these counts, the first fastest.
+fn odometer(counts: &[u32]) -> Vec<Vec<i64>> {
+    counts.iter().rev().fold(vec![vec![]], |all, &count| {
+        all.iter().flat_map(|rest: &Vec<i64>| (0..i64::from(count)).map(move |n| [&[n][..], rest.as_slice()].concat())).collect()
+    })
+}
+
+/// The lines of a texel.
+fn lines(mapper: &Mapper, x: i64, y: i64, texel: u64, line: u64) -> std::ops::RangeInclusive<u64> {
+    let first = mapper.address(x as u32, y as u32);
+    first / line..=(first + texel - 1) / line
+}
+
+#[test]
+fn closed_forms_equal_every_texel() {
+    let mut rng = fastrand::Rng::with_seed(21);
+    let mut tiled = 0;
+    for case in 0..600 {
+        let kernel = any_kernel(&mut rng);
+        let layout = *rng.choice(&LAYOUTS).unwrap();
+        let sector = *rng.choice(&[16, 32, 64]).unwrap();
+        let sizes = Sizes { warp: *rng.choice(&[16, 32, 64]).unwrap(), sector, line: sector * rng.choice(&[1, 2, 4]).unwrap(), banks: 32 };
+        let TensorPlace::Image { format, width, height } = kernel.accesses.tensors[0].place else { panic!("an image") };
+        let texel = u64::from(format.bytes());
+        let mapper = layout.mapper(width as u32, height as u32, texel as u32);
+        tiled += u32::from(!matches!(layout, ImageLayout::Linear { .. }));
+
+        let (body, trips) = match kernel.accesses.nest.as_slice() {
+            [Nest::Loop { body, .. }] => (body.as_slice(), kernel.accesses.vars[4].trips.unwrap()),
+            flat => (flat, 1),
+        };
+        let accesses: Vec<&AccessRef> =
+            body.iter().map(|node| if let Nest::Access(access) = node { access } else { panic!("flat") }).collect();
+        let mut expected = vec![[0_u64; 3]; accesses.len()];
+        let mut uses = [0_u64; 3];
+        let (all, run): (_, u64) = (kernel.launch.group_count(), rng.u64(1..kernel.launch.group_count() + 1));
+        let first = rng.u64(0..all);
+        let mut in_run: [HashSet<u64>; 2] = Default::default();
+        for (number, block) in odometer(&kernel.launch.groups).iter().enumerate() {
+            let mut of_block: [HashSet<u64>; 3] = Default::default();
+            for (access, costs) in accesses.iter().zip(&mut expected) {
+                let store = access.kind != AccessKind::Load;
+                for k in 0..i64::from(trips) {
+                    for warp in odometer(&kernel.launch.lanes).chunks(sizes.warp as usize) {
+                        let mut found: [HashSet<u64>; 2] = Default::default();
+                        for lane in warp {
+                            let value = |var: VarId| [block[0], block[1], lane[0], lane[1], k][usize::from(var.0)];
+                            let [x, y] = [0, 1].map(|i| access.coords[i].eval(value));
+                            // Runs of blocks count lanes beyond a guard as active.
+                            if (first..first + run).contains(&(number as u64)) {
+                                in_run[usize::from(store)].extend(lines(&mapper, x, y, texel, sizes.line.into()));
+                            }
+                            if !access.guard.iter().all(|bound| (0..bound.extent).contains(&bound.value.eval(value))) {
+                                continue;
+                            }
+                            found[0].extend(lines(&mapper, x, y, texel, sizes.sector.into()));
+                            found[1].extend(lines(&mapper, x, y, texel, sizes.line.into()));
+                            of_block[if store { 2 } else { 0 }].extend(lines(&mapper, x, y, texel, sizes.sector.into()));
+                            if !store {
+                                of_block[1].extend(lines(&mapper, x, y, texel, sizes.line.into()));
+                            }
+                        }
+                        if !found[0].is_empty() {
+                            costs[0] += 1;
+                            costs[1] += found[0].len() as u64;
+                            costs[2] += found[1].len() as u64;
+                        }
+                    }
+                }
+            }
+            uses.iter_mut().zip(&of_block).for_each(|(sum, own)| *sum += own.len() as u64);
+        }
+        let subject = Subject::with_images(&kernel, layout).unwrap();
+        let found: Vec<[u64; 3]> = instructions(&subject, sizes).iter().map(|i| [i.executions, i.sectors, i.lines]).collect();
+        assert_eq!(found, expected, "case {case}, {layout:?}, {sizes:?}, {kernel:?}");
+        let of_blocks = block_uses(&subject, sizes)[0];
+        let of_blocks = [of_blocks.loaded_sectors, of_blocks.loaded_lines, of_blocks.stored_sectors];
+        assert_eq!(of_blocks, uses, "case {case}, {layout:?}, {sizes:?}, {kernel:?}");
+        let boxes = boxes(&kernel.launch.groups, first, run);
+        for (side, expected) in [Side::Loads, Side::Stores].into_iter().zip(&in_run) {
+            let found = distinct(&subject, &subject.fields[0], side, &boxes, sizes.line.into());
+            assert_eq!(found, expected.len() as u64, "case {case}, {layout:?}, {side:?}, {boxes:?}, {kernel:?}");
+        }
+    }
+    assert!(tiled > 300);
+}
+
+const FILTER: &str = include_str!("../../../examples/accesses/filter-image.toml");
+
+fn of(text: &str, device: &str) -> Result<Report, NoEstimate> {
+    let written = text::parse(text, &[]).unwrap_or_else(|error| panic!("{error:?}"));
+    report(&Work { kernel: &written.kernel, points: written.points }, &builtin(device).unwrap().unwrap(), &Settings::default())
+}
+
+/// Blocks of 16 × 8 read 20 × 12 texels of 8 bytes. On Adreno 64 bytes are 4 × 2 texels: 5 × 6 of them where the block begins with one, as
+/// all do.
+#[test]
+fn a_filter_on_adreno() {
+    let found = of(FILTER, "adreno640").unwrap();
+    let blocks = 120.0 * 135.0;
+    assert_eq!(found.volumes.l2_load_compulsory, Some(64.0 * 5.0 * 6.0 * blocks / (1920.0 * 1080.0)));
+    assert_eq!(found.volumes.l2_load, found.volumes.l2_load_compulsory, "the texture cache keeps what a block reads");
+    // All texels of the image once; the last rows and columns of blocks touch half of a line.
+    let lines = 481.0 * 542.0;
+    let dram = found.volumes.dram_load.unwrap();
+    assert!((1.0..1.05).contains(&(dram / (lines * 64.0 / (1920.0 * 1080.0)))), "{dram}");
+    let texture = found.limits.iter().find(|limit| limit.0 == Limiter::Texture).unwrap().1.clone().unwrap();
+    let rate = builtin("adreno640").unwrap().unwrap().memory.texture_l1.bandwidth.get().unwrap().0;
+    assert!((texture.0 / (26.0 * 1920.0 * 1080.0 * 8.0 / rate) - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn what_is_assumed_of_images_is_said() {
+    let notes = |device: &str| of(FILTER, device).unwrap().provenance;
+    let said = |device: &str, what: &str| notes(device).iter().any(|note| note.contains(what));
+    assert!(said(
+        "a100-40",
+        "lines are taken for square blocks of texels (a line of `input` for 4 × 4), because image.layout is not known: block-linear"
+    ));
+    assert!(!said("adreno640", "taken for square blocks"));
+    assert!(
+        said("adreno640", "images are counted in pieces of 64 B as buffers are; a line of the texture cache has 32 B"),
+        "{:?}",
+        notes("adreno640")
+    );
+    let outside = FILTER.replace("\"tx+i\"", "\"tx+i-2\"");
+    let note = "`input`: texels beyond the edge count as if the image went on".to_owned();
+    assert!(of(&outside, "a100-40").unwrap().provenance.contains(&note) && !notes("a100-40").contains(&note));
+    assert!(matches!(of(FILTER, "mi300x"), Err(NoEstimate::CannotRun(why)) if why.contains("no image instructions")));
+    let far = FILTER.replace("\"tx+i\"", "\"1000000*tx+i\"");
+    assert!(matches!(of(&far, "a100-40"), Err(NoEstimate::NotCovered(why)) if why.contains("far from every image")));
+}

@@ -3,6 +3,7 @@
 mod battery;
 mod compile;
 mod devices;
+mod explore;
 mod export;
 mod failure;
 mod import;
@@ -41,6 +42,8 @@ enum Verb {
     Run(run::Args),
     /// Predict a kernel's time and data volumes from the accesses it makes, on one device or several.
     Predict(predict::Args),
+    /// Rank every configuration of a kernel by its predicted speed: blocks, foldings, problem sizes, devices.
+    Explore(explore::Args),
     /// Measure all there is to measure of a GPU, within minutes, into a folder.
     Battery(battery::Args),
     /// Compile a Program or one operator to CUDA machine code and show what it uses; needs no GPU.
@@ -74,6 +77,7 @@ fn main() -> ExitCode {
         Verb::Optimize(args) => optimize::run(args, cli.json),
         Verb::Run(args) => run::run(args, cli.json),
         Verb::Predict(args) => predict::run(args, cli.json),
+        Verb::Explore(args) => explore::run(args, cli.json),
         Verb::Battery(args) => battery::run(args, cli.json),
         Verb::Compile(args) => compile::run(args, cli.json),
         Verb::Import(args) => import::run(args, cli.json),

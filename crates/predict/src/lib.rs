@@ -3,6 +3,7 @@
 //! [`Roofline`] is the first: seconds per resource from bytes per level, operations by class and vector width, occupancy and launch
 //! overhead.
 
+pub mod explore;
 pub mod limits;
 pub mod traffic;
 pub mod volumes;

@@ -53,15 +53,18 @@ impl Input {
         let settings: Vec<_> = settings.iter().map(|own| (own.key.clone(), own.value.clone())).collect();
         match parse(&text, &settings) {
             Ok(written) => Ok(Self { name, text, settings, written }),
-            Err(TextError { what, label, help, at }) => {
-                let mut failure = Failure::input(what);
-                failure.help = help;
-                Err(match at {
-                    Some(at) => failure.excerpt(&name, &text, at, label),
-                    None => failure.at(&name),
-                })
-            }
+            Err(error) => Err(wrong(&name, &text, error)),
         }
+    }
+
+    /// The text as it was read.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What is wrong with it, at its place.
+    pub fn wrong(&self, error: TextError) -> Failure {
+        wrong(&self.name, &self.text, error)
     }
 
     /// The same text with another key replaced; `None` where that makes no kernel.
@@ -94,6 +97,15 @@ impl Input {
         let named = tensors.into_iter().find(|(tensor, _)| error.contains(&format!("`{}`", tensor.name))).map(|(_, at)| at.clone());
         let registers = places.registers.clone().filter(|_| error.contains("registers"));
         named.or(registers).or_else(|| places.block.clone())
+    }
+}
+
+fn wrong(name: &str, text: &str, TextError { what, label, help, at }: TextError) -> Failure {
+    let mut failure = Failure::input(what);
+    failure.help = help;
+    match at {
+        Some(at) => failure.excerpt(name, text, at, label),
+        None => failure.at(name),
     }
 }
 

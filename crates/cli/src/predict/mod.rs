@@ -1,9 +1,9 @@
 //! `warpsight predict`: what a kernel written down as its accesses costs on GPUs, before it runs anywhere.
 
 mod explain;
-mod input;
-mod json;
-mod show;
+pub(crate) mod input;
+pub(crate) mod json;
+pub(crate) mod show;
 
 use crate::failure::Failure;
 use crate::report::out;
@@ -32,6 +32,9 @@ pub struct Args {
     #[arg(long, value_name = "FILE2")]
     diff: Option<PathBuf>,
 }
+
+/// What is said where folding leaves the number of registers as it is.
+pub(crate) const REGISTERS_GUESSED: &str = "registers are one number although points are folded: how many folding takes is a guess";
 
 /// A kernel's prediction on a device.
 pub(super) struct Predicted<'a> {
@@ -99,7 +102,7 @@ fn predict<'a>(input: &'a Input, device: &'a Device, settings: &Settings) -> Res
     let work = Work { kernel: &input.written.kernel, points: input.written.points };
     let mut report = report(&work, &device.profile, settings).map_err(|error| input.refused(&error, device))?;
     if input.written.registers_guessed {
-        report.provenance.push("registers are one number although points are folded: how many folding takes is a guess".to_owned());
+        report.provenance.push(REGISTERS_GUESSED.to_owned());
     }
     report.provenance.extend(device.notes.iter().cloned());
     Ok(Predicted { input, device, report })

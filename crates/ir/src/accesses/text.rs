@@ -96,6 +96,12 @@ impl Document {
         self.raw.params.iter().map(|(name, value)| (name.get_ref().as_str(), *value.get_ref()))
     }
 
+    /// Whether the launch is given in blocks alone, so that the domain depends on the block and the folding.
+    pub fn launched_in_blocks<K: AsRef<str>, V>(&self, settings: &[(K, V)]) -> bool {
+        let last = settings.iter().rev().map(|(key, _)| key.as_ref()).find(|key| matches!(*key, "domain" | "grid"));
+        last.map_or(self.raw.domain.is_none(), |key| key == "grid")
+    }
+
     /// The kernel. `settings` replace keys of the file from outside: `block`, `domain`, `grid`, `fold` (lists of numbers separated by
     /// commas), `fold_mode`, `block_order`, `registers` and parameters.
     ///
@@ -131,8 +137,15 @@ fn set(raw: &mut Raw, key: &str, value: &str) -> Result<()> {
     let number = |part: &str| Spanned::new(0..0, Number::Text(part.trim().to_owned()));
     let list = || -> Numbers { Spanned::new(0..0, value.split(',').map(number).collect()) };
     match key {
-        "block" => raw.block = list(),
-        "fold" => raw.fold = Some(list()),
+        // The domain stays: a grid beside it was that of the block in the file.
+        "block" => {
+            raw.block = list();
+            raw.grid = raw.grid.take().filter(|_| raw.domain.is_none());
+        }
+        "fold" => {
+            raw.fold = Some(list());
+            raw.grid = raw.grid.take().filter(|_| raw.domain.is_none());
+        }
         "domain" => {
             raw.domain = Some(list());
             raw.grid = None;

@@ -1,0 +1,65 @@
+//! The ranking as a table.
+
+use super::{Args, Best, Explored, Task};
+use crate::predict::REGISTERS_GUESSED;
+use crate::predict::show::time;
+use crate::report::{dash, table};
+use std::fmt::Write;
+use warpsight_predict::explore::Fold;
+
+/// 16x4x16
+pub fn extents(extents: &[u32]) -> String {
+    let mut words = extents.iter().map(u32::to_string);
+    let first = words.next().unwrap_or_default();
+    words.fold(first, |all, next| all + "x" + &next)
+}
+
+/// 2y, or 1 where nothing is folded.
+pub fn fold(fold: &[u32]) -> String {
+    let mut all = [1; 3];
+    all.iter_mut().zip(fold).for_each(|(to, &points)| *to = points);
+    Fold(all).to_string()
+}
+
+/// The best, and what was left out.
+pub fn text(task: &Task, explored: &Explored, args: &Args) -> String {
+    let params: Vec<&str> = task.space.sweeps().iter().flat_map(|sweep| &sweep.names).map(String::as_str).collect();
+    let numbers =
+        ["time (predicted)", "interval (predicted)", "points/s (predicted)", "limiter (predicted)", "DRAM load, B/point (predicted)"];
+    let names: Vec<&str> = ["", "device", "block", "fold"].into_iter().chain(params).chain(numbers).collect();
+    let mut ranking = table(&names);
+    for (i, Best { configuration: own, report, .. }) in explored.best.iter().enumerate() {
+        let head = [(i + 1).to_string(), task.device(own).to_owned(), extents(&own.block), fold(&own.fold)];
+        let values = task.values(own).map(|(_, value)| value.to_string());
+        let tail = [
+            time(report.seconds),
+            format!("{} – {}", time(report.interval.lo), time(report.interval.hi)),
+            format!("{:.3e}", report.points_per_second),
+            dash(report.limiter.map(|limiter| limiter.name())),
+            dash(report.volumes.dram_load.map(|bytes| format!("{bytes:.2}"))),
+        ];
+        ranking.add_row(head.into_iter().chain(values).chain(tail));
+    }
+    let written = &task.input.written;
+    let all = task.space.len();
+    let mut text = format!("{} ({}): {all} configurations, ranked by points per second\n{ranking}\n", written.kernel.name, task.input.name);
+    let refusals = &explored.refusals;
+    if refusals.count > 0 {
+        let _ = writeln!(text, "{} configurations are not predicted:", refusals.count);
+        for (reason, count, first) in refusals.reasons() {
+            let _ = writeln!(text, "- {count}, the first {}: {reason}", task.name(&task.space.get(first)));
+        }
+    }
+    let mut bases: Vec<&str> = explored.best.iter().map(|best| best.report.interval.basis.as_str()).collect();
+    bases.dedup();
+    for basis in bases {
+        let _ = writeln!(text, "Interval: {basis}.");
+    }
+    if explored.best.iter().any(|best| best.report.provenance.iter().any(|note| note == REGISTERS_GUESSED)) {
+        let _ = writeln!(text, "- {REGISTERS_GUESSED}");
+    }
+    if let Some(checked) = explored.checked {
+        let _ = writeln!(text, "{checked} configurations checked (seed {}): equal to what `predict` says, to the last bit.", args.seed);
+    }
+    text
+}

@@ -7,6 +7,7 @@ pub mod guards;
 pub mod images;
 pub mod intervals;
 pub mod l1;
+pub mod l1_capacity;
 pub mod lines;
 pub mod measured;
 pub mod report;

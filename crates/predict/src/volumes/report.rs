@@ -1,9 +1,10 @@
 //! From a kernel's accesses to bytes per point, seconds and what limits them (paper 002).
 
-use super::block::{BlockUse, Instruction, Sizes, block_uses, priced};
+use super::block::{Instruction, Sizes, block_uses, priced};
 use super::dram::{Cause, Curve, Dram, Memory, Wave, dram};
 use super::images;
 use super::l1::{Rule, fused};
+use super::l1_capacity::{Allocation, Room, l2_load};
 use super::measured::{Compared, Measured};
 use super::subject::{Field, Subject};
 use super::time::{Demand, Limit, combined, known, limits};
@@ -125,12 +126,6 @@ pub struct InstructionCost {
 /// The time lies within a factor of this, both ways: only volumes were compared with recordings. A statement of
 /// ignorance.
 const UNCALIBRATED: f64 = 2.5;
-/// Gompertz parameters a, b, c of the part of repeated requests that miss the first-level cache, over the lines of a block relative to
-/// √(capacity · 128 KiB): the implementation of paper 002's authors, fitted there to V100 and A100.
-const L1_MISSES: (f64, f64, f64) = (0.66, 6.77, 1.45);
-/// The capacity that those parameters are normalised by.
-const L1_REFERENCE: f64 = 131_072.0;
-
 /// Predicts one launch.
 ///
 /// # Errors
@@ -168,9 +163,12 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
     let compulsory = uses.iter().map(|own| own.loaded_sectors).sum::<u64>() as f64 * sector;
     // NVIDIA's local memory is cut from the first-level cache.
     let cut = if matches!(rule, Ok(Rule::Nvidia { .. })) { kernel.local.0 * f64::from(resident.groups) } else { 0.0 };
-    let l2_load = l2_load(on, &uses, groups, sizes, (requested, compulsory), cut, &mut notes);
-    let l2_load = l2_load.map(|bytes| bytes - images::kept(&subject, on, &found, &uses, sizes, &mut notes));
     let cores = known(&on.execution.cores, "execution.cores").copied();
+    let room = Room { line: sizes.line.into(), cut };
+    let l2_load = l2_load(on, &Allocation::of(&found, &uses, groups), room, (requested, compulsory)).map(|(bytes, remark)| {
+        notes.extend(remark);
+        bytes - images::kept(&subject, on, &found, &uses, sizes, &mut notes)
+    });
     let dram = behind_l2(&subject, on, sizes, &resident, &mut notes);
     remarks(&subject, &mut notes);
     images::remarks(&subject, on, sizes, &mut notes);
@@ -315,32 +313,6 @@ fn sizes(on: &Profile, rule: Option<&Rule>, notes: &mut Vec<String>) -> Result<S
     }
     let warp = on.execution.warp.need(on, "execution.warp")?;
     Ok(Sizes { warp, sector, line, banks: rule.map_or(32, |rule| rule.banks()) })
-}
-
-/// Bytes from the second level to the first: compulsory ones, and those of repeated requests that the first level no longer holds.
-fn l2_load(
-    on: &Profile,
-    uses: &[BlockUse],
-    groups: u64,
-    sizes: Sizes,
-    (requested, compulsory): (f64, f64),
-    cut: f64,
-    notes: &mut Vec<String>,
-) -> Result<f64, String> {
-    let cache = &on.memory.buffer_l1;
-    if matches!(cache.bytes, Fact::Absent { .. }) {
-        return Ok(requested);
-    }
-    let capacity = known(&cache.bytes, "memory.buffer_l1.bytes")?.0;
-    let capacity = (capacity - cut).max(f64::from(sizes.line));
-    let allocated = uses.iter().map(|own| own.loaded_lines).sum::<u64>() as f64 * f64::from(sizes.line) / groups as f64;
-    let (a, b, c) = L1_MISSES;
-    let miss = a * (-b * (-c * allocated / (capacity * L1_REFERENCE).sqrt()).exp()).exp();
-    notes.push(format!(
-        "l2_load: {:.1} % of repeated requests miss the first level, by the curve of paper 002's authors (a prior, fitted on V100 and A100)",
-        100.0 * miss
-    ));
-    Ok(compulsory + (requested - compulsory).max(0.0) * miss)
 }
 
 /// What the launch moves between the second-level cache and memory.

@@ -1,0 +1,109 @@
+//! What paper 002 claims of the shapes of blocks, by this model on several GPUs. The tables:
+//! `cargo test --release -p warpsight-predict --test claims -- --nocapture --test-threads 1`
+
+use warpsight_ir::accesses::text;
+use warpsight_ir::profile::builtin;
+use warpsight_predict::volumes::report::{Report, Settings, Work, report};
+
+const STAR: &str = include_str!("../../../examples/accesses/star3d-r4-f64.toml");
+const LBM: &str = include_str!("../../../examples/accesses/lbm-d3q15-interface.toml");
+const DEVICES: [&str; 4] = ["a100-40", "v100", "h100", "mi210"];
+const NO_FOLD: [u32; 3] = [1, 1, 1];
+const FOLD_Y: [u32; 3] = [1, 2, 1];
+const FOLD_Z: [u32; 3] = [1, 1, 2];
+
+/// A shape and what becomes of it.
+struct Answer {
+    block: [u32; 3],
+    fold: [u32; 3],
+    report: Report,
+}
+
+impl Answer {
+    fn dram_load(&self) -> f64 {
+        self.report.volumes.dram_load.unwrap()
+    }
+}
+
+/// Blocks of so many threads whose extents are powers of 4, each folding, the fastest first.
+fn answers(device: &str, text: &str, threads: u32, folds: &[[u32; 3]]) -> Vec<Answer> {
+    let on = builtin(device).unwrap().unwrap();
+    let powers = || (0..=5).map(|k| 4_u32.pow(k));
+    let pairs = powers().flat_map(|x| powers().map(move |y| (x, y))).filter(|(x, y)| x * y <= threads);
+    // No GPU has blocks of more than 64 threads along z.
+    let blocks: Vec<[u32; 3]> = pairs.map(|(x, y)| [x, y, threads / x / y]).filter(|block| block[2] <= 64).collect();
+    let mut found = Vec::new();
+    for &fold in folds {
+        for &block in &blocks {
+            let list = |[x, y, z]: [u32; 3]| format!("{x},{y},{z}");
+            let written = text::parse(text, &[("block".to_owned(), list(block)), ("fold".to_owned(), list(fold))]).unwrap();
+            let report = report(&Work { kernel: &written.kernel, points: written.points }, &on, &Settings::default()).unwrap();
+            found.push(Answer { block, fold, report });
+        }
+    }
+    found.sort_by(|a, b| a.report.seconds.0.total_cmp(&b.report.seconds.0));
+    println!("{device}, all predicted: block, folding, ms, bytes a point loaded from memory, limiter");
+    for a in &found {
+        let limiter = a.report.limiter.unwrap().name();
+        println!("  {:10} {:6} {:8.3} {:8.2} {limiter}", text_of(a.block), text_of(a.fold), a.report.seconds.0 * 1e3, a.dram_load());
+    }
+    found
+}
+
+fn text_of([x, y, z]: [u32; 3]) -> String {
+    format!("{x}x{y}x{z}")
+}
+
+fn find(answers: &[Answer], block: [u32; 3], fold: [u32; 3]) -> &Answer {
+    answers.iter().find(|a| a.block == block && a.fold == fold).unwrap()
+}
+
+/// Section 5.8: the shape of the pick is that of the best measured ones, deep and not narrow; flat blocks and narrow ones are far behind.
+/// Section 5.6: the deeper a block of the same width, the less it loads from memory.
+/// Section 5.6: folding in z deepens shallow waves, and pays; folding in y does not.
+#[test]
+fn the_star() {
+    for device in DEVICES {
+        let found = answers(device, STAR, 1024, &[NO_FOLD, FOLD_Y, FOLD_Z]);
+        let (pick, last) = (&found[0], &found[found.len() - 1]);
+        let deep = |a: &Answer| a.block[2] * a.fold[2];
+        assert!(pick.block[0] >= 16 && deep(pick) >= 16, "{device}: {} {}", text_of(pick.block), text_of(pick.fold));
+        assert!(last.block[0] == 1, "{device}: {}", text_of(last.block));
+        let flat = found.iter().filter(|a| deep(a) == 1).map(|a| a.report.seconds.0).fold(f64::INFINITY, f64::min);
+        let ratio = flat / pick.report.seconds.0;
+        println!("{device}: the best flat block takes {ratio:.2} times as long as the pick, predicted");
+        assert!(ratio > 1.5, "{device}: {ratio}");
+
+        let volumes = [[64, 16, 1], [64, 4, 4], [64, 1, 16]].map(|block| find(&found, block, NO_FOLD).dram_load());
+        assert!(volumes.windows(2).all(|pair| pair[1] < 0.8 * pair[0]), "{device}: {volumes:?}");
+        let least = found.iter().min_by(|a, b| a.dram_load().total_cmp(&b.dram_load())).unwrap();
+        assert!(deep(least) >= 32 && (8.0..11.0).contains(&least.dram_load()), "{device}: {}", text_of(least.block));
+
+        for block in [[64, 4, 4], [16, 16, 4]] {
+            let [none, y, z] = [NO_FOLD, FOLD_Y, FOLD_Z].map(|fold| find(&found, block, fold));
+            assert!(z.dram_load() < 0.75 * none.dram_load(), "{device}: {}", text_of(block));
+            assert!(y.dram_load() > 0.97 * none.dram_load(), "{device}: {}", text_of(block));
+            assert!(
+                z.report.seconds < y.report.seconds && z.report.seconds.0 < 0.9 * none.report.seconds.0,
+                "{device}: {}",
+                text_of(block)
+            );
+        }
+    }
+}
+
+/// Section 5.8: of the lattice-Boltzmann kernel the worst shapes are the narrow ones, the others lie close together, bound by memory.
+#[test]
+fn the_lattice_boltzmann_kernel() {
+    for device in DEVICES {
+        let found = answers(device, LBM, 256, &[NO_FOLD]);
+        let (narrow, wide): (Vec<&Answer>, Vec<&Answer>) = found.iter().partition(|a| a.block[0] < 4);
+        let seconds = |a: &&Answer| a.report.seconds.0;
+        let (best, slowest) = (wide.iter().map(seconds).fold(f64::INFINITY, f64::min), wide.iter().map(seconds).fold(0.0, f64::max));
+        let narrow = narrow.iter().map(seconds).fold(f64::INFINITY, f64::min);
+        println!("{device}: narrow blocks from {:.2}, wide ones up to {:.2} times the best, predicted", narrow / best, slowest / best);
+        assert!(narrow > slowest, "{device}");
+        let of_rows = || found.iter().filter(|a| a.block[0] >= 16);
+        assert!(of_rows().all(|a| a.report.seconds.0 < 1.15 * best && a.report.limiter == Some(warpsight_ir::Limiter::Dram)), "{device}");
+    }
+}

@@ -12,6 +12,7 @@ pub mod lines;
 pub mod measured;
 pub mod report;
 pub mod reuse;
+pub mod speed;
 pub mod subject;
 pub mod time;
 pub mod warps;

@@ -6,8 +6,9 @@ use super::images;
 use super::l1::{Rule, fused};
 use super::l1_capacity::{Allocation, Room, l2_load};
 use super::measured::{Compared, Measured};
+use super::speed::Speed;
 use super::subject::{Field, Subject};
-use super::time::{Demand, Limit, combined, known, limits};
+use super::time::{Demand, Limit, Parts, combined, known, parts};
 use warpsight_ir::occupancy::{Occupancy, Residency, occupancy};
 use warpsight_ir::profile::Fact;
 use warpsight_ir::{AccessKind, Bytes, Kernel, Limiter, LoadPath, NoEstimate, Profile, Seconds};
@@ -41,6 +42,8 @@ pub struct Report {
     pub limiter: Option<Limiter>,
     /// Seconds of each limiter alone, or which number is missing.
     pub limits: Vec<Limit>,
+    /// What those seconds are made of, before fitted numbers enter.
+    pub parts: Parts,
     /// Cycles of one core's first-level cache per point; `None` where no rule is known.
     pub l1_cycles_per_point: Option<f64>,
     /// Bytes per point.
@@ -194,9 +197,12 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
     let predicted = demand.dram.clone().ok();
     let has_llc = !matches!(on.memory.llc.bytes, Fact::Absent { .. });
     let mut measured = settings.measured.map_or_else(Vec::new, |own| own.put_into(&mut demand, points, has_llc));
-    let mut limits = limits(&demand, on);
-    limits.extend(images::texture_seconds(&subject, on).map(|limit| (Limiter::Texture, limit)));
-    let Some((seconds, limiter)) = combined(&limits) else {
+    let mut parts = parts(&demand, on);
+    parts.fixed.extend(images::texture_seconds(&subject, on).map(|limit| (Limiter::Texture, limit)));
+    let speed = Speed::of(on);
+    notes.push(format!("bandwidth and turnover of blocks: data/fits/bandwidth.toml, {}", speed.from.name()));
+    let limits = parts.limits(&speed);
+    let Some((seconds, limiter)) = combined(&limits, speed.shared.norm) else {
         let reason = limits.iter().find_map(|(_, limit)| limit.as_ref().err().cloned()).unwrap_or_default();
         return Err(NoEstimate::Missing { profile: on.name.clone(), field: "execution and memory", reason });
     };
@@ -276,6 +282,7 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
         },
         limiter: Some(limiter),
         limits,
+        parts,
         l1_cycles_per_point,
         volumes,
         instructions: found.iter().map(cost).collect(),

@@ -2,6 +2,7 @@
 //! limiter unknown, by name, and nothing else.
 
 use super::dram::Dram;
+use super::speed::Speed;
 use std::collections::BTreeMap;
 use warpsight_ir::occupancy::Occupancy;
 use warpsight_ir::profile::Fact;
@@ -10,9 +11,6 @@ use warpsight_ir::{BytesPerSecond, Kernel, Limiter, Nest, OpClass, Profile, Scal
 /// A limiter and its seconds, or which number is missing.
 pub type Limit = (Limiter, Result<Seconds, String>);
 
-/// Limiters overlap, but not perfectly: their seconds are combined by a norm of this order (∞ would be a perfect overlap, 1 none). The
-/// order of the roofline model beside this one; not fitted.
-pub const OVERLAP_NORM: f64 = 4.0;
 /// Integer instructions that a memory instruction comes with: the update of a pointer, most offsets being part of the instruction.
 const ADDRESS_INSTRUCTIONS: f64 = 1.0;
 /// Instructions per judged condition: a comparison and a branch or selection.
@@ -58,18 +56,48 @@ struct Machine<'a> {
     warps: f64,
 }
 
-/// The seconds of each limiter. Levels that a device does not have are left out.
-pub fn limits(demand: &Demand, on: &Profile) -> Vec<Limit> {
+/// What the limiters' seconds are made of, before fitted numbers enter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parts {
+    /// Before the first block runs.
+    pub launch: Option<Seconds>,
+    /// Limiters that no fitted number touches.
+    pub fixed: Vec<Limit>,
+    /// What memory moves.
+    pub moved: Result<Moved, String>,
+    /// What blocks do one after another.
+    pub life: Result<Life, String>,
+}
+
+/// What memory moves, and how fast it would as a copy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moved {
+    /// Seconds at the profile's bandwidth.
+    pub copy: Seconds,
+    /// The part of the bytes that are loads.
+    pub loaded: f64,
+}
+
+/// The lives of blocks that follow each other in one place of the busiest core, in seconds of the whole launch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Life {
+    /// Instructions, and waits for loads where nobody else is in the way.
+    pub alone: Seconds,
+    /// The part of [`alone`](Self::alone) that loads from memory take.
+    pub memory: Seconds,
+    /// For each cycle between two blocks in one place.
+    pub turnover: Seconds,
+    /// For each latency of memory that the end of a block's stores takes.
+    pub drain: Seconds,
+}
+
+/// What the seconds of the launch are made of. Levels that a device does not have are left out.
+pub fn parts(demand: &Demand, on: &Profile) -> Parts {
     let groups = demand.kernel.launch.group_count() as f64;
     let warps = groups * f64::from(demand.kernel.launch.group_size().div_ceil(demand.warp.max(1)));
     let machine = Machine { on, groups, warps };
     let m = &on.memory;
-    let mut limits = Vec::new();
-    if let Some(overhead) = on.execution.launch_overhead.get() {
-        limits.push((Limiter::Launch, Ok(*overhead)));
-    }
-    limits.push((Limiter::Fp, machine.fp(demand)));
-    limits.push((Limiter::Issue, machine.issue(demand)));
+    let mut limits = vec![(Limiter::Fp, machine.fp(demand)), (Limiter::Issue, machine.issue(demand))];
     let l1 = demand.l1.as_ref().map_err(Clone::clone);
     if !matches!(m.buffer_l1.bytes, Fact::Absent { .. }) {
         limits.push((Limiter::L1, l1.and_then(|&cycles| machine.busiest(cycles))));
@@ -79,28 +107,53 @@ pub fn limits(demand: &Demand, on: &Profile) -> Vec<Limit> {
     let l2 =
         demand.l2_load.as_ref().map_err(Clone::clone).and_then(|load| over(load + demand.l2_store, &m.l2.bandwidth, "memory.l2.bandwidth"));
     limits.push((Limiter::L2, l2));
-    let moved = |of: fn(&Dram) -> f64| demand.dram.as_ref().map(of).map_err(Clone::clone);
+    let dram = demand.dram.as_ref().map_err(Clone::clone);
     if !matches!(m.llc.bytes, Fact::Absent { .. }) {
-        let bytes = moved(|dram| dram.behind_l2 + dram.store);
+        let bytes = dram.clone().map(|dram| dram.behind_l2 + dram.store);
         limits.push((Limiter::Llc, bytes.and_then(|bytes| over(bytes, &m.llc.bandwidth, "memory.llc.bandwidth"))));
     }
-    let bytes = moved(|dram| dram.load + dram.store);
-    limits.push((Limiter::Dram, bytes.and_then(|bytes| over(bytes, &m.dram_bandwidth, "memory.dram_bandwidth"))));
-    limits.push((Limiter::Latency, machine.latency(demand)));
     limits.push((Limiter::Tlb, Err("the profile states neither the size of a page nor the reach of the TLB".to_owned())));
-    limits
+    let moved = dram.and_then(|dram| {
+        let bytes = dram.load + dram.store;
+        let copy = over(bytes, &m.dram_bandwidth, "memory.dram_bandwidth")?;
+        Ok(Moved { copy, loaded: if bytes > 0.0 { dram.load / bytes } else { 0.0 } })
+    });
+    Parts { launch: on.execution.launch_overhead.get().copied(), fixed: limits, moved, life: machine.life(demand) }
 }
 
-/// The norm of the known limits, and the longest of them; `None` where none is known.
-pub fn combined(limits: &[Limit]) -> Option<(Seconds, Limiter)> {
+impl Parts {
+    /// The seconds of each limiter.
+    pub fn limits(&self, speed: &Speed) -> Vec<Limit> {
+        let dram = self.moved.clone().map(|moved| Seconds(moved.copy.0 / speed.own.peak * speed.mix(moved.loaded)));
+        let latency = self.life.clone().map(|life| life.seconds(speed, dram.as_ref().map_or(0.0, |dram| dram.0)));
+        let launch = self.launch.map(|launch| (Limiter::Launch, Ok(launch)));
+        launch.into_iter().chain(self.fixed.iter().cloned()).chain([(Limiter::Dram, dram), (Limiter::Latency, latency)]).collect()
+    }
+}
+
+impl Life {
+    /// With a device's turnover, and waits that grow with how busy memory is (Little's law: bytes in flight over latency bound the bandwidth,
+    /// and latency grows with it). `dram`: seconds for which memory is busy.
+    fn seconds(&self, speed: &Speed, dram: f64) -> Seconds {
+        let alone = self.alone.0 + speed.own.turnover * self.turnover.0 + speed.drain * self.drain.0;
+        let queue = speed.shared.queue * self.memory.0;
+        // Memory is busy for dram of the time t: t = alone + queue · dram / t, with at most the whole queue.
+        let busy = (alone + (alone * alone + 4.0 * queue * dram).sqrt()) / 2.0;
+        Seconds(if alone + queue <= dram { alone + queue } else { busy })
+    }
+}
+
+/// The launch's start, then the norm of the other known limits; and the longest of all. `None` where none is known.
+pub fn combined(limits: &[Limit], norm: f64) -> Option<(Seconds, Limiter)> {
     let known = || limits.iter().filter_map(|(limiter, limit)| Some((*limiter, limit.as_ref().ok()?.0)));
     let (limiter, longest) = known().reduce(|a, b| if b.1 > a.1 { b } else { a })?;
     if longest <= 0.0 {
         return Some((Seconds::ZERO, limiter));
     }
+    let start: f64 = known().filter(|limit| limit.0 == Limiter::Launch).map(|limit| limit.1).sum();
     // Relative to the longest, so that no power underflows.
-    let sum: f64 = known().map(|(_, seconds)| (seconds / longest).powf(OVERLAP_NORM)).sum();
-    Some((Seconds(longest * sum.powf(1.0 / OVERLAP_NORM)), limiter))
+    let sum: f64 = known().filter(|limit| limit.0 != Limiter::Launch).map(|(_, seconds)| (seconds / longest).powf(norm)).sum();
+    Some((Seconds(start + longest * sum.powf(1.0 / norm)), limiter))
 }
 
 fn over(bytes: f64, rate: &Fact<BytesPerSecond>, field: &str) -> Result<Seconds, String> {
@@ -178,37 +231,46 @@ impl Machine<'_> {
     }
 
     /// What the launch takes where nothing but waiting counts: a warp issues an instruction a cycle and waits for its loads, as many at
-    /// once as program order and registers allow (Little's law: bytes in flight over latency bound the bandwidth).
-    fn latency(&self, demand: &Demand) -> Result<Seconds, String> {
+    /// once as program order and registers allow.
+    fn life(&self, demand: &Demand) -> Result<Life, String> {
         let m = &self.on.memory;
         let mut rounds = Vec::new();
         loads_in_flight(demand.kernel, &demand.kernel.accesses.nest, 1.0, 1.0, &mut rounds);
-        let mut waiting = 0.0;
+        let stores = demand.l2_store > 0.0;
+        let (mut waiting, mut memory) = (0.0, 0.0);
+        let last = if stores || !rounds.is_empty() { known(&m.dram_latency, "memory.dram_latency")?.0 } else { 0.0 };
         if !rounds.is_empty() {
-            let last = *known(&m.dram_latency, "memory.dram_latency")?;
-            let l2 = *known(&m.l2.latency, "memory.l2.latency")?;
+            let l2 = known(&m.l2.latency, "memory.l2.latency")?.0;
             let first = if matches!(m.buffer_l1.bytes, Fact::Absent { .. }) {
                 l2
             } else {
-                *known(&m.buffer_l1.latency, "memory.buffer_l1.latency")?
+                known(&m.buffer_l1.latency, "memory.buffer_l1.latency")?.0
             };
             let part = |bytes: f64| if demand.requested > 0.0 { (bytes / demand.requested).min(1.0) } else { 0.0 };
             let dram = demand.dram.as_ref().map_err(Clone::clone)?;
             let (beyond_l1, beyond_l2, beyond_llc) = (part(demand.l2_load.clone()?), part(dram.behind_l2), part(dram.load));
             // Where there is no last level, all that leaves the second comes from memory.
-            let llc = m.llc.latency.get().map_or(last, |latency| latency.min(last));
+            let llc = m.llc.latency.get().map_or(last, |latency| latency.0.min(last));
             for (times, together) in rounds {
-                // The slowest of the loads that are in flight together ends the wait.
-                let any = |miss: f64| 1.0 - (1.0 - miss).powf(together);
-                let cached = first.0 + (l2.0 - first.0).max(0.0) * any(beyond_l1);
-                waiting += times * (cached + (llc.0 - l2.0).max(0.0) * any(beyond_l2) + (last.0 - llc.0) * any(beyond_llc));
+                // The slowest of the loads that are in flight together ends the wait; a line that one of them misses is a hit to the others.
+                let any = |miss: f64| (miss * together).min(1.0);
+                let cached = first + (l2 - first).max(0.0) * any(beyond_l1);
+                waiting += times * (cached + (llc - l2).max(0.0) * any(beyond_l2) + (last - llc) * any(beyond_llc));
+                memory += times * last * any(beyond_llc);
             }
         }
-        let alone = self.instructions(demand) / self.warps + waiting;
+        let instructions = self.instructions(demand);
         let per_group = f64::from(demand.kernel.launch.group_size().div_ceil(demand.warp.max(1)));
         // A core has no more groups at once than its share.
         let at_once = f64::from(demand.resident.groups).min((self.groups / self.cores()?).ceil()).max(1.0) * per_group;
-        self.busiest(alone * self.warps / at_once)
+        let each = |cycles: f64| self.busiest(cycles * self.warps / at_once);
+        Ok(Life {
+            alone: each(instructions / self.warps + waiting)?,
+            memory: each(memory)?,
+            // Blocks without an instruction are nobody's kernel.
+            turnover: each(if instructions > 0.0 { 1.0 } else { 0.0 })?,
+            drain: each(if stores { last } else { 0.0 })?,
+        })
     }
 }
 

@@ -1,0 +1,180 @@
+//! The fit of bandwidths as a file: which rows train, which are held out, and how well those are predicted.
+
+use crate::fit::{Device, Model, Pool, architectures, fit, off, pool};
+use crate::stream::{self, Failed, Row};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use warpsight_ir::Profile;
+use warpsight_predict::volumes::speed::{Basis, Own, Shared, Speed, architecture};
+
+/// Kernels that train. The others are never fitted.
+pub const TRAIN: [&str; 3] = ["init", "read", "scale"];
+const KERNELS: [&str; 6] = ["init", "read", "scale", "triad", "3pt", "5pt"];
+/// Steps of the search shrink to this part of what they begin with, and every so many-th row takes part; less suffices where parts of the
+/// data are left out.
+const FINE: (f64, usize) = (1.0 / 8.0, 1);
+const COARSE: (f64, usize) = (0.5, 4);
+
+/// All rows, and the profile of each device.
+pub struct Streams {
+    pub rows: Vec<Row>,
+    pub profiles: BTreeMap<String, Profile>,
+}
+
+/// A held-out row: its group, on what its device's numbers rest, and the logarithm of predicted over measured.
+pub struct HeldOut {
+    pub device: String,
+    pub kernel: String,
+    pub basis: Basis,
+    pub off: f64,
+}
+
+/// What the fit gives.
+pub struct Fitted {
+    pub text: String,
+    pub held_out: Vec<HeldOut>,
+}
+
+impl Streams {
+    /// Reads `gpu_stream.json`.
+    pub fn read(text: &str) -> Result<Self, Failed> {
+        let rows = stream::rows(text)?;
+        let profiles = rows.iter().map(|row| (row.device.clone(), row.on.clone())).collect();
+        Ok(Self { rows, profiles })
+    }
+
+    fn devices(&self, every: usize, keep: impl Fn(&Row) -> bool) -> Vec<Device<'_>> {
+        let rows = |name: &str| self.rows.iter().filter(|row| row.device == name && keep(row)).step_by(every).collect::<Vec<_>>();
+        let devices = self.profiles.iter().map(|(name, on)| Device { name, on, rows: rows(name) });
+        devices.filter(|device| !device.rows.is_empty()).collect()
+    }
+
+    /// The fit to the rows that are kept, drawn towards the pool of a fit without one.
+    fn fit(&self, from: &Model, (until, every): (f64, usize), keep: impl Fn(&Row) -> bool) -> (Model, Pool) {
+        let devices = self.devices(every, keep);
+        let free = fit(&devices, from, None, until);
+        let pool = pool(&free.own);
+        (fit(&devices, &free, Some(pool), until), pool)
+    }
+
+    /// Off-logarithms of the rows of one device.
+    fn off<'a>(&'a self, name: &'a str, shared: Shared, own: Own) -> impl Iterator<Item = (&'a Row, f64)> {
+        let speed = Speed::new(shared, own, &self.profiles[name], Basis::Device);
+        self.rows.iter().filter(move |row| row.device == name).map(move |row| (row, off(row, &speed)))
+    }
+
+    /// The whole fit: of all, without each kernel that trains, and without each architecture.
+    pub fn fitted(&self) -> Fitted {
+        let start = Shared { norm: 4.5, queue: 0.4, mix: 0.1, drain: 0.1, drain_amd: 0.4 };
+        let trains = |row: &Row| TRAIN.contains(&row.kernel.as_str());
+        let (all, pool) = self.fit(&Model { shared: start, own: BTreeMap::new() }, FINE, trains);
+        let mut held_out = Vec::new();
+        let mut hold = |row: &Row, basis, off| {
+            held_out.push(HeldOut { device: row.device.clone(), kernel: row.kernel.clone(), basis, off });
+        };
+        let mut jack = Vec::new();
+        for kernel in TRAIN {
+            let (without, _) = self.fit(&all, COARSE, |row| trains(row) && row.kernel != kernel);
+            for name in self.profiles.keys() {
+                let rows = self.off(name, without.shared, without.own[name]);
+                rows.filter(|(row, _)| row.kernel == kernel).for_each(|(row, off)| hold(row, Basis::Device, off));
+            }
+            jack.push(without);
+        }
+        for name in self.profiles.keys() {
+            let rows = self.off(name, all.shared, all.own[name]);
+            rows.filter(|(row, _)| !trains(row)).for_each(|(row, off)| hold(row, Basis::Device, off));
+        }
+        for group in architectures(&all.own).keys() {
+            let inside = |name: &str| architecture(name) == Some(*group);
+            let (without, pool) = self.fit(&all, COARSE, |row| trains(row) && !inside(&row.device));
+            let pooled = Own { peak: pool.peak.0, turnover: pool.turnover.0 };
+            for name in self.profiles.keys().filter(|name| inside(name)) {
+                self.off(name, without.shared, pooled).for_each(|(row, off)| hold(row, Basis::Pooled, off));
+                // A sister's recordings say more than the pool.
+                let sisters: BTreeMap<String, Own> =
+                    all.own.iter().filter(|own| inside(own.0) && own.0 != name).map(|(n, own)| (n.clone(), *own)).collect();
+                if let Some(own) = architectures(&sisters).get(group) {
+                    self.off(name, all.shared, *own).for_each(|(row, off)| hold(row, Basis::Architecture, off));
+                }
+            }
+        }
+        Fitted { text: self.text(&all, pool, &jack, &held_out), held_out }
+    }
+
+    fn text(&self, all: &Model, pool: Pool, jack: &[Model], held_out: &[HeldOut]) -> String {
+        let mut text = String::from(HEAD);
+        let range = |of: &dyn Fn(&Model) -> f64| {
+            let values = jack.iter().map(of).chain([of(all)]);
+            let (lo, hi) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
+            format!("[{lo:.3}, {hi:.3}]")
+        };
+        text += "[shared]\n";
+        let numbers: [(&str, fn(&Shared) -> f64); 5] =
+            [("norm", |s| s.norm), ("queue", |s| s.queue), ("mix", |s| s.mix), ("drain", |s| s.drain), ("drain_amd", |s| s.drain_amd)];
+        for (name, of) in numbers {
+            let _ = writeln!(text, "{name} = {:.4}\n{name}_interval = {}", of(&all.shared), range(&|model| of(&model.shared)));
+        }
+        let _ = writeln!(
+            text,
+            "\n[pooled]\npeak = {:.4}\npeak_spread = {:.4}\nturnover = {:.1}\nturnover_spread = {:.1}",
+            pool.peak.0, pool.peak.1, pool.turnover.0, pool.turnover.1
+        );
+        for (name, own) in architectures(&all.own) {
+            let _ = writeln!(text, "\n[architecture.{name}]\npeak = {:.4}\nturnover = {:.1}", own.peak, own.turnover);
+        }
+        for (name, own) in &all.own {
+            let _ = writeln!(text, "\n[device.{name}]\npeak = {:.4}\npeak_interval = {}", own.peak, range(&|model| model.own[name].peak));
+            let _ = writeln!(text, "turnover = {:.1}\nturnover_interval = {}", own.turnover, range(&|model| model.own[name].turnover));
+            let runs: BTreeMap<(&str, &str), usize> =
+                self.rows.iter().filter(|row| row.device == *name).fold(BTreeMap::new(), |mut runs, row| {
+                    *runs.entry((row.run.as_str(), row.kernel.as_str())).or_default() += 1;
+                    runs
+                });
+            let named = |train: bool| {
+                let names = runs
+                    .iter()
+                    .filter(|run| TRAIN.contains(&run.0.1) == train)
+                    .map(|((run, kernel), n)| format!("\"{run}: {kernel}, {n} rows\""));
+                names.collect::<Vec<_>>().join(", ")
+            };
+            let _ = writeln!(text, "trained_on = [{}]\nheld_out = [{}]", named(true), named(false));
+        }
+        for (section, basis) in [("device", Basis::Device), ("architecture", Basis::Architecture), ("pooled", Basis::Pooled)] {
+            let _ = writeln!(text, "\n# Mean and worst errors of held-out rows, {}.\n[error.{section}]", basis.name());
+            for name in self.profiles.keys() {
+                let each = KERNELS.iter().filter_map(|kernel| {
+                    let held = held_out.iter().filter(|held| held.basis == basis && held.device == *name && held.kernel == *kernel);
+                    let offs: Vec<f64> = held.map(|held| held.off).collect();
+                    let (mean, worst) = error(&offs);
+                    (!offs.is_empty()).then(|| format!("{kernel} = [{mean:.3}, {worst:.3}]"))
+                });
+                let each: Vec<String> = each.collect();
+                if !each.is_empty() {
+                    let _ = writeln!(text, "{name} = {{ {} }}", each.join(", "));
+                }
+            }
+        }
+        text
+    }
+}
+
+/// Mean and greatest relative error.
+pub fn error(offs: &[f64]) -> (f64, f64) {
+    let each = offs.iter().map(|off| (off.exp() - 1.0).abs());
+    let (sum, worst) = each.fold((0.0, 0.0_f64), |(sum, worst), error| (sum + error, worst.max(error)));
+    (sum / offs.len() as f64, worst)
+}
+
+const HEAD: &str = "\
+# How fast memory is by how many bytes are in flight.
+# Made by: cargo run --release -p warpsight-predict --example fit_time -- ../shared/data
+# Data: gpu_stream.json (gpu-benches, gpu-stream): bandwidths of six kernels at 20 to 40 numbers of resident threads on twelve GPUs.
+# A device has two numbers: `peak`, the bandwidth of a copy over the profile's dram_bandwidth, and `turnover`, the cycles between two
+# blocks in one place. They are drawn towards the pool of all devices (`pooled`: mean and spread, an architecture counting once) with the
+# weight of one observation each; an architecture is the mean of its devices. Everything else is shared.
+# Trained on: init, read and scale. Held out: triad and the two stencils, which no fit has seen; each kernel that trains, in a fit without
+# it; each architecture, in a fit without it (basis `pooled`), and each device of which there is a sister (basis `architecture`).
+# Intervals: least and greatest of the fit and of those without one kernel. Errors: relative, of seconds.
+
+";

@@ -1,0 +1,125 @@
+//! The fit itself.
+
+use crate::stream::Row;
+use std::collections::BTreeMap;
+use warpsight_ir::Profile;
+use warpsight_predict::volumes::speed::{Basis, Own, Shared, Speed, architecture};
+use warpsight_predict::volumes::time::combined;
+
+/// Logarithms beyond this count in proportion, not squared.
+const SCALE: f64 = 0.05;
+
+/// Everything that is fitted.
+#[derive(Clone)]
+pub struct Model {
+    pub shared: Shared,
+    pub own: BTreeMap<String, Own>,
+}
+
+/// Rows of one device.
+pub struct Device<'a> {
+    pub name: &'a str,
+    pub on: &'a Profile,
+    pub rows: Vec<&'a Row>,
+}
+
+/// The logarithm of predicted over measured seconds.
+pub fn off(row: &Row, speed: &Speed) -> f64 {
+    combined(&row.parts.limits(speed), speed.shared.norm).map_or(f64::NAN, |(seconds, _)| (seconds.0 / row.measured).ln())
+}
+
+/// Where a device's numbers are drawn towards: (mean, standard deviation) of each among devices.
+#[derive(Clone, Copy)]
+pub struct Pool {
+    pub peak: (f64, f64),
+    pub turnover: (f64, f64),
+}
+
+impl Device<'_> {
+    /// Mean loss of its rows, as many times as there are tables of a kernel, whose rows are no independent observations.
+    fn loss(&self, shared: Shared, own: Own, pool: Option<Pool>) -> f64 {
+        let speed = Speed::new(shared, own, self.on, Basis::Device);
+        let sum: f64 = self.rows.iter().map(|row| ((1.0 + (off(row, &speed) / SCALE).powi(2)).sqrt() - 1.0) * 2.0).sum();
+        let mut tables: Vec<(&str, &str)> = self.rows.iter().map(|row| (row.run.as_str(), row.kernel.as_str())).collect();
+        tables.sort_unstable();
+        tables.dedup();
+        let drawn = |(mean, spread): (f64, f64), value: f64| ((value - mean) / spread).powi(2);
+        let prior = pool.map_or(0.0, |pool| drawn(pool.peak, own.peak) + drawn(pool.turnover, own.turnover));
+        sum / self.rows.len() as f64 * tables.len() as f64 + prior
+    }
+
+    fn fit(&self, shared: Shared, from: Own, pool: Option<Pool>) -> (Own, f64) {
+        let own = |at: &[f64]| Own { peak: at[0], turnover: at[1] };
+        let steps = [0.02, 16.0];
+        let (at, loss) =
+            search(vec![from.peak, from.turnover], &steps, &[0.5, 0.0], 1.0 / 16.0, &mut |at| self.loss(shared, own(at), pool));
+        (own(&at), loss)
+    }
+}
+
+/// The lowest value that steps along the axes lead to, halved where none does.
+fn search(mut at: Vec<f64>, steps: &[f64], least: &[f64], until: f64, value: &mut dyn FnMut(&[f64]) -> f64) -> (Vec<f64>, f64) {
+    let mut best = value(&at);
+    let mut scale = 1.0;
+    while scale >= until {
+        let mut moved = false;
+        for axis in 0..at.len() {
+            for side in [1.0, -1.0] {
+                let mut next = at.clone();
+                next[axis] = (next[axis] + side * scale * steps[axis]).max(least[axis]);
+                let found = value(&next);
+                if found < best {
+                    (at, best, moved) = (next, found, true);
+                    break;
+                }
+            }
+        }
+        if !moved {
+            scale /= 2.0;
+        }
+    }
+    (at, best)
+}
+
+/// Fits what is shared, and what each device has, drawn towards the pool where there is one.
+pub fn fit(devices: &[Device], start: &Model, pool: Option<Pool>, until: f64) -> Model {
+    let shared = |at: &[f64]| Shared { norm: at[0], queue: at[1], mix: at[2], drain: at[3], drain_amd: at[4] };
+    let first = Own { peak: 1.0, turnover: 250.0 };
+    let mut own: BTreeMap<String, Own> =
+        devices.iter().map(|device| (device.name.to_owned(), start.own.get(device.name).copied().unwrap_or(first))).collect();
+    let from = vec![start.shared.norm, start.shared.queue, start.shared.mix, start.shared.drain, start.shared.drain_amd];
+    let mut value = |at: &[f64]| {
+        let mut sum = 0.0;
+        for device in devices {
+            let (found, loss) = device.fit(shared(at), own[device.name], pool);
+            own.insert(device.name.to_owned(), found);
+            sum += loss;
+        }
+        sum
+    };
+    let (at, _) = search(from, &[0.5, 0.08, 0.04, 0.08, 0.08], &[1.0, 0.0, 0.0, 0.0, 0.0], until, &mut value);
+    value(&at);
+    Model { shared: shared(&at), own }
+}
+
+/// Mean and spread of devices' numbers, each architecture counted once.
+pub fn pool(own: &BTreeMap<String, Own>) -> Pool {
+    let groups = architectures(own);
+    let of = |number: fn(&Own) -> f64| {
+        let mean = groups.values().map(number).sum::<f64>() / groups.len() as f64;
+        let square = groups.values().map(|own| (number(own) - mean).powi(2)).sum::<f64>() / (groups.len() - 1).max(1) as f64;
+        (mean, square.sqrt())
+    };
+    Pool { peak: of(|own| own.peak), turnover: of(|own| own.turnover) }
+}
+
+/// The mean of each architecture's devices.
+pub fn architectures(own: &BTreeMap<String, Own>) -> BTreeMap<&'static str, Own> {
+    let mut groups: BTreeMap<&str, (Own, f64)> = BTreeMap::new();
+    for (name, own) in own {
+        let Some(group) = architecture(name) else { continue };
+        let (sum, count) = groups.entry(group).or_insert((Own { peak: 0.0, turnover: 0.0 }, 0.0));
+        (sum.peak, sum.turnover, *count) = (sum.peak + own.peak, sum.turnover + own.turnover, *count + 1.0);
+    }
+    groups.into_iter().map(|(name, (sum, count))| (name, Own { peak: sum.peak / count, turnover: sum.turnover / count })).collect()
+}

@@ -1,11 +1,12 @@
 //! What device memory delivers and takes: compulsory lines, and those that were evicted before their reuse.
 //! .
-//! Let U(n) be the lines that n consecutive blocks touch, each access at its time ([`super::reuse`]). A cache that holds all that was
-//! touched during the last n launches misses dU/dn lines a block: those whose last use lies longer back. So with h(n) the probability
-//! that a line survives until n blocks later, a block loads Σ M(n) · (h(n) − h(n′)) lines over neighbouring distances n < n′, M their
-//! difference quotient of U, and beyond the last distance of any reuse what the whole launch touches, per block. h depends on the bytes
-//! F(n) of all fields together, in units of the cache: h = 1 / (1 + (F / capacity)^steepness). Strict LRU is the limit of a steep h.
+//! A line is touched by blocks at known times, counted in launched blocks ([`super::reuse`]). It is loaded once, and again after each gap n
+//! between two touches that it does not survive: with probability h(n). h depends on the bytes F(n) of all fields that n consecutive
+//! blocks touch, in units of the cache: h = 1 / (1 + (F / capacity)^steepness); strict LRU is the limit of a steep h. Both come from one
+//! distribution: n blocks meet a line once for each gap that is longer than n, so that F(n) is the sum of min(n, gap) over all touches.
+//! The distribution is in closed form where blocks step along coordinates ([`super::gaps`]), and taken from what runs of blocks touch otherwise.
 
+use super::gaps::Gaps;
 use super::reuse::{Footprint, bypasses, phases};
 use super::subject::Subject;
 use super::wave::Side;
@@ -84,16 +85,13 @@ pub fn dram(subject: &Subject, memory: &Memory, wave: &Wave, curve: &Curve) -> D
     Runs::of(subject, memory, wave, curve.spread).volumes(memory, curve)
 }
 
-/// What runs of consecutive blocks touch, which no capacity changes.
+/// What blocks touch and meet again, which no capacity changes.
 #[derive(Clone, Debug)]
 pub struct Runs {
-    blocks: u64,
     resident: u64,
     load_wave: f64,
-    /// Work of the mean block, relative to one in the middle of the grid.
-    activity: f64,
-    /// Launched blocks after which lines are met again.
-    distances: Vec<f64>,
+    /// Gaps in launched blocks after which lines are met again, ascending, and the bytes that so many blocks touch.
+    gaps: Vec<(f64, f64)>,
     fields: Vec<FieldRuns>,
 }
 
@@ -110,10 +108,10 @@ struct FieldRuns {
 /// A field on one side.
 #[derive(Clone, Debug)]
 struct SideRuns {
-    /// Bytes that the run up to each distance touches.
-    until: Vec<f64>,
     /// Bytes of the whole launch.
     all: f64,
+    /// Bytes that are met again: position of the gap, bytes.
+    again: Vec<(usize, f64)>,
 }
 
 impl Runs {
@@ -122,68 +120,84 @@ impl Runs {
         let blocks: u64 = subject.groups.iter().map(|group| u64::from(group.count)).product();
         let resident = wave.blocks.clamp(1, blocks.max(1));
         let (phases, late) = (phases(subject), resident as f64 * spread);
-        let (begin, centre) = (middle(subject, resident), centre(subject) as i64);
-
+        let begin = middle(subject, resident);
         let side = |field: usize, side| {
             let field = &subject.fields[field];
             let footprint = Footprint::of(subject, field, Some(side), None)?;
-            let timed = Footprint::of(subject, field, Some(side), Some(&phases)).filter(|_| !footprint.streams());
-            Some((footprint, timed, i64::from(if side == Side::Loads { memory.fetch } else { memory.write })))
+            Some((footprint, i64::from(if side == Side::Loads { memory.fetch } else { memory.write })))
         };
         let sides: Vec<_> = (0..subject.fields.len()).map(|field| [side(field, Side::Loads), side(field, Side::Stores)]).collect();
-
         // Blocks at the edge of the grid have less to do than those in its middle.
         let mut every = sides.iter().flatten().flatten();
         let activity = every.find_map(|side| side.0.activity(begin.unsigned_abs(), resident)).unwrap_or(1.0);
-        let mut distances = Vec::new();
-        for (_, timed, _) in sides.iter().flatten().flatten() {
-            timed.iter().for_each(|timed| timed.distances(late, &mut distances));
-        }
-        let distances = thinned(distances, blocks);
 
         let mut load_wave = 0.0;
-        let mut fields = Vec::new();
+        let mut fields = Vec::with_capacity(sides.len());
+        let mut buckets: Vec<(f64, f64)> = Vec::new();
         for (field, [loads, stores]) in subject.fields.iter().zip(&sides) {
-            // Around the middle of the grid, with the accesses that happen late before it and the early ones behind it.
-            let run = |timed: &Footprint<'_>, line, n: f64| {
-                let count = (n as u64).min(blocks);
-                let first = centre - count as i64 / 2 + (late / 2.0) as i64;
-                timed.distinct(first.clamp(0, (blocks - count) as i64), count, late, line) as f64 * line as f64
-            };
-            let runs = |side: &Option<(Footprint<'_>, Option<Footprint<'_>>, i64)>| {
-                let (footprint, timed, line) = side.as_ref()?;
+            let mut runs = |side: &Option<(Footprint<'_>, i64)>, kind| {
+                let (footprint, line) = side.as_ref()?;
                 let all = footprint.distinct(0, blocks, 0.0, *line) as f64 * *line as f64;
-                let until = distances.iter().map(|&n| timed.as_ref().map_or(all * n / blocks as f64, |timed| run(timed, *line, n)));
-                Some(SideRuns { until: until.collect(), all })
+                let mut again = Vec::new();
+                if !footprint.streams(*line) {
+                    let timed = Footprint::of(subject, field, Some(kind), Some(&phases))?;
+                    let found = timed.gaps(late, *line).unwrap_or_else(|| of_runs(&timed, subject, (late, *line), activity, all));
+                    for (bucket, gap, lines) in found.iter() {
+                        let bytes = lines * *line as f64;
+                        if buckets.len() <= bucket {
+                            buckets.resize(bucket + 1, (0.0, 0.0));
+                        }
+                        buckets[bucket].0 += bytes;
+                        buckets[bucket].1 += bytes * gap;
+                        again.push((bucket, bytes));
+                    }
+                }
+                Some(SideRuns { all, again })
             };
-            if let Some((footprint, _, line)) = loads {
+            let (own_loads, own_stores) = (runs(loads, Side::Loads), runs(stores, Side::Stores));
+            if let Some((footprint, line)) = loads {
                 let lines = footprint.distinct(begin, resident, 0.0, *line);
                 load_wave += activity * lines as f64 * *line as f64 * blocks as f64 / resident as f64;
             }
-            let found = runs(stores);
             let mut partial = 0.0;
-            if let (None, Some((footprint, _, line)), Some(stores)) = (loads, stores, &found) {
+            if let (None, Some((footprint, line)), Some(stores)) = (loads, stores, &own_stores) {
                 // Stores that leave gaps touch more lines than they fill. At the ends of rows half a line is missing.
                 let element = field.geometry.element;
                 let missing = stores.all - footprint.distinct(0, blocks, 0.0, element) as f64 * element as f64;
                 partial = stores.all.min(2.0 * missing.max(0.0)).min(if *line > element { f64::INFINITY } else { 0.0 });
             }
-            fields.push(FieldRuns { name: field.name.clone(), bypasses: bypasses(field), loads: runs(loads), stores: found, partial });
+            fields.push(FieldRuns { name: field.name.clone(), bypasses: bypasses(field), loads: own_loads, stores: own_stores, partial });
         }
-        Self { blocks, resident, load_wave, activity, distances, fields }
+
+        // Buckets that hold anything, one after another.
+        let mut places = vec![0; buckets.len()];
+        let mut gaps: Vec<(f64, f64)> = Vec::new();
+        for (place, (bytes, weighted)) in places.iter_mut().zip(buckets) {
+            *place = gaps.len();
+            if bytes != 0.0 {
+                gaps.push((weighted / bytes, 0.0));
+            }
+        }
+        let sides = fields.iter_mut().flat_map(|field| [&mut field.loads, &mut field.stores]).flatten();
+        sides.flat_map(|side| &mut side.again).for_each(|(bucket, _)| *bucket = places[*bucket]);
+        for field in &fields {
+            let touched = |side: &Option<SideRuns>| side.as_ref().map(|side| side.touched(&gaps, blocks));
+            let stores = touched(&field.stores).filter(|_| !field.bypasses);
+            // A field that is loaded and stored counts once.
+            match (touched(&field.loads), stores) {
+                (Some(loads), Some(stores)) => gaps.iter_mut().zip(loads.iter().zip(stores)).for_each(|(gap, (a, b))| gap.1 += a.max(b)),
+                (Some(bytes), None) | (None, Some(bytes)) => gaps.iter_mut().zip(bytes).for_each(|(gap, bytes)| gap.1 += bytes),
+                (None, None) => {}
+            }
+        }
+        Self { resident, load_wave, gaps, fields }
     }
 
     /// With these capacities and this curve; its spread is that of the runs.
     pub fn volumes(&self, memory: &Memory, curve: &Curve) -> Dram {
-        // Bytes of everything touched until each distance. A field that is loaded and stored counts once.
-        let together = |i: usize| -> f64 {
-            let bytes = |side: &Option<SideRuns>| side.as_ref().map_or(0.0, |side| side.until[i]);
-            self.fields.iter().map(|field| bytes(&field.loads).max(if field.bypasses { 0.0 } else { bytes(&field.stores) })).sum()
-        };
-        let together: Vec<f64> = (0..self.distances.len()).map(together).collect();
-        let survives = |size: f64| -> Vec<f64> { together.iter().map(|&bytes| curve.survives(bytes, size)).collect() };
-        let behind = survives(memory.l2_effective);
-        let last = memory.last_level.map_or_else(|| behind.clone(), survives);
+        let evicted = |size: f64| -> Vec<f64> { self.gaps.iter().map(|gap| 1.0 - curve.survives(gap.1, size)).collect() };
+        let behind = evicted(memory.l2_effective);
+        let last = memory.last_level.map_or_else(|| behind.clone(), evicted);
 
         let mut dram = Dram { load_wave: self.load_wave, load: 0.0, store: 0.0, behind_l2: 0.0, by_cause: vec![], per_field: vec![] };
         let mut causes = [0.0; 4];
@@ -219,22 +233,56 @@ impl Runs {
     }
 
     /// Bytes beyond the compulsory ones.
-    fn misses(&self, side: &SideRuns, survives: &[f64]) -> Misses {
+    fn misses(&self, side: &SideRuns, evicted: &[f64]) -> Misses {
         let mut misses = Misses { within: 0.0, between: 0.0 };
-        let (mut n, mut bytes, mut alive) = (0.0, 0.0, 1.0);
-        for ((&next, &until), &still) in self.distances.iter().zip(&side.until).zip(survives) {
-            // A cache that reaches this far misses more than the compulsory lines.
-            let excess = ((until - bytes) / (next - n) * self.activity * self.blocks as f64 - side.all).max(0.0);
-            let evicted = excess * (alive - still).max(0.0);
-            if next <= self.resident as f64 {
-                misses.within += evicted
-            } else {
-                misses.between += evicted
-            }
-            (n, bytes, alive) = (next, until, still);
+        for &(gap, bytes) in &side.again {
+            let sum = if self.gaps[gap].0 <= self.resident as f64 { &mut misses.within } else { &mut misses.between };
+            *sum += bytes * evicted[gap];
         }
         misses
     }
+}
+
+impl SideRuns {
+    /// Bytes that runs of blocks touch, for each of these lengths.
+    fn touched(&self, gaps: &[(f64, f64)], blocks: u64) -> Vec<f64> {
+        // Each line once, and once for each gap, as far as it is not longer than the run.
+        let (mut shorter, mut longer) = (0.0, self.all + self.again.iter().map(|again| again.1).sum::<f64>());
+        let mut again = self.again.iter().peekable();
+        let each = gaps.iter().enumerate().map(|(i, gap)| {
+            if let Some((_, bytes)) = again.next_if(|again| again.0 == i) {
+                shorter += bytes * gap.0;
+                longer -= bytes;
+            }
+            ((shorter + longer * gap.0) / blocks as f64).min(self.all)
+        });
+        each.collect()
+    }
+}
+
+/// The gaps from what runs of blocks around the middle of the grid touch: n blocks and one more meet as many new lines as have gaps longer
+/// than n.
+fn of_runs(timed: &Footprint<'_>, subject: &Subject, (late, line): (f64, i64), activity: f64, all: f64) -> Gaps {
+    let blocks: u64 = subject.groups.iter().map(|group| u64::from(group.count)).product();
+    let mut distances = Vec::new();
+    timed.distances(late, &mut distances);
+    let centre = centre(subject) as i64;
+    let mut gaps = Gaps::default();
+    // A block's touches so far: at first all, at last as many as lines of the launch.
+    let (mut n, mut lines, mut before) = (0.0, 0.0, None);
+    for next in thinned(distances, blocks) {
+        // With the accesses that happen late before the middle and the early ones behind it.
+        let count = (next as u64).min(blocks);
+        let first = centre - count as i64 / 2 + (late / 2.0) as i64;
+        let until = timed.distinct(first.clamp(0, (blocks - count) as i64), count, late, line) as f64;
+        let excess = ((until - lines) / (next - n) * activity * blocks as f64 - all / line as f64).max(0.0);
+        if let Some(before) = before {
+            gaps.add(n as u64, before - excess);
+        }
+        (n, lines, before) = (next, until, Some(excess));
+    }
+    gaps.add(n as u64, before.unwrap_or(0.0));
+    gaps
 }
 
 /// Bytes by when they were evicted.

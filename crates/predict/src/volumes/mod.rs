@@ -3,6 +3,7 @@
 pub mod block;
 pub mod curve;
 pub mod dram;
+pub mod gaps;
 pub mod guards;
 pub mod images;
 pub mod intervals;

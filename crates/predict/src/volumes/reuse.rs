@@ -5,6 +5,7 @@
 //! at a share φ of a block's life happens φ · (resident blocks) after the block began. So the loads of the plane above, last in one
 //! program and first in another, lie at different distances from their reuse, which is all the difference between two orders of loads.
 
+use super::gaps::{Gaps, gaps};
 use super::intervals::Intervals;
 use super::lines::{Region, joined};
 use super::subject::{Field, Ranges, Subject, Touch};
@@ -23,19 +24,19 @@ pub struct Footprint<'a> {
 
 /// Accesses whose addresses differ in constants only, and that happen at about the same time.
 #[derive(Clone, Debug)]
-struct Pattern {
+pub(super) struct Pattern {
     /// One of them, of which only the variable part counts.
     like: Touch,
     /// Elements of a block at 0, for each coordinate; `None` where a variable moves several coordinates.
-    inner: Option<[Intervals; 3]>,
+    pub(super) inner: Option<[Intervals; 3]>,
     /// Steps from one block to the next along each group axis, for each coordinate.
-    steps: SmallVec<[[i64; 3]; 4]>,
+    pub(super) steps: SmallVec<[[i64; 3]; 4]>,
     /// What guards leave of the variable part.
-    within: [Option<(i64, i64)>; 3],
+    pub(super) within: [Option<(i64, i64)>; 3],
     /// The constant parts.
-    offsets: SmallVec<[Region; 8]>,
+    pub(super) offsets: SmallVec<[Region; 8]>,
     /// Share of a block's life that is over when it happens.
-    phase: f64,
+    pub(super) phase: f64,
 }
 
 impl<'a> Footprint<'a> {
@@ -92,6 +93,15 @@ impl<'a> Footprint<'a> {
         self.field.distinct(&regions, line)
     }
 
+    /// Gaps between touches of lines of `line` bytes, each access `phase · late` blocks behind; `None` where there is no closed form, and
+    /// of images, whose lines are blocks.
+    pub fn gaps(&self, late: f64, line: i64) -> Option<Gaps> {
+        if self.field.tiled().is_some() {
+            return None;
+        }
+        gaps(&self.groups, &self.patterns, &self.field.geometry, late, line)
+    }
+
     /// Share of their lanes that take part over the whole launch, relative to this run's; `None` where no guard says.
     pub fn activity(&self, first: u64, count: u64) -> Option<f64> {
         let pattern = self.patterns.iter().find(|pattern| pattern.within.iter().any(Option::is_some))?;
@@ -105,14 +115,16 @@ impl<'a> Footprint<'a> {
         (here > 0.0).then(|| active(0, blocks) / here)
     }
 
-    /// Whether every block touches elements of its own, of which lines can only be shared with neighbours.
-    pub fn streams(&self) -> bool {
+    /// Whether every block touches elements of its own, more than a line in a row, so that only lines at the ends of its rows are shared,
+    /// with neighbours.
+    pub fn streams(&self, line: i64) -> bool {
         let [pattern] = self.patterns.as_slice() else { return false };
         let ([offset], Some(inner)) = (pattern.offsets.as_slice(), &pattern.inner) else { return false };
         let span = |set: &Intervals| set.bounds().map_or(0, |(lo, hi)| hi - lo);
         let spans = [(&inner[0], &offset.x), (&inner[1], &offset.y), (&inner[2], &offset.z)].map(|(a, b)| span(a) + span(b) + 1);
         let beyond = |step: &[i64; 3]| step.iter().zip(spans).any(|(step, span)| step.abs() >= span);
-        pattern.steps.iter().zip(&self.groups).all(|(step, &count)| count == 1 || beyond(step))
+        let narrow = |step: &[i64; 3]| step[0] != 0 && step[0].abs() * self.field.geometry.element < line;
+        pattern.steps.iter().zip(&self.groups).all(|(step, &count)| count == 1 || (beyond(step) && !narrow(step)))
     }
 
     /// Distances in launched blocks at which blocks meet lines of earlier ones.

@@ -2,9 +2,10 @@
 
 use super::images;
 use super::intervals::{Intervals, lcm};
-use super::lines::{Region, joined};
+use super::lines::{Geometry, Region, joined};
 use super::subject::{Field, Subject, Touch};
 use super::warps::{Axis, Residues, Shape, distinct, shapes, wavefronts};
+use super::wave::Side;
 use smallvec::SmallVec;
 use warpsight_ir::{AccessKind, VarId};
 
@@ -103,19 +104,19 @@ pub fn instructions(subject: &Subject, sizes: Sizes) -> Vec<Instruction> {
 /// What each access to these fields of the subject costs, in program order within each field, and a price of its executions.
 pub fn priced(subject: &Subject, fields: &[Field], sizes: Sizes, price: &dyn Fn(&Request) -> f64) -> Vec<Instruction> {
     let mut found = Vec::with_capacity(fields.iter().map(|field| field.touches.len()).sum());
+    // Accesses that differ in constants only share their shapes, as do fields that lie alike.
+    let mut known: Vec<(&Touch, &Geometry, Vec<Placed>)> = Vec::new();
     for (index, field) in fields.iter().enumerate() {
-        // Accesses that differ in constants only share their shapes.
-        let mut known: Vec<(&Touch, Vec<Placed>)> = Vec::new();
         for touch in &field.touches {
             if let Some(layout) = field.tiled() {
                 found.push(Instruction { field: index, ..images::instruction(subject, field, layout, touch, sizes) });
                 continue;
             }
-            let at = known.iter().position(|(other, _)| other.alike(touch)).unwrap_or_else(|| {
-                known.push((touch, placed(subject, field, touch, sizes)));
+            let at = known.iter().position(|(other, like, _)| like.like(&field.geometry) && other.alike(touch)).unwrap_or_else(|| {
+                known.push((touch, &field.geometry, placed(subject, field, touch, sizes)));
                 known.len() - 1
             });
-            found.push(total(field, index, touch, &mut known[at].1, sizes, price));
+            found.push(total(field, index, touch, &mut known[at].2, sizes, price));
         }
     }
     found
@@ -185,14 +186,28 @@ fn total(field: &Field, index: usize, touch: &Touch, placed: &mut [Placed], size
 
 /// Distinct sectors and lines of every block, per field, summed over all blocks.
 pub fn block_uses(subject: &Subject, sizes: Sizes) -> Vec<BlockUse> {
-    let fields = subject.fields.iter();
-    let uses = fields.map(|field| {
-        let of = |keep: fn(AccessKind) -> bool| field.touches.iter().filter(move |touch| keep(touch.kind)).collect::<Vec<&Touch>>();
-        let loads = of(|kind| !matches!(kind, AccessKind::Store(_)));
-        let stores = of(|kind| !matches!(kind, AccessKind::Load));
-        let [loaded_sectors, loaded_lines] = over_blocks(subject, field, &loads, [sizes.sector.into(), sizes.line.into()]);
-        let [stored_sectors] = over_blocks(subject, field, &stores, [sizes.sector.into()]);
-        BlockUse { loaded_sectors, loaded_lines, stored_sectors }
+    let lines: [i64; 2] = [sizes.sector.into(), sizes.line.into()];
+    let period = lines.into_iter().fold(1, lcm);
+    // Of single accesses: others that lie alike, and begin at the same byte of a line, touch as many.
+    let mut known: Vec<(&Field, &Touch, [u64; 2])> = Vec::new();
+    let uses = subject.fields.iter().map(|field| {
+        let [loads, stores] = [Side::Loads, Side::Stores].map(|side| {
+            let touches: SmallVec<[&Touch; 16]> = field.touches.iter().filter(|touch| side.has(touch.kind)).collect();
+            let &[touch] = touches.as_slice() else { return over_blocks(subject, field, &touches, lines) };
+            let same = |other: &Field, like: &Touch| {
+                field.image.is_none()
+                    && other.image.is_none()
+                    && other.geometry.like(&field.geometry)
+                    && like.alike(touch)
+                    && (like.origin(&other.geometry) - touch.origin(&field.geometry)) % period == 0
+            };
+            known.iter().find(|(other, like, _)| same(other, like)).map(|known| known.2).unwrap_or_else(|| {
+                let found = over_blocks(subject, field, &touches, lines);
+                known.push((field, touch, found));
+                found
+            })
+        });
+        BlockUse { loaded_sectors: loads[0], loaded_lines: loads[1], stored_sectors: stores[0] }
     });
     uses.collect()
 }
@@ -333,6 +348,11 @@ fn spans_rows(subject: &Subject, field: &Field, alike: &[Alike], line: i64) -> b
     field.tiled().is_none() && (span(0) + margin >= field.geometry.row || field.geometry.plane.is_some_and(|plane| span(1) + 2 >= plane))
 }
 
+/// The least integer that is not below a / b; b is positive.
+fn ceil(a: i64, b: i64) -> i64 {
+    -(-a).div_euclid(b)
+}
+
 /// Blocks along a group axis at which the set of active lanes changes.
 fn breaks(touch: &Touch, subject: &Subject, group: VarId, count: i64) -> SmallVec<[i64; 8]> {
     let mut breaks = SmallVec::new();
@@ -341,12 +361,18 @@ fn breaks(touch: &Touch, subject: &Subject, group: VarId, count: i64) -> SmallVe
         if step == 0 {
             continue;
         }
+        // What lanes and loops add at least and at most.
         let others = subject.lanes.iter().chain(&touch.loops);
-        let reach: i64 = others.map(|var| (i64::from(bound.value.coefficient(var.id)) * i64::from(var.count - 1)).abs()).sum();
+        let moved = others.map(|var| i64::from(bound.value.coefficient(var.id)) * i64::from(var.count - 1));
+        let (least, most) = moved.fold((0, 0), |(lo, hi), by| (lo + by.min(0), hi + by.max(0)));
         for limit in [-bound.value.constant, bound.extent - bound.value.constant] {
-            // Around the block where the limit lies, blocks are partly active.
-            let (lo, hi) = ((limit - reach).div_euclid(step.abs()), (limit + reach).div_euclid(step.abs()) + 1);
-            breaks.extend((lo - 1..=hi + 1).filter(|edge| (0..=count).contains(edge)));
+            // From the first block of which some lanes are past the limit to the first of which all are.
+            let (first, last) = if step > 0 {
+                (ceil(limit - most, step), ceil(limit - least, step))
+            } else {
+                (1 + (least - limit).div_euclid(-step), 1 + (most - limit).div_euclid(-step))
+            };
+            breaks.extend(first.max(0)..=last.min(count));
         }
     }
     breaks
@@ -366,11 +392,14 @@ fn active_lanes(subject: &Subject, touch: &Touch, block: &[i64]) -> SmallVec<[(u
             [] if !(0..bound.extent).contains(&base) => lanes.iter_mut().for_each(|lane| *lane = (0, 0)),
             &[axis] => {
                 let step = i64::from(bound.value.coefficient(subject.lanes[axis].id));
-                let inside = |lane: u32| (0..bound.extent).contains(&(base + step * i64::from(lane)));
                 let (lo, hi) = lanes[axis];
-                // The active lanes of an affine form are consecutive.
-                let first = (lo..hi).find(|&lane| inside(lane)).unwrap_or(hi);
-                let last = (first..hi).find(|&lane| !inside(lane)).unwrap_or(hi);
+                let (first, last) = if step > 0 {
+                    (ceil(-base, step), ceil(bound.extent - base, step))
+                } else {
+                    (1 + (base - bound.extent).div_euclid(-step), 1 + base.div_euclid(-step))
+                };
+                let [first, last] = [first, last].map(|lane| lane.clamp(lo.into(), hi.into()) as u32);
+                let (first, last) = if first < last { (first, last) } else { (hi, hi) };
                 lanes[axis] = (first, last);
             }
             _ => {}

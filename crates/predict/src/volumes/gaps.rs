@@ -25,7 +25,8 @@ impl Gaps {
         let octave = gap.max(1).ilog2().saturating_sub(4);
         let bucket = 16 * octave as usize + (gap >> octave) as usize;
         if self.buckets.len() <= bucket {
-            self.buckets.resize(bucket + 1, (0.0, 0.0));
+            // Seldom: by many octaves at once.
+            self.buckets.resize((bucket + 1).next_multiple_of(256), (0.0, 0.0));
         }
         let (sum, weighted) = &mut self.buckets[bucket];
         *sum += lines;
@@ -71,7 +72,7 @@ struct Member {
 #[derive(Clone, Copy)]
 struct Touching {
     time: i64,
-    member: usize,
+    member: u32,
     at: [i32; GROUPS],
 }
 
@@ -79,6 +80,8 @@ struct Touching {
 const GROUPS: usize = 4;
 /// More touches of one line, or more edges along a coordinate, are left to runs of blocks.
 const MOST: usize = 4096;
+/// So are launches so large that a touch may lie further from its line's own block.
+const EARLIEST: i64 = 1 << 48;
 
 /// What a coordinate takes in one block: what lanes and loops make of it, what guards leave, and constants.
 #[derive(PartialEq)]
@@ -102,7 +105,7 @@ pub(super) fn gaps(groups: &[u32], patterns: &[Pattern], geometry: &Geometry, la
     let mut units = SmallVec::<[i64; GROUPS]>::new();
     for &count in groups {
         units.push(unit);
-        unit = unit.checked_mul(count.into())?;
+        unit = unit.checked_mul(count.into()).filter(|&unit| unit < EARLIEST / MOST as i64)?;
     }
     let mut members: Vec<Member> = Vec::new();
     let time = |pattern: &Pattern| (pattern.phase * late).round() as i64;
@@ -140,68 +143,90 @@ pub(super) fn gaps(groups: &[u32], patterns: &[Pattern], geometry: &Geometry, la
 /// Each combination of classes.
 fn product(axes: &[Axis], members: &[Member]) -> Option<Gaps> {
     // The slowest first.
-    let mut slowest: SmallVec<[usize; 6]> = (0..axes.len()).filter(|&axis| axes[axis].group.is_some()).collect();
-    slowest.sort_unstable_by_key(|&axis| axes[axis].group.map(|group| std::cmp::Reverse(group.1)));
+    let mut slowest: SmallVec<[(usize, &Axis); 6]> = axes.iter().enumerate().filter(|axis| axis.1.group.is_some()).collect();
+    slowest.sort_unstable_by_key(|axis| axis.1.group.map(|group| std::cmp::Reverse(group.1)));
     let mut gaps = Gaps::default();
-    let mut touches: Vec<Touching> = Vec::new();
+    let mut touches: Vec<Touching> = Vec::with_capacity(64);
     let mut at: SmallVec<[usize; 6]> = SmallVec::from_elem(0, axes.len());
     if axes.iter().any(|axis| axis.classes.is_empty()) {
         return Some(gaps);
     }
-    loop {
-        let lines: f64 = axes.iter().zip(&at).map(|(axis, &class)| axis.classes[class].lines).product();
+    let mut order: Vec<i64> = Vec::with_capacity(64);
+    for number in 0..axes.iter().map(|axis| axis.classes.len()).product() {
+        let (mut lines, mut rest) = (1.0, number);
+        for (at, axis) in at.iter_mut().zip(axes) {
+            (*at, rest) = (rest % axis.classes.len(), rest / axis.classes.len());
+            lines *= axis.classes[*at].lines;
+        }
         touches.clear();
         for (i, member) in members.iter().enumerate() {
-            let mut number = 1;
-            let lists: SmallVec<[&[i32]; 6]> =
-                axes.iter().zip(&at).zip(&member.sets).map(|((axis, &class), &set)| axis.classes[class].blocks[set].as_slice()).collect();
-            lists.iter().for_each(|list| number *= list.len());
-            if touches.len() + number > MOST {
+            spread(axes, &at, i, member, &mut touches);
+            if touches.len() > MOST {
                 return None;
             }
-            if number > 0 {
-                spread(axes, &lists, Touching { time: member.time, member: i, at: [0; GROUPS] }, &mut touches);
+        }
+        // Numbers are faster to sort than what they stand for.
+        order.clear();
+        order.extend(touches.iter().enumerate().map(|(i, touch)| (touch.time + EARLIEST) * MOST as i64 + i as i64));
+        order.sort_unstable();
+        let mut sorted = order.iter().map(|key| touches[*key as usize % MOST]);
+        let Some(mut before) = sorted.next() else { continue };
+        for touch in sorted {
+            if before.time < touch.time {
+                let part = if before.at == touch.at { 1.0 } else { both(&slowest, members, &before, &touch) };
+                gaps.add(touch.time.abs_diff(before.time), lines * part);
             }
+            before = touch;
         }
-        touches.sort_unstable_by_key(|touch| touch.time);
-        for pair in touches.windows(2).filter(|pair| pair[0].time < pair[1].time) {
-            gaps.add(pair[0].time.abs_diff(pair[1].time), lines * both(axes, &slowest, members, pair));
-        }
-        // The next combination, like an odometer.
-        let Some(axis) = (0..at.len()).find(|&axis| at[axis] + 1 < axes[axis].classes.len()) else { return Some(gaps) };
-        at[axis] += 1;
-        at[..axis].fill(0);
     }
+    Some(gaps)
 }
 
 /// Which part of the lines of a class, of which there are as many as blocks, have both touches in a grid that ends. Where the blocks differ
 /// along several axes, the slowest decides: a line at the end of a faster one has another pair of much the same gap.
-fn both(axes: &[Axis], slowest: &[usize], members: &[Member], pair: &[Touching]) -> f64 {
+fn both(slowest: &[(usize, &Axis)], members: &[Member], before: &Touching, touch: &Touching) -> f64 {
     let mut part = 1.0;
     let mut apart = false;
-    for &axis in slowest {
-        let Some((group, _)) = axes[axis].group else { continue };
-        let steps = pair[0].at[group].abs_diff(pair[1].at[group]);
-        let ends = |blocks: f64| {
-            let [a, b] = [0, 1].map(|i| axes[axis].spans[members[pair[i].member].sets[axis]]);
-            // Blocks at the end reach beyond it.
-            if apart { (blocks - 1.0 + a.min(b)) / blocks } else { ((blocks.ceil() - f64::from(steps)) / blocks).clamp(0.0, 1.0) }
-        };
-        part *= axes[axis].blocks.map_or(1.0, ends);
+    for &(i, axis) in slowest {
+        let Some((group, _)) = axis.group else { continue };
+        let steps = before.at[group].abs_diff(touch.at[group]);
+        if let Some(blocks) = axis.blocks.filter(|_| apart || steps != 0) {
+            part *= if apart {
+                let [a, b] = [before, touch].map(|touch| axis.spans[members[touch.member as usize].sets[i]]);
+                // Blocks at the end reach beyond it.
+                (blocks - 1.0 + a.min(b)) / blocks
+            } else {
+                ((blocks.ceil() - f64::from(steps)) / blocks).clamp(0.0, 1.0)
+            };
+        }
         apart |= steps != 0;
     }
     part
 }
 
 /// A member's touches by all its blocks.
-fn spread(axes: &[Axis], lists: &[&[i32]], touch: Touching, to: &mut Vec<Touching>) {
-    let ([axis, axes @ ..], [list, lists @ ..]) = (axes, lists) else { return to.push(touch) };
-    let Some((group, unit)) = axis.group else { return spread(axes, lists, touch, to) };
-    for &block in *list {
-        let mut touch = touch;
-        touch.time += unit * i64::from(block);
-        touch.at[group] = block;
-        spread(axes, lists, touch, to);
+fn spread(axes: &[Axis], classes: &[usize], number: usize, member: &Member, to: &mut Vec<Touching>) {
+    let begin = to.len();
+    to.push(Touching { time: member.time, member: number as u32, at: [0; GROUPS] });
+    for ((axis, &class), &set) in axes.iter().zip(classes).zip(&member.sets) {
+        let Some((&first, others)) = axis.classes[class].blocks[set].split_first() else { return to.truncate(begin) };
+        let Some((group, unit)) = axis.group else { continue };
+        let end = to.len();
+        let by = |touch: &mut Touching, block: i32| {
+            touch.time += unit * i64::from(block);
+            touch.at[group] = block;
+        };
+        for &block in others {
+            for i in begin..end {
+                let mut touch = to[i];
+                by(&mut touch, block);
+                to.push(touch);
+            }
+            if to.len() > MOST {
+                return;
+            }
+        }
+        to[begin..end].iter_mut().for_each(|touch| by(touch, first));
     }
 }
 

@@ -20,6 +20,13 @@ pub struct Geometry {
     pub plane: Option<i64>,
 }
 
+impl Geometry {
+    /// Whether another field lies like this one, wherever it begins.
+    pub fn like(&self, other: &Self) -> bool {
+        *self == Self { origin: self.origin, ..*other }
+    }
+}
+
 /// All elements whose coordinates lie in these sets, x running fastest in memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Region {

@@ -1,6 +1,5 @@
-//! One cold report, for counting instructions:
-//! `valgrind --tool=callgrind --toggle-collect='*report::report*' target/release/examples/once FILE [DEVICE [KEY=VALUE…]]`; with
-//! `TIMES=n` in the environment the mean time of n reports, without valgrind.
+//! One cold report, for counting instructions (`scripts/instructions`): `once FILE [DEVICE [KEY=VALUE…]]`; with `TIMES=n` in the
+//! environment the mean time of n reports.
 
 use std::hint::black_box;
 use warpsight_predict::volumes::report::{Settings, Work, report};
@@ -16,6 +15,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let times: u32 = std::env::var("TIMES").ok().and_then(|times| times.parse().ok()).unwrap_or(1);
     // Read once a process.
     warpsight_predict::volumes::l1::tags();
+    warpsight_predict::volumes::speed::Speed::of(&on);
+    warpsight_predict::volumes::dram::Curve::fitted("none");
     let start = std::time::Instant::now();
     for _ in 0..times {
         black_box(report(black_box(&work), &on, &Settings::default())?);

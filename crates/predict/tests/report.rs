@@ -271,3 +271,32 @@ fn conditions_that_cannot_be_followed_are_named() {
     assert_eq!(notes("tx < 1000 - k"), said("a loop"));
     assert_eq!(notes("tx + ty < 1000 + k"), said("several lanes or a loop"));
 }
+
+/// Any block that a device can run, on any domain, folded or not: an answer, of finite volumes that are at least what is touched once.
+#[test]
+fn odd_shapes_are_answered() {
+    let mut rng = fastrand::Rng::with_seed(8);
+    let on = a100();
+    for _ in 0..100 {
+        let mut block = [rng.u32(1..=64), rng.u32(1..=32), rng.u32(1..=16)].map(|n| if rng.bool() { n.next_power_of_two() } else { n });
+        if rng.u8(0..4) == 0 {
+            block = *rng.choice(&[[1024, 1, 1], [1, 1024, 1], [1, 1, 1024], [1, 32, 32], [513, 1, 1], [1, 1, 1]]).unwrap();
+        }
+        if block.iter().product::<u32>() > 1024 {
+            continue;
+        }
+        let list = |values: [u32; 3]| values.map(|n| n.to_string()).join(",");
+        let domain = [rng.u32(1..1500), rng.u32(1..700), rng.u32(1..700)];
+        let fold = [rng.u32(1..3), rng.u32(1..3), rng.u32(1..4)];
+        let (block, domain, fold) = (list(block), list(domain), list(fold));
+        let settings = [("block", block.as_str()), ("domain", &domain), ("fold", &fold), ("nx", "1500"), ("ny", "700"), ("nz", "700")];
+        let found = match of(STAR, &settings, &on) {
+            // Folded points take registers.
+            Err(NoEstimate::CannotRun(_)) => continue,
+            found => found.unwrap_or_else(|error| panic!("{settings:?}: {error}")),
+        };
+        let volumes = [found.volumes.dram_load, found.volumes.dram_store, found.volumes.dram_load_wave].map(|volume| volume.unwrap());
+        assert!(volumes.iter().all(|volume| volume.is_finite() && *volume >= 7.9), "{settings:?}: {volumes:?}");
+        assert!(found.seconds.0.is_finite() && found.seconds.0 > 0.0, "{settings:?}");
+    }
+}

@@ -1,6 +1,7 @@
 //! The fitted curves of second-level caches, from `data/fits/dram.toml`, which says what they were fitted to and how well they predict.
 
 use super::dram::Curve;
+use std::sync::LazyLock;
 
 const FITS: &str = include_str!("../../../../data/fits/dram.toml");
 
@@ -15,11 +16,18 @@ pub struct Fitted {
     pub pooled: bool,
 }
 
+/// Of every section, read once.
+static SECTIONS: LazyLock<Vec<(&str, Fitted)>> = LazyLock::new(|| {
+    let names = FITS.lines().filter_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
+    names.filter_map(|name| Some((name, section(name)?))).collect()
+});
+
 impl Curve {
     /// Of an architecture, such as `cdna2`; the pooled curve where there are no recordings of it.
     pub fn fitted(architecture: &str) -> Fitted {
+        let named = |name: &str| SECTIONS.iter().find(|section| section.0 == name).map(|section| section.1);
         // The file always has a pooled section: a test reads it.
-        section(architecture, false).or_else(|| section("pooled", true)).unwrap_or(Fitted {
+        named(architecture).or_else(|| named("pooled")).unwrap_or(Fitted {
             curve: Self { capacity: 1.0, steepness: 5.0, spread: 0.5 },
             error: 0.25,
             pooled: true,
@@ -27,11 +35,11 @@ impl Curve {
     }
 }
 
-fn section(name: &str, pooled: bool) -> Option<Fitted> {
+fn section(name: &str) -> Option<Fitted> {
     let mut lines = FITS.lines().skip_while(|line| line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) != Some(name)).skip(1);
     let mut number = |key: &str| lines.next()?.strip_prefix(key)?.strip_prefix(" = ")?.parse().ok();
     let curve = Curve { capacity: number("capacity")?, steepness: number("steepness")?, spread: number("spread")? };
-    Some(Fitted { curve, error: number("error")?, pooled })
+    Some(Fitted { curve, error: number("error")?, pooled: name == "pooled" })
 }
 
 #[cfg(test)]
@@ -40,10 +48,10 @@ mod tests {
 
     #[test]
     fn the_file_has_a_pooled_curve() {
-        let (own, pooled) = (section("cdna2", false), section("pooled", true));
+        let (own, pooled) = (section("cdna2"), section("pooled"));
         assert!(own.is_some() && pooled.is_some(), "{own:?} {pooled:?}");
         assert_eq!(Curve::fitted("none of these"), pooled.unwrap_or_else(|| panic!("checked")));
-        assert_eq!(section("row", false), None);
+        assert_eq!(section("row"), None);
     }
 
     #[test]

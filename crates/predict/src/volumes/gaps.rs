@@ -142,73 +142,103 @@ pub(super) fn gaps(groups: &[u32], patterns: &[Pattern], geometry: &Geometry, la
 
 /// Each combination of classes.
 fn product(axes: &[Axis], members: &[Member]) -> Option<Gaps> {
-    // The slowest first.
-    let mut slowest: SmallVec<[(usize, &Axis); 6]> = axes.iter().enumerate().filter(|axis| axis.1.group.is_some()).collect();
-    slowest.sort_unstable_by_key(|axis| axis.1.group.map(|group| std::cmp::Reverse(group.1)));
+    let Some((inner, outer)) = axes.split_first() else { return Some(Gaps::default()) };
+    let slowest = Ends::of(axes, members);
+    let (group, unit) = inner.group.unwrap_or((0, 0));
     let mut gaps = Gaps::default();
+    let mut rows: Vec<Touching> = Vec::with_capacity(64);
     let mut touches: Vec<Touching> = Vec::with_capacity(64);
-    let mut at: SmallVec<[usize; 6]> = SmallVec::from_elem(0, axes.len());
-    if axes.iter().any(|axis| axis.classes.is_empty()) {
-        return Some(gaps);
-    }
     let mut order: Vec<i64> = Vec::with_capacity(64);
-    for number in 0..axes.iter().map(|axis| axis.classes.len()).product() {
-        let (mut lines, mut rest) = (1.0, number);
-        for (at, axis) in at.iter_mut().zip(axes) {
-            (*at, rest) = (rest % axis.classes.len(), rest / axis.classes.len());
-            lines *= axis.classes[*at].lines;
+    for number in 0..outer.iter().map(|axis| axis.classes.len()).product() {
+        let mut at: SmallVec<[usize; 6]> = SmallVec::new();
+        let (mut rows_lines, mut rest) = (1.0, number);
+        for axis in outer {
+            let class = rest % axis.classes.len();
+            rest /= axis.classes.len();
+            rows_lines *= axis.classes[class].lines;
+            at.push(class);
         }
-        touches.clear();
-        for (i, member) in members.iter().enumerate() {
-            spread(axes, &at, i, member, &mut touches);
-            if touches.len() > MOST {
-                return None;
+        rows.clear();
+        members.iter().enumerate().for_each(|(i, member)| spread(outer, &at, i, member, &mut rows));
+        for class in &inner.classes {
+            touches.clear();
+            order.clear();
+            for row in &rows {
+                for &block in &class.blocks[members[row.member as usize].sets[0]] {
+                    let mut touch = *row;
+                    touch.time += unit * i64::from(block);
+                    if unit != 0 {
+                        touch.at[group] = block;
+                    }
+                    // Numbers are faster to sort than what they stand for.
+                    order.push((touch.time + EARLIEST) * MOST as i64 + touches.len() as i64);
+                    touches.push(touch);
+                }
+                if touches.len() > MOST {
+                    return None;
+                }
             }
-        }
-        // Numbers are faster to sort than what they stand for.
-        order.clear();
-        order.extend(touches.iter().enumerate().map(|(i, touch)| (touch.time + EARLIEST) * MOST as i64 + i as i64));
-        order.sort_unstable();
-        let mut sorted = order.iter().map(|key| touches[*key as usize % MOST]);
-        let Some(mut before) = sorted.next() else { continue };
-        for touch in sorted {
-            if before.time < touch.time {
-                let part = if before.at == touch.at { 1.0 } else { both(&slowest, members, &before, &touch) };
-                gaps.add(touch.time.abs_diff(before.time), lines * part);
+            order.sort_unstable();
+            let mut sorted = order.iter().map(|key| &touches[*key as usize % MOST]);
+            let Some(mut before) = sorted.next() else { continue };
+            for touch in sorted {
+                if before.time < touch.time {
+                    gaps.add(touch.time.abs_diff(before.time), rows_lines * class.lines * both(&slowest, before, touch));
+                }
+                before = touch;
             }
-            before = touch;
         }
     }
     Some(gaps)
 }
 
+/// A group axis, the slowest of a launch first.
+struct Ends {
+    group: usize,
+    /// Blocks along it; infinite where lines stand for themselves.
+    blocks: f64,
+    /// How many of its blocks each member spans.
+    spans: SmallVec<[f64; 16]>,
+}
+
+impl Ends {
+    fn of(axes: &[Axis], members: &[Member]) -> SmallVec<[Self; GROUPS]> {
+        let mut found: SmallVec<[(i64, Self); GROUPS]> = SmallVec::new();
+        for (i, axis) in axes.iter().enumerate() {
+            if let Some((group, unit)) = axis.group {
+                let spans = members.iter().map(|member| axis.spans.get(member.sets[i]).copied().unwrap_or(1.0)).collect();
+                found.push((unit, Self { group, blocks: axis.blocks.unwrap_or(f64::INFINITY), spans }));
+            }
+        }
+        found.sort_unstable_by_key(|ends| std::cmp::Reverse(ends.0));
+        found.into_iter().map(|ends| ends.1).collect()
+    }
+}
+
 /// Which part of the lines of a class, of which there are as many as blocks, have both touches in a grid that ends. Where the blocks differ
 /// along several axes, the slowest decides: a line at the end of a faster one has another pair of much the same gap.
-fn both(slowest: &[(usize, &Axis)], members: &[Member], before: &Touching, touch: &Touching) -> f64 {
+fn both(slowest: &[Ends], before: &Touching, touch: &Touching) -> f64 {
+    let Some(first) = slowest.iter().position(|ends| before.at[ends.group] != touch.at[ends.group]) else { return 1.0 };
     let mut part = 1.0;
-    let mut apart = false;
-    for &(i, axis) in slowest {
-        let Some((group, _)) = axis.group else { continue };
-        let steps = before.at[group].abs_diff(touch.at[group]);
-        if let Some(blocks) = axis.blocks.filter(|_| apart || steps != 0) {
-            part *= if apart {
-                let [a, b] = [before, touch].map(|touch| axis.spans[members[touch.member as usize].sets[i]]);
-                // Blocks at the end reach beyond it.
-                (blocks - 1.0 + a.min(b)) / blocks
-            } else {
-                ((blocks.ceil() - f64::from(steps)) / blocks).clamp(0.0, 1.0)
-            };
+    let (group, blocks) = (slowest[first].group, slowest[first].blocks);
+    if blocks < f64::INFINITY {
+        let steps = f64::from(before.at[group].abs_diff(touch.at[group]));
+        part = ((blocks.ceil() - steps) / blocks).clamp(0.0, 1.0);
+    }
+    for Ends { blocks, spans, .. } in &slowest[first + 1..] {
+        if *blocks < f64::INFINITY {
+            // Blocks at the end reach beyond it.
+            part *= 1.0 + (spans[before.member as usize].min(spans[touch.member as usize]) - 1.0) / blocks;
         }
-        apart |= steps != 0;
     }
     part
 }
 
-/// A member's touches by all its blocks.
-fn spread(axes: &[Axis], classes: &[usize], number: usize, member: &Member, to: &mut Vec<Touching>) {
+/// A member's touches by all its blocks, along all axes but the first.
+fn spread(outer: &[Axis], classes: &[usize], number: usize, member: &Member, to: &mut Vec<Touching>) {
     let begin = to.len();
     to.push(Touching { time: member.time, member: number as u32, at: [0; GROUPS] });
-    for ((axis, &class), &set) in axes.iter().zip(classes).zip(&member.sets) {
+    for ((axis, &class), &set) in outer.iter().zip(classes).zip(&member.sets[1..]) {
         let Some((&first, others)) = axis.classes[class].blocks[set].split_first() else { return to.truncate(begin) };
         let Some((group, unit)) = axis.group else { continue };
         let end = to.len();
@@ -222,6 +252,7 @@ fn spread(axes: &[Axis], classes: &[usize], number: usize, member: &Member, to: 
                 by(&mut touch, block);
                 to.push(touch);
             }
+            // Refused by the caller, along with those that follow.
             if to.len() > MOST {
                 return;
             }

@@ -3,8 +3,16 @@
 use smallvec::{SmallVec, smallvec};
 
 /// Disjoint half-open intervals in ascending order, none touching the next.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, Eq)]
 pub struct Intervals(SmallVec<[(i64, i64); 2]>);
+
+impl PartialEq for Intervals {
+    fn eq(&self, other: &Self) -> bool {
+        // Sets of one or two intervals, compared by the million: no call of memcmp.
+        let (own, other) = (self.as_slice(), other.as_slice());
+        own.len() == other.len() && own.iter().zip(other).all(|(a, b)| a.0 == b.0 && a.1 == b.1)
+    }
+}
 
 impl Intervals {
     /// One integer.
@@ -66,6 +74,9 @@ impl Intervals {
 
     /// All sums of a member of each.
     pub fn sum(&self, other: &Self) -> Self {
+        if let ([(lo, hi)], [(a, b)]) = (self.as_slice(), other.as_slice()) {
+            return Self(smallvec![(lo + a, hi + b - 1)]);
+        }
         let mut sum = Self::default();
         for &(lo, hi) in &self.0 {
             sum.0.extend(other.0.iter().map(|&(a, b)| (lo + a, hi + b - 1)));
@@ -76,13 +87,18 @@ impl Intervals {
 
     /// Adds every member of another set.
     pub fn join(&mut self, other: &Self) {
+        if let &[(lo, hi)] = other.as_slice() {
+            return self.insert(lo, hi);
+        }
         self.0.extend_from_slice(&other.0);
         self.normalise();
     }
 
     /// Every member plus `by`.
     pub fn shifted(&self, by: i64) -> Self {
-        Self(self.0.iter().map(|(lo, hi)| (lo + by, hi + by)).collect())
+        let mut shifted = self.clone();
+        shifted.0.iter_mut().for_each(|(lo, hi)| (*lo, *hi) = (*lo + by, *hi + by));
+        shifted
     }
 
     /// The members in `lo ≤ i < hi`.

@@ -233,6 +233,20 @@ pub fn phases(subject: &Subject) -> Vec<f64> {
     let mut order: Vec<(&Field, &Touch)> =
         subject.fields.iter().flat_map(|field| field.touches.iter().map(move |touch| (field, touch))).collect();
     order.sort_unstable_by_key(|(_, touch)| touch.position);
+    // Which accesses of a field move alike: the first of them.
+    let mut kinds: Vec<usize> = Vec::with_capacity(order.len());
+    let mut firsts: Vec<usize> = Vec::new();
+    for (i, &(field, touch)) in order.iter().enumerate() {
+        let alike = |first: &&usize| {
+            let (other, before) = order[**first];
+            std::ptr::eq(other, field) && touch.loops == before.loops && (0..3).all(|i| before.coords[i].terms() == touch.coords[i].terms())
+        };
+        let first = firsts.iter().find(alike).copied().unwrap_or(i);
+        if first == i {
+            firsts.push(i);
+        }
+        kinds.push(first);
+    }
     let mut phases = vec![1.0; order.last().map_or(0, |(_, touch)| touch.position + 1)];
     let mut time = 0.0;
     let mut begun: Option<(VarId, f64, usize)> = None;
@@ -245,12 +259,8 @@ pub fn phases(subject: &Subject) -> Vec<f64> {
             let lanes = subject.lanes.iter().map(|lane| i64::from(touch.coords[i].coefficient(lane.id)).abs() * i64::from(lane.count - 1));
             (lanes.sum::<i64>() + 1) as f64
         });
-        let earlier = order[..i].iter().filter(|(other, before)| {
-            std::ptr::eq(*other, field)
-                && touch.loops == before.loops
-                && (0..3).all(|i| before.coords[i].terms() == touch.coords[i].terms())
-        });
-        let covered = earlier.map(|(_, before)| {
+        let earlier = order[..i].iter().zip(&kinds).filter(|(_, kind)| **kind == kinds[i]);
+        let covered = earlier.map(|((_, before), _)| {
             (0..3).map(|i| (1.0 - (touch.coords[i].constant - before.coords[i].constant).abs() as f64 / span[i]).max(0.0)).product::<f64>()
         });
         let trips: f64 = touch.loops.iter().map(|var| f64::from(var.count)).product();

@@ -4,7 +4,7 @@ use warpsight_ir::accesses::text::{self, Written};
 use warpsight_ir::profile::{Fact, Source, builtin};
 use warpsight_ir::{BytesPerSecond, Limiter, NoEstimate, Profile};
 use warpsight_predict::volumes::report::{Report, Settings, Work, report};
-use warpsight_predict::volumes::speed::Speed;
+use warpsight_predict::volumes::speed::{Shared, Speed};
 
 const STAR: &str = include_str!("../../../examples/accesses/star3d-r4-f64.toml");
 
@@ -60,10 +60,14 @@ fn the_star_on_a100() {
 fn the_time_is_the_norm_of_its_limits() {
     let found = of(STAR, &[], &a100()).unwrap();
     let known: Vec<f64> = found.limits.iter().filter_map(|limit| Some(limit.1.as_ref().ok()?.0)).collect();
-    let order = Speed::of(&a100()).shared.norm;
-    // The launch's start overlaps with nothing.
+    let Shared { norm, core_norm, .. } = Speed::of(&a100()).shared;
+    // The launch's start overlaps with nothing; units of a core hardly overlap with each other.
     let start = seconds(&found, Limiter::Launch);
-    let norm = start + (known.iter().map(|seconds| seconds.powf(order)).sum::<f64>() - start.powf(order)).powf(1.0 / order);
+    let of = |limiter: &Limiter, order: f64| seconds(&found, *limiter).powf(order);
+    let core =
+        [Limiter::Fp, Limiter::Issue, Limiter::L1, Limiter::Local].iter().map(|l| of(l, core_norm)).sum::<f64>().powf(1.0 / core_norm);
+    let others = [Limiter::L2, Limiter::Dram, Limiter::Latency].iter().map(|l| of(l, norm)).sum::<f64>();
+    let norm = start + (core.powf(norm) + others).powf(1.0 / norm);
     assert!((found.seconds.0 / norm - 1.0).abs() < 1e-12);
     let longest = known.iter().copied().fold(0.0, f64::max);
     assert_eq!(seconds(&found, found.limiter.unwrap()), longest);

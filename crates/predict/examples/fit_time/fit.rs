@@ -2,12 +2,15 @@
 
 use crate::stream::Row;
 use std::collections::BTreeMap;
-use warpsight_ir::Profile;
+use warpsight_ir::{Limiter, Profile, Seconds};
 use warpsight_predict::volumes::speed::{Basis, Own, Shared, Speed, architecture};
 use warpsight_predict::volumes::time::combined;
 
 /// Logarithms beyond this count in proportion, not squared.
 const SCALE: f64 = 0.05;
+
+/// Where a device's search begins.
+const FIRST: Own = Own { peak: 1.0, turnover: 250.0 };
 
 /// Everything that is fitted.
 #[derive(Clone)]
@@ -23,9 +26,11 @@ pub struct Device<'a> {
     pub rows: Vec<&'a Row>,
 }
 
-/// The logarithm of predicted over measured seconds.
-pub fn off(row: &Row, speed: &Speed) -> f64 {
-    combined(&row.parts.limits(speed), speed.shared.norm).map_or(f64::NAN, |(seconds, _)| (seconds.0 / row.measured).ln())
+/// The logarithm of predicted over measured seconds, and the limiter.
+pub fn off(row: &Row, speed: &Speed) -> (f64, Limiter) {
+    // A row's limiters of memory are known: its profile is one of those that come with the project.
+    let (seconds, limiter) = combined(&row.parts.limits(speed), &speed.shared).unwrap_or((Seconds(f64::NAN), Limiter::Dram));
+    ((seconds.0 / row.measured).ln(), limiter)
 }
 
 /// Where a device's numbers are drawn towards: (mean, standard deviation) of each among devices.
@@ -39,7 +44,7 @@ impl Device<'_> {
     /// Mean loss of its rows, as many times as there are tables of a kernel, whose rows are no independent observations.
     fn loss(&self, shared: Shared, own: Own, pool: Option<Pool>) -> f64 {
         let speed = Speed::new(shared, own, self.on, Basis::Device);
-        let sum: f64 = self.rows.iter().map(|row| ((1.0 + (off(row, &speed) / SCALE).powi(2)).sqrt() - 1.0) * 2.0).sum();
+        let sum: f64 = self.rows.iter().map(|row| ((1.0 + (off(row, &speed).0 / SCALE).powi(2)).sqrt() - 1.0) * 2.0).sum();
         let mut tables: Vec<(&str, &str)> = self.rows.iter().map(|row| (row.run.as_str(), row.kernel.as_str())).collect();
         tables.sort_unstable();
         tables.dedup();
@@ -83,10 +88,10 @@ fn search(mut at: Vec<f64>, steps: &[f64], least: &[f64], until: f64, value: &mu
 
 /// Fits what is shared, and what each device has, drawn towards the pool where there is one.
 pub fn fit(devices: &[Device], start: &Model, pool: Option<Pool>, until: f64) -> Model {
-    let shared = |at: &[f64]| Shared { norm: at[0], queue: at[1], mix: at[2], drain: at[3], drain_amd: at[4] };
-    let first = Own { peak: 1.0, turnover: 250.0 };
+    let shared =
+        |at: &[f64]| Shared { core_norm: start.shared.core_norm, norm: at[0], queue: at[1], mix: at[2], drain: at[3], drain_amd: at[4] };
     let mut own: BTreeMap<String, Own> =
-        devices.iter().map(|device| (device.name.to_owned(), start.own.get(device.name).copied().unwrap_or(first))).collect();
+        devices.iter().map(|device| (device.name.to_owned(), start.own.get(device.name).copied().unwrap_or(FIRST))).collect();
     let from = vec![start.shared.norm, start.shared.queue, start.shared.mix, start.shared.drain, start.shared.drain_amd];
     let mut value = |at: &[f64]| {
         let mut sum = 0.0;
@@ -100,6 +105,16 @@ pub fn fit(devices: &[Device], start: &Model, pool: Option<Pool>, until: f64) ->
     let (at, _) = search(from, &[0.5, 0.08, 0.04, 0.08, 0.08], &[1.0, 0.0, 0.0, 0.0, 0.0], until, &mut value);
     value(&at);
     Model { shared: shared(&at), own }
+}
+
+/// The order of the norm of a core's units that fits these rows best.
+pub fn core_norm<'a>(rows: impl Iterator<Item = &'a Row> + Clone, start: Shared) -> f64 {
+    let value = |at: &[f64]| -> f64 {
+        let shared = Shared { core_norm: at[0], ..start };
+        let off = |row: &Row| off(row, &Speed::new(shared, FIRST, &row.on, Basis::Pooled)).0.abs();
+        rows.clone().map(off).sum()
+    };
+    search(vec![1.5], &[0.25], &[1.0], 1.0 / 16.0, &mut |at| value(at)).0[0]
 }
 
 /// Mean and spread of devices' numbers, each architecture counted once.

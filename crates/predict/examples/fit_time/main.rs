@@ -1,19 +1,27 @@
 //! Fits the time model to recordings: `cargo run --release -p warpsight-predict --example fit_time -- ../shared/data` writes
-//! `data/fits/bandwidth.toml`, which a test compares with what the recordings give.
+//! `data/fits/bandwidth.toml` and `data/fits/time.toml`, and prints them; the second rests on the first as it was when this was compiled, so
+//! that a changed fit needs two runs. A test compares both with what the recordings give.
 
 use std::path::Path;
 
 mod bandwidth;
+mod calibrate;
 mod fit;
+mod recorded;
 mod stream;
 
 fn main() -> Result<(), stream::Failed> {
-    let data = std::env::args().nth(1).ok_or("usage: fit_time FOLDER, which holds volumes/measured/gpu_stream.json")?;
+    let data = std::env::args().nth(1).ok_or("usage: fit_time FOLDER, which holds volumes/measured")?;
     let measured = Path::new(&data).join("volumes/measured");
     let to = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/fits");
     let streams = bandwidth::Streams::read(&std::fs::read_to_string(measured.join("gpu_stream.json"))?)?;
-    let written = streams.fitted().text;
-    std::fs::write(to.join("bandwidth.toml"), &written)?;
-    print!("{written}");
+    let convolution = recorded::convolution(&std::fs::read_to_string(measured.join("kt_convolution_noshmem_A100.json"))?, "a100-40")?;
+    let fitted = streams.fitted(&convolution);
+    std::fs::write(to.join("bandwidth.toml"), &fitted.text)?;
+    let mut held = fitted.held_out;
+    held.extend(recorded::all(&measured)?);
+    let text = calibrate::text(&held);
+    std::fs::write(to.join("time.toml"), &text)?;
+    print!("{}\n{text}", fitted.text);
     Ok(())
 }

@@ -6,6 +6,7 @@ pub mod dram;
 pub mod gaps;
 pub mod guards;
 pub mod images;
+pub mod interval;
 pub mod intervals;
 pub mod l1;
 pub mod l1_capacity;

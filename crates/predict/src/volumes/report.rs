@@ -3,6 +3,7 @@
 use super::block::{Instruction, Sizes, block_uses, priced};
 use super::dram::{Cause, Curve, Dram, Memory, Wave, dram};
 use super::images;
+use super::interval::range;
 use super::l1::{Rule, fused};
 use super::l1_capacity::{Allocation, Room, l2_load};
 use super::measured::{Compared, Measured};
@@ -126,9 +127,6 @@ pub struct InstructionCost {
     pub wavefronts: f64,
 }
 
-/// The time lies within a factor of this, both ways: only volumes were compared with recordings. A statement of
-/// ignorance.
-const UNCALIBRATED: f64 = 2.5;
 /// Predicts one launch.
 ///
 /// # Errors
@@ -202,13 +200,14 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
     let speed = Speed::of(on);
     notes.push(format!("bandwidth and turnover of blocks: data/fits/bandwidth.toml, {}", speed.from.name()));
     let limits = parts.limits(&speed);
-    let Some((seconds, limiter)) = combined(&limits, speed.shared.norm) else {
+    let Some((seconds, limiter)) = combined(&limits, &speed.shared) else {
         let reason = limits.iter().find_map(|(_, limit)| limit.as_ref().err().cloned()).unwrap_or_default();
         return Err(NoEstimate::Missing { profile: on.name.clone(), field: "execution and memory", reason });
     };
     if seconds.0 <= 0.0 {
         return Err(NoEstimate::NotCovered("a kernel that takes no time: neither accesses nor operations".to_owned()));
     }
+    let (range, basis) = range(limiter, speed.from, on);
     for (limiter, limit) in &limits {
         if let Err(reason) = limit {
             notes.push(format!("{} is unknown: {reason}", limiter.name()));
@@ -275,11 +274,7 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
     Ok(Report {
         seconds,
         points_per_second: points / seconds.0,
-        interval: Interval {
-            lo: seconds / UNCALIBRATED,
-            hi: seconds * UNCALIBRATED,
-            basis: format!("not calibrated on this device: a factor of {UNCALIBRATED} both ways, a statement of ignorance"),
-        },
+        interval: Interval { lo: seconds * range.lo.exp(), hi: seconds * range.hi.exp(), basis },
         limiter: Some(limiter),
         limits,
         parts,

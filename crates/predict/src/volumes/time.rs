@@ -2,7 +2,7 @@
 //! limiter unknown, by name, and nothing else.
 
 use super::dram::Dram;
-use super::speed::Speed;
+use super::speed::{Shared, Speed};
 use std::collections::BTreeMap;
 use warpsight_ir::occupancy::Occupancy;
 use warpsight_ir::profile::Fact;
@@ -143,17 +143,25 @@ impl Life {
     }
 }
 
-/// The launch's start, then the norm of the other known limits; and the longest of all. `None` where none is known.
-pub fn combined(limits: &[Limit], norm: f64) -> Option<(Seconds, Limiter)> {
+/// Units of a core, which work for the same warps.
+const CORE: [Limiter; 5] = [Limiter::Fp, Limiter::Issue, Limiter::L1, Limiter::Texture, Limiter::Local];
+
+/// The launch's start, then the norm of the other known limits, those of a core's units as one; and the longest of all. `None` where none is
+/// known.
+pub fn combined(limits: &[Limit], shared: &Shared) -> Option<(Seconds, Limiter)> {
     let known = || limits.iter().filter_map(|(limiter, limit)| Some((*limiter, limit.as_ref().ok()?.0)));
     let (limiter, longest) = known().reduce(|a, b| if b.1 > a.1 { b } else { a })?;
     if longest <= 0.0 {
         return Some((Seconds::ZERO, limiter));
     }
-    let start: f64 = known().filter(|limit| limit.0 == Limiter::Launch).map(|limit| limit.1).sum();
     // Relative to the longest, so that no power underflows.
-    let sum: f64 = known().filter(|limit| limit.0 != Limiter::Launch).map(|(_, seconds)| (seconds / longest).powf(norm)).sum();
-    Some((Seconds(start + longest * sum.powf(1.0 / norm)), limiter))
+    let sum = |keep: &dyn Fn(Limiter) -> bool, order: f64| -> f64 {
+        known().filter(|limit| keep(limit.0)).map(|(_, seconds)| (seconds / longest).powf(order)).sum()
+    };
+    let core = sum(&|limiter| CORE.contains(&limiter), shared.core_norm).powf(1.0 / shared.core_norm);
+    let others = sum(&|limiter| limiter != Limiter::Launch && !CORE.contains(&limiter), shared.norm);
+    let start: f64 = known().filter(|limit| limit.0 == Limiter::Launch).map(|limit| limit.1).sum();
+    Some((Seconds(start + longest * (others + core.powf(shared.norm)).powf(1.0 / shared.norm)), limiter))
 }
 
 fn over(bytes: f64, rate: &Fact<BytesPerSecond>, field: &str) -> Result<Seconds, String> {

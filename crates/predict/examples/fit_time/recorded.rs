@@ -1,0 +1,190 @@
+//! Recorded times that no number of the time model was fitted to: a 7-point stencil on MI250X, a convolution on MI250X, strided
+//! loads on A100 and A40.
+
+use crate::bandwidth::HeldOut;
+use crate::fit::off;
+use crate::stream::{Failed, Row};
+use serde_json::Value;
+use std::path::Path;
+use warpsight_ir::accesses::text::{self, Document};
+use warpsight_ir::profile::builtin;
+use warpsight_ir::{Limiter, Profile};
+use warpsight_predict::volumes::interval::Class;
+use warpsight_predict::volumes::report::{Settings, Work, report};
+use warpsight_predict::volumes::speed::Speed;
+
+const CONVOLUTION: &str = include_str!("../../../../examples/accesses/conv-image-15.toml");
+
+fn profile(name: &str) -> Result<Profile, Failed> {
+    Ok(builtin(name).ok_or("no profile")??)
+}
+
+/// A launch against its measured seconds.
+fn held(
+    text: &str,
+    settings: &[(String, String)],
+    on: &Profile,
+    (family, group): (&str, String),
+    measured: f64,
+) -> Result<HeldOut, Failed> {
+    let written = text::parse(text, settings).map_err(|error| format!("{group}: {error:?}"))?;
+    let found = report(&Work { kernel: &written.kernel, points: written.points }, on, &Settings::default())?;
+    let limiter = found.limiter.ok_or("no limiter is known")?;
+    let off = (found.seconds.0 / measured).ln();
+    Ok(HeldOut {
+        family: family.to_owned(),
+        device: on.name.clone(),
+        kernel: group,
+        basis: Speed::of(on).from,
+        class: Class::of(limiter, on),
+        off,
+    })
+}
+
+/// All of them, from the folder with the recordings.
+pub fn all(folder: &Path) -> Result<Vec<HeldOut>, Failed> {
+    let text = |name: &str| std::fs::read_to_string(folder.join(name));
+    let mut held = stencil(&text("amd_laplacian.json")?)?;
+    held.extend(strides(&text("gpu_strides.json")?)?);
+    for row in convolution(&text("kt_convolution_noshmem_MI250X.json")?, "mi250x")? {
+        let speed = Speed::of(&row.on);
+        held.push(HeldOut::of("convolution", &row, speed.from, off(&row, &speed)));
+    }
+    Ok(held)
+}
+
+/// The rows of the convolution that volumes can tell apart: no guard is compiled in, no read-only path. Groups are the tiles of a thread,
+/// for which a compiler writes another program.
+pub fn convolution(data: &str, device: &str) -> Result<Vec<Row>, Failed> {
+    let on = profile(device)?;
+    let data: Value = serde_json::from_str(data)?;
+    let document = Document::read(CONVOLUTION).map_err(|error| format!("{error:?}"))?;
+    let mut rows = Vec::new();
+    for row in data["rows"].as_array().ok_or("no rows")? {
+        let n: Vec<u32> = (0..5).filter_map(|i| Some(row[i].as_u64()? as u32)).collect();
+        let (&[x, y, tx, ty, read_only], Some(milliseconds)) = (n.as_slice(), row[5].as_f64()) else { return Err("not a row".into()) };
+        if read_only == 1 || !4096_u32.is_multiple_of(x * tx) || !4096_u32.is_multiple_of(y * ty) {
+            continue;
+        }
+        let settings = [("block", format!("{x},{y}")), ("fold", format!("{tx},{ty}"))].map(|(key, value)| (key.to_owned(), value));
+        let written = document.written(&settings).map_err(|error| format!("{error:?}"))?;
+        let parts = report(&Work { kernel: &written.kernel, points: written.points }, &on, &Settings::default())?.parts;
+        let (device, run, kernel) = (device.to_owned(), "kernel tuner".to_owned(), format!("tile {tx}x{ty}"));
+        rows.push(Row { device, on: on.clone(), run, kernel, measured: milliseconds * 1e-3, parts });
+    }
+    Ok(rows)
+}
+
+/// Cycles of strided loads by odd strides, which the curve of the tags was not fitted to. On the A40 only f32: its f64 loads wait for units
+/// that the model does not connect with loads.
+fn strides(data: &str) -> Result<Vec<HeldOut>, Failed> {
+    let data: Value = serde_json::from_str(data)?;
+    let mut rows = Vec::new();
+    for row in data["rows"].as_array().ok_or("no rows")? {
+        let number = |key: &str| row[key].as_u64().ok_or("not a number");
+        let (stride, bytes) = (number("arg")?, number("datatype")?);
+        let device = if row["device"] == "a100" { "a100-40" } else { "a40" };
+        if row["mode"] != "stride" || stride.is_multiple_of(2) || (device == "a40" && bytes == 8) {
+            continue;
+        }
+        let on = profile(device)?;
+        let element = if bytes == 8 { "f64" } else { "f32" };
+        let text = format!(
+            "name = \"strides\"\nblock = [1024]\ndomain = [1024]\nregisters = 16\n[[field]]\nname = \"A\"\nelement = \"{element}\"\n\
+             dims = [{}]\nload = [[\"{stride}*tx\"]]\n",
+            1024 * stride
+        );
+        let written = text::parse(&text, &[]).map_err(|error| format!("{error:?}"))?;
+        let found = report(&Work { kernel: &written.kernel, points: written.points }, &on, &Settings::default())?;
+        let measured = row["cycles_per_warp32"].as_f64().ok_or("no cycles")?;
+        let off = (found.l1_cycles_per_point.ok_or("no rule")? * 32.0 / measured).ln();
+        let (family, class) = ("strides".to_owned(), Class::of(Limiter::L1, &on));
+        rows.push(HeldOut { family, device: device.to_owned(), kernel: element.to_owned(), basis: Speed::of(&on).from, class, off });
+    }
+    Ok(rows)
+}
+
+/// A thread's loads of a column of `tile` points of the 7-point stencil, and its stores.
+fn laplacian([x, y, z]: [u32; 3], block: [u32; 3], tile: u32, ascending: bool, streaming: bool) -> String {
+    let at = |dx: i32, n: i32, dz: i32| {
+        let offset = |name: &str, by: i32| if by == 0 { name.to_owned() } else { format!("{name}{by:+}") };
+        format!("[\"{}\", \"{}\", \"{}\"]", offset("tx", dx), offset(&format!("{tile}*ty"), n), offset("tz", dz))
+    };
+    let last = tile as i32;
+    let mut loads = Vec::new();
+    if ascending {
+        // The plane below first, the plane above last.
+        loads.extend((0..last).map(|n| at(0, n, -1)));
+        loads.push(at(0, -1, 0));
+        loads.extend((0..last).flat_map(|n| [at(-1, n, 0), at(0, n, 0), at(1, n, 0)]));
+        loads.push(at(0, last, 0));
+        loads.extend((0..last).map(|n| at(0, n, 1)));
+    } else {
+        // Point by point; neighbours in y within the tile are kept in registers.
+        for n in 0..last {
+            loads.extend([at(0, n, 0), at(-1, n, 0), at(1, n, 0)]);
+            loads.extend((n == 0).then(|| at(0, -1, 0)));
+            loads.extend((n == last - 1).then(|| at(0, last, 0)));
+            loads.extend([at(0, n, -1), at(0, n, 1)]);
+        }
+    }
+    let stores: Vec<String> = (0..last).map(|n| at(0, n, 0)).collect();
+    // Registers that leave as many waves as were published with the recordings: 8 a SIMD up to a tile of 4, 5 at 8, 2 at 16.
+    let registers = match tile {
+        0..8 => 32,
+        8..16 => 96,
+        _ => 256,
+    };
+    let (policy, fma) = (if streaming { "policy = \"non_temporal\"\n" } else { "" }, 5 * tile);
+    let dims = format!("dims = [{x}, {y}, {z}]");
+    format!(
+        "name = \"laplacian\"\nblock = {block:?}\ndomain = [{x}, {}, {z}]\nregisters = {registers}\nflops = {{ f64_fma = {fma}, f64 = {tile} }}\n\
+         [[field]]\nname = \"u\"\nelement = \"f64\"\n{dims}\nload = [{}]\n\
+         [[field]]\nname = \"f\"\nelement = \"f64\"\n{dims}\n{policy}store = [{}]\n",
+        y / tile,
+        loads.join(", "),
+        stores.join(", ")
+    )
+}
+
+/// The stencil's recorded times. Rows with spills move other bytes; the reindexed grid and the split launch are other programs.
+fn stencil(data: &str) -> Result<Vec<HeldOut>, Failed> {
+    let on = profile("mi250x")?;
+    let data: Value = serde_json::from_str(data)?;
+    let mut rows = Vec::new();
+    let bytes = |size: [u32; 3]| {
+        let [x, y, z] = size.map(f64::from);
+        8.0 * (x * y * z - 8.0 - 4.0 * (x - 2.0) - 4.0 * (y - 2.0) - 4.0 * (z - 2.0) + (x - 2.0) * (y - 2.0) * (z - 2.0))
+    };
+    let mut add = |group: &str, size, block, tile, (ascending, streaming), seconds: f64| -> Result<(), Failed> {
+        rows.push(held(&laplacian(size, block, tile, ascending, streaming), &[], &on, ("stencil", group.to_owned()), seconds)?);
+        Ok(())
+    };
+    let number = |value: &Value| value.as_f64().ok_or("not a number");
+    let row = [256, 1, 1];
+    for (size, found) in data["mi250x_gcd_kernel5_m8_size_scan"].as_object().ok_or("no size scan")? {
+        let size: Vec<u32> = size.split('x').filter_map(|n| n.parse().ok()).collect();
+        let size = [size[0], size[1], size[2]];
+        add("size scan", size, row, 8, (true, true), bytes(size) / (number(&found["FOM_GBs"])? * 1e9))?;
+    }
+    let cube = &data["mi250x_gcd_512^3"];
+    let slowest = number(&cube["kernel1_256x1x1"]["time_ms"])? * 1e-3;
+    let size = [512; 3];
+    add("kernel 1", size, row, 1, (false, false), slowest)?;
+    add("kernel 1", size, row, 1, (false, true), slowest / number(&cube["kernel1_nontemporal_store"]["speedup"])?)?;
+    for (kernel, group, ascending) in [
+        ("kernel2_ytile", "kernel 2", false),
+        ("kernel3_ytile_reordered", "kernels 3 and 4", true),
+        ("kernel4_launch_bounds", "kernels 3 and 4", true),
+    ] {
+        for (i, tile) in [1, 2, 4, 8, 16].into_iter().enumerate() {
+            // Kernel 2 with a tile of one is kernel 1.
+            if cube[kernel].get(format!("m{tile}")).is_some() && !(kernel == "kernel2_ytile" && tile == 1) {
+                add(group, size, row, tile, (ascending, false), slowest / number(&cube[kernel]["speedup"][i])?)?;
+            }
+        }
+    }
+    let large = &data["mi250x_gcd_1024^3"]["kernel5_128x1x8"]["FOM_GBs"];
+    add("blocks of 128x1x8", [1024; 3], [128, 1, 8], 8, (true, true), bytes([1024; 3]) / (number(large)? * 1e9))?;
+    Ok(rows)
+}

@@ -116,7 +116,7 @@ pub fn texture_seconds(subject: &Subject, on: &Profile) -> Option<Result<Seconds
 }
 
 /// How many lanes execute an access, over the launch.
-fn lanes(subject: &Subject, touch: &Touch) -> f64 {
+pub fn lanes(subject: &Subject, touch: &Touch) -> f64 {
     let trips: f64 = touch.loops.iter().map(|var| f64::from(var.count)).product();
     let of = |class: &super::block::Class| {
         let blocks: f64 = class.blocks.iter().map(|at| f64::from(at.1)).product();

@@ -1,6 +1,8 @@
 //! Data volumes of affine kernels (paper 002): which bytes, sectors and lines warps, blocks and waves touch, exactly.
 
 pub mod block;
+pub mod cpu;
+mod cpu_report;
 pub mod curve;
 pub mod dram;
 pub mod gaps;

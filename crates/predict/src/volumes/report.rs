@@ -1,6 +1,8 @@
 //! From a kernel's accesses to bytes per point, seconds and what limits them (paper 002).
 
 use super::block::{Instruction, Sizes, block_uses, priced};
+use super::cpu::is_cpu;
+use super::cpu_report;
 use super::dram::{Cause, Curve, Dram, Memory, Wave, dram};
 use super::images;
 use super::interval::range;
@@ -139,6 +141,9 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
     }
     let resident = occupancy(&Residency::of(on), kernel.registers, kernel.launch.group_size(), kernel.local)
         .map_err(|error| NoEstimate::CannotRun(error.to_string()))?;
+    if is_cpu(on) {
+        return cpu_report::report(work, on, settings, resident);
+    }
     let mut notes = Vec::new();
     let rule = Rule::of(on);
     let sizes = sizes(on, rule.as_ref().ok(), &mut notes)?;

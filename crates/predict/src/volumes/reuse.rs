@@ -118,6 +118,9 @@ impl<'a> Footprint<'a> {
     /// Whether every block touches elements of its own, more than a line in a row, so that only lines at the ends of its rows are shared,
     /// with neighbours.
     pub fn streams(&self, line: i64) -> bool {
+        if self.field.tiled().is_some() {
+            return false;
+        }
         let [pattern] = self.patterns.as_slice() else { return false };
         let ([offset], Some(inner)) = (pattern.offsets.as_slice(), &pattern.inner) else { return false };
         let span = |set: &Intervals| set.bounds().map_or(0, |(lo, hi)| hi - lo);

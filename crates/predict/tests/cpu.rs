@@ -1,0 +1,179 @@
+//! The model of CPUs: what vectors, rows and caches make of kernels. Against measured times: `examples/cpu`.
+
+use warpsight_ir::accesses::text;
+use warpsight_ir::profile::{Cache, Fact, Profile, Source, builtin};
+use warpsight_ir::{Bytes, BytesPerSecond, Cycles, Hertz, Limiter, Seconds};
+use warpsight_predict::volumes::report::{Report, Settings, Work, report};
+
+fn known<T>(value: T) -> Fact<T> {
+    Fact::known(value, Source::Assumed, "a CPU made up for tests")
+}
+
+fn cache(bytes: f64, instances: u32, bandwidth: f64, latency: f64) -> Cache {
+    Cache {
+        bytes: known(Bytes(bytes)),
+        line: known(Bytes(64.0)),
+        ways: known(8),
+        set_hash: Fact::unknown("not needed"),
+        instances: known(instances),
+        bandwidth: known(BytesPerSecond(bandwidth)),
+        latency: known(Cycles(latency)),
+    }
+}
+
+/// Four cores at 2.5 GHz: 32 KiB and 1 MiB each, 16 MiB together, 40 GB/s.
+fn cpu() -> Profile {
+    let mut on = builtin("a100-40").unwrap().unwrap();
+    on.name = "cpu".into();
+    let e = &mut on.execution;
+    (e.cores, e.clock, e.warp, e.max_groups) = (known(4), known(Hertz(2.5e9)), known(1), known(1));
+    for limit in [&mut e.max_warps, &mut e.registers, &mut e.register_granule, &mut e.warp_granule, &mut e.max_group_size] {
+        *limit = Fact::absent("a CPU made up for tests");
+    }
+    (e.fma_per_clock, e.fma64_per_clock, e.special_per_clock) = (known(16.0), known(8.0), known(1.0));
+    (e.lsu_lanes, e.issue_per_clock, e.vector_width, e.launch_overhead) = (known(16), known(4.0), known(8), known(Seconds(1e-6)));
+    let m = &mut on.memory;
+    m.buffer_l1 = cache(32768.0, 4, 6.4e11, 5.0);
+    m.l2 = cache(1048576.0, 4, 3.2e11, 14.0);
+    m.llc = cache(16777216.0, 1, 1e11, 50.0);
+    (m.dram_bandwidth, m.dram_latency) = (known(BytesPerSecond(4e10)), known(Cycles(225.0)));
+    on
+}
+
+fn of(text: &str, on: &Profile) -> Report {
+    let written = text::parse(text, &[]).unwrap_or_else(|error| panic!("{error:?}"));
+    report(&Work { kernel: &written.kernel, points: written.points }, on, &Settings::default()).unwrap_or_else(|error| panic!("{error:?}"))
+}
+
+fn seconds(report: &Report, limiter: Limiter) -> f64 {
+    let found = report.limits.iter().find(|limit| limit.0 == limiter);
+    found.expect("listed").1.as_ref().expect("known").0
+}
+
+fn copy(block: u32, policy: &str) -> String {
+    format!(
+        "name = \"copy\"\nblock = [{block}]\ndomain = [16777216]\nregisters = 8\n\
+         [[field]]\nname = \"A\"\nelement = \"f32\"\ndims = [16777216]\nload = [[\"tx\"]]\n\
+         [[field]]\nname = \"B\"\nelement = \"f32\"\ndims = [16777216]\nstore = [[\"tx\"]]\npolicy = \"{policy}\"\n"
+    )
+}
+
+#[test]
+fn a_copy_loads_what_it_writes_too() {
+    let on = cpu();
+    let found = of(&copy(1024, "write_back"), &on);
+    let v = &found.volumes;
+    assert_eq!((v.l1_requested, v.l2_load_compulsory), (Some(4.0), Some(4.0)));
+    assert_eq!((v.l2_load, v.l2_store, v.dram_load, v.dram_store), (Some(8.0), Some(4.0), Some(8.0), Some(4.0)));
+    let dram = 12.0 * 16777216.0 / 4e10;
+    assert!((seconds(&found, Limiter::Dram) / dram - 1.0).abs() < 1e-9);
+    assert_eq!(found.limiter, Some(Limiter::Dram));
+    assert!((1.0..1.1).contains(&(found.seconds.0 / dram)), "{}", found.seconds.0 / dram);
+    let streaming = of(&copy(1024, "non_temporal"), &on).volumes;
+    assert_eq!((streaming.dram_load, streaming.dram_store), (Some(4.0), Some(4.0)), "stores that bypass the caches load nothing");
+}
+
+/// Rows become vectors of 8 f32 where they are long, or leave no rest.
+#[test]
+fn rows_become_vectors() {
+    for (block, steps) in [(1024, 128), (16, 2), (8, 1), (4, 4), (12, 12), (32, 4)] {
+        let found = of(&copy(block, "write_back"), &cpu());
+        let groups = 16777216_u64.div_ceil(block.into());
+        assert!(found.instructions.iter().all(|own| own.executions == groups * steps && own.wavefronts == 1.0), "{block}");
+    }
+    let strided = copy(1024, "write_back")
+        .replace("dims = [16777216]\nload = [[\"tx\"]]", "dims = [16777216, 7]\nload = [[\"7*tx\", 0]]")
+        .replace("16777216", "65536");
+    let found = of(&strided, &cpu());
+    assert_eq!([found.instructions[0].wavefronts, found.instructions[1].wavefronts], [8.0, 1.0], "far neighbours are loaded one by one");
+}
+
+fn star(block: &str) -> String {
+    format!(
+        "name = \"star\"\nblock = {block}\ndomain = [1024, 1024]\nregisters = 16\nflops = {{ f64_fma = 4 }}\n\
+         [[field]]\nname = \"A\"\nelement = \"f64\"\ndims = [1024, 1026]\nalign = 8\n\
+         load = [[\"tx\", \"ty+1\"], [\"tx+1\", \"ty+1\"], [\"tx-1\", \"ty+1\"], [\"tx\", \"ty\"], [\"tx\", \"ty+2\"]]\n\
+         [[field]]\nname = \"B\"\nelement = \"f64\"\ndims = [1024, 1024]\nstore = [[\"tx\", \"ty\"]]\n"
+    )
+}
+
+/// Rows of 8 KiB: three of A and two of B fit 64 KiB, not 8 KiB; what L2 holds does not change.
+#[test]
+fn caches_hold_rows_or_do_not() {
+    let load = |l1: f64, block: &str| {
+        let mut on = cpu();
+        on.memory.buffer_l1.bytes = known(Bytes(l1));
+        let found = of(&star(block), &on).volumes;
+        (found.l2_load.unwrap(), found.dram_load.unwrap())
+    };
+    let (roomy, tight) = (load(65536.0, "[1024, 1]"), load(8192.0, "[1024, 1]"));
+    assert!((roomy.0 - 16.0).abs() < 0.5, "A once and B once: {roomy:?}");
+    assert!((tight.0 - 32.0).abs() < 0.5, "A three times and B once: {tight:?}");
+    assert!((roomy.1 - 16.0).abs() < 0.2 && (roomy.1 - tight.1).abs() < 1e-9, "{roomy:?} {tight:?}");
+    // Tall groups of short rows: the rows above and below are still there.
+    let short = load(8192.0, "[64, 16]");
+    assert!((16.0..20.0).contains(&short.0), "{short:?}");
+}
+
+/// Columns a power of two apart meet few sets: what one row of work-items loads is gone when the next comes.
+#[test]
+fn powers_of_two_meet_few_sets() {
+    let transpose = |n: u32| {
+        let text = format!(
+            "name = \"t\"\nblock = [64, 4]\ndomain = [4096, 4096]\nregisters = 8\n\
+             [[field]]\nname = \"A\"\nelement = \"f32\"\ndims = [{n}, 4096]\nload = [[\"ty\", \"tx\"]]\n\
+             [[field]]\nname = \"B\"\nelement = \"f32\"\ndims = [4096, 4096]\nstore = [[\"tx\", \"ty\"]]\n"
+        );
+        of(&text, &cpu()).volumes.l2_load.unwrap()
+    };
+    let (even, odd) = (transpose(4096), transpose(4112));
+    assert!(even > 60.0, "a line for each element: {even}");
+    assert!(odd < 30.0, "a line for the rows of a group: {odd}");
+}
+
+#[test]
+fn loops_and_barriers_change_what_runs_together() {
+    let text = include_str!("../../../examples/accesses/matmul-tiled.toml");
+    let noted = |text: &str, what: &str| of(text, &cpu()).provenance.iter().any(|note| note.contains(what));
+    assert!(noted(text, "caches see groups, because of barriers"));
+    assert!(noted(&star("[64, 4]"), "caches see rows of work-items"));
+    let looped = star("[64, 4]").replace("[[field]]\nname = \"B\"", "[[loop]]\nname = \"k\"\ntrips = 8\n[[field]]\nname = \"B\"");
+    let looped = looped.replace("load = [[\"tx\", \"ty+1\"],", "load = [{ at = [\"tx\", \"ty+1\"], in = \"k\" },");
+    assert!(noted(&looped, "caches see work-items"), "{:?}", of(&looped, &cpu()).provenance);
+    // A chain of 100 multiply-adds takes 400 cycles, as often as steps do not fit the window together.
+    let chain = copy(1024, "write_back").replace("registers = 8", "registers = 8\nflops = { f32_fma = 1000 }");
+    let cycles = seconds(&of(&chain, &cpu()), Limiter::Issue) * 2.5e9 * 4.0 / (16777216.0 / 8.0);
+    assert!((cycles / 4000.0 - 1.0).abs() < 0.01, "{cycles}");
+}
+
+#[test]
+fn what_is_not_known_is_named() {
+    let mut on = cpu();
+    on.memory.dram_bandwidth = Fact::unknown("nobody says");
+    let found = of(&copy(256, "write_back"), &on);
+    assert!(found.provenance.contains(&"dram is unknown: memory.dram_bandwidth: nobody says".to_owned()), "{:?}", found.provenance);
+    assert!(found.seconds.0 > 0.0 && found.seconds.0.is_finite());
+    on.memory.llc = Cache::absent("none");
+    let two = of(&copy(256, "write_back"), &on);
+    assert!(two.limits.iter().all(|limit| limit.0 != Limiter::Llc));
+    let images = of(include_str!("../../../examples/accesses/filter-image.toml"), &{
+        let mut on = cpu();
+        on.image.layout = known(warpsight_ir::layout::ImageLayout::Linear { pitch_align: 1 });
+        on
+    });
+    assert!(seconds(&images, Limiter::Issue) > 1920.0 * 1080.0 * 26.0 * 40.0 / 4.0 / 4.0 / 2.5e9, "texels cost instructions");
+}
+
+#[test]
+fn every_example_has_an_answer() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/accesses");
+    for file in std::fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        let found = of(&std::fs::read_to_string(&path).unwrap(), &cpu());
+        assert!(found.seconds.0.is_finite() && found.seconds.0 > 0.0, "{}", path.display());
+        let v = &found.volumes;
+        let all = [v.l1_requested, v.l2_load, v.l2_store, v.dram_load, v.dram_store].map(|bytes| bytes.unwrap());
+        assert!(all.iter().all(|bytes| bytes.is_finite() && *bytes >= 0.0), "{}: {all:?}", path.display());
+        assert!(all[3] <= all[1] * 1.001, "{}: memory gives no more than L2: {all:?}", path.display());
+    }
+}

@@ -12,7 +12,7 @@ use super::images;
 use super::intervals::gcd;
 use super::reuse::bypasses;
 use super::subject::{Field, Subject, Touch, Var};
-use super::time::{Limit, combined, known};
+use super::time::{Limit, known};
 use warpsight_ir::profile::Fact;
 use warpsight_ir::{AccessKind, Kernel, Limiter, Nest, NoEstimate, OpClass, Profile, Scalar, Seconds};
 
@@ -275,7 +275,7 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, notes: &mut Vec<String>) -> Result<
         found.limits.push((limiter, known(rate, name).map(|rate| Seconds((level.load + level.store) / rate.0))));
     }
     found.limits.push((Limiter::Latency, waits(&loops, &units.groups, &found.behind, on, line).map(per_core)));
-    found.together = combined(&found.limits, OVERLAP).ok_or_else(|| NoEstimate::Missing {
+    found.together = together(&found.limits).ok_or_else(|| NoEstimate::Missing {
         profile: on.name.clone(),
         field: "execution and memory",
         reason: "no limiter is known".to_owned(),
@@ -291,6 +291,16 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, notes: &mut Vec<String>) -> Result<
         loops.lanes
     ));
     Ok((subject, found))
+}
+
+/// The launch's start, then the norm of the other known limits; and the longest of all. GPUs have fitted numbers for this.
+fn together(limits: &[Limit]) -> Option<(Seconds, Limiter)> {
+    let known = || limits.iter().filter_map(|(limiter, limit)| Some((*limiter, limit.as_ref().ok()?.0)));
+    let (limiter, longest) = known().reduce(|a, b| if b.1 > a.1 { b } else { a }).filter(|longest| longest.1 > 0.0)?;
+    let start: f64 = known().filter(|limit| limit.0 == Limiter::Launch).map(|limit| limit.1).sum();
+    // Relative to the longest, so that no power underflows.
+    let rest: f64 = known().filter(|limit| limit.0 != Limiter::Launch).map(|limit| (limit.1 / longest).powf(OVERLAP)).sum();
+    Some((Seconds(start + longest * rest.powf(1.0 / OVERLAP)), limiter))
 }
 
 /// Rows as blocks: all axes but one count as group axes, in the order in which rows run.

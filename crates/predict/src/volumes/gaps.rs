@@ -110,6 +110,8 @@ pub(super) fn gaps(groups: &[u32], patterns: &[Pattern], geometry: &Geometry, la
     let mut members: Vec<Member> = Vec::new();
     let time = |pattern: &Pattern| (pattern.phase * late).round() as i64;
     members.extend(patterns.iter().flat_map(|own| own.offsets.iter().map(move |_| Member { sets: SmallVec::new(), time: time(own) })));
+    let inners: SmallVec<[[Intervals; 3]; 8]> =
+        patterns.iter().filter_map(|own| own.inner.as_ref()).map(|inner| [0, 1, 2].map(|i| closed(&inner[i]))).collect();
     let mut axes: SmallVec<[Axis; 4]> = SmallVec::new();
     for i in 0..3 {
         let mut movers = (0..groups.len()).filter(|&group| groups[group] > 1 && steps[group][i] != 0);
@@ -118,10 +120,10 @@ pub(super) fn gaps(groups: &[u32], patterns: &[Pattern], geometry: &Geometry, la
             return None;
         }
         let mut sets: SmallVec<[Set<'_>; 8]> = SmallVec::new();
-        let all = patterns.iter().flat_map(|own| own.offsets.iter().map(move |offset| (own, offset)));
-        for (member, (own, offset)) in members.iter_mut().zip(all) {
+        let all = patterns.iter().zip(&inners).flat_map(|(own, inner)| own.offsets.iter().map(move |offset| (own, inner, offset)));
+        for (member, (own, inner, offset)) in members.iter_mut().zip(all) {
             let offset = [&offset.x, &offset.y, &offset.z][i];
-            let set = Set { inner: &own.inner.as_ref()?[i], within: own.within[i], offset };
+            let set = Set { inner: &inner[i], within: own.within[i], offset };
             member.sets.push(sets.iter().position(|other| *other == set).unwrap_or_else(|| {
                 sets.push(set);
                 sets.len() - 1
@@ -138,6 +140,14 @@ pub(super) fn gaps(groups: &[u32], patterns: &[Pattern], geometry: &Geometry, la
         members.iter_mut().for_each(|member| member.sets.push(0));
     }
     product(&axes, &members)
+}
+
+/// A set, but one of many small holes without them: other points of the same thread fill these at nearly the same time.
+fn closed(set: &Intervals) -> Intervals {
+    match set.bounds() {
+        Some((lo, hi)) if set.as_slice().len() > 16 && hi.abs_diff(lo) < 8 * set.count() => Intervals::range(lo, hi + 1),
+        _ => set.clone(),
+    }
 }
 
 /// Each combination of classes.

@@ -94,6 +94,15 @@ impl Intervals {
         self.normalise();
     }
 
+    /// Whether it has every member of another set.
+    pub fn holds(&self, other: &Self) -> bool {
+        let mut own = self.0.iter().peekable();
+        other.0.iter().all(|&(lo, hi)| {
+            while own.next_if(|own| own.1 < hi).is_some() {}
+            own.peek().is_some_and(|own| own.0 <= lo)
+        })
+    }
+
     /// Every member plus `by`.
     pub fn shifted(&self, by: i64) -> Self {
         let mut shifted = self.clone();
@@ -177,6 +186,8 @@ mod tests {
             let mut joined = set.clone();
             joined.join(&clipped);
             assert_eq!(members(&joined), members(&set).union(&members(&clipped)).copied().collect());
+            assert!(joined.holds(&set) && joined.holds(&clipped));
+            assert_eq!(clipped.holds(&set), members(&set).is_subset(&members(&clipped)), "{clipped:?} {set:?}");
             let pairs = members(&set).into_iter().flat_map(|a| members(&clipped).into_iter().map(move |b| a + b));
             assert_eq!(members(&set.sum(&clipped)), pairs.collect());
         }

@@ -254,7 +254,7 @@ pub fn joined(regions: &[Region]) -> SmallVec<[Region; 8]> {
             None => kept.push(region.clone()),
         }
     }
-    let mut pass = |same: fn(&Region, &Region) -> bool, join: fn(&mut Region, &Region)| {
+    let pass = |kept: &mut SmallVec<[Region; 8]>, same: fn(&Region, &Region) -> bool, join: fn(&mut Region, &Region)| {
         let mut i = 1;
         while i < kept.len() {
             match (0..i).find(|&earlier| same(&kept[earlier], &kept[i])) {
@@ -266,9 +266,30 @@ pub fn joined(regions: &[Region]) -> SmallVec<[Region; 8]> {
             }
         }
     };
-    pass(|a, b| a.x == b.x && a.z == b.z, |a, b| a.y.join(&b.y));
-    pass(|a, b| a.x == b.x && a.y == b.y, |a, b| a.z.join(&b.z));
+    pass(&mut kept, |a, b| a.x == b.x && a.z == b.z, |a, b| a.y.join(&b.y));
+    // The second of two folded points lacks what the first touches already: with that filled in, their regions are alike.
+    let mut filled = false;
+    for i in 0..kept.len() {
+        filled |= fill(&mut kept, i, |region| &mut region.x) | fill(&mut kept, i, |region| &mut region.y);
+    }
+    if filled {
+        pass(&mut kept, |a, b| a.x == b.x && a.z == b.z, |a, b| a.y.join(&b.y));
+    }
+    pass(&mut kept, |a, b| a.x == b.x && a.y == b.y, |a, b| a.z.join(&b.z));
     kept
+}
+
+/// Fills the gap between the two intervals of a region along an axis, where another region holds it.
+fn fill(regions: &mut [Region], i: usize, axis: fn(&mut Region) -> &mut Intervals) -> bool {
+    let &[(lo, from), (to, hi)] = axis(&mut regions[i]).as_slice() else { return false };
+    let mut gap = regions[i].clone();
+    *axis(&mut gap) = Intervals::range(from, to);
+    let holds = |other: &Region| other.x.holds(&gap.x) && other.y.holds(&gap.y) && other.z.holds(&gap.z);
+    let held = regions.iter().any(holds);
+    if held {
+        *axis(&mut regions[i]) = Intervals::range(lo, hi);
+    }
+    held
 }
 
 /// Where a line is longer than a row, what lies between the rows of a slab is shorter than a line: its rows of a plane touch a run of

@@ -6,6 +6,7 @@ mod latency;
 mod launches;
 mod peaks;
 mod queues;
+pub mod rocprof;
 mod room;
 mod stencils;
 mod texture;

@@ -33,15 +33,27 @@ pub fn explain(of: &Predicted, settings: &Settings) -> String {
         1 => format!("{first}; one limiter is unknown"),
         more => format!("{first}; {more} limiters are unknown"),
     };
+    let second = if settings.measured.is_some() {
+        "What would help is not said of measured volumes: another kernel has others".to_owned()
+    } else {
+        suggestion(of)
+    };
+    format!("{first}. {second}.\n{}", sensitivity(of, settings))
+}
+
+/// The change that helps most, and by how much.
+fn suggestion(of: &Predicted) -> String {
     let now = of.report.seconds;
-    let best = changes(of, settings).into_iter().min_by(|a, b| a.seconds.0.total_cmp(&b.seconds.0));
-    let second = match best.filter(|best| best.seconds.0 < now.0 * (1.0 - WORTH)) {
+    let best = changes(of).into_iter().min_by(|a, b| a.seconds.0.total_cmp(&b.seconds.0));
+    match best.filter(|best| best.seconds.0 < now.0 * (1.0 - WORTH)) {
         Some(Change { what, seconds }) => {
             format!("{what} it would take {}, {:.1} % less (predicted)", time(seconds), 100.0 * (1.0 - seconds.0 / now.0))
         }
-        None => "Neither another block of as many threads nor align = 0 for a field would be faster by 1 % (predicted)".to_owned(),
-    };
-    format!("{first}. {second}.\n{}", sensitivity(of, settings))
+        None => {
+            let tried = "another block of as many threads, another folding of two or four points nor align = 0 for a field";
+            format!("Neither {tried} would be faster by 1 % (predicted)")
+        }
+    }
 }
 
 /// Known limiters, the longest first.
@@ -52,20 +64,28 @@ fn known(report: &Report) -> Vec<(&'static str, Seconds)> {
     limits
 }
 
-fn changes(of: &Predicted, settings: &Settings) -> Vec<Change> {
+fn changes(of: &Predicted) -> Vec<Change> {
     let written = &of.input.written;
+    let settings = Settings::default();
     let seconds =
-        |kernel: &Kernel, points: u64| report(&Work { kernel, points }, &of.device.profile, settings).ok().map(|report| report.seconds);
+        |kernel: &Kernel, points: u64| report(&Work { kernel, points }, &of.device.profile, &settings).ok().map(|report| report.seconds);
     let mut found = Vec::new();
     // A kernel that mentions its lanes is written for its block.
-    let shapes = if written.tied_to_block { vec![] } else { shapes(&written.kernel.launch.lanes) };
-    for shape in shapes {
-        let value = shape.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
-        let Some(changed) = of.input.with("block", &value) else { continue };
+    let free = !written.tied_to_block;
+    let blocks = shapes(&written.kernel.launch.lanes).into_iter().map(|shape| ("block", shape));
+    // Threads that stride by the grid compute several points already.
+    let strides = written.points != written.domain.iter().map(|&n| u64::from(n)).product::<u64>();
+    let folds = if strides { vec![] } else { folds(&written.fold) };
+    let folds = folds.into_iter().map(|fold| ("fold", fold));
+    for (key, extents) in blocks.chain(folds).filter(|_| free) {
+        let value = extents.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+        let Some(changed) = of.input.with(key, &value) else { continue };
         // A grid in blocks would make another domain of it.
         let same = (&changed.domain, changed.points) == (&written.domain, written.points);
         if let Some(seconds) = seconds(&changed.kernel, changed.points).filter(|_| same) {
-            found.push(Change { what: format!("With --set block={value}"), seconds });
+            // How many registers more points take is not known of a plain number.
+            let guess = if changed.registers_guessed && key == "fold" { " (registers are a guess)" } else { "" };
+            found.push(Change { what: format!("With --set {key}={value}{guess}"), seconds });
         }
     }
     for (i, tensor) in written.kernel.accesses.tensors.iter().enumerate() {
@@ -107,6 +127,17 @@ fn shapes(block: &[u32]) -> Vec<Vec<u32>> {
     found.sort_by(|a, b| b.cmp(a));
     found.truncate(SHAPES);
     found
+}
+
+/// Two and four times as many points per thread along one axis, and half as many.
+fn folds(fold: &[u32]) -> Vec<Vec<u32>> {
+    let with = |axis: usize, points: u32| fold.iter().enumerate().map(|(i, &own)| if i == axis { points } else { own }).collect();
+    let each = |axis: usize| {
+        let own = fold[axis];
+        let half = if own % 2 == 0 { Some(own / 2) } else { None };
+        [half, own.checked_mul(2), own.checked_mul(4)].into_iter().flatten().map(move |points| (axis, points))
+    };
+    (0..fold.len()).flat_map(each).map(|(axis, points)| with(axis, points)).collect()
 }
 
 /// How much a number is raised to see what depends on it.

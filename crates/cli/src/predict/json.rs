@@ -11,7 +11,7 @@ pub fn value(report: &Report) -> Value {
     let fields: Map<String, Value> = v.per_field.iter().map(|field| (field.field.clone(), of_field(field))).collect();
     let instructions: Vec<Value> =
         report.instructions.iter().map(|cost| json!({"field": cost.field, "access": cost.access, "wavefronts": cost.wavefronts})).collect();
-    json!({
+    let mut value = json!({
         "seconds": report.seconds.0,
         "points_per_second": report.points_per_second,
         "interval": {"seconds": [report.interval.lo.0, report.interval.hi.0], "basis": report.interval.basis},
@@ -38,7 +38,13 @@ pub fn value(report: &Report) -> Value {
         "waves": report.waves,
         "tail_efficiency": report.tail_efficiency,
         "provenance": report.provenance,
-    })
+    });
+    // Only where something was measured: what it replaces.
+    if !report.measured.is_empty() {
+        let each = report.measured.iter().map(|own| (own.what.to_owned(), json!({"measured": own.measured, "predicted": own.predicted})));
+        value["measured"] = Value::Object(each.collect());
+    }
+    value
 }
 
 fn of_field(field: &FieldVolumes) -> Value {

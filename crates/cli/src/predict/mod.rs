@@ -3,6 +3,7 @@
 mod explain;
 pub(crate) mod input;
 pub(crate) mod json;
+mod measured;
 pub(crate) mod show;
 
 use crate::failure::Failure;
@@ -28,6 +29,14 @@ pub struct Args {
     /// clock=1.41GHz; may be repeated.
     #[arg(long = "override", value_name = "KEY=VALUE")]
     overrides: Vec<Setting>,
+    /// What was measured of this kernel on the device: volumes in place of the predicted ones, everything else stays predicted. JSON
+    /// ({"volumes": {"l2_load": 44.1, "dram_load": 9.2, …}} in bytes per point, {"bytes": …} of the launch; examples/volumes), the CSV of
+    /// `ncu --csv` (--page raw or details), or a table of rocprof, rocprofv2 or rocprofv3.
+    #[arg(long, value_name = "FILE", conflicts_with = "diff")]
+    volumes: Option<PathBuf>,
+    /// The kernel whose launches count, where the profiler saw several.
+    #[arg(long, value_name = "NAME", requires = "volumes")]
+    volumes_kernel: Option<String>,
     /// Another kernel, to be compared with the first (--set applies to both).
     #[arg(long, value_name = "FILE2")]
     diff: Option<PathBuf>,
@@ -55,9 +64,17 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         None if names.len() > 1 => names.pop().map(PathBuf::from).unwrap_or_default(),
         None => return Err(Failure::input("no file is given").help("warpsight predict FILE --device NAME")),
     };
-    let settings = Settings::default();
-    let devices = input::devices(&names, &args.overrides)?;
+    let mut devices = input::devices(&names, &args.overrides)?;
     let first = Input::read(&file, &args.set)?;
+    let mut settings = Settings::default();
+    if let Some(file) = &args.volumes {
+        let [device] = devices.as_mut_slice() else {
+            return Err(Failure::input("volumes are measured on one device").at("--volumes").help("name one --device"));
+        };
+        let counted = measured::read(file, args.volumes_kernel.as_deref(), &first)?;
+        settings.measured = Some(counted.measured);
+        device.notes.extend(counted.notes);
+    }
     let second = args.diff.as_ref().map(|file| Input::read(file, &args.set)).transpose()?;
     let answer = |device| -> Answer {
         let first = predict(&first, device, &settings)?;

@@ -37,23 +37,40 @@ fn resident(what: Option<Resident>) -> &'static str {
     }
 }
 
+/// What tables call a number of the report.
+fn label(key: &'static str) -> &'static str {
+    match key {
+        "seconds" => "time, s",
+        "l1_cycles_per_point" => "L1 cycles/point",
+        "l1_requested" => "L1 requested, B/point",
+        "l2_load_compulsory" => "L2 load compulsory, B/point",
+        "l2_load" => "L2 load, B/point",
+        "l2_store" => "L2 store, B/point",
+        "behind_l2" => "load behind L2, B/point",
+        "dram_load_wave" => "DRAM load of a wave, B/point",
+        "dram_load" => "DRAM load, B/point",
+        "dram_store" => "DRAM store, B/point",
+        other => other,
+    }
+}
+
 /// Numbers that are shown for one prediction and compared between two; the value where it is a number.
 fn headline(of: &Predicted) -> Vec<(&'static str, String, Option<f64>)> {
     let (r, v) = (&of.report, &of.report.volumes);
-    let volume = |name, value: Option<f64>| (name, bytes(value), value);
+    let volume = |key, value: Option<f64>| (label(key), bytes(value), value);
     vec![
         ("time", time(r.seconds), Some(r.seconds.0)),
         ("interval", format!("{} – {}", time(r.interval.lo), time(r.interval.hi)), None),
         ("points/s", format!("{:.3e}", r.points_per_second), Some(r.points_per_second)),
         ("limiter", dash(r.limiter.map(|limiter| limiter.name())), None),
-        ("L1 cycles/point", dash(r.l1_cycles_per_point.map(|cycles| format!("{cycles:.3}"))), r.l1_cycles_per_point),
-        volume("L1 requested, B/point", v.l1_requested),
-        volume("L2 load compulsory, B/point", v.l2_load_compulsory),
-        volume("L2 load, B/point", v.l2_load),
-        volume("L2 store, B/point", v.l2_store),
-        volume("DRAM load of a wave, B/point", v.dram_load_wave),
-        volume("DRAM load, B/point", v.dram_load),
-        volume("DRAM store, B/point", v.dram_store),
+        (label("l1_cycles_per_point"), dash(r.l1_cycles_per_point.map(|cycles| format!("{cycles:.3}"))), r.l1_cycles_per_point),
+        volume("l1_requested", v.l1_requested),
+        volume("l2_load_compulsory", v.l2_load_compulsory),
+        volume("l2_load", v.l2_load),
+        volume("l2_store", v.l2_store),
+        volume("dram_load_wave", v.dram_load_wave),
+        volume("dram_load", v.dram_load),
+        volume("dram_store", v.dram_store),
         (
             "blocks (warps) per core, limited by",
             format!("{} ({}), {}", r.occupancy.groups, r.occupancy.warps, resident(r.occupancy.limiter)),
@@ -73,9 +90,20 @@ pub fn tables(of: &Predicted) -> String {
     };
     let mut head = table(&["", "predicted"]);
     for (name, value, _) in headline(of) {
-        head.add_row([name.to_owned(), value]);
+        let tag = if r.measured.iter().any(|own| label(own.what) == name) { " (measured)" } else { "" };
+        head.add_row([name.to_owned(), format!("{value}{tag}")]);
     }
     section(&head);
+
+    if !r.measured.is_empty() {
+        let mut sides = table(&["", "measured", "predicted", "measured / predicted"]);
+        for own in &r.measured {
+            let number = |value: f64| if own.what == "seconds" { format!("{value:.4e}") } else { format!("{value:.3}") };
+            let ratio = own.predicted.filter(|predicted| *predicted > 0.0).map(|predicted| format!("{:.3}", own.measured / predicted));
+            sides.add_row([label(own.what).to_owned(), number(own.measured), dash(own.predicted.map(number)), dash(ratio)]);
+        }
+        section(&sides);
+    }
 
     let mut limits = table(&["limiter", "alone (predicted)", "unknown because"]);
     for (limiter, alone) in &r.limits {

@@ -36,9 +36,11 @@ pub fn metrics() -> &'static [&'static str] {
 /// What the counters say of one launch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LaunchCounters {
-    /// The kernel's name, as ncu prints it: with its parameters where the name is mangled, bare where it is `extern "C"`.
+    /// The kernel's name, as the profiler prints it: with its parameters where the name is mangled, bare where it is `extern "C"`.
     pub kernel: String,
-    /// Those of [`metrics`] that were there, in base units: bytes, sectors, seconds, cycles, counts.
+    /// Work-items of the launch, where the profiler says.
+    pub items: Option<u64>,
+    /// Those metrics that were asked for and were there, in base units: bytes, sectors, seconds, cycles, counts.
     pub metrics: BTreeMap<String, f64>,
 }
 
@@ -86,7 +88,7 @@ pub enum CounterError {
     #[error("ncu: {0}")]
     Profiler(String),
     /// There is no table.
-    #[error("the output of ncu holds no table of metrics")]
+    #[error("no table of metrics: a header and a row per launch, or per launch and metric")]
     NoTable,
     /// A row that does not fit the header.
     #[error("line {line}: {what}")]
@@ -98,12 +100,20 @@ pub enum CounterError {
     },
 }
 
-/// Reads what `ncu --csv` printed, standard output and error together or the former alone. Launches come in order; a metric that is not
-/// available (`n/a`) is left out.
+/// Reads our [`metrics`] from what `ncu --csv` printed: see [`parse_metrics`].
+///
+/// # Errors
+/// As there.
+pub fn parse(csv: &str) -> Result<Vec<LaunchCounters>, CounterError> {
+    parse_metrics(csv, metrics())
+}
+
+/// Reads what `ncu --csv` printed, standard output and error together or the former alone. Launches come in order; metrics that are not
+/// wanted or not available (`n/a`) are left out.
 ///
 /// # Errors
 /// [`CounterError`]; a partial table is an error too, because nobody could tell it from a whole one.
-pub fn parse(csv: &str) -> Result<Vec<LaunchCounters>, CounterError> {
+pub fn parse_metrics(csv: &str, wanted: &[&str]) -> Result<Vec<LaunchCounters>, CounterError> {
     if csv.contains("ERR_NVGPUCTRPERM") {
         return Err(CounterError::Forbidden);
     }
@@ -114,8 +124,8 @@ pub fn parse(csv: &str) -> Result<Vec<LaunchCounters>, CounterError> {
     let header = lines.find(|(_, row)| row.first().is_some_and(|name| name == "ID")).ok_or(CounterError::NoTable)?.1;
     let rows = lines.filter(|(_, row)| *row != header);
     match header.iter().position(|name| name == "Metric Name") {
-        Some(name) => long(&header, name, rows),
-        None => wide(&header, rows),
+        Some(name) => long(&header, name, rows, wanted),
+        None => wide(&header, rows, wanted),
     }
 }
 
@@ -125,24 +135,36 @@ fn column(header: &[String], name: &str) -> Result<usize, CounterError> {
 }
 
 /// One row per launch and metric; launches are told apart by their ID.
-fn long(header: &[String], name: usize, rows: impl Iterator<Item = (usize, Vec<String>)>) -> Result<Vec<LaunchCounters>, CounterError> {
+fn long(
+    header: &[String],
+    name: usize,
+    rows: impl Iterator<Item = (usize, Vec<String>)>,
+    wanted: &[&str],
+) -> Result<Vec<LaunchCounters>, CounterError> {
     let (id, kernel) = (column(header, "ID")?, column(header, "Kernel Name")?);
     let (unit, value) = (column(header, "Metric Unit")?, column(header, "Metric Value")?);
     let mut launches: Vec<(String, LaunchCounters)> = vec![];
     for (line, row) in rows {
         check_width(line, &row, header)?;
         if launches.last().is_none_or(|(last, _)| *last != row[id]) {
-            launches.push((row[id].clone(), LaunchCounters { kernel: row[kernel].clone(), metrics: BTreeMap::new() }));
+            launches.push((
+                row[id].clone(),
+                LaunchCounters { kernel: row[kernel].clone(), items: items(header, &row), metrics: BTreeMap::new() },
+            ));
         }
         if let Some((_, launch)) = launches.last_mut() {
-            insert(launch, line, &row[name], &row[unit], &row[value])?;
+            insert(launch, line, wanted, (&row[name], &row[unit], &row[value]))?;
         }
     }
     Ok(launches.into_iter().map(|(_, launch)| launch).collect())
 }
 
 /// One row per launch; the first row holds units.
-fn wide(header: &[String], mut rows: impl Iterator<Item = (usize, Vec<String>)>) -> Result<Vec<LaunchCounters>, CounterError> {
+fn wide(
+    header: &[String],
+    mut rows: impl Iterator<Item = (usize, Vec<String>)>,
+    wanted: &[&str],
+) -> Result<Vec<LaunchCounters>, CounterError> {
     let kernel = column(header, "Kernel Name")?;
     let (line, units) = rows.next().ok_or(CounterError::NoTable)?;
     check_width(line, &units, header)?;
@@ -152,25 +174,35 @@ fn wide(header: &[String], mut rows: impl Iterator<Item = (usize, Vec<String>)>)
     let mut launches = vec![];
     for (line, row) in rows {
         check_width(line, &row, header)?;
-        let mut launch = LaunchCounters { kernel: row[kernel].clone(), metrics: BTreeMap::new() };
+        let mut launch = LaunchCounters { kernel: row[kernel].clone(), items: items(header, &row), metrics: BTreeMap::new() };
         for ((name, unit), value) in header.iter().zip(&units).zip(&row) {
-            insert(&mut launch, line, name, unit, value)?;
+            insert(&mut launch, line, wanted, (name, unit, value))?;
         }
         launches.push(launch);
     }
     Ok(launches)
 }
 
-fn check_width(line: usize, row: &[String], header: &[String]) -> Result<(), CounterError> {
+pub(super) fn check_width(line: usize, row: &[String], header: &[String]) -> Result<(), CounterError> {
     if row.len() == header.len() {
         return Ok(());
     }
     Err(CounterError::Row { line, what: format!("has {} fields, the header {}", row.len(), header.len()) })
 }
 
+/// Work-items of a launch: blocks times threads of a block, both as `(16, 2, 32)`.
+fn items(header: &[String], row: &[String]) -> Option<u64> {
+    let product = |name: &str| {
+        let text = &row[header.iter().position(|column| column == name)?];
+        let mut extents = text.strip_prefix('(')?.strip_suffix(')')?.split(',').map(|extent| extent.trim().parse::<u64>().ok());
+        extents.try_fold(1u64, |product, extent| product.checked_mul(extent?))
+    };
+    product("Block Size")?.checked_mul(product("Grid Size")?)
+}
+
 /// Keeps a value where its metric was asked for.
-fn insert(launch: &mut LaunchCounters, line: usize, name: &str, unit: &str, value: &str) -> Result<(), CounterError> {
-    if !metrics().contains(&name) || value.is_empty() || value.eq_ignore_ascii_case("n/a") {
+fn insert(launch: &mut LaunchCounters, line: usize, wanted: &[&str], (name, unit, value): (&str, &str, &str)) -> Result<(), CounterError> {
+    if !wanted.contains(&name) || value.is_empty() || value.eq_ignore_ascii_case("n/a") {
         return Ok(());
     }
     let bad = |what: &str, text: &str| CounterError::Row { line, what: format!("{name}: {what} `{text}`") };
@@ -181,7 +213,7 @@ fn insert(launch: &mut LaunchCounters, line: usize, name: &str, unit: &str, valu
 }
 
 /// A number with or without separators of thousands.
-fn number(text: &str) -> Option<f64> {
+pub(super) fn number(text: &str) -> Option<f64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let mut groups = whole.split(',');
     let first = groups.next()?;
@@ -218,7 +250,7 @@ fn scale(unit: &str) -> Option<f64> {
 }
 
 /// The fields of a line: quoted, separated by commas, a quote within a field doubled.
-fn fields(line: &str) -> Vec<String> {
+pub(super) fn fields(line: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
     let mut quoted = false;
     let mut chars = line.chars().peekable();
@@ -274,6 +306,7 @@ hello from the application, "quoted"
         let expected =
             [(DRAM_READ, 1.5e9), (DRAM_WRITE, 1_342.18e6), (DURATION, 987.65e-6), (L1_WAVEFRONTS, 167_772_160.0), (L2_READ, 6e7)];
         assert_eq!(launches[0].metrics.len(), expected.len());
+        assert_eq!(launches.iter().map(|l| l.items).collect::<Vec<_>>(), [Some(1024 * 163_840), Some(256 * 4096)]);
         for (name, value) in expected {
             assert!((launches[0].metrics[name] / value - 1.0).abs() < 1e-12, "{name}");
         }

@@ -66,8 +66,9 @@ fn measured_numbers_replace_predicted_ones_and_no_others() {
     for stays in ["l1_requested", "l2_store", "l2_load_compulsory", "dram_load_wave", "by_cause", "per_field"] {
         assert_eq!(volumes[stays], plain["volumes"][stays], "{stays}");
     }
-    // Bytes over bandwidth, of the same profile.
-    close(&found["limits_s"]["dram"], number(&plain["limits_s"]["dram"]) * 22.0 / 16.0);
+    // Bytes over bandwidth, of the same profile; of memory also the way there, which a small launch feels.
+    let dram = number(&found["limits_s"]["dram"]) / number(&plain["limits_s"]["dram"]);
+    assert!((dram / (22.0 / 16.0) - 1.0).abs() < 0.01, "{dram}");
     close(&found["limits_s"]["l2"], number(&plain["limits_s"]["l2"]) * 19.0 / 16.0);
     for stays in ["l1", "fp", "issue", "launch"] {
         assert_eq!(found["limits_s"][stays], plain["limits_s"][stays], "{stays}");

@@ -3,7 +3,7 @@
 
 mod laplacian;
 
-use laplacian::{MEMORY, Row, rows};
+use laplacian::{Row, rows};
 use std::path::Path;
 use warpsight_predict::volumes::dram::{Curve, Runs};
 

@@ -188,6 +188,9 @@ struct Code {
 
 const FEATURES: usize = 5;
 
+/// Whether code is of a kind.
+type Has = fn(&Code) -> bool;
+
 impl Code {
     fn all() -> Vec<Self> {
         let rows: serde_json::Value = serde_json::from_str(include_str!("../../../data/codegen/convolution-mi250x.json")).unwrap();
@@ -255,7 +258,7 @@ fn generated_code_explains_the_rows_of_mi250x() {
         })
         .collect();
     // By cause; a row may have several.
-    let causes: [(&str, fn(&Code) -> bool); 4] = [
+    let causes: [(&str, Has); 4] = [
         ("wide loads", |code| code.wide),
         ("spills", |code| code.spilled > 0.0),
         ("loops left", |code| code.looped),

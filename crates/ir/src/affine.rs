@@ -43,6 +43,20 @@ impl Affine {
             Err(_) => {}
         }
     }
+    /// Adds `coefficient · var` in place, unless the sum exceeds 32 bits.
+    #[must_use]
+    pub fn try_add_term(&mut self, var: VarId, coefficient: i32) -> Option<()> {
+        match self.terms.last() {
+            // Most forms are built in the order of their variables.
+            Some(last) if last.0 >= var => {
+                self.coefficient(var).checked_add(coefficient)?;
+                self.add_term(var, coefficient);
+            }
+            _ if coefficient != 0 => self.terms.push((var, coefficient)),
+            _ => {}
+        }
+        Some(())
+    }
     /// Its terms, sorted by variable.
     pub fn terms(&self) -> &[(VarId, i32)] {
         &self.terms

@@ -95,7 +95,8 @@ impl Reader<'_> {
     /// The accesses in program order, and what they touch.
     fn items(&self, raw: &Raw, order: &[usize]) -> Result<Items> {
         let loops = self.loops.iter().filter(|own| !own.order.unrolled()).map(|own| own.trips);
-        let counts = order.iter().map(|&axis| self.grid[axis]).chain(self.block.iter().copied()).chain(loops).collect();
+        let counts = order.iter().map(|&axis| self.grid[axis]).chain(self.block.iter().copied()).chain(loops);
+        let counts = counts.map(i64::unsigned_abs).collect();
         let placer = Placer::new(self, order, counts, &raw.guard)?;
         let mut found = Items::default();
         let mut barriers = raw.barriers.iter().peekable();
@@ -125,7 +126,7 @@ impl Reader<'_> {
                 return wrong(store.span(), format!("`{name}` is constant"), None);
             }
             let target = Target::new(field, index as u16, &tensor.place);
-            let (mut loads, mut stores) = (Distinct::default(), Distinct::default());
+            let (mut loads, mut stores) = (Distinct::of(field.load.len()), Distinct::of(field.store.len()));
             for written in &field.load {
                 placer.place(written, &target, AccessKind::Load, &mut loads)?;
             }

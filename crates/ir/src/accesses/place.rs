@@ -17,7 +17,7 @@ use toml::Spanned;
 const UNBOUNDED: i64 = i64::MAX / 4;
 
 /// Addresses and coordinates stay below this, so that sums of them stay within 64 bits.
-const FARTHEST: i128 = 1 << 60;
+const FARTHEST: u64 = 1 << 60;
 
 /// Accesses that folding and written-out loops may make of one.
 const COPIES: i64 = 4096;
@@ -29,13 +29,12 @@ pub(super) struct Item {
 }
 
 /// The accesses of one list of a field, each address once.
-#[derive(Default)]
 pub(super) struct Distinct {
     pub(super) items: Vec<Item>,
     /// Whether one of them mentions lanes or blocks, so that it depends on how the launch is divided.
     pub(super) tied: bool,
     /// Positions of items by the hash of what accesses that do the same share.
-    known: FxHashMap<u64, SmallVec<[usize; 2]>>,
+    known: FxHashMap<u64, SmallVec<[u32; 2]>>,
 }
 
 /// The field whose accesses are placed.
@@ -64,6 +63,15 @@ impl<'a> Target<'a> {
 /// A form and where it stands in the file.
 type Placed<'a> = (Cow<'a, Linear>, Range<usize>);
 
+/// Why a form cannot be resolved.
+#[derive(Clone, Copy)]
+enum Misfit {
+    /// It exceeds its numbers' bits.
+    Far,
+    /// The block lacks this axis.
+    Axis(u8),
+}
+
 /// The number of a point along each axis; then the trip of each loop.
 type Point = SmallVec<[i64; 8]>;
 
@@ -74,7 +82,9 @@ pub(super) struct Placer<'a> {
     order: &'a [usize],
     axes: usize,
     /// Values each variable of the nest takes.
-    counts: Vec<i64>,
+    counts: Vec<u64>,
+    /// Axes along which the grid reaches beyond the domain.
+    ragged: SmallVec<[bool; 3]>,
     /// What holds wherever anything happens.
     guards: Vec<Placed<'a>>,
 }
@@ -92,6 +102,12 @@ struct Parts<'a> {
 }
 
 impl Distinct {
+    /// Of about so many accesses.
+    pub(super) fn of(accesses: usize) -> Self {
+        let known = FxHashMap::with_capacity_and_hasher(accesses, FxBuildHasher);
+        Self { items: Vec::with_capacity(accesses), tied: false, known }
+    }
+
     /// Adds an access, unless one of them already does the same. Where two differ in when they happen and one of them happens whenever the
     /// other does, that one stays.
     fn add(&mut self, item: Item) {
@@ -102,13 +118,16 @@ impl Distinct {
         let does = |item: &Item| (item.access.width, item.access.path, item.depth);
         let hash = FxBuildHasher.hash_one((&item.access.coords, does(&item)));
         let alike = self.known.entry(hash).or_default();
-        for &i in alike.iter().filter(|&&i| does(&self.items[i]) == does(&item) && self.items[i].access.coords == item.access.coords) {
+        for i in alike.iter().map(|&i| i as usize) {
+            if does(&self.items[i]) != does(&item) || self.items[i].access.coords != item.access.coords {
+                continue;
+            }
             if let Some(guard) = either(&self.items[i].access.guard, &item.access.guard) {
                 self.items[i].access.guard = guard;
                 return;
             }
         }
-        alike.push(self.items.len());
+        alike.push(self.items.len() as u32);
         self.items.push(item);
     }
 }
@@ -133,8 +152,10 @@ fn either(one: &[AffineBound], other: &[AffineBound]) -> Option<Vec<AffineBound>
 }
 
 impl<'a> Placer<'a> {
-    pub(super) fn new(reader: &'a Reader<'a>, order: &'a [usize], counts: Vec<i64>, guards: &[Spanned<String>]) -> Result<Self> {
-        let mut placer = Self { reader, order, axes: reader.block.len(), counts, guards: vec![] };
+    pub(super) fn new(reader: &'a Reader<'a>, order: &'a [usize], counts: Vec<u64>, guards: &[Spanned<String>]) -> Result<Self> {
+        let axes = reader.block.len();
+        let ragged = (0..axes).map(|axis| reader.domain[axis] % (reader.block[axis] * reader.fold[axis]) != 0).collect();
+        let mut placer = Self { reader, order, axes, counts, ragged, guards: vec![] };
         placer.guards = placer.comparisons(guards)?;
         Ok(placer)
     }
@@ -172,22 +193,28 @@ impl<'a> Placer<'a> {
             let what = format!("`{}` has {rank} dimensions, this access {}", target.field.name.get_ref(), forms.len());
             return wrong(span, what, None);
         }
-        let own = self.comparisons(parts.guard)?;
+        let own = if parts.guard.is_empty() { vec![] } else { self.comparisons(parts.guard)? };
         let bounds = || self.guards.iter().chain(&own);
-        let symbols = || forms.iter().chain(bounds()).flat_map(|form| &form.0.terms).map(|term| term.0);
-        to.tied |= symbols().any(|symbol| matches!(symbol, Symbol::Lane(_) | Symbol::Block(_)));
-        let loops = || symbols().filter_map(|symbol| if let Symbol::Loop(n) = symbol { Some(&reader.loops[usize::from(n)]) } else { None });
-        let depth = loops().filter(|own| !own.order.unrolled()).map(|own| own.number + 1).max().unwrap_or(0).max(parts.depth);
-        let mut written_out = parts.written_out.into_iter().collect::<Vec<_>>();
-        written_out.extend(symbols().filter_map(|symbol| match symbol {
-            Symbol::Loop(n) if reader.loops[usize::from(n)].order.unrolled() => Some(usize::from(n)),
-            _ => None,
-        }));
+        let (mut depth, mut written_out) = (parts.depth, parts.written_out.into_iter().collect::<SmallVec<[usize; 4]>>());
+        for (form, _) in forms.iter().chain(bounds()) {
+            for &(symbol, _) in &form.terms {
+                match symbol {
+                    Symbol::Point(_) => {}
+                    Symbol::Lane(_) | Symbol::Block(_) => to.tied = true,
+                    Symbol::Loop(n) => match &reader.loops[usize::from(n)] {
+                        own if own.order.unrolled() => written_out.push(usize::from(n)),
+                        own => depth = depth.max(own.number + 1),
+                    },
+                }
+            }
+        }
         let counts = self.counts_of_points(&written_out, &span)?;
         let mut next = Some(SmallVec::from_elem(0, counts.len()));
         while let Some(point) = next {
-            let mut coords: SmallVec<[Affine; 4]> =
-                forms.iter().map(|(form, span)| self.affine(form, &point, span)).collect::<Result<_>>()?;
+            let mut coords: SmallVec<[Affine; 4]> = SmallVec::new();
+            for (form, span) in &forms {
+                coords.push(self.affine(form, &point, span)?);
+            }
             if !matches!(target.place, TensorPlace::Image { .. }) {
                 // Buffers are listed slowest first.
                 coords.reverse();
@@ -255,8 +282,8 @@ impl<'a> Placer<'a> {
     fn domain(&self, point: &[i64], span: &Range<usize>) -> Result<Vec<AffineBound>> {
         let mut bounds = Vec::new();
         for axis in 0..self.axes {
-            let (reader, unit) = (self.reader, self.reader.block[axis] * self.reader.fold[axis]);
-            if reader.domain[axis] % unit != 0 {
+            let reader = self.reader;
+            if self.ragged[axis] {
                 let coordinate = Linear { terms: vec![(Symbol::Point(axis as u8), 1)], constant: -reader.origin[axis] };
                 bounds.push(AffineBound { value: self.affine(&coordinate, point, span)?, extent: reader.domain[axis], per_lane: false });
             }
@@ -280,32 +307,36 @@ impl<'a> Placer<'a> {
 
     /// A form in the variables of the nest, for one point of a thread.
     fn affine(&self, form: &Linear, point: &[i64], span: &Range<usize>) -> Result<Affine> {
-        let reader = self.reader;
-        let overflow = || TextError {
-            what: "the address exceeds 64 bits, or a factor of it 32 bits".into(),
+        self.resolved(form, point).map_err(|misfit| TextError {
+            what: match misfit {
+                Misfit::Far => "the address exceeds 64 bits, or a factor of it 32 bits".into(),
+                Misfit::Axis(axis) => {
+                    format!("the block has {} axes, this mentions axis {}", self.axes, ["x", "y", "z"][usize::from(axis)])
+                }
+            },
             label: None,
             help: None,
             at: (!span.is_empty()).then(|| span.clone()),
-        };
+        })
+    }
+
+    fn resolved(&self, form: &Linear, point: &[i64]) -> std::result::Result<Affine, Misfit> {
+        let reader = self.reader;
         let group = |axis: usize| VarId(self.order.iter().position(|&at| at == axis).unwrap_or(axis) as u16);
         let lane = |axis: usize| VarId((self.axes + axis) as u16);
         let mut sum = Affine::constant(form.constant);
-        let add = |sum: &mut Affine, var: VarId, factor: Option<i64>| -> Result<()> {
-            let factor = factor.and_then(|factor| i32::try_from(factor).ok());
-            let factor = factor.filter(|factor| sum.coefficient(var).checked_add(*factor).is_some()).ok_or_else(overflow)?;
-            sum.add_term(var, factor);
-            Ok(())
+        let add = |sum: &mut Affine, var: VarId, factor: Option<i64>| {
+            let factor = factor.and_then(|factor| i32::try_from(factor).ok()).ok_or(Misfit::Far)?;
+            sum.try_add_term(var, factor).ok_or(Misfit::Far)
         };
-        let constant = |sum: &mut Affine, factor: i64, value: i64| -> Result<()> {
-            let more = factor.checked_mul(value).ok_or_else(overflow)?;
-            sum.constant = sum.constant.checked_add(more).ok_or_else(overflow)?;
+        let constant = |sum: &mut Affine, factor: i64, value: i64| {
+            sum.constant = factor.checked_mul(value).and_then(|more| sum.constant.checked_add(more)).ok_or(Misfit::Far)?;
             Ok(())
         };
         for &(symbol, factor) in &form.terms {
             match symbol {
                 Symbol::Point(axis) | Symbol::Lane(axis) | Symbol::Block(axis) if usize::from(axis) >= self.axes => {
-                    let what = format!("the block has {} axes, this mentions axis {}", self.axes, ["x", "y", "z"][usize::from(axis)]);
-                    return wrong(span.clone(), what, None);
+                    return Err(Misfit::Axis(axis));
                 }
                 Symbol::Point(axis) => {
                     let axis = usize::from(axis);
@@ -326,17 +357,21 @@ impl<'a> Placer<'a> {
         Ok(sum)
     }
 
-    /// How far from 0 a form reaches at most.
-    fn farthest(&self, form: &Affine) -> i128 {
-        let terms = form.terms().iter().map(|&(var, c)| i128::from(c).abs() * i128::from(self.counts[usize::from(var.0)]));
-        terms.sum::<i128>() + i128::from(form.constant).abs()
+    /// How far from 0 a form reaches at most; beyond 64 bits the largest number.
+    fn farthest(&self, form: &Affine) -> u64 {
+        let terms = form.terms().iter().map(|&(var, c)| u64::from(c.unsigned_abs()).saturating_mul(self.counts[usize::from(var.0)]));
+        terms.fold(form.constant.unsigned_abs(), u64::saturating_add)
     }
 
     /// Whether every address stays far within 64 bits, its factors in elements within 32.
     fn fits(&self, coords: &[Affine], Target { strides, element, .. }: &Target, span: &Range<usize>) -> Result<()> {
-        let reach: i128 = coords.iter().zip(strides).map(|(form, &stride)| self.farthest(form).saturating_mul(stride.into())).sum();
+        let far = |(form, &stride): (&Affine, &i64)| self.farthest(form).saturating_mul(stride.unsigned_abs());
+        let reach = coords.iter().zip(strides).map(far).fold(0, u64::saturating_add);
         if reach.saturating_mul((*element).into()) > FARTHEST {
             return wrong(span.clone(), "the address exceeds 64 bits", None);
+        }
+        if coords.len() <= 3 {
+            return Ok(());
         }
         // Dimensions slower than the third count as planes of the third.
         let planes = coords.iter().zip(strides).take(coords.len().saturating_sub(3)).flat_map(|(form, &stride)| {

@@ -172,7 +172,11 @@ impl<'a> Reader<'a> {
     pub(super) fn coordinate<'b>(&self, number: &'b Number, span: &Range<usize>) -> Result<Cow<'b, Linear>> {
         match number {
             Number::Int(value) => Ok(Cow::Owned(Linear { terms: vec![], constant: *value })),
-            Number::Text(text) => self.linear(text, 0, span, text).map(Cow::Owned),
+            // A parameter alone is what most texts are.
+            Number::Text(text) => match self.params.get(text.as_str()) {
+                Some(&constant) => Ok(Cow::Owned(Linear { terms: vec![], constant })),
+                None => self.linear(text, 0, span, text).map(Cow::Owned),
+            },
             Number::Form(form) => Ok(Cow::Borrowed(form)),
         }
     }

@@ -129,6 +129,9 @@ pub struct InstructionCost {
     pub wavefronts: f64,
 }
 
+/// Work-items of a block along z on every NVIDIA GPU (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
+const DEEPEST_OF_NVIDIA: u32 = 64;
+
 /// Predicts one launch.
 ///
 /// # Errors
@@ -146,6 +149,9 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
     }
     let mut notes = Vec::new();
     let rule = Rule::of(on);
+    if let Some(&deep) = kernel.launch.lanes.get(2).filter(|&&deep| deep > DEEPEST_OF_NVIDIA && matches!(rule, Ok(Rule::Nvidia { .. }))) {
+        return Err(NoEstimate::CannotRun(format!("a block of {deep} work-items along z, of at most {DEEPEST_OF_NVIDIA}")));
+    }
     let sizes = sizes(on, rule.as_ref().ok(), &mut notes)?;
     let subject = images::subject(kernel, on)?;
     let price = |request: &super::block::Request| rule.as_ref().map_or(0.0, |rule| rule.cycles(request, sizes));

@@ -10,6 +10,7 @@ mod import;
 mod network;
 mod operator;
 mod optimize;
+mod plot;
 mod predict;
 mod progress;
 mod record;

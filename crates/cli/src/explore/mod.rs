@@ -1,6 +1,7 @@
 //! `warpsight explore`: which block, folding and problem size of a kernel are fastest, of all there are.
 
 mod check;
+mod figures;
 mod json;
 mod pool;
 mod rows;
@@ -11,10 +12,10 @@ use crate::predict::REGISTERS_GUESSED;
 use crate::predict::input::{Input, Setting, devices};
 use crate::progress;
 use crate::report::out;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use warpsight_ir::Profile;
 use warpsight_ir::accesses::text::Document;
-use warpsight_predict::explore::{Blocks, Configuration, Explorer, Fold, Ranking, Refusals, Space, SpaceError, Sweep, sample};
+use warpsight_predict::explore::{Blocks, Configuration, Explorer, Fold, Ranking, Refusals, Space, SpaceError, Sweep, Winners, sample};
 use warpsight_predict::volumes::report::Report;
 
 /// Predict every configuration of a kernel and rank them by points per second: blocks, foldings, problem sizes, devices.
@@ -50,6 +51,13 @@ pub struct Args {
     /// Writes every configuration as a line of CSV, in the order of the space.
     #[arg(long, value_name = "FILE.csv")]
     csv: Option<PathBuf>,
+    /// Draws volumes and time against the first --sweep (the layer conditions of paper 002, section 5.7) as SVG: all blocks and foldings if
+    /// they are at most 8, or else those that are fastest most often. Without a sweep, the times of the best with their intervals.
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
+    /// Draws what the best configurations spend as SVG: time by limiter, volumes by cause.
+    #[arg(long, value_name = "FILE.svg")]
+    breakdown: Option<PathBuf>,
     /// Predicts so many configurations once more, each read anew from the file as `predict --set` does, and compares all numbers exactly; a
     /// difference ends with exit code 4.
     #[arg(long, default_value_t = 0, value_name = "N")]
@@ -67,6 +75,9 @@ const EXAMPLES: &str = "Examples:
     warpsight explore examples/accesses/star3d-r4-f64.toml --device a100-40 --block-sizes all --fold 1,2y,2z
   The blocks of 1024 threads on several devices, everything into a file:
     warpsight explore examples/accesses/star3d-r1-f64.toml --device v100 a100-40 h200 --block-sizes 1024 --csv out.csv
+  How DRAM volumes of five blocks depend on the size of a plane, as a figure:
+    warpsight explore examples/accesses/star3d-r4-f64.toml --device a100-40 --sweep nx,ny=256..1024:16 \\
+      --block-sizes 256x4x1,128x4x2,64x4x4,32x4x8,16x4x16 --plot layers.svg --breakdown parts.svg
 All times and volumes are predicted.";
 
 /// What is explored.
@@ -152,6 +163,10 @@ fn explore(args: &Args, task: &Task) -> Result<Explored, Failure> {
     let drawn = sample(len, args.sample_check, args.seed);
     let mut sampled = Vec::new();
     let mut ranking = Ranking::new(usize::from(args.top));
+    let plot = args.plot.as_deref().map(figures::Canvas::create).transpose()?;
+    let breakdown = args.breakdown.as_deref().map(figures::Canvas::create).transpose()?;
+    let swept = !task.space.sweeps().is_empty();
+    let mut winners = Winners::default();
     let mut table = args.csv.as_deref().map(|file| rows::Table::create(file, task)).transpose()?;
     let threads = args.threads.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
     let bar = progress::bar(len as usize, "predicted");
@@ -169,6 +184,9 @@ fn explore(args: &Args, task: &Task) -> Result<Explored, Failure> {
             }
         }
         ranking.take(index, &found);
+        if let (Some(_), Ok(outcome)) = (plot.as_ref().filter(|_| swept), &found) {
+            winners.take(task.space.along(index).position, index, outcome);
+        }
         if let Some(table) = &mut table {
             table.line(&row)?;
         }
@@ -185,7 +203,18 @@ fn explore(args: &Args, task: &Task) -> Result<Explored, Failure> {
     let checked = (args.sample_check > 0).then_some(sampled.len() as u64);
     let (predicted, refusals) = (ranking.predicted, ranking.refusals.clone());
     let best = ranking.best().into_iter().map(|ranked| best(task, ranked.index)).collect::<Result<_, _>>()?;
-    Ok(Explored { best, predicted, refusals, checked })
+    let explored = Explored { best, predicted, refusals, checked };
+    if predicted == 0 {
+        // There is nothing to draw.
+        return Ok(explored);
+    }
+    if let Some(canvas) = plot {
+        canvas.finish(&if swept { figures::layers(task, &winners, threads)? } else { figures::times(task, &explored) })?;
+    }
+    if let Some(canvas) = breakdown {
+        canvas.finish(&figures::breakdown(task, &explored))?;
+    }
+    Ok(explored)
 }
 
 fn best(task: &Task, index: u64) -> Result<Best, Failure> {
@@ -212,8 +241,12 @@ fn refused(error: SpaceError, input: &Input) -> Failure {
     }
 }
 
-/// Shared by what writes files: whole or not at all.
-fn whole_file(file: &std::path::Path) -> Result<tempfile::NamedTempFile, Failure> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(std::path::Path::new("."));
-    tempfile::NamedTempFile::new_in(folder).map_err(|error| Failure::io(file, &error))
+/// A file that will be there whole or not at all.
+fn whole_file(file: &Path) -> Result<tempfile::NamedTempFile, Failure> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    // Readable as any new file, not by its owner alone.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(folder).map_err(|error| Failure::io(file, &error))
 }

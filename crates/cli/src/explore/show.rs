@@ -5,7 +5,7 @@ use crate::predict::REGISTERS_GUESSED;
 use crate::predict::show::time;
 use crate::report::{dash, table};
 use std::fmt::Write;
-use warpsight_predict::explore::Fold;
+use warpsight_predict::explore::{Configuration, Fold};
 
 /// 16x4x16
 pub fn extents(extents: &[u32]) -> String {
@@ -19,6 +19,14 @@ pub fn fold(fold: &[u32]) -> String {
     let mut all = [1; 3];
     all.iter_mut().zip(fold).for_each(|(to, &points)| *to = points);
     Fold(all).to_string()
+}
+
+/// `16x4x16 fold 2y`; no folding goes without saying.
+pub fn shape(of: &Configuration) -> String {
+    match fold(&of.fold).as_str() {
+        "1" => extents(&of.block),
+        folded => format!("{} fold {folded}", extents(&of.block)),
+    }
 }
 
 /// The best, and what was left out.

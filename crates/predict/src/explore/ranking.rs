@@ -105,26 +105,22 @@ impl Refusals {
 }
 
 /// The best configuration at each value of a sweep.
-#[derive(Clone, Debug)]
-pub struct Winners(Vec<Option<(f64, u64)>>);
+#[derive(Clone, Debug, Default)]
+pub struct Winners(BTreeMap<u64, (f64, u64)>);
 
 impl Winners {
-    /// Of so many values.
-    pub fn new(values: u64) -> Self {
-        Self(vec![None; values as usize])
-    }
-
-    /// Takes one more, at that value.
+    /// Takes one more, at the value of that number.
     pub fn take(&mut self, position: u64, index: u64, outcome: &Outcome) {
-        let (own, speed) = (&mut self.0[position as usize], outcome.points_per_second);
-        if own.is_none_or(|(best, first)| speed.total_cmp(&best).then(first.cmp(&index)).is_gt()) {
-            *own = Some((speed, index));
+        let speed = outcome.points_per_second;
+        let own = self.0.entry(position).or_insert((speed, index));
+        if speed.total_cmp(&own.0).then(own.1.cmp(&index)).is_gt() {
+            *own = (speed, index);
         }
     }
 
-    /// The number of the best at each value; `None` where nothing was predicted.
-    pub fn best(&self) -> impl Iterator<Item = Option<u64>> {
-        self.0.iter().map(|own| own.map(|(_, index)| index))
+    /// Numbers of values and of the best configuration there; values at which nothing was predicted are left out.
+    pub fn best(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.0.iter().map(|(&position, &(_, index))| (position, index))
     }
 }
 
@@ -143,7 +139,7 @@ pub fn sample(len: u64, count: u64, seed: u64) -> BTreeSet<u64> {
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^= z >> 31;
-        drawn.insert((u128::from(z) * u128::from(len) >> 64) as u64);
+        drawn.insert(((u128::from(z) * u128::from(len)) >> 64) as u64);
     }
     drawn
 }

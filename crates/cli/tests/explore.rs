@@ -1,0 +1,170 @@
+//! `warpsight explore`: what it ranks is what `predict` says, files are whole, threads change nothing, wrong input is named.
+
+mod common;
+
+use common::{Sandbox, said};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::process::Output;
+
+fn example(name: &str) -> String {
+    format!("{}/../../examples/accesses/{name}.toml", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn parsed(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+fn keys(value: &Value) -> BTreeSet<&str> {
+    value.as_object().expect("an object").keys().map(String::as_str).collect()
+}
+
+#[test]
+fn json_ranks_what_predict_says() {
+    let s = Sandbox::new();
+    let file = example("star3d-r1-f64");
+    let args = ["explore", &file, "--device", "a100-40,mi210", "--block-sizes", "128", "--fold", "1,2y", "--sweep", "n=64..96:32"];
+    let found = parsed(&s.run(&[&args[..], &["--top", "7", "--sample-check", "20", "--json"]].concat(), 0));
+    let expected = ["configurations", "kernel", "kind", "predicted", "ranked_by", "ranking", "refused", "sample_check"];
+    assert_eq!(keys(&found), expected.into());
+    // 36 blocks of 128 threads along three axes.
+    assert_eq!((&found["configurations"], &found["kind"]), (&json!(2 * 36 * 2 * 2), &json!("predicted")));
+    assert_eq!(found["predicted"].as_u64().zip(found["refused"]["configurations"].as_u64()).map(|(a, b)| a + b), Some(288));
+    assert_eq!(found["sample_check"], json!({"checked": 20, "different": 0, "seed": 1}));
+    let ranking = found["ranking"].as_array().expect("a list");
+    assert_eq!(ranking.len(), 7);
+    let speeds: Vec<f64> = ranking.iter().map(|own| own["points_per_second"].as_f64().expect("a number")).collect();
+    assert!(speeds.is_sorted_by(|a, b| a >= b), "{speeds:?}");
+    for (rank, own) in (1..).zip(ranking) {
+        // An entry is a prediction and what was predicted.
+        let set = own["set"].as_array().expect("settings").iter().flat_map(|set| ["--set", set.as_str().expect("a setting")]);
+        let device = own["device"].as_str().expect("a name");
+        let again = parsed(&s.run(&["predict", &file, "--device", device, "--json"].into_iter().chain(set).collect::<Vec<_>>(), 0));
+        let more = ["block", "device", "fold", "fold_name", "params", "rank", "set"];
+        assert_eq!(keys(own), keys(&again).into_iter().chain(more).collect());
+        for (key, value) in again.as_object().expect("an object") {
+            assert_eq!(&own[key], value, "{key} of rank {rank}");
+        }
+        let block: u64 = own["block"].as_array().expect("extents").iter().map(|n| n.as_u64().expect("a number")).product();
+        assert_eq!((block, &own["rank"]), (128, &json!(rank)));
+        assert!([json!({"n": 64}), json!({"n": 96})].contains(&own["params"]));
+    }
+}
+
+#[test]
+fn threads_change_nothing_and_csv_has_everything() {
+    let s = Sandbox::new();
+    let file = example("star2d5-f64");
+    let of = |threads: &str| {
+        let csv = s.text(&format!("out{threads}.csv"));
+        let args =
+            ["explore", &file, "--device", "v100", "mi210", "--block-sizes", "pow2,2048", "--set", "registers=64", "--threads", threads];
+        let more = ["--csv", &csv, "--sample-check", "5", "--seed", "9", "--json"];
+        (s.run(&[&args[..], &more].concat(), 0).stdout, std::fs::read_to_string(csv).expect("a table"))
+    };
+    let (one, two) = (of("1"), of("2"));
+    assert!(one == two, "one thread says something else than two");
+    let (found, table): (Value, String) = (serde_json::from_slice(&one.0).expect("JSON"), one.1);
+    let mut reader = csv::Reader::from_reader(table.as_bytes());
+    let names = reader.headers().expect("names").clone();
+    let rows: Vec<csv::StringRecord> = reader.records().collect::<Result<_, _>>().expect("rows of one length");
+    let at = |row: &csv::StringRecord, name: &str| {
+        let i = names.iter().position(|own| own == name).unwrap_or_else(|| panic!("no column {name}"));
+        row.get(i).expect("a cell").to_owned()
+    };
+    // Powers of two of 32 (64) to 1024 threads along two axes, and 12 blocks of 2048 threads, that run nowhere.
+    let expected = (5..=10).map(|e| e + 1).sum::<usize>() + (6..=10).map(|e| e + 1).sum::<usize>() + 24;
+    assert_eq!((rows.len(), &found["configurations"]), (expected, &json!(expected)));
+    assert_eq!(found["refused"]["configurations"], 24);
+    let reasons = found["refused"]["reasons"].as_array().expect("a list");
+    assert!(reasons.iter().any(|own| own["reason"].as_str().is_some_and(|reason| reason.contains("2048"))), "{reasons:?}");
+    let refused: Vec<_> = rows.iter().filter(|row| at(row, "kind") == "refused").collect();
+    assert!(refused.len() == 24 && refused.iter().all(|row| at(row, "seconds").is_empty() && at(row, "refused").contains("2048")));
+    // The best row is the first of the ranking, to the last bit.
+    let number = |row: &csv::StringRecord, name: &str| at(row, name).parse::<f64>().expect("a number");
+    let predicted: Vec<_> = rows.iter().filter(|row| at(row, "kind") == "predicted").collect();
+    let best = predicted.iter().max_by(|a, b| number(a, "points_per_second").total_cmp(&number(b, "points_per_second"))).expect("one");
+    let first = &found["ranking"][0];
+    let through = |value: f64| serde_json::from_str::<Value>(&json!(value).to_string()).expect("a number");
+    assert_eq!(first["points_per_second"], through(number(best, "points_per_second")));
+    let same: Vec<_> = predicted.iter().filter(|row| at(row, "points_per_second") == at(best, "points_per_second")).collect();
+    // Of equals, the first row.
+    let block: Vec<String> = first["block"].as_array().expect("extents").iter().map(Value::to_string).collect();
+    assert_eq!((block.join("x"), first["device"].as_str()), (at(same[0], "block"), Some(at(same[0], "device").as_str())));
+    assert_eq!(first["volumes"]["l2_store"], through(number(same[0], "l2_store")));
+    assert_eq!(first["seconds"], through(number(same[0], "seconds")));
+    assert_eq!(first["interval"]["seconds"], json!([through(number(same[0], "seconds_lo")), through(number(same[0], "seconds_hi"))]));
+}
+
+#[test]
+fn figures_show_the_sweep_and_what_is_spent() {
+    let s = Sandbox::new();
+    let (plot, parts) = (s.text("layers.svg"), s.text("parts.svg"));
+    let file = example("star3d-r1-f64");
+    let args = ["explore", &file, "--device", "a100-40", "--block-sizes", "64x2x1,16x2x4", "--sweep", "n=64..160:32", "--plot", &plot];
+    s.run(&[&args[..], &["--breakdown", &parts]].concat(), 0);
+    let read = |file: &str| std::fs::read_to_string(file).expect("a figure");
+    let layers = read(&plot);
+    for word in ["\n64x2x1\n", "\n16x2x4\n", "DRAM load, B/point", "time, ps/point", "all predicted on a100-40", "against n"] {
+        assert!(layers.contains(word), "{word}");
+    }
+    // Two blocks in three panels, each over four sizes.
+    let curves = layers.lines().filter(|line| line.starts_with("<polyline") && line.contains("stroke-width=\"2\""));
+    let corners =
+        curves.map(|line| line.split("points=\"").nth(1).expect("points").split('"').next().expect("an end").split_whitespace().count());
+    assert_eq!(corners.collect::<Vec<_>>(), [4; 6]);
+    let spent = read(&parts);
+    for word in ["1: ", "8: ", "time of each limiter alone, ms", "compulsory", "n=64", "dram"] {
+        assert!(spent.contains(word), "{word}");
+    }
+    // Without a sweep, times with intervals.
+    s.run(&["explore", &file, "--device", "a100-40", "mi210", "--block-sizes", "64", "--set", "n=64", "--plot", &plot], 0);
+    let times = read(&plot);
+    assert!(times.contains("rank") && times.contains("mi210") && times.contains("bars are intervals"));
+    // Nothing else was left in the folder.
+    let left = std::fs::read_dir(s.path("layers.svg").parent().expect("a folder")).expect("a folder").count();
+    assert_eq!(left, 2, "temporary files stay behind");
+}
+
+#[test]
+fn wrong_input_is_named() {
+    let s = Sandbox::new();
+    let (star, flat, tiled) = (example("star3d-r1-f64"), example("star2d5-f64"), example("transpose-tiled"));
+    let cases: &[(&str, &[&str], &str)] = &[
+        (&star, &["--fold", "2"], "`2` is no folding"),
+        (&star, &["--fold", "2y2y"], "`2y2y` is no folding"),
+        (&flat, &["--fold", "2z"], "the kernel's block has 2 axes: the folding 2z does not fit"),
+        (&flat, &["--block-sizes", "4x4x4"], "the block 4x4x4 does not fit"),
+        (&star, &["--block-sizes", "some"], "`some` is none of: all, pow2, file"),
+        (&star, &["--sweep", "n=9..3"], "empty range"),
+        (&star, &["--sweep", "n"], "`n` is no sweep"),
+        (&star, &["--sweep", "q=1..2"], "there is no parameter `q` to sweep; parameters are n"),
+        (&star, &["--sweep", "n=64..65", "--set", "n=4"], "`n` is given twice"),
+        (&star, &["--set", "q=4"], "there is nothing named `q` to set"),
+        (&star, &["--block-sizes", "2048"], "none of 78 configurations can be predicted, for instance a100-40, block 2048x1x1, fold 1: "),
+        (&tiled, &["--block-sizes", "256"], "mention lanes or blocks"),
+        (&star, &["--top", "0"], "0 is not in 1..=10000"),
+        (&star, &["--threads", "0"], "0 is not in 1..=1024"),
+    ];
+    for (file, more, message) in cases {
+        let output = s.run(&[&["explore", file, "--device", "a100-40"], *more].concat(), 2);
+        assert!(said(&output).contains(message), "{more:?}: {}", said(&output));
+        let output = s.run(&[&["explore", file, "--device", "a100-40", "--json"], *more].concat(), 2);
+        let error: Value = serde_json::from_slice(&output.stderr).expect("JSON");
+        assert_eq!(error["error"]["kind"], "input", "{more:?}");
+    }
+    let output = s.run(&["explore", &star, "--device", "a101"], 2);
+    assert!(said(&output).contains("there is no device `a101`"));
+    s.run(&["explore", "no/such/file.toml", "--device", "v100"], 5);
+    // A table that cannot be written is known before anything is computed.
+    s.run(&["explore", &star, "--device", "v100", "--csv", &s.text("no/folder/out.csv")], 5);
+}
+
+#[test]
+fn a_kernel_that_is_written_for_its_block_keeps_it() {
+    let s = Sandbox::new();
+    let found = parsed(&s.run(&["explore", &example("transpose-tiled"), "--device", "a100-40", "v100", "--json"], 0));
+    assert_eq!(found["configurations"], 2);
+    let devices: BTreeSet<&str> = found["ranking"].as_array().expect("a list").iter().filter_map(|own| own["device"].as_str()).collect();
+    assert_eq!(devices, ["a100-40", "v100"].into());
+}

@@ -72,11 +72,14 @@ fn changes(of: &Predicted) -> Vec<Change> {
     let mut found = Vec::new();
     // A kernel that mentions its lanes is written for its block.
     let free = !written.tied_to_block;
-    let blocks = shapes(&written.kernel.launch.lanes).into_iter().map(|shape| ("block", shape));
+    // Threads beyond the domain do nothing.
+    let fits =
+        |shape: &Vec<u32>| shape.iter().zip(&written.domain).all(|(&n, &extent)| u64::from(n) <= u64::from(extent).next_power_of_two());
+    let blocks = shapes(&written.kernel.launch.lanes).into_iter().filter(fits).map(|shape| ("block", shape));
     // Threads that stride by the grid compute several points already.
     let strides = written.points != written.domain.iter().map(|&n| u64::from(n)).product::<u64>();
     let folds = if strides { vec![] } else { folds(&written.fold) };
-    let folds = folds.into_iter().map(|fold| ("fold", fold));
+    let folds = folds.into_iter().filter(fits).map(|fold| ("fold", fold));
     for (key, extents) in blocks.chain(folds).filter(|_| free) {
         let value = extents.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
         let Some(changed) = of.input.with(key, &value) else { continue };
@@ -134,7 +137,7 @@ fn folds(fold: &[u32]) -> Vec<Vec<u32>> {
     let with = |axis: usize, points: u32| fold.iter().enumerate().map(|(i, &own)| if i == axis { points } else { own }).collect();
     let each = |axis: usize| {
         let own = fold[axis];
-        let half = if own % 2 == 0 { Some(own / 2) } else { None };
+        let half = if own.is_multiple_of(2) { Some(own / 2) } else { None };
         [half, own.checked_mul(2), own.checked_mul(4)].into_iter().flatten().map(move |points| (axis, points))
     };
     (0..fold.len()).flat_map(each).map(|(axis, points)| with(axis, points)).collect()

@@ -7,8 +7,8 @@
 //! requests.
 //! .
 //! What a block holds is judged by itself, as there. That all blocks of a core share its cache is true, but a block does not need all of
-//! its reused lines at once: multiplying by the blocks of a core ranked the 15 × 15 convolution on A100 worse (τ 0.60 instead of 0.77, when it was tried). The
-//! order of a block's accesses is the term that is missing.
+//! its reused lines at once: multiplying by the blocks of a core ranked the 15 × 15 convolution on A100 worse (τ 0.60 instead of 0.77,
+//! when it was tried). The order of a block's accesses is the term that is missing.
 
 use super::block::{BlockUse, Instruction};
 use super::time::known;

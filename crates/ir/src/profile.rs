@@ -244,6 +244,24 @@ pub struct Memory {
     /// keeps its own copy of a line.
     #[serde(default)]
     pub l2_effective: Fact<Bytes>,
+    /// Translation of addresses.
+    #[serde(default)]
+    pub tlb: Tlb,
+}
+
+/// Translation of addresses, as far as a load of a core notices it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tlb {
+    /// What one entry maps.
+    #[serde(default)]
+    pub page: Fact<Bytes>,
+    /// Memory that all entries map together: touching no more costs nothing.
+    #[serde(default)]
+    pub reach: Fact<Bytes>,
+    /// What a load whose page has no entry waits longer.
+    #[serde(default)]
+    pub miss_latency: Fact<Cycles>,
 }
 
 /// One cache level.

@@ -304,3 +304,21 @@ fn odd_shapes_are_answered() {
         assert!(found.seconds.0.is_finite() && found.seconds.0 > 0.0, "{settings:?}");
     }
 }
+
+#[test]
+fn lanes_in_pages_of_their_own_miss_translations() {
+    let text = "name = \"pages\"\nblock = [64]\ndomain = [65536]\nregisters = 16\n[[field]]\nname = \"A\"\nelement = \"f64\"\n\
+                dims = [262144, 65536]\nload = [[\"0\", \"tx\"]]\n";
+    let mi210 = builtin("mi210").unwrap().unwrap();
+    let apart = of(text, &[], &mi210).unwrap();
+    // 2 MiB a lane: one wave of 104 × 32 blocks would be 416 GiB, so that all 1,024 blocks are in flight, 128 GiB against 64 MiB. 64 pages a
+    // warp, 108 cycles each; ten blocks side by side on the busiest core.
+    let alone = 64.0 * 108.0 * (1.0 - 1.0 / 2048.0) / 1.7e9;
+    assert!((seconds(&apart, Limiter::Tlb) / alone - 1.0).abs() < 1e-9, "{} {alone}", seconds(&apart, Limiter::Tlb));
+    let near = of(&text.replace("[\"0\", \"tx\"]", "[\"tx\", \"0\"]"), &[], &mi210).unwrap();
+    assert_eq!(seconds(&near, Limiter::Tlb), 0.0);
+    // What a miss costs NVIDIA is not known: the limiter says so where a wave touches more than recordings did.
+    let found = of(text, &[], &a100()).unwrap();
+    let reason = found.limits.iter().find(|limit| limit.0 == Limiter::Tlb).unwrap().1.clone().unwrap_err();
+    assert!(reason.contains("memory.tlb.miss_latency"), "{reason}");
+}

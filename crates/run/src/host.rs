@@ -4,7 +4,7 @@
 //! wide enough for the CPUs of the last ten years; probing a device replaces it.
 
 use warpsight_ir::layout::ImageLayout;
-use warpsight_ir::profile::{Cache, Execution, Fact, Images, Matrix, Memory, Profile, Source};
+use warpsight_ir::profile::{Cache, Execution, Fact, Images, Matrix, Memory, Profile, Source, Tlb};
 use warpsight_ir::{Bytes, BytesPerSecond, Cycles, Hertz, Seconds};
 
 /// The profile of the CPU this runs on, named `host`. Outside x86-64 nothing but the number of cores is known.
@@ -309,6 +309,7 @@ fn memory(host: &Host, rate: Rate) -> Memory {
             }
             _ => Fact::unknown(NO_CPUID),
         },
+        tlb: Tlb::default(),
     }
 }
 

@@ -118,6 +118,8 @@ impl Profile {
             ("memory.sector", &m.sector),
             ("memory.dram_fetch", &m.dram_fetch),
             ("memory.l2_effective", &m.l2_effective),
+            ("memory.tlb.page", &m.tlb.page),
+            ("memory.tlb.reach", &m.tlb.reach),
         ] {
             self.check(field, fact, |v| v.0, Positive::Yes)?;
         }
@@ -125,6 +127,7 @@ impl Profile {
         self.check("execution.launch_overhead", &e.launch_overhead, |v| v.0, Positive::OrZero)?;
         self.check("memory.local_bandwidth", &m.local_bandwidth, |v| v.0, Positive::Yes)?;
         self.check("memory.dram_bandwidth", &m.dram_bandwidth, |v| v.0, Positive::Yes)?;
+        self.check("memory.tlb.miss_latency", &m.tlb.miss_latency, |v| v.0, Positive::Yes)?;
         self.check("memory.dram_latency", &m.dram_latency, |v| v.0, Positive::Yes)?;
         self.check_cache("texture_l1", &m.texture_l1)?;
         self.check_cache("buffer_l1", &m.buffer_l1)?;

@@ -19,5 +19,6 @@ pub mod reuse;
 pub mod speed;
 pub mod subject;
 pub mod time;
+pub mod tlb;
 pub mod warps;
 pub mod wave;

@@ -12,6 +12,7 @@ use super::measured::{Compared, Measured};
 use super::speed::Speed;
 use super::subject::{Field, Subject};
 use super::time::{Demand, Limit, Parts, combined, known, parts};
+use super::tlb;
 use warpsight_ir::occupancy::{Occupancy, Residency, occupancy};
 use warpsight_ir::profile::Fact;
 use warpsight_ir::{AccessKind, Bytes, Kernel, Limiter, LoadPath, NoEstimate, Profile, Seconds};
@@ -207,6 +208,7 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
     let has_llc = !matches!(on.memory.llc.bytes, Fact::Absent { .. });
     let mut measured = settings.measured.map_or_else(Vec::new, |own| own.put_into(&mut demand, points, has_llc));
     let mut parts = parts(&demand, on);
+    parts.fixed.push((Limiter::Tlb, tlb::seconds(&subject, sizes, &resident, on)));
     parts.fixed.extend(images::texture_seconds(&subject, on).map(|limit| (Limiter::Texture, limit)));
     let speed = Speed::of(on);
     notes.push(format!("bandwidth and turnover of blocks: data/fits/bandwidth.toml, {}", speed.from.name()));

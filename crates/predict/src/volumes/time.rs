@@ -112,7 +112,6 @@ pub fn parts(demand: &Demand, on: &Profile) -> Parts {
         let bytes = dram.clone().map(|dram| dram.behind_l2 + dram.store);
         limits.push((Limiter::Llc, bytes.and_then(|bytes| over(bytes, &m.llc.bandwidth, "memory.llc.bandwidth"))));
     }
-    limits.push((Limiter::Tlb, Err("the profile states neither the size of a page nor the reach of the TLB".to_owned())));
     let moved = dram.and_then(|dram| {
         let bytes = dram.load + dram.store;
         let copy = over(bytes, &m.dram_bandwidth, "memory.dram_bandwidth")?;

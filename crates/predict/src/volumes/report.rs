@@ -208,7 +208,7 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
     let has_llc = !matches!(on.memory.llc.bytes, Fact::Absent { .. });
     let mut measured = settings.measured.map_or_else(Vec::new, |own| own.put_into(&mut demand, points, has_llc));
     let mut parts = parts(&demand, on);
-    parts.fixed.push((Limiter::Tlb, tlb::seconds(&subject, sizes, &resident, on)));
+    parts.fixed.push((Limiter::Tlb, tlb::seconds(&subject, sizes.warp, &resident, on)));
     parts.fixed.extend(images::texture_seconds(&subject, on).map(|limit| (Limiter::Texture, limit)));
     let speed = Speed::of(on);
     notes.push(format!("bandwidth and turnover of blocks: data/fits/bandwidth.toml, {}", speed.from.name()));

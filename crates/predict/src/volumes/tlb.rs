@@ -1,9 +1,10 @@
 //! Translation of addresses: what a wave touches against what the entries reach.
 
-use super::block::{Sizes, priced};
-use super::subject::Subject;
+use super::subject::{Field, Subject, Var};
 use super::time::known;
-use super::wave::{Side, boxes, distinct};
+use super::warps::{self, Axis, shapes};
+use super::wave::{BlockBox, Side, boxes, distinct};
+use smallvec::SmallVec;
 use warpsight_ir::occupancy::Occupancy;
 use warpsight_ir::{Profile, Seconds};
 
@@ -12,7 +13,7 @@ use warpsight_ir::{Profile, Seconds};
 ///
 /// # Errors
 /// Which number the profile lacks.
-pub fn seconds(subject: &Subject, sizes: Sizes, resident: &Occupancy, on: &Profile) -> Result<Seconds, String> {
+pub fn seconds(subject: &Subject, warp: u32, resident: &Occupancy, on: &Profile) -> Result<Seconds, String> {
     let tlb = &on.memory.tlb;
     let page = known(&tlb.page, "memory.tlb.page")?.0;
     if !(4096.0..=2_147_483_648.0).contains(&page) {
@@ -26,17 +27,63 @@ pub fn seconds(subject: &Subject, sizes: Sizes, resident: &Occupancy, on: &Profi
     // In the middle of the grid.
     let wave = (cores * f64::from(resident.groups)).min(groups);
     let run = boxes(&counts, ((groups - wave) / 2.0) as u64, wave as u64);
-    let pages = |side| subject.fields.iter().map(|field| distinct(subject, field, side, &run, page as i64)).sum::<u64>() as f64;
+    let buffers = || subject.fields.iter().filter(|field| field.image.is_none());
+    // What lies between a field's first and last byte bounds its pages, cheaply: most launches go no further.
+    let between: f64 = buffers().map(|field| span(subject, field, &run) / page + 2.0).sum();
+    if between * page <= reach {
+        return Ok(Seconds::ZERO);
+    }
+    let pages = |side| buffers().map(|field| distinct(subject, field, side, &run, page as i64)).sum::<u64>() as f64;
     let touched = (pages(Side::Loads) + pages(Side::Stores)) * page;
     if touched <= reach {
         return Ok(Seconds::ZERO);
     }
     let miss = known(&tlb.miss_latency, "memory.tlb.miss_latency")?.0;
-    let by_page = Sizes { sector: page as u32, line: page as u32, ..sizes };
-    let translations: u64 = priced(subject, &subject.fields, by_page, &|_| 0.0).iter().map(|found| found.sectors).sum();
+    // As a block's warps begin a page: whether lanes share pages is what counts, not where the last of them ends.
+    let mut translations = 0.0;
+    for (field, touch) in buffers().flat_map(|field| field.touches.iter().map(move |touch| (field, touch))) {
+        let lane = |lane: &Var| Axis { stride: touch.stride(&field.geometry, lane.id), count: lane.count };
+        let lanes: SmallVec<[Axis; 4]> = subject.lanes.iter().map(lane).collect();
+        let all: SmallVec<[(u32, u32); 4]> = lanes.iter().map(|lane| (0, lane.count)).collect();
+        let trips: f64 = touch.loops.iter().map(|var| f64::from(var.count)).product();
+        let bytes = touch.width * field.geometry.element;
+        let pages =
+            shapes(&lanes, &all, warp).into_iter().map(|of| warps::distinct(&of.offsets, bytes, 0, page as i64) * of.starts.len() as u64);
+        translations += pages.sum::<u64>() as f64 * trips;
+    }
     let busiest = (groups / cores).ceil();
     let lanes: u32 = subject.lanes.iter().map(|lane| lane.count).product();
-    let warps = f64::from(lanes.div_ceil(sizes.warp.max(1)));
-    let at_once = f64::from(resident.groups).min(busiest).max(1.0) * warps;
-    Ok(Seconds(translations as f64 / groups * busiest / at_once * miss * (1.0 - reach / touched) / clock))
+    let at_once = f64::from(resident.groups).min(busiest).max(1.0) * f64::from(lanes.div_ceil(warp.max(1)));
+    Ok(Seconds(translations * busiest / at_once * miss * (1.0 - reach / touched) / clock))
+}
+
+/// Bytes from the first to the last that these blocks touch of a field.
+fn span(subject: &Subject, field: &Field, run: &[BlockBox]) -> f64 {
+    let (mut first, mut last) = (f64::INFINITY, f64::NEG_INFINITY);
+    for touch in &field.touches {
+        let origin = touch.origin(&field.geometry) as f64;
+        let end = (touch.width * field.geometry.element) as f64;
+        let strides: SmallVec<[f64; 4]> = subject.groups.iter().map(|group| touch.stride(&field.geometry, group.id) as f64).collect();
+        let within: SmallVec<[(f64, f64); 8]> = subject
+            .lanes
+            .iter()
+            .chain(&touch.loops)
+            .map(|var| (touch.stride(&field.geometry, var.id) as f64, f64::from(var.count - 1)))
+            .collect();
+        for blocks in run {
+            let (mut lo, mut hi) = (origin, origin + end);
+            let groups = strides.iter().zip(blocks).map(|(&stride, at)| {
+                lo += stride * at.0 as f64;
+                hi += stride * at.0 as f64;
+                (stride, f64::from(at.1 - 1))
+            });
+            let groups: SmallVec<[(f64, f64); 4]> = groups.collect();
+            for (stride, steps) in groups.iter().chain(&within) {
+                lo += (stride * steps).min(0.0);
+                hi += (stride * steps).max(0.0);
+            }
+            (first, last) = (first.min(lo), last.max(hi));
+        }
+    }
+    (last - first).max(0.0)
 }

@@ -324,7 +324,7 @@ fn bad_input_is_named_and_placed() {
             "f80",
             "known are f64 f64_fma f32 f32_fma f16 f16_fma mma mma_bf16 mma_f32 mma_f64 mma_int8 sfu int",
         ),
-        ("{ f64_fma = 2, f64 = 1 }", "-3", "-1 operations a point", "-3", "a count is 0 or more, and below 2^53 a thread"),
+        ("{ f64_fma = 2, f64 = 1 }", "-3", "-3 operations a point", "-3", "a count is 0 or more, and below 2^53 a thread"),
         (
             "\"f64\"",
             "\"f65\"",
@@ -389,6 +389,13 @@ fn bad_settings_are_named() {
     let known = "what can be set: block, domain, grid, fold, fold_mode, block_order, registers, n";
     assert_eq!(said(&[("m", "1")]).0, format!("there is nothing named `m` to set; {known}"));
     assert_eq!(said(&[("block_order", "xx")]).0, "`xx` is no order of 2 axes");
+    assert_eq!(
+        set("name = \"x\"\nblock = [1]\ndomain = [1]\nregisters = 1\nflops = 1\nfield = []\n", &[("fold", "4097")]).unwrap_err().what,
+        "a thread computes more than 4096 points"
+    );
+    let many =
+        "name = \"x\"\nblock = [1, 1, 1]\ndomain = [1, 1, 1]\nregisters = 1\nfield = []\nfold = [2147483647, 2147483647, 2147483647]\n";
+    assert_eq!(set(many, &[]).unwrap_err().what, "a thread computes more than 4096 points");
     assert_eq!(said(&[("fold", "1,4097"), ("block", "1,1")]).0, "folding and written-out loops make more than 4096 accesses of this one");
     // A parameter that breaks the file is placed where it does.
     assert_eq!(said(&[("n", "0")]).0, "an extent is 0, outside 1 to 2147483647");

@@ -1,6 +1,6 @@
 //! From what the text says to a [`Kernel`]: folding, loops, guards.
 
-use super::place::{Distinct, Item, Placer, Target};
+use super::place::{COPIES, Distinct, Item, Placer, Target};
 use super::raw::{FieldKind, Flops, LoopOrder, PerPoint, Raw, RawAccess, RawBarrier, RawField, Registers, StorePolicyName};
 use super::reader::Reader;
 use super::text::{Places, Result, TextError, Written, wrong};
@@ -52,7 +52,11 @@ impl Reader<'_> {
         let Items { items, tensors, tied, barriers, declared } = self.items(raw, &order)?;
         let guessed = items.iter().enumerate().filter(|(_, item)| item.access.spread.is_some());
         let guessed_accesses = guessed.map(|(i, item)| (tensors[usize::from(item.access.tensor)].name.to_string(), i)).collect();
-        let fold: i64 = self.fold.iter().product();
+        let fold = self.fold.iter().try_fold(1_i64, |n, &points| n.checked_mul(points)).filter(|&points| points <= COPIES);
+        let Some(fold) = fold else {
+            let at = raw.fold.as_ref().map_or(0..0, Spanned::span);
+            return wrong(at, format!("a thread computes more than {COPIES} points"), Some("fewer points to fold"));
+        };
         let (registers, registers_guessed) = self.registers(&raw.registers, fold)?;
         let kernel = Kernel {
             name: raw.name.as_str().into(),
@@ -300,21 +304,19 @@ impl Reader<'_> {
     fn operations(&self, raw: &Raw, times: i64) -> Result<OpCounts> {
         let mut ops = OpCounts::default();
         let Some(flops) = &raw.flops else { return Ok(ops) };
-        let mut add = |class, scalar, count: i64, at: Range<usize>| match count.checked_mul(times).filter(|n| (0..1 << 53).contains(n)) {
-            Some(count) => {
-                ops.add(class, scalar, 1, count as u64);
-                Ok(())
-            }
+        let judged = |count: i64, at: Range<usize>| match count.checked_mul(times).filter(|n| (0..1 << 53).contains(n)) {
+            Some(_) => Ok(count),
             None => wrong(at, format!("{count} operations a point"), Some("a count is 0 or more, and below 2^53 a thread")),
         };
+        let mut add = |class, scalar, count: i64| ops.add(class, scalar, 1, (count * times).unsigned_abs());
         match flops.get_ref() {
             Flops::Number(number) => {
                 // An FMA counts 2; the type is that of the widest field.
                 let double = raw.field.iter().any(|field| field.element.as_ref().is_some_and(|own| own.get_ref() == "f64"));
                 let scalar = if double { Scalar::F64 } else { Scalar::F32 };
-                let count = self.value(number, flops.span())?;
-                add(OpClass::Fma, scalar, count / 2, flops.span())?;
-                add(OpClass::Float, scalar, count % 2, flops.span())?;
+                let count = judged(self.value(number, flops.span())?, flops.span())?;
+                add(OpClass::Fma, scalar, count / 2);
+                add(OpClass::Float, scalar, count % 2);
             }
             Flops::Classes(classes) => {
                 for (name, count) in classes {
@@ -337,7 +339,7 @@ impl Reader<'_> {
                             return wrong(name.span(), format!("unknown class of operations `{other}`"), Some(help));
                         }
                     };
-                    add(class, scalar, self.number(count)?, count.span())?;
+                    add(class, scalar, judged(self.number(count)?, count.span())?);
                 }
             }
         }

@@ -20,7 +20,7 @@ const UNBOUNDED: i64 = i64::MAX / 4;
 const FARTHEST: u64 = 1 << 60;
 
 /// Accesses that folding and written-out loops may make of one.
-const COPIES: i64 = 4096;
+pub(super) const COPIES: i64 = 4096;
 
 /// One access as written: what it touches, and how many of the loops it is in.
 pub(super) struct Item {

@@ -269,11 +269,33 @@ fn conditions_that_cannot_be_followed_are_named() {
         let found = of(&text, &[], &a100()).unwrap().provenance;
         found.into_iter().filter(|note| note.contains("condition")).collect::<Vec<_>>()
     };
-    assert!(notes("tx < 1000").is_empty() && notes("ty >= 3").is_empty() && notes("bx < 7").is_empty());
+    assert!(notes("tx < 1000").is_empty() && notes("ty >= 3").is_empty() && notes("2*tx < 1000").is_empty());
+    assert_eq!(notes("bx < 7"), ["`A`, access 1: a condition on no single coordinate is taken to hold behind L2"]);
     let said = |what: &str| [format!("`A`, access 1: a condition on {what} is taken to hold, so that it is counted for too many lanes")];
     assert_eq!(notes("tx < ty"), said("several lanes"));
     assert_eq!(notes("tx < 1000 - k"), said("a loop"));
     assert_eq!(notes("tx + ty < 1000 + k"), said("several lanes or a loop"));
+}
+
+/// Whatever side a condition is written from, the halves that it leaves are half of the whole at every level.
+#[test]
+fn conditions_leave_the_same_part_at_every_level() {
+    let half = |guard: &str, load: &str| {
+        let text = format!(
+            "name = \"h\"\nblock = [256]\ndomain = [1048576]\nregisters = 16\nguard = [\"{guard}\"]\n\
+             [[field]]\nname = \"A\"\nelement = \"f32\"\ndims = [4194304]\nload = [[\"{load}\"]]\n\
+             [[field]]\nname = \"B\"\nelement = \"f32\"\ndims = [1048576]\nstore = [[\"tx\"]]\n"
+        );
+        let v = of(&text, &[], &a100()).unwrap().volumes;
+        [v.l2_load_compulsory, v.dram_load, v.l2_store, v.dram_store].map(|bytes| (bytes.unwrap() * 1000.0).round() / 1000.0)
+    };
+    let all = half("tx >= 0", "tx");
+    assert_eq!(all, [4.0; 4]);
+    for guard in ["tx < 524288", "524288 > tx", "tx >= 524288", "2*tx < 1048576", "524287 - tx >= 0"] {
+        assert_eq!(half(guard, "tx"), [2.0; 4], "{guard}");
+        assert_eq!(half(guard, "4194303 - 2*tx"), [4.0, 4.0, 2.0, 2.0], "{guard}");
+    }
+    assert_eq!(half("tx < 0", "tx"), [0.0; 4]);
 }
 
 /// Any block that a device can run, on any domain, folded or not: an answer, of finite volumes that are at least what is touched once.

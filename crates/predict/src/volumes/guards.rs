@@ -1,7 +1,13 @@
 //! Conditions of accesses that the counting cannot follow.
 
-use super::subject::Subject;
+use super::reuse::left;
+use super::subject::{Subject, Touch, Var};
 use warpsight_ir::AffineBound;
+
+/// Variables that a condition judges.
+fn judges(bound: &AffineBound, vars: &[Var]) -> usize {
+    vars.iter().filter(|var| var.count > 1 && bound.value.coefficient(var.id) != 0).count()
+}
 
 /// What is to be said of conditions that are taken to hold although they may not: those that judge several lanes at once, or a loop, so
 /// that the lanes that take part are no box. One sentence for each field.
@@ -10,9 +16,6 @@ pub fn taken_to_hold(subject: &Subject) -> Vec<String> {
     let notes = fields.filter_map(|field| {
         let (mut accesses, mut lanes, mut loops) = (Vec::new(), false, false);
         for touch in &field.touches {
-            let judges = |bound: &AffineBound, vars: &[super::subject::Var]| {
-                vars.iter().filter(|var| var.count > 1 && bound.value.coefficient(var.id) != 0).count()
-            };
             let several = touch.guard.iter().any(|bound| judges(bound, &subject.lanes) > 1);
             let looped = touch.guard.iter().any(|bound| judges(bound, &touch.loops) > 0);
             (lanes, loops) = (lanes | several, loops | looped);
@@ -29,6 +32,23 @@ pub fn taken_to_hold(subject: &Subject) -> Vec<String> {
         let (noun, all) = if accesses.len() == 1 { ("access", "it is") } else { ("accesses", "they are") };
         let listed = accesses.join(", ");
         Some(format!("`{}`, {noun} {listed}: a condition on {what} is taken to hold, so that {all} counted for too many lanes", field.name))
+    });
+    notes.collect()
+}
+
+/// What is to be said of conditions that warps are counted by, but not what moves behind L2: they judge no multiple of one coordinate, as
+/// where an address is a sum of all. One sentence for each field.
+pub fn taken_to_hold_behind_l2(subject: &Subject) -> Vec<String> {
+    let unseen = |touch: &&Touch| {
+        let counted = |bound: &&AffineBound| judges(bound, &subject.lanes) <= 1 && judges(bound, &touch.loops) == 0;
+        touch.guard.iter().filter(counted).any(|bound| touch.coords.iter().all(|form| left(bound, form).is_none()))
+    };
+    let notes = subject.fields.iter().filter_map(|field| {
+        let positions: Vec<String> = field.touches.iter().filter(unseen).map(|touch| touch.position.to_string()).collect();
+        let noun = if positions.len() == 1 { "access" } else { "accesses" };
+        let listed = positions.join(", ");
+        let note = format!("`{}`, {noun} {listed}: a condition on no single coordinate is taken to hold behind L2", field.name);
+        (!positions.is_empty()).then_some(note)
     });
     notes.collect()
 }

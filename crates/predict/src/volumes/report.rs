@@ -381,6 +381,7 @@ fn conditions(subject: &Subject, found: &[Instruction]) -> f64 {
 /// What the numbers take for granted.
 fn remarks(subject: &Subject, notes: &mut Vec<String>) {
     notes.extend(super::guards::taken_to_hold(subject));
+    notes.extend(super::guards::taken_to_hold_behind_l2(subject));
     if subject.fields.iter().flat_map(|field| &field.touches).any(|touch| touch.path == LoadPath::ReadOnly) {
         notes.push("loads through the read-only path are taken for ordinary loads".to_owned());
     }

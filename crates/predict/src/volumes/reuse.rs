@@ -11,7 +11,7 @@ use super::lines::{Region, joined};
 use super::subject::{Field, Ranges, Subject, Touch};
 use super::wave::{BlockBox, Side, boxes};
 use smallvec::SmallVec;
-use warpsight_ir::{AccessKind, Affine, StorePolicy, VarId};
+use warpsight_ir::{AccessKind, Affine, AffineBound, StorePolicy, VarId};
 
 /// The accesses of a field on one side.
 #[derive(Clone, Debug)]
@@ -200,16 +200,35 @@ impl Pattern {
     }
 }
 
-/// What guards leave of a coordinate's variable part, where a bound judges just that. Other bounds are taken to hold.
+/// What guards leave of a coordinate's variable part, where a bound judges a multiple of it. Other bounds are taken to hold.
 fn within(touch: &Touch) -> [Option<(i64, i64)>; 3] {
     let mut within = [None; 3];
     for (form, clip) in touch.coords.iter().zip(&mut within) {
-        for bound in touch.guard.iter().filter(|bound| !form.is_constant() && bound.value.terms() == form.terms()) {
-            let (lo, hi) = (-bound.value.constant, bound.extent.saturating_sub(bound.value.constant));
+        for (lo, hi) in touch.guard.iter().filter_map(|bound| left(bound, form)) {
             *clip = Some(clip.map_or((lo, hi), |(a, b): (i64, i64)| (a.max(lo), b.min(hi))));
         }
     }
     within
+}
+
+/// First and past the last value of a form's variable part for which a bound holds; `None` where it judges no multiple of it.
+pub(super) fn left(bound: &AffineBound, form: &Affine) -> Option<(i64, i64)> {
+    let (judged, own) = (bound.value.terms(), form.terms());
+    let (times, over) = (i128::from(judged.first()?.1), i128::from(own.first()?.1));
+    let alike = |(a, b): (&(VarId, i32), &(VarId, i32))| a.0 == b.0 && i128::from(a.1) * over == i128::from(b.1) * times;
+    if judged.len() != own.len() || !judged.iter().zip(own).all(alike) {
+        return None;
+    }
+    // 0 ≤ variable part · times / over + constant < extent.
+    let (sign, constant) = ((times * over).signum(), i128::from(bound.value.constant));
+    let limit = |value: i128| (value - constant) * over.abs() * sign;
+    let least = |value: i128| -(-value).div_euclid(times.abs());
+    let most = |value: i128| value.div_euclid(times.abs()) + 1;
+    let (zero, extent) = (limit(0), limit(bound.extent.into()));
+    let (lo, hi) = if sign > 0 { (least(zero), least(extent)) } else { (most(extent), most(zero)) };
+    // Sets lie within 62 bits.
+    let [lo, hi] = [lo, hi].map(|value| value.clamp(-(1 << 62), 1 << 62) as i64);
+    Some((lo, hi))
 }
 
 /// What lanes and loops make of each coordinate; `None` where a variable moves several coordinates.

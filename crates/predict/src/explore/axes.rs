@@ -73,7 +73,7 @@ impl FromStr for Fold {
         while !rest.is_empty() {
             let digits = rest.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
             let points = rest[..digits].parse::<u32>().ok().filter(|&points| points > 0).ok_or_else(wrong)?;
-            let axis = "xyz".find(&rest[digits..=digits.min(rest.len() - 1)]).filter(|_| rest.is_char_boundary(digits + 1));
+            let axis = rest[digits..].chars().next().and_then(|letter| "xyz".find(letter));
             let axis = axis.filter(|&axis| fold[axis] == 1).ok_or_else(wrong)?;
             fold[axis] = points;
             rest = &rest[digits + 1..];

@@ -89,11 +89,25 @@ struct Cost {
     price: f64,
 }
 
-/// Warps of one shape: where they begin relative to the access's constant part, and what those that begin at a byte of a line cost.
+/// What was found for a residue.
+type Found<T> = SmallVec<[(i64, T); 8]>;
+
+/// Warps of one shape: where they begin relative to the access's constant part, and what those that begin at a byte of a line cost. Only
+/// where in a sector decides on sectors, where in a word on banks.
 struct Placed {
     offsets: SmallVec<[i64; 64]>,
     begins: Residues,
-    costs: SmallVec<[(i64, Cost); 8]>,
+    costs: Found<Cost>,
+    sectors: Found<u64>,
+    wavefronts: Found<u64>,
+}
+
+/// Accesses that differ in constants only, and lie alike.
+struct Priced<'a> {
+    like: (&'a Touch, &'a Geometry),
+    placed: Vec<Placed>,
+    /// Totals of those that begin at this byte of a line.
+    totals: Found<Instruction>,
 }
 
 /// What each access to device memory costs, in program order within each field.
@@ -105,18 +119,23 @@ pub fn instructions(subject: &Subject, sizes: Sizes) -> Vec<Instruction> {
 pub fn priced(subject: &Subject, fields: &[Field], sizes: Sizes, price: &dyn Fn(&Request) -> f64) -> Vec<Instruction> {
     let mut found = Vec::with_capacity(fields.iter().map(|field| field.touches.len()).sum());
     // Accesses that differ in constants only share their shapes, as do fields that lie alike.
-    let mut known: Vec<(&Touch, &Geometry, Vec<Placed>)> = Vec::new();
+    let mut known: Vec<Priced> = Vec::new();
     for (index, field) in fields.iter().enumerate() {
         for touch in &field.touches {
             if let Some(layout) = field.tiled() {
                 found.push(Instruction { field: index, ..images::instruction(subject, field, layout, touch, sizes) });
                 continue;
             }
-            let at = known.iter().position(|(other, like, _)| like.like(&field.geometry) && other.alike(touch)).unwrap_or_else(|| {
-                known.push((touch, &field.geometry, placed(subject, field, touch, sizes)));
+            let alike = |(other, geometry): (&Touch, &Geometry)| geometry.like(&field.geometry) && other.alike(touch);
+            let at = known.iter().position(|own| alike(own.like)).unwrap_or_else(|| {
+                let like = (touch, &field.geometry);
+                known.push(Priced { like, placed: placed(subject, field, touch, sizes), totals: SmallVec::new() });
                 known.len() - 1
             });
-            found.push(total(field, index, touch, &mut known[at].2, sizes, price));
+            let Priced { placed, totals, .. } = &mut known[at];
+            let begin = touch.origin(&field.geometry).rem_euclid(i64::from(sizes.line));
+            let total = at_residue(totals, begin, || total(touch.width * field.geometry.element, begin, placed, sizes, price));
+            found.push(Instruction { position: touch.position, field: index, kind: touch.kind, ..total });
         }
     }
     found
@@ -145,34 +164,41 @@ fn placed(subject: &Subject, field: &Field, touch: &Touch, sizes: Sizes) -> Vec<
             }
             match found.iter_mut().find(|other| other.offsets == shape.offsets) {
                 Some(other) => other.begins.join(&begins),
-                None => found.push(Placed { offsets: shape.offsets.clone(), begins, costs: SmallVec::new() }),
+                None => {
+                    let (offsets, sectors, wavefronts) = (shape.offsets.clone(), SmallVec::new(), SmallVec::new());
+                    found.push(Placed { offsets, begins, costs: SmallVec::new(), sectors, wavefronts });
+                }
             }
         }
     }
     found
 }
 
-/// What an access costs over the launch.
-fn total(field: &Field, index: usize, touch: &Touch, placed: &mut [Placed], sizes: Sizes, price: &dyn Fn(&Request) -> f64) -> Instruction {
-    let bytes = touch.width * field.geometry.element;
-    let (line, origin) = (i64::from(sizes.line), touch.origin(&field.geometry));
-    let (position, kind) = (touch.position, touch.kind);
-    let mut to = Instruction { position, field: index, kind, executions: 0, sectors: 0, lines: 0, wavefronts: 0, price: 0.0 };
-    for Placed { offsets, begins, costs } in placed {
+/// What was found before for a residue, or else now.
+fn at_residue<T: Clone>(known: &mut Found<T>, residue: i64, find: impl FnOnce() -> T) -> T {
+    match known.iter().find(|(other, _)| *other == residue) {
+        Some((_, found)) => found.clone(),
+        None => {
+            let found = find();
+            known.push((residue, found.clone()));
+            found
+        }
+    }
+}
+
+/// What an access to so many bytes, whose constant part is at this byte of a line, costs over the launch.
+fn total(bytes: i64, origin: i64, placed: &mut [Placed], sizes: Sizes, price: &dyn Fn(&Request) -> f64) -> Instruction {
+    let (line, sector) = (i64::from(sizes.line), i64::from(sizes.sector));
+    let mut to =
+        Instruction { position: 0, field: 0, kind: AccessKind::Load, executions: 0, sectors: 0, lines: 0, wavefronts: 0, price: 0.0 };
+    for Placed { offsets, begins, costs, sectors, wavefronts: known } in placed {
         for (begin, times) in begins.iter() {
             let begin = (begin + origin).rem_euclid(line);
-            let known = costs.iter().find(|(other, _)| *other == begin).map(|known| known.1);
-            let cost = known.unwrap_or_else(|| {
+            let cost = at_residue(costs, begin, || {
                 let lines = distinct(offsets, bytes, begin, line);
-                let wavefronts = wavefronts(offsets, bytes, begin, sizes.banks as usize);
-                let cost = Cost {
-                    sectors: distinct(offsets, bytes, begin, sizes.sector.into()),
-                    lines,
-                    wavefronts,
-                    price: price(&Request { offsets, bytes, begin, lines, wavefronts }),
-                };
-                costs.push((begin, cost));
-                cost
+                let sectors = at_residue(sectors, begin.rem_euclid(sector), || distinct(offsets, bytes, begin, sector));
+                let wavefronts = at_residue(known, begin.rem_euclid(4), || wavefronts(offsets, bytes, begin, sizes.banks as usize));
+                Cost { sectors, lines, wavefronts, price: price(&Request { offsets, bytes, begin, lines, wavefronts }) }
             });
             to.executions += times;
             to.sectors += times * cost.sectors;
@@ -216,6 +242,8 @@ pub fn block_uses(subject: &Subject, sizes: Sizes) -> Vec<BlockUse> {
 struct Alike {
     /// The first of them, its constants 0.
     like: Touch,
+    /// The first of all that move like this, whatever their guards.
+    base: usize,
     /// All constants, as sets of points.
     constants: SmallVec<[Region; 8]>,
 }
@@ -230,55 +258,85 @@ impl Alike {
                 None => found.push((touch, vec![Region { x, y, z }])),
             }
         }
+        let firsts: Vec<&Touch> = found.iter().map(|own| own.0).collect();
         let own = found.into_iter().map(|(touch, constants)| {
             let mut like = touch.clone();
             like.coords.iter_mut().for_each(|form| form.constant = 0);
-            Self { like, constants: joined(&constants) }
+            let base = firsts.iter().position(|first| first.moves_like(touch)).unwrap_or(0);
+            Self { like, base, constants: joined(&constants) }
         });
         own.collect()
     }
 }
 
-/// Distinct lines, of each of these sizes, of the union of these accesses in a block, summed over all blocks: one representative of each
-/// kind of block.
+/// Blocks along an axis that are counted together.
+struct Kind {
+    /// The block that is looked at.
+    block: i64,
+    /// How many there are.
+    count: u64,
+    /// Whether they are a run of neighbours, and how many of them are before that block; they differ in where they lie only.
+    run: Option<i64>,
+}
+
+/// Distinct lines, of each of these sizes, of the union of these accesses in a block, summed over all blocks: one representative of those
+/// in which the same lanes take part. Addresses are affine, so that other blocks touch the same, moved by some bytes.
 fn over_blocks<const N: usize>(subject: &Subject, field: &Field, touches: &[&Touch], lines: [i64; N]) -> [u64; N] {
     let mut total = [0; N];
-    if touches.is_empty() {
-        return total;
-    }
+    let Some(first) = touches.first() else { return total };
     // Every size divides a multiple of all of them.
     let period = lines.into_iter().fold(1, lcm);
     let alike = Alike::of(touches);
-    let spans = spans_rows(subject, field, &alike, period);
-    let axes: Vec<Vec<(i64, u64)>> =
-        subject.groups.iter().map(|group| kinds(subject, field, &alike, (group.id, group.count), spans, period)).collect();
+    let axes: Vec<Vec<Kind>> = subject.groups.iter().map(|group| kinds(subject, field, &alike, (group.id, group.count), period)).collect();
+    let strides: SmallVec<[i64; 4]> = subject.groups.iter().map(|group| first.stride(&field.geometry, group.id)).collect();
     let mut at: SmallVec<[usize; 4]> = SmallVec::from_elem(0, axes.len());
-    let (mut regions, mut like) = (Vec::new(), Vec::new());
+    let mut regions = Vec::new();
+    // Constants of accesses with different guards, by which of them.
+    let mut together: Vec<(SmallVec<[usize; 8]>, SmallVec<[Region; 8]>)> = Vec::new();
     loop {
-        let (mut block, mut times) = (SmallVec::<[i64; 4]>::new(), 1);
-        for (axis, &i) in axes.iter().zip(&at) {
-            block.push(axis[i].0);
-            times *= axis[i].1;
+        let mut block = SmallVec::<[i64; 4]>::new();
+        let mut moved = Residues::of(0, &[0], period as u32);
+        for ((axis, &i), &stride) in axes.iter().zip(&at).zip(&strides) {
+            let kind = &axis[i];
+            block.push(kind.block);
+            moved = match kind.run {
+                // As many as blocks of a launch, which are counted in 32 bits along each axis.
+                Some(before) => moved.moved(Axis { stride, count: kind.count as u32 }).shifted(-stride * before),
+                None => moved.moved(Axis { stride: 0, count: kind.count as u32 }),
+            };
         }
-        regions.clear();
-        let ranges = subject.block(&block);
-        for own in &alike {
+        // Those of which the same lanes take part fill each other's gaps.
+        let mut parts: SmallVec<[(Lanes, SmallVec<[usize; 8]>); 4]> = SmallVec::new();
+        for (i, own) in alike.iter().enumerate() {
             let lanes = active_lanes(subject, &own.like, &block);
             if lanes.iter().any(|(lo, hi)| lo >= hi) {
                 continue;
             }
+            match parts.iter_mut().find(|(other, members)| alike[members[0]].base == own.base && *other == lanes) {
+                Some((_, members)) => members.push(i),
+                None => parts.push((lanes, SmallVec::from_elem(i, 1))),
+            }
+        }
+        regions.clear();
+        let ranges = subject.block(&block);
+        for (lanes, members) in parts {
             let with_lanes = subject.lanes.iter().zip(lanes);
             let ranges = with_lanes.fold(ranges.clone(), |ranges, (lane, (lo, hi))| ranges.with(lane.id, lo.into(), hi - lo));
-            like.clear();
-            own.like.regions(&ranges, &mut like);
-            let sums = like.iter().flat_map(|inner| {
-                own.constants.iter().map(|by| Region { x: inner.x.sum(&by.x), y: inner.y.sum(&by.y), z: inner.z.sum(&by.z) })
-            });
-            regions.extend(sums);
+            let own = &alike[members[0]];
+            let constants = if members.len() == 1 {
+                &own.constants
+            } else {
+                let known = together.iter().position(|(other, _)| *other == members).unwrap_or_else(|| {
+                    let all: Vec<Region> = members.iter().flat_map(|&i| alike[i].constants.iter().cloned()).collect();
+                    together.push((members, joined(&all)));
+                    together.len() - 1
+                });
+                &together[known].1
+            };
+            own.like.regions_of(constants, &ranges, &mut regions);
         }
-        for (total, &line) in total.iter_mut().zip(&lines) {
-            *total += times * field.distinct(&regions, line);
-        }
+        let shifts: SmallVec<[(i64, u64); 16]> = moved.iter().collect();
+        total.iter_mut().zip(field.distinct(&regions, lines, &shifts)).for_each(|(total, found)| *total += found);
         // The next combination, like an odometer.
         let Some(axis) = (0..at.len()).find(|&axis| at[axis] + 1 < axes[axis].len()) else { return total };
         at[axis] += 1;
@@ -286,37 +344,34 @@ fn over_blocks<const N: usize>(subject: &Subject, field: &Field, touches: &[&Tou
     }
 }
 
-/// Blocks along an axis by kind: a representative, and how many there are. Blocks differ in which lanes take part, in where they begin
-/// within a line, and, where a block spans nearly whole rows or planes, in whether they wrap.
-fn kinds(subject: &Subject, field: &Field, alike: &[Alike], (group, count): (VarId, u32), spans: bool, line: i64) -> Vec<(i64, u64)> {
+/// Blocks along an axis by kind. Blocks differ in which lanes take part and in where they begin within a line; those of images, that are
+/// blocks of texels, are looked at for each begin.
+fn kinds(subject: &Subject, field: &Field, alike: &[Alike], (group, count): (VarId, u32), line: i64) -> Vec<Kind> {
     let moves = |own: &Alike| [0, 1, 2].map(|i| own.like.coords[i].coefficient(group));
     if alike.windows(2).any(|pair| moves(&pair[0]) != moves(&pair[1])) {
         // Accesses that drift apart overlap differently in every block.
-        return each(count.into());
-    }
-    let mut period = 1;
-    for own in alike {
-        period = lcm(period, field.period(&own.like, group, line));
+        return each(count.into()).into_iter().map(|(block, count)| Kind { block, count, run: None }).collect();
     }
     let count = i64::from(count);
     let mut edges: Vec<i64> = alike.iter().flat_map(|own| breaks(&own.like, subject, group, count)).collect();
-    if spans {
-        // The first and last few of each residue class stand for themselves.
-        edges.extend([period, count - period]);
-    }
     edges.extend([0, count]);
     edges.retain(|edge| (0..=count).contains(edge));
     edges.sort_unstable();
     edges.dedup();
+    let ranges = edges.windows(2).map(|range| (range[0], range[1] - range[0]));
+    if field.tiled().is_none() {
+        // From the middle, where nothing wraps.
+        return ranges
+            .map(|(from, length)| Kind { block: from + length / 2, count: length.unsigned_abs(), run: Some(length / 2) })
+            .collect();
+    }
+    let period = alike.iter().fold(1, |period, own| lcm(period, field.period(&own.like, group, line)));
     let mut kinds = Vec::new();
-    for range in edges.windows(2) {
-        let length = range[1] - range[0];
-        // From the middle of the range, where nothing wraps.
-        let middle = range[0] + (length - length.min(period)) / 2;
+    for (from, length) in ranges {
+        let middle = from + (length - length.min(period)) / 2;
         kinds.extend((0..length.min(period)).map(|i| {
-            let same = |from: i64| (from - range[0]).rem_euclid(period);
-            let lag = same(middle + i);
-            (middle + i, ((length - lag + period - 1) / period).unsigned_abs())
+            let lag = (middle + i - from).rem_euclid(period);
+            Kind { block: middle + i, count: ((length - lag + period - 1) / period).unsigned_abs(), run: None }
         }));
     }
     kinds
@@ -328,24 +383,6 @@ fn each(count: i64) -> Vec<(i64, u64)> {
     let parts = count.min(MOST);
     let edge = |i: i64| count * i / parts;
     (0..parts).map(|i| (edge(i) + (edge(i + 1) - edge(i)) / 2, edge(i + 1).abs_diff(edge(i)))).collect()
-}
-
-/// Whether a block's elements may meet themselves around the end of a row or plane.
-fn spans_rows(subject: &Subject, field: &Field, alike: &[Alike], line: i64) -> bool {
-    // How far a coordinate reaches in block 0.
-    let span = |i: usize| {
-        let bounds = alike.iter().filter_map(|own| {
-            let inner = subject.lanes.iter().chain(&own.like.loops);
-            let moved = inner.map(|var| i64::from(own.like.coords[i].coefficient(var.id)) * (i64::from(var.count) - 1));
-            let constants = own.constants.iter().filter_map(|constant| [&constant.x, &constant.y][i].bounds());
-            let from = constants.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
-            let (lo, hi) = moved.fold(from, |(lo, hi), by| (lo + by.min(0), hi + by.max(0)));
-            Some((lo, if i == 0 { hi + own.like.width - 1 } else { hi }))
-        });
-        bounds.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).map_or(0, |(lo, hi)| hi - lo + 1)
-    };
-    let margin = line / field.geometry.element + 1;
-    field.tiled().is_none() && (span(0) + margin >= field.geometry.row || field.geometry.plane.is_some_and(|plane| span(1) + 2 >= plane))
 }
 
 /// The least integer that is not below a / b; b is positive.

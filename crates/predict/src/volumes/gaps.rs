@@ -68,12 +68,12 @@ struct Member {
     time: i64,
 }
 
-/// A touch of a line: blocks launched before it, and its block along each group axis.
+/// A touch of a line: blocks launched before it, and its block along each group axis, 16 bits each, the slowest axis highest.
 #[derive(Clone, Copy)]
 struct Touching {
     time: i64,
     member: u32,
-    at: [i32; GROUPS],
+    at: u64,
 }
 
 /// Group axes that this handles.
@@ -154,10 +154,15 @@ fn closed(set: &Intervals) -> Intervals {
 fn product(axes: &[Axis], members: &[Member]) -> Option<Gaps> {
     let Some((inner, outer)) = axes.split_first() else { return Some(Gaps::default()) };
     let slowest = Ends::of(axes, members);
-    let (group, unit) = inner.group.unwrap_or((0, 0));
+    let unit = inner.group.map_or(0, |group| group.1);
+    let moved = |axis: &Axis| axis.group.map(|(group, unit)| (unit, Ends::shift(&slowest, group)));
+    let (outer_moves, shift) = (outer.iter().map(moved).collect::<SmallVec<[_; 6]>>(), moved(inner).map(|own| own.1));
+    // Blocks of each member, by class.
+    let inner_blocks: Vec<(f64, SmallVec<[&[i32]; 16]>)> =
+        inner.classes.iter().map(|class| (class.lines, members.iter().map(|member| &*class.blocks[member.sets[0]]).collect())).collect();
     let mut gaps = Gaps::default();
     let mut rows: Vec<Touching> = Vec::with_capacity(64);
-    let mut touches: Vec<Touching> = Vec::with_capacity(64);
+    let mut touches: Vec<(u64, u32)> = Vec::with_capacity(64);
     let mut order: Vec<i64> = Vec::with_capacity(64);
     for number in 0..outer.iter().map(|axis| axis.classes.len()).product() {
         let mut at: SmallVec<[usize; 6]> = SmallVec::new();
@@ -169,31 +174,27 @@ fn product(axes: &[Axis], members: &[Member]) -> Option<Gaps> {
             at.push(class);
         }
         rows.clear();
-        members.iter().enumerate().for_each(|(i, member)| spread(outer, &at, i, member, &mut rows));
-        for class in &inner.classes {
+        members.iter().enumerate().for_each(|(i, member)| spread(outer, &outer_moves, &at, i, member, &mut rows));
+        for (class_lines, blocks) in &inner_blocks {
             touches.clear();
             order.clear();
             for row in &rows {
-                for &block in &class.blocks[members[row.member as usize].sets[0]] {
-                    let mut touch = *row;
-                    touch.time += unit * i64::from(block);
-                    if unit != 0 {
-                        touch.at[group] = block;
-                    }
+                for &block in blocks[row.member as usize] {
                     // Numbers are faster to sort than what they stand for.
-                    order.push((touch.time + EARLIEST) * MOST as i64 + touches.len() as i64);
-                    touches.push(touch);
+                    order.push((row.time + unit * i64::from(block) + EARLIEST) * MOST as i64 + touches.len() as i64);
+                    touches.push((shift.map_or(row.at, |shift| row.at | u64::from(block as u16) << shift), row.member));
                 }
                 if touches.len() > MOST {
                     return None;
                 }
             }
             order.sort_unstable();
-            let mut sorted = order.iter().map(|key| &touches[*key as usize % MOST]);
+            let mut sorted = order.iter().map(|key| (key / MOST as i64, touches[*key as usize % MOST]));
             let Some(mut before) = sorted.next() else { continue };
+            let lines = rows_lines * class_lines;
             for touch in sorted {
-                if before.time < touch.time {
-                    gaps.add(touch.time.abs_diff(before.time), rows_lines * class.lines * both(&slowest, before, touch));
+                if before.0 < touch.0 {
+                    gaps.add(touch.0.abs_diff(before.0), lines * both(&slowest, before.1, touch.1));
                 }
                 before = touch;
             }
@@ -223,38 +224,45 @@ impl Ends {
         found.sort_unstable_by_key(|ends| std::cmp::Reverse(ends.0));
         found.into_iter().map(|ends| ends.1).collect()
     }
+
+    /// Where in [`Touching::at`] the blocks along a group axis are.
+    fn shift(slowest: &[Self], group: usize) -> u32 {
+        48 - 16 * slowest.iter().position(|ends| ends.group == group).unwrap_or(0) as u32
+    }
 }
 
 /// Which part of the lines of a class, of which there are as many as blocks, have both touches in a grid that ends. Where the blocks differ
 /// along several axes, the slowest decides: a line at the end of a faster one has another pair of much the same gap.
-fn both(slowest: &[Ends], before: &Touching, touch: &Touching) -> f64 {
-    let Some(first) = slowest.iter().position(|ends| before.at[ends.group] != touch.at[ends.group]) else { return 1.0 };
+fn both(slowest: &[Ends], before: (u64, u32), touch: (u64, u32)) -> f64 {
+    let first = (before.0 ^ touch.0).leading_zeros() as usize / 16;
+    let Some((own, faster)) = slowest.get(first..).and_then(<[Ends]>::split_first) else { return 1.0 };
     let mut part = 1.0;
-    let (group, blocks) = (slowest[first].group, slowest[first].blocks);
-    if blocks < f64::INFINITY {
-        let steps = f64::from(before.at[group].abs_diff(touch.at[group]));
-        part = ((blocks.ceil() - steps) / blocks).clamp(0.0, 1.0);
+    if own.blocks < f64::INFINITY {
+        let at = |at: u64| (at >> (48 - 16 * first)) as i16;
+        let steps = f64::from(at(before.0).abs_diff(at(touch.0)));
+        part = ((own.blocks.ceil() - steps) / own.blocks).clamp(0.0, 1.0);
     }
-    for Ends { blocks, spans, .. } in &slowest[first + 1..] {
+    for Ends { blocks, spans, .. } in faster {
         if *blocks < f64::INFINITY {
             // Blocks at the end reach beyond it.
-            part *= 1.0 + (spans[before.member as usize].min(spans[touch.member as usize]) - 1.0) / blocks;
+            part *= 1.0 + (spans[before.1 as usize].min(spans[touch.1 as usize]) - 1.0) / blocks;
         }
     }
     part
 }
 
-/// A member's touches by all its blocks, along all axes but the first.
-fn spread(outer: &[Axis], classes: &[usize], number: usize, member: &Member, to: &mut Vec<Touching>) {
+/// A member's touches by all its blocks, along all axes but the first; of each axis, the blocks launched from one to the next and where in
+/// [`Touching::at`] they are.
+fn spread(outer: &[Axis], moves: &[Option<(i64, u32)>], classes: &[usize], number: usize, member: &Member, to: &mut Vec<Touching>) {
     let begin = to.len();
-    to.push(Touching { time: member.time, member: number as u32, at: [0; GROUPS] });
-    for ((axis, &class), &set) in outer.iter().zip(classes).zip(&member.sets[1..]) {
+    to.push(Touching { time: member.time, member: number as u32, at: 0 });
+    for (((axis, moves), &class), &set) in outer.iter().zip(moves).zip(classes).zip(&member.sets[1..]) {
         let Some((&first, others)) = axis.classes[class].blocks[set].split_first() else { return to.truncate(begin) };
-        let Some((group, unit)) = axis.group else { continue };
+        let &Some((unit, shift)) = moves else { continue };
         let end = to.len();
         let by = |touch: &mut Touching, block: i32| {
             touch.time += unit * i64::from(block);
-            touch.at[group] = block;
+            touch.at |= u64::from(block as u16) << shift;
         };
         for &block in others {
             for i in begin..end {

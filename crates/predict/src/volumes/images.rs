@@ -144,9 +144,15 @@ impl Field {
         self.image.map(|image| image.layout).filter(|layout| !matches!(layout, ImageLayout::Linear { .. }))
     }
 
-    /// Distinct lines of `line` bytes that these elements, or texels, lie in.
-    pub fn distinct(&self, regions: &[Region], line: i64) -> u64 {
-        let Some(layout) = self.tiled() else { return distinct_lines(regions, &self.geometry, line) };
+    /// Distinct lines, of each of these sizes in bytes, that these elements, or texels, lie in; summed over translations by so many bytes,
+    /// each so many times, which images in blocks have none of.
+    pub fn distinct<const N: usize>(&self, regions: &[Region], lines: [i64; N], shifts: &[(i64, u64)]) -> [u64; N] {
+        let Some(layout) = self.tiled() else { return distinct_lines(regions, &self.geometry, lines, shifts) };
+        let times: u64 = shifts.iter().map(|shift| shift.1).sum();
+        lines.map(|line| times * self.distinct_blocks(regions, layout, line))
+    }
+
+    fn distinct_blocks(&self, regions: &[Region], layout: ImageLayout, line: i64) -> u64 {
         let (width, height, lines) = block(layout, line, self.geometry.element);
         let coarse = |set: &Intervals, by: i64| {
             let mut blocks = Intervals::default();
@@ -159,7 +165,7 @@ impl Field {
         let bounds = found.iter().filter_map(|own| own.x.bounds()).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
         let Some((lo, hi)) = bounds else { return 0 };
         found.iter_mut().for_each(|own| own.x = own.x.shifted(-lo));
-        lines * distinct_lines(&found, &Geometry { element: 1, origin: 0, row: hi - lo + 1, plane: None }, 1)
+        lines * distinct_lines(&found, &Geometry { element: 1, origin: 0, row: hi - lo + 1, plane: None }, [1], &[(0, 1)])[0]
     }
 
     /// Blocks of the launch along an axis after which an access begins at the same place of a line again.

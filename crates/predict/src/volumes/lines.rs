@@ -53,22 +53,42 @@ struct Cell {
 }
 
 /// Where rows begin within a line.
-struct Residues {
+struct Residues<'a> {
     line: i64,
     origin: i64,
     row: i64,
     plane: i64,
+    /// Whether all rows of a translation begin alike.
+    uniform: bool,
     /// The distance between possible beginnings.
     grain: i64,
+    /// Translations in bytes, and how often.
+    shifts: &'a [(i64, u64)],
 }
 
-/// Distinct lines of `line` bytes that a union of regions touches.
-pub fn distinct_lines(regions: &[Region], geometry: &Geometry, line: i64) -> u64 {
+/// Distinct lines, of each of these sizes in bytes, that a union of regions touches, summed over translations by so many bytes, each so
+/// many times.
+pub fn distinct_lines<const N: usize>(regions: &[Region], geometry: &Geometry, lines: [i64; N], shifts: &[(i64, u64)]) -> [u64; N] {
     let slabs = slabs(&joined(regions), geometry);
+    lines.map(|line| {
+        // Only where within a line they lead counts.
+        let mut residues: SmallVec<[(i64, u64); 8]> = SmallVec::new();
+        for &(shift, times) in shifts {
+            let shift = shift.rem_euclid(line);
+            match residues.iter_mut().find(|(other, _)| *other == shift) {
+                Some((_, all)) => *all += times,
+                None => residues.push((shift, times)),
+            }
+        }
+        lines_of(&slabs, geometry, line, &residues)
+    })
+}
+
+fn lines_of(slabs: &[Slab], geometry: &Geometry, line: i64, shifts: &[(i64, u64)]) -> u64 {
     if geometry.row * geometry.element < line {
-        return by_planes(&slabs, geometry, line);
+        return by_planes(slabs, geometry, line, shifts);
     }
-    let residues = Residues::of(geometry, line);
+    let residues = Residues::of(geometry, line, shifts);
     let zs = cuts(slabs.iter().map(|slab| slab.z));
     let mut total = 0;
     let mut before: Option<((i64, i64), Vec<Cell>)> = None;
@@ -79,7 +99,10 @@ pub fn distinct_lines(regions: &[Region], geometry: &Geometry, line: i64) -> u64
         for y in ys.windows(2).map(|y| (y[0], y[1])) {
             let inside = active.iter().filter(|slab| slab.y.0 <= y.0 && y.1 <= slab.y.1);
             if let Some(cell) = residues.cell(inside.map(|slab| &slab.x), y, geometry) {
-                residues.each(y, z, |kind, rows| total += cell.kinds[kind].0 * rows);
+                residues.each(y, z, |begin, rows| {
+                    let moved = shifts.iter().map(|&(shift, times)| cell.kinds[residues.kind(begin + shift)].0 * times);
+                    total += moved.sum::<u64>() * rows;
+                });
                 cells.push(cell);
             }
         }
@@ -97,32 +120,37 @@ fn cuts(ranges: impl Iterator<Item = (i64, i64)>) -> SmallVec<[i64; 32]> {
     cuts
 }
 
-impl Residues {
-    fn of(geometry: &Geometry, line: i64) -> Self {
+impl<'a> Residues<'a> {
+    fn of(geometry: &Geometry, line: i64, shifts: &'a [(i64, u64)]) -> Self {
         let row = geometry.row * geometry.element;
         let plane = geometry.plane.map_or(0, |rows| rows * row);
-        let grain = gcd(gcd(line, row), plane);
-        Self { line, origin: geometry.origin, row, plane, grain }
+        let own = gcd(gcd(line, row), plane);
+        let grain = shifts.iter().fold(own, |grain, shift| gcd(grain, shift.0));
+        Self { line, origin: geometry.origin, row, plane, uniform: own == line, grain, shifts }
     }
 
     /// Kinds of beginning.
     fn all(&self) -> impl Iterator<Item = i64> {
-        let first = self.origin.rem_euclid(self.grain);
-        (0..self.line / self.grain).map(move |kind| first + kind * self.grain)
+        let (first, grain) = (self.origin.rem_euclid(self.grain), self.grain);
+        (0..self.line / grain).map(move |kind| first + kind * grain)
     }
 
-    /// Which kind of beginning a row has.
-    fn kind(&self, y: i64, z: i64) -> usize {
-        let begin = (self.origin + y * self.row + z * self.plane).rem_euclid(self.line);
-        (begin / self.grain) as usize
+    /// Byte at which a row begins.
+    fn begin(&self, y: i64, z: i64) -> i64 {
+        self.origin + y * self.row + z * self.plane
     }
 
-    /// How many rows of a cell have each kind of beginning.
-    fn each(&self, y: (i64, i64), z: (i64, i64), mut count: impl FnMut(usize, u64)) {
-        if self.grain == self.line {
-            return count(0, y.1.abs_diff(y.0) * z.1.abs_diff(z.0));
+    /// Which kind of beginning this is.
+    fn kind(&self, begin: i64) -> usize {
+        (begin.rem_euclid(self.line) / self.grain) as usize
+    }
+
+    /// Where rows of a cell begin, one of each kind, and how many have it.
+    fn each(&self, y: (i64, i64), z: (i64, i64), mut count: impl FnMut(i64, u64)) {
+        if self.uniform {
+            return count(self.origin, y.1.abs_diff(y.0) * z.1.abs_diff(z.0));
         }
-        self.each_row(y, z, |y, z, rows| count(self.kind(y, z), rows));
+        self.each_row(y, z, |y, z, rows| count(self.begin(y, z), rows));
     }
 
     /// What rows that hold these elements touch; `None` where they hold none.
@@ -152,24 +180,21 @@ impl Residues {
 
     /// Lines counted twice because they hold the end of one row and the begin of the next.
     fn shared(&self, cells: &[Cell], z: (i64, i64), plane: Option<i64>, before: Option<&((i64, i64), Vec<Cell>)>) -> u64 {
-        if self.grain == self.line && self.origin.rem_euclid(self.line) == 0 {
-            return 0;
-        }
         let mut shared = 0;
         let mut pairs = |from: &Cell, to: &Cell, y: (i64, i64), z: (i64, i64), next: (i64, i64)| {
-            if self.grain == self.line {
-                // All rows begin alike, within a line.
-                let rows = (y.1 - y.0).max(0) * (z.1 - z.0).max(0);
-                shared += if from.kinds[0].2 && to.kinds[0].1 { rows.unsigned_abs() } else { 0 };
-                return;
-            }
-            self.each_row(y, z, |y, z, rows| {
-                let (end, begin) = (self.kind(y, z), self.kind(y + next.0, z + next.1));
-                let within = (self.origin + (y + next.0) * self.row + (z + next.1) * self.plane).rem_euclid(self.line) != 0;
-                if within && from.kinds[end].2 && to.kinds[begin].1 {
-                    shared += rows;
+            let mut count = |end: i64, begin: i64, rows: u64| {
+                for &(shift, times) in self.shifts {
+                    let within = (begin + shift).rem_euclid(self.line) != 0;
+                    if within && from.kinds[self.kind(end + shift)].2 && to.kinds[self.kind(begin + shift)].1 {
+                        shared += rows * times;
+                    }
                 }
-            });
+            };
+            if self.uniform {
+                let rows = (y.1 - y.0).max(0) * (z.1 - z.0).max(0);
+                return count(self.origin, self.origin, rows.unsigned_abs());
+            }
+            self.each_row(y, z, |y, z, rows| count(self.begin(y, z), self.begin(y + next.0, z + next.1), rows));
         };
         for (i, cell) in cells.iter().enumerate() {
             pairs(cell, cell, (cell.y.0, cell.y.1 - 1), z, (1, 0));
@@ -294,7 +319,7 @@ fn fill(regions: &mut [Region], i: usize, axis: fn(&mut Region) -> &mut Interval
 
 /// Where a line is longer than a row, what lies between the rows of a slab is shorter than a line: its rows of a plane touch a run of
 /// lines, as if they were one row.
-fn by_planes(slabs: &[Slab], geometry: &Geometry, line: i64) -> u64 {
+fn by_planes(slabs: &[Slab], geometry: &Geometry, line: i64, shifts: &[(i64, u64)]) -> u64 {
     let row = |slab: &Slab| {
         let (lo, hi) = slab.x.bounds()?;
         (slab.y.0 < slab.y.1).then_some((slab.y.0 * geometry.row + lo, (slab.y.1 - 1) * geometry.row + hi + 1))
@@ -305,13 +330,18 @@ fn by_planes(slabs: &[Slab], geometry: &Geometry, line: i64) -> u64 {
             Some(Region { x: Intervals::range(lo, hi), y: Intervals::range(slab.z.0, slab.z.1), z: Intervals::point(0) })
         });
         let planes = Geometry { row: geometry.row * plane, plane: None, ..*geometry };
-        return distinct_lines(&rows.collect::<SmallVec<[Region; 8]>>(), &planes, line);
+        let [found] = distinct_lines(&rows.collect::<SmallVec<[Region; 8]>>(), &planes, [line], shifts);
+        return found;
     }
-    let byte = |element: i64| geometry.origin + element * geometry.element;
-    let spans = slabs.iter().filter_map(row).map(|(lo, hi)| (byte(lo).div_euclid(line), (byte(hi) - 1).div_euclid(line)));
-    let mut spans: SmallVec<[(i64, i64); 32]> = spans.collect();
-    spans.sort_unstable();
-    covered(&spans)
+    let runs: SmallVec<[(i64, i64); 32]> = slabs.iter().filter_map(row).collect();
+    let found = shifts.iter().map(|&(shift, times)| {
+        let byte = |element: i64| geometry.origin + shift + element * geometry.element;
+        let mut spans: SmallVec<[(i64, i64); 32]> =
+            runs.iter().map(|&(lo, hi)| (byte(lo).div_euclid(line), (byte(hi) - 1).div_euclid(line))).collect();
+        spans.sort_unstable();
+        covered(&spans) * times
+    });
+    found.sum()
 }
 
 #[cfg(test)]
@@ -349,7 +379,7 @@ mod tests {
         let mut y = Intervals::range(0, 4);
         y.insert(1 << 50, (1 << 50) + 4);
         let region = Region { x: Intervals::range(0, 64), y, z: Intervals::range(0, 4) };
-        assert_eq!(distinct_lines(&[region], &geometry, 32), 2 * 4 * 4 * 16);
+        assert_eq!(distinct_lines(&[region], &geometry, [32, 64], &[(0, 1)]), [2 * 4 * 4 * 16, 2 * 4 * 4 * 8]);
     }
 
     #[test]
@@ -378,10 +408,15 @@ mod tests {
                 })
                 .collect();
             assert_eq!(
-                distinct_lines(&regions, &geometry, line),
-                brute(&regions, &geometry, line),
+                distinct_lines(&regions, &geometry, [line], &[(0, 1)]),
+                [brute(&regions, &geometry, line)],
                 "case {case}: {geometry:?} {line} {regions:?}"
             );
+            let shifts: Vec<(i64, u64)> = (0..rng.usize(1..4)).map(|_| (rng.i64(-90..90) * element, rng.u64(1..4))).collect();
+            let moved = |shift| brute(&regions, &Geometry { origin: geometry.origin + shift, ..geometry }, line);
+            let expected = shifts.iter().map(|&(shift, times)| moved(shift) * times).sum::<u64>();
+            let found = distinct_lines(&regions, &geometry, [line], &shifts);
+            assert_eq!(found, [expected], "case {case}: {geometry:?} {line} {regions:?} {shifts:?}");
         }
     }
 }

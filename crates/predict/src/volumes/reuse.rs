@@ -90,7 +90,7 @@ impl<'a> Footprint<'a> {
                 pattern.regions(self.subject, blocks, &mut regions);
             }
         }
-        self.field.distinct(&regions, line)
+        self.field.distinct(&regions, [line], &[(0, 1)])[0]
     }
 
     /// Gaps between touches of lines of `line` bytes, each access `phase · late` blocks behind; `None` where there is no closed form, and

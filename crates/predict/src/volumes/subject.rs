@@ -247,34 +247,48 @@ impl Touch {
     /// All elements it touches while variables run over these ranges, guards left out. A variable that moves several coordinates is
     /// taken value by value.
     pub fn regions(&self, ranges: &Ranges, to: &mut Vec<Region>) {
+        let [x, y, z] = [0, 1, 2].map(|i| Intervals::point(self.coords[i].constant));
+        self.regions_of(&[Region { x, y, z }], ranges, to);
+    }
+
+    /// The same for many accesses that differ in constants only: these, in place of its own. What they fill together is filled before
+    /// variables with larger steps multiply the pieces.
+    pub fn regions_of(&self, constants: &[Region], ranges: &Ranges, to: &mut Vec<Region>) {
         let shared = self.coords[0]
             .terms()
             .iter()
             .chain(self.coords[1].terms())
             .map(|term| term.0)
-            .find(|&var| self.coords.iter().filter(|form| form.coefficient(var) != 0).count() > 1 && ranges.of(var).1 > 1);
+            .find(|&var| ranges.of(var).1 > 1 && self.coords.iter().filter(|form| form.coefficient(var) != 0).count() > 1);
         if let Some(var) = shared {
             let (first, count) = ranges.of(var);
-            (0..i64::from(count)).for_each(|k| self.regions(&ranges.clone().with(var, first + k, 1), to));
+            (0..i64::from(count)).for_each(|k| self.regions_of(constants, &ranges.clone().with(var, first + k, 1), to));
             return;
         }
-        let axis = |form: &Affine, width: i64| {
-            let start = form.eval(|var| ranges.of(var).0);
+        let steps = [0, 1, 2].map(|i| {
+            let form = &self.coords[i];
+            let start = form.eval(|var| ranges.of(var).0) - form.constant;
             // Small steps first: they make runs that larger ones join.
-            let mut terms: SmallVec<[(i64, i64); 6]> =
+            let mut steps: SmallVec<[(i64, i64); 6]> =
                 form.terms().iter().map(|&(var, c)| (i64::from(c), i64::from(ranges.of(var).1))).filter(|term| term.1 > 1).collect();
-            terms.sort_unstable_by_key(|term| term.0.abs());
-            terms.into_iter().fold(Intervals::range(start, start + width), |set, (step, count)| set.plus_progression(step, count))
+            steps.sort_unstable_by_key(|term| term.0.abs());
+            (Intervals::range(start, start + if i == 0 { self.width } else { 1 }), steps)
+        });
+        let axis = |set: &Intervals, i: usize| {
+            let (start, steps) = &steps[i];
+            steps.iter().fold(set.sum(start), |set, &(step, count)| set.plus_progression(step, count))
         };
-        to.push(Region { x: axis(&self.coords[0], self.width), y: axis(&self.coords[1], 1), z: axis(&self.coords[2], 1) });
+        to.extend(constants.iter().map(|own| Region { x: axis(&own.x, 0), y: axis(&own.y, 1), z: axis(&own.z, 2) }));
     }
 
     /// Whether another access differs in constants, kind and path only.
     pub fn alike(&self, other: &Self) -> bool {
-        (0..3).all(|i| self.coords[i].terms() == other.coords[i].terms())
-            && self.guard == other.guard
-            && self.width == other.width
-            && self.loops == other.loops
+        self.moves_like(other) && self.guard == other.guard
+    }
+
+    /// Whether another access differs in constants, guards, kind and path only.
+    pub fn moves_like(&self, other: &Self) -> bool {
+        (0..3).all(|i| self.coords[i].terms() == other.coords[i].terms()) && self.width == other.width && self.loops == other.loops
     }
 
     /// Bytes its address moves by when a variable grows by one.

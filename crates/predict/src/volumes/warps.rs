@@ -157,6 +157,13 @@ impl Residues {
         moved
     }
 
+    /// Each of them moved by so many bytes.
+    pub fn shifted(mut self, by: i64) -> Self {
+        self.counts.iter_mut().for_each(|(begin, _)| *begin = (*begin + by).rem_euclid(self.line));
+        self.counts.sort_unstable();
+        self
+    }
+
     /// Where they begin, and how many.
     pub fn iter(&self) -> impl Iterator<Item = (i64, u64)> {
         self.counts.iter().copied()

@@ -82,7 +82,7 @@ pub fn distinct(subject: &Subject, field: &Field, side: Side, boxes: &[BlockBox]
             touch.regions(&ranges(subject, blocks), &mut regions);
         }
     }
-    field.distinct(&regions, line)
+    field.distinct(&regions, [line], &[(0, 1)])[0]
 }
 
 fn ranges(subject: &Subject, blocks: &BlockBox) -> super::subject::Ranges {

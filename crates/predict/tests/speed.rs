@@ -52,11 +52,21 @@ fn the_committed_fits_are_what_the_recordings_give() {
     held.extend(recorded::all(&folder).unwrap());
     let ranges = calibrate::text(&held);
     assert!(ranges == include_str!("../../../data/fits/time.toml"), "run the example fit_time:\n{ranges}");
-    for recorded in [true, false] {
-        let coverage = calibrate::coverage(&held);
-        let rows: Vec<(bool, f64)> = coverage.iter().filter(|each| each.recorded == recorded).flat_map(|each| each.rows.clone()).collect();
-        let (inside, width) = calibrate::summary(&rows);
-        println!("{} held-out rows, recorded {recorded}: {inside:.3} inside, median width ×{width:.3}", rows.len());
-        assert!(inside >= 0.70 && width <= 1.6, "{inside} {width}");
+    for (left, what) in [(calibrate::Left::Device, "a device's recording"), (calibrate::Left::Kernel, "a kernel's rows")] {
+        let coverage = calibrate::coverage(&held, left);
+        let of = |keep: &dyn Fn(&calibrate::Coverage) -> bool| -> (usize, (f64, f64)) {
+            let rows: Vec<(bool, f64)> = coverage.iter().filter(|each| keep(each)).flat_map(|each| each.rows.clone()).collect();
+            (rows.len(), calibrate::summary(&rows))
+        };
+        for recorded in [true, false] {
+            let (rows, (inside, width)) = of(&|each| each.recorded == recorded);
+            println!("without {what}: {rows} held-out rows, recorded {recorded}: {inside:.3} inside, median width ×{width:.3}");
+            assert!(inside >= 0.70 && width <= 1.6, "{inside} {width}");
+        }
+        // Most rows are streams: the others by themselves.
+        for family in ["convolution", "stencil", "streams", "strides"] {
+            let (rows, (inside, width)) = of(&|each| each.family == family);
+            println!("  {family}: {rows} rows, {inside:.3} inside, ×{width:.3}");
+        }
     }
 }

@@ -89,12 +89,25 @@ pub struct Coverage {
     pub rows: Vec<(bool, f64)>,
 }
 
-/// Leaves each device's rows of each recording out in turn.
-pub fn coverage(held: &[HeldOut]) -> Vec<Coverage> {
-    let outs: BTreeSet<(&str, &str)> = held.iter().map(|row| (row.family.as_str(), row.device.as_str())).collect();
+/// What is left out together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    /// All rows of a device in a recording: what a range says of kernels of another kind.
+    Device,
+    /// Those of one kernel: what it says of a further kernel where there are recordings of others like it.
+    Kernel,
+}
+
+/// Leaves rows out in turn.
+pub fn coverage(held: &[HeldOut], left: Left) -> Vec<Coverage> {
+    let name = |row: &HeldOut| {
+        let kernel = if left == Left::Kernel { row.kernel.clone() } else { String::new() };
+        (row.family.clone(), row.device.clone(), kernel)
+    };
+    let outs: BTreeSet<_> = held.iter().map(name).collect();
     let mut found = Vec::new();
     for out in outs {
-        let is_out = |row: &&HeldOut| (row.family.as_str(), row.device.as_str()) == out;
+        let is_out = |row: &&HeldOut| name(row) == out;
         let ranges = ranges(held.iter().filter(|row| !is_out(row)));
         for recorded in [true, false] {
             let rows = held.iter().filter(is_out).filter(|row| key(row).1 != recorded);
@@ -105,7 +118,7 @@ pub fn coverage(held: &[HeldOut]) -> Vec<Coverage> {
             });
             let rows: Vec<_> = judged.collect();
             if !rows.is_empty() {
-                found.push(Coverage { family: out.0.to_owned(), device: out.1.to_owned(), recorded, rows });
+                found.push(Coverage { family: out.0.clone(), device: out.1.clone(), recorded, rows });
             }
         }
     }
@@ -133,22 +146,32 @@ pub fn text(held: &[HeldOut]) -> String {
             range.groups
         );
     }
-    let coverage = coverage(held);
-    text += "# Without the device's rows of the recording: rows, the part of them inside, median of the longest over the shortest expected time.\n[held_out]\n";
-    let mut families: BTreeMap<&str, Vec<(bool, f64)>> = BTreeMap::new();
-    for each in &coverage {
-        families.entry(&each.family).or_default().extend(&each.rows);
-        families.entry(if each.recorded { "all, recorded" } else { "all, pooled" }).or_default().extend(&each.rows);
-    }
     let line = |name: &str, rows: &[(bool, f64)]| {
         let (inside, width) = summary(rows);
         format!("\"{name}\" = [{}, {inside:.3}, {width:.3}]\n", rows.len())
     };
-    families.iter().for_each(|(name, rows)| text += &line(name, rows));
-    for each in &coverage {
-        text += &line(&format!("{}, {}, {}", each.family, each.device, known(!each.recorded)), &each.rows);
+    let parts = [
+        (Left::Device, "the device's rows of the recording", "held_out"),
+        (Left::Kernel, "the kernel's rows of the recording on the device", "held_out_kernels"),
+    ];
+    for (left, what, section) in parts {
+        let _ = writeln!(
+            text,
+            "# Without {what}: rows, the part of them inside, median of the longest over the shortest expected time.\n[{section}]"
+        );
+        let coverage = coverage(held, left);
+        let mut families: BTreeMap<&str, Vec<(bool, f64)>> = BTreeMap::new();
+        for each in &coverage {
+            families.entry(&each.family).or_default().extend(&each.rows);
+            families.entry(if each.recorded { "all, recorded" } else { "all, pooled" }).or_default().extend(&each.rows);
+        }
+        families.iter().for_each(|(name, rows)| text += &line(name, rows));
+        for each in coverage.iter().filter(|_| left == Left::Device) {
+            text += &line(&format!("{}, {}, {}", each.family, each.device, known(!each.recorded)), &each.rows);
+        }
+        text += "\n";
     }
-    text += "\n# Groups: rows, and logarithms of measured over predicted seconds: a tenth below, the median, a tenth above.\n";
+    text += "# Groups: rows, and logarithms of measured over predicted seconds: a tenth below, the median, a tenth above.\n";
     let mut last = None;
     for ((key, family, device, kernel), mut rows) in groups(held.iter()) {
         if last.replace(key) != Some(key) {

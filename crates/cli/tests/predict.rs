@@ -421,7 +421,7 @@ fn whatever_is_read_is_answered_or_refused() {
                     numbers.extend(field.dram_load.iter().chain(&field.dram_store));
                 }
                 numbers.extend(report.limits.iter().filter_map(|limit| Some(limit.1.as_ref().ok()?.0)));
-                numbers.extend(report.instructions.iter().map(|cost| cost.wavefronts));
+                numbers.extend(report.instructions.iter().filter_map(|cost| cost.wavefronts));
                 numbers.extend([report.waves, report.tail_efficiency]);
                 numbers.extend(report.measured.iter().flat_map(|own| std::iter::once(own.measured).chain(own.predicted)));
                 assert!(numbers.iter().all(|number| number.is_finite() && *number >= -1e-9), "{case}: {report:?}");

@@ -79,13 +79,17 @@ fn rows_become_vectors() {
     for (block, steps) in [(1024, 128), (16, 2), (8, 1), (4, 4), (12, 12), (32, 4)] {
         let found = of(&copy(block, "write_back"), &cpu());
         let groups = 16777216_u64.div_ceil(block.into());
-        assert!(found.instructions.iter().all(|own| own.executions == groups * steps && own.wavefronts == 1.0), "{block}");
+        assert!(found.instructions.iter().all(|own| own.executions == groups * steps && own.wavefronts == Some(1.0)), "{block}");
     }
     let strided = copy(1024, "write_back")
         .replace("dims = [16777216]\nload = [[\"tx\"]]", "dims = [16777216, 7]\nload = [[\"7*tx\", 0]]")
         .replace("16777216", "65536");
     let found = of(&strided, &cpu());
-    assert_eq!([found.instructions[0].wavefronts, found.instructions[1].wavefronts], [8.0, 1.0], "far neighbours are loaded one by one");
+    assert_eq!(
+        [found.instructions[0].wavefronts, found.instructions[1].wavefronts],
+        [Some(8.0), Some(1.0)],
+        "far neighbours are loaded one by one"
+    );
 }
 
 fn star(block: &str) -> String {

@@ -33,7 +33,7 @@ fn the_star_on_a100() {
     // Blocks of 64 × 4 × 4: a warp is half a row, 32 doubles, 8 sectors and 2 wavefronts where it begins with a sector.
     assert_eq!(found.instructions.len(), 26);
     for cost in &found.instructions {
-        assert_eq!(cost.wavefronts, 2.0, "{cost:?}");
+        assert_eq!(cost.wavefronts, Some(2.0), "{cost:?}");
         assert_eq!(cost.executions, 640 * 512 * 512 / 32);
     }
     // x ± 1, 2, 3 begin within a sector and take a ninth; the 19 others do not. 32 lanes of 8 bytes.
@@ -275,6 +275,43 @@ fn conditions_that_cannot_be_followed_are_named() {
     assert_eq!(notes("tx < ty"), said("several lanes"));
     assert_eq!(notes("tx < 1000 - k"), said("a loop"));
     assert_eq!(notes("tx + ty < 1000 + k"), said("several lanes or a loop"));
+}
+
+/// `null` is unknown, and the provenance says why; nothing is less than nothing.
+#[test]
+fn what_is_unknown_has_its_reason() {
+    let image = include_str!("../../../examples/accesses/filter-image.toml");
+    let mut unknown = std::collections::BTreeSet::new();
+    for on in warpsight_ir::profile::builtin_names().into_iter().map(|name| builtin(name).unwrap().unwrap()) {
+        for text in [STAR, image] {
+            let Ok(found) = of(text, &[], &on) else { continue };
+            let v = &found.volumes;
+            let wavefronts = found.instructions.iter().map(|cost| cost.wavefronts).reduce(|a, b| a.and(b)).flatten();
+            let level = |name: &'static str, value: Option<f64>, cause: &'static str| (name, value, cause);
+            for (name, value, cause) in [
+                level("l1_cycles_per_point", found.l1_cycles_per_point, "l1"),
+                level("wavefronts of images", wavefronts, "-"),
+                level("l2_load", v.l2_load, "l2"),
+                level("dram_load", v.dram_load, "dram"),
+                level("dram_load_wave", v.dram_load_wave, "dram"),
+            ] {
+                match value {
+                    Some(value) => assert!(value.is_sign_positive() && value.is_finite(), "{}: {name} {value}", on.name),
+                    None => {
+                        unknown.insert(name);
+                        let said = |note: &String| [name, cause].iter().any(|what| note.starts_with(*what) && note.contains("unknown"));
+                        assert!(found.provenance.iter().any(said), "{}: {name}: {:?}", on.name, found.provenance);
+                    }
+                }
+            }
+        }
+    }
+    assert!(unknown.contains("l1_cycles_per_point") && unknown.contains("wavefronts of images"), "{unknown:?}");
+    let spilled = of(STAR, &[("registers", "300"), ("block", "64,1,1")], &a100()).unwrap().provenance;
+    assert!(
+        spilled.contains(&"a work-item has at most 255 registers: what spills of 300 is left out of all volumes".to_owned()),
+        "{spilled:?}"
+    );
 }
 
 /// Whatever side a condition is written from, the halves that it leaves are half of the whole at every level.

@@ -131,7 +131,12 @@ pub fn tables(of: &Predicted) -> String {
 
     let mut instructions = table(&["access", "field", "wavefronts per execution (predicted)", "executions (predicted)"]);
     for cost in r.instructions.iter().take(INSTRUCTIONS) {
-        let cells = [cost.access.to_string(), cost.field.clone(), format!("{:.3}", cost.wavefronts), cost.executions.to_string()];
+        let cells = [
+            cost.access.to_string(),
+            cost.field.clone(),
+            dash(cost.wavefronts.map(|each| format!("{each:.3}"))),
+            cost.executions.to_string(),
+        ];
         instructions.add_row(cells);
     }
     section(&instructions);

@@ -334,7 +334,7 @@ impl Level {
 /// Bytes that work-items ask for.
 fn asked(subject: &Subject, field: &Field, keep: fn(AccessKind) -> bool) -> f64 {
     let kept = field.touches.iter().filter(|touch| keep(touch.kind));
-    kept.map(|touch| images::lanes(subject, touch) * touch.width as f64).sum::<f64>() * field.geometry.element as f64
+    kept.fold(0.0, |sum, touch| sum + images::lanes(subject, touch) * touch.width as f64) * field.geometry.element as f64
 }
 
 fn has_barrier(nest: &[Nest]) -> bool {

@@ -25,6 +25,7 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupanc
     notes.extend(
         found.limits.iter().filter_map(|(limiter, limit)| Some(format!("{} is unknown: {}", limiter.name(), limit.as_ref().err()?))),
     );
+    notes.push(format!("dram_load_wave is unknown: {ALONE}, so that there are no waves"));
     if settings.measured.is_some() {
         notes.push("measured volumes are not put into the model of CPUs".to_owned());
     }
@@ -57,7 +58,6 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupanc
             l2_load_compulsory: Some(each(found.asked.iter().map(|own| own.2).sum())),
             l2_load: first.map(|level| each(level.load)),
             l2_store: first.map(|level| each(level.store)),
-            // A core runs one group at a time.
             dram_load_wave: None,
             dram_load: last.map(|level| each(level.load)),
             dram_store: last.map(|level| each(level.store)),
@@ -94,7 +94,7 @@ fn instructions(fields: &[super::subject::Field], found: &OnCpu) -> Vec<Instruct
             field: fields[own.field].name.to_string(),
             access: own.position,
             executions: own.vectors as u64,
-            wavefronts: own.each,
+            wavefronts: Some(own.each),
         })
         .collect();
     listed.sort_by_key(|cost| cost.access);

@@ -1,5 +1,6 @@
-//! Conditions of accesses that the counting cannot follow.
+//! Conditions of accesses: how often warps judge them, and which of them the counting cannot follow.
 
+use super::block::Instruction;
 use super::reuse::left;
 use super::subject::{Subject, Touch, Var};
 use warpsight_ir::AffineBound;
@@ -51,4 +52,23 @@ pub fn taken_to_hold_behind_l2(subject: &Subject) -> Vec<String> {
         (!positions.is_empty()).then_some(note)
     });
     notes.collect()
+}
+
+/// Conditions that warps judge before their accesses.
+pub fn conditions(subject: &Subject, found: &[Instruction]) -> f64 {
+    let touches = subject.fields.iter().enumerate().flat_map(|(i, field)| field.touches.iter().map(move |touch| (i, touch)));
+    let judged = touches.filter(|(_, touch)| !touch.guard.is_empty());
+    let of = |field: usize, position: usize| found.iter().find(|i| i.field == field && i.position == position).map_or(0, |i| i.executions);
+    // Accesses share their conditions: one for each bound of a field's first guarded access, and so on.
+    let mut seen: Vec<&AffineBound> = Vec::new();
+    let mut total = 0.0;
+    for (field, touch) in judged {
+        for bound in &touch.guard {
+            if !seen.contains(&bound) {
+                seen.push(bound);
+                total += of(field, touch.position) as f64;
+            }
+        }
+    }
+    total
 }

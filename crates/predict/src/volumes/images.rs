@@ -86,6 +86,7 @@ pub fn remarks(subject: &Subject, on: &Profile, sizes: Sizes, notes: &mut Vec<St
             sizes.sector, line.0
         ));
     }
+    notes.push("wavefronts of images are unknown: they pass texture units, whose rate of texels is a limiter of its own".to_owned());
     for field in images {
         if field.touches.iter().any(|touch| beyond(subject, field, touch)) {
             notes.push(format!("`{}`: texels beyond the edge count as if the image went on", field.name));

@@ -4,6 +4,7 @@ use super::block::{Instruction, Sizes, block_uses, priced};
 use super::cpu::is_cpu;
 use super::cpu_report;
 use super::dram::{Cause, Curve, Dram, Memory, Wave, dram};
+use super::guards;
 use super::images;
 use super::interval::range;
 use super::l1::{Rule, fused};
@@ -126,8 +127,8 @@ pub struct InstructionCost {
     pub access: usize,
     /// Executions by warps.
     pub executions: u64,
-    /// Wavefronts of the data pipe, a mean over executions.
-    pub wavefronts: f64,
+    /// Wavefronts of the data pipe, a mean over executions; unknown of images, which go another way.
+    pub wavefronts: Option<f64>,
 }
 
 /// Work-items of a block along z on every NVIDIA GPU (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
@@ -184,6 +185,9 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
     });
     let dram = behind_l2(&subject, on, sizes, &resident, &mut notes);
     remarks(&subject, &mut notes);
+    if let Some(most) = on.execution.max_registers.get().filter(|&&most| most < kernel.registers) {
+        notes.push(format!("a work-item has at most {most} registers: what spills of {} is left out of all volumes", kernel.registers));
+    }
     images::remarks(&subject, on, sizes, &mut notes);
 
     let mut demand = Demand {
@@ -192,12 +196,12 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
         warp: sizes.warp,
         l1: rule
             .as_ref()
-            .map(|_| found.iter().filter(|i| subject.fields[i.field].image.is_none()).map(|i| i.price).sum())
+            .map(|_| found.iter().filter(|i| subject.fields[i.field].image.is_none()).fold(0.0, |sum, i| sum + i.price))
             .map_err(Clone::clone),
         local: local.iter().map(|i| i.wavefronts).sum(),
         instructions: found.iter().chain(&local).map(|i| i.executions).sum(),
         replays: constant.iter().map(|i| i.price).sum::<f64>() as u64,
-        conditions: conditions(&subject, &found),
+        conditions: guards::conditions(&subject, &found),
         requested,
         l2_load: l2_load.clone(),
         l2_store,
@@ -225,6 +229,9 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
         if let Err(reason) = limit {
             notes.push(format!("{} is unknown: {reason}", limiter.name()));
         }
+    }
+    if let (Err(reason), false) = (&demand.l1, limits.iter().any(|limit| limit.0 == Limiter::L1)) {
+        notes.push(format!("l1_cycles_per_point is unknown: {reason}"));
     }
 
     if let Some(taken) = settings.measured.and_then(|own| own.seconds) {
@@ -280,7 +287,7 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
         field: subject.fields[i.field].name.to_string(),
         access: i.position,
         executions: i.executions,
-        wavefronts: if i.executions == 0 { 0.0 } else { i.wavefronts as f64 / i.executions as f64 },
+        wavefronts: subject.fields[i.field].image.is_none().then(|| i.wavefronts as f64 / i.executions.max(1) as f64),
     };
     let waves = cores.as_ref().map_or(1.0, |&cores| groups as f64 / (f64::from(cores) * f64::from(resident.groups)));
     let share = cores.map_or(1.0, |cores| groups as f64 / f64::from(cores));
@@ -359,29 +366,10 @@ fn different_words(request: &super::block::Request) -> f64 {
     if words.len() > 1 { words.len() as f64 } else { 0.0 }
 }
 
-/// Conditions that warps judge before their accesses.
-fn conditions(subject: &Subject, found: &[Instruction]) -> f64 {
-    let touches = subject.fields.iter().enumerate().flat_map(|(i, field)| field.touches.iter().map(move |touch| (i, touch)));
-    let judged = touches.filter(|(_, touch)| !touch.guard.is_empty());
-    let of = |field: usize, position: usize| found.iter().find(|i| i.field == field && i.position == position).map_or(0, |i| i.executions);
-    // Accesses share their conditions: one for each bound of a field's first guarded access, and so on.
-    let mut seen: Vec<&warpsight_ir::AffineBound> = Vec::new();
-    let mut total = 0.0;
-    for (field, touch) in judged {
-        for bound in &touch.guard {
-            if !seen.contains(&bound) {
-                seen.push(bound);
-                total += of(field, touch.position) as f64;
-            }
-        }
-    }
-    total
-}
-
 /// What the numbers take for granted.
 fn remarks(subject: &Subject, notes: &mut Vec<String>) {
-    notes.extend(super::guards::taken_to_hold(subject));
-    notes.extend(super::guards::taken_to_hold_behind_l2(subject));
+    notes.extend(guards::taken_to_hold(subject));
+    notes.extend(guards::taken_to_hold_behind_l2(subject));
     if subject.fields.iter().flat_map(|field| &field.touches).any(|touch| touch.path == LoadPath::ReadOnly) {
         notes.push("loads through the read-only path are taken for ordinary loads".to_owned());
     }

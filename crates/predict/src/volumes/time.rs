@@ -207,7 +207,6 @@ impl Machine<'_> {
                 (OpClass::Special, _) => ("execution.special_per_clock", &e.special_per_clock),
                 (OpClass::Fma | OpClass::Float, Scalar::F64) => ("execution.fma64_per_clock", &e.fma64_per_clock),
                 (OpClass::Fma | OpClass::Float, Scalar::F16 | Scalar::Bf16) => ("execution.fma16_per_clock", &e.fma16_per_clock),
-                (OpClass::Int, _) | (_, Scalar::F32) => ("execution.fma_per_clock", &e.fma_per_clock),
                 _ => ("execution.fma_per_clock", &e.fma_per_clock),
             };
             let vectors = (f64::from(width) / vector).ceil() * vector;

@@ -8,6 +8,9 @@ use warpsight_ir::{Limiter, Profile};
 use warpsight_predict::volumes::interval::Class;
 use warpsight_predict::volumes::speed::{Basis, Own, Shared, Speed, architecture};
 
+/// A shared number and its name.
+type Named = (&'static str, fn(&Shared) -> f64);
+
 /// Kernels that train. The others are never fitted.
 pub const TRAIN: [&str; 3] = ["init", "read", "scale"];
 const KERNELS: [&str; 6] = ["init", "read", "scale", "triad", "3pt", "5pt"];
@@ -140,7 +143,7 @@ impl Streams {
         let most = |sign: f64| sign * orders.iter().map(|order| sign * order).fold(f64::NEG_INFINITY, f64::max);
         let _ =
             writeln!(text, "[shared]\ncore_norm = {:.4}\ncore_norm_interval = [{:.3}, {:.3}]", all.shared.core_norm, most(-1.0), most(1.0));
-        let numbers: [(&str, fn(&Shared) -> f64); 5] =
+        let numbers: [Named; 5] =
             [("norm", |s| s.norm), ("queue", |s| s.queue), ("mix", |s| s.mix), ("drain", |s| s.drain), ("drain_amd", |s| s.drain_amd)];
         for (name, of) in numbers {
             let _ = writeln!(text, "{name} = {:.4}\n{name}_interval = {}", of(&all.shared), range(&|model| of(&model.shared)));

@@ -101,9 +101,9 @@ pub fn device(recorded: &str) -> Result<(String, Profile), Failed> {
 
 /// Blocks that a core holds: columns are named in another order than they stand; older recordings always have two blocks a core.
 fn resident(left: &[f64]) -> Option<u32> {
-    match left {
-        &[_, _, blocks, _] => Some(blocks as u32),
-        &[_, _, _] => Some(2),
+    match *left {
+        [_, _, blocks, _] => Some(blocks as u32),
+        [_, _, _] => Some(2),
         _ => None,
     }
 }

@@ -72,6 +72,9 @@ pub struct BlockUse {
 /// First and past the last lane that takes part, along each lane axis.
 type Lanes = SmallVec<[(u32, u32); 4]>;
 
+/// Positions of accesses that differ in guards and constants only.
+type Members = SmallVec<[usize; 8]>;
+
 /// Blocks in which the same lanes take part.
 pub(super) struct Class {
     /// First block and number of blocks along each group axis.
@@ -292,7 +295,7 @@ fn over_blocks<const N: usize>(subject: &Subject, field: &Field, touches: &[&Tou
     let mut at: SmallVec<[usize; 4]> = SmallVec::from_elem(0, axes.len());
     let mut regions = Vec::new();
     // Constants of accesses with different guards, by which of them.
-    let mut together: Vec<(SmallVec<[usize; 8]>, SmallVec<[Region; 8]>)> = Vec::new();
+    let mut together: Vec<(Members, SmallVec<[Region; 8]>)> = Vec::new();
     loop {
         let mut block = SmallVec::<[i64; 4]>::new();
         let mut moved = Residues::of(0, &[0], period as u32);
@@ -306,7 +309,7 @@ fn over_blocks<const N: usize>(subject: &Subject, field: &Field, touches: &[&Tou
             };
         }
         // Those of which the same lanes take part fill each other's gaps.
-        let mut parts: SmallVec<[(Lanes, SmallVec<[usize; 8]>); 4]> = SmallVec::new();
+        let mut parts: SmallVec<[(Lanes, Members); 4]> = SmallVec::new();
         for (i, own) in alike.iter().enumerate() {
             let lanes = active_lanes(subject, &own.like, &block);
             if lanes.iter().any(|(lo, hi)| lo >= hi) {

@@ -152,55 +152,83 @@ fn closed(set: &Intervals) -> Intervals {
 
 /// Each combination of classes.
 fn product(axes: &[Axis], members: &[Member]) -> Option<Gaps> {
-    let Some((inner, outer)) = axes.split_first() else { return Some(Gaps::default()) };
     let slowest = Ends::of(axes, members);
-    let unit = inner.group.map_or(0, |group| group.1);
-    let moved = |axis: &Axis| axis.group.map(|(group, unit)| (unit, Ends::shift(&slowest, group)));
-    let (outer_moves, shift) = (outer.iter().map(moved).collect::<SmallVec<[_; 6]>>(), moved(inner).map(|own| own.1));
-    // Blocks of each member, by class.
-    let inner_blocks: Vec<(f64, SmallVec<[&[i32]; 16]>)> =
-        inner.classes.iter().map(|class| (class.lines, members.iter().map(|member| &*class.blocks[member.sets[0]]).collect())).collect();
-    let mut gaps = Gaps::default();
-    let mut rows: Vec<Touching> = Vec::with_capacity(64);
-    let mut touches: Vec<(u64, u32)> = Vec::with_capacity(64);
-    let mut order: Vec<i64> = Vec::with_capacity(64);
-    for number in 0..outer.iter().map(|axis| axis.classes.len()).product() {
-        let mut at: SmallVec<[usize; 6]> = SmallVec::new();
-        let (mut rows_lines, mut rest) = (1.0, number);
-        for axis in outer {
-            let class = rest % axis.classes.len();
-            rest /= axis.classes.len();
-            rows_lines *= axis.classes[class].lines;
-            at.push(class);
-        }
-        rows.clear();
-        members.iter().enumerate().for_each(|(i, member)| spread(outer, &outer_moves, &at, i, member, &mut rows));
-        for (class_lines, blocks) in &inner_blocks {
+    let blocks = |i: usize, class: &'_ Class| -> Along { members.iter().map(|member| class.blocks[member.sets[i]].clone()).collect() };
+    let levels = axes.iter().enumerate().map(|(i, axis)| Level {
+        moves: axis.group.map(|(group, unit)| (unit, Ends::shift(&slowest, group))),
+        classes: axis.classes.iter().map(|class| (class.lines, blocks(i, class))).collect(),
+    });
+    let mut walk = Walk { slowest: &slowest, gaps: Gaps::default(), order: Vec::with_capacity(64) };
+    let all: Vec<Touching> = (0..).zip(members).map(|(i, member)| Touching { time: member.time, member: i, at: 0 }).collect();
+    walk.down(&levels.collect::<SmallVec<[Level; 6]>>(), &all, 1.0)?;
+    Some(walk.gaps)
+}
+
+/// Blocks of each member.
+type Along = Vec<SmallVec<[i32; 8]>>;
+
+/// An axis as it is walked along.
+struct Level {
+    /// Blocks launched from one to the next, and where in [`Touching::at`] they are.
+    moves: Option<(i64, u32)>,
+    /// Lines of each class, and blocks.
+    classes: Vec<(f64, Along)>,
+}
+
+/// On the way through all combinations of classes, the last axis outermost.
+struct Walk<'a> {
+    slowest: &'a [Ends],
+    gaps: Gaps,
+    order: Vec<i64>,
+}
+
+impl Walk<'_> {
+    /// With the touches that are left by the classes of axes behind these. `None` where there are too many.
+    fn down(&mut self, levels: &[Level], rows: &[Touching], lines: f64) -> Option<()> {
+        let Some((level, inner)) = levels.split_last() else {
+            self.sorted(rows, lines);
+            return Some(());
+        };
+        let mut touches: Vec<Touching> = Vec::with_capacity(2 * rows.len());
+        for (class_lines, blocks) in &level.classes {
             touches.clear();
-            order.clear();
-            for row in &rows {
-                for &block in blocks[row.member as usize] {
-                    // Numbers are faster to sort than what they stand for.
-                    order.push((row.time + unit * i64::from(block) + EARLIEST) * MOST as i64 + touches.len() as i64);
-                    touches.push((shift.map_or(row.at, |shift| row.at | u64::from(block as u16) << shift), row.member));
+            for row in rows {
+                let blocks = &blocks[row.member as usize];
+                match level.moves {
+                    Some((unit, shift)) => touches.extend(blocks.iter().map(|&block| Touching {
+                        time: row.time + unit * i64::from(block),
+                        at: row.at | u64::from(block as u16) << shift,
+                        ..*row
+                    })),
+                    None if blocks.is_empty() => {}
+                    None => touches.push(*row),
                 }
                 if touches.len() > MOST {
                     return None;
                 }
             }
-            order.sort_unstable();
-            let mut sorted = order.iter().map(|key| (key / MOST as i64, touches[*key as usize % MOST]));
-            let Some(mut before) = sorted.next() else { continue };
-            let lines = rows_lines * class_lines;
-            for touch in sorted {
-                if before.0 < touch.0 {
-                    gaps.add(touch.0.abs_diff(before.0), lines * both(&slowest, before.1, touch.1));
-                }
-                before = touch;
+            if !touches.is_empty() {
+                self.down(inner, &touches, lines * class_lines)?;
             }
         }
+        Some(())
     }
-    Some(gaps)
+
+    /// Lines with all these touches.
+    fn sorted(&mut self, touches: &[Touching], lines: f64) {
+        // Numbers are faster to sort than what they stand for.
+        self.order.clear();
+        self.order.extend((0..).zip(touches).map(|(i, touch)| (touch.time + EARLIEST) * MOST as i64 + i));
+        self.order.sort_unstable();
+        let mut sorted = self.order.iter().map(|key| &touches[*key as usize % MOST]);
+        let Some(mut before) = sorted.next() else { return };
+        for touch in sorted {
+            if before.time < touch.time {
+                self.gaps.add(touch.time.abs_diff(before.time), lines * both(self.slowest, before, touch));
+            }
+            before = touch;
+        }
+    }
 }
 
 /// A group axis, the slowest of a launch first.
@@ -233,50 +261,22 @@ impl Ends {
 
 /// Which part of the lines of a class, of which there are as many as blocks, have both touches in a grid that ends. Where the blocks differ
 /// along several axes, the slowest decides: a line at the end of a faster one has another pair of much the same gap.
-fn both(slowest: &[Ends], before: (u64, u32), touch: (u64, u32)) -> f64 {
-    let first = (before.0 ^ touch.0).leading_zeros() as usize / 16;
+fn both(slowest: &[Ends], before: &Touching, touch: &Touching) -> f64 {
+    let first = (before.at ^ touch.at).leading_zeros() as usize / 16;
     let Some((own, faster)) = slowest.get(first..).and_then(<[Ends]>::split_first) else { return 1.0 };
     let mut part = 1.0;
     if own.blocks < f64::INFINITY {
         let at = |at: u64| (at >> (48 - 16 * first)) as i16;
-        let steps = f64::from(at(before.0).abs_diff(at(touch.0)));
+        let steps = f64::from(at(before.at).abs_diff(at(touch.at)));
         part = ((own.blocks.ceil() - steps) / own.blocks).clamp(0.0, 1.0);
     }
     for Ends { blocks, spans, .. } in faster {
         if *blocks < f64::INFINITY {
             // Blocks at the end reach beyond it.
-            part *= 1.0 + (spans[before.1 as usize].min(spans[touch.1 as usize]) - 1.0) / blocks;
+            part *= 1.0 + (spans[before.member as usize].min(spans[touch.member as usize]) - 1.0) / blocks;
         }
     }
     part
-}
-
-/// A member's touches by all its blocks, along all axes but the first; of each axis, the blocks launched from one to the next and where in
-/// [`Touching::at`] they are.
-fn spread(outer: &[Axis], moves: &[Option<(i64, u32)>], classes: &[usize], number: usize, member: &Member, to: &mut Vec<Touching>) {
-    let begin = to.len();
-    to.push(Touching { time: member.time, member: number as u32, at: 0 });
-    for (((axis, moves), &class), &set) in outer.iter().zip(moves).zip(classes).zip(&member.sets[1..]) {
-        let Some((&first, others)) = axis.classes[class].blocks[set].split_first() else { return to.truncate(begin) };
-        let &Some((unit, shift)) = moves else { continue };
-        let end = to.len();
-        let by = |touch: &mut Touching, block: i32| {
-            touch.time += unit * i64::from(block);
-            touch.at |= u64::from(block as u16) << shift;
-        };
-        for &block in others {
-            for i in begin..end {
-                let mut touch = to[i];
-                by(&mut touch, block);
-                to.push(touch);
-            }
-            // Refused by the caller, along with those that follow.
-            if to.len() > MOST {
-                return;
-            }
-        }
-        to[begin..end].iter_mut().for_each(|touch| by(touch, first));
-    }
 }
 
 /// Where lines may begin, in elements.

@@ -78,6 +78,12 @@ impl Intervals {
             return Self(smallvec![(lo + a, hi + b - 1)]);
         }
         let mut sum = Self::default();
+        // One interval moves the many of the other in order.
+        let (many, few) = if self.0.len() < other.0.len() { (other, self) } else { (self, other) };
+        if let &[(a, b)] = few.as_slice() {
+            many.0.iter().for_each(|&(lo, hi)| sum.append(lo + a, hi + b - 1));
+            return sum;
+        }
         for &(lo, hi) in &self.0 {
             sum.0.extend(other.0.iter().map(|&(a, b)| (lo + a, hi + b - 1)));
         }
@@ -85,13 +91,30 @@ impl Intervals {
         sum
     }
 
+    /// Adds an interval that begins no earlier than the last.
+    fn append(&mut self, lo: i64, hi: i64) {
+        match self.0.last_mut() {
+            Some(last) if lo <= last.1 => last.1 = last.1.max(hi),
+            _ => self.0.push((lo, hi)),
+        }
+    }
+
     /// Adds every member of another set.
     pub fn join(&mut self, other: &Self) {
         if let &[(lo, hi)] = other.as_slice() {
             return self.insert(lo, hi);
         }
-        self.0.extend_from_slice(&other.0);
-        self.normalise();
+        // Both are in order.
+        let mut all = Self(SmallVec::with_capacity(self.0.len() + other.0.len()));
+        let mut others = other.0.iter().peekable();
+        for &(lo, hi) in &self.0 {
+            while let Some(&(a, b)) = others.next_if(|other| other.0 < lo) {
+                all.append(a, b);
+            }
+            all.append(lo, hi);
+        }
+        others.for_each(|&(a, b)| all.append(a, b));
+        *self = all;
     }
 
     /// Whether it has every member of another set.

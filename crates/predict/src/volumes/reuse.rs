@@ -51,11 +51,7 @@ impl<'a> Footprint<'a> {
             let offset = Region { x, y, z };
             let alike = |pattern: &&mut Pattern| {
                 let like = &pattern.like;
-                pattern.phase == phase
-                    && pattern.within == within
-                    && like.width == touch.width
-                    && like.loops == touch.loops
-                    && (0..3).all(|i| like.coords[i].terms() == touch.coords[i].terms())
+                pattern.phase == phase && pattern.within == within && like.moves_like(touch)
             };
             match patterns.iter_mut().find(alike) {
                 Some(pattern) => pattern.offsets.push(offset),
@@ -269,6 +265,7 @@ pub fn phases(subject: &Subject) -> Vec<f64> {
         }
         kinds.push(first);
     }
+    let mut spans: SmallVec<[(usize, [f64; 3]); 4]> = SmallVec::new();
     let mut phases = vec![1.0; order.last().map_or(0, |(_, touch)| touch.position + 1)];
     let mut time = 0.0;
     let mut begun: Option<(VarId, f64, usize)> = None;
@@ -277,13 +274,26 @@ pub fn phases(subject: &Subject) -> Vec<f64> {
         if matches!(touch.kind, AccessKind::Store(_)) {
             continue;
         }
-        let span = [0, 1, 2].map(|i| {
-            let lanes = subject.lanes.iter().map(|lane| i64::from(touch.coords[i].coefficient(lane.id)).abs() * i64::from(lane.count - 1));
-            (lanes.sum::<i64>() + 1) as f64
-        });
+        // Alike of all that move like the first.
+        let span = match spans.iter().find(|(first, _)| *first == kinds[i]) {
+            Some((_, span)) => *span,
+            None => {
+                let span = [0, 1, 2].map(|i| {
+                    let lanes =
+                        subject.lanes.iter().map(|lane| i64::from(touch.coords[i].coefficient(lane.id)).abs() * i64::from(lane.count - 1));
+                    (lanes.sum::<i64>() + 1) as f64
+                });
+                spans.push((kinds[i], span));
+                span
+            }
+        };
         let earlier = order[..i].iter().zip(&kinds).filter(|(_, kind)| **kind == kinds[i]);
         let covered = earlier.map(|((_, before), _)| {
-            (0..3).map(|i| (1.0 - (touch.coords[i].constant - before.coords[i].constant).abs() as f64 / span[i]).max(0.0)).product::<f64>()
+            let part = |i: usize| match (touch.coords[i].constant - before.coords[i].constant).abs() as f64 {
+                0.0 => 1.0,
+                apart => (1.0 - apart / span[i]).max(0.0),
+            };
+            part(0) * part(1) * part(2)
         });
         let trips: f64 = touch.loops.iter().map(|var| f64::from(var.count)).product();
         let bytes = span.iter().product::<f64>() * field.geometry.element as f64 * trips;

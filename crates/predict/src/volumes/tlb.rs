@@ -1,6 +1,6 @@
 //! Translation of addresses: what a wave touches against what the entries reach.
 
-use super::subject::{Field, Subject, Var};
+use super::subject::{Field, Subject, Touch, Var};
 use super::time::known;
 use super::warps::{self, Axis, shapes};
 use super::wave::{BlockBox, Side, boxes, distinct};
@@ -60,8 +60,16 @@ pub fn seconds(subject: &Subject, warp: u32, resident: &Occupancy, on: &Profile)
 /// Bytes from the first to the last that these blocks touch of a field.
 fn span(subject: &Subject, field: &Field, run: &[BlockBox]) -> f64 {
     let (mut first, mut last) = (f64::INFINITY, f64::NEG_INFINITY);
+    // Of accesses that move alike, those that begin first and last.
+    let mut kinds: SmallVec<[(&Touch, f64, f64); 4]> = SmallVec::new();
     for touch in &field.touches {
         let origin = touch.origin(&field.geometry) as f64;
+        match kinds.iter_mut().find(|(other, ..)| other.moves_like(touch)) {
+            Some((_, least, most)) => (*least, *most) = (least.min(origin), most.max(origin)),
+            None => kinds.push((touch, origin, origin)),
+        }
+    }
+    for (touch, least, most) in kinds {
         let end = (touch.width * field.geometry.element) as f64;
         let strides: SmallVec<[f64; 4]> = subject.groups.iter().map(|group| touch.stride(&field.geometry, group.id) as f64).collect();
         let within: SmallVec<[(f64, f64); 8]> = subject
@@ -71,7 +79,7 @@ fn span(subject: &Subject, field: &Field, run: &[BlockBox]) -> f64 {
             .map(|var| (touch.stride(&field.geometry, var.id) as f64, f64::from(var.count - 1)))
             .collect();
         for blocks in run {
-            let (mut lo, mut hi) = (origin, origin + end);
+            let (mut lo, mut hi) = (least, most + end);
             let groups = strides.iter().zip(blocks).map(|(&stride, at)| {
                 lo += stride * at.0 as f64;
                 hi += stride * at.0 as f64;

@@ -242,18 +242,18 @@ pub fn block_uses(subject: &Subject, sizes: Sizes) -> Vec<BlockUse> {
 }
 
 /// Accesses that differ in constants only.
-struct Alike {
-    /// The first of them, its constants 0.
-    like: Touch,
+struct Alike<'a> {
+    /// The first of them.
+    like: &'a Touch,
     /// The first of all that move like this, whatever their guards.
     base: usize,
     /// All constants, as sets of points.
     constants: SmallVec<[Region; 8]>,
 }
 
-impl Alike {
-    fn of(touches: &[&Touch]) -> Vec<Self> {
-        let mut found: Vec<(&Touch, Vec<Region>)> = Vec::new();
+impl<'a> Alike<'a> {
+    fn of(touches: &[&'a Touch]) -> Vec<Self> {
+        let mut found: Vec<(&'a Touch, Vec<Region>)> = Vec::new();
         for &touch in touches {
             let [x, y, z] = [0, 1, 2].map(|i| Intervals::point(touch.coords[i].constant));
             match found.iter_mut().find(|(like, _)| like.alike(touch)) {
@@ -262,10 +262,8 @@ impl Alike {
             }
         }
         let firsts: Vec<&Touch> = found.iter().map(|own| own.0).collect();
-        let own = found.into_iter().map(|(touch, constants)| {
-            let mut like = touch.clone();
-            like.coords.iter_mut().for_each(|form| form.constant = 0);
-            let base = firsts.iter().position(|first| first.moves_like(touch)).unwrap_or(0);
+        let own = found.into_iter().map(|(like, constants)| {
+            let base = firsts.iter().position(|first| first.moves_like(like)).unwrap_or(0);
             Self { like, base, constants: joined(&constants) }
         });
         own.collect()
@@ -311,7 +309,7 @@ fn over_blocks<const N: usize>(subject: &Subject, field: &Field, touches: &[&Tou
         // Those of which the same lanes take part fill each other's gaps.
         let mut parts: SmallVec<[(Lanes, Members); 4]> = SmallVec::new();
         for (i, own) in alike.iter().enumerate() {
-            let lanes = active_lanes(subject, &own.like, &block);
+            let lanes = active_lanes(subject, own.like, &block);
             if lanes.iter().any(|(lo, hi)| lo >= hi) {
                 continue;
             }
@@ -356,7 +354,7 @@ fn kinds(subject: &Subject, field: &Field, alike: &[Alike], (group, count): (Var
         return each(count.into()).into_iter().map(|(block, count)| Kind { block, count, run: None }).collect();
     }
     let count = i64::from(count);
-    let mut edges: Vec<i64> = alike.iter().flat_map(|own| breaks(&own.like, subject, group, count)).collect();
+    let mut edges: Vec<i64> = alike.iter().flat_map(|own| breaks(own.like, subject, group, count)).collect();
     edges.extend([0, count]);
     edges.retain(|edge| (0..=count).contains(edge));
     edges.sort_unstable();
@@ -368,7 +366,7 @@ fn kinds(subject: &Subject, field: &Field, alike: &[Alike], (group, count): (Var
             .map(|(from, length)| Kind { block: from + length / 2, count: length.unsigned_abs(), run: Some(length / 2) })
             .collect();
     }
-    let period = alike.iter().fold(1, |period, own| lcm(period, field.period(&own.like, group, line)));
+    let period = alike.iter().fold(1, |period, own| lcm(period, field.period(own.like, group, line)));
     let mut kinds = Vec::new();
     for (from, length) in ranges {
         let middle = from + (length - length.min(period)) / 2;

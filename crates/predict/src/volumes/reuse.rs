@@ -19,14 +19,14 @@ pub struct Footprint<'a> {
     subject: &'a Subject,
     field: &'a Field,
     groups: SmallVec<[u32; 4]>,
-    patterns: Vec<Pattern>,
+    patterns: Vec<Pattern<'a>>,
 }
 
 /// Accesses whose addresses differ in constants only, and that happen at about the same time.
 #[derive(Clone, Debug)]
-pub(super) struct Pattern {
+pub(super) struct Pattern<'a> {
     /// One of them, of which only the variable part counts.
-    like: Touch,
+    like: &'a Touch,
     /// Elements of a block at 0, for each coordinate; `None` where a variable moves several coordinates.
     pub(super) inner: Option<[Intervals; 3]>,
     /// Steps from one block to the next along each group axis, for each coordinate.
@@ -42,7 +42,7 @@ pub(super) struct Pattern {
 impl<'a> Footprint<'a> {
     /// Of the accesses on this side; `phases` by position of the access, none where order is of no interest. `None` without accesses.
     pub fn of(subject: &'a Subject, field: &'a Field, side: Option<Side>, phases: Option<&[f64]>) -> Option<Self> {
-        let mut patterns: Vec<Pattern> = Vec::new();
+        let mut patterns: Vec<Pattern<'a>> = Vec::new();
         for touch in field.touches.iter().filter(|touch| side.is_none_or(|side| side.has(touch.kind))) {
             let phase = phases.and_then(|phases| phases.get(touch.position)).copied().unwrap_or(0.0);
             let within = within(touch);
@@ -50,17 +50,15 @@ impl<'a> Footprint<'a> {
             let [x, y, z] = offset;
             let offset = Region { x, y, z };
             let alike = |pattern: &&mut Pattern| {
-                let like = &pattern.like;
+                let like = pattern.like;
                 pattern.phase == phase && pattern.within == within && like.moves_like(touch)
             };
             match patterns.iter_mut().find(alike) {
                 Some(pattern) => pattern.offsets.push(offset),
                 None => {
-                    let mut like = touch.clone();
-                    like.coords.iter_mut().for_each(|form| form.constant = 0);
-                    let steps = subject.groups.iter().map(|group| [0, 1, 2].map(|i| i64::from(like.coords[i].coefficient(group.id))));
-                    let (inner, steps) = (inner(subject, &like), steps.collect());
-                    patterns.push(Pattern { like, inner, steps, within, offsets: SmallVec::from_iter([offset]), phase });
+                    let steps = subject.groups.iter().map(|group| [0, 1, 2].map(|i| i64::from(touch.coords[i].coefficient(group.id))));
+                    let (inner, steps) = (inner(subject, touch), steps.collect());
+                    patterns.push(Pattern { like: touch, inner, steps, within, offsets: SmallVec::from_iter([offset]), phase });
                 }
             }
         }
@@ -157,7 +155,7 @@ impl<'a> Footprint<'a> {
     }
 }
 
-impl Pattern {
+impl Pattern<'_> {
     fn regions(&self, subject: &Subject, blocks: &BlockBox, to: &mut SmallVec<[Region; 16]>) {
         match &self.inner {
             Some(inner) => {
@@ -168,7 +166,8 @@ impl Pattern {
                 let groups = subject.groups.iter().zip(blocks);
                 let ranges: Ranges = groups.fold(subject.launch(), |ranges, (group, &(first, count))| ranges.with(group.id, first, count));
                 let mut found = Vec::new();
-                self.like.regions(&ranges, &mut found);
+                let [x, y, z] = [(); 3].map(|()| Intervals::point(0));
+                self.like.regions_of(&[Region { x, y, z }], &ranges, &mut found);
                 for region in found {
                     let clip = |set: Intervals, i: usize| self.within[i].map_or_else(|| set.clone(), |(lo, hi)| set.clipped(lo, hi));
                     self.push([clip(region.x, 0), clip(region.y, 1), clip(region.z, 2)], to);

@@ -96,6 +96,33 @@ fn threads_change_nothing_and_csv_has_everything() {
     assert_eq!(first["interval"]["seconds"], json!([through(number(same[0], "seconds_lo")), through(number(same[0], "seconds_hi"))]));
 }
 
+/// Devices, blocks, foldings and sweeps in another order are the same configurations with other numbers.
+#[test]
+fn the_ranking_does_not_depend_on_the_order_of_what_is_asked() {
+    let s = Sandbox::new();
+    let file = example("lbm-d3q15-interface");
+    let of = |devices: &str, blocks: &str, folds: &str, sweeps: [&str; 2]| {
+        let args = ["explore", &file, "--device", devices, "--block-sizes", blocks, "--fold", folds, "--set", "nz=34"];
+        let more = ["--sweep", sweeps[0], "--sweep", sweeps[1], "--top", "1000", "--json"];
+        let found = parsed(&s.run(&[&args[..], &more].concat(), 0));
+        let ranking = found["ranking"].as_array().expect("a list").iter().map(|own| {
+            let what = ["device", "block", "fold", "params"].map(|key| own[key].to_string()).concat();
+            (own["points_per_second"].as_f64().expect("a number").to_bits(), what)
+        });
+        (found["predicted"].clone(), ranking.collect::<Vec<_>>())
+    };
+    let (predicted, mut one) = of("a100-40,mi210", "64,32x2x2", "1,2z", ["nx=66..98:32", "ny=34..50:16"]);
+    let (again, mut other) = of("mi210,a100-40", "32x2x2,64", "2z,1", ["ny=34..50:16", "nx=66..98:32"]);
+    assert_eq!((&predicted, predicted.as_u64()), (&again, Some(one.len() as u64)));
+    // Both are in order of speed already; of equals, either may come first.
+    for ranking in [&mut one, &mut other] {
+        assert!(ranking.is_sorted_by(|a, b| f64::from_bits(a.0) >= f64::from_bits(b.0)));
+        ranking.sort_by(|a, b| f64::from_bits(b.0).total_cmp(&f64::from_bits(a.0)).then_with(|| a.1.cmp(&b.1)));
+    }
+    assert!(one.len() > 200 && one[0].0 != one[one.len() - 1].0, "{}", one.len());
+    assert_eq!(one, other);
+}
+
 #[test]
 fn figures_show_the_sweep_and_what_is_spent() {
     let s = Sandbox::new();

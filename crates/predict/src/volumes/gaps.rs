@@ -9,6 +9,7 @@
 use super::intervals::{Intervals, gcd};
 use super::lines::Geometry;
 use super::reuse::Pattern;
+use super::touching::{EARLIEST, product};
 use smallvec::SmallVec;
 
 /// Lines by the gap between one touch and the next.
@@ -20,6 +21,7 @@ pub struct Gaps {
 
 impl Gaps {
     /// Adds lines that are met again after so many blocks.
+    #[inline]
     pub fn add(&mut self, gap: u64, lines: f64) {
         // Four bits after the leading one.
         let octave = gap.max(1).ilog2().saturating_sub(4);
@@ -41,48 +43,37 @@ impl Gaps {
 }
 
 /// Blocks that touch the lines of a class, for each of the axis's sets.
-type Blocks = SmallVec<[SmallVec<[i32; 8]>; 8]>;
+pub(super) type Blocks = SmallVec<[SmallVec<[i32; 8]>; 8]>;
 
 /// Lines that the same blocks touch, relative to where they lie.
-struct Class {
-    lines: f64,
-    blocks: Blocks,
+pub(super) struct Class {
+    pub(super) lines: f64,
+    pub(super) blocks: Blocks,
 }
 
 /// A coordinate and the group axis that moves it, or a group axis that moves none.
-struct Axis {
+pub(super) struct Axis {
     /// Position of the group axis and blocks launched from one to the next along it.
-    group: Option<(usize, i64)>,
+    pub(super) group: Option<(usize, i64)>,
     /// Blocks along it, where classes stand for lines with all their blocks.
-    blocks: Option<f64>,
+    pub(super) blocks: Option<f64>,
     /// How many blocks each of its sets spans.
-    spans: SmallVec<[f64; 8]>,
-    classes: Vec<Class>,
+    pub(super) spans: SmallVec<[f64; 8]>,
+    pub(super) classes: Vec<Class>,
 }
 
 /// A block's box of elements, touched at one time.
-struct Member {
+pub(super) struct Member {
     /// Which of each axis's sets.
-    sets: SmallVec<[usize; 4]>,
+    pub(super) sets: SmallVec<[usize; 4]>,
     /// Blocks launched since its own.
-    time: i64,
-}
-
-/// A touch of a line: blocks launched before it, and its block along each group axis, 16 bits each, the slowest axis highest.
-#[derive(Clone, Copy)]
-struct Touching {
-    time: i64,
-    member: u32,
-    at: u64,
+    pub(super) time: i64,
 }
 
 /// Group axes that this handles.
-const GROUPS: usize = 4;
+pub(super) const GROUPS: usize = 4;
 /// More touches of one line, or more edges along a coordinate, are left to runs of blocks.
-const MOST: usize = 4096;
-/// So are launches so large that a touch may lie further from its line's own block.
-const EARLIEST: i64 = 1 << 48;
-
+pub(super) const MOST: usize = 4096;
 /// What a coordinate takes in one block: what lanes and loops make of it, what guards leave, and constants.
 #[derive(PartialEq)]
 struct Set<'a> {
@@ -148,135 +139,6 @@ fn closed(set: &Intervals) -> Intervals {
         Some((lo, hi)) if set.as_slice().len() > 16 && hi.abs_diff(lo) < 8 * set.count() => Intervals::range(lo, hi + 1),
         _ => set.clone(),
     }
-}
-
-/// Each combination of classes.
-fn product(axes: &[Axis], members: &[Member]) -> Option<Gaps> {
-    let slowest = Ends::of(axes, members);
-    let blocks = |i: usize, class: &'_ Class| -> Along { members.iter().map(|member| class.blocks[member.sets[i]].clone()).collect() };
-    let levels = axes.iter().enumerate().map(|(i, axis)| Level {
-        moves: axis.group.map(|(group, unit)| (unit, Ends::shift(&slowest, group))),
-        classes: axis.classes.iter().map(|class| (class.lines, blocks(i, class))).collect(),
-    });
-    let mut walk = Walk { slowest: &slowest, gaps: Gaps::default(), order: Vec::with_capacity(64) };
-    let all: Vec<Touching> = (0..).zip(members).map(|(i, member)| Touching { time: member.time, member: i, at: 0 }).collect();
-    walk.down(&levels.collect::<SmallVec<[Level; 6]>>(), &all, 1.0)?;
-    Some(walk.gaps)
-}
-
-/// Blocks of each member.
-type Along = Vec<SmallVec<[i32; 8]>>;
-
-/// An axis as it is walked along.
-struct Level {
-    /// Blocks launched from one to the next, and where in [`Touching::at`] they are.
-    moves: Option<(i64, u32)>,
-    /// Lines of each class, and blocks.
-    classes: Vec<(f64, Along)>,
-}
-
-/// On the way through all combinations of classes, the last axis outermost.
-struct Walk<'a> {
-    slowest: &'a [Ends],
-    gaps: Gaps,
-    order: Vec<i64>,
-}
-
-impl Walk<'_> {
-    /// With the touches that are left by the classes of axes behind these. `None` where there are too many.
-    fn down(&mut self, levels: &[Level], rows: &[Touching], lines: f64) -> Option<()> {
-        let Some((level, inner)) = levels.split_last() else {
-            self.sorted(rows, lines);
-            return Some(());
-        };
-        let mut touches: Vec<Touching> = Vec::with_capacity(2 * rows.len());
-        for (class_lines, blocks) in &level.classes {
-            touches.clear();
-            for row in rows {
-                let blocks = &blocks[row.member as usize];
-                match level.moves {
-                    Some((unit, shift)) => touches.extend(blocks.iter().map(|&block| Touching {
-                        time: row.time + unit * i64::from(block),
-                        at: row.at | u64::from(block as u16) << shift,
-                        ..*row
-                    })),
-                    None if blocks.is_empty() => {}
-                    None => touches.push(*row),
-                }
-                if touches.len() > MOST {
-                    return None;
-                }
-            }
-            if !touches.is_empty() {
-                self.down(inner, &touches, lines * class_lines)?;
-            }
-        }
-        Some(())
-    }
-
-    /// Lines with all these touches.
-    fn sorted(&mut self, touches: &[Touching], lines: f64) {
-        // Numbers are faster to sort than what they stand for.
-        self.order.clear();
-        self.order.extend((0..).zip(touches).map(|(i, touch)| (touch.time + EARLIEST) * MOST as i64 + i));
-        self.order.sort_unstable();
-        let mut sorted = self.order.iter().map(|key| &touches[*key as usize % MOST]);
-        let Some(mut before) = sorted.next() else { return };
-        for touch in sorted {
-            if before.time < touch.time {
-                self.gaps.add(touch.time.abs_diff(before.time), lines * both(self.slowest, before, touch));
-            }
-            before = touch;
-        }
-    }
-}
-
-/// A group axis, the slowest of a launch first.
-struct Ends {
-    group: usize,
-    /// Blocks along it; infinite where lines stand for themselves.
-    blocks: f64,
-    /// How many of its blocks each member spans.
-    spans: SmallVec<[f64; 16]>,
-}
-
-impl Ends {
-    fn of(axes: &[Axis], members: &[Member]) -> SmallVec<[Self; GROUPS]> {
-        let mut found: SmallVec<[(i64, Self); GROUPS]> = SmallVec::new();
-        for (i, axis) in axes.iter().enumerate() {
-            if let Some((group, unit)) = axis.group {
-                let spans = members.iter().map(|member| axis.spans.get(member.sets[i]).copied().unwrap_or(1.0)).collect();
-                found.push((unit, Self { group, blocks: axis.blocks.unwrap_or(f64::INFINITY), spans }));
-            }
-        }
-        found.sort_unstable_by_key(|ends| std::cmp::Reverse(ends.0));
-        found.into_iter().map(|ends| ends.1).collect()
-    }
-
-    /// Where in [`Touching::at`] the blocks along a group axis are.
-    fn shift(slowest: &[Self], group: usize) -> u32 {
-        48 - 16 * slowest.iter().position(|ends| ends.group == group).unwrap_or(0) as u32
-    }
-}
-
-/// Which part of the lines of a class, of which there are as many as blocks, have both touches in a grid that ends. Where the blocks differ
-/// along several axes, the slowest decides: a line at the end of a faster one has another pair of much the same gap.
-fn both(slowest: &[Ends], before: &Touching, touch: &Touching) -> f64 {
-    let first = (before.at ^ touch.at).leading_zeros() as usize / 16;
-    let Some((own, faster)) = slowest.get(first..).and_then(<[Ends]>::split_first) else { return 1.0 };
-    let mut part = 1.0;
-    if own.blocks < f64::INFINITY {
-        let at = |at: u64| (at >> (48 - 16 * first)) as i16;
-        let steps = f64::from(at(before.at).abs_diff(at(touch.at)));
-        part = ((own.blocks.ceil() - steps) / own.blocks).clamp(0.0, 1.0);
-    }
-    for Ends { blocks, spans, .. } in faster {
-        if *blocks < f64::INFINITY {
-            // Blocks at the end reach beyond it.
-            part *= 1.0 + (spans[before.member as usize].min(spans[touch.member as usize]) - 1.0) / blocks;
-        }
-    }
-    part
 }
 
 /// Where lines may begin, in elements.

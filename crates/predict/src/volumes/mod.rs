@@ -20,5 +20,6 @@ pub mod speed;
 pub mod subject;
 pub mod time;
 pub mod tlb;
+mod touching;
 pub mod warps;
 pub mod wave;

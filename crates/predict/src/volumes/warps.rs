@@ -172,8 +172,20 @@ impl Residues {
 
 /// Distinct lines of `line` bytes that lanes of `bytes` each touch when the first begins at `begin`.
 pub fn distinct(offsets: &[i64], bytes: i64, begin: i64, line: i64) -> u64 {
-    let mut spans: SmallVec<[(i64, i64); 64]> =
-        offsets.iter().map(|offset| ((begin + offset).div_euclid(line), (begin + offset + bytes - 1).div_euclid(line))).collect();
+    let Some((&first, others)) = offsets.split_first() else { return 0 };
+    let mut spans: SmallVec<[(i64, i64); 64]> = SmallVec::new();
+    let mut add = |(lo, hi): (i64, i64)| spans.push(((begin + lo).div_euclid(line), (begin + hi - 1).div_euclid(line)));
+    // Lanes without a gap between them are as one.
+    let mut run = (first, first + bytes);
+    for &offset in others {
+        if run.0 <= offset && offset <= run.1 {
+            run.1 = run.1.max(offset + bytes);
+        } else {
+            add(run);
+            run = (offset, offset + bytes);
+        }
+    }
+    add(run);
     if spans.windows(2).any(|pair| pair[0] > pair[1]) {
         spans.sort_unstable();
     }

@@ -16,6 +16,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("generate", &["ir"]),
     ("graph", &["ir", "generate"]),
     ("engine", &["ir", "generate", "graph", "run"]),
+    ("dataflow", &["ir", "generate", "graph"]),
     ("learn", &["ir"]),
 ];
 

@@ -1,0 +1,79 @@
+//! Operators that run as one, and what moves through memory then (paper 003, section 6.2; the counting of its table 2).
+
+use crate::graph::{Graph, NodeId, TensorId, TensorKind};
+use std::collections::BTreeSet;
+use warpsight_ir::Bytes;
+
+/// Operators that run as one. No path leaves them and comes back.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Group {
+    /// Its operators, ascending.
+    pub nodes: Vec<NodeId>,
+    /// The rule that made it, for people.
+    pub rule: String,
+}
+
+/// What moves through device memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Traffic {
+    /// Bytes read.
+    pub read: Bytes,
+    /// Bytes written.
+    pub written: Bytes,
+}
+
+impl Traffic {
+    /// Both directions.
+    pub fn bytes(&self) -> Bytes {
+        self.read + self.written
+    }
+}
+
+impl std::ops::Add for Traffic {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self { read: self.read + other.read, written: self.written + other.written }
+    }
+}
+
+impl Group {
+    /// Whether it has this operator.
+    pub fn has(&self, node: NodeId) -> bool {
+        self.nodes.binary_search(&node).is_ok()
+    }
+
+    /// Tensors that it reads from memory, each once.
+    pub fn external_inputs(&self, graph: &Graph) -> BTreeSet<TensorId> {
+        let inputs = self.nodes.iter().flat_map(|&id| graph.node(id).inputs.iter().copied());
+        inputs.filter(|&id| graph.tensor(id).producer.is_none_or(|producer| !self.has(producer))).collect()
+    }
+
+    /// Tensors that it writes to memory: outputs of the graph, and what operators outside read (in training, what the backward pass needs).
+    pub fn external_outputs(&self, graph: &Graph) -> BTreeSet<TensorId> {
+        let outputs = self.nodes.iter().flat_map(|&id| graph.node(id).outputs.iter().copied());
+        let leaves = |&id: &TensorId| {
+            let tensor = graph.tensor(id);
+            tensor.kind == TensorKind::Output || tensor.consumers.is_empty() || tensor.consumers.iter().any(|&consumer| !self.has(consumer))
+        };
+        outputs.filter(leaves).collect()
+    }
+
+    /// Its traffic: what comes from outside once, what goes outside once, and nothing of what stays within.
+    pub fn traffic(&self, graph: &Graph) -> Traffic {
+        // A gather reads less of a tensor than there is.
+        let read = |&id: &TensorId| {
+            let readers = self.nodes.iter().map(|&at| graph.node(at)).filter(|node| node.inputs.contains(&id));
+            let most = readers.map(|node| node.read.0).fold(0.0, f64::max);
+            Bytes((graph.tensor(id).bytes() as f64).min(most))
+        };
+        let bytes = |id: &TensorId| Bytes(graph.tensor(*id).bytes() as f64);
+        Traffic { read: self.external_inputs(graph).iter().map(read).sum(), written: self.external_outputs(graph).iter().map(bytes).sum() }
+    }
+}
+
+/// Of the whole graph, where these groups run as one each and all other operators by themselves.
+pub fn traffic(graph: &Graph, groups: &[Group]) -> Traffic {
+    let alone = graph.ids().filter(|&id| !groups.iter().any(|group| group.has(id)));
+    let alone = alone.map(|id| Traffic { read: graph.node(id).read, written: graph.node(id).written });
+    groups.iter().map(|group| group.traffic(graph)).chain(alone).fold(Traffic::default(), |a, b| a + b)
+}

@@ -1,0 +1,129 @@
+//! An order of nodes that depends on what they compute alone: not on names, not on the order of the file.
+
+use crate::graph::{Graph, Node, NodeId, Tensor, TensorId};
+use crate::read::GraphError;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap, HashSet};
+
+/// Producers before consumers; among those that are ready, the lowest level and then the fingerprint decide. Where even these are equal,
+/// nodes do the same to the same, and either order gives the same plan.
+pub fn canonical(nodes: &[Node], tensors: &[Tensor]) -> Result<Vec<NodeId>, GraphError> {
+    let prints = fingerprints(nodes, tensors);
+    let producers = |at: usize| -> BTreeSet<usize> {
+        nodes[at].inputs.iter().filter_map(|id| tensors[id.0].producer).map(|producer| producer.0).collect()
+    };
+    let mut waits: Vec<usize> = (0..nodes.len()).map(|at| producers(at).len()).collect();
+    let mut levels = vec![0_usize; nodes.len()];
+    let mut ready: BinaryHeap<Reverse<(usize, u64, usize)>> =
+        (0..nodes.len()).filter(|&at| waits[at] == 0).map(|at| Reverse((0, prints[at], at))).collect();
+    let mut order = Vec::with_capacity(nodes.len());
+    while let Some(Reverse((level, _, at))) = ready.pop() {
+        order.push(NodeId(at));
+        let consumers: BTreeSet<usize> =
+            nodes[at].outputs.iter().flat_map(|id| tensors[id.0].consumers.iter().map(|consumer| consumer.0)).collect();
+        for consumer in consumers {
+            waits[consumer] -= 1;
+            levels[consumer] = levels[consumer].max(level + 1);
+            if waits[consumer] == 0 {
+                ready.push(Reverse((levels[consumer], prints[consumer], consumer)));
+            }
+        }
+    }
+    if order.len() == nodes.len() {
+        return Ok(order);
+    }
+    Err(cycle(nodes, &waits, producers))
+}
+
+/// One of the cycles among nodes that still wait: every one of them has a producer that waits.
+fn cycle(nodes: &[Node], waits: &[usize], producers: impl Fn(usize) -> BTreeSet<usize>) -> GraphError {
+    let mut path: Vec<usize> = waits.iter().position(|&n| n > 0).into_iter().collect();
+    while let Some(&at) = path.last() {
+        let Some(before) = producers(at).into_iter().find(|&producer| waits[producer] > 0) else { break };
+        if let Some(begin) = path.iter().position(|&seen| seen == before) {
+            path.drain(..begin);
+            path.push(before);
+            break;
+        }
+        path.push(before);
+    }
+    path.reverse();
+    GraphError::Cycle(path.into_iter().map(|at| nodes[at].name.clone()).collect())
+}
+
+/// What a node computes, from what and for whom, as a number: refined from neighbours until no more nodes can be told apart.
+fn fingerprints(nodes: &[Node], tensors: &[Tensor]) -> Vec<u64> {
+    let words = |node: &Node| [node.class as u64, node.phase as u64, node.flops.to_bits(), node.read.0.to_bits(), node.written.0.to_bits()];
+    let begin = |tensor: &Tensor| mixed(tensor.shape.iter().copied().chain([tensor.element, tensor.kind as u64]));
+    let mut of_tensors: Vec<u64> = tensors.iter().map(begin).collect();
+    let mut of_nodes: Vec<u64> = nodes.iter().map(|node| mixed(words(node))).collect();
+    let distinct = |prints: &[u64]| prints.iter().collect::<HashSet<_>>().len();
+    let mut told_apart = 0;
+    loop {
+        let now = distinct(&of_nodes) + distinct(&of_tensors);
+        if now <= told_apart {
+            return of_nodes;
+        }
+        told_apart = now;
+        let around = |(at, node): (usize, &Node)| {
+            let tensors = node.inputs.iter().chain(&node.outputs).map(|id| of_tensors[id.0]);
+            mixed([of_nodes[at]].into_iter().chain(tensors))
+        };
+        of_nodes = nodes.iter().enumerate().map(around).collect();
+        let around = |(at, tensor): (usize, &Tensor)| {
+            let place = |id: &NodeId| {
+                let inputs = nodes[id.0].inputs.iter().enumerate().filter(|(_, input)| input.0 == at);
+                mixed([of_nodes[id.0]].into_iter().chain(inputs.map(|(i, _)| i as u64)))
+            };
+            // Consumers have no order of their own.
+            let mut consumers: Vec<u64> = tensor.consumers.iter().map(place).collect();
+            consumers.sort_unstable();
+            mixed([of_tensors[at], tensor.producer.map_or(0, |id| of_nodes[id.0])].into_iter().chain(consumers))
+        };
+        of_tensors = tensors.iter().enumerate().map(around).collect();
+    }
+}
+
+/// A number for a sequence (the finaliser of splitmix64 after each word).
+fn mixed(words: impl IntoIterator<Item = u64>) -> u64 {
+    words.into_iter().fold(0x9e37_79b9_7f4a_7c15, |state: u64, word| {
+        let z = state.wrapping_mul(31).wrapping_add(word).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    })
+}
+
+/// Nodes in this order, tensors by first use; what nobody uses is left out.
+pub fn arranged(name: String, nodes: Vec<Node>, tensors: Vec<Tensor>, order: &[NodeId]) -> Graph {
+    let mut place = vec![NodeId(0); nodes.len()];
+    order.iter().enumerate().for_each(|(at, id)| place[id.0] = NodeId(at));
+    let mut used: Vec<Option<TensorId>> = vec![None; tensors.len()];
+    let mut sources = Vec::new();
+    for id in order {
+        for tensor in nodes[id.0].inputs.iter().chain(&nodes[id.0].outputs) {
+            used[tensor.0].get_or_insert_with(|| {
+                sources.push(*tensor);
+                TensorId(sources.len() - 1)
+            });
+        }
+    }
+    // Every tensor of a node was given a place just now.
+    let at = |id: TensorId| used[id.0].unwrap_or(id);
+    let node = |id: &NodeId| {
+        let mut node = nodes[id.0].clone();
+        node.inputs.iter_mut().chain(&mut node.outputs).for_each(|tensor| *tensor = at(*tensor));
+        if let Some(gemm) = &mut node.gemm {
+            (gemm.left, gemm.right) = (at(gemm.left), at(gemm.right));
+        }
+        node
+    };
+    let tensor = |id: &TensorId| {
+        let mut tensor = tensors[id.0].clone();
+        tensor.producer = tensor.producer.map(|id| place[id.0]);
+        tensor.consumers.iter_mut().for_each(|id| *id = place[id.0]);
+        tensor.consumers.sort_unstable();
+        tensor
+    };
+    Graph { name, nodes: order.iter().map(node).collect(), tensors: sources.iter().map(tensor).collect() }
+}

@@ -107,7 +107,7 @@ pub fn run_together(members: &mut [Member<'_>], budget: Budget) -> Result<(), Fa
 /// Executes a pipeline: all stages together, `ctas` work-groups of each resident. One entry of `bindings` per stage, in order.
 ///
 /// # Errors
-/// The first [`Fault`]; [`Fault::Malformed`] where a stage's Program is not valid, [`Fault::BadChannel`] where the pipeline's
+/// The first [`Fault`]; [`Fault::Malformed`] where a stage's Program is missing or not valid, [`Fault::BadChannel`] where the pipeline's
 /// channels are not those of its stages.
 pub fn interpret_pipeline(pipeline: &Pipeline, bindings: &mut [Bindings], budget: Budget) -> Result<(), Fault> {
     if bindings.len() != pipeline.stages.len() {
@@ -116,8 +116,9 @@ pub fn interpret_pipeline(pipeline: &Pipeline, bindings: &mut [Bindings], budget
     }
     check_channels(pipeline)?;
     let programs = pipeline.stages.iter().map(|stage| {
-        let invalid = |e: crate::validate::Invalid| Fault::Malformed { kernel: stage.name.clone(), problem: e.to_string() };
-        Checked::new(stage.program.clone()).map_err(invalid)
+        let malformed = |problem: String| Fault::Malformed { kernel: stage.name.clone(), problem };
+        let program = stage.body.program().ok_or_else(|| malformed("it has no program yet".to_owned()))?;
+        Checked::new(program.clone()).map_err(|e| malformed(e.to_string()))
     });
     let programs = programs.collect::<Result<Vec<_>, _>>()?;
     let members = programs.iter().zip(bindings).zip(&pipeline.stages);
@@ -128,7 +129,7 @@ pub fn interpret_pipeline(pipeline: &Pipeline, bindings: &mut [Bindings], budget
 /// The pipeline's channels are the channel parameters of its stages.
 fn check_channels(pipeline: &Pipeline) -> Result<(), Fault> {
     for stage in &pipeline.stages {
-        for param in &stage.program.params {
+        for param in stage.body.program().iter().flat_map(|program| &program.params) {
             let ParamKind::Channel { element, dims, depth, direction } = &param.kind else { continue };
             let bad = |problem| Err(Fault::BadChannel { channel: param.name.clone(), problem });
             let Some(channel) = pipeline.channels.iter().find(|c| c.name == param.name) else {
@@ -145,7 +146,7 @@ fn check_channels(pipeline: &Pipeline) -> Result<(), Fault> {
                 program.param(&channel.name).is_some_and(|p| matches!(&p.kind, ParamKind::Channel { direction: d, .. } if *d == direction))
             };
             let missing = listed.iter().any(|name| !pipeline.stages.iter().any(|stage| stage.name == *name));
-            if missing || pipeline.stages.iter().any(|stage| listed.contains(&stage.name) != is_end(&stage.program)) {
+            if missing || pipeline.stages.iter().any(|stage| listed.contains(&stage.name) != stage.body.program().is_some_and(is_end)) {
                 return Err(Fault::BadChannel { channel: channel.name.clone(), problem: ChannelProblem::Ends(direction) });
             }
         }

@@ -29,8 +29,107 @@ pub struct PipelineStage {
     pub class: StageClass,
     /// Work-groups (CTAs) it is given; all are resident together.
     pub ctas: u32,
-    /// What each does. Its channel parameters are matched to the pipeline's channels by name.
-    pub program: Program,
+    /// What they do.
+    pub body: StageBody,
+}
+
+/// What the work-groups of a stage do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum StageBody {
+    /// A Program, executed by each. Its channel parameters are matched to the pipeline's channels by name.
+    Program(Program),
+    /// What a Program would do, as far as time and deadlock depend on it: before it is generated, or because somebody else has it.
+    Firings(Firings),
+}
+
+impl StageBody {
+    /// The Program, where there is one.
+    pub fn program(&self) -> Option<&Program> {
+        match self {
+            Self::Program(program) => Some(program),
+            Self::Firings(_) => None,
+        }
+    }
+}
+
+/// The same steps again and again (synchronous dataflow). Firing i is done by work-group i mod `ctas`, which finishes it before it begins
+/// its next one; the j-th token that firing i takes from a channel is token i · n + j of it, where n are those of one firing, and so for
+/// those that it puts. A put waits for a free slot, a take for its token.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Firings {
+    /// Firings of one execution, over all work-groups.
+    pub count: u64,
+    /// Work-items of a work-group.
+    pub lanes: u32,
+    /// 32-bit registers of a work-item.
+    pub registers: u32,
+    /// Bytes of local memory of a work-group.
+    pub local: u64,
+    /// What a firing does, in order.
+    pub steps: Vec<Step>,
+}
+
+/// A part of a firing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// Takes tokens from a channel, one after another; a token's slot is free again as soon as it was taken.
+    Take {
+        /// The channel.
+        channel: Name,
+        /// How many; at least 1.
+        count: u64,
+    },
+    /// Computes, reads and writes device memory.
+    Work {
+        /// Floating-point operations.
+        flops: u64,
+        /// Bytes read from device memory.
+        read: u64,
+        /// Bytes written to it.
+        written: u64,
+    },
+    /// Puts tokens into a channel, one after another.
+    Put {
+        /// The channel.
+        channel: Name,
+        /// How many; at least 1.
+        count: u64,
+    },
+}
+
+impl Firings {
+    /// Tokens that one firing takes from a channel.
+    pub fn takes(&self, from: &Name) -> u64 {
+        self.steps
+            .iter()
+            .map(|step| {
+                if let Step::Take { channel, count } = step
+                    && channel == from
+                {
+                    *count
+                } else {
+                    0
+                }
+            })
+            .sum()
+    }
+
+    /// Tokens that one firing puts into a channel.
+    pub fn puts(&self, to: &Name) -> u64 {
+        self.steps
+            .iter()
+            .map(|step| {
+                if let Step::Put { channel, count } = step
+                    && channel == to
+                {
+                    *count
+                } else {
+                    0
+                }
+            })
+            .sum()
+    }
 }
 
 /// A bounded queue.
@@ -44,7 +143,7 @@ pub struct Channel {
     pub dims: Vec<u32>,
     /// Tokens that fit.
     pub depth: u32,
-    /// The stages that put tokens in.
+    /// The stages that put tokens in; one alone where it has no Program, because the order of several would be nobody's.
     pub producers: Vec<Name>,
     /// The stages that take tokens out; each receives every token.
     pub consumers: Vec<Name>,
@@ -62,7 +161,7 @@ impl Channel {
 pub struct SideOutput {
     /// The stage that writes it.
     pub stage: Name,
-    /// The buffer parameter of its Program.
+    /// The buffer parameter of its Program; where it has none yet, the tensor's name.
     pub param: Name,
 }
 

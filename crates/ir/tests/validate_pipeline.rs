@@ -7,9 +7,13 @@ use warpsight_ir::*;
 /// Three stages in a row, the first also feeding the last.
 const EXAMPLE: &str = include_str!("common/pipeline.txt");
 
+/// Three stages that have no Program yet.
+const PLANNED: &str = include_str!("common/planned.txt");
+
 fn judged(find: &str, replace: &str) -> Result<CheckedPipeline, InvalidPipeline> {
-    assert!(EXAMPLE.contains(find), "the example has no {find:?}");
-    CheckedPipeline::new(parse_pipeline(&EXAMPLE.replacen(find, replace, 1)).unwrap_or_else(|e| panic!("{e}")))
+    let example = [EXAMPLE, PLANNED].into_iter().find(|example| example.contains(find));
+    let example = example.unwrap_or_else(|| panic!("no example has {find:?}"));
+    CheckedPipeline::new(parse_pipeline(&example.replacen(find, replace, 1)).unwrap_or_else(|e| panic!("{e}")))
 }
 
 /// What is replaced, by what, where the error is, and how its text begins.
@@ -22,33 +26,18 @@ const CASES: &[(&str, &str, &str, &str)] = &[
     ("simt, 2 ctas", "simt, 0 ctas", "stage load", "a stage has at least 1 work-group"),
     ("let i = g", "let i = h", "stage load", "invalid program at body[0]: `h` is not declared here"),
     ("send channel skip: f32[8] depth 4", "send channel skipped: f32[8] depth 4", "stage load", "invalid program"),
-    ("channel q: f32[8] depth 2 from [load] to [scale]\n  ", "", "stage load", "its channel parameter `q` matches no channel"),
-    ("from [load] to [scale]", "from [store] to [scale]", "stage load", "its program is one of the producers of `q`"),
-    ("from [scale] to [store]", "from [scale] to [load]", "stage store", "its program is one of the consumers of `r`"),
+    ("channel q: f32[8] depth 2 from [load] to [scale]\n  ", "", "stage load", "its channel `q` matches no channel"),
+    ("from [load] to [scale]", "from [store] to [scale]", "stage load", "it is one of the producers of `q`"),
+    ("from [scale] to [store]", "from [scale] to [load]", "stage store", "it is one of the consumers of `r`"),
     ("channel skip:", "channel spare: f32[8] depth 1 from [] to [store]\n  channel skip:", "channel spare", "a channel needs producers"),
-    ("to [store]\n", "to []\n", "stage store", "its program is one of the consumers of `r`"),
+    ("to [store]\n", "to []\n", "stage store", "it is one of the consumers of `r`"),
     ("from [load] to [scale]", "from [load, load] to [scale]", "channel q", "`load` is listed twice among the producers"),
     ("from [load] to [scale]", "from [load] to [scale, scale]", "channel q", "`scale` is listed twice among the consumers"),
     ("from [load] to [scale]", "from [load, other] to [scale]", "channel q", "no stage is named `other`"),
     ("from [load] to [scale]", "from [load] to [scale, other]", "channel q", "no stage is named `other`"),
-    (
-        "from [load] to [scale]",
-        "from [load, store] to [scale]",
-        "channel q",
-        "the program of `store` has no channel parameter of this name to send to",
-    ),
-    (
-        "from [load] to [scale]",
-        "from [load, scale] to [scale]",
-        "channel q",
-        "the program of `scale` has no channel parameter of this name to send to",
-    ),
-    (
-        "from [scale] to [store]",
-        "from [scale] to [store, scale]",
-        "channel r",
-        "the program of `scale` has no channel parameter of this name to receive from",
-    ),
+    ("from [load] to [scale]", "from [load, store] to [scale]", "channel q", "`store` has no channel of this name to send to"),
+    ("from [load] to [scale]", "from [load, scale] to [scale]", "channel q", "`scale` has no channel of this name to send to"),
+    ("from [scale] to [store]", "from [scale] to [store, scale]", "channel r", "`scale` has no channel of this name to receive from"),
     ("channel q: f32", "channel q: f16", "channel q", "the program of `load` declares another element"),
     ("channel q: f32[8]", "channel q: f32[4]", "channel q", "the program of `load` declares another token extents"),
     ("channel q: f32[8] depth 2", "channel q: f32[8] depth 3", "channel q", "the program of `load` declares another depth"),
@@ -65,6 +54,21 @@ const CASES: &[(&str, &str, &str, &str)] = &[
     ("tokens [q = 16, r = 16", "tokens [r = 16", "certificate", "tokens are not counted once for each channel"),
     ("tokens [q = 16, r = 16", "tokens [r = 16, r = 16", "certificate", "tokens are not counted once for each channel"),
     ("resident 4 of 80", "resident 4 of 3", "certificate", "4 of 3 resident work-groups, where the stages have 4"),
+    ("fires 32", "fires 0", "stage load", "its firings have no count"),
+    ("lanes 256", "lanes 0", "stage scale", "its firings have no lanes"),
+    ("put 1 to y", "put 0 to y", "stage sum", "its firings have no tokens in a step"),
+    ("take 1 from y", "take 1 from z", "stage scale", "its channel `z` matches no channel of the pipeline"),
+    ("put 1 to y", "put 1 to x", "stage sum", "it is one of the producers of `x`, but the channel does not list it"),
+    ("    put 1 to x\n", "", "channel x", "`load` has no channel of this name to send to"),
+    ("take 1 from y", "take 1 from x", "channel y", "`scale` has no channel of this name to receive from"),
+    ("depth 3 from [sum]", "depth 3 from [sum, load]", "channel y", "`load` has no channel of this name to send to"),
+    (
+        "    put 1 to x\n  }\n  stage sum",
+        "    put 1 to x\n    put 1 to y\n  }\n  stage sum",
+        "stage load",
+        "it is one of the producers of `y`, but the channel does not list it",
+    ),
+    ("resident 9 of 108", "resident 9 of 8", "certificate", "9 of 8 resident work-groups, where the stages have 9"),
     ("resident 4 of 80", "resident 5 of 80", "certificate", "5 of 80 resident work-groups, where the stages have 4"),
 ];
 
@@ -107,10 +111,12 @@ fn every_error_has_a_case() {
         PipelineError::Tokens => 14,
         PipelineError::Resident { .. } => 15,
         PipelineError::Cycle(_) => 16,
+        PipelineError::Empty(_) => 17,
+        PipelineError::NotAlone(_) => 18,
     };
     let seen: std::collections::BTreeSet<_> = CASES.iter().map(|(f, r, ..)| number(&judged(f, r).unwrap_err().kind)).collect();
-    // The cycle has a test of its own.
-    assert_eq!(seen, (0..16).collect());
+    // Cycles and fillers that are not alone have tests of their own.
+    assert_eq!(seen, (0..16).chain([17]).collect());
 }
 
 /// A stage that takes from some channels and gives to others.
@@ -125,7 +131,7 @@ fn relay(name: &str, from: &[&str], to: &[&str]) -> PipelineStage {
     text += "local token: f32[1]\n{\n";
     from.iter().for_each(|c| text += &format!("receive {c} into token\n"));
     to.iter().for_each(|c| text += &format!("send {c} from token\n"));
-    PipelineStage { name: name.into(), class: StageClass::Simt, ctas: 1, program: parse(&(text + "}\n}")).unwrap() }
+    PipelineStage { name: name.into(), class: StageClass::Simt, ctas: 1, body: StageBody::Program(parse(&(text + "}\n}")).unwrap()) }
 }
 
 fn channel(name: &str, from: &str, to: &str) -> Channel {
@@ -155,6 +161,18 @@ fn cycles_are_reported() {
     pipeline.stages[3] = relay("d", &["cd", "bd"], &[]);
     pipeline.channels[2] = channel("bd", "b", "d");
     CheckedPipeline::new(pipeline).unwrap_or_else(|e| panic!("{e}"));
+}
+
+#[test]
+fn without_a_program_a_channel_is_filled_alone() {
+    let mut pipeline = parse_pipeline(PLANNED).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(pipeline.to_string(), PLANNED);
+    CheckedPipeline::new(pipeline.clone()).unwrap_or_else(|e| panic!("{e}"));
+    let StageBody::Firings(load) = &mut pipeline.stages[0].body else { panic!("{pipeline}") };
+    load.steps.push(Step::Put { channel: "y".into(), count: 1 });
+    pipeline.channels[1].producers.push("load".into());
+    let error = CheckedPipeline::new(pipeline).unwrap_err();
+    assert_eq!(error.to_string(), "invalid pipeline at channel y: `sum` has no program: it fills a channel alone");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::error::ParseErrorKind;
 use super::parse::{Parsed, Parser};
 use super::print::{list, program};
 use super::words::Word;
-use crate::pipeline::{Certificate, Channel, Pipeline, PipelineStage, SideOutput};
+use crate::pipeline::{Certificate, Channel, Firings, Pipeline, PipelineStage, SideOutput, StageBody, Step};
 use crate::program::Name;
 use std::fmt::{self, Display, Formatter};
 
@@ -22,7 +22,10 @@ impl Display for Pipeline {
         }
         for stage in &self.stages {
             write!(f, "  stage {}: {}, {} ctas ", stage.name, stage.class.word(), stage.ctas)?;
-            program(f, &stage.program, 1)?;
+            match &stage.body {
+                StageBody::Program(body) => program(f, body, 1)?,
+                StageBody::Firings(body) => firings(f, body)?,
+            }
         }
         for SideOutput { stage, param } in &self.side_outputs {
             writeln!(f, "  side output {stage}.{param}")?;
@@ -36,6 +39,18 @@ impl Display for Pipeline {
         }
         writeln!(f, "}}")
     }
+}
+
+fn firings(f: &mut Formatter<'_>, Firings { count, lanes, registers, local, steps }: &Firings) -> fmt::Result {
+    writeln!(f, "fires {count} lanes {lanes} registers {registers} local {local} {{")?;
+    for step in steps {
+        match step {
+            Step::Take { channel, count } => writeln!(f, "    take {count} from {channel}")?,
+            Step::Work { flops, read, written } => writeln!(f, "    work {flops} flops {read} read {written} written")?,
+            Step::Put { channel, count } => writeln!(f, "    put {count} to {channel}")?,
+        }
+    }
+    writeln!(f, "  }}")
 }
 
 fn names(f: &mut Formatter<'_>, items: &[Name]) -> fmt::Result {
@@ -88,7 +103,51 @@ impl Parser<'_> {
         self.expect(",")?;
         let ctas = self.u32()?;
         self.expect("ctas")?;
-        Ok(PipelineStage { name, class, ctas, program: self.program()? })
+        let body = if self.is("fires") { StageBody::Firings(self.firings()?) } else { StageBody::Program(self.program()?) };
+        Ok(PipelineStage { name, class, ctas, body })
+    }
+
+    fn firings(&mut self) -> Parsed<Firings> {
+        self.expect("fires")?;
+        let count = self.u64()?;
+        self.expect("lanes")?;
+        let lanes = self.u32()?;
+        self.expect("registers")?;
+        let registers = self.u32()?;
+        self.expect("local")?;
+        let local = self.u64()?;
+        self.expect("{")?;
+        let mut steps = Vec::new();
+        while !self.accept("}") {
+            steps.push(self.step()?);
+        }
+        Ok(Firings { count, lanes, registers, local, steps })
+    }
+
+    fn step(&mut self) -> Parsed<Step> {
+        if self.accept("take") {
+            let count = self.u64()?;
+            self.expect("from")?;
+            Ok(Step::Take { channel: self.name()?, count })
+        } else if self.accept("put") {
+            let count = self.u64()?;
+            self.expect("to")?;
+            Ok(Step::Put { channel: self.name()?, count })
+        } else if self.accept("work") {
+            let flops = self.u64()?;
+            self.expect("flops")?;
+            let read = self.u64()?;
+            self.expect("read")?;
+            let written = self.u64()?;
+            self.expect("written")?;
+            Ok(Step::Work { flops, read, written })
+        } else {
+            Err(self.expected("take, work, put or `}`"))
+        }
+    }
+
+    fn u64(&mut self) -> Parsed<u64> {
+        self.integer("a whole number below 2^64")
     }
 
     fn certificate(&mut self) -> Parsed<Certificate> {
@@ -101,7 +160,7 @@ impl Parser<'_> {
         let tokens = self.list(&["]"], |p| {
             let channel = p.name()?;
             p.expect("=")?;
-            Ok((channel, p.integer("a whole number below 2^64")?))
+            Ok((channel, p.u64()?))
         })?;
         self.expect("]")?;
         self.expect("resident")?;

@@ -2,11 +2,11 @@
 
 use super::error::{Invalid, NameError};
 use super::{Checked, names};
-use crate::pipeline::{Certificate, Channel, Pipeline, PipelineStage};
-use crate::program::{Access, Direction, Name, ParamKind};
+use crate::pipeline::{Certificate, Channel, Firings, Pipeline, PipelineStage, StageBody, Step};
+use crate::program::{Access, Direction, Name, ParamKind, Program};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// A Pipeline that obeys its own rules: its Programs are valid, fit its channels, and no stage waits for itself.
+/// A Pipeline that obeys its own rules: its stages are valid, fit its channels, and no stage waits for itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckedPipeline(Pipeline);
 
@@ -74,10 +74,10 @@ pub enum PipelineError {
     #[error("no stage is named `{0}`")]
     NoStage(Name),
     /// A channel parameter for which the pipeline has no channel.
-    #[error("its channel parameter `{0}` matches no channel of the pipeline")]
+    #[error("its channel `{0}` matches no channel of the pipeline")]
     Unmatched(Name),
-    /// A Program uses an end of a channel that the channel does not give it.
-    #[error("its program is one of the {end} of `{channel}`, but the channel does not list it")]
+    /// A stage uses an end of a channel that the channel does not give it.
+    #[error("it is one of the {end} of `{channel}`, but the channel does not list it")]
     NotListed {
         /// The channel.
         channel: Name,
@@ -95,8 +95,8 @@ pub enum PipelineError {
         /// "producers" or "consumers".
         end: &'static str,
     },
-    /// A stage whose Program has no such channel parameter, or the other end of it.
-    #[error("the program of `{stage}` has no channel parameter of this name to {action}")]
+    /// A stage that does not use the end of the channel that lists it.
+    #[error("`{stage}` has no channel of this name to {action}")]
     NoParameter {
         /// The stage.
         stage: Name,
@@ -111,6 +111,12 @@ pub enum PipelineError {
         /// "element", "token extents" or "depth".
         what: &'static str,
     },
+    /// Firings of no use: none, of no work-items, or steps that move no token.
+    #[error("its firings have no {0}")]
+    Empty(&'static str),
+    /// Tokens of several producers, of which one has no Program: nothing says in which order they come.
+    #[error("`{0}` has no program: it fills a channel alone")]
+    NotAlone(Name),
     /// Stages that wait for each other.
     #[error("the stages form a cycle: {}", .0.join(" → "))]
     Cycle(Vec<Name>),
@@ -168,20 +174,52 @@ fn check_stage(pipeline: &Pipeline, stage: &PipelineStage) -> Result<(), Pipelin
     if stage.ctas == 0 {
         return Err(PipelineError::NoCtas);
     }
-    Checked::new(stage.program.clone()).map_err(Box::new)?;
-    for param in &stage.program.params {
-        let ParamKind::Channel { direction, .. } = param.kind else { continue };
-        let channel = pipeline.channels.iter().find(|c| c.name == param.name);
-        let channel = channel.ok_or_else(|| PipelineError::Unmatched(param.name.clone()))?;
+    match &stage.body {
+        StageBody::Program(program) => {
+            Checked::new(program.clone()).map_err(Box::new)?;
+        }
+        StageBody::Firings(firings) => check_firings(firings)?,
+    }
+    for (name, direction) in ends(&stage.body) {
+        let channel = pipeline.channels.iter().find(|c| c.name == *name).ok_or_else(|| PipelineError::Unmatched(name.clone()))?;
         let (listed, end) = match direction {
             Direction::Send => (&channel.producers, "producers"),
             Direction::Receive => (&channel.consumers, "consumers"),
         };
         if !listed.contains(&stage.name) {
-            return Err(PipelineError::NotListed { channel: param.name.clone(), end });
+            return Err(PipelineError::NotListed { channel: name.clone(), end });
         }
     }
     Ok(())
+}
+
+/// Channels that a stage uses, and which end.
+fn ends(body: &StageBody) -> Vec<(&Name, Direction)> {
+    match body {
+        StageBody::Program(program) => {
+            let end =
+                |param: &crate::program::ParamKind| if let ParamKind::Channel { direction, .. } = param { Some(*direction) } else { None };
+            program.params.iter().filter_map(|param| Some((&param.name, end(&param.kind)?))).collect()
+        }
+        StageBody::Firings(firings) => {
+            let steps = firings.steps.iter().filter_map(|step| match step {
+                Step::Take { channel, .. } => Some((channel, Direction::Receive)),
+                Step::Put { channel, .. } => Some((channel, Direction::Send)),
+                Step::Work { .. } => None,
+            });
+            steps.collect()
+        }
+    }
+}
+
+fn check_firings(firings: &Firings) -> Result<(), PipelineError> {
+    let moves = |step: &Step| !matches!(step, Step::Take { count: 0, .. } | Step::Put { count: 0, .. });
+    match firings {
+        Firings { count: 0, .. } => Err(PipelineError::Empty("count")),
+        Firings { lanes: 0, .. } => Err(PipelineError::Empty("lanes")),
+        Firings { steps, .. } if !steps.iter().all(moves) => Err(PipelineError::Empty("tokens in a step")),
+        _ => Ok(()),
+    }
 }
 
 fn check_channel(pipeline: &Pipeline, channel: &Channel) -> Result<(), PipelineError> {
@@ -201,18 +239,23 @@ fn check_channel(pipeline: &Pipeline, channel: &Channel) -> Result<(), PipelineE
             check_end(channel, stage, end, action)?;
         }
     }
-    Ok(())
+    // All ends are stages by now.
+    let unordered = |name: &&Name| pipeline.stages.iter().any(|s| s.name == **name && s.body.program().is_none());
+    match channel.producers.iter().find(unordered) {
+        Some(name) if channel.producers.len() > 1 => Err(PipelineError::NotAlone(name.clone())),
+        _ => Ok(()),
+    }
 }
 
-/// Whether a stage's Program has this end of the channel.
+/// Whether a stage has this end of the channel.
 fn check_end(channel: &Channel, stage: &PipelineStage, end: Direction, action: &'static str) -> Result<(), PipelineError> {
     let name = || stage.name.clone();
-    let Some(ParamKind::Channel { element, dims, depth, direction }) = stage.program.param(&channel.name).map(|p| &p.kind) else {
-        return Err(PipelineError::NoParameter { stage: name(), action });
-    };
-    if *direction != end {
+    if !ends(&stage.body).contains(&(&channel.name, end)) {
         return Err(PipelineError::NoParameter { stage: name(), action });
     }
+    // Without a Program, the channel says what a token is.
+    let Some(kind) = stage.body.program().and_then(|program| program.param(&channel.name)).map(|param| &param.kind) else { return Ok(()) };
+    let ParamKind::Channel { element, dims, depth, .. } = kind else { return Ok(()) };
     let differs = |what| Err(PipelineError::Differs { stage: name(), what });
     if *element != channel.element {
         return differs("element");
@@ -264,9 +307,13 @@ fn check_side_outputs(pipeline: &Pipeline) -> Result<(), InvalidPipeline> {
         let Some(stage) = pipeline.stages.iter().find(|s| s.name == output.stage) else {
             return fail(PipelineError::NoStage(output.stage.clone()));
         };
-        match stage.program.param(&output.param).map(|p| &p.kind) {
-            Some(ParamKind::Buffer { access: Access::Write | Access::ReadWrite, .. }) => {}
-            _ => return fail(PipelineError::NotWritten(output.param.clone())),
+        // Without a Program there are no parameters yet.
+        let written = |program: &Program| {
+            let kind = program.param(&output.param).map(|param| &param.kind);
+            matches!(kind, Some(ParamKind::Buffer { access: Access::Write | Access::ReadWrite, .. }))
+        };
+        if !stage.body.program().is_none_or(written) {
+            return fail(PipelineError::NotWritten(output.param.clone()));
         }
         if pipeline.side_outputs[..i].contains(output) {
             return fail(PipelineError::OutputTwice(output.param.clone()));

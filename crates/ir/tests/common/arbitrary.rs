@@ -125,7 +125,7 @@ impl Arbitrary {
         let names = |a: &mut Self| a.many(3, Self::name);
         Pipeline {
             name: self.name(),
-            stages: self.many(3, |a| PipelineStage { name: a.name(), class: a.pick(CLASSES), ctas: a.rng.u32(..), program: a.program() }),
+            stages: self.many(3, |a| PipelineStage { name: a.name(), class: a.pick(CLASSES), ctas: a.rng.u32(..), body: a.body() }),
             channels: self.many(3, |a| Channel {
                 name: a.name(),
                 element: a.pick(SCALARS),
@@ -141,6 +141,19 @@ impl Arbitrary {
                 resident: (self.rng.u32(..), self.rng.u32(..)),
             }),
         }
+    }
+
+    fn body(&mut self) -> StageBody {
+        if self.rng.bool() {
+            return StageBody::Program(self.program());
+        }
+        let steps = self.many(4, |a| match a.rng.u8(..3) {
+            0 => Step::Take { channel: a.name(), count: a.rng.u64(..) },
+            1 => Step::Work { flops: a.rng.u64(..), read: a.rng.u64(..), written: a.rng.u64(..) },
+            _ => Step::Put { channel: a.name(), count: a.rng.u64(..) },
+        });
+        let (count, lanes, registers, local) = (self.rng.u64(..), self.rng.u32(..), self.rng.u32(..), self.rng.u64(..));
+        StageBody::Firings(Firings { count, lanes, registers, local, steps })
     }
 
     fn dims(&mut self) -> Vec<u32> {

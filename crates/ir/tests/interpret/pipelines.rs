@@ -2,7 +2,7 @@
 
 use crate::{as_ints, bindings, ints, program};
 use warpsight_ir::interpret::{Budget, ChannelProblem, Fault, Member, interpret, interpret_pipeline, run_together};
-use warpsight_ir::{Bindings, Channel, Direction, Pipeline, PipelineStage, Scalar, StageClass};
+use warpsight_ir::{Bindings, Channel, Direction, Firings, Pipeline, PipelineStage, Scalar, StageBody, StageClass};
 
 fn producer(depth: u32, tokens: u32, groups: u32) -> String {
     format!(
@@ -161,7 +161,7 @@ fn a_pipeline_runs_its_stages() {
         name: name.into(),
         class: StageClass::Simt,
         ctas,
-        program: program(&text).into_inner(),
+        body: StageBody::Program(program(&text).into_inner()),
     };
     let channel = Channel {
         name: "c".into(),
@@ -186,4 +186,10 @@ fn a_pipeline_runs_its_stages() {
     pipeline.channels[0].producers.push("second".into());
     let fault = interpret_pipeline(&pipeline, &mut data, Budget::default());
     assert_eq!(fault, Err(Fault::BadChannel { channel: "c".into(), problem: ChannelProblem::Ends(Direction::Send) }));
+
+    pipeline.channels.clear();
+    let firings = Firings { count: 1, lanes: 1, registers: 1, local: 0, steps: vec![] };
+    pipeline.stages = vec![PipelineStage { name: "plan".into(), class: StageClass::Simt, ctas: 1, body: StageBody::Firings(firings) }];
+    let fault = interpret_pipeline(&pipeline, &mut [bindings(&[], vec![])], Budget::default());
+    assert_eq!(fault, Err(Fault::Malformed { kernel: "plan".into(), problem: "it has no program yet".to_owned() }));
 }

@@ -4,6 +4,8 @@
 //! A [`Graph`] is read from `dataflow-graph/1` or made from a network. A policy marks [`Group`]s of it; the rest runs operator by
 //! operator. Each group becomes a [`Design`]: stages joined by queues.
 
+pub mod assign;
+pub mod balance;
 pub mod design;
 pub mod graph;
 pub mod group;

@@ -1,0 +1,26 @@
+//! The load balance at the size of real groups.
+
+use warpsight_dataflow::balance::{Caps, Demand, Pools, balance};
+use warpsight_ir::{Seconds, StageClass};
+
+fn main() {
+    divan::main();
+}
+
+/// Stages of both classes with 64 to 2,048 tiles each.
+fn demands(stages: u32, multiprocessors: u32) -> Vec<Demand> {
+    let mut rng = fastrand::Rng::with_seed(7);
+    let demand = |at: u32| {
+        let (tiles, seconds) = (rng.u32(64..2048), 1e-6 * rng.f64());
+        let class = if at.is_multiple_of(2) { StageClass::Tensor } else { StageClass::Simt };
+        Demand::new(class, (1..=multiprocessors).map(|ctas| Seconds(f64::from(tiles.div_ceil(ctas)) * seconds)))
+    };
+    (0..stages).map(demand).collect()
+}
+
+#[divan::bench(args = [6, 16, 30])]
+fn on_132_multiprocessors(bencher: divan::Bencher, stages: u32) {
+    let demands = demands(stages, 132);
+    let pools = Pools { tensor: 132, simt: 132 };
+    bencher.bench(|| balance(divan::black_box(&demands), pools, Caps::default()));
+}

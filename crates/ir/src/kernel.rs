@@ -86,7 +86,7 @@ impl OpCounts {
     }
 }
 
-/// A pipeline stage as a model sees it.
+/// A pipeline stage as a model sees it. An ordinary kernel is one too: its work-groups are the tokens, and it has no queues.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
     /// Its name.
@@ -95,13 +95,27 @@ pub struct Stage {
     pub class: StageClass,
     /// Problem shape, named extents.
     pub shape: BTreeMap<Name, i64>,
-    /// Floating-point operations of one token.
+    /// Bytes of an element of its operands, which decide the rate of matrix units.
+    pub element: u32,
+    /// Work-groups that carry out a token together, each holding its part of a resident operand; `ctas / parts` such sets share the tokens.
+    pub parts: u32,
+    /// Floating-point operations of one token, on the units of its class.
     pub flops_per_token: f64,
+    /// Floating-point operations of one token on vector units, of what a stage on matrix units applies to its tiles.
+    pub epilogue_per_token: f64,
     /// Bytes moved to and from device memory by one token, queues excluded.
     pub bytes_per_token: Bytes,
+    /// Bytes that its work-groups exchange with the second-level cache for one token, those of device memory included, queues excluded.
+    pub cached_per_token: Bytes,
+    /// Bytes taken from queues for one token.
+    pub received_per_token: Bytes,
+    /// Bytes put into queues by one token.
+    pub sent_per_token: Bytes,
+    /// Slots of queues that are taken or filled for one token.
+    pub messages_per_token: f64,
     /// Tokens of one execution.
     pub tokens: u64,
-    /// Thread blocks (work-groups) it runs on.
+    /// Thread blocks (work-groups) it runs on, one a core.
     pub ctas: u32,
 }
 

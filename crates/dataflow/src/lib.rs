@@ -6,13 +6,19 @@
 
 pub mod assign;
 pub mod balance;
+mod chain;
 pub mod design;
 pub mod graph;
 pub mod group;
 mod order;
+mod partition;
+pub mod pattern;
 mod read;
+pub mod select;
 
 pub use design::{Design, Queue, Role, Stage};
 pub use graph::{Class, Gemm, Graph, Node, NodeId, Phase, Tensor, TensorId, TensorKind};
 pub use group::{Group, Traffic};
+pub use pattern::{PatternError, Patterns};
 pub use read::GraphError;
+pub use select::Judge;

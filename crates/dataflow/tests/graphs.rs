@@ -1,37 +1,14 @@
 //! The rebuilt applications of paper 003, table 2, as read.
 
+mod common;
+
+use common::{ALL, disguised, graph};
 use warpsight_dataflow::{Graph, GraphError, Group, NodeId, group};
-
-/// The data folder, or `None` where there is none and it may be missing.
-fn data() -> Option<std::path::PathBuf> {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/dataflow");
-    assert!(folder.is_dir() || std::env::var("CI").is_err(), "the data folder is missing");
-    folder.is_dir().then_some(folder)
-}
-
-fn read(name: &str) -> Option<Graph> {
-    let text = std::fs::read_to_string(data()?.join(format!("{name}.json"))).expect("a graph");
-    Some(Graph::read(&text).unwrap_or_else(|error| panic!("{name}: {error}")))
-}
-
-const ALL: [(&str, usize); 11] = [
-    ("dlrm", 21),
-    ("grc", 35),
-    ("mgn", 51),
-    ("nerf", 24),
-    ("llama_ctx_t512", 27),
-    ("llama_tok", 27),
-    ("train_dlrm", 58),
-    ("train_grc", 98),
-    ("train_mgn", 142),
-    ("train_nerf", 69),
-    ("train_llama", 88),
-];
 
 #[test]
 fn all_applications_are_read() {
     for (name, operators) in ALL {
-        let Some(graph) = read(name) else { return };
+        let graph = graph(name);
         assert_eq!(graph.nodes.len(), operators, "{name}");
         for id in graph.ids() {
             assert!(graph.producers(id).iter().all(|&producer| producer < id), "{name}: {id:?} before its producer");
@@ -41,7 +18,7 @@ fn all_applications_are_read() {
 
 #[test]
 fn one_group_of_all_operators_keeps_everything_between_them() {
-    let Some(graph) = read("nerf") else { return };
+    let graph = graph("nerf");
     let all = Group { nodes: graph.ids().collect(), rule: "all".to_owned() };
     let kept = 1.0 - group::traffic(&graph, &[all]).bytes() / graph.bytes();
     // Rebuilt graph; the paper has 98.6 %.
@@ -51,7 +28,7 @@ fn one_group_of_all_operators_keeps_everything_between_them() {
 
 #[test]
 fn paths_that_leave_and_return_are_seen() {
-    let Some(graph) = read("nerf") else { return };
+    let graph = graph("nerf");
     let on_the_way = |a: NodeId, b: NodeId| graph.consumers(a).into_iter().find(|&c| graph.consumers(c).contains(&b));
     // The skip connection apart, a node and the consumer of its consumer are no convex set.
     let pairs = graph.ids().flat_map(|a| graph.ids().map(move |b| (a, b))).filter(|&(a, b)| on_the_way(a, b).is_some());
@@ -67,36 +44,10 @@ fn paths_that_leave_and_return_are_seen() {
     assert!(seen > 15, "{seen}");
 }
 
-/// The same graph, its nodes in another order and everything renamed.
-fn disguised(json: &str, seed: u64) -> String {
-    let mut rng = fastrand::Rng::with_seed(seed);
-    let mut value: serde_json::Value = serde_json::from_str(json).expect("JSON");
-    let names: Vec<String> = value["tensors"].as_object().expect("tensors").keys().cloned().collect();
-    let mut numbers: Vec<usize> = (0..names.len()).collect();
-    rng.shuffle(&mut numbers);
-    let renamed = |name: &str| format!("x{}", numbers[names.iter().position(|other| other == name).expect("a tensor")]);
-    let tensors = value["tensors"].as_object().expect("tensors").iter().map(|(name, tensor)| (renamed(name), tensor.clone())).collect();
-    let nodes = value["nodes"].as_array_mut().expect("nodes");
-    rng.shuffle(nodes);
-    for (at, node) in nodes.iter_mut().enumerate() {
-        node["id"] = format!("n{at}").into();
-        node["tag"] = "none".into();
-        for side in ["inputs", "outputs"] {
-            for name in node[side].as_array_mut().expect("tensors") {
-                *name = renamed(name.as_str().expect("a name")).into();
-            }
-        }
-    }
-    value["tensors"] = serde_json::Value::Object(tensors);
-    value["app"] = "other".into();
-    value.to_string()
-}
-
 #[test]
 fn names_and_order_change_nothing() {
-    let Some(folder) = data() else { return };
     for (name, _) in ALL {
-        let text = std::fs::read_to_string(folder.join(format!("{name}.json"))).expect("a graph");
+        let text = common::text(name);
         let shape = |graph: &Graph| -> Vec<_> {
             let nodes = graph.nodes.iter().map(|node| (node.class, node.flops.to_bits(), node.inputs.clone(), node.outputs.clone()));
             nodes.collect()

@@ -8,11 +8,13 @@ pub mod assign;
 pub mod balance;
 mod chain;
 pub mod design;
+pub mod foreign;
 pub mod graph;
 pub mod group;
 mod order;
 mod partition;
 pub mod pattern;
+pub mod proof;
 mod read;
 pub mod select;
 

@@ -74,9 +74,46 @@ impl Residency {
         Bytes(((local.0 + self.local_reserved.map_or(0.0, |r| r.0)) / granule).ceil() * granule)
     }
 
+    /// What keeps groups of several kinds from being on a core together: so many of each. `None` where they fit, or where no limit is known.
+    /// Each kind's warps are spread over the slots of the register file by themselves, as hardware does with one kind.
+    pub fn keeps_apart(&self, groups: &[(GroupNeeds, u32)]) -> Option<Resident> {
+        let granule = u64::from(self.warp_granule.unwrap_or(1).max(1));
+        let mut taken = (0_u64, 0_u64, 0.0_f64, 0_u64, 0_u64);
+        for &(needs, count) in groups {
+            let count = u64::from(count);
+            let warps = u64::from(needs.lanes.max(1).div_ceil(self.warp_size())) * count;
+            let registers = needs.registers.max(1).min(self.max_registers.unwrap_or(u32::MAX));
+            let registers = u64::from(registers).next_multiple_of(u64::from(self.register_granule.unwrap_or(1).max(1)));
+            taken.0 += warps.next_multiple_of(granule) * registers * u64::from(self.warp_size());
+            taken.1 += warps;
+            taken.2 += if needs.local.0 > 0.0 { self.local_of(needs.local).0 * count as f64 } else { 0.0 };
+            taken.3 += count;
+            taken.4 += if warps > count { count } else { 0 };
+        }
+        let over = [
+            (Resident::Registers, self.registers.is_some_and(|max| taken.0 > u64::from(max))),
+            (Resident::Warps, self.max_warps.is_some_and(|max| taken.1 > u64::from(max))),
+            (Resident::Local, self.local.is_some_and(|max| taken.2 > max.0)),
+            (Resident::Groups, self.max_groups.is_some_and(|max| taken.3 > u64::from(max))),
+            (Resident::Groups, self.max_barriers.is_some_and(|max| taken.4 > u64::from(max))),
+        ];
+        over.into_iter().find(|over| over.1).map(|over| over.0)
+    }
+
     fn warp_size(&self) -> u32 {
         self.warp.unwrap_or(1).max(1)
     }
+}
+
+/// What a group takes of a core.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GroupNeeds {
+    /// Work-items.
+    pub lanes: u32,
+    /// 32-bit registers of a work-item.
+    pub registers: u32,
+    /// Local memory.
+    pub local: Bytes,
 }
 
 /// What a core holds at once.

@@ -101,34 +101,16 @@ pub enum Step {
 impl Firings {
     /// Tokens that one firing takes from a channel.
     pub fn takes(&self, from: &Name) -> u64 {
-        self.steps
-            .iter()
-            .map(|step| {
-                if let Step::Take { channel, count } = step
-                    && channel == from
-                {
-                    *count
-                } else {
-                    0
-                }
-            })
-            .sum()
+        self.moved(|step| if let Step::Take { channel, count } = step { (channel == from).then_some(*count) } else { None })
     }
 
     /// Tokens that one firing puts into a channel.
     pub fn puts(&self, to: &Name) -> u64 {
-        self.steps
-            .iter()
-            .map(|step| {
-                if let Step::Put { channel, count } = step
-                    && channel == to
-                {
-                    *count
-                } else {
-                    0
-                }
-            })
-            .sum()
+        self.moved(|step| if let Step::Put { channel, count } = step { (channel == to).then_some(*count) } else { None })
+    }
+
+    fn moved(&self, tokens: impl Fn(&Step) -> Option<u64>) -> u64 {
+        self.steps.iter().filter_map(tokens).fold(0, u64::saturating_add)
     }
 }
 

@@ -2,7 +2,7 @@
 //! filled group by group.
 
 use warpsight_ir::Bytes;
-use warpsight_ir::occupancy::{CannotRun, Residency, Resident, occupancy};
+use warpsight_ir::occupancy::{CannotRun, GroupNeeds, Residency, Resident, occupancy};
 use warpsight_ir::profile;
 
 fn limits(name: &str) -> Residency {
@@ -202,4 +202,32 @@ fn monotone_in_registers_work_items_and_local_memory() {
             assert!((1..=1100).is_sorted_by(|&a, &b| groups(registers, a, 3000) >= groups(registers, b, 3000)), "{name}: work-items");
         }
     }
+}
+
+/// Of one kind, as many fit together as `occupancy` says; of two kinds, neither more than of each alone nor, where each takes less than
+/// half, fewer.
+#[test]
+fn kinds_that_share_a_core() {
+    let mut rng = fastrand::Rng::with_seed(3);
+    let mut compared = 0;
+    for name in profile::builtin_names() {
+        let l = limits(name);
+        for _ in 0..400 {
+            let needs = |rng: &mut fastrand::Rng| GroupNeeds {
+                lanes: rng.u32(1..=512),
+                registers: rng.u32(1..=128),
+                local: Bytes(f64::from(if rng.bool() { 0 } else { rng.u32(1..60_000) })),
+            };
+            let (a, b) = (needs(&mut rng), needs(&mut rng));
+            let most =
+                |n: GroupNeeds| occupancy(&l, n.registers, n.lanes, n.local).ok().filter(|fit| fit.limiter.is_some()).map(|fit| fit.groups);
+            let (Some(of_a), Some(of_b)) = (most(a), most(b)) else { continue };
+            assert_eq!(l.keeps_apart(&[(a, of_a)]), None, "{name}: {of_a} of {a:?}");
+            assert!(l.keeps_apart(&[(a, of_a + 1)]).is_some(), "{name}: {} of {a:?}", of_a + 1);
+            let apart = l.keeps_apart(&[(a, 1), (b, of_b)]);
+            assert!(l.keeps_apart(&[(a, of_a), (b, of_b + 1)]).is_some(), "{name}: {a:?} {b:?} {apart:?}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 3000, "{compared}");
 }

@@ -1,0 +1,455 @@
+//! Whether a pipeline can deadlock, judged from the pipeline alone: nothing of how it was planned is known here.
+//!
+//! A pipeline whose stages fire ([`Firings`]) is synchronous dataflow (Lee and Messerschmitt 1987, which paper 003, section 4, is an instance
+//! of): which token a put waits for, and which one a take, is fixed by their numbers. So whether it can deadlock does not depend on when
+//! anybody runs; whatever order the tokens pass in, all that can pass do. It is enough to let them pass in one order.
+//!
+//! It is also enough to do so for one iteration, the least numbers of firings that leave every channel as it was. Everything waits for
+//! something of its own iteration or of an earlier one: a take for a token of the same number, a put for a take `depth` tokens before, a
+//! firing for the one `ctas` before. Things that wait for each other in a circle are therefore in one iteration, and all iterations are
+//! alike. A proof holds for every number of iterations.
+
+use serde::Serialize;
+use std::collections::HashMap;
+use warpsight_ir::occupancy::{GroupNeeds, Residency, Resident, occupancy};
+use warpsight_ir::validate::InvalidPipeline;
+use warpsight_ir::{Bytes, Certificate, CheckedPipeline, Firings, Name, Pipeline, StageBody, Step};
+
+/// Where the work-groups run.
+#[derive(Clone, Copy, Debug)]
+pub struct Resources<'a> {
+    /// What limits residency on one core.
+    pub core: &'a Residency,
+    /// Cores.
+    pub cores: u32,
+    /// How work-groups come onto them.
+    pub launch: Launch<'a>,
+}
+
+/// How work-groups come onto cores.
+#[derive(Clone, Copy, Debug)]
+pub enum Launch<'a> {
+    /// One cooperative kernel whose work-groups take roles by ticket: all need what the neediest needs.
+    Cooperative,
+    /// So many work-groups of each stage on each core (rows: cores; columns: stages), placed by a scheduler that keeps to it.
+    Placed(&'a [Vec<u32>]),
+}
+
+/// Why there is no proof.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Objection {
+    /// It breaks the rules of a pipeline, for instance with stages in a circle.
+    #[error(transparent)]
+    Invalid(#[from] InvalidPipeline),
+    /// A stage with a Program, whose firings nobody has counted.
+    #[error("stage `{0}` has a program, and no firings to be judged by")]
+    NoFirings(Name),
+    /// A channel that would fill up or run dry.
+    #[error("channel `{channel}`: `{producer}` puts {put} tokens, `{consumer}` takes {taken}")]
+    Unequal {
+        /// The channel.
+        channel: Name,
+        /// Who fills it.
+        producer: Name,
+        /// Tokens of one execution.
+        put: u128,
+        /// One of those who empty it.
+        consumer: Name,
+        /// Tokens of one execution.
+        taken: u128,
+    },
+    /// Work-groups that would not run at the same time.
+    #[error("not all work-groups are resident at once: {0}")]
+    NotResident(String),
+    /// Work-groups that wait for each other, the first again at the end.
+    #[error("work-groups wait for each other: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Waits(Vec<Wait>),
+    /// One iteration is longer than is looked at.
+    #[error("one iteration moves {0} tokens: more than are followed")]
+    TooLong(u128),
+}
+
+/// A work-group that waits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Wait {
+    /// Its stage.
+    pub stage: Name,
+    /// Which work-group of the stage.
+    pub group: u64,
+    /// Its firing.
+    pub firing: u64,
+    /// The channel it waits at.
+    pub channel: Name,
+    /// The token it wants to take, or to put.
+    pub token: u64,
+    /// Whether it takes.
+    pub takes: bool,
+}
+
+impl std::fmt::Display for Wait {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { stage, group, firing, channel, token, takes } = self;
+        let what = if *takes { "to take" } else { "for room to put" };
+        write!(f, "`{stage}` (work-group {group}, firing {firing}) waits {what} token {token} of `{channel}`")
+    }
+}
+
+/// What a proof takes for granted.
+pub const ASSUMPTIONS: [&str; 4] = [
+    "memory: a token is written before its slot's counter is released, and read after that counter was acquired, both at device scope",
+    "forward progress: a work-group that is resident runs on at some time, whatever others do (occupancy-bound progress of cooperative launches)",
+    "residency: the device places the work-groups as stated, and none of another kernel takes their room",
+    "queues: counters are zero at the start, and every step of a firing takes the tokens that the plan says",
+];
+
+/// Tokens of one iteration that are followed.
+const MOST_TOKENS: u128 = 1 << 24;
+
+/// Proves that a pipeline comes to its end, for any number of iterations, or says what stands against it.
+///
+/// # Errors
+/// The first [`Objection`].
+pub fn prove(pipeline: &Pipeline, on: &Resources) -> Result<Certificate, Objection> {
+    let checked = CheckedPipeline::new(pipeline.clone())?;
+    let stages: Vec<(&Name, u32, &Firings)> = checked
+        .stages
+        .iter()
+        .map(|stage| match &stage.body {
+            StageBody::Firings(firings) => Ok((&stage.name, stage.ctas, firings)),
+            StageBody::Program(_) => Err(Objection::NoFirings(stage.name.clone())),
+        })
+        .collect::<Result<_, _>>()?;
+    let tokens = balanced(&checked, &stages)?;
+    let resident = resident(&stages, on)?;
+    let iterations = stages.iter().map(|stage| stage.2.count).fold(0, gcd).max(1);
+    let moved: u128 = stages.iter().map(|(_, _, f)| u128::from(f.count / iterations) * steps(f)).sum();
+    if moved > MOST_TOKENS {
+        return Err(Objection::TooLong(moved));
+    }
+    Iteration::of(&checked, &stages, iterations).run()?;
+    Ok(Certificate { order: order(&checked), tokens, resident })
+}
+
+fn steps(firings: &Firings) -> u128 {
+    let tokens = |step: &Step| match step {
+        Step::Take { count, .. } | Step::Put { count, .. } => u128::from(*count),
+        Step::Work { .. } => 1,
+    };
+    firings.steps.iter().map(tokens).sum()
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// Tokens of each channel, which all its consumers take as many of as its producer puts.
+fn balanced(pipeline: &Pipeline, stages: &[(&Name, u32, &Firings)]) -> Result<Vec<(Name, u64)>, Objection> {
+    let of = |name: &Name| stages.iter().find(|stage| stage.0 == name).map(|stage| stage.2);
+    let mut tokens = Vec::new();
+    for channel in &pipeline.channels {
+        // A checked channel has one producer, and its ends are stages.
+        let Some((producer, filling)) = channel.producers.first().and_then(|name| Some((name, of(name)?))) else { continue };
+        let put = u128::from(filling.count) * u128::from(filling.puts(&channel.name));
+        for (consumer, emptying) in channel.consumers.iter().filter_map(|name| Some((name, of(name)?))) {
+            let taken = u128::from(emptying.count) * u128::from(emptying.takes(&channel.name));
+            if put != taken {
+                let (channel, producer, consumer) = (channel.name.clone(), producer.clone(), consumer.clone());
+                return Err(Objection::Unequal { channel, producer, put, consumer, taken });
+            }
+        }
+        tokens.push((channel.name.clone(), u64::try_from(put).map_err(|_| Objection::TooLong(put))?));
+    }
+    Ok(tokens)
+}
+
+/// Work-groups that are to be resident, and how many can be.
+fn resident(stages: &[(&Name, u32, &Firings)], on: &Resources) -> Result<(u32, u32), Objection> {
+    let needs = |f: &Firings| GroupNeeds { lanes: f.lanes, registers: f.registers, local: Bytes(f.local as f64) };
+    let needed: u64 = stages.iter().map(|stage| u64::from(stage.1)).sum();
+    let refused = |why: String| Err(Objection::NotResident(why));
+    let Ok(all) = u32::try_from(needed) else { return refused(format!("there are {needed}")) };
+    match on.launch {
+        Launch::Cooperative => {
+            let most = stages.iter().map(|stage| needs(stage.2)).reduce(|a, b| GroupNeeds {
+                lanes: a.lanes.max(b.lanes),
+                registers: a.registers.max(b.registers),
+                local: if a.local.0 > b.local.0 { a.local } else { b.local },
+            });
+            let Some(most) = most else { return Ok((0, 0)) };
+            let fit =
+                occupancy(on.core, most.registers, most.lanes, most.local).map_err(|error| Objection::NotResident(error.to_string()))?;
+            let held = fit.groups.saturating_mul(on.cores);
+            if all > held {
+                let limit = fit.limiter.map_or("nothing known", word);
+                return refused(format!(
+                    "{all} are needed, {} cores hold {held} of {} work-items, {} registers and {} B of local memory, limited by {limit}",
+                    on.cores, most.lanes, most.registers, most.local.0
+                ));
+            }
+            Ok((all, held))
+        }
+        Launch::Placed(rows) => {
+            if rows.len() > on.cores as usize {
+                return refused(format!("they are placed on {} cores, the device has {}", rows.len(), on.cores));
+            }
+            for (core, row) in rows.iter().enumerate() {
+                let here: Vec<_> = stages.iter().zip(row).map(|(stage, &count)| (needs(stage.2), count)).collect();
+                if let Some(what) = on.core.keeps_apart(&here) {
+                    return refused(format!("core {core} has too few {} for what is placed on it", word(what)));
+                }
+            }
+            for (i, (name, ctas, _)) in stages.iter().enumerate() {
+                let placed: u64 = rows.iter().map(|row| u64::from(row.get(i).copied().unwrap_or(0))).sum();
+                if placed != u64::from(*ctas) {
+                    return refused(format!("{placed} of the {ctas} work-groups of `{name}` are placed"));
+                }
+            }
+            Ok((all, all))
+        }
+    }
+}
+
+fn word(what: Resident) -> &'static str {
+    match what {
+        Resident::Registers => "registers",
+        Resident::Warps => "warps",
+        Resident::Local => "bytes of local memory",
+        Resident::Groups => "slots for work-groups",
+    }
+}
+
+/// Stages such that every channel leads forward. A checked pipeline has no circles.
+fn order(pipeline: &Pipeline) -> Vec<Name> {
+    let mut order: Vec<Name> = Vec::new();
+    while order.len() < pipeline.stages.len() {
+        let ready = |name: &Name| {
+            let fills = pipeline.channels.iter().filter(|channel| channel.consumers.contains(name));
+            fills.flat_map(|channel| &channel.producers).all(|producer| order.contains(producer))
+        };
+        let Some(stage) = pipeline.stages.iter().find(|stage| !order.contains(&stage.name) && ready(&stage.name)) else { break };
+        order.push(stage.name.clone());
+    }
+    order
+}
+
+/// One iteration: work-groups with their places in it, and slots with their tokens.
+struct Iteration<'a> {
+    stages: Vec<StageRun<'a>>,
+    queues: Vec<QueueRun<'a>>,
+    /// Stage and number of each work-group that has something to do, and where it stands.
+    groups: Vec<Place>,
+}
+
+struct StageRun<'a> {
+    name: &'a Name,
+    firings: u64,
+    ctas: u64,
+    /// Position of the first of its work-groups.
+    first: usize,
+    /// Its takes and puts of one firing, in order.
+    moves: Vec<Move>,
+}
+
+#[derive(Clone, Copy)]
+struct Move {
+    queue: usize,
+    /// As which of the queue's consumers; `None` puts.
+    takes: Option<usize>,
+    /// Tokens that the firing moved here in earlier steps.
+    before: u64,
+    /// Tokens of this step.
+    count: u64,
+    /// Tokens of all such steps of a firing.
+    per_firing: u64,
+}
+
+struct QueueRun<'a> {
+    name: &'a Name,
+    depth: u64,
+    producer: usize,
+    consumers: Vec<usize>,
+    slots: Vec<Slot>,
+}
+
+#[derive(Clone)]
+struct Slot {
+    /// The token that may be put next, or that is in it.
+    token: u64,
+    /// Consumers that have yet to take it; 0 while it is empty.
+    left: usize,
+    full: bool,
+    /// Work-groups that wait for a change.
+    waiting: Vec<usize>,
+}
+
+/// Where a work-group stands: what it does next.
+#[derive(Clone, Copy)]
+struct Place {
+    stage: usize,
+    firing: u64,
+    /// Position in the stage's moves.
+    step: usize,
+    /// Tokens of that step that have passed.
+    done: u64,
+}
+
+impl<'a> Iteration<'a> {
+    fn of(pipeline: &'a Pipeline, stages: &[(&'a Name, u32, &'a Firings)], iterations: u64) -> Self {
+        let numbers: HashMap<&Name, usize> = stages.iter().enumerate().map(|(i, stage)| (stage.0, i)).collect();
+        let number = |name: &Name| numbers.get(name).copied().unwrap_or(0);
+        let queues = pipeline.channels.iter().map(|channel| {
+            let depth = u64::from(channel.depth);
+            let consumers: Vec<usize> = channel.consumers.iter().map(number).collect();
+            QueueRun { name: &channel.name, depth, producer: channel.producers.first().map_or(0, number), consumers, slots: Vec::new() }
+        });
+        let mut queues: Vec<QueueRun> = queues.collect();
+        let mut groups = Vec::new();
+        let mut runs = Vec::new();
+        for (at, &(name, ctas, firings)) in stages.iter().enumerate() {
+            let mut moves: Vec<Move> = Vec::new();
+            for step in &firings.steps {
+                let (channel, count, put) = match step {
+                    Step::Take { channel, count } => (channel, *count, false),
+                    Step::Put { channel, count } => (channel, *count, true),
+                    Step::Work { .. } => continue,
+                };
+                let Some(queue) = queues.iter().position(|queue| queue.name == channel) else { continue };
+                let takes = if put { None } else { queues[queue].consumers.iter().position(|&consumer| consumer == at) };
+                let before = moves.iter().filter(|m| m.queue == queue && m.takes.is_none() == put).map(|m| m.count).sum();
+                let per_firing = if put { firings.puts(channel) } else { firings.takes(channel) };
+                moves.push(Move { queue, takes, before, count, per_firing });
+            }
+            let (count, first) = (firings.count / iterations, groups.len());
+            // Work-groups beyond the firings of one iteration have nothing to do in it.
+            groups.extend((0..u64::from(ctas).min(count)).map(|firing| Place { stage: at, firing, step: 0, done: 0 }));
+            runs.push(StageRun { name, firings: count, ctas: u64::from(ctas), first, moves });
+        }
+        for (i, queue) in queues.iter_mut().enumerate() {
+            let producer: &StageRun = &runs[queue.producer];
+            let puts = producer.moves.iter().find(|m| m.queue == i && m.takes.is_none()).map_or(0, |m| m.per_firing);
+            // No more slots than tokens are of use.
+            let slots = queue.depth.min((puts * producer.firings).max(1));
+            queue.slots = (0..slots).map(|token| Slot { token, left: 0, full: false, waiting: Vec::new() }).collect();
+        }
+        Self { stages: runs, queues, groups }
+    }
+
+    /// Lets everything pass that can.
+    fn run(mut self) -> Result<(), Objection> {
+        let mut ready: Vec<usize> = (0..self.groups.len()).rev().collect();
+        while let Some(group) = ready.pop() {
+            while self.advance(group, &mut ready) {}
+        }
+        match (0..self.groups.len()).find(|&group| self.at(group).is_some()) {
+            None => Ok(()),
+            Some(group) => Err(Objection::Waits(self.circle(group))),
+        }
+    }
+
+    /// What a work-group does next: the move and its token; `None` at its end.
+    fn at(&self, group: usize) -> Option<(Move, u64)> {
+        let place = self.groups[group];
+        let stage = &self.stages[place.stage];
+        let next = stage.moves.get(place.step).filter(|_| place.firing < stage.firings)?;
+        Some((*next, place.firing * next.per_firing + next.before + place.done))
+    }
+
+    /// Does the next thing, if it can be done; waits for its slot otherwise.
+    fn advance(&mut self, group: usize, ready: &mut Vec<usize>) -> bool {
+        let Some((next, token)) = self.at(group) else {
+            // A stage without tokens is done at once.
+            return false;
+        };
+        let queue = &mut self.queues[next.queue];
+        let slots = queue.slots.len() as u64;
+        let consumers = queue.consumers.len();
+        let slot = &mut queue.slots[(token % slots) as usize];
+        let possible = slot.token == token && slot.full == next.takes.is_some();
+        if !possible {
+            slot.waiting.push(group);
+            return false;
+        }
+        if next.takes.is_none() {
+            (slot.full, slot.left) = (true, consumers);
+            ready.append(&mut slot.waiting);
+        } else {
+            slot.left -= 1;
+            if slot.left == 0 {
+                (slot.full, slot.token) = (false, token + slots);
+                ready.append(&mut slot.waiting);
+            }
+        }
+        let place = &mut self.groups[group];
+        let stage = &self.stages[place.stage];
+        place.done += 1;
+        if place.done == next.count {
+            (place.done, place.step) = (0, place.step + 1);
+        }
+        if place.step == stage.moves.len() {
+            (place.step, place.firing) = (0, place.firing + stage.ctas);
+        }
+        true
+    }
+
+    /// From a work-group that waits, along what each waits for, until one comes again.
+    fn circle(&self, from: usize) -> Vec<Wait> {
+        let mut way = vec![from];
+        while let Some(next) = way.last().and_then(|&group| self.waits_for(group)) {
+            if let Some(begin) = way.iter().position(|&seen| seen == next) {
+                way.drain(..begin);
+                way.push(next);
+                break;
+            }
+            way.push(next);
+        }
+        way.into_iter().filter_map(|group| self.wait(group)).collect()
+    }
+
+    fn wait(&self, group: usize) -> Option<Wait> {
+        let (next, token) = self.at(group)?;
+        let place = self.groups[group];
+        let stage = &self.stages[place.stage];
+        let channel = self.queues[next.queue].name.clone();
+        let number = place.firing % stage.ctas;
+        Some(Wait { stage: stage.name.clone(), group: number, firing: place.firing, channel, token, takes: next.takes.is_some() })
+    }
+
+    /// The work-group that has to move before this one can.
+    fn waits_for(&self, group: usize) -> Option<usize> {
+        let (next, token) = self.at(group)?;
+        let queue = &self.queues[next.queue];
+        if next.takes.is_some() {
+            return self.holder(queue.producer, next.queue, None, token);
+        }
+        // Whoever has not taken the token whose slot is wanted.
+        let wanted = token.checked_sub(queue.slots.len() as u64)?;
+        let late = |(i, &stage): (usize, &usize)| {
+            self.holder(stage, next.queue, Some(i), wanted).filter(|&group| !self.passed(group, next.queue, Some(i), wanted))
+        };
+        queue.consumers.iter().enumerate().find_map(late)
+    }
+
+    /// Which work-group of a stage puts or takes a token.
+    fn holder(&self, stage: usize, queue: usize, takes: Option<usize>, token: u64) -> Option<usize> {
+        let run = &self.stages[stage];
+        let per_firing = run.moves.iter().find(|m| m.queue == queue && m.takes == takes)?.per_firing;
+        let firing = token / per_firing;
+        Some(run.first + (firing % run.ctas) as usize)
+    }
+
+    /// Whether a work-group has put or taken a token that is its own.
+    fn passed(&self, group: usize, queue: usize, takes: Option<usize>, token: u64) -> bool {
+        let place = self.groups[group];
+        let run = &self.stages[place.stage];
+        let Some(step) = run
+            .moves
+            .iter()
+            .position(|m| m.queue == queue && m.takes == takes && (m.before..m.before + m.count).contains(&(token % m.per_firing)))
+        else {
+            return true;
+        };
+        let own = &run.moves[step];
+        let (firing, within) = (token / own.per_firing, token % own.per_firing - own.before);
+        (place.firing, place.step, place.done) > (firing, step, within)
+    }
+}

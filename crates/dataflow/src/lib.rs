@@ -16,7 +16,9 @@ mod partition;
 pub mod pattern;
 pub mod proof;
 mod read;
+mod search;
 pub mod select;
+pub mod vertical;
 
 pub use design::{Design, Queue, Role, Stage};
 pub use graph::{Class, Gemm, Graph, Node, NodeId, Phase, Tensor, TensorId, TensorKind};
@@ -24,3 +26,4 @@ pub use group::{Group, Traffic};
 pub use pattern::{PatternError, Patterns};
 pub use read::GraphError;
 pub use select::Judge;
+pub use vertical::{Footprint, Vertical};

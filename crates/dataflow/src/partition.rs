@@ -1,6 +1,7 @@
 //! Every node in one cluster, and an order in which the clusters can run one after the other.
 
 use crate::graph::{Graph, NodeId};
+use crate::group::Group;
 
 /// Clusters of nodes without a cycle among them: each is convex, and no two wait for each other. Begins with every node by itself.
 #[derive(Clone)]
@@ -16,6 +17,25 @@ impl<'a> Partition<'a> {
     /// Every node by itself.
     pub fn new(graph: &'a Graph) -> Self {
         Self { graph, of: (0..graph.nodes.len()).collect(), members: graph.ids().map(|id| vec![id]).collect() }
+    }
+
+    /// With these groups; `None` where groups share nodes or wait for each other.
+    pub fn of(graph: &'a Graph, groups: &[Group]) -> Option<Self> {
+        let mut partition = Self::new(graph);
+        let mut taken = vec![false; graph.nodes.len()];
+        for group in groups {
+            let &first = group.nodes.first()?;
+            for node in &group.nodes {
+                if std::mem::replace(&mut taken[node.0], true) {
+                    return None;
+                }
+                partition.of[node.0] = first.0;
+                partition.members[node.0].clear();
+            }
+            partition.members[first.0] = group.nodes.clone();
+        }
+        let sound = partition.clusters().all(|cluster| !partition.detour(cluster, cluster));
+        sound.then_some(partition)
     }
 
     /// The cluster that a node is in.
@@ -67,7 +87,7 @@ impl<'a> Partition<'a> {
         free
     }
 
-    /// Whether a path leads from one cluster to another through a third.
+    /// Whether a path leads from one cluster to another, or back to itself, through a third.
     fn detour(&self, from: usize, to: usize) -> bool {
         let mut seen = vec![false; self.members.len()];
         let mut open = vec![from];

@@ -134,6 +134,12 @@ impl Patterns {
         Self::read(include_str!("../patterns/kitsune.toml")).expect("the committed file")
     }
 
+    /// What vertical fusion considers.
+    pub fn vertical() -> Self {
+        // The committed file is read by the tests.
+        Self::read(include_str!("../patterns/vertical.toml")).expect("the committed file")
+    }
+
     /// Reads a pattern file.
     ///
     /// # Errors

@@ -6,9 +6,12 @@ use crate::partition::Partition;
 use crate::pattern::{Link, Patterns};
 use std::collections::BTreeSet;
 
+pub use crate::search::best;
+
 /// How long things take, as far as selection wants to know.
 pub trait Judge {
-    /// Seconds of one execution of operators as one pipeline; `None` where they cannot be one. They are convex.
+    /// Seconds of one execution of operators as one pipeline, or as one kernel where that is faster; `None` where they cannot be one. They
+    /// are convex. The same operators always take the same time.
     fn seconds(&self, graph: &Graph, group: &Group) -> Option<f64>;
     /// Seconds of an operator by itself.
     fn alone(&self, graph: &Graph, node: NodeId) -> f64;

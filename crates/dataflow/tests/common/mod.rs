@@ -1,6 +1,7 @@
 //! The rebuilt applications of paper 003, and other forms of them.
 #![allow(dead_code, reason = "each test uses a part")]
 
+use serde_json::{Value, json};
 use warpsight_dataflow::Graph;
 
 /// Names and numbers of operators.
@@ -32,7 +33,7 @@ pub fn graph(name: &str) -> Graph {
 /// The same graph, its nodes in another order and everything renamed.
 pub fn disguised(json: &str, seed: u64) -> String {
     let mut rng = fastrand::Rng::with_seed(seed);
-    let mut value: serde_json::Value = serde_json::from_str(json).expect("JSON");
+    let mut value: Value = serde_json::from_str(json).expect("JSON");
     let names: Vec<String> = value["tensors"].as_object().expect("tensors").keys().cloned().collect();
     let mut numbers: Vec<usize> = (0..names.len()).collect();
     rng.shuffle(&mut numbers);
@@ -49,7 +50,103 @@ pub fn disguised(json: &str, seed: u64) -> String {
             }
         }
     }
-    value["tensors"] = serde_json::Value::Object(tensors);
+    value["tensors"] = Value::Object(tensors);
     value["app"] = "other".into();
     value.to_string()
+}
+
+/// The same graph where extents have other values: `(from, to)`. Operations follow, of products and of others; bytes are left out.
+pub fn scaled(json: &str, extents: &[(u64, u64)]) -> String {
+    let mut value: Value = serde_json::from_str(json).expect("JSON");
+    let old = value["tensors"].clone();
+    for (_, tensor) in value["tensors"].as_object_mut().expect("tensors") {
+        for extent in tensor["shape"].as_array_mut().expect("a shape") {
+            if let Some((_, to)) = extents.iter().find(|(from, _)| extent.as_u64() == Some(*from)) {
+                *extent = (*to).into();
+            }
+        }
+    }
+    let elements = |tensor: &Value| -> f64 { tensor["shape"].as_array().expect("a shape").iter().filter_map(Value::as_f64).product() };
+    let new = value["tensors"].clone();
+    for node in value["nodes"].as_array_mut().expect("nodes") {
+        let size = |tensors: &Value, name: &Value| elements(&tensors[name.as_str().expect("a name")]);
+        let mut inputs: Vec<(f64, f64)> =
+            node["inputs"].as_array().expect("inputs").iter().map(|t| (size(&old, t), size(&new, t))).collect();
+        inputs.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let output = &node["outputs"][0];
+        let mut ratio = size(&new, output) / size(&old, output);
+        if node["cls"] == "tensor" && inputs.len() > 1 {
+            // Both operands and the result have m·k, k·n and m·n elements.
+            ratio = (ratio * inputs[0].1 / inputs[0].0 * inputs[1].1 / inputs[1].0).sqrt();
+        }
+        node["flops"] = (node["flops"].as_f64().expect("operations") * ratio).round().into();
+        node.as_object_mut().expect("a node").retain(|key, _| !key.starts_with("bytes"));
+    }
+    value["tensors"] = new;
+    value.to_string()
+}
+
+/// A graph that no application has, operator by operator.
+#[derive(Default)]
+pub struct Builder {
+    tensors: serde_json::Map<String, Value>,
+    nodes: Vec<Value>,
+}
+
+impl Builder {
+    /// A tensor from outside.
+    pub fn input(&mut self, shape: &[u64], kind: &str) -> String {
+        let name = format!("t{}", self.tensors.len());
+        self.tensors.insert(name.clone(), json!({"shape": shape, "dtype_bytes": 2, "kind": kind}));
+        name
+    }
+
+    fn shape(&self, name: &str) -> Vec<u64> {
+        self.tensors[name]["shape"].as_array().expect("a shape").iter().filter_map(Value::as_u64).collect()
+    }
+
+    /// An operator with a result of this shape.
+    pub fn node(&mut self, class: &str, inputs: &[&str], shape: &[u64], flops: f64) -> String {
+        let output = self.input(shape, "act");
+        self.nodes.push(json!({"id": self.nodes.len(), "op": "f", "cls": class, "inputs": inputs, "outputs": [output], "flops": flops}));
+        output
+    }
+
+    /// Columns of new weights times rows of x.
+    pub fn linear(&mut self, x: &str, columns: u64) -> String {
+        let shape = self.shape(x);
+        let (rows, k) = (shape[0], shape[1]);
+        let weights = self.input(&[columns, k], "param");
+        self.node("tensor", &[x, &weights], &[rows, columns], (2 * rows * k * columns) as f64)
+    }
+
+    /// Element by element, `each` operations.
+    pub fn simt(&mut self, inputs: &[&str], each: f64) -> String {
+        let shape = self.shape(inputs[0]);
+        let elements: u64 = shape.iter().product();
+        self.node("simt", inputs, &shape, each * elements as f64)
+    }
+
+    /// A normalisation with a scale.
+    pub fn norm(&mut self, x: &str) -> String {
+        let columns = self.shape(x)[1];
+        let scale = self.input(&[2 * columns], "param");
+        self.simt(&[x, &scale], 8.0)
+    }
+
+    /// Side by side.
+    pub fn concat(&mut self, inputs: &[&str]) -> String {
+        let shapes: Vec<Vec<u64>> = inputs.iter().map(|name| self.shape(name)).collect();
+        self.node("simt", inputs, &[shapes[0][0], shapes.iter().map(|shape| shape[1]).sum()], 0.0)
+    }
+
+    /// As text.
+    pub fn json(&self) -> String {
+        json!({"format": "dataflow-graph/1", "app": "made up", "tensors": self.tensors, "nodes": self.nodes}).to_string()
+    }
+
+    /// As read.
+    pub fn graph(&self) -> Graph {
+        Graph::read(&self.json()).unwrap_or_else(|error| panic!("{error}"))
+    }
 }

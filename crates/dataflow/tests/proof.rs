@@ -4,6 +4,7 @@ use warpsight_dataflow::foreign;
 use warpsight_dataflow::proof::{Launch, Objection, Resources, prove};
 use warpsight_ir::occupancy::Residency;
 use warpsight_ir::{Channel, Firings, Name, Pipeline, PipelineStage, Scalar, StageBody, StageClass, Step, profile};
+use warpsight_sim::pipeline::{PipelineFault, PipelineSilicon, Scheduler, simulate};
 
 fn a100() -> Residency {
     Residency::of(&profile::builtin("a100-40").expect("built in").expect("valid"))
@@ -48,6 +49,11 @@ fn scripts(pipeline: &Pipeline) -> Vec<Vec<Passing>> {
         }
     }
     scripts
+}
+
+/// What the timed simulation says, on one cooperative kernel.
+fn simulated(pipeline: &Pipeline, on: &PipelineSilicon) -> Result<(), PipelineFault> {
+    simulate(pipeline, on, Scheduler::Cooperative).map(drop)
 }
 
 /// Runs all firings, whoever can move next being drawn by lot. Whether all come to their end.
@@ -128,6 +134,7 @@ fn plans_with_and_without_faults_are_told_apart() {
     let mut rng = fastrand::Rng::with_seed(1);
     let core = a100();
     let on = Resources { core: &core, cores: 108, launch: Launch::Cooperative };
+    let silicon = PipelineSilicon::builtin("a100-40").expect("built in").expect("valid");
     let mut seen = [0_u32; 4];
     for case in 0..1000 {
         let mut plan = sound(&mut rng);
@@ -142,23 +149,31 @@ fn plans_with_and_without_faults_are_told_apart() {
             }
             _ => plan.stages[0].ctas = 108 * 16,
         }
+        let simulated = simulated(&plan, &silicon);
         let kind = match prove(&plan, &on) {
             Ok(certificate) => {
                 assert_eq!(certificate.order.len(), plan.stages.len());
                 assert!(finishes(&plan, &mut rng), "case {case}: proved, but stuck\n{plan}");
+                assert_eq!(simulated, Ok(()), "case {case}\n{plan}");
                 0
             }
             Err(Objection::Waits(circle)) => {
                 assert!(!finishes(&plan, &mut rng), "case {case}: finishes\n{plan}\n{circle:?}");
+                assert!(matches!(simulated, Err(PipelineFault::Stuck { .. })), "case {case}: {simulated:?}\n{plan}");
                 assert!(circle.len() > 1 && circle.first() == circle.last(), "case {case}: {circle:?}\n{plan}");
                 1
             }
             Err(Objection::Unequal { .. }) => {
                 assert_eq!(case % 4, 2);
+                assert!(
+                    matches!(simulated, Err(PipelineFault::Stuck { .. } | PipelineFault::Left { .. })),
+                    "case {case}: {simulated:?}\n{plan}"
+                );
                 2
             }
             Err(Objection::NotResident(why)) => {
                 assert!(case % 4 == 3 && why.contains("registers"), "{why}");
+                assert!(matches!(simulated, Err(PipelineFault::Refused(_))), "case {case}: {simulated:?}\n{plan}");
                 3
             }
             Err(other) => panic!("case {case}: {other}\n{plan}"),

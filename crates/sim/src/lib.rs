@@ -16,6 +16,7 @@ mod demand;
 mod engine;
 mod fault;
 mod memory;
+pub mod pipeline;
 mod report;
 mod silicon;
 mod tensors;

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test uses a part")]
 
 use serde_json::{Value, json};
-use warpsight_dataflow::Graph;
+use warpsight_dataflow::{Graph, Group, NodeId};
 
 /// Names and numbers of operators.
 pub const ALL: [(&str, usize); 11] = [
@@ -86,11 +86,27 @@ pub fn scaled(json: &str, extents: &[(u64, u64)]) -> String {
     value.to_string()
 }
 
+/// Whether groups can run one after the other, each as a whole.
+pub fn can_run(graph: &Graph, groups: &[Group]) -> bool {
+    let of = |id: NodeId| groups.iter().position(|group| group.has(id)).map_or(id.0 + groups.len(), |at| at);
+    let mut done: Vec<bool> = vec![false; graph.nodes.len()];
+    loop {
+        let ready = |id: NodeId| graph.producers(id).iter().all(|producer| done[producer.0] || of(*producer) == of(id));
+        let next = graph.ids().find(|&id| !done[id.0] && graph.ids().filter(|&other| of(other) == of(id)).all(ready));
+        let Some(next) = next else { return done.iter().all(|done| *done) };
+        for id in graph.ids().filter(|&other| of(other) == of(next)) {
+            done[id.0] = true;
+        }
+    }
+}
+
 /// A graph that no application has, operator by operator.
 #[derive(Default)]
 pub struct Builder {
     tensors: serde_json::Map<String, Value>,
     nodes: Vec<Value>,
+    /// Of operators that are added.
+    pub backward: bool,
 }
 
 impl Builder {
@@ -108,7 +124,9 @@ impl Builder {
     /// An operator with a result of this shape.
     pub fn node(&mut self, class: &str, inputs: &[&str], shape: &[u64], flops: f64) -> String {
         let output = self.input(shape, "act");
-        self.nodes.push(json!({"id": self.nodes.len(), "op": "f", "cls": class, "inputs": inputs, "outputs": [output], "flops": flops}));
+        let phase = if self.backward { "bw" } else { "fw" };
+        let (id, outputs) = (self.nodes.len(), [&output]);
+        self.nodes.push(json!({"id": id, "op": "f", "cls": class, "phase": phase, "inputs": inputs, "outputs": outputs, "flops": flops}));
         output
     }
 

@@ -107,7 +107,7 @@ pub struct Stage {
     pub bytes_per_token: Bytes,
     /// Bytes that its work-groups exchange with the second-level cache for one token, those of device memory included, queues excluded.
     pub cached_per_token: Bytes,
-    /// Bytes taken from queues for one token.
+    /// Bytes that each part takes from queues for one token.
     pub received_per_token: Bytes,
     /// Bytes put into queues by one token.
     pub sent_per_token: Bytes,

@@ -99,7 +99,7 @@ impl CostModel<Stage> for StageRoofline {
         let core = BytesPerSecond(l2.0 / cores);
         let queue = BytesPerSecond(core.0 * self.queue_share);
         let slots = Seconds(self.queue_seconds * stage.messages_per_token);
-        // Each part of a product takes the whole token that it receives, and puts its own columns into what it sends.
+        // Each part takes what it needs of a token, and puts its own columns into what the set sends.
         let received = stage.received_per_token / queue;
         let sent = stage.sent_per_token / parts / queue;
         let moved = stage.cached_per_token / parts / core + received.max(sent) + slots;

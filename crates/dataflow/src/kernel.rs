@@ -1,0 +1,204 @@
+//! Operators one after another: each a kernel of its own (bulk-synchronous execution), or several in one kernel whose work-groups do not
+//! exchange anything (vertical fusion; paper 003, sections 2 and 3).
+
+use crate::design::DesignError;
+use crate::graph::{Class, Graph, Node, NodeId, Phase};
+use crate::group::Group;
+use crate::machine::Machine;
+use crate::rates::Rates;
+use std::collections::BTreeMap;
+use warpsight_ir::{Bytes, Seconds, Stage, StageClass};
+
+/// Tiles of products that libraries choose from.
+const TILES: [(u64, u64); 6] = [(256, 128), (128, 256), (128, 128), (128, 64), (64, 128), (64, 64)];
+/// Into how many partial sums a product may be split.
+const SPLITS: [u64; 6] = [1, 2, 4, 8, 16, 32];
+/// Elements of the output of an element-wise operator that a work-group makes.
+const ELEMENTS: u64 = 4096;
+
+/// What runs from one launch to the next.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// Its operators.
+    pub nodes: Vec<NodeId>,
+    /// Their pass; of a group, that of its last operator.
+    pub phase: Phase,
+    /// Predicted, without the launch.
+    pub seconds: Seconds,
+    /// Of these, how long the units that are needed most compute, averaged over multiprocessors.
+    pub busy: Seconds,
+    /// Through device memory.
+    pub dram: Bytes,
+}
+
+/// Operators in one kernel: work-groups keep what passes between them in shared memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fused {
+    /// The operators.
+    pub group: Group,
+    /// Rows of a tile that a work-group carries through all of them.
+    pub rows: u64,
+}
+
+/// What is timed without memory, and what one launch moves.
+struct Work {
+    stage: Stage,
+    busy: Seconds,
+}
+
+/// An operator as a kernel of its own; every operand goes through memory once.
+///
+/// # Errors
+/// The operator whose rate is not known.
+pub fn alone(graph: &Graph, id: NodeId, machine: &Machine, rates: &dyn Rates) -> Result<Run, DesignError> {
+    let node = graph.node(id);
+    let work = fastest(graph, node, machine, rates)?;
+    let seconds = rate(node, rates, &work.stage)?;
+    Ok(Run { nodes: vec![id], phase: node.phase, seconds, busy: work.busy, dram: node.read + node.written })
+}
+
+/// Operators fused vertically: each multiprocessor holds one work-group, which carries out one operator after another, since a second one
+/// would halve the shared memory of both (temporal multiplexing, section 3). Matrix units wait while vector units work; operands are loaded
+/// while products are computed, results are stored behind.
+///
+/// # Errors
+/// The operator whose rate is not known.
+pub fn fused(graph: &Graph, fused: &Fused, machine: &Machine, rates: &dyn Rates) -> Result<Run, DesignError> {
+    let nodes = &fused.group.nodes;
+    let traffic = fused.group.traffic(graph);
+    let chained = chained(graph, &fused.group);
+    let (mut compute, mut busy, mut groups) = ([Seconds::ZERO; 2], [Seconds::ZERO; 2], f64::from(machine.cores));
+    for &id in nodes {
+        let node = graph.node(id);
+        let stage = match node.gemm {
+            // Who goes on with a tile of rows needs all of its columns: rows alone are shared.
+            Some(gemm) if chained => {
+                let rows = fused.rows.max(1);
+                let tokens = gemm.m.div_ceil(rows);
+                groups = groups.min(tokens as f64);
+                let flops = 2.0 * (rows.next_multiple_of(16) * gemm.n.next_multiple_of(8) * gemm.k) as f64;
+                kernel(node, StageClass::Tensor, element(graph, node), tokens, flops, Bytes::ZERO, machine)
+            }
+            _ => fastest(graph, node, machine, rates)?.stage,
+        };
+        let own = computing(&stage);
+        let seconds = rate(node, rates, &own)?;
+        let class = usize::from(own.class == StageClass::Simt);
+        compute[class] += seconds;
+        busy[class] += share_of_cores(seconds, &own, machine);
+    }
+    // As many multiprocessors as have work share memory.
+    let rate = machine.dram.min(machine.l2_rate * (groups / f64::from(machine.cores)));
+    let seconds = compute[0].max(traffic.read / rate) + compute[1] + traffic.written / rate;
+    let phase = nodes.last().map_or(Phase::Forward, |&id| graph.node(id).phase);
+    Ok(Run { nodes: nodes.clone(), phase, seconds, busy: busy[0].max(busy[1]), dram: traffic.bytes() })
+}
+
+/// Whether a product of a group depends on another one.
+fn chained(graph: &Graph, group: &Group) -> bool {
+    let mut behind = std::collections::BTreeSet::new();
+    for &id in &group.nodes {
+        let after = graph.producers(id).iter().any(|producer| behind.contains(producer));
+        let product = graph.node(id).class == Class::Tensor;
+        if product && after {
+            return true;
+        }
+        if product || after {
+            behind.insert(id);
+        }
+    }
+    false
+}
+
+/// A stage that only computes.
+pub fn computing(stage: &Stage) -> Stage {
+    Stage {
+        bytes_per_token: Bytes::ZERO,
+        cached_per_token: Bytes::ZERO,
+        received_per_token: Bytes::ZERO,
+        sent_per_token: Bytes::ZERO,
+        messages_per_token: 0.0,
+        ..stage.clone()
+    }
+}
+
+/// Of seconds on the busiest multiprocessor, the average of all.
+fn share_of_cores(seconds: Seconds, stage: &Stage, machine: &Machine) -> Seconds {
+    let cores = u64::from(machine.cores);
+    seconds * (stage.tokens as f64 / (stage.tokens.div_ceil(cores) * cores) as f64)
+}
+
+fn rate(node: &Node, rates: &dyn Rates, stage: &Stage) -> Result<Seconds, DesignError> {
+    rates.seconds(stage).map_err(|why| DesignError::Rate { node: node.name.clone(), why })
+}
+
+fn element(graph: &Graph, node: &Node) -> u32 {
+    let operand = node.gemm.map_or(node.inputs[0], |gemm| gemm.left);
+    graph.tensor(operand).element as u32
+}
+
+/// The fastest of the tiles for an operator.
+fn fastest(graph: &Graph, node: &Node, machine: &Machine, rates: &dyn Rates) -> Result<Work, DesignError> {
+    let mut best: Option<(Seconds, Stage)> = None;
+    for stage in candidates(graph, node, machine) {
+        let seconds = rate(node, rates, &stage)?;
+        if best.as_ref().is_none_or(|(least, _)| seconds < *least) {
+            best = Some((seconds, stage));
+        }
+    }
+    // Every class has a candidate.
+    let Some((_, stage)) = best else { return Err(DesignError::Gather { node: node.name.clone() }) };
+    let own = computing(&stage);
+    let busy = share_of_cores(rate(node, rates, &own)?, &own, machine);
+    Ok(Work { stage, busy })
+}
+
+fn candidates(graph: &Graph, node: &Node, machine: &Machine) -> Vec<Stage> {
+    let output = graph.tensor(node.outputs[0]);
+    let elements = element(graph, node);
+    let columns = output.shape.last().copied().unwrap_or(1);
+    let bytes = node.read + node.written;
+    if node.class == Class::Tensor {
+        // A batch is a product of each of its members.
+        let rows = output.shape.iter().rev().nth(1).copied().unwrap_or(1);
+        let (m, n) = node.gemm.map_or((rows, columns), |gemm| (gemm.m, gemm.n));
+        let batch = output.elements() / (m * n).max(1);
+        let k = (node.flops / (2.0 * output.elements() as f64)).ceil().max(1.0);
+        let tiles = TILES.iter().flat_map(|&tile| SPLITS.iter().map(move |&split| (tile, split)));
+        let stage = |((rows, columns), split): ((u64, u64), u64)| {
+            let tokens = m.div_ceil(rows) * n.div_ceil(columns) * batch.max(1) * split;
+            let depth = k / split as f64;
+            let (down, across) = (rows.min(m) as f64, columns.min(n) as f64);
+            let sums = if split > 1 { 2.0 * 4.0 } else { f64::from(elements) };
+            let cached = Bytes((down + across) * depth * f64::from(elements) + down * across * sums);
+            let flops = 2.0 * (rows.min(m.next_multiple_of(16)) * columns.min(n.next_multiple_of(8))) as f64 * depth;
+            kernel(node, StageClass::Tensor, elements, tokens, flops, cached, machine)
+        };
+        return tiles.filter(|(_, split)| *split as f64 * 64.0 <= k || *split == 1).map(stage).collect();
+    }
+    let most = node.inputs.iter().map(|&id| graph.tensor(id).elements()).max().unwrap_or(1).max(output.elements());
+    let sums_rows = crate::design::sums_rows(graph, node);
+    let tokens = if sums_rows { output.elements().div_ceil(machine.reduction_columns) } else { most.div_ceil(ELEMENTS) };
+    let flops = node.flops.max(most as f64) / tokens as f64;
+    vec![kernel(node, StageClass::Simt, elements, tokens, flops, bytes / tokens as f64, machine)]
+}
+
+/// A kernel is a stage without queues on all multiprocessors.
+fn kernel(node: &Node, class: StageClass, element: u32, tokens: u64, flops: f64, cached: Bytes, machine: &Machine) -> Stage {
+    Stage {
+        name: node.name.as_str().into(),
+        class,
+        shape: BTreeMap::new(),
+        element,
+        parts: 1,
+        flops_per_token: flops,
+        epilogue_per_token: 0.0,
+        bytes_per_token: (node.read + node.written) / tokens as f64,
+        cached_per_token: cached,
+        received_per_token: Bytes::ZERO,
+        sent_per_token: Bytes::ZERO,
+        messages_per_token: 0.0,
+        tokens,
+        ctas: machine.cores,
+    }
+}

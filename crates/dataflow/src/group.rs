@@ -1,6 +1,6 @@
 //! Operators that run as one, and what moves through memory then (paper 003, section 6.2; the counting of its table 2).
 
-use crate::graph::{Graph, NodeId, TensorId, TensorKind};
+use crate::graph::{Graph, NodeId, Phase, Tensor, TensorId, TensorKind};
 use std::collections::BTreeSet;
 use warpsight_ir::Bytes;
 
@@ -56,6 +56,18 @@ impl Group {
             tensor.kind == TensorKind::Output || tensor.consumers.is_empty() || tensor.consumers.iter().any(|&consumer| !self.has(consumer))
         };
         outputs.filter(leaves).collect()
+    }
+
+    /// What it writes for the backward pass alone and reads itself: activations that are stored (paper 003, section 6.4). Part of its
+    /// traffic; table 2 of the paper seems not to count it.
+    pub fn side_outputs(&self, graph: &Graph) -> Bytes {
+        let late = |reader: &NodeId| graph.node(*reader).phase == Phase::Backward;
+        let stored = |tensor: &&Tensor| {
+            let (inside, outside): (Vec<NodeId>, Vec<NodeId>) = tensor.consumers.iter().partition(|reader| self.has(**reader));
+            tensor.kind == TensorKind::Act && inside.iter().any(|reader| !late(reader)) && outside.iter().all(late)
+        };
+        let outputs = self.external_outputs(graph).into_iter().map(|id| graph.tensor(id));
+        outputs.filter(stored).map(|tensor| Bytes(tensor.bytes() as f64)).sum()
     }
 
     /// Its traffic: what comes from outside once, what goes outside once, and nothing of what stays within.

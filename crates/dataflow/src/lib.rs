@@ -33,5 +33,5 @@ pub use pattern::{PatternError, Patterns};
 pub use plan::{Execution, GroupPlan, Plan, Planner, Quadrants, Times, pipeline, plan};
 pub use rates::{Measured, Modelled, Rates};
 pub use read::GraphError;
-pub use select::Judge;
+pub use select::{Judge, Policy};
 pub use vertical::{Footprint, Vertical};

@@ -9,13 +9,15 @@ use std::collections::{BTreeSet, BinaryHeap, HashMap};
 
 /// Rounds of merging and refinement; two are usual.
 const ROUNDS: usize = 8;
+/// Groups that a judge is asked for: planning of 150 nodes may take 100 ms, and a judge that balances stages a quarter of one.
+const QUESTIONS: usize = 400;
 /// Part of the whole time that a change must save, above what sums of floating-point numbers lose.
 const LEAST: f64 = 1e-9;
 
 /// The best of the starting points under a judge, improved until no merge, no move of a node at a boundary and no split in two saves
-/// time. Not slower than any starting point, its groups that cannot be executed left out, nor than no groups at all.
+/// time, or the judge has been asked often enough. Not slower than any starting point, its groups that cannot be executed left out, nor than no groups at all.
 pub fn best(graph: &Graph, judge: &dyn Judge, starts: &[Vec<Group>]) -> Vec<Group> {
-    let mut search = Search { graph, judge, known: HashMap::new(), least: 0.0 };
+    let mut search = Search { graph, judge, known: HashMap::new(), questions: QUESTIONS, least: 0.0 };
     let mut possible = |groups: &Vec<Group>| {
         let groups: Vec<Group> = groups.iter().filter(|group| search.seconds(&group.nodes).is_some()).cloned().collect();
         Partition::of(graph, &groups)
@@ -41,6 +43,8 @@ struct Search<'a> {
     graph: &'a Graph,
     judge: &'a dyn Judge,
     known: HashMap<Vec<NodeId>, Option<f64>>,
+    /// How many it may still ask.
+    questions: usize,
     /// Seconds that a change must save.
     least: f64,
 }
@@ -48,6 +52,8 @@ struct Search<'a> {
 /// A merge and what it saves; the most first, of equals the one of the lowest clusters.
 struct Merge {
     saved: f64,
+    /// Whether that is what it saves, and not the most that it can.
+    judged: bool,
     clusters: (usize, usize),
     /// How often each had changed when this was found.
     age: (u32, u32),
@@ -78,17 +84,33 @@ impl Search<'_> {
     fn seconds(&mut self, nodes: &[NodeId]) -> Option<f64> {
         match nodes {
             [] => Some(0.0),
-            [alone] => Some(self.judge.alone(self.graph, *alone)),
             _ => {
                 if let Some(known) = self.known.get(nodes) {
                     return *known;
                 }
                 let group = Group { nodes: nodes.to_vec(), rule: String::new() };
+                let seconds = match nodes {
+                    [alone] => Some(self.judge.alone(self.graph, *alone)),
+                    _ if self.questions == 0 => return None,
+                    _ => {
+                        self.questions -= 1;
+                        self.judge.seconds(self.graph, &group)
+                    }
+                };
                 // What is no time cannot be compared.
-                let seconds = self.judge.seconds(self.graph, &group).filter(|seconds| seconds.is_finite());
+                let seconds = seconds.filter(|seconds| seconds.is_finite());
                 self.known.insert(group.nodes, seconds);
                 seconds
             }
+        }
+    }
+
+    /// What these nodes cannot go below.
+    fn bound(&mut self, nodes: &[NodeId]) -> f64 {
+        match (nodes, self.known.get(nodes)) {
+            ([] | [_], _) => self.seconds(nodes).unwrap_or(f64::INFINITY),
+            (_, Some(known)) => known.unwrap_or(f64::INFINITY),
+            _ => self.judge.bound(self.graph, &Group { nodes: nodes.to_vec(), rule: String::new() }),
         }
     }
 
@@ -98,8 +120,15 @@ impl Search<'_> {
 
     /// Seconds that new sets of nodes save against old ones, where that is enough.
     fn saved(&mut self, old: [&[NodeId]; 2], new: [&[NodeId]; 2]) -> Option<f64> {
-        let after = self.seconds(new[0])? + self.seconds(new[1])?;
         let before = self.seconds(old[0])? + self.seconds(old[1])?;
+        if self.bound(new[0]) + self.bound(new[1]) + self.least >= before {
+            return None;
+        }
+        let first = self.seconds(new[0])?;
+        if first + self.bound(new[1]) + self.least >= before {
+            return None;
+        }
+        let after = first + self.seconds(new[1])?;
         Some(before - after).filter(|saved| *saved > self.least)
     }
 
@@ -110,8 +139,14 @@ impl Search<'_> {
         for (a, b) in borders(self.graph, partition, None) {
             open.extend(self.merge(partition, a, b, &ages));
         }
-        while let Some(Merge { clusters: (a, b), age, .. }) = open.pop() {
+        while let Some(Merge { clusters: (a, b), age, judged, .. }) = open.pop() {
             if (ages[a], ages[b]) != age || !partition.fit(a, b) {
+                continue;
+            }
+            if !judged {
+                // Only what may be the best of all is judged.
+                let saved = self.saved([partition.nodes(a), partition.nodes(b)], [&partition.union(a, b), &[]]);
+                open.extend(saved.map(|saved| Merge { saved, judged: true, clusters: (a, b), age }));
                 continue;
             }
             let merged = partition.merge(a, b);
@@ -127,8 +162,9 @@ impl Search<'_> {
         if !partition.fit(a, b) {
             return None;
         }
-        let saved = self.saved([partition.nodes(a), partition.nodes(b)], [&partition.union(a, b), &[]])?;
-        Some(Merge { saved, clusters: (a, b), age: (ages[a], ages[b]) })
+        let before = self.seconds(partition.nodes(a))? + self.seconds(partition.nodes(b))?;
+        let saved = before - self.bound(&partition.union(a, b));
+        (saved > self.least).then_some(Merge { saved, judged: false, clusters: (a, b), age: (ages[a], ages[b]) })
     }
 
     /// Moves nodes over a boundary that they are at; whether that saved anything.
@@ -156,6 +192,11 @@ impl Search<'_> {
         let rest: Vec<NodeId> = partition.nodes(from).iter().copied().filter(|&near| near != node).collect();
         let mut with = [partition.nodes(to), &[node]].concat();
         with.sort_unstable();
+        // Before anything is copied.
+        let before = self.seconds(partition.nodes(from))? + self.seconds(partition.nodes(to))?;
+        if self.bound(&rest) + self.bound(&with) + self.least >= before {
+            return None;
+        }
         let mut changed = partition.clone();
         let alone = changed.split(from, &[node]);
         if !changed.fit(alone, to) {

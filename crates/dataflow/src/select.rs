@@ -4,7 +4,9 @@ use crate::graph::{Graph, NodeId};
 use crate::group::Group;
 use crate::partition::Partition;
 use crate::pattern::{Link, Patterns};
+use crate::vertical::vertical;
 use std::collections::BTreeSet;
+use warpsight_ir::Bytes;
 
 pub use crate::search::best;
 
@@ -15,6 +17,32 @@ pub trait Judge {
     fn seconds(&self, graph: &Graph, group: &Group) -> Option<f64>;
     /// Seconds of an operator by itself.
     fn alone(&self, graph: &Graph, node: NodeId) -> f64;
+    /// Seconds that operators as one cannot go below, quickly: what does not pay even then is not asked for.
+    fn bound(&self, _graph: &Graph, _group: &Group) -> f64 {
+        0.0
+    }
+}
+
+/// Which groups run as pipelines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Policy {
+    /// Those of the paper's patterns.
+    Kitsune,
+    /// Those that save most by a judge, beginning with the best of the paper's, vertical fusion's and none.
+    #[default]
+    Best,
+}
+
+impl Policy {
+    /// The groups of a graph; a work-group has `shared` bytes of shared memory.
+    pub fn groups(self, graph: &Graph, patterns: &Patterns, judge: &dyn Judge, shared: Bytes) -> Vec<Group> {
+        let paper = kitsune(graph, patterns);
+        if self == Self::Kitsune {
+            return paper;
+        }
+        let fused = vertical(graph, &Patterns::vertical(), shared).groups;
+        best(graph, judge, &[paper, fused.into_iter().map(|(group, _)| group).collect()])
+    }
 }
 
 /// What the paper selects: operators that patterns link, where they are convex.

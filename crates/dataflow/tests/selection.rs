@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Builder, can_run, graph, scaled, text};
-use warpsight_dataflow::{Graph, Group, NodeId, Patterns, Phase, TensorKind, group, select, vertical};
+use warpsight_dataflow::{Graph, Group, NodeId, Patterns, group, select, vertical};
 use warpsight_ir::Bytes;
 
 /// Application, operators in pipelines and traffic that they keep on chip in per cent, as in table 2; how far off we may be.
@@ -83,15 +83,8 @@ fn kernels_of_table_2() {
 /// As [`kept`], without the writes of what only the backward pass reads. This is how table 2 counts vertical fusion in training, though
 /// section 6.4 says that activations are stored: with it we are within a point in four of five applications, and without it 7 below.
 fn kept_without_side_outputs(graph: &Graph, groups: &[Group]) -> f64 {
-    let side = |group: &Group| -> f64 {
-        let late = |reader: &NodeId| graph.node(*reader).phase == Phase::Backward;
-        let saved = group.external_outputs(graph).into_iter().map(|id| graph.tensor(id)).filter(|tensor| {
-            let (inside, outside): (Vec<NodeId>, Vec<NodeId>) = tensor.consumers.iter().partition(|reader| group.has(**reader));
-            tensor.kind == TensorKind::Act && inside.iter().any(|reader| !late(reader)) && outside.iter().all(late)
-        });
-        saved.map(|tensor| tensor.bytes() as f64).sum()
-    };
-    kept(graph, groups) + 100.0 * groups.iter().map(side).sum::<f64>() / graph.bytes().0
+    let side: Bytes = groups.iter().map(|group| group.side_outputs(graph)).sum();
+    kept(graph, groups) + 100.0 * (side / graph.bytes())
 }
 
 #[test]

@@ -165,6 +165,10 @@ impl Judge for Planner<'_> {
     fn alone(&self, graph: &Graph, node: NodeId) -> f64 {
         alone(graph, node, self.machine, self.rates).map_or(f64::INFINITY, |run| (run.seconds + self.machine.launch).0)
     }
+
+    fn bound(&self, graph: &Graph, group: &Group) -> f64 {
+        (group.traffic(graph).bytes() / self.machine.dram + self.machine.launch).0
+    }
 }
 
 /// A group as the fastest of the pipelines that it can be.

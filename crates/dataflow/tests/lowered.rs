@@ -5,7 +5,7 @@ mod common;
 use common::graph;
 use warpsight_dataflow::lower::lower;
 use warpsight_dataflow::proof::{Launch, Resources, prove};
-use warpsight_dataflow::{Machine, Modelled, Patterns, plan, select};
+use warpsight_dataflow::{Group, Machine, Modelled, NodeId, Patterns, pipeline, plan, select};
 use warpsight_ir::occupancy::Residency;
 use warpsight_ir::profile::builtin;
 use warpsight_ir::{StageBody, Step};
@@ -39,4 +39,37 @@ fn every_plan_is_proved() {
         }
     }
     assert!(proved >= 60, "{proved}");
+}
+
+/// Operators from one place of the order to another are convex, whatever they are: each such group is refused with a reason, or proved.
+#[test]
+fn any_group_is_proved_or_refused() {
+    let profile = builtin("a100-40").expect("a profile").expect("it parses");
+    let (machine, model) = (Machine::of(&profile).expect("numbers"), StageRoofline::new().expect("constants"));
+    let rates = Modelled { model: &model, on: &profile };
+    let core = Residency::of(&profile);
+    let mut rng = fastrand::Rng::with_seed(5);
+    let (mut proved, mut refused) = (0, 0);
+    for (name, operators) in common::ALL {
+        let graph = graph(name);
+        for _ in 0..12 {
+            let first = rng.usize(0..operators);
+            let last = (first + rng.usize(0..12)).min(operators - 1);
+            let group = Group { nodes: (first..=last).map(NodeId).collect(), rule: "any".to_owned() };
+            match pipeline(&graph, &group, &machine, &rates) {
+                Ok(plan) => {
+                    assert!(plan.seconds.0.is_finite() && plan.seconds.0 > 0.0, "{name} {first}..={last}");
+                    let lowered = lower(&graph, "group", &plan);
+                    let on = Resources { core: &core, cores: machine.cores, launch: Launch::Placed(&lowered.placement) };
+                    prove(&lowered.pipeline, &on).unwrap_or_else(|why| panic!("{name} {first}..={last}: {why}"));
+                    proved += 1;
+                }
+                Err(why) => {
+                    assert!(!why.to_string().is_empty());
+                    refused += 1;
+                }
+            }
+        }
+    }
+    assert!(proved >= 40 && refused >= 20, "{proved} proved, {refused} refused");
 }

@@ -71,7 +71,7 @@ pub struct Execution {
     pub eager: Seconds,
     /// Within a graph of kernels.
     pub graph: Seconds,
-    /// Through device memory.
+    /// Through device memory, operands that pipelines read again included; the paper's counting is [`crate::group::traffic`].
     pub dram: Bytes,
     /// How long resources are little used, of the forward pass.
     pub forward: Quadrants,

@@ -167,3 +167,17 @@ fn names_and_order_change_no_plan() {
         }
     }
 }
+
+#[test]
+fn other_devices() {
+    for name in ["a100-80", "h100", "h200"] {
+        let profile = builtin(name).expect("a profile").expect("it parses");
+        let (vertical, dataflow) = speedups(&planned(&graph("nerf"), &profile));
+        assert!(1.0 < vertical && vertical < dataflow, "{name}: {vertical} {dataflow}");
+    }
+    // What a profile does not know is named.
+    let mut unknown = a100();
+    unknown.memory.l2.bandwidth = Fact::unknown("nobody measured it");
+    let error = Machine::of(&unknown).expect_err("needed").to_string();
+    assert_eq!(error, "profile `a100-40` lacks `memory.l2.bandwidth`: nobody measured it");
+}

@@ -10,6 +10,7 @@ mod import;
 mod network;
 mod operator;
 mod optimize;
+mod pipeline;
 mod plot;
 mod predict;
 mod progress;
@@ -45,6 +46,8 @@ enum Verb {
     Predict(predict::Args),
     /// Rank every configuration of a kernel by its predicted speed: blocks, foldings, problem sizes, devices.
     Explore(explore::Args),
+    /// Plan a graph of operators as pipelines: groups, stages, proof, times and traffic.
+    Pipeline(pipeline::Args),
     /// Measure all there is to measure of a GPU, within minutes, into a folder.
     Battery(battery::Args),
     /// Compile a Program or one operator to CUDA machine code and show what it uses; needs no GPU.
@@ -79,6 +82,7 @@ fn main() -> ExitCode {
         Verb::Run(args) => run::run(args, cli.json),
         Verb::Predict(args) => predict::run(args, cli.json),
         Verb::Explore(args) => explore::run(args, cli.json),
+        Verb::Pipeline(args) => pipeline::run(args, cli.json),
         Verb::Battery(args) => battery::run(args, cli.json),
         Verb::Compile(args) => compile::run(args, cli.json),
         Verb::Import(args) => import::run(args, cli.json),

@@ -66,32 +66,59 @@ pub fn alone(graph: &Graph, id: NodeId, machine: &Machine, rates: &dyn Rates) ->
 pub fn fused(graph: &Graph, fused: &Fused, machine: &Machine, rates: &dyn Rates) -> Result<Run, DesignError> {
     let nodes = &fused.group.nodes;
     let traffic = fused.group.traffic(graph);
-    let chained = chained(graph, &fused.group);
     let (mut compute, mut busy, mut groups) = ([Seconds::ZERO; 2], [Seconds::ZERO; 2], f64::from(machine.cores));
-    for &id in nodes {
-        let node = graph.node(id);
-        let stage = match node.gemm {
-            // Who goes on with a tile of rows needs all of its columns: rows alone are shared.
-            Some(gemm) if chained => {
-                let rows = fused.rows.max(1);
-                let tokens = gemm.m.div_ceil(rows);
-                groups = groups.min(tokens as f64);
-                let flops = 2.0 * (rows.next_multiple_of(16) * gemm.n.next_multiple_of(8) * gemm.k) as f64;
-                kernel(node, StageClass::Tensor, element(graph, node), tokens, flops, Bytes::ZERO, machine)
-            }
-            _ => fastest(graph, node, machine, rates)?.stage,
-        };
-        let own = computing(&stage);
-        let seconds = rate(node, rates, &own)?;
-        let class = usize::from(own.class == StageClass::Simt);
+    for (&id, own) in nodes.iter().zip(parts(graph, fused, machine, rates)?) {
+        if own.tiled {
+            groups = groups.min(own.stage.tokens as f64);
+        }
+        let seconds = rate(graph.node(id), rates, &own.stage)?;
+        let class = usize::from(own.stage.class == StageClass::Simt);
         compute[class] += seconds;
-        busy[class] += share_of_cores(seconds, &own, machine);
+        busy[class] += share_of_cores(seconds, &own.stage, machine);
     }
     // As many multiprocessors as have work share memory.
     let rate = machine.dram.min(machine.l2_rate * (groups / f64::from(machine.cores)));
     let seconds = compute[0].max(traffic.read / rate) + compute[1] + traffic.written / rate;
     let phase = nodes.last().map_or(Phase::Forward, |&id| graph.node(id).phase);
     Ok(Run { nodes: nodes.clone(), phase, seconds, busy: busy[0].max(busy[1]), dram: traffic.bytes() })
+}
+
+/// What one operator of a fused kernel computes.
+pub struct Part {
+    /// Without memory.
+    pub stage: Stage,
+    /// Whether its tokens are the tiles of rows that a work-group carries through all operators.
+    pub tiled: bool,
+}
+
+/// What each operator of a fused kernel computes, in their order.
+///
+/// # Errors
+/// The operator whose rate is not known.
+pub fn parts(graph: &Graph, fused: &Fused, machine: &Machine, rates: &dyn Rates) -> Result<Vec<Part>, DesignError> {
+    let chained = chained(graph, &fused.group);
+    let part = |&id: &NodeId| {
+        let node = graph.node(id);
+        Ok(match node.gemm {
+            // Who goes on with a tile of rows needs all of its columns: rows alone are shared.
+            Some(gemm) if chained => {
+                let rows = fused.rows.max(1);
+                let flops = 2.0 * (rows.next_multiple_of(16) * gemm.n.next_multiple_of(8) * gemm.k) as f64;
+                let stage = kernel(node, StageClass::Tensor, element(graph, node), gemm.m.div_ceil(rows), flops, Bytes::ZERO, machine);
+                Part { stage: computing(&stage), tiled: true }
+            }
+            _ => Part { stage: computing(&fastest(graph, node, machine, rates)?.stage), tiled: false },
+        })
+    };
+    fused.group.nodes.iter().map(part).collect()
+}
+
+/// The fastest of the tiles for an operator that is a kernel of its own; a token is a tile.
+///
+/// # Errors
+/// The operator whose rate is not known.
+pub fn tiled(graph: &Graph, id: NodeId, machine: &Machine, rates: &dyn Rates) -> Result<Stage, DesignError> {
+    Ok(fastest(graph, graph.node(id), machine, rates)?.stage)
 }
 
 /// Whether a product of a group depends on another one.

@@ -12,6 +12,7 @@ pub mod foreign;
 pub mod graph;
 pub mod group;
 pub mod kernel;
+pub mod launched;
 pub mod lower;
 pub mod machine;
 mod order;

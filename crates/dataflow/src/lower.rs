@@ -6,10 +6,10 @@ use crate::plan::GroupPlan;
 use warpsight_ir::{Channel, Firings, Name, Pipeline, PipelineStage, Scalar, SideOutput, StageBody, StageClass, Step};
 
 /// Work-items of a work-group.
-const LANES: u32 = 256;
+pub(crate) const LANES: u32 = 256;
 /// Registers of a work-item: 128 × 256 sums of 4 bytes over 256 work-items are 128, and 40 for addresses and operands. With those of an
 /// element-wise work-group they fit the 65,536 of a multiprocessor.
-const REGISTERS: (u32, u32) = (168, 64);
+pub(crate) const REGISTERS: (u32, u32) = (168, 64);
 
 /// A pipeline, and how many work-groups of each of its stages every multiprocessor holds (rows: multiprocessors; columns: stages).
 #[derive(Clone, Debug, PartialEq)]

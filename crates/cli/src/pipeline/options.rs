@@ -1,0 +1,66 @@
+//! Options of `pipeline`.
+
+use crate::predict::input::Setting;
+use std::path::PathBuf;
+use warpsight_dataflow::Policy;
+use warpsight_sim::pipeline::Scheduler;
+
+/// Plan a graph of operators as pipelines: which run together, as which stages on how many work-groups, why that cannot deadlock, and what
+/// it saves over operators by themselves and over vertical fusion (paper 003).
+#[derive(clap::Args)]
+pub struct Args {
+    /// Graphs: `dataflow-graph/1` as JSON (see examples/dataflow).
+    #[arg(required_unless_present = "device")]
+    pub files: Vec<PathBuf>,
+    /// Built-in profiles, or files of profiles (.toml); several after each other or separated by commas.
+    #[arg(long, value_name = "NAME", num_args = 1.., value_delimiter = ',')]
+    pub device: Vec<String>,
+    /// How groups are selected: `kitsune`, the paper's patterns; `best`, what saves most time by prediction.
+    #[arg(long, value_name = "best|kitsune", default_value = "best", value_parser = policy)]
+    pub policy: Policy,
+    /// Execute all three executions on the simulated GPU of that name (sim/devices) too.
+    #[arg(long)]
+    pub simulate: bool,
+    /// How work-groups of a pipeline come onto the simulated multiprocessors: `grid`, one arbiter as GPUs have it; `two-arbiter`, the paper's,
+    /// one for each class; `cooperative`, one persistent kernel whose work-groups take roles by ticket.
+    #[arg(long, value_name = "grid|two-arbiter|cooperative", default_value = "two-arbiter", value_parser = scheduler, requires = "simulate")]
+    pub scheduler: Scheduler,
+    /// Replaces a number of the profiles, by its path in their text or an end of it: execution.cores=216, memory.l2.bandwidth=10.8TB/s; may be
+    /// repeated.
+    #[arg(long = "override", value_name = "KEY=VALUE")]
+    pub overrides: Vec<Setting>,
+}
+
+fn policy(text: &str) -> Result<Policy, String> {
+    match text {
+        "best" => Ok(Policy::Best),
+        "kitsune" => Ok(Policy::Kitsune),
+        _ => Err("there are best and kitsune".to_owned()),
+    }
+}
+
+/// What the option is called.
+pub fn policy_name(policy: Policy) -> &'static str {
+    match policy {
+        Policy::Best => "best",
+        Policy::Kitsune => "kitsune",
+    }
+}
+
+fn scheduler(text: &str) -> Result<Scheduler, String> {
+    match text {
+        "grid" => Ok(Scheduler::Greedy),
+        "two-arbiter" => Ok(Scheduler::TwoArbiters),
+        "cooperative" => Ok(Scheduler::Cooperative),
+        _ => Err("there are grid, two-arbiter and cooperative".to_owned()),
+    }
+}
+
+/// What the option is called.
+pub fn scheduler_name(scheduler: Scheduler) -> &'static str {
+    match scheduler {
+        Scheduler::Greedy => "grid",
+        Scheduler::TwoArbiters => "two-arbiter",
+        Scheduler::Cooperative => "cooperative",
+    }
+}

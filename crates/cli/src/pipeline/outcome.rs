@@ -1,0 +1,154 @@
+//! A graph planned on a device: all that text, JSON, report and trace tell. Nothing is computed again from here on.
+
+use super::simulate::{Simulated, simulated};
+use crate::failure::Failure;
+use crate::predict::input::Device;
+use std::collections::BTreeSet;
+use warpsight_dataflow::group::{Traffic, traffic};
+use warpsight_dataflow::lower::{Lowered, lower};
+use warpsight_dataflow::proof::{Launch, Objection, Resources, prove};
+use warpsight_dataflow::vertical::vertical;
+use warpsight_dataflow::{DesignError, Fused, Graph, Group, Machine, Patterns, Plan, Planner, Policy, Rates, Vertical, plan};
+use warpsight_ir::occupancy::Residency;
+use warpsight_ir::{Certificate, CostModel, Estimate, Profile, Seconds, Stage};
+use warpsight_predict::StageRoofline;
+use warpsight_sim::pipeline::Scheduler;
+
+/// One graph on one device.
+pub struct Outcome {
+    /// The file it was read from.
+    pub file: String,
+    /// The graph; its name is `graph.name`.
+    pub graph: Graph,
+    /// The device, as it was asked for.
+    pub device: String,
+    /// Its numbers, overridden ones in place.
+    pub profile: Profile,
+    /// What planning takes from them.
+    pub machine: Machine,
+    /// How groups were selected.
+    pub policy: Policy,
+    /// Groups as pipelines, what was refused, and the predicted times of the three executions.
+    pub plan: Plan,
+    /// Groups fused vertically with the bytes that admitted them, and what shared memory kept apart.
+    pub vertical: Vertical,
+    /// What there is to say of each of `plan.groups` beyond its plan.
+    pub groups: Vec<Pipelined>,
+    /// Bytes through device memory as table 2 of paper 003 counts them: bulk-synchronous, vertical, dataflow.
+    pub traffic: [Traffic; 3],
+    /// What the simulator says, where it was asked; `Err` where it cannot say it of this device.
+    pub simulated: Option<Result<Simulated, String>>,
+    /// What was overridden, measured or assumed.
+    pub notes: Vec<String>,
+}
+
+/// A planned group lowered, proved and judged stage by stage.
+pub struct Pipelined {
+    /// Its firings, and where they run.
+    pub lowered: Lowered,
+    /// Whether it can deadlock.
+    pub proof: Result<Certificate, Objection>,
+    /// Seconds of each stage of the design on its work-groups: measured where that was done, else predicted.
+    pub seconds: Vec<Seconds>,
+    /// Which of them were measured.
+    pub measured: Vec<bool>,
+    /// What a model says of each stage: its limiter.
+    pub estimates: Vec<Estimate>,
+    /// Its operators by themselves, without launches (predicted).
+    pub alone: Seconds,
+}
+
+/// What is asked of a graph on a device.
+pub struct Question<'a> {
+    /// How groups are selected.
+    pub policy: Policy,
+    /// Where seconds of stages come from.
+    pub rates: &'a dyn Rates,
+    /// Whether a stage was measured.
+    pub measured: &'a dyn Fn(&Stage) -> bool,
+    /// How work-groups come onto multiprocessors in the simulation; `None` where nothing is simulated.
+    pub simulate: Option<Scheduler>,
+}
+
+impl Outcome {
+    /// Plans, lowers, proves and simulates.
+    pub fn of(file: &str, graph: &Graph, device: &Device, ask: &Question) -> Result<Self, Failure> {
+        let refused = |why: &dyn std::fmt::Display| Failure::input(format!("{}: {why}", device.name)).at(file);
+        let profile = &device.profile;
+        let machine = Machine::of(profile).map_err(|why| refused(&why).help("a profile with this number, or another device"))?;
+        let planner = Planner { machine: &machine, rates: ask.rates };
+        let groups = ask.policy.groups(graph, &Patterns::kitsune(), &planner, machine.shared);
+        let vertical = vertical(graph, &Patterns::vertical(), machine.shared);
+        let fused = fused(&vertical);
+        let plan = plan(graph, &groups, &fused, &machine, ask.rates).map_err(|why| refused(&why))?;
+        let core = Residency::of(profile);
+        let of = |at: usize| pipelined(graph, &plan, at, &machine, &core, profile, ask);
+        let groups = (0..plan.groups.len()).map(of).collect::<Result<Vec<_>, _>>().map_err(|why| refused(&why))?;
+        let planned = |groups: &mut dyn Iterator<Item = &Group>| traffic(graph, &groups.cloned().collect::<Vec<_>>());
+        let traffic = [
+            planned(&mut std::iter::empty()),
+            planned(&mut vertical.groups.iter().map(|group| &group.0)),
+            planned(&mut plan.groups.iter().map(|group| &group.group)),
+        ];
+        let mut outcome = Self {
+            file: file.to_owned(),
+            graph: graph.clone(),
+            device: device.name.clone(),
+            profile: profile.clone(),
+            machine,
+            policy: ask.policy,
+            plan,
+            vertical,
+            groups,
+            traffic,
+            simulated: None,
+            notes: device.notes.clone(),
+        };
+        if let Some(scheduler) = ask.simulate {
+            outcome.simulated = Some(simulated(&outcome, scheduler, ask.rates));
+        }
+        Ok(outcome)
+    }
+
+    /// Operators that run in groups: of vertical fusion, of dataflow.
+    pub fn covered(&self) -> [usize; 2] {
+        let vertical: BTreeSet<_> = self.vertical.groups.iter().flat_map(|(group, _)| &group.nodes).collect();
+        [vertical.len(), self.plan.groups.iter().map(|group| group.group.nodes.len()).sum()]
+    }
+
+    /// Percent of bulk-synchronous bytes that do not move: of vertical fusion, of dataflow.
+    pub fn reductions(&self) -> [f64; 2] {
+        let all = self.traffic[0].bytes().0;
+        [self.traffic[1], self.traffic[2]].map(|own| 100.0 * (1.0 - own.bytes().0 / all))
+    }
+}
+
+/// Vertical groups as kernels.
+pub fn fused(vertical: &Vertical) -> Vec<Fused> {
+    vertical.groups.iter().map(|(group, bytes)| Fused { group: group.clone(), rows: bytes.rows }).collect()
+}
+
+fn pipelined(
+    graph: &Graph,
+    plan: &Plan,
+    at: usize,
+    machine: &Machine,
+    core: &Residency,
+    profile: &Profile,
+    ask: &Question,
+) -> Result<Pipelined, DesignError> {
+    let own = &plan.groups[at];
+    let lowered = lower(graph, &format!("group{at}"), own);
+    let proof = prove(&lowered.pipeline, &Resources { core, cores: machine.cores, launch: Launch::Placed(&lowered.placement) });
+    let model = StageRoofline::new();
+    let (mut seconds, mut measured, mut estimates) = (Vec::new(), Vec::new(), Vec::new());
+    for (stage, &ctas) in own.design.stages.iter().zip(&own.allocation.ctas) {
+        let work = stage.work(ctas);
+        let wrong = |why| DesignError::Rate { node: stage.name.clone(), why };
+        seconds.push(ask.rates.seconds(&work).map_err(wrong)?);
+        measured.push((ask.measured)(&work));
+        estimates.push(model.as_ref().map_err(Clone::clone).and_then(|model| model.estimate(&work, profile)).map_err(wrong)?);
+    }
+    let alone = own.group.nodes.iter().map(|id| plan.times.bsp.runs[id.0].seconds).sum();
+    Ok(Pipelined { lowered, proof, seconds, measured, estimates, alone })
+}

@@ -1,0 +1,127 @@
+//! The three executions on a simulated GPU. Of planning, only definitions come here: which firings there are; how long they take is found
+//! from `sim/devices`.
+
+use super::outcome::{Outcome, fused};
+use std::collections::BTreeMap;
+use warpsight_dataflow::plan::LOW;
+use warpsight_dataflow::{Execution, Quadrants, Rates, launched};
+use warpsight_ir::{Bytes, Pipeline, Seconds, StageClass};
+use warpsight_sim::pipeline::{PipelineCore, PipelineRun, PipelineSilicon, Scheduler, simulate};
+
+/// Bytes of an element that the matrix units of `sim/devices` are described for.
+const ELEMENT: u32 = 2;
+
+/// What the simulator says of a plan.
+pub struct Simulated {
+    /// The device, scaled where the profile's multiprocessors or second-level bandwidth were.
+    pub silicon: PipelineSilicon,
+    /// How work-groups of pipelines come onto multiprocessors.
+    pub scheduler: Scheduler,
+    /// Each planned group; `Err` where it does not come to its end.
+    pub groups: Vec<Result<PipelineRun, String>>,
+    /// A kernel for each operator.
+    pub bsp: Ran,
+    /// Fused kernels, and the rest as before.
+    pub vertical: Ran,
+    /// Pipelines, and the rest as before; `Err` where one of them does not come to its end.
+    pub dataflow: Result<Ran, String>,
+}
+
+/// An execution of all operators.
+#[derive(Clone, Debug, Default)]
+pub struct Ran {
+    /// Of each of [`Execution::runs`], without its launch.
+    pub runs: Vec<Seconds>,
+    /// With every kernel launched by itself.
+    pub eager: Seconds,
+    /// Within a graph of kernels.
+    pub graph: Seconds,
+    /// Each launched while the one before still runs (programmatic dependent launch).
+    pub dependent: Seconds,
+    /// Bytes that device memory moved.
+    pub dram: Bytes,
+    /// How long resources were little used; between kernels, all of them.
+    pub quadrants: Quadrants,
+}
+
+/// Simulates a plan, where this device has silicon.
+pub fn simulated(of: &Outcome, scheduler: Scheduler, rates: &dyn Rates) -> Result<Simulated, String> {
+    let silicon = silicon(of)?;
+    let (graph, plan, machine) = (&of.graph, &of.plan, &of.machine);
+    for own in plan.groups.iter().flat_map(|group| &group.design.stages).filter(|stage| stage.class == StageClass::Tensor) {
+        if own.element != ELEMENT {
+            return Err(format!(
+                "stage `{}` multiplies elements of {} B, the matrix units of sim/devices are described for {ELEMENT} B",
+                own.name, own.element
+            ));
+        }
+    }
+    let kernel = |pipeline: &Pipeline| simulate(pipeline, &silicon, Scheduler::Greedy).map_err(|fault| fault.to_string());
+    let alone = |id| {
+        let pipeline = launched::operator(graph, id, machine, rates).map_err(|why| why.to_string())?;
+        kernel(&pipeline).map_err(|why| format!("node `{}`: {why}", graph.node(id).name))
+    };
+    let singles = graph.ids().map(alone).collect::<Result<Vec<_>, String>>()?;
+    let vector = vector(&silicon.core);
+    let mut kernels = BTreeMap::new();
+    for group in fused(&of.vertical) {
+        let pipeline = launched::fused(graph, &group, machine, rates, vector).map_err(|why| why.to_string())?;
+        let first = group.group.nodes[0];
+        kernels.insert(first, kernel(&pipeline).map_err(|why| format!("the kernel from node `{}` on: {why}", graph.node(first).name))?);
+    }
+    let run = |own: &super::outcome::Pipelined| simulate(&own.lowered.pipeline, &silicon, scheduler).map_err(|fault| fault.to_string());
+    let groups: Vec<Result<PipelineRun, String>> = of.groups.iter().map(run).collect();
+    let pipelines = |first| plan.groups.iter().position(|group| group.group.nodes[0] == first).map(|at| (at, &groups[at]));
+
+    let single = |execution: &Execution| -> Vec<&PipelineRun> { execution.runs.iter().map(|run| &singles[run.nodes[0].0]).collect() };
+    let bsp = Ran::of(&single(&plan.times.bsp), &silicon);
+    let vertical = plan.times.vertical.runs.iter();
+    let vertical = vertical.map(|run| kernels.get(&run.nodes[0]).filter(|_| run.nodes.len() > 1).unwrap_or(&singles[run.nodes[0].0]));
+    let vertical = Ran::of(&vertical.collect::<Vec<_>>(), &silicon);
+    let of_run = |run: &warpsight_dataflow::Run| match pipelines(run.nodes[0]).filter(|_| run.nodes.len() > 1) {
+        Some((at, pipeline)) => pipeline.as_ref().map_err(|why| format!("group {at}: {why}")),
+        None => Ok(&singles[run.nodes[0].0]),
+    };
+    let dataflow = plan.times.dataflow.runs.iter().map(of_run).collect::<Result<Vec<_>, String>>();
+    let dataflow = dataflow.map(|runs| Ran::of(&runs, &silicon));
+    Ok(Simulated { silicon, scheduler, groups, bsp, vertical, dataflow })
+}
+
+/// The silicon of a profile's device; where numbers of the profile were overridden, those that silicon can follow are scaled alike.
+fn silicon(of: &Outcome) -> Result<PipelineSilicon, String> {
+    let name = &of.profile.name;
+    let known: Vec<&str> = PipelineSilicon::builtin_names().collect();
+    let unknown = || format!("sim/devices has no silicon of `{name}` for pipelines, only of {}", known.join(", "));
+    let silicon = PipelineSilicon::builtin(name).ok_or_else(unknown)?.map_err(|error| error.to_string())?;
+    let plain = warpsight_ir::profile::builtin(name).and_then(Result::ok);
+    let plain = plain.and_then(|plain| warpsight_dataflow::Machine::of(&plain).ok()).ok_or_else(unknown)?;
+    Ok(silicon.scaled(f64::from(of.machine.cores) / f64::from(plain.cores), of.machine.l2_rate / plain.l2_rate))
+}
+
+/// Operations on matrix units that take one work-group as long as one on vector units.
+fn vector(core: &PipelineCore) -> f64 {
+    core.tensor * core.tensor_of_one / (core.simt * core.simt_of_one)
+}
+
+impl Ran {
+    fn of(runs: &[&PipelineRun], silicon: &PipelineSilicon) -> Self {
+        let work: Seconds = runs.iter().map(|run| run.time).sum();
+        let launches = |each: f64| work + Seconds(each * runs.len() as f64);
+        let mut quadrants = Quadrants { low_both: Seconds(silicon.launch.eager * runs.len() as f64), ..Quadrants::default() };
+        for run in runs {
+            let [both, sm, dram, neither] = run.meter.quadrants(run.time.0, LOW).map(Seconds);
+            quadrants.low_both += both;
+            quadrants.low_sm += sm;
+            quadrants.low_dram += dram;
+            quadrants.neither += neither;
+        }
+        Self {
+            runs: runs.iter().map(|run| run.time).collect(),
+            eager: launches(silicon.launch.eager),
+            graph: launches(silicon.launch.graph),
+            dependent: launches(silicon.launch.dependent),
+            dram: runs.iter().map(|run| run.dram).sum(),
+            quadrants,
+        }
+    }
+}

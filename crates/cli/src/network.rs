@@ -27,13 +27,21 @@ pub struct Loaded {
     pub card: Option<ModelCard>,
 }
 
-/// Reads a model; shapes come from the command line, then from the `.toml` beside the model.
+/// Reads a model and plans its kernels.
 pub fn load(path: &Path, shapes: &[String]) -> Result<Loaded, Failure> {
-    let place = path.display().to_string();
-    let fail = |e: GraphError| {
-        let kind = if matches!(e, GraphError::Read { .. }) { Kind::Io } else { Kind::Input };
-        Failure::new(kind, e.to_string()).at(place.clone())
-    };
+    let (graph, card) = read(path, shapes)?;
+    let plan = Plan::of(&simplify(&graph)).map_err(|e| refused(path, &e))?;
+    Ok(Loaded { graph, plan, card })
+}
+
+fn refused(path: &Path, error: &GraphError) -> Failure {
+    let kind = if matches!(error, GraphError::Read { .. }) { Kind::Io } else { Kind::Input };
+    Failure::new(kind, error.to_string()).at(path.display().to_string())
+}
+
+/// Reads a model; shapes come from the command line, then from the `.toml` beside the model.
+pub fn read(path: &Path, shapes: &[String]) -> Result<(Graph, Option<ModelCard>), Failure> {
+    let fail = |e: GraphError| refused(path, &e);
     let model = Model::read(path).map_err(fail)?;
     let card = ModelCard::beside(path).map_err(|e| {
         let kind = if matches!(e, CardError::Read { .. }) { Kind::Io } else { Kind::Input };
@@ -45,9 +53,7 @@ pub fn load(path: &Path, shapes: &[String]) -> Result<Loaded, Failure> {
         bound.retain(|b| b.input != shape.input);
         bound.push(shape);
     }
-    let graph = model.graph(&bound).map_err(fail)?;
-    let plan = Plan::of(&simplify(&graph)).map_err(fail)?;
-    Ok(Loaded { graph, plan, card })
+    Ok((model.graph(&bound).map_err(fail)?, card))
 }
 
 /// Optimizes a network.

@@ -104,7 +104,7 @@ impl TargetArgs {
 
 /// Whether a driver's name of a device means the profile: every part of the profile's name is whole words of it, so that an A4000 is no
 /// A40 and a GH200 no H200; a capacity may be followed by its unit, as in A100-SXM4-40GB for `a100-40`.
-fn names(device: &str, profile: &str) -> bool {
+pub fn names(device: &str, profile: &str) -> bool {
     let device = device.to_lowercase().replace("(tm)", " ");
     let words: Vec<&str> = device.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).collect();
     let found = |part: &str| {

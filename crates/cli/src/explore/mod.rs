@@ -242,7 +242,7 @@ fn refused(error: SpaceError, input: &Input) -> Failure {
 }
 
 /// A file that will be there whole or not at all.
-fn whole_file(file: &Path) -> Result<tempfile::NamedTempFile, Failure> {
+pub(crate) fn whole_file(file: &Path) -> Result<tempfile::NamedTempFile, Failure> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
     // Readable as any new file, not by its owner alone.

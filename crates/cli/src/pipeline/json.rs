@@ -6,6 +6,7 @@ use super::outcome::{Outcome, Pipelined};
 use super::simulate::{Ran, Simulated};
 use serde_json::{Value, json};
 use warpsight_dataflow::proof::{ASSUMPTIONS, Objection};
+use warpsight_dataflow::rates::key;
 use warpsight_dataflow::{Design, Execution, GroupPlan, NodeId, Quadrants};
 use warpsight_ir::Seconds;
 
@@ -102,10 +103,11 @@ fn group(of: &Outcome, plan: &GroupPlan, own: &Pipelined) -> Value {
             "ctas": plan.allocation.ctas[at],
             "parts": stage.parts,
             "s": own.seconds[at].0,
-            "kind": if own.measured[at] { "measured" } else { "predicted" },
+            "kind": own.sources[at].name(),
             "limiter": own.estimates[at].limiter().name(),
             "shared_bytes": stage.shared.0,
             "firings": stage.firings,
+            "key": key(&stage.work(plan.allocation.ctas[at])),
         })
     });
     let channels = plan.design.queues.iter().map(|queue| {

@@ -1,60 +1,89 @@
 //! `warpsight pipeline`: from a graph of operators to a proven pipeline, its time and its traffic.
 
+mod check;
+mod input;
 mod json;
+mod onnx;
 mod options;
 mod outcome;
+mod samples;
 mod simulate;
 mod text;
+mod trace;
 
 pub use options::Args;
 
+use crate::explore::whole_file;
 use crate::failure::Failure;
-use crate::predict::input::{self, Device};
+use crate::predict::input::{Device, devices};
 use crate::report::out;
+use input::Input;
 use outcome::{Outcome, Question};
+use samples::Sampled;
 use serde_json::{Map, Value};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use warpsight_dataflow::{Graph, Modelled};
+use warpsight_dataflow::{Measured, Modelled};
+use warpsight_ir::Stage;
 use warpsight_predict::StageRoofline;
 
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let (mut names, mut files) = (args.device.clone(), args.files.clone());
+    if let Some(plan) = &args.check {
+        return check::check(plan, &devices(&names, &args.overrides)?, args.simulate, json);
+    }
     // `--device NAME… FILE`: the last one is the file.
     if files.is_empty() && names.len() > 1 {
         files.extend(names.pop().map(PathBuf::from));
     }
-    if names.is_empty() || files.is_empty() {
-        let what = if files.is_empty() { "no graph is given" } else { "no device is given" };
-        return Err(Failure::input(what).help("warpsight pipeline GRAPH.json --device NAME"));
+    if files.is_empty() {
+        return Err(Failure::input("no graph is given").help("warpsight pipeline GRAPH.json --device NAME"));
     }
-    let devices = input::devices(&names, &args.overrides)?;
-    let graphs = files.iter().map(|file| Ok((file.display().to_string(), read(file)?))).collect::<Result<Vec<_>, Failure>>()?;
+    let devices = devices(&names, &args.overrides)?;
+    if args.trace.is_some() && (files.len(), devices.len()) != (1, 1) {
+        return Err(Failure::input("a trace is of one graph on one device").at("--trace"));
+    }
+    let element = if args.elements == "f16" { 2 } else { 4 };
+    let inputs = files.iter().map(|file| Input::read(file, &args.input_shape, element)).collect::<Result<Vec<_>, Failure>>()?;
     let mut outcomes = Vec::new();
-    for (file, graph) in &graphs {
+    for input in &inputs {
         for device in &devices {
-            outcomes.push(planned(args, file, graph, device)?);
+            outcomes.push(planned(args, input, device)?);
         }
     }
+    if let (Some(file), [outcome]) = (&args.trace, outcomes.as_slice()) {
+        write_trace(file, outcome)?;
+    }
     if json {
-        return out(value(&outcomes, graphs.len(), devices.len()));
+        return out(value(&outcomes, inputs.len(), devices.len()));
     }
     outcomes.iter().try_for_each(|outcome| out(text::text(outcome)))
 }
 
-fn planned(args: &Args, file: &str, graph: &Graph, device: &Device) -> Result<Outcome, Failure> {
+fn planned(args: &Args, input: &Input, device: &Device) -> Result<Outcome, Failure> {
     let model = StageRoofline::new().map_err(|why| Failure::input(why.to_string()))?;
-    let rates = Modelled { model: &model, on: &device.profile };
+    let modelled = Modelled { model: &model, on: &device.profile };
+    let sampled = args.samples.as_deref().map(|file| Sampled::read(file, &device.profile)).transpose()?.unwrap_or_default();
+    let source = |stage: &Stage| sampled.source(stage);
+    let rates = Measured { table: sampled.table.clone(), model: modelled };
     let simulate = args.simulate.then_some(args.scheduler);
-    Outcome::of(file, graph, device, &Question { policy: args.policy, rates: &rates, measured: &|_| false, simulate })
+    Outcome::of(input, device, &Question { policy: args.policy, rates: &rates, source: &source, simulate })
 }
 
-/// A graph from a file.
-fn read(file: &Path) -> Result<Graph, Failure> {
-    let bytes = std::fs::read(file).map_err(|error| Failure::io(file, &error))?;
-    let name = file.display().to_string();
-    let text = String::from_utf8(bytes).map_err(|_| Failure::input("this is not text (UTF-8)").at(&name))?;
-    Graph::read(&text).map_err(|error| Failure::input(error.to_string()).at(&name))
+/// A file that is whole or not there at all.
+fn write_trace(file: &Path, outcome: &Outcome) -> Result<(), Failure> {
+    let refused = |why: &str| Failure::input(format!("there is no trace: {why}")).at("--trace");
+    let simulated = match &outcome.simulated {
+        Some(simulated) => simulated.as_ref().map_err(|why| refused(why))?,
+        None => return Err(refused("nothing was simulated")),
+    };
+    let trace = trace::trace(outcome, simulated).map_err(|why| refused(&why))?;
+    let failed = |error: std::io::Error| Failure::io(file, &error);
+    let mut whole = whole_file(file)?;
+    whole.write_all(trace.to_string().as_bytes()).map_err(failed)?;
+    whole.persist(file).map_err(|error| failed(error.error))?;
+    Ok(())
 }
 
 /// One graph on one device speaks for itself; several go by their files, several devices by their names.

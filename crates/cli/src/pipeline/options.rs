@@ -9,11 +9,10 @@ use warpsight_sim::pipeline::Scheduler;
 /// it saves over operators by themselves and over vertical fusion (paper 003).
 #[derive(clap::Args)]
 pub struct Args {
-    /// Graphs: `dataflow-graph/1` as JSON (see examples/dataflow).
-    #[arg(required_unless_present = "device")]
+    /// Graphs: `dataflow-graph/1` as JSON (see examples/dataflow), or ONNX models (.onnx).
     pub files: Vec<PathBuf>,
     /// Built-in profiles, or files of profiles (.toml); several after each other or separated by commas.
-    #[arg(long, value_name = "NAME", num_args = 1.., value_delimiter = ',')]
+    #[arg(long, value_name = "NAME", required = true, num_args = 1.., value_delimiter = ',')]
     pub device: Vec<String>,
     /// How groups are selected: `kitsune`, the paper's patterns; `best`, what saves most time by prediction.
     #[arg(long, value_name = "best|kitsune", default_value = "best", value_parser = policy)]
@@ -29,6 +28,22 @@ pub struct Args {
     /// repeated.
     #[arg(long = "override", value_name = "KEY=VALUE")]
     pub overrides: Vec<Setting>,
+    /// The shape of a model's input where it leaves dimensions open, as in x=1,3,48,192; may be repeated.
+    #[arg(long, value_name = "NAME=EXTENTS")]
+    pub input_shape: Vec<String>,
+    /// What a model's elements are stored as; ONNX files hold f32.
+    #[arg(long, value_name = "f16|f32", default_value = "f32", value_parser = ["f16", "f32"])]
+    pub elements: String,
+    /// A store with samples of stages: their seconds take the place of the model's.
+    #[arg(long, value_name = "DB")]
+    pub samples: Option<PathBuf>,
+    /// Writes the simulated dataflow execution as Chrome trace JSON, which Perfetto opens.
+    #[arg(long, value_name = "FILE.json", requires = "simulate")]
+    pub trace: Option<PathBuf>,
+    /// Instead of planning, proves that somebody else's plan of a persistent kernel (`persistent-plan/1`) cannot deadlock, or shows the circle
+    /// of waits and ends with exit code 4.
+    #[arg(long, value_name = "PLAN.json", conflicts_with_all = ["files", "trace", "samples", "input_shape"])]
+    pub check: Option<PathBuf>,
 }
 
 fn policy(text: &str) -> Result<Policy, String> {

@@ -1,5 +1,6 @@
 //! A graph planned on a device: all that text, JSON, report and trace tell. Nothing is computed again from here on.
 
+use super::input::Input;
 use super::simulate::{Simulated, simulated};
 use crate::failure::Failure;
 use crate::predict::input::Device;
@@ -10,7 +11,7 @@ use warpsight_dataflow::proof::{Launch, Objection, Resources, prove};
 use warpsight_dataflow::vertical::vertical;
 use warpsight_dataflow::{DesignError, Fused, Graph, Group, Machine, Patterns, Plan, Planner, Policy, Rates, Vertical, plan};
 use warpsight_ir::occupancy::Residency;
-use warpsight_ir::{Certificate, CostModel, Estimate, Profile, Seconds, Stage};
+use warpsight_ir::{Certificate, CostModel, Estimate, Profile, Seconds, Stage, TimeSource};
 use warpsight_predict::StageRoofline;
 use warpsight_sim::pipeline::Scheduler;
 
@@ -48,10 +49,10 @@ pub struct Pipelined {
     pub lowered: Lowered,
     /// Whether it can deadlock.
     pub proof: Result<Certificate, Objection>,
-    /// Seconds of each stage of the design on its work-groups: measured where that was done, else predicted.
+    /// Seconds of each stage of the design on its work-groups.
     pub seconds: Vec<Seconds>,
-    /// Which of them were measured.
-    pub measured: Vec<bool>,
+    /// Where they come from: measured (or simulated) where there is a sample, else predicted.
+    pub sources: Vec<TimeSource>,
     /// What a model says of each stage: its limiter.
     pub estimates: Vec<Estimate>,
     /// Its operators by themselves, without launches (predicted).
@@ -64,26 +65,27 @@ pub struct Question<'a> {
     pub policy: Policy,
     /// Where seconds of stages come from.
     pub rates: &'a dyn Rates,
-    /// Whether a stage was measured.
-    pub measured: &'a dyn Fn(&Stage) -> bool,
+    /// Where that is of each.
+    pub source: &'a dyn Fn(&Stage) -> TimeSource,
     /// How work-groups come onto multiprocessors in the simulation; `None` where nothing is simulated.
     pub simulate: Option<Scheduler>,
 }
 
 impl Outcome {
     /// Plans, lowers, proves and simulates.
-    pub fn of(file: &str, graph: &Graph, device: &Device, ask: &Question) -> Result<Self, Failure> {
-        let refused = |why: &dyn std::fmt::Display| Failure::input(format!("{}: {why}", device.name)).at(file);
-        let profile = &device.profile;
-        let machine = Machine::of(profile).map_err(|why| refused(&why).help("a profile with this number, or another device"))?;
+    pub fn of(input: &Input, device: &Device, ask: &Question) -> Result<Self, Failure> {
+        let (graph, profile) = (&input.graph, &device.profile);
+        let refused = |why: DesignError| input.refused(&device.name, &why);
+        let lacks = |why| Failure::input(format!("{}: {why}", device.name)).at(&input.file);
+        let machine = Machine::of(profile).map_err(|why| lacks(why).help("a profile with this number, or another device"))?;
         let planner = Planner { machine: &machine, rates: ask.rates };
         let groups = ask.policy.groups(graph, &Patterns::kitsune(), &planner, machine.shared);
         let vertical = vertical(graph, &Patterns::vertical(), machine.shared);
         let fused = fused(&vertical);
-        let plan = plan(graph, &groups, &fused, &machine, ask.rates).map_err(|why| refused(&why))?;
+        let plan = plan(graph, &groups, &fused, &machine, ask.rates).map_err(refused)?;
         let core = Residency::of(profile);
         let of = |at: usize| pipelined(graph, &plan, at, &machine, &core, profile, ask);
-        let groups = (0..plan.groups.len()).map(of).collect::<Result<Vec<_>, _>>().map_err(|why| refused(&why))?;
+        let groups = (0..plan.groups.len()).map(of).collect::<Result<Vec<_>, _>>().map_err(refused)?;
         let planned = |groups: &mut dyn Iterator<Item = &Group>| traffic(graph, &groups.cloned().collect::<Vec<_>>());
         let traffic = [
             planned(&mut std::iter::empty()),
@@ -91,7 +93,7 @@ impl Outcome {
             planned(&mut plan.groups.iter().map(|group| &group.group)),
         ];
         let mut outcome = Self {
-            file: file.to_owned(),
+            file: input.file.clone(),
             graph: graph.clone(),
             device: device.name.clone(),
             profile: profile.clone(),
@@ -141,14 +143,14 @@ fn pipelined(
     let lowered = lower(graph, &format!("group{at}"), own);
     let proof = prove(&lowered.pipeline, &Resources { core, cores: machine.cores, launch: Launch::Placed(&lowered.placement) });
     let model = StageRoofline::new();
-    let (mut seconds, mut measured, mut estimates) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut seconds, mut sources, mut estimates) = (Vec::new(), Vec::new(), Vec::new());
     for (stage, &ctas) in own.design.stages.iter().zip(&own.allocation.ctas) {
         let work = stage.work(ctas);
         let wrong = |why| DesignError::Rate { node: stage.name.clone(), why };
         seconds.push(ask.rates.seconds(&work).map_err(wrong)?);
-        measured.push((ask.measured)(&work));
+        sources.push((ask.source)(&work));
         estimates.push(model.as_ref().map_err(Clone::clone).and_then(|model| model.estimate(&work, profile)).map_err(wrong)?);
     }
     let alone = own.group.nodes.iter().map(|id| plan.times.bsp.runs[id.0].seconds).sum();
-    Ok(Pipelined { lowered, proof, seconds, measured, estimates, alone })
+    Ok(Pipelined { lowered, proof, seconds, sources, estimates, alone })
 }

@@ -122,7 +122,7 @@ fn group(text: &mut String, of: &Outcome, at: usize, plan: &GroupPlan, own: &Pip
             plan.allocation.ctas[at].to_string(),
             stage.parts.to_string(),
             work(of, stage),
-            format!("{} ({})", time(own.seconds[at]), if own.measured[at] { "measured" } else { "predicted" }),
+            format!("{} ({})", time(own.seconds[at]), own.sources[at].name()),
             own.estimates[at].limiter().name().to_owned(),
         ]);
     }

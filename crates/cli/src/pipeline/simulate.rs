@@ -56,18 +56,27 @@ pub fn simulated(of: &Outcome, scheduler: Scheduler, rates: &dyn Rates) -> Resul
             ));
         }
     }
-    let kernel = |pipeline: &Pipeline| simulate(pipeline, &silicon, Scheduler::Greedy).map_err(|fault| fault.to_string());
-    let alone = |id| {
-        let pipeline = launched::operator(graph, id, machine, rates).map_err(|why| why.to_string())?;
-        kernel(&pipeline).map_err(|why| format!("node `{}`: {why}", graph.node(id).name))
+    // Layers repeat: kernels that do the same are executed once.
+    let mut known: Vec<(Pipeline, PipelineRun)> = Vec::new();
+    let mut kernel = |pipeline: Pipeline| match known.iter().find(|(own, _)| *own == pipeline) {
+        Some((_, run)) => Ok(run.clone()),
+        None => {
+            let run = simulate(&pipeline, &silicon, Scheduler::Greedy).map_err(|fault| fault.to_string())?;
+            known.push((pipeline, run.clone()));
+            Ok::<_, String>(run)
+        }
     };
-    let singles = graph.ids().map(alone).collect::<Result<Vec<_>, String>>()?;
+    let mut alone = |id| {
+        let pipeline = launched::operator(graph, id, machine, rates).map_err(|why| why.to_string())?;
+        kernel(pipeline).map_err(|why| format!("node `{}`: {why}", graph.node(id).name))
+    };
+    let singles = graph.ids().map(&mut alone).collect::<Result<Vec<_>, String>>()?;
     let vector = vector(&silicon.core);
     let mut kernels = BTreeMap::new();
     for group in fused(&of.vertical) {
         let pipeline = launched::fused(graph, &group, machine, rates, vector).map_err(|why| why.to_string())?;
         let first = group.group.nodes[0];
-        kernels.insert(first, kernel(&pipeline).map_err(|why| format!("the kernel from node `{}` on: {why}", graph.node(first).name))?);
+        kernels.insert(first, kernel(pipeline).map_err(|why| format!("the kernel from node `{}` on: {why}", graph.node(first).name))?);
     }
     let run = |own: &super::outcome::Pipelined| simulate(&own.lowered.pipeline, &silicon, scheduler).map_err(|fault| fault.to_string());
     let groups: Vec<Result<PipelineRun, String>> = of.groups.iter().map(run).collect();

@@ -22,6 +22,8 @@ pub struct Floor {
     limits: Residency,
     /// Of each multiprocessor: kinds of work-groups and how many of each.
     held: Vec<Vec<(GroupNeeds, u32)>>,
+    /// Of each multiprocessor: what did not fit since a work-group left it last, so that nobody asks again and again.
+    refused: Vec<Vec<GroupNeeds>>,
     /// Where each arbiter looks next.
     next: [usize; 2],
     scheduler: Scheduler,
@@ -30,15 +32,16 @@ pub struct Floor {
 impl Floor {
     /// With nobody on it.
     pub fn new(silicon: &PipelineSilicon, scheduler: Scheduler) -> Self {
-        Self { limits: silicon.core.residency, held: vec![Vec::new(); silicon.core.count as usize], next: [0, 0], scheduler }
+        let cores = silicon.core.count as usize;
+        Self { limits: silicon.core.residency, held: vec![Vec::new(); cores], refused: vec![Vec::new(); cores], next: [0, 0], scheduler }
     }
 
     /// A multiprocessor for a work-group, which is on it from now.
     pub fn place(&mut self, class: StageClass, needs: GroupNeeds) -> Option<usize> {
         let arbiter = usize::from(self.scheduler == Scheduler::TwoArbiters && class == StageClass::Simt);
         let cores = self.held.len();
-        let order = (0..cores).map(|i| (self.next[arbiter] + i) % cores);
-        let core = order.into_iter().find(|&core| self.fits(core, needs))?;
+        let from = self.next[arbiter];
+        let core = (0..cores).map(|i| (from + i) % cores).find(|&core| self.fits(core, needs))?;
         self.next[arbiter] = (core + 1) % cores;
         match self.held[core].iter_mut().find(|kind| kind.0 == needs) {
             Some(kind) => kind.1 += 1,
@@ -47,10 +50,17 @@ impl Floor {
         Some(core)
     }
 
-    fn fits(&self, core: usize, needs: GroupNeeds) -> bool {
+    fn fits(&mut self, core: usize, needs: GroupNeeds) -> bool {
+        if self.refused[core].contains(&needs) {
+            return false;
+        }
         let mut with: Vec<(GroupNeeds, u32)> = self.held[core].clone();
         with.push((needs, 1));
-        self.limits.keeps_apart(&with).is_none()
+        let fits = self.limits.keeps_apart(&with).is_none();
+        if !fits {
+            self.refused[core].push(needs);
+        }
+        fits
     }
 
     /// A work-group is done.
@@ -59,5 +69,6 @@ impl Floor {
             kind.1 -= 1;
         }
         self.held[core].retain(|kind| kind.1 > 0);
+        self.refused[core].clear();
     }
 }

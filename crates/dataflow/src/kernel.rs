@@ -29,6 +29,8 @@ pub struct Run {
     pub busy: Seconds,
     /// Through device memory.
     pub dram: Bytes,
+    /// Through the second-level cache, device memory's included.
+    pub l2: Bytes,
 }
 
 /// Operators in one kernel: work-groups keep what passes between them in shared memory.
@@ -54,7 +56,14 @@ pub fn alone(graph: &Graph, id: NodeId, machine: &Machine, rates: &dyn Rates) ->
     let node = graph.node(id);
     let work = fastest(graph, node, machine, rates)?;
     let seconds = rate(node, rates, &work.stage)?;
-    Ok(Run { nodes: vec![id], phase: node.phase, seconds, busy: work.busy, dram: node.read + node.written })
+    Ok(Run {
+        nodes: vec![id],
+        phase: node.phase,
+        seconds,
+        busy: work.busy,
+        dram: node.read + node.written,
+        l2: work.stage.cached_per_token * work.stage.tokens as f64,
+    })
 }
 
 /// Operators fused vertically: each multiprocessor holds one work-group, which carries out one operator after another, since a second one
@@ -67,10 +76,12 @@ pub fn fused(graph: &Graph, fused: &Fused, machine: &Machine, rates: &dyn Rates)
     let nodes = &fused.group.nodes;
     let traffic = fused.group.traffic(graph);
     let (mut compute, mut busy, mut groups) = ([Seconds::ZERO; 2], [Seconds::ZERO; 2], f64::from(machine.cores));
+    let mut l2 = traffic.bytes();
     for (&id, own) in nodes.iter().zip(parts(graph, fused, machine, rates)?) {
         if own.tiled {
             groups = groups.min(own.stage.tokens as f64);
         }
+        l2 += own.again;
         let seconds = rate(graph.node(id), rates, &own.stage)?;
         let class = usize::from(own.stage.class == StageClass::Simt);
         compute[class] += seconds;
@@ -80,7 +91,7 @@ pub fn fused(graph: &Graph, fused: &Fused, machine: &Machine, rates: &dyn Rates)
     let rate = machine.dram.min(machine.l2_rate * (groups / f64::from(machine.cores)));
     let seconds = compute[0].max(traffic.read / rate) + compute[1] + traffic.written / rate;
     let phase = nodes.last().map_or(Phase::Forward, |&id| graph.node(id).phase);
-    Ok(Run { nodes: nodes.clone(), phase, seconds, busy: busy[0].max(busy[1]), dram: traffic.bytes() })
+    Ok(Run { nodes: nodes.clone(), phase, seconds, busy: busy[0].max(busy[1]), dram: traffic.bytes(), l2 })
 }
 
 /// What one operator of a fused kernel computes.
@@ -89,6 +100,8 @@ pub struct Part {
     pub stage: Stage,
     /// Whether its tokens are the tiles of rows that a work-group carries through all operators.
     pub tiled: bool,
+    /// Bytes of its operands that come from the second-level cache beyond once.
+    pub again: Bytes,
 }
 
 /// What each operator of a fused kernel computes, in their order.
@@ -105,9 +118,16 @@ pub fn parts(graph: &Graph, fused: &Fused, machine: &Machine, rates: &dyn Rates)
                 let rows = fused.rows.max(1);
                 let flops = 2.0 * (rows.next_multiple_of(16) * gemm.n.next_multiple_of(8) * gemm.k) as f64;
                 let stage = kernel(node, StageClass::Tensor, element(graph, node), gemm.m.div_ceil(rows), flops, Bytes::ZERO, machine);
-                Part { stage: computing(&stage), tiled: true }
+                // Weights stay: each work-group has its own.
+                let others = f64::from(machine.cores).min(stage.tokens as f64) - 1.0;
+                let again = Bytes(graph.tensor(gemm.right).bytes() as f64) * others;
+                Part { stage: computing(&stage), tiled: true, again }
             }
-            _ => Part { stage: computing(&fastest(graph, node, machine, rates)?.stage), tiled: false },
+            _ => {
+                let stage = fastest(graph, node, machine, rates)?.stage;
+                let again = (stage.cached_per_token * stage.tokens as f64 - node.read - node.written).max(Bytes::ZERO);
+                Part { stage: computing(&stage), tiled: false, again }
+            }
         })
     };
     fused.group.nodes.iter().map(part).collect()

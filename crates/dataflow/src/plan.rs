@@ -73,6 +73,8 @@ pub struct Execution {
     pub graph: Seconds,
     /// Through device memory, operands that pipelines read again included; the paper's counting is [`crate::group::traffic`].
     pub dram: Bytes,
+    /// Through the second-level cache, device memory's included.
+    pub l2: Bytes,
     /// How long resources are little used, of the forward pass.
     pub forward: Quadrants,
     /// And of the backward pass.
@@ -284,7 +286,7 @@ fn allocated(graph: &Graph, group: &Group, mut design: Design, machine: &Machine
     let fill = longest - within;
     let seconds = allocation.seconds.max(steady + fill);
     let phase = group.nodes.last().map_or(Phase::Forward, |&id| graph.node(id).phase);
-    let run = Run { nodes: group.nodes.clone(), phase, seconds, busy: busy[0].max(busy[1]), dram: design.dram() };
+    let run = Run { nodes: group.nodes.clone(), phase, seconds, busy: busy[0].max(busy[1]), dram: design.dram(), l2: design.l2() };
     Ok(GroupPlan { group: group.clone(), design, allocation, assignment, fill, seconds, otherwise: None, run })
 }
 
@@ -300,6 +302,7 @@ impl Execution {
             eager: work + machine.launch * count,
             graph: work + machine.graph_launch * count,
             dram: runs.iter().map(|run| run.dram).sum(),
+            l2: runs.iter().map(|run| run.l2).sum(),
             forward: Quadrants::default(),
             backward: Quadrants::default(),
             runs: Vec::new(),

@@ -6,6 +6,7 @@ mod json;
 mod onnx;
 mod options;
 mod outcome;
+mod report;
 mod samples;
 mod simulate;
 mod text;
@@ -19,6 +20,7 @@ use crate::predict::input::{Device, devices};
 use crate::report::out;
 use input::Input;
 use outcome::{Outcome, Question};
+use report::{Figures, Paper};
 use samples::Sampled;
 use serde_json::{Map, Value};
 use std::io::Write;
@@ -55,10 +57,44 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     if let (Some(file), [outcome]) = (&args.trace, outcomes.as_slice()) {
         write_trace(file, outcome)?;
     }
-    if json {
-        return out(value(&outcomes, inputs.len(), devices.len()));
+    let figures = figures(args, &inputs, &devices, &outcomes)?;
+    if let (Some(file), Some(figures)) = (&args.html, &figures) {
+        write(file, &figures.html()?)?;
     }
-    outcomes.iter().try_for_each(|outcome| out(text::text(outcome)))
+    if json {
+        let mut all = value(&outcomes, inputs.len(), devices.len());
+        if let Some(figures) = figures {
+            all["figures"] = serde_json::to_value(&figures).map_err(|error| Failure::input(error.to_string()))?;
+        }
+        return out(all);
+    }
+    outcomes.iter().try_for_each(|outcome| out(text::text(outcome)))?;
+    figures.map_or(Ok(()), |figures| figures.text().map_or(Ok(()), out))
+}
+
+/// What the report shows, where it or a comparison is asked for.
+fn figures(args: &Args, inputs: &[Input], devices: &[Device], outcomes: &[Outcome]) -> Result<Option<Figures>, Failure> {
+    if args.html.is_none() && args.compare.is_none() {
+        return Ok(None);
+    }
+    let paper = args.compare.as_deref().map(Paper::read).transpose()?;
+    let mut changed = Vec::new();
+    for (at, input) in inputs.iter().enumerate() {
+        for (on, device) in devices.iter().enumerate() {
+            for (change, device) in report::changes(device) {
+                changed.push((at * devices.len() + on, change, planned(args, input, &device)?));
+            }
+        }
+    }
+    Figures::of(outcomes, &changed, paper.as_ref()).map(Some)
+}
+
+/// A file that is whole or not there at all.
+fn write(file: &Path, text: &str) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| Failure::io(file, &error);
+    let mut whole = whole_file(file)?;
+    whole.write_all(text.as_bytes()).map_err(failed)?;
+    whole.persist(file).map_err(|error| failed(error.error)).map(|_| ())
 }
 
 fn planned(args: &Args, input: &Input, device: &Device) -> Result<Outcome, Failure> {
@@ -71,7 +107,7 @@ fn planned(args: &Args, input: &Input, device: &Device) -> Result<Outcome, Failu
     Outcome::of(input, device, &Question { policy: args.policy, rates: &rates, source: &source, simulate })
 }
 
-/// A file that is whole or not there at all.
+/// The simulated execution.
 fn write_trace(file: &Path, outcome: &Outcome) -> Result<(), Failure> {
     let refused = |why: &str| Failure::input(format!("there is no trace: {why}")).at("--trace");
     let simulated = match &outcome.simulated {
@@ -79,11 +115,7 @@ fn write_trace(file: &Path, outcome: &Outcome) -> Result<(), Failure> {
         None => return Err(refused("nothing was simulated")),
     };
     let trace = trace::trace(outcome, simulated).map_err(|why| refused(&why))?;
-    let failed = |error: std::io::Error| Failure::io(file, &error);
-    let mut whole = whole_file(file)?;
-    whole.write_all(trace.to_string().as_bytes()).map_err(failed)?;
-    whole.persist(file).map_err(|error| failed(error.error))?;
-    Ok(())
+    write(file, &trace.to_string())
 }
 
 /// One graph on one device speaks for itself; several go by their files, several devices by their names.

@@ -24,6 +24,12 @@ pub struct Args {
     /// one for each class; `cooperative`, one persistent kernel whose work-groups take roles by ticket.
     #[arg(long, value_name = "grid|two-arbiter|cooperative", default_value = "two-arbiter", value_parser = scheduler, requires = "simulate")]
     pub scheduler: Scheduler,
+    /// Write a report with figures: one page that needs nothing else.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Put published numbers beside these: data/dataflow/paper.toml, or a file of that form.
+    #[arg(long, value_name = "FILE")]
+    pub compare: Option<PathBuf>,
     /// Replaces a number of the profiles, by its path in their text or an end of it: execution.cores=216, memory.l2.bandwidth=10.8TB/s; may be
     /// repeated.
     #[arg(long = "override", value_name = "KEY=VALUE")]

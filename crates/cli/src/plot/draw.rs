@@ -1,6 +1,6 @@
 //! Panels to SVG. Legends stand beside the axes, names of rows before them: nothing covers what is drawn.
 
-use super::{Figure, Mark, Panel, PlotError, Series};
+use super::{Figure, Mark, Panel, PlotError, Series, Span};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -20,7 +20,7 @@ const COLOURS: [RGBColor; 8] = [
     RGBColor(240, 228, 66),
     RGBColor(0, 0, 0),
 ];
-const FONT: &str = "sans-serif";
+pub(super) const FONT: &str = "sans-serif";
 /// Pixels.
 const WIDTH: u32 = 1100;
 const LEGEND: u32 = 250;
@@ -39,8 +39,8 @@ pub fn svg(figure: &Figure) -> Result<String, PlotError> {
     {
         let root = SVGBackend::with_string(&mut text, (WIDTH, TITLE + heights.iter().sum::<u32>())).into_drawing_area();
         root.fill(&WHITE).map_err(refused)?;
-        root.draw(&Text::new(figure.title.clone(), (20, 12), (FONT, 22).into_font())).map_err(refused)?;
-        root.draw(&Text::new(figure.note.clone(), (20, 40), (FONT, 14).into_font().color(&BLACK.mix(0.7)))).map_err(refused)?;
+        root.draw(&Text::new(plain(&figure.title), (20, 12), (FONT, 22).into_font())).map_err(refused)?;
+        root.draw(&Text::new(plain(&figure.note), (20, 40), (FONT, 14).into_font().color(&BLACK.mix(0.7)))).map_err(refused)?;
         let (_, mut rest) = root.split_vertically(TITLE);
         for (panel, height) in figure.panels.iter().zip(heights) {
             let (own, below) = rest.split_vertically(height);
@@ -52,12 +52,23 @@ pub fn svg(figure: &Figure) -> Result<String, PlotError> {
     Ok(text)
 }
 
-fn refused(error: impl std::fmt::Display) -> PlotError {
+pub(super) fn refused(error: impl std::fmt::Display) -> PlotError {
     PlotError::Drawing(error.to_string())
 }
 
-fn colour(i: usize) -> RGBColor {
+pub(super) fn colour(i: usize) -> RGBColor {
     COLOURS[i % COLOURS.len()]
+}
+
+/// The i-th colour, as CSS has it.
+pub fn colour_of(i: usize) -> String {
+    let RGBColor(red, green, blue) = colour(i);
+    format!("#{red:02x}{green:02x}{blue:02x}")
+}
+
+/// What an XML text may have: names come from files.
+pub(super) fn plain(text: &str) -> String {
+    text.replace(|c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}'), "\u{fffd}")
 }
 
 fn height(panel: &Panel) -> u32 {
@@ -68,6 +79,7 @@ fn height(panel: &Panel) -> u32 {
             // A legend needs its room, too.
             (AXES + row * rows.len() as u32).max(AXES + 20 * parts.len() as u32)
         }
+        Panel::Spans { rows, parts, .. } => (AXES + 30 * rows.len() as u32).max(AXES + 20 * parts.len() as u32),
     }
 }
 
@@ -82,6 +94,10 @@ fn draw(panel: &Panel, area: &Area) -> Result<(), PlotError> {
             bars(&axes, x, rows, *stacked, parts)?;
             names(&legend, parts.iter().map(|own| own.0.as_str()))
         }
+        Panel::Spans { x, rows, parts } => {
+            spans(&axes, x, rows, parts)?;
+            names(&legend, parts.iter().map(|own| own.0.as_str()))
+        }
     }
 }
 
@@ -90,7 +106,7 @@ fn names<'a>(area: &Area, names: impl Iterator<Item = &'a str>) -> Result<(), Pl
     for (i, name) in names.enumerate() {
         let y = 26 + 20 * i as i32;
         area.draw(&Rectangle::new([(6, y), (24, y + 10)], colour(i).filled())).map_err(refused)?;
-        area.draw(&Text::new(name.to_owned(), (32, y - 2), (FONT, 13).into_font())).map_err(refused)?;
+        area.draw(&Text::new(plain(name), (32, y - 2), (FONT, 13).into_font())).map_err(refused)?;
     }
     Ok(())
 }
@@ -145,13 +161,7 @@ fn bars(area: &Area, x: &str, rows: &[String], stacked: bool, parts: &[(String, 
         if stacked { own.sum() } else { own.fold(0.0, f64::max) }
     };
     let right = largest((0..rows.len()).map(length))?;
-    let longest = rows.iter().map(|row| row.chars().count()).max().unwrap_or(0) as u32;
-    let mut chart = ChartBuilder::on(area)
-        .margin(14)
-        .x_label_area_size(44)
-        .y_label_area_size((10 + 7 * longest).min(WIDTH / 3))
-        .build_cartesian_2d(0.0..1.04 * right, rows.len() as f64..0.0)
-        .map_err(refused)?;
+    let mut chart = rowed(area, rows, right)?;
     grid(&mut chart, x, None)?;
     for (row, name) in rows.iter().enumerate() {
         // Bars of a row take so much of it.
@@ -169,12 +179,49 @@ fn bars(area: &Area, x: &str, rows: &[String], stacked: bool, parts: &[(String, 
                 chart.draw_series(std::iter::once(bar)).map_err(refused)?;
             }
         }
-        let (left, middle) = chart.backend_coord(&(0.0, row as f64 + 0.5));
-        let (shift, above) = area.get_base_pixel();
-        let style = (FONT, 13).into_font().color(&BLACK).pos(Pos::new(HPos::Right, VPos::Center));
-        area.draw(&Text::new(name.clone(), (left - shift - 8, middle - above), style)).map_err(refused)?;
+        row_name(area, &chart, row, name)?;
     }
     Ok(())
+}
+
+/// Axes over named rows.
+fn rowed<'a, 'b>(area: &'a Area<'b>, rows: &[String], right: f64) -> Result<Chart<'a, 'b>, PlotError> {
+    let longest = rows.iter().map(|row| row.chars().count()).max().unwrap_or(0) as u32;
+    ChartBuilder::on(area)
+        .margin(14)
+        .x_label_area_size(44)
+        .y_label_area_size((10 + 7 * longest).min(WIDTH / 3))
+        .build_cartesian_2d(0.0..1.04 * right, rows.len() as f64..0.0)
+        .map_err(refused)
+}
+
+fn row_name(area: &Area, chart: &Chart, row: usize, name: &str) -> Result<(), PlotError> {
+    let (left, middle) = chart.backend_coord(&(0.0, row as f64 + 0.5));
+    let (shift, above) = area.get_base_pixel();
+    let style = (FONT, 13).into_font().color(&BLACK).pos(Pos::new(HPos::Right, VPos::Center));
+    area.draw(&Text::new(plain(name), (left - shift - 8, middle - above), style)).map_err(refused)
+}
+
+fn spans(area: &Area, x: &str, rows: &[String], parts: &[(String, Vec<Span>)]) -> Result<(), PlotError> {
+    let all = || parts.iter().flat_map(|part| &part.1);
+    let mut chart = rowed(area, rows, largest(all().map(|span| span.to))?)?;
+    grid(&mut chart, x, None)?;
+    let (shift, above) = area.get_base_pixel();
+    for (i, (_, own)) in parts.iter().enumerate() {
+        for span in own.iter().filter(|span| span.from.is_finite() && span.to.is_finite() && span.to > span.from) {
+            let corners = [(span.from, span.row as f64 + 0.15), (span.to, span.row as f64 + 0.85)];
+            chart.draw_series(std::iter::once(Rectangle::new(corners, colour(i).filled()))).map_err(refused)?;
+            // Where one ends and the next begins.
+            chart.draw_series(std::iter::once(Rectangle::new(corners, WHITE.stroke_width(1)))).map_err(refused)?;
+            let [(left, top), (right, bottom)] = corners.map(|corner| chart.backend_coord(&corner));
+            if !span.label.is_empty() && right - left > 6 + 7 * span.label.chars().count() as i32 {
+                let style = (FONT, 11).into_font().color(&WHITE).pos(Pos::new(HPos::Center, VPos::Center));
+                let middle = ((left + right) / 2 - shift, (top + bottom) / 2 - above);
+                area.draw(&Text::new(plain(&span.label), middle, style)).map_err(refused)?;
+            }
+        }
+    }
+    rows.iter().enumerate().try_for_each(|(row, name)| row_name(area, &chart, row, name))
 }
 
 /// Axes with their names; rows of bars have names of their own instead of numbers.

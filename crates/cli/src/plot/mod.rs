@@ -1,11 +1,14 @@
-//! Figures as self-contained SVG: lines, points with ranges, bars. What is drawn, and in which unit, is the caller's.
+//! Figures as self-contained SVG: lines, points with ranges, bars, spans of time, boxes with arrows. What is drawn, and in which unit, is the
+//! caller's.
 
+mod boxes;
 mod draw;
 
 #[cfg(test)]
 mod tests;
 
-pub use draw::svg;
+pub use boxes::{Arrow, Block, Diagram, diagram};
+pub use draw::{colour_of, svg};
 
 /// Panels below each other under one title.
 pub struct Figure {
@@ -41,6 +44,28 @@ pub enum Panel {
         /// A number for each row.
         parts: Vec<(String, Vec<f64>)>,
     },
+    /// From when to when, in named rows.
+    Spans {
+        /// What lies along x, with its unit. The axis begins at 0.
+        x: String,
+        /// Names of the rows, from top to bottom.
+        rows: Vec<String>,
+        /// Spans of one colour.
+        parts: Vec<(String, Vec<Span>)>,
+    },
+}
+
+/// A piece of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Span {
+    /// Position of the row.
+    pub row: usize,
+    /// Where it begins.
+    pub from: f64,
+    /// Where it ends.
+    pub to: f64,
+    /// Written into it, where there is room.
+    pub label: String,
 }
 
 /// Points of one colour.

@@ -1,0 +1,174 @@
+//! What more multiprocessors and a faster second-level cache gain while device memory stays as it is (paper 003, sections 1 and 6.3).
+
+use super::page::Page;
+use super::{Case, EXECUTIONS, Execution, Figures, Tag, drawn, geometric_mean, mean_name, pairs};
+use crate::failure::Failure;
+use crate::pipeline::outcome::Outcome;
+use crate::plot::{Figure, Panel};
+use crate::predict::input::Device;
+use serde::Serialize;
+use warpsight_ir::BytesPerSecond;
+use warpsight_ir::profile::{Fact, Source};
+
+/// What a device has twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Change {
+    /// Multiprocessors.
+    Multiprocessors,
+    /// The bandwidth of the second-level cache.
+    L2,
+    /// The two of them.
+    Both,
+}
+
+/// All changes.
+const CHANGES: [Change; 3] = [Change::Both, Change::Multiprocessors, Change::L2];
+const TWICE: &str = "twice what the device has";
+
+/// What a change gains.
+#[derive(Clone, Debug, Serialize)]
+pub struct Gain {
+    /// The graph; of several, what they are.
+    pub graph: String,
+    /// The device.
+    pub device: String,
+    /// What there is twice.
+    pub twice: Change,
+    /// Which execution.
+    pub execution: Execution,
+    /// Where the numbers come from.
+    pub tag: Tag,
+    /// As it is.
+    pub plain_s: Option<f64>,
+    /// With twice of that.
+    pub changed_s: Option<f64>,
+    /// The one over the other.
+    pub speedup: f64,
+}
+
+/// A device with twice of something; what its profile does not know stays unknown.
+pub fn changes(device: &Device) -> Vec<(Change, Device)> {
+    let changed = |change: Change| {
+        let mut profile = device.profile.clone();
+        if matches!(change, Change::Multiprocessors | Change::Both)
+            && let Some(&cores) = profile.execution.cores.get()
+        {
+            profile.execution.cores = Fact::known(cores.saturating_mul(2), Source::Assumed, TWICE);
+        }
+        if matches!(change, Change::L2 | Change::Both)
+            && let Some(rate) = profile.memory.l2.bandwidth.get()
+        {
+            profile.memory.l2.bandwidth = Fact::known(BytesPerSecond(2.0 * rate.0), Source::Assumed, TWICE);
+        }
+        (change, Device { name: device.name.clone(), profile, notes: device.notes.clone() })
+    };
+    CHANGES.into_iter().map(changed).collect()
+}
+
+/// Of outcomes on changed devices, each with the position of the plain one.
+pub fn gains(cases: &[Case], changed: &[(usize, Change, Outcome)]) -> Vec<Gain> {
+    let mut rows = Vec::new();
+    for (at, change, outcome) in changed {
+        let Some(plain) = cases.get(*at) else { continue };
+        let with = Case { name: plain.name.clone(), outcome };
+        for execution in EXECUTIONS {
+            for tag in [Tag::Predicted, Tag::Simulated] {
+                let (Some(before), Some(after)) = (seconds(plain, execution, tag), seconds(&with, execution, tag)) else { continue };
+                let graph = plain.name.clone();
+                let (device, twice, speedup) = (plain.outcome.device.clone(), *change, before / after);
+                rows.push(Gain { graph, device, twice, execution, tag, plain_s: Some(before), changed_s: Some(after), speedup });
+            }
+        }
+    }
+    let mut means = Vec::new();
+    for (_, device) in pairs(cases.iter().map(|case| ("", case.outcome.device.as_str()))) {
+        for kind in ["inference", "training"] {
+            for (twice, execution, tag) in rows_of(&rows) {
+                let of_kind = |row: &&Gain| cases.iter().any(|case| case.name == row.graph && case.kind() == kind);
+                let own = rows.iter().filter(|row| row.device == device && (row.twice, row.execution, row.tag) == (twice, execution, tag));
+                let own: Vec<f64> = own.filter(of_kind).map(|row| row.speedup).collect();
+                let mean = geometric_mean(&own).filter(|_| own.len() > 1);
+                let (graph, device) = (mean_name(own.len(), kind), device.to_owned());
+                means.extend(mean.map(|speedup| Gain { graph, device, twice, execution, tag, plain_s: None, changed_s: None, speedup }));
+            }
+        }
+    }
+    rows.extend(means);
+    rows
+}
+
+/// What rows there are, each once, in order.
+fn rows_of(rows: &[Gain]) -> Vec<(Change, Execution, Tag)> {
+    let mut found = Vec::new();
+    for own in rows.iter().map(|row| (row.twice, row.execution, row.tag)) {
+        if !found.contains(&own) {
+            found.push(own);
+        }
+    }
+    found
+}
+
+/// End to end.
+fn seconds(case: &Case, execution: Execution, tag: Tag) -> Option<f64> {
+    let times = &case.outcome.plan.times;
+    let seconds = match (tag, execution) {
+        (Tag::Simulated, _) => {
+            let own = case.simulated()?;
+            match execution {
+                Execution::BulkSynchronous => own.bsp.eager,
+                Execution::Vertical => own.vertical.eager,
+                Execution::Dataflow => own.dataflow.as_ref().ok()?.eager,
+            }
+        }
+        (_, Execution::BulkSynchronous) => times.bsp.eager,
+        (_, Execution::Vertical) => times.vertical.eager,
+        (_, Execution::Dataflow) => times.dataflow.eager,
+    };
+    Some(seconds.0)
+}
+
+/// The section.
+pub fn show(figures: &Figures, page: &mut Page) -> Result<(), Failure> {
+    page.section(
+        "sensitivity",
+        "Sensitivity",
+        "How many times faster each execution becomes on a device with twice the multiprocessors, twice the bandwidth of the second-level \
+         cache, or both; device memory stays as it is. Every change is planned anew.",
+    );
+    if figures.sensitivity.is_empty() {
+        page.text("No changed device was planned for.");
+        return Ok(());
+    }
+    for tag in [Tag::Predicted, Tag::Simulated] {
+        let rows: Vec<&Gain> = figures.sensitivity.iter().filter(|row| row.tag == tag && row.twice == Change::Both).collect();
+        let cases = pairs(rows.iter().map(|row| (row.graph.as_str(), row.device.as_str())));
+        let of = |execution: Execution| {
+            let at = |(graph, device): &(&str, &str)| {
+                let own = rows.iter().find(|row| row.graph == *graph && row.device == *device && row.execution == execution);
+                own.map_or(0.0, |row| 100.0 * (row.speedup - 1.0))
+            };
+            (execution.word().to_owned(), cases.iter().map(at).collect())
+        };
+        let names = cases.iter().map(|(graph, device)| format!("{graph} on {device}")).collect();
+        let parts = EXECUTIONS.map(of).to_vec();
+        let panel = Panel::Bars { x: "faster, %".to_owned(), rows: names, stacked: false, parts };
+        let title = "Twice the multiprocessors and second-level bandwidth".to_owned();
+        page.drawing(drawn(&Figure { title, note: tag.word().to_owned(), panels: vec![panel] })?.as_deref());
+    }
+    page.table(
+        &figures.sensitivity,
+        "/sensitivity",
+        &[
+            ("graph", "graph"),
+            ("device", "device"),
+            ("twice", "twice"),
+            ("execution", "execution"),
+            ("tag", "tag"),
+            ("plain_s", "as it is"),
+            ("changed_s", "with twice of that"),
+            ("speedup", "speedup"),
+        ],
+    );
+    Ok(())
+}

@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::path::Path;
 use warpsight_dataflow::{DesignError, Graph, GraphError};
 use warpsight_graph::simplify;
+use warpsight_ir::NoEstimate;
 
 /// A graph and where it comes from.
 pub struct Input {
@@ -51,9 +52,13 @@ impl Input {
             DesignError::Rate { node, .. } => Some(node.as_str()),
             other => other.node(),
         };
-        match &self.text {
+        let failure = match &self.text {
             Some(text) => wrong(&self.file, text, &message, node.and_then(|node| find(text, &About::Node(node)))),
             None => Failure::input(message).at(&self.file),
+        };
+        match why {
+            DesignError::Rate { why: NoEstimate::Missing { .. }, .. } => failure.help("a profile with this number, or another device"),
+            _ => failure,
         }
     }
 }
@@ -64,13 +69,21 @@ pub fn text(path: &Path) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|_| Failure::input("this is not text (UTF-8)").at(path.display().to_string()))
 }
 
+/// Longest line that is shown.
+const LINE: usize = 400;
+
 /// A failure in a text file: at this range, or at the line and column that the message ends with.
 pub fn wrong(file: &str, text: &str, message: &str, at: Option<Range<usize>>) -> Failure {
     let failure = Failure::input(message);
-    match at.or_else(|| stated(text, message)) {
-        Some(at) => failure.excerpt(file, text, at, None),
-        None => failure.at(file),
+    let Some(at) = at.or_else(|| stated(text, message)) else { return failure.at(file) };
+    let before = &text[..at.start];
+    let begin = before.rfind('\n').map_or(0, |end| end + 1);
+    let line = text[begin..].lines().next().unwrap_or_default();
+    if line.len() <= LINE {
+        return failure.excerpt(file, text, at, None);
     }
+    // Many graphs are one line: its place is enough.
+    failure.at(format!("{file}:{}:{}", before.matches('\n').count() + 1, before[begin..].chars().count() + 1))
 }
 
 /// What a message of the JSON reader ends with: `at line 3 column 14`.

@@ -137,10 +137,14 @@ impl<'a> Converter<'a> {
             Op::Alias | Op::Transpose { .. } | Op::Slice { .. } => return Ok(()),
         };
         let mut inputs: Vec<TensorId> = node.inputs.clone();
-        let mut output = node.output;
+        let (mut output, mut name) = (node.output, &node.name);
         if let Some((&bias, _)) = self.biases.iter().find(|(_, product)| **product == at) {
             let sum = &self.graph.nodes[bias];
             inputs.extend(sum.inputs.iter().copied().filter(|&id| id != output));
+            // A product that is one half of its node is called as its tensor is.
+            if *name == self.graph.tensor(output).name {
+                name = &sum.name;
+            }
             output = sum.output;
         }
         // A constant of one element is part of the operator, as an exponent is.
@@ -149,7 +153,7 @@ impl<'a> Converter<'a> {
         let output = self.position(output);
         let bytes = |id: &dataflow::TensorId| Bytes(self.tensors[id.0].bytes() as f64);
         let (read, written) = (inputs.iter().map(bytes).sum(), bytes(&output));
-        let name = self.unique(&node.name);
+        let name = self.unique(name);
         self.nodes.push(dataflow::Node {
             name,
             op: op.to_owned(),

@@ -1,0 +1,244 @@
+//! What `warpsight pipeline` reads: models as graphs, and what is wrong with files.
+
+mod common;
+
+use common::{Sandbox, said};
+use prost::Message;
+use serde_json::{Value, json};
+use warpsight_graph::onnx::tensor_shape_proto::{Dimension, dimension};
+use warpsight_graph::onnx::{
+    AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, TensorShapeProto, TypeProto, ValueInfoProto,
+    attribute_proto, tensor_proto, type_proto,
+};
+
+fn tensor(name: &str, dims: &[i64]) -> TensorProto {
+    let elements = dims.iter().product::<i64>() as usize;
+    let float_data = (0..elements).map(|at| (at % 7) as f32 - 3.0).collect();
+    TensorProto {
+        name: name.into(),
+        dims: dims.to_vec(),
+        data_type: tensor_proto::DataType::Float as i32,
+        float_data,
+        ..TensorProto::default()
+    }
+}
+
+fn ints(name: &str, values: &[i64]) -> TensorProto {
+    let (dims, int64_data) = (vec![values.len() as i64], values.to_vec());
+    TensorProto { name: name.into(), dims, data_type: tensor_proto::DataType::Int64 as i32, int64_data, ..TensorProto::default() }
+}
+
+/// A float with these extents; 0 is open.
+fn value(name: &str, dims: &[i64]) -> ValueInfoProto {
+    let dim = |&extent: &i64| {
+        let value = if extent > 0 { dimension::Value::DimValue(extent) } else { dimension::Value::DimParam("batch".into()) };
+        Dimension { value: Some(value), ..Dimension::default() }
+    };
+    let shape = Some(TensorShapeProto { dim: dims.iter().map(dim).collect() });
+    let tensor = type_proto::Tensor { elem_type: tensor_proto::DataType::Float as i32, shape };
+    let r#type = Some(TypeProto { value: Some(type_proto::Value::TensorType(tensor)), ..TypeProto::default() });
+    ValueInfoProto { name: name.into(), r#type, ..ValueInfoProto::default() }
+}
+
+fn node(op: &str, name: &str, inputs: &[&str], output: &str) -> NodeProto {
+    let own = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+    NodeProto { op_type: op.into(), name: name.into(), input: own(inputs), output: own(&[output]), ..NodeProto::default() }
+}
+
+fn attribute(name: &str, i: i64) -> AttributeProto {
+    AttributeProto { name: name.into(), i, r#type: attribute_proto::AttributeType::Int as i32, ..AttributeProto::default() }
+}
+
+/// Two layers with biases, written in two ways, a view and a softmax.
+fn network(batch: i64) -> GraphProto {
+    let mut first = node("Gemm", "first", &["x", "w1", "b1"], "h");
+    first.attribute.push(attribute("transB", 1));
+    let mut soft = node("Softmax", "soft", &["folded"], "y");
+    soft.attribute.push(attribute("axis", -1));
+    GraphProto {
+        name: "layers".into(),
+        node: vec![
+            first,
+            node("Relu", "act", &["h"], "a"),
+            node("MatMul", "second", &["a", "w2"], "p"),
+            node("Add", "bias", &["p", "b2"], "o"),
+            node("Reshape", "fold", &["o", "shape"], "folded"),
+            soft,
+        ],
+        initializer: vec![
+            tensor("w1", &[128, 256]),
+            tensor("b1", &[128]),
+            tensor("w2", &[128, 64]),
+            tensor("b2", &[64]),
+            ints("shape", &[8, -1, 64]),
+        ],
+        input: vec![value("x", &[batch, 256])],
+        output: vec![value("y", &[8, batch / 8, 64])],
+        ..GraphProto::default()
+    }
+}
+
+fn write(s: &Sandbox, name: &str, graph: GraphProto) -> String {
+    let opset_import = vec![OperatorSetIdProto { domain: String::new(), version: 17 }];
+    let model = ModelProto { ir_version: 8, opset_import, graph: Some(graph), ..ModelProto::default() };
+    std::fs::write(s.path(name), model.encode_to_vec()).expect("writes");
+    s.text(name)
+}
+
+/// The same network as a graph of operators.
+fn equal() -> Value {
+    let tensor = |shape: &[u64], kind: &str| json!({"shape": shape, "dtype_bytes": 2, "kind": kind});
+    json!({
+        "format": "dataflow-graph/1", "app": "layers",
+        "tensors": {
+            "x": tensor(&[8192, 256], "input"), "w1": tensor(&[128, 256], "param"), "b1": tensor(&[128], "param"),
+            "h": tensor(&[8192, 128], "act"), "a": tensor(&[8192, 128], "act"),
+            "w2": tensor(&[128, 64], "param"), "b2": tensor(&[64], "param"), "o": tensor(&[8192, 64], "act"), "y": tensor(&[8, 1024, 64], "output"),
+        },
+        "nodes": [
+            {"id": "first", "op": "linear", "cls": "tensor", "inputs": ["x", "w1", "b1"], "outputs": ["h"], "flops": 2 * 8192 * 256 * 128},
+            {"id": "act", "op": "relu", "cls": "simt", "inputs": ["h"], "outputs": ["a"], "flops": 8192 * 128},
+            {"id": "second", "op": "linear", "cls": "tensor", "inputs": ["a", "w2", "b2"], "outputs": ["o"], "flops": 2 * 8192 * 128 * 64},
+            {"id": "soft", "op": "softmax", "cls": "simt", "inputs": ["o"], "outputs": ["y"], "flops": 5 * 8192 * 64},
+        ],
+    })
+}
+
+#[test]
+fn a_model_is_planned_as_the_graph_that_says_the_same() {
+    let s = Sandbox::new();
+    let model = write(&s, "layers.onnx", network(8192));
+    let graph = s.text("layers.json");
+    std::fs::write(&graph, equal().to_string()).expect("writes");
+    let plan = |args: &[&str]| -> Value {
+        let output = s.run(&[&["pipeline", "--device", "a100-40", "--json", "--simulate"], args].concat(), 0);
+        let mut plan: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        // Only names of files and tensors differ.
+        plan["file"] = Value::Null;
+        for group in plan["groups"].as_array_mut().expect("groups") {
+            group["channels"].as_array_mut().expect("channels").iter_mut().for_each(|channel| channel["tensor"] = Value::Null);
+        }
+        plan
+    };
+    let expected = plan(&["--policy", "kitsune", &graph]);
+    assert_eq!((&expected["ops"], &expected["dataflow"]["ops"]), (&json!(4), &json!(4)), "{expected}");
+    // `--device` takes all that follows: the file comes first.
+    let found = plan(&["--policy", "kitsune", "--elements", "f16", &model]);
+    let name = |plan: &Value| {
+        plan["groups"][0]["stages"].as_array().expect("stages").iter().map(|stage| stage["nodes"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(name(&found), name(&expected));
+    assert_eq!(found, expected);
+    // f32, as the file has it: twice the traffic, and no simulation of products that sim/devices do not describe.
+    let wide = plan(&["--policy", "kitsune", &model]);
+    assert_eq!(wide["bsp"]["traffic_bytes"].as_f64().zip(found["bsp"]["traffic_bytes"].as_f64()).map(|(a, b)| a / b), Some(2.0));
+    assert!(wide["simulated"]["unknown"].as_str().expect("a reason").contains("multiplies elements of 4 B"), "{wide}");
+}
+
+#[test]
+fn models_that_cannot_be_planned_say_which_node() {
+    let s = Sandbox::new();
+    let refused = |file: &str, more: &[&str]| said(&s.run(&[&["pipeline", file, "--device", "a100-40"], more].concat(), 2));
+    let open = write(&s, "open.onnx", network(0));
+    let text = refused(&open, &[]);
+    assert!(text.contains("the model leaves dimensions of its inputs open: x[0] (batch); give them with --input-shape x=?,256"), "{text}");
+    s.run(&["pipeline", &open, "--device", "a100-40", "--input-shape", "x=512,256"], 0);
+    let model = format!("{}/../../models/text-orientation.onnx", env!("CARGO_MANIFEST_DIR"));
+    assert!(refused(&model, &[]).contains("a convolution: its windows overlap"), "{}", refused(&model, &[]));
+    let bytes = std::fs::read(&open).expect("a model");
+    std::fs::write(s.path("cut.onnx"), &bytes[..bytes.len() / 2]).expect("writes");
+    assert!(refused(&s.text("cut.onnx"), &[]).contains("the model file is truncated"));
+    let mut strange = network(512);
+    strange.node[1] = node("NonZero", "act", &["h"], "a");
+    assert!(refused(&write(&s, "strange.onnx", strange), &[]).contains("node `act`: operator NonZero (opset 17) is not supported"));
+    let mut nothing = network(512);
+    nothing.node = vec![node("Identity", "same", &["x"], "y")];
+    nothing.output = vec![value("y", &[512, 256])];
+    assert!(refused(&write(&s, "nothing.onnx", nothing), &[]).contains("the graph has no nodes"));
+}
+
+#[test]
+fn wrong_graphs_are_named_at_their_place() {
+    let s = Sandbox::new();
+    let refused = |edit: &dyn Fn(&mut Value)| -> (String, String) {
+        let mut graph = equal();
+        edit(&mut graph);
+        let file = s.text("wrong.json");
+        std::fs::write(&file, serde_json::to_string_pretty(&graph).expect("JSON")).expect("writes");
+        let output = s.run(&["pipeline", &file, "--device", "a100-40", "--json"], 2);
+        let error: Value = serde_json::from_slice(&output.stderr).expect("JSON");
+        assert_eq!(error["error"]["kind"], json!("input"));
+        let place = error["error"]["where"].as_str().expect("a place").rsplit_once("wrong.json").expect("the file").1.to_owned();
+        // What stands there.
+        let line = place.split(':').nth(1).and_then(|line| line.parse::<usize>().ok());
+        let text = std::fs::read_to_string(&file).expect("the file");
+        let there = line.and_then(|line| text.lines().nth(line - 1)).unwrap_or_default().trim().trim_end_matches(',').to_owned();
+        (error["error"]["message"].as_str().expect("a message").to_owned(), there)
+    };
+    type Edit = fn(&mut Value);
+    let cases: [(Edit, &str, &str); 11] = [
+        (|g| g["nodes"] = json!([]), "the graph has no nodes", ""),
+        (|g| g["nodes"][0]["inputs"][0] = "y".into(), "a cycle: first → act → second → soft → first", "\"id\": \"first\""),
+        (|g| g["nodes"][1]["inputs"][0] = "q".into(), "node `act` uses tensor `q`, which the graph does not have", "\"id\": \"act\""),
+        (|g| g["nodes"][1]["id"] = "first".into(), "two nodes have the id `first`", "\"id\": \"first\""),
+        (
+            |g| g["tensors"]["a"]["shape"][0] = "n".into(),
+            "tensor `a` has the extent \"n\": only positive, fixed shapes can be planned",
+            "\"a\": {",
+        ),
+        (
+            |g| g["tensors"]["a"]["shape"][0] = 0.into(),
+            "tensor `a` has the extent 0: only positive, fixed shapes can be planned",
+            "\"a\": {",
+        ),
+        (
+            |g| g["tensors"]["w2"]["shape"][0] = 17.into(),
+            "node `second`: 134217728 operations are no product of the shapes [8192, 128], [17, 64], [64], [8192, 64]",
+            "\"id\": \"second\"",
+        ),
+        (
+            |g| g["tensors"].as_object_mut().expect("tensors").values_mut().for_each(|tensor| tensor["dtype_bytes"] = 3.into()),
+            "a100-40: node `first`: not covered by this model: matrix units take no elements of 3 B",
+            "\"id\": \"first\"",
+        ),
+        (|g| g["nodes"][0]["cls"] = "matrix".into(), "this is no dataflow-graph/1: unknown variant `matrix`", "\"cls\": \"matrix\""),
+        (|g| g["format"] = "dataflow-graph/2".into(), "this is no dataflow-graph/1: its format is `dataflow-graph/2`", ""),
+        (|g| g["nodes"][0]["flops"] = "many".into(), "this is no dataflow-graph/1: invalid type: string \"many\"", "\"flops\": \"many\""),
+    ];
+    for (edit, message, place) in cases {
+        let (found, there) = refused(&edit);
+        assert!(found.starts_with(message), "{found}, expected {message}");
+        assert_eq!(there, place, "{found}");
+    }
+}
+
+#[test]
+fn files_that_are_no_graphs() {
+    let s = Sandbox::new();
+    let refused = |text: &[u8], code: i32| {
+        std::fs::write(s.path("file.json"), text).expect("writes");
+        said(&s.run(&["pipeline", &s.text("file.json"), "--device", "a100-40"], code))
+    };
+    assert!(refused(b"", 2).contains("EOF while parsing a value"));
+    assert!(
+        refused(b"kernel k {}", 2).contains("a graph is dataflow-graph/1 (JSON; see examples/dataflow), or a model that ends with .onnx")
+    );
+    assert!(refused(&[0xff, 0xfe, 0], 2).contains("this is not text (UTF-8)"));
+    let text = equal().to_string();
+    for part in 1..8 {
+        let found = refused(&text.as_bytes()[..text.len() * part / 8], 2);
+        assert!(found.contains("this is no dataflow-graph/1: EOF while parsing") && found.contains("file.json:1:"), "{found}");
+    }
+    // Deeper than anybody nests graphs.
+    assert!(refused("[".repeat(100_000).as_bytes(), 2).contains("this is no dataflow-graph/1"));
+    let missing = s.run(&["pipeline", &s.text("none.json"), "--device", "a100-40"], 5);
+    assert!(said(&missing).contains("none.json"));
+    std::fs::write(s.path("file.json"), text).expect("writes");
+    let file = s.text("file.json");
+    assert!(said(&s.run(&["pipeline", &file, "--device", "a101"], 2)).contains("there is no device `a101`"));
+    assert!(said(&s.run(&["pipeline", "--device", "a100-40"], 2)).contains("no graph is given"));
+    assert!(said(&s.run(&["pipeline", &file, "--device", "a100-40", "--policy", "worst"], 2)).contains("there are best and kitsune"));
+    // A device whose profile lacks a number says which.
+    let text = said(&s.run(&["pipeline", &file, "--device", "adreno640"], 2));
+    assert!(text.contains("lacks `") && text.contains("a profile with this number, or another device"), "{text}");
+}

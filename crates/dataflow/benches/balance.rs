@@ -1,10 +1,12 @@
 //! The load balance at the size of real groups, and plans of whole graphs.
 
 use warpsight_dataflow::balance::{Caps, Demand, Pools, balance};
-use warpsight_dataflow::{Graph, Machine, Modelled, Patterns, plan, select};
+use warpsight_dataflow::lower::lower;
+use warpsight_dataflow::{Graph, Machine, Modelled, Policy, launched, planned};
 use warpsight_ir::profile::builtin;
 use warpsight_ir::{Seconds, StageClass};
 use warpsight_predict::StageRoofline;
+use warpsight_sim::pipeline::{PipelineSilicon, Scheduler, simulate};
 
 fn main() {
     divan::main();
@@ -28,12 +30,45 @@ fn on_132_multiprocessors(bencher: divan::Bencher, stages: u32) {
     bencher.bench(|| balance(divan::black_box(&demands), pools, Caps::default()));
 }
 
-#[divan::bench(args = ["nerf", "train_mgn"])]
-fn of_a_graph(bencher: divan::Bencher, name: &str) {
+fn example(name: &str) -> Graph {
     let path = format!("{}/../../examples/dataflow/{name}.json", env!("CARGO_MANIFEST_DIR"));
-    let graph = Graph::read(&std::fs::read_to_string(path).expect("an example")).expect("a graph");
+    Graph::read(&std::fs::read_to_string(path).expect("an example")).expect("a graph")
+}
+
+/// 24 to 142 operators.
+const EXAMPLES: [&str; 4] = ["nerf", "train_nerf", "train_grc", "train_mgn"];
+
+#[divan::bench(args = EXAMPLES)]
+fn plan_kitsune(bencher: divan::Bencher, name: &str) {
+    plan(bencher, name, Policy::Kitsune);
+}
+
+#[divan::bench(args = EXAMPLES)]
+fn plan_best(bencher: divan::Bencher, name: &str) {
+    plan(bencher, name, Policy::Best);
+}
+
+fn plan(bencher: divan::Bencher, name: &str, policy: Policy) {
+    let graph = example(name);
     let profile = builtin("a100-40").expect("a profile").expect("it parses");
     let (machine, model) = (Machine::of(&profile).expect("numbers"), StageRoofline::new().expect("constants"));
-    let groups = select::kitsune(&graph, &Patterns::kitsune());
-    bencher.bench(|| plan(&graph, &groups, &[], &machine, &Modelled { model: &model, on: &profile }));
+    bencher.bench(|| planned(&graph, policy, &machine, &Modelled { model: &model, on: &profile }));
+}
+
+/// All groups of a plan, and every operator by itself.
+#[divan::bench(args = EXAMPLES, sample_count = 3)]
+fn simulation(bencher: divan::Bencher, name: &str) {
+    let graph = example(name);
+    let profile = builtin("a100-40").expect("a profile").expect("it parses");
+    let silicon = PipelineSilicon::builtin("a100-40").expect("silicon").expect("it parses");
+    let (machine, model) = (Machine::of(&profile).expect("numbers"), StageRoofline::new().expect("constants"));
+    let rates = Modelled { model: &model, on: &profile };
+    let plan = planned(&graph, Policy::Kitsune, &machine, &rates).expect("a plan");
+    let pipelines: Vec<_> = plan.groups.iter().map(|group| lower(&graph, "group", group).pipeline).collect();
+    let kernels: Vec<_> = graph.ids().map(|id| launched::operator(&graph, id, &machine, &rates).expect("a kernel")).collect();
+    bencher.bench(|| {
+        let groups = pipelines.iter().map(|pipeline| simulate(pipeline, &silicon, Scheduler::TwoArbiters).expect("it ends").time);
+        let alone = kernels.iter().map(|pipeline| simulate(pipeline, &silicon, Scheduler::Greedy).expect("it ends").time);
+        groups.chain(alone).collect::<Vec<_>>()
+    });
 }

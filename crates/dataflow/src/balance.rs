@@ -1,10 +1,12 @@
 //! How many work-groups each stage gets (paper 003, section 5.3, Algorithm 2), solved exactly.
 //! .
 //! Stages of the two classes draw on pools of their own: a multiprocessor holds one work-group of each (section 4.2). Seconds of a stage
-//! fall with its work-groups in steps, since tiles are not divided; the paper's integer program therefore needs no solver: the best
-//! slowest stage is one of the seconds that occur, found by bisection.
+//! fall with its work-groups in steps, since tiles are not divided; the paper's integer program therefore needs no solver: from the fewest
+//! work-groups on, whatever is slowest takes its next step until it cannot. Who has taken a step had to, for any better slowest stage.
 
 use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
 use warpsight_ir::{Seconds, StageClass};
 
 /// What one stage asks for.
@@ -12,9 +14,8 @@ use warpsight_ir::{Seconds, StageClass};
 pub struct Demand {
     /// Which pool it draws on.
     pub class: StageClass,
-    /// Seconds of one execution on 1, 2, … work-groups; infinite where they are too few. More never take longer here, since work-groups
-    /// may idle: see [`Demand::new`].
-    seconds: Vec<Seconds>,
+    /// Numbers of work-groups that are worth having, each the fewest for its seconds of one execution, which fall from one to the next.
+    steps: Arc<[(u32, f64)]>,
 }
 
 /// Work-groups that can be resident, by class.
@@ -90,25 +91,33 @@ fn word(class: StageClass) -> &'static str {
 }
 
 impl Demand {
-    /// Of seconds on 1, 2, … work-groups. Where more take longer, some of them idle; NaN counts as infinite.
+    /// Of seconds on 1, 2, … work-groups, infinite where they are too few. Where more take longer, some of them idle; NaN counts as infinite.
     pub fn new(class: StageClass, seconds: impl IntoIterator<Item = Seconds>) -> Self {
-        let mut best = f64::INFINITY;
-        let seconds = seconds.into_iter().map(|s| {
-            best = best.min(s.0);
-            Seconds(best)
-        });
-        Self { class, seconds: seconds.collect() }
+        Self::of_steps(class, (1..).zip(seconds))
     }
 
-    /// The fewest work-groups that finish within this time.
-    fn within(&self, limit: f64) -> Option<u32> {
-        let fewest = self.seconds.partition_point(|s| s.0 > limit);
-        (fewest < self.seconds.len()).then_some(fewest as u32 + 1)
+    /// Of numbers of work-groups, ascending, and their seconds; others take as long as the next smaller number.
+    pub fn of_steps(class: StageClass, seconds: impl IntoIterator<Item = (u32, Seconds)>) -> Self {
+        let mut steps: Vec<(u32, f64)> = Vec::new();
+        for (ctas, Seconds(seconds)) in seconds {
+            if seconds < steps.last().map_or(f64::INFINITY, |step| step.1) {
+                steps.push((ctas, seconds));
+            }
+        }
+        Self { class, steps: steps.into() }
+    }
+
+    /// Steps from the first that finishes within this time, as far as a pool goes.
+    fn within(&self, limit: f64, pool: u32) -> &[(u32, f64)] {
+        let first = self.steps.partition_point(|step| step.1 > limit);
+        let end = self.steps.partition_point(|step| step.0 <= pool);
+        &self.steps[first.min(end)..end]
     }
 
     /// Seconds on so many work-groups.
-    fn on(&self, ctas: u32) -> f64 {
-        self.seconds[ctas as usize - 1].0
+    pub fn on(&self, ctas: u32) -> f64 {
+        let at = self.steps.partition_point(|step| step.0 <= ctas);
+        at.checked_sub(1).map_or(f64::INFINITY, |at| self.steps[at].1)
     }
 }
 
@@ -141,59 +150,127 @@ pub fn balance(demands: &[Demand], pools: Pools, caps: Caps) -> Result<Allocatio
     Ok(Allocation { ctas, seconds: Seconds(seconds), limiter })
 }
 
+/// The slowest stage of an allocation, without one.
+///
+/// # Errors
+/// Stages that do not fit, with the numbers.
+pub fn slowest(demands: &[Demand], pools: Pools) -> Result<Seconds, BalanceError> {
+    let mut slowest = 0.0_f64;
+    for class in [StageClass::Tensor, StageClass::Simt] {
+        let members: Vec<usize> = (0..demands.len()).filter(|&at| demands[at].class == class).collect();
+        slowest = slowest.max(limit(demands, &members, class, pools.of(class))?);
+    }
+    Ok(Seconds(slowest))
+}
+
 /// Work-groups for the stages of one class.
 fn pool(demands: &[Demand], members: &[usize], class: StageClass, pool: u32) -> Result<Vec<u32>, BalanceError> {
-    if members.is_empty() {
-        return Ok(Vec::new());
-    }
-    if let Some(&stage) = members.iter().find(|&&at| demands[at].within(f64::MAX).is_none_or(|n| n > pool)) {
-        return Err(BalanceError::Never { stage, pool });
-    }
-    let needed = |limit: f64| -> Option<u64> { members.iter().map(|&at| demands[at].within(limit).map(u64::from)).sum() };
-    let fits = |limit: f64| needed(limit).is_some_and(|n| n <= u64::from(pool));
-    if !fits(f64::MAX) {
-        let least = needed(f64::MAX).unwrap_or(u64::MAX);
-        return Err(BalanceError::TooFew { class, stages: members.len(), least, pool });
-    }
-    let finite = members.iter().flat_map(|&at| demands[at].seconds.iter().map(|s| s.0)).filter(|s| s.is_finite());
-    let mut candidates: Vec<f64> = finite.collect();
-    candidates.sort_unstable_by(f64::total_cmp);
-    candidates.dedup();
-    // Some candidate fits: the largest one is at least what every stage takes on its fewest work-groups.
-    let at = candidates.partition_point(|&limit| !fits(limit));
-    let limit = candidates[at.min(candidates.len() - 1)];
-    let options: Vec<Vec<(u32, f64)>> = members.iter().map(|&at| steps(&demands[at], limit, pool)).collect();
+    let limit = limit(demands, members, class, pool)?;
+    let options: Vec<&[(u32, f64)]> = members.iter().map(|&at| demands[at].within(limit, pool)).collect();
     Ok(leximin(&options, pool))
 }
 
-/// Numbers of work-groups that are worth having: each is the fewest for its time. The first meets the limit.
-fn steps(demand: &Demand, limit: f64, pool: u32) -> Vec<(u32, f64)> {
-    let first = demand.within(limit).unwrap_or(pool);
-    let last = (demand.seconds.len() as u32).min(pool);
-    let mut found: Vec<(u32, f64)> = Vec::new();
-    for ctas in first..=last {
-        let seconds = demand.on(ctas);
-        if found.last().is_none_or(|step| seconds < step.1) {
-            found.push((ctas, seconds));
-        }
+/// The least seconds of the slowest stage of one class.
+fn limit(demands: &[Demand], members: &[usize], class: StageClass, pool: u32) -> Result<f64, BalanceError> {
+    if let Some(&stage) = members.iter().find(|&&at| demands[at].within(f64::MAX, pool).is_empty()) {
+        return Err(BalanceError::Never { stage, pool });
     }
-    found
+    let least: u64 = members.iter().map(|&at| u64::from(demands[at].steps[0].0)).sum();
+    let Some(mut spare) = u64::from(pool).checked_sub(least) else {
+        return Err(BalanceError::TooFew { class, stages: members.len(), least, pool });
+    };
+    let mut open: BinaryHeap<Slow> = members.iter().map(|&stage| Slow { seconds: demands[stage].steps[0].1, stage, step: 0 }).collect();
+    while let Some(Slow { seconds, stage, step }) = open.pop() {
+        let steps = &demands[stage].steps;
+        let next = steps.get(step + 1).map(|next| (u64::from(next.0 - steps[step].0), next.1));
+        let Some((more, faster)) = next.filter(|(more, _)| *more <= spare) else { return Ok(seconds) };
+        spare -= more;
+        open.push(Slow { seconds: faster, stage, step: step + 1 });
+    }
+    Ok(0.0)
 }
 
+/// A stage at one of its steps; the slowest first.
+struct Slow {
+    seconds: f64,
+    stage: usize,
+    step: usize,
+}
+
+impl Ord for Slow {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.seconds.total_cmp(&other.seconds).then_with(|| other.stage.cmp(&self.stage))
+    }
+}
+
+impl PartialOrd for Slow {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Slow {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Slow {}
+
 /// One option of each stage such that the times, slowest first, are lexicographically least within the pool; of those, with the fewest
-/// work-groups. The order of sorted times does not change when both sides get one more, so that partial choices can be compared: a
-/// dynamic program over stages and what is left of the pool is exact.
-fn leximin(options: &[Vec<(u32, f64)>], pool: u32) -> Vec<u32> {
+/// work-groups. Who is slowest takes its next step, or stays where that is more than is left: either has to be. Only where several are
+/// slowest, differ and cannot all go on, there is something to choose.
+fn leximin(options: &[&[(u32, f64)]], pool: u32) -> Vec<u32> {
+    let mut chosen: Vec<usize> = vec![0; options.len()];
+    let mut spare = pool.saturating_sub(options.iter().map(|steps| steps[0].0).sum());
+    let mut open: BinaryHeap<Slow> = options.iter().zip(0..).map(|(steps, stage)| Slow { seconds: steps[0].1, stage, step: 0 }).collect();
+    while let Some(slowest) = open.pop() {
+        let mut tied = vec![slowest];
+        while let Some(other) = open.peek().filter(|other| other.seconds == tied[0].seconds) {
+            tied.push(Slow { ..*other });
+            open.pop();
+        }
+        let more = |slow: &Slow| options[slow.stage].get(slow.step + 1).map(|next| next.0 - options[slow.stage][slow.step].0);
+        tied.retain(|slow| more(slow).is_some_and(|more| more <= spare));
+        let Some(first) = tied.first() else { continue };
+        let alike = tied.iter().all(|slow| options[slow.stage][slow.step..] == options[first.stage][first.step..]);
+        let all: u32 = tied.iter().filter_map(more).sum();
+        if all > spare && !alike {
+            open.extend(tied);
+            let mut rest: Vec<Slow> = open.into_vec();
+            rest.sort_unstable_by_key(|slow| slow.stage);
+            let left: Vec<&[(u32, f64)]> = rest.iter().map(|slow| &options[slow.stage][slow.step..]).collect();
+            let held: u32 = left.iter().map(|steps| steps[0].0).sum();
+            for (slow, step) in rest.iter().zip(tried(&left, held + spare)) {
+                chosen[slow.stage] = slow.step + step;
+            }
+            break;
+        }
+        for slow in tied {
+            if let Some(more) = more(&slow).filter(|more| *more <= spare) {
+                spare -= more;
+                let (stage, step) = (slow.stage, slow.step + 1);
+                chosen[stage] = step;
+                open.push(Slow { seconds: options[stage][step].1, stage, step });
+            }
+        }
+    }
+    chosen.iter().zip(options).map(|(&step, steps)| steps[step].0).collect()
+}
+
+/// The same, as positions of the options, by trying. The order of sorted times does not change when both sides get one more, so that
+/// partial choices can be compared: a dynamic program over stages and what is left of the pool is exact.
+fn tried(options: &[&[(u32, f64)]], pool: u32) -> Vec<usize> {
     let least: u32 = options.iter().map(|o| o[0].0).sum();
     let spare = pool.saturating_sub(least) as usize;
     // By what was spent beyond the least: the times so far, slowest first, and what was chosen.
-    let mut best: Vec<Option<(Vec<f64>, Vec<u32>)>> = vec![None; spare + 1];
+    let mut best: Vec<Option<(Vec<f64>, Vec<usize>)>> = vec![None; spare + 1];
     best[0] = Some((Vec::new(), Vec::new()));
     for steps in options {
-        let mut next: Vec<Option<(Vec<f64>, Vec<u32>)>> = vec![None; spare + 1];
+        let mut next: Vec<Option<(Vec<f64>, Vec<usize>)>> = vec![None; spare + 1];
         for (spent, state) in best.iter().enumerate() {
             let Some((times, chosen)) = state else { continue };
-            for &(ctas, seconds) in steps {
+            for (position, &(ctas, seconds)) in steps.iter().enumerate() {
                 let at = spent + (ctas - steps[0].0) as usize;
                 if at > spare {
                     break;
@@ -204,7 +281,7 @@ fn leximin(options: &[Vec<(u32, f64)>], pool: u32) -> Vec<u32> {
                 let mut times = times.clone();
                 times.insert(times.partition_point(|&t| t >= seconds), seconds);
                 let mut chosen = chosen.clone();
-                chosen.push(ctas);
+                chosen.push(position);
                 next[at] = Some((times, chosen));
             }
         }

@@ -1,7 +1,10 @@
 //! Where seconds of a stage come from: a model, or measurements (the second pass of paper 003, section 5.3).
 
-use std::collections::BTreeMap;
-use warpsight_ir::{CostModel, NoEstimate, Profile, Seconds, Stage};
+use crate::balance::Demand;
+use crate::design;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use warpsight_ir::{CostModel, NoEstimate, Profile, Seconds, Stage, StageClass};
 
 /// Tells how long one execution of a stage takes on the work-groups it has. More of them help only where they take fewer rounds.
 pub trait Rates {
@@ -42,6 +45,56 @@ impl Rates for Measured<'_> {
         let Some((&ctas, &seconds)) = measured.iter().min_by_key(|(ctas, _)| ctas.abs_diff(stage.ctas)) else { return Ok(modelled) };
         let there = self.model.seconds(&Stage { ctas, ..stage.clone() })?;
         Ok(if there > Seconds::ZERO { seconds * (modelled / there) } else { seconds })
+    }
+}
+
+/// What stages ask for, each asked of its rates once: designs of a group differ in few stages, and so do groups that are tried.
+pub struct Curves<'a> {
+    /// Where seconds come from.
+    pub rates: &'a dyn Rates,
+    /// Most work-groups of a stage.
+    pub most: u32,
+    known: RefCell<HashMap<Numbers, Demand>>,
+}
+
+/// All that a rate may depend on.
+#[derive(PartialEq, Eq, Hash)]
+struct Numbers(bool, u32, u32, u64, Option<(u64, u64, u64)>, [u64; 7]);
+
+impl<'a> Curves<'a> {
+    /// Of these rates.
+    pub fn new(rates: &'a dyn Rates, most: u32) -> Self {
+        Self { rates, most, known: RefCell::default() }
+    }
+
+    /// Seconds of a stage at each number of work-groups that it may have.
+    ///
+    /// # Errors
+    /// Why they are not known.
+    pub fn of(&self, stage: &design::Stage) -> Result<Demand, NoEstimate> {
+        let amounts = [stage.flops, stage.epilogue, (stage.read + stage.reread + stage.written).0];
+        let moved = [stage.moved.cached.0, stage.moved.received.0, stage.moved.sent.0, stage.moved.messages];
+        let [a, b, c] = amounts.map(f64::to_bits);
+        let [d, e, f, g] = moved.map(f64::to_bits);
+        let shape = stage.gemm.map(|gemm| (gemm.m, gemm.n, gemm.k));
+        let key = Numbers(stage.class == StageClass::Tensor, stage.element, stage.parts, stage.firings, shape, [a, b, c, d, e, f, g]);
+        if let Some(known) = self.known.borrow().get(&key) {
+            return Ok(known.clone());
+        }
+        let mut work = stage.work(1);
+        let mut steps: Vec<(u32, Seconds)> = Vec::new();
+        let (parts, mut rounds) = (stage.parts.max(1), u64::MAX);
+        for ctas in (parts..=self.most).step_by(parts as usize) {
+            // More work-groups help where they take fewer rounds.
+            let taken = stage.firings.div_ceil(u64::from(ctas / parts));
+            if taken < rounds {
+                (rounds, work.ctas) = (taken, ctas);
+                steps.push((ctas, self.rates.seconds(&work)?));
+            }
+        }
+        let demand = Demand::of_steps(stage.class, steps);
+        self.known.borrow_mut().insert(key, demand.clone());
+        Ok(demand)
     }
 }
 

@@ -2,9 +2,9 @@
 
 mod common;
 
-use common::{ALL, can_run, disguised, graph, text};
+use common::{ALL, Builder, can_run, disguised, graph, text};
 use std::cell::Cell;
-use warpsight_dataflow::{Class, Graph, Group, Judge, Machine, Modelled, NodeId, Patterns, Planner, Policy, select, vertical};
+use warpsight_dataflow::{Class, Graph, Group, Judge, Machine, Modelled, NodeId, Patterns, Policy, planned, select, vertical};
 use warpsight_ir::Bytes;
 use warpsight_ir::profile::builtin;
 use warpsight_predict::StageRoofline;
@@ -19,6 +19,7 @@ struct Roofline {
     stages: usize,
     /// Whether it says what cannot pay.
     bounds: bool,
+    /// Operators of all groups that it was asked for.
     asked: Cell<usize>,
 }
 
@@ -44,7 +45,7 @@ impl Roofline {
 
 impl Judge for Roofline {
     fn seconds(&self, graph: &Graph, group: &Group) -> Option<f64> {
-        self.asked.set(self.asked.get() + 1);
+        self.asked.set(self.asked.get() + group.nodes.len());
         assert!(graph.is_convex(&group.nodes), "{group:?}");
         let gathers = group.nodes.iter().any(|id| graph.node(*id).class == Class::Gather);
         let moved = group.traffic(graph).bytes().0 / self.memory;
@@ -85,15 +86,16 @@ fn never_slower_than_any_start() {
         let best = select::best(&graph, &judge, &starts);
         let (asked, took) = (judge.asked.get(), begin.elapsed());
         let times = [&starts[0], &starts[1], &vec![], &best].map(|groups| judge.total(&graph, groups));
-        println!("{name:16} {times:?}, {asked} questions, {took:?}");
+        println!("{name:16} {times:?}, asked for {asked} operators, {took:?}");
         let others = times[..3].iter().copied().fold(f64::INFINITY, f64::min);
         assert!(times[3] <= others, "{name}: {times:?}");
-        assert!(asked <= 200, "{name}: {asked} questions");
+        // The starting points on top of what may be asked.
+        assert!(asked <= 2000 + 2 * graph.nodes.len(), "{name}: {asked} operators");
         // Bounds save questions and change nothing else, as long as it may ask.
         let without = Roofline { bounds: false, ..Roofline::a100() };
         let same = select::best(&graph, &without, &starts) == best;
-        assert!(asked <= without.asked.get() && (same || without.asked.get() == 200), "{name}: {asked} questions");
-        enough += usize::from(without.asked.get() < 200);
+        assert!(same || without.asked.get() > 1900, "{name}: {asked} operators, {} without bounds", without.asked.get());
+        enough += usize::from(same);
         strictly += usize::from(times[3] < 0.99 * others);
         assert_eq!(best, select::best(&graph, &judge, &starts), "{name}");
         assert!(can_run(&graph, &best), "{name}");
@@ -141,24 +143,85 @@ fn what_costs_more_than_it_saves_is_taken_apart() {
     assert_eq!(select::best(&graph, &judge, &starts(&graph)), []);
 }
 
+/// Made up graphs: chains and perceptrons of random widths, joined at random.
+fn random(seed: u64) -> Graph {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let mut b = Builder::default();
+    let rows = 1 << rng.u32(8..18);
+    let width = |rng: &mut fastrand::Rng| 16 * rng.u64(1..40);
+    let mut open = vec![b.input(&[rows, width(&mut rng)], "input")];
+    for _ in 0..rng.usize(6..30) {
+        let x = open[rng.usize(0..open.len())].clone();
+        let y = match rng.u32(0..6) {
+            0 | 1 => b.linear(&x, width(&mut rng)),
+            2 | 3 => b.simt(&[&x], f64::from(rng.u32(1..4))),
+            4 => b.norm(&x),
+            _ => {
+                let other = open[rng.usize(0..open.len())].clone();
+                b.concat(&[&x, &other])
+            }
+        };
+        open.push(y);
+    }
+    b.graph()
+}
+
 #[test]
 fn never_slower_under_the_model_of_stages() {
     let profile = builtin("a100-40").expect("a profile").expect("it parses");
     let machine = Machine::of(&profile).expect("numbers");
     let model = StageRoofline::new().expect("constants");
-    let planner = Planner { machine: &machine, rates: &Modelled { model: &model, on: &profile } };
-    println!("predicted, us: alone, kitsune, best");
-    for name in ["dlrm", "mgn", "llama_ctx_t512", "llama_tok"] {
-        let graph = graph(name);
-        let [paper, best] =
-            [Policy::Kitsune, Policy::Best].map(|policy| policy.groups(&graph, &Patterns::kitsune(), &planner, machine.shared));
-        let total = |groups: &[Group]| {
-            let alone = graph.ids().filter(|id| !groups.iter().any(|group| group.has(*id))).map(|id| planner.alone(&graph, id));
-            1e6 * (alone.sum::<f64>() + groups.iter().map(|group| planner.seconds(&graph, group).expect("a pipeline")).sum::<f64>())
-        };
-        let times = [&[], paper.as_slice(), &best].map(total);
-        println!("{name:16} {times:.1?}");
-        assert!(times[2] < 0.99 * times[0].min(times[1]), "{name}: {times:?}");
-        assert!(can_run(&graph, &best), "{name}");
+    let rates = Modelled { model: &model, on: &profile };
+    let plans = |graph: &Graph| [Policy::Kitsune, Policy::Best].map(|policy| planned(graph, policy, &machine, &rates).expect("a plan"));
+    // Of a plan: never slower than the others. What is saved against the best of them, in which term most.
+    let saved = |name: &str, graph: &Graph| {
+        let [paper, best] = plans(graph);
+        let others = [&paper.times.bsp, &paper.times.vertical, &paper.times.dataflow];
+        let least = others.into_iter().reduce(|a, b| if b.eager < a.eager { b } else { a }).expect("three");
+        let own = &best.times.dataflow;
+        assert!(own.eager.0 <= least.eager.0 * (1.0 + 1e-12), "{name}: {:?} {:?}", own.eager, least.eager);
+        let groups: Vec<Group> =
+            best.groups.iter().map(|p| p.group.clone()).chain(best.kernels.iter().map(|p| p.fused.group.clone())).collect();
+        assert!(can_run(graph, &groups), "{name}");
+        let (term, seconds) = least.terms(&machine).most_saved(&own.terms(&machine));
+        let us = |s: warpsight_ir::Seconds| 1e6 * s.0;
+        println!(
+            "predicted: {name:16} {:9.1} {:9.1} {:9.1} best {:9.1} µs, saves {:8.1} µs of {term}; {} pipelines, {} kernels",
+            us(others[0].eager),
+            us(others[1].eager),
+            us(others[2].eager),
+            us(own.eager),
+            us(seconds),
+            best.groups.len(),
+            best.kernels.len()
+        );
+        (1.0 - own.eager / least.eager, term, best)
+    };
+    let mut strictly = 0;
+    for (name, _) in ALL {
+        let (gain, term, best) = saved(name, &graph(name));
+        strictly += usize::from(gain > 0.01 && !term.is_empty());
+        // The same plan, whatever things are called and wherever they stand.
+        if name.len() < 11 {
+            let other = Graph::read(&disguised(&text(name), 5)).expect("a graph");
+            let again = plans(&other)[1].times.dataflow.eager;
+            assert_eq!(again, best.times.dataflow.eager, "{name}");
+        }
     }
+    assert_eq!(strictly, ALL.len());
+    let mut kernels = 0;
+    for seed in 0..40 {
+        let (_, _, best) = saved(&format!("seed {seed}"), &random(seed));
+        kernels += usize::from(!best.kernels.is_empty());
+    }
+    println!("{kernels} of 40 made up graphs have kernels");
+    // Few rows: a pipeline would be filling all the while.
+    let mut b = Builder::default();
+    let mut x = b.input(&[512, 64], "input");
+    for _ in 0..6 {
+        x = b.linear(&x, 64);
+        x = b.simt(&[&x], 1.0);
+    }
+    let (_, _, best) = saved("short", &b.graph());
+    assert_eq!(best.kernels.len(), 1);
 }

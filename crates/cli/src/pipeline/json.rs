@@ -53,6 +53,10 @@ pub fn value(of: &Outcome) -> Value {
             "dataflow": utilisation(&times.dataflow),
         },
         "groups": of.plan.groups.iter().zip(&of.groups).map(|(plan, own)| group(of, plan, own)).collect::<Vec<_>>(),
+        "kernels": of.plan.kernels.iter().map(|own| json!({
+            "nodes": names(of, &own.fused.group.nodes), "s": own.run.seconds.0, "shared_bytes": own.footprint.bytes().0,
+            "decided": own.footprint.to_string(),
+        })).collect::<Vec<_>>(),
         "refused": of.plan.refused.iter().map(|(group, why)| json!({
             "nodes": names(of, &group.nodes), "rule": group.rule, "reason": why.to_string(),
         })).collect::<Vec<_>>(),

@@ -9,7 +9,7 @@ use warpsight_dataflow::group::{Traffic, traffic};
 use warpsight_dataflow::lower::{Lowered, lower};
 use warpsight_dataflow::proof::{Launch, Objection, Resources, prove};
 use warpsight_dataflow::vertical::vertical;
-use warpsight_dataflow::{DesignError, Fused, Graph, Group, Machine, Patterns, Plan, Planner, Policy, Rates, Vertical, plan};
+use warpsight_dataflow::{DesignError, Fused, Graph, Group, Machine, Patterns, Plan, Policy, Rates, Vertical, planned};
 use warpsight_ir::occupancy::Residency;
 use warpsight_ir::{Certificate, CostModel, Estimate, Profile, Seconds, Stage, TimeSource};
 use warpsight_predict::StageRoofline;
@@ -78,19 +78,16 @@ impl Outcome {
         let refused = |why: DesignError| input.refused(&device.name, &why);
         let lacks = |why| Failure::input(format!("{}: {why}", device.name)).at(&input.file);
         let machine = Machine::of(profile).map_err(|why| lacks(why).help("a profile with this number, or another device"))?;
-        let planner = Planner { machine: &machine, rates: ask.rates };
-        let groups = ask.policy.groups(graph, &Patterns::kitsune(), &planner, machine.shared);
         let vertical = vertical(graph, &Patterns::vertical(), machine.shared);
-        let fused = fused(&vertical);
-        let plan = plan(graph, &groups, &fused, &machine, ask.rates).map_err(refused)?;
+        let plan = planned(graph, ask.policy, &machine, ask.rates).map_err(refused)?;
         let core = Residency::of(profile);
         let of = |at: usize| pipelined(graph, &plan, at, &machine, &core, profile, ask);
         let groups = (0..plan.groups.len()).map(of).collect::<Result<Vec<_>, _>>().map_err(refused)?;
-        let planned = |groups: &mut dyn Iterator<Item = &Group>| traffic(graph, &groups.cloned().collect::<Vec<_>>());
+        let moved = |groups: &mut dyn Iterator<Item = &Group>| traffic(graph, &groups.cloned().collect::<Vec<_>>());
         let traffic = [
-            planned(&mut std::iter::empty()),
-            planned(&mut vertical.groups.iter().map(|group| &group.0)),
-            planned(&mut plan.groups.iter().map(|group| &group.group)),
+            moved(&mut std::iter::empty()),
+            moved(&mut vertical.groups.iter().map(|group| &group.0)),
+            moved(&mut plan.groups.iter().map(|group| &group.group).chain(plan.kernels.iter().map(|kernel| &kernel.fused.group))),
         ];
         let mut outcome = Self {
             file: input.file.clone(),
@@ -115,7 +112,7 @@ impl Outcome {
     /// Operators that run in groups: of vertical fusion, of dataflow.
     pub fn covered(&self) -> [usize; 2] {
         let vertical: BTreeSet<_> = self.vertical.groups.iter().flat_map(|(group, _)| &group.nodes).collect();
-        [vertical.len(), self.plan.groups.iter().map(|group| group.group.nodes.len()).sum()]
+        [vertical.len(), self.plan.covered()]
     }
 
     /// Percent of bulk-synchronous bytes that do not move: of vertical fusion, of dataflow.

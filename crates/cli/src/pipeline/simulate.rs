@@ -4,7 +4,7 @@
 use super::outcome::{Outcome, fused};
 use std::collections::BTreeMap;
 use warpsight_dataflow::plan::LOW;
-use warpsight_dataflow::{Execution, Quadrants, Rates, launched};
+use warpsight_dataflow::{Execution, NodeId, Quadrants, Rates, launched};
 use warpsight_ir::{Bytes, Pipeline, Seconds, StageClass};
 use warpsight_sim::pipeline::{PipelineCore, PipelineRun, PipelineSilicon, Scheduler, simulate};
 
@@ -73,23 +73,26 @@ pub fn simulated(of: &Outcome, scheduler: Scheduler, rates: &dyn Rates) -> Resul
     let singles = graph.ids().map(&mut alone).collect::<Result<Vec<_>, String>>()?;
     let vector = vector(&silicon.core);
     let mut kernels = BTreeMap::new();
-    for group in fused(&of.vertical) {
+    for group in fused(&of.vertical).into_iter().chain(plan.kernels.iter().map(|kernel| kernel.fused.clone())) {
         let pipeline = launched::fused(graph, &group, machine, rates, vector).map_err(|why| why.to_string())?;
         let first = group.group.nodes[0];
-        kernels.insert(first, kernel(pipeline).map_err(|why| format!("the kernel from node `{}` on: {why}", graph.node(first).name))?);
+        kernels.insert(
+            group.group.nodes,
+            kernel(pipeline).map_err(|why| format!("the kernel from node `{}` on: {why}", graph.node(first).name))?,
+        );
     }
     let run = |own: &super::outcome::Pipelined| simulate(&own.lowered.pipeline, &silicon, scheduler).map_err(|fault| fault.to_string());
     let groups: Vec<Result<PipelineRun, String>> = of.groups.iter().map(run).collect();
-    let pipelines = |first| plan.groups.iter().position(|group| group.group.nodes[0] == first).map(|at| (at, &groups[at]));
+    let pipelines = |nodes: &[NodeId]| plan.groups.iter().position(|group| group.group.nodes == nodes).map(|at| (at, &groups[at]));
 
     let single = |execution: &Execution| -> Vec<&PipelineRun> { execution.runs.iter().map(|run| &singles[run.nodes[0].0]).collect() };
     let bsp = Ran::of(&single(&plan.times.bsp), &silicon);
     let vertical = plan.times.vertical.runs.iter();
-    let vertical = vertical.map(|run| kernels.get(&run.nodes[0]).filter(|_| run.nodes.len() > 1).unwrap_or(&singles[run.nodes[0].0]));
+    let vertical = vertical.map(|run| kernels.get(&run.nodes).unwrap_or(&singles[run.nodes[0].0]));
     let vertical = Ran::of(&vertical.collect::<Vec<_>>(), &silicon);
-    let of_run = |run: &warpsight_dataflow::Run| match pipelines(run.nodes[0]).filter(|_| run.nodes.len() > 1) {
+    let of_run = |run: &warpsight_dataflow::Run| match pipelines(&run.nodes) {
         Some((at, pipeline)) => pipeline.as_ref().map_err(|why| format!("group {at}: {why}")),
-        None => Ok(&singles[run.nodes[0].0]),
+        None => Ok(kernels.get(&run.nodes).unwrap_or(&singles[run.nodes[0].0])),
     };
     let dataflow = plan.times.dataflow.runs.iter().map(of_run).collect::<Result<Vec<_>, String>>();
     let dataflow = dataflow.map(|runs| Ran::of(&runs, &silicon));

@@ -25,6 +25,7 @@ use samples::Sampled;
 use serde_json::{Map, Value};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
 use warpsight_dataflow::{Measured, Modelled};
 use warpsight_ir::Stage;
 use warpsight_predict::StageRoofline;
@@ -48,6 +49,9 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     }
     let element = if args.elements == "f16" { 2 } else { 4 };
     let inputs = files.iter().map(|file| Input::read(file, &args.input_shape, element)).collect::<Result<Vec<_>, Failure>>()?;
+    // What cannot be read or written is said before anything is planned.
+    let paper = args.compare.as_deref().map(Paper::read).transpose()?;
+    let page = args.html.as_deref().map(|file| whole_file(file).map(|page| (file, page))).transpose()?;
     let mut outcomes = Vec::new();
     for input in &inputs {
         for device in &devices {
@@ -57,9 +61,10 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     if let (Some(file), [outcome]) = (&args.trace, outcomes.as_slice()) {
         write_trace(file, outcome)?;
     }
-    let figures = figures(args, &inputs, &devices, &outcomes)?;
-    if let (Some(file), Some(figures)) = (&args.html, &figures) {
-        write(file, &figures.html()?)?;
+    let asked = args.html.is_some() || args.compare.is_some();
+    let figures = asked.then(|| figures(args, &inputs, &devices, &outcomes, paper.as_ref())).transpose()?;
+    if let (Some((file, page)), Some(figures)) = (page, &figures) {
+        write(file, page, &figures.html()?)?;
     }
     if json {
         let mut all = value(&outcomes, inputs.len(), devices.len());
@@ -72,12 +77,8 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     figures.map_or(Ok(()), |figures| figures.text().map_or(Ok(()), out))
 }
 
-/// What the report shows, where it or a comparison is asked for.
-fn figures(args: &Args, inputs: &[Input], devices: &[Device], outcomes: &[Outcome]) -> Result<Option<Figures>, Failure> {
-    if args.html.is_none() && args.compare.is_none() {
-        return Ok(None);
-    }
-    let paper = args.compare.as_deref().map(Paper::read).transpose()?;
+/// What the report shows; devices with more of something are planned for.
+fn figures(args: &Args, inputs: &[Input], devices: &[Device], outcomes: &[Outcome], paper: Option<&Paper>) -> Result<Figures, Failure> {
     let mut changed = Vec::new();
     for (at, input) in inputs.iter().enumerate() {
         for (on, device) in devices.iter().enumerate() {
@@ -86,13 +87,12 @@ fn figures(args: &Args, inputs: &[Input], devices: &[Device], outcomes: &[Outcom
             }
         }
     }
-    Figures::of(outcomes, &changed, paper.as_ref()).map(Some)
+    Figures::of(outcomes, &changed, paper)
 }
 
 /// A file that is whole or not there at all.
-fn write(file: &Path, text: &str) -> Result<(), Failure> {
+fn write(file: &Path, mut whole: NamedTempFile, text: &str) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::io(file, &error);
-    let mut whole = whole_file(file)?;
     whole.write_all(text.as_bytes()).map_err(failed)?;
     whole.persist(file).map_err(|error| failed(error.error)).map(|_| ())
 }
@@ -115,7 +115,7 @@ fn write_trace(file: &Path, outcome: &Outcome) -> Result<(), Failure> {
         None => return Err(refused("nothing was simulated")),
     };
     let trace = trace::trace(outcome, simulated).map_err(|why| refused(&why))?;
-    write(file, &trace.to_string())
+    write(file, whole_file(file)?, &trace.to_string())
 }
 
 /// One graph on one device speaks for itself; several go by their files, several devices by their names.

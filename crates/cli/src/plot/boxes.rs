@@ -77,6 +77,10 @@ pub fn diagram(diagram: &Diagram) -> Result<String, PlotError> {
             }
         }
         for (place, label) in diagram.arrows.iter().filter_map(|arrow| arrow.label.as_ref()) {
+            let (x, y) = *place;
+            // Arrows do not strike it out.
+            let behind = [(x - 2, y - 7), (x + 6 * label.chars().count() as i32, y + 7)];
+            root.draw(&Rectangle::new(behind, WHITE.mix(0.85).filled())).map_err(refused)?;
             let style = (FONT, 11).into_font().color(&BLACK.mix(0.8)).pos(Pos::new(HPos::Left, VPos::Center));
             root.draw(&Text::new(plain(label), *place, style)).map_err(refused)?;
         }

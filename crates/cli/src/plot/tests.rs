@@ -63,3 +63,40 @@ fn stacked_bars_follow_each_other() {
     assert!((second[0].0 - first[0].0 - first[0].1).abs() <= 2.0, "the second begins where the first ends");
     assert!((second[1].0 - first[0].0).abs() <= 1.0, "and at 0 where there is no first");
 }
+
+#[test]
+fn spans_lie_on_one_axis() {
+    let span = |row, from: f64, to: f64| Span { row, from, to, label: "7".into() };
+    let parts =
+        vec![("a".into(), vec![span(0, 10.0, 30.0), span(1, 0.0, 40.0)]), ("b".into(), vec![span(0, 30.0, 40.0), span(0, 1.0, f64::NAN)])];
+    let panel = Panel::Spans { x: "µs".into(), rows: vec!["x&y".into(), "z\u{8}".into()], parts };
+    let svg = svg(&Figure { title: "t".into(), note: String::new(), panels: vec![panel] }).unwrap();
+    let attribute = |line: &str, name: &str| -> f64 {
+        let rest = line.split(&format!(" {name}=\"")).nth(1).expect("an attribute");
+        rest.split('"').next().and_then(|number| number.parse().ok()).expect("a number")
+    };
+    let bars = |colour: &str| -> Vec<(f64, f64)> {
+        let own = svg.lines().filter(|line| line.starts_with("<rect") && line.contains(&format!("fill=\"{colour}\"")));
+        own.map(|line| (attribute(line, "x"), attribute(line, "width"))).filter(|bar| bar.1 > 19.0).collect()
+    };
+    let (first, second) = (bars("#0072B2"), bars("#D55E00"));
+    assert_eq!((first.len(), second.len()), (2, 1), "{svg}");
+    let (origin, unit) = (first[1].0, first[1].1 / 40.0);
+    assert!((first[0].0 - origin - 10.0 * unit).abs() <= 2.0 && (first[0].1 - 20.0 * unit).abs() <= 2.0, "{first:?}");
+    assert!((second[0].0 - origin - 30.0 * unit).abs() <= 2.0 && (second[0].1 - 10.0 * unit).abs() <= 2.0, "{second:?}");
+    assert!(svg.contains("x&amp;y") && !svg.contains('\u{8}') && svg.contains('\u{fffd}'), "names as XML has them");
+}
+
+#[test]
+fn boxes_lie_where_they_are_put() {
+    let block = |at, colour| Block { at, size: (100, 40), lines: vec!["a<b".into(), "second".into()], colour };
+    let arrow = Arrow { way: vec![(60, 50), (60, 90)], label: Some(((68, 70), "4 & 5".into())) };
+    let drawing = Diagram { size: (200, 150), blocks: vec![block((10, 10), 0), block((10, 90), 1)], arrows: vec![arrow] };
+    let svg = diagram(&drawing).unwrap();
+    assert!(svg.starts_with("<svg width=\"200\" height=\"150\""), "{svg}");
+    for word in ["a&lt;b", "second", "4 &amp; 5", "points=\"60,50 60,90", "<rect x=\"10\" y=\"10\" width=\"100\" height=\"40\"", "y=\"90\""]
+    {
+        assert!(svg.contains(word), "{word}: {svg}");
+    }
+    assert_eq!(diagram(&Diagram { blocks: vec![], ..drawing }), Err(PlotError::Empty));
+}

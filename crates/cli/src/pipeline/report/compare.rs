@@ -61,9 +61,7 @@ pub fn compared(paper: &Paper, cases: &[Case], figures: &Figures) -> Vec<Compare
     for number in &paper.number {
         for device in devices(&on) {
             let of = |name: &String| {
-                let own = |case: &&&Case| {
-                    case.outcome.device == device && (stem(&case.outcome.file) == *name || case.outcome.graph.name == *name)
-                };
+                let own = |case: &&&Case| case.outcome.device == device && stem(&case.outcome.file) == *name;
                 on.iter().find(own).copied()
             };
             let Some(graphs) = number.graphs.iter().map(of).collect::<Option<Vec<&Case>>>() else { continue };
@@ -179,15 +177,25 @@ fn grouped(figures: &Figures, case: &Case, tag: Tag) -> Option<f64> {
     (all > 0.0).then(|| 100.0 * sum(true) / all)
 }
 
-/// What a speedup of one graph is made of.
+/// What a number of one graph is made of.
 fn made_of(figures: &Figures, graphs: &[&Case], number: &Number, tag: Tag) -> Option<String> {
-    let ([case], Quantity::DataflowSpeedup) = (graphs, number.of) else { return None };
-    let (share, groups) = (grouped(figures, case, tag)?, values(figures, case, Quantity::GroupSpeedup, tag).unwrap_or_default());
-    let end = kernels(figures, case, tag).map(|row| row.end_s).fold(0.0, f64::max);
-    let work: f64 = kernels(figures, case, tag).map(|row| row.end_s - row.begin_s).sum();
-    let launches = 100.0 * (1.0 - work / end);
-    let mean = geometric_mean(&groups)?;
-    Some(format!("{share:.0} % of the work in groups, which are {mean:.2}× as fast; launches are {launches:.0} % of bulk-synchronous time"))
+    let [case] = graphs else { return None };
+    match number.of {
+        Quantity::DataflowSpeedup => {
+            let share = grouped(figures, case, tag)?;
+            let mean = geometric_mean(&values(figures, case, Quantity::GroupSpeedup, tag)?)?;
+            let end = kernels(figures, case, tag).map(|row| row.end_s).fold(0.0, f64::max);
+            let work: f64 = kernels(figures, case, tag).map(|row| row.end_s - row.begin_s).sum();
+            let launches = 100.0 * (1.0 - work / end);
+            let groups = format!("{share:.0} % of the work in groups, which are {mean:.2}× as fast");
+            Some(format!("{groups}; launches are {launches:.0} % of bulk-synchronous time"))
+        }
+        Quantity::DataflowOperators | Quantity::DataflowTrafficPercent => {
+            let refused: usize = case.outcome.plan.refused.iter().map(|(group, _)| group.nodes.len()).sum();
+            (refused > 0).then(|| format!("{refused} operators more were selected, and are no pipelines: slower, or not possible"))
+        }
+        _ => None,
+    }
 }
 
 fn aggregate(by: Aggregate, of: Quantity, values: &[f64]) -> Option<f64> {

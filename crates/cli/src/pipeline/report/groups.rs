@@ -1,11 +1,11 @@
 //! Groups as pipelines: stages, queues, side outputs (paper 003, figure 9), and which multiprocessor holds which work-groups (figure 8d).
 
 use super::layout::layout;
-use super::page::{Page, escape, shown};
+use super::page::{COLOURS, Page, escape, shown};
 use super::{Case, Figures, Tag};
 use crate::failure::Failure;
 use crate::pipeline::json::limiter;
-use crate::plot::{Arrow, Block, Diagram, colour_of, diagram};
+use crate::plot::{Arrow, Block, Diagram, diagram};
 use serde::Serialize;
 use std::fmt::Write;
 use warpsight_dataflow::Role;
@@ -27,7 +27,9 @@ pub struct Drawn {
     pub rule: String,
     /// Of one execution, without launch.
     pub taken_s: f64,
-    /// Of it, until the slowest stage has work and behind it.
+    /// The same in the simulator.
+    pub simulated_s: Option<f64>,
+    /// Of the predicted time, until the slowest stage has work and behind it.
     pub fill_s: f64,
     /// What limits.
     pub limiter: String,
@@ -133,6 +135,7 @@ pub fn drawn(case: &Case) -> Vec<Drawn> {
             tag: Tag::Predicted,
             rule: plan.group.rule.clone(),
             taken_s: plan.seconds.0,
+            simulated_s: case.simulated().and_then(|own| own.groups.get(at)?.as_ref().ok()).map(|run| run.time.0),
             fill_s: plan.fill.0,
             limiter: limiter(design, plan.allocation.limiter, own),
             proved: own.proof.is_ok(),
@@ -235,7 +238,7 @@ pub fn show(figures: &Figures, page: &mut Page) -> Result<(), Failure> {
         "Groups as pipelines",
         "Boxes are stages, with the units they need, their work-groups (CTAs) and operators; blue ones run on matrix units, orange ones on \
          vector units. Arrows are queues: the tensor whose tiles pass, bytes of a slot, and slots. Black boxes are tensors that go to memory \
-         beside a queue. Below, what each multiprocessor holds: the stage on its matrix units, and the one on its vector units.",
+         beside a queue. Below, one cell for each multiprocessor: the stage on its matrix units, and the one on its vector units.",
     );
     if figures.groups.is_empty() {
         page.text("No operators run as a pipeline: there are no groups.");
@@ -248,8 +251,9 @@ pub fn show(figures: &Figures, page: &mut Page) -> Result<(), Failure> {
             figures.groups[at + 1..].iter().filter(|other| other.alike(own)).map(|other| other.group.to_string()).collect();
         let others = if same.is_empty() { String::new() } else { format!(" (and alike but for names: {})", same.join(", ")) };
         page.part(&format!("{} on {}, group {}{others}", own.graph, own.device, own.group));
+        let simulated = own.simulated_s.map_or_else(String::new, |seconds| format!(", {} µs (simulated)", shown("simulated_s", seconds)));
         page.text(&format!(
-            "{} µs, of which {} µs fill and drain it ({}); limited by {}; {}; tokens of {} rows; selected by {}.",
+            "{} µs, of which {} µs fill and drain it ({}){simulated}; limited by {}; {}; tokens of {} rows; selected by {}.",
             shown("taken_s", own.taken_s),
             shown("fill_s", own.fill_s),
             own.tag.word(),
@@ -305,21 +309,14 @@ pub fn show(figures: &Figures, page: &mut Page) -> Result<(), Failure> {
 fn multiprocessors(own: &Drawn, at: usize) -> String {
     let mut text = String::from("<div class=\"sms\">");
     for (sm, pair) in own.assignment.iter().enumerate() {
-        let _ = write!(text, "<div class=\"sm\" title=\"multiprocessor {sm}\">");
+        text.push_str("<div class=\"sm\">");
         for (unit, cta) in [("tensor", pair.tensor), ("simt", pair.simt)] {
-            let _ = match cta {
-                Some(cta) => write!(
-                    text,
-                    "<span title=\"{unit}: stage {}, CTA {}\" style=\"background:{}40\" data-at=\"{}\" data-value=\"{}\">{}</span>",
-                    cta.stage,
-                    cta.index,
-                    colour_of(cta.stage),
-                    escape(&format!("/groups/{at}/assignment/{sm}/{unit}/stage")),
-                    cta.stage,
-                    cta.stage
-                ),
-                None => write!(text, "<span>–</span>"),
+            let Some(cta) = cta else {
+                text.push_str("<span>–</span>");
+                continue;
             };
+            let place = escape(&format!("/groups/{at}/assignment/{sm}/{unit}/stage"));
+            let _ = write!(text, "<span class=\"c{}\" data-at=\"{place}\" data-value=\"{1}\">{1}</span>", cta.stage % COLOURS, cta.stage);
         }
         text.push_str("</div>");
     }

@@ -20,7 +20,7 @@ use page::Page;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::Path;
-use warpsight_dataflow::Phase;
+use warpsight_dataflow::{Phase, Run};
 use warpsight_ir::TimeSource;
 
 pub use published::Paper;
@@ -94,6 +94,15 @@ impl Case<'_> {
     /// Whether it has a backward pass.
     pub fn trains(&self) -> bool {
         self.outcome.graph.nodes.iter().any(|node| node.phase == Phase::Backward)
+    }
+
+    /// Which of an execution's groups a run is, as `groups` and `vertical_groups` of the JSON count them.
+    fn group(&self, execution: Execution, run: &Run) -> Option<usize> {
+        match execution {
+            Execution::BulkSynchronous => None,
+            Execution::Vertical => self.outcome.vertical.groups.iter().position(|(group, _)| group.nodes == run.nodes),
+            Execution::Dataflow => self.outcome.plan.groups.iter().position(|plan| plan.group.nodes == run.nodes),
+        }
     }
 
     /// Which aggregate it belongs to.

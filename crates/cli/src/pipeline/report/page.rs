@@ -1,5 +1,6 @@
 //! The page: well-formed, with everything inside. Cells of tables name the number of the JSON that they show.
 
+use crate::plot::colour_of;
 use serde::Serialize;
 use serde_json::Value;
 use std::fmt::Write;
@@ -10,6 +11,9 @@ const STYLE: &str = "body{font:15px/1.45 sans-serif;max-width:1180px;margin:2em 
     .scroll{overflow-x:auto}.sms{display:grid;grid-template-columns:repeat(18,1fr);gap:3px;font-size:11px;margin:.6em 0}\
     .sm{border:1px solid #bbb;text-align:center}.sm span{display:block;min-height:1.4em}details{margin:.4em 0}summary{cursor:pointer}\
     .note{color:#555}h2{margin-top:2.2em;border-bottom:2px solid #111}h3{margin-top:1.6em}";
+
+/// Colours of stages; beyond them they come again.
+pub const COLOURS: usize = 7;
 
 /// A page that grows.
 pub struct Page {
@@ -96,9 +100,10 @@ impl Page {
 
     /// The whole page.
     pub fn finish(self) -> String {
+        let colours: String = (0..COLOURS).map(|i| format!(".c{i}{{background:{}40}}", colour_of(i))).collect();
         format!(
             "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\"><head><meta charset=\"utf-8\"/>\
-             <title>warpsight pipeline</title><style>{STYLE}</style></head><body>{}</body></html>\n",
+             <title>warpsight pipeline</title><style>{STYLE}{colours}</style></head><body>{}</body></html>\n",
             self.body
         )
     }

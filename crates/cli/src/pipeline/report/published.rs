@@ -32,7 +32,7 @@ pub struct About {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Number {
-    /// Of which graphs, by the names of their files or their own.
+    /// Of which graphs, by the names of their files without folder and ending.
     pub graphs: Vec<String>,
     /// Of what.
     pub of: Quantity,

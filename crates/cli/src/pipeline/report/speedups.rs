@@ -5,7 +5,7 @@ use super::{Case, Execution, Figures, Tag, drawn, geometric_mean, mean_name, pai
 use crate::failure::Failure;
 use crate::plot::{Figure, Panel};
 use serde::Serialize;
-use warpsight_dataflow::{NodeId, Phase};
+use warpsight_dataflow::{NodeId, Phase, Run};
 use warpsight_ir::Seconds;
 
 /// What a speedup is of.
@@ -113,15 +113,13 @@ fn of(case: &Case) -> Vec<Speedup> {
         };
         rows.push(timed(new(Part::EndToEnd, bar), bsp, taken));
         let alone = |nodes: &[NodeId]| nodes.iter().filter_map(|id| singles.get(id.0)).copied().sum::<Seconds>();
-        let together = planned.runs.iter().zip(runs).filter(|(run, _)| run.nodes.len() > 1);
-        let groups: Vec<Speedup> = together
-            .enumerate()
-            .map(|(at, (run, seconds))| Speedup {
-                group: Some(at),
-                pass: Some(run.phase),
-                ..timed(new(Part::Group, bar), alone(&run.nodes), seconds)
-            })
-            .collect();
+        let group = |(run, seconds): (&Run, Seconds)| {
+            let group = case.group(execution, run)?;
+            let row = timed(new(Part::Group, bar), alone(&run.nodes), seconds);
+            Some(Speedup { group: Some(group), pass: Some(run.phase), ..row })
+        };
+        let mut groups: Vec<Speedup> = planned.runs.iter().zip(runs).filter_map(group).collect();
+        groups.sort_by_key(|row| row.group);
         let mean = geometric_mean(&groups.iter().map(|row| row.speedup).collect::<Vec<_>>());
         rows.extend(groups);
         rows.extend(mean.map(|speedup| Speedup { speedup, ..new(Part::Groups, bar) }));
@@ -135,7 +133,7 @@ pub fn show(figures: &Figures, page: &mut Page) -> Result<(), Failure> {
         "speedups",
         "Speedups",
         "Over bulk-synchronous execution, a kernel for each operator. End to end every kernel is launched by itself; groups are compared \
-         without launches. Groups are numbered in the order in which their executions begin them.",
+         without launches.",
     );
     let ends: Vec<&Speedup> = figures.speedups.iter().filter(|row| matches!(row.part, Part::EndToEnd | Part::Graphs)).collect();
     let name = |row: &Speedup| format!("{} on {}", row.graph, row.device);

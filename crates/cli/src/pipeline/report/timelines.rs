@@ -76,8 +76,6 @@ pub fn runs(case: &Case) -> Vec<Ran> {
 
 fn timeline(case: &Case, execution: Execution, tag: Tag, runs: &[Run], seconds: &[Seconds], launch: Seconds) -> Vec<Ran> {
     let (graph, plan) = (&case.outcome.graph, &case.outcome.plan);
-    let together = runs.iter().enumerate().filter(|(_, run)| run.nodes.len() > 1).map(|(at, _)| at);
-    let groups: BTreeMap<usize, usize> = together.enumerate().map(|(group, at)| (at, group)).collect();
     let mut now = Seconds::ZERO;
     let mut rows = Vec::with_capacity(runs.len());
     for at in order(graph, runs) {
@@ -85,7 +83,8 @@ fn timeline(case: &Case, execution: Execution, tag: Tag, runs: &[Run], seconds: 
         let begin = now + launch;
         now = begin + seconds.get(at).copied().unwrap_or(Seconds::ZERO);
         let taken = || plan.groups.iter().any(|group| group.group.has(run.nodes[0]));
-        let kind = match (run.nodes.len() > 1, execution) {
+        let group = case.group(execution, run);
+        let kind = match (group.is_some(), execution) {
             (true, Execution::Dataflow) => Kind::Pipeline,
             (true, _) => Kind::Fused,
             (false, Execution::BulkSynchronous) if taken() => Kind::Taken,
@@ -97,7 +96,7 @@ fn timeline(case: &Case, execution: Execution, tag: Tag, runs: &[Run], seconds: 
             execution,
             tag,
             kind,
-            group: groups.get(&at).copied(),
+            group,
             pass: run.phase,
             begin_s: begin.0,
             end_s: now.0,

@@ -41,17 +41,15 @@ pub struct Moved {
 pub fn moved(case: &Case) -> Vec<Moved> {
     let (outcome, times) = (case.outcome, &case.outcome.plan.times);
     let (operators, [vertical, dataflow]) = (outcome.graph.nodes.len(), outcome.covered());
-    let all = outcome.traffic[0].bytes().0;
+    let [of_vertical, of_dataflow] = outcome.reductions();
     let row = |(at, execution): (usize, Execution)| {
-        let (covered, planned, simulated) = match execution {
-            Execution::BulkSynchronous => (0, &times.bsp, case.simulated().map(|own| own.bsp.dram.0)),
-            Execution::Vertical => (vertical, &times.vertical, case.simulated().map(|own| own.vertical.dram.0)),
+        let (covered, reduction_percent, planned, simulated) = match execution {
+            Execution::BulkSynchronous => (0, 0.0, &times.bsp, case.simulated().map(|own| own.bsp.dram.0)),
+            Execution::Vertical => (vertical, of_vertical, &times.vertical, case.simulated().map(|own| own.vertical.dram.0)),
             Execution::Dataflow => {
-                (dataflow, &times.dataflow, case.simulated().and_then(|own| own.dataflow.as_ref().ok()).map(|own| own.dram.0))
+                (dataflow, of_dataflow, &times.dataflow, case.simulated().and_then(|own| own.dataflow.as_ref().ok()).map(|own| own.dram.0))
             }
         };
-        let counted = outcome.traffic[at].bytes().0;
-        let percent = |part: f64, of: f64| if of > 0.0 { 100.0 * part / of } else { 0.0 };
         Moved {
             graph: case.name.clone(),
             device: outcome.device.clone(),
@@ -59,9 +57,9 @@ pub fn moved(case: &Case) -> Vec<Moved> {
             tag: Tag::Predicted,
             operators,
             covered,
-            covered_percent: percent(covered as f64, operators as f64),
-            counted_bytes: counted,
-            reduction_percent: percent(all - counted, all),
+            covered_percent: 100.0 * covered as f64 / operators.max(1) as f64,
+            counted_bytes: outcome.traffic[at].bytes().0,
+            reduction_percent,
             moved_bytes: planned.dram.0,
             simulated_bytes: simulated,
             published_covered: None,

@@ -150,7 +150,7 @@ fn values(figures: &Figures, case: &Case, of: Quantity, tag: Tag) -> Option<Vec<
         Quantity::DataflowTrafficPercent => moved(Execution::Dataflow).map(|row| row.reduction_percent).into_iter().collect(),
         Quantity::VerticalSpeedup => speedups(Part::EndToEnd, Execution::Vertical),
         Quantity::DataflowSpeedup => speedups(Part::EndToEnd, Execution::Dataflow),
-        Quantity::GroupSpeedup => speedups(Part::Group, Execution::Dataflow),
+        Quantity::GroupSpeedup => speedups(Part::Pipeline, Execution::Dataflow),
         Quantity::GroupedTimePercent => grouped(figures, case, tag).into_iter().collect(),
         Quantity::LowBothPercent => used(Execution::BulkSynchronous, |row| row.low_both_percent),
         Quantity::DataflowLowBothPercent => used(Execution::Dataflow, |row| row.low_both_percent),

@@ -82,6 +82,15 @@ pub struct Figures {
     pub conflicts: Vec<compare::Conflict>,
 }
 
+/// How operators run as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Together {
+    /// As stages with queues between them.
+    Pipeline,
+    /// In one kernel.
+    Kernel,
+}
+
 /// A graph on a device, under the name that the report has for it.
 pub struct Case<'a> {
     /// Unique among graphs.
@@ -96,12 +105,17 @@ impl Case<'_> {
         self.outcome.graph.nodes.iter().any(|node| node.phase == Phase::Backward)
     }
 
-    /// Which of an execution's groups a run is, as `groups` and `vertical_groups` of the JSON count them.
-    fn group(&self, execution: Execution, run: &Run) -> Option<usize> {
+    /// What a run is, and which of its kind: of `groups`, `kernels` or `vertical_groups` of the JSON. An operator by itself is neither.
+    fn together(&self, execution: Execution, run: &Run) -> Option<(Together, usize)> {
+        let (plan, vertical) = (&self.outcome.plan, &self.outcome.vertical.groups);
+        let kernel = |at: Option<usize>| Some((Together::Kernel, at?));
         match execution {
             Execution::BulkSynchronous => None,
-            Execution::Vertical => self.outcome.vertical.groups.iter().position(|(group, _)| group.nodes == run.nodes),
-            Execution::Dataflow => self.outcome.plan.groups.iter().position(|plan| plan.group.nodes == run.nodes),
+            Execution::Vertical => kernel(vertical.iter().position(|(group, _)| group.nodes == run.nodes)),
+            Execution::Dataflow => match plan.groups.iter().position(|plan| plan.group.nodes == run.nodes) {
+                Some(at) => Some((Together::Pipeline, at)),
+                None => kernel(plan.kernels.iter().position(|plan| plan.fused.group.nodes == run.nodes)),
+            },
         }
     }
 

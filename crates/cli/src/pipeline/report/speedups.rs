@@ -1,7 +1,7 @@
 //! Speedups over bulk-synchronous execution, of groups and end to end (paper 003, figures 10 to 12 and 14).
 
 use super::page::Page;
-use super::{Case, Execution, Figures, Tag, drawn, geometric_mean, mean_name, pairs};
+use super::{Case, Execution, Figures, Tag, Together, drawn, geometric_mean, mean_name, pairs};
 use crate::failure::Failure;
 use crate::plot::{Figure, Panel};
 use serde::Serialize;
@@ -14,8 +14,10 @@ use warpsight_ir::Seconds;
 pub enum Part {
     /// All operators, every kernel with its launch.
     EndToEnd,
-    /// A group, without launches.
-    Group,
+    /// A pipeline, without launches.
+    Pipeline,
+    /// A fused kernel, without launches.
+    Kernel,
     /// All groups: the geometric mean of their speedups.
     Groups,
     /// Several graphs: the geometric mean of their speedups end to end.
@@ -31,7 +33,7 @@ pub struct Speedup {
     pub device: String,
     /// What of it.
     pub part: Part,
-    /// Which group of its execution.
+    /// Which of the pipelines or fused kernels.
     pub group: Option<usize>,
     /// Its pass.
     pub pass: Option<Phase>,
@@ -114,12 +116,13 @@ fn of(case: &Case) -> Vec<Speedup> {
         rows.push(timed(new(Part::EndToEnd, bar), bsp, taken));
         let alone = |nodes: &[NodeId]| nodes.iter().filter_map(|id| singles.get(id.0)).copied().sum::<Seconds>();
         let group = |(run, seconds): (&Run, Seconds)| {
-            let group = case.group(execution, run)?;
-            let row = timed(new(Part::Group, bar), alone(&run.nodes), seconds);
+            let (what, group) = case.together(execution, run)?;
+            let part = if what == Together::Pipeline { Part::Pipeline } else { Part::Kernel };
+            let row = timed(new(part, bar), alone(&run.nodes), seconds);
             Some(Speedup { group: Some(group), pass: Some(run.phase), ..row })
         };
         let mut groups: Vec<Speedup> = planned.runs.iter().zip(runs).filter_map(group).collect();
-        groups.sort_by_key(|row| row.group);
+        groups.sort_by_key(|row| (row.part == Part::Kernel, row.group));
         let mean = geometric_mean(&groups.iter().map(|row| row.speedup).collect::<Vec<_>>());
         rows.extend(groups);
         rows.extend(mean.map(|speedup| Speedup { speedup, ..new(Part::Groups, bar) }));
@@ -141,7 +144,7 @@ pub fn show(figures: &Figures, page: &mut Page) -> Result<(), Failure> {
     for (graph, device) in pairs(figures.speedups.iter().map(|row| (row.graph.as_str(), row.device.as_str()))) {
         let own = |row: &&Speedup| row.graph == graph && row.device == device;
         let groups: Vec<&Speedup> =
-            figures.speedups.iter().filter(own).filter(|row| matches!(row.part, Part::Group | Part::Groups)).collect();
+            figures.speedups.iter().filter(own).filter(|row| matches!(row.part, Part::Pipeline | Part::Kernel | Part::Groups)).collect();
         if groups.is_empty() {
             if figures.speedups.iter().filter(own).any(|row| row.part == Part::EndToEnd) {
                 page.text(&format!("{graph} on {device}: no operators run as one, neither in fused kernels nor as pipelines."));
@@ -151,7 +154,8 @@ pub fn show(figures: &Figures, page: &mut Page) -> Result<(), Failure> {
         for execution in [Execution::Vertical, Execution::Dataflow] {
             let own: Vec<&Speedup> = groups.iter().filter(|row| row.execution == execution).copied().collect();
             let pass = |row: &Speedup| if row.pass == Some(Phase::Backward) { " (backward)" } else { "" };
-            let name = |row: &Speedup| row.group.map_or("geometric mean".to_owned(), |group| format!("group {group}{}", pass(row)));
+            let what = |row: &Speedup| if row.part == Part::Pipeline { "pipeline" } else { "kernel" };
+            let name = |row: &Speedup| row.group.map_or("geometric mean".to_owned(), |group| format!("{} {group}{}", what(row), pass(row)));
             page.drawing(bars(&format!("{graph} on {device}: groups, {}", execution.word()), &own, &name)?.as_deref());
         }
     }

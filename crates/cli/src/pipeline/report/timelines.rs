@@ -1,7 +1,7 @@
 //! What runs when, in the three executions (paper 003, figures 11 and 14).
 
 use super::page::Page;
-use super::{Case, EXECUTIONS, Execution, Figures, Tag, drawn, pairs};
+use super::{Case, EXECUTIONS, Execution, Figures, Tag, Together, drawn, pairs};
 use crate::failure::Failure;
 use crate::plot::{Figure, Panel, Span};
 use serde::Serialize;
@@ -43,7 +43,7 @@ pub struct Ran {
     pub tag: Tag,
     /// What it is.
     pub kind: Kind,
-    /// Which group of its execution, as in the speedups.
+    /// Which of the pipelines or fused kernels.
     pub group: Option<usize>,
     /// Its pass.
     pub pass: Phase,
@@ -83,12 +83,12 @@ fn timeline(case: &Case, execution: Execution, tag: Tag, runs: &[Run], seconds: 
         let begin = now + launch;
         now = begin + seconds.get(at).copied().unwrap_or(Seconds::ZERO);
         let taken = || plan.groups.iter().any(|group| group.group.has(run.nodes[0]));
-        let group = case.group(execution, run);
-        let kind = match (group.is_some(), execution) {
-            (true, Execution::Dataflow) => Kind::Pipeline,
-            (true, _) => Kind::Fused,
-            (false, Execution::BulkSynchronous) if taken() => Kind::Taken,
-            (false, _) => Kind::Operator,
+        let together = case.together(execution, run);
+        let kind = match together {
+            Some((Together::Pipeline, _)) => Kind::Pipeline,
+            Some((Together::Kernel, _)) => Kind::Fused,
+            None if execution == Execution::BulkSynchronous && taken() => Kind::Taken,
+            None => Kind::Operator,
         };
         rows.push(Ran {
             graph: case.name.clone(),
@@ -96,7 +96,7 @@ fn timeline(case: &Case, execution: Execution, tag: Tag, runs: &[Run], seconds: 
             execution,
             tag,
             kind,
-            group,
+            group: together.map(|(_, at)| at),
             pass: run.phase,
             begin_s: begin.0,
             end_s: now.0,
@@ -144,7 +144,11 @@ pub fn show(figures: &Figures, page: &mut Page) -> Result<(), Failure> {
         };
         let parts = KINDS.map(|(kind, word)| (word.to_owned(), rows.iter().filter(|row| row.kind == kind).map(|row| span(row)).collect()));
         let panel = Panel::Spans { x: "time, µs".to_owned(), rows: names.clone(), parts: parts.to_vec() };
-        let figure = Figure { title: format!("{graph} on {device}"), note: "numbers are groups".to_owned(), panels: vec![panel] };
+        let figure = Figure {
+            title: format!("{graph} on {device}"),
+            note: "numbers are those of pipelines and of fused kernels".to_owned(),
+            panels: vec![panel],
+        };
         page.drawing(drawn(&figure)?.as_deref());
     }
     page.details("All numbers", |page| {

@@ -104,6 +104,25 @@ fn the_slowest_stage_sets_the_pace() {
     assert!(fast.blocked > fast.busy * 10.0 && last.starved > last.busy * 5.0 && slow.busy.0 > 0.9 * 2.0 * run.time.0, "{:?}", run.stages);
 }
 
+/// A token's bytes arrive while they are worked on, so that the longer of the two counts; the handshake comes before both.
+#[test]
+fn tokens_stream_in_while_they_are_worked_on() {
+    let silicon = a100();
+    let time = |flops: u64| {
+        let stages = vec![
+            stage("from", StageClass::Simt, 8, 400, vec![put("q")]),
+            stage("to", StageClass::Tensor, 1, 400, vec![take("q"), work(flops, 0, 0)]),
+        ];
+        simulate(&pipeline(stages, vec![channel("q", 65_536, 32, "from", "to")]), &silicon, Scheduler::TwoArbiters).expect("a run").time.0
+    };
+    let (handshake, moved) = (1.92e-7, 65_536.0 / 3.84e10);
+    let computed = |flops: u64| flops as f64 / (1.41e9 * 2048.0 * 0.8);
+    for flops in [1_000_000, 10_000_000] {
+        let each = handshake + moved.max(computed(flops));
+        assert!((time(flops) / (400.0 * each) - 1.0).abs() < 0.02, "{} {}", time(flops), 400.0 * each);
+    }
+}
+
 /// Two classes on the same multiprocessors do not slow each other down; two of one class do.
 #[test]
 fn classes_overlap() {

@@ -463,7 +463,8 @@ impl<'a> Engine<'a> {
         match doing {
             Doing::Work { flops, bytes } => {
                 let group = &mut self.groups[id];
-                if group.under_way[0] > 0 || group.under_way[1] > 0 {
+                // Operands stream in while they are multiplied: who has acquired its tokens works, and is done when both are.
+                if group.under_way[1] > 0 || (group.working && group.under_way[0] > 0) {
                     return false;
                 }
                 if std::mem::replace(&mut group.working, true) {

@@ -46,6 +46,8 @@ struct FileStage {
     class: StageClass,
     ctas: u32,
     firings: u64,
+    #[serde(default)]
+    dealt: bool,
     lanes: u32,
     registers: u32,
     local: u64,
@@ -79,8 +81,8 @@ pub fn read(json: &str) -> Result<Pipeline, String> {
     };
     let channels = file.channels.iter().map(channel).collect();
     let stage = |stage: FileStage| {
-        let FileStage { name, class, ctas, firings: count, lanes, registers, local, steps } = stage;
-        PipelineStage { name, class, ctas, body: StageBody::Firings(Firings { count, lanes, registers, local, steps }) }
+        let FileStage { name, class, ctas, firings: count, dealt, lanes, registers, local, steps } = stage;
+        PipelineStage { name, class, ctas, body: StageBody::Firings(Firings { count, dealt, lanes, registers, local, steps }) }
     };
     Ok(Pipeline {
         name: file.name,

@@ -22,7 +22,7 @@ impl Kernel {
     fn pipeline(self) -> Pipeline {
         let Self { class, count, local, steps } = self;
         let registers = if class == StageClass::Tensor { REGISTERS.0 } else { REGISTERS.1 };
-        let body = StageBody::Firings(Firings { count, lanes: LANES, registers, local: local.0.ceil() as u64, steps });
+        let body = StageBody::Firings(Firings { count, dealt: false, lanes: LANES, registers, local: local.0.ceil() as u64, steps });
         let ctas = u32::try_from(count).unwrap_or(u32::MAX);
         let stage = PipelineStage { name: "k".into(), class, ctas, body };
         Pipeline { name: "k".into(), stages: vec![stage], channels: Vec::new(), side_outputs: Vec::new(), certificate: None }

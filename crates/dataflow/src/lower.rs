@@ -79,7 +79,10 @@ pub fn lower(graph: &Graph, name: &str, plan: &GroupPlan) -> Lowered {
             let filled = design.queues.iter().enumerate().filter(|(_, queue)| queue.producer == at);
             steps.extend(filled.map(|(number, queue)| Step::Put { channel: channel(number, own), count: queue.tokens / split.firings }));
             let registers = if stage.class == StageClass::Tensor { REGISTERS.0 } else { REGISTERS.1 };
-            let body = Firings { count: split.firings, lanes: LANES, registers, local: stage.shared.0.ceil() as u64, steps };
+            // Rows may be summed in any order; pieces of a row or of a partial result belong together.
+            let mut taken = design.queues.iter().filter(|queue| queue.consumers.contains(&at));
+            let dealt = sums > 1 && taken.all(|queue| queue.whole == 1 && design.stages[queue.producer].role == Role::Whole);
+            let body = Firings { count: split.firings, dealt, lanes: LANES, registers, local: stage.shared.0.ceil() as u64, steps };
             stages.push(PipelineStage { name: part(at, own), class: stage.class, ctas: split.sets, body: StageBody::Firings(body) });
         }
     }

@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::collections::HashMap;
 use warpsight_ir::occupancy::{GroupNeeds, Residency, Resident, occupancy};
 use warpsight_ir::validate::InvalidPipeline;
-use warpsight_ir::{Bytes, Certificate, CheckedPipeline, Firings, Name, Pipeline, StageBody, Step};
+use warpsight_ir::{Bytes, Certificate, CheckedPipeline, Firings, Name, Pipeline, StageBody, Step, Turns};
 
 /// Where the work-groups run.
 #[derive(Clone, Copy, Debug)]
@@ -121,7 +121,7 @@ pub fn prove(pipeline: &Pipeline, on: &Resources) -> Result<Certificate, Objecti
         .collect::<Result<_, _>>()?;
     let tokens = balanced(&checked, &stages)?;
     let resident = resident(&stages, on)?;
-    let iterations = stages.iter().map(|stage| stage.2.count).fold(0, gcd).max(1);
+    let iterations = stages.iter().map(|stage| rounds(stage.1, stage.2)).fold(0, gcd).max(1);
     let moved: u128 = stages.iter().map(|(_, _, f)| u128::from(f.count / iterations) * steps(f)).sum();
     if moved > MOST_TOKENS {
         return Err(Objection::TooLong(moved));
@@ -136,6 +136,16 @@ fn steps(firings: &Firings) -> u128 {
         Step::Work { .. } => 1,
     };
     firings.steps.iter().map(tokens).sum()
+}
+
+/// Firings that follow each other alike: each, or where tokens are dealt those of all work-groups together.
+fn rounds(ctas: u32, firings: &Firings) -> u64 {
+    let ctas = u64::from(ctas).max(1);
+    match firings.dealt {
+        false => firings.count,
+        true if firings.count.is_multiple_of(ctas) => firings.count / ctas,
+        true => 1,
+    }
 }
 
 fn gcd(a: u64, b: u64) -> u64 {
@@ -244,6 +254,8 @@ struct StageRun<'a> {
     name: &'a Name,
     firings: u64,
     ctas: u64,
+    /// Which tokens its firings take.
+    turns: Turns,
     /// Position of the first of its work-groups.
     first: usize,
     /// Its takes and puts of one firing, in order.
@@ -293,6 +305,18 @@ struct Place {
     done: u64,
 }
 
+impl StageRun<'_> {
+    /// The token that a firing moves as its `at`-th.
+    fn token(&self, own: &Move, firing: u64, at: u64) -> u64 {
+        if own.takes.is_some() { self.turns.token(firing, at, own.per_firing) } else { firing * own.per_firing + at }
+    }
+
+    /// The firing that moves a token, and as which of its own.
+    fn firing(&self, takes: Option<usize>, token: u64, each: u64) -> (u64, u64) {
+        if takes.is_some() { self.turns.firing(token, each) } else { (token / each, token % each) }
+    }
+}
+
 impl<'a> Iteration<'a> {
     fn of(pipeline: &'a Pipeline, stages: &[(&'a Name, u32, &'a Firings)], iterations: u64) -> Self {
         let numbers: HashMap<&Name, usize> = stages.iter().enumerate().map(|(i, stage)| (stage.0, i)).collect();
@@ -322,7 +346,8 @@ impl<'a> Iteration<'a> {
             let (count, first) = (firings.count / iterations, groups.len());
             // Work-groups beyond the firings of one iteration have nothing to do in it.
             groups.extend((0..u64::from(ctas).min(count)).map(|firing| Place { stage: at, firing, step: 0, done: 0 }));
-            runs.push(StageRun { name, firings: count, ctas: u64::from(ctas), first, moves });
+            let turns = Turns { count, ..firings.turns(ctas) };
+            runs.push(StageRun { name, firings: count, ctas: u64::from(ctas), turns, first, moves });
         }
         for (i, queue) in queues.iter_mut().enumerate() {
             let producer: &StageRun = &runs[queue.producer];
@@ -351,7 +376,7 @@ impl<'a> Iteration<'a> {
         let place = self.groups[group];
         let stage = &self.stages[place.stage];
         let next = stage.moves.get(place.step).filter(|_| place.firing < stage.firings)?;
-        Some((*next, place.firing * next.per_firing + next.before + place.done))
+        Some((*next, stage.token(next, place.firing, next.before + place.done)))
     }
 
     /// Does the next thing, if it can be done; waits for its slot otherwise.
@@ -433,7 +458,7 @@ impl<'a> Iteration<'a> {
     fn holder(&self, stage: usize, queue: usize, takes: Option<usize>, token: u64) -> Option<usize> {
         let run = &self.stages[stage];
         let per_firing = run.moves.iter().find(|m| m.queue == queue && m.takes == takes)?.per_firing;
-        let firing = token / per_firing;
+        let (firing, _) = run.firing(takes, token, per_firing);
         Some(run.first + (firing % run.ctas) as usize)
     }
 
@@ -441,15 +466,10 @@ impl<'a> Iteration<'a> {
     fn passed(&self, group: usize, queue: usize, takes: Option<usize>, token: u64) -> bool {
         let place = self.groups[group];
         let run = &self.stages[place.stage];
-        let Some(step) = run
-            .moves
-            .iter()
-            .position(|m| m.queue == queue && m.takes == takes && (m.before..m.before + m.count).contains(&(token % m.per_firing)))
-        else {
-            return true;
-        };
-        let own = &run.moves[step];
-        let (firing, within) = (token / own.per_firing, token % own.per_firing - own.before);
-        (place.firing, place.step, place.done) > (firing, step, within)
+        let of = |m: &Move| run.firing(takes, token, m.per_firing);
+        let holds = |m: &Move| m.queue == queue && m.takes == takes && (m.before..m.before + m.count).contains(&of(m).1);
+        let Some(step) = run.moves.iter().position(holds) else { return true };
+        let (firing, at) = of(&run.moves[step]);
+        (place.firing, place.step, place.done) > (firing, step, at - run.moves[step].before)
     }
 }

@@ -40,7 +40,18 @@ fn scripts(pipeline: &Pipeline) -> Vec<Vec<Passing>> {
                     let per_firing = if takes { f.takes(name) } else { f.puts(name) };
                     let consumer =
                         takes.then(|| pipeline.channels[at].consumers.iter().position(|c| *c == stage.name).expect("a consumer"));
-                    script.extend((0..count).map(|i| (at, consumer, (firing * per_firing + before + i) as usize)));
+                    // Dealt as cards are, one after another to all that play this round.
+                    let ctas = u64::from(stage.ctas);
+                    let hand = |token: u64| {
+                        let round = token / (ctas * per_firing);
+                        let players = ctas.min(f.count - round * ctas);
+                        round * ctas + (token - round * ctas * per_firing) % players
+                    };
+                    let tokens: Vec<usize> = match takes && f.dealt {
+                        true => (0..f.count * per_firing).filter(|&token| hand(token) == firing).map(|token| token as usize).collect(),
+                        false => (firing * per_firing..(firing + 1) * per_firing).map(|token| token as usize).collect(),
+                    };
+                    script.extend((before..before + count).map(|i| (at, consumer, tokens[i as usize])));
                     moved.push((name.clone(), takes, count));
                 }
             }
@@ -123,7 +134,8 @@ fn sound(rng: &mut fastrand::Rng) -> Pipeline {
         let mut inputs = takes[i].clone();
         rng.shuffle(&mut inputs);
         let steps = inputs.into_iter().chain([Step::Work { flops: 10, read: 0, written: 0 }]).chain(puts[i].iter().cloned()).collect();
-        let body = StageBody::Firings(Firings { count: counts[i] * iterations, lanes: 128, registers: 64, local: 0, steps });
+        let body =
+            StageBody::Firings(Firings { count: counts[i] * iterations, dealt: rng.bool(), lanes: 128, registers: 64, local: 0, steps });
         plan.stages.push(PipelineStage { name: name(i), class: StageClass::Simt, ctas: rng.u32(1..5), body });
     }
     plan

@@ -54,11 +54,15 @@ impl StageBody {
 
 /// The same steps again and again (synchronous dataflow). Firing i is done by work-group i mod `ctas`, which finishes it before it begins
 /// its next one; the j-th token that firing i takes from a channel is token i · n + j of it, where n are those of one firing, and so for
-/// those that it puts. A put waits for a free slot, a take for its token.
+/// those that it puts. A put waits for a free slot, a take for its token. Where tokens are dealt, those that work-groups which fire at the
+/// same time take go to them in turn ([`Turns`]): who sums many tokens would otherwise keep the others waiting for theirs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Firings {
     /// Firings of one execution, over all work-groups.
     pub count: u64,
+    /// Whether the tokens that it takes are dealt to work-groups in turn.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dealt: bool,
     /// Work-items of a work-group.
     pub lanes: u32,
     /// 32-bit registers of a work-item.
@@ -98,7 +102,50 @@ pub enum Step {
     },
 }
 
+/// Which tokens firings take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turns {
+    /// Whether they are dealt.
+    pub dealt: bool,
+    /// Work-groups; at least 1.
+    pub ctas: u64,
+    /// Firings.
+    pub count: u64,
+}
+
+impl Turns {
+    /// The first firing of those that the work-groups carry out together with this one, and how many they are.
+    fn round(self, firing: u64) -> (u64, u64) {
+        let begin = firing / self.ctas * self.ctas;
+        (begin, self.ctas.min(self.count.saturating_sub(begin)).max(1))
+    }
+
+    /// The token that a firing takes as its `at`-th of `each`.
+    pub fn token(self, firing: u64, at: u64, each: u64) -> u64 {
+        if !self.dealt {
+            return firing * each + at;
+        }
+        let (begin, together) = self.round(firing);
+        begin * each + at * together + firing - begin
+    }
+
+    /// The firing that takes a token, and as which of `each`.
+    pub fn firing(self, token: u64, each: u64) -> (u64, u64) {
+        if !self.dealt {
+            return (token / each, token % each);
+        }
+        let (begin, together) = self.round(token / each);
+        let within = token - begin * each;
+        (begin + within % together, within / together)
+    }
+}
+
 impl Firings {
+    /// Which tokens its firings take.
+    pub fn turns(&self, ctas: u32) -> Turns {
+        Turns { dealt: self.dealt, ctas: u64::from(ctas).max(1), count: self.count }
+    }
+
     /// Tokens that one firing takes from a channel.
     pub fn takes(&self, from: &Name) -> u64 {
         self.moved(|step| if let Step::Take { channel, count } = step { (channel == from).then_some(*count) } else { None })
@@ -156,4 +203,30 @@ pub struct Certificate {
     pub tokens: Vec<(Name, u64)>,
     /// Work-groups that must be resident together, and how many the device holds.
     pub resident: (u32, u32),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Turns;
+
+    /// Every token is taken once, by the firing that says so, whether work-groups and firings come out even or not.
+    #[test]
+    fn tokens_are_dealt_once_each() {
+        for (ctas, count, each) in [(1, 5, 3), (4, 8, 6), (3, 8, 4), (7, 5, 2), (5, 10, 1)] {
+            for dealt in [false, true] {
+                let turns = Turns { dealt, ctas, count };
+                let all = (0..count).flat_map(|firing| (0..each).map(move |at| (turns.token(firing, at, each), firing, at)));
+                let mut all: Vec<_> = all.collect();
+                all.sort_unstable();
+                assert!(all.iter().map(|own| own.0).eq(0..count * each), "{turns:?}: {all:?}");
+                assert!(all.iter().all(|&(token, firing, at)| turns.firing(token, each) == (firing, at)), "{turns:?}");
+            }
+        }
+        // 2 work-groups, 3 tokens each: in turn, then the next round.
+        let turns = Turns { dealt: true, ctas: 2, count: 4 };
+        assert_eq!(
+            [0, 1, 2, 3].map(|firing| [0, 1, 2].map(|at| turns.token(firing, at, 3))),
+            [[0, 2, 4], [1, 3, 5], [6, 8, 10], [7, 9, 11]]
+        );
+    }
 }

@@ -8,7 +8,7 @@ fn a100() -> PipelineSilicon {
 }
 
 fn stage(name: &str, class: StageClass, ctas: u32, count: u64, steps: Vec<Step>) -> PipelineStage {
-    let body = StageBody::Firings(Firings { count, lanes: 256, registers: 64, local: 0, steps });
+    let body = StageBody::Firings(Firings { count, dealt: false, lanes: 256, registers: 64, local: 0, steps });
     PipelineStage { name: name.into(), class, ctas, body }
 }
 
@@ -115,7 +115,7 @@ fn tokens_stream_in_while_they_are_worked_on() {
         ];
         simulate(&pipeline(stages, vec![channel("q", 65_536, 32, "from", "to")]), &silicon, Scheduler::TwoArbiters).expect("a run").time.0
     };
-    let (handshake, moved) = (1.92e-7, 65_536.0 / 3.84e10);
+    let (handshake, moved): (f64, f64) = (1.92e-7, 65_536.0 / 3.84e10);
     let computed = |flops: u64| flops as f64 / (1.41e9 * 2048.0 * 0.8);
     for flops in [1_000_000, 10_000_000] {
         let each = handshake + moved.max(computed(flops));

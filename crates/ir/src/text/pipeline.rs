@@ -41,8 +41,9 @@ impl Display for Pipeline {
     }
 }
 
-fn firings(f: &mut Formatter<'_>, Firings { count, lanes, registers, local, steps }: &Firings) -> fmt::Result {
-    writeln!(f, "fires {count} lanes {lanes} registers {registers} local {local} {{")?;
+fn firings(f: &mut Formatter<'_>, Firings { count, dealt, lanes, registers, local, steps }: &Firings) -> fmt::Result {
+    let dealt = if *dealt { " dealt" } else { "" };
+    writeln!(f, "fires {count}{dealt} lanes {lanes} registers {registers} local {local} {{")?;
     for step in steps {
         match step {
             Step::Take { channel, count } => writeln!(f, "    take {count} from {channel}")?,
@@ -110,6 +111,7 @@ impl Parser<'_> {
     fn firings(&mut self) -> Parsed<Firings> {
         self.expect("fires")?;
         let count = self.u64()?;
+        let dealt = self.accept("dealt");
         self.expect("lanes")?;
         let lanes = self.u32()?;
         self.expect("registers")?;
@@ -121,7 +123,7 @@ impl Parser<'_> {
         while !self.accept("}") {
             steps.push(self.step()?);
         }
-        Ok(Firings { count, lanes, registers, local, steps })
+        Ok(Firings { count, dealt, lanes, registers, local, steps })
     }
 
     fn step(&mut self) -> Parsed<Step> {

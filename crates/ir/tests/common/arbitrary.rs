@@ -153,7 +153,7 @@ impl Arbitrary {
             _ => Step::Put { channel: a.name(), count: a.rng.u64(..) },
         });
         let (count, lanes, registers, local) = (self.rng.u64(..), self.rng.u32(..), self.rng.u32(..), self.rng.u64(..));
-        StageBody::Firings(Firings { count, lanes, registers, local, steps })
+        StageBody::Firings(Firings { count, dealt: self.rng.bool(), lanes, registers, local, steps })
     }
 
     fn dims(&mut self) -> Vec<u32> {

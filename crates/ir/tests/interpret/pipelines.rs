@@ -188,7 +188,7 @@ fn a_pipeline_runs_its_stages() {
     assert_eq!(fault, Err(Fault::BadChannel { channel: "c".into(), problem: ChannelProblem::Ends(Direction::Send) }));
 
     pipeline.channels.clear();
-    let firings = Firings { count: 1, lanes: 1, registers: 1, local: 0, steps: vec![] };
+    let firings = Firings { count: 1, dealt: false, lanes: 1, registers: 1, local: 0, steps: vec![] };
     pipeline.stages = vec![PipelineStage { name: "plan".into(), class: StageClass::Simt, ctas: 1, body: StageBody::Firings(firings) }];
     let fault = interpret_pipeline(&pipeline, &mut [bindings(&[], vec![])], Budget::default());
     assert_eq!(fault, Err(Fault::Malformed { kernel: "plan".into(), problem: "it has no program yet".to_owned() }));

@@ -7,7 +7,7 @@ use super::{Meter, PipelineFault, PipelineRun, Span, StageRun};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use warpsight_ir::occupancy::GroupNeeds;
-use warpsight_ir::{Bytes, CheckedPipeline, Firings, Name, Pipeline, Seconds, StageBody, StageClass, Step};
+use warpsight_ir::{Bytes, CheckedPipeline, Firings, Name, Pipeline, Seconds, StageBody, StageClass, Step, Turns};
 
 /// Firings and tokens of an execution that are followed.
 const MOST: u128 = 40_000_000;
@@ -20,6 +20,7 @@ struct Stage<'a> {
     class: StageClass,
     ctas: u64,
     firings: &'a Firings,
+    turns: Turns,
     needs: GroupNeeds,
     steps: Vec<Doing>,
 }
@@ -217,7 +218,8 @@ fn stages(pipeline: &Pipeline) -> Result<Vec<Stage<'_>>, PipelineFault> {
         let StageBody::Firings(firings) = &stage.body else { return None };
         let needs = GroupNeeds { lanes: firings.lanes, registers: firings.registers, local: Bytes(firings.local as f64) };
         let steps = doing(firings);
-        Some(Stage { name: &stage.name, class: stage.class, ctas: u64::from(stage.ctas), firings, needs, steps })
+        let turns = firings.turns(stage.ctas);
+        Some(Stage { name: &stage.name, class: stage.class, ctas: u64::from(stage.ctas), firings, turns, needs, steps })
     });
     Ok(stages.collect())
 }
@@ -488,7 +490,7 @@ impl<'a> Engine<'a> {
                 true
             }
             Doing::Take { queue, count, before, per_firing } => {
-                let token = firing * per_firing + before + done;
+                let token = stage.turns.token(firing, before + done, per_firing);
                 let slots = self.queues[queue].slots.len() as u64;
                 let slot = (token % slots) as usize;
                 let own = &mut self.queues[queue].slots[slot];

@@ -118,7 +118,7 @@ fn the_page_stands_alone_and_says_what_the_json_says() {
 #[test]
 fn groups_are_drawn_with_stages_queues_and_places() {
     let sandbox = Sandbox::new();
-    let report = report(&sandbox, &[&example("train_nerf"), "--device", "a100-40", "--policy", "kitsune"]);
+    let report = report(&sandbox, &[&example("train_nerf"), "--device", "a100-40", "--policy", "kitsune", "--simulate"]);
     sound(&report);
     let document = parsed(&report.html);
     let drawn = document.descendants().filter(|node| node.has_tag_name(("http://www.w3.org/2000/svg", "text")));
@@ -145,9 +145,13 @@ fn groups_are_drawn_with_stages_queues_and_places() {
         }
     }
     assert!(sides > 5 && drawn.iter().any(|text| text == "to memory"), "activations are saved for the backward pass");
-    // Shares of both passes.
+    // Shares of both passes, predicted and simulated; the two passes are all of the time.
     let passes: Vec<&str> = rows(&report, "utilisation").iter().filter_map(|row| row["pass"].as_str()).collect();
-    assert_eq!(passes, ["forward", "backward", "both"].repeat(3));
+    assert_eq!(passes, ["forward", "backward", "both"].repeat(6));
+    for all in rows(&report, "utilisation").chunks(3) {
+        let [forward, backward, both] = [0, 1, 2].map(|at: usize| all[at]["time_s"].as_f64().expect("seconds"));
+        assert!(((forward + backward) / both - 1.0).abs() < 1e-12 && forward > 0.0 && backward > 0.0, "{all:?}");
+    }
 }
 
 #[test]
@@ -156,6 +160,12 @@ fn what_is_read_ran_before() {
     for name in ["train_dlrm", "mgn"] {
         let report = report(&sandbox, &[&example(name), "--device", "a100-40", "--policy", "kitsune"]);
         let graph = graphs::graph(name);
+        // What was selected and is no pipeline says why.
+        let refused = rows(&report, "refused");
+        assert!(name != "train_dlrm" || !refused.is_empty());
+        assert!(
+            refused.iter().all(|row| row["reason"].as_str().is_some_and(|why| why.len() > 10) && report.html.contains("run by themselves"))
+        );
         for execution in ["bulk-synchronous", "vertical", "dataflow"] {
             let own: Vec<&Value> = rows(&report, "timelines").iter().filter(|row| row["execution"] == execution).collect();
             let of: BTreeMap<&str, &Value> = own
@@ -178,11 +188,11 @@ fn what_is_read_ran_before() {
 fn nameless(mut value: Value) -> Value {
     match &mut value {
         Value::Object(object) => {
-            object.retain(|key, _| {
-                !["graph", "graphs", "nodes", "operators", "tensor", "limiter"].contains(&key.as_str()) || key == "operators"
-            });
+            let names = ["graph", "graphs", "nodes", "tensor", "limiter", "file", "name", "reason"];
+            object.retain(|key, _| !names.contains(&key.as_str()));
             for (key, inside) in object.iter_mut() {
-                *inside = if key == "operators" { json!(inside.as_array().map(Vec::len)) } else { nameless(inside.take()) };
+                let names = inside.as_array().filter(|_| key == "operators").map(Vec::len);
+                *inside = names.map_or_else(|| nameless(inside.take()), |count| json!(count));
             }
         }
         Value::Array(all) => all.iter_mut().for_each(|inside| *inside = nameless(inside.take())),
@@ -224,6 +234,7 @@ fn little_graphs_say_so() {
         assert!(text.contains("there are no groups"), "{name}");
         assert!(text.contains(&format!("{name} on a100-40: no operators run as one")), "{name}");
         assert_eq!(rows(&report, "groups").len(), 0);
+        assert!(rows(&report, "asked")[0]["simulation"].as_str().is_some_and(|how| how.contains("two-arbiter")));
         assert!(!rows(&report, "timelines").is_empty() && !rows(&report, "traffic").is_empty());
     }
 }
@@ -268,7 +279,7 @@ fn graphs_and_devices_beside_each_other() {
     sound(&report);
     for (name, file) in names.iter().zip(&files) {
         for device in ["a100-40", "h200"] {
-            for figure in FIGURES {
+            for figure in FIGURES.iter().chain(&["asked"]) {
                 let own = rows(&report, figure).iter().filter(|row| row["graph"] == *name && row["device"] == device);
                 assert!(own.count() > 0, "{figure} of {name} on {device}");
             }

@@ -42,6 +42,8 @@ pub struct Ran {
     pub dram: Bytes,
     /// How long resources were little used; between kernels, all of them.
     pub quadrants: Quadrants,
+    /// The same of each run with its launch.
+    pub used: Vec<Quadrants>,
 }
 
 /// Simulates a plan, where this device has silicon.
@@ -119,13 +121,15 @@ impl Ran {
     fn of(runs: &[&PipelineRun], silicon: &PipelineSilicon) -> Self {
         let work: Seconds = runs.iter().map(|run| run.time).sum();
         let launches = |each: f64| work + Seconds(each * runs.len() as f64);
-        let mut quadrants = Quadrants { low_both: Seconds(silicon.launch.eager * runs.len() as f64), ..Quadrants::default() };
+        let (mut quadrants, mut used) = (Quadrants::default(), Vec::with_capacity(runs.len()));
         for run in runs {
-            let [both, sm, dram, neither] = run.meter.quadrants(run.time.0, LOW).map(Seconds);
-            quadrants.low_both += both;
-            quadrants.low_sm += sm;
-            quadrants.low_dram += dram;
-            quadrants.neither += neither;
+            let [both, low_sm, low_dram, neither] = run.meter.quadrants(run.time.0, LOW).map(Seconds);
+            let own = Quadrants { low_both: both + Seconds(silicon.launch.eager), low_sm, low_dram, neither };
+            quadrants.low_both += own.low_both;
+            quadrants.low_sm += own.low_sm;
+            quadrants.low_dram += own.low_dram;
+            quadrants.neither += own.neither;
+            used.push(own);
         }
         Self {
             runs: runs.iter().map(|run| run.time).collect(),
@@ -134,6 +138,7 @@ impl Ran {
             dependent: launches(silicon.launch.dependent),
             dram: runs.iter().map(|run| run.dram).sum(),
             quadrants,
+            used,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The report of planned graphs: a page that needs nothing beside itself. Every number on it is one of [`Figures`], which is also what
 //! `--json` prints; a number tells where it comes from by its tag.
 
+mod asked;
 mod compare;
 mod energy;
 mod groups;
@@ -60,6 +61,10 @@ const EXECUTIONS: [Execution; 3] = [Execution::BulkSynchronous, Execution::Verti
 /// What the report shows.
 #[derive(Debug, Serialize)]
 pub struct Figures {
+    /// Graphs and devices.
+    pub asked: Vec<asked::Asked>,
+    /// What was selected and is no pipeline.
+    pub refused: Vec<asked::Refused>,
     /// Bars: end to end and of groups.
     pub speedups: Vec<speedups::Speedup>,
     /// What runs when.
@@ -136,6 +141,8 @@ impl Figures {
         let cases = cases(outcomes);
         let gains = sensitivity::gains(&cases, changed);
         let mut figures = Self {
+            asked: cases.iter().map(asked::asked).collect(),
+            refused: cases.iter().flat_map(asked::refused).collect(),
             speedups: speedups::speedups(&cases),
             timelines: cases.iter().flat_map(timelines::runs).collect(),
             utilisation: cases.iter().flat_map(utilisation::used).collect(),
@@ -164,6 +171,7 @@ impl Figures {
     pub fn html(&self) -> Result<String, Failure> {
         let mut page = Page::new();
         let sections = [
+            asked::show,
             speedups::show,
             timelines::show,
             utilisation::show,

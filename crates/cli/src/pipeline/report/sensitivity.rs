@@ -1,6 +1,7 @@
 //! What more multiprocessors and a faster second-level cache gain while device memory stays as it is (paper 003, sections 1 and 6.3).
 
 use super::page::Page;
+use super::speedups::{self, Part, Speedup};
 use super::{Case, EXECUTIONS, Execution, Figures, Tag, drawn, geometric_mean, mean_name, pairs};
 use crate::failure::Failure;
 use crate::pipeline::outcome::Outcome;
@@ -45,6 +46,20 @@ pub struct Gain {
     pub changed_s: Option<f64>,
     /// The one over the other.
     pub speedup: f64,
+    /// Over bulk-synchronous execution on the device as it is: the geometric mean of what runs as one.
+    pub groups_plain: Option<f64>,
+    /// The same on the changed device.
+    pub groups_changed: Option<f64>,
+}
+
+impl Change {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Multiprocessors => "the multiprocessors",
+            Self::L2 => "the second-level bandwidth",
+            Self::Both => "the multiprocessors and the second-level bandwidth",
+        }
+    }
 }
 
 /// A device with twice of something; what its profile does not know stays unknown.
@@ -77,7 +92,10 @@ pub fn gains(cases: &[Case], changed: &[(usize, Change, Outcome)]) -> Vec<Gain> 
                 let (Some(before), Some(after)) = (seconds(plain, execution, tag), seconds(&with, execution, tag)) else { continue };
                 let graph = plain.name.clone();
                 let (device, twice, speedup) = (plain.outcome.device.clone(), *change, before / after);
-                rows.push(Gain { graph, device, twice, execution, tag, plain_s: Some(before), changed_s: Some(after), speedup });
+                let mean = |case: &Case| groups(case, execution, tag);
+                let (groups_plain, groups_changed) = (mean(plain), mean(&with));
+                let (plain_s, changed_s) = (Some(before), Some(after));
+                rows.push(Gain { graph, device, twice, execution, tag, plain_s, changed_s, speedup, groups_plain, groups_changed });
             }
         }
     }
@@ -90,7 +108,19 @@ pub fn gains(cases: &[Case], changed: &[(usize, Change, Outcome)]) -> Vec<Gain> 
                 let own: Vec<f64> = own.filter(of_kind).map(|row| row.speedup).collect();
                 let mean = geometric_mean(&own).filter(|_| own.len() > 1);
                 let (graph, device) = (mean_name(own.len(), kind), device.to_owned());
-                means.extend(mean.map(|speedup| Gain { graph, device, twice, execution, tag, plain_s: None, changed_s: None, speedup }));
+                let (plain_s, changed_s, groups_plain, groups_changed) = (None, None, None, None);
+                means.extend(mean.map(|speedup| Gain {
+                    graph,
+                    device,
+                    twice,
+                    execution,
+                    tag,
+                    plain_s,
+                    changed_s,
+                    speedup,
+                    groups_plain,
+                    groups_changed,
+                }));
             }
         }
     }
@@ -107,6 +137,12 @@ fn rows_of(rows: &[Gain]) -> Vec<(Change, Execution, Tag)> {
         }
     }
     found
+}
+
+/// The mean speedup of what runs as one.
+fn groups(case: &Case, execution: Execution, tag: Tag) -> Option<f64> {
+    let own = |row: &Speedup| row.part == Part::Groups && (row.execution, row.tag) == (execution, tag);
+    speedups::of(case).into_iter().find(own).map(|row| row.speedup)
 }
 
 /// End to end.
@@ -134,27 +170,30 @@ pub fn show(figures: &Figures, page: &mut Page) -> Result<(), Failure> {
         "sensitivity",
         "Sensitivity",
         "How many times faster each execution becomes on a device with twice the multiprocessors, twice the bandwidth of the second-level \
-         cache, or both; device memory stays as it is. Every change is planned anew.",
+         cache, or both; device memory stays as it is. Every change is planned anew. Groups: the geometric mean of their speedups over \
+         bulk-synchronous execution on the same device.",
     );
     if figures.sensitivity.is_empty() {
         page.text("No changed device was planned for.");
         return Ok(());
     }
     for tag in [Tag::Predicted, Tag::Simulated] {
-        let rows: Vec<&Gain> = figures.sensitivity.iter().filter(|row| row.tag == tag && row.twice == Change::Both).collect();
-        let cases = pairs(rows.iter().map(|row| (row.graph.as_str(), row.device.as_str())));
-        let of = |execution: Execution| {
-            let at = |(graph, device): &(&str, &str)| {
-                let own = rows.iter().find(|row| row.graph == *graph && row.device == *device && row.execution == execution);
-                own.map_or(0.0, |row| 100.0 * (row.speedup - 1.0))
+        let panel = |twice: Change| {
+            let rows: Vec<&Gain> = figures.sensitivity.iter().filter(|row| row.tag == tag && row.twice == twice).collect();
+            let cases = pairs(rows.iter().map(|row| (row.graph.as_str(), row.device.as_str())));
+            let of = |execution: Execution| {
+                let at = |(graph, device): &(&str, &str)| {
+                    let own = rows.iter().find(|row| row.graph == *graph && row.device == *device && row.execution == execution);
+                    own.map_or(0.0, |row| row.speedup)
+                };
+                (execution.word().to_owned(), cases.iter().map(at).collect())
             };
-            (execution.word().to_owned(), cases.iter().map(at).collect())
+            let names = cases.iter().map(|(graph, device)| format!("{graph} on {device}")).collect();
+            let x = format!("× as fast with twice {}", twice.words());
+            Panel::Bars { x, rows: names, stacked: false, parts: EXECUTIONS.map(of).to_vec() }
         };
-        let names = cases.iter().map(|(graph, device)| format!("{graph} on {device}")).collect();
-        let parts = EXECUTIONS.map(of).to_vec();
-        let panel = Panel::Bars { x: "faster, %".to_owned(), rows: names, stacked: false, parts };
-        let title = "Twice the multiprocessors and second-level bandwidth".to_owned();
-        page.drawing(drawn(&Figure { title, note: tag.word().to_owned(), panels: vec![panel] })?.as_deref());
+        let figure = Figure { title: "Sensitivity".to_owned(), note: tag.word().to_owned(), panels: CHANGES.map(panel).into() };
+        page.drawing(drawn(&figure)?.as_deref());
     }
     page.table(
         &figures.sensitivity,
@@ -168,6 +207,8 @@ pub fn show(figures: &Figures, page: &mut Page) -> Result<(), Failure> {
             ("plain_s", "as it is"),
             ("changed_s", "with twice of that"),
             ("speedup", "speedup"),
+            ("groups_plain", "groups over bulk-synchronous, as it is"),
+            ("groups_changed", "the same with twice of that"),
         ],
     );
     Ok(())

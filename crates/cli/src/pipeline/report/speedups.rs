@@ -83,7 +83,7 @@ fn row(graph: &str, device: &str, part: Part, (execution, tag): (Execution, Tag)
 }
 
 /// Of one graph on one device.
-fn of(case: &Case) -> Vec<Speedup> {
+pub fn of(case: &Case) -> Vec<Speedup> {
     let (outcome, plan) = (case.outcome, &case.outcome.plan);
     let new = |part, bar| row(&case.name, &outcome.device, part, bar, 1.0);
     let timed = |row: Speedup, bsp: Seconds, taken: Seconds| {

@@ -5,8 +5,8 @@ use super::{Case, EXECUTIONS, Execution, Figures, Tag, drawn, pairs};
 use crate::failure::Failure;
 use crate::plot::{Figure, Panel};
 use serde::Serialize;
-use warpsight_dataflow::Quadrants;
 use warpsight_dataflow::plan::LOW;
+use warpsight_dataflow::{Phase, Quadrants};
 use warpsight_ir::Seconds;
 
 /// Which passes a row is of.
@@ -56,26 +56,32 @@ pub fn used(case: &Case) -> Vec<Used> {
             Execution::Vertical => (&times.vertical, case.simulated().map(|own| &own.vertical)),
             Execution::Dataflow => (&times.dataflow, case.simulated().and_then(|own| own.dataflow.as_ref().ok())),
         };
-        let (forward, backward) = (&planned.forward, &planned.backward);
-        let mut row = |pass, tag, own: &Quadrants| rows.extend(share(case, execution, pass, tag, own));
-        if case.trains() {
-            row(Pass::Forward, Tag::Predicted, forward);
-            row(Pass::Backward, Tag::Predicted, backward);
-            let both = Quadrants {
-                low_both: forward.low_both + backward.low_both,
-                low_sm: forward.low_sm + backward.low_sm,
-                low_dram: forward.low_dram + backward.low_dram,
-                neither: forward.neither + backward.neither,
-            };
-            row(Pass::Both, Tag::Predicted, &both);
-        } else {
-            row(Pass::Forward, Tag::Predicted, forward);
-        }
+        let mut rows_of = |tag, forward: &Quadrants, backward: &Quadrants| {
+            rows.extend(share(case, execution, Pass::Forward, tag, forward));
+            if case.trains() {
+                rows.extend(share(case, execution, Pass::Backward, tag, backward));
+                rows.extend(share(case, execution, Pass::Both, tag, &sum(forward, backward)));
+            }
+        };
+        rows_of(Tag::Predicted, &planned.forward, &planned.backward);
         if let Some(ran) = ran {
-            row(if case.trains() { Pass::Both } else { Pass::Forward }, Tag::Simulated, &ran.quadrants);
+            let of = |phase: Phase| {
+                let own = planned.runs.iter().zip(&ran.used).filter(|(run, _)| run.phase == phase);
+                own.fold(Quadrants::default(), |all, (_, used)| sum(&all, used))
+            };
+            rows_of(Tag::Simulated, &of(Phase::Forward), &of(Phase::Backward));
         }
     }
     rows
+}
+
+fn sum(a: &Quadrants, b: &Quadrants) -> Quadrants {
+    Quadrants {
+        low_both: a.low_both + b.low_both,
+        low_sm: a.low_sm + b.low_sm,
+        low_dram: a.low_dram + b.low_dram,
+        neither: a.neither + b.neither,
+    }
 }
 
 fn share(case: &Case, execution: Execution, pass: Pass, tag: Tag, own: &Quadrants) -> Option<Used> {

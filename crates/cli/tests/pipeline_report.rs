@@ -132,7 +132,7 @@ fn groups_are_drawn_with_stages_queues_and_places() {
         };
         for (at, stage) in stages.iter().enumerate() {
             let class = if stage["class"] == "tensor" { "tensor" } else { "SIMT" };
-            let line = format!("{at}: {class}, {} CTAs", stage["ctas"]);
+            let line = format!("{at}: {class}, {} CTA{}", stage["ctas"], if stage["ctas"] == 1 { "" } else { "s" });
             assert!(drawn.contains(&line), "{line}");
             assert_eq!(Some(held("tensor", at) + held("simt", at)), stage["ctas"].as_u64(), "{group}");
         }
@@ -182,6 +182,30 @@ fn what_is_read_ran_before() {
             }
         }
     }
+}
+
+#[test]
+fn what_a_pipeline_reads_late_still_runs_before_it() {
+    // The chain begins with the first operator of all; its end reads rows that gathers, not part of it, bring.
+    let mut graph = Builder::default();
+    let x = graph.input(&[65536, 256], "input");
+    let table = graph.input(&[65536, 256], "param");
+    let mut y = x;
+    for _ in 0..3 {
+        let product = graph.linear(&y, 256);
+        y = graph.simt(&[&product], 1.0);
+    }
+    let index = graph.input(&[65536, 1], "input");
+    // Some of them come behind the first product in any order by depth.
+    let rows_of = (0..4).fold(table, |rows, _| graph.node("gather", &[&rows, &index], &[65536, 256], 0.0));
+    graph.simt(&[&y, &rows_of], 1.0);
+    let sandbox = Sandbox::new();
+    let file = sandbox.text("late.json");
+    std::fs::write(&file, graph.json()).expect("writes");
+    let report = report(&sandbox, &[&file, "--device", "a100-40"]);
+    let own: Vec<&Value> = rows(&report, "timelines").iter().filter(|row| row["execution"] == "dataflow").collect();
+    let kinds: Vec<&str> = own.iter().filter_map(|row| row["kind"].as_str()).collect();
+    assert_eq!(kinds, ["operator", "operator", "operator", "operator", "pipeline"], "{own:?}");
 }
 
 /// Figures without names.
@@ -315,6 +339,7 @@ fn what_disagrees_is_listed_with_its_term() {
 [paper]
 title = "A <paper>"
 device = "a100-40"
+policy = "kitsune"
 [[number]]
 graphs = ["nerf"]
 of = "operators"
@@ -356,6 +381,10 @@ why = "too little"
     let most = report.json["figures"]["conflicts"][0]["at_most"].as_f64().expect("a number");
     assert!((most - 1.0 / (0.16 + 0.84 / 1.08)).abs() < 1e-12 && most < 1.07 && found["conflicts"] == 1);
     assert!(words(parsed(&report.html).root_element()).contains("A <paper>"));
+
+    // Terms are about the paper's groups.
+    let best = self::report(&sandbox, &[&example("nerf"), "--device", "a100-40", "--compare", &file]);
+    assert!(rows(&best, "compared")[1]["term"].as_str().is_some_and(|term| term.contains("policy `best`")));
 
     // In text too.
     let output = sandbox.run(&["pipeline", &example("nerf"), "--device", "a100-40", "--policy", "kitsune", "--compare", &file], 0);

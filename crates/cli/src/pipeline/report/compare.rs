@@ -8,6 +8,7 @@ use super::timelines::{Kind, Ran};
 use super::utilisation::{Pass, Used};
 use super::{Case, Execution, Figures, Tag, geometric_mean, stem};
 use crate::failure::Failure;
+use crate::pipeline::options::policy_name;
 use serde::Serialize;
 
 /// A published number and an own one.
@@ -81,13 +82,22 @@ pub fn compared(paper: &Paper, cases: &[Case], figures: &Figures) -> Vec<Compare
                     difference: found - number.value,
                     within: number.within,
                     agrees,
-                    term: number.term.clone().filter(|_| !agrees),
+                    term: term(paper, number, &graphs).filter(|_| !agrees),
                     made_of: made_of(figures, &graphs, number, tag),
                 });
             }
         }
     }
     rows
+}
+
+/// What explains that a number differs. What is written beside a published number is about the paper's groups.
+fn term(paper: &Paper, number: &Number, graphs: &[&Case]) -> Option<String> {
+    let (of_paper, own) = (paper.paper.policy.as_str(), policy_name(graphs.first()?.outcome.policy));
+    if number.of.of_groups() && own != of_paper {
+        return Some(format!("groups: policy `{own}` selects others than the paper; `{of_paper}` selects the paper's"));
+    }
+    number.term.clone()
 }
 
 /// Puts published numbers of single graphs beside the own ones.

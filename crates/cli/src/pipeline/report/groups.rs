@@ -187,7 +187,7 @@ impl Drawn {
             at: found.boxes[at],
             size: SIZE,
             lines: vec![
-                format!("{at}: {}, {} CTAs", word(stage.class), stage.ctas),
+                format!("{at}: {}, {} CTA{}", word(stage.class), stage.ctas, if stage.ctas == 1 { "" } else { "s" }),
                 stage.operators.join(" + "),
                 match (stage.role, stage.parts) {
                     ("whole", 1) => format!("{} µs, {}", shown("taken_s", stage.taken_s), stage.tag.word()),

@@ -26,6 +26,8 @@ pub struct About {
     pub title: String,
     /// A profile's name.
     pub device: String,
+    /// The policy whose groups are those of the paper.
+    pub policy: String,
 }
 
 /// A published number.
@@ -132,6 +134,18 @@ pub struct Amdahl {
     pub share: f64,
     /// Of that share.
     pub speedup: f64,
+}
+
+impl Quantity {
+    /// Whether it depends on which groups are selected as pipelines.
+    pub fn of_groups(self) -> bool {
+        match self {
+            Self::Operators | Self::VerticalOperators | Self::VerticalTrafficPercent | Self::VerticalSpeedup => false,
+            Self::LowBothPercent | Self::LowDramPercent | Self::LargerBulkSynchronousPercent => false,
+            Self::DataflowOperators | Self::DataflowTrafficPercent | Self::DataflowSpeedup | Self::GroupSpeedup => true,
+            Self::GroupedTimePercent | Self::DataflowLowBothPercent | Self::DataflowLowDramPercent | Self::LargerDataflowPercent => true,
+        }
+    }
 }
 
 impl Amdahl {

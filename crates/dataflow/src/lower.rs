@@ -18,6 +18,8 @@ pub struct Lowered {
     pub pipeline: Pipeline,
     /// Work-groups by multiprocessor and stage.
     pub placement: Vec<Vec<u32>>,
+    /// Of each of its stages, the position of the design's stage that it is a part of.
+    pub origins: Vec<usize>,
 }
 
 /// Stages that one stage of a design becomes: a stage for each part, since a part takes every token and puts its own columns.
@@ -106,6 +108,7 @@ pub fn lower(graph: &Graph, name: &str, plan: &GroupPlan) -> Lowered {
     }
     let beside = design.stages.iter().enumerate().flat_map(|(at, stage)| stage.side_outputs.iter().map(move |&id| (at, id)));
     let side_outputs = beside.map(|(at, id)| SideOutput { stage: part(at, 0), param: graph.tensor(id).name.as_str().into() }).collect();
+    let origins = splits.iter().enumerate().flat_map(|(at, split)| std::iter::repeat_n(at, split.parts as usize)).collect();
     let mut placement = vec![vec![0; first]; plan.assignment.len()];
     for (held, pair) in placement.iter_mut().zip(&plan.assignment) {
         for cta in [pair.tensor, pair.simt].into_iter().flatten() {
@@ -115,7 +118,7 @@ pub fn lower(graph: &Graph, name: &str, plan: &GroupPlan) -> Lowered {
             }
         }
     }
-    Lowered { pipeline: Pipeline { name: name.into(), stages, channels, side_outputs, certificate: None }, placement }
+    Lowered { pipeline: Pipeline { name: name.into(), stages, channels, side_outputs, certificate: None }, placement, origins }
 }
 
 /// Whether a part takes what another one puts: all of it, except that partial results go to the part that brings theirs together.

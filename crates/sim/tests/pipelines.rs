@@ -123,6 +123,24 @@ fn tokens_stream_in_while_they_are_worked_on() {
     }
 }
 
+/// What comes from several producers costs what it costs from one: their counters are polled at once, their bytes stream one after another.
+#[test]
+fn tokens_of_several_producers_are_one_payload() {
+    let silicon = a100();
+    let time = |producers: u32| {
+        let name = |i: u32| (format!("from{i}"), format!("q{i}"));
+        let mut stages: Vec<_> = (0..producers).map(|i| stage(&name(i).0, StageClass::Simt, 4, 400, vec![put(&name(i).1)])).collect();
+        let takes = (0..producers).map(|i| take(&name(i).1)).chain([work(1000, 0, 0)]).collect();
+        stages.push(stage("to", StageClass::Simt, 1, 400, takes));
+        let channels = (0..producers).map(|i| channel(&name(i).1, 65_536 / producers, 32, &name(i).0, "to")).collect();
+        simulate(&pipeline(stages, channels), &silicon, Scheduler::TwoArbiters).expect("a run").time.0
+    };
+    assert!((time(1) / (400.0 * (1.92e-7 + 65_536.0 / 3.84e10)) - 1.0).abs() < 0.02, "{}", time(1));
+    for producers in [2, 8, 16] {
+        assert!((time(producers) / time(1) - 1.0).abs() < 0.02, "{producers}: {} {}", time(producers), time(1));
+    }
+}
+
 /// Two classes on the same multiprocessors do not slow each other down; two of one class do.
 #[test]
 fn classes_overlap() {

@@ -9,6 +9,7 @@ use warpsight_dataflow::proof::{ASSUMPTIONS, Objection};
 use warpsight_dataflow::rates::key;
 use warpsight_dataflow::{Design, Execution, GroupPlan, NodeId, Quadrants};
 use warpsight_ir::Seconds;
+use warpsight_sim::pipeline::PipelineRun;
 
 /// All of it.
 pub fn value(of: &Outcome) -> Value {
@@ -170,6 +171,23 @@ fn proof(of: &Outcome) -> Value {
     })
 }
 
+/// Of each stage of a design, the part of the time that its work-groups work, wait for tokens and wait for room.
+pub fn shares_of_stages(of: &Outcome, at: usize, run: &PipelineRun) -> Vec<[f64; 3]> {
+    let stages = &of.groups[at].lowered.pipeline.stages;
+    let mut shares = vec![[0.0; 3]; of.plan.groups[at].design.stages.len()];
+    for (origin, share) in shares.iter_mut().enumerate() {
+        let own: Vec<usize> = (0..stages.len()).filter(|&stage| of.groups[at].lowered.origins[stage] == origin).collect();
+        let all: f64 = own.iter().map(|&stage| f64::from(stages[stage].ctas) * run.time.0).sum();
+        for &stage in own.iter().filter(|_| all > 0.0) {
+            let times = &run.stages[stage];
+            for (share, seconds) in share.iter_mut().zip([times.busy, times.starved, times.blocked]) {
+                *share += seconds.0 / all;
+            }
+        }
+    }
+    shares
+}
+
 fn simulation(of: &Outcome, own: &Simulated) -> Value {
     let ops = of.covered();
     let execution = |at: usize, ran: &Ran| {
@@ -184,10 +202,11 @@ fn simulation(of: &Outcome, own: &Simulated) -> Value {
             "utilisation": shares(&ran.quadrants),
         })
     };
-    let groups = own.groups.iter().zip(&of.plan.groups).map(|(run, plan)| match run {
+    let groups = own.groups.iter().zip(&of.plan.groups).enumerate().map(|(at, (run, plan))| match run {
         Ok(run) => {
             let alone: Seconds = plan.group.nodes.iter().map(|id| own.bsp.runs[id.0]).sum();
-            json!({"s": run.time.0, "alone_s": alone.0, "speedup": alone / run.time, "dram_bytes": run.dram.0, "queue_bytes": run.queues.0})
+            let stages: Vec<Value> = shares_of_stages(of, at, run).iter().map(|own| json!({"busy": own[0], "starved": own[1], "blocked": own[2]})).collect();
+            json!({"stages": stages, "s": run.time.0, "alone_s": alone.0, "speedup": alone / run.time, "dram_bytes": run.dram.0, "queue_bytes": run.queues.0})
         }
         Err(why) => json!({"s": null, "unknown": why}),
     });

@@ -84,7 +84,7 @@
 //! pipeline   = 'pipeline' name '{' { channel | stage | 'side' 'output' name '.' name } [ certificate ] '}'
 //! channel    = 'channel' name ':' scalar '[' ints ']' 'depth' int 'from' '[' names ']' 'to' '[' names ']'
 //! stage      = 'stage' name ':' ( 'tensor' | 'simt' ) ',' int 'ctas' ( program | firings )
-//! firings    = 'fires' int 'lanes' int 'registers' int 'local' int '{' { step } '}'
+//! firings    = 'fires' int [ 'dealt' ] 'lanes' int 'registers' int 'local' int '{' { step } '}'
 //! step       = 'take' int 'from' name | 'put' int 'to' name | 'work' int 'flops' int 'read' int 'written'
 //! certificate= 'certificate' '{' 'order' '[' names ']' 'tokens' '[' { name '=' int } ']' 'resident' int 'of' int '}'
 //! ```

@@ -50,6 +50,13 @@ struct Slot {
     waiting: Vec<usize>,
 }
 
+impl Slot {
+    /// Whether this token is in it, whole.
+    fn holds(&self, token: u64) -> bool {
+        self.token == token && matches!(self.state, Filled::Full(_))
+    }
+}
+
 #[derive(Clone, Copy, PartialEq)]
 enum Filled {
     Empty,
@@ -71,6 +78,8 @@ struct Group {
     working: bool,
     /// Transfers of tokens taken, of work, of tokens put, that are under way.
     under_way: [u32; 3],
+    /// Queues and slots of tokens taken that are still to stream in, one after another: a work-group has the bandwidth of one queue.
+    incoming: VecDeque<(usize, usize)>,
     /// When it began to wait or work, and for what.
     since: f64,
     began: f64,
@@ -282,6 +291,7 @@ impl<'a> Engine<'a> {
                     handshake: Handshake::None,
                     working: false,
                     under_way: [0; 3],
+                    incoming: VecDeque::new(),
                     since: 0.0,
                     began: 0.0,
                 });
@@ -424,6 +434,11 @@ impl<'a> Engine<'a> {
                         self.ready.append(&mut slot.waiting);
                     }
                 }
+                let incoming = &mut self.groups[group].incoming;
+                incoming.pop_front();
+                if let Some(&next) = incoming.front() {
+                    self.stream(group, next);
+                }
             }
             Part::Put { queue, slot } => {
                 self.groups[group].under_way[2] -= 1;
@@ -493,18 +508,28 @@ impl<'a> Engine<'a> {
                 let token = stage.turns.token(firing, before + done, per_firing);
                 let slots = self.queues[queue].slots.len() as u64;
                 let slot = (token % slots) as usize;
-                let own = &mut self.queues[queue].slots[slot];
-                if !(own.token == token && matches!(own.state, Filled::Full(_))) {
-                    own.waiting.push(id);
+                if !self.queues[queue].slots[slot].holds(token) {
+                    self.queues[queue].slots[slot].waiting.push(id);
                     return false;
                 }
                 if !self.greeted(id) {
                     return false;
                 }
-                self.groups[id].under_way[0] += 1;
-                let payload = self.queues[queue].payload;
-                self.start(MOVES, payload, id, Part::Take { queue, slot });
-                self.passed(id, count)
+                let group = &mut self.groups[id];
+                group.under_way[0] += 1;
+                group.incoming.push_back((queue, slot));
+                if group.incoming.len() == 1 {
+                    self.stream(id, (queue, slot));
+                }
+                let more = self.passed(id, count);
+                // Other lanes have polled the counters of further channels meanwhile.
+                let group = &self.groups[id];
+                if group.step > step
+                    && matches!(self.stages[at].steps.get(group.step), Some(Doing::Take { queue: other, .. }) if *other != queue && self.is_there(id))
+                {
+                    self.groups[id].handshake = Handshake::Over;
+                }
+                more
             }
             Doing::Put { queue, count, before, per_firing } => {
                 let group = &self.groups[id];
@@ -530,6 +555,22 @@ impl<'a> Engine<'a> {
                 self.passed(id, count)
             }
         }
+    }
+
+    /// Whether the token that a work-group takes next can be taken.
+    fn is_there(&self, id: usize) -> bool {
+        let Group { stage, firing, step, done, .. } = &self.groups[id];
+        let stage = &self.stages[*stage];
+        let Some(&Doing::Take { queue, before, per_firing, .. }) = stage.steps.get(*step) else { return false };
+        let token = stage.turns.token(*firing, before + done, per_firing);
+        let slots = &self.queues[queue].slots;
+        slots[(token % slots.len() as u64) as usize].holds(token)
+    }
+
+    /// A token begins to stream in.
+    fn stream(&mut self, id: usize, (queue, slot): (usize, usize)) {
+        let payload = self.queues[queue].payload;
+        self.start(MOVES, payload, id, Part::Take { queue, slot });
     }
 
     /// Whether the handshake of the next token is over; begins it otherwise. Once it is, the next token needs another.

@@ -208,10 +208,16 @@ impl Drawn {
         let mut arrows: Vec<Arrow> = Vec::new();
         for (way, label) in found.ways.iter().zip(labels) {
             let Some(&(x, y)) = way.last() else { continue };
-            // Just above its head; labels of one gap stand below each other.
-            let beside =
-                arrows.iter().filter_map(|arrow| arrow.label.as_ref()).filter(|((_, other), _)| (y - 62..y).contains(other)).count();
-            let place = (x + 8, y - 12 - 14 * (beside % 3) as i32);
+            // Just above its head, and above labels that are there already.
+            let wide = |label: &str| 7 * label.chars().count() as i32;
+            let taken = |place: (i32, i32)| {
+                arrows.iter().filter_map(|arrow| arrow.label.as_ref()).any(|(other, text)| {
+                    let beside = place.0 < other.0 + wide(text) && other.0 < place.0 + wide(&label);
+                    beside && (place.1 - other.1).abs() < 13
+                })
+            };
+            let places = (0..4).map(|row| (x + 8, y - 12 - 13 * row));
+            let place = places.clone().find(|&place| !taken(place)).unwrap_or((x + 8, y - 12));
             arrows.push(Arrow { way: way.clone(), label: (!label.is_empty()).then_some((place, label)) });
         }
         let (width, height) = found.size;

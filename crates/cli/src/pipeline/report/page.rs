@@ -8,8 +8,9 @@ use std::fmt::Write;
 const STYLE: &str = "body{font:15px/1.45 sans-serif;max-width:1180px;margin:2em auto;padding:0 1em;color:#111}\
     table{border-collapse:collapse;margin:.6em 0}th,td{padding:.15em .7em;text-align:left;border-bottom:1px solid #ddd;vertical-align:top}\
     td.number{text-align:right;font-variant-numeric:tabular-nums}th{font-weight:600}caption{text-align:left;color:#555}\
-    .scroll{overflow-x:auto}.sms{display:grid;grid-template-columns:repeat(18,1fr);gap:3px;font-size:11px;margin:.6em 0}\
-    .sm{border:1px solid #bbb;text-align:center}.sm span{display:block;min-height:1.4em}details{margin:.4em 0}summary{cursor:pointer}\
+    .scroll{overflow-x:auto}.sms{display:grid;grid-template-columns:repeat(18,1fr);gap:3px;font-size:11px;margin:.6em 0;\
+    counter-reset:sm -1}.sm{border:1px solid #bbb;text-align:center;counter-increment:sm}\
+    .sm::before{content:counter(sm);color:#999;font-size:8px;display:block}.sm span{display:block;min-height:1.4em}details{margin:.4em 0}summary{cursor:pointer}\
     .note{color:#555}h2{margin-top:2.2em;border-bottom:2px solid #111}h3{margin-top:1.6em}";
 
 /// Colours of stages; beyond them they come again.

@@ -32,12 +32,12 @@ fn ints(name: &str, values: &[i64]) -> TensorProto {
 fn value(name: &str, dims: &[i64]) -> ValueInfoProto {
     let dim = |&extent: &i64| {
         let value = if extent > 0 { dimension::Value::DimValue(extent) } else { dimension::Value::DimParam("batch".into()) };
-        Dimension { value: Some(value), ..Dimension::default() }
+        Dimension { value: Some(value) }
     };
     let shape = Some(TensorShapeProto { dim: dims.iter().map(dim).collect() });
     let tensor = type_proto::Tensor { elem_type: tensor_proto::DataType::Float as i32, shape };
-    let r#type = Some(TypeProto { value: Some(type_proto::Value::TensorType(tensor)), ..TypeProto::default() });
-    ValueInfoProto { name: name.into(), r#type, ..ValueInfoProto::default() }
+    let r#type = Some(TypeProto { value: Some(type_proto::Value::TensorType(tensor)) });
+    ValueInfoProto { name: name.into(), r#type }
 }
 
 fn node(op: &str, name: &str, inputs: &[&str], output: &str) -> NodeProto {
@@ -74,7 +74,6 @@ fn network(batch: i64) -> GraphProto {
         ],
         input: vec![value("x", &[batch, 256])],
         output: vec![value("y", &[8, batch / 8, 64])],
-        ..GraphProto::default()
     }
 }
 

@@ -4,6 +4,7 @@
 use super::options::{policy_name, scheduler_name};
 use super::outcome::{Outcome, Pipelined};
 use super::simulate::{Ran, Simulated};
+use super::text::saved;
 use serde_json::{Value, json};
 use warpsight_dataflow::proof::{ASSUMPTIONS, Objection};
 use warpsight_dataflow::rates::key;
@@ -28,6 +29,7 @@ pub fn value(of: &Outcome) -> Value {
             "dram_bytes": own.dram.0,
         })
     };
+    let (saves, saved) = saved(of);
     let simulated = match &of.simulated {
         None => json!(null),
         Some(Ok(own)) => simulation(of, own),
@@ -48,6 +50,7 @@ pub fn value(of: &Outcome) -> Value {
         },
         "vertical": execution(0, &times.vertical),
         "dataflow": execution(1, &times.dataflow),
+        "saves_most": {"in": saves, "s": saved.0},
         "utilisation": {
             "bsp": utilisation(&times.bsp),
             "vertical": utilisation(&times.vertical),

@@ -1,6 +1,6 @@
 //! An outcome as tables. Every number says where it is from.
 
-use super::json::limiter;
+use super::json::{limiter, shares_of_stages};
 use super::options::{policy_name, scheduler_name};
 use super::outcome::{Outcome, Pipelined};
 use super::simulate::{Ran, Simulated};
@@ -22,8 +22,19 @@ pub fn text(of: &Outcome) -> String {
         policy_name(of.policy)
     );
     let _ = writeln!(text, "{}\n", executions(of));
+    let (saves, seconds) = saved(of);
+    if seconds > Seconds::ZERO {
+        let _ = writeln!(text, "Dataflow saves most in {saves}: {} of bulk-synchronous execution (predicted).\n", time(seconds));
+    }
     for (at, (plan, own)) in of.plan.groups.iter().zip(&of.groups).enumerate() {
         group(&mut text, of, at, plan, own);
+    }
+    for own in &of.plan.kernels {
+        let nodes = operators(of, &own.fused.group.nodes);
+        let _ = writeln!(text, "one kernel: {nodes}: {} (predicted); {}", time(own.run.seconds), own.footprint);
+    }
+    if !of.plan.kernels.is_empty() {
+        text.push('\n');
     }
     for (group, why) in &of.plan.refused {
         let _ = writeln!(text, "refused: {}: {why}", operators(of, &group.nodes));
@@ -53,6 +64,12 @@ pub fn text(of: &Outcome) -> String {
         let _ = writeln!(text, "- {note}");
     }
     text
+}
+
+/// What dataflow saves most in, over bulk-synchronous execution.
+pub fn saved(of: &Outcome) -> (&'static str, Seconds) {
+    let times = &of.plan.times;
+    times.bsp.terms(&of.machine).most_saved(&times.dataflow.terms(&of.machine))
 }
 
 fn executions(of: &Outcome) -> comfy_table::Table {
@@ -179,18 +196,32 @@ fn simulated(text: &mut String, of: &Outcome, own: &Simulated) {
     if let Err(why) = &own.dataflow {
         let _ = writeln!(text, "dataflow: unknown: {why}");
     }
-    let mut groups = table(&["group", "simulated", "predicted", "by themselves (simulated)", "speedup (simulated)"]);
+    let mut groups = table(&[
+        "group",
+        "simulated",
+        "predicted",
+        "by themselves (simulated)",
+        "speedup (simulated)",
+        "stages that work most (share of time, simulated)",
+    ]);
     for (at, (run, plan)) in own.groups.iter().zip(&of.plan.groups).enumerate() {
         let alone: Seconds = plan.group.nodes.iter().map(|id| own.bsp.runs[id.0]).sum();
-        let (found, faster) = match run {
-            Ok(run) => (time(run.time), ratio(alone, run.time)),
-            Err(_) => ("-".to_owned(), "-".to_owned()),
+        let (found, faster, most) = match run {
+            Ok(run) => (time(run.time), ratio(alone, run.time), busiest(&shares_of_stages(of, at, run))),
+            Err(_) => ("-".to_owned(), "-".to_owned(), "-".to_owned()),
         };
-        groups.add_row([at.to_string(), found, time(plan.seconds), time(alone), faster]);
+        groups.add_row([at.to_string(), found, time(plan.seconds), time(alone), faster, most]);
     }
     if !own.groups.is_empty() {
         let _ = writeln!(text, "{groups}");
     }
+}
+
+/// The three stages that work most.
+fn busiest(shares: &[[f64; 3]]) -> String {
+    let mut stages: Vec<(usize, f64)> = shares.iter().map(|share| share[0]).enumerate().collect();
+    stages.sort_by(|a, b| b.1.total_cmp(&a.1));
+    stages.iter().take(3).map(|(at, share)| format!("{at}: {:.0} %", 100.0 * share)).collect::<Vec<_>>().join(", ")
 }
 
 /// Operators with their names, runs of equal ones together.

@@ -406,6 +406,7 @@ why = "too little"
         assert!(said(&output).contains(message), "{}", said(&output));
     }
     sandbox.run(&["pipeline", &example("nerf"), "--device", "a100-40", "--compare", &sandbox.text("none.toml")], 5);
+    sandbox.run(&["pipeline", "--check", "plan.json", "--device", "a100-40", "--html", &sandbox.text("x.html")], 2);
     sandbox.run(&["pipeline", &example("nerf"), "--device", "a100-40", "--html", &sandbox.text("no/folder/x.html")], 5);
 }
 

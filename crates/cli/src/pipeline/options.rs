@@ -48,7 +48,7 @@ pub struct Args {
     pub trace: Option<PathBuf>,
     /// Instead of planning, proves that somebody else's plan of a persistent kernel (`persistent-plan/1`) cannot deadlock, or shows the circle
     /// of waits and ends with exit code 4.
-    #[arg(long, value_name = "PLAN.json", conflicts_with_all = ["files", "trace", "samples", "input_shape"])]
+    #[arg(long, value_name = "PLAN.json", conflicts_with_all = ["files", "trace", "samples", "input_shape", "html", "compare"])]
     pub check: Option<PathBuf>,
 }
 

@@ -10,6 +10,10 @@ use crate::rates::Rates;
 use crate::vertical::footprint;
 use warpsight_ir::{Bytes, Firings, Pipeline, PipelineStage, StageBody, StageClass, Step};
 
+/// Work-groups of a kernel at most. Where there are more tiles, each carries out several: after a thousand rounds on a hundred
+/// multiprocessors the last one does not count.
+const MOST: u64 = 1 << 17;
+
 /// What a work-group does, and how many there are.
 struct Kernel {
     class: StageClass,
@@ -20,7 +24,16 @@ struct Kernel {
 
 impl Kernel {
     fn pipeline(self) -> Pipeline {
-        let Self { class, count, local, steps } = self;
+        let Self { class, count: tiles, local, mut steps } = self;
+        let each = tiles.div_ceil(MOST);
+        let count = tiles.div_ceil(each);
+        // A few tiles too many would be no rounding: shares are of the work-groups that there are.
+        let share = |amount: &mut u64| *amount = (*amount as f64 * (tiles as f64 / count as f64)).ceil() as u64;
+        for step in steps.iter_mut().filter(|_| each > 1) {
+            if let Step::Work { flops, read, written } = step {
+                [flops, read, written].into_iter().for_each(share);
+            }
+        }
         let registers = if class == StageClass::Tensor { REGISTERS.0 } else { REGISTERS.1 };
         let body = StageBody::Firings(Firings { count, dealt: false, lanes: LANES, registers, local: local.0.ceil() as u64, steps });
         let ctas = u32::try_from(count).unwrap_or(u32::MAX);

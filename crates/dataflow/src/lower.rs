@@ -35,7 +35,7 @@ struct Split {
 }
 
 /// Stages whose operators are divided become a stage for each part, so that every work-group fires by itself. Where an operand is not held,
-/// work-groups divide the tiles of a token: they are parts too. Work-groups beyond a multiple of the parts idle and are left out.
+/// work-groups divide the tiles of a token: they are parts too. Work-groups beyond a multiple of the parts idle and are left out, and those that save a sum no round.
 pub fn lower(graph: &Graph, name: &str, plan: &GroupPlan) -> Lowered {
     let design = &plan.design;
     let mut splits: Vec<Split> = Vec::new();
@@ -50,7 +50,11 @@ pub fn lower(graph: &Graph, name: &str, plan: &GroupPlan) -> Lowered {
         let before = design.queues.iter().find(|queue| queue.consumers == [at]).map(|queue| queue.producer);
         let partial = before.filter(|&from| design.stages[from].role == Role::FanIn).map(|from| splits[from].parts);
         let parts = partial.map_or(parts, |from| from.min(ctas)).max(1);
-        splits.push(Split { first, parts, sets: (ctas / parts).max(1), firings: firings(stage, at, &design.queues) });
+        let firings = firings(stage, at, &design.queues);
+        // As many as are needed for no more rounds, so that rounds come out even where they can.
+        let sets = u64::from((ctas / parts).max(1));
+        let sets = if stage.role == Role::Whole { sets } else { firings.div_ceil(firings.div_ceil(sets)) };
+        splits.push(Split { first, parts, sets: sets as u32, firings });
         first += parts as usize;
     }
     // Names are those of a C program; what they stand for says the design.

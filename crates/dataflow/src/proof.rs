@@ -327,22 +327,26 @@ impl<'a> Iteration<'a> {
             QueueRun { name: &channel.name, depth, producer: channel.producers.first().map_or(0, number), consumers, slots: Vec::new() }
         });
         let mut queues: Vec<QueueRun> = queues.collect();
+        let places: HashMap<&Name, usize> = queues.iter().enumerate().map(|(i, queue)| (queue.name, i)).collect();
         let mut groups = Vec::new();
         let mut runs = Vec::new();
         for (at, &(name, ctas, firings)) in stages.iter().enumerate() {
             let mut moves: Vec<Move> = Vec::new();
+            // By queue and end: tokens moved so far, which are all of a firing's in the end.
+            let mut moved: HashMap<(usize, bool), u64> = HashMap::new();
             for step in &firings.steps {
                 let (channel, count, put) = match step {
                     Step::Take { channel, count } => (channel, *count, false),
                     Step::Put { channel, count } => (channel, *count, true),
                     Step::Work { .. } => continue,
                 };
-                let Some(queue) = queues.iter().position(|queue| queue.name == channel) else { continue };
+                let Some(&queue) = places.get(channel) else { continue };
                 let takes = if put { None } else { queues[queue].consumers.iter().position(|&consumer| consumer == at) };
-                let before = moves.iter().filter(|m| m.queue == queue && m.takes.is_none() == put).map(|m| m.count).sum();
-                let per_firing = if put { firings.puts(channel) } else { firings.takes(channel) };
-                moves.push(Move { queue, takes, before, count, per_firing });
+                let own = moved.entry((queue, put)).or_default();
+                let before = std::mem::replace(own, *own + count);
+                moves.push(Move { queue, takes, before, count, per_firing: 0 });
             }
+            moves.iter_mut().for_each(|own| own.per_firing = moved[&(own.queue, own.takes.is_none())]);
             let (count, first) = (firings.count / iterations, groups.len());
             // Work-groups beyond the firings of one iteration have nothing to do in it.
             groups.extend((0..u64::from(ctas).min(count)).map(|firing| Place { stage: at, firing, step: 0, done: 0 }));

@@ -5,7 +5,7 @@ mod common;
 use common::graph;
 use warpsight_dataflow::lower::lower;
 use warpsight_dataflow::proof::{Launch, Resources, prove};
-use warpsight_dataflow::{Group, Machine, Modelled, NodeId, Patterns, pipeline, plan, select};
+use warpsight_dataflow::{Group, Machine, Modelled, NodeId, Patterns, launched, pipeline, plan, select};
 use warpsight_ir::occupancy::Residency;
 use warpsight_ir::profile::builtin;
 use warpsight_ir::{StageBody, Step};
@@ -72,4 +72,27 @@ fn any_group_is_proved_or_refused() {
         }
     }
     assert!(proved >= 40 && refused >= 20, "{proved} proved, {refused} refused");
+}
+
+/// An operator of more tiles than are followed one by one does the same work.
+#[test]
+fn tiles_beyond_count_are_carried_out_together() {
+    let profile = builtin("a100-40").expect("a profile").expect("it parses");
+    let (machine, model) = (Machine::of(&profile).expect("numbers"), StageRoofline::new().expect("constants"));
+    let work = |rows: u64| {
+        let mut b = common::Builder::default();
+        let x = b.input(&[rows, 256], "input");
+        b.simt(&[&x], 1.0);
+        let graph = b.graph();
+        let pipeline = launched::operator(&graph, NodeId(0), &machine, &Modelled { model: &model, on: &profile }).expect("a kernel");
+        let StageBody::Firings(firings) = &pipeline.stages[0].body else { panic!("a kernel") };
+        let Step::Work { flops, read, written } = firings.steps[0] else { panic!("work") };
+        assert!(firings.count == u64::from(pipeline.stages[0].ctas) && firings.count <= 1 << 17, "{}", firings.count);
+        [flops, read, written].map(|each| (firings.count * each) as f64)
+    };
+    for rows in [1 << 20, 1 << 22, 12_345_678] {
+        let elements = rows as f64 * 256.0;
+        let ratios = [work(rows)[0] / elements, work(rows)[1] / (2.0 * elements), work(rows)[2] / (2.0 * elements)];
+        assert!(ratios.iter().all(|ratio| (1.0..1.001).contains(ratio)), "{rows}: {ratios:?}");
+    }
 }

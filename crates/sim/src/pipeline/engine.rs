@@ -5,7 +5,7 @@ use super::servers::{Ordered, Server};
 use super::silicon::PipelineSilicon;
 use super::{Meter, PipelineFault, PipelineRun, Span, StageRun};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BinaryHeap, HashMap, VecDeque};
 use warpsight_ir::occupancy::GroupNeeds;
 use warpsight_ir::{Bytes, CheckedPipeline, Firings, Name, Pipeline, Seconds, StageBody, StageClass, Step, Turns};
 
@@ -192,34 +192,32 @@ fn stages(pipeline: &Pipeline) -> Result<Vec<Stage<'_>>, PipelineFault> {
     if let Some(stage) = programmed {
         return Err(PipelineFault::Malformed(format!("stage `{}` has a program, and no firings to be timed by", stage.name)));
     }
+    let places: HashMap<&Name, usize> = pipeline.channels.iter().enumerate().map(|(at, channel)| (&channel.name, at)).collect();
     let doing = |firings: &Firings| {
-        let mut steps: Vec<Doing> = Vec::new();
-        for step in &firings.steps {
-            let at = |channel: &Name| pipeline.channels.iter().position(|own| own.name == *channel);
-            let before = |queue: usize, put: bool| {
-                let moved = |step: &Doing| match *step {
-                    Doing::Take { queue: own, count, .. } if own == queue && !put => count,
-                    Doing::Put { queue: own, count, .. } if own == queue && put => count,
-                    _ => 0,
-                };
-                steps.iter().map(moved).sum()
-            };
-            let next = match step {
-                Step::Work { flops, read, written } => Some(Doing::Work { flops: *flops as f64, bytes: *read as f64 + *written as f64 }),
-                Step::Take { channel, count } => at(channel).map(|queue| Doing::Take {
-                    queue,
-                    count: *count,
-                    before: before(queue, false),
-                    per_firing: firings.takes(channel),
-                }),
-                Step::Put { channel, count } => at(channel).map(|queue| Doing::Put {
-                    queue,
-                    count: *count,
-                    before: before(queue, true),
-                    per_firing: firings.puts(channel),
-                }),
-            };
-            steps.extend(next);
+        // By queue: tokens taken and put so far, which are all of a firing's in the end.
+        let mut moved: HashMap<usize, [u64; 2]> = HashMap::new();
+        let mut before = |queue: usize, end: usize, count: u64| {
+            let own = &mut moved.entry(queue).or_default()[end];
+            std::mem::replace(own, *own + count)
+        };
+        let next = |step: &Step| match *step {
+            Step::Work { flops, read, written } => Some(Doing::Work { flops: flops as f64, bytes: read as f64 + written as f64 }),
+            Step::Take { ref channel, count } => {
+                let queue = *places.get(channel)?;
+                Some(Doing::Take { queue, count, before: before(queue, 0, count), per_firing: 0 })
+            }
+            Step::Put { ref channel, count } => {
+                let queue = *places.get(channel)?;
+                Some(Doing::Put { queue, count, before: before(queue, 1, count), per_firing: 0 })
+            }
+        };
+        let mut steps: Vec<Doing> = firings.steps.iter().filter_map(next).collect();
+        for step in &mut steps {
+            match step {
+                Doing::Take { queue, per_firing, .. } => *per_firing = moved[queue][0],
+                Doing::Put { queue, per_firing, .. } => *per_firing = moved[queue][1],
+                Doing::Work { .. } => {}
+            }
         }
         steps
     };

@@ -266,6 +266,14 @@ fn plans_of_others_are_proved_or_their_circle_is_shown() {
     }
     let found = parsed(&check(&plan(3), 4, &["--json"]));
     assert_eq!((&found["proof"]["proved"], list(&found["proof"]["cycle"]).len()), (&json!(false), 3));
+    // Stages in a circle need no numbers.
+    let mut round = plan(4);
+    round["channels"].as_array_mut().expect("a list").push(channel("back", 64));
+    round["stages"][0]["steps"].as_array_mut().expect("a list").insert(0, take("back", 1));
+    round["stages"][1]["steps"].as_array_mut().expect("a list").push(put("back", 1));
+    let found = parsed(&check(&round, 4, &["--json"]));
+    let circle: Vec<&Value> = list(&found["proof"]["cycle"]).iter().map(|own| &own["stage"]).collect();
+    assert_eq!(circle, [&json!("from"), &json!("to"), &json!("from")]);
     // More work-groups than are resident.
     let mut wide = plan(4);
     wide["stages"][0]["ctas"] = 4000.into();

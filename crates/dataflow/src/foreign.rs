@@ -16,7 +16,7 @@
 //! assert_eq!(pipeline.channels[0].consumers, ["sum".into()]);
 //! ```
 //!
-//! What firings, steps and tokens mean is said at [`warpsight_ir::Firings`]. Who fills and who empties a channel follows from the steps.
+//! What firings, steps and tokens mean is said at [`warpsight_ir::Firings`]; a stage may have `"dealt": true`. Who fills and who empties a channel follows from the steps.
 
 use serde::Deserialize;
 use warpsight_ir::{Channel, Firings, Name, Pipeline, PipelineStage, Scalar, StageBody, StageClass, Step};

@@ -1,6 +1,7 @@
 //! Somebody else's plan for a persistent kernel: proved, or the circle of waits.
 
 use super::input::{text, wrong};
+use super::json::cycle;
 use crate::failure::{Failure, Kind};
 use crate::predict::input::Device;
 use crate::predict::show::time;
@@ -55,17 +56,13 @@ fn checked<'a>(plan: &Pipeline, file: &str, device: &'a Device, simulated: bool)
 }
 
 fn value(plan: &Pipeline, own: &Checked) -> Value {
-    let cycle = match &own.proof {
-        Err(Objection::Waits(waits)) => json!(waits),
-        _ => Value::Null,
-    };
     let mut value = json!({
         "plan": plan.name,
         "device": own.device.name,
         "proof": {
             "proved": own.proof.is_ok(),
             "assumptions": ASSUMPTIONS,
-            "cycle": cycle,
+            "cycle": own.proof.as_ref().err().map(cycle),
             "objection": own.proof.as_ref().err().map(ToString::to_string),
             "certificate": own.proof.as_ref().ok(),
         },

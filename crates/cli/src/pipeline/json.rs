@@ -10,6 +10,7 @@ use warpsight_dataflow::proof::{ASSUMPTIONS, Objection};
 use warpsight_dataflow::rates::key;
 use warpsight_dataflow::{Design, Execution, GroupPlan, NodeId, Quadrants};
 use warpsight_ir::Seconds;
+use warpsight_ir::validate::{InvalidPipeline, PipelineError};
 use warpsight_sim::pipeline::PipelineRun;
 
 /// All of it.
@@ -159,17 +160,24 @@ pub fn limiter(design: &Design, bound: warpsight_dataflow::balance::Bound, own: 
     }
 }
 
+/// Who waits for whom, the first again at the end: work-groups, or whole stages; `null` where nobody does.
+pub fn cycle(objection: &Objection) -> Value {
+    match objection {
+        Objection::Waits(waits) => json!(waits),
+        Objection::Invalid(InvalidPipeline { kind: PipelineError::Cycle(stages), .. }) => {
+            stages.iter().map(|stage| json!({"stage": stage})).collect()
+        }
+        _ => Value::Null,
+    }
+}
+
 /// Of all groups together.
 fn proof(of: &Outcome) -> Value {
     let objection = of.groups.iter().enumerate().find_map(|(at, own)| own.proof.as_ref().err().map(|why| (at, why)));
-    let cycle = match objection {
-        Some((_, Objection::Waits(waits))) => json!(waits),
-        _ => json!(null),
-    };
     json!({
         "proved": objection.is_none(),
         "assumptions": ASSUMPTIONS,
-        "cycle": cycle,
+        "cycle": objection.map(|(_, why)| cycle(why)),
         "objection": objection.map(|(at, why)| format!("group {at}: {why}")),
     })
 }

@@ -225,7 +225,8 @@ fn sensitivity_is_a_command() {
     let predicted = [gain(&|found| number(&found["bsp_s"])), gain(&|found| number(&found["dataflow"]["s"]))];
     let simulated = [gain(&|found| number(&found["simulated"]["bsp_s"])), gain(&|found| number(&found["simulated"]["dataflow"]["s"]))];
     assert!(predicted[1] > predicted[0] && simulated[1] > simulated[0], "{predicted:?} {simulated:?}");
-    assert_eq!(list(&larger["notes"]).len(), 2, "{}", larger["notes"]);
+    assert_eq!(list(&larger["notes"]).len(), 3, "{}", larger["notes"]);
+    assert!(list(&larger["notes"])[2].as_str().expect("a text").starts_with("the simulated device follows execution.cores"));
     assert!(said(&s.run(&["pipeline", &example("nerf"), "--device", "a100-40", "--override", "cores=0.5"], 2)).contains("cores"));
 }
 

@@ -15,6 +15,10 @@ use warpsight_ir::{Certificate, CostModel, Estimate, Profile, Seconds, Stage, Ti
 use warpsight_predict::StageRoofline;
 use warpsight_sim::pipeline::Scheduler;
 
+/// What an overridden number means where something is simulated.
+const FOLLOWED: &str =
+    "the simulated device follows execution.cores and memory.l2.bandwidth: other numbers that are overridden change the plan alone";
+
 /// One graph on one device.
 pub struct Outcome {
     /// The file it was read from.
@@ -104,6 +108,9 @@ impl Outcome {
             notes: device.notes.clone(),
         };
         if let Some(scheduler) = ask.simulate {
+            if !device.notes.is_empty() {
+                outcome.notes.push(FOLLOWED.to_owned());
+            }
             outcome.simulated = Some(simulated(&outcome, scheduler, ask.rates));
         }
         Ok(outcome)

@@ -5,7 +5,7 @@
 mod evaluate;
 
 use evaluate::{APPS, Planned, Times, a100, doubled, geomean, silicon, text};
-use warpsight_dataflow::Policy;
+use warpsight_dataflow::{DesignError, Policy};
 
 /// Predicted and simulated, on the A100 and on one of twice the size.
 fn cases(training: bool) -> Vec<[[Times; 2]; 2]> {
@@ -73,4 +73,21 @@ fn training() {
         let [baseline, dataflow] = gains(&cases, kind);
         assert!((dataflow - 0.27).abs() < 0.10 && (0.15..0.30).contains(&baseline), "{name}: {baseline} {dataflow}");
     }
+}
+
+/// What Llama's training groups are refused for: sums of gradients over all tokens, 4 bytes each, that half of all register files do not
+/// hold, however they are cut into tiles.
+#[test]
+fn sums_of_gradients_fill_registers() {
+    let plan = Planned::of(&text("train_llama"), Policy::Kitsune, &a100());
+    let files = 108.0 * 131_072.0;
+    let mut megabytes = Vec::new();
+    for (_, why) in &plan.plan.refused {
+        let DesignError::Sums { node, .. } = why else { continue };
+        let node = plan.graph.nodes.iter().find(|own| own.name == *node).expect("a node");
+        let sums = 4.0 * plan.graph.tensor(node.outputs[0]).elements() as f64;
+        assert!(sums > files, "{}: {sums}", node.name);
+        megabytes.push((sums / 1e6).round() as u64);
+    }
+    assert_eq!(megabytes, [235, 235, 67, 67, 17], "where there are {:.1}", files / 1e6);
 }

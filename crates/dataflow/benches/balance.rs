@@ -55,7 +55,7 @@ fn plan(bencher: divan::Bencher, name: &str, policy: Policy) {
     bencher.bench(|| planned(&graph, policy, &machine, &Modelled { model: &model, on: &profile }));
 }
 
-/// All groups of a plan, and every operator by itself.
+/// All groups of a plan, and every operator by itself; those that do the same once, as the command does.
 #[divan::bench(args = EXAMPLES, sample_count = 3)]
 fn simulation(bencher: divan::Bencher, name: &str) {
     let graph = example(name);
@@ -65,7 +65,13 @@ fn simulation(bencher: divan::Bencher, name: &str) {
     let rates = Modelled { model: &model, on: &profile };
     let plan = planned(&graph, Policy::Kitsune, &machine, &rates).expect("a plan");
     let pipelines: Vec<_> = plan.groups.iter().map(|group| lower(&graph, "group", group).pipeline).collect();
-    let kernels: Vec<_> = graph.ids().map(|id| launched::operator(&graph, id, &machine, &rates).expect("a kernel")).collect();
+    let mut kernels = Vec::new();
+    for id in graph.ids() {
+        let kernel = launched::operator(&graph, id, &machine, &rates).expect("a kernel");
+        if !kernels.contains(&kernel) {
+            kernels.push(kernel);
+        }
+    }
     bencher.bench(|| {
         let groups = pipelines.iter().map(|pipeline| simulate(pipeline, &silicon, Scheduler::TwoArbiters).expect("it ends").time);
         let alone = kernels.iter().map(|pipeline| simulate(pipeline, &silicon, Scheduler::Greedy).expect("it ends").time);

@@ -22,6 +22,8 @@ pub const LOW: f64 = 0.33;
 /// How a graph is executed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
+    /// Groups that the policy selects: what table 2 of the paper counts. Not all of them need be possible, or pay.
+    pub selected: Vec<Group>,
     /// Groups that run as pipelines.
     pub groups: Vec<GroupPlan>,
     /// Groups that run as one kernel each, where that is faster ([`Policy::Best`]).
@@ -124,15 +126,16 @@ pub fn planned(graph: &Graph, policy: Policy, machine: &Machine, rates: &dyn Rat
     let chooser = Chooser::new(graph, machine, rates);
     let starts = [paper.groups.into_iter().map(|plan| plan.group).collect(), fused.into_iter().map(|fused| fused.group).collect()];
     let (mut groups, mut kernels) = (Vec::new(), Vec::new());
-    for group in best(graph, &chooser, &starts) {
-        match chooser.chosen(&group, true) {
+    let selected = best(graph, &chooser, &starts);
+    for group in &selected {
+        match chooser.chosen(group, true) {
             Some(Chosen::Pipeline(plan)) => groups.push(*plan),
             Some(Chosen::Kernel(plan)) => kernels.push(plan),
             None => {}
         }
     }
     let Times { bsp, vertical, .. } = paper.times;
-    Ok(Plan::of(graph, groups, kernels, Vec::new(), bsp, vertical, machine))
+    Ok(Plan { selected, ..Plan::of(graph, groups, kernels, bsp, vertical, machine) })
 }
 
 /// What a group becomes.
@@ -179,30 +182,21 @@ pub fn plan(graph: &Graph, groups: &[Group], vertical: &[Fused], machine: &Machi
     let kernels = vertical.iter().map(|group| fused(graph, group, machine, rates)).collect::<Result<Vec<Run>, _>>()?;
     let bsp = Execution::of(singles, machine);
     let vertical = bsp.with(kernels, machine);
-    Ok(Plan::of(graph, planned, Vec::new(), refused, bsp, vertical, machine))
+    Ok(Plan { selected: groups.to_vec(), refused, ..Plan::of(graph, planned, Vec::new(), bsp, vertical, machine) })
 }
 
 impl Plan {
-    fn of(
-        graph: &Graph,
-        groups: Vec<GroupPlan>,
-        kernels: Vec<KernelPlan>,
-        refused: Vec<(Group, DesignError)>,
-        bsp: Execution,
-        vertical: Execution,
-        machine: &Machine,
-    ) -> Self {
+    fn of(graph: &Graph, groups: Vec<GroupPlan>, kernels: Vec<KernelPlan>, bsp: Execution, vertical: Execution, machine: &Machine) -> Self {
         let pipelines = groups.iter().map(|plan| plan.run.clone());
         let dataflow = bsp.with(pipelines.chain(kernels.iter().map(|plan| plan.run.clone())).collect(), machine);
         let together = |id: &NodeId| groups.iter().any(|plan| plan.group.has(*id)) || kernels.iter().any(|plan| plan.fused.group.has(*id));
         let rest = graph.ids().filter(|id| !together(id)).collect();
-        Self { groups, kernels, refused, rest, times: Times { bsp, vertical, dataflow } }
+        Self { selected: Vec::new(), groups, kernels, refused: Vec::new(), rest, times: Times { bsp, vertical, dataflow } }
     }
 
-    /// Operators that run together with others, as pipelines or as kernels.
-    pub fn covered(&self) -> usize {
-        let pipelines = self.groups.iter().map(|plan| &plan.group);
-        pipelines.chain(self.kernels.iter().map(|plan| &plan.fused.group)).map(|group| group.nodes.len()).sum()
+    /// Groups that run as one, as pipelines or as kernels: those of [`Plan::selected`] that are possible and pay.
+    pub fn together(&self) -> impl Iterator<Item = &Group> {
+        self.groups.iter().map(|plan| &plan.group).chain(self.kernels.iter().map(|plan| &plan.fused.group))
     }
 }
 

@@ -39,8 +39,10 @@ pub struct Outcome {
     pub vertical: Vertical,
     /// What there is to say of each of `plan.groups` beyond its plan.
     pub groups: Vec<Pipelined>,
-    /// Bytes through device memory as table 2 of paper 003 counts them: bulk-synchronous, vertical, dataflow.
+    /// Bytes through device memory as table 2 of paper 003 counts them, of what a policy selects: bulk-synchronous, vertical, dataflow.
     pub traffic: [Traffic; 3],
+    /// The same of those of dataflow's groups that run.
+    pub running: Traffic,
     /// What the simulator says, where it was asked; `Err` where it cannot say it of this device.
     pub simulated: Option<Result<Simulated, String>>,
     /// What was overridden, measured or assumed.
@@ -88,11 +90,9 @@ impl Outcome {
         let of = |at: usize| pipelined(graph, &plan, at, &machine, &core, profile, ask);
         let groups = (0..plan.groups.len()).map(of).collect::<Result<Vec<_>, _>>().map_err(refused)?;
         let moved = |groups: &mut dyn Iterator<Item = &Group>| traffic(graph, &groups.cloned().collect::<Vec<_>>());
-        let traffic = [
-            moved(&mut std::iter::empty()),
-            moved(&mut vertical.groups.iter().map(|group| &group.0)),
-            moved(&mut plan.groups.iter().map(|group| &group.group).chain(plan.kernels.iter().map(|kernel| &kernel.fused.group))),
-        ];
+        let traffic =
+            [moved(&mut std::iter::empty()), moved(&mut vertical.groups.iter().map(|group| &group.0)), moved(&mut plan.selected.iter())];
+        let running = moved(&mut plan.together());
         let mut outcome = Self {
             file: input.file.clone(),
             graph: graph.clone(),
@@ -104,6 +104,7 @@ impl Outcome {
             vertical,
             groups,
             traffic,
+            running,
             simulated: None,
             notes: device.notes.clone(),
         };
@@ -116,17 +117,29 @@ impl Outcome {
         Ok(outcome)
     }
 
-    /// Operators that run in groups: of vertical fusion, of dataflow.
+    /// Operators in groups, as table 2 counts them: those that vertical fusion selects, those that the policy does.
     pub fn covered(&self) -> [usize; 2] {
-        let vertical: BTreeSet<_> = self.vertical.groups.iter().flat_map(|(group, _)| &group.nodes).collect();
-        [vertical.len(), self.plan.covered()]
+        [operators(self.vertical.groups.iter().map(|group| &group.0)), operators(self.plan.selected.iter())]
     }
 
-    /// Percent of bulk-synchronous bytes that do not move: of vertical fusion, of dataflow.
-    pub fn reductions(&self) -> [f64; 2] {
-        let all = self.traffic[0].bytes().0;
-        [self.traffic[1], self.traffic[2]].map(|own| 100.0 * (1.0 - own.bytes().0 / all))
+    /// Those of the policy's that run in groups: the others' groups do not pay, or are impossible here.
+    pub fn together(&self) -> usize {
+        operators(self.plan.together())
     }
+
+    /// Percent of bulk-synchronous bytes that do not move.
+    pub fn reduction(&self, traffic: &Traffic) -> f64 {
+        100.0 * (1.0 - traffic.bytes().0 / self.traffic[0].bytes().0)
+    }
+
+    /// Of vertical fusion, of dataflow, for what is selected.
+    pub fn reductions(&self) -> [f64; 2] {
+        [self.reduction(&self.traffic[1]), self.reduction(&self.traffic[2])]
+    }
+}
+
+fn operators<'a>(groups: impl Iterator<Item = &'a Group>) -> usize {
+    groups.flat_map(|group| &group.nodes).collect::<BTreeSet<_>>().len()
 }
 
 /// Vertical groups as kernels.

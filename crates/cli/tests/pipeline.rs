@@ -262,6 +262,18 @@ fn sensitivity_is_a_command() {
 }
 
 #[test]
+fn the_plans_of_the_documentation() {
+    let s = Sandbox::new();
+    let plan = |name: &str| format!("{}/../../examples/plans/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    let check = |name: &str, code: i32| s.run(&["pipeline", "--device", "a100-40", "--check", &plan(name), "--json"], code);
+    assert_eq!(parsed(&check("norm", 0))["proof"]["certificate"]["order"], json!(["load", "scale"]));
+    let stuck = parsed(&check("short-queue", 4));
+    let waits = list(&stuck["proof"]["cycle"]).iter().map(|wait| (wait["stage"].clone(), wait["channel"].clone(), wait["token"].clone()));
+    let expected = [("load", "tiles", 3), ("scale", "sums", 0), ("load", "tiles", 3)];
+    assert!(waits.eq(expected.map(|(stage, channel, token)| (json!(stage), json!(channel), json!(token)))), "{stuck}");
+}
+
+#[test]
 fn plans_of_others_are_proved_or_their_circle_is_shown() {
     let s = Sandbox::new();
     let stage = |name: &str, firings: u64, steps: Value| json!({"name": name, "class": "simt", "ctas": 1, "firings": firings, "lanes": 128, "registers": 40, "local": 0, "steps": steps});

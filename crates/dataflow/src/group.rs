@@ -1,7 +1,7 @@
 //! Operators that run as one, and what moves through memory then (paper 003, section 6.2; the counting of its table 2).
 
 use crate::graph::{Graph, NodeId, Phase, Tensor, TensorId, TensorKind};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use warpsight_ir::Bytes;
 
 /// Operators that run as one. No path leaves them and comes back.
@@ -73,13 +73,18 @@ impl Group {
     /// Its traffic: what comes from outside once, what goes outside once, and nothing of what stays within.
     pub fn traffic(&self, graph: &Graph) -> Traffic {
         // A gather reads less of a tensor than there is.
-        let read = |&id: &TensorId| {
-            let readers = self.nodes.iter().map(|&at| graph.node(at)).filter(|node| node.inputs.contains(&id));
-            let most = readers.map(|node| node.read.0).fold(0.0, f64::max);
-            Bytes((graph.tensor(id).bytes() as f64).min(most))
-        };
+        let mut read: BTreeMap<TensorId, f64> = BTreeMap::new();
+        for node in self.nodes.iter().map(|&id| graph.node(id)) {
+            for &id in &node.inputs {
+                if graph.tensor(id).producer.is_none_or(|producer| !self.has(producer)) {
+                    let most = read.entry(id).or_default();
+                    *most = most.max(node.read.0);
+                }
+            }
+        }
+        let read = read.into_iter().map(|(id, most)| Bytes((graph.tensor(id).bytes() as f64).min(most)));
         let bytes = |id: &TensorId| Bytes(graph.tensor(*id).bytes() as f64);
-        Traffic { read: self.external_inputs(graph).iter().map(read).sum(), written: self.external_outputs(graph).iter().map(bytes).sum() }
+        Traffic { read: read.sum(), written: self.external_outputs(graph).iter().map(bytes).sum() }
     }
 }
 

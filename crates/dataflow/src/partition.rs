@@ -2,6 +2,7 @@
 
 use crate::graph::{Graph, NodeId};
 use crate::group::Group;
+use std::collections::BTreeSet;
 
 /// Clusters of nodes without a cycle among them: each is convex, and no two wait for each other. Begins with every node by itself.
 #[derive(Clone)]
@@ -11,12 +12,16 @@ pub struct Partition<'a> {
     of: Vec<usize>,
     /// Their nodes, ascending; empty where a cluster has become part of another.
     members: Vec<Vec<NodeId>>,
+    /// A number for each cluster, above those of all clusters that it reads from: paths are looked for between two ranks alone.
+    ranks: Vec<usize>,
 }
 
 impl<'a> Partition<'a> {
     /// Every node by itself.
     pub fn new(graph: &'a Graph) -> Self {
-        Self { graph, of: (0..graph.nodes.len()).collect(), members: graph.ids().map(|id| vec![id]).collect() }
+        let each = 0..graph.nodes.len();
+        // Producers come first.
+        Self { graph, of: each.clone().collect(), members: graph.ids().map(|id| vec![id]).collect(), ranks: each.collect() }
     }
 
     /// With these groups; `None` where groups share nodes or wait for each other.
@@ -34,8 +39,28 @@ impl<'a> Partition<'a> {
             }
             partition.members[first.0] = group.nodes.clone();
         }
-        let sound = partition.clusters().all(|cluster| !partition.detour(cluster, cluster));
-        sound.then_some(partition)
+        partition.ranks = partition.ranked()?;
+        Some(partition)
+    }
+
+    /// Ranks from nothing; `None` where clusters wait for each other.
+    fn ranked(&self) -> Option<Vec<usize>> {
+        let mut waits = vec![0_usize; self.members.len()];
+        self.clusters().flat_map(|cluster| self.readers(cluster)).for_each(|reader| waits[reader] += 1);
+        let mut order: Vec<usize> = self.clusters().filter(|&cluster| waits[cluster] == 0).collect();
+        let mut ranks = vec![0; self.members.len()];
+        let mut next = 0;
+        while let Some(&cluster) = order.get(next) {
+            ranks[cluster] = next;
+            next += 1;
+            for reader in self.readers(cluster) {
+                waits[reader] -= 1;
+                if waits[reader] == 0 {
+                    order.push(reader);
+                }
+            }
+        }
+        (order.len() == self.clusters().count()).then_some(ranks)
     }
 
     /// The cluster that a node is in.
@@ -65,13 +90,15 @@ impl<'a> Partition<'a> {
         a != b && !self.detour(a, b) && !self.detour(b, a)
     }
 
-    /// Makes two clusters one, known by the lower number.
+    /// Makes two clusters that fit one, known by the lower number.
     pub fn merge(&mut self, a: usize, b: usize) -> usize {
         let (into, from) = (a.min(b), a.max(b));
         let nodes = self.union(a, b);
         self.members[from].clear();
         nodes.iter().for_each(|node| self.of[node.0] = into);
         self.members[into] = nodes;
+        self.ranks[into] = self.ranks[a].max(self.ranks[b]);
+        self.raise(vec![into]);
         into
     }
 
@@ -84,24 +111,42 @@ impl<'a> Partition<'a> {
         nodes.iter().for_each(|node| self.of[node.0] = free);
         self.members[free] = nodes.to_vec();
         self.members[cluster] = rest;
+        self.ranks[free] = self.ranks[cluster];
+        self.raise(vec![cluster, free]);
         free
     }
 
-    /// Whether a path leads from one cluster to another, or back to itself, through a third.
+    /// Clusters that read from a cluster, one for each edge.
+    fn readers(&self, cluster: usize) -> impl Iterator<Item = usize> + '_ {
+        let readers = self.members[cluster].iter().flat_map(|&node| self.graph.consumers(node)).map(|node| self.of[node.0]);
+        readers.filter(move |&reader| reader != cluster)
+    }
+
+    /// Raises what is behind clusters whose rank rose, as far as it has to be; there is no cycle, so that this ends.
+    fn raise(&mut self, mut risen: Vec<usize>) {
+        while let Some(cluster) = risen.pop() {
+            let readers: Vec<usize> = self.readers(cluster).collect();
+            for reader in readers {
+                if self.ranks[reader] <= self.ranks[cluster] {
+                    self.ranks[reader] = self.ranks[cluster] + 1;
+                    risen.push(reader);
+                }
+            }
+        }
+    }
+
+    /// Whether a path leads from one cluster to another through a third.
     fn detour(&self, from: usize, to: usize) -> bool {
-        let mut seen = vec![false; self.members.len()];
+        let mut seen = BTreeSet::new();
         let mut open = vec![from];
         while let Some(at) = open.pop() {
-            for &node in &self.members[at] {
-                for next in self.graph.consumers(node) {
-                    let next = self.of[next.0];
-                    if next == to {
-                        if at != from {
-                            return true;
-                        }
-                    } else if next != from && !std::mem::replace(&mut seen[next], true) {
-                        open.push(next);
+            for next in self.readers(at) {
+                if next == to {
+                    if at != from {
+                        return true;
                     }
+                } else if self.ranks[next] < self.ranks[to] && seen.insert(next) {
+                    open.push(next);
                 }
             }
         }

@@ -9,10 +9,12 @@ use std::collections::{BTreeSet, BinaryHeap, HashMap};
 
 /// Rounds of merging and refinement; two are usual.
 const ROUNDS: usize = 8;
-/// Operators of all groups that a judge is asked for beyond the starting points: what it takes grows with operators, and planning of 150 of
-/// them may take 100 ms. On training graphs of the paper twice as many find plans that are up to 1 % faster, half as many up to 4 % slower
-/// ones, and nothing changes beyond 4,000.
+/// Operators of all groups that a judge is asked for beyond the starting points, in a graph of up to [`SIZE`], and as many more as a graph is
+/// larger: what it takes grows with operators, and planning of 150 of them may take 100 ms. On training graphs of the paper twice as many
+/// find plans that are up to 1 % faster, half as many up to 4 % slower ones, and nothing changes beyond 4,000.
 const OPERATORS: usize = 2000;
+/// See [`OPERATORS`].
+const SIZE: usize = 150;
 /// Part of the whole time that a change must save, above what sums of floating-point numbers lose.
 const LEAST: f64 = 1e-9;
 
@@ -31,7 +33,7 @@ pub fn best(graph: &Graph, judge: &dyn Judge, starts: &[Vec<Group>]) -> Vec<Grou
     let Some((seconds, mut partition)) = timed.reduce(|best, other| if other.0 < best.0 { other } else { best }) else {
         return Vec::new();
     };
-    (search.least, search.operators) = (LEAST * seconds, OPERATORS);
+    (search.least, search.operators) = (LEAST * seconds, OPERATORS * graph.nodes.len().max(SIZE) / SIZE);
     for _ in 0..ROUNDS {
         search.grow(&mut partition);
         if !(search.moves(&mut partition) | search.splits(&mut partition)) {

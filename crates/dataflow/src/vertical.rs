@@ -1,6 +1,6 @@
 //! Vertical fusion: operators one after the other in one kernel, tile by tile, as far as shared memory holds what they need
 //! (paper 003, section 3).
-//! .
+//!
 //! A work-group takes a tile of rows through all operators. A product that reads from memory streams both operands through staging
 //! buffers. One that reads a tile holds its weights, which the next tile needs again. A tile stays in shared memory where a product, a
 //! row-wise operator or a reduction reads it, or a row-wise operator writes it: all these need whole rows, so that a large hidden
@@ -10,7 +10,7 @@ use crate::graph::{Class, Graph, NodeId, TensorId};
 use crate::group::Group;
 use crate::pattern::{Patterns, is_row_wise};
 use crate::select::linked;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use warpsight_ir::Bytes;
 
@@ -134,12 +134,15 @@ impl Kernel<'_> {
     fn width(&self, id: TensorId) -> u64 {
         let columns = self.columns_of(id);
         let mut open = vec![id];
+        // Ways part and meet again: each tensor once.
+        let mut seen = BTreeSet::from([id]);
         while let Some(id) = open.pop() {
             if self.is_tile(id) {
                 return columns;
             }
             let inside = self.graph.tensor(id).consumers.iter().filter(|consumer| self.has(**consumer));
-            open.extend(inside.flat_map(|&consumer| self.graph.node(consumer).outputs.iter().copied()));
+            let behind = inside.flat_map(|&consumer| self.graph.node(consumer).outputs.iter().copied());
+            open.extend(behind.filter(|&id| seen.insert(id)));
         }
         columns.min(self.columns)
     }

@@ -147,6 +147,10 @@ fn models_that_cannot_be_planned_say_which_node() {
     let bytes = std::fs::read(&open).expect("a model");
     std::fs::write(s.path("cut.onnx"), &bytes[..bytes.len() / 2]).expect("writes");
     assert!(refused(&s.text("cut.onnx"), &[]).contains("the model file is truncated"));
+    let mut huge = network(512);
+    huge.input = vec![value("x", &[1 << 60, 256])];
+    let text = refused(&write(&s, "huge.onnx", huge), &[]);
+    assert!(text.contains("expected extents of 1 or more and at most 2147483647 elements"), "{text}");
     let mut strange = network(512);
     strange.node[1] = node("NonZero", "act", &["h"], "a");
     assert!(refused(&write(&s, "strange.onnx", strange), &[]).contains("node `act`: operator NonZero (opset 17) is not supported"));
@@ -175,7 +179,7 @@ fn wrong_graphs_are_named_at_their_place() {
         (error["error"]["message"].as_str().expect("a message").to_owned(), there)
     };
     type Edit = fn(&mut Value);
-    let cases: [(Edit, &str, &str); 11] = [
+    let cases: [(Edit, &str, &str); 14] = [
         (|g| g["nodes"] = json!([]), "the graph has no nodes", ""),
         (|g| g["nodes"][0]["inputs"][0] = "y".into(), "a cycle: first → act → second → soft → first", "\"id\": \"first\""),
         (|g| g["nodes"][1]["inputs"][0] = "q".into(), "node `act` uses tensor `q`, which the graph does not have", "\"id\": \"act\""),
@@ -189,6 +193,13 @@ fn wrong_graphs_are_named_at_their_place() {
             |g| g["tensors"]["a"]["shape"][0] = 0.into(),
             "tensor `a` has the extent 0: only positive, fixed shapes can be planned",
             "\"a\": {",
+        ),
+        (|g| g["tensors"]["a"]["dtype_bytes"] = 0.into(), "tensor `a` has no bytes, or 2^53 and more", "\"a\": {"),
+        (|g| g["tensors"]["a"]["shape"] = json!([1_u64 << 40, 1_u64 << 40]), "tensor `a` has no bytes, or 2^53 and more", "\"a\": {"),
+        (
+            |g| g["nodes"][0]["flops"] = json!(1e300),
+            "node `first`: 1e300 operations, where 0 or more, and fewer than 2^63, were expected",
+            "\"id\": \"first\"",
         ),
         (
             |g| g["tensors"]["w2"]["shape"][0] = 17.into(),
@@ -222,6 +233,7 @@ fn files_that_are_no_graphs() {
     assert!(
         refused(b"kernel k {}", 2).contains("a graph is dataflow-graph/1 (JSON; see examples/dataflow), or a model that ends with .onnx")
     );
+    assert!(refused(b"null", 2).contains("invalid type: null, expected an object with `format`, `tensors` and `nodes`"));
     assert!(refused(&[0xff, 0xfe, 0], 2).contains("this is not text (UTF-8)"));
     let text = equal().to_string();
     for part in 1..8 {

@@ -125,12 +125,13 @@ pub enum TensorKind {
 impl Tensor {
     /// Number of elements.
     pub fn elements(&self) -> u64 {
-        self.shape.iter().product()
+        // No graph takes a tensor with more than 64 bits can count.
+        self.shape.iter().fold(1, |product, extent| product.saturating_mul(*extent))
     }
 
     /// Bytes of all elements.
     pub fn bytes(&self) -> u64 {
-        self.elements() * self.element
+        self.elements().saturating_mul(self.element)
     }
 }
 

@@ -57,6 +57,9 @@ pub enum GraphError {
         /// What is written there.
         extent: String,
     },
+    /// A tensor of a size that nobody has.
+    #[error("tensor `{0}` has no bytes, or 2^53 and more")]
+    Size(String),
     /// Numbers that contradict each other.
     #[error("node `{node}`: {what}")]
     Mismatch {
@@ -67,7 +70,11 @@ pub enum GraphError {
     },
 }
 
+/// Operations that a node has fewer of: steps of a pipeline's firings count them in 64 bits.
+const OPERATIONS: f64 = (1_u64 << 63) as f64;
+
 #[derive(Deserialize)]
+#[serde(expecting = "an object with `format`, `tensors` and `nodes`")]
 struct File {
     format: String,
     #[serde(default)]
@@ -77,6 +84,7 @@ struct File {
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "a tensor with `shape`, `dtype_bytes` and `kind`")]
 struct FileTensor {
     shape: Vec<Value>,
     dtype_bytes: u64,
@@ -84,6 +92,7 @@ struct FileTensor {
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "a node with `id`, `op`, `cls`, `inputs`, `outputs` and `flops`")]
 struct FileNode {
     id: Value,
     op: String,
@@ -143,6 +152,7 @@ impl Graph {
             return Err(GraphError::Empty);
         }
         unique(&nodes)?;
+        sized(&tensors)?;
         connect(&nodes, &mut tensors)?;
         let order = crate::order::canonical(&nodes, &tensors)?;
         for node in &mut nodes {
@@ -159,10 +169,6 @@ fn read_tensor(name: String, tensor: &FileTensor) -> Result<Tensor, GraphError> 
         found.ok_or_else(|| GraphError::Dynamic { tensor: name.clone(), extent: value.to_string() })
     };
     let shape = tensor.shape.iter().map(extent).collect::<Result<SmallVec<[u64; 4]>, _>>()?;
-    let bytes = shape.iter().try_fold(tensor.dtype_bytes, |product, &extent| product.checked_mul(extent));
-    if !bytes.is_some_and(|bytes| (1..1 << 53).contains(&bytes)) {
-        return Err(GraphError::Form(format!("tensor `{name}` has no bytes, or more than 2^53")));
-    }
     Ok(Tensor { name, shape, element: tensor.dtype_bytes, kind: tensor.kind, producer: None, consumers: SmallVec::new() })
 }
 
@@ -172,6 +178,12 @@ fn unique(nodes: &[Node]) -> Result<(), GraphError> {
         Some(node) => Err(GraphError::SameId(node.name.clone())),
         None => Ok(()),
     }
+}
+
+/// Bytes of a tensor are a whole number, also as `f64`.
+fn sized(tensors: &[Tensor]) -> Result<(), GraphError> {
+    let wrong = tensors.iter().find(|tensor| !(1..1 << 53).contains(&tensor.bytes()));
+    wrong.map_or(Ok(()), |tensor| Err(GraphError::Size(tensor.name.clone())))
 }
 
 /// Finds producers and consumers, in the order of the nodes given.
@@ -209,8 +221,8 @@ fn connect(nodes: &[Node], tensors: &mut [Tensor]) -> Result<(), GraphError> {
 /// class can do is an error.
 fn check_sizes(node: &Node, tensors: &[Tensor]) -> Result<(), GraphError> {
     let mismatch = |what: String| Err(GraphError::Mismatch { node: node.name.clone(), what });
-    if !(node.flops.is_finite() && node.flops >= 0.0) {
-        return mismatch(format!("{} operations", node.flops));
+    if !(0.0..OPERATIONS).contains(&node.flops) {
+        return mismatch(format!("{:e} operations, where 0 or more, and fewer than 2^63, were expected", node.flops));
     }
     if node.outputs.is_empty() || node.inputs.is_empty() {
         return mismatch("it reads or writes nothing".to_owned());

@@ -112,7 +112,7 @@ fn about(error: &GraphError) -> Option<About<'_>> {
         }
         GraphError::SameId(node) => Some(About::Node(node)),
         GraphError::Cycle(nodes) => nodes.first().map(|node| About::Node(node)),
-        GraphError::Unwritten { tensor, .. } | GraphError::Dynamic { tensor, .. } => Some(About::Tensor(tensor)),
+        GraphError::Unwritten { tensor, .. } | GraphError::Dynamic { tensor, .. } | GraphError::Size(tensor) => Some(About::Tensor(tensor)),
         GraphError::Form(_) | GraphError::Empty => None,
     }
 }

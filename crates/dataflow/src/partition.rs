@@ -153,3 +153,56 @@ impl<'a> Partition<'a> {
         false
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Map, Value, json};
+
+    /// Operators that each read one to three of those before.
+    fn graph(rng: &mut fastrand::Rng, count: usize) -> Graph {
+        let tensor = |kind: &str| json!({"shape": [8, 8], "dtype_bytes": 2, "kind": kind});
+        let mut tensors = Map::from_iter([("t0".to_owned(), tensor("input"))]);
+        let mut nodes: Vec<Value> = Vec::new();
+        for at in 1..=count {
+            let inputs: Vec<String> = (0..rng.usize(1..=3)).map(|_| format!("t{}", rng.usize(at.saturating_sub(6)..at))).collect();
+            nodes.push(json!({"id": at, "op": "f", "cls": "simt", "inputs": inputs, "outputs": [format!("t{at}")], "flops": 64}));
+            tensors.insert(format!("t{at}"), tensor("act"));
+        }
+        let file = json!({"format": "dataflow-graph/1", "tensors": tensors, "nodes": nodes});
+        Graph::read(&file.to_string()).expect("a graph")
+    }
+
+    /// Paths are looked for between two ranks alone: what fits is what leaves no cycle, and ranks ascend along edges.
+    #[test]
+    fn clusters_fit_where_no_cycle_comes_of_it() {
+        let mut rng = fastrand::Rng::with_seed(5);
+        let (mut fits, mut others) = (0, 0);
+        for _ in 0..40 {
+            let graph = graph(&mut rng, 24);
+            let mut partition = Partition::new(&graph);
+            for _ in 0..120 {
+                let clusters: Vec<usize> = partition.clusters().collect();
+                let [a, b] = [0; 2].map(|_| clusters[rng.usize(..clusters.len())]);
+                if a == b {
+                    // Producers come before consumers, so that any cut leaves no cycle.
+                    let nodes = partition.nodes(a).to_vec();
+                    partition.split(a, &nodes[..rng.usize(..nodes.len())]);
+                } else {
+                    let group = Group { nodes: partition.union(a, b), rule: String::new() };
+                    let others_of = |cluster: &&usize| **cluster != a && **cluster != b;
+                    let rest = clusters.iter().filter(others_of).map(|&at| partition.nodes(at).to_vec());
+                    let groups: Vec<Group> = rest.map(|nodes| Group { nodes, rule: String::new() }).chain([group]).collect();
+                    assert_eq!(partition.fit(a, b), Partition::of(&graph, &groups).is_some(), "{groups:?}");
+                    *if partition.fit(a, b) { &mut fits } else { &mut others } += 1;
+                    if partition.fit(a, b) {
+                        partition.merge(a, b);
+                    }
+                }
+                let ascends = |cluster: usize| partition.readers(cluster).all(|reader| partition.ranks[cluster] < partition.ranks[reader]);
+                assert!(partition.clusters().all(ascends));
+            }
+        }
+        assert!(fits > 300 && others > 300, "{fits} fit, {others} do not");
+    }
+}

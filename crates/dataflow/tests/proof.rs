@@ -254,6 +254,14 @@ fn what_else_stands_against_a_plan() {
         "not all work-groups are resident at once: 4 are needed, 2 cores hold 2 of 128 work-items, 40 registers and 100000 B of local memory, \
          limited by bytes of local memory"
     );
+    assert_eq!(
+        judged(&deep.replacen("\"registers\": 40", "\"registers\": 256", 1), Launch::Cooperative),
+        "not all work-groups are resident at once: a work-item of `load` needs 256 registers, and has 255 at most"
+    );
+    assert_eq!(
+        judged(&deep.replace("\"depth\": 8", "\"depth\": 0"), Launch::Cooperative),
+        "invalid pipeline at channel x: a channel without room for a token"
+    );
     let more = deep.replace("\"firings\": 64", "\"firings\": 65");
     assert_eq!(judged(&more, Launch::Cooperative), "channel `x`: `load` puts 65 tokens, `sum` takes 64");
     let misspelt = judged(&deep.replace("\"firings\": 64", "\"fires\": 64"), Launch::Cooperative);

@@ -68,6 +68,9 @@ const CASES: &[(&str, &str, &str, &str)] = &[
         "stage load",
         "it is one of the producers of `y`, but the channel does not list it",
     ),
+    ("depth 3 from [sum]", "depth 0 from [sum]", "channel y", "a channel without room for a token"),
+    ("x: f16[128, 64]", "x: f16[128, 0]", "channel x", "the extent is 0"),
+    ("x: f16[128, 64]", "x: f16[4294967295, 4294967295]", "channel x", "more than 2^31 of them"),
     ("resident 9 of 108", "resident 9 of 8", "certificate", "9 of 8 resident work-groups, where the stages have 9"),
     ("resident 4 of 80", "resident 5 of 80", "certificate", "5 of 80 resident work-groups, where the stages have 4"),
 ];
@@ -113,10 +116,11 @@ fn every_error_has_a_case() {
         PipelineError::Cycle(_) => 16,
         PipelineError::Empty(_) => 17,
         PipelineError::NotAlone(_) => 18,
+        PipelineError::Channel(_) => 19,
     };
     let seen: std::collections::BTreeSet<_> = CASES.iter().map(|(f, r, ..)| number(&judged(f, r).unwrap_err().kind)).collect();
     // Cycles and fillers that are not alone have tests of their own.
-    assert_eq!(seen, (0..16).chain([17]).collect());
+    assert_eq!(seen, (0..16).chain([17, 19]).collect());
 }
 
 /// A stage that takes from some channels and gives to others.

@@ -180,6 +180,12 @@ fn resident(stages: &[(&Name, u32, &Firings)], on: &Resources) -> Result<(u32, u
     let needed: u64 = stages.iter().map(|stage| u64::from(stage.1)).sum();
     let refused = |why: String| Err(Objection::NotResident(why));
     let Ok(all) = u32::try_from(needed) else { return refused(format!("there are {needed}")) };
+    // Occupancy takes what is beyond the most for spilled; here it is what a kernel was compiled to.
+    if let Some(most) = on.core.max_registers
+        && let Some((name, _, firings)) = stages.iter().find(|stage| stage.2.registers > most)
+    {
+        return refused(format!("a work-item of `{name}` needs {} registers, and has {most} at most", firings.registers));
+    }
     match on.launch {
         Launch::Cooperative => {
             let most = stages.iter().map(|stage| needs(stage.2)).reduce(|a, b| GroupNeeds {

@@ -1,7 +1,7 @@
 //! Validation of Pipelines.
 
-use super::error::{Invalid, NameError};
-use super::{Checked, names};
+use super::error::{DeclarationError, Invalid, NameError};
+use super::{Checked, check_dims, names};
 use crate::pipeline::{Certificate, Channel, Firings, Pipeline, PipelineStage, StageBody, Step};
 use crate::program::{Access, Direction, Name, ParamKind, Program};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -114,6 +114,9 @@ pub enum PipelineError {
     /// Firings of no use: none, of no work-items, or steps that move no token.
     #[error("its firings have no {0}")]
     Empty(&'static str),
+    /// A channel without slots, or whose tokens have no size that can be.
+    #[error(transparent)]
+    Channel(#[from] DeclarationError),
     /// Tokens of several producers, of which one has no Program: nothing says in which order they come.
     #[error("`{0}` has no program: it fills a channel alone")]
     NotAlone(Name),
@@ -239,6 +242,10 @@ fn check_channel(pipeline: &Pipeline, channel: &Channel) -> Result<(), PipelineE
             check_end(channel, stage, end, action)?;
         }
     }
+    if channel.depth == 0 {
+        return Err(DeclarationError::NoDepth.into());
+    }
+    check_dims(&channel.dims)?;
     // All ends are stages by now.
     let unordered = |name: &&Name| pipeline.stages.iter().any(|s| s.name == **name && s.body.program().is_none());
     match channel.producers.iter().find(unordered) {

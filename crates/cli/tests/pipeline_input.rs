@@ -249,6 +249,8 @@ fn files_that_are_no_graphs() {
     assert!(said(&s.run(&["pipeline", &file, "--device", "a101"], 2)).contains("there is no device `a101`"));
     assert!(said(&s.run(&["pipeline", "--device", "a100-40"], 2)).contains("no graph is given"));
     assert!(said(&s.run(&["pipeline", &file, "--device", "a100-40", "--policy", "worst"], 2)).contains("there are best and kitsune"));
+    let shaped = s.run(&["pipeline", &file, "--device", "a100-40", "--input-shape", "x=8"], 2);
+    assert!(said(&shaped).contains("only models (.onnx) leave shapes open"));
     // A device whose profile lacks a number says which.
     let text = said(&s.run(&["pipeline", &file, "--device", "adreno640"], 2));
     assert!(text.contains("lacks `") && text.contains("a profile with this number, or another device"), "{text}");

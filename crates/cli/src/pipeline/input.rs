@@ -20,10 +20,15 @@ pub struct Input {
 }
 
 impl Input {
+    /// Whether a file is read as a model, by its name.
+    pub fn is_model(path: &Path) -> bool {
+        path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("onnx"))
+    }
+
     /// Reads a graph, or a model whose elements have so many bytes and whose inputs have these shapes.
     pub fn read(path: &Path, shapes: &[String], element: u64) -> Result<Self, Failure> {
         let file = path.display().to_string();
-        if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("onnx")) {
+        if Self::is_model(path) {
             let (model, _) = network::read(path, shapes)?;
             let name = path.file_stem().map_or_else(|| file.clone(), |stem| stem.to_string_lossy().into_owned());
             let refused = |error: OnnxError| Failure::input(error.to_string()).at(&file);

@@ -47,6 +47,9 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     if args.trace.is_some() && (files.len(), devices.len()) != (1, 1) {
         return Err(Failure::input("a trace is of one graph on one device").at("--trace"));
     }
+    if !args.input_shape.is_empty() && !files.iter().any(|file| Input::is_model(file)) {
+        return Err(Failure::input("only models (.onnx) leave shapes open").at("--input-shape"));
+    }
     let element = if args.elements == "f16" { 2 } else { 4 };
     let inputs = files.iter().map(|file| Input::read(file, &args.input_shape, element)).collect::<Result<Vec<_>, Failure>>()?;
     // What cannot be read or written is said before anything is planned.

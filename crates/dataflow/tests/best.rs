@@ -225,3 +225,22 @@ fn never_slower_under_the_model_of_stages() {
     let (_, _, best) = saved("short", &b.graph());
     assert_eq!(best.kernels.len(), 1);
 }
+
+/// A layer after another: what a judge may be asked for grows with the graph, so that thousands of operators become as few launches each.
+#[test]
+fn long_graphs_are_planned_as_well_as_short_ones() {
+    let launches = |layers: usize| {
+        let mut b = Builder::default();
+        let mut x = b.input(&[4096, 256], "input");
+        for _ in 0..layers {
+            x = b.linear(&x, 256);
+            x = b.simt(&[&x], 1.0);
+        }
+        let graph = b.graph();
+        let groups = select::best(&graph, &Roofline::a100(), &[]);
+        let inside: usize = groups.iter().map(|group| group.nodes.len()).sum();
+        (groups.len() + graph.nodes.len() - inside) as f64 / layers as f64
+    };
+    let (short, long) = (launches(75), launches(1500));
+    assert!(long < 1.2 * short, "{long} launches a layer, {short} in the short one");
+}

@@ -37,6 +37,7 @@ mod nanoseconds;
 mod place;
 mod query;
 mod rows;
+pub mod shader;
 mod store;
 
 pub use error::StoreError;

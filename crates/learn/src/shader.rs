@@ -1,0 +1,9 @@
+//! Fragment shaders: what they do, and what they cost.
+//!
+//! Pure: SPIR-V and textures come as values, nothing here opens a file or a device.
+//!
+//! - [`module`] reads SPIR-V safely.
+//! - [`cfg`] orders its reachable basic blocks; the order is the index of every count of blocks.
+
+pub mod cfg;
+pub mod module;

@@ -4,6 +4,8 @@
 //!
 //! - [`module`] reads SPIR-V safely.
 //! - [`cfg`] orders its reachable basic blocks; the order is the index of every count of blocks.
+//! - [`interpret`] executes a shader on quads of a frame.
 
 pub mod cfg;
+pub mod interpret;
 pub mod module;

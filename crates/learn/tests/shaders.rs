@@ -2,5 +2,7 @@
 
 #[path = "shader/common.rs"]
 mod common;
+#[path = "shader/flow.rs"]
+mod flow;
 #[path = "shader/module.rs"]
 mod module;

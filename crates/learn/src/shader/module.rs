@@ -91,6 +91,9 @@ pub struct Variable {
     pub builtin: Option<spirv::BuiltIn>,
 }
 
+/// The decorations of ids and of members of structs, with their first operands.
+type Decorations = HashMap<(Id, Option<u32>), Vec<(Decoration, u32)>>;
+
 /// A fragment shader.
 #[derive(Clone, Debug)]
 pub struct Module {
@@ -100,7 +103,7 @@ pub struct Module {
     types: HashMap<Id, Type>,
     names: HashMap<Id, String>,
     member_names: HashMap<(Id, u32), String>,
-    decorations: HashMap<(Id, Option<u32>), Vec<(Decoration, u32)>>,
+    decorations: Decorations,
     glsl: Vec<Id>,
     /// The functions in the order of the module.
     pub functions: Vec<Function>,
@@ -248,7 +251,7 @@ impl Module {
     }
 }
 
-fn find(all: &HashMap<(Id, Option<u32>), Vec<(Decoration, u32)>>, key: (Id, Option<u32>), which: Decoration) -> Option<u32> {
+fn find(all: &Decorations, key: (Id, Option<u32>), which: Decoration) -> Option<u32> {
     all.get(&key)?.iter().find(|(d, _)| *d == which).map(|(_, value)| *value)
 }
 

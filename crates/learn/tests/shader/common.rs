@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use warpsight_learn::shader::module::Module;
+use warpsight_learn::shader::cfg::Cfg;
+use warpsight_learn::shader::interpret::{Inputs, InterpretError, Program};
+use warpsight_learn::shader::module::{Module, Op};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/shaders")
@@ -55,4 +57,43 @@ pub fn names() -> Vec<String> {
 /// Words of bytes.
 pub fn words(bytes: &[u8]) -> Vec<u32> {
     bytes.chunks_exact(4).map(|w| u32::from_le_bytes(w.try_into().unwrap())).collect()
+}
+
+/// A frame that was drawn.
+#[derive(Debug, PartialEq)]
+pub struct Drawn {
+    /// Location 0 of every pixel, by rows; nothing where the pixel was discarded.
+    pub pixels: Vec<Option<[f32; 4]>>,
+    pub counts: Vec<u64>,
+    pub rough: Vec<bool>,
+}
+
+/// Draws the whole frame.
+pub fn draw(module: &Module, inputs: &Inputs) -> Result<Drawn, InterpretError> {
+    let cfg = Cfg::new(module)?;
+    let program = Program::new(module, &cfg)?;
+    let mut machine = program.machine(inputs)?;
+    let [width, height] = inputs.frame;
+    let mut pixels = vec![None; (width * height) as usize];
+    for row in 0..height.div_ceil(2) {
+        for column in 0..width.div_ceil(2) {
+            let quad = machine.quad(column, row)?;
+            for lane in 0..4 {
+                let (x, y) = (2 * column + (lane & 1), 2 * row + (lane >> 1));
+                if quad.covered[lane as usize] {
+                    let words = quad.outputs.get(&0).map_or([0; 4], |o| o[lane as usize]);
+                    pixels[(y * width + x) as usize] = Some(words.map(f32::from_bits));
+                }
+            }
+        }
+    }
+    Ok(Drawn { pixels, counts: machine.counts().to_vec(), rough: machine.rough_branches().to_vec() })
+}
+
+/// How often the block was executed that holds the first instruction of this kind on the line with this text.
+pub fn count_at(module: &Module, source: &str, drawn: &Drawn, text: &str, op: Op) -> u64 {
+    let line = 1 + source.lines().position(|l| l.contains(text)).unwrap() as u32;
+    let cfg = Cfg::new(module).unwrap();
+    let at = cfg.blocks.iter().position(|b| module.insts()[b.insts.clone()].iter().any(|i| i.op == op && i.line == line));
+    drawn.counts[at.unwrap_or_else(|| panic!("no {op:?} on line {line}"))]
 }

@@ -5,7 +5,11 @@
 //! - [`module`] reads SPIR-V safely.
 //! - [`cfg`] orders its reachable basic blocks; the order is the index of every count of blocks.
 //! - [`interpret`] executes a shader on quads of a frame.
+//! - [`trace`] counts how often each block runs: by interpretation of some quads, or by a rewritten module that counts on a device.
+//! - [`features`] says what each block consists of.
 
 pub mod cfg;
+pub mod features;
 pub mod interpret;
 pub mod module;
+pub mod trace;

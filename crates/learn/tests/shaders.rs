@@ -4,5 +4,9 @@
 mod common;
 #[path = "shader/flow.rs"]
 mod flow;
+#[path = "shader/image.rs"]
+mod image;
 #[path = "shader/module.rs"]
 mod module;
+#[path = "shader/trace.rs"]
+mod trace;

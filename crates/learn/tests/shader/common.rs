@@ -19,10 +19,15 @@ pub fn has(tool: &str) -> bool {
 
 /// GLSL compiled by glslangValidator with lines, for Vulkan 1.1.
 pub fn compile(source: &str) -> Vec<u8> {
+    compile_for(source, "vulkan1.1")
+}
+
+/// The same for another environment.
+pub fn compile_for(source: &str, target: &str) -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
     let (from, to) = (dir.path().join("x.frag"), dir.path().join("x.spv"));
     std::fs::write(&from, source).unwrap();
-    let out = Command::new("glslangValidator").args(["-V", "--target-env", "vulkan1.1", "-g", "-o"]).args([&to, &from]).output().unwrap();
+    let out = Command::new("glslangValidator").args(["-V", "--target-env", target, "-g", "-o"]).args([&to, &from]).output().unwrap();
     assert!(out.status.success(), "{}{}\n{source}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
     std::fs::read(to).unwrap()
 }
@@ -96,4 +101,12 @@ pub fn count_at(module: &Module, source: &str, drawn: &Drawn, text: &str, op: Op
     let cfg = Cfg::new(module).unwrap();
     let at = cfg.blocks.iter().position(|b| module.insts()[b.insts.clone()].iter().any(|i| i.op == op && i.line == line));
     drawn.counts[at.unwrap_or_else(|| panic!("no {op:?} on line {line}"))]
+}
+/// Whether spirv-val accepts a module for an environment; its complaint if not.
+pub fn validate(words: &[u32], environment: &str) -> Result<(), String> {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("x.spv");
+    std::fs::write(&file, words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<u8>>()).unwrap();
+    let out = Command::new("spirv-val").args(["--target-env", environment]).arg(&file).output().unwrap();
+    if out.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&out.stderr).into_owned()) }
 }

@@ -1,0 +1,151 @@
+//! How often each basic block runs in a frame.
+//!
+//! [`sample`] needs no device: it interprets some quads, spread over the frame, and says how far its counts may be off.
+//! [`rewrite`](rewrite::rewrite) makes a module that counts every invocation by itself, on any device.
+
+pub mod rewrite;
+
+use super::interpret::{Inputs, InterpretError, Program};
+
+/// How many quads are executed where the caller has no wish (8 × 8 strata).
+pub const QUADS: usize = 64;
+
+/// Counts of a frame, estimated from some of its quads.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    /// For each block of the control flow how often pixels of the frame execute it.
+    pub counts: Vec<f64>,
+    /// Whether every quad was executed, so that the counts are no estimate.
+    pub complete: bool,
+    /// Whether any branch depended on a value of implementation-defined precision or an undefined one: counts on another
+    /// implementation may then differ.
+    pub rough: bool,
+    /// Pixels of the frame.
+    pub pixels: u64,
+    /// Pixels that were executed.
+    pub sampled: u64,
+    /// What each executed quad counted, times the quads that it stands for.
+    strata: Vec<Vec<f64>>,
+    /// The share of the frame's quads that were not executed.
+    unseen: f64,
+}
+
+/// A number, and the standard error that comes from executing only a part of the frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sampled {
+    /// The estimate.
+    pub value: f64,
+    /// Its standard error; 0 where all was executed.
+    pub error: f64,
+}
+
+impl Trace {
+    /// A weighted sum of the counts: of ones over blocks it is the number of block executions, of block costs a cost.
+    ///
+    /// The error is that of successive differences (Wolter, Introduction to Variance Estimation, section 8.2): strata are taken in
+    /// an order in which neighbours are neighbours in the frame, and half of the mean squared difference is what one varies.
+    #[must_use]
+    pub fn total(&self, weight: impl Fn(usize) -> f64) -> Sampled {
+        let of = |counts: &[f64]| counts.iter().enumerate().map(|(block, c)| c * weight(block)).sum::<f64>();
+        let parts: Vec<f64> = self.strata.iter().map(|s| of(s)).collect();
+        let n = parts.len() as f64;
+        let error = if self.complete || parts.len() < 2 {
+            0.0
+        } else {
+            let squares: f64 = parts.windows(2).map(|w| (w[0] - w[1]).powi(2)).sum();
+            (n / (2.0 * (n - 1.0)) * squares * self.unseen).sqrt()
+        };
+        Sampled { value: of(&self.counts), error }
+    }
+
+    /// The standard error of one block's count.
+    #[must_use]
+    pub fn error(&self, block: usize) -> f64 {
+        self.total(|b| f64::from(u8::from(b == block))).error
+    }
+}
+
+/// Executes about `quads` quads of a frame, one at random in each of as many equal parts of it; all of them, if there are not more.
+///
+/// Equal arguments give equal results.
+///
+/// # Errors
+/// Those of the interpreter.
+pub fn sample(program: &Program, inputs: &Inputs, quads: usize, seed: u64) -> Result<Trace, InterpretError> {
+    let mut machine = program.machine(inputs)?;
+    let [width, height] = inputs.frame;
+    let strata = strata([width.div_ceil(2), height.div_ceil(2)], quads);
+    let blocks = machine.counts().len();
+    let mut trace = Trace {
+        counts: vec![0.0; blocks],
+        complete: strata.iter().all(|s| s.quads() == 1),
+        rough: false,
+        pixels: u64::from(width) * u64::from(height),
+        sampled: 0,
+        strata: Vec::with_capacity(strata.len()),
+        unseen: 0.0,
+    };
+    let all: u64 = strata.iter().map(Stratum::quads).sum();
+    trace.unseen = 1.0 - strata.len() as f64 / all as f64;
+    let mut before = vec![0u64; blocks];
+    for (index, stratum) in strata.iter().enumerate() {
+        let pick = mix(seed ^ mix(index as u64)) % stratum.quads();
+        let wide = u64::from(stratum.columns[1] - stratum.columns[0]);
+        // Both are below the frame's sides.
+        let (column, row) = (stratum.columns[0] + (pick % wide) as u32, stratum.rows[0] + (pick / wide) as u32);
+        machine.quad(column, row)?;
+        let scale = stratum.quads() as f64;
+        let part: Vec<f64> = machine.counts().iter().zip(&before).map(|(now, then)| (now - then) as f64 * scale).collect();
+        trace.counts.iter_mut().zip(&part).for_each(|(sum, c)| *sum += c);
+        trace.strata.push(part);
+        before.copy_from_slice(machine.counts());
+        let inside = |at: u32, side: u32| u64::from((side - 2 * at).min(2));
+        trace.sampled += inside(column, width) * inside(row, height);
+    }
+    trace.rough = machine.rough_branches().iter().any(|r| *r);
+    Ok(trace)
+}
+
+/// A rectangle of quads.
+struct Stratum {
+    columns: [u32; 2],
+    rows: [u32; 2],
+}
+
+impl Stratum {
+    fn quads(&self) -> u64 {
+        u64::from(self.columns[1] - self.columns[0]) * u64::from(self.rows[1] - self.rows[0])
+    }
+}
+
+/// Parts of a grid of quads, as square as it goes, along a line that turns at the grid's sides.
+fn strata([columns, rows]: [u32; 2], quads: usize) -> Vec<Stratum> {
+    let wanted = u32::try_from(quads).unwrap_or(u32::MAX).clamp(1, 1 << 20);
+    let (across, down) = if u64::from(columns) * u64::from(rows) <= u64::from(wanted) {
+        (columns, rows)
+    } else {
+        let side = wanted.isqrt();
+        let across = side.min(columns).max(wanted / rows.min(wanted)).min(columns);
+        (across, (wanted / across).clamp(1, rows))
+    };
+    let cut = |i: u32, parts: u32, length: u32| (u64::from(i) * u64::from(length) / u64::from(parts)) as u32;
+    let mut out = Vec::with_capacity((across * down) as usize);
+    for j in 0..down {
+        for step in 0..across {
+            let i = if j % 2 == 0 { step } else { across - 1 - step };
+            out.push(Stratum {
+                columns: [cut(i, across, columns), cut(i + 1, across, columns)],
+                rows: [cut(j, down, rows), cut(j + 1, down, rows)],
+            });
+        }
+    }
+    out
+}
+
+/// A well-mixed function of 64 bits (the finaliser of SplitMix64, by Steele, Lea and Flood, 2014).
+fn mix(x: u64) -> u64 {
+    let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}

@@ -1,0 +1,192 @@
+//! Traces: sampled, and counted by rewritten modules.
+
+use crate::common::{bytes, draw, has, module, names, validate, words};
+use warpsight_learn::shader::cfg::Cfg;
+use warpsight_learn::shader::features::{Features, names as feature_names};
+use warpsight_learn::shader::interpret::{Inputs, Kind, Program, Texture, Varying};
+use warpsight_learn::shader::module::Module;
+use warpsight_learn::shader::trace::rewrite::{Options, Width, rewrite};
+use warpsight_learn::shader::trace::{QUADS, sample};
+
+const SET: u32 = 7;
+
+fn options(width: Width, subgroup: bool) -> Options {
+    Options { set: SET, binding: 1, width, subgroup }
+}
+
+/// Something for whatever a shader of the folder wants.
+fn inputs(name: &str, width: u32, height: u32) -> Inputs {
+    let mut inputs = Inputs::of_frame(width, height);
+    if name == "march" {
+        let values = [width as f32, height as f32, 0.5, 0.0];
+        inputs.blocks.insert((0, 0), values.iter().flat_map(|v| v.to_le_bytes()).collect());
+    }
+    inputs.blocks.insert((1, 3), vec![0; 304]);
+    let texture = |kind, layers| Texture::new(kind, [1, 1, 1], layers, vec![[0.5; 4]; layers as usize]).unwrap();
+    for (binding, kind, layers) in [(0, Kind::D2, 1), (1, Kind::D3, 1), (2, Kind::Cube, 6), (3, Kind::D2, 1), (4, Kind::D2, 1)] {
+        let texture = std::sync::Arc::new(texture(kind, layers));
+        inputs.textures.insert((0, binding), vec![texture.clone(), texture]);
+    }
+    inputs.varyings.insert(2, Varying::default());
+    inputs.varyings.insert(5, Varying::default());
+    inputs
+}
+
+#[test]
+fn a_rewritten_module_counts_what_the_interpreter_counts() {
+    for name in names() {
+        let original = module(&name);
+        let cfg = Cfg::new(&original).unwrap();
+        let mut inputs = inputs(&name, 6, 5);
+        let plain = draw(&original, &inputs).unwrap();
+        for width in [Width::Whole, Width::Split] {
+            let counting = Module::new(rewrite(&original, &cfg, options(width, false)).unwrap()).unwrap();
+            let new_cfg = Cfg::new(&counting).unwrap();
+            // A counter that overflows its low word on the first addition, to see the carry.
+            let mut buffer = vec![0u8; 8 * cfg.blocks.len()];
+            buffer[..4].fill(0xff);
+            inputs.blocks.insert((SET, 1), buffer);
+            let program = Program::new(&counting, &new_cfg).unwrap();
+            let mut machine = program.machine(&inputs).unwrap();
+            let pixels = draw(&counting, &inputs).unwrap().pixels;
+            assert!(
+                pixels.iter().zip(&plain.pixels).all(|(a, b)| a.map(|p| p.map(f32::to_bits)) == b.map(|p| p.map(f32::to_bits))),
+                "{name}"
+            );
+            (0..9).for_each(|i| drop(machine.quad(i % 3, i / 3).unwrap()));
+            let counted = machine.buffer(SET, 1).unwrap();
+            let mut counts: Vec<u64> = counted.chunks(2).map(|c| u64::from(c[0]) | u64::from(c[1]) << 32).collect();
+            counts[0] -= u64::from(u32::MAX);
+            assert_eq!(counts, plain.counts, "{name} {width:?}");
+        }
+    }
+}
+
+#[test]
+fn rewritten_modules_are_valid() {
+    if !has("spirv-val") {
+        return;
+    }
+    for name in names() {
+        let original = module(&name);
+        let cfg = Cfg::new(&original).unwrap();
+        for options in
+            [options(Width::Whole, false), options(Width::Split, false), options(Width::Split, true), options(Width::Whole, true)]
+        {
+            let counting = rewrite(&original, &cfg, options).unwrap();
+            for environment in ["vulkan1.1", "vulkan1.3"] {
+                assert_eq!(validate(&counting, environment), Ok(()), "{name} {options:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn newer_modules_list_the_new_variables() {
+    if !has("spirv-val") || !has("glslangValidator") {
+        return;
+    }
+    let source = "#version 450\n#extension GL_EXT_demote_to_helper_invocation : require\nlayout(location=0) out vec4 c;\nvoid main() {\n c = vec4(1.0);\n if (gl_FragCoord.x > 2.0) demote;\n if (!helperInvocationEXT()) c = vec4(gl_FragCoord.x);\n}";
+    for target in ["vulkan1.1", "vulkan1.2", "vulkan1.3"] {
+        let module = Module::new(words(&crate::common::compile_for(source, target))).unwrap();
+        let cfg = Cfg::new(&module).unwrap();
+        let drawn = draw(&module, &Inputs::of_frame(4, 2)).unwrap();
+        assert_eq!(drawn.pixels[1], Some([1.5; 4]));
+        assert_eq!(drawn.pixels[2], None);
+        for subgroup in [false, true] {
+            let counting = rewrite(&module, &cfg, options(Width::Split, subgroup)).unwrap();
+            assert_eq!(validate(&counting, target), Ok(()), "{target} {subgroup}");
+        }
+        let counting = Module::new(rewrite(&module, &cfg, options(Width::Split, false)).unwrap()).unwrap();
+        let mut inputs = Inputs::of_frame(4, 2);
+        inputs.blocks.insert((SET, 1), vec![0; 8 * cfg.blocks.len()]);
+        let (new_cfg, mut counts) = (Cfg::new(&counting).unwrap(), Vec::new());
+        let program = Program::new(&counting, &new_cfg).unwrap();
+        let mut machine = program.machine(&inputs).unwrap();
+        (0..2).for_each(|i| drop(machine.quad(i, 0).unwrap()));
+        counts.extend(machine.buffer(SET, 1).unwrap().chunks(2).map(|c| u64::from(c[0])));
+        assert_eq!(counts, drawn.counts, "{target}");
+    }
+}
+
+#[test]
+fn the_binding_of_the_trace_must_be_free() {
+    let module = module("march");
+    let options = Options { set: 0, binding: 0, width: Width::Split, subgroup: false };
+    let error = rewrite(&module, &Cfg::new(&module).unwrap(), options).unwrap_err();
+    assert_eq!(error.to_string(), "the module uses the descriptor set and binding that the trace wants, which is not supported");
+}
+
+#[test]
+fn a_sample_of_quads_says_how_far_it_may_be_off() {
+    let module = module("march");
+    let cfg = Cfg::new(&module).unwrap();
+    let program = Program::new(&module, &cfg).unwrap();
+    let inputs = inputs("march", 96, 64);
+    let whole = draw(&module, &inputs).unwrap();
+    let truth = |weight: &dyn Fn(usize) -> f64| whole.counts.iter().enumerate().map(|(b, c)| *c as f64 * weight(b)).sum::<f64>();
+    let cost = |b: usize| cfg.blocks[b].insts.len() as f64;
+    let (mut within, mut errors) = (0, Vec::new());
+    for seed in 0..40 {
+        let trace = sample(&program, &inputs, QUADS, seed).unwrap();
+        assert_eq!(trace, sample(&program, &inputs, QUADS, seed).unwrap());
+        assert_eq!((trace.complete, trace.sampled, trace.pixels), (false, 256, 96 * 64));
+        assert!(trace.rough, "the loop's end depends on a length");
+        let total = trace.total(cost);
+        let off = (total.value - truth(&cost)).abs();
+        within += usize::from(off <= 2.0 * total.error);
+        errors.push(off / truth(&cost));
+        // Every pixel enters once, whichever quads were chosen.
+        assert_eq!(trace.counts[0], 96.0 * 64.0);
+        assert_eq!(trace.error(0), 0.0);
+    }
+    // Two standard errors hold 95 % of a normal distribution; 36 of 40 leaves room for chance.
+    assert!(within >= 36, "{within} of 40");
+    let mean = errors.iter().sum::<f64>() / 40.0;
+    assert!(mean < 0.05, "mean error {mean}");
+
+    let small = sample(&program, &inputs_of(15, 9), QUADS, 0).unwrap();
+    assert!(small.complete && small.total(cost).error == 0.0);
+    let exact = draw(&module, &inputs_of(15, 9)).unwrap();
+    assert!(small.counts.iter().zip(&exact.counts).all(|(a, b)| *a == *b as f64));
+}
+
+fn inputs_of(width: u32, height: u32) -> Inputs {
+    inputs("march", width, height)
+}
+
+#[test]
+fn features_count_scalars_by_class() {
+    let names = feature_names();
+    let at = |name: &str| names.iter().position(|n| n == name).unwrap_or_else(|| panic!("no feature {name}"));
+    // A model keeps the places that it was fitted on.
+    assert_eq!((at("f32.add"), at("ext.round"), at("ext.nclamp"), at("texture.1d.sample")), (7, 58, 138, 139));
+    assert_eq!(names.len(), 189);
+    assert_eq!(names.iter().collect::<std::collections::HashSet<_>>().len(), names.len());
+
+    let module = module("uniforms");
+    let cfg = Cfg::new(&module).unwrap();
+    let features = Features::new(&module, &cfg).unwrap();
+    let text = features.weighted(|_| 1.0);
+    // mat3 · vec3.
+    assert_eq!(text[at("f32.muladd")], 9.0);
+    assert_eq!(text[at("blocks")], cfg.blocks.len() as f64);
+    assert_eq!(text[at("f32.add")], 1.0);
+    // Eight comparisons of `which`, one of `on` with 0; `p.x / 3`.
+    assert_eq!(text[at("int.compare")], 9.0);
+    assert_eq!(text[at("int.div")], 1.0);
+
+    let module = crate::common::module("textures");
+    let text = Features::new(&module, &Cfg::new(&module).unwrap()).unwrap().weighted(|_| 1.0);
+    let count = |name: &str| text[at(name)];
+    assert_eq!((count("texture.2d.lod"), count("texture.3d.lod"), count("texture.cube.lod")), (6.0, 1.0, 2.0));
+    assert_eq!((count("texture.2d.sample"), count("texture.2d.grad"), count("texture.2d.fetch")), (1.0, 1.0, 1.0));
+    assert_eq!((count("texture.2d.gather"), count("texture.2d.project"), count("texture.2d.query")), (1.0, 1.0, 3.0));
+}
+
+#[test]
+fn a_frame_that_is_none_is_refused() {
+    let module = Module::from_bytes(&bytes("kill")).unwrap();
+    let error = draw(&module, &Inputs::of_frame(0, 4)).unwrap_err();
+    assert_eq!(error.to_string(), "a frame of 0×4 pixels: each side must be 1 to 32768");
+}

@@ -1,12 +1,18 @@
 //! Fragment shaders: reading, executing, counting.
 
+#[path = "shader/body.rs"]
+mod body;
 #[path = "shader/common.rs"]
 mod common;
 #[path = "shader/flow.rs"]
 mod flow;
+#[path = "shader/hostile.rs"]
+mod hostile;
 #[path = "shader/image.rs"]
 mod image;
 #[path = "shader/module.rs"]
 mod module;
+#[path = "shader/random.rs"]
+mod random;
 #[path = "shader/trace.rs"]
 mod trace;

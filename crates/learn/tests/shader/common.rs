@@ -32,6 +32,16 @@ pub fn compile_for(source: &str, target: &str) -> Vec<u8> {
     std::fs::read(to).unwrap()
 }
 
+/// A module after spirv-opt.
+pub fn optimised(bytes: &[u8], how: &str) -> Vec<u8> {
+    let dir = tempfile::tempdir().unwrap();
+    let (from, to) = (dir.path().join("x.spv"), dir.path().join("y.spv"));
+    std::fs::write(&from, bytes).unwrap();
+    let out = Command::new("spirv-opt").arg(how).arg(&from).arg("-o").arg(&to).output().unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    std::fs::read(to).unwrap()
+}
+
 /// The SPIR-V of a shader of the folder: compiled now where glslangValidator is there, else as it was committed.
 pub fn bytes(name: &str) -> Vec<u8> {
     let committed = folder().join(format!("{name}.spv"));

@@ -200,7 +200,7 @@ impl Texture {
         for i in 0..axes {
             let shift = if self.sampler.linear { 0.5 } else { 0.0 };
             let u = at[i] * size[i] as f32 - shift;
-            low[i] = u.floor() as i64 + i64::from(offset[i]);
+            low[i] = texel_at(u) + i64::from(offset[i]);
             part[i] = u - u.floor();
         }
         if !self.sampler.linear {
@@ -219,7 +219,7 @@ impl Texture {
     pub(crate) fn gather(&self, at: [f32; 3], layer: f32, offset: [i32; 3], component: usize, compare: Option<f32>) -> [f32; 4] {
         let (at, layer) = self.place(at, layer);
         let size = self.levels[0].size;
-        let low = |i: usize| (at[i] * size[i] as f32 - 0.5).floor() as i64 + i64::from(offset[i]);
+        let low = |i: usize| texel_at(at[i] * size[i] as f32 - 0.5) + i64::from(offset[i]);
         let (x, y) = (low(0), low(1));
         [(x, y + 1), (x + 1, y + 1), (x + 1, y), (x, y)].map(|(x, y)| test(self.wrapped(0, [x, y, 0], layer, 2), compare)[component.min(3)])
     }
@@ -258,6 +258,11 @@ impl Texture {
         }
         level.at(p[0], p[1], p[2], layer)
     }
+}
+
+/// The texel of a coordinate. What is further away than any texture is long, or no number, has no place of its own.
+fn texel_at(u: f32) -> i64 {
+    u.floor().clamp(-1e12, 1e12) as i64
 }
 
 fn test(texel: [f32; 4], compare: Option<f32>) -> [f32; 4] {

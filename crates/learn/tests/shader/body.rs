@@ -1,0 +1,56 @@
+//! Everything that is done with a module, on any bytes.
+
+use std::sync::Arc;
+use warpsight_learn::shader::cfg::Cfg;
+use warpsight_learn::shader::features::Features;
+use warpsight_learn::shader::interpret::{Inputs, Kind, Program, Texture, Varying};
+use warpsight_learn::shader::module::spirv::StorageClass;
+use warpsight_learn::shader::module::{Module, Type, operands};
+use warpsight_learn::shader::trace::rewrite::{Options, Width, rewrite};
+use warpsight_learn::shader::trace::sample;
+
+/// Reads bytes, and where they are a module does with it all that can be done. It panics if a rewritten module is not read.
+pub fn body(bytes: &[u8]) {
+    let Ok(module) = Module::from_bytes(bytes) else { return };
+    module.insts().iter().for_each(|i| drop(operands(&module, i)));
+    let Ok(cfg) = Cfg::new(&module) else { return };
+    drop(Features::new(&module, &cfg).map(|f| f.weighted(|_| 1.0)));
+    let options = Options { set: 9, binding: 9, width: Width::Split, subgroup: false };
+    if cfg.blocks.len() < 1000
+        && let Ok(words) = rewrite(&module, &cfg, options)
+    {
+        assert!(Module::new(words).is_ok(), "a rewritten module is not read");
+    }
+    let Ok(program) = Program::new(&module, &cfg) else { return };
+    drop(sample(&program, &inputs(&module), 4, 0));
+}
+
+/// Something for all that a module may want.
+fn inputs(module: &Module) -> Inputs {
+    let mut inputs = Inputs { budget: 20_000, ..Inputs::of_frame(7, 5) };
+    for block in module.blocks().unwrap_or_default() {
+        let bytes: Vec<u8> = (0..(block.bytes as usize + 64).min(1 << 16)).map(|i| (i * 37) as u8).collect();
+        match block.variable.binding {
+            Some(at) => drop(inputs.blocks.insert(at, bytes)),
+            None => inputs.push = bytes,
+        }
+    }
+    for (at, variable) in module.bindings(StorageClass::UniformConstant) {
+        let ty = match module.ty(variable.ty) {
+            Ok(Type::Array { of, .. }) => module.ty(*of),
+            other => other,
+        };
+        let Ok(Type::Image(image)) = ty else { continue };
+        let (kind, size, layers) = match image.coordinates() {
+            1 => (Kind::D1, [4, 1, 1], 1),
+            2 => (Kind::D2, [4, 2, 1], 1),
+            _ if format!("{:?}", image.dim).contains("Cube") => (Kind::Cube, [2, 2, 1], 6),
+            _ => (Kind::D3, [2, 2, 2], 1),
+        };
+        let texels = (size.iter().product::<u32>() * layers) as usize;
+        let texture = Texture::new(kind, size, layers, (0..texels).map(|i| [i as f32; 4]).collect());
+        inputs.textures.insert(at, texture.into_iter().map(|t| Arc::new(t.with_levels())).cycle().take(8).collect());
+    }
+    inputs.varyings.extend((0..8).map(|location| (location, Varying { dx: [0.1; 4], ..Varying::default() })));
+    inputs
+}

@@ -10,6 +10,8 @@ mod flow;
 mod hostile;
 #[path = "shader/image.rs"]
 mod image;
+#[path = "shader/maths.rs"]
+mod maths;
 #[path = "shader/module.rs"]
 mod module;
 #[path = "shader/random.rs"]

@@ -82,6 +82,12 @@ fn floor_mod_64(a: f64, b: f64) -> f64 {
     a - b * (a / b).floor()
 }
 
+/// The remainder with the divisor's sign.
+fn signed_mod(a: i64, b: i64) -> i64 {
+    let remainder = a.checked_rem(b).unwrap_or(0);
+    if remainder != 0 && (remainder ^ b) < 0 { remainder + b } else { remainder }
+}
+
 /// Shifts by the width or more are undefined; here they take the width's remainder.
 fn shift(b: u32) -> u32 {
     b & 31
@@ -105,7 +111,7 @@ pub(crate) fn narrow(op: Op) -> Option<Fun> {
         Op::UMod => u2!(|a, b| a.checked_rem(b).unwrap_or(0)),
         Op::SDiv => i2!(|a, b| if b == 0 { 0 } else { a.wrapping_div(b) }),
         Op::SRem => i2!(|a, b| if b == 0 { 0 } else { a.wrapping_rem(b) }),
-        Op::SMod => i2!(|a, b| if b == 0 { 0 } else { a.wrapping_rem(b).wrapping_add(b).wrapping_rem(b) }),
+        Op::SMod => i2!(|a, b| signed_mod(a.into(), b.into()) as i32),
         Op::ShiftRightLogical => u2!(|a, b| a >> shift(b)),
         Op::ShiftRightArithmetic => u2!(|a, b| (a.cast_signed() >> shift(b)).cast_unsigned()),
         Op::ShiftLeftLogical => u2!(|a, b| a << shift(b)),
@@ -251,7 +257,7 @@ pub(crate) fn wide(op: Op) -> Option<WideFun> {
         Op::UMod => |a, b, _| a.checked_rem(b).unwrap_or(0),
         Op::SDiv => s2!(|a, b| if b == 0 { 0 } else { a.wrapping_div(b) }),
         Op::SRem => s2!(|a, b| if b == 0 { 0 } else { a.wrapping_rem(b) }),
-        Op::SMod => s2!(|a, b| if b == 0 { 0 } else { a.wrapping_rem(b).wrapping_add(b).wrapping_rem(b) }),
+        Op::SMod => s2!(signed_mod),
         Op::ShiftRightLogical => |a, b, _| a >> (b & 63),
         Op::ShiftRightArithmetic => |a, b, _| (a.cast_signed() >> (b & 63)).cast_unsigned(),
         Op::ShiftLeftLogical => |a, b, _| a << (b & 63),

@@ -7,6 +7,23 @@
 //! - [`interpret`] executes a shader on quads of a frame.
 //! - [`trace`] counts how often each block runs: by interpretation of some quads, or by a rewritten module that counts on a device.
 //! - [`features`] says what each block consists of.
+//!
+//! A shader from its words to numbers that a model can use:
+//!
+//! ```
+//! use warpsight_learn::shader::{cfg::Cfg, features, interpret::{Inputs, Program}, module::Module, trace};
+//! # let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/shaders/loops.spv"));
+//! let module = Module::from_bytes(bytes)?;
+//! let cfg = Cfg::new(&module)?;
+//! let program = Program::new(&module, &cfg)?;
+//! let trace = trace::sample(&program, &Inputs::of_frame(512, 384), trace::QUADS, 0)?;
+//! let executed = trace.total(|block| cfg.blocks[block].insts.len() as f64);
+//! assert!(!trace.is_rough() && executed.error < 0.2 * executed.value);
+//! let frame = features::Features::new(&module, &cfg)?.weighted(|block| trace.counts[block]);
+//! let adds = features::names().iter().position(|name| name == "int.add").unwrap();
+//! assert!(frame[adds] > 1e9, "triangle() of up to 512 rows");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod cfg;
 pub mod features;

@@ -11,6 +11,9 @@ use std::ops::Range;
 /// The deepest chain of calls that is accepted.
 const MAX_CALLS: usize = 128;
 
+/// The most reachable blocks that are accepted: counts are kept for each of them.
+const MAX_BLOCKS: usize = 1 << 16;
+
 /// A reachable basic block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
@@ -77,6 +80,9 @@ impl Cfg {
             }
             let start = cfg.blocks.len();
             cfg.blocks.extend(blocks);
+            if cfg.blocks.len() > MAX_BLOCKS {
+                return Err(ModuleError::Unsupported { what: "more than 65536 blocks" });
+            }
             cfg.functions.push(Function { function, blocks: start..cfg.blocks.len(), calls });
         }
         cfg.refuse_recursion()?;

@@ -17,9 +17,9 @@ pub struct Trace {
     pub counts: Vec<f64>,
     /// Whether every quad was executed, so that the counts are no estimate.
     pub complete: bool,
-    /// Whether any branch depended on a value of implementation-defined precision or an undefined one: counts on another
-    /// implementation may then differ.
-    pub rough: bool,
+    /// For each block, whether its branch ever depended on a value of implementation-defined precision or an undefined one: counts
+    /// on another implementation may then differ.
+    pub rough: Vec<bool>,
     /// Pixels of the frame.
     pub pixels: u64,
     /// Pixels that were executed.
@@ -58,6 +58,12 @@ impl Trace {
         Sampled { value: of(&self.counts), error }
     }
 
+    /// Whether counts on another implementation may differ, because any branch was rough.
+    #[must_use]
+    pub fn is_rough(&self) -> bool {
+        self.rough.contains(&true)
+    }
+
     /// The standard error of one block's count.
     #[must_use]
     pub fn error(&self, block: usize) -> f64 {
@@ -79,7 +85,7 @@ pub fn sample(program: &Program, inputs: &Inputs, quads: usize, seed: u64) -> Re
     let mut trace = Trace {
         counts: vec![0.0; blocks],
         complete: strata.iter().all(|s| s.quads() == 1),
-        rough: false,
+        rough: Vec::new(),
         pixels: u64::from(width) * u64::from(height),
         sampled: 0,
         strata: Vec::with_capacity(strata.len()),
@@ -102,7 +108,7 @@ pub fn sample(program: &Program, inputs: &Inputs, quads: usize, seed: u64) -> Re
         let inside = |at: u32, side: u32| u64::from((side - 2 * at).min(2));
         trace.sampled += inside(column, width) * inside(row, height);
     }
-    trace.rough = machine.rough_branches().iter().any(|r| *r);
+    trace.rough = machine.rough_branches().to_vec();
     Ok(trace)
 }
 

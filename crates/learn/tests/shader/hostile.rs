@@ -97,16 +97,31 @@ fn long_lists_and_deep_nests_end_soon() {
     nested.extend([op(71, &[100_001, 34, 0]), op(71, &[100_001, 33, 0])].concat());
     nested.extend([op(19, &[2]), op(33, &[5, 2]), op(54, &[2, 3, 0, 5]), op(248, &[6]), op(253, &[]), op(56, &[])].concat());
     run(nested);
+    // Structs of two of the one before, 60 times: first of nothing, then of a number; in blocks, in inputs, in variables.
+    for (first, class) in [(vec![], 2), (vec![9], 2), (vec![], 1), (vec![9], 1), (vec![9], 6)] {
+        let mut double = [head(1000), op(71, &[900, 30, 0]), op(71, &[900, 34, 0]), op(71, &[900, 33, 0])].concat();
+        for id in 11..80 {
+            double.extend([op(72, &[id, 0, 35, 0]), op(72, &[id, 1, 35, 0])].concat());
+        }
+        double.extend([op(22, &[9, 32]), op(30, &[&[10], &first[..]].concat())].concat());
+        // A number doubles beyond what a value may have; it stops before.
+        let last = if first.is_empty() { 70 } else { 29 };
+        (11..=last).for_each(|id| double.extend(op(30, &[id, id - 1, id - 1])));
+        double.extend([op(32, &[800, class, last]), op(59, &[800, 900, class])].concat());
+        double.extend([op(19, &[2]), op(33, &[5, 2]), op(54, &[2, 3, 0, 5]), op(248, &[6]), op(253, &[]), op(56, &[])].concat());
+        assert!(is_read(&double.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<u8>>()));
+        run(double);
+    }
     // A chain of blocks, each the header of a loop around the next; and a switch of many cases.
     let mut deep = [head(300_000), op(19, &[2]), op(33, &[5, 2]), op(21, &[7, 32, 0]), op(43, &[7, 8, 1])].concat();
     deep.extend(op(54, &[2, 3, 0, 5]));
-    for id in 0..30_000 {
+    for id in 0..20_000 {
         deep.extend([op(248, &[100 + id]), op(246, &[100_000 + id, 200_000 + id, 0]), op(249, &[101 + id])].concat());
     }
-    deep.extend(op(248, &[30_100]));
-    let cases: Vec<u32> = (0..30_000).flat_map(|i| [i, 100_000 + i]).collect();
+    deep.extend(op(248, &[20_100]));
+    let cases: Vec<u32> = (0..20_000).flat_map(|i| [i, 100_000 + i]).collect();
     deep.extend(op(251, &[&[8, 100_000], &cases[..]].concat()));
-    for id in 0..30_000 {
+    for id in 0..20_000 {
         deep.extend([op(248, &[100_000 + id]), op(253, &[]), op(248, &[200_000 + id]), op(249, &[100 + id])].concat());
     }
     deep.extend(op(56, &[]));

@@ -131,7 +131,7 @@ fn a_sample_of_quads_says_how_far_it_may_be_off() {
         let trace = sample(&program, &inputs, QUADS, seed).unwrap();
         assert_eq!(trace, sample(&program, &inputs, QUADS, seed).unwrap());
         assert_eq!((trace.complete, trace.sampled, trace.pixels), (false, 256, 96 * 64));
-        assert!(trace.rough, "the loop's end depends on a length");
+        assert!(trace.is_rough(), "the loop's end depends on a length");
         let total = trace.total(cost);
         let off = (total.value - truth(&cost)).abs();
         within += usize::from(off <= 2.0 * total.error);

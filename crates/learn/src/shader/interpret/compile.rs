@@ -70,6 +70,8 @@ struct Compiler<'m> {
     /// Reachable blocks by label, and the blocks that lead to each.
     labels: HashMap<Id, u32>,
     preds: Vec<Vec<u32>>,
+    /// How many parts of inputs and outputs may still be met.
+    parts_left: u32,
 }
 
 type Done<T = ()> = Result<T, InterpretError>;
@@ -89,7 +91,17 @@ pub(super) fn compile(module: &Module, cfg: &Cfg) -> Done<Compiled> {
     for (at, block) in cfg.blocks.iter().enumerate() {
         block.successors.iter().for_each(|s| preds[*s].push(at as u32));
     }
-    let mut compiler = Compiler { module, cfg, values: HashMap::new(), out, steps: Vec::new(), callable: HashMap::new(), labels, preds };
+    let mut compiler = Compiler {
+        module,
+        cfg,
+        values: HashMap::new(),
+        out,
+        steps: Vec::new(),
+        callable: HashMap::new(),
+        labels,
+        preds,
+        parts_left: 1 << 16,
+    };
     compiler.constants()?;
     compiler.globals()?;
     compiler.declare_functions()?;
@@ -296,6 +308,11 @@ impl<'m> Compiler<'m> {
         let line = insts.iter().map(|i| i.line).find(|l| *l != 0).unwrap_or(0);
         let steps: Box<[Step]> = std::mem::take(&mut self.steps).into();
         weight += steps.iter().map(Step::bulk).sum::<u64>();
+        // What is looked for among many counts as much as many.
+        let cases = if let End::Switch { cases, .. } = &end { cases.len() } else { 0 };
+        let chosen: usize = phis.iter().map(|p: &Phi| p.n as usize + 1).sum();
+        let entered = if phis.is_empty() { 0 } else { preds.len() };
+        weight += (cases + chosen + entered) as u64 / 64;
         Ok(Code { preds: preds.into(), phis: phis.into(), steps, end, weight, line })
     }
 

@@ -239,6 +239,7 @@ impl Step {
                 *n as usize
             }
             Self::Gather { from, .. } => from.len(),
+            Self::Address { terms, .. } => terms.len(),
             _ => 0,
         };
         n as u64 / 64

@@ -3,6 +3,10 @@
 use super::{Id, Module, ModuleError, Scalar, Type, Variable};
 use rspirv::spirv::{Decoration, StorageClass};
 
+/// The most parts (scalars, vectors, arrays, structs) that all blocks of a module may have together: types share their parts, so a
+/// short module can have very many.
+const MAX_PARTS: u32 = 1 << 20;
+
 /// A uniform block, storage buffer or block of push constants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
@@ -47,14 +51,15 @@ impl Module {
     /// [`ModuleError::Structure`] where an offset or stride is missing or out of range, [`ModuleError::TypeTooLarge`].
     pub fn blocks(&self) -> Result<Vec<Block>, ModuleError> {
         let wanted = |v: &&Variable| matches!(v.class, StorageClass::Uniform | StorageClass::StorageBuffer | StorageClass::PushConstant);
-        self.variables.iter().filter(wanted).map(|v| self.block(v)).collect()
+        let mut left = MAX_PARTS;
+        self.variables.iter().filter(wanted).map(|v| self.block(v, &mut left)).collect()
     }
 
-    fn block(&self, variable: &Variable) -> Result<Block, ModuleError> {
+    fn block(&self, variable: &Variable, left: &mut u32) -> Result<Block, ModuleError> {
         let Type::Struct { members, .. } = self.ty(variable.ty)? else {
             return Err(ModuleError::Unsupported { what: "arrays of uniform blocks" });
         };
-        let mut walk = Walk { module: self, leaves: Vec::new(), end: 0 };
+        let mut walk = Walk { module: self, leaves: Vec::new(), end: 0, left };
         walk.visit(variable.ty, 0, 0, Stride::default(), 0)?;
         let named = |(index, (ty, _)): (usize, &(Id, u32))| {
             let index = u32::try_from(index).unwrap_or(u32::MAX);
@@ -112,6 +117,7 @@ struct Walk<'m> {
     module: &'m Module,
     leaves: Vec<Leaf>,
     end: u32,
+    left: &'m mut u32,
 }
 
 impl Walk<'_> {
@@ -120,6 +126,7 @@ impl Walk<'_> {
         if depth > 64 {
             return Err(ModuleError::Unsupported { what: "blocks nested more than 64 deep" });
         }
+        *self.left = self.left.checked_sub(1).ok_or(ModuleError::TypeTooLarge { id: ty })?;
         let far = ModuleError::Structure { at: 0, what: "an offset in a block is out of range" };
         let place = |offset: u32, stride: u32, index: u32| stride.checked_mul(index).and_then(|d| d.checked_add(offset)).ok_or(far.clone());
         match self.module.ty(ty)? {

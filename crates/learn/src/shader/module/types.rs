@@ -189,12 +189,10 @@ pub(super) fn read(module: &Module, inst: &Inst, args: &[u32]) -> Result<Type, M
             let each = value_cells(module, args[0], inst)?;
             let len = constant(&module.words, &module.insts, &module.defs, args[1])
                 .ok_or(ModuleError::Unsupported { what: "an array whose length is no plain constant" })?;
-            // Every element counts as a word, so that arrays of nothing cannot be long either.
-            let cells = each.max(1).checked_mul(len).filter(|c| *c <= MAX_CELLS).ok_or_else(large)?;
-            if len == 0 {
-                return Err(broken("an array has no element"));
+            if each == 0 || len == 0 {
+                return Err(broken("an array of nothing"));
             }
-            Type::Array { of: args[0], len, cells: if each == 0 { 0 } else { cells } }
+            Type::Array { of: args[0], len, cells: each.checked_mul(len).filter(|c| *c <= MAX_CELLS).ok_or_else(large)? }
         }
         Op::TypeRuntimeArray => {
             value_cells(module, args[0], inst)?;

@@ -55,14 +55,12 @@ pub(in super::super) struct Field {
 
 impl Compiler<'_> {
     pub(super) fn globals(&mut self) -> Done {
-        let blocks = self.module.blocks()?;
+        for block in self.module.blocks()? {
+            self.block_variable(block)?;
+        }
         for variable in &self.module.variables {
             match variable.class {
-                StorageClass::Uniform | StorageClass::StorageBuffer | StorageClass::PushConstant => {
-                    if let Some(block) = blocks.iter().find(|b| b.variable.id == variable.id) {
-                        self.block_variable(block)?;
-                    }
-                }
+                StorageClass::Uniform | StorageClass::StorageBuffer | StorageClass::PushConstant => {}
                 StorageClass::UniformConstant => self.handle(variable)?,
                 StorageClass::Input => self.input(variable)?,
                 StorageClass::Output | StorageClass::Private => self.private(variable)?,
@@ -82,7 +80,7 @@ impl Compiler<'_> {
         Ok(cell)
     }
 
-    fn block_variable(&mut self, block: &Block) -> Done {
+    fn block_variable(&mut self, block: Block) -> Done {
         let variable = &block.variable;
         let push = variable.class == StorageClass::PushConstant;
         if variable.binding.is_none() && !push {
@@ -93,7 +91,7 @@ impl Compiler<'_> {
         if shared {
             self.values.insert(variable.id, Value::Pointer(Place::At(cell)));
         }
-        let binding = Binding { name: block.name.clone(), at: variable.binding, cell, bytes: block.bytes, leaves: block.leaves.clone() };
+        let binding = Binding { name: block.name, at: variable.binding, cell, bytes: block.bytes, leaves: block.leaves };
         if shared {
             self.out.slots.buffers.push(binding)
         } else {
@@ -177,21 +175,22 @@ impl Compiler<'_> {
     }
 
     /// The components of an input or output with their locations: each column and each element has its own.
-    fn fields(&self, variable: &Variable, location: u32, cell: u32) -> Done<Vec<Field>> {
+    fn fields(&mut self, variable: &Variable, location: u32, cell: u32) -> Done<Vec<Field>> {
         let name = self.name(variable);
         let first = self.module.decoration(variable.id, Decoration::Component).unwrap_or(0);
         let mut fields = Vec::new();
         let mut todo = vec![variable.ty];
         let (mut location, mut cell) = (location, cell);
         while let Some(id) = todo.pop() {
+            // Types share their parts, so a short module can have very many.
+            self.parts_left = self.parts_left.saturating_sub(1);
+            let most = self.parts_left as usize;
             match self.ty(id)? {
-                Type::Array { of, len, cells } if todo.len() as u64 + u64::from(*len) <= 4096 && *cells > 0 => {
-                    todo.extend((0..*len).map(|_| *of))
-                }
+                Type::Array { of, len, .. } if todo.len() + *len as usize <= most => todo.extend((0..*len).map(|_| *of)),
                 Type::Matrix { column, columns, .. } => todo.extend((0..*columns).map(|_| *column)),
-                Type::Struct { members, .. } if todo.len() + members.len() <= 4096 => todo.extend(members.iter().rev().map(|m| m.0)),
+                Type::Struct { members, .. } if todo.len() + members.len() <= most => todo.extend(members.iter().rev().map(|m| m.0)),
                 ty => {
-                    let Some(scalar) = ty.scalar().filter(|s| !s.wide()) else {
+                    let Some(scalar) = ty.scalar().filter(|s| !s.wide() && most > 0) else {
                         return self.unsupported(0, "inputs and outputs other than numbers of 32 bits");
                     };
                     for component in 0..ty.components() {

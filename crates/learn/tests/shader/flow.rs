@@ -115,3 +115,27 @@ fn an_endless_loop_ends_with_the_line_where_the_budget_ran_out() {
     assert!(matches!(error, InterpretError::Budget { limit: 10_000, line: 5 | 6 }), "{error}");
     assert!(error.to_string().starts_with("a quad took more than 10000 instructions (line "), "{error}");
 }
+
+#[test]
+fn pixels_of_a_quad_meet_again_before_derivatives() {
+    let drawn = draw(&module("meet"), &Inputs::of_frame(8, 6)).unwrap();
+    let v = |x: i32, y: i32| {
+        let mut v = 0;
+        for _ in (0..x * y).filter(|i| i % 3 != x % 3) {
+            v += 1;
+            if v > 9 {
+                break;
+            }
+        }
+        v as f32
+    };
+    let part = |n: i32| if n >= 39 { -1.0 } else { (n * (n + 1) / 2) as f32 };
+    let w = |x: i32, y: i32| if x == 0 { 5.0 } else { part(x + y) };
+    for (at, pixel) in drawn.pixels.iter().enumerate() {
+        let (x, y) = (at as i32 % 8, at as i32 / 8);
+        let (left, top) = (x & !1, y & !1);
+        let wants =
+            [v(left + 1, y) - v(left, y), v(x, top + 1) - v(x, top), w(left + 1, y) - w(left, y), part((top + 1) * 9) - part(top * 9)];
+        assert_eq!(pixel.unwrap(), wants, "pixel {x} {y}");
+    }
+}

@@ -176,6 +176,11 @@ fn features_count_scalars_by_class() {
     assert_eq!(text[at("int.compare")], 9.0);
     assert_eq!(text[at("int.div")], 1.0);
 
+    // One dot product of three; two vectors are normalised here, the third, a constant, by glslang.
+    let module = crate::common::module("march");
+    let text = Features::new(&module, &Cfg::new(&module).unwrap()).unwrap().weighted(|_| 1.0);
+    assert_eq!((text[at("f32.muladd")], text[at("ext.length")], text[at("ext.normalize")]), (3.0, 3.0, 6.0));
+
     let module = crate::common::module("textures");
     let text = Features::new(&module, &Cfg::new(&module).unwrap()).unwrap().weighted(|_| 1.0);
     let count = |name: &str| text[at(name)];

@@ -25,6 +25,11 @@ fn max(a: f32, b: f32) -> f32 {
     if a < b || a.is_nan() { b } else { a }
 }
 
+/// Vulkan derives pow from log2 of its first operand, so that negative ones give no number; C's would.
+fn power(a: f32, b: f32) -> f32 {
+    if a < 0.0 { f32::NAN } else { libm::powf(a, b) }
+}
+
 fn smooth(low: f32, high: f32, x: f32) -> f32 {
     let t = min(max((x - low) / (high - low), 0.0), 1.0);
     t * t * (3.0 - 2.0 * t)
@@ -70,7 +75,7 @@ pub(crate) fn narrow(op: Ext) -> Option<Fun> {
         Ext::Acosh => f1!(libm::acoshf),
         Ext::Atanh => f1!(libm::atanhf),
         Ext::Atan2 => f2!(libm::atan2f),
-        Ext::Pow => f2!(libm::powf),
+        Ext::Pow => f2!(power),
         Ext::Exp => f1!(libm::expf),
         Ext::Log => f1!(libm::logf),
         Ext::Exp2 => f1!(libm::exp2f),

@@ -99,7 +99,7 @@ fn wants(row: u32, column: u32) -> [f64; 4] {
         18 => [unorm(s, 255.0), unorm(p, 255.0), unorm(x, 255.0), unorm(0.5, 255.0)],
         19 => [snorm(s, 127.0), snorm(p, 127.0), snorm(x, 127.0), -64.0 / 127.0],
         20 => [round_half(x32), round_half(p32), unorm(p, 65535.0), unorm(s, 65535.0)],
-        21 => [snorm(s, 32767.0), snorm(x, 32767.0), 8.0 * x, 1.0],
+        21 => [snorm(s, 32767.0), snorm(x, 32767.0), 8.0 * x, 4.0],
         22 => [f64::from(u.trailing_zeros()), msb(if i < 0 { !u } else { u }), msb(u), f64::from(u.count_ones())],
         23 => {
             let signed = (i << (32 - 14)) >> (32 - 9);

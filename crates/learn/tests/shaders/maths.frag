@@ -35,7 +35,7 @@ void main() {
     case 18: v = vec4(unpackUnorm4x8(packUnorm4x8(vec4(s, p, x, 0.5)))); break;
     case 19: v = vec4(unpackSnorm4x8(packSnorm4x8(vec4(s, p, x, -0.5)))); break;
     case 20: v = vec4(unpackHalf2x16(packHalf2x16(vec2(x, p))), unpackUnorm2x16(packUnorm2x16(vec2(p, s)))); break;
-    case 21: v = vec4(unpackSnorm2x16(packSnorm2x16(vec2(s, x))), ldexp(x, 3), isnan(pow(-p, 2.0)) && !isinf(p) ? 1.0 : 0.0); break;
+    case 21: v = vec4(unpackSnorm2x16(packSnorm2x16(vec2(s, x))), ldexp(x, 3), isnan(pow(-p, 3.0)) && !isinf(p) ? pow(-2.0, p * 0.0 + 2.0) : 0.0); break;
     case 22: v = vec4(findLSB(i), findMSB(i), findMSB(u), bitCount(u)); break;
     case 23: v = vec4(bitfieldExtract(i, 5, 9), bitfieldExtract(u, 7, 11), bitfieldInsert(u, 3u, 4, 3) >> 8, bitfieldReverse(u) >> 8); break;
     case 24: {

@@ -25,9 +25,13 @@ fn max(a: f32, b: f32) -> f32 {
     if a < b || a.is_nan() { b } else { a }
 }
 
-/// Vulkan derives pow from log2 of its first operand, so that negative ones give no number; C's would.
+/// Vulkan derives pow from log2 of its first operand, so that negative ones give no number; C's would. Drivers make squares and their
+/// squares products first (Mesa's nir_opt_algebraic), and shaders count on that.
 fn power(a: f32, b: f32) -> f32 {
-    if a < 0.0 { f32::NAN } else { libm::powf(a, b) }
+    match (a < 0.0, b) {
+        (true, 1.0 | 2.0 | 4.0) | (false, _) => libm::powf(a, b),
+        _ => f32::NAN,
+    }
 }
 
 fn smooth(low: f32, high: f32, x: f32) -> f32 {

@@ -1,6 +1,8 @@
 //! `warpsight pipeline`: what it plans, proves and simulates; the same for other names and orders; wrong input is named.
 
 mod common;
+#[path = "../../dataflow/tests/common/mod.rs"]
+mod graphs;
 
 use common::{Sandbox, json as read, said};
 use serde_json::{Value, json};
@@ -152,30 +154,6 @@ fn numbers_in_tables_say_where_they_are_from() {
     }
 }
 
-/// A graph with its nodes in another order and everything renamed.
-fn disguised(text: &str, seed: u64) -> Value {
-    let mut rng = fastrand::Rng::with_seed(seed);
-    let mut graph: Value = serde_json::from_str(text).expect("JSON");
-    let names: Vec<String> = graph["tensors"].as_object().expect("tensors").keys().cloned().collect();
-    let mut numbers: Vec<usize> = (0..names.len()).collect();
-    rng.shuffle(&mut numbers);
-    let renamed = |name: &str| format!("other{}", numbers[names.iter().position(|own| own == name).expect("a tensor")]);
-    let tensors = graph["tensors"].as_object().expect("tensors").iter().map(|(name, tensor)| (renamed(name), tensor.clone())).collect();
-    let nodes = graph["nodes"].as_array_mut().expect("nodes");
-    rng.shuffle(nodes);
-    for (at, node) in nodes.iter_mut().enumerate() {
-        node["id"] = format!("n{at}").into();
-        node["op"] = "f".into();
-        for side in ["inputs", "outputs"] {
-            for name in node[side].as_array_mut().expect("tensors") {
-                *name = renamed(name.as_str().expect("a name")).into();
-            }
-        }
-    }
-    graph["tensors"] = Value::Object(tensors);
-    graph
-}
-
 /// What of a plan does not depend on names.
 fn shape(plan: &Value) -> Value {
     let stage = |stage: &Value| json!([stage["class"], stage["ctas"], stage["parts"], stage["s"], list(&stage["nodes"]).len()]);
@@ -196,7 +174,7 @@ fn names_and_order_change_no_plan() {
         let text = std::fs::read_to_string(example(name)).expect("an example");
         let plain = shape(&planned(&s, &example(name), &["--simulate"]));
         for seed in 0..2 {
-            let other = file(&s, "other.json", &disguised(&text, seed));
+            let other = file(&s, "other.json", &serde_json::from_str(&graphs::disguised(&text, seed)).expect("JSON"));
             assert_eq!(shape(&planned(&s, &other, &["--simulate"])), plain, "{name}, seed {seed}");
         }
     }
@@ -211,6 +189,8 @@ fn several_graphs_and_devices_go_by_their_names() {
     // A file may come last, as it does elsewhere.
     let alone = parsed(&s.run(&["pipeline", "--json", "--device", "h200", &a], 0));
     assert_eq!(alone, found[&a]["h200"]);
+    // What is given twice is planned once.
+    assert_eq!(parsed(&s.run(&["pipeline", &a, &a, "--json", "--device", "h200", "h200"], 0)), alone);
 }
 
 #[test]

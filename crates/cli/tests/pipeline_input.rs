@@ -251,6 +251,8 @@ fn files_that_are_no_graphs() {
     assert!(said(&s.run(&["pipeline", &file, "--device", "a100-40", "--policy", "worst"], 2)).contains("there are best and kitsune"));
     let shaped = s.run(&["pipeline", &file, "--device", "a100-40", "--input-shape", "x=8"], 2);
     assert!(said(&shaped).contains("only models (.onnx) leave shapes open"));
+    let stored = s.run(&["pipeline", &file, "--device", "a100-40", "--elements", "f16"], 2);
+    assert!(said(&stored).contains("a graph in JSON states the bytes of its elements"));
     // A device whose profile lacks a number says which.
     let text = said(&s.run(&["pipeline", &file, "--device", "adreno640"], 2));
     assert!(text.contains("lacks `") && text.contains("a profile with this number, or another device"), "{text}");

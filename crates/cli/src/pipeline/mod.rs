@@ -23,6 +23,7 @@ use outcome::{Outcome, Question};
 use report::{Figures, Paper};
 use samples::Sampled;
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
@@ -43,14 +44,21 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     if files.is_empty() {
         return Err(Failure::input("no graph is given").help("warpsight pipeline GRAPH.json --device NAME"));
     }
+    // Once each, as devices are.
+    let mut seen = BTreeSet::new();
+    files.retain(|file| seen.insert(file.clone()));
     let devices = devices(&names, &args.overrides)?;
     if args.trace.is_some() && (files.len(), devices.len()) != (1, 1) {
         return Err(Failure::input("a trace is of one graph on one device").at("--trace"));
     }
-    if !args.input_shape.is_empty() && !files.iter().any(|file| Input::is_model(file)) {
+    let models = files.iter().any(|file| Input::is_model(file));
+    if !args.input_shape.is_empty() && !models {
         return Err(Failure::input("only models (.onnx) leave shapes open").at("--input-shape"));
     }
-    let element = if args.elements == "f16" { 2 } else { 4 };
+    if args.elements.is_some() && !models {
+        return Err(Failure::input("a graph in JSON states the bytes of its elements, only models (.onnx) do not").at("--elements"));
+    }
+    let element = if args.elements.as_deref() == Some("f16") { 2 } else { 4 };
     let inputs = files.iter().map(|file| Input::read(file, &args.input_shape, element)).collect::<Result<Vec<_>, Failure>>()?;
     // What cannot be read or written is said before anything is planned.
     let paper = args.compare.as_deref().map(Paper::read).transpose()?;

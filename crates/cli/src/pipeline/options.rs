@@ -37,9 +37,9 @@ pub struct Args {
     /// The shape of a model's input where it leaves dimensions open, as in x=1,3,48,192; may be repeated.
     #[arg(long, value_name = "NAME=EXTENTS")]
     pub input_shape: Vec<String>,
-    /// What a model's elements are stored as; ONNX files hold f32.
-    #[arg(long, value_name = "f16|f32", default_value = "f32", value_parser = ["f16", "f32"])]
-    pub elements: String,
+    /// What a model's elements are stored as; without it f32, as ONNX files hold them.
+    #[arg(long, value_name = "f16|f32", value_parser = ["f16", "f32"])]
+    pub elements: Option<String>,
     /// A store with samples of stages: their seconds take the place of the model's.
     #[arg(long, value_name = "DB")]
     pub samples: Option<PathBuf>,

@@ -43,6 +43,7 @@ pub fn disguised(json: &str, seed: u64) -> String {
     rng.shuffle(nodes);
     for (at, node) in nodes.iter_mut().enumerate() {
         node["id"] = format!("n{at}").into();
+        node["op"] = "f".into();
         node["tag"] = "none".into();
         for side in ["inputs", "outputs"] {
             for name in node[side].as_array_mut().expect("tensors") {

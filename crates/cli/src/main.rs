@@ -17,6 +17,7 @@ mod progress;
 mod record;
 mod report;
 mod run;
+mod shader;
 mod target;
 
 use clap::{Parser, Subcommand};
@@ -48,6 +49,8 @@ enum Verb {
     Explore(explore::Args),
     /// Plan a graph of operators as pipelines: groups, stages, proof, times and traffic.
     Pipeline(pipeline::Args),
+    /// Collect, measure, trace and predict fragment shaders.
+    Shader(shader::Args),
     /// Measure all there is to measure of a GPU, within minutes, into a folder.
     Battery(battery::Args),
     /// Compile a Program or one operator to CUDA machine code and show what it uses; needs no GPU.
@@ -83,6 +86,7 @@ fn main() -> ExitCode {
         Verb::Predict(args) => predict::run(args, cli.json),
         Verb::Explore(args) => explore::run(args, cli.json),
         Verb::Pipeline(args) => pipeline::run(args, cli.json),
+        Verb::Shader(args) => shader::run(args, cli.json),
         Verb::Battery(args) => battery::run(args, cli.json),
         Verb::Compile(args) => compile::run(args, cli.json),
         Verb::Import(args) => import::run(args, cli.json),

@@ -4,6 +4,7 @@
 //!
 //! - [`module`] reads SPIR-V safely.
 //! - [`mod@cfg`] orders its reachable basic blocks; the order is the index of every count of blocks.
+//! - [`scene`] says what a frame is drawn with: uniforms by name, textures, and what was assumed.
 //! - [`interpret`] executes a shader on quads of a frame.
 //! - [`trace`] counts how often each block runs: by interpretation of some quads, or by a rewritten module that counts on a device.
 //! - [`features`] says what each block consists of.
@@ -29,4 +30,5 @@ pub mod cfg;
 pub mod features;
 pub mod interpret;
 pub mod module;
+pub mod scene;
 pub mod trace;

@@ -16,5 +16,7 @@ mod maths;
 mod module;
 #[path = "shader/random.rs"]
 mod random;
+#[path = "shader/scene.rs"]
+mod scene;
 #[path = "shader/trace.rs"]
 mod trace;

@@ -152,6 +152,12 @@ impl Texture {
         self.levels[(level as usize).min(self.levels.len() - 1)].size
     }
 
+    /// The texels of a level: rows, slices, layers; none where there is no such level.
+    #[must_use]
+    pub fn texels(&self, level: u32) -> &[[f32; 4]] {
+        self.levels.get(level as usize).map_or(&[], |l| &l.texels)
+    }
+
     /// How many levels there are.
     #[must_use]
     pub fn levels(&self) -> u32 {

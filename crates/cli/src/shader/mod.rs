@@ -1,0 +1,101 @@
+//! `warpsight shader`: what fragment shaders do and cost.
+
+mod trace;
+
+use crate::failure::Failure;
+use clap::Subcommand;
+use std::collections::BTreeMap;
+use std::path::Path;
+use warpsight_learn::shader::cfg::Cfg;
+use warpsight_learn::shader::interpret::InterpretError;
+use warpsight_learn::shader::module::{Module, ModuleError};
+use warpsight_learn::shader::scene::{Scene, SceneError};
+
+/// What fragment shaders do and cost, from their SPIR-V.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Count how often each basic block runs in a frame, by interpretation or by a module that counts.
+    Trace(trace::Args),
+}
+
+/// Runs the verb.
+pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
+    match &args.verb {
+        Verb::Trace(args) => trace::run(args, json),
+    }
+}
+
+/// What a frame is drawn with, as options.
+#[derive(clap::Args, Clone)]
+pub struct SceneArgs {
+    /// The frame in pixels [default: 512x384].
+    #[arg(long, value_name = "WxH", value_parser = parse_frame)]
+    resolution: Option<[u32; 2]>,
+    /// A uniform's components, or one value for all of them, for instance `iTime=2.5` or `tint=1,0.5,0`; may be repeated.
+    #[arg(long, value_name = "NAME=V,…", value_parser = parse_uniform)]
+    uniform: Vec<(String, Vec<f64>)>,
+    /// The side of textures in texels.
+    #[arg(long, value_name = "TEXELS", default_value_t = Scene::TEXTURE)]
+    texture_size: u32,
+}
+
+impl SceneArgs {
+    /// The scene that they describe, where `defaults` are values that the shader's source gives.
+    pub fn scene(&self, defaults: &BTreeMap<String, Vec<f64>>) -> Scene {
+        let mut uniforms = defaults.clone();
+        uniforms.extend(self.uniform.iter().cloned());
+        Scene { frame: self.resolution.unwrap_or(Scene::FRAME), uniforms, texture: self.texture_size, ..Scene::default() }
+    }
+
+    /// Whether the uniforms that the user named are the module's.
+    pub fn check(&self, module: &Module) -> Result<(), Failure> {
+        self.scene(&BTreeMap::new()).check(module).map_err(Failure::from)
+    }
+}
+
+fn parse_frame(text: &str) -> Result<[u32; 2], String> {
+    let sides = text.split_once(['x', '×']).and_then(|(w, h)| Some([w.trim().parse().ok()?, h.trim().parse().ok()?]));
+    sides.ok_or_else(|| "a width and a height in pixels, for instance 512x384".to_owned())
+}
+
+fn parse_uniform(text: &str) -> Result<(String, Vec<f64>), String> {
+    let (name, values) = text.split_once('=').ok_or("a name and values, for instance iTime=2.5")?;
+    let number = |v: &str| match v.trim() {
+        "true" => Ok(1.0),
+        "false" => Ok(0.0),
+        v => v.parse::<f64>().ok().filter(|v| v.is_finite()).ok_or_else(|| format!("`{v}` is no number")),
+    };
+    Ok((name.trim().to_owned(), values.split(',').map(number).collect::<Result<_, _>>()?))
+}
+
+/// Reads a module and its control flow.
+pub fn read(path: &Path, bytes: &[u8]) -> Result<(Module, Cfg), Failure> {
+    let at = |e: ModuleError| Failure::from(e).at(path.display().to_string());
+    let module = Module::from_bytes(bytes).map_err(at)?;
+    let cfg = Cfg::new(&module).map_err(at)?;
+    Ok((module, cfg))
+}
+
+impl From<ModuleError> for Failure {
+    fn from(error: ModuleError) -> Self {
+        Self::input(error.to_string())
+    }
+}
+
+impl From<InterpretError> for Failure {
+    fn from(error: InterpretError) -> Self {
+        Self::input(error.to_string())
+    }
+}
+
+impl From<SceneError> for Failure {
+    fn from(error: SceneError) -> Self {
+        Self::input(error.to_string())
+    }
+}

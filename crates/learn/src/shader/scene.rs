@@ -31,12 +31,17 @@ pub struct Scene {
     pub uniforms: BTreeMap<String, Vec<f64>>,
     /// The side of textures in texels; 3D textures have an eighth of it, cubes a quarter.
     pub texture: u32,
-    made: Arc<Mutex<BTreeMap<(u8, u32, u32), Arc<Texture>>>>,
+    /// The textures made so far; scenes that share it make each once.
+    pub noise: Noise,
 }
+
+/// Textures that were made, by kind, size and layers, and seed.
+#[derive(Clone, Debug, Default)]
+pub struct Noise(Arc<Mutex<BTreeMap<(u8, u32, u32), Arc<Texture>>>>);
 
 impl Default for Scene {
     fn default() -> Self {
-        Self { frame: Self::FRAME, uniforms: BTreeMap::new(), texture: Self::TEXTURE, made: Arc::default() }
+        Self { frame: Self::FRAME, uniforms: BTreeMap::new(), texture: Self::TEXTURE, noise: Noise::default() }
     }
 }
 
@@ -312,7 +317,7 @@ impl Scene {
     }
 
     fn texture(&self, kind: Kind, size: [u32; 3], layers: u32, seed: u32) -> Result<Arc<Texture>, SceneError> {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = self.noise.0.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (kind as u8, (size[0] << 8) | layers, seed);
         if let Some(texture) = made.get(&key) {
             return Ok(Arc::clone(texture));

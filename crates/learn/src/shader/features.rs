@@ -99,6 +99,9 @@ pub fn names() -> &'static [String] {
     &NAMES
 }
 
+/// The index of the feature that counts blocks.
+pub const BLOCK: usize = Class::Blocks as usize;
+
 /// The features of a shader.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Features {
@@ -132,33 +135,41 @@ fn block(module: &Module, block: &Block) -> Result<Vec<(usize, f64)>, ModuleErro
     let mut dense = vec![0.0; NAMES.len()];
     dense[Class::Blocks as usize] = 1.0;
     for inst in &module.insts()[block.insts.clone()] {
-        if matches!(inst.op, Op::Line | Op::NoLine | Op::Nop | Op::SelectionMerge | Op::Variable | Op::Undef) {
-            continue;
-        }
-        let (feature, number) = instruction(module, inst)?;
-        dense[feature] += number;
-        // The merge of a loop stands for its header, it is no instruction.
-        if inst.op == Op::LoopMerge {
-            continue;
-        }
-        dense[Class::Instructions as usize] += 1.0;
-        if inst.ty != 0 {
-            let width = match module.ty(inst.ty)?.components() {
-                0 => None,
-                1 => Some(Class::Width1),
-                2 => Some(Class::Width2),
-                3 => Some(Class::Width3),
-                4 => Some(Class::Width4),
-                _ => Some(Class::WidthMore),
-            };
-            width.into_iter().for_each(|w| dense[w as usize] += 1.0);
-        }
+        instruction(module, inst)?.for_each(|(feature, number)| dense[feature] += number);
     }
     Ok(dense.into_iter().enumerate().filter(|(_, n)| *n > 0.0).collect())
 }
 
+/// What one instruction adds to its block's features. A block has one feature of its own beyond its instructions' sum: the one
+/// that counts it ([`BLOCK`]).
+///
+/// # Errors
+/// [`ModuleError`] where a type or an id is missing.
+pub fn instruction(module: &Module, inst: &Inst) -> Result<impl Iterator<Item = (usize, f64)> + use<>, ModuleError> {
+    let mut parts = [None; 3];
+    if !matches!(inst.op, Op::Line | Op::NoLine | Op::Nop | Op::SelectionMerge | Op::Variable | Op::Undef) {
+        parts[0] = Some(operation(module, inst)?);
+        // The merge of a loop stands for its header, it is no instruction.
+        if inst.op != Op::LoopMerge {
+            parts[1] = Some((Class::Instructions as usize, 1.0));
+            if inst.ty != 0 {
+                let width = match module.ty(inst.ty)?.components() {
+                    0 => None,
+                    1 => Some(Class::Width1),
+                    2 => Some(Class::Width2),
+                    3 => Some(Class::Width3),
+                    4 => Some(Class::Width4),
+                    _ => Some(Class::WidthMore),
+                };
+                parts[2] = width.map(|w| (w as usize, 1.0));
+            }
+        }
+    }
+    Ok(parts.into_iter().flatten())
+}
+
 /// The feature of an instruction, and how many scalars it works on.
-fn instruction(module: &Module, inst: &Inst) -> Result<(usize, f64), ModuleError> {
+fn operation(module: &Module, inst: &Inst) -> Result<(usize, f64), ModuleError> {
     let args = module.args(inst);
     if inst.op == Op::ExtInst {
         let known = module.is_glsl(args[0]) && (1..=SETS as u32).contains(&args[1]);

@@ -31,6 +31,12 @@ pub struct Block {
     pub is_loop: bool,
     /// In how many loops of its function it lies.
     pub loops: u32,
+    /// The header of the innermost of them; a header is in its own loop.
+    pub header: Option<usize>,
+    /// For a header, that of the loop around its own.
+    pub outer: Option<usize>,
+    /// What it calls, as indices into [`Cfg::functions`]; once for each call.
+    pub calls: Vec<usize>,
 }
 
 /// A function that the entry point may call.
@@ -51,6 +57,8 @@ pub struct Cfg {
     pub blocks: Vec<Block>,
     /// Reachable functions; the first is the entry point.
     pub functions: Vec<Function>,
+    /// The functions as indices, each after all that call it.
+    pub callers_first: Vec<usize>,
 }
 
 impl Cfg {
@@ -61,21 +69,24 @@ impl Cfg {
     /// functions that are not there.
     pub fn new(module: &Module) -> Result<Self, ModuleError> {
         let by_id: HashMap<Id, usize> = module.functions.iter().enumerate().map(|(i, f)| (f.id, i)).collect();
-        let mut cfg = Self { blocks: Vec::new(), functions: Vec::new() };
+        let mut cfg = Self { blocks: Vec::new(), functions: Vec::new(), callers_first: Vec::new() };
         let mut queue = vec![module.entry];
         let mut seen = HashMap::from([(module.entry, 0)]);
         while let Some(&function) = queue.get(cfg.functions.len()) {
-            let blocks = blocks(module, function, cfg.functions.len(), cfg.blocks.len())?;
+            let mut blocks = blocks(module, function, cfg.functions.len(), cfg.blocks.len())?;
             let (mut calls, mut called) = (Vec::new(), HashSet::new());
-            for inst in blocks.iter().flat_map(|b| &module.insts()[b.insts.clone()]).filter(|i| i.op == Op::FunctionCall) {
-                let id = module.args(inst)[0];
-                let callee = *by_id.get(&id).ok_or(ModuleError::Undefined { id })?;
-                let index = *seen.entry(callee).or_insert_with(|| {
-                    queue.push(callee);
-                    queue.len() - 1
-                });
-                if called.insert(index) {
-                    calls.push(index);
+            for block in &mut blocks {
+                for inst in module.insts()[block.insts.clone()].iter().filter(|i| i.op == Op::FunctionCall) {
+                    let id = module.args(inst)[0];
+                    let callee = *by_id.get(&id).ok_or(ModuleError::Undefined { id })?;
+                    let index = *seen.entry(callee).or_insert_with(|| {
+                        queue.push(callee);
+                        queue.len() - 1
+                    });
+                    block.calls.push(index);
+                    if called.insert(index) {
+                        calls.push(index);
+                    }
                 }
             }
             let start = cfg.blocks.len();
@@ -85,19 +96,19 @@ impl Cfg {
             }
             cfg.functions.push(Function { function, blocks: start..cfg.blocks.len(), calls });
         }
-        cfg.refuse_recursion()?;
+        cfg.callers_first = cfg.sorted()?;
         Ok(cfg)
     }
 
     /// Kahn's algorithm over the calls: what is left over calls itself.
-    fn refuse_recursion(&self) -> Result<(), ModuleError> {
+    fn sorted(&self) -> Result<Vec<usize>, ModuleError> {
         let mut callers = vec![0usize; self.functions.len()];
         self.functions.iter().flat_map(|f| &f.calls).for_each(|c| callers[*c] += 1);
         let mut depth = vec![1usize; self.functions.len()];
         let mut ready: Vec<usize> = (0..callers.len()).filter(|f| callers[*f] == 0).collect();
-        let mut done = 0;
+        let mut order = Vec::with_capacity(callers.len());
         while let Some(function) = ready.pop() {
-            done += 1;
+            order.push(function);
             for &callee in &self.functions[function].calls {
                 depth[callee] = depth[callee].max(depth[function] + 1);
                 callers[callee] -= 1;
@@ -107,10 +118,10 @@ impl Cfg {
             }
         }
         let deepest = depth.iter().max().copied().unwrap_or(0);
-        match (done == self.functions.len(), deepest > MAX_CALLS) {
+        match (order.len() == self.functions.len(), deepest > MAX_CALLS) {
             (false, _) => Err(ModuleError::Structure { at: 0, what: "a function calls itself" }),
             (_, true) => Err(ModuleError::Unsupported { what: "calls nested more than 128 deep" }),
-            _ => Ok(()),
+            _ => Ok(order),
         }
     }
 }
@@ -170,6 +181,9 @@ fn blocks(module: &Module, function: usize, number: usize, base: usize) -> Resul
             merge: draft.merge.and_then(|m| index[m]),
             is_loop: draft.carry_on.is_some(),
             loops: 0,
+            header: None,
+            outer: None,
+            calls: Vec::new(),
         });
     }
     mark_loops(&mut out, base, &drafts, &order, &index);
@@ -214,19 +228,18 @@ fn order(drafts: &[Draft]) -> Vec<usize> {
 
 /// In structured order a loop is what stands between its header and its merge block.
 fn mark_loops(out: &mut [Block], base: usize, drafts: &[Draft], order: &[usize], index: &[Option<usize>]) {
-    let mut change = vec![0i64; out.len() + 1];
+    // Open loops, from the outermost: header and end. Where a hostile module's loops cross, the inner one ends with the outer.
+    let mut open: Vec<(usize, usize)> = Vec::new();
     for (new, old) in order.iter().enumerate() {
+        open.retain(|(_, end)| *end > new);
         if drafts[*old].carry_on.is_some() {
             let end = drafts[*old].merge.and_then(|m| index[m]).map_or(out.len(), |m| m - base);
             if end > new {
-                change[new] += 1;
-                change[end] -= 1;
+                out[new].outer = open.last().map(|(header, _)| base + header);
+                open.push((new, end));
             }
         }
-    }
-    let mut depth = 0;
-    for (block, change) in out.iter_mut().zip(change) {
-        depth += change;
-        block.loops = u32::try_from(depth).unwrap_or(0);
+        out[new].loops = u32::try_from(open.len()).unwrap_or(u32::MAX);
+        out[new].header = open.last().map(|(header, _)| base + header);
     }
 }

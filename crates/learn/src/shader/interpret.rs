@@ -93,6 +93,12 @@ impl Machine<'_> {
         &self.counts
     }
 
+    /// For each block how often any pixel of a quad executed it: what SIMD units of one quad do.
+    #[must_use]
+    pub fn quads(&self) -> &[u64] {
+        &self.quads
+    }
+
     /// For each block, whether its branch ever depended on a value of implementation-defined precision, or an undefined one.
     #[must_use]
     pub fn rough_branches(&self) -> &[bool] {

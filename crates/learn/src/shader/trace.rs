@@ -5,6 +5,7 @@
 
 pub mod rewrite;
 
+use super::cfg::Cfg;
 use super::interpret::{Inputs, InterpretError, Program};
 
 /// How many quads are executed where the caller has no wish (8 × 8 strata).
@@ -15,6 +16,8 @@ pub const QUADS: usize = 64;
 pub struct Trace {
     /// For each block of the control flow how often pixels of the frame execute it.
     pub counts: Vec<f64>,
+    /// For each block how often a quad executes it, whichever of its pixels do.
+    pub quads: Vec<f64>,
     /// Whether every quad was executed, so that the counts are no estimate.
     pub complete: bool,
     /// For each block, whether its branch ever depended on a value of implementation-defined precision or an undefined one: counts
@@ -58,6 +61,33 @@ impl Trace {
         Sampled { value: of(&self.counts), error }
     }
 
+    /// How often each block is executed by quads where branches are predicated: both sides of every branch run, under a mask, and
+    /// loops run until no pixel is left in them. CPU rasterisers do so (llvmpipe emits no jump over a branch that no lane takes).
+    ///
+    /// A loop that no pixel enters is run once; so is what stands in a loop after the last pixel left it.
+    #[must_use]
+    pub fn predicated(&self, cfg: &Cfg) -> Vec<f64> {
+        let mut out = vec![0.0; cfg.blocks.len()];
+        let mut entries = vec![0.0; cfg.functions.len()];
+        let first = cfg.functions.first().map_or(0, |f| f.blocks.start);
+        if let Some(main) = entries.first_mut() {
+            *main = self.quads.get(first).copied().unwrap_or(0.0);
+        }
+        for &function in &cfg.callers_first {
+            // Blocks stand after the headers of the loops around them.
+            for at in cfg.functions[function].blocks.clone() {
+                let block = &cfg.blocks[at];
+                out[at] = match block.header {
+                    None => entries[function],
+                    Some(header) if header == at => self.quads[at].max(block.outer.map_or(entries[function], |outer| out[outer])),
+                    Some(header) => out[header],
+                };
+                block.calls.iter().for_each(|callee| entries[*callee] += out[at]);
+            }
+        }
+        out
+    }
+
     /// Whether counts on another implementation may differ, because any branch was rough.
     #[must_use]
     pub fn is_rough(&self) -> bool {
@@ -84,6 +114,7 @@ pub fn sample(program: &Program, inputs: &Inputs, quads: usize, seed: u64) -> Re
     let blocks = machine.counts().len();
     let mut trace = Trace {
         counts: vec![0.0; blocks],
+        quads: vec![0.0; blocks],
         complete: strata.iter().all(|s| s.quads() == 1),
         rough: Vec::new(),
         pixels: u64::from(width) * u64::from(height),
@@ -93,7 +124,7 @@ pub fn sample(program: &Program, inputs: &Inputs, quads: usize, seed: u64) -> Re
     };
     let all: u64 = strata.iter().map(Stratum::quads).sum();
     trace.unseen = 1.0 - strata.len() as f64 / all as f64;
-    let mut before = vec![0u64; blocks];
+    let mut before = [vec![0u64; blocks], vec![0u64; blocks]];
     for (index, stratum) in strata.iter().enumerate() {
         let pick = mix(seed ^ mix(index as u64)) % stratum.quads();
         let wide = u64::from(stratum.columns[1] - stratum.columns[0]);
@@ -101,10 +132,16 @@ pub fn sample(program: &Program, inputs: &Inputs, quads: usize, seed: u64) -> Re
         let (column, row) = (stratum.columns[0] + (pick % wide) as u32, stratum.rows[0] + (pick / wide) as u32);
         machine.quad(column, row)?;
         let scale = stratum.quads() as f64;
-        let part: Vec<f64> = machine.counts().iter().zip(&before).map(|(now, then)| (now - then) as f64 * scale).collect();
+        let since = |now: &[u64], then: &mut Vec<u64>| -> Vec<f64> {
+            let part = now.iter().zip(&*then).map(|(now, then)| (now - then) as f64 * scale).collect();
+            then.copy_from_slice(now);
+            part
+        };
+        let part = since(machine.counts(), &mut before[0]);
+        let quads = since(machine.quads(), &mut before[1]);
         trace.counts.iter_mut().zip(&part).for_each(|(sum, c)| *sum += c);
+        trace.quads.iter_mut().zip(&quads).for_each(|(sum, q)| *sum += q);
         trace.strata.push(part);
-        before.copy_from_slice(machine.counts());
         let inside = |at: u32, side: u32| u64::from((side - 2 * at).min(2));
         trace.sampled += inside(column, width) * inside(row, height);
     }

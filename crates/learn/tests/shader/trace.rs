@@ -195,3 +195,34 @@ fn a_frame_that_is_none_is_refused() {
     let error = draw(&module, &Inputs::of_frame(0, 4)).unwrap_err();
     assert_eq!(error.to_string(), "a frame of 0×4 pixels: each side must be 1 to 32768");
 }
+
+#[test]
+fn quads_count_once_and_predication_runs_both_sides() {
+    // Pixels 0 and 1 of a row take one side, 2 and 3 the other, where they loop 2 and 3 times; a function is called on either side.
+    let source = "#version 450\nlayout(location=0) out vec4 c;\n\
+                  float f(float a) { return sqrt(a); }\n\
+                  void main() { int x = int(gl_FragCoord.x); float s = 0.0;\n\
+                  if (x < 2) { s = f(gl_FragCoord.y); }\n\
+                  else { for (int i = 0; i < x; i++) { s += f(s + 1.0); } }\n\
+                  if (x < 0) { for (int i = 0; i < 9; i++) s = s * s; }\n\
+                  c = vec4(s); }";
+    if !has("glslangValidator") {
+        return;
+    }
+    let module = Module::from_bytes(&crate::common::compile(source)).unwrap();
+    let cfg = Cfg::new(&module).unwrap();
+    let program = Program::new(&module, &cfg).unwrap();
+    let trace = sample(&program, &Inputs::of_frame(4, 2), usize::MAX, 0).unwrap();
+    let features = Features::new(&module, &cfg).unwrap();
+    let of = |name: &str, weights: &[f64]| {
+        let at = feature_names().iter().position(|n| n == name).unwrap();
+        features.weighted(|b| weights[b])[at]
+    };
+    let predicated = trace.predicated(&cfg);
+    let on = |name| [of(name, &trace.counts), of(name, &trace.quads), of(name, &predicated)];
+    // Lanes: 4 pixels once, 2 rows of 2 and 3 turns. Quads: once, and three turns. Predicated: the left quad does one turn that
+    // no pixel needs, the right one does four headers' worth of turns; and both do the side that they do not take.
+    assert_eq!(on("ext.sqrt"), [4.0 + 2.0 * 5.0, 1.0 + 3.0, 2.0 + 4.0]);
+    // Nobody squares, and yet each quad does one turn under an empty mask.
+    assert_eq!(on("f32.mul"), [0.0, 0.0, 2.0]);
+}

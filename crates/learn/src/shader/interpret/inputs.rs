@@ -64,6 +64,7 @@ pub(super) fn machine<'p>(program: &'p Compiled, inputs: &Inputs) -> Result<Mach
         shared: Vec::new(),
         textures: Vec::new(),
         counts: vec![0; program.blocks.len()],
+        quads: vec![0; program.blocks.len()],
         rough_ends: vec![false; program.blocks.len()],
         mask: ALL,
         covered: ALL,

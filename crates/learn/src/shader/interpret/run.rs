@@ -23,6 +23,8 @@ pub struct Machine<'p> {
     pub(super) shared: Vec<u32>,
     pub(super) textures: Vec<Arc<Texture>>,
     pub(super) counts: Vec<u64>,
+    /// For each block how often any lane that counts executed it.
+    pub(super) quads: Vec<u64>,
     /// For each block, whether its end ever depended on such a value.
     pub(super) rough_ends: Vec<bool>,
     /// Lanes that are executed now.
@@ -87,6 +89,7 @@ impl Machine<'_> {
     fn enter(&mut self, block: u32, code: &Code, group: Mask) -> Result<(), InterpretError> {
         self.mask = group;
         self.counts[block as usize] += u64::from((group & self.covered).count_ones());
+        self.quads[block as usize] += u64::from(group & self.covered != 0);
         self.spent += code.weight.max(1);
         if self.spent > self.budget {
             return Err(InterpretError::Budget { limit: self.budget, line: code.line });

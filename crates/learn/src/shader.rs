@@ -8,6 +8,7 @@
 //! - [`interpret`] executes a shader on quads of a frame.
 //! - [`trace`] counts how often each block runs: by interpretation of some quads, or by a rewritten module that counts on a device.
 //! - [`features`] says what each block consists of.
+//! - [`lines`] says which source lines a frame's cost comes from.
 //!
 //! A shader from its words to numbers that a model can use:
 //!
@@ -29,6 +30,7 @@
 pub mod cfg;
 pub mod features;
 pub mod interpret;
+pub mod lines;
 pub mod module;
 pub mod scene;
 pub mod trace;

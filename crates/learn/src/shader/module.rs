@@ -11,7 +11,7 @@ mod layout;
 mod types;
 
 pub use error::ModuleError;
-pub use grammar::{Operand, OperandKind, operands};
+pub use grammar::{Operand, OperandKind, operands, text as literal};
 pub use layout::{Block, Leaf, Member};
 pub use rspirv::spirv::{self, Op};
 pub use types::{Image, MAX_CELLS, Scalar, Type};

@@ -139,8 +139,8 @@ pub(super) fn switch_words(module: &Module, inst: &Inst) -> usize {
     if wide { 2 } else { 1 }
 }
 
-/// A literal string: bytes up to the first zero, low byte first.
-pub(super) fn text(words: &[u32]) -> String {
+/// A literal string among operands: bytes up to the first zero, low byte first.
+pub fn text(words: &[u32]) -> String {
     let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).take_while(|b| *b != 0).collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }

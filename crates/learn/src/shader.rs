@@ -9,6 +9,7 @@
 //! - [`trace`] counts how often each block runs: by interpretation of some quads, or by a rewritten module that counts on a device.
 //! - [`features`] says what each block consists of.
 //! - [`lines`] says which source lines a frame's cost comes from.
+//! - [`models`] learn from measured shaders what others cost.
 //!
 //! A shader from its words to numbers that a model can use:
 //!
@@ -31,6 +32,7 @@ pub mod cfg;
 pub mod features;
 pub mod interpret;
 pub mod lines;
+pub mod models;
 pub mod module;
 pub mod scene;
 pub mod trace;

@@ -1,0 +1,123 @@
+//! Costs that add up: so many seconds for each of something.
+
+use super::algebra::Normal;
+use super::{FitError, Model, Row, times};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::marker::PhantomData;
+use warpsight_ir::Seconds;
+
+/// What a linear model counts, and how it is fitted.
+pub trait Columns {
+    /// How much of each column a pixel does.
+    fn of(row: &Row) -> BTreeMap<&str, f64>;
+    /// Coefficients by rows (columns times pixels; the last is the draw's one), targets and weights.
+    fn solve(rows: &[(Vec<f64>, f64)]) -> Vec<f64>;
+}
+
+/// A linear model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound = "")]
+pub struct Linear<C> {
+    /// Seconds a draw.
+    pub intercept: f64,
+    /// Seconds for each of a column.
+    pub costs: BTreeMap<String, f64>,
+    #[serde(skip)]
+    columns: PhantomData<C>,
+}
+
+impl<C: Columns> Model for Linear<C> {
+    fn fit(rows: &[&Row]) -> Result<Self, FitError> {
+        let times = times(rows)?;
+        let amounts: Vec<BTreeMap<&str, f64>> = rows.iter().map(|row| C::of(row)).collect();
+        let names: BTreeSet<&str> = amounts.iter().flat_map(|a| a.keys().copied()).collect();
+        let table: Vec<(Vec<f64>, f64)> = rows
+            .iter()
+            .zip(&amounts)
+            .zip(times)
+            .map(|((row, own), time)| {
+                let columns = names.iter().map(|name| own.get(name).copied().unwrap_or(0.0) * row.pixels);
+                (columns.chain([1.0]).collect(), time)
+            })
+            .collect();
+        let mut found = C::solve(&table);
+        let intercept = found.pop().unwrap_or(0.0);
+        let costs = names.into_iter().zip(found).filter(|(_, cost)| *cost != 0.0).map(|(name, cost)| (name.to_owned(), cost)).collect();
+        Ok(Self { intercept, costs, columns: PhantomData })
+    }
+
+    fn predict(&self, row: &Row) -> Seconds {
+        let amounts = C::of(row);
+        let sum: f64 = amounts.iter().filter_map(|(name, amount)| Some(self.costs.get(*name)? * amount)).sum();
+        Seconds(self.intercept + sum * row.pixels)
+    }
+}
+
+/// The weights of paper 004, equation 4.
+fn by_inverse_time(rows: &[(Vec<f64>, f64)]) -> Normal {
+    Normal::new(rows[0].0.len(), rows.iter().map(|(row, time)| (&row[..], *time, 1.0 / time)))
+}
+
+/// All instructions cost the same ("SH"; paper 004, equation 2).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instructions;
+
+impl Columns for Instructions {
+    fn of(row: &Row) -> BTreeMap<&str, f64> {
+        [("instruction", row.opcodes.values().map(|amount| amount.traced).sum())].into()
+    }
+    fn solve(rows: &[(Vec<f64>, f64)]) -> Vec<f64> {
+        by_inverse_time(rows).solve()
+    }
+}
+
+/// Each opcode has its cost, whatever the width of its vectors, and it may be negative ("PILR"; paper 004, equation 3).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Opcodes;
+
+impl Columns for Opcodes {
+    fn of(row: &Row) -> BTreeMap<&str, f64> {
+        row.opcodes.iter().map(|(name, amount)| (name.as_str(), amount.traced)).collect()
+    }
+    fn solve(rows: &[(Vec<f64>, f64)]) -> Vec<f64> {
+        by_inverse_time(rows).solve()
+    }
+}
+
+/// Scalar operations, and textures a hundred times (He et al. 2015; paper 004, equation 1); one scale makes them seconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScalarsAndTextures;
+
+impl Columns for ScalarsAndTextures {
+    fn of(row: &Row) -> BTreeMap<&str, f64> {
+        let price = |name: &str| match name.split('.').next().unwrap_or(name) {
+            "f32" | "f64" | "int" | "int64" | "bool" | "select" | "convert" | "ext" | "derivative" => 1.0,
+            "texture" => 100.0,
+            _ => 0.0,
+        };
+        [("operation", row.operations.iter().map(|(name, amount)| price(name) * amount.traced).sum())].into()
+    }
+    fn solve(rows: &[(Vec<f64>, f64)]) -> Vec<f64> {
+        // There is no cost of a draw.
+        let own: Vec<(Vec<f64>, f64)> = rows.iter().map(|(row, time)| (row[..row.len() - 1].to_vec(), *time)).collect();
+        let mut found = by_inverse_time(&own).solve();
+        found.push(0.0);
+        found
+    }
+}
+
+/// Scalarised operations by class; none costs less than nothing. The error is relative to the time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Operations;
+
+impl Columns for Operations {
+    fn of(row: &Row) -> BTreeMap<&str, f64> {
+        // Instructions by number and width say the same once more.
+        let own = row.operations.iter().filter(|(name, _)| *name != "instructions" && !name.starts_with("width."));
+        own.map(|(name, amount)| (name.as_str(), amount.traced)).collect()
+    }
+    fn solve(rows: &[(Vec<f64>, f64)]) -> Vec<f64> {
+        Normal::new(rows[0].0.len(), rows.iter().map(|(row, time)| (&row[..], *time, time.powi(-2)))).solve_non_negative()
+    }
+}

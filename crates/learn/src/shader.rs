@@ -10,6 +10,7 @@
 //! - [`features`] says what each block consists of.
 //! - [`lines`] says which source lines a frame's cost comes from.
 //! - [`models`] learn from measured shaders what others cost.
+//! - [`tokens`] writes a shader as a sequence.
 //!
 //! A shader from its words to numbers that a model can use:
 //!
@@ -35,4 +36,5 @@ pub mod lines;
 pub mod models;
 pub mod module;
 pub mod scene;
+pub mod tokens;
 pub mod trace;

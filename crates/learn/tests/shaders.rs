@@ -20,5 +20,7 @@ mod module;
 mod random;
 #[path = "shader/scene.rs"]
 mod scene;
+#[path = "shader/tokens.rs"]
+mod tokens;
 #[path = "shader/trace.rs"]
 mod trace;

@@ -6,6 +6,7 @@ use warpsight_learn::shader::features::Features;
 use warpsight_learn::shader::interpret::{Inputs, Kind, Program, Texture, Varying};
 use warpsight_learn::shader::module::spirv::StorageClass;
 use warpsight_learn::shader::module::{Module, Type, operands};
+use warpsight_learn::shader::tokens::{compact, published};
 use warpsight_learn::shader::trace::rewrite::{Options, Width, rewrite};
 use warpsight_learn::shader::trace::sample;
 
@@ -15,6 +16,8 @@ pub fn body(bytes: &[u8]) {
     module.insts().iter().for_each(|i| drop(operands(&module, i)));
     let Ok(cfg) = Cfg::new(&module) else { return };
     drop(Features::new(&module, &cfg).map(|f| f.weighted(|_| 1.0)));
+    let ones = vec![1.0; cfg.blocks.len()];
+    drop((published(&module, &cfg, &ones), compact(&module, &cfg, &ones)));
     let options = Options { set: 9, binding: 9, width: Width::Split, subgroup: false };
     if cfg.blocks.len() < 1000
         && let Ok(words) = rewrite(&module, &cfg, options)

@@ -16,6 +16,8 @@ mod lines;
 mod maths;
 #[path = "shader/module.rs"]
 mod module;
+#[path = "shader/predictor.rs"]
+mod predictor;
 #[path = "shader/random.rs"]
 mod random;
 #[path = "shader/scene.rs"]

@@ -1,0 +1,212 @@
+//! A model for one device as a file keeps it: what predicts, how sure it is, and what it was trained on.
+//!
+//! The file is JSON. Its `format` says how it is to be read; one of another format, or of another version of it, is refused.
+
+use super::features;
+use super::models::{FitError, Fitted, Linear, Method, Operations, Row};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+use warpsight_ir::Seconds;
+
+/// How files of this version begin.
+pub const FORMAT: &str = "warpsight-shader-model/1";
+
+/// The share of times that lies within the interval of a prediction.
+pub const COVERAGE: f64 = 0.8;
+
+/// How many parts the rows are split into, by group, to see how far predictions are off.
+const FOLDS: usize = 5;
+
+/// The device that a model speaks of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Device {
+    /// What the user calls it, for instance `lavapipe`.
+    pub name: String,
+    /// What it calls itself, with driver and versions.
+    pub description: String,
+    /// Whether it is a CPU that rasterises.
+    pub software: bool,
+}
+
+/// A model for one device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Predictor {
+    format: String,
+    /// What was measured.
+    pub device: Device,
+    /// What predicts.
+    pub model: Fitted,
+    /// What each operation costs: where shares of lines come from.
+    pub base: Linear<Operations>,
+    /// How far times lie from predictions, as a factor: so many are within it either way ([`COVERAGE`]). From predictions of groups
+    /// that were not trained on.
+    pub factor: f64,
+    /// The least and the most of everything that a row has, among what was trained on.
+    pub ranges: BTreeMap<String, [f64; 2]>,
+    /// How many shaders it was trained on, from each source.
+    pub trained: BTreeMap<String, usize>,
+}
+
+/// Why a file is no model.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PredictorError {
+    /// Another version.
+    #[error("its format is `{found}`; `{FORMAT}` can be read")]
+    Format {
+        /// What it says.
+        found: String,
+    },
+    /// No model at all.
+    #[error("it is no model of shaders: {0}")]
+    Json(#[from] serde_json::Error),
+    /// Numbers that are none.
+    #[error("its {0} cannot be")]
+    Number(&'static str),
+}
+
+/// What a frame takes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Prediction {
+    /// The most likely time.
+    pub seconds: Seconds,
+    /// What [`COVERAGE`] of times lie between.
+    pub interval: [Seconds; 2],
+    /// What lies outside of all that was trained on, the farthest first.
+    pub extrapolating: Vec<Outside>,
+}
+
+/// Something of which a shader has more than any that was trained on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Outside {
+    /// What: a feature, a size, or `pixels`.
+    pub what: String,
+    /// How much of it there is; of features a pixel.
+    pub value: f64,
+    /// The least and the most of it in training; nothing where it never was.
+    pub trained: Option<[f64; 2]>,
+}
+
+impl Predictor {
+    /// Fits a model to rows that were measured on a device.
+    ///
+    /// # Errors
+    /// See [`FitError`].
+    pub fn fit(device: Device, method: Method, rows: &[&Row]) -> Result<Self, FitError> {
+        let mut ranges: BTreeMap<String, [f64; 2]> = BTreeMap::new();
+        let mut trained = BTreeMap::new();
+        for row in rows {
+            for (what, value) in quantities(row) {
+                let [low, high] = ranges.entry(what.to_owned()).or_insert([value; 2]);
+                (*low, *high) = (low.min(value), high.max(value));
+            }
+            *trained.entry(row.source.clone()).or_default() += 1;
+        }
+        let model = method.fit(rows)?;
+        let Fitted::Nnls(base) = Method::Nnls.fit(rows)? else { return Err(FitError::Empty) };
+        Ok(Self { format: FORMAT.to_owned(), device, model, base, factor: factor(method, rows)?, ranges, trained })
+    }
+
+    /// Reads a file's text.
+    ///
+    /// # Errors
+    /// See [`PredictorError`].
+    pub fn read(text: &str) -> Result<Self, PredictorError> {
+        #[derive(Deserialize)]
+        struct Head {
+            format: String,
+        }
+        // What else another version holds is not this one's to judge.
+        let head: Head = serde_json::from_str(text)?;
+        if head.format != FORMAT {
+            return Err(PredictorError::Format { found: head.format });
+        }
+        let read: Self = serde_json::from_str(text)?;
+        if !(read.factor.is_finite() && read.factor >= 1.0) {
+            return Err(PredictorError::Number("factor"));
+        }
+        Ok(read)
+    }
+
+    /// A file's text.
+    ///
+    /// # Errors
+    /// A number that JSON cannot hold.
+    pub fn text(&self) -> Result<String, PredictorError> {
+        Ok(serde_json::to_string(self)?)
+    }
+
+    /// What tells this model from others: the first 16 hexadecimal digits of the SHA-256 of its text.
+    ///
+    /// # Errors
+    /// A number that JSON cannot hold.
+    pub fn id(&self) -> Result<String, PredictorError> {
+        let hash = Sha256::digest(self.text()?.as_bytes());
+        Ok(hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    /// What a frame takes.
+    #[must_use]
+    pub fn predict(&self, row: &Row) -> Prediction {
+        // A linear model may say less than nothing.
+        let seconds = self.model.predict(row).0.max(1e-9);
+        let interval = [seconds / self.factor, seconds * self.factor].map(Seconds);
+        let mut extrapolating: Vec<(f64, Outside)> = Vec::new();
+        for (what, value) in quantities(row) {
+            let trained = self.ranges.get(what).copied();
+            let far = match trained {
+                None => f64::INFINITY,
+                Some([_, high]) if value > high => value / high,
+                // A smaller frame is another one; less of an operation is not.
+                Some([low, _]) if what == "pixels" && value < low => low / value,
+                Some(_) => continue,
+            };
+            extrapolating.push((far, Outside { what: what.to_owned(), value, trained }));
+        }
+        extrapolating.sort_by(|a, b| b.0.total_cmp(&a.0));
+        Prediction { seconds: Seconds(seconds), interval, extrapolating: extrapolating.into_iter().map(|(_, o)| o).collect() }
+    }
+
+    /// What one of each feature costs by the additive base, in seconds, in the order of [`features::names`].
+    #[must_use]
+    pub fn weights(&self) -> Vec<f64> {
+        features::names().iter().map(|name| self.base.costs.get(name).copied().unwrap_or(0.0)).collect()
+    }
+}
+
+/// Everything of a row that has a range, where the row has some of it.
+fn quantities(row: &Row) -> impl Iterator<Item = (&str, f64)> {
+    let operations = row.operations.iter().map(|(name, amount)| (name.as_str(), amount.traced));
+    let sizes = row.sizes.iter().map(|(name, size)| (name.as_str(), *size));
+    operations.chain(sizes).chain([("pixels", row.pixels)]).filter(|(_, value)| *value > 0.0)
+}
+
+/// How far predictions of groups that were not trained on are off.
+fn factor(method: Method, rows: &[&Row]) -> Result<f64, FitError> {
+    let groups: BTreeSet<&str> = rows.iter().map(|r| r.group.as_str()).collect();
+    let fold: BTreeMap<&str, usize> = groups.iter().enumerate().map(|(i, g)| (*g, i % FOLDS)).collect();
+    let mut errors = Vec::new();
+    for held in 0..FOLDS {
+        let (test, train): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|r| fold[r.group.as_str()] == held);
+        if test.is_empty() || train.is_empty() {
+            continue;
+        }
+        let model = method.fit(&train)?;
+        for row in test.iter().filter(|r| !r.mutant) {
+            if let Some(Seconds(seconds)) = row.seconds {
+                errors.push((seconds / model.predict(row).0.max(1e-9)).ln().abs());
+            }
+        }
+    }
+    Ok(quantile(errors, COVERAGE).exp())
+}
+
+/// The error that a share of further ones will not exceed: the ⌈share·(n + 1)⌉-th smallest (Vovk, Gammerman and Shafer, Algorithmic
+/// Learning in a Random World, 2005), the largest where there are too few; 0 of none.
+#[must_use]
+pub fn quantile(mut errors: Vec<f64>, share: f64) -> f64 {
+    errors.sort_by(f64::total_cmp);
+    let rank = (share * (errors.len() as f64 + 1.0)).ceil() as usize;
+    errors.get(rank.saturating_sub(1).min(errors.len().saturating_sub(1))).copied().unwrap_or(0.0)
+}

@@ -1,0 +1,82 @@
+//! A model as a file: what it says of shaders like those it knows, and of others.
+
+use warpsight_ir::Seconds;
+use warpsight_learn::shader::models::{Amount, Method, Row};
+use warpsight_learn::shader::predictor::{Device, Predictor, PredictorError, quantile};
+
+/// A row of `sines` and `adds` a pixel that takes what they cost, and `noise` as a factor.
+fn row(id: usize, sines: f64, adds: f64, noise: f64) -> Row {
+    let amount = |traced| Amount { traced, text: 1.0 };
+    let seconds = (1e-4 + 1e5 * (3e-9 * sines + 1e-9 * adds)) * noise;
+    Row {
+        id: format!("{id:016x}"),
+        source: if id.is_multiple_of(3) { "three" } else { "two" }.to_owned(),
+        group: format!("{id:016x}"),
+        mutant: false,
+        loops: false,
+        pixels: 1e5,
+        seconds: Some(Seconds(seconds)),
+        operations: [("ext.sin".to_owned(), amount(sines)), ("f32.add".to_owned(), amount(adds))].into(),
+        opcodes: [("ExtInst".to_owned(), amount(sines)), ("FAdd".to_owned(), amount(adds))].into(),
+        sizes: [("blocks".to_owned(), 1.0)].into(),
+    }
+}
+
+fn device() -> Device {
+    Device { name: "lavapipe".to_owned(), description: "llvmpipe".to_owned(), software: true }
+}
+
+fn predictor() -> Predictor {
+    let noise = |i: usize| if i.is_multiple_of(2) { 1.1 } else { 1.0 / 1.1 };
+    let rows: Vec<Row> = (0..60).map(|i| row(i, 1.0 + (i % 10) as f64, 5.0 + (i * 7 % 30) as f64, noise(i / 2))).collect();
+    Predictor::fit(device(), Method::Nnls, &rows.iter().collect::<Vec<_>>()).unwrap()
+}
+
+#[test]
+fn what_is_like_the_training_is_predicted_within_its_interval() {
+    let predictor = predictor();
+    let found = predictor.predict(&row(0, 4.0, 20.0, 1.0));
+    let truth = 1e-4 + 1e5 * 32e-9;
+    assert!((found.seconds.0 / truth - 1.0).abs() < 0.05, "{found:?}");
+    assert!((1.09..1.2).contains(&predictor.factor), "{}", predictor.factor);
+    assert_eq!(found.interval, [found.seconds.0 / predictor.factor, found.seconds.0 * predictor.factor].map(Seconds));
+    assert!(found.extrapolating.is_empty());
+    assert_eq!(predictor.trained, [("three".to_owned(), 20), ("two".to_owned(), 40)].into());
+    let sine = warpsight_learn::shader::features::names().iter().position(|n| n == "ext.sin").unwrap();
+    assert!((predictor.weights()[sine] / 3e-9 - 1.0).abs() < 0.1, "{:e}", predictor.weights()[sine]);
+}
+
+#[test]
+fn what_is_out_of_range_is_said_the_farthest_first() {
+    let mut other = row(0, 40.0, 3.0, 1.0);
+    other.pixels = 5e4;
+    other.operations.insert("ext.exp".to_owned(), Amount { traced: 2.0, text: 1.0 });
+    let found = predictor().predict(&other);
+    let said: Vec<_> = found.extrapolating.iter().map(|o| (o.what.as_str(), o.value, o.trained)).collect();
+    assert_eq!(said, [("ext.exp", 2.0, None), ("ext.sin", 40.0, Some([1.0, 10.0])), ("pixels", 5e4, Some([1e5, 1e5]))]);
+}
+
+#[test]
+fn a_file_gives_the_model_back_and_other_versions_are_refused() {
+    let predictor = predictor();
+    let text = predictor.text().unwrap();
+    let again = Predictor::read(&text).unwrap();
+    assert_eq!((again.id().unwrap(), again.text().unwrap()), (predictor.id().unwrap(), text.clone()));
+    let row = row(1, 3.0, 9.0, 1.0);
+    assert_eq!(again.predict(&row), predictor.predict(&row));
+    let newer = text.replace("warpsight-shader-model/1", "warpsight-shader-model/2");
+    assert!(matches!(Predictor::read(&newer), Err(PredictorError::Format { found }) if found.ends_with("/2")));
+    assert!(matches!(Predictor::read("{\"format\": \"warpsight-shader-model/1\"}"), Err(PredictorError::Json(_))));
+    assert!(matches!(Predictor::read("[]"), Err(PredictorError::Json(_))));
+    let mut other = predictor.clone();
+    other.factor *= 1.5;
+    assert_ne!(other.id().unwrap(), predictor.id().unwrap());
+}
+
+#[test]
+fn the_quantile_of_few_is_the_largest() {
+    assert_eq!(quantile(vec![], 0.8), 0.0);
+    assert_eq!(quantile(vec![3.0, 1.0, 2.0], 0.8), 3.0);
+    assert_eq!(quantile((1..=20).map(f64::from).collect(), 0.8), 17.0);
+    assert_eq!(quantile((1..=99).rev().map(f64::from).collect(), 0.8), 80.0);
+}

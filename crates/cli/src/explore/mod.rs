@@ -3,7 +3,7 @@
 mod check;
 mod figures;
 mod json;
-mod pool;
+pub(crate) mod pool;
 mod rows;
 mod show;
 

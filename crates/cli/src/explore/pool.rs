@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Results that are held at once.
 pub const ROUND: u64 = 4096;
-/// Pieces of work that a thread takes at once.
+/// The most pieces of work that a thread takes at once.
 const PIECE: u64 = 32;
 
 /// Calls `work` for each number below `len` on so many threads, and `take` with each result in order. A round of results is held at a time:
@@ -20,14 +20,16 @@ pub fn each<T: Send>(
     while begin < len {
         let end = len.min(begin + ROUND);
         let next = AtomicU64::new(begin);
+        // Where there are few, all threads have some.
+        let piece = PIECE.min((end - begin).div_ceil(8 * threads.max(1) as u64));
         let pieces = || {
             let mut done = Vec::new();
             loop {
-                let start = next.fetch_add(PIECE, Ordering::Relaxed);
+                let start = next.fetch_add(piece, Ordering::Relaxed);
                 if start >= end {
                     return done;
                 }
-                done.push((start, (start..end.min(start + PIECE)).map(&work).collect::<Vec<T>>()));
+                done.push((start, (start..end.min(start + piece)).map(&work).collect::<Vec<T>>()));
             }
         };
         let mut done = std::thread::scope(|scope| {

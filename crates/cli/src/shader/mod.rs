@@ -1,5 +1,8 @@
 //! `warpsight shader`: what fragment shaders do and cost.
 
+mod predict;
+mod subject;
+mod targets;
 mod trace;
 
 use crate::failure::Failure;
@@ -22,12 +25,15 @@ pub struct Args {
 enum Verb {
     /// Count how often each basic block runs in a frame, by interpretation or by a module that counts.
     Trace(trace::Args),
+    /// Predict what a frame takes, and which source lines it takes that for.
+    Predict(predict::Args),
 }
 
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     match &args.verb {
         Verb::Trace(args) => trace::run(args, json),
+        Verb::Predict(args) => predict::run(args, json),
     }
 }
 

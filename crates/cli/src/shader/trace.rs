@@ -38,7 +38,8 @@ pub struct Args {
     subgroup: bool,
 }
 
-fn parse_quads(text: &str) -> Result<usize, String> {
+/// A number of quads, or `all`.
+pub fn parse_quads(text: &str) -> Result<usize, String> {
     match text {
         "all" => Ok(usize::MAX),
         _ => text.parse().ok().filter(|n| *n > 0).ok_or_else(|| format!("a number of quads, for instance {QUADS}, or `all`")),

@@ -88,6 +88,17 @@ pub struct Outside {
     pub trained: Option<[f64; 2]>,
 }
 
+/// Costs that add up.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Base {
+    /// What one of each feature costs, in seconds, in the order of [`features::names`].
+    pub weights: Vec<f64>,
+    /// What a draw costs besides, in seconds.
+    pub intercept: f64,
+    /// Whether features are counted where branches are masked ([`super::trace::Trace::predicated`]).
+    pub masked: bool,
+}
+
 impl Predictor {
     /// Fits a model to rows that were measured on a device.
     ///
@@ -168,10 +179,11 @@ impl Predictor {
         Prediction { seconds: Seconds(seconds), interval, extrapolating: extrapolating.into_iter().map(|(_, o)| o).collect() }
     }
 
-    /// What one of each feature costs by the additive base, in seconds, in the order of [`features::names`].
+    /// The additive base.
     #[must_use]
-    pub fn weights(&self) -> Vec<f64> {
-        features::names().iter().map(|name| self.base.costs.get(name).copied().unwrap_or(0.0)).collect()
+    pub fn base(&self) -> Base {
+        let weights = features::names().iter().map(|name| self.base.costs.get(name).copied().unwrap_or(0.0)).collect();
+        Base { weights, intercept: self.base.intercept, masked: false }
     }
 }
 

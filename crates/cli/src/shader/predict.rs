@@ -1,0 +1,152 @@
+//! `warpsight shader predict`: what a frame takes, and which source lines it takes that for.
+
+mod json;
+mod show;
+
+use super::subject::{Seen, Subject, TraceArgs, files};
+use super::targets::{ModelArgs, Target};
+use crate::explore::pool;
+use crate::failure::Failure;
+use crate::progress;
+use crate::report::out;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use warpsight_learn::shader::lines::{Costs, Place, costs, texts};
+use warpsight_learn::shader::predictor::Prediction;
+
+/// Predict what a frame of a fragment shader takes, from its SPIR-V, and which source lines it takes that for. No device is needed.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Fragment shaders: GLSL in any dialect that `shader collect` knows, SPIR-V (.spv), folders of them, or `-` for standard input.
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    models: ModelArgs,
+    #[command(flatten)]
+    trace: TraceArgs,
+    /// How many of the costliest lines are shown.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    lines: usize,
+    /// How many threads work, where there are several shaders [default: all].
+    #[arg(long, value_name = "N")]
+    threads: Option<std::num::NonZero<usize>>,
+}
+
+/// A shader on a device.
+pub struct Predicted<'t> {
+    pub target: &'t Target,
+    pub prediction: Prediction,
+    /// What blocks and lines cost by the additive base, in its seconds.
+    pub costs: Costs,
+    /// What the base says of a draw that no block has.
+    pub fixed: f64,
+}
+
+/// A shader, and what there is to say of it.
+pub struct Answer<'t> {
+    pub subject: Subject,
+    pub seen: Seen,
+    pub devices: Vec<Predicted<'t>>,
+}
+
+/// Runs the verb.
+pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
+    let targets = args.models.targets()?;
+    let files = files(&args.files)?;
+    let alone = files.len() == 1;
+    let scene = args.trace.scene.scene(&BTreeMap::new());
+    let one = |path: &Path| {
+        let subject = Subject::read(path)?;
+        if alone {
+            subject.check(&args.trace.scene)?;
+        }
+        answer(subject, &args.trace, &scene, &targets)
+    };
+    if alone {
+        let answer = one(&files[0])?;
+        return if json { out(json::document(&[json::shader(&answer)])) } else { out(show::one(&answer, args.lines)) };
+    }
+    let threads = args.threads.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
+    let bar = progress::bar(files.len(), "predicted");
+    let (mut values, mut rows, mut failures) = (Vec::new(), show::Table::default(), Vec::new());
+    let work = |index: u64| {
+        let path = &files[index as usize];
+        let answer = one(path);
+        bar.inc(1);
+        // The text of what was found: modules are large.
+        answer.map(|answer| if json { Said::Json(json::shader(&answer)) } else { Said::Rows(show::rows(&answer)) })
+    };
+    pool::each(files.len() as u64, threads, work, |index, said| {
+        match said {
+            Ok(Said::Json(value)) => values.push(value),
+            Ok(Said::Rows(own)) => rows.add(own),
+            Err(failure) => {
+                if json {
+                    values.push(json::failed(&files[index as usize], &failure));
+                } else {
+                    bar.suspend(|| failure.print(false));
+                }
+                failures.push(failure);
+            }
+        }
+        Ok(())
+    })?;
+    bar.finish_and_clear();
+    if json {
+        out(json::document(&values))?;
+    } else if !rows.is_empty() {
+        out(rows.text(&targets))?;
+    }
+    match failures.len() {
+        0 => Ok(()),
+        failed => {
+            // What is wrong with each was said where it stands.
+            let kind = failures[0].kind;
+            Err(Failure::new(kind, format!("{failed} of {} shaders have no prediction", files.len())))
+        }
+    }
+}
+
+enum Said {
+    Json(serde_json::Value),
+    Rows(Vec<[String; 6]>),
+}
+
+/// Predicts one shader.
+pub fn answer<'t>(
+    subject: Subject,
+    args: &TraceArgs,
+    scene: &warpsight_learn::shader::scene::Scene,
+    targets: &'t [Target],
+) -> Result<Answer<'t>, Failure> {
+    let seen = subject.see(args, scene)?;
+    let devices = targets.iter().map(|target| predicted(&subject, &seen, target)).collect::<Result<_, _>>()?;
+    Ok(Answer { subject, seen, devices })
+}
+
+fn predicted<'t>(subject: &Subject, seen: &Seen, target: &'t Target) -> Result<Predicted<'t>, Failure> {
+    let prediction = target.predict(&seen.row);
+    let base = target.predictor.base();
+    let counts =
+        if base.masked { seen.trace.predicated(&subject.cfg).iter().map(|quads| 4.0 * quads).collect() } else { seen.trace.counts.clone() };
+    let costs = costs(&subject.module, &subject.cfg, &counts, &base.weights).map_err(|e| Failure::from(e).at(&subject.name))?;
+    Ok(Predicted { target, prediction, costs, fixed: base.intercept })
+}
+
+impl Answer<'_> {
+    /// The text of lines: the user's own, or what the module has of it.
+    pub fn texts<'p>(&self, places: impl IntoIterator<Item = &'p Place>) -> BTreeMap<Place, String> {
+        let Some(text) = &self.subject.text else { return texts(&self.subject.module, places) };
+        let lines: Vec<&str> = text.lines().collect();
+        let line = |place: &Place| lines.get(place.line as usize - 1).map(|l| (*l).to_owned());
+        places.into_iter().filter_map(|place| Some((place.clone(), line(place)?))).collect()
+    }
+}
+
+impl Predicted<'_> {
+    /// The share of a frame of this part of the base's seconds.
+    pub fn share(&self, cost: f64) -> f64 {
+        let whole = self.costs.total + self.fixed;
+        if whole > 0.0 { cost / whole } else { 0.0 }
+    }
+}

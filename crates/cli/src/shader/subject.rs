@@ -1,0 +1,154 @@
+//! Shaders as verbs take them: files in any dialect, SPIR-V, folders, standard input.
+
+use super::SceneArgs;
+use super::trace::parse_quads;
+use crate::failure::Failure;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use warpsight_learn::shader::cfg::Cfg;
+use warpsight_learn::shader::interpret::{InterpretError, Program};
+use warpsight_learn::shader::models::Row;
+use warpsight_learn::shader::module::Module;
+use warpsight_learn::shader::scene::{Assumption, Scene};
+use warpsight_learn::shader::trace::{Trace, sample};
+
+/// What a folder's files of shaders end with.
+const ENDINGS: &[&str] = &["frag", "glsl", "fs", "spv"];
+/// The largest file that is read.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// How a shader is traced.
+#[derive(clap::Args, Clone)]
+pub struct TraceArgs {
+    #[command(flatten)]
+    pub scene: SceneArgs,
+    /// How many 2×2 quads are executed, spread over the frame; `all` for every one.
+    #[arg(long, value_name = "N", default_value = "64", value_parser = parse_quads)]
+    pub quads: usize,
+    /// Which quads: equal seeds give equal quads.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// The most instructions that a quad may take before its shader is given up [default: 20 million].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub budget: Option<u64>,
+    /// Nothing is assumed: uniforms and textures that nobody gave are errors.
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// A shader that was read.
+pub struct Subject {
+    /// The file as the user named it.
+    pub name: String,
+    /// Its text, unless it is SPIR-V.
+    pub text: Option<String>,
+    /// The module.
+    pub module: Module,
+    /// Its control flow.
+    pub cfg: Cfg,
+    /// What its source says of its uniforms.
+    uniforms: BTreeMap<String, Vec<f64>>,
+}
+
+/// A shader in a scene.
+pub struct Seen {
+    /// How often its blocks run.
+    pub trace: Trace,
+    /// What models are told.
+    pub row: Row,
+    /// What nobody said.
+    pub assumptions: Vec<Assumption>,
+    /// The frame in pixels.
+    pub frame: [u32; 2],
+}
+
+/// The files that these names stand for, folders being searched for shaders; in order, each once.
+pub fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut seen = BTreeSet::new();
+    let mut all = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            let before = all.len();
+            let mut folders = vec![path.clone()];
+            let mut found = Vec::new();
+            while let Some(folder) = folders.pop() {
+                for entry in std::fs::read_dir(&folder).map_err(|e| Failure::io(&folder, &e))? {
+                    let entry = entry.map_err(|e| Failure::io(&folder, &e))?;
+                    // A link to a folder may lead back.
+                    let kind = entry.file_type().map_err(|e| Failure::io(&entry.path(), &e))?;
+                    match kind.is_dir() {
+                        true => folders.push(entry.path()),
+                        false => found.push(entry.path()),
+                    }
+                }
+            }
+            found.sort();
+            let is_shader = |p: &PathBuf| p.extension().is_some_and(|e| ENDINGS.iter().any(|own| e.eq_ignore_ascii_case(own)));
+            all.extend(found.into_iter().filter(is_shader).filter(|p| seen.insert(p.clone())));
+            if all.len() == before {
+                let message = format!("no shaders in this folder: no file ends with .{}", ENDINGS.join(", ."));
+                return Err(Failure::input(message).at(path.display().to_string()));
+            }
+        } else if seen.insert(path.clone()) {
+            all.push(path.clone());
+        }
+    }
+    Ok(all)
+}
+
+impl Subject {
+    /// Reads a file, or standard input for `-`; GLSL is compiled.
+    pub fn read(path: &Path) -> Result<Self, Failure> {
+        let stdin = path == Path::new("-");
+        let name = if stdin { "standard input".to_owned() } else { path.display().to_string() };
+        let mut bytes = Vec::new();
+        let read = if stdin {
+            std::io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes)
+        } else {
+            std::fs::File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))
+        };
+        read.map_err(|e| Failure::io(Path::new(&name), &e))?;
+        if bytes.len() as u64 > MAX_BYTES {
+            return Err(Failure::input(format!("more than {} MiB: no shader", MAX_BYTES >> 20)).at(name));
+        }
+        Self::new(name, path, bytes)
+    }
+
+    /// A shader of these bytes.
+    pub fn new(name: String, path: &Path, bytes: Vec<u8>) -> Result<Self, Failure> {
+        let (module, cfg) = super::read(path, &bytes)?;
+        Ok(Self { name, text: None, module, cfg, uniforms: BTreeMap::new() })
+    }
+
+    /// Whether the uniforms that the user named are this shader's.
+    pub fn check(&self, args: &SceneArgs) -> Result<(), Failure> {
+        args.check(&self.module).map_err(|e| e.at(&self.name))
+    }
+
+    /// Traces it in a scene whose textures are shared with `base`.
+    pub fn see(&self, args: &TraceArgs, base: &Scene) -> Result<Seen, Failure> {
+        let mut scene = base.clone();
+        for (name, values) in &self.uniforms {
+            scene.uniforms.entry(name.clone()).or_insert_with(|| values.clone());
+        }
+        let refused = |e: &dyn std::fmt::Display| Failure::input(e.to_string()).at(&self.name);
+        let (mut inputs, assumptions) = scene.inputs(&self.module).map_err(|e| refused(&e))?;
+        if args.strict && !assumptions.is_empty() {
+            let all: Vec<String> = assumptions.iter().map(ToString::to_string).collect();
+            let failure = Failure::input(format!("--strict, and these would have to be assumed: {}", all.join("; "))).at(&self.name);
+            return Err(failure.help("--uniform NAME=VALUE gives uniforms; textures are always noise"));
+        }
+        inputs.budget = args.budget.unwrap_or(0);
+        let trace = Program::new(&self.module, &self.cfg).and_then(|program| sample(&program, &inputs, args.quads, args.seed));
+        let trace = trace.map_err(|e| {
+            let failure = refused(&e);
+            match e {
+                InterpretError::Budget { .. } => failure.help("--uniform gives values under which it ends, --budget N more patience"),
+                _ => failure,
+            }
+        })?;
+        let row = Row::new(&self.module, &self.cfg, &trace).map_err(|e| refused(&e))?;
+        Ok(Seen { trace, row, assumptions, frame: inputs.frame })
+    }
+}

@@ -9,7 +9,7 @@
 //! - [`trace`] counts how often each block runs: by interpretation of some quads, or by a rewritten module that counts on a device.
 //! - [`features`] says what each block consists of.
 //! - [`lines`] says which source lines a frame's cost comes from.
-//! - [`models`] learn from measured shaders what others cost; [`predictor`] is one of them as a file keeps it.
+//! - [`models`] learn from measured shaders what others cost; [`evaluate`] says how well, [`predictor`] is one of them as a file keeps it.
 //! - [`tokens`] writes a shader as a sequence.
 //!
 //! A shader from its words to numbers that a model can use:
@@ -30,6 +30,7 @@
 //! ```
 
 pub mod cfg;
+pub mod evaluate;
 pub mod features;
 pub mod interpret;
 pub mod lines;

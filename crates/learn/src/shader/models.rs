@@ -4,10 +4,17 @@
 //! nothing else. [`Method`] names the models, [`Fitted`] is one of them as a file keeps it.
 
 mod algebra;
+mod boosted;
+mod calibrated;
+mod columns;
 mod linear;
 mod row;
+mod trees;
 
-pub use linear::{Columns, Instructions, Linear, Opcodes, Operations, ScalarsAndTextures};
+pub(super) use boosted::hash;
+pub use boosted::{Boosted, Corrected};
+pub use calibrated::{Calibrated, INTERVAL};
+pub use linear::{Columns, Instructions, Linear, MaskedOperations, Opcodes, Operations, ScalarsAndTextures};
 pub use row::{Amount, Row};
 
 use serde::{Deserialize, Serialize};
@@ -122,6 +129,12 @@ methods! {
     He "ops+100tex" Linear<ScalarsAndTextures>,
     /// Non-negative least squares on scalarised operations.
     Nnls "nnls" Linear<Operations>,
+    /// The same with masked branches.
+    Masked "masked" Linear<MaskedOperations>,
+    /// Boosted trees.
+    Trees "trees" Boosted,
+    /// The masked base, and trees for what it leaves over.
+    Corrected "masked+trees" Corrected,
 }
 
 impl fmt::Display for Method {

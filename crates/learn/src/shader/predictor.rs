@@ -3,20 +3,14 @@
 //! The file is JSON. Its `format` says how it is to be read; one of another format, or of another version of it, is refused.
 
 use super::features;
-use super::models::{FitError, Fitted, Linear, Method, Operations, Row};
+use super::models::{Calibrated, FitError, Fitted, Linear, Method, Operations, Row};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use warpsight_ir::Seconds;
 
 /// How files of this version begin.
 pub const FORMAT: &str = "warpsight-shader-model/1";
-
-/// The share of times that lies within the interval of a prediction.
-pub const COVERAGE: f64 = 0.8;
-
-/// How many parts the rows are split into, by group, to see how far predictions are off.
-const FOLDS: usize = 5;
 
 /// The device that a model speaks of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,13 +29,10 @@ pub struct Predictor {
     format: String,
     /// What was measured.
     pub device: Device,
-    /// What predicts.
-    pub model: Fitted,
+    /// What predicts, and how sure it is.
+    pub model: Calibrated,
     /// What each operation costs: where shares of lines come from.
     pub base: Linear<Operations>,
-    /// How far times lie from predictions, as a factor: so many are within it either way ([`COVERAGE`]). From predictions of groups
-    /// that were not trained on.
-    pub factor: f64,
     /// The least and the most of everything that a row has, among what was trained on.
     pub ranges: BTreeMap<String, [f64; 2]>,
     /// How many shaders it was trained on, from each source.
@@ -61,9 +52,6 @@ pub enum PredictorError {
     /// No model at all.
     #[error("it is no model of shaders: {0}")]
     Json(#[from] serde_json::Error),
-    /// Numbers that are none.
-    #[error("its {0} cannot be")]
-    Number(&'static str),
 }
 
 /// What a frame takes.
@@ -71,7 +59,7 @@ pub enum PredictorError {
 pub struct Prediction {
     /// The most likely time.
     pub seconds: Seconds,
-    /// What [`COVERAGE`] of times lie between.
+    /// What [`INTERVAL`](super::models::INTERVAL) of times lie between.
     pub interval: [Seconds; 2],
     /// What lies outside of all that was trained on, the farthest first.
     pub extrapolating: Vec<Outside>,
@@ -114,9 +102,9 @@ impl Predictor {
             }
             *trained.entry(row.source.clone()).or_default() += 1;
         }
-        let model = method.fit(rows)?;
+        let model = Calibrated::fit(method, rows)?;
         let Fitted::Nnls(base) = Method::Nnls.fit(rows)? else { return Err(FitError::Empty) };
-        Ok(Self { format: FORMAT.to_owned(), device, model, base, factor: factor(method, rows)?, ranges, trained })
+        Ok(Self { format: FORMAT.to_owned(), device, model, base, ranges, trained })
     }
 
     /// Reads a file's text.
@@ -133,11 +121,7 @@ impl Predictor {
         if head.format != FORMAT {
             return Err(PredictorError::Format { found: head.format });
         }
-        let read: Self = serde_json::from_str(text)?;
-        if !(read.factor.is_finite() && read.factor >= 1.0) {
-            return Err(PredictorError::Number("factor"));
-        }
-        Ok(read)
+        Ok(serde_json::from_str(text)?)
     }
 
     /// A file's text.
@@ -160,9 +144,7 @@ impl Predictor {
     /// What a frame takes.
     #[must_use]
     pub fn predict(&self, row: &Row) -> Prediction {
-        // A linear model may say less than nothing.
-        let seconds = self.model.predict(row).0.max(1e-9);
-        let interval = [seconds / self.factor, seconds * self.factor].map(Seconds);
+        let (seconds, interval) = self.model.predict(row);
         let mut extrapolating: Vec<(f64, Outside)> = Vec::new();
         for (what, value) in quantities(row) {
             let trained = self.ranges.get(what).copied();
@@ -176,7 +158,7 @@ impl Predictor {
             extrapolating.push((far, Outside { what: what.to_owned(), value, trained }));
         }
         extrapolating.sort_by(|a, b| b.0.total_cmp(&a.0));
-        Prediction { seconds: Seconds(seconds), interval, extrapolating: extrapolating.into_iter().map(|(_, o)| o).collect() }
+        Prediction { seconds, interval, extrapolating: extrapolating.into_iter().map(|(_, o)| o).collect() }
     }
 
     /// The additive base.
@@ -192,33 +174,4 @@ fn quantities(row: &Row) -> impl Iterator<Item = (&str, f64)> {
     let operations = row.operations.iter().map(|(name, amount)| (name.as_str(), amount.traced));
     let sizes = row.sizes.iter().map(|(name, size)| (name.as_str(), *size));
     operations.chain(sizes).chain([("pixels", row.pixels)]).filter(|(_, value)| *value > 0.0)
-}
-
-/// How far predictions of groups that were not trained on are off.
-fn factor(method: Method, rows: &[&Row]) -> Result<f64, FitError> {
-    let groups: BTreeSet<&str> = rows.iter().map(|r| r.group.as_str()).collect();
-    let fold: BTreeMap<&str, usize> = groups.iter().enumerate().map(|(i, g)| (*g, i % FOLDS)).collect();
-    let mut errors = Vec::new();
-    for held in 0..FOLDS {
-        let (test, train): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|r| fold[r.group.as_str()] == held);
-        if test.is_empty() || train.is_empty() {
-            continue;
-        }
-        let model = method.fit(&train)?;
-        for row in test.iter().filter(|r| !r.mutant) {
-            if let Some(Seconds(seconds)) = row.seconds {
-                errors.push((seconds / model.predict(row).0.max(1e-9)).ln().abs());
-            }
-        }
-    }
-    Ok(quantile(errors, COVERAGE).exp())
-}
-
-/// The error that a share of further ones will not exceed: the ⌈share·(n + 1)⌉-th smallest (Vovk, Gammerman and Shafer, Algorithmic
-/// Learning in a Random World, 2005), the largest where there are too few; 0 of none.
-#[must_use]
-pub fn quantile(mut errors: Vec<f64>, share: f64) -> f64 {
-    errors.sort_by(f64::total_cmp);
-    let rank = (share * (errors.len() as f64 + 1.0)).ceil() as usize;
-    errors.get(rank.saturating_sub(1).min(errors.len().saturating_sub(1))).copied().unwrap_or(0.0)
 }

@@ -1,6 +1,7 @@
 //! Costs that add up: so many seconds for each of something.
 
 use super::algebra::Normal;
+use super::columns::is_operation;
 use super::{FitError, Model, Row, times};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -107,17 +108,33 @@ impl Columns for ScalarsAndTextures {
     }
 }
 
-/// Scalarised operations by class; none costs less than nothing. The error is relative to the time.
+/// Relative errors, and no cost below nothing.
+fn non_negative(rows: &[(Vec<f64>, f64)]) -> Vec<f64> {
+    Normal::new(rows[0].0.len(), rows.iter().map(|(row, time)| (&row[..], *time, time.powi(-2)))).solve_non_negative()
+}
+
+/// Scalarised operations by class, as traced; none costs less than nothing. The error is relative to the time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operations;
 
 impl Columns for Operations {
     fn of(row: &Row) -> BTreeMap<&str, f64> {
-        // Instructions by number and width say the same once more.
-        let own = row.operations.iter().filter(|(name, _)| *name != "instructions" && !name.starts_with("width."));
-        own.map(|(name, amount)| (name.as_str(), amount.traced)).collect()
+        row.operations.iter().filter(|(name, _)| is_operation(name)).map(|(name, amount)| (name.as_str(), amount.traced)).collect()
     }
     fn solve(rows: &[(Vec<f64>, f64)]) -> Vec<f64> {
-        Normal::new(rows[0].0.len(), rows.iter().map(|(row, time)| (&row[..], *time, time.powi(-2)))).solve_non_negative()
+        non_negative(rows)
+    }
+}
+
+/// The same where branches are masked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MaskedOperations;
+
+impl Columns for MaskedOperations {
+    fn of(row: &Row) -> BTreeMap<&str, f64> {
+        row.operations.iter().filter(|(name, _)| is_operation(name)).map(|(name, amount)| (name.as_str(), amount.masked)).collect()
+    }
+    fn solve(rows: &[(Vec<f64>, f64)]) -> Vec<f64> {
+        non_negative(rows)
     }
 }

@@ -10,23 +10,25 @@ use warpsight_ir::Seconds;
 
 /// How much of something a shader does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(from = "(f64, f64)", into = "(f64, f64)")]
+#[serde(from = "[f64; 3]", into = "[f64; 3]")]
 pub struct Amount {
     /// By its trace, a pixel of the frame.
     pub traced: f64,
+    /// The same where quads mask branches instead of taking them ([`Trace::predicated`]).
+    pub masked: f64,
     /// In its text: each reachable block once.
     pub text: f64,
 }
 
-impl From<(f64, f64)> for Amount {
-    fn from((traced, text): (f64, f64)) -> Self {
-        Self { traced, text }
+impl From<[f64; 3]> for Amount {
+    fn from([traced, masked, text]: [f64; 3]) -> Self {
+        Self { traced, masked, text }
     }
 }
 
-impl From<Amount> for (f64, f64) {
+impl From<Amount> for [f64; 3] {
     fn from(amount: Amount) -> Self {
-        (amount.traced, amount.text)
+        [amount.traced, amount.masked, amount.text]
     }
 }
 
@@ -62,17 +64,19 @@ impl Row {
     /// [`ModuleError`] where a type or an id is missing.
     pub fn new(module: &Module, cfg: &Cfg, trace: &Trace) -> Result<Self, ModuleError> {
         let pixels = trace.pixels.max(1) as f64;
-        let each = |block: usize| trace.counts[block] / pixels;
+        let masked = trace.predicated(cfg);
+        // A block's three amounts. A quad is four pixels, some of which may lie outside of the frame.
+        let weights: Vec<[f64; 3]> = (0..cfg.blocks.len()).map(|b| [trace.counts[b] / pixels, 4.0 * masked[b] / pixels, 1.0]).collect();
         let features = Features::new(module, cfg)?;
-        let (traced, text) = (features.weighted(each), features.weighted(|_| 1.0));
-        let numbers = features::names().iter().zip(traced.into_iter().zip(text));
-        let operations = numbers.filter(|(_, (_, text))| *text != 0.0).map(|(name, of)| (name.clone(), rounded(of))).collect();
-        let mut opcodes: BTreeMap<Op, (f64, f64)> = BTreeMap::new();
-        for (index, block) in cfg.blocks.iter().enumerate() {
+        let sums = [0, 1, 2].map(|which| features.weighted(|block| weights[block][which]));
+        let amounts = features::names().iter().enumerate().map(|(at, name)| (name, [0, 1, 2].map(|which: usize| sums[which][at])));
+        let operations = amounts.filter(|(_, of)| of[2] != 0.0).map(|(name, of)| (name.clone(), rounded(of))).collect();
+        let mut opcodes: BTreeMap<Op, [f64; 3]> = BTreeMap::new();
+        for (block, weights) in cfg.blocks.iter().zip(&weights) {
             for inst in &module.insts()[block.insts.clone()] {
                 if !matches!(inst.op, Op::Line | Op::NoLine | Op::Nop) {
                     let sum = opcodes.entry(inst.op).or_default();
-                    *sum = (sum.0 + each(index), sum.1 + 1.0);
+                    sum.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += weight);
                 }
             }
         }
@@ -102,7 +106,7 @@ impl Row {
     #[must_use]
     pub fn untraced(&self) -> Self {
         let once = |amounts: &BTreeMap<String, Amount>| {
-            amounts.iter().map(|(name, amount)| (name.clone(), Amount { traced: amount.text, text: amount.text })).collect()
+            amounts.iter().map(|(name, amount)| (name.clone(), Amount::from([amount.text; 3]))).collect()
         };
         Self { operations: once(&self.operations), opcodes: once(&self.opcodes), ..self.clone() }
     }
@@ -115,7 +119,6 @@ impl Row {
 }
 
 /// Amounts to seven digits, as tables keep them: a row is the same before and after.
-fn rounded((traced, text): (f64, f64)) -> Amount {
-    let digits = |x: f64| format!("{x:.6e}").parse().unwrap_or(x);
-    Amount { traced: digits(traced), text: digits(text) }
+fn rounded(amounts: [f64; 3]) -> Amount {
+    amounts.map(|x| format!("{x:.6e}").parse().unwrap_or(x)).into()
 }

@@ -37,8 +37,8 @@ fn what_is_like_the_training_is_predicted_within_its_interval() {
     let predictor = predictor();
     let found = predictor.predict(&row(0, 4.0, 20.0, 1.0));
     let truth = 1e-4 + 1e5 * 32e-9;
-    assert!((found.seconds.0 / truth - 1.0).abs() < 0.05, "{found:?}");
-    let [low, high] = found.interval.map(|end| end.0 / found.seconds.0);
+    assert!((found.seconds.0 / truth - 1.0).abs() < 0.1, "{found:?}");
+    let [low, high] = found.interval.map(|end| end.0 / truth);
     assert!((0.8..0.95).contains(&low) && (1.05..1.25).contains(&high), "{low} to {high}");
     assert!(found.extrapolating.is_empty());
     assert_eq!(predictor.trained, [("three".to_owned(), 20), ("two".to_owned(), 40)].into());

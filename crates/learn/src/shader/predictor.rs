@@ -3,6 +3,8 @@
 //! The file is JSON. Its `format` says how it is to be read; one of another format, or of another version of it, is refused.
 
 use super::features;
+pub use super::models::INTERVAL as COVERAGE;
+
 use super::models::{Calibrated, FitError, Fitted, Linear, Method, Operations, Row};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};

@@ -8,6 +8,7 @@
 //! - [`interpret`] executes a shader on quads of a frame.
 //! - [`trace`] counts how often each block runs: by interpretation of some quads, or by a rewritten module that counts on a device.
 //! - [`features`] says what each block consists of.
+//! - [`mutate`] makes other shaders from one that loops, for training.
 //! - [`lines`] says which source lines a frame's cost comes from.
 //! - [`models`] learn from measured shaders what others cost; [`evaluate`] says how well, [`predictor`] is one of them as a file keeps it.
 //! - [`tokens`] writes a shader as a sequence.
@@ -36,6 +37,7 @@ pub mod interpret;
 pub mod lines;
 pub mod models;
 pub mod module;
+pub mod mutate;
 pub mod predictor;
 pub mod scene;
 pub mod tokens;

@@ -16,6 +16,8 @@ mod lines;
 mod maths;
 #[path = "shader/module.rs"]
 mod module;
+#[path = "shader/mutate.rs"]
+mod mutate;
 #[path = "shader/predictor.rs"]
 mod predictor;
 #[path = "shader/random.rs"]

@@ -6,11 +6,13 @@ use warpsight_learn::shader::features::Features;
 use warpsight_learn::shader::interpret::{Inputs, Kind, Program, Texture, Varying};
 use warpsight_learn::shader::module::spirv::StorageClass;
 use warpsight_learn::shader::module::{Module, Type, operands};
+use warpsight_learn::shader::mutate::{bounds, candidates};
+use warpsight_learn::shader::scene::Scene;
 use warpsight_learn::shader::tokens::{compact, published};
 use warpsight_learn::shader::trace::rewrite::{Options, Width, rewrite};
 use warpsight_learn::shader::trace::sample;
 
-/// Reads bytes, and where they are a module does with it all that can be done. It panics if a rewritten module is not read.
+/// Reads bytes, and where they are a module does with it all that can be done. It panics if a rewritten or mutated module is not read.
 pub fn body(bytes: &[u8]) {
     let Ok(module) = Module::from_bytes(bytes) else { return };
     module.insts().iter().for_each(|i| drop(operands(&module, i)));
@@ -24,6 +26,12 @@ pub fn body(bytes: &[u8]) {
     {
         assert!(Module::new(words).is_ok(), "a rewritten module is not read");
     }
+    for bound in bounds(&module, &cfg) {
+        for (_, words) in [0.5, 2.0].iter().filter_map(|factor| bound.scaled(&module, *factor)) {
+            assert!(Module::new(words).is_ok(), "a module with another bound is not read");
+        }
+    }
+    drop(candidates(&module, &cfg, &Scene { frame: [7, 5], texture: 8, ..Scene::default() }, 0));
     let Ok(program) = Program::new(&module, &cfg) else { return };
     drop(sample(&program, &inputs(&module), 4, 0));
 }

@@ -31,6 +31,7 @@
 //! ```
 
 pub mod cfg;
+pub mod corpus;
 pub mod evaluate;
 pub mod features;
 pub mod interpret;
@@ -42,3 +43,4 @@ pub mod predictor;
 pub mod scene;
 pub mod tokens;
 pub mod trace;
+pub mod wrap;

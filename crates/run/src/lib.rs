@@ -7,6 +7,7 @@
 mod cache;
 mod check;
 pub mod cuda;
+pub mod glslang;
 mod guard;
 pub mod host;
 pub mod init;

@@ -1,0 +1,352 @@
+//! Fragment shaders of many dialects as GLSL for Vulkan.
+//!
+//! What comes out obeys: `#version 450`, every loose uniform in one std140 block at set 0, binding 0, samplers at set 0 from binding 1
+//! on, one `vec4` out at location 0, inputs of the vertex stage computed from `gl_FragCoord`, nothing else bound. Comments, conditions
+//! and includes are resolved, and `#line` gives every token the line of the user's file, so that a compiler's messages and `OpLine`
+//! speak of that; what is put in here has line 0.
+
+mod conditions;
+mod declare;
+mod dialect;
+mod emit;
+mod legacy;
+pub mod lex;
+
+pub use dialect::Dialect;
+
+use conditions::{Active, Macros};
+use declare::{Form, Statement, Storage, Variable};
+use lex::{Kind, Token};
+use std::collections::{BTreeMap, HashSet};
+
+/// The longest source, in bytes.
+pub const MAX_BYTES: usize = 1 << 20;
+
+/// Why a source is not wrapped. Lines are the user's, from 1.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WrapError {
+    /// It, or what its includes make of it, is too long.
+    #[error("it has more than {MAX_BYTES} bytes or a million tokens")]
+    TooLong,
+    /// Conditions that cannot be followed.
+    #[error("line {line}: {what}")]
+    Condition {
+        /// Where.
+        line: u32,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// A text that is not at hand.
+    #[error("line {line}: `{name}` is included, which is not at hand")]
+    Include {
+        /// Where.
+        line: u32,
+        /// What is included.
+        name: String,
+    },
+    /// `#error`.
+    #[error("line {line}: #error {message}")]
+    Refused {
+        /// Where.
+        line: u32,
+        /// Its text.
+        message: String,
+    },
+    /// Statements that cannot be told apart.
+    #[error("line {line}: {what}")]
+    Structure {
+        /// Where.
+        line: u32,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// Another stage.
+    #[error("it is {what}, no fragment shader")]
+    Stage {
+        /// What it is.
+        what: &'static str,
+    },
+    /// Nothing to run.
+    #[error("it has no function {0}")]
+    NoMain(&'static str),
+    /// Its colour goes nowhere.
+    #[error("it writes no colour")]
+    NoColour,
+    /// The header of an ISF shader.
+    #[error("its ISF header: {what}")]
+    Isf {
+        /// What is wrong.
+        what: &'static str,
+    },
+}
+
+impl WrapError {
+    /// The line of the user's file, where it has one.
+    #[must_use]
+    pub fn line(&self) -> Option<u32> {
+        match self {
+            Self::Condition { line, .. } | Self::Include { line, .. } | Self::Refused { line, .. } | Self::Structure { line, .. } => {
+                Some(*line)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A fragment shader as someone wrote it.
+pub struct Source<'a> {
+    /// Its text.
+    pub text: &'a str,
+    /// How it is written; [`Dialect::detect`] guesses.
+    pub dialect: Dialect,
+    /// Macros that the application defines.
+    pub defines: &'a [(String, String)],
+    /// The texts that may be included, by the name between the brackets.
+    pub include: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl<'a> Source<'a> {
+    /// A text that stands for itself, in the dialect that it looks like.
+    #[must_use]
+    pub fn new(text: &'a str) -> Self {
+        Self { text, dialect: Dialect::detect(text), defines: &[], include: &|_| None }
+    }
+}
+
+/// A fragment shader for Vulkan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wrapped {
+    /// What is compiled.
+    pub glsl: String,
+    /// Defaults that the source gives its uniforms, by name.
+    pub uniforms: BTreeMap<String, Vec<f64>>,
+}
+
+/// The colour's name, where the source has none of its own.
+const COLOUR: &str = "ws_color";
+
+/// Wraps a source.
+///
+/// # Errors
+/// See [`WrapError`].
+pub fn wrap(source: &Source) -> Result<Wrapped, WrapError> {
+    if source.text.len() > MAX_BYTES {
+        return Err(WrapError::TooLong);
+    }
+    if source.dialect == Dialect::Vulkan {
+        return Ok(Wrapped { glsl: source.text.to_owned(), uniforms: BTreeMap::new() });
+    }
+    let Active { tokens, mut macros, version } = conditions::active(source.text, source.defines, source.include)?;
+    if tokens.iter().any(|t| matches!(t.text.as_str(), "gl_Position" | "EmitVertex" | "gl_GlobalInvocationID")) {
+        return Err(WrapError::Stage { what: "a shader of another stage" });
+    }
+    let tokens = legacy::renamed(body(tokens, source.dialect)?, version.as_deref());
+    let own = declare::statements(tokens, &mut macros)?;
+    let given = given(source, &own)?;
+    let mut parts = Parts { macros, ..Parts::default() };
+    for statement in given.into_iter().chain(own) {
+        parts.take(statement)?;
+    }
+    parts.colour(source.dialect)?;
+    Ok(Wrapped { glsl: emit::text(&parts, source.defines), uniforms: parts.defaults })
+}
+
+/// The statements of the dialect that the source needs and does not have itself.
+fn given(source: &Source, own: &[Statement]) -> Result<Vec<Statement>, WrapError> {
+    let text = format!("{}\n{}", dialect::common(), dialect::prelude(source.dialect, source.text)?);
+    let mut tokens = conditions::active(&text, &[], &|_| None)?.tokens;
+    tokens.iter_mut().for_each(|t| t.line = 0);
+    let all = declare::statements(tokens, &mut Macros::default())?;
+    let declared: HashSet<&str> = own.iter().flat_map(Statement::names).collect();
+    let mut needed: HashSet<String> = own.iter().flat_map(|s| &s.tokens).flat_map(declare::words).collect();
+    // Inputs are computed from where the fragment lies.
+    if own.iter().any(|s| matches!(s.form, Form::Variables(Storage::Input, _) | Form::Block(Storage::Input, ..))) {
+        needed.insert("ws_uv".to_owned());
+    }
+    if source.dialect == Dialect::GlTransitions {
+        needed.insert("ws_uv".to_owned());
+    }
+    let mut used = vec![false; all.len()];
+    // A statement that is used may need others, before or after it.
+    loop {
+        let mut changed = false;
+        for (statement, used) in all.iter().zip(&mut used) {
+            let names = statement.names();
+            if !*used && names.iter().any(|n| needed.contains(*n) && !declared.contains(n)) {
+                (*used, changed) = (true, true);
+                needed.extend(statement.tokens.iter().flat_map(declare::words));
+                if matches!(statement.form, Form::Variables(Storage::Input, _)) {
+                    needed.insert("ws_uv".to_owned());
+                }
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    Ok(all.into_iter().zip(used).filter_map(|(statement, used)| used.then_some(statement)).collect())
+}
+
+/// The source with a `main`, where its dialect has another form for that.
+fn body(tokens: Vec<Token>, dialect: Dialect) -> Result<Vec<Token>, WrapError> {
+    if !matches!(dialect, Dialect::ButterchurnWarp | Dialect::ButterchurnComp) {
+        return Ok(tokens);
+    }
+    let at = tokens.iter().position(|t| t.is("shader_body")).ok_or(WrapError::NoMain("shader_body"))?;
+    let end = tokens.iter().rposition(|t| t.is("}")).filter(|end| *end > at + 1).ok_or(WrapError::NoMain("shader_body"))?;
+    let (head, last) = (&tokens[at], &tokens[end]);
+    let made = |text: &str, token: &Token| Token { kind: Kind::Word, text: text.to_owned(), line: token.line, spaced: true };
+    let mut out = tokens[..at].to_vec();
+    let sign = |text: &str, token: &Token| Token { kind: Kind::Sign, ..made(text, token) };
+    out.extend([made("void", head), made("main", head), sign("(", head), sign(")", head)]);
+    out.extend(tokens[at + 1..=at + 1].iter().cloned());
+    out.extend(lex::tokens("vec3 ret = vec3(0.0);").into_iter().map(|t| Token { line: head.line, ..t }));
+    out.extend(tokens[at + 2..end].iter().cloned());
+    let colour =
+        if dialect == Dialect::ButterchurnWarp { "gl_FragColor = vec4(ret, 1.0) * vColor;" } else { "gl_FragColor = vec4(ret, vColor.a);" };
+    out.extend(lex::tokens(colour).into_iter().map(|t| Token { line: last.line, spaced: true, ..t }));
+    out.extend(tokens[end..].iter().cloned());
+    Ok(out)
+}
+
+/// What a wrapped shader consists of.
+#[derive(Default)]
+pub(crate) struct Parts {
+    macros: Macros,
+    /// Structures that uniforms need before everything else.
+    structs: Vec<Statement>,
+    members: Vec<Variable>,
+    samplers: Vec<Variable>,
+    outputs: Vec<(Option<u32>, Variable)>,
+    /// All else, in order.
+    statements: Vec<Statement>,
+    /// Names of blocks through which members are reached.
+    instances: HashSet<String>,
+    defaults: BTreeMap<String, Vec<f64>>,
+    /// What the source calls the colour, and its type.
+    colour: (String, String),
+    /// Whether the colour is `gl_FragData` or `gl_FragColor`.
+    unnamed: bool,
+    /// What `main` does after the source's own, where it needs a new one.
+    after: Option<String>,
+}
+
+impl Parts {
+    fn take(&mut self, statement: Statement) -> Result<(), WrapError> {
+        let line = statement.tokens.first().map_or(0, |t| t.line);
+        match &statement.form {
+            Form::Nothing => {}
+            Form::Variables(Storage::Uniform, all) | Form::Block(Storage::Uniform, _, all) => {
+                if let Form::Block(_, Some(instance), _) = &statement.form {
+                    self.instances.insert(instance.clone());
+                }
+                for variable in all.clone() {
+                    self.uniform(variable)?;
+                }
+            }
+            Form::Block(Storage::Input, instance, all) => {
+                self.instances.extend(instance.clone());
+                self.statements.push(Statement { form: Form::Variables(Storage::Input, all.clone()), tokens: statement.tokens.clone() });
+            }
+            Form::Block(..) => return Err(WrapError::Structure { line, what: "a block that is no input" }),
+            Form::Variables(Storage::Output(location), all) => {
+                self.outputs.extend(all.iter().map(|v| (*location, v.clone())));
+            }
+            Form::Variables(Storage::Input, all) if all.iter().all(|v| v.name.starts_with("gl_")) => {}
+            _ => self.statements.push(statement),
+        }
+        Ok(())
+    }
+
+    fn uniform(&mut self, mut variable: Variable) -> Result<(), WrapError> {
+        // Lengths may be macros or constants, which stand after the block: they become numbers.
+        for length in &mut variable.lengths {
+            let wrong = WrapError::Structure { line: variable.line, what: "a uniform array whose length is no constant" };
+            let value = self.macros.evaluate(length).filter(|v| (1..=65536).contains(v)).ok_or(wrong)?;
+            *length = lex::tokens(&value.to_string());
+        }
+        if is_opaque(&variable.ty) {
+            if !variable.ty.contains("sampler") {
+                return Err(WrapError::Structure {
+                    line: variable.line,
+                    what: "an image or separate texture, which only Vulkan GLSL with bindings has",
+                });
+            }
+            if !self.samplers.iter().any(|v| v.name == variable.name) {
+                self.samplers.push(variable);
+            }
+            return Ok(());
+        }
+        if self.members.iter().any(|v| v.name == variable.name) {
+            return Ok(());
+        }
+        self.structure(&variable.ty);
+        if let Some(values) = declare::literal(&variable.initial) {
+            self.defaults.insert(variable.name.clone(), values);
+        }
+        self.members.push(variable);
+        Ok(())
+    }
+
+    /// Moves a structure, and those that it consists of, before the block.
+    fn structure(&mut self, ty: &str) {
+        let Some(at) = self.statements.iter().position(|s| matches!(&s.form, Form::Struct(name) if name == ty)) else { return };
+        let statement = self.statements.remove(at);
+        for word in statement.tokens.iter().skip(2).filter(|t| t.kind == Kind::Word) {
+            self.structure(&word.text);
+        }
+        self.structs.push(statement);
+    }
+
+    /// Finds where the colour goes, and what `main` has to add.
+    fn colour(&mut self, dialect: Dialect) -> Result<(), WrapError> {
+        let functions: HashSet<&str> =
+            self.statements.iter().filter_map(|s| if let Form::Function(name) = &s.form { Some(name.as_str()) } else { None }).collect();
+        let entry = match dialect {
+            Dialect::Shadertoy => Some(("mainImage", format!("mainImage({COLOUR}, gl_FragCoord.xy);"))),
+            Dialect::GlTransitions => Some(("transition", format!("{COLOUR} = transition(ws_uv);"))),
+            Dialect::Postprocessing if functions.contains("mainImage") => {
+                let moved = if functions.contains("mainUv") { "mainUv(uv); " } else { "" };
+                Some(("mainImage", format!("vec2 uv = ws_uv; {moved}mainImage(texture(inputBuffer, uv), uv, {COLOUR});")))
+            }
+            Dialect::Postprocessing => Some(("mainUv", format!("vec2 uv = ws_uv; mainUv(uv); {COLOUR} = texture(inputBuffer, uv);"))),
+            _ => None,
+        };
+        if let Some((name, call)) = entry {
+            if !functions.contains(name) {
+                return Err(WrapError::NoMain(name));
+            }
+            self.colour = (COLOUR.to_owned(), "vec4".to_owned());
+            self.after = Some(call);
+            return Ok(());
+        }
+        if !functions.contains("main") {
+            return Err(WrapError::NoMain("main"));
+        }
+        let first = self.outputs.iter().position(|(location, _)| *location == Some(0));
+        let chosen = first.or_else(|| self.outputs.iter().position(|(_, v)| v.ty == "vec4")).or((!self.outputs.is_empty()).then_some(0));
+        self.colour = match chosen {
+            Some(at) if self.outputs[at].1.lengths.is_empty() => {
+                let variable = self.outputs.remove(at).1;
+                (variable.name, variable.ty)
+            }
+            Some(_) => return Err(WrapError::NoColour),
+            None => {
+                let written = |name: &str| self.statements.iter().flat_map(|s| &s.tokens).flat_map(declare::words).any(|w| w == name);
+                if !written(COLOUR) && !written(legacy::DATA) {
+                    return Err(WrapError::NoColour);
+                }
+                self.unnamed = true;
+                (COLOUR.to_owned(), "vec4".to_owned())
+            }
+        };
+        Ok(())
+    }
+}
+
+/// Whether a type stands for a texture or image.
+fn is_opaque(ty: &str) -> bool {
+    let ty = ty.strip_prefix(['i', 'u']).unwrap_or(ty);
+    ["sampler", "image", "texture", "subpassInput", "atomic_uint"].iter().any(|t| ty.starts_with(t))
+}

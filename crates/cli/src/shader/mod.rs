@@ -1,5 +1,7 @@
 //! `warpsight shader`: what fragment shaders do and cost.
 
+mod collect;
+mod glsl;
 mod predict;
 mod subject;
 mod targets;
@@ -23,6 +25,8 @@ pub struct Args {
 
 #[derive(Subcommand)]
 enum Verb {
+    /// Collect fragment shaders from folders and packages into a corpus.
+    Collect(collect::Args),
     /// Count how often each basic block runs in a frame, by interpretation or by a module that counts.
     Trace(trace::Args),
     /// Predict what a frame takes, and which source lines it takes that for.
@@ -32,6 +36,7 @@ enum Verb {
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     match &args.verb {
+        Verb::Collect(args) => collect::run(args, json),
         Verb::Trace(args) => trace::run(args, json),
         Verb::Predict(args) => predict::run(args, json),
     }

@@ -3,7 +3,7 @@
 //! What comes out obeys: `#version 450`, every loose uniform in one std140 block at set 0, binding 0, samplers at set 0 from binding 1
 //! on, one `vec4` out at location 0, inputs of the vertex stage computed from `gl_FragCoord`, nothing else bound. Comments, conditions
 //! and includes are resolved, and `#line` gives every token the line of the user's file, so that a compiler's messages and `OpLine`
-//! speak of that; what is put in here has line 0.
+//! speak of that; what is put in here has line [`OURS`] or more.
 
 mod conditions;
 mod declare;
@@ -14,6 +14,7 @@ pub mod lex;
 
 pub use dialect::Dialect;
 
+use super::module::Op;
 use conditions::{Active, Macros};
 use declare::{Form, Statement, Storage, Variable};
 use lex::{Kind, Token};
@@ -21,6 +22,9 @@ use std::collections::{BTreeMap, HashSet};
 
 /// The longest source, in bytes.
 pub const MAX_BYTES: usize = 1 << 20;
+
+/// The line of what is put in here, beyond all lines of sources. (glslang 13 does not survive `#line 0`.)
+pub const OURS: u32 = 2_000_000;
 
 /// Why a source is not wrapped. Lines are the user's, from 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -156,7 +160,7 @@ pub fn wrap(source: &Source) -> Result<Wrapped, WrapError> {
 fn given(source: &Source, own: &[Statement]) -> Result<Vec<Statement>, WrapError> {
     let text = format!("{}\n{}", dialect::common(), dialect::prelude(source.dialect, source.text)?);
     let mut tokens = conditions::active(&text, &[], &|_| None)?.tokens;
-    tokens.iter_mut().for_each(|t| t.line = 0);
+    tokens.iter_mut().for_each(|t| t.line = OURS);
     let all = declare::statements(tokens, &mut Macros::default())?;
     let declared: HashSet<&str> = own.iter().flat_map(Statement::names).collect();
     let mut needed: HashSet<String> = own.iter().flat_map(|s| &s.tokens).flat_map(declare::words).collect();
@@ -208,6 +212,19 @@ fn body(tokens: Vec<Token>, dialect: Dialect) -> Result<Vec<Token>, WrapError> {
     out.extend(lex::tokens(colour).into_iter().map(|t| Token { line: last.line, spaced: true, ..t }));
     out.extend(tokens[end..].iter().cloned());
     Ok(out)
+}
+
+/// Makes the lines of what was put in unknown (0), in a module that was compiled of a wrapped source.
+pub fn forget_own_lines(words: &mut [u32]) {
+    let mut at = 5;
+    while let Some(&head) = words.get(at) {
+        let length = (head >> 16) as usize;
+        // OpLine: file, line, column.
+        if head & 0xffff == Op::Line as u32 && length == 4 && words.get(at + 2).is_some_and(|line| *line >= OURS) {
+            words[at + 2] = 0;
+        }
+        at += length.max(1);
+    }
 }
 
 /// What a wrapped shader consists of.

@@ -2,7 +2,7 @@
 
 use super::declare::{Form, Storage, Variable};
 use super::lex::{Kind, Token};
-use super::{COLOUR, Parts, legacy};
+use super::{COLOUR, OURS, Parts, legacy};
 use std::fmt::Write;
 
 /// Empty lines that are written instead of a new `#line`.
@@ -134,7 +134,7 @@ impl Emitter {
             return;
         }
         match self.line {
-            Some(now) if line > now && line - now <= GAP && now > 0 => (now..line).for_each(|_| self.text.push('\n')),
+            Some(now) if line > now && line - now <= GAP => (now..line).for_each(|_| self.text.push('\n')),
             _ => {
                 if self.begun {
                     self.text.push('\n');
@@ -156,7 +156,7 @@ impl Emitter {
 
     /// A line of our own.
     fn made(&mut self, text: &str) {
-        self.at(0);
+        self.at(OURS);
         self.put(text);
     }
 

@@ -1,0 +1,28 @@
+//! A shader as a package or folder holds it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use warpsight_learn::shader::wrap::Dialect;
+
+/// A shader that was found.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// What it is called.
+    pub name: String,
+    /// The package or folder.
+    pub source: String,
+    /// Its licence, as stated.
+    pub licence: String,
+    /// The file in the package, and what part of it.
+    pub origin: String,
+    /// Its text.
+    pub text: String,
+    /// Its dialect where the package tells.
+    pub dialect: Option<Dialect>,
+    /// Values of uniforms that the package tells.
+    pub uniforms: BTreeMap<String, Vec<f64>>,
+    /// Macros that the application defines.
+    pub defines: Vec<(String, String)>,
+    /// What may be included.
+    pub includes: Arc<BTreeMap<String, String>>,
+}

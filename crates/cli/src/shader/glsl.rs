@@ -1,0 +1,99 @@
+//! A user's GLSL, of any dialect, as a module: the one place where the command compiles.
+
+use crate::failure::Failure;
+use std::collections::BTreeMap;
+use std::path::Path;
+use warpsight_learn::shader::cfg::Cfg;
+use warpsight_learn::shader::module::{Module, ModuleError};
+use warpsight_learn::shader::wrap::{self, Dialect, Source, WrapError};
+use warpsight_run::glslang::{self, CompileError};
+
+/// The largest file that is read.
+pub const MAX_BYTES: u64 = 1 << 20;
+
+/// A shader from its source to what is known of it.
+pub struct Compiled {
+    /// What was compiled.
+    pub glsl: String,
+    /// How it is written.
+    pub dialect: Dialect,
+    /// Defaults that the source gives its uniforms.
+    pub uniforms: BTreeMap<String, Vec<f64>>,
+    /// The module; its lines are those of the source.
+    pub module: Module,
+    /// Its control flow.
+    pub cfg: Cfg,
+}
+
+/// Why GLSL is not a module; the step at which it fails.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// It is not wrapped.
+    #[error(transparent)]
+    Wrap(#[from] WrapError),
+    /// The compiler rejects it.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+    /// What the compiler made of it cannot be read.
+    #[error(transparent)]
+    Read(#[from] ModuleError),
+}
+
+impl Fault {
+    /// The line of the user's file and what is wrong there.
+    pub fn at(&self) -> (Option<u32>, String) {
+        match self {
+            Self::Wrap(error) => (error.line(), error.to_string()),
+            Self::Compile(error) => {
+                let first = error.messages.first();
+                (first.and_then(|m| m.line).filter(|l| (1..wrap::OURS).contains(l)), error.to_string())
+            }
+            Self::Read(error) => (None, error.to_string()),
+        }
+    }
+}
+
+/// Wraps, compiles and reads a source.
+pub fn compile(source: &Source) -> Result<Compiled, Fault> {
+    let wrapped = wrap::wrap(source)?;
+    let mut words = glslang::fragment(&wrapped.glsl)?;
+    wrap::forget_own_lines(&mut words);
+    let module = Module::new(words)?;
+    let cfg = Cfg::new(&module)?;
+    Ok(Compiled { glsl: wrapped.glsl, dialect: source.dialect, uniforms: wrapped.uniforms, module, cfg })
+}
+
+/// Reads a file of GLSL.
+pub fn text(path: &Path) -> Result<String, Failure> {
+    let io = |e: std::io::Error| Failure::io(path, &e);
+    let at = path.display().to_string();
+    if path.metadata().map_err(io)?.len() > MAX_BYTES {
+        return Err(Failure::input(format!("the file has more than {MAX_BYTES} bytes")).at(at));
+    }
+    let bytes = std::fs::read(path).map_err(io)?;
+    String::from_utf8(bytes).map_err(|e| Failure::input(format!("not UTF-8 at byte {}", e.utf8_error().valid_up_to())).at(at))
+}
+
+/// A file of GLSL as a module. Without a dialect it is guessed.
+pub fn file(path: &Path, dialect: Option<Dialect>) -> Result<Compiled, Failure> {
+    let text = text(path)?;
+    let source = Source { dialect: dialect.unwrap_or_else(|| Dialect::detect(&text)), ..Source::new(&text) };
+    compile(&source).map_err(|fault| failure(&fault, path, &text, source.dialect))
+}
+
+/// What is wrong with a user's file, with the line of it.
+pub fn failure(fault: &Fault, path: &Path, text: &str, dialect: Dialect) -> Failure {
+    let (line, message) = fault.at();
+    let name = path.display().to_string();
+    let failure = Failure::input(message).help(format!("it was taken for the dialect `{dialect}`; --dialect NAME says otherwise"));
+    let Some(line) = line else { return failure.at(name) };
+    let mut start = 0;
+    for (index, row) in text.split_inclusive('\n').enumerate() {
+        if index as u32 + 1 == line {
+            let skipped = row.len() - row.trim_start().len();
+            return failure.excerpt(&name, text, start + skipped..start + row.trim_end().len().max(skipped), None);
+        }
+        start += row.len();
+    }
+    failure.at(name)
+}

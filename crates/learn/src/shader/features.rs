@@ -102,6 +102,19 @@ pub fn names() -> &'static [String] {
 /// The index of the feature that counts blocks.
 pub const BLOCK: usize = Class::Blocks as usize;
 
+/// Features of what has no instruction of its own.
+pub(super) mod own {
+    use super::Class;
+    pub const INSTRUCTIONS: usize = Class::Instructions as usize;
+    pub const SELECT: usize = Class::Select as usize;
+    pub const UNIFORM: usize = Class::LoadUniform as usize;
+    pub const INPUT: usize = Class::LoadInput as usize;
+    pub const BRANCH: usize = Class::Branch as usize;
+    pub const LOOP: usize = Class::Loop as usize;
+    pub const KILL: usize = Class::Kill as usize;
+    pub const MUL: usize = Class::F32Mul as usize;
+}
+
 /// The features of a shader.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Features {
@@ -169,7 +182,7 @@ pub fn instruction(module: &Module, inst: &Inst) -> Result<impl Iterator<Item = 
 }
 
 /// The feature of an instruction, and how many scalars it works on.
-fn operation(module: &Module, inst: &Inst) -> Result<(usize, f64), ModuleError> {
+pub(super) fn operation(module: &Module, inst: &Inst) -> Result<(usize, f64), ModuleError> {
     let args = module.args(inst);
     if inst.op == Op::ExtInst {
         let known = module.is_glsl(args[0]) && (1..=SETS as u32).contains(&args[1]);

@@ -88,6 +88,15 @@ impl Trace {
         out
     }
 
+    /// For each header how often its loop turns when it is entered, as quads do; 1 for other blocks.
+    #[must_use]
+    pub fn turns(&self, cfg: &Cfg) -> Vec<f64> {
+        let runs = self.predicated(cfg);
+        let around = |at: usize| cfg.blocks[at].outer.unwrap_or(cfg.functions[cfg.blocks[at].function].blocks.start);
+        let turns = |at: usize| if runs[around(at)] > 0.0 { runs[at] / runs[around(at)] } else { 1.0 };
+        (0..cfg.blocks.len()).map(|at| if cfg.blocks[at].is_loop { turns(at) } else { 1.0 }).collect()
+    }
+
     /// Whether counts on another implementation may differ, because any branch was rough.
     #[must_use]
     pub fn is_rough(&self) -> bool {

@@ -289,9 +289,9 @@ impl<'m> Compiler<'m> {
         let block = &cfg.blocks[index];
         let preds = std::mem::take(&mut self.preds[index]);
         let insts = &module.insts()[block.insts.clone()];
-        let mut phis = Vec::new();
+        let (mut phis, mut origins) = (Vec::new(), Vec::new());
         let mut weight = 0;
-        for inst in insts {
+        for (inst, origin) in insts.iter().zip(block.insts.start as u32..) {
             let ins = Ins { op: inst.op, ty: inst.ty, id: inst.id, line: inst.line, args: module.args(inst) };
             weight += 1;
             match inst.op {
@@ -300,12 +300,14 @@ impl<'m> Compiler<'m> {
                 _ if Some(inst) == insts.last() => {}
                 _ => self.instruction(&ins)?,
             }
+            origins.resize(self.steps.len(), origin);
         }
         let end = match insts.last() {
             Some(last) => self.end(block, last)?,
             None => return self.invalid(0, "a block has no end"),
         };
         let line = insts.iter().map(|i| i.line).find(|l| *l != 0).unwrap_or(0);
+        origins.resize(self.steps.len(), block.insts.end as u32 - 1);
         let steps: Box<[Step]> = std::mem::take(&mut self.steps).into();
         weight += steps.iter().map(Step::bulk).sum::<u64>();
         // What is looked for among many counts as much as many.
@@ -313,7 +315,7 @@ impl<'m> Compiler<'m> {
         let chosen: usize = phis.iter().map(|p: &Phi| p.n as usize + 1).sum();
         let entered = if phis.is_empty() { 0 } else { preds.len() };
         weight += (cases + chosen + entered) as u64 / 64;
-        Ok(Code { preds: preds.into(), phis: phis.into(), steps, end, weight, line })
+        Ok(Code { preds: preds.into(), phis: phis.into(), steps, origins: origins.into(), end, weight, line })
     }
 
     fn phi(&mut self, ins: &Ins, block: usize, preds: &[u32]) -> Done<Phi> {

@@ -267,6 +267,8 @@ pub(crate) struct Code {
     pub preds: Box<[u32]>,
     pub phis: Box<[Phi]>,
     pub steps: Box<[Step]>,
+    /// For each step the instruction that it is of, as an index into [`Module::insts`](crate::shader::module::Module::insts).
+    pub origins: Box<[u32]>,
     pub end: End,
     /// Instructions, as the budget counts them.
     pub weight: u64,

@@ -1,0 +1,168 @@
+//! The graph of values: equal operations on equal operands are one node.
+
+use super::cells::UNDEFINED;
+use super::{Done, GaveUp, MAX_NODES, Work};
+use std::collections::HashMap;
+
+/// The feature of what costs nothing.
+pub(super) const FREE: usize = usize::MAX;
+
+/// Where an operation comes from, and how often it runs.
+#[derive(Clone, Copy)]
+pub(super) struct Origin {
+    pub block: usize,
+    pub inst: Option<usize>,
+    pub times: f64,
+}
+
+/// What tells operations apart: an opcode with what else is fixed in it, and the operands.
+pub(super) type Key = ([u32; 3], Box<[u32]>);
+
+struct Node {
+    word: Option<u32>,
+    operands: Box<[u32]>,
+    feature: usize,
+    number: f64,
+    origin: Origin,
+}
+
+/// Nodes, those that are needed, and how far one can go back.
+pub(super) struct Graph {
+    nodes: Vec<Node>,
+    words: HashMap<u32, u32>,
+    table: HashMap<Key, u32>,
+    /// Keys and words in the order in which they came, to take them back.
+    entered: Vec<Entered>,
+    needed: Vec<u32>,
+    /// What loops carry from one turn to the next: the node at the header, and what it becomes.
+    carried: Vec<(u32, u32)>,
+}
+
+enum Entered {
+    Key(Key),
+    Word(u32),
+}
+
+/// A point to go back to.
+pub(super) struct Mark([usize; 4]);
+
+impl Default for Graph {
+    fn default() -> Self {
+        let origin = Origin { block: 0, inst: None, times: 0.0 };
+        let undefined = Node { word: None, operands: Box::default(), feature: FREE, number: 0.0, origin };
+        let (words, table) = (HashMap::new(), HashMap::new());
+        Self { nodes: vec![undefined], words, table, entered: Vec::new(), needed: Vec::new(), carried: Vec::new() }
+    }
+}
+
+impl Graph {
+    fn push(&mut self, node: Node) -> u32 {
+        self.nodes.push(node);
+        self.nodes.len() as u32 - 1
+    }
+
+    /// The node of a word.
+    pub(super) fn known(&mut self, word: u32) -> u32 {
+        if let Some(&node) = self.words.get(&word) {
+            return node;
+        }
+        let origin = Origin { block: 0, inst: None, times: 0.0 };
+        let node = self.push(Node { word: Some(word), operands: Box::default(), feature: FREE, number: 0.0, origin });
+        self.words.insert(word, node);
+        self.entered.push(Entered::Word(word));
+        node
+    }
+
+    /// The word that a node is, where it is known. What was never written may be anything: drivers take what suits.
+    pub(super) fn word(&self, node: u32) -> Option<u32> {
+        if node == UNDEFINED { Some(0) } else { self.nodes[node as usize].word }
+    }
+
+    /// A value that is like no other.
+    pub(super) fn leaf(&mut self, feature: usize, origin: Origin) -> u32 {
+        self.push(Node { word: None, operands: Box::default(), feature, number: 1.0, origin })
+    }
+
+    /// What a loop carries; [`Graph::carry`] says what it becomes.
+    pub(super) fn carrier(&mut self, before: u32, origin: Origin) -> Done<u32> {
+        self.room()?;
+        Ok(self.push(Node { word: None, operands: [before].into(), feature: FREE, number: 0.0, origin }))
+    }
+
+    pub(super) fn carry(&mut self, carrier: u32, becomes: u32) {
+        self.carried.push((carrier, becomes));
+    }
+
+    /// The node of an operation.
+    pub(super) fn node(&mut self, key: Key, cost: (usize, f64), origin: Origin) -> Done<u32> {
+        // What ran before at most as often is there already.
+        if let Some(&node) = self.table.get(&key)
+            && self.nodes[node as usize].origin.times <= origin.times
+        {
+            return Ok(node);
+        }
+        self.room()?;
+        let node = self.push(Node { word: None, operands: key.1.clone(), feature: cost.0, number: cost.1, origin });
+        if !self.table.contains_key(&key) {
+            self.entered.push(Entered::Key(key.clone()));
+            self.table.insert(key, node);
+        }
+        Ok(node)
+    }
+
+    /// An operation whose effect is seen from outside.
+    pub(super) fn effect(&mut self, operands: &[u32], cost: (usize, f64), origin: Origin) -> Done<u32> {
+        self.room()?;
+        let node = self.push(Node { word: None, operands: operands.into(), feature: cost.0, number: cost.1, origin });
+        self.need(node);
+        Ok(node)
+    }
+
+    pub(super) fn need(&mut self, node: u32) {
+        self.needed.push(node);
+    }
+
+    fn room(&self) -> Done {
+        if self.nodes.len() < MAX_NODES { Ok(()) } else { Err(GaveUp) }
+    }
+
+    pub(super) fn mark(&self) -> Mark {
+        Mark([self.nodes.len(), self.entered.len(), self.needed.len(), self.carried.len()])
+    }
+
+    /// Forgets what came after a mark.
+    pub(super) fn back_to(&mut self, Mark([nodes, entered, needed, carried]): Mark) {
+        self.nodes.truncate(nodes);
+        for gone in self.entered.drain(entered..) {
+            match gone {
+                Entered::Key(key) => drop(self.table.remove(&key)),
+                Entered::Word(word) => drop(self.words.remove(&word)),
+            }
+        }
+        self.needed.truncate(needed);
+        self.carried.truncate(carried);
+    }
+
+    /// All that is needed, directly or not, and costs something.
+    pub(super) fn work(&self) -> Vec<Work> {
+        let mut later: HashMap<u32, Vec<u32>> = HashMap::new();
+        self.carried.iter().for_each(|(carrier, becomes)| later.entry(*carrier).or_default().push(*becomes));
+        let mut live = vec![false; self.nodes.len()];
+        let mut open = self.needed.clone();
+        while let Some(node) = open.pop() {
+            if !std::mem::replace(&mut live[node as usize], true) {
+                open.extend(&*self.nodes[node as usize].operands);
+                open.extend(later.get(&node).into_iter().flatten());
+            }
+        }
+        let live = self.nodes.iter().zip(live).filter(|(node, live)| *live && node.feature != FREE);
+        live.map(|(node, _)| Work {
+            feature: node.feature,
+            number: node.number,
+            times: node.origin.times,
+            block: node.origin.block,
+            inst: node.origin.inst,
+        })
+        .collect()
+    }
+}

@@ -10,6 +10,8 @@ mod flow;
 mod hostile;
 #[path = "shader/image.rs"]
 mod image;
+#[path = "shader/lean.rs"]
+mod lean;
 #[path = "shader/lines.rs"]
 mod lines;
 #[path = "shader/maths.rs"]

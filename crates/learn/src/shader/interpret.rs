@@ -10,7 +10,7 @@ mod compile;
 mod error;
 mod glsl;
 mod inputs;
-mod residual;
+mod lean;
 mod run;
 mod step;
 mod texture;
@@ -19,7 +19,7 @@ mod vector;
 
 pub use error::InterpretError;
 pub use inputs::{Inputs, Varying};
-pub use residual::{Residual, Work};
+pub use lean::{Lean, Work};
 pub use run::Machine;
 pub use texture::{BadTexture, Kind, Mip, Sampler, Texture, Wrap};
 

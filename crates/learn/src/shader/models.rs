@@ -14,7 +14,7 @@ mod trees;
 pub(super) use boosted::hash;
 pub use boosted::{Boosted, Corrected};
 pub use calibrated::{Calibrated, INTERVAL};
-pub use linear::{Columns, Instructions, Linear, MaskedOperations, Opcodes, Operations, ScalarsAndTextures};
+pub use linear::{Columns, Instructions, LeanOperations, Linear, Opcodes, Operations, ScalarsAndTextures};
 pub use row::{Amount, Row};
 
 use serde::{Deserialize, Serialize};
@@ -129,12 +129,12 @@ methods! {
     He "ops+100tex" Linear<ScalarsAndTextures>,
     /// Non-negative least squares on scalarised operations.
     Nnls "nnls" Linear<Operations>,
-    /// The same with masked branches.
-    Masked "masked" Linear<MaskedOperations>,
+    /// The same of what a driver's compiler leaves, where branches are masked.
+    Lean "lean" Linear<LeanOperations>,
     /// Boosted trees.
     Trees "trees" Boosted,
-    /// The masked base, and trees for what it leaves over.
-    Corrected "masked+trees" Corrected,
+    /// That as a base, and trees for what it leaves over.
+    Corrected "lean+trees" Corrected,
 }
 
 impl fmt::Display for Method {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use warpsight_learn::shader::cfg::Cfg;
 use warpsight_learn::shader::features::Features;
-use warpsight_learn::shader::interpret::{Inputs, Kind, Program, Texture, Varying};
+use warpsight_learn::shader::interpret::{Inputs, Kind, Lean, Program, Texture, Varying};
 use warpsight_learn::shader::module::spirv::StorageClass;
 use warpsight_learn::shader::module::{Module, Type, operands};
 use warpsight_learn::shader::mutate::{bounds, candidates};
@@ -33,6 +33,8 @@ pub fn body(bytes: &[u8]) {
     }
     drop(candidates(&module, &cfg, &Scene { frame: [7, 5], texture: 8, ..Scene::default() }, 0));
     let Ok(program) = Program::new(&module, &cfg) else { return };
+    let lean = Lean::new(&program, &module, &cfg, |_| 3.0);
+    assert!(lean.is_none_or(|lean| lean.work.iter().all(|work| (work.number * work.times).is_finite())));
     drop(sample(&program, &inputs(&module), 4, 0));
 }
 

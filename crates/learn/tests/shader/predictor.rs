@@ -17,6 +17,7 @@ fn row(id: usize, sines: f64, adds: f64, noise: f64) -> Row {
         pixels: 1e5,
         seconds: Some(Seconds(seconds)),
         operations: [("ext.sin".to_owned(), amount(sines)), ("f32.add".to_owned(), amount(adds))].into(),
+        lean: [("ext.sin".to_owned(), amount(sines)), ("f32.add".to_owned(), amount(adds))].into(),
         opcodes: [("ExtInst".to_owned(), amount(sines)), ("FAdd".to_owned(), amount(adds))].into(),
         sizes: [("blocks".to_owned(), 1.0)].into(),
     }

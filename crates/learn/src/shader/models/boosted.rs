@@ -1,7 +1,7 @@
 //! Boosted trees for logarithms of seconds: by themselves, and as what a base leaves over.
 
 use super::columns::{Column, View, columns};
-use super::linear::{Linear, MaskedOperations};
+use super::linear::{LeanOperations, Linear};
 use super::trees::{Growth, Table, Trees, unit};
 use super::{FitError, Model, Row, times};
 use serde::{Deserialize, Serialize};
@@ -91,7 +91,7 @@ impl Model for Boosted {
 /// A linear base, and trees for the logarithm of measured over its seconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Corrected {
-    base: Linear<MaskedOperations>,
+    base: Linear<LeanOperations>,
     /// The base says at least so many seconds.
     floor: f64,
     forest: Forest,
@@ -103,11 +103,11 @@ const TURNS: u64 = 5;
 impl Corrected {
     /// What adds up.
     #[must_use]
-    pub fn base(&self) -> &Linear<MaskedOperations> {
+    pub fn base(&self) -> &Linear<LeanOperations> {
         &self.base
     }
 
-    fn based(base: &Linear<MaskedOperations>, floor: f64, row: &Row) -> f64 {
+    fn based(base: &Linear<LeanOperations>, floor: f64, row: &Row) -> f64 {
         base.predict(row).0.max(floor)
     }
 }

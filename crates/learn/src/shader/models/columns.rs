@@ -9,7 +9,7 @@ use std::ops::Bound;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Column {
-    /// What a pixel does of an operation where branches are masked. A name that ends in a dot stands for all that begin so.
+    /// What a pixel does of an operation that a compiler leaves, where branches are masked. A name that ends in a dot stands for all that begin so.
     Masked(String),
     /// What it does of it by its trace, as a share of that.
     Taken(String),
@@ -46,7 +46,7 @@ pub fn is_operation(name: &str) -> bool {
 impl<'a> View<'a> {
     /// Of a row; `costs` are what the base says an operation costs, `base` what it says of the frame, both in seconds.
     pub fn new(row: &'a Row, costs: &'a BTreeMap<String, f64>, base: f64) -> Self {
-        let all = row.operations.iter().filter(|(name, _)| is_operation(name)).map(|(_, a)| a.masked).sum();
+        let all = row.lean.iter().filter(|(name, _)| is_operation(name)).map(|(_, a)| a.masked).sum();
         Self { row, costs, base: (base / row.pixels).max(1e-15), all }
     }
 
@@ -69,7 +69,7 @@ impl<'a> View<'a> {
 
     /// Over all operations that a name stands for.
     fn sum(&self, name: &str, of: impl Fn(&str, &super::Amount) -> f64) -> f64 {
-        let operations = &self.row.operations;
+        let operations = &self.row.lean;
         if !name.ends_with('.') {
             return operations.get(name).map_or(0.0, |a| of(name, a));
         }
@@ -80,7 +80,7 @@ impl<'a> View<'a> {
 
 /// All columns that these rows have numbers in, sorted.
 pub fn columns(rows: &[&Row], with_base: bool) -> Vec<Column> {
-    let own: BTreeSet<&str> = rows.iter().flat_map(|row| row.operations.keys().map(String::as_str)).collect();
+    let own: BTreeSet<&str> = rows.iter().flat_map(|row| row.lean.keys().map(String::as_str)).collect();
     let families: BTreeSet<String> =
         own.iter().filter(|n| is_operation(n)).filter_map(|n| Some(format!("{}.", n.split_once('.')?.0))).collect();
     let deep: BTreeSet<String> = own.iter().filter_map(|n| n.rsplit_once('.')).map(|(n, _)| format!("{n}.")).collect();

@@ -126,13 +126,13 @@ impl Columns for Operations {
     }
 }
 
-/// The same where branches are masked.
+/// The same of what a driver's compiler leaves, where branches are masked.
 #[derive(Clone, Debug, PartialEq)]
-pub struct MaskedOperations;
+pub struct LeanOperations;
 
-impl Columns for MaskedOperations {
+impl Columns for LeanOperations {
     fn of(row: &Row) -> BTreeMap<&str, f64> {
-        row.operations.iter().filter(|(name, _)| is_operation(name)).map(|(name, amount)| (name.as_str(), amount.masked)).collect()
+        row.lean.iter().filter(|(name, _)| is_operation(name)).map(|(name, amount)| (name.as_str(), amount.masked)).collect()
     }
     fn solve(rows: &[(Vec<f64>, f64)]) -> Vec<f64> {
         non_negative(rows)

@@ -2,6 +2,7 @@
 
 use super::super::cfg::Cfg;
 use super::super::features::{self, Features};
+use super::super::interpret::{Lean, Program, Work};
 use super::super::module::{Module, ModuleError, Op, spirv::StorageClass};
 use super::super::trace::Trace;
 use serde::{Deserialize, Serialize};
@@ -51,6 +52,8 @@ pub struct Row {
     pub seconds: Option<Seconds>,
     /// Operations by the names of [`features::names`].
     pub operations: BTreeMap<String, Amount>,
+    /// Operations that are left when a driver's compiler has evaluated what it can ([`Lean`]), by the same names.
+    pub lean: BTreeMap<String, Amount>,
     /// Instructions by opcode, those of the extended instruction sets as one.
     pub opcodes: BTreeMap<String, Amount>,
     /// Sizes of the text: `blocks`, `depth` of loops, `functions`, `textures`, `uniforms`.
@@ -70,7 +73,8 @@ impl Row {
         let features = Features::new(module, cfg)?;
         let sums = [0, 1, 2].map(|which| features.weighted(|block| weights[block][which]));
         let amounts = features::names().iter().enumerate().map(|(at, name)| (name, [0, 1, 2].map(|which: usize| sums[which][at])));
-        let operations = amounts.filter(|(_, of)| of[2] != 0.0).map(|(name, of)| (name.clone(), rounded(of))).collect();
+        let operations: BTreeMap<String, Amount> =
+            amounts.filter(|(_, of)| of[2] != 0.0).map(|(name, of)| (name.clone(), rounded(of))).collect();
         let mut opcodes: BTreeMap<Op, [f64; 3]> = BTreeMap::new();
         for (block, weights) in cfg.blocks.iter().zip(&weights) {
             for inst in &module.insts()[block.insts.clone()] {
@@ -80,6 +84,7 @@ impl Row {
                 }
             }
         }
+        let lean = lean(module, cfg, trace, &weights).unwrap_or_else(|| operations.clone());
         let uniforms = module.blocks()?.iter().map(|b| b.members.len()).sum::<usize>();
         let sizes = [
             ("blocks", cfg.blocks.len()),
@@ -97,6 +102,7 @@ impl Row {
             pixels,
             seconds: None,
             operations,
+            lean,
             opcodes: opcodes.into_iter().map(|(op, of)| (format!("{op:?}"), rounded(of))).collect(),
             sizes: sizes.map(|(name, size)| (name.to_owned(), size as f64)).into(),
         })
@@ -108,7 +114,7 @@ impl Row {
         let once = |amounts: &BTreeMap<String, Amount>| {
             amounts.iter().map(|(name, amount)| (name.clone(), Amount::from([amount.text; 3]))).collect()
         };
-        Self { operations: once(&self.operations), opcodes: once(&self.opcodes), ..self.clone() }
+        Self { operations: once(&self.operations), lean: once(&self.lean), opcodes: once(&self.opcodes), ..self.clone() }
     }
 
     /// The amount of an operation; none where the shader has it not.
@@ -116,6 +122,24 @@ impl Row {
     pub fn operation(&self, name: &str) -> Amount {
         self.operations.get(name).copied().unwrap_or_default()
     }
+}
+
+/// What is left of a shader; nothing where it is too large to be evaluated. A block's weights are those of [`Row::new`].
+fn lean(module: &Module, cfg: &Cfg, trace: &Trace, weights: &[[f64; 3]]) -> Option<BTreeMap<String, Amount>> {
+    let program = Program::new(module, cfg).ok()?;
+    let turns = trace.turns(cfg);
+    let run = Lean::new(&program, module, cfg, |header| turns[header])?;
+    let text = Lean::new(&program, module, cfg, |_| 1.0)?.features(|work| work.times);
+    // A pixel at the frame's edge makes a whole quad run.
+    let quads = weights.first().map_or(1.0, |w| w[1]);
+    let masked = run.features(|work| work.times * quads);
+    let share = |work: &Work| {
+        let [traced, masked, _] = weights[work.block];
+        if masked > 0.0 { (traced / masked).min(1.0) } else { 0.0 }
+    };
+    let traced = run.features(|work| work.times * quads * share(work));
+    let amounts = features::names().iter().enumerate().map(|(at, name)| (name, [traced[at], masked[at], text[at]]));
+    Some(amounts.filter(|(_, of)| of[1] != 0.0 || of[2] != 0.0).map(|(name, of)| (name.clone(), rounded(of))).collect())
 }
 
 /// Amounts to seven digits, as tables keep them: a row is the same before and after.

@@ -4,7 +4,7 @@
 //! known length, compute equal things once and drop what nobody needs. What then costs time is found here by partial evaluation
 //! (Jones, Gomard and Sestoft, Partial Evaluation and Automatic Program Generation): the interpreter's steps are executed once on
 //! values that are either known words or nodes of a graph. Equal operations on equal operands are one node; the nodes that outputs
-//! and decisions need are the residual.
+//! and decisions need are what is left.
 //!
 //! Loops are unrolled as Mesa does: where every exit is decided by known words and the copies together have at most
 //! [`UNROLLED`] operations; loops around a loop that stays are not.
@@ -34,7 +34,7 @@ const MAX_DEPTH: u32 = 96;
 
 /// Operations that are left, each with how often it runs.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Residual {
+pub struct Lean {
     /// In the order in which they were met.
     pub work: Vec<Work>,
 }
@@ -54,16 +54,16 @@ pub struct Work {
     pub inst: Option<usize>,
 }
 
-/// Why there is no residual: the shader is too large to be evaluated.
+/// Why nothing is known: the shader is too large to be evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct GaveUp;
 
 type Done<T = ()> = Result<T, GaveUp>;
 
-impl Residual {
+impl Lean {
     /// Evaluates a shader. `turns` says how often the body of a loop runs each time the loop is entered, by its header's index.
     ///
-    /// Nothing is left out where a shader is too large to be evaluated: there is no residual then.
+    /// Nothing is left out where a shader is too large to be evaluated: there is no answer then.
     #[must_use]
     pub fn new(program: &Program, module: &Module, cfg: &Cfg, turns: impl Fn(usize) -> f64) -> Option<Self> {
         let turns = (0..cfg.blocks.len()).map(|b| if cfg.blocks[b].is_loop { turns(b).max(0.0) } else { 1.0 }).collect();
@@ -131,7 +131,7 @@ struct Evaluation<'p> {
 }
 
 impl Evaluation<'_> {
-    fn shader(&mut self) -> Done<Residual> {
+    fn shader(&mut self) -> Done<Lean> {
         let program = self.program;
         let mut cells = Cells::new(program.cells as usize + 1);
         for (cell, word) in &program.constants {
@@ -149,7 +149,7 @@ impl Evaluation<'_> {
                 self.graph.need(end.get(cell));
             }
         }
-        Ok(Residual { work: self.graph.work() })
+        Ok(Lean { work: self.graph.work() })
     }
 
     /// What comes from outside is not known when a shader is compiled.

@@ -4,7 +4,7 @@ use super::cells::{Cells, UNDEFINED};
 use super::graph::Origin;
 use super::{Done, Evaluation, GaveUp, MAX_DEPTH, UNROLLED, steps};
 use crate::shader::features::own;
-use crate::shader::interpret::step::{End, Place, Step};
+use crate::shader::interpret::step::{End, Place, Step, Term};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
@@ -236,9 +236,11 @@ impl Evaluation<'_> {
 /// For each cell that holds addresses: from where they go on, and how far.
 pub(super) fn addresses(program: &crate::shader::interpret::compile::Compiled) -> HashMap<u32, Vec<(Place, u32)>> {
     let mut out: HashMap<u32, Vec<(Place, u32)>> = HashMap::new();
+    let constants: HashMap<u32, u32> = program.constants.iter().copied().collect();
     for step in program.blocks.iter().flat_map(|b| &b.steps) {
         if let Step::Address { dst, base, terms } = step {
-            let far = terms.iter().try_fold(0u32, |sum, t| sum.checked_add((t.len - 1).checked_mul(t.stride)?));
+            let most = |t: &Term| constants.get(&t.index).copied().unwrap_or(u32::MAX).min(t.len - 1);
+            let far = terms.iter().try_fold(0u32, |sum, t| sum.checked_add(most(t).checked_mul(t.stride)?));
             out.entry(*dst).or_default().push((*base, far.unwrap_or(u32::MAX)));
         }
     }

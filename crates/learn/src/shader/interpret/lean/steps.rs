@@ -58,6 +58,7 @@ impl Evaluation<'_> {
         if self.steps > MAX_STEPS {
             return Err(GaveUp);
         }
+        self.operations += u64::from(nodes(step) > 0.0);
         let maker = self.maker(origin, parts);
         match step {
             Step::Map1 { f, dst, a, n, .. } => {
@@ -245,7 +246,6 @@ impl Evaluation<'_> {
     }
 
     fn make(&mut self, maker: Maker, part: u32, operands: &[u32]) -> Done<u32> {
-        self.operations += u64::from(maker.cost.0 != FREE && part == 0);
         let key: Key = ([maker.key[0], maker.key[1], part], operands.into());
         self.graph.node(key, maker.cost, maker.origin)
     }

@@ -18,6 +18,8 @@ pub enum Kind {
     NothingVerified,
     /// A file could not be read or written.
     Io,
+    /// A comparison came out against what was asked for.
+    Slower,
     /// The user stopped it.
     Interrupted,
 }
@@ -98,6 +100,7 @@ impl Failure {
     /// The exit code of its kind.
     pub fn exit_code(&self) -> u8 {
         match self.kind {
+            Kind::Slower => 1,
             Kind::Input => 2,
             Kind::Device => 3,
             Kind::NothingVerified => 4,
@@ -111,6 +114,7 @@ impl Failure {
             Kind::Device => "device",
             Kind::NothingVerified => "nothing_verified",
             Kind::Io => "io",
+            Kind::Slower => "slower",
             Kind::Interrupted => "interrupted",
         }
     }

@@ -34,7 +34,7 @@ struct Cli {
     json: bool,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done, 2 bad input or usage, 3 device or driver, 4 nothing verified, 5 input/output, 130 interrupted.\n\
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 slower than allowed (shader diff), 2 bad input or usage, 3 device or driver, 4 nothing verified, 5 input/output, 130 interrupted.\n\
     Times are tagged measured, simulated or predicted.";
 
 #[derive(Subcommand)]

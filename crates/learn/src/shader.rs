@@ -32,8 +32,10 @@
 
 pub mod cfg;
 pub mod corpus;
+pub mod difference;
 pub mod evaluate;
 pub mod features;
+pub mod head;
 pub mod interpret;
 pub mod lines;
 pub mod models;

@@ -6,6 +6,8 @@ mod body;
 mod common;
 #[path = "shader/flow.rs"]
 mod flow;
+#[path = "shader/head.rs"]
+mod head;
 #[path = "shader/hostile.rs"]
 mod hostile;
 #[path = "shader/image.rs"]

@@ -1,6 +1,7 @@
 //! `warpsight shader`: what fragment shaders do and cost.
 
 mod collect;
+mod diff;
 mod glsl;
 mod predict;
 mod subject;
@@ -31,6 +32,8 @@ enum Verb {
     Trace(trace::Args),
     /// Predict what a frame takes, and which source lines it takes that for.
     Predict(predict::Args),
+    /// Predict by how much a shader is slower than another; the exit code says whether it is.
+    Diff(diff::Args),
 }
 
 /// Runs the verb.
@@ -39,6 +42,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         Verb::Collect(args) => collect::run(args, json),
         Verb::Trace(args) => trace::run(args, json),
         Verb::Predict(args) => predict::run(args, json),
+        Verb::Diff(args) => diff::run(args, json),
     }
 }
 

@@ -1,7 +1,7 @@
 //! `warpsight shader predict`: what a frame takes, and which source lines it takes that for.
 
 mod json;
-mod show;
+pub mod show;
 
 use super::subject::{Seen, Subject, TraceArgs, files};
 use super::targets::{ModelArgs, Target};
@@ -56,7 +56,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let alone = files.len() == 1;
     let scene = args.trace.scene.scene(&BTreeMap::new());
     let one = |path: &Path| {
-        let subject = Subject::read(path)?;
+        let subject = Subject::read(path, args.trace.dialect)?;
         if alone {
             subject.check(&args.trace.scene)?;
         }
@@ -126,11 +126,10 @@ pub fn answer<'t>(
 
 fn predicted<'t>(subject: &Subject, seen: &Seen, target: &'t Target) -> Result<Predicted<'t>, Failure> {
     let prediction = target.predict(&seen.row);
-    let base = target.predictor.base();
-    let counts =
-        if base.masked { seen.trace.predicated(&subject.cfg).iter().map(|quads| 4.0 * quads).collect() } else { seen.trace.counts.clone() };
-    let costs = costs(&subject.module, &subject.cfg, &counts, &base.weights).map_err(|e| Failure::from(e).at(&subject.name))?;
-    Ok(Predicted { target, prediction, costs, fixed: base.intercept })
+    let base = &target.predictor.base;
+    let counts = base.counts(&seen.trace, &subject.cfg);
+    let costs = costs(&subject.module, &subject.cfg, &counts, &base.weights()).map_err(|e| Failure::from(e).at(&subject.name))?;
+    Ok(Predicted { target, prediction, costs, fixed: base.intercept() })
 }
 
 impl Answer<'_> {

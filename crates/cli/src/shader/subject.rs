@@ -1,6 +1,7 @@
 //! Shaders as verbs take them: files in any dialect, SPIR-V, folders, standard input.
 
 use super::SceneArgs;
+use super::glsl::{self, Compiled};
 use super::trace::parse_quads;
 use crate::failure::Failure;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,8 +11,10 @@ use warpsight_learn::shader::cfg::Cfg;
 use warpsight_learn::shader::interpret::{InterpretError, Program};
 use warpsight_learn::shader::models::Row;
 use warpsight_learn::shader::module::Module;
+use warpsight_learn::shader::module::spirv::MAGIC_NUMBER;
 use warpsight_learn::shader::scene::{Assumption, Scene};
 use warpsight_learn::shader::trace::{Trace, sample};
+use warpsight_learn::shader::wrap::{Dialect, Source};
 
 /// What a folder's files of shaders end with.
 const ENDINGS: &[&str] = &["frag", "glsl", "fs", "spv"];
@@ -23,6 +26,9 @@ const MAX_BYTES: u64 = 16 << 20;
 pub struct TraceArgs {
     #[command(flatten)]
     pub scene: SceneArgs,
+    /// How GLSL is written, where that is not to be guessed.
+    #[arg(long, value_name = "NAME")]
+    pub dialect: Option<Dialect>,
     /// How many 2×2 quads are executed, spread over the frame; `all` for every one.
     #[arg(long, value_name = "N", default_value = "64", value_parser = parse_quads)]
     pub quads: usize,
@@ -99,7 +105,7 @@ pub fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
 
 impl Subject {
     /// Reads a file, or standard input for `-`; GLSL is compiled.
-    pub fn read(path: &Path) -> Result<Self, Failure> {
+    pub fn read(path: &Path, dialect: Option<Dialect>) -> Result<Self, Failure> {
         let stdin = path == Path::new("-");
         let name = if stdin { "standard input".to_owned() } else { path.display().to_string() };
         let mut bytes = Vec::new();
@@ -112,13 +118,22 @@ impl Subject {
         if bytes.len() as u64 > MAX_BYTES {
             return Err(Failure::input(format!("more than {} MiB: no shader", MAX_BYTES >> 20)).at(name));
         }
-        Self::new(name, path, bytes)
+        Self::new(name, bytes, dialect)
     }
 
-    /// A shader of these bytes.
-    pub fn new(name: String, path: &Path, bytes: Vec<u8>) -> Result<Self, Failure> {
-        let (module, cfg) = super::read(path, &bytes)?;
-        Ok(Self { name, text: None, module, cfg, uniforms: BTreeMap::new() })
+    /// A shader of these bytes: SPIR-V by its magic number or the file's ending, else GLSL.
+    pub fn new(name: String, bytes: Vec<u8>, dialect: Option<Dialect>) -> Result<Self, Failure> {
+        let path = Path::new(&name);
+        let magic = [MAGIC_NUMBER.to_le_bytes(), MAGIC_NUMBER.to_be_bytes()];
+        if magic.iter().any(|m| bytes.starts_with(m)) || path.extension().is_some_and(|e| e.eq_ignore_ascii_case("spv")) {
+            let (module, cfg) = super::read(path, &bytes)?;
+            return Ok(Self { name, text: None, module, cfg, uniforms: BTreeMap::new() });
+        }
+        let text = String::from_utf8(bytes).map_err(|_| Failure::input("this is neither SPIR-V nor text (UTF-8)").at(&name))?;
+        let source = Source { dialect: dialect.unwrap_or_else(|| Dialect::detect(&text)), ..Source::new(&text) };
+        let Compiled { module, cfg, uniforms, .. } =
+            glsl::compile(&source).map_err(|fault| glsl::failure(&fault, path, &text, source.dialect))?;
+        Ok(Self { name, text: Some(text), module, cfg, uniforms })
     }
 
     /// Whether the uniforms that the user named are this shader's.

@@ -3,8 +3,9 @@
 use crate::failure::Failure;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use warpsight_learn::shader::head::Head;
 use warpsight_learn::shader::models::Row;
-use warpsight_learn::shader::predictor::{Prediction, Predictor, PredictorError};
+use warpsight_learn::shader::predictor::{Device, Prediction, Predictor, PredictorError};
 
 /// Models that ship, by the name of their device.
 const SHIPPED: &[(&str, &str)] = &[];
@@ -21,29 +22,69 @@ pub struct ModelArgs {
     /// A model that `shader train` wrote; may be repeated.
     #[arg(long, value_name = "FILE")]
     model: Vec<PathBuf>,
+    /// A calibration that `shader calibrate` wrote: predictions for the device that it measured; may be repeated.
+    #[arg(long, value_name = "FILE")]
+    calibration: Vec<PathBuf>,
 }
 
 /// A device and its model.
 pub struct Target {
     /// What the device is called.
     pub name: String,
-    /// Its model.
+    /// Its model, or the one of another device that it was fitted to.
     pub predictor: Arc<Predictor>,
+    /// What it adds to that.
+    pub head: Option<Head>,
 }
 
 impl ModelArgs {
     /// The devices that were asked for.
     pub fn targets(&self) -> Result<Vec<Target>, Failure> {
         let mut names: Vec<&str> = self.device.iter().map(String::as_str).collect();
-        if names.is_empty() && self.model.is_empty() {
-            names.push("lavapipe");
+        if names.is_empty() && self.model.is_empty() && self.calibration.is_empty() {
+            names.push(DEFAULT);
         }
         let mut all = names.into_iter().map(shipped).collect::<Result<Vec<_>, _>>()?;
         for file in &self.model {
             all.push(from_file(file)?);
         }
+        for file in &self.calibration {
+            let text = text(file)?;
+            let known: Vec<Arc<Predictor>> = all.iter().map(|target| Arc::clone(&target.predictor)).collect();
+            all.push(calibrated(file, &text, known)?);
+        }
         Ok(all)
     }
+
+    /// The one model that something is fitted to.
+    pub fn single(&self) -> Result<Target, Failure> {
+        let mut all = self.targets()?;
+        match (all.pop(), all.is_empty()) {
+            (Some(target), true) if target.head.is_none() => Ok(target),
+            _ => Err(Failure::input("a device is fitted to one model").help("name one --device or one --model, and no --calibration")),
+        }
+    }
+}
+
+/// The device where none is named.
+const DEFAULT: &str = "lavapipe";
+
+/// A calibration, for whichever model it was fitted to: one of those at hand, or one that ships.
+fn calibrated(file: &Path, text: &str, known: Vec<Arc<Predictor>>) -> Result<Target, Failure> {
+    let shipped = SHIPPED.iter().map(|(name, _)| shipped(name).map(|target| target.predictor));
+    let mut refusal = None;
+    for predictor in known.into_iter().map(Ok).chain(shipped) {
+        let predictor = predictor?;
+        match Head::read(text, &predictor) {
+            Ok(head) => return Ok(Target { name: head.device.name.clone(), predictor, head: Some(head) }),
+            Err(error) => refusal = refusal.or(Some(error)),
+        }
+    }
+    let failure = match refusal {
+        Some(error) => Failure::input(error.to_string()),
+        None => Failure::input("no model is at hand that it could belong to"),
+    };
+    Err(failure.at(file.display().to_string()).help("`shader calibrate` makes it anew; --model FILE names the model that it belongs to"))
 }
 
 /// The model that ships for a device.
@@ -56,14 +97,17 @@ fn shipped(name: &str) -> Result<Target, Failure> {
         ));
     };
     let predictor = Predictor::read(text).map_err(|e| refused(Path::new(name), &e))?;
-    Ok(Target { name: (*name).to_owned(), predictor: Arc::new(predictor) })
+    Ok(Target { name: (*name).to_owned(), predictor: Arc::new(predictor), head: None })
 }
 
 fn from_file(file: &Path) -> Result<Target, Failure> {
+    let predictor = Predictor::read(&text(file)?).map_err(|e| refused(file, &e))?;
+    Ok(Target { name: predictor.device.name.clone(), predictor: Arc::new(predictor), head: None })
+}
+
+fn text(file: &Path) -> Result<String, Failure> {
     let bytes = std::fs::read(file).map_err(|e| Failure::io(file, &e))?;
-    let text = String::from_utf8(bytes).map_err(|_| Failure::input("this is not text (UTF-8): no model").at(file.display().to_string()))?;
-    let predictor = Predictor::read(&text).map_err(|e| refused(file, &e))?;
-    Ok(Target { name: predictor.device.name.clone(), predictor: Arc::new(predictor) })
+    String::from_utf8(bytes).map_err(|_| Failure::input("this is not text (UTF-8): no model").at(file.display().to_string()))
 }
 
 fn refused(file: &Path, error: &PredictorError) -> Failure {
@@ -77,11 +121,29 @@ fn refused(file: &Path, error: &PredictorError) -> Failure {
 impl Target {
     /// What a frame takes.
     pub fn predict(&self, row: &Row) -> Prediction {
-        self.predictor.predict(row)
+        match &self.head {
+            Some(head) => head.predict(&self.predictor, row),
+            None => self.predictor.predict(row),
+        }
+    }
+
+    /// The device.
+    pub fn device(&self) -> &Device {
+        self.head.as_ref().map_or(&self.predictor.device, |head| &head.device)
+    }
+
+    /// Whether the device is a CPU that rasterises.
+    pub fn is_software(&self) -> bool {
+        self.device().software
     }
 
     /// The name, with what must be known of the device.
     pub fn title(&self) -> String {
-        if self.predictor.device.software { format!("{} ({SOFTWARE})", self.name) } else { self.name.clone() }
+        let fitted = self.head.as_ref().map(|head| {
+            let (from, shots, error) = (&self.predictor.device.name, head.shots.len(), 100.0 * head.error());
+            format!("{shots} shaders measured there fitted to the model for {from}, those left out are off by {error:.0} %")
+        });
+        let notes: Vec<String> = self.is_software().then(|| SOFTWARE.to_owned()).into_iter().chain(fitted).collect();
+        if notes.is_empty() { self.name.clone() } else { format!("{} ({})", self.name, notes.join("; ")) }
     }
 }

@@ -3,7 +3,7 @@
 //! A model knows a shader as a [`Row`]: amounts by name. [`Model::fit`] learns from rows, [`Model::predict`] looks at one row and at
 //! nothing else. [`Method`] names the models, [`Fitted`] is one of them as a file keeps it.
 
-mod algebra;
+pub(super) mod algebra;
 mod boosted;
 mod calibrated;
 mod columns;

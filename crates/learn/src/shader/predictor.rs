@@ -2,10 +2,10 @@
 //!
 //! The file is JSON. Its `format` says how it is to be read; one of another format, or of another version of it, is refused.
 
+use super::cfg::Cfg;
 use super::features;
-pub use super::models::INTERVAL as COVERAGE;
-
-use super::models::{Calibrated, FitError, Fitted, Linear, Method, Operations, Row};
+use super::models::{Amount, Calibrated, FitError, Linear, MaskedOperations, Method, Model, Operations, Row};
+use super::trace::Trace;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -25,6 +25,16 @@ pub struct Device {
     pub software: bool,
 }
 
+/// Costs of operations that add up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Additive {
+    /// Branches are taken.
+    Taken(Linear<Operations>),
+    /// Branches are masked: both sides of them run ([`super::trace::Trace::predicated`]).
+    Masked(Linear<MaskedOperations>),
+}
+
 /// A model for one device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Predictor {
@@ -34,7 +44,7 @@ pub struct Predictor {
     /// What predicts, and how sure it is.
     pub model: Calibrated,
     /// What each operation costs: where shares of lines come from.
-    pub base: Linear<Operations>,
+    pub base: Additive,
     /// The least and the most of everything that a row has, among what was trained on.
     pub ranges: BTreeMap<String, [f64; 2]>,
     /// How many shaders it was trained on, from each source.
@@ -78,15 +88,46 @@ pub struct Outside {
     pub trained: Option<[f64; 2]>,
 }
 
-/// Costs that add up.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Base {
-    /// What one of each feature costs, in seconds, in the order of [`features::names`].
-    pub weights: Vec<f64>,
-    /// What a draw costs besides, in seconds.
-    pub intercept: f64,
-    /// Whether features are counted where branches are masked ([`super::trace::Trace::predicated`]).
-    pub masked: bool,
+impl Additive {
+    /// Seconds for one of each operation.
+    #[must_use]
+    pub fn costs(&self) -> &BTreeMap<String, f64> {
+        match self {
+            Self::Taken(linear) => &linear.costs,
+            Self::Masked(linear) => &linear.costs,
+        }
+    }
+
+    /// Seconds that a draw takes besides.
+    #[must_use]
+    pub fn intercept(&self) -> f64 {
+        match self {
+            Self::Taken(linear) => linear.intercept,
+            Self::Masked(linear) => linear.intercept,
+        }
+    }
+
+    /// Whether branches are masked.
+    #[must_use]
+    pub fn is_masked(&self) -> bool {
+        matches!(self, Self::Masked(_))
+    }
+
+    /// The costs in the order of [`features::names`].
+    #[must_use]
+    pub fn weights(&self) -> Vec<f64> {
+        features::names().iter().map(|name| self.costs().get(name).copied().unwrap_or(0.0)).collect()
+    }
+
+    /// How often each block runs, as costs are counted.
+    #[must_use]
+    pub fn counts(&self, trace: &Trace, cfg: &Cfg) -> Vec<f64> {
+        match self {
+            Self::Taken(_) => trace.counts.clone(),
+            // A quad is four pixels.
+            Self::Masked(_) => trace.predicated(cfg).into_iter().map(|quads| 4.0 * quads).collect(),
+        }
+    }
 }
 
 impl Predictor {
@@ -105,7 +146,13 @@ impl Predictor {
             *trained.entry(row.source.clone()).or_default() += 1;
         }
         let model = Calibrated::fit(method, rows)?;
-        let Fitted::Nnls(base) = Method::Nnls.fit(rows)? else { return Err(FitError::Empty) };
+        let mut sorted = rows.to_vec();
+        // Sums of floating-point numbers depend on their order.
+        sorted.sort_by(|a, b| a.id.cmp(&b.id).then(a.pixels.total_cmp(&b.pixels)));
+        let base = match device.software {
+            true => Additive::Masked(Linear::fit(&sorted)?),
+            false => Additive::Taken(Linear::fit(&sorted)?),
+        };
         Ok(Self { format: FORMAT.to_owned(), device, model, base, ranges, trained })
     }
 
@@ -163,11 +210,15 @@ impl Predictor {
         Prediction { seconds, interval, extrapolating: extrapolating.into_iter().map(|(_, o)| o).collect() }
     }
 
-    /// The additive base.
+    /// What a row's operations take by the additive base, by name, in seconds a frame.
     #[must_use]
-    pub fn base(&self) -> Base {
-        let weights = features::names().iter().map(|name| self.base.costs.get(name).copied().unwrap_or(0.0)).collect();
-        Base { weights, intercept: self.base.intercept, masked: false }
+    pub fn parts(&self, row: &Row) -> Vec<(String, f64)> {
+        let (costs, masked) = (self.base.costs(), self.base.is_masked());
+        let part = |(name, amount): (&String, &Amount)| {
+            let amount = if masked { amount.masked } else { amount.traced };
+            Some((name.clone(), costs.get(name)? * amount * row.pixels))
+        };
+        row.operations.iter().filter_map(part).collect()
     }
 }
 

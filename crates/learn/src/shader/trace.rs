@@ -51,14 +51,25 @@ impl Trace {
     pub fn total(&self, weight: impl Fn(usize) -> f64) -> Sampled {
         let of = |counts: &[f64]| counts.iter().enumerate().map(|(block, c)| c * weight(block)).sum::<f64>();
         let parts: Vec<f64> = self.strata.iter().map(|s| of(s)).collect();
-        let n = parts.len() as f64;
-        let error = if self.complete || parts.len() < 2 {
-            0.0
-        } else {
-            let squares: f64 = parts.windows(2).map(|w| (w[0] - w[1]).powi(2)).sum();
-            (n / (2.0 * (n - 1.0)) * squares * self.unseen).sqrt()
-        };
+        let error = if self.complete { 0.0 } else { successive(parts, self.unseen) };
         Sampled { value: of(&self.counts), error }
+    }
+
+    /// The standard error of the logarithm of another trace's weighted sum over this one's. Where both executed the same quads of a
+    /// frame, what varies over the frame for both alike does not count.
+    #[must_use]
+    pub fn ratio_error(&self, weight: impl Fn(usize) -> f64, other: &Self, others: impl Fn(usize) -> f64) -> f64 {
+        let (own, its) = (self.total(&weight), other.total(&others));
+        let share = |of: Sampled| if of.value > 0.0 { of.error / of.value } else { 0.0 };
+        if self.strata.len() != other.strata.len() || self.pixels != other.pixels || !(own.value > 0.0 && its.value > 0.0) {
+            return share(own).hypot(share(its));
+        }
+        if self.complete {
+            return 0.0;
+        }
+        let of = |counts: &[f64], weight: &dyn Fn(usize) -> f64| counts.iter().enumerate().map(|(block, c)| c * weight(block)).sum::<f64>();
+        let pairs = self.strata.iter().zip(&other.strata);
+        successive(pairs.map(|(a, b)| of(b, &others) / its.value - of(a, &weight) / own.value).collect(), self.unseen)
     }
 
     /// How often each block is executed by quads where branches are predicated: both sides of every branch run, under a mask, and
@@ -108,6 +119,16 @@ impl Trace {
     pub fn error(&self, block: usize) -> f64 {
         self.total(|b| f64::from(u8::from(b == block))).error
     }
+}
+
+/// The standard error of a sum of parts, of which a share was not seen, by successive differences.
+fn successive(parts: Vec<f64>, unseen: f64) -> f64 {
+    let n = parts.len() as f64;
+    if parts.len() < 2 {
+        return 0.0;
+    }
+    let squares: f64 = parts.windows(2).map(|w| (w[0] - w[1]).powi(2)).sum();
+    (n / (2.0 * (n - 1.0)) * squares * unseen).sqrt()
 }
 
 /// Executes about `quads` quads of a frame, one at random in each of as many equal parts of it; all of them, if there are not more.

@@ -5,7 +5,7 @@ use warpsight_learn::shader::models::{Amount, Method, Row};
 use warpsight_learn::shader::predictor::{Device, Predictor, PredictorError};
 
 /// A row of `sines` and `adds` a pixel that takes what they cost, and `noise` as a factor.
-fn row(id: usize, sines: f64, adds: f64, noise: f64) -> Row {
+pub fn row(id: usize, sines: f64, adds: f64, noise: f64) -> Row {
     let amount = |traced| Amount { traced, masked: traced, text: 1.0 };
     let seconds = (1e-4 + 1e5 * (3e-9 * sines + 1e-9 * adds)) * noise;
     Row {
@@ -23,11 +23,11 @@ fn row(id: usize, sines: f64, adds: f64, noise: f64) -> Row {
     }
 }
 
-fn device() -> Device {
+pub fn device() -> Device {
     Device { name: "lavapipe".to_owned(), description: "llvmpipe".to_owned(), software: true }
 }
 
-fn predictor() -> Predictor {
+pub fn predictor() -> Predictor {
     let noise = |i: usize| if i.is_multiple_of(2) { 1.1 } else { 1.0 / 1.1 };
     let rows: Vec<Row> = (0..60).map(|i| row(i, 1.0 + (i % 10) as f64, 5.0 + (i * 7 % 30) as f64, noise(i / 2))).collect();
     Predictor::fit(device(), Method::Nnls, &rows.iter().collect::<Vec<_>>()).unwrap()
@@ -44,7 +44,7 @@ fn what_is_like_the_training_is_predicted_within_its_interval() {
     assert!(found.extrapolating.is_empty());
     assert_eq!(predictor.trained, [("three".to_owned(), 20), ("two".to_owned(), 40)].into());
     let sine = warpsight_learn::shader::features::names().iter().position(|n| n == "ext.sin").unwrap();
-    assert!((predictor.base().weights[sine] / 3e-9 - 1.0).abs() < 0.1, "{:e}", predictor.base().weights[sine]);
+    assert!((predictor.base.weights()[sine] / 3e-9 - 1.0).abs() < 0.1, "{:e}", predictor.base.weights()[sine]);
 }
 
 #[test]

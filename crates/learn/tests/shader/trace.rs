@@ -226,3 +226,26 @@ fn quads_count_once_and_predication_runs_both_sides() {
     // Nobody squares, and yet each quad does one turn under an empty mask.
     assert_eq!(on("f32.mul"), [0.0, 0.0, 2.0]);
 }
+
+#[test]
+fn the_error_of_a_ratio_leaves_out_what_varies_for_both() {
+    let module = module("loops");
+    let cfg = Cfg::new(&module).unwrap();
+    let program = Program::new(&module, &cfg).unwrap();
+    let inputs = Inputs::of_frame(128, 96);
+    let [a, other] = [0, 1].map(|seed| sample(&program, &inputs, 64, seed).unwrap());
+    let cost = |block: usize| cfg.blocks[block].insts.len() as f64;
+    let own = a.total(cost);
+    assert!(own.error > 0.01 * own.value);
+    assert_eq!(a.ratio_error(cost, &a, cost), 0.0, "against itself");
+    assert!(a.ratio_error(cost, &a, |b| 3.0 * cost(b)) < 1e-12, "a multiple of itself");
+    // Another frame has other quads: both errors count.
+    let small = sample(&program, &Inputs::of_frame(64, 64), 16, 0).unwrap();
+    let [x, y] = [own, small.total(cost)].map(|t| t.error / t.value);
+    assert!((a.ratio_error(cost, &small, cost) - x.hypot(y)).abs() < 1e-12);
+    // Quads of the same strata lie elsewhere: less than both errors, more than none.
+    let near = a.ratio_error(cost, &other, cost);
+    assert!(near > 0.0 && near < 2.0 * own.error / own.value, "{near}");
+    let all = sample(&program, &Inputs::of_frame(8, 8), usize::MAX, 0).unwrap();
+    assert_eq!(all.ratio_error(cost, &all, |b| cost(b) + 1.0), 0.0);
+}

@@ -6,7 +6,7 @@ use crate::shader::subject::Seen;
 use crate::shader::targets::SOFTWARE;
 use serde_json::{Value, json};
 use std::path::Path;
-use warpsight_learn::shader::predictor::COVERAGE;
+use warpsight_learn::shader::models::INTERVAL;
 
 /// All shaders.
 pub fn document(shaders: &[Value]) -> Value {
@@ -37,7 +37,7 @@ pub fn shader(answer: &Answer) -> Value {
 
 fn device(answer: &Answer, predicted: &Predicted) -> Value {
     let Predicted { target, prediction, costs, fixed } = predicted;
-    let device = &target.predictor.device;
+    let device = target.device();
     let texts = answer.texts(costs.lines.iter().map(|l| &l.place));
     let lines: Vec<Value> = costs
         .lines
@@ -64,7 +64,8 @@ fn device(answer: &Answer, predicted: &Predicted) -> Value {
         "note": device.software.then_some(SOFTWARE),
         "seconds": prediction.seconds,
         "interval": prediction.interval,
-        "coverage": COVERAGE,
+        "coverage": INTERVAL,
+        "calibration": target.head.as_ref().map(|head| json!({"shaders": head.shots.len(), "error": head.error(), "model_of": target.predictor.device.name})),
         "assumptions": answer.seen.assumptions,
         "extrapolating": prediction.extrapolating,
         "blocks": blocks,

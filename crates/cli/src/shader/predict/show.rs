@@ -6,10 +6,11 @@ use crate::shader::targets::{SOFTWARE, Target};
 use std::fmt::Write;
 use warpsight_ir::Seconds;
 use warpsight_learn::shader::lines::LineCost;
-use warpsight_learn::shader::predictor::{COVERAGE, Outside};
+use warpsight_learn::shader::models::INTERVAL;
+use warpsight_learn::shader::predictor::Outside;
 
 /// The longest part of a line's text that is shown.
-const TEXT: usize = 100;
+pub const TEXT: usize = 100;
 /// How many things out of range, and assumptions, are named.
 const NAMED: usize = 4;
 
@@ -42,7 +43,7 @@ fn device(answer: &Answer, predicted: &Predicted, most: usize) -> String {
         answer.subject.name,
         target.title(),
         time(prediction.seconds),
-        100.0 * COVERAGE,
+        100.0 * INTERVAL,
         time(low),
         time(high)
     );
@@ -83,7 +84,7 @@ fn device(answer: &Answer, predicted: &Predicted, most: usize) -> String {
 }
 
 /// What holds for all devices.
-fn notes(answer: &Answer) -> String {
+pub fn notes(answer: &Answer) -> String {
     let trace = &answer.seen.trace;
     let executed = trace.total(|block| answer.subject.cfg.blocks[block].insts.len() as f64);
     let error = if executed.value > 0.0 { 100.0 * executed.error / executed.value } else { 0.0 };
@@ -152,10 +153,10 @@ impl Table {
     }
 
     pub fn text(&self, targets: &[Target]) -> String {
-        let interval = format!("{:.0} % interval", 100.0 * COVERAGE);
+        let interval = format!("{:.0} % interval", 100.0 * INTERVAL);
         let mut rows = table(&["shader", "device", "predicted", &interval, "costliest line", "extrapolating"]);
         rows.add_rows(self.0.clone());
-        let software = targets.iter().filter(|t| t.predictor.device.software).map(|t| format!("\n{} is {SOFTWARE}", t.name));
+        let software = targets.iter().filter(|t| t.is_software()).map(|t| format!("\n{} is {SOFTWARE}", t.name));
         format!("{rows}{}", software.collect::<String>())
     }
 }

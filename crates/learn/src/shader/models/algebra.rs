@@ -38,6 +38,13 @@ impl Normal {
         normal
     }
 
+    /// Adds to the ridge: coefficients of columns of length one are drawn to 0.
+    pub fn ridge(mut self, ridge: f64) -> Self {
+        let n = self.target.len();
+        (0..n).for_each(|j| self.gram[j * n + j] += ridge);
+        self
+    }
+
     /// The coefficients of the smallest squared error.
     pub fn solve(&self) -> Vec<f64> {
         let all: Vec<usize> = (0..self.target.len()).collect();

@@ -1,0 +1,54 @@
+//! By how much one shader is slower than another.
+//!
+//! Predictions of two shaders are off for the same reasons so far as the two do the same: a model that takes a sine for too cheap
+//! says too little of both. If every kind of operation has an error of its own, the error of a prediction is these errors weighted by
+//! what each kind takes of the frame, and the error of the difference is left where the weights differ.
+
+use super::predictor::Prediction;
+use serde::Serialize;
+
+/// How far off the logarithm of a ratio may be for shaders that do the same, only more often: a part of it. Rasterisers have costs
+/// that grow less than the work, which a model may see or not.
+const SCALE: f64 = 0.15;
+
+/// How one shader compares with another.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Difference {
+    /// The seconds of the second by those of the first.
+    pub ratio: f64,
+    /// Within which that is as often as a time is within the interval of its prediction.
+    pub interval: [f64; 2],
+}
+
+/// What a shader is predicted to take, and what for.
+pub struct Side<'a> {
+    /// The prediction.
+    pub prediction: &'a Prediction,
+    /// What each kind of operation takes of it, in any unit; a kind's place is the same on both sides.
+    pub parts: &'a [f64],
+}
+
+/// The second by the first. `sampled` is the standard error of the ratio's logarithm that comes from executing a part of the frame.
+#[must_use]
+pub fn difference(first: &Side, second: &Side, sampled: f64) -> Difference {
+    let ratio = second.prediction.seconds.0 / first.prediction.seconds.0;
+    // Half of an interval's width in logarithms, and the direction of its error among those of all kinds.
+    let width = |side: &Side| 0.5 * (side.prediction.interval[1].0 / side.prediction.interval[0].0).ln();
+    let length = |side: &Side| side.parts.iter().map(|p| p * p).sum::<f64>().sqrt();
+    let (widths, lengths) = ([width(first), width(second)], [length(first), length(second)]);
+    let component = |side: &Side, which: usize, at: usize| {
+        let part = side.parts.get(at).copied().unwrap_or(0.0);
+        if lengths[which] > 0.0 { widths[which] * part / lengths[which] } else { 0.0 }
+    };
+    let kinds = first.parts.len().max(second.parts.len());
+    let model: f64 = if lengths.contains(&0.0) {
+        // Nothing is known of what they share.
+        if ratio == 1.0 && lengths == [0.0; 2] { 0.0 } else { widths[0].powi(2) + widths[1].powi(2) }
+    } else {
+        (0..kinds).map(|at| (component(second, 1, at) - component(first, 0, at)).powi(2)).sum()
+    };
+    let scale = SCALE * ratio.ln();
+    // An interval of four cases in five has 1.28 standard errors on either side.
+    let half = (model + scale * scale + (1.2816 * sampled).powi(2)).sqrt();
+    Difference { ratio, interval: [ratio * (-half).exp(), ratio * half.exp()] }
+}

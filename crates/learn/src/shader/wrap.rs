@@ -106,6 +106,8 @@ pub struct Source<'a> {
     pub dialect: Dialect,
     /// Macros that the application defines.
     pub defines: &'a [(String, String)],
+    /// What else the application declares, as GLSL; of its statements those are used that the source needs.
+    pub given: &'a str,
     /// The texts that may be included, by the name between the brackets.
     pub include: &'a dyn Fn(&str) -> Option<String>,
 }
@@ -114,7 +116,7 @@ impl<'a> Source<'a> {
     /// A text that stands for itself, in the dialect that it looks like.
     #[must_use]
     pub fn new(text: &'a str) -> Self {
-        Self { text, dialect: Dialect::detect(text), defines: &[], include: &|_| None }
+        Self { text, dialect: Dialect::detect(text), defines: &[], given: "", include: &|_| None }
     }
 }
 
@@ -158,7 +160,7 @@ pub fn wrap(source: &Source) -> Result<Wrapped, WrapError> {
 
 /// The statements of the dialect that the source needs and does not have itself.
 fn given(source: &Source, own: &[Statement]) -> Result<Vec<Statement>, WrapError> {
-    let text = format!("{}\n{}", dialect::common(), dialect::prelude(source.dialect, source.text)?);
+    let text = format!("{}\n{}\n{}", dialect::common(), dialect::prelude(source.dialect, source.text)?, source.given);
     let mut tokens = conditions::active(&text, &[], &|_| None)?.tokens;
     tokens.iter_mut().for_each(|t| t.line = OURS);
     let all = declare::statements(tokens, &mut Macros::default())?;
@@ -168,9 +170,13 @@ fn given(source: &Source, own: &[Statement]) -> Result<Vec<Statement>, WrapError
     if own.iter().any(|s| matches!(s.form, Form::Variables(Storage::Input, _) | Form::Block(Storage::Input, ..))) {
         needed.insert("ws_uv".to_owned());
     }
-    if source.dialect == Dialect::GlTransitions {
-        needed.insert("ws_uv".to_owned());
-    }
+    // What `main` says for them.
+    let main: &[&str] = match source.dialect {
+        Dialect::GlTransitions => &["ws_uv"],
+        Dialect::Postprocessing => &["ws_uv", "inputBuffer"],
+        _ => &[],
+    };
+    needed.extend(main.iter().map(|word| (*word).to_owned()));
     let mut used = vec![false; all.len()];
     // A statement that is used may need others, before or after it.
     loop {

@@ -23,6 +23,10 @@ pub struct Found {
     pub uniforms: BTreeMap<String, Vec<f64>>,
     /// Macros that the application defines.
     pub defines: Vec<(String, String)>,
+    /// What else the application declares, as GLSL.
+    pub given: &'static str,
+    /// Why its text is not known.
+    pub unreadable: Option<String>,
     /// What may be included.
     pub includes: Arc<BTreeMap<String, String>>,
 }

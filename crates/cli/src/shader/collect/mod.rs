@@ -1,6 +1,8 @@
 //! `warpsight shader collect`: folders and packages of GLSL become a corpus.
 
+mod files;
 mod found;
+mod js;
 mod packages;
 
 use super::glsl::{self, Fault};
@@ -99,9 +101,12 @@ fn all(found: &[Found], threads: usize) -> Vec<Result<Made, Fault>> {
 }
 
 fn make(found: &Found) -> Result<Made, Fault> {
+    if let Some(reason) = &found.unreadable {
+        return Err(Fault::Text(reason.clone()));
+    }
     let dialect = found.dialect.unwrap_or_else(|| Dialect::detect(&found.text));
     let include = |name: &str| found.includes.get(name).cloned();
-    let source = Source { text: &found.text, dialect, defines: &found.defines, include: &include };
+    let source = Source { text: &found.text, dialect, defines: &found.defines, given: found.given, include: &include };
     let compiled = glsl::compile(&source)?;
     let mut uniforms = compiled.uniforms;
     uniforms.extend(found.uniforms.clone());

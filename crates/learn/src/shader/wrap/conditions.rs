@@ -127,6 +127,10 @@ impl State<'_> {
             "version" => self.active.version = Some(rest.trim().to_owned()),
             "include" => {
                 let file = rest.split(['<', '>', '"']).nth(1).unwrap_or_default().trim();
+                // `#include<light>[0..lights]` stands there once for each light of a scene; there are none.
+                if rest.contains("[0..") {
+                    return Ok(());
+                }
                 let missing = || WrapError::Include { line: token.line, name: file.to_owned() };
                 if depth >= MAX_DEPTH {
                     return Err(missing());

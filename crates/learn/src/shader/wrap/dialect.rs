@@ -138,8 +138,8 @@ pub fn prelude(dialect: Dialect, text: &str) -> Result<String, WrapError> {
         Dialect::Plain | Dialect::Vulkan => String::new(),
         Dialect::Shadertoy => SHADERTOY.to_owned(),
         Dialect::GlTransitions => GL_TRANSITIONS.to_owned(),
-        Dialect::ButterchurnWarp => butterchurn(BUTTERCHURN_WARP),
-        Dialect::ButterchurnComp => butterchurn(BUTTERCHURN_COMP),
+        Dialect::ButterchurnWarp => butterchurn(BUTTERCHURN_WARP, text),
+        Dialect::ButterchurnComp => butterchurn(BUTTERCHURN_COMP, text),
         Dialect::Three => THREE.to_owned(),
         Dialect::Babylon => BABYLON.to_owned(),
         Dialect::Postprocessing => POSTPROCESSING.to_owned(),
@@ -197,10 +197,14 @@ float PI = 3.141592653589793;
 ";
 
 /// With the variables `q1` to `q32`, which stand in eight vectors.
-fn butterchurn(own: &str) -> String {
+/// Pictures that a preset brings along have a size of their own.
+fn butterchurn(own: &str, text: &str) -> String {
     let q =
         |n: usize| format!("#define q{} _q{}.{}\n", n + 1, ["a", "b", "c", "d", "e", "f", "g", "h"][n / 4], ["x", "y", "z", "w"][n % 4]);
-    (0..32).map(q).chain([BUTTERCHURN.to_owned(), own.to_owned()]).collect()
+    let sizes: std::collections::BTreeSet<String> =
+        tokens(text).into_iter().filter(|t| t.text.starts_with("texsize_") && !BUTTERCHURN.contains(&t.text)).map(|t| t.text).collect();
+    let size = |name: String| format!("uniform vec4 {name} = vec4(256.0, 256.0, 0.00390625, 0.00390625);\n");
+    (0..32).map(q).chain(sizes.into_iter().map(size)).chain([BUTTERCHURN.to_owned(), own.to_owned()]).collect()
 }
 
 /// In a warp shader `uv` is where the mesh moved the pixel from.

@@ -25,6 +25,8 @@ const RENAMED: &[(&str, &str)] = &[
     ("textureCubeGradEXT", "textureGrad"),
     ("textureCubeGradARB", "textureGrad"),
     ("gl_FragColor", "ws_color"),
+    // Babylon.js on WebGL 2.
+    ("glFragColor", "ws_color"),
     ("gl_FragDepthEXT", "gl_FragDepth"),
     // Nothing is drawn as points.
     ("gl_PointCoord", "ws_uv"),

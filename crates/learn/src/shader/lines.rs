@@ -1,11 +1,12 @@
 //! Which source lines a frame's cost comes from.
 //!
 //! An additive model gives every operation a cost; a trace says how often it runs. Their products, summed by the lines that
-//! `OpLine` names, are what each line costs. What a compiler moved or merged is not known here: a line's cost is that of the
-//! operations that it became in this module.
+//! `OpLine` names, are what each line costs: of the operations that it became in this module ([`executed`]), or of those of them
+//! that a driver's compiler leaves ([`left`]).
 
 use super::cfg::Cfg;
 use super::features::{BLOCK, instruction};
+use super::interpret::{Lean, Work};
 use super::module::{Id, Module, ModuleError, Op, literal};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -42,7 +43,7 @@ pub struct BlockCost {
 pub struct Costs {
     /// Every block of the control flow, in its order.
     pub blocks: Vec<BlockCost>,
-    /// Every line that has instructions, the costliest first.
+    /// Every line that has something to do, the costliest first.
     pub lines: Vec<LineCost>,
     /// The cost of instructions that no line is known for: all of it where the module has no `OpLine`.
     pub unplaced: f64,
@@ -50,51 +51,83 @@ pub struct Costs {
     pub total: f64,
 }
 
-/// What blocks and lines cost, where `counts` says how often each block runs and `weights` what one of each feature costs, in the order of
-/// [`super::features::names`]. A missing weight is 0, and so is one that is negative or no number: nothing saves time by being
-/// executed.
+/// Something that costs, and where it comes from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Item {
+    /// The block.
+    pub block: usize,
+    /// The instruction, as an index into [`Module::insts`], where it comes from one.
+    pub inst: Option<usize>,
+    /// Which feature it is, as an index into [`super::features::names`].
+    pub feature: usize,
+    /// How many of it a frame has.
+    pub number: f64,
+}
+
+/// What a frame executes of a module as it stands, where `counts` says how often each block runs.
 ///
 /// # Errors
 /// [`ModuleError`] where a type or an id is missing.
-pub fn costs(module: &Module, cfg: &Cfg, counts: &[f64], weights: &[f64]) -> Result<Costs, ModuleError> {
+pub fn executed(module: &Module, cfg: &Cfg, counts: &[f64]) -> Result<Vec<Item>, ModuleError> {
+    let mut items = Vec::new();
+    for ((index, block), count) in cfg.blocks.iter().enumerate().zip(counts) {
+        for at in block.insts.clone() {
+            let own = instruction(module, &module.insts()[at])?;
+            items.extend(own.map(|(feature, number)| Item { block: index, inst: Some(at), feature, number: number * count }));
+        }
+        // To go on to a block is a terminator's work.
+        items.push(Item { block: index, inst: block.insts.clone().last(), feature: BLOCK, number: *count });
+    }
+    Ok(items)
+}
+
+/// What a frame executes of what a driver's compiler leaves of a module, where the shader starts so often.
+#[must_use]
+pub fn left(lean: &Lean, starts: f64) -> Vec<Item> {
+    let item = |work: &Work| Item { block: work.block, inst: work.inst, feature: work.feature, number: work.number * work.times * starts };
+    lean.work.iter().map(item).collect()
+}
+
+/// What blocks and lines cost, where `weights` says what one of each feature costs, in the order of [`super::features::names`]. A
+/// missing weight is 0, and so is one that is negative or no number: nothing saves time by being executed.
+#[must_use]
+pub fn costs(module: &Module, cfg: &Cfg, items: &[Item], weights: &[f64]) -> Costs {
     let files = Files::new(module);
     let weight = |feature: usize| weights.get(feature).copied().filter(|w| w.is_finite() && *w > 0.0).unwrap_or(0.0);
-    let (mut blocks, mut unplaced) = (Vec::with_capacity(cfg.blocks.len()), 0.0);
-    let mut lines = BTreeMap::<Place, f64>::new();
-    for (index, block) in cfg.blocks.iter().enumerate() {
-        let count = counts.get(index).copied().unwrap_or(0.0);
-        let (mut span, mut sum): (Option<(Place, u32)>, f64) = (None, 0.0);
-        let last = block.insts.end.saturating_sub(1);
+    let mut blocks = vec![BlockCost { lines: None, cost: 0.0 }; cfg.blocks.len()];
+    for (block, own) in cfg.blocks.iter().zip(&mut blocks) {
         for at in block.insts.clone() {
             let inst = &module.insts()[at];
-            let own: f64 = instruction(module, inst)?.map(|(feature, number)| number * weight(feature)).sum();
-            // To go on to a block is a terminator's work.
-            let cost = count * (own + if at == last { weight(BLOCK) } else { 0.0 });
-            sum += cost;
-            if matches!(inst.op, Op::Line | Op::NoLine) {
-                continue;
-            }
-            let Some(place) = files.place(at, inst.line) else {
-                unplaced += cost;
-                continue;
-            };
-            match &mut span {
-                None => span = Some((place.clone(), place.line)),
+            let debug = matches!(inst.op, Op::Line | Op::NoLine);
+            let Some(place) = files.place(at, inst.line).filter(|_| !debug) else { continue };
+            match &mut own.lines {
+                None => own.lines = Some((place.clone(), place.line)),
                 Some((first, end)) if first.file == place.file => {
                     first.line = first.line.min(place.line);
                     *end = (*end).max(place.line);
                 }
                 Some(_) => {}
             }
-            *lines.entry(place).or_default() += cost;
         }
-        blocks.push(BlockCost { lines: span, cost: sum });
+    }
+    let mut unplaced = 0.0;
+    let mut lines = BTreeMap::<Place, f64>::new();
+    for item in items {
+        let cost = item.number * weight(item.feature);
+        if let Some(block) = blocks.get_mut(item.block) {
+            block.cost += cost;
+        }
+        let line = item.inst.and_then(|at| files.place(at, module.insts().get(at)?.line));
+        match line {
+            Some(place) => *lines.entry(place).or_default() += cost,
+            None => unplaced += cost,
+        }
     }
     let mut lines: Vec<LineCost> = lines.into_iter().map(|(place, cost)| LineCost { place, cost }).collect();
     // Stable: what costs the same stays in the order of the source.
     lines.sort_by(|a, b| b.cost.total_cmp(&a.cost));
     let total = blocks.iter().map(|b| b.cost).sum();
-    Ok(Costs { blocks, lines, unplaced, total })
+    Costs { blocks, lines, unplaced, total }
 }
 
 /// The text of lines, as the module's `OpSource` has it. `#line` is followed; of lines of the same number the last one counts, since

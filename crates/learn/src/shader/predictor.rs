@@ -4,7 +4,10 @@
 
 use super::cfg::Cfg;
 use super::features;
-use super::models::{Amount, Calibrated, FitError, Linear, MaskedOperations, Method, Model, Operations, Row};
+use super::interpret::{Lean, Program};
+use super::lines::{Item, executed, left};
+use super::models::{Calibrated, FitError, LeanOperations, Linear, Method, Model, Operations, Row};
+use super::module::{Module, ModuleError};
 use super::trace::Trace;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -31,8 +34,8 @@ pub struct Device {
 pub enum Additive {
     /// Branches are taken.
     Taken(Linear<Operations>),
-    /// Branches are masked: both sides of them run ([`super::trace::Trace::predicated`]).
-    Masked(Linear<MaskedOperations>),
+    /// What a driver's compiler leaves, and branches are masked: both sides of them run ([`Lean`], [`Trace::predicated`]).
+    Lean(Linear<LeanOperations>),
 }
 
 /// A model for one device.
@@ -94,7 +97,7 @@ impl Additive {
     pub fn costs(&self) -> &BTreeMap<String, f64> {
         match self {
             Self::Taken(linear) => &linear.costs,
-            Self::Masked(linear) => &linear.costs,
+            Self::Lean(linear) => &linear.costs,
         }
     }
 
@@ -103,14 +106,15 @@ impl Additive {
     pub fn intercept(&self) -> f64 {
         match self {
             Self::Taken(linear) => linear.intercept,
-            Self::Masked(linear) => linear.intercept,
+            Self::Lean(linear) => linear.intercept,
         }
     }
 
-    /// Whether branches are masked.
-    #[must_use]
-    pub fn is_masked(&self) -> bool {
-        matches!(self, Self::Masked(_))
+    /// What a row has of operations, as they are counted here; a pixel.
+    fn amounts<'r>(&self, row: &'r Row) -> impl Iterator<Item = (&'r String, f64)> + use<'r> {
+        let lean = matches!(self, Self::Lean(_));
+        let all = if lean { &row.lean } else { &row.operations };
+        all.iter().map(move |(name, amount)| (name, if lean { amount.masked } else { amount.traced }))
     }
 
     /// The costs in the order of [`features::names`].
@@ -119,13 +123,18 @@ impl Additive {
         features::names().iter().map(|name| self.costs().get(name).copied().unwrap_or(0.0)).collect()
     }
 
-    /// How often each block runs, as costs are counted.
-    #[must_use]
-    pub fn counts(&self, trace: &Trace, cfg: &Cfg) -> Vec<f64> {
-        match self {
-            Self::Taken(_) => trace.counts.clone(),
-            // A quad is four pixels.
-            Self::Masked(_) => trace.predicated(cfg).into_iter().map(|quads| 4.0 * quads).collect(),
+    /// What a frame does, as it is counted here, and where.
+    ///
+    /// # Errors
+    /// [`ModuleError`] where a type or an id is missing.
+    pub fn items(&self, module: &Module, cfg: &Cfg, trace: &Trace) -> Result<Vec<Item>, ModuleError> {
+        let Self::Lean(_) = self else { return executed(module, cfg, &trace.counts) };
+        let (masked, turns) = (trace.predicated(cfg), trace.turns(cfg));
+        let lean = Program::new(module, cfg).ok().and_then(|program| Lean::new(&program, module, cfg, |header| turns[header]));
+        // A quad is four pixels. What is too large to be evaluated counts as it stands, as in rows.
+        match lean {
+            Some(lean) => Ok(left(&lean, 4.0 * masked.first().copied().unwrap_or(0.0))),
+            None => executed(module, cfg, &masked.into_iter().map(|quads| 4.0 * quads).collect::<Vec<_>>()),
         }
     }
 }
@@ -150,7 +159,7 @@ impl Predictor {
         // Sums of floating-point numbers depend on their order.
         sorted.sort_by(|a, b| a.id.cmp(&b.id).then(a.pixels.total_cmp(&b.pixels)));
         let base = match device.software {
-            true => Additive::Masked(Linear::fit(&sorted)?),
+            true => Additive::Lean(Linear::fit(&sorted)?),
             false => Additive::Taken(Linear::fit(&sorted)?),
         };
         Ok(Self { format: FORMAT.to_owned(), device, model, base, ranges, trained })
@@ -213,12 +222,9 @@ impl Predictor {
     /// What a row's operations take by the additive base, by name, in seconds a frame.
     #[must_use]
     pub fn parts(&self, row: &Row) -> Vec<(String, f64)> {
-        let (costs, masked) = (self.base.costs(), self.base.is_masked());
-        let part = |(name, amount): (&String, &Amount)| {
-            let amount = if masked { amount.masked } else { amount.traced };
-            Some((name.clone(), costs.get(name)? * amount * row.pixels))
-        };
-        row.operations.iter().filter_map(part).collect()
+        let costs = self.base.costs();
+        let part = |(name, amount): (&String, f64)| Some((name.clone(), costs.get(name)? * amount * row.pixels));
+        self.base.amounts(row).filter_map(part).collect()
     }
 }
 

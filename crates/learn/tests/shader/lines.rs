@@ -3,8 +3,9 @@
 use crate::common::{compile, has, optimised};
 use warpsight_learn::shader::cfg::Cfg;
 use warpsight_learn::shader::features::{self, Features};
-use warpsight_learn::shader::interpret::{Inputs, Program};
-use warpsight_learn::shader::lines::{Costs, Place, costs, texts};
+
+use warpsight_learn::shader::interpret::{Inputs, Lean, Program};
+use warpsight_learn::shader::lines::{Costs, Place, costs, executed, left, texts};
 use warpsight_learn::shader::module::Module;
 use warpsight_learn::shader::trace::sample;
 
@@ -34,7 +35,7 @@ fn of(bytes: &[u8], weights: &[f64]) -> (Module, Cfg, Vec<f64>, Costs) {
     let module = Module::from_bytes(bytes).unwrap();
     let cfg = Cfg::new(&module).unwrap();
     let trace = sample(&Program::new(&module, &cfg).unwrap(), &Inputs::of_frame(8, 2), usize::MAX, 0).unwrap();
-    let found = costs(&module, &cfg, &trace.counts, weights).unwrap();
+    let found = costs(&module, &cfg, &executed(&module, &cfg, &trace.counts).unwrap(), weights);
     (module, cfg, trace.counts, found)
 }
 
@@ -73,7 +74,7 @@ fn lines_add_up_to_what_the_features_of_the_frame_cost() {
         let module = Module::from_bytes(&bytes).unwrap();
         let cfg = Cfg::new(&module).unwrap();
         let counts: Vec<f64> = (0..cfg.blocks.len()).map(|b| (b * b + 1) as f64).collect();
-        let costs = costs(&module, &cfg, &counts, &weights).unwrap();
+        let costs = costs(&module, &cfg, &executed(&module, &cfg, &counts).unwrap(), &weights);
         let frame = Features::new(&module, &cfg).unwrap().weighted(|b| counts[b]);
         let whole: f64 = frame.iter().zip(&weights).map(|(n, w)| n * w).sum();
         let lines = costs.lines.iter().map(|l| l.cost).sum::<f64>() + costs.unplaced;
@@ -132,4 +133,34 @@ fn weights_below_zero_and_missing_ones_are_none() {
         assert_eq!((costs.total, costs.unplaced), (0.0, 0.0));
         assert!(costs.lines.iter().all(|l| l.cost == 0.0));
     }
+}
+
+#[test]
+fn what_a_compiler_leaves_stands_on_its_lines() {
+    if !has("glslangValidator") {
+        return;
+    }
+    let source = "#version 450
+layout(location = 0) out vec4 colour;
+void main() {
+  float x = gl_FragCoord.x;
+  float unused = exp(x);
+  float twice = sin(x) + sin(x);
+  for (int i = 0; i < 4; i++)
+    twice += cos(x + float(i));
+  colour = vec4(twice);
+}
+";
+    let module = Module::from_bytes(&compile(source)).unwrap();
+    let cfg = Cfg::new(&module).unwrap();
+    let program = Program::new(&module, &cfg).unwrap();
+    let trace = sample(&program, &Inputs::of_frame(8, 2), usize::MAX, 0).unwrap();
+    let turns = trace.turns(&cfg);
+    let lean = Lean::new(&program, &module, &cfg, |header| turns[header]).unwrap();
+    let starts = 4.0 * trace.predicated(&cfg)[0];
+    let weights = weights(&[("ext.exp", 7.0), ("ext.sin", 2.0), ("ext.cos", 1.0)]);
+    let costs = costs(&module, &cfg, &left(&lean, starts), &weights);
+    // 16 pixels: one sine of the two, four cosines, no exponential.
+    assert_eq!(by_line(&costs), [(8, 64.0), (6, 32.0)]);
+    assert_eq!((costs.total, costs.unplaced), (96.0, 0.0));
 }

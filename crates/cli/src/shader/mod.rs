@@ -3,6 +3,7 @@
 mod collect;
 mod diff;
 mod glsl;
+mod mutate;
 mod predict;
 mod subject;
 mod targets;
@@ -28,6 +29,8 @@ pub struct Args {
 enum Verb {
     /// Collect fragment shaders from folders and packages into a corpus.
     Collect(collect::Args),
+    /// Make mutants of the looping shaders of a corpus, for training.
+    Mutate(mutate::Args),
     /// Count how often each basic block runs in a frame, by interpretation or by a module that counts.
     Trace(trace::Args),
     /// Predict what a frame takes, and which source lines it takes that for.
@@ -40,6 +43,7 @@ enum Verb {
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     match &args.verb {
         Verb::Collect(args) => collect::run(args, json),
+        Verb::Mutate(args) => mutate::run(args, json),
         Verb::Trace(args) => trace::run(args, json),
         Verb::Predict(args) => predict::run(args, json),
         Verb::Diff(args) => diff::run(args, json),

@@ -13,6 +13,7 @@ use super::interpret::{InterpretError, Program};
 use super::module::{Module, ModuleError, Scalar, Type};
 use super::scene::{Assumption, Scene, SceneError};
 use super::trace::{Trace, mix, sample};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -74,6 +75,15 @@ pub struct Mutant {
     pub module: Option<Vec<u32>>,
     /// What it is drawn with.
     pub scene: Scene,
+}
+
+impl Change {
+    /// What a shader is called that differs from its parent by this only in how it is drawn: 16 hexadecimal digits, as those of modules.
+    #[must_use]
+    pub fn id(&self, parent: &str) -> String {
+        let hash = Sha256::digest(format!("{parent} {self}"));
+        hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    }
 }
 
 /// Why a mutant was not kept.

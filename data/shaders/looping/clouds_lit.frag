@@ -25,14 +25,14 @@ void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec3 sum = vec3(0.0);
     float clear = 1.0;
     if (d.y > 0.02) {
-        float t = 1.0 / d.y, end = min(3.0 / d.y, t + 12.0), step_length = (end - t) / 40.0;
+        float t = 1.0 / d.y, end = min(3.0 / d.y, t + 12.0), step_length = (end - t) / 28.0;
         t += step_length * fract(52.9829189 * fract(dot(fragCoord, vec2(0.06711056, 0.00583715))));
-        for (int i = 0; i < 40 && clear > 0.03; i++, t += step_length) {
+        for (int i = 0; i < 28 && clear > 0.03; i++, t += step_length) {
             vec3 p = t * d;
             float w = water(p, 4);
             if (w <= 0.0) continue;
             float above = 0.0;
-            for (int k = 1; k <= 4; k++) above += water(p + 0.2 * float(k) * sun, 3);
+            for (int k = 1; k <= 3; k++) above += water(p + 0.2 * float(k) * sun, 3);
             float lit = exp(-1.2 * above);
             float take = 1.0 - exp(-2.0 * w * step_length);
             sum += clear * take * mix(vec3(0.45, 0.5, 0.6), vec3(1.2, 1.1, 1.0), lit);

@@ -3,8 +3,8 @@ void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 pixel = 1.0 / iResolution.xy;
     vec3 sum = vec3(0.0);
     float total = 0.0;
-    for (int j = -3; j <= 3; j++) {
-        for (int i = -3; i <= 3; i++) {
+    for (int j = -2; j <= 2; j++) {
+        for (int i = -2; i <= 2; i++) {
             float distance2 = 0.0;
             for (int v = -1; v <= 1; v++) {
                 for (int u = -1; u <= 1; u++) {

@@ -18,6 +18,8 @@ mod lean;
 mod lines;
 #[path = "shader/maths.rs"]
 mod maths;
+#[path = "shader/models.rs"]
+mod models;
 #[path = "shader/module.rs"]
 mod module;
 #[path = "shader/mutate.rs"]

@@ -3,12 +3,14 @@
 
 mod boxes;
 mod draw;
+mod heat;
 
 #[cfg(test)]
 mod tests;
 
 pub use boxes::{Arrow, Block, Diagram, diagram};
 pub use draw::{colour_of, svg};
+pub use heat::{HeatMap, heat_maps};
 
 /// Panels below each other under one title.
 pub struct Figure {

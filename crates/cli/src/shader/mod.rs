@@ -2,12 +2,15 @@
 
 mod collect;
 mod diff;
+mod evaluate;
 mod glsl;
 mod mutate;
 mod predict;
+mod rows;
 mod subject;
 mod targets;
 mod trace;
+mod train;
 
 use crate::failure::Failure;
 use clap::Subcommand;
@@ -37,6 +40,10 @@ enum Verb {
     Predict(predict::Args),
     /// Predict by how much a shader is slower than another; the exit code says whether it is.
     Diff(diff::Args),
+    /// Fit a model to measured shaders.
+    Train(train::Args),
+    /// Compare models on shaders that they were not fitted on.
+    Evaluate(evaluate::Args),
 }
 
 /// Runs the verb.
@@ -47,6 +54,8 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         Verb::Trace(args) => trace::run(args, json),
         Verb::Predict(args) => predict::run(args, json),
         Verb::Diff(args) => diff::run(args, json),
+        Verb::Train(args) => train::run(args, json),
+        Verb::Evaluate(args) => evaluate::run(args, json),
     }
 }
 

@@ -3,9 +3,13 @@
 //! A shader is never predicted by a model that saw a near-duplicate of it: splits are by [`group`](super::models::Row::group), and a
 //! source that is left out takes its groups out of all other sources, too. Mutants are learned from and never scored.
 
+mod judged;
 mod metrics;
+mod transfer;
 
+pub use judged::{APART, Judged, judge};
 pub use metrics::{HeatMap, Pair, Scores};
+pub use transfer::{Transfer, transfer};
 
 use super::models::{Calibrated, FitError, Fitted, Method, Row, hash};
 use std::collections::{BTreeMap, BTreeSet};

@@ -9,6 +9,7 @@ mod calibrated;
 mod columns;
 mod linear;
 mod row;
+pub mod table;
 mod trees;
 
 pub(super) use boosted::hash;
@@ -135,6 +136,17 @@ methods! {
     Trees "trees" Boosted,
     /// That as a base, and trees for what it leaves over.
     Corrected "lean+trees" Corrected,
+}
+
+impl Method {
+    /// What wins by the table of `shader evaluate`.
+    pub const DEFAULT: Self = Self::Corrected;
+
+    /// Whether it stands for what others have published or would try first: fitted as they do it, without intervals.
+    #[must_use]
+    pub fn is_peer(self) -> bool {
+        matches!(self, Self::Sh | Self::Pilr | Self::He | Self::Nnls)
+    }
 }
 
 impl fmt::Display for Method {

@@ -24,6 +24,7 @@ use std::path::Path;
 use warpsight_dataflow::{Phase, Run};
 use warpsight_ir::TimeSource;
 
+pub use page::escape;
 pub use published::Paper;
 pub use sensitivity::{Change, changes};
 

@@ -45,6 +45,15 @@ impl Normal {
         self
     }
 
+    /// Adds the square of each coefficient over its own `scale` to the squared error, where that is not 0.
+    pub fn with_prior(mut self, strength: f64, scales: &[f64]) -> Self {
+        let n = self.target.len();
+        for (j, scale) in scales.iter().enumerate().filter(|(_, scale)| **scale > 0.0) {
+            self.gram[j * n + j] += strength / (scale * self.lengths[j]).powi(2);
+        }
+        self
+    }
+
     /// The coefficients of the smallest squared error.
     pub fn solve(&self) -> Vec<f64> {
         let all: Vec<usize> = (0..self.target.len()).collect();
@@ -204,6 +213,18 @@ mod tests {
             assert!(x[j] == 0.0 || slope.abs() <= 1e-7, "column {j} is not at rest: {slope:e}");
         }
         assert!(x.iter().filter(|x| **x > 0.0).count() > 20);
+    }
+
+    #[test]
+    fn a_prior_holds_what_few_rows_know() {
+        // Fifty rows know the first column's cost of 2; one row says 30 for the second.
+        let rows: Vec<(Vec<f64>, f64, f64)> =
+            (0..50).map(|i| if i == 0 { (vec![1.0, 1.0], 32.0, 1.0) } else { (vec![1.0, 0.0], 2.0, 1.0) }).collect();
+        let x = normal(&rows).with_prior(1.0, &[0.0, 1.0]).solve_non_negative();
+        // Its squared error and its square are as dear: half of 30, but for what the first column takes of it.
+        assert!((x[1] - 15.0).abs() < 0.3 && (x[0] - 2.0).abs() < 0.5, "{x:?}");
+        let free = normal(&rows).with_prior(1.0, &[0.0, 0.0]).solve_non_negative();
+        assert!((free[1] - 30.0).abs() < 1e-6 && (free[0] - 2.0).abs() < 1e-6, "{free:?}");
     }
 
     #[test]

@@ -1,0 +1,100 @@
+//! `warpsight shader evaluate`: how well models predict shaders that they were not fitted on.
+
+mod page;
+mod show;
+
+use super::rows::RowsArgs;
+use super::targets::SOFTWARE;
+use crate::failure::Failure;
+use crate::optimize::write_atomically;
+use crate::progress;
+use crate::report::out;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use warpsight_learn::shader::evaluate::{Judged, Transfer, judge, transfer};
+use warpsight_learn::shader::models::table::Table;
+use warpsight_learn::shader::models::{Method, Row};
+
+/// Compare models on shaders that they were not fitted on: near-duplicates held out together, whole sources held out, with and without a
+/// trace.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    rows: RowsArgs,
+    /// Models, after commas [default: all].
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    model: Vec<Method>,
+    /// Rows of another device: how well its times and models tell this one's.
+    #[arg(long, value_name = "FILE.jsonl")]
+    transfer: Option<PathBuf>,
+    /// Also write a page with heat maps and all tables to this file.
+    #[arg(long, value_name = "FILE.html")]
+    html: Option<PathBuf>,
+}
+
+/// All that there is to tell.
+#[derive(Debug, Serialize)]
+pub struct Outcome {
+    /// Times are measured; what models say is predicted.
+    source: &'static str,
+    device: warpsight_learn::shader::predictor::Device,
+    /// Said of devices that are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'static str>,
+    /// Shaders that are scored, and mutants of them that are learned from.
+    shaders: usize,
+    mutants: usize,
+    left_out: BTreeMap<String, usize>,
+    /// The strongest of others' models first, then ours from the best, then the rest.
+    models: Vec<Judged>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transfer: Option<(String, Transfer)>,
+}
+
+/// Runs the verb.
+pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
+    let made = args.rows.rows()?;
+    let rows: Vec<&Row> = made.table.rows.iter().collect();
+    let methods = if args.model.is_empty() { Method::ALL.to_vec() } else { args.model.clone() };
+    let bar = progress::bar(methods.len(), "judged");
+    let mut models = Vec::new();
+    let refused = |e: &dyn std::fmt::Display| Failure::input(e.to_string());
+    for method in methods {
+        bar.set_message(method.name());
+        models.extend(judge(method, &rows).map_err(|e| refused(&e))?);
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    if models.is_empty() {
+        return Err(Failure::input("none of the shaders can be scored: all are mutants, or not measured"));
+    }
+    models.sort_by(|a, b| a.group.mape.total_cmp(&b.group.mape));
+    if let Some(strongest) = models.iter().position(|m| m.peer) {
+        models[..=strongest].rotate_right(1);
+    }
+    let other = args.transfer.as_ref().map(|path| -> Result<_, Failure> {
+        let text = std::fs::read_to_string(path).map_err(|e| Failure::io(path, &e))?;
+        let there = Table::read(&text).map_err(|e| refused(&e).at(path.display().to_string()))?;
+        let method = models.iter().find(|m| !m.peer).map_or(Method::DEFAULT, |m| m.model);
+        let found = transfer(method, &there.rows.iter().collect::<Vec<_>>(), &rows).map_err(|e| refused(&e))?;
+        let none = || Failure::input("the two tables share no shader").at(path.display().to_string());
+        Ok((there.device.name, found.ok_or_else(none)?))
+    });
+    let mutants = rows.iter().filter(|row| row.mutant).count();
+    let device = made.table.device.clone();
+    let outcome = Outcome {
+        source: "predicted, compared with measured",
+        note: device.software.then_some(SOFTWARE),
+        device,
+        shaders: rows.len() - mutants,
+        mutants,
+        left_out: made.left_out,
+        models,
+        transfer: other.transpose()?,
+    };
+    if let Some(to) = &args.html {
+        write_atomically(to, page::page(&outcome)?.as_bytes())?;
+    }
+    if json { out(serde_json::to_string(&outcome).map_err(|e| refused(&e))?) } else { out(show::text(&outcome)) }
+}

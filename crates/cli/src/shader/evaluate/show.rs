@@ -1,0 +1,109 @@
+//! The comparison for a terminal.
+
+use super::Outcome;
+use crate::report::{dash, table};
+use warpsight_learn::shader::evaluate::{APART, Judged, Scores};
+
+/// A share in percent.
+pub fn percent(share: f64) -> String {
+    if share < 10.0 { format!("{:.1}", 100.0 * share) } else { format!("{:.0}", 100.0 * share) }
+}
+
+/// Three digits of a correlation.
+pub fn rank(rank: Option<f64>) -> String {
+    dash(rank.map(|r| format!("{r:.3}")))
+}
+
+/// The relative gain in error over a peer, in percent.
+pub fn gain(own: &Scores, peer: &Scores) -> String {
+    format!("{:+.0}", 100.0 * (1.0 - own.mape / peer.mape))
+}
+
+/// The headings of [`row`].
+pub const HEAD: [&str; 15] = [
+    "model",
+    "MAPE %",
+    "median %",
+    "× off",
+    "ρ",
+    "τ",
+    "gain %",
+    "no trace: MAPE %",
+    "ρ",
+    "by source: MAPE %",
+    "ρ",
+    "looping: MAPE %",
+    "ρ",
+    "80 % cover %",
+    "by source %",
+];
+
+/// A line of the table; gains are over the first model.
+pub fn row(judged: &Judged, first: &Judged) -> [String; 15] {
+    let of = |scores: Option<&Scores>| [dash(scores.map(|s| percent(s.mape))), rank(scores.and_then(|s| s.spearman))];
+    let [source, source_rank] = of(judged.macro_average.as_ref());
+    let [looping, looping_rank] = of(judged.looping.as_ref());
+    let [blind, blind_rank] = of(Some(&judged.untraced));
+    [
+        if judged.peer { judged.model.to_string() } else { format!("{} *", judged.model) },
+        percent(judged.group.mape),
+        percent(judged.group.median_ape),
+        format!("{:.3}", judged.group.geometric),
+        rank(judged.group.spearman),
+        rank(judged.group.kendall),
+        gain(&judged.group, &first.group),
+        blind,
+        blind_rank,
+        source,
+        source_rank,
+        looping,
+        looping_rank,
+        dash(judged.coverage.map(percent)),
+        dash(judged.source_coverage.map(percent)),
+    ]
+}
+
+/// What the numbers are of.
+pub fn intro(outcome: &Outcome) -> String {
+    let note = outcome.note.map_or(String::new(), |note| format!(" ({note})"));
+    format!(
+        "{} measured shaders on {}{note}, {} mutants to learn from. Predicted by models that saw neither the shader nor a near-duplicate of it.",
+        outcome.shaders, outcome.device.name, outcome.mutants
+    )
+}
+
+/// The table.
+pub fn text(outcome: &Outcome) -> String {
+    let mut rows = table(&HEAD);
+    let first = &outcome.models[0];
+    outcome.models.iter().for_each(|judged| {
+        rows.add_row(row(judged, first));
+    });
+    let mut said = format!("{}\n\n{rows}\n\n* ours. Groups of near-duplicates in five parts", intro(outcome));
+    said.push_str(&format!("; by source: mean over sources of at least 25 shaders, without {APART}*.\n"));
+    if let Some(best) = outcome.models.iter().find(|m| !m.peer) {
+        let mut sources = table(&["source left out", "shaders", "MAPE %", "median %", "ρ", "first line's MAPE %"]);
+        for (name, scores) in &best.sources {
+            let peer = first.sources.get(name).map(|s| percent(s.mape));
+            let cells = [
+                name.clone(),
+                scores.shaders.to_string(),
+                percent(scores.mape),
+                percent(scores.median_ape),
+                rank(scores.spearman),
+                dash(peer),
+            ];
+            sources.add_row(cells);
+        }
+        said.push_str(&format!("\n{}:\n{sources}\n", best.model));
+    }
+    if let Some((name, transfer)) = &outcome.transfer {
+        let line = |what: &str, s: &Scores| format!("  {what}: MAPE {} %, ρ {}\n", percent(s.mape), rank(s.spearman));
+        said.push_str(&format!("\nfrom {name}, times × {:.3}, {} shaders\n", transfer.scale, transfer.measured.shaders));
+        said.push_str(&line("its measured times", &transfer.measured));
+        said.push_str(&line("a model of its times", &transfer.model));
+        said.push_str(&line("a model of this device", &transfer.own));
+    }
+    outcome.left_out.iter().for_each(|(why, n)| said.push_str(&format!("{n} left out: {why}\n")));
+    said.trim_end().to_owned()
+}

@@ -244,7 +244,7 @@ pub enum LaunchClock {
 }
 
 /// Bytes.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Contents(#[serde(with = "serde_bytes")] pub Vec<u8>);
 
 /// What a driver or the simulator reports of a compiled kernel; `None` where it does not say.

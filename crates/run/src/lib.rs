@@ -1,4 +1,4 @@
-//! Devices: what compiles, launches and times Programs.
+//! Devices: what compiles, launches and times Programs, and what draws fragment shaders ([`vulkan`]).
 //!
 //! [`open`] gives a [`Device`] for an id like `opencl:0` or `sim:adreno640`; a [`Job`] is what it runs. Drivers hang and crash,
 //! so that driver work happens in a child process (see [`isolated`]) unless [`Options::in_process`] says otherwise; a command
@@ -15,9 +15,11 @@ pub mod isolated;
 pub mod job;
 pub mod opencl;
 mod options;
+mod processor;
 pub mod sim;
 #[cfg(test)]
 mod testing;
+pub mod vulkan;
 
 pub use init::Init;
 pub use isolated::{CHILD_ARGUMENT, Isolated, child_main, serve_child};
@@ -25,7 +27,7 @@ pub use job::{
     After, CacheState, ClockState, Code, Contents, CudaText, Feedback, Job, JobResult, LaunchClock, LaunchSpec, MemoryKind, MemorySpec,
     Peek, Submit, TimingSpec,
 };
-pub use options::{Options, devices, open};
+pub use options::{Options, devices, open, renderers};
 
 use serde::{Deserialize, Serialize};
 

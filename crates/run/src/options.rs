@@ -5,6 +5,7 @@ use crate::cuda::{self, Cuda};
 use crate::isolated::{self, Isolated};
 use crate::opencl::{self, OpenCl};
 use crate::sim::Sim;
+use crate::vulkan;
 use crate::{Device, DeviceError, Listing};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -32,7 +33,8 @@ impl Default for Options {
 }
 
 impl Options {
-    fn program(&self) -> Result<PathBuf, DeviceError> {
+    /// The program that is started as a child.
+    pub(crate) fn program(&self) -> Result<PathBuf, DeviceError> {
         match &self.program {
             Some(program) => Ok(program.clone()),
             None => std::env::current_exe().map_err(|error| DeviceError::Lost(format!("this executable's path is unknown: {error}"))),
@@ -59,7 +61,10 @@ pub(crate) fn open_here(id: &str, cache: Option<PathBuf>) -> Result<Box<dyn Devi
         Some(("opencl", _)) => Ok(Box::new(OpenCl::open(id, cache)?)),
         Some(("cuda", _)) => Ok(Box::new(Cuda::open(id, cache)?)),
         Some(("sim", name)) => Ok(Box::new(Sim::open(name)?)),
-        _ => Err(DeviceError::NoDevice { id: id.into(), reason: "ids are `opencl:N`, `cuda:N` and `sim:NAME`".into() }),
+        _ => Err(DeviceError::NoDevice {
+            id: id.into(),
+            reason: "ids are `opencl:N`, `cuda:N` and `sim:NAME`; `vulkan:N` draws shaders only".into(),
+        }),
     }
 }
 
@@ -67,14 +72,7 @@ pub(crate) fn open_here(id: &str, cache: Option<PathBuf>) -> Result<Box<dyn Devi
 pub fn devices(options: &Options) -> Listing {
     let mut listing = Listing::default();
     for (backend, name) in [("opencl", "OpenCL"), ("cuda", "CUDA")] {
-        let found = match options.in_process {
-            true => list_here(backend).unwrap_or_default(),
-            // A child for each: a driver that crashes when it is asked does not hide the other's devices.
-            false => options
-                .program()
-                .and_then(|program| isolated::list(backend, &program, options.timeout))
-                .unwrap_or_else(|error| Listing { devices: vec![], skipped: vec![(name.into(), error.to_string())] }),
-        };
+        let found = listed(backend, name, options);
         listing.devices.extend(found.devices);
         listing.skipped.extend(found.skipped);
     }
@@ -82,11 +80,26 @@ pub fn devices(options: &Options) -> Listing {
     listing
 }
 
+/// Every device that draws shaders ([`vulkan::open`]), and what was passed over.
+pub fn renderers(options: &Options) -> Listing {
+    listed("vulkan", "Vulkan", options)
+}
+
+/// The devices of one back end, each asked in a child of its own: a driver that crashes when it is asked does not hide the others.
+fn listed(backend: &str, name: &str, options: &Options) -> Listing {
+    if options.in_process {
+        return list_here(backend).unwrap_or_default();
+    }
+    let found = options.program().and_then(|program| isolated::list(backend, &program, options.timeout));
+    found.unwrap_or_else(|error| Listing { devices: vec![], skipped: vec![(name.into(), error.to_string())] })
+}
+
 /// The devices of one back end, asked in this process; `None` for what is no back end with a driver.
 pub(crate) fn list_here(backend: &str) -> Option<Listing> {
     match backend {
         "opencl" => Some(opencl::list()),
         "cuda" => Some(cuda::list()),
+        "vulkan" => Some(vulkan::list()),
         _ => None,
     }
 }

@@ -6,21 +6,21 @@ use nvml_wrapper::bitmasks::device::ThrottleReasons;
 use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
 
 /// NVML, where it is there and knows the device.
-pub(super) struct Clocks {
+pub(crate) struct Clocks {
     nvml: Option<Nvml>,
     uuid: String,
 }
 
 impl Clocks {
     /// For the device with this identifier; `None` for a stand-in, which has no clocks to read.
-    pub(super) fn new(uuid: Option<&String>) -> Self {
+    pub(crate) fn new(uuid: Option<&String>) -> Self {
         // Drivers come with the library's name of version 1 only; the name without is a toolkit's.
         let load = || Nvml::builder().lib_path("libnvidia-ml.so.1".as_ref()).init().or_else(|_| Nvml::init()).ok();
         Self { nvml: uuid.and_then(|_| load()), uuid: uuid.cloned().unwrap_or_default() }
     }
 
     /// As they are now; `None` where nobody tells.
-    pub(super) fn now(&self) -> Option<ClockState> {
+    pub(crate) fn now(&self) -> Option<ClockState> {
         let device = self.nvml.as_ref()?.device_by_uuid(self.uuid.as_str()).ok()?;
         Some(ClockState {
             sm_mhz: device.clock_info(Clock::SM).ok(),

@@ -25,6 +25,7 @@ mod timing;
 pub mod toolkit;
 
 pub use arch::NotAnArch;
+pub(crate) use clocks::Clocks;
 pub use device::Cuda;
 pub use listing::list;
 pub use prepare::{prepare, prepare_own};

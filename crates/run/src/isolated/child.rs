@@ -1,7 +1,8 @@
 //! The child's side: opens one device and runs the jobs that come in on the standard input.
 
 use super::frame::{self, Reply, Request};
-use crate::{Device, DeviceError, options};
+use crate::vulkan::Renderer;
+use crate::{Device, DeviceError, DeviceInfo, options};
 use std::fs::File;
 use std::io::{self, BufReader, Write};
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use std::sync::mpsc;
 pub fn serve_child(id: &str) -> ExitCode {
     serve(|cache| match options::list_here(id) {
         Some(listing) => Ok(Served::Listing(listing)),
+        None if id.starts_with("vulkan:") => crate::vulkan::Vulkan::open(id).map(|device| Served::Renderer(Box::new(device))),
         None => options::open_here(id, cache).map(Served::Device),
     })
 }
@@ -25,6 +27,29 @@ pub(super) enum Served {
     Listing(crate::Listing),
     /// To run jobs.
     Device(Box<dyn Device>),
+    /// To draw.
+    Renderer(Box<dyn Renderer>),
+}
+
+impl Served {
+    /// The device's description; `None` for a listing.
+    fn info(&self) -> Option<&DeviceInfo> {
+        match self {
+            Self::Listing(_) => None,
+            Self::Device(device) => Some(device.info()),
+            Self::Renderer(renderer) => Some(renderer.info()),
+        }
+    }
+
+    /// The answer to a request after the setup.
+    fn answer(&mut self, request: Request<'_>) -> Result<Reply, DeviceError> {
+        let done = match (self, request) {
+            (Self::Device(device), Request::Run(job)) => device.run(&job).map(|result| Reply::Done(Box::new(result))),
+            (Self::Renderer(renderer), Request::Draw(draw)) => renderer.draw(&draw).map(|drawn| Reply::Drawn(Box::new(drawn))),
+            _ => return Err(DeviceError::Lost("a message out of turn".into())),
+        };
+        Ok(done.unwrap_or_else(Reply::Failed))
+    }
 }
 
 /// [`serve_child`] with the way to open given.
@@ -46,20 +71,16 @@ fn answer_all(open: impl FnOnce(Option<PathBuf>) -> Result<Served, DeviceError>,
     let Request::Setup { cache } = frame::decode(&first)? else {
         return Err(DeviceError::Lost("the first message is not a setup".into()));
     };
-    let mut device = match open(cache) {
-        Ok(Served::Device(device)) => device,
+    let mut served = match open(cache) {
         Ok(Served::Listing(listing)) => return reply(Reply::Listing(listing)),
+        Ok(served) => served,
         Err(error) => return reply(Reply::Failed(error)),
     };
-    reply(Reply::Opened(Box::new(device.info().clone())))?;
+    if let Some(info) = served.info() {
+        reply(Reply::Opened(Box::new(info.clone())))?;
+    }
     while let Ok(message) = requests.recv() {
-        let Request::Run(job) = frame::decode(&message)? else {
-            return Err(DeviceError::Lost("a second setup".into()));
-        };
-        reply(match device.run(&job) {
-            Ok(result) => Reply::Done(Box::new(result)),
-            Err(error) => Reply::Failed(error),
-        })?;
+        reply(served.answer(frame::decode(&message)?)?)?;
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Messages between parent and child: a mark, the length, the message in postcard's format.
 
+use crate::vulkan::{Draw, Drawn};
 use crate::{DeviceError, DeviceInfo, Job, JobResult, Listing};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -21,9 +22,11 @@ pub(super) enum Request<'a> {
     },
     /// Run this.
     Run(Cow<'a, Job>),
+    /// Draw this.
+    Draw(Cow<'a, Draw>),
 }
 
-/// What a child answers: once to `Setup`, once to every `Run`.
+/// What a child answers: once to `Setup`, once to every `Run` or `Draw`.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Reply {
     /// To `Setup`, where devices were to be listed.
@@ -32,7 +35,9 @@ pub(super) enum Reply {
     Opened(Box<DeviceInfo>),
     /// To `Run`.
     Done(Box<JobResult>),
-    /// To either.
+    /// To `Draw`.
+    Drawn(Box<Drawn>),
+    /// To any.
     Failed(DeviceError),
 }
 

@@ -11,6 +11,7 @@ mod tests;
 
 pub use child::serve_child;
 
+use crate::vulkan::{Draw, Drawn, Renderer};
 use crate::{Device, DeviceError, DeviceInfo, Job, JobResult, Listing};
 use frame::{Reply, Request};
 use std::borrow::Cow;
@@ -38,7 +39,13 @@ pub fn child_main() -> Option<ExitCode> {
 }
 
 /// A device that runs every job in a child process.
-pub struct Isolated {
+pub struct Isolated(Opened);
+
+/// A device that draws in a child process.
+pub struct IsolatedRenderer(Opened);
+
+/// A device opened in a child, and the child while it lives.
+struct Opened {
     start: Start,
     timeout: Duration,
     info: DeviceInfo,
@@ -67,15 +74,52 @@ impl Isolated {
     /// # Errors
     /// Those of opening the device, [`DeviceError::Lost`] and [`DeviceError::Timeout`].
     pub fn spawn(id: &str, program: &Path, timeout: Duration, cache: Option<PathBuf>) -> Result<Self, DeviceError> {
-        Self::from_start(Start::of_program(id, program, cache), timeout)
+        Opened::new(Start::of_program(id, program, cache), timeout).map(Self)
     }
 
+    #[cfg(test)]
     fn from_start(start: Start, timeout: Duration) -> Result<Self, DeviceError> {
+        Opened::new(start, timeout).map(Self)
+    }
+}
+
+impl IsolatedRenderer {
+    /// Opens a device in a child of `program`, as [`Isolated::spawn`] does, with these variables in its environment.
+    ///
+    /// # Errors
+    /// Those of opening the device, [`DeviceError::Lost`] and [`DeviceError::Timeout`].
+    pub fn spawn(id: &str, program: &Path, timeout: Duration, environment: Vec<(String, String)>) -> Result<Self, DeviceError> {
+        let Start { command, cache } = Start::of_program(id, program, None);
+        let command = Box::new(move || {
+            let mut command = command();
+            command.envs(environment.iter().map(|(name, value)| (name, value)));
+            command
+        });
+        Opened::new(Start { command, cache }, timeout).map(Self)
+    }
+}
+
+impl Opened {
+    fn new(start: Start, timeout: Duration) -> Result<Self, DeviceError> {
         let (child, reply) = Running::start(&start, timeout)?;
         match reply {
             Reply::Opened(info) => Ok(Self { start, timeout, info: *info, child: Some(child) }),
             other => Err(unexpected(&other)),
         }
+    }
+
+    /// Asks the child, a new one where the last one ended or was ended.
+    fn ask(&mut self, request: &Request) -> Result<Reply, DeviceError> {
+        let mut child = match self.child.take() {
+            Some(child) => child,
+            None => Running::start(&self.start, self.timeout)?.0,
+        };
+        // A child that failed is dropped here, and with that killed; so is one whose driver works no more after a fault.
+        let reply = child.exchange(request, self.timeout)?;
+        if !matches!(reply, Reply::Failed(DeviceError::Lost(_) | DeviceError::Fault { .. })) {
+            self.child = Some(child);
+        }
+        Ok(reply)
     }
 }
 
@@ -92,6 +136,7 @@ fn unexpected(reply: &Reply) -> DeviceError {
         Reply::Listing(_) => "a listing",
         Reply::Opened(_) => "a device's description",
         Reply::Done(_) => "a result",
+        Reply::Drawn(_) => "a drawing",
         Reply::Failed(error) => return error.clone(),
     };
     DeviceError::Lost(format!("its process answered with {what} out of turn"))
@@ -99,27 +144,35 @@ fn unexpected(reply: &Reply) -> DeviceError {
 
 impl Device for Isolated {
     fn info(&self) -> &DeviceInfo {
-        &self.info
+        &self.0.info
     }
 
     fn run(&mut self, job: &Job) -> Result<JobResult, DeviceError> {
-        let mut child = match self.child.take() {
-            Some(child) => child,
-            None => Running::start(&self.start, self.timeout)?.0,
-        };
-        // A child that failed is dropped here, and with that killed; so is one whose driver works no more after a fault.
-        let reply = child.exchange(&Request::Run(Cow::Borrowed(job)), self.timeout)?;
-        if !matches!(reply, Reply::Failed(DeviceError::Lost(_) | DeviceError::Fault { .. })) {
-            self.child = Some(child);
-        }
-        match reply {
+        match self.0.ask(&Request::Run(Cow::Borrowed(job)))? {
             Reply::Done(result) => Ok(*result),
             other => Err(unexpected(&other)),
         }
     }
 
     fn limit(&mut self, timeout: Duration) {
-        self.timeout = timeout;
+        self.0.timeout = timeout;
+    }
+}
+
+impl Renderer for IsolatedRenderer {
+    fn info(&self) -> &DeviceInfo {
+        &self.0.info
+    }
+
+    fn draw(&mut self, draw: &Draw) -> Result<Drawn, DeviceError> {
+        match self.0.ask(&Request::Draw(Cow::Borrowed(draw)))? {
+            Reply::Drawn(drawn) => Ok(*drawn),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    fn limit(&mut self, timeout: Duration) {
+        self.0.timeout = timeout;
     }
 }
 

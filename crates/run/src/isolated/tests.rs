@@ -49,6 +49,21 @@ impl Device for Misbehaving {
     }
 }
 
+/// A renderer that does what the entry point's name says.
+impl Renderer for Misbehaving {
+    fn info(&self) -> &DeviceInfo {
+        &self.0
+    }
+    fn draw(&mut self, draw: &Draw) -> Result<Drawn, DeviceError> {
+        match draw.entry.as_str() {
+            "abort" => std::process::abort(),
+            "lose" => Err(DeviceError::Lost("vkQueueSubmit says so".into())),
+            "refuse" => Err(DeviceError::BadJob("no".into())),
+            _ => Ok(Drawn { storage: vec![Contents(std::process::id().to_le_bytes().to_vec())], ..Drawn::default() }),
+        }
+    }
+}
+
 fn info() -> DeviceInfo {
     DeviceInfo {
         id: "fake:0".into(),
@@ -62,10 +77,11 @@ fn info() -> DeviceInfo {
     }
 }
 
-fn start(role: &'static str) -> Start {
+fn start(role: impl Into<String>) -> Start {
+    let role = role.into();
     let command = move || {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["isolated::tests::child", "--exact", "--ignored", "--nocapture"]).env(ROLE, role);
+        command.args(["isolated::tests::child", "--exact", "--ignored", "--nocapture"]).env(ROLE, &role);
         command
     };
     Start { command: Box::new(command), cache: Some("/a/cache".into()) }
@@ -98,10 +114,12 @@ fn child() {
         Ok("device") => _ = serve(fake),
         Ok("refuses") => _ = serve(|_| Err(DeviceError::NoDevice { id: "fake:0".into(), reason: "none".into() })),
         Ok("opencl") => _ = serve_child("opencl:0"),
+        Ok("renderer") => _ = serve(|_| Ok(Served::Renderer(Box::new(Misbehaving(info()))))),
+        Ok(role) if role.starts_with("vulkan:") => _ = serve_child(role),
         Ok("listing") => _ = serve_child("opencl"),
         Ok("parent") => {
             let mut device = misbehaving(LONG);
-            eprintln!("grandchild {}", device.child.as_ref().unwrap().child.id());
+            eprintln!("grandchild {}", device.0.child.as_ref().unwrap().child.id());
             let _ = device.run(&job(HANG, b""));
         }
         _ => {}
@@ -171,14 +189,14 @@ fn the_last_words_of_a_child_are_kept() {
 #[test]
 fn a_hang_is_ended() {
     let mut device = misbehaving(LONG);
-    device.timeout = Duration::from_millis(300);
-    let pid = device.child.as_ref().unwrap().child.id();
+    device.0.timeout = Duration::from_millis(300);
+    let pid = device.0.child.as_ref().unwrap().child.id();
     let start = Instant::now();
     // Too large for the pipe: the child reads it all the same, or writing would block for ever.
     assert_eq!(device.run(&job(HANG, &vec![1; 1 << 20])).unwrap_err(), DeviceError::Timeout(1));
     assert!(start.elapsed() < Duration::from_secs(20));
     assert!(gone(pid), "killed");
-    device.timeout = LONG;
+    device.0.timeout = LONG;
     assert_eq!(device.run(&job(ECHO, b"again")).unwrap().read[0].0, b"again");
 }
 
@@ -194,7 +212,7 @@ fn what_drivers_print_corrupts_nothing() {
 fn errors_of_the_device_cross_and_keep_the_child() {
     let mut device = misbehaving(LONG);
     assert_eq!(device.run(&job(FAIL, b"")).unwrap_err(), DeviceError::Limit { what: "x".into(), needed: 2, available: 1 });
-    assert!(device.child.is_some());
+    assert!(device.0.child.is_some());
     let error = Isolated::from_start(start("refuses"), LONG).err();
     assert_eq!(error, Some(DeviceError::NoDevice { id: "fake:0".into(), reason: "none".into() }));
 }
@@ -229,6 +247,35 @@ fn a_driver_works_from_within_a_child() {
     let result = device.run(&crate::testing::scale_job(&[1.0, 2.0, 4.0], Some(crate::TimingSpec::runs(2)))).unwrap();
     assert_eq!(warpsight_ir::data::bytes_f32(&result.read[0].0), [3.0, 6.0, 12.0]);
     assert_eq!(result.pass_times.len(), 2);
+}
+
+#[test]
+fn a_renderer_that_crashes_or_loses_its_device_begins_anew() {
+    let mut renderer = IsolatedRenderer(Opened::new(start("renderer"), LONG).unwrap());
+    let ask = |renderer: &mut IsolatedRenderer, entry: &str| renderer.draw(&Draw { entry: entry.into(), ..Draw::default() });
+    let who = |drawn: Result<Drawn, DeviceError>| drawn.unwrap().storage[0].0.clone();
+    let first = who(ask(&mut renderer, "draw"));
+    assert_eq!(ask(&mut renderer, "refuse"), Err(DeviceError::BadJob("no".into())));
+    assert_eq!(who(ask(&mut renderer, "draw")), first, "the same process");
+    let Err(DeviceError::Lost(how)) = ask(&mut renderer, "abort") else { panic!() };
+    assert!(!cfg!(unix) || how.starts_with("its process was ended by signal 6 (abort)"), "{how}");
+    let second = who(ask(&mut renderer, "draw"));
+    assert_ne!(second, first);
+    assert_eq!(ask(&mut renderer, "lose"), Err(DeviceError::Lost("vkQueueSubmit says so".into())));
+    assert_ne!(who(ask(&mut renderer, "draw")), second, "a device that was lost is opened anew");
+}
+
+/// A shader without an end on a real driver: it is ended, and the next one is drawn.
+#[test]
+fn a_shader_that_hangs_is_ended() {
+    let Some(id) = crate::vulkan::tests::rasteriser() else { return };
+    let mut renderer = IsolatedRenderer(Opened::new(start(id), LONG).unwrap());
+    let work = |rounds: u32| crate::vulkan::tests::work([0.3; 4], [0.01; 3], rounds);
+    let good = renderer.draw(&work(3)).unwrap();
+    renderer.limit(Duration::from_millis(400));
+    assert_eq!(renderer.draw(&work(u32::MAX)), Err(DeviceError::Timeout(1)));
+    renderer.limit(LONG);
+    assert_eq!(renderer.draw(&work(3)).unwrap(), good);
 }
 
 /// Whether a process has ended (a zombie has).

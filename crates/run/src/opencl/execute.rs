@@ -5,6 +5,7 @@ use super::clock;
 use super::ffi::{ArgValue, Queue, set_args};
 use super::memory::Memory;
 use crate::check::pieces;
+use crate::processor::processor_time;
 use crate::{DeviceError, Feedback, JobResult, LaunchClock, MemorySpec, Peek, TimingSpec};
 use opencl3::event::Event;
 use opencl3::kernel::Kernel;
@@ -189,17 +190,4 @@ impl RawJob<'_> {
 fn duration(event: &Event) -> Option<u64> {
     let (start, end) = (event.profiling_command_start().ok()?, event.profiling_command_end().ok()?);
     end.checked_sub(start)
-}
-
-/// Processor time of this process so far, in seconds.
-#[cfg(unix)]
-fn processor_time() -> Option<f64> {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    Some(time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9)
-}
-
-/// Processor time of this process so far: not known here.
-#[cfg(not(unix))]
-fn processor_time() -> Option<f64> {
-    None
 }

@@ -1,0 +1,122 @@
+//! Fragment shaders on Vulkan devices: drawn off screen, timed.
+//!
+//! The loader's library is opened at run time; where there is none, or no driver, that is said. A [`Draw`] is plain values, so that
+//! drivers can work in a process of their own ([`open`]): they crash, hang, and lose devices.
+//!
+//! What a draw costs is measured in *trials*: as many draws in a row as it takes for a trial to last a while, between two timestamps of
+//! the device (paper 004, Algorithm 1). On a device that is the processor (lavapipe, SwiftShader: *CPU rasterisers*), timestamps are
+//! the wall's clock, which depends on what else the machine does; processor time of the process is taken instead, and a reference
+//! shader is drawn between any two trials, so that a processor that is slower for a while shows there, too.
+
+mod check;
+mod device;
+mod job;
+mod looks;
+mod objects;
+mod picture;
+#[cfg(test)]
+pub(crate) mod tests;
+mod time;
+
+pub use device::list;
+pub use job::{
+    Binding, Draw, DrawClock, Drawn, Format, Level, Looks, Resource, Sampler, Shape, Texel, Texture, Times, Timing, Trial, VARYINGS, Wrap,
+};
+
+use crate::cuda::Clocks;
+use crate::isolated::IsolatedRenderer;
+use crate::{DeviceError, DeviceInfo, Options};
+use device::Gpu;
+use picture::Picture;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+use time::Reference;
+use warpsight_ir::Seconds;
+
+/// A device that draws.
+pub trait Renderer {
+    /// What it is and what it can; see [`has`] for what shaders may need of it.
+    fn info(&self) -> &DeviceInfo;
+    /// Draws a frame.
+    ///
+    /// # Errors
+    /// [`DeviceError::BadJob`] and [`DeviceError::Limit`] for what cannot be drawn here, [`DeviceError::Lost`] and
+    /// [`DeviceError::Timeout`] for a driver that crashed or hangs; the next draw begins with a fresh one.
+    fn draw(&mut self, draw: &Draw) -> Result<Drawn, DeviceError>;
+    /// From now on no draw may take longer than this. Without effect where draws happen in this process.
+    fn limit(&mut self, _timeout: Duration) {}
+}
+
+/// Whether a device has a feature, by its name in Vulkan: `shaderInt64`, `shaderBufferInt64Atomics`, `fragmentStoresAndAtomics`; or
+/// `fragmentSubgroupBallot`, `fragmentSubgroupArithmetic`.
+#[must_use]
+pub fn has(info: &DeviceInfo, feature: &str) -> bool {
+    info.facts.get(feature).is_some_and(|value| value == "true")
+}
+
+/// The environment of a process that draws on this many lanes of vectors, if a CPU rasteriser is to use so many: Mesa works with one
+/// thread, so that processor time is the time of the work, and keeps no compiled shaders, so that nothing writes files meanwhile.
+fn environment(vector_bits: Option<u32>) -> Vec<(String, String)> {
+    let mut all = vec![("LP_NUM_THREADS", "1".to_owned()), ("MESA_SHADER_CACHE_DISABLE", "true".to_owned())];
+    all.extend(vector_bits.map(|bits| ("LP_NATIVE_VECTOR_WIDTH", bits.to_string())));
+    all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// Opens `vulkan:N`, or `vulkan:gpu` for the first that is not the processor, in a process of its own unless the options say otherwise. `vector_bits` asks lavapipe for vectors of another
+/// width than it chooses itself.
+///
+/// # Errors
+/// [`DeviceError::NoDevice`] says why there is none, [`DeviceError::Lost`] and [`DeviceError::Timeout`] where the driver fails at once.
+pub fn open(id: &str, options: &Options, vector_bits: Option<u32>) -> Result<Box<dyn Renderer>, DeviceError> {
+    if options.in_process {
+        return Ok(Box::new(Vulkan::open(id)?));
+    }
+    Ok(Box::new(IsolatedRenderer::spawn(id, &options.program()?, options.timeout, environment(vector_bits))?))
+}
+
+/// A device in this process.
+pub struct Vulkan {
+    gpu: Rc<Gpu>,
+    reference: Option<Reference>,
+    clocks: Clocks,
+}
+
+impl Vulkan {
+    /// Opens `vulkan:N`, in the order of the loader, or `vulkan:gpu`.
+    ///
+    /// # Errors
+    /// [`DeviceError::NoDevice`], and what the driver says.
+    pub fn open(id: &str) -> Result<Self, DeviceError> {
+        let gpu = Rc::new(Gpu::open(id)?);
+        let clocks = Clocks::new(gpu.info.facts.get("nvidia_uuid"));
+        Ok(Self { gpu, reference: None, clocks })
+    }
+}
+
+impl Renderer for Vulkan {
+    fn info(&self) -> &DeviceInfo {
+        &self.gpu.info
+    }
+
+    fn draw(&mut self, draw: &Draw) -> Result<Drawn, DeviceError> {
+        check::check(draw, &self.gpu.limits)?;
+        let begin = Instant::now();
+        let picture = Picture::new(Rc::clone(&self.gpu), draw)?;
+        picture.scope.submit(|c| picture.record(c, 1))?;
+        let first = Seconds(begin.elapsed().as_secs_f64());
+        let attachments = picture.pixels()?;
+        let looks = looks::looks(&attachments, draw.format);
+        let pixels = if draw.read { attachments.iter().map(|a| crate::Contents(a.to_vec())).collect() } else { vec![] };
+        let storage = picture.storage();
+        let mut times = None;
+        if let Some(timing) = &draw.timing {
+            if self.reference.is_none() {
+                self.reference = Some(Reference::new(Rc::clone(&self.gpu))?);
+            }
+            if let Some(reference) = &self.reference {
+                times = Some(time::measure(&picture, reference, timing, first, &looks.hash, || self.clocks.now())?);
+            }
+        }
+        Ok(Drawn { pixels, looks, storage, times })
+    }
+}

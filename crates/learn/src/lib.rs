@@ -38,6 +38,7 @@ mod place;
 mod query;
 mod rows;
 pub mod shader;
+mod shots;
 mod store;
 
 pub use error::StoreError;

@@ -9,6 +9,7 @@
 //! - [`trace`] counts how often each block runs: by interpretation of some quads, or by a rewritten module that counts on a device.
 //! - [`features`] says what each block consists of.
 //! - [`mutate`] makes other shaders from one that loops, for training.
+//! - [`measured`] is what shaders took on devices.
 //! - [`lines`] says which source lines a frame's cost comes from.
 //! - [`models`] learn from measured shaders what others cost; [`evaluate`] says how well, [`predictor`] is one of them as a file keeps it.
 //! - [`tokens`] writes a shader as a sequence.
@@ -38,6 +39,7 @@ pub mod features;
 pub mod head;
 pub mod interpret;
 pub mod lines;
+pub mod measured;
 pub mod models;
 pub mod module;
 pub mod mutate;

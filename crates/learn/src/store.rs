@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use warpsight_ir::{Estimate, ModelId, Sample, Seconds, TimeSource, sample::Device};
 
 /// `MIGRATIONS[n]` turns schema version n into n + 1; version 0 is an empty file.
-const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/2.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql")];
 
 /// Marks the SQLite file as a warpsight store: "wsgt" in ASCII.
 const APPLICATION_ID: i64 = 0x7773_6774;
@@ -215,7 +215,7 @@ impl Store {
     }
 
     /// The row of a device, added where it is new.
-    fn device(&self, device: &Device) -> Result<i64, StoreError> {
+    pub(crate) fn device(&self, device: &Device) -> Result<i64, StoreError> {
         let fingerprint = device.fingerprint();
         let find = "SELECT id FROM device WHERE fingerprint = ?";
         if let Some(id) = self.sql(|c| c.prepare_cached(find)?.query_row([&fingerprint], |row| row.get(0)).optional())? {
@@ -242,7 +242,7 @@ impl Store {
 
     /// Starts to write, and waits for other writers first: a transaction that began by reading could not wait later. Dropping it
     /// undoes everything.
-    fn begin(&self) -> Result<Transaction<'_>, StoreError> {
+    pub(crate) fn begin(&self) -> Result<Transaction<'_>, StoreError> {
         Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate).map_err(|source| explain(&self.path, source))
     }
 

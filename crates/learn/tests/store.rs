@@ -205,7 +205,7 @@ fn other_files_are_refused_and_kept() {
 
     drop(Store::open(at("newer")).unwrap());
     rusqlite::Connection::open(at("newer")).unwrap().execute_batch("PRAGMA journal_mode = DELETE; PRAGMA user_version = 99").unwrap();
-    refuses(&at("newer"), "the store `PATH` has schema version 99, this warpsight knows up to 2; use a newer warpsight or another file");
+    refuses(&at("newer"), "the store `PATH` has schema version 99, this warpsight knows up to 3; use a newer warpsight or another file");
 
     std::fs::create_dir(at("folder")).unwrap();
     let error = Store::open(at("folder")).unwrap_err();

@@ -35,17 +35,18 @@ fn migrations_go_forward_and_keep_samples() {
     store.append(id, &sample(1, 10), None, None).unwrap();
     drop(store);
 
-    let later = [MIGRATIONS[0], MIGRATIONS[1], "ALTER TABLE device ADD COLUMN vendor TEXT; CREATE TABLE extra (x INTEGER) STRICT;"];
+    let later =
+        [MIGRATIONS[0], MIGRATIONS[1], MIGRATIONS[2], "ALTER TABLE device ADD COLUMN vendor TEXT; CREATE TABLE extra (x INTEGER) STRICT;"];
     let store = Store { connection: Connection::open(&path).unwrap(), path: path.clone() };
     store.prepare(&later).unwrap();
-    assert_eq!(store.version(3).unwrap(), 3);
+    assert_eq!(store.version(4).unwrap(), 4);
     store.sql(|c| c.execute("INSERT INTO extra VALUES (1)", [])).unwrap();
     assert_eq!(store.samples(crate::Filter::default()).unwrap()[0].sample, sample(1, 10));
     drop(store);
 
     let error = Store::open(&path).unwrap_err();
-    assert!(matches!(error, StoreError::Newer { found: 3, known: 2, .. }), "{error}");
-    assert!(error.to_string().contains("has schema version 3, this warpsight knows up to 2"), "{error}");
+    assert!(matches!(error, StoreError::Newer { found: 4, known: 3, .. }), "{error}");
+    assert!(error.to_string().contains("has schema version 4, this warpsight knows up to 3"), "{error}");
 }
 
 #[test]
@@ -54,11 +55,12 @@ fn a_migration_that_fails_changes_nothing() {
     let path = folder.path().join("store.sqlite");
     drop(Store::open(&path).unwrap());
     let store = Store { connection: Connection::open(&path).unwrap(), path: path.clone() };
-    let broken = [MIGRATIONS[0], MIGRATIONS[1], "CREATE TABLE half (x INTEGER) STRICT; CREATE TABLE half (x INTEGER) STRICT;"];
+    let broken =
+        [MIGRATIONS[0], MIGRATIONS[1], MIGRATIONS[2], "CREATE TABLE half (x INTEGER) STRICT; CREATE TABLE half (x INTEGER) STRICT;"];
     assert!(matches!(store.prepare(&broken), Err(StoreError::Sqlite { .. })));
     drop(store);
     let store = Store::open(&path).unwrap();
-    assert_eq!(store.version(2).unwrap(), 2);
+    assert_eq!(store.version(3).unwrap(), 3);
     assert!(store.sql(|c| c.execute("INSERT INTO half VALUES (1)", [])).is_err());
 }
 

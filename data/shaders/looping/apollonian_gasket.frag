@@ -1,4 +1,5 @@
 // An Apollonian packing of spheres by inversion, seen from inside, with a glow gathered along the way.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float packing(vec3 p, out float orbit) {
     float scale = 1.0;
     orbit = 1e3;

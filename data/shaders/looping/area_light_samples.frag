@@ -1,4 +1,5 @@
 // Direct light of a rectangular lamp by stratified samples, with occlusion by three balls.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float rnd(vec2 p) {
     return fract(sin(dot(p, vec2(12.9898, 78.233))) * 43758.5453);
 }

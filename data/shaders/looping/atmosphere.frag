@@ -1,4 +1,5 @@
 // Rayleigh and Mie scattering of a planet's air: samples along the view ray, and for each the way to the sun.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 const float GROUND = 6.36, TOP = 6.42;
 
 vec2 shell(vec3 o, vec3 d, float radius) {

@@ -1,4 +1,5 @@
 // Curtains of light: triangle noise gathered along the ray through layers of the sky, brighter at the lower edge.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float tri(float x) { return clamp(abs(fract(x) - 0.5), 0.01, 0.49); }
 
 float curtain(vec2 p) {

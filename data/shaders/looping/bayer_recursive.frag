@@ -1,4 +1,5 @@
 // Ordered dithering: the threshold of a 16 × 16 Bayer matrix is built bit by bit from the pixel's coordinates.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     uvec2 p = uvec2(fragCoord);
     uint rank = 0u;

@@ -1,4 +1,5 @@
 // A drum's modes: Bessel functions by their series until a term is small, mixed over time.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float bessel(int order, float x) {
     float term = 1.0, half_x = 0.5 * x;
     for (int i = 1; i <= order; i++) term *= half_x / float(i);

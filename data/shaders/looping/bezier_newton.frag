@@ -1,4 +1,5 @@
 // Distance to cubic Bézier curves: coarse samples pick a parameter, Newton's method refines it.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 vec2 curve(vec2 a, vec2 b, vec2 c, vec2 d, float t) {
     float s = 1.0 - t;
     return s * s * s * a + 3.0 * s * s * t * b + 3.0 * s * t * t * c + t * t * t * d;

@@ -1,4 +1,5 @@
 // A bilateral filter: weights by distance in the plane and in colour.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 pixel = 1.0 / iResolution.xy, uv = fragCoord * pixel;
     vec3 middle = texture(iChannel0, uv).rgb, sum = vec3(0.0);

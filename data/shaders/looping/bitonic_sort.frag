@@ -1,4 +1,5 @@
 // A bitonic network sorts sixteen texels of a tile's row; the frame shows them in order, by tile more or fewer of the stages.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     const int N = 16;
     vec3 v[N];

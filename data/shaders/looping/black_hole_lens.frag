@@ -1,4 +1,5 @@
 // Light near a mass: the ray's acceleration −3/2·h²·r/|r|⁵ integrated by leapfrog; a disc is crossed on the way.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 vec3 stars(vec3 d) {
     vec3 c = floor(60.0 * d);
     float h = fract(sin(dot(c, vec3(12.9, 78.2, 37.7))) * 4758.54);

@@ -1,4 +1,5 @@
 // Sixteen birds that keep together: a few rounds of the three rules from a start by time, drawn as wedges.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 p = (2.0 * fragCoord - iResolution.xy) / iResolution.y;
     const int N = 16;

@@ -1,4 +1,5 @@
 // Depth of field: samples on a golden-angle spiral, each weighted by whether its own circle of confusion reaches this pixel.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float blur_size(float depth) {
     float focus = 0.5 + 0.3 * sin(iTime);
     return clamp(abs(depth - focus) * 24.0, 0.5, 12.0);

@@ -1,4 +1,5 @@
 // A rasteriser's view: sixteen lines as Bresenham would draw them; for each the row's pixel at this column is stepped to.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     ivec2 p = ivec2(fragCoord) / 4;
     vec3 colour = vec3(0.06, 0.07, 0.1) + 0.03 * float((p.x ^ p.y) & 1);

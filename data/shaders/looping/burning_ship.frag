@@ -1,4 +1,5 @@
 // The burning ship, as a mean over 2 × 2 samples of a pixel.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float ship(vec2 c) {
     vec2 z = vec2(0.0);
     for (int n = 0; n < 90; n++) {

@@ -1,4 +1,5 @@
 // A binary tree of boxes over 32 balls, walked with an explicit stack: nearer child first, boxes beyond the hit are skipped.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 vec4 ball(int i) {
     float k = float(i);
     return vec4(0.22 * (k - 15.5), 0.7 * sin(1.7 * k + 0.5 * iTime), 0.9 * cos(2.3 * k), 0.12 + 0.1 * fract(0.618 * k));

@@ -1,4 +1,5 @@
 // Cantor dust: points leave when a coordinate falls into the middle third of any level.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 p = fragCoord / iResolution.xy;
     int level = 0;

@@ -1,4 +1,5 @@
 // Caustics: light through a rippled surface; a grid of surface points around the pixel is refracted down and its landing summed.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float ripple(vec2 p) {
     float sum = 0.0;
     for (int i = 0; i < 4; i++) {

@@ -1,4 +1,5 @@
 // Stereo by census transform: bit strings of 24 comparisons, Hamming distances over a range of shifts, the best shift as depth.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 uint census(vec2 p) {
     uint bits = 0u;
     float middle = textureLod(iChannel0, p / iResolution.xy, 0.0).g;

@@ -1,4 +1,5 @@
 // A layer of clouds: front-to-back accumulation, and towards the sun a short march for each sample that holds water.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float noise(vec3 x) {
     vec3 i = floor(x), f = fract(x);
     f = f * f * (3.0 - 2.0 * f);

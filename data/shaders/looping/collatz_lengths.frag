@@ -1,4 +1,5 @@
 // Lengths of Collatz sequences of the pixels' numbers, with the highest value reached as a hue.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     uvec2 cell = uvec2(fragCoord) / 2u;
     uint n = cell.x + cell.y * 256u + 1u + uint(max(iTime, 0.0) * 50.0), start = n, highest = n;

@@ -1,4 +1,5 @@
 // Cone step mapping over an analytic field of pillars: each step is as long as a cone free of material allows.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 vec2 column(vec2 uv) {
     vec2 cell = floor(uv), q = fract(uv) - 0.5;
     float r = 0.25 + 0.15 * sin(7.0 * cell.x + 3.0 * cell.y), d = max(abs(q.x), abs(q.y)) - r;

@@ -1,4 +1,5 @@
 // How well the pixel's ratio is approximated: partial quotients until the error falls below a level, convergents by recurrence.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     float x = fragCoord.x / iResolution.x * 3.0 + 0.01 * iTime, eps = exp2(-2.0 - 14.0 * fragCoord.y / iResolution.y), rest = x;
     vec2 p = vec2(1.0, 0.0), q = vec2(0.0, 1.0);

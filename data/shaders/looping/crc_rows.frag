@@ -1,4 +1,5 @@
 // A bitwise CRC-32 over the words of a pixel's coordinates, with early exit on a zero remainder.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     uint message[3] = uint[3](uint(fragCoord.x), uint(fragCoord.y), uint(iTime * 10.0));
     uint crc = 0xFFFFFFFFu;

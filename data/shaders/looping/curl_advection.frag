@@ -1,4 +1,5 @@
 // Ink carried back along curl noise for a dozen steps, then looked up in a striped picture.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float potential(vec2 p) {
     float sum = 0.0, a = 0.5;
     for (int i = 0; i < 4; i++) {

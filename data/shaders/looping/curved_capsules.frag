@@ -1,4 +1,5 @@
 // A tunnel whose axis bends; capsules along it are found by walking and only the three nearest are evaluated at each step.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 vec2 axis(float z) {
     return vec2(1.2 * sin(0.35 * z), 0.8 * cos(0.27 * z));
 }

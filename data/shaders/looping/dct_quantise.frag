@@ -1,4 +1,5 @@
 // JPEG's transform: the 8 × 8 block's coefficients below a frequency limit, quantised, and the pixel put together from them.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 const float PI = 3.14159265;
 
 float basis(int k, float x) {

@@ -1,4 +1,5 @@
 // Gradient descent with momentum on Himmelblau's function: which minimum is reached, and after how many steps.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 vec2 slope(vec2 p) {
     float a = p.x * p.x + p.y - 11.0, b = p.x + p.y * p.y - 7.0;
     return vec2(4.0 * p.x * a + 2.0 * b, 2.0 * a + 4.0 * p.y * b);

@@ -1,4 +1,5 @@
 // The spectrum of the texture's rows: for each column of the frame one frequency's power by a direct sum with a rotating phasor.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     const int N = 64;
     vec2 uv = fragCoord / iResolution.xy;

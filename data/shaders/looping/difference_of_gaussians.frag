@@ -1,4 +1,5 @@
 // An engraver's line drawing: extended difference of Gaussians, both in one loop, then a soft threshold and hatching.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 pixel = 1.0 / iResolution.xy;
     float narrow = 0.0, wide = 0.0, wn = 0.0, ww = 0.0;

@@ -1,4 +1,5 @@
 // Digital roots of the pixels' numbers: digits are added until one is left.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     int n = int(fragCoord.x) + 512 * int(fragCoord.y);
     while (n > 9) {

@@ -1,4 +1,5 @@
 // A distance transform by brute force, from the nearest texels outwards in rings, ending when no nearer one can come.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     bool inside = textureLod(iChannel0, fragCoord / iResolution.xy, 0.0).r > 0.52;
     float best = 1e3;

@@ -1,4 +1,5 @@
 // Clouds of marble: fbm warped by fbm warped by fbm.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float hash(uvec2 p) {
     p = p * 1664525u + 1013904223u;
     p.x += p.y * 1664525u;

@@ -1,4 +1,5 @@
 // Double pendulums started at the pixel's angles, integrated by Runge and Kutta until the first turn over.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 vec4 slope(vec4 s) {
     float d = s.x - s.y, c = cos(d), q = 2.0 - c * c;
     float a = (-sin(s.x) * 2.0 - s.w * s.w * sin(d) - c * (s.z * s.z * sin(d) - sin(s.y))) / q;

@@ -1,4 +1,5 @@
 // The dragon curve by following a point down the levels of its two maps: which half is nearer decides, both where it is close.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float segment(vec2 p, vec2 a, vec2 b) {
     vec2 e = b - a;
     return length(p - a - e * clamp(dot(p - a, e) / dot(e, e), 0.0, 1.0));

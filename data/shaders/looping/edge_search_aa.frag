@@ -1,4 +1,5 @@
 // Morphological antialiasing in one pass: at an edge two while loops look for its ends, and the coverage follows from the distances.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float luma(vec2 p) {
     vec2 q = (2.0 * floor(p) + 1.0 - iResolution.xy) / iResolution.y;
     float a = atan(q.y, q.x) + 0.2 * iTime, r = length(q);

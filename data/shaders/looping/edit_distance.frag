@@ -1,4 +1,5 @@
 // Levenshtein's distance between two words read from the texture at a tile's column and row, by dynamic programming over one line.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 int letter(vec2 at, int i) {
     return int(textureLod(iChannel0, at + 0.013 * float(i), 0.0).r * 9.0);
 }

@@ -1,4 +1,5 @@
 // An elementary cellular automaton: sixty-four cells in two words evolve as many steps as the pixel is high.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     uint rule = int(fragCoord.x) < 256 ? 30u : 110u;
     int cell = (int(fragCoord.x) / 4) & 63, steps = int(fragCoord.y) / 4;

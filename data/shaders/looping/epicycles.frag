@@ -1,4 +1,5 @@
 // A square wave drawn by epicycles: the chain of circles, its tip's trail, and the sum of its series on the right.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 p = (2.0 * fragCoord - iResolution.xy) / iResolution.y;
     vec2 centre = vec2(-0.6, 0.0);

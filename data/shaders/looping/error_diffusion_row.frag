@@ -1,4 +1,5 @@
 // Error diffusion along the pixel's row from a start some pixels to the left, with a threshold that jumps by row.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     int x = int(fragCoord.x), y = int(fragCoord.y), start = max(0, x - 48);
     float error = fract(float(y) * 0.618034) - 0.5, out_value = 0.0;

@@ -1,4 +1,5 @@
 // Which numbers pass Fermat's test for how many bases: powers modulo n by squaring, modular products by doubling.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 uint mul_mod(uint a, uint b, uint m) {
     uint sum = 0u;
     a %= m;

@@ -1,4 +1,5 @@
 // A radix-2 FFT of sixteen texels in a local array: bit reversal, then butterflies in three nested loops.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 a[16];
     float row = fragCoord.y / iResolution.y, start = floor(fragCoord.x / 16.0) * 16.0;

@@ -1,4 +1,5 @@
 // Electric field lines: from the pixel along the field of five charges until one is met; the angle of arrival tells the line.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 p = 1.5 * (2.0 * fragCoord - iResolution.xy) / iResolution.y;
     float ended = 0.0, steps = 0.0;

@@ -1,4 +1,5 @@
 // A flame: a short march through turbulence whose octaves rise at their own speeds.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float turbulence(vec3 p) {
     float sum = 0.0, f = 1.0;
     for (int i = 0; i < 4; i++) {

@@ -1,4 +1,5 @@
 // Fireworks: bursts of sparks under gravity and drag, each spark's light added up.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float h1(float n) { return fract(sin(n * 91.3458) * 47453.5453); }
 
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {

@@ -1,4 +1,5 @@
 // A fractal flame: a chaos game of three variations, whose points near the pixel leave light.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 vec2 variation(int which, vec2 p) {
     float r2 = dot(p, p) + 1e-4;
     switch (which) {

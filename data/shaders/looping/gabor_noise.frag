@@ -1,4 +1,5 @@
 // Sparse Gabor convolution noise: a few impulses a cell from a Poisson-like count, anisotropy turning over the frame.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 uint state;
 
 float next() {

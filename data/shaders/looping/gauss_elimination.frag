@@ -1,4 +1,5 @@
 // A radial basis function through sixteen points: no solver library, but Gaussian elimination with pivoting of a 6 × 6 system per pixel.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 p = (2.0 * fragCoord - iResolution.xy) / iResolution.y;
     const int N = 6;

@@ -1,4 +1,5 @@
 // A Gaussian blur over a square window whose radius grows from left to right.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     int radius = 1 + int(7.0 * fragCoord.x / iResolution.x);
     float sigma = 0.5 * float(radius) + 0.3;

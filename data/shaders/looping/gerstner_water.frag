@@ -1,4 +1,5 @@
 // A sum of Gerstner waves, inverted by fixed-point iteration, under a ray that walks down onto it.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 const int WAVES = 9;
 
 vec3 displacement(vec2 x) {

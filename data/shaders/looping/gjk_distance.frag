@@ -1,4 +1,5 @@
 // The distance between two convex polygons by Frank and Wolfe's iteration on their Minkowski difference, for every placement.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 vec2 support(vec2 d, float turn, int corners, float size) {
     float best = -1e3;
     vec2 found = vec2(0.0);

@@ -1,4 +1,5 @@
 // A rounded glass box: the ray is refracted in, marched inside with the negated distance, and refracted out, once for each of three wavelengths.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float shape(vec3 p) {
     float c = cos(0.4 * iTime), s = sin(0.4 * iTime);
     p.xz = mat2(c, s, -s, c) * p.xz;

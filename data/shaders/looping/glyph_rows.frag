@@ -1,4 +1,5 @@
 // A terminal: letters of a 5 × 7 font packed in integers, drawn by a loop over the rows of glyphs near the pixel, with phosphor glow.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 const int FONT[8] = int[8](0x0E9F99E, 0x1E9E9E0, 0x0F8887F, 0x1E999E1, 0x0F8E8F1, 0x1F8E883, 0x0E8B97F, 0x199F999);
 
 int glyph(ivec2 cell) {

@@ -1,4 +1,5 @@
 // A meadow: blades in rows from near to far, each a bent tapered stroke, the nearest covering one ends the loop.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float rnd(vec2 p) { return fract(sin(dot(p, vec2(12.9898, 78.233))) * 43758.5453); }
 
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {

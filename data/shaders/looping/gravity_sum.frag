@@ -1,4 +1,5 @@
 // Forty bodies: the potential at the pixel and the field's direction, all pairs along the way for the bodies' own motion.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 p = (2.0 * fragCoord - iResolution.xy) / iResolution.y, field = vec2(0.0);
     const int N = 12;

@@ -1,4 +1,5 @@
 // Gray codes by shifting: the position of the lowest bit that is set, and the number of set bits, by loops that end with the number.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     uint n = uint(fragCoord.x) ^ (uint(fragCoord.y) << 2), gray = n ^ (n >> 1), bits = 0u;
     while (gray != 0u) {

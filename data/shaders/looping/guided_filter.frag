@@ -1,4 +1,5 @@
 // The guided filter: local means, variance and covariance of two pictures, then the linear model averaged over windows.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 pixel = 1.5 / iResolution.xy, uv = fragCoord / iResolution.xy;
     float a_sum = 0.0, b_sum = 0.0;

@@ -1,4 +1,5 @@
 // A gyroid shell in a ball: fixed steps find a change of sign, bisection refines it.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float field(vec3 p) {
     vec3 q = 5.0 * p + vec3(0.0, iTime, 0.0);
     return dot(sin(q), cos(q.yzx)) + 0.2 * sin(iTime);

@@ -1,4 +1,5 @@
 // Offset printing: four screens at their angles, and for each the dots of the 3 × 3 cells around the pixel.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     const float ANGLES[4] = float[4](0.2618, 1.309, 0.0, 0.7854);
     const vec3 INKS[4] = vec3[4](vec3(0.0, 0.68, 0.94), vec3(0.93, 0.0, 0.55), vec3(1.0, 0.95, 0.0), vec3(0.14));

@@ -1,4 +1,5 @@
 // Light from nine bands of spherical harmonics: associated Legendre polynomials by recurrence for each direction of a ball.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float legendre(int l, int m, float x) {
     float pmm = 1.0, root = sqrt(max(1.0 - x * x, 0.0)), odd = 1.0;
     for (int i = 0; i < m; i++) {

@@ -1,4 +1,5 @@
 // Screen-door transparency: shells of a ball whose holes are discarded, gone through from front to back.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 uv = (2.0 * fragCoord - iResolution.xy) / iResolution.y;
     vec3 o = vec3(0.0, 0.0, 3.0), d = normalize(vec3(uv, -1.5)), colour = vec3(0.0);

@@ -1,4 +1,5 @@
 // Quantiles of a window by a binary heap: sift-down loops with data-dependent depth, popped to the wanted rank.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     const int N = 25;
     float heap[N];

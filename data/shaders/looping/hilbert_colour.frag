@@ -1,4 +1,5 @@
 // Each cell's place along a Hilbert curve, by rotating its quadrant bit by bit, as a colour; the curve drawn over it.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 int place(ivec2 p, int n) {
     int d = 0;
     for (int s = n / 2; s > 0; s /= 2) {

@@ -1,4 +1,5 @@
 // Horizon-based occlusion over a height field: in eight directions the steepest slope seen is the horizon.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float h(vec2 p) {
     return 0.25 * textureLod(iChannel0, p, 0.0).r + 0.1 * textureLod(iChannel0, 3.0 * p, 0.0).g;
 }

@@ -1,4 +1,5 @@
 // A polynomial's level lines: coefficients in an array, evaluated by Horner's rule.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 const float C[6] = float[6](0.3, -1.1, 0.2, 1.7, -0.4, 0.1);
 
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {

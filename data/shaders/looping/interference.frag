@@ -1,4 +1,5 @@
 // Circular waves of two dozen sources: complex amplitudes added, intensity and phase shown.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 p = (2.0 * fragCoord - iResolution.xy) / iResolution.y, sum = vec2(0.0);
     for (int i = 0; i < 24; i++) {

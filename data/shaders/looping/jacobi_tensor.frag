@@ -1,4 +1,5 @@
 // Principal axes of a picture's structure: a 3 × 3 covariance over a window, diagonalised by Jacobi rotations.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec3 mean = vec3(0.0);
     mat3 m = mat3(0.0);

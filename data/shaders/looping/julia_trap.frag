@@ -1,4 +1,5 @@
 // A Julia set with orbit traps: the least distance of the orbit to a circle, a cross and a point.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 z = 1.4 * (2.0 * fragCoord - iResolution.xy) / iResolution.y;
     float a = 0.3 * iTime;

@@ -1,4 +1,5 @@
 // A plane folded by mirrors that turn with time, iterated; the last position looks up a picture.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 z = 2.2 * (2.0 * fragCoord - iResolution.xy) / iResolution.y;
     float angle = 0.4 + 0.1 * iTime, scale = 1.0, nearest = 1e3;

@@ -1,4 +1,5 @@
 // Planets on Kepler orbits: the eccentric anomaly by Newton's method for each, with a trail of past places.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 p = 2.6 * (2.0 * fragCoord - iResolution.xy) / iResolution.y;
     vec3 sum = vec3(1.0, 0.8, 0.4) * 0.02 / (0.01 + dot(p, p));

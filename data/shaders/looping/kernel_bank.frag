@@ -1,4 +1,5 @@
 // A bank of 3 × 3 kernels (Sobel, Scharr, Laplace, emboss) by tiles of the frame, applied with a dynamic index.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 const float KERNELS[36] = float[36](
     1., 0., -1., 2., 0., -2., 1., 0., -1.,
     3., 10., 3., 0., 0., 0., -3., -10., -3.,

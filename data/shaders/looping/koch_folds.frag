@@ -1,4 +1,5 @@
 // A Koch snowflake by folds of the plane; the distance shades rings around it.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 vec2 along(float a) { return vec2(sin(a), cos(a)); }
 
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {

@@ -1,4 +1,5 @@
 // Kuwahara's filter: of four quadrants the mean of the one with the least variance.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     const int R = 4;
     vec2 pixel = 1.0 / iResolution.xy;

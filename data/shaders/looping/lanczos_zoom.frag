@@ -1,4 +1,5 @@
 // Magnification by a Lanczos kernel of three lobes.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float lanczos(float x) {
     x = abs(x);
     if (x < 1e-4) return 1.0;

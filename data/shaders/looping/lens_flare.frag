@@ -1,4 +1,5 @@
 // Ghosts of a lens: mirrored copies of a bright spot along the axis, a halo and starburst of blades.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 uv = (2.0 * fragCoord - iResolution.xy) / iResolution.y, sun = vec2(0.7 * cos(0.5 * iTime), 0.5 * sin(0.7 * iTime));
     vec3 sum = 0.15 * texture(iChannel0, fragCoord / iResolution.xy).rgb;

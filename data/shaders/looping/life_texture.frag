@@ -1,4 +1,5 @@
 // Conway's rules, several generations ahead for one cell: the neighbourhood of a thresholded texture is read once and evolved locally.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     const int R = 3, W = 2 * R + 1;
     int now[W * W], then[W * W];

@@ -1,4 +1,5 @@
 // Lightning: a midpoint-displaced bolt refined towards the pixel's height, with forks; no stored points.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float rnd(float n) { return fract(sin(n * 127.1) * 43758.5453); }
 
 float bolt(float y, float seed, int levels) {

@@ -1,4 +1,5 @@
 // Line integral convolution: noise is averaged along streamlines of a field of vortices, forwards and backwards.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 vec2 flow(vec2 p) {
     vec2 v = vec2(0.2, 0.0);
     for (int i = 0; i < 5; i++) {

@@ -1,4 +1,5 @@
 // Tone mapping with a local adaptation: the log-average of luminance grows over mip levels while the surround agrees.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 uv = fragCoord / iResolution.xy;
     vec3 hdr = exp2(8.0 * texture(iChannel0, uv).rgb - 4.0);

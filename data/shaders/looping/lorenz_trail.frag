@@ -1,4 +1,5 @@
 // The Lorenz attractor: a trajectory of 180 steps in projection, the pixel's distance to each piece of it.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 p = 32.0 * (2.0 * fragCoord - iResolution.xy) / iResolution.y;
     vec3 s = vec3(1.0 + 0.1 * iTime, 1.0, 20.0), sum = vec3(0.0);

@@ -1,4 +1,5 @@
 // A plant drawn by a turtle: the rewriting of an L-system is walked symbol by symbol with a stack, and the distance to each stroke taken.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float stroke(vec2 p, vec2 a, vec2 b) {
     vec2 e = b - a, w = p - a;
     return length(w - e * clamp(dot(w, e) / max(dot(e, e), 1e-8), 0.0, 1.0));

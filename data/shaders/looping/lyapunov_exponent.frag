@@ -1,4 +1,5 @@
 // Markus–Lyapunov fractal: the logistic map with a forced sequence, and the mean logarithm of its derivative.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 const int SEQUENCE[12] = int[12](1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0);
 
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {

@@ -1,4 +1,5 @@
 // The magnet fractal of type I: iteration of a rational map with two ways to end, at infinity or at one.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 c = vec2(1.4, 0.0) + 2.0 * (2.0 * fragCoord - iResolution.xy) / iResolution.y, z = vec2(0.02 * sin(iTime), 0.0);
     float n = 0.0;

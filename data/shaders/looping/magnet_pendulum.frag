@@ -1,4 +1,5 @@
 // A pendulum over three magnets, integrated by velocity Verlet until it rests; the nearest magnet gives the colour.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 vec2 pull(vec2 p) {
     vec2 a = -0.3 * p;
     for (int i = 0; i < 3; i++) {

@@ -1,4 +1,5 @@
 // A plane through the Mandelbox: box fold and sphere fold until escape, coloured by the escape and by how often each fold acted.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 uv = (2.0 * fragCoord - iResolution.xy) / iResolution.y;
     vec3 c = vec3(4.0 * uv, 0.5 * sin(0.2 * iTime));

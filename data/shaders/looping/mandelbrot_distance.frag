@@ -1,4 +1,5 @@
 // The exterior distance to the Mandelbrot set by the orbit's derivative, lit as a relief, at a seahorse.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 c = vec2(-0.7436, 0.1318) + (0.02 + 0.015 * sin(0.3 * iTime)) * (2.0 * fragCoord - iResolution.xy) / iResolution.y;
     vec2 z = c, d = vec2(1.0, 0.0);

@@ -1,4 +1,5 @@
 // The Mandelbrot set with smooth iteration counts, and the cardioid and the disc tested first.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     float zoom = 1.3 * exp(-0.3 * (1.0 + sin(0.3 * iTime)));
     vec2 c = vec2(-0.65, 0.0) + zoom * (2.0 * fragCoord - iResolution.xy) / iResolution.y;

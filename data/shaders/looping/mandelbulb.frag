@@ -1,4 +1,5 @@
 // The Mandelbulb of a power that swings with time, distance by the running derivative; early exit on escape.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float bulb(vec3 c, out vec4 trap) {
     vec3 z = c;
     float r = length(z), dr = 1.0, power = 8.0 + 2.0 * sin(0.3 * iTime);

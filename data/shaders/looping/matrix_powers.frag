@@ -1,4 +1,5 @@
 // A mat4 raised to a power by squaring, applied to the pixel; its trace and the image of a grid.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 p = (2.0 * fragCoord - iResolution.xy) / iResolution.y;
     float a = 0.2 + 0.05 * p.x, b = 0.1 * sin(iTime);

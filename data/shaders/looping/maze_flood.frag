@@ -1,4 +1,5 @@
 // A flood fill on bit boards: sixteen rows of a random maze, filled from a corner until nothing changes.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     const int N = 16;
     ivec2 board = ivec2(fragCoord) / 128, cell = (ivec2(fragCoord) % 128) / 8;

@@ -1,4 +1,5 @@
 // A median by a histogram: the window's values are counted in 16 bins, which are added up until half is reached.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     int bins[16];
     for (int i = 0; i < 16; i++) bins[i] = 0;

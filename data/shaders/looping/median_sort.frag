@@ -1,4 +1,5 @@
 // A 5 × 5 median: the window's luminances are sorted by insertion in a local array, and the middle one is kept with its colour.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 pixel = 1.0 / iResolution.xy;
     float key[25];

@@ -1,4 +1,5 @@
 // The Menger sponge: a cross is cut out of a cube at ever smaller scale, inside of a sphere tracer.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float sponge(vec3 p) {
     vec3 b = abs(p) - 1.0;
     float d = max(b.x, max(b.y, b.z));

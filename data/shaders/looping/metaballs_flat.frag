@@ -1,4 +1,5 @@
 // Two-dimensional metaballs: the field of twenty charges, its level lines and its gradient as a normal.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 p = (2.0 * fragCoord - iResolution.xy) / iResolution.y;
     float sum = 0.0;

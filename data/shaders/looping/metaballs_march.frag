@@ -1,4 +1,5 @@
 // Soft balls of Wyvill's falloff: the ray only walks where a ball's reach begins, and looks for the level in between.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 vec3 centre(int i) {
     float k = float(i), t = iTime;
     return vec3(sin(t + 2.1 * k), 0.7 * cos(0.8 * t + 1.7 * k), 0.8 * sin(0.6 * t + 2.9 * k));

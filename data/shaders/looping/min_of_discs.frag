@@ -1,4 +1,5 @@
 // The nearest of eight discs on a turning ring, and how near.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 p = (2.0 * fragCoord - iResolution.xy) / iResolution.y, c = vec2(cos(iTime), sin(iTime)) * 0.7;
     float d = 9.0;

@@ -1,4 +1,5 @@
 // Opening by reconstruction's little sister: erosion by a disc, dilation of the eroded, on a procedural picture of blots.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float picture(vec2 p) {
     return textureLod(iChannel0, p / iResolution.xy, 0.0).r;
 }

@@ -1,4 +1,5 @@
 // Morton codes: coordinates interleaved by a loop over bits, differences of neighbouring codes as contours.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 uint interleave(uvec2 p) {
     uint code = 0u;
     for (uint bit = 0u; bit < 12u; bit++) {

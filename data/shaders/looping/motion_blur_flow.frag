@@ -1,4 +1,5 @@
 // Motion blur along a velocity that differs by pixel: as many taps as the velocity is long.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 uv = fragCoord / iResolution.xy, c = uv - 0.5;
     vec2 velocity = vec2(-c.y, c.x) * 0.12 * (1.0 + sin(iTime)) + 0.04 * (texture(iChannel1, 0.5 * uv).rg - 0.5);

@@ -1,4 +1,5 @@
 // Newton's method on z⁵ − 1 with a complex relaxation; basins by root, shade by speed.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 vec2 mul(vec2 a, vec2 b) { return vec2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x); }
 vec2 div(vec2 a, vec2 b) { return vec2(dot(a, b), a.y * b.x - a.x * b.y) / max(dot(b, b), 1e-9); }
 

@@ -1,4 +1,5 @@
 // Non-local means: patches around each candidate are compared with the pixel's own.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 pixel = 1.0 / iResolution.xy;
     vec3 sum = vec3(0.0);

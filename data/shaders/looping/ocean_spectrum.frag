@@ -1,4 +1,5 @@
 // A patch of sea as a direct sum of 64 spectral waves (Phillips' weights, deep-water dispersion) with slopes for the light.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float gauss(uint n) {
     n = n * 747796405u + 2891336453u;
     uint a = ((n >> ((n >> 28u) + 4u)) ^ n) * 277803737u;

@@ -1,4 +1,5 @@
 // Pixel sorting: odd-even transposition of 24 neighbours in a column, as many passes as the column's position says.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     const int N = 24;
     vec4 v[N];

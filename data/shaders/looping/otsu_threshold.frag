@@ -1,4 +1,5 @@
 // Otsu's threshold of the surrounding tile: a histogram in a local array, and the split with the largest variance between classes.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     float bins[32];
     for (int i = 0; i < 32; i++) bins[i] = 0.0;

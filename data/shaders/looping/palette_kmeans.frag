@@ -1,4 +1,5 @@
 // Posterising by k-means: five colours are fitted to 36 samples of the picture in three rounds, then the nearest is taken.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     const int K = 5;
     vec3 centre[K], sum[K];

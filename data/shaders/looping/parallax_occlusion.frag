@@ -1,4 +1,5 @@
 // Parallax occlusion mapping of a tiled wall: layers by the angle of view, linear interpolation at the crossing, a shadow in the texture.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float height(vec2 uv) {
     vec2 q = abs(fract(uv * vec2(2.0, 4.0) + vec2(0.5 * floor(mod(4.0 * uv.y, 2.0)), 0.0)) - 0.5);
     float brick = smoothstep(0.48, 0.4, q.x) * smoothstep(0.48, 0.36, q.y);

@@ -1,4 +1,5 @@
 // Path tracing of a few spheres: four paths a pixel, up to four diffuse or mirror bounces, a lamp in the ceiling.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 uint state;
 
 float next() {

@@ -1,5 +1,6 @@
 #version 330 core
 // Plain GLSL: irradiance from a cube map by a double loop over the hemisphere in spherical steps.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 uniform samplerCube sky;
 uniform vec2 resolution;
 uniform float delta = 0.35;

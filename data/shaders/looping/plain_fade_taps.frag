@@ -1,5 +1,6 @@
 #version 330 core
 // Plain GLSL: a picture fading out downwards, a few taps along the fall.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 uniform sampler2D picture;
 uniform vec2 resolution;
 uniform int taps = 4;

@@ -1,5 +1,6 @@
 #version 330 core
 // Plain GLSL: image-based lighting by importance sampling of GGX with Hammersley points; roughness grows over the balls.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 uniform sampler2D environment;
 uniform vec2 resolution;
 uniform float time;

@@ -1,5 +1,6 @@
 #version 330 core
 // Plain GLSL: a gradient of as many stops as a uniform says, walked until the pixel's position lies between two.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 uniform vec2 resolution;
 uniform int stops = 5;
 out vec4 color;

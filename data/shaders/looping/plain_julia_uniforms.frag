@@ -1,5 +1,6 @@
 #version 330 core
 // Plain GLSL: a Julia set whose constant, power and number of iterations are uniforms; powers by repeated multiplication.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 uniform vec2 resolution;
 uniform vec2 constant = vec2(-0.4, 0.6);
 uniform int power = 3;

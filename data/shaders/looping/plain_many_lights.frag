@@ -1,5 +1,6 @@
 #version 330 core
 // Plain GLSL: deferred shading of a bumpy plane by as many point lights as a uniform says, with range culling.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 uniform vec2 resolution;
 uniform float time;
 uniform int lights = 48;

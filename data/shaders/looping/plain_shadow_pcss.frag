@@ -1,5 +1,6 @@
 #version 330 core
 // Plain GLSL: percentage-closer soft shadows; a search for blockers sets the filter's width, both loops over a Poisson-like spiral.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 uniform sampler2D shadowMap;
 uniform vec2 resolution;
 uniform float time;

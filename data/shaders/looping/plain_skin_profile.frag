@@ -1,5 +1,6 @@
 #version 330 core
 // Plain GLSL: subsurface scattering in texture space: a sum of six Gaussians integrated over a ring and radius grid.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 uniform sampler2D irradiance;
 uniform vec2 resolution;
 uniform float strength = 0.02;

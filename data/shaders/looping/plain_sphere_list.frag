@@ -1,5 +1,6 @@
 #version 330 core
 // Plain GLSL: a list of balls given as a count, traced for primary rays and one shadow ray.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 uniform vec2 u_resolution;
 uniform float u_time;
 uniform int u_count = 14;

@@ -1,5 +1,6 @@
 #version 330 core
 // Plain GLSL: a separable blur's vertical half with a radius and a sigma from uniforms, symmetric taps two by two.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 uniform sampler2D source;
 uniform vec2 resolution;
 uniform int radius = 12;

@@ -1,5 +1,6 @@
 #version 330 core
 // Plain GLSL: slices of a three-dimensional texture composited front to back with a transfer function and gradient shading.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 uniform sampler3D volume;
 uniform vec2 resolution;
 uniform float time;

@@ -1,5 +1,6 @@
 #version 330 core
 // Plain GLSL: cone tracing over mip levels of a texture taken as heights: five cones of growing width gather light.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 uniform sampler2D heights;
 uniform vec2 resolution;
 uniform float time;

@@ -1,4 +1,5 @@
 // A star polygon whose corners move: signed distance by a loop over its edges with the winding rule of crossing numbers.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 const int N = 16;
 
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {

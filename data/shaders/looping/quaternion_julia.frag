@@ -1,4 +1,5 @@
 // A Julia set of quaternions: z² + c with its derivative in four dimensions, lit by finite differences.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 vec4 square(vec4 q) {
     return vec4(q.x * q.x - dot(q.yzw, q.yzw), 2.0 * q.x * q.yzw);
 }

@@ -1,4 +1,5 @@
 // Solutions of the n queens with the first two queens given by the tile, by backtracking over bit masks.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     int n = 7;
     ivec2 tile = ivec2(fragCoord / iResolution.xy * float(n));

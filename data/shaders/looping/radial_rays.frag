@@ -1,4 +1,5 @@
 // Light shafts: a radial blur towards the sun of what is bright, decaying along the way.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 uv = fragCoord / iResolution.xy, sun = vec2(0.5 + 0.3 * cos(0.4 * iTime), 0.6);
     const int SAMPLES = 40;

@@ -1,4 +1,5 @@
 // Rain on a pool: rings of drops in the cells near the pixel at two ages bend the picture below.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 vec2 hash2(vec2 p) {
     vec3 q = fract(vec3(p.xyx) * vec3(0.1031, 0.103, 0.0973));
     q += dot(q, q.yzx + 33.33);

@@ -1,4 +1,5 @@
 // Domain colouring of a rational function given by its zeros and poles, iterated as a map a few times.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 const vec2 ZEROS[4] = vec2[4](vec2(0.8, 0.1), vec2(-0.6, 0.5), vec2(0.0, -0.9), vec2(-0.3, -0.2));
 const vec2 POLES[3] = vec2[3](vec2(0.3, 0.8), vec2(-0.9, -0.4), vec2(0.6, -0.6));
 

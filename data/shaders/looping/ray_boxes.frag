@@ -1,4 +1,5 @@
 // Slab tests against a list of boxes, with a shadow ray that stops at the first one.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 struct Hit { float t; vec3 n; int id; };
 
 void box_of(int i, out vec3 centre, out vec3 half_size) {

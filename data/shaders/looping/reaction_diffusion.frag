@@ -1,4 +1,5 @@
 // Gray–Scott: a patch of 7 × 7 around the pixel starts from two textures and is stepped three times; the middle is drawn.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     const int W = 7;
     vec2 c[W * W], next[W * W];

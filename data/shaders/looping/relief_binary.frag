@@ -1,4 +1,5 @@
 // Relief mapping: a linear search of fixed length, then a binary search in the interval found; silhouettes are discarded.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float depth(vec2 uv) {
     return 1.0 - textureLod(iChannel0, uv, 0.0).r;
 }

@@ -1,4 +1,5 @@
 // A tube's picture: three sub-pixel samples, shifted by a beam that bends with the row.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 uv = fragCoord / iResolution.xy;
     vec3 c = vec3(0.0);

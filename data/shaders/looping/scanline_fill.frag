@@ -1,4 +1,5 @@
 // Even–odd filling of a self-crossing curve: crossings of the pixel's row are gathered, sorted and walked.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 p = (2.0 * fragCoord - iResolution.xy) / iResolution.y;
     const int N = 48;

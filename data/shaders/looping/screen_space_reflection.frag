@@ -1,4 +1,5 @@
 // Reflections in screen space: a ray marched through a depth image with growing steps and a binary refinement.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float depth(vec2 uv) {
     float floor_z = 1.2 / max(0.62 - uv.y, 0.05);
     float d = min(floor_z, 9.0);

@@ -1,4 +1,5 @@
 // Smoothly joined balls that mirror each other: a march for each of three bounces.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float blend(float a, float b, float k) {
     float h = max(k - abs(a - b), 0.0) / k;
     return min(a, b) - 0.25 * h * h * k;

@@ -1,4 +1,5 @@
 // Sphere tracing of a few solids on a plane, with a soft shadow and ambient occlusion by distance samples.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float box(vec3 p, vec3 half_size) {
     vec3 q = abs(p) - half_size;
     return length(max(q, 0.0)) + min(max(q.x, max(q.y, q.z)), 0.0);

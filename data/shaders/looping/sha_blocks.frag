@@ -1,4 +1,5 @@
 // The compression of SHA-256 on a block made of the tile's coordinates: 64 rounds over a message schedule in a ring of 16 words.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 uint rotr(uint x, int n) { return (x >> n) | (x << (32 - n)); }
 
 uint root_fraction(int i) {

@@ -1,4 +1,5 @@
 // Two-dimensional lights: each lamp's visibility by tracing circles through a flat scene of shapes.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float flat_scene(vec2 p) {
     float d = length(p - vec2(0.4, 0.2)) - 0.18;
     vec2 q = abs(p - vec2(-0.5, -0.2)) - vec2(0.15, 0.25);

@@ -1,4 +1,5 @@
 // A Sierpinski tetrahedron by folding space at its symmetry planes, with the trap of the folds as a colour.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 vec2 tetra(vec3 p) {
     float scale = 1.0, trap = 1e3;
     for (int i = 0; i < 9; i++) {

@@ -1,4 +1,5 @@
 // Ridged multifractal of simplex noise in two dimensions.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float simplex(vec2 p) {
     vec2 i = floor(p + 0.36602540 * (p.x + p.y)), a = p - i + 0.21132487 * (i.x + i.y);
     vec2 o = a.x > a.y ? vec2(1.0, 0.0) : vec2(0.0, 1.0);

@@ -1,4 +1,5 @@
 // A cheap sea of sines: three octaves, each turned and faster.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 p = 6.0 * fragCoord / iResolution.y;
     float sum = 0.0, a = 0.5;

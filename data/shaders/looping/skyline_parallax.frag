@@ -1,4 +1,5 @@
 // A skyline in six layers at dusk, windows by hash; the front layers end the loop where they are solid.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float rnd(vec2 p) { return fract(sin(dot(p, vec2(41.17, 289.73))) * 23421.631); }
 
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {

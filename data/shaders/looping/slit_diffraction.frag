@@ -1,4 +1,5 @@
 // Fresnel diffraction at a slit: the integral over the aperture by Simpson's rule, three wavelengths.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 vec2 wave(float x, float s, float k) {
     float d = x - s;
     return vec2(cos(k * d * d), sin(k * d * d));

@@ -1,4 +1,5 @@
 // Snowfall: twelve layers of flakes, each six-fold with its own turning.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 uv = fragCoord / iResolution.y;
     float sum = 0.0;

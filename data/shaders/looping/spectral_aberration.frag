@@ -1,4 +1,5 @@
 // Chromatic aberration with a spectrum of sixteen wavelengths, each with its own distortion and colour.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 vec3 response(float w) {
     vec3 d = (vec3(w) - vec3(0.78, 0.5, 0.22)) / vec3(0.2, 0.17, 0.16);
     return exp(-d * d);

@@ -1,4 +1,5 @@
 // Single scattering in fog: samples along the ray ask whether a turning grating lets the lamp's light through.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float grating(vec3 p, vec3 lamp) {
     vec3 d = p - lamp;
     vec2 on_plane = d.xz / max(-d.y, 1e-3);

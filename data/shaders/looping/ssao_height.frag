@@ -1,4 +1,5 @@
 // Ambient occlusion in screen space: samples in a hemisphere around the point of a depth image, accepted by range.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float depth(vec2 uv) {
     return 2.0 + 0.6 * texture(iChannel0, 0.6 * uv).r + 0.4 * sin(5.0 * uv.x + iTime) * cos(4.0 * uv.y);
 }

@@ -1,4 +1,5 @@
 // A small virtual machine in every pixel: a program of twelve instructions chosen by the tile runs on a stack until it halts.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 uv = (2.0 * fragCoord - iResolution.xy) / iResolution.y;
     uvec2 tile = uvec2(fragCoord) / 96u;

@@ -1,4 +1,5 @@
 // Stars in layers of depth, each layer a grid of cells with one star; nearer layers move faster and fade in.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 uv = (2.0 * fragCoord - iResolution.xy) / iResolution.y;
     vec3 sum = vec3(0.0);

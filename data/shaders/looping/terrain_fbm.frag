@@ -1,4 +1,5 @@
 // Hills of eroded value noise: a march with steps that grow with the distance, octaves by distance, and a refined crossing.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float hash(vec2 p) {
     p = fract(p * vec2(0.3183099, 0.3678794));
     p += dot(p, p.yx + 19.19);

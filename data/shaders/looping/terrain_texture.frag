@@ -1,4 +1,5 @@
 // A landscape from a height texture: linear search along the ray, then the crossing by regula falsi, and a march for the shadow.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float ground(vec2 p) {
     return 0.7 * textureLod(iChannel0, 0.11 * p, 0.0).r + 0.3 * textureLod(iChannel0, 0.37 * p + 0.3, 0.0).g;
 }

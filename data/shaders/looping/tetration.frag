@@ -1,4 +1,5 @@
 // Power towers: how fast z ← c^z leaves, in complex logarithms.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 c = (2.4 + sin(0.3 * iTime)) * (2.0 * fragCoord - iResolution.xy) / iResolution.y;
     vec2 l = vec2(0.5 * log(max(dot(c, c), 1e-8)), atan(c.y, c.x)), z = c;

@@ -1,4 +1,5 @@
 // An implicit step of heat along the pixel's row: the tridiagonal system of 32 unknowns by Thomas' algorithm, forth and back.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     const int N = 32;
     float upper[N], d[N];

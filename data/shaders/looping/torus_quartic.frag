@@ -1,4 +1,5 @@
 // A torus hit exactly: the quartic along the ray, its roots between those of derivatives found by bracketed Newton steps.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 const float R = 1.0, r = 0.38;
 
 float quartic(float t, vec4 c) {

@@ -1,4 +1,5 @@
 // Streets of towers by repetition of space; the step is limited by the distance to the cell's wall so that no neighbour is missed.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float hash(vec2 p) {
     return fract(sin(dot(p, vec2(127.1, 311.7))) * 43758.5453);
 }

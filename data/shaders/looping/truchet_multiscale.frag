@@ -1,4 +1,5 @@
 // Multiscale Truchet tiles: cells are divided at random up to four times, and each leaf is drawn with its two arcs.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 float rnd(vec2 p) {
     return fract(sin(dot(p, vec2(41.3, 289.1))) * 45758.5453);
 }

@@ -1,4 +1,5 @@
 // A knotted, twisted ring marched with over-relaxed steps, which go back when two spheres of distance do not overlap.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 mat2 turn(float a) {
     return mat2(cos(a), -sin(a), sin(a), cos(a));
 }

@@ -1,4 +1,5 @@
 // Ulam's spiral: the number at a place by closed form, tested for primality by trial division over 6k ± 1.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 bool prime(int n) {
     if (n < 4) return n > 1;
     if (n % 2 == 0 || n % 3 == 0) return false;

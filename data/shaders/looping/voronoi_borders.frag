@@ -1,4 +1,5 @@
 // Voronoi cells with exact distances to their borders: a second pass over 5 × 5 cells around the nearest point.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 vec2 hash2(vec2 p) {
     return textureLod(iChannel0, (p + 0.5) / 256.0, 0.0).xy;
 }

@@ -1,4 +1,5 @@
 // Voxels on a grid, visited in order by Amanatides and Woo's walk until a filled one.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 bool filled(ivec3 c) {
     vec3 p = vec3(c);
     float h = 3.0 * sin(0.35 * p.x + 0.3 * iTime) * cos(0.3 * p.z) + 1.5 * sin(0.9 * p.z);

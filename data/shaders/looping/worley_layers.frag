@@ -1,4 +1,5 @@
 // Worley noise in three octaves: the two nearest feature points of 3 × 3 cells.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 vec2 point(vec2 cell) {
     vec2 h = fract(sin(vec2(dot(cell, vec2(127.1, 311.7)), dot(cell, vec2(269.5, 183.3)))) * 43758.5453);
     return 0.5 + 0.4 * sin(iTime + 6.2832 * h);

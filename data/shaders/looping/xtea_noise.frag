@@ -1,4 +1,5 @@
 // White noise from a block cipher: XTEA on the pixel's coordinates, more rounds from left to right.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     const uint KEY[4] = uint[4](0xA341316Cu, 0xC8013EA4u, 0xAD90777Du, 0x7E95761Eu);
     uint v0 = uint(fragCoord.x), v1 = uint(fragCoord.y) + uint(iFrame) * 65536u, sum = 0u;

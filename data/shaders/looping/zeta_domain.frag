@@ -1,4 +1,5 @@
 // The Dirichlet eta function's partial sums in the critical strip, as domain colouring.
+// SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 s = vec2(2.0 * fragCoord.x / iResolution.x - 0.5, 30.0 * fragCoord.y / iResolution.y + 2.0 * iTime), sum = vec2(0.0);
     float sign_of = 1.0;

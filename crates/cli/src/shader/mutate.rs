@@ -218,7 +218,6 @@ fn brood(args: &Args, parent: &Entry, base: &Scene) -> Result<Brood, String> {
             *brood.dropped.entry(why).or_default() += 1;
             continue;
         }
-        kept += 1;
         let mut entry = child(parent, mutant.change.to_string());
         match &mutant.module {
             // What is valid was read before.
@@ -229,6 +228,12 @@ fn brood(args: &Args, parent: &Entry, base: &Scene) -> Result<Brood, String> {
             entry.resolution = Some(frame);
         }
         entry.uniforms = mutant.scene.uniforms;
+        // Two factors may make the same of a small number.
+        if brood.made.iter().any(|m| m.entry.id == entry.id) {
+            *brood.dropped.entry("known").or_default() += 1;
+            continue;
+        }
+        kept += 1;
         brood.made.push(Made { entry, bytes: mutated.unwrap_or_else(|| bytes.clone()), kind });
     }
     for recipe in &tools::RECIPES[..args.optimised] {

@@ -45,6 +45,7 @@ pub mod module;
 pub mod mutate;
 pub mod predictor;
 pub mod scene;
+pub mod shingles;
 pub mod tokens;
 pub mod trace;
 pub mod wrap;

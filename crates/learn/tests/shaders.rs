@@ -2,6 +2,8 @@
 
 #[path = "shader/body.rs"]
 mod body;
+#[path = "shader/collect.rs"]
+mod collect;
 #[path = "shader/common.rs"]
 mod common;
 #[path = "shader/flow.rs"]

@@ -28,9 +28,6 @@ pub struct Compiled {
 /// Why GLSL is not a module; the step at which it fails.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// Its text is not known.
-    #[error("{0}")]
-    Text(String),
     /// It is not wrapped.
     #[error(transparent)]
     Wrap(#[from] WrapError),
@@ -51,7 +48,7 @@ impl Fault {
                 let first = error.messages.first();
                 (first.and_then(|m| m.line).filter(|l| (1..wrap::OURS).contains(l)), error.to_string())
             }
-            Self::Text(_) | Self::Read(_) => (None, self.to_string()),
+            Self::Read(_) => (None, self.to_string()),
         }
     }
 }

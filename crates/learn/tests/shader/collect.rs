@@ -98,7 +98,10 @@ fn conditions_are_followed() {
     let text = "#version 300 es\n#define HIGH 2\n#if HIGH > 1 && !defined(LOW) // yes\nuniform float a;\n#elif 1\nuniform vec2 a;\n#else\n!!\n\
         #endif\n#ifdef GL_ES\nprecision highp float;\n#endif\nout vec4 color;\nvoid main() {\n#if (HIGH << 1) % 3 == 1\n color = vec4(a);\n#endif\n}\n";
     let glsl = wrapped(text);
-    assert!(flat(&glsl).contains("float a; }; layout(location = 0) out vec4 color; #define HIGH 2 void main() { color = vec4(a); }"), "{glsl}");
+    assert!(
+        flat(&glsl).contains("float a; }; layout(location = 0) out vec4 color; #define HIGH 2 void main() { color = vec4(a); }"),
+        "{glsl}"
+    );
     assert_eq!(line_of(&glsl, "vec4(a)"), 16);
     let wrong = |text: &str| wrap(&Source::new(text)).unwrap_err();
     assert_eq!(wrong("#if 1\n\n#if 2\n#endif\n"), WrapError::Condition { line: 1, what: "#if without #endif" });
@@ -110,14 +113,16 @@ fn conditions_are_followed() {
 #[test]
 fn dialects_are_told_apart_and_have_their_main() {
     let toy = "void mainImage(out vec4 c, in vec2 p) {\n  c = texture(iChannel1, p / iResolution.xy) * iTime;\n}\n";
-    let transition = "uniform float size = 0.25;\nvec4 transition(vec2 uv) { return mix(getFromColor(uv), getToColor(uv), progress * size); }\n";
+    let transition =
+        "uniform float size = 0.25;\nvec4 transition(vec2 uv) { return mix(getFromColor(uv), getToColor(uv), progress * size); }\n";
     let warp = " shader_body { ret = texture2D(sampler_main, uv).xyz * q7; }";
     let comp = "float f(float x) { return x; }\nshader_body {\n ret = hue_shader * f(rad); }";
     let isf = "/*{\"INPUTS\": [{\"NAME\": \"gain\", \"TYPE\": \"float\", \"DEFAULT\": 0.5}, {\"NAME\": \"inputImage\", \"TYPE\": \"image\"}]}*/\n\
         void main() { gl_FragColor = IMG_THIS_PIXEL(inputImage) * gain; }";
     let effect = "uniform float w; void mainImage(const in vec4 i, const in vec2 uv, out vec4 o) { o = i * w; }";
     let three = "#include <common>\nuniform sampler2D tDiffuse; varying vec2 vUv; void main() { gl_FragColor = texture2D(tDiffuse, vUv); }";
-    let vulkan = "#version 450\nlayout(set = 1, binding = 2) uniform sampler2D t; layout(location = 0) out vec4 c; void main() { c = vec4(1); }";
+    let vulkan =
+        "#version 450\nlayout(set = 1, binding = 2) uniform sampler2D t; layout(location = 0) out vec4 c; void main() { c = vec4(1); }";
     let babylon = "varying vec2 vUV;uniform sampler2D textureSampler;\n#define CUSTOM_FRAGMENT_DEFINITIONS\nvoid main(void) {gl_FragColor=texture2D(textureSampler,vUV);}";
     let expected = [
         (toy, Dialect::Shadertoy),
@@ -168,10 +173,19 @@ fn what_is_no_fragment_shader_is_said() {
     assert_eq!(wrong("void main() { }"), "it writes no colour");
     assert_eq!(wrong("void main() { }}"), "line 1: a bracket closes that was never opened");
     assert_eq!(wrong("\nfloat x = 1.0"), "line 2: a statement that does not end");
-    assert_eq!(wrong("uniform float a[n]; void main() { gl_FragColor = vec4(a[0]); }").split_once(": ").unwrap().1, "a uniform array whose length is no constant");
+    assert_eq!(
+        wrong("uniform float a[n]; void main() { gl_FragColor = vec4(a[0]); }").split_once(": ").unwrap().1,
+        "a uniform array whose length is no constant"
+    );
     assert!(wrong(&" ".repeat(1 << 21)).contains("more than 1048576 bytes"));
     // Neither deep nor strange texts do harm.
-    for text in ["(".repeat(100_000), "#if ".to_owned() + &"(".repeat(100_000) + "\n#endif", "#define a a\n#if a\n#endif".to_owned(), "/*".to_owned(), "\u{feff}é\u{301}#".to_owned()] {
+    for text in [
+        "(".repeat(100_000),
+        "#if ".to_owned() + &"(".repeat(100_000) + "\n#endif",
+        "#define a a\n#if a\n#endif".to_owned(),
+        "/*".to_owned(),
+        "\u{feff}é\u{301}#".to_owned(),
+    ] {
         assert!(wrap(&Source::new(&text)).is_err());
     }
 }
@@ -188,7 +202,9 @@ fn lines_of_what_was_put_in_are_forgotten() {
 #[test]
 fn near_duplicates_are_found() {
     let body = |n: u32, name: &str, more: &str| {
-        let lines: String = (0..n).map(|i| format!("{name} += sin({name} * {i}.5) + texture(t, vec2({name}, {i}.0)).{};\n", ["x", "y", "z"][i as usize % 3])).collect();
+        let lines: String = (0..n)
+            .map(|i| format!("{name} += sin({name} * {i}.5) + texture(t, vec2({name}, {i}.0)).{};\n", ["x", "y", "z"][i as usize % 3]))
+            .collect();
         format!("#version 450\n#line 1\nvoid main() {{ float {name} = 0.0;\n{lines}{more}}}\n#line 2000000\nvoid other() {{}}\n")
     };
     let first = shingles(&body(9, "a", ""));

@@ -13,6 +13,11 @@ use warpsight_learn::shader::wrap::Dialect;
 /// What files of fragment shaders end with; `.shader_test` is piglit's, of several stages.
 const ENDINGS: &[&str] = &["frag", "glsl", "fs", "fsh", "isf", "shader_test"];
 
+/// Those endings, for people.
+pub fn endings() -> String {
+    ENDINGS.iter().map(|e| format!(".{e}")).collect::<Vec<_>>().join(", ")
+}
+
 /// Macros that applications define.
 const DEFINES: &[(&str, &[(&str, &str)])] = &[
     ("glmark2-data", &[("HIGHP_OR_DEFAULT", "")]),

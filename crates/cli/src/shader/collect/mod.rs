@@ -1,132 +1,158 @@
 //! `warpsight shader collect`: folders and packages of GLSL become a corpus.
 
 mod files;
+mod folder;
 mod found;
+mod funnel;
 mod js;
+mod make;
 mod packages;
+mod report;
 
-use super::glsl::{self, Fault};
-use crate::failure::Failure;
+use crate::failure::{Failure, Kind};
 use crate::progress;
 use crate::report::out;
+use folder::Folder;
 use found::Found;
+use funnel::Failed;
+use make::Known;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use warpsight_learn::shader::corpus::{self, Entry};
-use warpsight_learn::shader::wrap::{Dialect, Source};
+use std::path::PathBuf;
+use warpsight_learn::shader::corpus::Entry;
+use warpsight_learn::shader::shingles;
+use warpsight_run::glslang;
 
-/// Collect fragment shaders from folders and packages into a corpus: wrapped, compiled, without duplicates.
+/// Collect fragment shaders from folders and packages into a corpus: wrapped, compiled, validated, without duplicates.
+///
+/// Dialects: Shadertoy, gl-transitions, Butterchurn, three.js, Babylon.js, postprocessing, ISF, and plain GLSL of WebGL and OpenGL. What
+/// does not compile is counted and left; an input that is unchanged is not compiled again.
 #[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
-    /// Folders of GLSL, or of packages that scripts/corpus installed.
+    /// Folders and files of GLSL, or of packages that scripts/corpus installed.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// The corpus: a folder with corpus.jsonl, spv/ and glsl/, made or added to.
     #[arg(long, value_name = "FOLDER")]
     into: PathBuf,
-    /// Threads that compile; without it one per core.
+    /// Writes the funnel and what the corpus consists of as one page.
+    #[arg(long, value_name = "FILE.html")]
+    html: Option<PathBuf>,
+    /// Threads that compile; without it one per core. Results do not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 }
 
-/// A shader that came through.
-struct Made {
-    entry: Entry,
-    glsl: String,
-    words: Vec<u32>,
-}
+const EXAMPLES: &str = "Examples:
+  All packages, and a page that tells what became of them:
+    scripts/corpus target/packages
+    warpsight shader collect target/packages --into target/corpus --html corpus.html
+  Shaders of your own, added to it:
+    warpsight shader collect my/shaders --into target/corpus";
+
+/// Failures that are printed one by one; all are in the JSON.
+const SHOWN: usize = 20;
 
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     progress::catch_interrupt();
-    let mut found = Vec::new();
+    let mut found: Vec<Found> = Vec::new();
     for path in &args.paths {
-        found.extend(packages::find(path)?);
+        let own = packages::find(path)?;
+        if own.is_empty() {
+            return Err(Failure::input(format!("no shaders in it: no package that is known, no file that ends with {}", files::endings()))
+                .at(path.display().to_string()));
+        }
+        found.extend(own);
+    }
+    let folder = Folder::open(&args.into)?;
+    let mut entries: BTreeMap<String, Entry> = folder.entries()?.into_iter().map(|e| (e.id.clone(), e)).collect();
+    let mut memory = folder.memory(&glslang::version());
+    let validator = make::validator();
+    if !validator {
+        eprintln!("spirv-val is not installed (package spirv-tools): modules are not validated");
     }
     let threads = args.threads.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
-    let made = all(&found, threads);
-    let mut unique: BTreeMap<String, Made> = BTreeMap::new();
-    let mut faults = Vec::new();
-    for (found, made) in found.iter().zip(made) {
-        match made {
-            Ok(made) => drop(unique.entry(made.entry.id.clone()).or_insert(made)),
-            Err(fault) => faults.push((found, fault)),
+    let mut made = make::all(&found, &folder, &memory, validator, threads);
+    // Interrupted: what was made is kept, and known the next time.
+    found.truncate(made.len());
+    for made in &mut made {
+        let known = match &made.outcome {
+            Ok((entry, _)) => Known::Module(entry.id.clone()),
+            Err(left) => Known::Left(left.clone()),
+        };
+        if !made.hash.is_empty() {
+            memory.inputs.insert(made.hash.clone(), known);
+        }
+        if let (Ok((entry, _)), Some(checks)) = (&made.outcome, made.checks.take()) {
+            memory.modules.insert(entry.id.clone(), checks);
         }
     }
-    let io = |path: &Path, e: std::io::Error| Failure::io(path, &e);
-    for folder in ["spv", "glsl"] {
-        let folder = args.into.join(folder);
-        std::fs::create_dir_all(&folder).map_err(|e| io(&folder, e))?;
-    }
-    for made in unique.values() {
-        let spv = args.into.join(format!("spv/{}.spv", made.entry.id));
-        let bytes: Vec<u8> = made.words.iter().flat_map(|w| w.to_le_bytes()).collect();
-        std::fs::write(&spv, bytes).map_err(|e| io(&spv, e))?;
-        let glsl = args.into.join(format!("glsl/{}.frag", made.entry.id));
-        std::fs::write(&glsl, &made.glsl).map_err(|e| io(&glsl, e))?;
-    }
-    let entries: Vec<Entry> = unique.into_values().map(|m| m.entry).collect();
-    let lines = corpus::write(&entries).map_err(|e| Failure::input(e.to_string()))?;
-    let path = args.into.join("corpus.jsonl");
-    std::fs::write(&path, lines).map_err(|e| io(&path, e))?;
-    for (found, fault) in &faults {
-        let (line, message) = fault.at();
-        eprintln!("{}: {} {}:{}: {message}", found.source, found.name, found.origin, line.unwrap_or(0));
-    }
-    let _ = json;
-    out(&format!("{} found, {} failed, {} unique\n", found.len(), faults.len(), entries.len()))
-}
-
-/// Compiles all of them on some threads; results stand in the order of what was found.
-fn all(found: &[Found], threads: usize) -> Vec<Result<Made, Fault>> {
-    let next = AtomicUsize::new(0);
-    let bar = progress::bar(found.len(), "compiling");
-    let mut done: Vec<(usize, Result<Made, Fault>)> = std::thread::scope(|scope| {
-        let work = || {
-            let mut own = Vec::new();
-            loop {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                let Some(found) = found.get(index).filter(|_| !progress::interrupted()) else { break own };
-                own.push((index, make(found)));
-                bar.inc(1);
+    let failed = funnel::failed(&found, &made, |id| memory.modules.get(id).cloned());
+    for (made, _) in made.iter().zip(&failed).filter(|(_, failed)| failed.is_none()) {
+        if let Ok((entry, words)) = &made.outcome {
+            if let Some(words) = words.as_ref().filter(|_| !folder.spv(&entry.id).is_file() || !folder.glsl(&entry.id).is_file()) {
+                folder.keep(&entry.id, &made.glsl, words)?;
             }
-        };
-        let handles: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
-        handles.into_iter().flat_map(|h| h.join().unwrap_or_default()).collect()
-    });
-    bar.finish_and_clear();
-    done.sort_by_key(|(index, _)| *index);
-    done.into_iter().map(|(_, made)| made).collect()
+            entries.entry(entry.id.clone()).or_insert_with(|| entry.clone());
+        }
+    }
+    let mut entries: Vec<Entry> = entries.into_values().collect();
+    group(&mut entries, &folder)?;
+    folder.finish(&entries, &memory)?;
+    let groups: BTreeMap<String, String> = entries.iter().map(|e| (e.id.clone(), e.group.clone())).collect();
+    let rows = funnel::rows(&found, &made, &failed, &groups);
+    let reasons = funnel::reasons(&failed);
+    let failures: Vec<&Failed> = failed.iter().flatten().collect();
+    let report = report::Report::new(&folder, &entries, &rows, &reasons)?;
+    if let Some(file) = &args.html {
+        report.page(file)?;
+    }
+    let any = failed.iter().any(Option::is_none);
+    if json {
+        out(report.json(validator, &failures))?;
+    } else {
+        failures.iter().take(SHOWN).for_each(|f| {
+            let line = f.left.line.map_or(String::new(), |line| format!(":{line}"));
+            eprintln!("{}: {}{line}: {}", f.source, f.origin, f.left.message);
+        });
+        if failures.len() > SHOWN {
+            eprintln!("… and {} more; --json lists all", failures.len() - SHOWN);
+        }
+        out(report.text())?;
+    }
+    if progress::interrupted() {
+        return Err(Failure::new(Kind::Interrupted, "stopped").help("what was compiled is kept; the same command goes on"));
+    }
+    match (any, failures.first()) {
+        (false, Some(first)) => {
+            let line = first.left.line.map_or(String::new(), |line| format!(":{line}"));
+            Err(Failure::input(format!("no shader of {} came through; the first: {}", found.len(), first.left.message))
+                .at(format!("{}{line}", first.origin)))
+        }
+        _ => Ok(()),
+    }
 }
 
-fn make(found: &Found) -> Result<Made, Fault> {
-    if let Some(reason) = &found.unreadable {
-        return Err(Fault::Text(reason.clone()));
+/// Puts near-duplicates into groups, named by their smallest id; a mutant has its parent's group.
+fn group(entries: &mut [Entry], folder: &Folder) -> Result<(), Failure> {
+    let own: Vec<usize> = (0..entries.len()).filter(|&at| entries[at].parent.is_none()).collect();
+    let mut sets = Vec::with_capacity(own.len());
+    for &at in &own {
+        let file = folder.glsl(&entries[at].id);
+        let glsl = std::fs::read(&file).map_err(|e| Failure::io(&file, &e))?;
+        sets.push(shingles::shingles(&String::from_utf8_lossy(&glsl)));
     }
-    let dialect = found.dialect.unwrap_or_else(|| Dialect::detect(&found.text));
-    let include = |name: &str| found.includes.get(name).cloned();
-    let source = Source { text: &found.text, dialect, defines: &found.defines, given: found.given, include: &include };
-    let compiled = glsl::compile(&source)?;
-    let mut uniforms = compiled.uniforms;
-    uniforms.extend(found.uniforms.clone());
-    let id = corpus::id(&compiled.module);
-    let blocks = &compiled.cfg.blocks;
-    let entry = Entry {
-        name: found.name.clone(),
-        source: found.source.clone(),
-        licence: found.licence.clone(),
-        origin: found.origin.clone(),
-        dialect: dialect.name().to_owned(),
-        group: id.clone(),
-        parent: None,
-        change: None,
-        loops: blocks.iter().any(|b| b.is_loop),
-        uniforms,
-        resolution: None,
-        instructions: blocks.iter().map(|b| b.insts.len() as u32).sum(),
-        blocks: blocks.len() as u32,
-        id,
-    };
-    Ok(Made { entry, glsl: compiled.glsl, words: compiled.module.words().to_vec() })
+    // Entries stand sorted by id, so that the first of a group has its smallest.
+    let mut of: BTreeMap<String, String> = BTreeMap::new();
+    for (&at, first) in own.iter().zip(shingles::groups(&sets)) {
+        entries[at].group = entries[own[first]].id.clone();
+        of.insert(entries[at].id.clone(), entries[at].group.clone());
+    }
+    for entry in entries.iter_mut() {
+        if let Some(group) = entry.parent.as_ref().and_then(|parent| of.get(parent)) {
+            entry.group = group.clone();
+        }
+    }
+    Ok(())
 }

@@ -1,0 +1,89 @@
+//! A corpus as a folder: `corpus.jsonl`, `spv/ID.spv`, `glsl/ID.frag`, and what is known of inputs, so that none is compiled twice.
+
+use super::make::{Checks, Known};
+use crate::failure::Failure;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use warpsight_learn::shader::corpus::{self, Entry};
+
+/// The folder of a corpus.
+pub struct Folder {
+    path: PathBuf,
+}
+
+/// What is known of inputs and modules: `known.json`.
+#[derive(Default, Serialize, Deserialize)]
+pub struct Memory {
+    /// The compiler that it is of; another one starts anew.
+    pub compiler: String,
+    /// What became of inputs, by the hash of what was compiled.
+    pub inputs: BTreeMap<String, Known>,
+    /// What was found of modules, by id.
+    pub modules: BTreeMap<String, Checks>,
+}
+
+impl Folder {
+    /// Opens a folder, made where it is not.
+    pub fn open(path: &Path) -> Result<Self, Failure> {
+        for folder in ["spv", "glsl"] {
+            let folder = path.join(folder);
+            std::fs::create_dir_all(&folder).map_err(|e| Failure::io(&folder, &e))?;
+        }
+        Ok(Self { path: path.to_path_buf() })
+    }
+
+    /// The entries, none where the corpus is new.
+    pub fn entries(&self) -> Result<Vec<Entry>, Failure> {
+        let file = self.path.join("corpus.jsonl");
+        match std::fs::read_to_string(&file) {
+            Ok(text) => corpus::read(&text).map_err(|e| Failure::input(e.to_string()).at(file.display().to_string())),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(e) => Err(Failure::io(&file, &e)),
+        }
+    }
+
+    /// What is known from before; nothing where that cannot be read or is of another compiler: it is found again.
+    pub fn memory(&self, compiler: &str) -> Memory {
+        let text = std::fs::read(self.path.join("known.json")).unwrap_or_default();
+        let memory: Option<Memory> = serde_json::from_slice(&text).ok();
+        memory.filter(|m| m.compiler == compiler).unwrap_or_else(|| Memory { compiler: compiler.to_owned(), ..Memory::default() })
+    }
+
+    /// Where a module lies.
+    pub fn spv(&self, id: &str) -> PathBuf {
+        self.path.join(format!("spv/{id}.spv"))
+    }
+
+    /// Where the text lies that it was compiled of.
+    pub fn glsl(&self, id: &str) -> PathBuf {
+        self.path.join(format!("glsl/{id}.frag"))
+    }
+
+    /// Keeps a module and its text.
+    pub fn keep(&self, id: &str, glsl: &str, words: &[u32]) -> Result<(), Failure> {
+        let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+        self.write(&self.spv(id), &bytes)?;
+        self.write(&self.glsl(id), glsl.as_bytes())
+    }
+
+    /// Keeps the entries, and what is known.
+    pub fn finish(&self, entries: &[Entry], memory: &Memory) -> Result<(), Failure> {
+        let fault = |e: serde_json::Error| Failure::input(e.to_string());
+        self.write(&self.path.join("corpus.jsonl"), corpus::write(entries).map_err(fault)?.as_bytes())?;
+        self.write(&self.path.join("known.json"), &serde_json::to_vec(memory).map_err(fault)?)
+    }
+
+    fn write(&self, file: &Path, bytes: &[u8]) -> Result<(), Failure> {
+        write(&self.path, file, bytes)
+    }
+}
+
+/// Writes a file whole or not at all; `folder` is on the same disk.
+pub fn write(folder: &Path, file: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let io = |e: std::io::Error| Failure::io(file, &e);
+    let mut whole = tempfile::NamedTempFile::new_in(folder).map_err(io)?;
+    whole.write_all(bytes).map_err(io)?;
+    whole.persist(file).map_err(|e| io(e.error)).map(drop)
+}

@@ -1,0 +1,209 @@
+//! From what was found to modules: wrapped, compiled, validated, read, interpreted, in several threads.
+
+use super::folder::{Folder, Memory};
+use super::found::Found;
+use crate::progress;
+use crate::shader::glsl::Fault;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use warpsight_learn::shader::cfg::Cfg;
+use warpsight_learn::shader::corpus::{self, Entry};
+use warpsight_learn::shader::interpret::Program;
+use warpsight_learn::shader::module::Module;
+use warpsight_learn::shader::scene::Scene;
+use warpsight_learn::shader::trace;
+use warpsight_learn::shader::wrap::{self, Dialect, Source};
+use warpsight_run::glslang;
+
+/// Quads that are interpreted to see whether a shader can be.
+const QUADS: usize = 4;
+
+/// How far a shader came, or at which step it was left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// Its text is known.
+    Text,
+    /// It was wrapped.
+    Wrapped,
+    /// It compiles.
+    Compiled,
+    /// This project reads it.
+    Read,
+    /// spirv-val accepts it, where that is installed.
+    Valid,
+    /// It can be interpreted.
+    Traced,
+}
+
+/// Why a shader was left.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Left {
+    /// The step that it did not make.
+    pub step: Step,
+    /// The line of the user's file, where it is known.
+    pub line: Option<u32>,
+    /// What was wrong.
+    pub message: String,
+}
+
+/// What became of an input.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Known {
+    /// This module.
+    Module(String),
+    /// It was left.
+    Left(Left),
+}
+
+/// What was found of a module.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Checks {
+    /// Whether spirv-val accepts it; nothing where that is not installed.
+    pub valid: Option<Result<(), String>>,
+    /// Why it cannot be interpreted.
+    pub untraced: Option<String>,
+    /// Whether it loops, its instructions and its reachable blocks.
+    pub shape: (bool, u32, u32),
+}
+
+/// What became of what was found.
+pub struct Made {
+    /// What was compiled, and its hash.
+    pub glsl: String,
+    /// Of `glsl`; empty where there is none.
+    pub hash: String,
+    /// The entry and its module's words, none where they are known already; or why there is none.
+    pub outcome: Result<(Entry, Option<Vec<u32>>), Left>,
+    /// What was found out anew of the module.
+    pub checks: Option<Checks>,
+}
+
+/// Makes all of them; what was made stands in the order of what was found, and ends early where the user wants it.
+pub fn all(found: &[Found], folder: &Folder, memory: &Memory, validator: bool, threads: usize) -> Vec<Made> {
+    let next = AtomicUsize::new(0);
+    let bar = progress::bar(found.len(), "compiling");
+    let mut done: Vec<(usize, Made)> = std::thread::scope(|scope| {
+        let work = || {
+            let mut own = Vec::new();
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(found) = found.get(index).filter(|_| !progress::interrupted()) else { break own };
+                own.push((index, one(found, folder, memory, validator)));
+                bar.inc(1);
+            }
+        };
+        let handles: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
+        handles.into_iter().flat_map(|h| h.join().unwrap_or_default()).collect()
+    });
+    bar.finish_and_clear();
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, made)| made).collect()
+}
+
+fn one(found: &Found, folder: &Folder, memory: &Memory, validator: bool) -> Made {
+    let left = |step, fault: &Fault| {
+        let (line, message) = fault.at();
+        Left { step, line, message }
+    };
+    let none = |left: Left| Made { glsl: String::new(), hash: String::new(), outcome: Err(left), checks: None };
+    if let Some(reason) = &found.unreadable {
+        return none(Left { step: Step::Text, line: None, message: reason.clone() });
+    }
+    let dialect = found.dialect.unwrap_or_else(|| Dialect::detect(&found.text));
+    let include = |name: &str| found.includes.get(name).cloned();
+    let source = Source { text: &found.text, dialect, defines: &found.defines, given: found.given, include: &include };
+    let wrapped = match wrap::wrap(&source) {
+        Ok(wrapped) => wrapped,
+        Err(error) => return none(left(Step::Wrapped, &error.into())),
+    };
+    let hash: String = Sha256::digest(wrapped.glsl.as_bytes()).iter().take(12).map(|b| format!("{b:02x}")).collect();
+    let entry = |id: &str, (loops, instructions, blocks): (bool, u32, u32)| Entry {
+        id: id.to_owned(),
+        name: found.name.clone(),
+        source: found.source.clone(),
+        licence: found.licence.clone(),
+        origin: found.origin.clone(),
+        dialect: dialect.name().to_owned(),
+        group: id.to_owned(),
+        parent: None,
+        change: None,
+        loops,
+        uniforms: wrapped.uniforms.clone().into_iter().chain(found.uniforms.clone()).collect(),
+        resolution: None,
+        instructions,
+        blocks,
+    };
+    match memory.inputs.get(&hash) {
+        Some(Known::Left(left)) => return Made { glsl: wrapped.glsl, hash, outcome: Err(left.clone()), checks: None },
+        Some(Known::Module(id)) => {
+            if let Some(checks) = memory.modules.get(id).filter(|c| (c.valid.is_some() || !validator) && folder.spv(id).is_file()) {
+                return Made { outcome: Ok((entry(id, checks.shape), None)), glsl: wrapped.glsl, hash, checks: None };
+            }
+        }
+        None => {}
+    }
+    let words = glslang::fragment(&wrapped.glsl).map(|mut words| {
+        wrap::forget_own_lines(&mut words);
+        words
+    });
+    let outcome = words.map_err(|e| left(Step::Compiled, &e.into())).and_then(|words| {
+        let module = Module::new(words).map_err(|e| left(Step::Read, &e.into()))?;
+        let cfg = Cfg::new(&module).map_err(|e| left(Step::Read, &e.into()))?;
+        Ok((module, cfg))
+    });
+    match outcome {
+        Err(left) => Made { glsl: wrapped.glsl, hash, outcome: Err(left), checks: None },
+        Ok((module, cfg)) => {
+            let id = corpus::id(&module);
+            let instructions = cfg.blocks.iter().map(|b| b.insts.len() as u32).sum();
+            let shape = (cfg.blocks.iter().any(|b| b.is_loop), instructions, cfg.blocks.len() as u32);
+            let mut entry = entry(&id, shape);
+            entry.uniforms.retain(|name, _| declares(&module, name));
+            let checks = Checks { valid: validator.then(|| validate(module.words())), untraced: untraced(&module, &cfg, &entry), shape };
+            Made { glsl: wrapped.glsl, hash, outcome: Ok((entry, Some(module.words().to_vec()))), checks: Some(checks) }
+        }
+    }
+}
+
+/// Packages give values to more names than a shader has.
+fn declares(module: &Module, uniform: &str) -> bool {
+    module.blocks().is_ok_and(|blocks| blocks.iter().flat_map(|b| &b.members).any(|m| m.name == uniform))
+}
+
+/// Why a shader cannot be interpreted.
+fn untraced(module: &Module, cfg: &Cfg, entry: &Entry) -> Option<String> {
+    let scene = Scene { uniforms: entry.uniforms.clone(), ..Scene::default() };
+    let (inputs, _) = match scene.inputs(module) {
+        Ok(inputs) => inputs,
+        Err(error) => return Some(error.to_string()),
+    };
+    let program = match Program::new(module, cfg) {
+        Ok(program) => program,
+        Err(error) => return Some(error.to_string()),
+    };
+    trace::sample(&program, &inputs, QUADS, 0).err().map(|e| e.to_string())
+}
+
+/// Whether spirv-val is installed.
+pub fn validator() -> bool {
+    Command::new("spirv-val").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|s| s.success())
+}
+
+/// What spirv-val says of a module.
+fn validate(words: &[u32]) -> Result<(), String> {
+    let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+    let file = tempfile::NamedTempFile::new().map_err(|e| e.to_string())?;
+    std::fs::write(file.path(), bytes).map_err(|e| e.to_string())?;
+    check(file.path())
+}
+
+fn check(path: &Path) -> Result<(), String> {
+    let output = Command::new("spirv-val").args(["--target-env", "vulkan1.1"]).arg(path).output().map_err(|e| e.to_string())?;
+    let first = || String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or("rejected").to_owned();
+    if output.status.success() { Ok(()) } else { Err(first()) }
+}

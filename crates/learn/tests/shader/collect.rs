@@ -223,7 +223,7 @@ fn groups_are_those_of_all_pairs() {
     let sets: Vec<Vec<u64>> = (0..120)
         .map(|at| {
             let base = at / 6 * 100;
-            let mut set: Vec<u64> = (0..random.u64(8..30)).map(|_| base + random.u64(0..32)).collect();
+            let mut set: Vec<u64> = (0..random.u64(20..60)).map(|_| base + random.u64(0..24)).collect();
             set.sort_unstable();
             set.dedup();
             set

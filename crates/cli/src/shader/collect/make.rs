@@ -86,6 +86,8 @@ pub struct Made {
 /// Makes all of them; what was made stands in the order of what was found, and ends early where the user wants it.
 pub fn all(found: &[Found], folder: &Folder, memory: &Memory, validator: bool, threads: usize) -> Vec<Made> {
     let next = AtomicUsize::new(0);
+    // Scenes share the textures that they made.
+    let scene = Scene::default();
     let bar = progress::bar(found.len(), "compiling");
     let mut done: Vec<(usize, Made)> = std::thread::scope(|scope| {
         let work = || {
@@ -93,7 +95,7 @@ pub fn all(found: &[Found], folder: &Folder, memory: &Memory, validator: bool, t
             loop {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 let Some(found) = found.get(index).filter(|_| !progress::interrupted()) else { break own };
-                own.push((index, one(found, folder, memory, validator)));
+                own.push((index, one(found, &Tools { folder, memory, validator, scene: &scene })));
                 bar.inc(1);
             }
         };
@@ -105,7 +107,16 @@ pub fn all(found: &[Found], folder: &Folder, memory: &Memory, validator: bool, t
     done.into_iter().map(|(_, made)| made).collect()
 }
 
-fn one(found: &Found, folder: &Folder, memory: &Memory, validator: bool) -> Made {
+/// What making one takes.
+struct Tools<'a> {
+    folder: &'a Folder,
+    memory: &'a Memory,
+    validator: bool,
+    scene: &'a Scene,
+}
+
+fn one(found: &Found, tools: &Tools) -> Made {
+    let Tools { folder, memory, validator, scene } = *tools;
     let left = |step, fault: &Fault| {
         let (line, message) = fault.at();
         Left { step, line, message }
@@ -164,7 +175,8 @@ fn one(found: &Found, folder: &Folder, memory: &Memory, validator: bool) -> Made
             let shape = (cfg.blocks.iter().any(|b| b.is_loop), instructions, cfg.blocks.len() as u32);
             let mut entry = entry(&id, shape);
             entry.uniforms.retain(|name, _| declares(&module, name));
-            let checks = Checks { valid: validator.then(|| validate(module.words())), untraced: untraced(&module, &cfg, &entry), shape };
+            let checks =
+                Checks { valid: validator.then(|| validate(module.words())), untraced: untraced(&module, &cfg, &entry, scene), shape };
             Made { glsl: wrapped.glsl, hash, outcome: Ok((entry, Some(module.words().to_vec()))), checks: Some(checks) }
         }
     }
@@ -176,8 +188,8 @@ fn declares(module: &Module, uniform: &str) -> bool {
 }
 
 /// Why a shader cannot be interpreted.
-fn untraced(module: &Module, cfg: &Cfg, entry: &Entry) -> Option<String> {
-    let scene = Scene { uniforms: entry.uniforms.clone(), ..Scene::default() };
+fn untraced(module: &Module, cfg: &Cfg, entry: &Entry, scene: &Scene) -> Option<String> {
+    let scene = Scene { uniforms: entry.uniforms.clone(), ..scene.clone() };
     let (inputs, _) = match scene.inputs(module) {
         Ok(inputs) => inputs,
         Err(error) => return Some(error.to_string()),

@@ -150,7 +150,11 @@ impl<'a> Report<'a> {
         body.push_str("<h2 id=\"reasons\">Why shaders were left</h2>");
         let reasons = self.reasons.iter().map(|r| vec![step(r), r.message.clone(), r.shaders.to_string()]);
         body.push_str(&table(&["step that it did not make", "message", "shaders"], reasons));
-        let _ = write!(body, "<h2 id=\"figure5\">What the corpus consists of</h2><p class=\"note\">As figure 5 of paper 004. {}</p>", escape(&self.summary()));
+        let _ = write!(
+            body,
+            "<h2 id=\"figure5\">What the corpus consists of</h2><p class=\"note\">As figure 5 of paper 004. {}</p>",
+            escape(&self.summary())
+        );
         for figure in self.figures() {
             body.push_str(&svg(&figure).map_err(|e| Failure::input(e.to_string()))?);
         }

@@ -162,6 +162,7 @@ impl Emitter {
 
     fn tokens(&mut self, tokens: &[Token], parts: &Parts) {
         let mut skip = false;
+        let mut spaced = false;
         for (index, token) in tokens.iter().enumerate() {
             if token.kind == Kind::Directive {
                 // Alone on its line.
@@ -177,6 +178,7 @@ impl Emitter {
                 self.begun = false;
                 continue;
             }
+            spaced |= token.spaced;
             if std::mem::take(&mut skip) || matches!(token.text.as_str(), "highp" | "mediump" | "lowp") {
                 continue;
             }
@@ -186,13 +188,15 @@ impl Emitter {
                 continue;
             }
             self.at(token.line);
-            let glue = self.text.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.');
-            let word = token.text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.');
-            if self.begun && (token.spaced || glue && word && (token.kind != Kind::Sign && !self.text.ends_with('.'))) {
+            let word = |text: &str, end: bool| {
+                let byte = if end { text.bytes().last() } else { text.bytes().next() };
+                byte.is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_')
+            };
+            if self.begun && (spaced || word(&self.text, true) && word(&token.text, false)) {
                 self.text.push(' ');
             }
             self.text.push_str(&token.text);
-            self.begun = true;
+            (self.begun, spaced) = (true, false);
         }
     }
 }

@@ -136,6 +136,12 @@ impl Subject {
         Ok(Self { name, text: Some(text), module, cfg, uniforms })
     }
 
+    /// The same with values that its source gives uniforms.
+    pub fn with_uniforms(mut self, uniforms: &BTreeMap<String, Vec<f64>>) -> Self {
+        self.uniforms.clone_from(uniforms);
+        self
+    }
+
     /// Whether the uniforms that the user named are this shader's.
     pub fn check(&self, args: &SceneArgs) -> Result<(), Failure> {
         args.check(&self.module).map_err(|e| e.at(&self.name))

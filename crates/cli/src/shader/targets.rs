@@ -7,8 +7,11 @@ use warpsight_learn::shader::head::Head;
 use warpsight_learn::shader::models::Row;
 use warpsight_learn::shader::predictor::{Device, Prediction, Predictor, PredictorError};
 
+/// The device where none is named.
+const DEFAULT: &str = "lavapipe";
+
 /// Models that ship, by the name of their device.
-const SHIPPED: &[(&str, &str)] = &[];
+const SHIPPED: &[(&str, &str)] = &[(DEFAULT, include_str!("../../../../data/models/lavapipe.json"))];
 
 /// What is said wherever a time of such a device stands.
 pub const SOFTWARE: &str = "a CPU rasteriser: its times are those of a processor's core, not of a GPU";
@@ -55,19 +58,12 @@ impl ModelArgs {
         }
         Ok(all)
     }
-
-    /// The one model that something is fitted to.
-    pub fn single(&self) -> Result<Target, Failure> {
-        let mut all = self.targets()?;
-        match (all.pop(), all.is_empty()) {
-            (Some(target), true) if target.head.is_none() => Ok(target),
-            _ => Err(Failure::input("a device is fitted to one model").help("name one --device or one --model, and no --calibration")),
-        }
-    }
 }
 
-/// The device where none is named.
-const DEFAULT: &str = "lavapipe";
+/// The model that something is fitted to: one from a file, or the one that ships.
+pub fn base(file: Option<&Path>) -> Result<Target, Failure> {
+    file.map_or_else(|| shipped(DEFAULT), from_file)
+}
 
 /// A calibration, for whichever model it was fitted to: one of those at hand, or one that ships.
 fn calibrated(file: &Path, text: &str, known: Vec<Arc<Predictor>>) -> Result<Target, Failure> {

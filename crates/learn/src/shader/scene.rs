@@ -234,11 +234,14 @@ impl Scene {
                 Some(given) => {
                     return Err(SceneError::Components { name: member.name.clone(), components: count, given: given.len() });
                 }
-                None => {
-                    let values = self.default(module, member, count)?;
-                    assumed.push(Assumption::Uniform { name: member.name.clone(), values: values.iter().copied().take(4).collect() });
-                    values
-                }
+                None => match self.derived(&member.name, count) {
+                    Some(values) => values,
+                    None => {
+                        let values = self.default(module, member, count)?;
+                        assumed.push(Assumption::Uniform { name: member.name.clone(), values: values.iter().copied().take(4).collect() });
+                        values
+                    }
+                },
             };
             for (leaf, value) in leaves.into_iter().zip(values) {
                 let word = word(leaf.scalar, value).ok_or_else(|| SceneError::Value { name: member.name.clone(), value })?;
@@ -251,22 +254,27 @@ impl Scene {
         Ok(bytes)
     }
 
-    /// The components of a uniform that nobody gave: by its name where that is common usage, else the identity for matrices and
-    /// ones for all else.
-    fn default(&self, module: &Module, member: &Member, count: usize) -> Result<Vec<f64>, SceneError> {
+    /// The components of a uniform that says how large frame or textures are, by its name: known, not assumed.
+    fn derived(&self, name: &str, count: usize) -> Option<Vec<f64>> {
         let [w, h] = self.frame.map(f64::from);
         let side = f64::from(self.texture);
-        let name = member.name.trim_start_matches("u_").trim_start_matches("_").to_lowercase();
-        let size = [w, h, 1.0, 1.0];
-        let texels = [side, side, 1.0, 1.0];
-        let named: Option<Vec<f64>> = match name.as_str() {
+        let texels = [side, side, 1.0];
+        match usual(name).as_str() {
             "ichannelresolution" => Some((0..count).map(|i| texels[i % 3]).collect()),
-            "iresolution" | "resolution" | "rendersize" | "viewport" | "screensize" | "size" if count > 1 => {
-                Some(size[..count.min(4)].to_vec())
+            "iresolution" | "resolution" | "rendersize" | "viewport" | "screensize" | "size" if (2..=4).contains(&count) => {
+                Some([w, h, 1.0, 1.0][..count].to_vec())
             }
             "texsize" if count == 4 => Some(vec![w, h, 1.0 / w, 1.0 / h]),
             "texelsize" | "pixelsize" | "texel" if count == 2 => Some(vec![1.0 / w, 1.0 / h]),
             "ratio" | "aspect" | "aspectratio" if count == 1 => Some(vec![w / h]),
+            _ => None,
+        }
+    }
+
+    /// The components of a uniform that nobody gave: by its name where that is common usage, else the identity for matrices and
+    /// ones for all else.
+    fn default(&self, module: &Module, member: &Member, count: usize) -> Result<Vec<f64>, SceneError> {
+        let named = match usual(&member.name).as_str() {
             "imouse" | "mouse" | "idate" | "date" => Some(vec![0.0; count]),
             "itimedelta" | "timedelta" if count == 1 => Some(vec![1.0 / 60.0]),
             "iframerate" | "fps" if count == 1 => Some(vec![60.0]),
@@ -275,7 +283,7 @@ impl Scene {
             _ => None,
         };
         Ok(match (named, module.ty(member.ty)?) {
-            (Some(values), _) if values.len() == count => values,
+            (Some(values), _) => values,
             (_, Type::Matrix { rows, .. }) => {
                 let rows = *rows as usize;
                 (0..count).map(|i| f64::from(u8::from(i / rows == i % rows))).collect()
@@ -326,6 +334,11 @@ impl Scene {
         made.insert(key, Arc::clone(&texture));
         Ok(texture)
     }
+}
+
+/// A uniform's name without the prefixes that some give all of them.
+fn usual(name: &str) -> String {
+    name.trim_start_matches("u_").trim_start_matches('_').to_lowercase()
 }
 
 /// The word at which a member's value begins in its block's.

@@ -35,7 +35,9 @@ fn the_frame_is_known_under_its_usual_names() {
     }
     let module = Module::from_bytes(&crate::common::compile(source)).unwrap();
     let scene = Scene { frame: [400, 100], texture: 64, ..Scene::default() };
-    let (inputs, _) = scene.inputs(&module).unwrap();
+    let (inputs, assumed) = scene.inputs(&module).unwrap();
+    let said: Vec<String> = assumed.iter().map(ToString::to_string).collect();
+    assert_eq!(said, ["progress = 0.5", "iTime = 1"], "sizes are known");
     let words = floats(&inputs.blocks[&(0, 0)]);
     assert_eq!(words[..4], [400.0, 100.0, 1.0, 4.0]);
     assert_eq!(words[4..8], [400.0, 100.0, 1.0 / 400.0, 1.0 / 100.0]);

@@ -2,17 +2,33 @@
 
 use super::columns::{Column, View, columns};
 use super::linear::{LeanOperations, Linear};
-use super::trees::{Growth, Table, Trees, unit};
+use super::trees::{Ensemble, Growth, Table, Trees, unit};
 use super::{FitError, Model, Row, times};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use warpsight_ir::Seconds;
 
 /// How the trees of models are grown.
-pub const GROWTH: Growth = Growth { trees: 250, depth: 4, rate: 0.05, leaf: 4.0, ridge: 1.0, rows: 0.7, columns: 0.25, clip: 0.7, seed: 0 };
+pub const GROWTH: Growth = Growth {
+    ensemble: Ensemble::Boosted,
+    trees: 250,
+    depth: 4,
+    rate: 0.05,
+    leaf: 4.0,
+    ridge: 1.0,
+    rows: 0.7,
+    columns: 0.25,
+    clip: 0.7,
+    seed: 0,
+};
 
 /// How many sums of trees are averaged, each drawn differently.
-const BAGS: u64 = 4;
+const BAGS: u64 = 2;
+
+/// How trees that correct a base are grown. What they learn is cut off where the base is far off: there it misses something that no
+/// column tells of, and trees would blame others for it.
+const CORRECTIONS: Growth =
+    Growth { ensemble: Ensemble::Averaged, trees: 150, depth: 14, leaf: 3.0, ridge: 0.5, rows: 1.1, columns: 0.3, clip: 0.3, ..GROWTH };
 
 /// Sums of trees over the columns of rows, averaged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -128,7 +144,7 @@ impl Model for Corrected {
         let said: Vec<f64> = rows.iter().map(|row| Self::based(of(row), floor, row)).collect();
         let targets: Vec<f64> = times.iter().zip(&said).map(|(time, said)| (time / said).ln()).collect();
         let views: Vec<View> = rows.iter().zip(&said).map(|(row, said)| View::new(row, &of(row).costs, *said)).collect();
-        let forest = Forest::fit(rows, &views, &targets, true, GROWTH, BAGS);
+        let forest = Forest::fit(rows, &views, &targets, true, CORRECTIONS, 1);
         Ok(Self { base, floor, forest })
     }
 

@@ -1,5 +1,6 @@
-//! Regression trees, each grown on what those before it left over (Friedman, Greedy Function Approximation, 2001; drawn by rows and
-//! columns as in Stochastic Gradient Boosting, 2002). Splits are sought among quantiles of the columns.
+//! Regression trees: boosted, each grown on what those before it left over (Friedman, Greedy Function Approximation, 2001; drawn by rows and
+//! columns as in Stochastic Gradient Boosting, 2002), or averaged, each with thresholds at random (Geurts, Ernst and Wehenkel, Extremely
+//! Randomized Trees, 2006). Splits are sought among quantiles of the columns.
 //!
 //! Deterministic: what is drawn is a function of the tree's number, ties go to the first column and the lowest threshold.
 
@@ -8,14 +9,25 @@ use serde::{Deserialize, Serialize};
 /// Thresholds that are tried in a column.
 const EDGES: usize = 63;
 
+/// What trees are together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ensemble {
+    /// A sum of trees that see some of the columns each and take the best thresholds.
+    Boosted,
+    /// A mean of trees that see some of the columns at each node and take the best of thresholds that were drawn.
+    Averaged,
+}
+
 /// How trees are grown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Growth {
+    /// What they are together.
+    pub ensemble: Ensemble,
     /// How many trees.
     pub trees: usize,
     /// Splits from the root to a leaf.
     pub depth: usize,
-    /// The share of what is left over that a tree takes.
+    /// The share of what is left over that a boosted tree takes.
     pub rate: f64,
     /// The smallest weight of rows in a leaf.
     pub leaf: f64,
@@ -23,7 +35,7 @@ pub struct Growth {
     pub ridge: f64,
     /// The share of rows that a tree sees.
     pub rows: f64,
-    /// The share of columns that a tree sees.
+    /// The share of columns that a tree or a node sees.
     pub columns: f64,
     /// What is left over counts up to this much, so that a few rows do not lead all trees.
     pub clip: f64,
@@ -94,24 +106,27 @@ fn bin(edges: &[f32], x: f64) -> u8 {
 impl Trees {
     /// Grows trees on a table, targets and weights.
     pub fn grow(table: &Table, targets: &[f64], weights: &[f64], growth: Growth) -> Self {
-        let total: f64 = weights.iter().sum();
-        let mean = targets.iter().zip(weights).map(|(t, w)| t * w).sum::<f64>() / total;
-        let start = if mean.is_finite() { mean } else { 0.0 };
+        // The median: what few rows are far off by is not for the others to bear.
+        let mut sorted = targets.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let start = sorted.get(sorted.len() / 2).copied().unwrap_or(0.0);
         let mut left: Vec<f64> = targets.iter().map(|t| t - start).collect();
         let mut out = Self { start, trees: Vec::new() };
         for number in 0..growth.trees {
             let drawn = |what: u64, at: usize, share: f64| unit(growth.seed, number as u64, what, at as u64) < share;
             let mut rows: Vec<u32> = (0..table.rows).filter(|r| drawn(0, *r, growth.rows)).map(|r| r as u32).collect();
-            let columns: Vec<usize> =
-                (0..table.bins.len()).filter(|c| !table.edges[*c].is_empty() && drawn(1, *c, growth.columns)).collect();
+            let averaged = growth.ensemble == Ensemble::Averaged;
+            let seen = |c: &usize| !table.edges[*c].is_empty() && (averaged || drawn(1, *c, growth.columns));
+            let columns: Vec<usize> = (0..table.bins.len()).filter(seen).collect();
             let pull: Vec<f64> = left.iter().map(|l| l.clamp(-growth.clip, growth.clip)).collect();
-            let mut grower = Grower { table, pull: &pull, weights, columns: &columns, growth, nodes: Vec::new() };
+            let mut grower = Grower { table, pull: &pull, weights, columns: &columns, growth, number: number as u64, nodes: Vec::new() };
             grower.node(&mut rows, growth.depth);
             let nodes = grower.nodes;
             if nodes.iter().all(|n| matches!(n, Node::Leaf(_))) && rows.len() == table.rows {
                 break;
             }
-            left.iter_mut().enumerate().for_each(|(row, left)| {
+            let boosted = if averaged { &mut [] } else { &mut left[..] };
+            boosted.iter_mut().enumerate().for_each(|(row, left)| {
                 *left -= follow(&nodes, |column, edge| {
                     let column = usize::from(column);
                     // The bin of a threshold is how many stand before it.
@@ -180,6 +195,8 @@ struct Grower<'a> {
     weights: &'a [f64],
     columns: &'a [usize],
     growth: Growth,
+    /// The tree's.
+    number: u64,
     nodes: Vec<Node>,
 }
 
@@ -191,7 +208,13 @@ impl Grower<'_> {
         });
         let at = self.nodes.len();
         match self.split(rows, sum).filter(|_| depth > 0) {
-            None => self.nodes.push(Node::Leaf((self.growth.rate * sum.0 / (sum.1 + self.growth.ridge).max(f64::MIN_POSITIVE)) as f32)),
+            None => {
+                let rate = match self.growth.ensemble {
+                    Ensemble::Boosted => self.growth.rate,
+                    Ensemble::Averaged => 1.0 / self.growth.trees as f64,
+                };
+                self.nodes.push(Node::Leaf((rate * sum.0 / (sum.1 + self.growth.ridge).max(f64::MIN_POSITIVE)) as f32));
+            }
             Some((column, edge)) => {
                 let bins = &self.table.bins[column];
                 let threshold = self.table.edges[column][edge];
@@ -217,9 +240,32 @@ impl Grower<'_> {
         // What rounding alone would gain is nothing.
         let mut best = (1e-9 + worth(all) * (1.0 + 1e-9), None);
         let mut sums = [(0.0, 0.0); EDGES + 1];
+        let drawn = |what: u64, column: usize| unit(self.growth.seed, self.number, what + 2 * self.nodes.len() as u64, column as u64);
+        let averaged = self.growth.ensemble == Ensemble::Averaged;
         for &column in self.columns {
+            if averaged && drawn(2, column) >= self.growth.columns {
+                continue;
+            }
             let bins = &self.table.bins[column];
             let edges = self.table.edges[column].len();
+            if averaged {
+                let bin = |row: &u32| usize::from(bins[*row as usize]);
+                let (low, high) = rows.iter().fold((edges, 0), |(low, high), row| (low.min(bin(row)), high.max(bin(row))));
+                if low < high {
+                    // Both sides have a row: the first and the last bin lie on either side of the threshold.
+                    let edge = low + (drawn(3, column) * (high - low) as f64) as usize;
+                    let left = rows.iter().filter(|row| bin(row) <= edge).fold((0.0, 0.0), |(pull, weight), row| {
+                        let own = self.weights[*row as usize];
+                        (pull + own * self.pull[*row as usize], weight + own)
+                    });
+                    let right = (all.0 - left.0, all.1 - left.1);
+                    let gain = worth(left) + worth(right);
+                    if left.1 >= leaf && right.1 >= leaf && gain > best.0 {
+                        best = (gain, Some((column, edge)));
+                    }
+                }
+                continue;
+            }
             sums[..=edges].fill((0.0, 0.0));
             for &row in rows {
                 let sum = &mut sums[usize::from(bins[row as usize])];

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::report::{dash, out, table};
 use warpsight_run::DeviceInfo;
 
-/// List the devices that are found.
+/// List the devices that are found: those that run kernels, and those of Vulkan, which draw shaders.
 #[derive(clap::Args)]
 pub struct Args {
     /// Ask drivers inside this process.
@@ -18,7 +18,10 @@ pub struct Args {
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let options = warpsight_run::Options { in_process: args.in_process, ..warpsight_run::Options::default() };
-    let listing = warpsight_run::devices(&options);
+    let mut listing = warpsight_run::devices(&options);
+    let drawing = warpsight_run::renderers(&options);
+    listing.devices.extend(drawing.devices);
+    listing.skipped.extend(drawing.skipped);
     if json {
         let skipped: Vec<_> = listing.skipped.iter().map(|(what, why)| serde_json::json!({"platform": what, "reason": why})).collect();
         out(format_args!("{}", serde_json::json!({"devices": listing.devices, "skipped": skipped})))?;

@@ -1,11 +1,14 @@
 //! `warpsight shader`: what fragment shaders do and cost.
 
 mod collect;
+mod count;
 mod diff;
+mod draw;
 mod evaluate;
 mod glsl;
 mod mutate;
 mod predict;
+mod profile;
 mod rows;
 mod subject;
 mod targets;
@@ -44,6 +47,8 @@ enum Verb {
     Train(train::Args),
     /// Compare models on shaders that they were not fitted on.
     Evaluate(evaluate::Args),
+    /// Measure the shaders of a corpus on a Vulkan device.
+    Profile(profile::Args),
 }
 
 /// Runs the verb.
@@ -56,6 +61,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         Verb::Diff(args) => diff::run(args, json),
         Verb::Train(args) => train::run(args, json),
         Verb::Evaluate(args) => evaluate::run(args, json),
+        Verb::Profile(args) => profile::run(args, json),
     }
 }
 
@@ -64,7 +70,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
 pub struct SceneArgs {
     /// The frame in pixels [default: 512x384].
     #[arg(long, value_name = "WxH", value_parser = parse_frame)]
-    resolution: Option<[u32; 2]>,
+    pub resolution: Option<[u32; 2]>,
     /// A uniform's components, or one value for all of them, for instance `iTime=2.5` or `tint=1,0.5,0`; may be repeated.
     #[arg(long, value_name = "NAME=V,…", value_parser = parse_uniform)]
     uniform: Vec<(String, Vec<f64>)>,

@@ -1,15 +1,20 @@
 //! `warpsight shader trace`: how often each basic block runs.
 
 use super::SceneArgs;
+use super::targets::SOFTWARE;
 use crate::failure::Failure;
 use crate::optimize::write_atomically;
 use crate::report::{out, table};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use warpsight_learn::shader::interpret::Program;
+use std::time::Duration;
+use warpsight_learn::shader::cfg::Cfg;
+use warpsight_learn::shader::interpret::{Inputs, Program};
+use warpsight_learn::shader::module::Module;
 use warpsight_learn::shader::trace::rewrite::{Options, Width, rewrite};
 use warpsight_learn::shader::trace::{QUADS, sample};
+use warpsight_run::DeviceInfo;
 
 /// Count how often each basic block runs in a frame, by interpretation or by a module that counts.
 #[derive(clap::Args)]
@@ -36,6 +41,12 @@ pub struct Args {
     /// Invocations of a subgroup add up before they count.
     #[arg(long, requires = "rewrite")]
     subgroup: bool,
+    /// Also count on a Vulkan device, every pixel: vulkan:N.
+    #[arg(long, value_name = "DEVICE", conflicts_with = "rewrite")]
+    device: Option<String>,
+    /// Seconds after which the device counts as hanging.
+    #[arg(long, value_name = "S", default_value_t = 120, requires = "device", value_parser = clap::value_parser!(u64).range(1..))]
+    timeout: u64,
 }
 
 /// A number of quads, or `all`.
@@ -49,6 +60,31 @@ pub fn parse_quads(text: &str) -> Result<usize, String> {
 fn parse_at(text: &str) -> Result<(u32, u32), String> {
     let both = text.split_once(',').and_then(|(set, binding)| Some((set.trim().parse().ok()?, binding.trim().parse().ok()?)));
     both.ok_or_else(|| "a descriptor set and a binding, for instance 1,0".to_owned())
+}
+
+/// What a device counted.
+struct Counted {
+    info: DeviceInfo,
+    counts: Vec<u64>,
+}
+
+impl Counted {
+    fn new(args: &Args, id: &str, module: &Module, cfg: &Cfg, inputs: &Inputs) -> Result<Self, Failure> {
+        let options = warpsight_run::Options { timeout: Duration::from_secs(args.timeout), ..warpsight_run::Options::default() };
+        let mut device = warpsight_run::vulkan::open(id, &options, None)?;
+        let counts = super::count::counts(&mut *device, module, cfg, inputs)?;
+        Ok(Self { info: device.info().clone(), counts })
+    }
+
+    /// The sum of differences to other counts, as a share of all.
+    fn differ(&self, others: &[f64]) -> f64 {
+        let total: u64 = self.counts.iter().sum();
+        self.counts.iter().zip(others).map(|(a, b)| (*a as f64 - b).abs()).sum::<f64>() / (total.max(1)) as f64
+    }
+
+    fn software(&self) -> Option<&'static str> {
+        self.info.is_cpu.then_some(SOFTWARE)
+    }
 }
 
 /// Runs the verb.
@@ -75,6 +111,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let (inputs, assumed) = args.scene.scene(&BTreeMap::new()).inputs(&module)?;
     let program = Program::new(&module, &cfg)?;
     let trace = sample(&program, &inputs, args.quads, args.seed)?;
+    let counted = args.device.as_ref().map(|id| Counted::new(args, id, &module, &cfg, &inputs)).transpose()?;
     let executed = trace.total(|block| cfg.blocks[block].insts.len() as f64);
     let lines = |block: usize| {
         let lines = cfg.blocks[block].insts.clone().map(|at| module.insts()[at].line).filter(|l| *l > 0);
@@ -84,20 +121,27 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         let blocks: Vec<_> = (0..cfg.blocks.len())
             .map(|b| {
                 json!({"block": b, "label": cfg.blocks[b].label, "lines": lines(b).map(|(l, h)| [l, h]), "instructions": cfg.blocks[b].insts.len(),
-                    "count": trace.counts[b], "error": trace.error(b), "rough": trace.rough[b]})
+                    "count": trace.counts[b], "error": trace.error(b), "rough": trace.rough[b],
+                    "counted": counted.as_ref().map(|c| c.counts[b])})
             })
             .collect();
         return out(json!({
             "file": args.file, "source": "simulated", "frame": inputs.frame, "pixels": trace.pixels, "sampled": trace.sampled, "complete": trace.complete,
             "instructions": executed.value, "error": executed.error, "rough": trace.is_rough(), "assumptions": assumed, "blocks": blocks,
+            "device": counted.as_ref().map(|c| json!({"id": c.info.id, "name": c.info.name, "driver": c.info.driver, "software": c.software(),
+                "source": "measured", "differing_share": c.differ(&trace.counts)})),
         }));
     }
-    let mut rows = table(&["block", "lines", "instructions", "count", "± error", "a pixel", ""]);
+    let mut heads = vec!["block", "lines", "instructions", "count", "± error", "a pixel", ""];
+    if counted.is_some() {
+        heads.insert(5, "counted");
+    }
+    let mut rows = table(&heads);
     for b in 0..cfg.blocks.len() {
         let lines = lines(b).map_or("-".to_owned(), |(l, h)| if l == h { l.to_string() } else { format!("{l}–{h}") });
         let per_pixel = trace.counts[b] / trace.pixels as f64;
         let rough = if trace.rough[b] { "branches on a rounded value" } else { "" };
-        rows.add_row([
+        let mut row = vec![
             b.to_string(),
             lines,
             cfg.blocks[b].insts.len().to_string(),
@@ -105,12 +149,21 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
             format!("{:.0}", trace.error(b)),
             format!("{per_pixel:.2}"),
             rough.to_owned(),
-        ]);
+        ];
+        if let Some(counted) = &counted {
+            row.insert(5, counted.counts[b].to_string());
+        }
+        rows.add_row(row);
     }
     let said: Vec<String> = assumed.iter().map(|a| format!("  {a}\n")).collect();
     let share = if executed.value > 0.0 { 100.0 * executed.error / executed.value } else { 0.0 };
+    let device = counted.map_or(String::new(), |c| {
+        let (name, driver, percent) = (&c.info.name, &c.info.driver, 100.0 * c.differ(&trace.counts));
+        let software = c.software().map_or(String::new(), |s| format!(", {s}"));
+        format!("counted (measured) by {name} ({driver}){software}: {percent:.4} % of counts differ from the simulated ones\n")
+    });
     out(format!(
-        "{rows}\n\n{:.4e} instructions a frame of {}×{} (simulated), ±{share:.1} % as {} of {} pixels were executed\nassumed:\n{}",
+        "{rows}\n\n{device}{:.4e} instructions a frame of {}×{} (simulated), ±{share:.1} % as {} of {} pixels were executed\nassumed:\n{}",
         executed.value,
         inputs.frame[0],
         inputs.frame[1],

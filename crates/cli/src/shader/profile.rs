@@ -1,0 +1,132 @@
+//! `warpsight shader profile`: what the shaders of a corpus take on a device.
+
+mod crew;
+mod report;
+
+use super::SceneArgs;
+use crate::failure::{Failure, Kind};
+use crate::optimize::write_atomically;
+use crate::progress;
+use crew::{Crew, Step};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use warpsight_ir::sample::Device;
+use warpsight_learn::shader::corpus::{self, Entry};
+use warpsight_learn::shader::measured::{self, Outcome, PROTOCOL, Shot};
+use warpsight_learn::{RunInfo, Store};
+use warpsight_run::DeviceInfo;
+
+/// Measure the shaders of a corpus on a Vulkan device: off screen, in processes of their own, one a core. What is in the store
+/// already, by the same device, driver, scene and protocol, is not measured again.
+#[derive(clap::Args)]
+pub struct Args {
+    /// A folder that `shader collect` wrote.
+    corpus: PathBuf,
+    /// Where they are drawn: vulkan:N, or vulkan:gpu for the first device that is no CPU rasteriser.
+    #[arg(long, value_name = "DEVICE", default_value = "vulkan:0")]
+    device: String,
+    /// The store that takes what is measured, one by one.
+    #[arg(long, value_name = "STORE.sqlite")]
+    into: PathBuf,
+    /// Also write all that the store has of this device: a line a shader and scene.
+    #[arg(long, value_name = "FILE.csv")]
+    csv: Option<PathBuf>,
+    /// Only shaders whose id begins so, or whose name or source contains it; may be repeated.
+    #[arg(long, value_name = "TEXT")]
+    only: Vec<String>,
+    /// Also measure again what hung, was lost or was refused.
+    #[arg(long)]
+    retry: bool,
+    #[command(flatten)]
+    scene: SceneArgs,
+    /// Processes that measure at the same time [default: one a core on CPU rasterisers, else one].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    workers: Option<u16>,
+    /// Seconds after which a shader counts as hanging.
+    #[arg(long, value_name = "S", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
+    timeout: u64,
+    /// The width of vectors that lavapipe works with, instead of its own choice.
+    #[arg(long, value_name = "BITS", value_parser = parse_bits)]
+    vector_bits: Option<u32>,
+}
+
+fn parse_bits(text: &str) -> Result<u32, String> {
+    text.parse().ok().filter(|bits| [128, 256, 512].contains(bits)).ok_or_else(|| "128, 256 or 512".to_owned())
+}
+
+/// What a scene of a shader on a device is known by.
+type Key = (String, [u32; 2], u32, String);
+
+fn key(shot: &Shot) -> Key {
+    (shot.shader.clone(), shot.frame, shot.texture, shot.inputs.clone())
+}
+
+/// How a device is known in stores.
+pub fn stored(info: &DeviceInfo) -> Device {
+    Device { backend: info.backend.clone(), name: info.name.clone(), driver: info.driver.clone() }
+}
+
+/// Runs the verb.
+pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
+    progress::catch_interrupt();
+    let entries = wanted(&args.corpus, &args.only)?;
+    let mut crew = Crew::open(&args.device, Duration::from_secs(args.timeout), args.vector_bits, args.workers)?;
+    let device = stored(crew.info());
+    let mut store = Store::open(&args.into)?;
+    let known: HashSet<Key> = store
+        .shots(Some(&device))?
+        .iter()
+        .filter(|s| s.protocol == PROTOCOL && (!args.retry || matches!(s.outcome, Outcome::Done(_))))
+        .map(key)
+        .collect();
+    let run = store.begin_run(&RunInfo::here(std::env::args(), None))?;
+    let (begin, bar) = (Instant::now(), progress::bar(entries.len(), "shaders"));
+    let mut counts = report::Counts::default();
+    let mut failed = None;
+    let step = |step: Step| {
+        bar.inc(1);
+        counts.add(&step);
+        if let Step::Shot(shot) = step {
+            bar.set_message(shot.shader.clone());
+            // What is stored stays, whatever happens to this process.
+            if let Err(error) = store.append_shot(run, &shot) {
+                failed = Some(error);
+                return false;
+            }
+        }
+        !progress::interrupted()
+    };
+    crew.measure(&args.corpus, &entries, &args.scene, &known, step);
+    bar.finish_and_clear();
+    if let Some(error) = failed {
+        return Err(Failure::from(error).help("--into FILE names another store"));
+    }
+    counts.seconds = begin.elapsed().as_secs_f64();
+    let shots: Vec<Shot> = measured::newest(store.shots(Some(&device))?).into_iter().filter(|s| s.protocol == PROTOCOL).collect();
+    if let Some(file) = &args.csv {
+        write_atomically(file, &report::csv(&shots)?)?;
+    }
+    report::print(crew.info(), crew.workers(), &counts, &shots, json)?;
+    match progress::interrupted() {
+        true => Err(Failure::new(Kind::Interrupted, "interrupted").help("the same command goes on with the rest")),
+        false => Ok(()),
+    }
+}
+
+/// The entries of a corpus that were asked for.
+pub fn wanted(folder: &Path, only: &[String]) -> Result<Vec<Entry>, Failure> {
+    let path = folder.join("corpus.jsonl");
+    let text = std::fs::read_to_string(&path).map_err(|e| Failure::io(&path, &e).help("`warpsight shader collect` writes a corpus"))?;
+    let all = corpus::read(&text).map_err(|e| Failure::input(e.to_string()).at(path.display().to_string()))?;
+    let wished =
+        |e: &Entry| only.iter().any(|t| e.id.starts_with(t.as_str()) || e.name.contains(t.as_str()) || e.source.contains(t.as_str()));
+    let entries: Vec<Entry> = all.into_iter().filter(|e| only.is_empty() || wished(e)).collect();
+    match entries.is_empty() {
+        true => Err(Failure::input("no shader of the corpus is asked for").at(path.display().to_string())),
+        false => Ok(entries),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -7,6 +7,7 @@ use warpsight_learn::shader::corpus;
 use warpsight_learn::shader::interpret::Program;
 use warpsight_learn::shader::module::Module;
 use warpsight_learn::shader::scene::Scene;
+use warpsight_learn::shader::shingles::{groups, shingles};
 use warpsight_learn::shader::trace::sample;
 use warpsight_learn::shader::wrap::{Source, wrap};
 
@@ -64,4 +65,14 @@ fn every_one_compiles_loops_runs_and_draws() {
         }
     }
     assert_eq!(faults, Vec::<String>::new());
+}
+
+#[test]
+fn no_two_are_near_duplicates() {
+    let files = files();
+    let sets: Vec<Vec<u64>> = files.values().map(|text| shingles(&wrap(&Source::new(text)).unwrap().glsl)).collect();
+    let names: Vec<&String> = files.keys().collect();
+    let pairs: Vec<_> =
+        groups(&sets).into_iter().enumerate().filter(|(at, group)| at != group).map(|(a, b)| (names[a], names[b])).collect();
+    assert_eq!(pairs, []);
 }

@@ -1,8 +1,8 @@
-// Optical flow between two pictures by Lucas and Kanade: a 5 × 5 window's normal equations, refined three times.
+// Optical flow between two pictures by Lucas and Kanade: a 5 × 5 window's normal equations, refined once.
 // SPDX-License-Identifier: MIT OR Apache-2.0
 void mainImage(out vec4 fragColor, in vec2 fragCoord) {
     vec2 uv = fragCoord / iResolution.xy, pixel = 2.0 / iResolution.xy, flow = vec2(0.0), drift = vec2(0.006, 0.003) * sin(iTime + 6.0 * uv.yx);
-    for (int pass = 0; pass < 3; pass++) {
+    for (int pass = 0; pass < 2; pass++) {
         float a = 0.0, b = 0.0, c = 0.0;
         vec2 right = vec2(0.0);
         for (int j = -2; j <= 2; j++)

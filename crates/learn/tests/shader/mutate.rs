@@ -78,7 +78,9 @@ fn bounds_are_found_however_a_loop_counts() {
     }
     use Number::{Float, Int, Uint};
     let one = |n| vec![(n, false)];
-    let cases: [(&str, usize, Vec<(Number, bool)>, f32); 12] = [
+    /// A body, the bound to double, all bounds as (value, whether a counter starts from it), and the rounds that it then makes.
+    type Case = (&'static str, usize, Vec<(Number, bool)>, f32);
+    let cases: [Case; 12] = [
         ("for (uint i = 0u; i <= 9u; i += 3u) sum += 1.0;", 0, one(Uint(9)), 7.0),
         ("for (float t = 0.0; t < 2.0; t += 0.25) sum += 1.0;", 0, one(Float(2.0)), 16.0),
         ("float t = 0.0; while (true) { t += x; if (t > 3.0) break; sum += 1.0; }", 0, one(Float(3.0)), 12.0),

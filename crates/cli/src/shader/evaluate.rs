@@ -3,6 +3,8 @@
 mod page;
 mod show;
 
+pub use show::{percent, rank};
+
 use super::rows::RowsArgs;
 use super::targets::SOFTWARE;
 use crate::failure::Failure;

@@ -34,9 +34,11 @@ fn corpus(s: &Sandbox, shaders: &[(u32, &str, Vec<u8>, Value)]) {
     let mut lines = String::new();
     for (id, name, bytes, uniforms) in shaders {
         let id = format!("{id:016x}");
+        // llvmpipe leaves loops after 65535 iterations altogether; for this many pixels, that takes minutes.
+        let resolution = if *name == "endless" { [2048, 2048] } else { [32, 24] };
         std::fs::write(s.path(&format!("corpus/spv/{id}.spv")), bytes).expect("writes");
         let entry = json!({"id": id, "name": name, "source": "tests", "licence": "MIT", "origin": name, "dialect": "plain", "group": id,
-            "loops": false, "uniforms": uniforms, "instructions": 1, "blocks": 1});
+            "loops": false, "uniforms": uniforms, "instructions": 1, "blocks": 1, "resolution": resolution});
         lines += &format!("{entry}\n");
     }
     std::fs::write(s.path("corpus/corpus.jsonl"), lines).expect("writes");
@@ -48,7 +50,7 @@ fn module(name: &str) -> Vec<u8> {
 
 fn profile(s: &Sandbox, device: &str, more: &[&str]) -> Vec<String> {
     let (corpus, store) = (s.text("corpus"), s.text("store.sqlite"));
-    let all = ["shader", "profile", &corpus, "--device", device, "--into", &store, "--resolution", "32x24", "--texture-size", "16"];
+    let all = ["shader", "profile", &corpus, "--device", device, "--into", &store, "--texture-size", "16"];
     all.iter().chain(more).map(|a| (*a).to_owned()).collect()
 }
 
@@ -79,7 +81,7 @@ fn a_batch_survives_what_is_in_it_and_is_measured_once() {
         ],
     );
     let (csv, store) = (s.text("shots.csv"), s.path("store.sqlite"));
-    let first = run(&s, &profile(&s, &device, &["--timeout", "6", "--csv", &csv]), 0);
+    let first = run(&s, &profile(&s, &device, &["--timeout", "5", "--csv", &csv]), 0);
     assert_eq!(["done", "hang", "lost", "refused", "known"].map(|k| first[k].as_u64().expect(k)), [3, 1, 0, 2, 0], "{first}");
     assert!(first["device"]["software"].as_str().is_some_and(|s| s.contains("CPU rasteriser")), "{first}");
     assert_eq!(first["store"]["seconds"]["source"], "measured");
@@ -87,7 +89,7 @@ fn a_batch_survives_what_is_in_it_and_is_measured_once() {
     let shots = Store::open(&store).expect("a store").shots(None).expect("shots");
     assert_eq!(shots.len(), 6);
     let of = |id: u32| &shots.iter().find(|s| s.shader == format!("{id:016x}")).expect("a shot").outcome;
-    assert!(matches!(of(1), Outcome::Hang { reason } if reason.contains("did not answer within 6 s")), "{:?}", of(1));
+    assert!(matches!(of(1), Outcome::Hang { reason } if reason.contains("did not answer within 5 s")), "{:?}", of(1));
     assert!(
         matches!(of(3), Outcome::Refused { .. }) && matches!(of(4), Outcome::Refused { reason } if reason.contains("fragment")),
         "{:?}",
@@ -106,9 +108,7 @@ fn a_batch_survives_what_is_in_it_and_is_measured_once() {
     // The same again measures nothing; another frame is another scene; what hung is tried again when that is asked for.
     let again = run(&s, &profile(&s, &device, &[]), 0);
     assert_eq!((&again["known"], &again["done"], &again["hang"]), (&6.into(), &0.into(), &0.into()));
-    let mut other = profile(&s, &device, &["--only", "loops"]);
-    other[8] = "16x16".into();
-    assert_eq!(run(&s, &other, 0)["done"], 1);
+    assert_eq!(run(&s, &profile(&s, &device, &["--only", "loops", "--resolution", "16x16"]), 0)["done"], 1);
     let retried = run(&s, &profile(&s, &device, &["--retry", "--only", "truncated"]), 0);
     assert_eq!((&retried["refused"], &retried["known"]), (&1.into(), &0.into()));
 }
@@ -120,7 +120,7 @@ fn a_kill_loses_the_shader_at_hand_at_most() {
     let Some(device) = rasteriser() else { return };
     let s = Sandbox::new();
     let bytes = std::fs::read(work()).expect("a module");
-    let shaders: Vec<_> = (0..8).map(|i| (i, "work", bytes.clone(), json!({"rounds": [i], "base": [0.3], "slope": [0.01]}))).collect();
+    let shaders: Vec<_> = (0..5).map(|i| (i, "work", bytes.clone(), json!({"rounds": [i], "base": [0.3], "slope": [0.01]}))).collect();
     corpus(&s, &shaders);
     let args = profile(&s, &device, &["--workers", "1"]);
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
@@ -137,11 +137,11 @@ fn a_kill_loses_the_shader_at_hand_at_most() {
     child.kill().expect("a process");
     child.wait().expect("a process");
     let before = stored();
-    assert!((2..8).contains(&before), "{before}");
+    assert!((2..5).contains(&before), "{before}");
     let args: Vec<String> = args.iter().map(|a| (*a).to_owned()).collect();
     let rest = run(&s, &args, 0);
-    assert_eq!((rest["known"].as_u64(), rest["done"].as_u64()), (Some(before as u64), Some(8 - before as u64)));
-    assert_eq!(stored(), 8);
+    assert_eq!((rest["known"].as_u64(), rest["done"].as_u64()), (Some(before as u64), Some(5 - before as u64)));
+    assert_eq!(stored(), 5);
 }
 
 #[test]

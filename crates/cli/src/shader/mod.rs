@@ -1,5 +1,6 @@
 //! `warpsight shader`: what fragment shaders do and cost.
 
+mod calibrate;
 mod collect;
 mod count;
 mod diff;
@@ -43,6 +44,8 @@ enum Verb {
     Predict(predict::Args),
     /// Predict by how much a shader is slower than another; the exit code says whether it is.
     Diff(diff::Args),
+    /// Fit a model of one device to another one, which measures some shaders.
+    Calibrate(calibrate::Args),
     /// Fit a model to measured shaders.
     Train(train::Args),
     /// Compare models on shaders that they were not fitted on.
@@ -59,6 +62,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         Verb::Trace(args) => trace::run(args, json),
         Verb::Predict(args) => predict::run(args, json),
         Verb::Diff(args) => diff::run(args, json),
+        Verb::Calibrate(args) => calibrate::run(args, json),
         Verb::Train(args) => train::run(args, json),
         Verb::Evaluate(args) => evaluate::run(args, json),
         Verb::Profile(args) => profile::run(args, json),

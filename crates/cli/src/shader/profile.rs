@@ -1,6 +1,6 @@
 //! `warpsight shader profile`: what the shaders of a corpus take on a device.
 
-mod crew;
+pub mod crew;
 mod report;
 
 use super::SceneArgs;

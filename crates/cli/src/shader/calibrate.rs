@@ -1,0 +1,140 @@
+//! `warpsight shader calibrate`: a model fitted to a user's own device by a few measurements there.
+
+use super::profile::crew::{Crew, Step};
+use super::profile::wanted;
+use super::subject::{Subject, TraceArgs};
+use super::targets::{self, SOFTWARE};
+use crate::failure::{Failure, Kind};
+use crate::optimize::write_atomically;
+use crate::progress;
+use crate::report::{out, table};
+use serde_json::json;
+use std::collections::{BTreeMap, HashSet};
+use std::path::PathBuf;
+use std::time::Duration;
+use warpsight_ir::Seconds;
+use warpsight_learn::shader::corpus::Entry;
+use warpsight_learn::shader::head::{Head, HeadError, LEAST, choose};
+use warpsight_learn::shader::measured::{Outcome, Shot, usual_reference};
+use warpsight_learn::shader::models::{INTERVAL, Row};
+use warpsight_learn::shader::predictor::Device;
+
+/// Measure some shaders on a Vulkan device and fit a model of another device to it; `shader predict --calibration` takes the result.
+#[derive(clap::Args)]
+pub struct Args {
+    /// What is measured: vulkan:N, or vulkan:gpu for the first device that is no CPU rasteriser.
+    #[arg(long, value_name = "DEVICE", default_value = "vulkan:gpu")]
+    device: String,
+    /// Where the calibration is written.
+    #[arg(long, value_name = "HEAD.json")]
+    out: PathBuf,
+    /// What the device is called in predictions [default: as its driver calls it].
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// The model that is fitted to it [default: the one that ships for lavapipe].
+    #[arg(long, value_name = "MODEL.json")]
+    model: Option<PathBuf>,
+    /// The shaders to choose from: a folder that `shader collect` wrote.
+    #[arg(long, value_name = "FOLDER")]
+    corpus: PathBuf,
+    /// How many are measured.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(LEAST as i64..=1000))]
+    count: u16,
+    /// Seconds after which a shader counts as hanging.
+    #[arg(long, value_name = "S", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    timeout: u64,
+    #[command(flatten)]
+    trace: TraceArgs,
+}
+
+/// Runs the verb.
+pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
+    progress::catch_interrupt();
+    let base = targets::base(args.model.as_deref())?;
+    let mut entries = wanted(&args.corpus, &[])?;
+    // One frame for all: a head does not look at its size.
+    entries.retain(|entry| entry.resolution.is_none());
+    // The device first: where there is none, nothing else needs to be done.
+    let mut crew = Crew::open(&args.device, Duration::from_secs(args.timeout), None, Some(1))?;
+    let scene = args.trace.scene.scene(&BTreeMap::new());
+    let mut left_out = BTreeMap::new();
+    let mut known: Vec<(&Entry, Row)> = Vec::new();
+    for entry in &entries {
+        match seen(args, entry, &scene) {
+            Ok(row) => known.push((entry, row)),
+            Err(failure) => drop(left_out.insert(entry.name.clone(), failure.to_string())),
+        }
+    }
+    let rows: Vec<&Row> = known.iter().map(|(_, row)| row).collect();
+    let chosen: Vec<&(&Entry, Row)> = choose(&base.predictor, &rows, args.count.into()).into_iter().map(|at| &known[at]).collect();
+    let (bar, mut shots) = (progress::bar(chosen.len(), "shaders"), Vec::<Shot>::new());
+    let wished: Vec<Entry> = chosen.iter().map(|(entry, _)| (*entry).clone()).collect();
+    crew.measure(&args.corpus, &wished, &args.trace.scene, &HashSet::new(), |step| {
+        bar.inc(1);
+        if let Step::Shot(shot) = step {
+            shots.push(*shot);
+        }
+        !progress::interrupted()
+    });
+    bar.finish_and_clear();
+    if progress::interrupted() {
+        return Err(Failure::new(Kind::Interrupted, "interrupted: no calibration was written"));
+    }
+    let reference = shots.first().and_then(|shot| usual_reference(&shots, &shot.device)).unwrap_or(Seconds(f64::NAN));
+    let mut measured = Vec::new();
+    for (entry, row) in chosen {
+        let Some(shot) = shots.iter().find(|shot| shot.shader == entry.id) else { continue };
+        match &shot.outcome {
+            Outcome::Done(timed) => measured.push((entry.name.clone(), row.clone(), timed.seconds(reference))),
+            other => drop(left_out.insert(entry.name.clone(), other.reason().unwrap_or(other.name()).to_owned())),
+        }
+    }
+    let info = crew.info();
+    let name = args.name.clone().unwrap_or_else(|| info.name.clone());
+    let device = Device { name, description: format!("{}, {}", info.name, info.driver), software: info.is_cpu };
+    let head = Head::fit(device, &base.predictor, &measured).map_err(|error| {
+        let failure = Failure::input(error.to_string());
+        match error {
+            HeadError::Few { .. } => failure.help(reasons(&left_out)),
+            _ => failure,
+        }
+    })?;
+    write_atomically(&args.out, head.text().map_err(|e| Failure::input(e.to_string()))?.as_bytes())?;
+    if json {
+        let shots: Vec<_> = head.shots.iter().map(|s| json!({"name": s.name, "seconds": s.measured, "left_out": s.left_out})).collect();
+        return out(json!({
+            "source": "measured", "file": args.out, "device": head.device.name, "description": head.device.description,
+            "note": head.device.software.then_some(SOFTWARE), "model_of": base.name, "error": head.error(), "spread": head.spread(),
+            "coverage": INTERVAL, "shaders": shots, "failed": left_out,
+        }));
+    }
+    let mut rows = table(&["shader", "measured", "predicted, left out", "off by"]);
+    for shot in &head.shots {
+        let off = format!("{:+.1} %", 100.0 * (shot.left_out.0 / shot.measured.0 - 1.0));
+        rows.add_row([shot.name.clone(), super::predict::show::time(shot.measured), super::predict::show::time(shot.left_out), off]);
+    }
+    let note = if head.device.software { format!("\nthis is {SOFTWARE}") } else { String::new() };
+    out(format!(
+        "{rows}\n\n{}: {} shaders measured on {}; each predicted from the others is off by {:.1} % on average, {:.0} % are within a factor of {:.2}{note}\n{}",
+        args.out.display(),
+        head.shots.len(),
+        head.device.name,
+        100.0 * head.error(),
+        100.0 * INTERVAL,
+        head.spread(),
+        reasons(&left_out)
+    ))
+}
+
+/// An entry's row.
+fn seen(args: &Args, entry: &Entry, scene: &warpsight_learn::shader::scene::Scene) -> Result<Row, Failure> {
+    let path = args.corpus.join("spv").join(&entry.id).with_extension("spv");
+    let subject = Subject::read(&path, None)?.with_uniforms(&entry.uniforms);
+    Ok(subject.see(&args.trace, scene)?.row)
+}
+
+/// What was not measured, and why.
+fn reasons(left_out: &BTreeMap<String, String>) -> String {
+    let all: Vec<String> = left_out.iter().map(|(name, why)| format!("not measured: {name}: {why}")).collect();
+    all.join("\n")
+}

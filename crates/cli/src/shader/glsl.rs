@@ -13,10 +13,6 @@ pub const MAX_BYTES: u64 = 1 << 20;
 
 /// A shader from its source to what is known of it.
 pub struct Compiled {
-    /// What was compiled.
-    pub glsl: String,
-    /// How it is written.
-    pub dialect: Dialect,
     /// Defaults that the source gives its uniforms.
     pub uniforms: BTreeMap<String, Vec<f64>>,
     /// The module; its lines are those of the source.
@@ -60,7 +56,7 @@ pub fn compile(source: &Source) -> Result<Compiled, Fault> {
     wrap::forget_own_lines(&mut words);
     let module = Module::new(words)?;
     let cfg = Cfg::new(&module)?;
-    Ok(Compiled { glsl: wrapped.glsl, dialect: source.dialect, uniforms: wrapped.uniforms, module, cfg })
+    Ok(Compiled { uniforms: wrapped.uniforms, module, cfg })
 }
 
 /// Reads a file of GLSL.
@@ -72,13 +68,6 @@ pub fn text(path: &Path) -> Result<String, Failure> {
     }
     let bytes = std::fs::read(path).map_err(io)?;
     String::from_utf8(bytes).map_err(|e| Failure::input(format!("not UTF-8 at byte {}", e.utf8_error().valid_up_to())).at(at))
-}
-
-/// A file of GLSL as a module. Without a dialect it is guessed.
-pub fn file(path: &Path, dialect: Option<Dialect>) -> Result<Compiled, Failure> {
-    let text = text(path)?;
-    let source = Source { dialect: dialect.unwrap_or_else(|| Dialect::detect(&text)), ..Source::new(&text) };
-    compile(&source).map_err(|fault| failure(&fault, path, &text, source.dialect))
 }
 
 /// What is wrong with a user's file, with the line of it.

@@ -131,7 +131,7 @@ impl Subject {
         }
         let text = String::from_utf8(bytes).map_err(|_| Failure::input("this is neither SPIR-V nor text (UTF-8)").at(&name))?;
         let source = Source { dialect: dialect.unwrap_or_else(|| Dialect::detect(&text)), ..Source::new(&text) };
-        let Compiled { module, cfg, uniforms, .. } =
+        let Compiled { module, cfg, uniforms } =
             glsl::compile(&source).map_err(|fault| glsl::failure(&fault, path, &text, source.dialect))?;
         Ok(Self { name, text: Some(text), module, cfg, uniforms })
     }

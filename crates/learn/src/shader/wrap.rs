@@ -155,7 +155,24 @@ pub fn wrap(source: &Source) -> Result<Wrapped, WrapError> {
         parts.take(statement)?;
     }
     parts.colour(source.dialect)?;
+    for (name, values) in commented(source.text) {
+        if parts.members.iter().any(|m| m.name == name) {
+            parts.defaults.entry(name).or_insert(values);
+        }
+    }
     Ok(Wrapped { glsl: emit::text(&parts, source.defines), uniforms: parts.defaults })
+}
+
+/// Defaults as gl-transitions write them, for OpenGL ES knows none: `uniform float size; // = 0.25`.
+fn commented(text: &str) -> Vec<(String, Vec<f64>)> {
+    let one = |line: &str| {
+        let (declared, comment) = line.split_once("//")?;
+        let value = comment.trim_start().strip_prefix('=')?.split(';').next()?;
+        let words = lex::tokens(declared.trim_start().strip_prefix("uniform ")?);
+        let name = words.iter().rev().find(|t| t.kind == Kind::Word)?.text.clone();
+        Some((name, declare::literal(&lex::tokens(value))?))
+    };
+    text.lines().filter_map(one).collect()
 }
 
 /// The statements of the dialect that the source needs and does not have itself.

@@ -162,7 +162,7 @@ impl Emitter {
 
     fn tokens(&mut self, tokens: &[Token], parts: &Parts) {
         let mut skip = false;
-        let mut spaced = false;
+        let mut spaced = true;
         for (index, token) in tokens.iter().enumerate() {
             if token.kind == Kind::Directive {
                 // Alone on its line.

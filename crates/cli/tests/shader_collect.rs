@@ -1,7 +1,5 @@
 //! `warpsight shader collect`: from folders to a corpus, and what it says of bad input.
 
-mod common;
-
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

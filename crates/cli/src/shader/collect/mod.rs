@@ -1,5 +1,6 @@
 //! `warpsight shader collect`: folders and packages of GLSL become a corpus.
 
+mod drawn;
 mod files;
 mod folder;
 mod found;
@@ -38,6 +39,9 @@ pub struct Args {
     /// Writes the funnel and what the corpus consists of as one page.
     #[arg(long, value_name = "FILE.html")]
     html: Option<PathBuf>,
+    /// A store of `shader profile`: what was measured is in the page, too.
+    #[arg(long, value_name = "FILE")]
+    store: Option<PathBuf>,
     /// Threads that compile; without it one per core. Results do not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
@@ -104,7 +108,8 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let rows = funnel::rows(&found, &made, &failed, &groups);
     let reasons = funnel::reasons(&failed);
     let failures: Vec<&Failed> = failed.iter().flatten().collect();
-    let report = report::Report::new(&folder, &entries, &rows, &reasons)?;
+    let drawn = args.store.as_ref().map_or(Ok(Vec::new()), |store| drawn::read(store, &entries))?;
+    let report = report::Report::new(&folder, &entries, &rows, &reasons, drawn)?;
     if let Some(file) = &args.html {
         report.page(file)?;
     }

@@ -1,5 +1,6 @@
 //! What a corpus consists of: the funnel (table 1 of paper 004), kinds of instructions and sizes (figure 5), as text, JSON and a page.
 
+use super::drawn::Drawn;
 use super::folder::Folder;
 use super::funnel::{Failed, Reason, Row};
 use crate::failure::Failure;
@@ -70,11 +71,12 @@ pub struct Report<'a> {
     rows: &'a [Row],
     reasons: &'a [Reason],
     shape: Shape,
+    drawn: Vec<Drawn>,
 }
 
 impl<'a> Report<'a> {
     /// Reads the modules of a corpus for what they consist of.
-    pub fn new(folder: &Folder, entries: &[Entry], rows: &'a [Row], reasons: &'a [Reason]) -> Result<Self, Failure> {
+    pub fn new(folder: &Folder, entries: &[Entry], rows: &'a [Row], reasons: &'a [Reason], drawn: Vec<Drawn>) -> Result<Self, Failure> {
         let mut classes: BTreeMap<usize, u64> = BTreeMap::new();
         for entry in entries {
             let file = folder.spv(&entry.id);
@@ -105,12 +107,12 @@ impl<'a> Report<'a> {
             blocks: ranks(&blocks),
             classes: classes.into_iter().map(|(class, count)| Bin { of: CLASSES[class].1.to_owned(), count }).collect(),
         };
-        Ok(Self { rows, reasons, shape })
+        Ok(Self { rows, reasons, shape, drawn })
     }
 
     /// As JSON, with every shader that was left.
     pub fn json(&self, validated: bool, failures: &[&Failed]) -> Value {
-        json!({"funnel": self.rows, "validated": validated, "reasons": self.reasons, "corpus": self.shape, "failures": failures})
+        json!({"funnel": self.rows, "validated": validated, "reasons": self.reasons, "corpus": self.shape, "measured": self.drawn, "failures": failures})
     }
 
     /// As text.
@@ -138,6 +140,19 @@ impl<'a> Report<'a> {
             s.blocks[1],
             s.blocks[2]
         );
+        for d in &self.drawn {
+            let _ = write!(
+                out,
+                "\nMeasured on {}: {} tried, {} done, {} neither black nor white, {} steady, {} of them with a variation up to 3 % (median {:.2} %).",
+                d.device,
+                d.tried,
+                d.done,
+                d.coloured,
+                d.steady,
+                d.calm,
+                100.0 * d.median_cv
+            );
+        }
         out
     }
 
@@ -158,6 +173,25 @@ impl<'a> Report<'a> {
         for figure in self.figures() {
             body.push_str(&svg(&figure).map_err(|e| Failure::input(e.to_string()))?);
         }
+        if !self.drawn.is_empty() {
+            body.push_str(
+                "<h2 id=\"figure6\">What was measured</h2><p class=\"note\">As the last rows of table 1 and figure 6 of paper 004.</p>",
+            );
+            let headings = ["device", "tried", "done", "neither black nor white", "steady", "variation up to 3 %", "median variation"];
+            let cells = |d: &Drawn| {
+                let counts = [d.tried, d.done, d.coloured, d.steady, d.calm].map(|n| n.to_string());
+                std::iter::once(d.device.clone()).chain(counts).chain([format!("{:.2} %", 100.0 * d.median_cv)]).collect()
+            };
+            body.push_str(&table(&headings, self.drawn.iter().map(cells)));
+        }
+        for drawn in &self.drawn {
+            for (title, bins) in [("Measured times of a draw", &drawn.times), ("Coefficients of variation", &drawn.cvs)] {
+                if !bins.is_empty() {
+                    let figure = bars(&format!("{title}: {}", drawn.device), "Measured.", "shaders", bins);
+                    body.push_str(&svg(&figure).map_err(|e| Failure::input(e.to_string()))?);
+                }
+            }
+        }
         let page = format!(
             "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"/><title>A corpus of fragment shaders</title><style>{STYLE}</style></head><body>{body}</body></html>"
         );
@@ -174,16 +208,6 @@ impl<'a> Report<'a> {
 
     /// Figure 5: kinds of instructions, instructions and blocks.
     fn figures(&self) -> Vec<Figure> {
-        let bars = |title: &str, x: &str, bins: &[Bin]| Figure {
-            title: title.to_owned(),
-            note: "Counted in the modules as compiled, without optimisation.".to_owned(),
-            panels: vec![Panel::Bars {
-                x: x.to_owned(),
-                rows: bins.iter().map(|b| b.of.clone()).collect(),
-                stacked: false,
-                parts: vec![(x.to_owned(), bins.iter().map(|b| b.count as f64).collect())],
-            }],
-        };
         [
             ("Kinds of instructions", "instructions", &self.shape.classes),
             ("Shaders by instructions", "shaders", &self.shape.by_instructions),
@@ -191,8 +215,22 @@ impl<'a> Report<'a> {
         ]
         .into_iter()
         .filter(|(.., bins)| !bins.is_empty())
-        .map(|(title, x, bins)| bars(title, x, bins))
+        .map(|(title, x, bins)| bars(title, "Counted in the modules as compiled, without optimisation.", x, bins))
         .collect()
+    }
+}
+
+/// A histogram.
+fn bars(title: &str, note: &str, x: &str, bins: &[Bin]) -> Figure {
+    Figure {
+        title: title.to_owned(),
+        note: note.to_owned(),
+        panels: vec![Panel::Bars {
+            x: x.to_owned(),
+            rows: bins.iter().map(|b| b.of.clone()).collect(),
+            stacked: false,
+            parts: vec![(x.to_owned(), bins.iter().map(|b| b.count as f64).collect())],
+        }],
     }
 }
 

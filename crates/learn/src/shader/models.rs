@@ -10,6 +10,8 @@ mod columns;
 mod linear;
 mod row;
 pub mod table;
+#[cfg(feature = "nn")]
+pub mod transformer;
 mod trees;
 
 pub(super) use boosted::hash;

@@ -6,11 +6,13 @@
 //! the module (there is no block 0 for blocks that are unknown), and counts keep their 64 bits.
 //!
 //! [`compact`] writes one word for an instruction instead of about five: its class, what produced its operands, and on how many
-//! scalars it works. It is for training in minutes on a CPU.
+//! scalars it works. [`lean`] has such words for what a driver's compiler leaves. They are for training in minutes on a CPU.
 
 use super::cfg::Cfg;
 use super::features;
+use super::interpret::{Lean, Program};
 use super::module::{Id, Inst, Module, ModuleError, Op, Operand, Scalar, Type, operands};
+use super::trace::Trace;
 use std::collections::HashMap;
 
 /// How many tokens [`published`] knows.
@@ -50,7 +52,7 @@ pub struct Word {
 pub enum Dialect {
     /// [`published`].
     Published,
-    /// [`compact`].
+    /// [`compact`] and [`lean`].
     Compact,
 }
 
@@ -74,14 +76,14 @@ impl Dialect {
         }
     }
 
-    /// The words of a shader.
+    /// The words of a shader with its trace, as models of this dialect are trained on them.
     ///
     /// # Errors
     /// [`TokenError`].
-    pub fn words(self, module: &Module, cfg: &Cfg, counts: &[f64]) -> Result<Tokens, TokenError> {
+    pub fn words(self, program: &Program, module: &Module, cfg: &Cfg, trace: &Trace) -> Result<Tokens, TokenError> {
         match self {
-            Self::Published => published(module, cfg, counts),
-            Self::Compact => compact(module, cfg, counts),
+            Self::Published => published(module, cfg, &trace.counts),
+            Self::Compact => lean(program, module, cfg, trace),
         }
     }
 }
@@ -318,16 +320,45 @@ pub fn compact(module: &Module, cfg: &Cfg, counts: &[f64]) -> Result<Tokens, Tok
         let count = counts[block];
         words.push(Word { id: COMPACT_FIRST + features::BLOCK as u32, count, scalars: 1, ..Word::default() });
         for inst in &module.insts()[cfg.blocks[block].insts.clone()] {
-            let Some((feature, number)) = features::instruction(module, inst)?.next() else { continue };
-            let mut from = [0; OPERANDS];
-            let ids = operands(module, inst).into_iter().filter_map(|o| if let Operand::Id(id) = o { Some(id) } else { None });
-            // The set of an extended instruction says nothing.
-            for (slot, id) in from.iter_mut().zip(ids.skip(usize::from(inst.op == Op::ExtInst))) {
-                *slot = producer(module, id)?;
+            if let Some((feature, number)) = features::instruction(module, inst)?.next() {
+                words.push(Word { id: COMPACT_FIRST + feature as u32, count, scalars: number as u32, operands: producers(module, inst)? });
             }
-            words.push(Word { id: COMPACT_FIRST + feature as u32, count, scalars: number as u32, operands: from });
         }
     }
+    Ok(shortened(words))
+}
+
+/// The words of [`compact`] for what is left of a shader when a driver's compiler is done with it, in the order in which that is met
+/// ([`Lean`]), with counts as if branches were predicated ([`Trace::predicated`]). Of a shader that is too large to be evaluated the
+/// words are those of [`compact`].
+///
+/// # Errors
+/// Those of [`compact`].
+pub fn lean(program: &Program, module: &Module, cfg: &Cfg, trace: &Trace) -> Result<Tokens, TokenError> {
+    if trace.quads.len() != cfg.blocks.len() {
+        return Err(TokenError::Blocks { found: trace.quads.len(), expected: cfg.blocks.len() });
+    }
+    // A quad is four pixels.
+    let masked: Vec<f64> = trace.predicated(cfg).iter().map(|quads| 4.0 * quads).collect();
+    let counts = whole(cfg, &masked)?;
+    let turns = trace.turns(cfg);
+    let Some(left) = Lean::new(program, module, cfg, |header| turns[header]) else { return compact(module, cfg, &masked) };
+    let starts = masked.first().copied().unwrap_or(0.0);
+    let mut words = vec![
+        Word { id: COMPACT_BEGIN, count: 1, scalars: 1, ..Word::default() },
+        Word { id: COMPACT_FIRST + features::BLOCK as u32, count: counts.first().copied().unwrap_or(0), scalars: 1, ..Word::default() },
+    ];
+    for work in &left.work {
+        let operands = work.inst.map_or(Ok([0; OPERANDS]), |at| producers(module, &module.insts()[at]))?;
+        // The conversions saturate.
+        let (count, scalars) = ((work.times * starts).round() as u64, work.number as u32);
+        words.push(Word { id: COMPACT_FIRST + work.feature as u32, count, scalars, operands });
+    }
+    Ok(shortened(words))
+}
+
+/// At most [`COMPACT_LIMIT`] words: those that do least are left out.
+fn shortened(mut words: Vec<Word>) -> Tokens {
     if words.len() > COMPACT_LIMIT {
         let work = |w: &Word| u128::from(w.count) * u128::from(w.scalars);
         let mut order: Vec<usize> = (1..words.len()).collect();
@@ -336,7 +367,18 @@ pub fn compact(module: &Module, cfg: &Cfg, counts: &[f64]) -> Result<Tokens, Tok
         order.sort_unstable();
         words = std::iter::once(0).chain(order).map(|at| words[at]).collect();
     }
-    Ok(Tokens { dialect: Dialect::Compact, words })
+    Tokens { dialect: Dialect::Compact, words }
+}
+
+/// What produced the first operands of an instruction.
+fn producers(module: &Module, inst: &Inst) -> Result<[u32; OPERANDS], TokenError> {
+    let mut from = [0; OPERANDS];
+    let ids = operands(module, inst).into_iter().filter_map(|o| if let Operand::Id(id) = o { Some(id) } else { None });
+    // The set of an extended instruction says nothing.
+    for (slot, id) in from.iter_mut().zip(ids.skip(usize::from(inst.op == Op::ExtInst))) {
+        *slot = producer(module, id)?;
+    }
+    Ok(from)
 }
 
 /// What kind of thing defines an id.

@@ -3,6 +3,7 @@
 use crate::common;
 use warpsight_learn::shader::cfg::Cfg;
 use warpsight_learn::shader::features;
+use warpsight_learn::shader::interpret::{Inputs, Lean, Program};
 use warpsight_learn::shader::module::{Module, Op};
 use warpsight_learn::shader::tokens::{
     BEGIN, COMPACT_LIMIT, Dialect, LIMIT, NEXT, TokenError, Tokens, VOCABULARY, Word, compact, published,
@@ -148,10 +149,32 @@ fn every_shader_of_the_folder_has_both_sequences() {
         let module = common::module(&name);
         let cfg = Cfg::new(&module).unwrap();
         let counts: Vec<f64> = vec![196_608.0; cfg.blocks.len()];
-        let both: Vec<Tokens> = [Dialect::Published, Dialect::Compact].iter().map(|d| d.words(&module, &cfg, &counts).unwrap()).collect();
+        let both: Vec<Tokens> = [published, compact].iter().map(|tokens| tokens(&module, &cfg, &counts).unwrap()).collect();
         assert!(both[0].words.len() > 3 * both[1].words.len(), "{name}: {} and {}", both[0].words.len(), both[1].words.len());
         assert!(both[0].words.iter().all(|w| w.id < VOCABULARY));
     }
+}
+
+#[test]
+fn lean_words_are_what_a_compiler_leaves() {
+    let module = common::module("loops");
+    let cfg = Cfg::new(&module).unwrap();
+    let program = Program::new(&module, &cfg).unwrap();
+    let trace = sample(&program, &Inputs::of_frame(64, 48), 16, 0).unwrap();
+    let tokens = Dialect::Compact.words(&program, &module, &cfg, &trace).unwrap();
+    assert_eq!(tokens, lean(&program, &module, &cfg, &trace).unwrap());
+    let turns = trace.turns(&cfg);
+    let left = Lean::new(&program, &module, &cfg, |header| turns[header]).unwrap();
+    let all = left.features(|work| work.times * 64.0 * 48.0);
+    for (at, expected) in all.iter().enumerate().filter(|(at, _)| features::names()[*at].contains('.')) {
+        let of = tokens.words.iter().filter(|w| w.id == 6 + at as u32);
+        let sum: f64 = of.map(|w| w.count as f64 * f64::from(w.scalars)).sum();
+        assert!((sum - expected).abs() <= 1e-3 * expected, "{}: {sum} and {expected}", features::names()[at]);
+    }
+    assert!(tokens.words.len() < compact(&module, &cfg, &trace.counts).unwrap().words.len());
+    let other = Cfg { blocks: cfg.blocks[1..].to_vec(), ..cfg.clone() };
+    assert!(matches!(lean(&program, &module, &other, &trace), Err(TokenError::Blocks { .. })));
+    assert_eq!(Dialect::Published.words(&program, &module, &cfg, &trace), published(&module, &cfg, &trace.counts));
 }
 
 #[test]

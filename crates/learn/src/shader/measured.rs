@@ -9,7 +9,7 @@ use warpsight_ir::Seconds;
 use warpsight_ir::sample::{Device, median};
 
 /// The way of measuring, to be raised when times would come out otherwise.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 /// What a trial lasts at least: so many draws in a row.
 pub const LEAST: Seconds = Seconds(0.05);
 /// Trials of a round.

@@ -75,16 +75,17 @@ impl Picture {
             .dst_access_mask(vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE)];
         // SAFETY: the command buffer is being recorded; all objects belong to the device and live as long as this.
         unsafe {
+            // Once: lavapipe compiles a shader anew whenever it is bound, with the uniforms in it that decide branches.
+            d.cmd_bind_pipeline(c, vk::PipelineBindPoint::GRAPHICS, self.pipeline);
+            if !self.sets.is_empty() {
+                d.cmd_bind_descriptor_sets(c, vk::PipelineBindPoint::GRAPHICS, self.layout, 0, &self.sets, &[]);
+            }
+            if !self.push.is_empty() {
+                d.cmd_push_constants(c, self.layout, vk::ShaderStageFlags::FRAGMENT, 0, &self.push);
+            }
             for _ in 0..draws {
                 d.cmd_pipeline_barrier(c, all, all, vk::DependencyFlags::empty(), &wrote, &[], &[]);
                 d.cmd_begin_render_pass(c, &begin, vk::SubpassContents::INLINE);
-                d.cmd_bind_pipeline(c, vk::PipelineBindPoint::GRAPHICS, self.pipeline);
-                if !self.sets.is_empty() {
-                    d.cmd_bind_descriptor_sets(c, vk::PipelineBindPoint::GRAPHICS, self.layout, 0, &self.sets, &[]);
-                }
-                if !self.push.is_empty() {
-                    d.cmd_push_constants(c, self.layout, vk::ShaderStageFlags::FRAGMENT, 0, &self.push);
-                }
                 d.cmd_draw(c, 3, 1, 0, 0);
                 d.cmd_end_render_pass(c);
             }

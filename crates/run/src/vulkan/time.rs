@@ -23,6 +23,9 @@ const REFERENCE_TIME: f64 = 0.02;
 /// Draws of a trial at most: command buffers take memory.
 const MOST_DRAWS: u32 = 1 << 14;
 
+/// How many times what a submission costs besides its draws a trial lasts at least.
+const BESIDES: f64 = 3.0;
+
 /// A trial aims at this much more than it must last, so that few have to be done again.
 const MARGIN: f64 = 1.1;
 
@@ -64,14 +67,18 @@ fn clock(gpu: &Gpu) -> Result<DrawClock, DeviceError> {
     }
 }
 
-/// Seconds that so many draws in a row take.
+/// Seconds of the processor that a submission of so many draws takes.
+fn processor(picture: &Picture, draws: u32) -> Result<f64, DeviceError> {
+    let before = processor_time().unwrap_or(0.0);
+    picture.scope.submit(|c| picture.record(c, draws))?;
+    Ok(processor_time().unwrap_or(0.0) - before)
+}
+
+/// Seconds that so many draws in a row take. On processors, what a submission costs besides is taken off: lavapipe compiles a
+/// shader anew each time it is bound, with the uniforms that decide branches as constants in it.
 fn clocked(picture: &Picture, draws: u32) -> Result<f64, DeviceError> {
     match clock(&picture.scope.gpu)? {
-        DrawClock::Processor => {
-            let before = processor_time().unwrap_or(0.0);
-            picture.scope.submit(|c| picture.record(c, draws))?;
-            Ok(processor_time().unwrap_or(0.0) - before)
-        }
+        DrawClock::Processor => Ok((processor(picture, draws + 1)? - processor(picture, 1)?).max(1e-9)),
         DrawClock::Timestamps => stamped(picture, draws),
     }
 }
@@ -108,21 +115,24 @@ pub(super) fn measure(
 ) -> Result<Times, DeviceError> {
     let clock = clock(&picture.scope.gpu)?;
     let one = clocked(picture, 1)?;
+    // A trial lasts much longer than what is taken off, which is not always the same.
+    let besides = if clock == DrawClock::Processor { (processor(picture, 1)? - one).max(0.0) } else { 0.0 };
+    let least = timing.least.0.max(BESIDES * besides);
     if one > timing.longest.0 {
         let milliseconds = |seconds: f64| (seconds * 1e3) as u64;
         let (needed, available) = (milliseconds(one), milliseconds(timing.longest.0));
         return Err(DeviceError::Limit { what: "one draw, in milliseconds,".into(), needed, available });
     }
     let begin = Instant::now();
-    let mut draws = draws_for(timing.least.0 * MARGIN, one);
+    let mut draws = 1;
     let mut times = Times { clock, first, trials: Vec::new(), stable: true, clocks: clocks().into_iter().collect() };
     for round in 0..timing.rounds.max(1) {
         let mut before = reference.now()?;
         for _ in 0..timing.trials.max(1) {
             let mut total = clocked(picture, draws)?;
-            while total < timing.least.0 && draws < MOST_DRAWS {
-                // One more at least, so that this ends.
-                draws = draws_for(timing.least.0 * MARGIN, total / f64::from(draws)).max(draws + 1);
+            while total < least && draws < MOST_DRAWS {
+                // One more at least, so that this ends; not many times as many, as few draws say little of one.
+                draws = draws_for(least * MARGIN, total / f64::from(draws)).clamp(draws + 1, 8 * draws);
                 total = clocked(picture, draws)?;
             }
             times.stable &= hash(&picture.pixels()?) == image;

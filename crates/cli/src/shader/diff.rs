@@ -72,7 +72,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     if json {
         let devices: Vec<Value> = first.devices.iter().zip(&second.devices).zip(&all).map(|((a, b), c)| value(a, b, c, above(c))).collect();
         out(json!({
-            "source": "predicted", "first": first.subject.name, "second": second.subject.name, "frame": first.seen.frame,
+            "source": "predicted", "first": first.subject.name, "second": second.subject.name, "frame": first.seen.inputs.frame,
             "fail_above": args.fail_above, "sure": args.sure, "slower": slower,
             "assumptions": {"first": first.seen.assumptions, "second": second.seen.assumptions}, "devices": devices,
         }))?;

@@ -121,7 +121,7 @@ fn row(folder: &Path, entry: &Entry, shot: &Shot, base: &Scene, quads: usize) ->
     let (inputs, _) = scene.inputs(&module).map_err(|_| "no scene fits it".to_owned())?;
     let trace = Program::new(&module, &cfg).and_then(|program| sample(&program, &inputs, quads, 0));
     let trace = trace.map_err(|_| "it cannot be interpreted".to_owned())?;
-    let row = Row::new(&module, &cfg, &trace).map_err(|_| "its module cannot be read".to_owned())?;
+    let row = Row::new(&module, &cfg, &inputs, &trace).map_err(|_| "its module cannot be read".to_owned())?;
     Ok(Row {
         id: entry.id.clone(),
         source: entry.source.clone(),

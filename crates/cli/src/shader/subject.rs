@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use warpsight_learn::shader::cfg::Cfg;
-use warpsight_learn::shader::interpret::{InterpretError, Program};
+use warpsight_learn::shader::interpret::{Inputs, InterpretError, Program};
 use warpsight_learn::shader::models::Row;
 use warpsight_learn::shader::module::Module;
 use warpsight_learn::shader::module::spirv::MAGIC_NUMBER;
@@ -65,8 +65,8 @@ pub struct Seen {
     pub row: Row,
     /// What nobody said.
     pub assumptions: Vec<Assumption>,
-    /// The frame in pixels.
-    pub frame: [u32; 2],
+    /// What it is drawn with.
+    pub inputs: Inputs,
 }
 
 /// The files that these names stand for, folders being searched for shaders; in order, each once.
@@ -169,7 +169,7 @@ impl Subject {
                 _ => failure,
             }
         })?;
-        let row = Row::new(&self.module, &self.cfg, &trace).map_err(|e| refused(&e))?;
-        Ok(Seen { trace, row, assumptions, frame: inputs.frame })
+        let row = Row::new(&self.module, &self.cfg, &inputs, &trace).map_err(|e| refused(&e))?;
+        Ok(Seen { trace, row, assumptions, inputs })
     }
 }

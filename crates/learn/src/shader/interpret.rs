@@ -25,7 +25,7 @@ pub use texture::{BadTexture, Kind, Mip, Sampler, Texture, Wrap};
 
 use super::cfg::Cfg;
 use super::module::Module;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use step::ALL;
 
 /// A shader ready to be executed.
@@ -52,6 +52,11 @@ impl Program {
     /// [`InterpretError::TooLarge`].
     pub fn new(module: &Module, cfg: &Cfg) -> Result<Self, InterpretError> {
         Ok(Self { compiled: compile::compile(module, cfg)? })
+    }
+
+    /// The words of uniforms by their cells.
+    fn uniforms(&self, inputs: &Inputs) -> HashMap<u32, u32> {
+        inputs::uniforms(&self.compiled, inputs)
     }
 
     /// A machine with these inputs.

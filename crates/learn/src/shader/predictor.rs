@@ -4,7 +4,7 @@
 
 use super::cfg::Cfg;
 use super::features;
-use super::interpret::{Lean, Program};
+use super::interpret::{Inputs, Lean, Program};
 use super::lines::{Item, executed, left};
 use super::models::{Calibrated, FitError, LeanOperations, Linear, Method, Model, Operations, Row};
 use super::module::{Module, ModuleError};
@@ -127,10 +127,10 @@ impl Additive {
     ///
     /// # Errors
     /// [`ModuleError`] where a type or an id is missing.
-    pub fn items(&self, module: &Module, cfg: &Cfg, trace: &Trace) -> Result<Vec<Item>, ModuleError> {
+    pub fn items(&self, module: &Module, cfg: &Cfg, inputs: &Inputs, trace: &Trace) -> Result<Vec<Item>, ModuleError> {
         let Self::Lean(_) = self else { return executed(module, cfg, &trace.counts) };
         let (masked, turns) = (trace.predicated(cfg), trace.turns(cfg));
-        let lean = Program::new(module, cfg).ok().and_then(|program| Lean::new(&program, module, cfg, |header| turns[header]));
+        let lean = Program::new(module, cfg).ok().and_then(|program| Lean::bound(&program, module, cfg, inputs, |header| turns[header]));
         // A quad is four pixels. What is too large to be evaluated counts as it stands, as in rows.
         match lean {
             Some(lean) => Ok(left(&lean, 4.0 * masked.first().copied().unwrap_or(0.0))),

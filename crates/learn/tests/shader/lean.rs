@@ -6,6 +6,7 @@ use warpsight_learn::shader::cfg::Cfg;
 use warpsight_learn::shader::features;
 use warpsight_learn::shader::interpret::{Lean, Program};
 use warpsight_learn::shader::module::Module;
+use warpsight_learn::shader::scene::Scene;
 
 /// What is left, by name, where loops that stay turn so often.
 fn left(bytes: &[u8], turns: f64) -> BTreeMap<&'static str, f64> {
@@ -113,4 +114,31 @@ fn optimised_modules_leave_the_same() {
         };
         assert_eq!(costly(left(&plain, 5.0)), costly(left(&optimised(&plain, "-O"), 5.0)), "{name}");
     }
+}
+
+#[test]
+fn uniforms_that_decide_branches_are_constants_where_that_leaves_little() {
+    if !has("glslangValidator") {
+        return;
+    }
+    let of = |body: &str, n: f64| {
+        let source = format!(
+            "#version 450\nlayout(location=0) out vec4 c;\nlayout(set=0,binding=0,std140) uniform B {{ float u; int n; }};\nvoid main() {{ vec2 p = gl_FragCoord.xy; {body} }}"
+        );
+        let module = Module::from_bytes(&compile(&source)).unwrap();
+        let cfg = Cfg::new(&module).unwrap();
+        let program = Program::new(&module, &cfg).unwrap();
+        let scene = Scene { uniforms: BTreeMap::from([("n".to_owned(), vec![n])]), ..Scene::default() };
+        let (inputs, _) = scene.inputs(&module).unwrap();
+        let lean = Lean::bound(&program, &module, &cfg, &inputs, |_| 7.0).unwrap().features(|work| work.times);
+        let at = |name: &str| lean[features::names().iter().position(|n| n == name).unwrap()];
+        (at("ext.sin"), at("ext.cos"))
+    };
+    // Sines are all there is on one side; what is left is less than half.
+    let much =
+        "float s = p.x; if (n > 2) { s = sin(s); s = sin(s + 1.0); s = sin(s + 2.0); s = sin(s + 3.0); } else s = cos(s); c = vec4(s);";
+    assert_eq!((of(much, 1.0), of(much, 3.0)), ((0.0, 1.0), (4.0, 1.0)), "too much is left: both sides stay");
+    // The pixel has its say: nothing is decided.
+    let open = much.replace("n > 2", "float(n) > p.y");
+    assert_eq!(of(&open, 1.0), (4.0, 1.0));
 }

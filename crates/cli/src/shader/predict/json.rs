@@ -22,7 +22,8 @@ pub fn failed(file: &Path, failure: &Failure) -> Value {
 
 /// A shader on all devices.
 pub fn shader(answer: &Answer) -> Value {
-    let Seen { trace, frame, .. } = &answer.seen;
+    let Seen { trace, inputs, .. } = &answer.seen;
+    let frame = inputs.frame;
     let executed = trace.total(|block| answer.subject.cfg.blocks[block].insts.len() as f64);
     json!({
         "file": answer.subject.name,

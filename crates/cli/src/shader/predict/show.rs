@@ -37,7 +37,7 @@ pub fn one(answer: &Answer, lines: usize) -> String {
 fn device(answer: &Answer, predicted: &Predicted, most: usize) -> String {
     let Predicted { target, prediction, costs, fixed } = predicted;
     let [low, high] = prediction.interval;
-    let [width, height] = answer.seen.frame;
+    let [width, height] = answer.seen.inputs.frame;
     let mut text = format!(
         "{} on {}:\n{} a frame of {width}×{height} (predicted); {:.0} % of such shaders take {} to {}",
         answer.subject.name,

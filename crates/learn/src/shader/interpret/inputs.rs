@@ -7,7 +7,7 @@ use super::step::ALL;
 use super::texture::{Kind, Texture};
 use crate::shader::module::Scalar;
 use crate::shader::module::spirv::{BuiltIn, Dim};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// What a frame is drawn with.
@@ -105,6 +105,18 @@ pub(super) fn machine<'p>(program: &'p Compiled, inputs: &Inputs) -> Result<Mach
         machine.planes.push(*inputs.varyings.get(&field.location).ok_or_else(missing)?);
     }
     Ok(machine)
+}
+
+/// The words of uniforms by their cells, as far as they are given.
+pub(super) fn uniforms(program: &Compiled, inputs: &Inputs) -> HashMap<u32, u32> {
+    let mut words = HashMap::new();
+    for block in &program.slots.uniforms {
+        let Ok(bytes) = bytes(block, inputs) else { continue };
+        for leaf in &block.leaves {
+            words.extend((0..leaf.scalar.cells()).map(|i| (block.cell + leaf.cell + i, word(bytes, (leaf.offset / 4 + i) as usize))));
+        }
+    }
+    words
 }
 
 fn word(bytes: &[u8], at: usize) -> u32 {

@@ -15,17 +15,21 @@ mod graph;
 mod steps;
 
 use super::Program;
+use super::compile::Binding;
+use super::inputs::Inputs;
 use super::step::Place;
 use crate::shader::cfg::Cfg;
 use crate::shader::features::{self, own};
 use crate::shader::module::Module;
 use cells::Cells;
 use graph::{FREE, Graph, Origin};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// How many operations the copies of an unrolled loop may have together: Mesa's limit of 26 for each of the 32 iterations that
 /// llvmpipe allows (`LOOP_UNROLL_LIMIT` and `max_unroll_iterations`, Mesa 22.3).
 pub const UNROLLED: u64 = 26 * 32;
+/// How many words of uniforms lavapipe makes constants (`MAX_INLINABLE_UNIFORMS`, Mesa 22.3).
+pub const INLINED: usize = 4;
 /// The most steps that are evaluated, over all inlined and unrolled copies, and the most nodes.
 const MAX_STEPS: u64 = 1 << 20;
 const MAX_NODES: usize = 1 << 20;
@@ -66,6 +70,31 @@ impl Lean {
     /// Nothing is left out where a shader is too large to be evaluated: there is no answer then.
     #[must_use]
     pub fn new(program: &Program, module: &Module, cfg: &Cfg, turns: impl Fn(usize) -> f64) -> Option<Self> {
+        Some(Self::evaluated(program, module, cfg, &turns, &HashMap::new())?.0)
+    }
+
+    /// The same as lavapipe compiles it when it is bound: up to [`INLINED`] words of uniforms that decide branches by themselves are
+    /// constants in it, if that leaves at most half of it (Mesa 22.3, `update_inline_shader_state`).
+    #[must_use]
+    pub fn bound(program: &Program, module: &Module, cfg: &Cfg, inputs: &Inputs, turns: impl Fn(usize) -> f64) -> Option<Self> {
+        let (open, deciding) = Self::evaluated(program, module, cfg, &turns, &HashMap::new())?;
+        if deciding.is_empty() {
+            return Some(open);
+        }
+        let words = program.uniforms(inputs);
+        let known = deciding.into_iter().filter_map(|cell| Some((cell, *words.get(&cell)?))).collect();
+        let (bound, _) = Self::evaluated(program, module, cfg, &turns, &known)?;
+        Some(if 2 * bound.work.len() <= open.work.len() { bound } else { open })
+    }
+
+    /// What is left where some cells of uniforms are known, and the cells of those that decide branches.
+    fn evaluated(
+        program: &Program,
+        module: &Module,
+        cfg: &Cfg,
+        turns: &impl Fn(usize) -> f64,
+        known: &HashMap<u32, u32>,
+    ) -> Option<(Self, BTreeSet<u32>)> {
         let turns = (0..cfg.blocks.len()).map(|b| if cfg.blocks[b].is_loop { turns(b).max(0.0) } else { 1.0 }).collect();
         let mut eval = Evaluation {
             program: &program.compiled,
@@ -73,6 +102,8 @@ impl Lean {
             turns,
             costs: costs(module, cfg),
             module,
+            known,
+            uniforms: HashMap::new(),
             graph: Graph::default(),
             addresses: flow::addresses(&program.compiled),
             rolled: HashSet::new(),
@@ -81,7 +112,8 @@ impl Lean {
             steps: 0,
             depth: 0,
         };
-        eval.shader().ok()
+        let lean = eval.shader().ok()?;
+        Some((lean, eval.graph.deciding(&eval.uniforms, INLINED)))
     }
 
     /// The sums over all work of one weight for each operation, in the order of [`features::names`].
@@ -120,6 +152,10 @@ struct Evaluation<'p> {
     graph: Graph,
     /// For each cell that holds addresses: from where they go on, and how far.
     addresses: HashMap<u32, Vec<(Place, u32)>>,
+    /// Words of uniforms that are known, by their cells.
+    known: &'p HashMap<u32, u32>,
+    /// The cells of the nodes of the others.
+    uniforms: HashMap<u32, u32>,
     /// Headers of loops that stay.
     rolled: HashSet<usize>,
     /// How many attempts to unroll are open.
@@ -157,15 +193,18 @@ impl Evaluation<'_> {
         use crate::shader::module::spirv::BuiltIn;
         let slots = &self.program.slots;
         let origin = Origin { block: 0, inst: None, times: 1.0 };
+        for cell in slots.uniforms.iter().flat_map(Binding::cells) {
+            let node = match self.known.get(&cell) {
+                Some(word) => self.graph.known(*word),
+                None => self.graph.leaf(own::UNIFORM, origin),
+            };
+            self.uniforms.insert(node, cell);
+            cells.set(cell, node);
+        }
         let mut leaf = |cell: u32, feature: usize| {
             let node = self.graph.leaf(feature, origin);
             cells.set(cell, node);
         };
-        for block in &slots.uniforms {
-            for part in &block.leaves {
-                (0..part.scalar.cells()).for_each(|i| leaf(block.cell + part.cell + i, own::UNIFORM));
-            }
-        }
         slots.buffers.iter().for_each(|buffer| leaf(buffer.cell, FREE));
         for handle in &slots.handles {
             (0..handle.count).for_each(|i| leaf(handle.cell + i, FREE));

@@ -2,7 +2,7 @@
 
 use super::super::cfg::Cfg;
 use super::super::features::{self, Features};
-use super::super::interpret::{Lean, Program, Work};
+use super::super::interpret::{Inputs, Lean, Program, Work};
 use super::super::module::{Module, ModuleError, Op, spirv::StorageClass};
 use super::super::trace::Trace;
 use serde::{Deserialize, Serialize};
@@ -61,11 +61,11 @@ pub struct Row {
 }
 
 impl Row {
-    /// What models are told of a module and its trace; where it is from and what it took is the caller's to fill in.
+    /// What models are told of a module, what it is drawn with and its trace; where it is from and what it took is the caller's to fill in.
     ///
     /// # Errors
     /// [`ModuleError`] where a type or an id is missing.
-    pub fn new(module: &Module, cfg: &Cfg, trace: &Trace) -> Result<Self, ModuleError> {
+    pub fn new(module: &Module, cfg: &Cfg, inputs: &Inputs, trace: &Trace) -> Result<Self, ModuleError> {
         let pixels = trace.pixels.max(1) as f64;
         let masked = trace.predicated(cfg);
         // A block's three amounts. A quad is four pixels, some of which may lie outside of the frame.
@@ -84,7 +84,7 @@ impl Row {
                 }
             }
         }
-        let lean = lean(module, cfg, trace, &weights).unwrap_or_else(|| operations.clone());
+        let lean = lean(module, cfg, inputs, trace, &weights).unwrap_or_else(|| operations.clone());
         let uniforms = module.blocks()?.iter().map(|b| b.members.len()).sum::<usize>();
         let sizes = [
             ("blocks", cfg.blocks.len()),
@@ -125,11 +125,11 @@ impl Row {
 }
 
 /// What is left of a shader; nothing where it is too large to be evaluated. A block's weights are those of [`Row::new`].
-fn lean(module: &Module, cfg: &Cfg, trace: &Trace, weights: &[[f64; 3]]) -> Option<BTreeMap<String, Amount>> {
+fn lean(module: &Module, cfg: &Cfg, inputs: &Inputs, trace: &Trace, weights: &[[f64; 3]]) -> Option<BTreeMap<String, Amount>> {
     let program = Program::new(module, cfg).ok()?;
     let turns = trace.turns(cfg);
-    let run = Lean::new(&program, module, cfg, |header| turns[header])?;
-    let text = Lean::new(&program, module, cfg, |_| 1.0)?.features(|work| work.times);
+    let run = Lean::bound(&program, module, cfg, inputs, |header| turns[header])?;
+    let text = Lean::bound(&program, module, cfg, inputs, |_| 1.0)?.features(|work| work.times);
     // A pixel at the frame's edge makes a whole quad run.
     let quads = weights.first().map_or(1.0, |w| w[1]);
     let masked = run.features(|work| work.times * quads);

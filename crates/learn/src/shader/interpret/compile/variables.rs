@@ -34,6 +34,13 @@ pub(in super::super) struct Binding {
     pub leaves: Vec<Leaf>,
 }
 
+impl Binding {
+    /// The cells of its scalars.
+    pub fn cells(&self) -> impl Iterator<Item = u32> {
+        self.leaves.iter().flat_map(move |leaf| (0..leaf.scalar.cells()).map(move |i| self.cell + leaf.cell + i))
+    }
+}
+
 /// Images, as many as the variable has elements.
 pub(in super::super) struct Handle {
     pub name: String,

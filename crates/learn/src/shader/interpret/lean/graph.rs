@@ -2,7 +2,8 @@
 
 use super::cells::UNDEFINED;
 use super::{Done, GaveUp, MAX_NODES, Work};
-use std::collections::HashMap;
+use crate::shader::features::own;
+use std::collections::{BTreeSet, HashMap};
 
 /// The feature of what costs nothing.
 pub(super) const FREE: usize = usize::MAX;
@@ -141,6 +142,34 @@ impl Graph {
         }
         self.needed.truncate(needed);
         self.carried.truncate(carried);
+    }
+
+    /// The cells of uniforms on which alone decisions depend, while they are at most so many: first come, first served.
+    pub(super) fn deciding(&self, uniforms: &HashMap<u32, u32>, most: usize) -> BTreeSet<u32> {
+        let mut all = BTreeSet::new();
+        let decisions = self.needed.iter().map(|n| &self.nodes[*n as usize]).filter(|n| n.feature == own::BRANCH);
+        for decision in decisions {
+            let mut open = decision.operands.to_vec();
+            let (mut seen, mut own) = (BTreeSet::new(), all.clone());
+            let closed = loop {
+                let Some(node) = open.pop() else { break true };
+                match (uniforms.get(&node), &self.nodes[node as usize]) {
+                    (Some(cell), _) => drop(own.insert(*cell)),
+                    (None, of) if of.word.is_some() => {}
+                    // Something else from outside, or carried by a loop.
+                    (None, of) if of.operands.is_empty() || of.number == 0.0 && of.feature == FREE => break false,
+                    (None, of) => {
+                        if seen.insert(node) {
+                            open.extend(&*of.operands);
+                        }
+                    }
+                }
+            };
+            if closed && own.len() <= most {
+                all = own;
+            }
+        }
+        all
     }
 
     /// All that is needed, directly or not, and costs something.

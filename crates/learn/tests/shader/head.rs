@@ -39,7 +39,8 @@ fn a_factor_is_found_and_nothing_is_made_of_noise() {
     assert!((said.seconds.0 / base.seconds.0 / 0.01 - 1.0).abs() < 0.02, "{said:?} {base:?}");
     assert!((0.025..0.045).contains(&head.error()), "{}", head.error());
     assert!((1.025..1.06).contains(&head.spread()), "{}", head.spread());
-    assert_eq!(said.interval, [said.seconds.0 / head.spread(), said.seconds.0 * head.spread()].map(Seconds));
+    let ends = [said.seconds.0 / head.spread(), said.seconds.0 * head.spread()];
+    assert!(said.interval.iter().zip(ends).all(|(end, wanted)| (end.0 / wanted - 1.0).abs() < 1e-12), "{said:?}");
     assert!(said.extrapolating.is_empty());
     assert_eq!(head.device.name, "a GPU");
 }
@@ -117,14 +118,14 @@ fn errors_that_two_shaders_share_are_not_in_their_difference() {
     let width = |d: warpsight_learn::shader::difference::Difference| (d.interval[1] / d.interval[0]).ln() / 2.0;
     let same = of(&[1.0, 2.0], &[1.1, 2.2], 0.0);
     assert!((same.ratio - 1.1).abs() < 1e-12);
-    assert!((width(same) - 0.15 * 1.1f64.ln()).abs() < 1e-9, "the same work, more often: {same:?}");
+    assert!((width(same) - (0.15 * 1.1f64.ln()).hypot(0.03)).abs() < 1e-9, "the same work, more often: {same:?}");
     let nothing = of(&[1.0, 0.0], &[0.0, 1.1], 0.0);
-    assert!((width(nothing) - 2f64.sqrt() * 1.3f64.ln()).abs() < 1e-3, "nothing in common: {nothing:?}");
+    assert!((width(nothing) - 1.5 * 2f64.sqrt() * 1.3f64.ln()).abs() < 2e-3, "nothing in common: {nothing:?}");
     let some = of(&[1.0, 1.0], &[1.0, 1.2], 0.0);
     assert!(width(same) < width(some) && width(some) < width(nothing));
-    assert!((width(of(&[1.0, 2.0], &[1.1, 2.2], 0.1)) - 0.129).abs() < 0.001, "1.28 standard errors of what was sampled");
+    assert!((width(of(&[1.0, 2.0], &[1.1, 2.2], 0.1)) - 0.1324).abs() < 0.001, "1.28 standard errors of what was sampled");
     let itself = difference(&Side { prediction: &a, parts: &[0.3, 0.4] }, &Side { prediction: &a, parts: &[0.3, 0.4] }, 0.0);
     assert_eq!((itself.ratio, itself.interval), (1.0, [1.0, 1.0]));
     let unknown = of(&[], &[], 0.0);
-    assert!((width(unknown) - 2f64.sqrt() * 1.3f64.ln()).abs() < 1e-3);
+    assert!((width(unknown) - 1.5 * 2f64.sqrt() * 1.3f64.ln()).abs() < 2e-3);
 }

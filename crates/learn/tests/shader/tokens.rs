@@ -6,8 +6,9 @@ use warpsight_learn::shader::features;
 use warpsight_learn::shader::interpret::{Inputs, Lean, Program};
 use warpsight_learn::shader::module::{Module, Op};
 use warpsight_learn::shader::tokens::{
-    BEGIN, COMPACT_LIMIT, Dialect, LIMIT, NEXT, TokenError, Tokens, VOCABULARY, Word, compact, published,
+    BEGIN, COMPACT_LIMIT, Dialect, LIMIT, NEXT, TokenError, Tokens, VOCABULARY, Word, compact, lean, published,
 };
+use warpsight_learn::shader::trace::sample;
 
 /// A module of instructions: opcode and operands. The function `main` has id 4, ids are below 1000.
 fn module(body: &[(Op, &[u32])]) -> Module {

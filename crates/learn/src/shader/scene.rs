@@ -37,7 +37,9 @@ pub struct Scene {
 
 /// Textures that were made, by kind, size and layers, and seed.
 #[derive(Clone, Debug, Default)]
-pub struct Noise(Arc<Mutex<BTreeMap<(u8, u32, u32), Arc<Texture>>>>);
+pub struct Noise(Arc<Mutex<Made>>);
+
+type Made = BTreeMap<(u8, u32, u32), Arc<Texture>>;
 
 impl Default for Scene {
     fn default() -> Self {

@@ -92,7 +92,9 @@ impl State<'_> {
                     last.now = last.around && !last.once;
                     last.once = true;
                 }
-                "endif" => drop(open.pop().ok_or_else(|| wrong("#endif without #if"))?),
+                "endif" => {
+                    open.pop().ok_or_else(|| wrong("#endif without #if"))?;
+                }
                 _ if taken => self.other(&token, depth)?,
                 _ => {}
             }

@@ -80,7 +80,7 @@ impl Lexer<'_> {
                 self.skip(end);
             }
             b'#' if self.fresh => self.directive(),
-            byte if is_word(byte) && !byte.is_ascii_digit() => self.take(Kind::Word, |b| is_word(b)),
+            byte if is_word(byte) && !byte.is_ascii_digit() => self.take(Kind::Word, is_word),
             byte if byte.is_ascii_digit() || byte == b'.' && rest.get(1).is_some_and(u8::is_ascii_digit) => self.number(),
             _ => {
                 let end = self.text[self.at..].chars().next().map_or(1, char::len_utf8);

@@ -12,7 +12,9 @@ pub(super) struct Cells(Vec<Rc<[u32; CHUNK]>>);
 
 impl Cells {
     pub(super) fn new(cells: usize) -> Self {
-        Self(vec![Rc::new([UNDEFINED; CHUNK]); cells.div_ceil(CHUNK)])
+        // All chunks are one until they are written.
+        let empty = Rc::new([UNDEFINED; CHUNK]);
+        Self((0..cells.div_ceil(CHUNK)).map(|_| Rc::clone(&empty)).collect())
     }
 
     pub(super) fn get(&self, cell: u32) -> u32 {

@@ -1,8 +1,9 @@
 //! A model as a file: what it says of shaders like those it knows, and of others.
 
 use warpsight_ir::Seconds;
-use warpsight_learn::shader::models::{Amount, Method, Row};
-use warpsight_learn::shader::predictor::{Device, Predictor, PredictorError};
+use warpsight_learn::shader::models::table::Table;
+use warpsight_learn::shader::models::{Amount, Fitted, Method, Model, Row};
+use warpsight_learn::shader::predictor::{Additive, Device, Predictor, PredictorError};
 
 /// A row of `sines` and `adds` a pixel that takes what they cost, and `noise` as a factor.
 pub fn row(id: usize, sines: f64, adds: f64, noise: f64) -> Row {
@@ -72,4 +73,25 @@ fn a_file_gives_the_model_back_and_other_versions_are_refused() {
     let mut other = predictor.clone();
     other.device.name.push('2');
     assert_ne!(other.id().unwrap(), predictor.id().unwrap());
+}
+
+/// The shipped model's additive base is what its rows give; its trees come from the same rows by the same command, which takes longer
+/// than a test may.
+#[test]
+fn the_shipped_model_comes_from_its_rows() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/models/");
+    let read = |name: &str| std::fs::read_to_string(format!("{folder}{name}")).unwrap();
+    let predictor = Predictor::read(&read("lavapipe.json")).unwrap();
+    let table = Table::read(&read("lavapipe.rows.jsonl")).unwrap();
+    assert_eq!(predictor.device, table.device);
+    assert_eq!(predictor.trained.values().sum::<usize>(), table.rows.len());
+    let rows: Vec<&Row> = table.rows.iter().collect();
+    let Fitted::Lean(base) = Method::Lean.fit(&rows).unwrap() else { panic!() };
+    let Additive::Lean(shipped) = &predictor.base else { panic!() };
+    for row in &rows {
+        // Rounding may differ between processors.
+        assert!((base.predict(row).0 / shipped.predict(row).0 - 1.0).abs() < 1e-6, "{}", row.id);
+    }
+    let errors: Vec<f64> = rows.iter().map(|row| (predictor.predict(row).seconds.0 / row.seconds.unwrap().0 - 1.0).abs()).collect();
+    assert!(errors.iter().sum::<f64>() / (errors.len() as f64) < 0.15, "it was not trained on these rows");
 }

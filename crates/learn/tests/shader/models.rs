@@ -137,7 +137,7 @@ fn trees_find_what_does_not_add_up() {
         row.seconds = row.seconds.map(|Seconds(s)| Seconds(s + if dear { 1e5 * 100e-9 * sines } else { 0.0 }));
     }
     let [nnls, trees, corrected] = [Method::Nnls, Method::Trees, Method::Corrected].map(|method| mape(method, &rows));
-    assert!(corrected < 0.5 * nnls, "{corrected} of {nnls}");
+    assert!(corrected < 0.6 * nnls, "{corrected} of {nnls}");
     assert!(trees < 0.9 * nnls && trees < 0.2, "{trees} of {nnls}");
 }
 

@@ -86,15 +86,15 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         return Ok(());
     }
     let most = all.iter().filter(|c| above(c)).map(|c| c.difference.ratio).fold(0.0, f64::max);
-    let message = format!("{} is {} than {} (predicted)", second.subject.name, percent(most - 1.0), first.subject.name);
+    let message = format!("{} is {} {} (predicted)", second.subject.name, percent(most - 1.0), first.subject.name);
     Err(Failure::new(Kind::Slower, message).help(format!("--fail-above allows {:.1} %", 100.0 * args.fail_above)))
 }
 
 fn percent(change: f64) -> String {
     match change {
-        c if c > 0.0 => format!("{:.1} % slower", 100.0 * c),
-        c if c < 0.0 => format!("{:.1} % faster", -100.0 * c),
-        _ => "as fast".to_owned(),
+        c if c > 0.0 => format!("{:.1} % slower than", 100.0 * c),
+        c if c < 0.0 => format!("{:.1} % faster than", -100.0 * c),
+        _ => "as fast as".to_owned(),
     }
 }
 
@@ -166,7 +166,7 @@ fn text((a, first): (&Answer, &Predicted), (b, second): (&Answer, &Predicted), c
     let Compared { difference, lines, operations } = compared;
     let [low, high] = difference.interval.map(|r| 100.0 * (r - 1.0));
     let mut text = format!(
-        "{} is {} than {} on {}:\n{} → {} a frame (predicted); {:+.1} % to {:+.1} % with {:.0} % confidence",
+        "{} is {} {} on {}:\n{} → {} a frame (predicted); {:+.1} % to {:+.1} % with {:.0} % confidence",
         b.subject.name,
         percent(difference.ratio - 1.0),
         a.subject.name,

@@ -21,7 +21,7 @@ fn table() -> Table {
             source: ["one", "two", "butterchurn-presets"][id % 3].to_owned(),
             group: format!("{id:016x}"),
             mutant: id % 10 == 9,
-            loops: id % 4 == 0,
+            loops: id.is_multiple_of(4),
             pixels: 196_608.0,
             seconds: Some(Seconds(noise * (2e-4 + 196_608.0 * 1e-9 * (3.0 * sines + adds)))),
             operations: counted(),

@@ -26,7 +26,7 @@ fn csv_has_a_line_a_shot_with_times_for_the_usual_speed() {
     let text = String::from_utf8(report::csv(&shots).unwrap()).unwrap();
     let mut lines = text.lines();
     assert!(lines.next().unwrap().starts_with("id,seconds,cv,flags,reference,status,"));
-    assert!(lines.next().unwrap().starts_with("a,2,0,black constant,1,done,0,3,12,0.5,512,384,256,00ff,abcd,1,"));
+    assert!(lines.next().unwrap().starts_with("a,2,0,black constant,1,done,0,3,12,0.5,512,384,256,00ff,abcd,2,"));
     assert!(lines.next().unwrap().starts_with("b,2,0,,2,done,"));
     assert!(lines.next().unwrap().starts_with("c,3,0,,1,done,"));
     let hung = lines.next().unwrap();

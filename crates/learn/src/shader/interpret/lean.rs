@@ -73,7 +73,7 @@ impl Lean {
         Some(Self::evaluated(program, module, cfg, &turns, &HashMap::new())?.0)
     }
 
-    /// The same as lavapipe compiles it when it is bound: up to [`INLINED`] words of uniforms that decide branches by themselves are
+    /// The same as lavapipe compiles it when it is bound: up to four words of uniforms that decide branches by themselves are
     /// constants in it, if that leaves at most half of it (Mesa 22.3, `update_inline_shader_state`).
     #[must_use]
     pub fn bound(program: &Program, module: &Module, cfg: &Cfg, inputs: &Inputs, turns: impl Fn(usize) -> f64) -> Option<Self> {

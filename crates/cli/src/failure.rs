@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::path::Path;
 use warpsight_engine::EngineError;
 use warpsight_learn::StoreError;
+use warpsight_learn::shader::models::FitError;
 use warpsight_run::DeviceError;
 
 /// The kinds of failure, each with an exit code of its own.
@@ -161,6 +162,19 @@ impl From<EngineError> for Failure {
             EngineError::Interrupted => Self::new(Kind::Interrupted, error.to_string())
                 .help("samples taken so far are kept; an exhaustive search goes on where it stopped"),
             other => Self::input(other.to_string()),
+        }
+    }
+}
+
+impl From<FitError> for Failure {
+    fn from(error: FitError) -> Self {
+        let said = error.to_string();
+        match error {
+            FitError::Device(_) => Self::new(Kind::Device, said).help("--processor cpu trains on this machine's cores"),
+            FitError::Stopped(_) => Self::new(Kind::Interrupted, said),
+            FitError::Words { .. } => Self::input(said).help("give --corpus and --shots"),
+            FitError::Empty | FitError::NotMeasured { .. } => Self::input(said).help("`shader profile` measures shaders"),
+            _ => Self::input(said),
         }
     }
 }

@@ -28,6 +28,7 @@ fn table() -> Table {
             lean: counted(),
             opcodes: counted(),
             sizes: [("blocks".to_owned(), 1.0)].into(),
+            words: [].into(),
         }
     });
     let device = Device { name: "lavapipe".to_owned(), description: "llvmpipe (LLVM 15.0.6, 256 bits)".to_owned(), software: true };
@@ -88,6 +89,24 @@ fn a_model_is_trained_and_its_card_says_what_it_is_worth() {
     assert!(!card.contains(sandbox.path("").to_str().expect("UTF-8")), "where folders lie: {card}");
 }
 
+#[cfg(not(feature = "nn"))]
+#[test]
+fn a_build_without_the_transformer_says_so() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.text("rows.jsonl");
+    std::fs::write(&path, table().text().expect("a text")).expect("written");
+    let args = ["shader", "train", "--rows", &path, "--out", "x.json", "--model", "transformer"];
+    let text = said(&sandbox.run(&args, 2));
+    assert!(text.contains("this build has no transformer; build with `cargo build --features nn`"), "{text}");
+    let model = sandbox.text("model.json");
+    sandbox.run(&["shader", "train", "--rows", &path, "--out", &model, "--model", "nnls"], 0);
+    let text = std::fs::read_to_string(&model).expect("a model").replacen("\"nnls\"", "\"transformer\"", 1);
+    std::fs::write(&model, text).expect("written");
+    let shader = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/shaders/sample/butterchurn-presets_444_warp.frag");
+    let text = said(&sandbox.run(&["shader", "predict", shader, "--model", &model], 2));
+    assert!(text.contains("this build has no transformer") && text.contains("model.json"), "{text}");
+}
+
 #[test]
 fn what_is_no_table_is_refused() {
     let sandbox = Sandbox::new();
@@ -99,6 +118,7 @@ fn what_is_no_table_is_refused() {
         (vec!["shader", "evaluate", "--rows", "nowhere.jsonl"], 5, "nowhere.jsonl"),
         (vec!["shader", "evaluate"], 2, "--rows"),
         (vec!["shader", "evaluate", "--rows", path, "--model", "magic"], 2, "no model `magic`"),
+        (vec!["shader", "evaluate", "--rows", path, "--only", "magic"], 2, "`magic` is none of group, trace, source"),
         (vec!["shader", "train", "--corpus", path, "--out", "x.json"], 2, "--shots"),
     ] {
         let text = said(&sandbox.run(&args, code));

@@ -47,6 +47,7 @@ fn row(id: usize, amounts: &[f64]) -> Row {
         lean: counted(),
         opcodes: [].into(),
         sizes: [("blocks".to_owned(), 1.0)].into(),
+        words: [].into(),
     }
 }
 

@@ -5,13 +5,17 @@
 #[path = "shader/common.rs"]
 mod common;
 
+use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
+use warpsight_ir::Seconds;
 use warpsight_learn::shader::cfg::Cfg;
 use warpsight_learn::shader::features;
 use warpsight_learn::shader::models::transformer::{
-    Checkpoint, Example, FileError, NetworkError, Options, Processor, Readout, Role, Shape, Start, Trained, fit, mape, split,
+    Checkpoint, Example, FileError, Keep, NetworkError, Nothing, Options, Processor, Readout, Report, Role, Shape, Start, Study, Trained,
+    fit, mape, roles,
 };
+use warpsight_learn::shader::models::{Calibrated, FitError, Fitted, Method, Model, Row};
 use warpsight_learn::shader::module::Module;
 use warpsight_learn::shader::tokens::{Dialect, Tokens, Word, compact, published};
 
@@ -68,7 +72,7 @@ fn train(training: &[Example], options: &Options) -> Trained {
 }
 
 fn predict(trained: &Trained, examples: &[Example]) -> Vec<f64> {
-    trained.predict(examples.iter().map(|e| &e.tokens)).unwrap()
+    trained.predict_all(examples.iter().map(|e| &e.tokens)).unwrap()
 }
 
 fn close(a: &[f64], b: &[f64], least: f64) {
@@ -134,7 +138,7 @@ fn the_published_network_trains_on_published_tokens() {
     let predicted = predict(&trained, &all);
     assert!(predicted.iter().all(|s| (1e-4..1e-1).contains(s)), "{predicted:?}");
     let other = Tokens { dialect: Dialect::Compact, words: all[0].tokens.words.clone() };
-    let wrong = trained.predict([&all[0].tokens, &other]).unwrap_err();
+    let wrong = trained.predict_all([&all[0].tokens, &other]).unwrap_err();
     assert_eq!(wrong.to_string(), "shader 1 of those given was written in the words of another network");
 }
 
@@ -174,7 +178,15 @@ fn equal_seeds_give_equal_networks_interrupted_or_not() {
     let no = |options: &Options, examples: &[Example]| fit(examples, all, options, start(checkpoint.clone()), &mut |_| Ok(())).unwrap_err();
     assert_eq!(no(&Options { seed: 1, ..options.clone() }, all), NetworkError::Checkpoint("its options"));
     assert_eq!(no(&options, &all[1..]), NetworkError::Checkpoint("the shaders that it learned from"));
-    let stop = fit(all, all, &options, Start::default(), &mut |_| Err("the disk is full".into())).unwrap_err();
+    for at in [9, 20, kept.len() / 2, kept.len() - 1] {
+        assert!(Checkpoint::from_bytes(&kept[..at]).is_err(), "cut at {at}");
+        let mut changed = kept.clone();
+        changed[at] ^= 0x40;
+        assert!(Checkpoint::from_bytes(&changed).is_err(), "changed at {at}");
+    }
+    assert_eq!(Checkpoint::from_bytes(b"no training").unwrap_err(), FileError::Magic);
+    let full = |_: Report| Err(NetworkError::Stopped("the disk is full".into()));
+    let stop = fit(all, all, &options, Start::default(), &mut { full }).unwrap_err();
     assert_eq!(stop.to_string(), "training was stopped: the disk is full");
 }
 
@@ -184,20 +196,102 @@ fn a_network_comes_back_from_its_file() {
     if all.is_empty() {
         return;
     }
-    let trained = train(all, &tiny(Readout::First, 1));
-    let bytes = trained.to_bytes().unwrap();
-    let back = Trained::from_bytes(&bytes).unwrap();
-    assert_eq!((back.options(), back.curve()), (trained.options(), trained.curve()));
-    assert_eq!(predict(&back, all), predict(&trained, all));
+    for readout in [Readout::Sum, Readout::First] {
+        let trained = train(all, &tiny(readout, 1));
+        let text = serde_json::to_string(&trained).unwrap();
+        let back: Trained = serde_json::from_str(&text).unwrap();
+        assert_eq!(back, trained);
+        assert_eq!(predict(&back, all), predict(&trained, all));
+        assert_eq!(serde_json::to_string(&back).unwrap(), text);
+        // Files of equal trainings are equal.
+        assert_eq!(serde_json::to_string(&train(all, &tiny(readout, 1))).unwrap(), text);
 
-    assert_eq!(Trained::from_bytes(b"no network").unwrap_err(), FileError::Magic);
-    for at in [9, 20, bytes.len() / 2, bytes.len() - 1] {
-        assert!(Trained::from_bytes(&bytes[..at]).is_err(), "cut at {at}");
-        let mut changed = bytes.clone();
-        changed[at] ^= 0x40;
-        assert!(Trained::from_bytes(&changed).is_err(), "changed at {at}");
+        let refused = |from: &str, to: &str| serde_json::from_str::<Trained>(&text.replacen(from, to, 1)).unwrap_err().to_string();
+        assert!(refused("\"layers\":1", "\"layers\":2").starts_with("its weights are not as many as its network has"));
+        assert!(refused("\"weights\":\"", "\"weights\":\"!").starts_with("its weights are no base64"));
+        // The first weight becomes infinite.
+        let start = text.find("\"weights\":\"").unwrap() + 11;
+        assert!(refused(&text[start - 1..start + 8], "\"AACAfwAA").starts_with("not all of its weights are numbers"));
+        assert!(refused("\"heads\":2", "\"heads\":3").starts_with("3 heads do not divide"));
     }
-    assert!(matches!(Checkpoint::from_bytes(&bytes), Err(FileError::Kind { .. })));
+}
+
+/// Rows of the examples' words and times; groups of two.
+fn rows() -> Vec<Row> {
+    let row = |(at, e): (usize, &Example)| Row {
+        id: format!("{at:04}"),
+        source: "test".to_owned(),
+        group: format!("{:04}", at / 2),
+        mutant: at % 8 == 7,
+        loops: false,
+        pixels: 196_608.0,
+        seconds: Some(Seconds(e.seconds)),
+        operations: [].into(),
+        lean: [].into(),
+        opcodes: [].into(),
+        sizes: [].into(),
+        words: [(Dialect::Compact, e.tokens.clone())].into(),
+    };
+    examples().iter().enumerate().map(row).collect()
+}
+
+/// Keeps trainings in memory, and stops after an epoch.
+struct Memory {
+    kept: Mutex<Vec<(String, Vec<u8>)>>,
+    stop: Mutex<Option<usize>>,
+}
+
+impl Keep for Memory {
+    fn kept(&self, name: &str) -> Result<Option<Checkpoint>, NetworkError> {
+        let kept = self.kept.lock().unwrap();
+        Ok(kept.iter().rfind(|(own, _)| own == name).map(|(_, bytes)| Checkpoint::from_bytes(bytes).unwrap()))
+    }
+    fn told(&self, name: &str, report: &Report) -> Result<(), NetworkError> {
+        self.kept.lock().unwrap().push((name.to_owned(), report.checkpoint.to_bytes()));
+        match *self.stop.lock().unwrap() == Some(report.epoch.epoch) {
+            true => Err(NetworkError::Stopped("enough".to_owned())),
+            false => Ok(()),
+        }
+    }
+}
+
+#[test]
+fn rows_are_learned_from_but_for_those_that_are_held_out() {
+    let rows = rows();
+    let all: Vec<&Row> = rows.iter().collect();
+    if all.is_empty() {
+        return;
+    }
+    let options = Options { selection: 0.2, unseen: 0.2, ..tiny(Readout::Sum, 3) };
+    let memory = Memory { kept: Mutex::default(), stop: Mutex::new(Some(2)) };
+    let study = Study { options: &options, processor: Processor::Cpu, keep: &memory };
+    let stopped = study.train(&all).unwrap_err();
+    assert_eq!(stopped, FitError::Stopped("enough".to_owned()));
+    *memory.stop.lock().unwrap() = None;
+    let trained = study.train(&all).unwrap();
+    assert_eq!(memory.kept.lock().unwrap().len(), 3, "two epochs, then the third");
+    let again = Study { keep: &Nothing, ..study }.train(&all.iter().rev().copied().collect::<Vec<_>>()).unwrap();
+    assert_eq!(again, trained, "whatever the order of the rows, interrupted or not");
+
+    // What it held out makes its interval.
+    let held = trained.held_out(&all).unwrap();
+    let learned: BTreeSet<&str> =
+        roles(&all, &options).iter().filter(|(_, role)| *role == Role::Training).map(|(row, _)| row.group.as_str()).collect();
+    assert!((8..=14).contains(&held.len()) && held.iter().all(|row| !row.mutant && !learned.contains(row.group.as_str())));
+    let calibrated = Calibrated::fit(&study, &all).unwrap();
+    assert_eq!(calibrated.model(), &Fitted::Transformer(trained.clone()));
+    assert_eq!(memory.kept.lock().unwrap().len(), 3, "a finished training is not repeated");
+    let (seconds, [low, high]) = calibrated.predict(all[0]);
+    assert!(low < seconds && seconds < high);
+
+    // Long shaders are shortened, numbers alone say nothing.
+    let mut long = rows[0].clone();
+    let words = &mut long.words.get_mut(&Dialect::Compact).unwrap().words;
+    words.extend(vec![Word { id: 9, count: 1, scalars: 1, ..Word::default() }; 2000]);
+    assert!(trained.predict(&long).0.is_finite());
+    let bare = Row { words: [].into(), ..rows[0].clone() };
+    assert!(trained.predict(&bare).0.is_nan());
+    assert_eq!(Method::Transformer.fit(&vec![&bare; 3]).unwrap_err(), FitError::Words { id: "0000".to_owned() });
 }
 
 #[test]
@@ -236,10 +330,66 @@ fn the_rate_rises_and_falls_in_straight_lines() {
 
 #[test]
 fn groups_are_split_as_published() {
-    let roles: Vec<Role> = (0..10_000).map(|i| split(&format!("{i:016x}"), 0)).collect();
+    let row = |id: usize| Row {
+        id: format!("{id:016x}"),
+        source: "test".to_owned(),
+        group: format!("{:x}", id / 2),
+        mutant: id.is_multiple_of(9),
+        loops: false,
+        pixels: 1.0,
+        seconds: Some(Seconds(1.0)),
+        operations: [].into(),
+        lean: [].into(),
+        opcodes: [].into(),
+        sizes: [].into(),
+        words: [].into(),
+    };
+    let rows: Vec<Row> = (0..1000).map(row).collect();
+    let all: Vec<&Row> = rows.iter().collect();
+    let options = Options::small();
+    let split = roles(&all, &options);
+    let scored = rows.iter().filter(|row| !row.mutant).count() as f64;
+    let mut groups: Vec<BTreeSet<&str>> = Vec::new();
     for (role, share) in [(Role::Training, 0.80), (Role::Selection, 0.05), (Role::Unseen, 0.15)] {
-        let found = roles.iter().filter(|r| **r == role).count() as f64 / 1e4;
-        assert!((found - share).abs() < 0.01, "{role:?}: {found}");
+        let own: Vec<&Row> = split.iter().filter(|(_, own)| *own == role).map(|(row, _)| *row).collect();
+        let found = own.iter().filter(|row| !row.mutant).count() as f64 / scored;
+        assert!((found - share).abs() < 0.004, "{role:?}: {found}");
+        assert!(role == Role::Training || own.iter().all(|row| !row.mutant));
+        groups.push(own.iter().map(|row| row.group.as_str()).collect());
     }
-    assert_eq!(split("a", 0), split("a", 0));
+    assert!((0..3).all(|a| (0..a).all(|b| groups[a].is_disjoint(&groups[b]))), "no group is divided");
+    let other = roles(&all, &Options { seed: 1, ..options.clone() });
+    assert!(other != split && roles(&all, &options) == split);
+    // Few rows leave some for every role.
+    let few: BTreeSet<u8> = roles(&all[1..7], &options).iter().map(|(_, role)| *role as u8).collect();
+    assert_eq!(few.len(), 3);
+    let judged = roles(&all, &options.judged_by_others());
+    assert!(judged.iter().all(|(_, role)| *role != Role::Unseen));
+}
+
+/// The published network at its full size: what a step takes and how much memory, of three shaders, the longest of the tests' folder
+/// among them. `cargo test -p warpsight-learn --features nn --test transformer -- --ignored --nocapture` (minutes on one core).
+#[test]
+#[ignore = "minutes on one core and some gigabytes"]
+fn the_published_network_trains_at_full_size() {
+    let words = |name: &String| {
+        let module = common::module(name);
+        let cfg = Cfg::new(&module).unwrap();
+        published(&module, &cfg, &vec![196_608.0; cfg.blocks.len()]).unwrap()
+    };
+    let mut all: Vec<Tokens> = common::names().iter().map(words).collect();
+    all.sort_by_key(|tokens| tokens.words.len());
+    let chosen = [all[0].clone(), all[all.len() / 2].clone(), all[all.len() - 1].clone()];
+    let lengths: Vec<usize> = chosen.iter().map(|tokens| tokens.words.len()).collect();
+    let of = |(at, tokens): (usize, Tokens)| Example { tokens, seconds: 1e-3 * (at + 1) as f64 };
+    let examples: Vec<Example> = chosen.into_iter().enumerate().map(of).collect();
+    // The rate of the middle of its training: the first steps of 50 epochs are too small to show in three.
+    let options = Options { epochs: 3, warm_up: 0.0, ..Options::paper() };
+    let trained = train(&examples, &options);
+    assert_eq!(trained.weights(), 98_248_705);
+    let epochs = &trained.curve().epochs;
+    assert!(epochs.iter().all(|e| e.loss.is_finite()) && epochs[2].loss < epochs[0].loss, "{}", trained.curve().csv());
+    let memory = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = memory.lines().find(|line| line.starts_with("VmHWM")).unwrap_or("VmHWM: unknown");
+    println!("sequences of {lengths:?} words; {peak} (measured)\n{}", trained.curve().csv());
 }

@@ -3,7 +3,7 @@
 use super::profile::crew::{Crew, Step};
 use super::profile::wanted;
 use super::subject::{Subject, TraceArgs};
-use super::targets::{self, SOFTWARE};
+use super::targets::{self, SOFTWARE, Target};
 use crate::failure::{Failure, Kind};
 use crate::optimize::write_atomically;
 use crate::progress;
@@ -60,7 +60,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let mut left_out = BTreeMap::new();
     let mut known: Vec<(&Entry, Row)> = Vec::new();
     for entry in &entries {
-        match seen(args, entry, &scene) {
+        match seen(args, entry, &scene, &base) {
             Ok(row) => known.push((entry, row)),
             Err(failure) => drop(left_out.insert(entry.name.clone(), failure.to_string())),
         }
@@ -127,10 +127,10 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
 }
 
 /// An entry's row.
-fn seen(args: &Args, entry: &Entry, scene: &warpsight_learn::shader::scene::Scene) -> Result<Row, Failure> {
+fn seen(args: &Args, entry: &Entry, scene: &warpsight_learn::shader::scene::Scene, base: &Target) -> Result<Row, Failure> {
     let path = args.corpus.join("spv").join(&entry.id).with_extension("spv");
     let subject = Subject::read(&path, None)?.with_uniforms(&entry.uniforms);
-    Ok(subject.see(&args.trace, scene)?.row)
+    Ok(subject.see(&args.trace, scene, std::slice::from_ref(base))?.row)
 }
 
 /// What was not measured, and why.

@@ -5,6 +5,7 @@ mod show;
 
 pub use show::{percent, rank};
 
+use super::network;
 use super::rows::RowsArgs;
 use super::targets::SOFTWARE;
 use crate::failure::Failure;
@@ -14,7 +15,7 @@ use crate::report::out;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use warpsight_learn::shader::evaluate::{Judged, Transfer, judge, transfer};
+use warpsight_learn::shader::evaluate::{Judged, Transfer, Way, judge, transfer};
 use warpsight_learn::shader::models::table::Table;
 use warpsight_learn::shader::models::{Method, Row};
 
@@ -24,15 +25,20 @@ use warpsight_learn::shader::models::{Method, Row};
 pub struct Args {
     #[command(flatten)]
     rows: RowsArgs,
-    /// Models, after commas [default: all].
+    /// Models, after commas [default: all that rows are enough for].
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     model: Vec<Method>,
+    /// How shaders are held out, after commas: by groups of near-duplicates, the same without a trace, by source [default: all].
+    #[arg(long, value_name = "group|trace|source", value_delimiter = ',')]
+    only: Vec<Way>,
     /// Rows of another device: how well its times and models tell this one's.
     #[arg(long, value_name = "FILE.jsonl")]
     transfer: Option<PathBuf>,
     /// Also write a page with heat maps and all tables to this file.
     #[arg(long, value_name = "FILE.html")]
     html: Option<PathBuf>,
+    #[command(flatten)]
+    network: network::NetworkArgs,
 }
 
 /// All that there is to tell.
@@ -56,22 +62,25 @@ pub struct Outcome {
 
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
-    let made = args.rows.rows()?;
+    let quick = || Method::ALL.iter().copied().filter(|method| method.dialect().is_none());
+    let methods: Vec<Method> = if args.model.is_empty() { quick().collect() } else { args.model.clone() };
+    let ways = if args.only.is_empty() { Way::ALL.map(|(_, way)| way).to_vec() } else { args.only.clone() };
+    let made = args.rows.rows(&args.network.dialects(&methods)?)?;
     let rows: Vec<&Row> = made.table.rows.iter().collect();
-    let methods = if args.model.is_empty() { Method::ALL.to_vec() } else { args.model.clone() };
     let bar = progress::bar(methods.len(), "judged");
+    let trainer = args.network.trainer(true, &bar)?;
     let mut models = Vec::new();
     let refused = |e: &dyn std::fmt::Display| Failure::input(e.to_string());
     for method in methods {
         bar.set_message(method.name());
-        models.extend(judge(method, &rows).map_err(|e| refused(&e))?);
+        models.extend(judge(&*trainer.fit(method), &rows, &ways).map_err(|e| trainer.failure(e))?);
         bar.inc(1);
     }
     bar.finish_and_clear();
     if models.is_empty() {
         return Err(Failure::input("none of the shaders can be scored: all are mutants, or not measured"));
     }
-    models.sort_by(|a, b| a.group.mape.total_cmp(&b.group.mape));
+    models.sort_by(|a, b| a.error().total_cmp(&b.error()));
     if let Some(strongest) = models.iter().position(|m| m.peer) {
         models[..=strongest].rotate_right(1);
     }
@@ -79,7 +88,8 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         let text = std::fs::read_to_string(path).map_err(|e| Failure::io(path, &e))?;
         let there = Table::read(&text).map_err(|e| refused(&e).at(path.display().to_string()))?;
         let method = models.iter().find(|m| !m.peer).map_or(Method::DEFAULT, |m| m.model);
-        let found = transfer(method, &there.rows.iter().collect::<Vec<_>>(), &rows).map_err(|e| refused(&e))?;
+        let there_rows: Vec<&Row> = there.rows.iter().collect();
+        let found = transfer(&*trainer.fit(method), &there_rows, &rows).map_err(|e| trainer.failure(e))?;
         let none = || Failure::input("the two tables share no shader").at(path.display().to_string());
         Ok((there.device.name, found.ok_or_else(none)?))
     });

@@ -8,6 +8,11 @@ mod draw;
 mod evaluate;
 mod glsl;
 mod mutate;
+#[cfg(feature = "nn")]
+mod network;
+#[cfg(not(feature = "nn"))]
+#[path = "no_network.rs"]
+mod network;
 mod predict;
 mod profile;
 mod rows;

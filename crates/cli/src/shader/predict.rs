@@ -119,7 +119,7 @@ pub fn answer<'t>(
     scene: &warpsight_learn::shader::scene::Scene,
     targets: &'t [Target],
 ) -> Result<Answer<'t>, Failure> {
-    let seen = subject.see(args, scene)?;
+    let seen = subject.see(args, scene, targets)?;
     let devices = targets.iter().map(|target| predicted(&subject, &seen, target)).collect::<Result<_, _>>()?;
     Ok(Answer { subject, seen, devices })
 }

@@ -4,7 +4,7 @@ use crate::explore::pool;
 use crate::failure::Failure;
 use crate::optimize::write_atomically;
 use crate::progress;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use warpsight_ir::Seconds;
 use warpsight_learn::shader::corpus::{self, Entry};
@@ -13,6 +13,7 @@ use warpsight_learn::shader::models::Row;
 use warpsight_learn::shader::models::table::Table;
 use warpsight_learn::shader::predictor::Device;
 use warpsight_learn::shader::scene::Scene;
+use warpsight_learn::shader::tokens::Dialect;
 use warpsight_learn::shader::trace::{QUADS, sample};
 
 /// Where rows come from.
@@ -52,16 +53,19 @@ struct Shot {
 }
 
 impl RowsArgs {
-    /// Makes or reads the rows.
-    pub fn rows(&self) -> Result<Rows, Failure> {
+    /// Makes or reads the rows, with words in these dialects.
+    pub fn rows(&self, dialects: &BTreeSet<Dialect>) -> Result<Rows, Failure> {
         let (Some(folder), Some(shots)) = (&self.corpus, &self.shots) else {
+            if !dialects.is_empty() {
+                return Err(Failure::input("this model reads modules, which a table of rows has not").help("give --corpus and --shots"));
+            }
             // One of both is required.
             let path = self.rows.as_deref().unwrap_or(Path::new(""));
             let text = std::fs::read_to_string(path).map_err(|e| Failure::io(path, &e))?;
             let table = Table::read(&text).map_err(|e| Failure::input(e.to_string()).at(path.display().to_string()))?;
             return Ok(Rows { table, left_out: BTreeMap::new() });
         };
-        let made = self.made(folder, shots)?;
+        let made = self.made(folder, shots, dialects)?;
         if let Some(to) = &self.rows {
             let text = made.table.text().map_err(|e| Failure::input(e.to_string()))?;
             write_atomically(to, text.as_bytes())?;
@@ -69,7 +73,7 @@ impl RowsArgs {
         Ok(made)
     }
 
-    fn made(&self, folder: &Path, shots: &Path) -> Result<Rows, Failure> {
+    fn made(&self, folder: &Path, shots: &Path, dialects: &BTreeSet<Dialect>) -> Result<Rows, Failure> {
         let list = folder.join("corpus.jsonl");
         let text = std::fs::read_to_string(&list).map_err(|e| Failure::io(&list, &e))?;
         let entries = corpus::read(&text).map_err(|e| Failure::input(e.to_string()).at(list.display().to_string()))?;
@@ -85,7 +89,7 @@ impl RowsArgs {
         let work = |index: u64| {
             let (entry, shot) = known[index as usize];
             bar.inc(1);
-            row(folder, entry, shot, &base, self.quads)
+            row(folder, (entry, shot), &base, self.quads, dialects)
         };
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let mut rows = Vec::new();
@@ -111,7 +115,7 @@ fn is_software(description: &str) -> bool {
 }
 
 /// A row, or why there is none: in few words, for they are counted.
-fn row(folder: &Path, entry: &Entry, shot: &Shot, base: &Scene, quads: usize) -> Result<Row, String> {
+fn row(folder: &Path, (entry, shot): (&Entry, &Shot), base: &Scene, quads: usize, dialects: &BTreeSet<Dialect>) -> Result<Row, String> {
     let path = folder.join("spv").join(format!("{}.spv", entry.id));
     let bytes = std::fs::read(&path).map_err(|_| "its module is not in the corpus".to_owned())?;
     let (module, cfg) = super::read(&path, &bytes).map_err(|_| "its module cannot be read".to_owned())?;
@@ -122,6 +126,7 @@ fn row(folder: &Path, entry: &Entry, shot: &Shot, base: &Scene, quads: usize) ->
     let trace = Program::new(&module, &cfg).and_then(|program| sample(&program, &inputs, quads, 0));
     let trace = trace.map_err(|_| "it cannot be interpreted".to_owned())?;
     let row = Row::new(&module, &cfg, &inputs, &trace).map_err(|_| "its module cannot be read".to_owned())?;
+    let row = row.with_words(dialects.iter().copied(), (&module, &cfg, &inputs, &trace)).map_err(|e| e.to_string())?;
     Ok(Row {
         id: entry.id.clone(),
         source: entry.source.clone(),

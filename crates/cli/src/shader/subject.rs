@@ -2,6 +2,7 @@
 
 use super::SceneArgs;
 use super::glsl::{self, Compiled};
+use super::targets::Target;
 use super::trace::parse_quads;
 use crate::failure::Failure;
 use std::collections::{BTreeMap, BTreeSet};
@@ -147,8 +148,8 @@ impl Subject {
         args.check(&self.module).map_err(|e| e.at(&self.name))
     }
 
-    /// Traces it in a scene whose textures are shared with `base`.
-    pub fn see(&self, args: &TraceArgs, base: &Scene) -> Result<Seen, Failure> {
+    /// Traces it in a scene whose textures are shared with `base`, and puts it into the words that these targets' models read.
+    pub fn see(&self, args: &TraceArgs, base: &Scene, targets: &[Target]) -> Result<Seen, Failure> {
         let mut scene = base.clone();
         for (name, values) in &self.uniforms {
             scene.uniforms.entry(name.clone()).or_insert_with(|| values.clone());
@@ -170,6 +171,8 @@ impl Subject {
             }
         })?;
         let row = Row::new(&self.module, &self.cfg, &inputs, &trace).map_err(|e| refused(&e))?;
+        let dialects = targets.iter().filter_map(|target| target.predictor.model.model().dialect());
+        let row = row.with_words(dialects, (&self.module, &self.cfg, &inputs, &trace)).map_err(|e| refused(&e))?;
         Ok(Seen { trace, row, assumptions, inputs })
     }
 }

@@ -1,16 +1,18 @@
 //! `warpsight shader train`: a model of a device from what was measured on it, and the card that says what it is worth.
 
 use super::evaluate::{percent, rank};
+use super::network;
 use super::rows::{Rows, RowsArgs};
 use super::targets::SOFTWARE;
 use crate::failure::Failure;
 use crate::optimize::write_atomically;
+use crate::progress;
 use crate::report::{dash, out};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
-use warpsight_learn::shader::evaluate::{APART, Judged, SOURCE, Scores, judge};
+use warpsight_learn::shader::evaluate::{APART, Judged, SOURCE, Scores, Way, judge};
 use warpsight_learn::shader::models::{Method, Row};
 use warpsight_learn::shader::predictor::Predictor;
 use warpsight_probe::battery::rfc3339;
@@ -29,28 +31,38 @@ pub struct Args {
     /// Also judge the model on shaders that it did not see, and write what is to be known of it to this file.
     #[arg(long, value_name = "FILE.md")]
     card: Option<PathBuf>,
+    #[command(flatten)]
+    network: network::NetworkArgs,
+    #[command(flatten)]
+    curve: network::CurveArgs,
 }
 
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
-    let rows = args.rows.rows()?;
+    let rows = args.rows.rows(&args.network.dialects(&[args.model])?)?;
+    let bar = progress::bar(1, "trained");
+    let trainer = args.network.trainer(false, &bar)?;
     let own: Vec<&Row> = rows.table.rows.iter().collect();
     let refused = |e: &dyn std::fmt::Display| Failure::input(e.to_string());
-    let fitted = Predictor::fit(rows.table.device.clone(), args.model, &own);
-    let predictor = fitted.map_err(|e| refused(&e).help("`shader profile` measures shaders"))?;
+    let predictor = Predictor::fit(rows.table.device.clone(), &*trainer.fit(args.model), &own).map_err(|e| trainer.failure(e))?;
     let text = predictor.text().map_err(|e| refused(&e))?;
     let id = predictor.id().map_err(|e| refused(&e))?;
     if let Some(to) = &args.card {
-        let judged = [args.model, Method::Nnls, Method::Sh].map(|method| judge(method, &own).map_err(|e| refused(&e)));
-        let judged = judged.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect::<Vec<_>>();
+        let ways = Way::ALL.map(|(_, way)| way);
+        let judging = args.network.trainer(true, &bar)?;
+        let judged = [args.model, Method::Nnls, Method::Sh].map(|method| judge(&*judging.fit(method), &own, &ways));
+        let judged = judged.into_iter().collect::<Result<Vec<_>, _>>().map_err(|e| judging.failure(e))?;
+        let judged: Vec<Judged> = judged.into_iter().flatten().collect();
         write_atomically(to, card(&rows, &predictor, &id, &judged).as_bytes())?;
     }
     write_atomically(&args.out, text.as_bytes())?;
+    let (how, words) = args.curve.told(&predictor, &own)?;
+    bar.finish_and_clear();
     let mutants = own.iter().filter(|row| row.mutant).count();
     if json {
         return out(json!({
             "file": args.out, "id": id, "bytes": text.len(), "model": args.model, "device": predictor.device,
-            "shaders": own.len() - mutants, "mutants": mutants, "left_out": rows.left_out, "sources": predictor.trained,
+            "shaders": own.len() - mutants, "mutants": mutants, "left_out": rows.left_out, "sources": predictor.trained, "network": how,
         }));
     }
     let mut said = format!(
@@ -61,6 +73,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         own.len() - mutants,
         text.len() as f64 / 1024.0
     );
+    said.push_str(&words);
     rows.left_out.iter().for_each(|(why, n)| said.push_str(&format!("\n{n} left out: {why}")));
     out(said)
 }
@@ -114,13 +127,13 @@ fn card(rows: &Rows, predictor: &Predictor, id: &str, judged: &[Judged]) -> Stri
         put(format!(
             "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
             own.model,
-            percent(own.group.mape),
-            percent(own.group.median_ape),
-            rank(own.group.spearman),
+            mape(own.group.as_ref()),
+            dash(own.group.map(|s| percent(s.median_ape))),
+            rank(own.group.and_then(|s| s.spearman)),
             mape(own.macro_average.as_ref()),
             rank(own.macro_average.as_ref().and_then(|s| s.spearman)),
             mape(own.looping.as_ref()),
-            percent(own.untraced.mape),
+            mape(own.untraced.as_ref()),
             dash(own.coverage.map(percent)),
             dash(own.source_coverage.map(percent)),
         ));

@@ -7,11 +7,11 @@ mod judged;
 mod metrics;
 mod transfer;
 
-pub use judged::{APART, Judged, judge};
+pub use judged::{APART, Judged, Way, judge};
 pub use metrics::{HeatMap, Pair, Scores};
 pub use transfer::{Transfer, transfer};
 
-use super::models::{Calibrated, FitError, Fitted, Method, Row, hash};
+use super::models::{Calibrated, Fit, FitError, Fitted, Row, hash};
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 
@@ -43,10 +43,10 @@ impl Held<'_> {
 }
 
 /// What is fitted and asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Subject {
-    /// The model.
-    pub method: Method,
+#[derive(Clone, Copy)]
+pub struct Subject<'a> {
+    /// What makes the model.
+    pub by: &'a dyn Fit,
     /// With intervals.
     pub calibrated: bool,
 }
@@ -138,8 +138,8 @@ fn held<'a>(subject: Subject, split: &Split<'a>) -> Result<Vec<Held<'a>>, FitErr
         Calibrated(Calibrated),
     }
     let model = match subject.calibrated {
-        true => Asked::Calibrated(Calibrated::fit(subject.method, &split.train)?),
-        false => Asked::Plain(subject.method.fit(&split.train)?),
+        true => Asked::Calibrated(Calibrated::fit(subject.by, &split.train)?),
+        false => Asked::Plain(subject.by.fit(&split.train)?),
     };
     let ask = |row: &Row| match &model {
         Asked::Plain(model) => (model.predict(row).0, None),

@@ -1,7 +1,8 @@
 //! What a shader costs, learned from shaders that were measured.
 //!
 //! A model knows a shader as a [`Row`]: amounts by name. [`Model::fit`] learns from rows, [`Model::predict`] looks at one row and at
-//! nothing else. [`Method`] names the models, [`Fitted`] is one of them as a file keeps it.
+//! nothing else. [`Method`] names the models, [`Fitted`] is one of them as a file keeps it. [`Fit`] is what makes one of rows: a
+//! method as it is, or one of which there is more to choose.
 
 pub(super) mod algebra;
 mod boosted;
@@ -20,6 +21,7 @@ pub use calibrated::{Calibrated, INTERVAL};
 pub use linear::{Columns, Instructions, LeanOperations, Linear, Opcodes, Operations, ScalarsAndTextures};
 pub use row::{Amount, Row};
 
+use super::tokens::Dialect;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::fmt;
@@ -34,8 +36,60 @@ pub trait Model: Sized {
     /// See [`FitError`].
     fn fit(rows: &[&Row]) -> Result<Self, FitError>;
 
-    /// What a frame takes. A linear model without a bound may say less than nothing.
+    /// What a frame takes. A linear model without a bound may say less than nothing; no number is said of a row without the words that
+    /// the model reads.
     fn predict(&self, row: &Row) -> Seconds;
+
+    /// The words that it reads of rows, where their numbers are not what it learns from.
+    fn dialect(&self) -> Option<Dialect> {
+        None
+    }
+
+    /// Those of the rows that it was fitted to which its predictions can be compared with, where it learned from some of them only.
+    fn held_out<'r>(&self, _rows: &[&'r Row]) -> Option<Vec<&'r Row>> {
+        None
+    }
+}
+
+/// What makes a model of rows.
+pub trait Fit: Sync {
+    /// Of which kind the models are.
+    fn method(&self) -> Method;
+
+    /// The words that rows must have for it.
+    fn dialect(&self) -> Option<Dialect> {
+        self.method().dialect()
+    }
+
+    /// Fits a model.
+    ///
+    /// # Errors
+    /// See [`FitError`].
+    fn fit(&self, rows: &[&Row]) -> Result<Fitted, FitError>;
+}
+
+impl<F: Fit + ?Sized> Fit for &F {
+    fn method(&self) -> Method {
+        (**self).method()
+    }
+
+    fn dialect(&self) -> Option<Dialect> {
+        (**self).dialect()
+    }
+
+    fn fit(&self, rows: &[&Row]) -> Result<Fitted, FitError> {
+        (**self).fit(rows)
+    }
+}
+
+impl Fit for Method {
+    fn method(&self) -> Method {
+        *self
+    }
+
+    fn fit(&self, rows: &[&Row]) -> Result<Fitted, FitError> {
+        Self::fit(*self, rows)
+    }
 }
 
 /// Why there is nothing to learn.
@@ -59,6 +113,21 @@ pub enum FitError {
         /// What it is said to take.
         seconds: f64,
     },
+    /// A row as a table keeps it, for a model that reads the shader itself.
+    #[error("shader {id} is known by its numbers only, and this model reads modules")]
+    Words {
+        /// The row.
+        id: String,
+    },
+    /// The device that should train is not there, or does not work.
+    #[error("{0}")]
+    Device(String),
+    /// Training was stopped.
+    #[error("training was stopped: {0}")]
+    Stopped(String),
+    /// A network that cannot be trained.
+    #[error("{0}")]
+    Network(String),
 }
 
 /// The times of rows.
@@ -74,25 +143,32 @@ fn times(rows: &[&Row]) -> Result<Vec<f64>, FitError> {
     rows.iter().map(time).collect()
 }
 
+/// Rows by name: sums of floating-point numbers depend on their order.
+fn sorted<'r>(rows: &[&'r Row]) -> Vec<&'r Row> {
+    let mut rows = rows.to_vec();
+    rows.sort_by(|a, b| (&a.id, a.pixels, a.seconds).partial_cmp(&(&b.id, b.pixels, b.seconds)).unwrap_or(Ordering::Equal));
+    rows
+}
+
 /// Defines the methods and what they fit.
 macro_rules! methods {
-    ($($(#[$doc:meta])* $method:ident $name:literal $model:ty,)*) => {
+    ($($(#[doc = $doc:literal])* $(#[cfg($on:meta)])? $method:ident $name:literal $model:ty,)*) => {
         /// The models, by name.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        pub enum Method { $($(#[$doc])* #[serde(rename = $name)] $method,)* }
+        pub enum Method { $($(#[doc = $doc])* $(#[cfg($on)])? #[serde(rename = $name)] $method,)* }
 
         /// A fitted model.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-        pub enum Fitted { $($(#[$doc])* #[serde(rename = $name)] $method($model),)* }
+        pub enum Fitted { $($(#[doc = $doc])* $(#[cfg($on)])? #[serde(rename = $name)] $method($model),)* }
 
         impl Method {
             /// All of them, simple ones first.
-            pub const ALL: &[Self] = &[$(Self::$method),*];
+            pub const ALL: &[Self] = &[$($(#[cfg($on)])? Self::$method),*];
 
             /// Its name.
             #[must_use]
             pub fn name(self) -> &'static str {
-                match self { $(Self::$method => $name,)* }
+                match self { $($(#[cfg($on)])? Self::$method => $name,)* }
             }
 
             /// Fits a model of this kind.
@@ -100,10 +176,8 @@ macro_rules! methods {
             /// # Errors
             /// See [`FitError`].
             pub fn fit(self, rows: &[&Row]) -> Result<Fitted, FitError> {
-                // Sums of floating-point numbers depend on their order.
-                let mut rows = rows.to_vec();
-                rows.sort_by(|a, b| (&a.id, a.pixels, a.seconds).partial_cmp(&(&b.id, b.pixels, b.seconds)).unwrap_or(Ordering::Equal));
-                Ok(match self { $(Self::$method => Fitted::$method(<$model>::fit(&rows)?),)* })
+                let rows = sorted(rows);
+                Ok(match self { $($(#[cfg($on)])? Self::$method => Fitted::$method(<$model>::fit(&rows)?),)* })
             }
         }
 
@@ -111,13 +185,25 @@ macro_rules! methods {
             /// Of which kind it is.
             #[must_use]
             pub fn method(&self) -> Method {
-                match self { $(Self::$method(_) => Method::$method,)* }
+                match self { $($(#[cfg($on)])? Self::$method(_) => Method::$method,)* }
             }
 
             /// What a frame takes.
             #[must_use]
             pub fn predict(&self, row: &Row) -> Seconds {
-                match self { $(Self::$method(model) => model.predict(row),)* }
+                match self { $($(#[cfg($on)])? Self::$method(model) => model.predict(row),)* }
+            }
+
+            /// See [`Model::dialect`].
+            #[must_use]
+            pub fn dialect(&self) -> Option<Dialect> {
+                match self { $($(#[cfg($on)])? Self::$method(model) => model.dialect(),)* }
+            }
+
+            /// See [`Model::held_out`].
+            #[must_use]
+            pub fn held_out<'r>(&self, rows: &[&'r Row]) -> Option<Vec<&'r Row>> {
+                match self { $($(#[cfg($on)])? Self::$method(model) => model.held_out(rows),)* }
             }
         }
     };
@@ -138,7 +224,13 @@ methods! {
     Trees "trees" Boosted,
     /// That as a base, and trees for what it leaves over.
     Corrected "lean+trees" Corrected,
+    /// A transformer that reads the words of what a driver's compiler leaves.
+    #[cfg(feature = "nn")]
+    Transformer "transformer" transformer::Trained,
 }
+
+/// Methods that a build may lack, and the feature that they take.
+const OPTIONAL: &[(&str, &str)] = &[("transformer", "nn")];
 
 impl Method {
     /// What wins by the table of `shader evaluate`.
@@ -148,6 +240,16 @@ impl Method {
     #[must_use]
     pub fn is_peer(self) -> bool {
         matches!(self, Self::Sh | Self::Pilr | Self::He | Self::Nnls)
+    }
+
+    /// The words that rows must have for it, where it is not fitted to their numbers.
+    #[must_use]
+    pub fn dialect(self) -> Option<Dialect> {
+        match self {
+            #[cfg(feature = "nn")]
+            Self::Transformer => Some(transformer::Options::small().shape.dialect),
+            _ => None,
+        }
     }
 }
 
@@ -160,7 +262,13 @@ impl fmt::Display for Method {
 impl FromStr for Method {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(method) = Self::ALL.iter().find(|m| m.name() == text) {
+            return Ok(*method);
+        }
+        if let Some((name, feature)) = OPTIONAL.iter().find(|(name, _)| *name == text) {
+            return Err(format!("this build has no {name}; build with `cargo build --features {feature}`"));
+        }
         let names: Vec<&str> = Self::ALL.iter().map(|m| m.name()).collect();
-        Self::ALL.iter().copied().find(|m| m.name() == text).ok_or_else(|| format!("no model `{text}`; there are {}", names.join(", ")))
+        Err(format!("no model `{text}`; there are {}", names.join(", ")))
     }
 }

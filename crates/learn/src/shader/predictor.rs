@@ -6,7 +6,7 @@ use super::cfg::Cfg;
 use super::features;
 use super::interpret::{Inputs, Lean, Program};
 use super::lines::{Item, executed, left};
-use super::models::{Calibrated, FitError, LeanOperations, Linear, Method, Model, Operations, Row};
+use super::models::{Calibrated, Fit, FitError, LeanOperations, Linear, Method, Model, Operations, Row};
 use super::module::{Module, ModuleError};
 use super::trace::Trace;
 use serde::{Deserialize, Serialize};
@@ -64,6 +64,9 @@ pub enum PredictorError {
         /// What it says.
         found: String,
     },
+    /// A model of a kind that this build lacks, or that there is not.
+    #[error("{0}")]
+    Method(String),
     /// No model at all.
     #[error("it is no model of shaders: {0}")]
     Json(#[from] serde_json::Error),
@@ -144,7 +147,7 @@ impl Predictor {
     ///
     /// # Errors
     /// See [`FitError`].
-    pub fn fit(device: Device, method: Method, rows: &[&Row]) -> Result<Self, FitError> {
+    pub fn fit(device: Device, by: impl Fit, rows: &[&Row]) -> Result<Self, FitError> {
         let mut ranges: BTreeMap<String, [f64; 2]> = BTreeMap::new();
         let mut trained = BTreeMap::new();
         for row in rows {
@@ -154,7 +157,7 @@ impl Predictor {
             }
             *trained.entry(row.source.clone()).or_default() += 1;
         }
-        let model = Calibrated::fit(method, rows)?;
+        let model = Calibrated::fit(&by, rows)?;
         let mut sorted = rows.to_vec();
         // Sums of floating-point numbers depend on their order.
         sorted.sort_by(|a, b| a.id.cmp(&b.id).then(a.pixels.total_cmp(&b.pixels)));
@@ -179,7 +182,7 @@ impl Predictor {
         if head.format != FORMAT {
             return Err(PredictorError::Format { found: head.format });
         }
-        Ok(serde_json::from_str(text)?)
+        serde_json::from_str(text).map_err(|error| method(text).map_or_else(|| error.into(), PredictorError::Method))
     }
 
     /// A file's text.
@@ -226,6 +229,12 @@ impl Predictor {
         let part = |(name, amount): (&String, f64)| Some((name.clone(), costs.get(name)? * amount * row.pixels));
         self.base.amounts(row).filter_map(part).collect()
     }
+}
+
+/// Why a text's model is none of this build, if it is none.
+fn method(text: &str) -> Option<String> {
+    let file: serde_json::Value = serde_json::from_str(text).ok()?;
+    file["model"]["model"].as_object()?.keys().find_map(|name| name.parse::<Method>().err())
 }
 
 /// Everything of a row that has a range, where the row has some of it.

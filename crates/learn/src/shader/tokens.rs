@@ -10,9 +10,10 @@
 
 use super::cfg::Cfg;
 use super::features;
-use super::interpret::{Lean, Program};
+use super::interpret::{Inputs, Lean, Program};
 use super::module::{Id, Inst, Module, ModuleError, Op, Operand, Scalar, Type, operands};
 use super::trace::Trace;
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// How many tokens [`published`] knows.
@@ -47,7 +48,7 @@ pub struct Word {
 }
 
 /// Whose words they are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dialect {
     /// [`published`].
@@ -76,14 +77,14 @@ impl Dialect {
         }
     }
 
-    /// The words of a shader with its trace, as models of this dialect are trained on them.
+    /// The words of a shader in a scene with its trace, as models of this dialect are trained on them.
     ///
     /// # Errors
-    /// [`TokenError`].
-    pub fn words(self, program: &Program, module: &Module, cfg: &Cfg, trace: &Trace) -> Result<Tokens, TokenError> {
+    /// See [`TokenError`].
+    pub fn words(self, module: &Module, cfg: &Cfg, inputs: &Inputs, trace: &Trace) -> Result<Tokens, TokenError> {
         match self {
             Self::Published => published(module, cfg, &trace.counts),
-            Self::Compact => lean(program, module, cfg, trace),
+            Self::Compact => lean(module, cfg, inputs, trace),
         }
     }
 }
@@ -98,11 +99,35 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// The same shader when nothing is known of its execution: every count is 1 (paper 004, section 7.2.3).
+    /// The same shader when nothing is known of its execution: all that stands in a block is executed once a pixel (paper 004,
+    /// section 7.2.3, but that there it is once a frame).
     #[must_use]
-    pub fn without_trace(mut self) -> Self {
-        self.words.iter_mut().for_each(|w| w.count = 1);
+    pub fn untraced(mut self, pixels: u64) -> Self {
+        let is_opcode = |id: u32| (OPCODE..ID).contains(&id);
+        let first = match self.dialect {
+            Dialect::Compact => 1,
+            // Types and constants are not executed, and only opcodes have counts.
+            Dialect::Published => self.words.iter().position(|w| w.id == OPCODE + Op::Function as u32).unwrap_or(self.words.len()),
+        };
+        let executed = self.words.iter_mut().skip(first).filter(|w| self.dialect == Dialect::Compact || is_opcode(w.id));
+        executed.for_each(|w| w.count = pixels);
         self
+    }
+
+    /// With at most so many words: of compact ones those that do least (count times scalars) are left out. Published ones say what they
+    /// say together, so that none is.
+    #[must_use]
+    pub fn at_most(&self, limit: usize) -> Cow<'_, Self> {
+        if self.words.len() <= limit || self.dialect == Dialect::Published {
+            return Cow::Borrowed(self);
+        }
+        let work = |w: &Word| u128::from(w.count) * u128::from(w.scalars);
+        let mut order: Vec<usize> = (1..self.words.len()).collect();
+        order.sort_by_key(|at| (std::cmp::Reverse(work(&self.words[*at])), *at));
+        order.truncate(limit.saturating_sub(1));
+        order.sort_unstable();
+        let words = std::iter::once(0).chain(order).map(|at| self.words[at]).collect();
+        Cow::Owned(Self { dialect: self.dialect, words })
     }
 }
 
@@ -296,7 +321,7 @@ impl Writer<'_> {
     }
 }
 
-/// The longest sequence of [`compact`], with the word that begins it.
+/// The longest sequence of compact words that models are trained on, with the word that begins it.
 pub const COMPACT_LIMIT: usize = 1024;
 /// Begins a sequence of [`compact`].
 pub const COMPACT_BEGIN: u32 = 1;
@@ -308,8 +333,6 @@ const COMPACT_FIRST: u32 = 6;
 
 /// One word for each instruction that costs anything, and one for each block, in the order of [`published`]. The id is that of the
 /// instruction's feature ([`features::names`]); the word that begins the sequence is executed once: it stands for the draw.
-///
-/// Above [`COMPACT_LIMIT`] words those are left out that do least (count times scalars).
 ///
 /// # Errors
 /// [`TokenError::Blocks`] and [`TokenError::Count`] for a trace that does not fit.
@@ -325,16 +348,16 @@ pub fn compact(module: &Module, cfg: &Cfg, counts: &[f64]) -> Result<Tokens, Tok
             }
         }
     }
-    Ok(shortened(words))
+    Ok(Tokens { dialect: Dialect::Compact, words })
 }
 
 /// The words of [`compact`] for what is left of a shader when a driver's compiler is done with it, in the order in which that is met
-/// ([`Lean`]), with counts as if branches were predicated ([`Trace::predicated`]). Of a shader that is too large to be evaluated the
+/// ([`Lean::bound`]), with counts as if branches were predicated ([`Trace::predicated`]). Of a shader that is too large to be evaluated the
 /// words are those of [`compact`].
 ///
 /// # Errors
 /// Those of [`compact`].
-pub fn lean(program: &Program, module: &Module, cfg: &Cfg, trace: &Trace) -> Result<Tokens, TokenError> {
+pub fn lean(module: &Module, cfg: &Cfg, inputs: &Inputs, trace: &Trace) -> Result<Tokens, TokenError> {
     if trace.quads.len() != cfg.blocks.len() {
         return Err(TokenError::Blocks { found: trace.quads.len(), expected: cfg.blocks.len() });
     }
@@ -342,7 +365,9 @@ pub fn lean(program: &Program, module: &Module, cfg: &Cfg, trace: &Trace) -> Res
     let masked: Vec<f64> = trace.predicated(cfg).iter().map(|quads| 4.0 * quads).collect();
     let counts = whole(cfg, &masked)?;
     let turns = trace.turns(cfg);
-    let Some(left) = Lean::new(program, module, cfg, |header| turns[header]) else { return compact(module, cfg, &masked) };
+    let program = Program::new(module, cfg).ok();
+    let left = program.and_then(|program| Lean::bound(&program, module, cfg, inputs, |header| turns[header]));
+    let Some(left) = left else { return compact(module, cfg, &masked) };
     let starts = masked.first().copied().unwrap_or(0.0);
     let mut words = vec![
         Word { id: COMPACT_BEGIN, count: 1, scalars: 1, ..Word::default() },
@@ -354,20 +379,7 @@ pub fn lean(program: &Program, module: &Module, cfg: &Cfg, trace: &Trace) -> Res
         let (count, scalars) = ((work.times * starts).round() as u64, work.number as u32);
         words.push(Word { id: COMPACT_FIRST + work.feature as u32, count, scalars, operands });
     }
-    Ok(shortened(words))
-}
-
-/// At most [`COMPACT_LIMIT`] words: those that do least are left out.
-fn shortened(mut words: Vec<Word>) -> Tokens {
-    if words.len() > COMPACT_LIMIT {
-        let work = |w: &Word| u128::from(w.count) * u128::from(w.scalars);
-        let mut order: Vec<usize> = (1..words.len()).collect();
-        order.sort_by_key(|at| (std::cmp::Reverse(work(&words[*at])), *at));
-        order.truncate(COMPACT_LIMIT - 1);
-        order.sort_unstable();
-        words = std::iter::once(0).chain(order).map(|at| words[at]).collect();
-    }
-    Tokens { dialect: Dialect::Compact, words }
+    Ok(Tokens { dialect: Dialect::Compact, words })
 }
 
 /// What produced the first operands of an instruction.

@@ -21,6 +21,7 @@ pub fn row(id: usize, sines: f64, adds: f64, noise: f64) -> Row {
         lean: [("ext.sin".to_owned(), amount(sines)), ("f32.add".to_owned(), amount(adds))].into(),
         opcodes: [("ExtInst".to_owned(), amount(sines)), ("FAdd".to_owned(), amount(adds))].into(),
         sizes: [("blocks".to_owned(), 1.0)].into(),
+        words: [].into(),
     }
 }
 
@@ -70,6 +71,8 @@ fn a_file_gives_the_model_back_and_other_versions_are_refused() {
     assert!(matches!(Predictor::read(&newer), Err(PredictorError::Format { found }) if found.ends_with("/2")));
     assert!(matches!(Predictor::read("{\"format\": \"warpsight-shader-model/1\"}"), Err(PredictorError::Json(_))));
     assert!(matches!(Predictor::read("[]"), Err(PredictorError::Json(_))));
+    let unknown = text.replacen("\"nnls\"", "\"magic\"", 1);
+    assert!(matches!(Predictor::read(&unknown), Err(PredictorError::Method(said)) if said.starts_with("no model `magic`; there are sh,")));
     let mut other = predictor.clone();
     other.device.name.push('2');
     assert_ne!(other.id().unwrap(), predictor.id().unwrap());

@@ -94,7 +94,10 @@ fn a_small_module_has_the_tokens_of_the_paper() {
     let leaf = [Op::Function, Op::Label, Op::Return, Op::FunctionEnd];
     let main = of(&[Op::Function, Op::Label, Op::FunctionCall, Op::FunctionCall, Op::Return, Op::FunctionEnd], 196_608);
     assert_eq!(counted, [main, of(&leaf, 1 << 40), of(&leaf, 3)].concat());
-    assert!(tokens.without_trace().words.iter().all(|w| w.count == 1));
+    // Without a trace all that stands in blocks is executed once a pixel, types and digits never.
+    let untraced = tokens.clone().untraced(99);
+    assert!(tokens.words.iter().zip(&untraced.words).all(|(with, without)| (with.count > 0) == (without.count == 99)));
+    assert!(untraced.words.iter().all(|w| [0, 99].contains(&w.count)));
 }
 
 #[test]
@@ -162,8 +165,11 @@ fn lean_words_are_what_a_compiler_leaves() {
     let cfg = Cfg::new(&module).unwrap();
     let program = Program::new(&module, &cfg).unwrap();
     let trace = sample(&program, &Inputs::of_frame(64, 48), 16, 0).unwrap();
-    let tokens = Dialect::Compact.words(&program, &module, &cfg, &trace).unwrap();
-    assert_eq!(tokens, lean(&program, &module, &cfg, &trace).unwrap());
+    let inputs = Inputs::of_frame(64, 48);
+    let tokens = Dialect::Compact.words(&module, &cfg, &inputs, &trace).unwrap();
+    assert_eq!(tokens, lean(&module, &cfg, &inputs, &trace).unwrap());
+    let untraced = tokens.clone().untraced(7);
+    assert_eq!((untraced.words[0].count, untraced.words[1..].iter().all(|w| w.count == 7)), (1, true));
     let turns = trace.turns(&cfg);
     let left = Lean::new(&program, &module, &cfg, |header| turns[header]).unwrap();
     let all = left.features(|work| work.times * 64.0 * 48.0);
@@ -173,8 +179,8 @@ fn lean_words_are_what_a_compiler_leaves() {
         assert!((sum - expected).abs() <= 1e-3 * expected, "{}: {sum} and {expected}", features::names()[at]);
     }
     let other = Cfg { blocks: cfg.blocks[1..].to_vec(), ..cfg.clone() };
-    assert!(matches!(lean(&program, &module, &other, &trace), Err(TokenError::Blocks { .. })));
-    assert_eq!(Dialect::Published.words(&program, &module, &cfg, &trace), published(&module, &cfg, &trace.counts));
+    assert!(matches!(lean(&module, &other, &inputs, &trace), Err(TokenError::Blocks { .. })));
+    assert_eq!(Dialect::Published.words(&module, &cfg, &inputs, &trace), published(&module, &cfg, &trace.counts));
 }
 
 #[test]
@@ -227,7 +233,9 @@ fn long_shaders_are_refused_or_shortened() {
     }
     let module = Module::new(words).unwrap();
     let cfg = Cfg::new(&module).unwrap();
-    let tokens = compact(&module, &cfg, &[1.0, 1000.0]).unwrap();
+    let whole = compact(&module, &cfg, &[1.0, 1000.0]).unwrap();
+    assert_eq!((whole.words.len(), whole.at_most(1404).words.len()), (1405, 1404));
+    let tokens = whole.at_most(COMPACT_LIMIT);
     assert_eq!(tokens.words.len(), COMPACT_LIMIT);
     assert_eq!(tokens.words[0].id, 1);
     assert_eq!(tokens.words.iter().filter(|w| w.count == 1000).count(), 502);

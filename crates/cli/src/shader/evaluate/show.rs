@@ -15,8 +15,8 @@ pub fn rank(rank: Option<f64>) -> String {
 }
 
 /// The relative gain in error over a peer, in percent.
-pub fn gain(own: &Scores, peer: &Scores) -> String {
-    format!("{:+.0}", 100.0 * (1.0 - own.mape / peer.mape))
+fn gain(own: f64, peer: f64) -> String {
+    format!("{:+.0}", 100.0 * (1.0 - own / peer))
 }
 
 /// The headings of [`row`].
@@ -43,15 +43,16 @@ pub fn row(judged: &Judged, first: &Judged) -> [String; 15] {
     let of = |scores: Option<&Scores>| [dash(scores.map(|s| percent(s.mape))), rank(scores.and_then(|s| s.spearman))];
     let [source, source_rank] = of(judged.macro_average.as_ref());
     let [looping, looping_rank] = of(judged.looping.as_ref());
-    let [blind, blind_rank] = of(Some(&judged.untraced));
+    let [blind, blind_rank] = of(judged.untraced.as_ref());
+    let [group, group_rank] = of(judged.group.as_ref());
     [
         if judged.peer { judged.model.to_string() } else { format!("{} *", judged.model) },
-        percent(judged.group.mape),
-        percent(judged.group.median_ape),
-        format!("{:.3}", judged.group.geometric),
-        rank(judged.group.spearman),
-        rank(judged.group.kendall),
-        gain(&judged.group, &first.group),
+        group,
+        dash(judged.group.map(|s| percent(s.median_ape))),
+        dash(judged.group.map(|s| format!("{:.3}", s.geometric))),
+        group_rank,
+        rank(judged.group.and_then(|s| s.kendall)),
+        gain(judged.error(), first.error()),
         blind,
         blind_rank,
         source,

@@ -1,7 +1,7 @@
 //! What one device says of another.
 
 use super::{Pair, Scores, Subject, by_group};
-use crate::shader::models::{FitError, Method, Row};
+use crate::shader::models::{Fit, FitError, Row};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use warpsight_ir::Seconds;
@@ -23,7 +23,7 @@ pub struct Transfer {
 ///
 /// # Errors
 /// See [`FitError`].
-pub fn transfer(method: Method, there: &[&Row], here: &[&Row]) -> Result<Option<Transfer>, FitError> {
+pub fn transfer(by: &dyn Fit, there: &[&Row], here: &[&Row]) -> Result<Option<Transfer>, FitError> {
     let key = |row: &Row| (row.id.clone(), row.pixels.to_bits());
     let time = |row: &&Row| row.seconds.map(|Seconds(s)| (key(row), s));
     let (from, to): (BTreeMap<_, _>, BTreeMap<_, _>) = (there.iter().filter_map(time).collect(), here.iter().filter_map(time).collect());
@@ -33,7 +33,7 @@ pub fn transfer(method: Method, there: &[&Row], here: &[&Row]) -> Result<Option<
     }
     ratios.sort_by(f64::total_cmp);
     let scale = ratios[ratios.len() / 2];
-    let subject = Subject { method, calibrated: false };
+    let subject = Subject { by, calibrated: false };
     let shared: Vec<&Row> = here.iter().copied().filter(|row| from.contains_key(&key(row))).collect();
     let scored: Vec<Pair> =
         shared.iter().filter(|row| !row.mutant).filter_map(|row| Some((row.seconds?.0, scale * from.get(&key(row))?))).collect();

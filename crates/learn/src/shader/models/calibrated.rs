@@ -6,7 +6,7 @@
 use super::boosted::{Forest, GROWTH};
 use super::columns::View;
 use super::trees::Growth;
-use super::{FitError, Fitted, Method, Row, times};
+use super::{Fit, FitError, Fitted, Row, times};
 use crate::shader::evaluate::folds;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -36,44 +36,55 @@ pub struct Calibrated {
 }
 
 impl Calibrated {
-    /// Fits a model, and its errors on groups that it was not fitted on.
+    /// Fits a model, and its errors on groups that it did not learn from: those that it held out by itself, or those of models that are
+    /// fitted without one part after another.
     ///
     /// # Errors
     /// See [`FitError`].
-    pub fn fit(method: Method, rows: &[&Row]) -> Result<Self, FitError> {
-        let times = times(rows)?;
-        let model = method.fit(rows)?;
-        let parts = folds(rows, PARTS);
+    pub fn fit(by: &dyn Fit, rows: &[&Row]) -> Result<Self, FitError> {
+        times(rows)?;
+        let model = by.fit(rows)?;
+        let held = match model.held_out(rows) {
+            Some(held) => held.into_iter().map(|row| (row, model.predict(row).0)).collect(),
+            None => held_out(by, rows)?,
+        };
+        Self::of(model, &held)
+    }
+
+    /// A model whose errors are those of predictions, in seconds, by models that did not see the row.
+    fn of(model: Fitted, held: &[(&Row, f64)]) -> Result<Self, FitError> {
+        let rows: Vec<&Row> = held.iter().map(|(row, _)| *row).collect();
+        let parts = folds(&rows, PARTS);
         let part = |row: &Row| parts[row.group.as_str()];
         let used = parts.values().max().map_or(0, |last| last + 1);
         if used < 2 {
-            // Nothing can be held out: an interval of a factor of ten is honest about that.
+            // Nothing was held out: an interval of a factor of ten is honest about that.
             return Ok(Self { model, shift: 0.0, spread: None, least: 10f64.ln(), ends: [-1.0, 1.0] });
         }
-        let without = |now: usize| method.fit(&rows.iter().copied().filter(|row| part(row) != now).collect::<Vec<_>>());
-        let models: Vec<Fitted> = (0..used).map(without).collect::<Result<_, _>>()?;
-        let ratios: Vec<f64> = rows.iter().zip(&times).map(|(row, time)| time / models[part(row)].predict(row).0.max(1e-9)).collect();
+        let ratios: Vec<f64> = held.iter().zip(times(&rows)?).map(|((_, said), time)| time / said.max(1e-9)).collect();
         let scored: Vec<usize> = (0..rows.len()).filter(|i| !rows[*i].mutant).collect();
         let scored = if scored.is_empty() { (0..rows.len()).collect() } else { scored };
         let shift = best_factor(&scored.iter().map(|i| ratios[*i]).collect::<Vec<_>>()).ln();
-        let errors: Vec<f64> = ratios.iter().map(|ratio| ratio.ln() - shift).collect();
+        let errors: Vec<f64> = scored.iter().map(|i| ratios[*i].ln() - shift).collect();
         let own: Vec<&Row> = scored.iter().map(|i| rows[*i]).collect();
-        let sizes: Vec<f64> = scored.iter().map(|i| errors[*i].abs()).collect();
-        let least = 0.25 * sizes.iter().sum::<f64>() / sizes.len() as f64 + 1e-6;
         let none = BTreeMap::new();
+        let views: Vec<View> = own.iter().map(|row| View::new(row, &none, model.predict(row).0)).collect();
+        let sizes: Vec<f64> = errors.iter().map(|error| error.abs()).collect();
+        let least = 0.25 * sizes.iter().sum::<f64>() / sizes.len() as f64 + 1e-6;
         let grow = |keep: &dyn Fn(&Row) -> bool| {
             let kept: Vec<usize> = (0..own.len()).filter(|i| keep(own[*i])).collect();
             let rows: Vec<&Row> = kept.iter().map(|i| own[*i]).collect();
-            let views: Vec<View> = rows.iter().map(|row| View::new(row, &none, model.predict(row).0)).collect();
             let targets: Vec<f64> = kept.iter().map(|i| sizes[*i]).collect();
+            let views: Vec<View> = kept.iter().map(|i| views[*i]).collect();
             Forest::fit(&rows, &views, &targets, true, SPREAD, 1)
         };
-        let held: Vec<Forest> = (0..used).map(|now| grow(&|row| part(row) != now)).collect();
-        let size = |forest: &Forest, row: &Row| forest.predict(&View::new(row, &none, model.predict(row).0)).max(least);
-        let mut relative: Vec<f64> = own.iter().zip(&scored).map(|(row, i)| errors[*i] / size(&held[part(row)], row)).collect();
+        let without: Vec<Forest> = (0..used).map(|now| grow(&|row| part(row) != now)).collect();
+        let size = |i: usize| without[part(own[i])].predict(&views[i]).max(least);
+        let mut relative: Vec<f64> = errors.iter().enumerate().map(|(i, error)| error / size(i)).collect();
         relative.sort_by(f64::total_cmp);
         let ends = [0.5 * (1.0 - INTERVAL), 0.5 * (1.0 + INTERVAL)].map(|share| quantile(&relative, share));
-        Ok(Self { spread: Some(grow(&|_| true)), model, shift, least, ends: [ends[0].min(0.0), ends[1].max(0.0)] })
+        let spread = Some(grow(&|_| true));
+        Ok(Self { model, shift, spread, least, ends: [ends[0].min(0.0), ends[1].max(0.0)] })
     }
 
     /// The model.
@@ -93,6 +104,19 @@ impl Calibrated {
         let seconds = said * self.shift.exp();
         (Seconds(seconds), self.ends.map(|end| Seconds(seconds * (end * size).exp())))
     }
+}
+
+/// Rows and what models say of them that were fitted to the other parts; nothing where there is but one group.
+fn held_out<'r>(by: &dyn Fit, rows: &[&'r Row]) -> Result<Vec<(&'r Row, f64)>, FitError> {
+    let parts = folds(rows, PARTS);
+    let part = |row: &Row| parts[row.group.as_str()];
+    let used = parts.values().max().map_or(0, |last| last + 1);
+    if used < 2 {
+        return Ok(Vec::new());
+    }
+    let without = |now: usize| by.fit(&rows.iter().copied().filter(|row| part(row) != now).collect::<Vec<_>>());
+    let models: Vec<Fitted> = (0..used).map(without).collect::<Result<_, _>>()?;
+    Ok(rows.iter().map(|row| (*row, models[part(row)].predict(row).0)).collect())
 }
 
 /// The factor that makes the mean relative error of predictions smallest, by ratios of measured over predicted: |1 - f / r| is

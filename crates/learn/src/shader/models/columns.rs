@@ -30,6 +30,7 @@ pub enum Column {
 }
 
 /// What a row's columns are made of.
+#[derive(Clone, Copy)]
 pub struct View<'a> {
     row: &'a Row,
     /// What the base says of each operation, in seconds a pixel.

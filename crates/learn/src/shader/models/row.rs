@@ -4,6 +4,7 @@ use super::super::cfg::Cfg;
 use super::super::features::{self, Features};
 use super::super::interpret::{Inputs, Lean, Program, Work};
 use super::super::module::{Module, ModuleError, Op, spirv::StorageClass};
+use super::super::tokens::{Dialect, TokenError, Tokens};
 use super::super::trace::Trace;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -58,6 +59,9 @@ pub struct Row {
     pub opcodes: BTreeMap<String, Amount>,
     /// Sizes of the text: `blocks`, `depth` of loops, `functions`, `textures`, `uniforms`.
     pub sizes: BTreeMap<String, f64>,
+    /// The shader's own words, in the dialects of the models that are to read it; no table keeps them.
+    #[serde(skip)]
+    pub words: BTreeMap<Dialect, Tokens>,
 }
 
 impl Row {
@@ -105,7 +109,23 @@ impl Row {
             lean,
             opcodes: opcodes.into_iter().map(|(op, of)| (format!("{op:?}"), rounded(of))).collect(),
             sizes: sizes.map(|(name, size)| (name.to_owned(), size as f64)).into(),
+            words: BTreeMap::new(),
         })
+    }
+
+    /// With its words in these dialects, of what [`Row::new`] was given.
+    ///
+    /// # Errors
+    /// [`TokenError`], for instance where it is too long for a dialect.
+    pub fn with_words(
+        mut self,
+        dialects: impl IntoIterator<Item = Dialect>,
+        (module, cfg, inputs, trace): (&Module, &Cfg, &Inputs, &Trace),
+    ) -> Result<Self, TokenError> {
+        for dialect in dialects {
+            self.words.insert(dialect, dialect.words(module, cfg, inputs, trace)?);
+        }
+        Ok(self)
     }
 
     /// The same shader as if nothing were known of how often blocks run: every block once a pixel (paper 004, section 7.2.3).
@@ -114,7 +134,10 @@ impl Row {
         let once = |amounts: &BTreeMap<String, Amount>| {
             amounts.iter().map(|(name, amount)| (name.clone(), Amount::from([amount.text; 3]))).collect()
         };
-        Self { operations: once(&self.operations), lean: once(&self.lean), opcodes: once(&self.opcodes), ..self.clone() }
+        // Pixels are counted: the conversion is exact.
+        let words = self.words.iter().map(|(dialect, words)| (*dialect, words.clone().untraced(self.pixels as u64)));
+        let (operations, lean, opcodes) = (once(&self.operations), once(&self.lean), once(&self.opcodes));
+        Self { operations, lean, opcodes, words: words.collect(), ..self.clone() }
     }
 
     /// The amount of an operation; none where the shader has it not.

@@ -158,6 +158,7 @@ impl Table {
                 loops: line.loops,
                 pixels: line.pixels,
                 seconds: line.seconds,
+                words: BTreeMap::new(),
             });
         }
         Ok(Self { device: head.device, date: head.date, licences: head.licences, rows })
@@ -207,6 +208,7 @@ mod tests {
             lean: amounts(&[("f32.muladd", [5.0, 5.0, 1.0])]),
             opcodes: amounts(&[("FAdd", [10.5, 10.5, 10.5])]),
             sizes: [("blocks".to_owned(), 3.0)].into(),
+            words: BTreeMap::new(),
         };
         let device = Device { name: "lavapipe".to_owned(), description: "llvmpipe".to_owned(), software: true };
         let licences = [("made".to_owned(), "MIT".to_owned())].into();

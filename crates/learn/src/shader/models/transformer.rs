@@ -2,8 +2,9 @@
 //!
 //! [`Options::paper`] is the published network with the published protocol. [`Options::small`] trains within minutes on a CPU: one
 //! word an instruction instead of five, and a time that is a sum over words of executions times scalars times a cost that the
-//! encoder reads off the context. [`split`] makes the published shares, 80/5/15; [`fit`] learns from the first, keeps the weights of
-//! the epoch that does best on the second, and does not see the third.
+//! encoder reads off the context. [`roles`] makes the published shares, 80/5/15 (of groups, for near-duplicates are never divided);
+//! [`fit`] learns from the first, keeps the weights of the epoch that does best on the second, and does not see the third. A [`Study`]
+//! does that with rows; where all of a model's rows are put aside by others to judge it, as `shader evaluate` does, it has no third part.
 //!
 //! A prediction depends on its shader alone: sequences are padded at their end and padding is masked.
 //!
@@ -12,32 +13,35 @@
 //! needs nvcc when it is built.
 //!
 //! ```no_run
-//! use warpsight_learn::shader::models::transformer::{Example, Options, Start, fit};
-//! # let (training, selection, unseen): (Vec<Example>, Vec<Example>, Vec<Example>) = Default::default();
-//! let trained = fit(&training, &selection, &Options::small(), Start::default(), &mut |report| {
-//!     eprintln!("epoch {}: {:.1} %", report.epoch.epoch, 100.0 * report.epoch.selection);
-//!     Ok(())
-//! })?;
-//! let seconds = trained.predict(unseen.iter().map(|e| &e.tokens))?;
+//! use warpsight_learn::shader::models::Model;
+//! use warpsight_learn::shader::models::transformer::{Nothing, Options, Processor, Role, Study, roles};
+//! # let rows: Vec<&warpsight_learn::shader::models::Row> = Vec::new();
+//! let options = Options::small();
+//! let trained = Study { options: &options, processor: Processor::Cpu, keep: &Nothing }.train(&rows)?;
+//! for (row, _) in roles(&rows, &options).into_iter().filter(|(_, role)| *role == Role::Unseen) {
+//!     println!("{}: {:?}, {:?} s measured", row.id, trained.predict(row), row.seconds);
+//! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod checkpoint;
 mod curve;
-mod file;
 mod network;
 mod shape;
+mod study;
 mod training;
+mod weights;
 
+pub use checkpoint::{Checkpoint, FileError};
 pub use curve::{Curve, Epoch};
-pub use file::{Checkpoint, FileError};
 pub use shape::{Options, Processor, Readout, Shape};
+pub use study::{Keep, Nothing, Role, Study, roles};
 pub use training::{Report, Start, fit};
 
 use super::super::tokens::Tokens;
 use burn::module::Module;
 use network::{Batch, Network};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 /// A shader that was measured.
 #[derive(Clone, Debug)]
@@ -127,7 +131,8 @@ impl Scale {
 }
 
 /// A network that was trained.
-#[derive(Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(into = "weights::Kept", try_from = "weights::Kept")]
 pub struct Trained {
     options: Options,
     scale: Scale,
@@ -142,7 +147,7 @@ impl Trained {
         &self.options
     }
 
-    /// How training went.
+    /// How training went; nothing of a network that was read from a file.
     #[must_use]
     pub fn curve(&self) -> &Curve {
         &self.curve
@@ -158,11 +163,18 @@ impl Trained {
     ///
     /// # Errors
     /// [`NetworkError::Sequence`] for a sequence of another dialect, too long, or with words that do not exist.
-    pub fn predict<'t>(&self, shaders: impl IntoIterator<Item = &'t Tokens>) -> Result<Vec<f64>, NetworkError> {
+    pub fn predict_all<'t>(&self, shaders: impl IntoIterator<Item = &'t Tokens>) -> Result<Vec<f64>, NetworkError> {
         let shaders: Vec<&Tokens> = shaders.into_iter().collect();
         check_sequences(&self.options.shape, shaders.iter().copied())?;
         let readout = self.options.shape.readout;
         Ok(outputs(&self.network, &self.options, &shaders).into_iter().map(|o| self.scale.seconds(readout, o)).collect())
+    }
+
+    /// What a frame of a shader takes, in seconds, if the network can read it; of a long one those words that do most.
+    #[must_use]
+    pub fn say(&self, tokens: &Tokens) -> Option<f64> {
+        let tokens = tokens.at_most(self.options.shape.positions);
+        self.predict_all([tokens.as_ref()]).ok().and_then(|said| said.first().copied())
     }
 }
 
@@ -212,30 +224,6 @@ fn check_sequences<'t>(shape: &Shape, shaders: impl Iterator<Item = &'t Tokens>)
         return Err(NetworkError::Sequence { index, what });
     }
     Ok(())
-}
-
-/// What a shader is for in training.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Role {
-    /// Learned from: 80 %.
-    Training,
-    /// The best epoch is chosen by these: 5 %.
-    Selection,
-    /// Not seen: 15 %.
-    Unseen,
-}
-
-/// The published shares (paper 004, section 7.2.1), but that a group, of near-duplicates, is never divided: each is drawn by its name.
-#[must_use]
-pub fn split(group: &str, seed: u64) -> Role {
-    let digest = Sha256::new().chain_update(seed.to_le_bytes()).chain_update(group).finalize();
-    let mut first = [0; 8];
-    first.copy_from_slice(&digest[..8]);
-    match u64::from_le_bytes(first) as f64 / u64::MAX as f64 {
-        x if x < 0.80 => Role::Training,
-        x if x < 0.85 => Role::Selection,
-        _ => Role::Unseen,
-    }
 }
 
 /// The mean absolute error relative to what was measured.

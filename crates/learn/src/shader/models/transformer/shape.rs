@@ -58,6 +58,9 @@ impl Shape {
         if !(0.0..1.0).contains(&self.dropout) {
             return Err(format!("dropout is {}, not from 0 to below 1", self.dropout));
         }
+        if self.dialect == Dialect::Published && self.positions <= LIMIT {
+            return Err(format!("published sequences are never shortened, they need {} positions", LIMIT + 1));
+        }
         if (self.dialect, self.readout) == (Dialect::Published, Readout::Sum) {
             return Err("published words do not say on how many scalars they work, so no sum can be read out".to_owned());
         }
@@ -106,6 +109,10 @@ pub struct Options {
     pub seed: u64,
     /// Positions, padding included, that are computed at once: a step is done in parts, so that it fits the memory.
     pub at_once: usize,
+    /// The share of shaders that epochs are chosen by.
+    pub selection: f64,
+    /// The share of shaders that is put aside to judge the network by.
+    pub unseen: f64,
 }
 
 impl Options {
@@ -130,6 +137,8 @@ impl Options {
             clip: 1.0,
             seed: 0,
             at_once: 2 * (LIMIT + 1),
+            selection: 0.05,
+            unseen: 0.15,
         }
     }
 
@@ -154,7 +163,15 @@ impl Options {
             clip: 1.0,
             seed: 0,
             at_once: COMPACT_LIMIT,
+            selection: 0.05,
+            unseen: 0.15,
         }
+    }
+
+    /// For rows that others judge the network without: nothing is put aside for that, more to choose the epoch and to measure errors by.
+    #[must_use]
+    pub fn judged_by_others(self) -> Self {
+        Self { selection: 0.1, unseen: 0.0, ..self }
     }
 
     /// Why it cannot be trained so, if it cannot.
@@ -170,6 +187,8 @@ impl Options {
             ("epochs", (1..=100_000).contains(&self.epochs)),
             ("clip", self.clip > 0.0),
             ("at_once", self.at_once > 0),
+            ("selection", self.selection > 0.0 && self.selection < 1.0),
+            ("unseen", self.unseen >= 0.0 && self.selection + self.unseen < 1.0),
         ];
         good.iter().find(|(_, good)| !good).map_or(Ok(()), |(name, _)| Err(format!("{name} is out of range")))
     }

@@ -1,7 +1,7 @@
 //! Training: steps of Adam on batches, epochs, the best of them.
 
+use super::checkpoint::{self, Checkpoint};
 use super::curve::{Curve, Epoch};
-use super::file::{self, Checkpoint};
 use super::network::{Batch, Network};
 use super::shape::{Options, Processor, Readout};
 use super::{Example, NetworkError, Scale, Trained, check_sequences, mape, numbers, outputs, parts};
@@ -46,7 +46,7 @@ pub fn fit(
     selection: &[Example],
     options: &Options,
     start: Start,
-    told: &mut dyn FnMut(Report) -> Result<(), String>,
+    told: &mut dyn FnMut(Report) -> Result<(), NetworkError>,
 ) -> Result<Trained, NetworkError> {
     options.check().map_err(NetworkError::Options)?;
     for (found, least, what) in [(training.len(), 2, "learn from"), (selection.len(), 1, "choose an epoch by")] {
@@ -63,16 +63,16 @@ pub fn fit(
     let _alone = GENERATOR.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let device = device(start.processor)?;
     let mut run = match start.checkpoint {
-        None => Run::begin(training, options, &device),
-        Some(checkpoint) => Run::resume(checkpoint, training, options, &device)?,
+        None => Run::begin(training, selection, options, &device),
+        Some(checkpoint) => Run::resume(checkpoint, training, selection, options, &device)?,
     };
     while run.curve.epochs.len() < options.epochs {
         let epoch = run.epoch(training, selection)?;
         run.curve.epochs.push(epoch);
         let checkpoint = run.checkpoint()?;
-        told(Report { epoch: &epoch, checkpoint: &checkpoint }).map_err(NetworkError::Stopped)?;
+        told(Report { epoch: &epoch, checkpoint: &checkpoint })?;
     }
-    let network = file::network(&options.shape, &device.clone().inner(), run.best)?;
+    let network = checkpoint::network(&options.shape, &device.clone().inner(), run.best)?;
     Ok(Trained { options: options.clone(), scale: run.scale, curve: run.curve, network })
 }
 
@@ -115,21 +115,27 @@ fn optimizer() -> ModuleOptimizer {
     AdamConfig::new().with_epsilon(1e-8).init()
 }
 
-/// What tells this set of examples from others.
-fn digest(examples: &[Example]) -> [u8; 32] {
+/// What tells these examples from others.
+pub(super) fn digest(training: &[Example], selection: &[Example]) -> [u8; 32] {
     let mut digest = Sha256::new();
-    for example in examples {
-        digest.update(example.seconds.to_le_bytes());
-        for word in &example.tokens.words {
-            digest.update(word.id.to_le_bytes());
-            digest.update(word.count.to_le_bytes());
+    for examples in [training, selection] {
+        digest.update((examples.len() as u64).to_le_bytes());
+        for example in examples {
+            digest.update(example.seconds.to_le_bytes());
+            digest.update((example.tokens.words.len() as u64).to_le_bytes());
+            for word in &example.tokens.words {
+                digest.update(word.id.to_le_bytes());
+                digest.update(word.count.to_le_bytes());
+                digest.update(word.scalars.to_le_bytes());
+                word.operands.iter().for_each(|id| digest.update(id.to_le_bytes()));
+            }
         }
     }
     digest.finalize().into()
 }
 
 impl Run {
-    fn begin(training: &[Example], options: &Options, device: &Device) -> Self {
+    fn begin(training: &[Example], selection: &[Example], options: &Options, device: &Device) -> Self {
         device.seed(options.seed);
         let network = Network::new(&options.shape, device).materialize();
         let logs: Vec<f64> = training.iter().map(|e| e.seconds.ln()).collect();
@@ -139,7 +145,7 @@ impl Run {
         let mut run = Self {
             options: options.clone(),
             device: device.clone(),
-            data: digest(training),
+            data: digest(training, selection),
             scale: Scale { mean, deviation, offset: 0.0 },
             curve: Curve::default(),
             network,
@@ -154,12 +160,18 @@ impl Run {
         run
     }
 
-    fn resume(checkpoint: Checkpoint, training: &[Example], options: &Options, device: &Device) -> Result<Self, NetworkError> {
+    fn resume(
+        checkpoint: Checkpoint,
+        training: &[Example],
+        selection: &[Example],
+        options: &Options,
+        device: &Device,
+    ) -> Result<Self, NetworkError> {
         if checkpoint.head.options != *options {
             return Err(NetworkError::Checkpoint("its options"));
         }
-        let data = digest(training);
-        if checkpoint.head.data != file::hex(&data) {
+        let data = digest(training, selection);
+        if checkpoint.head.data != checkpoint::hex(&data) {
             return Err(NetworkError::Checkpoint("the shaders that it learned from"));
         }
         let bytes = burn::tensor::Bytes::from_bytes_vec(checkpoint.optimizer);
@@ -169,7 +181,7 @@ impl Run {
             data,
             scale: checkpoint.head.scale,
             curve: checkpoint.head.curve,
-            network: file::network(&options.shape, device, checkpoint.weights)?,
+            network: checkpoint::network(&options.shape, device, checkpoint.weights)?,
             optimizer: optimizer().from_bytes(bytes).map_err(|e| NetworkError::Weights(e.to_string()))?,
             best: checkpoint.best,
         })
@@ -177,8 +189,13 @@ impl Run {
 
     fn checkpoint(&self) -> Result<Checkpoint, NetworkError> {
         let optimizer = self.optimizer.into_bytes().map_err(|e| NetworkError::Weights(e.to_string()))?;
-        let head = file::Head { options: self.options.clone(), scale: self.scale, curve: self.curve.clone(), data: file::hex(&self.data) };
-        Ok(Checkpoint { head, weights: file::weights(&self.network)?, optimizer: optimizer.to_vec(), best: self.best.clone() })
+        let head = checkpoint::Head {
+            options: self.options.clone(),
+            scale: self.scale,
+            curve: self.curve.clone(),
+            data: checkpoint::hex(&self.data),
+        };
+        Ok(Checkpoint { head, weights: checkpoint::weights(&self.network)?, optimizer: optimizer.to_vec(), best: self.best.clone() })
     }
 
     /// One pass over all shaders, in an order of its own.
@@ -217,7 +234,7 @@ impl Run {
             seconds: trained,
         };
         if self.curve.best().is_none_or(|best| chosen_by < best.selection) {
-            self.best = file::weights(&self.network)?;
+            self.best = checkpoint::weights(&self.network)?;
         }
         Ok(epoch)
     }

@@ -1,4 +1,4 @@
-//! Networks and unfinished trainings as bytes.
+//! Unfinished trainings as bytes.
 //!
 //! A magic word, the length of a head in JSON, the head, then burn's records one after the other with the lengths that the head
 //! gives. A digest of all records is checked before any of them is read.
@@ -6,34 +6,26 @@
 use super::network::Network;
 use super::shape::{Options, Shape};
 use super::training::record;
-use super::{Curve, NetworkError, Scale, Trained};
+use super::{Curve, NetworkError, Scale};
 use burn::module::Module;
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-const MAGIC: &[u8; 8] = b"wsnet\0\0\x01";
+const MAGIC: &[u8; 8] = b"wsnet\0\0\x02";
 /// The longest head: a curve has at most 100,000 epochs.
 const MOST_HEAD: usize = 64 << 20;
 
-/// Why bytes are no network.
+/// Why bytes are no training.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {
     /// Something else.
-    #[error("this is no transformer of warpsight, or one of another version")]
+    #[error("this is no training of warpsight's, or one of another version")]
     Magic,
     /// Cut off or changed.
-    #[error("the file of the transformer is damaged: {0}")]
+    #[error("the file of the training is damaged: {0}")]
     Damaged(String),
-    /// A network where a checkpoint was wanted, or the other way round.
-    #[error("this file holds {found}, not {wanted}")]
-    Kind {
-        /// What it holds.
-        found: &'static str,
-        /// What it should hold.
-        wanted: &'static str,
-    },
 }
 
 /// What is known besides weights.
@@ -42,7 +34,7 @@ pub(super) struct Head {
     pub(super) options: Options,
     pub(super) scale: Scale,
     pub(super) curve: Curve,
-    /// Digest of what was learned from; empty in a finished network.
+    /// Digest of what is learned from.
     pub(super) data: String,
 }
 
@@ -87,30 +79,8 @@ impl Checkpoint {
     /// See [`FileError`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, FileError> {
         let (head, records) = read(bytes)?;
-        let [weights, optimizer, best] = records[..] else { return Err(FileError::Kind { found: "a network", wanted: "a checkpoint" }) };
+        let [weights, optimizer, best] = records[..] else { return Err(FileError::Damaged("it has parts of something else".into())) };
         Ok(Self { head, weights: weights.into(), optimizer: optimizer.into(), best: best.into() })
-    }
-}
-
-impl Trained {
-    /// As bytes.
-    ///
-    /// # Errors
-    /// [`NetworkError::Weights`].
-    pub fn to_bytes(&self) -> Result<Vec<u8>, NetworkError> {
-        let head = Head { options: self.options.clone(), scale: self.scale, curve: self.curve.clone(), data: String::new() };
-        Ok(write(head, &[&weights(&self.network)?]))
-    }
-
-    /// From what [`Trained::to_bytes`] wrote.
-    ///
-    /// # Errors
-    /// See [`FileError`].
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, FileError> {
-        let (head, records) = read(bytes)?;
-        let [weights] = records[..] else { return Err(FileError::Kind { found: "a checkpoint", wanted: "a network" }) };
-        let network = network(&head.options.shape, &Device::flex(), weights.to_vec()).map_err(|e| FileError::Damaged(e.to_string()))?;
-        Ok(Self { options: head.options, scale: head.scale, curve: head.curve, network })
     }
 }
 

@@ -127,7 +127,8 @@ pub fn answer<'t>(
 fn predicted<'t>(subject: &Subject, seen: &Seen, target: &'t Target) -> Result<Predicted<'t>, Failure> {
     let prediction = target.predict(&seen.row);
     let base = &target.predictor.base;
-    let items = base.items(&subject.module, &subject.cfg, &seen.inputs, &seen.trace).map_err(|e| Failure::from(e).at(&subject.name))?;
+    let items =
+        base.items(&subject.module, &subject.cfg, &seen.trace, seen.lean.as_ref()).map_err(|e| Failure::from(e).at(&subject.name))?;
     let costs = costs(&subject.module, &subject.cfg, &items, &base.weights());
     Ok(Predicted { target, prediction, costs, fixed: base.intercept() })
 }

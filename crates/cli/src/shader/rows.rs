@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use warpsight_ir::Seconds;
 use warpsight_learn::shader::corpus::{self, Entry};
-use warpsight_learn::shader::interpret::Program;
+use warpsight_learn::shader::interpret::{Lean, Program};
 use warpsight_learn::shader::models::Row;
 use warpsight_learn::shader::models::table::Table;
 use warpsight_learn::shader::predictor::Device;
@@ -123,9 +123,10 @@ fn row(folder: &Path, (entry, shot): (&Entry, &Shot), base: &Scene, quads: usize
     (scene.frame, scene.texture) = (shot.frame, shot.texture);
     scene.uniforms.clone_from(&entry.uniforms);
     let (inputs, _) = scene.inputs(&module).map_err(|_| "no scene fits it".to_owned())?;
-    let trace = Program::new(&module, &cfg).and_then(|program| sample(&program, &inputs, quads, 0));
-    let trace = trace.map_err(|_| "it cannot be interpreted".to_owned())?;
-    let row = Row::new(&module, &cfg, &inputs, &trace).map_err(|_| "its module cannot be read".to_owned())?;
+    let traced = Program::new(&module, &cfg).and_then(|program| Ok((sample(&program, &inputs, quads, 0)?, program)));
+    let (trace, program) = traced.map_err(|_| "it cannot be interpreted".to_owned())?;
+    let lean = Lean::of(&program, &module, &cfg, &inputs, &trace);
+    let row = Row::new(&module, &cfg, &trace, lean.as_ref()).map_err(|_| "its module cannot be read".to_owned())?;
     let row = row.with_words(dialects.iter().copied(), (&module, &cfg, &inputs, &trace)).map_err(|e| e.to_string())?;
     Ok(Row {
         id: entry.id.clone(),

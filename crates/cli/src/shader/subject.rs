@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use warpsight_learn::shader::cfg::Cfg;
-use warpsight_learn::shader::interpret::{Inputs, InterpretError, Program};
+use warpsight_learn::shader::interpret::{Inputs, InterpretError, Lean, Program};
 use warpsight_learn::shader::models::Row;
 use warpsight_learn::shader::module::Module;
 use warpsight_learn::shader::module::spirv::MAGIC_NUMBER;
@@ -62,6 +62,8 @@ pub struct Subject {
 pub struct Seen {
     /// How often its blocks run.
     pub trace: Trace,
+    /// What a compiler leaves of it, where it can be evaluated.
+    pub lean: Option<Lean>,
     /// What models are told.
     pub row: Row,
     /// What nobody said.
@@ -162,17 +164,21 @@ impl Subject {
             return Err(failure.help("--uniform NAME=VALUE gives uniforms; textures are always noise"));
         }
         inputs.budget = args.budget.unwrap_or(0);
-        let trace = Program::new(&self.module, &self.cfg).and_then(|program| sample(&program, &inputs, args.quads, args.seed));
-        let trace = trace.map_err(|e| {
+        let traced = Program::new(&self.module, &self.cfg).and_then(|program| {
+            let trace = sample(&program, &inputs, args.quads, args.seed)?;
+            let lean = Lean::of(&program, &self.module, &self.cfg, &inputs, &trace);
+            Ok((trace, lean))
+        });
+        let (trace, lean) = traced.map_err(|e| {
             let failure = refused(&e);
             match e {
                 InterpretError::Budget { .. } => failure.help("--uniform gives values under which it ends, --budget N more patience"),
                 _ => failure,
             }
         })?;
-        let row = Row::new(&self.module, &self.cfg, &inputs, &trace).map_err(|e| refused(&e))?;
+        let row = Row::new(&self.module, &self.cfg, &trace, lean.as_ref()).map_err(|e| refused(&e))?;
         let dialects = targets.iter().filter_map(|target| target.predictor.model.model().dialect());
         let row = row.with_words(dialects, (&self.module, &self.cfg, &inputs, &trace)).map_err(|e| refused(&e))?;
-        Ok(Seen { trace, row, assumptions, inputs })
+        Ok(Seen { trace, lean, row, assumptions, inputs })
     }
 }

@@ -10,6 +10,7 @@ mod calibrated;
 mod columns;
 mod linear;
 mod row;
+mod simple;
 pub mod table;
 #[cfg(feature = "nn")]
 pub mod transformer;

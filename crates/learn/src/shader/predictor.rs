@@ -4,7 +4,7 @@
 
 use super::cfg::Cfg;
 use super::features;
-use super::interpret::{Inputs, Lean, Program};
+use super::interpret::Lean;
 use super::lines::{Item, executed, left};
 use super::models::{Calibrated, Fit, FitError, LeanOperations, Linear, Method, Model, Operations, Row};
 use super::module::{Module, ModuleError};
@@ -126,17 +126,16 @@ impl Additive {
         features::names().iter().map(|name| self.costs().get(name).copied().unwrap_or(0.0)).collect()
     }
 
-    /// What a frame does, as it is counted here, and where.
+    /// What a frame does, as it is counted here, and where. `lean` is what is left of it ([`Lean::of`]), where it can be evaluated.
     ///
     /// # Errors
     /// [`ModuleError`] where a type or an id is missing.
-    pub fn items(&self, module: &Module, cfg: &Cfg, inputs: &Inputs, trace: &Trace) -> Result<Vec<Item>, ModuleError> {
+    pub fn items(&self, module: &Module, cfg: &Cfg, trace: &Trace, lean: Option<&Lean>) -> Result<Vec<Item>, ModuleError> {
         let Self::Lean(_) = self else { return executed(module, cfg, &trace.counts) };
-        let (masked, turns) = (trace.predicated(cfg), trace.turns(cfg));
-        let lean = Program::new(module, cfg).ok().and_then(|program| Lean::bound(&program, module, cfg, inputs, |header| turns[header]));
+        let masked = trace.predicated(cfg);
         // A quad is four pixels. What is too large to be evaluated counts as it stands, as in rows.
         match lean {
-            Some(lean) => Ok(left(&lean, 4.0 * masked.first().copied().unwrap_or(0.0))),
+            Some(lean) => Ok(left(lean, 4.0 * masked.first().copied().unwrap_or(0.0))),
             None => executed(module, cfg, &masked.into_iter().map(|quads| 4.0 * quads).collect::<Vec<_>>()),
         }
     }

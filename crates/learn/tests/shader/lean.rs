@@ -23,7 +23,7 @@ fn of(body: &str, turns: f64) -> BTreeMap<&'static str, f64> {
     let functions =
         "float twice(float x) { x *= 2.0; return x; }\nfloat g(float x, int n) { for (int i = 0; i < n; i++) x = cos(x); return x; }\n";
     let source = format!(
-        "#version 450\nlayout(location=0) out vec4 c;\nlayout(set=0,binding=0,std140) uniform B {{ float u; int n; }};\n\
+        "#version 450\nlayout(location=0) out vec4 c;\nlayout(set=0,binding=0,std140) uniform B {{ float u; int n; vec4 many[30]; }};\n\
          layout(set=0,binding=1) uniform sampler2D t;\n{functions}void main() {{ vec2 p = gl_FragCoord.xy; {body} }}"
     );
     left(&compile(&source), turns)
@@ -49,6 +49,36 @@ fn constants_are_folded_and_short_loops_unrolled() {
     // The inner one is unrolled, the outer one has a uniform's turns.
     let nested = "float s = p.x; for (int i = 0; i < n; i++) for (int j = 0; j < 4; j++) s = sin(s); c = vec4(s);";
     assert_eq!(of(nested, 5.0).get("ext.sin"), Some(&20.0));
+}
+
+#[test]
+fn loops_whose_turns_a_compiler_does_not_count_stay() {
+    if !has("glslangValidator") {
+        return;
+    }
+    // The sines of known numbers are folded where the loop is unrolled, and left where it stays.
+    let sines = |body: &str| of(&format!("float s = p.x; {body} c = vec4(s);"), 5.0).get("ext.sin").copied().unwrap_or(0.0);
+    let add = "s += sin(float(i)) * s;";
+    assert_eq!(sines(&format!("for (int i = 0; i < 32; i++) {{ {add} }}")), 0.0);
+    assert_eq!(sines(&format!("for (int i = 0; i < 33; i++) {{ {add} }}")), 5.0, "one turn too many");
+    // What leaves it may stand in a branch, but not in one within another.
+    assert_eq!(sines(&format!("for (int i = 0; i < 9; i++) {{ {add} if (s > 4.0) {{ s = 2.0; break; }} }}")), 0.0);
+    assert_eq!(sines(&format!("for (int i = 0; i < 9; i++) {{ {add} if (s > 4.0) {{ if (p.y > 1.0) break; s = 2.0; }} }}")), 5.0);
+    assert_eq!(sines(&format!("for (int i = 0; i < 9; i++) {{ {add} if (s > 4.0) {{ c = vec4(s); return; }} }}")), 0.0);
+    // It may not go on from within a branch, but a branch may be left from within a switch.
+    assert_eq!(sines(&format!("for (int i = 0; i < 9; i++) {{ if (s > 4.0) continue; {add} }}")), 5.0);
+    let switched = "switch (n) { case 1: if (p.y > 1.0) break; s = 2.0; break; default: s = 3.0; }";
+    assert_eq!(sines(&format!("for (int i = 0; i < 9; i++) {{ {add} {switched} }}")), 0.0);
+    // Loops around loops that stay do, those within others need not.
+    let inner = format!("for (int i = 0; i < 4; i++) {{ {add} }}");
+    assert_eq!(sines(&format!("for (int j = 0; j < 40; j++) {{ if (s > float(j)) continue; {inner} }}")), 0.0);
+    // Large ones do not stay where they walk through an array.
+    let many = "s += p.x * s + 1.0; ".repeat(30);
+    let walked = |turns: u32| {
+        let text = format!("float s = p.x, a[20]; for (int i = 0; i < {turns}; i++) {{ {many} a[i] = s; }} c = vec4(a[3]);");
+        of(&text, 5.0).get("loop").copied().unwrap_or(0.0)
+    };
+    assert_eq!((walked(20), walked(19)), (0.0, 5.0));
 }
 
 #[test]
@@ -86,6 +116,23 @@ fn both_sides_of_an_open_branch_are_left_and_one_of_a_decided_one() {
 }
 
 #[test]
+fn choices_between_known_numbers_are_looked_into() {
+    if !has("glslangValidator") {
+        return;
+    }
+    // Neither 2 nor 3 is 5: nothing is left but the number.
+    assert_eq!(of("bool b = (p.x > u ? 2.0 : 3.0) == 5.0; c = vec4(b ? p.x : 1.0);", 1.0), BTreeMap::new());
+    // One of them is: the choice is left, the comparison with 3 is not.
+    let lean = of("bool b = (p.x > u ? 2.0 : 3.0) == 3.0; c = vec4(b ? p.x : 1.0);", 1.0);
+    assert_eq!((lean["f32.compare"], lean["select"]), (1.0, 2.0), "{lean:?}");
+    // One component that differs decides all.
+    let lean = of("bvec3 b = equal(vec3(p, 0.5), vec3(u, 1.0, 2.0)); c = vec4(all(b) ? p.x : 1.0);", 1.0);
+    assert_eq!(lean, BTreeMap::new());
+    let lean = of("bvec3 b = equal(vec3(p.x, 0.5, 2.0), vec3(u, 0.5, 2.0)); c = vec4(all(b) ? p.x : 1.0);", 1.0);
+    assert_eq!(lean["f32.compare"], 1.0);
+}
+
+#[test]
 fn arrays_cost_where_the_index_is_open() {
     if !has("glslangValidator") {
         return;
@@ -96,6 +143,9 @@ fn arrays_cost_where_the_index_is_open() {
     assert_eq!((open["f32.mul"], open["chain.dynamic"], open["load.local"]), (4.0, 1.0, 1.0));
     let stored = of("float a[4]; a[n] = sin(p.x); a[0] = 1.0; c = vec4(a[1], a[2], a[0], 0.0);", 1.0);
     assert_eq!((stored["ext.sin"], stored["store.local"]), (1.0, 1.0));
+    // Of an array of uniforms one element is read, not all.
+    let uniforms = of("int i = int(p.x) % 30; c = many[i];", 1.0);
+    assert_eq!((uniforms["load.uniform"], uniforms["chain.dynamic"]), (4.0, 1.0), "{uniforms:?}");
     let unread = of("float a[4]; a[n] = sin(p.x); a[0] = 1.0; c = vec4(a[0]);", 1.0);
     assert_eq!(unread.get("ext.sin"), None, "{unread:?}");
 }

@@ -6,13 +6,14 @@
 //! values that are either known words or nodes of a graph. Equal operations on equal operands are one node; the nodes that outputs
 //! and decisions need are what is left.
 //!
-//! Loops are unrolled as Mesa does: where every exit is decided by known words and the copies together have at most
-//! [`UNROLLED`] operations; loops around a loop that stays are not.
+//! Loops are unrolled as Mesa does it: where they are simple, few turns are known to end them, and the copies have few operations;
+//! loops around a loop that stays are not.
 
 mod cells;
 mod flow;
 mod graph;
 mod steps;
+mod unroll;
 
 use super::Program;
 use super::compile::Binding;
@@ -21,13 +22,11 @@ use super::step::Place;
 use crate::shader::cfg::Cfg;
 use crate::shader::features::{self, own};
 use crate::shader::module::Module;
+use crate::shader::trace::Trace;
 use cells::Cells;
 use graph::{FREE, Graph, Origin};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// How many operations the copies of an unrolled loop may have together: Mesa's limit of 26 for each of the 32 iterations that
-/// llvmpipe allows (`LOOP_UNROLL_LIMIT` and `max_unroll_iterations`, Mesa 22.3).
-pub const UNROLLED: u64 = 26 * 32;
 /// How many words of uniforms lavapipe makes constants (`MAX_INLINABLE_UNIFORMS`, Mesa 22.3).
 pub const INLINED: usize = 4;
 /// The most steps that are evaluated, over all inlined and unrolled copies, and the most nodes.
@@ -71,6 +70,13 @@ impl Lean {
     #[must_use]
     pub fn new(program: &Program, module: &Module, cfg: &Cfg, turns: impl Fn(usize) -> f64) -> Option<Self> {
         Some(Self::evaluated(program, module, cfg, &turns, &HashMap::new())?.0)
+    }
+
+    /// The same of a shader that was traced in a scene, as lavapipe compiles it when it is bound ([`Lean::bound`]).
+    #[must_use]
+    pub fn of(program: &Program, module: &Module, cfg: &Cfg, inputs: &Inputs, trace: &Trace) -> Option<Self> {
+        let turns = trace.turns(cfg);
+        Self::bound(program, module, cfg, inputs, |header| turns[header])
     }
 
     /// The same as lavapipe compiles it when it is bound: up to four words of uniforms that decide branches by themselves are

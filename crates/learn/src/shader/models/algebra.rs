@@ -45,11 +45,14 @@ impl Normal {
         self
     }
 
-    /// Adds the square of each coefficient over its own `scale` to the squared error, where that is not 0.
-    pub fn with_prior(mut self, strength: f64, scales: &[f64]) -> Self {
+    /// Adds to the squared error, for each coefficient that is expected to be something, the square of how far off that it is, as a
+    /// share of it.
+    pub fn with_prior(mut self, strength: f64, expected: &[f64]) -> Self {
         let n = self.target.len();
-        for (j, scale) in scales.iter().enumerate().filter(|(_, scale)| **scale > 0.0) {
-            self.gram[j * n + j] += strength / (scale * self.lengths[j]).powi(2);
+        for (j, expected) in expected.iter().enumerate().filter(|(_, expected)| **expected > 0.0) {
+            let scaled = expected * self.lengths[j];
+            self.gram[j * n + j] += strength / scaled.powi(2);
+            self.target[j] += strength / scaled;
         }
         self
     }
@@ -221,8 +224,11 @@ mod tests {
         let rows: Vec<(Vec<f64>, f64, f64)> =
             (0..50).map(|i| if i == 0 { (vec![1.0, 1.0], 32.0, 1.0) } else { (vec![1.0, 0.0], 2.0, 1.0) }).collect();
         let x = normal(&rows).with_prior(1.0, &[0.0, 1.0]).solve_non_negative();
-        // Its squared error and its square are as dear: half of 30, but for what the first column takes of it.
-        assert!((x[1] - 15.0).abs() < 0.3 && (x[0] - 2.0).abs() < 0.5, "{x:?}");
+        // Both squares are as dear: half way from 1 to 30, but for what the first column takes of it.
+        assert!((x[1] - 15.5).abs() < 0.3 && (x[0] - 2.0).abs() < 0.5, "{x:?}");
+        // What no row knows is as expected.
+        let unknown: Vec<(Vec<f64>, f64, f64)> = (0..9).map(|_| (vec![1.0, 0.0], 2.0, 1.0)).collect();
+        assert!((normal(&unknown).with_prior(1.0, &[0.0, 7.0]).solve_non_negative()[1] - 7.0).abs() < 1e-6);
         let free = normal(&rows).with_prior(1.0, &[0.0, 0.0]).solve_non_negative();
         assert!((free[1] - 30.0).abs() < 1e-6 && (free[0] - 2.0).abs() < 1e-6, "{free:?}");
     }

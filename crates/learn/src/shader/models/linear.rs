@@ -2,6 +2,7 @@
 
 use super::algebra::Normal;
 use super::columns::is_operation;
+use super::simple::simple;
 use super::{FitError, Model, Row, times};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,8 +13,8 @@ use warpsight_ir::Seconds;
 pub trait Columns {
     /// How much of each column a pixel does.
     fn of(row: &Row) -> BTreeMap<&str, f64>;
-    /// Coefficients by rows (columns times pixels; the last is the draw's one), targets and weights.
-    fn solve(rows: &[(Vec<f64>, f64)]) -> Vec<f64>;
+    /// Coefficients by rows (columns times pixels; the last is the draw's one) with their targets; `names` are the columns'.
+    fn solve(rows: &[(Vec<f64>, f64)], names: &[&str]) -> Vec<f64>;
 }
 
 /// A linear model.
@@ -42,7 +43,8 @@ impl<C: Columns> Model for Linear<C> {
                 (columns.chain([1.0]).collect(), time)
             })
             .collect();
-        let mut found = C::solve(&table);
+        let names: Vec<&str> = names.into_iter().collect();
+        let mut found = C::solve(&table, &names);
         let intercept = found.pop().unwrap_or(0.0);
         let costs = names.into_iter().zip(found).filter(|(_, cost)| *cost != 0.0).map(|(name, cost)| (name.to_owned(), cost)).collect();
         Ok(Self { intercept, costs, columns: PhantomData })
@@ -68,7 +70,7 @@ impl Columns for Instructions {
     fn of(row: &Row) -> BTreeMap<&str, f64> {
         [("instruction", row.opcodes.values().map(|amount| amount.traced).sum())].into()
     }
-    fn solve(rows: &[(Vec<f64>, f64)]) -> Vec<f64> {
+    fn solve(rows: &[(Vec<f64>, f64)], _: &[&str]) -> Vec<f64> {
         by_inverse_time(rows).solve()
     }
 }
@@ -81,7 +83,7 @@ impl Columns for Opcodes {
     fn of(row: &Row) -> BTreeMap<&str, f64> {
         row.opcodes.iter().map(|(name, amount)| (name.as_str(), amount.traced)).collect()
     }
-    fn solve(rows: &[(Vec<f64>, f64)]) -> Vec<f64> {
+    fn solve(rows: &[(Vec<f64>, f64)], _: &[&str]) -> Vec<f64> {
         by_inverse_time(rows).solve()
     }
 }
@@ -99,7 +101,7 @@ impl Columns for ScalarsAndTextures {
         };
         [("operation", row.operations.iter().map(|(name, amount)| price(name) * amount.traced).sum())].into()
     }
-    fn solve(rows: &[(Vec<f64>, f64)]) -> Vec<f64> {
+    fn solve(rows: &[(Vec<f64>, f64)], _: &[&str]) -> Vec<f64> {
         // There is no cost of a draw.
         let own: Vec<(Vec<f64>, f64)> = rows.iter().map(|(row, time)| (row[..row.len() - 1].to_vec(), *time)).collect();
         let mut found = by_inverse_time(&own).solve();
@@ -121,33 +123,33 @@ impl Columns for Operations {
     fn of(row: &Row) -> BTreeMap<&str, f64> {
         row.operations.iter().filter(|(name, _)| is_operation(name)).map(|(name, amount)| (name.as_str(), amount.traced)).collect()
     }
-    fn solve(rows: &[(Vec<f64>, f64)]) -> Vec<f64> {
+    fn solve(rows: &[(Vec<f64>, f64)], _: &[&str]) -> Vec<f64> {
         non_negative(rows)
     }
 }
 
-/// What an operation may cost at most by itself, in what a typical one costs, before it needs evidence.
-const DEAR: f64 = 10.0;
-/// How much evidence: the squared relative error that it must save to cost so much.
-const STRENGTH: f64 = 0.1;
+/// How much evidence it takes to move a cost away from what is expected of it: the squared relative error that must be saved for a
+/// cost of nothing, or of twice as much.
+const STRENGTH: f64 = 0.3;
 /// Rounds of weights for absolute errors, and the relative error below which errors count as squares.
 const ROUNDS: usize = 7;
 const SMALL: f64 = 0.03;
 
 /// No cost below nothing, the least absolute relative error (by weights that are renewed: few shaders that nothing explains lead no cost
-/// astray), and no cost far from the typical one without evidence: a class that few shaders have costs little more than others.
-fn robust(rows: &[(Vec<f64>, f64)]) -> Vec<f64> {
+/// astray), and no cost far from what its simple operations would take without evidence.
+fn robust(rows: &[(Vec<f64>, f64)], simple: &[f64]) -> Vec<f64> {
     let n = rows[0].0.len();
-    let mut typical: Vec<f64> = rows.iter().map(|(row, time)| time / row[..n - 1].iter().sum::<f64>().max(1.0)).collect();
+    let least = rows.iter().map(|(_, time)| *time).fold(f64::INFINITY, f64::min);
+    let operations = |row: &[f64]| row.iter().zip(simple).map(|(x, s)| x * s).sum::<f64>();
+    let mut typical: Vec<f64> = rows.iter().map(|(row, time)| (time - least) / operations(row).max(1.0)).collect();
     typical.sort_by(f64::total_cmp);
-    let mut scales = vec![DEAR * typical[typical.len() / 2]; n];
-    // The draw's own cost is no operation's.
-    scales[n - 1] = 0.0;
+    // Nothing is expected of the draw's own cost.
+    let expected: Vec<f64> = simple.iter().map(|s| s * typical[typical.len() / 2]).chain([0.0]).collect();
     let mut weights: Vec<f64> = rows.iter().map(|(_, time)| time.powi(-2)).collect();
     let mut found = Vec::new();
     for _ in 0..ROUNDS {
         let weighted = rows.iter().zip(&weights).map(|((row, time), weight)| (&row[..], *time, *weight));
-        found = Normal::new(n, weighted).with_prior(STRENGTH, &scales).solve_non_negative();
+        found = Normal::new(n, weighted).with_prior(STRENGTH, &expected).solve_non_negative();
         for ((row, time), weight) in rows.iter().zip(&mut weights) {
             let said: f64 = row.iter().zip(&found).map(|(x, cost)| x * cost).sum();
             *weight = time.powi(-2) / ((said - time).abs() / time).max(SMALL);
@@ -156,7 +158,7 @@ fn robust(rows: &[(Vec<f64>, f64)]) -> Vec<f64> {
     found
 }
 
-/// The same of what a driver's compiler leaves, where branches are masked; with absolute errors and a prior.
+/// The same of what a driver's compiler leaves, where branches are masked; with absolute errors, and what is expected of each operation before anything is measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LeanOperations;
 
@@ -164,7 +166,7 @@ impl Columns for LeanOperations {
     fn of(row: &Row) -> BTreeMap<&str, f64> {
         row.lean.iter().filter(|(name, _)| is_operation(name)).map(|(name, amount)| (name.as_str(), amount.masked)).collect()
     }
-    fn solve(rows: &[(Vec<f64>, f64)]) -> Vec<f64> {
-        robust(rows)
+    fn solve(rows: &[(Vec<f64>, f64)], names: &[&str]) -> Vec<f64> {
+        robust(rows, &names.iter().map(|name| simple(name)).collect::<Vec<_>>())
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::cfg::Cfg;
 use super::super::features::{self, Features};
-use super::super::interpret::{Inputs, Lean, Program, Work};
+use super::super::interpret::{Lean, Work};
 use super::super::module::{Module, ModuleError, Op, spirv::StorageClass};
 use super::super::tokens::{Dialect, TokenError, Tokens};
 use super::super::trace::Trace;
@@ -65,11 +65,12 @@ pub struct Row {
 }
 
 impl Row {
-    /// What models are told of a module, what it is drawn with and its trace; where it is from and what it took is the caller's to fill in.
+    /// What models are told of a module, its trace and what is left of it ([`Lean::of`]; nothing where it is too large to be evaluated);
+    /// where it is from and what it took is the caller's to fill in.
     ///
     /// # Errors
     /// [`ModuleError`] where a type or an id is missing.
-    pub fn new(module: &Module, cfg: &Cfg, inputs: &Inputs, trace: &Trace) -> Result<Self, ModuleError> {
+    pub fn new(module: &Module, cfg: &Cfg, trace: &Trace, lean: Option<&Lean>) -> Result<Self, ModuleError> {
         let pixels = trace.pixels.max(1) as f64;
         let masked = trace.predicated(cfg);
         // A block's three amounts. A quad is four pixels, some of which may lie outside of the frame.
@@ -88,7 +89,7 @@ impl Row {
                 }
             }
         }
-        let lean = lean(module, cfg, inputs, trace, &weights).unwrap_or_else(|| operations.clone());
+        let lean = lean.map_or_else(|| operations.clone(), |lean| left(lean, &weights));
         let uniforms = module.blocks()?.iter().map(|b| b.members.len()).sum::<usize>();
         let sizes = [
             ("blocks", cfg.blocks.len()),
@@ -147,22 +148,19 @@ impl Row {
     }
 }
 
-/// What is left of a shader; nothing where it is too large to be evaluated. A block's weights are those of [`Row::new`].
-fn lean(module: &Module, cfg: &Cfg, inputs: &Inputs, trace: &Trace, weights: &[[f64; 3]]) -> Option<BTreeMap<String, Amount>> {
-    let program = Program::new(module, cfg).ok()?;
-    let turns = trace.turns(cfg);
-    let run = Lean::bound(&program, module, cfg, inputs, |header| turns[header])?;
-    let text = Lean::bound(&program, module, cfg, inputs, |_| 1.0)?.features(|work| work.times);
+/// Amounts of what is left of a shader. A block's weights are those of [`Row::new`].
+fn left(lean: &Lean, weights: &[[f64; 3]]) -> BTreeMap<String, Amount> {
     // A pixel at the frame's edge makes a whole quad run.
     let quads = weights.first().map_or(1.0, |w| w[1]);
-    let masked = run.features(|work| work.times * quads);
     let share = |work: &Work| {
         let [traced, masked, _] = weights[work.block];
         if masked > 0.0 { (traced / masked).min(1.0) } else { 0.0 }
     };
-    let traced = run.features(|work| work.times * quads * share(work));
+    let traced = lean.features(|work| work.times * quads * share(work));
+    let masked = lean.features(|work| work.times * quads);
+    let text = lean.features(|_| 1.0);
     let amounts = features::names().iter().enumerate().map(|(at, name)| (name, [traced[at], masked[at], text[at]]));
-    Some(amounts.filter(|(_, of)| of[1] != 0.0 || of[2] != 0.0).map(|(name, of)| (name.clone(), rounded(of))).collect())
+    amounts.filter(|(_, of)| of[1] != 0.0 || of[2] != 0.0).map(|(name, of)| (name.clone(), rounded(of))).collect()
 }
 
 /// Amounts to seven digits, as tables keep them: a row is the same before and after.

@@ -2,7 +2,7 @@
 
 use super::cells::{Cells, UNDEFINED};
 use super::graph::Origin;
-use super::{Done, Evaluation, GaveUp, MAX_DEPTH, UNROLLED, steps};
+use super::{Done, Evaluation, GaveUp, MAX_DEPTH, steps};
 use crate::shader::features::own;
 use crate::shader::interpret::step::{End, Place, Step, Term};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -17,7 +17,7 @@ const JOIN: u32 = u32::MAX;
 const MAX_WRITTEN: usize = 1 << 18;
 
 /// States that leave, by the block they lead to.
-type Exits = BTreeMap<usize, Cells>;
+pub(super) type Exits = BTreeMap<usize, Cells>;
 
 impl Evaluation<'_> {
     /// Evaluates consecutive blocks from the first one on. Leads back to it are exits too, where it heads a loop.
@@ -48,7 +48,7 @@ impl Evaluation<'_> {
         Ok(out)
     }
 
-    fn join(&mut self, into: &mut Exits, to: usize, cells: Cells, times: f64) -> Done {
+    pub(super) fn join(&mut self, into: &mut Exits, to: usize, cells: Cells, times: f64) -> Done {
         let Some(there) = into.get_mut(&to) else {
             into.insert(to, cells);
             return Ok(());
@@ -69,7 +69,7 @@ impl Evaluation<'_> {
     /// A loop, from its header to before its merge block.
     fn turn(&mut self, range: Range<usize>, cells: Cells, times: f64) -> Done<Exits> {
         let header = range.start;
-        if !self.rolled.contains(&header) {
+        if !self.rolled.contains(&header) && self.is_simple(range.clone()) {
             let mark = self.graph.mark();
             let before = (self.depth, self.operations);
             self.unrolling += 1;
@@ -101,25 +101,6 @@ impl Evaluation<'_> {
             carried.into_iter().for_each(|(cell, carrier)| self.graph.carry(carrier, back.get(cell)));
         }
         Ok(exits)
-    }
-
-    /// Turn after turn, until none leads back; nothing where that takes too many operations.
-    fn unrolled(&mut self, range: Range<usize>, cells: Cells, times: f64) -> Done<Option<Exits>> {
-        let start = self.operations;
-        let mut out = Exits::new();
-        let mut next = cells;
-        loop {
-            let mut leaving = self.flow(range.clone(), true, next, times)?;
-            let back = leaving.remove(&range.start);
-            for (to, cells) in leaving {
-                self.join(&mut out, to, cells, times)?;
-            }
-            match back {
-                None => return Ok(Some(out)),
-                Some(_) if self.operations - start > UNROLLED => return Ok(None),
-                Some(back) => next = back,
-            }
-        }
     }
 
     fn block(&mut self, at: usize, mut cells: Cells, times: f64) -> Done<Vec<(usize, Cells)>> {

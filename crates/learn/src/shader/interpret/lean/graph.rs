@@ -3,6 +3,7 @@
 use super::cells::UNDEFINED;
 use super::{Done, GaveUp, MAX_NODES, Work};
 use crate::shader::features::own;
+use crate::shader::module::Op;
 use std::collections::{BTreeSet, HashMap};
 
 /// The feature of what costs nothing.
@@ -20,6 +21,8 @@ pub(super) struct Origin {
 pub(super) type Key = ([u32; 3], Box<[u32]>);
 
 struct Node {
+    /// The opcode, where it has one.
+    op: u32,
     word: Option<u32>,
     operands: Box<[u32]>,
     feature: usize,
@@ -50,7 +53,7 @@ pub(super) struct Mark([usize; 4]);
 impl Default for Graph {
     fn default() -> Self {
         let origin = Origin { block: 0, inst: None, times: 0.0 };
-        let undefined = Node { word: None, operands: Box::default(), feature: FREE, number: 0.0, origin };
+        let undefined = Node { op: 0, word: None, operands: Box::default(), feature: FREE, number: 0.0, origin };
         let (words, table) = (HashMap::new(), HashMap::new());
         Self { nodes: vec![undefined], words, table, entered: Vec::new(), needed: Vec::new(), carried: Vec::new() }
     }
@@ -68,7 +71,7 @@ impl Graph {
             return node;
         }
         let origin = Origin { block: 0, inst: None, times: 0.0 };
-        let node = self.push(Node { word: Some(word), operands: Box::default(), feature: FREE, number: 0.0, origin });
+        let node = self.push(Node { op: 0, word: Some(word), operands: Box::default(), feature: FREE, number: 0.0, origin });
         self.words.insert(word, node);
         self.entered.push(Entered::Word(word));
         node
@@ -79,15 +82,22 @@ impl Graph {
         if node == UNDEFINED { Some(0) } else { self.nodes[node as usize].word }
     }
 
+    /// The condition and both words of a node that selects one of two known words.
+    pub(super) fn choice(&self, node: u32) -> Option<(u32, [u32; 2])> {
+        let of = &self.nodes[node as usize];
+        let [condition, yes, no] = *of.operands else { return None };
+        (of.op == Op::Select as u32).then_some((condition, [self.word(yes)?, self.word(no)?]))
+    }
+
     /// A value that is like no other.
     pub(super) fn leaf(&mut self, feature: usize, origin: Origin) -> u32 {
-        self.push(Node { word: None, operands: Box::default(), feature, number: 1.0, origin })
+        self.push(Node { op: 0, word: None, operands: Box::default(), feature, number: 1.0, origin })
     }
 
     /// What a loop carries; [`Graph::carry`] says what it becomes.
     pub(super) fn carrier(&mut self, before: u32, origin: Origin) -> Done<u32> {
         self.room()?;
-        Ok(self.push(Node { word: None, operands: [before].into(), feature: FREE, number: 0.0, origin }))
+        Ok(self.push(Node { op: 0, word: None, operands: [before].into(), feature: FREE, number: 0.0, origin }))
     }
 
     pub(super) fn carry(&mut self, carrier: u32, becomes: u32) {
@@ -103,7 +113,7 @@ impl Graph {
             return Ok(node);
         }
         self.room()?;
-        let node = self.push(Node { word: None, operands: key.1.clone(), feature: cost.0, number: cost.1, origin });
+        let node = self.push(Node { op: key.0[0], word: None, operands: key.1.clone(), feature: cost.0, number: cost.1, origin });
         if !self.table.contains_key(&key) {
             self.entered.push(Entered::Key(key.clone()));
             self.table.insert(key, node);
@@ -114,7 +124,7 @@ impl Graph {
     /// An operation whose effect is seen from outside.
     pub(super) fn effect(&mut self, operands: &[u32], cost: (usize, f64), origin: Origin) -> Done<u32> {
         self.room()?;
-        let node = self.push(Node { word: None, operands: operands.into(), feature: cost.0, number: cost.1, origin });
+        let node = self.push(Node { op: 0, word: None, operands: operands.into(), feature: cost.0, number: cost.1, origin });
         self.need(node);
         Ok(node)
     }

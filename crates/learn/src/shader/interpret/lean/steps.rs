@@ -177,9 +177,14 @@ impl Evaluation<'_> {
                 }
             }
             Step::Fold { all, dst, a, n } => {
-                let operands: Vec<u32> = (*a..a + n).map(|c| cells.get(c)).collect();
-                let node = self
-                    .apply(maker, 0, &operands, |w| u32::from(if *all { w.iter().all(|x| *x != 0) } else { w.iter().any(|x| *x != 0) }))?;
+                // One that is false decides all, one that is true any; others that are known do not matter.
+                let known: Vec<Option<bool>> = (*a..a + n).map(|c| self.graph.word(cells.get(c)).map(|w| w != 0)).collect();
+                let open: Vec<u32> = (*a..a + n).zip(&known).filter(|(_, k)| k.is_none()).map(|(c, _)| cells.get(c)).collect();
+                let node = match known.contains(&Some(!*all)) {
+                    true => self.graph.known(u32::from(!*all)),
+                    false if open.is_empty() => self.graph.known(u32::from(*all)),
+                    false => self.make(maker, 0, &open)?,
+                };
                 cells.set(*dst, node);
             }
             Step::Pick { dst, a, n, cells: each, index } => {
@@ -242,7 +247,24 @@ impl Evaluation<'_> {
         let mut words = [0; 64];
         let known = operands.len() <= words.len()
             && operands.iter().zip(&mut words).all(|(o, word)| self.graph.word(*o).map(|w| *word = w).is_some());
-        if known { Ok(self.graph.known(f(&words[..operands.len()]))) } else { self.make(maker, part, operands) }
+        if known {
+            return Ok(self.graph.known(f(&words[..operands.len()])));
+        }
+        self.pushed(maker, operands, f).unwrap_or_else(|| self.make(maker, part, operands))
+    }
+
+    /// An operation on one of two known words, and otherwise on known ones, is one of two known words itself.
+    fn pushed(&mut self, maker: Maker, operands: &[u32], f: impl Fn(&[u32]) -> u32) -> Option<Done<u32>> {
+        let mut open = operands.iter().enumerate().filter(|(_, o)| self.graph.word(**o).is_none());
+        let ((at, chosen), None) = (open.next()?, open.next()) else { return None };
+        let (condition, words) = self.graph.choice(*chosen)?;
+        let mut all: Vec<u32> = operands.iter().map(|o| self.graph.word(*o).unwrap_or(0)).collect();
+        let [yes, no] = words.map(|word| {
+            all[at] = word;
+            self.graph.known(f(&all))
+        });
+        let select = Maker { key: [Op::Select as u32, 0], cost: (own::SELECT, 1.0), ..maker };
+        Some(if yes == no { Ok(yes) } else { self.make(select, 0, &[condition, yes, no]) })
     }
 
     fn make(&mut self, maker: Maker, part: u32, operands: &[u32]) -> Done<u32> {
@@ -354,6 +376,8 @@ impl Evaluation<'_> {
                 for start in self.reach(*at)? {
                     all.extend((start.start..start.end - 1 + n).map(|c| cells.get(c)));
                 }
+                // Of uniforms a load reads what it needs; they never change.
+                all.retain(|node| !self.uniforms.contains_key(node));
                 all.dedup();
                 // An array as it is now is one node, however often it is read.
                 let array = Maker { key: [ALL_OF, 0], cost: (FREE, 0.0), ..maker };

@@ -1,0 +1,74 @@
+//! Which loops are unrolled: those that Mesa unrolls (`nir_loop_analyze.c` and `nir_opt_loop_unroll.c`, Mesa 22.3).
+
+use super::cells::Cells;
+use super::flow::Exits;
+use super::{Done, Evaluation};
+use crate::shader::interpret::step::{End, Place, Step};
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// The most turns of a loop that is unrolled (`max_unroll_iterations` of llvmpipe).
+const TURNS: u32 = 32;
+/// How many operations the copies may have together: so many for each turn that is allowed (`LOOP_UNROLL_LIMIT`).
+const OPERATIONS: u64 = 26 * TURNS as u64;
+
+impl Evaluation<'_> {
+    /// Whether turns of a loop can be counted: it goes on at its end only, and what leaves it stands in at most one branch.
+    pub(super) fn is_simple(&self, range: Range<usize>) -> bool {
+        // Where the branches end that a block stands in.
+        let mut open: Vec<usize> = Vec::new();
+        for at in range.clone() {
+            open.retain(|merge| *merge > at);
+            let block = &self.cfg.blocks[at];
+            if block.header != Some(range.start) {
+                continue;
+            }
+            open.extend(block.merge.filter(|merge| !block.is_loop && range.contains(merge)));
+            let returns = matches!(self.program.blocks[at].end, End::Return);
+            let leaves = returns || block.successors.iter().any(|to| !range.contains(to));
+            let inside = |to: &usize| open.first().is_none_or(|end| to > &at && (to < end || open.contains(to)));
+            let goes_on = block.successors.iter().filter(|to| range.contains(to)).any(|to| !inside(to));
+            if leaves && open.len() > 1 || goes_on {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Turn after turn, until none leads back; nothing where that takes too many turns or operations.
+    pub(super) fn unrolled(&mut self, range: Range<usize>, cells: Cells, times: f64) -> Done<Option<Exits>> {
+        let start = self.operations;
+        let walked = self.walked(range.clone());
+        let mut out = Exits::new();
+        let mut next = cells;
+        for turn in 0..=TURNS {
+            let mut leaving = self.flow(range.clone(), true, next, times)?;
+            let back = leaving.remove(&range.start);
+            for (to, cells) in leaving {
+                self.join(&mut out, to, cells, times)?;
+            }
+            let large = self.operations - start > OPERATIONS;
+            match back {
+                None => return Ok((!large || walked.contains(&turn)).then_some(out)),
+                Some(_) if large && walked.range(turn + 1..).next().is_none() => return Ok(None),
+                Some(back) => next = back,
+            }
+        }
+        Ok(None)
+    }
+
+    /// The lengths of own arrays whose elements a loop picks: if it has as many turns, it is unrolled however large it is, so that
+    /// elements become values.
+    fn walked(&self, range: Range<usize>) -> BTreeSet<u32> {
+        let of_uniforms = |base: &Place| match base {
+            Place::Fixed(at) => self.uniforms.values().any(|cell| cell == at),
+            Place::At(_) => false,
+        };
+        let terms = self.program.blocks[range].iter().flat_map(|block| &block.steps).filter_map(|step| match step {
+            Step::Address { base, terms, .. } if !of_uniforms(base) => Some(terms),
+            _ => None,
+        });
+        let picks = terms.flatten().filter(|term| !self.program.constants.iter().any(|(cell, _)| *cell == term.index));
+        picks.map(|term| term.len).filter(|len| (2..=TURNS).contains(len)).collect()
+    }
+}

@@ -113,6 +113,9 @@ pub(super) mod own {
     pub const LOOP: usize = Class::Loop as usize;
     pub const KILL: usize = Class::Kill as usize;
     pub const MUL: usize = Class::F32Mul as usize;
+    pub const INT_MUL: usize = Class::IntMul as usize;
+    pub const INT_BIT: usize = Class::IntBit as usize;
+    pub const COPY: usize = Class::Copy as usize;
 }
 
 /// The features of a shader.

@@ -65,13 +65,15 @@ fn loops_whose_turns_a_compiler_does_not_count_stay() {
     assert_eq!(sines(&format!("for (int i = 0; i < 9; i++) {{ {add} if (s > 4.0) {{ s = 2.0; break; }} }}")), 0.0);
     assert_eq!(sines(&format!("for (int i = 0; i < 9; i++) {{ {add} if (s > 4.0) {{ if (p.y > 1.0) break; s = 2.0; }} }}")), 5.0);
     assert_eq!(sines(&format!("for (int i = 0; i < 9; i++) {{ {add} if (s > 4.0) {{ c = vec4(s); return; }} }}")), 0.0);
-    // It may not go on from within a branch, but a branch may be left from within a switch.
-    assert_eq!(sines(&format!("for (int i = 0; i < 9; i++) {{ if (s > 4.0) continue; {add} }}")), 5.0);
+    // What goes on with the next turn may stand in a branch, too, but nothing may leave after it; a switch is left within a turn.
+    assert_eq!(sines(&format!("for (int i = 0; i < 9; i++) {{ if (s > 4.0) continue; {add} }}")), 0.0);
+    assert_eq!(sines(&format!("for (int i = 0; i < 9; i++) {{ if (s > 4.0) {{ if (p.y > 1.0) continue; s = 2.0; }} {add} }}")), 5.0);
+    assert_eq!(sines(&format!("for (int i = 0; i < 9; i++) {{ if (s > 4.0) continue; {add} if (s < 1.0) break; }}")), 5.0);
     let switched = "switch (n) { case 1: if (p.y > 1.0) break; s = 2.0; break; default: s = 3.0; }";
     assert_eq!(sines(&format!("for (int i = 0; i < 9; i++) {{ {add} {switched} }}")), 0.0);
     // Loops around loops that stay do, those within others need not.
     let inner = format!("for (int i = 0; i < 4; i++) {{ {add} }}");
-    assert_eq!(sines(&format!("for (int j = 0; j < 40; j++) {{ if (s > float(j)) continue; {inner} }}")), 0.0);
+    assert_eq!(sines(&format!("for (int j = 0; j < 40; j++) {{ {inner} }}")), 0.0);
     // Large ones do not stay where they walk through an array.
     let many = "s += p.x * s + 1.0; ".repeat(30);
     let walked = |turns: u32| {
@@ -109,6 +111,9 @@ fn both_sides_of_an_open_branch_are_left_and_one_of_a_decided_one() {
     assert_eq!((lean["ext.sin"], lean["ext.cos"], lean["select"], lean["branch"]), (1.0, 1.0, 1.0, 1.0));
     let lean = of("const float k = 2.0; float s; if (k > 1.0) s = sin(p.y); else s = cos(p.y); c = vec4(s);", 1.0);
     assert_eq!(lean, BTreeMap::from([("instructions", 2.0), ("ext.sin", 1.0), ("load.input", 1.0)]));
+    // Neither `false` nor a null constant is undefined.
+    let found = "bool found = false; for (int i = 0; i < 4; i++) if (p.x > float(i) * u) found = true; c = vec4(found ? sin(p.y) : 0.0);";
+    assert_eq!(of(found, 1.0).get("select"), Some(&5.0));
     // What no branch wrote needs no choice.
     assert_eq!(of("float s; if (p.x > u) s = sin(p.y); c = vec4(s);", 1.0).get("select"), None);
     let lean = of("if (p.x > u) discard; c = vec4(twice(p.x) + twice(p.y));", 1.0);

@@ -193,6 +193,8 @@ impl<'m> Compiler<'m> {
             let words: Vec<u32> = match inst.op {
                 Op::ConstantTrue | Op::SpecConstantTrue => vec![1],
                 Op::Constant | Op::SpecConstant => args.to_vec(),
+                // Zeros are said, too: they are not undefined.
+                Op::ConstantFalse | Op::SpecConstantFalse | Op::ConstantNull => vec![0; n as usize],
                 _ => Vec::new(),
             };
             if words.len() > n as usize || ty.scalar() == Some(Scalar::Bool) && inst.op == Op::Constant {

@@ -5,6 +5,7 @@ use super::{Done, GaveUp, MAX_NODES, Work};
 use crate::shader::features::own;
 use crate::shader::module::Op;
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 
 /// The feature of what costs nothing.
 pub(super) const FREE: usize = usize::MAX;
@@ -40,6 +41,10 @@ pub(super) struct Graph {
     needed: Vec<u32>,
     /// What loops carry from one turn to the next: the node at the header, and what it becomes.
     carried: Vec<(u32, u32)>,
+    /// Cells that were written where they are known to lie.
+    stored: Vec<(Range<u32>, Origin)>,
+    /// Cells that are read or written where they are not known to lie: arrays that cannot become values.
+    memory: Vec<Range<u32>>,
 }
 
 enum Entered {
@@ -48,14 +53,23 @@ enum Entered {
 }
 
 /// A point to go back to.
-pub(super) struct Mark([usize; 4]);
+pub(super) struct Mark([usize; 6]);
 
 impl Default for Graph {
     fn default() -> Self {
         let origin = Origin { block: 0, inst: None, times: 0.0 };
         let undefined = Node { op: 0, word: None, operands: Box::default(), feature: FREE, number: 0.0, origin };
         let (words, table) = (HashMap::new(), HashMap::new());
-        Self { nodes: vec![undefined], words, table, entered: Vec::new(), needed: Vec::new(), carried: Vec::new() }
+        Self {
+            nodes: vec![undefined],
+            words,
+            table,
+            entered: Vec::new(),
+            needed: Vec::new(),
+            carried: Vec::new(),
+            stored: Vec::new(),
+            memory: Vec::new(),
+        }
     }
 }
 
@@ -133,16 +147,46 @@ impl Graph {
         self.needed.push(node);
     }
 
+    /// Cells are written where they are known to lie.
+    pub(super) fn stored(&mut self, cells: Range<u32>, origin: Origin) {
+        self.stored.push((cells, origin));
+    }
+
+    /// Cells are read or written where they are not known to lie.
+    pub(super) fn in_memory(&mut self, cells: Range<u32>) {
+        if self.memory.last() != Some(&cells) {
+            self.memory.push(cells);
+        }
+    }
+
+    /// What it takes to write elements of arrays that lie in memory, each by itself.
+    fn copies(&self) -> impl Iterator<Item = Work> {
+        // Ranges by where they begin, those that meet as one.
+        let mut memory = self.memory.clone();
+        memory.sort_by_key(|cells| (cells.start, cells.end));
+        memory.dedup_by(|next, last| {
+            next.start <= last.end && {
+                last.end = last.end.max(next.end);
+                true
+            }
+        });
+        self.stored.iter().filter_map(move |(cells, origin)| {
+            let around = memory.partition_point(|range| range.start <= cells.start).checked_sub(1)?;
+            let number = f64::from(cells.end.min(memory[around].end).checked_sub(cells.start)?);
+            (number > 0.0).then(|| Work { feature: own::COPY, number, times: origin.times, block: origin.block, inst: origin.inst })
+        })
+    }
+
     fn room(&self) -> Done {
         if self.nodes.len() < MAX_NODES { Ok(()) } else { Err(GaveUp) }
     }
 
     pub(super) fn mark(&self) -> Mark {
-        Mark([self.nodes.len(), self.entered.len(), self.needed.len(), self.carried.len()])
+        Mark([self.nodes.len(), self.entered.len(), self.needed.len(), self.carried.len(), self.stored.len(), self.memory.len()])
     }
 
     /// Forgets what came after a mark.
-    pub(super) fn back_to(&mut self, Mark([nodes, entered, needed, carried]): Mark) {
+    pub(super) fn back_to(&mut self, Mark([nodes, entered, needed, carried, stored, memory]): Mark) {
         self.nodes.truncate(nodes);
         for gone in self.entered.drain(entered..) {
             match gone {
@@ -152,6 +196,8 @@ impl Graph {
         }
         self.needed.truncate(needed);
         self.carried.truncate(carried);
+        self.stored.truncate(stored);
+        self.memory.truncate(memory);
     }
 
     /// The cells of uniforms on which alone decisions depend, while they are at most so many: first come, first served.
@@ -195,13 +241,13 @@ impl Graph {
             }
         }
         let live = self.nodes.iter().zip(live).filter(|(node, live)| *live && node.feature != FREE);
-        live.map(|(node, _)| Work {
+        let left = live.map(|(node, _)| Work {
             feature: node.feature,
             number: node.number,
             times: node.origin.times,
             block: node.origin.block,
             inst: node.origin.inst,
-        })
-        .collect()
+        });
+        left.chain(self.copies()).collect()
     }
 }

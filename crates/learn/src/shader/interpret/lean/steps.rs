@@ -58,7 +58,7 @@ impl Evaluation<'_> {
         if self.steps > MAX_STEPS {
             return Err(GaveUp);
         }
-        self.operations += u64::from(nodes(step) > 0.0);
+        self.operations += self.size(step, origin);
         let maker = self.maker(origin, parts);
         match step {
             Step::Map1 { f, dst, a, n, .. } => {
@@ -303,14 +303,19 @@ impl Evaluation<'_> {
         }
     }
 
-    /// Powers with small whole exponents are products.
+    /// Powers with small whole exponents are products; so are quotients by known whole numbers, or masks and shifts.
     fn cheaper(&self, maker: Maker, [_, b]: [u32; 2]) -> Maker {
         let pow = maker.key == [Op::ExtInst as u32, GlslStd450Op::Pow as u32];
-        match self.graph.word(b).map(f32::from_bits) {
-            Some(2.0) if pow => Maker { cost: (own::MUL, 1.0), ..maker },
-            Some(4.0) if pow => Maker { cost: (own::MUL, 2.0), ..maker },
-            _ => maker,
-        }
+        let signed = [Op::SDiv, Op::SRem, Op::SMod].iter().any(|op| *op as u32 == maker.key[0]);
+        let quotient = signed || [Op::UDiv, Op::UMod].iter().any(|op| *op as u32 == maker.key[0]);
+        let cost = match self.graph.word(b) {
+            Some(word) if pow && f32::from_bits(word) == 2.0 => (own::MUL, 1.0),
+            Some(word) if pow && f32::from_bits(word) == 4.0 => (own::MUL, 2.0),
+            Some(word) if quotient && word.is_power_of_two() => (own::INT_BIT, if signed { 3.0 } else { 1.0 }),
+            Some(_) if quotient => (own::INT_MUL, 2.0),
+            _ => return maker,
+        };
+        Maker { cost, ..maker }
     }
 
     fn texture(&mut self, t: &TextureStep, cells: &mut Cells, maker: Maker) -> Done {
@@ -374,6 +379,7 @@ impl Evaluation<'_> {
                 }
                 let mut all: Vec<u32> = Vec::new();
                 for start in self.reach(*at)? {
+                    self.graph.in_memory(start.start..start.end - 1 + n);
                     all.extend((start.start..start.end - 1 + n).map(|c| cells.get(c)));
                 }
                 // Of uniforms a load reads what it needs; they never change.
@@ -393,12 +399,14 @@ impl Evaluation<'_> {
                 if let Some(start) = self.graph.word(address) {
                     let start = start.min(cells.len() - n);
                     new.into_iter().zip(start..).for_each(|(node, to)| cells.set(to, node));
+                    self.graph.stored(start..start + n, maker.origin);
                     return Ok(());
                 }
                 let operands: Vec<u32> = [address].into_iter().chain(new).collect();
                 let store = self.make(maker, 0, &operands)?;
                 let part = Maker { key: [PART, 1], cost: (FREE, 0.0), ..maker };
                 for start in self.reach(*at)? {
+                    self.graph.in_memory(start.start..start.end - 1 + n);
                     for cell in start.start..start.end - 1 + n {
                         let node = self.make(part, 0, &[cells.get(cell), store])?;
                         cells.set(cell, node);

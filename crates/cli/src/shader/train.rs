@@ -84,8 +84,10 @@ fn card(rows: &Rows, predictor: &Predictor, id: &str, judged: &[Judged]) -> Stri
     let all = &rows.table.rows;
     let mutants = all.iter().filter(|row| row.mutant).count();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    // Where folders lie is nobody's business.
-    let command = std::env::args().map(|a| a.rsplit('/').next().unwrap_or("").to_owned()).collect::<Vec<_>>().join(" ");
+    // Where other folders lie is nobody's business.
+    let shown = |a: String| if a.starts_with('/') { a.rsplit('/').next().unwrap_or("").to_owned() } else { a };
+    let command: Vec<String> = ["warpsight".to_owned()].into_iter().chain(std::env::args().skip(1).map(shown)).collect();
+    let command = command.join(" ");
     let mut text = format!("# Model of {}\n\n", device.name);
     let mut put = |line: String| text.push_str(&(line + "\n"));
     put(format!("Predicts the seconds of a frame of a fragment shader on `{}`.", device.description));

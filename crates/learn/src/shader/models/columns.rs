@@ -17,8 +17,6 @@ pub enum Column {
     Text(String),
     /// Its share of all that is done.
     Share(String),
-    /// A size of the text.
-    Size(String),
     /// All that is done.
     All,
     /// Pixels of the frame.
@@ -60,7 +58,6 @@ impl<'a> View<'a> {
             Column::Taken(name) => share(self.sum(name, |_, a| a.traced), masked(name)),
             Column::Text(name) => self.sum(name, |_, a| a.text).ln_1p(),
             Column::Share(name) => share(masked(name), self.all),
-            Column::Size(name) => self.row.sizes.get(name).copied().unwrap_or(0.0).ln_1p(),
             Column::All => self.all.ln_1p(),
             Column::Pixels => self.row.pixels.ln_1p(),
             Column::Base => self.base.ln(),
@@ -79,7 +76,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// All columns that these rows have numbers in, sorted.
+/// All columns that these rows have numbers in, sorted. How a text is divided into blocks and functions says nothing of what is left of it.
 pub fn columns(rows: &[&Row], with_base: bool) -> Vec<Column> {
     let own: BTreeSet<&str> = rows.iter().flat_map(|row| row.lean.keys().map(String::as_str)).collect();
     let families: BTreeSet<String> =
@@ -93,7 +90,6 @@ pub fn columns(rows: &[&Row], with_base: bool) -> Vec<Column> {
         }
         out.extend([Column::Masked(name.clone()), Column::Text(name.clone()), Column::Share(name)]);
     }
-    out.extend(rows.iter().flat_map(|row| row.sizes.keys()).map(|name| Column::Size(name.clone())));
     if with_base {
         out.insert(Column::Base);
     }

@@ -64,6 +64,13 @@ fn models_are_compared_with_the_strongest_peer_first() {
     assert_eq!(page.descendants().filter(|n| n.tag_name().name() == "svg").count(), 1);
     let text = said(&sandbox.run(&args, 0));
     assert!(text.contains("81 measured shaders on lavapipe (a CPU rasteriser") && text.contains("lean *"), "{text}");
+
+    // In one way only, with the same numbers.
+    let some = ["shader", "evaluate", "--rows", rows, "--model", "sh,nnls", "--only", "source", "--html", html];
+    let output = sandbox.run(&[&some[..], &["--json"]].concat(), 0);
+    let only: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert!(only["models"][0]["group"].is_null() && only["models"][0]["untraced"].is_null());
+    assert_eq!(only["models"][0]["macro_average"], models[0]["macro_average"]);
 }
 
 #[test]

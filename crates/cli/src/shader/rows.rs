@@ -127,7 +127,7 @@ fn row(folder: &Path, (entry, shot): (&Entry, &Shot), base: &Scene, quads: usize
     let (trace, program) = traced.map_err(|_| "it cannot be interpreted".to_owned())?;
     let lean = Lean::of(&program, &module, &cfg, &inputs, &trace);
     let row = Row::new(&module, &cfg, &trace, lean.as_ref()).map_err(|_| "its module cannot be read".to_owned())?;
-    let row = row.with_words(dialects.iter().copied(), (&module, &cfg, &inputs, &trace)).map_err(|e| e.to_string())?;
+    let row = row.with_words(dialects.iter().copied(), (&module, &cfg, &trace, lean.as_ref())).map_err(|e| e.to_string())?;
     Ok(Row {
         id: entry.id.clone(),
         source: entry.source.clone(),

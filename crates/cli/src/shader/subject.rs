@@ -178,7 +178,7 @@ impl Subject {
         })?;
         let row = Row::new(&self.module, &self.cfg, &trace, lean.as_ref()).map_err(|e| refused(&e))?;
         let dialects = targets.iter().filter_map(|target| target.predictor.model.model().dialect());
-        let row = row.with_words(dialects, (&self.module, &self.cfg, &inputs, &trace)).map_err(|e| refused(&e))?;
+        let row = row.with_words(dialects, (&self.module, &self.cfg, &trace, lean.as_ref())).map_err(|e| refused(&e))?;
         Ok(Seen { trace, lean, row, assumptions, inputs })
     }
 }

@@ -10,7 +10,7 @@
 
 use super::cfg::Cfg;
 use super::features;
-use super::interpret::{Inputs, Lean, Program};
+use super::interpret::Lean;
 use super::module::{Id, Inst, Module, ModuleError, Op, Operand, Scalar, Type, operands};
 use super::trace::Trace;
 use std::borrow::Cow;
@@ -77,14 +77,14 @@ impl Dialect {
         }
     }
 
-    /// The words of a shader in a scene with its trace, as models of this dialect are trained on them.
+    /// The words of a shader with its trace and what is left of it, as models of this dialect are trained on them.
     ///
     /// # Errors
     /// See [`TokenError`].
-    pub fn words(self, module: &Module, cfg: &Cfg, inputs: &Inputs, trace: &Trace) -> Result<Tokens, TokenError> {
+    pub fn words(self, module: &Module, cfg: &Cfg, trace: &Trace, left: Option<&Lean>) -> Result<Tokens, TokenError> {
         match self {
             Self::Published => published(module, cfg, &trace.counts),
-            Self::Compact => lean(module, cfg, inputs, trace),
+            Self::Compact => lean(module, cfg, trace, left),
         }
     }
 }
@@ -352,21 +352,18 @@ pub fn compact(module: &Module, cfg: &Cfg, counts: &[f64]) -> Result<Tokens, Tok
 }
 
 /// The words of [`compact`] for what is left of a shader when a driver's compiler is done with it, in the order in which that is met
-/// ([`Lean::bound`]), with counts as if branches were predicated ([`Trace::predicated`]). Of a shader that is too large to be evaluated the
+/// ([`Lean::of`]), with counts as if branches were predicated ([`Trace::predicated`]). Of a shader that is too large to be evaluated the
 /// words are those of [`compact`].
 ///
 /// # Errors
 /// Those of [`compact`].
-pub fn lean(module: &Module, cfg: &Cfg, inputs: &Inputs, trace: &Trace) -> Result<Tokens, TokenError> {
+pub fn lean(module: &Module, cfg: &Cfg, trace: &Trace, left: Option<&Lean>) -> Result<Tokens, TokenError> {
     if trace.quads.len() != cfg.blocks.len() {
         return Err(TokenError::Blocks { found: trace.quads.len(), expected: cfg.blocks.len() });
     }
     // A quad is four pixels.
     let masked: Vec<f64> = trace.predicated(cfg).iter().map(|quads| 4.0 * quads).collect();
     let counts = whole(cfg, &masked)?;
-    let turns = trace.turns(cfg);
-    let program = Program::new(module, cfg).ok();
-    let left = program.and_then(|program| Lean::bound(&program, module, cfg, inputs, |header| turns[header]));
     let Some(left) = left else { return compact(module, cfg, &masked) };
     let starts = masked.first().copied().unwrap_or(0.0);
     let mut words = vec![

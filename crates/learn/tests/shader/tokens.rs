@@ -166,21 +166,20 @@ fn lean_words_are_what_a_compiler_leaves() {
     let program = Program::new(&module, &cfg).unwrap();
     let trace = sample(&program, &Inputs::of_frame(64, 48), 16, 0).unwrap();
     let inputs = Inputs::of_frame(64, 48);
-    let tokens = Dialect::Compact.words(&module, &cfg, &inputs, &trace).unwrap();
-    assert_eq!(tokens, lean(&module, &cfg, &inputs, &trace).unwrap());
+    let left = Lean::of(&program, &module, &cfg, &inputs, &trace);
+    let tokens = Dialect::Compact.words(&module, &cfg, &trace, left.as_ref()).unwrap();
+    assert_eq!(tokens, lean(&module, &cfg, &trace, left.as_ref()).unwrap());
     let untraced = tokens.clone().untraced(7);
     assert_eq!((untraced.words[0].count, untraced.words[1..].iter().all(|w| w.count == 7)), (1, true));
-    let turns = trace.turns(&cfg);
-    let left = Lean::new(&program, &module, &cfg, |header| turns[header]).unwrap();
-    let all = left.features(|work| work.times * 64.0 * 48.0);
+    let all = left.as_ref().unwrap().features(|work| work.times * 64.0 * 48.0);
     for (at, expected) in all.iter().enumerate().filter(|(at, _)| features::names()[*at].contains('.')) {
         let of = tokens.words.iter().filter(|w| w.id == 6 + at as u32);
         let sum: f64 = of.map(|w| w.count as f64 * f64::from(w.scalars)).sum();
         assert!((sum - expected).abs() <= 1e-3 * expected, "{}: {sum} and {expected}", features::names()[at]);
     }
     let other = Cfg { blocks: cfg.blocks[1..].to_vec(), ..cfg.clone() };
-    assert!(matches!(lean(&module, &other, &inputs, &trace), Err(TokenError::Blocks { .. })));
-    assert_eq!(Dialect::Published.words(&module, &cfg, &inputs, &trace), published(&module, &cfg, &trace.counts));
+    assert!(matches!(lean(&module, &other, &trace, left.as_ref()), Err(TokenError::Blocks { .. })));
+    assert_eq!(Dialect::Published.words(&module, &cfg, &trace, left.as_ref()), published(&module, &cfg, &trace.counts));
 }
 
 #[test]

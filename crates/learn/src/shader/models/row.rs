@@ -121,10 +121,10 @@ impl Row {
     pub fn with_words(
         mut self,
         dialects: impl IntoIterator<Item = Dialect>,
-        (module, cfg, inputs, trace): (&Module, &Cfg, &Inputs, &Trace),
+        (module, cfg, trace, lean): (&Module, &Cfg, &Trace, Option<&Lean>),
     ) -> Result<Self, TokenError> {
         for dialect in dialects {
-            self.words.insert(dialect, dialect.words(module, cfg, inputs, trace)?);
+            self.words.insert(dialect, dialect.words(module, cfg, trace, lean)?);
         }
         Ok(self)
     }

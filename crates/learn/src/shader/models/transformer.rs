@@ -137,7 +137,7 @@ pub struct Trained {
     options: Options,
     scale: Scale,
     curve: Curve,
-    network: Network,
+    network: Box<Network>,
 }
 
 impl Trained {

@@ -72,7 +72,7 @@ pub fn fit(
         let checkpoint = run.checkpoint()?;
         told(Report { epoch: &epoch, checkpoint: &checkpoint })?;
     }
-    let network = checkpoint::network(&options.shape, &device.clone().inner(), run.best)?;
+    let network = Box::new(checkpoint::network(&options.shape, &device.clone().inner(), run.best)?);
     Ok(Trained { options: options.clone(), scale: run.scale, curve: run.curve, network })
 }
 

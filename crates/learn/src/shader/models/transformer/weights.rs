@@ -41,7 +41,7 @@ impl TryFrom<Kept> for Trained {
         if !(floats.iter().all(|x| x.is_finite()) && [mean, deviation, offset].iter().all(|x| x.is_finite())) {
             return Err("not all of its weights are numbers".to_owned());
         }
-        let network = Network::new(&kept.options.shape, &Device::flex()).map(&mut Read(&floats));
+        let network = Box::new(Network::new(&kept.options.shape, &Device::flex()).map(&mut Read(&floats)));
         Ok(Self { options: kept.options, scale: kept.scale, curve: Curve::default(), network })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::cfg::Cfg;
 use super::super::features::{self, Features};
-use super::super::interpret::{Inputs, Lean, Work};
+use super::super::interpret::{Lean, Work};
 use super::super::module::{Module, ModuleError, Op, spirv::StorageClass};
 use super::super::tokens::{Dialect, TokenError, Tokens};
 use super::super::trace::Trace;

@@ -291,7 +291,7 @@ fn rows_are_learned_from_but_for_those_that_are_held_out() {
     assert!(trained.predict(&long).0.is_finite());
     let bare = Row { words: [].into(), ..rows[0].clone() };
     assert!(trained.predict(&bare).0.is_nan());
-    assert_eq!(Method::Transformer.fit(&vec![&bare; 3]).unwrap_err(), FitError::Words { id: "0000".to_owned() });
+    assert_eq!(Method::Transformer.fit(&[&bare; 3]).unwrap_err(), FitError::Words { id: "0000".to_owned() });
 }
 
 #[test]

@@ -173,7 +173,7 @@ impl Graph {
         self.stored.iter().filter_map(move |(cells, origin)| {
             let around = memory.partition_point(|range| range.start <= cells.start).checked_sub(1)?;
             let number = f64::from(cells.end.min(memory[around].end).checked_sub(cells.start)?);
-            (number > 0.0).then(|| Work { feature: own::COPY, number, times: origin.times, block: origin.block, inst: origin.inst })
+            (number > 0.0).then_some(Work { feature: own::COPY, number, times: origin.times, block: origin.block, inst: origin.inst })
         })
     }
 

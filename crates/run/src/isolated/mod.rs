@@ -11,6 +11,7 @@ mod tests;
 
 pub use child::serve_child;
 
+use crate::processor::processor_time_of;
 use crate::vulkan::{Draw, Drawn, Renderer};
 use crate::{Device, DeviceError, DeviceInfo, Job, JobResult, Listing};
 use frame::{Reply, Request};
@@ -29,6 +30,12 @@ pub const CHILD_ARGUMENT: &str = "__device";
 /// How many of a child's last lines on its standard error are kept for the report of its end.
 const KEPT_LINES: usize = 12;
 
+/// How often it is looked how much of the processor a child has had.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A child that is judged by its processor's time may take so many times as long by the wall.
+const WALL: u32 = 10;
+
 /// How long a dead child's pipes may take to drain.
 const DRAIN: Duration = Duration::from_millis(300);
 
@@ -44,10 +51,20 @@ pub struct Isolated(Opened);
 /// A device that draws in a child process.
 pub struct IsolatedRenderer(Opened);
 
+/// How long an answer may take.
+#[derive(Clone, Copy, Debug)]
+enum Limit {
+    /// By the wall's clock.
+    Wall(Duration),
+    /// Of the child's processor time, where the child is the device: what else the machine does makes no hang. A child that waits for
+    /// as long without any is not working; and it has [`WALL`] times as long by the wall.
+    Processor(Duration),
+}
+
 /// A device opened in a child, and the child while it lives.
 struct Opened {
     start: Start,
-    timeout: Duration,
+    limit: Limit,
     info: DeviceInfo,
     child: Option<Running>,
 }
@@ -95,15 +112,18 @@ impl IsolatedRenderer {
             command.envs(environment.iter().map(|(name, value)| (name, value)));
             command
         });
-        Opened::new(Start { command, cache }, timeout).map(Self)
+        let mut this = Self(Opened::new(Start { command, cache }, timeout)?);
+        this.limit(timeout);
+        Ok(this)
     }
 }
 
 impl Opened {
     fn new(start: Start, timeout: Duration) -> Result<Self, DeviceError> {
-        let (child, reply) = Running::start(&start, timeout)?;
+        let limit = Limit::Wall(timeout);
+        let (child, reply) = Running::start(&start, limit)?;
         match reply {
-            Reply::Opened(info) => Ok(Self { start, timeout, info: *info, child: Some(child) }),
+            Reply::Opened(info) => Ok(Self { start, limit, info: *info, child: Some(child) }),
             other => Err(unexpected(&other)),
         }
     }
@@ -112,10 +132,10 @@ impl Opened {
     fn ask(&mut self, request: &Request) -> Result<Reply, DeviceError> {
         let mut child = match self.child.take() {
             Some(child) => child,
-            None => Running::start(&self.start, self.timeout)?.0,
+            None => Running::start(&self.start, self.limit)?.0,
         };
         // A child that failed is dropped here, and with that killed; so is one whose driver works no more after a fault.
-        let reply = child.exchange(request, self.timeout)?;
+        let reply = child.exchange(request, self.limit)?;
         if !matches!(reply, Reply::Failed(DeviceError::Lost(_) | DeviceError::Fault { .. })) {
             self.child = Some(child);
         }
@@ -125,7 +145,7 @@ impl Opened {
 
 /// Lists a back end's devices in a child: a broken driver may crash when it is merely asked.
 pub(crate) fn list(backend: &str, program: &Path, timeout: Duration) -> Result<Listing, DeviceError> {
-    match Running::start(&Start::of_program(backend, program, None), timeout)?.1 {
+    match Running::start(&Start::of_program(backend, program, None), Limit::Wall(timeout))?.1 {
         Reply::Listing(listing) => Ok(listing),
         other => Err(unexpected(&other)),
     }
@@ -155,7 +175,7 @@ impl Device for Isolated {
     }
 
     fn limit(&mut self, timeout: Duration) {
-        self.0.timeout = timeout;
+        self.0.limit = Limit::Wall(timeout);
     }
 }
 
@@ -172,7 +192,7 @@ impl Renderer for IsolatedRenderer {
     }
 
     fn limit(&mut self, timeout: Duration) {
-        self.0.timeout = timeout;
+        self.0.limit = if self.0.info.is_cpu { Limit::Processor(timeout) } else { Limit::Wall(timeout) };
     }
 }
 
@@ -188,9 +208,52 @@ impl Start {
     }
 }
 
+/// Looks after a child that was asked something.
+struct Watch {
+    limit: Limit,
+    process: u32,
+    begin: Instant,
+    /// The child's processor time when it was asked, where that is known.
+    before: Option<f64>,
+    /// Its processor time when it was last seen to work, and when that was.
+    worked: (Option<f64>, Instant),
+}
+
+impl Watch {
+    fn new(limit: Limit, process: u32) -> Self {
+        let (begin, before) = (Instant::now(), processor_time_of(process));
+        Self { limit, process, begin, before, worked: (before, begin) }
+    }
+
+    /// How long to wait until the next look.
+    fn patience(&self) -> Duration {
+        match self.limit {
+            Limit::Wall(timeout) => timeout.saturating_sub(self.begin.elapsed()),
+            Limit::Processor(timeout) => LOOK.min(timeout),
+        }
+    }
+
+    /// Whether it may go on.
+    fn look(&mut self) -> Result<(), DeviceError> {
+        let (timeout, over) = match self.limit {
+            Limit::Wall(timeout) => (timeout, self.begin.elapsed() >= timeout),
+            Limit::Processor(timeout) => {
+                let now = processor_time_of(self.process);
+                if now != self.worked.0 {
+                    self.worked = (now, Instant::now());
+                }
+                let spent = now.zip(self.before).map(|(now, before)| now - before);
+                let much = spent.is_some_and(|spent| spent >= timeout.as_secs_f64());
+                (timeout, much || self.worked.1.elapsed() >= timeout || self.begin.elapsed() >= timeout.saturating_mul(WALL))
+            }
+        };
+        if over { Err(DeviceError::Timeout(timeout.as_secs_f64().ceil() as u64)) } else { Ok(()) }
+    }
+}
+
 impl Running {
     /// Starts a child and sets it up; its answer to that.
-    fn start(start: &Start, timeout: Duration) -> Result<(Self, Reply), DeviceError> {
+    fn start(start: &Start, limit: Limit) -> Result<(Self, Reply), DeviceError> {
         let mut command = (start.command)();
         // A group of its own: Ctrl-C is for the command, which ends the child in order. A child whose parent dies sees its input end.
         #[cfg(unix)]
@@ -213,18 +276,21 @@ impl Running {
         let kept = errors.clone();
         let error_reader = std::thread::spawn(move || keep_last_lines(error, &kept));
         let mut running = Self { child, requests, replies, errors, error_reader };
-        let reply = running.exchange(&Request::Setup { cache: start.cache.clone() }, timeout)?;
+        let reply = running.exchange(&Request::Setup { cache: start.cache.clone() }, limit)?;
         Ok((running, reply))
     }
 
     /// One question, one answer.
-    fn exchange(&mut self, request: &Request, timeout: Duration) -> Result<Reply, DeviceError> {
+    fn exchange(&mut self, request: &Request, limit: Limit) -> Result<Reply, DeviceError> {
+        let mut watch = Watch::new(limit, self.child.id());
         // A writer that is gone met a broken pipe; the reader will tell.
         let _ = self.requests.send(frame::encode(request)?);
-        match self.replies.recv_timeout(timeout) {
-            Ok(message) => frame::decode(&message),
-            Err(mpsc::RecvTimeoutError::Timeout) => Err(DeviceError::Timeout(timeout.as_secs_f64().ceil() as u64)),
-            Err(mpsc::RecvTimeoutError::Disconnected) => Err(self.obituary()),
+        loop {
+            match self.replies.recv_timeout(watch.patience()) {
+                Ok(message) => return frame::decode(&message),
+                Err(mpsc::RecvTimeoutError::Timeout) => watch.look()?,
+                Err(mpsc::RecvTimeoutError::Disconnected) => return Err(self.obituary()),
+            }
         }
     }
 

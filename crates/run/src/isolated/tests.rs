@@ -57,6 +57,23 @@ impl Renderer for Misbehaving {
     fn draw(&mut self, draw: &Draw) -> Result<Drawn, DeviceError> {
         match draw.entry.as_str() {
             "abort" => std::process::abort(),
+            // A little work at a time, as on a machine that does much else.
+            "slow" => {
+                let now = || crate::processor::processor_time().unwrap();
+                let begin = now();
+                while now() < begin + 0.2 {
+                    let until = now() + 0.02;
+                    while now() < until {}
+                    std::thread::sleep(Duration::from_millis(60));
+                }
+                Ok(Drawn::default())
+            }
+            "spin" => loop {
+                std::hint::spin_loop();
+            },
+            "sleep" => loop {
+                std::thread::sleep(Duration::from_secs(1));
+            },
             "lose" => Err(DeviceError::Lost("vkQueueSubmit says so".into())),
             "refuse" => Err(DeviceError::BadJob("no".into())),
             _ => Ok(Drawn { storage: vec![Contents(std::process::id().to_le_bytes().to_vec())], ..Drawn::default() }),
@@ -189,14 +206,14 @@ fn the_last_words_of_a_child_are_kept() {
 #[test]
 fn a_hang_is_ended() {
     let mut device = misbehaving(LONG);
-    device.0.timeout = Duration::from_millis(300);
+    device.limit(Duration::from_millis(300));
     let pid = device.0.child.as_ref().unwrap().child.id();
     let start = Instant::now();
     // Too large for the pipe: the child reads it all the same, or writing would block for ever.
     assert_eq!(device.run(&job(HANG, &vec![1; 1 << 20])).unwrap_err(), DeviceError::Timeout(1));
     assert!(start.elapsed() < Duration::from_secs(20));
     assert!(gone(pid), "killed");
-    device.0.timeout = LONG;
+    device.limit(LONG);
     assert_eq!(device.run(&job(ECHO, b"again")).unwrap().read[0].0, b"again");
 }
 
@@ -230,7 +247,7 @@ fn a_program_that_is_no_child_is_reported() {
 /// The real driver, isolated, gives what it gives in this process.
 #[test]
 fn a_driver_works_from_within_a_child() {
-    let listing = match Running::start(&Start { cache: None, ..start("listing") }, LONG).unwrap().1 {
+    let listing = match Running::start(&Start { cache: None, ..start("listing") }, Limit::Wall(LONG)).unwrap().1 {
         Reply::Listing(listing) => listing,
         other => panic!("{other:?}"),
     };
@@ -263,6 +280,25 @@ fn a_renderer_that_crashes_or_loses_its_device_begins_anew() {
     assert_ne!(second, first);
     assert_eq!(ask(&mut renderer, "lose"), Err(DeviceError::Lost("vkQueueSubmit says so".into())));
     assert_ne!(who(ask(&mut renderer, "draw")), second, "a device that was lost is opened anew");
+}
+
+/// Where the device is the processor, its time decides what hangs: not how much else the machine does.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_slow_machine_makes_no_hang_and_neither_work_nor_sleep_lasts_for_ever() {
+    let mut renderer = IsolatedRenderer(Opened::new(start("renderer"), LONG).unwrap());
+    let mut ask = |limit: Limit, entry: &str| {
+        renderer.0.limit = limit;
+        renderer.draw(&Draw { entry: entry.into(), ..Draw::default() })
+    };
+    let limit = Duration::from_millis(500);
+    assert_eq!(ask(Limit::Wall(limit), "slow"), Err(DeviceError::Timeout(1)), "it takes 0.8 s by the wall");
+    assert_eq!(ask(Limit::Processor(limit), "slow"), Ok(Drawn::default()), "and 0.2 s of the processor");
+    for endless in ["spin", "sleep"] {
+        let begin = Instant::now();
+        assert_eq!(ask(Limit::Processor(limit), endless), Err(DeviceError::Timeout(1)), "{endless}");
+        assert!(begin.elapsed() < LONG, "{endless}");
+    }
 }
 
 /// A shader without an end on a real driver: it is ended, and the next one is drawn. (llvmpipe leaves loops after 65535 iterations

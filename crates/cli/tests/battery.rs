@@ -301,7 +301,8 @@ fn the_script_refuses_what_cannot_be() {
     for (more, code, word) in [
         (&["--minutes", "0"][..], 2, "above 0"),
         (&["--python", "/no/such/python"], 2, "there is no Python"),
-        (&["--device", "cuda:99", "--no-peers"], 3, "cuda:99"),
+        (&["--shader-minutes", "-1"], 2, "--shader-minutes takes a number"),
+        (&["--device", "cuda:99", "--no-peers", "--shader-minutes", "0"], 3, "cuda:99"),
     ] {
         let mut command = Command::new("bash");
         command.arg(&script).args(["--out", &out]).args(more).env("WARPSIGHT", WARPSIGHT).env("TMPDIR", s.path("."));
@@ -317,11 +318,59 @@ fn the_dry_run_goes_through_everything() {
     let s = Sandbox::new();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/gpu-battery");
     let mut command = Command::new("bash");
-    command.arg(script).args(["--dry-run", "--out", &s.text("out"), "--", "--phase", "stencils"]).env("WARPSIGHT", WARPSIGHT);
+    command
+        .arg(script)
+        .args(["--dry-run", "--shader-minutes", "0", "--out", &s.text("out"), "--", "--phase", "stencils"])
+        .env("WARPSIGHT", WARPSIGHT);
     command.env("WARPSIGHT_STANDIN", "none").env("XDG_CACHE_HOME", s.path("cache"));
     let output = command.output().expect("bash");
     let text = said(&output);
     assert!(text.contains("it was found and stored as wrong"), "{text}");
     assert!(s.path("out/simulator/stencils.json").exists() && s.path("out.tar.gz").exists(), "{text}");
     assert_eq!(s.json("out/peers.json")["libraries"]["torch"]["skipped"], "dry run");
+}
+
+/// A corpus goes into the package and is what the battery draws; a CPU rasteriser stands in for a GPU, and is said to be one.
+#[test]
+fn a_packed_corpus_is_profiled_within_its_time() {
+    let s = Sandbox::new();
+    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts");
+    std::fs::create_dir_all(s.path("shaders")).expect("a folder");
+    for i in 1..4 {
+        let text = format!("void main() {{ gl_FragColor = vec4(sin(gl_FragCoord.x * {i}.0)); }}");
+        std::fs::write(s.path(&format!("shaders/s{i}.frag")), text).expect("writes");
+    }
+    s.run(&["shader", "collect", &s.text("shaders"), "--into", &s.text("corpus")], 0);
+    let pack = |corpus: &str, code: i32| {
+        let mut command = Command::new("bash");
+        command.arg(scripts.join("pack-battery")).args([&s.text("box"), "none", "--corpus", corpus]).env("WARPSIGHT", WARPSIGHT);
+        let output = command.output().expect("bash");
+        assert_eq!(output.status.code(), Some(code), "{}", said(&output));
+        said(&output)
+    };
+    assert!(pack(&s.text("shaders"), 2).contains("no corpus; warpsight shader collect makes one"));
+    pack(&s.text("corpus"), 0);
+    assert!(s.path("box/corpus/corpus.jsonl").is_file() && s.path("box/warpsight").is_file());
+    let mut command = Command::new("bash");
+    command.arg(s.path("box/gpu-battery")).args(["--dry-run", "--shader-minutes", "1", "--out", &s.text("out")]);
+    command.args(["--", "--phase", "stencils"]).env("WARPSIGHT_STANDIN", "none").env("XDG_CACHE_HOME", s.path("cache"));
+    let text = said(&command.output().expect("bash"));
+    if text.contains("shaders: not measured, no Vulkan") {
+        assert!(std::env::var("CI").is_err(), "a Vulkan device is needed where CI=true");
+        return;
+    }
+    assert!(text.contains("box/corpus measured, by a CPU rasteriser: not a GPU"), "{text}");
+    let csv = std::fs::read_to_string(s.path("out/shaders-dry-run/shots.csv")).expect("a file");
+    assert_eq!((csv.lines().count(), csv.matches(",done,").count()), (4, 3), "{csv}");
+    assert!(s.json("out/shaders-dry-run/profile.json")["device"]["software"].as_str().is_some_and(|s| s.contains("CPU rasteriser")));
+    // No GPU: said, and nothing left.
+    let mut command = Command::new("bash");
+    command.arg("-c").arg(format!(
+        "source <(sed -n '/^say()/p;/^shaders() {{/,/^}}/p' {0:?}); here={1:?} warpsight={1:?}/warpsight; shaders vulkan:gpu 60 {2:?}",
+        s.path("box/gpu-battery"),
+        s.path("box"),
+        s.path("gpu")
+    ));
+    let text = said(&command.env("VK_DRIVER_FILES", "/dev/null").env("VK_ICD_FILENAMES", "/dev/null").output().expect("bash"));
+    assert!(text.contains("shaders: not measured, no Vulkan") && !s.path("gpu").exists(), "{text}");
 }

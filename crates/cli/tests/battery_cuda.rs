@@ -146,7 +146,18 @@ fn the_dry_run_includes_the_stand_in() {
     let s = Sandbox::new();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/gpu-battery");
     let mut command = Command::new("bash");
-    command.arg(script).args(["--dry-run", "--out", &s.text("out"), "--", "--phase", "stencils", "--phase", "queues"]);
+    command.arg(script).args([
+        "--dry-run",
+        "--shader-minutes",
+        "0",
+        "--out",
+        &s.text("out"),
+        "--",
+        "--phase",
+        "stencils",
+        "--phase",
+        "queues",
+    ]);
     command.env("WARPSIGHT", common::WARPSIGHT).env("WARPSIGHT_STANDIN", &stand_in);
     command.env("XDG_CACHE_HOME", s.path("cache")).env("TMPDIR", s.path("."));
     let output = command.output().expect("bash");

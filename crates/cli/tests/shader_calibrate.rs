@@ -36,6 +36,7 @@ fn corpus(sandbox: &Sandbox) {
             loops: true,
             uniforms: [].into(),
             resolution: None,
+            texture: None,
             instructions: 10,
             blocks,
         });
@@ -74,4 +75,31 @@ fn a_device_is_measured_fitted_and_predicted_for() {
     assert_eq!((&device["device"], &device["calibration"]["shaders"]), (&"mine".into(), &8.into()));
     let seconds = device["seconds"].as_f64().expect("seconds");
     assert!((1e-7..1e-1).contains(&seconds), "{seconds}");
+}
+
+/// Without a corpus at hand: the program brings shaders of its own, and says whose they are.
+#[test]
+fn the_program_alone_is_enough() {
+    let sandbox = Sandbox::new();
+    let licences = said(&sandbox.run(&["shader", "calibrate", "--licences"], 0));
+    assert!(
+        licences.contains("Permission is hereby granted, free of charge") && licences.contains("SPDX-PackageName: three"),
+        "{licences}"
+    );
+    if !said(&sandbox.run(&["devices", "--json"], 0)).contains("vulkan:0") {
+        assert!(std::env::var("CI").is_err(), "a Vulkan device is needed where CI=true");
+        return;
+    }
+    let head = sandbox.text("head.json");
+    // Few and small, for this to be quick: what is measured does not matter here.
+    let args = ["shader", "calibrate", "--device", "vulkan:0", "--out", &head, "--count", "8", "--quads", "2", "--json"];
+    let output = sandbox.run(&[&args[..], &["--resolution", "16x16", "--texture-size", "16"]].concat(), 0);
+    let value: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let names: Vec<&str> = value["shaders"].as_array().expect("shaders").iter().filter_map(|s| s["name"].as_str()).collect();
+    assert_eq!((names.len(), &value["failed"]), (8, &serde_json::json!({})), "{value}");
+    assert!(names.iter().any(|name| name.contains('_')), "{names:?}");
+    let left = std::fs::read_dir(sandbox.path("."))
+        .expect("a folder")
+        .filter(|f| f.as_ref().is_ok_and(|f| f.file_name().to_string_lossy().starts_with("warpsight-shaders-")));
+    assert_eq!(left.count(), 0, "its folder is gone");
 }

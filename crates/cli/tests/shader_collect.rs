@@ -92,11 +92,11 @@ fn a_batch_goes_on_and_says_what_it_left() {
             format!("{}:{} {}: {}", f["origin"].as_str().unwrap(), f["line"], f["step"].as_str().unwrap(), f["message"].as_str().unwrap())
         })
         .collect();
-    assert_eq!(failures[0], "empty.frag:null wrapped: it has no function main");
+    assert_eq!(failures[0], "empty.frag:null wrapped: there is nothing in it");
     assert!(failures[1].starts_with("endless.frag:null traced: ") && failures[1].contains("endless loop"), "{}", failures[1]);
     assert_eq!(failures[2], "huge.frag:null text: the file has more than 1048576 bytes");
     assert_eq!(failures[3], "latin.frag:null text: not UTF-8 at byte 3");
-    assert_eq!(failures[4], "vertex.glsl:null wrapped: it is a shader of another stage, no fragment shader");
+    assert_eq!(failures[4], "vertex.glsl:null wrapped: it is a vertex shader, no fragment shader");
     assert_eq!(failures[5], "wrong.frag:4 compiled: 'colour' : undeclared identifier");
     assert_eq!(failures.len(), 6);
     let entries = entries(&folder.path().join("corpus"));

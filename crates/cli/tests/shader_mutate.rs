@@ -51,6 +51,7 @@ fn write(folder: &Path, shaders: &[(&str, &str)]) {
             loops: cfg.blocks.iter().any(|b| b.is_loop),
             uniforms: wrapped.uniforms,
             resolution: None,
+            texture: None,
             instructions: cfg.blocks.iter().map(|b| b.insts.len() as u32).sum(),
             blocks: cfg.blocks.len() as u32,
         });
@@ -114,6 +115,46 @@ fn mutants_have_parents_groups_and_changes() {
     let before = text("a");
     mutate("a", &["--per-parent", "2", "--optimised", "0", "--all"]);
     assert_eq!(before, text("a"));
+}
+
+const TEXTURED: &str = "uniform sampler2D image; varying vec2 uv;\nvoid main() {\nvec4 sum = vec4(0.0);\n\
+    for (int i = 0; i < 9; i++) sum += texture2D(image, uv * float(i));\ngl_FragColor = sum;\n}\n";
+
+/// The side of textures is part of a mutant's scene, as its frame is: both are written down, and measured so.
+#[test]
+fn textures_of_other_sides_are_kept_and_measured() {
+    if !tools() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    write(&sandbox.path("a"), &[("textured", TEXTURED)]);
+    let (from, into) = (sandbox.text("a"), sandbox.text("b"));
+    let output = sandbox.run(&["shader", "mutate", &from, "--into", &into, "--per-parent", "12", "--optimised", "0", "--json"], 0);
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let made = entries(&sandbox.path("b"));
+    let sides: BTreeMap<u32, String> = made.iter().filter_map(|e| Some((e.texture?, e.change.clone()?))).collect();
+    assert_eq!(said["kinds"]["textures"].as_u64(), Some(sides.len() as u64));
+    assert!(sides.len() >= 2 && sides.iter().all(|(side, change)| *change == format!("textures of {side}×{side}")), "{sides:?}");
+    assert!(made.iter().all(|e| e.texture.is_none() || e.resolution.is_none()), "one change each");
+    let devices = sandbox.run(&["devices", "--json"], 0);
+    if !common::said(&devices).contains("vulkan:0") {
+        return;
+    }
+    let store = sandbox.text("s.sqlite");
+    let measure = |more: &[&str]| {
+        let args = ["shader", "profile", &into, "--device", "vulkan:0", "--into", &store, "--resolution", "16x16", "--json"];
+        sandbox.run(&[&args[..], more].concat(), 0)
+    };
+    let measured = |id: &str| {
+        let shots = warpsight_learn::Store::open(sandbox.path("s.sqlite")).unwrap().shots(None).unwrap();
+        shots.iter().filter(|s| s.shader == id).map(|s| s.texture).collect::<Vec<_>>()
+    };
+    let small = made.iter().filter(|e| e.texture.is_some()).min_by_key(|e| e.texture).unwrap();
+    measure(&["--only", &small.id]);
+    assert_eq!(measured(&small.id), [small.texture.unwrap()]);
+    // What the user says goes before.
+    measure(&["--only", &small.id, "--texture-size", "16"]);
+    assert_eq!(measured(&small.id), [small.texture.unwrap(), 16]);
 }
 
 #[test]

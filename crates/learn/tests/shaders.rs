@@ -32,6 +32,8 @@ mod predictor;
 mod random;
 #[path = "shader/scene.rs"]
 mod scene;
+#[path = "shader/small.rs"]
+mod small;
 #[path = "shader/tokens.rs"]
 mod tokens;
 #[path = "shader/trace.rs"]

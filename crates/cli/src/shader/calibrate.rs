@@ -1,16 +1,17 @@
 //! `warpsight shader calibrate`: a model fitted to a user's own device by a few measurements there.
 
 use super::profile::crew::{Crew, Step};
-use super::profile::wanted;
+use super::shaders::{self, Shaders};
 use super::subject::{Subject, TraceArgs};
 use super::targets::{self, SOFTWARE, Target};
+use crate::explore::pool;
 use crate::failure::{Failure, Kind};
 use crate::optimize::write_atomically;
 use crate::progress;
 use crate::report::{out, table};
 use serde_json::json;
 use std::collections::{BTreeMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use warpsight_ir::Seconds;
 use warpsight_learn::shader::corpus::Entry;
@@ -18,6 +19,7 @@ use warpsight_learn::shader::head::{Head, HeadError, LEAST, choose};
 use warpsight_learn::shader::measured::{Outcome, Shot, usual_reference};
 use warpsight_learn::shader::models::{INTERVAL, Row};
 use warpsight_learn::shader::predictor::Device;
+use warpsight_learn::shader::scene::Scene;
 
 /// Measure some shaders on a Vulkan device and fit a model of another device to it; `shader predict --calibration` takes the result.
 #[derive(clap::Args)]
@@ -26,21 +28,24 @@ pub struct Args {
     #[arg(long, value_name = "DEVICE", default_value = "vulkan:gpu")]
     device: String,
     /// Where the calibration is written.
-    #[arg(long, value_name = "HEAD.json")]
-    out: PathBuf,
+    #[arg(long, value_name = "HEAD.json", required_unless_present = "licences")]
+    out: Option<PathBuf>,
     /// What the device is called in predictions [default: as its driver calls it].
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// The model that is fitted to it [default: the one that ships for lavapipe].
     #[arg(long, value_name = "MODEL.json")]
     model: Option<PathBuf>,
-    /// The shaders to choose from: a folder that `shader collect` wrote.
+    /// The shaders to choose from: a folder that `shader collect` wrote [default: the shaders that come with the program].
     #[arg(long, value_name = "FOLDER")]
-    corpus: PathBuf,
+    corpus: Option<PathBuf>,
+    /// Say whose the shaders are that come with the program, and under which licences; nothing is measured.
+    #[arg(long, exclusive = true)]
+    licences: bool,
     /// How many are measured.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(LEAST as i64..=1000))]
     count: u16,
-    /// Seconds after which a shader counts as hanging.
+    /// Seconds after which a shader counts as hanging; see `shader profile`.
     #[arg(long, value_name = "S", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
     #[command(flatten)]
@@ -49,27 +54,36 @@ pub struct Args {
 
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
+    let Some(file) = args.out.as_ref().filter(|_| !args.licences) else { return licences(json) };
     progress::catch_interrupt();
     let base = targets::base(args.model.as_deref())?;
-    let mut entries = wanted(&args.corpus, &[])?;
-    // One frame for all: a head does not look at its size.
-    entries.retain(|entry| entry.resolution.is_none());
     // The device first: where there is none, nothing else needs to be done.
     let mut crew = Crew::open(&args.device, Duration::from_secs(args.timeout), None, Some(1))?;
+    let shaders = Shaders::open(args.corpus.as_deref(), &[])?;
     let scene = args.trace.scene.scene(&BTreeMap::new());
+    // One scene for all: a head does not look at it.
+    let entries: Vec<&Entry> = shaders.entries.iter().filter(|e| e.resolution.is_none() && e.texture.is_none()).collect();
     let mut left_out = BTreeMap::new();
     let mut known: Vec<(&Entry, Row)> = Vec::new();
-    for entry in &entries {
-        match seen(args, entry, &scene, &base) {
-            Ok(row) => known.push((entry, row)),
-            Err(failure) => drop(left_out.insert(entry.name.clone(), failure.to_string())),
+    let bar = progress::bar(entries.len(), "tracing");
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let work = |at: u64| (!progress::interrupted()).then(|| seen(args, &shaders.folder, entries[at as usize], &scene, &base));
+    pool::each(entries.len() as u64, threads, work, |at, seen| {
+        let entry = entries[at as usize];
+        bar.inc(1);
+        match seen {
+            Some(Ok(row)) => known.push((entry, row)),
+            Some(Err(failure)) => drop(left_out.insert(entry.name.clone(), failure.to_string())),
+            None => {}
         }
-    }
+        Ok(())
+    })?;
+    bar.finish_and_clear();
     let rows: Vec<&Row> = known.iter().map(|(_, row)| row).collect();
     let chosen: Vec<&(&Entry, Row)> = choose(&base.predictor, &rows, args.count.into()).into_iter().map(|at| &known[at]).collect();
     let (bar, mut shots) = (progress::bar(chosen.len(), "shaders"), Vec::<Shot>::new());
     let wished: Vec<Entry> = chosen.iter().map(|(entry, _)| (*entry).clone()).collect();
-    crew.measure(&args.corpus, &wished, &args.trace.scene, &HashSet::new(), |step| {
+    crew.measure(&shaders.folder, &wished, &args.trace.scene, &HashSet::new(), |step| {
         bar.inc(1);
         if let Step::Shot(shot) = step {
             shots.push(*shot);
@@ -99,11 +113,11 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
             _ => failure,
         }
     })?;
-    write_atomically(&args.out, head.text().map_err(|e| Failure::input(e.to_string()))?.as_bytes())?;
+    write_atomically(file, head.text().map_err(|e| Failure::input(e.to_string()))?.as_bytes())?;
     if json {
         let shots: Vec<_> = head.shots.iter().map(|s| json!({"name": s.name, "seconds": s.measured, "left_out": s.left_out})).collect();
         return out(json!({
-            "source": "measured", "file": args.out, "device": head.device.name, "description": head.device.description,
+            "source": "measured", "file": file, "device": head.device.name, "description": head.device.description,
             "note": head.device.software.then_some(SOFTWARE), "model_of": base.name, "error": head.error(), "spread": head.spread(),
             "coverage": INTERVAL, "shaders": shots, "failed": left_out,
         }));
@@ -116,7 +130,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let note = if head.device.software { format!("\nthis is {SOFTWARE}") } else { String::new() };
     out(format!(
         "{rows}\n\n{}: {} shaders measured on {}; each predicted from the others is off by {:.1} % on average, {:.0} % are within a factor of {:.2}{note}\n{}",
-        args.out.display(),
+        file.display(),
         head.shots.len(),
         head.device.name,
         100.0 * head.error(),
@@ -126,9 +140,15 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     ))
 }
 
+/// Whose the program's shaders are.
+fn licences(json: bool) -> Result<(), Failure> {
+    let text = shaders::licences();
+    if json { out(json!({"licences": text})) } else { out(text) }
+}
+
 /// An entry's row.
-fn seen(args: &Args, entry: &Entry, scene: &warpsight_learn::shader::scene::Scene, base: &Target) -> Result<Row, Failure> {
-    let path = args.corpus.join("spv").join(&entry.id).with_extension("spv");
+fn seen(args: &Args, folder: &Path, entry: &Entry, scene: &Scene, base: &Target) -> Result<Row, Failure> {
+    let path = folder.join("spv").join(&entry.id).with_extension("spv");
     let subject = Subject::read(&path, None)?.with_uniforms(&entry.uniforms);
     Ok(subject.see(&args.trace, scene, std::slice::from_ref(base))?.row)
 }

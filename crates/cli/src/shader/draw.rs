@@ -39,8 +39,8 @@ pub fn draw(module: &Module, inputs: &Inputs, format: Format) -> Result<Draw, Dr
             }
             StorageClass::Uniform | StorageClass::StorageBuffer => {
                 let Some(at) = variable.binding else { continue };
-                let bytes = inputs.blocks.get(&at).cloned().ok_or(DrawError::Missing(at.0, at.1))?;
-                draw.bindings.push(binding(at, block(module, variable, Contents(bytes))));
+                let bytes = inputs.blocks.get(&at).ok_or(DrawError::Missing(at.0, at.1))?;
+                draw.bindings.push(binding(at, block(module, variable, bytes)?));
             }
             StorageClass::PushConstant => draw.push.clone_from(&inputs.push),
             StorageClass::UniformConstant => {
@@ -58,10 +58,18 @@ fn binding((set, binding): (u32, u32), resource: Resource) -> Binding {
     Binding { set, binding, resource }
 }
 
-/// A uniform block, or a storage buffer in its newer or older form.
-fn block(module: &Module, variable: &Variable, bytes: Contents) -> Resource {
-    let older = module.decoration(variable.ty, warpsight_learn::shader::module::spirv::Decoration::BufferBlock).is_some();
-    if variable.class == StorageClass::StorageBuffer || older { Resource::Storage(bytes) } else { Resource::Uniform(bytes) }
+/// Uniform blocks, of which an array's have equal parts of the bytes, or a storage buffer in its newer or older form.
+fn block(module: &Module, variable: &Variable, bytes: &[u8]) -> Result<Resource, DrawError> {
+    let (ty, count) = match module.ty(variable.ty) {
+        Ok(Type::Array { of, len, .. }) => (*of, *len as usize),
+        _ => (variable.ty, 1),
+    };
+    let older = module.decoration(ty, warpsight_learn::shader::module::spirv::Decoration::BufferBlock).is_some();
+    match variable.class == StorageClass::StorageBuffer || older {
+        true if count > 1 => unsupported("an array of storage buffers"),
+        true => Ok(Resource::Storage(Contents(bytes.to_vec()))),
+        false => Ok(Resource::Uniform(bytes.chunks((bytes.len() / count).max(1)).map(|one| Contents(one.to_vec())).collect())),
+    }
 }
 
 /// The name of the entry point.

@@ -52,7 +52,10 @@ impl Fault {
 /// Wraps, compiles and reads a source.
 pub fn compile(source: &Source) -> Result<Compiled, Fault> {
     let wrapped = wrap::wrap(source)?;
-    let mut words = glslang::fragment(&wrapped.glsl)?;
+    let mut words = glslang::fragment(&wrapped.glsl).map_err(|error| match wrap::foreign(source.text) {
+        Some(other) => Fault::Wrap(other),
+        None => Fault::Compile(error),
+    })?;
     wrap::forget_own_lines(&mut words);
     let module = Module::new(words)?;
     let cfg = Cfg::new(&module)?;
@@ -74,7 +77,9 @@ pub fn text(path: &Path) -> Result<String, Failure> {
 pub fn failure(fault: &Fault, path: &Path, text: &str, dialect: Dialect) -> Failure {
     let (line, message) = fault.at();
     let name = path.display().to_string();
-    let failure = Failure::input(message).help(format!("it was taken for the dialect `{dialect}`; --dialect NAME says otherwise"));
+    let known = if let Fault::Wrap(error) = fault { error.help().map(str::to_owned) } else { None };
+    let help = known.unwrap_or_else(|| format!("it was taken for the dialect `{dialect}`; --dialect NAME says otherwise"));
+    let failure = Failure::input(message).help(help);
     let Some(line) = line else { return failure.at(name) };
     let mut start = 0;
     for (index, row) in text.split_inclusive('\n').enumerate() {

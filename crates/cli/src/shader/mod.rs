@@ -16,6 +16,7 @@ mod network;
 mod predict;
 mod profile;
 mod rows;
+mod shaders;
 mod subject;
 mod targets;
 mod trace;
@@ -26,6 +27,7 @@ use clap::Subcommand;
 use std::collections::BTreeMap;
 use std::path::Path;
 use warpsight_learn::shader::cfg::Cfg;
+use warpsight_learn::shader::corpus::Entry;
 use warpsight_learn::shader::interpret::InterpretError;
 use warpsight_learn::shader::module::{Module, ModuleError};
 use warpsight_learn::shader::scene::{Scene, SceneError};
@@ -78,14 +80,14 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
 #[derive(clap::Args, Clone)]
 pub struct SceneArgs {
     /// The frame in pixels [default: 512x384].
-    #[arg(long, value_name = "WxH", value_parser = parse_frame)]
+    #[arg(long, value_name = "WxH", value_parser = parse_frame, allow_hyphen_values = true)]
     pub resolution: Option<[u32; 2]>,
     /// A uniform's components, or one value for all of them, for instance `iTime=2.5` or `tint=1,0.5,0`; may be repeated.
     #[arg(long, value_name = "NAME=V,…", value_parser = parse_uniform)]
     uniform: Vec<(String, Vec<f64>)>,
-    /// The side of textures in texels.
-    #[arg(long, value_name = "TEXELS", default_value_t = Scene::TEXTURE)]
-    texture_size: u32,
+    /// The side of textures in texels [default: 256].
+    #[arg(long, value_name = "TEXELS", allow_negative_numbers = true)]
+    pub texture_size: Option<u32>,
 }
 
 impl SceneArgs {
@@ -93,7 +95,15 @@ impl SceneArgs {
     pub fn scene(&self, defaults: &BTreeMap<String, Vec<f64>>) -> Scene {
         let mut uniforms = defaults.clone();
         uniforms.extend(self.uniform.iter().cloned());
-        Scene { frame: self.resolution.unwrap_or(Scene::FRAME), uniforms, texture: self.texture_size, ..Scene::default() }
+        let (frame, texture) = (self.resolution.unwrap_or(Scene::FRAME), self.texture_size.unwrap_or(Scene::TEXTURE));
+        Scene { frame, uniforms, texture, ..Scene::default() }
+    }
+
+    /// The scene of a shader of a corpus: what the user did not say is as its entry has it.
+    pub fn scene_of(&self, entry: &Entry) -> Scene {
+        let resolution = self.resolution.or(entry.resolution);
+        let texture_size = self.texture_size.or(entry.texture);
+        Self { resolution, texture_size, ..self.clone() }.scene(&entry.uniforms)
     }
 
     /// Whether the uniforms that the user named are the module's.
@@ -114,6 +124,9 @@ fn parse_uniform(text: &str) -> Result<(String, Vec<f64>), String> {
         "false" => Ok(0.0),
         v => v.parse::<f64>().ok().filter(|v| v.is_finite()).ok_or_else(|| format!("`{v}` is no number")),
     };
+    if name.trim().is_empty() {
+        return Err("a name before the `=`, for instance iTime=2.5".to_owned());
+    }
     Ok((name.trim().to_owned(), values.split(',').map(number).collect::<Result<_, _>>()?))
 }
 

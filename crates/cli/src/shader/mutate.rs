@@ -2,6 +2,7 @@
 
 mod tools;
 
+use super::shaders::{LIST, entries};
 use crate::failure::{Failure, Kind};
 use crate::optimize::write_atomically;
 use crate::progress;
@@ -20,7 +21,7 @@ use warpsight_learn::shader::mutate::{Change, Dropped, candidates, keep};
 use warpsight_learn::shader::scene::Scene;
 use warpsight_learn::shader::trace::{QUADS, sample};
 
-/// Make mutants of the looping shaders of a corpus, for training: other loop bounds, uniforms and frames, and what an optimiser makes of them.
+/// Make mutants of the looping shaders of a corpus, for training: other loop bounds, uniforms, frames and textures, and what an optimiser makes of them.
 /// A mutant has its parent's group.
 #[derive(clap::Args)]
 pub struct Args {
@@ -35,7 +36,7 @@ pub struct Args {
     /// How many of the optimiser's recipes a shader goes through: modules that mean the same and look otherwise.
     #[arg(long, value_name = "N", default_value_t = tools::RECIPES.len(), value_parser = recipes)]
     optimised: usize,
-    /// Mutants of shaders without loops, too: they differ in uniforms and frames.
+    /// Mutants of shaders without loops, too: they differ in uniforms, frames and textures.
     #[arg(long)]
     all: bool,
     /// Which mutants: equal seeds give equal mutants.
@@ -55,7 +56,7 @@ fn recipes(text: &str) -> Result<usize, String> {
 struct Made {
     entry: Entry,
     bytes: Vec<u8>,
-    /// Bounds, uniforms, frames or an optimiser.
+    /// Bounds, uniforms, frames, textures or an optimiser.
     kind: &'static str,
 }
 
@@ -73,13 +74,13 @@ struct Brood {
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     progress::catch_interrupt();
     tools::check(args.optimised > 0)?;
-    let parents: Vec<Entry> = read(&args.corpus)?.into_iter().filter(|e| e.parent.is_none() && (e.loops || args.all)).collect();
-    let there = if args.into.join(LIST).exists() { read(&args.into)? } else { Vec::new() };
+    let parents: Vec<Entry> = entries(&args.corpus)?.into_iter().filter(|e| e.parent.is_none() && (e.loops || args.all)).collect();
+    let there = if args.into.join(LIST).exists() { entries(&args.into)? } else { Vec::new() };
     let broods = all(args, &parents);
     if progress::interrupted() {
         return Err(Failure::new(Kind::Interrupted, "stopped; nothing was written"));
     }
-    let mut entries: BTreeMap<String, Entry> = there.into_iter().map(|e| (e.id.clone(), e)).collect();
+    let mut list: BTreeMap<String, Entry> = there.into_iter().map(|e| (e.id.clone(), e)).collect();
     for folder in ["spv", "glsl"].map(|f| args.into.join(f)) {
         std::fs::create_dir_all(&folder).map_err(|e| Failure::io(&folder, &e))?;
     }
@@ -92,7 +93,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
             faults.push((parent, fault));
         }
         for made in brood.made {
-            let known = entries.get(&made.entry.id).is_some_and(|e| e.parent.as_ref() != made.entry.parent.as_ref());
+            let known = list.get(&made.entry.id).is_some_and(|e| e.parent.as_ref() != made.entry.parent.as_ref());
             if known || made.entry.id == parent.id {
                 *dropped.entry("known").or_default() += 1;
                 continue;
@@ -100,22 +101,14 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
             write_atomically(&args.into.join(format!("spv/{}.spv", made.entry.id)), &made.bytes)?;
             copy_glsl(&args.corpus, parent, &args.into, &made.entry)?;
             *kinds.entry(made.kind).or_default() += 1;
-            entries.insert(made.entry.id.clone(), made.entry);
+            list.insert(made.entry.id.clone(), made.entry);
         }
     }
-    let list: Vec<Entry> = entries.into_values().collect();
+    let list: Vec<Entry> = list.into_values().collect();
     let text = corpus::write(&list).map_err(|e| Failure::input(e.to_string()))?;
     // Last, so that what it lists is there.
     write_atomically(&args.into.join(LIST), text.as_bytes())?;
     report(args, json, parents.len(), &kinds, &dropped, &faults)
-}
-
-const LIST: &str = "corpus.jsonl";
-
-fn read(folder: &Path) -> Result<Vec<Entry>, Failure> {
-    let path = folder.join(LIST);
-    let text = std::fs::read_to_string(&path).map_err(|e| Failure::io(&path, &e).help("`warpsight shader collect` writes a corpus"))?;
-    corpus::read(&text).map_err(|e| Failure::input(e.to_string()).at(path.display().to_string()))
 }
 
 /// The source of a mutant is its parent's, where that is at hand.
@@ -189,8 +182,8 @@ fn brood(args: &Args, parent: &Entry, base: &Scene) -> Result<Brood, String> {
     let bytes = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
     let module = Module::from_bytes(&bytes).map_err(|e| e.to_string())?;
     let cfg = Cfg::new(&module).map_err(|e| e.to_string())?;
-    let frame = parent.resolution.unwrap_or(Scene::FRAME);
-    let scene = Scene { frame, uniforms: parent.uniforms.clone(), ..base.clone() };
+    let (frame, texture) = (parent.resolution.unwrap_or(Scene::FRAME), parent.texture.unwrap_or(Scene::TEXTURE));
+    let scene = Scene { frame, texture, uniforms: parent.uniforms.clone(), ..base.clone() };
     let (inputs, _) = scene.inputs(&module).map_err(|e| e.to_string())?;
     let program = Program::new(&module, &cfg).map_err(|e| e.to_string())?;
     let trace = sample(&program, &inputs, QUADS, 0).map_err(|e| e.to_string())?;
@@ -204,8 +197,7 @@ fn brood(args: &Args, parent: &Entry, base: &Scene) -> Result<Brood, String> {
             Change::Bound { .. } => "loop bounds",
             Change::Uniforms(_) => "uniforms",
             Change::Frame(_) => "frames",
-            // Textures of another side are an option of every measurement, and none of an entry.
-            Change::Textures(_) => continue,
+            Change::Textures(_) => "textures",
         };
         let verdict = keep(&mutant, (&module, &cfg, &trace), QUADS, 0).map_err(|why| match why {
             Dropped::Same { .. } => "without a change of counts",
@@ -224,8 +216,10 @@ fn brood(args: &Args, parent: &Entry, base: &Scene) -> Result<Brood, String> {
             Some(words) => entry.id = Module::new(words.clone()).map_or_else(|_| mutant.change.id(&parent.id), |m| corpus::id(&m)),
             None => entry.id = mutant.change.id(&parent.id),
         }
-        if let Change::Frame(frame) = mutant.change {
-            entry.resolution = Some(frame);
+        match mutant.change {
+            Change::Frame(frame) => entry.resolution = Some(frame),
+            Change::Textures(side) => entry.texture = Some(side),
+            Change::Bound { .. } | Change::Uniforms(_) => {}
         }
         entry.uniforms = mutant.scene.uniforms;
         // Two factors may make the same of a small number.

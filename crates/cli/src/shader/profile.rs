@@ -4,15 +4,15 @@ pub mod crew;
 mod report;
 
 use super::SceneArgs;
+use super::shaders::Shaders;
 use crate::failure::{Failure, Kind};
 use crate::optimize::write_atomically;
 use crate::progress;
 use crew::{Crew, Step};
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use warpsight_ir::sample::Device;
-use warpsight_learn::shader::corpus::{self, Entry};
 use warpsight_learn::shader::measured::{self, Outcome, PROTOCOL, Shot};
 use warpsight_learn::{RunInfo, Store};
 use warpsight_run::DeviceInfo;
@@ -21,8 +21,8 @@ use warpsight_run::DeviceInfo;
 /// already, by the same device, driver, scene and protocol, is not measured again.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A folder that `shader collect` wrote.
-    corpus: PathBuf,
+    /// A folder that `shader collect` wrote [default: the shaders that come with the program; `shader calibrate --licences` says whose they are].
+    corpus: Option<PathBuf>,
     /// Where they are drawn: vulkan:N, or vulkan:gpu for the first device that is no CPU rasteriser.
     #[arg(long, value_name = "DEVICE", default_value = "vulkan:0")]
     device: String,
@@ -43,7 +43,8 @@ pub struct Args {
     /// Processes that measure at the same time [default: one a core on CPU rasterisers, else one].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     workers: Option<u16>,
-    /// Seconds after which a shader counts as hanging.
+    /// Seconds after which a shader counts as hanging: of its process' processor time on CPU rasterisers (and ten times as many by the
+    /// wall), by the wall on all others.
     #[arg(long, value_name = "S", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
     /// The width of vectors that lavapipe works with, instead of its own choice.
@@ -70,7 +71,7 @@ pub fn stored(info: &DeviceInfo) -> Device {
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     progress::catch_interrupt();
-    let entries = wanted(&args.corpus, &args.only)?;
+    let Shaders { folder, entries, .. } = &Shaders::open(args.corpus.as_deref(), &args.only)?;
     let mut crew = Crew::open(&args.device, Duration::from_secs(args.timeout), args.vector_bits, args.workers)?;
     let device = stored(crew.info());
     let mut store = Store::open(&args.into)?;
@@ -97,7 +98,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         }
         !progress::interrupted()
     };
-    crew.measure(&args.corpus, &entries, &args.scene, &known, step);
+    crew.measure(folder, entries, &args.scene, &known, step);
     bar.finish_and_clear();
     if let Some(error) = failed {
         return Err(Failure::from(error).help("--into FILE names another store"));
@@ -111,20 +112,6 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     match progress::interrupted() {
         true => Err(Failure::new(Kind::Interrupted, "interrupted").help("the same command goes on with the rest")),
         false => Ok(()),
-    }
-}
-
-/// The entries of a corpus that were asked for.
-pub fn wanted(folder: &Path, only: &[String]) -> Result<Vec<Entry>, Failure> {
-    let path = folder.join("corpus.jsonl");
-    let text = std::fs::read_to_string(&path).map_err(|e| Failure::io(&path, &e).help("`warpsight shader collect` writes a corpus"))?;
-    let all = corpus::read(&text).map_err(|e| Failure::input(e.to_string()).at(path.display().to_string()))?;
-    let wished =
-        |e: &Entry| only.iter().any(|t| e.id.starts_with(t.as_str()) || e.name.contains(t.as_str()) || e.source.contains(t.as_str()));
-    let entries: Vec<Entry> = all.into_iter().filter(|e| only.is_empty() || wished(e)).collect();
-    match entries.is_empty() {
-        true => Err(Failure::input("no shader of the corpus is asked for").at(path.display().to_string())),
-        false => Ok(entries),
     }
 }
 

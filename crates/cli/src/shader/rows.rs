@@ -1,5 +1,6 @@
 //! What models are trained on and compared by: rows made of a corpus and its measurements, or read from the table that they were kept in.
 
+use super::shaders::entries;
 use crate::explore::pool;
 use crate::failure::Failure;
 use crate::optimize::write_atomically;
@@ -7,7 +8,7 @@ use crate::progress;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use warpsight_ir::Seconds;
-use warpsight_learn::shader::corpus::{self, Entry};
+use warpsight_learn::shader::corpus::Entry;
 use warpsight_learn::shader::interpret::{Lean, Program};
 use warpsight_learn::shader::models::Row;
 use warpsight_learn::shader::models::table::Table;
@@ -74,9 +75,7 @@ impl RowsArgs {
     }
 
     fn made(&self, folder: &Path, shots: &Path, dialects: &BTreeSet<Dialect>) -> Result<Rows, Failure> {
-        let list = folder.join("corpus.jsonl");
-        let text = std::fs::read_to_string(&list).map_err(|e| Failure::io(&list, &e))?;
-        let entries = corpus::read(&text).map_err(|e| Failure::input(e.to_string()).at(list.display().to_string()))?;
+        let entries = entries(folder)?;
         let by_id: BTreeMap<&str, &Entry> = entries.iter().map(|e| (e.id.as_str(), e)).collect();
         let mut left_out: BTreeMap<String, usize> = BTreeMap::new();
         let (shots, description) = read_shots(shots, &mut left_out)?;

@@ -31,13 +31,13 @@ pub struct TraceArgs {
     #[arg(long, value_name = "NAME")]
     pub dialect: Option<Dialect>,
     /// How many 2×2 quads are executed, spread over the frame; `all` for every one.
-    #[arg(long, value_name = "N", default_value = "64", value_parser = parse_quads)]
+    #[arg(long, value_name = "N", default_value = "64", value_parser = parse_quads, allow_negative_numbers = true)]
     pub quads: usize,
     /// Which quads: equal seeds give equal quads.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     pub seed: u64,
     /// The most instructions that a quad may take before its shader is given up [default: 20 million].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), allow_negative_numbers = true)]
     pub budget: Option<u64>,
     /// Nothing is assumed: uniforms and textures that nobody gave are errors.
     #[arg(long)]
@@ -111,6 +111,9 @@ impl Subject {
     pub fn read(path: &Path, dialect: Option<Dialect>) -> Result<Self, Failure> {
         let stdin = path == Path::new("-");
         let name = if stdin { "standard input".to_owned() } else { path.display().to_string() };
+        if path.is_dir() {
+            return Err(Failure::input("this is a folder; one shader is wanted").at(name));
+        }
         let mut bytes = Vec::new();
         let read = if stdin {
             std::io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes)
@@ -127,6 +130,9 @@ impl Subject {
     /// A shader of these bytes: SPIR-V by its magic number or the file's ending, else GLSL.
     pub fn new(name: String, bytes: Vec<u8>, dialect: Option<Dialect>) -> Result<Self, Failure> {
         let path = Path::new(&name);
+        if bytes.is_empty() {
+            return Err(Failure::input("there is nothing in it").at(&name).help("a fragment shader in GLSL or SPIR-V is wanted"));
+        }
         let magic = [MAGIC_NUMBER.to_le_bytes(), MAGIC_NUMBER.to_be_bytes()];
         if magic.iter().any(|m| bytes.starts_with(m)) || path.extension().is_some_and(|e| e.eq_ignore_ascii_case("spv")) {
             let (module, cfg) = super::read(path, &bytes)?;
@@ -143,6 +149,11 @@ impl Subject {
     pub fn with_uniforms(mut self, uniforms: &BTreeMap<String, Vec<f64>>) -> Self {
         self.uniforms.clone_from(uniforms);
         self
+    }
+
+    /// The scene that options describe, with the values that its source gives uniforms.
+    pub fn scene(&self, args: &SceneArgs) -> Scene {
+        args.scene(&self.uniforms)
     }
 
     /// Whether the uniforms that the user named are this shader's.

@@ -1,12 +1,12 @@
 //! `warpsight shader trace`: how often each basic block runs.
 
 use super::SceneArgs;
+use super::subject::Subject;
 use super::targets::SOFTWARE;
 use crate::failure::Failure;
 use crate::optimize::write_atomically;
 use crate::report::{out, table};
 use serde_json::json;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 use warpsight_learn::shader::cfg::Cfg;
@@ -14,20 +14,24 @@ use warpsight_learn::shader::interpret::{Inputs, Program};
 use warpsight_learn::shader::module::Module;
 use warpsight_learn::shader::trace::rewrite::{Options, Width, rewrite};
 use warpsight_learn::shader::trace::{QUADS, sample};
+use warpsight_learn::shader::wrap::Dialect;
 use warpsight_run::DeviceInfo;
 
 /// Count how often each basic block runs in a frame, by interpretation or by a module that counts.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A fragment shader: SPIR-V.
+    /// A fragment shader: SPIR-V, or GLSL in any dialect; `-` for standard input.
     file: PathBuf,
+    /// How GLSL is written, where that is not to be guessed.
+    #[arg(long, value_name = "NAME")]
+    dialect: Option<Dialect>,
     #[command(flatten)]
     scene: SceneArgs,
     /// How many 2×2 quads are executed, spread over the frame; `all` for every one.
-    #[arg(long, value_name = "N", default_value = "64", value_parser = parse_quads)]
+    #[arg(long, value_name = "N", default_value = "64", value_parser = parse_quads, allow_negative_numbers = true)]
     quads: usize,
     /// Which quads: equal seeds give equal quads.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     seed: u64,
     /// Instead, write the module with counters to this file: one 64-bit counter a block in a storage buffer.
     #[arg(long, value_name = "OUT.spv")]
@@ -89,12 +93,12 @@ impl Counted {
 
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
-    let bytes = std::fs::read(&args.file).map_err(|e| Failure::io(&args.file, &e))?;
-    let (module, cfg) = super::read(&args.file, &bytes)?;
+    let subject = Subject::read(&args.file, args.dialect)?;
+    let (module, cfg) = (&subject.module, &subject.cfg);
     if let Some(to) = &args.rewrite {
         let (set, binding) = args.counters;
         let width = if args.split { Width::Split } else { Width::Whole };
-        let words = rewrite(&module, &cfg, Options { set, binding, width, subgroup: args.subgroup })?;
+        let words = rewrite(module, cfg, Options { set, binding, width, subgroup: args.subgroup })?;
         let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
         write_atomically(to, &bytes)?;
         let blocks = cfg.blocks.len();
@@ -107,11 +111,12 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
             8 * blocks
         ));
     }
-    args.scene.check(&module)?;
-    let (inputs, assumed) = args.scene.scene(&BTreeMap::new()).inputs(&module)?;
-    let program = Program::new(&module, &cfg)?;
-    let trace = sample(&program, &inputs, args.quads, args.seed)?;
-    let counted = args.device.as_ref().map(|id| Counted::new(args, id, &module, &cfg, &inputs)).transpose()?;
+    subject.check(&args.scene)?;
+    let refused = |failure: Failure| failure.at(&subject.name);
+    let (inputs, assumed) = subject.scene(&args.scene).inputs(module).map_err(|e| refused(e.into()))?;
+    let program = Program::new(module, cfg).map_err(|e| refused(e.into()))?;
+    let trace = sample(&program, &inputs, args.quads, args.seed).map_err(|e| refused(e.into()))?;
+    let counted = args.device.as_ref().map(|id| Counted::new(args, id, module, cfg, &inputs)).transpose()?;
     let executed = trace.total(|block| cfg.blocks[block].insts.len() as f64);
     let lines = |block: usize| {
         let lines = cfg.blocks[block].insts.clone().map(|at| module.insts()[at].line).filter(|l| *l > 0);

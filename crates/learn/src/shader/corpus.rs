@@ -39,6 +39,9 @@ pub struct Entry {
     /// The frame that it is drawn in, in pixels, where that is not the usual one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<[u32; 2]>,
+    /// The side of its textures, in texels, where that is not the usual one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub texture: Option<u32>,
     /// Instructions of its reachable blocks.
     pub instructions: u32,
     /// Its reachable basic blocks.

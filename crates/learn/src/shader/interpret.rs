@@ -12,6 +12,7 @@ mod glsl;
 mod inputs;
 mod lean;
 mod run;
+mod small;
 mod step;
 mod texture;
 mod texture_step;

@@ -1,7 +1,7 @@
 //! Which source lines a frame's cost comes from.
 //!
 //! An additive model gives every operation a cost; a trace says how often it runs. Their products, summed by the lines that
-//! `OpLine` names, are what each line costs: of the operations that it became in this module ([`executed`]), or of those of them
+//! `OpLine` (or `DebugLine`) names, are what each line costs: of the operations that it became in this module ([`executed`]), or of those of them
 //! that a driver's compiler leaves ([`left`]).
 
 use super::cfg::Cfg;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// A line of a source file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// The file as `OpLine` names it; empty where it has no name.
+    /// The file as the module names it; empty where it has no name.
     pub file: Arc<str>,
     /// The line, from 1.
     pub line: u32,
@@ -45,7 +45,7 @@ pub struct Costs {
     pub blocks: Vec<BlockCost>,
     /// Every line that has something to do, the costliest first.
     pub lines: Vec<LineCost>,
-    /// The cost of instructions that no line is known for: all of it where the module has no `OpLine`.
+    /// The cost of instructions that no line is known for: all of it where the module has no lines.
     pub unplaced: f64,
     /// The sum over all blocks.
     pub total: f64,
@@ -130,7 +130,7 @@ pub fn costs(module: &Module, cfg: &Cfg, items: &[Item], weights: &[f64]) -> Cos
     Costs { blocks, lines, unplaced, total }
 }
 
-/// The text of lines, as the module's `OpSource` has it. `#line` is followed; of lines of the same number the last one counts, since
+/// The text of lines, as the module's `OpSource` or `DebugSource` has it. `#line` is followed; of lines of the same number the last one counts, since
 /// what a compiler or a wrapper puts before a source is numbered before it.
 #[must_use]
 pub fn texts<'p>(module: &Module, places: impl IntoIterator<Item = &'p Place>) -> BTreeMap<Place, String> {
@@ -146,6 +146,9 @@ pub fn texts<'p>(module: &Module, places: impl IntoIterator<Item = &'p Place>) -
             _ => {}
         }
     }
+    let held =
+        module.sources().iter().map(|(file, pieces)| (files.name(*file), pieces.iter().map(|id| files.name(*id).to_string()).collect()));
+    sources.extend(held);
     let mut found = BTreeMap::new();
     for (file, source) in sources {
         let mut at = Place { file, line: 1 };
@@ -171,24 +174,18 @@ fn line_directive(text: &str) -> Option<(u32, Option<&str>)> {
 }
 
 /// Which file each instruction comes from.
-struct Files {
+struct Files<'m> {
+    module: &'m Module,
+    /// The module's strings.
     names: HashMap<Id, Arc<str>>,
-    /// From which instruction on lines are in which file.
-    since: Vec<(usize, Id)>,
     none: Arc<str>,
 }
 
-impl Files {
-    fn new(module: &Module) -> Self {
-        let mut files = Self { names: HashMap::new(), since: Vec::new(), none: Arc::from("") };
-        for (at, inst) in module.insts().iter().enumerate() {
-            match (inst.op, module.args(inst)) {
-                (Op::String, text) => drop(files.names.insert(inst.id, literal(text).into())),
-                (Op::Line, [file, ..]) if files.since.last().is_none_or(|(_, last)| last != file) => files.since.push((at, *file)),
-                _ => {}
-            }
-        }
-        files
+impl<'m> Files<'m> {
+    fn new(module: &'m Module) -> Self {
+        let strings = module.insts().iter().filter(|inst| inst.op == Op::String);
+        let names = strings.map(|inst| (inst.id, literal(module.args(inst)).into())).collect();
+        Self { module, names, none: Arc::from("") }
     }
 
     fn name(&self, file: Id) -> Arc<str> {
@@ -196,8 +193,7 @@ impl Files {
     }
 
     fn place(&self, at: usize, line: u32) -> Option<Place> {
-        let before = self.since.partition_point(|(from, _)| *from <= at);
-        let (_, file) = self.since.get(before.checked_sub(1)?)?;
-        (line > 0).then(|| Place { file: self.name(*file), line })
+        let file = self.module.file(at)?;
+        (line > 0).then(|| Place { file: self.name(file), line })
     }
 }

@@ -5,6 +5,7 @@
 //! requires, a result id is defined once and below the bound, types refer only to types before them (so they cannot be cyclic), and
 //! a value of any type has at most [`MAX_CELLS`] words.
 
+mod debug;
 mod error;
 mod grammar;
 mod layout;
@@ -35,7 +36,7 @@ pub struct Inst {
     pub ty: Id,
     /// Its result, or 0.
     pub id: Id,
-    /// The source line that the latest `OpLine` gave; 0 where none is known.
+    /// The source line that the latest `OpLine` or `DebugLine` gave; 0 where none is known.
     pub line: u32,
     at: u32,
     head: u8,
@@ -105,6 +106,7 @@ pub struct Module {
     member_names: HashMap<(Id, u32), String>,
     decorations: Decorations,
     glsl: Vec<Id>,
+    debug: debug::Debug,
     /// The functions in the order of the module.
     pub functions: Vec<Function>,
     /// The variables at module scope in the order of the module.
@@ -238,6 +240,18 @@ impl Module {
         self.glsl.contains(&set)
     }
 
+    /// The name of the file that an instruction comes from, by its index; nothing where it has no line.
+    #[must_use]
+    pub fn file(&self, inst: usize) -> Option<Id> {
+        self.debug.file(inst)
+    }
+
+    /// The sources that `NonSemantic.Shader.DebugInfo.100` holds: the name of the file, and its text in pieces.
+    #[must_use]
+    pub fn sources(&self) -> &[(Id, Vec<Id>)] {
+        &self.debug.sources
+    }
+
     /// The value of an integer constant of 32 bits; specialisation constants have their defaults.
     #[must_use]
     pub fn constant(&self, id: Id) -> Option<u32> {
@@ -259,6 +273,8 @@ fn find(all: &Decorations, key: (Id, Option<u32>), which: Decoration) -> Option<
 struct Reader {
     module: Module,
     entry: Option<(ExecutionModel, Id)>,
+    /// Names of the entry points that are fragment shaders.
+    fragments: Vec<String>,
     open: Option<Function>,
     block: Option<BasicBlock>,
 }
@@ -273,19 +289,34 @@ impl Reader {
             member_names: HashMap::new(),
             decorations: HashMap::new(),
             glsl: Vec::new(),
+            debug: debug::Debug::default(),
             functions: Vec::new(),
             variables: Vec::new(),
             entry: 0,
             words,
         };
-        let mut reader = Self { module, entry: None, open: None, block: None };
+        let mut reader = Self { module, entry: None, fragments: Vec::new(), open: None, block: None };
         let mut at = 5;
         let mut line = 0;
         while at < reader.module.words.len() {
             let inst = grammar::instruction(&reader.module.words, at, line)?;
             match inst.op {
-                Op::Line => line = reader.module.args(&inst)[1],
+                Op::Line => {
+                    let args = reader.module.args(&inst);
+                    line = args[1];
+                    reader.module.debug.enter(reader.module.insts.len(), args[0]);
+                }
                 Op::NoLine | Op::FunctionEnd => line = 0,
+                Op::ExtInst if reader.module.debug.means_nothing(reader.module.args(&inst)[0]) => {
+                    if let Some(now) = reader.debug(&inst) {
+                        line = now;
+                    }
+                    // What means nothing is no part of a function.
+                    if reader.open.is_some() {
+                        at = inst.words().end;
+                        continue;
+                    }
+                }
                 _ => {}
             }
             reader.take(inst)?;
@@ -311,6 +342,14 @@ impl Reader {
         self.global(&inst)
     }
 
+    /// Reads what an instruction says of the source: the line from here on, if it is about that.
+    fn debug(&mut self, inst: &Inst) -> Option<u32> {
+        let module = &mut self.module;
+        let args = module.words[inst.at as usize + usize::from(inst.head)..inst.words().end].to_vec();
+        let constant = |id: Id| types::constant(&module.words, &module.insts, &module.defs, id);
+        module.debug.read(inst.id, &args, module.insts.len(), constant)
+    }
+
     fn global(&mut self, inst: &Inst) -> Result<(), ModuleError> {
         let args: Vec<u32> = self.module.args(inst).to_vec();
         let module = &mut self.module;
@@ -326,10 +365,16 @@ impl Reader {
             Op::DecorationGroup | Op::GroupDecorate | Op::GroupMemberDecorate => {
                 return Err(ModuleError::Unsupported { what: "decoration groups" });
             }
-            Op::ExtInstImport if grammar::text(&args) == "GLSL.std.450" => module.glsl.push(inst.id),
+            Op::ExtInstImport => match grammar::text(&args).as_str() {
+                "GLSL.std.450" => module.glsl.push(inst.id),
+                name => module.debug.import(inst.id, name),
+            },
             Op::EntryPoint => {
                 let Some(model) = ExecutionModel::from_u32(args[0]) else { return Err(ModuleError::Stage { found: "unknown".into() }) };
-                // Several entry points may share a module; the fragment shader is the one of interest.
+                // Several stages may share a module; the fragment shader is the one of interest.
+                if model == ExecutionModel::Fragment {
+                    self.fragments.push(grammar::text(&args[2..]));
+                }
                 if self.entry.is_none_or(|(found, _)| found != ExecutionModel::Fragment) {
                     self.entry = Some((model, args[1]));
                 }
@@ -396,6 +441,9 @@ impl Reader {
         let (model, id) = self.entry.ok_or(ModuleError::NoEntryPoint)?;
         if model != ExecutionModel::Fragment {
             return Err(ModuleError::Stage { found: format!("{model:?}") });
+        }
+        if self.fragments.len() > 1 {
+            return Err(ModuleError::Several { names: self.fragments.join(", ") });
         }
         let functions = &self.module.functions;
         self.module.entry = functions.iter().position(|f| f.id == id).ok_or(ModuleError::Undefined { id })?;

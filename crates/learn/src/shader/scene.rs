@@ -222,11 +222,14 @@ impl Scene {
             assumed.push(Assumption::Buffer { name: block.name.clone(), bytes: bytes.len() });
             return Ok(bytes);
         }
-        let mut bytes = vec![0; (block.bytes as usize).next_multiple_of(16)];
-        for (index, member) in block.members.iter().enumerate() {
+        let mut bytes = vec![0; block.spacing() as usize * block.elements as usize];
+        // Blocks of an array are given the same.
+        let each = module.ty(block.ty)?.cells();
+        let all = (0..block.elements).flat_map(|element| (0..).zip(&block.members).map(move |(index, member)| (element, index, member)));
+        for (element, index, member) in all {
             let cells = module.ty(member.ty)?.cells();
             // Leaves stand in the order of words, members too.
-            let begin = first_word(module, block, index);
+            let begin = element * each + first_word(module, block, index);
             let first = block.leaves.partition_point(|l| l.cell < begin);
             let leaves: Vec<_> = block.leaves[first..].iter().take_while(|l| l.cell < begin + cells).collect();
             let count = leaves.len();
@@ -240,7 +243,10 @@ impl Scene {
                     Some(values) => values,
                     None => {
                         let values = self.default(module, member, count)?;
-                        assumed.push(Assumption::Uniform { name: member.name.clone(), values: values.iter().copied().take(4).collect() });
+                        if element == 0 {
+                            let values = values.iter().copied().take(4).collect();
+                            assumed.push(Assumption::Uniform { name: member.name.clone(), values });
+                        }
                         values
                     }
                 },
@@ -345,7 +351,7 @@ fn usual(name: &str) -> String {
 
 /// The word at which a member's value begins in its block's.
 fn first_word(module: &Module, block: &Block, index: usize) -> u32 {
-    match module.ty(block.variable.ty) {
+    match module.ty(block.ty) {
         Ok(Type::Struct { members, .. }) => members.get(index).map_or(0, |(_, cell)| *cell),
         _ => 0,
     }
@@ -357,7 +363,13 @@ fn word(scalar: Scalar, value: f64) -> Option<Vec<u8>> {
     Some(match scalar {
         Scalar::Bool => u32::from(value != 0.0).to_le_bytes().to_vec(),
         Scalar::Float { bits: 64 } => value.to_le_bytes().to_vec(),
-        Scalar::Float { .. } => (value as f32).to_le_bytes().to_vec(),
+        Scalar::Float { bits: 16 } => Some(half::f16::from_f64(value)).filter(|v| v.is_finite())?.to_le_bytes().to_vec(),
+        Scalar::Float { .. } => Some(value as f32).filter(|v| v.is_finite())?.to_le_bytes().to_vec(),
+        Scalar::Int { bits: bits @ (8 | 16), signed } => {
+            let most = f64::from(1u32 << (bits - u32::from(signed)));
+            let value = whole(if signed { -most } else { 0.0 }, most - 1.0)? as i32;
+            value.to_le_bytes()[..bits as usize / 8].to_vec()
+        }
         Scalar::Int { bits: 64, signed: true } => (whole(-9e15, 9e15)? as i64).to_le_bytes().to_vec(),
         Scalar::Int { bits: 64, signed: false } => (whole(0.0, 9e15)? as u64).to_le_bytes().to_vec(),
         Scalar::Int { signed: true, .. } => (whole(f64::from(i32::MIN), f64::from(i32::MAX))? as i32).to_le_bytes().to_vec(),

@@ -9,10 +9,12 @@ mod conditions;
 mod declare;
 mod dialect;
 mod emit;
+mod foreign;
 mod legacy;
 pub mod lex;
 
 pub use dialect::Dialect;
+pub use foreign::foreign;
 
 use super::module::Op;
 use conditions::{Active, Macros};
@@ -65,6 +67,15 @@ pub enum WrapError {
         /// What is wrong.
         what: &'static str,
     },
+    /// No text.
+    #[error("there is nothing in it")]
+    Empty,
+    /// Another language.
+    #[error("this looks like {what}: GLSL and SPIR-V are read")]
+    Language {
+        /// What it looks like.
+        what: &'static str,
+    },
     /// Another stage.
     #[error("it is {what}, no fragment shader")]
     Stage {
@@ -72,10 +83,10 @@ pub enum WrapError {
         what: &'static str,
     },
     /// Nothing to run.
-    #[error("it has no function {0}")]
+    #[error("it has no function `{0}`")]
     NoMain(&'static str),
     /// Its colour goes nowhere.
-    #[error("it writes no colour")]
+    #[error("it writes no colour: it has no output, gl_FragColor or gl_FragData")]
     NoColour,
     /// The header of an ISF shader.
     #[error("its ISF header: {what}")]
@@ -86,6 +97,22 @@ pub enum WrapError {
 }
 
 impl WrapError {
+    /// What to do, where that is known.
+    #[must_use]
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::Language { what: "HLSL" } => Some("glslangValidator -D and DXC make SPIR-V of HLSL"),
+            Self::Language { what: "WGSL" } => Some("naga and Tint make SPIR-V of WGSL"),
+            Self::Language { what: "an assembly text of SPIR-V" } => Some("spirv-as makes a module of it"),
+            Self::Include { .. } => {
+                Some("put its text in the place of the #include, or compile to SPIR-V with the compiler that knows where it is")
+            }
+            Self::Stage { .. } => Some("only fragment shaders have costs here"),
+            Self::Empty | Self::Language { .. } => Some("a fragment shader in GLSL or SPIR-V is wanted"),
+            _ => None,
+        }
+    }
+
     /// The line of the user's file, where it has one.
     #[must_use]
     pub fn line(&self) -> Option<u32> {
@@ -137,6 +164,15 @@ const COLOUR: &str = "ws_color";
 /// # Errors
 /// See [`WrapError`].
 pub fn wrap(source: &Source) -> Result<Wrapped, WrapError> {
+    // A text that is something else fails anywhere; what it is says more.
+    let explained = |error: WrapError| match error {
+        WrapError::TooLong | WrapError::Stage { .. } => error,
+        error => foreign(source.text).unwrap_or(error),
+    };
+    wrapped(source).map_err(explained)
+}
+
+fn wrapped(source: &Source) -> Result<Wrapped, WrapError> {
     if source.text.len() > MAX_BYTES {
         return Err(WrapError::TooLong);
     }
@@ -144,8 +180,8 @@ pub fn wrap(source: &Source) -> Result<Wrapped, WrapError> {
         return Ok(Wrapped { glsl: source.text.to_owned(), uniforms: BTreeMap::new() });
     }
     let Active { tokens, mut macros, version } = conditions::active(source.text, source.defines, source.include)?;
-    if tokens.iter().any(|t| matches!(t.text.as_str(), "gl_Position" | "EmitVertex" | "gl_GlobalInvocationID")) {
-        return Err(WrapError::Stage { what: "a shader of another stage" });
+    if let Some(what) = foreign::stage(&tokens.iter().map(|t| t.text.as_str()).filter(|word| *word != "attribute").collect()) {
+        return Err(WrapError::Stage { what });
     }
     let tokens = legacy::renamed(body(tokens, source.dialect)?, version.as_deref());
     let own = declare::statements(tokens, &mut macros)?;

@@ -63,6 +63,7 @@ fn entries_are_lines() {
         loops: true,
         uniforms: BTreeMap::from([("t".to_owned(), vec![0.5, 1.0])]),
         resolution: Some([8, 4]),
+        texture: Some(64),
         instructions: 3,
         blocks: 1,
     };
@@ -166,10 +167,11 @@ fn blocks_structures_and_outputs_of_other_types() {
 #[test]
 fn what_is_no_fragment_shader_is_said() {
     let wrong = |text: &str| wrap(&Source::new(text)).unwrap_err().to_string();
-    assert_eq!(wrong(""), "it has no function main");
+    assert_eq!(wrong(" \n"), "there is nothing in it");
+    assert_eq!(wrong("float f() { return 1.0; }"), "it has no function `main`");
     assert_eq!(wrong("attribute vec3 p; void main() {}"), "it is a vertex shader, no fragment shader");
-    assert_eq!(wrong("void main() { gl_Position = vec4(0); }"), "it is a shader of another stage, no fragment shader");
-    assert_eq!(wrong("void main() { }"), "it writes no colour");
+    assert_eq!(wrong("void main() { gl_Position = vec4(0); }"), "it is a vertex shader, no fragment shader");
+    assert_eq!(wrong("void main() { }"), "it writes no colour: it has no output, gl_FragColor or gl_FragData");
     assert_eq!(wrong("void main() { }}"), "line 1: a bracket closes that was never opened");
     assert_eq!(wrong("\nfloat x = 1.0"), "line 2: a statement that does not end");
     assert_eq!(

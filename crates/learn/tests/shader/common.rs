@@ -24,10 +24,15 @@ pub fn compile(source: &str) -> Vec<u8> {
 
 /// The same for another environment.
 pub fn compile_for(source: &str, target: &str) -> Vec<u8> {
+    compile_with(source, target, "-g")
+}
+
+/// The same with another kind of debugging information.
+pub fn compile_with(source: &str, target: &str, debug: &str) -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
     let (from, to) = (dir.path().join("x.frag"), dir.path().join("x.spv"));
     std::fs::write(&from, source).unwrap();
-    let out = Command::new("glslangValidator").args(["-V", "--target-env", target, "-g", "-o"]).args([&to, &from]).output().unwrap();
+    let out = Command::new("glslangValidator").args(["-V", "--target-env", target, debug, "-o"]).args([&to, &from]).output().unwrap();
     assert!(out.status.success(), "{}{}\n{source}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
     std::fs::read(to).unwrap()
 }

@@ -1,12 +1,13 @@
 //! Which source lines cost what.
 
-use crate::common::{compile, has, optimised};
+use crate::common::{compile, compile_with, has, optimised, validate};
 use warpsight_learn::shader::cfg::Cfg;
 use warpsight_learn::shader::features::{self, Features};
 
 use warpsight_learn::shader::interpret::{Inputs, Lean, Program};
 use warpsight_learn::shader::lines::{Costs, Place, costs, executed, left, texts};
-use warpsight_learn::shader::module::Module;
+use warpsight_learn::shader::module::{Module, Op};
+use warpsight_learn::shader::trace::rewrite::{Options, Width, rewrite};
 use warpsight_learn::shader::trace::sample;
 
 const SOURCE: &str = "#version 450
@@ -62,6 +63,32 @@ fn a_line_costs_what_it_does_as_often_as_it_runs() {
     let text = texts(&module, costs.lines.iter().map(|l| &l.place));
     assert_eq!(text[&costs.lines[0].place].trim(), "return sin(x) * cos(x);");
     assert_eq!(counts.iter().filter(|c| **c == 160.0).count(), 4, "the function, and the three blocks of the loop's body: {counts:?}");
+}
+
+/// glslang's `-gVS` and DXC write `DebugLine` instead of `OpLine`.
+#[test]
+fn lines_of_debug_info_are_those_of_op_line() {
+    if !has("glslangValidator") {
+        return;
+    }
+    let weights = weights(&[("ext.sin", 2.0), ("ext.cos", 1.0), ("ext.sqrt", 5.0), ("store.output", 0.25)]);
+    let bytes = compile_with(SOURCE, "vulkan1.1", "-gVS");
+    let (module, cfg, _, costs) = of(&bytes, &weights);
+    // glslang still puts `OpLine` before functions.
+    let inside = |i: usize| module.functions.iter().any(|f| f.blocks.iter().any(|b| b.insts.contains(&i)));
+    assert!((0..module.insts().len()).all(|i| module.insts()[i].op != Op::Line || !inside(i)), "otherwise this says nothing");
+    assert_eq!((by_line(&costs), costs.unplaced), (vec![(4, 480.0), (11, 400.0), (13, 16.0)], 0.0));
+    let text = texts(&module, costs.lines.iter().map(|l| &l.place));
+    assert_eq!(text[&costs.lines[0].place].trim(), "return sin(x) * cos(x);");
+    assert_eq!(text[&costs.lines[1].place].trim(), "sum += sqrt(sum);");
+    // What says nothing costs nothing: all else is as without it.
+    let (plain, plain_cfg, ..) = of(&compile(SOURCE), &weights);
+    let all = |module: &Module, cfg: &Cfg| Features::new(module, cfg).unwrap().weighted(|_| 1.0);
+    assert_eq!(all(&module, &cfg), all(&plain, &plain_cfg));
+    let counted = rewrite(&module, &cfg, Options { set: 7, binding: 0, width: Width::Split, subgroup: false }).unwrap();
+    if has("spirv-val") {
+        assert_eq!(validate(&counted, "vulkan1.1"), Ok(()));
+    }
 }
 
 #[test]

@@ -22,6 +22,7 @@ fn inputs(name: &str, width: u32, height: u32) -> Inputs {
         inputs.blocks.insert((0, 0), values.iter().flat_map(|v| v.to_le_bytes()).collect());
     }
     inputs.blocks.insert((1, 3), vec![0; 304]);
+    inputs.blocks.insert((0, 2), vec![0; 240]);
     let texture = |kind, layers| Texture::new(kind, [1, 1, 1], layers, vec![[0.5; 4]; layers as usize]).unwrap();
     for (binding, kind, layers) in [(0, Kind::D2, 1), (1, Kind::D3, 1), (2, Kind::Cube, 6), (3, Kind::D2, 1), (4, Kind::D2, 1)] {
         let texture = std::sync::Arc::new(texture(kind, layers));

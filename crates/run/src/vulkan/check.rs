@@ -48,10 +48,14 @@ pub(super) fn check(draw: &Draw, limits: &PhysicalDeviceLimits) -> Result<(), De
             return bad(format!("two resources at set {} binding {}", binding.set, binding.binding));
         }
         let length = match &binding.resource {
-            Resource::Uniform(data) => {
-                within("a uniform block, in bytes,", data.0.len() as u64, limits.max_uniform_buffer_range.into())?;
-                bytes = bytes.saturating_add(data.0.len() as u64);
-                data.0.len()
+            Resource::Uniform(blocks) => {
+                within("uniform blocks", blocks.len() as u64, limits.max_per_stage_descriptor_uniform_buffers.into())?;
+                for data in blocks {
+                    within("a uniform block, in bytes,", data.0.len() as u64, limits.max_uniform_buffer_range.into())?;
+                    bytes = bytes.saturating_add(data.0.len() as u64);
+                }
+                // None may be empty.
+                blocks.iter().map(|data| data.0.len()).min().unwrap_or(0)
             }
             Resource::Storage(data) => {
                 within("a storage buffer, in bytes,", data.0.len() as u64, limits.max_storage_buffer_range.into())?;

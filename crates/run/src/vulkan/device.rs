@@ -228,13 +228,16 @@ fn features(instance: &ash::Instance, physical: vk::PhysicalDevice, api: u32) ->
     (core, newer.shader_buffer_int64_atomics == vk::TRUE)
 }
 
+/// What a device may be called.
+pub(super) const IDS: &str = "ids of Vulkan devices are `vulkan:N` and `vulkan:gpu`";
+
 impl Gpu {
     /// Opens `vulkan:N`, or the first device that is not the processor as `vulkan:gpu`.
     pub(super) fn open(id: &str) -> Result<Self, DeviceError> {
         let missing = |reason: String| DeviceError::NoDevice { id: id.to_owned(), reason };
         let wanted = id.strip_prefix("vulkan:").map(|rest| (rest == "gpu", rest.parse::<usize>().ok()));
         let Some((gpu, index)) = wanted.filter(|(gpu, index)| *gpu || index.is_some()) else {
-            return Err(missing("ids of Vulkan devices are `vulkan:N` and `vulkan:gpu`".into()));
+            return Err(missing(IDS.into()));
         };
         let mut found = find().map_err(missing)?;
         let index = if gpu { found.first_gpu().map_err(missing)? } else { index.unwrap_or(0) };

@@ -70,8 +70,8 @@ pub struct Binding {
 /// What a shader reads or writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Resource {
-    /// A uniform block.
-    Uniform(Contents),
+    /// A uniform block, or as many as the array has.
+    Uniform(Vec<Contents>),
     /// A storage buffer that begins with these bytes; what it holds after the first draw comes back in [`Drawn::storage`].
     Storage(Contents),
     /// Textures with their samplers, as indices into [`Draw::textures`]: one, or as many as the array has.

@@ -122,7 +122,7 @@ impl Picture {
 /// How a resource is described to the driver, and how many there are.
 fn describe(resource: &Resource) -> (vk::DescriptorType, usize) {
     match resource {
-        Resource::Uniform(_) => (vk::DescriptorType::UNIFORM_BUFFER, 1),
+        Resource::Uniform(blocks) => (vk::DescriptorType::UNIFORM_BUFFER, blocks.len()),
         Resource::Storage(_) => (vk::DescriptorType::STORAGE_BUFFER, 1),
         Resource::Sampled(textures) => (vk::DescriptorType::COMBINED_IMAGE_SAMPLER, textures.len()),
         Resource::Images(textures) => (vk::DescriptorType::SAMPLED_IMAGE, textures.len()),
@@ -175,19 +175,19 @@ fn descriptors(scope: &mut Scope, draw: &Draw) -> Result<Descriptors, DeviceErro
         let mut images = Vec::new();
         let mut buffers = Vec::new();
         match &binding.resource {
-            Resource::Uniform(bytes) | Resource::Storage(bytes) => {
-                let stored = matches!(binding.resource, Resource::Storage(_));
-                let usage = if stored {
-                    vk::BufferUsageFlags::STORAGE_BUFFER | vk::BufferUsageFlags::TRANSFER_DST
-                } else {
-                    vk::BufferUsageFlags::UNIFORM_BUFFER
-                };
+            Resource::Uniform(blocks) => {
+                for bytes in blocks {
+                    let mut buffer = scope.buffer(bytes.0.len() as u64, vk::BufferUsageFlags::UNIFORM_BUFFER)?;
+                    buffer.write(&bytes.0);
+                    buffers.push(vk::DescriptorBufferInfo::default().buffer(buffer.buffer).range(vk::WHOLE_SIZE));
+                }
+            }
+            Resource::Storage(bytes) => {
+                let usage = vk::BufferUsageFlags::STORAGE_BUFFER | vk::BufferUsageFlags::TRANSFER_DST;
                 let mut buffer = scope.buffer(bytes.0.len() as u64, usage)?;
                 buffer.write(&bytes.0);
                 buffers.push(vk::DescriptorBufferInfo::default().buffer(buffer.buffer).range(vk::WHOLE_SIZE));
-                if stored {
-                    storage.push(buffer);
-                }
+                storage.push(buffer);
             }
             Resource::Sampled(all) => {
                 for &i in all {

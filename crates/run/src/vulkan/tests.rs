@@ -13,7 +13,7 @@ pub(crate) fn work(base: [f32; 4], slope: [f32; 3], rounds: u32) -> Draw {
         entry: "main".into(),
         frame: [64, 48],
         outputs: 1,
-        bindings: vec![Binding { set: 0, binding: 0, resource: Resource::Uniform(Contents(block)) }],
+        bindings: vec![Binding { set: 0, binding: 0, resource: Resource::Uniform(vec![Contents(block)]) }],
         read: true,
         ..Draw::default()
     }
@@ -164,7 +164,7 @@ fn what_makes_no_sense_is_refused_before_a_driver_sees_it() {
     refused(&|d| d.bindings.push(d.bindings[0].clone()), "two resources at set 0 binding 0");
     refused(&|d| d.bindings[0].resource = Resource::Sampled(vec![0]), "a texture that is not there");
     refused(&|d| d.bindings[0].resource = Resource::Samplers(vec![]), "nothing is bound");
-    refused(&|d| d.bindings[0].resource = Resource::Uniform(Contents(vec![0; 1 << 28])), "a uniform block, in bytes,");
+    refused(&|d| d.bindings[0].resource = Resource::Uniform(vec![Contents(vec![0; 1 << 28])]), "a uniform block, in bytes,");
     let texture = |levels: Vec<Level>| Texture {
         shape: Shape::D2,
         arrayed: false,

@@ -146,6 +146,7 @@ fn one(found: &Found, tools: &Tools) -> Made {
         loops,
         uniforms: wrapped.uniforms.clone().into_iter().chain(found.uniforms.clone()).collect(),
         resolution: None,
+        texture: None,
         instructions,
         blocks,
     };

@@ -66,6 +66,21 @@ fn disagree(device: &mut Vulkan, module: &Module, inputs: &Inputs, tolerance: f3
     differing(&interpreted(module, inputs), &floats(&drawn.pixels[0].0), tolerance)
 }
 
+/// Numbers of 8 and 16 bits, and arrays of blocks.
+#[test]
+fn short_numbers_and_arrays_of_blocks_are_those_of_the_interpreter() {
+    let Some(mut device) = rasteriser() else { return };
+    let scene = Scene { frame: [8, 7], ..Scene::default() };
+    for name in ["small", "arrays"] {
+        let module = module(name);
+        let (mut inputs, _) = scene.inputs(&module).unwrap();
+        // Every byte of a block another one, none that makes numbers that are none.
+        inputs.blocks.values_mut().flatten().enumerate().for_each(|(i, byte)| *byte = (i * 7 % 61) as u8);
+        let wrong = disagree(&mut device, &module, &inputs, 0.0);
+        assert!(wrong == 0.0, "{name}: {wrong} of the pixels differ");
+    }
+}
+
 #[test]
 fn images_of_a_rasteriser_are_those_of_the_interpreter() {
     let Some(mut device) = rasteriser() else { return };

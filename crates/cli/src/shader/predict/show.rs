@@ -71,7 +71,7 @@ fn device(answer: &Answer, predicted: &Predicted, most: usize) -> String {
             let source: String = texts.get(&line.place).map(|t| t.trim().chars().take(TEXT).collect()).unwrap_or_default();
             rows.add_row([percent(line.cost), at, source]);
         }
-        let rest = costs.lines.iter().skip(shown.len()).map(|l| l.cost).sum::<f64>();
+        let rest = costs.lines.iter().skip(shown.len()).map(|l| l.cost).sum::<f64>() + 0.0;
         let _ = write!(
             text,
             "\n\n{rows}\n{} other lines, {} without a line, {} the draw itself",

@@ -103,11 +103,7 @@ pub struct Ready {
 
 /// Reads an entry of a corpus. What cannot be drawn is a shot that was refused.
 pub fn ready(folder: &Path, entry: &Entry, args: &SceneArgs, noise: &Noise, device: Device) -> Result<Ready, Box<Shot>> {
-    let mut scene = args.scene(&entry.uniforms);
-    scene.noise = noise.clone();
-    if let (None, Some(own)) = (args.resolution, entry.resolution) {
-        scene.frame = own;
-    }
+    let scene = Scene { noise: noise.clone(), ..args.scene_of(entry) };
     let mut shot = Shot {
         shader: entry.id.clone(),
         device,

@@ -1,11 +1,13 @@
 //! From a module to steps on cells.
 
+mod arithmetic;
 mod memory;
 mod ops;
 mod texture;
 mod variables;
 
 use super::InterpretError;
+use super::small;
 use super::step::{Code, End, Phi, Place, Step};
 use crate::shader::cfg::{self, Cfg};
 use crate::shader::module::spirv::{GlslStd450Op, StorageClass};
@@ -180,7 +182,6 @@ impl<'m> Compiler<'m> {
                 _ => continue,
             };
             let ty = self.ty(inst.ty)?;
-            narrow_only(ty, 0)?;
             let n = ty.cells();
             let at = self.cells(n)?;
             self.values.insert(inst.id, Value::Cells(at));
@@ -200,7 +201,8 @@ impl<'m> Compiler<'m> {
             if words.len() > n as usize || ty.scalar() == Some(Scalar::Bool) && inst.op == Op::Constant {
                 return self.invalid(0, "a constant does not fit its type");
             }
-            self.out.constants.extend(words.into_iter().enumerate().map(|(i, w)| (at + i as u32, w)));
+            let cell = |word| ty.scalar().map_or(word, |of| small::cell(of, word));
+            self.out.constants.extend(words.into_iter().enumerate().map(|(i, w)| (at + i as u32, cell(w))));
         }
         Ok(())
     }
@@ -239,7 +241,6 @@ impl<'m> Compiler<'m> {
     /// Cells for the result of an instruction.
     fn declare(&mut self, id: Id, ty: Id) -> Done<u32> {
         let ty = self.ty(ty)?;
-        narrow_only(ty, 0)?;
         let at = self.cells(ty.cells())?;
         self.values.insert(id, Value::Cells(at));
         Ok(at)
@@ -356,6 +357,8 @@ impl<'m> Compiler<'m> {
                 let mut literal = 0;
                 for operand in operands(self.module, last).into_iter().skip(2) {
                     match operand {
+                        // Those of fewer bits than a word stand in it with their sign.
+                        Operand::Literal(&[word]) => literal = u64::from(small::cell(*of, word)),
                         Operand::Literal(words) => literal = words.iter().rev().fold(0, |v, w| v << 32 | u64::from(*w)),
                         Operand::Id(label) => cases.push((literal, find(label).ok_or(missing.clone())?)),
                         _ => {}
@@ -430,15 +433,5 @@ impl<'m> Compiler<'m> {
             self.steps.push(Step::Copy { dst, src: result, n });
         }
         Ok(())
-    }
-}
-
-/// Numbers of 8 and 16 bits have no operations here.
-fn narrow_only(ty: &Type, line: u32) -> Done {
-    match ty.scalar() {
-        Some(Scalar::Int { bits: 8 | 16, .. } | Scalar::Float { bits: 16 }) => {
-            Err(InterpretError::Unsupported { what: "numbers of 8 or 16 bits".to_owned(), line })
-        }
-        _ => Ok(()),
     }
 }

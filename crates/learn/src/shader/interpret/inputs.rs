@@ -3,6 +3,7 @@
 use super::InterpretError;
 use super::compile::{Binding, Compiled, Handle};
 use super::run::Machine;
+use super::small;
 use super::step::ALL;
 use super::texture::{Kind, Texture};
 use crate::shader::module::Scalar;
@@ -83,11 +84,8 @@ pub(super) fn machine<'p>(program: &'p Compiled, inputs: &Inputs) -> Result<Mach
     }
     for block in &program.slots.uniforms {
         let bytes = bytes(block, inputs)?;
-        for leaf in &block.leaves {
-            for i in 0..leaf.scalar.cells() {
-                let word = word(bytes, (leaf.offset / 4 + i) as usize);
-                machine.cells[(block.cell + leaf.cell + i) as usize] = [word; 4];
-            }
+        for (cell, word) in block.words(bytes) {
+            machine.cells[cell as usize] = [word; 4];
         }
     }
     for block in &program.slots.buffers {
@@ -95,7 +93,7 @@ pub(super) fn machine<'p>(program: &'p Compiled, inputs: &Inputs) -> Result<Mach
         let start = machine.shared.len();
         // A buffer's address is a word's number; 4 GiB of buffers are no shader's.
         machine.cells[block.cell as usize] = [start as u32; 4];
-        machine.shared.extend((0..bytes.len() / 4).map(|i| word(bytes, i)));
+        machine.shared.extend((0..bytes.len() / 4).map(|i| word(bytes, 4 * i)));
     }
     for handle in &program.slots.handles {
         bind(&mut machine, handle, inputs)?;
@@ -112,15 +110,24 @@ pub(super) fn uniforms(program: &Compiled, inputs: &Inputs) -> HashMap<u32, u32>
     let mut words = HashMap::new();
     for block in &program.slots.uniforms {
         let Ok(bytes) = bytes(block, inputs) else { continue };
-        for leaf in &block.leaves {
-            words.extend((0..leaf.scalar.cells()).map(|i| (block.cell + leaf.cell + i, word(bytes, (leaf.offset / 4 + i) as usize))));
-        }
+        words.extend(block.words(bytes));
     }
     words
 }
 
+/// Up to four bytes from here on, zeros beyond the end.
 fn word(bytes: &[u8], at: usize) -> u32 {
-    bytes.get(4 * at..4 * at + 4).map_or(0, |w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]))
+    bytes.iter().skip(at).take(4).rev().fold(0, |word, byte| word << 8 | u32::from(*byte))
+}
+
+impl Binding {
+    /// The cells of its scalars and what they hold where its bytes are these.
+    fn words(&self, bytes: &[u8]) -> impl Iterator<Item = (u32, u32)> {
+        self.leaves.iter().flat_map(move |leaf| {
+            let word = move |i: u32| small::cell(leaf.scalar, word(bytes, (leaf.offset + 4 * i) as usize));
+            (0..leaf.scalar.cells()).map(move |i| (self.cell + leaf.cell + i, word(i)))
+        })
+    }
 }
 
 fn bytes<'i>(block: &Binding, inputs: &'i Inputs) -> Result<&'i [u8], InterpretError> {
@@ -188,6 +195,7 @@ impl Machine<'_> {
             match field.scalar {
                 Scalar::Float { .. } => {
                     let value = centre.map(|[x, y]| (plane.start[c] + plane.dx[c] * x + plane.dy[c] * y).to_bits());
+                    let value = small::fit(field.scalar).map_or(value, |fit| fit(value));
                     // Where it is constant, interpolation has nothing to round.
                     let open = if plane.dx[c] == 0.0 && plane.dy[c] == 0.0 { 0 } else { ALL };
                     self.put(field.cell, value, open);

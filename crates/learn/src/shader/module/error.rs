@@ -99,6 +99,12 @@ pub enum ModuleError {
     /// No entry point.
     #[error("the module has no entry point")]
     NoEntryPoint,
+    /// More than one that could be meant.
+    #[error("the module has several fragment shaders: {names}; one alone is read")]
+    Several {
+        /// Their names.
+        names: String,
+    },
     /// Another stage.
     #[error("this is a shader of the stage {found}; only fragment shaders are read")]
     Stage {

@@ -14,11 +14,15 @@ pub struct Block {
     pub variable: Variable,
     /// What the source calls the block.
     pub name: String,
+    /// Its type, without the array that its variable may be of.
+    pub ty: Id,
+    /// How many blocks its variable is: an array of blocks has a buffer for each.
+    pub elements: u32,
     /// Bytes of one block, up to the end of its last scalar; a runtime array counts nothing.
     pub bytes: u32,
     /// Its members at the top.
     pub members: Vec<Member>,
-    /// Every scalar of it, in the order of its words. An array of blocks has the scalars of each.
+    /// Every scalar of it, in the order of its words. An array of blocks has the scalars of each, [`Block::spacing`] bytes apart.
     pub leaves: Vec<Leaf>,
 }
 
@@ -38,10 +42,18 @@ pub struct Member {
 pub struct Leaf {
     /// Its word in a value of the block's type.
     pub cell: u32,
-    /// Where it lies in the block, in bytes.
+    /// Where it lies in the blocks, in bytes.
     pub offset: u32,
     /// What it is.
     pub scalar: Scalar,
+}
+
+impl Block {
+    /// The bytes from one block of an array to the next, as they are given together.
+    #[must_use]
+    pub fn spacing(&self) -> u32 {
+        self.bytes.saturating_add(15) / 16 * 16
+    }
 }
 
 impl Module {
@@ -56,24 +68,34 @@ impl Module {
     }
 
     fn block(&self, variable: &Variable, left: &mut u32) -> Result<Block, ModuleError> {
-        let Type::Struct { members, .. } = self.ty(variable.ty)? else {
-            return Err(ModuleError::Unsupported { what: "arrays of uniform blocks" });
+        let (ty, elements) = match self.ty(variable.ty)? {
+            Type::Array { of, len, .. } => (*of, *len),
+            _ => (variable.ty, 1),
+        };
+        let Type::Struct { members, cells } = self.ty(ty)? else {
+            return Err(ModuleError::Unsupported { what: "arrays of arrays of blocks, and blocks that are no struct" });
         };
         let mut walk = Walk { module: self, leaves: Vec::new(), end: 0, left };
-        walk.visit(variable.ty, 0, 0, Stride::default(), 0)?;
+        walk.visit(ty, 0, 0, Stride::default(), 0)?;
+        let Walk { leaves: one, end: bytes, .. } = walk;
+        let block = ty;
         let named = |(index, (ty, _)): (usize, &(Id, u32))| {
             let index = u32::try_from(index).unwrap_or(u32::MAX);
-            let offset = self.member_decoration(variable.ty, index, Decoration::Offset).unwrap_or(0);
-            Member { name: self.member_name(variable.ty, index).unwrap_or_default().to_owned(), ty: *ty, offset }
+            let offset = self.member_decoration(block, index, Decoration::Offset).unwrap_or(0);
+            Member { name: self.member_name(block, index).unwrap_or_default().to_owned(), ty: *ty, offset }
         };
-        let name = [variable.ty, variable.id].iter().find_map(|id| self.name(*id).filter(|n| !n.is_empty()));
-        Ok(Block {
-            name: name.unwrap_or_default().to_owned(),
-            bytes: walk.end,
-            members: members.iter().enumerate().map(named).collect(),
-            leaves: walk.leaves,
-            variable: variable.clone(),
-        })
+        let name = [ty, variable.id].iter().find_map(|id| self.name(*id).filter(|n| !n.is_empty()));
+        let members = members.iter().enumerate().map(named).collect();
+        let name = name.unwrap_or_default().to_owned();
+        let mut block = Block { name, ty, elements, bytes, members, leaves: Vec::new(), variable: variable.clone() };
+        let parts = u32::try_from(one.len()).unwrap_or(u32::MAX).checked_mul(elements - 1);
+        *left = parts.and_then(|parts| left.checked_sub(parts)).ok_or(ModuleError::TypeTooLarge { id: variable.ty })?;
+        block.spacing().checked_mul(elements).ok_or(ModuleError::TypeTooLarge { id: variable.ty })?;
+        for element in 0..elements {
+            let (cell, offset) = (element * cells, element * block.spacing());
+            block.leaves.extend(one.iter().map(|l| Leaf { cell: cell + l.cell, offset: offset + l.offset, ..*l }));
+        }
+        Ok(block)
     }
 
     /// The bytes between elements of an array in a block.
@@ -81,8 +103,8 @@ impl Module {
     /// # Errors
     /// [`ModuleError::Structure`] where there is no stride.
     pub fn array_stride(&self, array: Id) -> Result<u32, ModuleError> {
-        let stride = self.decoration(array, Decoration::ArrayStride).filter(|s| *s > 0 && s.is_multiple_of(4));
-        stride.ok_or(ModuleError::Structure { at: 0, what: "an array in a block has no stride of whole words" })
+        let stride = self.decoration(array, Decoration::ArrayStride).filter(|s| *s > 0);
+        stride.ok_or(ModuleError::Structure { at: 0, what: "an array in a block has no stride" })
     }
 
     /// Where a member of a block's struct begins, in bytes.
@@ -90,8 +112,8 @@ impl Module {
     /// # Errors
     /// [`ModuleError::Structure`] where there is no offset.
     pub fn member_offset(&self, ty: Id, member: u32) -> Result<u32, ModuleError> {
-        let offset = self.member_decoration(ty, member, Decoration::Offset).filter(|o| o.is_multiple_of(4));
-        offset.ok_or(ModuleError::Structure { at: 0, what: "a member of a block has no offset of whole words" })
+        let offset = self.member_decoration(ty, member, Decoration::Offset);
+        offset.ok_or(ModuleError::Structure { at: 0, what: "a member of a block has no offset" })
     }
 
     /// How matrices in a member of a block's struct lie.
@@ -133,14 +155,14 @@ impl Walk<'_> {
             Type::Scalar(of) => self.leaf(*of, cell, offset)?,
             Type::Vector { of, n } => {
                 for i in 0..*n {
-                    self.leaf(*of, cell + i * of.cells(), place(offset, 4 * of.cells(), i)?)?;
+                    self.leaf(*of, cell + i * of.cells(), place(offset, of.bits() / 8, i)?)?;
                 }
             }
             Type::Matrix { of, rows, columns, .. } => {
-                if matrix.bytes == 0 || !matrix.bytes.is_multiple_of(4) {
-                    return Err(ModuleError::Structure { at: 0, what: "a matrix in a block has no stride of whole words" });
+                if matrix.bytes == 0 {
+                    return Err(ModuleError::Structure { at: 0, what: "a matrix in a block has no stride" });
                 }
-                let (down, across) = (4 * of.cells(), matrix.bytes);
+                let (down, across) = (of.bits() / 8, matrix.bytes);
                 for c in 0..*columns {
                     for r in 0..*rows {
                         let (slow, quick) = if matrix.rows { (r, c) } else { (c, r) };
@@ -168,10 +190,7 @@ impl Walk<'_> {
     }
 
     fn leaf(&mut self, scalar: Scalar, cell: u32, offset: u32) -> Result<(), ModuleError> {
-        if matches!(scalar, Scalar::Int { bits: 8 | 16, .. } | Scalar::Float { bits: 16 }) {
-            return Err(ModuleError::Unsupported { what: "numbers of 8 or 16 bits in a uniform block" });
-        }
-        let end = offset.checked_add(4 * scalar.cells());
+        let end = offset.checked_add(scalar.bits() / 8);
         self.end = self.end.max(end.ok_or(ModuleError::Structure { at: 0, what: "an offset in a block is out of range" })?);
         self.leaves.push(Leaf { cell, offset, scalar });
         Ok(())

@@ -14,19 +14,34 @@ pub enum Scalar {
     Bool,
     /// An integer.
     Int {
-        /// Bits: 32 or 64 can be interpreted.
+        /// Bits: 8, 16, 32 or 64.
         bits: u32,
         /// Whether it is signed.
         signed: bool,
     },
     /// A floating point number.
     Float {
-        /// Bits: 32 or 64 can be interpreted.
+        /// Bits: 16, 32 or 64.
         bits: u32,
     },
 }
 
 impl Scalar {
+    /// How many bits it has; a condition has those of a word.
+    #[must_use]
+    pub fn bits(self) -> u32 {
+        match self {
+            Self::Bool => 32,
+            Self::Int { bits, .. } | Self::Float { bits } => bits,
+        }
+    }
+
+    /// Whether it has fewer bits than a word.
+    #[must_use]
+    pub fn small(self) -> bool {
+        self.bits() < 32
+    }
+
     /// Whether it takes two words.
     #[must_use]
     pub fn wide(self) -> bool {
@@ -174,7 +189,10 @@ pub(super) fn read(module: &Module, inst: &Inst, args: &[u32]) -> Result<Type, M
         Op::TypeVoid => Type::Void,
         Op::TypeBool => Type::Scalar(Scalar::Bool),
         Op::TypeInt => Type::Scalar(Scalar::Int { bits: width(args[0])?, signed: args[1] != 0 }),
-        Op::TypeFloat => Type::Scalar(Scalar::Float { bits: width(args[0])? }),
+        Op::TypeFloat => match width(args[0])? {
+            8 => return Err(ModuleError::Unsupported { what: "floating point numbers of 8 bits" }),
+            bits => Type::Scalar(Scalar::Float { bits }),
+        },
         Op::TypeVector => match (module.ty(args[0])?, args[1]) {
             (Type::Scalar(of), n @ 2..=4) => Type::Vector { of: *of, n },
             _ => return Err(broken("a vector has two to four scalars")),

@@ -202,6 +202,9 @@ impl Compiler<'_> {
 
     fn plain(&self, ty: Id, line: u32) -> Done {
         match self.ty(ty)? {
+            Type::Scalar(of) | Type::Vector { of, .. } if of.small() => {
+                self.unsupported(line, "numbers of 8 and 16 bits in storage buffers")
+            }
             Type::Scalar(_) | Type::Vector { .. } => Ok(()),
             _ => self.unsupported(line, "whole structs, arrays and matrices of storage buffers"),
         }
@@ -216,6 +219,9 @@ impl Compiler<'_> {
         let member = ins.args[1];
         let Some((array, _)) = members.get(member as usize) else { return self.invalid(line, "a member that is not there") };
         let (offset, stride) = (self.module.member_offset(pointer.to, member)? / 4, self.module.array_stride(*array)? / 4);
+        if stride == 0 {
+            return self.unsupported(line, "numbers of 8 and 16 bits in storage buffers");
+        }
         let dst = self.numbers(ins.id, 1, false, line)?;
         self.steps.push(Step::LengthShared { dst, buffer, offset, stride });
         Ok(())
@@ -242,6 +248,7 @@ impl Compiler<'_> {
         let (Place::At(at), true, Type::Scalar(of)) = (pointer.place, pointer.shared, self.ty(pointer.to)?) else {
             return self.unsupported(line, "atomics on other than numbers in storage buffers");
         };
+        self.plain(pointer.to, line)?;
         let value = value.map(|id| self.exactly(*id, pointer.to, line)).transpose()?;
         let dst = if ins.id == 0 { None } else { Some(self.exactly(ins.id, pointer.to, line)?) };
         if value.is_none() && how != Atomic::Load {

@@ -1,8 +1,9 @@
 //! Instructions that only calculate.
 
 use super::super::glsl::{self, Ext};
-use super::super::step::{Fun, Slope, Step, WideArg, WideFun};
-use super::super::{arith, vector};
+use super::super::step::{Fun, Slope, Step};
+use super::super::{arith, small, vector};
+use super::arithmetic::Operands;
 use super::{Compiler, Done, Ins};
 use crate::shader::module::{Id, Op, Scalar, Type};
 
@@ -118,6 +119,7 @@ impl Compiler<'_> {
                 let a = self.numbers(ins.args[0], n, false, line)?;
                 let fine = matches!(ins.op, Op::DPdxFine | Op::DPdyFine | Op::FwidthFine);
                 self.steps.push(Step::Slope { slope, dst, a, n, rough: !fine });
+                self.fit(dst, ty);
             }
             Op::BitFieldInsert => {
                 let all = [(0, n), (1, n), (2, 1), (3, 1)];
@@ -125,6 +127,9 @@ impl Compiler<'_> {
                 self.steps.push(Step::Lane { f: arith::insert_field, dst, n, args: args.into(), rough: false });
             }
             Op::IAddCarry | Op::ISubBorrow | Op::UMulExtended | Op::SMulExtended => {
+                if self.typed(ins.args[0], line)?.1.scalar().is_some_and(Scalar::small) {
+                    return self.unsupported(line, format!("Op{:?} of 8 or 16 bits", ins.op));
+                }
                 let each = n / 2;
                 let (a, b) =
                     (self.numbers(ins.args[0], each, false, line)?, self.numbers(*ins.args.get(1).unwrap_or(&0), each, false, line)?);
@@ -216,87 +221,10 @@ impl Compiler<'_> {
         if inner != same || rows * columns != ty.components() || !float {
             return self.invalid(line, "a product of vectors and matrices whose shapes do not fit");
         }
-        // In which order three and more products are summed is open.
-        self.steps.push(Step::Product { dst, a, b, rows, inner, columns, wide, rough: inner > 2 });
-        Ok(())
-    }
-
-    fn arithmetic(&mut self, ins: &Ins, dst: u32, ty: &Type) -> Done {
-        let line = ins.line;
-        let operand = self.typed(ins.args[0], line)?.1;
-        let (Some(to), Some(from)) = (ty.scalar(), operand.scalar()) else {
-            return self.unsupported(line, format!("Op{:?}", ins.op));
-        };
-        let count = ty.components();
-        // Signs do not matter to the words.
-        let same_words = matches!(ins.op, Op::UConvert | Op::SConvert) && from.wide() == to.wide();
-        if ins.op == Op::Bitcast || same_words {
-            let parts = self.parts(&ins.args[..1], ty.cells(), line)?;
-            self.steps.push(Step::Gather { dst, from: parts.into() });
-            return Ok(());
-        }
-        let scaled = matches!(ins.op, Op::VectorTimesScalar | Op::MatrixTimesScalar);
-        if from.wide() || to.wide() {
-            let fun = match arith::convert(ins.op, from.wide(), to.wide()) {
-                Some(f) => Some(f),
-                None => arith::wide(ins.op),
-            };
-            let Some(f) = fun else { return self.unsupported(line, format!("Op{:?} of 64 bits", ins.op)) };
-            return self.wide_step(f, dst, ty, ins.args, scaled, arith::is_rough(ins.op), line);
-        }
-        let Some(fun) = arith::narrow(ins.op) else { return self.unsupported(line, format!("Op{:?}", ins.op)) };
-        self.map(fun, dst, count, ins.args, scaled, arith::is_rough(ins.op), line)
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "an instruction has as many parts")]
-    fn map(&mut self, fun: Fun, dst: u32, n: u32, args: &[Id], scaled: bool, rough: bool, line: u32) -> Done {
-        let arg = |i: usize, n: u32| match args.get(i) {
-            Some(id) => self.numbers(*id, n, false, line),
-            None => self.invalid(line, "an operand is missing"),
-        };
-        let step = match fun {
-            Fun::One(f) => Step::Map1 { f, dst, a: arg(0, n)?, n, rough },
-            Fun::Two(f) if scaled => Step::Map2 { f, dst, a: arg(0, n)?, b: arg(1, 1)?, step: 0, n, rough },
-            Fun::Two(f) => Step::Map2 { f, dst, a: arg(0, n)?, b: arg(1, n)?, step: 1, n, rough },
-            Fun::Three(f) => {
-                let a = arg(0, n)?;
-                // Bit fields are cut by scalars out of every component.
-                if n > 1
-                    && args
-                        .get(1)
-                        .and_then(|id| self.module.type_of(*id).ok())
-                        .is_some_and(|t| self.module.ty(t).is_ok_and(|t| t.components() == 1))
-                {
-                    let (b, c) = (arg(1, 1)?, arg(2, 1)?);
-                    for i in 0..n {
-                        self.steps.push(Step::Map3 { f, dst: dst + i, a: a + i, b, c, n: 1, rough });
-                    }
-                    return Ok(());
-                }
-                Step::Map3 { f, dst, a, b: arg(1, n)?, c: arg(2, n)?, n, rough }
-            }
-        };
-        self.steps.push(step);
-        Ok(())
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "an instruction has as many parts")]
-    fn wide_step(&mut self, f: WideFun, dst: u32, ty: &Type, ids: &[Id], scaled: bool, rough: bool, line: u32) -> Done {
-        let n = ty.components();
-        if ids.len() > 3 {
-            return self.invalid(line, "too many operands");
-        }
-        let mut args = [None; 3];
-        for (i, (id, arg)) in ids.iter().zip(&mut args).enumerate() {
-            let (at, ty) = self.typed(*id, line)?;
-            let single = scaled && i == 1;
-            if ty.components() != if single { 1 } else { n } {
-                return self.invalid(line, "an operand has another shape than its instruction wants");
-            }
-            *arg = Some(WideArg { at, wide: ty.scalar().is_some_and(Scalar::wide), step: u32::from(!single) });
-        }
-        let wide = ty.scalar().is_some_and(Scalar::wide);
-        self.steps.push(Step::Wide { f, dst, wide, args, n, rough });
+        // In which order three and more products are summed is open, and how short numbers are rounded meanwhile.
+        let open = inner > if of.small() { 1 } else { 2 };
+        self.steps.push(Step::Product { dst, a, b, rows, inner, columns, wide, rough: open });
+        self.fit(dst, ty);
         Ok(())
     }
 
@@ -324,6 +252,7 @@ impl Compiler<'_> {
             }
             let Some(pointer) = through else {
                 self.steps.push(Step::Lane { f, dst, n: ty.cells(), args: cells.into(), rough });
+                self.fit(dst, ty);
                 return Ok(());
             };
             let second = if op == Ext::Frexp { shape.components() } else { shape.cells() };
@@ -333,9 +262,10 @@ impl Compiler<'_> {
             return self.store_cells(pointer, both + ty.cells(), second, line);
         }
         let narrow = ty.scalar().is_some_and(|s| !s.wide());
+        let operands = Operands { ids: args, scaled: false, signed: small::signed_ext(op), rough, line };
         match (wide || !narrow, glsl::wide(op), glsl::narrow(op)) {
-            (true, Some(f), _) => self.wide_step(f, dst, ty, args, false, rough, line),
-            (false, _, Some(fun)) => self.map(fun, dst, ty.components(), args, false, rough, line),
+            (true, Some(f), _) => self.wide_step(f, dst, ty, &operands),
+            (false, _, Some(fun)) => self.map(fun, dst, ty, &operands),
             _ => self.unsupported(line, format!("{op:?} of GLSL.std.450 on these types")),
         }
     }

@@ -36,7 +36,9 @@ impl Compiler<'_> {
             _ => return Ok(false),
         };
         let step = self.texture_step(ins, ask)?;
+        let dst = step.dst;
         self.steps.push(Step::Texture(Box::new(step)));
+        self.fit(dst, self.ty(ins.ty)?);
         Ok(true)
     }
 

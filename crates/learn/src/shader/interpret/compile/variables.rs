@@ -93,12 +93,16 @@ impl Compiler<'_> {
         if variable.binding.is_none() && !push {
             return self.invalid(0, "a block has no binding");
         }
-        let shared = variable.class == StorageClass::StorageBuffer || self.is_buffer_block(variable.ty);
+        let shared = variable.class == StorageClass::StorageBuffer || self.is_buffer_block(block.ty);
+        if shared && variable.ty != block.ty {
+            return self.unsupported(0, "arrays of storage buffers");
+        }
         let cell = if shared { self.cells(1)? } else { self.fixed(variable)? };
         if shared {
             self.values.insert(variable.id, Value::Pointer(Place::At(cell)));
         }
-        let binding = Binding { name: block.name, at: variable.binding, cell, bytes: block.bytes, leaves: block.leaves };
+        let bytes = block.spacing() * (block.elements - 1) + block.bytes;
+        let binding = Binding { name: block.name, at: variable.binding, cell, bytes, leaves: block.leaves };
         if shared {
             self.out.slots.buffers.push(binding)
         } else {
@@ -197,8 +201,9 @@ impl Compiler<'_> {
                 Type::Matrix { column, columns, .. } => todo.extend((0..*columns).map(|_| *column)),
                 Type::Struct { members, .. } if todo.len() + members.len() <= most => todo.extend(members.iter().rev().map(|m| m.0)),
                 ty => {
-                    let Some(scalar) = ty.scalar().filter(|s| !s.wide() && most > 0) else {
-                        return self.unsupported(0, "inputs and outputs other than numbers of 32 bits");
+                    let Some(scalar) = ty.scalar().filter(|s| !s.wide() && !(s.small() && matches!(s, Scalar::Int { .. })) && most > 0)
+                    else {
+                        return self.unsupported(0, "inputs and outputs other than numbers of 32 bits and floating point numbers of 16");
                     };
                     for component in 0..ty.components() {
                         fields.push(Field { name: name.clone(), location, component: (first + component).min(3), cell, scalar });

@@ -17,12 +17,14 @@ use crate::{Device, DeviceError, DeviceInfo, Job, JobResult, Listing};
 use frame::{Reply, Request};
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, ExitCode, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
 /// The first argument of a child; the second is the device's id. Commands keep it out of their help.
 pub const CHILD_ARGUMENT: &str = "__device";
@@ -101,15 +103,22 @@ impl Isolated {
 }
 
 impl IsolatedRenderer {
-    /// Opens a device in a child of `program`, as [`Isolated::spawn`] does, with these variables in its environment.
+    /// Opens a device in a child of `program`, as [`Isolated::spawn`] does, with these variables in its environment and in a folder
+    /// that lives as long as this.
     ///
     /// # Errors
     /// Those of opening the device, [`DeviceError::Lost`] and [`DeviceError::Timeout`].
-    pub fn spawn(id: &str, program: &Path, timeout: Duration, environment: Vec<(String, String)>) -> Result<Self, DeviceError> {
+    pub fn spawn(
+        id: &str,
+        program: &Path,
+        timeout: Duration,
+        environment: Vec<(String, OsString)>,
+        folder: TempDir,
+    ) -> Result<Self, DeviceError> {
         let Start { command, cache } = Start::of_program(id, program, None);
         let command = Box::new(move || {
             let mut command = command();
-            command.envs(environment.iter().map(|(name, value)| (name, value)));
+            command.envs(environment.iter().map(|(name, value)| (name, value))).current_dir(folder.path());
             command
         });
         let mut this = Self(Opened::new(Start { command, cache }, timeout)?);

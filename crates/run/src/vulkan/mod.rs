@@ -28,8 +28,10 @@ use crate::isolated::IsolatedRenderer;
 use crate::{DeviceError, DeviceInfo, Options};
 use device::Gpu;
 use picture::Picture;
+use std::ffi::{OsStr, OsString};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 use time::Reference;
 use warpsight_ir::Seconds;
 
@@ -56,10 +58,31 @@ pub fn has(info: &DeviceInfo, feature: &str) -> bool {
 
 /// The environment of a process that draws on this many lanes of vectors, if a CPU rasteriser is to use so many: Mesa works with one
 /// thread, so that processor time is the time of the work, and keeps no compiled shaders, so that nothing writes files meanwhile.
-fn environment(vector_bits: Option<u32>) -> Vec<(String, String)> {
-    let mut all = vec![("LP_NUM_THREADS", "1".to_owned()), ("MESA_SHADER_CACHE_DISABLE", "true".to_owned())];
-    all.extend(vector_bits.map(|bits| ("LP_NATIVE_VECTOR_WIDTH", bits.to_string())));
+fn environment(vector_bits: Option<u32>) -> Vec<(String, OsString)> {
+    let mut all = vec![("LP_NUM_THREADS", "1".into()), ("MESA_SHADER_CACHE_DISABLE", "true".into())];
+    all.extend(vector_bits.map(|bits| ("LP_NATIVE_VECTOR_WIDTH", bits.to_string().into())));
+    // The process has a folder of its own.
+    for name in ["VK_DRIVER_FILES", "VK_ICD_FILENAMES", "VK_ADD_DRIVER_FILES"] {
+        all.extend(std::env::var_os(name).and_then(|value| absolute(&value)).map(|value| (name, value)));
+    }
     all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// A list of paths that mean the same in every folder.
+fn absolute(paths: &OsStr) -> Option<OsString> {
+    let absolute = std::env::split_paths(paths).map(std::path::absolute).collect::<Result<Vec<_>, _>>().ok()?;
+    std::env::join_paths(absolute).ok()
+}
+
+/// A folder for a process that draws. SwiftShader is told by a file there to work with one thread: several wait for each other busily,
+/// which doubles processor time and makes it vary.
+fn folder() -> Result<TempDir, DeviceError> {
+    let made = || -> std::io::Result<TempDir> {
+        let folder = tempfile::Builder::new().prefix("warpsight-draws-").tempdir()?;
+        std::fs::write(folder.path().join("SwiftShader.ini"), "[Processor]\nThreadCount=1\n")?;
+        Ok(folder)
+    };
+    made().map_err(|e| DeviceError::Lost(format!("no folder for a process that draws: {e}")))
 }
 
 /// Opens `vulkan:N`, or `vulkan:gpu` for the first that is not the processor, in a process of its own unless the options say otherwise. `vector_bits` asks lavapipe for vectors of another
@@ -75,7 +98,10 @@ pub fn open(id: &str, options: &Options, vector_bits: Option<u32>) -> Result<Box
     if options.in_process {
         return Ok(Box::new(Vulkan::open(id)?));
     }
-    Ok(Box::new(IsolatedRenderer::spawn(id, &options.program()?, options.timeout, environment(vector_bits))?))
+    let program = options.program()?;
+    // It is looked for from that folder.
+    let program = std::path::absolute(&program).ok().filter(|p| p.exists()).unwrap_or(program);
+    Ok(Box::new(IsolatedRenderer::spawn(id, &program, options.timeout, environment(vector_bits), folder()?)?))
 }
 
 /// A device in this process.

@@ -134,7 +134,7 @@ fn handle(module: &Module, variable: &Variable, inputs: &Inputs, draw: &mut Draw
             _ if depth => Texel::Depth,
             Scalar::Int { signed: true, .. } => Texel::Signed,
             Scalar::Int { .. } => Texel::Unsigned,
-            _ if in_bytes(texture.texels(0)) => Texel::Bytes,
+            _ if (0..texture.levels()).all(|level| in_bytes(texture.texels(level))) => Texel::Bytes,
             _ => Texel::Floats,
         };
         let known = made.iter().position(|(t, kind, arrayed)| Arc::ptr_eq(t, texture) && *kind == texel && *arrayed == image.arrayed);

@@ -1,5 +1,8 @@
 //! Images of a device against the interpreter's.
 
+mod textures;
+mod uniforms;
+
 use super::*;
 use std::path::Path;
 use warpsight_learn::shader::cfg::Cfg;
@@ -92,26 +95,6 @@ fn images_of_a_rasteriser_are_those_of_the_interpreter() {
         let wrong = disagree(&mut device, &module, &inputs, tolerance);
         assert!(wrong <= share, "{name}: {wrong} of the pixels differ");
     }
-}
-
-/// Every scalar of a block has a number of its own; the shader shows members of each kind.
-#[test]
-fn every_member_of_a_block_arrives() {
-    let Some(mut device) = rasteriser() else { return };
-    let module = module("uniforms");
-    let (mut inputs, _) = Scene { frame: [4, 2], ..Scene::default() }.inputs(&module).unwrap();
-    let block = &module.blocks().unwrap()[0];
-    let bytes = inputs.blocks.get_mut(&(1, 3)).unwrap();
-    for (index, leaf) in block.leaves.iter().enumerate() {
-        let word = match leaf.scalar {
-            Scalar::Float { .. } => (index as f32 + 2.0).to_bits(),
-            _ => index as u32 + 2,
-        };
-        bytes[leaf.offset as usize..][..4].copy_from_slice(&word.to_le_bytes());
-    }
-    let ours = interpreted(&module, &inputs);
-    assert_eq!(ours[..4], [2.0, 3.0, 4.0, 5.0], "a and b are the first four");
-    assert_eq!(disagree(&mut device, &module, &inputs, 0.0), 0.0);
 }
 
 /// Counters on the device against the interpreter, which executes every pixel, too.

@@ -125,6 +125,14 @@ impl Texture {
         self
     }
 
+    /// The same with every channel of every level as 8 bits keep it.
+    #[must_use]
+    pub fn in_bytes(mut self) -> Self {
+        let all = self.levels.iter_mut().flat_map(|level| level.texels.iter_mut().flatten());
+        all.for_each(|v| *v = (v.clamp(0.0, 1.0) * 255.0).round() / 255.0);
+        self
+    }
+
     fn halved(&self, level: &Level) -> Level {
         let size = level.size.map(|s| (s / 2).max(1));
         let mut texels = Vec::new();

@@ -22,11 +22,11 @@ pub fn texture(kind: Kind, size: [u32; 3], layers: u32, seed: u32) -> Result<Tex
             octave(&mut sums, size, cell, weight, seed);
         }
         texels.extend(sums.iter().map(|s| {
-            let [r, g, b] = s.map(|c| (c.clamp(0.0, 1.0) * 255.0).round() / 255.0);
+            let [r, g, b] = *s;
             [r, g, b, 1.0]
         }));
     }
-    Ok(Texture::new(kind, size, layers, texels)?.with_levels())
+    Ok(Texture::new(kind, size, layers, texels)?.in_bytes().with_levels().in_bytes())
 }
 
 /// Adds values at the corners of cells, mixed between them; the texture repeats.

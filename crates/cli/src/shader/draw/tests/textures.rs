@@ -1,4 +1,4 @@
-//! Every way to read every kind of texture, on a rasteriser and by the interpreter.
+//! Ways to read textures, on a rasteriser and by the interpreter.
 
 use super::*;
 use warpsight_learn::shader::interpret::{Kind, Mip, Sampler, Texture, Wrap};
@@ -44,10 +44,6 @@ fn texels(count: u32, of: impl Fn(u32) -> f32) -> Vec<[f32; 4]> {
 /// Numbers that bytes do not hold.
 fn fine(hash: u32) -> f32 {
     hash as f32 / (1 << 24) as f32
-}
-
-fn sampler(linear: bool, mip: Mip, wrap: Wrap) -> Sampler {
-    Sampler { linear, mip, wrap: [wrap; 3] }
 }
 
 const LINEAR: Sampler = Sampler { linear: true, mip: Mip::Linear, wrap: [Wrap::Repeat; 3] };
@@ -100,29 +96,20 @@ fn common(at: &str, whole: &str, [dx, dy]: [&str; 2], filtered: f32) -> Vec<Case
 #[test]
 fn planes() {
     let Some(mut device) = rasteriser() else { return };
-    let size = [13, 9, 1];
-    let samplers = [
-        ("linear, repeated", LINEAR),
-        ("nearest, clamped", NEAREST),
-        ("linear in the nearest level, mirrored", sampler(true, Mip::Nearest, Wrap::Mirror)),
-        ("nearest in two levels, border", sampler(false, Mip::Linear, Wrap::Border)),
-    ];
-    for (what, sampler) in samplers {
-        let texture = Texture::new(Kind::D2, size, 1, texels(13 * 9, fine)).unwrap().with_levels().with_sampler(sampler);
-        let mut cases = common("p.xy", "ivec2(x % 6, y % 4)", ["vec2(0.21, 0.03)", "vec2(-0.05, 0.17)"], 1e-3);
-        cases.extend([
-            case("gather", "textureGather(t, p.xy, 1)", 0.0, 0.02),
-            case("gather with an offset", "textureGatherOffset(t, p.xy, ivec2(1, -2), 2)", 0.0, 0.02),
-            case("offset", "textureOffset(t, p.xy, ivec2(2, -1))", LEVEL.0, LEVEL.1),
-            case("offset in a level", "textureLodOffset(t, p.xy, 1.0, ivec2(-1, 1))", 1e-3, 0.02),
-            case("projected", "textureProj(t, vec3(1.5 * p.xy, 1.5))", LEVEL.0, LEVEL.1),
-            case("fetch with an offset", "texelFetchOffset(t, ivec2(x % 4, y % 3), 1, ivec2(1, 0))", 0.0, 0.0),
-            case("sizes", "vec4(textureSize(t, 1) + x, textureQueryLevels(t), 1.0)", 0.0, 0.0),
-            // The level that is used, and the one computed.
-            case("asked level", "vec4(textureQueryLod(t, p.xy * (1.0 + 0.2 * float(x / 2))), 0.0, 1.0)", 0.0625, 0.0),
-        ]);
-        check(&mut device, what, "sampler2D", texture, &cases);
-    }
+    let texture = Texture::new(Kind::D2, [13, 9, 1], 1, texels(13 * 9, fine)).unwrap().with_levels().with_sampler(LINEAR);
+    let mut cases = common("p.xy", "ivec2(x % 6, y % 4)", ["vec2(0.21, 0.03)", "vec2(-0.05, 0.17)"], 1e-3);
+    cases.extend([
+        case("gather", "textureGather(t, p.xy, 1)", 0.0, 0.02),
+        case("gather with an offset", "textureGatherOffset(t, p.xy, ivec2(1, -2), 2)", 0.0, 0.02),
+        case("offset", "textureOffset(t, p.xy, ivec2(2, -1))", LEVEL.0, LEVEL.1),
+        case("offset in a level", "textureLodOffset(t, p.xy, 1.0, ivec2(-1, 1))", 1e-3, 0.02),
+        case("projected", "textureProj(t, vec3(1.5 * p.xy, 1.5))", LEVEL.0, LEVEL.1),
+        case("fetch with an offset", "texelFetchOffset(t, ivec2(x % 4, y % 3), 1, ivec2(1, 0))", 0.0, 0.0),
+        case("sizes", "vec4(textureSize(t, 1) + x, textureQueryLevels(t), 1.0)", 0.0, 0.0),
+        // The level that is used, and the one computed.
+        case("asked level", "vec4(textureQueryLod(t, p.xy * (1.0 + 0.2 * float(x / 2))), 0.0, 1.0)", 0.0625, 0.0),
+    ]);
+    check(&mut device, "plane", "sampler2D", texture, &cases);
 }
 
 /// Texels of 8 bits, which devices filter with fewer bits.
@@ -141,57 +128,32 @@ fn planes_of_bytes() {
 }
 
 #[test]
-fn lines_boxes_and_arrays() {
+fn lines() {
     let Some(mut device) = rasteriser() else { return };
-    for (what, sampler) in [("linear", LINEAR), ("nearest", NEAREST)] {
-        let line = Texture::new(Kind::D1, [19, 1, 1], 1, texels(19, fine)).unwrap().with_levels().with_sampler(sampler);
-        let mut cases = common("p.x", "x % 9", ["0.21", "0.1"], 1e-3);
-        cases.push(case("sizes", "vec4(textureSize(t, 2) + x, textureQueryLevels(t), 0.0, 1.0)", 0.0, 0.0));
-        check(&mut device, &format!("line, {what}"), "sampler1D", line, &cases);
-
-        let solid = Texture::new(Kind::D3, [9, 6, 5], 1, texels(9 * 6 * 5, fine)).unwrap().with_levels().with_sampler(sampler);
-        let mut cases = common("p", "ivec3(x % 4, y % 3, (x + y) & 1)", ["vec3(0.2, 0.05, 0.1)", "vec3(0.0, 0.3, -0.1)"], 1e-3);
-        cases.push(case("sizes", "vec4(textureSize(t, 1) + x, textureQueryLevels(t))", 0.0, 0.0));
-        cases.push(case("offset", "textureOffset(t, p, ivec3(2, -1, 1))", LEVEL.0, LEVEL.1));
-        check(&mut device, &format!("box, {what}"), "sampler3D", solid, &cases);
-
-        let array = Texture::new(Kind::D2, [7, 10, 1], 3, texels(7 * 10 * 3, fine)).unwrap().with_levels().with_sampler(sampler);
-        // Layers are rounded to the nearest, and kept within the array.
-        let mut cases =
-            common("vec3(p.xy, 0.7 * float(x) - 2.2)", "ivec3(x % 3, y % 5, x % 3)", ["vec2(0.2, 0.05)", "vec2(0.0, 0.3)"], 1e-3);
-        cases.push(case("gather", "textureGather(t, vec3(p.xy, 1.0), 3)", 0.0, 0.02));
-        cases.push(case("sizes", "vec4(textureSize(t, 1) + x, textureQueryLevels(t))", 0.0, 0.0));
-        check(&mut device, &format!("array, {what}"), "sampler2DArray", array, &cases);
-    }
+    let line = Texture::new(Kind::D1, [19, 1, 1], 1, texels(19, fine)).unwrap().with_levels().with_sampler(LINEAR);
+    let mut cases = common("p.x", "x % 9", ["0.21", "0.1"], 1e-3);
+    cases.push(case("sizes", "vec4(textureSize(t, 2) + x, textureQueryLevels(t), 0.0, 1.0)", 0.0, 0.0));
+    check(&mut device, "line", "sampler1D", line, &cases);
 }
 
 #[test]
 fn cubes() {
     let Some(mut device) = rasteriser() else { return };
-    for (what, sampler) in [("linear", LINEAR), ("nearest", NEAREST)] {
-        let cube = Texture::new(Kind::Cube, [32, 32, 1], 6, texels(6 * 1024, fine)).unwrap().with_levels().with_sampler(sampler);
-        // All faces are met. Texels beyond a face's edge are not weighted alike, and at its corner only three meet: the share.
-        let way = "vec3(sin(7.0 * p.x), cos(5.0 * p.y + p.x), sin(3.0 * p.z + 4.0 * p.y))";
-        let cases = vec![
-            case("explicit level", format!("textureLod(t, {way}, 1.6)"), 1e-3, 0.1),
-            case("level 0", format!("textureLod(t, {way}, 0.0)"), 1e-3, 0.05),
-            case("implicit level", format!("texture(t, 0.1 * {way} + vec3(0.5, 0.2, 0.1))"), LEVEL.0, LEVEL.1),
-            case("gradients", format!("textureGrad(t, {way}, vec3(0.03, 0.0, 0.05), vec3(0.0, 0.05, 0.02))"), 0.06, LEVEL.1),
-            case("sizes", "vec4(textureSize(t, 1) + x, textureQueryLevels(t), 1.0)", 0.0, 0.0),
-        ];
-        check(&mut device, &format!("cube, {what}"), "samplerCube", cube, &cases);
-        let cubes = Texture::new(Kind::Cube, [4, 4, 1], 12, texels(12 * 16, fine)).unwrap().with_sampler(sampler);
-        let cases = vec![
-            case("explicit level", format!("textureLod(t, vec4({way}, x & 1), 0.0)"), 1e-3, 0.03),
-            case("sizes", "vec4(textureSize(t, 0), x)", 0.0, 0.0),
-        ];
-        check(&mut device, &format!("cubes, {what}"), "samplerCubeArray", cubes, &cases);
-    }
+    let cube = Texture::new(Kind::Cube, [8, 8, 1], 6, texels(6 * 64, fine)).unwrap().with_levels().with_sampler(LINEAR);
+    // All faces are met. Texels beyond a face's edge are not weighted alike: in small levels most are.
+    let way = "vec3(sin(7.0 * p.x), cos(5.0 * p.y + p.x), sin(3.0 * p.z + 4.0 * p.y))";
+    let cases = [
+        case("explicit level", format!("textureLod(t, {way}, 1.6)"), 0.03, 0.0),
+        case("level 0", format!("textureLod(t, {way}, 0.0)"), 1e-3, 0.03),
+        case("implicit level", format!("texture(t, 0.1 * {way} + vec3(0.5, 0.2, 0.1))"), LEVEL.0, LEVEL.1),
+        case("sizes", "vec4(textureSize(t, 1) + x, textureQueryLevels(t), 1.0)", 0.0, 0.0),
+    ];
+    check(&mut device, "cube", "samplerCube", cube, &cases);
 }
 
-/// Integers are fetched and sampled as they are; depths are compared before they are mixed.
+/// Integers are fetched and sampled as they are.
 #[test]
-fn integers_and_depths() {
+fn integers() {
     let Some(mut device) = rasteriser() else { return };
     let whole = |low: i32| move |hash: u32| ((hash & 0xfff) as i32 + low) as f32;
     for (declared, low) in [("isampler2D", -2000), ("usampler2D", 0)] {
@@ -203,14 +165,6 @@ fn integers_and_depths() {
         ];
         check(&mut device, declared, declared, texture, &cases);
     }
-    // Not every device mixes depths; none is needed to.
-    let texture = Texture::new(Kind::D2, [8, 8, 1], 1, texels(64, fine)).unwrap().with_sampler(NEAREST);
-    let cases = [
-        case("compared", "vec4(textureLod(t, vec3(p.xy, 0.5), 0.0))", 0.0, 0.02),
-        case("compared, implicit level", "vec4(texture(t, vec3(p.xy, 0.2 + 0.5 * p.x)))", 0.0, 0.02),
-        case("gather", "textureGather(t, p.xy, 0.5)", 0.0, 0.02),
-    ];
-    check(&mut device, "depths", "sampler2DShadow", texture, &cases);
 }
 
 /// Images and samplers of their own, joined in the shader.

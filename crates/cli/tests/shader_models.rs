@@ -74,6 +74,33 @@ fn models_are_compared_with_the_strongest_peer_first() {
 }
 
 #[test]
+fn a_finished_model_is_asked_about_other_measurements() {
+    let sandbox = Sandbox::new();
+    let (rows, others, model) = (sandbox.path("rows.jsonl"), sandbox.path("others.jsonl"), sandbox.path("model.json"));
+    std::fs::write(&rows, table().text().expect("a text")).expect("written");
+    // Elsewhere everything takes twice as long.
+    let mut slow = table();
+    slow.rows.retain(|row| row.source != "two");
+    slow.rows.iter_mut().for_each(|row| row.seconds = row.seconds.map(|s| Seconds(2.0 * s.0)));
+    std::fs::write(&others, slow.text().expect("a text")).expect("written");
+    let paths = [&rows, &others, &model].map(|p| p.to_str().expect("UTF-8").to_owned());
+    sandbox.run(&["shader", "train", "--rows", &paths[0], "--model", "lean", "--out", &paths[2]], 0);
+    let ask = |rows: &str| -> Value {
+        let output = sandbox.run(&["shader", "evaluate", "--rows", rows, "--trained", &paths[2], "--json"], 0);
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    };
+    let (own, slow) = (ask(&paths[0]), ask(&paths[1]));
+    assert_eq!((own["all"]["shaders"].as_u64(), slow["all"]["shaders"].as_u64()), (Some(90), Some(60)));
+    assert!(own["all"]["mape"].as_f64().expect("a number") < 0.08 && own["coverage"].as_f64().expect("a number") > 0.5, "{own}");
+    assert!((slow["all"]["mape"].as_f64().expect("a number") - 0.5).abs() < 0.05 && slow["coverage"].as_f64() == Some(0.0), "{slow}");
+    assert_eq!(slow["sources"].as_object().expect("sources").len(), 2);
+    let text = said(&sandbox.run(&["shader", "evaluate", "--rows", &paths[1], "--trained", &paths[2]], 0));
+    assert!(text.contains("The model of lavapipe (a CPU rasteriser") && text.contains("80 % intervals hold 0.0 %"), "{text}");
+    // There is one that ships.
+    said(&sandbox.run(&["shader", "evaluate", "--rows", &paths[0], "--trained"], 0));
+}
+
+#[test]
 fn a_model_is_trained_and_its_card_says_what_it_is_worth() {
     let sandbox = Sandbox::new();
     let (rows, model, card) = (sandbox.path("rows.jsonl"), sandbox.path("model.json"), sandbox.path("card.md"));

@@ -2,6 +2,7 @@
 
 mod page;
 mod show;
+mod trained;
 
 pub use show::{percent, rank};
 
@@ -34,6 +35,9 @@ pub struct Args {
     /// Rows of another device: how well its times and models tell this one's.
     #[arg(long, value_name = "FILE.jsonl")]
     transfer: Option<PathBuf>,
+    /// Instead of fitting any: ask a model that `shader train` wrote, or the one that ships, about all of the shaders, mutants too.
+    #[arg(long, value_name = "MODEL.json", num_args = 0..=1, conflicts_with_all = ["model", "only", "transfer", "html"])]
+    trained: Option<Option<PathBuf>>,
     /// Also write a page with heat maps and all tables to this file.
     #[arg(long, value_name = "FILE.html")]
     html: Option<PathBuf>,
@@ -62,6 +66,9 @@ pub struct Outcome {
 
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
+    if let Some(model) = &args.trained {
+        return trained::run(model.as_deref(), &args.rows.rows(&[].into())?, json);
+    }
     let quick = || Method::ALL.iter().copied().filter(|method| method.dialect().is_none());
     let methods: Vec<Method> = if args.model.is_empty() { quick().collect() } else { args.model.clone() };
     let ways = if args.only.is_empty() { Way::ALL.map(|(_, way)| way).to_vec() } else { args.only.clone() };

@@ -165,3 +165,25 @@ fn what_cannot_be_measured_is_said() {
         assert!(said(&output).contains("is not a warpsight store"), "{}", said(&output));
     }
 }
+
+/// A device's counts of a corpus against the interpreter's: exact, flagged, and what cannot be compared.
+#[test]
+fn counts_of_a_corpus_are_those_of_the_interpreter() {
+    let Some(device) = rasteriser() else { return };
+    let s = Sandbox::new();
+    let truncated = module("march")[..400].to_vec();
+    let shaders = [(1, "loops", module("loops")), (2, "march", module("march")), (3, "truncated", truncated), (4, "kill", module("kill"))];
+    corpus(&s, &shaders.map(|(id, name, bytes)| (id, name, bytes, json!({}))));
+    let folder = s.text("corpus");
+    let args = ["shader", "trace", &folder, "--device", &device, "--texture-size", "16", "--resolution", "36x20"].map(str::to_owned);
+    let found = run(&s, &args, 0);
+    let number = |at: &str| found.pointer(at).and_then(Value::as_u64).unwrap_or_else(|| panic!("{at}: {found}"));
+    assert_eq!(["exact_expected", "exact", "flagged", "failed"].map(|name| number(&format!("/summary/{name}"))), [2, 2, 1, 1]);
+    // A ray that grazes may hit or miss.
+    assert!((number("/shaders/1/differing") as f64) < 0.01 * number("/shaders/1/counts") as f64, "{found}");
+    assert!(number("/shaders/0/counts") > 36 * 20 && found["shaders"][2]["reason"].as_str().is_some_and(|r| !r.is_empty()));
+    let text = said(&s.run(&args.iter().map(String::as_str).collect::<Vec<_>>(), 0));
+    assert!(text.contains("2 of 2 shaders are exact") && text.contains("CPU rasteriser"), "{text}");
+    let alone = said(&s.run(&["shader", "trace", &folder], 2));
+    assert!(alone.contains("--device"), "{alone}");
+}

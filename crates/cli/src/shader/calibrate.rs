@@ -58,7 +58,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     progress::catch_interrupt();
     let base = targets::base(args.model.as_deref())?;
     // The device first: where there is none, nothing else needs to be done.
-    let mut crew = Crew::open(&args.device, Duration::from_secs(args.timeout), None, Some(1))?;
+    let crew = Crew::open(&args.device, Duration::from_secs(args.timeout), None, Some(1))?;
     let shaders = Shaders::open(args.corpus.as_deref(), &[])?;
     let scene = args.trace.scene.scene(&BTreeMap::new());
     // One scene for all: a head does not look at it.

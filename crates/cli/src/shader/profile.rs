@@ -35,6 +35,12 @@ pub struct Args {
     /// Only shaders whose id begins so, or whose name or source contains it; may be repeated.
     #[arg(long, value_name = "TEXT")]
     only: Vec<String>,
+    /// Only so many shaders, about as many of each source.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    sample: Option<u32>,
+    /// Which shaders of each source: equal seeds choose equally.
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "sample")]
+    seed: u64,
     /// Also measure again what hung, was lost or was refused.
     #[arg(long)]
     retry: bool,
@@ -72,7 +78,9 @@ pub fn stored(info: &DeviceInfo) -> Device {
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     progress::catch_interrupt();
     let Shaders { folder, entries, .. } = &Shaders::open(args.corpus.as_deref(), &args.only)?;
-    let mut crew = Crew::open(&args.device, Duration::from_secs(args.timeout), args.vector_bits, args.workers)?;
+    let sample = args.sample.map(|count| corpus::sample(entries.clone(), count as usize, args.seed));
+    let entries = sample.as_ref().unwrap_or(entries);
+    let crew = Crew::open(&args.device, Duration::from_secs(args.timeout), args.vector_bits, args.workers)?;
     let device = stored(crew.info());
     let mut store = Store::open(&args.into)?;
     let known: HashSet<Key> = store

@@ -1,5 +1,7 @@
 //! `warpsight shader trace`: how often each basic block runs.
 
+mod corpus;
+
 use super::SceneArgs;
 use super::subject::Subject;
 use super::targets::SOFTWARE;
@@ -20,7 +22,8 @@ use warpsight_run::DeviceInfo;
 /// Count how often each basic block runs in a frame, by interpretation or by a module that counts.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A fragment shader: SPIR-V, or GLSL in any dialect; `-` for standard input.
+    /// A fragment shader: SPIR-V, or GLSL in any dialect; `-` for standard input. Or a folder that `shader collect` wrote: with --device,
+    /// the device's counts of every shader are compared with the interpreter's, at every pixel of a frame of 64x48 or the --resolution.
     file: PathBuf,
     /// How GLSL is written, where that is not to be guessed.
     #[arg(long, value_name = "NAME")]
@@ -30,7 +33,7 @@ pub struct Args {
     /// How many 2×2 quads are executed, spread over the frame; `all` for every one.
     #[arg(long, value_name = "N", default_value = "64", value_parser = parse_quads, allow_negative_numbers = true)]
     quads: usize,
-    /// Which quads: equal seeds give equal quads.
+    /// Which quads, or which shaders: equal seeds choose equally.
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     seed: u64,
     /// Instead, write the module with counters to this file: one 64-bit counter a block in a storage buffer.
@@ -51,6 +54,12 @@ pub struct Args {
     /// Seconds after which the device counts as hanging.
     #[arg(long, value_name = "S", default_value_t = 120, requires = "device", value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
+    /// Of a corpus only shaders whose id begins so, or whose name or source contains it; may be repeated.
+    #[arg(long, value_name = "TEXT", requires = "device")]
+    only: Vec<String>,
+    /// Of a corpus only so many shaders, about as many of each source.
+    #[arg(long, value_name = "N", requires = "device", value_parser = clap::value_parser!(u32).range(1..))]
+    sample: Option<u32>,
 }
 
 /// A number of quads, or `all`.
@@ -93,6 +102,10 @@ impl Counted {
 
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
+    if args.file.is_dir() {
+        let device = args.device.as_ref().ok_or_else(|| Failure::input("a corpus is compared with a device: --device vulkan:N"))?;
+        return corpus::run(args, device, json);
+    }
     let subject = Subject::read(&args.file, args.dialect)?;
     let (module, cfg) = (&subject.module, &subject.cfg);
     if let Some(to) = &args.rewrite {

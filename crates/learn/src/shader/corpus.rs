@@ -127,3 +127,23 @@ pub fn write(entries: &[Entry]) -> Result<String, serde_json::Error> {
     }
     Ok(text)
 }
+
+/// So many entries, about as many of each source (all of a source that has fewer), in the order that they had. Equal seeds choose
+/// equally, whatever else is in the corpus.
+#[must_use]
+pub fn sample(entries: Vec<Entry>, count: usize, seed: u64) -> Vec<Entry> {
+    let lot = |entry: &Entry| -> [u8; 32] { Sha256::new().chain_update(seed.to_le_bytes()).chain_update(&entry.id).finalize().into() };
+    let mut drawn: Vec<(usize, [u8; 32])> = entries.iter().map(lot).enumerate().collect();
+    drawn.sort_by_key(|(_, lot)| *lot);
+    let mut taken: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut order: Vec<(usize, usize)> = Vec::with_capacity(entries.len());
+    for (at, _) in drawn {
+        let rank = taken.entry(&entries[at].source).or_default();
+        order.push((*rank, at));
+        *rank += 1;
+    }
+    // Every source's first one, then every source's second one; within a rank as they were drawn.
+    order.sort_by_key(|(rank, _)| *rank);
+    let chosen: std::collections::HashSet<usize> = order.into_iter().take(count).map(|(_, at)| at).collect();
+    entries.into_iter().enumerate().filter(|(at, _)| chosen.contains(at)).map(|(_, entry)| entry).collect()
+}

@@ -48,9 +48,8 @@ fn an_id_forgets_debug_information() {
     assert_ne!(corpus::id(&Module::new(other).unwrap()), id);
 }
 
-#[test]
-fn entries_are_lines() {
-    let entry = |id: &str| Entry {
+fn entry(id: &str) -> Entry {
+    Entry {
         id: id.to_owned(),
         name: "a \"b\"\n".to_owned(),
         source: "s".to_owned(),
@@ -66,7 +65,27 @@ fn entries_are_lines() {
         texture: Some(64),
         instructions: 3,
         blocks: 1,
-    };
+    }
+}
+
+#[test]
+fn a_sample_has_about_as_many_of_each_source() {
+    let of = |i: u32, source: &str| Entry { source: source.to_owned(), ..entry(&format!("{i:016x}")) };
+    let all: Vec<Entry> = (0..40).map(|i| of(i, if i < 3 { "few" } else { ["some", "many"][usize::from(i % 4 > 0)] })).collect();
+    let sample = corpus::sample(all.clone(), 13, 7);
+    let count = |source: &str| sample.iter().filter(|e| e.source == source).count();
+    assert_eq!([count("few"), count("some"), count("many")], [3, 5, 5]);
+    assert!(sample.is_sorted_by(|a, b| a.id < b.id) && sample == corpus::sample(all.clone(), 13, 7));
+    assert_ne!(sample, corpus::sample(all.clone(), 13, 8));
+    // A shader that goes takes no other one's place but its own.
+    let (gone, rest): (Vec<Entry>, Vec<Entry>) = all.clone().into_iter().partition(|e| e.id == sample[12].id);
+    let kept = corpus::sample(rest, 13, 7);
+    assert_eq!(kept.iter().filter(|e| sample.contains(e)).count(), 12, "{gone:?}");
+    assert_eq!(corpus::sample(all.clone(), 99, 7), all);
+}
+
+#[test]
+fn entries_are_lines() {
     let all = [entry("bbbbbbbbbbbbbbbb"), entry("aaaaaaaaaaaaaaaa")];
     let text = corpus::write(&all).unwrap();
     assert_eq!(text.lines().count(), 2);

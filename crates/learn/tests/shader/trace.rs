@@ -83,6 +83,28 @@ fn rewritten_modules_are_valid() {
 }
 
 #[test]
+fn no_product_and_sum_of_a_counting_module_may_be_joined() {
+    use warpsight_learn::shader::module::{Op, spirv::Decoration};
+    let (original, decorated) = (module("march"), Decoration::NoContraction);
+    let cfg = Cfg::new(&original).unwrap();
+    let floats = |m: &Module| -> Vec<u32> {
+        let all = m.insts().iter().filter(|i| matches!(i.op, Op::FMul | Op::FAdd | Op::Dot | Op::VectorTimesScalar));
+        all.map(|i| i.id).collect()
+    };
+    let once = Module::new(rewrite(&original, &cfg, options(Width::Split, false)).unwrap()).unwrap();
+    let decorations = |m: &Module, id: u32| {
+        let of = |i: &&warpsight_learn::shader::module::Inst| i.op == Op::Decorate && m.args(i)[..2] == [id, decorated as u32];
+        m.insts().iter().filter(of).count()
+    };
+    assert!(floats(&original).len() > 5 && floats(&original).iter().all(|id| decorations(&original, *id) == 0));
+    assert!(floats(&once).iter().all(|id| decorations(&once, *id) == 1));
+    // What is decorated already is not again.
+    let options = Options { set: SET + 1, ..options(Width::Split, false) };
+    let twice = Module::new(rewrite(&once, &Cfg::new(&once).unwrap(), options).unwrap()).unwrap();
+    assert!(floats(&once).iter().all(|id| decorations(&twice, *id) == 1));
+}
+
+#[test]
 fn newer_modules_list_the_new_variables() {
     if !has("spirv-val") || !has("glslangValidator") {
         return;

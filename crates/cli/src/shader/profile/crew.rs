@@ -1,4 +1,4 @@
-//! Workers that measure, each with a device in a process of its own.
+//! Workers that draw, each with a device in a process of its own.
 
 use super::super::SceneArgs;
 use super::super::draw::{draw, fingerprint_bytes};
@@ -59,25 +59,22 @@ impl Crew {
     }
 
     /// Measures entries of a corpus until `step`, which is told of each as it is done, says no.
-    pub fn measure(
-        &mut self,
-        folder: &Path,
-        entries: &[Entry],
-        scene: &SceneArgs,
-        known: &HashSet<Key>,
-        mut step: impl FnMut(Step) -> bool,
-    ) {
-        let (next, stop, noise) = (AtomicUsize::new(0), AtomicBool::new(false), Noise::default());
+    pub fn measure(&self, folder: &Path, entries: &[Entry], scene: &SceneArgs, known: &HashSet<Key>, step: impl FnMut(Step) -> bool) {
+        let noise = Noise::default();
+        self.each(entries, |worker, entry| worker.one(folder, entry, scene, &noise, known), step);
+    }
+
+    /// Does some work with each entry, every worker with a device of its own, until `step`, which is told what came of each, says no.
+    pub fn each<T: Send>(&self, entries: &[Entry], work: impl Fn(&mut Worker, &Entry) -> T + Sync, mut step: impl FnMut(T) -> bool) {
+        let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
         let (sender, steps) = mpsc::channel();
-        let this = &*self;
         std::thread::scope(|scope| {
             for _ in 0..self.workers.min(entries.len()) {
-                let (sender, next, stop, noise) = (sender.clone(), &next, &stop, noise.clone());
+                let (sender, next, stop, work) = (sender.clone(), &next, &stop, &work);
                 scope.spawn(move || {
-                    let mut worker = Worker { crew: this, renderer: None, drawn: 0 };
+                    let mut worker = Worker { crew: self, renderer: None, drawn: 0 };
                     while let Some(entry) = entries.get(next.fetch_add(1, Ordering::Relaxed)).filter(|_| !stop.load(Ordering::Relaxed)) {
-                        let done = worker.one(folder, entry, scene, &noise, known);
-                        if sender.send(done).is_err() {
+                        if sender.send(work(&mut worker, entry)).is_err() {
                             break;
                         }
                     }
@@ -142,8 +139,8 @@ fn prepare(folder: &Path, entry: &Entry, scene: &Scene) -> Result<(Draw, Inputs)
     Ok((Draw { timing: Some(timing), ..draw }, inputs))
 }
 
-/// Measures with a process that it starts when it needs one.
-struct Worker<'c> {
+/// Draws with a process that it starts when it needs one.
+pub struct Worker<'c> {
     crew: &'c Crew,
     renderer: Option<Box<dyn Renderer>>,
     drawn: usize,
@@ -159,25 +156,21 @@ impl Worker<'_> {
         if known.contains(&super::key(&shot)) {
             return Step::Known;
         }
-        shot.outcome = outcome(self.draw(&draw));
+        shot.outcome = outcome(self.device().and_then(|device| device.draw(&draw)));
         Step::Shot(Box::new(shot))
     }
 
-    fn draw(&mut self, draw: &Draw) -> Result<Drawn, DeviceError> {
+    /// The device, for one more shader.
+    pub fn device(&mut self) -> Result<&mut dyn Renderer, DeviceError> {
         if self.drawn >= BATCH {
-            self.renderer = None;
+            (self.renderer, self.drawn) = (None, 0);
         }
-        let mut renderer = match self.renderer.take() {
+        let renderer = match self.renderer.take() {
             Some(renderer) => renderer,
-            None => {
-                self.drawn = 0;
-                vulkan::open(&self.crew.id, &self.crew.options, self.crew.vector_bits)?
-            }
+            None => vulkan::open(&self.crew.id, &self.crew.options, self.crew.vector_bits)?,
         };
         self.drawn += 1;
-        let drawn = renderer.draw(draw);
-        self.renderer = Some(renderer);
-        drawn
+        Ok(&mut **self.renderer.insert(renderer))
     }
 }
 

@@ -3,6 +3,8 @@
 //! Every reachable block adds one to a counter of its own in an array of the storage class Private, which compilers keep in
 //! registers. Wherever an invocation ends (the entry point's return, a kill) or becomes a helper, a function adds the counters that
 //! are not zero to a storage buffer of 64-bit counters. Helper invocations write nothing there, so they are not counted.
+//!
+//! Arithmetic is decorated NoContraction, so that branches do not depend on which roundings a driver leaves out.
 
 mod words;
 

@@ -70,6 +70,7 @@ impl<'m> Pieces<'m> {
             zero: 0,
         };
         new.needs();
+        new.alone();
         new.types();
         new.variables();
         new
@@ -95,6 +96,17 @@ impl<'m> Pieces<'m> {
         let wanted = long.iter().filter(|_| self.whole()).chain(group.iter().filter(|_| self.options.subgroup));
         for capability in wanted.filter(|c| !self.has(**c)).copied().collect::<Vec<_>>() {
             self.capabilities.put(Op::Capability, &[capability as u32]);
+        }
+    }
+
+    /// Asks for every product and sum to be rounded by itself. A driver that joins `a * b + c` into one rounding, or draws a factor
+    /// out of a sum, would branch otherwise than one that does not, and nothing but counts comes of this module.
+    fn alone(&mut self) {
+        let module = self.module;
+        for inst in module.insts().iter().filter(|i| is_float_arithmetic(i.op)) {
+            if module.decoration(inst.id, Decoration::NoContraction).is_none() {
+                self.annotations.put(Op::Decorate, &[inst.id, Decoration::NoContraction as u32]);
+            }
         }
     }
 
@@ -305,4 +317,26 @@ impl<'m> Pieces<'m> {
     pub(super) fn bound(&self) -> u32 {
         self.next
     }
+}
+
+/// What the decoration NoContraction is for.
+fn is_float_arithmetic(op: Op) -> bool {
+    use Op as O;
+    matches!(
+        op,
+        O::FNegate
+            | O::FAdd
+            | O::FSub
+            | O::FMul
+            | O::FDiv
+            | O::FRem
+            | O::FMod
+            | O::VectorTimesScalar
+            | O::MatrixTimesScalar
+            | O::VectorTimesMatrix
+            | O::MatrixTimesVector
+            | O::MatrixTimesMatrix
+            | O::OuterProduct
+            | O::Dot
+    )
 }

@@ -41,7 +41,11 @@ fn models_are_compared_with_the_strongest_peer_first() {
     let (rows, html) = (sandbox.path("rows.jsonl"), sandbox.path("page.html"));
     std::fs::write(&rows, table().text().expect("a text")).expect("written");
     let (rows, html) = (rows.to_str().expect("UTF-8"), html.to_str().expect("UTF-8"));
-    let args = ["shader", "evaluate", "--rows", rows, "--model", "sh,nnls,lean", "--html", html, "--transfer", rows];
+    let double = sandbox.path("double.jsonl");
+    let same = Table { device: Device { name: "double".to_owned(), ..table().device }, ..table() };
+    std::fs::write(&double, same.text().expect("a text")).expect("written");
+    let double = double.to_str().expect("UTF-8");
+    let args = ["shader", "evaluate", "--rows", rows, "--model", "sh,nnls,lean", "--html", html, "--transfer", double];
     let output = sandbox.run(&[&args[..], &["--json"]].concat(), 0);
     let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!((found["shaders"].as_u64(), found["mutants"].as_u64()), (Some(81), Some(9)));
@@ -57,13 +61,18 @@ fn models_are_compared_with_the_strongest_peer_first() {
     assert_eq!(models[0]["sources"].as_object().expect("sources").len(), 3);
     let mean = 0.5 * (number("/models/0/sources/one/mape") + number("/models/0/sources/two/mape"));
     assert!((number("/models/0/macro_average/mape") - mean).abs() < 1e-12);
-    assert!((number("/transfer/1/scale") - 1.0).abs() < 1e-12);
+    // A device and its double: the same model, calibrated by shaders that it is right about.
+    assert_eq!(found["transfer"].as_array().map(Vec::len), Some(4));
+    assert_eq!((&found["transfer"][1]["trained"], &found["transfer"][1]["asked"]), (&"lavapipe".into(), &"double".into()));
+    assert!((number("/transfer/1/scale") - 1.0).abs() < 1e-12 && found["transfer"][0]["calibrated"].is_null());
+    assert!(number("/transfer/1/calibrated/mape") < 0.1 && number("/transfer/1/plain/mape") == number("/transfer/0/plain/mape"));
     let page = std::fs::read_to_string(html).expect("a page");
     let page = roxmltree::Document::parse_with_options(&page, roxmltree::ParsingOptions { allow_dtd: true, ..Default::default() });
     let page = page.expect("well-formed");
     assert_eq!(page.descendants().filter(|n| n.tag_name().name() == "svg").count(), 1);
     let text = said(&sandbox.run(&args, 0));
     assert!(text.contains("81 measured shaders on lavapipe (a CPU rasteriser") && text.contains("lean *"), "{text}");
+    assert!(text.contains("asked about") && text.contains("double"), "{text}");
 
     // In one way only, with the same numbers.
     let some = ["shader", "evaluate", "--rows", rows, "--model", "sh,nnls", "--only", "source", "--html", html];

@@ -14,11 +14,12 @@ use crate::optimize::write_atomically;
 use crate::progress;
 use crate::report::out;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
-use warpsight_learn::shader::evaluate::{Judged, Transfer, Way, judge, transfer};
+use warpsight_learn::shader::evaluate::{Judged, Platform, Transfer, Way, judge, transfers};
 use warpsight_learn::shader::models::table::Table;
 use warpsight_learn::shader::models::{Method, Row};
+use warpsight_learn::shader::predictor::Device;
 
 /// Compare models on shaders that they were not fitted on: near-duplicates held out together, whole sources held out, with and without a
 /// trace.
@@ -32,9 +33,9 @@ pub struct Args {
     /// How shaders are held out, after commas: by groups of near-duplicates, the same without a trace, by source [default: all].
     #[arg(long, value_name = "group|trace|source", value_delimiter = ',')]
     only: Vec<Way>,
-    /// Rows of another device: how well its times and models tell this one's.
+    /// Rows of another device: how well models of each device predict the others. May be repeated.
     #[arg(long, value_name = "FILE.jsonl")]
-    transfer: Option<PathBuf>,
+    transfer: Vec<PathBuf>,
     /// Instead of fitting any: ask a model that `shader train` wrote, or the one that ships, about all of the shaders, mutants too.
     #[arg(long, value_name = "MODEL.json", num_args = 0..=1, conflicts_with_all = ["model", "only", "transfer", "html"])]
     trained: Option<Option<PathBuf>>,
@@ -50,7 +51,7 @@ pub struct Args {
 pub struct Outcome {
     /// Times are measured; what models say is predicted.
     source: &'static str,
-    device: warpsight_learn::shader::predictor::Device,
+    device: Device,
     /// Said of devices that are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<&'static str>,
@@ -60,8 +61,9 @@ pub struct Outcome {
     left_out: BTreeMap<String, usize>,
     /// The strongest of others' models first, then ours from the best, then the rest.
     models: Vec<Judged>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    transfer: Option<(String, Transfer)>,
+    /// Models of one device asked about another, by the best of ours.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    transfer: Vec<Transfer>,
 }
 
 /// Runs the verb.
@@ -91,15 +93,9 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     if let Some(strongest) = models.iter().position(|m| m.peer) {
         models[..=strongest].rotate_right(1);
     }
-    let other = args.transfer.as_ref().map(|path| -> Result<_, Failure> {
-        let text = std::fs::read_to_string(path).map_err(|e| Failure::io(path, &e))?;
-        let there = Table::read(&text).map_err(|e| refused(&e).at(path.display().to_string()))?;
-        let method = models.iter().find(|m| !m.peer).map_or(Method::DEFAULT, |m| m.model);
-        let there_rows: Vec<&Row> = there.rows.iter().collect();
-        let found = transfer(&*trainer.fit(method), &there_rows, &rows).map_err(|e| trainer.failure(e))?;
-        let none = || Failure::input("the two tables share no shader").at(path.display().to_string());
-        Ok((there.device.name, found.ok_or_else(none)?))
-    });
+    // Networks are trained on one device.
+    let method = models.iter().find(|m| !m.peer && m.model.dialect().is_none()).map_or(Method::DEFAULT, |m| m.model);
+    let transfer = across(method, &made.table, &args.transfer)?;
     let mutants = rows.iter().filter(|row| row.mutant).count();
     let device = made.table.device.clone();
     let outcome = Outcome {
@@ -110,10 +106,31 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         mutants,
         left_out: made.left_out,
         models,
-        transfer: other.transpose()?,
+        transfer,
     };
     if let Some(to) = &args.html {
         write_atomically(to, page::page(&outcome)?.as_bytes())?;
     }
     if json { out(serde_json::to_string(&outcome).map_err(|e| refused(&e))?) } else { out(show::text(&outcome)) }
+}
+
+/// Models of this device and of others, each asked about all of them.
+fn across(method: Method, here: &Table, others: &[PathBuf]) -> Result<Vec<Transfer>, Failure> {
+    if others.is_empty() {
+        return Ok(Vec::new());
+    }
+    let read = |path: &PathBuf| -> Result<Table, Failure> {
+        let text = std::fs::read_to_string(path).map_err(|e| Failure::io(path, &e))?;
+        let table = Table::read(&text).map_err(|e| Failure::input(e.to_string()).at(path.display().to_string()))?;
+        let ids: HashSet<&str> = here.rows.iter().map(|row| row.id.as_str()).collect();
+        match table.rows.iter().any(|row| ids.contains(row.id.as_str())) {
+            true => Ok(table),
+            false => Err(Failure::input("the two tables share no shader").at(path.display().to_string())),
+        }
+    };
+    let tables = others.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    let rows: Vec<(&Device, Vec<&Row>)> =
+        std::iter::once(here).chain(&tables).map(|table| (&table.device, table.rows.iter().collect())).collect();
+    let platforms: Vec<Platform> = rows.iter().map(|(device, rows)| Platform { device, rows }).collect();
+    transfers(method, &platforms).map_err(|e| Failure::input(e.to_string()))
 }

@@ -13,6 +13,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use warpsight_ir::sample::Device;
+use warpsight_learn::shader::corpus;
 use warpsight_learn::shader::measured::{self, Outcome, PROTOCOL, Shot};
 use warpsight_learn::{RunInfo, Store};
 use warpsight_run::DeviceInfo;

@@ -9,7 +9,7 @@ mod transfer;
 
 pub use judged::{APART, Judged, Way, judge};
 pub use metrics::{HeatMap, Pair, Scores};
-pub use transfer::{Transfer, transfer};
+pub use transfer::{CALIBRATION, Platform, Transfer, transfers};
 
 use super::models::{Calibrated, Fit, FitError, Fitted, Row, hash};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,7 +1,7 @@
 //! The comparison as a page that needs nothing beside itself.
 
 use super::Outcome;
-use super::show::{HEAD, intro, percent, rank, row};
+use super::show::{HEAD, TRANSFER_HEAD, intro, matrix, percent, rank, row, transfer_intro, transfer_row};
 use crate::failure::Failure;
 use crate::pipeline::escape;
 use crate::plot::{HeatMap, heat_maps};
@@ -50,6 +50,16 @@ pub fn page(outcome: &Outcome) -> Result<String, Failure> {
     if !maps.is_empty() {
         let svg = heat_maps(&maps, "measured s", "predicted s").map_err(|e| Failure::input(e.to_string()))?;
         put(format!("<div class=\"scroll\">{svg}</div>"));
+    }
+    if !outcome.transfer.is_empty() {
+        put(format!("<h2>From one device to another</h2><p class=\"note\">{}</p>", escape(&transfer_intro(outcome))));
+        let (head, lines) = matrix(&outcome.transfer);
+        put(table(&head, lines.into_iter()));
+        put(format!(
+            "<p class=\"note\">×: the asked device's seconds for each of the other's, a median over shaders that both have. \
+             Its times: measured; its model: predicted, as it is, times ×, and calibrated.</p>{}",
+            table(&TRANSFER_HEAD, outcome.transfer.iter().map(|t| transfer_row(t).to_vec()))
+        ));
     }
     if let Some(best) = outcome.models.iter().find(|m| !m.peer) {
         put(format!("<h2>Farthest off: {}</h2>", best.model));

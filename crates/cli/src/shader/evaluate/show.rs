@@ -2,7 +2,7 @@
 
 use super::Outcome;
 use crate::report::{dash, table};
-use warpsight_learn::shader::evaluate::{APART, Judged, Scores};
+use warpsight_learn::shader::evaluate::{APART, CALIBRATION, Judged, Scores, Transfer};
 
 /// A share in percent.
 pub fn percent(share: f64) -> String {
@@ -73,6 +73,61 @@ pub fn intro(outcome: &Outcome) -> String {
     )
 }
 
+/// What the tables of transfer are of.
+pub fn transfer_intro(outcome: &Outcome) -> String {
+    let best = outcome.models.iter().find(|m| !m.peer).map_or("", |m| m.model.name());
+    format!(
+        "From one device to another, by {best}: MAPE % and ρ of shaders held out with their near-duplicates, after {CALIBRATION} shaders \
+         calibrated the model of one device (a line) for another one (a column)."
+    )
+}
+
+/// A line for each device that was trained on, a column for each that was asked about.
+pub fn matrix(all: &[Transfer]) -> (Vec<&str>, Vec<Vec<String>>) {
+    let mut names: Vec<&str> = Vec::new();
+    for transfer in all {
+        if !names.contains(&transfer.trained.as_str()) {
+            names.push(&transfer.trained);
+        }
+    }
+    let cell = |from: &str, to: &str| {
+        let of = all.iter().find(|t| t.trained == from && t.asked == to);
+        let scores = of.and_then(|t| if from == to { Some(&t.plain) } else { t.calibrated.as_ref() });
+        dash(scores.map(|s| format!("{}, {}", percent(s.mape), rank(s.spearman))))
+    };
+    let lines = names.iter().map(|from| std::iter::once((*from).to_owned()).chain(names.iter().map(|to| cell(from, to))).collect());
+    let lines = lines.collect();
+    (std::iter::once("trained on").chain(names).collect(), lines)
+}
+
+/// The headings of [`transfer_row`].
+pub const TRANSFER_HEAD: [&str; 12] = [
+    "trained on",
+    "asked about",
+    "shaders",
+    "×",
+    "its times ×: MAPE %",
+    "ρ",
+    "its model: MAPE %",
+    "ρ",
+    "its model ×: MAPE %",
+    "ρ",
+    "calibrated: MAPE %",
+    "ρ",
+];
+
+/// A line of the table of transfers.
+pub fn transfer_row(transfer: &Transfer) -> [String; 12] {
+    let of = |scores: Option<&Scores>| [dash(scores.map(|s| percent(s.mape))), rank(scores.and_then(|s| s.spearman))];
+    let [times, times_rank] = of(Some(&transfer.measured));
+    let [plain, plain_rank] = of(Some(&transfer.plain));
+    let [scaled, scaled_rank] = of(Some(&transfer.scaled));
+    let [calibrated, calibrated_rank] = of(transfer.calibrated.as_ref());
+    let shaders = transfer.plain.shaders.to_string();
+    let (trained, asked, scale) = (transfer.trained.clone(), transfer.asked.clone(), format!("{:.3}", transfer.scale));
+    [trained, asked, shaders, scale, times, times_rank, plain, plain_rank, scaled, scaled_rank, calibrated, calibrated_rank]
+}
+
 /// The table.
 pub fn text(outcome: &Outcome) -> String {
     let mut rows = table(&HEAD);
@@ -98,12 +153,13 @@ pub fn text(outcome: &Outcome) -> String {
         }
         said.push_str(&format!("\n{}:\n{sources}\n", best.model));
     }
-    if let Some((name, transfer)) = &outcome.transfer {
-        let line = |what: &str, s: &Scores| format!("  {what}: MAPE {} %, ρ {}\n", percent(s.mape), rank(s.spearman));
-        said.push_str(&format!("\nfrom {name}, times × {:.3}, {} shaders\n", transfer.scale, transfer.measured.shaders));
-        said.push_str(&line("its measured times", &transfer.measured));
-        said.push_str(&line("a model of its times", &transfer.model));
-        said.push_str(&line("a model of this device", &transfer.own));
+    if !outcome.transfer.is_empty() {
+        let mut rows = table(&TRANSFER_HEAD);
+        rows.add_rows(outcome.transfer.iter().map(transfer_row));
+        let (head, lines) = matrix(&outcome.transfer);
+        let mut square = table(&head);
+        square.add_rows(lines);
+        said.push_str(&format!("\n{}\n{square}\n\n{rows}\n", transfer_intro(outcome)));
     }
     outcome.left_out.iter().for_each(|(why, n)| said.push_str(&format!("{n} left out: {why}\n")));
     said.trim_end().to_owned()

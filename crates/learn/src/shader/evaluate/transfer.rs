@@ -1,48 +1,119 @@
 //! What one device says of another.
 
-use super::{Pair, Scores, Subject, by_group};
-use crate::shader::models::{Fit, FitError, Row};
+use super::super::head::{Head, choose};
+use super::super::predictor::{Device, Predictor};
+use super::{FOLDS, Pair, Scores, folds};
+use crate::shader::models::{FitError, Method, Row};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::thread;
 use warpsight_ir::Seconds;
 
-/// How well times of another device are known from this one's. All scales are medians over the shaders that both have.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Transfer {
-    /// This device's seconds for each of the other's.
-    pub scale: f64,
-    /// The other's measured times, scaled.
-    pub measured: Scores,
-    /// A model of the other's times asked about shaders that it was not fitted on, scaled.
-    pub model: Scores,
-    /// A model of this device's own times, asked so.
-    pub own: Scores,
+/// Shaders that calibrate a model for another device, as many as `shader calibrate` measures.
+pub const CALIBRATION: usize = 20;
+
+/// A device and its rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Platform<'a> {
+    /// The device.
+    pub device: &'a Device,
+    /// Its rows.
+    pub rows: &'a [&'a Row],
 }
 
-/// Predicts the times of `here` from those of `there`. None where they share no scored shader.
+/// How well times of one device are known from another's. No model saw a shader that it is asked about, nor a near-duplicate of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Transfer {
+    /// The device whose times a model was fitted to.
+    pub trained: String,
+    /// The device whose times it is asked about.
+    pub asked: String,
+    /// The asked device's seconds for each of the trained one's: a median over the shaders that both have.
+    pub scale: f64,
+    /// The trained device's measured times, scaled.
+    pub measured: Scores,
+    /// The model as it is.
+    pub plain: Scores,
+    /// The model, scaled.
+    pub scaled: Scores,
+    /// The model calibrated by [`CALIBRATION`] shaders on the asked device; none of a device and itself, or where there are too few.
+    pub calibrated: Option<Scores>,
+}
+
+/// Asks models of each device about each device, itself included: those trained on one after the other, in the given order. Pairs that
+/// share no scored shader are left out.
 ///
 /// # Errors
 /// See [`FitError`].
-pub fn transfer(by: &dyn Fit, there: &[&Row], here: &[&Row]) -> Result<Option<Transfer>, FitError> {
-    let key = |row: &Row| (row.id.clone(), row.pixels.to_bits());
-    let time = |row: &&Row| row.seconds.map(|Seconds(s)| (key(row), s));
-    let (from, to): (BTreeMap<_, _>, BTreeMap<_, _>) = (there.iter().filter_map(time).collect(), here.iter().filter_map(time).collect());
-    let mut ratios: Vec<f64> = to.iter().filter_map(|(key, t)| Some(t / from.get(key)?)).collect();
-    if ratios.is_empty() {
-        return Ok(None);
+pub fn transfers(method: Method, platforms: &[Platform]) -> Result<Vec<Transfer>, FitError> {
+    let everything: Vec<&Row> = platforms.iter().flat_map(|p| p.rows.iter().copied()).collect();
+    // One division for all, so that a shader is held out everywhere at once.
+    let folds = folds(&everything, FOLDS);
+    let fold = |row: &Row| folds[row.group.as_str()];
+    let mut found = Vec::new();
+    for from in platforms {
+        let models = (0..FOLDS).map(|held| {
+            let train: Vec<&Row> = from.rows.iter().copied().filter(|row| fold(row) != held).collect();
+            move || Predictor::fit(from.device.clone(), method, &train)
+        });
+        let models: Vec<Predictor> = side_by_side(models)?;
+        for to in platforms {
+            let own = std::ptr::eq(from, to);
+            let Some(scale) = scale(from.rows, to.rows) else { continue };
+            let heads = (0..FOLDS).map(|held| {
+                let (model, train) = (&models[held], to.rows.iter().copied().filter(|row| fold(row) != held && !row.mutant));
+                let train: Vec<&Row> = train.collect();
+                move || Ok(if own { None } else { head(to.device, model, &train) })
+            });
+            let heads = side_by_side(heads)?;
+            let asked: Vec<(&Row, f64)> = scored(to.rows).collect();
+            let pairs = |predicted: &dyn Fn(&Row) -> Option<f64>| -> Option<Scores> {
+                let pairs: Vec<Pair> = asked.iter().filter_map(|(row, measured)| Some((*measured, predicted(row)?))).collect();
+                Scores::of(&pairs)
+            };
+            let times: BTreeMap<_, _> = scored(from.rows).map(|(row, seconds)| (key(row), seconds)).collect();
+            let plain = |row: &Row| models[fold(row)].predict(row).seconds.0;
+            let calibrated = |row: &Row| Some(heads[fold(row)].as_ref()?.predict(&models[fold(row)], row).seconds.0);
+            let all =
+                (pairs(&|row| Some(scale * times.get(&key(row))?)), pairs(&|row| Some(plain(row))), pairs(&|row| Some(scale * plain(row))));
+            if let (Some(measured), Some(plain), Some(scaled)) = all {
+                let (trained, asked) = (from.device.name.clone(), to.device.name.clone());
+                found.push(Transfer { trained, asked, scale, measured, plain, scaled, calibrated: pairs(&calibrated) });
+            }
+        }
     }
-    ratios.sort_by(f64::total_cmp);
-    let scale = ratios[ratios.len() / 2];
-    let subject = Subject { by, calibrated: false };
-    let shared: Vec<&Row> = here.iter().copied().filter(|row| from.contains_key(&key(row))).collect();
-    let scored: Vec<Pair> =
-        shared.iter().filter(|row| !row.mutant).filter_map(|row| Some((row.seconds?.0, scale * from.get(&key(row))?))).collect();
-    let by_model = by_group(subject, there)?;
-    let model: Vec<Pair> = by_model.iter().filter_map(|h| Some((*to.get(&key(h.row))?, scale * h.predicted))).collect();
-    let own: Vec<Pair> = by_group(subject, here)?.iter().filter(|h| from.contains_key(&key(h.row))).map(|h| h.pair()).collect();
-    let scores = (Scores::of(&scored), Scores::of(&model), Scores::of(&own));
-    Ok(match scores {
-        (Some(measured), Some(model), Some(own)) => Some(Transfer { scale, measured, model, own }),
-        _ => None,
+    Ok(found)
+}
+
+/// Does some work side by side.
+fn side_by_side<T: Send>(work: impl Iterator<Item = impl FnOnce() -> Result<T, FitError> + Send>) -> Result<Vec<T>, FitError> {
+    thread::scope(|scope| {
+        let threads: Vec<_> = work.map(|work| scope.spawn(work)).collect();
+        // A panic goes on here.
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
     })
+}
+
+/// What is measured where: a shader in a frame.
+fn key(row: &Row) -> (&str, u64) {
+    (&row.id, row.pixels.to_bits())
+}
+
+fn scored<'a>(rows: &[&'a Row]) -> impl Iterator<Item = (&'a Row, f64)> {
+    rows.iter().copied().filter(|row| !row.mutant).filter_map(|row| Some((row, row.seconds?.0)))
+}
+
+/// Seconds there for each second here.
+fn scale(from: &[&Row], to: &[&Row]) -> Option<f64> {
+    let times: BTreeMap<_, _> = scored(from).map(|(row, seconds)| (key(row), seconds)).collect();
+    let mut ratios: Vec<f64> = scored(to).filter_map(|(row, seconds)| Some(seconds / times.get(&key(row))?)).collect();
+    ratios.sort_by(f64::total_cmp);
+    ratios.get(ratios.len() / 2).copied()
+}
+
+/// A head fitted to the shaders that a user would measure.
+fn head(device: &Device, model: &Predictor, rows: &[&Row]) -> Option<Head> {
+    let chosen = choose(model, rows, CALIBRATION).into_iter().map(|at| rows[at]);
+    let measured: Vec<(String, Row, Seconds)> = chosen.filter_map(|row| Some((row.id.clone(), row.clone(), row.seconds?))).collect();
+    Head::fit(device.clone(), model, &measured).ok()
 }

@@ -201,7 +201,7 @@ impl Compiler<'_> {
                 Type::Matrix { column, columns, .. } => todo.extend((0..*columns).map(|_| *column)),
                 Type::Struct { members, .. } if todo.len() + members.len() <= most => todo.extend(members.iter().rev().map(|m| m.0)),
                 ty => {
-                    let Some(scalar) = ty.scalar().filter(|s| !s.wide() && !(s.small() && matches!(s, Scalar::Int { .. })) && most > 0)
+                    let Some(scalar) = ty.scalar().filter(|s| !(s.wide() || s.small() && matches!(s, Scalar::Int { .. })) && most > 0)
                     else {
                         return self.unsupported(0, "inputs and outputs other than numbers of 32 bits and floating point numbers of 16");
                     };

@@ -64,7 +64,7 @@ fn write(bytes: &mut [u8], index: usize, leaf: &Leaf) {
         Scalar::Float { .. } => (value as f32).to_le_bytes().to_vec(),
         Scalar::Int { signed: true, .. } => (-(value as i32)).to_le_bytes().to_vec(),
         // Every third truth is none, and the others are not all 1.
-        Scalar::Bool => (if value % 3 == 0 { 0 } else { value as u32 }).to_le_bytes().to_vec(),
+        Scalar::Bool => (if value.is_multiple_of(3) { 0 } else { value as u32 }).to_le_bytes().to_vec(),
         Scalar::Int { .. } => (value as u32).to_le_bytes().to_vec(),
     };
     bytes[leaf.offset as usize..][..word.len()].copy_from_slice(&word);

@@ -3,6 +3,7 @@
 mod corpus;
 
 use super::SceneArgs;
+use super::shaders::LIST;
 use super::subject::Subject;
 use super::targets::SOFTWARE;
 use crate::failure::Failure;
@@ -102,7 +103,7 @@ impl Counted {
 
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
-    if args.file.is_dir() {
+    if args.file.join(LIST).is_file() {
         let device = args.device.as_ref().ok_or_else(|| Failure::input("a corpus is compared with a device: --device vulkan:N"))?;
         return corpus::run(args, device, json);
     }

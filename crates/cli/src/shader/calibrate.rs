@@ -40,7 +40,7 @@ pub struct Args {
     #[arg(long, value_name = "FOLDER")]
     corpus: Option<PathBuf>,
     /// Say whose the shaders are that come with the program, and under which licences; nothing is measured.
-    #[arg(long, exclusive = true)]
+    #[arg(long, conflicts_with_all = ["out", "corpus", "model", "name"])]
     licences: bool,
     /// How many are measured.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(LEAST as i64..=1000))]
@@ -57,6 +57,9 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let Some(file) = args.out.as_ref().filter(|_| !args.licences) else { return licences(json) };
     progress::catch_interrupt();
     let base = targets::base(args.model.as_deref())?;
+    // What cannot be written is said before minutes of measuring.
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::metadata(folder).map_err(|e| Failure::io(folder, &e))?;
     // The device first: where there is none, nothing else needs to be done.
     let crew = Crew::open(&args.device, Duration::from_secs(args.timeout), None, Some(1))?;
     let shaders = Shaders::open(args.corpus.as_deref(), &[])?;

@@ -8,7 +8,7 @@ pub use show::{percent, rank};
 
 use super::network;
 use super::rows::RowsArgs;
-use super::targets::SOFTWARE;
+use super::targets::{self, SOFTWARE};
 use crate::failure::Failure;
 use crate::optimize::write_atomically;
 use crate::progress;
@@ -69,7 +69,9 @@ pub struct Outcome {
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     if let Some(model) = &args.trained {
-        return trained::run(model.as_deref(), &args.rows.rows(&[].into())?, json);
+        let target = targets::base(model.as_deref())?;
+        let words = target.predictor.model.model().dialect().into_iter().collect();
+        return trained::run(&target, &args.rows.rows(&words)?, json);
     }
     let quick = || Method::ALL.iter().copied().filter(|method| method.dialect().is_none());
     let methods: Vec<Method> = if args.model.is_empty() { quick().collect() } else { args.model.clone() };

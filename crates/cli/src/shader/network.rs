@@ -156,13 +156,24 @@ impl Keep for Trainer {
 }
 
 impl CurveArgs {
+    /// Refuses curves that cannot be written, before anything is trained.
+    pub fn check(&self, method: Method) -> Result<(), Failure> {
+        for path in &self.curve {
+            let refused = |message: &str| Err(Failure::input(message).at(path.display().to_string()));
+            if method != Method::Transformer {
+                return refused("only --model transformer has a learning curve");
+            }
+            if !path.extension().is_some_and(|e| e.eq_ignore_ascii_case("svg") || e.eq_ignore_ascii_case("csv")) {
+                return refused("a learning curve is a table (.csv) or a picture (.svg)");
+            }
+        }
+        Ok(())
+    }
+
     /// How training went and how far the network is off on the shaders that it did not see, in JSON and in words; curves are written.
     pub fn told(&self, predictor: &Predictor, rows: &[&Row]) -> Result<(Value, String), Failure> {
         let Fitted::Transformer(trained) = predictor.model.model() else {
-            return match self.curve.first() {
-                Some(path) => Err(Failure::input("only --model transformer has a learning curve").at(path.display().to_string())),
-                None => Ok((Value::Null, String::new())),
-            };
+            return Ok((Value::Null, String::new()));
         };
         for path in &self.curve {
             let is_picture = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("svg"));

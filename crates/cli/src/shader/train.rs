@@ -39,6 +39,7 @@ pub struct Args {
 
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
+    args.curve.check(args.model)?;
     let rows = args.rows.rows(&args.network.dialects(&[args.model])?)?;
     let bar = progress::bar(1, "trained");
     let trainer = args.network.trainer(false, &bar)?;

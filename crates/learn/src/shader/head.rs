@@ -247,7 +247,11 @@ impl Line {
         let mean = |of: &dyn Fn(&Point) -> f64| points.iter().map(|p| of(p)).sum::<f64>() / n;
         let centre: [f64; INPUTS] = std::array::from_fn(|i| mean(&|p: &Point| p.inputs[i]));
         let deviation: [f64; INPUTS] = std::array::from_fn(|i| mean(&|p: &Point| (p.inputs[i] - centre[i]).powi(2)).sqrt());
-        let middle = mean(&|p: &Point| p.target);
+        // The mean of the middle half: a few shaders that a device takes quite differently move no other's factor.
+        let mut targets: Vec<f64> = points.iter().map(|p| p.target).collect();
+        targets.sort_by(f64::total_cmp);
+        let half = &targets[targets.len() / 4..targets.len() - targets.len() / 4];
+        let middle = half.iter().sum::<f64>() / half.len() as f64;
         let rows: Vec<(Vec<f64>, f64)> = points
             .iter()
             .map(|p| {

@@ -20,8 +20,7 @@ fn left(bytes: &[u8], turns: f64) -> BTreeMap<&'static str, f64> {
 
 /// The body of `main`, with the pixel's place in `p`.
 fn of(body: &str, turns: f64) -> BTreeMap<&'static str, f64> {
-    let functions =
-        "float twice(float x) { x *= 2.0; return x; }\nfloat g(float x, int n) { for (int i = 0; i < n; i++) x = cos(x); return x; }\n";
+    let functions = "float twice(float x) { x *= 2.0; return x; }\nfloat pick(float x) { float r = 2.0; if (x < 0.5) r = u; return sin(r); }\nfloat g(float x, int n) { for (int i = 0; i < n; i++) x = cos(x); return x; }\n";
     let source = format!(
         "#version 450\nlayout(location=0) out vec4 c;\nlayout(set=0,binding=0,std140) uniform B {{ float u; int n; vec4 many[30]; }};\n\
          layout(set=0,binding=1) uniform sampler2D t;\n{functions}void main() {{ vec2 p = gl_FragCoord.xy; {body} }}"
@@ -46,6 +45,9 @@ fn constants_are_folded_and_short_loops_unrolled() {
     // Loops in functions, with and without a number that is known where they are called.
     assert_eq!(of("c = vec4(g(p.x, 3));", 50.0).get("ext.cos"), Some(&3.0));
     assert_eq!(of("c = vec4(g(p.x, n));", 50.0).get("ext.cos"), Some(&50.0));
+    // Each call is a case of its own, in whatever order.
+    assert_eq!(of("c = vec4(g(p.x, n) + g(p.y, 3));", 50.0).get("ext.cos"), Some(&53.0));
+    assert_eq!(of("c = vec4(g(p.x, 3) + g(p.y, n));", 50.0).get("ext.cos"), Some(&53.0));
     // The inner one is unrolled, the outer one has a uniform's turns.
     let nested = "float s = p.x; for (int i = 0; i < n; i++) for (int j = 0; j < 4; j++) s = sin(s); c = vec4(s);";
     assert_eq!(of(nested, 5.0).get("ext.sin"), Some(&20.0));
@@ -114,6 +116,9 @@ fn both_sides_of_an_open_branch_are_left_and_one_of_a_decided_one() {
     // Neither `false` nor a null constant is undefined.
     let found = "bool found = false; for (int i = 0; i < 4; i++) if (p.x > float(i) * u) found = true; c = vec4(found ? sin(p.y) : 0.0);";
     assert_eq!(of(found, 1.0).get("select"), Some(&5.0));
+    // Equal values that meet under another condition are another choice, in calls and in turns.
+    let lean = of("c = vec4(pick(p.x) + pick(p.y) + pick(p.x * p.y));", 1.0);
+    assert_eq!((lean["select"], lean["ext.sin"]), (3.0, 3.0));
     // What no branch wrote needs no choice.
     assert_eq!(of("float s; if (p.x > u) s = sin(p.y); c = vec4(s);", 1.0).get("select"), None);
     let lean = of("if (p.x > u) discard; c = vec4(twice(p.x) + twice(p.y));", 1.0);

@@ -70,7 +70,11 @@ fn environment(vector_bits: Option<u32>) -> Vec<(String, OsString)> {
 
 /// A list of paths that mean the same in every folder.
 fn absolute(paths: &OsStr) -> Option<OsString> {
-    let absolute = std::env::split_paths(paths).map(std::path::absolute).collect::<Result<Vec<_>, _>>().ok()?;
+    let absolute = std::env::split_paths(paths)
+        .filter(|path| !path.as_os_str().is_empty())
+        .map(std::path::absolute)
+        .collect::<Result<Vec<_>, _>>()
+        .ok()?;
     std::env::join_paths(absolute).ok()
 }
 

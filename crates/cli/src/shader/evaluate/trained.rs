@@ -4,15 +4,13 @@ use super::show::{percent, rank};
 use crate::failure::Failure;
 use crate::report::{dash, out, table};
 use crate::shader::rows::Rows;
-use crate::shader::targets::{self, SOFTWARE};
+use crate::shader::targets::{SOFTWARE, Target};
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::path::Path;
 use warpsight_learn::shader::evaluate::{Held, Scores, coverage};
 
-/// Asks the model of a file, or the one that ships, about all rows and scores what it says: of all, of those that loop, and by source.
-pub fn run(model: Option<&Path>, made: &Rows, json: bool) -> Result<(), Failure> {
-    let target = targets::base(model)?;
+/// Asks a model about all rows and scores what it says: of all, of those that loop, and by source.
+pub fn run(target: &Target, made: &Rows, json: bool) -> Result<(), Failure> {
     let held: Vec<Held> = made
         .table
         .rows

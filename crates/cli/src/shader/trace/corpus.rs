@@ -137,8 +137,9 @@ pub fn run(args: &Args, device: &str, json: bool) -> Result<(), Failure> {
     show(crew.info(), frame(args), &all, &summary, json)?;
     match summary.wrong() {
         _ if progress::interrupted() => Err(Failure::new(Kind::Interrupted, format!("interrupted: {} shaders were compared", all.len()))),
+        _ if summary.exact_expected + summary.flagged == 0 => Err(Failure::new(Kind::NothingVerified, "no shader could be compared")),
         0 => Ok(()),
-        n => Err(Failure::new(Kind::Slower, format!("{n} shaders differ whose counts nothing may change"))),
+        n => Err(Failure::new(Kind::NothingVerified, format!("{n} shaders differ whose counts nothing may change"))),
     }
 }
 

@@ -113,6 +113,8 @@ impl Lean {
             graph: Graph::default(),
             addresses: flow::addresses(&program.compiled),
             rolled: HashSet::new(),
+            calls: Vec::new(),
+            joins: 0,
             unrolling: 0,
             operations: 0,
             steps: 0,
@@ -162,8 +164,12 @@ struct Evaluation<'p> {
     known: &'p HashMap<u32, u32>,
     /// The cells of the nodes of the others.
     uniforms: HashMap<u32, u32>,
-    /// Headers of loops that stay.
-    rolled: HashSet<usize>,
+    /// Loops that stay: by the calls that lead to them, and their headers.
+    rolled: HashSet<(Vec<u32>, usize)>,
+    /// The instructions that called what is being evaluated.
+    calls: Vec<u32>,
+    /// How often states have met.
+    joins: u32,
     /// How many attempts to unroll are open.
     unrolling: u32,
     /// Operations so far, as the limit of unrolling counts them.

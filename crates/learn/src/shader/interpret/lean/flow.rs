@@ -11,7 +11,7 @@ use std::ops::Range;
 /// Where returns lead.
 pub(super) const RETURN: usize = usize::MAX;
 /// The opcode of what joins two branches; SPIR-V has none of this number.
-const JOIN: u32 = u32::MAX;
+pub(super) const JOIN: u32 = u32::MAX;
 
 /// The most cells that a loop that stays may write.
 const MAX_WRITTEN: usize = 1 << 18;
@@ -56,9 +56,12 @@ impl Evaluation<'_> {
         let graph = &mut self.graph;
         let origin = Origin { block: to.min(self.cfg.blocks.len() - 1), inst: None, times };
         let mut full = false;
+        // Equal values may meet under other conditions in another turn or call.
+        self.joins += 1;
+        let meeting = [JOIN, self.joins, 0];
         there.merge(&cells, |a, b| match (a, b) {
             (UNDEFINED, known) | (known, UNDEFINED) => known,
-            _ => graph.node(([JOIN, to as u32, 0], [a, b].into()), (own::SELECT, 1.0), origin).unwrap_or_else(|_| {
+            _ => graph.node((meeting, [a, b].into()), (own::SELECT, 1.0), origin).unwrap_or_else(|_| {
                 full = true;
                 a
             }),
@@ -69,9 +72,10 @@ impl Evaluation<'_> {
     /// A loop, from its header to before its merge block.
     fn turn(&mut self, range: Range<usize>, cells: Cells, times: f64) -> Done<Exits> {
         let header = range.start;
-        if !self.rolled.contains(&header) && self.is_simple(range.clone()) {
+        let here = (self.calls.clone(), header);
+        if !self.rolled.contains(&here) && self.is_simple(range.clone()) {
             let mark = self.graph.mark();
-            let before = (self.depth, self.operations);
+            let before = (self.depth, self.operations, self.calls.len());
             self.unrolling += 1;
             let exits = self.unrolled(range.clone(), cells.clone(), times);
             self.unrolling -= 1;
@@ -79,9 +83,10 @@ impl Evaluation<'_> {
                 return Ok(exits);
             }
             // Whatever the reason was, it is not asked again.
-            self.rolled.insert(header);
+            self.rolled.insert(here);
             self.graph.back_to(mark);
-            (self.depth, self.operations) = before;
+            (self.depth, self.operations) = (before.0, before.1);
+            self.calls.truncate(before.2);
         }
         if self.unrolling > 0 {
             // What is around it is not unrolled, so that nothing of this is kept.
@@ -113,7 +118,9 @@ impl Evaluation<'_> {
         for (step, inst) in code.steps.iter().zip(&code.origins) {
             if let Step::Call { function } = step {
                 let blocks = self.cfg.functions[*function as usize].blocks.clone();
+                self.calls.push(*inst);
                 let mut exits = self.flow(blocks, false, cells, times)?;
+                self.calls.pop();
                 // Nothing comes back from a function that always ends the pixel.
                 let Some(back) = exits.remove(&RETURN) else { return Ok(Vec::new()) };
                 cells = back;

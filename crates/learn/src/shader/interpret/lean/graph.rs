@@ -1,6 +1,7 @@
 //! The graph of values: equal operations on equal operands are one node.
 
 use super::cells::UNDEFINED;
+use super::flow::JOIN;
 use super::{Done, GaveUp, MAX_NODES, Work};
 use crate::shader::features::own;
 use crate::shader::module::Op;
@@ -202,18 +203,22 @@ impl Graph {
 
     /// The cells of uniforms on which alone decisions depend, while they are at most so many: first come, first served.
     pub(super) fn deciding(&self, uniforms: &HashMap<u32, u32>, most: usize) -> BTreeSet<u32> {
-        let mut all = BTreeSet::new();
+        let (mut all, mut walked) = (BTreeSet::new(), 0);
         let decisions = self.needed.iter().map(|n| &self.nodes[*n as usize]).filter(|n| n.feature == own::BRANCH);
         for decision in decisions {
             let mut open = decision.operands.to_vec();
             let (mut seen, mut own) = (BTreeSet::new(), all.clone());
             let closed = loop {
                 let Some(node) = open.pop() else { break true };
+                walked += 1;
+                if own.len() > most || walked > MAX_NODES {
+                    break false;
+                }
                 match (uniforms.get(&node), &self.nodes[node as usize]) {
                     (Some(cell), _) => drop(own.insert(*cell)),
                     (None, of) if of.word.is_some() => {}
-                    // Something else from outside, or carried by a loop.
-                    (None, of) if of.operands.is_empty() || of.number == 0.0 && of.feature == FREE => break false,
+                    // Something else from outside, carried by a loop, or chosen by a branch whose condition is not seen here.
+                    (None, of) if of.op == JOIN || of.operands.is_empty() || of.number == 0.0 && of.feature == FREE => break false,
                     (None, of) => {
                         if seen.insert(node) {
                             open.extend(&*of.operands);

@@ -382,6 +382,7 @@ impl Evaluation<'_> {
                     self.graph.in_memory(start.start..start.end - 1 + n);
                     all.extend((start.start..start.end - 1 + n).map(|c| cells.get(c)));
                 }
+                self.steps += all.len() as u64 / 16;
                 // Of uniforms a load reads what it needs; they never change.
                 all.retain(|node| !self.uniforms.contains_key(node));
                 all.dedup();

@@ -86,16 +86,22 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let chosen: Vec<&(&Entry, Row)> = choose(&base.predictor, &rows, args.count.into()).into_iter().map(|at| &known[at]).collect();
     let (bar, mut shots) = (progress::bar(chosen.len(), "shaders"), Vec::<Shot>::new());
     let wished: Vec<Entry> = chosen.iter().map(|(entry, _)| (*entry).clone()).collect();
+    let mut gone = None;
     crew.measure(&shaders.folder, &wished, &args.trace.scene, &HashSet::new(), |step| {
         bar.inc(1);
-        if let Step::Shot(shot) = step {
-            shots.push(*shot);
+        match step {
+            Step::Shot(shot) => shots.push(*shot),
+            Step::Gone(error) => gone = Some(error),
+            Step::Known => {}
         }
-        !progress::interrupted()
+        gone.is_none() && !progress::interrupted()
     });
     bar.finish_and_clear();
     if progress::interrupted() {
         return Err(Failure::new(Kind::Interrupted, "interrupted: no calibration was written"));
+    }
+    if let Some(error) = gone {
+        return Err(Failure::from(error));
     }
     let reference = shots.first().and_then(|shot| usual_reference(&shots, &shot.device)).unwrap_or(Seconds(f64::NAN));
     let mut measured = Vec::new();

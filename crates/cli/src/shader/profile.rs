@@ -97,20 +97,23 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let step = |step: Step| {
         bar.inc(1);
         counts.add(&step);
-        if let Step::Shot(shot) = step {
-            bar.set_message(shot.shader.clone());
+        match step {
+            Step::Known => {}
             // What is stored stays, whatever happens to this process.
-            if let Err(error) = store.append_shot(run, &shot) {
-                failed = Some(error);
-                return false;
+            Step::Shot(shot) => {
+                bar.set_message(shot.shader.clone());
+                if let Err(error) = store.append_shot(run, &shot) {
+                    failed = Some(Failure::from(error).help("--into FILE names another store"));
+                }
             }
+            Step::Gone(error) => failed = Some(Failure::from(error)),
         }
-        !progress::interrupted()
+        failed.is_none() && !progress::interrupted()
     };
     crew.measure(folder, entries, &args.scene, &known, step);
     bar.finish_and_clear();
-    if let Some(error) = failed {
-        return Err(Failure::from(error).help("--into FILE names another store"));
+    if let Some(failure) = failed {
+        return Err(failure);
     }
     counts.seconds = begin.elapsed().as_secs_f64();
     let shots: Vec<Shot> = measured::newest(store.shots(Some(&device))?).into_iter().filter(|s| s.protocol == PROTOCOL).collect();

@@ -27,6 +27,8 @@ pub enum Step {
     Shot(Box<Shot>),
     /// It is in the store.
     Known,
+    /// The device cannot be opened any more, which says nothing of the shader.
+    Gone(DeviceError),
 }
 
 /// Workers on one device.
@@ -156,7 +158,10 @@ impl Worker<'_> {
         if known.contains(&super::key(&shot)) {
             return Step::Known;
         }
-        shot.outcome = outcome(self.device().and_then(|device| device.draw(&draw)));
+        shot.outcome = match self.device() {
+            Ok(device) => outcome(device.draw(&draw)),
+            Err(error) => return Step::Gone(error),
+        };
         Step::Shot(Box::new(shot))
     }
 

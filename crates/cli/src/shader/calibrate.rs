@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use warpsight_ir::Seconds;
 use warpsight_learn::shader::corpus::Entry;
+use warpsight_learn::shader::evaluate::CALIBRATION;
 use warpsight_learn::shader::head::{Head, HeadError, LEAST, choose};
 use warpsight_learn::shader::measured::{Outcome, Shot, usual_reference};
 use warpsight_learn::shader::models::{INTERVAL, Row};
@@ -43,7 +44,7 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["out", "corpus", "model", "name"])]
     licences: bool,
     /// How many are measured.
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(LEAST as i64..=1000))]
+    #[arg(long, value_name = "N", default_value_t = CALIBRATION, value_parser = clap::value_parser!(u16).range(LEAST as i64..=1000))]
     count: u16,
     /// Seconds after which a shader counts as hanging; see `shader profile`.
     #[arg(long, value_name = "S", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]

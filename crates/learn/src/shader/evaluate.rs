@@ -120,10 +120,15 @@ struct Split<'a> {
 
 /// Fits and asks once for each split, side by side.
 fn run<'a>(subject: Subject, splits: Vec<Split<'a>>) -> Result<Vec<Vec<Held<'a>>>, FitError> {
+    side_by_side(splits.into_iter().map(|split| move || held(subject, &split)))
+}
+
+/// Does some work side by side.
+fn side_by_side<T: Send>(work: impl Iterator<Item = impl FnOnce() -> Result<T, FitError> + Send>) -> Result<Vec<T>, FitError> {
     thread::scope(|scope| {
-        let work: Vec<_> = splits.into_iter().map(|split| scope.spawn(move || held(subject, &split))).collect();
+        let threads: Vec<_> = work.map(|work| scope.spawn(work)).collect();
         // A panic goes on here.
-        work.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
     })
 }
 

@@ -2,15 +2,14 @@
 
 use super::super::head::{Head, choose};
 use super::super::predictor::{Device, Predictor};
-use super::{FOLDS, Pair, Scores, folds};
+use super::{FOLDS, Pair, Scores, folds, side_by_side};
 use crate::shader::models::{FitError, Method, Row};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::thread;
 use warpsight_ir::Seconds;
 
 /// Shaders that calibrate a model for another device, as many as `shader calibrate` measures.
-pub const CALIBRATION: usize = 20;
+pub const CALIBRATION: u16 = 20;
 
 /// A device and its rows.
 #[derive(Clone, Copy, Debug)]
@@ -85,15 +84,6 @@ pub fn transfers(method: Method, platforms: &[Platform]) -> Result<Vec<Transfer>
     Ok(found)
 }
 
-/// Does some work side by side.
-fn side_by_side<T: Send>(work: impl Iterator<Item = impl FnOnce() -> Result<T, FitError> + Send>) -> Result<Vec<T>, FitError> {
-    thread::scope(|scope| {
-        let threads: Vec<_> = work.map(|work| scope.spawn(work)).collect();
-        // A panic goes on here.
-        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
-    })
-}
-
 /// What is measured where: a shader in a frame.
 fn key(row: &Row) -> (&str, u64) {
     (&row.id, row.pixels.to_bits())
@@ -113,7 +103,7 @@ fn scale(from: &[&Row], to: &[&Row]) -> Option<f64> {
 
 /// A head fitted to the shaders that a user would measure.
 fn head(device: &Device, model: &Predictor, rows: &[&Row]) -> Option<Head> {
-    let chosen = choose(model, rows, CALIBRATION).into_iter().map(|at| rows[at]);
+    let chosen = choose(model, rows, CALIBRATION.into()).into_iter().map(|at| rows[at]);
     let measured: Vec<(String, Row, Seconds)> = chosen.filter_map(|row| Some((row.id.clone(), row.clone(), row.seconds?))).collect();
     Head::fit(device.clone(), model, &measured).ok()
 }

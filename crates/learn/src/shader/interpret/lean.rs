@@ -112,6 +112,10 @@ impl Lean {
             uniforms: HashMap::new(),
             graph: Graph::default(),
             addresses: flow::addresses(&program.compiled),
+            constants: Constants {
+                words: program.compiled.constants.iter().map(|(cell, _)| *cell).collect(),
+                uniforms: program.compiled.slots.uniforms.iter().flat_map(Binding::cells).collect(),
+            },
             rolled: HashSet::new(),
             calls: Vec::new(),
             joins: 0,
@@ -150,6 +154,12 @@ fn costs(module: &Module, cfg: &Cfg) -> Vec<(usize, f64)> {
     costs
 }
 
+/// Cells that no step writes.
+struct Constants {
+    words: HashSet<u32>,
+    uniforms: HashSet<u32>,
+}
+
 /// A shader being evaluated.
 struct Evaluation<'p> {
     program: &'p super::compile::Compiled,
@@ -160,6 +170,7 @@ struct Evaluation<'p> {
     graph: Graph,
     /// For each cell that holds addresses: from where they go on, and how far.
     addresses: HashMap<u32, Vec<(Place, u32)>>,
+    constants: Constants,
     /// Words of uniforms that are known, by their cells.
     known: &'p HashMap<u32, u32>,
     /// The cells of the nodes of the others.

@@ -92,15 +92,12 @@ impl Evaluation<'_> {
     /// The lengths of own arrays whose elements a loop picks: if it has as many turns, it is unrolled however large it is, so that
     /// elements become values.
     fn walked(&self, range: Range<usize>) -> BTreeSet<u32> {
-        let of_uniforms = |base: &Place| match base {
-            Place::Fixed(at) => self.uniforms.values().any(|cell| cell == at),
-            Place::At(_) => false,
-        };
+        let of_uniforms = |base: &Place| matches!(base, Place::Fixed(at) if self.constants.uniforms.contains(at));
         let terms = self.program.blocks[range].iter().flat_map(|block| &block.steps).filter_map(|step| match step {
             Step::Address { base, terms, .. } if !of_uniforms(base) => Some(terms),
             _ => None,
         });
-        let picks = terms.flatten().filter(|term| !self.program.constants.iter().any(|(cell, _)| *cell == term.index));
+        let picks = terms.flatten().filter(|term| !self.constants.words.contains(&term.index));
         picks.map(|term| term.len).filter(|len| (2..=TURNS).contains(len)).collect()
     }
 }

@@ -10,6 +10,7 @@ mod import;
 mod network;
 mod operator;
 mod optimize;
+mod page;
 mod pipeline;
 mod plot;
 mod predict;

@@ -13,7 +13,6 @@ mod text;
 mod trace;
 
 pub use options::Args;
-pub use report::escape;
 
 use crate::explore::whole_file;
 use crate::failure::Failure;

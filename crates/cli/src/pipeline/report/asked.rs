@@ -1,8 +1,8 @@
 //! What was planned, and what could not be.
 
-use super::page::Page;
 use super::{Case, Figures};
 use crate::failure::Failure;
+use crate::page::Page;
 use crate::pipeline::options::{policy_name, scheduler_name};
 use serde::Serialize;
 

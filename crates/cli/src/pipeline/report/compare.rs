@@ -1,13 +1,13 @@
 //! Published numbers beside those of models and simulator, and where a paper disagrees with itself.
 
-use super::page::{Page, escape, shown};
 use super::published::{Aggregate, Number, Paper, Quantity, Statement};
 use super::sensitivity::Change;
 use super::speedups::Part;
 use super::timelines::{Kind, Ran};
 use super::utilisation::{Pass, Used};
-use super::{Case, Execution, Figures, Tag, geometric_mean, stem};
+use super::{Case, Execution, Figures, geometric_mean, stem};
 use crate::failure::Failure;
+use crate::page::{Column, Page, Tag, escape, shown};
 use crate::pipeline::options::policy_name;
 use serde::Serialize;
 
@@ -233,7 +233,7 @@ pub fn conflicts(paper: &Paper) -> Vec<Conflict> {
     paper.conflict.iter().map(of).collect()
 }
 
-const COLUMNS: [super::page::Column; 11] = [
+const COLUMNS: [Column; 11] = [
     ("graphs", "graphs"),
     ("quantity", "quantity"),
     ("by", "of several"),

@@ -1,8 +1,8 @@
 //! What moving bytes takes, by level of memory: bytes of the models times constants of `data/dataflow/energy.toml`.
 
-use super::page::Page;
-use super::{Case, EXECUTIONS, Execution, Figures, Tag, drawn, pairs};
+use super::{Case, EXECUTIONS, Execution, Figures, drawn, pairs};
 use crate::failure::Failure;
+use crate::page::{Page, Tag};
 use crate::plot::{Figure, Panel};
 use serde::{Deserialize, Serialize};
 

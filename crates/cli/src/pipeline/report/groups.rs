@@ -1,9 +1,9 @@
 //! Groups as pipelines: stages, queues, side outputs (paper 003, figure 9), and which multiprocessor holds which work-groups (figure 8d).
 
 use super::layout::layout;
-use super::page::{COLOURS, Page, escape, shown};
-use super::{Case, Figures, Tag};
+use super::{Case, Figures};
 use crate::failure::Failure;
+use crate::page::{COLOURS, Page, Tag, escape, shown};
 use crate::pipeline::json::limiter;
 use crate::plot::{Arrow, Block, Diagram, diagram};
 use serde::Serialize;

@@ -6,7 +6,6 @@ mod compare;
 mod energy;
 mod groups;
 mod layout;
-mod page;
 mod published;
 mod sensitivity;
 mod speedups;
@@ -16,33 +15,15 @@ mod utilisation;
 
 use super::outcome::Outcome;
 use crate::failure::Failure;
+use crate::page::Page;
 use crate::plot::{Figure, PlotError, svg};
-use page::Page;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::Path;
 use warpsight_dataflow::{Phase, Run};
-use warpsight_ir::TimeSource;
 
-pub use page::escape;
 pub use published::Paper;
 pub use sensitivity::{Change, changes};
-
-/// Where a number comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Tag {
-    /// From a model.
-    Predicted,
-    /// From the simulated GPU.
-    Simulated,
-    /// From a device.
-    Measured,
-    /// From constants of other chips.
-    Estimated,
-    /// From a paper.
-    Published,
-}
 
 /// The ways to execute a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -170,7 +151,10 @@ impl Figures {
 
     /// As a page.
     pub fn html(&self) -> Result<String, Failure> {
-        let mut page = Page::new();
+        let mut page = Page::new(
+            "Pipelines: what dataflow execution is worth",
+            "Times, bytes and speedups are predicted by models unless a column or a tag says simulated, measured, estimated or published.",
+        );
         let sections = [
             asked::show,
             speedups::show,
@@ -233,28 +217,6 @@ impl Execution {
             Self::BulkSynchronous => "bulk-synchronous",
             Self::Vertical => "vertical",
             Self::Dataflow => "dataflow",
-        }
-    }
-}
-
-impl From<TimeSource> for Tag {
-    fn from(source: TimeSource) -> Self {
-        match source {
-            TimeSource::Measured => Self::Measured,
-            TimeSource::Simulated => Self::Simulated,
-            TimeSource::Predicted => Self::Predicted,
-        }
-    }
-}
-
-impl Tag {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Predicted => "predicted",
-            Self::Simulated => "simulated",
-            Self::Measured => "measured",
-            Self::Estimated => "estimated",
-            Self::Published => "published",
         }
     }
 }

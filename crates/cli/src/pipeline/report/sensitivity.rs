@@ -1,9 +1,9 @@
 //! What more multiprocessors and a faster second-level cache gain while device memory stays as it is (paper 003, sections 1 and 6.3).
 
-use super::page::Page;
 use super::speedups::{self, Part, Speedup};
-use super::{Case, EXECUTIONS, Execution, Figures, Tag, drawn, geometric_mean, mean_name, pairs};
+use super::{Case, EXECUTIONS, Execution, Figures, drawn, geometric_mean, mean_name, pairs};
 use crate::failure::Failure;
+use crate::page::{Page, Tag};
 use crate::pipeline::outcome::Outcome;
 use crate::plot::{Figure, Panel};
 use crate::predict::input::Device;

@@ -1,8 +1,8 @@
 //! Speedups over bulk-synchronous execution, of groups and end to end (paper 003, figures 10 to 12 and 14).
 
-use super::page::Page;
-use super::{Case, Execution, Figures, Tag, Together, drawn, geometric_mean, mean_name, pairs};
+use super::{Case, Execution, Figures, Together, drawn, geometric_mean, mean_name, pairs};
 use crate::failure::Failure;
+use crate::page::{Page, Tag};
 use crate::plot::{Figure, Panel};
 use serde::Serialize;
 use warpsight_dataflow::{NodeId, Phase, Run};

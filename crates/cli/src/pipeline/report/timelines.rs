@@ -1,8 +1,8 @@
 //! What runs when, in the three executions (paper 003, figures 11 and 14).
 
-use super::page::Page;
-use super::{Case, EXECUTIONS, Execution, Figures, Tag, Together, drawn, pairs};
+use super::{Case, EXECUTIONS, Execution, Figures, Together, drawn, pairs};
 use crate::failure::Failure;
+use crate::page::{Page, Tag};
 use crate::plot::{Figure, Panel, Span};
 use serde::Serialize;
 use std::collections::BTreeMap;

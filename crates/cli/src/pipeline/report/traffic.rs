@@ -1,8 +1,8 @@
 //! Operators that run as one, and bytes through device memory (paper 003, table 2).
 
-use super::page::Page;
-use super::{Case, EXECUTIONS, Execution, Figures, Tag, drawn, pairs};
+use super::{Case, EXECUTIONS, Execution, Figures, drawn, pairs};
 use crate::failure::Failure;
+use crate::page::{Page, Tag};
 use crate::plot::{Figure, Panel};
 use serde::Serialize;
 

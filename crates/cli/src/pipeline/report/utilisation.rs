@@ -1,8 +1,8 @@
 //! How long multiprocessors and memory are little used (paper 003, figures 3 and 13).
 
-use super::page::Page;
-use super::{Case, EXECUTIONS, Execution, Figures, Tag, drawn, pairs};
+use super::{Case, EXECUTIONS, Execution, Figures, drawn, pairs};
 use crate::failure::Failure;
+use crate::page::{Page, Tag};
 use crate::plot::{Figure, Panel};
 use serde::Serialize;
 use warpsight_dataflow::plan::LOW;

@@ -4,6 +4,7 @@ use super::drawn::Drawn;
 use super::folder::Folder;
 use super::funnel::{Failed, Reason, Row};
 use crate::failure::Failure;
+use crate::page::Page;
 use crate::plot::{Figure, Panel, svg};
 use comfy_table::Table;
 use serde::Serialize;
@@ -158,44 +159,39 @@ impl<'a> Report<'a> {
 
     /// As one page with everything inside.
     pub fn page(&self, file: &Path) -> Result<(), Failure> {
-        let mut body = String::from("<h1>A corpus of fragment shaders</h1>");
-        body.push_str("<h2 id=\"funnel\">What was left after each step</h2><p class=\"note\">As table 1 of paper 004: shaders of what was collected now, by package. \
-            “unique” are modules that no package before has; a group holds shaders whose texts are nearly the same.</p>");
-        body.push_str(&table(HEADINGS, self.rows.iter().map(cells)));
-        body.push_str("<h2 id=\"reasons\">Why shaders were left</h2>");
-        let reasons = self.reasons.iter().map(|r| vec![step(r), r.message.clone(), r.shaders.to_string()]);
-        body.push_str(&table(&["step that it did not make", "message", "shaders"], reasons));
-        let _ = write!(
-            body,
-            "<h2 id=\"figure5\">What the corpus consists of</h2><p class=\"note\">As figure 5 of paper 004. {}</p>",
-            escape(&self.summary())
+        let mut page = Page::new("A corpus of fragment shaders", "");
+        page.section(
+            "funnel",
+            "What was left after each step",
+            "As table 1 of paper 004: shaders of what was collected now, by package. “unique” are modules that no package before has; a group \
+             holds shaders whose texts are nearly the same.",
         );
+        page.words(HEADINGS, self.rows.iter().map(cells));
+        page.section("reasons", "Why shaders were left", "");
+        let reasons = self.reasons.iter().map(|r| vec![step(r), r.message.clone(), r.shaders.to_string()]);
+        page.words(&["step that it did not make", "message", "shaders"], reasons);
+        page.section("figure5", "What the corpus consists of", &format!("As figure 5 of paper 004. {}", self.summary()));
         for figure in self.figures() {
-            body.push_str(&svg(&figure).map_err(|e| Failure::input(e.to_string()))?);
+            page.drawing(Some(&drawn(&figure)?));
         }
         if !self.drawn.is_empty() {
-            body.push_str(
-                "<h2 id=\"figure6\">What was measured</h2><p class=\"note\">As the last rows of table 1 and figure 6 of paper 004.</p>",
-            );
+            page.section("figure6", "What was measured", "As the last rows of table 1 and figure 6 of paper 004.");
             let headings = ["device", "tried", "done", "neither black nor white", "steady", "variation up to 3 %", "median variation"];
             let cells = |d: &Drawn| {
                 let counts = [d.tried, d.done, d.coloured, d.steady, d.calm].map(|n| n.to_string());
                 std::iter::once(d.device.clone()).chain(counts).chain([format!("{:.2} %", 100.0 * d.median_cv)]).collect()
             };
-            body.push_str(&table(&headings, self.drawn.iter().map(cells)));
+            page.words(&headings, self.drawn.iter().map(cells));
         }
-        for drawn in &self.drawn {
-            for (title, bins) in [("Measured times of a draw", &drawn.times), ("Coefficients of variation", &drawn.cvs)] {
+        for own in &self.drawn {
+            for (title, bins) in [("Measured times of a draw", &own.times), ("Coefficients of variation", &own.cvs)] {
                 if !bins.is_empty() {
-                    let figure = bars(&format!("{title}: {}", drawn.device), "Measured.", "shaders", bins);
-                    body.push_str(&svg(&figure).map_err(|e| Failure::input(e.to_string()))?);
+                    page.drawing(Some(&drawn(&bars(&format!("{title}: {}", own.device), "Measured.", "shaders", bins))?));
                 }
             }
         }
-        let page = format!(
-            "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"/><title>A corpus of fragment shaders</title><style>{STYLE}</style></head><body>{body}</body></html>"
-        );
-        super::folder::write(file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new(".")), file, page.as_bytes())
+        let folder = file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        super::folder::write(folder, file, page.finish().as_bytes())
     }
 
     fn summary(&self) -> String {
@@ -220,6 +216,10 @@ impl<'a> Report<'a> {
     }
 }
 
+fn drawn(figure: &Figure) -> Result<String, Failure> {
+    svg(figure).map_err(|e| Failure::input(e.to_string()))
+}
+
 /// A histogram.
 fn bars(title: &str, note: &str, x: &str, bins: &[Bin]) -> Figure {
     Figure {
@@ -237,10 +237,6 @@ fn bars(title: &str, note: &str, x: &str, bins: &[Bin]) -> Figure {
 const HEADINGS: &[&str] =
     &["source", "found", "text", "wrapped", "compiled", "read", "valid", "traced", "unique", "looping", "groups", "licences"];
 
-const STYLE: &str = "body{font:15px/1.45 sans-serif;max-width:1180px;margin:2em auto;padding:0 1em;color:#111}\
-    table{border-collapse:collapse;margin:.6em 0}th,td{padding:.15em .7em;text-align:left;border-bottom:1px solid #ddd}\
-    .note{color:#555}h2{margin-top:2.2em;border-bottom:2px solid #111}svg{max-width:100%;height:auto}";
-
 fn cells(row: &Row) -> Vec<String> {
     let numbers = [row.found, row.text, row.wrapped, row.compiled, row.read, row.valid, row.traced, row.unique, row.looping, row.groups];
     let licences: Vec<&str> = row.licences.iter().map(String::as_str).collect();
@@ -251,28 +247,6 @@ fn cells(row: &Row) -> Vec<String> {
 
 fn step(reason: &Reason) -> String {
     serde_json::to_value(reason.step).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
-}
-
-fn table(headings: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let mut out = String::from("<table><thead><tr>");
-    headings.iter().for_each(|h| {
-        let _ = write!(out, "<th>{}</th>", escape(h));
-    });
-    out.push_str("</tr></thead><tbody>");
-    for row in rows {
-        out.push_str("<tr>");
-        row.iter().for_each(|cell| {
-            let _ = write!(out, "<td>{}</td>", escape(cell));
-        });
-        out.push_str("</tr>");
-    }
-    out.push_str("</tbody></table>");
-    out
-}
-
-fn escape(text: &str) -> String {
-    let visible: String = text.chars().filter(|c| !c.is_control()).collect();
-    visible.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 /// The median, the 95th percentile and the maximum of sorted numbers.

@@ -1,0 +1,378 @@
+//! Pages that need nothing beside themselves: one skeleton, one style, tables and bars. They are well-formed XML, whatever names hold.
+//! Numbers of rows name the number of the JSON that they show (`data-at`), with all its digits (`data-value`).
+
+use crate::plot::colour_of;
+use serde::Serialize;
+use serde_json::Value;
+use std::fmt::Write;
+use warpsight_ir::TimeSource;
+
+/// It loads nothing: neither fonts nor pictures.
+const STYLE: &str = include_str!("page.css");
+
+/// Colours of classes `c0`, `c1`, …; beyond them they come again.
+pub const COLOURS: usize = 7;
+
+/// Where a number comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Tag {
+    /// From a model.
+    Predicted,
+    /// From the simulated GPU.
+    Simulated,
+    /// From a device.
+    Measured,
+    /// From constants of other chips.
+    Estimated,
+    /// From a paper.
+    Published,
+}
+
+/// A page that grows.
+pub struct Page {
+    title: String,
+    body: String,
+}
+
+/// A column: the key of its rows, and its heading. The end of the key is the unit of its numbers: `_s`, `_bytes`, `_percent`, `_j`,
+/// `_per_point` (bytes).
+pub type Column = (&'static str, &'static str);
+
+/// A number of a row of the JSON.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(dead_code, reason = "the pages of `predict` and `optimize` draw them")]
+pub struct Number {
+    /// Its key, which tells its unit as that of a [`Column`] does.
+    pub key: &'static str,
+    /// All of it.
+    pub value: f64,
+    /// Where it stands in the JSON, as `/speedups/0/taken_s`.
+    pub at: String,
+}
+
+/// A row of a chart: pieces along an axis that all rows of the chart share.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(dead_code, reason = "the pages of `predict` and `optimize` draw them")]
+pub struct Bar {
+    /// Before it; empty where it belongs to the row above.
+    pub name: String,
+    /// What is drawn.
+    pub pieces: Vec<Piece>,
+    /// A thin line over them.
+    pub range: Option<(f64, f64)>,
+    /// Behind it.
+    pub number: Option<Number>,
+    /// Where that comes from.
+    pub tag: Tag,
+}
+
+/// A piece of a bar.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(dead_code, reason = "the pages of `predict` and `optimize` draw them")]
+pub struct Piece {
+    /// What it is, shown where it is pointed at.
+    pub name: String,
+    /// Where it begins along the axis, which begins at 0.
+    pub from: f64,
+    /// Where it ends.
+    pub to: f64,
+    /// Its colour.
+    pub colour: usize,
+}
+
+impl Page {
+    /// With its title.
+    pub fn new(title: &str, text: &str) -> Self {
+        let mut page = Self { title: title.to_owned(), body: format!("<h1>{}</h1>", escape(title)) };
+        page.text(text);
+        page
+    }
+
+    /// A section.
+    pub fn section(&mut self, id: &str, title: &str, text: &str) {
+        let _ = write!(self.body, "<h2 id=\"{}\">{}</h2>", escape(id), escape(title));
+        self.text(text);
+    }
+
+    /// A part of a section.
+    pub fn part(&mut self, title: &str) {
+        let _ = write!(self.body, "<h3>{}</h3>", escape(title));
+    }
+
+    /// A paragraph; nothing where there is no text.
+    pub fn text(&mut self, text: &str) {
+        if !text.is_empty() {
+            let _ = write!(self.body, "<p class=\"note\">{}</p>", escape(text));
+        }
+    }
+
+    /// What is well-formed already.
+    pub fn raw(&mut self, xml: &str) {
+        self.body.push_str(xml);
+    }
+
+    /// A drawing, where there is one.
+    pub fn drawing(&mut self, svg: Option<&str>) {
+        if let Some(svg) = svg {
+            let _ = write!(self.body, "<div class=\"scroll drawing\">{svg}</div>");
+        }
+    }
+
+    /// A table of rows that lie at a place of the JSON, as `/speedups`.
+    pub fn table<T: Serialize>(&mut self, rows: &[T], at: &str, columns: &[Column]) {
+        let chosen: Vec<(usize, &T)> = rows.iter().enumerate().collect();
+        self.table_of(&chosen, at, columns);
+    }
+
+    /// A table of some of the rows, each with its position.
+    pub fn table_of<T: Serialize>(&mut self, rows: &[(usize, &T)], at: &str, columns: &[Column]) {
+        let values: Vec<(usize, Value)> = rows.iter().map(|(i, row)| (*i, serde_json::to_value(row).unwrap_or(Value::Null))).collect();
+        // What no row has needs no column.
+        let shown = |column: &&Column| values.iter().any(|(_, row)| row.get(column.0).is_some_and(|value| !value.is_null()));
+        let columns: Vec<&Column> = columns.iter().filter(shown).collect();
+        let head = columns.iter().map(|(key, heading)| format!("{}{}", escape(heading), unit(key)));
+        let cells = values.iter().map(|(i, row)| {
+            let own = columns.iter().map(|(key, _)| cell(key, row.get(*key).unwrap_or(&Value::Null), &format!("{at}/{i}/{key}")));
+            own.collect()
+        });
+        self.rows(head, cells);
+    }
+
+    /// A table of words.
+    pub fn words(&mut self, head: &[&str], rows: impl Iterator<Item = Vec<String>>) {
+        let is_number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-'));
+        let class = |text: &str| if is_number(text) { " class=\"number\"" } else { "" };
+        let rows = rows.map(|row| row.iter().map(|text| format!("<td{}>{}</td>", class(text), escape(text))).collect());
+        self.rows(head.iter().map(|heading| escape(heading)), rows);
+    }
+
+    fn rows(&mut self, head: impl Iterator<Item = String>, rows: impl Iterator<Item = Vec<String>>) {
+        self.raw("<div class=\"scroll\"><table><thead><tr>");
+        head.for_each(|heading| {
+            let _ = write!(self.body, "<th>{heading}</th>");
+        });
+        self.raw("</tr></thead><tbody>");
+        for row in rows {
+            let _ = write!(self.body, "<tr>{}</tr>", row.concat());
+        }
+        self.raw("</tbody></table></div>");
+    }
+
+    /// Rows of pieces over one axis, whose end is that of the farthest piece or range.
+    #[allow(dead_code, reason = "the pages of `predict` and `optimize` draw them")]
+    pub fn bars(&mut self, bars: &[Bar]) {
+        let ends = bars.iter().flat_map(|bar| bar.pieces.iter().map(|piece| piece.to).chain(bar.range.map(|range| range.1)));
+        let most = ends.filter(|end| end.is_finite()).fold(0.0, f64::max);
+        let span = |from: f64, to: f64| {
+            let [from, to] = [from, to].map(|at| if most > 0.0 { (100.0 * at / most).clamp(0.0, 100.0) } else { 0.0 });
+            format!("style=\"left:{from:.3}%;width:{:.3}%\"", (to - from).max(0.0))
+        };
+        self.raw("<div class=\"bars\">");
+        for bar in bars {
+            let _ = write!(self.body, "<div class=\"bar\"><span class=\"name\">{}</span><span class=\"track\">", escape(&bar.name));
+            for piece in bar.pieces.iter().filter(|piece| piece.to > piece.from) {
+                let (name, place) = (escape(&piece.name), span(piece.from, piece.to));
+                let _ = write!(self.body, "<span class=\"piece c{}\" title=\"{name}\" {place}></span>", piece.colour % COLOURS);
+            }
+            if let Some((from, to)) = bar.range {
+                let _ = write!(self.body, "<span class=\"range\" {}></span>", span(from, to));
+            }
+            let behind = match &bar.number {
+                Some(number) => format!("{} {}", number.html(), bar.tag.html()),
+                None => String::new(),
+            };
+            let _ = write!(self.body, "</span><span class=\"number\">{behind}</span></div>");
+        }
+        self.raw("</div>");
+    }
+
+    /// What colours stand for.
+    #[allow(dead_code, reason = "the pages of `predict` and `optimize` draw them")]
+    pub fn legend<'a>(&mut self, names: impl Iterator<Item = (usize, &'a str)>) {
+        self.raw("<p class=\"legend\">");
+        for (colour, name) in names {
+            let _ = write!(self.body, "<span><i class=\"c{}\"></i>{}</span> ", colour % COLOURS, escape(name));
+        }
+        self.raw("</p>");
+    }
+
+    /// What is shown when it is asked for.
+    pub fn details(&mut self, summary: &str, inside: impl FnOnce(&mut Self)) {
+        let _ = write!(self.body, "<details><summary>{}</summary>", escape(summary));
+        inside(self);
+        self.raw("</details>");
+    }
+
+    /// The whole page.
+    pub fn finish(self) -> String {
+        let colour = |i: usize| format!(".c{i}{{background:{0}40}}.piece.c{i},.legend .c{i}{{background:{0}}}", colour_of(i));
+        let colours: String = (0..COLOURS).map(colour).collect();
+        format!(
+            "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\"><head><meta charset=\"utf-8\"/>\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\
+             <title>{}</title><style>{STYLE}{colours}</style></head><body>{}</body></html>\n",
+            escape(&self.title),
+            self.body
+        )
+    }
+}
+
+impl Number {
+    /// With its unit, where its key says one.
+    #[allow(dead_code, reason = "the pages of `predict` and `optimize` draw them")]
+    pub fn html(&self) -> String {
+        let unit = unit(self.key).trim_matches([' ', '(', ')']);
+        let space = if unit.is_empty() { "" } else { " " };
+        format!("<span data-at=\"{}\" data-value=\"{}\">{}{space}{unit}</span>", escape(&self.at), self.value, shown(self.key, self.value))
+    }
+}
+
+impl Tag {
+    /// As text.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Predicted => "predicted",
+            Self::Simulated => "simulated",
+            Self::Measured => "measured",
+            Self::Estimated => "estimated",
+            Self::Published => "published",
+        }
+    }
+
+    #[allow(dead_code, reason = "the pages of `predict` and `optimize` draw them")]
+    fn html(self) -> String {
+        format!("<span class=\"tag\">{}</span>", self.word())
+    }
+}
+
+impl From<TimeSource> for Tag {
+    fn from(source: TimeSource) -> Self {
+        match source {
+            TimeSource::Measured => Self::Measured,
+            TimeSource::Simulated => Self::Simulated,
+            TimeSource::Predicted => Self::Predicted,
+        }
+    }
+}
+
+/// A text as XML has it; what XML cannot have is replaced.
+pub fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '&' => escaped.push_str("&amp;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => escaped.push('\u{fffd}'),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// A cell; numbers with their place and all their digits.
+fn cell(key: &str, value: &Value, place: &str) -> String {
+    match value {
+        Value::Number(number) => {
+            let shown = number.as_f64().map_or_else(|| number.to_string(), |value| shown(key, value));
+            format!("<td class=\"number\" data-at=\"{}\" data-value=\"{number}\">{shown}</td>", escape(place))
+        }
+        Value::String(word) if key == "tag" => format!("<td><span class=\"tag\">{}</span></td>", escape(word)),
+        other => format!("<td>{}</td>", escape(&words(other))),
+    }
+}
+
+fn words(value: &Value) -> String {
+    match value {
+        Value::Null => "–".to_owned(),
+        Value::Bool(true) => "yes".to_owned(),
+        Value::Bool(false) => "no".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(all) => all.iter().map(words).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    }
+}
+
+/// The unit that numbers of a key are shown in.
+fn unit(key: &str) -> &'static str {
+    match key.rsplit('_').next() {
+        Some("s") => " (µs)",
+        Some("bytes") => " (MB)",
+        Some("percent") => " (%)",
+        Some("j") => " (mJ)",
+        Some("point") => " (B/point)",
+        _ => "",
+    }
+}
+
+/// A number in that unit, with digits that say something.
+pub fn shown(key: &str, value: f64) -> String {
+    let scaled = match unit(key) {
+        " (µs)" => value * 1e6,
+        " (MB)" => value * 1e-6,
+        " (mJ)" => value * 1e3,
+        _ => value,
+    };
+    let size = scaled.abs();
+    match size {
+        _ if scaled == scaled.round() && size < 1e9 => format!("{scaled:.0}"),
+        _ if size >= 1000.0 => format!("{scaled:.0}"),
+        _ if size >= 10.0 => format!("{scaled:.1}"),
+        _ if size >= 0.01 => format!("{scaled:.3}"),
+        _ => format!("{scaled:.2e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(html: &str) -> roxmltree::Document<'_> {
+        let options = roxmltree::ParsingOptions { allow_dtd: true, ..roxmltree::ParsingOptions::default() };
+        roxmltree::Document::parse_with_options(html, options).unwrap_or_else(|error| panic!("{error}: {html}"))
+    }
+
+    #[test]
+    fn whatever_names_hold_is_text() {
+        let evil = "</title><script>alert('1')</script>&\"\u{8}\u{ffff}";
+        let mut page = Page::new(evil, evil);
+        page.section(evil, evil, evil);
+        page.part(evil);
+        page.words(&[evil], std::iter::once(vec![evil.to_owned()]));
+        page.table(&[serde_json::json!({"name": evil, "tag": evil})], evil, &[("name", "name"), ("tag", "tag")]);
+        let number = Number { key: "taken_s", value: 2.5e-6, at: evil.to_owned() };
+        let piece = Piece { name: evil.to_owned(), from: 0.0, to: 1.0, colour: 99 };
+        let bar = Bar { name: evil.to_owned(), pieces: vec![piece], range: None, number: Some(number), tag: Tag::Measured };
+        page.bars(&[bar]);
+        page.legend([(3, evil)].into_iter());
+        page.details(evil, |page| page.text(evil));
+        let html = page.finish();
+        let document = parsed(&html);
+        assert!(!document.descendants().any(|node| node.tag_name().name() == "script"));
+        let text: Vec<&str> = document.descendants().filter(|node| node.is_text()).filter_map(|node| node.text()).collect();
+        assert_eq!(text.iter().filter(|text| text.contains("<script>alert('1')</script>&\"\u{fffd}\u{fffd}")).count(), 14, "{text:?}");
+        assert!(text.contains(&"2.500 µs"), "{text:?}");
+    }
+
+    #[test]
+    fn bars_share_an_axis() {
+        let bar = |from: f64, to: f64, range| Bar {
+            name: String::new(),
+            pieces: vec![Piece { name: String::new(), from, to, colour: 0 }],
+            range,
+            number: None,
+            tag: Tag::Predicted,
+        };
+        let mut page = Page::new("", "");
+        page.bars(&[bar(0.0, 2.0, None), bar(2.0, 3.0, Some((1.0, 8.0))), bar(0.0, f64::NAN, None), bar(0.0, 0.0, None)]);
+        let html = page.finish();
+        let found: Vec<&str> = html.split("style=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        assert_eq!(found, ["left:0.000%;width:25.000%", "left:25.000%;width:12.500%", "left:12.500%;width:87.500%"]);
+        let mut empty = Page::new("", "");
+        empty.bars(&[bar(0.0, 0.0, None)]);
+        parsed(&empty.finish());
+    }
+}

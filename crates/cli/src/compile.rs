@@ -3,6 +3,7 @@
 use crate::failure::{Failure, Kind};
 use crate::optimize::write_atomically;
 use crate::record::{self, StoreArgs};
+use crate::report::Column::{Keep, Spare};
 use crate::report::{dash, out, table};
 use crate::target;
 use serde_json::{Value, json};
@@ -199,8 +200,18 @@ fn choose(family: &ScheduleFamily, wanted: &BTreeMap<Name, KnobValue>, judge: &J
 }
 
 fn print(version: &str, outcomes: &[Outcome]) -> Result<(), Failure> {
-    let header = ["kernel", "arch", "registers", "spill B", "stack B", "shared B", "barriers", "threads", "blocks per SM", "limiter"];
-    let mut rows = table(&header);
+    let mut rows = table(&[
+        Keep("kernel"),
+        Keep("arch"),
+        Keep("registers"),
+        Keep("spill B"),
+        Spare(2, "stack B"),
+        Spare(4, "shared B"),
+        Spare(1, "barriers"),
+        Spare(3, "threads"),
+        Keep("blocks per SM"),
+        Keep("limiter"),
+    ]);
     for o in outcomes {
         let resources = o.compiled.as_ref().ok().and_then(|c| c.resources);
         let cell = |of: &dyn Fn(&Resources) -> u32| dash(resources.as_ref().map(of));

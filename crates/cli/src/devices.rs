@@ -1,6 +1,7 @@
 //! `warpsight devices`: what is found, with limits, and why a platform was skipped.
 
 use crate::failure::Failure;
+use crate::report::Column::{Below, Keep, Spare};
 use crate::report::{dash, out, table};
 use warpsight_run::DeviceInfo;
 
@@ -27,7 +28,17 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         out(format_args!("{}", serde_json::json!({"devices": listing.devices, "skipped": skipped})))?;
         return Ok(());
     }
-    let mut rows = table(&["device", "name", "driver", "group", "local KiB", "image 2D", "largest allocation MiB", "units", "clock"]);
+    let mut rows = table(&[
+        Keep("device"),
+        Keep("name"),
+        Below("driver"),
+        Spare(5, "group"),
+        Spare(4, "local KiB"),
+        Spare(3, "image 2D"),
+        Spare(2, "largest allocation MiB"),
+        Spare(6, "units"),
+        Keep("clock"),
+    ]);
     for d in &listing.devices {
         rows.add_row(row(d));
     }

@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, Kind};
 use crate::record::{StoreArgs, kept};
+use crate::report::Column::{Keep, Spare};
 use crate::report::{out, table};
 use serde_json::json;
 use std::collections::{HashMap, HashSet};
@@ -50,7 +51,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     if json {
         out(json!({ "files": all, "errors": wrong }))?;
     } else if !all.is_empty() {
-        let mut rows = table(&["file", "added", "known", "not tried"]);
+        let mut rows = table(&[Keep("file"), Keep("added"), Keep("known"), Spare(1, "not tried")]);
         for counts in &all {
             rows.add_row([counts.file.clone(), counts.added.to_string(), counts.known.to_string(), counts.untried.to_string()]);
         }

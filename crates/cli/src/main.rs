@@ -33,6 +33,10 @@ struct Cli {
     /// Results (and errors) as JSON.
     #[arg(long, global = true)]
     json: bool,
+    /// Every column of tables, in one line a row. Else tables fit the terminal, or $COLUMNS: long texts go below their rows, then columns
+    /// are left out, and the last line says which. In a pipe or file, without $COLUMNS, tables are wide.
+    #[arg(long, global = true)]
+    wide: bool,
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 done, 1 slower than allowed (shader diff), 2 bad input or usage, 3 device or driver, 4 nothing verified, 5 input/output, 130 interrupted.\n\
@@ -81,6 +85,8 @@ fn main() -> ExitCode {
             return ExitCode::from(code);
         }
     };
+    report::set_wide(cli.wide);
+    progress::set_json(cli.json);
     let done = match &cli.verb {
         Verb::Optimize(args) => optimize::run(args, cli.json),
         Verb::Run(args) => run::run(args, cli.json),

@@ -3,6 +3,7 @@
 use crate::failure::{Failure, Kind};
 use crate::optimize::{Args, Judging};
 use crate::record::{Record, family_key};
+use crate::report::Column::{Below, Keep, Spare};
 use crate::report::{config, micros, out, table};
 use crate::target::Target;
 use crate::{export, progress};
@@ -122,13 +123,18 @@ pub fn choose(
     record: &mut Record,
     rng: &mut fastrand::Rng,
 ) -> Result<Choice, Failure> {
-    let bar = progress::bar(network.families.len() + 1, "optimize");
+    let bar = progress::parts("optimize");
     let judge = judging.judge(&target.profile);
-    let choice = network.optimize(&judge, &mut *target.device, rng, &mut |family, attempt| record.attempt(family, attempt), &mut |step| {
-        bar.set_message(step.to_owned());
-        bar.inc(1);
-        !progress::interrupted()
-    });
+    let choice =
+        network.optimize(&judge, &mut *target.device, rng, &mut |family, attempt| record.attempt(family, attempt), &mut |step, done| {
+            if done == 0.0 {
+                // How long ranking took says nothing of what follows.
+                bar.reset();
+            }
+            bar.set_message(step.to_owned());
+            progress::part_done(&bar, done);
+            !progress::interrupted()
+        });
     bar.finish_and_clear();
     Ok(choice?)
 }
@@ -306,8 +312,18 @@ fn report(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Valu
 
 fn print(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Result<(), Failure> {
     let Done { run, difference, .. } = done;
-    let mut shown =
-        table(&["operator", "uses", "op", "output", "configuration", "predicted us", "time us", "source", "share %", "limiter"]);
+    let mut shown = table(&[
+        Keep("operator"),
+        Spare(3, "uses"),
+        Spare(2, "op"),
+        Spare(1, "output"),
+        Below("configuration"),
+        Keep("predicted us"),
+        Keep("time us"),
+        Spare(4, "source"),
+        Keep("share %"),
+        Keep("limiter"),
+    ]);
     let mut order: Vec<&Row> = rows.iter().collect();
     order.sort_by(|a, b| b.share.total_cmp(&a.share));
     for row in order {

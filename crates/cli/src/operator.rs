@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::optimize::{Args, Judging, Search};
 use crate::record::Record;
+use crate::report::Column::{Below, Keep, Spare};
 use crate::report::{config, micros, out, table};
 use crate::target::Target;
 use crate::{export, network, progress};
@@ -210,8 +211,17 @@ fn report(text: &str, target: &Target, outcomes: &[Outcome]) -> Value {
 }
 
 fn print(outcomes: &[Outcome]) -> Result<(), Failure> {
-    let mut rows =
-        table(&["kernel", "configuration", "candidates", "left", "predicted us", "time us", "source", "limiter", "rel L2 error"]);
+    let mut rows = table(&[
+        Keep("kernel"),
+        Below("configuration"),
+        Spare(1, "candidates"),
+        Spare(2, "left"),
+        Keep("predicted us"),
+        Keep("time us"),
+        Spare(4, "source"),
+        Keep("limiter"),
+        Spare(3, "rel L2 error"),
+    ]);
     for o in outcomes {
         let c = &o.chosen;
         rows.add_row([

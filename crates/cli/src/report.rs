@@ -1,12 +1,15 @@
 //! Tables and numbers for people.
 
+mod table;
+
 use crate::failure::Failure;
-use comfy_table::{ContentArrangement, Table, presets};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io::Write;
 use std::path::Path;
 use warpsight_ir::{KnobValue, Name, Seconds};
+
+pub use table::{Column, Table, from_left, set_wide, table};
 
 /// Prints results on stdout. A reader that went away wants no more; a full disk is an error.
 pub fn out(text: impl Display) -> Result<(), Failure> {
@@ -15,13 +18,6 @@ pub fn out(text: impl Display) -> Result<(), Failure> {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::io(Path::new("standard output"), &e)),
         _ => Ok(()),
     }
-}
-
-/// A table with a header, plain enough to be copied.
-pub fn table(header: &[&str]) -> Table {
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).set_header(header.to_vec());
-    table
 }
 
 /// A value or a dash.

@@ -7,7 +7,7 @@ use crate::EngineError;
 use crate::tune::{self, Candidates, Judge, Observer, Tuned};
 use crate::verify::{check_shape, filler, memory_kind};
 use fastrand::Rng;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use warpsight_generate::expr::{Role, TensorExpr};
 use warpsight_generate::{Placement, ScheduleFamily};
@@ -33,6 +33,14 @@ fn rank_family(family: &ScheduleFamily, judge: &Judge) -> Result<(Candidates, By
     let ranked = groups.into_iter().map(|(pattern, configs)| Ok((pattern, tune::rank(family, &configs, judge)?)));
     Ok((candidates, ranked.collect::<Result<_, EngineError>>()?))
 }
+
+/// What verifying a kernel grows with, wherever it is timed: how often its body is evaluated, and a floor for what every kernel takes.
+fn work(expr: &TensorExpr) -> f64 {
+    expr.all_axes().map(|axis| axis.extent as f64).product::<f64>().max(SMALLEST)
+}
+
+/// Kernels of fewer points take no less time.
+const SMALLEST: f64 = 1e4;
 
 /// A network taken apart into kernels.
 pub struct Network<'a> {
@@ -156,22 +164,24 @@ impl<'a> Network<'a> {
         device: &mut dyn Device,
         rng: &mut Rng,
         observe: &mut dyn FnMut(&ScheduleFamily, &tune::Attempt) -> Result<(), EngineError>,
-        progress: &mut dyn FnMut(&str) -> bool,
+        progress: &mut dyn FnMut(&str, f64) -> bool,
     ) -> Result<Choice, EngineError> {
-        if !progress("ranking") {
+        if !progress("ranking", 0.0) {
             return Err(EngineError::Interrupted);
         }
         let (candidates, ranked): (Vec<Candidates>, Vec<ByPattern>) = self.rank(judge)?.into_iter().unzip();
         let images = self.place(&ranked)?;
         let mut tuned: BTreeMap<Key, Tuned> = BTreeMap::new();
-        for step in &self.steps {
-            let key = (step.family, self.pattern(step, &images));
-            if tuned.contains_key(&key) {
-                continue;
-            }
-            if !progress(&format!("timing {}", step.name)) {
+        let mut chosen = BTreeSet::new();
+        let keyed = self.steps.iter().map(|step| (step, (step.family, self.pattern(step, &images))));
+        let kernels: Vec<(&Step, Key)> = keyed.filter(|(_, key)| chosen.insert(key.clone())).collect();
+        let work = |step: &Step| work(self.families[step.family].expr());
+        let (all, mut done) = (kernels.iter().map(|(step, _)| work(step)).sum::<f64>(), 0.0);
+        for (step, key) in kernels {
+            if !progress(&format!("timing {}", step.name), done / all) {
                 return Err(EngineError::Interrupted);
             }
+            done += work(step);
             let family = &self.families[step.family];
             // `place` settled on patterns that every family has.
             let list = ranked[step.family].get(&key.1).map_or(&[][..], Vec::as_slice);

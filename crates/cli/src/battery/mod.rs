@@ -6,6 +6,7 @@ mod tools;
 
 use crate::failure::{Failure, Kind};
 use crate::progress;
+use crate::report::Column::{Below, Keep, Spare};
 use crate::report::{out, table};
 use clap::ValueEnum;
 use serde_json::json;
@@ -307,7 +308,7 @@ fn list(json: bool) -> Result<(), Failure> {
             all.iter().map(|p| json!({"name": p.name, "purpose": p.purpose, "share": p.share, "needs": needs(p.needs)})).collect();
         return out(json!({ "phases": phases }));
     }
-    let mut rows = table(&["phase", "share", "needs", "purpose"]);
+    let mut rows = table(&[Keep("phase"), Keep("share"), Keep("needs"), Below("purpose")]);
     for phase in &all {
         rows.add_row([phase.name.to_owned(), phase.share.to_string(), needs(phase.needs).to_owned(), phase.purpose.to_owned()]);
     }
@@ -326,7 +327,16 @@ fn report(summaries: &[Summary], device: &DeviceInfo, (cached, kernels): (usize,
     if json {
         return out(json!({ "device": device, "phases": summaries, "kernels": { "cached": cached, "of": kernels } }));
     }
-    let mut rows = table(&["phase", "verified", "wrong", "failed", "skipped", "seconds", "times", "note"]);
+    let mut rows = table(&[
+        Keep("phase"),
+        Keep("verified"),
+        Keep("wrong"),
+        Keep("failed"),
+        Spare(2, "skipped"),
+        Spare(1, "seconds"),
+        Spare(3, "times"),
+        Below("note"),
+    ]);
     for s in summaries {
         let counts = [s.verified, s.wrong, s.failed, s.skipped].map(|count| count.to_string());
         let [verified, wrong, failed, skipped] = counts;

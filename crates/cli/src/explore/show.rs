@@ -3,6 +3,7 @@
 use super::{Args, Best, Explored, Task};
 use crate::predict::REGISTERS_GUESSED;
 use crate::predict::show::time;
+use crate::report::Column::{self, Keep, Spare};
 use crate::report::{dash, table};
 use std::fmt::Write;
 use warpsight_predict::explore::{Configuration, Fold};
@@ -32,10 +33,15 @@ pub fn shape(of: &Configuration) -> String {
 /// The best, and what was left out.
 pub fn text(task: &Task, explored: &Explored, args: &Args) -> String {
     let params: Vec<&str> = task.space.sweeps().iter().flat_map(|sweep| &sweep.names).map(String::as_str).collect();
-    let numbers =
-        ["time (predicted)", "interval (predicted)", "points/s (predicted)", "limiter (predicted)", "DRAM load, B/point (predicted)"];
-    let names: Vec<&str> = ["", "device", "block", "fold"].into_iter().chain(params).chain(numbers).collect();
-    let mut ranking = table(&names);
+    let numbers = [
+        Keep("time (predicted)"),
+        Spare(2, "interval (predicted)"),
+        Spare(3, "points/s (predicted)"),
+        Spare(4, "limiter (predicted)"),
+        Spare(1, "DRAM load, B/point (predicted)"),
+    ];
+    let shape = ["", "device", "block", "fold"].into_iter().chain(params).map(Keep);
+    let mut ranking = table(&shape.chain(numbers).collect::<Vec<Column>>());
     for (i, Best { configuration: own, report, .. }) in explored.best.iter().enumerate() {
         let head = [(i + 1).to_string(), task.device(own).to_owned(), extents(&own.block), fold(&own.fold)];
         let values = task.values(own).map(|(_, value)| value.to_string());

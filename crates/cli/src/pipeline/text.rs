@@ -5,7 +5,8 @@ use super::options::{policy_name, scheduler_name};
 use super::outcome::{Outcome, Pipelined};
 use super::simulate::{Ran, Simulated};
 use crate::predict::show::time;
-use crate::report::table;
+use crate::report::Column::{Below, Keep, Spare};
+use crate::report::{Table, table};
 use std::fmt::Write;
 use warpsight_dataflow::proof::ASSUMPTIONS;
 use warpsight_dataflow::{Execution, GroupPlan, NodeId, Quadrants, Role, Stage};
@@ -80,22 +81,22 @@ pub fn saved(of: &Outcome) -> (&'static str, Seconds) {
     times.bsp.terms(&of.machine).most_saved(&times.dataflow.terms(&of.machine))
 }
 
-fn executions(of: &Outcome) -> comfy_table::Table {
+fn executions(of: &Outcome) -> Table<'static> {
     let (times, ops, cut) = (&of.plan.times, of.covered(), of.reductions());
     let mut rows = table(&[
-        "predicted",
-        "operators selected",
-        "launches",
-        "time",
-        "speedup",
-        "in a graph of kernels",
-        "speedup",
-        "traffic",
-        "cut",
-        "both low",
-        "SM low",
-        "DRAM low",
-        "neither",
+        Keep("predicted"),
+        Spare(6, "operators selected"),
+        Spare(5, "launches"),
+        Keep("time"),
+        Keep("speedup"),
+        Spare(4, "in a graph of kernels"),
+        Spare(4, "speedup"),
+        Keep("traffic"),
+        Spare(7, "cut"),
+        Spare(1, "both low"),
+        Spare(2, "SM low"),
+        Spare(2, "DRAM low"),
+        Spare(1, "neither"),
     ]);
     let each: [(&str, &Execution, Option<usize>); 3] =
         [("bulk-synchronous", &times.bsp, None), ("vertical", &times.vertical, Some(0)), ("dataflow", &times.dataflow, Some(1))];
@@ -139,20 +140,28 @@ fn group(text: &mut String, of: &Outcome, at: usize, plan: &GroupPlan, own: &Pip
             Err(why) => format!("not proved: {why}"),
         },
     );
-    let mut stages = table(&["stage", "class", "CTAs", "parts", "operators", "time", "limiter (predicted)"]);
+    let mut stages = table(&[
+        Keep("stage"),
+        Spare(2, "class"),
+        Keep("CTAs"),
+        Spare(1, "parts"),
+        Keep("time"),
+        Keep("limiter (predicted)"),
+        Below("operators"),
+    ]);
     for (at, stage) in plan.design.stages.iter().enumerate() {
         stages.add_row([
             at.to_string(),
             if stage.class == StageClass::Tensor { "tensor" } else { "simt" }.to_owned(),
             plan.allocation.ctas[at].to_string(),
             stage.parts.to_string(),
-            work(of, stage),
             format!("{} ({})", time(own.seconds[at]), own.sources[at].name()),
             own.estimates[at].limiter().name().to_owned(),
+            work(of, stage),
         ]);
     }
     let _ = writeln!(text, "{stages}");
-    let mut channels = table(&["channel", "from", "to", "payload", "slots", "tokens"]);
+    let mut channels = table(&[Keep("channel"), Keep("from"), Keep("to"), Spare(3, "payload"), Spare(2, "slots"), Spare(1, "tokens")]);
     for queue in &plan.design.queues {
         channels.add_row([
             of.graph.tensor(queue.tensor).name.clone(),
@@ -172,16 +181,16 @@ fn group(text: &mut String, of: &Outcome, at: usize, plan: &GroupPlan, own: &Pip
 fn simulated(text: &mut String, of: &Outcome, own: &Simulated) {
     let _ = writeln!(text, "\non sim {} ({} scheduler)", own.silicon.name, scheduler_name(own.scheduler));
     let mut rows = table(&[
-        "simulated",
-        "time",
-        "speedup",
-        "in a graph of kernels",
-        "speedup",
-        "dependent launches",
-        "both low",
-        "SM low",
-        "DRAM low",
-        "neither",
+        Keep("simulated"),
+        Keep("time"),
+        Keep("speedup"),
+        Spare(4, "in a graph of kernels"),
+        Spare(4, "speedup"),
+        Spare(3, "dependent launches"),
+        Spare(1, "both low"),
+        Spare(2, "SM low"),
+        Spare(2, "DRAM low"),
+        Spare(1, "neither"),
     ]);
     let mut row = |name: &str, ran: &Ran| {
         let mut cells = vec![
@@ -205,12 +214,12 @@ fn simulated(text: &mut String, of: &Outcome, own: &Simulated) {
         let _ = writeln!(text, "dataflow: unknown: {why}");
     }
     let mut groups = table(&[
-        "group",
-        "simulated",
-        "predicted",
-        "by themselves (simulated)",
-        "speedup (simulated)",
-        "stages that work most (share of time, simulated)",
+        Keep("group"),
+        Keep("simulated"),
+        Keep("predicted"),
+        Spare(1, "by themselves (simulated)"),
+        Keep("speedup (simulated)"),
+        Below("stages that work most (share of time, simulated)"),
     ]);
     for (at, (run, plan)) in own.groups.iter().zip(&of.plan.groups).enumerate() {
         let alone: Seconds = plan.group.nodes.iter().map(|id| own.bsp.runs[id.0]).sum();

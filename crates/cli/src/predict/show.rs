@@ -2,8 +2,8 @@
 
 use super::input::Device;
 use super::{Answer, Predicted};
-use crate::report::{dash, table};
-use comfy_table::Table;
+use crate::report::Column::{Below, Keep, Spare};
+use crate::report::{Table, dash, from_left, table};
 use std::fmt::Write;
 use warpsight_ir::Seconds;
 use warpsight_ir::occupancy::Resident;
@@ -88,7 +88,7 @@ pub fn tables(of: &Predicted) -> String {
     let mut section = |table: &Table| {
         let _ = writeln!(text, "{table}\n");
     };
-    let mut head = table(&["", "predicted"]);
+    let mut head = table(&[Keep(""), Keep("predicted")]);
     for (name, value, _) in headline(of) {
         let tag = if r.measured.iter().any(|own| label(own.what) == name) { " (measured)" } else { "" };
         head.add_row([name.to_owned(), format!("{value}{tag}")]);
@@ -96,7 +96,7 @@ pub fn tables(of: &Predicted) -> String {
     section(&head);
 
     if !r.measured.is_empty() {
-        let mut sides = table(&["", "measured", "predicted", "measured / predicted"]);
+        let mut sides = table(&[Keep(""), Keep("measured"), Keep("predicted"), Spare(1, "measured / predicted")]);
         for own in &r.measured {
             let number = |value: f64| if own.what == "seconds" { format!("{value:.4e}") } else { format!("{value:.3}") };
             let ratio = own.predicted.filter(|predicted| *predicted > 0.0).map(|predicted| format!("{:.3}", own.measured / predicted));
@@ -105,7 +105,7 @@ pub fn tables(of: &Predicted) -> String {
         section(&sides);
     }
 
-    let mut limits = table(&["limiter", "alone (predicted)", "unknown because"]);
+    let mut limits = table(&[Keep("limiter"), Keep("alone (predicted)"), Below("unknown because")]);
     for (limiter, alone) in &r.limits {
         let (known, reason) = match alone {
             Ok(seconds) => (time(*seconds), String::new()),
@@ -115,13 +115,20 @@ pub fn tables(of: &Predicted) -> String {
     }
     section(&limits);
 
-    let mut causes = table(&["cause", "B/point (predicted)"]);
+    let mut causes = table(&[Keep("cause"), Keep("B/point (predicted)")]);
     for (cause, value) in &r.volumes.by_cause {
         causes.add_row([cause.clone(), bytes(Some(*value))]);
     }
     section(&causes);
 
-    let mut fields = table(&["field, B/point (predicted)", "L1 requested", "L2 compulsory", "L2 store", "DRAM load", "DRAM store"]);
+    let mut fields = table(&[
+        Keep("field, B/point (predicted)"),
+        Spare(1, "L1 requested"),
+        Spare(2, "L2 compulsory"),
+        Spare(3, "L2 store"),
+        Keep("DRAM load"),
+        Keep("DRAM store"),
+    ]);
     for field in &r.volumes.per_field {
         let counted = [field.l1_requested, field.l2_load_compulsory, field.l2_store].map(Some);
         let numbers = counted.into_iter().chain([field.dram_load, field.dram_store]);
@@ -129,7 +136,7 @@ pub fn tables(of: &Predicted) -> String {
     }
     section(&fields);
 
-    let mut instructions = table(&["access", "field", "wavefronts per execution (predicted)", "executions (predicted)"]);
+    let mut instructions = table(&from_left(&["access", "field", "wavefronts per execution (predicted)", "executions (predicted)"]));
     for cost in r.instructions.iter().take(INSTRUCTIONS) {
         let cells = [
             cost.access.to_string(),
@@ -158,7 +165,7 @@ fn lanes<'a>(of: &'a Predicted) -> &'a [u32] {
 pub fn ranking(all: &[(&Device, Answer)]) -> String {
     let mut sorted: Vec<&Predicted> = all.iter().filter_map(|(_, answer)| Some(&answer.as_ref().ok()?.0)).collect();
     sorted.sort_by(|a, b| a.report.seconds.0.total_cmp(&b.report.seconds.0));
-    let mut ranking = table(&["device", "time (predicted)", "points/s (predicted)", "limiter (predicted)"]);
+    let mut ranking = table(&[Keep("device"), Keep("time (predicted)"), Spare(1, "points/s (predicted)"), Spare(2, "limiter (predicted)")]);
     for of in sorted {
         let limiter = dash(of.report.limiter.map(|limiter| limiter.name()));
         ranking.add_row([of.device.name.clone(), time(of.report.seconds), format!("{:.3e}", of.report.points_per_second), limiter]);
@@ -172,8 +179,8 @@ pub fn ranking(all: &[(&Device, Answer)]) -> String {
 
 /// Two kernels on one device side by side.
 pub fn comparison(first: &Predicted, second: &Predicted) -> String {
-    let name = |of: &Predicted| format!("{} (predicted)", of.input.written.kernel.name);
-    let mut sides = table(&["", &name(first), &name(second), "ratio (predicted)"]);
+    let [left, right] = [first, second].map(|of| format!("{} (predicted)", of.input.written.kernel.name));
+    let mut sides = table(&[Keep(""), Keep(&left), Keep(&right), Spare(1, "ratio (predicted)")]);
     for ((what, a, x), (_, b, y)) in headline(first).into_iter().zip(headline(second)) {
         // Nothing is no multiple of nothing.
         let ratio = x.zip(y).filter(|(x, _)| *x != 0.0).map(|(x, y)| format!("{:.3}", y / x));

@@ -8,6 +8,7 @@ use crate::explore::pool;
 use crate::failure::{Failure, Kind};
 use crate::optimize::write_atomically;
 use crate::progress;
+use crate::report::Column::{Keep, Spare};
 use crate::report::{out, table};
 use serde_json::json;
 use std::collections::{BTreeMap, HashSet};
@@ -132,7 +133,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
             "coverage": INTERVAL, "shaders": shots, "failed": left_out,
         }));
     }
-    let mut rows = table(&["shader", "measured", "predicted, left out", "off by"]);
+    let mut rows = table(&[Keep("shader"), Keep("measured"), Keep("predicted, left out"), Spare(1, "off by")]);
     for shot in &head.shots {
         let off = format!("{:+.1} %", 100.0 * (shot.left_out.0 / shot.measured.0 - 1.0));
         rows.add_row([shot.name.clone(), super::predict::show::time(shot.measured), super::predict::show::time(shot.left_out), off]);

@@ -4,6 +4,7 @@ use super::predict::{Answer, Predicted, answer, show};
 use super::subject::{Subject, TraceArgs};
 use super::targets::{ModelArgs, SOFTWARE};
 use crate::failure::{Failure, Kind};
+use crate::report::Column::Keep;
 use crate::report::{out, table};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -179,7 +180,7 @@ fn text((a, first): (&Answer, &Predicted), (b, second): (&Answer, &Predicted), c
     );
     let number = |share: f64| format!("{:+.1} %", 100.0 * share);
     if !lines.is_empty() {
-        let mut rows = table(&["of the frame", "line", "source"]);
+        let mut rows = table(&[Keep("of the frame"), Keep("line"), Keep("source")]);
         for change in lines.iter().take(most) {
             let at = |side: usize| change.lines[side].iter().map(u32::to_string).collect::<Vec<_>>().join(",");
             let at = if change.lines[0] == change.lines[1] { at(0) } else { format!("{} → {}", at(0), at(1)) };
@@ -188,8 +189,8 @@ fn text((a, first): (&Answer, &Predicted), (b, second): (&Answer, &Predicted), c
         let _ = write!(text, "\n\n{rows}");
     }
     if !operations.is_empty() {
-        let mut rows = table(&["of the frame", "operation"]);
-        operations.iter().take(most).for_each(|c| drop(rows.add_row([number(c.share), c.what.clone()]).clone()));
+        let mut rows = table(&[Keep("of the frame"), Keep("operation")]);
+        rows.add_rows(operations.iter().take(most).map(|c| [number(c.share), c.what.clone()]));
         let _ = write!(text, "\n\n{rows}");
     }
     text

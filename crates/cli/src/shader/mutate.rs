@@ -6,6 +6,7 @@ use super::shaders::{LIST, entries};
 use crate::failure::{Failure, Kind};
 use crate::optimize::write_atomically;
 use crate::progress;
+use crate::report::Column::Keep;
 use crate::report::{out, table};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -138,7 +139,7 @@ fn report(
     for (parent, why) in faults {
         eprintln!("{} ({}): {why}", parent.id, parent.name);
     }
-    let mut rows = table(&["mutants of", "kept"]);
+    let mut rows = table(&[Keep("mutants of"), Keep("kept")]);
     for (kind, n) in kinds {
         rows.add_row([(*kind).to_owned(), n.to_string()]);
     }

@@ -8,6 +8,7 @@ use super::subject::Subject;
 use super::targets::SOFTWARE;
 use crate::failure::Failure;
 use crate::optimize::write_atomically;
+use crate::report::Column::{Keep, Spare};
 use crate::report::{out, table};
 use serde_json::json;
 use std::path::PathBuf;
@@ -151,9 +152,17 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
                 "source": "measured", "differing_share": c.differ(&trace.counts)})),
         }));
     }
-    let mut heads = vec!["block", "lines", "instructions", "count", "± error", "a pixel", ""];
+    let mut heads = vec![
+        Keep("block"),
+        Spare(5, "lines"),
+        Spare(2, "instructions"),
+        Keep("count"),
+        Spare(3, "± error"),
+        Spare(4, "a pixel"),
+        Spare(1, ""),
+    ];
     if counted.is_some() {
-        heads.insert(5, "counted");
+        heads.insert(5, Keep("counted"));
     }
     let mut rows = table(&heads);
     for b in 0..cfg.blocks.len() {

@@ -9,6 +9,8 @@ use super::{Case, Execution, Figures, geometric_mean, stem};
 use crate::failure::Failure;
 use crate::page::{Column, Page, Tag, escape, shown};
 use crate::pipeline::options::policy_name;
+use crate::report::Column::{Below, Keep, Spare};
+use crate::report::table;
 use serde::Serialize;
 
 /// A published number and an own one.
@@ -287,14 +289,30 @@ pub fn show(figures: &Figures, page: &mut Page) -> Result<(), Failure> {
 
 /// What disagrees, as a table.
 pub fn text(rows: &[Compared]) -> String {
-    let mut table = crate::report::table(&["graphs", "quantity", "of several", "published", "found", "", "where it is published"]);
+    let mut differing = table(&[
+        Keep("graphs"),
+        Keep("quantity"),
+        Spare(1, "of several"),
+        Keep("published"),
+        Keep("found"),
+        Spare(2, ""),
+        Below("where it is published"),
+    ]);
     for row in rows.iter().filter(|row| !row.agrees) {
         let [quantity, by] = [serde_json::to_value(row.quantity), serde_json::to_value(row.by)].map(|word| word.unwrap_or_default());
         let word = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
         let numbers = [row.published, row.found].map(|number| shown("", number));
         let [published, found] = numbers;
-        table.add_row([row.graphs.join(", "), word(&quantity), word(&by), published, found, row.tag.word().to_owned(), row.cite.clone()]);
+        differing.add_row([
+            row.graphs.join(", "),
+            word(&quantity),
+            word(&by),
+            published,
+            found,
+            row.tag.word().to_owned(),
+            row.cite.clone(),
+        ]);
     }
     let agree = rows.iter().filter(|row| row.agrees).count();
-    format!("{agree} of {} comparisons with published numbers agree; these do not:\n{table}", rows.len())
+    format!("{agree} of {} comparisons with published numbers agree; these do not:\n{differing}", rows.len())
 }

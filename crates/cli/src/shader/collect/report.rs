@@ -6,7 +6,7 @@ use super::funnel::{Failed, Reason, Row};
 use crate::failure::Failure;
 use crate::page::Page;
 use crate::plot::{Figure, Panel, svg};
-use comfy_table::Table;
+use crate::report;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -118,13 +118,10 @@ impl<'a> Report<'a> {
 
     /// As text.
     pub fn text(&self) -> String {
-        let mut table = Table::new();
-        table.load_preset(comfy_table::presets::NOTHING).set_header(HEADINGS);
-        for row in self.rows {
-            table.add_row(cells(row));
-        }
+        let mut steps = report::table(&report::from_left(HEADINGS));
+        steps.add_rows(self.rows.iter().map(cells));
         let s = &self.shape;
-        let mut out = table.to_string();
+        let mut out = steps.to_string();
         let _ = write!(
             out,
             "\n\nThe corpus: {} shaders ({} mutants) in {} groups of near-duplicates; {} loop, in {} groups.\n\

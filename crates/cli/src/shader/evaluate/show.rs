@@ -1,7 +1,7 @@
 //! The comparison for a terminal.
 
 use super::Outcome;
-use crate::report::{dash, table};
+use crate::report::{dash, from_left, table};
 use warpsight_learn::shader::evaluate::{APART, CALIBRATION, Judged, Scores, Transfer};
 
 /// A share in percent.
@@ -130,7 +130,7 @@ pub fn transfer_row(transfer: &Transfer) -> [String; 12] {
 
 /// The table.
 pub fn text(outcome: &Outcome) -> String {
-    let mut rows = table(&HEAD);
+    let mut rows = table(&from_left(&HEAD));
     let first = &outcome.models[0];
     outcome.models.iter().for_each(|judged| {
         rows.add_row(row(judged, first));
@@ -138,7 +138,7 @@ pub fn text(outcome: &Outcome) -> String {
     let mut said = format!("{}\n\n{rows}\n\n* ours. Groups of near-duplicates in five parts", intro(outcome));
     said.push_str(&format!("; by source: mean over sources of at least 25 shaders, without {APART}*.\n"));
     if let Some(best) = outcome.models.iter().find(|m| !m.peer) {
-        let mut sources = table(&["source left out", "shaders", "MAPE %", "median %", "ρ", "first line's MAPE %"]);
+        let mut sources = table(&from_left(&["source left out", "shaders", "MAPE %", "median %", "ρ", "first line's MAPE %"]));
         for (name, scores) in &best.sources {
             let peer = first.sources.get(name).map(|s| percent(s.mape));
             let cells = [
@@ -154,10 +154,10 @@ pub fn text(outcome: &Outcome) -> String {
         said.push_str(&format!("\n{}:\n{sources}\n", best.model));
     }
     if !outcome.transfer.is_empty() {
-        let mut rows = table(&TRANSFER_HEAD);
+        let mut rows = table(&from_left(&TRANSFER_HEAD));
         rows.add_rows(outcome.transfer.iter().map(transfer_row));
         let (head, lines) = matrix(&outcome.transfer);
-        let mut square = table(&head);
+        let mut square = table(&from_left(&head));
         square.add_rows(lines);
         said.push_str(&format!("\n{}\n{square}\n\n{rows}\n", transfer_intro(outcome)));
     }

@@ -2,7 +2,7 @@
 
 use super::show::{percent, rank};
 use crate::failure::Failure;
-use crate::report::{dash, out, table};
+use crate::report::{dash, from_left, out, table};
 use crate::shader::rows::Rows;
 use crate::shader::targets::{SOFTWARE, Target};
 use serde_json::json;
@@ -35,7 +35,7 @@ pub fn run(target: &Target, made: &Rows, json: bool) -> Result<(), Failure> {
             "all": all, "looping": looping, "sources": sources, "coverage": inside,
         }));
     }
-    let mut rows = table(&["shaders of", "shaders", "MAPE %", "median %", "× off", "ρ"]);
+    let mut rows = table(&from_left(&["shaders of", "shaders", "MAPE %", "median %", "× off", "ρ"]));
     let parts = sources.iter().map(|(source, scores)| (*source, *scores));
     for (name, scores) in [("all", Some(all)), ("those that loop", looping)].into_iter().chain(parts) {
         let Some(s) = scores else { continue };

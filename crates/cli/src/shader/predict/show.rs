@@ -1,6 +1,7 @@
 //! Predictions for people.
 
 use super::{Answer, Predicted};
+use crate::report::Column::{Keep, Spare};
 use crate::report::table;
 use crate::shader::targets::{SOFTWARE, Target};
 use std::fmt::Write;
@@ -53,7 +54,7 @@ fn device(answer: &Answer, predicted: &Predicted, most: usize) -> String {
     let shown: Vec<&LineCost> = costs.lines.iter().filter(|l| l.cost > 0.0).take(most).collect();
     let percent = |cost: f64| format!("{:.1} %", 100.0 * predicted.share(cost));
     if shown.is_empty() {
-        let mut rows = table(&["share", "block", "times a pixel"]);
+        let mut rows = table(&[Keep("share"), Keep("block"), Keep("times a pixel")]);
         let mut blocks: Vec<_> = costs.blocks.iter().enumerate().filter(|(_, b)| b.cost > 0.0).collect();
         blocks.sort_by(|a, b| b.1.cost.total_cmp(&a.1.cost));
         for (index, block) in blocks.into_iter().take(most) {
@@ -63,7 +64,7 @@ fn device(answer: &Answer, predicted: &Predicted, most: usize) -> String {
         let _ = write!(text, "\n\n{rows}\nthe module has no OpLine: blocks in place of source lines (compile with -g)");
     } else {
         let texts = answer.texts(shown.iter().map(|l| &l.place));
-        let mut rows = table(&["share", "line", "source"]);
+        let mut rows = table(&[Keep("share"), Keep("line"), Keep("source")]);
         let first = &shown[0].place.file;
         let one_file = shown.iter().all(|l| l.place.file == *first);
         for line in &shown {
@@ -154,7 +155,14 @@ impl Table {
 
     pub fn text(&self, targets: &[Target]) -> String {
         let interval = format!("{:.0} % interval", 100.0 * INTERVAL);
-        let mut rows = table(&["shader", "device", "predicted", &interval, "costliest line", "extrapolating"]);
+        let mut rows = table(&[
+            Keep("shader"),
+            Spare(4, "device"),
+            Keep("predicted"),
+            Spare(3, &interval),
+            Spare(2, "costliest line"),
+            Spare(1, "extrapolating"),
+        ]);
         rows.add_rows(self.0.clone());
         let software = targets.iter().filter(|t| t.is_software()).map(|t| format!("\n{} is {SOFTWARE}", t.name));
         format!("{rows}{}", software.collect::<String>())

@@ -3,6 +3,7 @@
 use super::super::targets::SOFTWARE;
 use super::crew::Step;
 use crate::failure::{Failure, Kind};
+use crate::report::Column::Keep;
 use crate::report::{out, table};
 use serde_json::json;
 use warpsight_ir::Seconds;
@@ -146,7 +147,7 @@ pub fn print(info: &DeviceInfo, workers: usize, counts: &Counts, shots: &[Shot],
     }
     let percent = |v: Option<f64>| v.map_or("-".to_owned(), |v| format!("{:.2} %", 100.0 * v));
     let milliseconds = |v: Option<f64>| v.map_or("-".to_owned(), |v| format!("{:.3} ms", 1e3 * v));
-    let mut rows = table(&["this time", "shaders"]);
+    let mut rows = table(&[Keep("this time"), Keep("shaders")]);
     let lines = [
         ("measured", counts.done),
         ("in the store already", counts.known),

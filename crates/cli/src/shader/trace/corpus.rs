@@ -7,6 +7,7 @@ use super::super::{count, read};
 use super::Args;
 use crate::failure::{Failure, Kind};
 use crate::progress;
+use crate::report::Column::{Below, Keep, Spare};
 use crate::report::{out, table};
 use serde::Serialize;
 use serde_json::json;
@@ -182,7 +183,15 @@ fn show(info: &DeviceInfo, [width, height]: [u32; 2], all: &[Compared], sum: &Su
         .collect();
     // What nothing may change first, then the farthest off.
     differing.sort_by(|(_, a), (_, b)| a.flagged.cmp(&b.flagged).then(b.share().total_cmp(&a.share())));
-    let mut rows = table(&["shader", "source", "name", "counts (measured)", "differing", "%", ""]);
+    let mut rows = table(&[
+        Keep("shader"),
+        Spare(1, "source"),
+        Spare(2, "name"),
+        Spare(3, "counts (measured)"),
+        Keep("differing"),
+        Keep("%"),
+        Below(""),
+    ]);
     for (compared, counted) in differing.iter().take(SHOWN) {
         rows.add_row([
             compared.id.clone(),

@@ -158,6 +158,19 @@ fn control_flow_equals_the_interpreter() {
 }
 
 #[test]
+fn minimum_and_maximum_keep_what_is_not_a_number() {
+    let (count, data) = programs::extrema_data();
+    let Some([device, oracle]) = both(&checked(programs::extrema(count)), bind_data(data)) else { return };
+    for (n, (device, oracle)) in device.iter().zip(&oracle).enumerate() {
+        let scalar = if n < 8 { Scalar::F32 } else { Scalar::F64 };
+        assert_eq!(fuzz::canonical(scalar, device), fuzz::canonical(scalar, oracle), "parameter {n}");
+    }
+    // A pair of which one is NaN: the first six, and every sixth.
+    let nans = bytes_f32(&device[2]).iter().enumerate().filter(|(_, v)| v.is_nan()).map(|(i, _)| i).collect::<Vec<_>>();
+    assert_eq!(nans, [0, 1, 2, 3, 4, 5, 6, 12, 18, 24, 30]);
+}
+
+#[test]
 fn random_expressions_equal_the_interpreter() {
     // SEEDS=200 looks further.
     let seeds = std::env::var("SEEDS").ok().and_then(|s| s.parse().ok()).unwrap_or(12);

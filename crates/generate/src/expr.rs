@@ -8,6 +8,7 @@
 //! Nothing below this layer knows an operator by name.
 
 use std::sync::Arc;
+use warpsight_ir::interpret::{larger, smaller};
 use warpsight_ir::{BinaryOp, Name, Scalar as Element, UnaryOp};
 
 /// An operator: tensor expressions executed in order, joined by temporaries.
@@ -142,7 +143,7 @@ impl Index {
 pub enum Combine {
     /// Starts at 0.
     Sum,
-    /// Starts at −∞.
+    /// Starts at −∞; NaN where any value is.
     Max,
 }
 
@@ -222,7 +223,7 @@ impl TensorExpr {
                 let value = self.value(&self.body, &all, inputs, 0.0);
                 acc = match self.combine {
                     Combine::Sum => acc + value,
-                    Combine::Max => acc.max(value),
+                    Combine::Max => larger(acc, value),
                 };
                 // The next point of the reduction, last axis fastest.
                 let mut axis = self.reduce.len();
@@ -292,8 +293,8 @@ pub fn apply_binary(op: BinaryOp, a: f64, b: f64) -> f64 {
         BinaryOp::Mul => a * b,
         BinaryOp::Div => a / b,
         BinaryOp::Rem => a % b,
-        BinaryOp::Min => a.min(b),
-        BinaryOp::Max => a.max(b),
+        BinaryOp::Min => smaller(a, b),
+        BinaryOp::Max => larger(a, b),
         _ => f64::NAN,
     }
 }

@@ -6,6 +6,7 @@ use crate::error::GraphError;
 use crate::graph::{Arithmetic, Function, Graph, Node, Op};
 use std::sync::Arc;
 use warpsight_generate::operators::{PoolKind, ReduceKind, Window};
+use warpsight_ir::interpret::{larger, smaller};
 
 /// The graph's outputs for one array per input, all row-major and in the graph's order.
 ///
@@ -112,7 +113,7 @@ pub(crate) fn evaluate_node(graph: &Graph, node: &Node, x: &[&[f64]]) -> Vec<f64
 
 fn function(f: Function, x: f64) -> f64 {
     match f {
-        Function::Relu => x.max(0.0),
+        Function::Relu => larger(x, 0.0),
         Function::LeakyRelu(alpha) => {
             if x >= 0.0 {
                 x
@@ -124,7 +125,7 @@ fn function(f: Function, x: f64) -> f64 {
         Function::HardSigmoid(alpha, beta) => (alpha * x + beta).clamp(0.0, 1.0),
         Function::HardSwish => x * (x / 6.0 + 0.5).clamp(0.0, 1.0),
         // ONNX: where low exceeds high, high wins.
-        Function::Clip(low, high) => x.max(low).min(high),
+        Function::Clip(low, high) => smaller(larger(x, low), high),
         Function::Tanh => x.tanh(),
         Function::Exp => x.exp(),
         Function::Log => x.ln(),
@@ -145,8 +146,8 @@ fn arithmetic(f: Arithmetic, a: f64, b: f64) -> f64 {
         Arithmetic::Sub => a - b,
         Arithmetic::Mul => a * b,
         Arithmetic::Div => a / b,
-        Arithmetic::Min => a.min(b),
-        Arithmetic::Max => a.max(b),
+        Arithmetic::Min => smaller(a, b),
+        Arithmetic::Max => larger(a, b),
     }
 }
 
@@ -292,7 +293,7 @@ fn pool(x: &[f64], output: &[i64], windows: &[Window], kind: PoolKind) -> Vec<f6
                 if let (Some(sz), Some(sy), Some(sx)) = source {
                     let v = data[(sz * wy.input as usize + sy) * wx.input as usize + sx];
                     sum += v;
-                    largest = largest.max(v);
+                    largest = larger(largest, v);
                     count += 1.0;
                 } else if kind == PoolKind::AverageWithPadding
                     && padded(&wz, z, tap[0])
@@ -317,7 +318,7 @@ fn reduce(x: &[f64], shape: &[i64], axes: &[usize], kind: ReduceKind) -> Vec<f64
     let mut y = vec![start; length];
     for (p, &v) in points(shape).zip(x) {
         let slot = &mut y[at(&p, &to)];
-        *slot = if kind == ReduceKind::Max { slot.max(v) } else { *slot + v };
+        *slot = if kind == ReduceKind::Max { larger(*slot, v) } else { *slot + v };
     }
     if kind == ReduceKind::Mean {
         y.iter_mut().for_each(|v| *v /= count);

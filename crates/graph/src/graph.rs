@@ -203,9 +203,9 @@ pub enum Arithmetic {
     Mul,
     /// a / b
     Div,
-    /// the smaller
+    /// the smaller; NaN where either is
     Min,
-    /// the larger
+    /// the larger; NaN where either is
     Max,
 }
 

@@ -15,7 +15,7 @@
 //! **Numbers.** Arithmetic is done in `i32 u32 i64 u64 f32 f64 bool`. `f16` and `bf16` are storage types: a load widens to
 //! `f32` exactly; a store, or an assignment to a variable of that type, rounds to nearest even. Integer arithmetic wraps;
 //! integer division truncates towards zero, and division by zero is an error. Shifts take the count modulo the width.
-//! `fma` rounds once. Vectors have 1, 2, 3, 4, 8 or 16 lanes and operate lane by lane; nothing broadcasts
+//! `fma` rounds once; `min` and `max` of floats give NaN where either operand is NaN. Vectors have 1, 2, 3, 4, 8 or 16 lanes and operate lane by lane; nothing broadcasts
 //! implicitly: [`Expr::Splat`] does it visibly.
 //! .
 //! **Addresses.** A load names a coordinate vector, slowest dimension first. A vector load of `width` w reads w consecutive
@@ -609,9 +609,9 @@ pub enum BinaryOp {
     Div,
     /// a − b·trunc(a/b)
     Rem,
-    /// the smaller
+    /// the smaller; NaN where either is
     Min,
-    /// the larger
+    /// the larger; NaN where either is
     Max,
     /// logical or bitwise and
     And,

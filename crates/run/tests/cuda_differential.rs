@@ -189,6 +189,18 @@ fn special_values_are_those_of_the_interpreter() {
     });
 }
 
+#[test]
+fn minimum_and_maximum_keep_what_is_not_a_number() {
+    alone("minimum_and_maximum_keep_what_is_not_a_number", ORDERS, |d| {
+        let (count, data) = programs::extrema_data();
+        let [device, oracle] = both(&d, programs::extrema(count), Bindings { sizes: BTreeMap::new(), data });
+        for (n, (device, oracle)) in device.iter().zip(&oracle).enumerate() {
+            let scalar = if n < 8 { Scalar::F32 } else { Scalar::F64 };
+            assert_eq!(fuzz::canonical(scalar, device), fuzz::canonical(scalar, oracle), "parameter {n}");
+        }
+    });
+}
+
 /// Every function of every element.
 fn functions(name: &str, element: Scalar, functions: &[UnaryOp], count: i64) -> Program {
     let results = (0..).zip(functions);

@@ -83,8 +83,8 @@ pub(crate) trait Dialect: Sized {
     fn fma(&self) -> &'static str;
     /// The function of a floating-point operation that has no operator.
     fn function(op: UnaryOp) -> &'static str;
-    /// The function of an operation of two operands; `None` where it has an operator.
-    fn function_of_two(op: BinaryOp, scalar: Scalar) -> Option<&'static str>;
+    /// The function of an operation of two operands of a type; `None` where it has an operator.
+    fn function_of_two(&mut self, op: BinaryOp, ty: Type) -> Option<String>;
     /// The same bits in another type of that width.
     fn reinterpret(a: &Text, to: Scalar) -> Text;
     /// Each lane in another type that is no 16-bit float: to integers saturating.

@@ -116,7 +116,7 @@ impl<D: Dialect> Writer<'_, D> {
             (UnaryOp::Abs, Scalar::I32 | Scalar::I64) => {
                 let a = self.named(a);
                 let negated = D::reinterpret(&prefix("-", &D::reinterpret(&a, unsigned(ty.scalar))), ty.scalar);
-                operation::<D>(BinaryOp::Max, ty, &a, &negated)
+                operation(&mut self.dialect, BinaryOp::Max, ty, &a, &negated)
             }
             _ => call(D::function(op), &[&a], ty),
         })
@@ -149,7 +149,7 @@ impl<D: Dialect> Writer<'_, D> {
         if op == BinaryOp::Mul && ty.scalar.is_float() {
             self.dialect.multiplies_floats();
         }
-        Ok(operation::<D>(op, ty, &ta, &tb))
+        Ok(operation(&mut self.dialect, op, ty, &ta, &tb))
     }
 
     /// `i32` or `i64` arithmetic in the unsigned type, where it wraps.
@@ -161,7 +161,7 @@ impl<D: Dialect> Writer<'_, D> {
                     (_, b) => (op, b),
                 };
                 let (ta, tb) = (self.unsigned(a, ty)?, self.unsigned(b, ty)?);
-                Ok(operation::<D>(*op, ty, &ta, &tb))
+                Ok(operation(&mut self.dialect, *op, ty, &ta, &tb))
             }
             Expr::Const(Const::I32(v)) => Ok(constant::<D>(Const::U32(*v as u32))),
             Expr::Const(Const::I64(v)) => Ok(constant::<D>(Const::U64(*v as u64))),
@@ -192,10 +192,10 @@ impl<D: Dialect> Writer<'_, D> {
 }
 
 /// An operation on operands already written.
-fn operation<D: Dialect>(op: BinaryOp, ty: Type, a: &Text, b: &Text) -> Text {
+fn operation<D: Dialect>(dialect: &mut D, op: BinaryOp, ty: Type, a: &Text, b: &Text) -> Text {
     let truths = ty.scalar == Scalar::Bool && (D::BOOL_LANES || ty.width == 1);
-    if let Some(function) = D::function_of_two(op, ty.scalar) {
-        return call(function, &[a, b], ty);
+    if let Some(function) = dialect.function_of_two(op, ty) {
+        return call(&function, &[a, b], ty);
     }
     let infix = |sign: &str, level: u8, a: String, b: String| Text::new(format!("{a} {sign} {b}"), level, ty);
     // Products of integers are written tight: they are addresses, mostly.

@@ -125,15 +125,16 @@ impl Dialect for Cuda {
             UnaryOp::Erf => "ws_erf",
         }
     }
-    fn function_of_two(op: BinaryOp, scalar: Scalar) -> Option<&'static str> {
-        match op {
-            BinaryOp::Rem if scalar.is_float() => Some("ws_fmod"),
-            BinaryOp::Min => Some("ws_min"),
-            BinaryOp::Max => Some("ws_max"),
-            BinaryOp::Shl => Some("ws_shl"),
-            BinaryOp::Shr => Some("ws_shr"),
-            _ => None,
-        }
+    fn function_of_two(&mut self, op: BinaryOp, ty: Type) -> Option<String> {
+        let name = match op {
+            BinaryOp::Rem if ty.scalar.is_float() => "ws_fmod",
+            BinaryOp::Min => "ws_min",
+            BinaryOp::Max => "ws_max",
+            BinaryOp::Shl => "ws_shl",
+            BinaryOp::Shr => "ws_shr",
+            _ => return None,
+        };
+        Some(name.to_owned())
     }
     /// Signed and unsigned integers of one width convert into each other bit by bit.
     fn reinterpret(a: &Text, to: Scalar) -> Text {

@@ -200,13 +200,15 @@ impl Dialect for OpenCl {
         }
     }
     /// Shifts have operators: they take the count modulo the width, as Programs do.
-    fn function_of_two(op: BinaryOp, scalar: Scalar) -> Option<&'static str> {
-        match op {
-            BinaryOp::Rem if scalar.is_float() => Some("fmod"),
-            BinaryOp::Min if scalar.is_float() => Some("fmin"),
-            BinaryOp::Max if scalar.is_float() => Some("fmax"),
-            _ => None,
-        }
+    fn function_of_two(&mut self, op: BinaryOp, ty: Type) -> Option<String> {
+        let helper = match op {
+            BinaryOp::Rem if ty.scalar.is_float() => return Some("fmod".to_owned()),
+            BinaryOp::Min if ty.scalar.is_float() => Helper::Smaller(ty.scalar, ty.width),
+            BinaryOp::Max if ty.scalar.is_float() => Helper::Larger(ty.scalar, ty.width),
+            _ => return None,
+        };
+        self.require(helper);
+        Some(helper.name())
     }
     fn reinterpret(a: &Text, to: Scalar) -> Text {
         let ty = Type::vector(to, a.ty.width);

@@ -16,6 +16,10 @@ pub(super) enum Helper {
     PackBf16(u8),
     /// `f32` to bfloat16 and back; lanes.
     RoundBf16(u8),
+    /// The smaller of two floats, NaN where either is; of a type, lanes.
+    Smaller(Scalar, u8),
+    /// The larger, likewise.
+    Larger(Scalar, u8),
     /// Indivisible addition of `f32` in global memory.
     AtomicAddGlobal,
     /// Indivisible addition of `f32` in local memory.
@@ -45,6 +49,8 @@ impl Helper {
             Self::RoundHalf(width) => format!("ws_round_half{}", lanes(width)),
             Self::PackBf16(width) => format!("ws_pack_bf16_{width}"),
             Self::RoundBf16(width) => format!("ws_round_bf16_{width}"),
+            Self::Smaller(scalar, width) => format!("ws_min_{}", type_name(Type::vector(scalar, width))),
+            Self::Larger(scalar, width) => format!("ws_max_{}", type_name(Type::vector(scalar, width))),
             Self::AtomicAddGlobal => "ws_atomic_add_global".to_owned(),
             Self::AtomicAddLocal => "ws_atomic_add_local".to_owned(),
         }
@@ -81,6 +87,8 @@ impl Helper {
                 let pack = Self::PackBf16(width).name();
                 format!("{float} {name}({float} value)\n{{\n    return as_{float}(convert_{uint}({pack}(value)) << 16);\n}}\n")
             }
+            Self::Smaller(scalar, width) => extremum(&name, Type::vector(scalar, width), "<"),
+            Self::Larger(scalar, width) => extremum(&name, Type::vector(scalar, width), ">"),
             Self::AtomicAddGlobal => atomic_add(&name, "__global"),
             Self::AtomicAddLocal => atomic_add(&name, "__local"),
         }
@@ -89,6 +97,13 @@ impl Helper {
 
 fn sampler(name: &str, address: &str) -> String {
     format!("__constant sampler_t {name} = CLK_NORMALIZED_COORDS_FALSE | {address} | CLK_FILTER_NEAREST;\n")
+}
+
+/// `fmin` and `fmax` give the other operand where one is NaN. With a literal for `b` this is one comparison.
+fn extremum(name: &str, ty: Type, sign: &str) -> String {
+    let chosen = if ty.width == 1 { format!("a {sign} b || isnan(a) ? a : b") } else { format!("select(b, a, (a {sign} b) | isnan(a))") };
+    let ty = type_name(ty);
+    format!("{ty} {name}({ty} a, {ty} b)\n{{\n    return {chosen};\n}}\n")
 }
 
 /// OpenCL C 1.2 adds floats indivisibly by trying until nobody came between.

@@ -74,6 +74,42 @@ pub fn repeat(name: &str, to: Expr, unroll: Unroll, body: Vec<Stmt>) -> Stmt {
 pub fn barrier() -> Stmt {
     Stmt::Barrier { scope: Scope::Group, local: true, global: false }
 }
+/// The smaller and the larger of all pairs of `a` and `b`, in `f32` and `f64`, by themselves, four at a time, and against a literal.
+pub fn extrema(count: i64) -> Program {
+    let mut params = vec![];
+    let mut body = vec![];
+    for (scalar, suffix) in [(Scalar::F32, "f"), (Scalar::F64, "d")] {
+        let (a, b) = (format!("a{suffix}"), format!("b{suffix}"));
+        params.extend([input(&a, scalar, &[count]), input(&b, scalar, &[count])]);
+        for (op, name) in [(BinaryOp::Min, "min"), (BinaryOp::Max, "max")] {
+            let [single, four, zero] = ["", "four", "zero"].map(|form| format!("{name}{suffix}{form}"));
+            params.extend([&single, &four, &zero].map(|name| output(name, scalar, &[count])));
+            let literal = if scalar == Scalar::F32 { Const::F32(0.0) } else { Const::F64(0.0) };
+            let all = vec![
+                store(&single, &[var("i")], bin(op, load(&a, &[var("i")], 1), load(&b, &[var("i")], 1))),
+                store(&zero, &[var("i")], bin(op, load(&a, &[var("i")], 1), Expr::Const(literal))),
+            ];
+            body.push(repeat("i", int(count), Unroll::Auto, all));
+            let four_at_once = store(&four, &[var("i")], bin(op, load(&a, &[var("i")], 4), load(&b, &[var("i")], 4)));
+            body.push(Stmt::For { var: "i".into(), from: int(0), to: int(count), step: 4, unroll: Unroll::Auto, body: vec![four_at_once] });
+        }
+    }
+    program("extrema", params, launch(&[], &[("l", 1)]), body)
+}
+
+/// The data of [`extrema`]: all pairs of numbers that a comparison may get wrong.
+pub fn extrema_data() -> (i64, Vec<Vec<u8>>) {
+    let special = [f64::NAN, f64::NEG_INFINITY, -1.5, 0.0, 2.0, f64::INFINITY];
+    let pairs: Vec<(f64, f64)> = special.iter().flat_map(|&a| special.map(|b| (a, b))).collect();
+    let single = |of: fn(&(f64, f64)) -> f64| pairs.iter().flat_map(|p| (of(p) as f32).to_le_bytes()).collect::<Vec<u8>>();
+    let double = |of: fn(&(f64, f64)) -> f64| pairs.iter().flat_map(|p| of(p).to_le_bytes()).collect::<Vec<u8>>();
+    let mut data = vec![single(|p| p.0), single(|p| p.1)];
+    data.extend(vec![vec![0; pairs.len() * 4]; 6]);
+    data.extend([double(|p| p.0), double(|p| p.1)]);
+    data.extend(vec![vec![0; pairs.len() * 8]; 6]);
+    (pairs.len() as i64, data)
+}
+
 pub fn buffer(name: &str, element: Scalar, access: Access, dims: &[Expr]) -> Param {
     Param { name: name.into(), kind: ParamKind::Buffer { space: Space::Global, element, dims: dims.to_vec(), access } }
 }

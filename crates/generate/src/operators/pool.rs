@@ -71,7 +71,7 @@ const MAX_TAPS: i64 = 1 << 26;
 /// Builds a pooling.
 ///
 /// A padded load reads 0, which would win over negative elements and count in a mean. So a maximum adds to each element a
-/// penalty per padded coordinate (0 inside, the least `f32` outside), and a mean multiplies by the inverse count of each window;
+/// penalty per padded coordinate (0 inside, −∞ outside), and a mean multiplies by the inverse count of each window;
 /// both are separable, one vector per spatial dimension, and left out where every window lies inside.
 pub fn pool(pool: &Pool) -> Result<Pooled, OperatorError> {
     let kind = if pool.kind == PoolKind::Max { "maxpool" } else { "avgpool" };
@@ -104,7 +104,7 @@ pub fn pool(pool: &Pool) -> Result<Pooled, OperatorError> {
             let reach = (extents[d] - 1) * w.stride + w.span();
             if w.pad_before > 0 || reach > w.input + w.pad_before {
                 let outside = |i: i64| i < w.pad_before || i >= w.input + w.pad_before;
-                let values: Vec<f64> = (0..reach).map(|i| if outside(i) { f64::from(f32::MIN) } else { 0.0 }).collect();
+                let values: Vec<f64> = (0..reach).map(|i| if outside(i) { f64::NEG_INFINITY } else { 0.0 }).collect();
                 let penalty = tensor(&name("penalty"), &[reach], Element::F32, Role::Weight);
                 body = add(body, builder.load(&penalty, vec![read[d + 2].clone().offset(w.pad_before)]));
                 constants.push(Constant { name: penalty.name, values });

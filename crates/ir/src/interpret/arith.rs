@@ -48,15 +48,13 @@ pub fn unary(op: UnaryOp, a: Const) -> Result<Const, Undefined> {
 
 /// `a op b`.
 ///
-/// `Min` and `Max` give the other operand where one is not a number.
-///
 /// # Errors
 /// Integer division by zero; operands whose types differ or do not suit the operation.
 pub fn binary(op: BinaryOp, a: Const, b: Const) -> Result<Const, Undefined> {
     match (a, b) {
         (Const::Bool(a), Const::Bool(b)) => logic(op, a, b).map(Const::Bool),
-        (Const::F32(a), Const::F32(b)) => float(op, a, b, Const::F32, [f32::min, f32::max]),
-        (Const::F64(a), Const::F64(b)) => float(op, a, b, Const::F64, [f64::min, f64::max]),
+        (Const::F32(a), Const::F32(b)) => float(op, a, b, Const::F32),
+        (Const::F64(a), Const::F64(b)) => float(op, a, b, Const::F64),
         _ if a.scalar() == b.scalar() => {
             let (Some(x), Some(y)) = (int(a), int(b)) else { return Err(Undefined::Types) };
             integer(op, a.scalar(), x, y)
@@ -74,6 +72,30 @@ pub fn fma(a: Const, b: Const, c: Const) -> Result<Const, Undefined> {
         (Const::F32(a), Const::F32(b), Const::F32(c)) => Ok(Const::F32(a.mul_add(b, c))),
         (Const::F64(a), Const::F64(b), Const::F64(c)) => Ok(Const::F64(a.mul_add(b, c))),
         _ => Err(Undefined::Types),
+    }
+}
+
+/// The smaller of two floats; NaN where either is, as IEEE 754's `minimum`.
+#[inline(always)]
+pub fn smaller<T: Copy + PartialOrd + Add<Output = T>>(a: T, b: T) -> T {
+    if a <= b {
+        a
+    } else if b < a {
+        b
+    } else {
+        a + b
+    }
+}
+
+/// The larger of two floats; NaN where either is, as IEEE 754's `maximum`.
+#[inline(always)]
+pub fn larger<T: Copy + PartialOrd + Add<Output = T>>(a: T, b: T) -> T {
+    if a >= b {
+        a
+    } else if b > a {
+        b
+    } else {
+        a + b
     }
 }
 
@@ -159,7 +181,7 @@ fn integer(op: BinaryOp, scalar: Scalar, a: i128, b: i128) -> Result<Const, Unde
     Ok(wrap(scalar, exact))
 }
 
-fn float<T>(op: BinaryOp, a: T, b: T, of: fn(T) -> Const, [min, max]: [fn(T, T) -> T; 2]) -> Result<Const, Undefined>
+fn float<T>(op: BinaryOp, a: T, b: T, of: fn(T) -> Const) -> Result<Const, Undefined>
 where
     T: Copy + PartialOrd + Add<Output = T> + Sub<Output = T> + Mul<Output = T> + Div<Output = T> + Rem<Output = T>,
 {
@@ -169,8 +191,8 @@ where
         BinaryOp::Mul => of(a * b),
         BinaryOp::Div => of(a / b),
         BinaryOp::Rem => of(a % b),
-        BinaryOp::Min => of(min(a, b)),
-        BinaryOp::Max => of(max(a, b)),
+        BinaryOp::Min => of(smaller(a, b)),
+        BinaryOp::Max => of(larger(a, b)),
         BinaryOp::Lt => Const::Bool(a < b),
         BinaryOp::Le => Const::Bool(a <= b),
         BinaryOp::Eq => Const::Bool(a == b),

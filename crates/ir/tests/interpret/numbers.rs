@@ -99,7 +99,26 @@ fn floats_are_ieee() {
     // Once rounded: a·b + c differs from rounding the product first.
     let (a, c) = (1.0 + f32::EPSILON, -1.0 - 2.0 * f32::EPSILON);
     assert_eq!(fma(Const::F32(a), Const::F32(a), Const::F32(c)), Ok(Const::F32(f32::EPSILON * f32::EPSILON)));
-    assert_eq!(binary(BinaryOp::Max, Const::F64(f64::NAN), Const::F64(2.0)), Ok(Const::F64(2.0)));
+}
+
+#[test]
+fn minimum_and_maximum_keep_what_is_not_a_number() {
+    let nan = f64::NAN;
+    for (a, b, least, most) in [
+        (1.0, 2.0, 1.0, 2.0),
+        (2.0, 1.0, 1.0, 2.0),
+        (nan, 2.0, nan, nan),
+        (2.0, nan, nan, nan),
+        (nan, nan, nan, nan),
+        (nan, f64::INFINITY, nan, nan),
+    ] {
+        for (op, expected) in [(BinaryOp::Min, least), (BinaryOp::Max, most)] {
+            let Ok(Const::F64(wide)) = binary(op, Const::F64(a), Const::F64(b)) else { panic!("{op:?}") };
+            let Ok(Const::F32(single)) = binary(op, Const::F32(a as f32), Const::F32(b as f32)) else { panic!("{op:?}") };
+            assert!(wide == expected || wide.is_nan() && expected.is_nan(), "{op:?} of {a} and {b} is {wide}");
+            assert!(f64::from(single) == wide || single.is_nan() && wide.is_nan(), "{op:?} of {a} and {b} is {single}");
+        }
+    }
 }
 
 #[test]

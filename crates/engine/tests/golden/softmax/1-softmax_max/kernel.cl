@@ -1,3 +1,8 @@
+float ws_max_float(float a, float b)
+{
+    return a > b || isnan(a) ? a : b;
+}
+
 __kernel __attribute__((reqd_work_group_size(8, 1, 1)))
 void softmax_max(
     const __global float* restrict input,  // [300]
@@ -14,11 +19,11 @@ void softmax_max(
             const int at1 = at0 + r10*2;
             {
                 const float input_0 = input[at1];
-                acc0 = fmax(acc0, input_0);
+                acc0 = ws_max_float(acc0, input_0);
             }
             {
                 const float input_0 = input[at1 + 1];
-                acc0 = fmax(acc0, input_0);
+                acc0 = ws_max_float(acc0, input_0);
             }
         }
         {

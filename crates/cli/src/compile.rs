@@ -1,7 +1,6 @@
 //! `warpsight compile`: kernels to CUDA machine code, on machines without a GPU too, and what they use there.
 
 use crate::failure::{Failure, Kind};
-use crate::optimize::write_atomically;
 use crate::record::{self, StoreArgs};
 use crate::report::Column::{Keep, Spare};
 use crate::report::{dash, out, table};
@@ -97,7 +96,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let mut outcomes = vec![];
     for kernel in &kernels {
         if let Some(folder) = &args.out {
-            write_atomically(&folder.join(format!("{}.cu", kernel.file)), kernel.source.text().as_bytes())?;
+            warpsight_files::write(&folder.join(format!("{}.cu", kernel.file)), kernel.source.text().as_bytes())?;
         }
         for &arch in &args.arch {
             let compiled = toolkit.compile(&kernel.source.text(), &kernel.source.entry, arch);
@@ -106,8 +105,8 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
             builds.add(&arch.to_string(), &kernel.text, config, said)?;
             if let (Some(folder), Ok(compiled)) = (&args.out, &compiled) {
                 let file = |ending: &str| folder.join(format!("{}.{arch}.{ending}", kernel.file));
-                write_atomically(&file("ptx"), compiled.ptx.as_bytes())?;
-                write_atomically(&file("cubin"), &compiled.cubin)?;
+                warpsight_files::write(&file("ptx"), compiled.ptx.as_bytes())?;
+                warpsight_files::write(&file("cubin"), &compiled.cubin)?;
             }
             outcomes.push(Outcome { kernel, arch, compiled });
         }

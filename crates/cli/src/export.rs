@@ -1,7 +1,6 @@
 //! Kernels for use without warpsight: `.cl` files, launch description, C header, C host example, packed constants.
 
 use crate::failure::Failure;
-use crate::optimize::write_atomically;
 use std::collections::BTreeMap;
 use std::path::Path;
 use warpsight_emit::host::{HostArg, HostInitial, HostKernel, HostLaunch, HostMemory, HostMemoryKind, HostPlan, files};
@@ -31,7 +30,7 @@ pub fn sequence(out: &Path, name: &str, sequence: &Sequence) -> Result<(), Failu
         ranges.push(source.ndrange(&BTreeMap::new()).map_err(|e| Failure::input(e.to_string()))?);
         // Two kernels of one name differ in where their tensors lie.
         let file = format!("{}_{}.cl", kernels.len(), program.name);
-        write_atomically(&out.join(&file), source.text.as_bytes())?;
+        warpsight_files::write(&out.join(&file), source.text.as_bytes())?;
         kernels.push(HostKernel { file, entry: source.entry });
     }
     let mut memory = vec![];
@@ -39,7 +38,7 @@ pub fn sequence(out: &Path, name: &str, sequence: &Sequence) -> Result<(), Failu
         let initial = match &spec.init {
             Init::Data(bytes) if !sequence.inputs.contains(&i) => {
                 let file = format!("{name}_{i}.bin");
-                write_atomically(&out.join(&file), bytes)?;
+                warpsight_files::write(&out.join(&file), bytes)?;
                 HostInitial::File(file)
             }
             _ => HostInitial::Zero,
@@ -64,7 +63,7 @@ pub fn sequence(out: &Path, name: &str, sequence: &Sequence) -> Result<(), Failu
     };
     let written = files(&plan).map_err(|e| Failure::input(e.to_string()))?;
     for (file, text) in [written.header, written.example] {
-        write_atomically(&out.join(file), text.as_bytes())?;
+        warpsight_files::write(&out.join(file), text.as_bytes())?;
     }
-    write_atomically(&description, written.json.as_bytes())
+    Ok(warpsight_files::write(&description, written.json.as_bytes())?)
 }

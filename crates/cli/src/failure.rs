@@ -4,6 +4,7 @@ use miette::{Diagnostic, GraphicalReportHandler, LabeledSpan, NamedSource, Sourc
 use std::ops::Range;
 use std::path::Path;
 use warpsight_engine::EngineError;
+use warpsight_files::FileError;
 use warpsight_learn::StoreError;
 use warpsight_learn::shader::models::FitError;
 use warpsight_run::DeviceError;
@@ -139,6 +140,13 @@ impl Failure {
         } else {
             eprintln!("error: {}", self.message);
         }
+    }
+}
+
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Self {
+        let kind = if matches!(error, FileError::Io { .. }) { Kind::Io } else { Kind::Input };
+        Self::new(kind, error.to_string()).at(error.path().display().to_string())
     }
 }
 

@@ -5,7 +5,7 @@ use crate::record::StoreArgs;
 use crate::target::{Target, TargetArgs};
 use crate::{network, operator, progress};
 use clap::ValueEnum;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use warpsight_engine::tune::Judge;
 use warpsight_generate::Stage;
 use warpsight_generate::prune::Allowance;
@@ -96,25 +96,4 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         (None, Some(model)) => network::run(model, args, &mut target, &mut record, json),
         (None, None) => Err(Failure::input("name a model or an operator")),
     }
-}
-
-/// Temporary files with the permissions that any new file gets.
-fn readable() -> tempfile::Builder<'static, 'static> {
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder
-}
-
-/// Writes a file under another name first, so that a full disk leaves nothing half-written.
-pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    use std::io::Write;
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let write = || {
-        let mut file = readable().tempfile_in(folder)?;
-        file.write_all(bytes)?;
-        file.as_file().sync_all()?;
-        file.persist(path).map_err(|e| e.error)
-    };
-    write().map(|_| ()).map_err(|e| Failure::io(path, &e))
 }

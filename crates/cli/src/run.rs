@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::network::{Loaded, load, remember, select};
-use crate::optimize::{Judging, write_atomically};
+use crate::optimize::Judging;
 use crate::progress;
 use crate::record::StoreArgs;
 use crate::report::{micros, out};
@@ -59,7 +59,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
             file.push('_');
         }
         let path = args.output.join(format!("{file}.npy"));
-        write_atomically(&path, &npy(shape, values).map_err(|e| Failure::io(&path, &e))?)?;
+        warpsight_files::write(&path, &npy(shape, values).map_err(|e| Failure::io(&path, &e))?)?;
         files.push(json!({"name": name, "shape": shape, "file": path}));
     }
     let time = median(&run.passes);

@@ -7,11 +7,12 @@ use std::process::Command;
 
 /// Each room and the rooms it may know. The command (`warpsight`) knows all and is known by none.
 const ARROWS: &[(&str, &[&str])] = &[
+    ("files", &[]),
     ("ir", &[]),
     ("emit", &["ir"]),
     ("sim", &["ir"]),
-    ("run", &["ir", "emit", "sim"]),
-    ("probe", &["ir", "run"]),
+    ("run", &["files", "ir", "emit", "sim"]),
+    ("probe", &["files", "ir", "run"]),
     ("predict", &["ir"]),
     ("generate", &["ir"]),
     ("graph", &["ir", "generate"]),

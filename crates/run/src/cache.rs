@@ -2,7 +2,6 @@
 
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// First bytes of an entry; the last one is the version of the layout: magic, SHA-256 of the binary, binary.
@@ -63,12 +62,7 @@ impl Cache {
 fn write(path: &Path, binary: &[u8]) -> std::io::Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(directory)?;
-    let mut file = tempfile::NamedTempFile::new_in(directory)?;
-    file.write_all(MAGIC)?;
-    file.write_all(&Sha256::digest(binary))?;
-    file.write_all(binary)?;
-    file.persist(path)?;
-    Ok(())
+    Ok(warpsight_files::write(path, &[MAGIC, &Sha256::digest(binary)[..], binary].concat())?)
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -40,7 +40,7 @@ pub fn run(args: &Args, phases: &[Phase], cache: &Path, json: bool) -> Result<()
     let kernels: BTreeSet<(Arch, String, String)> = archs.iter().flat_map(texts).collect();
     let refused = compile(&toolkit, &kernels, &archs, cache)?;
     // Some kernels hold the seed: a battery that uses them must draw the same inputs.
-    crate::optimize::write_atomically(&cache.join(SEED), format!("{seed}\n").as_bytes())?;
+    warpsight_files::write(&cache.join(SEED), format!("{seed}\n").as_bytes())?;
     if progress::interrupted() {
         return Err(Failure::new(Kind::Interrupted, "interrupted").help("what was compiled is kept"));
     }

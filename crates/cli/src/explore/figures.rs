@@ -4,9 +4,8 @@ use super::{Best, Explored, Task, pool, show};
 use crate::failure::Failure;
 use crate::plot::{Figure, Mark, Panel, PlotError, Series, svg};
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
+use warpsight_files::Output;
 use warpsight_predict::explore::{Outcome, Winners};
 
 /// Curves of a figure: more are not told apart.
@@ -19,13 +18,13 @@ const ROWS: usize = 20;
 /// A file that gets its name when its figure is drawn.
 pub struct Canvas {
     file: PathBuf,
-    to: NamedTempFile,
+    to: Output,
 }
 
 impl Canvas {
     /// Makes sure that there will be a file.
     pub fn create(file: &Path) -> Result<Self, Failure> {
-        Ok(Self { file: file.to_owned(), to: super::whole_file(file)? })
+        Ok(Self { file: file.to_owned(), to: Output::create(file)? })
     }
 
     /// Draws and names it.
@@ -34,8 +33,8 @@ impl Canvas {
             PlotError::Empty => Failure::input("no known number could be drawn").at(self.file.display().to_string()),
             error @ PlotError::Drawing(_) => Failure::input(error.to_string()).at(self.file.display().to_string()),
         })?;
-        self.to.write_all(text.as_bytes()).map_err(|error| Failure::io(&self.file, &error))?;
-        self.to.persist(&self.file).map_err(|error| Failure::io(&self.file, &error.error)).map(|_| ())
+        self.to.write(text.as_bytes())?;
+        Ok(self.to.finish()?)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::predict::REGISTERS_GUESSED;
 use crate::predict::input::{Input, Setting, devices};
 use crate::progress;
 use crate::report::out;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use warpsight_ir::Profile;
 use warpsight_ir::accesses::text::Document;
 use warpsight_predict::explore::{Blocks, Configuration, Explorer, Fold, Ranking, Refusals, Space, SpaceError, Sweep, Winners, sample};
@@ -239,14 +239,4 @@ fn refused(error: SpaceError, input: &Input) -> Failure {
         SpaceError::InBlocks(_) => failure.help("--set domain=… gives the domain in points"),
         SpaceError::TooMany | SpaceError::Axes { .. } | SpaceError::Twice(_) => failure,
     }
-}
-
-/// A file that will be there whole or not at all.
-pub(crate) fn whole_file(file: &Path) -> Result<tempfile::NamedTempFile, Failure> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    // Readable as any new file, not by its owner alone.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(folder).map_err(|error| Failure::io(file, &error))
 }

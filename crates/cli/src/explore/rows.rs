@@ -1,22 +1,18 @@
 //! Every configuration as a line of a table, whole or not at all.
 
-use super::{Task, show, whole_file};
+use super::{Task, show};
 use crate::failure::Failure;
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
+use std::path::Path;
+use warpsight_files::Output;
 use warpsight_predict::explore::{Outcome, Refusal};
 
 /// A table that appears under its name when it is finished.
-pub struct Table {
-    file: PathBuf,
-    to: BufWriter<NamedTempFile>,
-}
+pub struct Table(Output);
 
 impl Table {
     /// Begins one, with the names of its columns: seconds, bytes per point (volumes), cycles per point.
     pub fn create(file: &Path, task: &Task) -> Result<Self, Failure> {
-        let mut table = Self { file: file.to_owned(), to: BufWriter::with_capacity(1 << 16, whole_file(file)?) };
+        let mut table = Self(Output::create(file)?);
         let params = task.space.sweeps().iter().flat_map(|sweep| &sweep.names).map(String::as_str);
         let names = ["device", "block", "fold"].into_iter().chain(params);
         let names = names.chain(["kind", "seconds", "seconds_lo", "seconds_hi", "points_per_second", "limiter", "l1_cycles_per_point"]);
@@ -27,14 +23,12 @@ impl Table {
 
     /// Adds a line.
     pub fn line(&mut self, line: &[u8]) -> Result<(), Failure> {
-        self.to.write_all(line).map_err(|error| Failure::io(&self.file, &error))
+        Ok(self.0.write(line)?)
     }
 
     /// Gives it its name.
     pub fn finish(self) -> Result<(), Failure> {
-        let file = self.file;
-        let to = self.to.into_inner().map_err(|error| Failure::io(&file, error.error()))?;
-        to.persist(&file).map_err(|error| Failure::io(&file, &error.error)).map(|_| ())
+        Ok(self.0.finish()?)
     }
 }
 

@@ -14,7 +14,6 @@ mod trace;
 
 pub use options::Args;
 
-use crate::explore::whole_file;
 use crate::failure::Failure;
 use crate::predict::input::{Device, devices};
 use crate::report::out;
@@ -24,10 +23,9 @@ use report::{Figures, Paper};
 use samples::Sampled;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 use warpsight_dataflow::{Measured, Modelled};
+use warpsight_files::Output;
 use warpsight_ir::Stage;
 use warpsight_predict::StageRoofline;
 
@@ -62,7 +60,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let inputs = files.iter().map(|file| Input::read(file, &args.input_shape, element)).collect::<Result<Vec<_>, Failure>>()?;
     // What cannot be read or written is said before anything is planned.
     let paper = args.compare.as_deref().map(Paper::read).transpose()?;
-    let page = args.html.as_deref().map(|file| whole_file(file).map(|page| (file, page))).transpose()?;
+    let page = args.html.as_deref().map(Output::create).transpose()?;
     let mut outcomes = Vec::new();
     for input in &inputs {
         for device in &devices {
@@ -74,8 +72,9 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     }
     let asked = args.html.is_some() || args.compare.is_some();
     let figures = asked.then(|| figures(args, &inputs, &devices, &outcomes, paper.as_ref())).transpose()?;
-    if let (Some((file, page)), Some(figures)) = (page, &figures) {
-        write(file, page, &figures.html()?)?;
+    if let (Some(mut page), Some(figures)) = (page, &figures) {
+        page.write(figures.html()?.as_bytes())?;
+        page.finish()?;
     }
     if json {
         let mut all = value(&outcomes, inputs.len(), devices.len());
@@ -101,13 +100,6 @@ fn figures(args: &Args, inputs: &[Input], devices: &[Device], outcomes: &[Outcom
     Figures::of(outcomes, &changed, paper)
 }
 
-/// A file that is whole or not there at all.
-fn write(file: &Path, mut whole: NamedTempFile, text: &str) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| Failure::io(file, &error);
-    whole.write_all(text.as_bytes()).map_err(failed)?;
-    whole.persist(file).map_err(|error| failed(error.error)).map(|_| ())
-}
-
 fn planned(args: &Args, input: &Input, device: &Device) -> Result<Outcome, Failure> {
     let model = StageRoofline::new().map_err(|why| Failure::input(why.to_string()))?;
     let modelled = Modelled { model: &model, on: &device.profile };
@@ -126,7 +118,7 @@ fn write_trace(file: &Path, outcome: &Outcome) -> Result<(), Failure> {
         None => return Err(refused("nothing was simulated")),
     };
     let trace = trace::trace(outcome, simulated).map_err(|why| refused(&why))?;
-    write(file, whole_file(file)?, &trace.to_string())
+    Ok(warpsight_files::write(file, trace.to_string().as_bytes())?)
 }
 
 /// One graph on one device speaks for itself; several go by their files, several devices by their names.

@@ -6,7 +6,6 @@ use super::subject::{Subject, TraceArgs};
 use super::targets::{self, SOFTWARE, Target};
 use crate::explore::pool;
 use crate::failure::{Failure, Kind};
-use crate::optimize::write_atomically;
 use crate::progress;
 use crate::report::Column::{Keep, Spare};
 use crate::report::{out, table};
@@ -124,7 +123,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
             _ => failure,
         }
     })?;
-    write_atomically(file, head.text().map_err(|e| Failure::input(e.to_string()))?.as_bytes())?;
+    warpsight_files::write(file, head.text().map_err(|e| Failure::input(e.to_string()))?.as_bytes())?;
     if json {
         let shots: Vec<_> = head.shots.iter().map(|s| json!({"name": s.name, "seconds": s.measured, "left_out": s.left_out})).collect();
         return out(json!({

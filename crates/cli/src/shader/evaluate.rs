@@ -10,7 +10,6 @@ use super::network;
 use super::rows::RowsArgs;
 use super::targets::{self, SOFTWARE};
 use crate::failure::Failure;
-use crate::optimize::write_atomically;
 use crate::progress;
 use crate::report::out;
 use serde::Serialize;
@@ -111,7 +110,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         transfer,
     };
     if let Some(to) = &args.html {
-        write_atomically(to, page::page(&outcome)?.as_bytes())?;
+        warpsight_files::write(to, page::page(&outcome)?.as_bytes())?;
     }
     if json { out(serde_json::to_string(&outcome).map_err(|e| refused(&e))?) } else { out(show::text(&outcome)) }
 }

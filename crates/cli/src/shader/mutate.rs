@@ -4,7 +4,6 @@ mod tools;
 
 use super::shaders::{LIST, entries};
 use crate::failure::{Failure, Kind};
-use crate::optimize::write_atomically;
 use crate::progress;
 use crate::report::Column::Keep;
 use crate::report::{out, table};
@@ -99,7 +98,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
                 *dropped.entry("known").or_default() += 1;
                 continue;
             }
-            write_atomically(&args.into.join(format!("spv/{}.spv", made.entry.id)), &made.bytes)?;
+            warpsight_files::write(&args.into.join(format!("spv/{}.spv", made.entry.id)), &made.bytes)?;
             copy_glsl(&args.corpus, parent, &args.into, &made.entry)?;
             *kinds.entry(made.kind).or_default() += 1;
             list.insert(made.entry.id.clone(), made.entry);
@@ -108,7 +107,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let list: Vec<Entry> = list.into_values().collect();
     let text = corpus::write(&list).map_err(|e| Failure::input(e.to_string()))?;
     // Last, so that what it lists is there.
-    write_atomically(&args.into.join(LIST), text.as_bytes())?;
+    warpsight_files::write(&args.into.join(LIST), text.as_bytes())?;
     report(args, json, parents.len(), &kinds, &dropped, &faults)
 }
 
@@ -116,7 +115,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
 fn copy_glsl(from: &Path, parent: &Entry, to: &Path, entry: &Entry) -> Result<(), Failure> {
     let path = from.join(format!("glsl/{}.frag", parent.id));
     match std::fs::read(&path) {
-        Ok(bytes) => write_atomically(&to.join(format!("glsl/{}.frag", entry.id)), &bytes),
+        Ok(bytes) => Ok(warpsight_files::write(&to.join(format!("glsl/{}.frag", entry.id)), &bytes)?),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
         Err(e) => Err(Failure::io(&path, &e)),
     }

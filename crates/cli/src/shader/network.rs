@@ -1,7 +1,6 @@
 //! `--model transformer` of `shader train` and `shader evaluate`: how the network is trained, and how that went.
 
 use crate::failure::Failure;
-use crate::optimize::write_atomically;
 use crate::plot::{Figure, Mark, Panel, Series, svg};
 use crate::progress;
 use indicatif::ProgressBar;
@@ -149,7 +148,7 @@ impl Keep for Trainer {
         let Epoch { epoch, selection, .. } = report.epoch;
         self.bar.set_message(format!("transformer {name}, epoch {epoch} of {}: {:.1} % off", self.options.epochs, 100.0 * selection));
         if let Some(path) = self.path(name) {
-            write_atomically(&path, &report.checkpoint.to_bytes()).map_err(|failure| self.stopped(failure))?;
+            warpsight_files::write(&path, &report.checkpoint.to_bytes()).map_err(|error| self.stopped(error.into()))?;
         }
         if progress::interrupted() { Err(NetworkError::Stopped("interrupted".to_owned())) } else { Ok(()) }
     }
@@ -178,7 +177,7 @@ impl CurveArgs {
         for path in &self.curve {
             let is_picture = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("svg"));
             let text = if is_picture { picture(trained.curve(), &predictor.device.name)? } else { trained.curve().csv() };
-            write_atomically(path, text.as_bytes())?;
+            warpsight_files::write(path, text.as_bytes())?;
         }
         let roles = roles(rows, trained.options());
         let of = |role: Role| roles.iter().filter(|(_, own)| *own == role).map(|(row, _)| *row).collect::<Vec<&Row>>();

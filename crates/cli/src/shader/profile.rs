@@ -6,7 +6,6 @@ mod report;
 use super::SceneArgs;
 use super::shaders::Shaders;
 use crate::failure::{Failure, Kind};
-use crate::optimize::write_atomically;
 use crate::progress;
 use crew::{Crew, Step};
 use std::collections::HashSet;
@@ -118,7 +117,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     counts.seconds = begin.elapsed().as_secs_f64();
     let shots: Vec<Shot> = measured::newest(store.shots(Some(&device))?).into_iter().filter(|s| s.protocol == PROTOCOL).collect();
     if let Some(file) = &args.csv {
-        write_atomically(file, &report::csv(&shots)?)?;
+        warpsight_files::write(file, &report::csv(&shots)?)?;
     }
     report::print(crew.info(), crew.workers(), &counts, &shots, json)?;
     match progress::interrupted() {

@@ -3,7 +3,6 @@
 use super::shaders::entries;
 use crate::explore::pool;
 use crate::failure::Failure;
-use crate::optimize::write_atomically;
 use crate::progress;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -69,7 +68,7 @@ impl RowsArgs {
         let made = self.made(folder, shots, dialects)?;
         if let Some(to) = &self.rows {
             let text = made.table.text().map_err(|e| Failure::input(e.to_string()))?;
-            write_atomically(to, text.as_bytes())?;
+            warpsight_files::write(to, text.as_bytes())?;
         }
         Ok(made)
     }

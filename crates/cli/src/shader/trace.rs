@@ -7,7 +7,6 @@ use super::shaders::LIST;
 use super::subject::Subject;
 use super::targets::SOFTWARE;
 use crate::failure::Failure;
-use crate::optimize::write_atomically;
 use crate::report::Column::{Keep, Spare};
 use crate::report::{out, table};
 use serde_json::json;
@@ -115,7 +114,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         let width = if args.split { Width::Split } else { Width::Whole };
         let words = rewrite(module, cfg, Options { set, binding, width, subgroup: args.subgroup })?;
         let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-        write_atomically(to, &bytes)?;
+        warpsight_files::write(to, &bytes)?;
         let blocks = cfg.blocks.len();
         if json {
             return out(json!({"file": to, "blocks": blocks, "bytes": 8 * blocks, "set": set, "binding": binding}));

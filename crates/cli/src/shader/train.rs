@@ -5,7 +5,6 @@ use super::network;
 use super::rows::{Rows, RowsArgs};
 use super::targets::SOFTWARE;
 use crate::failure::Failure;
-use crate::optimize::write_atomically;
 use crate::progress;
 use crate::report::{dash, out};
 use serde_json::json;
@@ -54,9 +53,9 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         let judged = [args.model, Method::Nnls, Method::Sh].map(|method| judge(&*judging.fit(method), &own, &ways));
         let judged = judged.into_iter().collect::<Result<Vec<_>, _>>().map_err(|e| judging.failure(e))?;
         let judged: Vec<Judged> = judged.into_iter().flatten().collect();
-        write_atomically(to, card(&rows, &predictor, &id, &judged).as_bytes())?;
+        warpsight_files::write(to, card(&rows, &predictor, &id, &judged).as_bytes())?;
     }
-    write_atomically(&args.out, text.as_bytes())?;
+    warpsight_files::write(&args.out, text.as_bytes())?;
     let (how, words) = args.curve.told(&predictor, &own)?;
     bar.finish_and_clear();
     let mutants = own.iter().filter(|row| row.mutant).count();

@@ -175,7 +175,7 @@ impl Folder {
         file.records.retain(|record| !record.outcome.may_change());
         let mut running = Running { lines: None, file };
         let text: String = running.file.lines().iter().map(to_line).collect();
-        match write_whole(&path, text.as_bytes()).and_then(|()| File::options().append(true).open(&path)) {
+        match warpsight_files::write(&path, text.as_bytes()).map_err(Into::into).and_then(|()| File::options().append(true).open(&path)) {
             Ok(lines) => running.lines = Some(lines),
             Err(error) => {
                 self.trouble = Some(format!("`{}`: {error}", path.display()));
@@ -218,7 +218,7 @@ impl Folder {
         if complete {
             let path = self.path(&running.file.phase, "json");
             let json = serde_json::to_vec_pretty(&running.file).map_err(std::io::Error::other);
-            match json.and_then(|json| write_whole(&path, &json)) {
+            match json.and_then(|json| Ok(warpsight_files::write(&path, &json)?)) {
                 // Were it to stay, the lines would only be read again.
                 Ok(()) => drop(std::fs::remove_file(self.path(&running.file.phase, "jsonl"))),
                 Err(error) => self.trouble = Some(format!("`{}`: {error}", path.display())),
@@ -237,7 +237,7 @@ impl Folder {
     fn write_index(&mut self) {
         let path = self.path("battery", "json");
         let json = serde_json::to_vec_pretty(&self.index).map_err(std::io::Error::other);
-        if let Err(error) = json.and_then(|json| write_whole(&path, &json)) {
+        if let Err(error) = json.and_then(|json| Ok(warpsight_files::write(&path, &json)?)) {
             self.trouble = Some(format!("`{}`: {error}", path.display()));
         }
     }
@@ -288,16 +288,4 @@ fn read_index(path: &Path) -> Result<Option<Index>, BatteryError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(BatteryError::io(path)(error)),
     }
-}
-
-/// Writes a file under another name first: it is there whole or not at all.
-fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.tempfile_in(path.parent().unwrap_or(Path::new(".")))?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
 }

@@ -4,7 +4,6 @@ use super::make::{Checks, Known};
 use crate::failure::Failure;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use warpsight_learn::shader::corpus::{self, Entry};
 
@@ -76,14 +75,6 @@ impl Folder {
     }
 
     fn write(&self, file: &Path, bytes: &[u8]) -> Result<(), Failure> {
-        write(&self.path, file, bytes)
+        Ok(warpsight_files::write(file, bytes)?)
     }
-}
-
-/// Writes a file whole or not at all; `folder` is on the same disk.
-pub fn write(folder: &Path, file: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let io = |e: std::io::Error| Failure::io(file, &e);
-    let mut whole = tempfile::NamedTempFile::new_in(folder).map_err(io)?;
-    whole.write_all(bytes).map_err(io)?;
-    whole.persist(file).map_err(|e| io(e.error)).map(drop)
 }

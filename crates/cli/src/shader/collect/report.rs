@@ -187,8 +187,7 @@ impl<'a> Report<'a> {
                 }
             }
         }
-        let folder = file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        super::folder::write(folder, file, page.finish().as_bytes())
+        Ok(warpsight_files::write(file, page.finish().as_bytes())?)
     }
 
     fn summary(&self) -> String {

@@ -1,0 +1,68 @@
+//! Files as every room reads and writes them: read within limits, written whole or not at all where that can be, and through to what is there
+//! where it cannot.
+
+mod input;
+mod output;
+
+pub use input::{MODEL, RECORDS, TEXT, name, read, read_or_stdin, read_text, text};
+pub use output::{Output, write};
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// Why a file could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// The system refuses.
+    #[error("{source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// It is longer than anything of its kind.
+    #[error("{}; at most {limit} are read", size.map_or(format!("it has more than {limit} bytes"), |size| format!("it has {size} bytes")))]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Its bytes, where that is known.
+        size: Option<u64>,
+        /// The most that is read.
+        limit: u64,
+    },
+    /// It is not UTF-8.
+    #[error("this is not text (UTF-8): byte {at} is wrong")]
+    NoText {
+        /// The file.
+        path: PathBuf,
+        /// How many bytes are text.
+        at: usize,
+    },
+}
+
+impl FileError {
+    fn io(path: &Path) -> impl Fn(std::io::Error) -> Self {
+        move |source| Self::Io { path: path.to_owned(), source }
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        let (Self::Io { path, .. } | Self::TooLarge { path, .. } | Self::NoText { path, .. }) = self;
+        path
+    }
+
+    /// Whether there is no such file.
+    pub fn is_absence(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == ErrorKind::NotFound)
+    }
+}
+
+impl From<FileError> for std::io::Error {
+    fn from(error: FileError) -> Self {
+        match error {
+            FileError::Io { source, .. } => source,
+            other => Self::other(other.to_string()),
+        }
+    }
+}

@@ -74,7 +74,7 @@ fn nerf_is_one_proven_pipeline() {
     for own in [vertical, dataflow] {
         assert!((number(&found["bsp_s"]) / number(&own["s"]) - number(&own["speedup"])).abs() < 1e-9, "{own}");
     }
-    assert!(near(&dataflow["speedup"], 2.70, 0.01) && near(&vertical["speedup"], 1.40, 0.01), "{dataflow} {vertical}");
+    assert!(near(&dataflow["speedup"], 2.73, 0.01) && near(&vertical["speedup"], 1.43, 0.01), "{dataflow} {vertical}");
     let [group] = list(&found["groups"]).as_slice() else { panic!("not one group") };
     assert_eq!((list(&group["nodes"]).len(), list(&group["channels"]).len() + 1), (24, list(&group["stages"]).len()));
     // Every operator is in one stage.
@@ -124,7 +124,7 @@ fn operators_and_traffic_as_table_2_counts_them() {
         let found = &planned(&s, &example(name), &["--policy", "kitsune"])["dataflow"];
         assert!(near(&found["ops"], f64::from(ops), f64::from(within)), "{name}: {}", found["ops"]);
         let (all, run) = (number(&found["ops"]), number(&found["ops_run_together"]));
-        assert!(run <= all && (run < all) == matches!(name, "train_dlrm" | "train_llama"), "{name}: {run} of {all}");
+        assert!(run <= all && (run < all) == matches!(name, "llama_ctx_t512" | "train_dlrm" | "train_llama"), "{name}: {run} of {all}");
         if let Some((published, off)) = traffic {
             let cut = &found["traffic_reduction_percent"];
             assert!(near(cut, published, off), "{name}: {cut} against {published}");
@@ -407,8 +407,8 @@ fn simulated_speedups_are_about_the_papers() {
     let larger = ["--override", "execution.cores=216", "--override", "memory.l2.bandwidth=10.84TB/s"];
     // Twice the multiprocessors and second-level bandwidth: 47 and 27 %; as it is 18 to 26 %.
     for (names, faster, gains) in [
-        (&["dlrm", "mgn", "grc", "nerf", "llama_ctx_t512", "llama_tok"][..], 1.476, (1.438, 1.178)),
-        (&["train_dlrm", "train_mgn", "train_grc", "train_nerf", "train_llama"][..], 1.424, (1.291, 1.190)),
+        (&["dlrm", "mgn", "grc", "nerf", "llama_ctx_t512", "llama_tok"][..], 1.489, (1.43, 1.18)),
+        (&["train_dlrm", "train_mgn", "train_grc", "train_nerf", "train_llama"][..], 1.358, (1.29, 1.20)),
     ] {
         let (plain, large): (Vec<Value>, Vec<Value>) = names.iter().map(|name| (run(name, &[]), run(name, &larger))).unzip();
         let speedups: Vec<f64> = plain.iter().map(|own| number(&own["dataflow"]["speedup"])).collect();

@@ -114,6 +114,12 @@ impl Demand {
         &self.steps[first.min(end)..end]
     }
 
+    /// The same, each so much later: what passes before a stage begins and after it ends counts as if it were its own.
+    #[must_use]
+    pub fn later(&self, by: Seconds) -> Self {
+        Self { class: self.class, steps: self.steps.iter().map(|&(ctas, seconds)| (ctas, seconds + by.0)).collect() }
+    }
+
     /// Seconds on so many work-groups.
     pub fn on(&self, ctas: u32) -> f64 {
         let at = self.steps.partition_point(|step| step.0 <= ctas);

@@ -5,7 +5,7 @@ use crate::design::DesignError;
 use crate::graph::{Class, Graph, Node, NodeId, Phase};
 use crate::group::Group;
 use crate::machine::Machine;
-use crate::rates::Rates;
+use crate::rates::{Rates, worthwhile};
 use std::collections::BTreeMap;
 use warpsight_ir::{Bytes, Seconds, Stage, StageClass};
 
@@ -42,28 +42,17 @@ pub struct Fused {
     pub rows: u64,
 }
 
-/// What is timed without memory, and what one launch moves.
-struct Work {
-    stage: Stage,
-    busy: Seconds,
-}
-
 /// An operator as a kernel of its own; every operand goes through memory once.
 ///
 /// # Errors
 /// The operator whose rate is not known.
 pub fn alone(graph: &Graph, id: NodeId, machine: &Machine, rates: &dyn Rates) -> Result<Run, DesignError> {
     let node = graph.node(id);
-    let work = fastest(graph, node, machine, rates)?;
-    let seconds = rate(node, rates, &work.stage)?;
-    Ok(Run {
-        nodes: vec![id],
-        phase: node.phase,
-        seconds,
-        busy: work.busy,
-        dram: node.read + node.written,
-        l2: work.stage.cached_per_token * work.stage.tokens as f64,
-    })
+    let (stage, seconds) = launched(node, rates, tiled(graph, id, machine, rates)?)?;
+    let own = computing(&stage);
+    let busy = share_of_cores(rate(node, rates, &own)?, &own, machine);
+    let l2 = stage.cached_per_token * stage.tokens as f64;
+    Ok(Run { nodes: vec![id], phase: node.phase, seconds, busy, dram: node.read + node.written, l2 })
 }
 
 /// Operators fused vertically: each multiprocessor holds one work-group, which carries out one operator after another, since a second one
@@ -88,7 +77,7 @@ pub fn fused(graph: &Graph, fused: &Fused, machine: &Machine, rates: &dyn Rates)
         busy[class] += share_of_cores(seconds, &own.stage, machine);
     }
     // As many multiprocessors as have work share memory.
-    let rate = machine.dram.min(machine.l2_rate * (groups / f64::from(machine.cores)));
+    let rate = machine.dram.min(machine.l2_rate).min(machine.port * groups);
     let seconds = compute[0].max(traffic.read / rate) + compute[1] + traffic.written / rate;
     let phase = nodes.last().map_or(Phase::Forward, |&id| graph.node(id).phase);
     Ok(Run { nodes: nodes.clone(), phase, seconds, busy: busy[0].max(busy[1]), dram: traffic.bytes(), l2 })
@@ -124,7 +113,8 @@ pub fn parts(graph: &Graph, fused: &Fused, machine: &Machine, rates: &dyn Rates)
                 Part { stage: computing(&stage), tiled: true, again }
             }
             _ => {
-                let stage = fastest(graph, node, machine, rates)?.stage;
+                // What passes through memory counts for all operators together.
+                let stage = fastest(graph, node, machine, rates, computing)?;
                 let again = (stage.cached_per_token * stage.tokens as f64 - node.read - node.written).max(Bytes::ZERO);
                 Part { stage: computing(&stage), tiled: false, again }
             }
@@ -138,7 +128,7 @@ pub fn parts(graph: &Graph, fused: &Fused, machine: &Machine, rates: &dyn Rates)
 /// # Errors
 /// The operator whose rate is not known.
 pub fn tiled(graph: &Graph, id: NodeId, machine: &Machine, rates: &dyn Rates) -> Result<Stage, DesignError> {
-    Ok(fastest(graph, graph.node(id), machine, rates)?.stage)
+    fastest(graph, graph.node(id), machine, rates, Stage::clone)
 }
 
 /// Whether a product of a group depends on another one.
@@ -171,8 +161,8 @@ pub fn computing(stage: &Stage) -> Stage {
 
 /// Of seconds on the busiest multiprocessor, the average of all.
 fn share_of_cores(seconds: Seconds, stage: &Stage, machine: &Machine) -> Seconds {
-    let cores = u64::from(machine.cores);
-    seconds * (stage.tokens as f64 / (stage.tokens.div_ceil(cores) * cores) as f64)
+    let rounds = stage.tokens.div_ceil(u64::from(stage.ctas.max(1)));
+    seconds * (stage.tokens as f64 / (rounds as f64 * f64::from(machine.cores)))
 }
 
 fn rate(node: &Node, rates: &dyn Rates, stage: &Stage) -> Result<Seconds, DesignError> {
@@ -184,20 +174,31 @@ fn element(graph: &Graph, node: &Node) -> u32 {
     graph.tensor(operand).element as u32
 }
 
-/// The fastest of the tiles for an operator.
-fn fastest(graph: &Graph, node: &Node, machine: &Machine, rates: &dyn Rates) -> Result<Work, DesignError> {
+/// On as many work-groups as take the least time, and of those on the fewest: not on all multiprocessors, whatever it costs.
+fn launched(node: &Node, rates: &dyn Rates, stage: Stage) -> Result<(Stage, Seconds), DesignError> {
+    let mut best: Option<(Stage, Seconds)> = None;
+    for ctas in worthwhile(stage.tokens, 1, stage.ctas) {
+        let stage = Stage { ctas, ..stage.clone() };
+        let seconds = rate(node, rates, &stage)?;
+        if best.as_ref().is_none_or(|(_, least)| seconds < *least) {
+            best = Some((stage, seconds));
+        }
+    }
+    let seconds = rate(node, rates, &stage)?;
+    Ok(best.unwrap_or((stage, seconds)))
+}
+
+/// Of the tiles for an operator those that take the least time, of what counts of it.
+fn fastest(graph: &Graph, node: &Node, machine: &Machine, rates: &dyn Rates, counts: fn(&Stage) -> Stage) -> Result<Stage, DesignError> {
     let mut best: Option<(Seconds, Stage)> = None;
     for stage in candidates(graph, node, machine) {
-        let seconds = rate(node, rates, &stage)?;
+        let seconds = rate(node, rates, &counts(&stage))?;
         if best.as_ref().is_none_or(|(least, _)| seconds < *least) {
             best = Some((seconds, stage));
         }
     }
     // Every class has a candidate.
-    let Some((_, stage)) = best else { return Err(DesignError::Gather { node: node.name.clone() }) };
-    let own = computing(&stage);
-    let busy = share_of_cores(rate(node, rates, &own)?, &own, machine);
-    Ok(Work { stage, busy })
+    best.map(|(_, stage)| stage).ok_or_else(|| DesignError::Gather { node: node.name.clone() })
 }
 
 fn candidates(graph: &Graph, node: &Node, machine: &Machine) -> Vec<Stage> {
@@ -225,12 +226,20 @@ fn candidates(graph: &Graph, node: &Node, machine: &Machine) -> Vec<Stage> {
     }
     let most = node.inputs.iter().map(|&id| graph.tensor(id).elements()).max().unwrap_or(1).max(output.elements());
     let sums_rows = crate::design::sums_rows(graph, node);
-    let tokens = if sums_rows { output.elements().div_ceil(machine.reduction_columns) } else { most.div_ceil(ELEMENTS) };
-    let flops = node.flops.max(most as f64) / tokens as f64;
-    vec![kernel(node, StageClass::Simt, elements, tokens, flops, bytes / tokens as f64, machine)]
+    let stage = |tokens: u64| {
+        let flops = node.flops.max(most as f64) / tokens as f64;
+        kernel(node, StageClass::Simt, elements, tokens, flops, bytes / tokens as f64, machine)
+    };
+    if !sums_rows {
+        return vec![stage(most.div_ceil(ELEMENTS))];
+    }
+    // Work-groups of whole lines, or of fewer columns as long as these fill what device memory fetches at once.
+    let (least, most) = machine.reduction_columns;
+    let columns = std::iter::successors(Some(most), |columns| Some(columns / 2)).take_while(|&columns| columns >= least.clamp(1, most));
+    columns.map(|columns| stage(output.elements().div_ceil(columns))).collect()
 }
 
-/// A kernel is a stage without queues on all multiprocessors.
+/// A kernel is a stage without queues, on as many work-groups as there are multiprocessors.
 fn kernel(node: &Node, class: StageClass, element: u32, tokens: u64, flops: f64, cached: Bytes, machine: &Machine) -> Stage {
     Stage {
         name: node.name.as_str().into(),

@@ -6,6 +6,9 @@ use warpsight_ir::{Bytes, BytesPerSecond, NoEstimate, Seconds};
 
 const CONSTANTS: &str = include_str!("../../../data/dataflow/constants.toml");
 
+/// Bytes of a column.
+const COLUMN: f64 = 2.0;
+
 /// A device as a plan sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Machine {
@@ -25,17 +28,26 @@ pub struct Machine {
     pub dram: BytesPerSecond,
     /// The second-level cache.
     pub l2_rate: BytesPerSecond,
+    /// What one multiprocessor takes from it, however many others there are.
+    pub port: BytesPerSecond,
     /// What a kernel takes before and after its work, launched by itself.
     pub launch: Seconds,
     /// The same within a graph of kernels.
     pub graph_launch: Seconds,
-    /// Columns that a work-group of a bulk-synchronous column sum covers.
-    pub reduction_columns: u64,
+    /// Columns that a work-group of a bulk-synchronous column sum covers, at least and at most.
+    pub reduction_columns: (u64, u64),
 }
 
 #[derive(Deserialize)]
 struct File {
     pipeline: Constants,
+    stage: Port,
+}
+
+/// Of the numbers of stages the one that kernels share.
+#[derive(Deserialize)]
+struct Port {
+    port: Fact<f64>,
 }
 
 #[derive(Deserialize)]
@@ -54,7 +66,7 @@ impl Machine {
     /// The number that is not known.
     pub fn of(profile: &Profile) -> Result<Self, NoEstimate> {
         let wrong = |what: String| NoEstimate::NotCovered(format!("constants.toml: {what}"));
-        let constants = toml::from_str::<File>(CONSTANTS).map_err(|error| wrong(error.to_string()))?.pipeline;
+        let File { pipeline: constants, stage } = toml::from_str(CONSTANTS).map_err(|error| wrong(error.to_string()))?;
         let number = |fact: &Fact<f64>, name: &str| fact.get().copied().ok_or_else(|| wrong(format!("no number for {name}")));
         let (execution, memory) = (&profile.execution, &profile.memory);
         let cores = execution.cores.need(profile, "execution.cores")?;
@@ -63,6 +75,8 @@ impl Machine {
         let shared = execution.local.need(profile, "execution.local")? - reserved * 2.0;
         let l2 = memory.l2.bytes.need(profile, "memory.l2.bytes")?;
         let l2 = l2 * f64::from(memory.l2.instances.need(profile, "memory.l2.instances")?);
+        let columns = number(&constants.reduction_columns, "reduction_columns")?;
+        let fetch = memory.dram_fetch.get();
         let launch = execution.launch_overhead.need(profile, "execution.launch_overhead")?;
         Ok(Self {
             cores,
@@ -73,9 +87,10 @@ impl Machine {
             payload: Bytes(number(&constants.payload_most, "payload_most")?),
             dram: memory.dram_bandwidth.need(profile, "memory.dram_bandwidth")?,
             l2_rate: memory.l2.bandwidth.need(profile, "memory.l2.bandwidth")?,
+            port: BytesPerSecond(number(&stage.port, "port")? * execution.clock.need(profile, "execution.clock")?.0),
             launch,
             graph_launch: Seconds(number(&constants.graph_launch, "graph_launch")?).min(launch),
-            reduction_columns: number(&constants.reduction_columns, "reduction_columns")? as u64,
+            reduction_columns: (fetch.map_or(columns, |fetch| fetch.0 / COLUMN) as u64, columns as u64),
         })
     }
 }

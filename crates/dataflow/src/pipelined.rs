@@ -1,8 +1,8 @@
 //! A group as a pipeline: the fastest of the designs that it can be, with its work-groups.
 
 use crate::assign::assign;
-use crate::balance::{Demand, Pools, balance, slowest};
-use crate::design::{Design, DesignError, Stage, Tiling, deepen, design};
+use crate::balance::{Allocation, Bound, Demand, Pools, balance, slowest};
+use crate::design::{Design, DesignError, Stage, Tiling, deepen, design, widths};
 use crate::graph::{Graph, Phase};
 use crate::group::Group;
 use crate::kernel::{Run, computing};
@@ -13,6 +13,9 @@ use warpsight_ir::{NoEstimate, Seconds, StageClass};
 
 /// Rows of a token that are tried, of the tensor with the most rows. Small ones fill a pipeline sooner, large ones pay less for slots.
 const ROWS: [u64; 6] = [32, 64, 128, 256, 512, 1024];
+/// Partial results that are tried of a product that sums over rows: many let many work-groups share it, fewer are sooner brought together.
+/// With less than these, sets of work-groups wait for tokens that are dealt to another partial result.
+const PARTIALS: [u64; 2] = [16, 64];
 
 /// A group as the fastest of the pipelines that it can be.
 ///
@@ -20,12 +23,6 @@ const ROWS: [u64; 6] = [32, 64, 128, 256, 512, 1024];
 /// Why it is none, where no choice of tokens makes it one.
 pub fn pipeline(graph: &Graph, group: &Group, machine: &Machine, rates: &dyn Rates) -> Result<GroupPlan, DesignError> {
     Pipelines { graph, machine, curves: Curves::new(rates, machine.cores) }.fastest(group, true)
-}
-
-/// Of [`ROWS`], this one and those next to it.
-fn near_rows(rows: u64) -> &'static [u64] {
-    let at = ROWS.iter().position(|&own| own == rows).unwrap_or(0);
-    &ROWS[at.saturating_sub(1)..(at + 2).min(ROWS.len())]
 }
 
 /// Pipelines of a graph on a device.
@@ -41,9 +38,12 @@ pub struct Pipelines<'a> {
 /// A design before work-groups are given out.
 struct Draft {
     design: Design,
+    /// Of each stage from the begin of the pipeline to its end.
     demands: Vec<Demand>,
-    /// What it takes at least: its slowest stage, memory.
-    bound: Seconds,
+    /// What of these is not its own.
+    fill: Vec<Seconds>,
+    /// What it takes: its latest stage, memory.
+    seconds: Seconds,
 }
 
 impl Pipelines<'_> {
@@ -52,19 +52,21 @@ impl Pipelines<'_> {
     /// # Errors
     /// Why there is none, where no choice of tokens makes one.
     pub fn fastest(&self, group: &Group, both: bool) -> Result<GroupPlan, DesignError> {
+        let (widths, sums) = widths(self.graph, group, self.machine);
+        let held: Vec<u32> = std::iter::once(0).chain(widths).collect();
+        let partials = if sums { &PARTIALS[..] } else { &PARTIALS[..1] };
         let mut failure = None;
-        let mut try_all = |rows: &[u64], epilogues: bool, held: bool, below: f64| {
-            let tilings = rows.iter().map(|&rows| Tiling { rows, epilogues, held });
-            self.best(group, tilings, Seconds(below), &mut failure)
+        let mut try_all = |rows: &[u64], epilogues: bool, held: &[u32], below: f64| {
+            let tiling = |&rows: &u64| {
+                let held = held.iter().flat_map(move |&held| partials.iter().map(move |&partials| (held, partials)));
+                held.map(move |(held, partials)| Tiling { rows, epilogues, held, partials })
+            };
+            self.best(group, rows.iter().flat_map(tiling), Seconds(below), &mut failure)
         };
-        let held = try_all(&ROWS, true, true, f64::INFINITY);
-        let read = try_all(&ROWS, true, false, held.as_ref().map_or(f64::INFINITY, |held| held.seconds.0));
-        let Some(joined) = read.or(held) else {
+        let Some(joined) = try_all(&ROWS, true, &held, f64::INFINITY) else {
             return Err(failure.unwrap_or_else(|| unreachable!("every choice is found or a failure")));
         };
-        let Tiling { rows, held, .. } = joined.design.tiling;
-        // Epilogues apart where these did best, and to both sides of it.
-        let apart = try_all(near_rows(rows), false, held, if both { f64::INFINITY } else { joined.seconds.0 });
+        let apart = try_all(&ROWS, false, &held, if both { f64::INFINITY } else { joined.seconds.0 });
         let same = |apart: &GroupPlan| apart.design.stages == joined.design.stages && apart.design.queues == joined.design.queues;
         let told = |other: &GroupPlan| Some((other.design.tiling, other.seconds));
         Ok(match apart.filter(|apart| !same(apart)) {
@@ -88,75 +90,53 @@ impl Pipelines<'_> {
                 Err(why) => *failure = Some(why),
             }
         }
-        // What is bound to take longer than one that was found need not be looked at.
-        drafts.sort_by(|a, b| a.bound.0.total_cmp(&b.bound.0));
-        let mut best: Option<GroupPlan> = None;
-        for draft in drafts {
-            if draft.bound >= best.as_ref().map_or(below, |best| best.seconds) {
-                break;
-            }
+        drafts.sort_by(|a, b| a.seconds.0.total_cmp(&b.seconds.0));
+        for draft in drafts.into_iter().filter(|draft| draft.seconds < below) {
             match self.allocated(group, draft) {
-                Ok(plan) if best.as_ref().is_none_or(|best| plan.seconds < best.seconds) => best = Some(plan),
-                Ok(_) => {}
+                Ok(plan) => return Some(plan),
                 Err(why) => *failure = Some(why),
             }
         }
-        best.filter(|best| best.seconds < below)
+        None
     }
 
     fn draft(&self, group: &Group, tiling: Tiling) -> Result<Draft, DesignError> {
         let design = design(self.graph, group, tiling, self.machine)?;
         let demand = |stage: &Stage| self.curves.of(stage).map_err(|why| self.unrated(stage, why));
         let demands = design.stages.iter().map(demand).collect::<Result<Vec<_>, _>>()?;
+        // One firing, without others beside it.
+        let firing = |(stage, demand): (&Stage, &Demand)| Seconds(demand.on(stage.parts) / stage.firings.max(1) as f64);
+        let firings: Vec<Seconds> = design.stages.iter().zip(&demands).map(firing).collect();
         let caps = design.caps(self.machine);
-        let bound = slowest(&demands, self.pools())?.max(caps.dram).max(caps.l2);
-        Ok(Draft { design, demands, bound })
+        let steady = slowest(&demands, self.pools())?.max(caps.dram).max(caps.l2);
+        let fill = fill(&design, &firings, steady);
+        let demands: Vec<Demand> = demands.iter().zip(&fill).map(|(demand, &fill)| demand.later(fill)).collect();
+        let seconds = slowest(&demands, self.pools())?.max(caps.dram).max(caps.l2);
+        Ok(Draft { design, demands, fill, seconds })
     }
 
     fn pools(&self) -> Pools {
         Pools { tensor: self.machine.cores, simt: self.machine.cores }
     }
 
-    /// Work-groups, depths and times of a design.
+    /// Work-groups and depths of a design.
     fn allocated(&self, group: &Group, draft: Draft) -> Result<GroupPlan, DesignError> {
-        let Draft { mut design, demands, .. } = draft;
+        let Draft { mut design, demands, fill, seconds } = draft;
         let (graph, machine) = (self.graph, self.machine);
-        let allocation = balance(&demands, self.pools(), design.caps(machine))?;
-        deepen(&mut design, graph, &allocation.ctas, machine)?;
-        let classes: Vec<(StageClass, u32)> =
-            design.stages.iter().zip(&allocation.ctas).map(|(stage, &ctas)| (stage.class, ctas)).collect();
+        let Allocation { ctas, limiter, .. } = balance(&demands, self.pools(), design.caps(machine))?;
+        deepen(&mut design, graph, &ctas, machine)?;
+        let classes: Vec<(StageClass, u32)> = design.stages.iter().zip(&ctas).map(|(stage, &ctas)| (stage.class, ctas)).collect();
         // The pools are the multiprocessors.
         let assignment = assign(&classes, machine.cores).unwrap_or_default();
-
-        let (mut latest, mut busy) = (vec![Seconds::ZERO; design.stages.len()], [Seconds::ZERO; 2]);
-        let (mut round, mut stage_seconds, mut upstream) = (latest.clone(), latest.clone(), latest.clone());
-        for (at, stage) in design.stages.iter().enumerate() {
-            let sets = u64::from(allocation.ctas[at] / stage.parts.max(1)).max(1);
-            stage_seconds[at] = Seconds(demands[at].on(allocation.ctas[at]));
-            round[at] = stage_seconds[at] / stage.firings.div_ceil(sets).max(1) as f64;
-            upstream[at] = stage_seconds[at] / design.tokens() as f64;
-            let mut begins = Seconds::ZERO;
-            for queue in design.queues.iter().filter(|queue| queue.consumers.contains(&at)) {
-                // Work-groups that do not carry out all pieces of a token at once need their whole input before the first of them.
-                let waits = stage.class == StageClass::Tensor && sets < stage.firings_per_token;
-                let waits = waits && design.stages[queue.producer].firings_per_token > 1;
-                let whole = if waits { upstream[queue.producer] } else { Seconds::ZERO };
-                begins = begins.max(latest[queue.producer] + whole);
-                upstream[at] = upstream[at].max(upstream[queue.producer]);
-            }
-            latest[at] = begins + round[at];
+        let mut busy = [Seconds::ZERO; 2];
+        for stage in &design.stages {
             let computes = self.curves.rates.seconds(&computing(&stage.work(stage.parts))).map_err(|why| self.unrated(stage, why))?;
             busy[(stage.class == StageClass::Simt) as usize] += computes * f64::from(stage.parts) / f64::from(machine.cores);
         }
-        // The slowest stage works from its first token to its last; before and behind it the longest path is filled and emptied. Memory
-        // works all the while, so that what it needs is a bound of its own.
-        let slowest = (0..design.stages.len()).max_by(|&a, &b| stage_seconds[a].0.total_cmp(&stage_seconds[b].0));
-        let longest = latest.iter().copied().fold(Seconds::ZERO, Seconds::max);
-        let (steady, within) = slowest.map_or((Seconds::ZERO, Seconds::ZERO), |at| (stage_seconds[at], round[at]));
-        let fill = longest - within;
-        let seconds = allocation.seconds.max(steady + fill);
+        let fill = if let Bound::Stage(at) = limiter { fill[at] } else { Seconds::ZERO };
         let phase = group.nodes.last().map_or(Phase::Forward, |&id| graph.node(id).phase);
         let run = Run { nodes: group.nodes.clone(), phase, seconds, busy: busy[0].max(busy[1]), dram: design.dram(), l2: design.l2() };
+        let allocation = Allocation { ctas, seconds: seconds - fill, limiter };
         Ok(GroupPlan { group: group.clone(), design, allocation, assignment, fill, seconds, otherwise: None, run })
     }
 
@@ -164,4 +144,26 @@ impl Pipelines<'_> {
         let node = stage.nodes.first().map_or_else(String::new, |&id| self.graph.node(id).name.clone());
         DesignError::Rate { node, why }
     }
+}
+
+/// Of each stage, what passes before its first firing begins and after its last one ends: of all paths through it the longest, a firing of
+/// each other stage on it. What does not depend on how many work-groups there are lets them be given out exactly. `steady` is what the
+/// slowest stage takes at best.
+fn fill(design: &Design, firings: &[Seconds], steady: Seconds) -> Vec<Seconds> {
+    // A product that takes its input in pieces needs all of a token before the first of its own.
+    let pieces = |at: usize| design.stages[at].class == StageClass::Tensor && design.stages[at].firings_per_token > 1;
+    let token = steady / design.tokens() as f64;
+    let over = |from: usize, to: usize| if pieces(to) && design.stages[from].firings_per_token > 1 { token } else { Seconds::ZERO };
+    let edges = || design.queues.iter().flat_map(|queue| queue.consumers.iter().map(move |&to| (queue.producer, to)));
+    let (mut before, mut after) = (vec![Seconds::ZERO; firings.len()], vec![Seconds::ZERO; firings.len()]);
+    // Queues lead from earlier stages to later ones.
+    let mut sorted: Vec<(usize, usize)> = edges().collect();
+    sorted.sort_unstable();
+    for &(from, to) in &sorted {
+        before[to] = before[to].max(before[from] + firings[from] + over(from, to));
+    }
+    for &(from, to) in sorted.iter().rev() {
+        after[from] = after[from].max(after[to] + firings[to] + over(from, to));
+    }
+    before.into_iter().zip(after).map(|(before, after)| before + after).collect()
 }

@@ -83,19 +83,24 @@ impl<'a> Curves<'a> {
         }
         let mut work = stage.work(1);
         let mut steps: Vec<(u32, Seconds)> = Vec::new();
-        let (parts, mut rounds) = (stage.parts.max(1), u64::MAX);
-        for ctas in (parts..=self.most).step_by(parts as usize) {
-            // More work-groups help where they take fewer rounds.
-            let taken = stage.firings.div_ceil(u64::from(ctas / parts));
-            if taken < rounds {
-                (rounds, work.ctas) = (taken, ctas);
-                steps.push((ctas, self.rates.seconds(&work)?));
-            }
+        for ctas in worthwhile(stage.firings, stage.parts, self.most) {
+            work.ctas = ctas;
+            steps.push((ctas, self.rates.seconds(&work)?));
         }
         let demand = Demand::of_steps(stage.class, steps);
         self.known.borrow_mut().insert(key, demand.clone());
         Ok(demand)
     }
+}
+
+/// Numbers of work-groups up to this that may be worth having for so many tokens, ascending: more help where they take fewer rounds.
+pub fn worthwhile(tokens: u64, parts: u32, most: u32) -> impl Iterator<Item = u32> {
+    let (parts, mut rounds) = (parts.max(1), u64::MAX);
+    (parts..=most).step_by(parts as usize).filter(move |ctas| {
+        let before = rounds;
+        rounds = rounds.min(tokens.div_ceil(u64::from(ctas / parts)));
+        rounds < before
+    })
 }
 
 /// What a stage does, without its name and its work-groups: stages of one key take the same time.

@@ -14,7 +14,7 @@ use warpsight_ir::profile::{Fact, Source, builtin};
 use warpsight_ir::{Bytes, Profile, Seconds, StageClass};
 use warpsight_predict::StageRoofline;
 
-const TILING: Tiling = Tiling { rows: 128, epilogues: true, held: true };
+const TILING: Tiling = Tiling { rows: 128, epilogues: true, held: 108, partials: 16 };
 
 fn a100() -> Profile {
     builtin("a100-40").expect("a profile").expect("it parses")
@@ -126,7 +126,7 @@ fn hidden_units_are_divided_and_epilogues_decided_by_time() {
     assert!(found.stages.iter().all(|stage| stage.shared <= machine().tensor_shared));
     let apart = design(&graph, &all(&graph), Tiling { epilogues: false, ..TILING }, &machine()).expect("a design");
     assert_eq!(names(&apart), ["up", "act", "down"]);
-    let streamed = design(&graph, &all(&graph), Tiling { held: false, ..TILING }, &machine()).expect("a design");
+    let streamed = design(&graph, &all(&graph), Tiling { held: 0, ..TILING }, &machine()).expect("a design");
     assert_eq!((streamed.stages[0].parts, streamed.stages[0].firings_per_token, streamed.stages[0].firings), (1, 8, 2048));
     // 64 MB of parameters are held nowhere.
     let graph = network(131_072, false);

@@ -25,6 +25,7 @@ struct File {
 struct Constants {
     tensor: Fact<f64>,
     simt: Fact<f64>,
+    port: Fact<f64>,
     queue_share: Fact<f64>,
     queue_seconds: Fact<f64>,
 }
@@ -34,6 +35,7 @@ struct Constants {
 pub struct StageRoofline {
     tensor: f64,
     simt: f64,
+    port: f64,
     queue_share: f64,
     queue_seconds: f64,
 }
@@ -50,6 +52,7 @@ impl StageRoofline {
         Ok(Self {
             tensor: number(&constants.tensor, "tensor")?,
             simt: number(&constants.simt, "simt")?,
+            port: number(&constants.port, "port")?,
             queue_share: number(&constants.queue_share, "queue_share")?,
             queue_seconds: number(&constants.queue_seconds, "queue_seconds")?,
         })
@@ -72,7 +75,7 @@ impl StageRoofline {
 
 impl CostModel<Stage> for StageRoofline {
     fn id(&self) -> ModelId {
-        ModelId { name: "stage-roofline".to_owned(), version: 1, fit: String::new() }
+        ModelId { name: "stage-roofline".to_owned(), version: 2, fit: String::new() }
     }
 
     fn estimate(&self, stage: &Stage, on: &Profile) -> Result<Estimate, NoEstimate> {
@@ -81,7 +84,6 @@ impl CostModel<Stage> for StageRoofline {
         if sets == 0 {
             return Err(NoEstimate::CannotRun(format!("{} work-groups hold no set of {} parts", stage.ctas, stage.parts)));
         }
-        let cores = f64::from(execution.cores.need(on, "execution.cores")?);
         let clock = execution.clock.need(on, "execution.clock")?;
         let l2 = memory.l2.bandwidth.need(on, "memory.l2.bandwidth")?;
         let dram = memory.dram_bandwidth.need(on, "memory.dram_bandwidth")?;
@@ -95,8 +97,8 @@ impl CostModel<Stage> for StageRoofline {
             _ => vector,
         };
         let compute = Flops(stage.flops_per_token) / own + Flops(stage.epilogue_per_token) / vector;
-        // A core's share of the second level; queues reach less of it. Both directions at once.
-        let core = BytesPerSecond(l2.0 / cores);
+        // What one work-group's core takes from the second level, whoever else does; queues reach less of it. Both directions at once.
+        let core = BytesPerSecond(self.port * clock.0).min(l2);
         let queue = BytesPerSecond(core.0 * self.queue_share);
         let slots = Seconds(self.queue_seconds * stage.messages_per_token);
         // Each part takes what it needs of a token, and puts its own columns into what the set sends.

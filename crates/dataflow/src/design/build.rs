@@ -21,8 +21,6 @@ pub fn design(graph: &Graph, group: &Group, tiling: Tiling, machine: &Machine) -
     let drafts = drafts(graph, group, tiling.epilogues)?;
     let of = owners(&drafts);
     let tokens = tokens(graph, group, &drafts, tiling.rows);
-    let flops: f64 = drafts.iter().filter(|d| d.class == StageClass::Tensor).map(|d| graph.node(d.nodes[0]).flops).sum();
-    let count = drafts.iter().filter(|d| d.class == StageClass::Tensor).count() as u32;
     let mut builder = Builder {
         graph,
         group,
@@ -39,14 +37,24 @@ pub fn design(graph: &Graph, group: &Group, tiling: Tiling, machine: &Machine) -
         tiling,
     };
     for draft in &drafts {
-        // One work-group for each, the others by operations.
-        let spare = f64::from(machine.cores.saturating_sub(count));
-        let earned = 1 + (spare * (graph.node(draft.nodes[0]).flops / flops.max(1.0)).min(1.0)) as u32;
-        builder.add(draft, earned)?;
+        builder.add(draft)?;
     }
     builder.connect(&drafts);
     builder.reread();
     Ok(Design { stages: builder.stages, queues: builder.queues, tiling })
+}
+
+/// Work-groups that operands of a group take where they are held, as powers of two, ascending; and whether a product sums over rows.
+pub fn widths(graph: &Graph, group: &Group, machine: &Machine) -> (Vec<u32>, bool) {
+    let products = group.nodes.iter().map(|&id| graph.node(id)).filter(|node| node.class == Class::Tensor);
+    let (sums, others): (Vec<&Node>, Vec<&Node>) = products.partition(|node| sums_rows(graph, node));
+    let width = |node: &&Node| {
+        let element = graph.tensor(node.inputs[0]).element;
+        let tile = tiles::streaming(&oriented(graph, node)?, TILE, element, machine.cores, machine);
+        tile.held.then(|| tile.parts.next_power_of_two())
+    };
+    let widths: BTreeSet<u32> = others.iter().filter_map(width).collect();
+    (widths.into_iter().collect(), !sums.is_empty())
 }
 
 /// What grows while stages are added.
@@ -71,7 +79,7 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn add(&mut self, draft: &Draft, earned: u32) -> Result<(), DesignError> {
+    fn add(&mut self, draft: &Draft) -> Result<(), DesignError> {
         let graph = self.graph;
         let bytes = |id: TensorId| Bytes(graph.tensor(id).bytes() as f64);
         let at = self.stages.len();
@@ -82,7 +90,7 @@ impl Builder<'_> {
         let heart = graph.node(draft.nodes[0]);
         let gemm = oriented(graph, heart);
         let tokens = self.tokens_in(heart, &queued)?;
-        let tile = self.tile(draft, tokens, earned, &queued)?;
+        let tile = self.tile(draft, tokens, &queued)?;
         let held = gemm.filter(|_| !draft.sums).map(|gemm| gemm.right);
         let share = |id: &TensorId| match gemm {
             Some(gemm) if draft.sums && *id == gemm.left => tile.shares.0,
@@ -117,8 +125,8 @@ impl Builder<'_> {
         };
         let inside = |id: &&TensorId| self.leads_on(**id, &draft.nodes);
         let names: Vec<&str> = draft.nodes.iter().map(|&id| graph.node(id).name.as_str()).collect();
-        // As many partial results as there are sets of work-groups, twice over so that rounds come out even; sums of columns are small.
-        let wanted = if draft.class == StageClass::Tensor { 2 * u64::from(earned / tile.parts) } else { u64::MAX };
+        // Sums of columns are small.
+        let wanted = if draft.class == StageClass::Tensor { self.tiling.partials } else { u64::MAX };
         let levels = if draft.sums { levels(tokens, wanted) } else { Vec::new() };
         let fan_in = levels.first().copied();
         let makes = fan_in.unwrap_or(if draft.sums { 1 } else { tokens });
@@ -168,7 +176,7 @@ impl Builder<'_> {
     }
 
     /// How the stage is cut, where a multiprocessor holds it.
-    fn tile(&self, draft: &Draft, tokens: u64, earned: u32, queued: &BTreeSet<TensorId>) -> Result<Tile, DesignError> {
+    fn tile(&self, draft: &Draft, tokens: u64, queued: &BTreeSet<TensorId>) -> Result<Tile, DesignError> {
         let heart = self.graph.node(draft.nodes[0]);
         let element = self.graph.tensor(heart.inputs[0]).element;
         let whole = |id: TensorId| DesignError::Whole { node: heart.name.clone(), what: format!("`{}`", self.graph.tensor(id).name) };
@@ -185,8 +193,7 @@ impl Builder<'_> {
                     return Err(whole(gemm.right));
                 }
                 let rows = gemm.m.div_ceil(tokens);
-                let earned = if self.tiling.held { earned } else { 0 };
-                (tiles::streaming(&gemm, rows, element, earned, self.machine), self.machine.tensor_shared)
+                (tiles::streaming(&gemm, rows, element, self.tiling.held, self.machine), self.machine.tensor_shared)
             }
             (StageClass::Tensor, None) => {
                 let received: Vec<TensorId> = heart.inputs.iter().copied().filter(|id| queued.contains(id)).collect();

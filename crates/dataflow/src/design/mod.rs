@@ -2,7 +2,8 @@
 //! .
 //! One execution is cut into tokens along the rows of every tensor that passes a queue, so that all queues of a stage carry the same
 //! number of tokens. A product's operand that is held whole is divided over the shared memory of several work-groups (figure 2a), or read
-//! again from the second-level cache for every token where they would be more than its share of the operations earns.
+//! again from the second-level cache for every token where they would be more than a design allows. What a design decides ([`Tiling`]) does
+//! not ask how many multiprocessors there are: a larger device has every choice of a smaller one.
 
 mod build;
 mod depth;
@@ -15,7 +16,7 @@ use crate::machine::Machine;
 use std::collections::BTreeMap;
 use warpsight_ir::{Bytes, NoEstimate, Seconds, StageClass};
 
-pub use build::design;
+pub use build::{design, widths};
 pub use depth::deepen;
 pub use reduce::sums_rows;
 
@@ -38,9 +39,11 @@ pub struct Tiling {
     /// Whether an element-wise operator behind a product is applied to its tiles by the same work-groups (epilogue fusion); otherwise it is
     /// a stage on vector units.
     pub epilogues: bool,
-    /// Whether operands are held in shared memory where the work-groups that a product's share of all operations earns can hold them;
-    /// otherwise they are read from the second-level cache for every token, and work-groups need not come in sets.
-    pub held: bool,
+    /// Work-groups that an operand may take to be held in shared memory; what needs more is read from the second-level cache for every
+    /// token, so that work-groups need not come in sets.
+    pub held: u32,
+    /// Partial results of a product that sums over rows, at least, where the tokens can be divided so.
+    pub partials: u64,
 }
 
 /// Operators that the same work-groups carry out, tile by tile.

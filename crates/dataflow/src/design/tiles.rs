@@ -31,9 +31,9 @@ pub struct Tile {
     pub padding: f64,
 }
 
-/// A product whose output rows come with the tokens. Its right operand is held where that is wanted and `earned` work-groups hold it (paper
+/// A product whose output rows come with the tokens. Its right operand is held where at most so many work-groups hold it (paper
 /// 003, figure 2a: the hidden dimension split spatially).
-pub fn streaming(gemm: &Gemm, rows: u64, element: u64, earned: u32, machine: &Machine) -> Tile {
+pub fn streaming(gemm: &Gemm, rows: u64, element: u64, most: u32, machine: &Machine) -> Tile {
     let slab = |extent: u64| Bytes(SLABS * SLAB * element as f64 * extent.min(TILE) as f64);
     let operand = Bytes((gemm.k * gemm.n * element) as f64);
     let room = machine.tensor_shared - slab(rows);
@@ -43,7 +43,7 @@ pub fn streaming(gemm: &Gemm, rows: u64, element: u64, earned: u32, machine: &Ma
         columns as f64 / gemm.n as f64 * rows_padded as f64 / rows as f64
     };
     let parts = (operand / room.max(Bytes(1.0))).ceil().max(1.0);
-    if parts <= f64::from(earned) && parts <= gemm.n.div_ceil(GRANULE.1) as f64 {
+    if parts <= f64::from(most) && parts <= gemm.n.div_ceil(GRANULE.1) as f64 {
         let shared = slab(rows) + operand / parts;
         return Tile { parts: parts as u32, pieces: 1, held: true, shared, shares: (1.0, 1.0), padding: padded(parts as u64) };
     }

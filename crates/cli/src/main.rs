@@ -87,7 +87,18 @@ fn main() -> ExitCode {
     };
     report::set_wide(cli.wide);
     progress::set_json(cli.json);
-    let done = match &cli.verb {
+    let json = cli.json;
+    match progress::obeying(move || dispatch(&cli)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            failure.print(json);
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+fn dispatch(cli: &Cli) -> Result<(), failure::Failure> {
+    match &cli.verb {
         Verb::Optimize(args) => optimize::run(args, cli.json),
         Verb::Run(args) => run::run(args, cli.json),
         Verb::Predict(args) => predict::run(args, cli.json),
@@ -98,12 +109,5 @@ fn main() -> ExitCode {
         Verb::Compile(args) => compile::run(args, cli.json),
         Verb::Import(args) => import::run(args, cli.json),
         Verb::Devices(args) => devices::run(args, cli.json),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            failure.print(cli.json);
-            ExitCode::from(failure.exit_code())
-        }
     }
 }

@@ -1,35 +1,17 @@
 //! Progress on stderr, and a clean end when the user interrupts.
 
+mod interrupt;
 mod left;
 mod lines;
+
+pub use interrupt::{catch_interrupt, interrupted, obeying};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use left::Left;
 use lines::Lines;
 use std::io::IsTerminal;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-
-static STOP: AtomicBool = AtomicBool::new(false);
-static HANDLER: OnceLock<()> = OnceLock::new();
-
-/// From now on Ctrl-C asks for a clean end instead of killing the process; a second one kills it.
-pub fn catch_interrupt() {
-    HANDLER.get_or_init(|| {
-        // Without a handler Ctrl-C simply ends the process: nothing is lost, the store holds whole samples only.
-        let _ = ctrlc::set_handler(|| {
-            if STOP.swap(true, Ordering::SeqCst) {
-                std::process::exit(130);
-            }
-        });
-    });
-}
-
-/// Whether the user asked for an end.
-pub fn interrupted() -> bool {
-    STOP.load(Ordering::SeqCst)
-}
 
 static JSON: AtomicBool = AtomicBool::new(false);
 

@@ -1,6 +1,7 @@
 //! `warpsight optimize --op …`: one operator.
 
 use crate::failure::Failure;
+use crate::network::Reference;
 use crate::optimize::{Args, Judging, Search};
 use crate::record::Record;
 use crate::report::Column::{Below, Keep, Spare};
@@ -10,17 +11,20 @@ use crate::{export, network, progress};
 use serde_json::{Value, json};
 use warpsight_engine::EngineError;
 use warpsight_engine::network::{Network, Sequence};
-use warpsight_engine::tune::{self, Candidates, Judge, Tuned};
+use warpsight_engine::tune::{self, Attempt, Candidates, Judge, Tuned};
 use warpsight_engine::verify::Trial;
 use warpsight_generate::operators::parse_operator;
-use warpsight_generate::{Operator, ScheduleFamily};
+use warpsight_generate::{Operator, ScheduleFamily, Stage};
 use warpsight_graph::Plan;
 use warpsight_ir::sample::{geometric_error, median, spearman};
-use warpsight_ir::{Config, Family, Seconds, TimeSource};
+use warpsight_ir::{Config, Family, Name, Seconds, TimeSource};
 use warpsight_run::{Device, Init};
 
 /// How often the finalists of a search on real hardware are timed again.
 const FINALS: usize = 5;
+
+/// Values that the reference of a whole operator computes at most, expression by expression: some ten seconds' worth.
+const EVALUATED: u64 = 1 << 28;
 
 /// What came of one expression of the operator.
 struct Outcome {
@@ -43,9 +47,14 @@ pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, js
     if operator.steps.len() > 1 && args.dump.is_none() && args.search == Search::Model {
         return sequence(text, &operator, args, target, record, json);
     }
+    if let (Some(_), [_, _, ..]) = (&args.out, operator.steps.as_slice()) {
+        return Err(Failure::input(format!("--search exhaustive times the {} kernels of this operator one by one", operator.steps.len()))
+            .help("--out writes them together: leave --search out"));
+    }
     let judging = Judging::new(args, target);
     let mut rng = fastrand::Rng::new();
     let mut outcomes = vec![];
+    let mut dumped = vec![];
     for step in &operator.steps {
         let family = ScheduleFamily::new(step.clone());
         let judge = judging.judge(&target.profile);
@@ -53,13 +62,13 @@ pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, js
             let candidates = tune::candidates(&family, &judge);
             let ranked = tune::rank(&family, &candidates.left, &judge)?;
             let best = ranked.first().ok_or_else(|| Failure::input("no configuration fits the device"))?;
-            out(format_args!("{}", family.dump(&best.config, stage.0).map_err(EngineError::from)?))?;
+            dumped.push((family.name().clone(), family.dump(&best.config, stage.0).map_err(EngineError::from)?));
             continue;
         }
         outcomes.push(optimize(family, args, &judge, &mut *target.device, record, &mut rng)?);
     }
-    if args.dump.is_some() {
-        return Ok(());
+    if let Some(stage) = args.dump {
+        return dump(text, stage.0, &dumped, json);
     }
     if let Some(out) = &args.out {
         for outcome in &outcomes {
@@ -86,7 +95,8 @@ fn sequence(text: &str, operator: &Operator, args: &Args, target: &mut Target, r
     let mut rng = fastrand::Rng::new();
     let plan = Plan::of_operator(operator, |n| (0..n).map(|_| rng.f64() * 2.0 - 1.0).collect());
     let network = Network::new(&plan)?;
-    let done = network::optimize(&network, &plan, &|inputs| plan.evaluate_f64(inputs), &operator.kind, args, target, record)?;
+    let reference = Reference { values: &|inputs| plan.evaluate_f64(inputs), most: EVALUATED };
+    let done = network::optimize(&network, &plan, &reference, &operator.kind, args, target, record)?;
     network::show_operator(text, &network, &done, target, json)
 }
 
@@ -98,9 +108,17 @@ fn optimize(
     record: &mut Record,
     rng: &mut fastrand::Rng,
 ) -> Result<Outcome, Failure> {
+    let bar = progress::bar(judge.top, family.name());
+    bar.set_message("ranking");
     let candidates = tune::candidates(&family, judge);
     let ranked = tune::rank(&family, &candidates.left, judge)?;
-    let mut chosen = tune::choose(&family, &ranked, judge, device, rng, &mut |a| record.attempt(&family, a))?;
+    bar.set_message("verifying and timing");
+    let mut observe = |attempt: &Attempt| {
+        bar.inc(1);
+        record.attempt(&family, attempt)
+    };
+    let mut chosen = tune::choose(&family, &ranked, judge, device, rng, &mut observe)?;
+    bar.finish_and_clear();
     let mut search = match args.search {
         Search::Model => None,
         Search::Exhaustive => exhaustive(&family, &candidates.left, judge, device, record, rng)?,
@@ -167,6 +185,15 @@ fn exhaustive(
     }
     bar.finish_and_clear();
     Ok(best.map(|best| Searched { best, pairs }))
+}
+
+/// The steps of the operator after a step of lowering.
+fn dump(text: &str, stage: Stage, steps: &[(Name, String)], json: bool) -> Result<(), Failure> {
+    if json {
+        let steps: Vec<Value> = steps.iter().map(|(name, text)| json!({"name": name, "text": text})).collect();
+        return out(json!({"op": text, "dump": stage.name(), "steps": steps}));
+    }
+    steps.iter().try_for_each(|(_, text)| out(text))
 }
 
 fn report(text: &str, target: &Target, outcomes: &[Outcome]) -> Value {

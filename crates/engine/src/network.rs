@@ -5,11 +5,12 @@
 
 use crate::EngineError;
 use crate::tune::{self, Candidates, Judge, Observer, Tuned};
-use crate::verify::{check_shape, filler, memory_kind};
+use crate::verify::{check_memory, check_shape, filler, memory_kind};
 use fastrand::Rng;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use warpsight_generate::expr::{Role, TensorExpr};
+use warpsight_generate::place::decode;
 use warpsight_generate::{Placement, ScheduleFamily};
 use warpsight_graph::memory::{self, Request, Storage};
 use warpsight_graph::{Plan, PlanRole};
@@ -169,6 +170,7 @@ impl<'a> Network<'a> {
         if !progress("ranking", 0.0) {
             return Err(EngineError::Interrupted);
         }
+        self.families.iter().try_for_each(|f| check_memory(f.expr(), &device.info().limits))?;
         let (candidates, ranked): (Vec<Candidates>, Vec<ByPattern>) = self.rank(judge)?.into_iter().unzip();
         let images = self.place(&ranked)?;
         let mut tuned: BTreeMap<Key, Tuned> = BTreeMap::new();
@@ -389,7 +391,7 @@ impl<'a> Network<'a> {
         let result: JobResult = device.run(&self.job(selection, inputs, timing).job)?;
         let outputs = self.plan.outputs.iter().zip(&result.read).map(|(id, contents)| {
             let tensor = &self.plan.tensors[id.0];
-            let mut values = warpsight_ir::data::bytes_f32(&contents.0);
+            let mut values = decode(tensor.element, &contents.0);
             values.truncate(tensor.len());
             (tensor.name.clone(), tensor.shape.clone(), values)
         });

@@ -1,7 +1,7 @@
 //! One expression on one device: open the family, drop what cannot run, rank, generate the best, verify it, time it.
 
 use crate::EngineError;
-use crate::verify::{Trial, Verdict, Wrong};
+use crate::verify::{Trial, Verdict, Wrong, check_memory};
 use fastrand::Rng;
 use std::collections::BTreeMap;
 use warpsight_generate::prune::{Allowance, prune};
@@ -111,6 +111,7 @@ pub fn choose(
     rng: &mut Rng,
     observe: &mut Observer,
 ) -> Result<Tuned, EngineError> {
+    check_memory(family.expr(), &device.info().limits)?;
     let mut best: Option<Tuned> = None;
     let mut right = 0;
     let mut failures = vec![];

@@ -7,17 +7,26 @@
 use crate::EngineError;
 use fastrand::Rng;
 use warpsight_generate::expr::{Role, TensorExpr};
-use warpsight_generate::place::{for_each_index, image_format};
+use warpsight_generate::place::{for_each_index, image_format, stored};
 use warpsight_generate::{Placement, Tensor};
 use warpsight_ir::{Bindings, Checked, Scalar, interpret};
-use warpsight_run::{Init, Job, JobResult, LaunchSpec, MemoryKind, MemorySpec, TimingSpec};
+use warpsight_run::{DeviceError, DeviceLimits, Init, Job, JobResult, LaunchSpec, MemoryKind, MemorySpec, TimingSpec};
 
-/// Largest relative L2 error of a kernel that computes and stores in `f32`.
+/// Largest relative L2 error of a kernel that computes and stores in `f32`: four times what the longest sum of one work-item is off by
+/// ([`warpsight_generate::operators::LONGEST`]).
 pub const TOLERANCE_F32: f64 = 1e-5;
 /// The same where tensors are stored as halves: one rounding to 11 bits of each operand and of the result.
 pub const TOLERANCE_F16: f64 = 2e-3;
 /// The largest number that is stored as a half.
 const F16_MAX: f64 = 65504.0;
+/// What a number below the normal halves is rounded by at most: half the distance of two such halves.
+const F16_ROUNDING: f64 = 1.0 / (1u32 << 25) as f64;
+/// Where inputs are drawn from: the first range in which every output can be stored. Of both signs, but not balanced (a long sum of
+/// balanced numbers may be all rounding); positive and away from 0, for roots, logarithms and quotients; small, for long sums that are
+/// stored as halves.
+const RANGES: [(f32, f32); 4] = [(-0.5, 1.0), (0.5, 1.5), (-0.01, 0.02), (1e-5, 3e-5)];
+/// The range where none is right.
+const POSITIVE: (f32, f32) = RANGES[1];
 /// Multiply-adds that the reference may spend on one kernel.
 const REFERENCE_BUDGET: usize = 400_000;
 /// Multiply-adds up to which a kernel is also interpreted.
@@ -77,26 +86,22 @@ impl<'a> Trial<'a> {
     /// Draws inputs and computes what the outputs should be.
     pub fn new(expr: &'a TensorExpr, placements: &'a [Placement], rng: &mut Rng) -> Self {
         let mut trial = Self { expr, placements, inputs: vec![], expected: vec![] };
-        // Of both signs, but not balanced: a long sum of balanced numbers may be all rounding.
-        trial.draw(rng, -0.5, 1.0);
         let largest = if expr.output.element == Scalar::F16 { F16_MAX } else { f64::from(f32::MAX) };
-        if !trial.expected.iter().all(|e| e.1.abs() <= largest) {
-            // Roots and logarithms need positive numbers, quotients divisors that are not near 0.
-            trial.draw(rng, 0.5, 1.5);
+        let fits = |trial: &Self| trial.expected.iter().all(|e| e.1.abs() <= largest);
+        let found = RANGES.into_iter().any(|range| {
+            trial.draw(rng, range);
+            fits(&trial)
+        });
+        if !found {
+            trial.draw(rng, POSITIVE);
         }
         trial
     }
 
-    fn draw(&mut self, rng: &mut Rng, lo: f32, hi: f32) {
-        let round = |t: &Tensor, v: f32| match t.element {
-            Scalar::F16 | Scalar::Bf16 => {
-                warpsight_generate::place::decode(t.element, &warpsight_generate::place::encode(t.element, &[v]))[0]
-            }
-            _ => v,
-        };
-        self.inputs = self.expr.inputs.iter().map(|t| (0..t.len()).map(|_| round(t, lo + (hi - lo) * rng.f32())).collect()).collect();
-        let doubles: Vec<Vec<f64>> = self.inputs.iter().map(|v| v.iter().map(|&x| f64::from(x)).collect()).collect();
-        let slices: Vec<&[f64]> = doubles.iter().map(Vec::as_slice).collect();
+    fn draw(&mut self, rng: &mut Rng, (lo, hi): (f32, f32)) {
+        let mut drawn = |t: &Tensor| stored(t.element, (0..t.len()).map(|_| lo + (hi - lo) * rng.f32()).collect());
+        self.inputs = self.expr.inputs.iter().map(&mut drawn).collect();
+        let slices: Vec<&[f32]> = self.inputs.iter().map(Vec::as_slice).collect();
         let extents: Vec<i64> = self.expr.axes.iter().map(|a| a.extent).collect();
         let points = extents.iter().product::<i64>() as usize;
         let position = |point: &[i64]| {
@@ -184,11 +189,14 @@ impl<'a> Trial<'a> {
             }
         }
         // Where everything is 0 the error itself must be as small.
-        let rel_l2 = (difference / norm.max(1e-12)).sqrt();
+        let norm = norm.max(1e-12).sqrt();
+        let rel_l2 = difference.sqrt() / norm;
         let halves = self.expr.inputs.iter().chain([&self.expr.output]).any(|t| t.element == Scalar::F16);
         let tolerance = if halves { TOLERANCE_F16 } else { TOLERANCE_F32 };
         let compared = self.expected.len();
-        if rel_l2 <= tolerance {
+        // The nearest half to a small number may be far from it.
+        let small = if self.expr.output.element == Scalar::F16 { F16_ROUNDING * (compared as f64).sqrt() } else { 0.0 };
+        if rel_l2 <= tolerance + small / norm {
             return Ok(Verdict { rel_l2, compared });
         }
         Err(Wrong::Values { rel_l2, compared, tolerance, worst: worst.0, got: got[worst.0], expected: worst.2 })
@@ -207,6 +215,19 @@ pub fn memory_kind(tensor: &Tensor, placement: &Placement) -> MemoryKind {
         Some((width, height)) => MemoryKind::Image { format: image_format(tensor.element), width: width as u32, height: height as u32 },
         None => MemoryKind::Buffer { bytes: placement.bytes(tensor.element).max(1) },
     }
+}
+
+/// Fails where the tensors of an expression do not fit the device together, or one of them does not by itself: before any is drawn, packed
+/// or sent there.
+pub fn check_memory(expr: &TensorExpr, limits: &DeviceLimits) -> Result<(), DeviceError> {
+    let bytes = |t: &Tensor| t.len() as u64 * u64::from(t.element.bytes());
+    let beyond = |what: String, needed: u64, available: Option<u64>| match available {
+        Some(available) if needed > available => Err(DeviceError::Limit { what, needed, available }),
+        _ => Ok(()),
+    };
+    let tensors = || expr.inputs.iter().chain([&expr.output]);
+    tensors().try_for_each(|t| beyond(format!("tensor `{}` of `{}` (bytes)", t.name, expr.name), bytes(t), limits.max_allocation))?;
+    beyond(format!("memory for the tensors of `{}` (bytes)", expr.name), tensors().map(bytes).sum(), limits.memory)
 }
 
 /// Fails where a tensor cannot be stored at all.

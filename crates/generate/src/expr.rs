@@ -128,6 +128,21 @@ impl Index {
         self.constant += value;
         self
     }
+    /// The form times a number.
+    pub fn times(mut self, factor: i64) -> Self {
+        self.terms.iter_mut().for_each(|t| t.1 *= factor);
+        self.terms.retain(|t| t.1 != 0);
+        self.constant *= factor;
+        self
+    }
+    /// The sum of two forms.
+    pub fn sum(self, other: &Self) -> Self {
+        other.terms.iter().fold(self, |sum, &(a, c)| sum.plus(a, c)).offset(other.constant)
+    }
+    /// The form with a form in place of each axis.
+    pub fn substitute(&self, forms: &[Self]) -> Self {
+        self.terms.iter().fold(Self::constant(self.constant), |sum, &(a, c)| sum.sum(&forms[a.0].clone().times(c)))
+    }
     /// The coefficient of an axis.
     pub fn coefficient(&self, axis: AxisId) -> i64 {
         self.terms.iter().find(|t| t.0 == axis).map_or(0, |t| t.1)
@@ -180,11 +195,14 @@ impl Scalar {
     }
     /// Replaces the accumulator by an expression: how a following elementwise operator is fused.
     pub fn with_acc(&self, acc: &Self) -> Self {
+        self.with_leaves(&mut |leaf| if *leaf == Self::Acc { acc.clone() } else { leaf.clone() })
+    }
+    /// Replaces every number, load and accumulator.
+    pub fn with_leaves(&self, f: &mut impl FnMut(&Self) -> Self) -> Self {
         match self {
-            Self::Acc => acc.clone(),
-            Self::Const(_) | Self::Load { .. } => self.clone(),
-            Self::Unary(op, a) => Self::unary(*op, a.with_acc(acc)),
-            Self::Binary(op, a, b) => Self::binary(*op, a.with_acc(acc), b.with_acc(acc)),
+            Self::Const(_) | Self::Acc | Self::Load { .. } => f(self),
+            Self::Unary(op, a) => Self::unary(*op, a.with_leaves(f)),
+            Self::Binary(op, a, b) => Self::binary(*op, a.with_leaves(f), b.with_leaves(f)),
         }
     }
     /// Calls `f` for every load.
@@ -209,7 +227,7 @@ impl TensorExpr {
     /// The value of one output point in `f64`, reading inputs (row-major, one slice per input).
     ///
     /// This is the reference that every kernel is verified against.
-    pub fn evaluate(&self, point: &[i64], inputs: &[&[f64]]) -> f64 {
+    pub fn evaluate<T: Copy + Into<f64>>(&self, point: &[i64], inputs: &[&[T]]) -> f64 {
         debug_assert_eq!(point.len(), self.axes.len());
         let mut all: Vec<i64> = point.iter().copied().chain(self.reduce.iter().map(|_| 0)).collect();
         let acc = if self.reduce.is_empty() {
@@ -244,7 +262,7 @@ impl TensorExpr {
         self.value(&self.epilogue, &all, inputs, acc)
     }
 
-    fn value(&self, scalar: &Scalar, point: &[i64], inputs: &[&[f64]], acc: f64) -> f64 {
+    fn value<T: Copy + Into<f64>>(&self, scalar: &Scalar, point: &[i64], inputs: &[&[T]], acc: f64) -> f64 {
         match scalar {
             Scalar::Const(c) => *c,
             Scalar::Acc => acc,
@@ -258,7 +276,7 @@ impl TensorExpr {
                     }
                     flat = flat * extent + at;
                 }
-                inputs[*tensor][flat as usize]
+                inputs[*tensor][flat as usize].into()
             }
             Scalar::Unary(op, a) => apply_unary(*op, self.value(a, point, inputs, acc)),
             Scalar::Binary(op, a, b) => apply_binary(*op, self.value(a, point, inputs, acc), self.value(b, point, inputs, acc)),

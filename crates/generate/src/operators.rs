@@ -15,6 +15,7 @@ mod matmul;
 mod movement;
 mod normalise;
 mod pool;
+mod split;
 
 pub use conv::{Conv, Deconv, Window, conv, deconv};
 pub use grammar::parse_operator;
@@ -22,6 +23,7 @@ pub use matmul::{MatMul, matmul};
 pub use movement::{concat, copy, elementwise, pad, slice, transpose};
 pub use normalise::{layernorm, softmax};
 pub use pool::{Constant, Pool, PoolKind, Pooled, ReduceKind, global_average_pool, pool, reduce};
+pub use split::LONGEST;
 
 use crate::expr::{Axis, AxisId, Combine, Index, Operator, Role, Scalar, Tensor, TensorExpr};
 use std::collections::HashSet;
@@ -253,14 +255,14 @@ pub(crate) fn at_least(operator: &str, minimum: i64, sizes: &[(&str, i64)]) -> R
     }
 }
 
-/// An operator whose tensors all fit 32-bit indices.
+/// An operator whose tensors all fit 32-bit indices and whose reductions are short enough for one work-item.
 pub(crate) fn operator(kind: &str, steps: Vec<TensorExpr>) -> Result<Operator, OperatorError> {
     for tensor in steps.iter().flat_map(|s| s.inputs.iter().chain([&s.output])) {
         if tensor.shape.iter().try_fold(1i64, |n, &e| n.checked_mul(e)).is_none_or(|n| n > i64::from(i32::MAX)) {
             return Err(OperatorError::TooLarge { operator: kind.into(), tensor: tensor.name.to_string(), shape: tensor.shape.clone() });
         }
     }
-    Ok(Operator { kind: kind.into(), steps })
+    Ok(Operator { kind: kind.into(), steps: split::split(steps) })
 }
 
 pub(crate) fn mul(a: Scalar, b: Scalar) -> Scalar {

@@ -159,6 +159,14 @@ pub fn decode(element: Element, bytes: &[u8]) -> Vec<f32> {
     }
 }
 
+/// Values as they are read back after they were stored as elements.
+pub fn stored(element: Element, values: Vec<f32>) -> Vec<f32> {
+    match element {
+        Element::F32 => values,
+        _ => decode(element, &encode(element, &values)),
+    }
+}
+
 /// The image format that holds an element type.
 pub fn image_format(element: Element) -> ImageFormat {
     if element == Element::F16 { ImageFormat::Rgba16F } else { ImageFormat::Rgba32F }

@@ -9,7 +9,7 @@ use warpsight_generate::operators::{self, Conv, Deconv, MatMul, OperatorError, P
 use warpsight_ir::{BinaryOp, Name, Scalar as Element, UnaryOp};
 
 /// Element type of all tensors of a planned network.
-const ELEMENT: Element = Element::F32;
+pub(crate) const ELEMENT: Element = Element::F32;
 
 /// An operator with what each of its inputs is.
 pub(crate) struct Lowered {

@@ -3,11 +3,12 @@
 use crate::error::GraphError;
 use crate::fuse::groups;
 use crate::graph::{Graph, Op, TensorId};
-use crate::lower::{Lowered, Source, lower};
+use crate::lower::{ELEMENT, Lowered, Source, lower};
 use std::collections::HashMap;
 use std::sync::Arc;
 use warpsight_generate::expr::{Operator, Role, Tensor, TensorExpr};
 use warpsight_generate::operators::{copy, external_inputs, temporaries};
+use warpsight_generate::place::stored;
 use warpsight_ir::Scalar as Element;
 
 /// A network as operators.
@@ -51,6 +52,8 @@ pub struct PlanTensor {
     pub name: String,
     /// Extents, slowest first; empty for a scalar.
     pub shape: Vec<i64>,
+    /// Element type in memory.
+    pub element: Element,
     /// Where its elements come from.
     pub role: PlanRole,
 }
@@ -104,17 +107,20 @@ impl Plan {
         Ok(builder.plan)
     }
 
-    /// One operator as a network: activations are its inputs; constants are what `constant` gives for so many elements.
+    /// One operator as a network: activations are its inputs; constants are what `constant` gives for so many elements, rounded to what is
+    /// stored.
     pub fn of_operator(operator: &Operator, mut constant: impl FnMut(usize) -> Vec<f64>) -> Self {
         let mut plan = Self { operators: vec![], tensors: vec![], inputs: vec![], outputs: vec![] };
         let mut add = |tensor: &Tensor, role: PlanRole| {
-            plan.tensors.push(PlanTensor { name: tensor.name.to_string(), shape: tensor.shape.clone(), role });
+            let (name, shape) = (tensor.name.to_string(), tensor.shape.clone());
+            plan.tensors.push(PlanTensor { name, shape, element: tensor.element, role });
             TensorId(plan.tensors.len() - 1)
         };
         let mut activations = vec![];
         let inputs = external_inputs(operator).into_iter().map(|tensor| {
             if tensor.role == Role::Weight {
-                return add(tensor, PlanRole::Constant(constant(tensor.len()).into()));
+                let values: Vec<f32> = constant(tensor.len()).into_iter().map(|v| v as f32).collect();
+                return add(tensor, PlanRole::Constant(stored(tensor.element, values).into_iter().map(f64::from).collect()));
             }
             let id = add(tensor, PlanRole::Input);
             activations.push(id);
@@ -159,6 +165,12 @@ impl Plan {
             }
         }
         all
+    }
+
+    /// How often evaluating the plan computes the value of an expression's body or stores an element.
+    pub fn work(&self) -> u64 {
+        let extents = |step: &TensorExpr| step.all_axes().map(|a| a.extent as u64).fold(1u64, u64::saturating_mul);
+        self.operators.iter().flat_map(|op| &op.operator.steps).map(extents).fold(0, u64::saturating_add)
     }
 
     /// The outputs for one array per input, every element by [`TensorExpr::evaluate`]: slow, and the meaning of the plan.
@@ -258,7 +270,7 @@ impl<'a> Builder<'a> {
     }
 
     fn push(&mut self, name: String, shape: Vec<i64>, role: PlanRole) -> TensorId {
-        self.plan.tensors.push(PlanTensor { name, shape, role });
+        self.plan.tensors.push(PlanTensor { name, shape, element: ELEMENT, role });
         TensorId(self.plan.tensors.len() - 1)
     }
 
@@ -310,7 +322,7 @@ impl<'a> Builder<'a> {
                 continue;
             }
             let shown = self.graph.tensor(output);
-            let operator = copy(&shown.shape, Element::F32);
+            let operator = copy(&shown.shape, ELEMENT);
             let operator = operator.map_err(|source| GraphError::Operator { node: shown.name.clone(), source })?;
             let to = self.push(shown.name.clone(), shown.shape.clone(), PlanRole::Output);
             let sources = vec![("input".into(), Source::Tensor(output))];

@@ -313,6 +313,73 @@ fn moves_and_reductions() {
     assert!(slice(&[4], &[0], &[1], &[5], f).is_err() && transpose(&[4, 6], &[0, 0], f).is_err());
 }
 
+/// A reduction of any length and shape is the same in parts, none of which is too long for one work-item.
+#[test]
+fn long_reductions_in_parts() {
+    let mut rng = fastrand::Rng::with_seed(14);
+    let f = Element::F32;
+    let short = |operator: &Operator| {
+        for step in &operator.steps {
+            assert!(step.reduce.iter().map(|a| a.extent).product::<i64>() <= LONGEST, "{}", step.name);
+            assert!(step.all_axes().all(|a| a.extent > 1) || step.axes.len() == 1, "{}", step.name);
+            assert!(std::ptr::eq(step, operator.steps.last().unwrap()) || step.output.element == Element::F32);
+        }
+    };
+    // Divisible, odd and prime lengths, one output and several, one axis and several, two levels.
+    for (shape, over, steps) in [
+        (vec![32768], vec![0], 1),
+        (vec![32770], vec![0], 3),
+        (vec![1_000_000], vec![0], 2),
+        (vec![3, 40_009], vec![1], 3),
+        (vec![40_009, 2], vec![0], 3),
+        (vec![2, 200, 300], vec![1, 2], 2),
+        (vec![199, 3, 211], vec![0, 2], 3),
+        (vec![2; 17], (0..17).collect(), 3),
+    ] {
+        let input = random(&mut rng, shape.iter().product());
+        for kind in [ReduceKind::Sum, ReduceKind::Mean, ReduceKind::Max] {
+            let operator = reduce(kind, &shape, &over, false, f).unwrap();
+            short(&operator);
+            assert_eq!(operator.steps.len(), steps, "{shape:?}");
+            let kept: Vec<usize> = (0..shape.len()).filter(|d| !over.contains(d)).collect();
+            let mut expected =
+                vec![if kind == ReduceKind::Max { f64::MIN } else { 0.0 }; kept.iter().map(|&d| shape[d] as usize).product()];
+            for (flat, point) in points(&shape).iter().enumerate() {
+                let at = &mut expected[kept.iter().fold(0, |at, &d| at * shape[d] as usize + point[d] as usize)];
+                *at = if kind == ReduceKind::Max { at.max(input[flat]) } else { *at + input[flat] };
+            }
+            if kind == ReduceKind::Mean {
+                let count = over.iter().map(|&d| shape[d]).product::<i64>() as f64;
+                expected.iter_mut().for_each(|e| *e /= count);
+            }
+            close(&run(&operator, std::slice::from_ref(&input)), &expected);
+        }
+    }
+    for text in ["matmul m=2 n=3 k=40001", "fc n=1 k=70000 m=2", "conv2d n=1 c=4000 h=4 w=3 k=2 r=3 s=3 pad=1 dtype=f16s"] {
+        let operator = parse_operator(text).unwrap();
+        short(&operator);
+        assert!(operator.steps.len() > 1, "{text}");
+        let [left, right] = external_inputs(&operator)[..] else { panic!("{text}") };
+        let values = [random(&mut rng, left.len() as i64), random(&mut rng, right.len() as i64)];
+        // The same expression as it is before it is cut.
+        let whole = unsplit(text);
+        close(&run(&operator, &values), &run(&whole, &values));
+    }
+    // No partial result may need more than 32 bits to be addressed.
+    assert_eq!(parse_operator("matmul m=40000 n=40000 k=50000").unwrap().steps.len(), 1);
+}
+
+/// The matrix product or convolution of a text in one step.
+fn unsplit(text: &str) -> Operator {
+    let shorter = text.replace("40001", "11").replace("70000", "11").replace("4000", "11");
+    let mut operator = parse_operator(&shorter).unwrap();
+    let long = [("matmul", 40001), ("fc", 70000), ("conv2d", 4000)].into_iter().find(|l| text.starts_with(l.0)).unwrap().1;
+    let step = &mut operator.steps[0];
+    step.reduce.iter_mut().filter(|a| a.extent == 11).for_each(|a| a.extent = long);
+    step.inputs.iter_mut().flat_map(|t| &mut t.shape).filter(|e| **e == 11).for_each(|e| *e = long);
+    operator
+}
+
 fn axes(text: &str) -> String {
     let operator = parse_operator(text).unwrap();
     check(&operator);

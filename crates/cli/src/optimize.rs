@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::record::StoreArgs;
 use crate::target::{Target, TargetArgs};
-use crate::{network, operator, progress};
+use crate::{network, operator};
 use clap::ValueEnum;
 use std::path::PathBuf;
 use warpsight_engine::tune::Judge;
@@ -22,7 +22,7 @@ pub struct Args {
     #[arg(long, value_name = "OPERATOR")]
     op: Option<String>,
     /// Shape of an input whose shape the model leaves open, for instance x=1,3,48,192; may be repeated.
-    #[arg(long, value_name = "NAME=N,N,…")]
+    #[arg(long, value_name = "NAME=N,N,…", conflicts_with = "op")]
     pub input_shape: Vec<String>,
     #[command(flatten)]
     target: TargetArgs,
@@ -33,10 +33,10 @@ pub struct Args {
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(5..))]
     pub runs: u32,
     /// Choose by the model, or time everything that is left (with --op; can be interrupted and resumed).
-    #[arg(long, value_enum, default_value = "model", requires_if("exhaustive", "op"))]
+    #[arg(long, value_enum, default_value = "model")]
     pub search: Search,
     /// Print the best configuration after this step of lowering, and nothing else (with --op).
-    #[arg(long, value_name = "STEP", requires = "op", value_parser = parse_stage)]
+    #[arg(long, value_name = "STEP", conflicts_with_all = ["model", "search", "top", "runs", "out"], value_parser = parse_stage)]
     pub dump: Option<StageArg>,
     /// Folder for the kernels: .cl, launch description, C header and C host example.
     #[arg(long, value_name = "DIR")]
@@ -88,7 +88,10 @@ impl Judging {
 
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
-    progress::catch_interrupt();
+    if args.model.is_some() && args.search == Search::Exhaustive {
+        return Err(Failure::input("--search exhaustive times every configuration of one operator, not of a network")
+            .help("--op OPERATOR names one; --top K times the K best configurations of each kernel of a network"));
+    }
     let mut target = args.target.open()?;
     let mut record = args.store.open(target.device.info(), CostModel::<Kernel>::id(&Roofline))?;
     match (&args.op, &args.model) {

@@ -39,7 +39,6 @@ pub struct Args {
 
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
-    progress::catch_interrupt();
     let loaded = load(&args.model, &args.input_shape)?;
     let inputs = inputs(args, &loaded)?;
     let mut target = args.target.open()?;
@@ -47,7 +46,10 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let network = Network::new(&loaded.plan)?;
     let mut rng = fastrand::Rng::new();
     let selection = select(&network, &Judging::first(&target), &mut target, &mut record, &mut rng)?;
+    let bar = progress::bar(1, "run");
+    bar.set_message("running all kernels");
     let run = network.run(&selection, &inputs, &mut *target.device, 5)?;
+    bar.finish_and_clear();
     remember(&network, &selection, &run, &mut record)?;
     std::fs::create_dir_all(&args.output).map_err(|e| Failure::io(&args.output, &e))?;
     let mut files = vec![];
@@ -86,6 +88,9 @@ fn inputs(args: &Args, loaded: &Loaded) -> Result<Vec<Vec<f32>>, Failure> {
     let mut given: Vec<(&str, &Path)> = vec![];
     for text in &args.input {
         let (name, file) = text.split_once('=').ok_or_else(|| Failure::input(format!("`{text}` is not of the form NAME=FILE")))?;
+        if given.iter().any(|g| g.0 == name) {
+            return Err(Failure::input(format!("input `{name}` is given twice")));
+        }
         given.push((name, Path::new(file)));
     }
     let tensors: Vec<_> = loaded.plan.inputs.iter().map(|&id| loaded.plan.tensor(id)).collect();

@@ -17,11 +17,11 @@ pub struct TargetArgs {
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
     /// Run the driver inside this process (a crash or hang of the driver is then ours).
-    #[arg(long)]
+    #[arg(long, conflicts_with = "timeout")]
     pub in_process: bool,
-    /// Seconds after which a silent driver is stopped.
-    #[arg(long, default_value_t = 120, value_name = "S")]
-    pub timeout: u64,
+    /// Seconds after which a silent driver is stopped; with a number the simulator is stopped likewise [default: 120].
+    #[arg(long, value_name = "S")]
+    pub timeout: Option<u64>,
 }
 
 /// An open device and what is known of it.
@@ -59,11 +59,11 @@ pub fn allowance(profile: &Profile) -> Allowance {
 impl TargetArgs {
     /// Opens the device.
     pub fn open(&self) -> Result<Target, Failure> {
-        let options = warpsight_run::Options {
-            in_process: self.in_process,
-            timeout: Duration::from_secs(self.timeout),
-            ..warpsight_run::Options::default()
-        };
+        let mut options = warpsight_run::Options { in_process: self.in_process, ..warpsight_run::Options::default() };
+        if let Some(seconds) = self.timeout {
+            options.timeout = Duration::from_secs(seconds);
+            options.simulator_too = true;
+        }
         let device = warpsight_run::open(&self.device, &options)?;
         let profile = self.profile(device.info())?;
         let limits = &device.info().limits;

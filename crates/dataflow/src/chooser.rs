@@ -10,7 +10,7 @@ use crate::plan::{Chosen, KernelPlan};
 use crate::rates::{Curves, Rates};
 use crate::select::Judge;
 use crate::vertical::footprint;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use warpsight_ir::{Bytes, Seconds, Stage, StageClass};
 
 /// Judges groups by what they become, with what is known of a graph once and for all.
@@ -56,14 +56,9 @@ impl<'a> Chooser<'a> {
     fn kernel(&self, group: &Group) -> Option<KernelPlan> {
         let Pipelines { graph, machine, .. } = self.pipelines;
         let mut open = vec![*group.nodes.first()?];
-        let mut reached: Vec<NodeId> = open.clone();
+        let mut reached = HashSet::from([open[0]]);
         while let Some(at) = open.pop() {
-            for &next in &self.near[at.0] {
-                if group.has(next) && !reached.contains(&next) {
-                    reached.push(next);
-                    open.push(next);
-                }
-            }
+            open.extend(self.near[at.0].iter().copied().filter(|&next| group.has(next) && reached.insert(next)));
         }
         if reached.len() < group.nodes.len() {
             return None;

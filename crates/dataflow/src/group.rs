@@ -90,7 +90,8 @@ impl Group {
 
 /// Of the whole graph, where these groups run as one each and all other operators by themselves.
 pub fn traffic(graph: &Graph, groups: &[Group]) -> Traffic {
-    let alone = graph.ids().filter(|&id| !groups.iter().any(|group| group.has(id)));
+    let inside: BTreeSet<NodeId> = groups.iter().flat_map(|group| group.nodes.iter().copied()).collect();
+    let alone = graph.ids().filter(|id| !inside.contains(id));
     let alone = alone.map(|id| Traffic { read: graph.node(id).read, written: graph.node(id).written });
     groups.iter().map(|group| group.traffic(graph)).chain(alone).fold(Traffic::default(), |a, b| a + b)
 }

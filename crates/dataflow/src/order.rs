@@ -2,37 +2,36 @@
 
 use crate::graph::{Graph, Node, NodeId, Tensor, TensorId};
 use crate::read::GraphError;
-use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 
 /// Producers before consumers; among those that are ready, the lowest level and then the fingerprint decide. Where even these are equal,
 /// nodes do the same to the same, and either order gives the same plan.
 pub fn canonical(nodes: &[Node], tensors: &[Tensor]) -> Result<Vec<NodeId>, GraphError> {
-    let prints = fingerprints(nodes, tensors);
     let producers = |at: usize| -> BTreeSet<usize> {
         nodes[at].inputs.iter().filter_map(|id| tensors[id.0].producer).map(|producer| producer.0).collect()
     };
     let mut waits: Vec<usize> = (0..nodes.len()).map(|at| producers(at).len()).collect();
     let mut levels = vec![0_usize; nodes.len()];
-    let mut ready: BinaryHeap<Reverse<(usize, u64, usize)>> =
-        (0..nodes.len()).filter(|&at| waits[at] == 0).map(|at| Reverse((0, prints[at], at))).collect();
-    let mut order = Vec::with_capacity(nodes.len());
-    while let Some(Reverse((level, _, at))) = ready.pop() {
-        order.push(NodeId(at));
+    let mut order: Vec<usize> = (0..nodes.len()).filter(|&at| waits[at] == 0).collect();
+    let mut next = 0;
+    while let Some(&at) = order.get(next) {
+        next += 1;
         let consumers: BTreeSet<usize> =
             nodes[at].outputs.iter().flat_map(|id| tensors[id.0].consumers.iter().map(|consumer| consumer.0)).collect();
         for consumer in consumers {
             waits[consumer] -= 1;
-            levels[consumer] = levels[consumer].max(level + 1);
+            levels[consumer] = levels[consumer].max(levels[at] + 1);
             if waits[consumer] == 0 {
-                ready.push(Reverse((levels[consumer], prints[consumer], consumer)));
+                order.push(consumer);
             }
         }
     }
-    if order.len() == nodes.len() {
-        return Ok(order);
+    if order.len() < nodes.len() {
+        return Err(cycle(nodes, &waits, producers));
     }
-    Err(cycle(nodes, &waits, producers))
+    let prints = fingerprints(nodes, tensors, &order);
+    order.sort_by_key(|&at| (levels[at], prints[at], at));
+    Ok(order.into_iter().map(NodeId).collect())
 }
 
 /// One of the cycles among nodes that still wait: every one of them has a producer that waits.
@@ -51,12 +50,24 @@ fn cycle(nodes: &[Node], waits: &[usize], producers: impl Fn(usize) -> BTreeSet<
     GraphError::Cycle(path.into_iter().map(|at| nodes[at].name.clone()).collect())
 }
 
-/// What a node computes, from what and for whom, as a number: refined from neighbours until no more nodes can be told apart.
-fn fingerprints(nodes: &[Node], tensors: &[Tensor]) -> Vec<u64> {
+/// What a node computes, from what and for whom, as a number: told along the whole graph and back, until no more nodes can be told apart.
+/// `order` has producers before consumers.
+fn fingerprints(nodes: &[Node], tensors: &[Tensor], order: &[usize]) -> Vec<u64> {
     let words = |node: &Node| [node.class as u64, node.phase as u64, node.flops.to_bits(), node.read.0.to_bits(), node.written.0.to_bits()];
     let begin = |tensor: &Tensor| mixed(tensor.shape.iter().copied().chain([tensor.element, tensor.kind as u64]));
     let mut of_tensors: Vec<u64> = tensors.iter().map(begin).collect();
     let mut of_nodes: Vec<u64> = nodes.iter().map(|node| mixed(words(node))).collect();
+    // Who reads a tensor, and in which place.
+    let mut uses: Vec<Vec<(usize, u64)>> = vec![Vec::new(); tensors.len()];
+    for (at, node) in nodes.iter().enumerate() {
+        node.inputs.iter().zip(0..).for_each(|(input, place)| uses[input.0].push((at, place)));
+    }
+    // Readers have no order of their own.
+    let read = |tensor: usize, of_tensors: &[u64], of_nodes: &[u64]| {
+        let mut readers: Vec<u64> = uses[tensor].iter().map(|&(node, place)| mixed([of_nodes[node], place])).collect();
+        readers.sort_unstable();
+        mixed([of_tensors[tensor]].into_iter().chain(readers))
+    };
     let distinct = |prints: &[u64]| prints.iter().collect::<HashSet<_>>().len();
     let mut told_apart = 0;
     loop {
@@ -65,22 +76,21 @@ fn fingerprints(nodes: &[Node], tensors: &[Tensor]) -> Vec<u64> {
             return of_nodes;
         }
         told_apart = now;
-        let around = |(at, node): (usize, &Node)| {
-            let tensors = node.inputs.iter().chain(&node.outputs).map(|id| of_tensors[id.0]);
-            mixed([of_nodes[at]].into_iter().chain(tensors))
-        };
-        of_nodes = nodes.iter().enumerate().map(around).collect();
-        let around = |(at, tensor): (usize, &Tensor)| {
-            let place = |id: &NodeId| {
-                let inputs = nodes[id.0].inputs.iter().enumerate().filter(|(_, input)| input.0 == at);
-                mixed([of_nodes[id.0]].into_iter().chain(inputs.map(|(i, _)| i as u64)))
-            };
-            // Consumers have no order of their own.
-            let mut consumers: Vec<u64> = tensor.consumers.iter().map(place).collect();
-            consumers.sort_unstable();
-            mixed([of_tensors[at], tensor.producer.map_or(0, |id| of_nodes[id.0])].into_iter().chain(consumers))
-        };
-        of_tensors = tensors.iter().enumerate().map(around).collect();
+        for &at in order {
+            of_nodes[at] = mixed([of_nodes[at]].into_iter().chain(nodes[at].inputs.iter().map(|id| of_tensors[id.0])));
+            for (id, place) in nodes[at].outputs.iter().zip(0..) {
+                of_tensors[id.0] = mixed([of_tensors[id.0], of_nodes[at], place]);
+            }
+        }
+        for &at in order.iter().rev() {
+            for id in &nodes[at].outputs {
+                of_tensors[id.0] = read(id.0, &of_tensors, &of_nodes);
+            }
+            of_nodes[at] = mixed([of_nodes[at]].into_iter().chain(nodes[at].outputs.iter().map(|id| of_tensors[id.0])));
+        }
+        for at in (0..tensors.len()).filter(|&at| tensors[at].producer.is_none()) {
+            of_tensors[at] = read(at, &of_tensors, &of_nodes);
+        }
     }
 }
 

@@ -137,6 +137,12 @@ impl<'a> Partition<'a> {
 
     /// Whether a path leads from one cluster to another through a third.
     fn detour(&self, from: usize, to: usize) -> bool {
+        // Ranks ascend along every path, and its last step comes from a third cluster.
+        let producers = || self.members[to].iter().flat_map(|&node| self.graph.producers(node)).map(|node| self.of[node.0]);
+        let third = |&producer: &usize| producer != from && producer != to && self.ranks[producer] > self.ranks[from];
+        if self.ranks[from] >= self.ranks[to] || !producers().any(|producer| third(&producer)) {
+            return false;
+        }
         let mut seen = BTreeSet::new();
         let mut open = vec![from];
         while let Some(at) = open.pop() {

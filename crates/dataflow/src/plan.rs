@@ -14,6 +14,7 @@ use crate::rates::{Curves, Rates};
 use crate::select::{Policy, best, kitsune};
 use crate::vertical::{Footprint, vertical};
 use serde::Serialize;
+use std::collections::HashSet;
 use warpsight_ir::{Bytes, Seconds};
 
 /// Below this share of its peak a resource counts as little used (paper 003, figures 3 and 13).
@@ -189,8 +190,9 @@ impl Plan {
     fn of(graph: &Graph, groups: Vec<GroupPlan>, kernels: Vec<KernelPlan>, bsp: Execution, vertical: Execution, machine: &Machine) -> Self {
         let pipelines = groups.iter().map(|plan| plan.run.clone());
         let dataflow = bsp.with(pipelines.chain(kernels.iter().map(|plan| plan.run.clone())).collect(), machine);
-        let together = |id: &NodeId| groups.iter().any(|plan| plan.group.has(*id)) || kernels.iter().any(|plan| plan.fused.group.has(*id));
-        let rest = graph.ids().filter(|id| !together(id)).collect();
+        let together = groups.iter().map(|plan| &plan.group).chain(kernels.iter().map(|plan| &plan.fused.group));
+        let together: HashSet<NodeId> = together.flat_map(|group| group.nodes.iter().copied()).collect();
+        let rest = graph.ids().filter(|id| !together.contains(id)).collect();
         Self { selected: Vec::new(), groups, kernels, refused: Vec::new(), rest, times: Times { bsp, vertical, dataflow } }
     }
 
@@ -250,7 +252,8 @@ impl Execution {
 
     /// The same with some operators together.
     fn with(&self, together: Vec<Run>, machine: &Machine) -> Self {
-        let covered = |run: &Run| together.iter().any(|other| other.nodes.contains(&run.nodes[0]));
+        let inside: HashSet<NodeId> = together.iter().flat_map(|run| run.nodes.iter().copied()).collect();
+        let covered = |run: &Run| inside.contains(&run.nodes[0]);
         let mut runs: Vec<Run> = self.runs.iter().filter(|run| !covered(run)).cloned().collect();
         runs.extend(together);
         runs.sort_by_key(|run| run.nodes[0]);

@@ -13,6 +13,9 @@ const ROUNDS: usize = 8;
 /// larger: what it takes grows with operators, and planning of 150 of them may take 100 ms. On training graphs of the paper twice as many
 /// find plans that are up to 1 % faster, half as many up to 4 % slower ones, and nothing changes beyond 4,000.
 const OPERATORS: usize = 2000;
+/// Of how many operators together it may ask what they cannot go below, likewise: each reader of one tensor borders on the group of the
+/// others, whatever its size.
+const BOUNDED: usize = 1_000_000;
 /// See [`OPERATORS`].
 const SIZE: usize = 150;
 /// Part of the whole time that a change must save, above what sums of floating-point numbers lose.
@@ -21,7 +24,7 @@ const LEAST: f64 = 1e-9;
 /// The best of the starting points under a judge, improved until no merge, no move of a node at a boundary and no split in two saves
 /// time, or the judge has been asked often enough. Not slower than any starting point, its groups that cannot be executed left out, nor than no groups at all.
 pub fn best(graph: &Graph, judge: &dyn Judge, starts: &[Vec<Group>]) -> Vec<Group> {
-    let mut search = Search { graph, judge, known: HashMap::new(), operators: usize::MAX, least: 0.0 };
+    let mut search = Search { graph, judge, known: HashMap::new(), operators: usize::MAX, bounded: usize::MAX, least: 0.0 };
     let starts: Vec<Vec<Group>> = starts
         .iter()
         .map(|groups| groups.iter().filter(|group| search.seconds(&group.nodes).is_some()).cloned().collect::<Vec<Group>>())
@@ -33,7 +36,8 @@ pub fn best(graph: &Graph, judge: &dyn Judge, starts: &[Vec<Group>]) -> Vec<Grou
     let Some((seconds, mut partition)) = timed.reduce(|best, other| if other.0 < best.0 { other } else { best }) else {
         return Vec::new();
     };
-    (search.least, search.operators) = (LEAST * seconds, OPERATORS * graph.nodes.len().max(SIZE) / SIZE);
+    let size = graph.nodes.len().max(SIZE);
+    (search.least, search.operators, search.bounded) = (LEAST * seconds, OPERATORS * size / SIZE, BOUNDED * size / SIZE);
     for _ in 0..ROUNDS {
         search.grow(&mut partition);
         if !(search.moves(&mut partition) | search.splits(&mut partition)) {
@@ -50,6 +54,8 @@ struct Search<'a> {
     known: HashMap<Vec<NodeId>, Option<f64>>,
     /// Of how many operators together it may still ask for groups.
     operators: usize,
+    /// Of how many operators together it may still ask for bounds.
+    bounded: usize,
     /// Seconds that a change must save.
     least: f64,
 }
@@ -134,7 +140,11 @@ impl Search<'_> {
         match (nodes, self.known.get(nodes)) {
             ([] | [_], _) => self.seconds(nodes).unwrap_or(f64::INFINITY),
             (_, Some(known)) => known.unwrap_or(f64::INFINITY),
-            _ => self.judge.bound(self.graph, &Group { nodes: nodes.to_vec(), rule: String::new() }),
+            _ if self.bounded < nodes.len() => f64::INFINITY,
+            _ => {
+                self.bounded -= nodes.len();
+                self.judge.bound(self.graph, &Group { nodes: nodes.to_vec(), rule: String::new() })
+            }
         }
     }
 
@@ -183,7 +193,9 @@ impl Search<'_> {
     }
 
     fn merge(&mut self, partition: &Partition<'_>, a: usize, b: usize, ages: &[u32]) -> Option<Merge> {
-        if !partition.fit(a, b) {
+        // What cannot be asked for any more need not be looked at.
+        let size = partition.nodes(a).len() + partition.nodes(b).len();
+        if self.operators.min(self.bounded) < size || !partition.fit(a, b) {
             return None;
         }
         let before = self.seconds(partition.nodes(a))? + self.seconds(partition.nodes(b))?;

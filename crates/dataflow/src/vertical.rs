@@ -10,7 +10,7 @@ use crate::graph::{Class, Graph, NodeId, TensorId};
 use crate::group::Group;
 use crate::pattern::{Patterns, is_row_wise};
 use crate::select::linked;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use warpsight_ir::Bytes;
 
@@ -88,8 +88,9 @@ pub fn footprint(graph: &Graph, nodes: &[NodeId], limit: Bytes) -> Footprint {
     let products = nodes.iter().any(|&id| graph.node(id).class == Class::Tensor);
     // Without a product, a work-group may take row by row.
     let rows: &[u64] = if products { &ROWS } else { &[1] };
+    let kernel = Kernel::of(graph, nodes);
     let tiles = rows.iter().flat_map(|&rows| COLUMNS.map(|columns| (rows, columns)));
-    let all = tiles.map(|(rows, columns)| Kernel { graph, nodes, rows, columns }.footprint(limit));
+    let all = tiles.map(|(rows, columns)| kernel.footprint(rows, columns, limit));
     // There is a tile; of equals, the first.
     all.reduce(|best, other| if other.bytes().0 < best.bytes().0 { other } else { best }).unwrap_or(Footprint {
         rows: 1,
@@ -100,79 +101,71 @@ pub fn footprint(graph: &Graph, nodes: &[NodeId], limit: Bytes) -> Footprint {
     })
 }
 
-/// Operators as one kernel with a tile.
-struct Kernel<'a> {
-    graph: &'a Graph,
-    nodes: &'a [NodeId],
-    rows: u64,
-    columns: u64,
+/// Operators as one kernel, whatever its tile.
+struct Kernel {
+    /// Of all products that read a tile.
+    weights: u64,
+    /// Of products that stream: bytes of an element, columns of the result, and whether a tile of whole rows follows.
+    streams: Vec<(u64, u64, bool)>,
+    /// Bytes of the tiles that live at once for each row, where most do.
+    live: u64,
 }
 
-impl Kernel<'_> {
-    fn has(&self, node: NodeId) -> bool {
-        self.nodes.binary_search(&node).is_ok()
-    }
-
-    /// Whether an operator needs whole rows of what it reads.
-    fn needs_rows(&self, id: NodeId) -> bool {
-        let node = self.graph.node(id);
-        matches!(node.class, Class::Tensor | Class::Reduce | Class::Gather) || is_row_wise(self.graph, node)
-    }
-
-    /// Whether the result of one of the operators lies in shared memory.
-    fn is_tile(&self, id: TensorId) -> bool {
-        let tensor = self.graph.tensor(id);
-        let row_wise = tensor.producer.is_some_and(|producer| is_row_wise(self.graph, self.graph.node(producer)));
-        row_wise || tensor.consumers.iter().any(|&consumer| self.has(consumer) && self.needs_rows(consumer))
-    }
-
-    fn columns_of(&self, id: TensorId) -> u64 {
-        self.graph.tensor(id).shape.last().copied().unwrap_or(1)
-    }
-
-    /// Columns that a product computes at once: all, where a tile of whole rows follows, also behind elementwise operators.
-    fn width(&self, id: TensorId) -> u64 {
-        let columns = self.columns_of(id);
-        let mut open = vec![id];
-        // Ways part and meet again: each tensor once.
-        let mut seen = BTreeSet::from([id]);
-        while let Some(id) = open.pop() {
-            if self.is_tile(id) {
-                return columns;
-            }
-            let inside = self.graph.tensor(id).consumers.iter().filter(|consumer| self.has(**consumer));
-            let behind = inside.flat_map(|&consumer| self.graph.node(consumer).outputs.iter().copied());
-            open.extend(behind.filter(|&id| seen.insert(id)));
-        }
-        columns.min(self.columns)
-    }
-
-    fn footprint(&self, limit: Bytes) -> Footprint {
-        let (mut weights, mut tiles, mut staging) = (0, 0, 0);
-        for (at, &id) in self.nodes.iter().enumerate() {
-            let node = self.graph.node(id);
-            if let Some(gemm) = node.gemm {
-                let element = self.graph.tensor(gemm.right).element;
-                let inside = |tensor: TensorId| self.graph.tensor(tensor).producer.is_some_and(|producer| self.has(producer));
-                if inside(gemm.left) || inside(gemm.right) {
-                    weights += gemm.n * gemm.k * element;
-                } else {
-                    staging = staging.max(STAGES * DEPTH * (self.rows + self.width(node.outputs[0])) * element);
+impl Kernel {
+    fn of(graph: &Graph, nodes: &[NodeId]) -> Self {
+        let inside: HashMap<NodeId, usize> = nodes.iter().enumerate().map(|(at, &id)| (id, at)).collect();
+        let columns = |id: TensorId| graph.tensor(id).shape.last().copied().unwrap_or(1);
+        // Whether an operator needs whole rows of what it reads.
+        let needs_rows = |id: &NodeId| {
+            let node = graph.node(*id);
+            matches!(node.class, Class::Tensor | Class::Reduce | Class::Gather) || is_row_wise(graph, node)
+        };
+        // Results in shared memory, and those behind which such a one follows, also behind elementwise operators. Readers come later.
+        let (mut tiles, mut leads) = (HashSet::new(), HashSet::new());
+        for &id in nodes.iter().rev() {
+            let row_wise = is_row_wise(graph, graph.node(id));
+            for &output in &graph.node(id).outputs {
+                let readers = || graph.tensor(output).consumers.iter().filter(|reader| inside.contains_key(reader));
+                if row_wise || readers().any(needs_rows) {
+                    tiles.insert(output);
+                    leads.insert(output);
+                } else if readers().any(|reader| graph.node(*reader).outputs.iter().any(|next| leads.contains(next))) {
+                    leads.insert(output);
                 }
             }
-            tiles = tiles.max(self.live(at));
         }
-        let bytes = |bytes: u64| Bytes(bytes as f64);
-        Footprint { rows: self.rows, weights: bytes(weights), tiles: bytes(tiles), staging: bytes(staging), limit }
+        let (mut weights, mut streams) = (0, Vec::new());
+        // What begins to live and what ends, by position.
+        let mut ends = vec![0; nodes.len() + 1];
+        let (mut now, mut live) = (0, 0);
+        for (at, &id) in nodes.iter().enumerate() {
+            let node = graph.node(id);
+            if let Some(gemm) = node.gemm {
+                let element = graph.tensor(gemm.right).element;
+                let computed = |tensor: TensorId| graph.tensor(tensor).producer.is_some_and(|producer| inside.contains_key(&producer));
+                if computed(gemm.left) || computed(gemm.right) {
+                    weights += gemm.n * gemm.k * element;
+                } else {
+                    streams.push((element, columns(node.outputs[0]), leads.contains(&node.outputs[0])));
+                }
+            }
+            for &output in node.outputs.iter().filter(|output| tiles.contains(output)) {
+                let bytes = columns(output) * graph.tensor(output).element;
+                let last = graph.tensor(output).consumers.iter().filter_map(|reader| inside.get(reader)).max();
+                now += bytes;
+                ends[last.map_or(at, |&last| last.max(at)) + 1] += bytes;
+            }
+            live = live.max(now - ends[at]);
+            now -= ends[at];
+        }
+        Self { weights, streams, live }
     }
 
-    /// Bytes of the tiles that an operator reads or writes, and of those that wait for a later one.
-    fn live(&self, at: usize) -> u64 {
-        let waits =
-            |id: &TensorId| self.graph.tensor(*id).consumers.iter().any(|consumer| self.nodes[at..].binary_search(consumer).is_ok());
-        let written = |node: &NodeId| self.graph.node(*node).outputs.iter().copied();
-        let before = self.nodes[..at].iter().flat_map(written).filter(waits);
-        let tiles = before.chain(written(&self.nodes[at])).filter(|&id| self.is_tile(id));
-        tiles.map(|id| self.rows * self.columns_of(id) * self.graph.tensor(id).element).sum()
+    fn footprint(&self, rows: u64, columns: u64, limit: Bytes) -> Footprint {
+        let width = |all: u64, whole: bool| if whole { all } else { all.min(columns) };
+        let staged = self.streams.iter().map(|&(element, all, whole)| STAGES * DEPTH * (rows + width(all, whole)) * element);
+        let bytes = |bytes: u64| Bytes(bytes as f64);
+        let staging = bytes(staged.max().unwrap_or(0));
+        Footprint { rows, weights: bytes(self.weights), tiles: bytes(rows * self.live), staging, limit }
     }
 }

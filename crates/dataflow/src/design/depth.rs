@@ -22,11 +22,13 @@ pub fn deepen(design: &mut Design, graph: &Graph, ctas: &[u32], machine: &Machin
     // When a stage's first token comes, in tokens that its sources have sent: what it must wait for, and what it waits for at full speed.
     let mut needed = vec![0; design.stages.len()];
     let mut usual = vec![0; design.stages.len()];
-    for at in 0..design.stages.len() {
-        for queue in design.queues.iter().filter(|queue| queue.consumers.contains(&at)) {
-            needed[at] = needed[at].max(needed[queue.producer] + held_back(queue.producer));
-            usual[at] = usual[at].max(usual[queue.producer] + held_back(queue.producer) + on_the_way(queue.producer));
-        }
+    // Queues lead from earlier stages to later ones.
+    let mut edges: Vec<(usize, usize)> =
+        design.queues.iter().flat_map(|queue| queue.consumers.iter().map(|&to| (queue.producer, to))).collect();
+    edges.sort_unstable();
+    for (from, to) in edges {
+        needed[to] = needed[to].max(needed[from] + held_back(from));
+        usual[to] = usual[to].max(usual[from] + held_back(from) + on_the_way(from));
     }
     let depths = |queue: &super::Queue| -> (u64, u64) {
         let (from, whole) = (queue.producer, u64::from(queue.whole.max(1)));

@@ -84,10 +84,13 @@ pub struct Done {
     pub difference: Result<f64, String>,
 }
 
+/// A plan's outputs for one array per input, in `f64`.
+type Outputs<'a> = dyn Fn(&[Vec<f64>]) -> Result<Vec<Vec<f64>>, GraphError> + 'a;
+
 /// What a plan's outputs should be.
 pub struct Reference<'a> {
-    /// The outputs, in `f64`.
-    pub values: &'a dyn Fn(&[Vec<f64>]) -> Result<Vec<Vec<f64>>, GraphError>,
+    /// The outputs.
+    pub values: &'a Outputs<'a>,
     /// How many values it computes for that at most ([`Plan::work`]).
     pub most: u64,
 }

@@ -1,5 +1,7 @@
 //! `warpsight optimize model.onnx`: a whole network.
 
+mod page;
+
 use crate::failure::{Failure, Kind};
 use crate::optimize::{Args, Judging};
 use crate::record::{Record, family_key};
@@ -70,6 +72,9 @@ pub fn run(path: &Path, args: &Args, target: &mut Target, record: &mut Record, j
     let network = Network::new(&plan)?;
     let reference = Reference { values: &|inputs| evaluate_f64(&graph, inputs), most: EVALUATED };
     let done = optimize(&network, &plan, &reference, &stem, args, target, record)?;
+    if let Some(file) = &args.html {
+        warpsight_files::write(file, page::html(&stem, &network, &done, target).as_bytes())?;
+    }
     let rows = rows(&network, &done.choice, &done.run);
     if json { out(report(&rows, &network, &done, target)) } else { print(&rows, &network, &done, target) }
 }
@@ -333,6 +338,8 @@ fn report(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Valu
         "driver": target.device.info().driver,
         "profile": target.profile.name,
         "operators": operators,
+        "layers": page::layers(network, done),
+        "memory": page::memory(network, done),
         "network": {
             "predicted_s": predicted(network, choice),
             "time_s": median(&run.passes),

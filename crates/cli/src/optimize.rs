@@ -41,6 +41,9 @@ pub struct Args {
     /// Folder for the kernels: .cl, launch description, C header and C host example.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Draw the network as a page: layers in order, predicted beside timed, what limits each, memory between kernels.
+    #[arg(long, value_name = "FILE", conflicts_with = "op")]
+    pub html: Option<PathBuf>,
     #[command(flatten)]
     store: StoreArgs,
 }

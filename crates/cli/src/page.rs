@@ -41,7 +41,6 @@ pub type Column = (&'static str, &'static str);
 
 /// A number of a row of the JSON.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(dead_code, reason = "the pages of `predict` and `optimize` draw them")]
 pub struct Number {
     /// Its key, which tells its unit as that of a [`Column`] does.
     pub key: &'static str,
@@ -53,7 +52,6 @@ pub struct Number {
 
 /// A row of a chart: pieces along an axis that all rows of the chart share.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(dead_code, reason = "the pages of `predict` and `optimize` draw them")]
 pub struct Bar {
     /// Before it; empty where it belongs to the row above.
     pub name: String,
@@ -69,7 +67,6 @@ pub struct Bar {
 
 /// A piece of a bar.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(dead_code, reason = "the pages of `predict` and `optimize` draw them")]
 pub struct Piece {
     /// What it is, shown where it is pointed at.
     pub name: String,
@@ -160,8 +157,7 @@ impl Page {
     }
 
     /// Rows of pieces over one axis, whose end is that of the farthest piece or range.
-    #[allow(dead_code, reason = "the pages of `predict` and `optimize` draw them")]
-    pub fn bars(&mut self, bars: &[Bar]) {
+        pub fn bars(&mut self, bars: &[Bar]) {
         let ends = bars.iter().flat_map(|bar| bar.pieces.iter().map(|piece| piece.to).chain(bar.range.map(|range| range.1)));
         let most = ends.filter(|end| end.is_finite()).fold(0.0, f64::max);
         let span = |from: f64, to: f64| {
@@ -188,8 +184,7 @@ impl Page {
     }
 
     /// What colours stand for.
-    #[allow(dead_code, reason = "the pages of `predict` and `optimize` draw them")]
-    pub fn legend<'a>(&mut self, names: impl Iterator<Item = (usize, &'a str)>) {
+        pub fn legend<'a>(&mut self, names: impl Iterator<Item = (usize, &'a str)>) {
         self.raw("<p class=\"legend\">");
         for (colour, name) in names {
             let _ = write!(self.body, "<span><i class=\"c{}\"></i>{}</span> ", colour % COLOURS, escape(name));
@@ -220,8 +215,7 @@ impl Page {
 
 impl Number {
     /// With its unit, where its key says one.
-    #[allow(dead_code, reason = "the pages of `predict` and `optimize` draw them")]
-    pub fn html(&self) -> String {
+        pub fn html(&self) -> String {
         let unit = unit(self.key).trim_matches([' ', '(', ')']);
         let space = if unit.is_empty() { "" } else { " " };
         format!("<span data-at=\"{}\" data-value=\"{}\">{}{space}{unit}</span>", escape(&self.at), self.value, shown(self.key, self.value))
@@ -240,8 +234,8 @@ impl Tag {
         }
     }
 
-    #[allow(dead_code, reason = "the pages of `predict` and `optimize` draw them")]
-    fn html(self) -> String {
+    /// As it stands beside a number.
+    pub fn html(self) -> String {
         format!("<span class=\"tag\">{}</span>", self.word())
     }
 }

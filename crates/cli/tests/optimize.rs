@@ -1,10 +1,14 @@
 //! What `optimize` prints, stores and writes.
 
+#[path = "common/page.rs"]
+mod page;
+
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
+const NET: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/text-orientation.onnx");
 const CONV: &str = "conv2d n=1 c=3 h=6 w=7 k=5 r=3 s=3 stride=1 pad=1";
 
 fn command(store: &Path, args: &[&str]) -> Command {
@@ -97,4 +101,36 @@ fn an_interrupted_search_goes_on() {
     assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
     let kept = count();
     assert!(kept > 20, "{kept} samples kept");
+}
+
+#[test]
+fn the_page_of_a_network_says_what_the_json_says() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("net.html");
+    let args = ["optimize", NET, "--json", "--html", file.to_str().expect("plain")];
+    let report = json(&command(&folder.path().join("s"), &args).output().expect("starts"));
+    let html = std::fs::read_to_string(&file).expect("a page");
+    let found = page::sound(&html, &report);
+    let layers = report["layers"].as_array().expect("layers");
+    assert_eq!(layers.len(), 77);
+    // Two bars of every kernel, and its row.
+    assert!(found["layers"] >= 4 * layers.len(), "{found:?}");
+    assert!(found["memory"] > 3 && found["network"] == 3, "{found:?}");
+    let sum = |key: &str| layers.iter().map(|layer| layer[key].as_f64().expect("a number")).sum::<f64>();
+    let close = |a: f64, b: &Value| (a / b.as_f64().expect("a number") - 1.0).abs() < 1e-9;
+    assert!(close(sum("predicted_s"), &report["network"]["predicted_s"]) && close(sum("time_s"), &report["network"]["kernels_s"]));
+    assert!((sum("share_percent") - 100.0).abs() < 1e-9);
+    // Tensors that share memory are never needed together, and what is allocated is what the slots hold.
+    let memory = &report["memory"];
+    let slots: Vec<u64> = memory["slots"].as_array().expect("slots").iter().filter_map(Value::as_u64).collect();
+    assert_eq!(memory["total_bytes"].as_u64(), Some(slots.iter().sum()));
+    let tensors = memory["tensors"].as_array().expect("tensors");
+    let number = |tensor: &Value, key: &str| tensor[key].as_u64().expect("a number");
+    for (n, a) in tensors.iter().enumerate() {
+        assert!(number(a, "own_bytes") <= slots[number(a, "slot") as usize] && number(a, "last") < layers.len() as u64);
+        for b in &tensors[..n] {
+            let apart = number(a, "first") > number(b, "last") || number(b, "first") > number(a, "last");
+            assert!(a["slot"] != b["slot"] || apart, "{a} {b}");
+        }
+    }
 }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use warpsight_generate::expr::{Role, TensorExpr};
 use warpsight_generate::place::decode;
 use warpsight_generate::{Placement, ScheduleFamily};
-use warpsight_graph::memory::{self, Request, Storage};
+use warpsight_graph::memory::{self, MemoryPlan, Request, Storage};
 use warpsight_graph::{Plan, PlanRole};
 use warpsight_ir::{Checked, Config, Family, Ranked, Seconds, TimeSource};
 use warpsight_run::{Device, Init, Job, JobResult, LaunchSpec, MemoryKind, MemorySpec, TimingSpec};
@@ -309,7 +309,7 @@ impl<'a> Network<'a> {
         let mut programs: HashMap<Key, usize> = HashMap::new();
         let mut names = vec![];
         let mut memory_of: HashMap<usize, usize> = HashMap::new();
-        let slots = self.slots(selection);
+        let slots: HashMap<usize, usize> = self.memory(selection).tensors.iter().map(|kept| (kept.value, kept.slot)).collect();
         let mut slot_memory: HashMap<usize, usize> = HashMap::new();
         let input_position: HashMap<usize, usize> = self.plan.inputs.iter().enumerate().map(|(n, id)| (id.0, n)).collect();
         for step in &self.steps {
@@ -363,8 +363,8 @@ impl<'a> Network<'a> {
         Sequence { job, names, inputs: input_memory }
     }
 
-    /// Memory shared by tensors that are never needed at the same time: slot by tensor. Inputs and outputs keep their own.
-    fn slots(&self, selection: &Selection) -> HashMap<usize, usize> {
+    /// Where the tensors between kernels lie and how long each is needed. Inputs, constants and outputs keep memory of their own.
+    pub fn memory(&self, selection: &Selection) -> Memory {
         let mut requests: BTreeMap<usize, Request> = BTreeMap::new();
         for (n, step) in self.steps.iter().enumerate() {
             let expr = self.families[step.family].expr();
@@ -382,7 +382,9 @@ impl<'a> Network<'a> {
             }
         }
         let plan = memory::plan(&requests.values().copied().collect::<Vec<_>>());
-        requests.into_keys().zip(plan.slot_of).collect()
+        let kept = requests.into_iter().zip(&plan.slot_of);
+        let tensors = kept.map(|((value, request), &slot)| Kept { value, name: self.plan.tensors[value].name.clone(), request, slot });
+        Memory { tensors: tensors.collect(), plan }
     }
 
     /// Runs the network.
@@ -404,6 +406,25 @@ impl<'a> Network<'a> {
             quantum: result.quantum,
         })
     }
+}
+
+/// The memory between kernels.
+pub struct Memory {
+    /// Every tensor that lies there, in the plan's order.
+    pub tensors: Vec<Kept>,
+    /// What is allocated for them.
+    pub plan: MemoryPlan,
+}
+
+/// A tensor between kernels.
+pub struct Kept {
+    /// Its name in the network.
+    pub name: String,
+    /// Bytes and kind, and the first and last of [`Network::steps`] that needs it.
+    pub request: Request,
+    /// Position in the plan's slots.
+    pub slot: usize,
+    value: usize,
 }
 
 /// A network's job, with names for what it works on.

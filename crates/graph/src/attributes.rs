@@ -44,7 +44,7 @@ impl<'a> NodeView<'a> {
         if attribute.r#type == kind as i32 || attribute.r#type == AttributeType::Undefined as i32 {
             return Ok(Some(attribute));
         }
-        Err(self.bad(format!("attribute `{name}` is not of type {}", kind.as_str_name())))
+        Err(self.bad(format!("attribute `{name}` is not of type {}", format!("{kind:?}").to_uppercase())))
     }
     pub(crate) fn has(&self, name: &str) -> bool {
         self.proto.attribute.iter().any(|a| a.name == name)

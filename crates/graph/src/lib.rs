@@ -31,11 +31,7 @@ mod model;
 mod passes;
 mod plan;
 
-/// The messages of an ONNX file, generated from `proto/onnx.proto`.
-#[allow(missing_docs, clippy::all)]
-pub mod onnx {
-    include!(concat!(env!("OUT_DIR"), "/onnx.rs"));
-}
+pub mod onnx;
 
 pub use card::{CardError, CardInput, ChannelOrder, Fit, Layout, ModelCard, Picture};
 pub use error::GraphError;

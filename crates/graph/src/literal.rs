@@ -24,7 +24,7 @@ pub(crate) enum Numbers {
 
 /// A type's name as ONNX writes it.
 pub(crate) fn data_type_name(number: i32) -> String {
-    DataType::try_from(number).map_or_else(|_| format!("number {number}"), |t| t.as_str_name().to_string())
+    DataType::try_from(number).map_or_else(|_| format!("number {number}"), |t| format!("{t:?}").to_uppercase())
 }
 
 /// Whether numbers of this type are whole; `None` for types that are not read.

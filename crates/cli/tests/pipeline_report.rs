@@ -9,7 +9,6 @@ mod graphs;
 use common::{Sandbox, said};
 use graphs::Builder;
 use page::{parsed, words};
-use roxmltree::Node;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

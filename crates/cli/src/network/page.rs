@@ -151,16 +151,20 @@ fn headline(page: &mut Page, layers: &[Layer], network: &Network, done: &Done, t
         }
         _ => "not timed".to_owned(),
     };
+    let difference = match &done.difference {
+        Ok(off) => format!(
+            "Largest difference of any output from the f64 reference: \
+             <span data-at=\"/network/max_abs_diff\" data-value=\"{off}\">{off:.1e}</span>"
+        ),
+        Err(why) => format!("Outputs of the whole network are not compared: {}", escape(why)),
+    };
     page.raw(&format!(
-        "<p>{} kernels on {} ({}): {timed}, {} {}. Largest difference of any output from the f64 reference: \
-         <span data-at=\"/network/max_abs_diff\" data-value=\"{}\">{:.1e}</span>.</p>",
+        "<p>{} kernels on {} ({}): {timed}, {} {}. {difference}.</p>",
         layers.len(),
         escape(&info.name),
         escape(&info.driver),
         whole.html(),
         Tag::Predicted.html(),
-        done.difference,
-        done.difference
     ));
 }
 

@@ -7,11 +7,11 @@ use crate::report::{dash, out, table};
 use crate::target;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use warpsight_emit::CudaSource;
 use warpsight_engine::EngineError;
 use warpsight_engine::tune::{self, Judge};
+use warpsight_files::Folder;
 use warpsight_generate::ScheduleFamily;
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::prune::prune;
@@ -88,29 +88,26 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let toolkit = Toolkit::find()?;
     args.arch.iter().try_for_each(|arch| toolkit.supports(*arch))?;
     let version = toolkit.version()?;
-    if let Some(folder) = &args.out {
-        let why = |e: std::io::Error| Failure::new(Kind::Io, format!("cannot create the folder: {e}")).at(folder.display().to_string());
-        std::fs::create_dir_all(folder).map_err(why)?;
-    }
+    let mut folder = args.out.as_deref().map(Folder::create).transpose()?;
     let mut builds = args.store.builds(&version, toolkit.simulated()?)?;
     let mut outcomes = vec![];
     for kernel in &kernels {
-        if let Some(folder) = &args.out {
-            warpsight_files::write(&folder.join(format!("{}.cu", kernel.file)), kernel.source.text().as_bytes())?;
+        if let Some(folder) = &mut folder {
+            folder.write(&format!("{}.cu", kernel.file), kernel.source.text().as_bytes())?;
         }
         for &arch in &args.arch {
             let compiled = toolkit.compile(&kernel.source.text(), &kernel.source.entry, arch);
             let config = kernel.knobs.as_ref().map_or("null".to_owned(), |k| json!(k).to_string());
             let said = compiled.as_ref().map(Compiled::feedback).map_err(ToString::to_string);
             builds.add(&arch.to_string(), &kernel.text, config, said)?;
-            if let (Some(folder), Ok(compiled)) = (&args.out, &compiled) {
-                let file = |ending: &str| folder.join(format!("{}.{arch}.{ending}", kernel.file));
-                warpsight_files::write(&file("ptx"), compiled.ptx.as_bytes())?;
-                warpsight_files::write(&file("cubin"), &compiled.cubin)?;
+            if let (Some(folder), Ok(compiled)) = (&mut folder, &compiled) {
+                folder.write(&format!("{}.{arch}.ptx", kernel.file), compiled.ptx.as_bytes())?;
+                folder.write(&format!("{}.{arch}.cubin", kernel.file), &compiled.cubin)?;
             }
             outcomes.push(Outcome { kernel, arch, compiled });
         }
     }
+    folder.map_or(Ok(()), Folder::finish)?;
     if json {
         out(report(&version, &kernels, &outcomes))?;
     } else {
@@ -122,15 +119,9 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
 
 /// The Program in a file.
 fn program(path: &Path) -> Result<Kernel, Failure> {
-    let place = if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
-    let mut bytes = vec![];
-    let read = match path.to_str() {
-        Some("-") => std::io::stdin().lock().read_to_end(&mut bytes).map(|_| ()),
-        _ => std::fs::read(path).map(|b| bytes = b),
-    };
-    read.map_err(|e| Failure::io(Path::new(&place), &e))?;
-    let text = String::from_utf8(bytes).map_err(|_| Failure::input("this is no text").at(&place))?;
-    let program = text::parse(&text).map_err(|e| {
+    let place = warpsight_files::name(path).display().to_string();
+    let written = warpsight_files::text(path, warpsight_files::read_or_stdin(path, warpsight_files::TEXT)?)?;
+    let program = text::parse(&written).map_err(|e| {
         let shown = e.to_string();
         Failure::input(shown.strip_prefix("error: ").unwrap_or(&shown)).at(format!("{place}:{}:{}", e.line, e.column))
     })?;

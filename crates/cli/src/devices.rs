@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::report::Column::{Below, Keep, Spare};
-use crate::report::{dash, out, table};
+use crate::report::{clean, dash, out, table};
 use warpsight_run::DeviceInfo;
 
 /// List the devices that are found: those that run kernels, and those of Vulkan, which draw shaders.
@@ -25,7 +25,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     listing.skipped.extend(drawing.skipped);
     if json {
         let skipped: Vec<_> = listing.skipped.iter().map(|(what, why)| serde_json::json!({"platform": what, "reason": why})).collect();
-        out(format_args!("{}", serde_json::json!({"devices": listing.devices, "skipped": skipped})))?;
+        out(serde_json::json!({"devices": listing.devices, "skipped": skipped}))?;
         return Ok(());
     }
     let mut rows = table(&[
@@ -48,7 +48,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
             out(format_args!("{}: its driver tells nothing else", d.id))?;
         }
         for (name, value) in &d.facts {
-            out(format_args!("{}: {name} = {value}", d.id))?;
+            out(format_args!("{}: {} = {}", d.id, clean(name), clean(value)))?;
         }
     }
     for (what, why) in &listing.skipped {

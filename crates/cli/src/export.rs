@@ -5,19 +5,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use warpsight_emit::host::{HostArg, HostInitial, HostKernel, HostLaunch, HostMemory, HostMemoryKind, HostPlan, files};
 use warpsight_engine::network::Sequence;
+use warpsight_files::Folder;
 use warpsight_ir::Checked;
 use warpsight_run::{Code, Init, MemoryKind};
 
-/// Writes a sequence of launches to a folder, every file whole or not at all.
+/// Writes a sequence of launches to a folder, all of it or nothing.
 pub fn sequence(out: &Path, name: &str, sequence: &Sequence) -> Result<(), Failure> {
-    std::fs::create_dir_all(out).map_err(|e| Failure::io(out, &e))?;
+    let mut out = Folder::create(out)?;
     let job = &sequence.job;
-    // The description is there only while everything it names is: taken away first, written last.
-    let description = out.join("launch.json");
-    match std::fs::remove_file(&description) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(Failure::io(&description, &e)),
-        _ => {}
-    }
     let mut kernels = vec![];
     let mut ranges = vec![];
     for program in &job.programs {
@@ -30,7 +25,7 @@ pub fn sequence(out: &Path, name: &str, sequence: &Sequence) -> Result<(), Failu
         ranges.push(source.ndrange(&BTreeMap::new()).map_err(|e| Failure::input(e.to_string()))?);
         // Two kernels of one name differ in where their tensors lie.
         let file = format!("{}_{}.cl", kernels.len(), program.name);
-        warpsight_files::write(&out.join(&file), source.text.as_bytes())?;
+        out.write(&file, source.text.as_bytes())?;
         kernels.push(HostKernel { file, entry: source.entry });
     }
     let mut memory = vec![];
@@ -38,7 +33,7 @@ pub fn sequence(out: &Path, name: &str, sequence: &Sequence) -> Result<(), Failu
         let initial = match &spec.init {
             Init::Data(bytes) if !sequence.inputs.contains(&i) => {
                 let file = format!("{name}_{i}.bin");
-                warpsight_files::write(&out.join(&file), bytes)?;
+                out.write(&file, bytes)?;
                 HostInitial::File(file)
             }
             _ => HostInitial::Zero,
@@ -63,7 +58,9 @@ pub fn sequence(out: &Path, name: &str, sequence: &Sequence) -> Result<(), Failu
     };
     let written = files(&plan).map_err(|e| Failure::input(e.to_string()))?;
     for (file, text) in [written.header, written.example] {
-        warpsight_files::write(&out.join(file), text.as_bytes())?;
+        out.write(&file, text.as_bytes())?;
     }
-    Ok(warpsight_files::write(&description, written.json.as_bytes())?)
+    // Last: it is there only while everything that it names is.
+    out.write("launch.json", written.json.as_bytes())?;
+    Ok(out.finish()?)
 }

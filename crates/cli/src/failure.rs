@@ -1,6 +1,11 @@
 //! What went wrong, for the person who reads it, and the exit code that says which kind it was.
 
-use miette::{Diagnostic, GraphicalReportHandler, LabeledSpan, NamedSource, SourceCode};
+mod excerpt;
+
+use crate::report::{clean, clean_lines};
+use excerpt::{Excerpt, shortened};
+use miette::{Diagnostic, GraphicalReportHandler, LabeledSpan, SourceCode};
+use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
 use warpsight_engine::EngineError;
@@ -42,28 +47,20 @@ pub struct Failure {
     excerpt: Option<Box<Excerpt>>,
 }
 
-#[derive(Debug)]
-struct Excerpt {
-    source: NamedSource<String>,
-    at: Range<usize>,
-    label: Option<String>,
-    /// `file:line:column`, from 1.
-    position: String,
-}
-
 impl Diagnostic for Failure {
     fn code<'a>(&'a self) -> Option<Box<dyn std::fmt::Display + 'a>> {
-        self.place.as_ref().map(|p| Box::new(p) as _)
+        // An excerpt says it by itself.
+        self.place.as_ref().filter(|_| self.excerpt.is_none()).map(|p| Box::new(p) as _)
     }
     fn help<'a>(&'a self) -> Option<Box<dyn std::fmt::Display + 'a>> {
         self.help.as_ref().map(|h| Box::new(h) as _)
     }
     fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.excerpt.as_ref().map(|excerpt| &excerpt.source as _)
+        self.excerpt.as_deref().map(|excerpt| excerpt as _)
     }
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         let excerpt = self.excerpt.as_ref()?;
-        let label = LabeledSpan::new(Some(excerpt.label.clone().unwrap_or_else(|| "here".to_owned())), excerpt.at.start, excerpt.at.len());
+        let label = LabeledSpan::new(Some(excerpt.label.clone()), excerpt.at.start, excerpt.at.len());
         Some(Box::new(std::iter::once(label)))
     }
 }
@@ -71,7 +68,7 @@ impl Diagnostic for Failure {
 impl Failure {
     /// A failure without place or help.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), place: None, help: None, excerpt: None }
+        Self { kind, message: shortened(&message.into()), place: None, help: None, excerpt: None }
     }
     /// Bad input.
     pub fn input(message: impl Into<String>) -> Self {
@@ -88,10 +85,9 @@ impl Failure {
     }
     /// Shows the part of a text file that is wrong, in bytes.
     pub fn excerpt(mut self, file: &str, text: &str, at: Range<usize>, label: Option<String>) -> Self {
-        let before = text.get(..at.start).unwrap_or(text);
-        let line = before.rfind('\n').map_or(0, |end| end + 1);
-        let position = format!("{file}:{}:{}", before.matches('\n').count() + 1, before[line..].chars().count() + 1);
-        self.excerpt = Some(Box::new(Excerpt { source: NamedSource::new(file, text.to_owned()), at, label, position }));
+        let excerpt = Excerpt::new(file, text, at, label);
+        self.place = Some(excerpt.position());
+        self.excerpt = Some(Box::new(excerpt));
         self
     }
     /// Says what to do.
@@ -122,7 +118,7 @@ impl Failure {
     }
     /// The file, node or option, with line and column where they are known.
     pub fn position(&self) -> Option<&str> {
-        self.excerpt.as_ref().map(|excerpt| &excerpt.position).or(self.place.as_ref()).map(String::as_str)
+        self.place.as_deref()
     }
     /// As JSON.
     pub fn json(&self) -> serde_json::Value {
@@ -130,16 +126,21 @@ impl Failure {
     }
     /// Prints it on stderr.
     pub fn print(&self, json: bool) {
-        if json {
-            eprintln!("{}", self.json());
-            return;
-        }
         let mut text = String::new();
-        if GraphicalReportHandler::new().render_report(&mut text, self).is_ok() {
-            eprint!("{text}");
+        if json {
+            text = format!("{}\n", self.json());
         } else {
-            eprintln!("error: {}", self.message);
+            // Cleaned before it is drawn: drawing itself colours a terminal.
+            let message = clean_lines(&self.message).into_owned();
+            let place = self.place.as_deref().map(|place| clean(place).into_owned());
+            let help = self.help.as_deref().map(|help| clean_lines(help).into_owned());
+            let shown = Self { kind: self.kind, message, place, help, excerpt: self.excerpt.clone() };
+            if GraphicalReportHandler::new().render_report(&mut text, &shown).is_err() {
+                text = format!("error: {shown}\n");
+            }
         }
+        // Where even that cannot be said, the exit code says it.
+        let _ = std::io::stderr().write_all(text.as_bytes());
     }
 }
 

@@ -9,20 +9,18 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use warpsight_ir::{Sample, Seconds, Status, SubjectKind, TimeSource, sample, text};
 use warpsight_learn::{Filter, RunInfo, Store, StoreError, subject_hash};
-use warpsight_probe::battery::PhaseFile;
+use warpsight_probe::battery::{PhaseFile, recorded};
 use warpsight_probe::{Cause, Outcome, Record};
 
 /// Take what a battery measured into the store. What is there already is not added again.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A folder that `warpsight battery` wrote.
-    dir: PathBuf,
+    /// A folder that `warpsight battery` wrote, its archive (.tar.gz, as scripts/gpu-battery packs it), or one file of it.
+    #[arg(value_name = "FOLDER|ARCHIVE|FILE")]
+    from: PathBuf,
     #[command(flatten)]
     store: StoreArgs,
 }
-
-/// Files of the folder that hold no records of ours.
-const OTHERS: [&str; 2] = ["battery.json", "peers.json"];
 
 /// What became of a file's records.
 #[derive(Default, serde::Serialize)]
@@ -36,14 +34,14 @@ struct Counts {
 
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
-    let files = files(&args.dir)?;
+    let files = recorded(&args.from)?;
     let mut store = args.store.open_store()?;
     let (mut all, mut wrong) = (vec![], vec![]);
-    for path in &files {
-        match PhaseFile::read(path) {
-            Ok((file, _)) => match without_source(&file) {
+    for (path, read) in &files {
+        match read {
+            Ok(file) => match without_source(file) {
                 Some(name) => wrong.push(format!("`{}`: the times of `{name}` do not say whether they were measured", path.display())),
-                None => all.push(take_in(path, &file, &mut store)?),
+                None => all.push(take_in(path, file, &mut store, &mut wrong)?),
             },
             Err(error) => wrong.push(error.to_string()),
         }
@@ -60,26 +58,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     if wrong.is_empty() {
         return Ok(());
     }
-    Err(Failure::new(Kind::Input, wrong.join("\n")).help("the other files were imported; importing again adds nothing twice"))
-}
-
-/// The files of phases in a folder, in alphabetical order.
-fn files(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let failed = |error: std::io::Error| Failure::io(dir, &error);
-    let mut found = vec![];
-    for entry in std::fs::read_dir(dir).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let ours = path.extension().is_some_and(|ending| ending == "json" || ending == "jsonl");
-        if ours && !OTHERS.contains(&name.as_str()) {
-            found.push(path);
-        }
-    }
-    found.sort();
-    if found.is_empty() {
-        return Err(Failure::input("there are no files of a battery").at(dir.display().to_string()));
-    }
-    Ok(found)
+    Err(Failure::new(Kind::Input, wrong.join("\n")).help("everything else was imported; importing again adds nothing twice"))
 }
 
 /// A record with times of which nobody knows whether they were measured.
@@ -93,7 +72,8 @@ fn source(file: &PhaseFile, record: &Record) -> Option<TimeSource> {
     record.source.or(file.device.clock)
 }
 
-fn take_in(path: &Path, file: &PhaseFile, store: &mut Store) -> Result<Counts, Failure> {
+/// Stores the records of a file; those whose times cannot be are named.
+fn take_in(path: &Path, file: &PhaseFile, store: &mut Store, wrong: &mut Vec<String>) -> Result<Counts, Failure> {
     let mut counts = Counts { file: path.file_name().unwrap_or_default().to_string_lossy().into_owned(), ..Counts::default() };
     let mut known = HashMap::<String, HashSet<String>>::new();
     let mut run = None;
@@ -102,6 +82,10 @@ fn take_in(path: &Path, file: &PhaseFile, store: &mut Store) -> Result<Counts, F
             counts.untried += 1;
             continue;
         };
+        if let Some(bad) = sample.times.iter().find_map(|own| sample::time(own.0).err()) {
+            wrong.push(format!("`{}`: `{}`: {bad}", path.display(), record.name));
+            continue;
+        }
         if !known.contains_key(&sample.subject) {
             let stored = store.samples(Filter { subject: Some(&sample.subject), device: Some(&sample.device) })?;
             known.insert(sample.subject.clone(), stored.into_iter().map(|stored| stored.sample.config).collect());

@@ -67,6 +67,7 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
+    warpsight_files::keep_from_being_killed();
     // Driver work runs in a child process: this very program, called differently.
     if let Some(code) = warpsight_run::isolated::child_main() {
         return code;

@@ -6,7 +6,7 @@ use crate::failure::{Failure, Kind};
 use crate::optimize::{Args, Judging};
 use crate::record::{Record, family_key};
 use crate::report::Column::{Below, Keep, Spare};
-use crate::report::{config, micros, out, table};
+use crate::report::{clean, config, micros, out, table};
 use crate::target::Target;
 use crate::{export, progress};
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use warpsight_engine::network::{Choice, Key, Network, Run, Selected, Selection};
 use warpsight_engine::tune::Tuned;
+use warpsight_files::FileError;
 use warpsight_generate::place::stored;
 use warpsight_graph::{CardError, Graph, GraphError, InputShape, Model, ModelCard, Plan, PlanTensor, evaluate_f64, simplify};
 use warpsight_ir::sample::{geometric_error, median, spearman};
@@ -39,7 +40,7 @@ pub fn load(path: &Path, shapes: &[String]) -> Result<Loaded, Failure> {
 }
 
 fn refused(path: &Path, error: &GraphError) -> Failure {
-    let kind = if matches!(error, GraphError::Read { .. }) { Kind::Io } else { Kind::Input };
+    let kind = if matches!(error, GraphError::Read(FileError::Io { .. })) { Kind::Io } else { Kind::Input };
     Failure::new(kind, error.to_string()).at(path.display().to_string())
 }
 
@@ -48,7 +49,7 @@ pub fn read(path: &Path, shapes: &[String]) -> Result<(Graph, Option<ModelCard>)
     let fail = |e: GraphError| refused(path, &e);
     let model = Model::read(path).map_err(fail)?;
     let card = ModelCard::beside(path).map_err(|e| {
-        let kind = if matches!(e, CardError::Read { .. }) { Kind::Io } else { Kind::Input };
+        let kind = if matches!(e, CardError::Read(FileError::Io { .. })) { Kind::Io } else { Kind::Input };
         Failure::new(kind, e.to_string()).at(path.with_extension("toml").display().to_string())
     })?;
     let mut bound: Vec<InputShape> = card.as_ref().map(ModelCard::shapes).unwrap_or_default();
@@ -160,7 +161,7 @@ pub fn choose(
                 // How long ranking took says nothing of what follows.
                 bar.reset();
             }
-            bar.set_message(step.to_owned());
+            bar.set_message(clean(step).into_owned());
             progress::part_done(&bar, done);
             !progress::interrupted()
         });

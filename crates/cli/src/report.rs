@@ -1,20 +1,63 @@
 //! Tables and numbers for people.
 
+mod clean;
 mod table;
 
 use crate::failure::Failure;
+use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fmt::Display;
+use std::fmt::{Arguments, Display};
 use std::io::Write;
 use std::path::Path;
 use warpsight_ir::{KnobValue, Name, Seconds};
 
+pub use clean::{clean, clean_lines};
 pub use table::{Column, Table, from_left, set_wide, table};
 
+/// What goes to stdout.
+pub trait Printed: Display + Sized {
+    /// As it goes there: a terminal obeys nothing of it.
+    fn printed(self) -> String {
+        clean_lines(&self.to_string()).into_owned()
+    }
+}
+
+impl Printed for &str {}
+impl Printed for String {}
+impl Printed for Arguments<'_> {}
+impl Printed for Table<'_> {}
+
+/// JSON says everything as it is.
+impl Printed for Value {
+    fn printed(self) -> String {
+        self.to_string()
+    }
+}
+
+/// JSON that was written before.
+pub struct Json<'a>(pub &'a str);
+
+impl Display for Json<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl Printed for Json<'_> {
+    fn printed(self) -> String {
+        self.0.to_owned()
+    }
+}
+
+/// Says something beside the results, on stderr. Nobody may be there to hear it.
+pub fn note(text: impl Display) {
+    let _ = writeln!(std::io::stderr(), "{}", clean_lines(&text.to_string()));
+}
+
 /// Prints results on stdout. A reader that went away wants no more; a full disk is an error.
-pub fn out(text: impl Display) -> Result<(), Failure> {
+pub fn out(text: impl Printed) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
-    match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
+    match writeln!(stdout, "{}", text.printed()).and_then(|()| stdout.flush()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::io(Path::new("standard output"), &e)),
         _ => Ok(()),
     }

@@ -5,13 +5,14 @@ use crate::network::{Loaded, load, remember, select};
 use crate::optimize::Judging;
 use crate::progress;
 use crate::record::StoreArgs;
-use crate::report::{micros, out};
+use crate::report::{clean, micros, out};
 use crate::target::TargetArgs;
 use npyz::WriterBuilder;
 use serde_json::json;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use warpsight_engine::network::Network;
+use warpsight_files::Folder;
 use warpsight_graph::{ChannelOrder, Fit, Layout, ModelCard, Picture};
 use warpsight_ir::sample::median;
 use warpsight_ir::{CostModel, Kernel};
@@ -51,7 +52,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let run = network.run(&selection, &inputs, &mut *target.device, 5)?;
     bar.finish_and_clear();
     remember(&network, &selection, &run, &mut record)?;
-    std::fs::create_dir_all(&args.output).map_err(|e| Failure::io(&args.output, &e))?;
+    let mut folder = Folder::create(&args.output)?;
     let mut files = vec![];
     let mut taken = HashSet::new();
     for (name, shape, values) in &run.outputs {
@@ -60,20 +61,22 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         while !taken.insert(file.clone()) {
             file.push('_');
         }
-        let path = args.output.join(format!("{file}.npy"));
-        warpsight_files::write(&path, &npy(shape, values).map_err(|e| Failure::io(&path, &e))?)?;
+        let file = format!("{file}.npy");
+        let path = folder.path(&file);
+        folder.write(&file, &npy(shape, values).map_err(|e| Failure::io(&path, &e))?)?;
         files.push(json!({"name": name, "shape": shape, "file": path}));
     }
+    folder.finish()?;
     let time = median(&run.passes);
     if json {
-        out(format_args!("{}", json!({"device": target.device.info().id, "outputs": files, "time_s": time, "time_source": run.source})))?;
+        out(json!({"device": target.device.info().id, "outputs": files, "time_s": time, "time_source": run.source}))?;
     } else {
         for file in &files {
             out(format_args!(
                 "{} {} -> {}",
-                file["name"].as_str().unwrap_or_default(),
+                clean(file["name"].as_str().unwrap_or_default()),
                 file["shape"],
-                file["file"].as_str().unwrap_or_default()
+                clean(file["file"].as_str().unwrap_or_default())
             ))?;
         }
         if let (Some(time), Some(source)) = (time, run.source) {
@@ -124,7 +127,9 @@ fn read(file: &Path, name: &str, shape: &[i64], card: Option<&ModelCard>) -> Res
 
 fn read_npy(file: &Path, shape: &[i64]) -> Result<Vec<f32>, Failure> {
     let place = file.display().to_string();
-    let bytes = std::fs::read(file).map_err(|e| Failure::io(file, &e))?;
+    // At most eight bytes an element, and what stands before them.
+    let elements = shape.iter().fold(1u64, |all, &extent| all.saturating_mul(extent.unsigned_abs()));
+    let bytes = warpsight_files::read(file, elements.saturating_mul(8).saturating_add(HEAD))?;
     let array = npyz::NpyFile::new(&bytes[..]).map_err(|e| Failure::input(format!("this is no .npy file: {e}")).at(&place))?;
     let found: Vec<i64> = array.shape().iter().map(|&n| n as i64).collect();
     if found != shape {
@@ -142,10 +147,13 @@ fn read_npy(file: &Path, shape: &[i64]) -> Result<Vec<f32>, Failure> {
     }
 }
 
+/// The most that stands before the elements of an array.
+const HEAD: u64 = 64 << 10;
+
 /// A picture as the card describes: scaled to height and width, channels in its order, (value · scale − mean) / std.
 fn read_picture(file: &Path, card: &Picture, shape: &[i64]) -> Result<Vec<f32>, Failure> {
     let place = file.display().to_string();
-    let bytes = std::fs::read(file).map_err(|e| Failure::io(file, &e))?;
+    let bytes = warpsight_files::read(file, warpsight_files::RECORDS)?;
     let picture = image::load_from_memory(&bytes).map_err(|e| Failure::input(format!("this is no picture: {e}")).at(&place))?;
     let (width, height, channels) = (card.width as usize, card.height as usize, card.channels.count());
     let expected = match card.layout {

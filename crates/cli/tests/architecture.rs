@@ -15,7 +15,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("probe", &["files", "ir", "run"]),
     ("predict", &["ir"]),
     ("generate", &["ir"]),
-    ("graph", &["ir", "generate"]),
+    ("graph", &["files", "ir", "generate"]),
     ("engine", &["ir", "generate", "graph", "run"]),
     ("dataflow", &["ir", "generate", "graph"]),
     ("learn", &["ir"]),

@@ -174,7 +174,7 @@ fn bad_input() {
     s.refused(&[&s.file("c.ws", ""), "--arch", "sm_80"], 2, &["c.ws:1:1"]);
     s.refused(&["none.ws", "--arch", "sm_80"], 5, &["none.ws"]);
     std::fs::write(s.path("d.ws"), [0xff, 0xfe, 0]).expect("writes");
-    s.refused(&[s.path("d.ws").to_str().expect("plain"), "--arch", "sm_80"], 2, &["d.ws", "no text"]);
+    s.refused(&[s.path("d.ws").to_str().expect("plain"), "--arch", "sm_80"], 2, &["d.ws", "not text"]);
     let narrow = TWICE.replace("  {\n    let", "  subgroup 8\n  {\n    barrier subgroup global\n    let");
     s.refused(&[&s.file("narrow.ws", &narrow), "--arch", "sm_80"], 2, &["narrow.ws", "CUDA C++ has no form for a barrier of a sub-group"]);
 
@@ -204,7 +204,7 @@ fn places_that_do_not_serve() {
     }
     s.refused(&[&program, "--arch", "sm_35"], 2, &["makes no code for sm_35", "sm_80", "sm_90[a]"]);
     let occupied = s.file("occupied", "");
-    s.refused(&[&program, "--arch", "sm_80", "--out", &occupied], 5, &["occupied", "cannot create the folder"]);
+    s.refused(&[&program, "--arch", "sm_80", "--out", &occupied], 5, &["occupied", "not a directory"]);
     s.refused(&[&program, "--arch", "sm_80", "--store", &program], 5, &["twice.ws"]);
     assert_eq!(std::fs::read_to_string(&program).expect("there"), TWICE);
 }

@@ -61,6 +61,14 @@ pub fn name(path: &Path) -> &Path {
 
 const STDIN: &str = "standard input";
 
+/// What a reader has of a file of this name, if it is at most so many bytes.
+///
+/// # Errors
+/// Those of [`read`].
+pub fn read_from(path: &Path, from: impl Read, limit: u64) -> Result<Vec<u8>, FileError> {
+    bounded(path, from, 0, limit)
+}
+
 /// What a reader has, expected to be so many bytes, unless it has more than the limit.
 fn bounded(path: &Path, from: impl Read, expected: u64, limit: u64) -> Result<Vec<u8>, FileError> {
     let mut bytes = Vec::new();

@@ -1,10 +1,12 @@
 //! Files as every room reads and writes them: read within limits, written whole or not at all where that can be, and through to what is there
 //! where it cannot.
 
+mod folder;
 mod input;
 mod output;
 
-pub use input::{MODEL, RECORDS, TEXT, name, read, read_or_stdin, read_text, text};
+pub use folder::Folder;
+pub use input::{MODEL, RECORDS, TEXT, name, read, read_from, read_or_stdin, read_text, text};
 pub use output::{Output, write};
 
 use std::io::ErrorKind;
@@ -55,6 +57,18 @@ impl FileError {
     /// Whether there is no such file.
     pub fn is_absence(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == ErrorKind::NotFound)
+    }
+}
+
+/// From now on a file that gets longer than the process may write (`ulimit -f`) is an error of that file, as a full disk is: the signal that
+/// comes with it would end the process without a word and leave what it was writing.
+pub fn keep_from_being_killed() {
+    #[cfg(target_os = "linux")]
+    {
+        /// `SIGXFSZ` on Linux.
+        const TOO_LONG: i32 = 25;
+        // Where this fails, nothing is worse than before.
+        let _ = signal_hook::flag::register(TOO_LONG, Default::default());
     }
 }
 

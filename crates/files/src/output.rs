@@ -4,7 +4,7 @@ use crate::FileError;
 use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io::{BufWriter, Error, ErrorKind, Result, Write};
 use std::path::{Path, PathBuf};
-use tempfile::{Builder, NamedTempFile};
+use tempfile::{Builder, NamedTempFile, TempPath};
 
 /// Symbolic links that are followed one after the other, as many as Linux follows.
 const LINKS: usize = 40;
@@ -18,6 +18,13 @@ const LINKS: usize = 40;
 pub struct Output {
     path: PathBuf,
     to: BufWriter<To>,
+}
+
+/// A file that is written and has no name yet.
+pub(crate) struct Whole {
+    pub(crate) file: TempPath,
+    /// Its name.
+    pub(crate) path: PathBuf,
 }
 
 enum To {
@@ -63,8 +70,17 @@ impl Output {
     /// # Errors
     /// What was written does not reach the disk, or the name cannot be given.
     pub fn finish(self) -> std::result::Result<(), FileError> {
+        let asked = self.path.clone();
+        match self.whole()? {
+            Some(Whole { file, path }) => file.persist(path).map_err(|error| FileError::io(&asked)(error.error)),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends writing; what has no name yet is returned, on the disk.
+    pub(crate) fn whole(self) -> std::result::Result<Option<Whole>, FileError> {
         let Self { path, to } = self;
-        to.into_inner().map_err(std::io::IntoInnerError::into_error).and_then(To::finish).map_err(FileError::io(&path))
+        to.into_inner().map_err(std::io::IntoInnerError::into_error).and_then(To::whole).map_err(FileError::io(&path))
     }
 }
 
@@ -92,15 +108,15 @@ impl To {
         Ok(Self::Whole { file, path, before })
     }
 
-    fn finish(self) -> Result<()> {
+    fn whole(self) -> Result<Option<Whole>> {
         match self {
-            Self::Through(mut file) => file.flush(),
+            Self::Through(mut file) => file.flush().map(|()| None),
             Self::Whole { file, path, before } => {
                 if let Some(before) = before {
                     inherit(file.as_file(), &before)?;
                 }
                 file.as_file().sync_all()?;
-                file.persist(path).map(drop).map_err(|error| error.error)
+                Ok(Some(Whole { file: file.into_temp_path(), path }))
             }
         }
     }
@@ -193,6 +209,6 @@ fn descriptor(path: &Path) -> Result<Option<File>> {
 }
 
 /// The folder of a file.
-fn folder(path: &Path) -> &Path {
+pub(crate) fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

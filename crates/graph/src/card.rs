@@ -2,7 +2,8 @@
 
 use crate::model::InputShape;
 use serde::Deserialize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use warpsight_files::FileError;
 
 /// Shapes of a model's inputs, and how a picture becomes one.
 ///
@@ -100,14 +101,9 @@ pub enum Fit {
 /// Why a card cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CardError {
-    /// The file cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: std::io::Error,
-    },
+    /// The file cannot be read, or is too long.
+    #[error("cannot read {}: {_0}", _0.path().display())]
+    Read(#[from] FileError),
     /// It is no TOML, or has fields that a card does not have.
     #[error("model card: {0}")]
     Syntax(#[from] toml::de::Error),
@@ -128,10 +124,10 @@ impl ModelCard {
     /// Those of [`ModelCard::parse`], and [`CardError::Read`].
     pub fn beside(model: &Path) -> Result<Option<Self>, CardError> {
         let path = model.with_extension("toml");
-        match std::fs::read_to_string(&path) {
+        match warpsight_files::read_text(&path, warpsight_files::TEXT) {
             Ok(text) => Self::parse(&text).map(Some),
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(CardError::Read { path, source }),
+            Err(error) if error.is_absence() => Ok(None),
+            Err(error) => Err(error.into()),
         }
     }
 

@@ -1,20 +1,15 @@
 //! What may be wrong with a model, where, and what to do.
 
 use crate::model::{FreeDimension, OPSETS};
-use std::path::PathBuf;
+use warpsight_files::FileError;
 use warpsight_generate::operators::OperatorError;
 
 /// Why a file is no model that can be planned.
 #[derive(Debug, thiserror::Error)]
 pub enum GraphError {
-    /// The file cannot be opened or read.
-    #[error("cannot read {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: std::io::Error,
-    },
+    /// The file cannot be opened or read, or is too long.
+    #[error("cannot read {}: {_0}", _0.path().display())]
+    Read(#[from] FileError),
     /// Nothing in it.
     #[error("the model file is empty")]
     Empty,

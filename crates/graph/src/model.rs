@@ -94,9 +94,7 @@ impl Model {
     /// # Errors
     /// [`GraphError::Read`] where there is none, and those of [`Model::from_bytes`].
     pub fn read(path: impl AsRef<Path>) -> Result<Self, GraphError> {
-        let path = path.as_ref();
-        let bytes = std::fs::read(path).map_err(|source| GraphError::Read { path: path.into(), source })?;
-        Self::from_bytes(&bytes)
+        Self::from_bytes(&warpsight_files::read(path.as_ref(), warpsight_files::MODEL)?)
     }
 
     /// Decodes a file's content.

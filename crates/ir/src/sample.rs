@@ -26,6 +26,23 @@ impl TimeSource {
     }
 }
 
+/// The longest time that anything here is taken to run: more than eleven days.
+pub const LONGEST: Seconds = Seconds(1e6);
+
+/// A number of seconds that nothing can have taken.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("{_0:?} s is no time: one is above 0 and at most 1000000 s")]
+pub struct NoTime(pub f64);
+
+/// A time that was read of a recording, whoever wrote it.
+///
+/// # Errors
+/// It is not finite, not above 0, or above [`LONGEST`].
+pub fn time(seconds: f64) -> Result<Seconds, NoTime> {
+    // What is no number is in no range.
+    if seconds > 0.0 && seconds <= LONGEST.0 { Ok(Seconds(seconds)) } else { Err(NoTime(seconds)) }
+}
+
 /// How an attempt to sample ended. Failures are samples too.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "status", content = "detail", rename_all = "snake_case")]
@@ -148,6 +165,17 @@ pub fn spearman(pairs: &[(f64, f64)]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_above_nothing_and_end() {
+        for good in [f64::MIN_POSITIVE, 1e-9, 1.0, LONGEST.0] {
+            assert_eq!(time(good), Ok(Seconds(good)));
+        }
+        for bad in [-3.8, 0.0, -0.0, 1e308, 1_000_000.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
+            assert!(time(bad).is_err(), "{bad}");
+        }
+        assert_eq!(NoTime(1e308).to_string(), format!("1e308 s is no time: one is above 0 and at most {} s", LONGEST.0));
+    }
 
     #[test]
     fn medians() {

@@ -1,7 +1,7 @@
 //! What is kept of a measurement: one line of a phase's file.
 
 use crate::{Amounts, Parameters};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use warpsight_run::{ClockState, Feedback, LaunchClock, TimingSpec};
 
 /// One measurement, or why there is none.
@@ -27,8 +27,10 @@ pub struct Record {
     /// How it was timed.
     pub timing: Option<TimingSpec>,
     /// Seconds of the launch in each timed pass, an empty launch included; raw, in order.
+    #[serde(deserialize_with = "numbers")]
     pub times_s: Vec<f64>,
     /// Seconds of each whole pass over the job's launches.
+    #[serde(deserialize_with = "numbers")]
     pub pass_times_s: Vec<f64>,
     /// Launches in a pass.
     pub launches: usize,
@@ -110,4 +112,10 @@ pub enum Cause {
     Refused,
     /// Its blocks, which are to be resident all at once, were not: the times, which are kept, are of more than one wave.
     Waves,
+}
+
+/// Numbers; JSON writes `null` for those that it has not, which must not cost the other records.
+fn numbers<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f64>, D::Error> {
+    let read: Vec<Option<f64>> = Vec::deserialize(from)?;
+    Ok(read.into_iter().map(|number| number.unwrap_or(f64::NAN)).collect())
 }

@@ -40,7 +40,8 @@ impl Sim {
         if Path::new(name).extension().is_none_or(|extension| extension != "toml") {
             return Err(none(format!("simulated GPUs are {}, or a file that ends in .toml", Silicon::NAMES.join(", "))));
         }
-        let text = std::fs::read_to_string(name).map_err(|error| none(format!("the file cannot be read: {error}")))?;
+        let text = warpsight_files::read_text(Path::new(name), warpsight_files::TEXT)
+            .map_err(|error| none(format!("the file cannot be read: {error}")))?;
         Ok(Self::new(Silicon::parse(&text).map_err(|error| none(error.to_string()))?, name))
     }
 

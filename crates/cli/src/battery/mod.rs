@@ -7,7 +7,7 @@ mod tools;
 use crate::failure::{Failure, Kind};
 use crate::progress;
 use crate::report::Column::{Below, Keep, Spare};
-use crate::report::{out, table};
+use crate::report::{Json, note, out, table};
 use clap::ValueEnum;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -139,13 +139,17 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     progress::catch_interrupt();
     let open = |id: &str, timeout: Duration| warpsight_run::open(id, &args.options(timeout));
     let device = open(&args.device, Duration::from_secs(args.timeout))?.info().clone();
+    if device.backend == "vulkan" {
+        let why = format!("{} draws shaders and runs no kernels, which is all that a battery measures", args.device);
+        return Err(Failure::input(why).help(format!("`warpsight shader profile --device {}` measures what it draws", args.device)));
+    }
     // Run by a tool it belongs to the battery that holds the lock.
     let _lock = if args.once { None } else { Some(DeviceLock::take(&device, &std::env::temp_dir())?) };
     let cache = args.options(Duration::ZERO).cache;
     let toolkit = compiler(&device, cache.as_deref())?;
     let twin = opencl_twin(args, &device);
     let mut folder = Folder::open(dir, origin(args, &device), args.seed, args.again, Box::new(last_resort))?;
-    eprintln!("{} ({}, {}): {} minutes, seed {}", device.name, device.id, device.driver, args.minutes, folder.seed());
+    note(format_args!("{} ({}, {}): {} minutes, seed {}", device.name, device.id, device.driver, args.minutes, folder.seed()));
     let tasks: Vec<Task> = phases.into_iter().flat_map(|phase| with_twin(phase, twin.is_some())).collect();
     let whole = Duration::from_secs_f64(60.0 * args.minutes);
     let begun = Instant::now();
@@ -183,7 +187,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let mut summaries = ahead::during(ahead.as_ref(), || battery::run(tasks, &options, &mut folder, &mut through, &mut tell));
     let cached = cached.count();
     if device.backend == "cuda" {
-        eprintln!("{} of {} kernels were in the cache", cached.0, cached.1);
+        note(format_args!("{} of {} kernels were in the cache", cached.0, cached.1));
     }
     if let Some(tool) = counters.filter(|_| !progress::interrupted()) {
         summaries.push(tools::counters(&setup(counting), &mut folder, tool));
@@ -192,7 +196,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         summaries.push(tools::sanitizer(&setup(checking), &mut folder, tool));
     }
     if let Some(trouble) = folder.trouble() {
-        eprintln!("not everything could be written to {}: {trouble}; those records are on the standard output", dir.display());
+        note(format_args!("not everything could be written to {}: {trouble}; those records are on the standard output", dir.display()));
     }
     report(&summaries, &device, cached, json)?;
     verdict(&summaries)
@@ -207,11 +211,11 @@ fn compiler(device: &DeviceInfo, cache: Option<&Path>) -> Result<Option<Toolkit>
     let prepared = || cache.filter(|cache| prepare::has_kernels(cache));
     match (Toolkit::find().and_then(version), prepared()) {
         (Ok((toolkit, version)), _) => {
-            eprintln!("kernels are compiled by {version} ({})", toolkit.nvrtc.display());
+            note(format_args!("kernels are compiled by {version} ({})", toolkit.nvrtc.display()));
             Ok(Some(toolkit))
         }
         (Err(error), Some(cache)) => {
-            eprintln!("{error}; only kernels in {} can run", cache.display());
+            note(format_args!("{error}; only kernels in {} can run", cache.display()));
             Ok(None)
         }
         (Err(error), None) => Err(Failure::new(Kind::Device, error.to_string())
@@ -245,7 +249,7 @@ fn opencl_twin(args: &Args, device: &DeviceInfo) -> Option<String> {
     let same = |other: &&DeviceInfo| other.backend == "opencl" && !other.is_cpu && other.name == device.name;
     let found = listing.devices.iter().find(same).map(|other| other.id.clone());
     if found.is_none() {
-        eprintln!("textures through OpenCL: skipped, no OpenCL device `{}`", device.name);
+        note(format_args!("textures through OpenCL: skipped, no OpenCL device `{}`", device.name));
     }
     found
 }
@@ -272,15 +276,15 @@ fn fresh_seed() -> u64 {
 /// Where a record goes that cannot be written.
 fn last_resort(line: &str) {
     // Should this fail too, there is no place left.
-    let _ = out(line);
+    let _ = out(Json(line));
 }
 
 fn watch(event: Event<'_>) {
     match event {
-        Event::Begins(task, time_box) => eprintln!("{}: {:.0} s for: {}", task.name, time_box.as_secs_f64(), task.phase.purpose),
+        Event::Begins(task, time_box) => note(format_args!("{}: {:.0} s for: {}", task.name, time_box.as_secs_f64(), task.phase.purpose)),
         Event::Taken(record) => watch_record(record),
-        Event::Reopens(error) => eprintln!("  the device is opened again: {error}"),
-        Event::Ended(summary) => eprintln!(
+        Event::Reopens(error) => note(format_args!("  the device is opened again: {error}")),
+        Event::Ended(summary) => note(format_args!(
             "{}: {} verified, {} wrong, {} failed, {} skipped in {:.1} s{}",
             summary.name,
             summary.verified,
@@ -289,14 +293,14 @@ fn watch(event: Event<'_>) {
             summary.skipped,
             summary.seconds,
             summary.note.as_ref().map(|note| format!("; {note}")).unwrap_or_default()
-        ),
+        )),
     }
 }
 
 fn watch_record(record: &Record) {
     match &record.outcome {
-        Outcome::Wrong { what } => eprintln!("  WRONG {}: {what}", record.name),
-        Outcome::Failed { why, .. } => eprintln!("  failed {}: {why}", record.name),
+        Outcome::Wrong { what } => note(format_args!("  WRONG {}: {what}", record.name)),
+        Outcome::Failed { why, .. } => note(format_args!("  failed {}: {why}", record.name)),
         Outcome::Verified | Outcome::Skipped { .. } => {}
     }
 }
@@ -363,9 +367,12 @@ fn verdict(summaries: &[Summary]) -> Result<(), Failure> {
 impl From<BatteryError> for Failure {
     fn from(error: BatteryError) -> Self {
         let kind = match error {
-            BatteryError::FolderBusy { .. } | BatteryError::Foreign { .. } => Kind::Input,
+            BatteryError::FolderBusy { .. }
+            | BatteryError::Foreign { .. }
+            | BatteryError::Nothing { .. }
+            | BatteryError::Damaged { .. } => Kind::Input,
             BatteryError::DeviceBusy { .. } => Kind::Device,
-            BatteryError::Damaged { .. } | BatteryError::Io { .. } => Kind::Io,
+            BatteryError::Io { .. } => Kind::Io,
         };
         Self::new(kind, error.to_string())
     }

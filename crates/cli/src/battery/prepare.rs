@@ -20,7 +20,7 @@ const SEED: &str = "seed.txt";
 
 /// The seed that kernels in a cache were prepared for.
 pub fn seed(cache: &Path) -> Option<u64> {
-    std::fs::read_to_string(cache.join(SEED)).ok()?.trim().parse().ok()
+    warpsight_files::read_text(&cache.join(SEED), warpsight_files::TEXT).ok()?.trim().parse().ok()
 }
 
 /// Whether a folder holds compiled kernels.
@@ -120,7 +120,7 @@ fn compile(
 
 /// The device that a file of a battery (or of `devices --json`) describes.
 fn described(path: &Path) -> Result<DeviceInfo, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|error| Failure::io(path, &error))?;
+    let text = warpsight_files::read_text(path, warpsight_files::RECORDS)?;
     let wrong = |what: String| Failure::input(what).at(path.display().to_string());
     let value: Value = serde_json::from_str(&text).map_err(|error| wrong(format!("it is no JSON: {error}")))?;
     let device = value.get("device").or_else(|| value.pointer("/origin/device")).unwrap_or(&value);

@@ -2,6 +2,7 @@
 //! more, in their own process, with every kernel launched once and nothing timed.
 
 use super::Args;
+use crate::report::note;
 use std::collections::{BTreeSet, VecDeque};
 use std::fs::File;
 use std::io::Read;
@@ -218,7 +219,7 @@ fn phase(setup: &Setup<'_>, folder: &mut Folder, task: Task, work: impl FnOnce(&
             Summary { seconds: begun.elapsed().as_secs_f64(), ..summary }
         }
     };
-    eprintln!("{}: {}", summary.name, summary.note.as_deref().unwrap_or("done"));
+    note(format_args!("{}: {}", summary.name, summary.note.as_deref().unwrap_or("done")));
     folder.note(&summary);
     summary
 }
@@ -263,7 +264,7 @@ fn run_tool(
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let status = wait(command.spawn().map_err(|error| format!("{}: {error}", tool.display()))?, time, &log)?;
-    let output = std::fs::read(&log).map_err(said("the tool's log"))?;
+    let output = warpsight_files::read(&log, warpsight_files::RECORDS).map_err(|error| format!("the tool's log: {error}"))?;
     let entries = std::fs::read_dir(inner.path()).map_err(said("a temporary folder"))?;
     let files = entries.filter_map(|entry| PhaseFile::read(&entry.ok()?.path()).ok()).map(|(file, _)| file).collect();
     Ok(Ran { output: String::from_utf8_lossy(&output).into_owned(), log, status: status.to_string(), files })

@@ -4,7 +4,7 @@ use super::{Args, Best, Explored, Task};
 use crate::predict::REGISTERS_GUESSED;
 use crate::predict::show::time;
 use crate::report::Column::{self, Keep, Spare};
-use crate::report::{dash, table};
+use crate::report::{clean, dash, table};
 use std::fmt::Write;
 use warpsight_predict::explore::{Configuration, Fold};
 
@@ -56,7 +56,11 @@ pub fn text(task: &Task, explored: &Explored, args: &Args) -> String {
     }
     let written = &task.input.written;
     let all = task.space.len();
-    let mut text = format!("{} ({}): {all} configurations, ranked by points per second\n{ranking}\n", written.kernel.name, task.input.name);
+    let mut text = format!(
+        "{} ({}): {all} configurations, ranked by points per second\n{ranking}\n",
+        clean(&written.kernel.name),
+        clean(&task.input.name)
+    );
     let refusals = &explored.refusals;
     if refusals.count > 0 {
         let _ = writeln!(text, "{} configurations are not predicted:", refusals.count);

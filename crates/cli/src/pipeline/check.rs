@@ -5,6 +5,7 @@ use super::json::cycle;
 use crate::failure::{Failure, Kind};
 use crate::predict::input::Device;
 use crate::predict::show::time;
+use crate::report::clean;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use warpsight_dataflow::foreign;
@@ -74,22 +75,21 @@ fn value(plan: &Pipeline, own: &Checked) -> Value {
 }
 
 fn said(plan: &Pipeline, own: &Checked) -> String {
+    let (name, device) = (clean(&plan.name), clean(&own.device.name));
     let mut text = match &own.proof {
         Ok(certificate) => {
             let order: Vec<&str> = certificate.order.iter().map(|name| &**name).collect();
             let (needed, held) = certificate.resident;
             format!(
-                "{} on {}: proved to end, {needed} work-groups of {held} that are resident; stages in order: {}\nassuming",
-                plan.name,
-                own.device.name,
-                order.join(", ")
+                "{name} on {device}: proved to end, {needed} work-groups of {held} that are resident; stages in order: {}\nassuming",
+                clean(&order.join(", "))
             )
         }
         Err(Objection::Waits(waits)) => {
-            let circle: Vec<String> = waits.iter().map(|wait| format!("\n  {wait}")).collect();
-            format!("{} on {}: it can deadlock; work-groups wait for each other:{}\nassuming", plan.name, own.device.name, circle.concat())
+            let circle: Vec<String> = waits.iter().map(|wait| format!("\n  {}", clean(&wait.to_string()))).collect();
+            format!("{name} on {device}: it can deadlock; work-groups wait for each other:{}\nassuming", circle.concat())
         }
-        Err(why) => format!("{} on {}: not proved: {why}\nassuming", plan.name, own.device.name),
+        Err(why) => format!("{name} on {device}: not proved: {}\nassuming", clean(&why.to_string())),
     };
     for assumption in ASSUMPTIONS {
         text += &format!("\n- {assumption}");

@@ -70,25 +70,15 @@ impl Input {
 
 /// A file as text.
 pub fn text(path: &Path) -> Result<String, Failure> {
-    let bytes = std::fs::read(path).map_err(|error| Failure::io(path, &error))?;
-    String::from_utf8(bytes).map_err(|_| Failure::input("this is not text (UTF-8)").at(path.display().to_string()))
+    // Programs write graphs and plans.
+    Ok(warpsight_files::read_text(path, warpsight_files::RECORDS)?)
 }
-
-/// Longest line that is shown.
-const LINE: usize = 400;
 
 /// A failure in a text file: at this range, or at the line and column that the message ends with.
 pub fn wrong(file: &str, text: &str, message: &str, at: Option<Range<usize>>) -> Failure {
     let failure = Failure::input(message);
     let Some(at) = at.or_else(|| stated(text, message)) else { return failure.at(file) };
-    let before = &text[..at.start];
-    let begin = before.rfind('\n').map_or(0, |end| end + 1);
-    let line = text[begin..].lines().next().unwrap_or_default();
-    if line.len() <= LINE {
-        return failure.excerpt(file, text, at, None);
-    }
-    // Many graphs are one line: its place is enough.
-    failure.at(format!("{file}:{}:{}", before.matches('\n').count() + 1, before[begin..].chars().count() + 1))
+    failure.excerpt(file, text, at, None)
 }
 
 /// What a message of the JSON reader ends with: `at line 3 column 14`.

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 use warpsight_dataflow::rates::key;
-use warpsight_ir::sample::median;
+use warpsight_ir::sample::{NoTime, median, time};
 use warpsight_ir::{Profile, Seconds, Stage, Status, SubjectKind, TimeSource};
 use warpsight_learn::Filter;
 
@@ -43,9 +43,9 @@ impl Sampled {
             }
             // Samples of whole pipelines have other configurations.
             let Ok(Config { ctas }) = serde_json::from_str(&sample.config) else { continue };
-            let Some(seconds) = median(&sample.times).filter(|seconds| ctas > 0 && seconds.0.is_finite() && seconds.0 > 0.0) else {
-                continue;
-            };
+            let Some(seconds) = median(&sample.times).filter(|_| ctas > 0) else { continue };
+            let wrong = |bad: NoTime| Failure::input(format!("a sample on {ctas} work-groups: {bad}")).at(file.display().to_string());
+            sample.times.iter().try_for_each(|own| time(own.0).map(drop)).map_err(wrong)?;
             // Samples come oldest first: the newest stays.
             found.table.entry(sample.text.clone()).or_default().insert(ctas, seconds);
             let source = found.sources.entry(sample.text).or_insert(sample.source);

@@ -6,7 +6,7 @@ use super::outcome::{Outcome, Pipelined};
 use super::simulate::{Ran, Simulated};
 use crate::predict::show::time;
 use crate::report::Column::{Below, Keep, Spare};
-use crate::report::{Table, table};
+use crate::report::{Table, clean, table};
 use std::fmt::Write;
 use warpsight_dataflow::proof::ASSUMPTIONS;
 use warpsight_dataflow::{Execution, GroupPlan, NodeId, Quadrants, Role, Stage};
@@ -16,8 +16,8 @@ use warpsight_ir::{Bytes, Seconds, StageClass};
 pub fn text(of: &Outcome) -> String {
     let mut text = format!(
         "{} ({}, {} operators) on {}, policy {}\n\n",
-        of.graph.name,
-        of.file,
+        clean(&of.graph.name),
+        clean(&of.file),
         of.graph.nodes.len(),
         of.device,
         policy_name(of.policy)
@@ -46,7 +46,7 @@ pub fn text(of: &Outcome) -> String {
         text.push('\n');
     }
     for (group, why) in &of.plan.refused {
-        let _ = writeln!(text, "refused: {}: {why}", operators(of, &group.nodes));
+        let _ = writeln!(text, "refused: {}: {}", operators(of, &group.nodes), clean(&why.to_string()));
     }
     if !of.plan.refused.is_empty() {
         text.push('\n');
@@ -66,11 +66,11 @@ pub fn text(of: &Outcome) -> String {
         None => {}
         Some(Ok(own)) => simulated(&mut text, of, own),
         Some(Err(why)) => {
-            let _ = writeln!(text, "\nnot simulated: {why}");
+            let _ = writeln!(text, "\nnot simulated: {}", clean(why));
         }
     }
     for note in &of.notes {
-        let _ = writeln!(text, "- {note}");
+        let _ = writeln!(text, "- {}", clean(note));
     }
     text
 }
@@ -245,8 +245,8 @@ fn busiest(shares: &[[f64; 3]]) -> String {
 fn operators(of: &Outcome, nodes: &[NodeId]) -> String {
     let name = |&id: &NodeId| format!("{} `{}`", of.graph.node(id).op, of.graph.node(id).name);
     match nodes {
-        [first, _, _, .., last] => format!("{} … {}", name(first), name(last)),
-        few => few.iter().map(name).collect::<Vec<_>>().join(", "),
+        [first, _, _, .., last] => clean(&format!("{} … {}", name(first), name(last))).into_owned(),
+        few => clean(&few.iter().map(name).collect::<Vec<_>>().join(", ")).into_owned(),
     }
 }
 

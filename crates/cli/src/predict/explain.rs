@@ -2,6 +2,7 @@
 
 use super::Predicted;
 use super::show::time;
+use crate::report::clean;
 use warpsight_ir::{Kernel, Seconds, TensorPlace};
 use warpsight_predict::volumes::report::{Report, Settings, Work, report};
 
@@ -101,7 +102,7 @@ fn changes(of: &Predicted) -> Vec<Change> {
             layout.align = 0;
         }
         if let Some(seconds) = seconds(&kernel, written.points) {
-            found.push(Change { what: format!("With align = 0 for field {}", tensor.name), seconds });
+            found.push(Change { what: format!("With align = 0 for field {}", clean(&tensor.name)), seconds });
         }
     }
     found

@@ -2,7 +2,6 @@
 
 use crate::failure::Failure;
 use crate::target;
-use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 use std::str::FromStr;
@@ -40,16 +39,8 @@ pub struct Input {
 impl Input {
     /// Reads a file, or standard input.
     pub fn read(file: &Path, settings: &[Setting]) -> Result<Self, Failure> {
-        let mut bytes = Vec::new();
-        let name = if file == Path::new("-") {
-            let name = "standard input".to_owned();
-            std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| Failure::io(Path::new(&name), &error))?;
-            name
-        } else {
-            bytes = std::fs::read(file).map_err(|error| Failure::io(file, &error))?;
-            file.display().to_string()
-        };
-        let text = String::from_utf8(bytes).map_err(|_| Failure::input("this is not text (UTF-8)").at(&name))?;
+        let name = warpsight_files::name(file).display().to_string();
+        let text = warpsight_files::text(file, warpsight_files::read_or_stdin(file, warpsight_files::TEXT)?)?;
         let settings: Vec<_> = settings.iter().map(|own| (own.key.clone(), own.value.clone())).collect();
         match parse(&text, &settings) {
             Ok(written) => Ok(Self { name, text, settings, written }),
@@ -138,7 +129,7 @@ pub fn devices(names: &[String], overrides: &[Setting]) -> Result<Vec<Device>, F
             return target::profile(name);
         }
         let file = Path::new(name);
-        let text = std::fs::read_to_string(file).map_err(|error| Failure::io(file, &error))?;
+        let text = warpsight_files::read_text(file, warpsight_files::TEXT)?;
         Profile::parse(&text).map_err(|error| Failure::input(error.to_string()).at(name))
     };
     let mut found: Vec<Device> = Vec::new();

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use warpsight_ir::Seconds;
+use warpsight_ir::{Seconds, sample};
 use warpsight_predict::volumes::measured::Measured;
 use warpsight_probe::phases::counters::{self, CounterError, DURATION, LaunchCounters};
 use warpsight_probe::phases::rocprof;
@@ -70,8 +70,7 @@ const REQUESTS: [[&str; 5]; 2] = [
 /// Reads a file of measured volumes; of a table, the launches of the kernel of that name.
 pub fn read(file: &Path, kernel: Option<&str>, input: &Input) -> Result<Counted, Failure> {
     let name = file.display().to_string();
-    let bytes = std::fs::read(file).map_err(|error| Failure::io(file, &error))?;
-    let text = String::from_utf8(bytes).map_err(|_| Failure::input("this is not text (UTF-8)").at(&name))?;
+    let text = warpsight_files::read_text(file, warpsight_files::RECORDS)?;
     let counted = if text.trim_start().starts_with('{') { json(&name, &text, input) } else { table(&name, &text, kernel, input) }?;
     let all = &counted.measured;
     let volumes = [all.l1_requested, all.l1_cycles_per_point, all.l2_load, all.l2_store, all.behind_l2, all.dram_load, all.dram_store];
@@ -82,9 +81,7 @@ pub fn read(file: &Path, kernel: Option<&str>, input: &Input) -> Result<Counted,
     if let Some(bad) = volumes.iter().flatten().find(|number| !number.is_finite() || **number < 0.0) {
         return Err(Failure::input(format!("{bad} is no volume")).at(&name));
     }
-    if let Some(Seconds(bad)) = all.seconds.filter(|seconds| !(seconds.0.is_finite() && seconds.0 > 0.0)) {
-        return Err(Failure::input(format!("{bad} is no time of a launch")).at(&name));
-    }
+    all.seconds.map_or(Ok(Seconds::ZERO), |seconds| sample::time(seconds.0)).map_err(|bad| Failure::input(bad.to_string()).at(&name))?;
     Ok(counted)
 }
 

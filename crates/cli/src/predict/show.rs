@@ -3,7 +3,7 @@
 use super::input::Device;
 use super::{Answer, Predicted};
 use crate::report::Column::{Below, Keep, Spare};
-use crate::report::{Table, dash, from_left, table};
+use crate::report::{Table, clean, dash, from_left, table};
 use std::fmt::Write;
 use warpsight_ir::Seconds;
 use warpsight_ir::occupancy::Resident;
@@ -84,7 +84,13 @@ fn headline(of: &Predicted) -> Vec<(&'static str, String, Option<f64>)> {
 /// Everything about one prediction.
 pub fn tables(of: &Predicted) -> String {
     let r = &of.report;
-    let mut text = format!("{} ({}) on {}, block {:?}\n", of.input.written.kernel.name, of.input.name, of.device.name, lanes(of));
+    let mut text = format!(
+        "{} ({}) on {}, block {:?}\n",
+        clean(&of.input.written.kernel.name),
+        clean(&of.input.name),
+        clean(&of.device.name),
+        lanes(of)
+    );
     let mut section = |table: &Table| {
         let _ = writeln!(text, "{table}\n");
     };
@@ -152,7 +158,7 @@ pub fn tables(of: &Predicted) -> String {
     }
     let _ = writeln!(text, "Interval: {}.", r.interval.basis);
     for note in &r.provenance {
-        let _ = writeln!(text, "- {note}");
+        let _ = writeln!(text, "- {}", clean(note));
     }
     text
 }
@@ -193,5 +199,5 @@ pub fn comparison(first: &Predicted, second: &Predicted) -> String {
         let shown = |alone: Option<&Seconds>| dash(alone.map(|alone| time(*alone)));
         sides.add_row([format!("{} alone", limiter.name()), shown(alone), shown(other), dash(ratio)]);
     }
-    format!("on {}\n{sides}\n", first.device.name)
+    format!("on {}\n{sides}\n", clean(&first.device.name))
 }

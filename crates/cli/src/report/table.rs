@@ -1,5 +1,6 @@
 //! Tables that fit the terminal.
 
+use super::clean;
 use std::fmt::{self, Display, Formatter};
 use std::io::IsTerminal;
 use std::sync::OnceLock;
@@ -52,7 +53,7 @@ pub fn table<'a>(columns: &[Column<'a>]) -> Table<'a> {
 impl Table<'_> {
     /// Adds a row: a cell for each column.
     pub fn add_row(&mut self, cells: impl IntoIterator<Item = String>) {
-        let mut row: Vec<String> = cells.into_iter().collect();
+        let mut row: Vec<String> = cells.into_iter().map(|cell| clean(&cell).into_owned()).collect();
         row.resize(self.columns.len(), String::new());
         self.rows.push(row);
     }

@@ -5,7 +5,7 @@ use super::subject::{Subject, TraceArgs};
 use super::targets::{ModelArgs, SOFTWARE};
 use crate::failure::{Failure, Kind};
 use crate::report::Column::Keep;
-use crate::report::{out, table};
+use crate::report::{clean, out, table};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -168,10 +168,10 @@ fn text((a, first): (&Answer, &Predicted), (b, second): (&Answer, &Predicted), c
     let [low, high] = difference.interval.map(|r| 100.0 * (r - 1.0));
     let mut text = format!(
         "{} is {} {} on {}:\n{} → {} a frame (predicted); {:+.1} % to {:+.1} % with {:.0} % confidence",
-        b.subject.name,
+        clean(&b.subject.name),
         percent(difference.ratio - 1.0),
-        a.subject.name,
-        first.target.title(),
+        clean(&a.subject.name),
+        clean(&first.target.title()),
         show::time(first.prediction.seconds),
         show::time(second.prediction.seconds),
         low,

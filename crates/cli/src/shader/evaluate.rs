@@ -112,7 +112,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     if let Some(to) = &args.html {
         warpsight_files::write(to, page::page(&outcome)?.as_bytes())?;
     }
-    if json { out(serde_json::to_string(&outcome).map_err(|e| refused(&e))?) } else { out(show::text(&outcome)) }
+    if json { out(serde_json::to_value(&outcome).map_err(|e| refused(&e))?) } else { out(show::text(&outcome)) }
 }
 
 /// Models of this device and of others, each asked about all of them.
@@ -121,7 +121,7 @@ fn across(method: Method, here: &Table, others: &[PathBuf]) -> Result<Vec<Transf
         return Ok(Vec::new());
     }
     let read = |path: &PathBuf| -> Result<Table, Failure> {
-        let text = std::fs::read_to_string(path).map_err(|e| Failure::io(path, &e))?;
+        let text = warpsight_files::read_text(path, warpsight_files::RECORDS)?;
         let table = Table::read(&text).map_err(|e| Failure::input(e.to_string()).at(path.display().to_string()))?;
         let ids: HashSet<&str> = here.rows.iter().map(|row| row.id.as_str()).collect();
         match table.rows.iter().any(|row| ids.contains(row.id.as_str())) {

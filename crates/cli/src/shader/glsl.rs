@@ -64,13 +64,7 @@ pub fn compile(source: &Source) -> Result<Compiled, Fault> {
 
 /// Reads a file of GLSL.
 pub fn text(path: &Path) -> Result<String, Failure> {
-    let io = |e: std::io::Error| Failure::io(path, &e);
-    let at = path.display().to_string();
-    if path.metadata().map_err(io)?.len() > MAX_BYTES {
-        return Err(Failure::input(format!("the file has more than {MAX_BYTES} bytes")).at(at));
-    }
-    let bytes = std::fs::read(path).map_err(io)?;
-    String::from_utf8(bytes).map_err(|e| Failure::input(format!("not UTF-8 at byte {}", e.utf8_error().valid_up_to())).at(at))
+    Ok(warpsight_files::read_text(path, MAX_BYTES)?)
 }
 
 /// What is wrong with a user's file, with the line of it.

@@ -6,13 +6,14 @@ use super::shaders::{LIST, entries};
 use crate::failure::{Failure, Kind};
 use crate::progress;
 use crate::report::Column::Keep;
-use crate::report::{out, table};
+use crate::report::{note, out, table};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use warpsight_files::Folder;
 use warpsight_learn::shader::cfg::Cfg;
 use warpsight_learn::shader::corpus::{self, Entry};
 use warpsight_learn::shader::interpret::Program;
@@ -81,9 +82,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         return Err(Failure::new(Kind::Interrupted, "stopped; nothing was written"));
     }
     let mut list: BTreeMap<String, Entry> = there.into_iter().map(|e| (e.id.clone(), e)).collect();
-    for folder in ["spv", "glsl"].map(|f| args.into.join(f)) {
-        std::fs::create_dir_all(&folder).map_err(|e| Failure::io(&folder, &e))?;
-    }
+    let mut into = Folder::create(&args.into)?;
     let (mut kinds, mut dropped, mut faults) = (BTreeMap::<&str, usize>::new(), BTreeMap::<&str, usize>::new(), Vec::new());
     for (parent, brood) in parents.iter().zip(broods) {
         for (why, n) in brood.dropped {
@@ -98,8 +97,8 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
                 *dropped.entry("known").or_default() += 1;
                 continue;
             }
-            warpsight_files::write(&args.into.join(format!("spv/{}.spv", made.entry.id)), &made.bytes)?;
-            copy_glsl(&args.corpus, parent, &args.into, &made.entry)?;
+            into.write(&format!("spv/{}.spv", made.entry.id), &made.bytes)?;
+            copy_glsl(&args.corpus, parent, &mut into, &made.entry)?;
             *kinds.entry(made.kind).or_default() += 1;
             list.insert(made.entry.id.clone(), made.entry);
         }
@@ -107,17 +106,18 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let list: Vec<Entry> = list.into_values().collect();
     let text = corpus::write(&list).map_err(|e| Failure::input(e.to_string()))?;
     // Last, so that what it lists is there.
-    warpsight_files::write(&args.into.join(LIST), text.as_bytes())?;
+    into.write(LIST, text.as_bytes())?;
+    into.finish()?;
     report(args, json, parents.len(), &kinds, &dropped, &faults)
 }
 
 /// The source of a mutant is its parent's, where that is at hand.
-fn copy_glsl(from: &Path, parent: &Entry, to: &Path, entry: &Entry) -> Result<(), Failure> {
+fn copy_glsl(from: &Path, parent: &Entry, to: &mut Folder, entry: &Entry) -> Result<(), Failure> {
     let path = from.join(format!("glsl/{}.frag", parent.id));
-    match std::fs::read(&path) {
-        Ok(bytes) => Ok(warpsight_files::write(&to.join(format!("glsl/{}.frag", entry.id)), &bytes)?),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        Err(e) => Err(Failure::io(&path, &e)),
+    match warpsight_files::read(&path, warpsight_files::TEXT) {
+        Ok(bytes) => Ok(to.write(&format!("glsl/{}.frag", entry.id), &bytes)?),
+        Err(error) if error.is_absence() => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -136,7 +136,7 @@ fn report(
             "faults": faults}));
     }
     for (parent, why) in faults {
-        eprintln!("{} ({}): {why}", parent.id, parent.name);
+        note(format_args!("{} ({}): {why}", parent.id, parent.name));
     }
     let mut rows = table(&[Keep("mutants of"), Keep("kept")]);
     for (kind, n) in kinds {
@@ -179,7 +179,7 @@ fn all(args: &Args, parents: &[Entry]) -> Vec<Brood> {
 /// The mutants of one shader, or why it has none.
 fn brood(args: &Args, parent: &Entry, base: &Scene) -> Result<Brood, String> {
     let path = args.corpus.join(format!("spv/{}.spv", parent.id));
-    let bytes = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let bytes = warpsight_files::read(&path, warpsight_files::TEXT).map_err(|e| format!("{}: {e}", path.display()))?;
     let module = Module::from_bytes(&bytes).map_err(|e| e.to_string())?;
     let cfg = Cfg::new(&module).map_err(|e| e.to_string())?;
     let (frame, texture) = (parent.resolution.unwrap_or(Scene::FRAME), parent.texture.unwrap_or(Scene::TEXTURE));

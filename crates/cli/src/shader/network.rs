@@ -139,7 +139,7 @@ impl Trainer {
 impl Keep for Trainer {
     fn kept(&self, name: &str) -> Result<Option<Checkpoint>, NetworkError> {
         let Some(path) = self.path(name).filter(|path| path.exists()) else { return Ok(None) };
-        let bytes = std::fs::read(&path).map_err(|e| self.stopped(Failure::io(&path, &e)))?;
+        let bytes = warpsight_files::read(&path, warpsight_files::RECORDS).map_err(|e| self.stopped(e.into()))?;
         let damaged = |e: &dyn std::fmt::Display| self.stopped(Failure::input(e.to_string()).at(path.display().to_string()));
         Checkpoint::from_bytes(&bytes).map(Some).map_err(|e| damaged(&e))
     }

@@ -100,7 +100,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
             Step::Known => {}
             // What is stored stays, whatever happens to this process.
             Step::Shot(shot) => {
-                bar.set_message(shot.shader.clone());
+                bar.set_message(crate::report::clean(&shot.shader).into_owned());
                 if let Err(error) = store.append_shot(run, &shot) {
                     failed = Some(Failure::from(error).help("--into FILE names another store"));
                 }

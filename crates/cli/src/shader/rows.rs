@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::progress;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use warpsight_ir::Seconds;
+use warpsight_ir::{Seconds, sample};
 use warpsight_learn::shader::corpus::Entry;
 use warpsight_learn::shader::interpret::{Lean, Program};
 use warpsight_learn::shader::models::Row;
@@ -14,7 +14,7 @@ use warpsight_learn::shader::models::table::Table;
 use warpsight_learn::shader::predictor::Device;
 use warpsight_learn::shader::scene::Scene;
 use warpsight_learn::shader::tokens::Dialect;
-use warpsight_learn::shader::trace::{QUADS, sample};
+use warpsight_learn::shader::trace::{self, QUADS};
 
 /// Where rows come from.
 #[derive(clap::Args, Clone)]
@@ -61,7 +61,7 @@ impl RowsArgs {
             }
             // One of both is required.
             let path = self.rows.as_deref().unwrap_or(Path::new(""));
-            let text = std::fs::read_to_string(path).map_err(|e| Failure::io(path, &e))?;
+            let text = warpsight_files::read_text(path, warpsight_files::RECORDS)?;
             let table = Table::read(&text).map_err(|e| Failure::input(e.to_string()).at(path.display().to_string()))?;
             return Ok(Rows { table, left_out: BTreeMap::new() });
         };
@@ -115,13 +115,13 @@ fn is_software(description: &str) -> bool {
 /// A row, or why there is none: in few words, for they are counted.
 fn row(folder: &Path, (entry, shot): (&Entry, &Shot), base: &Scene, quads: usize, dialects: &BTreeSet<Dialect>) -> Result<Row, String> {
     let path = folder.join("spv").join(format!("{}.spv", entry.id));
-    let bytes = std::fs::read(&path).map_err(|_| "its module is not in the corpus".to_owned())?;
+    let bytes = warpsight_files::read(&path, warpsight_files::TEXT).map_err(|_| "its module is not in the corpus".to_owned())?;
     let (module, cfg) = super::read(&path, &bytes).map_err(|_| "its module cannot be read".to_owned())?;
     let mut scene = base.clone();
     (scene.frame, scene.texture) = (shot.frame, shot.texture);
     scene.uniforms.clone_from(&entry.uniforms);
     let (inputs, _) = scene.inputs(&module).map_err(|_| "no scene fits it".to_owned())?;
-    let traced = Program::new(&module, &cfg).and_then(|program| Ok((sample(&program, &inputs, quads, 0)?, program)));
+    let traced = Program::new(&module, &cfg).and_then(|program| Ok((trace::sample(&program, &inputs, quads, 0)?, program)));
     let (trace, program) = traced.map_err(|_| "it cannot be interpreted".to_owned())?;
     let lean = Lean::of(&program, &module, &cfg, &inputs, &trace);
     let row = Row::new(&module, &cfg, &trace, lean.as_ref()).map_err(|_| "its module cannot be read".to_owned())?;
@@ -140,7 +140,7 @@ fn row(folder: &Path, (entry, shot): (&Entry, &Shot), base: &Scene, quads: usize
 /// The measurements of a CSV file, and how its device calls itself.
 fn read_shots(path: &Path, left_out: &mut BTreeMap<String, usize>) -> Result<(Vec<Shot>, String), Failure> {
     let bad = |what: String| Failure::input(what).at(path.display().to_string());
-    let text = std::fs::read_to_string(path).map_err(|e| Failure::io(path, &e))?;
+    let text = warpsight_files::read_text(path, warpsight_files::RECORDS)?;
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
     let head = reader.headers().map_err(|e| bad(e.to_string()))?.clone();
     let column = |names: &[&str]| head.iter().position(|h| names.contains(&h));
@@ -168,7 +168,9 @@ fn read_shots(path: &Path, left_out: &mut BTreeMap<String, usize>) -> Result<(Ve
         let number = |at: Option<usize>, default: u32| field(at).parse().unwrap_or(default);
         let frame = [number(width, Scene::FRAME[0]), number(height, Scene::FRAME[1])];
         let texture = number(texture, Scene::TEXTURE);
-        let seconds: f64 = field(Some(time)).parse().map_err(|_| bad(format!("`{}` are no seconds", field(Some(time)))))?;
+        let line = record.position().map_or(0, |position| position.line());
+        let seconds: f64 = field(Some(time)).parse().map_err(|_| bad(format!("line {line}: `{}` are no seconds", field(Some(time)))))?;
+        let Seconds(seconds) = sample::time(seconds).map_err(|wrong| bad(format!("line {line}: {wrong}")))?;
         if description.is_empty() {
             description = [field(name), field(driver)].join(" ").trim().to_owned();
         }

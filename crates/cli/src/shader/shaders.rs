@@ -50,10 +50,9 @@ pub const LIST: &str = "corpus.jsonl";
 /// The entries of a user's corpus.
 pub fn entries(folder: &Path) -> Result<Vec<Entry>, Failure> {
     let path = folder.join(LIST);
-    let read = std::fs::read(&path).map_err(|e| Failure::io(&path, &e).help("`warpsight shader collect` writes a corpus"))?;
-    let at = path.display().to_string();
-    let text = String::from_utf8(read).map_err(|_| Failure::input("this is not text (UTF-8): no list of a corpus").at(&at))?;
-    corpus::read(&text).map_err(|e| Failure::input(e.to_string()).at(at))
+    let read = warpsight_files::read_text(&path, warpsight_files::RECORDS);
+    let text = read.map_err(|error| Failure::from(error).help("`warpsight shader collect` writes a corpus"))?;
+    corpus::read(&text).map_err(|e| Failure::input(e.to_string()).at(path.display().to_string()))
 }
 
 /// The shaders that come with the program, compiled into a folder of their own.

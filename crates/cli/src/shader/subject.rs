@@ -6,7 +6,6 @@ use super::targets::Target;
 use super::trace::parse_quads;
 use crate::failure::Failure;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use warpsight_learn::shader::cfg::Cfg;
 use warpsight_learn::shader::interpret::{Inputs, InterpretError, Lean, Program};
@@ -19,8 +18,6 @@ use warpsight_learn::shader::wrap::{Dialect, Source};
 
 /// What a folder's files of shaders end with.
 const ENDINGS: &[&str] = &["frag", "glsl", "fs", "spv"];
-/// The largest file that is read.
-const MAX_BYTES: u64 = 16 << 20;
 
 /// How a shader is traced.
 #[derive(clap::Args, Clone)]
@@ -109,22 +106,11 @@ pub fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
 impl Subject {
     /// Reads a file, or standard input for `-`; GLSL is compiled.
     pub fn read(path: &Path, dialect: Option<Dialect>) -> Result<Self, Failure> {
-        let stdin = path == Path::new("-");
-        let name = if stdin { "standard input".to_owned() } else { path.display().to_string() };
+        let name = warpsight_files::name(path).display().to_string();
         if path.is_dir() {
             return Err(Failure::input("this is a folder; one shader is wanted").at(name));
         }
-        let mut bytes = Vec::new();
-        let read = if stdin {
-            std::io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes)
-        } else {
-            std::fs::File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))
-        };
-        read.map_err(|e| Failure::io(Path::new(&name), &e))?;
-        if bytes.len() as u64 > MAX_BYTES {
-            return Err(Failure::input(format!("more than {} MiB: no shader", MAX_BYTES >> 20)).at(name));
-        }
-        Self::new(name, bytes, dialect)
+        Self::new(name, warpsight_files::read_or_stdin(path, warpsight_files::TEXT)?, dialect)
     }
 
     /// A shader of these bytes: SPIR-V by its magic number or the file's ending, else GLSL.

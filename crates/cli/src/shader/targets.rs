@@ -102,8 +102,7 @@ fn from_file(file: &Path) -> Result<Target, Failure> {
 }
 
 fn text(file: &Path) -> Result<String, Failure> {
-    let bytes = std::fs::read(file).map_err(|e| Failure::io(file, &e))?;
-    String::from_utf8(bytes).map_err(|_| Failure::input("this is not text (UTF-8): no model").at(file.display().to_string()))
+    Ok(warpsight_files::read_text(file, warpsight_files::RECORDS)?)
 }
 
 fn refused(file: &Path, error: &PredictorError) -> Failure {

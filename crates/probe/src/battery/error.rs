@@ -1,6 +1,7 @@
 //! What keeps a battery from running, or its files from being read.
 
 use std::path::PathBuf;
+use warpsight_files::FileError;
 
 /// What is wrong with a folder of measurements.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +36,12 @@ pub enum BatteryError {
         /// What is wrong, and in which field.
         what: String,
     },
+    /// Nothing that a battery wrote.
+    #[error("there are no files of a battery in `{}`", path.display())]
+    Nothing {
+        /// Where not.
+        path: PathBuf,
+    },
     /// A file could not be read or written.
     #[error("`{}`: {source}", path.display())]
     Io {
@@ -45,9 +52,19 @@ pub enum BatteryError {
     },
 }
 
+impl From<FileError> for BatteryError {
+    fn from(error: FileError) -> Self {
+        let path = error.path().to_owned();
+        match error {
+            FileError::Io { source, .. } => Self::Io { path, source },
+            other => Self::Damaged { file: path, what: other.to_string() },
+        }
+    }
+}
+
 impl BatteryError {
     /// An error of the system, at a path.
-    pub(super) fn io(path: &std::path::Path) -> impl FnOnce(std::io::Error) -> Self {
+    pub(super) fn io(path: &std::path::Path) -> impl Fn(std::io::Error) -> Self {
         move |source| Self::Io { path: path.to_owned(), source }
     }
 }

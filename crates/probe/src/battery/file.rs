@@ -117,8 +117,15 @@ impl PhaseFile {
     /// # Errors
     /// [`BatteryError::Damaged`] names file and field.
     pub fn read(path: &Path) -> Result<(Self, bool), BatteryError> {
-        let bytes = std::fs::read(path).map_err(BatteryError::io(path))?;
-        let text = String::from_utf8_lossy(&bytes);
+        Self::parse(path, &warpsight_files::read(path, warpsight_files::RECORDS)?)
+    }
+
+    /// As [`PhaseFile::read`], of what a file of that name holds.
+    ///
+    /// # Errors
+    /// [`BatteryError::Damaged`] names file and field.
+    pub fn parse(path: &Path, bytes: &[u8]) -> Result<(Self, bool), BatteryError> {
+        let text = String::from_utf8_lossy(bytes);
         let read = if path.extension().is_some_and(|extension| extension == "jsonl") { from_lines(&text) } else { from_json(&text) };
         let (file, damaged) = read.map_err(|what| BatteryError::Damaged { file: path.to_owned(), what })?;
         let damage = |what: String| Err(BatteryError::Damaged { file: path.to_owned(), what });

@@ -280,12 +280,12 @@ fn to_line(line: &Line) -> String {
 }
 
 fn read_index(path: &Path) -> Result<Option<Index>, BatteryError> {
-    match std::fs::read(path) {
+    match warpsight_files::read(path, warpsight_files::RECORDS) {
         Ok(bytes) => {
             let damaged = |what: serde_json::Error| BatteryError::Damaged { file: path.to_owned(), what: what.to_string() };
             serde_json::from_slice(&bytes).map(Some).map_err(damaged)
         }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(BatteryError::io(path)(error)),
+        Err(error) if error.is_absence() => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }

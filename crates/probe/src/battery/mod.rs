@@ -10,12 +10,14 @@ mod file;
 mod folder;
 mod lock;
 mod measure;
+mod recorded;
 
 pub use date::rfc3339;
 pub use error::BatteryError;
 pub use file::{FORMAT, Host, Line, PhaseFile};
 pub use folder::{Folder, Index, Origin};
 pub use lock::DeviceLock;
+pub use recorded::{Recorded, recorded};
 
 use crate::{Context, Measurement, Needs, Outcome, Phase, Plan, Record, Scale};
 use serde::{Deserialize, Serialize};

@@ -159,7 +159,7 @@ impl Paper {
     /// Reads a file.
     pub fn read(file: &Path) -> Result<Self, Failure> {
         let name = file.display().to_string();
-        let text = std::fs::read_to_string(file).map_err(|error| Failure::io(file, &error))?;
+        let text = warpsight_files::read_text(file, warpsight_files::TEXT)?;
         let help = "see data/dataflow/paper.toml for the form";
         let paper: Self = toml::from_str(&text).map_err(|error| {
             let failure = Failure::input(error.message().to_owned()).help(help);

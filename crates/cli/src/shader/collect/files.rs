@@ -167,7 +167,7 @@ pub fn strings(package: &Package, folders: &[&str], ending: &str) -> Result<Vec<
     let mut all = Vec::new();
     let mut known: BTreeMap<String, Literal> = BTreeMap::new();
     for file in files {
-        let Ok(text) = std::fs::read_to_string(&file) else { continue };
+        let Ok(text) = warpsight_files::read_text(&file, warpsight_files::TEXT) else { continue };
         let literals = js::literals(&text);
         let exported = text.contains("export ");
         for literal in literals.iter().filter(|l| !l.name.is_empty() && exported) {
@@ -248,14 +248,14 @@ fn includes(package: &Package, read: &[(PathBuf, String, Vec<Literal>)]) -> Resu
         "postprocessing" => {
             let chunks = package.folder.with_file_name("three").join("src/renderers/shaders/ShaderChunk");
             for file in if chunks.is_dir() { below(&chunks)? } else { Vec::new() } {
-                let text = std::fs::read_to_string(&file).map_err(|e| Failure::io(&file, &e))?;
+                let text = warpsight_files::read_text(&file, warpsight_files::TEXT)?;
                 add(&file, &js::literals(&text));
             }
         }
         "three" => read.iter().filter(|(file, ..)| file.to_string_lossy().contains("ShaderChunk")).for_each(|(file, _, l)| add(file, l)),
         "@babylonjs/core" => {
             for file in below(&package.folder.join("Shaders/ShadersInclude"))?.iter().filter(|p| p.extension().is_some_and(|e| e == "js")) {
-                let text = std::fs::read_to_string(file).map_err(|e| Failure::io(file, &e))?;
+                let text = warpsight_files::read_text(file, warpsight_files::TEXT)?;
                 add(file, &js::literals(&text));
             }
         }

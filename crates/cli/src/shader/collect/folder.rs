@@ -36,16 +36,16 @@ impl Folder {
     /// The entries, none where the corpus is new.
     pub fn entries(&self) -> Result<Vec<Entry>, Failure> {
         let file = self.path.join("corpus.jsonl");
-        match std::fs::read_to_string(&file) {
+        match warpsight_files::read_text(&file, warpsight_files::RECORDS) {
             Ok(text) => corpus::read(&text).map_err(|e| Failure::input(e.to_string()).at(file.display().to_string())),
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
-            Err(e) => Err(Failure::io(&file, &e)),
+            Err(error) if error.is_absence() => Ok(Vec::new()),
+            Err(error) => Err(error.into()),
         }
     }
 
     /// What is known from before; nothing where that cannot be read or is of another compiler: it is found again.
     pub fn memory(&self, compiler: &str) -> Memory {
-        let text = std::fs::read(self.path.join("known.json")).unwrap_or_default();
+        let text = warpsight_files::read(&self.path.join("known.json"), warpsight_files::RECORDS).unwrap_or_default();
         let memory: Option<Memory> = serde_json::from_slice(&text).ok();
         memory.filter(|m| m.compiler == compiler).unwrap_or_else(|| Memory { compiler: compiler.to_owned(), ..Memory::default() })
     }

@@ -12,7 +12,7 @@ mod report;
 
 use crate::failure::{Failure, Kind};
 use crate::progress;
-use crate::report::out;
+use crate::report::{note, out};
 use folder::Folder;
 use found::Found;
 use funnel::Failed;
@@ -74,7 +74,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let mut memory = folder.memory(&glslang::version());
     let validator = make::validator();
     if !validator {
-        eprintln!("spirv-val is not installed (package spirv-tools): modules are not validated");
+        note(format_args!("spirv-val is not installed (package spirv-tools): modules are not validated"));
     }
     let threads = args.threads.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
     let mut made = make::all(&found, &folder, &memory, validator, threads);
@@ -119,10 +119,10 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     } else {
         failures.iter().take(SHOWN).for_each(|f| {
             let line = f.left.line.map_or(String::new(), |line| format!(":{line}"));
-            eprintln!("{}: {}{line}: {}", f.source, f.origin, f.left.message);
+            note(format_args!("{}: {}{line}: {}", f.source, f.origin, f.left.message));
         });
         if failures.len() > SHOWN {
-            eprintln!("… and {} more; --json lists all", failures.len() - SHOWN);
+            note(format_args!("… and {} more; --json lists all", failures.len() - SHOWN));
         }
         out(report.text())?;
     }
@@ -145,7 +145,7 @@ fn group(entries: &mut [Entry], folder: &Folder) -> Result<(), Failure> {
     let mut sets = Vec::with_capacity(own.len());
     for &at in &own {
         let file = folder.glsl(&entries[at].id);
-        let glsl = std::fs::read(&file).map_err(|e| Failure::io(&file, &e))?;
+        let glsl = warpsight_files::read(&file, warpsight_files::TEXT)?;
         sets.push(shingles::shingles(&String::from_utf8_lossy(&glsl)));
     }
     // Entries stand sorted by id, so that the first of a group has its smallest.

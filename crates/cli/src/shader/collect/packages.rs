@@ -99,14 +99,14 @@ fn npm(folder: &Path) -> Option<Package> {
 /// A package of Debian, unpacked: its licence is that of most of its files.
 fn debian(folder: &Path) -> Option<Package> {
     let doc = folders(&folder.join("usr/share/doc")).ok()?.into_iter().find(|d| d.join("copyright").is_file())?;
-    let copyright = std::fs::read(doc.join("copyright")).ok()?;
+    let copyright = warpsight_files::read(&doc.join("copyright"), warpsight_files::TEXT).ok()?;
     let copyright = String::from_utf8_lossy(&copyright).into_owned();
     let licence = copyright.lines().find_map(|l| l.strip_prefix("License:")).map_or("not stated", str::trim).to_owned();
     Some(Package { name: doc.file_name()?.to_string_lossy().into_owned(), licence, folder: folder.to_path_buf() })
 }
 
 fn json(path: &Path) -> Result<Value, Failure> {
-    let text = std::fs::read(path).map_err(|e| Failure::io(path, &e))?;
+    let text = warpsight_files::read(path, warpsight_files::TEXT)?;
     serde_json::from_slice(&text).map_err(|e| Failure::input(e.to_string()).at(path.display().to_string()))
 }
 

@@ -81,7 +81,7 @@ impl<'a> Report<'a> {
         let mut classes: BTreeMap<usize, u64> = BTreeMap::new();
         for entry in entries {
             let file = folder.spv(&entry.id);
-            let bytes = std::fs::read(&file).map_err(|e| Failure::io(&file, &e))?;
+            let bytes = warpsight_files::read(&file, warpsight_files::TEXT)?;
             let at = |e: warpsight_learn::shader::module::ModuleError| Failure::from(e).at(file.display().to_string());
             let module = Module::from_bytes(&bytes).map_err(at)?;
             for block in &Cfg::new(&module).map_err(at)?.blocks {

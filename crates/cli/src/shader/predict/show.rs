@@ -2,7 +2,7 @@
 
 use super::{Answer, Predicted};
 use crate::report::Column::{Keep, Spare};
-use crate::report::table;
+use crate::report::{clean, table};
 use crate::shader::targets::{SOFTWARE, Target};
 use std::fmt::Write;
 use warpsight_ir::Seconds;
@@ -41,8 +41,8 @@ fn device(answer: &Answer, predicted: &Predicted, most: usize) -> String {
     let [width, height] = answer.seen.inputs.frame;
     let mut text = format!(
         "{} on {}:\n{} a frame of {width}×{height} (predicted); {:.0} % of such shaders take {} to {}",
-        answer.subject.name,
-        target.title(),
+        clean(&answer.subject.name),
+        clean(&target.title()),
         time(prediction.seconds),
         100.0 * INTERVAL,
         time(low),

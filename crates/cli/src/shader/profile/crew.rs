@@ -126,7 +126,7 @@ pub fn ready(folder: &Path, entry: &Entry, args: &SceneArgs, noise: &Noise, devi
 
 fn prepare(folder: &Path, entry: &Entry, scene: &Scene) -> Result<(Draw, Inputs), String> {
     let path = folder.join("spv").join(&entry.id).with_extension("spv");
-    let bytes = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let bytes = warpsight_files::read(&path, warpsight_files::TEXT).map_err(|e| format!("{}: {e}", path.display()))?;
     let module = Module::from_bytes(&bytes).map_err(|e| e.to_string())?;
     let (inputs, _) = scene.inputs(&module).map_err(|e| e.to_string())?;
     let draw = draw(&module, &inputs, Format::Bytes).map_err(|e| e.to_string())?;

@@ -150,7 +150,7 @@ fn frame(args: &Args) -> [u32; 2] {
 
 fn compare(args: &Args, folder: &Path, worker: &mut Worker, entry: &Entry, noise: &Noise) -> Result<Counted, Failure> {
     let path = folder.join("spv").join(&entry.id).with_extension("spv");
-    let bytes = std::fs::read(&path).map_err(|e| Failure::io(&path, &e))?;
+    let bytes = warpsight_files::read(&path, warpsight_files::TEXT)?;
     let (module, cfg) = read(&path, &bytes)?;
     let mut scene = args.scene.scene(&entry.uniforms);
     (scene.frame, scene.noise) = (frame(args), noise.clone());

@@ -7,7 +7,7 @@ use super::super::predictor::Device;
 use super::{Amount, Row};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use warpsight_ir::Seconds;
+use warpsight_ir::{Seconds, sample};
 
 /// How texts of this version begin.
 pub const FORMAT: &str = "warpsight-shader-rows/1";
@@ -146,6 +146,7 @@ impl Table {
             if !(line.pixels.is_finite() && line.pixels >= 1.0) || line.sizes.len() != head.sizes.len() {
                 return Err(bad(at)("its frame or its sizes cannot be".to_owned()));
             }
+            line.seconds.map_or(Ok(Seconds::ZERO), |seconds| sample::time(seconds.0)).map_err(|wrong| bad(at)(wrong.to_string()))?;
             rows.push(Row {
                 operations: of(&head.operations, &line.operations)?,
                 lean: of(&head.operations, &line.lean)?,

@@ -133,6 +133,17 @@ fn nouns_and_models_touch_nothing_outside() {
     }
 }
 
+/// What a user names is read within limits and written without harm in one place. The system's own files and tests may be read as they are.
+#[test]
+fn files_are_read_and_written_in_one_room() {
+    for room in ["graph", "engine", "dataflow", "probe", "cli"] {
+        let mut found = lines_with(room, &["fs::read(", "fs::read_to_string(", "fs::rename(", "tempfile_in(", ".persist("]);
+        // Moving a file of a battery aside gives it a name that is free.
+        found.retain(|line| !["\"/proc/", ".unwrap()", "rename(path, free)"].iter().any(|word| line.contains(word)));
+        assert_eq!(found, Vec::<String>::new(), "`{room}` reads and writes through `files`");
+    }
+}
+
 /// The simulated silicon is the truth that models are judged by: they may not see it.
 #[test]
 fn models_cannot_see_the_silicon() {

@@ -325,9 +325,30 @@ fn the_dry_run_goes_through_everything() {
     command.env("WARPSIGHT_STANDIN", "none").env("XDG_CACHE_HOME", s.path("cache"));
     let output = command.output().expect("bash");
     let text = said(&output);
-    assert!(text.contains("it was found and stored as wrong"), "{text}");
+    assert!(text.contains("a kernel that was spoilt on purpose was found out, as it must be"), "{text}");
+    assert!(!text.contains("1 wrong") && !text.contains("WRONG"), "what is planted is no fault: {text}");
     assert!(s.path("out/simulator/stencils.json").exists() && s.path("out.tar.gz").exists(), "{text}");
     assert_eq!(s.json("out/peers.json")["libraries"]["torch"]["skipped"], "dry run");
+}
+
+#[test]
+fn the_script_needs_nothing_but_the_program() {
+    let s = Sandbox::new();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/gpu-battery");
+    std::fs::create_dir(s.path("bare")).expect("a folder");
+    std::fs::copy(script, s.path("bare/gpu-battery")).expect("copied");
+    let run = |program: &str, more: &[&str]| {
+        let mut command = Command::new("bash");
+        command.arg(s.path("bare/gpu-battery")).args(["--out", &s.text("out"), "--program", program, "--dry-run"]).args(more);
+        command.env_remove("WARPSIGHT").env_remove("WARPSIGHT_STANDIN").env("XDG_CACHE_HOME", s.path("cache"));
+        command.output().expect("bash")
+    };
+    let output = run(WARPSIGHT, &["--shader-minutes", "0", "--", "--phase", "stencils"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(said(&output).contains("no peers.py beside this script") && !said(&output).contains("1 wrong"), "{}", said(&output));
+    s.run(&["import", &s.text("out/simulator"), "--store", &s.text("store.sqlite")], 0);
+    let refused = run("/no/such/program", &[]);
+    assert!(refused.status.code() == Some(2) && said(&refused).contains("there is no program /no/such/program"), "{}", said(&refused));
 }
 
 /// A corpus goes into the package and is what the battery draws; a CPU rasteriser stands in for a GPU, and is said to be one.

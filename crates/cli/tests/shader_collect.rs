@@ -94,8 +94,8 @@ fn a_batch_goes_on_and_says_what_it_left() {
         .collect();
     assert_eq!(failures[0], "empty.frag:null wrapped: there is nothing in it");
     assert!(failures[1].starts_with("endless.frag:null traced: ") && failures[1].contains("endless loop"), "{}", failures[1]);
-    assert_eq!(failures[2], "huge.frag:null text: the file has more than 1048576 bytes");
-    assert_eq!(failures[3], "latin.frag:null text: not UTF-8 at byte 3");
+    assert_eq!(failures[2], "huge.frag:null text: it has 1048577 bytes; at most 1048576 are read");
+    assert_eq!(failures[3], "latin.frag:null text: this is not text (UTF-8): byte 3 is wrong");
     assert_eq!(failures[4], "vertex.glsl:null wrapped: it is a vertex shader, no fragment shader");
     assert_eq!(failures[5], "wrong.frag:4 compiled: 'colour' : undeclared identifier");
     assert_eq!(failures.len(), 6);

@@ -73,7 +73,7 @@ fn is_phase(path: &Path) -> bool {
     !other && path.extension().is_some_and(|ending| ending == "json" || ending == "jsonl")
 }
 
-/// The files of phases in an archive, from its folder and not from those within.
+/// The files of phases in an archive: of its outermost folder that has any, and not from those within.
 fn packed(path: &Path, from: impl Read) -> Result<Vec<Recorded>, BatteryError> {
     let damaged = |what: String| BatteryError::Damaged { file: path.to_owned(), what };
     let torn = |error: std::io::Error| damaged(format!("this is no archive of a battery: {error}"));
@@ -93,9 +93,11 @@ fn packed(path: &Path, from: impl Read) -> Result<Vec<Recorded>, BatteryError> {
         }
         let inside = path.join(&name);
         let bytes = warpsight_files::read_from(&inside, entry, warpsight_files::RECORDS)?;
-        found.push((inside.clone(), PhaseFile::parse(&inside, &bytes).map(|(file, _)| file)));
+        let read = PhaseFile::parse(&inside, &bytes).map(|(file, _)| file);
+        found.push((depth, (inside, read)));
     }
-    Ok(found)
+    let outermost = found.iter().map(|(depth, _)| *depth).min();
+    Ok(found.into_iter().filter(|(depth, _)| Some(*depth) == outermost).map(|(_, file)| file).collect())
 }
 
 /// A reader that fails where it has given all that it may.

@@ -14,6 +14,7 @@ use warpsight_probe::{Cause, Outcome, Record};
 
 /// Take what a battery measured into the store. What is there already is not added again.
 #[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// A folder that `warpsight battery` wrote, its archive (.tar.gz, as scripts/gpu-battery packs it), or one file of it.
     #[arg(value_name = "FOLDER|ARCHIVE|FILE")]
@@ -21,6 +22,10 @@ pub struct Args {
     #[command(flatten)]
     store: StoreArgs,
 }
+
+const EXAMPLES: &str = "Examples:
+  What a battery measured, into the store:
+    warpsight import measured";
 
 /// What became of a file's records.
 #[derive(Default, serde::Serialize)]

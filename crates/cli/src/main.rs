@@ -11,7 +11,9 @@ mod import;
 mod man;
 mod names;
 mod network;
+mod npy;
 mod operator;
+mod operators;
 mod optimize;
 mod page;
 mod pipeline;
@@ -84,6 +86,8 @@ enum Verb {
     Completions(completions::Args),
     /// Print the manual page, or write a page for every verb into a folder.
     Man(man::Args),
+    /// List the ONNX operators that are read, with what of each is read.
+    Operators(operators::Args),
 }
 
 fn main() -> ExitCode {
@@ -132,5 +136,6 @@ fn dispatch(cli: &Cli) -> Result<(), failure::Failure> {
         Verb::Devices(args) => devices::run(args, cli.json),
         Verb::Completions(args) => completions::run(args, Cli::command()),
         Verb::Man(args) => man::run(args, Cli::command()),
+        Verb::Operators(args) => operators::run(args, cli.json),
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, Kind};
 use crate::names;
+use clap::builder::RangedU64ValueParser;
 use std::time::Duration;
 use warpsight_generate::prune::Allowance;
 use warpsight_ir::near::did_you_mean;
@@ -22,8 +23,13 @@ pub struct TargetArgs {
     #[arg(long, conflicts_with = "timeout")]
     pub in_process: bool,
     /// Seconds after which a silent driver is stopped; with a number the simulator is stopped likewise [default: 120].
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", value_parser = seconds(0))]
     pub timeout: Option<u64>,
+}
+
+/// Seconds to wait for a driver: a day at most.
+pub fn seconds(least: u64) -> RangedU64ValueParser {
+    clap::value_parser!(u64).range(least..=86_400)
 }
 
 /// An open device and what is known of it.

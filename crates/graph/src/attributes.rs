@@ -31,9 +31,6 @@ impl<'a> NodeView<'a> {
     pub(crate) fn unsupported(&self, what: impl Into<String>) -> GraphError {
         GraphError::Unsupported { node: self.name(), operator: operator_name(self.proto), opset: self.opset, what: what.into() }
     }
-    pub(crate) fn unknown(&self) -> GraphError {
-        GraphError::UnsupportedOperator { node: self.name(), operator: operator_name(self.proto), opset: self.opset }
-    }
     pub(crate) fn bad(&self, what: impl Into<String>) -> GraphError {
         GraphError::BadNode { node: self.name(), operator: operator_name(self.proto), opset: self.opset, what: what.into() }
     }
@@ -44,7 +41,7 @@ impl<'a> NodeView<'a> {
         if attribute.r#type == kind as i32 || attribute.r#type == AttributeType::Undefined as i32 {
             return Ok(Some(attribute));
         }
-        Err(self.bad(format!("attribute `{name}` is not of type {}", format!("{kind:?}").to_uppercase())))
+        Err(self.bad(format!("attribute `{name}` is not of type {}", kind.as_str_name())))
     }
     pub(crate) fn has(&self, name: &str) -> bool {
         self.proto.attribute.iter().any(|a| a.name == name)

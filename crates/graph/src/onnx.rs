@@ -26,6 +26,13 @@ pub struct AttributeProto {
 
 /// Types of [`AttributeProto`].
 pub mod attribute_proto {
+    impl AttributeType {
+        /// Its name in ONNX.
+        pub fn as_str_name(self) -> String {
+            format!("{self:?}").to_uppercase()
+        }
+    }
+
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, prost::Enumeration)]
     #[repr(i32)]
     pub enum AttributeType {
@@ -137,6 +144,13 @@ pub struct TensorProto {
 
 /// Types of `TensorProto`.
 pub mod tensor_proto {
+    impl DataType {
+        /// Its name in ONNX.
+        pub fn as_str_name(self) -> String {
+            format!("{self:?}").to_uppercase()
+        }
+    }
+
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, prost::Enumeration)]
     #[repr(i32)]
     pub enum DataType {

@@ -322,4 +322,16 @@ fn two_shaders_are_compared_and_the_exit_code_says_which_is_slower() {
     }
     files.refused("diff", &[&before, "nothing.frag"], 5, &["nothing.frag"]);
     files.refused("diff", &[&before, &after, "--fail-above=-3"], 2, &["a share"]);
+    // What is said of lines and of operations sums to what is said of the shader.
+    for (second, said) in [(&after, slower), (&other, edited)] {
+        let device = &said["devices"][0];
+        for parts in ["lines", "operations"] {
+            let sum: f64 = device[parts].as_array().expect("a list").iter().map(|p| p["change"].as_f64().expect("a change")).sum();
+            assert!((sum - device["change"].as_f64().expect("a change")).abs() < 1e-6, "{second}: {parts}: {sum}: {device}");
+        }
+    }
+    for (share, says) in [("5", ["5%", "0.05"]), ("1", ["1%", "0.01"]), ("500", ["500%", "5"])] {
+        files.refused("diff", &[&before, &after, "--fail-above", share], 2, &says);
+    }
+    files.json("diff", &[&before, &after, "--fail-above", "100%"], 0);
 }

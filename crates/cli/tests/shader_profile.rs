@@ -109,8 +109,10 @@ fn a_batch_survives_what_is_in_it_and_is_measured_once() {
     let again = run(&s, &profile(&s, &device, &[]), 0);
     assert_eq!((&again["known"], &again["done"], &again["hang"]), (&6.into(), &0.into(), &0.into()));
     assert_eq!(run(&s, &profile(&s, &device, &["--only", "loops", "--resolution", "16x16"]), 0)["done"], 1);
-    let retried = run(&s, &profile(&s, &device, &["--retry", "--only", "truncated"]), 0);
+    // Where nothing at all could be measured, the exit code says so, the next time too.
+    let retried = run(&s, &profile(&s, &device, &["--retry", "--only", "truncated"]), 4);
     assert_eq!((&retried["refused"], &retried["known"]), (&1.into(), &0.into()));
+    assert_eq!(run(&s, &profile(&s, &device, &["--only", "truncated"]), 4)["known"], 1);
 }
 
 /// Killed with no chance to clean up: what was measured is there, and the same command goes on.
@@ -163,6 +165,7 @@ fn what_cannot_be_measured_is_said() {
         std::fs::write(s.path("store.sqlite"), "my thesis ".repeat(500)).expect("writes");
         let output = s.run(&["shader", "profile", &s.text("corpus"), "--device", &device, "--into", &s.text("store.sqlite")], 5);
         assert!(said(&output).contains("is not a warpsight store"), "{}", said(&output));
+        assert!(said(&output).contains("--into FILE") && !said(&output).contains("--store"), "{}", said(&output));
     }
 }
 

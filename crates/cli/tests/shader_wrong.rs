@@ -60,7 +60,6 @@ const TEXTS: &[(&str, &str, &str)] = &[
     ("assembly.frag", "; SPIR-V\nOpCapability Shader\nOpMemoryModel Logical GLSL450\n", "this looks like an assembly text of SPIR-V"),
     ("prose.frag", "Dear diary, no shader today.", "line 1: a statement that does not end"),
     ("function.frag", "#version 450\nlayout(location=0) out vec4 o;\nfloat f(float x) { return x; }", "it has no function `main`"),
-    ("colourless.frag", "uniform float t;\nvoid main() { float x = t; }", "it writes no colour"),
     (
         "include.frag",
         "#include \"noise.glsl\"\nvoid main() { gl_FragColor = vec4(1.0); }",

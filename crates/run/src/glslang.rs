@@ -1,5 +1,8 @@
 //! GLSL to SPIR-V, by the Khronos reference compiler, which is linked in.
 //!
+//! The compiler trusts its input: macros that double make gigabytes of a few lines, and what nests deeply overflows its stack. [`compile`]
+//! gives a text of anyone's to a child process that may take so long, so much memory and a stack of its own; [`fragment`] trusts the text.
+//!
 //! The crate `glslang` has no option for debug information, which this project lives on (`OpLine`), so that the C interface is called
 //! here. The first compilation of a process builds the compiler's tables (about 0.1 s); each after it takes a few milliseconds.
 
@@ -7,14 +10,30 @@
 
 use glslang::limits::{DEFAULT_LIMITS, ResourceLimits};
 use glslang_sys as sys;
+use serde::{Deserialize, Serialize};
 use std::ffi::{CStr, CString, c_char};
 use std::ptr::{NonNull, null_mut};
 use std::sync::OnceLock;
+use std::time::Duration;
+
+/// How long [`compile`] may take.
+pub const TIMEOUT: Duration = Duration::from_secs(20);
+/// How many bytes of memory it may take, its stack among them.
+pub const MEMORY: u64 = 2 << 30;
+/// The bytes of its stack: a sum of 100,000 terms needs a tenth of it.
+pub const STACK: usize = 512 << 20;
 
 static LIMITS: ResourceLimits = DEFAULT_LIMITS;
 
+/// What a text for Vulkan leaves open is chosen: bindings, locations, and the block of loose uniforms.
+const UNSAID: sys::glslang_shader_options_t = sys::glslang_shader_options_t(
+    sys::glslang_shader_options_t::AUTO_MAP_BINDINGS.0
+        | sys::glslang_shader_options_t::AUTO_MAP_LOCATIONS.0
+        | sys::glslang_shader_options_t::VULKAN_RULES_RELAXED.0,
+);
+
 /// One message of the compiler.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
     /// The line that `#line` made of it; 0 is none of the user's.
     pub line: Option<u32>,
@@ -22,12 +41,47 @@ pub struct Message {
     pub text: String,
 }
 
-/// What the compiler rejects.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", .messages.first().map_or("the compiler says nothing", |m| m.text.as_str()))]
-pub struct CompileError {
-    /// Its errors in order.
-    pub messages: Vec<Message>,
+/// Why there is no module.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+pub enum CompileError {
+    /// The compiler rejects it: its errors in order.
+    #[error("{}", .0.first().map_or("the compiler says nothing", |m| m.text.as_str()))]
+    Rejected(Vec<Message>),
+    /// It took too long and was stopped.
+    #[error("the compiler of GLSL was stopped after {seconds} s: what its macros and loops of constants expand to is too much")]
+    Slow {
+        /// The time that it had.
+        seconds: u64,
+    },
+    /// It took more than [`MEMORY`] or [`STACK`], or failed otherwise.
+    #[error(
+        "the compiler of GLSL did not survive it ({how}): what its macros expand to takes more than {} GiB, or it nests too deeply",
+        MEMORY >> 30
+    )]
+    Died {
+        /// How its process ended.
+        how: String,
+    },
+    /// There is no compiler; the text is not to blame.
+    #[error("the compiler of GLSL cannot be asked: {0}")]
+    Unavailable(String),
+}
+
+impl CompileError {
+    /// The first message, where the compiler has some.
+    #[must_use]
+    pub fn first(&self) -> Option<&Message> {
+        if let Self::Rejected(messages) = self { messages.first() } else { None }
+    }
+}
+
+/// Compiles a text of anyone's as [`fragment`] does, in a child process with [`TIMEOUT`], [`MEMORY`] and [`STACK`]. May be called by many threads
+/// at once: each has a child, which is kept for the next shader. A program whose `main` does not begin with [`crate::child_main`] compiles by itself.
+///
+/// # Errors
+/// [`CompileError`].
+pub fn compile(glsl: &str) -> Result<Vec<u32>, CompileError> {
+    crate::isolated::compile(glsl)
 }
 
 /// Which compiler this is, for instance `glslang 13.1.1`.
@@ -45,7 +99,7 @@ pub fn version() -> String {
 /// The compiler's messages.
 pub fn fragment(glsl: &str) -> Result<Vec<u32>, CompileError> {
     static READY: OnceLock<bool> = OnceLock::new();
-    let fault = |text: &str| CompileError { messages: vec![Message { line: None, text: text.to_owned() }] };
+    let fault = |text: &str| CompileError::Rejected(vec![Message { line: None, text: text.to_owned() }]);
     // SAFETY: called once in this process, which ends without the compiler being finalised.
     if !*READY.get_or_init(|| unsafe { sys::glslang_initialize_process() != 0 }) {
         return Err(fault("the compiler does not start"));
@@ -75,13 +129,14 @@ pub fn fragment(glsl: &str) -> Result<Vec<u32>, CompileError> {
     unsafe {
         let shader = Shader(NonNull::new(sys::glslang_shader_create(&raw const input)).ok_or_else(|| fault("no memory for a shader"))?);
         let raw = shader.0.as_ptr();
+        sys::glslang_shader_set_options(raw, UNSAID.0 as _);
         if sys::glslang_shader_preprocess(raw, &raw const input) == 0 || sys::glslang_shader_parse(raw, &raw const input) == 0 {
             return Err(errors(sys::glslang_shader_get_info_log(raw)));
         }
         let program = Program(NonNull::new(sys::glslang_program_create()).ok_or_else(|| fault("no memory for a program"))?);
         let linked = program.0.as_ptr();
         sys::glslang_program_add_shader(linked, raw);
-        if sys::glslang_program_link(linked, messages.0) == 0 {
+        if sys::glslang_program_link(linked, messages.0) == 0 || sys::glslang_program_map_io(linked) == 0 {
             return Err(errors(sys::glslang_program_get_info_log(linked)));
         }
         let mut options = sys::glslang_spv_options_s {
@@ -138,7 +193,7 @@ unsafe fn errors(log: *const c_char) -> CompileError {
     if messages.is_empty() {
         messages.push(Message { line: None, text: log.trim().to_owned() });
     }
-    CompileError { messages }
+    CompileError::Rejected(messages)
 }
 
 /// `ERROR: 0:12: 'x' : undeclared identifier`
@@ -149,10 +204,10 @@ fn error(line: &str) -> Option<Message> {
         return None;
     }
     let place = text.split_once(": ").and_then(|(place, text)| Some((place.rsplit_once(':')?.1.parse().ok()?, text)));
-    Some(match place {
-        Some((line, text)) => Message { line: Some(line), text: text.trim().to_owned() },
-        None => Message { line: None, text: text.trim().to_owned() },
-    })
+    let (line, text) = place.map_or((None, text), |(line, text)| (Some(line), text));
+    // The parser's own words for its stack.
+    let text = if text.ends_with("memory exhausted") { "it nests too deeply for the compiler of GLSL" } else { text.trim() };
+    Some(Message { line, text: text.to_owned() })
 }
 
 #[cfg(test)]
@@ -171,9 +226,10 @@ mod tests {
     #[test]
     fn errors_have_lines() {
         let error = fragment("#version 450\nlayout(location = 0) out vec4 c;\n#line 7\nvoid main() { c = colour; }\n").unwrap_err();
-        assert_eq!(error.messages[0].line, Some(7));
-        assert!(error.messages[0].text.contains("'colour' : undeclared identifier"), "{error:?}");
-        assert_eq!(fragment("void main() { \0 }").unwrap_err().messages[0].text, "the text contains a zero byte");
+        let first = error.first().unwrap();
+        assert_eq!(first.line, Some(7));
+        assert!(first.text.contains("'colour' : undeclared identifier"), "{error:?}");
+        assert_eq!(fragment("void main() { \0 }").unwrap_err().to_string(), "the text contains a zero byte");
         assert!(fragment("").is_err());
     }
 }

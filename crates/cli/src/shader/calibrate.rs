@@ -167,7 +167,7 @@ fn licences(json: bool) -> Result<(), Failure> {
 fn seen(args: &Args, folder: &Path, entry: &Entry, scene: &Scene, base: &Target) -> Result<Row, Failure> {
     let path = folder.join("spv").join(&entry.id).with_extension("spv");
     let subject = Subject::read(&path, None)?.with_uniforms(&entry.uniforms);
-    Ok(subject.see(&args.trace, scene, std::slice::from_ref(base))?.row)
+    Ok(subject.see(&args.trace, scene, None, std::slice::from_ref(base))?.row)
 }
 
 /// What was not measured, and why.

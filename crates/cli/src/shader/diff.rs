@@ -1,6 +1,6 @@
 //! `warpsight shader diff`: by how much one shader is slower than another, and where.
 
-use super::predict::{Answer, Predicted, answer, show};
+use super::predict::{Answer, Predicted, answers, show};
 use super::subject::{Subject, TraceArgs};
 use super::targets::{ModelArgs, SOFTWARE};
 use crate::failure::{Failure, Kind};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
-use warpsight_learn::shader::difference::{Difference, Side, difference};
+use warpsight_learn::shader::difference::{Difference, Side, attributed, difference};
 use warpsight_learn::shader::models::INTERVAL;
 
 /// Predict by how much a shader is slower than another, and which lines make it so. Exit code 0: not slower than allowed; 1: slower.
@@ -44,9 +44,20 @@ const EXAMPLES: &str = "Examples:
       data/shaders/looping/mandelbulb.frag --fail-above 10% --sure";
 
 fn parse_share(text: &str) -> Result<f64, String> {
-    let (number, unit) = text.trim().strip_suffix('%').map_or((text.trim(), 1.0), |number| (number.trim_end(), 0.01));
-    let share = number.parse::<f64>().ok().map(|share| share * unit).filter(|share| share.is_finite() && *share >= 0.0);
-    share.ok_or_else(|| "a share, for instance 5% or 0.05".to_owned())
+    let text = text.trim();
+    let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number.trim_end(), 0.01));
+    let number = number.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
+    let number = number.ok_or("a share, for instance 5% or 0.05")?;
+    // Whoever writes 5 means five in a hundred.
+    if unit == 1.0 && number >= 1.0 {
+        let (percent, share) = (format!("{number}%"), format!("{}", number / 100.0));
+        return Err(format!(
+            "without a unit this is {} %: write {percent} or {share}, or {}% if it is meant",
+            100.0 * number,
+            100.0 * number
+        ));
+    }
+    Ok(number * unit)
 }
 
 /// Something of which the two shaders have different amounts.
@@ -54,9 +65,15 @@ struct Change {
     what: String,
     /// The lines that it stands on, in the first and in the second.
     lines: [Vec<u32>; 2],
-    /// What the second costs more, as a share of the first's frame; both by the additive base.
+    /// What the second takes more, as a share of the first's frame.
     share: f64,
 }
+
+/// What the model makes of a shader beyond what its lines add up to.
+const WHOLE: &str = "(the shader as a whole: what the prediction corrects of the sum of its lines)";
+/// What has no line.
+const UNPLACED: &str = "(without a line)";
+const DRAW: &str = "(the draw itself)";
 
 /// Two shaders on a device.
 struct Compared {
@@ -69,7 +86,16 @@ struct Compared {
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let targets = args.models.targets()?;
     let scene = args.trace.scene.scene(&BTreeMap::new());
-    let one = |path| answer(Subject::read(path, args.trace.dialect)?, &args.trace, &scene, &targets);
+    let one = |path| {
+        let mut passes = answers(Subject::read(path, args.trace.dialect)?, &args.trace, &scene, &targets)?;
+        match (passes.pop(), passes.len()) {
+            (Some(only), 0) => Ok(only),
+            (_, others) => {
+                let failure = Failure::input(format!("it has {} passes; two shaders of one each are compared", others + 1));
+                Err(failure.at(path.display().to_string()).help("`shader predict` tells what each of its passes takes"))
+            }
+        }
+    };
     let (first, second) = (one(&args.first)?, one(&args.second)?);
     // A uniform that one of them has may be new in it.
     if first.subject.check(&args.trace.scene).is_err() {
@@ -125,34 +151,45 @@ fn compare((a, first): (&Answer, &Predicted), (b, second): (&Answer, &Predicted)
     let sampled = a.seen.trace.ratio_error(|block| weights[block], &b.seen.trace, |block| others[block]);
     let difference =
         difference(&Side { prediction: &first.prediction, parts: &left }, &Side { prediction: &second.prediction, parts: &right }, sampled);
-    let whole = first.costs.total + first.fixed;
-    let share = |cost: f64| if whole > 0.0 { cost / whole } else { 0.0 };
-    let operation =
-        |(name, [own, its]): (&str, [f64; 2])| Change { what: name.to_owned(), lines: [vec![], vec![]], share: share(its - own) };
-    let operations = largest(kinds.into_iter().map(operation));
-    Compared { difference, lines: changed_lines((a, first), (b, second), share), operations }
+    let seconds = [first, second].map(|side| side.prediction.seconds.0);
+    let operations = kinds.iter().map(|(name, costs)| ((*name).to_owned(), ([vec![], vec![]], *costs)));
+    let operations = changes(seconds, operations.chain([part(DRAW, [first.fixed, second.fixed])]).collect());
+    Compared { difference, lines: changes(seconds, lines((a, first), (b, second))), operations }
+}
+
+/// Parts by name: the lines that they stand on, and what they cost by the additive base.
+type Parts = BTreeMap<String, ([Vec<u32>; 2], [f64; 2])>;
+
+fn part(name: &str, costs: [f64; 2]) -> (String, ([Vec<u32>; 2], [f64; 2])) {
+    (name.to_owned(), ([vec![], vec![]], costs))
 }
 
 /// Lines by their text: what was only moved is the same line.
-fn changed_lines(first: (&Answer, &Predicted), second: (&Answer, &Predicted), share: impl Fn(f64) -> f64) -> Vec<Change> {
-    let mut lines: BTreeMap<String, ([Vec<u32>; 2], f64)> = BTreeMap::new();
-    for (side, sign, (answer, predicted)) in [(0, -1.0, first), (1, 1.0, second)] {
+fn lines(first: (&Answer, &Predicted), second: (&Answer, &Predicted)) -> Parts {
+    let both = [first.1, second.1];
+    let rest = [part(UNPLACED, both.map(|p| p.costs.unplaced)), part(DRAW, both.map(|p| p.fixed))];
+    let mut lines = Parts::from(rest);
+    for (side, (answer, predicted)) in [(0, first), (1, second)] {
         let texts = answer.texts(predicted.costs.lines.iter().map(|l| &l.place));
         for line in predicted.costs.lines.iter().filter(|l| l.cost > 0.0) {
             let numbered = || format!("line {}", line.place.line);
             let text = texts.get(&line.place).map_or_else(numbered, |text| text.split_whitespace().collect::<Vec<_>>().join(" "));
             let entry = lines.entry(text).or_default();
             entry.0[side].push(line.place.line);
-            entry.1 += sign * line.cost;
+            entry.1[side] += line.cost;
         }
     }
-    largest(lines.into_iter().map(|(what, (lines, cost))| Change { what, lines, share: share(cost) }))
+    lines
 }
 
-/// What changed, the most first.
-fn largest(changes: impl Iterator<Item = Change>) -> Vec<Change> {
+/// What changed, the most first: shares sum to the change of the predictions.
+fn changes(seconds: [f64; 2], parts: Parts) -> Vec<Change> {
+    let costs: Vec<[f64; 2]> = parts.values().map(|(_, costs)| *costs).collect();
+    let (shares, rest) = attributed(seconds, &costs);
+    let all = parts.into_iter().zip(shares).map(|((what, (lines, _)), share)| Change { what, lines, share });
+    let whole = Change { what: WHOLE.to_owned(), lines: [vec![], vec![]], share: rest };
     // Sums in another order differ in their last digits.
-    let mut all: Vec<Change> = changes.filter(|c| c.share.abs() > 1e-9).collect();
+    let mut all: Vec<Change> = all.chain([whole]).filter(|c| c.share.abs() > 1e-9).collect();
     all.sort_by(|a, b| b.share.abs().total_cmp(&a.share.abs()));
     all
 }
@@ -194,12 +231,26 @@ fn text((a, first): (&Answer, &Predicted), (b, second): (&Answer, &Predicted), c
             let at = if change.lines[0] == change.lines[1] { at(0) } else { format!("{} → {}", at(0), at(1)) };
             rows.add_row([number(change.share), at, change.what.chars().take(show::TEXT).collect()]);
         }
+        if let Some((count, share)) = others(lines, most) {
+            rows.add_row([number(share), String::new(), format!("({count} other lines)")]);
+        }
         let _ = write!(text, "\n\n{rows}");
     }
     if !operations.is_empty() {
         let mut rows = table(&[Keep("of the frame"), Keep("operation")]);
-        rows.add_rows(operations.iter().take(most).map(|c| [number(c.share), c.what.clone()]));
+        for change in operations.iter().take(most) {
+            rows.add_row([number(change.share), change.what.clone()]);
+        }
+        if let Some((count, share)) = others(operations, most) {
+            rows.add_row([number(share), format!("({count} other operations)")]);
+        }
         let _ = write!(text, "\n\n{rows}");
     }
     text
+}
+
+/// How many changes are not shown, and their sum.
+fn others(all: &[Change], shown: usize) -> Option<(usize, f64)> {
+    let rest = all.get(shown..).filter(|rest| !rest.is_empty())?;
+    Some((rest.len(), rest.iter().map(|c| c.share).sum()))
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use warpsight_learn::shader::cfg::Cfg;
 use warpsight_learn::shader::module::{Module, ModuleError};
-use warpsight_learn::shader::wrap::{self, Dialect, Source, WrapError};
+use warpsight_learn::shader::wrap::{self, Dialect, Pass, Source, WrapError};
 use warpsight_run::glslang::{self, CompileError};
 
 /// What `--dialect` takes.
@@ -17,10 +17,15 @@ pub fn dialects() -> Named<Dialect> {
 /// The largest file that is read.
 pub const MAX_BYTES: u64 = 1 << 20;
 
+/// The longest line that is shown where something is wrong with it.
+const MAX_LINE: usize = 200;
+
 /// A shader from its source to what is known of it.
 pub struct Compiled {
     /// Defaults that the source gives its uniforms.
     pub uniforms: BTreeMap<String, Vec<f64>>,
+    /// The passes that it is drawn in, where there are several.
+    pub passes: Vec<Pass>,
     /// The module; its lines are those of the source.
     pub module: Module,
     /// Its control flow.
@@ -47,7 +52,7 @@ impl Fault {
         match self {
             Self::Wrap(error) => (error.line(), error.to_string()),
             Self::Compile(error) => {
-                let first = error.messages.first();
+                let first = error.first();
                 (first.and_then(|m| m.line).filter(|l| (1..wrap::OURS).contains(l)), error.to_string())
             }
             Self::Read(_) => (None, self.to_string()),
@@ -58,14 +63,14 @@ impl Fault {
 /// Wraps, compiles and reads a source.
 pub fn compile(source: &Source) -> Result<Compiled, Fault> {
     let wrapped = wrap::wrap(source)?;
-    let mut words = glslang::fragment(&wrapped.glsl).map_err(|error| match wrap::foreign(source.text) {
+    let mut words = glslang::compile(&wrapped.glsl).map_err(|error| match wrap::foreign(source.text) {
         Some(other) => Fault::Wrap(other),
         None => Fault::Compile(error),
     })?;
     wrap::forget_own_lines(&mut words);
     let module = Module::new(words)?;
     let cfg = Cfg::new(&module)?;
-    Ok(Compiled { uniforms: wrapped.uniforms, module, cfg })
+    Ok(Compiled { uniforms: wrapped.uniforms, passes: wrapped.passes, module, cfg })
 }
 
 /// Reads a file of GLSL.
@@ -77,12 +82,19 @@ pub fn text(path: &Path) -> Result<String, Failure> {
 pub fn failure(fault: &Fault, path: &Path, text: &str, dialect: Dialect) -> Failure {
     let (line, message) = fault.at();
     let name = path.display().to_string();
-    let known = if let Fault::Wrap(error) = fault { error.help().map(str::to_owned) } else { None };
-    let help = known.unwrap_or_else(|| format!("it was taken for the dialect `{dialect}`; --dialect NAME says otherwise"));
-    let failure = Failure::input(message).help(help);
+    let known = match fault {
+        Fault::Wrap(error) => error.help(),
+        Fault::Compile(CompileError::Slow { .. } | CompileError::Died { .. }) => Some("SPIR-V that another compiler makes of it is read"),
+        _ => None,
+    };
+    let guessed = || format!("it was taken for the dialect `{dialect}`; --dialect NAME says otherwise");
+    let failure = Failure::input(message).help(known.map_or_else(guessed, str::to_owned));
     let Some(line) = line else { return failure.at(name) };
     let mut start = 0;
     for (index, row) in text.split_inclusive('\n').enumerate() {
+        if index as u32 + 1 == line && row.len() > MAX_LINE {
+            return failure.at(format!("{name}:{line}"));
+        }
         if index as u32 + 1 == line {
             let skipped = row.len() - row.trim_start().len();
             return failure.excerpt(&name, text, start + skipped..start + row.trim_end().len().max(skipped), None);

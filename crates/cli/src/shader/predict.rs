@@ -11,6 +11,8 @@ use crate::progress;
 use crate::report::out;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use warpsight_ir::Seconds;
 use warpsight_learn::shader::lines::{Costs, Place, costs, texts};
 use warpsight_learn::shader::predictor::Prediction;
 
@@ -51,9 +53,11 @@ pub struct Predicted<'t> {
     pub fixed: f64,
 }
 
-/// A shader, and what there is to say of it.
+/// A shader, or one pass of it, and what there is to say of it.
 pub struct Answer<'t> {
-    pub subject: Subject,
+    pub subject: Arc<Subject>,
+    /// Which of its passes, where it has several.
+    pub pass: Option<usize>,
     pub seen: Seen,
     pub devices: Vec<Predicted<'t>>,
 }
@@ -69,11 +73,11 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         if alone {
             subject.check(&args.trace.scene)?;
         }
-        answer(subject, &args.trace, &scene, &targets)
+        answers(subject, &args.trace, &scene, &targets)
     };
     if alone {
-        let answer = one(&files[0])?;
-        return if json { out(json::document(&[json::shader(&answer)])) } else { out(show::one(&answer, args.lines)) };
+        let passes = one(&files[0])?;
+        return if json { out(json::document(&[json::shader(&passes)])) } else { out(show::one(&passes, args.lines)) };
     }
     let threads = args.threads.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
     let bar = progress::bar(files.len(), "predicted");
@@ -83,7 +87,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         let answer = one(path);
         bar.inc(1);
         // The text of what was found: modules are large.
-        answer.map(|answer| if json { Said::Json(json::shader(&answer)) } else { Said::Rows(show::rows(&answer)) })
+        answer.map(|passes| if json { Said::Json(json::shader(&passes)) } else { Said::Rows(show::rows(&passes)) })
     };
     pool::each(files.len() as u64, threads, work, |index, said| {
         match said {
@@ -121,16 +125,27 @@ enum Said {
     Rows(Vec<[String; 6]>),
 }
 
-/// Predicts one shader.
-pub fn answer<'t>(
+/// Predicts one shader: every pass of it, or all of it where it has one.
+pub fn answers<'t>(
     subject: Subject,
     args: &TraceArgs,
     scene: &warpsight_learn::shader::scene::Scene,
     targets: &'t [Target],
-) -> Result<Answer<'t>, Failure> {
-    let seen = subject.see(args, scene, targets)?;
-    let devices = targets.iter().map(|target| predicted(&subject, &seen, target)).collect::<Result<_, _>>()?;
-    Ok(Answer { subject, seen, devices })
+) -> Result<Vec<Answer<'t>>, Failure> {
+    let subject = Arc::new(subject);
+    let passes = if subject.passes.is_empty() { vec![None] } else { (0..subject.passes.len()).map(Some).collect() };
+    let one = |pass| {
+        let seen = subject.see(args, scene, pass, targets)?;
+        let devices = targets.iter().map(|target| predicted(&subject, &seen, target)).collect::<Result<_, _>>()?;
+        Ok(Answer { subject: Arc::clone(&subject), pass, seen, devices })
+    };
+    passes.into_iter().map(one).collect()
+}
+
+/// What all passes of a shader take on one of the devices, one after the other, and between what that is: their errors are one model's.
+pub fn sum(passes: &[Answer], device: usize) -> (Seconds, [Seconds; 2]) {
+    let add = |part: &dyn Fn(&Prediction) -> Seconds| Seconds(passes.iter().map(|p| part(&p.devices[device].prediction).0).sum());
+    (add(&|p| p.seconds), [add(&|p| p.interval[0]), add(&|p| p.interval[1])])
 }
 
 fn predicted<'t>(subject: &Subject, seen: &Seen, target: &'t Target) -> Result<Predicted<'t>, Failure> {
@@ -143,6 +158,14 @@ fn predicted<'t>(subject: &Subject, seen: &Seen, target: &'t Target) -> Result<P
 }
 
 impl Answer<'_> {
+    /// The shader's name, and the pass.
+    pub fn title(&self) -> String {
+        let name = &self.subject.name;
+        let Some(pass) = self.pass else { return name.clone() };
+        let target = self.subject.passes[pass].target.as_ref().map_or(String::new(), |target| format!(" ({target})"));
+        format!("{name}, pass {} of {}{target}", pass + 1, self.subject.passes.len())
+    }
+
     /// The text of lines: the user's own, or what the module has of it.
     pub fn texts<'p>(&self, places: impl IntoIterator<Item = &'p Place>) -> BTreeMap<Place, String> {
         let Some(text) = &self.subject.text else { return texts(&self.subject.module, places) };

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use warpsight_ir::sample::Device;
 use warpsight_learn::shader::corpus;
 use warpsight_learn::shader::measured::{self, Outcome, PROTOCOL, Shot};
-use warpsight_learn::{RunInfo, Store};
+use warpsight_learn::{RunInfo, Store, StoreError};
 use warpsight_run::DeviceInfo;
 
 /// Measure the shaders of a corpus on a Vulkan device: off screen, in processes of their own, one a core. What is in the store
@@ -89,14 +89,16 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let entries = sample.as_ref().unwrap_or(entries);
     let crew = Crew::open(&args.device, Duration::from_secs(args.timeout), args.vector_bits, args.workers)?;
     let device = stored(crew.info());
-    let mut store = Store::open(&args.into)?;
+    let refused = |e: StoreError| Failure::from(e).help("--into FILE names another store");
+    let mut store = Store::open(&args.into).map_err(refused)?;
     let known: HashSet<Key> = store
-        .shots(Some(&device))?
+        .shots(Some(&device))
+        .map_err(refused)?
         .iter()
         .filter(|s| s.protocol == PROTOCOL && (!args.retry || matches!(s.outcome, Outcome::Done(_))))
         .map(key)
         .collect();
-    let run = store.begin_run(&RunInfo::here(std::env::args(), None))?;
+    let run = store.begin_run(&RunInfo::here(std::env::args(), None)).map_err(refused)?;
     let (begin, bar) = (Instant::now(), progress::bar(entries.len(), "shaders"));
     let mut counts = report::Counts::default();
     let mut failed = None;
@@ -109,7 +111,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
             Step::Shot(shot) => {
                 bar.set_message(crate::report::clean(&shot.shader).into_owned());
                 if let Err(error) = store.append_shot(run, &shot) {
-                    failed = Some(Failure::from(error).help("--into FILE names another store"));
+                    failed = Some(refused(error));
                 }
             }
             Step::Gone(error) => failed = Some(Failure::from(error)),
@@ -122,15 +124,21 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         return Err(failure);
     }
     counts.seconds = begin.elapsed().as_secs_f64();
-    let shots: Vec<Shot> = measured::newest(store.shots(Some(&device))?).into_iter().filter(|s| s.protocol == PROTOCOL).collect();
+    let shots: Vec<Shot> =
+        measured::newest(store.shots(Some(&device)).map_err(refused)?).into_iter().filter(|s| s.protocol == PROTOCOL).collect();
     if let Some(file) = &args.csv {
         warpsight_files::write(file, &report::csv(&shots)?)?;
     }
     report::print(crew.info(), crew.workers(), &counts, &shots, json)?;
-    match progress::interrupted() {
-        true => Err(Failure::new(Kind::Interrupted, "interrupted").help("the same command goes on with the rest")),
-        false => Ok(()),
+    if progress::interrupted() {
+        return Err(Failure::new(Kind::Interrupted, "interrupted").help("the same command goes on with the rest"));
     }
+    let measured: HashSet<&str> = shots.iter().filter(|s| matches!(s.outcome, Outcome::Done(_))).map(|s| s.shader.as_str()).collect();
+    if entries.iter().any(|entry| measured.contains(entry.id.as_str())) {
+        return Ok(());
+    }
+    let failure = Failure::new(Kind::NothingVerified, format!("none of {} shaders could be measured on {}", entries.len(), args.device));
+    Err(failure.help("why is said above; --retry tries again what failed before"))
 }
 
 #[cfg(test)]

@@ -68,7 +68,7 @@ fn shipped() -> Result<Shaders, Failure> {
             return Err(Failure::new(Kind::Interrupted, "interrupted"));
         }
         let source = Source::new(text);
-        let Compiled { module, cfg, uniforms } =
+        let Compiled { module, cfg, uniforms, .. } =
             glsl::compile(&source).map_err(|fault| glsl::failure(&fault, origin, text, source.dialect))?;
         let id = corpus::id(&module);
         let bytes: Vec<u8> = module.words().iter().flat_map(|w| w.to_le_bytes()).collect();

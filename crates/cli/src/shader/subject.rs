@@ -14,7 +14,7 @@ use warpsight_learn::shader::module::Module;
 use warpsight_learn::shader::module::spirv::MAGIC_NUMBER;
 use warpsight_learn::shader::scene::{Assumption, Scene};
 use warpsight_learn::shader::trace::{Trace, sample};
-use warpsight_learn::shader::wrap::{Dialect, Source};
+use warpsight_learn::shader::wrap::{Dialect, PASS, Pass, Source};
 
 /// What a folder's files of shaders end with.
 const ENDINGS: &[&str] = &["frag", "glsl", "fs", "spv"];
@@ -53,6 +53,8 @@ pub struct Subject {
     pub cfg: Cfg,
     /// What its source says of its uniforms.
     uniforms: BTreeMap<String, Vec<f64>>,
+    /// The passes that it is drawn in, where there are several.
+    pub passes: Vec<Pass>,
 }
 
 /// A shader in a scene.
@@ -85,6 +87,8 @@ pub fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
                     let kind = entry.file_type().map_err(|e| Failure::io(&entry.path(), &e))?;
                     match kind.is_dir() {
                         true => folders.push(entry.path()),
+                        // A pipe or device would be waited for.
+                        false if !kind.is_symlink() && !kind.is_file() => {}
                         false => found.push(entry.path()),
                     }
                 }
@@ -101,6 +105,13 @@ pub fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         }
     }
     Ok(all)
+}
+
+/// A text that a shader of this folder includes: a file beside or below it, or beside a folder above.
+fn included(folder: &Path, file: &str) -> Option<String> {
+    let path = folder.join(file);
+    let plain = !Path::new(file).is_absolute() && path.metadata().is_ok_and(|found| found.is_file());
+    plain.then(|| glsl::text(&path).ok()).flatten()
 }
 
 impl Subject {
@@ -122,13 +133,14 @@ impl Subject {
         let magic = [MAGIC_NUMBER.to_le_bytes(), MAGIC_NUMBER.to_be_bytes()];
         if magic.iter().any(|m| bytes.starts_with(m)) || path.extension().is_some_and(|e| e.eq_ignore_ascii_case("spv")) {
             let (module, cfg) = super::read(path, &bytes)?;
-            return Ok(Self { name, text: None, module, cfg, uniforms: BTreeMap::new() });
+            return Ok(Self { name, text: None, module, cfg, uniforms: BTreeMap::new(), passes: Vec::new() });
         }
         let text = String::from_utf8(bytes).map_err(|_| Failure::input("this is neither SPIR-V nor text (UTF-8)").at(&name))?;
-        let source = Source { dialect: dialect.unwrap_or_else(|| Dialect::detect(&text)), ..Source::new(&text) };
-        let Compiled { module, cfg, uniforms } =
+        let include = |file: &str| included(path.parent()?, file);
+        let source = Source { dialect: dialect.unwrap_or_else(|| Dialect::detect(&text)), include: &include, ..Source::new(&text) };
+        let Compiled { module, cfg, uniforms, passes } =
             glsl::compile(&source).map_err(|fault| glsl::failure(&fault, path, &text, source.dialect))?;
-        Ok(Self { name, text: Some(text), module, cfg, uniforms })
+        Ok(Self { name, text: Some(text), module, cfg, uniforms, passes })
     }
 
     /// The same with values that its source gives uniforms.
@@ -147,13 +159,17 @@ impl Subject {
         args.check(&self.module).map_err(|e| e.at(&self.name))
     }
 
-    /// Traces it in a scene whose textures are shared with `base`, and puts it into the words that these targets' models read.
-    pub fn see(&self, args: &TraceArgs, base: &Scene, targets: &[Target]) -> Result<Seen, Failure> {
+    /// Traces it, or one pass of it, in a scene whose textures are shared with `base`, and puts it into the words that these targets' models read.
+    pub fn see(&self, args: &TraceArgs, base: &Scene, pass: Option<usize>, targets: &[Target]) -> Result<Seen, Failure> {
         let mut scene = base.clone();
         for (name, values) in &self.uniforms {
             scene.uniforms.entry(name.clone()).or_insert_with(|| values.clone());
         }
         let refused = |e: &dyn std::fmt::Display| Failure::input(e.to_string()).at(&self.name);
+        if let Some((index, pass)) = pass.and_then(|index| Some((index, self.passes.get(index)?))) {
+            scene.frame = pass.frame(scene.frame, &scene.uniforms).map_err(|e| refused(&e))?;
+            scene.uniforms.insert(PASS.to_owned(), vec![index as f64]);
+        }
         let (mut inputs, assumptions) = scene.inputs(&self.module).map_err(|e| refused(&e))?;
         if args.strict && !assumptions.is_empty() {
             let all: Vec<String> = assumptions.iter().map(ToString::to_string).collect();

@@ -35,6 +35,21 @@ pub struct Side<'a> {
     pub parts: &'a [f64],
 }
 
+/// Splits the change from the first's seconds to the second's among parts, each with what it costs in either by a model whose costs add up,
+/// in any unit; as shares of the first's seconds, which sum to the ratio less one.
+///
+/// Predictions are not what parts add up to: a model corrects the sum for the shader as a whole. A part changes by its cost at the mean of both
+/// corrections, and what the corrections differ by is of no part: it comes second.
+#[must_use]
+pub fn attributed(seconds: [f64; 2], parts: &[[f64; 2]]) -> (Vec<f64>, f64) {
+    let whole = [0, 1].map(|side: usize| parts.iter().map(|p| p[side]).sum::<f64>());
+    let scale = [0, 1].map(|side: usize| if whole[side] > 0.0 { seconds[side] / whole[side] } else { 0.0 });
+    let mean = 0.5 * (scale[0] + scale[1]);
+    let changes: Vec<f64> = parts.iter().map(|[first, second]| mean * (second - first) / seconds[0]).collect();
+    let rest = (seconds[1] - seconds[0]) / seconds[0] - changes.iter().sum::<f64>();
+    (changes, rest)
+}
+
 /// The second by the first. `sampled` is the standard error of the ratio's logarithm that comes from executing a part of the frame.
 #[must_use]
 pub fn difference(first: &Side, second: &Side, sampled: f64) -> Difference {

@@ -13,7 +13,7 @@ mod types;
 
 pub use error::ModuleError;
 pub use grammar::{Operand, OperandKind, operands, text as literal};
-pub use layout::{Block, Leaf, Member};
+pub use layout::{Block, Leaf, Member, Stride};
 pub use rspirv::spirv::{self, Op};
 pub use types::{Image, MAX_CELLS, Scalar, Type};
 

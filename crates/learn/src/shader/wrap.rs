@@ -1,8 +1,8 @@
 //! Fragment shaders of many dialects as GLSL for Vulkan.
 //!
-//! What comes out obeys: `#version 450`, every loose uniform in one std140 block at set 0, binding 0, samplers at set 0 from binding 1
-//! on, one `vec4` out at location 0, inputs of the vertex stage computed from `gl_FragCoord`, nothing else bound. Comments, conditions
-//! and includes are resolved, and `#line` gives every token the line of the user's file, so that a compiler's messages and `OpLine`
+//! What comes out obeys: `#version 450`, or 460 where the source has that, and the source's `#extension`s; every loose uniform in one std140
+//! block at set 0, binding 0, samplers at set 0 from binding 1 on, after them blocks that have a name and storage buffers as they are; one
+//! `vec4` out at location 0 where there is a colour, inputs of the vertex stage computed from `gl_FragCoord`. Comments, conditions and includes are resolved, and `#line` gives every token the line of the user's file, so that a compiler's messages and `OpLine`
 //! speak of that; what is put in here has line [`OURS`] or more.
 
 mod conditions;
@@ -10,11 +10,13 @@ mod declare;
 mod dialect;
 mod emit;
 mod foreign;
+mod isf;
 mod legacy;
 pub mod lex;
 
 pub use dialect::Dialect;
 pub use foreign::foreign;
+pub use isf::{PASS, Pass};
 
 use super::module::Op;
 use conditions::{Active, Macros};
@@ -85,9 +87,6 @@ pub enum WrapError {
     /// Nothing to run.
     #[error("it has no function `{0}`")]
     NoMain(&'static str),
-    /// Its colour goes nowhere.
-    #[error("it writes no colour: it has no output, gl_FragColor or gl_FragData")]
-    NoColour,
     /// The header of an ISF shader.
     #[error("its ISF header: {what}")]
     Isf {
@@ -154,6 +153,8 @@ pub struct Wrapped {
     pub glsl: String,
     /// Defaults that the source gives its uniforms, by name.
     pub uniforms: BTreeMap<String, Vec<f64>>,
+    /// The passes that it is drawn in, each with its number in the uniform [`PASS`]; none where it is drawn once.
+    pub passes: Vec<Pass>,
 }
 
 /// The colour's name, where the source has none of its own.
@@ -177,26 +178,29 @@ fn wrapped(source: &Source) -> Result<Wrapped, WrapError> {
         return Err(WrapError::TooLong);
     }
     if source.dialect == Dialect::Vulkan {
-        return Ok(Wrapped { glsl: source.text.to_owned(), uniforms: BTreeMap::new() });
+        let glsl = conditions::expanded(source.text, source.include, 0)?;
+        return Ok(Wrapped { glsl, uniforms: BTreeMap::new(), passes: Vec::new() });
     }
-    let Active { tokens, mut macros, version } = conditions::active(source.text, source.defines, source.include)?;
+    let Active { tokens, mut macros, version, extensions } = conditions::active(source.text, source.defines, source.include)?;
     if let Some(what) = foreign::stage(&tokens.iter().map(|t| t.text.as_str()).filter(|word| *word != "attribute").collect()) {
         return Err(WrapError::Stage { what });
     }
     let tokens = legacy::renamed(body(tokens, source.dialect)?, version.as_deref());
     let own = declare::statements(tokens, &mut macros)?;
     let given = given(source, &own)?;
-    let mut parts = Parts { macros, ..Parts::default() };
+    let mut parts = Parts { macros, version: conditions::compiled(version.as_deref()), extensions, ..Parts::default() };
     for statement in given.into_iter().chain(own) {
         parts.take(statement)?;
     }
+    parts.structures();
     parts.colour(source.dialect)?;
     for (name, values) in commented(source.text) {
         if parts.members.iter().any(|m| m.name == name) {
             parts.defaults.entry(name).or_insert(values);
         }
     }
-    Ok(Wrapped { glsl: emit::text(&parts, source.defines), uniforms: parts.defaults })
+    let passes = if source.dialect == Dialect::Isf { isf::passes(source.text)? } else { Vec::new() };
+    Ok(Wrapped { glsl: emit::text(&parts, source.defines), uniforms: parts.defaults, passes })
 }
 
 /// Defaults as gl-transitions write them, for OpenGL ES knows none: `uniform float size; // = 0.25`.
@@ -290,6 +294,9 @@ pub fn forget_own_lines(words: &mut [u32]) {
 #[derive(Default)]
 pub(crate) struct Parts {
     macros: Macros,
+    /// The version that it is compiled in.
+    version: u32,
+    extensions: Vec<Token>,
     /// Structures that uniforms need before everything else.
     structs: Vec<Statement>,
     members: Vec<Variable>,
@@ -297,13 +304,11 @@ pub(crate) struct Parts {
     outputs: Vec<(Option<u32>, Variable)>,
     /// All else, in order.
     statements: Vec<Statement>,
-    /// Names of blocks through which members are reached.
+    /// Names of blocks of inputs through which members are reached.
     instances: HashSet<String>,
     defaults: BTreeMap<String, Vec<f64>>,
-    /// What the source calls the colour, and its type.
-    colour: (String, String),
-    /// Whether the colour is `gl_FragData` or `gl_FragColor`.
-    unnamed: bool,
+    /// The colour as the source declares it; a source may have none.
+    colour: Option<Variable>,
     /// What `main` does after the source's own, where it needs a new one.
     after: Option<String>,
 }
@@ -313,10 +318,8 @@ impl Parts {
         let line = statement.tokens.first().map_or(0, |t| t.line);
         match &statement.form {
             Form::Nothing => {}
-            Form::Variables(Storage::Uniform, all) | Form::Block(Storage::Uniform, _, all) => {
-                if let Form::Block(_, Some(instance), _) = &statement.form {
-                    self.instances.insert(instance.clone());
-                }
+            Form::Block(Storage::Uniform, Some(_), _) | Form::Block(Storage::Buffer, ..) => self.statements.push(statement),
+            Form::Variables(Storage::Uniform, all) | Form::Block(Storage::Uniform, None, all) => {
                 for variable in all.clone() {
                     self.uniform(variable)?;
                 }
@@ -357,7 +360,6 @@ impl Parts {
         if self.members.iter().any(|v| v.name == variable.name) {
             return Ok(());
         }
-        self.structure(&variable.ty);
         if let Some(values) = declare::literal(&variable.initial) {
             self.defaults.insert(variable.name.clone(), values);
         }
@@ -365,14 +367,20 @@ impl Parts {
         Ok(())
     }
 
-    /// Moves a structure, and those that it consists of, before the block.
-    fn structure(&mut self, ty: &str) {
-        let Some(at) = self.statements.iter().position(|s| matches!(&s.form, Form::Struct(name) if name == ty)) else { return };
-        let statement = self.statements.remove(at);
-        for word in statement.tokens.iter().skip(2).filter(|t| t.kind == Kind::Word) {
-            self.structure(&word.text);
+    /// Moves the structures that uniforms need, and those that these consist of, before the block.
+    fn structures(&mut self) {
+        let mut needed: HashSet<&str> = self.members.iter().map(|m| m.ty.as_str()).collect();
+        let mut moved = vec![false; self.statements.len()];
+        // A structure stands before those that consist of it.
+        for (statement, moved) in self.statements.iter().zip(&mut moved).rev() {
+            if matches!(&statement.form, Form::Struct(name) if needed.contains(name.as_str())) {
+                *moved = true;
+                needed.extend(statement.tokens.iter().skip(2).filter(|t| t.kind == Kind::Word).map(|t| t.text.as_str()));
+            }
         }
-        self.structs.push(statement);
+        let (structs, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.statements).into_iter().zip(moved).partition(|(_, moved)| *moved);
+        self.structs = structs.into_iter().map(|(statement, _)| statement).collect();
+        self.statements = rest.into_iter().map(|(statement, _)| statement).collect();
     }
 
     /// Finds where the colour goes, and what `main` has to add.
@@ -393,7 +401,7 @@ impl Parts {
             if !functions.contains(name) {
                 return Err(WrapError::NoMain(name));
             }
-            self.colour = (COLOUR.to_owned(), "vec4".to_owned());
+            self.colour = Some(unnamed());
             self.after = Some(call);
             return Ok(());
         }
@@ -403,26 +411,24 @@ impl Parts {
         let first = self.outputs.iter().position(|(location, _)| *location == Some(0));
         let chosen = first.or_else(|| self.outputs.iter().position(|(_, v)| v.ty == "vec4")).or((!self.outputs.is_empty()).then_some(0));
         self.colour = match chosen {
-            Some(at) if self.outputs[at].1.lengths.is_empty() => {
-                let variable = self.outputs.remove(at).1;
-                (variable.name, variable.ty)
-            }
-            Some(_) => return Err(WrapError::NoColour),
+            Some(at) => Some(self.outputs.remove(at).1),
             None => {
                 let written = |name: &str| self.statements.iter().flat_map(|s| &s.tokens).flat_map(declare::words).any(|w| w == name);
-                if !written(COLOUR) && !written(legacy::DATA) {
-                    return Err(WrapError::NoColour);
-                }
-                self.unnamed = true;
-                (COLOUR.to_owned(), "vec4".to_owned())
+                (written(COLOUR) || written(legacy::DATA)).then(unnamed)
             }
         };
         Ok(())
     }
 }
 
+/// The colour, where the source does not declare it.
+fn unnamed() -> Variable {
+    Variable { name: COLOUR.to_owned(), ty: "vec4".to_owned(), lengths: Vec::new(), initial: Vec::new(), line: OURS }
+}
+
 /// Whether a type stands for a texture or image.
 fn is_opaque(ty: &str) -> bool {
-    let ty = ty.strip_prefix(['i', 'u']).unwrap_or(ty);
-    ["sampler", "image", "texture", "subpassInput", "atomic_uint"].iter().any(|t| ty.starts_with(t))
+    let of_integers = ty.strip_prefix(['i', 'u']).unwrap_or(ty);
+    let kinds = ["sampler", "image", "texture", "subpassInput", "atomic_uint"];
+    kinds.iter().any(|kind| ty.starts_with(kind) || of_integers.starts_with(kind))
 }

@@ -177,9 +177,11 @@ fn blocks_structures_and_outputs_of_other_types() {
         in Varying { vec3 normal; } inside;\nlayout(location = 1) out vec4 second;\nlayout(location = 0) out vec3 first;\n\
         float sample = 1.0;\nvoid main() { first = camera.eye + lights[1].at + inside.normal * sample; second = vec4(0); }\n";
     let glsl = flat(&wrapped(text));
-    assert!(glsl.starts_with("#version 450 struct Light { vec3 at; float far; }; layout(set = 0, binding = 0, std140) uniform ws_Uniforms { vec2 _resolution; Light lights[2]; mat4 view; vec3 eye; };"), "{glsl}");
+    assert!(glsl.starts_with("#version 450 struct Light { vec3 at; float far; }; layout(set = 0, binding = 0, std140) uniform ws_Uniforms { vec2 _resolution; Light lights[2]; };"), "{glsl}");
+    // A block with a name keeps it: a name of its own may be that of a member, too.
+    assert!(glsl.contains("layout(set = 0, binding = 1, std140) uniform Camera { mat4 view; vec3 eye; } camera;"), "{glsl}");
     assert!(glsl.contains("vec3 first; vec4 second; "), "{glsl}");
-    assert!(glsl.contains("ws_sample = 1.0; void ws_main() { first = eye + lights[1].at + normal * ws_sample;"), "{glsl}");
+    assert!(glsl.contains("ws_sample = 1.0; void ws_main() { first = camera.eye + lights[1].at + normal * ws_sample;"), "{glsl}");
     assert!(glsl.ends_with("void main() { ws_main(); ws_color = vec4(first, 1.0); }"), "{glsl}");
 }
 
@@ -190,13 +192,13 @@ fn what_is_no_fragment_shader_is_said() {
     assert_eq!(wrong("float f() { return 1.0; }"), "it has no function `main`");
     assert_eq!(wrong("attribute vec3 p; void main() {}"), "it is a vertex shader, no fragment shader");
     assert_eq!(wrong("void main() { gl_Position = vec4(0); }"), "it is a vertex shader, no fragment shader");
-    assert_eq!(wrong("void main() { }"), "it writes no colour: it has no output, gl_FragColor or gl_FragData");
     assert_eq!(wrong("void main() { }}"), "line 1: a bracket closes that was never opened");
     assert_eq!(wrong("\nfloat x = 1.0"), "line 2: a statement that does not end");
     assert_eq!(
         wrong("uniform float a[n]; void main() { gl_FragColor = vec4(a[0]); }").split_once(": ").unwrap().1,
         "a uniform array whose length is no constant"
     );
+    assert!(wrong("layout(rgba8) uniform writeonly image2D i; void main() { }").contains("an image or separate texture"));
     assert!(wrong(&" ".repeat(1 << 21)).contains("more than 1048576 bytes"));
     // Neither deep nor strange texts do harm.
     for text in [
@@ -260,4 +262,59 @@ fn groups_are_those_of_all_pairs() {
     }
     assert_eq!(groups(&sets), expected);
     assert!(expected.iter().enumerate().any(|(at, root)| at != *root));
+}
+
+#[test]
+fn what_vulkan_glsl_includes_stands_in_its_place() {
+    let include = |name: &str| match name {
+        "a.glsl" => Some("#include \"b.glsl\"\nfloat a;".to_owned()),
+        "b.glsl" => Some("float b;".to_owned()),
+        "twice" => Some("#include <twice>\n#include <twice>\n".to_owned()),
+        _ => None,
+    };
+    let text = |text: &str, dialect| wrap(&Source { text, dialect, include: &include, ..Source::new("") });
+    let glsl = text("#version 450\n#include \"a.glsl\"\n// #include <b.glsl>\n#include \"c.glsl\"\nvoid main() {}\n", Dialect::Vulkan)
+        .unwrap()
+        .glsl;
+    assert_eq!(
+        glsl,
+        format!(
+            "#version 450\n#line {OURS}\n#line {OURS}\nfloat b;\n#line {OURS}\nfloat a;\n#line 3\n\
+             // #include <b.glsl>\n#include \"c.glsl\"\nvoid main() {{}}\n"
+        )
+    );
+    for dialect in [Dialect::Vulkan, Dialect::Plain] {
+        assert!(matches!(text("#include <twice>\nvoid main() {}\n", dialect), Err(WrapError::TooLong | WrapError::Include { .. })));
+    }
+}
+
+/// What is followed here without the compiler: macros that double and come to nothing, and structures of structures.
+#[test]
+fn what_is_followed_is_bounded() {
+    let main = "void main() { gl_FragColor = vec4(1.0); }\n";
+    let doubling: String = (1..=31).map(|i| format!("#define a{i} a{0} a{0}\n", i - 1)).collect();
+    let error = wrap(&Source::new(&format!("#define a0\n{doubling}#if a31 1\n#endif\n{main}"))).unwrap_err();
+    assert_eq!(error, WrapError::Condition { line: 33, what: "a condition that cannot be evaluated" });
+    let chain: String = (1..30_000).map(|i| format!("struct s{i} {{ s{} a; }};", i - 1)).collect();
+    let glsl = wrapped(&format!("struct s0 {{ float x; }};struct other {{ float x; }};{chain}uniform s29999 u;{main}"));
+    let at = |what: &str| glsl.find(what).unwrap();
+    assert!(at("struct s0 ") < at("struct s29999 ") && at("struct s29999 ") < at("ws_Uniforms") && at("ws_Uniforms") < at("struct other"));
+    let deep = format!("/*{{\"INPUTS\": {}{}}}*/{main}", "[".repeat(100_000), "]".repeat(100_000));
+    assert_eq!(Dialect::detect(&deep), Dialect::Plain);
+}
+
+#[test]
+fn versions_extensions_named_blocks_and_buffers_stay() {
+    let text = "#version 460\n#extension GL_X : require\n#define half vec4\nuniform U { half a; } u;\nuniform sampler2D t;\nuniform float b;\n\
+        layout(std140) readonly buffer B { vec4 v[]; };\nout half c;\nvoid main() { float a = b; c = u.a * a * v[__VERSION__ - 460]; }\n";
+    assert_eq!(
+        flat(&wrapped(text)),
+        "#version 460 #extension GL_X : enable layout(set = 0, binding = 0, std140) uniform ws_Uniforms { float b; }; \
+         layout(set = 0, binding = 1) uniform sampler2D t; layout(location = 0) out vec4 c; #define half vec4 \
+         layout(set = 0, binding = 2) uniform U { half a; } u; \
+         layout(set = 0, binding = 3, std140) readonly buffer B { vec4 v[]; }; \
+         void main() { float a = b; c = u.a * a * v[__VERSION__ - 460]; }"
+    );
+    assert!(wrapped("#version 330\n#extension GL_ARB_y : enable\nvoid main() {}\n").starts_with("#version 450\n"));
+    assert!(wrapped("#version 100\nvoid main() { discard; }\n").contains("void main() { discard; }"), "no colour");
 }

@@ -1,8 +1,9 @@
 //! The child's side: opens one device and runs the jobs that come in on the standard input.
 
+use super::compiler;
 use super::frame::{self, Reply, Request};
 use crate::vulkan::Renderer;
-use crate::{Device, DeviceError, DeviceInfo, options};
+use crate::{Device, DeviceError, DeviceInfo, glslang, options};
 use std::fs::File;
 use std::io::{self, BufReader, Write};
 use std::path::PathBuf;
@@ -14,6 +15,9 @@ use std::sync::mpsc;
 ///
 /// The process belongs to this from here on: standard output is redirected, and the process is killed when its parent goes.
 pub fn serve_child(id: &str) -> ExitCode {
+    if id == compiler::ID {
+        return compiler::with_limits(|| serve(|_| Ok(Served::Compiler)));
+    }
     serve(|cache| match options::list_here(id) {
         Some(listing) => Ok(Served::Listing(listing)),
         None if id.starts_with("vulkan:") => crate::vulkan::Vulkan::open(id).map(|device| Served::Renderer(Box::new(device))),
@@ -29,15 +33,19 @@ pub(super) enum Served {
     Device(Box<dyn Device>),
     /// To draw.
     Renderer(Box<dyn Renderer>),
+    /// To compile GLSL.
+    Compiler,
 }
 
 impl Served {
-    /// The device's description; `None` for a listing.
-    fn info(&self) -> Option<&DeviceInfo> {
+    /// The answer to the setup, and what answers further requests.
+    fn opened(self) -> (Reply, Option<Self>) {
+        let described = |info: &DeviceInfo| Reply::Opened(Box::new(info.clone()));
         match self {
-            Self::Listing(_) => None,
-            Self::Device(device) => Some(device.info()),
-            Self::Renderer(renderer) => Some(renderer.info()),
+            Self::Listing(listing) => (Reply::Listing(listing), None),
+            Self::Device(device) => (described(device.info()), Some(Self::Device(device))),
+            Self::Renderer(renderer) => (described(renderer.info()), Some(Self::Renderer(renderer))),
+            Self::Compiler => (Reply::Ready, Some(Self::Compiler)),
         }
     }
 
@@ -46,6 +54,7 @@ impl Served {
         let done = match (self, request) {
             (Self::Device(device), Request::Run(job)) => device.run(&job).map(|result| Reply::Done(Box::new(result))),
             (Self::Renderer(renderer), Request::Draw(draw)) => renderer.draw(&draw).map(|drawn| Reply::Drawn(Box::new(drawn))),
+            (Self::Compiler, Request::Compile(glsl)) => Ok(Reply::Compiled(glslang::fragment(&glsl))),
             _ => return Err(DeviceError::Lost("a message out of turn".into())),
         };
         Ok(done.unwrap_or_else(Reply::Failed))
@@ -71,14 +80,12 @@ fn answer_all(open: impl FnOnce(Option<PathBuf>) -> Result<Served, DeviceError>,
     let Request::Setup { cache } = frame::decode(&first)? else {
         return Err(DeviceError::Lost("the first message is not a setup".into()));
     };
-    let mut served = match open(cache) {
-        Ok(Served::Listing(listing)) => return reply(Reply::Listing(listing)),
-        Ok(served) => served,
-        Err(error) => return reply(Reply::Failed(error)),
+    let (answer, served) = match open(cache) {
+        Ok(served) => served.opened(),
+        Err(error) => (Reply::Failed(error), None),
     };
-    if let Some(info) = served.info() {
-        reply(Reply::Opened(Box::new(info.clone())))?;
-    }
+    reply(answer)?;
+    let Some(mut served) = served else { return Ok(()) };
     while let Ok(message) = requests.recv() {
         reply(served.answer(frame::decode(&message)?)?)?;
     }

@@ -1,5 +1,6 @@
 //! Messages between parent and child: a mark, the length, the message in postcard's format.
 
+use crate::glslang::CompileError;
 use crate::vulkan::{Draw, Drawn};
 use crate::{DeviceError, DeviceInfo, Job, JobResult, Listing};
 use serde::de::DeserializeOwned;
@@ -24,19 +25,25 @@ pub(super) enum Request<'a> {
     Run(Cow<'a, Job>),
     /// Draw this.
     Draw(Cow<'a, Draw>),
+    /// Compile this GLSL.
+    Compile(Cow<'a, str>),
 }
 
-/// What a child answers: once to `Setup`, once to every `Run` or `Draw`.
+/// What a child answers: once to `Setup`, once to every other request.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Reply {
     /// To `Setup`, where devices were to be listed.
     Listing(Listing),
     /// To `Setup`, where a device was to be opened.
     Opened(Box<DeviceInfo>),
+    /// To `Setup`, where nothing was to be opened.
+    Ready,
     /// To `Run`.
     Done(Box<JobResult>),
     /// To `Draw`.
     Drawn(Box<Drawn>),
+    /// To `Compile`.
+    Compiled(Result<Vec<u32>, CompileError>),
     /// To any.
     Failed(DeviceError),
 }

@@ -1,15 +1,17 @@
-//! Devices in a process of their own: a driver that crashes or hangs takes only its child with it.
-//! .
+//! Devices, and the compiler of GLSL, in a process of their own: what crashes or hangs takes only its child with it.
+//!
 //! The child is this same executable, started with [`CHILD_ARGUMENT`]. It opens its device once, answers any number of jobs over
 //! its standard input and output, is killed when a job takes too long, and is started anew for the next one. It ends as soon as
 //! its standard input closes, so that none outlives its parent.
 
 mod child;
+mod compiler;
 mod frame;
 #[cfg(test)]
 mod tests;
 
 pub use child::serve_child;
+pub(crate) use compiler::compile;
 
 use crate::processor::processor_time_of;
 use crate::vulkan::{Draw, Drawn, Renderer};
@@ -21,6 +23,7 @@ use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, ExitCode, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -41,8 +44,12 @@ const WALL: u32 = 10;
 /// How long a dead child's pipes may take to drain.
 const DRAIN: Duration = Duration::from_millis(300);
 
+/// Whether this executable, started again, serves as a child.
+static MAY_BE_CHILD: AtomicBool = AtomicBool::new(false);
+
 /// Serves as a child when the process was started as one: the first thing in a command's `main`.
 pub fn child_main() -> Option<ExitCode> {
+    MAY_BE_CHILD.store(true, Ordering::Relaxed);
     let mut args = std::env::args().skip(1);
     (args.next().as_deref() == Some(CHILD_ARGUMENT)).then(|| serve_child(&args.next().unwrap_or_default()))
 }
@@ -63,11 +70,16 @@ enum Limit {
     Processor(Duration),
 }
 
-/// A device opened in a child, and the child while it lives.
+/// A device opened in a child.
 struct Opened {
+    info: DeviceInfo,
+    worker: Worker,
+}
+
+/// What is asked, and the child that answers while it lives.
+struct Worker {
     start: Start,
     limit: Limit,
-    info: DeviceInfo,
     child: Option<Running>,
 }
 
@@ -129,12 +141,18 @@ impl IsolatedRenderer {
 
 impl Opened {
     fn new(start: Start, timeout: Duration) -> Result<Self, DeviceError> {
-        let limit = Limit::Wall(timeout);
-        let (child, reply) = Running::start(&start, limit)?;
-        match reply {
-            Reply::Opened(info) => Ok(Self { start, limit, info: *info, child: Some(child) }),
-            other => Err(unexpected(&other)),
+        match Worker::new(start, Limit::Wall(timeout))? {
+            (worker, Reply::Opened(info)) => Ok(Self { info: *info, worker }),
+            (_, other) => Err(unexpected(&other)),
         }
+    }
+}
+
+impl Worker {
+    /// Starts a child; its answer to the setup.
+    fn new(start: Start, limit: Limit) -> Result<(Self, Reply), DeviceError> {
+        let (child, reply) = Running::start(&start, limit)?;
+        Ok((Self { start, limit, child: Some(child) }, reply))
     }
 
     /// Asks the child, a new one where the last one ended or was ended.
@@ -166,6 +184,7 @@ fn unexpected(reply: &Reply) -> DeviceError {
         Reply::Opened(_) => "a device's description",
         Reply::Done(_) => "a result",
         Reply::Drawn(_) => "a drawing",
+        Reply::Ready | Reply::Compiled(_) => "a module",
         Reply::Failed(error) => return error.clone(),
     };
     DeviceError::Lost(format!("its process answered with {what} out of turn"))
@@ -177,14 +196,14 @@ impl Device for Isolated {
     }
 
     fn run(&mut self, job: &Job) -> Result<JobResult, DeviceError> {
-        match self.0.ask(&Request::Run(Cow::Borrowed(job)))? {
+        match self.0.worker.ask(&Request::Run(Cow::Borrowed(job)))? {
             Reply::Done(result) => Ok(*result),
             other => Err(unexpected(&other)),
         }
     }
 
     fn limit(&mut self, timeout: Duration) {
-        self.0.limit = Limit::Wall(timeout);
+        self.0.worker.limit = Limit::Wall(timeout);
     }
 }
 
@@ -194,14 +213,14 @@ impl Renderer for IsolatedRenderer {
     }
 
     fn draw(&mut self, draw: &Draw) -> Result<Drawn, DeviceError> {
-        match self.0.ask(&Request::Draw(Cow::Borrowed(draw)))? {
+        match self.0.worker.ask(&Request::Draw(Cow::Borrowed(draw)))? {
             Reply::Drawn(drawn) => Ok(*drawn),
             other => Err(unexpected(&other)),
         }
     }
 
     fn limit(&mut self, timeout: Duration) {
-        self.0.limit = if self.0.info.is_cpu { Limit::Processor(timeout) } else { Limit::Wall(timeout) };
+        self.0.worker.limit = if self.0.info.is_cpu { Limit::Processor(timeout) } else { Limit::Wall(timeout) };
     }
 }
 

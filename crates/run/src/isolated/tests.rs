@@ -1,7 +1,9 @@
 //! Children here are this test executable, started to run the one ignored test [`child`], with a device that misbehaves on demand.
 
 use super::child::{Served, serve};
+use super::compiler::Compiler;
 use super::*;
+use crate::glslang::CompileError;
 use crate::{Contents, Init, LaunchSpec, MemoryKind, MemorySpec};
 
 /// Set in children only: which of them to be.
@@ -134,9 +136,10 @@ fn child() {
         Ok("renderer") => _ = serve(|_| Ok(Served::Renderer(Box::new(Misbehaving(info()))))),
         Ok(role) if role.starts_with("vulkan:") => _ = serve_child(role),
         Ok("listing") => _ = serve_child("opencl"),
+        Ok("compiler") => _ = serve_child("glsl"),
         Ok("parent") => {
             let mut device = misbehaving(LONG);
-            eprintln!("grandchild {}", device.0.child.as_ref().unwrap().child.id());
+            eprintln!("grandchild {}", device.0.worker.child.as_ref().unwrap().child.id());
             let _ = device.run(&job(HANG, b""));
         }
         _ => {}
@@ -207,7 +210,7 @@ fn the_last_words_of_a_child_are_kept() {
 fn a_hang_is_ended() {
     let mut device = misbehaving(LONG);
     device.limit(Duration::from_millis(300));
-    let pid = device.0.child.as_ref().unwrap().child.id();
+    let pid = device.0.worker.child.as_ref().unwrap().child.id();
     let start = Instant::now();
     // Too large for the pipe: the child reads it all the same, or writing would block for ever.
     assert_eq!(device.run(&job(HANG, &vec![1; 1 << 20])).unwrap_err(), DeviceError::Timeout(1));
@@ -229,7 +232,7 @@ fn what_drivers_print_corrupts_nothing() {
 fn errors_of_the_device_cross_and_keep_the_child() {
     let mut device = misbehaving(LONG);
     assert_eq!(device.run(&job(FAIL, b"")).unwrap_err(), DeviceError::Limit { what: "x".into(), needed: 2, available: 1 });
-    assert!(device.0.child.is_some());
+    assert!(device.0.worker.child.is_some());
     let error = Isolated::from_start(start("refuses"), LONG).err();
     assert_eq!(error, Some(DeviceError::NoDevice { id: "fake:0".into(), reason: "none".into() }));
 }
@@ -267,6 +270,28 @@ fn a_driver_works_from_within_a_child() {
 }
 
 #[test]
+fn what_the_compiler_does_not_survive_is_an_error_and_the_next_shader_compiles() {
+    let compiler = Compiler::new(|| Ok(Start { cache: None, ..start("compiler") }), Duration::from_secs(3));
+    let shader = |body: &str| format!("#version 450\nlayout(location = 0) out vec4 c;\n{body}\n");
+    let good = shader("void main() { c = vec4(1.0); }");
+    let module = compiler.compile(&good).unwrap();
+    assert_eq!(module, crate::glslang::fragment(&good).unwrap());
+    assert_eq!(compiler.compile("void main() {"), crate::glslang::fragment("void main() {"));
+    // Each macro is twice the one before.
+    let doubled: String = (1..30).map(|i| format!("#define a{i} a{0} a{0}\n", i - 1)).collect();
+    let doubling =
+        |last: u32| shader(&format!("uniform U {{ float t; }};\n#define a0 +t+t+t+t\n{doubled}void main() {{ c = vec4(t a{last}); }}"));
+    assert!(matches!(compiler.compile(&doubling(29)), Err(CompileError::Slow { seconds: 3 } | CompileError::Died { .. })));
+    let patient = Compiler::new(|| Ok(Start { cache: None, ..start("compiler") }), LONG);
+    assert!(matches!(patient.compile(&doubling(18)), Err(CompileError::Died { how }) if how.contains("signal") && !how.contains('\n')));
+    // Deep, but not too deep for the compiler's own stack.
+    assert!(patient.compile(&doubling(12)).is_ok());
+    assert_eq!(compiler.compile(&good), Ok(module));
+    let none = Compiler::new(|| Ok(Start::of_program("glsl", Path::new("/no/such/program"), None)), LONG);
+    assert!(matches!(none.compile(&good), Err(CompileError::Unavailable(why)) if why.contains("could not be started")));
+}
+
+#[test]
 fn a_renderer_that_crashes_or_loses_its_device_begins_anew() {
     let mut renderer = IsolatedRenderer(Opened::new(start("renderer"), LONG).unwrap());
     let ask = |renderer: &mut IsolatedRenderer, entry: &str| renderer.draw(&Draw { entry: entry.into(), ..Draw::default() });
@@ -288,7 +313,7 @@ fn a_renderer_that_crashes_or_loses_its_device_begins_anew() {
 fn a_slow_machine_makes_no_hang_and_neither_work_nor_sleep_lasts_for_ever() {
     let mut renderer = IsolatedRenderer(Opened::new(start("renderer"), LONG).unwrap());
     let mut ask = |limit: Limit, entry: &str| {
-        renderer.0.limit = limit;
+        renderer.0.worker.limit = limit;
         renderer.draw(&Draw { entry: entry.into(), ..Draw::default() })
     };
     let limit = Duration::from_millis(500);

@@ -16,7 +16,7 @@ use warpsight_learn::shader::module::Module;
 use warpsight_learn::shader::scene::Scene;
 use warpsight_learn::shader::trace;
 use warpsight_learn::shader::wrap::{self, Dialect, Source};
-use warpsight_run::glslang;
+use warpsight_run::glslang::{self, CompileError};
 
 /// Quads that are interpreted to see whether a shader can be.
 const QUADS: usize = 4;
@@ -132,6 +132,9 @@ fn one(found: &Found, tools: &Tools) -> Made {
         Ok(wrapped) => wrapped,
         Err(error) => return none(left(Step::Wrapped, &error.into())),
     };
+    if wrapped.passes.len() > 1 {
+        return none(Left { step: Step::Wrapped, line: None, message: "it has several passes: `shader predict` tells of each".to_owned() });
+    }
     let hash: String = Sha256::digest(wrapped.glsl.as_bytes()).iter().take(12).map(|b| format!("{b:02x}")).collect();
     let entry = |id: &str, (loops, instructions, blocks): (bool, u32, u32)| Entry {
         id: id.to_owned(),
@@ -159,17 +162,19 @@ fn one(found: &Found, tools: &Tools) -> Made {
         }
         None => {}
     }
-    let words = glslang::fragment(&wrapped.glsl).map(|mut words| {
+    let words = glslang::compile(&wrapped.glsl).map(|mut words| {
         wrap::forget_own_lines(&mut words);
         words
     });
+    let unavailable = matches!(words, Err(CompileError::Unavailable(_)));
     let outcome = words.map_err(|e| left(Step::Compiled, &e.into())).and_then(|words| {
         let module = Module::new(words).map_err(|e| left(Step::Read, &e.into()))?;
         let cfg = Cfg::new(&module).map_err(|e| left(Step::Read, &e.into()))?;
         Ok((module, cfg))
     });
     match outcome {
-        Err(left) => Made { glsl: wrapped.glsl, hash, outcome: Err(left), checks: None },
+        // That there was no compiler is not remembered.
+        Err(left) => Made { glsl: wrapped.glsl, hash: if unavailable { String::new() } else { hash }, outcome: Err(left), checks: None },
         Ok((module, cfg)) => {
             let id = corpus::id(&module);
             let instructions = cfg.blocks.iter().map(|b| b.insts.len() as u32).sum();

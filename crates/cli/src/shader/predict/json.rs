@@ -1,6 +1,6 @@
 //! Predictions as JSON.
 
-use super::{Answer, Predicted};
+use super::{Answer, Predicted, sum};
 use crate::failure::Failure;
 use crate::shader::subject::Seen;
 use crate::shader::targets::SOFTWARE;
@@ -20,8 +20,30 @@ pub fn failed(file: &Path, failure: &Failure) -> Value {
     value
 }
 
-/// A shader on all devices.
-pub fn shader(answer: &Answer) -> Value {
+/// A shader on all devices: the sum of its passes and each, where it has several.
+pub fn shader(passes: &[Answer]) -> Value {
+    let [first, _, ..] = passes else { return passes.first().map_or(Value::Null, pass) };
+    let one = |(index, answer): (usize, &Answer)| {
+        let mut value = pass(answer);
+        value["pass"] = json!(index);
+        value["target"] = json!(answer.subject.passes[index].target);
+        value
+    };
+    let total = |(index, predicted): (usize, &Predicted)| {
+        let (device, (seconds, interval)) = (predicted.target.device(), sum(passes, index));
+        json!({
+            "device": predicted.target.name, "description": device.description, "note": device.software.then_some(SOFTWARE),
+            "seconds": seconds, "interval": interval, "coverage": INTERVAL,
+        })
+    };
+    json!({
+        "file": first.subject.name,
+        "devices": first.devices.iter().enumerate().map(total).collect::<Vec<_>>(),
+        "passes": passes.iter().enumerate().map(one).collect::<Vec<_>>(),
+    })
+}
+
+fn pass(answer: &Answer) -> Value {
     let Seen { trace, inputs, .. } = &answer.seen;
     let frame = inputs.frame;
     let executed = trace.total(|block| answer.subject.cfg.blocks[block].insts.len() as f64);

@@ -1,6 +1,6 @@
 //! Predictions for people.
 
-use super::{Answer, Predicted};
+use super::{Answer, Predicted, sum};
 use crate::report::Column::{Keep, Spare};
 use crate::report::{clean, table};
 use crate::shader::targets::{SOFTWARE, Target};
@@ -29,8 +29,19 @@ pub fn time(Seconds(seconds): Seconds) -> String {
     }
 }
 
-/// One shader.
-pub fn one(answer: &Answer, lines: usize) -> String {
+/// One shader: every pass, and their sum where there are several.
+pub fn one(passes: &[Answer], lines: usize) -> String {
+    let mut text = passes.iter().map(|answer| pass(answer, lines)).collect::<Vec<_>>().join("\n\n");
+    let [first, _, ..] = passes else { return text };
+    for (index, predicted) in first.devices.iter().enumerate() {
+        let (seconds, [low, high]) = sum(passes, index);
+        let (count, device) = (passes.len(), &predicted.target.name);
+        let _ = write!(text, "\n\nall {count} passes on {device}: {} (predicted), {} to {}", time(seconds), time(low), time(high));
+    }
+    text
+}
+
+fn pass(answer: &Answer, lines: usize) -> String {
     let devices: Vec<String> = answer.devices.iter().map(|predicted| device(answer, predicted, lines)).collect();
     format!("{}\n{}", devices.join("\n\n"), notes(answer))
 }
@@ -41,7 +52,7 @@ fn device(answer: &Answer, predicted: &Predicted, most: usize) -> String {
     let [width, height] = answer.seen.inputs.frame;
     let mut text = format!(
         "{} on {}:\n{} a frame of {width}×{height} (predicted); {:.0} % of such shaders take {} to {}",
-        clean(&answer.subject.name),
+        clean(&answer.title()),
         clean(&target.title()),
         time(prediction.seconds),
         100.0 * INTERVAL,
@@ -126,22 +137,26 @@ fn number(value: f64) -> String {
 #[derive(Default)]
 pub struct Table(Vec<[String; 6]>);
 
-/// A shader's lines in a table of many.
-pub fn rows(answer: &Answer) -> Vec<[String; 6]> {
-    let row = |predicted: &Predicted| {
+/// A shader's lines in a table of many; of several passes the sum, and what is said of the slowest.
+pub fn rows(passes: &[Answer]) -> Vec<[String; 6]> {
+    let row = |device: usize| {
+        let (seconds, [low, high]) = sum(passes, device);
+        let slowest =
+            passes.iter().max_by(|a, b| a.devices[device].prediction.seconds.0.total_cmp(&b.devices[device].prediction.seconds.0))?;
+        let predicted = &slowest.devices[device];
         let prediction = &predicted.prediction;
-        let [low, high] = prediction.interval;
         let costliest = predicted.costs.lines.first().filter(|l| l.cost > 0.0);
-        [
-            answer.subject.name.clone(),
+        let name = &slowest.subject.name;
+        Some([
+            if passes.len() > 1 { format!("{name} ({} passes)", passes.len()) } else { name.clone() },
             predicted.target.name.clone(),
-            time(prediction.seconds),
+            time(seconds),
             format!("{} – {}", time(low), time(high)),
             costliest.map_or("-".to_owned(), |l| format!("{} ({:.0} %)", l.place.line, 100.0 * predicted.share(l.cost))),
             named(&prediction.extrapolating[..prediction.extrapolating.len().min(1)], |o| o.what.clone()),
-        ]
+        ])
     };
-    answer.devices.iter().map(row).collect()
+    (0..passes.first().map_or(0, |p| p.devices.len())).filter_map(row).collect()
 }
 
 impl Table {

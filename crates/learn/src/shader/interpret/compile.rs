@@ -11,7 +11,7 @@ use super::small;
 use super::step::{Code, End, Phi, Place, Step};
 use crate::shader::cfg::{self, Cfg};
 use crate::shader::module::spirv::{GlslStd450Op, StorageClass};
-use crate::shader::module::{Id, Inst, Module, Op, Operand, Scalar, Type, operands};
+use crate::shader::module::{Id, Inst, Module, Op, Operand, Scalar, Stride, Type, operands};
 use std::collections::HashMap;
 pub(super) use variables::{Binding, Handle, Slots};
 
@@ -72,6 +72,8 @@ struct Compiler<'m> {
     /// Reachable blocks by label, and the blocks that lead to each.
     labels: HashMap<Id, u32>,
     preds: Vec<Vec<u32>>,
+    /// How matrices lie behind pointers into storage buffers that point to some.
+    matrices: HashMap<Id, Stride>,
     /// How many parts of inputs and outputs may still be met.
     parts_left: u32,
 }
@@ -102,6 +104,7 @@ pub(super) fn compile(module: &Module, cfg: &Cfg) -> Done<Compiled> {
         callable: HashMap::new(),
         labels,
         preds,
+        matrices: HashMap::new(),
         parts_left: 1 << 16,
     };
     compiler.constants()?;

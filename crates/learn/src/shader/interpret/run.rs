@@ -387,17 +387,17 @@ impl Machine<'_> {
     fn memory(&mut self, step: &Step) {
         let writers = self.mask & self.covered;
         match *step {
-            Step::LoadShared { dst, at, n } => {
+            Step::LoadShared { dst, at, offset, n } => {
                 for i in 0..n {
-                    let value = from_fn(|l| self.shared.get((self.word(at, l) as usize) + i as usize).copied().unwrap_or(0));
+                    let value = from_fn(|l| self.shared.get(self.word(at, l) as usize + (offset + i) as usize).copied().unwrap_or(0));
                     self.put(dst + i, value, 0);
                 }
             }
-            Step::StoreShared { at, src, n } => {
+            Step::StoreShared { at, offset, src, n } => {
                 for lane in (0..4).filter(|l| writers >> l & 1 == 1) {
                     for i in 0..n {
                         let value = self.word(src + i, lane);
-                        if let Some(word) = self.shared.get_mut(self.cells[at as usize][lane] as usize + i as usize) {
+                        if let Some(word) = self.shared.get_mut(self.cells[at as usize][lane] as usize + (offset + i) as usize) {
                             *word = value;
                         }
                     }

@@ -186,13 +186,16 @@ pub(crate) enum Step {
         src: u32,
         n: u32,
     },
+    /// Words of a storage buffer from `offset` words after the address on.
     LoadShared {
         dst: u32,
         at: u32,
+        offset: u32,
         n: u32,
     },
     StoreShared {
         at: u32,
+        offset: u32,
         src: u32,
         n: u32,
     },

@@ -98,6 +98,18 @@ impl Module {
         Ok(block)
     }
 
+    /// Every scalar of a value of this type as it lies in a block, from its own beginning on. Matrices that stand in no struct of it lie as
+    /// `matrix` says.
+    ///
+    /// # Errors
+    /// [`ModuleError::Structure`] where an offset or stride is missing or out of range, [`ModuleError::TypeTooLarge`].
+    pub fn leaves(&self, ty: Id, matrix: Stride) -> Result<Vec<Leaf>, ModuleError> {
+        let mut left = MAX_PARTS;
+        let mut walk = Walk { module: self, leaves: Vec::new(), end: 0, left: &mut left };
+        walk.visit(ty, 0, 0, matrix, 0)?;
+        Ok(walk.leaves)
+    }
+
     /// The bytes between elements of an array in a block.
     ///
     /// # Errors

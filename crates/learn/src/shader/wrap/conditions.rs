@@ -2,8 +2,8 @@
 //!
 //! Macros stay: the compiler expands them. They are followed here as far as conditions and the lengths of arrays need them.
 
-use super::WrapError;
 use super::lex::{Kind, Token, tokens};
+use super::{MAX_BYTES, OURS, WrapError};
 use std::collections::HashMap;
 
 /// The deepest nesting of includes, and of macros within macros.
@@ -11,9 +11,14 @@ const MAX_DEPTH: usize = 32;
 /// The most tokens that includes may make of a source.
 const MAX_TOKENS: usize = 1 << 20;
 
+/// The versions of GLSL that Vulkan knows.
+const OLDEST: u32 = 450;
+const NEWEST: u32 = 460;
+const VERSION: &str = "__VERSION__";
+
 /// What WebGL and Vulkan define, of what sources ask for. `GL_ES` is not: what is compiled is desktop GLSL.
 const DEFINED: &[(&str, &str)] = &[
-    ("__VERSION__", "450"),
+    (VERSION, "450"),
     ("VULKAN", "100"),
     ("GL_OES_standard_derivatives", "1"),
     ("GL_EXT_shader_texture_lod", "1"),
@@ -32,11 +37,24 @@ pub struct Active {
     pub macros: Macros,
     /// What `#version` says, for instance `300 es`.
     pub version: Option<String>,
+    /// What is asked of the compiler: `#extension` lines.
+    pub extensions: Vec<Token>,
+}
+
+/// The version that a source is compiled in: its own, where what is written in older ones cannot be written in that.
+pub fn compiled(version: Option<&str>) -> u32 {
+    let mut words = version.unwrap_or_default().split_whitespace();
+    let number = words.next().and_then(|number| number.parse().ok()).unwrap_or(0);
+    if words.next() == Some("es") { OLDEST } else { number.clamp(OLDEST, NEWEST) }
 }
 
 /// Follows conditions and includes.
 pub fn active(text: &str, defines: &[(String, String)], include: &dyn Fn(&str) -> Option<String>) -> Result<Active, WrapError> {
-    let mut state = State { active: Active { tokens: Vec::new(), macros: Macros::default(), version: None }, include };
+    let mut state = State {
+        active: Active { tokens: Vec::new(), macros: Macros::default(), version: None, extensions: Vec::new() },
+        include,
+        left: MAX_TOKENS,
+    };
     let given = defines.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     for (name, value) in DEFINED.iter().copied().chain(given) {
         state.active.macros.0.insert(name.to_owned(), (false, tokens(value)));
@@ -48,6 +66,8 @@ pub fn active(text: &str, defines: &[(String, String)], include: &dyn Fn(&str) -
 struct State<'a> {
     active: Active,
     include: &'a dyn Fn(&str) -> Option<String>,
+    /// How many tokens may still be looked at: what includes itself twice may come to nothing.
+    left: usize,
 }
 
 /// An open `#if`.
@@ -63,7 +83,9 @@ impl State<'_> {
     /// Follows a text; included ones have the line of the `#include` that the user wrote.
     fn follow(&mut self, text: &str, at: Option<u32>, depth: usize) -> Result<(), WrapError> {
         let mut open: Vec<Open> = Vec::new();
-        for mut token in tokens(text) {
+        let all = tokens(text);
+        self.left = self.left.checked_sub(1 + all.len()).ok_or(WrapError::TooLong)?;
+        for mut token in all {
             token.line = at.unwrap_or(token.line);
             let taken = open.iter().all(|o| o.now);
             if token.kind != Kind::Directive {
@@ -98,9 +120,6 @@ impl State<'_> {
                 _ if taken => self.other(&token, depth)?,
                 _ => {}
             }
-            if self.active.tokens.len() > MAX_TOKENS {
-                return Err(WrapError::TooLong);
-            }
         }
         match open.last() {
             Some(open) => Err(WrapError::Condition { line: open.line, what: "#if without #endif" }),
@@ -126,9 +145,17 @@ impl State<'_> {
                 self.active.macros.0.remove(rest.trim());
                 self.active.tokens.push(token.clone());
             }
-            "version" => self.active.version = Some(rest.trim().to_owned()),
+            "version" => {
+                self.active.macros.0.insert(VERSION.to_owned(), (false, tokens(&compiled(Some(rest)).to_string())));
+                self.active.version = Some(rest.trim().to_owned());
+            }
+            // What is required and part of the language by now the compiler need not know by its name.
+            "extension" => {
+                let text = token.text.replace("require", "enable");
+                self.active.extensions.push(Token { text, ..token.clone() });
+            }
             "include" => {
-                let file = rest.split(['<', '>', '"']).nth(1).unwrap_or_default().trim();
+                let file = included(rest);
                 // `#include<light>[0..lights]` stands there once for each light of a scene; there are none.
                 if rest.contains("[0..") {
                     return Ok(());
@@ -141,7 +168,7 @@ impl State<'_> {
                 self.follow(&text, Some(token.line), depth + 1)?;
             }
             "error" => return Err(WrapError::Refused { line: token.line, message: rest.trim().to_owned() }),
-            // Extensions that are asked for are part of GLSL 4.50; lines are the user's.
+            // Lines are the user's.
             _ => {}
         }
         Ok(())
@@ -160,6 +187,38 @@ impl State<'_> {
     }
 }
 
+/// The name of the text that an `#include` wants.
+fn included(rest: &str) -> &str {
+    rest.split(['<', '>', '"']).nth(1).unwrap_or_default().trim()
+}
+
+/// A text with what it includes in the place of the `#include`s, as far as that is at hand; all else is left to the compiler.
+pub fn expanded(text: &str, include: &dyn Fn(&str) -> Option<String>, depth: usize) -> Result<String, WrapError> {
+    let found = |token: Token| match directive(&token.text) {
+        ("include", rest) => include(included(rest)).map(|text| (token.line, text)),
+        _ => None,
+    };
+    let mut wanted = tokens(text).into_iter().filter(|t| t.kind == Kind::Directive).filter_map(found).peekable();
+    if wanted.peek().is_none() || depth >= MAX_DEPTH {
+        return Ok(text.to_owned());
+    }
+    let mut out = String::new();
+    for (row, line) in text.split_inclusive('\n').zip(1..) {
+        match wanted.next_if(|(at, _)| *at == line) {
+            // Its lines are nobody's; the user's go on after it.
+            Some((_, text)) => {
+                let (text, next) = (expanded(&text, include, depth + 1)?, if depth == 0 { line + 1 } else { OURS });
+                out.push_str(&format!("#line {OURS}\n{text}\n#line {next}\n"));
+            }
+            None => out.push_str(row),
+        }
+        if out.len() > MAX_BYTES {
+            return Err(WrapError::TooLong);
+        }
+    }
+    Ok(out)
+}
+
 /// The name of a directive and what stands after it.
 pub fn directive(text: &str) -> (&str, &str) {
     let text = text.trim_start_matches('#').trim_start();
@@ -173,20 +232,36 @@ impl Macros {
         self.0.entry(name.to_owned()).or_insert_with(|| (false, body.to_vec()));
     }
 
+    /// The words that a macro is another name of, such as `#define half2 vec2` or `#define INPUT flat in`.
+    pub fn words(&self, token: &Token) -> Option<Vec<Token>> {
+        let mut words = vec![token.clone()];
+        let mut known = false;
+        for _ in 0..MAX_DEPTH {
+            let [word] = &words[..] else { break };
+            let Some((false, body)) = self.0.get(&word.text) else { break };
+            if body.is_empty() || body.iter().any(|t| t.kind != Kind::Word) {
+                break;
+            }
+            (words, known) = (body.iter().map(|t| Token { line: token.line, ..t.clone() }).collect(), true);
+        }
+        known.then_some(words)
+    }
+
     /// The value of a constant expression of integers. Names that are not defined are 0, as in C.
     pub fn evaluate(&self, expression: &[Token]) -> Option<i64> {
-        let mut out = Vec::new();
-        self.expand(expression, 0, &mut out)?;
+        let (mut out, mut left) = (Vec::new(), MAX_TOKENS);
+        self.expand(expression, 0, &mut out, &mut left)?;
         let mut parser = Parser { tokens: &out, at: 0 };
         let value = parser.binary(0, 0)?;
         (parser.at == out.len()).then_some(value)
     }
 
-    /// Replaces macros without parameters and `defined`.
-    fn expand(&self, from: &[Token], depth: usize, out: &mut Vec<Token>) -> Option<()> {
-        if depth > MAX_DEPTH || out.len() > MAX_TOKENS {
+    /// Replaces macros without parameters and `defined`, and looks at no more than `left` tokens: macros that double may come to nothing.
+    fn expand(&self, from: &[Token], depth: usize, out: &mut Vec<Token>, left: &mut usize) -> Option<()> {
+        if depth > MAX_DEPTH {
             return None;
         }
+        *left = left.checked_sub(1 + from.len())?;
         let number = |token: &Token, value: bool| Token { kind: Kind::Number, text: u8::from(value).to_string(), ..token.clone() };
         let mut at = 0;
         while let Some(token) = from.get(at) {
@@ -197,7 +272,7 @@ impl Macros {
                 out.push(number(token, self.0.contains_key(&name.text)));
                 at += 1 + 2 * bracket;
             } else if let (Kind::Word, Some((false, body))) = (token.kind, self.0.get(&token.text)) {
-                self.expand(body, depth + 1, out)?;
+                self.expand(body, depth + 1, out, left)?;
             } else if token.is("true") || token.is("false") {
                 out.push(number(token, token.is("true")));
             } else if token.kind == Kind::Word {

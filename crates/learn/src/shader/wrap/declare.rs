@@ -27,7 +27,7 @@ pub enum Form {
     Struct(String),
     /// Variables.
     Variables(Storage, Vec<Variable>),
-    /// A block of uniforms or of inputs; its name where it has one.
+    /// A block of uniforms, of inputs or of a storage buffer; its name where it has one.
     Block(Storage, Option<String>, Vec<Variable>),
     /// Says something that matters no longer, such as a default precision.
     Nothing,
@@ -46,6 +46,8 @@ pub enum Storage {
     Input,
     /// `out`, with its location.
     Output(Option<u32>),
+    /// `buffer`.
+    Buffer,
 }
 
 /// A variable at top level.
@@ -64,6 +66,8 @@ pub struct Variable {
 }
 
 const PRECISIONS: &[&str] = &["highp", "mediump", "lowp"];
+/// How storage buffers are used.
+const MEMORY: &[&str] = &["coherent", "volatile", "restrict", "readonly", "writeonly"];
 const PLAIN: &[&str] = &["flat", "smooth", "noperspective", "centroid", "sample", "invariant", "precise", "patch"];
 
 impl Statement {
@@ -129,7 +133,12 @@ fn macro_of(token: Token) -> Statement {
 }
 
 /// What a whole statement is.
-fn form(statement: &[Token], macros: &mut Macros) -> Result<Form, WrapError> {
+fn form(written: &[Token], macros: &mut Macros) -> Result<Form, WrapError> {
+    // Qualifiers and types may be macros. What a function consists of does not matter.
+    let own = |t: &Token| if t.kind == Kind::Word { macros.words(t).unwrap_or_else(|| vec![t.clone()]) } else { vec![t.clone()] };
+    let statement: Vec<Token> =
+        if written.last().is_some_and(|t| t.is(";")) { written.iter().flat_map(own).collect() } else { written.to_vec() };
+    let statement = &statement[..];
     let mut storage = Storage::Global;
     let mut location = None;
     let mut at = 0;
@@ -148,13 +157,11 @@ fn form(statement: &[Token], macros: &mut Macros) -> Result<Form, WrapError> {
             "in" | "varying" => storage = Storage::Input,
             "out" => storage = Storage::Output(None),
             "attribute" => return Err(WrapError::Stage { what: "a vertex shader" }),
-            "buffer" | "shared" if statement.get(at + 1).is_some_and(|t| t.kind == Kind::Word) => {
-                return Err(WrapError::Structure {
-                    line: token.line,
-                    what: "buffers are not wrapped; a module of Vulkan GLSL is taken as it is",
-                });
+            "buffer" if statement.get(at + 1).is_some_and(|t| t.kind == Kind::Word) => storage = Storage::Buffer,
+            "shared" if statement.get(at + 1).is_some_and(|t| t.kind == Kind::Word) => {
+                return Err(WrapError::Stage { what: "a compute shader" });
             }
-            text if PRECISIONS.contains(&text) || PLAIN.contains(&text) && statement.len() > at + 2 => {}
+            text if PRECISIONS.contains(&text) || (PLAIN.contains(&text) || MEMORY.contains(&text)) && statement.len() > at + 2 => {}
             _ => break,
         }
         at += 1;
@@ -178,7 +185,7 @@ fn form(statement: &[Token], macros: &mut Macros) -> Result<Form, WrapError> {
         return Ok(Form::Struct(name));
     }
     let brace = rest.get(1).is_some_and(|t| t.is("{"));
-    if brace && matches!(storage, Storage::Uniform | Storage::Input) {
+    if brace && matches!(storage, Storage::Uniform | Storage::Input | Storage::Buffer) {
         let end = close(&rest, 1);
         let mut members = Vec::new();
         for member in rest[2..end].split(|t| t.is(";")).filter(|m| !m.is_empty()) {
@@ -222,8 +229,8 @@ pub fn close(tokens: &[Token], at: usize) -> usize {
 
 /// `type a, b[2], c = value` without qualifiers and semicolon.
 fn variables(declaration: &[Token]) -> Result<Vec<Variable>, WrapError> {
-    let words: Vec<Token> =
-        declaration.iter().filter(|t| !PRECISIONS.contains(&t.text.as_str()) && !PLAIN.contains(&t.text.as_str())).cloned().collect();
+    let qualifiers = [PRECISIONS, PLAIN, MEMORY];
+    let words: Vec<Token> = declaration.iter().filter(|t| !qualifiers.iter().any(|q| q.contains(&t.text.as_str()))).cloned().collect();
     // Members of a block may have layouts of their own.
     let begin = if words.first().is_some_and(|t| t.is("layout")) { close(&words, 1) + 1 } else { 0 };
     let Some(ty) = words.get(begin) else { return Ok(Vec::new()) };

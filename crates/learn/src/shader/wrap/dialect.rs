@@ -1,7 +1,7 @@
 //! The dialects of GLSL that fragment shaders are written in, and what each takes for granted.
 
-use super::WrapError;
 use super::lex::{Kind, Token, tokens};
+use super::{WrapError, isf};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -68,7 +68,7 @@ impl Dialect {
     /// The dialect that a text looks like.
     #[must_use]
     pub fn detect(text: &str) -> Self {
-        if isf_header(text).is_some() {
+        if isf::header(text).is_some() {
             return Self::Isf;
         }
         let all = tokens(text);
@@ -143,7 +143,7 @@ pub fn prelude(dialect: Dialect, text: &str) -> Result<String, WrapError> {
         Dialect::Three => THREE.to_owned(),
         Dialect::Babylon => BABYLON.to_owned(),
         Dialect::Postprocessing => POSTPROCESSING.to_owned(),
-        Dialect::Isf => format!("{ISF}\n{}", isf(text)?),
+        Dialect::Isf => isf::prelude(text)?,
     })
 }
 
@@ -242,59 +242,3 @@ float readDepth(const in vec2 uv) { return texture(depthBuffer, uv).r; }
 float getViewZ(const in float depth) { return cameraNear * cameraFar / ((cameraFar - cameraNear) * depth - cameraFar); }
 float luminance(const in vec3 rgb) { return dot(rgb, vec3(0.2126, 0.7152, 0.0722)); }
 ";
-
-/// <https://isf.video/spec>
-const ISF: &str = "
-uniform vec2 RENDERSIZE; uniform float TIME; uniform float TIMEDELTA; uniform int FRAMEINDEX; uniform vec4 DATE; uniform int PASSINDEX = 0;
-vec2 isf_FragNormCoord = ws_uv; vec2 vv_FragNormCoord = ws_uv;
-#define IMG_THIS_PIXEL(image) texture(image, isf_FragNormCoord)
-#define IMG_THIS_NORM_PIXEL(image) texture(image, isf_FragNormCoord)
-#define IMG_NORM_PIXEL(image, at) texture(image, at)
-#define IMG_PIXEL(image, at) texture(image, (at) / RENDERSIZE)
-#define IMG_SIZE(image) vec2(textureSize(image, 0))
-";
-
-/// The JSON in the first comment of an ISF shader.
-fn isf_header(text: &str) -> Option<serde_json::Value> {
-    let text = text.trim_start_matches('\u{feff}').trim_start();
-    let (header, _) = text.strip_prefix("/*")?.split_once("*/")?;
-    let header: serde_json::Value = serde_json::from_str(header.trim()).ok()?;
-    header.is_object().then_some(header)
-}
-
-/// The inputs of an ISF shader as uniforms.
-fn isf(text: &str) -> Result<String, WrapError> {
-    let header = isf_header(text).ok_or(WrapError::Isf { what: "it does not begin with a comment of JSON" })?;
-    let list = |key: &str| header.get(key).and_then(serde_json::Value::as_array).cloned().unwrap_or_default();
-    let passes = list("PASSES");
-    if passes.len() > 1 {
-        return Err(WrapError::Isf { what: "it has several passes" });
-    }
-    let mut out = String::new();
-    for input in list("INPUTS") {
-        let name = input.get("NAME").and_then(serde_json::Value::as_str).unwrap_or_default();
-        let word = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-        let ty = match input.get("TYPE").and_then(serde_json::Value::as_str).unwrap_or_default() {
-            "float" => "float",
-            "bool" | "event" => "bool",
-            "long" => "int",
-            "color" => "vec4",
-            "point2D" => "vec2",
-            "image" | "audio" | "audioFFT" => "sampler2D",
-            _ => return Err(WrapError::Isf { what: "an input of an unknown type" }),
-        };
-        if !word {
-            return Err(WrapError::Isf { what: "an input whose name is no word" });
-        }
-        let number = |v: &serde_json::Value| v.as_f64().or(v.as_bool().map(|b| f64::from(u8::from(b))));
-        let default = input.get("DEFAULT").map(|d| {
-            d.as_array().map_or_else(|| number(d).into_iter().collect(), |all| all.iter().filter_map(number).collect::<Vec<f64>>())
-        });
-        let default = default.filter(|d| !d.is_empty() && ty != "sampler2D").map_or(String::new(), |d| {
-            let values: Vec<String> = d.iter().map(f64::to_string).collect();
-            format!(" = {ty}({})", values.join(", "))
-        });
-        out.push_str(&format!("uniform {ty} {name}{default};\n"));
-    }
-    Ok(out)
-}

@@ -1,16 +1,20 @@
 //! The parts of a wrapped shader as text, every token on the user's line.
 
-use super::declare::{Form, Storage, Variable};
-use super::lex::{Kind, Token};
+use super::declare::{Form, Storage, Variable, close};
+use super::lex::{Kind, Token, tokens};
 use super::{COLOUR, OURS, Parts, legacy};
 use std::fmt::Write;
+
+/// How a block may lie in memory.
+const LAYOUTS: &[&str] = &["std140", "std430", "scalar", "row_major", "column_major"];
 
 /// Empty lines that are written instead of a new `#line`.
 const GAP: u32 = 4;
 
 /// The whole text.
 pub fn text(parts: &Parts, defines: &[(String, String)]) -> String {
-    let mut out = Emitter { text: "#version 450\n".to_owned(), line: None, begun: false };
+    let mut out = Emitter { text: format!("#version {}\n", parts.version), line: None, begun: false };
+    out.tokens(&parts.extensions, parts);
     for (name, value) in defines.iter().filter(|(name, _)| !name.starts_with("GL_")) {
         let _ = writeln!(out.text, "#define {name} {value}");
     }
@@ -29,11 +33,12 @@ pub fn text(parts: &Parts, defines: &[(String, String)]) -> String {
         out.at(sampler.line);
         out.put(&format!("layout(set = 0, binding = {}) uniform {};", index + 1, declaration(sampler)));
     }
-    let (name, ty) = &parts.colour;
-    let direct = ty == "vec4";
-    out.made(&format!("layout(location = 0) out vec4 {};", if direct { name } else { COLOUR }));
-    if !direct {
-        out.made(&format!("{ty} {name};"));
+    let other = parts.colour.as_ref().filter(|colour| colour.ty != "vec4");
+    if let Some(colour) = &parts.colour {
+        out.made(&format!("layout(location = 0) out {};", if other.is_some() { format!("vec4 {COLOUR}") } else { declaration(colour) }));
+    }
+    if let Some(colour) = other {
+        out.made(&format!("{};", declaration(colour)));
     }
     if uses(parts, legacy::DATA) {
         out.made(&format!("vec4 {}[8];", legacy::DATA));
@@ -42,6 +47,7 @@ pub fn text(parts: &Parts, defines: &[(String, String)]) -> String {
         out.at(output.line);
         out.put(&format!("{};", declaration(output)));
     }
+    let mut binding = 1 + parts.samplers.len();
     for statement in &parts.statements {
         match &statement.form {
             Form::Variables(Storage::Input, all) => {
@@ -50,7 +56,11 @@ pub fn text(parts: &Parts, defines: &[(String, String)]) -> String {
                     out.put(&format!("{} = {};", declaration(input), position(input, parts)));
                 }
             }
-            Form::Function(function) if function == "main" && !direct => {
+            Form::Block(Storage::Uniform | Storage::Buffer, ..) => {
+                out.tokens(&bound(&statement.tokens, binding), parts);
+                binding += 1;
+            }
+            Form::Function(function) if function == "main" && other.is_some() => {
                 let renamed: Vec<Token> = statement
                     .tokens
                     .iter()
@@ -63,11 +73,37 @@ pub fn text(parts: &Parts, defines: &[(String, String)]) -> String {
     }
     if let Some(after) = &parts.after {
         out.made(&format!("void main() {{ {after} }}"));
-    } else if !direct {
-        out.made(&format!("void main() {{ ws_main(); {COLOUR} = {}; }}", widened(name, ty)));
+    } else if let Some(colour) = other {
+        let first = format!("{}{}", colour.name, "[0]".repeat(colour.lengths.len()));
+        out.made(&format!("void main() {{ ws_main(); {COLOUR} = {}; }}", widened(&first, &colour.ty)));
     }
     out.text.push('\n');
     out.text
+}
+
+/// A block at a binding of its own; how it lies in memory stays as its source says, where Vulkan has that.
+fn bound(block: &[Token], binding: usize) -> Vec<Token> {
+    let Some(first) = block.first() else { return Vec::new() };
+    let mut said = vec![format!("set = 0, binding = {binding}")];
+    let mut rest = Vec::with_capacity(block.len());
+    let mut at = 0;
+    // Qualifiers stand before the bracket.
+    while at < block.len() && !block[at].is("{") {
+        if block[at].is("layout") {
+            let end = close(block, at + 1);
+            let inside = &block[(at + 2).min(end)..end];
+            if inside.iter().any(|t| t.is("push_constant")) {
+                said[0] = "push_constant".to_owned();
+            }
+            said.extend(inside.iter().filter(|t| LAYOUTS.contains(&t.text.as_str())).map(|t| t.text.clone()));
+            at = end;
+        } else {
+            rest.push(block[at].clone());
+        }
+        at += 1;
+    }
+    let layout = tokens(&format!("layout({})", said.join(", "))).into_iter();
+    layout.map(|t| Token { line: first.line, ..t }).chain(rest).chain(block[at..].iter().cloned()).collect()
 }
 
 /// Whether any statement uses a name.

@@ -28,6 +28,8 @@ const RENAMED: &[(&str, &str)] = &[
     // Babylon.js on WebGL 2.
     ("glFragColor", "ws_color"),
     ("gl_FragDepthEXT", "gl_FragDepth"),
+    // Pictures from elsewhere are pictures.
+    ("samplerExternalOES", "sampler2D"),
     // Nothing is drawn as points.
     ("gl_PointCoord", "ws_uv"),
 ];
@@ -59,8 +61,8 @@ const RESERVED: &[&str] = &[
 /// Replaces those names, in macros too.
 pub fn renamed(tokens: Vec<Token>, version: Option<&str>) -> Vec<Token> {
     // From here on those words are words.
-    let modern = version
-        .is_some_and(|v| !v.contains("es") && v.split_whitespace().next().and_then(|n| n.parse::<u32>().ok()).is_some_and(|n| n >= 400));
+    let number = version.and_then(|v| v.split_whitespace().next()?.parse::<u32>().ok()).unwrap_or(0);
+    let modern = number >= if version.is_some_and(|v| v.contains("es")) { 310 } else { 400 };
     let mut out: Vec<Token> = Vec::with_capacity(tokens.len());
     let mut rest = tokens.into_iter().peekable();
     while let Some(mut token) = rest.next() {

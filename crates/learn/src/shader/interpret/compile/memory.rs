@@ -7,13 +7,22 @@ use super::super::glsl::Ext;
 use super::super::step::{Atomic, Place, Step, Term};
 use super::{Compiler, Done, Ins, Value};
 use crate::shader::module::spirv::StorageClass;
-use crate::shader::module::{Id, Op, Type};
+use crate::shader::module::{Id, Op, Stride, Type};
 
 /// A pointer with what it points to.
 struct Pointer {
     place: Place,
     to: Id,
     shared: bool,
+    /// How matrices lie in that, in a storage buffer.
+    matrix: Stride,
+}
+
+/// Neighbours in memory: the first cell of a value and the first word after its address, and how many.
+struct Run {
+    cell: u32,
+    word: u32,
+    n: u32,
 }
 
 impl Compiler<'_> {
@@ -39,8 +48,9 @@ impl Compiler<'_> {
                 if self.module.type_of(ins.args[0])? != ins.ty {
                     return self.invalid(line, "a copy of another type");
                 }
-                let value = self.values[&ins.args[0]];
+                let (value, matrix) = (self.values[&ins.args[0]], self.matrices.get(&ins.args[0]).copied());
                 self.values.insert(ins.id, value);
+                matrix.map(|matrix| self.matrices.insert(ins.id, matrix));
             }
             Op::Load => {
                 let pointer = self.pointer(ins.args[0], line)?;
@@ -86,7 +96,8 @@ impl Compiler<'_> {
         };
         // Blocks of storage class Uniform were storage buffers before SPIR-V 1.3; all their pointers are found through the variable.
         let buffer = *class == StorageClass::Uniform && self.is_shared_uniform(id);
-        Ok(Pointer { place: *place, to: *to, shared: *class == StorageClass::StorageBuffer || buffer })
+        let matrix = self.matrices.get(&id).copied().unwrap_or_default();
+        Ok(Pointer { place: *place, to: *to, shared: *class == StorageClass::StorageBuffer || buffer, matrix })
     }
 
     /// Whether a pointer of the class Uniform leads into a buffer block. Chains of chains are short.
@@ -105,7 +116,7 @@ impl Compiler<'_> {
     fn chain(&mut self, ins: &Ins) -> Done {
         let line = ins.line;
         let base = self.pointer(ins.args[0], line)?;
-        let (mut to, mut offset, mut terms, mut scalar) = (base.to, 0u32, Vec::new(), None);
+        let (mut to, mut offset, mut terms, mut scalar, mut matrix) = (base.to, 0u32, Vec::new(), None, base.matrix);
         let far = super::InterpretError::Invalid { what: "an address is out of range", line };
         for &index in &ins.args[1..] {
             if scalar.is_some() {
@@ -117,6 +128,7 @@ impl Compiler<'_> {
                     let Some(member) = member else { return self.invalid(line, "a member that is not there") };
                     let at = if base.shared { self.module.member_offset(to, member)? / 4 } else { members[member as usize].1 };
                     offset = offset.checked_add(at).ok_or(far.clone())?;
+                    matrix = self.module.matrix_stride(to, member);
                     to = members[member as usize].0;
                     continue;
                 }
@@ -124,7 +136,10 @@ impl Compiler<'_> {
                     scalar = Some(*of);
                     (to, of.cells(), *n)
                 }
-                Type::Matrix { .. } if base.shared => return self.unsupported(line, "matrices in storage buffers"),
+                Type::Matrix { .. } if base.shared && matrix.rows => {
+                    return self.unsupported(line, "columns of matrices in storage buffers that lie there by rows");
+                }
+                Type::Matrix { column, columns, .. } if base.shared => (*column, matrix.bytes / 4, *columns),
                 Type::Matrix { of, column, rows, columns } => (*column, rows * of.cells(), *columns),
                 Type::Array { of, len, .. } => {
                     (*of, if base.shared { self.module.array_stride(to)? / 4 } else { self.ty(*of)?.cells() }, *len)
@@ -150,6 +165,9 @@ impl Compiler<'_> {
         if !same {
             return self.invalid(line, "a pointer to another type than what it leads to");
         }
+        if base.shared && matrix.bytes > 0 {
+            self.matrices.insert(ins.id, matrix);
+        }
         let place = match (base.place, terms.is_empty()) {
             (Place::Fixed(at), true) => Place::Fixed(at + offset),
             (base, _) => {
@@ -168,26 +186,26 @@ impl Compiler<'_> {
     }
 
     fn load(&mut self, from: &Pointer, dst: u32, n: u32, line: u32) -> Done {
-        self.steps.push(match (from.place, from.shared) {
-            (Place::Fixed(src), _) => Step::Copy { dst, src, n },
-            (Place::At(at), false) => Step::Load { dst, at, n },
+        match (from.place, from.shared) {
+            (Place::Fixed(src), _) => self.steps.push(Step::Copy { dst, src, n }),
+            (Place::At(at), false) => self.steps.push(Step::Load { dst, at, n }),
             (Place::At(at), true) => {
-                self.plain(from.to, line)?;
-                Step::LoadShared { dst, at, n }
+                let runs = self.runs(from, line)?;
+                self.steps.extend(runs.into_iter().map(|r| Step::LoadShared { dst: dst + r.cell, at, offset: r.word, n: r.n }));
             }
-        });
+        }
         Ok(())
     }
 
     fn store(&mut self, to: &Pointer, src: u32, n: u32, line: u32) -> Done {
-        self.steps.push(match (to.place, to.shared) {
-            (Place::Fixed(dst), _) => Step::Copy { dst, src, n },
-            (Place::At(at), false) => Step::Store { at, src, n },
+        match (to.place, to.shared) {
+            (Place::Fixed(dst), _) => self.steps.push(Step::Copy { dst, src, n }),
+            (Place::At(at), false) => self.steps.push(Step::Store { at, src, n }),
             (Place::At(at), true) => {
-                self.plain(to.to, line)?;
-                Step::StoreShared { at, src, n }
+                let runs = self.runs(to, line)?;
+                self.steps.extend(runs.into_iter().map(|r| Step::StoreShared { at, offset: r.word, src: src + r.cell, n: r.n }));
             }
-        });
+        }
         Ok(())
     }
 
@@ -200,14 +218,20 @@ impl Compiler<'_> {
         self.store(&pointer, src, n, line)
     }
 
-    fn plain(&self, ty: Id, line: u32) -> Done {
-        match self.ty(ty)? {
-            Type::Scalar(of) | Type::Vector { of, .. } if of.small() => {
-                self.unsupported(line, "numbers of 8 and 16 bits in storage buffers")
+    /// What lies behind a pointer into a storage buffer, in the order of its cells.
+    fn runs(&self, pointer: &Pointer, line: u32) -> Done<Vec<Run>> {
+        let mut runs: Vec<Run> = Vec::new();
+        for leaf in self.module.leaves(pointer.to, pointer.matrix)? {
+            if leaf.scalar.small() || leaf.offset % 4 != 0 {
+                return self.unsupported(line, "numbers of 8 and 16 bits in storage buffers");
             }
-            Type::Scalar(_) | Type::Vector { .. } => Ok(()),
-            _ => self.unsupported(line, "whole structs, arrays and matrices of storage buffers"),
+            let (cell, word, n) = (leaf.cell, leaf.offset / 4, leaf.scalar.cells());
+            match runs.last_mut() {
+                Some(last) if last.cell + last.n == cell && last.word + last.n == word => last.n += n,
+                _ => runs.push(Run { cell, word, n }),
+            }
         }
+        Ok(runs)
     }
 
     fn length(&mut self, ins: &Ins) -> Done {
@@ -248,7 +272,9 @@ impl Compiler<'_> {
         let (Place::At(at), true, Type::Scalar(of)) = (pointer.place, pointer.shared, self.ty(pointer.to)?) else {
             return self.unsupported(line, "atomics on other than numbers in storage buffers");
         };
-        self.plain(pointer.to, line)?;
+        if of.small() {
+            return self.unsupported(line, "numbers of 8 and 16 bits in storage buffers");
+        }
         let value = value.map(|id| self.exactly(*id, pointer.to, line)).transpose()?;
         let dst = if ins.id == 0 { None } else { Some(self.exactly(ins.id, pointer.to, line)?) };
         if value.is_none() && how != Atomic::Load {

@@ -423,11 +423,11 @@ impl Evaluation<'_> {
     fn shared(&mut self, step: &Step, cells: &mut Cells, maker: Maker) -> Done {
         let fresh = |this: &mut Self, feature| this.graph.leaf(feature, maker.origin);
         match *step {
-            Step::LoadShared { dst, at, n } => {
+            Step::LoadShared { dst, at, n, .. } => {
                 self.graph.effect(&[cells.get(at)], maker.cost, maker.origin)?;
                 (dst..dst + n).for_each(|c| cells.set(c, fresh(self, FREE)));
             }
-            Step::StoreShared { at, src, n } => {
+            Step::StoreShared { at, src, n, .. } => {
                 let operands: Vec<u32> = [at].into_iter().chain(src..src + n).map(|c| cells.get(c)).collect();
                 self.graph.effect(&operands, maker.cost, maker.origin)?;
             }

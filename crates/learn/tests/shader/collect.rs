@@ -299,6 +299,8 @@ fn what_is_followed_is_bounded() {
     let glsl = wrapped(&format!("struct s0 {{ float x; }};struct other {{ float x; }};{chain}uniform s29999 u;{main}"));
     let at = |what: &str| glsl.find(what).unwrap();
     assert!(at("struct s0 ") < at("struct s29999 ") && at("struct s29999 ") < at("ws_Uniforms") && at("ws_Uniforms") < at("struct other"));
+    let words = format!("#define W {}\nconst float x = {};{main}", "w ".repeat(100_000), "W ".repeat(100_000));
+    assert!(wrap(&Source::new(&words)).is_ok());
     let deep = format!("/*{{\"INPUTS\": {}{}}}*/{main}", "[".repeat(100_000), "]".repeat(100_000));
     assert_eq!(Dialect::detect(&deep), Dialect::Plain);
 }

@@ -8,6 +8,8 @@ use std::collections::HashMap;
 
 /// The deepest nesting of includes, and of macros within macros.
 const MAX_DEPTH: usize = 32;
+/// The most words that a type and its qualifiers have.
+const MAX_WORDS: usize = 8;
 /// The most tokens that includes may make of a source.
 const MAX_TOKENS: usize = 1 << 20;
 
@@ -239,7 +241,7 @@ impl Macros {
         for _ in 0..MAX_DEPTH {
             let [word] = &words[..] else { break };
             let Some((false, body)) = self.0.get(&word.text) else { break };
-            if body.is_empty() || body.iter().any(|t| t.kind != Kind::Word) {
+            if !(1..=MAX_WORDS).contains(&body.len()) || body.iter().any(|t| t.kind != Kind::Word) {
                 break;
             }
             (words, known) = (body.iter().map(|t| Token { line: token.line, ..t.clone() }).collect(), true);

@@ -24,6 +24,7 @@ pub trait Printed: Display + Sized {
 
 impl Printed for &str {}
 impl Printed for String {}
+impl Printed for &String {}
 impl Printed for Arguments<'_> {}
 impl Printed for Table<'_> {}
 

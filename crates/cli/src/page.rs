@@ -157,9 +157,13 @@ impl Page {
     }
 
     /// Rows of pieces over one axis, whose end is that of the farthest piece or range.
-        pub fn bars(&mut self, bars: &[Bar]) {
+    pub fn bars(&mut self, bars: &[Bar]) {
         let ends = bars.iter().flat_map(|bar| bar.pieces.iter().map(|piece| piece.to).chain(bar.range.map(|range| range.1)));
-        let most = ends.filter(|end| end.is_finite()).fold(0.0, f64::max);
+        self.bars_to(bars, ends.filter(|end| end.is_finite()).fold(0.0, f64::max));
+    }
+
+    /// The same over an axis that ends here, as others beside it do.
+    pub fn bars_to(&mut self, bars: &[Bar], most: f64) {
         let span = |from: f64, to: f64| {
             let [from, to] = [from, to].map(|at| if most > 0.0 { (100.0 * at / most).clamp(0.0, 100.0) } else { 0.0 });
             format!("style=\"left:{from:.3}%;width:{:.3}%\"", (to - from).max(0.0))
@@ -184,12 +188,23 @@ impl Page {
     }
 
     /// What colours stand for.
-        pub fn legend<'a>(&mut self, names: impl Iterator<Item = (usize, &'a str)>) {
+    pub fn legend<'a>(&mut self, names: impl Iterator<Item = (usize, &'a str)>) {
         self.raw("<p class=\"legend\">");
         for (colour, name) in names {
             let _ = write!(self.body, "<span><i class=\"c{}\"></i>{}</span> ", colour % COLOURS, escape(name));
         }
         self.raw("</p>");
+    }
+
+    /// Parts beside each other, as far as there is room.
+    pub fn beside<T>(&mut self, all: impl Iterator<Item = T>, show: impl Fn(&mut Self, T)) {
+        self.raw("<div class=\"beside\">");
+        for own in all {
+            self.raw("<div>");
+            show(self, own);
+            self.raw("</div>");
+        }
+        self.raw("</div>");
     }
 
     /// What is shown when it is asked for.
@@ -215,7 +230,7 @@ impl Page {
 
 impl Number {
     /// With its unit, where its key says one.
-        pub fn html(&self) -> String {
+    pub fn html(&self) -> String {
         let unit = unit(self.key).trim_matches([' ', '(', ')']);
         let space = if unit.is_empty() { "" } else { " " };
         format!("<span data-at=\"{}\" data-value=\"{}\">{}{space}{unit}</span>", escape(&self.at), self.value, shown(self.key, self.value))
@@ -248,6 +263,11 @@ impl From<TimeSource> for Tag {
             TimeSource::Predicted => Self::Predicted,
         }
     }
+}
+
+/// The colour of a limiter on every page, by its name: memory, waiting, caches, arithmetic, instructions, and all others.
+pub fn limiter_colour(name: &str) -> usize {
+    ["dram", "latency", "l2", "l1", "fp", "issue"].iter().position(|own| *own == name).unwrap_or(COLOURS - 1)
 }
 
 /// A text as XML has it; what XML cannot have is replaced.

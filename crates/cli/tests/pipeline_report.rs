@@ -1,14 +1,12 @@
 //! The report of `warpsight pipeline`: its page stands alone, and says what the JSON says.
 
 mod common;
-#[path = "common/page.rs"]
-mod page;
 #[path = "../../dataflow/tests/common/mod.rs"]
 mod graphs;
 
+use common::page::{self, parsed, words};
 use common::{Sandbox, said};
 use graphs::Builder;
-use page::{parsed, words};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

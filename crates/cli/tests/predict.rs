@@ -408,7 +408,7 @@ fn whatever_is_read_is_answered_or_refused() {
         let mut some = || rng.bool().then(|| [0.0, 1e-9, 8.0, 1e12][rng.usize(0..4)]);
         let measured = Measured { l1_requested: some(), l2_load: some(), l2_store: some(), behind_l2: some(), ..Measured::default() };
         let measured = Measured { dram_load: some(), dram_store: some(), l1_cycles_per_point: some(), ..measured };
-        let settings = Settings { measured: rng.bool().then_some(measured) };
+        let settings = Settings { measured: rng.bool().then_some(measured), ..Settings::default() };
         let case = format!("{text}\n{} {changes}{settings:?}", device.name);
         match report(&Work { kernel: &written.kernel, points: written.points }, &device, &settings) {
             Ok(report) => {

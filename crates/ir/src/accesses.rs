@@ -3,12 +3,17 @@
 //! Derived from a Program before its addresses are linearised ([`Accesses::of`]), computed by a [`crate::Family`] without
 //! lowering, or written by hand. Coordinates stay vectors: a linear address cannot tell a row from a column, an image can.
 
+mod bounds;
 mod build;
+mod canonical;
 mod linear;
 mod place;
 mod raw;
 mod reader;
 pub mod text;
+
+pub use bounds::Outside;
+pub use canonical::{Canonical, Order};
 
 use crate::affine::{Affine, VarId};
 use crate::program::{ImageFormat, Name, Space, StorePolicy};
@@ -59,7 +64,7 @@ pub struct TensorUse {
 }
 
 /// Where a tensor lies.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum TensorPlace {
     /// Row-major elements, slowest dimension first.
     Buffer {
@@ -84,12 +89,28 @@ pub enum TensorPlace {
 }
 
 /// Where the elements of a buffer lie.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct BufferLayout {
     /// Elements from one index to the next along each dimension, slowest first; empty where they are packed row-major.
     pub strides: Vec<i64>,
     /// Elements that (0, …, 0) lies after a boundary of every line.
     pub align: i64,
+}
+
+impl Accesses {
+    /// Calls for every access, in program order.
+    pub fn each<'a>(&'a self, to: &mut impl FnMut(&'a AccessRef)) {
+        fn walk<'a>(nest: &'a [Nest], to: &mut impl FnMut(&'a AccessRef)) {
+            for node in nest {
+                match node {
+                    Nest::Loop { body, .. } => walk(body, to),
+                    Nest::Access(access) => to(access),
+                    Nest::Barrier => {}
+                }
+            }
+        }
+        walk(&self.nest, to);
+    }
 }
 
 impl TensorPlace {
@@ -141,7 +162,7 @@ pub struct AccessRef {
 }
 
 /// Which way a load takes to the first-level cache.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadPath {
     /// As any load.
@@ -152,7 +173,7 @@ pub enum LoadPath {
 }
 
 /// What an access does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum AccessKind {
     /// Reads.
     Load,
@@ -163,7 +184,7 @@ pub enum AccessKind {
 }
 
 /// `0 ≤ value < extent`; per lane of a vector access where so marked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct AffineBound {
     /// The judged form.
     pub value: Affine,

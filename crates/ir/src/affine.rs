@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 pub struct VarId(pub u16);
 
 /// An affine form. Terms are sorted by variable, none has coefficient 0, so equal forms compare equal.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Affine {
     terms: SmallVec<[(VarId, i32); 4]>,
     /// The constant part.

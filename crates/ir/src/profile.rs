@@ -12,7 +12,7 @@ mod edit;
 
 pub use builtin::{builtin, builtin_names};
 pub use check::ProfileError;
-pub use edit::EditError;
+pub use edit::{EditError, Edited};
 
 /// A number and where it comes from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -113,7 +113,7 @@ pub enum ParamKind {
 }
 
 /// An address space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Space {
     /// Device memory.
     Global,
@@ -148,7 +148,7 @@ pub enum Direction {
 }
 
 /// How an image stores a component; reads give `f32` (floats), `i32` or `u32` vectors of four.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ImageFormat {
     /// Four 32-bit floats, 16 bytes.
     Rgba32F,
@@ -449,7 +449,7 @@ pub struct Bound {
 }
 
 /// What a store asks of caches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum StorePolicy {
     /// Whatever the device does by itself.
     #[default]

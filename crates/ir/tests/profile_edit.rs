@@ -76,3 +76,25 @@ fn refusals_name_what_is_meant() {
     }
     assert!(matches!(refused("image.layout", "3"), EditError::Value { .. }));
 }
+
+#[test]
+fn numbers_that_make_no_sense_are_named() {
+    let unlikely = |edits: &[(&str, &str)]| a100().edited(edits.iter().copied()).unwrap_or_else(|error| panic!("{error}")).unlikely;
+    // A clock without its unit is 1.41 Hz.
+    let clock = "execution.clock = 1.41 is 1.0e-9 times what the profile says, 1.41e9: is a unit missing?";
+    assert_eq!(unlikely(&[("clock", "1.41")]), [clock]);
+    let own = a100().memory.dram_bandwidth.get().expect("known").0;
+    let of = |times: f64| format!("{:e}", own * times);
+    for (times, says) in
+        [(0.5, false), (2.0, false), (0.0011, false), (999.0, false), (0.001, true), (1000.0, true), (1e-6, true), (1e5, true)]
+    {
+        assert_eq!(unlikely(&[("dram_bandwidth", &of(times))]).len(), usize::from(says), "{times}");
+    }
+    assert_eq!(unlikely(&[("dram_bandwidth", "1B/s"), ("clock", "1.2GHz"), ("execution.cores", "1000000")]).len(), 2);
+    // Step by step is as far; what was not known has no measure.
+    assert_eq!(unlikely(&[("clock", "10MHz"), ("clock", "100kHz")]).len(), 1);
+    assert_eq!(unlikely(&[("llc.bytes", "1")]), [String::new(); 0]);
+    let edited = a100().edited([("clock", "1.41"), ("cores", "54")]).expect("numbers");
+    assert_eq!(edited.notes.len(), 2);
+    assert_eq!(edited.profile, a100().with("clock", "1.41").expect("a number").with("cores", "54").expect("a number"));
+}

@@ -79,7 +79,7 @@ fn each_number_is_another_configuration() {
 /// Every configuration the long way: text, settings, report.
 fn by_hand(text: &str, on: &Profile, settings: &[(String, String)]) -> Result<Outcome, Refusal> {
     let written = parse(text, settings).map_err(|error| Refusal(error.what))?;
-    Ok(Outcome::of(&report(&Work { kernel: &written.kernel, points: written.points }, on, &Settings::default())?))
+    Outcome::of(&report(&Work { kernel: &written.kernel, points: written.points }, on, &Settings::default())?)
 }
 
 #[test]

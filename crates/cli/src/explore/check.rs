@@ -21,7 +21,7 @@ fn anew(task: &Task, index: u64) -> Result<Outcome, Refusal> {
     let settings = task.explorer().settings(&configuration);
     let written = parse(task.input.text(), &settings).map_err(|error| Refusal(error.what))?;
     let work = Work { kernel: &written.kernel, points: written.points };
-    Ok(Outcome::of(&report(&work, &task.devices[configuration.device], &Settings::default())?))
+    Outcome::of(&report(&work, &task.devices[configuration.device], &Settings::default())?)
 }
 
 #[cfg(test)]

@@ -7,12 +7,14 @@ pub(crate) mod pool;
 mod rows;
 mod show;
 
+pub use show::extents;
+
 use crate::failure::{Failure, Kind};
 use crate::names::suggested;
-use crate::predict::REGISTERS_GUESSED;
-use crate::predict::input::{Input, Setting, devices};
+use crate::predict::input::{Device, Input, Setting, devices};
+use crate::predict::{REGISTERS_GUESSED, outside};
 use crate::progress;
-use crate::report::out;
+use crate::report::{note, out};
 use crate::target::profiles;
 use std::path::PathBuf;
 use warpsight_ir::Profile;
@@ -47,6 +49,9 @@ pub struct Args {
     /// Replaces a number of the profiles: l2_effective=40MB, memory.l2.bandwidth=1.4TB/s; may be repeated.
     #[arg(long = "override", value_name = "KEY=VALUE")]
     overrides: Vec<Setting>,
+    /// Refuses a kernel that, as it stands in the file, touches what lies beside its fields, where otherwise this is noted.
+    #[arg(long)]
+    strict: bool,
     /// How many of the best are shown.
     #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000))]
     top: u16,
@@ -136,9 +141,10 @@ struct Best {
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     progress::catch_interrupt();
-    let (devices, named): (Vec<_>, Vec<_>) =
-        devices(&args.device, &args.overrides)?.into_iter().map(|own| (own.profile, (own.name, own.notes))).unzip();
+    let given = devices(&args.device, &args.overrides)?;
+    let (devices, named): (Vec<_>, Vec<_>) = given.iter().map(|own| (own.profile.clone(), (own.name.clone(), own.notes.clone()))).unzip();
     let input = Input::read(&args.file, &args.set)?;
+    let beside = outside(&input, args.strict)?;
     let fixed: Vec<_> = args.set.iter().map(|own| (own.key.clone(), own.value.clone())).collect();
     let document = Document::read(input.text()).map_err(|error| input.wrong(error))?;
     let blocks = match args.block_sizes.as_slice() {
@@ -158,6 +164,8 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         );
         return Err(Failure::input(what).help("other blocks (--block-sizes), fewer registers (--set registers=64), or another device"));
     }
+    beside.iter().for_each(|what| note(what));
+    given.iter().for_each(Device::say);
     if json { out(json::value(&task, &explored, args)) } else { out(show::text(&task, &explored, args)) }
 }
 

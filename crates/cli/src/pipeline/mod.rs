@@ -33,7 +33,10 @@ use warpsight_predict::StageRoofline;
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let (mut names, mut files) = (args.device.clone(), args.files.clone());
     if let Some(plan) = &args.check {
-        return check::check(plan, &devices(&names, &args.overrides)?, args.simulate, json);
+        let devices = devices(&names, &args.overrides)?;
+        check::check(plan, &devices, args.simulate, json)?;
+        devices.iter().for_each(Device::say);
+        return Ok(());
     }
     // `--device NAME… FILE`: the last one is the file.
     if files.is_empty() && names.len() > 1 {
@@ -76,6 +79,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         page.write(figures.html()?.as_bytes())?;
         page.finish()?;
     }
+    devices.iter().for_each(Device::say);
     if json {
         let mut all = value(&outcomes, inputs.len(), devices.len());
         if let Some(figures) = figures {

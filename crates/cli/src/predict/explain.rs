@@ -11,14 +11,32 @@ const SHAPES: usize = 48;
 /// A change that helps less is not worth a sentence.
 const WORTH: f64 = 0.01;
 
+/// What would be of another kernel, and on another device.
+pub struct WhatIf {
+    /// Other blocks and foldings; none of measured volumes, which another kernel does not have.
+    pub changes: Vec<Change>,
+    /// Percent of time for a percent of each number of the profile, the largest first; numbers that do not matter are left out.
+    pub elasticities: Vec<(String, f64)>,
+}
+
 /// A changed kernel and its time.
-struct Change {
-    what: String,
-    seconds: Seconds,
+pub struct Change {
+    /// What to do.
+    pub what: String,
+    /// How long it would take.
+    pub seconds: Seconds,
+}
+
+impl WhatIf {
+    /// Of a prediction with these settings.
+    pub fn of(of: &Predicted, settings: &Settings) -> Self {
+        let changes = if settings.measured.is_some() { vec![] } else { changes(of) };
+        Self { changes, elasticities: elasticities(of, settings) }
+    }
 }
 
 /// Two sentences: what limits, and what would help by how much. Then the numbers of the profile that matter most.
-pub fn explain(of: &Predicted, settings: &Settings) -> String {
+pub fn explain(of: &Predicted, settings: &Settings, what_if: &WhatIf) -> String {
     let (limits, unknown) = (known(&of.report), of.report.limits.iter().filter(|limit| limit.1.is_err()).count());
     let share = |seconds: Seconds| 100.0 * (1.0 - seconds.0 / limits[0].1.0);
     let first = match limits.as_slice() {
@@ -37,18 +55,18 @@ pub fn explain(of: &Predicted, settings: &Settings) -> String {
     let second = if settings.measured.is_some() {
         "What would help is not said of measured volumes: another kernel has others".to_owned()
     } else {
-        suggestion(of)
+        suggestion(of, &what_if.changes)
     };
-    format!("{first}. {second}.\n{}", sensitivity(of, settings))
+    format!("{first}. {second}.\n{}", sensitivity(&what_if.elasticities))
 }
 
 /// The change that helps most, and by how much.
-fn suggestion(of: &Predicted) -> String {
+fn suggestion(of: &Predicted, changes: &[Change]) -> String {
     let now = of.report.seconds;
-    let best = changes(of).into_iter().min_by(|a, b| a.seconds.0.total_cmp(&b.seconds.0));
+    let best = changes.iter().min_by(|a, b| a.seconds.0.total_cmp(&b.seconds.0));
     match best.filter(|best| best.seconds.0 < now.0 * (1.0 - WORTH)) {
         Some(Change { what, seconds }) => {
-            format!("{what} it would take {}, {:.1} % less (predicted)", time(seconds), 100.0 * (1.0 - seconds.0 / now.0))
+            format!("{what} it would take {}, {:.1} % less (predicted)", time(*seconds), 100.0 * (1.0 - seconds.0 / now.0))
         }
         None => {
             let tried = "another block of as many threads, another folding of two or four points nor align = 0 for a field";
@@ -173,8 +191,7 @@ fn elasticities(of: &Predicted, settings: &Settings) -> Vec<(String, f64)> {
 }
 
 /// The numbers that the time depends on most.
-fn sensitivity(of: &Predicted, settings: &Settings) -> String {
-    let found = elasticities(of, settings);
+fn sensitivity(found: &[(String, f64)]) -> String {
     let listed: Vec<String> = found.iter().take(LISTED).map(|(name, elasticity)| format!("{name} {elasticity:+.2} %")).collect();
     match listed.is_empty() {
         true => "No number of the profile alone matters (predicted).\n".to_owned(),

@@ -1,13 +1,14 @@
 //! Files, devices and options of `predict`, and what is wrong with them.
 
 use crate::failure::Failure;
+use crate::report::note;
 use crate::target;
 use std::ops::Range;
 use std::path::Path;
 use std::str::FromStr;
 use warpsight_ir::accesses::text::{TextError, Written, parse};
 use warpsight_ir::near::did_you_mean;
-use warpsight_ir::profile::EditError;
+use warpsight_ir::profile::{self, EditError, Edited};
 use warpsight_ir::{NoEstimate, Profile};
 
 /// `key=value`.
@@ -109,6 +110,15 @@ pub struct Device {
     pub profile: Profile,
     /// What was overridden.
     pub notes: Vec<String>,
+    /// Those of the notes that are to be heard.
+    pub unlikely: Vec<String>,
+}
+
+impl Device {
+    /// Says what is unlikely about it, beside results.
+    pub fn say(&self) {
+        self.unlikely.iter().for_each(|what| note(&format!("{}: {what}", self.name)));
+    }
 }
 
 /// Profiles by name or file; all that are unknown are named.
@@ -135,17 +145,17 @@ pub fn devices(names: &[String], overrides: &[Setting]) -> Result<Vec<Device>, F
     };
     let mut found: Vec<Device> = Vec::new();
     for argument in names.iter().enumerate().filter(|(at, name)| !names[..*at].contains(name)).map(|(_, name)| name) {
-        let (profile, notes) = overridden(read(argument)?, overrides)?;
+        let Edited { profile, mut notes, unlikely } = overridden(&read(argument)?, overrides)?;
+        notes.extend(unlikely.iter().cloned());
         let taken = found.iter().any(|other| other.name == profile.name);
         let name = if taken { argument } else { &profile.name }.clone();
-        found.push(Device { name, profile, notes });
+        found.push(Device { name, profile, notes, unlikely });
     }
     Ok(found)
 }
 
 /// A profile with other numbers, and what they replace.
-fn overridden(mut profile: Profile, overrides: &[Setting]) -> Result<(Profile, Vec<String>), Failure> {
-    let mut notes = Vec::new();
+fn overridden(profile: &Profile, overrides: &[Setting]) -> Result<Edited, Failure> {
     let refused = |error: EditError| {
         let failure = Failure::input(error.to_string()).at("--override");
         match &error {
@@ -155,11 +165,5 @@ fn overridden(mut profile: Profile, overrides: &[Setting]) -> Result<(Profile, V
             _ => failure.help("for instance l2_effective=40MB, memory.l2.bandwidth=1.4TB/s, execution.clock=1.41GHz"),
         }
     };
-    for Setting { key, value } in overrides {
-        let whole = profile.key(key).map_err(refused)?;
-        let before = profile.describe(&whole).unwrap_or_default();
-        profile = profile.with(&whole, value).map_err(refused)?;
-        notes.push(format!("{whole} is overridden: {value} instead of {before}"));
-    }
-    Ok((profile, notes))
+    profile.edited(overrides.iter().map(|own| (own.key.as_str(), own.value.as_str()))).map_err(refused)
 }

@@ -4,13 +4,16 @@ mod explain;
 pub(crate) mod input;
 pub(crate) mod json;
 mod measured;
+mod page;
 pub(crate) mod show;
 
 use crate::failure::Failure;
 use crate::names::suggested;
-use crate::report::out;
+use crate::report::{note, out};
 use crate::target::profiles;
+use explain::WhatIf;
 use input::{Device, Input, Setting};
+use page::Figures;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use warpsight_predict::volumes::report::{Report, Settings, Work, report};
@@ -40,6 +43,12 @@ pub struct Args {
     /// The kernel whose launches count, where the profiler saw several.
     #[arg(long, value_name = "NAME", requires = "volumes")]
     volumes_kernel: Option<String>,
+    /// Refuses a kernel that touches what lies beside its fields, where otherwise this is noted.
+    #[arg(long)]
+    strict: bool,
+    /// Writes a page with figures, one file that needs nothing else: limits, volumes by level, what would change the time.
+    #[arg(long, value_name = "FILE.html")]
+    html: Option<PathBuf>,
     /// Another kernel, to be compared with the first (--set applies to both).
     #[arg(long, value_name = "FILE2")]
     diff: Option<PathBuf>,
@@ -92,6 +101,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         device.notes.extend(counted.notes);
     }
     let second = args.diff.as_ref().map(|file| Input::read(file, &args.set)).transpose()?;
+    let beside = std::iter::once(&first).chain(&second).map(|input| outside(input, args.strict)).collect::<Result<Vec<_>, _>>()?;
     let answer = |device| -> Answer {
         let first = predict(&first, device, &settings)?;
         let second = second.as_ref().map(|input| predict(input, device, &settings)).transpose()?;
@@ -102,23 +112,45 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     if all.iter().all(|(_, answer)| answer.is_err()) {
         return Err(none(all.into_iter().filter_map(|(_, answer)| answer.err()).collect()));
     }
+    beside.iter().flatten().for_each(|what| note(what));
+    devices.iter().for_each(Device::say);
+    let figures = args.html.as_deref().map(|file| {
+        let figures = Figures::of(&all, &settings);
+        warpsight_files::write(file, figures.html().as_bytes()).map(|()| figures)
+    });
+    let figures = figures.transpose()?;
     if json {
         let values = all.iter().map(|(device, answer)| (device.name.clone(), answer.as_ref().map_or_else(Failure::json, value)));
         // One device speaks for itself; several go by their names.
         let values: Map<String, Value> = values.collect();
         let single = if values.len() == 1 { values.values().next().cloned() } else { None };
-        return out(single.unwrap_or(Value::Object(values)));
+        let mut whole = single.unwrap_or(Value::Object(values));
+        if let Some(figures) = figures {
+            whole["figures"] = serde_json::to_value(&figures).map_err(|error| Failure::input(error.to_string()))?;
+        }
+        return out(whole);
     }
     if all.len() > 1 {
         out(show::ranking(&all))?;
     }
     for (first, second) in all.iter().filter_map(|(_, answer)| answer.as_ref().ok()) {
         match second {
-            None => out(format_args!("{}\n{}", show::tables(first), explain::explain(first, &settings)))?,
+            None => out(format_args!("{}\n{}", show::tables(first), explain::explain(first, &settings, &WhatIf::of(first, &settings))))?,
             Some(second) => out(show::comparison(first, second))?,
         }
     }
     Ok(())
+}
+
+/// Where accesses go beyond their fields.
+pub(crate) fn outside(input: &Input, strict: bool) -> Result<Vec<String>, Failure> {
+    let found: Vec<String> = input.written.kernel.accesses.outside().iter().map(ToString::to_string).collect();
+    if strict && !found.is_empty() {
+        return Err(Failure::input(found.join("; "))
+            .at(&input.name)
+            .help("larger dims, another origin or a guard; without --strict it is a note"));
+    }
+    Ok(found.iter().map(|what| format!("{}: {what}", input.name)).collect())
 }
 
 /// No device has an answer: the one reason, or all of them.

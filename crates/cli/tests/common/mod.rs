@@ -1,6 +1,8 @@
 //! A folder for a test of the battery, and what it says.
 #![allow(dead_code)]
 
+pub mod page;
+
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,20 +1,22 @@
-//! What every page must be: alone, well-formed, and of the numbers that the JSON has.
+//! Pages as tests read them.
 
 use roxmltree::{Document, Node, ParsingOptions};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+/// Well-formed.
 pub fn parsed(html: &str) -> Document<'_> {
     let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
     Document::parse_with_options(html, options).unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// All text in it.
 pub fn words(node: Node) -> String {
     node.descendants().filter(Node::is_text).filter_map(|text| text.text()).collect::<Vec<_>>().join(" ")
 }
 
-/// Nothing is fetched, and every number is one of the JSON. How many there are, by the first part of their place.
-pub fn sound(html: &str, json: &Value) -> BTreeMap<String, usize> {
+/// Nothing is fetched, and every number is one of these figures. How many there are, by figure.
+pub fn sound(html: &str, figures: &Value) -> BTreeMap<String, usize> {
     let document = parsed(html);
     for node in document.descendants().filter(Node::is_element) {
         let name = node.tag_name().name();
@@ -31,7 +33,7 @@ pub fn sound(html: &str, json: &Value) -> BTreeMap<String, usize> {
         let Some(place) = node.attribute("data-at") else { continue };
         // Read as the JSON is: its parser may be off in the last bit.
         let number: f64 = node.attribute("data-value").and_then(|value| serde_json::from_str(value).ok()).expect("a number");
-        let value = json.pointer(place).unwrap_or_else(|| panic!("{place}"));
+        let value = figures.pointer(place).unwrap_or_else(|| panic!("{place}"));
         assert_eq!(value.as_f64(), Some(number), "{place}");
         *found.entry(place.split('/').nth(1).unwrap_or_default().to_owned()).or_default() += 1;
     }

@@ -3,7 +3,8 @@
 //! .
 //! Coordinates are listed fastest first, as threads are: `["tx+1", "ty", "tz"]`. tx, ty, tz is the point a thread computes; with
 //! folding a thread computes several, and an address that two of them share is one access. Loops nest in the order of the file; an
-//! access belongs to the innermost loop it mentions, and happens in the order of the file. So does a `[[barrier]]`, at which the threads of
+//! access belongs to the innermost loop it mentions, and happens in the order of the file, as far as loops and barriers tell: which of
+//! several loads comes first where neither divides them is the compiler's to choose ([`super::Order`]). So does a `[[barrier]]`, at which the threads of
 //! a block wait for each other: what stands above happens before it, what stands below after it. A field that is used on both sides stands
 //! on both: below it goes on, with its name and accesses alone. An address that depends on data is a typical
 //! coordinate and the number of elements it may be, `{ proxy = "tx+13", spread = "n" }`; results are marked by it.

@@ -27,6 +27,20 @@ pub enum EditError {
     },
 }
 
+/// A profile with other numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Edited {
+    /// With them.
+    pub profile: Profile,
+    /// What each of them replaces.
+    pub notes: Vec<String>,
+    /// Those that are so far from what they replace that a unit may be missing.
+    pub unlikely: Vec<String>,
+}
+
+/// A number is unlikely from so many times the profile's on, and from so small a part of it.
+const UNLIKELY: f64 = 1000.0;
+
 impl Profile {
     /// The same profile with another number. A key is the path of a fact in the text form (`memory.l2.bandwidth`), or an end of it that no
     /// other has (`l2.bandwidth`); a value is a number in base units, or one with its unit (`40MB`, `1.4TB/s`, `1.41GHz`). What the
@@ -54,6 +68,28 @@ impl Profile {
         let profile: Self = Value::Table(tree).try_into().map_err(|error: toml::de::Error| refuse(&key, error.message().to_owned()))?;
         profile.check_numbers().map_err(|error| refuse(&key, error.to_string()))?;
         Ok(profile)
+    }
+
+    /// The same profile with other numbers, in this order, and what is to be said of them. See [`Self::with`].
+    ///
+    /// # Errors
+    /// [`EditError`] of the first that cannot be set.
+    pub fn edited<'a>(&self, edits: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Edited, EditError> {
+        let mut edited = Edited { profile: self.clone(), notes: vec![], unlikely: vec![] };
+        let number = |of: &Self, key: &str| of.numbers().into_iter().find(|own| own.0 == key).map(|own| own.1);
+        for (key, value) in edits {
+            let key = self.key(key)?;
+            let before = edited.profile.describe(&key).unwrap_or_default();
+            edited.profile = edited.profile.with(&key, value)?;
+            edited.notes.push(format!("{key} is overridden: {value} instead of {before}"));
+            // By what the profile itself says: an edit of an edit is no excuse.
+            let Some((own, now)) = number(self, &key).zip(number(&edited.profile, &key)) else { continue };
+            let times = now / own;
+            if own > 0.0 && (now <= own / UNLIKELY || now >= own * UNLIKELY) {
+                edited.unlikely.push(format!("{key} = {value} is {times:.1e} times what the profile says, {own:e}: is a unit missing?"));
+            }
+        }
+        Ok(edited)
     }
 
     /// Keys and values of all known numbers.

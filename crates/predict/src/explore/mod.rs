@@ -44,9 +44,15 @@ impl Outcome {
         ["l1_requested", "l2_load_compulsory", "l2_load", "l2_store", "dram_load_wave", "dram_load", "dram_store"];
 
     /// What is kept of a report.
-    pub fn of(report: &Report) -> Self {
+    ///
+    /// # Errors
+    /// A kernel that does nothing is no faster than others.
+    pub fn of(report: &Report) -> Result<Self, Refusal> {
+        if report.seconds.0 <= 0.0 {
+            return Err(Refusal(report.interval.basis.clone()));
+        }
         let v = &report.volumes;
-        Self {
+        Ok(Self {
             seconds: report.seconds,
             interval: (report.interval.lo, report.interval.hi),
             points_per_second: report.points_per_second,
@@ -56,7 +62,7 @@ impl Outcome {
             resident: (report.occupancy.groups, report.occupancy.warps),
             waves: report.waves,
             tail_efficiency: report.tail_efficiency,
-        }
+        })
     }
 
     /// A volume by its name.
@@ -107,7 +113,7 @@ impl Explorer<'_> {
     /// # Errors
     /// As [`Self::report`].
     pub fn outcome(&self, index: u64) -> Result<Outcome, Refusal> {
-        self.report(index).map(|(_, report)| Outcome::of(&report))
+        Outcome::of(&self.report(index)?.1)
     }
 
     /// What makes the kernel of a configuration: what holds for all, then its own.

@@ -14,13 +14,14 @@ const UNCALIBRATED: f64 = 3.0;
 /// Why a CPU has no lives of blocks, nor bandwidth by bytes in flight.
 const ALONE: &str = "a core of a CPU runs one group at a time";
 
-/// Predicts one launch on a CPU.
+/// Predicts one launch on a CPU; accesses go by these numbers.
 ///
 /// # Errors
 /// Those of [`on_cpu`].
-pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupancy) -> Result<Report, NoEstimate> {
+pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupancy, numbers: &[usize]) -> Result<Report, NoEstimate> {
     let mut notes = Vec::new();
-    let (subject, found) = on_cpu(work.kernel, on, &mut notes)?;
+    let (mut subject, found) = on_cpu(work.kernel, on, &mut notes)?;
+    subject.number(numbers);
     notes.extend(taken_to_hold(&subject));
     notes.extend(
         found.limits.iter().filter_map(|(limiter, limit)| Some(format!("{} is unknown: {}", limiter.name(), limit.as_ref().err()?))),

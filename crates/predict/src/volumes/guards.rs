@@ -10,6 +10,13 @@ fn judges(bound: &AffineBound, vars: &[Var]) -> usize {
     vars.iter().filter(|var| var.count > 1 && bound.value.coefficient(var.id) != 0).count()
 }
 
+/// Comparisons that a condition takes: one for each side on which it may fail.
+fn comparisons(bound: &AffineBound, vars: &[Var]) -> f64 {
+    let last = |id| vars.iter().find(|var| var.id == id).map_or(0, |var| i64::from(var.count) - 1);
+    let (least, most) = bound.value.range(|id| (0, last(id)));
+    f64::from(u8::from(least < 0) + u8::from(most >= bound.extent))
+}
+
 /// What is to be said of conditions that are taken to hold although they may not: those that judge several lanes at once, or a loop, so
 /// that the lanes that take part are no box. One sentence for each field.
 pub fn taken_to_hold(subject: &Subject) -> Vec<String> {
@@ -21,7 +28,7 @@ pub fn taken_to_hold(subject: &Subject) -> Vec<String> {
             let looped = touch.guard.iter().any(|bound| judges(bound, &touch.loops) > 0);
             (lanes, loops) = (lanes | several, loops | looped);
             if several || looped {
-                accesses.push(touch.position.to_string());
+                accesses.push(touch.number);
             }
         }
         let what = match (lanes, loops) {
@@ -31,7 +38,7 @@ pub fn taken_to_hold(subject: &Subject) -> Vec<String> {
             (true, true) => "several lanes or a loop",
         };
         let (noun, all) = if accesses.len() == 1 { ("access", "it is") } else { ("accesses", "they are") };
-        let listed = accesses.join(", ");
+        let listed = listed(accesses);
         Some(format!("`{}`, {noun} {listed}: a condition on {what} is taken to hold, so that {all} counted for too many lanes", field.name))
     });
     notes.collect()
@@ -45,16 +52,22 @@ pub fn taken_to_hold_behind_l2(subject: &Subject) -> Vec<String> {
         touch.guard.iter().filter(counted).any(|bound| touch.coords.iter().all(|form| left(bound, form).is_none()))
     };
     let notes = subject.fields.iter().filter_map(|field| {
-        let positions: Vec<String> = field.touches.iter().filter(unseen).map(|touch| touch.position.to_string()).collect();
-        let noun = if positions.len() == 1 { "access" } else { "accesses" };
-        let listed = positions.join(", ");
-        let note = format!("`{}`, {noun} {listed}: a condition on no single coordinate is taken to hold behind L2", field.name);
-        (!positions.is_empty()).then_some(note)
+        let accesses: Vec<usize> = field.touches.iter().filter(unseen).map(|touch| touch.number).collect();
+        let noun = if accesses.len() == 1 { "access" } else { "accesses" };
+        let some = !accesses.is_empty();
+        let listed = listed(accesses);
+        some.then(|| format!("`{}`, {noun} {listed}: a condition on no single coordinate is taken to hold behind L2", field.name))
     });
     notes.collect()
 }
 
-/// Conditions that warps judge before their accesses.
+/// Numbers of accesses, ascending.
+fn listed(mut accesses: Vec<usize>) -> String {
+    accesses.sort_unstable();
+    accesses.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Comparisons that warps make before their accesses.
 pub fn conditions(subject: &Subject, found: &[Instruction]) -> f64 {
     let touches = subject.fields.iter().enumerate().flat_map(|(i, field)| field.touches.iter().map(move |touch| (i, touch)));
     let judged = touches.filter(|(_, touch)| !touch.guard.is_empty());
@@ -66,7 +79,8 @@ pub fn conditions(subject: &Subject, found: &[Instruction]) -> f64 {
         for bound in &touch.guard {
             if !seen.contains(&bound) {
                 seen.push(bound);
-                total += of(field, touch.position) as f64;
+                let vars: Vec<Var> = subject.groups.iter().chain(&subject.lanes).chain(&touch.loops).copied().collect();
+                total += comparisons(bound, &vars) * of(field, touch.position) as f64;
             }
         }
     }

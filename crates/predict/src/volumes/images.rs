@@ -71,7 +71,8 @@ pub fn row(layout: ImageLayout, width: i64, texel: i64) -> Option<i64> {
 
 /// What is to be said of images on a device.
 pub fn remarks(subject: &Subject, on: &Profile, sizes: Sizes, notes: &mut Vec<String>) {
-    let images: Vec<&Field> = subject.fields.iter().filter(|field| field.image.is_some()).collect();
+    let mut images: Vec<&Field> = subject.fields.iter().filter(|field| field.image.is_some()).collect();
+    images.sort_by_key(|field| field.touches.iter().map(|touch| touch.number).min());
     let Some(first) = images.first() else { return };
     if let Fact::Unknown { unknown } = &on.image.layout {
         let (w, h, _) = block(ASSUMED, sizes.line.into(), first.geometry.element);

@@ -14,9 +14,10 @@ use super::speed::Speed;
 use super::subject::{Field, Subject};
 use super::time::{Demand, Limit, Parts, combined, known, parts};
 use super::tlb;
+use warpsight_ir::accesses::{Canonical, Order};
 use warpsight_ir::occupancy::{Occupancy, Residency, occupancy};
 use warpsight_ir::profile::Fact;
-use warpsight_ir::{AccessKind, Bytes, Kernel, Limiter, LoadPath, NoEstimate, Profile, Seconds};
+use warpsight_ir::{AccessKind, Accesses, Bytes, Kernel, Limiter, LoadPath, NoEstimate, Profile, Seconds, TensorUse};
 
 /// A launch and what it is good for.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +33,8 @@ pub struct Work<'a> {
 pub struct Settings {
     /// Replaces what would be predicted.
     pub measured: Option<Measured>,
+    /// Which of a kernel's accesses happens first.
+    pub order: Order,
 }
 
 /// What a kernel costs on a device, predicted.
@@ -140,6 +143,71 @@ const DEEPEST_OF_NVIDIA: u32 = 64;
 /// [`NoEstimate::CannotRun`] where a block does not fit, [`NoEstimate::NotCovered`] for data-dependent loops,
 /// [`NoEstimate::Missing`] where not even one limiter is known.
 pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, NoEstimate> {
+    let Canonical { accesses, positions, never, .. } = work.kernel.accesses.canonical(settings.order);
+    let Kernel { name, launch, registers, local, ops, .. } = work.kernel;
+    let kernel = &Kernel { name: name.clone(), accesses, launch: launch.clone(), registers: *registers, local: *local, ops: ops.clone() };
+    let mut report = match kernel.accesses.nest.is_empty() && !never.is_empty() {
+        true => nothing(kernel, on)?,
+        false => of_canonical(&Work { kernel, points: work.points }, on, settings, &positions)?,
+    };
+    // As the kernel was written.
+    let declared = |field: &FieldVolumes| work.kernel.accesses.tensors.iter().position(|tensor| *tensor.name == *field.field);
+    report.volumes.per_field.sort_by_key(declared);
+    report.instructions.iter_mut().for_each(|own| own.access = positions[own.access]);
+    report.instructions.sort_by_key(|own| own.access);
+    report.provenance.extend(never_held(&work.kernel.accesses, &never));
+    report.provenance.extend(work.kernel.accesses.outside().iter().map(ToString::to_string));
+    Ok(report)
+}
+
+/// What is to be said of accesses that never happen. One sentence for each field.
+fn never_held(accesses: &Accesses, never: &[usize]) -> Vec<String> {
+    let mut fields: Vec<u16> = Vec::new();
+    accesses.each(&mut |access| fields.push(access.tensor));
+    let of = |(i, tensor): (usize, &TensorUse)| {
+        let own: Vec<String> = never.iter().filter(|&&at| usize::from(fields[at]) == i).map(usize::to_string).collect();
+        let noun = if own.len() == 1 { "access" } else { "accesses" };
+        (!own.is_empty()).then(|| format!("`{}`, {noun} {}: the condition never holds", tensor.name, own.join(", ")))
+    };
+    accesses.tensors.iter().enumerate().filter_map(of).collect()
+}
+
+/// A launch whose threads do nothing: what they would compute goes nowhere.
+fn nothing(kernel: &Kernel, on: &Profile) -> Result<Report, NoEstimate> {
+    let resident = occupancy(&Residency::of(on), kernel.registers, kernel.launch.group_size(), kernel.local)
+        .map_err(|error| NoEstimate::CannotRun(error.to_string()))?;
+    let why = || "nothing is executed: the condition never holds".to_owned();
+    let none = Some(0.0);
+    let volumes = PointVolumes {
+        l1_requested: none,
+        l2_load_compulsory: none,
+        l2_load: none,
+        l2_store: none,
+        dram_load_wave: none,
+        dram_load: none,
+        dram_store: none,
+        ..PointVolumes::default()
+    };
+    Ok(Report {
+        seconds: Seconds::ZERO,
+        points_per_second: 0.0,
+        interval: Interval { lo: Seconds::ZERO, hi: Seconds::ZERO, basis: why() },
+        limiter: None,
+        limits: vec![],
+        parts: Parts { launch: None, fixed: vec![], moved: Err(why()), life: Err(why()) },
+        l1_cycles_per_point: none,
+        volumes,
+        instructions: vec![],
+        occupancy: resident,
+        waves: 0.0,
+        tail_efficiency: 1.0,
+        measured: vec![],
+        provenance: vec![why()],
+    })
+}
+
+/// Of a kernel in its one form, whose accesses go by these numbers.
+fn of_canonical(work: &Work, on: &Profile, settings: &Settings, numbers: &[usize]) -> Result<Report, NoEstimate> {
     let kernel = work.kernel;
     if work.points == 0 || kernel.launch.group_count() == 0 || kernel.launch.group_size() == 0 {
         return Err(NoEstimate::NotCovered("a launch of no points".to_owned()));
@@ -147,7 +215,7 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
     let resident = occupancy(&Residency::of(on), kernel.registers, kernel.launch.group_size(), kernel.local)
         .map_err(|error| NoEstimate::CannotRun(error.to_string()))?;
     if is_cpu(on) {
-        return cpu_report::report(work, on, settings, resident);
+        return cpu_report::report(work, on, settings, resident, numbers);
     }
     let mut notes = Vec::new();
     let rule = Rule::of(on);
@@ -155,7 +223,8 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
         return Err(NoEstimate::CannotRun(format!("a block of {deep} work-items along z, of at most {DEEPEST_OF_NVIDIA}")));
     }
     let sizes = sizes(on, rule.as_ref().ok(), &mut notes)?;
-    let subject = images::subject(kernel, on)?;
+    let mut subject = images::subject(kernel, on)?;
+    subject.number(numbers);
     let price = |request: &super::block::Request| rule.as_ref().map_or(0.0, |rule| rule.cycles(request, sizes));
     let merged: Vec<Field>;
     let fields = if rule.as_ref().is_ok_and(|rule| rule.fuses()) {
@@ -375,7 +444,7 @@ fn remarks(subject: &Subject, notes: &mut Vec<String>) {
     }
     for (field, touch) in subject.fields.iter().flat_map(|field| field.touches.iter().map(move |touch| (field, touch))) {
         if let Some(spread) = touch.spread {
-            notes.push(format!("`{}`, access {}: one typical address of {spread} stands for all", field.name, touch.position));
+            notes.push(format!("`{}`, access {}: one typical address of {spread} stands for all", field.name, touch.number));
         }
     }
 }

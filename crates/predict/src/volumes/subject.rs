@@ -55,6 +55,8 @@ pub struct Touch {
     pub kind: AccessKind,
     /// Position among all accesses of the kernel, in program order.
     pub position: usize,
+    /// The number it goes by: its position where the kernel was written.
+    pub number: usize,
     /// x (in a row), y (rows of a plane), z (planes).
     pub coords: [Affine; 3],
     /// Consecutive elements along x.
@@ -153,14 +155,14 @@ impl Subject {
                     moved.sum::<f64>() + (touch.coords[i].constant as f64).abs() + touch.width as f64
                 };
                 if field.image.is_some() && reach(0).max(reach(1)) > images::FARTHEST {
-                    return Err(NoEstimate::NotCovered(format!("`{}`, access {}: it is far from every image", field.name, touch.position)));
+                    return Err(NoEstimate::NotCovered(format!("`{}`, access {}: it is far from every image", field.name, touch.number)));
                 }
                 let bytes = (0..3).map(|i| reach(i) * sizes[i]).sum::<f64>() * field.geometry.element as f64;
                 let trips: f64 = touch.loops.iter().map(|var| f64::from(var.count)).product();
                 let bounds = touch.guard.iter().map(|bound| (bound.value.constant as f64).abs().max((bound.extent as f64).abs()));
                 if bytes + field.geometry.origin as f64 > most || threads * trips * PIECES > most || bounds.fold(0.0, f64::max) > most * 4.0
                 {
-                    return Err(NoEstimate::NotCovered(format!("`{}`, access {}: it exceeds 64 bits", field.name, touch.position)));
+                    return Err(NoEstimate::NotCovered(format!("`{}`, access {}: it exceeds 64 bits", field.name, touch.number)));
                 }
             }
         }
@@ -195,6 +197,7 @@ impl Subject {
                         field.touches.push(Touch {
                             kind: access.kind,
                             position: *position,
+                            number: *position,
                             coords,
                             width: i64::from(access.width),
                             loops: around.clone(),
@@ -208,6 +211,14 @@ impl Subject {
             }
         }
         Ok(())
+    }
+
+    /// Accesses by the numbers that these positions had where the kernel was written.
+    pub fn number(&mut self, numbers: &[usize]) {
+        let fields = self.fields.iter_mut().chain(&mut self.local).chain(&mut self.constant);
+        fields
+            .flat_map(|field| &mut field.touches)
+            .for_each(|touch| touch.number = numbers.get(touch.position).copied().unwrap_or(touch.position));
     }
 
     /// Every variable over all its values; blocks at `block`.

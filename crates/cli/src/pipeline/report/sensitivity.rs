@@ -76,7 +76,7 @@ pub fn changes(device: &Device) -> Vec<(Change, Device)> {
         {
             profile.memory.l2.bandwidth = Fact::known(BytesPerSecond(2.0 * rate.0), Source::Assumed, TWICE);
         }
-        (change, Device { name: device.name.clone(), profile, notes: device.notes.clone() })
+        (change, Device { name: device.name.clone(), profile, notes: device.notes.clone(), unlikely: vec![] })
     };
     CHANGES.into_iter().map(changed).collect()
 }

@@ -1,0 +1,294 @@
+//! One form for all accesses that do the same, however they are spelled: loops of one trip are none, conditions are intervals of one linear
+//! form each, what happens twice happens once, and accesses that nothing divides come in ascending order of their addresses.
+//! .
+//! Which of several loads comes first is the compiler's to choose wherever neither a loop nor a barrier lies between them. Ascending is the
+//! order in which a cache serves neighbouring blocks best; where the order is known to be another, it is kept ([`Order::Kept`]).
+
+use super::bounds::{Ranges, narrowed};
+use super::{AccessKind, AccessRef, Accesses, AffineBound, LoadPath, Nest, TensorUse};
+use crate::affine::{Affine, VarId};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::cmp::Ordering;
+
+/// Accesses in their one form, and what they were.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Canonical {
+    /// The form. Tensors are in an order of their own; variables are as they were.
+    pub accesses: Accesses,
+    /// For each access in program order its position before; of several that do the same that of the first.
+    pub positions: Vec<usize>,
+    /// For each tensor its position before.
+    pub tensors: Vec<usize>,
+    /// Positions of accesses that are left out, because their condition never holds.
+    pub never: Vec<usize>,
+}
+
+/// Which of two accesses happens first, where neither a loop nor a barrier divides them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// The one at the lower address, loads before stores.
+    #[default]
+    Free,
+    /// The one that is listed first, as in a program whose compiler was seen to keep the order.
+    Kept,
+}
+
+/// A node whose accesses carry their positions.
+enum Node {
+    Loop(VarId, Vec<Node>),
+    Access(usize, AccessRef),
+    Barrier,
+}
+
+impl Accesses {
+    /// The form of all accesses that do the same as these.
+    pub fn canonical(&self, order: Order) -> Canonical {
+        let ranges = Ranges::of(self);
+        let (mut position, mut never) = (0, Vec::new());
+        let mut nodes = self.flattened(&self.nest, &ranges, &mut position, &mut never);
+        let tensors = self.ordered(&nodes);
+        let mut places = vec![0; tensors.len()];
+        tensors.iter().enumerate().for_each(|(to, &from)| places[from] = to as u16);
+        sorted(&mut nodes, &places, order);
+        let mut positions = Vec::with_capacity(position);
+        let nest = nest(nodes, &mut positions);
+        let accesses = Self { vars: self.vars.clone(), tensors: tensors.iter().map(|&i| self.tensors[i].clone()).collect(), nest };
+        Canonical { accesses, positions, tensors, never }
+    }
+
+    /// Without loops of one trip, and without what never happens.
+    fn flattened(&self, nest: &[Nest], ranges: &Ranges, position: &mut usize, never: &mut Vec<usize>) -> Vec<Node> {
+        let mut found = Vec::with_capacity(nest.len());
+        for node in nest {
+            match node {
+                Nest::Barrier => found.push(Node::Barrier),
+                Nest::Loop { var, body } => {
+                    let body = self.flattened(body, ranges, position, never);
+                    match self.vars[usize::from(var.0)].trips {
+                        Some(0) => {}
+                        Some(1) => body.into_iter().for_each(|node| push(node, &mut found)),
+                        _ if body.is_empty() => {}
+                        _ => push(Node::Loop(*var, body), &mut found),
+                    }
+                }
+                Nest::Access(access) => {
+                    match narrowed(&access.guard, ranges) {
+                        Some(guard) => {
+                            let coords = access.coords.iter().map(|form| ranges.moving(form)).collect();
+                            found.push(Node::Access(*position, AccessRef { coords, guard, ..access.clone() }));
+                        }
+                        None => never.push(*position),
+                    }
+                    *position += 1;
+                }
+            }
+        }
+        found
+    }
+
+    /// Tensors by how they lie and what is done with them; those of which this is the same by name.
+    fn ordered(&self, nodes: &[Node]) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.tensors.len()).collect();
+        let place = |a: &TensorUse, b: &TensorUse| a.place.cmp(&b.place);
+        order.sort_by(|&a, &b| place(&self.tensors[a], &self.tensors[b]));
+        let alike = |pair: &[usize]| place(&self.tensors[pair[0]], &self.tensors[pair[1]]).is_eq();
+        if order.windows(2).any(alike) {
+            let mut touched = vec![vec![]; self.tensors.len()];
+            touches(nodes, &mut SmallVec::new(), &mut touched);
+            touched.iter_mut().for_each(|own| own.sort_by(touch));
+            order.sort_by(|&a, &b| {
+                let by_touch = || touched[a].iter().zip(&touched[b]).map(|(a, b)| touch(a, b)).find(|order| order.is_ne());
+                let by_touch = || by_touch().unwrap_or_else(|| touched[a].len().cmp(&touched[b].len()));
+                let (own, other) = (&self.tensors[a], &self.tensors[b]);
+                place(own, other).then_with(by_touch).then_with(|| own.name.cmp(&other.name))
+            });
+        }
+        order
+    }
+}
+
+/// Adds a node. Where what stood between two loops over the same is gone, they are one.
+fn push(node: Node, to: &mut Vec<Node>) {
+    match (node, to.last_mut()) {
+        (Node::Loop(var, body), Some(Node::Loop(before, first))) if *before == var => body.into_iter().for_each(|node| push(node, first)),
+        (node, _) => to.push(node),
+    }
+}
+
+/// The loops around an access, and the access.
+type Touch<'a> = (SmallVec<[VarId; 4]>, &'a AccessRef);
+
+/// The accesses of each tensor.
+fn touches<'a>(nodes: &'a [Node], around: &mut SmallVec<[VarId; 4]>, to: &mut [Vec<Touch<'a>>]) {
+    for node in nodes {
+        match node {
+            Node::Barrier => {}
+            Node::Loop(var, body) => {
+                around.push(*var);
+                touches(body, around, to);
+                around.pop();
+            }
+            Node::Access(_, access) => to[usize::from(access.tensor)].push((around.clone(), access)),
+        }
+    }
+}
+
+fn touch(a: &Touch, b: &Touch) -> Ordering {
+    a.0.cmp(&b.0).then_with(|| by_address(a.1, b.1)).then_with(|| a.1.guard.cmp(&b.1.guard))
+}
+
+/// Each run of accesses in order, each access once.
+fn sorted(nodes: &mut Vec<Node>, places: &[u16], order: Order) {
+    for node in nodes.iter_mut() {
+        match node {
+            Node::Loop(_, body) => sorted(body, places, order),
+            Node::Access(_, access) => access.tensor = places[usize::from(access.tensor)],
+            Node::Barrier => {}
+        }
+    }
+    if order == Order::Kept {
+        return;
+    }
+    let mut runs: Vec<(Vec<(usize, AccessRef)>, Option<Node>)> = vec![(vec![], None)];
+    for node in std::mem::take(nodes) {
+        let last = runs.len() - 1;
+        match node {
+            Node::Access(position, access) => runs[last].0.push((position, access)),
+            other => {
+                runs[last].1 = Some(other);
+                runs.push((vec![], None));
+            }
+        }
+    }
+    if runs.len() > 1 {
+        loaded_before(&mut runs);
+    }
+    for (run, behind) in runs {
+        nodes.extend(once(run));
+        nodes.extend(behind);
+    }
+}
+
+/// Moves loads that were made already, before a loop, to where they were first made: a thread keeps what it has loaded until a barrier, or
+/// until it stores to that tensor.
+fn loaded_before(runs: &mut [(Vec<(usize, AccessRef)>, Option<Node>)]) {
+    let mut known: FxHashMap<(u16, SmallVec<[Affine; 4]>, u8, LoadPath), usize> = FxHashMap::default();
+    // Runs up to this one are of no use to a tensor.
+    let mut stored: FxHashMap<u16, usize> = FxHashMap::default();
+    let mut barrier = None;
+    for i in 0..runs.len() {
+        let (run, behind) = &mut runs[i];
+        let mut moved = Vec::new();
+        run.retain(|(position, access)| {
+            if access.kind != AccessKind::Load || access.spread.is_some() {
+                return true;
+            }
+            let at = known.entry((access.tensor, access.coords.clone(), access.width, access.path)).or_insert(i);
+            if *at != i && (stored.get(&access.tensor).is_some_and(|last| *last >= *at) || barrier.is_some_and(|last| last >= *at)) {
+                *at = i;
+            }
+            if *at < i {
+                moved.push((*at, (*position, access.clone())));
+            }
+            *at == i
+        });
+        let mut store = |access: &AccessRef| {
+            if access.kind != AccessKind::Load {
+                stored.insert(access.tensor, i);
+            }
+        };
+        run.iter().for_each(|(_, access)| store(access));
+        match behind {
+            Some(Node::Barrier) => barrier = Some(i),
+            Some(node @ Node::Loop(..)) => {
+                // One that is in the loop divides, too.
+                if !walk(std::slice::from_ref(node), &mut store) {
+                    barrier = Some(i);
+                }
+            }
+            _ => {}
+        }
+        moved.into_iter().for_each(|(at, own)| runs[at].0.push(own));
+    }
+}
+
+/// Calls for every access; whether there is no barrier.
+fn walk(nodes: &[Node], to: &mut impl FnMut(&AccessRef)) -> bool {
+    nodes.iter().fold(true, |free, node| match node {
+        Node::Barrier => false,
+        Node::Loop(_, body) => walk(body, to) && free,
+        Node::Access(_, access) => {
+            to(access);
+            free
+        }
+    })
+}
+
+/// Accesses in order. Of several that do the same those stay whose condition is implied by no other's.
+fn once(mut run: Vec<(usize, AccessRef)>) -> impl Iterator<Item = Node> {
+    let order = |a: &AccessRef, b: &AccessRef| {
+        let stores = |own: &AccessRef| matches!(own.kind, AccessKind::Store(_));
+        stores(a).cmp(&stores(b)).then_with(|| a.tensor.cmp(&b.tensor)).then_with(|| by_address(a, b))
+    };
+    run.sort_by(|a, b| order(&a.1, &b.1).then_with(|| a.1.guard.cmp(&b.1.guard)).then_with(|| a.0.cmp(&b.0)));
+    let same = |a: &AccessRef, b: &AccessRef| {
+        // Two unknown addresses differ, whatever stands for them; what two atomics do is twice what one does.
+        a.spread.is_none() && a.kind != AccessKind::Atomic && order(a, b).is_eq()
+    };
+    let mut kept: Vec<(usize, AccessRef)> = Vec::with_capacity(run.len());
+    let mut group = 0;
+    for (position, access) in run {
+        if kept.last().is_none_or(|(_, before)| !same(before, &access)) {
+            group = kept.len();
+        } else if let Some(at) = kept[group..].iter().position(|(_, own)| implied(&access, own)) {
+            let first = &mut kept[group + at].0;
+            *first = position.min(*first);
+            continue;
+        }
+        let mut at = group;
+        let mut first = position;
+        while at < kept.len() {
+            if same(&kept[at].1, &access) && implied(&kept[at].1, &access) {
+                first = first.min(kept.remove(at).0);
+            } else {
+                at += 1;
+            }
+        }
+        kept.push((first, access));
+    }
+    kept.into_iter().map(|(position, access)| Node::Access(position, access))
+}
+
+/// Whether one happens only where the other does, by their conditions one by one.
+fn implied(one: &AccessRef, by: &AccessRef) -> bool {
+    let narrower = |wide: &AffineBound| {
+        one.guard.iter().any(|own| {
+            let from = wide.value.constant - own.value.constant;
+            let terms = own.value.terms() == wide.value.terms() && own.per_lane == wide.per_lane;
+            // −constant ≤ form < extent − constant, for both.
+            terms && from >= 0 && own.extent + from <= wide.extent
+        })
+    };
+    by.guard.iter().all(narrower)
+}
+
+fn nest(nodes: Vec<Node>, positions: &mut Vec<usize>) -> Vec<Nest> {
+    let node = |node| match node {
+        Node::Barrier => Nest::Barrier,
+        Node::Loop(var, body) => Nest::Loop { var, body: nest(body, positions) },
+        Node::Access(position, access) => {
+            positions.push(position);
+            Nest::Access(access)
+        }
+    };
+    nodes.into_iter().map(node).collect()
+}
+
+/// By what they do and how they move, then by address, in the order in which coordinates are listed.
+fn by_address(a: &AccessRef, b: &AccessRef) -> Ordering {
+    let terms = || a.coords.iter().map(|form| form.terms()).cmp(b.coords.iter().map(|form| form.terms()));
+    let constants = || a.coords.iter().map(|form| form.constant).cmp(b.coords.iter().map(|form| form.constant));
+    let rest = |own: &AccessRef| (own.width, own.path, own.spread);
+    a.kind.cmp(&b.kind).then_with(terms).then_with(constants).then_with(|| rest(a).cmp(&rest(b)))
+}

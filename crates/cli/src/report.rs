@@ -64,11 +64,6 @@ pub fn out(text: impl Printed) -> Result<(), Failure> {
     }
 }
 
-/// Says something beside the results, on stderr. Nobody listening is no error.
-pub fn note(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "note: {text}");
-}
-
 /// A value or a dash.
 pub fn dash(value: Option<impl Display>) -> String {
     value.map_or("-".to_owned(), |v| v.to_string())

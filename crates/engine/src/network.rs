@@ -14,7 +14,7 @@ use warpsight_generate::place::decode;
 use warpsight_generate::{Placement, ScheduleFamily};
 use warpsight_graph::memory::{self, MemoryPlan, Request, Storage};
 use warpsight_graph::{Plan, PlanRole};
-use warpsight_ir::{Checked, Config, Family, Ranked, Seconds, TimeSource};
+use warpsight_ir::{Checked, Config, Ranked, Seconds, TimeSource};
 use warpsight_run::{Device, DeviceLimits, Init, Job, JobResult, LaunchSpec, MemoryKind, MemorySpec, TimingSpec};
 
 /// Which activations of an expression (inputs, then output; constants left out) are images.

@@ -27,6 +27,8 @@ pub(crate) struct Whole {
     pub(crate) path: PathBuf,
 }
 
+// One of each open file: its size is of no account.
+#[allow(clippy::large_enum_variant)]
 enum To {
     /// Gets its name at the end, and what its predecessor had.
     Whole {

@@ -196,7 +196,10 @@ fn reconditioned(table: &mut Table, rng: &mut Rng) {
     });
 }
 
-const CHANGES: [(&str, fn(&mut Table, &mut Rng)); 5] =
+/// Writes accesses otherwise.
+type Change = fn(&mut Table, &mut Rng);
+
+const CHANGES: [(&str, Change); 5] =
     [("shuffled", shuffled), ("doubled", doubled), ("respelled", respelled), ("a loop of one trip", looped), ("conditions", reconditioned)];
 
 /// Fields in another order, where nothing divides them.
@@ -369,11 +372,11 @@ fn accesses_beside_their_field_are_named() {
     assert_eq!(found.len(), 3, "{found:?}");
     assert!(found.iter().zip(&expected).all(|(note, end)| note.starts_with("access ") && note.ends_with(end.as_str())), "{found:?}");
     let plain = GUARDED.replace("guard = [GUARD]\n", "");
-    assert_eq!(notes(&plain), [String::new(); 0]);
+    assert_eq!(notes(&plain), [""; 0]);
     let short = plain.replace("\"A\"\nelement = \"f32\"\ndims = [4100]", "\"A\"\nelement = \"f32\"\ndims = [4000]");
     assert_eq!(notes(&short), ["access 1 of A leaves the field by 97 elements along x, and 1 other no farther"]);
     // A condition keeps it inside.
-    assert_eq!(notes(&GUARDED.replace("GUARD", "\"tx < 3999\"").replace("dims = [4100]\nload", "dims = [4000]\nload")), [String::new(); 0]);
+    assert_eq!(notes(&GUARDED.replace("GUARD", "\"tx < 3999\"").replace("dims = [4100]\nload", "dims = [4000]\nload")), [""; 0]);
     assert_eq!(notes(&plain.replace("[\"tx+1\"]", "[\"tx-7\"]")), ["access 1 of A leaves the field by 7 elements along x"]);
     assert_eq!(
         notes(&plain.replace("[\"tx+1\"]", "{ at = [\"tx+3\"], width = 4 }")),

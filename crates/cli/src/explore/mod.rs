@@ -164,7 +164,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         );
         return Err(Failure::input(what).help("other blocks (--block-sizes), fewer registers (--set registers=64), or another device"));
     }
-    beside.iter().for_each(|what| note(what));
+    beside.iter().for_each(|what| note(format_args!("note: {what}")));
     given.iter().for_each(Device::say);
     if json { out(json::value(&task, &explored, args)) } else { out(show::text(&task, &explored, args)) }
 }

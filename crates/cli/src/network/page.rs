@@ -209,7 +209,9 @@ fn sums(page: &mut Page, layers: &[Layer], tag: Tag) {
         sums.sort_by(|a, b| b.1.total_cmp(&a.1));
         sums
     };
-    for (title, sums) in [("By kind of operator", by(&|layer| layer.op.clone())), ("By limiter (predicted)", by(&|layer| layer.limiter.to_owned()))] {
+    for (title, sums) in
+        [("By kind of operator", by(&|layer| layer.op.clone())), ("By limiter (predicted)", by(&|layer| layer.limiter.to_owned()))]
+    {
         page.part(title);
         let bar = |(name, percent): (String, f64)| Bar {
             pieces: vec![Piece {
@@ -250,7 +252,14 @@ fn slots(page: &mut Page, memory: &Memory) {
     };
     page.bars(&memory.slots.iter().enumerate().map(bar).collect::<Vec<_>>());
     page.details("All tensors between kernels", |page| {
-        let columns = [("tensor", "tensor"), ("storage", "kept as"), ("own_bytes", "size"), ("slot", "piece"), ("first", "first kernel"), ("last", "last kernel")];
+        let columns = [
+            ("tensor", "tensor"),
+            ("storage", "kept as"),
+            ("own_bytes", "size"),
+            ("slot", "piece"),
+            ("first", "first kernel"),
+            ("last", "last kernel"),
+        ];
         page.table(&memory.tensors, "/memory/tensors", &columns);
     });
 }
@@ -263,7 +272,11 @@ fn piece(held: &Held, n: usize) -> Piece {
 
 /// What the device cannot run, and what was better ranked and was not taken.
 fn left_out(page: &mut Page, network: &Network, done: &Done) {
-    page.section("choice", "What was chosen from", "Configurations of every distinct kernel: all, dropped because the device cannot run them, ranked.");
+    page.section(
+        "choice",
+        "What was chosen from",
+        "Configurations of every distinct kernel: all, dropped because the device cannot run them, ranked.",
+    );
     let rows = network.families.iter().zip(&done.choice.candidates).map(|(family, candidates)| {
         let dropped: Vec<String> = candidates.pruned.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
         vec![family.name().to_string(), candidates.total.to_string(), dropped.join(", "), candidates.left.len().to_string()]

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::str::FromStr;
 use warpsight_ir::accesses::text::{TextError, Written, parse};
 use warpsight_ir::near::did_you_mean;
-use warpsight_ir::profile::{self, EditError, Edited};
+use warpsight_ir::profile::{EditError, Edited};
 use warpsight_ir::{NoEstimate, Profile};
 
 /// `key=value`.
@@ -117,7 +117,7 @@ pub struct Device {
 impl Device {
     /// Says what is unlikely about it, beside results.
     pub fn say(&self) {
-        self.unlikely.iter().for_each(|what| note(&format!("{}: {what}", self.name)));
+        self.unlikely.iter().for_each(|what| note(format_args!("note: {}: {what}", self.name)));
     }
 }
 

@@ -112,7 +112,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     if all.iter().all(|(_, answer)| answer.is_err()) {
         return Err(none(all.into_iter().filter_map(|(_, answer)| answer.err()).collect()));
     }
-    beside.iter().flatten().for_each(|what| note(what));
+    beside.iter().flatten().for_each(|what| note(format_args!("note: {what}")));
     devices.iter().for_each(Device::say);
     let figures = args.html.as_deref().map(|file| {
         let figures = Figures::of(&all, &settings);

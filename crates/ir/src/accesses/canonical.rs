@@ -35,11 +35,16 @@ pub enum Order {
 }
 
 /// A node whose accesses carry their positions.
+// Nearly all of them are accesses.
+#[allow(clippy::large_enum_variant)]
 enum Node {
     Loop(VarId, Vec<Node>),
     Access(usize, AccessRef),
     Barrier,
 }
+
+/// Accesses with their positions that nothing divides, and what comes behind them.
+type Run = (Vec<(usize, AccessRef)>, Option<Node>);
 
 impl Accesses {
     /// The form of all accesses that do the same as these.
@@ -150,7 +155,7 @@ fn sorted(nodes: &mut Vec<Node>, places: &[u16], order: Order) {
     if order == Order::Kept {
         return;
     }
-    let mut runs: Vec<(Vec<(usize, AccessRef)>, Option<Node>)> = vec![(vec![], None)];
+    let mut runs: Vec<Run> = vec![(vec![], None)];
     for node in std::mem::take(nodes) {
         let last = runs.len() - 1;
         match node {
@@ -172,8 +177,10 @@ fn sorted(nodes: &mut Vec<Node>, places: &[u16], order: Order) {
 
 /// Moves loads that were made already, before a loop, to where they were first made: a thread keeps what it has loaded until a barrier, or
 /// until it stores to that tensor.
-fn loaded_before(runs: &mut [(Vec<(usize, AccessRef)>, Option<Node>)]) {
-    let mut known: FxHashMap<(u16, SmallVec<[Affine; 4]>, u8, LoadPath), usize> = FxHashMap::default();
+fn loaded_before(runs: &mut [Run]) {
+    // Where each load was first made.
+    type Load = (u16, SmallVec<[Affine; 4]>, u8, LoadPath);
+    let mut known: FxHashMap<Load, usize> = FxHashMap::default();
     // Runs up to this one are of no use to a tensor.
     let mut stored: FxHashMap<u16, usize> = FxHashMap::default();
     let mut barrier = None;
@@ -201,12 +208,8 @@ fn loaded_before(runs: &mut [(Vec<(usize, AccessRef)>, Option<Node>)]) {
         run.iter().for_each(|(_, access)| store(access));
         match behind {
             Some(Node::Barrier) => barrier = Some(i),
-            Some(node @ Node::Loop(..)) => {
-                // One that is in the loop divides, too.
-                if !walk(std::slice::from_ref(node), &mut store) {
-                    barrier = Some(i);
-                }
-            }
+            // One that is in the loop divides, too.
+            Some(node @ Node::Loop(..)) if !walk(std::slice::from_ref(node), &mut store) => barrier = Some(i),
             _ => {}
         }
         moved.into_iter().for_each(|(at, own)| runs[at].0.push(own));

@@ -198,7 +198,7 @@ fn what_is_no_fragment_shader_is_said() {
         wrong("uniform float a[n]; void main() { gl_FragColor = vec4(a[0]); }").split_once(": ").unwrap().1,
         "a uniform array whose length is no constant"
     );
-    assert!(wrong("layout(rgba8) uniform writeonly image2D i; void main() { }").contains("an image or separate texture"));
+    assert!(wrong("#version 430\nlayout(rgba8) uniform writeonly image2D i; void main() { }").contains("an image or separate texture"));
     assert!(wrong(&" ".repeat(1 << 21)).contains("more than 1048576 bytes"));
     // Neither deep nor strange texts do harm.
     for text in [

@@ -8,7 +8,9 @@ mod export;
 mod failure;
 mod import;
 mod network;
+mod npy;
 mod operator;
+mod operators;
 mod optimize;
 mod page;
 mod pipeline;
@@ -64,6 +66,8 @@ enum Verb {
     Import(import::Args),
     /// List the devices that are found, and why others were passed over.
     Devices(devices::Args),
+    /// List the ONNX operators that are read, with what of each is read.
+    Operators(operators::Args),
 }
 
 fn main() -> ExitCode {
@@ -109,5 +113,6 @@ fn dispatch(cli: &Cli) -> Result<(), failure::Failure> {
         Verb::Compile(args) => compile::run(args, cli.json),
         Verb::Import(args) => import::run(args, cli.json),
         Verb::Devices(args) => devices::run(args, cli.json),
+        Verb::Operators(args) => operators::run(args, cli.json),
     }
 }

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use warpsight_engine::network::{Choice, Key, Network, Run, Selected, Selection};
 use warpsight_engine::tune::Tuned;
+use warpsight_engine::verify::tolerance;
 use warpsight_generate::place::stored;
 use warpsight_graph::{CardError, Graph, GraphError, InputShape, Model, ModelCard, Plan, PlanTensor, evaluate_f64, simplify};
 use warpsight_ir::sample::{geometric_error, median, spearman};
@@ -36,9 +37,20 @@ pub fn load(path: &Path, shapes: &[String]) -> Result<Loaded, Failure> {
     Ok(Loaded { graph, plan, card })
 }
 
+impl Loaded {
+    /// Whether what is alive at one time finds room in this process.
+    pub fn fits(&self, path: &Path) -> Result<(), Failure> {
+        self.graph.fits().map_err(|e| refused(path, &e))
+    }
+}
+
 fn refused(path: &Path, error: &GraphError) -> Failure {
     let kind = if matches!(error, GraphError::Read { .. }) { Kind::Io } else { Kind::Input };
-    Failure::new(kind, error.to_string()).at(path.display().to_string())
+    let failure = Failure::new(kind, error.to_string()).at(path.display().to_string());
+    match error {
+        GraphError::UnsupportedOperators { .. } => failure.help("`warpsight operators` lists those that are"),
+        _ => failure,
+    }
 }
 
 /// Reads a model; shapes come from the command line, then from the `.toml` beside the model.
@@ -65,11 +77,14 @@ pub fn read(path: &Path, shapes: &[String]) -> Result<(Graph, Option<ModelCard>)
 
 /// Optimizes a network.
 pub fn run(path: &Path, args: &Args, target: &mut Target, record: &mut Record, json: bool) -> Result<(), Failure> {
-    let Loaded { graph, plan, .. } = load(path, &args.input_shape)?;
+    let loaded = load(path, &args.input_shape)?;
+    let Loaded { graph, plan, .. } = &loaded;
     let stem = path.file_stem().map_or("network".into(), |s| s.to_string_lossy());
-    let network = Network::new(&plan)?;
-    let reference = Reference { values: &|inputs| evaluate_f64(&graph, inputs), most: EVALUATED };
-    let done = optimize(&network, &plan, &reference, &stem, args, target, record)?;
+    let network = Network::new(plan)?;
+    network.fits(&target.device.info().limits)?;
+    loaded.fits(path)?;
+    let reference = Reference { values: &|inputs| evaluate_f64(graph, inputs), most: EVALUATED };
+    let done = optimize(&network, plan, &reference, &stem, args, target, record)?;
     let rows = rows(&network, &done.choice, &done.run);
     if json { out(report(&rows, &network, &done, target)) } else { print(&rows, &network, &done, target) }
 }
@@ -120,7 +135,7 @@ pub fn optimize(
     bar.inc(1);
     bar.set_message("computing the f64 reference");
     let difference = match plan.work() {
-        work if work <= reference.most => Ok(compared(reference, &inputs, &run)?),
+        work if work <= reference.most => Ok(compared(reference, network, &inputs, &run)?),
         work => Err(format!(
             "the f64 reference of the whole was left out: it would compute {:.1e} values, {:.1e} at most are; \
              every kernel was compared by itself, with a sample of its outputs",
@@ -232,25 +247,29 @@ impl Saved {
 }
 
 /// Largest difference of any output from the reference; a failure where that is more than rounding explains.
-fn compared(reference: &Reference, inputs: &[Vec<f32>], run: &Run) -> Result<f64, Failure> {
+fn compared(reference: &Reference, network: &Network, inputs: &[Vec<f32>], run: &Run) -> Result<f64, Failure> {
     let (difference, largest) = difference(reference, inputs, run)?;
-    if difference.is_finite() && difference <= TOLERANCE * largest.max(1.0) {
+    // A rounding to a narrow type may come out the other way, and is carried on.
+    let narrowest = network.families.iter().map(|family| tolerance(family.expr())).fold(0.0, f64::max);
+    if difference.is_finite() && difference <= TOLERANCE.max(2.0 * narrowest) * largest.max(1.0) {
         return Ok(difference);
     }
     let said = "every kernel was right by itself, but the network's outputs differ from the f64 reference by";
     Err(Failure::new(Kind::NothingVerified, format!("{said} {difference:.3e}")))
 }
 
-/// Largest difference of any output from the unfused graph evaluated in `f64` (NaN where an output is NaN), and the largest output.
+/// Largest difference of any output from the unfused graph evaluated in `f64` (NaN where one of both is NaN), and the largest finite output.
 fn difference(reference: &Reference, inputs: &[Vec<f32>], run: &Run) -> Result<(f64, f64), Failure> {
     let doubles: Vec<Vec<f64>> = inputs.iter().map(|v| v.iter().map(|&x| f64::from(x)).collect()).collect();
     let expected = (reference.values)(&doubles).map_err(|e| Failure::input(e.to_string()))?;
     let pairs = expected.iter().zip(&run.outputs).flat_map(|(e, (_, _, got))| e.iter().zip(got));
     Ok(pairs.fold((0.0, 0.0), |(worst, largest): (f64, f64), (e, g)| {
-        let off = (e - f64::from(*g)).abs();
+        // What is NaN, or beyond `f32`, in the reference has to be so in the output.
+        let same = e.is_nan() && g.is_nan() || *e as f32 == *g;
+        let off = if same { 0.0 } else { (e - f64::from(*g)).abs() };
         // NaN must not pass as small, nor be forgotten.
         let worst = if off.is_nan() || worst.is_nan() { f64::NAN } else { worst.max(off) };
-        (worst, largest.max(e.abs()))
+        (worst, if e.is_finite() { largest.max(e.abs()) } else { largest })
     }))
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use warpsight_engine::EngineError;
 use warpsight_engine::network::{Network, Sequence};
 use warpsight_engine::tune::{self, Attempt, Candidates, Judge, Tuned};
-use warpsight_engine::verify::Trial;
+use warpsight_engine::verify::{Trial, check_operator};
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::{Operator, ScheduleFamily, Stage};
 use warpsight_graph::Plan;
@@ -44,6 +44,10 @@ struct Searched {
 /// Optimizes the operator that the text describes.
 pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, json: bool) -> Result<(), Failure> {
     let operator: Operator = parse_operator(text).map_err(|e| Failure::input(e.to_string()).at(text))?;
+    // Steps of lowering need no data.
+    if args.dump.is_none() {
+        check_operator(&operator, &target.device.info().limits)?;
+    }
     if operator.steps.len() > 1 && args.dump.is_none() && args.search == Search::Model {
         return sequence(text, &operator, args, target, record, json);
     }

@@ -27,10 +27,10 @@ pub struct Args {
     #[command(flatten)]
     target: TargetArgs,
     /// How many of the best configurations are timed.
-    #[arg(long, default_value_t = 1, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 1, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     top: u32,
     /// Timed runs of each kernel, at least 5; the median counts.
-    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(5..))]
+    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(5..=10_000))]
     pub runs: u32,
     /// Choose by the model, or time everything that is left (with --op; can be interrupted and resumed).
     #[arg(long, value_enum, default_value = "model")]

@@ -3,13 +3,14 @@
 use crate::failure::Failure;
 use crate::network::{Loaded, load, remember, select};
 use crate::optimize::Judging;
-use crate::progress;
 use crate::record::StoreArgs;
 use crate::report::{micros, out};
 use crate::target::TargetArgs;
-use npyz::WriterBuilder;
+use crate::{npy, progress};
+use image::ImageReader;
 use serde_json::json;
 use std::collections::HashSet;
+use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use warpsight_engine::network::Network;
 use warpsight_graph::{ChannelOrder, Fit, Layout, ModelCard, Picture};
@@ -37,9 +38,15 @@ pub struct Args {
     store: StoreArgs,
 }
 
+/// Pixels of a picture that is read.
+const MAX_PIXELS: u64 = 1 << 26;
+/// The longer side of a picture that is read: scaling holds whole columns of its rows.
+const MAX_SIDE: u32 = 1 << 15;
+
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let loaded = load(&args.model, &args.input_shape)?;
+    loaded.fits(&args.model)?;
     let inputs = inputs(args, &loaded)?;
     let mut target = args.target.open()?;
     let mut record = args.store.open(target.device.info(), CostModel::<Kernel>::id(&Roofline))?;
@@ -61,7 +68,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
             file.push('_');
         }
         let path = args.output.join(format!("{file}.npy"));
-        warpsight_files::write(&path, &npy(shape, values).map_err(|e| Failure::io(&path, &e))?)?;
+        warpsight_files::write(&path, &npy::write(shape, values).map_err(|e| Failure::io(&path, &e))?)?;
         files.push(json!({"name": name, "shape": shape, "file": path}));
     }
     let time = median(&run.passes);
@@ -125,28 +132,21 @@ fn read(file: &Path, name: &str, shape: &[i64], card: Option<&ModelCard>) -> Res
 fn read_npy(file: &Path, shape: &[i64]) -> Result<Vec<f32>, Failure> {
     let place = file.display().to_string();
     let bytes = std::fs::read(file).map_err(|e| Failure::io(file, &e))?;
-    let array = npyz::NpyFile::new(&bytes[..]).map_err(|e| Failure::input(format!("this is no .npy file: {e}")).at(&place))?;
-    let found: Vec<i64> = array.shape().iter().map(|&n| n as i64).collect();
-    if found != shape {
-        return Err(Failure::input(format!("the array has shape {found:?}, the input {shape:?}")).at(&place));
-    }
-    if array.order() != npyz::Order::C {
-        return Err(Failure::input("the array is in Fortran order").at(&place).help("save it with numpy.ascontiguousarray"));
-    }
-    let dtype = array.dtype().descr();
-    let failed = |e: std::io::Error| Failure::input(format!("the array cannot be read: {e}")).at(file.display().to_string());
-    match dtype.trim_matches('\'') {
-        "<f4" => array.into_vec::<f32>().map_err(failed),
-        "<f8" => Ok(array.into_vec::<f64>().map_err(failed)?.into_iter().map(|v| v as f32).collect()),
-        other => Err(Failure::input(format!("the array holds `{other}`, not float32")).at(&place)),
-    }
+    npy::read(&bytes, shape).map_err(|why| Failure::input(why).at(place))
 }
 
 /// A picture as the card describes: scaled to height and width, channels in its order, (value · scale − mean) / std.
 fn read_picture(file: &Path, card: &Picture, shape: &[i64]) -> Result<Vec<f32>, Failure> {
     let place = file.display().to_string();
     let bytes = std::fs::read(file).map_err(|e| Failure::io(file, &e))?;
-    let picture = image::load_from_memory(&bytes).map_err(|e| Failure::input(format!("this is no picture: {e}")).at(&place))?;
+    let no_picture = |e: &dyn std::fmt::Display| Failure::input(format!("this is no picture: {e}")).at(&place);
+    let reader = || ImageReader::new(Cursor::new(&bytes)).with_guessed_format().map_err(|e| no_picture(&e));
+    let (columns, rows) = reader()?.into_dimensions().map_err(|e| no_picture(&e))?;
+    if columns.max(rows) > MAX_SIDE || u64::from(columns) * u64::from(rows) > MAX_PIXELS {
+        let limits = format!("at most {MAX_PIXELS} pixels are read, {MAX_SIDE} on a side");
+        return Err(Failure::input(format!("the picture has {columns} × {rows} pixels; {limits}")).at(&place));
+    }
+    let picture = reader()?.decode().map_err(|e| no_picture(&e))?;
     let (width, height, channels) = (card.width as usize, card.height as usize, card.channels.count());
     let expected = match card.layout {
         Layout::Nchw => [1, channels, height, width],
@@ -180,13 +180,4 @@ fn read_picture(file: &Path, card: &Picture, shape: &[i64]) -> Result<Vec<f32>, 
         }
     }
     Ok(values)
-}
-
-fn npy(shape: &[i64], values: &[f32]) -> std::io::Result<Vec<u8>> {
-    let mut bytes = vec![];
-    let shape: Vec<u64> = shape.iter().map(|&n| n as u64).collect();
-    let mut writer = npyz::WriteOptions::new().default_dtype().shape(&shape).writer(&mut bytes).begin_nd()?;
-    writer.extend(values)?;
-    writer.finish()?;
-    Ok(bytes)
 }

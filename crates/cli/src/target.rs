@@ -1,6 +1,7 @@
 //! The device a verb works on, and what is known of it.
 
 use crate::failure::{Failure, Kind};
+use clap::builder::RangedU64ValueParser;
 use std::time::Duration;
 use warpsight_generate::prune::Allowance;
 use warpsight_ir::occupancy::Residency;
@@ -20,8 +21,13 @@ pub struct TargetArgs {
     #[arg(long, conflicts_with = "timeout")]
     pub in_process: bool,
     /// Seconds after which a silent driver is stopped; with a number the simulator is stopped likewise [default: 120].
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", value_parser = seconds(0))]
     pub timeout: Option<u64>,
+}
+
+/// Seconds to wait for a driver: a day at most.
+pub fn seconds(least: u64) -> RangedU64ValueParser {
+    clap::value_parser!(u64).range(least..=86_400)
 }
 
 /// An open device and what is known of it.

@@ -4,6 +4,7 @@ pub mod network;
 pub mod tune;
 pub mod verify;
 
+use warpsight_graph::memory::NoRoom;
 use warpsight_ir::{LowerError, NoEstimate};
 use warpsight_run::DeviceError;
 
@@ -36,6 +37,16 @@ pub enum EngineError {
         name: String,
         /// Its shape.
         shape: Vec<i64>,
+    },
+    /// Tensors that are not held in memory together.
+    #[error("the tensors of `{name}` take {bytes} bytes together; {why}")]
+    TooLarge {
+        /// The operator.
+        name: String,
+        /// Their size.
+        bytes: u64,
+        /// Why they are not.
+        why: NoRoom,
     },
     /// The user asked for an end.
     #[error("interrupted")]

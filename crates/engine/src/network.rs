@@ -15,7 +15,7 @@ use warpsight_generate::{Placement, ScheduleFamily};
 use warpsight_graph::memory::{self, Request, Storage};
 use warpsight_graph::{Plan, PlanRole};
 use warpsight_ir::{Checked, Config, Family, Ranked, Seconds, TimeSource};
-use warpsight_run::{Device, Init, Job, JobResult, LaunchSpec, MemoryKind, MemorySpec, TimingSpec};
+use warpsight_run::{Device, DeviceLimits, Init, Job, JobResult, LaunchSpec, MemoryKind, MemorySpec, TimingSpec};
 
 /// Which activations of an expression (inputs, then output; constants left out) are images.
 pub type Pattern = Vec<bool>;
@@ -158,6 +158,14 @@ impl<'a> Network<'a> {
         Ok(network)
     }
 
+    /// Whether every kernel's tensors fit a device.
+    ///
+    /// # Errors
+    /// The first tensor that does not.
+    pub fn fits(&self, limits: &DeviceLimits) -> Result<(), EngineError> {
+        Ok(self.families.iter().try_for_each(|f| check_memory(f.expr(), limits))?)
+    }
+
     /// Decides where every tensor lies and takes the best verified kernel for each family and place.
     pub fn optimize(
         &self,
@@ -170,7 +178,7 @@ impl<'a> Network<'a> {
         if !progress("ranking", 0.0) {
             return Err(EngineError::Interrupted);
         }
-        self.families.iter().try_for_each(|f| check_memory(f.expr(), &device.info().limits))?;
+        self.fits(&device.info().limits)?;
         let (candidates, ranked): (Vec<Candidates>, Vec<ByPattern>) = self.rank(judge)?.into_iter().unzip();
         let images = self.place(&ranked)?;
         let mut tuned: BTreeMap<Key, Tuned> = BTreeMap::new();

@@ -6,9 +6,11 @@
 
 use crate::EngineError;
 use fastrand::Rng;
-use warpsight_generate::expr::{Role, TensorExpr};
+use warpsight_generate::expr::{Operator, Role, TensorExpr};
+use warpsight_generate::operators::external_inputs;
 use warpsight_generate::place::{for_each_index, image_format, stored};
 use warpsight_generate::{Placement, Tensor};
+use warpsight_graph::memory::room;
 use warpsight_ir::{Bindings, Checked, Scalar, interpret};
 use warpsight_run::{DeviceError, DeviceLimits, Init, Job, JobResult, LaunchSpec, MemoryKind, MemorySpec, TimingSpec};
 
@@ -17,6 +19,8 @@ use warpsight_run::{DeviceError, DeviceLimits, Init, Job, JobResult, LaunchSpec,
 pub const TOLERANCE_F32: f64 = 1e-5;
 /// The same where tensors are stored as halves: one rounding to 11 bits of each operand and of the result.
 pub const TOLERANCE_F16: f64 = 2e-3;
+/// The same where numbers are rounded to bfloat16, which keeps 8 bits.
+pub const TOLERANCE_BF16: f64 = 8.0 * TOLERANCE_F16;
 /// The largest number that is stored as a half.
 const F16_MAX: f64 = 65504.0;
 /// What a number below the normal halves is rounded by at most: half the distance of two such halves.
@@ -174,13 +178,18 @@ impl<'a> Trial<'a> {
 
     fn compare(&self, bytes: &[u8]) -> Result<Verdict, Wrong> {
         let got = self.output_placement().unpack(&self.expr.output, bytes);
+        // Where the reference is NaN, what was never written cannot be told from it.
         let nan = got.iter().filter(|v| v.is_nan()).count();
-        if let Some(first) = got.iter().position(|v| v.is_nan()) {
+        if let Some(first) = got.iter().position(|v| v.is_nan()).filter(|_| !self.expected.iter().any(|e| e.1.is_nan())) {
             return Err(Wrong::NotWritten(nan, first));
         }
         let (mut difference, mut norm) = (0.0, 0.0);
         let mut worst = (0usize, 0.0f64, 0.0f64);
         for &(position, expected) in &self.expected {
+            // Differences of these have no size.
+            if expected.is_nan() && got[position].is_nan() || expected.is_infinite() && expected as f32 == got[position] {
+                continue;
+            }
             let error = (f64::from(got[position]) - expected).abs();
             difference += error * error;
             norm += expected * expected;
@@ -191,8 +200,7 @@ impl<'a> Trial<'a> {
         // Where everything is 0 the error itself must be as small.
         let norm = norm.max(1e-12).sqrt();
         let rel_l2 = difference.sqrt() / norm;
-        let halves = self.expr.inputs.iter().chain([&self.expr.output]).any(|t| t.element == Scalar::F16);
-        let tolerance = if halves { TOLERANCE_F16 } else { TOLERANCE_F32 };
+        let tolerance = tolerance(self.expr);
         let compared = self.expected.len();
         // The nearest half to a small number may be far from it.
         let small = if self.expr.output.element == Scalar::F16 { F16_ROUNDING * (compared as f64).sqrt() } else { 0.0 };
@@ -200,6 +208,17 @@ impl<'a> Trial<'a> {
             return Ok(Verdict { rel_l2, compared });
         }
         Err(Wrong::Values { rel_l2, compared, tolerance, worst: worst.0, got: got[worst.0], expected: worst.2 })
+    }
+}
+
+/// Largest relative L2 error of a kernel, by the narrowest type that it stores or rounds to.
+pub fn tolerance(expr: &TensorExpr) -> f64 {
+    let stored = expr.inputs.iter().chain([&expr.output]).map(|t| t.element);
+    let narrow = stored.chain(expr.body.rounds_to()).chain(expr.epilogue.rounds_to()).filter(|s| matches!(s, Scalar::F16 | Scalar::Bf16));
+    match narrow.max() {
+        Some(Scalar::Bf16) => TOLERANCE_BF16,
+        Some(_) => TOLERANCE_F16,
+        None => TOLERANCE_F32,
     }
 }
 
@@ -228,6 +247,14 @@ pub fn check_memory(expr: &TensorExpr, limits: &DeviceLimits) -> Result<(), Devi
     let tensors = || expr.inputs.iter().chain([&expr.output]);
     tensors().try_for_each(|t| beyond(format!("tensor `{}` of `{}` (bytes)", t.name, expr.name), bytes(t), limits.max_allocation))?;
     beyond(format!("memory for the tensors of `{}` (bytes)", expr.name), tensors().map(bytes).sum(), limits.memory)
+}
+
+/// Fails where the tensors of an operator do not fit the device, step by step, or all of them not in the memory of this process.
+pub fn check_operator(operator: &Operator, limits: &DeviceLimits) -> Result<(), EngineError> {
+    operator.steps.iter().try_for_each(|step| check_memory(step, limits))?;
+    let tensors = external_inputs(operator).into_iter().chain(operator.steps.iter().map(|step| &step.output));
+    let bytes = tensors.map(|t| t.len() as u64 * u64::from(t.element.bytes())).sum();
+    room(bytes).map_err(|why| EngineError::TooLarge { name: operator.kind.to_string(), bytes, why })
 }
 
 /// Fails where a tensor cannot be stored at all.

@@ -8,7 +8,7 @@
 //! Nothing below this layer knows an operator by name.
 
 use std::sync::Arc;
-use warpsight_ir::interpret::{larger, smaller};
+use warpsight_ir::interpret::{larger, rounded, smaller};
 use warpsight_ir::{BinaryOp, Name, Scalar as Element, UnaryOp};
 
 /// An operator: tensor expressions executed in order, joined by temporaries.
@@ -182,6 +182,8 @@ pub enum Scalar {
     Unary(UnaryOp, Box<Scalar>),
     /// Two operands; comparisons are not allowed.
     Binary(BinaryOp, Box<Scalar>, Box<Scalar>),
+    /// The operand rounded to `F16` or `Bf16`.
+    Round(Element, Box<Scalar>),
 }
 
 impl Scalar {
@@ -203,13 +205,24 @@ impl Scalar {
             Self::Const(_) | Self::Acc | Self::Load { .. } => f(self),
             Self::Unary(op, a) => Self::unary(*op, a.with_leaves(f)),
             Self::Binary(op, a, b) => Self::binary(*op, a.with_leaves(f), b.with_leaves(f)),
+            Self::Round(to, a) => Self::Round(*to, Box::new(a.with_leaves(f))),
+        }
+    }
+    /// The narrowest type that anything in it is rounded to.
+    pub fn rounds_to(&self) -> Option<Element> {
+        match self {
+            Self::Const(_) | Self::Acc | Self::Load { .. } => None,
+            Self::Unary(_, a) => a.rounds_to(),
+            Self::Binary(_, a, b) => a.rounds_to().max(b.rounds_to()),
+            // `Bf16`, which keeps fewer bits, is the greater one.
+            Self::Round(to, a) => a.rounds_to().max(Some(*to)),
         }
     }
     /// Calls `f` for every load.
     pub fn loads<'a>(&'a self, f: &mut impl FnMut(usize, &'a [Index], bool)) {
         match self {
             Self::Load { tensor, index, padded } => f(*tensor, index, *padded),
-            Self::Unary(_, a) => a.loads(f),
+            Self::Unary(_, a) | Self::Round(_, a) => a.loads(f),
             Self::Binary(_, a, b) => {
                 a.loads(f);
                 b.loads(f);
@@ -279,6 +292,7 @@ impl TensorExpr {
                 inputs[*tensor][flat as usize].into()
             }
             Scalar::Unary(op, a) => apply_unary(*op, self.value(a, point, inputs, acc)),
+            Scalar::Round(to, a) => rounded(*to, self.value(a, point, inputs, acc)),
             Scalar::Binary(op, a, b) => apply_binary(*op, self.value(a, point, inputs, acc), self.value(b, point, inputs, acc)),
         }
     }

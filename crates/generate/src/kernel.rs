@@ -270,6 +270,8 @@ impl Counter<'_> {
                 ops.add(unary_class(*op), Element::F32, width, times);
                 width
             }
+            // Conversions are counted nowhere.
+            Scalar::Round(_, a) => self.count(a, acc, times, ops),
             Scalar::Binary(op, a, b) => {
                 let width = self.count(a, acc, times, ops).max(self.count(b, acc, times, ops));
                 ops.add(if *op == BinaryOp::Div { OpClass::Special } else { OpClass::Float }, Element::F32, width, times);

@@ -253,6 +253,10 @@ impl Writer<'_> {
                 let a = self.value(a, at, point, items, acc);
                 Value { expr: Expr::unary(*op, a.expr), width: a.width }
             }
+            Scalar::Round(to, a) => {
+                let a = self.value(a, at, point, items, acc);
+                Value { expr: Expr::Cast(*to, Box::new(a.expr)), width: a.width }
+            }
             Scalar::Binary(op, a, b) => {
                 let (a, b) = (self.value(a, at, point, items, acc), self.value(b, at, point, items, acc));
                 let width = a.width.max(b.width);

@@ -41,6 +41,7 @@ fn scalar(expr: &TensorExpr, s: &Scalar) -> String {
             format!("{}{}[{}]", expr.inputs[*tensor].name, if *padded { "~" } else { "" }, forms.join(", "))
         }
         Scalar::Unary(op, a) => format!("{}({})", format!("{op:?}").to_lowercase(), scalar(expr, a)),
+        Scalar::Round(to, a) => format!("{}({})", to.name(), scalar(expr, a)),
         Scalar::Binary(op, a, b) => format!("{}({}, {})", format!("{op:?}").to_lowercase(), scalar(expr, a), scalar(expr, b)),
     }
 }

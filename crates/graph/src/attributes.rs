@@ -31,9 +31,6 @@ impl<'a> NodeView<'a> {
     pub(crate) fn unsupported(&self, what: impl Into<String>) -> GraphError {
         GraphError::Unsupported { node: self.name(), operator: operator_name(self.proto), opset: self.opset, what: what.into() }
     }
-    pub(crate) fn unknown(&self) -> GraphError {
-        GraphError::UnsupportedOperator { node: self.name(), operator: operator_name(self.proto), opset: self.opset }
-    }
     pub(crate) fn bad(&self, what: impl Into<String>) -> GraphError {
         GraphError::BadNode { node: self.name(), operator: operator_name(self.proto), opset: self.opset, what: what.into() }
     }

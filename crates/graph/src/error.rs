@@ -1,5 +1,6 @@
 //! What may be wrong with a model, where, and what to do.
 
+use crate::memory::NoRoom;
 use crate::model::{FreeDimension, OPSETS};
 use std::path::PathBuf;
 use warpsight_generate::operators::OperatorError;
@@ -111,7 +112,20 @@ pub enum GraphError {
         /// What the model declares, or what any shape must be.
         declared: String,
     },
-    /// A graph without an output, or with one that nothing computes.
+    /// A graph that computes nothing.
+    #[error("the model has no outputs: there is nothing to compute")]
+    NoOutputs,
+    /// Tensors that are not held in memory.
+    #[error("{what} take {bytes} bytes; {why}")]
+    TooLarge {
+        /// Which.
+        what: String,
+        /// Their size, eight bytes an element.
+        bytes: u64,
+        /// Why they are not.
+        why: NoRoom,
+    },
+    /// An output that nothing computes.
     #[error("graph output `{tensor}` is computed by no node")]
     NoOutput {
         /// The output.
@@ -143,15 +157,13 @@ pub enum GraphError {
         /// The nodes of one cycle, the first one again at the end.
         nodes: Vec<String>,
     },
-    /// An operator that is not read.
-    #[error("node `{node}`: operator {operator} (opset {opset}) is not supported")]
-    UnsupportedOperator {
-        /// The node.
-        node: String,
-        /// The operator, with its domain where that is not ONNX's own.
-        operator: String,
+    /// Operators that are not read, each with the nodes that use it.
+    #[error("{}", operators_text(*opset, operators))]
+    UnsupportedOperators {
         /// The version of the operator set.
         opset: i64,
+        /// Name of the operator, with its domain where that is not ONNX's own, and the nodes.
+        operators: Vec<(String, Vec<String>)>,
     },
     /// A way of using an operator that is not supported.
     #[error("node `{node}`: {operator} (opset {opset}) with {what} is not supported")]
@@ -196,4 +208,15 @@ pub enum GraphError {
 fn free_text(dimensions: &[FreeDimension], flags: &[String]) -> String {
     let list: Vec<String> = dimensions.iter().map(ToString::to_string).collect();
     format!("the model leaves dimensions of its inputs open: {}; give them with {}", list.join(", "), flags.join(" "))
+}
+
+fn operators_text(opset: i64, operators: &[(String, Vec<String>)]) -> String {
+    if let [(operator, nodes)] = operators
+        && let [node] = nodes.as_slice()
+    {
+        return format!("node `{node}`: operator {operator} (opset {opset}) is not supported");
+    }
+    let nodes: usize = operators.iter().map(|o| o.1.len()).sum();
+    let each = operators.iter().map(|(operator, nodes)| format!("{operator} ×{} (first `{}`)", nodes.len(), nodes[0]));
+    format!("{nodes} nodes have operators that are not supported (opset {opset}): {}", each.collect::<Vec<_>>().join(", "))
 }

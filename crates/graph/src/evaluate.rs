@@ -6,24 +6,29 @@ use crate::error::GraphError;
 use crate::graph::{Arithmetic, Function, Graph, Node, Op};
 use std::sync::Arc;
 use warpsight_generate::operators::{PoolKind, ReduceKind, Window};
-use warpsight_ir::interpret::{larger, smaller};
+use warpsight_ir::interpret::{larger, rounded, smaller};
 
-/// The graph's outputs for one array per input, all row-major and in the graph's order.
+/// The graph's outputs for one array per input, all row-major and in the graph's order. What nobody reads any more is let go.
 ///
 /// # Errors
-/// [`GraphError::Values`] where arrays and inputs do not fit.
+/// [`GraphError::Values`] where arrays and inputs do not fit; [`GraphError::TooLarge`].
 pub fn evaluate_f64(graph: &Graph, inputs: &[Vec<f64>]) -> Result<Vec<Vec<f64>>, GraphError> {
     check_inputs(graph, inputs)?;
+    graph.fits()?;
+    let last = graph.last_uses();
     let mut values: Vec<Option<Arc<[f64]>>> = graph.tensors.iter().map(|t| t.constant.clone()).collect();
     for (id, input) in graph.inputs.iter().zip(inputs) {
         values[id.0] = Some(input.as_slice().into());
     }
     // Nodes are in order, so what a node reads is there; an absent value could only be an empty one.
     let get = |values: &[Option<Arc<[f64]>>], i: usize| values[i].clone().unwrap_or_default();
-    for node in &graph.nodes {
+    for (position, node) in graph.nodes.iter().enumerate() {
         let read: Vec<Arc<[f64]>> = node.inputs.iter().map(|i| get(&values, i.0)).collect();
         let slices: Vec<&[f64]> = read.iter().map(AsRef::as_ref).collect();
         values[node.output.0] = Some(evaluate_node(graph, node, &slices).into());
+        for input in node.inputs.iter().filter(|i| last[i.0] == position) {
+            values[input.0] = None;
+        }
     }
     Ok(graph.outputs.iter().map(|o| get(&values, o.0).to_vec()).collect())
 }
@@ -137,6 +142,7 @@ fn function(f: Function, x: f64) -> f64 {
         Function::Ceil => x.ceil(),
         Function::Reciprocal => 1.0 / x,
         Function::Power(p) => x.powf(p),
+        Function::Round(to) => rounded(to, x),
     }
 }
 

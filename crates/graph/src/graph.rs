@@ -1,7 +1,10 @@
 //! A network whose every shape is known: typed nodes in an order in which they can run.
 
+use crate::error::GraphError;
+use crate::memory::room;
 use std::sync::Arc;
 use warpsight_generate::operators::{PoolKind, ReduceKind, Window};
+use warpsight_ir::Scalar;
 
 /// Position of a tensor in its [`Graph`] or [`Plan`](crate::Plan).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -190,6 +193,8 @@ pub enum Function {
     Reciprocal,
     /// x to a constant power: a whole number of magnitude at most 8, ½ or −½
     Power(f64),
+    /// x rounded to a floating-point type
+    Round(Scalar),
 }
 
 /// A function of two elements.
@@ -233,6 +238,42 @@ impl Graph {
             writers[node.output.0] = Some(position);
         }
         writers
+    }
+    /// Per tensor, the last node that reads it; beyond all nodes for outputs, and for what nobody reads.
+    pub(crate) fn last_uses(&self) -> Vec<usize> {
+        let mut last = vec![usize::MAX; self.tensors.len()];
+        for (position, node) in self.nodes.iter().enumerate() {
+            node.inputs.iter().for_each(|i| last[i.0] = position);
+        }
+        self.outputs.iter().for_each(|o| last[o.0] = usize::MAX);
+        last
+    }
+    /// Whether its constants, and what is alive at one time while it is executed node by node, may be held in memory.
+    ///
+    /// # Errors
+    /// [`GraphError::TooLarge`] names the node at which there is most.
+    pub fn fits(&self) -> Result<(), GraphError> {
+        let bytes = |id: TensorId| 8 * self.tensor(id).len() as u64;
+        let last = self.last_uses();
+        let constants = (0..self.tensors.len()).map(TensorId).filter(|id| self.tensor(*id).constant.is_some());
+        let mut alive: u64 = constants.chain(self.inputs.iter().copied()).map(bytes).sum();
+        let mut most = (alive, "the beginning".to_owned());
+        // Constants stay with the graph, inputs with the caller.
+        let mut made = vec![false; self.tensors.len()];
+        for (position, node) in self.nodes.iter().enumerate() {
+            alive += bytes(node.output);
+            made[node.output.0] = true;
+            if alive > most.0 {
+                most = (alive, format!("node `{}`", node.name));
+            }
+            let mut done: Vec<TensorId> = node.inputs.iter().copied().filter(|i| made[i.0] && last[i.0] == position).collect();
+            done.sort_unstable();
+            done.dedup();
+            alive -= done.into_iter().map(bytes).sum::<u64>();
+        }
+        let (bytes, at) = most;
+        let what = || format!("the tensors that exist at {at}, constants included,");
+        room(bytes).map_err(|why| GraphError::TooLarge { what: what(), bytes, why })
     }
     /// Adds a constant tensor.
     pub(crate) fn add_constant(&mut self, name: String, shape: Vec<i64>, values: Vec<f64>) -> TensorId {

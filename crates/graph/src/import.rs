@@ -3,23 +3,31 @@
 //! Whole numbers (shapes, axes) are never computed on a device, so every value of them must be known here: chains of Shape, Cast,
 //! Slice, Gather and Concat are evaluated as they are read. So is every node whose inputs are all constant.
 
+mod cast;
 mod elementwise;
 mod moves;
 mod reductions;
 mod sequence;
+mod table;
 mod windows;
 
-use crate::attributes::{NodeView, node_name};
+pub use table::{SupportedOperator, supported_operators};
+
+use crate::attributes::{NodeView, node_name, operator_name};
 use crate::error::GraphError;
 use crate::evaluate::evaluate_node;
 use crate::graph::{Graph, GraphTensor, Node, Op, TensorId};
-use crate::literal::{Literal, Numbers};
+use crate::literal::{Literal, Numbers, elements};
+use crate::memory::room;
 use crate::model::InputShape;
+use crate::onnx::tensor_proto::DataType;
 use crate::onnx::{GraphProto, NodeProto};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Elements of a constant that is computed here rather than stored: a small file must not ask for all memory.
 pub(crate) const MAX_FOLDED: i64 = 1 << 26;
+/// Dimensions of a tensor.
+const MAX_RANK: usize = 64;
 
 /// What a name of the file stands for.
 #[derive(Clone, Debug)]
@@ -35,30 +43,55 @@ pub(crate) enum Value {
 pub(crate) struct IntTensor {
     pub(crate) shape: Vec<i64>,
     pub(crate) values: Vec<i64>,
+    /// Their type; each value is in its range.
+    pub(crate) kind: DataType,
 }
 
 /// The graph being made.
 pub(crate) struct Importer {
     graph: Graph,
     values: HashMap<String, Value>,
+    /// The types of tensors of floats; those that are not here are `FLOAT`.
+    kinds: HashMap<TensorId, DataType>,
+    /// Bytes of all constants.
+    held: u64,
     /// Outputs that operators have but nobody computes here (indices of a pooling, masks), with the operator.
     ignored: HashMap<String, String>,
 }
 
-/// Makes the graph of a file whose inputs have these shapes.
-pub(crate) fn import(proto: &GraphProto, opset: i64, inputs: Vec<InputShape>) -> Result<Graph, GraphError> {
+/// The nodes that some output needs, in an order in which they can run.
+///
+/// # Errors
+/// A graph without outputs, one without such an order, and all operators in it that are not read.
+pub(crate) fn order(proto: &GraphProto, opset: i64) -> Result<Vec<&NodeProto>, GraphError> {
+    if proto.output.is_empty() {
+        return Err(GraphError::NoOutputs);
+    }
+    let order = sequence::order(proto)?;
+    let mut unknown: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for node in order.iter().filter(|node| table::row(node).is_none()) {
+        unknown.entry(operator_name(node)).or_default().push(node_name(node));
+    }
+    if unknown.is_empty() { Ok(order) } else { Err(GraphError::UnsupportedOperators { opset, operators: unknown.into_iter().collect() }) }
+}
+
+/// Makes the graph of a file's nodes, in this order, with inputs of these shapes.
+pub(crate) fn import(proto: &GraphProto, order: &[&NodeProto], opset: i64, inputs: Vec<InputShape>) -> Result<Graph, GraphError> {
     let empty = Graph { nodes: vec![], tensors: vec![], inputs: vec![], outputs: vec![] };
-    let mut importer = Importer { graph: empty, values: HashMap::new(), ignored: HashMap::new() };
+    let mut importer = Importer { graph: empty, values: HashMap::new(), kinds: HashMap::new(), held: 0, ignored: HashMap::new() };
     for InputShape { input, shape } in inputs {
         let id = importer.graph.add_tensor(input.clone(), shape);
         importer.graph.inputs.push(id);
         importer.values.insert(input, Value::Tensor(id));
     }
+    // All are counted before the first is made.
+    for tensor in &proto.initializer {
+        importer.hold(&tensor.name, elements(tensor))?;
+    }
     for tensor in &proto.initializer {
         let value = importer.literal(Literal::read(tensor, &tensor.name)?, &tensor.name);
         importer.values.insert(tensor.name.clone(), value);
     }
-    let order = sequence::order(proto)?;
     for node in order {
         importer.node(NodeView { proto: node, opset })?;
     }
@@ -77,9 +110,6 @@ pub(crate) fn import(proto: &GraphProto, opset: i64, inputs: Vec<InputShape>) ->
 
 impl Importer {
     fn node(&mut self, view: NodeView<'_>) -> Result<(), GraphError> {
-        if !(view.proto.domain.is_empty() || view.proto.domain == "ai.onnx") {
-            return Err(view.unknown());
-        }
         if view.proto.output.first().is_none_or(String::is_empty) {
             return Err(view.bad("it has no output"));
         }
@@ -91,25 +121,31 @@ impl Importer {
                 return Err(view.unsupported(format!("the further output `{name}` of {operator} as its input")));
             }
         }
-        let value = match view.proto.op_type.as_str() {
-            "Conv" | "ConvTranspose" | "MaxPool" | "AveragePool" | "GlobalAveragePool" => self.window_node(view)?,
-            "BatchNormalization" | "MatMul" | "Gemm" | "Softmax" | "LayerNormalization" | "ReduceMean" | "ReduceSum" | "ReduceMax" => {
-                self.reduction_node(view)?
-            }
-            "Reshape" | "Flatten" | "Squeeze" | "Unsqueeze" | "Identity" | "Dropout" | "Cast" | "Shape" | "Size" | "Constant"
-            | "ConstantOfShape" | "Transpose" | "Slice" | "Gather" | "Concat" | "Pad" => self.move_node(view)?,
-            _ => self.elementwise_node(view)?,
-        };
+        // `order` let only those pass that have a row.
+        let row = table::row(view.proto).ok_or_else(|| view.unsupported("its domain"))?;
+        let value = (row.read)(self, view)?;
+        let value = self.typed(view, value, row.computes)?;
         self.values.insert(view.proto.output[0].clone(), value);
         Ok(())
     }
 
-    /// A constant of the file.
-    fn literal(&mut self, literal: Literal, name: &str) -> Value {
-        match literal.values {
-            Numbers::Floats(values) => Value::Tensor(self.graph.add_constant(name.into(), literal.shape, values)),
-            Numbers::Ints(values) => Value::Ints(IntTensor { shape: literal.shape, values }),
+    /// A constant whose elements were counted.
+    fn literal(&mut self, Literal { shape, kind, values }: Literal, name: &str) -> Value {
+        match values {
+            Numbers::Floats(values) => {
+                let value = Value::Tensor(self.graph.add_constant(name.into(), shape, values));
+                self.declare(&value, kind);
+                value
+            }
+            Numbers::Ints(values) => Value::Ints(IntTensor { shape, values, kind }),
         }
+    }
+
+    /// Counts a constant's elements, before they are made.
+    fn hold(&mut self, name: &str, elements: u64) -> Result<(), GraphError> {
+        self.held = self.held.saturating_add(elements.saturating_mul(8));
+        let what = || format!("the constants up to `{name}`");
+        room(self.held).map_err(|why| GraphError::TooLarge { what: what(), bytes: self.held, why })
     }
 
     /// Input `position`, if the node has it.
@@ -194,10 +230,8 @@ impl Importer {
         inputs: Vec<TensorId>,
         shape: Vec<i64>,
     ) -> Result<TensorId, GraphError> {
-        let length = shape.iter().try_fold(1i64, |n, &e| n.checked_mul(e));
-        if shape.iter().any(|&e| e < 1) || length.is_none_or(|n| n > i64::from(i32::MAX)) {
-            return Err(view.bad(format!("its output would have shape {shape:?}: extents are 1 or more, elements at most 2147483647")));
-        }
+        let shape = within_rank(view, shape)?;
+        let length = checked_length(view, &shape, 1, i64::from(i32::MAX))?;
         let name = if output == view.proto.output[0] { view.name() } else { output.to_string() };
         let output = GraphTensor { name: output.into(), shape, constant: None };
         let id = TensorId(self.graph.tensors.len());
@@ -205,8 +239,11 @@ impl Importer {
         let constants: Option<Vec<_>> = node.inputs.iter().map(|i| self.graph.tensor(*i).constant.clone()).collect();
         self.graph.tensors.push(output);
         match constants {
-            Some(_) if length > Some(MAX_FOLDED) => return Err(view.unsupported(format!("a constant of more than {MAX_FOLDED} elements"))),
+            Some(_) if length > MAX_FOLDED as usize => {
+                return Err(view.unsupported(format!("a constant of {length} elements (at most {MAX_FOLDED})")));
+            }
             Some(constants) => {
+                self.hold(&self.graph.tensor(id).name.clone(), length as u64)?;
                 let inputs: Vec<&[f64]> = constants.iter().map(AsRef::as_ref).collect();
                 self.graph.tensors[id.0].constant = Some(evaluate_node(&self.graph, &node, &inputs).into());
             }
@@ -218,6 +255,18 @@ impl Importer {
 
 fn missing(node: &NodeProto, tensor: &str) -> GraphError {
     GraphError::MissingInput { node: node_name(node), operator: node.op_type.clone(), tensor: tensor.into() }
+}
+
+/// A shape of not too many dimensions.
+fn within_rank(view: NodeView<'_>, shape: Vec<i64>) -> Result<Vec<i64>, GraphError> {
+    if shape.len() <= MAX_RANK { Ok(shape) } else { Err(view.unsupported(format!("{} dimensions (at most {MAX_RANK})", shape.len()))) }
+}
+
+/// Elements of a shape whose extents are at least so large, `most` of them at most.
+fn checked_length(view: NodeView<'_>, shape: &[i64], least: i64, most: i64) -> Result<usize, GraphError> {
+    let length = shape.iter().try_fold(1i64, |n, &e| if e < least { None } else { n.checked_mul(e) });
+    let what = || format!("its output would have shape {shape:?}: extents are {least} or more, elements at most {most}");
+    length.filter(|n| *n <= most).map(|n| n as usize).ok_or_else(|| view.bad(what()))
 }
 
 /// A position counted from the end where negative.

@@ -41,6 +41,7 @@ pub use card::{CardError, CardInput, ChannelOrder, Fit, Layout, ModelCard, Pictu
 pub use error::GraphError;
 pub use evaluate::evaluate_f64;
 pub use graph::{Arithmetic, Function, Graph, GraphTensor, Node, Op, TensorId};
+pub use import::{SupportedOperator, supported_operators};
 pub use model::{Dimension, FreeDimension, InputShape, Model, ModelInput, OPSETS};
 pub use passes::simplify;
 pub use plan::{Distinct, Plan, PlanRole, PlanTensor, PlannedOp};

@@ -9,6 +9,8 @@ use crate::onnx::tensor_proto::{DataLocation, DataType};
 pub(crate) struct Literal {
     /// Extents; empty for a scalar.
     pub(crate) shape: Vec<i64>,
+    /// Their type.
+    pub(crate) kind: DataType,
     /// Elements, row-major.
     pub(crate) values: Numbers,
 }
@@ -23,18 +25,25 @@ pub(crate) enum Numbers {
 }
 
 /// A type's name as ONNX writes it.
-pub(crate) fn data_type_name(number: i32) -> String {
-    DataType::try_from(number).map_or_else(|_| format!("number {number}"), |t| t.as_str_name().to_string())
+pub(crate) fn type_name(number: i64) -> String {
+    let known = i32::try_from(number).ok().and_then(|n| DataType::try_from(n).ok());
+    known.map_or_else(|| format!("number {number}"), |t| t.as_str_name().to_string())
 }
 
 /// Whether numbers of this type are whole; `None` for types that are not read.
-pub(crate) fn is_int(number: i32) -> Option<bool> {
-    match DataType::try_from(number).ok()? {
+pub(crate) fn is_int(kind: DataType) -> Option<bool> {
+    match kind {
         DataType::Float | DataType::Float16 | DataType::Bfloat16 | DataType::Double => Some(false),
         DataType::Uint8 | DataType::Int8 | DataType::Uint16 | DataType::Int16 | DataType::Int32 => Some(true),
         DataType::Int64 | DataType::Bool | DataType::Uint32 | DataType::Uint64 => Some(true),
         DataType::Undefined | DataType::String | DataType::Complex64 | DataType::Complex128 => None,
     }
+}
+
+/// Elements that a tensor of the file states; 0 where its shape is impossible, which reading it says.
+pub(crate) fn elements(proto: &TensorProto) -> u64 {
+    let length = proto.dims.iter().try_fold(1i64, |n, &d| if d < 0 { None } else { n.checked_mul(d) });
+    length.filter(|n| *n <= i64::from(i32::MAX)).unwrap_or(0).unsigned_abs()
 }
 
 impl Literal {
@@ -49,21 +58,29 @@ impl Literal {
         let length =
             length.filter(|n| *n <= i64::from(i32::MAX)).ok_or_else(|| bad(format!("impossible shape {:?}", proto.dims)))? as usize;
         let kind = DataType::try_from(proto.data_type).unwrap_or(DataType::Undefined);
+        let differ = |found: usize| bad(format!("shape {:?} needs {length} elements, {found} are stored", proto.dims));
+        if let Some(width) = width(kind).filter(|w| !proto.raw_data.is_empty() && proto.raw_data.len() != length * w) {
+            return Err(differ(proto.raw_data.len() / width));
+        }
         let values = if proto.raw_data.is_empty() { from_fields(proto, kind) } else { from_raw(&proto.raw_data, kind) };
         let values = values.ok_or_else(|| GraphError::WrongType {
             tensor: name.into(),
-            found: data_type_name(proto.data_type),
+            found: type_name(proto.data_type.into()),
             expected: "a number type",
         })?;
         let found = match &values {
             Numbers::Floats(v) => v.len(),
             Numbers::Ints(v) => v.len(),
         };
-        let raw_rest = width(kind).is_some_and(|w| !proto.raw_data.len().is_multiple_of(w));
-        if found != length || raw_rest {
-            return Err(bad(format!("shape {:?} needs {length} elements, {found} are stored", proto.dims)));
+        if found != length {
+            return Err(differ(found));
         }
-        Ok(Self { shape: proto.dims.clone(), values })
+        if let (DataType::Uint64, Numbers::Ints(values)) = (kind, &values)
+            && let Some(value) = values.iter().find(|v| **v < 0)
+        {
+            return Err(bad(format!("whole numbers up to {} are read, not {}", i64::MAX, *value as u64)));
+        }
+        Ok(Self { shape: proto.dims.clone(), kind, values })
     }
 }
 
@@ -87,15 +104,16 @@ fn from_raw(raw: &[u8], kind: DataType) -> Option<Numbers> {
         DataType::Double => Numbers::Floats(each(raw, f64::from_le_bytes)),
         DataType::Float16 => Numbers::Floats(each(raw, |b| half::f16::from_le_bytes(b).to_f64())),
         DataType::Bfloat16 => Numbers::Floats(each(raw, |b| half::bf16::from_le_bytes(b).to_f64())),
-        DataType::Uint8 | DataType::Bool => Numbers::Ints(each(raw, |b: [u8; 1]| b[0].into())),
+        DataType::Bool => Numbers::Ints(each(raw, |b: [u8; 1]| (b[0] != 0).into())),
+        DataType::Uint8 => Numbers::Ints(each(raw, |b: [u8; 1]| b[0].into())),
         DataType::Int8 => Numbers::Ints(each(raw, |b| i8::from_le_bytes(b).into())),
         DataType::Uint16 => Numbers::Ints(each(raw, |b| u16::from_le_bytes(b).into())),
         DataType::Int16 => Numbers::Ints(each(raw, |b| i16::from_le_bytes(b).into())),
         DataType::Int32 => Numbers::Ints(each(raw, |b| i32::from_le_bytes(b).into())),
         DataType::Uint32 => Numbers::Ints(each(raw, |b| u32::from_le_bytes(b).into())),
         DataType::Int64 => Numbers::Ints(each(raw, i64::from_le_bytes)),
-        // Shapes and axes; a number beyond i64 is none.
-        DataType::Uint64 => Numbers::Ints(each(raw, |b| u64::from_le_bytes(b).try_into().unwrap_or(i64::MAX))),
+        // Numbers beyond i64 become negative ones, which are refused.
+        DataType::Uint64 => Numbers::Ints(each(raw, |b| u64::from_le_bytes(b) as i64)),
         _ => return None,
     })
 }
@@ -109,8 +127,9 @@ fn from_fields(proto: &TensorProto, kind: DataType) -> Option<Numbers> {
         DataType::Float16 => Numbers::Floats(bits().map(|b| half::f16::from_bits(b).to_f64()).collect()),
         DataType::Bfloat16 => Numbers::Floats(bits().map(|b| half::bf16::from_bits(b).to_f64()).collect()),
         DataType::Int64 => Numbers::Ints(proto.int64_data.clone()),
-        DataType::Uint32 | DataType::Uint64 => Numbers::Ints(proto.uint64_data.iter().map(|&v| v.try_into().unwrap_or(i64::MAX)).collect()),
-        _ if is_int(kind as i32) == Some(true) => Numbers::Ints(proto.int32_data.iter().map(|&v| v.into()).collect()),
+        DataType::Uint32 | DataType::Uint64 => Numbers::Ints(proto.uint64_data.iter().map(|&v| v as i64).collect()),
+        DataType::Bool => Numbers::Ints(proto.int32_data.iter().map(|&v| (v != 0).into()).collect()),
+        _ if is_int(kind) == Some(true) => Numbers::Ints(proto.int32_data.iter().map(|&v| v.into()).collect()),
         _ => return None,
     })
 }

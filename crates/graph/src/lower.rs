@@ -266,6 +266,9 @@ fn unary(f: Function, x: Scalar) -> Scalar {
         Function::Ceil => Scalar::unary(UnaryOp::Ceil, x),
         Function::Reciprocal => Scalar::binary(Div, number(1.0), x),
         Function::Power(p) => power(x, p),
+        // All else is as narrow as that already, or folded.
+        Function::Round(to @ (Element::F16 | Element::Bf16)) => Scalar::Round(to, Box::new(x)),
+        Function::Round(_) => x,
     }
 }
 

@@ -5,6 +5,32 @@ use crate::plan::{Plan, PlanRole};
 use std::collections::HashMap;
 use warpsight_ir::ImageFormat;
 
+/// Bytes of tensors that are held in memory at a time, at most: all constants of a model, what a network that is executed needs of constants
+/// and of tensors that are alive together (both as the reference has them, eight bytes an element), and the tensors of one operator.
+pub const MAX_BYTES: u64 = 1 << 30;
+
+/// Why tensors are not held in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoRoom {
+    /// More than is ever held.
+    #[error("at most {MAX_BYTES} are held at a time")]
+    Limit,
+    /// More than this process is given now.
+    #[error("the system has no room for them")]
+    System,
+}
+
+/// Whether so many bytes find room: asked before they are made, because an allocation that fails ends the process.
+///
+/// # Errors
+/// Why not.
+pub fn room(bytes: u64) -> Result<(), NoRoom> {
+    if bytes > MAX_BYTES {
+        return Err(NoRoom::Limit);
+    }
+    Vec::<u8>::new().try_reserve_exact(bytes as usize).map_err(|_| NoRoom::System)
+}
+
 /// What kind of memory a tensor needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Storage {

@@ -3,7 +3,7 @@
 use crate::error::GraphError;
 use crate::graph::Graph;
 use crate::import;
-use crate::literal::data_type_name;
+use crate::literal::type_name;
 use crate::onnx::tensor_shape_proto::dimension::Value as DimValue;
 use crate::onnx::{ModelProto, ValueInfoProto, tensor_proto, type_proto};
 use prost::Message;
@@ -137,10 +137,12 @@ impl Model {
     /// # Errors
     /// Everything that may be wrong with shapes, nodes and constants.
     pub fn graph(&self, shapes: &[InputShape]) -> Result<Graph, GraphError> {
-        let bound = self.bind(shapes)?;
         // Checked when the model was made.
         let graph = self.proto.graph.as_ref().ok_or(GraphError::NotOnnx { reason: "it holds no graph".into() })?;
-        import::import(graph, self.opset, bound)
+        // Before shapes are asked for: whoever gives them should not learn then that it was for nothing.
+        let order = import::order(graph, self.opset)?;
+        let bound = self.bind(shapes)?;
+        import::import(graph, &order, self.opset, bound)
     }
 
     fn input_protos(&self) -> impl Iterator<Item = &ValueInfoProto> {
@@ -159,7 +161,7 @@ impl Model {
         for input in self.input_protos() {
             let found = element_type(input);
             if found != tensor_proto::DataType::Float as i32 {
-                return Err(GraphError::WrongType { tensor: input.name.clone(), found: data_type_name(found), expected: "float32" });
+                return Err(GraphError::WrongType { tensor: input.name.clone(), found: type_name(found.into()), expected: "float32" });
             }
         }
         let mut bound = Vec::new();

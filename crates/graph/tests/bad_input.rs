@@ -8,7 +8,7 @@ use warpsight_graph::onnx::{
     AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, StringStringEntryProto, TensorProto, TensorShapeProto,
     TypeProto, ValueInfoProto, type_proto,
 };
-use warpsight_graph::{GraphError, InputShape, Model, Plan, evaluate_f64, simplify};
+use warpsight_graph::{GraphError, InputShape, Model, Plan, evaluate_f64, simplify, supported_operators};
 
 const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/text-orientation.onnx");
 
@@ -178,6 +178,15 @@ fn unsupported_operators_name_node_operator_and_opset() {
     assert_eq!(message(vec![foreign]), "node `n`: operator com.microsoft.Gelu (opset 13) is not supported");
     let used = vec![node("p", "Dropout", &["x"], &["a", "mask"]), node("n", "Add", &["a", "mask"], &["y"])];
     assert_eq!(message(used), "node `n`: Add (opset 13) with the further output `mask` of Dropout as its input is not supported");
+    // All of them at once, each with its count.
+    let many = vec![
+        node("a", "LSTM", &["x"], &["p"]),
+        node("b", "NonZero", &["p"], &["q"]),
+        node("", "LSTM", &["q"], &["r"]),
+        node("d", "Relu", &["r"], &["y"]),
+    ];
+    let expected = "3 nodes have operators that are not supported (opset 13): LSTM ×2 (first `a`), NonZero ×1 (first `b`)";
+    assert_eq!(message(many), expected);
     // Nodes that no output needs are nobody's concern.
     let unused = model(vec![node("n", "Relu", &["x"], &["y"]), node("m", "LSTM", &["x"], &["z"])]);
     assert!(Model::from_bytes(&unused.encode_to_vec()).unwrap().graph(&[]).is_ok());
@@ -219,6 +228,73 @@ fn shapes_that_do_not_fit() {
     let text = evaluate_f64(&graph, &[vec![0.0; 5]]).unwrap_err().to_string();
     assert_eq!(text, "input `x` of shape [2, 3] needs 6 elements, not 5");
     assert!(Plan::of(&graph).unwrap().evaluate_f64(&[]).is_err());
+}
+
+#[test]
+fn a_model_without_outputs_computes_nothing() {
+    let mut m = model(vec![node("n", "Relu", &["x"], &["y"])]);
+    m.graph.as_mut().unwrap().output.clear();
+    assert_eq!(error(&m).to_string(), "the model has no outputs: there is nothing to compute");
+}
+
+/// Nothing of that size is made, neither by the file's size nor by its shapes.
+#[test]
+fn sizes_are_checked_before_anything_is_made() {
+    let read = |m: &ModelProto| Model::from_bytes(&m.encode_to_vec()).unwrap().graph(&[]);
+    let mut large = model(vec![node("n", "Relu", &["x"], &["y"])]);
+    large.graph.as_mut().unwrap().input = vec![float("x", &[1 << 13, 1 << 14])];
+    let graph = read(&large).unwrap();
+    let expected = "the tensors that exist at node `n`, constants included, take 2147483648 bytes; at most 1073741824 are held at a time";
+    assert_eq!(graph.fits().unwrap_err().to_string(), expected);
+    let mut beyond = large.clone();
+    beyond.graph.as_mut().unwrap().input = vec![float("x", &[1 << 31])];
+    assert!(read(&beyond).unwrap_err().to_string().contains("[2147483648]: expected extents of 1 or more and at most 2147483647 elements"));
+    let mut constant_too = model(vec![node("n", "Add", &["x", "w"], &["y"])]);
+    constant_too.graph.as_mut().unwrap().initializer.push(constant("w", &[1 << 29], &[]));
+    let expected = "the constants up to `w` take 4294967296 bytes; at most 1073741824 are held at a time";
+    assert_eq!(read(&constant_too).unwrap_err().to_string(), expected);
+    // As many dimensions as a list of axes asks for.
+    let list: Vec<i64> = (0..100).collect();
+    let mut deep = node("n", "Unsqueeze", &["x"], &["y"]);
+    deep.attribute.push(ints("axes", &list));
+    assert_eq!(message(vec![deep]), "node `n`: Unsqueeze (opset 13) with 102 dimensions (at most 64) is not supported");
+    let shape = TensorProto {
+        data_type: DataType::Int64 as i32,
+        dims: vec![2],
+        int64_data: vec![1 << 30, 1 << 30],
+        name: "s".into(),
+        ..Default::default()
+    };
+    let mut made = model(vec![node("c", "ConstantOfShape", &["s"], &["w"]), node("n", "Add", &["x", "w"], &["y"])]);
+    made.graph.as_mut().unwrap().initializer.push(shape);
+    assert!(read(&made).unwrap_err().to_string().contains("elements at most 67108864"), "{}", read(&made).unwrap_err());
+    // A few nodes ask for as much as they like: they are counted together, before the last is made.
+    let shape = TensorProto { dims: vec![1], int64_data: vec![3 << 24], ..made.graph.as_ref().unwrap().initializer[0].clone() };
+    let mut nodes: Vec<NodeProto> = ["a", "b", "c"].map(|name| node(name, "ConstantOfShape", &["s"], &[name])).into();
+    nodes.push(node("n", "Max", &["x", "a", "b", "c"], &["y"]));
+    let mut many = model(nodes);
+    many.graph.as_mut().unwrap().initializer.push(shape);
+    let expected = "the constants up to `c` take 1207959560 bytes; at most 1073741824 are held at a time";
+    assert_eq!(read(&many).unwrap_err().to_string(), expected);
+}
+
+/// The list that people see is the table that the importer reads by.
+#[test]
+fn every_listed_operator_is_read_and_every_fixture_is_listed() {
+    let listed: Vec<&str> = supported_operators().map(|o| o.name).collect();
+    assert!(listed.is_sorted(), "{listed:?}");
+    for &name in &listed {
+        let all = ["x", "x", "x", "x", "x"];
+        if let Err(error) = Model::from_bytes(&model(vec![node("n", name, &all, &["y"])]).encode_to_vec()).unwrap().graph(&[]) {
+            assert!(!matches!(error, GraphError::UnsupportedOperators { .. }), "{name}: {error}");
+        }
+    }
+    let mut tested: Vec<String> =
+        tiny_models().iter().flat_map(|m| m.graph.as_ref().unwrap().node.iter().map(|n| n.op_type.clone())).collect();
+    tested.sort();
+    tested.dedup();
+    let untested: Vec<&&str> = listed.iter().filter(|l| !tested.iter().any(|t| t == **l)).collect();
+    assert!(untested.is_empty(), "no fixture of {untested:?}");
 }
 
 fn tiny_models() -> Vec<ModelProto> {

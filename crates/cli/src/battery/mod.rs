@@ -66,7 +66,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     compute_sanitizer: Option<PathBuf>,
     /// Seconds after which a job that does not end is stopped.
-    #[arg(long, default_value_t = 60, value_name = "S", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 60, value_name = "S", value_parser = crate::target::seconds(1))]
     timeout: u64,
     /// Run the driver inside this process (a crash or hang of the driver is then ours).
     #[arg(long)]

@@ -10,28 +10,63 @@ use warpsight_ir::Bytes;
 /// Why a network is no such graph.
 #[derive(Debug, thiserror::Error)]
 pub enum OnnxError {
-    /// An operator of none of the classes.
-    #[error("node `{node}`: {what}")]
-    Operator {
-        /// The node.
-        node: String,
-        /// Why not.
-        what: &'static str,
-    },
+    /// Operators of none of the classes.
+    #[error("{}", refused_text(.0))]
+    Operators(Vec<Refused>),
     /// The graph contradicts the rules of pipelines.
     #[error(transparent)]
     Graph(#[from] dataflow::GraphError),
 }
 
+/// Nodes that are refused for one reason.
+#[derive(Debug)]
+pub struct Refused {
+    /// Why.
+    what: &'static str,
+    /// The nodes.
+    nodes: Vec<String>,
+}
+
+fn refused_text(all: &[Refused]) -> String {
+    let each = all.iter().map(|Refused { what, nodes }| match nodes.as_slice() {
+        [node] => format!("node `{node}`: {what}"),
+        nodes => format!("{} nodes, the first `{}`: {what}", nodes.len(), nodes[0]),
+    });
+    each.collect::<Vec<_>>().join("; ")
+}
+
+/// Why an operator is of none of the classes.
+fn refusal(op: &Op) -> Option<&'static str> {
+    match op {
+        Op::Conv { .. } | Op::ConvTranspose { .. } => {
+            Some("a convolution: its windows overlap, so that its input does not come in rows of a matrix product")
+        }
+        Op::Pool { .. } => Some("a pooling: its windows overlap, so that its input does not come in rows"),
+        Op::Pad { .. } => Some("padding: its output has elements that no input has"),
+        _ => None,
+    }
+}
+
 /// The operators of a network whose elements have so many bytes (best after [`warpsight_graph::simplify`]).
 ///
 /// # Errors
-/// The node that stands in the way.
+/// All nodes that stand in the way.
 pub fn converted(name: &str, graph: &Graph, element: u64) -> Result<dataflow::Graph, OnnxError> {
     let mut converter = Converter::of(graph, element);
+    let mut refused: Vec<Refused> = vec![];
+    for node in graph.nodes.iter().zip(&converter.live).filter(|(_, live)| **live).map(|(node, _)| node) {
+        let Some(what) = refusal(&node.op) else { continue };
+        match refused.iter_mut().find(|r| r.what == what) {
+            Some(known) => known.nodes.push(node.name.clone()),
+            None => refused.push(Refused { what, nodes: vec![node.name.clone()] }),
+        }
+    }
+    if !refused.is_empty() {
+        return Err(OnnxError::Operators(refused));
+    }
     for (at, node) in graph.nodes.iter().enumerate() {
         if converter.live[at] && !is_view(&node.op) && !converter.biases.contains_key(&at) {
-            converter.add(at, node)?;
+            converter.add(at, node);
         }
     }
     let Converter { nodes, tensors, .. } = converter;
@@ -109,8 +144,7 @@ impl<'a> Converter<'a> {
         sums.filter_map(|(at, node)| Some((at, is_bias(node)?))).collect()
     }
 
-    fn add(&mut self, at: usize, node: &Node) -> Result<(), OnnxError> {
-        let refused = |what| OnnxError::Operator { node: node.name.clone(), what };
+    fn add(&mut self, at: usize, node: &Node) {
         let elements = |id: TensorId| self.graph.tensor(id).len() as f64;
         let out = elements(node.output);
         let (class, op, flops) = match &node.op {
@@ -129,12 +163,9 @@ impl<'a> Converter<'a> {
             Op::LayerNormalization { .. } => (Class::Simt, "layernorm", 8.0 * out),
             Op::Reduce { .. } | Op::GlobalAveragePool => (Class::Reduce, "reduce", elements(node.inputs[0])),
             Op::Concat { .. } => (Class::Simt, "concat", 0.0),
-            Op::Conv { .. } | Op::ConvTranspose { .. } => {
-                return Err(refused("a convolution: its windows overlap, so that its input does not come in rows of a matrix product"));
-            }
-            Op::Pool { .. } => return Err(refused("a pooling: its windows overlap, so that its input does not come in rows")),
-            Op::Pad { .. } => return Err(refused("padding: its output has elements that no input has")),
-            Op::Alias | Op::Transpose { .. } | Op::Slice { .. } => return Ok(()),
+            // `converted` lets none of the others pass.
+            Op::Conv { .. } | Op::ConvTranspose { .. } | Op::Pool { .. } | Op::Pad { .. } => return,
+            Op::Alias | Op::Transpose { .. } | Op::Slice { .. } => return,
         };
         let mut inputs: Vec<TensorId> = node.inputs.clone();
         let (mut output, mut name) = (node.output, &node.name);
@@ -166,7 +197,6 @@ impl<'a> Converter<'a> {
             written,
             gemm: None,
         });
-        Ok(())
     }
 
     /// The tensor with these elements.
@@ -226,6 +256,7 @@ fn unary(function: &Function) -> &'static str {
         Function::Ceil => "ceil",
         Function::Reciprocal => "reciprocal",
         Function::Power(_) => "pow",
+        Function::Round(_) => "cast",
     }
 }
 

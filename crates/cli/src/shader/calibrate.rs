@@ -47,7 +47,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = CALIBRATION, value_parser = clap::value_parser!(u16).range(LEAST as i64..=1000))]
     count: u16,
     /// Seconds after which a shader counts as hanging; see `shader profile`.
-    #[arg(long, value_name = "S", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "S", default_value_t = 60, value_parser = crate::target::seconds(1))]
     timeout: u64,
     #[command(flatten)]
     trace: TraceArgs,

@@ -24,8 +24,8 @@ pub struct NetworkArgs {
     #[arg(long, value_name = "small|paper", value_parser = preset)]
     preset: Option<Options>,
     /// How often each shader is seen, if not as often as the preset says.
-    #[arg(long, value_name = "N")]
-    epochs: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=100_000))]
+    epochs: Option<u32>,
     /// What weights, order and split are drawn from [default: 0].
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -88,7 +88,7 @@ impl NetworkArgs {
 
     fn options(&self) -> Options {
         let preset = self.preset.clone().unwrap_or_else(Options::small);
-        Options { seed: self.seed.unwrap_or(preset.seed), epochs: self.epochs.unwrap_or(preset.epochs), ..preset }
+        Options { seed: self.seed.unwrap_or(preset.seed), epochs: self.epochs.map_or(preset.epochs, |n| n as usize), ..preset }
     }
 
     /// What trains; where a command judges models, the rows that it puts aside for that are never given to it.

@@ -28,8 +28,8 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 10)]
     lines: usize,
     /// How many threads work, where there are several shaders [default: all].
-    #[arg(long, value_name = "N")]
-    threads: Option<std::num::NonZero<usize>>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
 }
 
 /// A shader on a device.

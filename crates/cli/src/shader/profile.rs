@@ -51,7 +51,7 @@ pub struct Args {
     workers: Option<u16>,
     /// Seconds after which a shader counts as hanging: of its process' processor time on CPU rasterisers (and ten times as many by the
     /// wall), by the wall on all others.
-    #[arg(long, value_name = "S", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "S", default_value_t = 300, value_parser = crate::target::seconds(1))]
     timeout: u64,
     /// The width of vectors that lavapipe works with, instead of its own choice.
     #[arg(long, value_name = "BITS", value_parser = parse_bits)]

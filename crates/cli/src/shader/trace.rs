@@ -53,7 +53,7 @@ pub struct Args {
     #[arg(long, value_name = "DEVICE", conflicts_with = "rewrite")]
     device: Option<String>,
     /// Seconds after which the device counts as hanging.
-    #[arg(long, value_name = "S", default_value_t = 120, requires = "device", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "S", default_value_t = 120, requires = "device", value_parser = crate::target::seconds(1))]
     timeout: u64,
     /// Of a corpus only shaders whose id begins so, or whose name or source contains it; may be repeated.
     #[arg(long, value_name = "TEXT", requires = "device")]

@@ -1,55 +1,42 @@
 //! Functions of single elements.
 
+use super::cast::wrapped;
 use super::{Importer, IntTensor, Value, broadcast};
 use crate::attributes::NodeView;
 use crate::error::GraphError;
 use crate::graph::{Arithmetic, Function, Op};
+use crate::onnx::tensor_proto::DataType;
 
 impl Importer {
-    pub(super) fn elementwise_node(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
-        let function = match view.proto.op_type.as_str() {
-            "Relu" => Function::Relu,
-            "LeakyRelu" => Function::LeakyRelu(view.float("alpha", f64::from(0.01f32))?),
-            "Sigmoid" => Function::Sigmoid,
-            "HardSigmoid" => Function::HardSigmoid(view.float("alpha", f64::from(0.2f32))?, view.float("beta", 0.5)?),
-            "HardSwish" => Function::HardSwish,
-            "Tanh" => Function::Tanh,
-            "Exp" => Function::Exp,
-            "Log" => Function::Log,
-            "Sqrt" => Function::Sqrt,
-            "Erf" => Function::Erf,
-            "Neg" => Function::Neg,
-            "Abs" => Function::Abs,
-            "Floor" => Function::Floor,
-            "Ceil" => Function::Ceil,
-            "Reciprocal" => Function::Reciprocal,
-            "Clip" => self.clip(view)?,
-            "Pow" => self.power(view)?,
-            "Add" => return self.arithmetic(view, Arithmetic::Add),
-            "Sub" => return self.arithmetic(view, Arithmetic::Sub),
-            "Mul" => return self.arithmetic(view, Arithmetic::Mul),
-            "Div" => return self.arithmetic(view, Arithmetic::Div),
-            "Min" => return self.arithmetic(view, Arithmetic::Min),
-            "Max" => return self.arithmetic(view, Arithmetic::Max),
-            _ => return Err(view.unknown()),
-        };
+    /// A function of each element of the first input.
+    pub(super) fn function(&mut self, view: NodeView<'_>, function: Function) -> Result<Value, GraphError> {
         let x = self.data(view, 0)?;
         let shape = self.shape(x).to_vec();
         self.emit(view, Op::Unary(function), vec![x], shape)
     }
 
-    /// Bounds are attributes before opset 11, inputs since.
-    fn clip(&self, view: NodeView<'_>) -> Result<Function, GraphError> {
-        let bound = |position: usize, name: &str, default: f64| -> Result<f64, GraphError> {
-            match self.constant_scalar(view, position)? {
-                Some(value) => Ok(value),
-                None => view.float(name, default),
-            }
-        };
-        Ok(Function::Clip(bound(1, "min", f64::NEG_INFINITY)?, bound(2, "max", f64::INFINITY)?))
+    pub(super) fn leaky_relu(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        self.function(view, Function::LeakyRelu(view.float("alpha", f64::from(0.01f32))?))
     }
 
-    fn power(&self, view: NodeView<'_>) -> Result<Function, GraphError> {
+    pub(super) fn hard_sigmoid(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        self.function(view, Function::HardSigmoid(view.float("alpha", f64::from(0.2f32))?, view.float("beta", 0.5)?))
+    }
+
+    /// Bounds are attributes before opset 11, inputs since. One that is no number is none.
+    pub(super) fn clip(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        let bound = |position: usize, name: &str, default: f64| -> Result<f64, GraphError> {
+            let bound = match self.constant_scalar(view, position)? {
+                Some(value) => value,
+                None => view.float(name, default)?,
+            };
+            Ok(if bound.is_nan() { default } else { bound })
+        };
+        let clip = Function::Clip(bound(1, "min", f64::NEG_INFINITY)?, bound(2, "max", f64::INFINITY)?);
+        self.function(view, clip)
+    }
+
+    pub(super) fn power(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
         let exponent = match self.value(view, 1)? {
             Value::Ints(IntTensor { values, .. }) if values.len() == 1 => values[0] as f64,
             Value::Ints(_) => return Err(view.unsupported("an exponent that is not one number")),
@@ -57,13 +44,13 @@ impl Importer {
         };
         let whole = exponent.fract() == 0.0 && exponent.abs() <= 8.0;
         if whole || exponent.abs() == 0.5 {
-            return Ok(Function::Power(exponent));
+            return self.function(view, Function::Power(exponent));
         }
         Err(view.unsupported(format!("exponent {exponent} (whole numbers from -8 to 8, and ±0.5)")))
     }
 
     /// Two inputs, or any number for Min and Max.
-    fn arithmetic(&mut self, view: NodeView<'_>, op: Arithmetic) -> Result<Value, GraphError> {
+    pub(super) fn arithmetic(&mut self, view: NodeView<'_>, op: Arithmetic) -> Result<Value, GraphError> {
         let count = view.proto.input.len();
         let many = matches!(op, Arithmetic::Min | Arithmetic::Max);
         if count < 1 || (count != 2 && !many) {
@@ -101,6 +88,9 @@ fn integers(view: NodeView<'_>, op: Arithmetic, a: &IntTensor, b: &IntTensor) ->
         return Err(view.unsupported(format!("whole numbers of shapes {:?} and {:?}", a.shape, b.shape)));
     }
     let at = |t: &IntTensor, i: usize| t.values[if t.values.len() == 1 { 0 } else { i }];
+    if a.kind != b.kind || a.kind == DataType::Bool {
+        return Err(view.bad(format!("whole numbers of types {} and {}", a.kind.as_str_name(), b.kind.as_str_name())));
+    }
     let value = |i: usize| {
         let (x, y) = (at(a, i), at(b, i));
         let result = match op {
@@ -111,8 +101,9 @@ fn integers(view: NodeView<'_>, op: Arithmetic, a: &IntTensor, b: &IntTensor) ->
             Arithmetic::Min => Some(x.min(y)),
             Arithmetic::Max => Some(x.max(y)),
         };
-        result.ok_or_else(|| view.bad(format!("{op:?} of {x} and {y} has no value")))
+        let kept = result.filter(|&v| wrapped(a.kind, v) == Some(v));
+        kept.ok_or_else(|| view.bad(format!("{op:?} of {x} and {y} has no value of type {}", a.kind.as_str_name())))
     };
     let values = (0..length).map(value).collect::<Result<_, _>>()?;
-    Ok(IntTensor { shape, values })
+    Ok(IntTensor { shape, values, kind: a.kind })
 }

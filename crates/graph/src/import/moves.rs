@@ -1,52 +1,45 @@
 //! Operators that move or reinterpret elements, on floats and on known whole numbers.
 
-use super::{Importer, IntTensor, MAX_FOLDED, Value, axes, axis};
+use super::{Importer, IntTensor, MAX_FOLDED, MAX_RANK, Value, axes, axis, checked_length, within_rank};
 use crate::attributes::NodeView;
 use crate::error::GraphError;
 use crate::graph::{Op, TensorId};
-use crate::literal::{Literal, Numbers, is_int};
+use crate::literal::{Literal, Numbers, elements};
+use crate::onnx::tensor_proto::DataType;
+
+/// Slices that a gathering becomes, at most.
+const MAX_PARTS: usize = 4096;
 
 impl Importer {
-    pub(super) fn move_node(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
-        match view.proto.op_type.as_str() {
-            "Constant" => self.constant(view),
-            "ConstantOfShape" => self.constant_of_shape(view),
-            "Shape" => self.shape_of(view),
-            "Size" => {
-                let count = self.shape_of_value(view, 0)?.iter().product();
-                Ok(Value::Ints(IntTensor { shape: vec![], values: vec![count] }))
-            }
-            "Cast" => self.cast(view),
-            "Identity" => self.reshaped(view, |s| Ok(s.to_vec())),
-            "Dropout" => {
-                // Inference: the identity. A mode that is computed, or true, is training.
-                if self.ints(view, 2)?.is_some_and(|m| m.values != [0]) {
-                    return Err(view.unsupported("training_mode"));
-                }
-                self.reshaped(view, |s| Ok(s.to_vec()))
-            }
-            "Reshape" => self.reshape(view),
-            "Flatten" => {
-                let at = view.int("axis", 1)?;
-                self.reshaped(view, |s| {
-                    let at = if at == s.len() as i64 { s.len() } else { axis(view, at, s.len())? };
-                    Ok(vec![s[..at].iter().product(), s[at..].iter().product()])
-                })
-            }
-            "Squeeze" => {
-                let list = self.ints_or_attribute(view, 1, "axes")?;
-                self.reshaped(view, |s| squeezed(view, s, list.as_deref()))
-            }
-            "Unsqueeze" => {
-                let list = self.ints_or_attribute(view, 1, "axes")?.ok_or_else(|| view.bad("no axes"))?;
-                self.reshaped(view, |s| unsqueezed(view, s, &list))
-            }
-            "Transpose" => self.transpose(view),
-            "Slice" => self.slice(view),
-            "Gather" => self.gather(view),
-            "Concat" => self.concat(view),
-            _ => self.pad(view),
+    pub(super) fn size_of(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        let count = self.shape_of_value(view, 0)?.iter().product();
+        Ok(Value::Ints(IntTensor { shape: vec![], values: vec![count], kind: DataType::Int64 }))
+    }
+
+    /// Inference: the identity. A mode that is computed, or true, is training.
+    pub(super) fn dropout(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        if self.ints(view, 2)?.is_some_and(|m| m.values != [0]) {
+            return Err(view.unsupported("training_mode"));
         }
+        self.reshaped(view, |s| Ok(s.to_vec()))
+    }
+
+    pub(super) fn flatten(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        let at = view.int("axis", 1)?;
+        self.reshaped(view, |s| {
+            let at = if at == s.len() as i64 { s.len() } else { axis(view, at, s.len())? };
+            Ok(vec![s[..at].iter().product(), s[at..].iter().product()])
+        })
+    }
+
+    pub(super) fn squeeze(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        let list = self.ints_or_attribute(view, 1, "axes")?;
+        self.reshaped(view, |s| squeezed(view, s, list.as_deref()))
+    }
+
+    pub(super) fn unsqueeze(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        let list = self.ints_or_attribute(view, 1, "axes")?.ok_or_else(|| view.bad("no axes"))?;
+        self.reshaped(view, |s| unsqueezed(view, s, &list))
     }
 
     fn shape_of_value(&self, view: NodeView<'_>, position: usize) -> Result<Vec<i64>, GraphError> {
@@ -56,72 +49,59 @@ impl Importer {
         })
     }
 
-    fn constant(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+    pub(super) fn constant_node(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
         let name = &view.proto.output[0];
+        let floats = |shape, values| Literal { shape, kind: DataType::Float, values: Numbers::Floats(values) };
+        let ints = |shape, values| Literal { shape, kind: DataType::Int64, values: Numbers::Ints(values) };
         let literal = if let Some(tensor) = view.tensor("value")? {
+            self.hold(name, elements(tensor))?;
             Literal::read(tensor, name)?
         } else if view.has("value_float") {
-            Literal { shape: vec![], values: Numbers::Floats(vec![view.float("value_float", 0.0)?]) }
+            floats(vec![], vec![view.float("value_float", 0.0)?])
         } else if view.has("value_int") {
-            Literal { shape: vec![], values: Numbers::Ints(vec![view.int("value_int", 0)?]) }
+            ints(vec![], vec![view.int("value_int", 0)?])
         } else if let Some(list) = view.ints("value_ints")? {
-            Literal { shape: vec![list.len() as i64], values: Numbers::Ints(list.to_vec()) }
+            ints(vec![list.len() as i64], list.to_vec())
         } else if let Some(list) = view.floats("value_floats")? {
-            Literal { shape: vec![list.len() as i64], values: Numbers::Floats(list.iter().map(|&v| v.into()).collect()) }
+            floats(vec![list.len() as i64], list.iter().map(|&v| v.into()).collect())
         } else {
             return Err(view.unsupported("a value that is neither a tensor nor a number"));
         };
         Ok(self.literal(literal, name))
     }
 
-    fn constant_of_shape(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+    pub(super) fn constant_of_shape(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
         let shape = self.ints(view, 0)?.ok_or_else(|| view.bad("input 0 is missing"))?.values.clone();
-        let length = shape.iter().try_fold(1i64, |n, &e| if e < 0 { None } else { n.checked_mul(e) });
-        let length = length.filter(|n| *n <= MAX_FOLDED).ok_or_else(|| view.bad(format!("impossible shape {shape:?}")))? as usize;
+        let length = checked_length(view, &shape, 0, MAX_FOLDED)?;
         let name = view.proto.output[0].clone();
-        let zero = Literal { shape: vec![1], values: Numbers::Floats(vec![0.0]) };
+        let zero = Literal { shape: vec![1], kind: DataType::Float, values: Numbers::Floats(vec![0.0]) };
         let value = view.tensor("value")?.map_or(Ok(zero), |t| Literal::read(t, &name))?;
+        self.hold(&name, length as u64)?;
         let values = match value.values {
             Numbers::Floats(v) if v.len() == 1 => Numbers::Floats(vec![v[0]; length]),
             Numbers::Ints(v) if v.len() == 1 => Numbers::Ints(vec![v[0]; length]),
             _ => return Err(view.bad("its value is not one number")),
         };
-        Ok(self.literal(Literal { shape, values }, &name))
+        Ok(self.literal(Literal { shape, kind: value.kind, values }, &name))
     }
 
-    fn shape_of(&self, view: NodeView<'_>) -> Result<Value, GraphError> {
+    pub(super) fn shape_of(&self, view: NodeView<'_>) -> Result<Value, GraphError> {
         let shape = self.shape_of_value(view, 0)?;
         let rank = shape.len() as i64;
         let clamp = |at: i64| (if at < 0 { at + rank } else { at }).clamp(0, rank) as usize;
         let (start, end) = (clamp(view.int("start", 0)?), clamp(view.int("end", rank)?));
         let values = shape.get(start..end).unwrap_or_default().to_vec();
-        Ok(Value::Ints(IntTensor { shape: vec![values.len() as i64], values }))
-    }
-
-    fn cast(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
-        let to = view.int("to", 0)? as i32;
-        let int = is_int(to).ok_or_else(|| view.unsupported(format!("target type {}", crate::literal::data_type_name(to))))?;
-        let name = view.proto.output[0].clone();
-        let value = self.value(view, 0)?.clone();
-        match (value, int) {
-            (Value::Ints(ints), true) => Ok(Value::Ints(ints)),
-            (Value::Ints(ints), false) => {
-                let floats = ints.values.iter().map(|&v| v as f64).collect();
-                Ok(Value::Tensor(self.graph.add_constant(name, ints.shape, floats)))
-            }
-            (Value::Tensor(_), false) => self.reshaped(view, |s| Ok(s.to_vec())),
-            (Value::Tensor(id), true) => {
-                let tensor = self.graph.tensor(id);
-                let constant = tensor.constant.as_deref().ok_or_else(|| view.unsupported("computed floats to whole numbers"))?;
-                Ok(Value::Ints(IntTensor { shape: tensor.shape.clone(), values: constant.iter().map(|v| v.trunc() as i64).collect() }))
-            }
-        }
+        Ok(Value::Ints(IntTensor { shape: vec![values.len() as i64], values, kind: DataType::Int64 }))
     }
 
     /// The first input's elements under another shape.
-    fn reshaped(&mut self, view: NodeView<'_>, shape: impl FnOnce(&[i64]) -> Result<Vec<i64>, GraphError>) -> Result<Value, GraphError> {
+    pub(super) fn reshaped(
+        &mut self,
+        view: NodeView<'_>,
+        shape: impl FnOnce(&[i64]) -> Result<Vec<i64>, GraphError>,
+    ) -> Result<Value, GraphError> {
         match self.value(view, 0)?.clone() {
-            Value::Ints(ints) => Ok(Value::Ints(IntTensor { shape: shape(&ints.shape)?, values: ints.values })),
+            Value::Ints(ints) => Ok(Value::Ints(IntTensor { shape: within_rank(view, shape(&ints.shape)?)?, ..ints })),
             Value::Tensor(id) => {
                 let shape = shape(self.shape(id))?;
                 self.emit(view, Op::Alias, vec![id], shape)
@@ -130,7 +110,7 @@ impl Importer {
     }
 
     /// 0 keeps the input's extent (unless `allowzero`), −1 takes what is left.
-    fn reshape(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+    pub(super) fn reshape(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
         let target = self.ints(view, 1)?.ok_or_else(|| view.bad("input 1 is missing"))?.values.clone();
         let keep_zero = view.int("allowzero", 0)? == 0;
         self.reshaped(view, |shape| {
@@ -156,7 +136,7 @@ impl Importer {
         })
     }
 
-    fn transpose(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+    pub(super) fn transpose(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
         let x = self.data(view, 0)?;
         let shape = self.shape(x).to_vec();
         let permutation = match view.ints("perm")? {
@@ -174,7 +154,7 @@ impl Importer {
     }
 
     /// Starts, ends, axes and steps are attributes before opset 10, inputs since.
-    fn slice(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+    pub(super) fn slice(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
         let shape = self.shape_of_value(view, 0)?;
         let list = |position, name| self.ints_or_attribute(view, position, name);
         let given = list(1, "starts")?.ok_or_else(|| view.bad("no starts"))?;
@@ -206,14 +186,14 @@ impl Importer {
             Value::Tensor(x) => self.emit(view, Op::Slice { starts, steps }, vec![x], extents),
             Value::Ints(ints) if shape.len() == 1 => {
                 let values: Vec<i64> = (0..extents[0]).map(|i| ints.values[(starts[0] + i * steps[0]) as usize]).collect();
-                Ok(Value::Ints(IntTensor { shape: extents, values }))
+                Ok(Value::Ints(IntTensor { shape: extents, values, kind: ints.kind }))
             }
             Value::Ints(_) => Err(view.unsupported(format!("whole numbers of shape {shape:?}"))),
         }
     }
 
     /// With known indices: a slice for each, joined.
-    fn gather(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+    pub(super) fn gather(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
         let shape = self.shape_of_value(view, 0)?;
         let at = axis(view, view.int("axis", 0)?, shape.len())?;
         let indices = self.ints(view, 1)?.ok_or_else(|| view.bad("input 1 is missing"))?.clone();
@@ -227,7 +207,7 @@ impl Importer {
             Value::Tensor(x) => x,
             Value::Ints(ints) if shape.len() == 1 => {
                 let values = positions.iter().map(|&p| ints.values[p as usize]).collect();
-                return Ok(Value::Ints(IntTensor { shape: output, values }));
+                return Ok(Value::Ints(IntTensor { shape: output, values, kind: ints.kind }));
             }
             Value::Ints(_) => return Err(view.unsupported(format!("whole numbers of shape {shape:?}"))),
         };
@@ -235,6 +215,9 @@ impl Importer {
         let mut parts: Vec<TensorId> = Vec::new();
         let mut from = 0;
         while from < positions.len() {
+            if parts.len() == MAX_PARTS {
+                return Err(view.unsupported(format!("indices in more than {MAX_PARTS} runs of equal steps")));
+            }
             let run = run_length(&positions[from..]);
             let (mut starts, mut steps, mut part) = (vec![0; shape.len()], vec![1; shape.len()], shape.clone());
             starts[at] = positions[from];
@@ -255,7 +238,7 @@ impl Importer {
         self.emit(view, Op::Alias, vec![joined], output)
     }
 
-    fn concat(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+    pub(super) fn concat(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
         let count = view.proto.input.len();
         let first = self.shape_of_value(view, 0)?;
         let at = axis(view, view.int("axis", 0)?, first.len())?;
@@ -269,7 +252,8 @@ impl Importer {
             }
             shape[at] += part[at];
         }
-        if let Value::Ints(_) = self.value(view, 0)? {
+        if let Value::Ints(IntTensor { kind, .. }) = self.value(view, 0)? {
+            let kind = *kind;
             if first.len() != 1 {
                 return Err(view.unsupported(format!("whole numbers of shape {first:?}")));
             }
@@ -277,14 +261,14 @@ impl Importer {
             for i in 0..count {
                 values.extend(&self.ints(view, i)?.ok_or_else(|| view.bad(format!("input {i} is missing")))?.values);
             }
-            return Ok(Value::Ints(IntTensor { shape, values }));
+            return Ok(Value::Ints(IntTensor { shape, values, kind }));
         }
         let inputs = (0..count).map(|i| self.data(view, i)).collect::<Result<Vec<_>, _>>()?;
         self.emit(view, Op::Concat { axis: at }, inputs, shape)
     }
 
     /// Padding with zeros; attributes before opset 11, inputs since.
-    fn pad(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+    pub(super) fn pad(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
         let x = self.data(view, 0)?;
         let shape = self.shape(x).to_vec();
         let mode = view.string("mode")?.unwrap_or_else(|| "constant".into());
@@ -325,6 +309,9 @@ fn squeezed(view: NodeView<'_>, shape: &[i64], list: Option<&[i64]>) -> Result<V
 
 fn unsqueezed(view: NodeView<'_>, shape: &[i64], list: &[i64]) -> Result<Vec<i64>, GraphError> {
     let rank = shape.len() + list.len();
+    if rank > MAX_RANK {
+        return Err(view.unsupported(format!("{rank} dimensions (at most {MAX_RANK})")));
+    }
     let axes = axes(view, list, rank)?;
     let mut rest = shape.iter().copied();
     // As many extents are left as there are dimensions that are not new.

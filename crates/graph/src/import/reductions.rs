@@ -7,20 +7,7 @@ use crate::graph::{Arithmetic, Op, TensorId};
 use warpsight_generate::operators::ReduceKind;
 
 impl Importer {
-    pub(super) fn reduction_node(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
-        match view.proto.op_type.as_str() {
-            "BatchNormalization" => self.batch_normalization(view),
-            "MatMul" => self.matmul(view),
-            "Gemm" => self.gemm(view),
-            "Softmax" => self.softmax(view),
-            "LayerNormalization" => self.layer_normalization(view),
-            "ReduceMean" => self.reduce(view, ReduceKind::Mean),
-            "ReduceSum" => self.reduce(view, ReduceKind::Sum),
-            _ => self.reduce(view, ReduceKind::Max),
-        }
-    }
-
-    fn batch_normalization(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+    pub(super) fn batch_normalization(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
         if view.int("training_mode", 0)? != 0 || view.int("spatial", 1)? != 1 {
             return Err(view.unsupported("training_mode=1 or spatial=0"));
         }
@@ -53,7 +40,7 @@ impl Importer {
         Ok(shape)
     }
 
-    fn matmul(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+    pub(super) fn matmul(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
         let (mut a, mut b) = (self.data(view, 0)?, self.data(view, 1)?);
         let (ranks, output) = ((self.shape(a).len(), self.shape(b).len()), view.proto.output[0].clone());
         if ranks.0 == 0 || ranks.1 == 0 {
@@ -85,7 +72,7 @@ impl Importer {
     }
 
     /// alpha · A B + beta · C, as a product and elementwise nodes that fuse into it.
-    fn gemm(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+    pub(super) fn gemm(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
         let (a, b) = (self.data(view, 0)?, self.data(view, 1)?);
         let flips = (view.int("transA", 0)? != 0, view.int("transB", 0)? != 0);
         if self.shape(a).len() != 2 || self.shape(b).len() != 2 {
@@ -119,7 +106,7 @@ impl Importer {
         self.emit_part(view, name, Op::Binary(Arithmetic::Mul), vec![value, factor], shape)
     }
 
-    fn softmax(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+    pub(super) fn softmax(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
         let x = self.data(view, 0)?;
         let shape = self.shape(x).to_vec();
         if view.opset >= 13 {
@@ -138,7 +125,7 @@ impl Importer {
         self.emit(view, Op::Alias, vec![soft], shape)
     }
 
-    fn layer_normalization(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+    pub(super) fn layer_normalization(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
         let (x, scale) = (self.data(view, 0)?, self.data(view, 1)?);
         let shape = self.shape(x).to_vec();
         let axis = axis(view, view.int("axis", -1)?, shape.len())?;
@@ -153,7 +140,7 @@ impl Importer {
         self.emit(view, Op::LayerNormalization { axis, epsilon }, inputs, shape)
     }
 
-    fn reduce(&mut self, view: NodeView<'_>, kind: ReduceKind) -> Result<Value, GraphError> {
+    pub(super) fn reduce(&mut self, view: NodeView<'_>, kind: ReduceKind) -> Result<Value, GraphError> {
         let x = self.data(view, 0)?;
         let shape = self.shape(x).to_vec();
         let list = self.ints_or_attribute(view, 1, "axes")?.filter(|l| !l.is_empty());

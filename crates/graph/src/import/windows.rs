@@ -3,28 +3,28 @@
 use super::{Importer, Value};
 use crate::attributes::NodeView;
 use crate::error::GraphError;
-use crate::graph::Op;
+use crate::graph::{Op, TensorId};
 use warpsight_generate::operators::{Pool, PoolKind, Window};
 
 impl Importer {
-    pub(super) fn window_node(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+    /// The first input, which has images, channels and one to three spatial dimensions, and its shape.
+    fn images(&self, view: NodeView<'_>) -> Result<(TensorId, Vec<i64>), GraphError> {
         let x = self.data(view, 0)?;
         let shape = self.shape(x).to_vec();
         if !(3..=5).contains(&shape.len()) {
             return Err(view.unsupported(format!("an input of shape {shape:?} (n, c and one to three spatial dimensions)")));
         }
-        match view.proto.op_type.as_str() {
-            "GlobalAveragePool" => {
-                let output = shape[..2].iter().copied().chain(shape[2..].iter().map(|_| 1)).collect();
-                self.emit(view, Op::GlobalAveragePool, vec![x], output)
-            }
-            "MaxPool" | "AveragePool" => self.pool(view, &shape),
-            _ => self.convolution(view, &shape),
-        }
+        Ok((x, shape))
     }
 
-    fn pool(&mut self, view: NodeView<'_>, shape: &[i64]) -> Result<Value, GraphError> {
-        let x = self.data(view, 0)?;
+    pub(super) fn global_average_pool(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        let (x, shape) = self.images(view)?;
+        let output = shape[..2].iter().copied().chain(shape[2..].iter().map(|_| 1)).collect();
+        self.emit(view, Op::GlobalAveragePool, vec![x], output)
+    }
+
+    pub(super) fn pool(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        let (x, shape) = self.images(view)?;
         let kernel = view.ints("kernel_shape")?.ok_or_else(|| view.bad("attribute `kernel_shape` is missing"))?;
         let windows = windows(view, &shape[2..], kernel)?;
         if let Some(w) = windows.iter().find(|w| w.pad_before.max(w.pad_after) >= w.span()) {
@@ -42,9 +42,9 @@ impl Importer {
         self.emit(view, Op::Pool { kind, windows, ceil_mode }, vec![x], output)
     }
 
-    fn convolution(&mut self, view: NodeView<'_>, shape: &[i64]) -> Result<Value, GraphError> {
+    pub(super) fn convolution(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
         let transposed = view.proto.op_type == "ConvTranspose";
-        let (x, w) = (self.data(view, 0)?, self.data(view, 1)?);
+        let ((x, shape), w) = (self.images(view)?, self.data(view, 1)?);
         let weight = self.shape(w).to_vec();
         let groups = view.int("group", 1)?;
         if weight.len() != shape.len() {

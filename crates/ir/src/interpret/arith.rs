@@ -109,6 +109,14 @@ pub fn cast(to: Scalar, a: Const) -> Const {
     }
 }
 
+/// What a floating-point type keeps of a number, rounded once; other types are not asked.
+pub fn rounded(to: Scalar, v: f64) -> f64 {
+    match cast_float(to, v) {
+        Const::F32(kept) => kept.into(),
+        _ => v,
+    }
+}
+
 /// The zero of a scalar type, as a register holds it.
 pub fn zero(scalar: Scalar) -> Const {
     cast_int(scalar, 0)

@@ -1,0 +1,196 @@
+//! Models and options that a command must not fall over: nothing to compute, sizes beyond memory, numbers that are none, hostile arrays.
+
+mod common;
+
+use common::{Sandbox, said};
+use prost::Message;
+use serde_json::Value;
+use warpsight_graph::onnx::tensor_shape_proto::{Dimension, dimension};
+use warpsight_graph::onnx::{
+    AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, TensorShapeProto, TypeProto, ValueInfoProto,
+    attribute_proto, tensor_proto, type_proto,
+};
+
+fn value(name: &str, dims: &[i64]) -> ValueInfoProto {
+    let dim = dims.iter().map(|&extent| Dimension { value: Some(dimension::Value::DimValue(extent)) }).collect();
+    let tensor = type_proto::Tensor { elem_type: tensor_proto::DataType::Float as i32, shape: Some(TensorShapeProto { dim }) };
+    ValueInfoProto { name: name.into(), r#type: Some(TypeProto { value: Some(type_proto::Value::TensorType(tensor)) }) }
+}
+
+fn node(op: &str, inputs: &[&str], output: &str, attributes: Vec<AttributeProto>) -> NodeProto {
+    let input = inputs.iter().map(|&name| name.to_owned()).collect();
+    NodeProto { op_type: op.into(), name: output.into(), input, output: vec![output.into()], attribute: attributes, ..NodeProto::default() }
+}
+
+fn to(kind: tensor_proto::DataType) -> AttributeProto {
+    AttributeProto { name: "to".into(), i: kind as i64, r#type: attribute_proto::AttributeType::Int as i32, ..AttributeProto::default() }
+}
+
+/// A model of these nodes, with inputs of one shape.
+fn model(s: &Sandbox, name: &str, nodes: Vec<NodeProto>, shape: &[i64], outputs: &[&str], constants: Vec<TensorProto>) -> String {
+    let output = outputs.iter().map(|name| value(name, &[])).collect();
+    let graph = GraphProto { node: nodes, initializer: constants, input: vec![value("x", shape)], output, ..GraphProto::default() };
+    let opset_import = vec![OperatorSetIdProto { domain: String::new(), version: 13 }];
+    let model = ModelProto { ir_version: 8, opset_import, graph: Some(graph), ..ModelProto::default() };
+    std::fs::write(s.path(name), model.encode_to_vec()).expect("writes");
+    s.text(name)
+}
+
+/// An array as NumPy writes it.
+fn npy(s: &Sandbox, name: &str, shape: &str, values: &[f32]) -> String {
+    let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}\n");
+    let data: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+    let bytes = [b"\x93NUMPY\x01\x00".as_slice(), &(header.len() as u16).to_le_bytes(), header.as_bytes(), &data].concat();
+    std::fs::write(s.path(name), bytes).expect("writes");
+    s.text(name)
+}
+
+/// The last so many elements of an array of `f32`.
+fn elements(s: &Sandbox, name: &str, count: usize) -> Vec<f32> {
+    let bytes = std::fs::read(s.path(name)).expect("an output");
+    bytes[bytes.len() - 4 * count..].as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect()
+}
+
+#[test]
+fn a_model_without_outputs_is_bad_input() {
+    let s = Sandbox::new();
+    let empty = model(&s, "empty.onnx", vec![node("Relu", &["x"], "y", vec![])], &[2, 3], &[], vec![]);
+    let (input, out) = (format!("x={}", npy(&s, "x.npy", "(2, 3)", &[0.0; 6])), s.text("out"));
+    let verbs: [&[&str]; 3] =
+        [&["optimize", &empty], &["run", &empty, "--input", &input, "--output", &out], &["pipeline", &empty, "--device", "a100-40"]];
+    for verb in verbs {
+        let said = said(&s.run(verb, 2));
+        assert!(said.contains("the model has no outputs: there is nothing to compute"), "{said}");
+    }
+}
+
+#[test]
+fn unsupported_operators_are_named_at_once_before_shapes_are_asked_for() {
+    let s = Sandbox::new();
+    let nodes = vec![node("LSTM", &["x"], "a", vec![]), node("NonZero", &["a"], "b", vec![]), node("LSTM", &["b"], "y", vec![])];
+    let strange = model(&s, "strange.onnx", nodes, &[0, 3], &["y"], vec![]);
+    for verb in [&["optimize", &strange][..], &["pipeline", &strange, "--device", "a100-40"]] {
+        let said = said(&s.run(verb, 2));
+        let expected = "3 nodes have operators that are not supported (opset 13): LSTM ×2 (first `a`), NonZero ×1 (first `b`)";
+        assert!(said.contains(expected), "{said}");
+        assert!(said.contains("`warpsight operators` lists those that are"), "{said}");
+    }
+}
+
+#[test]
+fn sizes_are_checked_before_anything_is_made() {
+    let s = Sandbox::new();
+    let relu = |name: &str, shape: &[i64]| model(&s, name, vec![node("Relu", &["x"], "y", vec![])], shape, &["y"], vec![]);
+    let limit = "take 2147483648 bytes; at most 1073741824 are held at a time";
+    let large = relu("large.onnx", &[1 << 13, 1 << 14]);
+    assert!(said(&s.run(&["optimize", &large], 2)).contains(limit));
+    let input = format!("x={}", npy(&s, "x.npy", "(1099511627776,)", &[0.0; 4]));
+    assert!(said(&s.run(&["run", &large, "--input", &input, "--output", &s.text("out")], 2)).contains(limit));
+    let beyond = relu("beyond.onnx", &[1 << 31, 1 << 31, 1 << 31]);
+    assert!(said(&s.run(&["optimize", &beyond], 2)).contains("at most 2147483647 elements"));
+    // A pipeline holds no elements: it is planned.
+    s.run(&["pipeline", &large, "--device", "a100-40"], 0);
+    for operator in ["matmul m=16384 n=16384 k=4", "layernorm n=1 c=100000000", "fc n=1 k=20000 m=15000"] {
+        let said = said(&s.run(&["optimize", "--op", operator], 2));
+        assert!(said.contains("bytes together; at most 1073741824 are held at a time"), "{operator}: {said}");
+    }
+    // What no device holds is its limit's, before constants are drawn.
+    for operator in ["softmax n=2 c=1000000000", "layernorm n=1 c=2000000000", "fc n=1 k=100000 m=20000"] {
+        let said = said(&s.run(&["optimize", "--op", operator], 3));
+        assert!(said.contains("4294967296"), "{operator}: {said}");
+    }
+}
+
+#[test]
+fn numbers_of_options_are_bounded() {
+    let s = Sandbox::new();
+    let operator = ["optimize", "--op", "matmul m=4 n=4 k=4"];
+    let absurd = [("--runs", "4294967295", "10000"), ("--top", "4294967295", "10000"), ("--timeout", "18446744073709551615", "86400")];
+    for (option, value, limit) in absurd {
+        let said = said(&s.run(&[&operator[..], &[option, value]].concat(), 2));
+        assert!(said.contains(value) && said.contains(limit), "{said}");
+    }
+}
+
+#[test]
+fn hostile_arrays_and_pictures_are_refused() {
+    let s = Sandbox::new();
+    let relu = model(&s, "relu.onnx", vec![node("Relu", &["x"], "y", vec![])], &[1, 3, 4, 4], &["y"], vec![]);
+    std::fs::write(
+        s.path("relu.toml"),
+        "[[input]]\nname = \"x\"\nshape = [1, 3, 4, 4]\npicture = { width = 4, height = 4, layout = \"nchw\", channels = \"rgb\", scale = 1.0, \
+         mean = [0, 0, 0], std = [1, 1, 1] }\n",
+    )
+    .expect("writes");
+    let refused = |file: &str, words: &[&str]| {
+        let said = said(&s.run(&["run", &relu, "--input", &format!("x={file}"), "--output", &s.text("out")], 2));
+        words.iter().for_each(|word| assert!(said.contains(word), "{said}"));
+    };
+    refused(&npy(&s, "long.npy", "(1099511627776,)", &[0.0; 4]), &["the array has shape [1099511627776], the input [1, 3, 4, 4]"]);
+    refused(&npy(&s, "over.npy", "(4294967296, 4294967296)", &[0.0; 4]), &["more than 18446744073709551615 elements"]);
+    refused(&npy(&s, "short.npy", "(1, 3, 4, 4)", &[0.0; 4]), &["the array cannot be read"]);
+    image::GrayImage::new(40_000, 1).save(s.path("wide.png")).expect("a picture");
+    refused(&s.text("wide.png"), &["the picture has 40000 × 1 pixels; at most 67108864 pixels are read, 32768 on a side"]);
+    assert!(!s.path("out").exists(), "nothing was written");
+}
+
+/// From the file through the kernels to the file.
+#[test]
+fn nan_and_roundings_arrive() {
+    use tensor_proto::DataType::{Bfloat16, Float, Float16};
+    let s = Sandbox::new();
+    let scalar =
+        |name: &str, v: f32| TensorProto { name: name.into(), data_type: Float as i32, float_data: vec![v], ..TensorProto::default() };
+    let axes = AttributeProto {
+        name: "axes".into(),
+        ints: vec![1],
+        r#type: attribute_proto::AttributeType::Ints as i32,
+        ..AttributeProto::default()
+    };
+    let nodes = vec![
+        node("Relu", &["x"], "relu", vec![]),
+        node("Clip", &["x", "low", "high"], "clip", vec![]),
+        node("Max", &["x", "low"], "max", vec![]),
+        node("Min", &["x", "high"], "min", vec![]),
+        node("ReduceMax", &["x"], "reduced", vec![axes]),
+        node("Cast", &["x"], "h", vec![to(Float16)]),
+        node("Cast", &["h"], "half", vec![to(Float)]),
+        node("Cast", &["x"], "b", vec![to(Bfloat16)]),
+        node("Cast", &["b"], "brain", vec![to(Float)]),
+    ];
+    let outputs = ["relu", "clip", "max", "min", "reduced", "half", "brain"];
+    let all = model(&s, "all.onnx", nodes, &[2, 4], &outputs, vec![scalar("low", -2.0), scalar("high", 1.5)]);
+    let inf = f32::INFINITY;
+    let given = [1.0, f32::NAN, -3.0, 2.0, 2049.0, 65520.0, -inf, 0.1];
+    let input = format!("x={}", npy(&s, "x.npy", "(2, 4)", &given));
+    s.run(&["run", &all, "--input", &input, "--output", &s.text("out")], 0);
+    let found = |name: &str, count: usize| elements(&s, &format!("out/{name}.npy"), count);
+    let nan = f32::NAN;
+    let expected: [(&str, &[f32]); 7] = [
+        ("relu", &[1.0, nan, 0.0, 2.0, 2049.0, 65520.0, 0.0, 0.1]),
+        ("clip", &[1.0, nan, -2.0, 1.5, 1.5, 1.5, -2.0, 0.1]),
+        ("max", &[1.0, nan, -2.0, 2.0, 2049.0, 65520.0, -2.0, 0.1]),
+        ("min", &[1.0, nan, -3.0, 1.5, 1.5, 1.5, -inf, 0.1]),
+        ("reduced", &[nan, 65520.0]),
+        ("half", &[1.0, nan, -3.0, 2.0, 2048.0, inf, -inf, 0.099_975_586]),
+        ("brain", &[1.0, nan, -3.0, 2.0, 2048.0, 65536.0, -inf, 0.100_097_656]),
+    ];
+    for (name, expected) in expected {
+        let found = found(name, expected.len());
+        let same = found.iter().zip(expected).all(|(f, e)| f == e || f.is_nan() && e.is_nan());
+        assert!(same, "{name}: {found:?} instead of {expected:?}");
+    }
+}
+
+#[test]
+fn operators_are_listed_with_what_of_each_is_read() {
+    let s = Sandbox::new();
+    let listed: Value = serde_json::from_slice(&s.run(&["operators", "--json"], 0).stdout).expect("JSON");
+    assert_eq!((&listed["opsets"]["first"], &listed["opsets"]["last"]), (&7.into(), &22.into()));
+    let operators = listed["operators"].as_array().expect("operators");
+    let limits = |name: &str| operators.iter().find(|o| o["name"] == name).unwrap_or_else(|| panic!("no {name}"))["limits"].clone();
+    assert_eq!(limits("Relu"), "");
+    assert!(limits("ConvTranspose").as_str().expect("words").contains("stride 1"));
+    let text = said(&s.run(&["operators"], 0));
+    assert!(operators.iter().all(|o| text.contains(o["name"].as_str().expect("a name"))), "{text}");
+}

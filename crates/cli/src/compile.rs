@@ -1,6 +1,7 @@
 //! `warpsight compile`: kernels to CUDA machine code, on machines without a GPU too, and what they use there.
 
 use crate::failure::{Failure, Kind};
+use crate::names;
 use crate::record::{self, StoreArgs};
 use crate::report::Column::{Keep, Spare};
 use crate::report::{dash, out, table};
@@ -22,18 +23,19 @@ use warpsight_run::cuda::{Arch, Resources};
 
 /// Compile a Program or one operator to CUDA machine code and show what it uses; needs no GPU.
 #[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// A Program as text; `-` reads it from standard input.
     #[arg(required_unless_present = "op", conflicts_with = "op")]
     program: Option<PathBuf>,
     /// One operator instead, for instance "matmul m=64 n=64 k=64".
-    #[arg(long, value_name = "OPERATOR")]
+    #[arg(long, value_name = "OPERATOR", long_help = crate::operator::help())]
     op: Option<String>,
     /// Knobs of its configuration, as JSON or knob=value,…; the model chooses those that are left out (with --op).
     #[arg(long, value_name = "CONFIG", requires = "op")]
     config: Option<String>,
     /// The profile the model chooses for (with --op).
-    #[arg(long, value_name = "NAME", default_value = "adreno640")]
+    #[arg(long, value_name = "NAME", default_value = "adreno640", value_parser = names::suggested(target::profiles()))]
     profile: String,
     /// What for, for instance sm_80,sm_90a.
     #[arg(long, value_name = "ARCH,…", required = true, value_delimiter = ',')]
@@ -44,6 +46,12 @@ pub struct Args {
     #[command(flatten)]
     store: StoreArgs,
 }
+
+const EXAMPLES: &str = "Examples:
+  What a kernel uses on two architectures, without a GPU:
+    warpsight compile --op \"matmul m=64 n=64 k=64\" --arch sm_80,sm_90a
+  Its CUDA C++, PTX and machine code as files:
+    warpsight compile --op \"softmax n=4 c=100\" --arch sm_80 --out kernels";
 
 /// A kernel to compile.
 struct Kernel {

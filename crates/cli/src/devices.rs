@@ -7,6 +7,7 @@ use warpsight_run::DeviceInfo;
 
 /// List the devices that are found: those that run kernels, and those of Vulkan, which draw shaders.
 #[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// Ask drivers inside this process.
     #[arg(long)]
@@ -15,6 +16,12 @@ pub struct Args {
     #[arg(long)]
     facts: bool,
 }
+
+const EXAMPLES: &str = "Examples:
+  What is found, and why other platforms were passed over:
+    warpsight devices
+  Everything that drivers tell:
+    warpsight devices --facts";
 
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {

@@ -14,12 +14,17 @@ use warpsight_probe::{Cause, Outcome, Record};
 
 /// Take what a battery measured into the store. What is there already is not added again.
 #[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// A folder that `warpsight battery` wrote.
     dir: PathBuf,
     #[command(flatten)]
     store: StoreArgs,
 }
+
+const EXAMPLES: &str = "Examples:
+  What a battery measured, into the store:
+    warpsight import measured";
 
 /// Files of the folder that hold no records of ours.
 const OTHERS: [&str; 2] = ["battery.json", "peers.json"];

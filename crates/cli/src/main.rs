@@ -2,11 +2,14 @@
 
 mod battery;
 mod compile;
+mod completions;
 mod devices;
 mod explore;
 mod export;
 mod failure;
 mod import;
+mod man;
+mod names;
 mod network;
 mod npy;
 mod operator;
@@ -23,16 +26,20 @@ mod run;
 mod shader;
 mod target;
 
-use clap::{Parser, Subcommand};
+#[cfg(test)]
+mod help_tests;
+
+use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
 /// Tells how fast a GPU will run a piece of work, says why, and writes the program that runs it fastest.
 #[derive(Parser)]
-#[command(name = "warpsight", version, arg_required_else_help = true, after_help = EXIT_CODES)]
+#[command(name = "warpsight", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(after_help = EXIT_CODES, after_long_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 struct Cli {
     #[command(subcommand)]
     verb: Verb,
-    /// Results (and errors) as JSON.
+    /// Results (and errors) as JSON; no progress where stderr is no terminal.
     #[arg(long, global = true)]
     json: bool,
     /// Every column of tables, in one line a row. Else tables fit the terminal, or $COLUMNS: long texts go below their rows, then columns
@@ -41,7 +48,16 @@ struct Cli {
     wide: bool,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done, 1 slower than allowed (shader diff), 2 bad input or usage, 3 device or driver, 4 nothing verified, 5 input/output, 130 interrupted.\n\
+const EXAMPLES: &str = "Examples:
+  How fast a kernel will be on GPUs that are not there, from the addresses it touches:
+    warpsight predict examples/accesses/star3d-r4-f64.toml --device h200 mi300x
+  The fastest verified kernels for a network, on the simulated GPU that is built in:
+    warpsight optimize models/text-orientation.onnx
+  What a fragment shader costs, line by line:
+    warpsight shader predict data/shaders/looping/mandelbulb.frag";
+
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 slower than allowed (shader diff), 2 bad input or usage, 3 device or driver, \
+    4 nothing verified, 5 input/output, 130 interrupted.\n\
     Times are tagged measured, simulated or predicted.";
 
 #[derive(Subcommand)]
@@ -68,6 +84,10 @@ enum Verb {
     Devices(devices::Args),
     /// List the ONNX operators that are read, with what of each is read.
     Operators(operators::Args),
+    /// Print completions for bash, zsh, fish, elvish or PowerShell.
+    Completions(completions::Args),
+    /// Print the manual page, or write a page for every verb into a folder.
+    Man(man::Args),
 }
 
 fn main() -> ExitCode {
@@ -114,5 +134,7 @@ fn dispatch(cli: &Cli) -> Result<(), failure::Failure> {
         Verb::Import(args) => import::run(args, cli.json),
         Verb::Devices(args) => devices::run(args, cli.json),
         Verb::Operators(args) => operators::run(args, cli.json),
+        Verb::Completions(args) => completions::run(args, Cli::command()),
+        Verb::Man(args) => man::run(args, Cli::command()),
     }
 }

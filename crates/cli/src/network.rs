@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
-use warpsight_engine::network::{Choice, Key, Network, Run, Selected, Selection};
+use warpsight_engine::network::{Choice, Doing, Key, Network, Run, Selected, Selection};
 use warpsight_engine::tune::Tuned;
 use warpsight_engine::verify::tolerance;
 use warpsight_generate::place::stored;
@@ -162,18 +162,23 @@ pub fn choose(
     record: &mut Record,
     rng: &mut fastrand::Rng,
 ) -> Result<Choice, Failure> {
-    let bar = progress::parts("optimize");
+    let bar = progress::parts("ranking");
     let judge = judging.judge(&target.profile);
-    let choice =
-        network.optimize(&judge, &mut *target.device, rng, &mut |family, attempt| record.attempt(family, attempt), &mut |step, done| {
-            if done == 0.0 {
-                // How long ranking took says nothing of what follows.
-                bar.reset();
-            }
-            bar.set_message(step.to_owned());
-            progress::part_done(&bar, done);
-            !progress::interrupted()
-        });
+    let mut show = |doing: Doing, done| {
+        let (part, name) = match doing {
+            Doing::Ranking => ("ranking, then timing", ""),
+            Doing::Timing(name) => ("timing", name),
+        };
+        if done == 0.0 {
+            // How long ranking took says nothing of what follows.
+            bar.reset();
+            bar.set_prefix(part);
+        }
+        bar.set_message(name.to_owned());
+        progress::part_done(&bar, done);
+        !progress::interrupted()
+    };
+    let choice = network.optimize(&judge, &mut *target.device, rng, &mut |family, attempt| record.attempt(family, attempt), &mut show);
     bar.finish_and_clear();
     Ok(choice?)
 }

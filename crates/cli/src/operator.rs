@@ -13,7 +13,7 @@ use warpsight_engine::EngineError;
 use warpsight_engine::network::{Network, Sequence};
 use warpsight_engine::tune::{self, Attempt, Candidates, Judge, Tuned};
 use warpsight_engine::verify::{Trial, check_operator};
-use warpsight_generate::operators::parse_operator;
+use warpsight_generate::operators::{forms, parse_operator};
 use warpsight_generate::{Operator, ScheduleFamily, Stage};
 use warpsight_graph::Plan;
 use warpsight_ir::sample::{geometric_error, median, spearman};
@@ -41,6 +41,16 @@ struct Searched {
     pairs: Vec<(f64, f64)>,
 }
 
+/// What `--op` takes.
+pub fn help() -> String {
+    let forms: Vec<String> = forms().map(|form| format!("  {form}")).collect();
+    format!(
+        "One operator instead, for instance \"matmul m=64 n=64 k=64\". Operators and their keys (those in brackets may be left out; \
+         dtype is f32 or f16s: half storage, float arithmetic):\n{}",
+        forms.join("\n")
+    )
+}
+
 /// Optimizes the operator that the text describes.
 pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, json: bool) -> Result<(), Failure> {
     let operator: Operator = parse_operator(text).map_err(|e| Failure::input(e.to_string()).at(text))?;
@@ -66,13 +76,13 @@ pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, js
             let candidates = tune::candidates(&family, &judge);
             let ranked = tune::rank(&family, &candidates.left, &judge)?;
             let best = ranked.first().ok_or_else(|| Failure::input("no configuration fits the device"))?;
-            dumped.push((family.name().clone(), family.dump(&best.config, stage.0).map_err(EngineError::from)?));
+            dumped.push((family.name().clone(), family.dump(&best.config, stage).map_err(EngineError::from)?));
             continue;
         }
         outcomes.push(optimize(family, args, &judge, &mut *target.device, record, &mut rng)?);
     }
     if let Some(stage) = args.dump {
-        return dump(text, stage.0, &dumped, json);
+        return dump(text, stage, &dumped, json);
     }
     if let Some(out) = &args.out {
         for outcome in &outcomes {

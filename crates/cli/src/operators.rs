@@ -8,7 +8,12 @@ use warpsight_graph::{OPSETS, supported_operators};
 
 /// List the ONNX operators that `optimize`, `run` and `pipeline` read, with what of each is read.
 #[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {}
+
+const EXAMPLES: &str = "Examples:
+  What is read of a convolution:
+    warpsight operators | grep Conv";
 
 /// What holds for all of them.
 const NOTES: [&str; 5] = [

@@ -1,6 +1,7 @@
 //! `warpsight optimize`: a network or one operator to verified, predicted, timed kernels.
 
 use crate::failure::Failure;
+use crate::names::named;
 use crate::record::StoreArgs;
 use crate::target::{Target, TargetArgs};
 use crate::{network, operator};
@@ -14,12 +15,13 @@ use warpsight_predict::Roofline;
 
 /// Choose, verify and time the best kernels for a network or one operator, and write them out.
 #[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// An ONNX model.
     #[arg(required_unless_present = "op", conflicts_with = "op")]
     model: Option<PathBuf>,
     /// One operator instead, for instance "conv2d n=1 c=64 h=56 w=56 k=64 r=3 s=3 stride=1 pad=1".
-    #[arg(long, value_name = "OPERATOR")]
+    #[arg(long, value_name = "OPERATOR", long_help = crate::operator::help())]
     op: Option<String>,
     /// Shape of an input whose shape the model leaves open, for instance x=1,3,48,192; may be repeated.
     #[arg(long, value_name = "NAME=N,N,…", conflicts_with = "op")]
@@ -33,17 +35,28 @@ pub struct Args {
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(5..=10_000))]
     pub runs: u32,
     /// Choose by the model, or time everything that is left (with --op; can be interrupted and resumed).
-    #[arg(long, value_enum, default_value = "model")]
+    #[arg(long, value_enum, ignore_case = true, default_value = "model")]
     pub search: Search,
     /// Print the best configuration after this step of lowering, and nothing else (with --op).
-    #[arg(long, value_name = "STEP", conflicts_with_all = ["model", "search", "top", "runs", "out"], value_parser = parse_stage)]
-    pub dump: Option<StageArg>,
+    #[arg(long, value_name = "STEP", conflicts_with_all = ["model", "search", "top", "runs", "out"],
+        value_parser = named(&Stage::ALL.map(|stage| (stage.name(), stage))))]
+    pub dump: Option<Stage>,
     /// Folder for the kernels: .cl, launch description, C header and C host example.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     #[command(flatten)]
     store: StoreArgs,
 }
+
+const EXAMPLES: &str = "Examples:
+  The fastest verified kernels for a network, on the simulated GPU that is built in:
+    warpsight optimize models/text-orientation.onnx
+  The same on an OpenCL device; kernels and a host program in C go into a folder:
+    warpsight optimize models/text-orientation.onnx --device opencl:0 --out kernels
+  One operator, every configuration timed; Ctrl-C and the same command again goes on:
+    warpsight optimize --op \"matmul m=64 n=64 k=64\" --search exhaustive
+  What a step of lowering makes of it:
+    warpsight optimize --op \"softmax n=4 c=100\" --dump program";
 
 /// How a configuration is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -52,15 +65,6 @@ pub enum Search {
     Model,
     /// Everything is timed.
     Exhaustive,
-}
-
-/// A lowering step on the command line.
-#[derive(Clone, Copy, Debug)]
-pub struct StageArg(pub Stage);
-
-fn parse_stage(text: &str) -> Result<StageArg, String> {
-    let names: Vec<&str> = Stage::ALL.iter().map(|s| s.name()).collect();
-    Stage::ALL.into_iter().find(|s| s.name() == text).map(StageArg).ok_or_else(|| format!("the steps are {}", names.join(", ")))
 }
 
 /// The model and limits a run judges by.

@@ -14,12 +14,14 @@ use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use warpsight_engine::network::Network;
 use warpsight_graph::{ChannelOrder, Fit, Layout, ModelCard, Picture};
+use warpsight_ir::near::did_you_mean;
 use warpsight_ir::sample::median;
 use warpsight_ir::{CostModel, Kernel};
 use warpsight_predict::Roofline;
 
 /// Run a network on a device: one `.npy` per output. Kernels of an earlier `optimize` or `run` on the same device are used again.
 #[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// An ONNX model.
     model: PathBuf,
@@ -37,6 +39,13 @@ pub struct Args {
     #[command(flatten)]
     store: StoreArgs,
 }
+
+const EXAMPLES: &str = "Examples:
+  Whether a line of text is upright, as out/*.npy:
+    warpsight run models/text-orientation.onnx --input x=examples/line.png --output out
+  On an OpenCL device, with the shape of an input that the model leaves open:
+    warpsight run models/text-orientation.onnx --input x=examples/line.png --output out \\
+      --device opencl:0 --input-shape x=1,3,48,192";
 
 /// Pixels of a picture that is read.
 const MAX_PIXELS: u64 = 1 << 26;
@@ -103,7 +112,11 @@ fn inputs(args: &Args, loaded: &Loaded) -> Result<Vec<Vec<f32>>, Failure> {
     let tensors: Vec<_> = loaded.plan.inputs.iter().map(|&id| loaded.plan.tensor(id)).collect();
     let names = || tensors.iter().map(|t| t.name.as_str()).collect::<Vec<_>>().join(", ");
     if let Some((stranger, _)) = given.iter().find(|(n, _)| !tensors.iter().any(|t| t.name == *n)) {
-        return Err(Failure::input(format!("the model has no input `{stranger}`")).help(format!("its inputs: {}", names())));
+        return Err(Failure::input(format!(
+            "the model has no input `{stranger}`{}",
+            did_you_mean(stranger, tensors.iter().map(|t| t.name.as_str()))
+        ))
+        .help(format!("its inputs: {}", names())));
     }
     tensors
         .iter()

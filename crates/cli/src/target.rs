@@ -1,9 +1,11 @@
 //! The device a verb works on, and what is known of it.
 
 use crate::failure::{Failure, Kind};
+use crate::names;
 use clap::builder::RangedU64ValueParser;
 use std::time::Duration;
 use warpsight_generate::prune::Allowance;
+use warpsight_ir::near::did_you_mean;
 use warpsight_ir::occupancy::Residency;
 use warpsight_ir::{Bytes, Profile, profile};
 use warpsight_run::{Device, DeviceInfo};
@@ -11,11 +13,11 @@ use warpsight_run::{Device, DeviceInfo};
 /// Options of every verb that runs something.
 #[derive(clap::Args)]
 pub struct TargetArgs {
-    /// Where kernels run: sim:adreno640 or opencl:N (see `warpsight devices`).
+    /// Where kernels run: opencl:N, cuda:N or the simulated sim:adreno640; `warpsight devices` lists what is found.
     #[arg(long, default_value = "sim:adreno640", value_name = "DEVICE")]
     pub device: String,
     /// The profile models judge the device by; by default the one that fits its name.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = names::suggested(profiles()))]
     pub profile: Option<String>,
     /// Run the driver inside this process (a crash or hang of the driver is then ours).
     #[arg(long, conflicts_with = "timeout")]
@@ -45,13 +47,19 @@ fn builtin(name: &str) -> Result<Option<Profile>, Failure> {
     profile::builtin(name).transpose().map_err(|e| Failure::input(e.to_string()))
 }
 
-/// The profile of that name.
+/// The names of all profiles.
+pub fn profiles() -> Vec<&'static str> {
+    [vec!["host"], profile::builtin_names()].concat()
+}
+
+/// The profile of that name, in whatever case.
 pub fn profile(name: &str) -> Result<Profile, Failure> {
-    if name == "host" {
+    if name.eq_ignore_ascii_case("host") {
         return Ok(warpsight_run::host::host_profile());
     }
     builtin(name)?.ok_or_else(|| {
-        Failure::input(format!("there is no profile `{name}`")).help(format!("profiles: host, {}", profile::builtin_names().join(", ")))
+        Failure::input(format!("there is no profile `{name}`{}", did_you_mean(name, profiles())))
+            .help(format!("profiles: {}", profiles().join(", ")))
     })
 }
 
@@ -104,7 +112,7 @@ impl TargetArgs {
             return Ok(warpsight_run::host::host_profile());
         }
         Err(Failure::new(Kind::Input, format!("nothing is known of `{}` that a model could judge it by", info.name))
-            .help(format!("--profile takes the nearest of: host, {}", profile::builtin_names().join(", "))))
+            .help(format!("--profile takes the nearest of: {}", profiles().join(", "))))
     }
 }
 

@@ -156,7 +156,7 @@ fn bad_input_is_refused() {
         }
     };
     let out = s.text("out");
-    refused(&[&SIM[..], &[&out, "--phase", "nothing"]].concat(), 2, &["there is no phase `nothing`", "stencils", "counters"]);
+    refused(&[&SIM[..], &[&out, "--phase", "nothing"]].concat(), 2, &["`nothing` is none of", "stencils", "counters"]);
     refused(&["battery", "--device", "sim:adreno640"], 2, &["--out"]);
     refused(&[&SIM[..], &[&out, "--minutes", "0"]].concat(), 2, &["a number of minutes above 0"]);
     refused(&[&SIM[..], &[&out, "--minutes", "-1"]].concat(), 2, &["a number of minutes above 0"]);

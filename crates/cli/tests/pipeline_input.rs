@@ -248,7 +248,7 @@ fn files_that_are_no_graphs() {
     let file = s.text("file.json");
     assert!(said(&s.run(&["pipeline", &file, "--device", "a101"], 2)).contains("there is no device `a101`"));
     assert!(said(&s.run(&["pipeline", "--device", "a100-40"], 2)).contains("no graph is given"));
-    assert!(said(&s.run(&["pipeline", &file, "--device", "a100-40", "--policy", "worst"], 2)).contains("there are best and kitsune"));
+    assert!(said(&s.run(&["pipeline", &file, "--device", "a100-40", "--policy", "worst"], 2)).contains("`worst` is none of best, kitsune"));
     let shaped = s.run(&["pipeline", &file, "--device", "a100-40", "--input-shape", "x=8"], 2);
     assert!(said(&shaped).contains("only models (.onnx) leave shapes open"));
     let stored = s.run(&["pipeline", &file, "--device", "a100-40", "--elements", "f16"], 2);

@@ -297,8 +297,11 @@ fn wrong_input_is_named_with_its_place() {
     refused(&[&star, "--device", "a100-40", "--set", "q"], 2, &["KEY=VALUE"]);
     refused(&[&star, "--device", "a100-40", "--set", "nx=0"], 2, &["star3d-r4-f64.toml:5:11]", "an extent is 0"]);
     let overridden = |what: &str, words: &[&str]| refused(&[&star, "--device", "a100-40", "--override", what], 2, words);
-    overridden("l2_efective=1MB", &["no number of a profile is called `l2_efective`", "there is memory.l2_effective,"]);
-    overridden("bandwidth=1e12", &["is called `bandwidth`", "memory.buffer_l1.bandwidth, memory.l2.bandwidth, memory.llc.bandwidth"]);
+    overridden("l2_efective=1MB", &["no number of a profile is called `l2_efective`", "did you mean `memory.l2_effective`?"]);
+    overridden(
+        "bandwidth=1e12",
+        &["is called `bandwidth`", "`memory.buffer_l1.bandwidth` or `memory.l2.bandwidth` or `memory.llc.bandwidth`"],
+    );
     for size in ["", "1XB", "40MB/s", "1.4GHz"] {
         overridden(&format!("l2_effective={size}"), &["`memory.l2_effective` cannot be", "expected a number of bytes, or as in 40MB"]);
     }

@@ -160,7 +160,7 @@ fn what_is_no_table_is_refused() {
         (vec!["shader", "evaluate", "--rows", path], 2, "warpsight-shader-rows/9"),
         (vec!["shader", "evaluate", "--rows", "nowhere.jsonl"], 5, "nowhere.jsonl"),
         (vec!["shader", "evaluate"], 2, "--rows"),
-        (vec!["shader", "evaluate", "--rows", path, "--model", "magic"], 2, "no model `magic`"),
+        (vec!["shader", "evaluate", "--rows", path, "--model", "magic"], 2, "`magic` is none of"),
         (vec!["shader", "evaluate", "--rows", path, "--only", "magic"], 2, "`magic` is none of group, trace, source"),
         (vec!["shader", "train", "--corpus", path, "--out", "x.json"], 2, "--shots"),
     ] {

@@ -14,7 +14,7 @@ use warpsight_generate::place::decode;
 use warpsight_generate::{Placement, ScheduleFamily};
 use warpsight_graph::memory::{self, Request, Storage};
 use warpsight_graph::{Plan, PlanRole};
-use warpsight_ir::{Checked, Config, Family, Ranked, Seconds, TimeSource};
+use warpsight_ir::{Checked, Config, Ranked, Seconds, TimeSource};
 use warpsight_run::{Device, DeviceLimits, Init, Job, JobResult, LaunchSpec, MemoryKind, MemorySpec, TimingSpec};
 
 /// Which activations of an expression (inputs, then output; constants left out) are images.
@@ -42,6 +42,15 @@ fn work(expr: &TensorExpr) -> f64 {
 
 /// Kernels of fewer points take no less time.
 const SMALLEST: f64 = 1e4;
+
+/// What [`Network::optimize`] does: first the one, then the other, each from nothing to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doing<'a> {
+    /// All configurations of all kernels are ranked.
+    Ranking,
+    /// This kernel is verified and timed.
+    Timing(&'a str),
+}
 
 /// A network taken apart into kernels.
 pub struct Network<'a> {
@@ -173,13 +182,10 @@ impl<'a> Network<'a> {
         device: &mut dyn Device,
         rng: &mut Rng,
         observe: &mut dyn FnMut(&ScheduleFamily, &tune::Attempt) -> Result<(), EngineError>,
-        progress: &mut dyn FnMut(&str, f64) -> bool,
+        progress: &mut dyn FnMut(Doing, f64) -> bool,
     ) -> Result<Choice, EngineError> {
-        if !progress("ranking", 0.0) {
-            return Err(EngineError::Interrupted);
-        }
         self.fits(&device.info().limits)?;
-        let (candidates, ranked): (Vec<Candidates>, Vec<ByPattern>) = self.rank(judge)?.into_iter().unzip();
+        let (candidates, ranked): (Vec<Candidates>, Vec<ByPattern>) = self.rank(judge, progress)?.into_iter().unzip();
         let images = self.place(&ranked)?;
         let mut tuned: BTreeMap<Key, Tuned> = BTreeMap::new();
         let mut chosen = BTreeSet::new();
@@ -188,7 +194,7 @@ impl<'a> Network<'a> {
         let work = |step: &Step| work(self.families[step.family].expr());
         let (all, mut done) = (kernels.iter().map(|(step, _)| work(step)).sum::<f64>(), 0.0);
         for (step, key) in kernels {
-            if !progress(&format!("timing {}", step.name), done / all) {
+            if !progress(Doing::Timing(&step.name), done / all) {
                 return Err(EngineError::Interrupted);
             }
             done += work(step);
@@ -227,27 +233,33 @@ impl<'a> Network<'a> {
     }
 
     /// Opens and ranks every family, as many at a time as there are processors.
-    fn rank(&self, judge: &Judge) -> Result<Vec<(Candidates, ByPattern)>, EngineError> {
+    fn rank(&self, judge: &Judge, progress: &mut dyn FnMut(Doing, f64) -> bool) -> Result<Vec<(Candidates, ByPattern)>, EngineError> {
         let next = AtomicUsize::new(0);
-        let work = || {
-            let mut done = vec![];
-            while let Some(family) = self.families.get(next.fetch_add(1, Ordering::Relaxed)) {
-                done.push((family.name().clone(), rank_family(family, judge)?));
+        let (sender, ranked) = std::sync::mpsc::channel();
+        let work = |sender: std::sync::mpsc::Sender<_>| {
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(family) = self.families.get(at) else { break };
+                if sender.send((at, rank_family(family, judge))).is_err() {
+                    break;
+                }
             }
-            Ok::<_, EngineError>(done)
         };
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let mut all = HashMap::new();
+        let mut all: BTreeMap<usize, (Candidates, ByPattern)> = BTreeMap::new();
         std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-            for worker in workers {
-                // A panic of a worker is a defect: it goes on here.
-                all.extend(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+            for sender in vec![sender; threads] {
+                scope.spawn(move || work(sender));
             }
-            Ok::<_, EngineError>(())
+            let ranked = ranked;
+            while progress(Doing::Ranking, all.len() as f64 / self.families.len() as f64) {
+                let Ok((at, found)) = ranked.recv() else { return Ok(()) };
+                all.insert(at, found?);
+            }
+            // Workers end: nobody takes any more what they send.
+            Err(EngineError::Interrupted)
         })?;
-        // Every family was taken by one worker; names are unique.
-        Ok(self.families.iter().filter_map(|f| all.remove(f.name())).collect())
+        Ok(all.into_values().collect())
     }
 
     /// For every tensor, buffer or image: the predicted time of the whole network is lowered tensor by tensor until no single change

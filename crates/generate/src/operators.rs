@@ -18,7 +18,7 @@ mod pool;
 mod split;
 
 pub use conv::{Conv, Deconv, Window, conv, deconv};
-pub use grammar::parse_operator;
+pub use grammar::{forms, parse_operator};
 pub use matmul::{MatMul, matmul};
 pub use movement::{concat, copy, elementwise, pad, slice, transpose};
 pub use normalise::{layernorm, softmax};
@@ -27,6 +27,7 @@ pub use split::LONGEST;
 
 use crate::expr::{Axis, AxisId, Combine, Index, Operator, Role, Scalar, Tensor, TensorExpr};
 use std::collections::HashSet;
+use warpsight_ir::near::did_you_mean;
 use warpsight_ir::{BinaryOp, Name, Scalar as Element};
 
 /// Why an operator cannot be made.
@@ -39,7 +40,7 @@ pub enum OperatorError {
         known: String,
     },
     /// The first word names no operator.
-    #[error("unknown operator `{name}`; one of: {known}")]
+    #[error("unknown operator `{name}`; one of: {known}{}", did_you_mean(name, known.split(' ')))]
     UnknownOperator {
         /// The word.
         name: String,
@@ -55,7 +56,7 @@ pub enum OperatorError {
         word: String,
     },
     /// A key that the operator does not have.
-    #[error("`{operator}` has no key `{key}`; it takes: {known}")]
+    #[error("`{operator}` has no key `{key}`; it takes: {known}{}", did_you_mean(key, known.split(' ').map(|own| own.trim_matches(['[', ']', '=']))))]
     UnknownKey {
         /// The operator.
         operator: String,

@@ -4,6 +4,7 @@ use crate::memory::NoRoom;
 use crate::model::{FreeDimension, OPSETS};
 use std::path::PathBuf;
 use warpsight_generate::operators::OperatorError;
+use warpsight_ir::near::did_you_mean;
 
 /// Why a file is no model that can be planned.
 #[derive(Debug, thiserror::Error)]
@@ -95,7 +96,7 @@ pub enum GraphError {
         reason: String,
     },
     /// A shape for an input that the model does not have.
-    #[error("the model has no input `{name}`; its inputs: {inputs}")]
+    #[error("the model has no input `{name}`; its inputs: {inputs}{}", did_you_mean(name, inputs.split(", ")))]
     NoSuchInput {
         /// The name given.
         name: String,

@@ -12,6 +12,7 @@ pub mod family;
 pub mod interpret;
 pub mod kernel;
 pub mod layout;
+pub mod near;
 pub mod occupancy;
 pub mod pipeline;
 pub mod profile;

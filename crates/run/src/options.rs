@@ -48,6 +48,8 @@ impl Options {
 /// [`DeviceError::NoDevice`] says what there is; [`DeviceError::Driver`], [`DeviceError::Lost`] and [`DeviceError::Timeout`] when
 /// a driver fails to open it.
 pub fn open(id: &str, options: &Options) -> Result<Box<dyn Device>, DeviceError> {
+    // Names of files keep their case.
+    let id = &id.split_once(':').map_or_else(|| id.to_owned(), |(backend, own)| format!("{}:{own}", backend.to_lowercase()));
     let apart = options.simulator_too || id.starts_with("opencl:") || id.starts_with("cuda:");
     if options.in_process || !apart {
         return open_here(id, options.cache.clone());

@@ -5,6 +5,7 @@ use crate::{
     CacheState, Contents, Device, DeviceError, DeviceInfo, DeviceLimits, Feedback, Job, JobResult, LaunchClock, MemoryKind, MemorySpec,
 };
 use std::path::Path;
+use warpsight_ir::near::did_you_mean;
 use warpsight_ir::{Bindings, Checked, Seconds, TimeSource};
 use warpsight_sim::{Caches, Report, Silicon, SimFault, Simulator};
 
@@ -34,11 +35,14 @@ impl Sim {
     /// [`DeviceError::NoDevice`] with the names there are, or with what is wrong in the file.
     pub fn open(name: &str) -> Result<Self, DeviceError> {
         let none = |reason: String| DeviceError::NoDevice { id: format!("sim:{name}"), reason };
-        if let Some(silicon) = Silicon::named(name) {
-            return Ok(Self::new(silicon, name));
+        if let Some(own) = Silicon::NAMES.iter().find(|own| own.eq_ignore_ascii_case(name))
+            && let Some(silicon) = Silicon::named(own)
+        {
+            return Ok(Self::new(silicon, own));
         }
         if Path::new(name).extension().is_none_or(|extension| extension != "toml") {
-            return Err(none(format!("simulated GPUs are {}, or a file that ends in .toml", Silicon::NAMES.join(", "))));
+            let meant = did_you_mean(name, Silicon::NAMES.iter().copied());
+            return Err(none(format!("simulated GPUs are {}, or a file that ends in .toml{meant}", Silicon::NAMES.join(", "))));
         }
         let text = std::fs::read_to_string(name).map_err(|error| none(format!("the file cannot be read: {error}")))?;
         Ok(Self::new(Silicon::parse(&text).map_err(|error| none(error.to_string()))?, name))

@@ -5,6 +5,7 @@ mod prepare;
 mod tools;
 
 use crate::failure::{Failure, Kind};
+use crate::names::named;
 use crate::progress;
 use crate::report::Column::{Below, Keep, Spare};
 use crate::report::{out, table};
@@ -19,6 +20,7 @@ use warpsight_run::{Device, DeviceError, DeviceInfo};
 
 /// Measure all there is to measure of a GPU: bandwidths, latencies, peaks, stencil volumes, textures, queues, launches.
 #[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// What is measured: cuda:N, opencl:N or sim:NAME (see `warpsight devices`).
     #[arg(long, default_value = "cuda:0", value_name = "DEVICE")]
@@ -30,7 +32,7 @@ pub struct Args {
     #[arg(long, default_value_t = 8.0, value_name = "N", value_parser = minutes, allow_negative_numbers = true)]
     minutes: f64,
     /// Only these phases; may be repeated.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = named(names().map(|name| (name, name.to_owned())).collect::<Vec<_>>()))]
     phase: Vec<String>,
     /// How much: everything, or a few small measurements of each kind.
     #[arg(long, value_enum, default_value = "full")]
@@ -78,6 +80,16 @@ pub struct Args {
     #[arg(long, hide = true)]
     plant_wrong: bool,
 }
+
+const EXAMPLES: &str = "Examples:
+  What would be measured:
+    warpsight battery --list
+  A few small measurements of each kind on the simulated GPU, as a rehearsal:
+    warpsight battery --device sim:adreno640 --scale tiny --out measured
+  Everything on an NVIDIA GPU, within eight minutes:
+    warpsight battery --device cuda:0 --out h200
+  Kernels compiled ahead, where there is no GPU:
+    warpsight battery --prepare --arch sm_90a --cache kernels";
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -219,13 +231,14 @@ fn compiler(device: &DeviceInfo, cache: Option<&Path>) -> Result<Option<Toolkit>
     }
 }
 
+/// What phases are called.
+fn names() -> impl Iterator<Item = &'static str> {
+    phases::all().into_iter().map(|phase| phase.name).chain(TOOLS)
+}
+
 /// The phases asked for, in the battery's order.
 fn chosen(args: &Args) -> Result<Vec<warpsight_probe::Phase>, Failure> {
     let all = phases::all();
-    let names: Vec<&str> = all.iter().map(|phase| phase.name).chain(TOOLS).collect();
-    if let Some(stranger) = args.phase.iter().find(|name| !names.contains(&name.as_str())) {
-        return Err(Failure::input(format!("there is no phase `{stranger}`")).help(format!("phases: {}", names.join(", "))));
-    }
     Ok(all.into_iter().filter(|phase| args.phase.is_empty() || args.phase.iter().any(|name| name == phase.name)).collect())
 }
 

@@ -8,10 +8,12 @@ mod rows;
 mod show;
 
 use crate::failure::{Failure, Kind};
+use crate::names::suggested;
 use crate::predict::REGISTERS_GUESSED;
 use crate::predict::input::{Input, Setting, devices};
 use crate::progress;
 use crate::report::out;
+use crate::target::profiles;
 use std::path::PathBuf;
 use warpsight_ir::Profile;
 use warpsight_ir::accesses::text::Document;
@@ -25,7 +27,7 @@ pub struct Args {
     /// A kernel's accesses as text; `-` reads them from standard input.
     file: PathBuf,
     /// Built-in profiles, or files of profiles (.toml); several after each other or separated by commas are ranked together.
-    #[arg(long, value_name = "NAME", required = true, num_args = 1.., value_delimiter = ',')]
+    #[arg(long, value_name = "NAME", required = true, num_args = 1.., value_delimiter = ',', value_parser = suggested(profiles()))]
     device: Vec<String>,
     /// Which blocks: `all` (every x, y, z whose product is a multiple of the device's warp and at most its largest block), `pow2` (those
     /// whose extents are powers of two), a number (every block of exactly so many threads), 16x4x16 (this one), `file` (the one in the
@@ -72,12 +74,15 @@ pub struct Args {
 
 const EXAMPLES: &str = "Examples:
   The best of all blocks of whole warps, and what folding gains:
-    warpsight explore examples/accesses/star3d-r4-f64.toml --device a100-40 --block-sizes all --fold 1,2y,2z
+    warpsight explore examples/accesses/star3d-r4-f64.toml --device a100-40 --block-sizes all \\
+      --fold 1,2y,2z
   The blocks of 1024 threads on several devices, everything into a file:
-    warpsight explore examples/accesses/star3d-r1-f64.toml --device v100 a100-40 h200 --block-sizes 1024 --csv out.csv
+    warpsight explore examples/accesses/star3d-r1-f64.toml --device v100 a100-40 h200 \\
+      --block-sizes 1024 --csv out.csv
   How DRAM volumes of five blocks depend on the size of a plane, as a figure:
-    warpsight explore examples/accesses/star3d-r4-f64.toml --device a100-40 --sweep nx,ny=256..1024:16 \\
-      --block-sizes 256x4x1,128x4x2,64x4x4,32x4x8,16x4x16 --plot layers.svg --breakdown parts.svg
+    warpsight explore examples/accesses/star3d-r4-f64.toml --device a100-40 \\
+      --sweep nx,ny=256..1024:16 --block-sizes 256x4x1,128x4x2,64x4x4,32x4x8,16x4x16 \\
+      --plot layers.svg --breakdown parts.svg
 All times and volumes are predicted.";
 
 /// What is explored.

@@ -56,7 +56,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     if args.elements.is_some() && !models {
         return Err(Failure::input("a graph in JSON states the bytes of its elements, only models (.onnx) do not").at("--elements"));
     }
-    let element = if args.elements.as_deref() == Some("f16") { 2 } else { 4 };
+    let element = args.elements.unwrap_or(4);
     let inputs = files.iter().map(|file| Input::read(file, &args.input_shape, element)).collect::<Result<Vec<_>, Failure>>()?;
     // What cannot be read or written is said before anything is planned.
     let paper = args.compare.as_deref().map(Paper::read).transpose()?;

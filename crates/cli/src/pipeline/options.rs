@@ -1,6 +1,8 @@
 //! Options of `pipeline`.
 
+use crate::names::{named, suggested};
 use crate::predict::input::Setting;
+use crate::target::profiles;
 use std::path::PathBuf;
 use warpsight_dataflow::Policy;
 use warpsight_sim::pipeline::Scheduler;
@@ -8,21 +10,22 @@ use warpsight_sim::pipeline::Scheduler;
 /// Plan a graph of operators as pipelines: which run together, as which stages on how many work-groups, why that cannot deadlock, and what
 /// it saves over operators by themselves and over vertical fusion (paper 003).
 #[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// Graphs: `dataflow-graph/1` as JSON (see examples/dataflow), or ONNX models (.onnx).
     pub files: Vec<PathBuf>,
     /// Built-in profiles, or files of profiles (.toml); several after each other or separated by commas.
-    #[arg(long, value_name = "NAME", required = true, num_args = 1.., value_delimiter = ',')]
+    #[arg(long, value_name = "NAME", required = true, num_args = 1.., value_delimiter = ',', value_parser = suggested(profiles()))]
     pub device: Vec<String>,
     /// How groups are selected: `kitsune`, the paper's patterns; `best`, what saves most time by prediction.
-    #[arg(long, value_name = "best|kitsune", default_value = "best", value_parser = policy)]
+    #[arg(long, value_name = "NAME", default_value = "best", value_parser = named(POLICIES))]
     pub policy: Policy,
     /// Execute all three executions on the simulated GPU of that name (sim/devices) too.
     #[arg(long)]
     pub simulate: bool,
     /// How work-groups of a pipeline come onto the simulated multiprocessors: `grid`, one arbiter as GPUs have it; `two-arbiter`, the paper's,
     /// one for each class; `cooperative`, one persistent kernel whose work-groups take roles by ticket.
-    #[arg(long, value_name = "grid|two-arbiter|cooperative", default_value = "two-arbiter", value_parser = scheduler, requires = "simulate")]
+    #[arg(long, value_name = "NAME", default_value = "two-arbiter", value_parser = named(SCHEDULERS), requires = "simulate")]
     pub scheduler: Scheduler,
     /// Write a report with figures: one page that needs nothing else.
     #[arg(long, value_name = "FILE")]
@@ -38,8 +41,8 @@ pub struct Args {
     #[arg(long, value_name = "NAME=EXTENTS")]
     pub input_shape: Vec<String>,
     /// What a model's elements are stored as; without it f32, as ONNX files hold them.
-    #[arg(long, value_name = "f16|f32", value_parser = ["f16", "f32"])]
-    pub elements: Option<String>,
+    #[arg(long, value_name = "TYPE", value_parser = named([("f16", 2u64), ("f32", 4u64)]))]
+    pub elements: Option<u64>,
     /// A store with samples of stages: their seconds take the place of the model's.
     #[arg(long, value_name = "DB")]
     pub samples: Option<PathBuf>,
@@ -52,36 +55,26 @@ pub struct Args {
     pub check: Option<PathBuf>,
 }
 
-fn policy(text: &str) -> Result<Policy, String> {
-    match text {
-        "best" => Ok(Policy::Best),
-        "kitsune" => Ok(Policy::Kitsune),
-        _ => Err("there are best and kitsune".to_owned()),
-    }
-}
+const EXAMPLES: &str = "Examples:
+  Which operators run together, how much faster, and why that cannot deadlock:
+    warpsight pipeline examples/dataflow/nerf.json --device a100-40
+  By the paper's patterns, simulated too, everything drawn on one page:
+    warpsight pipeline examples/dataflow/mgn.json --device a100-40 --policy kitsune --simulate \\
+      --html report.html
+  Whether somebody else's plan of a persistent kernel can deadlock:
+    warpsight pipeline --check examples/plans/norm.json --device a100-40";
+
+const POLICIES: &[(&str, Policy)] = &[("best", Policy::Best), ("kitsune", Policy::Kitsune)];
+
+const SCHEDULERS: &[(&str, Scheduler)] =
+    &[("grid", Scheduler::Greedy), ("two-arbiter", Scheduler::TwoArbiters), ("cooperative", Scheduler::Cooperative)];
 
 /// What the option is called.
 pub fn policy_name(policy: Policy) -> &'static str {
-    match policy {
-        Policy::Best => "best",
-        Policy::Kitsune => "kitsune",
-    }
-}
-
-fn scheduler(text: &str) -> Result<Scheduler, String> {
-    match text {
-        "grid" => Ok(Scheduler::Greedy),
-        "two-arbiter" => Ok(Scheduler::TwoArbiters),
-        "cooperative" => Ok(Scheduler::Cooperative),
-        _ => Err("there are grid, two-arbiter and cooperative".to_owned()),
-    }
+    POLICIES.iter().find(|own| own.1 == policy).map_or("", |own| own.0)
 }
 
 /// What the option is called.
 pub fn scheduler_name(scheduler: Scheduler) -> &'static str {
-    match scheduler {
-        Scheduler::Greedy => "grid",
-        Scheduler::TwoArbiters => "two-arbiter",
-        Scheduler::Cooperative => "cooperative",
-    }
+    SCHEDULERS.iter().find(|own| own.1 == scheduler).map_or("", |own| own.0)
 }

@@ -7,7 +7,8 @@ use std::ops::Range;
 use std::path::Path;
 use std::str::FromStr;
 use warpsight_ir::accesses::text::{TextError, Written, parse};
-use warpsight_ir::profile::{self, EditError};
+use warpsight_ir::near::did_you_mean;
+use warpsight_ir::profile::EditError;
 use warpsight_ir::{NoEstimate, Profile};
 
 /// `key=value`.
@@ -122,15 +123,15 @@ pub struct Device {
 /// Profiles by name or file; all that are unknown are named.
 pub fn devices(names: &[String], overrides: &[Setting]) -> Result<Vec<Device>, Failure> {
     let is_file = |name: &str| name.contains('/') || name.ends_with(".toml");
-    let known = profile::builtin_names();
+    let known = target::profiles();
     let unknown: Vec<String> = names
         .iter()
-        .filter(|name| !is_file(name) && *name != "host" && !known.contains(&name.as_str()))
-        .map(|name| format!("`{name}`"))
+        .filter(|name| !is_file(name) && !known.iter().any(|own| own.eq_ignore_ascii_case(name)))
+        .map(|name| format!("`{name}`{}", did_you_mean(name, known.iter().copied())))
         .collect();
     if !unknown.is_empty() {
         let what = if unknown.len() == 1 { "there is no device" } else { "there are no devices" };
-        let help = format!("known are host, {}, and files that end with .toml", known.join(", "));
+        let help = format!("known are {}, and files that end with .toml", known.join(", "));
         return Err(Failure::input(format!("{what} {}", unknown.join(", "))).help(help));
     }
     let read = |name: &String| -> Result<Profile, Failure> {
@@ -157,7 +158,9 @@ fn overridden(mut profile: Profile, overrides: &[Setting]) -> Result<(Profile, V
     let refused = |error: EditError| {
         let failure = Failure::input(error.to_string()).at("--override");
         match &error {
-            EditError::Key { like, .. } if !like.is_empty() => failure.help(format!("there is {}", like.join(", "))),
+            EditError::Key { like, .. } if !like.is_empty() => {
+                failure.help(format!("did you mean {}?", like.iter().map(|own| format!("`{own}`")).collect::<Vec<_>>().join(" or ")))
+            }
             _ => failure.help("for instance l2_effective=40MB, memory.l2.bandwidth=1.4TB/s, execution.clock=1.41GHz"),
         }
     };

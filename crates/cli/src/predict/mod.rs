@@ -7,7 +7,9 @@ mod measured;
 pub(crate) mod show;
 
 use crate::failure::Failure;
+use crate::names::suggested;
 use crate::report::out;
+use crate::target::profiles;
 use input::{Device, Input, Setting};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -15,12 +17,13 @@ use warpsight_predict::volumes::report::{Report, Settings, Work, report};
 
 /// Predict the time and data volumes of a kernel from the accesses it makes (see examples/accesses), on one device or several.
 #[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// A kernel's accesses as text; `-` reads them from standard input.
     #[arg(required_unless_present = "device")]
     file: Option<PathBuf>,
     /// Built-in profiles, or files of profiles (.toml); several after each other or separated by commas.
-    #[arg(long, value_name = "NAME", required = true, num_args = 1.., value_delimiter = ',')]
+    #[arg(long, value_name = "NAME", required = true, num_args = 1.., value_delimiter = ',', value_parser = suggested(profiles()))]
     device: Vec<String>,
     /// Replaces a key or parameter of the file, for instance block=16,4,16 or n=640; may be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
@@ -41,6 +44,19 @@ pub struct Args {
     #[arg(long, value_name = "FILE2")]
     diff: Option<PathBuf>,
 }
+
+const EXAMPLES: &str = "Examples:
+  A kernel on several GPUs that need not be there:
+    warpsight predict examples/accesses/star3d-r4-f64.toml --device v100 a100-40 h200 mi300x
+  What if its blocks were others, and the cache larger:
+    warpsight predict examples/accesses/star3d-r4-f64.toml --device a100-40 --set block=16,4,16 \\
+      --override l2_effective=40MB
+  Two kernels side by side:
+    warpsight predict examples/accesses/transpose-naive.toml --device h200 \\
+      --diff examples/accesses/transpose-tiled.toml
+  Measured volumes in place of the predicted ones:
+    warpsight predict examples/accesses/star3d-r1-f64.toml --device mi250x \\
+      --volumes examples/volumes/star3d-r1-f64-mi250x.json";
 
 /// What is said where folding leaves the number of registers as it is.
 pub(crate) const REGISTERS_GUESSED: &str = "registers are one number although points are folded: how many folding takes is a guess";

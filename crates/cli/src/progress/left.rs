@@ -8,7 +8,7 @@ use std::time::Instant;
 /// Nothing is said before.
 const EARLIEST: f64 = 3.0;
 
-/// How far the estimate of half the time ago may be from today's.
+/// How far what half and a quarter of the time foretold may be from what is foretold now.
 const AGREE: f64 = 1.4;
 
 /// How much was done when: (seconds, share), both growing.
@@ -22,12 +22,14 @@ impl Left {
         }
     }
 
-    /// Seconds that are left, where what was done in half of the time foretold the whole as what was done until now does.
+    /// Seconds that are left, where half and a quarter of the time foretold the same.
     fn seconds(&self, seconds: f64, share: f64) -> Option<f64> {
         let whole = seconds / share;
-        let before = &self.0[..self.0.partition_point(|then| then.0 <= seconds / 2.0)];
-        let foretold = seconds / 2.0 / before.last()?.1;
-        let agree = (1.0 / AGREE..=AGREE).contains(&(whole / foretold));
+        let agreed = |then: f64| {
+            let before = &self.0[..self.0.partition_point(|seen| seen.0 <= then)];
+            before.last().is_some_and(|seen| (1.0 / AGREE..=AGREE).contains(&(whole / (then / seen.1))))
+        };
+        let agree = agreed(seconds / 2.0) && agreed(seconds / 4.0);
         (seconds >= EARLIEST && share < 1.0 && agree).then_some(whole - seconds)
     }
 }

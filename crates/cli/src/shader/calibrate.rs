@@ -24,6 +24,7 @@ use warpsight_learn::shader::scene::Scene;
 
 /// Measure some shaders on a Vulkan device and fit a model of another device to it; `shader predict --calibration` takes the result.
 #[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// What is measured: vulkan:N, or vulkan:gpu for the first device that is no CPU rasteriser.
     #[arg(long, value_name = "DEVICE", default_value = "vulkan:gpu")]
@@ -52,6 +53,12 @@ pub struct Args {
     #[command(flatten)]
     trace: TraceArgs,
 }
+
+const EXAMPLES: &str = "Examples:
+  A model of the first GPU that there is, by 20 shaders which come with the program:
+    warpsight shader calibrate --out my-gpu.json
+  A model of lavapipe, under another name:
+    warpsight shader calibrate --device vulkan:0 --name laptop --out laptop.json";
 
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {

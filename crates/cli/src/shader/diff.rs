@@ -15,6 +15,7 @@ use warpsight_learn::shader::models::INTERVAL;
 
 /// Predict by how much a shader is slower than another, and which lines make it so. Exit code 0: not slower than allowed; 1: slower.
 #[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// The shader as it was: GLSL or SPIR-V.
     first: PathBuf,
@@ -34,6 +35,13 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 10)]
     lines: usize,
 }
+
+const EXAMPLES: &str = "Examples:
+  Exit code 1 where the second is more than 5 % slower:
+    warpsight shader diff data/shaders/looping/julia_trap.frag data/shaders/looping/mandelbulb.frag
+  Only where that is sure:
+    warpsight shader diff data/shaders/looping/julia_trap.frag \\
+      data/shaders/looping/mandelbulb.frag --fail-above 10% --sure";
 
 fn parse_share(text: &str) -> Result<f64, String> {
     let (number, unit) = text.trim().strip_suffix('%').map_or((text.trim(), 1.0), |number| (number.trim_end(), 0.01));

@@ -10,6 +10,7 @@ use super::network;
 use super::rows::RowsArgs;
 use super::targets::{self, SOFTWARE};
 use crate::failure::Failure;
+use crate::names::{Named, listed, named};
 use crate::progress;
 use crate::report::out;
 use serde::Serialize;
@@ -20,17 +21,23 @@ use warpsight_learn::shader::models::table::Table;
 use warpsight_learn::shader::models::{Method, Row};
 use warpsight_learn::shader::predictor::Device;
 
+/// What `--model` takes where models are fitted.
+pub(super) fn methods() -> Named<Method> {
+    listed(Method::ALL.iter().map(|method| method.name()).collect(), str::parse)
+}
+
 /// Compare models on shaders that they were not fitted on: near-duplicates held out together, whole sources held out, with and without a
 /// trace.
 #[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
     rows: RowsArgs,
     /// Models, after commas [default: all that rows are enough for].
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = methods())]
     model: Vec<Method>,
     /// How shaders are held out, after commas: by groups of near-duplicates, the same without a trace, by source [default: all].
-    #[arg(long, value_name = "group|trace|source", value_delimiter = ',')]
+    #[arg(long, value_name = "WAY", value_delimiter = ',', value_parser = named(Way::ALL))]
     only: Vec<Way>,
     /// Rows of another device: how well models of each device predict the others. May be repeated.
     #[arg(long, value_name = "FILE.jsonl")]
@@ -44,6 +51,12 @@ pub struct Args {
     #[command(flatten)]
     network: network::NetworkArgs,
 }
+
+const EXAMPLES: &str = "Examples:
+  Models side by side on shaders that they did not see:
+    warpsight shader evaluate --corpus corpus --shots shots.csv --html models.html
+  How well the built-in model does on your measurements:
+    warpsight shader evaluate --corpus corpus --shots shots.csv --trained";
 
 /// All that there is to tell.
 #[derive(Debug, Serialize)]

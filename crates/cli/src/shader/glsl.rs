@@ -1,12 +1,18 @@
 //! A user's GLSL, of any dialect, as a module: the one place where the command compiles.
 
 use crate::failure::Failure;
+use crate::names::{Named, named};
 use std::collections::BTreeMap;
 use std::path::Path;
 use warpsight_learn::shader::cfg::Cfg;
 use warpsight_learn::shader::module::{Module, ModuleError};
 use warpsight_learn::shader::wrap::{self, Dialect, Source, WrapError};
 use warpsight_run::glslang::{self, CompileError};
+
+/// What `--dialect` takes.
+pub fn dialects() -> Named<Dialect> {
+    named(Dialect::ALL.iter().map(|dialect| (dialect.name(), *dialect)).collect::<Vec<_>>())
+}
 
 /// The largest file that is read.
 pub const MAX_BYTES: u64 = 1 << 20;

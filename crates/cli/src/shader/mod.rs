@@ -34,10 +34,20 @@ use warpsight_learn::shader::scene::{Scene, SceneError};
 
 /// What fragment shaders do and cost, from their SPIR-V.
 #[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     #[command(subcommand)]
     verb: Verb,
 }
+
+const EXAMPLES: &str = "Examples:
+  What a shader costs, line by line:
+    warpsight shader predict data/shaders/looping/mandelbulb.frag
+  From shaders to a model of your GPU:
+    warpsight shader collect data/shaders/looping --into corpus
+    warpsight shader profile corpus --device vulkan:gpu --into shots.sqlite --csv shots.csv
+    warpsight shader train --corpus corpus --shots shots.csv --out model.json
+    warpsight shader predict data/shaders/looping/mandelbulb.frag --model model.json";
 
 #[derive(Subcommand)]
 enum Verb {

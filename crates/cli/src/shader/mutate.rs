@@ -24,6 +24,7 @@ use warpsight_learn::shader::trace::{QUADS, sample};
 /// Make mutants of the looping shaders of a corpus, for training: other loop bounds, uniforms, frames and textures, and what an optimiser makes of them.
 /// A mutant has its parent's group.
 #[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// The corpus: a folder that `shader collect` wrote.
     corpus: PathBuf,
@@ -46,6 +47,10 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 }
+
+const EXAMPLES: &str = "Examples:
+  Mutants of the looping shaders of a corpus, into the same corpus:
+    warpsight shader mutate corpus --into corpus";
 
 fn recipes(text: &str) -> Result<usize, String> {
     let most = tools::RECIPES.len();

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
+use warpsight_ir::near::pick;
 use warpsight_learn::shader::evaluate::{Pair, Scores};
 use warpsight_learn::shader::models::transformer::{
     Checkpoint, Curve, Epoch, Keep, NetworkError, Options, Processor, Report, Role, Study, Trained, roles,
@@ -47,19 +48,11 @@ pub struct CurveArgs {
 }
 
 fn preset(name: &str) -> Result<Options, String> {
-    match name {
-        "small" => Ok(Options::small()),
-        "paper" => Ok(Options::paper()),
-        _ => Err("`small` or `paper`".to_owned()),
-    }
+    pick(name, [("small", Options::small()), ("paper", Options::paper())])
 }
 
 fn processor(name: &str) -> Result<Processor, String> {
-    match name {
-        "cpu" => Ok(Processor::Cpu),
-        "cuda" => Ok(Processor::Cuda),
-        _ => Err("`cpu` or `cuda`".to_owned()),
-    }
+    pick(name, [("cpu", Processor::Cpu), ("cuda", Processor::Cuda)])
 }
 
 /// Trainings of one command.

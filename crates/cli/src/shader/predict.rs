@@ -16,6 +16,7 @@ use warpsight_learn::shader::predictor::Prediction;
 
 /// Predict what a frame of a fragment shader takes, from its SPIR-V, and which source lines it takes that for. No device is needed.
 #[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// Fragment shaders: GLSL in any dialect that `shader collect` knows, SPIR-V (.spv), folders of them, or `-` for standard input.
     #[arg(required = true)]
@@ -31,6 +32,14 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 }
+
+const EXAMPLES: &str = "Examples:
+  What a frame takes, and which lines it takes that for:
+    warpsight shader predict data/shaders/looping/mandelbulb.frag
+  A folder of shaders, at another size of the frame:
+    warpsight shader predict data/shaders/looping --resolution 1920x1080
+  For the GPU that `shader calibrate` measured:
+    warpsight shader predict data/shaders/looping/mandelbulb.frag --calibration my-gpu.json";
 
 /// A shader on a device.
 pub struct Predicted<'t> {

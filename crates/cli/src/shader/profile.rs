@@ -20,6 +20,7 @@ use warpsight_run::DeviceInfo;
 /// Measure the shaders of a corpus on a Vulkan device: off screen, in processes of their own, one a core. What is in the store
 /// already, by the same device, driver, scene and protocol, is not measured again.
 #[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// A folder that `shader collect` wrote [default: the shaders that come with the program; `shader calibrate --licences` says whose they are].
     corpus: Option<PathBuf>,
@@ -57,6 +58,12 @@ pub struct Args {
     #[arg(long, value_name = "BITS", value_parser = parse_bits)]
     vector_bits: Option<u32>,
 }
+
+const EXAMPLES: &str = "Examples:
+  The shaders of a corpus on the first Vulkan device:
+    warpsight shader profile corpus --into shots.sqlite --csv shots.csv
+  Forty of the shaders that come with the program, on the first GPU:
+    warpsight shader profile --device vulkan:gpu --sample 40 --into shots.sqlite";
 
 fn parse_bits(text: &str) -> Result<u32, String> {
     text.parse().ok().filter(|bits| [128, 256, 512].contains(bits)).ok_or_else(|| "128, 256 or 512".to_owned())

@@ -28,7 +28,7 @@ pub struct TraceArgs {
     #[command(flatten)]
     pub scene: SceneArgs,
     /// How GLSL is written, where that is not to be guessed.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = glsl::dialects())]
     pub dialect: Option<Dialect>,
     /// How many 2×2 quads are executed, spread over the frame; `all` for every one.
     #[arg(long, value_name = "N", default_value = "64", value_parser = parse_quads, allow_negative_numbers = true)]

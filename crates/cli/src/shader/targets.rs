@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use warpsight_ir::near::did_you_mean;
 use warpsight_learn::shader::head::Head;
 use warpsight_learn::shader::models::Row;
 use warpsight_learn::shader::predictor::{Device, Prediction, Predictor, PredictorError};
@@ -85,9 +86,14 @@ fn calibrated(file: &Path, text: &str, known: Vec<Arc<Predictor>>) -> Result<Tar
 
 /// The model that ships for a device.
 fn shipped(name: &str) -> Result<Target, Failure> {
-    let Some((name, text)) = SHIPPED.iter().find(|(own, _)| *own == name) else {
+    let Some((name, text)) = SHIPPED.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)) else {
         let names: Vec<&str> = SHIPPED.iter().map(|(own, _)| *own).collect();
-        let failure = Failure::input(format!("no model ships for `{name}`; there are {}", names.join(", "))).at("--device");
+        let failure = Failure::input(format!(
+            "no model ships for `{name}`; there are {}{}",
+            names.join(", "),
+            did_you_mean(name, names.iter().copied())
+        ))
+        .at("--device");
         return Err(failure.help(
             "`shader calibrate` fits one of them to a device, `shader train` learns from measurements; --model FILE takes such a file",
         ));

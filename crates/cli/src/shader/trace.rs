@@ -3,6 +3,7 @@
 mod corpus;
 
 use super::SceneArgs;
+use super::glsl;
 use super::shaders::LIST;
 use super::subject::Subject;
 use super::targets::SOFTWARE;
@@ -22,12 +23,13 @@ use warpsight_run::DeviceInfo;
 
 /// Count how often each basic block runs in a frame, by interpretation or by a module that counts.
 #[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// A fragment shader: SPIR-V, or GLSL in any dialect; `-` for standard input. Or a folder that `shader collect` wrote: with --device,
     /// the device's counts of every shader are compared with the interpreter's, at every pixel of a frame of 64x48 or the --resolution.
     file: PathBuf,
     /// How GLSL is written, where that is not to be guessed.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = glsl::dialects())]
     dialect: Option<Dialect>,
     #[command(flatten)]
     scene: SceneArgs,
@@ -62,6 +64,14 @@ pub struct Args {
     #[arg(long, value_name = "N", requires = "device", value_parser = clap::value_parser!(u32).range(1..))]
     sample: Option<u32>,
 }
+
+const EXAMPLES: &str = "Examples:
+  How often each basic block runs in a frame:
+    warpsight shader trace data/shaders/looping/mandelbulb.frag
+  The same, counted by a Vulkan device:
+    warpsight shader trace data/shaders/looping/mandelbulb.frag --device vulkan:0
+  A module that counts by itself:
+    warpsight shader trace data/shaders/looping/mandelbulb.frag --rewrite counting.spv";
 
 /// A number of quads, or `all`.
 pub fn parse_quads(text: &str) -> Result<usize, String> {

@@ -1,6 +1,6 @@
 //! `warpsight shader train`: a model of a device from what was measured on it, and the card that says what it is worth.
 
-use super::evaluate::{percent, rank};
+use super::evaluate::{methods, percent, rank};
 use super::network;
 use super::rows::{Rows, RowsArgs};
 use super::targets::SOFTWARE;
@@ -18,11 +18,12 @@ use warpsight_probe::battery::rfc3339;
 
 /// Fit a model to measured shaders and write it to a file that `shader predict --model` takes.
 #[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
     rows: RowsArgs,
     /// The model.
-    #[arg(long, value_name = "NAME", default_value_t = Method::DEFAULT)]
+    #[arg(long, value_name = "NAME", default_value_t = Method::DEFAULT, value_parser = methods())]
     model: Method,
     /// Where it is written.
     #[arg(long, value_name = "MODEL.json")]
@@ -35,6 +36,10 @@ pub struct Args {
     #[command(flatten)]
     curve: network::CurveArgs,
 }
+
+const EXAMPLES: &str = "Examples:
+  A model from a corpus and what was measured of it:
+    warpsight shader train --corpus corpus --shots shots.csv --out model.json --card model.md";
 
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {

@@ -24,19 +24,27 @@ const MAY_BE_ZERO: &[&str] = &["pad", "winograd"];
 /// The epsilon of layer normalisations on the command line; ONNX's default.
 const EPSILON: f64 = 1e-5;
 
-/// Reads one operator with its sizes.
-///
-/// `conv2d n= c= h= w= k= r= s= [stride= pad= dilation= groups= winograd=0]`, `dwconv2d n= c= h= w= r= s= [stride= pad= dilation=
-/// multiplier=]`, `conv3d n= c= d= h= w= k= t= r= s= […]`, `deconv2d …`, `matmul m= n= k= [batch=]`, `fc n= k= m=` (weight m×k),
-/// `softmax n= c=`, `layernorm n= c=`; each with `dtype=f32|f16s` (half storage, float arithmetic).
+/// All operators with their keys, those that may be left out in brackets.
+pub fn forms() -> impl Iterator<Item = String> {
+    FORMS.iter().map(|form| format!("{} {}", form.0, keys(form)))
+}
+
+fn keys((_, needed, optional): &Form) -> String {
+    let optional = optional.iter().map(|o| format!("[{}=]", o.0));
+    needed.iter().map(|k| format!("{k}=")).chain(optional).chain(["[dtype=]".into()]).collect::<Vec<_>>().join(" ")
+}
+
+/// Reads one operator with its sizes, as [`forms`] lists them; `fc` has a weight of m×k, `dtype` is `f32` or `f16s` (half storage, float
+/// arithmetic).
 pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
     let known = || FORMS.iter().map(|f| f.0).collect::<Vec<_>>().join(" ");
     let mut words = text.split_whitespace();
     let name = words.next().ok_or_else(|| OperatorError::Empty { known: known() })?;
-    let form = FORMS.iter().find(|f| f.0 == name);
+    let form = FORMS.iter().find(|f| f.0.eq_ignore_ascii_case(name));
     let form = form.ok_or_else(|| OperatorError::UnknownOperator { name: name.into(), known: known() })?;
     let keys = Keys::read(form, words)?;
     let element = keys.element;
+    let name = form.0;
     let operator = match name {
         "conv2d" | "conv3d" => {
             if keys.get("winograd") != 0 {
@@ -96,10 +104,7 @@ struct Keys<'a> {
 impl<'a> Keys<'a> {
     fn read(form: &'a Form, words: impl Iterator<Item = &'a str>) -> Result<Self, OperatorError> {
         let &(operator, needed, optional) = form;
-        let known = || {
-            let optional = optional.iter().map(|o| format!("[{}=]", o.0));
-            needed.iter().map(|k| format!("{k}=")).chain(optional).chain(["[dtype=]".into()]).collect::<Vec<_>>().join(" ")
-        };
+        let known = || keys(form);
         let owned = |s: &str| s.to_string();
         let mut element = None;
         let mut values: Vec<(&str, i64)> = Vec::new();

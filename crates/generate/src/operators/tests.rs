@@ -416,7 +416,11 @@ fn messages_of_the_grammar() {
     let all = "conv2d dwconv2d conv3d deconv2d matmul fc softmax layernorm";
     let conv = "n= c= h= w= k= r= s= [stride=] [pad=] [dilation=] [groups=] [winograd=] [dtype=]";
     assert_eq!(message(" "), format!("no operator given; one of: {all}"));
-    assert_eq!(message("conv n=1"), format!("unknown operator `conv`; one of: {all}"));
+    assert_eq!(message("conv n=1"), format!("unknown operator `conv`; one of: {all}; did you mean `conv2d` or `conv3d`?"));
+    assert_eq!(message("nothing n=1"), format!("unknown operator `nothing`; one of: {all}"));
+    let misspelt = message("conv2d n=1 strid=2");
+    assert_eq!(misspelt, format!("`conv2d` has no key `strid`; it takes: {conv}; did you mean `stride`?"));
+    assert_eq!(parse_operator("MatMul m=3 n=4 k=5").unwrap().kind, parse_operator("matmul m=3 n=4 k=5").unwrap().kind);
     assert_eq!(message("softmax n=1 3"), "`3` is not of the form key=value (operator `softmax`)");
     assert_eq!(message("conv2d n=1 q=3"), format!("`conv2d` has no key `q`; it takes: {conv}"));
     assert_eq!(message("conv2d n=1 c=3 h=4 w=4 k=2 r=3"), format!("`conv2d` needs `s=`; it takes: {conv}"));

@@ -7,6 +7,7 @@ use super::text::{Places, Result, TextError, Written, wrong};
 use super::{AccessKind, Accesses, BufferLayout, Nest, NestVar, TensorPlace, TensorUse, VarKind};
 use crate::affine::VarId;
 use crate::kernel::{Kernel, LaunchShape, OpClass, OpCounts};
+use crate::near::did_you_mean;
 use crate::program::{ImageFormat, Space, StorePolicy};
 use crate::types::Scalar;
 use crate::units::Bytes;
@@ -152,6 +153,11 @@ impl Reader<'_> {
     }
 
     /// How many loops a barrier is in.
+    /// What is said where a name is none of the loops'.
+    pub(super) fn no_loop(&self, name: &str) -> String {
+        format!("there is no loop `{name}`{}", did_you_mean(name, self.names.iter().map(String::as_str)))
+    }
+
     fn depth(&self, barrier: &Spanned<RawBarrier>) -> Result<usize> {
         let Some(name) = &barrier.get_ref().within else { return Ok(0) };
         match self.names.iter().position(|own| own == name.get_ref()) {
@@ -160,7 +166,7 @@ impl Reader<'_> {
                 wrong(name.span(), format!("the trips of `{}` are written out", name.get_ref()), Some(help))
             }
             Some(i) => Ok(self.loops[i].number + 1),
-            None => wrong(name.span(), format!("there is no loop `{}`", name.get_ref()), None),
+            None => wrong(name.span(), self.no_loop(name.get_ref()), None),
         }
     }
 
@@ -212,7 +218,7 @@ impl Reader<'_> {
         let element = || {
             let known = [Scalar::F16, Scalar::Bf16, Scalar::F32, Scalar::F64, Scalar::I32, Scalar::U32, Scalar::I64, Scalar::U64];
             known.into_iter().find(|scalar| scalar.name() == named.get_ref().as_str()).ok_or_else(|| TextError {
-                what: format!("unknown element `{}`", named.get_ref()),
+                what: format!("unknown element `{0}`{1}", named.get_ref(), did_you_mean(named.get_ref(), known.map(Scalar::name))),
                 label: None,
                 help: Some("known are f16 bf16 f32 f64 i32 u32 i64 u64, and rgba32f rgba16f rgba8 of images".into()),
                 at: Some(named.span()),
@@ -336,7 +342,8 @@ impl Reader<'_> {
                         "int" => (OpClass::Int, Scalar::I32),
                         other => {
                             let help = "known are f64 f64_fma f32 f32_fma f16 f16_fma mma mma_bf16 mma_f32 mma_f64 mma_int8 sfu int";
-                            return wrong(name.span(), format!("unknown class of operations `{other}`"), Some(help));
+                            let meant = did_you_mean(other, help.split(' ').skip(2));
+                            return wrong(name.span(), format!("unknown class of operations `{other}`{meant}"), Some(help));
                         }
                     };
                     add(class, scalar, judged(self.number(count)?, count.span())?);

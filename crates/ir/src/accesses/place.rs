@@ -259,7 +259,7 @@ impl<'a> Placer<'a> {
             match self.reader.names.iter().position(|own| own == name.get_ref()) {
                 Some(i) if self.reader.loops[i].order.unrolled() => written_out = Some(i),
                 Some(i) => depth = self.reader.loops[i].number + 1,
-                None => return wrong(name.span(), format!("there is no loop `{}`", name.get_ref()), None),
+                None => return wrong(name.span(), self.reader.no_loop(name.get_ref()), None),
             }
         }
         let at = with.at.as_deref().unwrap_or_default();

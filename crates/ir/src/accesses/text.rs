@@ -11,6 +11,7 @@
 use super::raw::{FoldMode, LoopOrder, Number, Numbers, Raw, Registers};
 use super::reader::Reader;
 use crate::kernel::Kernel;
+use crate::near::{did_you_mean, explained};
 use std::ops::Range;
 use std::sync::Arc;
 use toml::Spanned;
@@ -82,7 +83,7 @@ impl Document {
     /// No TOML, unknown keys, values of other kinds than the keys take. What the values mean is judged by [`Self::written`].
     pub fn read(text: &str) -> Result<Self> {
         let mut raw: Raw = toml::from_str(text).map_err(|error| TextError {
-            what: error.message().to_owned(),
+            what: explained(error.message()),
             label: None,
             help: None,
             at: Some(error.span().filter(|at| text.get(at.clone()).is_some()).unwrap_or(0..text.len())),
@@ -167,7 +168,8 @@ fn set(raw: &mut Raw, key: &str, value: &str) -> Result<()> {
             (None, _) => {
                 let known = ["block", "domain", "grid", "fold", "fold_mode", "block_order", "registers"].into_iter();
                 let known: Vec<&str> = known.chain(raw.params.keys().map(|name| name.get_ref().as_str())).collect();
-                return outside(format!("there is nothing named `{name}` to set; what can be set: {}", known.join(", ")));
+                let meant = did_you_mean(name, known.iter().copied());
+                return outside(format!("there is nothing named `{name}` to set; what can be set: {}{meant}", known.join(", ")));
             }
         },
     }

@@ -27,7 +27,7 @@ pub fn builtin_names() -> Vec<&'static str> {
     PROFILES.iter().map(|p| p.0).collect()
 }
 
-/// The built-in profile of that name; `None` where there is none. An error is a defect of the text, which tests exclude.
+/// The built-in profile of that name, in whatever case; `None` where there is none. An error is a defect of the text, which tests exclude.
 pub fn builtin(name: &str) -> Option<Result<Profile, ProfileError>> {
-    PROFILES.iter().find(|p| p.0 == name).map(|p| Profile::parse(p.1))
+    PROFILES.iter().find(|p| p.0.eq_ignore_ascii_case(name)).map(|p| Profile::parse(p.1))
 }

@@ -1,6 +1,7 @@
 //! Numbers of a profile by key, for whoever knows better or asks what would be if.
 
 use super::Profile;
+use crate::near::near;
 use toml::{Table, Value};
 
 /// Why a number cannot be set.
@@ -25,9 +26,6 @@ pub enum EditError {
         why: String,
     },
 }
-
-/// Names that are listed where none fits.
-const LISTED: usize = 3;
 
 impl Profile {
     /// The same profile with another number. A key is the path of a fact in the text form (`memory.l2.bandwidth`), or an end of it that no
@@ -132,14 +130,8 @@ fn resolve(keys: &[String], key: &str) -> Result<String, EditError> {
     match keys.iter().filter(ends).collect::<Vec<_>>().as_slice() {
         [one] => Ok((*one).clone()),
         [] => {
-            // An end of a key is as good a name as the whole.
-            let likeness = |whole: &String| {
-                let starts = std::iter::once(0).chain(whole.match_indices('.').map(|(dot, _)| dot + 1));
-                starts.map(|start| strsim::normalized_damerau_levenshtein(&whole[start..], key)).fold(0.0, f64::max)
-            };
-            let mut like: Vec<(f64, &String)> = keys.iter().map(|whole| (likeness(whole), whole)).collect();
-            like.sort_by(|a, b| b.0.total_cmp(&a.0));
-            Err(EditError::Key { key: key.to_owned(), like: like.into_iter().take(LISTED).map(|(_, whole)| whole.clone()).collect() })
+            let like = near(key, keys.iter().map(String::as_str)).into_iter().map(str::to_owned).collect();
+            Err(EditError::Key { key: key.to_owned(), like })
         }
         several => Err(EditError::Key { key: key.to_owned(), like: several.iter().map(|whole| (*whole).clone()).collect() }),
     }

@@ -28,6 +28,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 use warpsight_ir::Seconds;
+use warpsight_ir::near::pick;
 
 /// What predicts seconds.
 pub trait Model: Sized {
@@ -263,13 +264,11 @@ impl fmt::Display for Method {
 impl FromStr for Method {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        if let Some(method) = Self::ALL.iter().find(|m| m.name() == text) {
-            return Ok(*method);
-        }
-        if let Some((name, feature)) = OPTIONAL.iter().find(|(name, _)| *name == text) {
+        if let Some((name, feature)) =
+            OPTIONAL.iter().find(|(name, _)| *name == text && Self::ALL.iter().all(|method| method.name() != text))
+        {
             return Err(format!("this build has no {name}; build with `cargo build --features {feature}`"));
         }
-        let names: Vec<&str> = Self::ALL.iter().map(|m| m.name()).collect();
-        Err(format!("no model `{text}`; there are {}", names.join(", ")))
+        pick(text, Self::ALL.iter().map(|method| (method.name(), *method)))
     }
 }

@@ -95,6 +95,7 @@ fn folder() -> Result<TempDir, DeviceError> {
 /// # Errors
 /// [`DeviceError::NoDevice`] says why there is none, [`DeviceError::Lost`] and [`DeviceError::Timeout`] where the driver fails at once.
 pub fn open(id: &str, options: &Options, vector_bits: Option<u32>) -> Result<Box<dyn Renderer>, DeviceError> {
+    let id = &id.to_lowercase();
     // What opens other devices would take them for what was meant.
     if !id.starts_with("vulkan:") {
         return Err(DeviceError::NoDevice { id: id.to_owned(), reason: device::IDS.into() });

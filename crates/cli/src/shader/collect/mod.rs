@@ -49,10 +49,10 @@ pub struct Args {
 
 const EXAMPLES: &str = "Examples:
   All packages, and a page that tells what became of them:
-    scripts/corpus target/packages
-    warpsight shader collect target/packages --into target/corpus --html corpus.html
+    scripts/corpus packages
+    warpsight shader collect packages --into corpus --html corpus.html
   Shaders of your own, added to it:
-    warpsight shader collect my/shaders --into target/corpus";
+    warpsight shader collect data/shaders/looping --into corpus";
 
 /// Failures that are printed one by one; all are in the JSON.
 const SHOWN: usize = 20;

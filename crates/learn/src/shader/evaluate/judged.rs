@@ -5,6 +5,7 @@ use crate::shader::models::{Fit, FitError, Method, Row};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::str::FromStr;
+use warpsight_ir::near::pick;
 
 /// Sources whose names begin so are scored apart: this one is three quarters of the shaders that install.
 pub const APART: &str = "butterchurn";
@@ -58,9 +59,7 @@ impl Way {
 impl FromStr for Way {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let names: Vec<&str> = Self::ALL.iter().map(|(name, _)| *name).collect();
-        let found = Self::ALL.iter().find(|(name, _)| *name == text);
-        found.map(|(_, way)| *way).ok_or_else(|| format!("`{text}` is none of {}", names.join(", ")))
+        pick(text, Self::ALL)
     }
 }
 

@@ -5,6 +5,7 @@ use super::lex::{Kind, Token, tokens};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
+use warpsight_ir::near::pick;
 
 /// How a fragment shader is written: what is there without being declared, and how its colour comes out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -127,8 +128,7 @@ impl FromStr for Dialect {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let names = || Self::ALL.iter().map(|d| d.name()).collect::<Vec<_>>().join(", ");
-        Self::ALL.iter().copied().find(|d| d.name() == text).ok_or_else(|| format!("`{text}` is none of {}", names()))
+        pick(text, Self::ALL.iter().map(|dialect| (dialect.name(), *dialect)))
     }
 }
 

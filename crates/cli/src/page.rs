@@ -333,6 +333,7 @@ pub fn shown(key: &str, value: f64) -> String {
     let size = scaled.abs();
     match size {
         _ if scaled == scaled.round() && size < 1e9 => format!("{scaled:.0}"),
+        _ if size >= 1e7 => format!("{scaled:.3e}"),
         _ if size >= 1000.0 => format!("{scaled:.0}"),
         _ if size >= 10.0 => format!("{scaled:.1}"),
         _ if size >= 0.01 => format!("{scaled:.3}"),

@@ -30,7 +30,7 @@ pub struct Change {
 impl WhatIf {
     /// Of a prediction with these settings.
     pub fn of(of: &Predicted, settings: &Settings) -> Self {
-        let changes = if settings.measured.is_some() { vec![] } else { changes(of) };
+        let changes = if settings.measured.is_some() { vec![] } else { changes(of, settings) };
         Self { changes, elasticities: elasticities(of, settings) }
     }
 }
@@ -83,11 +83,10 @@ fn known(report: &Report) -> Vec<(&'static str, Seconds)> {
     limits
 }
 
-fn changes(of: &Predicted) -> Vec<Change> {
+fn changes(of: &Predicted, settings: &Settings) -> Vec<Change> {
     let written = &of.input.written;
-    let settings = Settings::default();
     let seconds =
-        |kernel: &Kernel, points: u64| report(&Work { kernel, points }, &of.device.profile, &settings).ok().map(|report| report.seconds);
+        |kernel: &Kernel, points: u64| report(&Work { kernel, points }, &of.device.profile, settings).ok().map(|report| report.seconds);
     let mut found = Vec::new();
     // A kernel that mentions its lanes is written for its block.
     let free = !written.tied_to_block;

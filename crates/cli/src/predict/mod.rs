@@ -16,6 +16,7 @@ use input::{Device, Input, Setting};
 use page::Figures;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
+use warpsight_ir::accesses::Order;
 use warpsight_predict::volumes::report::{Report, Settings, Work, report};
 
 /// Predict the time and data volumes of a kernel from the accesses it makes (see examples/accesses), on one device or several.
@@ -43,6 +44,10 @@ pub struct Args {
     /// The kernel whose launches count, where the profiler saw several.
     #[arg(long, value_name = "NAME", requires = "volumes")]
     volumes_kernel: Option<String>,
+    /// Takes loads in the order of the file: the compiler was seen to keep it. Otherwise the order of those that neither a loop nor a barrier
+    /// divides is its own, and counts for nothing.
+    #[arg(long)]
+    in_order: bool,
     /// Refuses a kernel that touches what lies beside its fields, where otherwise this is noted.
     #[arg(long)]
     strict: bool,
@@ -91,7 +96,8 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     };
     let mut devices = input::devices(&names, &args.overrides)?;
     let first = Input::read(&file, &args.set)?;
-    let mut settings = Settings::default();
+    let order = if args.in_order { Order::Kept } else { Order::Free };
+    let mut settings = Settings { order, ..Settings::default() };
     if let Some(file) = &args.volumes {
         let [device] = devices.as_mut_slice() else {
             return Err(Failure::input("volumes are measured on one device").at("--volumes").help("name one --device"));

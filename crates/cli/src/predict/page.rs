@@ -290,9 +290,10 @@ impl Figures {
                 ("warps", "warps per core"),
                 ("waves", "waves"),
                 ("tail_efficiency", "tail efficiency"),
-                ("basis", "interval"),
             ],
         );
+        let columns = [("kernel", "kernel"), ("device", "device"), ("basis", "interval")];
+        page.details("What the intervals rest on", |page| page.table(&self.times, "/times", &columns));
         if !self.refused.is_empty() {
             page.table(&self.refused, "/refused", &[("device", "device"), ("reason", "why there is no answer")]);
         }
@@ -393,17 +394,23 @@ impl Figures {
     /// A bar for each level, of its parts; behind it what the level moves.
     fn stacked(&self, of: &Subject, parts: &[Part], names: &[&str]) -> Vec<Bar> {
         let mut bars: Vec<Bar> = Vec::new();
-        for row in parts.iter().filter(|row| row.of == *of) {
-            let colour = names.iter().position(|name| *name == row.part).unwrap_or(COLOURED).min(COLOURED);
+        let colour = |row: &Part| names.iter().position(|name| *name == row.part).unwrap_or(COLOURED).min(COLOURED);
+        let mut own: Vec<&Part> = parts.iter().filter(|row| row.of == *of).collect();
+        let levels: Vec<&str> = own.iter().map(|row| row.level.as_str()).collect();
+        let level = |row: &Part| levels.iter().position(|level| *level == row.level);
+        // Colours in one order, levels in theirs.
+        own.sort_by_key(|row| (level(row), colour(row)));
+        for row in own {
+            let colour = colour(row);
             let known = self.volumes.iter().enumerate().find(|(_, own)| own.of == *of && own.level == row.level);
             let number = known.and_then(|(i, own)| {
                 Some(Number { key: "moved_per_point", value: own.moved_per_point?, at: format!("/volumes/{i}/moved_per_point") })
             });
-            if bars.last().is_none_or(|bar| bar.name != row.level) && !bars.iter().any(|bar| bar.name == row.level) {
+            if bars.last().is_none_or(|bar| bar.name != row.level) {
                 let tag = known.map_or(row.tag, |(_, own)| own.tag);
                 bars.push(Bar { name: row.level.clone(), pieces: vec![], range: None, number, tag });
             }
-            if let Some(bar) = bars.iter_mut().find(|bar| bar.name == row.level) {
+            if let Some(bar) = bars.last_mut() {
                 let from = bar.pieces.last().map_or(0.0, |piece| piece.to);
                 let name = format!("{}: {} B/point", row.part, shown("moved_per_point", row.moved_per_point));
                 bar.pieces.push(piece(&name, (from, from + row.moved_per_point), colour));

@@ -190,7 +190,7 @@ fn wrong_files_are_named_with_their_place() {
     case.refused("{}", &[], &["no volume that the model knows is measured here"]);
     case.refused("{\"volumes\": {\"l2_load\": -1}}", &[], &["-1 is no volume"]);
     case.refused("{\"volumes\": {\"l2_load\": 1}, \"bytes\": {\"l2_load\": 1}}", &[], &["l2_load is given per point and of the launch"]);
-    case.refused("{\"volumes\": {\"l2_load\": 1}, \"seconds\": 0}", &[], &["0 is no time of a launch"]);
+    case.refused("{\"volumes\": {\"l2_load\": 1}, \"seconds\": 0}", &[], &["0.0 s is no time"]);
     case.refused("", &[], &["no table of metrics", "ncu --csv"]);
     case.refused("{\"volumes\": {\"l2_load\": 1}}", &["--device", "h100"], &["volumes are measured on one device"]);
     case.refused("{\"volumes\": {\"l2_load\": 1}}", &["--diff", &case.copy], &["cannot be used with"]);

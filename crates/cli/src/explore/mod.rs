@@ -14,7 +14,7 @@ use crate::names::suggested;
 use crate::predict::input::{Device, Input, Setting, devices};
 use crate::predict::{REGISTERS_GUESSED, outside};
 use crate::progress;
-use crate::report::{note, out};
+use crate::report::{clean, note, out};
 use crate::target::profiles;
 use std::path::PathBuf;
 use warpsight_ir::Profile;
@@ -164,7 +164,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         );
         return Err(Failure::input(what).help("other blocks (--block-sizes), fewer registers (--set registers=64), or another device"));
     }
-    beside.iter().for_each(|what| note(format_args!("note: {what}")));
+    beside.iter().for_each(|what| note(format_args!("note: {}", clean(what))));
     given.iter().for_each(Device::say);
     if json { out(json::value(&task, &explored, args)) } else { out(show::text(&task, &explored, args)) }
 }

@@ -1,7 +1,7 @@
 //! Files, devices and options of `predict`, and what is wrong with them.
 
 use crate::failure::Failure;
-use crate::report::note;
+use crate::report::{clean, note};
 use crate::target;
 use std::ops::Range;
 use std::path::Path;
@@ -117,7 +117,7 @@ pub struct Device {
 impl Device {
     /// Says what is unlikely about it, beside results.
     pub fn say(&self) {
-        self.unlikely.iter().for_each(|what| note(format_args!("note: {}: {what}", self.name)));
+        self.unlikely.iter().for_each(|what| note(format_args!("note: {}: {}", self.name, clean(what))));
     }
 }
 

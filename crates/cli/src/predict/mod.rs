@@ -9,7 +9,7 @@ pub(crate) mod show;
 
 use crate::failure::Failure;
 use crate::names::suggested;
-use crate::report::{note, out};
+use crate::report::{clean, note, out};
 use crate::target::profiles;
 use explain::WhatIf;
 use input::{Device, Input, Setting};
@@ -118,7 +118,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     if all.iter().all(|(_, answer)| answer.is_err()) {
         return Err(none(all.into_iter().filter_map(|(_, answer)| answer.err()).collect()));
     }
-    beside.iter().flatten().for_each(|what| note(format_args!("note: {what}")));
+    beside.iter().flatten().for_each(|what| note(format_args!("note: {}", clean(what))));
     devices.iter().for_each(Device::say);
     let figures = args.html.as_deref().map(|file| {
         let figures = Figures::of(&all, &settings);

@@ -72,7 +72,7 @@ fn a_file_gives_the_model_back_and_other_versions_are_refused() {
     assert!(matches!(Predictor::read("{\"format\": \"warpsight-shader-model/1\"}"), Err(PredictorError::Json(_))));
     assert!(matches!(Predictor::read("[]"), Err(PredictorError::Json(_))));
     let unknown = text.replacen("\"nnls\"", "\"magic\"", 1);
-    assert!(matches!(Predictor::read(&unknown), Err(PredictorError::Method(said)) if said.starts_with("no model `magic`; there are sh,")));
+    assert!(matches!(Predictor::read(&unknown), Err(PredictorError::Method(said)) if said.starts_with("`magic` is none of sh,")));
     let mut other = predictor.clone();
     other.device.name.push('2');
     assert_ne!(other.id().unwrap(), predictor.id().unwrap());

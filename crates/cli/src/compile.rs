@@ -16,6 +16,7 @@ use warpsight_files::Folder;
 use warpsight_generate::ScheduleFamily;
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::prune::prune;
+use warpsight_ir::near::did_you_mean;
 use warpsight_ir::{Checked, Config, Family, KnobValue, Name, text};
 use warpsight_predict::Roofline;
 use warpsight_run::cuda::toolkit::{Compiled, Toolkit, ToolkitError};
@@ -172,9 +173,8 @@ fn choose(family: &ScheduleFamily, wanted: &BTreeMap<Name, KnobValue>, judge: &J
     for (name, value) in wanted {
         let Some(knob) = space.knobs.iter().find(|k| k.name == *name) else {
             let names: Vec<&str> = space.knobs.iter().map(|k| &*k.name).collect();
-            return Err(
-                Failure::input(format!("`{}` has no knob `{name}`", family.name())).help(format!("its knobs: {}", names.join(", ")))
-            );
+            return Err(Failure::input(format!("`{}` has no knob `{name}`{}", family.name(), did_you_mean(name, names.iter().copied())))
+                .help(format!("its knobs: {}", names.join(", "))));
         };
         let values: Vec<String> = match &knob.labels[..] {
             [] => knob.values.iter().map(ToString::to_string).collect(),

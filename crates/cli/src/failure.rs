@@ -2,7 +2,7 @@
 
 mod excerpt;
 
-use crate::report::{clean, clean_lines};
+use crate::report::{clean, clean_json, clean_lines};
 use excerpt::{Excerpt, shortened};
 use miette::{Diagnostic, GraphicalReportHandler, LabeledSpan, SourceCode};
 use std::io::Write;
@@ -128,7 +128,7 @@ impl Failure {
     pub fn print(&self, json: bool) {
         let mut text = String::new();
         if json {
-            text = format!("{}\n", self.json());
+            text = format!("{}\n", clean_json(&self.json().to_string()));
         } else {
             // Cleaned before it is drawn: drawing itself colours a terminal.
             let message = clean_lines(&self.message).into_owned();

@@ -87,7 +87,7 @@ fn take_in(path: &Path, file: &PhaseFile, store: &mut Store, wrong: &mut Vec<Str
             counts.untried += 1;
             continue;
         };
-        if let Some(bad) = sample.times.iter().find_map(|own| sample::time(own.0).err()) {
+        if let Some(bad) = impossible(record) {
             wrong.push(format!("`{}`: `{}`: {bad}", path.display(), record.name));
             continue;
         }
@@ -109,6 +109,26 @@ fn take_in(path: &Path, file: &PhaseFile, store: &mut Store, wrong: &mut Vec<Str
         counts.added += 1;
     }
     Ok(counts)
+}
+
+/// What a record says that cannot be.
+fn impossible(record: &Record) -> Option<String> {
+    let timed = matches!(record.outcome, Outcome::Verified) && record.timing.is_some();
+    if timed && record.times_s.is_empty() {
+        return Some("it was timed, and has no times".to_owned());
+    }
+    if timed && record.launches == 0 {
+        return Some("it was timed, and launched nothing".to_owned());
+    }
+    let times = record.times_s.iter().chain(&record.pass_times_s);
+    let wrong = times.copied().find_map(|time| sample::time(time).err().map(|why| why.to_string()));
+    let negative = |name: &str, number: f64| (number.is_nan() || number < 0.0).then(|| format!("`{name}` is {number}"));
+    wrong
+        .or_else(|| negative("empty_launch_s", record.empty_launch_s.unwrap_or(0.0)))
+        .or_else(|| negative("quantum_s", record.quantum_s))
+        .or_else(|| negative("amounts.bytes", record.amounts.bytes))
+        .or_else(|| negative("amounts.operations", record.amounts.operations))
+        .or_else(|| negative("amounts.steps", record.amounts.steps))
 }
 
 /// Who measured: the battery, not this command.

@@ -10,6 +10,9 @@ use warpsight_ir::TimeSource;
 /// It loads nothing: neither fonts nor pictures.
 const STYLE: &str = include_str!("page.css");
 
+/// Characters of a text that a column of a table still has room for.
+const LONG: usize = 60;
+
 /// Colours of classes `c0`, `c1`, …; beyond them they come again.
 pub const COLOURS: usize = 7;
 
@@ -127,13 +130,21 @@ impl Page {
         let values: Vec<(usize, Value)> = rows.iter().map(|(i, row)| (*i, serde_json::to_value(row).unwrap_or(Value::Null))).collect();
         // What no row has needs no column.
         let shown = |column: &&Column| values.iter().any(|(_, row)| row.get(column.0).is_some_and(|value| !value.is_null()));
-        let columns: Vec<&Column> = columns.iter().filter(shown).collect();
+        // Long texts would make every row as high as they are: they go below theirs.
+        let long = |column: &&Column| {
+            let texts = values.iter().filter_map(|(_, row)| row.get(column.0)).filter_map(Value::as_str);
+            texts.into_iter().any(|text| text.chars().count() > LONG)
+        };
+        let (below, columns): (Vec<&Column>, Vec<&Column>) = columns.iter().filter(shown).partition(long);
         let head = columns.iter().map(|(key, heading)| format!("{}{}", escape(heading), unit(key)));
-        let cells = values.iter().map(|(i, row)| {
+        let rows = values.iter().map(|(i, row)| {
             let own = columns.iter().map(|(key, _)| cell(key, row.get(*key).unwrap_or(&Value::Null), &format!("{at}/{i}/{key}")));
-            own.collect()
+            let texts = below.iter().filter_map(|(key, _)| row.get(*key)).filter(|text| !text.is_null());
+            let texts = texts
+                .map(|text| format!("</tr><tr class=\"below\"><td colspan=\"{}\">{}</td>", columns.len().max(1), escape(&words(text))));
+            own.chain(texts).collect()
         });
-        self.rows(head, cells);
+        self.rows(head, rows);
     }
 
     /// A table of words.

@@ -1,12 +1,14 @@
 //! Progress on stderr, and a clean end when the user interrupts.
 
 mod interrupt;
+mod late;
 mod left;
 mod lines;
 
 pub use interrupt::{catch_interrupt, interrupted, obeying};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use late::Late;
 use left::Left;
 use lines::Lines;
 use std::io::IsTerminal;
@@ -20,7 +22,7 @@ pub fn set_json(json: bool) {
     JSON.store(json, Ordering::Relaxed);
 }
 
-/// Steps done of so many: a bar that people see, or plain lines at growing intervals where stderr is no terminal.
+/// Steps done of so many: a bar that people see after a second, or plain lines at growing intervals where stderr is no terminal.
 pub fn bar(steps: usize, what: &str) -> ProgressBar {
     of(steps as u64, what, "{pos}/{len}")
 }
@@ -40,7 +42,9 @@ pub fn part_done(bar: &ProgressBar, share: f64) {
 
 fn of(len: u64, what: &str, count: &str) -> ProgressBar {
     let (target, template) = match std::io::stderr().is_terminal() {
-        true => (ProgressDrawTarget::stderr_with_hz(4), format!("{{prefix}} [{{bar:30}}] {count} {{msg}}{{left}}")),
+        true => {
+            (ProgressDrawTarget::term_like_with_hz(Box::new(Late::new()), 4), format!("{{prefix}} [{{bar:30}}] {count} {{msg}}{{left}}"))
+        }
         false if JSON.load(Ordering::Relaxed) => (ProgressDrawTarget::hidden(), String::new()),
         false => (ProgressDrawTarget::term_like_with_hz(Box::new(Lines::new()), 4), format!("{{prefix}}: {count} {{msg}}{{left}}")),
     };

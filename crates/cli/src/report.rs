@@ -11,7 +11,7 @@ use std::io::Write;
 use std::path::Path;
 use warpsight_ir::{KnobValue, Name, Seconds};
 
-pub use clean::{clean, clean_lines};
+pub use clean::{clean, clean_json, clean_lines};
 pub use table::{Column, Table, from_left, set_wide, table};
 
 /// What goes to stdout.
@@ -31,7 +31,7 @@ impl Printed for Table<'_> {}
 /// JSON says everything as it is.
 impl Printed for Value {
     fn printed(self) -> String {
-        self.to_string()
+        clean_json(&self.to_string()).into_owned()
     }
 }
 
@@ -46,7 +46,7 @@ impl Display for Json<'_> {
 
 impl Printed for Json<'_> {
     fn printed(self) -> String {
-        self.0.to_owned()
+        clean_json(self.0).into_owned()
     }
 }
 

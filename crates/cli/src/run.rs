@@ -78,7 +78,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         }
         let file = format!("{file}.npy");
         let path = folder.path(&file);
-        folder.write(&file, &npy::write(shape, values).map_err(|e| Failure::io(&path, &e))?)?;
+        folder.write(&file, &npy::write(shape, values))?;
         files.push(json!({"name": name, "shape": shape, "file": path}));
     }
     folder.finish()?;

@@ -234,8 +234,9 @@ fn candidates(graph: &Graph, node: &Node, machine: &Machine) -> Vec<Stage> {
         return vec![stage(most.div_ceil(ELEMENTS))];
     }
     // Work-groups of whole lines, or of fewer columns as long as these fill what device memory fetches at once.
-    let (least, most) = machine.reduction_columns;
-    let columns = std::iter::successors(Some(most), |columns| Some(columns / 2)).take_while(|&columns| columns >= least.clamp(1, most));
+    let most = machine.reduction_columns.max(1);
+    let least = machine.fetch.map_or(most, |fetch| fetch.0 as u64 / u64::from(elements).max(1)).clamp(1, most);
+    let columns = std::iter::successors(Some(most), |columns| Some(columns / 2)).take_while(|&columns| columns >= least);
     columns.map(|columns| stage(output.elements().div_ceil(columns))).collect()
 }
 

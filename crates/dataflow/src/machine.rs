@@ -6,9 +6,6 @@ use warpsight_ir::{Bytes, BytesPerSecond, NoEstimate, Seconds};
 
 const CONSTANTS: &str = include_str!("../../../data/dataflow/constants.toml");
 
-/// Bytes of a column.
-const COLUMN: f64 = 2.0;
-
 /// A device as a plan sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Machine {
@@ -34,8 +31,10 @@ pub struct Machine {
     pub launch: Seconds,
     /// The same within a graph of kernels.
     pub graph_launch: Seconds,
-    /// Columns that a work-group of a bulk-synchronous column sum covers, at least and at most.
-    pub reduction_columns: (u64, u64),
+    /// Columns that a work-group of a bulk-synchronous column sum covers, at most.
+    pub reduction_columns: u64,
+    /// What device memory fetches at once: no such work-group covers less, where it is known.
+    pub fetch: Option<Bytes>,
 }
 
 #[derive(Deserialize)]
@@ -75,8 +74,6 @@ impl Machine {
         let shared = execution.local.need(profile, "execution.local")? - reserved * 2.0;
         let l2 = memory.l2.bytes.need(profile, "memory.l2.bytes")?;
         let l2 = l2 * f64::from(memory.l2.instances.need(profile, "memory.l2.instances")?);
-        let columns = number(&constants.reduction_columns, "reduction_columns")?;
-        let fetch = memory.dram_fetch.get();
         let launch = execution.launch_overhead.need(profile, "execution.launch_overhead")?;
         Ok(Self {
             cores,
@@ -90,7 +87,8 @@ impl Machine {
             port: BytesPerSecond(number(&stage.port, "port")? * execution.clock.need(profile, "execution.clock")?.0),
             launch,
             graph_launch: Seconds(number(&constants.graph_launch, "graph_launch")?).min(launch),
-            reduction_columns: (fetch.map_or(columns, |fetch| fetch.0 / COLUMN) as u64, columns as u64),
+            reduction_columns: number(&constants.reduction_columns, "reduction_columns")? as u64,
+            fetch: memory.dram_fetch.get().copied(),
         })
     }
 }

@@ -95,12 +95,16 @@ impl<'a> Curves<'a> {
 
 /// Numbers of work-groups up to this that may be worth having for so many tokens, ascending: more help where they take fewer rounds.
 pub fn worthwhile(tokens: u64, parts: u32, most: u32) -> impl Iterator<Item = u32> {
-    let (parts, mut rounds) = (parts.max(1), u64::MAX);
-    (parts..=most).step_by(parts as usize).filter(move |ctas| {
-        let before = rounds;
-        rounds = rounds.min(tokens.div_ceil(u64::from(ctas / parts)));
-        rounds < before
-    })
+    let parts = u64::from(parts.max(1));
+    let most = u64::from(most) / parts;
+    // From the fewest with so many rounds to the fewest with fewer: about twice the root of the tokens, however many work-groups there are.
+    let fewer = move |&groups: &u64| {
+        let rounds = tokens.div_ceil(groups);
+        (rounds > 1).then(|| tokens.div_ceil(rounds - 1))
+    };
+    std::iter::successors(Some(1).filter(|first| *first <= most), fewer)
+        .take_while(move |groups| *groups <= most)
+        .map(move |groups| (groups * parts) as u32)
 }
 
 /// What a stage does, without its name and its work-groups: stages of one key take the same time.

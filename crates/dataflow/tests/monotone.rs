@@ -41,8 +41,9 @@ fn seconds(plan: &Plan) -> [f64; 3] {
     [&plan.times.bsp, &plan.times.vertical, &plan.times.dataflow].map(|execution| execution.eager.0)
 }
 
-/// Predicts on devices with less and more of a number, sampled by seed, and counts where both can be planned.
-fn never_slower(policy: Policy, graphs: &[(&str, usize)], samples: usize) -> usize {
+/// Predicts on devices with less and more of a number, sampled by seed, and counts where both can be planned; `slack` is what a plan that was
+/// searched for may be slower by.
+fn never_slower(policy: Policy, graphs: &[(&str, usize)], samples: usize, slack: f64) -> usize {
     let mut rng = fastrand::Rng::with_seed(14);
     let mut compared = 0;
     for name in builtin_names() {
@@ -56,7 +57,8 @@ fn never_slower(policy: Policy, graphs: &[(&str, usize)], samples: usize) -> usi
             let [Some(less_of), Some(more_of)]: [Option<[f64; 3]>; 2] = both else { continue };
             for (kind, (slower, faster)) in ["bulk-synchronous", "vertical", "dataflow"].iter().zip(less_of.iter().zip(more_of)) {
                 let what = format!("{app} on {name}, {kind}: {key} × {} and × {}", FACTORS[less], FACTORS[more]);
-                assert!(faster <= slower * (1.0 + 1e-9), "{what}: {slower} and {faster} s (predicted)");
+                let slack = if *kind == "dataflow" { slack } else { 1e-9 };
+                assert!(faster <= slower * (1.0 + slack), "{what}: {slower} and {faster} s (predicted)");
             }
             compared += 1;
         }
@@ -66,8 +68,15 @@ fn never_slower(policy: Policy, graphs: &[(&str, usize)], samples: usize) -> usi
 
 #[test]
 fn more_of_a_device_is_never_slower() {
-    let compared = never_slower(Policy::Kitsune, &ALL, 4);
+    let compared = never_slower(Policy::Kitsune, &ALL, 4, 1e-9);
     assert!(compared > 30, "{compared}");
+}
+
+/// What is searched for by merging, moving and splitting is not always found: 10 of 1,155 pairs are slower, by up to 1.2 %.
+#[test]
+fn more_of_a_device_is_hardly_slower_by_a_search() {
+    let compared = never_slower(Policy::Best, &ALL, 2, 0.015);
+    assert!(compared > 15, "{compared}");
 }
 
 /// Fewer multiprocessors were faster: each had its share of the second-level cache, and those that had nothing to do kept theirs.

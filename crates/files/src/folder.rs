@@ -1,6 +1,7 @@
 //! A folder of files that belong together.
 
 use crate::output::{Whole, folder};
+use crate::unfinished::{Unfinished, naming};
 use crate::{FileError, Output};
 use std::fs::hard_link;
 use std::io::ErrorKind;
@@ -14,7 +15,7 @@ use tempfile::{Builder, TempPath};
 pub struct Folder {
     path: PathBuf,
     /// Folders that were not there, from the outermost.
-    made: Vec<PathBuf>,
+    made: Vec<Unfinished>,
     files: Vec<Whole>,
 }
 
@@ -69,9 +70,10 @@ impl Folder {
             self.made.clear();
             return Ok(());
         };
+        let _naming = naming();
         let mut named = vec![];
         let done = taken_away(&last.path).map(|before| named.push((last.path.clone(), before))).and_then(|()| {
-            files.into_iter().chain([last]).try_for_each(|Whole { file, path }| {
+            files.into_iter().chain([last]).try_for_each(|Whole { file, path, unfinished: _unfinished }| {
                 let before = before(&path).map_err(FileError::io(&path))?;
                 file.persist(&path).map_err(|error| FileError::io(&path)(error.error))?;
                 named.push((path, before));
@@ -94,8 +96,9 @@ impl Folder {
     fn make(&mut self, path: &Path) -> Result<(), FileError> {
         let missing: Vec<&Path> = path.ancestors().take_while(|part| !part.as_os_str().is_empty() && !part.exists()).collect();
         for part in missing.into_iter().rev() {
+            let _naming = naming();
             std::fs::create_dir(part).map_err(FileError::io(part))?;
-            self.made.push(part.to_owned());
+            self.made.push(Unfinished::new(part));
         }
         Ok(())
     }
@@ -106,17 +109,20 @@ impl Drop for Folder {
         // Files first: they are in the folders.
         self.files.clear();
         // A folder into which somebody put something stays.
-        self.made.iter().rev().for_each(|part| drop(std::fs::remove_dir(part)));
+        self.made.iter().rev().for_each(|part| drop(std::fs::remove_dir(part.path())));
     }
 }
 
 /// Gives a file that has a name another one.
 fn taken_away(path: &Path) -> Result<Before, FileError> {
-    let before = before(path).map_err(FileError::io(path))?;
-    if !matches!(before, Before::Free) {
-        std::fs::remove_file(path).map_err(FileError::io(path))?;
+    if !path.exists() {
+        return Ok(Before::Free);
     }
-    Ok(before)
+    if path.is_dir() {
+        return Err(FileError::io(path)(ErrorKind::IsADirectory.into()));
+    }
+    let renamed = Builder::new().prefix(".warpsight-").make_in(folder(path), |other| std::fs::rename(path, other));
+    Ok(Before::Taken(renamed.map_err(FileError::io(path))?.into_temp_path()))
 }
 
 /// What a name is, kept under another one.

@@ -4,10 +4,12 @@
 mod folder;
 mod input;
 mod output;
+mod unfinished;
 
 pub use folder::Folder;
 pub use input::{MODEL, RECORDS, TEXT, name, read, read_from, read_or_stdin, read_text, text};
 pub use output::{Output, write};
+pub use unfinished::abandon;
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,7 @@
 //! One file that is written.
 
 use crate::FileError;
+use crate::unfinished::{Unfinished, naming};
 use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io::{BufWriter, Error, ErrorKind, Result, Write};
 use std::path::{Path, PathBuf};
@@ -25,6 +26,7 @@ pub(crate) struct Whole {
     pub(crate) file: TempPath,
     /// Its name.
     pub(crate) path: PathBuf,
+    pub(crate) unfinished: Unfinished,
 }
 
 // One of each open file: its size is of no account.
@@ -35,6 +37,7 @@ enum To {
         file: NamedTempFile,
         path: PathBuf,
         before: Option<Metadata>,
+        unfinished: Unfinished,
     },
     Through(File),
 }
@@ -74,7 +77,10 @@ impl Output {
     pub fn finish(self) -> std::result::Result<(), FileError> {
         let asked = self.path.clone();
         match self.whole()? {
-            Some(Whole { file, path }) => file.persist(path).map_err(|error| FileError::io(&asked)(error.error)),
+            Some(Whole { file, path, unfinished: _unfinished }) => {
+                let _naming = naming();
+                file.persist(path).map_err(|error| FileError::io(&asked)(error.error))
+            }
             None => Ok(()),
         }
     }
@@ -106,19 +112,21 @@ impl To {
                 return Ok(Self::Through(there));
             }
         }
+        let _naming = naming();
         let file = whole(before.as_ref()).tempfile_in(folder(&path))?;
-        Ok(Self::Whole { file, path, before })
+        let unfinished = Unfinished::new(file.path());
+        Ok(Self::Whole { file, path, before, unfinished })
     }
 
     fn whole(self) -> Result<Option<Whole>> {
         match self {
             Self::Through(mut file) => file.flush().map(|()| None),
-            Self::Whole { file, path, before } => {
+            Self::Whole { file, path, before, unfinished } => {
                 if let Some(before) = before {
                     inherit(file.as_file(), &before)?;
                 }
                 file.as_file().sync_all()?;
-                Ok(Some(Whole { file: file.into_temp_path(), path }))
+                Ok(Some(Whole { file: file.into_temp_path(), path, unfinished }))
             }
         }
     }

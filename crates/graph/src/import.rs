@@ -125,6 +125,9 @@ impl Importer {
         let row = table::row(view.proto).ok_or_else(|| view.unsupported("its domain"))?;
         let value = (row.read)(self, view)?;
         let value = self.typed(view, value, row.computes)?;
+        if let Value::Ints(known) = &value {
+            self.hold(&view.proto.output[0], known.values.len() as u64)?;
+        }
         self.values.insert(view.proto.output[0].clone(), value);
         Ok(())
     }
@@ -143,9 +146,15 @@ impl Importer {
 
     /// Counts a constant's elements, before they are made.
     fn hold(&mut self, name: &str, elements: u64) -> Result<(), GraphError> {
-        self.held = self.held.saturating_add(elements.saturating_mul(8));
-        let what = || format!("the constants up to `{name}`");
-        room(self.held).map_err(|why| GraphError::TooLarge { what: what(), bytes: self.held, why })
+        self.held = self.may_hold(name, elements)?;
+        Ok(())
+    }
+
+    /// Bytes of all constants with this one.
+    fn may_hold(&self, name: &str, elements: u64) -> Result<u64, GraphError> {
+        let bytes = self.held.saturating_add(elements.saturating_mul(8));
+        room(bytes).map_err(|why| GraphError::TooLarge { what: format!("the constants up to `{name}`"), bytes, why })?;
+        Ok(bytes)
     }
 
     /// Input `position`, if the node has it.

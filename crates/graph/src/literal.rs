@@ -40,6 +40,21 @@ pub(crate) fn is_int(kind: DataType) -> Option<bool> {
     }
 }
 
+/// A whole number in another whole type: its low bits, as the standard has it. `None` beyond what is kept of `UINT64`.
+pub(crate) fn wrapped(to: DataType, value: i64) -> Option<i64> {
+    Some(match to {
+        DataType::Bool => (value != 0).into(),
+        DataType::Uint8 => (value as u8).into(),
+        DataType::Int8 => (value as i8).into(),
+        DataType::Uint16 => (value as u16).into(),
+        DataType::Int16 => (value as i16).into(),
+        DataType::Uint32 => (value as u32).into(),
+        DataType::Int32 => (value as i32).into(),
+        DataType::Uint64 if value < 0 => return None,
+        _ => value,
+    })
+}
+
 /// Elements that a tensor of the file states; 0 where its shape is impossible, which reading it says.
 pub(crate) fn elements(proto: &TensorProto) -> u64 {
     let length = proto.dims.iter().try_fold(1i64, |n, &d| if d < 0 { None } else { n.checked_mul(d) });
@@ -79,6 +94,12 @@ impl Literal {
             && let Some(value) = values.iter().find(|v| **v < 0)
         {
             return Err(bad(format!("whole numbers up to {} are read, not {}", i64::MAX, *value as u64)));
+        }
+        // A field has room for more than the type that it stands for.
+        if let (true, Numbers::Ints(values)) = (proto.raw_data.is_empty(), &values)
+            && let Some(value) = values.iter().find(|v| wrapped(kind, **v) != Some(**v))
+        {
+            return Err(bad(format!("{value} is no {}", kind.as_str_name())));
         }
         Ok(Self { shape: proto.dims.clone(), kind, values })
     }

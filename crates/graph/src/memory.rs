@@ -20,7 +20,12 @@ pub enum NoRoom {
     System,
 }
 
-/// Whether so many bytes find room: asked before they are made, because an allocation that fails ends the process.
+/// How often tensors are held at the same time, at most: as a file has them, as numbers, as a reference, packed, and in the memory of a device
+/// that is simulated.
+const COPIES: u64 = 6;
+
+/// Whether so many bytes of tensors find room, with the copies of them that are made on the way: asked before anything is made, because an
+/// allocation that fails ends the process.
 ///
 /// # Errors
 /// Why not.
@@ -28,7 +33,13 @@ pub fn room(bytes: u64) -> Result<(), NoRoom> {
     if bytes > MAX_BYTES {
         return Err(NoRoom::Limit);
     }
-    Vec::<u8>::new().try_reserve_exact(bytes as usize).map_err(|_| NoRoom::System)
+    granted(bytes * COPIES)
+}
+
+/// Whether this process is given so many bytes now.
+pub(crate) fn granted(bytes: u64) -> Result<(), NoRoom> {
+    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| NoRoom::System)
 }
 
 /// What kind of memory a tensor needs.

@@ -4,6 +4,7 @@ use crate::error::GraphError;
 use crate::graph::Graph;
 use crate::import;
 use crate::literal::type_name;
+use crate::memory;
 use crate::onnx::tensor_shape_proto::dimension::Value as DimValue;
 use crate::onnx::{ModelProto, ValueInfoProto, tensor_proto, type_proto};
 use prost::Message;
@@ -100,9 +101,16 @@ impl Model {
     /// Decodes a file's content.
     ///
     /// # Errors
-    /// `Empty`, `NotOnnx`, `Truncated`, `Corrupted`, `NoOpset`, `Opset`.
+    /// `Empty`, `NotOnnx`, `Truncated`, `TooLarge`, `Corrupted`, `NoOpset`, `Opset`.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, GraphError> {
         check_envelope(bytes)?;
+        let length = bytes.len() as u64;
+        // Decoding copies long fields twice.
+        memory::granted(2 * length).map_err(|why| GraphError::TooLarge {
+            what: "the contents of the file".to_owned(),
+            bytes: length,
+            why,
+        })?;
         let proto = ModelProto::decode(bytes).map_err(|e| GraphError::Corrupted { reason: e.to_string() })?;
         if proto.graph.is_none() {
             return Err(GraphError::NotOnnx { reason: "it holds no graph".into() });

@@ -253,6 +253,19 @@ fn sizes_are_checked_before_anything_is_made() {
     constant_too.graph.as_mut().unwrap().initializer.push(constant("w", &[1 << 29], &[]));
     let expected = "the constants up to `w` take 4294967296 bytes; at most 1073741824 are held at a time";
     assert_eq!(read(&constant_too).unwrap_err().to_string(), expected);
+    // Whole numbers that are known are constants too: twice itself, again and again.
+    let one =
+        TensorProto { data_type: DataType::Int64 as i32, dims: vec![1], int64_data: vec![7], name: "n0".into(), ..Default::default() };
+    let doubled = |at: usize| {
+        let (from, to) = (format!("n{at}"), format!("n{}", at + 1));
+        let mut node = node(&to, "Concat", &[&from, &from], &[&to]);
+        node.attribute.push(AttributeProto { name: "axis".into(), r#type: AttributeType::Int as i32, ..Default::default() });
+        node
+    };
+    let mut doubling = model((0..40).map(doubled).chain([node("n", "Reshape", &["x", "n40"], &["y"])]).collect());
+    doubling.graph.as_mut().unwrap().initializer.push(one);
+    let error = read(&doubling).unwrap_err().to_string();
+    assert!(error.starts_with("the constants up to `n2") && error.ends_with("are held at a time"), "{error}");
     // As many dimensions as a list of axes asks for.
     let list: Vec<i64> = (0..100).collect();
     let mut deep = node("n", "Unsqueeze", &["x"], &["y"]);

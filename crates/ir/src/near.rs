@@ -7,6 +7,9 @@ const LISTED: usize = 3;
 const ALIKE: f64 = 0.6;
 const BEHIND: f64 = 0.1;
 
+/// Characters of a name that somebody may have mistyped: comparing takes the product of both lengths.
+const LONGEST: usize = 64;
+
 /// How alike a name and a known one are, from 0 to 1; letters' case and what joins words do not count. An end of a path is as good a name
 /// as the whole (`l2.bandwidth` of `memory.l2.bandwidth`), and so is a beginning (`a100` of `a100-40`).
 fn likeness(name: &str, known: &str) -> f64 {
@@ -26,7 +29,11 @@ fn likeness(name: &str, known: &str) -> f64 {
 
 /// Of the known names those that may be meant, the likeliest first: at most three, often none.
 pub fn near<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut all: Vec<(f64, &str)> = known.into_iter().map(|known| (likeness(name, known), known)).collect();
+    if name.len() > LONGEST {
+        return vec![];
+    }
+    let short = known.into_iter().filter(|known| known.len() <= LONGEST);
+    let mut all: Vec<(f64, &str)> = short.map(|known| (likeness(name, known), known)).collect();
     all.sort_by(|a, b| b.0.total_cmp(&a.0));
     let least = all.first().map_or(ALIKE, |best| best.0 - BEHIND).max(ALIKE);
     all.into_iter().take_while(|(likeness, _)| *likeness >= least).take(LISTED).map(|(_, known)| known).collect()
@@ -80,6 +87,7 @@ mod tests {
             ("adreno-640", "; did you mean `adreno640`?"),
             ("rx6900", "; did you mean `rx6900xt`?"),
             ("nonsense", ""),
+            (&"h100".repeat(1 << 20), ""),
             ("", ""),
         ] {
             assert_eq!(did_you_mean(name, devices.iter().copied()), meant, "{name}");

@@ -328,7 +328,7 @@ fn bad_input_is_named_and_placed() {
         (
             "\"f64\"",
             "\"f65\"",
-            "unknown element `f65`",
+            "unknown element `f65`; did you mean `f64`?",
             "\"f65\"",
             "known are f16 bf16 f32 f64 i32 u32 i64 u64, and rgba32f rgba16f rgba8 of images",
         ),

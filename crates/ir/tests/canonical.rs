@@ -128,3 +128,20 @@ fn what_lies_beside_a_field_is_what_threads_touch() {
     }
     assert!(all > 500 && exact as f64 > 0.85 * all as f64, "{exact} of {all}");
 }
+
+/// Each condition tells of the next variable, a billion times as much: three of them are beyond 128 bits.
+#[test]
+fn conditions_of_large_numbers_overflow_nothing() {
+    let mut text = String::from("name = \"k\"\nblock = [4]\ndomain = [4]\nregisters = 8\nflops = 1\n");
+    for name in ["x", "y", "z", "w"] {
+        text += &format!("[[loop]]\nname = \"{name}\"\ntrips = 1000000\n");
+    }
+    let guard = ["x + 1073741824*y", "y + 1073741824*z", "z + 1073741824*w"].map(|form| format!("\"{form} < 5\"")).join(", ");
+    text += &format!(
+        "[[field]]\nname = \"A\"\nelement = \"f32\"\ndims = [64]\nload = [{{ at = [\"1073741824*x\"], guard = [{guard}] }}, {{ at = [\"tx\"] }}]\n"
+    );
+    let accesses = parse(&text, &[]).unwrap_or_else(|error| panic!("{error:?}")).kernel.accesses;
+    // x is at most 4.
+    assert_eq!(accesses.outside()[0].elements, 4 * (1 << 30) - 63);
+    assert!(accesses.canonical(Order::Free).never.is_empty());
+}

@@ -85,9 +85,17 @@ fn numbers_that_make_no_sense_are_named() {
     assert_eq!(unlikely(&[("clock", "1.41")]), [clock]);
     let own = a100().memory.dram_bandwidth.get().expect("known").0;
     let of = |times: f64| format!("{:e}", own * times);
-    for (times, says) in
-        [(0.5, false), (2.0, false), (0.0011, false), (999.0, false), (0.001, true), (1000.0, true), (1e-6, true), (1e5, true)]
-    {
+    for (times, says) in [
+        (0.5, false),
+        (2.0, false),
+        (0.0034, false),
+        (299.0, false),
+        (0.0033, true),
+        (0.0011, true),
+        (301.0, true),
+        (1000.0, true),
+        (1e-6, true),
+    ] {
         assert_eq!(unlikely(&[("dram_bandwidth", &of(times))]).len(), usize::from(says), "{times}");
     }
     assert_eq!(unlikely(&[("dram_bandwidth", "1B/s"), ("clock", "1.2GHz"), ("execution.cores", "1000000")]).len(), 2);

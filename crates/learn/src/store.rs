@@ -88,6 +88,10 @@ impl Store {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).map_err(|source| StoreError::Folder { path: folder.to_owned(), source })?;
         }
+        // A device would be opened, with a journal left beside it.
+        if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+            return Err(StoreError::CannotOpen { path: path.to_owned() });
+        }
         let connection = Connection::open(path).map_err(|source| explain(path, source))?;
         let store = Self { connection, path: path.to_owned() };
         store.prepare(MIGRATIONS)?;

@@ -33,7 +33,7 @@ pub(crate) struct Cache(pub(crate) Option<PathBuf>);
 impl Cache {
     /// The binary stored under a key; `None` when it is absent, truncated or changed.
     pub(crate) fn get(&self, key: &str) -> Option<Vec<u8>> {
-        let entry = std::fs::read(self.path(key)?).ok()?;
+        let entry = warpsight_files::read(&self.path(key)?, warpsight_files::RECORDS).ok()?;
         let (head, binary) = entry.split_at_checked(MAGIC.len() + 32)?;
         let intact = head.starts_with(MAGIC) && head[MAGIC.len()..] == Sha256::digest(binary)[..];
         intact.then(|| binary.to_vec())

@@ -140,7 +140,6 @@ struct Best {
 
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
-    progress::catch_interrupt();
     let given = devices(&args.device, &args.overrides)?;
     let (devices, named): (Vec<_>, Vec<_>) = given.iter().map(|own| (own.profile.clone(), (own.name.clone(), own.notes.clone()))).unzip();
     let input = Input::read(&args.file, &args.set)?;
@@ -181,6 +180,8 @@ fn explore(args: &Args, task: &Task) -> Result<Explored, Failure> {
     let swept = !task.space.sweeps().is_empty();
     let mut winners = Winners::default();
     let mut table = args.csv.as_deref().map(|file| rows::Table::create(file, task)).transpose()?;
+    // What is written to is open: a pipe that nobody reads is waited for above.
+    progress::catch_interrupt();
     let threads = args.threads.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
     let bar = progress::bar(len as usize, "predicted");
     let row = |index, found: &Result<_, _>| if args.csv.is_some() { rows::row(task, index, found) } else { vec![] };

@@ -2,10 +2,13 @@
 
 use crate::report::clean;
 use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// The longest line that is shown whole.
 const LONGEST: usize = 200;
+/// The longest message: of an unsupported model, each operator with its nodes.
+const LIST: usize = 4000;
 /// Of a longer one: characters before what is wrong, and of it.
 const BEFORE: usize = 60;
 const MARKED: usize = 100;
@@ -96,16 +99,19 @@ fn longer_than(text: &str, characters: usize) -> Option<usize> {
     text.char_indices().nth(characters).map(|(at, _)| at)
 }
 
-/// A message in which nothing quoted is longer than a line: libraries repeat what they did not expect.
+/// A message in which nothing quoted is longer than a line, and that is not longer than what a list of names may take: libraries repeat what
+/// they did not expect.
 pub fn shortened(message: &str) -> String {
-    message.split_inclusive(['\n', '`', '"']).map(run).collect()
+    let short: String = message.split_inclusive(['\n', '`', '"']).map(|text| cut(text, LONGEST).into_owned()).collect();
+    cut(&short, LIST).into_owned()
 }
 
-fn run(text: &str) -> String {
-    let Some(head) = longer_than(text, LONGEST) else { return text.to_owned() };
-    let tail: usize = text.chars().rev().take(LONGEST / 4).map(char::len_utf8).sum();
-    let head = longer_than(text, LONGEST - LONGEST / 4 - 1).unwrap_or(head);
-    format!("{}…{}", &text[..head], &text[text.len() - tail..])
+/// At most so many characters, the last of them from the end.
+fn cut(text: &str, longest: usize) -> Cow<'_, str> {
+    let Some(head) = longer_than(text, longest) else { return text.into() };
+    let tail: usize = text.chars().rev().take(longest / 4).map(char::len_utf8).sum();
+    let head = longer_than(text, longest - longest / 4 - 1).unwrap_or(head);
+    format!("{}…{}", &text[..head], &text[text.len() - tail..]).into()
 }
 
 #[cfg(test)]
@@ -150,5 +156,7 @@ mod tests {
         assert!(short.chars().count() < 260);
         let many: String = (0..100).map(|n| format!("`name{n}`, ")).collect();
         assert_eq!(shortened(&many), many);
+        let ticks = shortened(&"y`".repeat(1 << 20));
+        assert!(ticks.chars().count() <= LIST, "{}", ticks.len());
     }
 }

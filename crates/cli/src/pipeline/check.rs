@@ -5,6 +5,7 @@ use super::json::cycle;
 use crate::failure::{Failure, Kind};
 use crate::predict::input::Device;
 use crate::predict::show::time;
+use crate::progress;
 use crate::report::clean;
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -27,7 +28,10 @@ pub fn check(file: &Path, devices: &[Device], simulated: bool, json: bool) -> Re
     let (name, text) = (file.display().to_string(), text(file)?);
     let refused = |error: String| wrong(&name, &text, &format!("this is no persistent-plan/1: {error}"), None);
     let plan = foreign::read(&text).map_err(refused)?;
-    let all = devices.iter().map(|device| checked(&plan, &name, device, simulated)).collect::<Result<Vec<_>, _>>()?;
+    let bar = progress::bar(devices.len(), "proving");
+    let all = devices.iter().map(|device| checked(&plan, &name, device, simulated).inspect(|_| bar.inc(1)));
+    let all = all.collect::<Result<Vec<_>, _>>()?;
+    bar.finish_and_clear();
     if json {
         let values: Map<String, Value> = all.iter().map(|own| (own.device.name.clone(), value(&plan, own))).collect();
         let single = if values.len() == 1 { values.values().next().cloned() } else { None };

@@ -16,7 +16,9 @@ pub use options::Args;
 
 use crate::failure::Failure;
 use crate::predict::input::{Device, devices};
-use crate::report::out;
+use crate::progress;
+use crate::report::{clean, out};
+use indicatif::ProgressBar;
 use input::Input;
 use outcome::{Outcome, Question};
 use report::{Figures, Paper};
@@ -64,17 +66,19 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     // What cannot be read or written is said before anything is planned.
     let paper = args.compare.as_deref().map(Paper::read).transpose()?;
     let page = args.html.as_deref().map(Output::create).transpose()?;
+    let bar = progress::bar(inputs.len() * devices.len(), "planning");
     let mut outcomes = Vec::new();
     for input in &inputs {
         for device in &devices {
-            outcomes.push(planned(args, input, device)?);
+            outcomes.push(planned(args, input, device, &bar)?);
         }
     }
     if let (Some(file), [outcome]) = (&args.trace, outcomes.as_slice()) {
         write_trace(file, outcome)?;
     }
     let asked = args.html.is_some() || args.compare.is_some();
-    let figures = asked.then(|| figures(args, &inputs, &devices, &outcomes, paper.as_ref())).transpose()?;
+    let figures = asked.then(|| figures(args, &inputs, &devices, &outcomes, paper.as_ref(), &bar)).transpose()?;
+    bar.finish_and_clear();
     if let (Some(mut page), Some(figures)) = (page, &figures) {
         page.write(figures.html()?.as_bytes())?;
         page.finish()?;
@@ -92,26 +96,38 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
 }
 
 /// What the report shows; devices with more of something are planned for.
-fn figures(args: &Args, inputs: &[Input], devices: &[Device], outcomes: &[Outcome], paper: Option<&Paper>) -> Result<Figures, Failure> {
+fn figures(
+    args: &Args,
+    inputs: &[Input],
+    devices: &[Device],
+    outcomes: &[Outcome],
+    paper: Option<&Paper>,
+    bar: &ProgressBar,
+) -> Result<Figures, Failure> {
     let mut changed = Vec::new();
+    let changes = devices.iter().map(|device| report::changes(device).len()).sum::<usize>();
+    bar.inc_length((inputs.len() * changes) as u64);
     for (at, input) in inputs.iter().enumerate() {
         for (on, device) in devices.iter().enumerate() {
             for (change, device) in report::changes(device) {
-                changed.push((at * devices.len() + on, change, planned(args, input, &device)?));
+                changed.push((at * devices.len() + on, change, planned(args, input, &device, bar)?));
             }
         }
     }
     Figures::of(outcomes, &changed, paper)
 }
 
-fn planned(args: &Args, input: &Input, device: &Device) -> Result<Outcome, Failure> {
+fn planned(args: &Args, input: &Input, device: &Device, bar: &ProgressBar) -> Result<Outcome, Failure> {
+    bar.set_message(format!("{} on {}", clean(&input.file), clean(&device.name)));
     let model = StageRoofline::new().map_err(|why| Failure::input(why.to_string()))?;
     let modelled = Modelled { model: &model, on: &device.profile };
     let sampled = args.samples.as_deref().map(|file| Sampled::read(file, &device.profile)).transpose()?.unwrap_or_default();
     let source = |stage: &Stage| sampled.source(stage);
     let rates = Measured { table: sampled.table.clone(), model: modelled };
     let simulate = args.simulate.then_some(args.scheduler);
-    Outcome::of(input, device, &Question { policy: args.policy, rates: &rates, source: &source, simulate })
+    let outcome = Outcome::of(input, device, &Question { policy: args.policy, rates: &rates, source: &source, simulate })?;
+    bar.inc(1);
+    Ok(outcome)
 }
 
 /// The simulated execution.

@@ -27,9 +27,10 @@ pub fn obeying(verb: impl FnOnce() -> Result<(), Failure> + Send + 'static) -> R
     // Without a handler Ctrl-C simply ends the process.
     let _ = ctrlc::set_handler(|| {
         if ASKED.set(Instant::now()).is_err() {
+            warpsight_files::abandon();
             std::process::exit(130);
         }
-        let how = if IN_ORDER.load(Ordering::SeqCst) { "what is begun is finished and kept" } else { "what is done is kept" };
+        let how = if IN_ORDER.load(Ordering::SeqCst) { "what is begun is finished and kept" } else { "what is stored is kept" };
         let said = format!("interrupted: {how}; Ctrl-C again ends at once");
         let mut stderr = std::io::stderr();
         // A closed stderr is no reason to fail.
@@ -52,7 +53,8 @@ pub fn obeying(verb: impl FnOnce() -> Result<(), Failure> + Send + 'static) -> R
             Err(RecvTimeoutError::Timeout) => {
                 let late = ASKED.get().is_some_and(|asked| asked.elapsed() > GRACE);
                 if late && !IN_ORDER.load(Ordering::SeqCst) {
-                    return Err(Failure::new(Kind::Interrupted, "interrupted").help("samples taken so far are kept"));
+                    warpsight_files::abandon();
+                    return Err(Failure::new(Kind::Interrupted, "interrupted").help("what was stored is kept"));
                 }
             }
             // A panic of the verb is a defect: it goes on here.

@@ -17,6 +17,25 @@ fn cleaned<'a>(text: &'a str, kept: &[char]) -> Cow<'a, str> {
     if text.chars().all(harmless) { Cow::Borrowed(text) } else { text.chars().map(|c| if harmless(c) { c } else { picture(c) }).collect() }
 }
 
+/// JSON with the controls that it does not escape by itself escaped: it says the same.
+pub fn clean_json(text: &str) -> Cow<'_, str> {
+    let harmless = |c: char| c.is_ascii() && c != '\u{7f}' || !(c.is_control() || turns(c));
+    if text.chars().all(harmless) {
+        return Cow::Borrowed(text);
+    }
+    // They stand within texts alone, and none is beyond 16 bits.
+    text.chars()
+        .fold(String::with_capacity(text.len()), |mut clean, c| {
+            if harmless(c) {
+                clean.push(c);
+            } else {
+                clean.push_str(&format!("\\u{:04x}", u32::from(c)));
+            }
+            clean
+        })
+        .into()
+}
+
 /// Whether a character embeds, overrides or isolates a direction, so that a line reads otherwise than it is.
 fn turns(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
@@ -34,6 +53,15 @@ fn picture(c: char) -> char {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn json_says_the_same() {
+        let value = serde_json::json!({"a\u{9b}": "\u{7f}\u{202e}ü\u{1b}\n"});
+        let clean = clean_json(&value.to_string()).into_owned();
+        assert_eq!(clean, r#"{"a\u009b":"\u007f\u202eü\u001b\n"}"#);
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&clean).unwrap(), value);
+        assert!(matches!(clean_json("[1,\n2]"), Cow::Borrowed(_)));
+    }
 
     #[test]
     fn nothing_that_a_terminal_obeys_is_left() {

@@ -7,7 +7,7 @@ use super::{Importer, IntTensor, Value};
 use crate::attributes::NodeView;
 use crate::error::GraphError;
 use crate::graph::{Function, Op, TensorId};
-use crate::literal::{Literal, Numbers, is_int, type_name};
+use crate::literal::{Literal, Numbers, is_int, type_name, wrapped};
 use crate::onnx::tensor_proto::DataType;
 use warpsight_ir::Scalar;
 use warpsight_ir::interpret::rounded;
@@ -121,21 +121,6 @@ fn whole_as(to: Scalar, value: i64) -> f64 {
         Const::F64(v) => v,
         _ => rounded(to, value as f64),
     }
-}
-
-/// A whole number in another whole type: its low bits, as the standard has it. `None` beyond what is kept of `UINT64`.
-pub(super) fn wrapped(to: DataType, value: i64) -> Option<i64> {
-    Some(match to {
-        DataType::Bool => (value != 0).into(),
-        DataType::Uint8 => (value as u8).into(),
-        DataType::Int8 => (value as i8).into(),
-        DataType::Uint16 => (value as u16).into(),
-        DataType::Int16 => (value as i16).into(),
-        DataType::Uint32 => (value as u32).into(),
-        DataType::Int32 => (value as i32).into(),
-        DataType::Uint64 if value < 0 => return None,
-        _ => value,
-    })
 }
 
 /// A float as a whole number, towards zero; `None` where the type does not hold it.

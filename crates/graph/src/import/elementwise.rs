@@ -1,10 +1,10 @@
 //! Functions of single elements.
 
-use super::cast::wrapped;
 use super::{Importer, IntTensor, Value, broadcast};
 use crate::attributes::NodeView;
 use crate::error::GraphError;
 use crate::graph::{Arithmetic, Function, Op};
+use crate::literal::wrapped;
 use crate::onnx::tensor_proto::DataType;
 
 impl Importer {

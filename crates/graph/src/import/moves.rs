@@ -257,6 +257,8 @@ impl Importer {
             if first.len() != 1 {
                 return Err(view.unsupported(format!("whole numbers of shape {first:?}")));
             }
+            // Twice itself, again and again, is soon more than there is.
+            self.may_hold(&view.proto.output[0], shape[at].unsigned_abs())?;
             let mut values = Vec::new();
             for i in 0..count {
                 values.extend(&self.ints(view, i)?.ok_or_else(|| view.bad(format!("input {i} is missing")))?.values);

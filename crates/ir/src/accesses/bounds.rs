@@ -8,6 +8,8 @@ use std::fmt;
 
 /// Conditions that are looked at together, where one alone says nothing of a form.
 const TOGETHER: usize = 3;
+/// From so many conditions on, one at a time: three of them are looked at in as many ways as their number to the third.
+const MANY: usize = 12;
 
 /// An access that touches what lies beside its field, as far as it goes along one axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,23 +68,18 @@ impl Ranges {
         moving
     }
 
-    /// The largest value of a form's variable part.
-    fn most(&self, terms: &[(VarId, i128)]) -> i128 {
-        terms.iter().map(|&(var, c)| (c * self.0[usize::from(var.0)]).max(0)).sum()
-    }
-
-    fn least(&self, terms: &[(VarId, i128)]) -> i128 {
-        terms.iter().map(|&(var, c)| (c * self.0[usize::from(var.0)]).min(0)).sum()
+    /// The largest value of a form's variable part; `None` where it is beyond all numbers.
+    fn most(&self, terms: &[(VarId, i128)]) -> Option<i128> {
+        terms.iter().try_fold(0_i128, |most, &(var, c)| most.checked_add(c.checked_mul(self.0[usize::from(var.0)])?.max(0)))
     }
 
     /// The same where conditions hold, or more than that: each of them says something of a form that it is a part of.
-    fn most_where(&self, terms: &[(VarId, i128)], hold: &[&Interval], together: usize) -> i128 {
+    fn most_where(&self, terms: &[(VarId, i128)], hold: &[&Interval], together: usize) -> Option<i128> {
         let mut most = self.most(terms);
         if together == 0 || terms.is_empty() {
             return most;
         }
         for (i, own) in hold.iter().enumerate() {
-            let others: SmallVec<[&Interval; 6]> = hold.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, other)| *other).collect();
             let mut tried: SmallVec<[i128; 6]> = SmallVec::new();
             for &(var, c) in terms {
                 let Some(&(_, part)) = own.terms.iter().find(|term| term.0 == var) else { continue };
@@ -91,31 +88,45 @@ impl Ranges {
                     continue;
                 }
                 tried.push(times);
-                let of_own = times * if times > 0 { own.most } else { own.least };
-                most = most.min(of_own + self.most_where(&less(terms, &own.terms, times), &others, together - 1));
+                let others: SmallVec<[&Interval; 6]> = hold.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, other)| *other).collect();
+                let of_own = times.checked_mul(if times > 0 { own.most } else { own.least });
+                let rest = less(terms, &own.terms, times).and_then(|rest| self.most_where(&rest, &others, together - 1));
+                // What is beyond all numbers bounds nothing.
+                if let Some(sum) = of_own.zip(rest).and_then(|(own, rest)| own.checked_add(rest)) {
+                    most = Some(most.map_or(sum, |most| most.min(sum)));
+                }
             }
         }
         most
     }
 
+    /// The range of a form's variable part.
+    fn range(&self, terms: &[(VarId, i128)]) -> (i128, i128) {
+        self.range_where(terms, &[])
+    }
+
     /// The range of a form's variable part where conditions hold.
     fn range_where(&self, terms: &[(VarId, i128)], hold: &[&Interval]) -> (i128, i128) {
         let negative: Terms = terms.iter().map(|&(var, c)| (var, -c)).collect();
-        (-self.most_where(&negative, hold, TOGETHER), self.most_where(terms, hold, TOGETHER))
+        let together = if hold.len() > MANY { 1 } else { TOGETHER };
+        // Forms of kernels have coefficients of 64 bits at most, ranges of 32 and few terms: without conditions they have a largest value.
+        let most = |terms: &[(VarId, i128)]| self.most_where(terms, hold, together).unwrap_or(i128::MAX / 4);
+        (-most(&negative), most(terms))
     }
 }
 
 /// terms − times · other
-fn less(terms: &[(VarId, i128)], other: &[(VarId, i128)], times: i128) -> Terms {
+fn less(terms: &[(VarId, i128)], other: &[(VarId, i128)], times: i128) -> Option<Terms> {
     let mut rest: Terms = terms.iter().copied().collect();
     for &(var, c) in other {
+        let part = times.checked_mul(c)?;
         match rest.iter_mut().find(|term| term.0 == var) {
-            Some(term) => term.1 -= times * c,
-            None => rest.push((var, -times * c)),
+            Some(term) => term.1 = term.1.checked_sub(part)?,
+            None => rest.push((var, part.checked_neg()?)),
         }
     }
     rest.retain(|term| term.1 != 0);
-    rest
+    Some(rest)
 }
 
 fn wide(form: &Affine) -> Terms {
@@ -149,7 +160,8 @@ fn intervals(guard: &[AffineBound], ranges: &Ranges) -> Option<Vec<Interval>> {
         }
     }
     for own in &mut found {
-        (own.least, own.most) = (own.least.max(ranges.least(&own.terms)), own.most.min(ranges.most(&own.terms)));
+        let (least, most) = ranges.range(&own.terms);
+        (own.least, own.most) = (own.least.max(least), own.most.min(most));
         if own.least > own.most {
             return None;
         }
@@ -217,7 +229,7 @@ impl Accesses {
             let last = i128::from(extent) - if axis == 0 { i128::from(access.width) } else { 1 };
             let beyond = |(least, most): (i128, i128)| (-(least + constant)).max(most + constant - last);
             // Conditions are seldom needed to see that it stays inside.
-            if beyond((ranges.least(&terms), ranges.most(&terms))) <= 0 {
+            if beyond(ranges.range(&terms)) <= 0 {
                 continue;
             }
             let Some(hold) = intervals(&access.guard, ranges) else { return };

@@ -152,12 +152,12 @@ impl Reader<'_> {
         Ok(found)
     }
 
-    /// How many loops a barrier is in.
     /// What is said where a name is none of the loops'.
     pub(super) fn no_loop(&self, name: &str) -> String {
         format!("there is no loop `{name}`{}", did_you_mean(name, self.names.iter().map(String::as_str)))
     }
 
+    /// How many loops a barrier is in.
     fn depth(&self, barrier: &Spanned<RawBarrier>) -> Result<usize> {
         let Some(name) = &barrier.get_ref().within else { return Ok(0) };
         match self.names.iter().position(|own| own == name.get_ref()) {

@@ -13,6 +13,8 @@ use std::hash::BuildHasher;
 use std::ops::Range;
 use toml::Spanned;
 
+/// Conditions of one list: what they say together is found by comparing them with each other.
+const GUARDS: usize = 64;
 /// A bound that is never reached.
 const UNBOUNDED: i64 = i64::MAX / 4;
 
@@ -161,6 +163,9 @@ impl<'a> Placer<'a> {
     }
 
     fn comparisons(&self, guards: &[Spanned<String>]) -> Result<Vec<Placed<'a>>> {
+        if let Some(beyond) = guards.get(GUARDS) {
+            return wrong(beyond.span(), format!("there are {} conditions in one place, at most {GUARDS} are read", guards.len()), None);
+        }
         guards.iter().map(|text| Ok((Cow::Owned(self.comparison(text)?), text.span()))).collect()
     }
 

@@ -38,8 +38,9 @@ pub struct Edited {
     pub unlikely: Vec<String>,
 }
 
-/// A number is unlikely from so many times the profile's on, and from so small a part of it.
-const UNLIKELY: f64 = 1000.0;
+/// A number is unlikely from so many times the profile's on, and from so small a part of it: units are a thousand apart, and what is meant is
+/// seldom just what the profile says.
+const UNLIKELY: f64 = 300.0;
 
 impl Profile {
     /// The same profile with another number. A key is the path of a fact in the text form (`memory.l2.bandwidth`), or an end of it that no

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use warpsight_ir::near::did_you_mean;
 
 /// Bytes of a storage buffer whose length the shader leaves open.
 const OPEN_BUFFER: usize = 1 << 16;
@@ -133,7 +134,7 @@ pub enum SceneError {
         value: f64,
     },
     /// No such uniform.
-    #[error("the shader has no uniform `{name}`; it has {}", if has.is_empty() { "none".to_owned() } else { has.join(", ") })]
+    #[error("the shader has no uniform `{name}`; it has {}", if has.is_empty() { "none".to_owned() } else { has.join(", ") + &did_you_mean(name, has.iter().map(String::as_str)) })]
     NoUniform {
         /// What was given.
         name: String,

@@ -35,7 +35,7 @@ pub const OURS: u32 = 2_000_000;
 #[non_exhaustive]
 pub enum WrapError {
     /// It, or what its includes make of it, is too long.
-    #[error("it has more than {MAX_BYTES} bytes or a million tokens")]
+    #[error("it has more than {MAX_BYTES} bytes, a million tokens, or includes of 16 times as much")]
     TooLong,
     /// Conditions that cannot be followed.
     #[error("line {line}: {what}")]

@@ -4,6 +4,7 @@ use super::axes::{Blocks, Extents, Fold, Sweep};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use warpsight_ir::accesses::text::{Document, TextError, Written};
+use warpsight_ir::near::did_you_mean;
 use warpsight_ir::{NoEstimate, Profile};
 
 /// A configuration.
@@ -29,7 +30,7 @@ pub enum SpaceError {
     #[error(transparent)]
     Device(#[from] NoEstimate),
     /// A sweep of nothing.
-    #[error("there is no parameter `{name}` to sweep; parameters are {}", if known.is_empty() { "none" } else { known })]
+    #[error("there is no parameter `{name}` to sweep; parameters are {}{}", if known.is_empty() { "none" } else { known }, did_you_mean(name, known.split(", ")))]
     NoParameter {
         /// The name.
         name: String,

@@ -146,7 +146,10 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
     let Canonical { accesses, positions, never, .. } = work.kernel.accesses.canonical(settings.order);
     let Kernel { name, launch, registers, local, ops, .. } = work.kernel;
     let kernel = &Kernel { name: name.clone(), accesses, launch: launch.clone(), registers: *registers, local: *local, ops: ops.clone() };
-    let mut report = match kernel.accesses.nest.is_empty() && !never.is_empty() {
+    let mut left = 0;
+    // Barriers may be left.
+    kernel.accesses.each(&mut |_| left += 1);
+    let mut report = match left == 0 && !never.is_empty() {
         true => nothing(kernel, on)?,
         false => of_canonical(&Work { kernel, points: work.points }, on, settings, &positions)?,
     };

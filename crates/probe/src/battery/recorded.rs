@@ -77,7 +77,6 @@ fn is_phase(path: &Path) -> bool {
 fn packed(path: &Path, from: impl Read) -> Result<Vec<Recorded>, BatteryError> {
     let damaged = |what: String| BatteryError::Damaged { file: path.to_owned(), what };
     let torn = |error: std::io::Error| damaged(format!("this is no archive of a battery: {error}"));
-    // One byte more than may be: an archive that needs it has too many.
     let mut archive = Archive::new(Counted { from, left: UNPACKED });
     let mut found = vec![];
     for (count, entry) in archive.entries().map_err(torn)?.enumerate() {

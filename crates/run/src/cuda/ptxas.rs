@@ -22,7 +22,7 @@ pub(super) fn assemble(ptxas: &Path, ptx: &str, kernel: &str, arch: Arch) -> Res
     match status {
         None => Err(failed("assembling", &format!("it did not end within {} s and was stopped", PATIENCE.as_secs()))),
         Some(status) if status.success() => {
-            let cubin = std::fs::read(&output).map_err(|e| failed("reading its output", &e))?;
+            let cubin = warpsight_files::read(&output, warpsight_files::RECORDS).map_err(|e| failed("reading its output", &e))?;
             Ok((cubin, log))
         }
         // The folder's name says nothing to anyone.

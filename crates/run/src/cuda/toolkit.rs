@@ -264,7 +264,7 @@ fn major(library: &Path) -> Option<u32> {
 /// The major version that headers say they are of; `None` where they do not.
 fn headers_major(folder: &Path) -> Option<u32> {
     ["cuda.h", "cuda_runtime_api.h"].iter().find_map(|name| {
-        let text = std::fs::read_to_string(folder.join(name)).ok()?;
+        let text = warpsight_files::read_text(&folder.join(name), warpsight_files::TEXT).ok()?;
         let version = text.lines().find_map(|line| {
             let mut words = line.split_whitespace();
             (words.next() == Some("#define") && matches!(words.next(), Some("CUDA_VERSION" | "CUDART_VERSION"))).then(|| words.next())?

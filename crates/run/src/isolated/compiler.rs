@@ -16,7 +16,7 @@ use std::time::Duration;
 /// What such children are started for.
 pub(super) const ID: &str = "glsl";
 
-/// Children that compile, and how long one shader may take them.
+/// Children that compile, and how long one shader may take them, in seconds of the processor: however busy the machine is.
 pub(super) struct Compiler {
     start: Box<dyn Fn() -> Result<Start, DeviceError> + Send + Sync>,
     timeout: Duration,
@@ -41,14 +41,20 @@ impl Compiler {
 
     pub(super) fn compile(&self, glsl: &str) -> Result<Vec<u32>, CompileError> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let waited = idle.is_some();
         let mut worker = match idle {
             Some(worker) => worker,
             None => {
-                let started = (self.start)().and_then(|start| Worker::new(start, Limit::Wall(self.timeout)));
+                let started = (self.start)().and_then(|start| Worker::new(start, Limit::Processor(self.timeout)));
                 started.map_err(|error| CompileError::Unavailable(error.to_string()))?.0
             }
         };
-        let reply = worker.ask(&Request::Compile(Cow::Borrowed(glsl)));
+        let ask = |worker: &mut Worker| worker.ask(&Request::Compile(Cow::Borrowed(glsl)));
+        let reply = match ask(&mut worker) {
+            // It may have been killed while it waited for work: that says nothing of this shader.
+            Err(DeviceError::Lost(_)) if waited => ask(&mut worker),
+            reply => reply,
+        };
         // One that ended is started anew when it is asked again.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
         match reply {
@@ -75,5 +81,11 @@ pub(super) fn with_limits(serve: impl FnOnce() -> ExitCode + Send + 'static) -> 
         }
     }
     let thread = std::thread::Builder::new().stack_size(glslang::STACK).spawn(serve);
-    thread.ok().and_then(|thread| thread.join().ok()).unwrap_or(ExitCode::from(5))
+    match thread {
+        Ok(thread) => thread.join().unwrap_or(ExitCode::from(5)),
+        Err(error) => {
+            eprintln!("it is not given a stack of {} bytes: {error}", glslang::STACK);
+            ExitCode::from(5)
+        }
+    }
 }

@@ -68,6 +68,8 @@ struct Compiler<'m> {
     out: Compiled,
     /// Steps of the block being compiled.
     steps: Vec<Step>,
+    /// Numbers of storage buffers that were read and written so far.
+    shared: usize,
     callable: HashMap<Id, usize>,
     /// Reachable blocks by label, and the blocks that lead to each.
     labels: HashMap<Id, u32>,
@@ -101,6 +103,7 @@ pub(super) fn compile(module: &Module, cfg: &Cfg) -> Done<Compiled> {
         values: HashMap::new(),
         out,
         steps: Vec::new(),
+        shared: 0,
         callable: HashMap::new(),
         labels,
         preds,

@@ -10,6 +10,8 @@ use std::collections::HashMap;
 const MAX_DEPTH: usize = 32;
 /// The most words that a type and its qualifiers have.
 const MAX_WORDS: usize = 8;
+/// The most text that is followed, included files once for each time.
+const MAX_FOLLOWED: usize = 16 * MAX_BYTES;
 /// The most tokens that includes may make of a source.
 const MAX_TOKENS: usize = 1 << 20;
 
@@ -55,7 +57,7 @@ pub fn active(text: &str, defines: &[(String, String)], include: &dyn Fn(&str) -
     let mut state = State {
         active: Active { tokens: Vec::new(), macros: Macros::default(), version: None, extensions: Vec::new() },
         include,
-        left: MAX_TOKENS,
+        left: MAX_FOLLOWED,
     };
     let given = defines.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     for (name, value) in DEFINED.iter().copied().chain(given) {
@@ -68,7 +70,7 @@ pub fn active(text: &str, defines: &[(String, String)], include: &dyn Fn(&str) -
 struct State<'a> {
     active: Active,
     include: &'a dyn Fn(&str) -> Option<String>,
-    /// How many tokens may still be looked at: what includes itself twice may come to nothing.
+    /// How many bytes may still be looked at: what includes itself twice may come to nothing.
     left: usize,
 }
 
@@ -85,8 +87,8 @@ impl State<'_> {
     /// Follows a text; included ones have the line of the `#include` that the user wrote.
     fn follow(&mut self, text: &str, at: Option<u32>, depth: usize) -> Result<(), WrapError> {
         let mut open: Vec<Open> = Vec::new();
+        self.left = self.left.checked_sub(1 + text.len()).ok_or(WrapError::TooLong)?;
         let all = tokens(text);
-        self.left = self.left.checked_sub(1 + all.len()).ok_or(WrapError::TooLong)?;
         for mut token in all {
             token.line = at.unwrap_or(token.line);
             let taken = open.iter().all(|o| o.now);

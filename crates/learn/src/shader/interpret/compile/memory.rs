@@ -5,7 +5,7 @@
 
 use super::super::glsl::Ext;
 use super::super::step::{Atomic, Place, Step, Term};
-use super::{Compiler, Done, Ins, Value};
+use super::{Compiler, Done, Ins, InterpretError, MAX_TOTAL, Value};
 use crate::shader::module::spirv::StorageClass;
 use crate::shader::module::{Id, Op, Stride, Type};
 
@@ -219,9 +219,15 @@ impl Compiler<'_> {
     }
 
     /// What lies behind a pointer into a storage buffer, in the order of its cells.
-    fn runs(&self, pointer: &Pointer, line: u32) -> Done<Vec<Run>> {
+    fn runs(&mut self, pointer: &Pointer, line: u32) -> Done<Vec<Run>> {
         let mut runs: Vec<Run> = Vec::new();
-        for leaf in self.module.leaves(pointer.to, pointer.matrix)? {
+        let leaves = self.module.leaves(pointer.to, pointer.matrix)?;
+        // Each may become a step, however often the same is read or written.
+        self.shared += leaves.len();
+        if self.shared > MAX_TOTAL as usize {
+            return Err(InterpretError::TooLarge { limit: MAX_TOTAL });
+        }
+        for leaf in leaves {
             if leaf.scalar.small() || leaf.offset % 4 != 0 {
                 return self.unsupported(line, "numbers of 8 and 16 bits in storage buffers");
             }

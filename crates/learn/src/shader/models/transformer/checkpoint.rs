@@ -5,7 +5,7 @@
 
 use super::network::Network;
 use super::shape::{Options, Shape};
-use super::training::record;
+use super::training::{drawing, record};
 use super::{Curve, NetworkError, Scale};
 use burn::module::Module;
 use burn::tensor::Device;
@@ -93,6 +93,7 @@ pub(super) fn weights(network: &Network) -> Result<Vec<u8>, NetworkError> {
 /// The network that these weights are of.
 pub(super) fn network(shape: &Shape, device: &Device, weights: Vec<u8>) -> Result<Network, NetworkError> {
     let record = record(weights)?;
+    let _drawing = drawing();
     Network::new(shape, device).try_load_record(record).map_err(|e| NetworkError::Weights(e.to_string()))
 }
 

@@ -11,11 +11,16 @@ use burn::optim::{AdamConfig, GradientsAccumulator, GradientsParams, ModuleOptim
 use burn::store::ModuleRecord;
 use burn::tensor::{Device, Tensor, TensorData};
 use sha2::{Digest, Sha256};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// The devices' generators of random numbers are shared by the whole process, so two trainings at once would not be repeatable.
-static GENERATOR: Mutex<()> = Mutex::new(());
+/// The devices' generators of random numbers are shared by the whole process: held from a seed to the last number drawn after it, and where
+/// networks are made otherwise, so that neither disturbs a training.
+pub(super) fn drawing() -> MutexGuard<'static, ()> {
+    static GENERATOR: Mutex<()> = Mutex::new(());
+    // A poisoned lock guards no data.
+    GENERATOR.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Where training begins.
 #[derive(Default)]
@@ -59,8 +64,6 @@ pub fn fit(
     if let Some((index, e)) = all().enumerate().find(|(_, e)| !(e.seconds.is_finite() && e.seconds > 0.0)) {
         return Err(NetworkError::Time { index, seconds: e.seconds });
     }
-    // A poisoned lock guards no data.
-    let _alone = GENERATOR.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let device = device(start.processor)?;
     let mut run = match start.checkpoint {
         None => Run::begin(training, selection, options, &device),
@@ -136,8 +139,10 @@ pub(super) fn digest(training: &[Example], selection: &[Example]) -> [u8; 32] {
 
 impl Run {
     fn begin(training: &[Example], selection: &[Example], options: &Options, device: &Device) -> Self {
+        let drawing = drawing();
         device.seed(options.seed);
         let network = Network::new(&options.shape, device).materialize();
+        drop(drawing);
         let logs: Vec<f64> = training.iter().map(|e| e.seconds.ln()).collect();
         let n = logs.len() as f64;
         let mean = logs.iter().sum::<f64>() / n;
@@ -204,6 +209,7 @@ impl Run {
         let begun = Instant::now();
         // So that an epoch does not depend on whether the ones before ran in this process.
         let seed = self.options.seed ^ (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let drawing = drawing();
         self.device.seed(seed);
         let order = shuffled(training.len(), seed);
         let batches: Vec<&[usize]> = order.chunks(self.options.batch).collect();
@@ -220,6 +226,7 @@ impl Run {
             losses += loss;
             relative += errors;
         }
+        drop(drawing);
         let trained = begun.elapsed().as_secs_f64();
         let measured: Vec<f64> = selection.iter().map(|e| e.seconds).collect();
         let predicted: Vec<f64> = self.outputs(selection).iter().map(|o| self.scale.seconds(self.options.shape.readout, *o)).collect();

@@ -4,6 +4,7 @@
 
 use super::network::Network;
 use super::shape::Options;
+use super::training::drawing;
 use super::{Curve, Scale, Trained};
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor, TensorData};
@@ -41,6 +42,7 @@ impl TryFrom<Kept> for Trained {
         if !(floats.iter().all(|x| x.is_finite()) && [mean, deviation, offset].iter().all(|x| x.is_finite())) {
             return Err("not all of its weights are numbers".to_owned());
         }
+        let _drawing = drawing();
         let network = Box::new(Network::new(&kept.options.shape, &Device::flex()).map(&mut Read(&floats)));
         Ok(Self { options: kept.options, scale: kept.scale, curve: Curve::default(), network })
     }

@@ -262,6 +262,14 @@ fn sizes_are_checked_before_anything_is_made() {
         node.attribute.push(AttributeProto { name: "axis".into(), r#type: AttributeType::Int as i32, ..Default::default() });
         node
     };
+    let mut many = doubled(0);
+    many.input = vec!["n0".to_owned(); 1 << 20];
+    let mut wide = model(vec![many, node("n", "Reshape", &["x", "n1"], &["y"])]);
+    let values = vec![1; 1 << 16];
+    let long = TensorProto { dims: vec![1 << 16], int64_data: values, ..one.clone() };
+    wide.graph.as_mut().unwrap().initializer.push(long);
+    let error = read(&wide).unwrap_err().to_string();
+    assert!(error.starts_with("the constants up to `n1` take 54"), "{error}");
     let mut doubling = model((0..40).map(doubled).chain([node("n", "Reshape", &["x", "n40"], &["y"])]).collect());
     doubling.graph.as_mut().unwrap().initializer.push(one);
     let error = read(&doubling).unwrap_err().to_string();

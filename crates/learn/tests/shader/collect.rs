@@ -1,5 +1,6 @@
 //! Corpora: ids, lines, wrapping, near-duplicates.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use warpsight_learn::shader::corpus::{self, Entry};
 use warpsight_learn::shader::module::Module;
@@ -289,6 +290,19 @@ fn what_vulkan_glsl_includes_stands_in_its_place() {
 }
 
 /// What is followed here without the compiler: macros that double and come to nothing, and structures of structures.
+/// A comment is hardly a token: what is counted is how much is read.
+#[test]
+fn long_comments_that_include_themselves_are_bounded() {
+    let (visits, comment) = (Cell::new(0), format!("/*{}*/\n", "x".repeat(1 << 19)));
+    let include = |name: &str| {
+        visits.set(visits.get() + 1);
+        (name == "c").then(|| format!("{comment}#include <c>\n#include <c>\n"))
+    };
+    let source = Source { dialect: Dialect::Vulkan, include: &include, ..Source::new("#version 450\n#include <c>\nvoid main() {}\n") };
+    assert_eq!(wrap(&source).unwrap_err(), WrapError::TooLong);
+    assert!(visits.get() < 40, "{}", visits.get());
+}
+
 #[test]
 fn what_is_followed_is_bounded() {
     let main = "void main() { gl_FragColor = vec4(1.0); }\n";

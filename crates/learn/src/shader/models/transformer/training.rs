@@ -141,7 +141,8 @@ impl Run {
     fn begin(training: &[Example], selection: &[Example], options: &Options, device: &Device) -> Self {
         let drawing = drawing();
         device.seed(options.seed);
-        let network = Network::new(&options.shape, device).materialize();
+        let network = Network::new(&options.shape, device);
+        network.visit(&mut Drawn);
         drop(drawing);
         let logs: Vec<f64> = training.iter().map(|e| e.seconds.ln()).collect();
         let n = logs.len() as f64;
@@ -278,6 +279,15 @@ impl Run {
     fn outputs(&self, examples: &[Example]) -> Vec<f64> {
         let shaders: Vec<&Tokens> = examples.iter().map(|e| &e.tokens).collect();
         outputs(&self.network.valid(), &self.options, &shaders)
+    }
+}
+
+/// Draws the first weights now: burn would when they are first read, and after other threads' numbers.
+struct Drawn;
+
+impl ModuleVisitor for Drawn {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        param.val();
     }
 }
 

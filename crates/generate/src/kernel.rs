@@ -8,7 +8,7 @@ use crate::place::{Placement, image_format};
 use smallvec::SmallVec;
 use warpsight_ir::{
     AccessKind, AccessRef, Accesses, Affine, AffineBound, BinaryOp, BufferLayout, Bytes, Kernel, LaunchShape, LoadPath, Nest as Node,
-    NestVar, OpClass, OpCounts, Scalar as Element, Space, StorePolicy, TensorPlace, TensorUse, UnaryOp, VarId, VarKind,
+    NestVar, OpClass, OpCounts, Scalar as Element, Space, StorePolicy, TensorPlace, TensorUse, VarId, VarKind,
 };
 
 /// The Kernel of a configuration; equal to `Kernel::of` of its Program.
@@ -267,7 +267,7 @@ impl Counter<'_> {
             },
             Scalar::Unary(op, a) => {
                 let width = self.count(a, acc, times, ops);
-                ops.add(unary_class(*op), Element::F32, width, times);
+                ops.add(OpClass::of_unary(*op), Element::F32, width, times);
                 width
             }
             // Conversions are counted nowhere.
@@ -277,15 +277,6 @@ impl Counter<'_> {
                 ops.add(if *op == BinaryOp::Div { OpClass::Special } else { OpClass::Float }, Element::F32, width, times);
                 width
             }
-        }
-    }
-}
-
-fn unary_class(op: UnaryOp) -> OpClass {
-    match op {
-        UnaryOp::Neg | UnaryOp::Not | UnaryOp::Abs | UnaryOp::Floor | UnaryOp::Ceil => OpClass::Float,
-        UnaryOp::Exp | UnaryOp::Log | UnaryOp::Sqrt | UnaryOp::Rsqrt | UnaryOp::Tanh | UnaryOp::Sin | UnaryOp::Cos | UnaryOp::Erf => {
-            OpClass::Special
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What a model may see of a kernel, a pipeline stage or a shader.
 
 use crate::accesses::Accesses;
-use crate::program::Name;
+use crate::program::{Name, UnaryOp};
 use crate::types::Scalar;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -59,6 +59,18 @@ pub enum OpClass {
     /// Tile multiply-accumulates, counted per scalar multiply-add, under the type of their operands; `I32` stands for integers of 8 bits,
     /// which are summed in 32.
     Mma,
+}
+
+impl OpClass {
+    /// What an operation of one operand is for floats.
+    pub fn of_unary(op: UnaryOp) -> Self {
+        match op {
+            UnaryOp::Neg | UnaryOp::Not | UnaryOp::Abs | UnaryOp::Floor | UnaryOp::Ceil => Self::Float,
+            UnaryOp::Exp | UnaryOp::Log | UnaryOp::Sqrt | UnaryOp::Rsqrt | UnaryOp::Tanh | UnaryOp::Sin | UnaryOp::Cos | UnaryOp::Erf => {
+                Self::Special
+            }
+        }
+    }
 }
 
 /// How often each class of operation is executed, by scalar type and vector width. A width-4 `fma` is one entry of width 4.

@@ -3,7 +3,7 @@
 use super::forms::Forms;
 use super::{NotAffine, Obstacle};
 use crate::kernel::{OpClass, OpCounts};
-use crate::program::{BinaryOp, Expr, Name, Program, Stmt, UnaryOp};
+use crate::program::{BinaryOp, Expr, Name, Program, Stmt};
 use crate::types::{Scalar, Type};
 use std::collections::HashSet;
 
@@ -119,7 +119,7 @@ impl<'p> Count<'p> {
         }
         let type_of = |e: &Expr| self.forms.type_of(of, e);
         let (class, ty) = match expr {
-            Expr::Unary(op, a) => (unary_class(*op), type_of(a)?),
+            Expr::Unary(op, a) => (OpClass::of_unary(*op), type_of(a)?),
             Expr::Binary(op, a, _) => {
                 let ty = type_of(a)?;
                 let special = matches!(op, BinaryOp::Div | BinaryOp::Rem) && ty.scalar.is_float();
@@ -145,15 +145,6 @@ impl<'p> Count<'p> {
             let k = a.dims.last().map_or(0, |&k| u64::from(k));
             let lanes = u64::from(self.program.launch.subgroup.unwrap_or(1).max(1));
             counts.add(OpClass::Mma, a.element, 1, (d.len() as u64 * k).div_ceil(lanes));
-        }
-    }
-}
-
-fn unary_class(op: UnaryOp) -> OpClass {
-    match op {
-        UnaryOp::Neg | UnaryOp::Not | UnaryOp::Abs | UnaryOp::Floor | UnaryOp::Ceil => OpClass::Float,
-        UnaryOp::Exp | UnaryOp::Log | UnaryOp::Sqrt | UnaryOp::Rsqrt | UnaryOp::Tanh | UnaryOp::Sin | UnaryOp::Cos | UnaryOp::Erf => {
-            OpClass::Special
         }
     }
 }

@@ -188,6 +188,9 @@ fn error(fault: SimFault, program: usize) -> DeviceError {
         SimFault::Fault { kernel, group, item, what } => {
             DeviceError::Fault { kernel: kernel.to_string(), what: format!("group {group:?}, work-item {item}: {what}") }
         }
+        SimFault::Contradiction { kernel, what } => {
+            DeviceError::Fault { kernel: kernel.to_string(), what: format!("the simulator contradicts itself: {what}") }
+        }
         SimFault::Unsupported { kernel, what } => DeviceError::Unsupported { program, kernel: kernel.to_string(), what },
         SimFault::Limit { kernel, what, needed, available } => {
             DeviceError::Limit { what: format!("{what} of kernel `{kernel}`"), needed, available }

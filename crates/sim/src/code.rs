@@ -278,6 +278,9 @@ pub enum FaultKind {
         /// Lanes there are.
         width: usize,
     },
+    /// Nothing that a work-item did: the simulator broke a rule of its own.
+    #[error("the simulator contradicts itself: {0}")]
+    Contradiction(&'static str),
 }
 
 /// The bits of a literal: low, high.

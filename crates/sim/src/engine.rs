@@ -306,7 +306,7 @@ impl<'a> Engine<'a> {
                     let row = *row;
                     let active = wave.mask & below(&row, wave.row(to, &code.shared));
                     if active == 0 {
-                        wave.mask = wave.stack.pop().unwrap_or(0); // pushed when the loop began
+                        wave.mask = wave.returned()?;
                         wave.at += 1;
                     } else {
                         wave.mask = active;
@@ -323,12 +323,14 @@ impl<'a> Engine<'a> {
                     wave.at = if wave.mask == 0 { otherwise } else { wave.at + 1 };
                 }
                 Op::Else { end } => {
-                    wave.mask = wave.stack.last().copied().unwrap_or(0); // pushed by the `If`
+                    let others = wave.returned()?;
+                    wave.stack.push(others);
+                    wave.mask = others;
                     wave.at = if wave.mask == 0 { end } else { wave.at + 1 };
                 }
                 Op::EndIf => {
-                    wave.stack.pop();
-                    wave.mask = wave.stack.pop().unwrap_or(0); // pushed by the `If`
+                    wave.returned()?;
+                    wave.mask = wave.returned()?;
                     wave.at += 1;
                 }
                 Op::Barrier => {
@@ -338,6 +340,9 @@ impl<'a> Engine<'a> {
                 }
                 Op::Fault(at) => return Err((wave.mask.trailing_zeros() as usize, code.faults[at as usize].clone())),
                 Op::End => {
+                    if !wave.stack.is_empty() {
+                        return Err((0, FaultKind::Contradiction("a loop or branch does not end")));
+                    }
                     self.finish(w);
                     return Ok(());
                 }
@@ -521,4 +526,64 @@ fn lane_rows(program: &Program, wave: u32) -> Vec<Vec<Row>> {
         rows.collect()
     };
     (0..size).step_by(wave as usize).map(of_wave).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{compile, demand, tensors};
+    use std::collections::BTreeMap;
+    use warpsight_ir::{Bindings, Checked, text};
+
+    const TEXT: &str = "\
+program nested {
+  read write buffer x: f32[64]
+  lanes l = 64
+  {
+    for n in 0 .. l unroll none {
+      x[l] = x[l] * 3.0
+    }
+    if l < 7 {
+      x[l] = 1.0
+    } else {
+      x[l] = 2.0
+    }
+  }
+}
+";
+
+    /// Runs the program after `spoil` changed the steps it was compiled to.
+    fn run(spoil: impl FnOnce(&mut Vec<Op>)) -> Result<Report, SimFault> {
+        let program = Checked::new(text::parse(TEXT).expect("parses")).expect("valid");
+        let silicon = Silicon::adreno640();
+        let mut code = compile::compile(&program, &BTreeMap::new(), &silicon).expect("compiles");
+        spoil(&mut code.ops);
+        let demand = demand::Demand::of(&program, warpsight_ir::derive::registers(&program), 0, &silicon).expect("fits");
+        let mut bindings = Bindings { data: vec![vec![0; 256]], ..Bindings::default() };
+        let mut tensors = tensors::take(&program, &code.extents, &mut bindings, None, &silicon).expect("bound");
+        Engine::new(&silicon, &program, &code, &demand, &mut Caches::new(&silicon), &mut tensors).run()
+    }
+
+    /// The step that `wanted` says becomes one that does nothing.
+    fn without(wanted: fn(&Op) -> bool) -> Result<Report, SimFault> {
+        run(|ops| *ops.iter_mut().find(|op| wanted(op)).expect("such a step") = Op::Run { first: 0, count: 0, issue: 0, span: 0, float: 0 })
+    }
+
+    fn contradiction(what: &'static str) -> SimFault {
+        SimFault::Fault { kernel: "nested".into(), group: vec![], item: 0, what: FaultKind::Contradiction(what) }
+    }
+
+    #[test]
+    fn masks_that_nobody_kept_are_no_empty_masks() {
+        run(|_| {}).expect("it runs");
+        let begin = contradiction("a loop or branch ends that did not begin");
+        assert_eq!(without(|op| matches!(op, Op::LoopStart { .. })).expect_err("no loop"), begin);
+        assert_eq!(without(|op| matches!(op, Op::If { .. })).expect_err("no branch"), begin);
+        assert_eq!(
+            begin.to_string(),
+            "kernel `nested`, group [], work-item 0: the simulator contradicts itself: a loop or branch ends that did not begin"
+        );
+        let end = contradiction("a loop or branch does not end");
+        assert_eq!(without(|op| matches!(op, Op::EndIf)).expect_err("no end"), end);
+    }
 }

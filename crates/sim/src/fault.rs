@@ -41,6 +41,14 @@ pub enum SimFault {
         /// How much there is.
         available: u64,
     },
+    /// A rule of the simulator's own compiler that it broke.
+    #[error("kernel `{kernel}`: the simulator contradicts itself: {what}")]
+    Contradiction {
+        /// The kernel.
+        kernel: Name,
+        /// The rule.
+        what: &'static str,
+    },
     /// An argument that is missing or of the wrong size.
     #[error("kernel `{kernel}`: argument `{argument}` {what}")]
     Binding {

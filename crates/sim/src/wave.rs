@@ -65,6 +65,11 @@ pub struct Footprint<'a> {
 }
 
 impl Wave {
+    /// Takes the innermost mask to return to, which a loop or branch kept when it began.
+    pub fn returned(&mut self) -> Result<u64, LaneFault> {
+        self.stack.pop().ok_or((0, FaultKind::Contradiction("a loop or branch ends that did not begin")))
+    }
+
     /// The contents of a row.
     #[inline]
     pub fn row<'a>(&'a self, r: Reg, shared: &'a [Row]) -> &'a Row {
@@ -135,13 +140,13 @@ impl Wave {
                     }
                 }
                 f.bytes = Self::lane_bytes(each, width, size);
-                self.transfer(a, &mut m.tensors[at].bytes, 0, each, shared);
+                self.transfer(a, &mut m.tensors[at].bytes, 0, each, shared)?;
             }
             Target::Local(start) => {
                 let offsets = *self.row(a.offset, shared);
                 f.local.extend(lanes(f.mask).map(|lane| (start as u32).wrapping_add(offsets[lane].wrapping_mul(size as u32))));
                 f.bytes = Self::lane_bytes(each, width, size);
-                self.transfer(a, m.local, start, each, shared);
+                self.transfer(a, m.local, start, each, shared)?;
             }
             Target::Image(_) => {}
         }
@@ -221,7 +226,7 @@ impl Wave {
     }
 
     /// Moves elements between memory from byte `start` on and rows.
-    fn transfer(&mut self, a: &Access, memory: &mut [u8], start: usize, each: &[u64], shared: &[Row]) {
+    fn transfer(&mut self, a: &Access, memory: &mut [u8], start: usize, each: &[u64], shared: &[Row]) -> Result<(), LaneFault> {
         let offsets = *self.row(a.offset, shared);
         let size = a.element.bytes() as usize;
         if let Action::Atomic(op) = a.action {
@@ -248,10 +253,11 @@ impl Wave {
                 }
             }
         }
+        Ok(())
     }
 
     /// One lane after another.
-    fn atomic(&mut self, a: &Access, op: AtomicOp, memory: &mut [u8], mask: u64, shared: &[Row]) {
+    fn atomic(&mut self, a: &Access, op: AtomicOp, memory: &mut [u8], mask: u64, shared: &[Row]) -> Result<(), LaneFault> {
         let offsets = *self.row(a.offset, shared);
         let size = a.element.bytes() as usize;
         let stride = a.values.len();
@@ -275,7 +281,7 @@ impl Wave {
                         old
                     }
                 }
-                _ => combined(op, old, value),
+                _ => combined(op, old, value).map_err(|what| (lane, what))?,
             };
             let new = bits(new);
             for p in 0..stride {
@@ -283,6 +289,7 @@ impl Wave {
                 self.rows[usize::from(a.values[p])][lane] = old_bits[p];
             }
         }
+        Ok(())
     }
 
     /// A texel read or written.
@@ -295,7 +302,7 @@ impl Wave {
         shared: &[Row],
         f: &mut Footprint,
     ) -> Result<(), LaneFault> {
-        let Some(image) = &tensor.image else { return Ok(()) };
+        let Some(image) = &tensor.image else { return Err((0, FaultKind::Contradiction("a texel of what is no image"))) };
         let (ys, xs) = (*self.row(a.coords[0].0, shared), *self.row(a.coords[1].0, shared));
         let (width, height) = (image.width as i32, image.height as i32);
         let bytes = image.format.bytes();
@@ -344,7 +351,7 @@ impl Wave {
     }
 }
 
-fn combined(op: AtomicOp, old: Const, value: Const) -> Const {
+fn combined(op: AtomicOp, old: Const, value: Const) -> Result<Const, FaultKind> {
     let op = match op {
         AtomicOp::Add => BinaryOp::Add,
         AtomicOp::Sub => BinaryOp::Sub,
@@ -352,10 +359,11 @@ fn combined(op: AtomicOp, old: Const, value: Const) -> Const {
         AtomicOp::Max => BinaryOp::Max,
         AtomicOp::And => BinaryOp::And,
         AtomicOp::Or => BinaryOp::Or,
-        _ => BinaryOp::Xor,
+        AtomicOp::Xor => BinaryOp::Xor,
+        AtomicOp::Exchange | AtomicOp::CompareExchange => return Err(FaultKind::Contradiction("an exchange taken for arithmetic")),
     };
     // A validated Program has operands of the right types, and none of these divides.
-    arith::binary(op, old, value).unwrap_or(old)
+    arith::binary(op, old, value).map_err(|_| FaultKind::Contradiction("an atomic operation that its operands do not have"))
 }
 
 /// The number of a vector's element. The vector may begin before the tensor, where a guard leaves out its first elements.
@@ -413,3 +421,17 @@ fn write_component(texels: &mut [u8], at: usize, c: usize, format: ImageFormat, 
 }
 
 const _: () = assert!(LANES == 64, "masks are 64 bits wide");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_combined_is_no_old_value() {
+        assert_eq!(combined(AtomicOp::Add, Const::I32(2), Const::I32(3)), Ok(Const::I32(5)));
+        let refused = |op, value| combined(op, Const::I32(2), value).expect_err("no such operation").to_string();
+        assert_eq!(refused(AtomicOp::Exchange, Const::I32(3)), "the simulator contradicts itself: an exchange taken for arithmetic");
+        let operands = "the simulator contradicts itself: an atomic operation that its operands do not have";
+        assert_eq!(refused(AtomicOp::Add, Const::F32(3.0)), operands);
+    }
+}

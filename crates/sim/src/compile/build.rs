@@ -93,17 +93,7 @@ pub(super) struct Builder<'p> {
 
 /// Builds the tree of a Program.
 pub(super) fn build(program: &Program, sizes: &BTreeMap<Name, i64>) -> Result<Tree, SimFault> {
-    let mut b = Builder {
-        program,
-        sizes: BTreeMap::new(),
-        infos: vec![],
-        constants: HashMap::new(),
-        blocks: vec![Block { convergent: true, ..Block::default() }],
-        names: vec![],
-        tensors: HashMap::new(),
-        versions: 0,
-        made: 0,
-    };
+    let mut b = Builder::new(program);
     for size in &program.sizes {
         let binding = |what: String| SimFault::Binding { kernel: program.name.clone(), argument: size.name.clone(), what };
         let value = *sizes.get(&size.name).ok_or_else(|| binding("has no value".into()))?;
@@ -123,9 +113,25 @@ pub(super) fn build(program: &Program, sizes: &BTreeMap<Name, i64>) -> Result<Tr
     let lane_axes = program.launch.lanes.iter().map(|axis| b.axis(&axis.name, false)).collect();
     b.statements(&program.body)?;
     // The outermost block is the last one open.
-    let body = b.blocks.pop().map(|block| block.nodes).unwrap_or_default();
-    let extents = program.params.iter().map(|p| b.tensors.get(&p.name).map(|t| t.dims.clone()).unwrap_or_default()).collect();
+    let body = b.closed()?;
+    let extents = program.params.iter().map(|p| Ok(b.tensor(&p.name)?.dims)).collect::<Result<_, _>>()?;
     Ok(Tree { body, infos: b.infos, extents, pinned, group_axes, lane_axes, groups, local_bytes })
+}
+
+impl<'p> Builder<'p> {
+    fn new(program: &'p Program) -> Self {
+        Self {
+            program,
+            sizes: BTreeMap::new(),
+            infos: vec![],
+            constants: HashMap::new(),
+            blocks: vec![Block { convergent: true, ..Block::default() }],
+            names: vec![],
+            tensors: HashMap::new(),
+            versions: 0,
+            made: 0,
+        }
+    }
 }
 
 impl Builder<'_> {
@@ -213,6 +219,13 @@ impl Builder<'_> {
     pub fn block(&mut self) -> &mut Block {
         let last = self.blocks.len() - 1;
         &mut self.blocks[last]
+    }
+
+    /// Closes the innermost block and gives its nodes.
+    pub fn closed(&mut self) -> Result<Vec<Node>, SimFault> {
+        let kernel = || self.program.name.clone();
+        let closed = self.blocks.pop().ok_or_else(|| SimFault::Contradiction { kernel: kernel(), what: "a block ends that did not begin" });
+        Ok(closed?.nodes)
     }
 
     pub fn push(&mut self, node: Node) {
@@ -329,8 +342,7 @@ impl Builder<'_> {
     /// What needs no instruction: constants, and neutral elements of integer arithmetic.
     fn simplified(&mut self, op: AluOp, args: &[Value]) -> Option<Value> {
         let constants: Vec<Option<u32>> = args.iter().map(|&v| self.info(v).constant).collect();
-        if constants.iter().all(Option::is_some) {
-            let shared: Vec<_> = constants.iter().map(|c| [c.unwrap_or(0); LANES]).collect();
+        if let Some(shared) = constants.iter().map(|c| c.map(|bits| [bits; LANES])).collect::<Option<Vec<_>>>() {
             let at = |i: usize| SHARED | if i < shared.len() { i as u16 } else { 0 };
             let code = Code { alu: vec![Alu { op, dst: 0, a: at(0), b: at(1), c: at(2) }], shared, ..Code::default() };
             let mut rows = [[0; LANES]];
@@ -369,5 +381,19 @@ impl Builder<'_> {
     /// A step that fails where a lane gets to it.
     pub fn fault(&mut self, kind: FaultKind) {
         self.push(Node::Fault(kind));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_that_did_not_begin_is_no_empty_kernel() {
+        let program = warpsight_ir::text::parse("program p {\n  lanes l = 64\n  {\n  }\n}\n").expect("parses");
+        let mut builder = Builder::new(&program);
+        assert!(builder.closed().expect("the outermost").is_empty());
+        let Err(fault) = builder.closed() else { panic!("a block that is not open was closed") };
+        assert_eq!(fault.to_string(), "kernel `p`: the simulator contradicts itself: a block ends that did not begin");
     }
 }

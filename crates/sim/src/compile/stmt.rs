@@ -226,7 +226,7 @@ impl Builder<'_> {
         self.blocks.push(Block { convergent, ..Block::default() });
         self.changed_all(changed);
         fill(self)?;
-        Ok(self.blocks.pop().map(|block| block.nodes).unwrap_or_default())
+        self.closed()
     }
 
     fn branch(&mut self, condition: Value, then: &[Stmt], otherwise: &[Stmt]) -> Result<(), SimFault> {

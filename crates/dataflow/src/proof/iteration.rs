@@ -80,15 +80,16 @@ impl StageRun<'_> {
 }
 
 impl<'a> Iteration<'a> {
-    pub(super) fn of(pipeline: &'a Pipeline, stages: &[(&'a Name, u32, &'a Firings)], iterations: u64) -> Self {
+    pub(super) fn of(pipeline: &'a Pipeline, stages: &[(&'a Name, u32, &'a Firings)], iterations: u64) -> Result<Self, Objection> {
         let numbers: HashMap<&Name, usize> = stages.iter().enumerate().map(|(i, stage)| (stage.0, i)).collect();
-        let number = |name: &Name| numbers.get(name).copied().unwrap_or(0);
         let queues = pipeline.channels.iter().map(|channel| {
-            let depth = u64::from(channel.depth);
-            let consumers: Vec<usize> = channel.consumers.iter().map(number).collect();
-            QueueRun { name: &channel.name, depth, producer: channel.producers.first().map_or(0, number), consumers, slots: Vec::new() }
+            let unknown = |stage: &Name| Objection::Unknown { channel: channel.name.clone(), stage: stage.clone() };
+            let number = |name: &Name| numbers.get(name).copied().ok_or_else(|| unknown(name));
+            let consumers = channel.consumers.iter().map(number).collect::<Result<_, _>>()?;
+            let producer = channel.producers.first().ok_or_else(|| Objection::NoProducer(channel.name.clone())).and_then(number)?;
+            Ok(QueueRun { name: &channel.name, depth: u64::from(channel.depth), producer, consumers, slots: Vec::new() })
         });
-        let mut queues: Vec<QueueRun> = queues.collect();
+        let mut queues: Vec<QueueRun> = queues.collect::<Result<_, Objection>>()?;
         let places: HashMap<&Name, usize> = queues.iter().enumerate().map(|(i, queue)| (queue.name, i)).collect();
         let mut groups = Vec::new();
         let mut runs = Vec::new();
@@ -102,8 +103,14 @@ impl<'a> Iteration<'a> {
                     Step::Put { channel, count } => (channel, *count, true),
                     Step::Work { .. } => continue,
                 };
-                let Some(&queue) = places.get(channel) else { continue };
-                let takes = if put { None } else { queues[queue].consumers.iter().position(|&consumer| consumer == at) };
+                let stranger = || Objection::Stranger { stage: name.clone(), channel: channel.clone() };
+                let queue = places.get(channel).copied().ok_or_else(stranger)?;
+                let takes = if put {
+                    (queues[queue].producer == at).then_some(None)
+                } else {
+                    queues[queue].consumers.iter().position(|&consumer| consumer == at).map(Some)
+                };
+                let takes = takes.ok_or_else(stranger)?;
                 let own = moved.entry((queue, put)).or_default();
                 let before = std::mem::replace(own, *own + count);
                 moves.push(Move { queue, takes, before, count, per_firing: 0 });
@@ -117,12 +124,13 @@ impl<'a> Iteration<'a> {
         }
         for (i, queue) in queues.iter_mut().enumerate() {
             let producer: &StageRun = &runs[queue.producer];
-            let puts = producer.moves.iter().find(|m| m.queue == i && m.takes.is_none()).map_or(0, |m| m.per_firing);
+            let put = producer.moves.iter().find(|m| m.queue == i && m.takes.is_none());
+            let puts = put.ok_or_else(|| Objection::NoProducer(queue.name.clone()))?.per_firing;
             // No more slots than tokens are of use.
             let slots = queue.depth.min((puts * producer.firings).max(1));
             queue.slots = (0..slots).map(|token| Slot { token, left: 0, full: false, waiting: Vec::new() }).collect();
         }
-        Self { stages: runs, queues, groups }
+        Ok(Self { stages: runs, queues, groups })
     }
 
     /// Lets everything pass that can.

@@ -10,6 +10,8 @@
 //! alike. A proof holds for every number of iterations.
 
 mod iteration;
+#[cfg(test)]
+mod tests;
 
 use iteration::Iteration;
 use serde::Serialize;
@@ -60,6 +62,28 @@ pub enum Objection {
         /// Tokens of one execution.
         taken: u128,
     },
+    /// A channel that nobody fills.
+    #[error("nobody puts tokens into channel `{0}`")]
+    NoProducer(Name),
+    /// A channel that leads from or to no stage of the pipeline.
+    #[error("channel `{channel}`: there is no stage `{stage}`")]
+    Unknown {
+        /// The channel.
+        channel: Name,
+        /// Its producer, or one of its consumers.
+        stage: Name,
+    },
+    /// A stage that moves tokens of a channel that does not lead from or to it.
+    #[error("stage `{stage}` moves tokens of `{channel}`, which is no channel of its own")]
+    Stranger {
+        /// The stage.
+        stage: Name,
+        /// The channel.
+        channel: Name,
+    },
+    /// Stages none of which can be the first.
+    #[error("each of the stages {} waits for another of them", .0.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "))]
+    NoFirst(Vec<Name>),
     /// Work-groups that would not run at the same time.
     #[error("not all work-groups are resident at once: {0}")]
     NotResident(String),
@@ -128,8 +152,8 @@ pub fn prove(pipeline: &Pipeline, on: &Resources) -> Result<Certificate, Objecti
     if moved > MOST_TOKENS {
         return Err(Objection::TooLong(moved));
     }
-    Iteration::of(&checked, &stages, iterations).run()?;
-    Ok(Certificate { order: order(&checked), tokens, resident })
+    Iteration::of(&checked, &stages, iterations)?.run()?;
+    Ok(Certificate { order: order(&checked)?, tokens, resident })
 }
 
 fn steps(firings: &Firings) -> u128 {
@@ -156,13 +180,18 @@ fn gcd(a: u64, b: u64) -> u64 {
 
 /// Tokens of each channel, which all its consumers take as many of as its producer puts.
 fn balanced(pipeline: &Pipeline, stages: &[(&Name, u32, &Firings)]) -> Result<Vec<(Name, u64)>, Objection> {
-    let of = |name: &Name| stages.iter().find(|stage| stage.0 == name).map(|stage| stage.2);
     let mut tokens = Vec::new();
     for channel in &pipeline.channels {
-        // A checked channel has one producer, and its ends are stages.
-        let Some((producer, filling)) = channel.producers.first().and_then(|name| Some((name, of(name)?))) else { continue };
+        let of = |name: &Name| {
+            let known = stages.iter().find(|stage| stage.0 == name).map(|stage| stage.2);
+            known.ok_or_else(|| Objection::Unknown { channel: channel.name.clone(), stage: name.clone() })
+        };
+        // A checked channel has one producer.
+        let producer = channel.producers.first().ok_or_else(|| Objection::NoProducer(channel.name.clone()))?;
+        let filling = of(producer)?;
         let put = u128::from(filling.count) * u128::from(filling.puts(&channel.name));
-        for (consumer, emptying) in channel.consumers.iter().filter_map(|name| Some((name, of(name)?))) {
+        for consumer in &channel.consumers {
+            let emptying = of(consumer)?;
             let taken = u128::from(emptying.count) * u128::from(emptying.takes(&channel.name));
             if put != taken {
                 let (channel, producer, consumer) = (channel.name.clone(), producer.clone(), consumer.clone());
@@ -211,13 +240,16 @@ fn resident(stages: &[(&Name, u32, &Firings)], on: &Resources) -> Result<(u32, u
                 return refused(format!("they are placed on {} cores, the device has {}", rows.len(), on.cores));
             }
             for (core, row) in rows.iter().enumerate() {
+                if row.len() != stages.len() {
+                    return refused(format!("core {core} has places for {} stages, there are {}", row.len(), stages.len()));
+                }
                 let here: Vec<_> = stages.iter().zip(row).map(|(stage, &count)| (needs(stage.2), count)).collect();
                 if let Some(what) = on.core.keeps_apart(&here) {
                     return refused(format!("core {core} has too few {} for what is placed on it", word(what)));
                 }
             }
             for (i, (name, ctas, _)) in stages.iter().enumerate() {
-                let placed: u64 = rows.iter().map(|row| u64::from(row.get(i).copied().unwrap_or(0))).sum();
+                let placed: u64 = rows.iter().map(|row| u64::from(row[i])).sum();
                 if placed != u64::from(*ctas) {
                     return refused(format!("{placed} of the {ctas} work-groups of `{name}` are placed"));
                 }
@@ -237,15 +269,16 @@ fn word(what: Resident) -> &'static str {
 }
 
 /// Stages such that every channel leads forward. A checked pipeline has no circles.
-fn order(pipeline: &Pipeline) -> Vec<Name> {
+fn order(pipeline: &Pipeline) -> Result<Vec<Name>, Objection> {
     let mut order: Vec<Name> = Vec::new();
     while order.len() < pipeline.stages.len() {
         let ready = |name: &Name| {
             let fills = pipeline.channels.iter().filter(|channel| channel.consumers.contains(name));
             fills.flat_map(|channel| &channel.producers).all(|producer| order.contains(producer))
         };
-        let Some(stage) = pipeline.stages.iter().find(|stage| !order.contains(&stage.name) && ready(&stage.name)) else { break };
-        order.push(stage.name.clone());
+        let left = || pipeline.stages.iter().map(|stage| &stage.name).filter(|name| !order.contains(name));
+        let Some(next) = left().find(|name| ready(name)).cloned() else { return Err(Objection::NoFirst(left().cloned().collect())) };
+        order.push(next);
     }
-    order
+    Ok(order)
 }

@@ -142,7 +142,27 @@ impl Gemm {
     }
 }
 
+/// A node as an error names it: which one it is, and what people call it. Two nodes may have one name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// Which.
+    pub id: NodeId,
+    /// What the input calls it.
+    pub name: String,
+}
+
+impl std::fmt::Display for Named {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
 impl Graph {
+    /// A node for an error.
+    pub fn named(&self, id: NodeId) -> Named {
+        Named { id, name: self.node(id).name.clone() }
+    }
+
     /// A node.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.0]

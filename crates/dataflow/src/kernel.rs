@@ -114,7 +114,7 @@ pub fn parts(graph: &Graph, fused: &Fused, machine: &Machine, rates: &dyn Rates)
             }
             _ => {
                 // What passes through memory counts for all operators together.
-                let stage = fastest(graph, node, machine, rates, computing)?;
+                let stage = fastest(graph, id, machine, rates, computing)?;
                 let again = (stage.cached_per_token * stage.tokens as f64 - node.read - node.written).max(Bytes::ZERO);
                 Part { stage: computing(&stage), tiled: false, again }
             }
@@ -128,7 +128,7 @@ pub fn parts(graph: &Graph, fused: &Fused, machine: &Machine, rates: &dyn Rates)
 /// # Errors
 /// The operator whose rate is not known.
 pub fn tiled(graph: &Graph, id: NodeId, machine: &Machine, rates: &dyn Rates) -> Result<Stage, DesignError> {
-    fastest(graph, graph.node(id), machine, rates, Stage::clone)
+    fastest(graph, id, machine, rates, Stage::clone)
 }
 
 /// Whether a product of a group depends on another one.
@@ -189,7 +189,8 @@ fn launched(node: &Node, rates: &dyn Rates, stage: Stage) -> Result<(Stage, Seco
 }
 
 /// Of the tiles for an operator those that take the least time, of what counts of it.
-fn fastest(graph: &Graph, node: &Node, machine: &Machine, rates: &dyn Rates, counts: fn(&Stage) -> Stage) -> Result<Stage, DesignError> {
+fn fastest(graph: &Graph, id: NodeId, machine: &Machine, rates: &dyn Rates, counts: fn(&Stage) -> Stage) -> Result<Stage, DesignError> {
+    let node = graph.node(id);
     let mut best: Option<(Seconds, Stage)> = None;
     for stage in candidates(graph, node, machine) {
         let seconds = rate(node, rates, &counts(&stage))?;
@@ -198,7 +199,7 @@ fn fastest(graph: &Graph, node: &Node, machine: &Machine, rates: &dyn Rates, cou
         }
     }
     // Every class has a candidate.
-    best.map(|(_, stage)| stage).ok_or_else(|| DesignError::Gather { node: node.name.clone() })
+    best.map(|(_, stage)| stage).ok_or_else(|| DesignError::Gather { node: graph.named(id) })
 }
 
 fn candidates(graph: &Graph, node: &Node, machine: &Machine) -> Vec<Stage> {

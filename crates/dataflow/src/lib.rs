@@ -29,7 +29,7 @@ pub mod select;
 pub mod vertical;
 
 pub use design::{Design, DesignError, Queue, Role, Stage, Tiling, design};
-pub use graph::{Class, Gemm, Graph, Node, NodeId, Phase, Tensor, TensorId, TensorKind};
+pub use graph::{Class, Gemm, Graph, Named, Node, NodeId, Phase, Tensor, TensorId, TensorKind};
 pub use group::{Group, Traffic};
 pub use kernel::{Fused, Run};
 pub use machine::Machine;

@@ -171,7 +171,7 @@ pub fn plan(graph: &Graph, groups: &[Group], vertical: &[Fused], machine: &Machi
                     break;
                 }
                 Err(why) => {
-                    let smaller = without(graph, &group, &why);
+                    let smaller = why.node().and_then(|node| without(graph, &group, node.id));
                     let left = |id: &NodeId| smaller.as_ref().is_none_or(|smaller| !smaller.has(*id));
                     refused.push((Group { nodes: group.nodes.iter().copied().filter(left).collect(), ..group.clone() }, why));
                     let Some(smaller) = smaller else { break };
@@ -203,9 +203,8 @@ impl Plan {
 }
 
 /// The rest of a group without the operator that stands in the way, where that can run by itself before or after the others.
-fn without(graph: &Graph, group: &Group, why: &DesignError) -> Option<Group> {
-    let name = why.node()?;
-    let nodes: Vec<NodeId> = group.nodes.iter().copied().filter(|&id| graph.node(id).name != name).collect();
+fn without(graph: &Graph, group: &Group, node: NodeId) -> Option<Group> {
+    let nodes: Vec<NodeId> = group.nodes.iter().copied().filter(|&id| id != node).collect();
     let shrinks = nodes.len() < group.nodes.len() && nodes.len() > 1;
     (shrinks && graph.is_convex(&nodes)).then(|| Group { nodes, ..group.clone() })
 }

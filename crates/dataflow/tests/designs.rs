@@ -286,6 +286,26 @@ fn an_operator_in_the_way_runs_by_itself() {
     assert!(single.iter().all(|group| plan.rest.contains(&group.nodes[0]) && graph.node(group.nodes[0]).class == Class::Tensor));
 }
 
+/// Which operator stands in the way does not depend on what it is called.
+#[test]
+fn names_may_occur_twice() {
+    let graph = graph("train_llama");
+    let (profile, model) = (a100(), StageRoofline::new().expect("constants"));
+    let planned = |graph: &Graph| {
+        let groups = select::kitsune(graph, &Patterns::kitsune());
+        let plan = plan(graph, &groups, &[], &machine(), &Modelled { model: &model, on: &profile }).expect("a plan");
+        let refused: Vec<(Group, Option<NodeId>)> =
+            plan.refused.into_iter().map(|(group, why)| (group, why.node().map(|node| node.id))).collect();
+        let groups: Vec<Group> = plan.groups.into_iter().map(|plan| plan.group).collect();
+        (groups, refused, plan.rest)
+    };
+    let mut alike = graph.clone();
+    alike.nodes.iter_mut().for_each(|node| node.name = "same".to_owned());
+    let expected = planned(&graph);
+    assert!(expected.1.iter().any(|(group, node)| *node == Some(group.nodes[0])), "an operator that stands in the way: {:?}", expected.1);
+    assert_eq!(planned(&alike), expected);
+}
+
 #[test]
 fn measured_rates_come_first_and_are_scaled() {
     let (profile, model) = (a100(), StageRoofline::new().expect("constants"));

@@ -84,7 +84,7 @@ fn sums_of_gradients_fill_registers() {
     let mut megabytes = Vec::new();
     for (_, why) in &plan.plan.refused {
         let DesignError::Sums { node, .. } = why else { continue };
-        let node = plan.graph.nodes.iter().find(|own| own.name == *node).expect("a node");
+        let node = plan.graph.node(node.id);
         let sums = 4.0 * plan.graph.tensor(node.outputs[0]).elements() as f64;
         assert!(sums > files, "{}: {sums}", node.name);
         megabytes.push((sums / 1e6).round() as u64);

@@ -55,7 +55,7 @@ impl Input {
         let message = format!("{device}: {why}");
         let node = match why {
             DesignError::Rate { node, .. } => Some(node.as_str()),
-            other => other.node(),
+            other => other.node().map(|node| node.name.as_str()),
         };
         let failure = match &self.text {
             Some(text) => wrong(&self.file, text, &message, node.and_then(|node| find(text, &About::Node(node)))),

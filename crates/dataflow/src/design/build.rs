@@ -89,7 +89,7 @@ impl Builder<'_> {
         let (queued, outside): (BTreeSet<TensorId>, BTreeSet<TensorId>) = inputs.iter().partition(|id| self.base.contains_key(id));
         let heart = graph.node(draft.nodes[0]);
         let gemm = oriented(graph, heart);
-        let tokens = self.tokens_in(heart, &queued)?;
+        let tokens = self.tokens_in(draft.nodes[0], &queued)?;
         let tile = self.tile(draft, tokens, &queued)?;
         let held = gemm.filter(|_| !draft.sums).map(|gemm| gemm.right);
         let share = |id: &TensorId| match gemm {
@@ -163,14 +163,17 @@ impl Builder<'_> {
     }
 
     /// Tokens that come in: the same number from all sides.
-    fn tokens_in(&self, node: &Node, queued: &BTreeSet<TensorId>) -> Result<u64, DesignError> {
+    fn tokens_in(&self, node: NodeId, queued: &BTreeSet<TensorId>) -> Result<u64, DesignError> {
         let counts: BTreeSet<u64> = queued.iter().map(|id| self.base[id]).collect();
         match (counts.first(), counts.len()) {
             (None, _) => Ok(self.tokens),
             (Some(&count), 1) => Ok(count),
             _ => {
                 let late = queued.iter().find(|id| self.base[*id] == 1).map_or("an input", |id| self.graph.tensor(*id).name.as_str());
-                Err(DesignError::Whole { node: node.name.clone(), what: format!("`{late}`, which is there after the last token only,") })
+                Err(DesignError::Whole {
+                    node: self.graph.named(node),
+                    what: format!("`{late}`, which is there after the last token only,"),
+                })
             }
         }
     }
@@ -178,13 +181,14 @@ impl Builder<'_> {
     /// How the stage is cut, where a multiprocessor holds it.
     fn tile(&self, draft: &Draft, tokens: u64, queued: &BTreeSet<TensorId>) -> Result<Tile, DesignError> {
         let heart = self.graph.node(draft.nodes[0]);
+        let named = || self.graph.named(draft.nodes[0]);
         let element = self.graph.tensor(heart.inputs[0]).element;
-        let whole = |id: TensorId| DesignError::Whole { node: heart.name.clone(), what: format!("`{}`", self.graph.tensor(id).name) };
+        let whole = |id: TensorId| DesignError::Whole { node: named(), what: format!("`{}`", self.graph.tensor(id).name) };
         let (tile, has) = match (draft.class, oriented(self.graph, heart)) {
             (StageClass::Tensor, Some(gemm)) if draft.sums => {
                 let tile = tiles::summing(&gemm, element);
                 if tile.parts > self.machine.cores {
-                    return Err(DesignError::Sums { node: heart.name.clone(), tiles: tile.parts, has: self.machine.cores });
+                    return Err(DesignError::Sums { node: named(), tiles: tile.parts, has: self.machine.cores });
                 }
                 (tile, self.machine.tensor_shared)
             }
@@ -211,7 +215,7 @@ impl Builder<'_> {
             }
         };
         if tile.shared > has {
-            return Err(DesignError::Shared { node: heart.name.clone(), needs: tile.shared.0, has: has.0 });
+            return Err(DesignError::Shared { node: named(), needs: tile.shared.0, has: has.0 });
         }
         Ok(tile)
     }

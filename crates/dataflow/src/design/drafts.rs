@@ -29,7 +29,7 @@ pub fn drafts(graph: &Graph, group: &Group, epilogues: bool) -> Result<Vec<Draft
     for &id in &group.nodes {
         let node = graph.node(id);
         if node.class == Class::Gather {
-            return Err(DesignError::Gather { node: node.name.clone() });
+            return Err(DesignError::Gather { node: graph.named(id) });
         }
         let sums = sums_rows(graph, node);
         let before: BTreeSet<usize> = graph.producers(id).iter().filter_map(|producer| of.get(producer).copied()).collect();

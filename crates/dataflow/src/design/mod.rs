@@ -11,7 +11,7 @@ mod drafts;
 mod reduce;
 mod tiles;
 
-use crate::graph::{Gemm, NodeId, TensorId};
+use crate::graph::{Gemm, Named, NodeId, TensorId};
 use crate::machine::Machine;
 use std::collections::BTreeMap;
 use warpsight_ir::{Bytes, NoEstimate, Seconds, StageClass};
@@ -139,13 +139,13 @@ pub enum DesignError {
     #[error("node `{node}` reads through indices: its input does not come in tokens")]
     Gather {
         /// The node.
-        node: String,
+        node: Named,
     },
     /// An input that is needed whole would come in tokens.
     #[error("node `{node}` needs {what} whole, but it would come token by token")]
     Whole {
         /// The node.
-        node: String,
+        node: Named,
         /// Which input.
         what: String,
     },
@@ -153,7 +153,7 @@ pub enum DesignError {
     #[error("node `{node}` needs {needs} B of shared memory, a work-group of its class has {has} B")]
     Shared {
         /// The node.
-        node: String,
+        node: Named,
         /// Its bytes.
         needs: f64,
         /// What there is.
@@ -165,7 +165,7 @@ pub enum DesignError {
     )]
     Sums {
         /// The node.
-        node: String,
+        node: Named,
         /// Tiles of 128 × 256 sums.
         tiles: u32,
         /// Multiprocessors.
@@ -208,7 +208,7 @@ pub enum DesignError {
 
 impl DesignError {
     /// The node that stands in the way.
-    pub fn node(&self) -> Option<&str> {
+    pub fn node(&self) -> Option<&Named> {
         match self {
             Self::Gather { node } | Self::Whole { node, .. } | Self::Shared { node, .. } | Self::Sums { node, .. } => Some(node),
             Self::Capacity { .. } | Self::Rate { .. } | Self::Slower { .. } | Self::Balance(_) => None,

@@ -118,7 +118,7 @@ impl<D: Dialect> Writer<'_, D> {
                 let negated = D::reinterpret(&prefix("-", &D::reinterpret(&a, unsigned(ty.scalar))), ty.scalar);
                 operation(&mut self.dialect, BinaryOp::Max, ty, &a, &negated)
             }
-            _ => call(D::function(op), &[&a], ty),
+            _ => call(&D::function(op), &[&a], ty),
         })
     }
 

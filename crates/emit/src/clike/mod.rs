@@ -12,7 +12,7 @@ mod memory;
 mod stmt;
 pub(crate) mod text;
 
-pub(crate) use dialect::{Atomic, Dialect, Fenced};
+pub(crate) use dialect::{Atomic, Dialect, Fenced, Integers};
 pub(crate) use memory::Place;
 
 use crate::Unsupported;
@@ -226,8 +226,10 @@ impl<'a, D: Dialect> Writer<'a, D> {
         for array in &self.program.arrays {
             self.dialect.uses(array.element);
             let name = self.names.of(&array.name);
-            let declaration = self.dialect.array(array, &name)?;
-            self.line(declaration);
+            match self.dialect.array(array, &name)? {
+                Some(declaration) => self.line(declaration),
+                None => return lacks(format!("array `{}` in {:?} memory", array.name, array.space)),
+            }
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use super::text::{ADD, PRIMARY, Text};
 use super::{Atomic, Dialect, Result, Writer, lacks};
 use crate::index::fold;
 use crate::range::Interval;
-use warpsight_ir::{AtomicOp, Expr, Name, Scalar, Stmt, Type, Unroll};
+use warpsight_ir::{AtomicOp, Expr, Name, Scalar, Scope, Stmt, Type, Unroll};
 
 impl<D: Dialect> Writer<'_, D> {
     /// The statements of a block; what they declare is forgotten at its end.
@@ -51,7 +51,11 @@ impl<D: Dialect> Writer<'_, D> {
             Stmt::StoreTexel { image, x, y, value, guard } => self.store_texel(image, [x, y], value, guard)?,
             Stmt::Atomic { .. } => return self.atomic(stmt),
             Stmt::Barrier { scope, local, global } => {
-                let barrier = D::barrier(&self.program.launch, *scope, *local, *global)?;
+                let barrier = match scope {
+                    Scope::Group => D::barrier(*local, *global),
+                    Scope::Subgroup => D::subgroup_barrier(&self.program.launch)?,
+                    Scope::Device => return lacks("a barrier of the device"),
+                };
                 self.line(barrier);
             }
             Stmt::TileLoad { .. } | Stmt::TileStore { .. } | Stmt::TileFill { .. } | Stmt::Mma { .. } => D::tile(self, stmt)?,

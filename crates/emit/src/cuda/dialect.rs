@@ -1,12 +1,11 @@
 //! What CUDA C++ says in its own way.
 
 use super::tile::{self, Tiles};
-use super::words::{self, literal, memory_name, type_name, zero};
-use crate::clike::text::{PRIMARY, Text, UNARY, call};
-use crate::clike::{Atomic, Dialect, Fenced, Place, Result, Writer, lacks};
+use super::words;
+use crate::clike::text::{PRIMARY, Text, atomic_name, call, function_name};
+use crate::clike::{Atomic, Dialect, Fenced, Integers, Place, Result, Writer, lacks};
 use warpsight_ir::{
-    Access, Array, AtomicOp, BinaryOp, Border, Const, ImageFormat, Launch, Order, Program, Scalar, Scope, Space, Stmt, StorePolicy, Type,
-    UnaryOp,
+    Access, Array, AtomicOp, BinaryOp, Border, ImageFormat, Launch, Order, Program, Scalar, Scope, Space, Stmt, StorePolicy, Type, UnaryOp,
 };
 
 /// Lanes of a warp.
@@ -29,18 +28,33 @@ impl Cuda {
 impl Dialect for Cuda {
     const TARGET: &'static str = "CUDA C++";
     const BOOL_LANES: bool = true;
+    const INTEGERS: Integers = Integers { u32: "unsigned", i64: "long long", u64: "unsigned long long", long: "ll", unsigned_long: "ull" };
 
     fn reserved(name: &str) -> bool {
         words::reserved(name)
     }
-    fn type_name(ty: Type) -> String {
-        type_name(ty)
+    fn vector(scalar: &str, width: u8) -> String {
+        format!("ws_vec<{scalar}, {width}>")
     }
-    fn literal(value: Const) -> String {
-        literal(value)
+    fn zeros(ty: &str, _zero: &str) -> String {
+        format!("{ty}{{}}")
     }
-    fn zero(ty: Type) -> String {
-        zero(ty)
+    fn smallest(scalar: Scalar) -> &'static str {
+        if scalar == Scalar::I64 { "(-9223372036854775807ll - 1)" } else { "(-2147483647 - 1)" }
+    }
+    fn special_f32(value: f32) -> String {
+        format!("ws_bits<float>({:#010x}u)", value.to_bits())
+    }
+    fn special_f64(value: f64) -> String {
+        format!("ws_bits<double>({:#018x}ull)", value.to_bits())
+    }
+    fn memory_name(scalar: Scalar, _array: bool) -> &'static str {
+        match scalar {
+            Scalar::Bool => "ws_bool",
+            Scalar::F16 => "ws_f16",
+            Scalar::Bf16 => "ws_bf16",
+            other => Self::scalar_name(other),
+        }
     }
 
     fn head(name: &str, launch: &Launch) -> String {
@@ -48,7 +62,7 @@ impl Dialect for Cuda {
     }
     /// Constant buffers are global memory: parameters cannot lie elsewhere. What is only read goes through the read-only cache.
     fn buffer(name: &str, space: Space, element: Scalar, access: Access) -> Option<String> {
-        let element = memory_name(element);
+        let element = Self::memory_name(element, false);
         match (space, access) {
             (Space::Constant, _) | (Space::Global, Access::Read) => Some(format!("const {element}* __restrict__ {name}")),
             (Space::Global, _) => Some(format!("{element}* __restrict__ {name}")),
@@ -65,15 +79,13 @@ impl Dialect for Cuda {
     fn lane_id(dim: usize) -> String {
         format!("threadIdx.{}", ["x", "y", "z"][dim.min(2)])
     }
-    fn array(&mut self, array: &Array, name: &str) -> Result<String> {
-        let extents: Vec<String> = array.dims.iter().map(u32::to_string).collect();
-        let (element, extents) = (memory_name(array.element), extents.join(" * "));
-        match array.space {
-            Space::Local => Ok(format!("alignas({}) __shared__ {element} {name}[{extents}];", self.shared_alignment())),
-            Space::Private => Ok(format!("{element} {name}[{extents}];")),
-            Space::Tile => Ok(format!("{} {name};", self.tiles.form(&array.name)?)),
-            space => lacks(format!("array `{}` in {space:?} memory", array.name)),
-        }
+    fn array(&mut self, array: &Array, name: &str) -> Result<Option<String>> {
+        Ok(match array.space {
+            Space::Local => Some(Self::elements(&format!("alignas({}) __shared__ ", self.shared_alignment()), array, name)),
+            Space::Private => Some(Self::elements("", array, name)),
+            Space::Tile => Some(format!("{} {name};", self.tiles.form(&array.name)?)),
+            Space::Global | Space::Constant => None,
+        })
     }
 
     fn splat(scalar: &Text, width: u8) -> Text {
@@ -83,9 +95,9 @@ impl Dialect for Cuda {
         let codes: Vec<&str> = parts.iter().map(|part| part.code.as_str()).collect();
         let codes = codes.join(", ");
         if parts.iter().all(|part| part.ty.width == 1) {
-            return Text::new(format!("{}{{{codes}}}", type_name(ty)), PRIMARY, ty);
+            return Text::new(format!("{}{{{codes}}}", Self::type_name(ty)), PRIMARY, ty);
         }
-        Text::new(format!("ws_concat<{}, {}>({codes})", type_name(Type::scalar(ty.scalar)), ty.width), PRIMARY, ty)
+        Text::new(format!("ws_concat<{}, {}>({codes})", Self::type_name(Type::scalar(ty.scalar)), ty.width), PRIMARY, ty)
     }
     fn slice(vector: &Text, start: u8, width: u8) -> Text {
         let ty = Type::vector(vector.ty.scalar, width);
@@ -110,20 +122,8 @@ impl Dialect for Cuda {
     fn fma(&self) -> &'static str {
         "ws_fma"
     }
-    fn function(op: UnaryOp) -> &'static str {
-        match op {
-            UnaryOp::Neg | UnaryOp::Not | UnaryOp::Abs => "ws_abs",
-            UnaryOp::Floor => "ws_floor",
-            UnaryOp::Ceil => "ws_ceil",
-            UnaryOp::Exp => "ws_exp",
-            UnaryOp::Log => "ws_log",
-            UnaryOp::Sqrt => "ws_sqrt",
-            UnaryOp::Rsqrt => "ws_rsqrt",
-            UnaryOp::Tanh => "ws_tanh",
-            UnaryOp::Sin => "ws_sin",
-            UnaryOp::Cos => "ws_cos",
-            UnaryOp::Erf => "ws_erf",
-        }
+    fn function(op: UnaryOp) -> String {
+        format!("ws_{}", function_name(op))
     }
     fn function_of_two(&mut self, op: BinaryOp, ty: Type) -> Option<String> {
         let name = match op {
@@ -140,20 +140,20 @@ impl Dialect for Cuda {
     fn reinterpret(a: &Text, to: Scalar) -> Text {
         let ty = Type::vector(to, a.ty.width);
         if ty.width == 1 {
-            return Text::new(format!("({}){}", type_name(ty), a.at(UNARY)), UNARY, ty);
+            return Self::as_type(a, ty);
         }
-        call(&format!("ws_bits<{}>", type_name(ty)), &[a], ty)
+        call(&format!("ws_bits<{}>", Self::type_name(ty)), &[a], ty)
     }
     fn convert(a: &Text, to: Scalar) -> Text {
         let ty = Type::vector(to, a.ty.width);
         let exact = !to.is_int() || a.ty.scalar == Scalar::Bool || (a.ty.scalar, to) == (Scalar::I32, Scalar::I64);
         if ty.width == 1 && exact && to != Scalar::Bool {
-            return Text::new(format!("({}){}", type_name(ty), a.at(UNARY)), UNARY, ty);
+            return Self::as_type(a, ty);
         }
-        call(&format!("ws_cast<{}>", type_name(Type::scalar(to))), &[a], ty)
+        call(&format!("ws_cast<{}>", Self::type_name(Type::scalar(to))), &[a], ty)
     }
     fn rounded(&mut self, to: Scalar, a: &Text) -> Text {
-        call(&format!("ws_round<{}>", memory_name(to)), &[a], a.ty)
+        call(&format!("ws_round<{}>", Self::memory_name(to, false)), &[a], a.ty)
     }
 
     fn read(place: &Place<'_>, width: u8) -> Text {
@@ -184,7 +184,7 @@ impl Dialect for Cuda {
     }
     /// What a read outside gives is the texture object's: its address mode is `border` for zeros, `clamp` for the nearest texel.
     fn texel(&mut self, image: &str, format: ImageFormat, _border: Border, [x, y]: [&str; 2]) -> Text {
-        let scalar = type_name(Type::scalar(format.scalar()));
+        let scalar = Self::type_name(Type::scalar(format.scalar()));
         Text::new(format!("ws_texel<{scalar}>({image}, {x}, {y})"), PRIMARY, Type::vector(format.scalar(), 4))
     }
     fn write_texel(image: &str, format: ImageFormat, [x, y]: [&str; 2], value: &Text) -> String {
@@ -197,16 +197,17 @@ impl Dialect for Cuda {
     }
 
     /// Both barriers order all memory among those who meet.
-    fn barrier(launch: &Launch, scope: Scope, _local: bool, _global: bool) -> Result<String> {
-        match scope {
-            Scope::Group => Ok("__syncthreads();".to_owned()),
-            Scope::Subgroup if launch.subgroup == Some(WARP) => Ok("__syncwarp();".to_owned()),
-            Scope::Subgroup => lacks(format!("a barrier of a sub-group that is no warp of {WARP} lanes")),
-            Scope::Device => lacks("a barrier of the device"),
+    fn barrier(_local: bool, _global: bool) -> &'static str {
+        "__syncthreads();"
+    }
+    fn subgroup_barrier(launch: &Launch) -> Result<&'static str> {
+        if launch.subgroup == Some(WARP) {
+            return Ok("__syncwarp();");
         }
+        lacks(format!("a barrier of a sub-group that is no warp of {WARP} lanes"))
     }
     fn atomic(&mut self, atomic: &Atomic) -> Result<Fenced> {
-        let Atomic { op, element, pointer, compare, value, .. } = atomic;
+        let Atomic { op, element, pointer, value, .. } = atomic;
         let floats = matches!(op, AtomicOp::Add | AtomicOp::Exchange);
         if !(element.is_int() || *element == Scalar::F32 && floats) {
             return lacks(format!("atomic {op:?} of {}", element.name()));
@@ -228,21 +229,7 @@ impl Dialect for Cuda {
             AtomicOp::Exchange if !atomic.old && matches!(atomic.order, Order::Relaxed | Order::Release) => {
                 call(&function("store"), &[pointer, value], ty)
             }
-            _ => {
-                let name = match op {
-                    AtomicOp::Add => "add",
-                    AtomicOp::Sub => "sub",
-                    AtomicOp::Min => "min",
-                    AtomicOp::Max => "max",
-                    AtomicOp::And => "and",
-                    AtomicOp::Or => "or",
-                    AtomicOp::Xor => "xor",
-                    AtomicOp::Exchange => "exchange",
-                    AtomicOp::CompareExchange => "compare_exchange",
-                };
-                let args: Vec<&Text> = [pointer].into_iter().chain(compare).chain([value]).collect();
-                call(&function(name), &args, ty)
-            }
+            _ => call(&function(atomic_name(*op)), &atomic.operands(), ty),
         };
         Ok(Fenced { before: None, call: text.code, after: None })
     }

@@ -1,14 +1,14 @@
 //! What OpenCL C says in its own way.
 
 use super::helpers::Helper;
-use super::words::{self, literal, memory_name, space_name, swizzle, type_name, zero};
+use super::words::{self, space_name, swizzle};
 use super::{Contraction, Options};
-use crate::clike::text::{ADD, BITS, COMPARE, OR, PRIMARY, Text, UNARY, call};
-use crate::clike::{Atomic, Dialect, Fenced, Place, Result, Writer, lacks};
+use crate::clike::text::{ADD, BITS, COMPARE, OR, PRIMARY, Text, UNARY, atomic_name, call, function_name};
+use crate::clike::{Atomic, Dialect, Fenced, Integers, Place, Result, Writer, lacks};
 use crate::grid::Grid;
 use std::collections::BTreeSet;
 use warpsight_ir::{
-    Access, Array, AtomicOp, BinaryOp, Border, Const, ImageFormat, Launch, Order, Scalar, Scope, Space, Stmt, StorePolicy, Type, UnaryOp,
+    Access, Array, AtomicOp, BinaryOp, Border, ImageFormat, Launch, Order, Scalar, Scope, Space, Stmt, StorePolicy, Type, UnaryOp,
 };
 
 /// The language, and what a kernel in it needs.
@@ -61,15 +61,10 @@ impl OpenCl {
             };
         }
         let (name, extended) = match op {
-            AtomicOp::Add => ("add", false),
-            AtomicOp::Sub => ("sub", false),
             AtomicOp::Exchange => ("xchg", false),
             AtomicOp::CompareExchange => ("cmpxchg", false),
-            AtomicOp::Min => ("min", true),
-            AtomicOp::Max => ("max", true),
-            AtomicOp::And => ("and", true),
-            AtomicOp::Or => ("or", true),
-            AtomicOp::Xor => ("xor", true),
+            AtomicOp::Add | AtomicOp::Sub => (atomic_name(op), false),
+            AtomicOp::Min | AtomicOp::Max | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor => (atomic_name(op), true),
         };
         match element {
             Scalar::I32 | Scalar::U32 => Ok(format!("atomic_{name}")),
@@ -85,18 +80,34 @@ impl OpenCl {
 impl Dialect for OpenCl {
     const TARGET: &'static str = "OpenCL C 1.2";
     const BOOL_LANES: bool = false;
+    const INTEGERS: Integers = Integers { u32: "uint", i64: "long", u64: "ulong", long: "L", unsigned_long: "UL" };
 
     fn reserved(name: &str) -> bool {
         words::reserved(name)
     }
-    fn type_name(ty: Type) -> String {
-        type_name(ty)
+    fn vector(scalar: &str, width: u8) -> String {
+        format!("{scalar}{width}")
     }
-    fn literal(value: Const) -> String {
-        literal(value)
+    fn zeros(ty: &str, zero: &str) -> String {
+        format!("({ty})({zero})")
     }
-    fn zero(ty: Type) -> String {
-        zero(ty)
+    fn smallest(scalar: Scalar) -> &'static str {
+        if scalar == Scalar::I64 { "LONG_MIN" } else { "INT_MIN" }
+    }
+    fn special_f32(value: f32) -> String {
+        words::special(value.into()).to_owned()
+    }
+    fn special_f64(value: f64) -> String {
+        format!("(double)({})", words::special(value))
+    }
+    /// Half-precision floats are `half` behind pointers only; arrays hold their bits.
+    fn memory_name(scalar: Scalar, array: bool) -> &'static str {
+        match scalar {
+            Scalar::Bool => "uchar",
+            Scalar::F16 if !array => "half",
+            Scalar::F16 | Scalar::Bf16 => "ushort",
+            other => Self::scalar_name(other),
+        }
     }
 
     fn head(name: &str, launch: &Launch) -> String {
@@ -104,7 +115,7 @@ impl Dialect for OpenCl {
         format!("__kernel __attribute__((reqd_work_group_size({x}, {y}, {z})))\nvoid {name}(")
     }
     fn buffer(name: &str, space: Space, element: Scalar, access: Access) -> Option<String> {
-        let element = memory_name(element, false);
+        let element = Self::memory_name(element, false);
         match (space, access) {
             (Space::Constant, _) => Some(format!("__constant {element}* {name}")),
             (Space::Global, Access::Read) => Some(format!("const __global {element}* restrict {name}")),
@@ -122,14 +133,12 @@ impl Dialect for OpenCl {
     fn lane_id(dim: usize) -> String {
         format!("get_local_id({dim})")
     }
-    fn array(&mut self, array: &Array, name: &str) -> Result<String> {
-        let qualifier = match array.space {
-            Space::Local => "__local ",
-            Space::Private => "",
-            space => return lacks(format!("array `{}` in {space:?} memory", array.name)),
-        };
-        let extents: Vec<String> = array.dims.iter().map(u32::to_string).collect();
-        Ok(format!("{qualifier}{} {name}[{}];", memory_name(array.element, true), extents.join(" * ")))
+    fn array(&mut self, array: &Array, name: &str) -> Result<Option<String>> {
+        Ok(match array.space {
+            Space::Local => Some(Self::elements("__local ", array, name)),
+            Space::Private => Some(Self::elements("", array, name)),
+            Space::Global | Space::Constant | Space::Tile => None,
+        })
     }
     fn uses(&mut self, scalar: Scalar) {
         if scalar == Scalar::F64 {
@@ -142,11 +151,11 @@ impl Dialect for OpenCl {
 
     fn splat(scalar: &Text, width: u8) -> Text {
         let ty = Type::vector(scalar.ty.scalar, width);
-        Text::new(format!("({})({})", type_name(ty), lane_text(scalar)), UNARY, ty)
+        Text::new(format!("({})({})", Self::type_name(ty), lane_text(scalar)), UNARY, ty)
     }
     fn concat(parts: &[Text], ty: Type) -> Text {
         let lanes: Vec<String> = parts.iter().map(lane_text).collect();
-        Text::new(format!("({})({})", type_name(ty), lanes.join(", ")), UNARY, ty)
+        Text::new(format!("({})({})", Self::type_name(ty), lanes.join(", ")), UNARY, ty)
     }
     fn slice(vector: &Text, start: u8, width: u8) -> Text {
         let ty = Type::vector(vector.ty.scalar, width);
@@ -158,7 +167,7 @@ impl Dialect for OpenCl {
     fn lane(writer: &mut Writer<'_, Self>, vector: &Text, lane: &Text) -> Text {
         let lanes = writer.names.fresh();
         let memory = Type::scalar(if vector.ty.scalar == Scalar::Bool { Scalar::I32 } else { vector.ty.scalar });
-        writer.line(format!("{} {lanes}[{}];", type_name(memory), vector.ty.width));
+        writer.line(format!("{} {lanes}[{}];", Self::type_name(memory), vector.ty.width));
         writer.line(format!("vstore{}({}, 0, {lanes});", vector.ty.width, vector.code));
         let element = Text::new(format!("{lanes}[{}]", lane.code), PRIMARY, memory);
         if vector.ty.scalar == Scalar::Bool { truth(&element) } else { element }
@@ -184,20 +193,9 @@ impl Dialect for OpenCl {
     fn fma(&self) -> &'static str {
         if self.options.contraction == Contraction::Fma { "fma" } else { "mad" }
     }
-    fn function(op: UnaryOp) -> &'static str {
-        match op {
-            UnaryOp::Neg | UnaryOp::Not | UnaryOp::Abs => "fabs",
-            UnaryOp::Floor => "floor",
-            UnaryOp::Ceil => "ceil",
-            UnaryOp::Exp => "exp",
-            UnaryOp::Log => "log",
-            UnaryOp::Sqrt => "sqrt",
-            UnaryOp::Rsqrt => "rsqrt",
-            UnaryOp::Tanh => "tanh",
-            UnaryOp::Sin => "sin",
-            UnaryOp::Cos => "cos",
-            UnaryOp::Erf => "erf",
-        }
+    fn function(op: UnaryOp) -> String {
+        // `abs` is of integers.
+        if op == UnaryOp::Abs { "fabs".to_owned() } else { function_name(op).to_owned() }
     }
     /// Shifts have operators: they take the count modulo the width, as Programs do.
     fn function_of_two(&mut self, op: BinaryOp, ty: Type) -> Option<String> {
@@ -212,12 +210,12 @@ impl Dialect for OpenCl {
     }
     fn reinterpret(a: &Text, to: Scalar) -> Text {
         let ty = Type::vector(to, a.ty.width);
-        call(&format!("as_{}", type_name(ty)), &[a], ty)
+        call(&format!("as_{}", Self::type_name(ty)), &[a], ty)
     }
     fn convert(a: &Text, to: Scalar) -> Text {
         let (from, width) = (a.ty.scalar, a.ty.width);
         let ty = Type::vector(to, width);
-        let convert = |suffix: &str, a: &Text| Text::new(format!("convert_{}{suffix}({})", type_name(ty), a.code), PRIMARY, ty);
+        let convert = |suffix: &str, a: &Text| Text::new(format!("convert_{}{suffix}({})", Self::type_name(ty), a.code), PRIMARY, ty);
         match (from, to) {
             (_, Scalar::Bool) => truth(a),
             (Scalar::Bool, _) if width > 1 => {
@@ -226,7 +224,7 @@ impl Dialect for OpenCl {
             }
             (_, _) if from.is_float() && to.is_int() => convert("_sat_rtz", a),
             (_, _) if from.is_int() && to.is_int() && !widens(from, to) => convert("_sat", a),
-            _ if width == 1 => Text::new(format!("({}){}", type_name(ty), a.at(UNARY)), UNARY, ty),
+            _ if width == 1 => Self::as_type(a, ty),
             _ => convert("", a),
         }
     }
@@ -269,7 +267,7 @@ impl Dialect for OpenCl {
                 self.require(Helper::PackBf16(width));
                 call(&Helper::PackBf16(width).name(), &[value], Type::vector(Scalar::Bf16, width)).code
             }
-            Scalar::Bool if width > 1 => format!("convert_{}{width}({} & 1)", memory_name(Scalar::Bool, true), value.at(UNARY)),
+            Scalar::Bool if width > 1 => format!("convert_{}{width}({} & 1)", Self::memory_name(Scalar::Bool, true), value.at(UNARY)),
             _ => value.code.clone(),
         };
         if width == 1 {
@@ -288,23 +286,22 @@ impl Dialect for OpenCl {
         format!("write_image{}({image}, (int2)({x}, {y}), {});", suffix(format), value.code)
     }
 
-    fn barrier(_launch: &Launch, scope: Scope, local: bool, global: bool) -> Result<String> {
-        let fences = match (scope, local, global) {
-            (Scope::Subgroup, ..) => return lacks("a barrier of a sub-group"),
-            (Scope::Device, ..) => return lacks("a barrier of the device"),
-            (_, true, true) => "CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE",
-            (_, false, true) => "CLK_GLOBAL_MEM_FENCE",
-            _ => "CLK_LOCAL_MEM_FENCE",
-        };
-        Ok(format!("barrier({fences});"))
+    fn barrier(local: bool, global: bool) -> &'static str {
+        match (local, global) {
+            (true, true) => "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",
+            (false, true) => "barrier(CLK_GLOBAL_MEM_FENCE);",
+            _ => "barrier(CLK_LOCAL_MEM_FENCE);",
+        }
+    }
+    fn subgroup_barrier(_launch: &Launch) -> Result<&'static str> {
+        lacks("a barrier of a sub-group")
     }
     fn atomic(&mut self, atomic: &Atomic) -> Result<Fenced> {
-        let Atomic { op, element, space, order, scope, pointer, compare, value, .. } = atomic;
+        let Atomic { op, element, space, order, scope, .. } = atomic;
         if *order != Order::Relaxed && *scope == Scope::Device {
             return lacks(format!("{order:?} atomics of the device"));
         }
-        let args: Vec<&Text> = [pointer].into_iter().chain(compare).chain([value]).collect();
-        let call = call(&self.atomic_function(*op, *element, *space)?, &args, Type::scalar(*element)).code;
+        let call = call(&self.atomic_function(*op, *element, *space)?, &atomic.operands(), Type::scalar(*element)).code;
         let fence = |wanted: bool| wanted.then(|| "mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);".to_owned());
         let before = fence(matches!(order, Order::Release | Order::AcquireRelease));
         let after = fence(matches!(order, Order::Acquire | Order::AcquireRelease));

@@ -1,12 +1,12 @@
-//! The vocabulary of OpenCL C: reserved words, type names, literals.
+//! The vocabulary of OpenCL C: reserved words, qualifiers, numbers that are none.
 
-use warpsight_ir::{Const, Scalar, Space, Type};
+use crate::clike::text::{begins, listed};
+use warpsight_ir::Space;
 
 /// Whether a name means something in OpenCL C already, or is kept for helpers of the emitter (`ws_…`).
 pub fn reserved(name: &str) -> bool {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    let listed = |list: &str, word: &str| list.split_whitespace().any(|w| w == word);
-    PREFIXES.split_whitespace().any(|prefix| name.starts_with(prefix))
+    begins(PREFIXES, name)
         || (name.starts_with("image") && name.ends_with("_t"))
         || listed(KEYWORDS, name)
         || listed(FUNCTIONS, name)
@@ -37,36 +37,6 @@ const FUNCTIONS: &str = "\
     maxmag mem_fence min minmag mix modf mul24 mul_hi nan nextafter normalize popcount pow pown powr prefetch printf radians remainder \
     rint rotate round rsqrt select shuffle sign sin sincos sinh sinpi smoothstep sqrt step sub_sat tan tanh tanpi tgamma trunc upsample vec_step async_work_group_copy wait_group_events";
 
-/// The name of a value's type; truth values are `bool` alone and `intN` (−1 or 0) in vectors.
-pub fn type_name(ty: Type) -> String {
-    let scalar = match ty.scalar {
-        Scalar::Bool if ty.width == 1 => "bool",
-        Scalar::Bool | Scalar::I32 => "int",
-        Scalar::U32 => "uint",
-        Scalar::I64 => "long",
-        Scalar::U64 => "ulong",
-        Scalar::F16 | Scalar::Bf16 | Scalar::F32 => "float",
-        Scalar::F64 => "double",
-    };
-    if ty.width == 1 { scalar.to_owned() } else { format!("{scalar}{}", ty.width) }
-}
-
-/// The type of an element in memory. Half-precision floats are `half` behind pointers only; arrays hold their bits.
-pub fn memory_name(scalar: Scalar, array: bool) -> &'static str {
-    match scalar {
-        Scalar::Bool => "uchar",
-        Scalar::I32 => "int",
-        Scalar::U32 => "uint",
-        Scalar::I64 => "long",
-        Scalar::U64 => "ulong",
-        Scalar::F16 if array => "ushort",
-        Scalar::F16 => "half",
-        Scalar::Bf16 => "ushort",
-        Scalar::F32 => "float",
-        Scalar::F64 => "double",
-    }
-}
-
 /// The qualifier of an address space; `None` for tiles, which OpenCL C lacks.
 pub fn space_name(space: Space) -> Option<&'static str> {
     match space {
@@ -78,44 +48,13 @@ pub fn space_name(space: Space) -> Option<&'static str> {
     }
 }
 
-/// A literal that reads back as exactly the value.
-pub fn literal(value: Const) -> String {
-    match value {
-        Const::Bool(v) => v.to_string(),
-        Const::I32(i32::MIN) => "INT_MIN".to_owned(),
-        Const::I32(v) => v.to_string(),
-        Const::U32(v) => format!("{v}u"),
-        Const::I64(i64::MIN) => "LONG_MIN".to_owned(),
-        Const::I64(v) => format!("{v}L"),
-        Const::U64(v) => format!("{v}UL"),
-        // `{:?}` prints the shortest decimal that reads back as the same float.
-        Const::F32(v) if v.is_finite() => format!("{v:?}f"),
-        Const::F64(v) if v.is_finite() => format!("{v:?}"),
-        Const::F32(v) => special(v.into()).to_owned(),
-        Const::F64(v) => format!("(double)({})", special(v)),
-    }
-}
-
-fn special(value: f64) -> &'static str {
+/// A float that is infinite or no number.
+pub fn special(value: f64) -> &'static str {
     match (value.is_nan(), value > 0.0) {
         (true, _) => "NAN",
         (_, true) => "INFINITY",
         _ => "-INFINITY",
     }
-}
-
-/// Zero of a type.
-pub fn zero(ty: Type) -> String {
-    let scalar = match ty.scalar {
-        Scalar::Bool if ty.width == 1 => "false",
-        Scalar::Bool | Scalar::I32 => "0",
-        Scalar::U32 => "0u",
-        Scalar::I64 => "0L",
-        Scalar::U64 => "0UL",
-        Scalar::F64 => "0.0",
-        _ => "0.0f",
-    };
-    if ty.width == 1 { scalar.to_owned() } else { format!("({})({scalar})", type_name(ty)) }
 }
 
 /// The swizzle of lanes `start .. start + width`: `.s0123`.
@@ -126,20 +65,23 @@ pub fn swizzle(start: u8, width: u8) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::dialect::OpenCl;
     use super::*;
+    use crate::clike::Dialect;
+    use warpsight_ir::Const;
 
     #[test]
     fn literals_are_exact() {
-        assert_eq!(literal(Const::F32(0.1)), "0.1f");
-        assert_eq!(literal(Const::F32(-0.0)), "-0.0f");
-        assert_eq!(literal(Const::F32(1e-45)), "1e-45f");
-        assert_eq!(literal(Const::F32(f32::NEG_INFINITY)), "-INFINITY");
-        assert_eq!(literal(Const::F64(f64::NAN)), "(double)(NAN)");
-        assert_eq!(literal(Const::I32(i32::MIN)), "INT_MIN");
-        assert_eq!(literal(Const::U64(u64::MAX)), "18446744073709551615UL");
+        assert_eq!(OpenCl::literal(Const::F32(0.1)), "0.1f");
+        assert_eq!(OpenCl::literal(Const::F32(-0.0)), "-0.0f");
+        assert_eq!(OpenCl::literal(Const::F32(1e-45)), "1e-45f");
+        assert_eq!(OpenCl::literal(Const::F32(f32::NEG_INFINITY)), "-INFINITY");
+        assert_eq!(OpenCl::literal(Const::F64(f64::NAN)), "(double)(NAN)");
+        assert_eq!(OpenCl::literal(Const::I32(i32::MIN)), "INT_MIN");
+        assert_eq!(OpenCl::literal(Const::U64(u64::MAX)), "18446744073709551615UL");
         let mut rng = fastrand::Rng::with_seed(1);
         for v in std::iter::repeat_with(|| f32::from_bits(rng.u32(..))).take(2000).filter(|v| v.is_finite()) {
-            let text = literal(Const::F32(v));
+            let text = OpenCl::literal(Const::F32(v));
             assert_eq!(text.trim_end_matches('f').parse::<f32>().unwrap().to_bits(), v.to_bits());
         }
     }

@@ -1,7 +1,7 @@
 //! `warpsight import`: the files of a battery into the store.
 
 use crate::failure::{Failure, Kind};
-use crate::record::{StoreArgs, kept};
+use crate::record::StoreArgs;
 use crate::report::Column::{Keep, Spare};
 use crate::report::{out, table};
 use serde_json::json;
@@ -105,7 +105,7 @@ fn take_in(path: &Path, file: &PhaseFile, store: &mut Store, wrong: &mut Vec<Str
             Some(run) => run,
             None => *run.insert(store.begin_run(&origin(file))?),
         };
-        store.append(run, &sample, None, Some(&kept(&record.feedback))).map_err(|error| at_record(error, path, record))?;
+        store.append(run, &sample, None, Some(&record.feedback)).map_err(|error| at_record(error, path, record))?;
         counts.added += 1;
     }
     Ok(counts)

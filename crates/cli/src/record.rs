@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use warpsight_engine::EngineError;
 use warpsight_engine::tune::Attempt;
 use warpsight_generate::{ScheduleFamily, TensorExpr, show};
-use warpsight_ir::{Checked, ModelId, Sample, Seconds, Status, SubjectKind, TimeSource, sample};
-use warpsight_learn::{Feedback, Filter, RunId, RunInfo, Store, subject_hash};
+use warpsight_ir::{Checked, Feedback, ModelId, Sample, Seconds, Status, SubjectKind, TimeSource, sample};
+use warpsight_learn::{Filter, RunId, RunInfo, Store, subject_hash};
 use warpsight_run::DeviceInfo;
 
 /// Options of every verb that takes samples.
@@ -81,9 +81,9 @@ pub struct Builds {
 
 impl Builds {
     /// Stores what a compiler said of a Program for an architecture, or why it refused.
-    pub fn add(&mut self, arch: &str, text: &str, config: String, said: Result<warpsight_run::Feedback, String>) -> Result<(), Failure> {
+    pub fn add(&mut self, arch: &str, text: &str, config: String, said: Result<Feedback, String>) -> Result<(), Failure> {
         let (status, feedback) = match said {
-            Ok(said) => (Status::Built, Some(kept(&said))),
+            Ok(said) => (Status::Built, Some(said)),
             Err(why) => (Status::BuildFailed(why), None),
         };
         let sample = Sample {
@@ -106,17 +106,6 @@ impl Builds {
     }
 }
 
-/// What a driver or compiler said, as the store keeps it.
-pub fn kept(said: &warpsight_run::Feedback) -> Feedback {
-    Feedback {
-        registers: said.registers,
-        private_bytes: said.private_bytes,
-        spill_bytes: said.spill_bytes,
-        local_bytes: said.local_bytes,
-        max_group_size: said.max_group_size,
-    }
-}
-
 impl Record {
     /// Stores an attempt.
     pub fn attempt(&mut self, family: &ScheduleFamily, attempt: &Attempt) -> Result<(), EngineError> {
@@ -136,7 +125,7 @@ impl Record {
             status: attempt.status.clone(),
         };
         self.store
-            .append(self.run, &sample, Some((&self.model, attempt.estimate)), Some(&kept(attempt.feedback)))
+            .append(self.run, &sample, Some((&self.model, attempt.estimate)), Some(attempt.feedback))
             .map(|_| ())
             .map_err(|e| EngineError::Store(e.to_string()))
     }

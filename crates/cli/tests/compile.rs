@@ -4,9 +4,9 @@ use serde_json::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use warpsight_ir::Status;
 use warpsight_ir::sample::Device;
-use warpsight_learn::{Feedback, Filter, Store};
+use warpsight_ir::{Feedback, Status};
+use warpsight_learn::{Filter, Store};
 use warpsight_run::cuda::toolkit::Toolkit;
 
 const TWICE: &str = "\

@@ -7,8 +7,10 @@ use std::collections::BTreeMap;
 use warpsight_generate::prune::{Allowance, prune};
 use warpsight_generate::{Placement, ScheduleFamily};
 use warpsight_ir::sample::median;
-use warpsight_ir::{Checked, Config, Estimate, Family, KnobValue, Name, Profile, RankFamily, Ranked, Seconds, Status, TimeSource};
-use warpsight_run::{Device, DeviceError, Feedback, TimingSpec};
+use warpsight_ir::{
+    Checked, Config, Estimate, Family, Feedback, KnobValue, Name, Profile, RankFamily, Ranked, Seconds, Status, TimeSource,
+};
+use warpsight_run::{Device, DeviceError, TimingSpec};
 
 /// How many more candidates are tried when the chosen ones turn out wrong on this driver.
 const FALLBACKS: usize = 8;

@@ -43,6 +43,25 @@ pub fn time(seconds: f64) -> Result<Seconds, NoTime> {
     if seconds > 0.0 && seconds <= LONGEST.0 { Ok(Seconds(seconds)) } else { Err(NoTime(seconds)) }
 }
 
+/// What a driver or the simulator reports of a compiled kernel; `None` where it does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Feedback {
+    /// 32-bit registers per work-item.
+    pub registers: Option<u32>,
+    /// Private bytes per work-item, its stack frame, arrays and spilled registers: `CL_KERNEL_PRIVATE_MEM_SIZE`.
+    pub private_bytes: Option<u64>,
+    /// Bytes of registers that the compiler keeps in memory for want of registers, stores and loads together.
+    pub spill_bytes: Option<u64>,
+    /// Local bytes per group.
+    pub local_bytes: Option<u64>,
+    /// Largest group this kernel can run in: `CL_KERNEL_WORK_GROUP_SIZE`.
+    pub max_group_size: Option<u32>,
+    /// Groups of its launches that a compute unit holds at once: `cuOccupancyMaxActiveBlocksPerMultiprocessor`.
+    pub resident_groups: Option<u32>,
+    /// Whether the compiled kernel came from the cache on disk, or was still held from an earlier job.
+    pub cached: bool,
+}
+
 /// How an attempt to sample ended. Failures are samples too.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "status", content = "detail", rename_all = "snake_case")]

@@ -44,4 +44,4 @@ mod store;
 pub use error::StoreError;
 pub use place::{NoDefaultPath, default_path};
 pub use query::{Attempt, Filter, Stored, StoredEstimate};
-pub use store::{Feedback, RunId, RunInfo, SampleId, Store, subject_hash};
+pub use store::{RunId, RunInfo, SampleId, Store, subject_hash};

@@ -1,12 +1,12 @@
 //! Questions to the store.
 
 use crate::error::StoreError;
-use crate::store::{Feedback, RunId, SampleId, Store};
+use crate::store::{RunId, SampleId, Store};
 use crate::{nanoseconds, rows};
 use rusqlite::{OptionalExtension, Row, params};
 use std::collections::BTreeMap;
 use warpsight_ir::sample::{Device, median};
-use warpsight_ir::{Limiter, ModelId, Sample, Seconds, Status};
+use warpsight_ir::{Feedback, Limiter, ModelId, Sample, Seconds, Status};
 
 /// Which samples are wanted; `None` stands for all.
 #[derive(Clone, Copy, Debug, Default)]
@@ -142,7 +142,7 @@ impl Store {
         self.sql(|c| c.prepare_cached(text)?.query_map([sample.0], read)?.collect())
     }
 
-    /// What the driver reported of a sample's kernel.
+    /// What the driver reported of a sample's kernel, as much of it as [`Store::append`] keeps.
     ///
     /// # Errors
     /// Where the store cannot be read.
@@ -156,6 +156,7 @@ impl Store {
                 spill_bytes: bytes(row, 4)?,
                 local_bytes: bytes(row, 2)?,
                 max_group_size: row.get(3)?,
+                ..Feedback::default()
             })
         };
         self.sql(|c| c.prepare_cached(text)?.query_row([sample.0], read).optional())

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use warpsight_ir::{Estimate, ModelId, Sample, Seconds, TimeSource, sample::Device};
+use warpsight_ir::{Estimate, Feedback, ModelId, Sample, Seconds, TimeSource, sample::Device};
 
 /// `MIGRATIONS[n]` turns schema version n into n + 1; version 0 is an empty file.
 const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql")];
@@ -52,21 +52,6 @@ impl RunInfo {
         let host = host.map(|h| h.trim().to_owned()).filter(|h| !h.is_empty()).unwrap_or_else(|| "unknown".to_owned());
         Self { host, argv: argv.into_iter().map(Into::into).collect(), git: git.map(str::to_owned) }
     }
-}
-
-/// What a driver reports of a compiled kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Feedback {
-    /// 32-bit registers per work-item.
-    pub registers: Option<u32>,
-    /// Private bytes per work-item: its stack frame, arrays and spilled registers.
-    pub private_bytes: Option<u64>,
-    /// Bytes of registers kept in memory for want of registers, stores and loads together.
-    pub spill_bytes: Option<u64>,
-    /// Local bytes per group.
-    pub local_bytes: Option<u64>,
-    /// Largest group the kernel can run in.
-    pub max_group_size: Option<u32>,
 }
 
 /// The hash that names a subject: SHA-256 of its text, in lower-case hexadecimal digits.
@@ -165,7 +150,8 @@ impl Store {
     }
 
     /// Adds a sample with what a model said before and what the driver reported, in one transaction: all of it is stored when this
-    /// returns `Ok`, nothing otherwise.
+    /// returns `Ok`, nothing otherwise. Of the report, neither the groups that are resident at once nor whether the kernel was cached are
+    /// kept.
     ///
     /// # Errors
     /// Where a number is no number, the configuration is no JSON, the subject's hash is taken by another text, or the store cannot be

@@ -2,7 +2,8 @@
 
 use crate::{Amounts, Parameters};
 use serde::{Deserialize, Deserializer, Serialize};
-use warpsight_run::{ClockState, Feedback, LaunchClock, TimingSpec};
+use warpsight_ir::Feedback;
+use warpsight_run::{ClockState, LaunchClock, TimingSpec};
 
 /// One measurement, or why there is none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

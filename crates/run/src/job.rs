@@ -1,7 +1,7 @@
 //! A job: everything a device is asked to do at once, self-contained, so that it can run in a process of its own.
 
 use serde::{Deserialize, Serialize};
-use warpsight_ir::{ImageFormat, Name, Program, Seconds, TimeSource};
+use warpsight_ir::{Feedback, ImageFormat, Name, Program, Seconds, TimeSource};
 
 pub use crate::init::Init;
 
@@ -246,22 +246,3 @@ pub enum LaunchClock {
 /// Bytes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Contents(#[serde(with = "serde_bytes")] pub Vec<u8>);
-
-/// What a driver or the simulator reports of a compiled kernel; `None` where it does not say.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Feedback {
-    /// 32-bit registers per work-item.
-    pub registers: Option<u32>,
-    /// Private (spilled) bytes per work-item: `CL_KERNEL_PRIVATE_MEM_SIZE`.
-    pub private_bytes: Option<u64>,
-    /// Bytes of registers that the compiler keeps in memory for want of registers, stores and loads together.
-    pub spill_bytes: Option<u64>,
-    /// Local bytes per group.
-    pub local_bytes: Option<u64>,
-    /// Largest group this kernel can run in: `CL_KERNEL_WORK_GROUP_SIZE`.
-    pub max_group_size: Option<u32>,
-    /// Groups of its launches that a compute unit holds at once: `cuOccupancyMaxActiveBlocksPerMultiprocessor`.
-    pub resident_groups: Option<u32>,
-    /// Whether the compiled kernel came from the cache on disk, or was still held from an earlier job.
-    pub cached: bool,
-}

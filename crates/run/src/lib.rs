@@ -24,8 +24,8 @@ pub mod vulkan;
 pub use init::Init;
 pub use isolated::{CHILD_ARGUMENT, Isolated, child_main, serve_child};
 pub use job::{
-    After, CacheState, ClockState, Code, Contents, CudaText, Feedback, Job, JobResult, LaunchClock, LaunchSpec, MemoryKind, MemorySpec,
-    Peek, Submit, TimingSpec,
+    After, CacheState, ClockState, Code, Contents, CudaText, Job, JobResult, LaunchClock, LaunchSpec, MemoryKind, MemorySpec, Peek, Submit,
+    TimingSpec,
 };
 pub use options::{Options, devices, open, renderers};
 

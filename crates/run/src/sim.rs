@@ -1,12 +1,10 @@
 //! The simulated GPU as a device. Deterministic, so that one timed pass stands for all.
 
 use crate::check::{CheckedJob, argument_bytes, pieces};
-use crate::{
-    CacheState, Contents, Device, DeviceError, DeviceInfo, DeviceLimits, Feedback, Job, JobResult, LaunchClock, MemoryKind, MemorySpec,
-};
+use crate::{CacheState, Contents, Device, DeviceError, DeviceInfo, DeviceLimits, Job, JobResult, LaunchClock, MemoryKind, MemorySpec};
 use std::path::Path;
 use warpsight_ir::near::did_you_mean;
-use warpsight_ir::{Bindings, Checked, Seconds, TimeSource};
+use warpsight_ir::{Bindings, Checked, Feedback, Seconds, TimeSource};
 use warpsight_sim::{Caches, Report, Silicon, SimFault, Simulator};
 
 /// Allocations begin on a page of their own, as a driver's do.

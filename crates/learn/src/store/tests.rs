@@ -1,7 +1,7 @@
 //! What needs a hand inside the store: migrations to come, a disk that fills up.
 
 use super::*;
-use warpsight_ir::{Status, SubjectKind};
+use warpsight_ir::{Feedback, Status, SubjectKind};
 
 fn sample(config: usize, text_bytes: usize) -> Sample {
     let text = format!("matmul {config}\n{}", "x".repeat(text_bytes));

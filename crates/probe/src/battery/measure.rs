@@ -4,8 +4,8 @@ use super::date::now;
 use crate::kernels::ONE_WAVE;
 use crate::{Cause, Measurement, Outcome, Parameter, Record};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use warpsight_ir::{BinaryOp, Expr, Stmt};
-use warpsight_run::{Code, Device, DeviceError, Feedback, JobResult};
+use warpsight_ir::{BinaryOp, Expr, Feedback, Stmt};
+use warpsight_run::{Code, Device, DeviceError, JobResult};
 
 /// Runs code of a phase; a panic there is that phase's defect and must not take what others measured along.
 pub(super) fn caught<T>(code: impl FnOnce() -> T) -> Result<T, String> {

@@ -1,12 +1,11 @@
 //! What machine code is made for, and what a multiprocessor of that kind holds.
 
 use super::{Arch, Resources};
-use crate::Feedback;
 use std::fmt;
 use std::str::FromStr;
-use warpsight_ir::Bytes;
 use warpsight_ir::occupancy::{CannotRun, Occupancy, Residency, occupancy};
 use warpsight_ir::profile;
+use warpsight_ir::{Bytes, Feedback};
 
 /// A text that names no architecture.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

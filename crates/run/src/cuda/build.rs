@@ -4,11 +4,12 @@ use super::Arch;
 use super::ffi::Context;
 use super::objects::Module;
 use super::toolkit::{Compiled, Toolkit, ToolkitError};
+use crate::DeviceError;
 use crate::cache::{self, Cache};
-use crate::{DeviceError, Feedback};
 use cudarc::driver::sys::CUfunction_attribute as Attribute;
 use serde::{Deserialize, Serialize};
 use warpsight_emit::CUDA_OPTIONS;
+use warpsight_ir::Feedback;
 
 /// A kernel as text.
 #[derive(Clone, Debug)]
@@ -69,7 +70,7 @@ impl KernelText {
         let failed = |log: String, line| DeviceError::Build { program: index, kernel: self.name.clone(), log, line };
         let mut refused = None;
         if let Some(stored) = stored(target.cache, &key) {
-            match self.load(&stored.code, stored.arch, stored.feedback.clone(), target) {
+            match self.load(&stored.code, stored.arch, stored.feedback, target) {
                 Ok(mut built) => {
                     built.feedback.cached = true;
                     return Ok(built);

@@ -247,7 +247,7 @@ impl Cuda {
         let mut built = Vec::with_capacity(checked.codes.len());
         for (index, code) in checked.codes.iter().enumerate() {
             let (kernel, held) = self.built(index, &self.text(index, code)?)?;
-            let mut feedback = kernel.feedback.clone();
+            let mut feedback = kernel.feedback;
             feedback.cached |= held;
             result.feedback.push(feedback);
             built.push(kernel);

@@ -5,9 +5,9 @@ use super::build::KernelText;
 use super::passes::empty_kernel;
 use super::toolkit::{Toolkit, ToolkitError};
 use super::{fill, flush};
-use crate::Feedback;
 use crate::cache::Cache;
 use std::path::Path;
+use warpsight_ir::Feedback;
 
 /// Compiles a kernel into a directory that devices are then given as their cache. What is there already is not compiled again.
 ///

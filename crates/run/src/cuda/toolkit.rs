@@ -4,10 +4,10 @@
 
 use super::nvrtc::{self, Nvrtc, Outcome};
 use super::{Arch, Resources, ptxas};
-use crate::Feedback;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use warpsight_emit::CUDA_OPTIONS;
+use warpsight_ir::Feedback;
 
 /// Names a folder with the compilers; nothing else is then looked at.
 pub const VARIABLE: &str = "WARPSIGHT_CUDA";

@@ -1,10 +1,11 @@
 //! From source text to a program the driver can run.
 
 use super::ffi::{Queue, call};
+use crate::DeviceError;
 use crate::cache::{self, Cache};
-use crate::{DeviceError, Feedback};
 use opencl3::kernel::Kernel;
 use opencl3::program::Program;
+use warpsight_ir::Feedback;
 
 /// A kernel as text.
 #[derive(Clone, Debug)]

@@ -6,12 +6,12 @@ use super::ffi::{ArgValue, Queue, set_args};
 use super::memory::Memory;
 use crate::check::pieces;
 use crate::processor::processor_time;
-use crate::{DeviceError, Feedback, JobResult, LaunchClock, MemorySpec, Peek, TimingSpec};
+use crate::{DeviceError, JobResult, LaunchClock, MemorySpec, Peek, TimingSpec};
 use opencl3::event::Event;
 use opencl3::kernel::Kernel;
 use std::rc::Rc;
 use std::time::Instant;
-use warpsight_ir::{Seconds, TimeSource};
+use warpsight_ir::{Feedback, Seconds, TimeSource};
 
 /// An argument of a launch.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -25,7 +25,7 @@ pub fn run(args: &Args, mut command: Command) -> Result<(), Failure> {
     // Gives verbs of verbs their whole names.
     command.build();
     let Some(dir) = &args.dir else { return out(String::from_utf8_lossy(&page(command)?.1).trim_end()) };
-    std::fs::create_dir_all(dir).map_err(|e| Failure::io(dir, &e))?;
+    warpsight_files::make_folder(dir)?;
     let mut count = 0;
     let mut left = vec![command];
     while let Some(command) = left.pop() {

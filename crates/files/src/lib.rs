@@ -3,11 +3,13 @@
 
 mod folder;
 mod input;
+mod listing;
 mod output;
 mod unfinished;
 
 pub use folder::Folder;
 pub use input::{MODEL, RECORDS, TEXT, name, read, read_from, read_or_stdin, read_text, text};
+pub use listing::{below, entries, make_folder};
 pub use output::{Output, write};
 pub use unfinished::abandon;
 

@@ -61,7 +61,7 @@ impl Cache {
 
 fn write(path: &Path, binary: &[u8]) -> std::io::Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(directory)?;
+    warpsight_files::make_folder(directory)?;
     Ok(warpsight_files::write(path, &[MAGIC, &Sha256::digest(binary)[..], binary].concat())?)
 }
 

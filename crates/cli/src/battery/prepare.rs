@@ -25,8 +25,8 @@ pub fn seed(cache: &Path) -> Option<u64> {
 
 /// Whether a folder holds compiled kernels.
 pub fn has_kernels(cache: &Path) -> bool {
-    let entries = std::fs::read_dir(cache).into_iter().flatten().flatten();
-    entries.into_iter().any(|entry| entry.path().extension().is_some_and(|ending| ending == "bin"))
+    let entries = warpsight_files::entries(cache).unwrap_or_default();
+    entries.iter().any(|entry| entry.extension().is_some_and(|ending| ending == "bin"))
 }
 
 /// Compiles the kernels of these phases into the cache.
@@ -91,7 +91,7 @@ fn compile(
     archs: &[Arch],
     cache: &Path,
 ) -> Result<Vec<(String, String)>, Failure> {
-    std::fs::create_dir_all(cache).map_err(|error| Failure::io(cache, &error))?;
+    warpsight_files::make_folder(cache)?;
     for &arch in archs {
         prepare_own(toolkit, arch, cache).map_err(|error| Failure::new(Kind::Device, error.to_string()))?;
     }

@@ -265,8 +265,8 @@ fn run_tool(
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let status = wait(command.spawn().map_err(|error| format!("{}: {error}", tool.display()))?, time, &log)?;
     let output = warpsight_files::read(&log, warpsight_files::RECORDS).map_err(|error| format!("the tool's log: {error}"))?;
-    let entries = std::fs::read_dir(inner.path()).map_err(said("a temporary folder"))?;
-    let files = entries.filter_map(|entry| PhaseFile::read(&entry.ok()?.path()).ok()).map(|(file, _)| file).collect();
+    let entries = warpsight_files::entries(inner.path()).map_err(|error| format!("a temporary folder: {error}"))?;
+    let files = entries.iter().filter_map(|entry| PhaseFile::read(entry).ok()).map(|(file, _)| file).collect();
     Ok(Ran { output: String::from_utf8_lossy(&output).into_owned(), log, status: status.to_string(), files })
 }
 

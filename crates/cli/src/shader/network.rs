@@ -88,7 +88,7 @@ impl NetworkArgs {
     pub fn trainer(&self, judges: bool, bar: &ProgressBar) -> Result<Trainer, Failure> {
         let options = if judges { self.options().judged_by_others() } else { self.options() };
         if let Some(folder) = &self.checkpoints {
-            std::fs::create_dir_all(folder).map_err(|e| Failure::io(folder, &e))?;
+            warpsight_files::make_folder(folder)?;
         }
         let processor = self.processor.unwrap_or_default();
         Ok(Trainer { options, processor, folder: self.checkpoints.clone(), bar: bar.clone(), failed: Mutex::new(None) })

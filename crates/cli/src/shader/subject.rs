@@ -78,24 +78,8 @@ pub fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     for path in paths {
         if path.is_dir() {
             let before = all.len();
-            let mut folders = vec![path.clone()];
-            let mut found = Vec::new();
-            while let Some(folder) = folders.pop() {
-                for entry in std::fs::read_dir(&folder).map_err(|e| Failure::io(&folder, &e))? {
-                    let entry = entry.map_err(|e| Failure::io(&folder, &e))?;
-                    // A link to a folder may lead back.
-                    let kind = entry.file_type().map_err(|e| Failure::io(&entry.path(), &e))?;
-                    match kind.is_dir() {
-                        true => folders.push(entry.path()),
-                        // A pipe or device would be waited for.
-                        false if !kind.is_symlink() && !kind.is_file() => {}
-                        false => found.push(entry.path()),
-                    }
-                }
-            }
-            found.sort();
             let is_shader = |p: &PathBuf| p.extension().is_some_and(|e| ENDINGS.iter().any(|own| e.eq_ignore_ascii_case(own)));
-            all.extend(found.into_iter().filter(is_shader).filter(|p| seen.insert(p.clone())));
+            all.extend(warpsight_files::below(path)?.into_iter().filter(is_shader).filter(|p| seen.insert(p.clone())));
             if all.len() == before {
                 let message = format!("no shaders in this folder: no file ends with .{}", ENDINGS.join(", ."));
                 return Err(Failure::input(message).at(path.display().to_string()));

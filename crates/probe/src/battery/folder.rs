@@ -76,7 +76,7 @@ impl Folder {
     /// Where another battery writes there, it holds measurements of another device or scale, or cannot be written.
     pub fn open(dir: &Path, mut origin: Origin, seed: Option<u64>, again: bool, last_resort: LastResort) -> Result<Self, BatteryError> {
         let explained = |error: std::io::Error| std::io::Error::new(error.kind(), format!("cannot create the folder: {error}"));
-        std::fs::create_dir_all(dir).map_err(|error| BatteryError::io(dir)(explained(error)))?;
+        warpsight_files::make_folder(dir).map_err(|error| BatteryError::io(dir)(explained(error.into())))?;
         let place = dir.join(".lock");
         let lock = lock::lock(&place).map_err(BatteryError::io(&place))?;
         let lock = lock.ok_or_else(|| BatteryError::FolderBusy { dir: dir.to_owned() })?;

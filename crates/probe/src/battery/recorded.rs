@@ -24,16 +24,12 @@ pub type Recorded = (PathBuf, Result<PhaseFile, BatteryError>);
 /// There is nothing of a battery, or the archive is damaged or unpacks to more than any battery writes.
 pub fn recorded(path: &Path) -> Result<Vec<Recorded>, BatteryError> {
     let failed = BatteryError::io(path);
-    let mut found = if path.is_dir() {
-        let mut found = vec![];
-        for entry in std::fs::read_dir(path).map_err(&failed)? {
-            let path = entry.map_err(&failed)?.path();
-            if is_phase(&path) {
-                let read = PhaseFile::read(&path).map(|(file, _)| file);
-                found.push((path, read));
-            }
-        }
-        found
+    let mut found: Vec<Recorded> = if path.is_dir() {
+        let read = |path: PathBuf| {
+            let read = PhaseFile::read(&path).map(|(file, _)| file);
+            (path, read)
+        };
+        warpsight_files::entries(path)?.into_iter().filter(|path| is_phase(path)).map(read).collect()
     } else {
         let mut file = BufReader::new(File::open(path).map_err(&failed)?);
         match form(file.fill_buf().map_err(&failed)?) {

@@ -343,12 +343,12 @@ impl Places {
 
 /// The folders `nvidia` of the Pythons under a prefix, the newest Python first.
 fn wheels(prefix: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(prefix.join("lib")).into_iter().flatten().flatten();
+    let entries = warpsight_files::entries(&prefix.join("lib")).unwrap_or_default().into_iter();
     // `python3.11`: 11 is newer than 9.
     let minor = |name: &str| {
         name.strip_prefix("python3").and_then(|rest| rest.trim_start_matches('.').parse::<u32>().ok().or(rest.is_empty().then_some(0)))
     };
-    let mut pythons: Vec<(u32, PathBuf)> = entries.filter_map(|entry| Some((minor(entry.file_name().to_str()?)?, entry.path()))).collect();
+    let mut pythons: Vec<(u32, PathBuf)> = entries.filter_map(|entry| Some((minor(entry.file_name()?.to_str()?)?, entry))).collect();
     pythons.sort();
     let packages =
         pythons.into_iter().rev().flat_map(|(_, python)| ["site-packages", "dist-packages"].map(|p| python.join(p).join("nvidia")));

@@ -75,27 +75,6 @@ fn given(package: &str) -> &'static str {
     GIVEN.iter().find(|(name, _)| *name == package).map_or("", |own| own.1)
 }
 
-/// The files below a path, sorted.
-fn below(path: &Path) -> Result<Vec<PathBuf>, Failure> {
-    if path.is_file() {
-        return Ok(vec![path.to_path_buf()]);
-    }
-    let mut all = Vec::new();
-    let mut folders = vec![path.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).map_err(|e| Failure::io(&folder, &e))? {
-            let entry = entry.map_err(|e| Failure::io(&folder, &e))?;
-            // A link to a folder may lead back.
-            match entry.file_type().map_err(|e| Failure::io(&entry.path(), &e))?.is_dir() {
-                true => folders.push(entry.path()),
-                false => all.push(entry.path()),
-            }
-        }
-    }
-    all.sort();
-    Ok(all)
-}
-
 /// The shaders in files below a path; those that cannot be read are found as well, and counted by why not.
 pub fn find(path: &Path, package: Option<&Package>) -> Result<Vec<Found>, Failure> {
     let folder = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
@@ -105,7 +84,7 @@ pub fn find(path: &Path, package: Option<&Package>) -> Result<Vec<Found>, Failur
         p.is_file() && (path.is_file() || p.extension().is_some_and(|e| ENDINGS.iter().any(|own| e.eq_ignore_ascii_case(own))))
     };
     let mut found = Vec::new();
-    for file in below(path)?.into_iter().filter(is_shader) {
+    for file in warpsight_files::below(path)?.into_iter().filter(is_shader) {
         let origin = file.strip_prefix(folder).unwrap_or(&file).to_string_lossy().into_owned();
         // Vertex shaders have the same ending in some packages; piglit's other files test what compilers accept.
         let test = file.extension().is_some_and(|e| e == "shader_test");
@@ -160,7 +139,7 @@ pub fn strings(package: &Package, folders: &[&str], ending: &str) -> Result<Vec<
     for folder in folders {
         let path = package.folder.join(folder);
         if path.exists() {
-            files.extend(below(&path)?);
+            files.extend(warpsight_files::below(&path)?);
         }
     }
     files.retain(|p| p.to_string_lossy().ends_with(ending) && !p.to_string_lossy().ends_with(".min.js"));
@@ -247,14 +226,17 @@ fn includes(package: &Package, read: &[(PathBuf, String, Vec<Literal>)]) -> Resu
         // Its shaders are put together with those of three.js.
         "postprocessing" => {
             let chunks = package.folder.with_file_name("three").join("src/renderers/shaders/ShaderChunk");
-            for file in if chunks.is_dir() { below(&chunks)? } else { Vec::new() } {
+            for file in if chunks.is_dir() { warpsight_files::below(&chunks)? } else { Vec::new() } {
                 let text = warpsight_files::read_text(&file, warpsight_files::TEXT)?;
                 add(&file, &js::literals(&text));
             }
         }
         "three" => read.iter().filter(|(file, ..)| file.to_string_lossy().contains("ShaderChunk")).for_each(|(file, _, l)| add(file, l)),
         "@babylonjs/core" => {
-            for file in below(&package.folder.join("Shaders/ShadersInclude"))?.iter().filter(|p| p.extension().is_some_and(|e| e == "js")) {
+            for file in warpsight_files::below(&package.folder.join("Shaders/ShadersInclude"))?
+                .iter()
+                .filter(|p| p.extension().is_some_and(|e| e == "js"))
+            {
                 let text = warpsight_files::read_text(file, warpsight_files::TEXT)?;
                 add(file, &js::literals(&text));
             }

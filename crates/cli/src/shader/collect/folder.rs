@@ -27,8 +27,7 @@ impl Folder {
     /// Opens a folder, made where it is not.
     pub fn open(path: &Path) -> Result<Self, Failure> {
         for folder in ["spv", "glsl"] {
-            let folder = path.join(folder);
-            std::fs::create_dir_all(&folder).map_err(|e| Failure::io(&folder, &e))?;
+            warpsight_files::make_folder(&path.join(folder))?;
         }
         Ok(Self { path: path.to_path_buf() })
     }

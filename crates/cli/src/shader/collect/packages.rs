@@ -84,10 +84,7 @@ fn folders(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     if !path.is_dir() {
         return Ok(Vec::new());
     }
-    let entries = std::fs::read_dir(path).map_err(|e| Failure::io(path, &e))?;
-    let mut all: Vec<PathBuf> = entries.filter_map(|e| Some(e.ok()?.path())).filter(|p| p.is_dir()).collect();
-    all.sort();
-    Ok(all)
+    Ok(warpsight_files::entries(path)?.into_iter().filter(|p| p.is_dir()).collect())
 }
 
 fn npm(folder: &Path) -> Option<Package> {
@@ -157,12 +154,9 @@ fn glsl_transitions(package: &Package) -> Result<Vec<Found>, Failure> {
 
 fn butterchurn(package: &Package) -> Result<Vec<Found>, Failure> {
     let presets = package.folder.join("presets/converted");
-    let entries = std::fs::read_dir(&presets).map_err(|e| Failure::io(&presets, &e))?;
     let json_file = |p: &PathBuf| p.extension().is_some_and(|e| e == "json");
-    let mut files: Vec<PathBuf> = entries.filter_map(|e| Some(e.ok()?.path())).filter(json_file).collect();
-    files.sort();
     let mut found = Vec::new();
-    for file in files {
+    for file in warpsight_files::entries(&presets)?.into_iter().filter(json_file) {
         let preset = json(&file)?;
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         for (part, dialect) in [("warp", Dialect::ButterchurnWarp), ("comp", Dialect::ButterchurnComp)] {

@@ -1,5 +1,5 @@
 //! How many work-groups each stage gets (paper 003, section 5.3, Algorithm 2), solved exactly.
-//! .
+//!
 //! Stages of the two classes draw on pools of their own: a multiprocessor holds one work-group of each (section 4.2). Seconds of a stage
 //! fall with its work-groups in steps, since tiles are not divided; the paper's integer program therefore needs no solver: from the fewest
 //! work-groups on, whatever is slowest takes its next step until it cannot. Who has taken a step had to, for any better slowest stage.

@@ -1,6 +1,6 @@
 //! From a graph of operators to a pipeline: which operators run together, on how many work-groups each, why that cannot deadlock
 //! (paper 003).
-//! .
+//!
 //! A [`Graph`] is read from `dataflow-graph/1` or made from a network. A policy marks [`Group`]s of it; the rest runs operator by
 //! operator. Each group becomes a [`Design`]: stages joined by queues.
 

@@ -1,6 +1,6 @@
 //! Which operators belong together, as patterns over what they are (paper 003, section 5.1). The language is described at the head of
 //! `patterns/kitsune.toml`.
-//! .
+//!
 //! The paper matches regular expressions against one topological order. Here a pattern is matched against the paths of the graph itself:
 //! an automaton runs along every edge at once, so that the order of the nodes has no influence.
 

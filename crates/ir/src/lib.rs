@@ -1,5 +1,5 @@
 //! The nouns of warpsight: what a GPU is, what a kernel does, how it touches memory, what a model says of it.
-//! .
+//!
 //! This crate does no I/O and depends on no sibling. Definitions that simulator and models share (types, layouts, occupancy
 //! arithmetic) live here; timing, replacement and bandwidth do not.
 

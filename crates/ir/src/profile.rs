@@ -1,5 +1,5 @@
 //! What a GPU is, as far as anybody knows.
-//! .
+//!
 //! Every number says where it comes from; what is not known stays unknown, with the reason.
 
 use crate::estimate::NoEstimate;

@@ -1,31 +1,31 @@
 //! Program v1: what every work-item of one kernel does, and how many there are.
-//! .
+//!
 //! # Semantics
-//! .
+//!
 //! A launch runs `Π groups` work-groups of `Π lanes` work-items. The group axes and lane axes are *named*, any number of
 //! them, the first running fastest; a body refers to them as integer variables. How they are folded onto the three
 //! dimensions of a GPU is the emitter's business, so that coordinates stay affine in the names.
-//! .
+//!
 //! The statements of a work-item run in order. Work-items of a group meet at collective statements ([`Stmt::is_collective`]:
 //! barriers, tile operations, channel operations), which every one of them reaches or none does; between two barriers no two
 //! work-items touch one element when one of them writes it (atomics excepted). Work-groups never synchronise within a
 //! launch: two groups never touch one element when one of them writes it (atomics and channels excepted).
 //! [`crate::Checked::new`] proves the first rule; the interpreter finds violations of the others.
-//! .
+//!
 //! **Numbers.** Arithmetic is done in `i32 u32 i64 u64 f32 f64 bool`. `f16` and `bf16` are storage types: a load widens to
 //! `f32` exactly; a store, or an assignment to a variable of that type, rounds to nearest even. Integer arithmetic wraps;
 //! integer division truncates towards zero, and division by zero is an error. Shifts take the count modulo the width.
 //! `fma` rounds once; `min` and `max` of floats give NaN where either operand is NaN. Vectors have 1, 2, 3, 4, 8 or 16 lanes and operate lane by lane; nothing broadcasts
 //! implicitly: [`Expr::Splat`] does it visibly.
-//! .
+//!
 //! **Addresses.** A load names a coordinate vector, slowest dimension first. A vector load of `width` w reads w consecutive
 //! elements along the last dimension. Every coordinate must lie inside its dimension, unless a [`Bound`] of the access's
 //! guard is violated: then a load gives zero and a store does nothing, and memory is not touched. A per-lane bound judges each
 //! element of a vector access by itself.
-//! .
+//!
 //! **Images** hold four components a texel and take coordinates (x, y), x fastest. A read outside follows the image's
 //! [`Border`]; a write outside is an error. An image is read or written in one Program, never both.
-//! .
+//!
 //! **Sizes** are integer kernel arguments with a range; extents are size expressions (constants, sizes, + − × ÷ % min max).
 
 use crate::types::{Const, Scalar, Type};

@@ -1,5 +1,5 @@
 //! Units as types: a kHz cannot be taken for a MHz, nor bytes for elements.
-//! .
+//!
 //! Each unit is a transparent `f64`. Only the products and quotients that mean something exist. In text formats a quantity is a number
 //! in base units, or text of a number and a unit: `20971520`, `"20 MiB"`.
 

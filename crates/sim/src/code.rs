@@ -1,5 +1,5 @@
 //! What a Program becomes: instructions of one lane each, executed for a whole wave at once.
-//! .
+//!
 //! A *row* holds 32 bits for every lane of a wave. A vector is so many rows, a 64-bit value two (low, high): on scalar ALUs a
 //! vector operation is so many instructions, and taking vectors apart costs nothing.
 

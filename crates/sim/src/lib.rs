@@ -1,10 +1,10 @@
 //! A simulated GPU: it executes [`warpsight_ir::Program`]s exactly and says how long its hardware would have taken.
-//! .
+//!
 //! Results are those of the interpreter, bit by bit. Time comes from what was executed: every wave issues its instructions on a port
 //! of its core, every access becomes the lines it touches, and texture caches, load-store units, slices of the second-level cache and
 //! channels of device memory serve them one after another. Nothing is a formula over totals, so waves, tails, conflicts and
 //! thrashing appear by themselves. The same inputs always take the same number of cycles.
-//! .
+//!
 //! [`Silicon`] says what the GPU is made of. It is no [`warpsight_ir::Profile`], and models never see it: what they know of a
 //! simulated device has been measured on it.
 

@@ -1,6 +1,6 @@
 //! The evaluation of paper 003, sections 6.2 to 6.6, on the rebuilt applications: what is planned on an A100 and executed on the simulated
 //! one, beside what the paper has. Predicted numbers are those of planning, simulated ones those of `sim/devices/a100-40.toml`.
-//! .
+//!
 //! `cargo run --release -p warpsight-dataflow --example paper`
 
 #[path = "../../tests/common/mod.rs"]

@@ -1,5 +1,5 @@
 //! A group as a pipeline: stages that run at the same time, and the queues between them (paper 003, section 5.2).
-//! .
+//!
 //! One execution is cut into tokens along the rows of every tensor that passes a queue, so that all queues of a stage carry the same
 //! number of tokens. A product's operand that is held whole is divided over the shared memory of several work-groups (figure 2a), or read
 //! again from the second-level cache for every token where they would be more than a design allows. What a design decides ([`Tiling`]) does

@@ -1,5 +1,5 @@
 //! The calls into the driver, wrapped so that the rest of the back end needs no `unsafe`.
-//! .
+//!
 //! What makes them sound: objects live as long as their wrappers, which borrow nothing because the context lives as long as the
 //! process; copies between host and device have taken or given the host's bytes when they return; arguments of a launch are values of
 //! the sizes that the emitted source declares. What a kernel itself does to memory cannot be proved here: Programs are validated,

@@ -1,5 +1,5 @@
 //! The functions of the driver's library: looked for by name, all of them before the first call.
-//! .
+//!
 //! The types are cudarc's, for CUDA 12.8. Its functions are not used: they panic where a symbol is missing, take any `libcuda.so` of
 //! the loader's path (a toolkit's stub, too) before the driver's own, and declare results as an enumeration, which the codes of a
 //! newer driver would break.

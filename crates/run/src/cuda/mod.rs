@@ -1,5 +1,5 @@
 //! NVIDIA GPUs: the CUDA driver, loaded at run time, and the compilers that turn CUDA C++ into machine code, with or without a GPU.
-//! .
+//!
 //! The functions of the driver that are called stand in `functions`, with the types that cudarc has for CUDA 12.8. Machine code is kept
 //! on disk under the text, the architecture and the options alone, so that another machine can [`prepare()`] it. A library
 //! that exports `warpsight_simulated_driver` is a stand-in without a GPU behind it: its times count as simulated.

@@ -1,5 +1,5 @@
 //! Timing: what is put into the stream, between which events, and what the times then mean.
-//! .
+//!
 //! - Times of launches come from events around each of them ([`LaunchClock::Event`]). A launch that takes less than [`SHORT`] is timed
 //!   by a graph that repeats it ([`LaunchClock::Graph`]), where that changes nothing else: the job is this one launch, repeated passes
 //!   are the same sequence of launches as the graph's, and caches are as it leaves them itself.

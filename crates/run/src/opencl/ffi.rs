@@ -1,5 +1,5 @@
 //! The calls into OpenCL, wrapped so that the rest of the back end needs no `unsafe`.
-//! .
+//!
 //! What makes them sound: objects live as long as their wrappers; every enqueue that reads or writes host memory blocks;
 //! arguments are set by type and number as the emitted source declares them, and `CL_INVALID_KERNEL_ARGS` reports the rest.
 //! What a kernel itself does to memory cannot be proved here: Programs are validated, buffers stand between guard bands, and

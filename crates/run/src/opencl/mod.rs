@@ -1,5 +1,5 @@
 //! OpenCL, loaded at run time: nothing is linked, and a machine without it gets a clean error.
-//! .
+//!
 //! Times come from events where the driver's are credible, from the host's clock otherwise ([`crate::JobResult::clock`] says
 //! which). Compiled programs are kept on disk, keyed by everything they depend on, and while the device is open in memory.
 

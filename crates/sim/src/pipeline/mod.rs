@@ -1,11 +1,11 @@
 //! Pipelines in time: work-groups that pass tokens through queues of finite depth, on multiprocessors whose units they share (paper 003).
-//! .
+//!
 //! Discrete events, token by token. A firing ([`warpsight_ir::Firings`]) acquires the tokens it takes and then uses its class's units and
 //! device memory while they stream in (the paper's queues hand out entries, section 4.1 and figure 4, which the kernel then loads operand
 //! by operand as it would from memory), and puts its tokens when there is room. What several work-groups use at once is shared equally
 //! among them. Taking and putting cost a handshake each, those of several channels at once one, since lanes poll a counter each, and the
 //! time to move the payload ([`QueueSilicon`]).
-//! .
+//!
 //! A kernel by itself is a pipeline of one stage without queues whose firings each have a work-group: so the bulk-synchronous execution of
 //! operators is simulated by the same rules.
 

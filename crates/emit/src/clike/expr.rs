@@ -1,7 +1,7 @@
 //! Expressions.
 
 use super::text::{ADD, AND, BITS, COMPARE, MUL, OR, PRIMARY, SELECT, Text, UNARY, call};
-use super::{Dialect, Result, Writer, lacks};
+use super::{Dialect, Result, Words, Writer, lacks};
 use warpsight_ir::{BinaryOp, Const, Expr, Scalar, Type, UnaryOp};
 
 impl<D: Dialect> Writer<'_, D> {
@@ -193,7 +193,7 @@ impl<D: Dialect> Writer<'_, D> {
 
 /// An operation on operands already written.
 fn operation<D: Dialect>(dialect: &mut D, op: BinaryOp, ty: Type, a: &Text, b: &Text) -> Text {
-    let truths = ty.scalar == Scalar::Bool && (D::BOOL_LANES || ty.width == 1);
+    let truths = ty.scalar == Scalar::Bool && (D::Words::BOOL_LANES || ty.width == 1);
     if let Some(function) = dialect.function_of_two(op, ty) {
         return call(&function, &[a, b], ty);
     }
@@ -238,7 +238,7 @@ fn operation<D: Dialect>(dialect: &mut D, op: BinaryOp, ty: Type, a: &Text, b: &
 }
 
 fn constant<D: Dialect>(c: Const) -> Text {
-    let code = D::literal(c);
+    let code = D::Words::literal(c);
     let level = if code.starts_with('-') || code.starts_with('(') { UNARY } else { PRIMARY };
     Text::new(code, level, Type::scalar(c.scalar()))
 }

@@ -1,7 +1,7 @@
 //! Guards: what is left of them to check, and accesses behind it.
 
 use super::text::{ADD, UNARY, conjunction};
-use super::{Dialect, Line, Result, Writer};
+use super::{Dialect, Line, Result, Words, Writer};
 use crate::index::{add, fold, sub};
 use crate::range::Interval;
 use warpsight_ir::{Bound, Const, Expr, Scalar, Type};
@@ -118,7 +118,7 @@ impl<D: Dialect> Writer<'_, D> {
         let v = if low || high { self.expr(value)? } else { return Ok(None) };
         if low && high && lanes == 1 && self.ranges.of(extent, Scalar::I32).is_some_and(|e| e.lo >= 0) {
             // One comparison does both: a negative value is a large unsigned one.
-            let unsigned = D::type_name(Type::scalar(Scalar::U32));
+            let unsigned = D::Words::type_name(Type::scalar(Scalar::U32));
             let extent = match extent.as_int() {
                 Some(extent) => format!("{extent}u"),
                 None => format!("({unsigned}){}", self.expr(extent)?.at(UNARY)),
@@ -155,7 +155,7 @@ impl<D: Dialect> Writer<'_, D> {
         let ty = self.env.type_of(&value)?;
         let text = if place { self.linear(&value)? } else { self.expr(&value)? };
         let name = self.names.fresh();
-        self.line(format!("const {} {name} = {};", D::type_name(ty), text.code));
+        self.line(format!("const {} {name} = {};", D::Words::type_name(ty), text.code));
         let divisor = self.divisors.of(&value);
         self.declare(&name, ty, interval, divisor);
         Ok(Expr::Var(name))

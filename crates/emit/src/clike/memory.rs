@@ -2,7 +2,7 @@
 
 use super::guard::Guard;
 use super::text::{ADD, MUL, PRIMARY, SELECT, Text, UNARY, conjunction};
-use super::{Dialect, Result, Writer, lacks};
+use super::{Dialect, Result, Words, Writer, lacks};
 use crate::index::{fold, linearise};
 use warpsight_ir::{Bound, Expr, Name, ParamKind, Scalar, Space, StorePolicy, Type};
 
@@ -106,12 +106,12 @@ impl<D: Dialect> Writer<'_, D> {
             let value = self.read(&tensor, &position, width)?;
             if self.lines.len() == before {
                 let condition = format!("({})", conjunction(&guard.whole));
-                return Ok(Text::new(format!("{condition} ? {} : {}", value.at(SELECT + 1), D::zero(ty)), SELECT, ty));
+                return Ok(Text::new(format!("{condition} ? {} : {}", value.at(SELECT + 1), D::Words::zero(ty)), SELECT, ty));
             }
             self.lines.truncate(before);
         }
         let result = into.map_or_else(|| self.names.fresh().to_string(), str::to_owned);
-        self.line(format!("{} {result} = {};", D::type_name(ty), D::zero(ty)));
+        self.line(format!("{} {result} = {};", D::Words::type_name(ty), D::Words::zero(ty)));
         self.guarded(
             &guard,
             width,
@@ -167,7 +167,7 @@ impl<D: Dialect> Writer<'_, D> {
             return read(self);
         }
         let result = into.map_or_else(|| self.names.fresh().to_string(), str::to_owned);
-        self.line(format!("{} {result} = {};", D::type_name(ty), D::zero(ty)));
+        self.line(format!("{} {result} = {};", D::Words::type_name(ty), D::Words::zero(ty)));
         self.when(&conjunction(&guard.whole), |writer| {
             let value = read(writer)?;
             writer.line(format!("{result} = {};", value.code));
@@ -200,7 +200,7 @@ impl<D: Dialect> Writer<'_, D> {
             return value;
         }
         let name = self.names.fresh();
-        self.line(format!("const {} {name} = {};", D::type_name(value.ty), value.code));
+        self.line(format!("const {} {name} = {};", D::Words::type_name(value.ty), value.code));
         Text::new(&*name, PRIMARY, value.ty)
     }
 }

@@ -11,9 +11,11 @@ mod guard;
 mod memory;
 mod stmt;
 pub(crate) mod text;
+mod words;
 
-pub(crate) use dialect::{Atomic, Dialect, Fenced, Integers};
+pub(crate) use dialect::{Atomic, Dialect, Fenced};
 pub(crate) use memory::Place;
+pub(crate) use words::{Integers, Words};
 
 use crate::Unsupported;
 use crate::divisor::Divisors;
@@ -91,7 +93,7 @@ impl<'a, D: Dialect> Writer<'a, D> {
         Self {
             program,
             dialect,
-            names: Names::of_program(program, D::reserved),
+            names: Names::of_program(program, D::Words::reserved),
             env: TypeEnv::of(program),
             ranges: Ranges::of_program(program),
             divisors: Divisors::of_program(program),

@@ -1,7 +1,7 @@
 //! Statements.
 
 use super::text::{ADD, PRIMARY, Text};
-use super::{Atomic, Dialect, Result, Writer, lacks};
+use super::{Atomic, Dialect, Result, Words, Writer, lacks};
 use crate::index::fold;
 use crate::range::Interval;
 use warpsight_ir::{AtomicOp, Expr, Name, Scalar, Scope, Stmt, Type, Unroll};
@@ -29,7 +29,7 @@ impl<D: Dialect> Writer<'_, D> {
             Stmt::Var { name, ty, init } => {
                 let value = self.assigned(*ty, init)?;
                 self.uses(ty.scalar);
-                self.line(format!("{} {} = {value};", D::type_name(*ty), self.names.of(name)));
+                self.line(format!("{} {} = {value};", D::Words::type_name(*ty), self.names.of(name)));
                 self.env.declare(name, *ty);
                 self.variables.insert(name.clone(), *ty);
                 return Ok(Some(name.clone()));
@@ -75,7 +75,7 @@ impl<D: Dialect> Writer<'_, D> {
             other => self.expr(other)?,
         };
         if text.code != identifier {
-            self.line(format!("const {} {identifier} = {};", D::type_name(ty), text.code));
+            self.line(format!("const {} {identifier} = {};", D::Words::type_name(ty), text.code));
         }
         let interval = if ty.width == 1 { self.ranges.of(&value, ty.scalar) } else { None };
         let divisor = self.divisors.of(&value);
@@ -173,7 +173,7 @@ impl<D: Dialect> Writer<'_, D> {
         match old {
             Some(old) => {
                 let ty = Type::scalar(element);
-                self.line(format!("const {} {} = {};", D::type_name(ty), self.names.of(old), fenced.call));
+                self.line(format!("const {} {} = {};", D::Words::type_name(ty), self.names.of(old), fenced.call));
                 self.env.declare(old, ty);
             }
             None => self.line(format!("{};", fenced.call)),

@@ -1,9 +1,9 @@
 //! What CUDA C++ says in its own way.
 
 use super::tile::{self, Tiles};
-use super::words;
+use super::words::Vocabulary;
 use crate::clike::text::{PRIMARY, Text, atomic_name, call, function_name};
-use crate::clike::{Atomic, Dialect, Fenced, Integers, Place, Result, Writer, lacks};
+use crate::clike::{Atomic, Dialect, Fenced, Place, Result, Words, Writer, lacks};
 use warpsight_ir::{
     Access, Array, AtomicOp, BinaryOp, Border, ImageFormat, Launch, Order, Program, Scalar, Scope, Space, Stmt, StorePolicy, Type, UnaryOp,
 };
@@ -27,42 +27,14 @@ impl Cuda {
 
 impl Dialect for Cuda {
     const TARGET: &'static str = "CUDA C++";
-    const BOOL_LANES: bool = true;
-    const INTEGERS: Integers = Integers { u32: "unsigned", i64: "long long", u64: "unsigned long long", long: "ll", unsigned_long: "ull" };
-
-    fn reserved(name: &str) -> bool {
-        words::reserved(name)
-    }
-    fn vector(scalar: &str, width: u8) -> String {
-        format!("ws_vec<{scalar}, {width}>")
-    }
-    fn zeros(ty: &str, _zero: &str) -> String {
-        format!("{ty}{{}}")
-    }
-    fn smallest(scalar: Scalar) -> &'static str {
-        if scalar == Scalar::I64 { "(-9223372036854775807ll - 1)" } else { "(-2147483647 - 1)" }
-    }
-    fn special_f32(value: f32) -> String {
-        format!("ws_bits<float>({:#010x}u)", value.to_bits())
-    }
-    fn special_f64(value: f64) -> String {
-        format!("ws_bits<double>({:#018x}ull)", value.to_bits())
-    }
-    fn memory_name(scalar: Scalar, _array: bool) -> &'static str {
-        match scalar {
-            Scalar::Bool => "ws_bool",
-            Scalar::F16 => "ws_f16",
-            Scalar::Bf16 => "ws_bf16",
-            other => Self::scalar_name(other),
-        }
-    }
+    type Words = Vocabulary;
 
     fn head(name: &str, launch: &Launch) -> String {
         format!("extern \"C\" __global__ void __launch_bounds__({}) {name}(", launch.group_size())
     }
     /// Constant buffers are global memory: parameters cannot lie elsewhere. What is only read goes through the read-only cache.
     fn buffer(name: &str, space: Space, element: Scalar, access: Access) -> Option<String> {
-        let element = Self::memory_name(element, false);
+        let element = Vocabulary::memory_name(element, false);
         match (space, access) {
             (Space::Constant, _) | (Space::Global, Access::Read) => Some(format!("const {element}* __restrict__ {name}")),
             (Space::Global, _) => Some(format!("{element}* __restrict__ {name}")),
@@ -95,9 +67,9 @@ impl Dialect for Cuda {
         let codes: Vec<&str> = parts.iter().map(|part| part.code.as_str()).collect();
         let codes = codes.join(", ");
         if parts.iter().all(|part| part.ty.width == 1) {
-            return Text::new(format!("{}{{{codes}}}", Self::type_name(ty)), PRIMARY, ty);
+            return Text::new(format!("{}{{{codes}}}", Vocabulary::type_name(ty)), PRIMARY, ty);
         }
-        Text::new(format!("ws_concat<{}, {}>({codes})", Self::type_name(Type::scalar(ty.scalar)), ty.width), PRIMARY, ty)
+        Text::new(format!("ws_concat<{}, {}>({codes})", Vocabulary::type_name(Type::scalar(ty.scalar)), ty.width), PRIMARY, ty)
     }
     fn slice(vector: &Text, start: u8, width: u8) -> Text {
         let ty = Type::vector(vector.ty.scalar, width);
@@ -140,20 +112,20 @@ impl Dialect for Cuda {
     fn reinterpret(a: &Text, to: Scalar) -> Text {
         let ty = Type::vector(to, a.ty.width);
         if ty.width == 1 {
-            return Self::as_type(a, ty);
+            return Vocabulary::as_type(a, ty);
         }
-        call(&format!("ws_bits<{}>", Self::type_name(ty)), &[a], ty)
+        call(&format!("ws_bits<{}>", Vocabulary::type_name(ty)), &[a], ty)
     }
     fn convert(a: &Text, to: Scalar) -> Text {
         let ty = Type::vector(to, a.ty.width);
         let exact = !to.is_int() || a.ty.scalar == Scalar::Bool || (a.ty.scalar, to) == (Scalar::I32, Scalar::I64);
         if ty.width == 1 && exact && to != Scalar::Bool {
-            return Self::as_type(a, ty);
+            return Vocabulary::as_type(a, ty);
         }
-        call(&format!("ws_cast<{}>", Self::type_name(Type::scalar(to))), &[a], ty)
+        call(&format!("ws_cast<{}>", Vocabulary::type_name(Type::scalar(to))), &[a], ty)
     }
     fn rounded(&mut self, to: Scalar, a: &Text) -> Text {
-        call(&format!("ws_round<{}>", Self::memory_name(to, false)), &[a], a.ty)
+        call(&format!("ws_round<{}>", Vocabulary::memory_name(to, false)), &[a], a.ty)
     }
 
     fn read(place: &Place<'_>, width: u8) -> Text {
@@ -184,7 +156,7 @@ impl Dialect for Cuda {
     }
     /// What a read outside gives is the texture object's: its address mode is `border` for zeros, `clamp` for the nearest texel.
     fn texel(&mut self, image: &str, format: ImageFormat, _border: Border, [x, y]: [&str; 2]) -> Text {
-        let scalar = Self::type_name(Type::scalar(format.scalar()));
+        let scalar = Vocabulary::type_name(Type::scalar(format.scalar()));
         Text::new(format!("ws_texel<{scalar}>({image}, {x}, {y})"), PRIMARY, Type::vector(format.scalar(), 4))
     }
     fn write_texel(image: &str, format: ImageFormat, [x, y]: [&str; 2], value: &Text) -> String {

@@ -1,10 +1,10 @@
 //! What OpenCL C says in its own way.
 
 use super::helpers::Helper;
-use super::words::{self, space_name, swizzle};
+use super::words::{Vocabulary, space_name, swizzle};
 use super::{Contraction, Options};
 use crate::clike::text::{ADD, BITS, COMPARE, OR, PRIMARY, Text, UNARY, atomic_name, call, function_name};
-use crate::clike::{Atomic, Dialect, Fenced, Integers, Place, Result, Writer, lacks};
+use crate::clike::{Atomic, Dialect, Fenced, Place, Result, Words, Writer, lacks};
 use crate::grid::Grid;
 use std::collections::BTreeSet;
 use warpsight_ir::{
@@ -79,43 +79,14 @@ impl OpenCl {
 
 impl Dialect for OpenCl {
     const TARGET: &'static str = "OpenCL C 1.2";
-    const BOOL_LANES: bool = false;
-    const INTEGERS: Integers = Integers { u32: "uint", i64: "long", u64: "ulong", long: "L", unsigned_long: "UL" };
-
-    fn reserved(name: &str) -> bool {
-        words::reserved(name)
-    }
-    fn vector(scalar: &str, width: u8) -> String {
-        format!("{scalar}{width}")
-    }
-    fn zeros(ty: &str, zero: &str) -> String {
-        format!("({ty})({zero})")
-    }
-    fn smallest(scalar: Scalar) -> &'static str {
-        if scalar == Scalar::I64 { "LONG_MIN" } else { "INT_MIN" }
-    }
-    fn special_f32(value: f32) -> String {
-        words::special(value.into()).to_owned()
-    }
-    fn special_f64(value: f64) -> String {
-        format!("(double)({})", words::special(value))
-    }
-    /// Half-precision floats are `half` behind pointers only; arrays hold their bits.
-    fn memory_name(scalar: Scalar, array: bool) -> &'static str {
-        match scalar {
-            Scalar::Bool => "uchar",
-            Scalar::F16 if !array => "half",
-            Scalar::F16 | Scalar::Bf16 => "ushort",
-            other => Self::scalar_name(other),
-        }
-    }
+    type Words = Vocabulary;
 
     fn head(name: &str, launch: &Launch) -> String {
         let [x, y, z] = Grid::of(launch).local;
         format!("__kernel __attribute__((reqd_work_group_size({x}, {y}, {z})))\nvoid {name}(")
     }
     fn buffer(name: &str, space: Space, element: Scalar, access: Access) -> Option<String> {
-        let element = Self::memory_name(element, false);
+        let element = Vocabulary::memory_name(element, false);
         match (space, access) {
             (Space::Constant, _) => Some(format!("__constant {element}* {name}")),
             (Space::Global, Access::Read) => Some(format!("const __global {element}* restrict {name}")),
@@ -151,11 +122,11 @@ impl Dialect for OpenCl {
 
     fn splat(scalar: &Text, width: u8) -> Text {
         let ty = Type::vector(scalar.ty.scalar, width);
-        Text::new(format!("({})({})", Self::type_name(ty), lane_text(scalar)), UNARY, ty)
+        Text::new(format!("({})({})", Vocabulary::type_name(ty), lane_text(scalar)), UNARY, ty)
     }
     fn concat(parts: &[Text], ty: Type) -> Text {
         let lanes: Vec<String> = parts.iter().map(lane_text).collect();
-        Text::new(format!("({})({})", Self::type_name(ty), lanes.join(", ")), UNARY, ty)
+        Text::new(format!("({})({})", Vocabulary::type_name(ty), lanes.join(", ")), UNARY, ty)
     }
     fn slice(vector: &Text, start: u8, width: u8) -> Text {
         let ty = Type::vector(vector.ty.scalar, width);
@@ -167,7 +138,7 @@ impl Dialect for OpenCl {
     fn lane(writer: &mut Writer<'_, Self>, vector: &Text, lane: &Text) -> Text {
         let lanes = writer.names.fresh();
         let memory = Type::scalar(if vector.ty.scalar == Scalar::Bool { Scalar::I32 } else { vector.ty.scalar });
-        writer.line(format!("{} {lanes}[{}];", Self::type_name(memory), vector.ty.width));
+        writer.line(format!("{} {lanes}[{}];", Vocabulary::type_name(memory), vector.ty.width));
         writer.line(format!("vstore{}({}, 0, {lanes});", vector.ty.width, vector.code));
         let element = Text::new(format!("{lanes}[{}]", lane.code), PRIMARY, memory);
         if vector.ty.scalar == Scalar::Bool { truth(&element) } else { element }
@@ -210,12 +181,12 @@ impl Dialect for OpenCl {
     }
     fn reinterpret(a: &Text, to: Scalar) -> Text {
         let ty = Type::vector(to, a.ty.width);
-        call(&format!("as_{}", Self::type_name(ty)), &[a], ty)
+        call(&format!("as_{}", Vocabulary::type_name(ty)), &[a], ty)
     }
     fn convert(a: &Text, to: Scalar) -> Text {
         let (from, width) = (a.ty.scalar, a.ty.width);
         let ty = Type::vector(to, width);
-        let convert = |suffix: &str, a: &Text| Text::new(format!("convert_{}{suffix}({})", Self::type_name(ty), a.code), PRIMARY, ty);
+        let convert = |suffix: &str, a: &Text| Text::new(format!("convert_{}{suffix}({})", Vocabulary::type_name(ty), a.code), PRIMARY, ty);
         match (from, to) {
             (_, Scalar::Bool) => truth(a),
             (Scalar::Bool, _) if width > 1 => {
@@ -224,7 +195,7 @@ impl Dialect for OpenCl {
             }
             (_, _) if from.is_float() && to.is_int() => convert("_sat_rtz", a),
             (_, _) if from.is_int() && to.is_int() && !widens(from, to) => convert("_sat", a),
-            _ if width == 1 => Self::as_type(a, ty),
+            _ if width == 1 => Vocabulary::as_type(a, ty),
             _ => convert("", a),
         }
     }
@@ -267,7 +238,7 @@ impl Dialect for OpenCl {
                 self.require(Helper::PackBf16(width));
                 call(&Helper::PackBf16(width).name(), &[value], Type::vector(Scalar::Bf16, width)).code
             }
-            Scalar::Bool if width > 1 => format!("convert_{}{width}({} & 1)", Self::memory_name(Scalar::Bool, true), value.at(UNARY)),
+            Scalar::Bool if width > 1 => format!("convert_{}{width}({} & 1)", Vocabulary::memory_name(Scalar::Bool, true), value.at(UNARY)),
             _ => value.code.clone(),
         };
         if width == 1 {

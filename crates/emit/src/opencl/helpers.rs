@@ -1,7 +1,7 @@
 //! Functions and samplers written before the kernel, each only where it is used.
 
-use super::dialect::OpenCl;
-use crate::clike::Dialect;
+use super::words::Vocabulary;
+use crate::clike::Words;
 use warpsight_ir::{Border, Scalar, Space, Type};
 
 /// Something a kernel needs besides itself.
@@ -50,8 +50,8 @@ impl Helper {
             Self::RoundHalf(width) => format!("ws_round_half{}", lanes(width)),
             Self::PackBf16(width) => format!("ws_pack_bf16_{width}"),
             Self::RoundBf16(width) => format!("ws_round_bf16_{width}"),
-            Self::Smaller(scalar, width) => format!("ws_min_{}", OpenCl::type_name(Type::vector(scalar, width))),
-            Self::Larger(scalar, width) => format!("ws_max_{}", OpenCl::type_name(Type::vector(scalar, width))),
+            Self::Smaller(scalar, width) => format!("ws_min_{}", Vocabulary::type_name(Type::vector(scalar, width))),
+            Self::Larger(scalar, width) => format!("ws_max_{}", Vocabulary::type_name(Type::vector(scalar, width))),
             Self::AtomicAddGlobal => "ws_atomic_add_global".to_owned(),
             Self::AtomicAddLocal => "ws_atomic_add_local".to_owned(),
         }
@@ -60,7 +60,7 @@ impl Helper {
     /// Its definition.
     pub fn text(self) -> String {
         let name = self.name();
-        let ty = |scalar, width| OpenCl::type_name(Type::vector(scalar, width));
+        let ty = |scalar, width| Vocabulary::type_name(Type::vector(scalar, width));
         let lanes = |width: u8| if width == 1 { String::new() } else { width.to_string() };
         match self {
             Self::SamplerZero => sampler(&name, "CLK_ADDRESS_CLAMP"),
@@ -103,7 +103,7 @@ fn sampler(name: &str, address: &str) -> String {
 /// `fmin` and `fmax` give the other operand where one is NaN. With a literal for `b` this is one comparison.
 fn extremum(name: &str, ty: Type, sign: &str) -> String {
     let chosen = if ty.width == 1 { format!("a {sign} b || isnan(a) ? a : b") } else { format!("select(b, a, (a {sign} b) | isnan(a))") };
-    let ty = OpenCl::type_name(ty);
+    let ty = Vocabulary::type_name(ty);
     format!("{ty} {name}({ty} a, {ty} b)\n{{\n    return {chosen};\n}}\n")
 }
 

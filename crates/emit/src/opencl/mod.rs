@@ -16,7 +16,7 @@ use dialect::OpenCl;
 use std::collections::BTreeMap;
 use warpsight_ir::{Checked, Name};
 
-pub(crate) use words::reserved;
+pub(crate) use words::Vocabulary;
 
 /// A kernel in OpenCL C.
 ///

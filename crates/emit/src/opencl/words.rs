@@ -1,17 +1,8 @@
-//! The vocabulary of OpenCL C: reserved words, qualifiers, numbers that are none.
+//! The vocabulary of OpenCL C: reserved words, type names, qualifiers, literals.
 
 use crate::clike::text::{begins, listed};
-use warpsight_ir::Space;
-
-/// Whether a name means something in OpenCL C already, or is kept for helpers of the emitter (`ws_…`).
-pub fn reserved(name: &str) -> bool {
-    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    begins(PREFIXES, name)
-        || (name.starts_with("image") && name.ends_with("_t"))
-        || listed(KEYWORDS, name)
-        || listed(FUNCTIONS, name)
-        || listed(TYPES, stem)
-}
+use crate::clike::{Integers, Words};
+use warpsight_ir::{Scalar, Space};
 
 /// Beginnings of macros and built-in functions, and of the emitter's helpers.
 const PREFIXES: &str = "ws_ __ CL_ CLK_ FLT_ DBL_ HALF_ M_ as_ convert_ vload vstore read_image write_image get_image native_ \
@@ -37,6 +28,48 @@ const FUNCTIONS: &str = "\
     maxmag mem_fence min minmag mix modf mul24 mul_hi nan nextafter normalize popcount pow pown powr prefetch printf radians remainder \
     rint rotate round rsqrt select shuffle sign sin sincos sinh sinpi smoothstep sqrt step sub_sat tan tanh tanpi tgamma trunc upsample vec_step async_work_group_copy wait_group_events";
 
+/// How OpenCL C calls types and writes literals.
+pub struct Vocabulary;
+
+impl Words for Vocabulary {
+    const BOOL_LANES: bool = false;
+    const INTEGERS: Integers = Integers { u32: "uint", i64: "long", u64: "ulong", long: "L", unsigned_long: "UL" };
+
+    /// Whether a name means something in OpenCL C already, or is kept for helpers of the emitter (`ws_…`).
+    fn reserved(name: &str) -> bool {
+        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        begins(PREFIXES, name)
+            || (name.starts_with("image") && name.ends_with("_t"))
+            || listed(KEYWORDS, name)
+            || listed(FUNCTIONS, name)
+            || listed(TYPES, stem)
+    }
+    fn vector(scalar: &str, width: u8) -> String {
+        format!("{scalar}{width}")
+    }
+    fn zeros(ty: &str, zero: &str) -> String {
+        format!("({ty})({zero})")
+    }
+    fn smallest(scalar: Scalar) -> &'static str {
+        if scalar == Scalar::I64 { "LONG_MIN" } else { "INT_MIN" }
+    }
+    fn special_f32(value: f32) -> String {
+        special(value.into()).to_owned()
+    }
+    fn special_f64(value: f64) -> String {
+        format!("(double)({})", special(value))
+    }
+    /// Half-precision floats are `half` behind pointers only; arrays hold their bits.
+    fn memory_name(scalar: Scalar, array: bool) -> &'static str {
+        match scalar {
+            Scalar::Bool => "uchar",
+            Scalar::F16 if !array => "half",
+            Scalar::F16 | Scalar::Bf16 => "ushort",
+            other => Self::scalar_name(other),
+        }
+    }
+}
+
 /// The qualifier of an address space; `None` for tiles, which OpenCL C lacks.
 pub fn space_name(space: Space) -> Option<&'static str> {
     match space {
@@ -49,7 +82,7 @@ pub fn space_name(space: Space) -> Option<&'static str> {
 }
 
 /// A float that is infinite or no number.
-pub fn special(value: f64) -> &'static str {
+fn special(value: f64) -> &'static str {
     match (value.is_nan(), value > 0.0) {
         (true, _) => "NAN",
         (_, true) => "INFINITY",
@@ -65,23 +98,21 @@ pub fn swizzle(start: u8, width: u8) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::dialect::OpenCl;
     use super::*;
-    use crate::clike::Dialect;
     use warpsight_ir::Const;
 
     #[test]
     fn literals_are_exact() {
-        assert_eq!(OpenCl::literal(Const::F32(0.1)), "0.1f");
-        assert_eq!(OpenCl::literal(Const::F32(-0.0)), "-0.0f");
-        assert_eq!(OpenCl::literal(Const::F32(1e-45)), "1e-45f");
-        assert_eq!(OpenCl::literal(Const::F32(f32::NEG_INFINITY)), "-INFINITY");
-        assert_eq!(OpenCl::literal(Const::F64(f64::NAN)), "(double)(NAN)");
-        assert_eq!(OpenCl::literal(Const::I32(i32::MIN)), "INT_MIN");
-        assert_eq!(OpenCl::literal(Const::U64(u64::MAX)), "18446744073709551615UL");
+        assert_eq!(Vocabulary::literal(Const::F32(0.1)), "0.1f");
+        assert_eq!(Vocabulary::literal(Const::F32(-0.0)), "-0.0f");
+        assert_eq!(Vocabulary::literal(Const::F32(1e-45)), "1e-45f");
+        assert_eq!(Vocabulary::literal(Const::F32(f32::NEG_INFINITY)), "-INFINITY");
+        assert_eq!(Vocabulary::literal(Const::F64(f64::NAN)), "(double)(NAN)");
+        assert_eq!(Vocabulary::literal(Const::I32(i32::MIN)), "INT_MIN");
+        assert_eq!(Vocabulary::literal(Const::U64(u64::MAX)), "18446744073709551615UL");
         let mut rng = fastrand::Rng::with_seed(1);
         for v in std::iter::repeat_with(|| f32::from_bits(rng.u32(..))).take(2000).filter(|v| v.is_finite()) {
-            let text = OpenCl::literal(Const::F32(v));
+            let text = Vocabulary::literal(Const::F32(v));
             assert_eq!(text.trim_end_matches('f').parse::<f32>().unwrap().to_bits(), v.to_bits());
         }
     }
@@ -89,7 +120,13 @@ mod tests {
     #[test]
     fn swizzles_and_words() {
         assert_eq!(swizzle(8, 4), ".s89AB");
-        assert!(reserved("float4") && reserved("half") && reserved("min") && reserved("ws_x") && reserved("convert_int"));
-        assert!(!reserved("x") && !reserved("floats") && !reserved("t0"));
+        assert!(
+            Vocabulary::reserved("float4")
+                && Vocabulary::reserved("half")
+                && Vocabulary::reserved("min")
+                && Vocabulary::reserved("ws_x")
+                && Vocabulary::reserved("convert_int")
+        );
+        assert!(!Vocabulary::reserved("x") && !Vocabulary::reserved("floats") && !Vocabulary::reserved("t0"));
     }
 }

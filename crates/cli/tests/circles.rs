@@ -1,0 +1,160 @@
+//! Files that know each other in a circle can only be read all together. Those there are may become fewer.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// Files of each room that stand in circles; a file and those below it may know each other. What is lowered here stays low.
+const KNOWN: &[(&str, usize)] = &[
+    ("cli", 24),
+    ("dataflow", 8),
+    ("emit", 2),
+    ("engine", 0),
+    ("files", 0),
+    ("generate", 0),
+    ("graph", 13),
+    ("ir", 4),
+    ("learn", 26),
+    ("predict", 13),
+    ("probe", 0),
+    ("run", 20),
+    ("sim", 0),
+];
+
+/// A file by its place among the modules of its room: `volumes::dram`; the room itself is empty.
+type Module = Vec<String>;
+
+/// Files as they know each other.
+type Known = BTreeMap<Module, BTreeSet<Module>>;
+
+/// The files of a room without those of tests.
+fn files(room: &str) -> BTreeMap<Module, String> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name(room).join("src");
+    let mut found = BTreeMap::new();
+    for path in warpsight_files::below(&source).expect("a readable room") {
+        let place = path.strip_prefix(&source).expect("below it").with_extension("");
+        let mut module: Module = place.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+        if path.extension().is_none_or(|ending| ending != "rs") || module.iter().any(|part| part == "tests" || part == "testing") {
+            continue;
+        }
+        if module.last().is_some_and(|name| name == "mod") || ["lib", "main"].contains(&module.join("/").as_str()) {
+            module.pop();
+        }
+        found.insert(module, std::fs::read_to_string(&path).expect("a readable file"));
+    }
+    found
+}
+
+/// A text without its comments, what stands between quotes, and its tests.
+fn code(text: &str) -> String {
+    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().replace("'\"'", "''");
+    let lines: Vec<&str> = text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
+    lines.join("\n").replace("\\\"", "").split('"').step_by(2).collect::<Vec<_>>().join("\"\"")
+}
+
+/// The paths that `use` gives names: `a::{b, c::d}` is `a::b` and `a::c::d`.
+fn expanded(tree: &str) -> Vec<String> {
+    let Some((before, rest)) = tree.trim().split_once('{') else {
+        return vec![tree.split(" as ").next().unwrap_or_default().trim().to_owned()];
+    };
+    let rest = rest.rsplit_once('}').map_or(rest, |(inside, _)| inside);
+    let (mut parts, mut depth) = (vec![String::new()], 0);
+    for c in rest.chars() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        parts.last_mut().expect("one at least").push(c);
+    }
+    parts.iter().filter(|part| !part.trim().is_empty()).flat_map(|part| expanded(part)).map(|part| format!("{before}{part}")).collect()
+}
+
+/// All paths of a text.
+fn paths(code: &str) -> Vec<String> {
+    let named = code.match_indices("use ").filter(|(at, _)| !code[..*at].ends_with(|c: char| c.is_alphanumeric() || c == '_'));
+    let named = named.filter_map(|(at, word)| code[at + word.len()..].split_once(';')).flat_map(|(tree, _)| expanded(tree));
+    let inline = code.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
+    named.chain(inline.filter(|path| path.contains("::")).map(str::to_owned)).collect()
+}
+
+/// Whom each file knows beside those around it.
+fn known(files: &BTreeMap<Module, String>) -> Known {
+    let of = |module: &Module, path: &str| -> Option<Module> {
+        let mut parts: Vec<String> = path.split("::").map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect();
+        let mut base = module.clone();
+        match parts.first()?.as_str() {
+            "crate" => {
+                parts.remove(0);
+                base.clear();
+            }
+            "self" => drop(parts.remove(0)),
+            "super" => {
+                while parts.first().is_some_and(|part| part == "super") {
+                    parts.remove(0);
+                    base.pop();
+                }
+            }
+            own => drop(files.get(&[&module[..], &[own.to_owned()]].concat())?),
+        }
+        let longest = (0..=parts.len()).rev().map(|n| [&base[..], &parts[..n]].concat()).find(|place| files.contains_key(place))?;
+        (!module.starts_with(&longest)).then_some(longest)
+    };
+    files.iter().map(|(module, text)| (module.clone(), paths(&code(text)).iter().filter_map(|path| of(module, path)).collect())).collect()
+}
+
+/// Whom a file knows, whom those know, and so on.
+fn reached<'a>(known: &'a Known, from: &'a Module) -> BTreeSet<&'a Module> {
+    let (mut seen, mut left) = (BTreeSet::new(), vec![from]);
+    while let Some(module) = left.pop() {
+        left.extend(known.get(module).into_iter().flatten().filter(|next| seen.insert(*next)));
+    }
+    seen
+}
+
+/// The circles, the largest first, each by the names of its files.
+fn circles(known: &Known) -> Vec<Vec<String>> {
+    let all: BTreeMap<&Module, BTreeSet<&Module>> = known.keys().map(|module| (module, reached(known, module))).collect();
+    let around = |module: &&Module| -> BTreeSet<String> {
+        let back = |other: &&&Module| all.get(**other).is_some_and(|reached| reached.contains(*module));
+        all[*module].iter().filter(back).map(|other| other.join("::")).collect()
+    };
+    let distinct: BTreeSet<BTreeSet<String>> = known.keys().map(|module| around(&module)).filter(|circle| circle.len() > 1).collect();
+    let mut circles: Vec<Vec<String>> = distinct.into_iter().map(|circle| circle.into_iter().collect()).collect();
+    circles.sort_by_key(|circle| std::cmp::Reverse(circle.len()));
+    circles
+}
+
+#[test]
+fn no_more_files_stand_in_circles() {
+    let mut lower = vec![];
+    for (room, most) in KNOWN {
+        let circles = circles(&known(&files(room)));
+        let found: usize = circles.iter().map(Vec::len).sum();
+        assert!(found <= *most, "`{room}` has {found} files in circles, had {most}: {circles:#?}");
+        if found < *most {
+            lower.push(format!("{room}: {found}, no longer {most}"));
+        }
+    }
+    println!("fewer files in circles, to be noted here: {lower:?}");
+}
+
+#[test]
+fn circles_are_found() {
+    let texts = [
+        ("", "pub mod a;\nuse a::Thing;"),
+        ("a", "use crate::b::{self, inner::Deep};\nstruct Thing;"),
+        ("b", "pub mod inner;\n// crate::c is only spoken of\nconst WORDS: &str = \"crate::c\";"),
+        ("b::inner", "fn deep() { super::super::c::call() }\nuse super::Own;"),
+        ("c", "use super::{a::Thing as Other, d};\n#[cfg(test)]\nmod tests {\n    use crate::b::Own;\n}"),
+        ("d", "use std::fmt;"),
+    ];
+    let module = |name: &str| name.split("::").filter(|part| !part.is_empty()).map(str::to_owned).collect::<Module>();
+    let mut files: BTreeMap<Module, String> = texts.iter().map(|(name, text)| (module(name), (*text).to_owned())).collect();
+    assert_eq!(circles(&known(&files)), [["a", "b::inner", "c"]]);
+    files.insert(module("c"), "use super::d;".to_owned());
+    assert_eq!(circles(&known(&files)), Vec::<Vec<String>>::new());
+}

@@ -4,7 +4,7 @@ mod page;
 
 use crate::failure::{Failure, Kind};
 use crate::optimize::{Args, Judging};
-use crate::record::{Record, family_key};
+use crate::record::{Record, line};
 use crate::report::Column::{Below, Keep, Spare};
 use crate::report::{clean, config, micros, out, table};
 use crate::target::Target;
@@ -17,6 +17,7 @@ use warpsight_engine::network::{Choice, Doing, Key, Network, Run, Selected, Sele
 use warpsight_engine::tune::Tuned;
 use warpsight_engine::verify::tolerance;
 use warpsight_files::FileError;
+use warpsight_generate::ExprKey;
 use warpsight_generate::place::stored;
 use warpsight_graph::{CardError, Graph, GraphError, InputShape, Model, ModelCard, Plan, PlanTensor, evaluate_f64, simplify};
 use warpsight_ir::sample::{geometric_error, median, spearman};
@@ -212,7 +213,7 @@ pub fn remember(network: &Network, selection: &Selection, run: &Run, record: &mu
 
 /// What names a network in the store: the families of its kernels in order.
 fn subject(network: &Network) -> String {
-    let kernels: Vec<String> = network.steps.iter().map(|s| family_key(network.families[s.family].expr())).collect();
+    let kernels: Vec<String> = network.steps.iter().map(|s| line(&ExprKey::of(network.families[s.family].expr()))).collect();
     format!("network\n{}", kernels.join("\n"))
 }
 

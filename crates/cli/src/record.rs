@@ -1,11 +1,13 @@
 //! Keeps every attempt in the store.
 
 use crate::failure::Failure;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use warpsight_engine::EngineError;
 use warpsight_engine::tune::Attempt;
-use warpsight_generate::{ScheduleFamily, TensorExpr, show};
-use warpsight_ir::{Checked, Feedback, ModelId, Sample, Seconds, Status, SubjectKind, TimeSource, sample};
+use warpsight_generate::family::VERSION as SCHEDULES;
+use warpsight_generate::{ExprKey, ScheduleFamily};
+use warpsight_ir::{Checked, Family, Feedback, KnobValue, ModelId, Name, Sample, Seconds, Status, SubjectKind, TimeSource, sample};
 use warpsight_learn::{Filter, RunId, RunInfo, Store, subject_hash};
 use warpsight_run::DeviceInfo;
 
@@ -57,18 +59,20 @@ impl StoreArgs {
     }
 }
 
-/// The first line of a kernel's subject: names its family, so that a search can be resumed.
-pub fn family_key(expr: &TensorExpr) -> String {
-    let text = show::expression(expr);
+/// An identity as a line of a subject.
+pub fn line(key: &ExprKey) -> String {
     // Times of Programs that an earlier schedule made are not those of today's.
-    let version = warpsight_generate::family::VERSION;
-    let shapes: Vec<String> = expr.inputs.iter().chain([&expr.output]).map(|t| format!("{:?}{:?}", t.shape, t.element)).collect();
-    format!("family {} {} v{version}", expr.name, &subject_hash(&(text + &shapes.join(";")))[..16])
+    format!("family {key} v{SCHEDULES}")
+}
+
+/// The first line of a kernel's subject: names its family, so that a search can be resumed. The store keeps configurations in words.
+fn family_line(family: &ScheduleFamily) -> String {
+    line(&ExprKey::of(family.expr()).with_words(family.space()))
 }
 
 /// What the store knows a Program of a family by: the family's key, then the Program.
 pub fn subject_text(family: &ScheduleFamily, program: &Checked) -> String {
-    format!("{}\n{}", family_key(family.expr()), **program)
+    format!("{}\n{}", family_line(family), **program)
 }
 
 /// An open store for kernels that are compiled and not run.
@@ -158,10 +162,28 @@ impl Record {
     }
 
     /// Verified times of a family's configurations on this device, by configuration as JSON.
-    pub fn done(&self, family: &ScheduleFamily) -> Result<std::collections::BTreeMap<String, Option<Seconds>>, Failure> {
-        let done = self.store.done_configs(&family_key(family.expr()), &self.device)?;
+    pub fn done(&self, family: &ScheduleFamily) -> Result<BTreeMap<String, Option<Seconds>>, Failure> {
+        self.adopt(family)?;
+        let done = self.store.done_configs(&family_line(family), &self.device)?;
         // A driver that crashed, or was interrupted, may do better next time.
         let settled = done.into_iter().filter(|(_, a)| !matches!(a.status, Status::DeviceLost(_)));
         Ok(settled.map(|(config, a)| (config, a.median.filter(|_| a.verified))).collect())
+    }
+
+    /// Finds the samples of a family that stores up to schema 3 keep under `family NAME HASH vN`. The hash leads nowhere back; but where
+    /// every configuration under such a line lowers to the very Program that is stored with it, they are this family's.
+    fn adopt(&self, family: &ScheduleFamily) -> Result<(), Failure> {
+        let lowers_to = |config: &str, text: &str| {
+            let words: Option<BTreeMap<Name, KnobValue>> = serde_json::from_str(config).ok();
+            let config = words.and_then(|words| family.space().parse(&words));
+            let program = config.and_then(|config| family.finish(&config).ok());
+            text.split_once('\n').zip(program).is_some_and(|((_, stored), program)| *stored == program.to_string())
+        };
+        for earlier in self.store.keys(&format!("family {} ", family.name()))? {
+            if earlier.ends_with(&format!(" v{SCHEDULES}")) && self.store.all_under(&earlier, lowers_to)? {
+                self.store.rename_key(&earlier, &family_line(family))?;
+            }
+        }
+        Ok(())
     }
 }

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use warpsight_generate::expr::{Role, TensorExpr};
 use warpsight_generate::place::decode;
-use warpsight_generate::{Placement, ScheduleFamily};
+use warpsight_generate::{ExprKey, Placement, ScheduleFamily};
 use warpsight_graph::memory::{self, MemoryPlan, Request, Storage};
 use warpsight_graph::{Plan, PlanRole};
 use warpsight_ir::{Checked, Config, Ranked, Seconds, TimeSource};
@@ -140,7 +140,7 @@ impl<'a> Network<'a> {
             role => Value { data: None, free: matches!(role, PlanRole::Intermediate) },
         });
         let mut network = Self { plan, families: vec![], steps: vec![], values: values.collect() };
-        let mut known: HashMap<String, usize> = HashMap::new();
+        let mut known: HashMap<ExprKey, usize> = HashMap::new();
         let mut shapes: HashMap<usize, Vec<i64>> = HashMap::new();
         for operator in &plan.operators {
             let external = warpsight_generate::operators::external_inputs(&operator.operator);
@@ -157,7 +157,7 @@ impl<'a> Network<'a> {
                         network.values[value].free = false;
                     }
                 }
-                let family = *known.entry(shape_of(expr)).or_insert_with(|| {
+                let family = *known.entry(ExprKey::of(expr)).or_insert_with(|| {
                     network.families.push(ScheduleFamily::new(unnamed(expr, network.families.len())));
                     network.families.len() - 1
                 });
@@ -467,12 +467,6 @@ fn grow(kind: &mut MemoryKind, other: MemoryKind) {
 fn pattern(expr: &TensorExpr, images: &[bool]) -> Pattern {
     let roles = expr.inputs.iter().map(|t| t.role).chain([Role::Output]);
     roles.zip(images).filter(|(role, _)| *role != Role::Weight).map(|(_, &image)| image).collect()
-}
-
-/// What makes two expressions one: everything but names.
-fn shape_of(expr: &TensorExpr) -> String {
-    let plain = unnamed(expr, 0);
-    format!("{plain:?}")
 }
 
 /// The expression under names that do not depend on the network.

@@ -5,6 +5,7 @@ pub mod coords;
 pub mod expr;
 pub mod family;
 pub mod kernel;
+pub mod key;
 pub mod names;
 pub mod nest;
 pub mod operators;
@@ -16,5 +17,6 @@ pub mod show;
 
 pub use expr::{Operator, Role, Tensor, TensorExpr};
 pub use family::{ScheduleFamily, Stage};
+pub use key::ExprKey;
 pub use place::Placement;
 pub use prune::{Pruned, prune};

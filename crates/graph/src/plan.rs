@@ -6,6 +6,7 @@ use crate::graph::{Graph, Op, TensorId};
 use crate::lower::{ELEMENT, Lowered, Source, lower};
 use std::collections::HashMap;
 use std::sync::Arc;
+use warpsight_generate::ExprKey;
 use warpsight_generate::expr::{Operator, Role, Tensor, TensorExpr};
 use warpsight_generate::operators::{copy, external_inputs, temporaries};
 use warpsight_generate::place::stored;
@@ -155,10 +156,10 @@ impl Plan {
 
     /// Operators grouped by what they compute, names aside, in the order of their first use.
     pub fn distinct(&self) -> Vec<Distinct> {
-        let mut places: HashMap<String, usize> = HashMap::new();
+        let mut places: HashMap<ExprKey, usize> = HashMap::new();
         let mut all: Vec<Distinct> = Vec::new();
         for (position, op) in self.operators.iter().enumerate() {
-            let place = *places.entry(nameless(&op.operator)).or_insert(all.len());
+            let place = *places.entry(ExprKey::of_operator(&op.operator)).or_insert(all.len());
             match all.get_mut(place) {
                 Some(distinct) => distinct.uses.push(position),
                 None => all.push(Distinct { uses: vec![position] }),
@@ -217,24 +218,6 @@ fn evaluate_step(step: &TensorExpr, inputs: &[&[f64]]) -> Vec<f64> {
         output[flat as usize] = step.evaluate(&point, inputs);
     }
     output
-}
-
-/// An operator's expressions with all names replaced by their order, as text.
-fn nameless(operator: &Operator) -> String {
-    let mut names: HashMap<String, usize> = HashMap::new();
-    let mut number = |name: &str| {
-        let next = names.len();
-        format!("t{}", names.entry(name.to_string()).or_insert(next)).into()
-    };
-    let mut steps = operator.steps.clone();
-    for step in &mut steps {
-        step.name = "".into();
-        step.inputs.iter_mut().for_each(|t| t.name = number(&t.name));
-        step.output.name = number(&step.output.name);
-        step.axes.iter_mut().chain(&mut step.reduce).for_each(|a| a.name = "".into());
-    }
-    // Debug text of numbers is exact.
-    format!("{steps:?}")
 }
 
 /// A plan under construction.

@@ -58,10 +58,25 @@ pub(crate) const SELECT: &str =
     source, verified, status, detail
     FROM sample JOIN subject ON subject.hash = sample.subject JOIN device ON device.id = sample.device";
 
-/// Attempts by the key of their subjects; the expression is the one of the index `subject_key`.
-pub(crate) const DONE: &str = "SELECT config, times_ns, verified, status, detail
+/// Attempts by the key of their subjects, and by every earlier name of it; the expression is the one of the index `subject_key`.
+/// `+` takes its type from `earlier`, with which SQLite would not use the index.
+pub(crate) const DONE: &str = "SELECT config, times_ns, verified, status, detail, sample.id AS number
     FROM subject JOIN sample ON sample.subject = subject.hash JOIN device ON device.id = sample.device
-    WHERE substr(text, 1, instr(text || char(10), char(10)) - 1) = ?1 AND fingerprint = ?2 ORDER BY sample.id";
+    WHERE substr(text, 1, instr(text || char(10), char(10)) - 1) = ?1 AND fingerprint = ?2
+    UNION ALL SELECT config, times_ns, verified, status, detail, sample.id
+    FROM renamed JOIN subject ON substr(text, 1, instr(text || char(10), char(10)) - 1) = +earlier
+    JOIN sample ON sample.subject = subject.hash JOIN device ON device.id = sample.device
+    WHERE key = ?1 AND fingerprint = ?2 ORDER BY number";
+
+/// Keys that begin with ?1 and were not given another one.
+pub(crate) const OPEN: &str = "SELECT DISTINCT substr(text, 1, instr(text || char(10), char(10)) - 1) AS own FROM subject
+    WHERE substr(text, 1, instr(text || char(10), char(10)) - 1) >= ?1
+        AND substr(text, 1, instr(text || char(10), char(10)) - 1) < ?1 || char(1114111)
+        AND NOT EXISTS (SELECT 1 FROM renamed WHERE earlier = own) ORDER BY own";
+
+/// Configurations and texts under a key.
+pub(crate) const UNDER: &str = "SELECT config, text FROM subject JOIN sample ON sample.subject = subject.hash
+    WHERE substr(text, 1, instr(text || char(10), char(10)) - 1) = ?1";
 
 fn read_sample(row: &Row<'_>) -> rusqlite::Result<Stored> {
     let sample = Sample {
@@ -110,8 +125,9 @@ impl Store {
         Ok(timed.min_by(|a, b| a.0.0.total_cmp(&b.0.0)).map(|(_, stored)| stored))
     }
 
-    /// Every configuration (as JSON text) tried on a device for the subjects with this key, with its newest attempt: what a search
-    /// that was interrupted need not do again. The key of a subject is the first line of its text.
+    /// Every configuration (as JSON text) tried on a device for the subjects with this key, or with one that [`Store::rename_key`] made
+    /// it of, with its newest attempt: what a search that was interrupted need not do again. The key of a subject is the first line of
+    /// its text.
     ///
     /// # Errors
     /// Where the store cannot be read.
@@ -123,6 +139,41 @@ impl Store {
         };
         // Collecting keeps the last of equal keys: the newest.
         self.sql(|c| c.prepare_cached(DONE)?.query_map(params![key, device.fingerprint()], read)?.collect())
+    }
+
+    /// The keys that begin like this and for which [`Store::rename_key`] has named no other one.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    pub fn keys(&self, beginning: &str) -> Result<Vec<String>, StoreError> {
+        self.sql(|c| c.prepare_cached(OPEN)?.query_map([beginning], |row| row.get(0))?.collect())
+    }
+
+    /// Whether something holds for the configuration (as JSON text) and the subject's text of every sample under a key; asks no further
+    /// where it does not.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    pub fn all_under(&self, key: &str, mut holds: impl FnMut(&str, &str) -> bool) -> Result<bool, StoreError> {
+        self.sql(|c| {
+            let mut query = c.prepare_cached(UNDER)?;
+            let mut rows = query.query([key])?;
+            while let Some(row) = rows.next()? {
+                if !holds(&row.get::<_, String>(0)?, &row.get::<_, String>(1)?) {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        })
+    }
+
+    /// Notes that what an earlier version keeps under a key has another one today. The first to say so is right.
+    ///
+    /// # Errors
+    /// Where the store cannot be written.
+    pub fn rename_key(&self, earlier: &str, key: &str) -> Result<(), StoreError> {
+        let insert = "INSERT INTO renamed (earlier, key) VALUES (?, ?) ON CONFLICT (earlier) DO NOTHING";
+        self.sql(|c| c.prepare_cached(insert)?.execute([earlier, key]).map(drop))
     }
 
     /// What models said of a sample, ordered by model.

@@ -207,7 +207,7 @@ fn other_files_are_refused_and_kept() {
 
     drop(Store::open(at("newer")).unwrap());
     rusqlite::Connection::open(at("newer")).unwrap().execute_batch("PRAGMA journal_mode = DELETE; PRAGMA user_version = 99").unwrap();
-    refuses(&at("newer"), "the store `PATH` has schema version 99, this warpsight knows up to 3; use a newer warpsight or another file");
+    refuses(&at("newer"), "the store `PATH` has schema version 99, this warpsight knows up to 4; use a newer warpsight or another file");
 
     std::fs::create_dir(at("folder")).unwrap();
     let error = Store::open(at("folder")).unwrap_err();
@@ -261,11 +261,73 @@ fn a_store_of_version_1_opens() {
     let id = store.append(run, &sample("b", "1", &pocl, &[1.0]), None, Some(&spills)).unwrap();
     assert_eq!(store.feedback(id).unwrap(), Some(spills));
 
+    assert_like_a_new_one(&folder, "v1.sqlite");
+}
+
+/// A store that version 2 took over from version 1 and wrote to.
+#[test]
+fn a_store_of_version_2_opens() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("v2.sqlite");
+    let written = "PRAGMA user_version = 2; INSERT INTO feedback VALUES (2, 255, 64, NULL, 1024, 48)";
+    let all = [include_str!("fixtures/v1.sql"), include_str!("../src/schema/2.sql"), written].join(";\n");
+    rusqlite::Connection::open(&path).unwrap().execute_batch(&all).unwrap();
+    let store = Store::open(&path).unwrap();
+    let samples = store.samples(Filter::default()).unwrap();
+    assert_eq!(samples.len(), 2);
+    let spills = store.feedback(samples[1].id).unwrap().unwrap();
+    assert_eq!((spills.registers, spills.spill_bytes, spills.max_group_size), (Some(255), Some(48), Some(1024)));
+    assert_like_a_new_one(&folder, "v2.sqlite");
+}
+
+/// A store as version 3 wrote it, in `fixtures/v3.sql`: its samples stay where they are, and are found under today's key once it is known.
+#[test]
+fn a_store_of_version_3_opens() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("v3.sqlite");
+    rusqlite::Connection::open(&path).unwrap().execute_batch(include_str!("fixtures/v3.sql")).unwrap();
+    let mut store = Store::open(&path).unwrap();
+    let (tall, wide) = ("family matmul a99ae622ac63e0dd v2", "family matmul 5ce4bfddc0491d6d v2");
+    let samples = store.samples(Filter::default()).unwrap();
+    assert_eq!(samples.iter().map(|s| s.sample.text.lines().next().unwrap()).collect::<Vec<_>>(), [tall, tall, tall, tall, wide]);
+    assert!(samples.iter().all(|s| s.sample.verified && s.sample.times.len() == 5 && s.sample.subject == subject_hash(&s.sample.text)));
+    let sim = samples[0].sample.device.clone();
+    let configs = |store: &Store, key: &str| store.done_configs(key, &sim).unwrap().len();
+    assert_eq!((configs(&store, tall), configs(&store, wide), configs(&store, "today's")), (4, 1, 0));
+
+    assert_eq!(store.keys("family matmul ").unwrap(), [wide, tall]);
+    assert_eq!(store.keys("family mat").unwrap(), [wide, tall]);
+    assert_eq!(store.keys("family matmull").unwrap(), Vec::<String>::new());
+    let mut asked = 0;
+    let mut ask = |at_most: usize| {
+        asked += 1;
+        asked < at_most
+    };
+    assert!(store.all_under(tall, |config, text| config.contains("tile_m") && text.starts_with(tall)).unwrap());
+    assert!(!store.all_under(tall, |_, _| ask(2)).unwrap());
+    assert_eq!(asked, 2, "nothing is asked after a no");
+
+    store.rename_key(tall, "today's").unwrap();
+    store.rename_key(tall, "another").unwrap();
+    assert_eq!((configs(&store, "today's"), configs(&store, "another"), configs(&store, wide)), (4, 0, 1));
+    assert_eq!(store.keys("family matmul ").unwrap(), [wide]);
+    let run = store.begin_run(&info()).unwrap();
+    let again = sample("today's\nprogram", &samples[0].sample.config, &sim, &[7.0]);
+    store.append(run, &again, None, None).unwrap();
+    store.append(run, &sample("today's\nprogram", "5", &sim, &[1.0]), None, None).unwrap();
+    let done = store.done_configs("today's", &sim).unwrap();
+    assert_eq!((done.len(), done[&again.config].median), (5, Some(Seconds(7.0))), "a new attempt replaces an earlier version's");
+    assert_eq!(store.samples(Filter::default()).unwrap()[..5], samples, "what was there stays as it was");
+    assert_like_a_new_one(&folder, "v3.sqlite");
+}
+
+/// A store that was brought up to date has the tables of one that is new.
+fn assert_like_a_new_one(folder: &tempfile::TempDir, file: &str) {
     drop(Store::open(folder.path().join("new.sqlite")).unwrap());
     let schema = |file: &str| -> Vec<String> {
         let connection = rusqlite::Connection::open(folder.path().join(file)).unwrap();
         let mut query = connection.prepare("SELECT type || ' ' || name || ': ' || ifnull(sql, '') FROM sqlite_schema ORDER BY 1").unwrap();
         query.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
     };
-    assert_eq!(schema("v1.sqlite"), schema("new.sqlite"), "a migrated store must look like a new one: add a migration, edit none");
+    assert_eq!(schema(file), schema("new.sqlite"), "a migrated store must look like a new one: add a migration, edit none");
 }

@@ -35,18 +35,17 @@ fn migrations_go_forward_and_keep_samples() {
     store.append(id, &sample(1, 10), None, None).unwrap();
     drop(store);
 
-    let later =
-        [MIGRATIONS[0], MIGRATIONS[1], MIGRATIONS[2], "ALTER TABLE device ADD COLUMN vendor TEXT; CREATE TABLE extra (x INTEGER) STRICT;"];
+    let later = [MIGRATIONS, &["ALTER TABLE device ADD COLUMN vendor TEXT; CREATE TABLE extra (x INTEGER) STRICT;"]].concat();
     let store = Store { connection: Connection::open(&path).unwrap(), path: path.clone() };
     store.prepare(&later).unwrap();
-    assert_eq!(store.version(4).unwrap(), 4);
+    assert_eq!(store.version(5).unwrap(), 5);
     store.sql(|c| c.execute("INSERT INTO extra VALUES (1)", [])).unwrap();
     assert_eq!(store.samples(crate::Filter::default()).unwrap()[0].sample, sample(1, 10));
     drop(store);
 
     let error = Store::open(&path).unwrap_err();
-    assert!(matches!(error, StoreError::Newer { found: 4, known: 3, .. }), "{error}");
-    assert!(error.to_string().contains("has schema version 4, this warpsight knows up to 3"), "{error}");
+    assert!(matches!(error, StoreError::Newer { found: 5, known: 4, .. }), "{error}");
+    assert!(error.to_string().contains("has schema version 5, this warpsight knows up to 4"), "{error}");
 }
 
 #[test]
@@ -55,12 +54,11 @@ fn a_migration_that_fails_changes_nothing() {
     let path = folder.path().join("store.sqlite");
     drop(Store::open(&path).unwrap());
     let store = Store { connection: Connection::open(&path).unwrap(), path: path.clone() };
-    let broken =
-        [MIGRATIONS[0], MIGRATIONS[1], MIGRATIONS[2], "CREATE TABLE half (x INTEGER) STRICT; CREATE TABLE half (x INTEGER) STRICT;"];
+    let broken = [MIGRATIONS, &["CREATE TABLE half (x INTEGER) STRICT; CREATE TABLE half (x INTEGER) STRICT;"]].concat();
     assert!(matches!(store.prepare(&broken), Err(StoreError::Sqlite { .. })));
     drop(store);
     let store = Store::open(&path).unwrap();
-    assert_eq!(store.version(3).unwrap(), 3);
+    assert_eq!(store.version(4).unwrap(), 4);
     assert!(store.sql(|c| c.execute("INSERT INTO half VALUES (1)", [])).is_err());
 }
 
@@ -118,7 +116,10 @@ fn stored_rows_are_never_changed() {
     let mut store = Store::open(folder.path().join("store.sqlite")).unwrap();
     let id = run(&mut store);
     store.append(id, &sample(1, 10), None, Some(&Feedback { registers: Some(3), ..Feedback::default() })).unwrap();
-    for (table, column) in [("run", "host"), ("device", "name"), ("subject", "text"), ("sample", "config"), ("feedback", "registers")] {
+    store.rename_key("matmul 0", "matmul 1").unwrap();
+    for (table, column) in
+        [("run", "host"), ("device", "name"), ("subject", "text"), ("sample", "config"), ("feedback", "registers"), ("renamed", "key")]
+    {
         for change in [format!("UPDATE {table} SET {column} = {column}"), format!("DELETE FROM {table}")] {
             let error = store.sql(|c| c.execute(&change, [])).unwrap_err();
             assert!(error.to_string().contains("the store is append-only"), "{change}: {error}");
@@ -134,13 +135,18 @@ fn queries_use_indexes() {
     let store = Store::open(folder.path().join("store.sqlite")).unwrap();
     let plan = |query: &str| -> String {
         let steps = store.sql(|c| {
-            c.prepare(&format!("EXPLAIN QUERY PLAN {query}"))?
-                .query_map(["a", "b"], |row| row.get::<_, String>(3))?
-                .collect::<Result<Vec<_>, _>>()
+            let mut query = c.prepare(&format!("EXPLAIN QUERY PLAN {query}"))?;
+            let values = rusqlite::params_from_iter(["a", "b"].into_iter().take(query.parameter_count()));
+            query.query_map(values, |row| row.get::<_, String>(3))?.collect::<Result<Vec<_>, _>>()
         });
         steps.unwrap().join("; ")
     };
-    for query in [crate::query::DONE.to_owned(), format!("{} WHERE subject = ?1 AND fingerprint = ?2", crate::query::SELECT)] {
+    for query in [
+        crate::query::DONE.to_owned(),
+        crate::query::UNDER.to_owned(),
+        crate::query::OPEN.to_owned(),
+        format!("{} WHERE subject = ?1 AND fingerprint = ?2", crate::query::SELECT),
+    ] {
         let plan = plan(&query);
         assert!(!plan.contains("SCAN"), "{plan}");
     }

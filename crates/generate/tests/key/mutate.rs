@@ -1,0 +1,284 @@
+//! Operators of nothing that makes sense, and changes of one field of any operator.
+
+use fastrand::Rng;
+use warpsight_generate::expr::{Axis, AxisId, Combine, Index, Operator, Role, Scalar, Tensor, TensorExpr};
+use warpsight_ir::{BinaryOp, Scalar as Element, UnaryOp};
+
+const ELEMENTS: [Element; 9] =
+    [Element::Bool, Element::I32, Element::U32, Element::I64, Element::U64, Element::F16, Element::Bf16, Element::F32, Element::F64];
+const UNARY: [UnaryOp; 13] = [
+    UnaryOp::Neg,
+    UnaryOp::Not,
+    UnaryOp::Abs,
+    UnaryOp::Floor,
+    UnaryOp::Ceil,
+    UnaryOp::Exp,
+    UnaryOp::Log,
+    UnaryOp::Sqrt,
+    UnaryOp::Rsqrt,
+    UnaryOp::Tanh,
+    UnaryOp::Sin,
+    UnaryOp::Cos,
+    UnaryOp::Erf,
+];
+const BINARY: [BinaryOp; 16] = [
+    BinaryOp::Add,
+    BinaryOp::Sub,
+    BinaryOp::Mul,
+    BinaryOp::Div,
+    BinaryOp::Rem,
+    BinaryOp::Min,
+    BinaryOp::Max,
+    BinaryOp::And,
+    BinaryOp::Or,
+    BinaryOp::Xor,
+    BinaryOp::Shl,
+    BinaryOp::Shr,
+    BinaryOp::Lt,
+    BinaryOp::Le,
+    BinaryOp::Eq,
+    BinaryOp::Ne,
+];
+const ROLES: [Role; 3] = [Role::Activation, Role::Weight, Role::Output];
+const NUMBERS: [i64; 8] = [0, 1, 2, -1, 255, 256, i64::MAX, i64::MIN];
+const CONSTANTS: [f64; 8] = [0.0, -0.0, 1.0, 0.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, f64::MIN_POSITIVE];
+
+/// What [`mutate`] changes, in alphabetical order.
+pub const FIELDS: [&str; 29] = [
+    "axes",
+    "axes to reduce",
+    "axis of a term",
+    "binary",
+    "body",
+    "coefficient",
+    "combine",
+    "constant",
+    "constant of a form",
+    "element",
+    "epilogue",
+    "extent",
+    "extent of a reduction",
+    "forms of a load",
+    "inputs",
+    "operands",
+    "padded",
+    "reduce",
+    "role",
+    "round",
+    "shape",
+    "steps",
+    "store",
+    "tensor",
+    "tensor of a load",
+    "terms",
+    "terms of the next form",
+    "unary",
+    "which node",
+];
+
+fn pick<T: Copy>(rng: &mut Rng, all: &[T]) -> T {
+    all[rng.usize(..all.len())]
+}
+
+fn few<T>(rng: &mut Rng, most: usize, mut one: impl FnMut(&mut Rng) -> T) -> Vec<T> {
+    (0..rng.usize(..=most)).map(|_| one(rng)).collect()
+}
+
+/// An operator that obeys no rule, from so few values that two are sometimes the same.
+pub fn wild(rng: &mut Rng) -> Operator {
+    // Most are tiny: those meet by chance.
+    let most = pick(rng, &[0, 1, 3]);
+    let mut steps = few(rng, most, |rng| expression(rng, most));
+    if steps.is_empty() {
+        steps.push(expression(rng, most));
+    }
+    Operator { kind: "wild".into(), steps }
+}
+
+fn expression(rng: &mut Rng, most: usize) -> TensorExpr {
+    TensorExpr {
+        name: "e".into(),
+        inputs: few(rng, most, tensor),
+        output: tensor(rng),
+        axes: few(rng, most, axis),
+        reduce: few(rng, most, axis),
+        combine: pick(rng, &[Combine::Sum, Combine::Max]),
+        body: scalar(rng, most),
+        epilogue: scalar(rng, most),
+        store: few(rng, most, index),
+    }
+}
+
+fn tensor(rng: &mut Rng) -> Tensor {
+    let (element, role) = (pick(rng, &ELEMENTS), pick(rng, &ROLES));
+    Tensor { name: pick(rng, &["a", "b", "c", "d"]).into(), shape: few(rng, 2, |rng| pick(rng, &NUMBERS)), element, role }
+}
+
+fn axis(rng: &mut Rng) -> Axis {
+    Axis { name: "x".into(), extent: pick(rng, &NUMBERS) }
+}
+
+fn index(rng: &mut Rng) -> Index {
+    Index { terms: few(rng, 2, term), constant: pick(rng, &NUMBERS) }
+}
+
+fn term(rng: &mut Rng) -> (AxisId, i64) {
+    (AxisId(rng.usize(..4)), pick(rng, &NUMBERS))
+}
+
+fn scalar(rng: &mut Rng, depth: usize) -> Scalar {
+    match rng.u8(..if depth == 0 { 4 } else { 9 }) {
+        0 => Scalar::Const(pick(rng, &CONSTANTS)),
+        1 => Scalar::Acc,
+        2 | 3 => Scalar::Load { tensor: rng.usize(..3), index: few(rng, 2, index), padded: rng.bool() },
+        4 | 5 => Scalar::unary(pick(rng, &UNARY), scalar(rng, depth - 1)),
+        6 => Scalar::Round(pick(rng, &ELEMENTS), Box::new(scalar(rng, depth - 1))),
+        _ => Scalar::binary(pick(rng, &BINARY), scalar(rng, depth - 1), scalar(rng, depth - 1)),
+    }
+}
+
+/// Changes one field, every kind of field as likely as any other that the operator has, and says which.
+pub fn mutate(rng: &mut Rng, operator: &mut Operator) -> &'static str {
+    let mut walk = Walk { rng: rng.fork(), target: None, seen: vec![] };
+    walk.operator(&mut operator.clone());
+    let mut kinds = walk.seen.clone();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let what = pick(rng, &kinds);
+    let places: Vec<usize> = (0..walk.seen.len()).filter(|&i| walk.seen[i] == what).collect();
+    Walk { rng: rng.fork(), target: Some(pick(rng, &places)), seen: vec![] }.operator(operator);
+    what
+}
+
+/// Visits every field in one order, and changes the one at `target`.
+struct Walk {
+    rng: Rng,
+    target: Option<usize>,
+    seen: Vec<&'static str>,
+}
+
+impl Walk {
+    fn here(&mut self, what: &'static str) -> bool {
+        self.seen.push(what);
+        self.target == Some(self.seen.len() - 1)
+    }
+
+    fn value<T: Copy + PartialEq>(&mut self, what: &'static str, value: &mut T, all: &[T]) {
+        if self.here(what) {
+            let old = *value;
+            *value = std::iter::repeat_with(|| pick(&mut self.rng, all)).find(|new| *new != old).expect("endless");
+        }
+    }
+
+    /// One more, one fewer, or two that change places.
+    fn list<T>(&mut self, what: &'static str, list: &mut Vec<T>, one: impl FnOnce(&mut Rng) -> T) {
+        if self.here(what) {
+            let count = list.len();
+            match self.rng.u8(..3) {
+                0 if count > 0 => drop(list.remove(self.rng.usize(..count))),
+                1 if count > 1 => list.swap(0, self.rng.usize(1..count)),
+                _ => list.insert(self.rng.usize(..=count), one(&mut self.rng)),
+            }
+        }
+    }
+
+    fn operator(&mut self, operator: &mut Operator) {
+        self.list("steps", &mut operator.steps, |rng| expression(rng, 2));
+        // Never two at once: what was just added or taken away ends the walk.
+        if self.target == Some(0) {
+            return;
+        }
+        let names: Vec<_> = operator.steps.iter().flat_map(|s| s.inputs.iter().chain([&s.output])).map(|t| t.name.clone()).collect();
+        for step in &mut operator.steps {
+            for tensor in step.inputs.iter_mut().chain([&mut step.output]) {
+                // Which tensor it is: another one of the operator, or one of its own.
+                if self.here("tensor") {
+                    let old = tensor.name.clone();
+                    tensor.name = self.rng.choice(&names).filter(|n| **n != old).cloned().unwrap_or_else(|| "fresh, never drawn".into());
+                }
+                self.list("shape", &mut tensor.shape, |rng| pick(rng, &NUMBERS));
+                self.value("element", &mut tensor.element, &ELEMENTS);
+                self.value("role", &mut tensor.role, &ROLES);
+                for extent in &mut tensor.shape {
+                    self.value("shape", extent, &NUMBERS);
+                }
+            }
+            self.list("inputs", &mut step.inputs, tensor);
+            for (what, list, axes) in [("extent", "axes", &mut step.axes), ("extent of a reduction", "reduce", &mut step.reduce)] {
+                for axis in axes.iter_mut() {
+                    self.value(what, &mut axis.extent, &NUMBERS);
+                }
+                self.list(list, axes, axis);
+            }
+            // The same numbers in the same order, parted elsewhere.
+            if !step.axes.is_empty() && self.here("axes to reduce") {
+                step.reduce.splice(0..0, step.axes.pop());
+            }
+            if let [Index { terms, constant }, next, ..] = &mut step.store[..]
+                && let Some(&(axis, coefficient)) = terms.last()
+                && coefficient >= 0
+                && self.here("terms of the next form")
+            {
+                next.terms.insert(0, (AxisId(coefficient as usize), *constant));
+                *constant = axis.0 as i64;
+                terms.pop();
+            }
+            self.value("combine", &mut step.combine, &[Combine::Sum, Combine::Max]);
+            for form in &mut step.store {
+                self.index(form);
+            }
+            self.list("store", &mut step.store, index);
+            for (what, tree) in [("body", &mut step.body), ("epilogue", &mut step.epilogue)] {
+                self.scalar(tree);
+                if self.here(what) {
+                    *tree = Scalar::unary(UnaryOp::Neg, tree.clone());
+                }
+            }
+        }
+    }
+
+    fn index(&mut self, index: &mut Index) {
+        for (axis, coefficient) in &mut index.terms {
+            self.value("axis of a term", &mut axis.0, &[0, 1, 2, 3, usize::MAX]);
+            self.value("coefficient", coefficient, &NUMBERS);
+        }
+        self.value("constant of a form", &mut index.constant, &NUMBERS);
+        self.list("terms", &mut index.terms, term);
+    }
+
+    fn scalar(&mut self, tree: &mut Scalar) {
+        if self.here("which node") {
+            let old = std::mem::discriminant(tree);
+            *tree = std::iter::repeat_with(|| scalar(&mut self.rng, 2)).find(|s| std::mem::discriminant(s) != old).expect("endless");
+            return;
+        }
+        match tree {
+            Scalar::Const(value) => self.value("constant", value, &CONSTANTS),
+            Scalar::Acc => {}
+            Scalar::Load { tensor, index: forms, padded } => {
+                self.value("tensor of a load", tensor, &[0, 1, 2, usize::MAX]);
+                self.value("padded", padded, &[false, true]);
+                for form in forms.iter_mut() {
+                    self.index(form);
+                }
+                self.list("forms of a load", forms, index);
+            }
+            Scalar::Unary(op, a) => {
+                self.value("unary", op, &UNARY);
+                self.scalar(a);
+            }
+            Scalar::Round(to, a) => {
+                self.value("round", to, &ELEMENTS);
+                self.scalar(a);
+            }
+            Scalar::Binary(op, a, b) => {
+                self.value("binary", op, &BINARY);
+                self.scalar(a);
+                self.scalar(b);
+                if self.here("operands") {
+                    std::mem::swap(a, b);
+                }
+            }
+        }
+    }
+}

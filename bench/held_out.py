@@ -18,7 +18,7 @@ COUNT = 24
 
 
 def draw(rng: random.Random) -> str:
-    """An operator of up to some ten million multiply-adds, of sizes that are no powers of two."""
+    """An operator of 0.2 to 20 million multiply-adds; extents are drawn in steps of one or four."""
     kind = rng.choices(["conv2d", "dwconv2d", "matmul", "fc", "deconv2d"], [9, 4, 5, 4, 2])[0]
     while True:
         c, k = (4 * rng.randint(1, 24) for _ in range(2))

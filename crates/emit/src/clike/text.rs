@@ -1,6 +1,6 @@
 //! Pieces of text that know how tightly they bind, so that no more parentheses stand than precedence or clarity asks for.
 
-use warpsight_ir::{AtomicOp, Type, UnaryOp};
+use warpsight_ir::Type;
 
 // How tightly an operator binds.
 pub(crate) const SELECT: u8 = 1;
@@ -51,36 +51,4 @@ pub(crate) fn listed(list: &str, word: &str) -> bool {
 /// Whether a word begins with one of a list.
 pub(crate) fn begins(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|prefix| word.starts_with(prefix))
-}
-
-/// What a floating-point operation is called in the functions of the family.
-pub(crate) fn function_name(op: UnaryOp) -> &'static str {
-    match op {
-        UnaryOp::Neg | UnaryOp::Not | UnaryOp::Abs => "abs",
-        UnaryOp::Floor => "floor",
-        UnaryOp::Ceil => "ceil",
-        UnaryOp::Exp => "exp",
-        UnaryOp::Log => "log",
-        UnaryOp::Sqrt => "sqrt",
-        UnaryOp::Rsqrt => "rsqrt",
-        UnaryOp::Tanh => "tanh",
-        UnaryOp::Sin => "sin",
-        UnaryOp::Cos => "cos",
-        UnaryOp::Erf => "erf",
-    }
-}
-
-/// What an atomic operation is called in the functions of the family.
-pub(crate) fn atomic_name(op: AtomicOp) -> &'static str {
-    match op {
-        AtomicOp::Add => "add",
-        AtomicOp::Sub => "sub",
-        AtomicOp::Min => "min",
-        AtomicOp::Max => "max",
-        AtomicOp::And => "and",
-        AtomicOp::Or => "or",
-        AtomicOp::Xor => "xor",
-        AtomicOp::Exchange => "exchange",
-        AtomicOp::CompareExchange => "compare_exchange",
-    }
 }

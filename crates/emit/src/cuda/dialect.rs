@@ -2,8 +2,9 @@
 
 use super::tile::{self, Tiles};
 use super::words::Vocabulary;
-use crate::clike::text::{PRIMARY, Text, atomic_name, call, function_name};
+use crate::clike::text::{PRIMARY, Text, call};
 use crate::clike::{Atomic, Dialect, Fenced, Place, Result, Words, Writer, lacks};
+use warpsight_ir::text::Word;
 use warpsight_ir::{
     Access, Array, AtomicOp, BinaryOp, Border, ImageFormat, Launch, Order, Program, Scalar, Scope, Space, Stmt, StorePolicy, Type, UnaryOp,
 };
@@ -95,7 +96,7 @@ impl Dialect for Cuda {
         "ws_fma"
     }
     fn function(op: UnaryOp) -> String {
-        format!("ws_{}", function_name(op))
+        format!("ws_{}", op.word())
     }
     fn function_of_two(&mut self, op: BinaryOp, ty: Type) -> Option<String> {
         let name = match op {
@@ -201,7 +202,7 @@ impl Dialect for Cuda {
             AtomicOp::Exchange if !atomic.old && matches!(atomic.order, Order::Relaxed | Order::Release) => {
                 call(&function("store"), &[pointer, value], ty)
             }
-            _ => call(&function(atomic_name(*op)), &atomic.operands(), ty),
+            _ => call(&function(op.word()), &atomic.operands(), ty),
         };
         Ok(Fenced { before: None, call: text.code, after: None })
     }

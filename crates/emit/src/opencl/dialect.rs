@@ -3,10 +3,11 @@
 use super::helpers::Helper;
 use super::words::{Vocabulary, space_name, swizzle};
 use super::{Contraction, Options};
-use crate::clike::text::{ADD, BITS, COMPARE, OR, PRIMARY, Text, UNARY, atomic_name, call, function_name};
+use crate::clike::text::{ADD, BITS, COMPARE, OR, PRIMARY, Text, UNARY, call};
 use crate::clike::{Atomic, Dialect, Fenced, Place, Result, Words, Writer, lacks};
 use crate::grid::Grid;
 use std::collections::BTreeSet;
+use warpsight_ir::text::Word;
 use warpsight_ir::{
     Access, Array, AtomicOp, BinaryOp, Border, ImageFormat, Launch, Order, Scalar, Scope, Space, Stmt, StorePolicy, Type, UnaryOp,
 };
@@ -63,8 +64,8 @@ impl OpenCl {
         let (name, extended) = match op {
             AtomicOp::Exchange => ("xchg", false),
             AtomicOp::CompareExchange => ("cmpxchg", false),
-            AtomicOp::Add | AtomicOp::Sub => (atomic_name(op), false),
-            AtomicOp::Min | AtomicOp::Max | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor => (atomic_name(op), true),
+            AtomicOp::Add | AtomicOp::Sub => (op.word(), false),
+            AtomicOp::Min | AtomicOp::Max | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor => (op.word(), true),
         };
         match element {
             Scalar::I32 | Scalar::U32 => Ok(format!("atomic_{name}")),
@@ -166,7 +167,7 @@ impl Dialect for OpenCl {
     }
     fn function(op: UnaryOp) -> String {
         // `abs` is of integers.
-        if op == UnaryOp::Abs { "fabs".to_owned() } else { function_name(op).to_owned() }
+        if op == UnaryOp::Abs { "fabs".to_owned() } else { op.word().to_owned() }
     }
     /// Shifts have operators: they take the count modulo the width, as Programs do.
     fn function_of_two(&mut self, op: BinaryOp, ty: Type) -> Option<String> {

@@ -2,43 +2,9 @@
 
 use fastrand::Rng;
 use warpsight_generate::expr::{Axis, AxisId, Combine, Index, Operator, Role, Scalar, Tensor, TensorExpr};
+use warpsight_ir::text::Word;
 use warpsight_ir::{BinaryOp, Scalar as Element, UnaryOp};
 
-const ELEMENTS: [Element; 9] =
-    [Element::Bool, Element::I32, Element::U32, Element::I64, Element::U64, Element::F16, Element::Bf16, Element::F32, Element::F64];
-const UNARY: [UnaryOp; 13] = [
-    UnaryOp::Neg,
-    UnaryOp::Not,
-    UnaryOp::Abs,
-    UnaryOp::Floor,
-    UnaryOp::Ceil,
-    UnaryOp::Exp,
-    UnaryOp::Log,
-    UnaryOp::Sqrt,
-    UnaryOp::Rsqrt,
-    UnaryOp::Tanh,
-    UnaryOp::Sin,
-    UnaryOp::Cos,
-    UnaryOp::Erf,
-];
-const BINARY: [BinaryOp; 16] = [
-    BinaryOp::Add,
-    BinaryOp::Sub,
-    BinaryOp::Mul,
-    BinaryOp::Div,
-    BinaryOp::Rem,
-    BinaryOp::Min,
-    BinaryOp::Max,
-    BinaryOp::And,
-    BinaryOp::Or,
-    BinaryOp::Xor,
-    BinaryOp::Shl,
-    BinaryOp::Shr,
-    BinaryOp::Lt,
-    BinaryOp::Le,
-    BinaryOp::Eq,
-    BinaryOp::Ne,
-];
 const ROLES: [Role; 3] = [Role::Activation, Role::Weight, Role::Output];
 const NUMBERS: [i64; 8] = [0, 1, 2, -1, 255, 256, i64::MAX, i64::MIN];
 const CONSTANTS: [f64; 8] = [0.0, -0.0, 1.0, 0.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, f64::MIN_POSITIVE];
@@ -110,7 +76,7 @@ fn expression(rng: &mut Rng, most: usize) -> TensorExpr {
 }
 
 fn tensor(rng: &mut Rng) -> Tensor {
-    let (element, role) = (pick(rng, &ELEMENTS), pick(rng, &ROLES));
+    let (element, role) = (pick(rng, Element::ALL), pick(rng, &ROLES));
     Tensor { name: pick(rng, &["a", "b", "c", "d"]).into(), shape: few(rng, 2, |rng| pick(rng, &NUMBERS)), element, role }
 }
 
@@ -131,9 +97,9 @@ fn scalar(rng: &mut Rng, depth: usize) -> Scalar {
         0 => Scalar::Const(pick(rng, &CONSTANTS)),
         1 => Scalar::Acc,
         2 | 3 => Scalar::Load { tensor: rng.usize(..3), index: few(rng, 2, index), padded: rng.bool() },
-        4 | 5 => Scalar::unary(pick(rng, &UNARY), scalar(rng, depth - 1)),
-        6 => Scalar::Round(pick(rng, &ELEMENTS), Box::new(scalar(rng, depth - 1))),
-        _ => Scalar::binary(pick(rng, &BINARY), scalar(rng, depth - 1), scalar(rng, depth - 1)),
+        4 | 5 => Scalar::unary(pick(rng, UnaryOp::ALL), scalar(rng, depth - 1)),
+        6 => Scalar::Round(pick(rng, Element::ALL), Box::new(scalar(rng, depth - 1))),
+        _ => Scalar::binary(pick(rng, BinaryOp::ALL), scalar(rng, depth - 1), scalar(rng, depth - 1)),
     }
 }
 
@@ -197,7 +163,7 @@ impl Walk {
                     tensor.name = self.rng.choice(&names).filter(|n| **n != old).cloned().unwrap_or_else(|| "fresh, never drawn".into());
                 }
                 self.list("shape", &mut tensor.shape, |rng| pick(rng, &NUMBERS));
-                self.value("element", &mut tensor.element, &ELEMENTS);
+                self.value("element", &mut tensor.element, Element::ALL);
                 self.value("role", &mut tensor.role, &ROLES);
                 for extent in &mut tensor.shape {
                     self.value("shape", extent, &NUMBERS);
@@ -264,15 +230,15 @@ impl Walk {
                 self.list("forms of a load", forms, index);
             }
             Scalar::Unary(op, a) => {
-                self.value("unary", op, &UNARY);
+                self.value("unary", op, UnaryOp::ALL);
                 self.scalar(a);
             }
             Scalar::Round(to, a) => {
-                self.value("round", to, &ELEMENTS);
+                self.value("round", to, Element::ALL);
                 self.scalar(a);
             }
             Scalar::Binary(op, a, b) => {
-                self.value("binary", op, &BINARY);
+                self.value("binary", op, BinaryOp::ALL);
                 self.scalar(a);
                 self.scalar(b);
                 if self.here("operands") {

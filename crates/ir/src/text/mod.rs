@@ -98,6 +98,7 @@ mod print;
 mod words;
 
 pub use error::{ParseError, ParseErrorKind};
+pub use words::Word;
 
 use crate::pipeline::Pipeline;
 use crate::program::Program;

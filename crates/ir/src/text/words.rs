@@ -5,7 +5,7 @@ use crate::program::{AtomicOp, BinaryOp, Border, Direction, ImageFormat, Order, 
 use crate::types::Scalar;
 
 /// A small enum with a word for each variant.
-pub(super) trait Word: Copy + PartialEq + 'static {
+pub trait Word: Copy + PartialEq + 'static {
     /// What the words are, for error messages.
     const WHAT: &'static str;
     /// Every variant.

@@ -32,7 +32,7 @@ pub use estimate::{CostModel, Estimate, Limiter, Limits, ModelId, NoEstimate, Ra
 pub use family::{Config, Demand, Family, Knob, KnobValue, LowerError, Space as ConfigSpace};
 pub use kernel::{Kernel, LaunchShape, OpClass, OpCounts, Shader, Stage, StageClass};
 pub use pipeline::{Certificate, Channel, Firings, Pipeline, PipelineStage, SideOutput, StageBody, Step, Turns};
-pub use profile::Profile;
+pub use profile::{Profile, Unknown};
 pub use program::{
     Access, Array, AtomicOp, BinaryOp, Border, Bound, Direction, Expr, GroupAxis, ImageFormat, LaneAxis, Launch, Name, Order, Param,
     ParamKind, Program, Scope, SizeParam, Space, Stmt, StorePolicy, UnaryOp, Unroll,

@@ -5,6 +5,7 @@
 use crate::estimate::NoEstimate;
 use crate::units::{Bytes, BytesPerSecond, Cycles, Hertz, Seconds};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 mod builtin;
 mod check;
@@ -109,15 +110,41 @@ impl<T> Fact<T> {
     }
 }
 
+/// A number that is needed and not known: of a profile, of a device, or of what is made of such numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, thiserror::Error)]
+#[error("{field}: {reason}")]
+pub struct Unknown {
+    /// Its path, as in the profile's text form: `memory.l2.bandwidth`.
+    pub field: Cow<'static, str>,
+    /// Why nobody knows it.
+    pub reason: String,
+}
+
+impl Unknown {
+    /// That a number is not known, and why.
+    pub fn new(field: impl Into<Cow<'static, str>>, reason: impl Into<String>) -> Self {
+        Self { field: field.into(), reason: reason.into() }
+    }
+}
+
+impl<T> Fact<T> {
+    /// The number; `field` is its path, for the error.
+    ///
+    /// # Errors
+    /// [`Unknown`], also of what is absent.
+    pub fn known_as(&self, field: impl Into<Cow<'static, str>>) -> Result<&T, Unknown> {
+        match self {
+            Self::Known { value, .. } => Ok(value),
+            Self::Absent { absent: reason } | Self::Unknown { unknown: reason } => Err(Unknown::new(field, reason.clone())),
+        }
+    }
+}
+
 impl<T: Copy> Fact<T> {
     /// The number, or the error that names it.
     pub fn need(&self, profile: &Profile, field: &'static str) -> Result<T, NoEstimate> {
-        match self {
-            Self::Known { value, .. } => Ok(*value),
-            Self::Absent { absent: reason } | Self::Unknown { unknown: reason } => {
-                Err(NoEstimate::Missing { profile: profile.name.clone(), field, reason: reason.clone() })
-            }
-        }
+        let missing = |unknown: Unknown| NoEstimate::Missing { profile: profile.name.clone(), field, reason: unknown.reason };
+        self.known_as(field).copied().map_err(missing)
     }
 }
 

@@ -3,8 +3,8 @@
 use serde_json::Value;
 use warpsight_ir::layout::ImageLayout;
 use warpsight_ir::occupancy::Residency;
-use warpsight_ir::profile::{self, Fact, Profile, ProfileError, Source};
-use warpsight_ir::{Bytes, Hertz};
+use warpsight_ir::profile::{self, Fact, Profile, ProfileError, Source, Unknown};
+use warpsight_ir::{Bytes, Hertz, NoEstimate};
 
 fn load(name: &str) -> Profile {
     profile::builtin(name).expect(name).expect(name)
@@ -197,4 +197,17 @@ fn an_unknown_number_is_named_where_it_is_needed() {
     let g77 = load("mali-g77");
     let error = g77.execution.clock.need(&g77, "execution.clock").unwrap_err();
     assert_eq!(error.to_string(), "profile `mali-g77` lacks `execution.clock`: no source");
+}
+
+/// What is missing says where it would stand and why nobody knows it, whether it is unknown or not there at all.
+#[test]
+fn what_is_missing_names_its_field() {
+    let mali = load("mali-g77");
+    let clock = mali.execution.clock.known_as("execution.clock").unwrap_err();
+    assert_eq!((&*clock.field, clock.to_string().starts_with("execution.clock: ")), ("execution.clock", true));
+    let absent = Fact::<u32>::absent("no such units").known_as("memory.texture_l1.ways");
+    assert_eq!(absent, Err(Unknown::new("memory.texture_l1.ways", "no such units")));
+    assert_eq!(Fact::known(7, Source::Vendor, "a table").known_as("execution.cores"), Ok(&7));
+    let NoEstimate::Missing { field, reason, .. } = mali.execution.clock.need(&mali, "execution.clock").unwrap_err() else { panic!() };
+    assert_eq!((field, reason), ("execution.clock", clock.reason));
 }

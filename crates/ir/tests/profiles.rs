@@ -205,8 +205,8 @@ fn what_is_missing_names_its_field() {
     let mali = load("mali-g77");
     let clock = mali.execution.clock.known_as("execution.clock").unwrap_err();
     assert_eq!((&*clock.field, clock.to_string().starts_with("execution.clock: ")), ("execution.clock", true));
-    let absent = Fact::<u32>::absent("no such units").known_as("memory.texture_l1.ways");
-    assert_eq!(absent, Err(Unknown::new("memory.texture_l1.ways", "no such units")));
+    let absent = Fact::<u32>::absent("no such units");
+    assert_eq!(absent.known_as("memory.texture_l1.ways"), Err(Unknown::new("memory.texture_l1.ways", "no such units")));
     assert_eq!(Fact::known(7, Source::Vendor, "a table").known_as("execution.cores"), Ok(&7));
     let NoEstimate::Missing { field, reason, .. } = mali.execution.clock.need(&mali, "execution.clock").unwrap_err() else { panic!() };
     assert_eq!((field, reason), ("execution.clock", clock.reason));

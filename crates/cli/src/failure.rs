@@ -11,7 +11,7 @@ use std::path::Path;
 use warpsight_engine::EngineError;
 use warpsight_files::FileError;
 use warpsight_learn::StoreError;
-use warpsight_learn::shader::models::FitError;
+use warpsight_learn::models::FitError;
 use warpsight_run::DeviceError;
 
 /// The kinds of failure, each with an exit code of its own.

@@ -106,7 +106,7 @@ fn names_are_listed_in_help() {
         let plain = help(verb).split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(operators.iter().all(|form| plain.contains(form.as_str())), "{verb}: {plain}");
     }
-    let dialects = warpsight_learn::shader::wrap::Dialect::ALL;
+    let dialects = warpsight_shader::wrap::Dialect::ALL;
     for verb in ["warpsight shader predict", "warpsight shader trace", "warpsight shader diff"] {
         assert!(dialects.iter().all(|dialect| help(verb).contains(dialect.name())), "{verb}");
     }

@@ -13,10 +13,11 @@ const KNOWN: &[(&str, usize)] = &[
     ("generate", 0),
     ("graph", 13),
     ("ir", 4),
-    ("learn", 26),
+    ("learn", 11),
     ("predict", 13),
     ("probe", 0),
     ("run", 20),
+    ("shader", 15),
     ("sim", 0),
 ];
 

@@ -4,9 +4,9 @@ mod common;
 
 use common::{Sandbox, said};
 use serde_json::Value;
-use warpsight_learn::shader::cfg::Cfg;
-use warpsight_learn::shader::corpus::{self, Entry};
-use warpsight_learn::shader::module::Module;
+use warpsight_shader::cfg::Cfg;
+use warpsight_shader::corpus::{self, Entry};
+use warpsight_shader::module::Module;
 
 /// A corpus of nine shaders that do different amounts of different things; one of them cannot be read.
 fn corpus(sandbox: &Sandbox) {

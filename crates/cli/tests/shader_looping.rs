@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use warpsight_learn::shader::cfg::Cfg;
-use warpsight_learn::shader::corpus;
-use warpsight_learn::shader::interpret::Program;
-use warpsight_learn::shader::module::Module;
-use warpsight_learn::shader::scene::Scene;
-use warpsight_learn::shader::shingles::{groups, shingles};
-use warpsight_learn::shader::trace::sample;
-use warpsight_learn::shader::wrap::{Source, wrap};
+use warpsight_shader::cfg::Cfg;
+use warpsight_shader::corpus;
+use warpsight_shader::interpret::Program;
+use warpsight_shader::module::Module;
+use warpsight_shader::scene::Scene;
+use warpsight_shader::shingles::{groups, shingles};
+use warpsight_shader::trace::sample;
+use warpsight_shader::wrap::{Source, wrap};
 
 /// Quads of a frame that are executed: enough to meet each loop.
 const QUADS: usize = 16;

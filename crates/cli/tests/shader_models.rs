@@ -5,9 +5,9 @@ mod common;
 use common::{Sandbox, said};
 use serde_json::Value;
 use warpsight_ir::Seconds;
-use warpsight_learn::shader::models::table::Table;
-use warpsight_learn::shader::models::{Amount, Row};
-use warpsight_learn::shader::predictor::{Device, Predictor};
+use warpsight_learn::models::table::Table;
+use warpsight_learn::models::{Amount, Row};
+use warpsight_learn::predictor::{Device, Predictor};
 
 /// Ninety shaders of three sources whose sines cost three nanoseconds and additions one; every tenth is a mutant.
 fn table() -> Table {

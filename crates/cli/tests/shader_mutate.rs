@@ -7,10 +7,10 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
-use warpsight_learn::shader::cfg::Cfg;
-use warpsight_learn::shader::corpus::{self, Entry};
-use warpsight_learn::shader::module::Module;
-use warpsight_learn::shader::wrap::{Source, wrap};
+use warpsight_shader::cfg::Cfg;
+use warpsight_shader::corpus::{self, Entry};
+use warpsight_shader::module::Module;
+use warpsight_shader::wrap::{Source, wrap};
 
 const LOOPS: &str = "#version 330 core\nuniform vec2 resolution;\nuniform float time;\nuniform int rounds = 7;\nout vec4 color;\nvoid main() {\n\
     vec4 sum = vec4(gl_FragCoord.xy / resolution, 0.0, 1.0);\nfor (int i = 0; i < rounds; i++)\nfor (int j = 0; j < 12; j++) sum += sin(sum * time);\ncolor = sum;\n}\n";

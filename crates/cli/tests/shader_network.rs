@@ -7,7 +7,7 @@ use common::{Sandbox, said};
 use serde_json::Value;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
-use warpsight_learn::shader::corpus;
+use warpsight_shader::corpus;
 
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/shaders/sample");
 const SHADER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/shaders/sample/butterchurn-presets_444_warp.frag");

@@ -7,9 +7,9 @@ use serde_json::Value;
 use std::io::Write;
 use std::process::{Output, Stdio};
 use warpsight_ir::Seconds;
-use warpsight_learn::shader::head::Head;
-use warpsight_learn::shader::models::{Amount, Method, Row};
-use warpsight_learn::shader::predictor::{Device, Predictor};
+use warpsight_learn::calibration::Head;
+use warpsight_learn::models::{Amount, Method, Row};
+use warpsight_learn::predictor::{Device, Predictor};
 
 /// What the test's model thinks that operations cost, in picoseconds.
 const COSTS: &[(&str, f64)] =
@@ -210,7 +210,7 @@ fn what_is_wrong_with_a_shader_is_said_at_its_line() {
 
 /// The words of a shader that glslang wrote, as a corpus keeps them.
 fn module() -> Vec<u32> {
-    let bytes = include_bytes!("../../learn/tests/shaders/loops.spv");
+    let bytes = include_bytes!("../../shader/tests/shaders/loops.spv");
     bytes.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]])).collect()
 }
 

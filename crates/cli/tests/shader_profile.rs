@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use warpsight_learn::Store;
-use warpsight_learn::shader::measured::Outcome;
+use warpsight_learn::measured::Outcome;
 
 /// The first rasteriser; `None` (and a word of it) where there is none, which no CI may say.
 fn rasteriser() -> Option<String> {
@@ -21,7 +21,7 @@ fn rasteriser() -> Option<String> {
 }
 
 fn shaders() -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../learn/tests/shaders")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../shader/tests/shaders")
 }
 
 fn work() -> std::path::PathBuf {

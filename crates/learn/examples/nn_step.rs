@@ -2,8 +2,8 @@
 //!
 //! `bench/nn/candle` does the same with candle; `bench/nn/README.md` has what both said.
 
-use warpsight_learn::shader::models::transformer::{Example, Options, Processor, Readout, Shape, Start, fit};
-use warpsight_learn::shader::tokens::{Dialect, Tokens, Word};
+use warpsight_learn::models::transformer::{Example, Options, Processor, Readout, Shape, Start, fit};
+use warpsight_shader::tokens::{Dialect, Tokens, Word};
 
 /// Processor seconds of this process so far (`man 5 proc_pid_stat`; the kernel counts hundredths for programs).
 fn processor() -> f64 {

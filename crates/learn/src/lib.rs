@@ -31,17 +31,28 @@
 //! assert_eq!(best.sample, sample);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! What shaders cost ([`warpsight_shader`] says what they do):
+//!
+//! - [`measured`] is what shaders took on devices.
+//! - [`models`] learn from measured shaders what others cost; [`evaluate`] says how well.
+//! - [`predictor`] is a model as a file keeps it, [`calibration`] fits it to another device, [`difference`] compares two predictions.
 
+pub mod calibration;
+mod default_path;
+pub mod difference;
 mod error;
+pub mod evaluate;
+pub mod measured;
+pub mod models;
 mod nanoseconds;
-mod place;
+pub mod predictor;
 mod query;
 mod rows;
-pub mod shader;
 mod shots;
 mod store;
 
+pub use default_path::{NoDefaultPath, default_path};
 pub use error::StoreError;
-pub use place::{NoDefaultPath, default_path};
 pub use query::{Attempt, Filter, Stored, StoredEstimate};
 pub use store::{RunId, RunInfo, SampleId, Store, subject_hash};

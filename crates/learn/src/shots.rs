@@ -1,8 +1,8 @@
 //! Measured shaders in the store.
 
 use crate::error::{StoreError, explain};
+use crate::measured::{Outcome, Shot, Timed};
 use crate::rows;
-use crate::shader::measured::{Outcome, Shot, Timed};
 use crate::store::{RunId, Store};
 use rusqlite::{Row, params, types::Type};
 use warpsight_ir::Seconds;

@@ -2,7 +2,7 @@
 
 use warpsight_ir::Seconds;
 use warpsight_ir::sample::Device;
-use warpsight_learn::shader::measured::{Clock, Flag, Outcome, PROTOCOL, Shot, Timed, Trial};
+use warpsight_learn::measured::{Clock, Flag, Outcome, PROTOCOL, Shot, Timed, Trial};
 use warpsight_learn::{RunInfo, Store, StoreError};
 
 fn shots() -> Vec<Shot> {

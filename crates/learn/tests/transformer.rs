@@ -2,22 +2,22 @@
 #![cfg(feature = "nn")]
 
 #[allow(dead_code)]
-#[path = "shader/common.rs"]
+#[path = "../../shader/tests/shader/common.rs"]
 mod common;
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock};
 use warpsight_ir::Seconds;
-use warpsight_learn::shader::cfg::Cfg;
-use warpsight_learn::shader::features;
-use warpsight_learn::shader::models::transformer::{
+use warpsight_learn::models::transformer::{
     Checkpoint, Example, FileError, Keep, NetworkError, Nothing, Options, Processor, Readout, Report, Role, Shape, Start, Study, Trained,
     fit, mape, roles,
 };
-use warpsight_learn::shader::models::{Calibrated, FitError, Fitted, Method, Model, Row};
-use warpsight_learn::shader::module::Module;
-use warpsight_learn::shader::tokens::{Dialect, Tokens, Word, compact, published};
+use warpsight_learn::models::{Calibrated, FitError, Fitted, Method, Model, Row};
+use warpsight_shader::cfg::Cfg;
+use warpsight_shader::features;
+use warpsight_shader::module::Module;
+use warpsight_shader::tokens::{Dialect, Tokens, Word, compact, published};
 
 /// The shaders of the tests' folder and of `data/shaders/looping`, the shorter ones first.
 fn modules() -> Vec<Module> {

@@ -14,13 +14,13 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use warpsight_ir::Seconds;
-use warpsight_learn::shader::corpus::Entry;
-use warpsight_learn::shader::evaluate::CALIBRATION;
-use warpsight_learn::shader::head::{Head, HeadError, LEAST, choose};
-use warpsight_learn::shader::measured::{Outcome, Shot, usual_reference};
-use warpsight_learn::shader::models::{INTERVAL, Row};
-use warpsight_learn::shader::predictor::Device;
-use warpsight_learn::shader::scene::Scene;
+use warpsight_learn::calibration::{Head, HeadError, LEAST, choose};
+use warpsight_learn::evaluate::CALIBRATION;
+use warpsight_learn::measured::{Outcome, Shot, usual_reference};
+use warpsight_learn::models::{INTERVAL, Row};
+use warpsight_learn::predictor::Device;
+use warpsight_shader::corpus::Entry;
+use warpsight_shader::scene::Scene;
 
 /// Measure some shaders on a Vulkan device and fit a model of another device to it; `shader predict --calibration` takes the result.
 #[derive(clap::Args)]
@@ -167,7 +167,7 @@ fn licences(json: bool) -> Result<(), Failure> {
 fn seen(args: &Args, folder: &Path, entry: &Entry, scene: &Scene, base: &Target) -> Result<Row, Failure> {
     let path = folder.join("spv").join(&entry.id).with_extension("spv");
     let subject = Subject::read(&path, None)?.with_uniforms(&entry.uniforms);
-    Ok(subject.see(&args.trace, scene, None, std::slice::from_ref(base))?.row)
+    Ok(subject.see(&args.trace, scene, None, std::slice::from_ref(base))?.1)
 }
 
 /// What was not measured, and why.

@@ -2,12 +2,12 @@
 
 use super::draw::draw;
 use crate::failure::{Failure, Kind};
-use warpsight_learn::shader::cfg::Cfg;
-use warpsight_learn::shader::interpret::Inputs;
-use warpsight_learn::shader::module::Module;
-use warpsight_learn::shader::trace::rewrite::{Options, Width, rewrite};
 use warpsight_run::vulkan::{Binding, Draw, Format, Renderer, Resource, has};
 use warpsight_run::{Contents, DeviceError};
+use warpsight_shader::cfg::Cfg;
+use warpsight_shader::interpret::Inputs;
+use warpsight_shader::module::Module;
+use warpsight_shader::trace::rewrite::{Options, Width, rewrite};
 
 /// Draws a frame with a module that counts; a number for each block of the control flow.
 ///

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
-use warpsight_learn::shader::difference::{Difference, Side, attributed, difference};
-use warpsight_learn::shader::models::INTERVAL;
+use warpsight_learn::difference::{Difference, Side, attributed, difference};
+use warpsight_learn::models::INTERVAL;
 
 /// Predict by how much a shader is slower than another, and which lines make it so. Exit code 0: not slower than allowed; 1: slower.
 #[derive(clap::Args)]
@@ -134,7 +134,7 @@ fn percent(change: f64) -> String {
 }
 
 fn compare((a, first): (&Answer, &Predicted), (b, second): (&Answer, &Predicted)) -> Compared {
-    let parts = |answer: &Answer, predicted: &Predicted| predicted.target.predictor.parts(&answer.seen.row);
+    let parts = |answer: &Answer, predicted: &Predicted| predicted.target.predictor.parts(&answer.row);
     let (own, its) = (parts(a, first), parts(b, second));
     let mut kinds: BTreeMap<&str, [f64; 2]> = BTreeMap::new();
     own.iter().for_each(|(name, seconds)| kinds.entry(name).or_default()[0] += seconds);
@@ -142,7 +142,7 @@ fn compare((a, first): (&Answer, &Predicted), (b, second): (&Answer, &Predicted)
     let [left, right] = [0, 1].map(|side: usize| kinds.values().map(|k| k[side]).collect::<Vec<f64>>());
     let per_run = |predicted: &Predicted, answer: &Answer| -> Vec<f64> {
         let cost = |(block, count): (_, &f64)| {
-            let block: &warpsight_learn::shader::lines::BlockCost = block;
+            let block: &warpsight_shader::lines::BlockCost = block;
             if *count > 0.0 { block.cost / count } else { 0.0 }
         };
         predicted.costs.blocks.iter().zip(&answer.seen.trace.counts).map(cost).collect()

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use warpsight_learn::shader::interpret::{self, Inputs, Kind, Mip};
-use warpsight_learn::shader::module::spirv::StorageClass;
-use warpsight_learn::shader::module::{Module, Op, Scalar, Type, Variable};
 use warpsight_run::Contents;
 use warpsight_run::vulkan::{Binding, Draw, Format, Level, Resource, Sampler, Shape, Texel, Texture, VARYINGS, Wrap};
+use warpsight_shader::interpret::{self, Inputs, Kind, Mip};
+use warpsight_shader::module::spirv::StorageClass;
+use warpsight_shader::module::{Module, Op, Scalar, Type, Variable};
 
 /// Why a shader cannot be drawn.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -64,7 +64,7 @@ fn block(module: &Module, variable: &Variable, bytes: &[u8]) -> Result<Resource,
         Ok(Type::Array { of, len, .. }) => (*of, *len as usize),
         _ => (variable.ty, 1),
     };
-    let older = module.decoration(ty, warpsight_learn::shader::module::spirv::Decoration::BufferBlock).is_some();
+    let older = module.decoration(ty, warpsight_shader::module::spirv::Decoration::BufferBlock).is_some();
     match variable.class == StorageClass::StorageBuffer || older {
         true if count > 1 => unsupported("an array of storage buffers"),
         true => Ok(Resource::Storage(Contents(bytes.to_vec()))),

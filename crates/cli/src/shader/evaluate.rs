@@ -16,10 +16,10 @@ use crate::report::out;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
-use warpsight_learn::shader::evaluate::{Judged, Platform, Transfer, Way, judge, transfers};
-use warpsight_learn::shader::models::table::Table;
-use warpsight_learn::shader::models::{Method, Row};
-use warpsight_learn::shader::predictor::Device;
+use warpsight_learn::evaluate::{Judged, Platform, Transfer, Way, judge, transfers};
+use warpsight_learn::models::table::Table;
+use warpsight_learn::models::{Method, Row};
+use warpsight_learn::predictor::Device;
 
 /// What `--model` takes where models are fitted.
 pub(super) fn methods() -> Named<Method> {

@@ -2,12 +2,10 @@
 
 use crate::failure::Failure;
 use crate::names::{Named, named};
-use std::collections::BTreeMap;
 use std::path::Path;
-use warpsight_learn::shader::cfg::Cfg;
-use warpsight_learn::shader::module::{Module, ModuleError};
-use warpsight_learn::shader::wrap::{self, Dialect, Pass, Source, WrapError};
 use warpsight_run::glslang::{self, CompileError};
+use warpsight_shader::wrap::{Dialect, OURS, Source};
+use warpsight_shader::{Shader, SourceError};
 
 /// What `--dialect` takes.
 pub fn dialects() -> Named<Dialect> {
@@ -20,57 +18,22 @@ pub const MAX_BYTES: u64 = 1 << 20;
 /// The longest line that is shown where something is wrong with it.
 const MAX_LINE: usize = 200;
 
-/// A shader from its source to what is known of it.
-pub struct Compiled {
-    /// Defaults that the source gives its uniforms.
-    pub uniforms: BTreeMap<String, Vec<f64>>,
-    /// The passes that it is drawn in, where there are several.
-    pub passes: Vec<Pass>,
-    /// The module; its lines are those of the source.
-    pub module: Module,
-    /// Its control flow.
-    pub cfg: Cfg,
-}
+/// Why GLSL is not a module.
+pub type Fault = SourceError<CompileError>;
 
-/// Why GLSL is not a module; the step at which it fails.
-#[derive(Debug, thiserror::Error)]
-pub enum Fault {
-    /// It is not wrapped.
-    #[error(transparent)]
-    Wrap(#[from] WrapError),
-    /// The compiler rejects it.
-    #[error(transparent)]
-    Compile(#[from] CompileError),
-    /// What the compiler made of it cannot be read.
-    #[error(transparent)]
-    Read(#[from] ModuleError),
-}
-
-impl Fault {
-    /// The line of the user's file and what is wrong there.
-    pub fn at(&self) -> (Option<u32>, String) {
-        match self {
-            Self::Wrap(error) => (error.line(), error.to_string()),
-            Self::Compile(error) => {
-                let first = error.first();
-                (first.and_then(|m| m.line).filter(|l| (1..wrap::OURS).contains(l)), error.to_string())
-            }
-            Self::Read(_) => (None, self.to_string()),
-        }
-    }
+/// The line of the user's file and what is wrong there.
+pub fn place(fault: &Fault) -> (Option<u32>, String) {
+    let line = match fault {
+        Fault::Wrap(error) => error.line(),
+        Fault::Compile(error) => error.first().and_then(|m| m.line).filter(|l| (1..OURS).contains(l)),
+        Fault::Read(_) => None,
+    };
+    (line, fault.to_string())
 }
 
 /// Wraps, compiles and reads a source.
-pub fn compile(source: &Source) -> Result<Compiled, Fault> {
-    let wrapped = wrap::wrap(source)?;
-    let mut words = glslang::compile(&wrapped.glsl).map_err(|error| match wrap::foreign(source.text) {
-        Some(other) => Fault::Wrap(other),
-        None => Fault::Compile(error),
-    })?;
-    wrap::forget_own_lines(&mut words);
-    let module = Module::new(words)?;
-    let cfg = Cfg::new(&module)?;
-    Ok(Compiled { uniforms: wrapped.uniforms, passes: wrapped.passes, module, cfg })
+pub fn compile(source: &Source) -> Result<Shader, Fault> {
+    Shader::from_source(source, glslang::compile)
 }
 
 /// Reads a file of GLSL.
@@ -80,7 +43,7 @@ pub fn text(path: &Path) -> Result<String, Failure> {
 
 /// What is wrong with a user's file, with the line of it.
 pub fn failure(fault: &Fault, path: &Path, text: &str, dialect: Dialect) -> Failure {
-    let (line, message) = fault.at();
+    let (line, message) = place(fault);
     let name = path.display().to_string();
     let known = match fault {
         Fault::Wrap(error) => error.help(),

@@ -26,11 +26,11 @@ use crate::failure::Failure;
 use clap::Subcommand;
 use std::collections::BTreeMap;
 use std::path::Path;
-use warpsight_learn::shader::cfg::Cfg;
-use warpsight_learn::shader::corpus::Entry;
-use warpsight_learn::shader::interpret::InterpretError;
-use warpsight_learn::shader::module::{Module, ModuleError};
-use warpsight_learn::shader::scene::{Scene, SceneError};
+use warpsight_shader::Shader;
+use warpsight_shader::corpus::Entry;
+use warpsight_shader::interpret::InterpretError;
+use warpsight_shader::module::{Module, ModuleError};
+use warpsight_shader::scene::{Scene, SceneError};
 
 /// What fragment shaders do and cost, from their SPIR-V.
 #[derive(clap::Args)]
@@ -140,12 +140,9 @@ fn parse_uniform(text: &str) -> Result<(String, Vec<f64>), String> {
     Ok((name.trim().to_owned(), values.split(',').map(number).collect::<Result<_, _>>()?))
 }
 
-/// Reads a module and its control flow.
-pub fn read(path: &Path, bytes: &[u8]) -> Result<(Module, Cfg), Failure> {
-    let at = |e: ModuleError| Failure::from(e).at(path.display().to_string());
-    let module = Module::from_bytes(bytes).map_err(at)?;
-    let cfg = Cfg::new(&module).map_err(at)?;
-    Ok((module, cfg))
+/// Reads a module.
+pub fn read(path: &Path, bytes: &[u8]) -> Result<Shader, Failure> {
+    Shader::from_bytes(bytes).map_err(|e| Failure::from(e).at(path.display().to_string()))
 }
 
 impl From<ModuleError> for Failure {

@@ -14,13 +14,13 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use warpsight_files::Folder;
-use warpsight_learn::shader::cfg::Cfg;
-use warpsight_learn::shader::corpus::{self, Entry};
-use warpsight_learn::shader::interpret::Program;
-use warpsight_learn::shader::module::Module;
-use warpsight_learn::shader::mutate::{Change, Dropped, candidates, keep};
-use warpsight_learn::shader::scene::Scene;
-use warpsight_learn::shader::trace::{QUADS, sample};
+use warpsight_shader::cfg::Cfg;
+use warpsight_shader::corpus::{self, Entry};
+use warpsight_shader::interpret::Program;
+use warpsight_shader::module::Module;
+use warpsight_shader::mutate::{Change, Dropped, candidates, keep};
+use warpsight_shader::scene::Scene;
+use warpsight_shader::trace::{QUADS, sample};
 
 /// Make mutants of the looping shaders of a corpus, for training: other loop bounds, uniforms, frames and textures, and what an optimiser makes of them.
 /// A mutant has its parent's group.

@@ -9,13 +9,13 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use warpsight_ir::near::pick;
-use warpsight_learn::shader::evaluate::{Pair, Scores};
-use warpsight_learn::shader::models::transformer::{
+use warpsight_learn::evaluate::{Pair, Scores};
+use warpsight_learn::models::transformer::{
     Checkpoint, Curve, Epoch, Keep, NetworkError, Options, Processor, Report, Role, Study, Trained, roles,
 };
-use warpsight_learn::shader::models::{Fit, FitError, Fitted, Method, Model, Row};
-use warpsight_learn::shader::predictor::Predictor;
-use warpsight_learn::shader::tokens::Dialect;
+use warpsight_learn::models::{Fit, FitError, Fitted, Method, Model, Row};
+use warpsight_learn::predictor::Predictor;
+use warpsight_shader::tokens::Dialect;
 
 /// Which network, and how it is trained.
 #[derive(clap::Args, Clone)]

@@ -4,9 +4,9 @@ use crate::failure::Failure;
 use indicatif::ProgressBar;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use warpsight_learn::shader::models::{Fit, FitError, Method, Row};
-use warpsight_learn::shader::predictor::Predictor;
-use warpsight_learn::shader::tokens::Dialect;
+use warpsight_learn::models::{Fit, FitError, Method, Row};
+use warpsight_learn::predictor::Predictor;
+use warpsight_shader::tokens::Dialect;
 
 #[derive(clap::Args, Clone)]
 pub struct NetworkArgs {}

@@ -3,7 +3,7 @@
 mod json;
 pub mod show;
 
-use super::subject::{Seen, Subject, TraceArgs, files};
+use super::subject::{Subject, TraceArgs, files};
 use super::targets::{ModelArgs, Target};
 use crate::explore::pool;
 use crate::failure::Failure;
@@ -13,8 +13,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use warpsight_ir::Seconds;
-use warpsight_learn::shader::lines::{Costs, Place, costs, texts};
-use warpsight_learn::shader::predictor::Prediction;
+use warpsight_learn::models::Row;
+use warpsight_learn::predictor::Prediction;
+use warpsight_shader::lines::{Costs, Place, costs, texts};
+use warpsight_shader::{Seen, Shader};
 
 /// Predict what a frame of a fragment shader takes, from its SPIR-V, and which source lines it takes that for. No device is needed.
 #[derive(clap::Args)]
@@ -59,6 +61,8 @@ pub struct Answer<'t> {
     /// Which of its passes, where it has several.
     pub pass: Option<usize>,
     pub seen: Seen,
+    /// What models are told of it.
+    pub row: Row,
     pub devices: Vec<Predicted<'t>>,
 }
 
@@ -129,15 +133,15 @@ enum Said {
 pub fn answers<'t>(
     subject: Subject,
     args: &TraceArgs,
-    scene: &warpsight_learn::shader::scene::Scene,
+    scene: &warpsight_shader::scene::Scene,
     targets: &'t [Target],
 ) -> Result<Vec<Answer<'t>>, Failure> {
     let subject = Arc::new(subject);
-    let passes = if subject.passes.is_empty() { vec![None] } else { (0..subject.passes.len()).map(Some).collect() };
+    let passes = if subject.shader.passes.is_empty() { vec![None] } else { (0..subject.shader.passes.len()).map(Some).collect() };
     let one = |pass| {
-        let seen = subject.see(args, scene, pass, targets)?;
-        let devices = targets.iter().map(|target| predicted(&subject, &seen, target)).collect::<Result<_, _>>()?;
-        Ok(Answer { subject: Arc::clone(&subject), pass, seen, devices })
+        let (seen, row) = subject.see(args, scene, pass, targets)?;
+        let devices = targets.iter().map(|target| predicted(&subject, (&seen, &row), target)).collect::<Result<_, _>>()?;
+        Ok(Answer { subject: Arc::clone(&subject), pass, seen, row, devices })
     };
     passes.into_iter().map(one).collect()
 }
@@ -148,12 +152,12 @@ pub fn sum(passes: &[Answer], device: usize) -> (Seconds, [Seconds; 2]) {
     (add(&|p| p.seconds), [add(&|p| p.interval[0]), add(&|p| p.interval[1])])
 }
 
-fn predicted<'t>(subject: &Subject, seen: &Seen, target: &'t Target) -> Result<Predicted<'t>, Failure> {
-    let prediction = target.predict(&seen.row);
+fn predicted<'t>(subject: &Subject, (seen, row): (&Seen, &Row), target: &'t Target) -> Result<Predicted<'t>, Failure> {
+    let prediction = target.predict(row);
     let base = &target.predictor.base;
-    let items =
-        base.items(&subject.module, &subject.cfg, &seen.trace, seen.lean.as_ref()).map_err(|e| Failure::from(e).at(&subject.name))?;
-    let costs = costs(&subject.module, &subject.cfg, &items, &base.weights());
+    let Shader { module, cfg, .. } = &subject.shader;
+    let items = base.items(module, cfg, &seen.trace, seen.lean.as_ref()).map_err(|e| Failure::from(e).at(&subject.name))?;
+    let costs = costs(module, cfg, &items, &base.weights());
     Ok(Predicted { target, prediction, costs, fixed: base.intercept() })
 }
 
@@ -162,13 +166,13 @@ impl Answer<'_> {
     pub fn title(&self) -> String {
         let name = &self.subject.name;
         let Some(pass) = self.pass else { return name.clone() };
-        let target = self.subject.passes[pass].target.as_ref().map_or(String::new(), |target| format!(" ({target})"));
-        format!("{name}, pass {} of {}{target}", pass + 1, self.subject.passes.len())
+        let target = self.subject.shader.passes[pass].target.as_ref().map_or(String::new(), |target| format!(" ({target})"));
+        format!("{name}, pass {} of {}{target}", pass + 1, self.subject.shader.passes.len())
     }
 
     /// The text of lines: the user's own, or what the module has of it.
     pub fn texts<'p>(&self, places: impl IntoIterator<Item = &'p Place>) -> BTreeMap<Place, String> {
-        let Some(text) = &self.subject.text else { return texts(&self.subject.module, places) };
+        let Some(text) = &self.subject.text else { return texts(&self.subject.shader.module, places) };
         let lines: Vec<&str> = text.lines().collect();
         let line = |place: &Place| lines.get(place.line as usize - 1).map(|l| (*l).to_owned());
         places.into_iter().filter_map(|place| Some((place.clone(), line(place)?))).collect()

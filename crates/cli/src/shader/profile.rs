@@ -12,10 +12,10 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use warpsight_ir::sample::Device;
-use warpsight_learn::shader::corpus;
-use warpsight_learn::shader::measured::{self, Outcome, PROTOCOL, Shot};
+use warpsight_learn::measured::{self, Outcome, PROTOCOL, Shot};
 use warpsight_learn::{RunInfo, Store, StoreError};
 use warpsight_run::DeviceInfo;
+use warpsight_shader::corpus;
 
 /// Measure the shaders of a corpus on a Vulkan device: off screen, in processes of their own, one a core. What is in the store
 /// already, by the same device, driver, scene and protocol, is not measured again.

@@ -7,14 +7,14 @@ use crate::progress;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use warpsight_ir::{Seconds, sample};
-use warpsight_learn::shader::corpus::Entry;
-use warpsight_learn::shader::interpret::{Lean, Program};
-use warpsight_learn::shader::models::Row;
-use warpsight_learn::shader::models::table::Table;
-use warpsight_learn::shader::predictor::Device;
-use warpsight_learn::shader::scene::Scene;
-use warpsight_learn::shader::tokens::Dialect;
-use warpsight_learn::shader::trace::{self, QUADS};
+use warpsight_learn::models::table::Table;
+use warpsight_learn::models::{Row, RowError};
+use warpsight_learn::predictor::Device;
+use warpsight_shader::corpus::Entry;
+use warpsight_shader::scene::Scene;
+use warpsight_shader::tokens::Dialect;
+use warpsight_shader::trace::QUADS;
+use warpsight_shader::{SeeError, View};
 
 /// Where rows come from.
 #[derive(clap::Args, Clone)]
@@ -116,16 +116,18 @@ fn is_software(description: &str) -> bool {
 fn row(folder: &Path, (entry, shot): (&Entry, &Shot), base: &Scene, quads: usize, dialects: &BTreeSet<Dialect>) -> Result<Row, String> {
     let path = folder.join("spv").join(format!("{}.spv", entry.id));
     let bytes = warpsight_files::read(&path, warpsight_files::TEXT).map_err(|_| "its module is not in the corpus".to_owned())?;
-    let (module, cfg) = super::read(&path, &bytes).map_err(|_| "its module cannot be read".to_owned())?;
+    let shader = super::read(&path, &bytes).map_err(|_| "its module cannot be read".to_owned())?;
     let mut scene = base.clone();
     (scene.frame, scene.texture) = (shot.frame, shot.texture);
     scene.uniforms.clone_from(&entry.uniforms);
-    let (inputs, _) = scene.inputs(&module).map_err(|_| "no scene fits it".to_owned())?;
-    let traced = Program::new(&module, &cfg).and_then(|program| Ok((trace::sample(&program, &inputs, quads, 0)?, program)));
-    let (trace, program) = traced.map_err(|_| "it cannot be interpreted".to_owned())?;
-    let lean = Lean::of(&program, &module, &cfg, &inputs, &trace);
-    let row = Row::new(&module, &cfg, &trace, lean.as_ref()).map_err(|_| "its module cannot be read".to_owned())?;
-    let row = row.with_words(dialects.iter().copied(), (&module, &cfg, &trace, lean.as_ref())).map_err(|e| e.to_string())?;
+    let seen = shader.see(&scene, &View { quads, ..View::default() }).map_err(|error| match error {
+        SeeError::Interpret(_) => "it cannot be interpreted".to_owned(),
+        _ => "no scene fits it".to_owned(),
+    })?;
+    let row = Row::of(&shader, &seen, dialects.iter().copied()).map_err(|error| match error {
+        RowError::Module(_) => "its module cannot be read".to_owned(),
+        RowError::Words(error) => error.to_string(),
+    })?;
     Ok(Row {
         id: entry.id.clone(),
         source: entry.source.clone(),

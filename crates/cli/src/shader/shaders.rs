@@ -1,13 +1,14 @@
 //! The shaders that a verb measures: those of a user's corpus, or those that come with the program.
 
-use super::glsl::{self, Compiled};
+use super::glsl;
 use crate::failure::{Failure, Kind};
 use crate::progress;
 use include_dir::{Dir, include_dir};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
-use warpsight_learn::shader::corpus::{self, Entry};
-use warpsight_learn::shader::wrap::Source;
+use warpsight_shader::Shader;
+use warpsight_shader::corpus::{self, Entry};
+use warpsight_shader::wrap::Source;
 
 /// Public shaders and looping ones written for this project, with their licences.
 static SHIPPED: Dir = include_dir!("$CARGO_MANIFEST_DIR/../../data/shaders");
@@ -68,7 +69,7 @@ fn shipped() -> Result<Shaders, Failure> {
             return Err(Failure::new(Kind::Interrupted, "interrupted"));
         }
         let source = Source::new(text);
-        let Compiled { module, cfg, uniforms, .. } =
+        let Shader { module, cfg, uniforms, .. } =
             glsl::compile(&source).map_err(|fault| glsl::failure(&fault, origin, text, source.dialect))?;
         let id = corpus::id(&module);
         let bytes: Vec<u8> = module.words().iter().flat_map(|w| w.to_le_bytes()).collect();

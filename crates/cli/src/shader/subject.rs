@@ -1,20 +1,18 @@
 //! Shaders as verbs take them: files in any dialect, SPIR-V, folders, standard input.
 
 use super::SceneArgs;
-use super::glsl::{self, Compiled};
+use super::glsl;
 use super::targets::Target;
 use super::trace::parse_quads;
 use crate::failure::Failure;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use warpsight_learn::shader::cfg::Cfg;
-use warpsight_learn::shader::interpret::{Inputs, InterpretError, Lean, Program};
-use warpsight_learn::shader::models::Row;
-use warpsight_learn::shader::module::Module;
-use warpsight_learn::shader::module::spirv::MAGIC_NUMBER;
-use warpsight_learn::shader::scene::{Assumption, Scene};
-use warpsight_learn::shader::trace::{Trace, sample};
-use warpsight_learn::shader::wrap::{Dialect, PASS, Pass, Source};
+use warpsight_learn::models::Row;
+use warpsight_shader::interpret::InterpretError;
+use warpsight_shader::module::spirv::MAGIC_NUMBER;
+use warpsight_shader::scene::Scene;
+use warpsight_shader::wrap::{Dialect, Source};
+use warpsight_shader::{SeeError, Seen, Shader, View};
 
 /// What a folder's files of shaders end with.
 const ENDINGS: &[&str] = &["frag", "glsl", "fs", "spv"];
@@ -41,34 +39,14 @@ pub struct TraceArgs {
     pub strict: bool,
 }
 
-/// A shader that was read.
+/// A shader as the user named it.
 pub struct Subject {
-    /// The file as the user named it.
+    /// The file.
     pub name: String,
     /// Its text, unless it is SPIR-V.
     pub text: Option<String>,
-    /// The module.
-    pub module: Module,
-    /// Its control flow.
-    pub cfg: Cfg,
-    /// What its source says of its uniforms.
-    uniforms: BTreeMap<String, Vec<f64>>,
-    /// The passes that it is drawn in, where there are several.
-    pub passes: Vec<Pass>,
-}
-
-/// A shader in a scene.
-pub struct Seen {
-    /// How often its blocks run.
-    pub trace: Trace,
-    /// What a compiler leaves of it, where it can be evaluated.
-    pub lean: Option<Lean>,
-    /// What models are told.
-    pub row: Row,
-    /// What nobody said.
-    pub assumptions: Vec<Assumption>,
-    /// What it is drawn with.
-    pub inputs: Inputs,
+    /// What is in it.
+    pub shader: Shader,
 }
 
 /// The files that these names stand for, folders being searched for shaders; in order, each once.
@@ -116,66 +94,46 @@ impl Subject {
         }
         let magic = [MAGIC_NUMBER.to_le_bytes(), MAGIC_NUMBER.to_be_bytes()];
         if magic.iter().any(|m| bytes.starts_with(m)) || path.extension().is_some_and(|e| e.eq_ignore_ascii_case("spv")) {
-            let (module, cfg) = super::read(path, &bytes)?;
-            return Ok(Self { name, text: None, module, cfg, uniforms: BTreeMap::new(), passes: Vec::new() });
+            return Ok(Self { text: None, shader: super::read(path, &bytes)?, name });
         }
         let text = String::from_utf8(bytes).map_err(|_| Failure::input("this is neither SPIR-V nor text (UTF-8)").at(&name))?;
         let include = |file: &str| included(path.parent()?, file);
         let source = Source { dialect: dialect.unwrap_or_else(|| Dialect::detect(&text)), include: &include, ..Source::new(&text) };
-        let Compiled { module, cfg, uniforms, passes } =
-            glsl::compile(&source).map_err(|fault| glsl::failure(&fault, path, &text, source.dialect))?;
-        Ok(Self { name, text: Some(text), module, cfg, uniforms, passes })
+        let shader = glsl::compile(&source).map_err(|fault| glsl::failure(&fault, path, &text, source.dialect))?;
+        Ok(Self { name, text: Some(text), shader })
     }
 
     /// The same with values that its source gives uniforms.
     pub fn with_uniforms(mut self, uniforms: &BTreeMap<String, Vec<f64>>) -> Self {
-        self.uniforms.clone_from(uniforms);
+        self.shader.uniforms.clone_from(uniforms);
         self
     }
 
     /// The scene that options describe, with the values that its source gives uniforms.
     pub fn scene(&self, args: &SceneArgs) -> Scene {
-        args.scene(&self.uniforms)
+        args.scene(&self.shader.uniforms)
     }
 
     /// Whether the uniforms that the user named are this shader's.
     pub fn check(&self, args: &SceneArgs) -> Result<(), Failure> {
-        args.check(&self.module).map_err(|e| e.at(&self.name))
+        args.check(&self.shader.module).map_err(|e| e.at(&self.name))
     }
 
-    /// Traces it, or one pass of it, in a scene whose textures are shared with `base`, and puts it into the words that these targets' models read.
-    pub fn see(&self, args: &TraceArgs, base: &Scene, pass: Option<usize>, targets: &[Target]) -> Result<Seen, Failure> {
-        let mut scene = base.clone();
-        for (name, values) in &self.uniforms {
-            scene.uniforms.entry(name.clone()).or_insert_with(|| values.clone());
-        }
+    /// Sees it, or one pass of it, in a scene, and puts it into the words that these targets' models read.
+    pub fn see(&self, args: &TraceArgs, scene: &Scene, pass: Option<usize>, targets: &[Target]) -> Result<(Seen, Row), Failure> {
         let refused = |e: &dyn std::fmt::Display| Failure::input(e.to_string()).at(&self.name);
-        if let Some((index, pass)) = pass.and_then(|index| Some((index, self.passes.get(index)?))) {
-            scene.frame = pass.frame(scene.frame, &scene.uniforms).map_err(|e| refused(&e))?;
-            scene.uniforms.insert(PASS.to_owned(), vec![index as f64]);
-        }
-        let (mut inputs, assumptions) = scene.inputs(&self.module).map_err(|e| refused(&e))?;
-        if args.strict && !assumptions.is_empty() {
-            let all: Vec<String> = assumptions.iter().map(ToString::to_string).collect();
-            let failure = Failure::input(format!("--strict, and these would have to be assumed: {}", all.join("; "))).at(&self.name);
-            return Err(failure.help("--uniform NAME=VALUE gives uniforms; textures are always noise"));
-        }
-        inputs.budget = args.budget.unwrap_or(0);
-        let traced = Program::new(&self.module, &self.cfg).and_then(|program| {
-            let trace = sample(&program, &inputs, args.quads, args.seed)?;
-            let lean = Lean::of(&program, &self.module, &self.cfg, &inputs, &trace);
-            Ok((trace, lean))
-        });
-        let (trace, lean) = traced.map_err(|e| {
-            let failure = refused(&e);
-            match e {
-                InterpretError::Budget { .. } => failure.help("--uniform gives values under which it ends, --budget N more patience"),
-                _ => failure,
+        let view = View { pass, quads: args.quads, seed: args.seed, budget: args.budget.unwrap_or(0), strict: args.strict };
+        let seen = self.shader.see(scene, &view).map_err(|error| match &error {
+            SeeError::Assumed(_) => {
+                refused(&format_args!("--strict: {error}")).help("--uniform NAME=VALUE gives uniforms; textures are always noise")
             }
+            SeeError::Interpret(InterpretError::Budget { .. }) => {
+                refused(&error).help("--uniform gives values under which it ends, --budget N more patience")
+            }
+            _ => refused(&error),
         })?;
-        let row = Row::new(&self.module, &self.cfg, &trace, lean.as_ref()).map_err(|e| refused(&e))?;
         let dialects = targets.iter().filter_map(|target| target.predictor.model.model().dialect());
-        let row = row.with_words(dialects, (&self.module, &self.cfg, &trace, lean.as_ref())).map_err(|e| refused(&e))?;
-        Ok(Seen { trace, lean, row, assumptions, inputs })
+        let row = Row::of(&self.shader, &seen, dialects).map_err(|e| refused(&e))?;
+        Ok((seen, row))
     }
 }

@@ -4,9 +4,9 @@ use crate::failure::Failure;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use warpsight_ir::near::did_you_mean;
-use warpsight_learn::shader::head::Head;
-use warpsight_learn::shader::models::Row;
-use warpsight_learn::shader::predictor::{Device, Prediction, Predictor, PredictorError};
+use warpsight_learn::calibration::Head;
+use warpsight_learn::models::Row;
+use warpsight_learn::predictor::{Device, Prediction, Predictor, PredictorError};
 
 /// The device where none is named.
 const DEFAULT: &str = "lavapipe";

@@ -13,13 +13,13 @@ use crate::report::{out, table};
 use serde_json::json;
 use std::path::PathBuf;
 use std::time::Duration;
-use warpsight_learn::shader::cfg::Cfg;
-use warpsight_learn::shader::interpret::{Inputs, Program};
-use warpsight_learn::shader::module::Module;
-use warpsight_learn::shader::trace::rewrite::{Options, Width, rewrite};
-use warpsight_learn::shader::trace::{QUADS, sample};
-use warpsight_learn::shader::wrap::Dialect;
 use warpsight_run::DeviceInfo;
+use warpsight_shader::cfg::Cfg;
+use warpsight_shader::interpret::{Inputs, Program};
+use warpsight_shader::module::Module;
+use warpsight_shader::trace::rewrite::{Options, Width, rewrite};
+use warpsight_shader::trace::{QUADS, sample};
+use warpsight_shader::wrap::Dialect;
 
 /// Count how often each basic block runs in a frame, by interpretation or by a module that counts.
 #[derive(clap::Args)]
@@ -118,7 +118,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         return corpus::run(args, device, json);
     }
     let subject = Subject::read(&args.file, args.dialect)?;
-    let (module, cfg) = (&subject.module, &subject.cfg);
+    let (module, cfg) = (&subject.shader.module, &subject.shader.cfg);
     if let Some(to) = &args.rewrite {
         let (set, binding) = args.counters;
         let width = if args.split { Width::Split } else { Width::Whole };

@@ -11,9 +11,9 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
-use warpsight_learn::shader::evaluate::{APART, Judged, SOURCE, Scores, Way, judge};
-use warpsight_learn::shader::models::{Method, Row};
-use warpsight_learn::shader::predictor::Predictor;
+use warpsight_learn::evaluate::{APART, Judged, SOURCE, Scores, Way, judge};
+use warpsight_learn::models::{Method, Row};
+use warpsight_learn::predictor::Predictor;
 use warpsight_probe::battery::rfc3339;
 
 /// Fit a model to measured shaders and write it to a file that `shader predict --model` takes.

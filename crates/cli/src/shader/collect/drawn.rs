@@ -6,8 +6,8 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use warpsight_learn::Store;
-use warpsight_learn::shader::corpus::Entry;
-use warpsight_learn::shader::measured::{Flag, Outcome, Shot, newest, usual_reference};
+use warpsight_learn::measured::{Flag, Outcome, Shot, newest, usual_reference};
+use warpsight_shader::corpus::Entry;
 
 /// The largest variation of a measurement that counts as calm.
 const CALM: f64 = 0.03;

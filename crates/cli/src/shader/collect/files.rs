@@ -8,7 +8,7 @@ use crate::shader::glsl;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use warpsight_learn::shader::wrap::Dialect;
+use warpsight_shader::wrap::Dialect;
 
 /// What files of fragment shaders end with; `.shader_test` is piglit's, of several stages.
 const ENDINGS: &[&str] = &["frag", "glsl", "fs", "fsh", "isf", "shader_test"];

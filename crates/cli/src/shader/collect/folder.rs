@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use warpsight_learn::shader::corpus::{self, Entry};
+use warpsight_shader::corpus::{self, Entry};
 
 /// The folder of a corpus.
 pub struct Folder {

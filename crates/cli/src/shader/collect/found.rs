@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use warpsight_learn::shader::wrap::Dialect;
+use warpsight_shader::wrap::Dialect;
 
 /// A shader that was found.
 #[derive(Clone, Debug, Default)]

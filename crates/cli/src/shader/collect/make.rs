@@ -3,20 +3,21 @@
 use super::folder::{Folder, Memory};
 use super::found::Found;
 use crate::progress;
-use crate::shader::glsl::Fault;
+use crate::shader::glsl::{self, Fault};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use warpsight_learn::shader::cfg::Cfg;
-use warpsight_learn::shader::corpus::{self, Entry};
-use warpsight_learn::shader::interpret::Program;
-use warpsight_learn::shader::module::Module;
-use warpsight_learn::shader::scene::Scene;
-use warpsight_learn::shader::trace;
-use warpsight_learn::shader::wrap::{self, Dialect, Source};
 use warpsight_run::glslang::{self, CompileError};
+use warpsight_shader::Shader;
+use warpsight_shader::cfg::Cfg;
+use warpsight_shader::corpus::{self, Entry};
+use warpsight_shader::interpret::Program;
+use warpsight_shader::module::Module;
+use warpsight_shader::scene::Scene;
+use warpsight_shader::trace;
+use warpsight_shader::wrap::{self, Dialect, Source};
 
 /// Quads that are interpreted to see whether a shader can be.
 const QUADS: usize = 4;
@@ -118,7 +119,7 @@ struct Tools<'a> {
 fn one(found: &Found, tools: &Tools) -> Made {
     let Tools { folder, memory, validator, scene } = *tools;
     let left = |step, fault: &Fault| {
-        let (line, message) = fault.at();
+        let (line, message) = glsl::place(fault);
         Left { step, line, message }
     };
     let none = |left: Left| Made { glsl: String::new(), hash: String::new(), outcome: Err(left), checks: None };
@@ -162,20 +163,14 @@ fn one(found: &Found, tools: &Tools) -> Made {
         }
         None => {}
     }
-    let words = glslang::compile(&wrapped.glsl).map(|mut words| {
-        wrap::forget_own_lines(&mut words);
-        words
-    });
+    let words = glslang::compile(&wrapped.glsl);
     let unavailable = matches!(words, Err(CompileError::Unavailable(_)));
-    let outcome = words.map_err(|e| left(Step::Compiled, &e.into())).and_then(|words| {
-        let module = Module::new(words).map_err(|e| left(Step::Read, &e.into()))?;
-        let cfg = Cfg::new(&module).map_err(|e| left(Step::Read, &e.into()))?;
-        Ok((module, cfg))
-    });
+    let outcome = words.map_err(|e| left(Step::Compiled, &Fault::Compile(e)));
+    let outcome = outcome.and_then(|words| Shader::from_wrapped(&wrapped, words).map_err(|e| left(Step::Read, &Fault::Read(e))));
     match outcome {
         // That there was no compiler is not remembered.
         Err(left) => Made { glsl: wrapped.glsl, hash: if unavailable { String::new() } else { hash }, outcome: Err(left), checks: None },
-        Ok((module, cfg)) => {
+        Ok(Shader { module, cfg, .. }) => {
             let id = corpus::id(&module);
             let instructions = cfg.blocks.iter().map(|b| b.insts.len() as u32).sum();
             let shape = (cfg.blocks.iter().any(|b| b.is_loop), instructions, cfg.blocks.len() as u32);

@@ -19,9 +19,9 @@ use funnel::Failed;
 use make::Known;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use warpsight_learn::shader::corpus::Entry;
-use warpsight_learn::shader::shingles;
 use warpsight_run::glslang;
+use warpsight_shader::corpus::Entry;
+use warpsight_shader::shingles;
 
 /// Collect fragment shaders from folders and packages into a corpus: wrapped, compiled, validated, without duplicates.
 ///

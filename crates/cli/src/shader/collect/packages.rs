@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use warpsight_learn::shader::wrap::Dialect;
+use warpsight_shader::wrap::Dialect;
 
 /// How the shaders of a package are read.
 type Own = fn(&Package) -> Result<Vec<Found>, Failure>;

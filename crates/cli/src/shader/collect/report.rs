@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
-use warpsight_learn::shader::cfg::Cfg;
-use warpsight_learn::shader::corpus::Entry;
-use warpsight_learn::shader::module::Module;
+use warpsight_shader::cfg::Cfg;
+use warpsight_shader::corpus::Entry;
+use warpsight_shader::module::Module;
 
 /// The groups that the specification of SPIR-V puts instructions in, by the last opcode of each; what a shader executes.
 const CLASSES: &[(u32, &str)] = &[
@@ -82,7 +82,7 @@ impl<'a> Report<'a> {
         for entry in entries {
             let file = folder.spv(&entry.id);
             let bytes = warpsight_files::read(&file, warpsight_files::TEXT)?;
-            let at = |e: warpsight_learn::shader::module::ModuleError| Failure::from(e).at(file.display().to_string());
+            let at = |e: warpsight_shader::module::ModuleError| Failure::from(e).at(file.display().to_string());
             let module = Module::from_bytes(&bytes).map_err(at)?;
             for block in &Cfg::new(&module).map_err(at)?.blocks {
                 for inst in &module.insts()[block.insts.clone()] {

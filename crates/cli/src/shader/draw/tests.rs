@@ -5,10 +5,10 @@ mod uniforms;
 
 use super::*;
 use std::path::Path;
-use warpsight_learn::shader::cfg::Cfg;
-use warpsight_learn::shader::interpret::Program;
-use warpsight_learn::shader::scene::Scene;
 use warpsight_run::vulkan::{Renderer, Vulkan};
+use warpsight_shader::cfg::Cfg;
+use warpsight_shader::interpret::Program;
+use warpsight_shader::scene::Scene;
 
 /// The first device that is the processor; `None` (and a word of it) where there is none, which no CI may say.
 pub fn rasteriser() -> Option<Vulkan> {
@@ -26,7 +26,7 @@ pub fn rasteriser() -> Option<Vulkan> {
 
 /// A module of the tests of `learn`.
 fn module(name: &str) -> Module {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../learn/tests/shaders").join(name).with_extension("spv");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shader/tests/shaders").join(name).with_extension("spv");
     Module::from_bytes(&std::fs::read(path).unwrap()).unwrap()
 }
 

@@ -5,7 +5,7 @@ use super::show::{HEAD, TRANSFER_HEAD, intro, matrix, percent, rank, row, transf
 use crate::failure::Failure;
 use crate::page::Page;
 use crate::plot::{HeatMap, heat_maps};
-use warpsight_learn::shader::evaluate::Judged;
+use warpsight_learn::evaluate::Judged;
 
 /// The page.
 pub fn page(outcome: &Outcome) -> Result<String, Failure> {

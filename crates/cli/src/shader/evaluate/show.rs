@@ -2,7 +2,7 @@
 
 use super::Outcome;
 use crate::report::{dash, from_left, table};
-use warpsight_learn::shader::evaluate::{APART, CALIBRATION, Judged, Scores, Transfer};
+use warpsight_learn::evaluate::{APART, CALIBRATION, Judged, Scores, Transfer};
 
 /// A share in percent.
 pub fn percent(share: f64) -> String {

@@ -7,7 +7,7 @@ use crate::shader::rows::Rows;
 use crate::shader::targets::{SOFTWARE, Target};
 use serde_json::json;
 use std::collections::BTreeMap;
-use warpsight_learn::shader::evaluate::{Held, Scores, coverage};
+use warpsight_learn::evaluate::{Held, Scores, coverage};
 
 /// Asks a model about all rows and scores what it says: of all, of those that loop, and by source.
 pub fn run(target: &Target, made: &Rows, json: bool) -> Result<(), Failure> {

@@ -2,11 +2,11 @@
 
 use super::{Answer, Predicted, sum};
 use crate::failure::Failure;
-use crate::shader::subject::Seen;
 use crate::shader::targets::SOFTWARE;
 use serde_json::{Value, json};
 use std::path::Path;
-use warpsight_learn::shader::models::INTERVAL;
+use warpsight_learn::models::INTERVAL;
+use warpsight_shader::Seen;
 
 /// All shaders.
 pub fn document(shaders: &[Value]) -> Value {
@@ -26,7 +26,7 @@ pub fn shader(passes: &[Answer]) -> Value {
     let one = |(index, answer): (usize, &Answer)| {
         let mut value = pass(answer);
         value["pass"] = json!(index);
-        value["target"] = json!(answer.subject.passes[index].target);
+        value["target"] = json!(answer.subject.shader.passes[index].target);
         value
     };
     let total = |(index, predicted): (usize, &Predicted)| {
@@ -46,7 +46,7 @@ pub fn shader(passes: &[Answer]) -> Value {
 fn pass(answer: &Answer) -> Value {
     let Seen { trace, inputs, .. } = &answer.seen;
     let frame = inputs.frame;
-    let executed = trace.total(|block| answer.subject.cfg.blocks[block].insts.len() as f64);
+    let executed = trace.total(|block| answer.subject.shader.cfg.blocks[block].insts.len() as f64);
     json!({
         "file": answer.subject.name,
         "frame": frame,

@@ -6,9 +6,9 @@ use crate::report::{clean, table};
 use crate::shader::targets::{SOFTWARE, Target};
 use std::fmt::Write;
 use warpsight_ir::Seconds;
-use warpsight_learn::shader::lines::LineCost;
-use warpsight_learn::shader::models::INTERVAL;
-use warpsight_learn::shader::predictor::Outside;
+use warpsight_learn::models::INTERVAL;
+use warpsight_learn::predictor::Outside;
+use warpsight_shader::lines::LineCost;
 
 /// The longest part of a line's text that is shown.
 pub const TEXT: usize = 100;
@@ -98,7 +98,7 @@ fn device(answer: &Answer, predicted: &Predicted, most: usize) -> String {
 /// What holds for all devices.
 pub fn notes(answer: &Answer) -> String {
     let trace = &answer.seen.trace;
-    let executed = trace.total(|block| answer.subject.cfg.blocks[block].insts.len() as f64);
+    let executed = trace.total(|block| answer.subject.shader.cfg.blocks[block].insts.len() as f64);
     let error = if executed.value > 0.0 { 100.0 * executed.error / executed.value } else { 0.0 };
     let mut text = format!(
         "{} of {} pixels were executed: instructions ±{error:.1} % (simulated){}",

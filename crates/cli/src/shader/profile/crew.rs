@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 use warpsight_ir::sample::Device;
-use warpsight_learn::shader::corpus::Entry;
-use warpsight_learn::shader::interpret::Inputs;
-use warpsight_learn::shader::measured::{self, Clock, Flag, Outcome, Shot, Timed};
-use warpsight_learn::shader::module::Module;
-use warpsight_learn::shader::scene::{Noise, Scene};
+use warpsight_learn::measured::{self, Clock, Flag, Outcome, Shot, Timed};
 use warpsight_run::vulkan::{self, Draw, DrawClock, Drawn, Format, Renderer, Timing};
 use warpsight_run::{DeviceError, DeviceInfo, Options};
+use warpsight_shader::corpus::Entry;
+use warpsight_shader::interpret::Inputs;
+use warpsight_shader::module::Module;
+use warpsight_shader::scene::{Noise, Scene};
 
 /// A driver's process draws so many shaders before a fresh one goes on: what drivers leak stays bounded.
 const BATCH: usize = 100;

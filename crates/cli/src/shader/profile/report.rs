@@ -7,7 +7,7 @@ use crate::report::Column::Keep;
 use crate::report::{out, table};
 use serde_json::json;
 use warpsight_ir::Seconds;
-use warpsight_learn::shader::measured::{Clock, Outcome, Shot, Timed, usual_reference};
+use warpsight_learn::measured::{Clock, Outcome, Shot, Timed, usual_reference};
 use warpsight_run::DeviceInfo;
 
 /// What became of the shaders that were asked for.

@@ -2,7 +2,7 @@
 
 use super::*;
 use warpsight_ir::Seconds;
-use warpsight_learn::shader::measured::{Clock, Flag, Timed, Trial};
+use warpsight_learn::measured::{Clock, Flag, Timed, Trial};
 
 fn shot(shader: &str, outcome: Outcome) -> Shot {
     let device = Device { backend: "vulkan".into(), name: "llvmpipe (LLVM 1, 256 bits)".into(), driver: "llvmpipe Mesa 2".into() };

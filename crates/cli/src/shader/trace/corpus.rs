@@ -13,11 +13,12 @@ use serde::Serialize;
 use serde_json::json;
 use std::path::Path;
 use std::time::Duration;
-use warpsight_learn::shader::corpus::{self, Entry};
-use warpsight_learn::shader::interpret::Program;
-use warpsight_learn::shader::scene::Noise;
-use warpsight_learn::shader::trace::sample;
 use warpsight_run::DeviceInfo;
+use warpsight_shader::Shader;
+use warpsight_shader::corpus::{self, Entry};
+use warpsight_shader::interpret::Program;
+use warpsight_shader::scene::Noise;
+use warpsight_shader::trace::sample;
 
 /// The frame where none is asked for: every pixel is interpreted.
 const FRAME: [u32; 2] = [64, 48];
@@ -151,7 +152,7 @@ fn frame(args: &Args) -> [u32; 2] {
 fn compare(args: &Args, folder: &Path, worker: &mut Worker, entry: &Entry, noise: &Noise) -> Result<Counted, Failure> {
     let path = folder.join("spv").join(&entry.id).with_extension("spv");
     let bytes = warpsight_files::read(&path, warpsight_files::TEXT)?;
-    let (module, cfg) = read(&path, &bytes)?;
+    let Shader { module, cfg, .. } = read(&path, &bytes)?;
     let mut scene = args.scene.scene(&entry.uniforms);
     (scene.frame, scene.noise) = (frame(args), noise.clone());
     let (inputs, _) = scene.inputs(&module)?;

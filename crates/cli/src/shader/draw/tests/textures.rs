@@ -1,8 +1,8 @@
 //! Ways to read textures, on a rasteriser and by the interpreter.
 
 use super::*;
-use warpsight_learn::shader::interpret::{Kind, Mip, Sampler, Texture, Wrap};
 use warpsight_run::glslang;
+use warpsight_shader::interpret::{Kind, Mip, Sampler, Texture, Wrap};
 
 /// Pixels of a case: a band of the frame.
 const BAND: [u32; 2] = [24, 8];

@@ -1,8 +1,8 @@
 //! Uniforms of every type, on a rasteriser and by the interpreter.
 
 use super::*;
-use warpsight_learn::shader::module::Leaf;
 use warpsight_run::glslang;
+use warpsight_shader::module::Leaf;
 
 /// Every scalar of a block has a number of its own; the shader shows members of each kind.
 #[test]

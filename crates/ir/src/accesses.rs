@@ -6,14 +6,18 @@
 mod bounds;
 mod build;
 mod canonical;
+mod conditions;
 mod linear;
 mod place;
 mod raw;
 mod reader;
 pub mod text;
+mod words;
+mod write;
 
 pub use bounds::Outside;
 pub use canonical::{Canonical, Order};
+pub use write::{Unwritable, write};
 
 use crate::affine::{Affine, VarId};
 use crate::program::{ImageFormat, Name, Space, StorePolicy};

@@ -169,7 +169,12 @@ fn every_key_is_read() {
     assert_eq!(of(0).iter().filter(|(_, access)| access.path == LoadPath::Default).count(), 2);
     assert_eq!(words(&every, &of(0)[0].1.coords[1]), "8by+1ly+1", "the origin");
     assert_eq!((of(0)[0].1.guard.len(), of(0)[6].1.guard.len()), (2, 3));
-    assert_eq!(of(1)[0].0, ["k"]);
+    let range = &of(0)[6].1.guard[2];
+    assert_eq!((words(&every, &range.value), range.extent, range.per_lane), ("8by+1ly+0".to_owned(), 512, false), "the origin is 1");
+    assert_eq!((of(1)[0].0.join(" "), of(1)[1].0.join(" ")), ("k".to_owned(), "h".to_owned()));
+    assert_eq!(every.kernel.ops.0[&(OpClass::Fma, Scalar::F32, 4)], 4, "vectors by themselves");
+    let edge = &of(4)[0].1.guard[2];
+    assert_eq!((words(&every, &edge.value), edge.extent, edge.per_lane), ("128bx+2lx+0".to_owned(), 514, true));
     assert_eq!(of(2).iter().map(|(_, access)| access.spread).collect::<Vec<_>>(), [Some(514), Some(514), Some(64), Some(64)]);
     assert_eq!(every.guessed_accesses.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["table"; 4]);
     assert!(every.guessed_accesses.iter().all(|(_, position)| all[*position].1.spread.is_some()));
@@ -208,7 +213,7 @@ fn barriers_stand_where_they_stand_in_the_file() {
     assert_eq!(of(transpose), "in in in in =tile =tile =tile =tile | tile tile tile tile =out =out =out =out");
     let every = of(include_str!("../../../examples/accesses/every-key.toml"));
     // g nests in k, as in the file.
-    assert_eq!(every, "k(g(A A A A A A A A) weights) table table k(table table g(=tile | tile B B =B =B))");
+    assert_eq!(every, "k(g(A A A A A A A A) weights) h(weights) table table k(table table g(=tile | tile B B =B =B))");
     // First and last of all; a loop that holds nothing else.
     let first = STAR.replacen("[[field]]", "[[barrier]]\n[[field]]", 1) + "[[barrier]]\n";
     assert_eq!(of(&first), "| A A A A A =B |");
@@ -322,7 +327,7 @@ fn bad_input_is_named_and_placed() {
             "{ f80 = 1 }",
             "unknown class of operations `f80`",
             "f80",
-            "known are f64 f64_fma f32 f32_fma f16 f16_fma mma mma_bf16 mma_f32 mma_f64 mma_int8 sfu int",
+            "known are f64 f64_fma f32 f32_fma f16 f16_fma mma mma_bf16 mma_f32 mma_f64 mma_int8 sfu int; of vectors f32x4 f32x4_fma f32x4_sfu",
         ),
         ("{ f64_fma = 2, f64 = 1 }", "-3", "-3 operations a point", "-3", "a count is 0 or more, and below 2^53 a thread"),
         (
@@ -422,4 +427,136 @@ fn a_document_is_read_once_for_all_settings() {
     let (other, first) = (document.written(settings[0]).unwrap(), document.written(settings[5]).unwrap());
     assert_eq!((other.domain, first.domain), (vec![128, 128, 30], vec![512, 512, 30]));
     assert!(document.written(settings[2]).unwrap_err().help.is_some_and(|help| help.contains("block=0,8,1")));
+}
+
+/// The star with loops beside each other: k holds i, then j holds i2.
+fn beside() -> String {
+    let own = |name: &str, trips: u32, more: &str| format!("[[loop]]\nname = \"{name}\"\ntrips = {trips}\n{more}");
+    let loops = [
+        own("k", 5, ""),
+        own("u", 2, "order = \"unrolled\"\n"),
+        own("i", 3, ""),
+        own("j", 4, "beside = \"k\"\n"),
+        own("i2", 3, ""),
+        own("i3", 2, "beside = \"i2\"\n"),
+    ];
+    let text = STAR.replacen("[[field]]", &(loops.concat() + "[[field]]"), 1);
+    text.replace(
+        "[\"tx\", \"ty\"], [\"tx+1\", \"ty\"], [\"tx-1\", \"ty\"], [\"tx\", \"ty+1\"]",
+        "[\"tx+i\", \"k\"], [\"k\", \"u\"], [\"j\", \"i2\"], { at = [\"i3\", 0], in = \"j\" }",
+    )
+}
+
+#[test]
+fn loops_stand_beside_each_other() {
+    let found = read(&beside());
+    assert_eq!(shape(&found, &found.kernel.accesses.nest), "k(i(A) A A) j(i2(A) i3(A)) A =B");
+    assert_eq!(coords(&found, 0)[3], ["1i2+0", "1j+0"]);
+    let names: Vec<&str> = found.kernel.accesses.vars[4..].iter().map(|var| &*var.name).collect();
+    assert_eq!(names, ["k", "i", "j", "i2", "i3"]);
+    // A loop that several accesses are in is one loop, where nothing else lies between them.
+    let again = read(&beside().replace("[\"j\", \"i2\"]", "[\"j\", \"i2\"], [\"k\", 7]"));
+    assert_eq!(shape(&again, &again.kernel.accesses.nest), "k(i(A) A A) j(i2(A)) k(A) j(i3(A)) A =B");
+}
+
+#[test]
+fn loops_that_stand_apart_hold_nothing_together() {
+    let said = |from: &str, to: &str| {
+        let text = beside();
+        assert!(text.contains(from), "{from}");
+        let text = text.replacen(from, to, 1);
+        let error = parse(&text, &[]).map(drop).expect_err(to);
+        (error.what, text[error.at.expect("a place")].to_owned(), error.help.unwrap_or_default())
+    };
+    let nested = "loops nest in the order of the file, but for those with `beside`".to_owned();
+    let apart = |a: &str, b: &str| format!("`{a}` and `{b}` stand beside each other: nothing is in both");
+    assert_eq!(said("\"tx+i\", \"k\"", "\"tx+i\", \"j\""), (apart("i", "j"), "[\"tx+i\", \"j\"]".to_owned(), nested.clone()));
+    let within = "{ at = [\"i3\", 0], in = \"i2\" }";
+    assert_eq!(said("{ at = [\"i3\", 0], in = \"j\" }", within), (apart("i2", "i3"), within.to_owned(), nested.clone()));
+    assert_eq!(said("beside = \"k\"", "beside = \"q\"").0, "there is no loop `q`");
+    let above = "a loop stands beside one that is above it in the file";
+    assert_eq!(said("beside = \"k\"", "beside = \"i2\""), ("there is no loop `i2`".to_owned(), "\"i2\"".to_owned(), above.to_owned()));
+    // A condition on everything is in the loop it mentions, and so is everything.
+    let error = parse(&beside().replacen("name = \"star\"", "name = \"star\"\nguard = [\"k < 3\"]", 1), &[]).unwrap_err();
+    assert_eq!(error.what, apart("i2", "k"));
+}
+
+#[test]
+fn conditions_may_be_ranges() {
+    let with =
+        |guard: &str| STAR.replace("[\"tx+1\", \"ty\"]", &format!("{{ at = [\"tx+1\", \"ty\"], width = 2, guard = [\"{guard}\"] }}"));
+    let bound = |guard: &str| {
+        let found = read(&with(guard));
+        let bound = accesses(&found)[1].1.guard[0].clone();
+        (words(&found, &bound.value), bound.extent, bound.per_lane)
+    };
+    let x = |constant: i64| format!("8bx+1lx+{constant}");
+    assert_eq!(bound("0 <= tx + 1 < n"), (x(1), 64, false));
+    assert_eq!(bound("3 < tx <= n - 1"), (x(-4), 60, false));
+    assert_eq!(bound(" -2 <= tx < n  per element "), (x(2), 66, true));
+    let said = |guard: &str| {
+        let error = parse(&with(guard), &[]).map(drop).expect_err(guard);
+        (error.what, error.help.unwrap_or_default())
+    };
+    let no = |guard: &str| format!("`{guard}` is no comparison");
+    let plain = "as in guard = [\"tx >= 1\", \"tx < n - 1\"]".to_owned();
+    let element = "of each element of a vector a range is asked, as in guard = [\"0 <= 4*tx < n per element\"]".to_owned();
+    for (guard, what, help) in [
+        ("0 < tx > 3", no("0 < tx > 3"), &plain),
+        ("0 <= tx < n < 99", no("0 <= tx < n < 99"), &plain),
+        ("tx < n per element", no("tx < n per element"), &element),
+        ("per element", no("per element"), &element),
+        ("3 <= tx < 3", "no number lies in this range".to_owned(), &String::new()),
+        ("3 <= tx < 2", "no number lies in this range".to_owned(), &String::new()),
+        (
+            "0 <= tx < ty",
+            "the ends of a range must not depend on coordinates".to_owned(),
+            &"two conditions, as in guard = [\"lx <= tx\", \"tx < lx + n\"]".to_owned(),
+        ),
+        ("-9223372036854775807 <= tx < 9223372036854775807", "this exceeds 64 bits".to_owned(), &String::new()),
+    ] {
+        assert_eq!(said(guard), (what, help.clone()), "{guard}");
+    }
+    // Points of a thread share what they touch under one condition; ranges of different places are different conditions.
+    let text = STAR.replace("[\"tx+1\", \"ty\"]", "{ at = [\"lx\", 0], guard = [\"0 <= ty < 9\"] }");
+    assert_eq!(coords(&set(&text, &[("fold", "1,2")]).unwrap(), 0).iter().filter(|at| at[1] == "1lx+0").count(), 2);
+    let same = text.replace("0 <= ty < 9", "0 <= bx < 9");
+    assert_eq!(coords(&set(&same, &[("fold", "1,2")]).unwrap(), 0).iter().filter(|at| at[1] == "1lx+0").count(), 1);
+}
+
+#[test]
+fn a_grid_may_have_more_axes_than_its_blocks() {
+    let text = STAR.replace("block = [8, 4]", "block = [8]").replace("domain = [\"n\", \"n\"]", "grid = [8, 3, 5, 7]");
+    let text = text.replace("\"tx\", \"ty+1\"", "\"tx + b3\", \"ty + bz\"");
+    let found = read(&text);
+    assert_eq!((&found.kernel.launch.groups[..], &found.kernel.launch.lanes[..], found.points), (&[8, 3, 5, 7][..], &[8][..], 64 * 105));
+    assert_eq!(coords(&found, 0)[3], ["1by+1bz+0", "8bx+1b3+1lx+0"]);
+    let none = read(&text.replace("block = [8]", "block = []"));
+    assert_eq!((none.kernel.launch.group_size(), none.points), (1, 840));
+    assert_eq!(set(&text, &[("block", "")]).unwrap().kernel.launch.lanes, [0_u32; 0]);
+    let said = |from: &str, to: &str| parse(&text.replacen(from, to, 1), &[]).map(drop).expect_err(to).what;
+    assert_eq!(said("b3", "b4"), "the grid has 4 axes, this mentions axis 4");
+    assert_eq!(said("b3", "ly"), "the block has 1 axes, this mentions axis y");
+    assert_eq!(said("block = [8]", "block = [8, 1, 1, 1]"), "between one and three axes are needed");
+    assert_eq!(said("grid = [8, 3, 5, 7]", "grid = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"), "between one and nine axes are needed");
+    assert_eq!(said("grid = [8, 3, 5, 7]", "domain = [64, 3]"), "the block has 1 axes, this 2");
+    // A name of the file's own stands for what the file says.
+    let own = text.replace("n = 64", "n = 64\nb3 = 2");
+    assert_eq!(coords(&read(&own), 0)[3][1], "8bx+1lx+2");
+}
+
+#[test]
+fn operations_have_types_and_widths() {
+    let ops = |flops: &str| read(&STAR.replace("f64_fma = 2, f64 = 1", flops)).kernel.ops.0.into_iter().collect::<Vec<_>>();
+    assert_eq!(ops("f32x4_fma = 2"), [((OpClass::Fma, Scalar::F32, 4), 2)]);
+    assert_eq!(ops("f32x16 = 1, f64_sfu = 2"), [((OpClass::Float, Scalar::F32, 16), 1), ((OpClass::Special, Scalar::F64, 1), 2)]);
+    assert_eq!(ops("i32x2 = 3, u64 = 1"), [((OpClass::Int, Scalar::I32, 2), 3), ((OpClass::Int, Scalar::U64, 1), 1)]);
+    assert_eq!(
+        ops("sfu = 1, f32_sfu = 2, int = 1, i32 = 1"),
+        [((OpClass::Special, Scalar::F32, 1), 3), ((OpClass::Int, Scalar::I32, 1), 2)]
+    );
+    for word in ["f32x5", "f32x1", "f32x", "bool", "i32_fma", "f32_int", "x4", "f32_", "f32x4x4"] {
+        let found = said("f64_fma = 2, f64 = 1", &format!("{word} = 1"));
+        assert_eq!((found.0.split('`').nth(1), found.1.as_str()), (Some(word), word));
+    }
 }

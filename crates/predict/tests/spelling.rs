@@ -172,7 +172,9 @@ fn looped(table: &mut Table, rng: &mut Rng) {
 
 fn reconditioned(table: &mut Table, rng: &mut Rng) {
     conditions(table, |all| {
-        for own in all.iter_mut() {
+        // A range has two sides of another kind.
+        let ranges = |own: &Value| own.as_str().unwrap().matches(['<', '>']).count() > 1;
+        for own in all.iter_mut().filter(|own| !ranges(own)) {
             let text = own.as_str().unwrap().to_owned();
             let sides = ["<=", ">=", "<", ">"].iter().find_map(|sign| Some((text.split_once(sign)?, *sign))).unwrap();
             let ((left, right), sign) = sides;
@@ -259,8 +261,11 @@ fn names_cost_nothing() {
         for own in loops(&table) {
             let text = |text: &str| reworded(text, &own, &new(&own));
             for list in other.get_mut("loop").and_then(Value::as_array_mut).into_iter().flatten() {
-                let renamed = text(list["name"].as_str().unwrap());
-                list.as_table_mut().unwrap().insert("name".into(), renamed.into());
+                for key in ["name", "beside"] {
+                    if let Some(word) = list.get_mut(key) {
+                        *word = text(word.as_str().unwrap()).into();
+                    }
+                }
             }
             coordinates(&mut other, text);
             conditions(&mut other, |all| all.iter_mut().for_each(|own| *own = text(own.as_str().unwrap()).into()));

@@ -4,6 +4,7 @@ use super::place::{COPIES, Distinct, Item, Placer, Target};
 use super::raw::{FieldKind, Flops, LoopOrder, PerPoint, Raw, RawAccess, RawBarrier, RawField, Registers, StorePolicyName};
 use super::reader::Reader;
 use super::text::{Places, Result, TextError, Written, wrong};
+use super::words::{block_axis, help_on_operations, known_operations, operation};
 use super::{AccessKind, Accesses, BufferLayout, Nest, NestVar, TensorPlace, TensorUse, VarKind};
 use crate::affine::VarId;
 use crate::kernel::{Kernel, LaunchShape, OpClass, OpCounts};
@@ -28,8 +29,8 @@ struct Items {
     tensors: Vec<TensorUse>,
     /// Whether any of them mentions lanes or blocks.
     tied: bool,
-    /// For each barrier how many accesses come before it, and how many loops it is in.
-    barriers: Vec<(usize, usize)>,
+    /// For each barrier how many accesses come before it, and the loop it is in.
+    barriers: Vec<(usize, Option<usize>)>,
     /// Where the name of each tensor stands.
     declared: Vec<Range<usize>>,
 }
@@ -37,7 +38,6 @@ struct Items {
 impl Reader<'_> {
     /// The kernel.
     pub(super) fn written(&self, raw: &Raw) -> Result<Written> {
-        let axes = self.block.len();
         let order = self.block_order(raw)?;
         let points = self.domain.iter().try_fold(1_i64, |n, &extent| n.checked_mul(extent));
         let again = self.loops.iter().filter(|own| own.order == LoopOrder::GridStride).try_fold(1_i64, |n, own| n.checked_mul(own.trips));
@@ -68,11 +68,7 @@ impl Reader<'_> {
             registers,
             local: self.local(raw, &tensors)?,
             ops: self.operations(raw, fold.saturating_mul(again))?,
-            accesses: Accesses {
-                nest: nest(&mut steps(items, barriers).peekable(), 0, axes + self.grid.len()),
-                vars: self.vars(&order),
-                tensors,
-            },
+            accesses: Accesses { nest: self.nest(&mut steps(items, barriers).peekable(), None), vars: self.vars(&order), tensors },
         };
         let as_u32 = |list: &[i64]| list.iter().map(|&n| n as u32).collect();
         let place = |at: Range<usize>| (!at.is_empty()).then_some(at);
@@ -91,7 +87,7 @@ impl Reader<'_> {
     /// Blocks in launch order, lanes, loops that are not written out.
     fn vars(&self, order: &[usize]) -> Vec<NestVar> {
         let named = |name: &str, kind, trips: i64| NestVar { name: name.into(), kind, trips: u32::try_from(trips).ok() };
-        let blocks = order.iter().map(|&axis| named(["bx", "by", "bz"][axis], VarKind::Group, self.grid[axis]));
+        let blocks = order.iter().map(|&axis| named(&block_axis(axis), VarKind::Group, self.grid[axis]));
         let lanes = self.block.iter().enumerate().map(|(axis, &count)| named(["lx", "ly", "lz"][axis], VarKind::Lane, count));
         let loops = self.names.iter().zip(&self.loops).filter(|(_, own)| !own.order.unrolled());
         blocks.chain(lanes).chain(loops.map(|(name, own)| named(name, VarKind::Loop, own.trips))).collect()
@@ -108,7 +104,7 @@ impl Reader<'_> {
         for field in raw.field.iter() {
             let (name, items, tensors) = (field.name.get_ref(), &mut found.items, &mut found.tensors);
             while let Some(barrier) = barriers.next_if(|barrier| barrier.span().start < field.name.span().start) {
-                found.barriers.push((items.len(), self.depth(barrier)?));
+                found.barriers.push((items.len(), self.barrier(barrier)?));
             }
             let index = match tensors.iter().position(|tensor| *tensor.name == *name.as_str()) {
                 Some(index) if goes_on(field) => index,
@@ -147,7 +143,7 @@ impl Reader<'_> {
             }
         }
         for barrier in barriers {
-            found.barriers.push((found.items.len(), self.depth(barrier)?));
+            found.barriers.push((found.items.len(), self.barrier(barrier)?));
         }
         Ok(found)
     }
@@ -157,17 +153,36 @@ impl Reader<'_> {
         format!("there is no loop `{name}`{}", did_you_mean(name, self.names.iter().map(String::as_str)))
     }
 
-    /// How many loops a barrier is in.
-    fn depth(&self, barrier: &Spanned<RawBarrier>) -> Result<usize> {
-        let Some(name) = &barrier.get_ref().within else { return Ok(0) };
+    /// The loop a barrier is in.
+    fn barrier(&self, barrier: &Spanned<RawBarrier>) -> Result<Option<usize>> {
+        let Some(name) = &barrier.get_ref().within else { return Ok(None) };
         match self.names.iter().position(|own| own == name.get_ref()) {
             Some(i) if self.loops[i].order.unrolled() => {
                 let help = "a barrier stands outside of loops, or in one with order = \"sequential\"";
                 wrong(name.span(), format!("the trips of `{}` are written out", name.get_ref()), Some(help))
             }
-            Some(i) => Ok(self.loops[i].number + 1),
+            Some(i) => Ok(Some(self.loops[i].number)),
             None => wrong(name.span(), self.no_loop(name.get_ref()), None),
         }
+    }
+
+    /// Steps in their loops: neighbours in one loop share it.
+    fn nest(&self, steps: &mut Peekable<impl Iterator<Item = Step>>, around: Option<usize>) -> Vec<Nest> {
+        let mut found = Vec::new();
+        while let Some(next) = steps.peek().map(|step| step.1) {
+            if next == around {
+                found.extend(steps.next().map(|step| step.0));
+                continue;
+            }
+            // The loop right here that leads there.
+            let Some(number) = std::iter::successors(next, |&number| self.around(number)).find(|&number| self.around(number) == around)
+            else {
+                break;
+            };
+            let var = VarId((self.grid.len() + self.block.len() + number) as u16);
+            found.push(Nest::Loop { var, body: self.nest(steps, Some(number)) });
+        }
+        found
     }
 
     /// Local memory of a block: what is stated, or what its arrays occupy.
@@ -178,19 +193,12 @@ impl Reader<'_> {
                 bytes => wrong(number.span(), format!("{bytes} bytes of local memory"), Some("between 0 and 2147483647")),
             };
         }
-        let arrays = tensors.iter().filter_map(|tensor| match &tensor.place {
-            TensorPlace::Buffer { space: Space::Local, element, dims, layout } => {
-                let padded = layout.strides.first().zip(dims.first()).map(|(stride, extent)| stride * extent);
-                Some(padded.unwrap_or_else(|| dims.iter().product()) as f64 * f64::from(element.bytes()))
-            }
-            _ => None,
-        });
-        Ok(Bytes(arrays.fold(0.0, |sum, bytes| sum + bytes)))
+        Ok(local_arrays(tensors))
     }
 
     /// Axes of the grid in launch order, fastest first.
     fn block_order(&self, raw: &Raw) -> Result<Vec<usize>> {
-        let axes = self.block.len();
+        let axes = self.grid.len();
         let Some(order) = &raw.block_order else { return Ok((0..axes).collect()) };
         let listed: Vec<usize> = order.get_ref().chars().filter_map(|c| "xyz".find(c)).collect();
         let mut sorted = listed.clone();
@@ -314,39 +322,24 @@ impl Reader<'_> {
             Some(_) => Ok(count),
             None => wrong(at, format!("{count} operations a point"), Some("a count is 0 or more, and below 2^53 a thread")),
         };
-        let mut add = |class, scalar, count: i64| ops.add(class, scalar, 1, (count * times).unsigned_abs());
+        let mut add = |class, scalar, width, count: i64| ops.add(class, scalar, width, (count * times).unsigned_abs());
         match flops.get_ref() {
             Flops::Number(number) => {
                 // An FMA counts 2; the type is that of the widest field.
                 let double = raw.field.iter().any(|field| field.element.as_ref().is_some_and(|own| own.get_ref() == "f64"));
                 let scalar = if double { Scalar::F64 } else { Scalar::F32 };
                 let count = judged(self.value(number, flops.span())?, flops.span())?;
-                add(OpClass::Fma, scalar, count / 2);
-                add(OpClass::Float, scalar, count % 2);
+                add(OpClass::Fma, scalar, 1, count / 2);
+                add(OpClass::Float, scalar, 1, count % 2);
             }
             Flops::Classes(classes) => {
                 for (name, count) in classes {
-                    let (class, scalar) = match name.get_ref().as_str() {
-                        "f64" => (OpClass::Float, Scalar::F64),
-                        "f64_fma" => (OpClass::Fma, Scalar::F64),
-                        "f32" => (OpClass::Float, Scalar::F32),
-                        "f32_fma" => (OpClass::Fma, Scalar::F32),
-                        "f16" => (OpClass::Float, Scalar::F16),
-                        "f16_fma" => (OpClass::Fma, Scalar::F16),
-                        "mma" => (OpClass::Mma, Scalar::F16),
-                        "mma_bf16" => (OpClass::Mma, Scalar::Bf16),
-                        "mma_f32" => (OpClass::Mma, Scalar::F32),
-                        "mma_f64" => (OpClass::Mma, Scalar::F64),
-                        "mma_int8" => (OpClass::Mma, Scalar::I32),
-                        "sfu" => (OpClass::Special, Scalar::F32),
-                        "int" => (OpClass::Int, Scalar::I32),
-                        other => {
-                            let help = "known are f64 f64_fma f32 f32_fma f16 f16_fma mma mma_bf16 mma_f32 mma_f64 mma_int8 sfu int";
-                            let meant = did_you_mean(other, help.split(' ').skip(2));
-                            return wrong(name.span(), format!("unknown class of operations `{other}`{meant}"), Some(help));
-                        }
+                    let own = name.get_ref();
+                    let Some((class, scalar, width)) = operation(own) else {
+                        let what = format!("unknown class of operations `{own}`{}", did_you_mean(own, known_operations()));
+                        return wrong(name.span(), what, Some(&help_on_operations()));
                     };
-                    add(class, scalar, judged(self.number(count)?, count.span())?);
+                    add(class, scalar, width, judged(self.number(count)?, count.span())?);
                 }
             }
         }
@@ -374,25 +367,27 @@ fn goes_on(field: &RawField) -> bool {
         && !accesses.into_iter().any(says)
 }
 
-/// Accesses and barriers in program order, each with the number of loops around it. `barriers`: accesses before it, loops around it.
-fn steps(items: Vec<Item>, barriers: Vec<(usize, usize)>) -> impl Iterator<Item = (Nest, usize)> {
+/// An access or a barrier, and the loop it is in.
+type Step = (Nest, Option<usize>);
+
+/// Accesses and barriers in program order. `barriers`: accesses before it, the loop it is in.
+fn steps(items: Vec<Item>, barriers: Vec<(usize, Option<usize>)>) -> impl Iterator<Item = Step> {
     let (mut items, mut barriers) = (items.into_iter().enumerate().peekable(), barriers.into_iter().peekable());
     std::iter::from_fn(move || {
         let next = items.peek().map_or(usize::MAX, |item| item.0);
         let barrier = barriers.next_if(|barrier| barrier.0 <= next).map(|barrier| (Nest::Barrier, barrier.1));
-        barrier.or_else(|| items.next().map(|(_, item)| (Nest::Access(item.access), item.depth)))
+        barrier.or_else(|| items.next().map(|(_, item)| (Nest::Access(item.access), item.within)))
     })
 }
 
-/// Steps in their loops: neighbours of one depth share a loop.
-fn nest(steps: &mut Peekable<impl Iterator<Item = (Nest, usize)>>, depth: usize, first_loop: usize) -> Vec<Nest> {
-    let mut found = Vec::new();
-    while let Some(next) = steps.peek().map(|step| step.1).filter(|&next| next >= depth) {
-        if next > depth {
-            found.push(Nest::Loop { var: VarId((first_loop + depth) as u16), body: nest(steps, depth + 1, first_loop) });
-        } else {
-            found.extend(steps.next().map(|step| step.0));
+/// What the arrays in local memory occupy.
+pub(super) fn local_arrays(tensors: &[TensorUse]) -> Bytes {
+    let arrays = tensors.iter().filter_map(|tensor| match &tensor.place {
+        TensorPlace::Buffer { space: Space::Local, element, dims, layout } => {
+            let padded = layout.strides.first().zip(dims.first()).map(|(stride, extent)| stride * extent);
+            Some(padded.unwrap_or_else(|| dims.iter().product()) as f64 * f64::from(element.bytes()))
         }
-    }
-    found
+        _ => None,
+    });
+    Bytes(arrays.fold(0.0, |sum, bytes| sum + bytes))
 }

@@ -206,7 +206,7 @@ impl Reader<'_> {
         if let Some(value) = (self.names.value)(name) {
             return Ok(Linear::constant(value));
         }
-        coordinate(name).map(Linear::symbol).ok_or_else(|| {
+        coordinate(name).or_else(|| further(name)).map(Linear::symbol).ok_or_else(|| {
             let help = "known are tx ty tz (point), lx ly lz (lane), bx by bz (block), loops and [params]";
             self.error(at, format!("unknown variable `{name}`"), Some(help))
         })
@@ -223,6 +223,12 @@ fn coordinate(name: &str) -> Option<Symbol> {
         b'b' => Some(Symbol::Block(axis)),
         _ => None,
     }
+}
+
+/// b3 … b9: the axes of a grid beyond the third, where nothing else has the name.
+fn further(name: &str) -> Option<Symbol> {
+    let &[b'b', axis @ b'3'..=b'9'] = name.as_bytes() else { return None };
+    Some(Symbol::Block(axis - b'0'))
 }
 
 /// Whether a name is that of a coordinate.

@@ -1,9 +1,11 @@
 //! Written accesses in terms of blocks, lanes and loops: folding, written-out loops, guards, and what two points of a thread share.
 
+use super::conditions::{Condition, FARTHEST, UNBOUNDED};
 use super::linear::{Linear, Symbol};
 use super::raw::{RawAccess, RawCoordinate, RawField, RawProxy};
 use super::reader::Reader;
 use super::text::{Result, TextError, wrong};
+use super::words::block_axis;
 use super::{AccessKind, AccessRef, AffineBound, LoadPath, TensorPlace};
 use crate::affine::{Affine, VarId};
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -13,21 +15,13 @@ use std::hash::BuildHasher;
 use std::ops::Range;
 use toml::Spanned;
 
-/// Conditions of one list: what they say together is found by comparing them with each other.
-const GUARDS: usize = 64;
-/// A bound that is never reached.
-const UNBOUNDED: i64 = i64::MAX / 4;
-
-/// Addresses and coordinates stay below this, so that sums of them stay within 64 bits.
-const FARTHEST: u64 = 1 << 60;
-
 /// Accesses that folding and written-out loops may make of one.
 pub(super) const COPIES: i64 = 4096;
 
-/// One access as written: what it touches, and how many of the loops it is in.
+/// One access as written: what it touches, and the loop it is in.
 pub(super) struct Item {
     pub(super) access: AccessRef,
-    pub(super) depth: usize,
+    pub(super) within: Option<usize>,
 }
 
 /// The accesses of one list of a field, each address once.
@@ -70,8 +64,8 @@ type Placed<'a> = (Cow<'a, Linear>, Range<usize>);
 enum Misfit {
     /// It exceeds its numbers' bits.
     Far,
-    /// The block lacks this axis.
-    Axis(u8),
+    /// There is no such thread or block: the axis, and how many axes there are.
+    Axis(Symbol, usize),
 }
 
 /// The number of a point along each axis; then the trip of each loop.
@@ -88,7 +82,7 @@ pub(super) struct Placer<'a> {
     /// Axes along which the grid reaches beyond the domain.
     ragged: SmallVec<[bool; 3]>,
     /// What holds wherever anything happens.
-    guards: Vec<Placed<'a>>,
+    guards: Vec<Condition>,
 }
 
 /// The parts of a written access.
@@ -97,8 +91,9 @@ struct Parts<'a> {
     index: Option<&'a Spanned<RawProxy>>,
     width: u8,
     path: LoadPath,
-    depth: usize,
-    /// The loop it says to be in, where that is written out.
+    /// The loop it says to be in.
+    within: Option<usize>,
+    /// The same, where that is written out.
     written_out: Option<usize>,
     guard: &'a [Spanned<String>],
 }
@@ -111,20 +106,20 @@ impl Distinct {
     }
 
     /// Adds an access, unless one of them already does the same. Where two differ in when they happen and one of them happens whenever the
-    /// other does, that one stays.
-    fn add(&mut self, item: Item) {
+    /// other does, that one stays. The first conditions, `points` of them, keep points in the domain.
+    fn add(&mut self, item: Item, points: usize) {
         if item.access.spread.is_some() {
             // Two unknown addresses differ, whatever stands for them.
             return self.items.push(item);
         }
-        let does = |item: &Item| (item.access.width, item.access.path, item.depth);
+        let does = |item: &Item| (item.access.width, item.access.path, item.within);
         let hash = FxBuildHasher.hash_one((&item.access.coords, does(&item)));
         let alike = self.known.entry(hash).or_default();
         for i in alike.iter().map(|&i| i as usize) {
             if does(&self.items[i]) != does(&item) || self.items[i].access.coords != item.access.coords {
                 continue;
             }
-            if let Some(guard) = either(&self.items[i].access.guard, &item.access.guard) {
+            if let Some(guard) = either(&self.items[i].access.guard, &item.access.guard, points) {
                 self.items[i].access.guard = guard;
                 return;
             }
@@ -135,12 +130,15 @@ impl Distinct {
 }
 
 /// The bounds that hold where one or the other list holds, if one implies the other.
-fn either(one: &[AffineBound], other: &[AffineBound]) -> Option<Vec<AffineBound>> {
-    let comparable = |(a, b): (&AffineBound, &AffineBound)| a.value.terms() == b.value.terms() && a.extent == b.extent;
-    if one.len() != other.len() || !one.iter().zip(other).all(comparable) {
+fn either(one: &[AffineBound], other: &[AffineBound], points: usize) -> Option<Vec<AffineBound>> {
+    // Points of a domain start at 0 and must not reach its extent; comparisons must reach 0; a range implies itself alone.
+    let alike = |a: &AffineBound, b: &AffineBound| a.value.terms() == b.value.terms() && (a.extent, a.per_lane) == (b.extent, b.per_lane);
+    let comparable = |(i, (a, b)): (usize, (&AffineBound, &AffineBound))| {
+        alike(a, b) && (i < points || a.extent == UNBOUNDED || a.value.constant == b.value.constant)
+    };
+    if one.len() != other.len() || !one.iter().zip(other).enumerate().all(comparable) {
         return None;
     }
-    // Points of a domain start at 0 and must not reach its extent; comparisons must reach 0.
     let weaker = |a: &AffineBound, b: &AffineBound| match a.extent {
         UNBOUNDED => a.value.constant >= b.value.constant,
         _ => a.value.constant <= b.value.constant,
@@ -155,18 +153,11 @@ fn either(one: &[AffineBound], other: &[AffineBound]) -> Option<Vec<AffineBound>
 
 impl<'a> Placer<'a> {
     pub(super) fn new(reader: &'a Reader<'a>, order: &'a [usize], counts: Vec<u64>, guards: &[Spanned<String>]) -> Result<Self> {
-        let axes = reader.block.len();
-        let ragged = (0..axes).map(|axis| reader.domain[axis] % (reader.block[axis] * reader.fold[axis]) != 0).collect();
+        let axes = reader.grid.len();
+        let ragged = (0..axes).map(|axis| reader.domain[axis] % (reader.lanes(axis) * reader.fold[axis]) != 0).collect();
         let mut placer = Self { reader, order, axes, counts, ragged, guards: vec![] };
-        placer.guards = placer.comparisons(guards)?;
+        placer.guards = reader.conditions(guards)?;
         Ok(placer)
-    }
-
-    fn comparisons(&self, guards: &[Spanned<String>]) -> Result<Vec<Placed<'a>>> {
-        if let Some(beyond) = guards.get(GUARDS) {
-            return wrong(beyond.span(), format!("there are {} conditions in one place, at most {GUARDS} are read", guards.len()), None);
-        }
-        guards.iter().map(|text| Ok((Cow::Owned(self.comparison(text)?), text.span()))).collect()
     }
 
     /// Adds the accesses that one written access stands for: one for each point of a thread.
@@ -198,17 +189,26 @@ impl<'a> Placer<'a> {
             let what = format!("`{}` has {rank} dimensions, this access {}", target.field.name.get_ref(), forms.len());
             return wrong(span, what, None);
         }
-        let own = if parts.guard.is_empty() { vec![] } else { self.comparisons(parts.guard)? };
+        let own = if parts.guard.is_empty() { vec![] } else { reader.conditions(parts.guard)? };
         let bounds = || self.guards.iter().chain(&own);
-        let (mut depth, mut written_out) = (parts.depth, parts.written_out.into_iter().collect::<SmallVec<[usize; 4]>>());
-        for (form, _) in forms.iter().chain(bounds()) {
+        let (mut within, mut written_out) = (parts.within, parts.written_out.into_iter().collect::<SmallVec<[usize; 4]>>());
+        for form in forms.iter().map(|form| form.0.as_ref()).chain(bounds().map(|bound| &bound.form)) {
             for &(symbol, _) in &form.terms {
                 match symbol {
                     Symbol::Point(_) => {}
                     Symbol::Lane(_) | Symbol::Block(_) => to.tied = true,
                     Symbol::Loop(n) => match &reader.loops[usize::from(n)] {
                         own if own.order.unrolled() => written_out.push(usize::from(n)),
-                        own => depth = depth.max(own.number + 1),
+                        own => {
+                            let Some(inner) = reader.inner(within, Some(own.number)) else {
+                                return wrong(
+                                    span,
+                                    self.apart(within, own.number),
+                                    Some("loops nest in the order of the file, but for those with `beside`"),
+                                );
+                            };
+                            within = inner;
+                        }
                     },
                 }
             }
@@ -225,16 +225,17 @@ impl<'a> Placer<'a> {
                 coords.reverse();
             }
             let mut guard = self.domain(&point, &span)?;
-            for (form, span) in bounds() {
-                let value = self.affine(form, &point, span)?;
+            let points = guard.len();
+            for Condition { form, extent, per_lane, at } in bounds() {
+                let value = self.affine(form, &point, at)?;
                 if self.farthest(&value) > FARTHEST {
-                    return wrong(span.clone(), "this exceeds 64 bits", None);
+                    return wrong(at.clone(), "this exceeds 64 bits", None);
                 }
-                guard.push(AffineBound { value, extent: UNBOUNDED, per_lane: false });
+                guard.push(AffineBound { value, extent: *extent, per_lane: *per_lane });
             }
             self.fits(&coords, target, &span)?;
             let access = AccessRef { tensor: target.tensor, kind, coords, width: parts.width, guard, path: parts.path, spread };
-            to.add(Item { access, depth });
+            to.add(Item { access, within }, points);
             next = after(point, &counts);
         }
         Ok(())
@@ -244,7 +245,7 @@ impl<'a> Placer<'a> {
         let path = target.field.path;
         let with = match written.get_ref() {
             RawAccess::At(at) => {
-                return Ok(Parts { at, index: None, width: 1, path, depth: 0, written_out: None, guard: &[] });
+                return Ok(Parts { at, index: None, width: 1, path, within: None, written_out: None, guard: &[] });
             }
             RawAccess::With(with) => with,
         };
@@ -259,16 +260,16 @@ impl<'a> Placer<'a> {
                 other => return wrong(width.span(), format!("a width of {other}"), Some("1, 2, 4, 8 or 16 elements")),
             },
         };
-        let (mut depth, mut written_out) = (0, None);
+        let (mut within, mut written_out) = (None, None);
         if let Some(name) = &with.within {
             match self.reader.names.iter().position(|own| own == name.get_ref()) {
                 Some(i) if self.reader.loops[i].order.unrolled() => written_out = Some(i),
-                Some(i) => depth = self.reader.loops[i].number + 1,
+                Some(i) => within = Some(self.reader.loops[i].number),
                 None => return wrong(name.span(), self.reader.no_loop(name.get_ref()), None),
             }
         }
         let at = with.at.as_deref().unwrap_or_default();
-        Ok(Parts { at, index: with.index.as_ref(), width, path: with.path.unwrap_or(path), depth, written_out, guard: &with.guard })
+        Ok(Parts { at, index: with.index.as_ref(), width, path: with.path.unwrap_or(path), within, written_out, guard: &with.guard })
     }
 
     /// How many points a thread computes along each axis; then how many trips of each loop are written out, 1 where none is.
@@ -296,18 +297,13 @@ impl<'a> Placer<'a> {
         Ok(bounds)
     }
 
-    /// `left < right` and the like as a form that is 0 or more where it holds.
-    fn comparison(&self, text: &Spanned<String>) -> Result<Linear> {
-        let (own, span) = (text.get_ref(), text.span());
-        for (sign, swap, strict) in [("<=", false, 0), (">=", true, 0), ("<", false, 1), (">", true, 1)] {
-            let Some((left, right)) = own.split_once(sign) else { continue };
-            let right = self.reader.linear(right, left.len() + sign.len(), &span, own)?;
-            let left = self.reader.linear(left, 0, &span, own)?;
-            let (small, large) = if swap { (right, left) } else { (left, right) };
-            let slack = large.plus(&small, -1).and_then(|form| form.plus(&Linear { terms: vec![], constant: 1 }, -strict));
-            return slack.map_or_else(|| wrong(span, "this exceeds 64 bits", None), Ok);
-        }
-        wrong(span, format!("`{own}` is no comparison"), Some("as in guard = [\"tx >= 1\", \"tx < n - 1\"]"))
+    /// What is said of an access in two loops that stand beside each other.
+    fn apart(&self, one: Option<usize>, other: usize) -> String {
+        let name = |number: usize| {
+            let own = self.reader.loops.iter().position(|own| !own.order.unrolled() && own.number == number);
+            own.map_or("", |i| self.reader.names[i].as_str())
+        };
+        format!("`{}` and `{}` stand beside each other: nothing is in both", one.map_or("", name), name(other))
     }
 
     /// A form in the variables of the nest, for one point of a thread.
@@ -315,8 +311,12 @@ impl<'a> Placer<'a> {
         self.resolved(form, point).map_err(|misfit| TextError {
             what: match misfit {
                 Misfit::Far => "the address exceeds 64 bits, or a factor of it 32 bits".into(),
-                Misfit::Axis(axis) => {
-                    format!("the block has {} axes, this mentions axis {}", self.axes, ["x", "y", "z"][usize::from(axis)])
+                Misfit::Axis(symbol, axes) => {
+                    let (of, axis) = match symbol {
+                        Symbol::Block(axis) if self.reader.block.len() != self.axes => ("grid", axis),
+                        Symbol::Point(axis) | Symbol::Lane(axis) | Symbol::Block(axis) | Symbol::Loop(axis) => ("block", axis),
+                    };
+                    format!("the {of} has {axes} axes, this mentions axis {}", &block_axis(axis.into())[1..])
                 }
             },
             label: None,
@@ -340,22 +340,23 @@ impl<'a> Placer<'a> {
         };
         for &(symbol, factor) in &form.terms {
             match symbol {
-                Symbol::Point(axis) | Symbol::Lane(axis) | Symbol::Block(axis) if usize::from(axis) >= self.axes => {
-                    return Err(Misfit::Axis(axis));
-                }
+                Symbol::Point(axis) | Symbol::Block(axis) if usize::from(axis) >= self.axes => return Err(Misfit::Axis(symbol, self.axes)),
+                Symbol::Lane(axis) if usize::from(axis) >= reader.block.len() => return Err(Misfit::Axis(symbol, reader.block.len())),
                 Symbol::Point(axis) => {
                     let axis = usize::from(axis);
-                    let (block, fold) = (reader.block[axis], reader.fold[axis]);
+                    let (block, fold) = (reader.lanes(axis), reader.fold[axis]);
                     let (per_lane, per_point) = if reader.strided { (1, block) } else { (fold, 1) };
                     add(&mut sum, group(axis), factor.checked_mul(block * fold))?;
-                    add(&mut sum, lane(axis), factor.checked_mul(per_lane))?;
+                    if axis < reader.block.len() {
+                        add(&mut sum, lane(axis), factor.checked_mul(per_lane))?;
+                    }
                     constant(&mut sum, factor, reader.origin[axis] + per_point * point[axis])?;
                 }
                 Symbol::Lane(axis) => add(&mut sum, lane(usize::from(axis)), Some(factor))?,
                 Symbol::Block(axis) => add(&mut sum, group(usize::from(axis)), Some(factor))?,
                 Symbol::Loop(n) => match &reader.loops[usize::from(n)] {
                     own if own.order.unrolled() => constant(&mut sum, factor, point[self.axes + usize::from(n)])?,
-                    own => add(&mut sum, VarId((2 * self.axes + own.number) as u16), Some(factor))?,
+                    own => add(&mut sum, VarId((self.axes + reader.block.len() + own.number) as u16), Some(factor))?,
                 },
             }
         }

@@ -1,6 +1,6 @@
 //! The text form as TOML gives it: what keys there are and which shapes their values take. Every value keeps its place in the file.
 
-use super::linear::{Linear, Names, parse};
+use super::linear::{Linear, Names, Symbol, parse};
 use crate::accesses::LoadPath;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -65,8 +65,9 @@ impl Raw {
                     let form = match number {
                         Number::Int(value) => Linear { terms: vec![], constant: *value },
                         Number::Text(text) => match parse(text, &names) {
-                            Ok(form) => form,
-                            Err(_) => continue,
+                            // A parameter may have the name of a further axis of the grid.
+                            Ok(form) if !form.terms.iter().any(|term| matches!(term.0, Symbol::Block(3..))) => form,
+                            Ok(_) | Err(_) => continue,
                         },
                         Number::Form(_) => continue,
                     };
@@ -186,6 +187,8 @@ pub(super) struct RawLoop {
     pub(super) trips: Spanned<Number>,
     #[serde(default)]
     pub(super) order: LoopOrder,
+    /// A loop above: this one is in what that one is in. Left out: it is in the loop above it.
+    pub(super) beside: Option<Spanned<String>>,
 }
 
 /// All threads of a block wait for each other where it stands in the file.

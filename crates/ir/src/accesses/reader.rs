@@ -14,12 +14,17 @@ const UNROLLED: i64 = 64;
 /// Loops a kernel may have.
 const LOOPS: usize = 16;
 
+/// Axes a grid may have.
+const GRID_AXES: usize = 9;
+
 /// A loop as it runs.
 pub(super) struct Loop {
     pub(super) trips: i64,
     pub(super) order: LoopOrder,
     /// Its number among the loops that are not written out.
     pub(super) number: usize,
+    /// The number of the loop it is in.
+    pub(super) around: Option<usize>,
 }
 
 pub(super) struct Reader<'a> {
@@ -27,6 +32,7 @@ pub(super) struct Reader<'a> {
     params: BTreeMap<&'a str, i64>,
     pub(super) names: Vec<String>,
     pub(super) loops: Vec<Loop>,
+    /// Threads along each axis that a block has; along the others it is 1.
     pub(super) block: Vec<i64>,
     pub(super) fold: Vec<i64>,
     pub(super) domain: Vec<i64>,
@@ -54,8 +60,10 @@ impl<'a> Reader<'a> {
             reader.free(name)?;
         }
         reader.read_loops(raw)?;
-        reader.block = reader.extents(&raw.block)?;
-        let axes = reader.block.len();
+        // A grid alone may have more axes than its blocks.
+        let blocks = raw.grid.as_ref().filter(|_| raw.domain.is_none()).map_or(0, |grid| grid.get_ref().len());
+        reader.block = if blocks > 0 && raw.block.get_ref().is_empty() { vec![] } else { reader.extents(&raw.block, 3)? };
+        let axes = reader.block.len().max(blocks);
         reader.fold = match &raw.fold {
             Some(fold) => reader.same_rank(fold, axes)?,
             None => vec![1; axes],
@@ -103,7 +111,20 @@ impl<'a> Reader<'a> {
                 );
             }
             let number = self.loops.iter().filter(|other| !other.order.unrolled()).count();
-            self.loops.push(Loop { trips, order: own.order, number });
+            let around = match &own.beside {
+                None => self.loops.last().and_then(|above| if above.order.unrolled() { above.around } else { Some(above.number) }),
+                Some(name) => match self.names.iter().position(|above| above == name.get_ref()) {
+                    Some(above) => self.loops[above].around,
+                    None => {
+                        return wrong(
+                            name.span(),
+                            self.no_loop(name.get_ref()),
+                            Some("a loop stands beside one that is above it in the file"),
+                        );
+                    }
+                },
+            };
+            self.loops.push(Loop { trips, order: own.order, number, around });
             self.names.push(own.name.get_ref().clone());
         }
         Ok(())
@@ -114,7 +135,7 @@ impl<'a> Reader<'a> {
             (None, None) => wrong(raw.block.span(), "there is neither domain nor grid", Some("domain = [points along x, y, z]")),
             (Some(domain), grid) => {
                 let extents = self.same_rank(domain, axes)?;
-                let blocks: Vec<i64> = (0..axes).map(|i| (extents[i] - 1) / (self.block[i] * self.fold[i]) + 1).collect();
+                let blocks: Vec<i64> = (0..axes).map(|i| (extents[i] - 1) / (self.lanes(i) * self.fold[i]) + 1).collect();
                 if let Some(grid) = grid {
                     let given = self.same_rank(grid, axes)?;
                     if given != blocks {
@@ -130,7 +151,7 @@ impl<'a> Reader<'a> {
             }
             (None, Some(grid)) => {
                 let blocks = self.same_rank(grid, axes)?;
-                let points = |i: usize| blocks[i].checked_mul(self.block[i] * self.fold[i]).filter(|&n| n <= i64::from(u32::MAX));
+                let points = |i: usize| blocks[i].checked_mul(self.lanes(i) * self.fold[i]).filter(|&n| n <= i64::from(u32::MAX));
                 match (0..axes).map(points).collect() {
                     Some(extents) => {
                         (self.domain, self.grid) = (extents, blocks);
@@ -181,12 +202,34 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// One to three numbers from 1 to 2³¹ − 1.
-    fn extents(&self, list: &Numbers) -> Result<Vec<i64>> {
-        if !(1..=3).contains(&list.get_ref().len()) {
-            return wrong(list.span(), "between one and three axes are needed", None);
+    /// One number from 1 to 2³¹ − 1, or as many as `most`.
+    fn extents(&self, list: &Numbers, most: usize) -> Result<Vec<i64>> {
+        if !(1..=most).contains(&list.get_ref().len()) {
+            let most = if most == 3 { "three" } else { "nine" };
+            return wrong(list.span(), format!("between one and {most} axes are needed"), None);
         }
         list.get_ref().iter().map(|number| self.extent(number)).collect()
+    }
+
+    /// Threads of a block along an axis.
+    pub(super) fn lanes(&self, axis: usize) -> i64 {
+        self.block.get(axis).copied().unwrap_or(1)
+    }
+
+    /// The loop around a loop, both by their numbers.
+    pub(super) fn around(&self, number: usize) -> Option<usize> {
+        self.loops.iter().find(|own| !own.order.unrolled() && own.number == number).and_then(|own| own.around)
+    }
+
+    /// The inner one of two loops; `None` where neither is in the other.
+    pub(super) fn inner(&self, a: Option<usize>, b: Option<usize>) -> Option<Option<usize>> {
+        // A loop stands below the one it is in.
+        let (outer, inner) = (a.min(b), a.max(b));
+        let mut at = inner;
+        while at > outer {
+            at = at.and_then(|number| self.around(number));
+        }
+        (at == outer).then_some(inner)
     }
 
     /// A number from 1 to 2³¹ − 1.
@@ -206,7 +249,7 @@ impl<'a> Reader<'a> {
     }
 
     fn same_rank(&self, list: &Numbers, axes: usize) -> Result<Vec<i64>> {
-        let extents = self.extents(list)?;
+        let extents = self.extents(list, if axes > 3 { GRID_AXES } else { 3 })?;
         match extents.len() == axes {
             true => Ok(extents),
             false => wrong(list.span(), format!("the block has {axes} axes, this {}", extents.len()), None),

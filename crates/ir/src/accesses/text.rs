@@ -2,12 +2,15 @@
 //! `examples/accesses/`, where `every-key.toml` uses every key.
 //! .
 //! Coordinates are listed fastest first, as threads are: `["tx+1", "ty", "tz"]`. tx, ty, tz is the point a thread computes; with
-//! folding a thread computes several, and an address that two of them share is one access. Loops nest in the order of the file; an
-//! access belongs to the innermost loop it mentions, and happens in the order of the file, as far as loops and barriers tell: which of
+//! folding a thread computes several, and an address that two of them share is one access. Loops nest in the order of the file, but for
+//! those that stand `beside` one above; an access belongs to the innermost loop it mentions, and happens in the order of the file, as far
+//! as loops and barriers tell: which of
 //! several loads comes first where neither divides them is the compiler's to choose ([`super::Order`]). So does a `[[barrier]]`, at which the threads of
 //! a block wait for each other: what stands above happens before it, what stands below after it. A field that is used on both sides stands
 //! on both: below it goes on, with its name and accesses alone. An address that depends on data is a typical
 //! coordinate and the number of elements it may be, `{ proxy = "tx+13", spread = "n" }`; results are marked by it.
+//! .
+//! [`super::write`] is the way back: what kernels of a [`crate::Family`] touch, as a person would have written it.
 
 use super::raw::{FoldMode, LoopOrder, Number, Numbers, Raw, Registers};
 use super::reader::Reader;
@@ -137,7 +140,8 @@ pub fn parse(text: &str, settings: &[(String, String)]) -> Result<Written> {
 fn set(raw: &mut Raw, key: &str, value: &str) -> Result<()> {
     let outside = |what: String| Err(TextError { what, label: None, help: None, at: None });
     let number = |part: &str| Spanned::new(0..0, Number::Text(part.trim().to_owned()));
-    let list = || -> Numbers { Spanned::new(0..0, value.split(',').map(number).collect()) };
+    let parts = || value.split(',').filter(|_| !value.is_empty());
+    let list = || -> Numbers { Spanned::new(0..0, parts().map(number).collect()) };
     match key {
         // The domain stays: a grid beside it was that of the block in the file.
         "block" => {

@@ -1,0 +1,198 @@
+//! The way back from kernels to the text form.
+
+use std::path::Path;
+use warpsight_ir::accesses::text::{Written, parse};
+use warpsight_ir::accesses::{Unwritable, write};
+use warpsight_ir::{
+    AccessKind, AccessRef, Accesses, Affine, AffineBound, BufferLayout, Bytes, Kernel, LaunchShape, LoadPath, Nest, NestVar, OpClass,
+    OpCounts, Scalar, Space, StorePolicy, TensorPlace, TensorUse, VarId, VarKind,
+};
+
+fn read(text: &str) -> Written {
+    parse(text, &[]).unwrap_or_else(|error| panic!("{error:?}\n{text}"))
+}
+
+/// Every example with its text.
+fn examples() -> Vec<(String, Written)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/accesses");
+    let mut files: Vec<_> = std::fs::read_dir(folder).expect("examples").map(|file| file.expect("a file").path()).collect();
+    files.sort();
+    files.iter().map(|path| (path.display().to_string(), read(&std::fs::read_to_string(path).expect("a text")))).collect()
+}
+
+#[test]
+fn examples_read_back_as_they_are() {
+    for (name, written) in examples() {
+        let text = write(&written.kernel).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+        let again = read(&text);
+        // Names of variables are those of the text form already.
+        assert_eq!(again.kernel, written.kernel, "{name}\n{text}");
+        assert_eq!(again.guessed_accesses, written.guessed_accesses, "{name}");
+        // What was folded is said for its block.
+        let folded = written.fold.iter().any(|&points| points > 1);
+        assert_eq!(again.tied_to_block, written.tied_to_block || folded, "{name}");
+        assert_eq!(write(&again.kernel), Ok(text), "{name}");
+    }
+}
+
+#[test]
+fn a_text_is_what_a_person_would_write() {
+    let tiled = examples().into_iter().find(|(name, _)| name.ends_with("matmul-tiled.toml")).expect("an example").1;
+    let expected = r#"name = "matmul-tiled"
+block = [16, 16]
+grid = [64, 64]
+registers = 32
+flops = { f32_fma = 1024 }
+
+[[loop]]
+name = "kt"
+trips = 64
+
+[[loop]]
+name = "i"
+trips = 16
+
+[[field]]
+name = "A"
+element = "f32"
+dims = [1024, 1024]
+load = [["lx + 16*kt", "ty"]]
+
+[[field]]
+name = "B"
+element = "f32"
+dims = [1024, 1024]
+load = [["tx", "ly + 16*kt"]]
+
+[[field]]
+name = "tileA"
+kind = "local"
+element = "f32"
+dims = [16, 16]
+store = [{ at = ["lx", "ly"], in = "kt" }]
+
+[[field]]
+name = "tileB"
+kind = "local"
+element = "f32"
+dims = [16, 16]
+store = [{ at = ["lx", "ly"], in = "kt" }]
+
+[[barrier]]
+in = "kt"
+
+[[field]]
+name = "tileA"
+load = [["i", "ly"]]
+
+[[field]]
+name = "tileB"
+load = [["lx", "i"]]
+
+[[barrier]]
+in = "kt"
+
+[[field]]
+name = "C"
+element = "f32"
+dims = [1024, 1024]
+store = [["tx", "ty"]]
+"#;
+    assert_eq!(write(&tiled.kernel).as_deref(), Ok(expected));
+}
+
+/// A kernel of two groups of four lanes that stores a vector in a loop beside an empty one.
+fn small() -> Kernel {
+    let var = |name: &str, kind, trips| NestVar { name: name.into(), kind, trips: Some(trips) };
+    let access = |kind, constant| AccessRef {
+        tensor: 1,
+        kind,
+        coords: [Affine::term(VarId(0), 4).plus(&Affine::var(VarId(1)), 1).plus(&Affine::constant(constant), 1)].into_iter().collect(),
+        width: 2,
+        guard: vec![AffineBound { value: Affine::term(VarId(2), -3), extent: 5, per_lane: true }],
+        path: LoadPath::Default,
+        spread: None,
+    };
+    let tensor = |name: &str| TensorUse {
+        name: name.into(),
+        place: TensorPlace::Buffer { space: Space::Global, element: Scalar::F16, dims: vec![64], layout: BufferLayout::default() },
+    };
+    let store = access(AccessKind::Store(StorePolicy::NonTemporal), -1);
+    let nodes = vec![Nest::Access(store.clone()), Nest::Access(store), Nest::Access(access(AccessKind::Load, 3))];
+    Kernel {
+        name: "a \"quoted\"\nname".into(),
+        accesses: Accesses {
+            vars: vec![
+                var("gx", VarKind::Group, 2),
+                var("lx", VarKind::Lane, 4),
+                var("k 1", VarKind::Loop, 3),
+                var("unused", VarKind::Loop, 1),
+                var("tx", VarKind::Loop, 7),
+                var("k_1", VarKind::Loop, 7),
+            ],
+            tensors: vec![tensor("untouched"), tensor("é")],
+            nest: vec![
+                Nest::Barrier,
+                Nest::Loop { var: VarId(2), body: nodes.clone() },
+                Nest::Loop { var: VarId(4), body: vec![Nest::Barrier, Nest::Loop { var: VarId(5), body: vec![Nest::Barrier] }] },
+                Nest::Loop { var: VarId(2), body: nodes },
+            ],
+        },
+        launch: LaunchShape { groups: vec![2], lanes: vec![4] },
+        registers: 7,
+        local: Bytes(12.0),
+        ops: OpCounts([((OpClass::Int, Scalar::U32, 3), 5)].into_iter().collect()),
+    }
+}
+
+/// With other names of variables.
+fn named(mut kernel: Kernel, names: &[&str]) -> Kernel {
+    kernel.accesses.vars.iter_mut().zip(names).for_each(|(var, name)| var.name = (*name).into());
+    kernel
+}
+
+#[test]
+fn what_is_odd_reads_back_too() {
+    let kernel = small();
+    let text = write(&kernel).unwrap_or_else(|error| panic!("{error:?}"));
+    let expected = named(kernel, &["bx", "lx", "k_1", "unused", "tx_2", "k_1_2"]);
+    assert_eq!(read(&text).kernel, expected, "{text}");
+}
+
+#[test]
+fn what_cannot_be_said_is_an_error() {
+    let no = |change: &dyn Fn(&mut Kernel)| {
+        let mut kernel = small();
+        change(&mut kernel);
+        write(&kernel).expect_err("no text form")
+    };
+    fn first(kernel: &mut Kernel) -> &mut AccessRef {
+        let Nest::Loop { body, .. } = &mut kernel.accesses.nest[1] else { panic!("a loop") };
+        let Nest::Access(access) = &mut body[0] else { panic!("an access") };
+        access
+    }
+    assert_eq!(no(&|k| first(k).kind = AccessKind::Atomic), Unwritable::NoWord("atomics of `é`".to_owned()));
+    assert_eq!(no(&|k| k.ops.add(OpClass::Int, Scalar::F32, 1, 1)), Unwritable::NoWord("operations of (Int, F32, 1)".to_owned()));
+    let private = |k: &mut Kernel| {
+        if let TensorPlace::Buffer { space, .. } = &mut k.accesses.tensors[1].place {
+            *space = Space::Private;
+        }
+    };
+    assert_eq!(no(&private), Unwritable::NoWord("the memory of `é`".to_owned()));
+    assert_eq!(no(&|k| k.accesses.vars[2].trips = None), Unwritable::Variables, "trips that depend on data");
+    assert_eq!(no(&|k| k.launch.groups = vec![3]), Unwritable::Variables);
+    assert_eq!(no(&|k| k.accesses.vars.swap(0, 1)), Unwritable::Variables);
+    assert_eq!(no(&|k| k.accesses.nest[1] = Nest::Loop { var: VarId(9), body: vec![] }), Unwritable::Variables);
+    let moved = |k: &mut Kernel| {
+        let own = k.accesses.nest.pop().expect("a loop");
+        k.accesses.nest.push(Nest::Loop { var: VarId(4), body: vec![own] });
+    };
+    assert_eq!(no(&moved), Unwritable::Variables, "a loop in two places");
+    assert_eq!(no(&|k| first(k).tensor = 7), Unwritable::Differs);
+    assert!(matches!(no(&|k| k.accesses.tensors[0].name = "é".into()), Unwritable::Refused(_)), "two tensors of one name");
+    assert_eq!(no(&|k| k.accesses.nest.push(Nest::Loop { var: VarId(2), body: vec![] })), Unwritable::Differs, "a loop that holds nothing");
+    assert!(matches!(no(&|k| first(k).width = 3), Unwritable::Refused(_)));
+    assert!(matches!(no(&|k| k.local = Bytes(0.5)), Unwritable::Refused(_)));
+    let refused = no(&|k| k.registers = 0).to_string();
+    assert_eq!(refused, "the text form does not hold it: registers of a thread lie between 1 and 65536");
+}

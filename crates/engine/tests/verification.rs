@@ -7,7 +7,7 @@ use warpsight_generate::operators::parse_operator;
 use warpsight_generate::prune::Allowance;
 use warpsight_ir::{Checked, Expr, Family, Program, Status, Stmt, profile};
 use warpsight_predict::Roofline;
-use warpsight_run::{Device, DeviceError, DeviceInfo, Job, JobResult};
+use warpsight_run::{Device, DeviceError, DeviceInfo, Job, JobResult, MemorySpec, Session};
 
 fn simulator() -> Box<dyn Device> {
     warpsight_run::open("sim:adreno640", &warpsight_run::Options::default()).expect("the simulator is always there")
@@ -80,6 +80,9 @@ struct Bad {
 impl Device for Bad {
     fn info(&self) -> &DeviceInfo {
         self.inner.info()
+    }
+    fn open<'a>(&'a mut self, memory: &[MemorySpec]) -> Result<Box<dyn Session + 'a>, DeviceError> {
+        self.inner.open(memory)
     }
     fn run(&mut self, job: &Job) -> Result<JobResult, DeviceError> {
         self.jobs += 1;

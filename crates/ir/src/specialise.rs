@@ -86,7 +86,8 @@ fn fold(expr: Expr) -> Expr {
     Expr::Const(Const::I32(value))
 }
 
-fn block(body: &mut [Stmt], put: &impl Fn(&Expr) -> Expr) {
+/// Puts other expressions in the place of a block's.
+pub(crate) fn block(body: &mut [Stmt], put: &impl Fn(&Expr) -> Expr) {
     let all = |exprs: &mut [Expr]| exprs.iter_mut().for_each(|e| *e = put(e));
     let bounds = |guard: &mut [Bound]| {
         for bound in guard {

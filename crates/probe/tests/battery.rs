@@ -10,7 +10,8 @@ use warpsight_ir::data::{bytes_f32, f32_bytes};
 use warpsight_probe::battery::{self, BatteryError, DeviceLock, Event, Folder, Host, Options, Origin, PhaseFile, Summary, Task};
 use warpsight_probe::{Amounts, Cause, Context, Measurement, Needs, Outcome, Parameter, Phase, Plan, Record, Scale};
 use warpsight_run::{
-    Code, CudaText, Device, DeviceError, DeviceInfo, Init, Job, JobResult, LaunchSpec, MemoryKind, MemorySpec, TimingSpec, sim::Sim,
+    Code, CudaText, Device, DeviceError, DeviceInfo, Init, Job, JobResult, LaunchSpec, MemoryKind, MemorySpec, Session, TimingSpec,
+    sim::Sim,
 };
 
 const KERNEL: &str = "\
@@ -107,6 +108,9 @@ struct Scripted(Sim, Script);
 impl Device for Scripted {
     fn info(&self) -> &DeviceInfo {
         self.0.info()
+    }
+    fn open<'a>(&'a mut self, memory: &[MemorySpec]) -> Result<Box<dyn Session + 'a>, DeviceError> {
+        self.0.open(memory)
     }
     fn run(&mut self, job: &Job) -> Result<JobResult, DeviceError> {
         match self.1.borrow_mut().pop_front().flatten() {

@@ -1,130 +1,267 @@
-//! What can be known of a job before a driver sees it: whether it fits its Programs, and whether the device has room for it.
+//! What can be known of a session before a driver sees it: what it holds, whether requests fit that, and whether the device has room.
 
-use crate::{Code, Contents, CudaText, DeviceError, DeviceLimits, Job, LaunchSpec, MemoryKind, MemorySpec, Peek, Submit};
+use crate::refusal::{Field, Reason};
+use crate::{
+    Code, Contents, CudaText, DeviceError, DeviceLimits, Init, LaunchSpec, Look, MemoryKind, MemorySpec, Peek, Submit, TimingSpec,
+};
 use std::collections::BTreeMap;
 use warpsight_emit::grid::eval_size;
-use warpsight_ir::{Access, Checked, Expr, Name, Param, ParamKind, Program, Space};
+use warpsight_ir::{Access, Checked, Expr, Name, Param, ParamKind, Program, Space, in_place};
 
-/// A job whose Programs are valid and whose launches fit them.
-pub(crate) struct CheckedJob<'a> {
-    /// As sent.
-    pub(crate) job: &'a Job,
-    /// [`Job::programs`], validated.
-    pub(crate) codes: Vec<CheckedCode<'a>>,
-    /// The sizes of each launch by name.
-    pub(crate) sizes: Vec<BTreeMap<Name, i64>>,
+/// What a session holds.
+pub(crate) struct Ledger {
+    limits: DeviceLimits,
+    memory: Vec<Held>,
+    /// What was loaded, and behind it what launches in place made of that.
+    codes: Vec<CheckedCode>,
+    /// For each program that was loaded, its position in `codes`.
+    loaded: Vec<usize>,
+}
+
+/// A piece of memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held {
+    pub(crate) kind: MemoryKind,
+    pub(crate) canaries: bool,
 }
 
 /// What is compiled, validated.
-pub(crate) enum CheckedCode<'a> {
+#[derive(Clone, PartialEq)]
+pub(crate) enum CheckedCode {
     /// A valid Program.
     Program(Checked),
     /// Text.
-    Cuda(&'a CudaText),
+    Cuda(CudaText),
 }
 
-impl CheckedCode<'_> {
+impl CheckedCode {
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Program(program) => &program.name,
             Self::Cuda(text) => &text.entry,
         }
     }
-}
 
-fn bad(what: impl Into<String>) -> DeviceError {
-    DeviceError::BadJob(what.into())
-}
-
-impl<'a> CheckedJob<'a> {
-    /// Checks everything that does not depend on the device.
+    /// For a back end that takes nothing but Programs; `program` is the position as the user counts.
     ///
     /// # Errors
-    /// [`DeviceError::BadJob`] says which memory, program or launch is wrong, by its position.
-    pub(crate) fn new(job: &'a Job) -> Result<Self, DeviceError> {
-        let codes = job.programs.iter().enumerate().map(|(i, code)| match code {
-            Code::Program(program) => Checked::new(program.clone())
-                .map(CheckedCode::Program)
-                .map_err(|error| bad(format!("program {i} (`{}`): {error}", program.name))),
-            Code::Cuda(text) => {
-                check_text(text).map(|()| CheckedCode::Cuda(text)).map_err(|what| bad(format!("program {i} (`{}`): {what}", text.entry)))
+    /// [`DeviceError::Unsupported`] for text.
+    pub(crate) fn program(&self, program: usize) -> Result<&Checked, DeviceError> {
+        match self {
+            Self::Program(checked) => Ok(checked),
+            Self::Cuda(_) => Err(DeviceError::Unsupported { program, kernel: self.name().into(), what: "CUDA C++ text".into() }),
+        }
+    }
+}
+
+/// A launch that fits.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct CheckedLaunch {
+    /// Position in [`Ledger::codes`].
+    pub(crate) code: usize,
+    /// The program as the user counts.
+    pub(crate) program: usize,
+    /// What errors call it.
+    pub(crate) field: Field,
+    /// Memory of each parameter of the code.
+    pub(crate) args: Vec<usize>,
+    /// A value per size parameter, in order.
+    pub(crate) sizes: Vec<i64>,
+    /// The same by name.
+    pub(crate) named: BTreeMap<Name, i64>,
+}
+
+impl Ledger {
+    /// Memory that fits the device; `footprint` is what a piece of it takes there, in bytes, asked once its extents are in bounds.
+    ///
+    /// # Errors
+    /// [`DeviceError::BadJob`] says which piece is wrong, [`DeviceError::Limit`] which does not fit.
+    pub(crate) fn open(memory: &[MemorySpec], limits: &DeviceLimits, footprint: impl Fn(&Held) -> u64) -> Result<Self, DeviceError> {
+        for (i, spec) in memory.iter().enumerate() {
+            if spec.kind.bytes() == 0 {
+                return Err(Reason::Empty.at(Field::Memory(i)));
             }
-        });
-        let codes = codes.collect::<Result<Vec<_>, _>>()?;
-        for (i, memory) in job.memory.iter().enumerate() {
-            let bytes = memory.kind.bytes();
-            if bytes == 0 {
-                return Err(bad(format!("memory {i} is empty")));
-            }
-            memory.init.check(bytes).map_err(|what| bad(format!("memory {i} {what}")))?;
+            spec.init.check(spec.kind.bytes()).map_err(|error| error.of(i))?;
         }
-        if let Some(position) = job.read.iter().find(|&&position| position >= job.memory.len()) {
-            return Err(bad(format!("memory {position} is to be read, there are {}", job.memory.len())));
-        }
-        for (i, peek) in job.peek.iter().enumerate() {
-            check_peek(job, peek).map_err(|what| bad(format!("peek {i}: {what}")))?;
-        }
-        let sizes = job.launches.iter().enumerate().map(|(i, launch)| {
-            let code = codes.get(launch.program).ok_or_else(|| bad(format!("launch {i}: there is no program {}", launch.program)))?;
-            let sizes = match code {
-                CheckedCode::Program(program) => check_launch(job, program, launch),
-                CheckedCode::Cuda(text) => check_text_launch(job, text, launch),
-            };
-            sizes.map_err(|what| bad(format!("launch {i} (`{}`): {what}", code.name())))
-        });
-        let sizes = sizes.collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { job, codes, sizes })
+        let memory: Vec<Held> = memory.iter().map(|spec| Held { kind: spec.kind, canaries: spec.canaries }).collect();
+        room(&memory, limits, footprint)?;
+        Ok(Self { limits: limits.clone(), memory, codes: vec![], loaded: vec![] })
     }
 
-    /// The Programs, for a back end that takes nothing else.
+    pub(crate) fn memory(&self) -> &[Held] {
+        &self.memory
+    }
+
+    pub(crate) fn code(&self, position: usize) -> &CheckedCode {
+        &self.codes[position]
+    }
+
+    /// Programs that are valid, and whose groups fit: they are not loaded yet.
     ///
     /// # Errors
-    /// [`DeviceError::Unsupported`] for the first text, or for a way of timing other than `submit` and `cache`.
-    pub(crate) fn programs(&self) -> Result<Vec<&Checked>, DeviceError> {
-        let unsupported = |program, what: &str| DeviceError::Unsupported {
-            program,
-            kernel: self.codes.get(program).map_or("", CheckedCode::name).into(),
-            what: what.into(),
+    /// [`DeviceError::BadJob`] and [`DeviceError::Limit`] for the first that is not, or does not.
+    pub(crate) fn check(&self, programs: &[Code]) -> Result<Vec<CheckedCode>, DeviceError> {
+        let check = |(i, code): (usize, &Code)| {
+            let field = Field::Program { program: self.loaded.len() + i, kernel: code.name().to_owned() };
+            match code {
+                Code::Program(program) => {
+                    let checked = Checked::new(program.clone()).map_err(|error| Reason::Invalid(error.to_string()).at(field))?;
+                    group_fits(&checked, &self.limits)?;
+                    Ok(CheckedCode::Program(checked))
+                }
+                Code::Cuda(text) => {
+                    check_text(text).map_err(|reason| reason.at(field))?;
+                    block_fits(&text.entry, text.block, &self.limits)?;
+                    Ok(CheckedCode::Cuda(text.clone()))
+                }
+            }
         };
-        if self.job.timing.is_some_and(|timing| timing.submit != Submit::Eager) {
-            return Err(unsupported(0, "a graph or programmatic launch"));
-        }
-        let programs = self.codes.iter().enumerate().map(|(i, code)| match code {
-            CheckedCode::Program(program) => Ok(program),
-            CheckedCode::Cuda(_) => Err(unsupported(i, "CUDA C++ text")),
-        });
-        programs.collect()
+        programs.iter().enumerate().map(check).collect()
     }
 
-    /// Checks a device's limits; `footprint` is what a piece of memory takes there, in bytes, asked once its extents are in bounds.
+    /// How many programs are loaded: the next one's position as the user counts.
+    pub(crate) fn loaded(&self) -> usize {
+        self.loaded.len()
+    }
+
+    /// Takes up a program that was checked, and that the driver took; its position among the codes.
+    pub(crate) fn add(&mut self, code: CheckedCode) -> usize {
+        self.loaded.push(self.codes.len());
+        self.codes.push(code);
+        self.codes.len() - 1
+    }
+
+    /// Launches that fit their programs. One that works in place gets a code of its own, behind the others.
     ///
     /// # Errors
-    /// [`DeviceError::Limit`] for the first thing that does not fit.
-    pub(crate) fn fits(&self, limits: &DeviceLimits, footprint: impl Fn(&MemorySpec) -> u64) -> Result<(), DeviceError> {
-        for launch in &self.job.launches {
-            match &self.codes[launch.program] {
-                CheckedCode::Program(program) => group_fits(program, limits)?,
-                CheckedCode::Cuda(text) => block_fits(&text.entry, text.block, limits)?,
+    /// [`DeviceError::BadJob`] says which launch is wrong, by its position.
+    pub(crate) fn launches(&mut self, launches: &[LaunchSpec]) -> Result<Vec<CheckedLaunch>, DeviceError> {
+        launches.iter().enumerate().map(|(position, launch)| self.launch(position, launch)).collect()
+    }
+
+    fn launch(&mut self, position: usize, launch: &LaunchSpec) -> Result<CheckedLaunch, DeviceError> {
+        let Some(&code) = self.loaded.get(launch.program) else {
+            return Err(Reason::NoProgram(launch.program).at(Field::Launch(position)));
+        };
+        let at = Of { launch: position, kernel: self.codes[code].name().to_owned() };
+        let checked = |code, args: Vec<usize>, named| {
+            let sizes = launch.sizes.clone();
+            CheckedLaunch { code, program: launch.program, field: at.field(), args, sizes, named }
+        };
+        let program = match &self.codes[code] {
+            CheckedCode::Cuda(text) => {
+                check_text_launch(&self.memory, text, launch).map_err(|reason| at.error(reason))?;
+                return Ok(checked(code, launch.args.clone(), BTreeMap::new()));
             }
+            CheckedCode::Program(program) => program,
+        };
+        let named = check_launch(&self.memory, program, launch, &at)?;
+        let Some(shared) = shared(program, &launch.args) else { return Ok(checked(code, launch.args.clone(), named)) };
+        let (merged, args) = merge(program, &launch.args, &named, shared).map_err(|reason| at.error(reason))?;
+        let merged = CheckedCode::Program(merged);
+        let known = self.codes.iter().position(|code| *code == merged);
+        let code = known.unwrap_or_else(|| {
+            self.codes.push(merged);
+            self.codes.len() - 1
+        });
+        Ok(checked(code, args, named))
+    }
+
+    /// Whether contents fit a piece of memory that is there.
+    ///
+    /// # Errors
+    /// [`DeviceError::BadJob`].
+    pub(crate) fn writable(&self, memory: usize, contents: &Init) -> Result<(), DeviceError> {
+        let held = self.memory.get(memory);
+        let held = held.ok_or_else(|| Reason::NotThereToWrite { there: self.memory.len() }.at(Field::Memory(memory)))?;
+        contents.check(held.kind.bytes()).map_err(|error| error.of(memory))
+    }
+
+    /// Whether what is to be read is there.
+    ///
+    /// # Errors
+    /// [`DeviceError::BadJob`].
+    pub(crate) fn readable(&self, look: &Look) -> Result<(), DeviceError> {
+        if let Some(&position) = look.read.iter().find(|&&position| position >= self.memory.len()) {
+            return Err(Reason::NotThereToRead { there: self.memory.len() }.at(Field::Memory(position)));
         }
-        for (i, memory) in self.job.memory.iter().enumerate() {
-            if let MemoryKind::Image { width, height, .. } = memory.kind
-                && let Some((widest, highest)) = limits.image_2d
-            {
-                within(|| format!("the width of memory {i}, an image of {width} × {height} texels,"), width.into(), widest.into())?;
-                within(|| format!("the height of memory {i}, an image of {width} × {height} texels,"), height.into(), highest.into())?;
-            }
-            if let Some(most) = limits.max_allocation {
-                within(|| format!("memory {i} with its guards, in bytes,"), footprint(memory), most)?;
-            }
+        look.peek.iter().enumerate().try_for_each(|(i, peek)| check_peek(&self.memory, peek).map_err(|reason| reason.at(Field::Peek(i))))
+    }
+
+    /// Refuses a way of timing, which is said of the first program.
+    pub(crate) fn no_timing(&self, what: impl Into<String>) -> DeviceError {
+        let kernel = self.codes.first().map_or("", CheckedCode::name).into();
+        DeviceError::Unsupported { program: 0, kernel, what: what.into() }
+    }
+
+    /// For a back end that launches one by one.
+    ///
+    /// # Errors
+    /// [`DeviceError::Unsupported`] for any other way.
+    pub(crate) fn eager(&self, timing: TimingSpec) -> Result<(), DeviceError> {
+        if timing.submit == Submit::Eager { Ok(()) } else { Err(self.no_timing("a graph or programmatic launch")) }
+    }
+}
+
+/// A launch, for errors.
+struct Of {
+    launch: usize,
+    kernel: String,
+}
+
+impl Of {
+    fn field(&self) -> Field {
+        Field::LaunchOf { launch: self.launch, kernel: self.kernel.clone() }
+    }
+    fn error(&self, reason: Reason) -> DeviceError {
+        reason.at(self.field())
+    }
+    fn argument(&self, param: &Name, memory: usize, reason: Reason) -> DeviceError {
+        reason.at(Field::Argument { launch: self.launch, kernel: self.kernel.clone(), param: param.clone(), memory })
+    }
+}
+
+/// Whether the device has room for memory.
+fn room(memory: &[Held], limits: &DeviceLimits, footprint: impl Fn(&Held) -> u64) -> Result<(), DeviceError> {
+    for (i, held) in memory.iter().enumerate() {
+        if let MemoryKind::Image { width, height, .. } = held.kind
+            && let Some((widest, highest)) = limits.image_2d
+        {
+            within(|| format!("the width of memory {i}, an image of {width} × {height} texels,"), width.into(), widest.into())?;
+            within(|| format!("the height of memory {i}, an image of {width} × {height} texels,"), height.into(), highest.into())?;
         }
-        match limits.memory {
-            Some(most) => {
-                let needed = self.job.memory.iter().fold(0, |sum: u64, memory| sum.saturating_add(footprint(memory)));
-                within(|| "all memory of the job, in bytes,".into(), needed, most)
-            }
-            None => Ok(()),
+        if let Some(most) = limits.max_allocation {
+            within(|| format!("memory {i} with its guards, in bytes,"), footprint(held), most)?;
         }
+    }
+    let Some(most) = limits.memory else { return Ok(()) };
+    let needed = memory.iter().fold(0, |sum: u64, held| sum.saturating_add(footprint(held)));
+    within(|| "all memory of the job, in bytes,".into(), needed, most)
+}
+
+/// The memory that is bound to several parameters of which one is written, and those parameters; the first such.
+fn shared(program: &Program, args: &[usize]) -> Option<(usize, Vec<Name>)> {
+    args.iter().enumerate().find_map(|(i, &memory)| {
+        let bound = program.params.iter().zip(args).filter(|(_, other)| **other == memory).map(|(param, _)| param);
+        let twice = args[..i].iter().all(|&other| other != memory) && bound.clone().count() > 1 && bound.clone().any(writes);
+        twice.then(|| (memory, bound.map(|param| param.name.clone()).collect()))
+    })
+}
+
+/// The Program that works in place, one piece of memory after the other, and its arguments.
+fn merge(
+    program: &Checked,
+    args: &[usize],
+    sizes: &BTreeMap<Name, i64>,
+    (memory, names): (usize, Vec<Name>),
+) -> Result<(Checked, Vec<usize>), Reason> {
+    let why = |why| Reason::Shared { first: names[0].clone(), second: names[1].clone(), memory, why };
+    let merged = in_place(program, sizes, &names).map_err(why)?;
+    let of = |param: &Param| program.params.iter().position(|own| own.name == param.name).map(|position| args[position]);
+    let args: Vec<usize> = merged.params.iter().filter_map(of).collect();
+    match shared(&merged, &args) {
+        Some(next) => merge(&merged, &args, sizes, next),
+        None => Ok((merged, args)),
     }
 }
 
@@ -156,39 +293,36 @@ fn block_fits(name: &str, local: [u32; 3], limits: &DeviceLimits) -> Result<(), 
 }
 
 /// Whether text can be launched at all.
-fn check_text(text: &CudaText) -> Result<(), String> {
+fn check_text(text: &CudaText) -> Result<(), Reason> {
     if text.grid.contains(&0) || text.block.contains(&0) {
-        return Err("a launch of no blocks or threads".into());
+        return Err(Reason::NoBlocks);
     }
     if text.cluster == 0 || !text.grid[0].is_multiple_of(text.cluster) {
-        return Err(format!("clusters of {} do not divide {} blocks", text.cluster, text.grid[0]));
+        return Err(Reason::Cluster { cluster: text.cluster, blocks: text.grid[0] });
     }
     Ok(())
 }
 
 /// Whether a launch of text refers to what there is. Text has no named sizes.
-fn check_text_launch(job: &Job, text: &CudaText, launch: &LaunchSpec) -> Result<BTreeMap<Name, i64>, String> {
-    if let Some(position) = launch.args.iter().find(|&&position| position >= job.memory.len()) {
-        return Err(format!("an argument is memory {position}, there are {}", job.memory.len()));
+fn check_text_launch(held: &[Held], text: &CudaText, launch: &LaunchSpec) -> Result<(), Reason> {
+    if let Some(&memory) = launch.args.iter().find(|&&position| position >= held.len()) {
+        return Err(Reason::NoArgument { memory, there: held.len() });
     }
     match text.pinned {
-        Some(pinned) if pinned >= launch.args.len() => {
-            Err(format!("argument {pinned} is to stay in the cache, there are {}", launch.args.len()))
-        }
-        _ => Ok(BTreeMap::new()),
+        Some(argument) if argument >= launch.args.len() => Err(Reason::NotPinned { argument, there: launch.args.len() }),
+        _ => Ok(()),
     }
 }
 
 /// Whether pieces lie in a buffer.
-fn check_peek(job: &Job, peek: &Peek) -> Result<(), String> {
-    match job.memory.get(peek.memory).map(|memory| memory.kind) {
-        None => Err(format!("there is no memory {}", peek.memory)),
-        Some(MemoryKind::Image { .. }) => Err(format!("memory {} is an image", peek.memory)),
-        Some(MemoryKind::Buffer { bytes }) => {
-            let beyond = peek.offsets.iter().find(|offset| offset.saturating_add(peek.bytes.into()) > bytes);
-            beyond.map_or(Ok(()), |offset| {
-                Err(format!("{} bytes from {offset} on lie outside memory {} of {bytes}", peek.bytes, peek.memory))
-            })
+fn check_peek(held: &[Held], peek: &Peek) -> Result<(), Reason> {
+    match held.get(peek.memory).map(|held| held.kind) {
+        None => Err(Reason::NoMemory(peek.memory)),
+        Some(MemoryKind::Image { .. }) => Err(Reason::IsImage(peek.memory)),
+        Some(MemoryKind::Buffer { bytes: size }) => {
+            let bytes = u64::from(peek.bytes);
+            let beyond = peek.offsets.iter().find(|offset| offset.saturating_add(bytes) > size);
+            beyond.map_or(Ok(()), |&from| Err(Reason::Outside { bytes, from, memory: peek.memory, size }))
         }
     }
 }
@@ -205,37 +339,26 @@ pub(crate) fn local_bytes(program: &Program) -> u64 {
 }
 
 /// Whether a launch gives its Program what it declares. The sizes by name.
-fn check_launch(job: &Job, program: &Program, launch: &LaunchSpec) -> Result<BTreeMap<Name, i64>, String> {
+fn check_launch(held: &[Held], program: &Program, launch: &LaunchSpec, at: &Of) -> Result<BTreeMap<Name, i64>, DeviceError> {
     let (given, wanted) = (launch.sizes.len(), program.sizes.len());
     if given != wanted {
-        return Err(format!("{given} sizes for {wanted}"));
+        return Err(at.error(Reason::Sizes { given, wanted }));
     }
     let mut sizes = BTreeMap::new();
     for (size, &value) in program.sizes.iter().zip(&launch.sizes) {
         if !(size.lo..=size.hi).contains(&value) {
-            return Err(format!("size `{}` is {value}, outside {} to {}", size.name, size.lo, size.hi));
+            return Err(at.error(Reason::SizeOutside { size: size.name.clone(), value, lo: size.lo, hi: size.hi }));
         }
         sizes.insert(size.name.clone(), value);
     }
     let (given, wanted) = (launch.args.len(), program.params.len());
     if given != wanted {
-        return Err(format!("{given} arguments for {wanted} parameters"));
+        return Err(at.error(Reason::Arguments { given, wanted }));
     }
     for (param, &position) in program.params.iter().zip(&launch.args) {
-        let memory = job
-            .memory
-            .get(position)
-            .ok_or_else(|| format!("`{}` is bound to memory {position}, there are {}", param.name, job.memory.len()))?;
-        check_argument(param, memory.kind, &sizes).map_err(|what| format!("`{}`, memory {position}: {what}", param.name))?;
-    }
-    // Emitted pointers are `restrict`.
-    for (i, (param, position)) in program.params.iter().zip(&launch.args).enumerate() {
-        let again = program.params.iter().zip(&launch.args).skip(i + 1).find(|(_, other)| *other == position);
-        if let Some((other, _)) = again
-            && (writes(param) || writes(other))
-        {
-            return Err(format!("`{}` and `{}` are both memory {position}, and one of them is written", param.name, other.name));
-        }
+        let unbound = || at.error(Reason::Unbound { param: param.name.clone(), memory: position, there: held.len() });
+        let memory = held.get(position).ok_or_else(unbound)?;
+        check_argument(param, memory.kind, &sizes).map_err(|reason| at.argument(&param.name, position, reason))?;
     }
     Ok(sizes)
 }
@@ -251,11 +374,12 @@ pub(crate) fn writes(param: &Param) -> bool {
 /// Bytes a parameter has with these sizes.
 ///
 /// # Errors
-/// In words, when an extent has no value.
-pub(crate) fn argument_bytes(param: &Param, sizes: &BTreeMap<Name, i64>) -> Result<u64, String> {
+/// [`Reason::Extent`], when an extent has no value.
+pub(crate) fn argument_bytes(param: &Param, sizes: &BTreeMap<Name, i64>) -> Result<u64, Reason> {
     let product = |mut bytes: u64, dims: &[&Expr]| {
         for dim in dims {
-            bytes = bytes.checked_mul(extent(dim, sizes)?).ok_or("its size in bytes exceeds 64 bits")?;
+            let more = bytes.checked_mul(extent(dim, sizes)?);
+            bytes = more.ok_or_else(|| Reason::Extent("its size in bytes exceeds 64 bits".to_owned()))?;
         }
         Ok(bytes)
     };
@@ -267,56 +391,65 @@ pub(crate) fn argument_bytes(param: &Param, sizes: &BTreeMap<Name, i64>) -> Resu
 }
 
 /// The value of an extent.
-fn extent(expr: &Expr, sizes: &BTreeMap<Name, i64>) -> Result<u64, String> {
-    let value = eval_size(expr, sizes).map_err(|error| error.to_string())?;
-    u64::try_from(value).map_err(|_| format!("an extent is {value}"))
+fn extent(expr: &Expr, sizes: &BTreeMap<Name, i64>) -> Result<u64, Reason> {
+    let value = eval_size(expr, sizes).map_err(|error| Reason::Extent(error.to_string()))?;
+    u64::try_from(value).map_err(|_| Reason::Extent(format!("an extent is {value}")))
 }
 
 /// Whether memory is what a parameter needs: of its kind, and at least as large.
-fn check_argument(param: &Param, memory: MemoryKind, sizes: &BTreeMap<Name, i64>) -> Result<(), String> {
+fn check_argument(param: &Param, memory: MemoryKind, sizes: &BTreeMap<Name, i64>) -> Result<(), Reason> {
     match (&param.kind, memory) {
-        (ParamKind::Buffer { .. }, MemoryKind::Buffer { bytes }) => {
+        (ParamKind::Buffer { .. }, MemoryKind::Buffer { bytes: available }) => {
             let needed = argument_bytes(param, sizes)?;
-            if needed > bytes { Err(format!("{needed} bytes are needed, it has {bytes}")) } else { Ok(()) }
+            if needed > available { Err(Reason::TooSmall { needed, available }) } else { Ok(()) }
         }
         (ParamKind::Image { format, width, height, .. }, MemoryKind::Image { format: has, width: w, height: h }) => {
-            let (width, height) = (extent(width, sizes)?, extent(height, sizes)?);
+            let needed = (extent(width, sizes)?, extent(height, sizes)?);
             if *format != has {
-                Err(format!("the format {format:?} is needed, it has {has:?}"))
-            } else if (width, height) != (w.into(), h.into()) {
+                Err(Reason::Format { needed: *format, available: has })
+            } else if needed != (w.into(), h.into()) {
                 // Larger would do for memory, but not for reads outside: the border must be where the Program has it.
-                Err(format!("{width} × {height} texels are needed, it has {w} × {h}"))
+                Err(Reason::Texels { needed, available: (w, h) })
             } else {
                 Ok(())
             }
         }
-        (ParamKind::Buffer { .. }, MemoryKind::Image { .. }) => Err("a buffer is needed, it is an image".into()),
-        (ParamKind::Image { .. }, MemoryKind::Buffer { .. }) => Err("an image is needed, it is a buffer".into()),
-        (ParamKind::Channel { .. }, _) => Err("a channel needs Programs that run together, a job runs them one by one".into()),
+        (ParamKind::Buffer { .. }, MemoryKind::Image { .. }) => Err(Reason::NotABuffer),
+        (ParamKind::Image { .. }, MemoryKind::Buffer { .. }) => Err(Reason::NotAnImage),
+        (ParamKind::Channel { .. }, _) => Err(Reason::Channel),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Init;
-    use crate::TimingSpec;
+    use crate::Job;
     use crate::testing::scale_job;
     use warpsight_ir::{Array, ImageFormat, LaneAxis, Scalar};
 
     fn refusal(change: impl FnOnce(&mut Job)) -> String {
         let mut job = scale_job(&[1.0; 37], Some(TimingSpec::runs(1)));
         change(&mut job);
-        match CheckedJob::new(&job).err() {
-            Some(DeviceError::BadJob(what)) => what,
+        match checked(&job) {
+            Err(DeviceError::BadJob(error)) => error.to_string(),
             other => panic!("{other:?}"),
         }
+    }
+
+    /// Everything that is checked of a job.
+    fn checked(job: &Job) -> Result<Vec<CheckedLaunch>, DeviceError> {
+        let mut ledger = Ledger::open(&job.memory, &DeviceLimits::default(), |held| held.kind.bytes())?;
+        for code in ledger.check(&job.programs)? {
+            ledger.add(code);
+        }
+        ledger.readable(&Look { read: job.read.clone(), peek: job.peek.clone() })?;
+        ledger.launches(&job.launches)
     }
 
     #[test]
     fn a_job_that_contradicts_itself_is_refused() {
         let job = scale_job(&[1.0; 37], None);
-        assert_eq!(CheckedJob::new(&job).unwrap().sizes[0]["n"], 37);
+        assert_eq!(checked(&job).unwrap()[0].named["n"], 37);
         for (expected, what) in [
             ("launch 0 (`scale`): 0 sizes for 1", refusal(|job| job.launches[0].sizes.clear())),
             ("launch 0 (`scale`): size `n` is 0, outside 1 to 1000", refusal(|job| job.launches[0].sizes[0] = 0)),
@@ -324,8 +457,12 @@ mod tests {
             ("launch 0 (`scale`): `y` is bound to memory 2, there are 2", refusal(|job| job.launches[0].args[1] = 2)),
             ("launch 0 (`scale`): `x`, memory 0: 152 bytes are needed, it has 148", refusal(|job| job.launches[0].sizes[0] = 38)),
             (
-                "launch 0 (`scale`): `x` and `y` are both memory 0, and one of them is written",
-                refusal(|job| job.launches[0].args = vec![0, 0]),
+                "launch 0 (`scale`): `x` and `y` are both memory 0, and one of them is written: an element of `y` may be read by \
+                 another work-item than the one that writes it",
+                refusal(|job| {
+                    job.programs = vec![crate::testing::reversed().into()];
+                    job.launches[0].args = vec![0, 0];
+                }),
             ),
             ("launch 0: there is no program 1", refusal(|job| job.launches[0].program = 1)),
             ("memory 2 is to be read, there are 2", refusal(|job| job.read = vec![1, 2])),
@@ -338,6 +475,18 @@ mod tests {
         ] {
             assert_eq!(what, expected);
         }
+    }
+
+    #[test]
+    fn a_launch_in_place_gets_a_code_of_its_own_once() {
+        let mut job = scale_job(&[1.0; 37], None);
+        let in_place = LaunchSpec { args: vec![0, 0], ..job.launches[0].clone() };
+        job.launches.extend([in_place.clone(), in_place]);
+        let launches = checked(&job).unwrap();
+        assert_eq!(
+            launches.iter().map(|launch| (launch.code, &launch.args[..])).collect::<Vec<_>>(),
+            [(0, &[0, 1][..]), (1, &[0]), (1, &[0])]
+        );
     }
 
     #[test]
@@ -355,13 +504,16 @@ mod tests {
         let sizes = BTreeMap::from([("w".into(), 8)]);
         let image = |width, height| MemoryKind::Image { format: ImageFormat::Rgba16F, width, height };
         assert_eq!(check_argument(&param(ImageFormat::Rgba16F), image(8, 4), &sizes), Ok(()));
-        assert_eq!(check_argument(&param(ImageFormat::Rgba16F), image(9, 4), &sizes).unwrap_err(), "8 × 4 texels are needed, it has 9 × 4");
         assert_eq!(
-            check_argument(&param(ImageFormat::Rgba32F), image(8, 4), &sizes).unwrap_err(),
+            check_argument(&param(ImageFormat::Rgba16F), image(9, 4), &sizes).unwrap_err().to_string(),
+            "8 × 4 texels are needed, it has 9 × 4"
+        );
+        assert_eq!(
+            check_argument(&param(ImageFormat::Rgba32F), image(8, 4), &sizes).unwrap_err().to_string(),
             "the format Rgba32F is needed, it has Rgba16F"
         );
         assert_eq!(
-            check_argument(&param(ImageFormat::Rgba16F), MemoryKind::Buffer { bytes: 1 }, &sizes).unwrap_err(),
+            check_argument(&param(ImageFormat::Rgba16F), MemoryKind::Buffer { bytes: 1 }, &sizes).unwrap_err().to_string(),
             "an image is needed, it is a buffer"
         );
     }
@@ -387,11 +539,11 @@ mod tests {
 
     #[test]
     fn unknown_limits_stop_nothing() {
-        let mut job = scale_job(&[1.0], None);
-        job.memory.push(MemorySpec { kind: MemoryKind::Buffer { bytes: u64::MAX }, init: Init::Poison, canaries: false });
-        let checked = CheckedJob::new(&job).unwrap();
-        assert_eq!(checked.fits(&DeviceLimits::default(), |memory| memory.kind.bytes()), Ok(()));
+        let mut memory = scale_job(&[1.0], None).memory;
+        memory.push(MemorySpec { kind: MemoryKind::Buffer { bytes: u64::MAX }, init: Init::Poison, canaries: false });
+        let open = |limits: &DeviceLimits| Ledger::open(&memory, limits, |held| held.kind.bytes()).map(|_| ());
+        assert_eq!(open(&DeviceLimits::default()), Ok(()));
         let limits = DeviceLimits { memory: Some(u64::MAX - 1), ..Default::default() };
-        assert!(matches!(checked.fits(&limits, |memory| memory.kind.bytes()), Err(DeviceError::Limit { needed: u64::MAX, .. })));
+        assert!(matches!(open(&limits), Err(DeviceError::Limit { needed: u64::MAX, .. })));
     }
 }

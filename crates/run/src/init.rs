@@ -1,6 +1,7 @@
 //! First contents of device memory. Large arrays are described by a rule, so that neither pipe nor host memory has to hold them and
 //! a reference can compute any element by itself.
 
+use crate::InitError;
 use serde::{Deserialize, Serialize};
 use warpsight_ir::Scalar;
 
@@ -52,10 +53,10 @@ impl Init {
     /// The bytes of memory of that size.
     ///
     /// # Errors
-    /// In words, where the rule does not fit the size.
-    pub fn contents(&self, bytes: u64) -> Result<Vec<u8>, String> {
+    /// [`InitError`], where the rule does not fit the size.
+    pub fn contents(&self, bytes: u64) -> Result<Vec<u8>, InitError> {
         self.check(bytes)?;
-        let size = usize::try_from(bytes).map_err(|_| format!("{bytes} bytes exceed this machine's address space"))?;
+        let size = usize::try_from(bytes).map_err(|_| InitError::AddressSpace { bytes })?;
         Ok(match self {
             Self::Poison => vec![0xff; size],
             Self::Zero => vec![0; size],
@@ -83,23 +84,23 @@ impl Init {
     /// Whether the rule fits memory of that size.
     ///
     /// # Errors
-    /// In words.
-    pub fn check(&self, bytes: u64) -> Result<(), String> {
+    /// [`InitError`], where it does not.
+    pub fn check(&self, bytes: u64) -> Result<(), InitError> {
         match self {
             Self::Poison | Self::Zero => Ok(()),
             Self::Data(data) if data.len() as u64 == bytes => Ok(()),
-            Self::Data(data) => Err(format!("has {bytes} bytes, its first contents {}", data.len())),
-            Self::Random { element: Scalar::Bool, .. } => Err("cannot hold random truth values".into()),
+            Self::Data(data) => Err(InitError::Bytes { bytes, given: data.len() as u64 }),
+            Self::Random { element: Scalar::Bool, .. } => Err(InitError::Truth),
             Self::Random { element, .. } if bytes.is_multiple_of(element.bytes().into()) => Ok(()),
-            Self::Random { element, .. } => Err(format!("has {bytes} bytes, no multiple of {}", element.bytes())),
+            Self::Random { element, .. } => Err(InitError::Elements { bytes, element: *element }),
             Self::Cycle { slots, stride } => {
                 if !slots.is_power_of_two() || *slots < 4 {
-                    return Err(format!("a cycle needs a power of two of slots, at least 4, not {slots}"));
+                    return Err(InitError::Slots { slots: *slots });
                 }
                 match u64::from(*slots) * u64::from(*stride) {
-                    0 => Err("a cycle needs a stride of at least 1".into()),
-                    elements if elements > u64::from(u32::MAX) => Err(format!("a cycle over {elements} elements exceeds 32 bits")),
-                    elements if elements * 4 > bytes => Err(format!("has {bytes} bytes, its cycle {}", elements * 4)),
+                    0 => Err(InitError::Stride),
+                    elements if elements > u64::from(u32::MAX) => Err(InitError::Elements32 { elements }),
+                    elements if elements * 4 > bytes => Err(InitError::Cycle { bytes, needed: elements * 4 }),
                     _ => Ok(()),
                 }
             }
@@ -159,7 +160,7 @@ mod tests {
 
     #[test]
     fn rules_that_do_not_fit_are_refused() {
-        let refused = |init: Init, bytes| init.contents(bytes).unwrap_err();
+        let refused = |init: Init, bytes| init.contents(bytes).unwrap_err().to_string();
         assert_eq!(refused(Init::Data(vec![0; 3]), 4), "has 4 bytes, its first contents 3");
         assert_eq!(refused(Init::Random { element: Scalar::F64, seed: 0 }, 12), "has 12 bytes, no multiple of 8");
         assert_eq!(refused(Init::Cycle { slots: 12, stride: 1 }, 48), "a cycle needs a power of two of slots, at least 4, not 12");

@@ -1,4 +1,4 @@
-//! A job: everything a device is asked to do at once, self-contained, so that it can run in a process of its own.
+//! A job: everything a device is asked to do at once. Plain values, so that it can be done in a process of its own.
 
 use serde::{Deserialize, Serialize};
 use warpsight_ir::{Feedback, ImageFormat, Name, Program, Seconds, TimeSource};
@@ -121,7 +121,7 @@ impl MemoryKind {
 }
 
 /// One launch.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LaunchSpec {
     /// Position in [`Job::programs`].
     pub program: usize,

@@ -1,8 +1,13 @@
 //! Devices: what compiles, launches and times Programs, and what draws fragment shaders ([`vulkan`]).
 //!
-//! [`open`] gives a [`Device`] for an id like `opencl:0` or `sim:adreno640`; a [`Job`] is what it runs. Drivers hang and crash,
+//! [`open`] gives a [`Device`] for an id like `opencl:0` or `sim:adreno640`. A [`Session`] on it has memory that stays there from launch to
+//! launch; a [`Job`] is a session of one pass. Drivers hang and crash,
 //! so that driver work happens in a child process (see [`isolated`]) unless [`Options::in_process`] says otherwise; a command
 //! that uses this crate calls [`child_main`] first thing in its `main`.
+
+// What tests of several back ends run is also that of tests beside this crate.
+#[cfg(test)]
+extern crate self as warpsight_run;
 
 mod cache;
 mod check;
@@ -16,6 +21,8 @@ pub mod job;
 pub mod opencl;
 mod options;
 mod processor;
+mod refusal;
+mod session;
 pub mod sim;
 #[cfg(test)]
 mod testing;
@@ -28,6 +35,8 @@ pub use job::{
     TimingSpec,
 };
 pub use options::{Options, devices, open, renderers};
+pub use refusal::{Field, InitError, JobError, Reason};
+pub use session::{Look, Seen, Session, Timed};
 
 use serde::{Deserialize, Serialize};
 
@@ -40,13 +49,24 @@ pub struct Listing {
     pub skipped: Vec<(String, String)>,
 }
 
-/// A device that runs jobs.
+/// A device that Programs run on.
 pub trait Device {
     /// What it is and what it can.
     fn info(&self) -> &DeviceInfo;
-    /// Runs a job to its end.
-    fn run(&mut self, job: &Job) -> Result<JobResult, DeviceError>;
-    /// From now on no job may take longer than this. Without effect where jobs run in this process.
+    /// Makes memory on the device and fills it: a session, of which there is one at a time.
+    ///
+    /// # Errors
+    /// [`DeviceError::BadJob`] and [`DeviceError::Limit`] for memory that cannot be, and those of the driver.
+    fn open<'a>(&'a mut self, memory: &[MemorySpec]) -> Result<Box<dyn Session + 'a>, DeviceError>;
+    /// Runs a job to its end: a session of one pass.
+    ///
+    /// # Errors
+    /// Those of [`Device::open`] and of what is asked of the session.
+    fn run(&mut self, job: &Job) -> Result<JobResult, DeviceError> {
+        session::run(self, job)
+    }
+    /// From now on no job, and nothing that is asked of a session, may take longer than this. Without effect where devices are opened in
+    /// this process.
     fn limit(&mut self, _timeout: std::time::Duration) {}
 }
 
@@ -137,9 +157,9 @@ pub enum DeviceError {
         /// How much there is.
         available: u64,
     },
-    /// The job contradicts itself or its Programs.
+    /// A job, a session's request or a draw contradicts itself or its Programs.
     #[error("the job cannot run: {0}")]
-    BadJob(String),
+    BadJob(JobError),
     /// A program did something forbidden (found by the simulator or interpreter).
     #[error("kernel `{kernel}`: {what}")]
     Fault {

@@ -1,10 +1,14 @@
 //! The simulated GPU as a device. Deterministic, so that one timed pass stands for all.
 
-use crate::check::{CheckedJob, argument_bytes, pieces};
-use crate::{CacheState, Contents, Device, DeviceError, DeviceInfo, DeviceLimits, Job, JobResult, LaunchClock, MemoryKind, MemorySpec};
+use crate::check::{CheckedCode, CheckedLaunch, Ledger, argument_bytes, local_bytes, pieces, writes};
+use crate::refusal::Reason;
+use crate::{
+    CacheState, Code, Contents, Device, DeviceError, DeviceInfo, DeviceLimits, Init, LaunchClock, LaunchSpec, Look, MemoryKind, MemorySpec,
+    Seen, Session, Timed, TimingSpec,
+};
 use std::path::Path;
 use warpsight_ir::near::did_you_mean;
-use warpsight_ir::{Bindings, Checked, Feedback, Seconds, TimeSource};
+use warpsight_ir::{Bindings, Feedback, Seconds, TimeSource};
 use warpsight_sim::{Caches, Report, Silicon, SimFault, Simulator};
 
 /// Allocations begin on a page of their own, as a driver's do.
@@ -16,9 +20,11 @@ pub struct Sim {
     simulator: Simulator,
 }
 
-/// Device memory while a job runs.
-struct Memory {
-    /// Of each piece, the bytes as the host sees them.
+/// Memory of a simulated GPU, and what works on it.
+struct SimSession<'a> {
+    sim: &'a Sim,
+    ledger: Ledger,
+    /// Of each piece of memory, the bytes as the host sees them.
     contents: Vec<Vec<u8>>,
     /// Of each piece, where it begins.
     addresses: Vec<u64>,
@@ -78,26 +84,11 @@ impl Sim {
     }
 
     /// Bytes of device memory a piece takes. There are no guards: the simulator stops at the first access outside.
-    fn footprint(&self, spec: &MemorySpec) -> u64 {
-        match spec.kind {
+    fn footprint(&self, kind: MemoryKind) -> u64 {
+        match kind {
             MemoryKind::Buffer { bytes } => bytes,
             MemoryKind::Image { format, width, height } => self.simulator.image_bytes(format, width, height),
         }
-    }
-
-    fn memory(&self, job: &Job) -> Result<Memory, DeviceError> {
-        let mut end = PAGE;
-        let mut place = |spec: &MemorySpec| {
-            let address = end;
-            end = (end + self.footprint(spec)).next_multiple_of(PAGE);
-            address
-        };
-        let contents = job.memory.iter().map(|spec| spec.init.contents(spec.kind.bytes()).map_err(DeviceError::BadJob));
-        Ok(Memory {
-            addresses: job.memory.iter().map(&mut place).collect(),
-            contents: contents.collect::<Result<_, _>>()?,
-            caches: self.simulator.caches(),
-        })
     }
 }
 
@@ -106,82 +97,115 @@ impl Device for Sim {
         &self.info
     }
 
-    fn run(&mut self, job: &Job) -> Result<JobResult, DeviceError> {
-        let checked = CheckedJob::new(job)?;
-        let programs = checked.programs()?;
-        checked.fits(&self.info.limits, |spec| self.footprint(spec))?;
-        let mut memory = self.memory(job)?;
-        let first = pass(&self.simulator, &checked, &programs, &mut memory, CacheState::Warm)?;
-        let mut result = JobResult {
-            read: job.read.iter().map(|&position| Contents(memory.contents[position].clone())).collect(),
-            peeked: job.peek.iter().map(|peek| pieces(peek, &memory.contents[peek.memory])).collect(),
-            feedback: programs.iter().enumerate().map(|(i, program)| feedback(job, i, program, &first)).collect(),
-            ..JobResult::default()
+    fn open<'a>(&'a mut self, memory: &[MemorySpec]) -> Result<Box<dyn Session + 'a>, DeviceError> {
+        let ledger = Ledger::open(memory, &self.info.limits, |held| self.footprint(held.kind))?;
+        let mut end = PAGE;
+        let mut place = |spec: &MemorySpec| {
+            let address = end;
+            end = (end + self.footprint(spec.kind)).next_multiple_of(PAGE);
+            address
         };
-        if let Some(timing) = job.timing {
-            let runs = timing.runs.max(1) as usize;
-            let timed: Vec<Seconds> =
-                pass(&self.simulator, &checked, &programs, &mut memory, timing.cache)?.iter().map(|report| report.time).collect();
-            result.pass_times = vec![Seconds(timed.iter().map(|time| time.0).sum()); runs];
-            result.times = timed.into_iter().map(|time| vec![time; runs]).collect();
-            result.source = Some(TimeSource::Simulated);
-            result.clock = Some(LaunchClock::Simulated);
-            result.empty_launch = Some(Seconds(self.simulator.silicon().launch.overhead));
-        }
-        Ok(result)
+        let addresses = memory.iter().map(&mut place).collect();
+        let contents = memory.iter().enumerate().map(|(i, spec)| spec.init.contents(spec.kind.bytes()).map_err(|error| error.of(i)));
+        let contents = contents.collect::<Result<_, _>>()?;
+        Ok(Box::new(SimSession { sim: self, ledger, contents, addresses, caches: self.simulator.caches() }))
     }
 }
 
-/// Runs every launch in order; a report for each.
-fn pass(
-    simulator: &Simulator,
-    checked: &CheckedJob,
-    programs: &[&Checked],
-    memory: &mut Memory,
-    cache: CacheState,
-) -> Result<Vec<Report>, DeviceError> {
-    let mut reports = Vec::with_capacity(checked.job.launches.len());
-    for (launch, sizes) in checked.job.launches.iter().zip(&checked.sizes) {
-        if cache == CacheState::Flushed {
-            memory.caches = simulator.caches();
-        }
-        let program = programs[launch.program];
-        // Memory may be larger than a parameter: then the parameter is its beginning.
-        let mut data = Vec::with_capacity(launch.args.len());
-        for (param, &position) in program.params.iter().zip(&launch.args) {
-            let bytes = argument_bytes(param, sizes).map_err(DeviceError::BadJob)? as usize;
-            data.push(memory.contents[position][..bytes].to_vec());
-        }
-        let mut bindings = Bindings { sizes: sizes.clone(), data };
-        let addresses: Vec<u64> = launch.args.iter().map(|&position| memory.addresses[position]).collect();
-        let report = simulator.simulate_in(program, &mut bindings, &mut memory.caches, Some(&addresses));
-        reports.push(report.map_err(|fault| error(fault, launch.program))?);
-        // What is bound twice is written by neither.
-        for ((param, &position), bytes) in program.params.iter().zip(&launch.args).zip(&bindings.data) {
-            if crate::check::writes(param) {
-                memory.contents[position][..bytes.len()].copy_from_slice(bytes);
+impl SimSession<'_> {
+    /// Runs every launch in order; a report for each.
+    fn pass(&mut self, launches: &[CheckedLaunch], cache: CacheState) -> Result<Vec<Report>, DeviceError> {
+        let simulator = &self.sim.simulator;
+        let mut reports = Vec::with_capacity(launches.len());
+        for launch in launches {
+            if cache == CacheState::Flushed {
+                self.caches = simulator.caches();
+            }
+            let program = self.ledger.code(launch.code).program(launch.program)?;
+            // Memory may be larger than a parameter: then the parameter is its beginning.
+            let mut data = Vec::with_capacity(launch.args.len());
+            for (param, &position) in program.params.iter().zip(&launch.args) {
+                let bytes = argument_bytes(param, &launch.named).map_err(|reason| reason.at(launch.field.clone()))? as usize;
+                data.push(self.contents[position][..bytes].to_vec());
+            }
+            let mut bindings = Bindings { sizes: launch.named.clone(), data };
+            let addresses: Vec<u64> = launch.args.iter().map(|&position| self.addresses[position]).collect();
+            let report = simulator.simulate_in(program, &mut bindings, &mut self.caches, Some(&addresses));
+            reports.push(report.map_err(|fault| error(fault, launch))?);
+            // What is bound twice is written by neither.
+            for ((param, &position), bytes) in program.params.iter().zip(&launch.args).zip(&bindings.data) {
+                if writes(param) {
+                    self.contents[position][..bytes.len()].copy_from_slice(bytes);
+                }
             }
         }
+        Ok(reports)
     }
-    Ok(reports)
+
+    /// What the simulator's compiler made of a program, as a launch reports it.
+    fn feedback(&self, launch: &CheckedLaunch, report: &Report) -> Feedback {
+        let local = self.ledger.code(launch.code).program(launch.program).map(|program| local_bytes(program));
+        Feedback {
+            registers: Some(report.registers),
+            private_bytes: Some(4 * u64::from(report.spilled)),
+            local_bytes: local.ok(),
+            ..Feedback::default()
+        }
+    }
 }
 
-/// What the simulator's compiler made of a program, as its launches report it.
-fn feedback(job: &Job, position: usize, program: &Checked, reports: &[Report]) -> Feedback {
-    let launched = job.launches.iter().zip(reports).find(|(launch, _)| launch.program == position);
-    Feedback {
-        registers: launched.map(|(_, report)| report.registers),
-        private_bytes: launched.map(|(_, report)| 4 * u64::from(report.spilled)),
-        spill_bytes: None,
-        local_bytes: Some(crate::check::local_bytes(program)),
-        max_group_size: None,
-        resident_groups: None,
-        cached: false,
+impl Session for SimSession<'_> {
+    fn load(&mut self, programs: &[Code]) -> Result<Vec<Feedback>, DeviceError> {
+        let codes = self.ledger.check(programs)?;
+        let first = self.ledger.loaded();
+        let said = |(i, code): (usize, &CheckedCode)| {
+            let local = local_bytes(code.program(first + i)?);
+            Ok(Feedback { local_bytes: Some(local), ..Feedback::default() })
+        };
+        let feedback = codes.iter().enumerate().map(said).collect::<Result<_, DeviceError>>()?;
+        codes.into_iter().for_each(|code| _ = self.ledger.add(code));
+        Ok(feedback)
+    }
+
+    fn write(&mut self, memory: usize, contents: &Init) -> Result<(), DeviceError> {
+        self.ledger.writable(memory, contents)?;
+        self.contents[memory] = contents.contents(self.contents[memory].len() as u64).map_err(|error| error.of(memory))?;
+        Ok(())
+    }
+
+    fn launch(&mut self, launches: &[LaunchSpec]) -> Result<Vec<Feedback>, DeviceError> {
+        let launches = self.ledger.launches(launches)?;
+        let reports = self.pass(&launches, CacheState::Warm)?;
+        Ok(launches.iter().zip(&reports).map(|(launch, report)| self.feedback(launch, report)).collect())
+    }
+
+    fn time(&mut self, launches: &[LaunchSpec], timing: TimingSpec) -> Result<Timed, DeviceError> {
+        self.ledger.eager(timing)?;
+        let launches = self.ledger.launches(launches)?;
+        let runs = timing.runs.max(1) as usize;
+        let timed: Vec<Seconds> = self.pass(&launches, timing.cache)?.iter().map(|report| report.time).collect();
+        Ok(Timed {
+            pass_times: vec![Seconds(timed.iter().map(|time| time.0).sum()); runs],
+            times: timed.into_iter().map(|time| vec![time; runs]).collect(),
+            source: Some(TimeSource::Simulated),
+            clock: Some(LaunchClock::Simulated),
+            empty_launch: Some(Seconds(self.sim.simulator.silicon().launch.overhead)),
+            ..Timed::default()
+        })
+    }
+
+    fn look(&mut self, look: &Look) -> Result<Seen, DeviceError> {
+        self.ledger.readable(look)?;
+        Ok(Seen {
+            read: look.read.iter().map(|&position| Contents(self.contents[position].clone())).collect(),
+            peeked: look.peek.iter().map(|peek| pieces(peek, &self.contents[peek.memory])).collect(),
+            damaged: vec![],
+        })
     }
 }
 
 /// A fault in the terms of devices.
-fn error(fault: SimFault, program: usize) -> DeviceError {
+fn error(fault: SimFault, launch: &CheckedLaunch) -> DeviceError {
     match fault {
         SimFault::Fault { kernel, group, item, what } => {
             DeviceError::Fault { kernel: kernel.to_string(), what: format!("group {group:?}, work-item {item}: {what}") }
@@ -189,18 +213,17 @@ fn error(fault: SimFault, program: usize) -> DeviceError {
         SimFault::Contradiction { kernel, what } => {
             DeviceError::Fault { kernel: kernel.to_string(), what: format!("the simulator contradicts itself: {what}") }
         }
-        SimFault::Unsupported { kernel, what } => DeviceError::Unsupported { program, kernel: kernel.to_string(), what },
+        SimFault::Unsupported { kernel, what } => DeviceError::Unsupported { program: launch.program, kernel: kernel.to_string(), what },
         SimFault::Limit { kernel, what, needed, available } => {
             DeviceError::Limit { what: format!("{what} of kernel `{kernel}`"), needed, available }
         }
-        SimFault::Binding { kernel, argument, what } => DeviceError::BadJob(format!("kernel `{kernel}`: argument `{argument}` {what}")),
+        SimFault::Binding { argument, what, .. } => Reason::Binding { argument, what }.at(launch.field.clone()),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TimingSpec;
     use crate::testing::scale_job;
     use warpsight_ir::data::bytes_f32;
 
@@ -221,6 +244,11 @@ mod tests {
         assert_eq!((result.source, result.clock, result.quantum.0), (Some(TimeSource::Simulated), Some(LaunchClock::Simulated), 0.0));
         assert!(result.feedback[0].registers > Some(0));
         assert_eq!(sim.run(&scale_job(&values, Some(TimingSpec::runs(4)))).unwrap().times, result.times, "the same again");
+    }
+
+    #[test]
+    fn a_session_keeps_its_memory() {
+        crate::testing::memory_stays(&mut sim());
     }
 
     #[test]

@@ -8,6 +8,9 @@ mod fake_cuda;
 #[allow(dead_code)]
 mod programs;
 
+#[path = "../src/testing.rs"]
+mod testing;
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -187,6 +190,33 @@ fn text_runs_and_is_kept() {
     let mut again = machine.open().unwrap();
     let result = again.run(&job(scale(), None)).unwrap();
     assert!(result.feedback[0].cached && floats(&result) == wanted, "kept on disk");
+}
+
+#[test]
+fn a_session_keeps_its_memory() {
+    let machine = machine!();
+    testing::memory_stays(&mut machine.open().unwrap());
+}
+
+/// Memory crosses to the device once, however often launches work on it; as the driver counts.
+#[test]
+fn weights_are_sent_once() {
+    let sent = tempfile::NamedTempFile::new().unwrap();
+    let machine = machine!("WS_FAKE_SENT" = sent.path().to_str().unwrap());
+    let mut bytes = vec![];
+    for passes in [1, 20] {
+        std::fs::write(sent.path(), "").unwrap();
+        let mut device = machine.open().unwrap();
+        let job = job(scale(), None);
+        let mut session = device.open(&job.memory).unwrap();
+        session.load(&job.programs).unwrap();
+        session.launch(&job.launches).unwrap();
+        for _ in 0..passes {
+            assert_eq!(session.time(&job.launches, TimingSpec::runs(1)).unwrap().pass_times.len(), 1);
+        }
+        bytes.push(std::fs::read_to_string(sent.path()).unwrap().lines().map(|line| line.parse::<u64>().unwrap()).sum::<u64>());
+    }
+    assert!(bytes[0] >= 4 * COUNT as u64 && bytes[0] == bytes[1], "{bytes:?}");
 }
 
 #[test]

@@ -176,7 +176,7 @@ fn spoil_block(block: &mut [Stmt], params: &[warpsight_ir::Name]) -> bool {
 mod tests {
     use super::*;
     use crate::{Context, Parameters, Scale};
-    use warpsight_run::{DeviceInfo, Job, Options, open};
+    use warpsight_run::{DeviceInfo, Job, MemorySpec, Options, Session, open};
 
     /// A device on which so many blocks of every kernel are resident.
     struct Holds(Box<dyn Device>, Option<u32>);
@@ -184,6 +184,9 @@ mod tests {
     impl Device for Holds {
         fn info(&self) -> &DeviceInfo {
             self.0.info()
+        }
+        fn open<'a>(&'a mut self, memory: &[MemorySpec]) -> Result<Box<dyn Session + 'a>, DeviceError> {
+            self.0.open(memory)
         }
         fn run(&mut self, job: &Job) -> Result<JobResult, DeviceError> {
             let mut result = self.0.run(job)?;

@@ -1,4 +1,4 @@
-//! An open device: jobs in the driver's terms, and running them.
+//! An open device, and its sessions in the driver's terms.
 
 use super::Arch;
 use super::build::{Built, KernelText, Target};
@@ -9,17 +9,20 @@ use super::launch::{Arg, PLAIN_SHARED, Shape, Window};
 use super::listing;
 use super::memory::{self, Memory};
 use super::objects::View;
-use super::passes::{Ready, blame};
+use super::passes::{self, Awake, Ready, blame};
 use crate::cache::Cache;
-use crate::check::{CheckedCode, CheckedJob, local_bytes, writes};
-use crate::{CacheState, Device, DeviceError, DeviceInfo, Init, Job, JobResult, LaunchClock, LaunchSpec, Submit};
-use std::cell::{Cell, RefCell};
+use crate::check::{CheckedCode, CheckedLaunch, Ledger, local_bytes, writes};
+use crate::refusal::Reason;
+use crate::{
+    CacheState, Code, Device, DeviceError, DeviceInfo, Init, LaunchClock, LaunchSpec, Look, MemorySpec, Seen, Session, Submit, Timed,
+    TimingSpec,
+};
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::time::Instant;
 use warpsight_emit::Grid;
-use warpsight_ir::{Border, ParamKind};
+use warpsight_ir::{Border, Feedback, ParamKind};
 
 /// Kernels held in the device at most; then all are let go.
 const HELD: usize = 256;
@@ -52,10 +55,9 @@ pub struct Cuda {
     held: RefCell<HashMap<String, Rc<Built>>>,
     /// What an empty kernel takes by each clock that was used, and the step of the events' clock, in nanoseconds.
     pub(super) empty: RefCell<Vec<(LaunchClock, f64, f64)>>,
-    /// When the device had last done what was asked.
-    pub(super) idle_since: Cell<Instant>,
+    pub(super) awake: Awake,
     /// Why nothing works any more, once that is so.
-    lost: Option<String>,
+    lost: RefCell<Option<String>>,
     // Last: what lies in it is freed before.
     pub(super) context: Context,
 }
@@ -96,8 +98,8 @@ impl Cuda {
             cache: Cache(cache),
             held: RefCell::default(),
             empty: RefCell::default(),
-            idle_since: Cell::new(Instant::now()),
-            lost: None,
+            awake: Awake::default(),
+            lost: RefCell::default(),
         })
     }
 
@@ -138,7 +140,7 @@ impl Cuda {
         Ok(true)
     }
 
-    /// Text for a job's kernel.
+    /// Text for a session's kernel.
     fn text(&self, index: usize, code: &CheckedCode) -> Result<KernelText, DeviceError> {
         let unsupported = |what: String| DeviceError::Unsupported { program: index, kernel: code.name().into(), what };
         match code {
@@ -163,16 +165,16 @@ impl Cuda {
     }
 
     /// The shape of a launch; `None` for a launch of nothing.
-    fn shape(&self, checked: &CheckedJob, position: usize, memory: &[Memory]) -> Result<Option<Shape>, DeviceError> {
-        let (launch, sizes) = (&checked.job.launches[position], &checked.sizes[position]);
-        let bad = |what: String| DeviceError::BadJob(format!("`{}`: {what}", checked.codes[launch.program].name()));
-        match &checked.codes[launch.program] {
+    fn shape(&self, code: &CheckedCode, launch: &CheckedLaunch, memory: &[Memory]) -> Result<Option<Shape>, DeviceError> {
+        let bad = |reason: Reason| reason.at(launch.field.clone());
+        match code {
             CheckedCode::Program(program) => {
                 let grid = Grid::of(&program.launch);
-                let (global, local) = grid.ndrange(sizes).map_err(|error| bad(error.to_string()))?;
+                let (global, local) = grid.ndrange(&launch.named).map_err(|error| bad(Reason::Extent(error.to_string())))?;
                 let mut blocks = [0; 3];
                 for ((blocks, global), local) in blocks.iter_mut().zip(global).zip(local) {
-                    *blocks = u32::try_from(global / local.max(1)).map_err(|_| bad(format!("{global} work-items exceed 32 bits")))?;
+                    let beyond = || bad(Reason::Beyond32Bits { what: format!("{global} work-items") });
+                    *blocks = u32::try_from(global / local.max(1)).map_err(|_| beyond())?;
                 }
                 Ok((!blocks.contains(&0)).then(|| Shape::plain(blocks, grid.local)))
             }
@@ -185,7 +187,7 @@ impl Cuda {
                         let refuse = || DeviceError::Unsupported { program: launch.program, kernel: text.entry.to_string(), what };
                         Some(window.ok_or_else(refuse)?)
                     }
-                    None if pinned.is_some() => return Err(bad("an image cannot be kept in the cache".into())),
+                    None if pinned.is_some() => return Err(bad(Reason::PinnedImage)),
                     None => None,
                 };
                 let plain = Shape::plain(text.grid, text.block);
@@ -196,7 +198,7 @@ impl Cuda {
     }
 
     /// The arguments of a launch, with the textures and surfaces among them.
-    fn args(&self, code: &CheckedCode, launch: &LaunchSpec, memory: &[Memory]) -> Result<(Vec<Arg>, Vec<View>), DeviceError> {
+    fn args(&self, code: &CheckedCode, launch: &CheckedLaunch, memory: &[Memory]) -> Result<(Vec<Arg>, Vec<View>), DeviceError> {
         let (mut args, mut views) = (Vec::new(), Vec::new());
         for (index, &position) in launch.args.iter().enumerate() {
             args.push(Arg::Word(match &memory[position] {
@@ -219,68 +221,23 @@ impl Cuda {
             }));
         }
         for &size in &launch.sizes {
-            let size = i32::try_from(size).map_err(|_| DeviceError::BadJob(format!("`{}`: size {size} exceeds 32 bits", code.name())))?;
-            args.push(Arg::Int(size));
+            let beyond = || Reason::Beyond32Bits { what: format!("size {size}") }.at(launch.field.clone());
+            args.push(Arg::Int(i32::try_from(size).map_err(|_| beyond())?));
         }
         Ok((args, views))
     }
 
     /// Refuses ways of timing that this device has not.
-    fn can_time(&self, checked: &CheckedJob) -> Result<(), DeviceError> {
-        let Some(timing) = checked.job.timing else { return Ok(()) };
+    fn can_time(&self, timing: TimingSpec, ledger: &Ledger) -> Result<(), DeviceError> {
         let early = matches!(timing.submit, Submit::Programmatic | Submit::ProgrammaticGraph);
-        let what = if early && !self.properties.clusters {
-            format!("programmatic launch, which needs compute capability 9.0 ({} is {}),", self.info.id, self.arch)
-        } else if timing.cache == CacheState::Flushed && timing.submit != Submit::Eager {
-            "flushing caches between launches that are handed over as one or begin early".into()
-        } else {
-            return Ok(());
-        };
-        let kernel = checked.codes.first().map_or("", CheckedCode::name).into();
-        Err(DeviceError::Unsupported { program: 0, kernel, what })
-    }
-
-    fn execute(&self, checked: &CheckedJob) -> Result<JobResult, DeviceError> {
-        self.can_time(checked)?;
-        let job = checked.job;
-        let mut result = JobResult::default();
-        let mut built = Vec::with_capacity(checked.codes.len());
-        for (index, code) in checked.codes.iter().enumerate() {
-            let (kernel, held) = self.built(index, &self.text(index, code)?)?;
-            let mut feedback = kernel.feedback;
-            feedback.cached |= held;
-            result.feedback.push(feedback);
-            built.push(kernel);
+        if early && !self.properties.clusters {
+            let what = format!("programmatic launch, which needs compute capability 9.0 ({} is {}),", self.info.id, self.arch);
+            return Err(ledger.no_timing(what));
         }
-        let memory = job.memory.iter().map(|spec| Memory::new(spec, &self.context, &|at, init, bytes| self.fill(at, init, bytes)));
-        let memory = memory.collect::<Result<Vec<_>, _>>()?;
-        // Sets and copies may go on after their calls, in a stream that the kernels' own does not wait for.
-        self.context.settle()?;
-        let mut launches = Vec::with_capacity(job.launches.len());
-        for (position, launch) in job.launches.iter().enumerate() {
-            let (code, built) = (&checked.codes[launch.program], built[launch.program].clone());
-            let Some(shape) = self.shape(checked, position, &memory)? else {
-                launches.push(None);
-                continue;
-            };
-            shape.prepare(code.name(), &built.module, &self.context, &self.properties)?;
-            result.feedback[launch.program].resident_groups = shape.resident(&built.module);
-            let (args, views) = self.args(code, launch, &memory)?;
-            launches.push(Some(Ready { built, shape, args, _views: views }));
+        if timing.cache == CacheState::Flushed && timing.submit != Submit::Eager {
+            return Err(ledger.no_timing("flushing caches between launches that are handed over as one or begin early"));
         }
-        let set_aside = launches.iter().flatten().filter_map(|ready| Some(ready.shape.window?.set_aside)).max();
-        if let Some(bytes) = set_aside {
-            self.context.set_persisting(bytes)?;
-        }
-        let done = self.passes(checked, launches, &memory, &mut result);
-        if set_aside.is_some() {
-            // What failed before says more.
-            let reset = self.context.reset_persisting();
-            done.and(reset)?;
-        } else {
-            done?;
-        }
-        Ok(result)
+        Ok(())
     }
 }
 
@@ -289,17 +246,146 @@ impl Device for Cuda {
         &self.info
     }
 
-    fn run(&mut self, job: &Job) -> Result<JobResult, DeviceError> {
-        if let Some(why) = &self.lost {
-            return Err(DeviceError::Lost(why.clone()));
+    fn open<'a>(&'a mut self, memory: &[MemorySpec]) -> Result<Box<dyn Session + 'a>, DeviceError> {
+        self.alive()?;
+        let ledger = Ledger::open(memory, &self.info.limits, memory::footprint)?;
+        let fill = |at, init: &Init, bytes| self.fill(at, init, bytes);
+        let made = memory.iter().enumerate().map(|(i, spec)| Memory::new(i, spec, &self.context, &fill)).collect();
+        let memory = self.watch(made)?;
+        Ok(Box::new(CudaSession { cuda: self, ledger, memory, kernels: HashMap::new(), prepared: None }))
+    }
+}
+
+impl Cuda {
+    fn alive(&self) -> Result<(), DeviceError> {
+        match &*self.lost.borrow() {
+            Some(why) => Err(DeviceError::Lost(why.clone())),
+            None => Ok(()),
         }
-        let checked = CheckedJob::new(job)?;
-        checked.fits(&self.info.limits, memory::footprint)?;
-        let result = self.execute(&checked);
+    }
+
+    /// Remembers an error with which the context is gone: only a new process has another.
+    fn watch<T>(&self, result: Result<T, DeviceError>) -> Result<T, DeviceError> {
         if let Err(error @ (DeviceError::Lost(_) | DeviceError::Fault { .. })) = &result {
-            // The context is gone with it: only a new process has another.
-            self.lost = Some(format!("an earlier job ended the device's context: {error}"));
+            *self.lost.borrow_mut() = Some(format!("an earlier launch ended the device's context: {error}"));
         }
         result
+    }
+}
+
+/// Memory of an NVIDIA GPU, and what works on it.
+struct CudaSession<'a> {
+    cuda: &'a Cuda,
+    ledger: Ledger,
+    memory: Vec<Memory>,
+    /// For a code of the ledger, its kernel, and what is known of it.
+    kernels: HashMap<usize, (Rc<Built>, Feedback)>,
+    /// The last launches, ready: a program runs them again and again.
+    prepared: Option<Prepared>,
+}
+
+#[derive(Clone)]
+struct Prepared {
+    specs: Vec<LaunchSpec>,
+    /// The names of their kernels.
+    names: Rc<[String]>,
+    launches: Rc<[Option<Ready>]>,
+    feedback: Vec<Feedback>,
+}
+
+impl CudaSession<'_> {
+    /// `position` is that of the program as the user counts.
+    fn build(&self, position: usize, code: &CheckedCode) -> Result<(Rc<Built>, Feedback), DeviceError> {
+        let (built, held) = self.cuda.built(position, &self.cuda.text(position, code)?)?;
+        let feedback = Feedback { cached: built.feedback.cached || held, ..built.feedback.clone() };
+        Ok((built, feedback))
+    }
+
+    fn prepare(&mut self, specs: &[LaunchSpec]) -> Result<Prepared, DeviceError> {
+        if let Some(prepared) = self.prepared.as_ref().filter(|prepared| prepared.specs == specs) {
+            return Ok(prepared.clone());
+        }
+        let checked = self.ledger.launches(specs)?;
+        let (mut launches, mut names, mut feedback) = (vec![], vec![], vec![]);
+        for launch in &checked {
+            let code = self.ledger.code(launch.code);
+            if !self.kernels.contains_key(&launch.code) {
+                // One that works in place.
+                self.kernels.insert(launch.code, self.build(launch.program, code)?);
+            }
+            let (built, said) = &self.kernels[&launch.code];
+            names.push(code.name().to_owned());
+            feedback.push(said.clone());
+            let Some(shape) = self.cuda.shape(code, launch, &self.memory)? else {
+                launches.push(None);
+                continue;
+            };
+            shape.prepare(code.name(), &built.module, &self.cuda.context, &self.cuda.properties)?;
+            if let Some(said) = feedback.last_mut() {
+                said.resident_groups = shape.resident(&built.module);
+            }
+            let (args, views) = self.cuda.args(code, launch, &self.memory)?;
+            launches.push(Some(Ready { built: built.clone(), shape, args, _views: views }));
+        }
+        let prepared = Prepared { specs: specs.to_vec(), names: names.into(), launches: launches.into(), feedback };
+        self.prepared = Some(prepared.clone());
+        Ok(prepared)
+    }
+
+    /// Runs something with as much of the L2 cache set aside as launches want.
+    fn persisting<T>(&self, launches: &[Option<Ready>], run: impl FnOnce() -> Result<T, DeviceError>) -> Result<T, DeviceError> {
+        let set_aside = launches.iter().flatten().filter_map(|ready| Some(ready.shape.window?.set_aside)).max();
+        let Some(bytes) = set_aside else { return run() };
+        self.cuda.context.set_persisting(bytes)?;
+        let done = run();
+        // What failed before says more.
+        let reset = self.cuda.context.reset_persisting();
+        let done = done?;
+        reset.map(|()| done)
+    }
+}
+
+impl Session for CudaSession<'_> {
+    fn load(&mut self, programs: &[Code]) -> Result<Vec<Feedback>, DeviceError> {
+        self.cuda.alive()?;
+        let (codes, first) = (self.ledger.check(programs)?, self.ledger.loaded());
+        let built = codes.iter().enumerate().map(|(i, code)| self.build(first + i, code)).collect::<Result<Vec<_>, _>>();
+        let built = self.cuda.watch(built)?;
+        let feedback = built.iter().map(|(_, said)| said.clone()).collect();
+        for (code, kernel) in codes.into_iter().zip(built) {
+            self.kernels.insert(self.ledger.add(code), kernel);
+        }
+        Ok(feedback)
+    }
+
+    fn write(&mut self, memory: usize, contents: &Init) -> Result<(), DeviceError> {
+        self.cuda.alive()?;
+        self.ledger.writable(memory, contents)?;
+        let fill = |at, init: &Init, bytes| self.cuda.fill(at, init, bytes);
+        self.cuda.watch(self.memory[memory].write(memory, contents, &fill))
+    }
+
+    fn launch(&mut self, launches: &[LaunchSpec]) -> Result<Vec<Feedback>, DeviceError> {
+        self.cuda.alive()?;
+        let prepared = self.prepare(launches);
+        let prepared = self.cuda.watch(prepared)?;
+        let run = || self.cuda.pass(&prepared.launches, &prepared.names);
+        self.cuda.watch(self.persisting(&prepared.launches, run))?;
+        Ok(prepared.feedback)
+    }
+
+    fn time(&mut self, launches: &[LaunchSpec], timing: TimingSpec) -> Result<Timed, DeviceError> {
+        self.cuda.alive()?;
+        self.cuda.can_time(timing, &self.ledger)?;
+        let prepared = self.prepare(launches);
+        let prepared = self.cuda.watch(prepared)?;
+        let run = || self.cuda.timed(&prepared.launches, &prepared.names, timing);
+        self.cuda.watch(self.persisting(&prepared.launches, run))
+    }
+
+    fn look(&mut self, look: &Look) -> Result<Seen, DeviceError> {
+        self.cuda.alive()?;
+        self.ledger.readable(look)?;
+        self.cuda.watch(passes::look(look, self.ledger.memory(), &self.memory))
     }
 }

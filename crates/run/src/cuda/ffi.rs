@@ -10,6 +10,7 @@ use super::functions::{Functions, load};
 use super::launch::{Arg, Shape};
 use super::objects::{Event, Graph, Module};
 use crate::DeviceError;
+use crate::refusal::{Field, Reason};
 use cudarc::driver::sys::*;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::OnceLock;
@@ -216,7 +217,8 @@ impl Context {
 
     /// Loads machine code and finds its kernel.
     pub(super) fn module(&self, code: &[u8], entry: &str) -> Result<Module, DeviceError> {
-        let bad = || DeviceError::BadJob(format!("`{}` is no name of a kernel", entry.escape_debug()));
+        let name = || entry.escape_debug().to_string();
+        let bad = || Reason::KernelName(name()).at(Field::Program { program: 0, kernel: name() });
         let entry = CString::new(entry).map_err(|_| bad())?;
         let (mut module, function) = (std::ptr::null_mut(), std::ptr::null_mut());
         cu!(self.driver, cuModuleLoadData(&mut module, code.as_ptr().cast::<c_void>()))?;

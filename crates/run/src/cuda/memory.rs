@@ -1,7 +1,8 @@
-//! Device memory of one job.
+//! Device memory of one session.
 
 use super::ffi::Context;
 use super::objects::{Allocation, Array};
+use crate::check::Held;
 use crate::guard::{BAND, front_band, pattern};
 use crate::{Contents, DeviceError, Init, MemoryKind, MemorySpec};
 
@@ -27,17 +28,16 @@ pub(super) enum Memory {
 }
 
 /// Bytes an allocation takes, guard bands included.
-pub(super) fn footprint(spec: &MemorySpec) -> u64 {
-    match spec.kind {
-        MemoryKind::Buffer { bytes } if spec.canaries => bytes.saturating_add((front_band(ALIGNMENT) + BAND) as u64),
+pub(super) fn footprint(held: &Held) -> u64 {
+    match held.kind {
+        MemoryKind::Buffer { bytes } if held.canaries => bytes.saturating_add((front_band(ALIGNMENT) + BAND) as u64),
         kind => kind.bytes(),
     }
 }
 
 impl Memory {
-    /// Allocates and fills.
-    pub(super) fn new(spec: &MemorySpec, context: &Context, fill: Filler) -> Result<Self, DeviceError> {
-        let contents = || spec.init.contents(spec.kind.bytes()).map_err(DeviceError::BadJob);
+    /// Allocates and fills; `position` is for errors.
+    pub(super) fn new(position: usize, spec: &MemorySpec, context: &Context, fill: Filler) -> Result<Self, DeviceError> {
         let size = spec.kind.bytes();
         let bytes = usize::try_from(size).map_err(|_| DeviceError::Limit {
             what: "an allocation".into(),
@@ -45,9 +45,9 @@ impl Memory {
             available: usize::MAX as u64,
         })?;
         if let MemoryKind::Image { format, width, height } = spec.kind {
-            let image = Array::new(context, format, width, height)?;
-            image.write(&contents()?)?;
-            return Ok(Self::Image(image));
+            let image = Self::Image(Array::new(context, format, width, height)?);
+            image.write(position, &spec.init, fill)?;
+            return Ok(image);
         }
         let (front, back) = if spec.canaries { (front_band(ALIGNMENT), BAND) } else { (0, 0) };
         let whole = Allocation::new(context, front + bytes + back)?;
@@ -62,17 +62,28 @@ impl Memory {
             let end = front + bytes;
             whole.write(end, &(end..end + back).map(pattern).collect::<Vec<_>>())?;
         }
-        match &spec.init {
-            Init::Poison => whole.fill(front, 0xff, bytes)?,
-            Init::Zero => whole.fill(front, 0, bytes)?,
-            Init::Data(data) => whole.write(front, data)?,
-            rule => {
-                if !fill(whole.at + front as u64, rule, size)? {
-                    whole.write(front, &contents()?)?;
+        let buffer = Self::Buffer { whole, front, bytes };
+        buffer.write(position, &spec.init, fill)?;
+        Ok(buffer)
+    }
+
+    /// Replaces its contents, which fit.
+    pub(super) fn write(&self, position: usize, init: &Init, fill: Filler) -> Result<(), DeviceError> {
+        let contents = |bytes: usize| init.contents(bytes as u64).map_err(|error| error.of(position));
+        match self {
+            Self::Image(image) => image.write(&contents(image.bytes())?),
+            Self::Buffer { whole, front, bytes } => match init {
+                Init::Poison => whole.fill(*front, 0xff, *bytes),
+                Init::Zero => whole.fill(*front, 0, *bytes),
+                Init::Data(data) => whole.write(*front, data),
+                rule => {
+                    if fill(whole.at + *front as u64, rule, *bytes as u64)? {
+                        return Ok(());
+                    }
+                    whole.write(*front, &contents(*bytes)?)
                 }
-            }
+            },
         }
-        Ok(Self::Buffer { whole, front, bytes })
     }
 
     /// A buffer's address and bytes.

@@ -112,7 +112,7 @@ impl Allocation {
     fn inside(&self, position: usize, bytes: usize) -> Result<(), DeviceError> {
         match position.checked_add(bytes) {
             Some(end) if end <= self.bytes => Ok(()),
-            _ => Err(DeviceError::BadJob(format!("{bytes} bytes from {position} on lie outside an allocation of {}", self.bytes))),
+            _ => Err(beyond("an access from its beginning on", position.saturating_add(bytes) as u64, self.bytes)),
         }
     }
 }
@@ -178,7 +178,7 @@ impl Array {
     /// A copy of all rows, its ends open.
     fn copy(&self, bytes: usize) -> Result<CUDA_MEMCPY2D, DeviceError> {
         if bytes != self.bytes() {
-            return Err(DeviceError::BadJob(format!("{bytes} bytes for an image of {}", self.bytes())));
+            return Err(beyond("a copy", bytes as u64, self.bytes()));
         }
         Ok(CUDA_MEMCPY2D {
             srcXInBytes: 0,
@@ -269,6 +269,11 @@ impl Drop for View {
             Self::Surface(driver, object) => cu!(driver, cuSurfObjectDestroy(*object)),
         };
     }
+}
+
+/// A copy that would leave its allocation: whoever asks has checked that before.
+fn beyond(what: &str, needed: u64, bytes: usize) -> DeviceError {
+    DeviceError::Limit { what: format!("{what}, in bytes of an allocation,"), needed, available: bytes as u64 }
 }
 
 /// A lack of memory, with what was asked for and what is free.

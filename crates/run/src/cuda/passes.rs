@@ -1,4 +1,4 @@
-//! The passes of a job: the first, whose results are read; some to warm up; the timed ones, after which memory is read again.
+//! Passes over a session's launches: one by itself, or some to warm up and the timed ones.
 
 use super::build::{Built, KernelText};
 use super::device::Cuda;
@@ -8,8 +8,9 @@ use super::launch::{Arg, Shape};
 use super::memory::Memory;
 use super::objects::View;
 use super::timing::{self, Launches};
-use crate::check::{CheckedCode, CheckedJob};
-use crate::{After, CacheState, Contents, DeviceError, Job, JobResult, LaunchClock};
+use crate::check::Held;
+use crate::{CacheState, DeviceError, LaunchClock, Look, Seen, Timed, TimingSpec};
+use std::cell::Cell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use warpsight_ir::{Seconds, TimeSource};
@@ -26,11 +27,11 @@ pub(super) struct Ready {
     pub(super) _views: Vec<View>,
 }
 
-/// The launches of a job.
+/// Launches in a stream.
 struct ReadyLaunches<'a> {
     context: &'a Context,
     /// `None` for a launch of nothing.
-    launches: Vec<Option<Ready>>,
+    launches: &'a [Option<Ready>],
 }
 
 impl Launches for ReadyLaunches<'_> {
@@ -47,64 +48,54 @@ impl Launches for ReadyLaunches<'_> {
 }
 
 impl Cuda {
-    /// All passes of a job.
-    pub(super) fn passes(
-        &self,
-        checked: &CheckedJob,
-        launches: Vec<Option<Ready>>,
-        memory: &[Memory],
-        result: &mut JobResult,
-    ) -> Result<(), DeviceError> {
-        let job = checked.job;
+    /// One pass; `names` are those of the kernels.
+    pub(super) fn pass(&self, launches: &[Option<Ready>], names: &[String]) -> Result<(), DeviceError> {
+        // Sets and copies may go on after their calls, in a stream that the kernels' own does not wait for.
+        self.context.settle()?;
         let ready = ReadyLaunches { context: &self.context, launches };
-        let begin = Instant::now();
+        self.awake.begin();
         // Faults show at the next wait, by then of an unknown launch: each is waited for once.
-        for (index, launch) in job.launches.iter().enumerate() {
-            let run = ready.enqueue(index, false).and_then(|()| self.context.finish());
-            run.map_err(|error| blame(error, checked.codes[launch.program].name()))?;
+        for (index, name) in names.iter().enumerate() {
+            ready.enqueue(index, false).and_then(|()| self.context.finish()).map_err(|error| blame(error, name))?;
         }
-        let busy = begin.elapsed();
-        (result.read, result.peeked) = look(job, memory, &mut result.damaged)?;
-        if job.timing.is_some() {
-            let passes = 1 + self.timed(checked, &ready, busy, result)?;
-            let (read, peeked) = look(job, memory, &mut result.damaged)?;
-            result.after = Some(After { passes, read, peeked });
-        }
-        self.idle_since.set(Instant::now());
+        self.awake.end();
         Ok(())
     }
 
-    /// Warms up and times; how many passes that took. `busy` is how long the device has worked just now.
-    fn timed(&self, checked: &CheckedJob, ready: &ReadyLaunches, busy: Duration, result: &mut JobResult) -> Result<u64, DeviceError> {
-        let Some(timing) = checked.job.timing else { return Ok(0) };
-        let blamed = |error| blame(error, checked.codes.last().map_or("", CheckedCode::name));
+    /// Warms up and times.
+    pub(super) fn timed(&self, launches: &[Option<Ready>], names: &[String], timing: TimingSpec) -> Result<Timed, DeviceError> {
+        self.context.settle()?;
+        let ready = &ReadyLaunches { context: &self.context, launches };
+        let blamed = |error| blame(error, names.last().map_or("", String::as_str));
         let flush = match timing.cache {
             CacheState::Flushed => Some(Flush::new(self)?),
             CacheState::Warm => None,
         };
+        let mut timed = Timed::default();
         let (_, step) = self.empty(LaunchClock::Event)?;
-        let mut passes = match self.warm_up(busy) {
+        let mut passes = match self.warm_up() {
             Some(least) => timing::warm(ready, &self.context, least).map_err(blamed)?,
             None => 0,
         };
-        result.clocks.extend(self.clocks.now());
-        passes += timing::time(ready, timing, &self.context, flush.as_ref(), step, result).map_err(blamed)?;
-        result.clocks.extend(self.clocks.now());
-        result.source = self.info.clock;
-        let clock = result.clock.unwrap_or(LaunchClock::Event);
+        timed.clocks.extend(self.clocks.now());
+        passes += timing::time(ready, timing, &self.context, flush.as_ref(), step, &mut timed).map_err(blamed)?;
+        timed.clocks.extend(self.clocks.now());
+        timed.source = self.info.clock;
+        let clock = timed.clock.unwrap_or(LaunchClock::Event);
         let (empty, _) = self.empty(clock)?;
-        result.empty_launch = Some(Seconds(empty * 1e-9));
-        Ok(passes)
+        timed.empty_launch = Some(Seconds(empty * 1e-9));
+        timed.passes = Some(passes);
+        self.awake.done();
+        Ok(timed)
     }
 
-    /// How long to warm up: as long as the device may have stood idle, at most [`WARM_UP`], less what it has worked since; `None` where
-    /// that is nothing.
-    fn warm_up(&self, busy: Duration) -> Option<Duration> {
+    /// How long to warm up; `None` where the device is awake.
+    fn warm_up(&self) -> Option<Duration> {
         // A stand-in has no clocks to raise: one pass, so that the passes of a job are the same every time.
         if self.info.clock == Some(TimeSource::Simulated) {
             return Some(Duration::ZERO);
         }
-        Some(rest(self.idle_since.get().elapsed(), busy)).filter(|least| !least.is_zero())
+        Some(self.awake.owed()).filter(|least| !least.is_zero())
     }
 
     /// What an empty kernel takes by this clock, and the step of the events' clock, in nanoseconds; measured once.
@@ -113,9 +104,9 @@ impl Cuda {
             return Ok((*time, *step));
         }
         let (built, _) = self.built(0, &empty_kernel())?;
-        let ready = Ready { built, shape: Shape::plain([1; 3], [1; 3]), args: vec![], _views: vec![] };
-        let launches = ReadyLaunches { context: &self.context, launches: vec![Some(ready)] };
-        let least = self.warm_up(Duration::ZERO).unwrap_or_default();
+        let ready = [Some(Ready { built, shape: Shape::plain([1; 3], [1; 3]), args: vec![], _views: vec![] })];
+        let launches = ReadyLaunches { context: &self.context, launches: &ready };
+        let least = self.warm_up().unwrap_or_default();
         timing::warm(&launches, &self.context, least)?;
         let (time, step) = timing::empty(&launches, clock, &self.context)?;
         self.empty.borrow_mut().push((clock, time, step));
@@ -123,21 +114,58 @@ impl Cuda {
     }
 }
 
-/// What is left of a warm-up.
-fn rest(idle: Duration, busy: Duration) -> Duration {
-    idle.min(WARM_UP).saturating_sub(busy)
+/// How long a device has to work before it is timed: as long as it may have stood idle, at most [`WARM_UP`], less what it has worked
+/// since.
+pub(super) struct Awake {
+    /// When it had last done what was asked.
+    since: Cell<Instant>,
+    /// What it owed then.
+    owed: Cell<Duration>,
 }
 
-/// What is read and peeked of memory now; positions of overwritten guard bands are added to `damaged`.
-fn look(job: &Job, memory: &[Memory], damaged: &mut Vec<usize>) -> Result<(Vec<Contents>, Vec<Contents>), DeviceError> {
-    for (position, (memory, spec)) in memory.iter().zip(&job.memory).enumerate() {
-        if spec.canaries && !damaged.contains(&position) && memory.damaged()? {
-            damaged.push(position);
+impl Default for Awake {
+    fn default() -> Self {
+        Self { since: Cell::new(Instant::now()), owed: Cell::new(Duration::ZERO) }
+    }
+}
+
+impl Awake {
+    fn owed(&self) -> Duration {
+        owed(self.owed.get(), self.since.get().elapsed())
+    }
+    /// It begins to work.
+    fn begin(&self) {
+        self.owed.set(self.owed());
+        self.since.set(Instant::now());
+    }
+    /// It has worked since it began.
+    fn end(&self) {
+        self.owed.set(self.owed.get().saturating_sub(self.since.get().elapsed()));
+        self.since.set(Instant::now());
+    }
+    /// It has worked as long as it takes.
+    fn done(&self) {
+        self.owed.set(Duration::ZERO);
+        self.since.set(Instant::now());
+    }
+}
+
+/// What is owed after it stood idle for so long.
+fn owed(before: Duration, idle: Duration) -> Duration {
+    before.saturating_add(idle).min(WARM_UP)
+}
+
+/// What memory holds now, and whose guard bands were overwritten.
+pub(super) fn look(look: &Look, held: &[Held], memory: &[Memory]) -> Result<Seen, DeviceError> {
+    let mut seen = Seen::default();
+    for (position, (memory, held)) in memory.iter().zip(held).enumerate() {
+        if held.canaries && memory.damaged()? {
+            seen.damaged.push(position);
         }
     }
-    let read = job.read.iter().map(|&position| memory[position].read()).collect::<Result<_, _>>()?;
-    let peeked = job.peek.iter().map(|peek| memory[peek.memory].peek(&peek.offsets, peek.bytes)).collect::<Result<_, _>>()?;
-    Ok((read, peeked))
+    seen.read = look.read.iter().map(|&position| memory[position].read()).collect::<Result<_, _>>()?;
+    seen.peeked = look.peek.iter().map(|peek| memory[peek.memory].peek(&peek.offsets, peek.bytes)).collect::<Result<_, _>>()?;
+    Ok(seen)
 }
 
 /// A kernel that does nothing.
@@ -164,10 +192,14 @@ mod tests {
 
     #[test]
     fn devices_warm_up_as_long_as_they_stood_idle() {
-        let rest = |idle, busy| rest(Duration::from_millis(idle), Duration::from_millis(busy)).as_millis();
-        assert_eq!(rest(3, 0), 3);
-        assert_eq!(rest(500, 0), 20, "a compiler ran in between");
-        assert_eq!(rest(500, 12), 8);
-        assert_eq!(rest(500, 70), 0, "a long kernel is warm after its first pass");
+        let owed = |before, idle| owed(Duration::from_millis(before), Duration::from_millis(idle)).as_millis();
+        assert_eq!(owed(0, 3), 3);
+        assert_eq!(owed(0, 500), 20, "a compiler ran in between");
+        assert_eq!(owed(8, 4), 12, "a pass did not take long enough");
+        let awake = Awake { since: Cell::new(Instant::now()), owed: Cell::new(WARM_UP) };
+        awake.begin();
+        std::thread::sleep(2 * WARM_UP);
+        awake.end();
+        assert!(awake.owed() < WARM_UP, "a long kernel is warm after its first pass");
     }
 }

@@ -11,7 +11,7 @@
 
 use super::ffi::Context;
 use super::flush::Flush;
-use crate::{CacheState, DeviceError, JobResult, LaunchClock, Submit, TimingSpec};
+use crate::{CacheState, DeviceError, LaunchClock, Submit, Timed, TimingSpec};
 use std::time::{Duration, Instant};
 use warpsight_ir::Seconds;
 
@@ -71,7 +71,7 @@ pub(super) fn time(
     context: &Context,
     flush: Option<&Flush>,
     step: f64,
-    result: &mut JobResult,
+    result: &mut Timed,
 ) -> Result<u64, DeviceError> {
     let runs = timing.runs.max(1);
     let programmatic = matches!(timing.submit, Submit::Programmatic | Submit::ProgrammaticGraph);

@@ -1,9 +1,9 @@
 //! The child's side: opens one device and runs the jobs that come in on the standard input.
 
 use super::compiler;
-use super::frame::{self, Reply, Request};
+use super::frame::{self, Answer, Ask, Reply, Request};
 use crate::vulkan::Renderer;
-use crate::{Device, DeviceError, DeviceInfo, glslang, options};
+use crate::{Device, DeviceError, DeviceInfo, MemorySpec, glslang, options};
 use std::fs::File;
 use std::io::{self, BufReader, Write};
 use std::path::PathBuf;
@@ -52,7 +52,6 @@ impl Served {
     /// The answer to a request after the setup.
     fn answer(&mut self, request: Request<'_>) -> Result<Reply, DeviceError> {
         let done = match (self, request) {
-            (Self::Device(device), Request::Run(job)) => device.run(&job).map(|result| Reply::Done(Box::new(result))),
             (Self::Renderer(renderer), Request::Draw(draw)) => renderer.draw(&draw).map(|drawn| Reply::Drawn(Box::new(drawn))),
             (Self::Compiler, Request::Compile(glsl)) => Ok(Reply::Compiled(glslang::fragment(&glsl))),
             _ => return Err(DeviceError::Lost("a message out of turn".into())),
@@ -87,9 +86,47 @@ fn answer_all(open: impl FnOnce(Option<PathBuf>) -> Result<Served, DeviceError>,
     reply(answer)?;
     let Some(mut served) = served else { return Ok(()) };
     while let Ok(message) = requests.recv() {
-        reply(served.answer(frame::decode(&message)?)?)?;
+        match (&mut served, frame::decode(&message)?) {
+            (Served::Device(device), Request::Session(Ask::Open(memory))) => {
+                serve_session(&mut **device, memory.into_owned(), &requests, &mut reply)?;
+            }
+            (served, request) => reply(served.answer(request)?)?,
+        }
     }
     Ok(())
+}
+
+/// Answers what is asked of one session, until it is closed.
+fn serve_session(
+    device: &mut dyn Device,
+    memory: Vec<MemorySpec>,
+    requests: &mpsc::Receiver<Vec<u8>>,
+    reply: &mut impl FnMut(Reply) -> Result<(), DeviceError>,
+) -> Result<(), DeviceError> {
+    let mut session = match device.open(&memory) {
+        Ok(session) => session,
+        Err(error) => return reply(Reply::Failed(error)),
+    };
+    // The device has it now.
+    drop(memory);
+    reply(Reply::Session(Answer::Done))?;
+    while let Ok(message) = requests.recv() {
+        let Request::Session(ask) = frame::decode(&message)? else { break };
+        let answer = match ask {
+            Ask::Open(_) => break,
+            Ask::Load(programs) => session.load(&programs).map(Answer::Said),
+            Ask::Write(memory, contents) => session.write(memory, &contents).map(|()| Answer::Done),
+            Ask::Launch(launches) => session.launch(&launches).map(Answer::Said),
+            Ask::Time(launches, timing) => session.time(&launches, timing).map(|timed| Answer::Timed(Box::new(timed))),
+            Ask::Look(look) => session.look(&look).map(Answer::Seen),
+            Ask::Close => {
+                drop(session);
+                return reply(Reply::Session(Answer::Done));
+            }
+        };
+        reply(answer.map_or_else(Reply::Failed, Reply::Session))?;
+    }
+    Err(DeviceError::Lost("a message out of turn".into()))
 }
 
 /// Reads the standard input on a thread of its own, so that its end is noticed while a driver is busy, or hangs: the parent is

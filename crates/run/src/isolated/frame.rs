@@ -2,12 +2,13 @@
 
 use crate::glslang::CompileError;
 use crate::vulkan::{Draw, Drawn};
-use crate::{DeviceError, DeviceInfo, Job, JobResult, Listing};
+use crate::{Code, DeviceError, DeviceInfo, Init, LaunchSpec, Listing, Look, MemorySpec, Seen, Timed, TimingSpec};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::io::{self, BufRead, Read, Write};
 use std::path::PathBuf;
+use warpsight_ir::Feedback;
 
 /// Begins every message. Its first byte is in no UTF-8 text and not in the rest of it, so that a reader can skip whatever a
 /// library printed before.
@@ -21,12 +22,37 @@ pub(super) enum Request<'a> {
         /// Directory of compiled programs.
         cache: Option<PathBuf>,
     },
-    /// Run this.
-    Run(Cow<'a, Job>),
+    /// Something of a session.
+    Session(Ask<'a>),
     /// Draw this.
     Draw(Cow<'a, Draw>),
     /// Compile this GLSL.
     Compile(Cow<'a, str>),
+}
+
+/// What is asked of a device's session, as in [`crate::Session`]. The first is `Open`, the last `Close`.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Ask<'a> {
+    Open(Cow<'a, [MemorySpec]>),
+    Load(Cow<'a, [Code]>),
+    Write(usize, Cow<'a, Init>),
+    Launch(Cow<'a, [LaunchSpec]>),
+    Time(Cow<'a, [LaunchSpec]>, TimingSpec),
+    Look(Cow<'a, Look>),
+    Close,
+}
+
+/// The answers to that.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Answer {
+    /// To `Open`, `Write` and `Close`.
+    Done,
+    /// To `Load` and `Launch`.
+    Said(Vec<Feedback>),
+    /// To `Time`.
+    Timed(Box<Timed>),
+    /// To `Look`.
+    Seen(Seen),
 }
 
 /// What a child answers: once to `Setup`, once to every other request.
@@ -38,8 +64,8 @@ pub(super) enum Reply {
     Opened(Box<DeviceInfo>),
     /// To `Setup`, where nothing was to be opened.
     Ready,
-    /// To `Run`.
-    Done(Box<JobResult>),
+    /// To `Session`.
+    Session(Answer),
     /// To `Draw`.
     Drawn(Box<Drawn>),
     /// To `Compile`.

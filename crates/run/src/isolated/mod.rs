@@ -1,8 +1,8 @@
 //! Devices, and the compiler of GLSL, in a process of their own: what crashes or hangs takes only its child with it.
 //!
-//! The child is this same executable, started with [`CHILD_ARGUMENT`]. It opens its device once, answers any number of jobs over
-//! its standard input and output, is killed when a job takes too long, and is started anew for the next one. It ends as soon as
-//! its standard input closes, so that none outlives its parent.
+//! The child is this same executable, started with [`CHILD_ARGUMENT`]. It opens its device once, answers any number of sessions over
+//! its standard input and output, is killed when something takes too long, and is started anew for the next session: what it held of the
+//! one before is gone. It ends as soon as its standard input closes, so that none outlives its parent.
 
 mod child;
 mod compiler;
@@ -15,8 +15,10 @@ pub(crate) use compiler::compile;
 
 use crate::processor::processor_time_of;
 use crate::vulkan::{Draw, Drawn, Renderer};
-use crate::{Device, DeviceError, DeviceInfo, Job, JobResult, Listing};
-use frame::{Reply, Request};
+use crate::{
+    Code, Device, DeviceError, DeviceInfo, Init, Job, JobResult, LaunchSpec, Listing, Look, MemorySpec, Seen, Session, Timed, TimingSpec,
+};
+use frame::{Answer, Ask, Reply, Request};
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -28,6 +30,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
+use warpsight_ir::Feedback;
 
 /// The first argument of a child; the second is the device's id. Commands keep it out of their help.
 pub const CHILD_ARGUMENT: &str = "__device";
@@ -54,8 +57,15 @@ pub fn child_main() -> Option<ExitCode> {
     (args.next().as_deref() == Some(CHILD_ARGUMENT)).then(|| serve_child(&args.next().unwrap_or_default()))
 }
 
-/// A device that runs every job in a child process.
+/// A device in a child process.
 pub struct Isolated(Opened);
+
+/// A session in a child.
+struct IsolatedSession<'a> {
+    worker: &'a mut Worker,
+    /// What the child, and the session's memory with it, ended with.
+    ended: Option<DeviceError>,
+}
 
 /// A device that draws in a child process.
 pub struct IsolatedRenderer(Opened);
@@ -80,6 +90,8 @@ struct Opened {
 struct Worker {
     start: Start,
     limit: Limit,
+    /// Since when the limit counts, where that is not the moment of the question.
+    since: Option<Instant>,
     child: Option<Running>,
 }
 
@@ -152,17 +164,22 @@ impl Worker {
     /// Starts a child; its answer to the setup.
     fn new(start: Start, limit: Limit) -> Result<(Self, Reply), DeviceError> {
         let (child, reply) = Running::start(&start, limit)?;
-        Ok((Self { start, limit, child: Some(child) }, reply))
+        Ok((Self { start, limit, since: None, child: Some(child) }, reply))
     }
 
     /// Asks the child, a new one where the last one ended or was ended.
     fn ask(&mut self, request: &Request) -> Result<Reply, DeviceError> {
-        let mut child = match self.child.take() {
-            Some(child) => child,
-            None => Running::start(&self.start, self.limit)?.0,
-        };
+        if self.child.is_none() {
+            self.child = Some(Running::start(&self.start, self.limit)?.0);
+        }
+        self.ask_again(request)
+    }
+
+    /// Asks the child that was asked before.
+    fn ask_again(&mut self, request: &Request) -> Result<Reply, DeviceError> {
+        let Some(mut child) = self.child.take() else { return Err(DeviceError::Lost("its process has ended".into())) };
         // A child that failed is dropped here, and with that killed; so is one whose driver works no more after a fault.
-        let reply = child.exchange(request, self.limit)?;
+        let reply = child.exchange(request, self.limit, self.since.unwrap_or_else(Instant::now))?;
         if !matches!(reply, Reply::Failed(DeviceError::Lost(_) | DeviceError::Fault { .. })) {
             self.child = Some(child);
         }
@@ -182,7 +199,7 @@ fn unexpected(reply: &Reply) -> DeviceError {
     let what = match reply {
         Reply::Listing(_) => "a listing",
         Reply::Opened(_) => "a device's description",
-        Reply::Done(_) => "a result",
+        Reply::Session(_) => "a session's result",
         Reply::Drawn(_) => "a drawing",
         Reply::Ready | Reply::Compiled(_) => "a module",
         Reply::Failed(error) => return error.clone(),
@@ -195,15 +212,92 @@ impl Device for Isolated {
         &self.0.info
     }
 
-    fn run(&mut self, job: &Job) -> Result<JobResult, DeviceError> {
-        match self.0.worker.ask(&Request::Run(Cow::Borrowed(job)))? {
-            Reply::Done(result) => Ok(*result),
+    fn open<'a>(&'a mut self, memory: &[MemorySpec]) -> Result<Box<dyn Session + 'a>, DeviceError> {
+        match self.0.worker.ask(&Request::Session(Ask::Open(Cow::Borrowed(memory))))? {
+            Reply::Session(Answer::Done) => Ok(Box::new(IsolatedSession { worker: &mut self.0.worker, ended: None })),
             other => Err(unexpected(&other)),
         }
     }
 
+    fn run(&mut self, job: &Job) -> Result<JobResult, DeviceError> {
+        // The limit is one of the whole job.
+        self.0.worker.since = Some(Instant::now());
+        let result = crate::session::run(self, job);
+        self.0.worker.since = None;
+        result
+    }
+
     fn limit(&mut self, timeout: Duration) {
         self.0.worker.limit = Limit::Wall(timeout);
+    }
+}
+
+impl IsolatedSession<'_> {
+    fn ask(&mut self, ask: Ask) -> Result<Answer, DeviceError> {
+        if let Some(error) = &self.ended {
+            return Err(DeviceError::Lost(format!("the session ended: {error}")));
+        }
+        let reply = self.worker.ask_again(&Request::Session(ask));
+        let answer = reply.and_then(|reply| match reply {
+            Reply::Session(answer) => Ok(answer),
+            other => Err(unexpected(&other)),
+        });
+        if let Err(error) = &answer
+            && self.worker.child.is_none()
+        {
+            self.ended = Some(error.clone());
+        }
+        answer
+    }
+}
+
+fn out_of_turn(answer: Answer) -> DeviceError {
+    unexpected(&Reply::Session(answer))
+}
+
+impl Session for IsolatedSession<'_> {
+    fn load(&mut self, programs: &[Code]) -> Result<Vec<Feedback>, DeviceError> {
+        match self.ask(Ask::Load(Cow::Borrowed(programs)))? {
+            Answer::Said(feedback) => Ok(feedback),
+            other => Err(out_of_turn(other)),
+        }
+    }
+
+    fn write(&mut self, memory: usize, contents: &Init) -> Result<(), DeviceError> {
+        match self.ask(Ask::Write(memory, Cow::Borrowed(contents)))? {
+            Answer::Done => Ok(()),
+            other => Err(out_of_turn(other)),
+        }
+    }
+
+    fn launch(&mut self, launches: &[LaunchSpec]) -> Result<Vec<Feedback>, DeviceError> {
+        match self.ask(Ask::Launch(Cow::Borrowed(launches)))? {
+            Answer::Said(feedback) => Ok(feedback),
+            other => Err(out_of_turn(other)),
+        }
+    }
+
+    fn time(&mut self, launches: &[LaunchSpec], timing: TimingSpec) -> Result<Timed, DeviceError> {
+        match self.ask(Ask::Time(Cow::Borrowed(launches), timing))? {
+            Answer::Timed(timed) => Ok(*timed),
+            other => Err(out_of_turn(other)),
+        }
+    }
+
+    fn look(&mut self, look: &Look) -> Result<Seen, DeviceError> {
+        match self.ask(Ask::Look(Cow::Borrowed(look)))? {
+            Answer::Seen(seen) => Ok(seen),
+            other => Err(out_of_turn(other)),
+        }
+    }
+}
+
+impl Drop for IsolatedSession<'_> {
+    fn drop(&mut self) {
+        if self.worker.child.is_some() {
+            // A driver that fails to free memory is ended with its child; what it answered before stands.
+            let _ = self.worker.ask_again(&Request::Session(Ask::Close));
+        }
     }
 }
 
@@ -248,9 +342,9 @@ struct Watch {
 }
 
 impl Watch {
-    fn new(limit: Limit, process: u32) -> Self {
-        let (begin, before) = (Instant::now(), processor_time_of(process));
-        Self { limit, process, begin, before, worked: (before, begin) }
+    fn new(limit: Limit, process: u32, begin: Instant) -> Self {
+        let before = processor_time_of(process);
+        Self { limit, process, begin, before, worked: (before, Instant::now()) }
     }
 
     /// How long to wait until the next look.
@@ -304,13 +398,13 @@ impl Running {
         let kept = errors.clone();
         let error_reader = std::thread::spawn(move || keep_last_lines(error, &kept));
         let mut running = Self { child, requests, replies, errors, error_reader };
-        let reply = running.exchange(&Request::Setup { cache: start.cache.clone() }, limit)?;
+        let reply = running.exchange(&Request::Setup { cache: start.cache.clone() }, limit, Instant::now())?;
         Ok((running, reply))
     }
 
-    /// One question, one answer.
-    fn exchange(&mut self, request: &Request, limit: Limit) -> Result<Reply, DeviceError> {
-        let mut watch = Watch::new(limit, self.child.id());
+    /// One question, one answer; the limit counts from `begin` on.
+    fn exchange(&mut self, request: &Request, limit: Limit, begin: Instant) -> Result<Reply, DeviceError> {
+        let mut watch = Watch::new(limit, self.child.id(), begin);
         // A writer that is gone met a broken pipe; the reader will tell.
         let _ = self.requests.send(frame::encode(request)?);
         loop {

@@ -4,7 +4,8 @@ use super::child::{Served, serve};
 use super::compiler::Compiler;
 use super::*;
 use crate::glslang::CompileError;
-use crate::{Contents, Init, LaunchSpec, MemoryKind, MemorySpec};
+use crate::refusal::Reason;
+use crate::{Contents, MemoryKind};
 
 /// Set in children only: which of them to be.
 const ROLE: &str = "WARPSIGHT_TEST_CHILD";
@@ -20,12 +21,42 @@ const PANIC: usize = 6;
 
 struct Misbehaving(DeviceInfo);
 
+/// Its memory, as it was written.
+struct MisbehavingSession(Vec<Contents>);
+
+fn contents(init: &Init) -> Contents {
+    match init {
+        Init::Data(data) => Contents(data.clone()),
+        _ => Contents(vec![0xff]),
+    }
+}
+
 impl Device for Misbehaving {
     fn info(&self) -> &DeviceInfo {
         &self.0
     }
-    fn run(&mut self, job: &Job) -> Result<JobResult, DeviceError> {
-        match job.read[0] {
+    fn open<'a>(&'a mut self, memory: &[MemorySpec]) -> Result<Box<dyn Session + 'a>, DeviceError> {
+        Ok(Box::new(MisbehavingSession(memory.iter().map(|spec| contents(&spec.init)).collect())))
+    }
+}
+
+impl Session for MisbehavingSession {
+    fn load(&mut self, programs: &[Code]) -> Result<Vec<Feedback>, DeviceError> {
+        Ok(vec![Feedback::default(); programs.len()])
+    }
+    fn write(&mut self, memory: usize, init: &Init) -> Result<(), DeviceError> {
+        self.0[memory] = contents(init);
+        Ok(())
+    }
+    fn launch(&mut self, launches: &[LaunchSpec]) -> Result<Vec<Feedback>, DeviceError> {
+        Ok(vec![Feedback::default(); launches.len()])
+    }
+    /// A pass takes as many seconds as there are runs.
+    fn time(&mut self, _: &[LaunchSpec], timing: TimingSpec) -> Result<Timed, DeviceError> {
+        Ok(Timed { pass_times: vec![warpsight_ir::Seconds(timing.runs.into())], ..Timed::default() })
+    }
+    fn look(&mut self, look: &Look) -> Result<Seen, DeviceError> {
+        match look.read[0] {
             ABORT => std::process::abort(),
             HANG => loop {
                 std::thread::sleep(Duration::from_secs(1));
@@ -43,11 +74,7 @@ impl Device for Misbehaving {
             PANIC => panic!("a broken invariant"),
             _ => {}
         }
-        let read = job.memory.iter().map(|memory| match &memory.init {
-            Init::Data(data) => Contents(data.clone()),
-            _ => Contents(vec![0xff]),
-        });
-        Ok(JobResult { read: read.collect(), damaged: vec![std::process::id() as usize], ..JobResult::default() })
+        Ok(Seen { read: self.0.clone(), damaged: vec![std::process::id() as usize], ..Seen::default() })
     }
 }
 
@@ -77,7 +104,7 @@ impl Renderer for Misbehaving {
                 std::thread::sleep(Duration::from_secs(1));
             },
             "lose" => Err(DeviceError::Lost("vkQueueSubmit says so".into())),
-            "refuse" => Err(DeviceError::BadJob("no".into())),
+            "refuse" => Err(Reason::draw("no")),
             _ => Ok(Drawn { storage: vec![Contents(std::process::id().to_le_bytes().to_vec())], ..Drawn::default() }),
         }
     }
@@ -179,10 +206,10 @@ fn every_program_crosses_unchanged() {
             policy: StorePolicy::NonTemporal,
         }],
     };
-    let sent = Job { programs: vec![program.clone().into()], ..Job::default() };
-    let bytes = frame::encode(&Request::Run(Cow::Borrowed(&sent))).unwrap();
-    let Request::Run(received) = frame::decode(&bytes).unwrap() else { panic!() };
-    assert_eq!(received.programs, [crate::Code::from(program)]);
+    let sent = [Code::from(program)];
+    let bytes = frame::encode(&Request::Session(Ask::Load(Cow::Borrowed(&sent)))).unwrap();
+    let Request::Session(Ask::Load(received)) = frame::decode(&bytes).unwrap() else { panic!() };
+    assert_eq!(*received, sent);
 }
 
 #[test]
@@ -267,6 +294,43 @@ fn a_driver_works_from_within_a_child() {
     let result = device.run(&crate::testing::scale_job(&[1.0, 2.0, 4.0], Some(crate::TimingSpec::runs(2)))).unwrap();
     assert_eq!(warpsight_ir::data::bytes_f32(&result.read[0].0), [3.0, 6.0, 12.0]);
     assert_eq!(result.pass_times.len(), 2);
+    crate::testing::memory_stays(&mut device);
+}
+
+/// A child that ends, is killed or hangs takes the session's memory with it, but nothing that was answered before; the device goes on.
+#[test]
+fn a_session_ends_with_its_child_and_what_was_answered_stands() {
+    let mut device = misbehaving(LONG);
+    let memory = job(ECHO, b"weights").memory;
+    let look = |what: usize| Look { read: vec![what], peek: vec![] };
+    for (what, ends) in [(ABORT, "signal 6"), (HANG, "within 1 s"), (ECHO, "signal 9")] {
+        device.limit(LONG);
+        let pid = device.0.worker.child.as_ref().map(|child| child.child.id());
+        let mut session = device.open(&memory).unwrap();
+        let timed = session.time(&[], crate::TimingSpec::runs(3)).unwrap();
+        let seen = session.look(&look(ECHO)).unwrap();
+        assert_eq!(seen.read[0].0, b"weights");
+        if what == ECHO {
+            // As `kill -9`.
+            let child = rustix::process::Pid::from_raw(seen.damaged[0] as i32).unwrap();
+            rustix::process::kill_process(child, rustix::process::Signal::KILL).unwrap();
+        }
+        if what == HANG {
+            drop(session);
+            device.limit(Duration::from_millis(500));
+            session = device.open(&memory).unwrap();
+        }
+        let error = session.look(&look(what)).unwrap_err();
+        assert!(matches!(error, DeviceError::Lost(_) | DeviceError::Timeout(1)) && error.to_string().contains(ends), "{error}");
+        let DeviceError::Lost(again) = session.write(0, &Init::Zero).unwrap_err() else { panic!() };
+        assert_eq!(again, format!("the session ended: {error}"));
+        assert_eq!(timed.pass_times, [warpsight_ir::Seconds(3.0)]);
+        drop(session);
+        device.limit(LONG);
+        let echoed = device.run(&job(ECHO, b"again")).unwrap();
+        assert_eq!(echoed.read[0].0, b"again");
+        assert_ne!(Some(echoed.damaged[0] as u32), pid, "a new child");
+    }
 }
 
 #[test]
@@ -297,7 +361,7 @@ fn a_renderer_that_crashes_or_loses_its_device_begins_anew() {
     let ask = |renderer: &mut IsolatedRenderer, entry: &str| renderer.draw(&Draw { entry: entry.into(), ..Draw::default() });
     let who = |drawn: Result<Drawn, DeviceError>| drawn.unwrap().storage[0].0.clone();
     let first = who(ask(&mut renderer, "draw"));
-    assert_eq!(ask(&mut renderer, "refuse"), Err(DeviceError::BadJob("no".into())));
+    assert_eq!(ask(&mut renderer, "refuse"), Err(Reason::draw("no")));
     assert_eq!(who(ask(&mut renderer, "draw")), first, "the same process");
     let Err(DeviceError::Lost(how)) = ask(&mut renderer, "abort") else { panic!() };
     assert!(!cfg!(unix) || how.starts_with("its process was ended by signal 6 (abort)"), "{how}");

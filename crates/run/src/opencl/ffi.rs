@@ -74,6 +74,23 @@ impl Queue {
         Ok(())
     }
 
+    /// Writes a whole buffer.
+    pub(super) fn write_buffer(&self, buffer: &mut Buffer<u8>, from: &[u8]) -> Result<(), DeviceError> {
+        // SAFETY: blocking, so that `from` outlives the copy; the driver checks the range.
+        unsafe { self.queue.enqueue_write_buffer(buffer, CL_TRUE, 0, from, &[]) }.map_err(call("clEnqueueWriteBuffer"))?;
+        Ok(())
+    }
+
+    /// Writes an image from rows without padding; `from` has exactly its bytes.
+    pub(super) fn write_image(&self, image: &mut Image, width: u32, height: u32, from: &[u8]) -> Result<(), DeviceError> {
+        let (origin, region) = ([0usize; 3], [width as usize, height as usize, 1]);
+        let host = from.as_ptr().cast_mut().cast::<c_void>();
+        // SAFETY: blocking; a row pitch of 0 means width × texel bytes, which is what `from` holds; the driver only reads it.
+        unsafe { self.queue.enqueue_write_image(image, CL_TRUE, origin.as_ptr(), region.as_ptr(), 0, 0, host, &[]) }
+            .map_err(call("clEnqueueWriteImage"))?;
+        Ok(())
+    }
+
     /// A program out of what the driver gave as its binary earlier.
     pub(super) fn program_from_binary(&self, binary: &[u8]) -> Result<Program, DeviceError> {
         // SAFETY: the device belongs to the context. The binary's checksum was verified by the cache.

@@ -1,14 +1,15 @@
-//! Device memory of one job.
+//! Device memory of one session.
 
 use super::ffi::{self, ArgValue, Queue};
+use crate::check::Held;
 use crate::guard::{BAND, front_band, pattern};
 use crate::{Contents, DeviceError, MemoryKind, MemorySpec};
 use opencl3::memory::{Buffer, Image};
 
 /// One piece of device memory.
 pub(super) enum Memory {
-    /// A buffer without guards.
-    Plain(Buffer<u8>),
+    /// A buffer without guards, and its bytes.
+    Plain(Buffer<u8>, usize),
     /// A buffer that is the middle part of a larger one.
     Guarded {
         /// What kernels see.
@@ -34,17 +35,17 @@ pub(super) enum Memory {
 }
 
 /// Bytes an allocation takes, guard bands included.
-pub(super) fn footprint(spec: &MemorySpec, alignment: usize) -> u64 {
-    match spec.kind {
-        MemoryKind::Buffer { bytes } if spec.canaries => bytes.saturating_add((front_band(alignment) + BAND) as u64),
+pub(super) fn footprint(held: &Held, alignment: usize) -> u64 {
+    match held.kind {
+        MemoryKind::Buffer { bytes } if held.canaries => bytes.saturating_add((front_band(alignment) + BAND) as u64),
         kind => kind.bytes(),
     }
 }
 
 impl Memory {
-    /// Allocates and fills. `alignment` in bytes is what the device demands of a sub-buffer's origin.
-    pub(super) fn new(spec: &MemorySpec, queue: &Queue, alignment: usize) -> Result<Self, DeviceError> {
-        let mut contents = spec.init.contents(spec.kind.bytes()).map_err(DeviceError::BadJob)?;
+    /// Allocates and fills. `alignment` in bytes is what the device demands of a sub-buffer's origin; `position` is for errors.
+    pub(super) fn new(position: usize, spec: &MemorySpec, queue: &Queue, alignment: usize) -> Result<Self, DeviceError> {
+        let mut contents = spec.init.contents(spec.kind.bytes()).map_err(|error| error.of(position))?;
         match spec.kind {
             MemoryKind::Buffer { .. } if spec.canaries => {
                 let (front, bytes) = (front_band(alignment), contents.len());
@@ -55,7 +56,7 @@ impl Memory {
                 let whole = queue.buffer(&mut whole)?;
                 Ok(Self::Guarded { inner: ffi::sub_buffer(&whole, front, bytes)?, whole, front, bytes })
             }
-            MemoryKind::Buffer { .. } => Ok(Self::Plain(queue.buffer(&mut contents)?)),
+            MemoryKind::Buffer { .. } => Ok(Self::Plain(queue.buffer(&mut contents)?, contents.len())),
             MemoryKind::Image { format, width, height } => {
                 let bytes = contents.len();
                 Ok(Self::Image { image: queue.image(format, width, height, &mut contents)?, width, height, bytes })
@@ -66,18 +67,31 @@ impl Memory {
     /// How a kernel gets it.
     pub(super) fn arg(&self) -> ArgValue {
         match self {
-            Self::Plain(buffer) | Self::Guarded { inner: buffer, .. } => ffi::buffer_arg(buffer),
+            Self::Plain(buffer, _) | Self::Guarded { inner: buffer, .. } => ffi::buffer_arg(buffer),
             Self::Image { image, .. } => ffi::image_arg(image),
         }
     }
 
-    /// Its contents, and whether a guard band was overwritten. `spec` is what it was made from.
-    pub(super) fn read(&self, spec: &MemorySpec, queue: &Queue) -> Result<(Contents, bool), DeviceError> {
+    /// Whether guard bands stand around it.
+    pub(super) fn guarded(&self) -> bool {
+        matches!(self, Self::Guarded { .. })
+    }
+
+    /// Replaces its contents: exactly its bytes.
+    pub(super) fn write(&mut self, contents: &[u8], queue: &Queue) -> Result<(), DeviceError> {
         match self {
-            Self::Plain(buffer) => {
-                let mut bytes = vec![0; size(spec)?];
-                queue.read_buffer(buffer, &mut bytes)?;
-                Ok((Contents(bytes), false))
+            Self::Plain(buffer, _) | Self::Guarded { inner: buffer, .. } => queue.write_buffer(buffer, contents),
+            Self::Image { image, width, height, .. } => queue.write_image(image, *width, *height, contents),
+        }
+    }
+
+    /// Its contents, and whether a guard band was overwritten.
+    pub(super) fn read(&self, queue: &Queue) -> Result<(Contents, bool), DeviceError> {
+        match self {
+            Self::Plain(buffer, bytes) => {
+                let mut all = vec![0; *bytes];
+                queue.read_buffer(buffer, &mut all)?;
+                Ok((Contents(all), false))
             }
             Self::Guarded { whole, front, bytes, .. } => {
                 let mut all = vec![0; front + bytes + BAND];
@@ -95,10 +109,4 @@ impl Memory {
             }
         }
     }
-}
-
-/// Host bytes of a piece of memory.
-fn size(spec: &MemorySpec) -> Result<usize, DeviceError> {
-    let bytes = spec.kind.bytes();
-    usize::try_from(bytes).map_err(|_| DeviceError::Limit { what: "an allocation".into(), needed: bytes, available: usize::MAX as u64 })
 }

@@ -15,16 +15,20 @@ mod tests;
 pub use listing::list;
 
 use crate::cache::Cache;
-use crate::check::CheckedJob;
-use crate::{CacheState, Device, DeviceError, DeviceInfo, Job, JobResult, LaunchClock, TimingSpec};
+use crate::check::{CheckedCode, CheckedLaunch, Ledger};
+use crate::refusal::Reason;
+use crate::{
+    CacheState, Code, Device, DeviceError, DeviceInfo, Init, LaunchClock, LaunchSpec, Look, MemorySpec, Seen, Session, Timed, TimingSpec,
+};
 use build::{Built, KernelText};
-use execute::{RawArg, RawJob, RawLaunch};
+use execute::{Bench, RawArg, RawLaunch, Ready};
 use ffi::Queue;
+use memory::Memory;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
-use warpsight_emit::Source;
-use warpsight_ir::Seconds;
+use warpsight_emit::{Grid, Source};
+use warpsight_ir::{Checked, Feedback, Seconds};
 
 /// Passed to every build: emitted text is OpenCL C 1.2.
 const BUILD_OPTIONS: &str = "-cl-std=CL1.2";
@@ -84,82 +88,28 @@ impl OpenCl {
         self.extensions.split_whitespace().any(|e| e == extension) || (extension == "cl_khr_fp64" && self.info.limits.f64)
     }
 
-    /// Emits a job's Programs and puts its launches in OpenCL's terms.
-    fn translate<'a>(&self, checked: &CheckedJob<'a>) -> Result<RawJob<'a>, DeviceError> {
-        let programs = checked.programs()?;
-        if checked.job.timing.is_some_and(|timing| timing.cache == CacheState::Flushed) {
-            let kernel = programs.first().map_or_else(String::new, |program| program.name.to_string());
-            return Err(DeviceError::Unsupported { program: 0, kernel, what: "timing with flushed caches".into() });
+    /// Emits a Program; `position` is its own as the user counts.
+    fn emit(&self, position: usize, program: &Checked) -> Result<Source, DeviceError> {
+        let unsupported = |what| DeviceError::Unsupported { program: position, kernel: program.name.to_string(), what };
+        let emitted = warpsight_emit::opencl(program).map_err(|error| unsupported(error.what))?;
+        match emitted.extensions.iter().find(|extension| !self.has(extension)) {
+            Some(missing) => Err(unsupported(format!("{missing}, which {} lacks,", self.info.name))),
+            None => Ok(emitted),
         }
-        let mut sources: Vec<Source> = Vec::with_capacity(programs.len());
-        for (program, &source) in programs.iter().enumerate() {
-            let unsupported = |what| DeviceError::Unsupported { program, kernel: source.name.to_string(), what };
-            let emitted = warpsight_emit::opencl(source).map_err(|error| unsupported(error.what))?;
-            if let Some(missing) = emitted.extensions.iter().find(|extension| !self.has(extension)) {
-                return Err(unsupported(format!("{missing}, which {} lacks,", self.info.name)));
-            }
-            sources.push(emitted);
-        }
-        let mut launches = Vec::with_capacity(checked.job.launches.len());
-        for (launch, sizes) in checked.job.launches.iter().zip(&checked.sizes) {
-            let name = &programs[launch.program].name;
-            let bad = |what: String| DeviceError::BadJob(format!("`{name}`: {what}"));
-            let (global, local) = sources[launch.program].ndrange(sizes).map_err(|error| bad(error.to_string()))?;
-            let mut args: Vec<RawArg> = launch.args.iter().map(|&position| RawArg::Memory(position)).collect();
-            for &size in &launch.sizes {
-                args.push(RawArg::Int(i32::try_from(size).map_err(|_| bad(format!("size {size} exceeds 32 bits")))?));
-            }
-            launches.push(RawLaunch { kernel: launch.program, args, global: global.map(|n| n as usize), local: local.map(|n| n as usize) });
-        }
-        let kernels = sources
-            .into_iter()
-            .zip(&programs)
-            .map(|(source, program)| KernelText {
-                name: program.name.to_string(),
-                text: source.text,
-                entry: source.entry.to_string(),
-                options: BUILD_OPTIONS.into(),
-            })
-            .collect();
-        Ok(RawJob {
-            kernels,
-            memory: &checked.job.memory,
-            launches,
-            read: &checked.job.read,
-            peek: &checked.job.peek,
-            timing: checked.job.timing,
-            clock: None,
-        })
     }
 
-    /// Runs a job whose kernels are text.
-    fn run_raw(&mut self, job: &RawJob) -> Result<JobResult, DeviceError> {
+    /// A built program, and whether it was held before.
+    fn built(&mut self, position: usize, text: &KernelText) -> Result<(Rc<Built>, bool), DeviceError> {
         if self.held.len() > HELD {
             self.held.clear();
         }
-        let mut built = Vec::with_capacity(job.kernels.len());
-        let mut fresh = Vec::new();
-        let mut known = vec![false; job.kernels.len()];
-        for (index, text) in job.kernels.iter().enumerate() {
-            let key = text.key(&self.info.name, &self.info.driver);
-            if let Some(held) = self.held.get(&key) {
-                known[index] = true;
-                built.push(held.clone());
-                continue;
-            }
-            let program = Rc::new(text.build(index, &key, &self.queue, &self.cache)?);
-            self.held.insert(key, program.clone());
-            fresh.push(program.clone());
-            built.push(program);
+        let key = text.key(&self.info.name, &self.info.driver);
+        if let Some(held) = self.held.get(&key) {
+            return Ok((held.clone(), true));
         }
-        let mut result = job.execute(&self.queue, &built, self.alignment, self.resolution)?;
-        for program in fresh {
-            program.store(&self.cache);
-        }
-        for (feedback, known) in result.feedback.iter_mut().zip(known) {
-            feedback.cached |= known;
-        }
-        Ok(result)
+        let program = Rc::new(text.build(position, &key, &self.queue, &self.cache)?);
+        self.held.insert(key, program.clone());
+        Ok((program, false))
     }
 
     /// What a kernel that does nothing takes by this clock; measured once.
@@ -173,11 +123,14 @@ impl OpenCl {
             entry: "warpsight_empty".into(),
             options: BUILD_OPTIONS.into(),
         };
-        let launches = vec![RawLaunch { kernel: 0, args: vec![], global: [1; 3], local: [1; 3] }];
-        let timing = Some(TimingSpec::runs(EMPTY_RUNS));
-        let result =
-            self.run_raw(&RawJob { kernels: vec![text], memory: &[], launches, read: &[], peek: &[], timing, clock: Some(clock) })?;
-        let time = result.times.first().and_then(|times| warpsight_ir::sample::median(times)).unwrap_or(Seconds(0.0));
+        let mut bench = Bench::new(vec![]);
+        let (built, known) = self.built(0, &text)?;
+        bench.add(text, built.clone(), known, &self.queue)?;
+        let launches = bench.prepare(vec![RawLaunch { kernel: 0, args: vec![], global: [1; 3], local: [1; 3] }])?;
+        execute::pass(&launches, &self.queue)?;
+        built.store(&self.cache);
+        let timed = execute::time(&launches, TimingSpec::runs(EMPTY_RUNS), Some(clock), &self.queue, self.resolution)?;
+        let time = timed.times.first().and_then(|times| warpsight_ir::sample::median(times)).unwrap_or(Seconds(0.0));
         self.empty.push((clock, time));
         Ok(time)
     }
@@ -188,14 +141,129 @@ impl Device for OpenCl {
         &self.info
     }
 
-    fn run(&mut self, job: &Job) -> Result<JobResult, DeviceError> {
-        let checked = CheckedJob::new(job)?;
-        checked.fits(&self.info.limits, |spec| memory::footprint(spec, self.alignment))?;
-        let raw = self.translate(&checked)?;
-        let mut result = self.run_raw(&raw)?;
-        if let Some(clock) = result.clock {
-            result.empty_launch = Some(self.empty_launch(clock)?);
+    fn open<'a>(&'a mut self, memory: &[MemorySpec]) -> Result<Box<dyn Session + 'a>, DeviceError> {
+        let ledger = Ledger::open(memory, &self.info.limits, |held| memory::footprint(held, self.alignment))?;
+        let made = memory.iter().enumerate().map(|(i, spec)| Memory::new(i, spec, &self.queue, self.alignment));
+        let bench = Bench::new(made.collect::<Result<_, _>>()?);
+        Ok(Box::new(OpenClSession { device: self, ledger, bench, kernels: HashMap::new(), fresh: vec![], prepared: None }))
+    }
+}
+
+/// Memory of an OpenCL device, and what works on it.
+struct OpenClSession<'a> {
+    device: &'a mut OpenCl,
+    ledger: Ledger,
+    bench: Bench,
+    /// For a code of the ledger, its kernel and the shape of its launches.
+    kernels: HashMap<usize, (usize, Grid)>,
+    /// Kernels whose programs were compiled here and did not run yet.
+    fresh: Vec<(usize, Rc<Built>)>,
+    /// The last launches, ready: a program runs them again and again.
+    prepared: Option<Prepared>,
+}
+
+#[derive(Clone)]
+struct Prepared {
+    specs: Vec<LaunchSpec>,
+    launches: Rc<[Ready]>,
+    /// The kernel of each.
+    kernels: Vec<usize>,
+}
+
+impl OpenClSession<'_> {
+    /// Builds a program; its kernel. `position` is that of the program as the user counts.
+    fn build(&mut self, position: usize, code: &CheckedCode) -> Result<(usize, Grid), DeviceError> {
+        let program = code.program(position)?;
+        let source = self.device.emit(position, program)?;
+        let grid = Grid::of(&program.launch);
+        let text = KernelText {
+            name: program.name.to_string(),
+            text: source.text,
+            entry: source.entry.to_string(),
+            options: BUILD_OPTIONS.into(),
+        };
+        let (built, known) = self.device.built(position, &text)?;
+        let kernel = self.bench.add(text, built.clone(), known, &self.device.queue)?;
+        if !known {
+            self.fresh.push((kernel, built));
         }
-        Ok(result)
+        Ok((kernel, grid))
+    }
+
+    fn prepare(&mut self, specs: &[LaunchSpec]) -> Result<Prepared, DeviceError> {
+        if let Some(prepared) = self.prepared.as_ref().filter(|prepared| prepared.specs == specs) {
+            return Ok(prepared.clone());
+        }
+        let checked = self.ledger.launches(specs)?;
+        let mut launches = Vec::with_capacity(checked.len());
+        for launch in &checked {
+            if !self.kernels.contains_key(&launch.code) {
+                // One that works in place.
+                let code = self.ledger.code(launch.code).clone();
+                let kernel = self.build(launch.program, &code)?;
+                self.kernels.insert(launch.code, kernel);
+            }
+            let (kernel, grid) = &self.kernels[&launch.code];
+            launches.push(translate(launch, *kernel, grid)?);
+        }
+        let kernels = launches.iter().map(|launch| launch.kernel).collect();
+        let prepared = Prepared { specs: specs.to_vec(), launches: self.bench.prepare(launches)?.into(), kernels };
+        self.prepared = Some(prepared.clone());
+        Ok(prepared)
+    }
+}
+
+/// A launch in OpenCL's terms.
+fn translate(launch: &CheckedLaunch, kernel: usize, grid: &Grid) -> Result<RawLaunch, DeviceError> {
+    let bad = |reason: Reason| reason.at(launch.field.clone());
+    let (global, local) = grid.ndrange(&launch.named).map_err(|error| bad(Reason::Extent(error.to_string())))?;
+    let mut args: Vec<RawArg> = launch.args.iter().map(|&position| RawArg::Memory(position)).collect();
+    for &size in &launch.sizes {
+        args.push(RawArg::Int(i32::try_from(size).map_err(|_| bad(Reason::Beyond32Bits { what: format!("size {size}") }))?));
+    }
+    Ok(RawLaunch { kernel, args, global: global.map(|n| n as usize), local: local.map(|n| n as usize) })
+}
+
+impl Session for OpenClSession<'_> {
+    fn load(&mut self, programs: &[Code]) -> Result<Vec<Feedback>, DeviceError> {
+        let (codes, first) = (self.ledger.check(programs)?, self.ledger.loaded());
+        let built = codes.iter().enumerate().map(|(i, code)| self.build(first + i, code)).collect::<Result<Vec<_>, _>>()?;
+        let feedback = built.iter().map(|(kernel, _)| self.bench.feedback(*kernel)).collect();
+        for (code, kernel) in codes.into_iter().zip(built) {
+            self.kernels.insert(self.ledger.add(code), kernel);
+        }
+        Ok(feedback)
+    }
+
+    fn write(&mut self, memory: usize, contents: &Init) -> Result<(), DeviceError> {
+        self.ledger.writable(memory, contents)?;
+        let bytes = contents.contents(self.ledger.memory()[memory].kind.bytes()).map_err(|error| error.of(memory))?;
+        self.bench.memory[memory].write(&bytes, &self.device.queue)
+    }
+
+    fn launch(&mut self, launches: &[LaunchSpec]) -> Result<Vec<Feedback>, DeviceError> {
+        let prepared = self.prepare(launches)?;
+        execute::pass(&prepared.launches, &self.device.queue)?;
+        self.fresh.extract_if(.., |(kernel, _)| prepared.kernels.contains(kernel)).for_each(|(_, built)| built.store(&self.device.cache));
+        Ok(prepared.kernels.iter().map(|&kernel| self.bench.feedback(kernel)).collect())
+    }
+
+    fn time(&mut self, launches: &[LaunchSpec], timing: TimingSpec) -> Result<Timed, DeviceError> {
+        self.ledger.eager(timing)?;
+        if timing.cache == CacheState::Flushed {
+            return Err(self.ledger.no_timing("timing with flushed caches"));
+        }
+        let prepared = self.prepare(launches)?;
+        let device = &mut *self.device;
+        let mut timed = execute::time(&prepared.launches, timing, None, &device.queue, device.resolution)?;
+        if let Some(clock) = timed.clock {
+            timed.empty_launch = Some(device.empty_launch(clock)?);
+        }
+        Ok(timed)
+    }
+
+    fn look(&mut self, look: &Look) -> Result<Seen, DeviceError> {
+        self.ledger.readable(look)?;
+        self.bench.look(look, &self.device.queue)
     }
 }

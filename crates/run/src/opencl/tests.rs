@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::testing::scale_job;
-use crate::{Init, MemoryKind, MemorySpec};
+use crate::{Init, JobResult, MemoryKind};
 use std::fs;
 use warpsight_ir::{ImageFormat, TimeSource};
 
@@ -16,6 +16,41 @@ fn device(cache: Option<PathBuf>) -> Option<OpenCl> {
             eprintln!("skipped: {error}");
             None
         }
+    }
+}
+
+/// A job whose kernels are text.
+struct RawJob<'a> {
+    kernels: Vec<KernelText>,
+    memory: &'a [MemorySpec],
+    launches: Vec<RawLaunch>,
+    read: &'a [usize],
+    timing: Option<TimingSpec>,
+}
+
+impl OpenCl {
+    /// One pass and what it left, then the timed ones.
+    fn run_raw(&mut self, job: &RawJob) -> Result<JobResult, DeviceError> {
+        let memory = job.memory.iter().enumerate().map(|(i, spec)| Memory::new(i, spec, &self.queue, self.alignment));
+        let mut bench = Bench::new(memory.collect::<Result<_, _>>()?);
+        let mut result = JobResult::default();
+        let mut all = vec![];
+        for (index, text) in job.kernels.iter().enumerate() {
+            let (built, known) = self.built(index, text)?;
+            all.push(built.clone());
+            let kernel = bench.add(text.clone(), built, known, &self.queue)?;
+            result.feedback.push(bench.feedback(kernel));
+        }
+        let launches = bench.prepare(job.launches.clone())?;
+        execute::pass(&launches, &self.queue)?;
+        all.iter().for_each(|built| built.store(&self.cache));
+        let seen = bench.look(&Look { read: job.read.to_vec(), peek: vec![] }, &self.queue)?;
+        (result.read, result.damaged) = (seen.read, seen.damaged);
+        if let Some(timing) = job.timing {
+            let timed = execute::time(&launches, timing, None, &self.queue, self.resolution)?;
+            (result.times, result.pass_times, result.source, result.quantum) = (timed.times, timed.pass_times, timed.source, timed.quantum);
+        }
+        Ok(result)
     }
 }
 
@@ -49,6 +84,12 @@ fn programs_run() {
 }
 
 #[test]
+fn a_session_keeps_its_memory() {
+    let Some(mut device) = device(None) else { return };
+    crate::testing::memory_stays(&mut device);
+}
+
+#[test]
 fn limits_name_the_memory_and_the_numbers() {
     let Some(mut device) = device(None) else { return };
     device.info.limits.max_allocation = Some(1000);
@@ -79,10 +120,8 @@ fn launches_run_in_order_and_are_read_once() {
         memory: &memory,
         launches: vec![launch(0, &[0], 64, 8), second, launch(0, &[0], 0, 8)],
         read: &[0, 0],
-        peek: &[],
         // Timed passes change the buffer again; what is read is from before.
         timing: Some(TimingSpec::runs(5)),
-        clock: None,
     };
     let result = device.run_raw(&job).unwrap();
     let expected: Vec<f32> = values.iter().map(|v| 2.0 * v - 3.0).collect();
@@ -119,15 +158,7 @@ fn one_element_past_either_end_is_noticed() {
         let mut stray = launch(0, &[1], 5, 5);
         stray.args.push(RawArg::Int(at));
         let memory = [buffer(64, Init::Poison), buffer(20, Init::Poison), buffer(64, Init::Poison)];
-        let job = RawJob {
-            kernels: vec![kernel("stray", text)],
-            memory: &memory,
-            launches: vec![stray],
-            read: &[1],
-            peek: &[],
-            timing: None,
-            clock: None,
-        };
+        let job = RawJob { kernels: vec![kernel("stray", text)], memory: &memory, launches: vec![stray], read: &[1], timing: None };
         let result = device.run_raw(&job).unwrap();
         assert_eq!(result.damaged, damaged, "x[{at}] of 5");
         assert_eq!(warpsight_ir::data::bytes_f32(&result.read[0].0), [1.0; 5]);
@@ -145,9 +176,7 @@ fn what_a_kernel_forgets_stays_poison() {
             memory: &memory,
             launches: vec![launch(0, &[0], 4, 4)],
             read: &[0],
-            peek: &[],
             timing: None,
-            clock: None,
         };
         let bytes = device.run_raw(&job).unwrap().read.remove(0).0;
         assert_eq!(bytes[4..8], [0xff; 4]);
@@ -183,15 +212,7 @@ fn images_keep_rows_and_texels_in_place() {
             MemorySpec { kind, init: Init::Poison, canaries: true },
         ];
         let launch = RawLaunch { kernel: 0, args: vec![RawArg::Memory(0), RawArg::Memory(1)], global: [7, 3, 1], local: [7, 1, 1] };
-        let job = RawJob {
-            kernels: vec![kernel("flip", text)],
-            memory: &memory,
-            launches: vec![launch],
-            read: &[0, 1],
-            peek: &[],
-            timing: None,
-            clock: None,
-        };
+        let job = RawJob { kernels: vec![kernel("flip", text)], memory: &memory, launches: vec![launch], read: &[0, 1], timing: None };
         let result = device.run_raw(&job).unwrap();
         assert_eq!(result.read[0].0, bytes(1.0, &|texel| texel), "{format:?} unchanged");
         assert_eq!(result.read[1].0, bytes(2.0, &|texel| texel / 7 * 7 + 6 - texel % 7), "{format:?} flipped");
@@ -214,7 +235,7 @@ fn a_refused_program_gives_log_and_line() {
     let good = kernel("twice", DOUBLE);
     let wrong = kernel("wrong", "__kernel void wrong(__global float* x) {\n  x[0] = 1.0f;\n  x[1] = undeclared_name;\n}\n");
     let memory = [buffer(16, Init::Poison)];
-    let job = RawJob { kernels: vec![good, wrong], memory: &memory, launches: vec![], read: &[], peek: &[], timing: None, clock: None };
+    let job = RawJob { kernels: vec![good, wrong], memory: &memory, launches: vec![], read: &[], timing: None };
     let error = device.run_raw(&job).unwrap_err();
     let DeviceError::Build { program, kernel, log, line } = &error else { panic!("{error:?}") };
     assert_eq!((*program, &kernel[..], *line), (1, "wrong", Some(3)));
@@ -232,9 +253,7 @@ fn compiled_programs_are_kept_and_damage_is_survived() {
             memory: &memory,
             launches: vec![launch(0, &[0], 4, 2)],
             read: &[0],
-            peek: &[],
             timing: None,
-            clock: None,
         };
         let first = device.run_raw(&job()).unwrap();
         assert_eq!(warpsight_ir::data::bytes_f32(&first.read[0].0), [2.0, 4.0, 6.0, 8.0]);
@@ -265,15 +284,7 @@ fn a_group_beyond_the_compiled_kernel_is_refused() {
     let most = device.info.limits.max_group_size.unwrap() as usize;
     let run = |device: &mut OpenCl, local: usize| {
         let launches = vec![launch(0, &[0], local, local)];
-        device.run_raw(&RawJob {
-            kernels: vec![kernel("two", text)],
-            memory: &memory,
-            launches,
-            read: &[],
-            peek: &[],
-            timing: None,
-            clock: None,
-        })
+        device.run_raw(&RawJob { kernels: vec![kernel("two", text)], memory: &memory, launches, read: &[], timing: None })
     };
     assert!(run(&mut device, 2).is_ok());
     match run(&mut device, 2 * most).unwrap_err() {

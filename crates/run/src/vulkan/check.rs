@@ -2,6 +2,7 @@
 
 use super::job::{Draw, Resource, Shape, Texture};
 use crate::DeviceError;
+use crate::refusal::Reason;
 use ash::vk::PhysicalDeviceLimits;
 
 /// Bindings are numbered below this: drivers keep tables of them.
@@ -14,7 +15,7 @@ const MOST_BYTES: u64 = 1 << 30;
 const MAGIC: u32 = 0x0723_0203;
 
 fn bad<T>(what: impl Into<String>) -> Result<T, DeviceError> {
-    Err(DeviceError::BadJob(what.into()))
+    Err(Reason::draw(what))
 }
 
 fn within(what: &str, needed: u64, available: u64) -> Result<(), DeviceError> {

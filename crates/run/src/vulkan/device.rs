@@ -1,6 +1,7 @@
 //! Finding and opening devices.
 #![allow(unsafe_code, reason = "Vulkan is a C interface")]
 
+use crate::refusal::Reason;
 use crate::{DeviceError, DeviceInfo, DeviceLimits, Listing};
 use ash::vk;
 use std::collections::BTreeMap;
@@ -313,7 +314,7 @@ fn make(instance: &ash::Instance, physical: vk::PhysicalDevice, described: &Desc
 
 /// The name of an entry point for the driver.
 pub(super) fn zero_ended(name: &str) -> Result<std::ffi::CString, DeviceError> {
-    std::ffi::CString::new(name).map_err(|_| DeviceError::BadJob("the entry point's name has a zero in it".into()))
+    std::ffi::CString::new(name).map_err(|_| Reason::draw("the entry point's name has a zero in it"))
 }
 
 /// The entry point of the shaders that come with this program.

@@ -4,6 +4,7 @@
 use super::device::{Gpu, done};
 use super::job::{Level, Sampler, Shape, Texel, Texture, Wrap};
 use crate::DeviceError;
+use crate::refusal::Reason;
 use ash::vk;
 use std::rc::Rc;
 
@@ -231,11 +232,9 @@ impl Scope {
         match () {
             () if side > most => above("a side of a texture", side, most),
             () if of.layers > limits.max_image_array_layers => above("a texture's layers", of.layers, limits.max_image_array_layers),
-            () if !can.contains(wanted) => Err(DeviceError::BadJob(format!(
-                "this device cannot sample texels of {:?}{}",
-                of.texel,
-                if mixes { " linearly" } else { "" }
-            ))),
+            () if !can.contains(wanted) => {
+                Err(Reason::draw(format!("this device cannot sample texels of {:?}{}", of.texel, if mixes { " linearly" } else { "" })))
+            }
             () => Ok(()),
         }
     }

@@ -6,6 +6,7 @@ use super::job::{Draw, DrawClock, Times, Timing, Trial};
 use super::looks::hash;
 use super::picture::{Picture, words};
 use crate::processor::processor_time;
+use crate::refusal::Reason;
 use crate::{ClockState, DeviceError};
 use ash::vk;
 use std::rc::Rc;
@@ -63,7 +64,7 @@ fn clock(gpu: &Gpu) -> Result<DrawClock, DeviceError> {
     match gpu.timestamps {
         _ if gpu.is_cpu && processor_time().is_some() => Ok(DrawClock::Processor),
         Some(_) => Ok(DrawClock::Timestamps),
-        None => Err(DeviceError::BadJob("this device's queue has no timestamps to measure with".into())),
+        None => Err(Reason::draw("this device's queue has no timestamps to measure with")),
     }
 }
 

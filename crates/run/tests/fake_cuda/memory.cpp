@@ -1,6 +1,8 @@
 // Device memory: the host's, with the bounds of every allocation known to the calls of the driver (kernels get raw pointers).
 #include <sys/mman.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -23,6 +25,15 @@ size_t pages(size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
 // Simulated time of a copy: a gigabyte takes a second.
 void charge(size_t bytes) { scheduler::advance(1000 + bytes); }
+
+// The file that WS_FAKE_SENT names gets a line for each copy into the device: its bytes.
+void sent(size_t bytes) {
+    const char* path = std::getenv("WS_FAKE_SENT");
+    FILE* file = path ? std::fopen(path, "a") : nullptr;
+    if (!file) return;
+    std::fprintf(file, "%zu\n", bytes);
+    std::fclose(file);
+}
 
 }  // namespace
 
@@ -92,6 +103,7 @@ API CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, size_t bytes) {
     auto lock = locked();
     if (CUresult r = usable()) return r;
     if (!in_device_memory(to, bytes)) return CUDA_ERROR_INVALID_VALUE;
+    sent(bytes);
     auto staged = std::make_shared<std::vector<char>>(static_cast<const char*>(from), static_cast<const char*>(from) + bytes);
     return put_off([=] { return copy(pointer(to), staged->data(), bytes); });
 }

@@ -1,0 +1,123 @@
+//! A session: memory that stays on a device, the programs that work on it, and what is asked of them.
+
+use crate::job::{After, ClockState, Code, Contents, Job, JobResult, LaunchClock, LaunchSpec, Peek, TimingSpec};
+use crate::{Device, DeviceError, Init};
+use serde::{Deserialize, Serialize};
+use warpsight_ir::{Feedback, Seconds, TimeSource};
+
+/// Memory on a device, opened by [`Device::open`] with its first contents, and freed when this is dropped.
+///
+/// Positions of memory are those it was opened with; positions of programs count everything that was loaded, in order. What a launch leaves
+/// in memory, the next one finds.
+///
+/// One piece of memory may be bound to several parameters of a launch where none of them is written, or where the launch works *in
+/// place* ([`warpsight_ir::in_place`]): one of them is written, and each element is read by the work-item that writes it, before it
+/// does. Anything else is refused.
+///
+/// After [`DeviceError::Lost`], [`DeviceError::Timeout`] and, on most devices, [`DeviceError::Fault`] the memory is gone: whatever is asked then is
+/// answered with [`DeviceError::Lost`]. What was answered before stands.
+pub trait Session {
+    /// Compiles programs; what the compiler said of each.
+    ///
+    /// # Errors
+    /// [`DeviceError::BadJob`], [`DeviceError::Build`], [`DeviceError::Unsupported`], [`DeviceError::Limit`]; none of them is loaded then.
+    fn load(&mut self, programs: &[Code]) -> Result<Vec<Feedback>, DeviceError>;
+    /// Replaces the contents of a piece of memory.
+    ///
+    /// # Errors
+    /// [`DeviceError::BadJob`] where there is none, or they do not fit it.
+    fn write(&mut self, memory: usize, contents: &Init) -> Result<(), DeviceError>;
+    /// Runs launches in this order, to their end; what is known of each one's program then.
+    ///
+    /// # Errors
+    /// [`DeviceError::BadJob`] and [`DeviceError::Limit`] before anything ran, [`DeviceError::Fault`] for what a program did.
+    fn launch(&mut self, launches: &[LaunchSpec]) -> Result<Vec<Feedback>, DeviceError>;
+    /// Runs passes over launches as a [`TimingSpec`] says, and times them. How many passes that takes is [`Timed::passes`]; launches that
+    /// were never run before are to be run once first, which warms every kernel and local size.
+    ///
+    /// # Errors
+    /// As of [`Session::launch`], and [`DeviceError::Unsupported`] for a way of timing that the device has not.
+    fn time(&mut self, launches: &[LaunchSpec], timing: TimingSpec) -> Result<Timed, DeviceError>;
+    /// What memory holds now.
+    ///
+    /// # Errors
+    /// [`DeviceError::BadJob`] where something is not there.
+    fn look(&mut self, look: &Look) -> Result<Seen, DeviceError>;
+    /// All of a piece of memory.
+    ///
+    /// # Errors
+    /// As of [`Session::look`].
+    fn read(&mut self, memory: usize) -> Result<Contents, DeviceError> {
+        let seen = self.look(&Look { read: vec![memory], peek: vec![] })?;
+        Ok(seen.read.into_iter().next().unwrap_or_default())
+    }
+}
+
+/// What is to be read.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Look {
+    /// Memory that is read whole.
+    pub read: Vec<usize>,
+    /// Memory that is read in pieces.
+    pub peek: Vec<Peek>,
+}
+
+/// What was read.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Seen {
+    /// The contents of [`Look::read`], in order.
+    pub read: Vec<Contents>,
+    /// For each of [`Look::peek`], its pieces one after the other.
+    pub peeked: Vec<Contents>,
+    /// Memory whose canaries were overwritten, by whichever launch.
+    pub damaged: Vec<usize>,
+}
+
+/// How long passes took.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Timed {
+    /// For each launch, its time in each pass.
+    pub times: Vec<Vec<Seconds>>,
+    /// The whole sequence of launches in each pass, gaps between kernels included.
+    pub pass_times: Vec<Seconds>,
+    /// As [`JobResult::cpu_time`].
+    pub cpu_time: Option<Seconds>,
+    /// Where the times come from.
+    pub source: Option<TimeSource>,
+    /// Smallest step of the clock; 0 for a simulator.
+    pub quantum: Seconds,
+    /// Which clock [`Timed::times`] were taken with.
+    pub clock: Option<LaunchClock>,
+    /// As [`JobResult::empty_launch`].
+    pub empty_launch: Option<Seconds>,
+    /// As [`JobResult::clocks`].
+    pub clocks: Vec<ClockState>,
+    /// How often the launches ran for this, warming up included, from devices that count.
+    pub passes: Option<u64>,
+}
+
+/// Runs a job: a session of one pass.
+pub(crate) fn run<D: Device + ?Sized>(device: &mut D, job: &Job) -> Result<JobResult, DeviceError> {
+    let mut session = device.open(&job.memory)?;
+    let mut feedback = session.load(&job.programs)?;
+    let launched = session.launch(&job.launches)?;
+    for (position, said) in feedback.iter_mut().enumerate() {
+        // The first launch of a program knows most of it.
+        if let Some((_, more)) = job.launches.iter().zip(launched.iter()).find(|(launch, _)| launch.program == position) {
+            said.clone_from(more);
+        }
+    }
+    let look = Look { read: job.read.clone(), peek: job.peek.clone() };
+    let seen = session.look(&look)?;
+    let mut result = JobResult { read: seen.read, peeked: seen.peeked, damaged: seen.damaged, feedback, ..JobResult::default() };
+    let Some(timing) = job.timing else { return Ok(result) };
+    let timed = session.time(&job.launches, timing)?;
+    if let Some(passes) = timed.passes {
+        let seen = session.look(&look)?;
+        let fresh: Vec<usize> = seen.damaged.into_iter().filter(|memory| !result.damaged.contains(memory)).collect();
+        result.damaged.extend(fresh);
+        result.after = Some(After { passes: 1 + passes, read: seen.read, peeked: seen.peeked });
+    }
+    let Timed { times, pass_times, cpu_time, source, quantum, clock, empty_launch, clocks, .. } = timed;
+    Ok(JobResult { times, pass_times, cpu_time, source, quantum, clock, empty_launch, clocks, ..result })
+}

@@ -305,7 +305,7 @@ fn rows<'a>(network: &'a Network, choice: &'a Choice, run: &Run) -> Vec<Row<'a>>
     let mut rows: Vec<Row> = vec![];
     for (n, step) in network.steps.iter().enumerate() {
         let tuned = &choice.tuned[&network.key(&choice.selection, step)];
-        let time = run.step_times.get(n).copied().unwrap_or(tuned.estimate.time);
+        let time = run.step_times().get(n).copied().unwrap_or(tuned.estimate.time);
         match rows.iter_mut().find(|r| std::ptr::eq(r.tuned, tuned)) {
             Some(row) => {
                 row.names.push(&step.name);
@@ -371,7 +371,7 @@ fn report(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Valu
             "time_s": median(&run.passes),
             "time_source": run.source,
             "cpu_s": run.cpu_time.filter(|_| target.device.info().is_cpu),
-            "kernels_s": run.step_times.iter().copied().sum::<Seconds>(),
+            "kernels_s": run.step_times().into_iter().sum::<Seconds>(),
             "max_abs_diff": difference.as_ref().ok(),
             "reason": difference.as_ref().err(),
         },

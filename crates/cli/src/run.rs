@@ -16,8 +16,8 @@ use warpsight_engine::network::Network;
 use warpsight_files::Folder;
 use warpsight_graph::{ChannelOrder, Fit, Layout, ModelCard, Picture};
 use warpsight_ir::near::did_you_mean;
-use warpsight_ir::sample::median;
-use warpsight_ir::{CostModel, Kernel};
+use warpsight_ir::sample::Spread;
+use warpsight_ir::{CostModel, Kernel, TimeSource};
 use warpsight_predict::Roofline;
 
 /// Run a network on a device: one `.npy` per output. Kernels of an earlier `optimize` or `run` on the same device are used again.
@@ -35,6 +35,10 @@ pub struct Args {
     /// Shape of an input whose shape the model leaves open, for instance x=1,3,48,192; may be repeated.
     #[arg(long, value_name = "NAME=N,N,…")]
     input_shape: Vec<String>,
+    /// Run so many times and print how the times are spread; inputs and weights are sent once. Without it, the middle of five times is
+    /// printed.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    repeat: Option<u32>,
     #[command(flatten)]
     target: TargetArgs,
     #[command(flatten)]
@@ -46,7 +50,11 @@ const EXAMPLES: &str = "Examples:
     warpsight run models/text-orientation.onnx --input x=examples/line.png --output out
   On an OpenCL device, with the shape of an input that the model leaves open:
     warpsight run models/text-orientation.onnx --input x=examples/line.png --output out \\
-      --device opencl:0 --input-shape x=1,3,48,192";
+      --device opencl:0 --input-shape x=1,3,48,192
+  How its times are spread over a hundred runs, weights sent once:
+    warpsight run models/text-orientation.onnx --input x=examples/line.png --output out --repeat 100";
+/// How often a network runs for its time, unless that is said.
+const RUNS: u32 = 5;
 /// Pixels of a picture that is read.
 const MAX_PIXELS: u64 = 1 << 26;
 /// The longer side of a picture that is read: scaling holds whole columns of its rows.
@@ -64,9 +72,15 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let selection = select(&network, &Judging::first(&target), &mut target, &mut record, &mut rng)?;
     let bar = progress::bar(1, "run");
     bar.set_message("running all kernels");
-    let run = network.run(&selection, &inputs, &mut *target.device, 5)?;
+    let mut resident = network.open(&selection, &inputs, &mut *target.device)?;
+    let mut run = resident.run()?;
+    // What was measured before a device is lost is stored and printed all the same.
+    let ended = resident.repeat(args.repeat.unwrap_or(RUNS), &mut run);
+    drop(resident);
     bar.finish_and_clear();
-    remember(&network, &selection, &run, &mut record)?;
+    if ended.is_ok() || !run.passes.is_empty() {
+        remember(&network, &selection, &run, &mut record)?;
+    }
     let mut folder = Folder::create(&args.output)?;
     let mut files = vec![];
     let mut taken = HashSet::new();
@@ -82,9 +96,11 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         files.push(json!({"name": name, "shape": shape, "file": path}));
     }
     folder.finish()?;
-    let time = median(&run.passes);
+    let spread = Spread::of(&run.passes);
+    let time = spread.map(|times| times.median);
     if json {
-        out(json!({"device": target.device.info().id, "outputs": files, "time_s": time, "time_source": run.source}))?;
+        let times = spread.map(|times| spread_json(&times, run.source));
+        out(json!({"device": target.device.info().id, "outputs": files, "time_s": time, "time_source": run.source, "times": times}))?;
     } else {
         for file in &files {
             out(format_args!(
@@ -97,8 +113,18 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         if let (Some(time), Some(source)) = (time, run.source) {
             out(format_args!("{} us ({}) on {}", micros(time), source.name(), target.device.info().id))?;
         }
+        if let (Some(Spread { count, min, median, p90, max }), Some(source), Some(_)) = (spread, run.source, args.repeat) {
+            let [min, median, p90, max] = [min, median, p90, max].map(|time| format!("{} us ({})", micros(time), source.name()));
+            out(format_args!("{count} runs: min {min}, median {median}, p90 {p90}, max {max}"))?;
+        }
     }
-    Ok(())
+    Ok(ended?)
+}
+
+/// Times, each of which has the source that stands beside them.
+fn spread_json(times: &Spread, source: Option<TimeSource>) -> serde_json::Value {
+    let Spread { count, min, median, p90, max } = times;
+    json!({"count": count, "min_s": min, "median_s": median, "p90_s": p90, "max_s": max, "source": source})
 }
 
 /// One array per input of the plan, in its order.

@@ -1,10 +1,13 @@
 //! Models and options that a command must not fall over: nothing to compute, sizes beyond memory, numbers that are none, hostile arrays.
 
+#[path = "../../run/tests/fake_cuda/mod.rs"]
+mod fake_cuda;
+
 mod common;
 
 use common::{Sandbox, said};
 use prost::Message;
-use serde_json::Value;
+use serde_json::{Value, json};
 use warpsight_graph::onnx::tensor_shape_proto::{Dimension, dimension};
 use warpsight_graph::onnx::{
     AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, TensorShapeProto, TypeProto, ValueInfoProto,
@@ -216,4 +219,43 @@ fn operators_are_listed_with_what_of_each_is_read() {
     assert!(limits("ConvTranspose").as_str().expect("words").contains("stride 1"));
     let text = said(&s.run(&["operators"], 0));
     assert!(operators.iter().all(|o| text.contains(o["name"].as_str().expect("a name"))), "{text}");
+}
+
+/// However often a network runs, its weights cross to the device once, as the driver counts; its times are spread.
+#[test]
+fn repeated_runs_send_weights_once() {
+    let Some(stand_in) = fake_cuda::build() else { return };
+    let s = Sandbox::new();
+    let weights = TensorProto {
+        name: "w".into(),
+        dims: vec![32, 48],
+        data_type: tensor_proto::DataType::Float as i32,
+        float_data: (0..32 * 48).map(|n| n as f32 / 1024.0).collect(),
+        ..TensorProto::default()
+    };
+    let product = model(&s, "product.onnx", vec![node("MatMul", &["x", "w"], "y", vec![])], &[4, 32], &["y"], vec![weights]);
+    let input = format!("x={}", npy(&s, "x.npy", "(4, 32)", &[1.0; 128]));
+    let sent = s.text("sent");
+    let run = |more: &[&str]| -> (Value, u64) {
+        std::fs::write(&sent, "").expect("writes");
+        let out = s.text("out");
+        let args = [&["run", &product, "--json", "--device", "cuda:0", "--input", &input, "--output", &out], more].concat();
+        let mut command = s.command(&args);
+        command.env("LD_LIBRARY_PATH", &stand_in).env("WARPSIGHT_CUDA", &stand_in).env("WS_FAKE_SENT", &sent);
+        let output = command.output().expect("starts");
+        assert!(output.status.success(), "{}", said(&output));
+        let bytes = std::fs::read_to_string(&sent).expect("is there").lines().map(|line| line.parse::<u64>().expect("a number")).sum();
+        (serde_json::from_slice(&output.stdout).expect("JSON"), bytes)
+    };
+    // The first one also verifies the kernel that the others use.
+    run(&[]);
+    let ((_, once), (many, often)) = (run(&["--repeat", "1"]), run(&["--repeat", "40"]));
+    assert_eq!(once, often);
+    assert!((4 * 32 * 48..3 * 4 * 32 * 48).contains(&once), "{once}: the weights, packed, and an input");
+    let times = &many["times"];
+    assert_eq!((&times["count"], &times["source"], &many["time_source"]), (&json!(40), &json!("simulated"), &json!("simulated")));
+    let of = |name: &str| times[name].as_f64().expect("a time");
+    assert!(of("min_s") > 0.0 && of("min_s") <= of("median_s") && of("median_s") <= of("p90_s") && of("p90_s") <= of("max_s"));
+    assert_eq!(times["median_s"], many["time_s"]);
+    s.run(&["run", &product, "--input", &input, "--output", &s.text("out"), "--repeat", "0"], 2);
 }

@@ -15,7 +15,7 @@ use warpsight_generate::{ExprKey, Placement, ScheduleFamily};
 use warpsight_graph::memory::{self, MemoryPlan, Request, Storage};
 use warpsight_graph::{Plan, PlanRole};
 use warpsight_ir::{Checked, Config, Ranked, Seconds, TimeSource};
-use warpsight_run::{Device, DeviceLimits, Init, Job, JobResult, LaunchSpec, MemoryKind, MemorySpec, TimingSpec};
+use warpsight_run::{Device, DeviceLimits, Init, Job, LaunchSpec, Look, MemoryKind, MemorySpec, Session, Timed, TimingSpec};
 
 /// Which activations of an expression (inputs, then output; constants left out) are images.
 pub type Pattern = Vec<bool>;
@@ -116,12 +116,13 @@ pub struct Choice {
     pub tuned: BTreeMap<Key, Tuned>,
 }
 
-/// What a run of the network gave.
+/// What runs of the network gave.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     /// Every output by name.
     pub outputs: Vec<(String, Vec<i64>, Vec<f32>)>,
-    /// Median time of each step; empty where the device has no clock.
-    pub step_times: Vec<Seconds>,
+    /// For each step, its time in each timed pass; empty where the device has no clock.
+    pub times: Vec<Vec<Seconds>>,
     /// The whole network in each timed pass.
     pub passes: Vec<Seconds>,
     /// Processor time of one pass, where the driver runs on the processor's time.
@@ -407,24 +408,96 @@ impl<'a> Network<'a> {
         Memory { tensors: tensors.collect(), plan }
     }
 
-    /// Runs the network.
+    /// Runs the network once, and `runs` times more to time it.
     pub fn run(&self, selection: &Selection, inputs: &[Vec<f32>], device: &mut dyn Device, runs: u32) -> Result<Run, EngineError> {
-        let timing = device.info().clock.map(|_| TimingSpec::runs(runs));
-        let result: JobResult = device.run(&self.job(selection, inputs, timing).job)?;
-        let outputs = self.plan.outputs.iter().zip(&result.read).map(|(id, contents)| {
+        let mut resident = self.open(selection, inputs, device)?;
+        let mut run = resident.run()?;
+        resident.time(runs, &mut run)?;
+        Ok(run)
+    }
+
+    /// Puts the network with its constants and these inputs on a device, where they stay.
+    ///
+    /// # Errors
+    /// Those of the device, for memory and programs that it does not take.
+    pub fn open<'d>(&'d self, selection: &Selection, inputs: &[Vec<f32>], device: &'d mut dyn Device) -> Result<Resident<'d>, EngineError> {
+        let Job { programs, memory, launches, read, .. } = self.job(selection, inputs, None).job;
+        let clock = device.info().clock;
+        let mut session = device.open(&memory)?;
+        session.load(&programs)?;
+        Ok(Resident { plan: self.plan, session, clock, launches, outputs: read })
+    }
+}
+
+/// A network on a device: its constants, inputs and whatever lies between kernels stay there from run to run.
+pub struct Resident<'d> {
+    plan: &'d Plan,
+    session: Box<dyn Session + 'd>,
+    clock: Option<TimeSource>,
+    launches: Vec<LaunchSpec>,
+    /// Memory of each output.
+    outputs: Vec<usize>,
+}
+
+impl Resident<'_> {
+    /// Runs all kernels once; the outputs, no times.
+    ///
+    /// # Errors
+    /// Those of the device; memory is gone with one that was lost.
+    pub fn run(&mut self) -> Result<Run, EngineError> {
+        self.session.launch(&self.launches)?;
+        let seen = self.session.look(&Look { read: self.outputs.clone(), peek: vec![] })?;
+        let outputs = self.plan.outputs.iter().zip(&seen.read).map(|(id, contents)| {
             let tensor = &self.plan.tensors[id.0];
             let mut values = decode(tensor.element, &contents.0);
             values.truncate(tensor.len());
             (tensor.name.clone(), tensor.shape.clone(), values)
         });
-        Ok(Run {
-            outputs: outputs.collect(),
-            step_times: result.times.iter().filter_map(|t| warpsight_ir::sample::median(t)).collect(),
-            passes: result.pass_times,
-            cpu_time: result.cpu_time,
-            source: result.source,
-            quantum: result.quantum,
-        })
+        Ok(Run { outputs: outputs.collect(), ..Run::default() })
+    }
+
+    /// Times as many runs at once, after one that was not timed, and takes them up; nothing where the device has no clock.
+    ///
+    /// # Errors
+    /// As of [`Resident::run`].
+    pub fn time(&mut self, runs: u32, into: &mut Run) -> Result<(), EngineError> {
+        if self.clock.is_some() {
+            into.add(self.session.time(&self.launches, TimingSpec::runs(runs))?);
+        }
+        Ok(())
+    }
+
+    /// Times as many runs one by one: those that were taken up before a device is lost stay. A simulator's are all alike.
+    ///
+    /// # Errors
+    /// As of [`Resident::run`].
+    pub fn repeat(&mut self, runs: u32, into: &mut Run) -> Result<(), EngineError> {
+        match self.clock {
+            Some(TimeSource::Measured) => (0..runs).try_for_each(|_| self.time(1, into)),
+            _ => self.time(runs, into),
+        }
+    }
+}
+
+impl Run {
+    /// Takes up times of further runs, in the order in which they were taken.
+    fn add(&mut self, timed: Timed) {
+        self.times.resize(timed.times.len(), vec![]);
+        self.times.iter_mut().zip(timed.times).for_each(|(all, more)| all.extend(more));
+        // Of one run on average, so that each counts.
+        let (before, now) = (self.passes.len() as f64, timed.pass_times.len() as f64);
+        let mean = |all: Seconds, more: Seconds| Seconds((all.0 * before + more.0 * now) / (before + now));
+        self.cpu_time = match self.cpu_time {
+            Some(all) => timed.cpu_time.map(|more| mean(all, more)),
+            None => timed.cpu_time,
+        };
+        self.passes.extend(timed.pass_times);
+        (self.source, self.quantum) = (timed.source, timed.quantum);
+    }
+
+    /// Median time of each kernel; empty where the device has no clock.
+    pub fn step_times(&self) -> Vec<Seconds> {
+        self.times.iter().filter_map(|times| warpsight_ir::sample::median(times)).collect()
     }
 }
 

@@ -81,10 +81,10 @@ fn one_writer(fixed: &Program, shared: &[Name]) -> Result<Name, Hazard> {
     let params: Vec<&Param> = fixed.params.iter().filter(|param| shared.contains(&param.name)).collect();
     let mut writer: Option<&Param> = None;
     for param in &params {
-        if buffer(param)?.3 != Access::Read {
-            if let Some(first) = writer.replace(param) {
-                return Err(Hazard::TwoWriters(first.name.clone(), param.name.clone()));
-            }
+        if buffer(param)?.3 != Access::Read
+            && let Some(first) = writer.replace(param)
+        {
+            return Err(Hazard::TwoWriters(first.name.clone(), param.name.clone()));
         }
     }
     let Some(writer) = writer else { return Err(Hazard::Undescribed("none of them is written".to_owned())) };

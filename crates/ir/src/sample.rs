@@ -155,6 +155,33 @@ pub fn median(times: &[Seconds]) -> Option<Seconds> {
     }
 }
 
+/// How a set of times is spread.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// How many there are.
+    pub count: usize,
+    /// The shortest.
+    pub min: Seconds,
+    /// The middle one, as [`median`].
+    pub median: Seconds,
+    /// The shortest that nine of ten do not exceed.
+    pub p90: Seconds,
+    /// The longest.
+    pub max: Seconds,
+}
+
+impl Spread {
+    /// `None` for no times.
+    pub fn of(times: &[Seconds]) -> Option<Self> {
+        let mut sorted = times.to_vec();
+        sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (&min, &max) = (sorted.first()?, sorted.last()?);
+        // The nearest rank: a time that was taken, never one in between.
+        let p90 = sorted[(sorted.len() * 9).div_ceil(10) - 1];
+        Some(Self { count: sorted.len(), min, median: median(times)?, p90, max })
+    }
+}
+
 /// Geometric mean of the factor by which the two sides of pairs differ: 1 for equal sides. Both must be positive.
 pub fn geometric_error(pairs: &[(f64, f64)]) -> f64 {
     (pairs.iter().map(|(a, b)| (a / b).ln().abs()).sum::<f64>() / pairs.len() as f64).exp()
@@ -194,6 +221,18 @@ mod tests {
             assert!(time(bad).is_err(), "{bad}");
         }
         assert_eq!(NoTime(1e308).to_string(), format!("1e308 s is no time: one is above 0 and at most {} s", LONGEST.0));
+    }
+
+    #[test]
+    fn spreads() {
+        let of = |times: &[f64]| Spread::of(&times.iter().copied().map(Seconds).collect::<Vec<_>>());
+        let spread = |count, [min, median, p90, max]: [f64; 4]| {
+            Some(Spread { count, min: Seconds(min), median: Seconds(median), p90: Seconds(p90), max: Seconds(max) })
+        };
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[3.0]), spread(1, [3.0; 4]));
+        assert_eq!(of(&[4.0, 1.0, 3.0, 2.0]), spread(4, [1.0, 2.5, 4.0, 4.0]));
+        assert_eq!(of(&(1..=20).rev().map(f64::from).collect::<Vec<_>>()), spread(20, [1.0, 10.5, 18.0, 20.0]));
     }
 
     #[test]

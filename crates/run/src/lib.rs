@@ -159,7 +159,7 @@ pub enum DeviceError {
     },
     /// A job, a session's request or a draw contradicts itself or its Programs.
     #[error("the job cannot run: {0}")]
-    BadJob(JobError),
+    BadJob(Box<JobError>),
     /// A program did something forbidden (found by the simulator or interpreter).
     #[error("kernel `{kernel}`: {what}")]
     Fault {

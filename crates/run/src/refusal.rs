@@ -316,7 +316,7 @@ impl InitError {
 impl Reason {
     /// The error of that part.
     pub(crate) fn at(self, field: Field) -> crate::DeviceError {
-        crate::DeviceError::BadJob(JobError { field, reason: self })
+        crate::DeviceError::BadJob(Box::new(JobError { field, reason: self }))
     }
 
     /// The error of a draw.

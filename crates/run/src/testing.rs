@@ -5,9 +5,7 @@ use warpsight_ir::{
     Access, BinaryOp, Bound, Expr, GroupAxis, Hazard, LaneAxis, Launch, Param, ParamKind, Program, Scalar, SizeParam, Space, Stmt,
     StorePolicy, data,
 };
-use warpsight_run::{
-    Device, DeviceError, Field, Init, Job, JobError, LaunchSpec, Look, MemoryKind, MemorySpec, Reason, Session, TimingSpec,
-};
+use warpsight_run::{Device, DeviceError, Field, Init, Job, LaunchSpec, Look, MemoryKind, MemorySpec, Reason, Session, TimingSpec};
 
 /// `y[i] = 3 · x[i]` for `i < n`, in groups of 8.
 pub fn scale() -> Program {
@@ -110,7 +108,7 @@ pub fn memory_stays(device: &mut dyn Device) {
     assert_eq!(floats(session, 1), backwards, "loaded later");
 
     let refused = |error: DeviceError| match error {
-        DeviceError::BadJob(JobError { field, reason }) => (field, reason),
+        DeviceError::BadJob(error) => (error.field, error.reason),
         other => panic!("{other:?}"),
     };
     let (field, reason) = refused(session.launch(&turned([0, 0])).unwrap_err());

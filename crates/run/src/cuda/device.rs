@@ -297,7 +297,7 @@ impl CudaSession<'_> {
     /// `position` is that of the program as the user counts.
     fn build(&self, position: usize, code: &CheckedCode) -> Result<(Rc<Built>, Feedback), DeviceError> {
         let (built, held) = self.cuda.built(position, &self.cuda.text(position, code)?)?;
-        let feedback = Feedback { cached: built.feedback.cached || held, ..built.feedback.clone() };
+        let feedback = Feedback { cached: built.feedback.cached || held, ..built.feedback };
         Ok((built, feedback))
     }
 
@@ -315,7 +315,7 @@ impl CudaSession<'_> {
             }
             let (built, said) = &self.kernels[&launch.code];
             names.push(code.name().to_owned());
-            feedback.push(said.clone());
+            feedback.push(*said);
             let Some(shape) = self.cuda.shape(code, launch, &self.memory)? else {
                 launches.push(None);
                 continue;
@@ -351,7 +351,7 @@ impl Session for CudaSession<'_> {
         let (codes, first) = (self.ledger.check(programs)?, self.ledger.loaded());
         let built = codes.iter().enumerate().map(|(i, code)| self.build(first + i, code)).collect::<Result<Vec<_>, _>>();
         let built = self.cuda.watch(built)?;
-        let feedback = built.iter().map(|(_, said)| said.clone()).collect();
+        let feedback = built.iter().map(|(_, said)| *said).collect();
         for (code, kernel) in codes.into_iter().zip(built) {
             self.kernels.insert(self.ledger.add(code), kernel);
         }

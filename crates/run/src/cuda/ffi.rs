@@ -6,7 +6,7 @@
 //! buffers stand between guard bands, and the driver runs in a process of its own unless the user says otherwise.
 #![allow(unsafe_code, reason = "the CUDA driver is a C interface")]
 
-use super::functions::{Functions, load};
+use super::functions::{Functions, NoDriver, load};
 use super::launch::{Arg, Shape};
 use super::objects::{Event, Graph, Module};
 use crate::DeviceError;
@@ -18,16 +18,16 @@ use std::sync::OnceLock;
 /// The driver of this process, initialised.
 ///
 /// # Errors
-/// Why there is none, in words.
-pub(super) fn driver() -> Result<&'static Functions, String> {
-    static DRIVER: OnceLock<Result<Functions, String>> = OnceLock::new();
+/// [`NoDriver`] says why there is none.
+pub(super) fn driver() -> Result<&'static Functions, NoDriver> {
+    static DRIVER: OnceLock<Result<Functions, NoDriver>> = OnceLock::new();
     let found = DRIVER.get_or_init(|| {
         let functions = load()?;
         // SAFETY: no argument but the flags, which must be 0.
         match unsafe { (functions.cuInit)(0) } {
             0 => Ok(functions),
-            100 => Err("the driver knows no device (CUDA_ERROR_NO_DEVICE)".into()),
-            code => Err(format!("cuInit failed with {}", name(&functions, code))),
+            100 => Err(NoDriver::NoDevice),
+            code => Err(NoDriver::Init(name(&functions, code))),
         }
     });
     found.as_ref().map_err(Clone::clone)

@@ -99,19 +99,39 @@ functions! {
     cuGetErrorString(u32, *mut *const c_char);
 }
 
+/// Why there is no driver.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum NoDriver {
+    /// No library.
+    #[error("the driver's library {LIBRARY} cannot be loaded (no NVIDIA driver, or not on the loader's path): {0}")]
+    Library(String),
+    /// Functions are missing.
+    #[error("the driver, {version}, is too old: CUDA 11.8 (driver 520) or newer is needed; it lacks {}", missing.join(", "))]
+    Old {
+        /// What it is for.
+        version: String,
+        /// The functions.
+        missing: Vec<&'static str>,
+    },
+    /// No device.
+    #[error("the driver knows no device (CUDA_ERROR_NO_DEVICE)")]
+    NoDevice,
+    /// It does not begin.
+    #[error("cuInit failed with {0}")]
+    Init(String),
+}
+
 /// Loads the library and finds every function.
 ///
 /// # Errors
-/// In words: no library, or a driver that is too old, with its version.
-pub(super) fn load() -> Result<Functions, String> {
+/// [`NoDriver::Library`], or [`NoDriver::Old`] with the driver's version.
+pub(super) fn load() -> Result<Functions, NoDriver> {
     // SAFETY: loading runs the library's initialisers; drivers are made to be loaded, in a process of their own here.
-    let library = unsafe { Library::new(LIBRARY) }.map_err(|error| {
-        format!("the driver's library {LIBRARY} cannot be loaded (no NVIDIA driver, or not on the loader's path): {error}")
-    })?;
+    let library = unsafe { Library::new(LIBRARY) }.map_err(|error| NoDriver::Library(error.to_string()))?;
     // Never unloaded: drivers leave threads and exit handlers behind.
     let library: &'static Library = Box::leak(Box::new(library));
     // SAFETY: only looked for.
-    let missing: Vec<&str> =
+    let missing: Vec<&'static str> =
         NAMES.iter().copied().filter(|name| unsafe { library.get::<*const c_void>(name.as_bytes()) }.is_err()).collect();
     if missing.is_empty() {
         return Ok(Functions::find(library));
@@ -123,7 +143,7 @@ pub(super) fn load() -> Result<Functions, String> {
         (unsafe { function(&mut version) } == 0).then(|| version_name(version))
     });
     let version = version.map_or("of unknown version".into(), |version| format!("for CUDA {version}"));
-    Err(format!("the driver, {version}, is too old: CUDA 11.8 (driver 520) or newer is needed; it lacks {}", missing.join(", ")))
+    Err(NoDriver::Old { version, missing })
 }
 
 /// `12080` is 12.8.

@@ -25,7 +25,7 @@ pub(super) fn find() -> (Vec<Found>, Vec<(String, String)>) {
     let skip = |reason: String| (vec![], vec![("CUDA".to_owned(), reason)]);
     let driver = match ffi::driver() {
         Ok(driver) => driver,
-        Err(reason) => return skip(reason),
+        Err(reason) => return skip(reason.to_string()),
     };
     let count = match ffi::count(driver) {
         Ok(0) => return skip("the driver knows no device".into()),

@@ -23,6 +23,32 @@ type Size = unsafe extern "C" fn(Program, *mut usize) -> Code;
 type Get = unsafe extern "C" fn(Program, *mut c_char) -> Code;
 type Strings = *const *const c_char;
 
+/// Why NVRTC could not be asked, or gave nothing.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NvrtcError {
+    /// The library, or a function in it, cannot be loaded.
+    #[error(transparent)]
+    Library(#[from] libloading::Error),
+    /// A call failed.
+    #[error("{call}: {name} ({code}){log}")]
+    Call {
+        /// Which.
+        call: String,
+        /// The library's word for the code.
+        name: String,
+        /// What it returned.
+        code: Code,
+        /// What the compiler said, behind a colon; empty where that is nothing.
+        log: String,
+    },
+    /// A text that C cannot hold.
+    #[error("the text has a zero byte")]
+    ZeroByte,
+    /// More options than can be counted.
+    #[error("{0} options are too many")]
+    Options(usize),
+}
+
 /// NVRTC, loaded.
 pub(super) struct Nvrtc {
     version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> Code,
@@ -53,13 +79,13 @@ pub(super) enum Outcome {
 static LOADED: Mutex<Vec<(PathBuf, &'static Nvrtc)>> = Mutex::new(vec![]);
 
 /// The library at a path, loaded once.
-pub(super) fn load(path: &Path) -> Result<&'static Nvrtc, String> {
+pub(super) fn load(path: &Path) -> Result<&'static Nvrtc, NvrtcError> {
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, nvrtc)) = loaded.iter().find(|(p, _)| p == path) {
         return Ok(nvrtc);
     }
     // SAFETY: a library's initialisers run; the path is one where the user or the system keeps NVIDIA's compiler.
-    let library = unsafe { Library::new(path) }.map_err(|e| e.to_string())?;
+    let library = unsafe { Library::new(path) }?;
     let library: &'static Library = Box::leak(Box::new(library));
     let nvrtc: &'static Nvrtc = Box::leak(Box::new(Nvrtc::of(library)?));
     loaded.push((path.to_owned(), nvrtc));
@@ -67,13 +93,13 @@ pub(super) fn load(path: &Path) -> Result<&'static Nvrtc, String> {
 }
 
 impl Nvrtc {
-    fn of(library: &'static Library) -> Result<Self, String> {
+    fn of(library: &'static Library) -> Result<Self, NvrtcError> {
         /// The function of that name, as the type that the caller's field has.
-        fn symbol<T: Copy>(library: &'static Library, name: &str) -> Result<T, String> {
+        fn symbol<T: Copy>(library: &'static Library, name: &str) -> Result<T, NvrtcError> {
             // SAFETY: the fields' types are the declarations of `nvrtc.h`; the library is never unloaded.
-            unsafe { library.get::<T>(name.as_bytes()) }.map(|s| *s).map_err(|e| e.to_string())
+            unsafe { Ok(*library.get::<T>(name.as_bytes())?) }
         }
-        let pair = |size: &str, get: &str| Ok::<_, String>((symbol(library, size)?, symbol(library, get)?));
+        let pair = |size: &str, get: &str| Ok::<_, NvrtcError>((symbol(library, size)?, symbol(library, get)?));
         Ok(Self {
             version: symbol(library, "nvrtcVersion")?,
             error_string: symbol(library, "nvrtcGetErrorString")?,
@@ -90,7 +116,7 @@ impl Nvrtc {
     }
 
     /// Major and minor version.
-    pub(super) fn version(&self) -> Result<(i32, i32), String> {
+    pub(super) fn version(&self) -> Result<(i32, i32), NvrtcError> {
         let (mut major, mut minor) = (0, 0);
         // SAFETY: both point to live integers.
         self.check("nvrtcVersion", unsafe { (self.version)(&mut major, &mut minor) })?;
@@ -98,7 +124,7 @@ impl Nvrtc {
     }
 
     /// Compute capabilities, times ten, that it makes code for.
-    pub(super) fn archs(&self) -> Result<Vec<u32>, String> {
+    pub(super) fn archs(&self) -> Result<Vec<u32>, NvrtcError> {
         let mut count = 0;
         // SAFETY: points to a live integer.
         self.check("nvrtcGetNumSupportedArchs", unsafe { (self.arch_count)(&mut count) })?;
@@ -109,12 +135,12 @@ impl Nvrtc {
     }
 
     /// Compiles a text that its log calls `name`.
-    pub(super) fn compile(&self, text: &str, name: &str, options: &[String]) -> Result<Outcome, String> {
-        let c = |s: &str| CString::new(s).map_err(|_| "the text has a zero byte".to_owned());
+    pub(super) fn compile(&self, text: &str, name: &str, options: &[String]) -> Result<Outcome, NvrtcError> {
+        let c = |s: &str| CString::new(s).map_err(|_| NvrtcError::ZeroByte);
         let (text, name) = (c(text)?, c(name)?);
         let options = options.iter().map(|o| c(o)).collect::<Result<Vec<_>, _>>()?;
         let pointers: Vec<*const c_char> = options.iter().map(|o| o.as_ptr()).collect();
-        let count = c_int::try_from(pointers.len()).map_err(|e| e.to_string())?;
+        let count = c_int::try_from(pointers.len()).map_err(|_| NvrtcError::Options(pointers.len()))?;
         let mut program = Compilation { nvrtc: self, program: ptr::null_mut() };
         // SAFETY: both texts end with a zero byte and live on; no headers are passed.
         let created = unsafe { (self.create)(&mut program.program, text.as_ptr(), name.as_ptr(), 0, ptr::null(), ptr::null()) };
@@ -129,24 +155,32 @@ impl Nvrtc {
             }
             COMPILATION => Ok(Outcome::Wrong(log)),
             INVALID_OPTION => Ok(Outcome::Option(log)),
-            other => Err(match self.check("nvrtcCompileProgram", other) {
-                Err(why) if !log.trim().is_empty() => format!("{why}: {}", log.trim()),
-                Err(why) => why,
-                Ok(()) => log,
-            }),
+            other => {
+                let said = log.trim();
+                Err(NvrtcError::Call {
+                    call: "nvrtcCompileProgram".to_owned(),
+                    name: self.name(other),
+                    code: other,
+                    log: if said.is_empty() { String::new() } else { format!(": {said}") },
+                })
+            }
         }
     }
 
-    fn check(&self, call: &str, code: Code) -> Result<(), String> {
-        if code == SUCCESS {
-            return Ok(());
+    fn check(&self, call: &str, code: Code) -> Result<(), NvrtcError> {
+        match code {
+            SUCCESS => Ok(()),
+            code => Err(NvrtcError::Call { call: call.to_owned(), name: self.name(code), code, log: String::new() }),
         }
+    }
+
+    /// The library's word for a code.
+    fn name(&self, code: Code) -> String {
         // SAFETY: returns a static text for every code, known or not; null is looked for all the same.
-        let name = unsafe {
+        unsafe {
             let name = (self.error_string)(code);
-            if name.is_null() { "".into() } else { CStr::from_ptr(name).to_string_lossy() }
-        };
-        Err(format!("{call}: {name} ({code})"))
+            if name.is_null() { String::new() } else { CStr::from_ptr(name).to_string_lossy().into_owned() }
+        }
     }
 }
 
@@ -157,7 +191,7 @@ struct Compilation<'a> {
 }
 
 impl Compilation<'_> {
-    fn bytes(&self, call: &str, (size, get): (Size, Get)) -> Result<Vec<u8>, String> {
+    fn bytes(&self, call: &str, (size, get): (Size, Get)) -> Result<Vec<u8>, NvrtcError> {
         let mut n = 0;
         // SAFETY: the program was created; `n` is live.
         self.nvrtc.check(call, unsafe { size(self.program, &mut n) })?;
@@ -170,7 +204,7 @@ impl Compilation<'_> {
     }
 
     /// Text, without the zero byte at its end.
-    fn text(&self, call: &str, functions: (Size, Get)) -> Result<String, String> {
+    fn text(&self, call: &str, functions: (Size, Get)) -> Result<String, NvrtcError> {
         let mut bytes = self.bytes(call, functions)?;
         if let Some(end) = bytes.iter().position(|b| *b == 0) {
             bytes.truncate(end);

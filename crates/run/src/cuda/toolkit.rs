@@ -2,7 +2,7 @@
 //!
 //! NVRTC makes PTX, `ptxas -v` makes machine code of it and says what the kernel uses. Where there is only NVRTC, it does both.
 
-use super::nvrtc::{self, Nvrtc, Outcome};
+use super::nvrtc::{self, Nvrtc, NvrtcError, Outcome};
 use super::{Arch, Resources, ptxas};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -199,12 +199,13 @@ impl Toolkit {
     }
 
     fn load(&self) -> Result<&'static Nvrtc, ToolkitError> {
-        nvrtc::load(&self.nvrtc).map_err(|why| ToolkitError::Call { call: format!("loading `{}`", self.nvrtc.display()), why })
+        nvrtc::load(&self.nvrtc)
+            .map_err(|why| ToolkitError::Call { call: format!("loading `{}`", self.nvrtc.display()), why: why.to_string() })
     }
 }
 
-fn call(why: String) -> ToolkitError {
-    ToolkitError::Call { call: "NVRTC".to_owned(), why }
+fn call(why: NvrtcError) -> ToolkitError {
+    ToolkitError::Call { call: "NVRTC".to_owned(), why: why.to_string() }
 }
 
 fn nvrtc_version(nvrtc: &Nvrtc) -> Result<String, ToolkitError> {

@@ -65,7 +65,7 @@ impl Bench {
     }
 
     pub(super) fn feedback(&self, kernel: usize) -> Feedback {
-        self.kernels[kernel].feedback.clone()
+        self.kernels[kernel].feedback
     }
 
     /// Kernel objects with their arguments.

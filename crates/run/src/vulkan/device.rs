@@ -46,6 +46,29 @@ pub(super) fn done<T>(call: &str, result: Result<T, vk::Result>) -> Result<T, De
     })
 }
 
+/// Why there is no device, or not this one.
+#[derive(Debug, thiserror::Error)]
+enum NoVulkan {
+    #[error("no Vulkan: {0}")]
+    Loader(String),
+    #[error("no Vulkan: the loader knows version 1.0 only, 1.1 is needed")]
+    OldLoader,
+    #[error("no Vulkan: the loader finds no driver that works (vkCreateInstance: {0:?})")]
+    NoDriver(vk::Result),
+    #[error("no Vulkan: vkEnumeratePhysicalDevices failed with {0:?}")]
+    Devices(vk::Result),
+    #[error("no Vulkan: its drivers know no device")]
+    NoDevice,
+    #[error("no instance")]
+    NoInstance,
+    #[error("no Vulkan driver for a GPU: there are only rasterisers on the processor ({0})")]
+    NoGpu(String),
+    #[error("its driver knows Vulkan 1.0 only, 1.1 is needed")]
+    OldDriver,
+    #[error("it draws nothing")]
+    NoGraphics,
+}
+
 /// An instance, destroyed unless it is kept.
 struct Found {
     instance: Option<ash::Instance>,
@@ -55,14 +78,14 @@ struct Found {
 
 impl Found {
     /// The position of the first device that is not the processor.
-    fn first_gpu(&self) -> Result<usize, String> {
-        let Some(instance) = &self.instance else { return Err("no instance".into()) };
+    fn first_gpu(&self) -> Result<usize, NoVulkan> {
+        let Some(instance) = &self.instance else { return Err(NoVulkan::NoInstance) };
         // SAFETY: the devices are the instance's.
         let properties = self.devices.iter().map(|d| unsafe { instance.get_physical_device_properties(*d) });
         let properties: Vec<_> = properties.collect();
         let names = || properties.iter().map(|p| text(&p.device_name)).collect::<Vec<_>>().join(", ");
         let gpu = properties.iter().position(|p| p.device_type != vk::PhysicalDeviceType::CPU);
-        gpu.ok_or_else(|| format!("no Vulkan driver for a GPU: there are only rasterisers on the processor ({})", names()))
+        gpu.ok_or_else(|| NoVulkan::NoGpu(names()))
     }
 }
 
@@ -79,36 +102,35 @@ impl Drop for Found {
 pub fn list() -> Listing {
     let found = match find() {
         Ok(found) => found,
-        Err(reason) => return Listing { devices: vec![], skipped: vec![("Vulkan".to_owned(), reason)] },
+        Err(reason) => return Listing { devices: vec![], skipped: vec![("Vulkan".to_owned(), reason.to_string())] },
     };
     let mut listing = Listing::default();
     for (index, physical) in found.devices.iter().enumerate() {
         let id = format!("vulkan:{index}");
-        match found.instance.as_ref().ok_or_else(|| "no instance".to_owned()).and_then(|i| describe(i, *physical, &id)) {
+        match found.instance.as_ref().ok_or(NoVulkan::NoInstance).and_then(|i| describe(i, *physical, &id)) {
             Ok(described) => listing.devices.push(described.info),
-            Err(reason) => listing.skipped.push((id, reason)),
+            Err(reason) => listing.skipped.push((id, reason.to_string())),
         }
     }
     listing
 }
 
-fn find() -> Result<Found, String> {
+fn find() -> Result<Found, NoVulkan> {
     // SAFETY: the loader's library runs its initialisers, as for any program that uses Vulkan.
-    let entry = unsafe { ash::Entry::load() }.map_err(|error| format!("no Vulkan: {error}"))?;
+    let entry = unsafe { ash::Entry::load() }.map_err(|error| NoVulkan::Loader(error.to_string()))?;
     // SAFETY: plain calls of the loader with valid structures.
     unsafe {
         let version = entry.try_enumerate_instance_version().ok().flatten().unwrap_or(vk::API_VERSION_1_0);
         if version < vk::API_VERSION_1_1 {
-            return Err("no Vulkan: the loader knows version 1.0 only, 1.1 is needed".into());
+            return Err(NoVulkan::OldLoader);
         }
         let application = vk::ApplicationInfo::default().application_name(c"warpsight").api_version(vk::API_VERSION_1_3);
-        let instance = entry
-            .create_instance(&vk::InstanceCreateInfo::default().application_info(&application), None)
-            .map_err(|code| format!("no Vulkan: the loader finds no driver that works (vkCreateInstance: {code:?})"))?;
+        let instance =
+            entry.create_instance(&vk::InstanceCreateInfo::default().application_info(&application), None).map_err(NoVulkan::NoDriver)?;
         let devices = instance.enumerate_physical_devices();
         let mut found = Found { instance: Some(instance), entry, devices: vec![] };
-        found.devices = devices.map_err(|code| format!("no Vulkan: vkEnumeratePhysicalDevices failed with {code:?}"))?;
-        if found.devices.is_empty() { Err("no Vulkan: its drivers know no device".into()) } else { Ok(found) }
+        found.devices = devices.map_err(NoVulkan::Devices)?;
+        if found.devices.is_empty() { Err(NoVulkan::NoDevice) } else { Ok(found) }
     }
 }
 
@@ -125,12 +147,12 @@ fn text(chars: &[c_char]) -> String {
     String::from_utf8_lossy(&bytes).trim().to_owned()
 }
 
-fn describe(instance: &ash::Instance, physical: vk::PhysicalDevice, id: &str) -> Result<Described, String> {
+fn describe(instance: &ash::Instance, physical: vk::PhysicalDevice, id: &str) -> Result<Described, NoVulkan> {
     // SAFETY: the instance is valid and the device is one of its own.
     unsafe {
         let api = instance.get_physical_device_properties(physical).api_version;
         if api < vk::API_VERSION_1_1 {
-            return Err("its driver knows Vulkan 1.0 only, 1.1 is needed".into());
+            return Err(NoVulkan::OldDriver);
         }
         let (mut driver, mut subgroup) = (vk::PhysicalDeviceDriverProperties::default(), vk::PhysicalDeviceSubgroupProperties::default());
         let mut ids = vk::PhysicalDeviceIDProperties::default();
@@ -141,7 +163,7 @@ fn describe(instance: &ash::Instance, physical: vk::PhysicalDevice, id: &str) ->
         instance.get_physical_device_properties2(physical, &mut properties);
         let device = properties.properties;
         let families = instance.get_physical_device_queue_family_properties(physical);
-        let family = families.iter().position(|f| f.queue_flags.contains(vk::QueueFlags::GRAPHICS)).ok_or("it draws nothing")?;
+        let family = families.iter().position(|f| f.queue_flags.contains(vk::QueueFlags::GRAPHICS)).ok_or(NoVulkan::NoGraphics)?;
         let bits = families[family].timestamp_valid_bits;
         let mask = if bits >= 64 { u64::MAX } else { (1 << bits) - 1 };
         let timestamps = (bits > 0).then(|| (f64::from(device.limits.timestamp_period) * 1e-9, mask));
@@ -235,18 +257,18 @@ pub(super) const IDS: &str = "ids of Vulkan devices are `vulkan:N` and `vulkan:g
 impl Gpu {
     /// Opens `vulkan:N`, or the first device that is not the processor as `vulkan:gpu`.
     pub(super) fn open(id: &str) -> Result<Self, DeviceError> {
-        let missing = |reason: String| DeviceError::NoDevice { id: id.to_owned(), reason };
+        let missing = |reason: &dyn std::fmt::Display| DeviceError::NoDevice { id: id.to_owned(), reason: reason.to_string() };
         let wanted = id.strip_prefix("vulkan:").map(|rest| (rest == "gpu", rest.parse::<usize>().ok()));
         let Some((gpu, index)) = wanted.filter(|(gpu, index)| *gpu || index.is_some()) else {
-            return Err(missing(IDS.into()));
+            return Err(missing(&IDS));
         };
-        let mut found = find().map_err(missing)?;
-        let index = if gpu { found.first_gpu().map_err(missing)? } else { index.unwrap_or(0) };
+        let mut found = find().map_err(|error| missing(&error))?;
+        let index = if gpu { found.first_gpu().map_err(|error| missing(&error))? } else { index.unwrap_or(0) };
         let count = found.devices.len();
-        let physical = *found.devices.get(index).ok_or_else(|| missing(format!("Vulkan knows {count}, numbered from 0")))?;
+        let physical = *found.devices.get(index).ok_or_else(|| missing(&format_args!("Vulkan knows {count}, numbered from 0")))?;
         let id = &format!("vulkan:{index}");
-        let Some(instance) = &found.instance else { return Err(missing("no instance".into())) };
-        let described = describe(instance, physical, id).map_err(missing)?;
+        let Some(instance) = &found.instance else { return Err(missing(&NoVulkan::NoInstance)) };
+        let described = describe(instance, physical, id).map_err(|error| missing(&error))?;
         let device = make(instance, physical, &described)?;
         // SAFETY: the device was just made with this queue.
         let (queue, limits, memory) = unsafe {
@@ -264,7 +286,7 @@ impl Gpu {
             }
         };
         let entry = found.entry.clone();
-        let Some(instance) = found.instance.take() else { return Err(missing("no instance".into())) };
+        let Some(instance) = found.instance.take() else { return Err(missing(&NoVulkan::NoInstance)) };
         let Described { info, timestamps, .. } = described;
         let is_cpu = info.is_cpu;
         Ok(Self { device, queue, commands, memory, limits, instance, physical, timestamps, is_cpu, info, _entry: entry })

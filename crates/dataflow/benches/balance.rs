@@ -2,7 +2,8 @@
 
 use warpsight_dataflow::balance::{Caps, Demand, Pools, balance};
 use warpsight_dataflow::lower::lower;
-use warpsight_dataflow::{Graph, Machine, Modelled, Policy, launched, planned};
+use warpsight_dataflow::{Machine, Modelled, Policy, View, launched, planned};
+use warpsight_graph::Graph;
 use warpsight_ir::profile::builtin;
 use warpsight_ir::{Seconds, StageClass};
 use warpsight_predict::StageRoofline;
@@ -30,9 +31,10 @@ fn on_132_multiprocessors(bencher: divan::Bencher, stages: u32) {
     bencher.bench(|| balance(divan::black_box(&demands), pools, Caps::default()));
 }
 
-fn example(name: &str) -> Graph {
+fn example(name: &str) -> View {
     let path = format!("{}/../../examples/dataflow/{name}.json", env!("CARGO_MANIFEST_DIR"));
-    Graph::read(&std::fs::read_to_string(path).expect("an example")).expect("a graph")
+    let graph = Graph::read(&std::fs::read_to_string(path).expect("an example")).expect("a graph");
+    View::of(&graph).expect("operators")
 }
 
 /// 24 to 142 operators.

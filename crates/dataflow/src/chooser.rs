@@ -1,6 +1,5 @@
 //! Pipeline or kernel: a group as whichever is faster.
 
-use crate::graph::{Class, Graph, NodeId};
 use crate::group::Group;
 use crate::kernel::{Fused, alone, fused};
 use crate::machine::Machine;
@@ -10,7 +9,9 @@ use crate::plan::{Chosen, KernelPlan};
 use crate::rates::{Curves, Rates};
 use crate::select::Judge;
 use crate::vertical::footprint;
+use crate::view::{NodeId, View};
 use std::collections::{BTreeMap, HashSet};
+use warpsight_graph::Class;
 use warpsight_ir::{Bytes, Seconds, Stage, StageClass};
 
 /// Judges groups by what they become, with what is known of a graph once and for all.
@@ -24,7 +25,7 @@ pub struct Chooser<'a> {
 
 impl<'a> Chooser<'a> {
     /// Of a graph on a device.
-    pub fn new(graph: &'a Graph, machine: &'a Machine, rates: &'a dyn Rates) -> Self {
+    pub fn new(graph: &'a View, machine: &'a Machine, rates: &'a dyn Rates) -> Self {
         let mut near = vec![Vec::new(); graph.nodes.len()];
         for link in Patterns::vertical().links(graph) {
             near[link.from.0].push(link.to);
@@ -71,7 +72,7 @@ impl<'a> Chooser<'a> {
 }
 
 impl Judge for Chooser<'_> {
-    fn seconds(&self, _: &Graph, group: &Group) -> Option<f64> {
+    fn seconds(&self, _: &View, group: &Group) -> Option<f64> {
         let seconds = match self.chosen(group, false)? {
             Chosen::Pipeline(plan) => plan.seconds,
             Chosen::Kernel(plan) => plan.run.seconds,
@@ -79,12 +80,12 @@ impl Judge for Chooser<'_> {
         Some((seconds + self.pipelines.machine.launch).0)
     }
 
-    fn alone(&self, graph: &Graph, node: NodeId) -> f64 {
+    fn alone(&self, graph: &View, node: NodeId) -> f64 {
         let machine = self.pipelines.machine;
         alone(graph, node, machine, self.pipelines.curves.rates).map_or(f64::INFINITY, |run| (run.seconds + machine.launch).0)
     }
 
-    fn bound(&self, graph: &Graph, group: &Group) -> f64 {
+    fn bound(&self, graph: &View, group: &Group) -> f64 {
         let machine = self.pipelines.machine;
         let memory = group.traffic(graph).bytes() / machine.dram;
         let units: Seconds = group.nodes.iter().map(|id| self.products[id.0]).sum();

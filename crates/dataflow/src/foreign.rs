@@ -19,6 +19,7 @@
 //! What firings, steps and tokens mean is said at [`warpsight_ir::Firings`]; a stage may have `"dealt": true`. Who fills and who empties a channel follows from the steps.
 
 use serde::Deserialize;
+use warpsight_graph::format::Malformed;
 use warpsight_ir::{Channel, Firings, Name, Pipeline, PipelineStage, Scalar, StageBody, StageClass, Step};
 
 #[derive(Deserialize)]
@@ -58,10 +59,10 @@ struct FileStage {
 ///
 /// # Errors
 /// Where the text is not of this form, with line and column.
-pub fn read(json: &str) -> Result<Pipeline, String> {
-    let file: File = serde_json::from_str(json).map_err(|error| error.to_string())?;
+pub fn read(json: &str) -> Result<Pipeline, Malformed> {
+    let file: File = serde_json::from_str(json)?;
     if file.format != "persistent-plan/1" {
-        return Err(format!("its format is `{}`, not `persistent-plan/1`", file.format));
+        return Err(format!("its format is `{}`, not `persistent-plan/1`", file.format).into());
     }
     let ends = |channel: &Name, fills: bool| -> Vec<Name> {
         let uses = |step: &Step| match step {

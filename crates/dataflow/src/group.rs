@@ -1,7 +1,8 @@
 //! Operators that run as one, and what moves through memory then (paper 003, section 6.2; the counting of its table 2).
 
-use crate::graph::{Graph, NodeId, Phase, Tensor, TensorId, TensorKind};
+use crate::view::{NodeId, Tensor, TensorId, View};
 use std::collections::{BTreeMap, BTreeSet};
+use warpsight_graph::{Phase, TensorKind};
 use warpsight_ir::Bytes;
 
 /// Operators that run as one. No path leaves them and comes back.
@@ -43,13 +44,13 @@ impl Group {
     }
 
     /// Tensors that it reads from memory, each once.
-    pub fn external_inputs(&self, graph: &Graph) -> BTreeSet<TensorId> {
+    pub fn external_inputs(&self, graph: &View) -> BTreeSet<TensorId> {
         let inputs = self.nodes.iter().flat_map(|&id| graph.node(id).inputs.iter().copied());
         inputs.filter(|&id| graph.tensor(id).producer.is_none_or(|producer| !self.has(producer))).collect()
     }
 
     /// Tensors that it writes to memory: outputs of the graph, and what operators outside read (in training, what the backward pass needs).
-    pub fn external_outputs(&self, graph: &Graph) -> BTreeSet<TensorId> {
+    pub fn external_outputs(&self, graph: &View) -> BTreeSet<TensorId> {
         let outputs = self.nodes.iter().flat_map(|&id| graph.node(id).outputs.iter().copied());
         let leaves = |&id: &TensorId| {
             let tensor = graph.tensor(id);
@@ -60,7 +61,7 @@ impl Group {
 
     /// What it writes for the backward pass alone and reads itself: activations that are stored (paper 003, section 6.4). Part of its
     /// traffic; table 2 of the paper seems not to count it.
-    pub fn side_outputs(&self, graph: &Graph) -> Bytes {
+    pub fn side_outputs(&self, graph: &View) -> Bytes {
         let late = |reader: &NodeId| graph.node(*reader).phase == Phase::Backward;
         let stored = |tensor: &&Tensor| {
             let (inside, outside): (Vec<NodeId>, Vec<NodeId>) = tensor.consumers.iter().partition(|reader| self.has(**reader));
@@ -71,7 +72,7 @@ impl Group {
     }
 
     /// Its traffic: what comes from outside once, what goes outside once, and nothing of what stays within.
-    pub fn traffic(&self, graph: &Graph) -> Traffic {
+    pub fn traffic(&self, graph: &View) -> Traffic {
         // A gather reads less of a tensor than there is.
         let mut read: BTreeMap<TensorId, f64> = BTreeMap::new();
         for node in self.nodes.iter().map(|&id| graph.node(id)) {
@@ -89,7 +90,7 @@ impl Group {
 }
 
 /// Of the whole graph, where these groups run as one each and all other operators by themselves.
-pub fn traffic(graph: &Graph, groups: &[Group]) -> Traffic {
+pub fn traffic(graph: &View, groups: &[Group]) -> Traffic {
     let inside: BTreeSet<NodeId> = groups.iter().flat_map(|group| group.nodes.iter().copied()).collect();
     let alone = graph.ids().filter(|id| !inside.contains(id));
     let alone = alone.map(|id| Traffic { read: graph.node(id).read, written: graph.node(id).written });

@@ -2,11 +2,12 @@
 //! exchange anything (vertical fusion; paper 003, sections 2 and 3).
 
 use crate::design::DesignError;
-use crate::graph::{Class, Graph, Node, NodeId, Phase};
 use crate::group::Group;
 use crate::machine::Machine;
 use crate::rates::{Rates, worthwhile};
+use crate::view::{Node, NodeId, Products, View};
 use std::collections::BTreeMap;
+use warpsight_graph::{Class, Phase};
 use warpsight_ir::{Bytes, Seconds, Stage, StageClass};
 
 /// Tiles of products that libraries choose from.
@@ -46,7 +47,7 @@ pub struct Fused {
 ///
 /// # Errors
 /// The operator whose rate is not known.
-pub fn alone(graph: &Graph, id: NodeId, machine: &Machine, rates: &dyn Rates) -> Result<Run, DesignError> {
+pub fn alone(graph: &View, id: NodeId, machine: &Machine, rates: &dyn Rates) -> Result<Run, DesignError> {
     let node = graph.node(id);
     let (stage, seconds) = launched(node, rates, tiled(graph, id, machine, rates)?)?;
     let own = computing(&stage);
@@ -61,7 +62,7 @@ pub fn alone(graph: &Graph, id: NodeId, machine: &Machine, rates: &dyn Rates) ->
 ///
 /// # Errors
 /// The operator whose rate is not known.
-pub fn fused(graph: &Graph, fused: &Fused, machine: &Machine, rates: &dyn Rates) -> Result<Run, DesignError> {
+pub fn fused(graph: &View, fused: &Fused, machine: &Machine, rates: &dyn Rates) -> Result<Run, DesignError> {
     let nodes = &fused.group.nodes;
     let traffic = fused.group.traffic(graph);
     let (mut compute, mut busy, mut groups) = ([Seconds::ZERO; 2], [Seconds::ZERO; 2], f64::from(machine.cores));
@@ -97,7 +98,7 @@ pub struct Part {
 ///
 /// # Errors
 /// The operator whose rate is not known.
-pub fn parts(graph: &Graph, fused: &Fused, machine: &Machine, rates: &dyn Rates) -> Result<Vec<Part>, DesignError> {
+pub fn parts(graph: &View, fused: &Fused, machine: &Machine, rates: &dyn Rates) -> Result<Vec<Part>, DesignError> {
     let chained = chained(graph, &fused.group);
     let part = |&id: &NodeId| {
         let node = graph.node(id);
@@ -127,12 +128,12 @@ pub fn parts(graph: &Graph, fused: &Fused, machine: &Machine, rates: &dyn Rates)
 ///
 /// # Errors
 /// The operator whose rate is not known.
-pub fn tiled(graph: &Graph, id: NodeId, machine: &Machine, rates: &dyn Rates) -> Result<Stage, DesignError> {
+pub fn tiled(graph: &View, id: NodeId, machine: &Machine, rates: &dyn Rates) -> Result<Stage, DesignError> {
     fastest(graph, id, machine, rates, Stage::clone)
 }
 
 /// Whether a product of a group depends on another one.
-fn chained(graph: &Graph, group: &Group) -> bool {
+fn chained(graph: &View, group: &Group) -> bool {
     let mut behind = std::collections::BTreeSet::new();
     for &id in &group.nodes {
         let after = graph.producers(id).iter().any(|producer| behind.contains(producer));
@@ -169,7 +170,7 @@ fn rate(node: &Node, rates: &dyn Rates, stage: &Stage) -> Result<Seconds, Design
     rates.seconds(stage).map_err(|why| DesignError::Rate { node: node.name.clone(), why })
 }
 
-fn element(graph: &Graph, node: &Node) -> u32 {
+fn element(graph: &View, node: &Node) -> u32 {
     let operand = node.gemm.map_or(node.inputs[0], |gemm| gemm.left);
     graph.tensor(operand).element as u32
 }
@@ -189,7 +190,7 @@ fn launched(node: &Node, rates: &dyn Rates, stage: Stage) -> Result<(Stage, Seco
 }
 
 /// Of the tiles for an operator those that take the least time, of what counts of it.
-fn fastest(graph: &Graph, id: NodeId, machine: &Machine, rates: &dyn Rates, counts: fn(&Stage) -> Stage) -> Result<Stage, DesignError> {
+fn fastest(graph: &View, id: NodeId, machine: &Machine, rates: &dyn Rates, counts: fn(&Stage) -> Stage) -> Result<Stage, DesignError> {
     let node = graph.node(id);
     let mut best: Option<(Seconds, Stage)> = None;
     for stage in candidates(graph, node, machine) {
@@ -202,17 +203,12 @@ fn fastest(graph: &Graph, id: NodeId, machine: &Machine, rates: &dyn Rates, coun
     best.map(|(_, stage)| stage).ok_or_else(|| DesignError::Gather { node: graph.named(id) })
 }
 
-fn candidates(graph: &Graph, node: &Node, machine: &Machine) -> Vec<Stage> {
+fn candidates(graph: &View, node: &Node, machine: &Machine) -> Vec<Stage> {
     let output = graph.tensor(node.outputs[0]);
     let elements = element(graph, node);
-    let columns = output.shape.last().copied().unwrap_or(1);
     let bytes = node.read + node.written;
-    if node.class == Class::Tensor {
-        // A batch is a product of each of its members.
-        let rows = output.shape.iter().rev().nth(1).copied().unwrap_or(1);
-        let (m, n) = node.gemm.map_or((rows, columns), |gemm| (gemm.m, gemm.n));
+    if let Some(Products { m, n, k }) = node.products {
         let batch = output.elements() / (m * n).max(1);
-        let k = (node.flops / (2.0 * output.elements() as f64)).ceil().max(1.0);
         let tiles = TILES.iter().flat_map(|&tile| SPLITS.iter().map(move |&split| (tile, split)));
         let stage = |((rows, columns), split): ((u64, u64), u64)| {
             let tokens = m.div_ceil(rows) * n.div_ceil(columns) * batch.max(1) * split;

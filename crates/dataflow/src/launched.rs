@@ -2,12 +2,12 @@
 //! simulator executes operators, vertically fused ones too, by the rules that it executes pipelines by.
 
 use crate::design::DesignError;
-use crate::graph::{Graph, NodeId};
 use crate::kernel::{Fused, parts, tiled};
 use crate::lower::{LANES, REGISTERS};
 use crate::machine::Machine;
 use crate::rates::Rates;
 use crate::vertical::footprint;
+use crate::view::{NodeId, View};
 use warpsight_ir::{Bytes, Firings, Pipeline, PipelineStage, StageBody, StageClass, Step};
 
 /// Work-groups of a kernel at most. Where there are more tiles, each carries out several: after a thousand rounds on a hundred
@@ -46,7 +46,7 @@ impl Kernel {
 ///
 /// # Errors
 /// The operator whose rate is not known.
-pub fn operator(graph: &Graph, id: NodeId, machine: &Machine, rates: &dyn Rates) -> Result<Pipeline, DesignError> {
+pub fn operator(graph: &View, id: NodeId, machine: &Machine, rates: &dyn Rates) -> Result<Pipeline, DesignError> {
     let node = graph.node(id);
     let stage = tiled(graph, id, machine, rates)?;
     let count = stage.tokens.max(1);
@@ -61,7 +61,7 @@ pub fn operator(graph: &Graph, id: NodeId, machine: &Machine, rates: &dyn Rates)
 ///
 /// # Errors
 /// The operator whose rate is not known.
-pub fn fused(graph: &Graph, fused: &Fused, machine: &Machine, rates: &dyn Rates, vector: f64) -> Result<Pipeline, DesignError> {
+pub fn fused(graph: &View, fused: &Fused, machine: &Machine, rates: &dyn Rates, vector: f64) -> Result<Pipeline, DesignError> {
     let parts = parts(graph, fused, machine, rates)?;
     let tensor = |class: StageClass| class == StageClass::Tensor;
     let products = parts.iter().any(|part| tensor(part.stage.class));

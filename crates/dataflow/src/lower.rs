@@ -1,8 +1,8 @@
 //! A planned group as an [`ir::Pipeline`](warpsight_ir::Pipeline) of firings: what a checker proves and a simulator executes.
 
 use crate::design::{Queue, Role, Stage};
-use crate::graph::Graph;
 use crate::plan::GroupPlan;
+use crate::view::View;
 use warpsight_ir::{Channel, Firings, Name, Pipeline, PipelineStage, Scalar, SideOutput, StageBody, StageClass, Step};
 
 /// Work-items of a work-group.
@@ -36,7 +36,7 @@ struct Split {
 
 /// Stages whose operators are divided become a stage for each part, so that every work-group fires by itself. Where an operand is not held,
 /// work-groups divide the tiles of a token: they are parts too. Work-groups beyond a multiple of the parts idle and are left out, and those that save a sum no round.
-pub fn lower(graph: &Graph, name: &str, plan: &GroupPlan) -> Lowered {
+pub fn lower(graph: &View, name: &str, plan: &GroupPlan) -> Lowered {
     let design = &plan.design;
     let mut splits: Vec<Split> = Vec::new();
     let mut first = 0;

@@ -1,13 +1,13 @@
 //! Every node in one cluster, and an order in which the clusters can run one after the other.
 
-use crate::graph::{Graph, NodeId};
 use crate::group::Group;
+use crate::view::{NodeId, View};
 use std::collections::BTreeSet;
 
 /// Clusters of nodes without a cycle among them: each is convex, and no two wait for each other. Begins with every node by itself.
 #[derive(Clone)]
 pub struct Partition<'a> {
-    graph: &'a Graph,
+    graph: &'a View,
     /// The cluster of each node.
     of: Vec<usize>,
     /// Their nodes, ascending; empty where a cluster has become part of another.
@@ -18,14 +18,14 @@ pub struct Partition<'a> {
 
 impl<'a> Partition<'a> {
     /// Every node by itself.
-    pub fn new(graph: &'a Graph) -> Self {
+    pub fn new(graph: &'a View) -> Self {
         let each = 0..graph.nodes.len();
         // Producers come first.
         Self { graph, of: each.clone().collect(), members: graph.ids().map(|id| vec![id]).collect(), ranks: each.collect() }
     }
 
     /// With these groups; `None` where groups share nodes or wait for each other.
-    pub fn of(graph: &'a Graph, groups: &[Group]) -> Option<Self> {
+    pub fn of(graph: &'a View, groups: &[Group]) -> Option<Self> {
         let mut partition = Self::new(graph);
         groups.iter().all(|group| partition.join(&group.nodes)).then_some(partition)
     }
@@ -161,7 +161,7 @@ mod tests {
     use serde_json::{Map, Value, json};
 
     /// Operators that each read one to three of those before.
-    fn graph(rng: &mut fastrand::Rng, count: usize) -> Graph {
+    fn graph(rng: &mut fastrand::Rng, count: usize) -> View {
         let tensor = |kind: &str| json!({"shape": [8, 8], "dtype_bytes": 2, "kind": kind});
         let mut tensors = Map::from_iter([("t0".to_owned(), tensor("input"))]);
         let mut nodes: Vec<Value> = Vec::new();
@@ -171,11 +171,11 @@ mod tests {
             tensors.insert(format!("t{at}"), tensor("act"));
         }
         let file = json!({"format": "dataflow-graph/1", "tensors": tensors, "nodes": nodes});
-        Graph::read(&file.to_string()).expect("a graph")
+        View::of(&warpsight_graph::Graph::read(&file.to_string()).expect("a graph")).expect("operators")
     }
 
     /// Whether groups that hold all nodes can run one after the other: by trying.
-    fn runs(graph: &Graph, groups: &[Group]) -> bool {
+    fn runs(graph: &View, groups: &[Group]) -> bool {
         let mut left: Vec<&Group> = groups.iter().collect();
         let mut done = BTreeSet::new();
         loop {

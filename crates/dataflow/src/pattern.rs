@@ -5,11 +5,12 @@
 //! an automaton runs along every edge at once, so that the order of the nodes has no influence.
 
 use crate::chain::{Chain, states};
-use crate::graph::{Class, Gemm, Graph, Node, NodeId, Phase, Tensor, TensorId};
+use crate::view::{Gemm, Node, NodeId, Tensor, TensorId, View};
 use serde::Deserialize;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use toml::Spanned;
+use warpsight_graph::{Class, Phase};
 
 /// Operations per element from which a normalisation is told from a scale and a shift: mean, squares, quotient and scale are four.
 const NORMALISATION: f64 = 4.0;
@@ -208,16 +209,17 @@ impl Patterns {
     }
 
     /// The letters of an operator, by name.
-    pub fn letters(&self, graph: &Graph, node: NodeId) -> Vec<&str> {
+    pub fn letters(&self, graph: &View, node: NodeId) -> Vec<&str> {
         let spelt = self.spelt(graph);
         let of = self.letters.iter().zip(&spelt).filter(|(_, nodes)| nodes[node.0]);
         of.map(|(letter, _)| letter.name.as_str()).collect()
     }
 
     /// Every pair of neighbours in a chain that spells a pattern, ascending.
-    pub fn links(&self, graph: &Graph) -> Vec<Link> {
+    pub fn links(&self, graph: &View) -> Vec<Link> {
         let spelt = self.spelt(graph);
-        let excluded = |node: usize| self.excluded.iter().any(|&letter| spelt[letter][node]);
+        // No pattern is of operators that read windows: they run by themselves.
+        let excluded = |node: usize| graph.nodes[node].windows || self.excluded.iter().any(|&letter| spelt[letter][node]);
         let excluded: Vec<bool> = (0..graph.nodes.len()).map(excluded).collect();
         let mut found = Vec::new();
         for (at, pattern) in self.patterns.iter().enumerate() {
@@ -234,7 +236,7 @@ impl Patterns {
     }
 
     /// For each letter, which nodes are of it.
-    fn spelt(&self, graph: &Graph) -> Vec<Vec<bool>> {
+    fn spelt(&self, graph: &View) -> Vec<Vec<bool>> {
         let alone: Vec<Vec<bool>> =
             self.letters.iter().map(|letter| graph.ids().map(|node| letter.predicate.holds(graph, node)).collect()).collect();
         // As many different neighbours of each letter as it is named; letters that can both be one neighbour are not told apart.
@@ -255,7 +257,7 @@ impl Patterns {
     }
 }
 
-fn same_pass(graph: &Graph, node: NodeId, mut neighbours: SmallVec<[NodeId; 4]>) -> SmallVec<[NodeId; 4]> {
+fn same_pass(graph: &View, node: NodeId, mut neighbours: SmallVec<[NodeId; 4]>) -> SmallVec<[NodeId; 4]> {
     neighbours.retain(|neighbour| graph.node(*neighbour).phase == graph.node(node).phase);
     neighbours
 }
@@ -265,7 +267,7 @@ fn bits<T>(items: &[T], holds: impl Fn(&T) -> bool) -> u64 {
 }
 
 /// Edges of accepted paths: forwards the states that each node can be reached in, backwards those from which a chain can end.
-fn accepted(graph: &Graph, chain: &Chain, may: &[u64]) -> Vec<(NodeId, NodeId)> {
+fn accepted(graph: &View, chain: &Chain, may: &[u64]) -> Vec<(NodeId, NodeId)> {
     let after = |set: u64| states(set).fold(0, |all, state| all | chain.follow[state]);
     let mut reached = vec![0_u64; may.len()];
     for node in graph.ids() {
@@ -287,7 +289,7 @@ fn accepted(graph: &Graph, chain: &Chain, may: &[u64]) -> Vec<(NodeId, NodeId)> 
 
 impl Predicate {
     /// Without its neighbours.
-    fn holds(&self, graph: &Graph, id: NodeId) -> bool {
+    fn holds(&self, graph: &View, id: NodeId) -> bool {
         let node = graph.node(id);
         let result = graph.tensor(node.outputs[0]);
         let columns = result.shape.last().copied().unwrap_or(1);
@@ -306,7 +308,7 @@ impl Predicate {
 }
 
 /// What kind of product an operator is.
-pub fn kind(graph: &Graph, node: &Node) -> Product {
+pub fn kind(graph: &View, node: &Node) -> Product {
     let Some(Gemm { m, k, left, right, .. }) = node.gemm else { return Product::None };
     let (left, right) = (graph.tensor(left), graph.tensor(right));
     let rows = |tensor: &Tensor| tensor.elements() / tensor.shape.last().copied().unwrap_or(1);
@@ -317,7 +319,7 @@ pub fn kind(graph: &Graph, node: &Node) -> Product {
 
 /// Whether an element of the result depends on its whole row, as in a normalisation: its statistics are outputs too, or it has a scale of
 /// a row's length and does more than to scale and to shift.
-pub fn is_row_wise(graph: &Graph, node: &Node) -> bool {
+pub fn is_row_wise(graph: &View, node: &Node) -> bool {
     let result = graph.tensor(node.outputs[0]);
     let columns = result.shape.last().copied().unwrap_or(1);
     let scale = |id: &TensorId| {
@@ -329,13 +331,13 @@ pub fn is_row_wise(graph: &Graph, node: &Node) -> bool {
 }
 
 /// Whether the result is the inputs side by side: it has as many elements as they have together.
-pub fn is_concat(graph: &Graph, node: &Node) -> bool {
+pub fn is_concat(graph: &View, node: &Node) -> bool {
     let elements: u64 = node.inputs.iter().map(|&id| graph.tensor(id).elements()).sum();
     node.class == Class::Simt && node.inputs.len() > 1 && elements == graph.tensor(node.outputs[0]).elements()
 }
 
 /// Whether rows of the result come from other rows: their number differs, or there is an index for each.
-pub fn is_across(graph: &Graph, node: &Node) -> bool {
+pub fn is_across(graph: &View, node: &Node) -> bool {
     let first = |id: TensorId| graph.tensor(id).shape.first().copied();
     let rows = first(node.outputs[0]);
     let largest = node.inputs.iter().copied().max_by_key(|&id| graph.tensor(id).elements());

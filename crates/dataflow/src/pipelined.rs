@@ -3,12 +3,13 @@
 use crate::assign::assign;
 use crate::balance::{Allocation, Bound, Demand, Pools, balance, slowest};
 use crate::design::{Design, DesignError, Stage, Tiling, deepen, design, widths};
-use crate::graph::{Graph, Phase};
 use crate::group::Group;
 use crate::kernel::{Run, computing};
 use crate::machine::Machine;
 use crate::plan::GroupPlan;
 use crate::rates::{Curves, Rates};
+use crate::view::View;
+use warpsight_graph::Phase;
 use warpsight_ir::{NoEstimate, Seconds, StageClass};
 
 /// Rows of a token that are tried, of the tensor with the most rows. Small ones fill a pipeline sooner, large ones pay less for slots.
@@ -21,14 +22,14 @@ const PARTIALS: [u64; 2] = [16, 64];
 ///
 /// # Errors
 /// Why it is none, where no choice of tokens makes it one.
-pub fn pipeline(graph: &Graph, group: &Group, machine: &Machine, rates: &dyn Rates) -> Result<GroupPlan, DesignError> {
+pub fn pipeline(graph: &View, group: &Group, machine: &Machine, rates: &dyn Rates) -> Result<GroupPlan, DesignError> {
     Pipelines { graph, machine, curves: Curves::new(rates, machine.cores) }.fastest(group, true)
 }
 
 /// Pipelines of a graph on a device.
 pub struct Pipelines<'a> {
     /// The graph.
-    pub graph: &'a Graph,
+    pub graph: &'a View,
     /// The device.
     pub machine: &'a Machine,
     /// What stages take.

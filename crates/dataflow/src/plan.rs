@@ -4,7 +4,6 @@ use crate::assign::Pair;
 use crate::balance::Allocation;
 use crate::chooser::Chooser;
 use crate::design::{Design, DesignError, Tiling};
-use crate::graph::{Graph, NodeId, Phase};
 use crate::group::Group;
 use crate::kernel::{Fused, Run, alone, fused};
 use crate::machine::Machine;
@@ -13,8 +12,10 @@ use crate::pipelined::Pipelines;
 use crate::rates::{Curves, Rates};
 use crate::select::{Policy, best, kitsune};
 use crate::vertical::{Footprint, vertical};
+use crate::view::{NodeId, View};
 use serde::Serialize;
 use std::collections::HashSet;
+use warpsight_graph::Phase;
 use warpsight_ir::{Bytes, Seconds};
 
 /// Below this share of its peak a resource counts as little used (paper 003, figures 3 and 13).
@@ -117,7 +118,7 @@ pub struct Quadrants {
 ///
 /// # Errors
 /// An operator that cannot be timed even by itself.
-pub fn planned(graph: &Graph, policy: Policy, machine: &Machine, rates: &dyn Rates) -> Result<Plan, DesignError> {
+pub fn planned(graph: &View, policy: Policy, machine: &Machine, rates: &dyn Rates) -> Result<Plan, DesignError> {
     let fused = vertical(graph, &Patterns::vertical(), machine.shared).groups.into_iter();
     let fused: Vec<Fused> = fused.map(|(group, bytes)| Fused { group, rows: bytes.rows }).collect();
     let paper = plan(graph, &kitsune(graph, &Patterns::kitsune()), &fused, machine, rates)?;
@@ -152,7 +153,7 @@ pub enum Chosen {
 ///
 /// # Errors
 /// An operator that cannot be timed even by itself.
-pub fn plan(graph: &Graph, groups: &[Group], vertical: &[Fused], machine: &Machine, rates: &dyn Rates) -> Result<Plan, DesignError> {
+pub fn plan(graph: &View, groups: &[Group], vertical: &[Fused], machine: &Machine, rates: &dyn Rates) -> Result<Plan, DesignError> {
     let singles = graph.ids().map(|id| alone(graph, id, machine, rates)).collect::<Result<Vec<Run>, _>>()?;
     let pipelines = Pipelines { graph, machine, curves: Curves::new(rates, machine.cores) };
     let (mut planned, mut refused) = (Vec::new(), Vec::new());
@@ -187,7 +188,7 @@ pub fn plan(graph: &Graph, groups: &[Group], vertical: &[Fused], machine: &Machi
 }
 
 impl Plan {
-    fn of(graph: &Graph, groups: Vec<GroupPlan>, kernels: Vec<KernelPlan>, bsp: Execution, vertical: Execution, machine: &Machine) -> Self {
+    fn of(graph: &View, groups: Vec<GroupPlan>, kernels: Vec<KernelPlan>, bsp: Execution, vertical: Execution, machine: &Machine) -> Self {
         let pipelines = groups.iter().map(|plan| plan.run.clone());
         let dataflow = bsp.with(pipelines.chain(kernels.iter().map(|plan| plan.run.clone())).collect(), machine);
         let together = groups.iter().map(|plan| &plan.group).chain(kernels.iter().map(|plan| &plan.fused.group));
@@ -203,7 +204,7 @@ impl Plan {
 }
 
 /// The rest of a group without the operator that stands in the way, where that can run by itself before or after the others.
-fn without(graph: &Graph, group: &Group, node: NodeId) -> Option<Group> {
+fn without(graph: &View, group: &Group, node: NodeId) -> Option<Group> {
     let nodes: Vec<NodeId> = group.nodes.iter().copied().filter(|&id| id != node).collect();
     let shrinks = nodes.len() < group.nodes.len() && nodes.len() > 1;
     (shrinks && graph.is_convex(&nodes)).then(|| Group { nodes, ..group.clone() })

@@ -1,9 +1,9 @@
 //! Groups by modelled gain: merged as long as that saves time, then moved and split where they meet.
 
-use crate::graph::{Graph, NodeId};
 use crate::group::Group;
 use crate::partition::Partition;
 use crate::select::Judge;
+use crate::view::{NodeId, View};
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, BinaryHeap, HashMap};
 
@@ -23,7 +23,7 @@ const LEAST: f64 = 1e-9;
 
 /// The best of the starting points under a judge, improved until no merge, no move of a node at a boundary and no split in two saves
 /// time, or the judge has been asked often enough. Not slower than any starting point, its groups that cannot be executed left out, nor than no groups at all.
-pub fn best(graph: &Graph, judge: &dyn Judge, starts: &[Vec<Group>]) -> Vec<Group> {
+pub fn best(graph: &View, judge: &dyn Judge, starts: &[Vec<Group>]) -> Vec<Group> {
     let mut search = Search { graph, judge, known: HashMap::new(), operators: usize::MAX, bounded: usize::MAX, least: 0.0 };
     let starts: Vec<Vec<Group>> = starts
         .iter()
@@ -49,7 +49,7 @@ pub fn best(graph: &Graph, judge: &dyn Judge, starts: &[Vec<Group>]) -> Vec<Grou
 }
 
 struct Search<'g> {
-    graph: &'g Graph,
+    graph: &'g View,
     judge: &'g dyn Judge,
     known: HashMap<Vec<NodeId>, Option<f64>>,
     /// Of how many operators together it may still ask for groups.
@@ -278,7 +278,7 @@ impl<'g> Search<'g> {
 }
 
 /// Pairs of clusters with an edge between them, of one cluster or of all.
-fn borders(graph: &Graph, partition: &Partition<'_>, of: Option<usize>) -> BTreeSet<(usize, usize)> {
+fn borders(graph: &View, partition: &Partition<'_>, of: Option<usize>) -> BTreeSet<(usize, usize)> {
     let nodes: Vec<NodeId> = of.map_or_else(|| graph.ids().collect(), |cluster| partition.nodes(cluster).to_vec());
     let near = |id: NodeId| graph.producers(id).into_iter().chain(graph.consumers(id)).map(move |other| (id, other));
     let pairs = nodes.into_iter().flat_map(near).map(|(a, b)| (partition.cluster(a), partition.cluster(b)));

@@ -1,10 +1,10 @@
 //! Which operators run as one (paper 003, section 5.1).
 
-use crate::graph::{Graph, NodeId};
 use crate::group::Group;
 use crate::partition::Partition;
 use crate::pattern::{Link, Patterns};
 use crate::vertical::vertical;
+use crate::view::{NodeId, View};
 use std::collections::BTreeSet;
 use warpsight_ir::Bytes;
 
@@ -14,11 +14,11 @@ pub use crate::search::best;
 pub trait Judge {
     /// Seconds of one execution of operators as one pipeline, or as one kernel where that is faster; `None` where they cannot be one. They
     /// are convex. The same operators always take the same time.
-    fn seconds(&self, graph: &Graph, group: &Group) -> Option<f64>;
+    fn seconds(&self, graph: &View, group: &Group) -> Option<f64>;
     /// Seconds of an operator by itself.
-    fn alone(&self, graph: &Graph, node: NodeId) -> f64;
+    fn alone(&self, graph: &View, node: NodeId) -> f64;
     /// Seconds that operators as one cannot go below, quickly: what does not pay even then is not asked for.
-    fn bound(&self, _graph: &Graph, _group: &Group) -> f64 {
+    fn bound(&self, _graph: &View, _group: &Group) -> f64 {
         0.0
     }
 }
@@ -35,7 +35,7 @@ pub enum Policy {
 
 impl Policy {
     /// The groups of a graph; a work-group has `shared` bytes of shared memory.
-    pub fn groups(self, graph: &Graph, patterns: &Patterns, judge: &dyn Judge, shared: Bytes) -> Vec<Group> {
+    pub fn groups(self, graph: &View, patterns: &Patterns, judge: &dyn Judge, shared: Bytes) -> Vec<Group> {
         let paper = kitsune(graph, patterns);
         if self == Self::Kitsune {
             return paper;
@@ -46,12 +46,12 @@ impl Policy {
 }
 
 /// What the paper selects: operators that patterns link, where they are convex.
-pub fn kitsune(graph: &Graph, patterns: &Patterns) -> Vec<Group> {
+pub fn kitsune(graph: &View, patterns: &Patterns) -> Vec<Group> {
     linked(graph, patterns, |_, _| true)
 }
 
 /// Merges what patterns link, producers first, as long as groups stay convex, do not wait for each other and are admitted.
-pub(crate) fn linked(graph: &Graph, patterns: &Patterns, mut admit: impl FnMut(Link, &[NodeId]) -> bool) -> Vec<Group> {
+pub(crate) fn linked(graph: &View, patterns: &Patterns, mut admit: impl FnMut(Link, &[NodeId]) -> bool) -> Vec<Group> {
     let links = patterns.links(graph);
     let mut partition = Partition::new(graph);
     // A merge may be what another one waits for.

@@ -6,12 +6,13 @@
 //! row-wise operator or a reduction reads it, or a row-wise operator writes it: all these need whole rows, so that a large hidden
 //! dimension does not fit (figure 2a). Elementwise operators work on registers.
 
-use crate::graph::{Class, Graph, NodeId, TensorId};
 use crate::group::Group;
 use crate::pattern::{Patterns, is_row_wise};
 use crate::select::linked;
+use crate::view::{NodeId, TensorId, View};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
+use warpsight_graph::Class;
 use warpsight_ir::Bytes;
 
 /// Rows of a tile with products: four warps with the 16 rows of a matrix instruction each (PTX ISA, mma.m16n8k16), and multiples; 128 rows
@@ -70,7 +71,7 @@ impl fmt::Display for Footprint {
 }
 
 /// Merges what the patterns link, producers first, while shared memory of a work-group holds it.
-pub fn vertical(graph: &Graph, patterns: &Patterns, shared: Bytes) -> Vertical {
+pub fn vertical(graph: &View, patterns: &Patterns, shared: Bytes) -> Vertical {
     let mut refused = BTreeMap::new();
     let groups = linked(graph, patterns, |_, nodes| {
         let footprint = footprint(graph, nodes, shared);
@@ -84,7 +85,7 @@ pub fn vertical(graph: &Graph, patterns: &Patterns, shared: Bytes) -> Vertical {
 }
 
 /// What operators need in one kernel, over all tiles the least; `nodes` ascend.
-pub fn footprint(graph: &Graph, nodes: &[NodeId], limit: Bytes) -> Footprint {
+pub fn footprint(graph: &View, nodes: &[NodeId], limit: Bytes) -> Footprint {
     let products = nodes.iter().any(|&id| graph.node(id).class == Class::Tensor);
     // Without a product, a work-group may take row by row.
     let rows: &[u64] = if products { &ROWS } else { &[1] };
@@ -112,7 +113,7 @@ struct Kernel {
 }
 
 impl Kernel {
-    fn of(graph: &Graph, nodes: &[NodeId]) -> Self {
+    fn of(graph: &View, nodes: &[NodeId]) -> Self {
         let inside: HashMap<NodeId, usize> = nodes.iter().enumerate().map(|(at, &id)| (id, at)).collect();
         let columns = |id: TensorId| graph.tensor(id).shape.last().copied().unwrap_or(1);
         // Whether an operator needs whole rows of what it reads.

@@ -4,7 +4,7 @@ mod common;
 
 use common::{ALL, Builder, can_run, disguised, graph, text};
 use std::cell::Cell;
-use warpsight_dataflow::{Class, Graph, Group, Judge, Machine, Modelled, NodeId, Patterns, Policy, planned, select, vertical};
+use warpsight_dataflow::{Class, Group, Judge, Machine, Modelled, NodeId, Patterns, Policy, View, planned, select, vertical};
 use warpsight_ir::Bytes;
 use warpsight_ir::profile::builtin;
 use warpsight_predict::StageRoofline;
@@ -28,7 +28,7 @@ impl Roofline {
         Self { tensor: 312e12, simt: 19.5e12, memory: 1.4e12, launch: 2.5e-6, stages: 40, bounds: true, asked: Cell::new(0) }
     }
 
-    fn units(&self, graph: &Graph, nodes: &[NodeId]) -> f64 {
+    fn units(&self, graph: &View, nodes: &[NodeId]) -> f64 {
         let of = |tensor: bool| {
             let nodes = nodes.iter().map(|id| graph.node(*id)).filter(|node| (node.class == Class::Tensor) == tensor);
             nodes.map(|node| node.flops).sum::<f64>()
@@ -36,7 +36,7 @@ impl Roofline {
         (of(true) / self.tensor).max(of(false) / self.simt)
     }
 
-    fn total(&self, graph: &Graph, groups: &[Group]) -> f64 {
+    fn total(&self, graph: &View, groups: &[Group]) -> f64 {
         let alone = graph.ids().filter(|id| !groups.iter().any(|group| group.has(*id)));
         let alone: f64 = alone.map(|id| self.alone(graph, id)).sum();
         alone + groups.iter().map(|group| self.seconds(graph, group).unwrap_or(f64::INFINITY)).sum::<f64>()
@@ -44,7 +44,7 @@ impl Roofline {
 }
 
 impl Judge for Roofline {
-    fn seconds(&self, graph: &Graph, group: &Group) -> Option<f64> {
+    fn seconds(&self, graph: &View, group: &Group) -> Option<f64> {
         self.asked.set(self.asked.get() + group.nodes.len());
         assert!(graph.is_convex(&group.nodes), "{group:?}");
         let gathers = group.nodes.iter().any(|id| graph.node(*id).class == Class::Gather);
@@ -54,12 +54,12 @@ impl Judge for Roofline {
         (!gathers && group.nodes.len() <= self.stages).then_some(seconds)
     }
 
-    fn bound(&self, graph: &Graph, group: &Group) -> f64 {
+    fn bound(&self, graph: &View, group: &Group) -> f64 {
         // Of memory alone.
         if self.bounds { group.traffic(graph).bytes().0 / self.memory } else { 0.0 }
     }
 
-    fn alone(&self, graph: &Graph, node: NodeId) -> f64 {
+    fn alone(&self, graph: &View, node: NodeId) -> f64 {
         let moved = (graph.node(node).read + graph.node(node).written).0 / self.memory;
         moved.max(self.units(graph, &[node])) + self.launch
     }
@@ -68,7 +68,7 @@ impl Judge for Roofline {
 /// Of a block on the A100.
 const SHARED: Bytes = Bytes(166_912.0);
 
-fn starts(graph: &Graph) -> [Vec<Group>; 2] {
+fn starts(graph: &View) -> [Vec<Group>; 2] {
     let vertical = vertical::vertical(graph, &Patterns::vertical(), SHARED);
     [select::kitsune(graph, &Patterns::kitsune()), vertical.groups.into_iter().map(|(group, _)| group).collect()]
 }
@@ -108,7 +108,7 @@ fn names_and_order_change_no_group() {
     for (name, _) in ALL {
         let text = text(name);
         let groups = |text: &str| {
-            let graph = Graph::read(text).expect("a graph");
+            let graph = common::read(text).expect("a graph");
             let starts = starts(&graph);
             let best = Policy::default().groups(&graph, &Patterns::kitsune(), &Roofline::a100(), SHARED);
             assert_eq!(best, select::best(&graph, &Roofline::a100(), &starts), "{name}");
@@ -144,7 +144,7 @@ fn what_costs_more_than_it_saves_is_taken_apart() {
 }
 
 /// Made up graphs: chains and perceptrons of random widths, joined at random.
-fn random(seed: u64) -> Graph {
+fn random(seed: u64) -> View {
     let mut rng = fastrand::Rng::with_seed(seed);
     let mut b = Builder::default();
     let rows = 1 << rng.u32(8..18);
@@ -172,9 +172,9 @@ fn never_slower_under_the_model_of_stages() {
     let machine = Machine::of(&profile).expect("numbers");
     let model = StageRoofline::new().expect("constants");
     let rates = Modelled { model: &model, on: &profile };
-    let plans = |graph: &Graph| [Policy::Kitsune, Policy::Best].map(|policy| planned(graph, policy, &machine, &rates).expect("a plan"));
+    let plans = |graph: &View| [Policy::Kitsune, Policy::Best].map(|policy| planned(graph, policy, &machine, &rates).expect("a plan"));
     // Of a plan: never slower than the others. What is saved against the best of them, in which term most.
-    let saved = |name: &str, graph: &Graph| {
+    let saved = |name: &str, graph: &View| {
         let [paper, best] = plans(graph);
         let others = [&paper.times.bsp, &paper.times.vertical, &paper.times.dataflow];
         let least = others.into_iter().reduce(|a, b| if b.eager < a.eager { b } else { a }).expect("three");
@@ -203,7 +203,7 @@ fn never_slower_under_the_model_of_stages() {
         strictly += usize::from(gain > 0.01 && !term.is_empty());
         // The same plan, whatever things are called and wherever they stand.
         if name.len() < 11 {
-            let other = Graph::read(&disguised(&text(name), 5)).expect("a graph");
+            let other = common::read(&disguised(&text(name), 5)).expect("a graph");
             let again = plans(&other)[1].times.dataflow.eager;
             assert_eq!(again, best.times.dataflow.eager, "{name}");
         }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use warpsight_dataflow::design::{deepen, sums_rows};
 use warpsight_dataflow::rates::key;
 use warpsight_dataflow::{
-    Class, Design, Graph, Group, Machine, Measured, Modelled, NodeId, Patterns, Rates, Role, Tiling, design, pipeline, plan, select,
+    Class, Design, Group, Machine, Measured, Modelled, NodeId, Patterns, Rates, Role, Tiling, View, design, pipeline, plan, select,
 };
 use warpsight_ir::profile::{Fact, Source, builtin};
 use warpsight_ir::{Bytes, Profile, Seconds, StageClass};
@@ -24,27 +24,27 @@ fn machine() -> Machine {
     Machine::of(&a100()).expect("numbers")
 }
 
-fn all(graph: &Graph) -> Group {
+fn all(graph: &View) -> Group {
     Group { nodes: graph.ids().collect(), rule: "all".to_owned() }
 }
 
 /// A graph of these nodes: name, class, inputs, output, operations.
-fn small(tensors: &[(&str, &[u64], &str)], nodes: &[(&str, &str, &[&str], &str, f64)]) -> Graph {
+fn small(tensors: &[(&str, &[u64], &str)], nodes: &[(&str, &str, &[&str], &str, f64)]) -> View {
     wide(2, tensors, nodes)
 }
 
-fn wide(element: u64, tensors: &[(&str, &[u64], &str)], nodes: &[(&str, &str, &[&str], &str, f64)]) -> Graph {
+fn wide(element: u64, tensors: &[(&str, &[u64], &str)], nodes: &[(&str, &str, &[&str], &str, f64)]) -> View {
     let tensor =
         |&(name, shape, kind): &(&str, &[u64], &str)| (name.to_owned(), json!({"shape": shape, "dtype_bytes": element, "kind": kind}));
     let node = |&(id, class, inputs, output, flops): &(&str, &str, &[&str], &str, f64)| json!({"id": id, "op": class, "cls": class, "inputs": inputs, "outputs": [output], "flops": flops});
     let tensors: serde_json::Map<String, Value> = tensors.iter().map(tensor).collect();
     let nodes: Vec<Value> = nodes.iter().map(node).collect();
     let graph = json!({"format": "dataflow-graph/1", "app": "small", "tensors": tensors, "nodes": nodes});
-    Graph::read(&graph.to_string()).expect("a graph")
+    common::read(&graph.to_string()).expect("a graph")
 }
 
 /// An element-wise gradient, the two products that it goes to, and its sum of columns (figures 2c and 8e).
-fn backward() -> Graph {
+fn backward() -> View {
     let (rows, units) = (65536_u64, 256_u64);
     let flops = 2.0 * (rows * units * units) as f64;
     small(
@@ -97,7 +97,7 @@ fn reductions_are_split_and_one_queue_serves_many() {
 }
 
 /// A product, an element-wise operator, another product; the activation goes to memory too.
-fn network(hidden: u64, saved: bool) -> Graph {
+fn network(hidden: u64, saved: bool) -> View {
     let rows = 32768;
     small(
         &[
@@ -216,12 +216,12 @@ fn shorter_paths_hold_what_longer_ones_take() {
 
 #[test]
 fn what_is_no_pipeline_says_why() {
-    let with = |graph: &Graph, profile: &Profile| {
+    let with = |graph: &View, profile: &Profile| {
         let machine = Machine::of(profile).expect("numbers");
         let model = StageRoofline::new().expect("constants");
         pipeline(graph, &all(graph), &machine, &Modelled { model: &model, on: profile }).expect_err("no pipeline").to_string()
     };
-    let error = |graph: &Graph| with(graph, &a100());
+    let error = |graph: &View| with(graph, &a100());
     let dlrm = graph("dlrm");
     assert_eq!(error(&dlrm), "node `6` reads through indices: its input does not come in tokens");
     // Sums that registers do not hold.
@@ -291,7 +291,7 @@ fn an_operator_in_the_way_runs_by_itself() {
 fn names_may_occur_twice() {
     let graph = graph("train_llama");
     let (profile, model) = (a100(), StageRoofline::new().expect("constants"));
-    let planned = |graph: &Graph| {
+    let planned = |graph: &View| {
         let groups = select::kitsune(graph, &Patterns::kitsune());
         let plan = plan(graph, &groups, &[], &machine(), &Modelled { model: &model, on: &profile }).expect("a plan");
         let refused: Vec<(Group, Option<NodeId>)> =

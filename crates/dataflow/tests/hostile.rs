@@ -4,11 +4,11 @@ mod common;
 
 use common::{Builder, can_run};
 use std::cell::Cell;
-use warpsight_dataflow::{Graph, Group, Judge, Machine, Modelled, NodeId, Plan, Policy, planned, select};
+use warpsight_dataflow::{Group, Judge, Machine, Modelled, NodeId, Plan, Policy, View, planned, select};
 use warpsight_ir::profile::builtin;
 use warpsight_predict::StageRoofline;
 
-fn plan(graph: &Graph, policy: Policy) -> Plan {
+fn plan(graph: &View, policy: Policy) -> Plan {
     let profile = builtin("a100-40").expect("a profile").expect("it parses");
     let machine = Machine::of(&profile).expect("numbers");
     let model = StageRoofline::new().expect("constants");
@@ -20,7 +20,7 @@ fn each(b: &mut Builder, inputs: &[String]) -> Vec<String> {
     inputs.iter().map(|input| b.simt(&[input], 1.0)).collect()
 }
 
-fn shape(name: &str, count: usize) -> Graph {
+fn shape(name: &str, count: usize) -> View {
     let mut b = Builder::default();
     let x = b.input(&[4096, 64], "input");
     let copies = vec![x.clone(); count];
@@ -69,15 +69,15 @@ fn every_shape_is_planned_and_never_slower_than_operator_by_operator() {
 struct Counting(Cell<usize>);
 
 impl Judge for Counting {
-    fn seconds(&self, graph: &Graph, group: &Group) -> Option<f64> {
+    fn seconds(&self, graph: &View, group: &Group) -> Option<f64> {
         Some(self.bound(graph, group))
     }
 
-    fn alone(&self, graph: &Graph, node: NodeId) -> f64 {
+    fn alone(&self, graph: &View, node: NodeId) -> f64 {
         2.5e-6 + (graph.node(node).read + graph.node(node).written).0 / 1.4e12
     }
 
-    fn bound(&self, graph: &Graph, group: &Group) -> f64 {
+    fn bound(&self, graph: &View, group: &Group) -> f64 {
         self.0.set(self.0.get() + group.nodes.len());
         2.5e-6 + group.traffic(graph).bytes().0 / 1.4e12
     }

@@ -4,7 +4,7 @@ mod common;
 
 use common::{ALL, Builder, graph};
 use warpsight_dataflow::kernel::alone;
-use warpsight_dataflow::{Graph, Machine, Modelled, NodeId, Plan, Policy, Rates, planned};
+use warpsight_dataflow::{Machine, Modelled, NodeId, Plan, Policy, Rates, View, planned};
 use warpsight_ir::profile::{builtin, builtin_names};
 use warpsight_ir::{NoEstimate, Profile, Seconds, Stage};
 use warpsight_predict::StageRoofline;
@@ -18,7 +18,7 @@ fn device(name: &str) -> Profile {
 }
 
 /// `None` where the profile lacks a number, or matrix units for these elements.
-fn plan(graph: &Graph, policy: Policy, profile: &Profile) -> Option<Plan> {
+fn plan(graph: &View, policy: Policy, profile: &Profile) -> Option<Plan> {
     let machine = Machine::of(profile).ok()?;
     let model = StageRoofline::new().expect("constants");
     planned(graph, policy, &machine, &Modelled { model: &model, on: profile }).ok()

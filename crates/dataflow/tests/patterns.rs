@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Builder, can_run};
-use warpsight_dataflow::{Graph, NodeId, Patterns, select};
+use warpsight_dataflow::{NodeId, Patterns, View, select};
 
 const KITSUNE: &str = include_str!("../patterns/kitsune.toml");
 const VERTICAL: &str = include_str!("../patterns/vertical.toml");
@@ -11,12 +11,12 @@ const VERTICAL: &str = include_str!("../patterns/vertical.toml");
 const NONE: [usize; 0] = [];
 
 /// Sizes of the groups that a file makes.
-fn sizes(patterns: &Patterns, graph: &Graph) -> Vec<usize> {
+fn sizes(patterns: &Patterns, graph: &View) -> Vec<usize> {
     select::kitsune(graph, patterns).iter().map(|group| group.nodes.len()).collect()
 }
 
 /// x · weights, an operator, · weights.
-fn perceptron(rows: u64, columns: [u64; 3], each: f64, scale: bool) -> Graph {
+fn perceptron(rows: u64, columns: [u64; 3], each: f64, scale: bool) -> View {
     let mut b = Builder::default();
     let x = b.input(&[rows, columns[0]], "input");
     let y = b.linear(&x, columns[1]);
@@ -86,7 +86,7 @@ fn vertical_fusion_has_one_reader() {
 }
 
 /// A backward pass: the gradient of an activation, read by these products: for the input, for the weights, and a sum of its columns.
-fn gradients(input: bool, weights: bool) -> Graph {
+fn gradients(input: bool, weights: bool) -> View {
     let mut b = Builder::default();
     let x = b.input(&[512, 96], "input");
     let x = b.simt(&[&x], 1.0);

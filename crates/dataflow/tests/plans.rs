@@ -4,7 +4,7 @@ mod common;
 
 use common::graph;
 use warpsight_dataflow::vertical::vertical;
-use warpsight_dataflow::{Fused, Graph, GroupPlan, Machine, Modelled, Patterns, Plan, Quadrants, plan, select};
+use warpsight_dataflow::{Fused, GroupPlan, Machine, Modelled, Patterns, Plan, Quadrants, View, plan, select};
 use warpsight_ir::profile::{Fact, Source, builtin};
 use warpsight_ir::{BytesPerSecond, Profile, StageClass};
 use warpsight_predict::StageRoofline;
@@ -14,7 +14,7 @@ fn a100() -> Profile {
 }
 
 /// The paper's groups and the vertical ones.
-fn planned(graph: &Graph, profile: &Profile) -> Plan {
+fn planned(graph: &View, profile: &Profile) -> Plan {
     let machine = Machine::of(profile).expect("numbers");
     let model = StageRoofline::new().expect("constants");
     let groups = select::kitsune(graph, &Patterns::kitsune());
@@ -156,7 +156,7 @@ fn plans_keep_their_promises() {
 #[test]
 fn names_and_order_change_no_plan() {
     for name in ["dlrm", "train_nerf", "mgn"] {
-        let shape = |graph: &Graph| {
+        let shape = |graph: &View| {
             let plan = planned(graph, &a100());
             let groups =
                 plan.groups.iter().map(|g| (g.group.nodes.clone(), g.allocation.clone(), g.assignment.clone(), g.design.queues.clone()));
@@ -164,7 +164,7 @@ fn names_and_order_change_no_plan() {
         };
         let plain = shape(&graph(name));
         for seed in 0..2 {
-            let other = Graph::read(&common::disguised(&common::text(name), seed)).expect("a graph");
+            let other = common::read(&common::disguised(&common::text(name), seed)).expect("a graph");
             assert_eq!(plain, shape(&other), "{name}, seed {seed}");
         }
     }

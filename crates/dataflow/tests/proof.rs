@@ -235,7 +235,7 @@ fn what_else_stands_against_a_plan() {
         Ok(plan) => {
             prove(&plan, &Resources { core: &core, cores: 2, launch }).map_or_else(|e| e.to_string(), |c| format!("{:?}", c.resident))
         }
-        Err(error) => error,
+        Err(error) => error.to_string(),
     };
     let deep = NORM.replace("\"depth\": 4", "\"depth\": 8");
     let rows = [vec![1, 1, 0], vec![1, 0, 1]];

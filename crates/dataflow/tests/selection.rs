@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Builder, can_run, graph, scaled, text};
-use warpsight_dataflow::{Graph, Group, NodeId, Patterns, group, select, vertical};
+use warpsight_dataflow::{Group, NodeId, Patterns, View, group, select, vertical};
 use warpsight_ir::Bytes;
 
 /// Application, operators in pipelines and traffic that they keep on chip in per cent, as in table 2; how far off we may be.
@@ -27,7 +27,7 @@ fn covered(groups: &[Group]) -> usize {
 }
 
 /// Per cent of the traffic that groups keep on chip.
-fn kept(graph: &Graph, groups: &[Group]) -> f64 {
+fn kept(graph: &View, groups: &[Group]) -> f64 {
     100.0 * (1.0 - group::traffic(graph, groups).bytes() / graph.bytes())
 }
 
@@ -82,7 +82,7 @@ fn kernels_of_table_2() {
 
 /// As [`kept`], without the writes of what only the backward pass reads. This is how table 2 counts vertical fusion in training, though
 /// section 6.4 says that activations are stored: with it we are within a point in four of five applications, and without it 7 below.
-fn kept_without_side_outputs(graph: &Graph, groups: &[Group]) -> f64 {
+fn kept_without_side_outputs(graph: &View, groups: &[Group]) -> f64 {
     let side: Bytes = groups.iter().map(|group| group.side_outputs(graph)).sum();
     kept(graph, groups) + 100.0 * (side / graph.bytes())
 }
@@ -92,11 +92,11 @@ fn other_batches_have_the_same_pipelines() {
     let patterns = Patterns::kitsune();
     for (name, rows) in [("dlrm", vec![2048, 53248]), ("nerf", vec![196_608]), ("mgn", vec![240_000, 48_000]), ("train_grc", vec![327_660])]
     {
-        let nodes = |graph: &Graph| select::kitsune(graph, &patterns).into_iter().map(|group| group.nodes).collect::<Vec<_>>();
+        let nodes = |graph: &View| select::kitsune(graph, &patterns).into_iter().map(|group| group.nodes).collect::<Vec<_>>();
         let plain = nodes(&graph(name));
         for (multiple, parts) in [(1, 4), (1, 2), (8, 1)] {
             let extents: Vec<(u64, u64)> = rows.iter().map(|&rows| (rows, rows * multiple / parts)).collect();
-            let other = Graph::read(&scaled(&text(name), &extents)).expect("a graph");
+            let other = common::read(&scaled(&text(name), &extents)).expect("a graph");
             assert_eq!(
                 covered(&select::kitsune(&other, &patterns)),
                 plain.iter().map(Vec::len).sum::<usize>(),
@@ -111,7 +111,7 @@ fn more_tokens_keep_more() {
     // Weights and their gradients move once per step, however many tokens there are. The paper has 45.16 % and says neither how many tokens
     // nor whether it counts activations stored for the backward pass: with many, and without these, we have 44.
     let kept = |times: u64| {
-        let other = Graph::read(&scaled(&text("train_llama"), &[(1536, 1536 * times)])).expect("a graph");
+        let other = common::read(&scaled(&text("train_llama"), &[(1536, 1536 * times)])).expect("a graph");
         let groups = select::kitsune(&other, &Patterns::kitsune());
         assert_eq!(covered(&groups), 37);
         let (stored, not) = (kept(&other, &groups), kept_without_side_outputs(&other, &groups));
@@ -126,7 +126,7 @@ fn more_tokens_keep_more() {
 #[test]
 fn narrower_layers_fit_into_shared_memory() {
     let operators = |name: &str, extents: &[(u64, u64)], shared: f64| {
-        let other = Graph::read(&scaled(&text(name), extents)).expect("a graph");
+        let other = common::read(&scaled(&text(name), extents)).expect("a graph");
         let vertical = vertical::vertical(&other, &Patterns::vertical(), Bytes(shared));
         (vertical.groups.len(), vertical.groups.iter().map(|(group, _)| group.nodes.len()).sum::<usize>())
     };

@@ -108,6 +108,14 @@ pub enum GraphError {
         /// What the model declares, or what any shape must be.
         declared: String,
     },
+    /// Opaque work cannot be executed.
+    #[error("node `{node}`: what {kind} computes is not known here, only what it takes")]
+    Opaque {
+        /// The node.
+        node: String,
+        /// What its source calls its operator.
+        kind: String,
+    },
     /// A graph that computes nothing.
     #[error("the model has no outputs: there is nothing to compute")]
     NoOutputs,

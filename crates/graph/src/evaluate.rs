@@ -3,7 +3,8 @@
 //! Nothing here passes through tensor expressions, so that it can say whether fusion and lowering kept the meaning.
 
 use crate::error::GraphError;
-use crate::graph::{Arithmetic, Function, Graph, Node, Op};
+use crate::graph::{Graph, Node};
+use crate::op::{Arithmetic, Function, Op};
 use std::sync::Arc;
 use warpsight_generate::operators::{PoolKind, ReduceKind, Window};
 use warpsight_ir::interpret::{larger, rounded, smaller};
@@ -11,7 +12,7 @@ use warpsight_ir::interpret::{larger, rounded, smaller};
 /// The graph's outputs for one array per input, all row-major and in the graph's order. What nobody reads any more is let go.
 ///
 /// # Errors
-/// [`GraphError::Values`] where arrays and inputs do not fit; [`GraphError::TooLarge`].
+/// [`GraphError::Values`] where arrays and inputs do not fit; [`GraphError::TooLarge`]; [`GraphError::Opaque`].
 pub fn evaluate_f64(graph: &Graph, inputs: &[Vec<f64>]) -> Result<Vec<Vec<f64>>, GraphError> {
     check_inputs(graph, inputs)?;
     graph.fits()?;
@@ -25,7 +26,9 @@ pub fn evaluate_f64(graph: &Graph, inputs: &[Vec<f64>]) -> Result<Vec<Vec<f64>>,
     for (position, node) in graph.nodes.iter().enumerate() {
         let read: Vec<Arc<[f64]>> = node.inputs.iter().map(|i| get(&values, i.0)).collect();
         let slices: Vec<&[f64]> = read.iter().map(AsRef::as_ref).collect();
-        values[node.output.0] = Some(evaluate_node(graph, node, &slices).into());
+        for (output, made) in node.outputs.iter().zip(evaluate_node(graph, node, &slices)?) {
+            values[output.0] = Some(made.into());
+        }
         for input in node.inputs.iter().filter(|i| last[i.0] == position) {
             values[input.0] = None;
         }
@@ -48,11 +51,20 @@ pub(crate) fn check_inputs(graph: &Graph, inputs: &[Vec<f64>]) -> Result<(), Gra
     Ok(())
 }
 
-/// One node's output; shapes are those of the graph's tensors.
-pub(crate) fn evaluate_node(graph: &Graph, node: &Node, x: &[&[f64]]) -> Vec<f64> {
+/// One node's outputs; shapes are those of the graph's tensors.
+pub(crate) fn evaluate_node(graph: &Graph, node: &Node, x: &[&[f64]]) -> Result<Vec<Vec<f64>>, GraphError> {
+    let op = node.known_op()?;
+    let mut outputs = vec![result(graph, node, op, x)];
+    if let (Op::LayerNormalization { axis, epsilon }, true) = (op, node.outputs.len() > 1) {
+        outputs.extend(statistics(x[0], &graph.tensor(node.output()).shape, *axis, *epsilon));
+    }
+    Ok(outputs)
+}
+
+fn result(graph: &Graph, node: &Node, op: &Op, x: &[&[f64]]) -> Vec<f64> {
     let shape = |i: usize| graph.tensor(node.inputs[i]).shape.as_slice();
-    let output = graph.tensor(node.output).shape.as_slice();
-    match &node.op {
+    let output = graph.tensor(node.output()).shape.as_slice();
+    match op {
         Op::Unary(f) => x[0].iter().map(|&v| function(*f, v)).collect(),
         Op::Binary(f) => {
             let (a, b) = (strides(shape(0), output.len()), strides(shape(1), output.len()));
@@ -70,7 +82,14 @@ pub(crate) fn evaluate_node(graph: &Graph, node: &Node, x: &[&[f64]]) -> Vec<f64
             };
             x[0].iter().enumerate().map(of).collect()
         }
-        Op::MatMul { transpose_left, transpose_right } => matmul(x, shape(0), shape(1), output, (*transpose_left, *transpose_right)),
+        Op::MatMul { transpose_left, transpose_right } => {
+            let (left, right, bias) = graph.factors(node);
+            let mut product = matmul([x[left], x[right]], shape(left), shape(right), output, (*transpose_left, *transpose_right));
+            if let Some(bias) = bias.map(|i| x[i]) {
+                product.iter_mut().enumerate().for_each(|(i, sum)| *sum += bias[i % bias.len()]);
+            }
+            product
+        }
         Op::Pool { kind, windows, .. } => pool(x[0], output, windows, *kind),
         Op::GlobalAveragePool => {
             let inner = x[0].len() / (output[0] * output[1]) as usize;
@@ -127,6 +146,7 @@ fn function(f: Function, x: f64) -> f64 {
             }
         }
         Function::Sigmoid => 1.0 / (1.0 + (-x).exp()),
+        Function::Silu => x / (1.0 + (-x).exp()),
         Function::HardSigmoid(alpha, beta) => (alpha * x + beta).clamp(0.0, 1.0),
         Function::HardSwish => x * (x / 6.0 + 0.5).clamp(0.0, 1.0),
         // ONNX: where low exceeds high, high wins.
@@ -264,7 +284,7 @@ fn transposed(x: &[&[f64]], input: &[i64], weight: &[i64], output: &[i64], windo
     y
 }
 
-fn matmul(x: &[&[f64]], left: &[i64], right: &[i64], output: &[i64], flips: (bool, bool)) -> Vec<f64> {
+fn matmul(x: [&[f64]; 2], left: &[i64], right: &[i64], output: &[i64], flips: (bool, bool)) -> Vec<f64> {
     let rank = output.len();
     let k = if flips.0 { left[left.len() - 2] } else { left[left.len() - 1] } as usize;
     let (mut a, mut b) = (strides(left, rank), strides(right, rank));
@@ -347,11 +367,19 @@ fn softmax(x: &[f64], shape: &[i64], axis: usize) -> Vec<f64> {
 
 fn layer_normalization(x: &[&[f64]], shape: &[i64], axis: usize, epsilon: f64) -> Vec<f64> {
     let inner = shape[axis..].iter().product::<i64>() as usize;
-    let row = |values: &[f64]| {
-        let mean = values.iter().sum::<f64>() / inner as f64;
-        let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / inner as f64;
-        let of = |(i, v): (usize, &f64)| (v - mean) / (variance + epsilon).sqrt() * x[1][i] + x.get(2).map_or(0.0, |b| b[i]);
-        values.iter().enumerate().map(of).collect::<Vec<_>>()
+    let [mean, deviation] = statistics(x[0], shape, axis, epsilon);
+    let of = |(i, v): (usize, &f64)| {
+        let (row, column) = (i / inner, i % inner);
+        (v - mean[row]) * deviation[row] * x[1][column] + x.get(2).map_or(0.0, |b| b[column])
     };
-    x[0].chunks(inner).flat_map(row).collect()
+    x[0].iter().enumerate().map(of).collect()
+}
+
+/// The mean of each row, and one over its standard deviation.
+fn statistics(x: &[f64], shape: &[i64], axis: usize, epsilon: f64) -> [Vec<f64>; 2] {
+    let inner = shape[axis..].iter().product::<i64>() as usize;
+    let mean: Vec<f64> = x.chunks(inner).map(|row| row.iter().sum::<f64>() / inner as f64).collect();
+    let variance = |(row, mean): (&[f64], &f64)| row.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / inner as f64;
+    let deviation = x.chunks(inner).zip(&mean).map(|row| 1.0 / (variance(row) + epsilon).sqrt()).collect();
+    [mean, deviation]
 }

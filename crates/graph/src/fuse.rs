@@ -8,7 +8,8 @@
 //! is not the last one, or at the last one and come back to an earlier node, a cycle. A squeeze-and-excite product `x · s(x)` is
 //! therefore in no group with what computes `x`. For the same reason groups never wait for each other in a circle.
 
-use crate::graph::{Graph, Op};
+use crate::graph::Graph;
+use crate::op::Op;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -37,9 +38,9 @@ pub(crate) fn groups(graph: &Graph) -> Vec<Group> {
     let readers = graph.readers();
     let mut owner: Vec<Option<usize>> = vec![None; count];
     let mut groups: Vec<Group> = Vec::new();
-    let is_anchor = |n: &usize| graph.nodes[*n].op != Op::Alias;
+    let is_anchor = |n: &usize| graph.nodes[*n].op() != Some(&Op::Alias);
     // Nodes with work first, the last of them first: `conv + conv` then fuses into the second one, and the order stays as it is.
-    let (light, heavy): (Vec<usize>, Vec<usize>) = (0..count).filter(is_anchor).partition(|&n| graph.nodes[n].op.is_elementwise());
+    let (light, heavy): (Vec<usize>, Vec<usize>) = (0..count).filter(is_anchor).partition(|&n| graph.nodes[n].is_elementwise());
     for anchor in heavy.into_iter().rev().chain(light) {
         if owner[anchor].is_some() {
             continue;
@@ -54,7 +55,7 @@ pub(crate) fn groups(graph: &Graph) -> Vec<Group> {
 
 /// The largest set of nodes that may follow an anchor in its group.
 fn followers(graph: &Graph, readers: &[Vec<usize>], owner: &[Option<usize>], anchor: usize) -> Vec<usize> {
-    let output = graph.nodes[anchor].output;
+    let output = graph.nodes[anchor].output();
     let shape = &graph.tensor(output).shape;
     // Terms of the expression of a value of the group; 0 for all other tensors.
     let mut terms = vec![0; graph.tensors.len()];
@@ -63,9 +64,9 @@ fn followers(graph: &Graph, readers: &[Vec<usize>], owner: &[Option<usize>], anc
     for (position, node) in graph.nodes.iter().enumerate().skip(anchor + 1) {
         let inside = node.inputs.iter().any(|i| terms[i.0] > 0);
         let size = 4 + node.inputs.iter().map(|i| terms[i.0].max(1)).sum::<usize>();
-        let fits = node.op.is_elementwise() && graph.tensor(node.output).shape == *shape && size <= MAX_TERMS;
+        let fits = node.is_elementwise() && graph.tensor(node.output()).shape == *shape && size <= MAX_TERMS;
         if inside && fits && owner[position].is_none() {
-            terms[node.output.0] = size;
+            terms[node.output().0] = size;
             candidates.push(position);
         }
     }
@@ -78,7 +79,7 @@ fn followers(graph: &Graph, readers: &[Vec<usize>], owner: &[Option<usize>], anc
 fn closure(graph: &Graph, candidates: &[usize], exit: usize) -> Vec<usize> {
     let mut wanted = vec![exit];
     for &candidate in candidates.iter().rev().skip_while(|c| **c != exit).skip(1) {
-        let output = graph.nodes[candidate].output;
+        let output = graph.nodes[candidate].output();
         if wanted.iter().any(|&w| graph.nodes[w].inputs.contains(&output)) {
             wanted.push(candidate);
         }
@@ -91,7 +92,7 @@ fn closure(graph: &Graph, candidates: &[usize], exit: usize) -> Vec<usize> {
 fn only_exit_leaves(graph: &Graph, readers: &[Vec<usize>], anchor: usize, members: &[usize]) -> bool {
     let inner = &members[..members.len() - 1];
     std::iter::once(&anchor).chain(inner).all(|&n| {
-        let output = graph.nodes[n].output;
+        let output = graph.nodes[n].output();
         !graph.outputs.contains(&output) && readers[output.0].iter().all(|r| members.contains(r))
     })
 }

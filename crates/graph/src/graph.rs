@@ -1,43 +1,100 @@
-//! A network whose every shape is known: typed nodes in an order in which they can run.
+//! The graph of operators: what a model or a file says, for those who execute it and those who plan it.
+//!
+//! A node's [`Body`] is an operator that tensor expressions state, or opaque work of which numbers alone are known. What only moves or
+//! renames elements is a node too; who plans looks past it.
 
 use crate::error::GraphError;
 use crate::memory::room;
+use crate::op::Op;
+use crate::work::{IndexSource, Phase, Work};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use warpsight_generate::operators::{PoolKind, ReduceKind, Window};
-use warpsight_ir::Scalar;
 
 /// Position of a tensor in its [`Graph`] or [`Plan`](crate::Plan).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TensorId(pub usize);
 
 /// Nodes in an order in which they can run, and the tensors between them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Graph {
+    /// Its name, for people.
+    pub name: String,
     /// Every node comes after those whose outputs it reads; a tensor is the output of at most one.
     pub nodes: Vec<Node>,
     /// All tensors, constants among them; some may be used by nobody.
     pub tensors: Vec<GraphTensor>,
-    /// What a caller provides, in the model's order.
+    /// What a caller provides for each run, in the model's order.
     pub inputs: Vec<TensorId>,
     /// What a caller gets, in the model's order.
     pub outputs: Vec<TensorId>,
 }
 
-/// A tensor of floats, row-major.
-#[derive(Clone, Debug)]
+/// A tensor, row-major.
+#[derive(Clone, Debug, PartialEq)]
 pub struct GraphTensor {
     /// Its name in the model.
     pub name: String,
     /// Extents, slowest first; empty for a scalar.
     pub shape: Vec<i64>,
-    /// Its elements, where they do not depend on an input.
+    /// Bytes of an element in the memory of who executes the graph.
+    pub element: u64,
+    /// Where its elements come from.
+    pub origin: Origin,
+    /// Its elements, where they are known: of parameters and constants alone.
     pub constant: Option<Arc<[f64]>>,
+    /// Its elements where all are this number and too many to be listed: of constants alone.
+    pub fill: Option<f64>,
+}
+
+/// Where a tensor's elements come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// From the caller, anew for each run (graphs of training do not tell parameters apart).
+    Input,
+    /// From outside, the same during a run; what an optimizer writes.
+    Parameter,
+    /// Known when the graph is made.
+    Constant,
+    /// From a node.
+    Node,
+}
+
+/// What a tensor is to its graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TensorKind {
+    /// From outside, anew for each execution.
+    Input,
+    /// From outside, the same for many executions.
+    Param,
+    /// Known when the graph is made, such as zeros.
+    Const,
+    /// Between nodes.
+    Act,
+    /// What the graph is for: written to memory, whoever else reads it.
+    Output,
 }
 
 impl GraphTensor {
+    /// One of four-byte elements.
+    pub fn new(name: impl Into<String>, shape: impl Into<Vec<i64>>, origin: Origin) -> Self {
+        Self { name: name.into(), shape: shape.into(), element: 4, origin, constant: None, fill: None }
+    }
+    /// The same with these elements.
+    pub fn with_values(self, values: impl Into<Arc<[f64]>>) -> Self {
+        Self { constant: Some(values.into()), ..self }
+    }
     /// Elements; 1 for a scalar.
     pub fn len(&self) -> usize {
         self.shape.iter().product::<i64>() as usize
+    }
+    /// The same number, where it may be more than 64 bits can count.
+    pub fn elements(&self) -> u64 {
+        self.shape.iter().fold(1, |product, extent| product.saturating_mul(extent.unsigned_abs()))
+    }
+    /// Bytes of all elements in the memory of who executes the graph.
+    pub fn bytes(&self) -> u64 {
+        self.elements().saturating_mul(self.element)
     }
     /// Whether it has none.
     pub fn is_empty(&self) -> bool {
@@ -46,172 +103,74 @@ impl GraphTensor {
 }
 
 /// One computation.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     /// The model's name for it, or the name of its output.
     pub name: String,
+    /// What its source calls its operator, for people.
+    pub kind: Option<String>,
     /// What it computes.
-    pub op: Op,
-    /// What it reads, in ONNX's order.
+    pub body: Body,
+    /// Which pass it is part of.
+    pub phase: Phase,
+    /// What it reads, in the operator's order; a tensor may occur twice.
     pub inputs: Vec<TensorId>,
-    /// What it writes.
-    pub output: TensorId,
+    /// What it writes, at least one: its result, then statistics.
+    pub outputs: Vec<TensorId>,
 }
 
-/// What a node computes; shapes are those of its tensors.
+/// What a node computes.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Op {
-    /// Inputs: data, weight `k c/groups kernel…`, optionally bias `k`.
-    Conv {
-        /// Spatial dimensions, slowest first.
-        windows: Vec<Window>,
-        /// Groups.
-        groups: i64,
-    },
-    /// Inputs: data, weight `c k kernel…`, optionally bias `k`. One group.
-    ConvTranspose {
-        /// Spatial dimensions; padding crops the output.
-        windows: Vec<Window>,
-    },
-    /// Inputs: data, scale, offset, mean, variance (each one element per channel).
-    BatchNormalization {
-        /// Added to the variance.
-        epsilon: f64,
-    },
-    /// A function of each element.
-    Unary(Function),
-    /// A function of two elements, broadcast.
-    Binary(Arithmetic),
-    /// Matrices of two dimensions or more, stacks broadcast.
-    MatMul {
-        /// The left matrix is stored transposed.
-        transpose_left: bool,
-        /// The right matrix is stored transposed.
-        transpose_right: bool,
-    },
-    /// Windows summarised.
-    Pool {
-        /// How.
-        kind: PoolKind,
-        /// Spatial dimensions.
-        windows: Vec<Window>,
-        /// Whether a last window may reach beyond the padding.
-        ceil_mode: bool,
-    },
-    /// The mean over all dimensions after the second.
-    GlobalAveragePool,
-    /// Whole dimensions summarised.
-    Reduce {
-        /// How.
-        kind: ReduceKind,
-        /// Which, ascending.
-        axes: Vec<usize>,
-        /// Whether they stay with extent 1.
-        keep: bool,
-    },
-    /// Along one dimension.
-    Softmax {
+pub enum Body {
+    /// An operator that tensor expressions state.
+    Op {
         /// Which.
-        axis: usize,
+        op: Op,
+        /// Its work as its source counts it; else it is counted from the operator.
+        stated: Option<Work>,
     },
-    /// Inputs: data, scale, optionally bias, both of the shape of the dimensions from `axis` on.
-    LayerNormalization {
-        /// The first dimension normalised over.
-        axis: usize,
-        /// Added to the variance.
-        epsilon: f64,
-    },
-    /// The same elements in the same order under another shape; no work.
-    Alias,
-    /// Dimension `i` of the output is dimension `permutation[i]` of the input.
-    Transpose {
-        /// See above.
-        permutation: Vec<usize>,
-    },
-    /// Every `steps[d]`-th element from `starts[d]` on, as many as the output has.
-    Slice {
-        /// First index per dimension.
-        starts: Vec<i64>,
-        /// Step per dimension; may be negative.
-        steps: Vec<i64>,
-    },
-    /// Inputs one after another.
-    Concat {
-        /// Along this dimension.
-        axis: usize,
-    },
-    /// Zeros around the input; negative numbers crop.
-    Pad {
-        /// Per dimension.
-        before: Vec<i64>,
-        /// Per dimension.
-        after: Vec<i64>,
+    /// Work of which these numbers alone are known.
+    Opaque {
+        /// They.
+        work: Work,
+        /// Which of its inputs say where elements are found, as far as that is known.
+        index: Vec<IndexSource>,
     },
 }
 
-impl Op {
-    /// Whether each element of the output is a function of the elements at the same (broadcast) place.
-    pub fn is_elementwise(&self) -> bool {
-        matches!(self, Self::Unary(_) | Self::Binary(_))
+impl Node {
+    /// An operator with one output.
+    pub fn of(name: impl Into<String>, op: Op, inputs: Vec<TensorId>, output: TensorId) -> Self {
+        let body = Body::Op { op, stated: None };
+        Self { name: name.into(), kind: None, body, phase: Phase::Forward, inputs, outputs: vec![output] }
     }
-}
-
-/// A function of one element.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Function {
-    /// max(x, 0)
-    Relu,
-    /// x where positive, else αx
-    LeakyRelu(f64),
-    /// 1 / (1 + e⁻ˣ)
-    Sigmoid,
-    /// max(0, min(1, αx + β))
-    HardSigmoid(f64, f64),
-    /// x · max(0, min(1, x/6 + ½))
-    HardSwish,
-    /// max(low, min(high, x)), bounds may be infinite
-    Clip(f64, f64),
-    /// hyperbolic tangent
-    Tanh,
-    /// eˣ
-    Exp,
-    /// natural logarithm
-    Log,
-    /// √x
-    Sqrt,
-    /// error function
-    Erf,
-    /// −x
-    Neg,
-    /// |x|
-    Abs,
-    /// largest integer ≤ x
-    Floor,
-    /// smallest integer ≥ x
-    Ceil,
-    /// 1/x
-    Reciprocal,
-    /// x to a constant power: a whole number of magnitude at most 8, ½ or −½
-    Power(f64),
-    /// x rounded to a floating-point type
-    Round(Scalar),
-}
-
-/// A function of two elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arithmetic {
-    /// a + b
-    Add,
-    /// a − b
-    Sub,
-    /// a · b
-    Mul,
-    /// a / b
-    Div,
-    /// the smaller; NaN where either is
-    Min,
-    /// the larger; NaN where either is
-    Max,
+    /// Its operator; `None` where it is opaque.
+    pub fn op(&self) -> Option<&Op> {
+        match &self.body {
+            Body::Op { op, .. } => Some(op),
+            Body::Opaque { .. } => None,
+        }
+    }
+    /// Its operator.
+    ///
+    /// # Errors
+    /// [`GraphError::Opaque`].
+    pub fn known_op(&self) -> Result<&Op, GraphError> {
+        let kind = || self.kind.clone().unwrap_or_else(|| "its operator".to_owned());
+        self.op().ok_or_else(|| GraphError::Opaque { node: self.name.clone(), kind: kind() })
+    }
+    /// Whether each element of its result is a function of elements at the same (broadcast) place.
+    pub fn is_elementwise(&self) -> bool {
+        self.op().is_some_and(Op::is_elementwise)
+    }
+    /// Its result.
+    pub fn output(&self) -> TensorId {
+        self.outputs[0]
+    }
+    /// Whether it only says where elements of its input are found.
+    pub fn is_view(&self) -> bool {
+        matches!(self.op(), Some(Op::Alias | Op::Transpose { .. } | Op::Slice { .. }))
+    }
 }
 
 impl Graph {
@@ -235,7 +194,7 @@ impl Graph {
     pub fn writers(&self) -> Vec<Option<usize>> {
         let mut writers = vec![None; self.tensors.len()];
         for (position, node) in self.nodes.iter().enumerate() {
-            writers[node.output.0] = Some(position);
+            node.outputs.iter().for_each(|output| writers[output.0] = Some(position));
         }
         writers
     }
@@ -261,8 +220,10 @@ impl Graph {
         // Constants stay with the graph, inputs with the caller.
         let mut made = vec![false; self.tensors.len()];
         for (position, node) in self.nodes.iter().enumerate() {
-            alive += bytes(node.output);
-            made[node.output.0] = true;
+            for output in &node.outputs {
+                alive += bytes(*output);
+                made[output.0] = true;
+            }
             if alive > most.0 {
                 most = (alive, format!("node `{}`", node.name));
             }
@@ -275,15 +236,29 @@ impl Graph {
         let what = || format!("the tensors that exist at {at}, constants included,");
         room(bytes).map_err(|why| GraphError::TooLarge { what: what(), bytes, why })
     }
-    /// Adds a constant tensor.
-    pub(crate) fn add_constant(&mut self, name: String, shape: Vec<i64>, values: Vec<f64>) -> TensorId {
-        debug_assert_eq!(shape.iter().product::<i64>() as usize, values.len());
-        self.tensors.push(GraphTensor { name, shape, constant: Some(values.into()) });
+    /// What a tensor is to the graph.
+    pub fn kind(&self, id: TensorId) -> TensorKind {
+        match self.tensor(id).origin {
+            Origin::Input => TensorKind::Input,
+            Origin::Parameter => TensorKind::Param,
+            Origin::Constant => TensorKind::Const,
+            Origin::Node if self.outputs.contains(&id) => TensorKind::Output,
+            Origin::Node => TensorKind::Act,
+        }
+    }
+    /// The same graph of elements of so many bytes.
+    pub fn with_elements(mut self, bytes: u64) -> Self {
+        self.tensors.iter_mut().for_each(|tensor| tensor.element = bytes);
+        self
+    }
+    /// Adds a tensor.
+    pub fn add(&mut self, tensor: GraphTensor) -> TensorId {
+        self.tensors.push(tensor);
         TensorId(self.tensors.len() - 1)
     }
-    /// Adds a tensor that a node will write.
-    pub(crate) fn add_tensor(&mut self, name: String, shape: Vec<i64>) -> TensorId {
-        self.tensors.push(GraphTensor { name, shape, constant: None });
-        TensorId(self.tensors.len() - 1)
+    /// Adds a tensor whose elements are known.
+    pub(crate) fn add_constant(&mut self, name: String, shape: Vec<i64>, origin: Origin, values: Vec<f64>) -> TensorId {
+        debug_assert_eq!(shape.iter().product::<i64>() as usize, values.len());
+        self.add(GraphTensor::new(name, shape, origin).with_values(values))
     }
 }

@@ -16,12 +16,13 @@ pub use table::{SupportedOperator, supported_operators};
 use crate::attributes::{NodeView, node_name, operator_name};
 use crate::error::GraphError;
 use crate::evaluate::evaluate_node;
-use crate::graph::{Graph, GraphTensor, Node, Op, TensorId};
+use crate::graph::{Graph, GraphTensor, Node, Origin, TensorId};
 use crate::literal::{Literal, Numbers, elements};
 use crate::memory::room;
 use crate::model::InputShape;
 use crate::onnx::tensor_proto::DataType;
 use crate::onnx::{GraphProto, NodeProto};
+use crate::op::Op;
 use std::collections::{BTreeMap, HashMap};
 
 /// Elements of a constant that is computed here rather than stored: a small file must not ask for all memory.
@@ -77,10 +78,10 @@ pub(crate) fn order(proto: &GraphProto, opset: i64) -> Result<Vec<&NodeProto>, G
 
 /// Makes the graph of a file's nodes, in this order, with inputs of these shapes.
 pub(crate) fn import(proto: &GraphProto, order: &[&NodeProto], opset: i64, inputs: Vec<InputShape>) -> Result<Graph, GraphError> {
-    let empty = Graph { nodes: vec![], tensors: vec![], inputs: vec![], outputs: vec![] };
+    let empty = Graph { name: proto.name.clone(), ..Graph::default() };
     let mut importer = Importer { graph: empty, values: HashMap::new(), kinds: HashMap::new(), held: 0, ignored: HashMap::new() };
     for InputShape { input, shape } in inputs {
-        let id = importer.graph.add_tensor(input.clone(), shape);
+        let id = importer.graph.add(GraphTensor::new(input.clone(), shape, Origin::Input));
         importer.graph.inputs.push(id);
         importer.values.insert(input, Value::Tensor(id));
     }
@@ -89,7 +90,7 @@ pub(crate) fn import(proto: &GraphProto, order: &[&NodeProto], opset: i64, input
         importer.hold(&tensor.name, elements(tensor))?;
     }
     for tensor in &proto.initializer {
-        let value = importer.literal(Literal::read(tensor, &tensor.name)?, &tensor.name);
+        let value = importer.literal(Literal::read(tensor, &tensor.name)?, &tensor.name, Origin::Parameter);
         importer.values.insert(tensor.name.clone(), value);
     }
     for node in order {
@@ -133,10 +134,10 @@ impl Importer {
     }
 
     /// A constant whose elements were counted.
-    fn literal(&mut self, Literal { shape, kind, values }: Literal, name: &str) -> Value {
+    fn literal(&mut self, Literal { shape, kind, values }: Literal, name: &str, origin: Origin) -> Value {
         match values {
             Numbers::Floats(values) => {
-                let value = Value::Tensor(self.graph.add_constant(name.into(), shape, values));
+                let value = Value::Tensor(self.graph.add_constant(name.into(), shape, origin, values));
                 self.declare(&value, kind);
                 value
             }
@@ -242,9 +243,9 @@ impl Importer {
         let shape = within_rank(view, shape)?;
         let length = checked_length(view, &shape, 1, i64::from(i32::MAX))?;
         let name = if output == view.proto.output[0] { view.name() } else { output.to_string() };
-        let output = GraphTensor { name: output.into(), shape, constant: None };
+        let output = GraphTensor::new(output, shape, Origin::Node);
         let id = TensorId(self.graph.tensors.len());
-        let node = Node { name, op, inputs, output: id };
+        let node = Node::of(name, op, inputs, id);
         let constants: Option<Vec<_>> = node.inputs.iter().map(|i| self.graph.tensor(*i).constant.clone()).collect();
         self.graph.tensors.push(output);
         match constants {
@@ -254,7 +255,8 @@ impl Importer {
             Some(constants) => {
                 self.hold(&self.graph.tensor(id).name.clone(), length as u64)?;
                 let inputs: Vec<&[f64]> = constants.iter().map(AsRef::as_ref).collect();
-                self.graph.tensors[id.0].constant = Some(evaluate_node(&self.graph, &node, &inputs).into());
+                let values = evaluate_node(&self.graph, &node, &inputs)?.swap_remove(0);
+                self.graph.tensors[id.0] = GraphTensor { origin: Origin::Constant, ..self.graph.tensors[id.0].clone() }.with_values(values);
             }
             None => self.graph.nodes.push(node),
         }

@@ -19,8 +19,10 @@
 
 mod attributes;
 mod card;
+mod counted;
 mod error;
 mod evaluate;
+pub mod format;
 mod fuse;
 mod graph;
 mod import;
@@ -28,16 +30,23 @@ mod literal;
 mod lower;
 pub mod memory;
 mod model;
+mod op;
 mod passes;
 mod plan;
+mod shapes;
+mod work;
 
 pub mod onnx;
 
 pub use card::{CardError, CardInput, ChannelOrder, Fit, Layout, ModelCard, Picture};
+pub use counted::{Extents, plain_product};
 pub use error::GraphError;
 pub use evaluate::evaluate_f64;
-pub use graph::{Arithmetic, Function, Graph, GraphTensor, Node, Op, TensorId};
+pub use format::FormatError;
+pub use graph::{Body, Graph, GraphTensor, Node, Origin, TensorId, TensorKind};
 pub use import::{SupportedOperator, supported_operators};
 pub use model::{Dimension, FreeDimension, InputShape, Model, ModelInput, OPSETS};
+pub use op::{Arithmetic, Function, Op};
 pub use passes::simplify;
 pub use plan::{Distinct, Plan, PlanRole, PlanTensor, PlannedOp};
+pub use work::{Class, IndexSource, Phase, Work};

@@ -2,7 +2,8 @@
 
 use crate::error::GraphError;
 use crate::fuse::Group;
-use crate::graph::{Arithmetic, Function, Graph, Node, Op, TensorId};
+use crate::graph::{Graph, Node, TensorId};
+use crate::op::{Arithmetic, Function, Op};
 use std::sync::Arc;
 use warpsight_generate::expr::{Operator, Role, Scalar, TensorExpr};
 use warpsight_generate::operators::{self, Conv, Deconv, MatMul, OperatorError, Pool, broadcast_index, tensor};
@@ -30,7 +31,8 @@ pub(crate) enum Source {
 /// A group's operator.
 pub(crate) fn lower(graph: &Graph, group: &Group) -> Result<Lowered, GraphError> {
     let anchor = &graph.nodes[group.anchor];
-    let mut lowered = lower_anchor(graph, anchor).map_err(|source| GraphError::Operator { node: anchor.name.clone(), source })?;
+    let wrong = |source| GraphError::Operator { node: anchor.name.clone(), source };
+    let mut lowered = lower_anchor(graph, anchor, anchor.known_op()?).map_err(wrong)?;
     // A constructed operator has a last step.
     if let Some(step) = lowered.operator.steps.last_mut() {
         fuse(graph, group, step, &mut lowered.sources);
@@ -50,7 +52,7 @@ pub(crate) fn lower(graph: &Graph, group: &Group) -> Result<Lowered, GraphError>
 
 /// Replaces the epilogue of the anchor's last step by the value of the group's last node.
 fn fuse(graph: &Graph, group: &Group, step: &mut TensorExpr, sources: &mut Vec<(Name, Source)>) {
-    let mut values = vec![(graph.nodes[group.anchor].output, step.epilogue.clone())];
+    let mut values = vec![(graph.nodes[group.anchor].output(), step.epilogue.clone())];
     for &follower in &group.followers {
         let node = &graph.nodes[follower];
         let mut operands = Vec::with_capacity(node.inputs.len());
@@ -58,7 +60,10 @@ fn fuse(graph: &Graph, group: &Group, step: &mut TensorExpr, sources: &mut Vec<(
             let inside = values.iter().find(|v| v.0 == input).map(|v| v.1.clone());
             operands.push(inside.unwrap_or_else(|| operand(graph, input, step, sources)));
         }
-        values.push((node.output, apply(&node.op, &operands)));
+        // Followers are elementwise.
+        if let Some(op) = node.op() {
+            values.push((node.output(), apply(op, &operands)));
+        }
     }
     if let Some((_, value)) = values.pop() {
         step.epilogue = value;
@@ -86,14 +91,14 @@ fn operand(graph: &Graph, id: TensorId, step: &mut TensorExpr, sources: &mut Vec
     Scalar::Load { tensor: position, index, padded: false }
 }
 
-fn lower_anchor(graph: &Graph, node: &Node) -> Result<Lowered, OperatorError> {
+fn lower_anchor(graph: &Graph, node: &Node, op: &Op) -> Result<Lowered, OperatorError> {
     let shape = |i: usize| graph.tensor(node.inputs[i]).shape.as_slice();
-    let output = graph.tensor(node.output).shape.as_slice();
+    let output = graph.tensor(node.output()).shape.as_slice();
     let with = |operator: Operator, names: &[&str]| Lowered {
         operator,
         sources: names.iter().zip(&node.inputs).map(|(n, id)| ((*n).into(), Source::Tensor(*id))).collect(),
     };
-    Ok(match &node.op {
+    Ok(match op {
         Op::Conv { windows, groups } => {
             let conv = Conv {
                 batch: output[0],
@@ -118,16 +123,24 @@ fn lower_anchor(graph: &Graph, node: &Node) -> Result<Lowered, OperatorError> {
             with(operators::deconv(&deconv)?, &["input", "weight", "bias"])
         }
         Op::MatMul { transpose_left, transpose_right } => {
+            let (left, right, bias) = graph.factors(node);
             let product = MatMul {
-                left: shape(0).to_vec(),
-                right: shape(1).to_vec(),
+                left: shape(left).to_vec(),
+                right: shape(right).to_vec(),
                 transpose_left: *transpose_left,
                 transpose_right: *transpose_right,
                 left_role: Role::Activation,
                 right_role: Role::Activation,
                 element: ELEMENT,
             };
-            with(operators::matmul(&product)?, &["left", "right"])
+            let source = |name: &str, at: usize| (name.into(), Source::Tensor(node.inputs[at]));
+            let mut lowered =
+                Lowered { operator: operators::matmul(&product)?, sources: vec![source("left", left), source("right", right)] };
+            if let (Some(bias), Some(step)) = (bias, lowered.operator.steps.last_mut()) {
+                let bias = operand(graph, node.inputs[bias], step, &mut lowered.sources);
+                step.epilogue = Scalar::binary(BinaryOp::Add, step.epilogue.clone(), bias);
+            }
+            lowered
         }
         Op::Pool { kind, windows, ceil_mode } => {
             let pool = Pool {
@@ -160,7 +173,7 @@ fn lower_anchor(graph: &Graph, node: &Node) -> Result<Lowered, OperatorError> {
             let what = "a normalisation with computed parameters".into();
             return Err(OperatorError::Unsupported { operator: "batch_normalization".into(), what });
         }
-        Op::Unary(_) | Op::Binary(_) => elementwise(graph, node)?,
+        Op::Unary(_) | Op::Binary(_) => elementwise(graph, node, op)?,
     })
 }
 
@@ -184,7 +197,7 @@ fn source_name(sources: &mut Vec<(Name, Source)>, id: TensorId) -> Name {
     name
 }
 
-fn elementwise(graph: &Graph, node: &Node) -> Result<Lowered, OperatorError> {
+fn elementwise(graph: &Graph, node: &Node, op: &Op) -> Result<Lowered, OperatorError> {
     let mut sources = Vec::new();
     let mut inputs = Vec::new();
     // Per operand a number, or the position of its load.
@@ -199,15 +212,15 @@ fn elementwise(graph: &Graph, node: &Node) -> Result<Lowered, OperatorError> {
         inputs.push(tensor(&name, &graph.tensor(id).shape, ELEMENT, Role::Activation));
     }
     // The prefix keeps names apart from functions of kernel languages: `max`, `exp`.
-    let debug = match node.op {
+    let debug = match op {
         Op::Unary(f) => format!("{f:?}"),
         Op::Binary(f) => format!("{f:?}"),
         _ => String::new(),
     };
     let kind = format!("elementwise_{}", debug.split('(').next().unwrap_or_default().to_lowercase());
-    let operator = operators::elementwise(&kind, &inputs, &graph.tensor(node.output).shape, ELEMENT, |loads| {
+    let operator = operators::elementwise(&kind, &inputs, &graph.tensor(node.output()).shape, ELEMENT, |loads| {
         let of = |o: &Result<f64, usize>| o.map_or_else(|position| loads[position].clone(), Scalar::Const);
-        apply(&node.op, &operands.iter().map(of).collect::<Vec<_>>())
+        apply(op, &operands.iter().map(of).collect::<Vec<_>>())
     })?;
     Ok(Lowered { operator, sources })
 }
@@ -248,6 +261,10 @@ fn unary(f: Function, x: Scalar) -> Scalar {
         Function::Sigmoid => {
             let power = Scalar::unary(UnaryOp::Exp, Scalar::unary(UnaryOp::Neg, x));
             Scalar::binary(Div, number(1.0), Scalar::binary(Add, number(1.0), power))
+        }
+        Function::Silu => {
+            let power = Scalar::unary(UnaryOp::Exp, Scalar::unary(UnaryOp::Neg, x.clone()));
+            Scalar::binary(Div, x, Scalar::binary(Add, number(1.0), power))
         }
         Function::HardSigmoid(alpha, beta) => clamp(Scalar::binary(Add, Scalar::binary(Mul, x, number(alpha)), number(beta)), 0.0, 1.0),
         Function::HardSwish => {

@@ -2,8 +2,9 @@
 
 use crate::error::GraphError;
 use crate::fuse::groups;
-use crate::graph::{Graph, Op, TensorId};
+use crate::graph::{Graph, TensorId};
 use crate::lower::{ELEMENT, Lowered, Source, lower};
+use crate::op::Op;
 use std::collections::HashMap;
 use std::sync::Arc;
 use warpsight_generate::ExprKey;
@@ -100,9 +101,12 @@ impl Plan {
         for group in groups(graph) {
             let lowered = lower(graph, &group)?;
             let nodes = std::iter::once(&group.anchor).chain(&group.followers).map(|&n| graph.nodes[n].name.clone()).collect();
-            let exit = graph.nodes[group.exit()].output;
+            let exit = graph.nodes[group.exit()].output();
             let output = builder.tensor(exit);
-            builder.add(graph.nodes[group.anchor].name.clone(), nodes, lowered, output);
+            // What a node writes beside its result are temporaries of its operator, in order.
+            let anchor = &graph.nodes[group.anchor];
+            let further: Vec<TensorId> = anchor.outputs[1..].iter().map(|&id| builder.tensor(id)).collect();
+            builder.add(anchor.name.clone(), nodes, lowered, &further, output);
         }
         builder.copy_outputs()?;
         Ok(builder.plan)
@@ -235,8 +239,8 @@ struct Builder<'a> {
 impl<'a> Builder<'a> {
     fn new(graph: &'a Graph) -> Self {
         let mut roots: Vec<TensorId> = (0..graph.tensors.len()).map(TensorId).collect();
-        for node in graph.nodes.iter().filter(|n| n.op == Op::Alias) {
-            roots[node.output.0] = roots[node.inputs[0].0];
+        for node in graph.nodes.iter().filter(|n| n.op() == Some(&Op::Alias)) {
+            roots[node.output().0] = roots[node.inputs[0].0];
         }
         let writers = graph.writers();
         let mut owned = HashMap::new();
@@ -276,7 +280,7 @@ impl<'a> Builder<'a> {
         placed
     }
 
-    fn add(&mut self, name: String, nodes: Vec<String>, lowered: Lowered, output: TensorId) {
+    fn add(&mut self, name: String, nodes: Vec<String>, lowered: Lowered, further: &[TensorId], output: TensorId) {
         let Lowered { operator, sources } = lowered;
         let mut inputs = Vec::new();
         for input in external_inputs(&operator) {
@@ -292,7 +296,12 @@ impl<'a> Builder<'a> {
         debug_assert_eq!(inputs.len(), external_inputs(&operator).len());
         let joins: Vec<(String, Vec<i64>)> =
             temporaries(&operator).into_iter().map(|t| (format!("{name}.{}", t.name), t.shape.clone())).collect();
-        let temporaries = joins.into_iter().map(|(name, shape)| self.push(name, shape, PlanRole::Intermediate)).collect();
+        let joins = joins.into_iter().enumerate();
+        let temporary = |(at, (name, shape))| match further.get(at) {
+            Some(&own) => own,
+            None => self.push(name, shape, PlanRole::Intermediate),
+        };
+        let temporaries = joins.map(temporary).collect();
         self.plan.operators.push(PlannedOp { name, nodes, operator, inputs, temporaries, output });
     }
 
@@ -309,7 +318,7 @@ impl<'a> Builder<'a> {
             let operator = operator.map_err(|source| GraphError::Operator { node: shown.name.clone(), source })?;
             let to = self.push(shown.name.clone(), shown.shape.clone(), PlanRole::Output);
             let sources = vec![("input".into(), Source::Tensor(output))];
-            self.add(shown.name.clone(), vec![], Lowered { operator, sources }, to);
+            self.add(shown.name.clone(), vec![], Lowered { operator, sources }, &[], to);
             self.plan.outputs.push(to);
         }
         Ok(())

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use support::relative;
 use warpsight_generate::operators::{ReduceKind, Window};
 use warpsight_graph::memory::{Request, Storage, live_ranges, plan};
-use warpsight_graph::{Arithmetic, Function, Graph, GraphTensor, Node, Op, Plan, PlanRole, TensorId, evaluate_f64, simplify};
+use warpsight_graph::{Arithmetic, Function, Graph, GraphTensor, Node, Op, Origin, Plan, PlanRole, TensorId, evaluate_f64, simplify};
 use warpsight_ir::ImageFormat;
 
 const FULL: [i64; 4] = [1, 3, 4, 5];
@@ -20,8 +20,7 @@ struct Random {
 
 impl Random {
     fn new(seed: u64) -> Self {
-        let mut random =
-            Self { graph: Graph { nodes: vec![], tensors: vec![], inputs: vec![], outputs: vec![] }, rng: fastrand::Rng::with_seed(seed) };
+        let mut random = Self { graph: Graph::default(), rng: fastrand::Rng::with_seed(seed) };
         for shape in [FULL, FULL, SCALE] {
             let input = random.tensor(&shape, None);
             random.graph.inputs.push(input);
@@ -30,8 +29,8 @@ impl Random {
     }
 
     fn tensor(&mut self, shape: &[i64], constant: Option<Arc<[f64]>>) -> TensorId {
-        self.graph.tensors.push(GraphTensor { name: format!("t{}", self.graph.tensors.len()), shape: shape.into(), constant });
-        TensorId(self.graph.tensors.len() - 1)
+        let origin = if constant.is_some() { Origin::Constant } else { Origin::Node };
+        self.graph.add(GraphTensor { constant, ..GraphTensor::new(format!("t{}", self.graph.tensors.len()), shape, origin) })
     }
 
     fn constant(&mut self, shape: &[i64]) -> TensorId {
@@ -54,7 +53,7 @@ impl Random {
         let output = self.tensor(shape, None);
         // Names in reverse: the order must not depend on them.
         let name = format!("n{}", 1000 - self.graph.nodes.len());
-        self.graph.nodes.push(Node { name, op, inputs, output });
+        self.graph.nodes.push(Node::of(name, op, inputs, output));
     }
 
     fn step(&mut self) {
@@ -109,7 +108,7 @@ impl Random {
     fn finish(mut self, steps: usize) -> Graph {
         (0..steps).for_each(|_| self.step());
         let last = TensorId(self.graph.tensors.len() - 1);
-        let mut outputs = vec![self.graph.nodes.last().map_or(last, |n| n.output)];
+        let mut outputs = vec![self.graph.nodes.last().map_or(last, Node::output)];
         for _ in 0..self.rng.usize(0..3) {
             outputs.push(self.pick(&FULL));
         }
@@ -217,17 +216,17 @@ fn diamonds_fuse_unless_a_value_inside_is_seen() {
     let x = random.graph.inputs[0];
     let weight = random.constant(&[3, 3, 1, 1]);
     random.node(Op::Conv { windows: vec![Window::new(4, 1), Window::new(5, 1)], groups: 1 }, vec![x, weight], &FULL);
-    let conv = random.graph.nodes[0].output;
+    let conv = random.graph.nodes[0].output();
     let three = random.tensor(&[], Some([3.0].into()));
     let six = random.tensor(&[], Some([6.0].into()));
     random.node(Op::Binary(Arithmetic::Add), vec![conv, three], &FULL);
-    let sum = random.graph.nodes[1].output;
+    let sum = random.graph.nodes[1].output();
     random.node(Op::Unary(Function::Clip(0.0, 6.0)), vec![sum], &FULL);
-    let clip = random.graph.nodes[2].output;
+    let clip = random.graph.nodes[2].output();
     random.node(Op::Binary(Arithmetic::Mul), vec![conv, clip], &FULL);
-    let product = random.graph.nodes[3].output;
+    let product = random.graph.nodes[3].output();
     random.node(Op::Binary(Arithmetic::Div), vec![product, six], &FULL);
-    let last = random.graph.nodes[4].output;
+    let last = random.graph.nodes[4].output();
     let mut graph = random.graph;
     graph.outputs = vec![last];
     let whole = Plan::of(&graph).unwrap();
@@ -249,11 +248,11 @@ fn residual_sums_fuse_into_the_later_operator() {
     let weight = random.constant(&[3, 3, 1, 1]);
     let op = Op::Conv { windows: vec![Window::new(4, 1), Window::new(5, 1)], groups: 1 };
     random.node(op.clone(), vec![x, weight], &FULL);
-    let first = random.graph.nodes[0].output;
+    let first = random.graph.nodes[0].output();
     random.node(op, vec![first, weight], &FULL);
-    let second = random.graph.nodes[1].output;
+    let second = random.graph.nodes[1].output();
     random.node(Op::Binary(Arithmetic::Add), vec![first, second], &FULL);
-    let sum = random.graph.nodes[2].output;
+    let sum = random.graph.nodes[2].output();
     let mut graph = random.graph;
     graph.outputs = vec![sum];
     let plan = Plan::of(&graph).unwrap();

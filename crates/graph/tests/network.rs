@@ -51,7 +51,7 @@ fn fused_plan_agrees_with_the_unfused_graph() {
 #[test]
 fn everything_elementwise_but_the_squeeze_and_excite_products_is_fused() {
     let simple = simplify(&graph());
-    assert!(!simple.nodes.iter().any(|n| matches!(n.op, Op::BatchNormalization { .. })));
+    assert!(!simple.nodes.iter().any(|n| matches!(n.op(), Some(Op::BatchNormalization { .. }))));
     let plan = Plan::of(&simple).unwrap();
     let mut kinds = BTreeMap::new();
     for op in &plan.operators {

@@ -1,6 +1,6 @@
 //! Somebody else's plan for a persistent kernel: proved, or the circle of waits.
 
-use super::input::{text, wrong};
+use super::input::{stated, text, wrong};
 use super::json::cycle;
 use crate::failure::{Failure, Kind};
 use crate::predict::input::Device;
@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use std::path::Path;
 use warpsight_dataflow::foreign;
 use warpsight_dataflow::proof::{ASSUMPTIONS, Launch, Objection, Resources, prove};
+use warpsight_graph::format::Malformed;
 use warpsight_ir::occupancy::Residency;
 use warpsight_ir::{Certificate, Pipeline};
 use warpsight_sim::pipeline::{PipelineSilicon, Scheduler, simulate};
@@ -26,7 +27,10 @@ struct Checked<'a> {
 /// Judges a plan on devices; a plan that is not proved on one of them ends with a failure of its own kind, behind what was found.
 pub fn check(file: &Path, devices: &[Device], simulated: bool, json: bool) -> Result<(), Failure> {
     let (name, text) = (file.display().to_string(), text(file)?);
-    let refused = |error: String| wrong(&name, &text, &format!("this is no persistent-plan/1: {error}"), None);
+    let refused = |error: Malformed| {
+        let at = error.place.and_then(|place| stated(&text, place));
+        wrong(&name, &text, &format!("this is no persistent-plan/1: {error}"), at)
+    };
     let plan = foreign::read(&text).map_err(refused)?;
     let bar = progress::bar(devices.len(), "proving");
     let all = devices.iter().map(|device| checked(&plan, &name, device, simulated).inspect(|_| bar.inc(1)));

@@ -1,12 +1,12 @@
 //! Graphs from files, and what is wrong with them, at its place.
 
-use super::onnx::{OnnxError, converted};
 use crate::failure::Failure;
 use crate::network;
 use std::ops::Range;
 use std::path::Path;
-use warpsight_dataflow::{DesignError, Graph, GraphError};
-use warpsight_graph::simplify;
+use warpsight_dataflow::view::Nothing;
+use warpsight_dataflow::{DesignError, View};
+use warpsight_graph::{FormatError, Graph, simplify};
 use warpsight_ir::NoEstimate;
 
 /// A graph and where it comes from.
@@ -15,8 +15,8 @@ pub struct Input {
     pub file: String,
     /// Its text; `None` of a model.
     text: Option<String>,
-    /// The graph.
-    pub graph: Graph,
+    /// What is planned of it.
+    pub graph: View,
 }
 
 impl Input {
@@ -31,20 +31,21 @@ impl Input {
         if Self::is_model(path) {
             let (model, _) = network::read(path, shapes)?;
             let name = path.file_stem().map_or_else(|| file.clone(), |stem| stem.to_string_lossy().into_owned());
-            let refused = |error: OnnxError| Failure::input(error.to_string()).at(&file);
-            let graph = converted(&name, &simplify(&model), element).map_err(refused)?;
+            let model = Graph { name, ..simplify(&model).with_elements(element) };
+            let graph = View::of(&model).map_err(|error| Failure::input(error.to_string()).at(&file))?;
             return Ok(Self { file, text: None, graph });
         }
         let text = text(path)?;
-        match Graph::read(&text) {
+        let read = Graph::read(&text).and_then(|graph| View::of(&graph).map_err(|Nothing| FormatError::Empty));
+        match read {
             Ok(graph) => Ok(Self { file, text: Some(text), graph }),
             Err(error) => {
-                let failure = wrong(&file, &text, &error.to_string(), about(&error).and_then(|what| find(&text, &what)));
+                let failure = wrong(&file, &text, &error.to_string(), about(&error).and_then(|what| find(&text, what)));
                 let other = text.trim_start().starts_with(['{', '[']);
                 Err(if other {
                     failure
                 } else {
-                    failure.help("a graph is dataflow-graph/1 (JSON; see examples/dataflow), or a model that ends with .onnx")
+                    failure.help("a graph is dataflow-graph/1 or /2 (JSON; see examples/dataflow), or a model that ends with .onnx")
                 })
             }
         }
@@ -58,7 +59,7 @@ impl Input {
             other => other.node().map(|node| node.name.as_str()),
         };
         let failure = match &self.text {
-            Some(text) => wrong(&self.file, text, &message, node.and_then(|node| find(text, &About::Node(node)))),
+            Some(text) => wrong(&self.file, text, &message, node.and_then(|node| find(text, About::Node(node)))),
             None => Failure::input(message).at(&self.file),
         };
         match why {
@@ -74,18 +75,17 @@ pub fn text(path: &Path) -> Result<String, Failure> {
     Ok(warpsight_files::read_text(path, warpsight_files::RECORDS)?)
 }
 
-/// A failure in a text file: at this range, or at the line and column that the message ends with.
+/// A failure in a text file, at this range of it.
 pub fn wrong(file: &str, text: &str, message: &str, at: Option<Range<usize>>) -> Failure {
     let failure = Failure::input(message);
-    let Some(at) = at.or_else(|| stated(text, message)) else { return failure.at(file) };
-    failure.excerpt(file, text, at, None)
+    match at {
+        Some(at) => failure.excerpt(file, text, at, None),
+        None => failure.at(file),
+    }
 }
 
-/// What a message of the JSON reader ends with: `at line 3 column 14`.
-fn stated(text: &str, message: &str) -> Option<Range<usize>> {
-    let (_, place) = message.rsplit_once(" at line ")?;
-    let (line, column) = place.split_once(" column ")?;
-    let (line, column): (usize, usize) = (line.parse().ok()?, column.parse().ok()?);
+/// The character at a line and column of the JSON reader.
+pub fn stated(text: &str, (line, column): (usize, usize)) -> Option<Range<usize>> {
     let begin: usize = text.split_inclusive('\n').take(line.checked_sub(1)?).map(str::len).sum();
     // The reader stands behind what it did not expect.
     let at = (begin + column.saturating_sub(1)).min(text.len().saturating_sub(1));
@@ -98,29 +98,35 @@ fn stated(text: &str, message: &str) -> Option<Range<usize>> {
 enum About<'a> {
     Node(&'a str),
     Tensor(&'a str),
+    Place((usize, usize)),
 }
 
-fn about(error: &GraphError) -> Option<About<'_>> {
+fn about(error: &FormatError) -> Option<About<'_>> {
     match error {
-        GraphError::NoTensor { node, .. } | GraphError::Mismatch { node, .. } | GraphError::Rewritten { node, .. } => {
+        FormatError::NoTensor { node, .. } | FormatError::Mismatch { node, .. } | FormatError::Rewritten { node, .. } => {
             Some(About::Node(node))
         }
-        GraphError::SameId(node) => Some(About::Node(node)),
-        GraphError::Cycle(nodes) => nodes.first().map(|node| About::Node(node)),
-        GraphError::Unwritten { tensor, .. } | GraphError::Dynamic { tensor, .. } | GraphError::Size(tensor) => Some(About::Tensor(tensor)),
-        GraphError::Form(_) | GraphError::Empty => None,
+        FormatError::SameId(node) => Some(About::Node(node)),
+        FormatError::Cycle(nodes) => nodes.first().map(|node| About::Node(node)),
+        FormatError::Unwritten { tensor, .. }
+        | FormatError::Dynamic { tensor, .. }
+        | FormatError::Size(tensor)
+        | FormatError::Value { tensor } => Some(About::Tensor(tensor)),
+        FormatError::Form { what, .. } => what.place.map(About::Place),
+        FormatError::Empty => None,
     }
 }
 
-/// Where a node's `"id"` or a tensor's entry stands.
-fn find(text: &str, what: &About) -> Option<Range<usize>> {
+/// Where that is: a node's `"id"` or a tensor's entry stands.
+fn find(text: &str, what: About) -> Option<Range<usize>> {
     let value = |name: &str| serde_json::Value::from(name).to_string();
     match what {
+        About::Place(place) => stated(text, place),
         About::Node(name) => text.match_indices("\"id\"").find_map(|(at, key)| {
             let rest = text[at + key.len()..].trim_start().strip_prefix(':')?.trim_start();
             let begin = text.len() - rest.len();
             let whole = |own: &str| rest.strip_prefix(own).is_some_and(|rest| rest.trim_start().starts_with([',', '}']));
-            let own = [value(name), (*name).to_owned()].into_iter().find(|own| whole(own))?;
+            let own = [value(name), name.to_owned()].into_iter().find(|own| whole(own))?;
             Some(at..begin + own.len())
         }),
         About::Tensor(name) => {

@@ -2,21 +2,21 @@
 //! `simulated`, and seconds of stages that say `measured`.
 
 use super::options::{policy_name, scheduler_name};
-use super::outcome::{Outcome, Pipelined};
+use super::outcome::Outcome;
 use super::simulate::{Ran, Simulated};
 use super::text::saved;
 use serde_json::{Value, json};
 use warpsight_dataflow::proof::{ASSUMPTIONS, Objection};
 use warpsight_dataflow::rates::key;
-use warpsight_dataflow::{Design, Execution, GroupPlan, NodeId, Quadrants};
+use warpsight_dataflow::{Design, Execution, GroupPlan, NodeId, Pipelined, Quadrants};
 use warpsight_ir::Seconds;
 use warpsight_ir::validate::{InvalidPipeline, PipelineError};
 use warpsight_sim::pipeline::PipelineRun;
 
 /// All of it.
 pub fn value(of: &Outcome) -> Value {
-    let (times, ops) = (&of.plan.times, of.covered());
-    let cut = of.reductions();
+    let (times, ops) = (&of.planned.plan.times, of.planned.covered());
+    let cut = of.planned.reductions();
     let execution = |at: usize, own: &Execution| {
         json!({
             "ops": ops[at],
@@ -26,14 +26,14 @@ pub fn value(of: &Outcome) -> Value {
             "speedup": times.bsp.eager / own.eager,
             "graph_launch_speedup": times.bsp.graph / own.graph,
             "traffic_reduction_percent": cut[at],
-            "traffic_bytes": of.traffic[at + 1].bytes().0,
+            "traffic_bytes": of.planned.traffic[at + 1].bytes().0,
             "dram_bytes": own.dram.0,
         })
     };
     let mut dataflow = execution(1, &times.dataflow);
     // What is selected stands above, as the paper counts; of it, what runs as one.
-    dataflow["ops_run_together"] = json!(of.together());
-    dataflow["traffic_reduction_run_together_percent"] = json!(of.reduction(&of.running));
+    dataflow["ops_run_together"] = json!(of.planned.together());
+    dataflow["traffic_reduction_run_together_percent"] = json!(of.planned.reduction(&of.planned.running));
     let (saves, saved) = saved(of);
     let simulated = match &of.simulated {
         None => json!(null),
@@ -51,7 +51,7 @@ pub fn value(of: &Outcome) -> Value {
         "bsp": {
             "graph_launch_s": times.bsp.graph.0,
             "launches": times.bsp.runs.len(),
-            "traffic_bytes": of.traffic[0].bytes().0,
+            "traffic_bytes": of.planned.traffic[0].bytes().0,
         },
         "vertical": execution(0, &times.vertical),
         "dataflow": dataflow,
@@ -61,19 +61,19 @@ pub fn value(of: &Outcome) -> Value {
             "vertical": utilisation(&times.vertical),
             "dataflow": utilisation(&times.dataflow),
         },
-        "groups": of.plan.groups.iter().zip(&of.groups).map(|(plan, own)| group(of, plan, own)).collect::<Vec<_>>(),
-        "kernels": of.plan.kernels.iter().map(|own| json!({
+        "groups": of.planned.plan.groups.iter().zip(&of.planned.groups).map(|(plan, own)| group(of, plan, own)).collect::<Vec<_>>(),
+        "kernels": of.planned.plan.kernels.iter().map(|own| json!({
             "nodes": names(of, &own.fused.group.nodes), "s": own.run.seconds.0, "shared_bytes": own.footprint.bytes().0,
             "decided": own.footprint.to_string(),
         })).collect::<Vec<_>>(),
-        "refused": of.plan.refused.iter().map(|(group, why)| json!({
+        "refused": of.planned.plan.refused.iter().map(|(group, why)| json!({
             "nodes": names(of, &group.nodes), "rule": group.rule, "reason": why.to_string(),
         })).collect::<Vec<_>>(),
-        "rest": names(of, &of.plan.rest),
-        "vertical_groups": of.vertical.groups.iter().map(|(group, bytes)| json!({
+        "rest": names(of, &of.planned.plan.rest),
+        "vertical_groups": of.planned.vertical.groups.iter().map(|(group, bytes)| json!({
             "nodes": names(of, &group.nodes), "rule": group.rule, "shared_bytes": bytes.bytes().0, "decided": bytes.to_string(),
         })).collect::<Vec<_>>(),
-        "vertical_refused": of.vertical.refusals.iter().map(|(nodes, bytes)| json!({
+        "vertical_refused": of.planned.vertical.refusals.iter().map(|(nodes, bytes)| json!({
             "nodes": names(of, nodes), "shared_bytes": bytes.bytes().0, "decided": bytes.to_string(),
         })).collect::<Vec<_>>(),
         "proof": proof(of),
@@ -177,7 +177,7 @@ pub fn cycle(objection: &Objection) -> Value {
 
 /// Of all groups together.
 fn proof(of: &Outcome) -> Value {
-    let objection = of.groups.iter().enumerate().find_map(|(at, own)| own.proof.as_ref().err().map(|why| (at, why)));
+    let objection = of.planned.groups.iter().enumerate().find_map(|(at, own)| own.proof.as_ref().err().map(|why| (at, why)));
     json!({
         "proved": objection.is_none(),
         "assumptions": ASSUMPTIONS,
@@ -188,10 +188,10 @@ fn proof(of: &Outcome) -> Value {
 
 /// Of each stage of a design, the part of the time that its work-groups work, wait for tokens and wait for room.
 pub fn shares_of_stages(of: &Outcome, at: usize, run: &PipelineRun) -> Vec<[f64; 3]> {
-    let stages = &of.groups[at].lowered.pipeline.stages;
-    let mut shares = vec![[0.0; 3]; of.plan.groups[at].design.stages.len()];
+    let stages = &of.planned.groups[at].lowered.pipeline.stages;
+    let mut shares = vec![[0.0; 3]; of.planned.plan.groups[at].design.stages.len()];
     for (origin, share) in shares.iter_mut().enumerate() {
-        let own: Vec<usize> = (0..stages.len()).filter(|&stage| of.groups[at].lowered.origins[stage] == origin).collect();
+        let own: Vec<usize> = (0..stages.len()).filter(|&stage| of.planned.groups[at].lowered.origins[stage] == origin).collect();
         let all: f64 = own.iter().map(|&stage| f64::from(stages[stage].ctas) * run.time.0).sum();
         for &stage in own.iter().filter(|_| all > 0.0) {
             let times = &run.stages[stage];
@@ -204,7 +204,7 @@ pub fn shares_of_stages(of: &Outcome, at: usize, run: &PipelineRun) -> Vec<[f64;
 }
 
 fn simulation(of: &Outcome, own: &Simulated) -> Value {
-    let ops = [of.covered()[0], of.together()];
+    let ops = [of.planned.covered()[0], of.planned.together()];
     let execution = |at: usize, ran: &Ran| {
         json!({
             "ops": ops[at],
@@ -217,7 +217,7 @@ fn simulation(of: &Outcome, own: &Simulated) -> Value {
             "utilisation": shares(&ran.quadrants),
         })
     };
-    let groups = own.groups.iter().zip(&of.plan.groups).enumerate().map(|(at, (run, plan))| match run {
+    let groups = own.groups.iter().zip(&of.planned.plan.groups).enumerate().map(|(at, (run, plan))| match run {
         Ok(run) => {
             let alone: Seconds = plan.group.nodes.iter().map(|id| own.bsp.runs[id.0]).sum();
             let stages: Vec<Value> = shares_of_stages(of, at, run).iter().map(|own| json!({"busy": own[0], "starved": own[1], "blocked": own[2]})).collect();

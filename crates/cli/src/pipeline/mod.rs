@@ -3,7 +3,6 @@
 mod check;
 mod input;
 mod json;
-mod onnx;
 mod options;
 mod outcome;
 mod report;
@@ -20,13 +19,13 @@ use crate::progress;
 use crate::report::{clean, out};
 use indicatif::ProgressBar;
 use input::Input;
-use outcome::{Outcome, Question};
+use outcome::Outcome;
 use report::{Figures, Paper};
 use samples::Sampled;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use warpsight_dataflow::{Measured, Modelled};
+use warpsight_dataflow::{Measured, Modelled, Question};
 use warpsight_files::Output;
 use warpsight_ir::Stage;
 use warpsight_predict::StageRoofline;
@@ -125,7 +124,8 @@ fn planned(args: &Args, input: &Input, device: &Device, bar: &ProgressBar) -> Re
     let source = |stage: &Stage| sampled.source(stage);
     let rates = Measured { table: sampled.table.clone(), model: modelled };
     let simulate = args.simulate.then_some(args.scheduler);
-    let outcome = Outcome::of(input, device, &Question { policy: args.policy, rates: &rates, source: &source, simulate })?;
+    let ask = Question { policy: args.policy, rates: &rates, source: &source, model: &model, profile: &device.profile };
+    let outcome = Outcome::of(input, device, &ask, simulate)?;
     bar.inc(1);
     Ok(outcome)
 }

@@ -12,7 +12,7 @@ use warpsight_sim::pipeline::Scheduler;
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
-    /// Graphs: `dataflow-graph/1` as JSON (see examples/dataflow), or ONNX models (.onnx).
+    /// Graphs: `dataflow-graph/1` or `/2` as JSON (see examples/dataflow), or ONNX models (.onnx).
     pub files: Vec<PathBuf>,
     /// Built-in profiles, or files of profiles (.toml); several after each other or separated by commas.
     #[arg(long, value_name = "NAME", required = true, num_args = 1.., value_delimiter = ',', value_parser = suggested(profiles()))]

@@ -1,10 +1,10 @@
 //! The three executions on a simulated GPU. Of planning, only definitions come here: which firings there are; how long they take is found
 //! from `sim/devices`.
 
-use super::outcome::{Outcome, fused};
+use super::outcome::Outcome;
 use std::collections::BTreeMap;
 use warpsight_dataflow::plan::LOW;
-use warpsight_dataflow::{Execution, NodeId, Quadrants, Rates, launched};
+use warpsight_dataflow::{Execution, NodeId, Pipelined, Quadrants, Rates, launched};
 use warpsight_ir::{Bytes, Pipeline, Seconds, StageClass};
 use warpsight_sim::pipeline::{PipelineCore, PipelineRun, PipelineSilicon, Scheduler, simulate};
 
@@ -49,7 +49,7 @@ pub struct Ran {
 /// Simulates a plan, where this device has silicon.
 pub fn simulated(of: &Outcome, scheduler: Scheduler, rates: &dyn Rates) -> Result<Simulated, String> {
     let silicon = silicon(of)?;
-    let (graph, plan, machine) = (&of.graph, &of.plan, &of.machine);
+    let (graph, plan, machine) = (&of.graph, &of.planned.plan, &of.machine);
     for own in plan.groups.iter().flat_map(|group| &group.design.stages).filter(|stage| stage.class == StageClass::Tensor) {
         if own.element != ELEMENT {
             return Err(format!(
@@ -75,7 +75,7 @@ pub fn simulated(of: &Outcome, scheduler: Scheduler, rates: &dyn Rates) -> Resul
     let singles = graph.ids().map(&mut alone).collect::<Result<Vec<_>, String>>()?;
     let vector = vector(&silicon.core);
     let mut kernels = BTreeMap::new();
-    for group in fused(&of.vertical).into_iter().chain(plan.kernels.iter().map(|kernel| kernel.fused.clone())) {
+    for group in of.planned.fused().into_iter().chain(plan.kernels.iter().map(|kernel| kernel.fused.clone())) {
         let pipeline = launched::fused(graph, &group, machine, rates, vector).map_err(|why| why.to_string())?;
         let first = group.group.nodes[0];
         kernels.insert(
@@ -83,8 +83,8 @@ pub fn simulated(of: &Outcome, scheduler: Scheduler, rates: &dyn Rates) -> Resul
             kernel(pipeline).map_err(|why| format!("the kernel from node `{}` on: {why}", graph.node(first).name))?,
         );
     }
-    let run = |own: &super::outcome::Pipelined| simulate(&own.lowered.pipeline, &silicon, scheduler).map_err(|fault| fault.to_string());
-    let groups: Vec<Result<PipelineRun, String>> = of.groups.iter().map(run).collect();
+    let run = |own: &Pipelined| simulate(&own.lowered.pipeline, &silicon, scheduler).map_err(|fault| fault.to_string());
+    let groups: Vec<Result<PipelineRun, String>> = of.planned.groups.iter().map(run).collect();
     let pipelines = |nodes: &[NodeId]| plan.groups.iter().position(|group| group.group.nodes == nodes).map(|at| (at, &groups[at]));
 
     let single = |execution: &Execution| -> Vec<&PipelineRun> { execution.runs.iter().map(|run| &singles[run.nodes[0].0]).collect() };

@@ -2,14 +2,14 @@
 
 use super::json::{limiter, shares_of_stages};
 use super::options::{policy_name, scheduler_name};
-use super::outcome::{Outcome, Pipelined};
+use super::outcome::Outcome;
 use super::simulate::{Ran, Simulated};
 use crate::predict::show::time;
 use crate::report::Column::{Below, Keep, Spare};
 use crate::report::{Table, clean, table};
 use std::fmt::Write;
 use warpsight_dataflow::proof::ASSUMPTIONS;
-use warpsight_dataflow::{Execution, GroupPlan, NodeId, Quadrants, Role, Stage};
+use warpsight_dataflow::{Execution, GroupPlan, NodeId, Pipelined, Quadrants, Role, Stage};
 use warpsight_ir::{Bytes, Seconds, StageClass};
 
 /// All of it.
@@ -23,9 +23,9 @@ pub fn text(of: &Outcome) -> String {
         policy_name(of.policy)
     );
     let _ = writeln!(text, "{}\n", executions(of));
-    let (selected, together) = (of.covered()[1], of.together());
+    let (selected, together) = (of.planned.covered()[1], of.planned.together());
     if together < selected {
-        let cut = of.reduction(&of.running);
+        let cut = of.planned.reduction(&of.planned.running);
         let _ = writeln!(
             text,
             "Of the {selected} operators that the policy selects, {together} run in groups (traffic cut {cut:.2} %): see what is refused.\n"
@@ -35,30 +35,30 @@ pub fn text(of: &Outcome) -> String {
     if seconds > Seconds::ZERO {
         let _ = writeln!(text, "Dataflow saves most in {saves}: {} of bulk-synchronous execution (predicted).\n", time(seconds));
     }
-    for (at, (plan, own)) in of.plan.groups.iter().zip(&of.groups).enumerate() {
+    for (at, (plan, own)) in of.planned.plan.groups.iter().zip(&of.planned.groups).enumerate() {
         group(&mut text, of, at, plan, own);
     }
-    for own in &of.plan.kernels {
+    for own in &of.planned.plan.kernels {
         let nodes = operators(of, &own.fused.group.nodes);
         let _ = writeln!(text, "one kernel: {nodes}: {} (predicted); {}", time(own.run.seconds), own.footprint);
     }
-    if !of.plan.kernels.is_empty() {
+    if !of.planned.plan.kernels.is_empty() {
         text.push('\n');
     }
-    for (group, why) in &of.plan.refused {
+    for (group, why) in &of.planned.plan.refused {
         let _ = writeln!(text, "refused: {}: {}", operators(of, &group.nodes), clean(&why.to_string()));
     }
-    if !of.plan.refused.is_empty() {
+    if !of.planned.plan.refused.is_empty() {
         text.push('\n');
     }
-    for (group, bytes) in &of.vertical.groups {
+    for (group, bytes) in &of.planned.vertical.groups {
         let _ = writeln!(text, "vertical: {}: {bytes}", operators(of, &group.nodes));
     }
-    for (nodes, bytes) in &of.vertical.refusals {
+    for (nodes, bytes) in &of.planned.vertical.refusals {
         let _ = writeln!(text, "not vertical: {}: {bytes}", operators(of, nodes));
     }
-    let proved = of.groups.iter().filter(|own| own.proof.is_ok()).count();
-    let _ = writeln!(text, "\n{proved} of {} pipelines are proved to end, assuming", of.groups.len());
+    let proved = of.planned.groups.iter().filter(|own| own.proof.is_ok()).count();
+    let _ = writeln!(text, "\n{proved} of {} pipelines are proved to end, assuming", of.planned.groups.len());
     for assumption in ASSUMPTIONS {
         let _ = writeln!(text, "- {assumption}");
     }
@@ -77,12 +77,12 @@ pub fn text(of: &Outcome) -> String {
 
 /// What dataflow saves most in, over bulk-synchronous execution.
 pub fn saved(of: &Outcome) -> (&'static str, Seconds) {
-    let times = &of.plan.times;
+    let times = &of.planned.plan.times;
     times.bsp.terms(&of.machine).most_saved(&times.dataflow.terms(&of.machine))
 }
 
 fn executions(of: &Outcome) -> Table<'static> {
-    let (times, ops, cut) = (&of.plan.times, of.covered(), of.reductions());
+    let (times, ops, cut) = (&of.planned.plan.times, of.planned.covered(), of.planned.reductions());
     let mut rows = table(&[
         Keep("predicted"),
         Spare(6, "operators selected"),
@@ -109,7 +109,7 @@ fn executions(of: &Outcome) -> Table<'static> {
             ratio(times.bsp.eager, own.eager),
             time(own.graph),
             ratio(times.bsp.graph, own.graph),
-            bytes(of.traffic[at].bytes()),
+            bytes(of.planned.traffic[at].bytes()),
             grouped.map_or_else(|| "-".to_owned(), |at| format!("{:.2} %", cut[at])),
         ];
         let (forward, backward) = (&own.forward, &own.backward);
@@ -221,7 +221,7 @@ fn simulated(text: &mut String, of: &Outcome, own: &Simulated) {
         Keep("speedup (simulated)"),
         Below("stages that work most (share of time, simulated)"),
     ]);
-    for (at, (run, plan)) in own.groups.iter().zip(&of.plan.groups).enumerate() {
+    for (at, (run, plan)) in own.groups.iter().zip(&of.planned.plan.groups).enumerate() {
         let alone: Seconds = plan.group.nodes.iter().map(|id| own.bsp.runs[id.0]).sum();
         let (found, faster, most) = match run {
             Ok(run) => (time(run.time), ratio(alone, run.time), busiest(&shares_of_stages(of, at, run))),

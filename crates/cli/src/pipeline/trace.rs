@@ -14,9 +14,9 @@ pub fn trace(of: &Outcome, own: &Simulated) -> Result<Value, String> {
     let mut events = vec![named("process_name", 0, None, "execution"), named("thread_name", 0, Some(0), "launches")];
     let mut now = 0.0;
     let mut cut = false;
-    for (run, seconds) in of.plan.times.dataflow.runs.iter().zip(&ran.runs) {
+    for (run, seconds) in of.planned.plan.times.dataflow.runs.iter().zip(&ran.runs) {
         now += own.silicon.launch.graph;
-        let group = of.plan.groups.iter().position(|group| run.nodes.len() > 1 && group.group.nodes == run.nodes);
+        let group = of.planned.plan.groups.iter().position(|group| run.nodes.len() > 1 && group.group.nodes == run.nodes);
         let name = group.map_or_else(|| operators(of, &run.nodes), |at| format!("group {at}"));
         events.push(json!({
             "name": name, "cat": "launch", "ph": "X", "ts": micros(now), "dur": micros(seconds.0), "pid": 0, "tid": 0,
@@ -24,7 +24,7 @@ pub fn trace(of: &Outcome, own: &Simulated) -> Result<Value, String> {
         }));
         if let Some((at, Ok(pipeline))) = group.map(|at| (at, &own.groups[at])) {
             firings(&mut events, of, at, pipeline, now);
-            let all: u64 = of.groups[at].lowered.pipeline.stages.iter().filter_map(|stage| firings_of(&stage.body)).sum();
+            let all: u64 = of.planned.groups[at].lowered.pipeline.stages.iter().filter_map(|stage| firings_of(&stage.body)).sum();
             cut |= (pipeline.spans.len() as u64) < all;
         }
         now += seconds.0;
@@ -45,7 +45,7 @@ fn firings_of(body: &warpsight_ir::StageBody) -> Option<u64> {
 
 /// The firings of a pipeline that begins at a time, and how busy its device is.
 fn firings(events: &mut Vec<Value>, of: &Outcome, at: usize, run: &PipelineRun, begin: f64) {
-    let (process, pipeline) = (at + 1, &of.groups[at].lowered.pipeline);
+    let (process, pipeline) = (at + 1, &of.planned.groups[at].lowered.pipeline);
     events.push(named("process_name", process, None, &format!("group {at}")));
     // Work-groups that share a multiprocessor fire at the same time: each has a row of its own.
     let mut rows: std::collections::BTreeMap<(usize, usize, u32), usize> = std::collections::BTreeMap::new();

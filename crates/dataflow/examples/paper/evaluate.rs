@@ -6,8 +6,9 @@ use warpsight_dataflow::group::traffic;
 use warpsight_dataflow::lower::lower;
 use warpsight_dataflow::vertical::vertical;
 use warpsight_dataflow::{
-    Execution, Fused, Graph, Group, GroupPlan, Machine, Modelled, Patterns, Plan, Policy, Run, Terms, launched, planned,
+    Execution, Fused, Group, GroupPlan, Machine, Modelled, Patterns, Plan, Policy, Run, Terms, View, launched, planned,
 };
+use warpsight_graph::Graph;
 use warpsight_ir::profile::{Fact, Source, builtin};
 use warpsight_ir::{BytesPerSecond, Pipeline, Profile};
 use warpsight_predict::StageRoofline;
@@ -70,7 +71,7 @@ pub fn text(file: &str) -> String {
 /// An application planned on a device.
 pub struct Planned {
     /// The graph.
-    pub graph: Graph,
+    pub graph: View,
     /// The device.
     pub machine: Machine,
     /// Its plan.
@@ -82,7 +83,7 @@ pub struct Planned {
 impl Planned {
     /// Under a policy.
     pub fn of(json: &str, policy: Policy, profile: &Profile) -> Self {
-        let graph = Graph::read(json).expect("a graph");
+        let graph = View::of(&Graph::read(json).expect("a graph")).expect("operators");
         let machine = Machine::of(profile).expect("numbers");
         let model = StageRoofline::new().expect("constants");
         let plan = planned(&graph, policy, &machine, &Modelled { model: &model, on: profile }).expect("a plan");

@@ -9,7 +9,7 @@ mod evaluate;
 
 use evaluate::{APPS, App, Planned, Times, a100, doubled, geomean, silicon, text};
 use warpsight_dataflow::group::traffic;
-use warpsight_dataflow::{Graph, Patterns, Policy, select};
+use warpsight_dataflow::{Patterns, Policy, select};
 
 /// An application under the paper's policy: on the A100 and on one of twice the size; predicted and simulated on each.
 struct Case {
@@ -187,7 +187,7 @@ fn tokens() {
     println!("\nLlama training: traffic kept on chip by tokens of a step (paper 45.16 %, tokens not given)\n");
     println!("tokens     as counted  without activations stored for the backward pass");
     for times in [1, 2, 4, 8, 16, 64] {
-        let graph = Graph::read(&common::scaled(&text("train_llama"), &[(1536, 1536 * times)])).expect("a graph");
+        let graph = common::read(&common::scaled(&text("train_llama"), &[(1536, 1536 * times)])).expect("a graph");
         let groups = select::kitsune(&graph, &Patterns::kitsune());
         let all = graph.bytes();
         let kept = 100.0 * (1.0 - traffic(&graph, &groups).bytes() / all);

@@ -4,10 +4,11 @@ use super::drafts::{Draft, EPILOGUE_FLOPS, drafts, oriented, owners, tokens};
 use super::reduce::{levels, sums_rows};
 use super::tiles::{self, TILE, Tile};
 use super::{Design, DesignError, Moved, Queue, Role, Stage, Tiling};
-use crate::graph::{Class, Graph, Node, NodeId, TensorId};
 use crate::group::Group;
 use crate::machine::Machine;
+use crate::view::{Node, NodeId, TensorId, View};
 use std::collections::{BTreeMap, BTreeSet};
+use warpsight_graph::Class;
 use warpsight_ir::{Bytes, StageClass};
 
 /// Slots of partial results are so much smaller than the largest: 64 KB, the least that figure 5 has for a small overhead.
@@ -17,7 +18,7 @@ const SHARES: f64 = 4.0;
 ///
 /// # Errors
 /// Why the group is no pipeline, by node.
-pub fn design(graph: &Graph, group: &Group, tiling: Tiling, machine: &Machine) -> Result<Design, DesignError> {
+pub fn design(graph: &View, group: &Group, tiling: Tiling, machine: &Machine) -> Result<Design, DesignError> {
     let drafts = drafts(graph, group, tiling.epilogues)?;
     let of = owners(&drafts);
     let tokens = tokens(graph, group, &drafts, tiling.rows);
@@ -45,7 +46,7 @@ pub fn design(graph: &Graph, group: &Group, tiling: Tiling, machine: &Machine) -
 }
 
 /// Work-groups that operands of a group take where they are held, as powers of two, ascending; and whether a product sums over rows.
-pub fn widths(graph: &Graph, group: &Group, machine: &Machine) -> (Vec<u32>, bool) {
+pub fn widths(graph: &View, group: &Group, machine: &Machine) -> (Vec<u32>, bool) {
     let products = group.nodes.iter().map(|&id| graph.node(id)).filter(|node| node.class == Class::Tensor);
     let (sums, others): (Vec<&Node>, Vec<&Node>) = products.partition(|node| sums_rows(graph, node));
     let width = |node: &&Node| {
@@ -59,7 +60,7 @@ pub fn widths(graph: &Graph, group: &Group, machine: &Machine) -> (Vec<u32>, boo
 
 /// What grows while stages are added.
 struct Builder<'a> {
-    graph: &'a Graph,
+    graph: &'a View,
     group: &'a Group,
     machine: &'a Machine,
     of: &'a BTreeMap<NodeId, usize>,

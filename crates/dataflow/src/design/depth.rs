@@ -1,8 +1,8 @@
 //! Depths of queues: so that no path waits for another in vain, and so that work-groups seldom wait (paper 003, section 4.1).
 
 use super::{Design, DesignError, Role};
-use crate::graph::Graph;
 use crate::machine::Machine;
+use crate::view::View;
 use warpsight_ir::Bytes;
 
 /// Gives every queue its depth, for stages on so many work-groups.
@@ -13,7 +13,7 @@ use warpsight_ir::Bytes;
 ///
 /// # Errors
 /// Queues that the cache does not hold even at their least depth.
-pub fn deepen(design: &mut Design, graph: &Graph, ctas: &[u32], machine: &Machine) -> Result<(), DesignError> {
+pub fn deepen(design: &mut Design, graph: &View, ctas: &[u32], machine: &Machine) -> Result<(), DesignError> {
     let on_the_way = |at: usize| {
         let stage = &design.stages[at];
         (u64::from(ctas[at] / stage.parts.max(1)) / stage.firings_per_token.max(1)).max(1)

@@ -2,9 +2,10 @@
 
 use super::DesignError;
 use super::reduce::{rows, sums_rows};
-use crate::graph::{Class, Gemm, Graph, Node, NodeId};
 use crate::group::Group;
+use crate::view::{Gemm, Node, NodeId, View};
 use std::collections::{BTreeMap, BTreeSet};
+use warpsight_graph::Class;
 use warpsight_ir::StageClass;
 
 /// Operations per element beyond which an operator is taken to need whole rows, such as a softmax: it is no epilogue of tiles.
@@ -23,13 +24,16 @@ pub struct Draft {
 }
 
 /// Element-wise operators and reductions of rows join the stage before them where all they receive comes from it.
-pub fn drafts(graph: &Graph, group: &Group, epilogues: bool) -> Result<Vec<Draft>, DesignError> {
+pub fn drafts(graph: &View, group: &Group, epilogues: bool) -> Result<Vec<Draft>, DesignError> {
     let mut drafts: Vec<Draft> = Vec::new();
     let mut of: BTreeMap<NodeId, usize> = BTreeMap::new();
     for &id in &group.nodes {
         let node = graph.node(id);
         if node.class == Class::Gather {
             return Err(DesignError::Gather { node: graph.named(id) });
+        }
+        if node.windows {
+            return Err(DesignError::Windows { node: graph.named(id) });
         }
         let sums = sums_rows(graph, node);
         let before: BTreeSet<usize> = graph.producers(id).iter().filter_map(|producer| of.get(producer).copied()).collect();
@@ -56,14 +60,14 @@ pub fn drafts(graph: &Graph, group: &Group, epilogues: bool) -> Result<Vec<Draft
 }
 
 /// Whether an operator can be applied to tiles of a product's output as they are finished.
-fn is_epilogue(graph: &Graph, product: &Node, node: &Node) -> bool {
+fn is_epilogue(graph: &View, product: &Node, node: &Node) -> bool {
     let (own, output) = (graph.tensor(product.outputs[0]), graph.tensor(node.outputs[0]));
     let alike = node.outputs.len() == 1 && output.elements() == own.elements();
     node.class == Class::Simt && alike && node.flops <= EPILOGUE_FLOPS * output.elements() as f64
 }
 
 /// A product such that its right operand is the one that can be held: where both would do by size, that is the one nobody computes.
-pub fn oriented(graph: &Graph, node: &Node) -> Option<Gemm> {
+pub fn oriented(graph: &View, node: &Node) -> Option<Gemm> {
     let gemm = node.gemm?;
     let (left, right) = (graph.tensor(gemm.left), graph.tensor(gemm.right));
     let swaps = right.producer.is_some() && left.producer.is_none() && gemm.m == gemm.n && left.elements() == gemm.n * gemm.k;
@@ -77,7 +81,7 @@ pub fn owners(drafts: &[Draft]) -> BTreeMap<NodeId, usize> {
 
 /// Tokens of one execution: so many that each has the wanted rows of the product with the most (without products, of the tensor with the
 /// most), and at least one row of every tensor.
-pub fn tokens(graph: &Graph, group: &Group, drafts: &[Draft], wanted: u64) -> u64 {
+pub fn tokens(graph: &View, group: &Group, drafts: &[Draft], wanted: u64) -> u64 {
     let summed: BTreeSet<NodeId> = drafts.iter().filter(|d| d.sums).flat_map(|d| d.nodes.iter().copied()).collect();
     let streams = group.nodes.iter().filter(|id| !summed.contains(id)).flat_map(|&id| graph.node(id).outputs.iter());
     let into_sums = summed.iter().flat_map(|&id| graph.node(id).inputs.iter());

@@ -11,8 +11,8 @@ mod drafts;
 mod reduce;
 mod tiles;
 
-use crate::graph::{Gemm, Named, NodeId, TensorId};
 use crate::machine::Machine;
+use crate::view::{Gemm, Named, NodeId, TensorId};
 use std::collections::BTreeMap;
 use warpsight_ir::{Bytes, NoEstimate, Seconds, StageClass};
 
@@ -141,6 +141,12 @@ pub enum DesignError {
         /// The node.
         node: Named,
     },
+    /// Windows overlap.
+    #[error("node `{node}` reads windows of its input, which overlap or reach beyond it: it does not come in tokens")]
+    Windows {
+        /// The node.
+        node: Named,
+    },
     /// An input that is needed whole would come in tokens.
     #[error("node `{node}` needs {what} whole, but it would come token by token")]
     Whole {
@@ -210,7 +216,11 @@ impl DesignError {
     /// The node that stands in the way.
     pub fn node(&self) -> Option<&Named> {
         match self {
-            Self::Gather { node } | Self::Whole { node, .. } | Self::Shared { node, .. } | Self::Sums { node, .. } => Some(node),
+            Self::Gather { node }
+            | Self::Windows { node }
+            | Self::Whole { node, .. }
+            | Self::Shared { node, .. }
+            | Self::Sums { node, .. } => Some(node),
             Self::Capacity { .. } | Self::Rate { .. } | Self::Slower { .. } | Self::Balance(_) => None,
         }
     }

@@ -1,6 +1,7 @@
 //! Algorithm 1's split of reductions: many partial results, and a tree that brings them together.
 
-use crate::graph::{Class, Graph, Node, Tensor};
+use crate::view::{Node, Tensor, View};
+use warpsight_graph::Class;
 
 /// Partial results that one stage brings together; a queue with more producers than that pays for each of them.
 const FAN_IN: u64 = 8;
@@ -14,9 +15,10 @@ pub fn rows(tensor: &Tensor) -> u64 {
 
 /// Whether a node sums over the rows of its inputs, so that it has a result only after the last token: a sum of columns, or a product of
 /// two tensors along their rows (the gradient of parameters).
-pub fn sums_rows(graph: &Graph, node: &Node) -> bool {
+pub fn sums_rows(graph: &View, node: &Node) -> bool {
     let output = graph.tensor(node.outputs[0]);
     match node.class {
+        _ if node.windows => false,
         Class::Reduce => node.inputs.iter().any(|&id| {
             let input = graph.tensor(id);
             let by_row = rows(input) == rows(output) && output.shape.last() == Some(&1);

@@ -1,7 +1,7 @@
 //! How a stage on matrix units is cut into tiles, and what shared memory that takes.
 
-use crate::graph::Gemm;
 use crate::machine::Machine;
+use crate::view::Gemm;
 use warpsight_ir::Bytes;
 
 /// Rows of a tile of matrix units, and columns where an operand is not held; of products that sum over rows, rows of the output.

@@ -1,8 +1,9 @@
 //! The rebuilt applications of paper 003, and other forms of them.
 #![allow(dead_code, reason = "each test uses a part")]
 
-use serde_json::{Value, json};
-use warpsight_dataflow::{Graph, Group, NodeId};
+use serde_json::{Map, Value, json};
+use warpsight_dataflow::{Group, Node, NodeId, Phase, TensorId, View};
+use warpsight_graph::{FormatError, Graph};
 
 /// Names and numbers of operators.
 pub const ALL: [(&str, usize); 11] = [
@@ -25,9 +26,14 @@ pub fn text(name: &str) -> String {
     std::fs::read_to_string(folder.join(format!("{name}.json"))).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
+/// What is planned of a file.
+pub fn read(json: &str) -> Result<View, FormatError> {
+    Graph::read(json).map(|graph| View::of(&graph).expect("operators"))
+}
+
 /// An example.
-pub fn graph(name: &str) -> Graph {
-    Graph::read(&text(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+pub fn graph(name: &str) -> View {
+    read(&text(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// The same graph, its nodes in another order and everything renamed.
@@ -56,9 +62,27 @@ pub fn disguised(json: &str, seed: u64) -> String {
     value.to_string()
 }
 
+/// What is planned of a graph as a file of version 1, all nodes of which are opaque.
+pub fn first(view: &View) -> String {
+    let name = |id: &TensorId| view.tensor(*id).name.clone();
+    let tensors = view
+        .tensors
+        .iter()
+        .map(|own| (own.name.clone(), json!({"shape": own.shape.as_slice(), "dtype_bytes": own.element, "kind": own.kind})));
+    let node = |node: &Node| {
+        json!({
+            "id": node.name, "op": node.op, "cls": node.class, "phase": if node.phase == Phase::Forward { "fw" } else { "bw" },
+            "inputs": node.inputs.iter().map(name).collect::<Vec<_>>(), "outputs": node.outputs.iter().map(name).collect::<Vec<_>>(),
+            "flops": node.flops, "bytes_read": node.read.0, "bytes_written": node.written.0,
+        })
+    };
+    let (tensors, nodes): (Map<String, Value>, Vec<Value>) = (tensors.collect(), view.nodes.iter().map(node).collect());
+    json!({"format": "dataflow-graph/1", "app": view.name, "tensors": tensors, "nodes": nodes}).to_string()
+}
+
 /// The same graph where extents have other values: `(from, to)`. Operations follow, of products and of others; bytes are left out.
 pub fn scaled(json: &str, extents: &[(u64, u64)]) -> String {
-    let mut value: Value = serde_json::from_str(json).expect("JSON");
+    let mut value: Value = serde_json::from_str(&first(&read(json).expect("a graph"))).expect("JSON");
     let old = value["tensors"].clone();
     for (_, tensor) in value["tensors"].as_object_mut().expect("tensors") {
         for extent in tensor["shape"].as_array_mut().expect("a shape") {
@@ -88,7 +112,7 @@ pub fn scaled(json: &str, extents: &[(u64, u64)]) -> String {
 }
 
 /// Whether groups can run one after the other, each as a whole.
-pub fn can_run(graph: &Graph, groups: &[Group]) -> bool {
+pub fn can_run(graph: &View, groups: &[Group]) -> bool {
     let of = |id: NodeId| groups.iter().position(|group| group.has(id)).map_or(id.0 + groups.len(), |at| at);
     let mut done: Vec<bool> = vec![false; graph.nodes.len()];
     loop {
@@ -165,7 +189,7 @@ impl Builder {
     }
 
     /// As read.
-    pub fn graph(&self) -> Graph {
-        Graph::read(&self.json()).unwrap_or_else(|error| panic!("{error}"))
+    pub fn graph(&self) -> View {
+        read(&self.json()).unwrap_or_else(|error| panic!("{error}"))
     }
 }

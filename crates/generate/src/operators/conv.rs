@@ -5,7 +5,8 @@ use crate::expr::{Combine, Index, Operator, Role, Scalar, Tensor};
 use warpsight_ir::Scalar as Element;
 
 /// One spatial dimension of a sliding window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Window {
     /// Extent of the input.
     pub input: i64,

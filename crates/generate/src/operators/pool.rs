@@ -6,7 +6,8 @@ use crate::expr::{Combine, Index, Operator, Role, Scalar};
 use warpsight_ir::{Name, Scalar as Element};
 
 /// How a window is summarised.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum PoolKind {
     /// The largest element; padding never wins.
     Max,
@@ -137,7 +138,8 @@ fn count(w: &Window, o: i64, with_padding: bool) -> i64 {
 }
 
 /// How whole dimensions are reduced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ReduceKind {
     /// Their sum.
     Sum,

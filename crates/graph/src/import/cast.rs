@@ -6,9 +6,10 @@
 use super::{Importer, IntTensor, Value};
 use crate::attributes::NodeView;
 use crate::error::GraphError;
-use crate::graph::{Function, Op, TensorId};
+use crate::graph::{Origin, TensorId};
 use crate::literal::{Literal, Numbers, is_int, type_name, wrapped};
 use crate::onnx::tensor_proto::DataType;
+use crate::op::{Function, Op};
 use warpsight_ir::Scalar;
 use warpsight_ir::interpret::rounded;
 
@@ -27,7 +28,11 @@ impl Importer {
                 // Whole numbers beyond 2⁵³ are rounded once.
                 self.hold(&view.proto.output[0], ints.values.len() as u64)?;
                 let values = ints.values.iter().map(|&v| whole_as(scalar, v)).collect();
-                Ok(self.literal(Literal { shape: ints.shape, kind: to, values: Numbers::Floats(values) }, &view.proto.output[0]))
+                Ok(self.literal(
+                    Literal { shape: ints.shape, kind: to, values: Numbers::Floats(values) },
+                    &view.proto.output[0],
+                    Origin::Constant,
+                ))
             }
             (Value::Tensor(id), true) => {
                 let tensor = self.graph.tensor(id);

@@ -3,9 +3,9 @@
 use super::{Importer, IntTensor, Value, broadcast};
 use crate::attributes::NodeView;
 use crate::error::GraphError;
-use crate::graph::{Arithmetic, Function, Op};
 use crate::literal::wrapped;
 use crate::onnx::tensor_proto::DataType;
+use crate::op::{Arithmetic, Function, Op};
 
 impl Importer {
     /// A function of each element of the first input.
@@ -42,8 +42,7 @@ impl Importer {
             Value::Ints(_) => return Err(view.unsupported("an exponent that is not one number")),
             Value::Tensor(_) => self.constant_scalar(view, 1)?.ok_or_else(|| view.bad("input 1 is missing"))?,
         };
-        let whole = exponent.fract() == 0.0 && exponent.abs() <= 8.0;
-        if whole || exponent.abs() == 0.5 {
+        if crate::shapes::power(exponent) {
             return self.function(view, Function::Power(exponent));
         }
         Err(view.unsupported(format!("exponent {exponent} (whole numbers from -8 to 8, and ±0.5)")))

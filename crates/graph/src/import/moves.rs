@@ -3,9 +3,10 @@
 use super::{Importer, IntTensor, MAX_FOLDED, MAX_RANK, Value, axes, axis, checked_length, within_rank};
 use crate::attributes::NodeView;
 use crate::error::GraphError;
-use crate::graph::{Op, TensorId};
+use crate::graph::{Origin, TensorId};
 use crate::literal::{Literal, Numbers, elements};
 use crate::onnx::tensor_proto::DataType;
+use crate::op::Op;
 
 /// Slices that a gathering becomes, at most.
 const MAX_PARTS: usize = 4096;
@@ -67,7 +68,7 @@ impl Importer {
         } else {
             return Err(view.unsupported("a value that is neither a tensor nor a number"));
         };
-        Ok(self.literal(literal, name))
+        Ok(self.literal(literal, name, Origin::Constant))
     }
 
     pub(super) fn constant_of_shape(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
@@ -82,7 +83,7 @@ impl Importer {
             Numbers::Ints(v) if v.len() == 1 => Numbers::Ints(vec![v[0]; length]),
             _ => return Err(view.bad("its value is not one number")),
         };
-        Ok(self.literal(Literal { shape, kind: value.kind, values }, &name))
+        Ok(self.literal(Literal { shape, kind: value.kind, values }, &name, Origin::Constant))
     }
 
     pub(super) fn shape_of(&self, view: NodeView<'_>) -> Result<Value, GraphError> {

@@ -3,7 +3,8 @@
 use super::{Importer, Value, axes, axis, broadcast};
 use crate::attributes::NodeView;
 use crate::error::GraphError;
-use crate::graph::{Arithmetic, Op, TensorId};
+use crate::graph::{Origin, TensorId};
+use crate::op::{Arithmetic, Op};
 use warpsight_generate::operators::ReduceKind;
 
 impl Importer {
@@ -102,7 +103,7 @@ impl Importer {
 
     fn scale(&mut self, view: NodeView<'_>, value: TensorId, factor: f64, name: &str) -> Result<TensorId, GraphError> {
         let shape = self.shape(value).to_vec();
-        let factor = self.graph.add_constant(format!("{name}.factor"), vec![], vec![factor]);
+        let factor = self.graph.add_constant(format!("{name}.factor"), vec![], Origin::Constant, vec![factor]);
         self.emit_part(view, name, Op::Binary(Arithmetic::Mul), vec![value, factor], shape)
     }
 

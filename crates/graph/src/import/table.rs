@@ -3,8 +3,8 @@
 use super::{Importer, Value};
 use crate::attributes::NodeView;
 use crate::error::GraphError;
-use crate::graph::{Arithmetic, Function};
 use crate::onnx::NodeProto;
+use crate::op::{Arithmetic, Function};
 use warpsight_generate::operators::ReduceKind;
 
 type Read = fn(&mut Importer, NodeView<'_>) -> Result<Value, GraphError>;

@@ -3,7 +3,8 @@
 use super::{Importer, Value};
 use crate::attributes::NodeView;
 use crate::error::GraphError;
-use crate::graph::{Op, TensorId};
+use crate::graph::TensorId;
+use crate::op::Op;
 use warpsight_generate::operators::{Pool, PoolKind, Window};
 
 impl Importer {

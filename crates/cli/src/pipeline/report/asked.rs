@@ -78,7 +78,7 @@ pub fn refused(case: &Case) -> Vec<Refused> {
         rule: group.rule.clone(),
         reason: why.to_string(),
     };
-    outcome.plan.refused.iter().map(row).collect()
+    outcome.planned.plan.refused.iter().map(row).collect()
 }
 
 /// The section.

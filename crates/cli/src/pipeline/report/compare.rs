@@ -203,7 +203,7 @@ fn made_of(figures: &Figures, graphs: &[&Case], number: &Number, tag: Tag) -> Op
             Some(format!("{groups}; launches are {launches:.0} % of bulk-synchronous time"))
         }
         Quantity::DataflowOperators | Quantity::DataflowTrafficPercent => {
-            let refused: usize = case.outcome.plan.refused.iter().map(|(group, _)| group.nodes.len()).sum();
+            let refused: usize = case.outcome.planned.plan.refused.iter().map(|(group, _)| group.nodes.len()).sum();
             (refused > 0).then(|| format!("{refused} operators more were selected, and are no pipelines: slower, or not possible"))
         }
         _ => None,

@@ -61,7 +61,7 @@ pub fn spent(cases: &[Case]) -> Result<Vec<Spent>, Failure> {
     let constants: Constants = toml::from_str(CONSTANTS).map_err(wrong)?;
     let mut rows = Vec::new();
     for case in cases {
-        let times = &case.outcome.plan.times;
+        let times = &case.outcome.planned.plan.times;
         for (execution, own) in EXECUTIONS.into_iter().zip([&times.bsp, &times.vertical, &times.dataflow]) {
             for (level, bytes, constant) in [(Level::Dram, own.dram.0, &constants.dram), (Level::L2, own.l2.0, &constants.l2)] {
                 rows.push(Spent {

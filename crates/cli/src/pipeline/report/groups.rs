@@ -99,7 +99,7 @@ pub struct Side {
 /// Groups of a graph on a device.
 pub fn drawn(case: &Case) -> Vec<Drawn> {
     let (outcome, graph) = (case.outcome, &case.outcome.graph);
-    let of = |(at, (plan, own)): (usize, (&warpsight_dataflow::GroupPlan, &crate::pipeline::outcome::Pipelined))| {
+    let of = |(at, (plan, own)): (usize, (&warpsight_dataflow::GroupPlan, &warpsight_dataflow::Pipelined))| {
         let design = &plan.design;
         let stages = design.stages.iter().enumerate().map(|(stage, what)| StageBox {
             stage,
@@ -146,7 +146,7 @@ pub fn drawn(case: &Case) -> Vec<Drawn> {
             assignment: plan.assignment.clone(),
         }
     };
-    outcome.plan.groups.iter().zip(&outcome.groups).enumerate().map(of).collect()
+    outcome.planned.plan.groups.iter().zip(&outcome.planned.groups).enumerate().map(of).collect()
 }
 
 impl Drawn {

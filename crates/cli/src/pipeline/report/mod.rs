@@ -94,7 +94,7 @@ impl Case<'_> {
 
     /// What a run is, and which of its kind: of `groups`, `kernels` or `vertical_groups` of the JSON. An operator by itself is neither.
     fn together(&self, execution: Execution, run: &Run) -> Option<(Together, usize)> {
-        let (plan, vertical) = (&self.outcome.plan, &self.outcome.vertical.groups);
+        let (plan, vertical) = (&self.outcome.planned.plan, &self.outcome.planned.vertical.groups);
         let kernel = |at: Option<usize>| Some((Together::Kernel, at?));
         match execution {
             Execution::BulkSynchronous => None,

@@ -147,7 +147,7 @@ fn groups(case: &Case, execution: Execution, tag: Tag) -> Option<f64> {
 
 /// End to end.
 fn seconds(case: &Case, execution: Execution, tag: Tag) -> Option<f64> {
-    let times = &case.outcome.plan.times;
+    let times = &case.outcome.planned.plan.times;
     let seconds = match (tag, execution) {
         (Tag::Simulated, _) => {
             let own = case.simulated()?;

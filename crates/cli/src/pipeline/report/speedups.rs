@@ -84,7 +84,7 @@ fn row(graph: &str, device: &str, part: Part, (execution, tag): (Execution, Tag)
 
 /// Of one graph on one device.
 pub fn of(case: &Case) -> Vec<Speedup> {
-    let (outcome, plan) = (case.outcome, &case.outcome.plan);
+    let (outcome, plan) = (case.outcome, &case.outcome.planned.plan);
     let new = |part, bar| row(&case.name, &outcome.device, part, bar, 1.0);
     let timed = |row: Speedup, bsp: Seconds, taken: Seconds| {
         let speedup = if taken > Seconds::ZERO { bsp / taken } else { 1.0 };

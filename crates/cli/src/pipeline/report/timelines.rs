@@ -6,7 +6,7 @@ use crate::page::{Page, Tag};
 use crate::plot::{Figure, Panel, Span};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use warpsight_dataflow::{Graph, NodeId, Phase, Run};
+use warpsight_dataflow::{NodeId, Phase, Run, View};
 use warpsight_ir::Seconds;
 
 /// What runs from one launch to the next.
@@ -57,7 +57,7 @@ pub struct Ran {
 
 /// All executions of a graph on a device.
 pub fn runs(case: &Case) -> Vec<Ran> {
-    let (outcome, times) = (case.outcome, &case.outcome.plan.times);
+    let (outcome, times) = (case.outcome, &case.outcome.planned.plan.times);
     let seconds = |runs: &[Run]| runs.iter().map(|run| run.seconds).collect::<Vec<_>>();
     let mut rows = Vec::new();
     for execution in EXECUTIONS {
@@ -75,7 +75,7 @@ pub fn runs(case: &Case) -> Vec<Ran> {
 }
 
 fn timeline(case: &Case, execution: Execution, tag: Tag, runs: &[Run], seconds: &[Seconds], launch: Seconds) -> Vec<Ran> {
-    let (graph, plan) = (&case.outcome.graph, &case.outcome.plan);
+    let (graph, plan) = (&case.outcome.graph, &case.outcome.planned.plan);
     let mut now = Seconds::ZERO;
     let mut rows = Vec::with_capacity(runs.len());
     for at in order(graph, runs) {
@@ -107,7 +107,7 @@ fn timeline(case: &Case, execution: Execution, tag: Tag, runs: &[Run], seconds: 
 }
 
 /// Runs such that each has what it reads: of those that could be next, the one with the first operator.
-fn order(graph: &Graph, runs: &[Run]) -> Vec<usize> {
+fn order(graph: &View, runs: &[Run]) -> Vec<usize> {
     let of: BTreeMap<NodeId, usize> = runs.iter().enumerate().flat_map(|(at, run)| run.nodes.iter().map(move |&id| (id, at))).collect();
     let waits = |at: usize, done: &[bool]| {
         let producers = runs[at].nodes.iter().flat_map(|&id| graph.producers(id));

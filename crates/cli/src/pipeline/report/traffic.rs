@@ -41,9 +41,9 @@ pub struct Moved {
 
 /// Of all executions of a graph on a device.
 pub fn moved(case: &Case) -> Vec<Moved> {
-    let (outcome, times) = (case.outcome, &case.outcome.plan.times);
-    let (operators, [vertical, dataflow]) = (outcome.graph.nodes.len(), outcome.covered());
-    let [of_vertical, of_dataflow] = outcome.reductions();
+    let (outcome, times) = (case.outcome, &case.outcome.planned.plan.times);
+    let (operators, [vertical, dataflow]) = (outcome.graph.nodes.len(), outcome.planned.covered());
+    let [of_vertical, of_dataflow] = outcome.planned.reductions();
     let row = |(at, execution): (usize, Execution)| {
         let (covered, reduction_percent, planned, simulated) = match execution {
             Execution::BulkSynchronous => (0, 0.0, &times.bsp, case.simulated().map(|own| own.bsp.dram.0)),
@@ -59,9 +59,9 @@ pub fn moved(case: &Case) -> Vec<Moved> {
             tag: Tag::Predicted,
             operators,
             covered,
-            together: if execution == Execution::Dataflow { outcome.together() } else { covered },
+            together: if execution == Execution::Dataflow { outcome.planned.together() } else { covered },
             covered_percent: 100.0 * covered as f64 / operators.max(1) as f64,
-            counted_bytes: outcome.traffic[at].bytes().0,
+            counted_bytes: outcome.planned.traffic[at].bytes().0,
             reduction_percent,
             moved_bytes: planned.dram.0,
             simulated_bytes: simulated,

@@ -48,7 +48,7 @@ pub struct Used {
 
 /// Of all executions of a graph on a device.
 pub fn used(case: &Case) -> Vec<Used> {
-    let times = &case.outcome.plan.times;
+    let times = &case.outcome.planned.plan.times;
     let mut rows = Vec::new();
     for execution in EXECUTIONS {
         let (planned, ran) = match execution {

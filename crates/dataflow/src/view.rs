@@ -1,21 +1,28 @@
-//! Operators and the tensors between them. A graph that exists is sound: every tensor is produced once and before its use, sizes fit.
+//! What planning sees of a graph of operators. What only moves or renames elements is no operator there, and a bias belongs to its product,
+//! as in the graphs of paper 003.
+
+mod of;
+mod order;
+
+pub use of::Nothing;
 
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
+use warpsight_graph::{Class, Extents, Phase, TensorKind};
 use warpsight_ir::Bytes;
 
-/// Position of a node in [`Graph::nodes`].
+/// Position of a node in [`View::nodes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct NodeId(pub usize);
 
-/// Position of a tensor in [`Graph::tensors`].
+/// Position of a tensor in [`View::tensors`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TensorId(pub usize);
 
 /// Operators in an order that names and the order of the file have no influence on: producers before consumers, equals by what they
-/// compute and from what.
+/// compute and from what. Every tensor is produced once and before its use.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Graph {
+pub struct View {
     /// Its name.
     pub name: String,
     /// The operators.
@@ -24,7 +31,7 @@ pub struct Graph {
     pub tensors: Vec<Tensor>,
 }
 
-/// An operator. Views, transposes and casts are none.
+/// An operator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     /// What the input calls it.
@@ -47,30 +54,22 @@ pub struct Node {
     pub written: Bytes,
     /// Its shape, where it is a plain matrix product.
     pub gemm: Option<Gemm>,
+    /// The products that its result consists of, where it computes on matrix units: stacks of them, convolutions and attention too.
+    pub products: Option<Products>,
+    /// Whether elements of its result come from windows of the input, which overlap or reach beyond it, so that its input does not come in
+    /// rows.
+    pub windows: bool,
 }
 
-/// How an operator computes (paper 003, section 5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Class {
-    /// Matrix products, on matrix units.
-    Tensor,
-    /// Element by element or row by row.
-    Simt,
-    /// Many elements to one.
-    Reduce,
-    /// Through indices, so that an element may come from anywhere.
-    Gather,
-}
-
-/// Passes of a training step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Phase {
-    /// Of inference too.
-    Forward,
-    /// Gradients.
-    Backward,
+/// Equal products of matrices.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Products {
+    /// Rows of each result.
+    pub m: u64,
+    /// Columns of each result.
+    pub n: u64,
+    /// Products that each element sums: from shapes, where the operator is known; of opaque work what its operations come to.
+    pub k: f64,
 }
 
 /// output\[m, n\] = left\[m, k\] · right\[k, n\], either operand possibly transposed. The right operand is held whole in one tensor; the
@@ -106,22 +105,6 @@ pub struct Tensor {
     pub consumers: SmallVec<[NodeId; 4]>,
 }
 
-/// Where a tensor comes from and goes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TensorKind {
-    /// From outside, anew for each execution (training graphs do not tell parameters apart).
-    Input,
-    /// From outside, the same for many executions.
-    Param,
-    /// Known when the graph is made, such as zeros.
-    Const,
-    /// Between operators.
-    Act,
-    /// What the graph is for: written to memory, whoever else reads it.
-    Output,
-}
-
 impl Tensor {
     /// Number of elements.
     pub fn elements(&self) -> u64 {
@@ -136,6 +119,10 @@ impl Tensor {
 }
 
 impl Gemm {
+    fn new(Extents { m, n, k }: Extents, left: TensorId, right: TensorId) -> Self {
+        Self { m, n, k, right, left }
+    }
+
     /// Multiplications and additions.
     pub fn flops(&self) -> f64 {
         2.0 * self.m as f64 * self.n as f64 * self.k as f64
@@ -157,7 +144,7 @@ impl std::fmt::Display for Named {
     }
 }
 
-impl Graph {
+impl View {
     /// A node for an error.
     pub fn named(&self, id: NodeId) -> Named {
         Named { id, name: self.node(id).name.clone() }

@@ -1,12 +1,11 @@
 //! An order of nodes that depends on what they compute alone: not on names, not on the order of the file.
 
-use crate::graph::{Graph, Node, NodeId, Tensor, TensorId};
-use crate::read::GraphError;
+use super::{Node, NodeId, Tensor, TensorId, View};
 use std::collections::{BTreeSet, HashSet};
 
 /// Producers before consumers; among those that are ready, the lowest level and then the fingerprint decide. Where even these are equal,
 /// nodes do the same to the same, and either order gives the same plan.
-pub fn canonical(nodes: &[Node], tensors: &[Tensor]) -> Result<Vec<NodeId>, GraphError> {
+pub fn canonical(nodes: &[Node], tensors: &[Tensor]) -> Vec<NodeId> {
     let producers = |at: usize| -> BTreeSet<usize> {
         nodes[at].inputs.iter().filter_map(|id| tensors[id.0].producer).map(|producer| producer.0).collect()
     };
@@ -26,28 +25,9 @@ pub fn canonical(nodes: &[Node], tensors: &[Tensor]) -> Result<Vec<NodeId>, Grap
             }
         }
     }
-    if order.len() < nodes.len() {
-        return Err(cycle(nodes, &waits, producers));
-    }
     let prints = fingerprints(nodes, tensors, &order);
     order.sort_by_key(|&at| (levels[at], prints[at], at));
-    Ok(order.into_iter().map(NodeId).collect())
-}
-
-/// One of the cycles among nodes that still wait: every one of them has a producer that waits.
-fn cycle(nodes: &[Node], waits: &[usize], producers: impl Fn(usize) -> BTreeSet<usize>) -> GraphError {
-    let mut path: Vec<usize> = waits.iter().position(|&n| n > 0).into_iter().collect();
-    while let Some(&at) = path.last() {
-        let Some(before) = producers(at).into_iter().find(|&producer| waits[producer] > 0) else { break };
-        if let Some(begin) = path.iter().position(|&seen| seen == before) {
-            path.drain(..begin);
-            path.push(before);
-            break;
-        }
-        path.push(before);
-    }
-    path.reverse();
-    GraphError::Cycle(path.into_iter().map(|at| nodes[at].name.clone()).collect())
+    order.into_iter().map(NodeId).collect()
 }
 
 /// What a node computes, from what and for whom, as a number: told along the whole graph and back, until no more nodes can be told apart.
@@ -105,7 +85,7 @@ fn mixed(words: impl IntoIterator<Item = u64>) -> u64 {
 }
 
 /// Nodes in this order, tensors by first use; what nobody uses is left out.
-pub fn arranged(name: String, nodes: Vec<Node>, tensors: Vec<Tensor>, order: &[NodeId]) -> Graph {
+pub fn arranged(name: String, nodes: Vec<Node>, tensors: Vec<Tensor>, order: &[NodeId]) -> View {
     let mut place = vec![NodeId(0); nodes.len()];
     order.iter().enumerate().for_each(|(at, id)| place[id.0] = NodeId(at));
     let mut used: Vec<Option<TensorId>> = vec![None; tensors.len()];
@@ -135,5 +115,5 @@ pub fn arranged(name: String, nodes: Vec<Node>, tensors: Vec<Tensor>, order: &[N
         tensor.consumers.sort_unstable();
         tensor
     };
-    Graph { name, nodes: order.iter().map(node).collect(), tensors: sources.iter().map(tensor).collect() }
+    View { name, nodes: order.iter().map(node).collect(), tensors: sources.iter().map(tensor).collect() }
 }

@@ -1,0 +1,149 @@
+"""Each node of examples/dataflow that has a body, evaluated in numpy at small extents: what crates/graph/tests/nodes.rs compares with.
+
+    python bench/graph_nodes.py            writes crates/graph/tests/fixtures/graph_nodes.json
+    python bench/graph_nodes.py --check    says whether that file is what it would write
+
+One rule makes extents small: one greater than 6 becomes 6. Where operands are parts of each other along a dimension (slices,
+concatenations, padding), that is the whole's, and lengths and positions of parts are scaled with it, rounded down; a length is at least 1.
+Needs numpy alone.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+GRAPHS = ROOT / "examples" / "dataflow"
+FIXTURE = ROOT / "crates" / "graph" / "tests" / "fixtures" / "graph_nodes.json"
+MOST = 6
+
+
+def small(shape):
+    return [min(extent, MOST) for extent in shape]
+
+
+def part(length, whole):
+    return max(1, length * MOST // whole) if whole > MOST else length
+
+
+def position(at, whole):
+    return at * MOST // whole if whole > MOST else at
+
+
+def cut(name, attributes, inputs, outputs):
+    """Small shapes, with attributes that fit them."""
+    if name == "slice":
+        assert all(step in (0, 1) for step in attributes["steps"])
+        whole = inputs[0]
+        starts = [position(at, e) for at, e in zip(attributes["starts"], whole)]
+        output = [part(length, e) if step else min(length, MOST) for length, e, step in zip(outputs[0], whole, attributes["steps"])]
+        return {**attributes, "starts": starts}, [small(whole)], [output]
+    if name == "concat":
+        axis, whole = attributes["axis"], outputs[0]
+        own = [small(shape) for shape in inputs]
+        for shape, full in zip(own, inputs):
+            shape[axis] = part(full[axis], whole[axis])
+        output = small(whole)
+        output[axis] = sum(shape[axis] for shape in own)
+        return attributes, own, [output]
+    if name == "pad":
+        whole = outputs[0]
+        before = [position(at, e) for at, e in zip(attributes["before"], whole)]
+        after = [position(at, e) for at, e in zip(attributes["after"], whole)]
+        own = [part(length, e) for length, e in zip(inputs[0], whole)]
+        output = [b + e + a for b, e, a in zip(before, own, after)]
+        return {"before": before, "after": after}, [own], [output]
+    return attributes, [small(shape) for shape in inputs], [small(shape) for shape in outputs]
+
+
+def operand(place, shape, positive):
+    at = np.arange(int(np.prod(shape)))
+    values = ((at * 37 + place * 101 + 11) % 97) / 97.0 * 2.0 - 1.0
+    return (np.abs(values) + 0.25 if positive else values).reshape(shape)
+
+
+def function(name, x):
+    if isinstance(name, dict):
+        return x ** name["power"]
+    return {
+        "relu": lambda: np.maximum(x, 0.0),
+        "sigmoid": lambda: 1.0 / (1.0 + np.exp(-x)),
+        "silu": lambda: x / (1.0 + np.exp(-x)),
+        "neg": lambda: -x,
+    }[name]()
+
+
+def evaluated(name, attributes, x, outputs):
+    if name == "unary":
+        return [function(attributes, x[0])]
+    if name == "binary":
+        of = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}[attributes]
+        return [np.broadcast_to(of(x[0], x[1]), outputs[0])]
+    if name == "mat_mul":
+        # A bias, which alone has one dimension, comes last or first.
+        x = [a for a in x if a.ndim > 1] + [a for a in x if a.ndim == 1]
+        left = np.swapaxes(x[0], -1, -2) if attributes["transpose_left"] else x[0]
+        right = np.swapaxes(x[1], -1, -2) if attributes["transpose_right"] else x[1]
+        return [left @ right + (x[2] if len(x) > 2 else 0.0)]
+    if name == "reduce":
+        of = {"sum": np.sum, "mean": np.mean, "max": np.max}[attributes["kind"]]
+        return [of(x[0], axis=tuple(attributes["axes"]), keepdims=attributes["keep"])]
+    if name == "softmax":
+        powers = np.exp(x[0] - x[0].max(axis=attributes["axis"], keepdims=True))
+        return [powers / powers.sum(axis=attributes["axis"], keepdims=True)]
+    if name == "layer_normalization":
+        over = tuple(range(attributes["axis"], x[0].ndim))
+        mean = x[0].mean(axis=over, keepdims=True)
+        deviation = 1.0 / np.sqrt(x[0].var(axis=over, keepdims=True) + attributes["epsilon"])
+        return [(x[0] - mean) * deviation * x[1] + x[2], mean, deviation][: len(outputs)]
+    if name == "transpose":
+        return [np.transpose(x[0], attributes["permutation"])]
+    if name == "slice":
+        taken = zip(attributes["starts"], attributes["steps"], outputs[0])
+        return [x[0][np.ix_(*[at + step * np.arange(e) for at, step, e in taken])]]
+    if name == "concat":
+        return [np.concatenate(x, axis=attributes["axis"])]
+    if name == "pad":
+        return [np.pad(x[0], list(zip(attributes["before"], attributes["after"])))]
+    raise ValueError(name)
+
+
+def main():
+    cases, places, nodes = [], {}, {}
+    for file in sorted(GRAPHS.glob("*.json")):
+        graph = json.loads(file.read_text())
+        tensors = graph["tensors"]
+        own = nodes[file.stem] = {}
+        for node in graph["nodes"]:
+            body = node.get("body")
+            if body is None or body == "alias":
+                continue
+            ((name, attributes),) = body.items()
+            shapes = [[tensors[t]["shape"] for t in node[side]] for side in ("inputs", "outputs")]
+            attributes, inputs, outputs = cut(name, attributes, *shapes)
+            known = [tensors[t].get("value") for t in node["inputs"]]
+            key = json.dumps([name, attributes, inputs, outputs, known])
+            if key not in places:
+                positive = name == "unary" and isinstance(attributes, dict) and attributes["power"] < 0
+                x = [operand(place, shape, positive) for place, shape in enumerate(inputs)]
+                x = [np.full(shape, value) if value is not None else own_x for shape, value, own_x in zip(inputs, known, x)]
+                found = evaluated(name, attributes, x, outputs)
+                assert [list(array.shape) for array in found] == outputs, (file.stem, node["id"])
+                places[key] = len(cases)
+                values = [[float(f"{v:.10g}") for v in array.ravel()] for array in found]
+                cases.append({"inputs": inputs, "outputs": outputs, "values": values})
+            own[str(node["id"])] = places[key]
+    text = json.dumps({"made_by": "bench/graph_nodes.py", "nodes": nodes})[:-1]
+    text += ', "cases": [\n' + ",\n".join(json.dumps(case, separators=(",", ":")) for case in cases) + "\n]}\n"
+    if "--check" in sys.argv:
+        same = FIXTURE.read_text() == text
+        print("the same" if same else f"{FIXTURE} is another one")
+        sys.exit(0 if same else 1)
+    FIXTURE.write_text(text)
+    print(f"{sum(map(len, nodes.values()))} nodes, {len(cases)} cases, {len(text)} bytes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,178 @@
+//! Operators that tensor expressions state.
+
+use serde::{Deserialize, Serialize};
+use warpsight_generate::operators::{PoolKind, ReduceKind, Window};
+use warpsight_ir::Scalar;
+
+/// What a node computes; shapes are those of its tensors.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Op {
+    /// Inputs: data, weight `k c/groups kernel…`, optionally bias `k`.
+    Conv {
+        /// Spatial dimensions, slowest first.
+        windows: Vec<Window>,
+        /// Groups.
+        groups: i64,
+    },
+    /// Inputs: data, weight `c k kernel…`, optionally bias `k`. One group.
+    ConvTranspose {
+        /// Spatial dimensions; padding crops the output.
+        windows: Vec<Window>,
+    },
+    /// Inputs: data, scale, offset, mean, variance (each one element per channel).
+    BatchNormalization {
+        /// Added to the variance.
+        epsilon: f64,
+    },
+    /// A function of each element.
+    Unary(Function),
+    /// A function of two elements, broadcast to the shape of the output.
+    Binary(Arithmetic),
+    /// Inputs: two matrices of two dimensions or more, stacks broadcast, and perhaps a bias for each column, which has one dimension and
+    /// comes last or first.
+    MatMul {
+        /// The left matrix is stored transposed.
+        transpose_left: bool,
+        /// The right matrix is stored transposed.
+        transpose_right: bool,
+    },
+    /// Windows summarised.
+    Pool {
+        /// How.
+        kind: PoolKind,
+        /// Spatial dimensions.
+        windows: Vec<Window>,
+        /// Whether a last window may reach beyond the padding.
+        ceil_mode: bool,
+    },
+    /// The mean over all dimensions after the second.
+    GlobalAveragePool,
+    /// Whole dimensions summarised.
+    Reduce {
+        /// How.
+        kind: ReduceKind,
+        /// Which, ascending.
+        axes: Vec<usize>,
+        /// Whether they stay with extent 1.
+        keep: bool,
+    },
+    /// Along one dimension.
+    Softmax {
+        /// Which.
+        axis: usize,
+    },
+    /// Inputs: data, scale, optionally bias, both of the shape of the dimensions from `axis` on. Further outputs: the mean of each row and
+    /// one over its standard deviation.
+    LayerNormalization {
+        /// The first dimension normalised over.
+        axis: usize,
+        /// Added to the variance.
+        epsilon: f64,
+    },
+    /// The same elements in the same order under another shape; no work.
+    Alias,
+    /// Dimension `i` of the output is dimension `permutation[i]` of the input.
+    Transpose {
+        /// See above.
+        permutation: Vec<usize>,
+    },
+    /// Every `steps[d]`-th element from `starts[d]` on, as many as the output has; a step of 0 repeats one.
+    Slice {
+        /// First index per dimension.
+        starts: Vec<i64>,
+        /// Step per dimension; may be 0 or negative.
+        steps: Vec<i64>,
+    },
+    /// Inputs one after another.
+    Concat {
+        /// Along this dimension.
+        axis: usize,
+    },
+    /// Zeros around the input; negative numbers crop.
+    Pad {
+        /// Per dimension.
+        before: Vec<i64>,
+        /// Per dimension.
+        after: Vec<i64>,
+    },
+}
+
+/// Positions of the inputs of a product: left, right, and the bias, which alone has one dimension.
+pub(crate) fn factors(ranks: impl IntoIterator<Item = usize>) -> (usize, usize, Option<usize>) {
+    let ranks: Vec<usize> = ranks.into_iter().collect();
+    match ranks[..] {
+        [1, _, _] => (1, 2, Some(0)),
+        [_, _, _] => (0, 1, Some(2)),
+        _ => (0, 1, None),
+    }
+}
+
+impl Op {
+    /// Whether each element of the output is a function of the elements at the same (broadcast) place.
+    pub fn is_elementwise(&self) -> bool {
+        matches!(self, Self::Unary(_) | Self::Binary(_))
+    }
+}
+
+/// A function of one element.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Function {
+    /// max(x, 0)
+    Relu,
+    /// x where positive, else αx
+    LeakyRelu(f64),
+    /// 1 / (1 + e⁻ˣ)
+    Sigmoid,
+    /// max(0, min(1, αx + β))
+    HardSigmoid(f64, f64),
+    /// x / (1 + e⁻ˣ)
+    Silu,
+    /// x · max(0, min(1, x/6 + ½))
+    HardSwish,
+    /// max(low, min(high, x)), bounds may be infinite
+    Clip(f64, f64),
+    /// hyperbolic tangent
+    Tanh,
+    /// eˣ
+    Exp,
+    /// natural logarithm
+    Log,
+    /// √x
+    Sqrt,
+    /// error function
+    Erf,
+    /// −x
+    Neg,
+    /// |x|
+    Abs,
+    /// largest integer ≤ x
+    Floor,
+    /// smallest integer ≥ x
+    Ceil,
+    /// 1/x
+    Reciprocal,
+    /// x to a constant power: a whole number of magnitude at most 8, ½ or −½
+    Power(f64),
+    /// x rounded to a floating-point type
+    Round(Scalar),
+}
+
+/// A function of two elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arithmetic {
+    /// a + b
+    Add,
+    /// a − b
+    Sub,
+    /// a · b
+    Mul,
+    /// a / b
+    Div,
+    /// the smaller; NaN where either is
+    Min,
+    /// the larger; NaN where either is
+    Max,
+}

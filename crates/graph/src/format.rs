@@ -100,7 +100,7 @@ pub enum FormatError {
     /// A tensor of a size that nobody has.
     #[error("tensor `{0}` has no bytes, or 2^53 and more")]
     Size(String),
-    /// An element that a caller or a node gives.
+    /// A value of what is given by a caller or a node.
     #[error("tensor `{tensor}` has a value and is no constant")]
     Value {
         /// The tensor.

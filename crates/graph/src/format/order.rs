@@ -14,9 +14,9 @@ pub(super) fn runnable(drafts: &[Draft], graph: &Graph) -> Result<Vec<usize>, Fo
     let producers = |at: usize| -> BTreeSet<usize> { drafts[at].node.inputs.iter().filter_map(|id| writer[id.0]).collect() };
     let mut waits = vec![0; drafts.len()];
     let mut readers = vec![Vec::new(); drafts.len()];
-    for at in 0..drafts.len() {
+    for (at, waits) in waits.iter_mut().enumerate() {
         let producers = producers(at);
-        waits[at] = producers.len();
+        *waits = producers.len();
         producers.into_iter().for_each(|producer| readers[producer].push(at));
     }
     let mut ready: BinaryHeap<Reverse<usize>> = (0..drafts.len()).filter(|&at| waits[at] == 0).map(Reverse).collect();

@@ -4,6 +4,13 @@
 //! launch; a [`Job`] is a session of one pass. Drivers hang and crash,
 //! so that driver work happens in a child process (see [`isolated`]) unless [`Options::in_process`] says otherwise; a command
 //! that uses this crate calls [`child_main`] first thing in its `main`.
+//!
+//! Features `opencl`, `cuda`, `vulkan` and `glsl` (the compiler of GLSL) are all on by default; a build without one says so when it is
+//! asked for.
+#![cfg_attr(
+    not(all(feature = "opencl", feature = "cuda", feature = "vulkan", feature = "glsl")),
+    allow(dead_code, unused_variables, reason = "what back ends share is used in part where some are left out")
+)]
 
 // What tests of several back ends run is also that of tests beside this crate.
 #[cfg(test)]
@@ -11,6 +18,9 @@ extern crate self as warpsight_run;
 
 mod cache;
 mod check;
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+mod clocks;
+#[cfg(feature = "cuda")]
 pub mod cuda;
 pub mod glslang;
 mod guard;
@@ -18,6 +28,7 @@ pub mod host;
 pub mod init;
 pub mod isolated;
 pub mod job;
+#[cfg(feature = "opencl")]
 pub mod opencl;
 mod options;
 mod processor;

@@ -1,8 +1,10 @@
 //! Opening devices by their ids, and listing them.
 
 use crate::cache::default_directory;
+#[cfg(feature = "cuda")]
 use crate::cuda::{self, Cuda};
 use crate::isolated::{self, Isolated};
+#[cfg(feature = "opencl")]
 use crate::opencl::{self, OpenCl};
 use crate::sim::Sim;
 use crate::vulkan;
@@ -60,9 +62,12 @@ pub fn open(id: &str, options: &Options) -> Result<Box<dyn Device>, DeviceError>
 /// [`open`] in this process.
 pub(crate) fn open_here(id: &str, cache: Option<PathBuf>) -> Result<Box<dyn Device>, DeviceError> {
     match id.split_once(':') {
+        #[cfg(feature = "opencl")]
         Some(("opencl", _)) => Ok(Box::new(OpenCl::open(id, cache)?)),
+        #[cfg(feature = "cuda")]
         Some(("cuda", _)) => Ok(Box::new(Cuda::open(id, cache)?)),
         Some(("sim", name)) => Ok(Box::new(Sim::open(name)?)),
+        Some((backend, _)) if ABSENT.contains(&backend) => Err(DeviceError::NoDevice { id: id.into(), reason: absent(backend) }),
         _ => Err(DeviceError::NoDevice {
             id: id.into(),
             reason: "ids are `opencl:N`, `cuda:N` and `sim:NAME`; `vulkan:N` draws shaders only".into(),
@@ -99,14 +104,30 @@ fn listed(backend: &str, name: &str, options: &Options) -> Listing {
 /// The devices of one back end, asked in this process; `None` for what is no back end with a driver.
 pub(crate) fn list_here(backend: &str) -> Option<Listing> {
     match backend {
+        #[cfg(feature = "opencl")]
         "opencl" => Some(opencl::list()),
+        #[cfg(feature = "cuda")]
         "cuda" => Some(cuda::list()),
         "vulkan" => Some(vulkan::list()),
+        backend if ABSENT.contains(&backend) => Some(Listing { devices: vec![], skipped: vec![(backend.into(), absent(backend))] }),
         _ => None,
     }
 }
 
-#[cfg(test)]
+/// Back ends that this build leaves out.
+const ABSENT: &[&str] = &[
+    #[cfg(not(feature = "opencl"))]
+    "opencl",
+    #[cfg(not(feature = "cuda"))]
+    "cuda",
+];
+
+/// Why a back end is not there.
+pub(crate) fn absent(backend: &str) -> String {
+    format!("this program was built without the feature `{backend}`")
+}
+
+#[cfg(all(test, feature = "opencl", feature = "cuda"))]
 mod tests {
     use super::*;
 

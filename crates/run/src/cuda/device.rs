@@ -2,7 +2,6 @@
 
 use super::Arch;
 use super::build::{Built, KernelText, Target};
-use super::clocks::Clocks;
 use super::ffi::Context;
 use super::fill;
 use super::launch::{Arg, PLAIN_SHARED, Shape, Window};
@@ -12,6 +11,7 @@ use super::objects::View;
 use super::passes::{self, Awake, Ready, blame};
 use crate::cache::Cache;
 use crate::check::{CheckedCode, CheckedLaunch, Ledger, local_bytes, writes};
+use crate::clocks::Clocks;
 use crate::refusal::Reason;
 use crate::{
     CacheState, Code, Device, DeviceError, DeviceInfo, Init, LaunchClock, LaunchSpec, Look, MemorySpec, Seen, Session, Submit, Timed,

@@ -7,7 +7,6 @@
 mod arch;
 mod attributes;
 mod build;
-mod clocks;
 mod device;
 mod ffi;
 mod fill;
@@ -25,7 +24,6 @@ mod timing;
 pub mod toolkit;
 
 pub use arch::NotAnArch;
-pub(crate) use clocks::Clocks;
 pub use device::Cuda;
 pub use listing::list;
 pub use prepare::{prepare, prepare_own};

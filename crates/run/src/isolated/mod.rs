@@ -7,7 +7,7 @@
 mod child;
 mod compiler;
 mod frame;
-#[cfg(test)]
+#[cfg(all(test, feature = "opencl", feature = "vulkan", feature = "glsl"))]
 mod tests;
 
 pub use child::serve_child;

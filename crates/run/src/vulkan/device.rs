@@ -1,6 +1,7 @@
 //! Finding and opening devices.
 #![allow(unsafe_code, reason = "Vulkan is a C interface")]
 
+use super::IDS;
 use crate::refusal::Reason;
 use crate::{DeviceError, DeviceInfo, DeviceLimits, Listing};
 use ash::vk;
@@ -250,9 +251,6 @@ fn features(instance: &ash::Instance, physical: vk::PhysicalDevice, api: u32) ->
     let core = all.features;
     (core, newer.shader_buffer_int64_atomics == vk::TRUE)
 }
-
-/// What a device may be called.
-pub(super) const IDS: &str = "ids of Vulkan devices are `vulkan:N` and `vulkan:gpu`";
 
 impl Gpu {
     /// Opens `vulkan:N`, or the first device that is not the processor as `vulkan:gpu`.

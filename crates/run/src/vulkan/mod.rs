@@ -8,32 +8,50 @@
 //! the wall's clock, which depends on what else the machine does; processor time of the process is taken instead, and a reference
 //! shader is drawn between any two trials, so that a processor that is slower for a while shows there, too.
 
+#[cfg(feature = "vulkan")]
 mod check;
+#[cfg(feature = "vulkan")]
 mod device;
 mod job;
+#[cfg(feature = "vulkan")]
 mod looks;
+#[cfg(feature = "vulkan")]
 mod objects;
+#[cfg(feature = "vulkan")]
 mod picture;
-#[cfg(test)]
+#[cfg(all(test, feature = "vulkan"))]
 pub(crate) mod tests;
+#[cfg(feature = "vulkan")]
 mod time;
 
+#[cfg(feature = "vulkan")]
 pub use device::list;
 pub use job::{
     Binding, Draw, DrawClock, Drawn, Format, Level, Looks, Resource, Sampler, Shape, Texel, Texture, Times, Timing, Trial, VARYINGS, Wrap,
 };
 
-use crate::cuda::Clocks;
+#[cfg(feature = "vulkan")]
+use crate::clocks::Clocks;
 use crate::isolated::IsolatedRenderer;
 use crate::{DeviceError, DeviceInfo, Options};
+#[cfg(feature = "vulkan")]
 use device::Gpu;
+#[cfg(feature = "vulkan")]
 use picture::Picture;
 use std::ffi::{OsStr, OsString};
+#[cfg(feature = "vulkan")]
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+#[cfg(feature = "vulkan")]
+use std::time::Instant;
 use tempfile::TempDir;
+#[cfg(feature = "vulkan")]
 use time::Reference;
+#[cfg(feature = "vulkan")]
 use warpsight_ir::Seconds;
+
+/// What a device may be called.
+const IDS: &str = "ids of Vulkan devices are `vulkan:N` and `vulkan:gpu`";
 
 /// A device that draws.
 pub trait Renderer {
@@ -98,7 +116,7 @@ pub fn open(id: &str, options: &Options, vector_bits: Option<u32>) -> Result<Box
     let id = &id.to_lowercase();
     // What opens other devices would take them for what was meant.
     if !id.starts_with("vulkan:") {
-        return Err(DeviceError::NoDevice { id: id.to_owned(), reason: device::IDS.into() });
+        return Err(DeviceError::NoDevice { id: id.to_owned(), reason: IDS.into() });
     }
     if options.in_process {
         return Ok(Box::new(Vulkan::open(id)?));
@@ -109,13 +127,47 @@ pub fn open(id: &str, options: &Options, vector_bits: Option<u32>) -> Result<Box
     Ok(Box::new(IsolatedRenderer::spawn(id, &program, options.timeout, environment(vector_bits), folder()?)?))
 }
 
+/// No device: this build leaves them out.
+#[cfg(not(feature = "vulkan"))]
+#[must_use]
+pub fn list() -> crate::Listing {
+    crate::Listing { devices: vec![], skipped: vec![("Vulkan".to_owned(), crate::options::absent("vulkan"))] }
+}
+
+/// A device in this process: none, this build leaves them out.
+#[cfg(not(feature = "vulkan"))]
+pub enum Vulkan {}
+
+#[cfg(not(feature = "vulkan"))]
+impl Vulkan {
+    /// Opens nothing.
+    ///
+    /// # Errors
+    /// [`DeviceError::NoDevice`].
+    pub fn open(id: &str) -> Result<Self, DeviceError> {
+        Err(DeviceError::NoDevice { id: id.to_owned(), reason: crate::options::absent("vulkan") })
+    }
+}
+
+#[cfg(not(feature = "vulkan"))]
+impl Renderer for Vulkan {
+    fn info(&self) -> &DeviceInfo {
+        match *self {}
+    }
+    fn draw(&mut self, _: &Draw) -> Result<Drawn, DeviceError> {
+        match *self {}
+    }
+}
+
 /// A device in this process.
+#[cfg(feature = "vulkan")]
 pub struct Vulkan {
     gpu: Rc<Gpu>,
     reference: Option<Reference>,
     clocks: Clocks,
 }
 
+#[cfg(feature = "vulkan")]
 impl Vulkan {
     /// Opens `vulkan:N`, in the order of the loader, or `vulkan:gpu`.
     ///
@@ -128,6 +180,7 @@ impl Vulkan {
     }
 }
 
+#[cfg(feature = "vulkan")]
 impl Renderer for Vulkan {
     fn info(&self) -> &DeviceInfo {
         &self.gpu.info

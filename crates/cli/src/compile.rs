@@ -15,10 +15,11 @@ use warpsight_engine::tune::{self, Judge};
 use warpsight_files::Folder;
 use warpsight_generate::ScheduleFamily;
 use warpsight_generate::operators::parse_operator;
+use warpsight_generate::prune::Allowance;
 use warpsight_generate::prune::prune;
 use warpsight_ir::near::did_you_mean;
 use warpsight_ir::{Checked, Config, Family, KnobValue, Name, text};
-use warpsight_predict::Roofline;
+use warpsight_predict::KernelModel;
 use warpsight_run::cuda::toolkit::{Compiled, Toolkit, ToolkitError};
 use warpsight_run::cuda::{Arch, Resources};
 
@@ -143,7 +144,7 @@ fn operator(text: &str, args: &Args) -> Result<Vec<Kernel>, Failure> {
     let operator = parse_operator(text).map_err(|e| Failure::input(e.to_string()).at(text))?;
     let wanted = args.config.as_deref().map_or(Ok(BTreeMap::new()), wanted)?;
     let profile = target::profile(&args.profile)?;
-    let judge = Judge { profile: &profile, model: &Roofline, allowance: target::allowance(&profile), top: 1, runs: 1 };
+    let judge = Judge { profile: &profile, model: &KernelModel, allowance: Allowance::of(&profile), top: 1, runs: 1 };
     let kernel = |expr| {
         let family = ScheduleFamily::new(expr);
         let config = choose(&family, &wanted, &judge)?;

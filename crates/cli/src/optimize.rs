@@ -11,7 +11,7 @@ use warpsight_engine::tune::Judge;
 use warpsight_generate::Stage;
 use warpsight_generate::prune::Allowance;
 use warpsight_ir::{CostModel, Kernel, Profile};
-use warpsight_predict::Roofline;
+use warpsight_predict::KernelModel;
 
 /// Choose, verify and time the best kernels for a network or one operator, and write them out.
 #[derive(clap::Args)]
@@ -72,7 +72,7 @@ pub enum Search {
 
 /// The model and limits a run judges by.
 pub struct Judging {
-    model: Roofline,
+    model: KernelModel,
     allowance: Allowance,
     top: usize,
     runs: u32,
@@ -81,11 +81,11 @@ pub struct Judging {
 impl Judging {
     /// From the command line and the device.
     pub fn new(args: &Args, target: &Target) -> Self {
-        Self { model: Roofline, allowance: target.allowance, top: args.top as usize, runs: args.runs }
+        Self { model: KernelModel, allowance: target.allowance, top: args.top as usize, runs: args.runs }
     }
     /// The model's first choice, briefly timed: for verbs that only run.
     pub fn first(target: &Target) -> Self {
-        Self { model: Roofline, allowance: target.allowance, top: 1, runs: 5 }
+        Self { model: KernelModel, allowance: target.allowance, top: 1, runs: 5 }
     }
     /// For the engine.
     pub fn judge<'a>(&'a self, profile: &'a Profile) -> Judge<'a> {
@@ -100,7 +100,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
             .help("--op OPERATOR names one; --top K times the K best configurations of each kernel of a network"));
     }
     let mut target = args.target.open()?;
-    let mut record = args.store.open(target.device.info(), CostModel::<Kernel>::id(&Roofline))?;
+    let mut record = args.store.open(target.device.info(), CostModel::<Kernel>::id(&KernelModel))?;
     match (&args.op, &args.model) {
         (Some(text), _) => operator::run(text, args, &mut target, &mut record, json),
         (None, Some(model)) => network::run(model, args, &mut target, &mut record, json),

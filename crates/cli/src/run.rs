@@ -18,7 +18,7 @@ use warpsight_graph::{ChannelOrder, Fit, Layout, ModelCard, Picture};
 use warpsight_ir::near::did_you_mean;
 use warpsight_ir::sample::Spread;
 use warpsight_ir::{CostModel, Kernel, TimeSource};
-use warpsight_predict::Roofline;
+use warpsight_predict::KernelModel;
 
 /// Run a network on a device: one `.npy` per output. Kernels of an earlier `optimize` or `run` on the same device are used again.
 #[derive(clap::Args)]
@@ -66,7 +66,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     loaded.fits(&args.model)?;
     let inputs = inputs(args, &loaded)?;
     let mut target = args.target.open()?;
-    let mut record = args.store.open(target.device.info(), CostModel::<Kernel>::id(&Roofline))?;
+    let mut record = args.store.open(target.device.info(), CostModel::<Kernel>::id(&KernelModel))?;
     let network = Network::new(&loaded.plan)?;
     let mut rng = fastrand::Rng::new();
     let selection = select(&network, &Judging::first(&target), &mut target, &mut record, &mut rng)?;

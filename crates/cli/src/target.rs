@@ -63,13 +63,6 @@ pub fn profile(name: &str) -> Result<Profile, Failure> {
     })
 }
 
-/// What a device can run by its profile alone.
-pub fn allowance(profile: &Profile) -> Allowance {
-    let known = |fact: &profile::Fact<u32>| fact.get().copied();
-    let image = known(&profile.image.max_width).zip(known(&profile.image.max_height));
-    Allowance { residency: Residency::of(profile), image }
-}
-
 impl TargetArgs {
     /// Opens the device.
     pub fn open(&self) -> Result<Target, Failure> {
@@ -81,13 +74,14 @@ impl TargetArgs {
         let device = warpsight_run::open(&self.device, &options)?;
         let profile = self.profile(device.info())?;
         let limits = &device.info().limits;
-        let Allowance { mut residency, image } = allowance(&profile);
+        let Allowance { mut residency, image } = Allowance::of(&profile);
         residency.max_group_size = limits.max_group_size.or(residency.max_group_size);
         if let Some(bytes) = limits.local_bytes {
             // What a driver states is what one group may ask for: nothing is added to it.
             residency = Residency { local: Some(Bytes(bytes as f64)), local_granule: None, local_reserved: None, ..residency };
         }
-        let allowance = Allowance { residency, image: limits.image_2d.or(image) };
+        let image = image.filter(|most| *most == (0, 0)).or(limits.image_2d).or(image);
+        let allowance = Allowance { residency, image };
         Ok(Target { device, profile, allowance })
     }
 

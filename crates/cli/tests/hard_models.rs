@@ -239,7 +239,8 @@ fn repeated_runs_send_weights_once() {
     let run = |more: &[&str]| -> (Value, u64) {
         std::fs::write(&sent, "").expect("writes");
         let out = s.text("out");
-        let args = [&["run", &product, "--json", "--device", "cuda:0", "--input", &input, "--output", &out], more].concat();
+        let args =
+            [&["run", &product, "--json", "--device", "cuda:0", "--profile", "host", "--input", &input, "--output", &out], more].concat();
         let mut command = s.command(&args);
         command.env("LD_LIBRARY_PATH", &stand_in).env("WARPSIGHT_CUDA", &stand_in).env("WS_FAKE_SENT", &sent);
         let output = command.output().expect("starts");

@@ -68,7 +68,8 @@ fn json_is_the_report() {
             Err(reason) => {
                 assert!(shown.is_null());
                 let notes = found["provenance"].as_array().expect("notes");
-                let said = |note: &Value| note.as_str().is_some_and(|note| note.contains(limiter.name()) && note.contains(reason.as_str()));
+                let said =
+                    |note: &Value| note.as_str().is_some_and(|note| note.contains(limiter.name()) && note.contains(&*reason.to_string()));
                 assert!(notes.iter().any(said), "null has its reason: {reason}");
             }
         }

@@ -5,7 +5,7 @@ use warpsight_generate::ScheduleFamily;
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::prune::{Allowance, prune};
 use warpsight_ir::{Config, Family, RankFamily, profile};
-use warpsight_predict::Roofline;
+use warpsight_predict::KernelModel;
 
 const OPERATORS: [&str; 4] = [
     "conv2d n=1 c=64 h=56 w=56 k=64 r=3 s=3 stride=1 pad=1",
@@ -32,7 +32,7 @@ fn open(op: &str) -> (ScheduleFamily, Vec<Config>) {
 fn rank_1000(bencher: Bencher, op: &str) {
     let (family, configs) = open(op);
     let profile = profile::builtin("adreno640").expect("is there").expect("parses");
-    bencher.bench(|| Roofline.rank(&family, &configs, &profile, 8).expect("ranks"));
+    bencher.bench(|| KernelModel.rank(&family, &configs, &profile, 8).expect("ranks"));
 }
 
 /// Dropping what a device cannot run.

@@ -10,7 +10,7 @@ use warpsight_generate::expr::{Operator, Role, Scalar};
 use warpsight_generate::operators::{Pool, PoolKind, Window, elementwise, global_average_pool, parse_operator, pool, tensor};
 use warpsight_generate::{ScheduleFamily, Stage};
 use warpsight_ir::{BinaryOp, Config, CostModel, Family, Knob, KnobValue, Name, Scalar as Element, Seconds, profile};
-use warpsight_predict::Roofline;
+use warpsight_predict::KernelModel;
 
 /// A folder and the operator whose story it tells; those of several steps have a folder for each.
 fn operators() -> Vec<(&'static str, Operator)> {
@@ -90,9 +90,9 @@ fn knobs_of(family: &ScheduleFamily) -> String {
 /// Times in microseconds with six digits: enough to see every change of a formula, too few to see another order of summation.
 fn estimate(family: &ScheduleFamily, config: &Config) -> String {
     let profile = profile::builtin("adreno640").expect("is there").expect("parses");
-    let estimate = Roofline.estimate(&family.kernel(config), &profile).expect("the profile states what the model needs");
+    let estimate = KernelModel.estimate(&family.kernel(config), &profile).expect("the profile states what the model needs");
     let us = |t: Seconds| format!("{:.6} µs", t.0 * 1e6);
-    let id = Roofline.id();
+    let id = KernelModel.id();
     let mut text = format!("model: {} {}\nprofile: {}\n\n", id.name, id.version, profile.name);
     let (low, high) = estimate.interval;
     let _ = writeln!(text, "time: {} ({} to {})\n", us(estimate.time), us(low), us(high));

@@ -66,8 +66,8 @@ fn what_was_measured_before_the_device_is_lost_stays_and_memory_is_sent_once() {
     let pattern = roles.zip(images).filter(|(weight, _)| !weight).map(|(_, image)| image).collect();
     let selection = network.select(vec![false; plan.tensors.len()], &BTreeMap::from([((0, pattern), config)])).expect("fits");
     let inputs: Vec<Vec<f32>> = plan.inputs.iter().map(|&id| vec![1.0; plan.tensor(id).len()]).collect();
-    let mut info = warpsight_run::sim::Sim::open("adreno640").expect("is there");
-    let info = DeviceInfo { clock: Some(TimeSource::Measured), ..Device::info(&mut info).clone() };
+    let info = warpsight_run::sim::Sim::open("adreno640").expect("is there");
+    let info = DeviceInfo { clock: Some(TimeSource::Measured), ..Device::info(&info).clone() };
 
     let mut sent = vec![];
     for (runs, lasts) in [(1, 100), (20, 100), (20, 3)] {

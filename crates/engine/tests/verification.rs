@@ -6,7 +6,7 @@ use warpsight_generate::ScheduleFamily;
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::prune::Allowance;
 use warpsight_ir::{Checked, Expr, Family, Program, Status, Stmt, profile};
-use warpsight_predict::Roofline;
+use warpsight_predict::KernelModel;
 use warpsight_run::{Device, DeviceError, DeviceInfo, Job, JobResult, MemorySpec, Session};
 
 fn simulator() -> Box<dyn Device> {
@@ -104,7 +104,7 @@ fn the_next_best_is_taken() {
     let mut rng = fastrand::Rng::with_seed(6);
     let family = conv();
     let profile = profile::builtin("adreno640").expect("is there").expect("parses");
-    let judge = Judge { profile: &profile, model: &Roofline, allowance: Allowance::default(), top: 1, runs: 1 };
+    let judge = Judge { profile: &profile, model: &KernelModel, allowance: Allowance::default(), top: 1, runs: 1 };
     let candidates = tune::candidates(&family, &judge);
     let ranked = tune::rank(&family, &candidates.left, &judge).expect("ranks");
     let mut device = Bad { inner: simulator(), jobs: 0 };

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use warpsight_ir::occupancy::{CannotRun, Residency, occupancy};
-use warpsight_ir::{Config, Demand, Family};
+use warpsight_ir::profile::Fact;
+use warpsight_ir::{Config, Demand, Family, Profile};
 
 /// What a device allows; `None` where nobody knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -11,6 +12,19 @@ pub struct Allowance {
     pub residency: Residency,
     /// Width and height of an image in texels; `(0, 0)` where there are no images.
     pub image: Option<(u32, u32)>,
+}
+
+impl Allowance {
+    /// What a device can run by its profile alone, images only where it has texture units: others read and write them by dozens of
+    /// instructions a texel, which no layout makes up for.
+    pub fn of(profile: &Profile) -> Self {
+        let images = &profile.image;
+        let image = match &profile.memory.texture_l1.bytes {
+            Fact::Absent { .. } => Some((0, 0)),
+            _ => images.max_width.get().copied().zip(images.max_height.get().copied()),
+        };
+        Self { residency: Residency::of(profile), image }
+    }
 }
 
 /// The configurations that are left, and how many were dropped for which reason.

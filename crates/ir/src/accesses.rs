@@ -104,16 +104,20 @@ pub struct BufferLayout {
 impl Accesses {
     /// Calls for every access, in program order.
     pub fn each<'a>(&'a self, to: &mut impl FnMut(&'a AccessRef)) {
-        fn walk<'a>(nest: &'a [Nest], to: &mut impl FnMut(&'a AccessRef)) {
+        self.each_with_trips(&mut |access, _| to(access));
+    }
+    /// Calls for every access, in program order, with how often a work-item executes it: loops whose trips depend on data count as one.
+    pub fn each_with_trips<'a>(&'a self, to: &mut impl FnMut(&'a AccessRef, f64)) {
+        fn walk<'a>(all: &Accesses, nest: &'a [Nest], times: f64, to: &mut impl FnMut(&'a AccessRef, f64)) {
             for node in nest {
                 match node {
-                    Nest::Loop { body, .. } => walk(body, to),
-                    Nest::Access(access) => to(access),
+                    Nest::Loop { var, body } => walk(all, body, times * f64::from(all.vars[usize::from(var.0)].trips.unwrap_or(1)), to),
+                    Nest::Access(access) => to(access, times),
                     Nest::Barrier => {}
                 }
             }
         }
-        walk(&self.nest, to);
+        walk(self, &self.nest, 1.0, to);
     }
 }
 

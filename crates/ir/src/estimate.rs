@@ -1,7 +1,7 @@
 //! What a model says of a piece of work.
 
 use crate::family::{Config, Family};
-use crate::profile::Profile;
+use crate::profile::{Profile, Unknown};
 use crate::units::{Bytes, Seconds};
 use serde::{Deserialize, Serialize};
 
@@ -137,14 +137,12 @@ pub struct ModelId {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoEstimate {
     /// A number of the profile is needed and not known.
-    #[error("profile `{profile}` lacks `{field}`: {reason}")]
+    #[error("profile `{profile}` lacks `{}`: {}", unknown.field, unknown.reason)]
     Missing {
         /// The profile's name.
         profile: String,
-        /// The field.
-        field: &'static str,
-        /// Why it is not known.
-        reason: String,
+        /// Which number, and why it is not known.
+        unknown: Unknown,
     },
     /// The kernel cannot run on this device.
     #[error("the device cannot run it: {0}")]

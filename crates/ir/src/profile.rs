@@ -125,6 +125,11 @@ impl Unknown {
     pub fn new(field: impl Into<Cow<'static, str>>, reason: impl Into<String>) -> Self {
         Self { field: field.into(), reason: reason.into() }
     }
+
+    /// That nothing can be said without it.
+    pub fn of(self, profile: &Profile) -> NoEstimate {
+        NoEstimate::Missing { profile: profile.name.clone(), unknown: self }
+    }
 }
 
 impl<T> Fact<T> {
@@ -143,8 +148,7 @@ impl<T> Fact<T> {
 impl<T: Copy> Fact<T> {
     /// The number, or the error that names it.
     pub fn need(&self, profile: &Profile, field: &'static str) -> Result<T, NoEstimate> {
-        let missing = |unknown: Unknown| NoEstimate::Missing { profile: profile.name.clone(), field, reason: unknown.reason };
-        self.known_as(field).copied().map_err(missing)
+        self.known_as(field).copied().map_err(|unknown| unknown.of(profile))
     }
 }
 

@@ -31,7 +31,7 @@ fn whole(bencher: Bencher, name: &str) {
 #[divan::bench(args = EXAMPLES)]
 fn counts(bencher: Bencher, name: &str) {
     let written = example(name, &[]);
-    let sizes = Sizes { warp: 32, sector: 32, line: 128, banks: 32 };
+    let sizes = Sizes { warp: 32, sector: 32, line: 128, banks: 32, texture: None };
     bencher.bench(|| {
         let subject = Subject::of(&written.kernel)?;
         Ok::<_, warpsight_ir::NoEstimate>((instructions(&subject, sizes), block_uses(&subject, sizes)))

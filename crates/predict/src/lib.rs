@@ -1,14 +1,14 @@
 //! Models: what a kernel will cost, from what is known of it and of the device. Pure: same input, same bits; no I/O.
 //!
-//! [`Roofline`] is the first: seconds per resource from bytes per level, operations by class and vector width, occupancy and launch
-//! overhead. [`StageRoofline`] is that of pipeline stages.
+//! [`KernelModel`] is counts × time: what a launch asks for is counted coarsely ([`coarse`], for thousands of configurations) or exactly
+//! ([`volumes`], paper 002), and [`time`] makes seconds of either. [`StageRoofline`] is that of pipeline stages.
 
+pub mod coarse;
 pub mod explore;
-pub mod limits;
+pub mod model;
 pub mod stage;
-pub mod traffic;
+pub mod time;
 pub mod volumes;
 
-pub use limits::Roofline;
+pub use model::KernelModel;
 pub use stage::StageRoofline;
-pub use traffic::{Lines, TensorTraffic, Traffic, traffic};

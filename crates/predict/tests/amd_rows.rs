@@ -30,7 +30,7 @@ fn loads_of_launches_in_other_shapes_and_orders() {
 
 /// Hits of the second level in percent, both sides counted, where the first level answers nothing and the compiler merges no loads.
 fn l2_hits(row: &Row, curve: &Curve) -> f64 {
-    let sizes = Sizes { warp: 64, sector: 64, line: 64, banks: 16 };
+    let sizes = Sizes { warp: 64, sector: 64, line: 64, banks: 16, texture: None };
     let asked: u64 = instructions(&row.subject(), sizes).iter().map(|i| i.sectors).sum();
     let found = row.runs(curve.spread).volumes(&laplacian::MEMORY, curve);
     100.0 * (1.0 - (found.load + found.store) / (asked as f64 * 64.0))

@@ -117,7 +117,13 @@ fn closed_forms_equal_every_texel() {
         let kernel = any_kernel(&mut rng);
         let layout = *rng.choice(&LAYOUTS).unwrap();
         let sector = *rng.choice(&[16, 32, 64]).unwrap();
-        let sizes = Sizes { warp: *rng.choice(&[16, 32, 64]).unwrap(), sector, line: sector * rng.choice(&[1, 2, 4]).unwrap(), banks: 32 };
+        let sizes = Sizes {
+            warp: *rng.choice(&[16, 32, 64]).unwrap(),
+            sector,
+            line: sector * rng.choice(&[1, 2, 4]).unwrap(),
+            banks: 32,
+            texture: None,
+        };
         let TensorPlace::Image { format, width, height } = kernel.accesses.tensors[0].place else { panic!("an image") };
         let texel = u64::from(format.bytes());
         let mapper = layout.mapper(width as u32, height as u32, texel as u32);
@@ -190,14 +196,17 @@ fn of(text: &str, device: &str) -> Result<Report, NoEstimate> {
     report(&Work { kernel: &written.kernel, points: written.points }, &builtin(device).unwrap().unwrap(), &Settings::default())
 }
 
-/// Blocks of 16 × 8 read 20 × 12 texels of 8 bytes. On Adreno 64 bytes are 4 × 2 texels: 5 × 6 of them where the block begins with one, as
-/// all do.
+/// Blocks of 16 × 8 read 20 × 12 texels of 8 bytes. On Adreno the texture caches' 32 bytes are 2 × 2 texels, or 4 × 1: 60 of them where the
+/// block begins with one, as all do.
 #[test]
 fn a_filter_on_adreno() {
     let found = of(FILTER, "adreno640").unwrap();
     let blocks = 120.0 * 135.0;
-    assert_eq!(found.volumes.l2_load_compulsory, Some(64.0 * 5.0 * 6.0 * blocks / (1920.0 * 1080.0)));
-    assert_eq!(found.volumes.l2_load, found.volumes.l2_load_compulsory, "the texture cache keeps what a block reads");
+    let compulsory = 32.0 * 60.0 * blocks / (1920.0 * 1080.0);
+    assert_eq!(found.volumes.l2_load_compulsory, Some(compulsory));
+    // A cache of 1 KiB keeps little of what the loads of all its warps have under way.
+    let (load, requested) = (found.volumes.l2_load.unwrap(), found.volumes.l1_requested.unwrap());
+    assert!(load > compulsory && load < requested && load > 0.8 * requested, "{compulsory} {load} {requested}");
     // All texels of the image once; the last rows and columns of blocks touch half of a line.
     let lines = 481.0 * 542.0;
     let dram = found.volumes.dram_load.unwrap();
@@ -216,11 +225,7 @@ fn what_is_assumed_of_images_is_said() {
         "lines are taken for square blocks of texels (a line of `input` for 4 × 4), because image.layout is not known: block-linear"
     ));
     assert!(!said("adreno640", "taken for square blocks"));
-    assert!(
-        said("adreno640", "images are counted in pieces of 64 B as buffers are; a line of the texture cache has 32 B"),
-        "{:?}",
-        notes("adreno640")
-    );
+    assert!(said("adreno640", "of repeated requests of images 17 % are answered by texture caches of 1024 B"), "{:?}", notes("adreno640"));
     let outside = FILTER.replace("\"tx+i\"", "\"tx+i-2\"");
     let note = "`input`: texels beyond the edge count as if the image went on".to_owned();
     assert!(of(&outside, "a100-40").unwrap().provenance.contains(&note) && !notes("a100-40").contains(&note));

@@ -39,7 +39,7 @@ const VOLUMES: [&str; 4] = ["L1Load", "L2LoadV1", "L2Store", "memLoadV1"];
 fn ratios(peer: &serde_json::Value, config: &serde_json::Value) -> [f64; 4] {
     let numbers = Config::of(peer, config);
     let subject = Subject::of(&kernel(peer, &numbers, Threads::Grid).kernel).unwrap();
-    let sizes = |sector: u64| Sizes { warp: numbers.warp as u32, sector: sector as u32, line: 128, banks: 32 };
+    let sizes = |sector: u64| Sizes { warp: numbers.warp as u32, sector: sector as u32, line: 128, banks: 32, texture: None };
     let threads = (numbers.threads() * numbers.grid.iter().product::<u64>()) as f64;
     let is_store = |kind| matches!(kind, AccessKind::Store(_));
     let requested: u64 = instructions(&subject, sizes(numbers.sector)).iter().filter(|i| !is_store(i.kind)).map(|i| i.sectors).sum();

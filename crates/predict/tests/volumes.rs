@@ -10,7 +10,7 @@ use warpsight_predict::volumes::subject::Subject;
 use warpsight_predict::volumes::warps::{distinct, wavefronts};
 use warpsight_predict::volumes::wave::{Side, boxes, distinct as distinct_in};
 
-const NVIDIA: Sizes = Sizes { warp: 32, sector: 32, line: 128, banks: 32 };
+const NVIDIA: Sizes = Sizes { warp: 32, sector: 32, line: 128, banks: 32, texture: None };
 
 /// A random kernel over fields of one to three dimensions.
 fn any_kernel(rng: &mut fastrand::Rng) -> Kernel {

@@ -191,7 +191,7 @@ impl Figures {
                 tag: Tag::Predicted,
                 limiter: limiter.name(),
                 alone_s: alone.as_ref().ok().map(|alone| alone.0),
-                unknown: alone.as_ref().err().cloned(),
+                unknown: alone.as_ref().err().map(ToString::to_string),
             })
             .collect();
         limits.sort_by(|a, b| b.alone_s.unwrap_or(-1.0).total_cmp(&a.alone_s.unwrap_or(-1.0)));

@@ -115,7 +115,7 @@ pub fn tables(of: &Predicted) -> String {
     for (limiter, alone) in &r.limits {
         let (known, reason) = match alone {
             Ok(seconds) => (time(*seconds), String::new()),
-            Err(reason) => ("-".to_owned(), reason.clone()),
+            Err(reason) => ("-".to_owned(), reason.to_string()),
         };
         limits.add_row([limiter.name().to_owned(), known, reason]);
     }

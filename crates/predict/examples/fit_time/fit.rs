@@ -4,7 +4,6 @@ use crate::stream::Row;
 use std::collections::BTreeMap;
 use warpsight_ir::{Limiter, Profile, Seconds};
 use warpsight_predict::volumes::speed::{Basis, Own, Shared, Speed, architecture};
-use warpsight_predict::volumes::time::combined;
 
 /// Logarithms beyond this count in proportion, not squared.
 const SCALE: f64 = 0.05;
@@ -29,7 +28,7 @@ pub struct Device<'a> {
 /// The logarithm of predicted over measured seconds, and the limiter.
 pub fn off(row: &Row, speed: &Speed) -> (f64, Limiter) {
     // A row's limiters of memory are known: its profile is one of those that come with the project.
-    let (seconds, limiter) = combined(&row.parts.limits(speed), &speed.shared).unwrap_or((Seconds(f64::NAN), Limiter::Dram));
+    let (seconds, limiter) = row.parts.together(&row.parts.limits(speed), &speed.shared).unwrap_or((Seconds(f64::NAN), Limiter::Dram));
     ((seconds.0 / row.measured).ln(), limiter)
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use warpsight_ir::accesses::text;
 use warpsight_ir::profile::{Fact, Source, builtin};
 use warpsight_ir::{BytesPerSecond, Profile};
+use warpsight_predict::time::Parts;
 use warpsight_predict::volumes::report::{Settings, Work, report};
-use warpsight_predict::volumes::time::Parts;
 
 pub type Failed = Box<dyn std::error::Error>;
 

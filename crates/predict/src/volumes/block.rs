@@ -20,6 +20,18 @@ pub struct Sizes {
     pub line: u32,
     /// Four-byte banks of its data pipe.
     pub banks: u32,
+    /// Bytes of a line of texture caches, where images have such for themselves.
+    pub texture: Option<u32>,
+}
+
+impl Sizes {
+    /// Those of a field: images in blocks are fetched in whole lines of their own cache.
+    pub fn of(self, field: &Field) -> Self {
+        match (self.texture, field.tiled()) {
+            (Some(line), Some(_)) => Self { sector: line, line, ..self },
+            _ => self,
+        }
+    }
 }
 
 /// What one access costs over the whole launch.
@@ -126,7 +138,7 @@ pub fn priced(subject: &Subject, fields: &[Field], sizes: Sizes, price: &dyn Fn(
     for (index, field) in fields.iter().enumerate() {
         for touch in &field.touches {
             if let Some(layout) = field.tiled() {
-                found.push(Instruction { field: index, ..images::instruction(subject, field, layout, touch, sizes) });
+                found.push(Instruction { field: index, ..images::instruction(subject, field, layout, touch, sizes.of(field)) });
                 continue;
             }
             let alike = |(other, geometry): (&Touch, &Geometry)| geometry.like(&field.geometry) && other.alike(touch);
@@ -215,11 +227,12 @@ fn total(bytes: i64, origin: i64, placed: &mut [Placed], sizes: Sizes, price: &d
 
 /// Distinct sectors and lines of every block, per field, summed over all blocks.
 pub fn block_uses(subject: &Subject, sizes: Sizes) -> Vec<BlockUse> {
-    let lines: [i64; 2] = [sizes.sector.into(), sizes.line.into()];
-    let period = lines.into_iter().fold(1, lcm);
     // Of single accesses: others that lie alike, and begin at the same byte of a line, touch as many.
     let mut known: Vec<(&Field, &Touch, [u64; 2])> = Vec::new();
     let uses = subject.fields.iter().map(|field| {
+        let sizes = sizes.of(field);
+        let lines: [i64; 2] = [sizes.sector.into(), sizes.line.into()];
+        let period = lines.into_iter().fold(1, lcm);
         let [loads, stores] = [Side::Loads, Side::Stores].map(|side| {
             let touches: SmallVec<[&Touch; 16]> = field.touches.iter().filter(|touch| side.has(touch.kind)).collect();
             let &[touch] = touches.as_slice() else { return over_blocks(subject, field, &touches, lines) };

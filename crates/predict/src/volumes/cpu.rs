@@ -12,9 +12,14 @@ use super::images;
 use super::intervals::gcd;
 use super::reuse::bypasses;
 use super::subject::{Field, Subject, Touch, Var};
-use super::time::{Limit, known};
+use crate::coarse::{Requests, TensorTraffic};
+use crate::time::{Limit, Norms, combined, nothing_known};
+use smallvec::SmallVec;
 use warpsight_ir::profile::Fact;
-use warpsight_ir::{AccessKind, Kernel, Limiter, Nest, NoEstimate, OpClass, Profile, Scalar, Seconds};
+use warpsight_ir::{
+    AccessKind, AffineBound, Kernel, Limiter, Nest, NoEstimate, OpClass, Profile, Scalar, Seconds, Space, TensorPlace, TensorUse, Unknown,
+    VarId, VarKind,
+};
 
 /// Bytes of the vectors that compilers make, even where the machine has longer ones: LLVM's preferred width for server cores with AVX-512.
 const VECTOR: f64 = 32.0;
@@ -27,9 +32,11 @@ const INSERTION: f64 = 1.0;
 const INTERLEAVED: i64 = 4;
 /// Shuffles of such a vector.
 const SHUFFLES: f64 = 3.0;
-/// Instructions by which one texel of an image is read or written: address, clamping, conversion of four components. As in the roofline
-/// model beside this one, which took it from a matrix product whose operands moved to images.
+/// Instructions by which one texel of an image is read or written: address, clamping, conversion of four components. A matrix product whose
+/// operands moved from buffers to images ran 3 to 7.4 times slower on two CPU runtimes (docs/provenance.md, "images on CPUs").
 const TEXEL: f64 = 40.0;
+/// Instructions per judged condition: a comparison and a branch or a mask.
+const CONDITION: f64 = 2.0;
 /// Instructions of a loop's step: count and branch.
 const STEP: f64 = 2.0;
 /// Instructions of a row beyond its steps.
@@ -47,8 +54,8 @@ const WINDOW: f64 = 320.0;
 const IN_FLIGHT: f64 = 12.0;
 /// Lines that are missed before a prefetcher has seen where a run of them leads.
 const TRAINED: f64 = 3.0;
-/// Order of the norm that combines limiters, as in the roofline model beside this one.
-const OVERLAP: f64 = 4.0;
+/// How limiters combine: GPUs have fitted numbers for this.
+const OVERLAP: Norms = Norms { all: 4.0, core: 4.0 };
 /// How caches let go of lines: nearly least recently used. Not fitted.
 const CURVE: Curve = Curve { capacity: 1.0, steepness: 6.0, spread: 0.0 };
 
@@ -101,7 +108,6 @@ pub struct Level {
 /// A launch as loops of vectors.
 struct Loops<'a> {
     kernel: &'a Kernel,
-    subject: &'a Subject,
     /// The axis along which work-items of a row lie; none where each runs by itself.
     along: Option<Var>,
     /// Rows of the launch.
@@ -118,7 +124,91 @@ struct Cost {
     all: f64,
 }
 
-impl Loops<'_> {
+/// What the cores do.
+#[derive(Default)]
+struct Instructions {
+    /// Memory instructions of one vector of work-items.
+    memory: f64,
+    /// All of one vector of work-items but arithmetic and steps of loops.
+    body: f64,
+    /// Beside each row.
+    row: f64,
+    /// Results of a vector of work-items that do not wait for each other: what it stores.
+    results: f64,
+}
+
+impl<'a> Loops<'a> {
+    /// Of a kernel whose group and lane axes are these, and whose widest element in buffers has so many bytes.
+    fn of(kernel: &'a Kernel, axes: impl Iterator<Item = Var> + Clone, lanes: &[Var], widest: i64) -> Self {
+        // What loops without barriers does one work-item after the other; the rest is rows.
+        let along = lanes.iter().copied().find(|lane| lane.count > 1).filter(|_| !has_loop(&kernel.accesses.nest));
+        let rows = axes.filter(|var| Some(*var) != along).map(|var| f64::from(var.count)).product();
+        let whole = ((VECTOR / widest as f64) as u32).max(1);
+        let lanes = if along.is_some_and(|var| var.count >= SHORT_ROW || var.count % whole == 0) { whole } else { 1 };
+        Self { kernel, along, rows, lanes }
+    }
+
+    /// Counts an access that a work-item executes so often where these hold; see [`cost`](Self::cost).
+    fn add(
+        &self,
+        to: &mut Instructions,
+        trips: f64,
+        (kind, guard): (AccessKind, &[AffineBound]),
+        (image, size, stride): (bool, i64, i64),
+    ) -> Cost {
+        let cost = self.cost(image, size, stride);
+        to.memory += trips * cost.memory;
+        to.body += trips * (cost.all + CONDITION * guard.len() as f64);
+        to.row += BASE;
+        if let AccessKind::Store(_) = kind {
+            let items = if self.lanes == 1 { 1.0 } else { f64::from(self.row()) / self.steps() };
+            to.results += items * size as f64 / self.computed();
+        }
+        cost
+    }
+
+    /// What launch, units and issue take, and the cycles of load and store units of all cores.
+    fn limits(&self, found: &Instructions, on: &Profile) -> Result<(Vec<Limit>, f64), NoEstimate> {
+        let cores = f64::from(on.execution.cores.need(on, "execution.cores")?);
+        let clock = on.execution.clock.need(on, "execution.clock")?.0;
+        let per_core = |cycles: f64| Seconds(cycles / cores / clock);
+        let groups = self.kernel.launch.group_count() as f64;
+        // The last groups leave cores idle.
+        let share = (groups / cores).ceil() / (groups / cores);
+        let start = on.execution.launch_overhead.get().map_or(0.0, |overhead| overhead.0);
+        let arithmetic = self.arithmetic();
+        let body = STEP * (1.0 + trips_of(self.kernel, &self.kernel.accesses.nest)) + arithmetic + found.body;
+        let rate = on.execution.issue_per_clock.known_as("execution.issue_per_clock");
+        // A step's operations wait for each other as far as they make one result, and as many steps wait together as fit the core's window.
+        let chain = CHAIN * arithmetic / found.results.max(1.0) * (body / WINDOW).min(1.0);
+        let issue = rate.map(|rate| self.rows * (self.steps() * (body / rate).max(chain) + (ROW + found.row) / rate));
+        let bytes = on.execution.lsu_lanes.known_as("execution.lsu_lanes").map(|&lanes| f64::from(lanes) * 4.0);
+        let l1_cycles = bytes.as_ref().map_or(0.0, |bytes| self.rows * self.steps() * found.memory * VECTOR / bytes);
+        let limits = vec![
+            (Limiter::Launch, Ok(Seconds(start + per_core(groups * GROUP).0))),
+            (Limiter::Fp, fp(self, on).map(|cycles| Seconds(per_core(cycles).0 * share))),
+            (Limiter::Issue, issue.map(|cycles| Seconds(per_core(cycles).0 * share))),
+            (Limiter::L1, bytes.map(|_| Seconds(per_core(l1_cycles).0 * share))),
+        ];
+        Ok((limits, l1_cycles))
+    }
+
+    /// Arithmetic instructions of a vector of work-items one for each element of theirs; of a work-item by itself one for as many elements
+    /// as a vector holds.
+    fn arithmetic(&self) -> f64 {
+        let each = |scalar: Scalar, width: u8| match self.lanes {
+            1 => (f64::from(width) * f64::from(scalar.bytes()) / VECTOR).ceil(),
+            _ => f64::from(width),
+        };
+        self.kernel.ops.0.iter().map(|(&(_, scalar, width), &n)| n as f64 * each(scalar, width)).sum()
+    }
+
+    /// Bytes that one arithmetic instruction computes: of whole vectors, or of a work-item by itself as many as its widest operation has.
+    fn computed(&self) -> f64 {
+        let widest = self.kernel.ops.0.keys().map(|&(_, scalar, width)| f64::from(width) * f64::from(scalar.bytes())).fold(4.0, f64::max);
+        if self.lanes == 1 { widest.min(VECTOR) } else { VECTOR }
+    }
+
     fn row(&self) -> u32 {
         self.along.map_or(1, |var| var.count)
     }
@@ -128,15 +218,15 @@ impl Loops<'_> {
         f64::from(self.row() / self.lanes + (self.row() % self.lanes).count_ones())
     }
 
-    fn cost(&self, field: &Field, touch: &Touch) -> Cost {
+    /// Of an access to so many bytes, which lie so many apart from a work-item of the row to the next; `image`: to a texel.
+    fn cost(&self, image: bool, size: i64, stride: i64) -> Cost {
         let items = f64::from(self.row()) / self.steps();
-        let size = touch.width * field.geometry.element;
         let one = (size as f64 / VECTOR).ceil();
         let plain = |memory: f64| Cost { memory, all: memory };
-        if field.image.is_some() {
+        if image {
             return Cost { memory: items, all: items * TEXEL };
         }
-        match self.along.map_or(0, |var| touch.stride(&field.geometry, var.id).abs()) {
+        match stride.abs() {
             _ if self.lanes == 1 => plain(one * items),
             0 => plain(one),
             stride if stride == size => plain((items * size as f64 / VECTOR).ceil()),
@@ -181,18 +271,10 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, notes: &mut Vec<String>) -> Result<
     let subject = images::subject(kernel, on)?;
     let m = &on.memory;
     let line = m.buffer_l1.line.need(on, "memory.buffer_l1.line")?.0;
-    let cores = f64::from(on.execution.cores.need(on, "execution.cores")?);
-    let clock = on.execution.clock.need(on, "execution.clock")?.0;
     let barriers = has_barrier(&kernel.accesses.nest);
-    // What loops without barriers does one work-item after the other; the rest is rows.
-    let looped = has_loop(&kernel.accesses.nest);
-    let along = subject.lanes.iter().copied().find(|lane| lane.count > 1).filter(|_| !looped);
     let widest = subject.fields.iter().filter(|field| field.image.is_none()).map(|field| field.geometry.element).max().unwrap_or(4);
-    let rows: f64 =
-        subject.groups.iter().chain(&subject.lanes).filter(|var| Some(**var) != along).map(|var| f64::from(var.count)).product();
-    let whole = ((VECTOR / widest as f64) as u32).max(1);
-    let lanes = if along.is_some_and(|var| var.count >= SHORT_ROW || var.count % whole == 0) { whole } else { 1 };
-    let loops = Loops { kernel, subject: &subject, along, rows, lanes };
+    let loops = Loops::of(kernel, subject.groups.iter().chain(&subject.lanes).copied(), &subject.lanes, widest);
+    let along = loops.along;
 
     let units = if barriers { subject.clone() } else { in_rows(&subject, along) };
     let size = line as u32;
@@ -212,7 +294,7 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, notes: &mut Vec<String>) -> Result<
         });
         behind.push(Level::of(per_field.collect()));
     }
-    let sizes = Sizes { warp: 1, sector: size, line: size, banks: 1 };
+    let sizes = Sizes { warp: 1, sector: size, line: size, banks: 1, texture: None };
     let uses = block_uses(&subject, sizes);
     let asked = subject.fields.iter().zip(&uses).map(|(field, own)| {
         let bytes = |keep: fn(AccessKind) -> bool| asked(&subject, field, keep);
@@ -228,61 +310,32 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, notes: &mut Vec<String>) -> Result<
         l1_cycles: 0.0,
         instructions: vec![],
     };
-    let mut memory_instructions = 0.0;
-    let mut issued = rows * ROW;
-    // Of one vector of work-items.
-    let mut body = STEP * (1.0 + trips_of(kernel, &kernel.accesses.nest)) + arithmetic(kernel);
+    let mut counted = Instructions::default();
     for (list, own) in [(&subject.fields, true), (&subject.local, false), (&subject.constant, false)] {
         for (i, field) in list.iter().enumerate() {
             for touch in &field.touches {
                 let trips: f64 = touch.loops.iter().map(|var| f64::from(var.count)).product();
-                let (vectors, cost) = (rows * loops.steps() * trips, loops.cost(field, touch));
-                memory_instructions += vectors * cost.memory;
-                body += trips * cost.all;
-                issued += rows * BASE;
+                let stride = along.map_or(0, |var| touch.stride(&field.geometry, var.id));
+                let size = touch.width * field.geometry.element;
+                let cost = loops.add(&mut counted, trips, (touch.kind, &touch.guard), (field.image.is_some(), size, stride));
                 if own {
+                    let vectors = loops.rows * loops.steps() * trips;
                     found.instructions.push(Executed { field: i, position: touch.position, vectors, each: cost.memory });
                 }
             }
         }
     }
-    let per_core = |cycles: f64| Seconds(cycles / cores / clock);
-    let groups = kernel.launch.group_count() as f64;
-    // The last groups leave cores idle.
-    let share = (groups / cores).ceil() / (groups / cores);
-    let start = on.execution.launch_overhead.get().map_or(0.0, |overhead| overhead.0);
-    found.limits.push((Limiter::Launch, Ok(Seconds(start + per_core(groups * GROUP).0))));
-    found.limits.push((Limiter::Fp, fp(&loops, on).map(|cycles| Seconds(per_core(cycles).0 * share))));
-    let rate = known(&on.execution.issue_per_clock, "execution.issue_per_clock");
-    // A step waits for its own results, one after the other, and as many steps wait together as fit the core's window.
-    let chain = CHAIN * arithmetic(kernel) * (body / WINDOW).min(1.0);
-    let issue = rate.map(|rate| rows * loops.steps() * (body / rate).max(chain) + issued / rate);
-    found.limits.push((Limiter::Issue, issue.map(|cycles| Seconds(per_core(cycles).0 * share))));
-    let lanes = known(&on.execution.lsu_lanes, "execution.lsu_lanes").map(|&lanes| f64::from(lanes) * 4.0);
-    found.l1_cycles = lanes.as_ref().map_or(0.0, |bytes| memory_instructions * VECTOR / bytes);
-    found.limits.push((Limiter::L1, lanes.map(|_| Seconds(per_core(found.l1_cycles).0 * share))));
-    let rates = [
-        (Limiter::L2, &m.l2.bandwidth, "memory.l2.bandwidth"),
-        (Limiter::Llc, &m.llc.bandwidth, "memory.llc.bandwidth"),
-        (Limiter::Dram, &m.dram_bandwidth, "memory.dram_bandwidth"),
-    ];
-    let present = rates.into_iter().filter(|(limiter, _, _)| match limiter {
-        Limiter::L2 => !matches!(m.l2.bytes, Fact::Absent { .. }),
-        Limiter::Llc => !matches!(m.llc.bytes, Fact::Absent { .. }),
-        _ => true,
-    });
-    for ((limiter, rate, name), level) in present.zip(&found.behind) {
-        found.limits.push((limiter, known(rate, name).map(|rate| Seconds((level.load + level.store) / rate.0))));
-    }
-    found.limits.push((Limiter::Latency, waits(&loops, &units.groups, &found.behind, on, line).map(per_core)));
-    found.together = together(&found.limits).ok_or_else(|| NoEstimate::Missing {
-        profile: on.name.clone(),
-        field: "execution and memory",
-        reason: "no limiter is known".to_owned(),
-    })?;
-    let unit = match (barriers, looped) {
-        (true, _) => "groups, because of barriers",
-        (_, true) => "work-items, because of loops",
+    (found.limits, found.l1_cycles) = loops.limits(&counted, on)?;
+    let volumes: Vec<f64> = found.behind.iter().map(|level| level.load + level.store).collect();
+    found.limits.extend(levels(&volumes, on));
+    let cycles = waits(&loops, &subject, &units.groups, &found.behind, on, line);
+    let cores = f64::from(on.execution.cores.need(on, "execution.cores")?);
+    let clock = on.execution.clock.need(on, "execution.clock")?.0;
+    found.limits.push((Limiter::Latency, cycles.map(|cycles| Seconds(cycles / cores / clock))));
+    found.together = combined(&found.limits, &[], OVERLAP).filter(|time| time.0.0 > 0.0).ok_or_else(|| nothing_known(&found.limits, on))?;
+    let unit = match barriers {
+        true => "groups, because of barriers",
+        _ if has_loop(&kernel.accesses.nest) => "work-items, because of loops",
         _ => "rows of work-items",
     };
     notes.push(format!(
@@ -293,14 +346,72 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, notes: &mut Vec<String>) -> Result<
     Ok((subject, found))
 }
 
-/// The launch's start, then the norm of the other known limits; and the longest of all. GPUs have fitted numbers for this.
-fn together(limits: &[Limit]) -> Option<(Seconds, Limiter)> {
-    let known = || limits.iter().filter_map(|(limiter, limit)| Some((*limiter, limit.as_ref().ok()?.0)));
-    let (limiter, longest) = known().reduce(|a, b| if b.1 > a.1 { b } else { a }).filter(|longest| longest.1 > 0.0)?;
-    let start: f64 = known().filter(|limit| limit.0 == Limiter::Launch).map(|limit| limit.1).sum();
-    // Relative to the longest, so that no power underflows.
-    let rest: f64 = known().filter(|limit| limit.0 != Limiter::Launch).map(|limit| (limit.1 / longest).powf(OVERLAP)).sum();
-    Some((Seconds(start + longest * rest.powf(1.0 / OVERLAP)), limiter))
+/// What bytes behind L1, L2 and L3 take; the last of them come from memory.
+fn levels(volumes: &[f64], on: &Profile) -> Vec<Limit> {
+    let m = &on.memory;
+    let rates = [
+        (Limiter::L2, &m.l2.bandwidth, "memory.l2.bandwidth"),
+        (Limiter::Llc, &m.llc.bandwidth, "memory.llc.bandwidth"),
+        (Limiter::Dram, &m.dram_bandwidth, "memory.dram_bandwidth"),
+    ];
+    let present = rates.into_iter().filter(|(limiter, _, _)| match limiter {
+        Limiter::L2 => !matches!(m.l2.bytes, Fact::Absent { .. }),
+        Limiter::Llc => !matches!(m.llc.bytes, Fact::Absent { .. }),
+        _ => true,
+    });
+    present.zip(volumes).map(|((limiter, rate, name), bytes)| (limiter, rate.known_as(name).map(|rate| Seconds(bytes / rate.0)))).collect()
+}
+
+/// The coarse count on a CPU: instructions as in [`on_cpu`], what is behind caches from what groups touch. No waits.
+///
+/// # Errors
+/// A profile that knows nothing that limits it.
+pub fn coarse(kernel: &Kernel, on: &Profile, found: &Requests) -> Result<(Seconds, Limiter), NoEstimate> {
+    let accesses = &kernel.accesses;
+    let axes = |kind| {
+        let own = accesses.vars.iter().enumerate().filter(move |(_, var)| var.kind == kind);
+        own.map(|(i, var)| Var { id: VarId(i as u16), count: var.trips.unwrap_or(1) }).collect::<SmallVec<[Var; 4]>>()
+    };
+    let (groups, lanes) = (axes(VarKind::Group), axes(VarKind::Lane));
+    let element = |tensor: &TensorUse| match tensor.place {
+        TensorPlace::Buffer { element, .. } => i64::from(element.bytes()),
+        TensorPlace::Image { .. } => 0,
+    };
+    let widest = accesses.tensors.iter().map(element).max().unwrap_or(4).max(1);
+    let loops = Loops::of(kernel, groups.iter().chain(&lanes).copied(), &lanes, widest);
+    let mut counted = Instructions::default();
+    accesses.each_with_trips(&mut |access, trips| {
+        let place = &accesses.tensors[usize::from(access.tensor)].place;
+        let what = match place {
+            TensorPlace::Buffer { space: Space::Tile, .. } => return,
+            TensorPlace::Buffer { element, dims, .. } => {
+                let bytes = i64::from(element.bytes());
+                let steps = access.coords.iter().map(|coord| loops.along.map_or(0, |var| i64::from(coord.coefficient(var.id))));
+                let stride = steps.zip(dims).fold(0_i64, |at, (step, extent)| at.saturating_mul(*extent).saturating_add(step));
+                (false, i64::from(access.width) * bytes, stride.saturating_mul(bytes))
+            }
+            TensorPlace::Image { format, .. } => (true, i64::from(format.bytes()), 0),
+        };
+        loops.add(&mut counted, trips, (access.kind, &access.guard), what);
+    });
+    let (mut limits, _) = loops.limits(&counted, on)?;
+    let m = &on.memory;
+    let count = kernel.launch.group_count() as f64;
+    let touched = || found.tensors.iter().filter(|own| own.touched);
+    let all: f64 = touched().map(|own| own.bytes).sum();
+    let caches = [(&m.buffer_l1, 1.0), (&m.l2, 1.0), (&m.llc, f64::from(m.llc.instances.get().copied().unwrap_or(1)))];
+    let behind = caches.into_iter().filter_map(|(cache, instances)| Some(cache.bytes.get()?.0 * instances)).map(|bytes| {
+        let missing = if all > 0.0 { ((all - bytes) / all).max(0.0) } else { 0.0 };
+        let own = |own: &TensorTraffic| {
+            let once = own.bytes.min(own.group_bytes * own.distinct_groups);
+            let again = (own.group_bytes * count - once).max(0.0) * missing;
+            // Stored lines are loaded first.
+            (once + again) * if own.written { 2.0 } else { 1.0 }
+        };
+        touched().map(own).sum::<f64>()
+    });
+    limits.extend(levels(&behind.collect::<SmallVec<[f64; 3]>>(), on));
+    combined(&limits, &[], OVERLAP).filter(|time| time.0.0 > 0.0).ok_or_else(|| nothing_known(&limits, on))
 }
 
 /// Rows as blocks: all axes but one count as group axes, in the order in which rows run.
@@ -357,13 +468,8 @@ fn has_loop(nest: &[Nest]) -> bool {
     nest.iter().any(|node| matches!(node, Nest::Loop { body, .. } if !has_barrier(body) || has_loop(body)))
 }
 
-/// Arithmetic instructions of a step.
-fn arithmetic(kernel: &Kernel) -> f64 {
-    kernel.ops.0.iter().map(|(&(_, _, width), &n)| n as f64 * f64::from(width)).sum()
-}
-
 /// Cycles of arithmetic units, the slowest kind.
-fn fp(loops: &Loops, on: &Profile) -> Result<f64, String> {
+fn fp(loops: &Loops, on: &Profile) -> Result<f64, Unknown> {
     let e = &on.execution;
     let items = loops.rows * loops.along.map_or(1.0, |var| f64::from(var.count));
     let (mut float, mut double, mut special) = (0.0, 0.0, 0.0);
@@ -375,7 +481,8 @@ fn fp(loops: &Loops, on: &Profile) -> Result<f64, String> {
             _ => float += lanes,
         }
     }
-    let over = |lanes: f64, rate: &Fact<f64>, name: &str| if lanes > 0.0 { known(rate, name).map(|rate| lanes / rate) } else { Ok(0.0) };
+    let over =
+        |lanes: f64, rate: &Fact<f64>, name: &'static str| if lanes > 0.0 { rate.known_as(name).map(|rate| lanes / rate) } else { Ok(0.0) };
     // Both types share their units.
     let vectors =
         over(float, &e.fma_per_clock, "execution.fma_per_clock")? + over(double, &e.fma64_per_clock, "execution.fma64_per_clock")?;
@@ -383,12 +490,12 @@ fn fp(loops: &Loops, on: &Profile) -> Result<f64, String> {
 }
 
 /// Cycles in which cores wait for lines that no prefetcher foresees.
-fn waits(loops: &Loops, units: &[Var], behind: &[Level], on: &Profile, line: f64) -> Result<f64, String> {
+fn waits(loops: &Loops, subject: &Subject, units: &[Var], behind: &[Level], on: &Profile, line: f64) -> Result<f64, Unknown> {
     let m = &on.memory;
     let latencies =
         [(&m.l2.latency, "memory.l2.latency"), (&m.llc.latency, "memory.llc.latency"), (&m.dram_latency, "memory.dram_latency")];
     let mut cycles = 0.0;
-    for (i, field) in loops.subject.fields.iter().enumerate() {
+    for (i, field) in subject.fields.iter().enumerate() {
         let part = field.touches.iter().map(|touch| loops.unforeseen(field, touch, units, line)).fold(0.0, f64::max);
         for (n, level) in behind.iter().enumerate() {
             // What leaves the last cache comes from memory, however many caches there are.
@@ -396,7 +503,7 @@ fn waits(loops: &Loops, units: &[Var], behind: &[Level], on: &Profile, line: f64
             let further = behind.get(n + 1).map_or(0.0, |level| level.per_field[i].0);
             let lines = (level.per_field[i].0 - further).max(0.0) / line;
             if lines > 0.0 {
-                cycles += part * lines * known(latency, name)?.0;
+                cycles += part * lines * latency.known_as(name)?.0;
             }
         }
     }

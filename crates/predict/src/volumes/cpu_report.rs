@@ -3,9 +3,9 @@
 use super::cpu::{OnCpu, on_cpu};
 use super::guards::taken_to_hold;
 use super::report::{FieldVolumes, InstructionCost, Interval, PointVolumes, Report, Settings, Work};
-use super::time::Parts;
+use crate::time::Parts;
 use warpsight_ir::occupancy::Occupancy;
-use warpsight_ir::{NoEstimate, Profile};
+use warpsight_ir::{Bytes, NoEstimate, Profile, Unknown, Volumes};
 
 /// The time lies within a factor of this, both ways: bandwidths of a host are assumed until they are measured. Where they were, 21 held-out
 /// launches on PoCL lay within a factor of 2.4, 19 of them within 2 (`examples/cpu`).
@@ -65,8 +65,20 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupanc
             by_cause: causes(&found, points),
             per_field: per_field.collect(),
         },
+        moved: Volumes {
+            l1: Bytes(found.asked.iter().map(|own| own.0 + own.1).sum()),
+            l2: Bytes(first.map_or(0.0, |level| level.load + level.store)),
+            dram: Bytes(last.map_or(0.0, |level| level.load + level.store)),
+            ..Volumes::default()
+        },
         instructions: instructions(&subject.fields, &found),
-        parts: Parts { launch: None, fixed: found.limits.clone(), moved: Err(ALONE.to_owned()), life: Err(ALONE.to_owned()) },
+        parts: Parts {
+            core: &[],
+            launch: None,
+            fixed: found.limits.clone(),
+            moved: Err(Unknown::new("memory", ALONE)),
+            life: Err(Unknown::new("execution", ALONE)),
+        },
         limits: found.limits,
         occupancy: resident,
         waves: share,

@@ -3,7 +3,7 @@
 use super::dram::Curve;
 use std::sync::LazyLock;
 
-const FITS: &str = include_str!("../../../../data/fits/dram.toml");
+pub(super) const TEXT: &str = include_str!("../../../../data/fits/dram.toml");
 
 /// A curve and how far to trust it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,7 +18,7 @@ pub struct Fitted {
 
 /// Of every section, read once.
 static SECTIONS: LazyLock<Vec<(&str, Fitted)>> = LazyLock::new(|| {
-    let names = FITS.lines().filter_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
+    let names = TEXT.lines().filter_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
     names.filter_map(|name| Some((name, section(name)?))).collect()
 });
 
@@ -36,7 +36,7 @@ impl Curve {
 }
 
 fn section(name: &str) -> Option<Fitted> {
-    let mut lines = FITS.lines().skip_while(|line| line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) != Some(name)).skip(1);
+    let mut lines = TEXT.lines().skip_while(|line| line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) != Some(name)).skip(1);
     let mut number = |key: &str| lines.next()?.strip_prefix(key)?.strip_prefix(" = ")?.parse().ok();
     let curve = Curve { capacity: number("capacity")?, steepness: number("steepness")?, spread: number("spread")? };
     Some(Fitted { curve, error: number("error")?, pooled: name == "pooled" })

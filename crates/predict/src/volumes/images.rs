@@ -11,8 +11,9 @@ use super::subject::{Field, Subject, Touch, Var};
 use super::warps::{Axis, shapes};
 use smallvec::SmallVec;
 use warpsight_ir::layout::ImageLayout;
+use warpsight_ir::occupancy::Occupancy;
 use warpsight_ir::profile::{Fact, Profile};
-use warpsight_ir::{AccessKind, BytesPerSecond, Kernel, NoEstimate, Seconds, TensorPlace};
+use warpsight_ir::{AccessKind, Kernel, NoEstimate, TensorPlace};
 
 /// What makes a field an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,17 +44,60 @@ pub fn subject(kernel: &Kernel, on: &Profile) -> Result<Subject, NoEstimate> {
     }
 }
 
-/// Bytes of repeated requests that texture caches answer on devices whose buffers have no first-level cache: all that a block reads is
-/// taken to stay.
-pub fn kept(subject: &Subject, on: &Profile, found: &[Instruction], uses: &[BlockUse], sizes: Sizes, notes: &mut Vec<String>) -> f64 {
-    let apart = matches!(on.memory.buffer_l1.bytes, Fact::Absent { .. }) && !matches!(on.memory.texture_l1.bytes, Fact::Absent { .. });
-    let is_image = |field: usize| apart && subject.fields[field].image.is_some();
-    let requested = found.iter().filter(|i| is_image(i.field) && !matches!(i.kind, AccessKind::Store(_))).map(|i| i.sectors).sum::<u64>();
-    let distinct = uses.iter().enumerate().filter(|(i, _)| is_image(*i)).map(|(_, own)| own.loaded_sectors).sum::<u64>();
-    if requested > distinct {
-        notes.push("l2_load: the texture cache is taken to hold what a block reads of images".to_owned());
+/// Bytes of a line of texture caches that images have for themselves: those of devices whose buffers have no first-level cache.
+pub fn own_line(on: &Profile) -> Option<u32> {
+    let apart = matches!(on.memory.buffer_l1.bytes, Fact::Absent { .. });
+    on.memory.texture_l1.line.get().filter(|_| apart).map(|line| line.0 as u32).filter(|&line| line > 0)
+}
+
+/// Bytes of repeated requests that texture caches answer where they are images' own.
+pub fn kept(
+    subject: &Subject,
+    on: &Profile,
+    (found, uses): (&[Instruction], &[BlockUse]),
+    sizes: Sizes,
+    resident: &Occupancy,
+    notes: &mut Vec<String>,
+) -> f64 {
+    let (Some(line), Some(bytes)) = (sizes.texture.map(f64::from), on.memory.texture_l1.bytes.get()) else { return 0.0 };
+    let images = || found.iter().filter(|i| subject.fields[i.field].tiled().is_some() && !matches!(i.kind, AccessKind::Store(_)));
+    let requested = images().map(|i| i.sectors).sum::<u64>() as f64 * line;
+    if requested == 0.0 {
+        return 0.0;
     }
-    requested.saturating_sub(distinct) as f64 * f64::from(sizes.sector)
+    let once: u64 = uses.iter().zip(&subject.fields).filter(|(_, field)| field.tiled().is_some()).map(|(own, _)| own.loaded_sectors).sum();
+    // Lines of a warp's straight run of loads: the run that has most.
+    let mut runs: SmallVec<[(&[Var], f64); 8]> = SmallVec::new();
+    for i in images() {
+        let each = i.sectors as f64 / i.executions.max(1) as f64;
+        let touch = subject.fields[i.field].touches.iter().find(|touch| touch.position == i.position);
+        let around = touch.map_or(&[][..], |touch| &touch.loops);
+        match runs.iter_mut().find(|run| run.0 == around) {
+            Some(run) => run.1 += each,
+            None => runs.push((around, each)),
+        }
+    }
+    let run = runs.iter().map(|run| run.1).fold(0.0, f64::max);
+    let cores = f64::from(on.execution.cores.get().copied().unwrap_or(1));
+    let instances = on.memory.texture_l1.instances.get().map_or(cores, |&n| f64::from(n));
+    let groups: f64 = subject.groups.iter().map(|group| f64::from(group.count)).product();
+    let lanes: u32 = subject.lanes.iter().map(|lane| lane.count).product();
+    let warps = f64::from(resident.groups).min((groups / cores).ceil()).max(1.0) * f64::from(lanes.div_ceil(sizes.warp.max(1)));
+    let missed = missed(requested, once as f64 * line, run * line * warps * cores / instances, bytes.0);
+    notes.push(format!(
+        "l2_load: of repeated requests of images {:.0} % are answered by texture caches of {} B, which the loads that resident warps have \
+         under way share",
+        100.0 * (requested - missed) / (requested - once as f64 * line).max(1.0),
+        bytes.0
+    ));
+    requested - missed
+}
+
+/// Bytes that texture caches ask for: of what is requested at least all that is distinct, and as much of the rest as the lines that warps
+/// have under way together do not fit the cache.
+pub fn missed(requested: f64, distinct: f64, under_way: f64, cache: f64) -> f64 {
+    let kept = (cache / under_way.max(1.0)).min(1.0);
+    requested.min(distinct.max(requested * (1.0 - kept)))
 }
 
 /// Texels from one row to the next; `None` where rows end within a texel.
@@ -75,13 +119,13 @@ pub fn remarks(subject: &Subject, on: &Profile, sizes: Sizes, notes: &mut Vec<St
     images.sort_by_key(|field| field.touches.iter().map(|touch| touch.number).min());
     let Some(first) = images.first() else { return };
     if let Fact::Unknown { unknown } = &on.image.layout {
-        let (w, h, _) = block(ASSUMED, sizes.line.into(), first.geometry.element);
+        let (w, h, _) = block(ASSUMED, sizes.of(first).line.into(), first.geometry.element);
         notes.push(format!(
             "images: lines are taken for square blocks of texels (a line of `{}` for {w} × {h}), because image.layout is not known: {unknown}",
             first.name
         ));
     }
-    if let Some(line) = on.memory.texture_l1.line.get().filter(|line| line.0 != f64::from(sizes.sector)) {
+    if let Some(line) = on.memory.texture_l1.line.get().filter(|line| line.0 != f64::from(sizes.of(first).sector)) {
         notes.push(format!(
             "images are counted in pieces of {} B as buffers are; a line of the texture cache has {} B",
             sizes.sector, line.0
@@ -105,16 +149,6 @@ fn beyond(subject: &Subject, field: &Field, touch: &Touch) -> bool {
         let clipped = touch.guard.iter().any(|bound| bound.value.terms() == touch.coords[i].terms());
         !clipped && (lo < 0 || hi >= past)
     })
-}
-
-/// What the texture units take to deliver all texels that lanes ask for; `None` without images.
-pub fn texture_seconds(subject: &Subject, on: &Profile) -> Option<Result<Seconds, String>> {
-    let mut images = subject.fields.iter().filter(|field| field.image.is_some()).peekable();
-    images.peek()?;
-    let bytes: f64 =
-        images.map(|field| field.touches.iter().map(|touch| lanes(subject, touch)).sum::<f64>() * field.geometry.element as f64).sum();
-    let rate: Result<&BytesPerSecond, String> = super::time::known(&on.memory.texture_l1.bandwidth, "memory.texture_l1.bandwidth");
-    Some(rate.map(|rate| Seconds(bytes / rate.0)))
 }
 
 /// How many lanes execute an access, over the launch.

@@ -6,10 +6,9 @@
 
 use super::block::{Request, Sizes};
 use super::subject::{Field, Touch};
-use super::time::known;
 use smallvec::SmallVec;
 use std::sync::LazyLock;
-use warpsight_ir::Profile;
+use warpsight_ir::{Profile, Unknown};
 
 /// How requests are judged.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,16 +33,16 @@ impl Rule {
     ///
     /// # Errors
     /// The field that would tell, and why it does not.
-    pub fn of(on: &Profile) -> Result<Self, String> {
-        let lsu_lanes = *known(&on.execution.lsu_lanes, "execution.lsu_lanes")?;
-        let whole = || -> Result<bool, String> {
-            Ok(known(&on.memory.sector, "memory.sector")?.0 >= known(&on.memory.buffer_l1.line, "memory.buffer_l1.line")?.0)
+    pub fn of(on: &Profile) -> Result<Self, Unknown> {
+        let lsu_lanes = *on.execution.lsu_lanes.known_as("execution.lsu_lanes")?;
+        let whole = || -> Result<bool, Unknown> {
+            Ok(on.memory.sector.known_as("memory.sector")?.0 >= on.memory.buffer_l1.line.known_as("memory.buffer_l1.line")?.0)
         };
-        match known(&on.execution.warp, "execution.warp")? {
+        match on.execution.warp.known_as("execution.warp")? {
             64 => Ok(Self::Cdna),
             32 if whole()? => Ok(Self::Rdna),
             32 => Ok(Self::Nvidia { lsu_lanes: f64::from(lsu_lanes) }),
-            lanes => Err(format!("execution.warp: no rule of a first-level cache is known for warps of {lanes}")),
+            lanes => Err(Unknown::new("execution.warp", format!("no rule of a first-level cache is known for warps of {lanes}"))),
         }
     }
 
@@ -173,12 +172,13 @@ impl Tags {
     }
 }
 
+pub(super) const TEXT: &str = include_str!("../../../../data/fits/l1-nvidia.toml");
+
 /// The fitted curve.
 pub fn tags() -> &'static Tags {
     static TAGS: LazyLock<Tags> = LazyLock::new(|| {
-        let text = include_str!("../../../../data/fits/l1-nvidia.toml");
         // The file is compiled in, and a test reruns the fit that makes it.
-        let tags: Tags = toml::from_str(text).expect("data/fits/l1-nvidia.toml holds knots and full");
+        let tags: Tags = toml::from_str(TEXT).expect("data/fits/l1-nvidia.toml holds knots and full");
         assert!(tags.knots.len() > 1, "data/fits/l1-nvidia.toml holds more than one knot");
         tags
     });

@@ -11,9 +11,8 @@
 //! when it was tried). The order of a block's accesses is the term that is missing.
 
 use super::block::{BlockUse, Instruction};
-use super::time::known;
 use warpsight_ir::profile::Fact;
-use warpsight_ir::{AccessKind, Profile};
+use warpsight_ir::{AccessKind, Profile, Unknown};
 
 /// Gompertz parameters a, b, c of the part of repeated requests that miss the first-level cache, over what it should hold relative to
 /// √(capacity · 128 KiB): the implementation of paper 002's authors, fitted there to V100 and A100.
@@ -64,12 +63,17 @@ pub struct Room {
 ///
 /// # Errors
 /// The capacity, where the profile does not know it.
-pub fn l2_load(on: &Profile, block: &Allocation, room: Room, (requested, compulsory): (f64, f64)) -> Result<(f64, Option<String>), String> {
+pub fn l2_load(
+    on: &Profile,
+    block: &Allocation,
+    room: Room,
+    (requested, compulsory): (f64, f64),
+) -> Result<(f64, Option<String>), Unknown> {
     let cache = &on.memory.buffer_l1;
     if matches!(cache.bytes, Fact::Absent { .. }) {
         return Ok((requested, None));
     }
-    let capacity = (known(&cache.bytes, "memory.buffer_l1.bytes")?.0 - room.cut).max(room.line);
+    let capacity = (cache.bytes.known_as("memory.buffer_l1.bytes")?.0 - room.cut).max(room.line);
     let miss = block.misses(capacity, room.line);
     let remark = format!(
         "l2_load: {:.1} % of repeated requests miss the first level, by the curve of paper 002's authors (a prior, fitted on V100 and A100) \

@@ -2,7 +2,7 @@
 //! volumes", section on the performance of both applications, figures 24 and 25). What was not measured stays predicted.
 
 use super::dram::Dram;
-use super::time::Demand;
+use crate::time::Counts;
 use warpsight_ir::Seconds;
 
 /// What counters said of one launch. `None` was not counted.
@@ -39,7 +39,7 @@ pub struct Compared {
 
 impl Measured {
     /// Puts what was measured into the demand of a launch of so many points.
-    pub(super) fn put_into(&self, demand: &mut Demand, points: f64, has_llc: bool) -> Vec<Compared> {
+    pub(super) fn put_into(&self, demand: &mut Counts, points: f64, has_llc: bool) -> Vec<Compared> {
         let mut compared = Vec::new();
         let mut replaced = |what, measured: Option<f64>, predicted: Option<f64>| {
             let measured = measured?;

@@ -12,12 +12,12 @@ use super::l1_capacity::{Allocation, Room, l2_load};
 use super::measured::{Compared, Measured};
 use super::speed::Speed;
 use super::subject::{Field, Subject};
-use super::time::{Demand, Limit, Parts, combined, known, parts};
 use super::tlb;
+use crate::time::{Counts, Limit, Parts, nothing_known, parts, waits};
 use warpsight_ir::accesses::{Canonical, Order};
 use warpsight_ir::occupancy::{Occupancy, Residency, occupancy};
 use warpsight_ir::profile::Fact;
-use warpsight_ir::{AccessKind, Accesses, Bytes, Kernel, Limiter, LoadPath, NoEstimate, Profile, Seconds, TensorUse};
+use warpsight_ir::{AccessKind, Accesses, Bytes, Kernel, Limiter, LoadPath, NoEstimate, Profile, Seconds, TensorUse, Unknown, Volumes};
 
 /// A launch and what it is good for.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +56,8 @@ pub struct Report {
     pub l1_cycles_per_point: Option<f64>,
     /// Bytes per point.
     pub volumes: PointVolumes,
+    /// Bytes of the launch, where they are known.
+    pub moved: Volumes,
     /// Each access to memory, in program order.
     pub instructions: Vec<InstructionCost>,
     /// What a core holds at once.
@@ -180,6 +182,7 @@ fn nothing(kernel: &Kernel, on: &Profile) -> Result<Report, NoEstimate> {
     let resident = occupancy(&Residency::of(on), kernel.registers, kernel.launch.group_size(), kernel.local)
         .map_err(|error| NoEstimate::CannotRun(error.to_string()))?;
     let why = || "nothing is executed: the condition never holds".to_owned();
+    let nowhere = || Unknown::new("memory", why());
     let none = Some(0.0);
     let volumes = PointVolumes {
         l1_requested: none,
@@ -197,9 +200,10 @@ fn nothing(kernel: &Kernel, on: &Profile) -> Result<Report, NoEstimate> {
         interval: Interval { lo: Seconds::ZERO, hi: Seconds::ZERO, basis: why() },
         limiter: None,
         limits: vec![],
-        parts: Parts { launch: None, fixed: vec![], moved: Err(why()), life: Err(why()) },
+        parts: Parts { core: &[], launch: None, fixed: vec![], moved: Err(nowhere()), life: Err(nowhere()) },
         l1_cycles_per_point: none,
         volumes,
+        moved: Volumes::default(),
         instructions: vec![],
         occupancy: resident,
         waves: 0.0,
@@ -243,17 +247,18 @@ fn of_canonical(work: &Work, on: &Profile, settings: &Settings, numbers: &[usize
     let constant = priced(&subject, &subject.constant, banks, &different_words);
 
     let groups = kernel.launch.group_count();
-    let sector = f64::from(sizes.sector);
-    let counted = |keep: fn(AccessKind) -> bool| found.iter().filter(|i| keep(i.kind)).map(|i| i.sectors).sum::<u64>() as f64 * sector;
+    let sectors: Vec<f64> = subject.fields.iter().map(|field| f64::from(sizes.of(field).sector)).collect();
+    let counted =
+        |keep: fn(AccessKind) -> bool| -> f64 { found.iter().filter(|i| keep(i.kind)).map(|i| i.sectors as f64 * sectors[i.field]).sum() };
     let (requested, l2_store) = (counted(loads), counted(stores));
-    let compulsory = uses.iter().map(|own| own.loaded_sectors).sum::<u64>() as f64 * sector;
+    let compulsory: f64 = uses.iter().zip(&sectors).map(|(own, sector)| own.loaded_sectors as f64 * sector).sum();
     // NVIDIA's local memory is cut from the first-level cache.
     let cut = if matches!(rule, Ok(Rule::Nvidia { .. })) { kernel.local.0 * f64::from(resident.groups) } else { 0.0 };
-    let cores = known(&on.execution.cores, "execution.cores").copied();
+    let cores = on.execution.cores.known_as("execution.cores").copied();
     let room = Room { line: sizes.line.into(), cut };
     let l2_load = l2_load(on, &Allocation::of(&found, &uses, groups), room, (requested, compulsory)).map(|(bytes, remark)| {
         notes.extend(remark);
-        bytes - images::kept(&subject, on, &found, &uses, sizes, &mut notes)
+        bytes - images::kept(&subject, on, (&found, &uses), sizes, &resident, &mut notes)
     });
     let dram = behind_l2(&subject, on, sizes, &resident, &mut notes);
     remarks(&subject, &mut notes);
@@ -262,17 +267,21 @@ fn of_canonical(work: &Work, on: &Profile, settings: &Settings, numbers: &[usize
     }
     images::remarks(&subject, on, sizes, &mut notes);
 
-    let mut demand = Demand {
+    let of = |image: bool| subject.fields.iter().filter(move |field| field.image.is_some() == image);
+    let mut demand = Counts {
         kernel,
+        asked: asked_of(&subject, of(false)),
+        texels: of(true).next().map(|_| asked_of(&subject, of(true))),
+        waits: waits(kernel, on),
         resident,
         warp: sizes.warp,
         l1: rule
             .as_ref()
             .map(|_| found.iter().filter(|i| subject.fields[i.field].image.is_none()).fold(0.0, |sum, i| sum + i.price))
             .map_err(Clone::clone),
-        local: local.iter().map(|i| i.wavefronts).sum(),
-        instructions: found.iter().chain(&local).map(|i| i.executions).sum(),
-        replays: constant.iter().map(|i| i.price).sum::<f64>() as u64,
+        local: local.iter().map(|i| i.wavefronts).sum::<u64>() as f64,
+        instructions: found.iter().chain(&local).map(|i| i.executions).sum::<u64>() as f64,
+        replays: constant.iter().map(|i| i.price).sum::<f64>().floor(),
         conditions: guards::conditions(&subject, &found),
         requested,
         l2_load: l2_load.clone(),
@@ -285,13 +294,11 @@ fn of_canonical(work: &Work, on: &Profile, settings: &Settings, numbers: &[usize
     let mut measured = settings.measured.map_or_else(Vec::new, |own| own.put_into(&mut demand, points, has_llc));
     let mut parts = parts(&demand, on);
     parts.fixed.push((Limiter::Tlb, tlb::seconds(&subject, sizes.warp, &resident, on)));
-    parts.fixed.extend(images::texture_seconds(&subject, on).map(|limit| (Limiter::Texture, limit)));
     let speed = Speed::of(on);
     notes.push(format!("bandwidth and turnover of blocks: data/fits/bandwidth.toml, {}", speed.from.name()));
     let limits = parts.limits(&speed);
-    let Some((seconds, limiter)) = combined(&limits, &speed.shared) else {
-        let reason = limits.iter().find_map(|(_, limit)| limit.as_ref().err().cloned()).unwrap_or_default();
-        return Err(NoEstimate::Missing { profile: on.name.clone(), field: "execution and memory", reason });
+    let Some((seconds, limiter)) = parts.together(&limits, &speed.shared) else {
+        return Err(nothing_known(&limits, on));
     };
     if seconds.0 <= 0.0 {
         return Err(NoEstimate::NotCovered("a kernel that takes no time: neither accesses nor operations".to_owned()));
@@ -302,7 +309,7 @@ fn of_canonical(work: &Work, on: &Profile, settings: &Settings, numbers: &[usize
             notes.push(format!("{} is unknown: {reason}", limiter.name()));
         }
     }
-    if let (Err(reason), false) = (&demand.l1, limits.iter().any(|limit| limit.0 == Limiter::L1)) {
+    if let (Err(reason), false) = (&demand.l1, limits.iter().any(|limit| limit.0 == Limiter::L1 && limit.1.is_err())) {
         notes.push(format!("l1_cycles_per_point is unknown: {reason}"));
     }
 
@@ -317,12 +324,12 @@ fn of_canonical(work: &Work, on: &Profile, settings: &Settings, numbers: &[usize
     let each = |bytes: f64| bytes / points;
     let per_field = subject.fields.iter().enumerate().map(|(i, field)| {
         let own = |keep: fn(AccessKind) -> bool| {
-            found.iter().filter(|at| at.field == i && keep(at.kind)).map(|at| at.sectors).sum::<u64>() as f64 * sector
+            found.iter().filter(|at| at.field == i && keep(at.kind)).map(|at| at.sectors).sum::<u64>() as f64 * sectors[i]
         };
         FieldVolumes {
             field: field.name.to_string(),
             l1_requested: each(own(loads)),
-            l2_load_compulsory: each(uses[i].loaded_sectors as f64 * sector),
+            l2_load_compulsory: each(uses[i].loaded_sectors as f64 * sectors[i]),
             l2_store: each(own(stores)),
             dram_load: predicted.as_ref().map(|dram| each(dram.per_field[i].1)),
             dram_store: predicted.as_ref().map(|dram| each(dram.per_field[i].2)),
@@ -353,6 +360,13 @@ fn of_canonical(work: &Work, on: &Profile, settings: &Settings, numbers: &[usize
         per_field: per_field.collect(),
         by_cause,
     };
+    let moved = Volumes {
+        texture: Bytes(demand.texels.unwrap_or(0.0)),
+        l1: Bytes(demand.requested),
+        l2: Bytes(demand.l2_load.as_ref().map_or(0.0, |load| load + demand.l2_store)),
+        dram: Bytes(dram.map_or(0.0, |dram| dram.load + dram.store)),
+        local: Bytes(asked_of(&subject, &subject.local)),
+    };
     let l1_cycles_per_point = demand.l1.as_ref().ok().map(|cycles: &f64| each(*cycles));
     found.sort_by_key(|i| i.position);
     let cost = |i: &Instruction| InstructionCost {
@@ -372,6 +386,7 @@ fn of_canonical(work: &Work, on: &Profile, settings: &Settings, numbers: &[usize
         parts,
         l1_cycles_per_point,
         volumes,
+        moved,
         instructions: found.iter().map(cost).collect(),
         occupancy: resident,
         waves,
@@ -379,6 +394,12 @@ fn of_canonical(work: &Work, on: &Profile, settings: &Settings, numbers: &[usize
         measured,
         provenance: notes,
     })
+}
+
+/// Bytes that lanes ask for, over the launch.
+fn asked_of<'f>(subject: &Subject, fields: impl IntoIterator<Item = &'f Field>) -> f64 {
+    let own = |field: &Field| field.touches.iter().map(|touch| images::lanes(subject, touch) * touch.width as f64).sum::<f64>();
+    fields.into_iter().fold(0.0, |sum, field| sum + own(field) * field.geometry.element as f64)
 }
 
 fn loads(kind: AccessKind) -> bool {
@@ -396,29 +417,25 @@ fn sizes(on: &Profile, rule: Option<&Rule>, notes: &mut Vec<String>) -> Result<S
     let line = bytes(&m.buffer_l1.line).or(bytes(&m.l2.line));
     let sector = bytes(&m.sector).or(line);
     let (Some(line), Some(sector)) = (line, sector) else {
-        return Err(NoEstimate::Missing {
-            profile: on.name.clone(),
-            field: "memory.buffer_l1.line",
-            reason: "nor does the profile know the lines of the second level".to_owned(),
-        });
+        return Err(Unknown::new("memory.buffer_l1.line", "nor does the profile know the lines of the second level").of(on));
     };
     if m.sector.get().is_none() {
         notes.push(format!("memory.sector is not known: taken for a line of {line} B"));
     }
     let warp = on.execution.warp.need(on, "execution.warp")?;
-    Ok(Sizes { warp, sector, line, banks: rule.map_or(32, |rule| rule.banks()) })
+    Ok(Sizes { warp, sector, line, banks: rule.map_or(32, |rule| rule.banks()), texture: images::own_line(on) })
 }
 
 /// What the launch moves between the second-level cache and memory.
-fn behind_l2(subject: &Subject, on: &Profile, sizes: Sizes, resident: &Occupancy, notes: &mut Vec<String>) -> Result<Dram, String> {
+fn behind_l2(subject: &Subject, on: &Profile, sizes: Sizes, resident: &Occupancy, notes: &mut Vec<String>) -> Result<Dram, Unknown> {
     let m = &on.memory;
     let instances = f64::from(m.l2.instances.get().copied().unwrap_or(1));
-    let whole = || known(&m.l2.bytes, "memory.l2.bytes").map(|bytes| bytes.0 * instances);
+    let whole = || m.l2.bytes.known_as("memory.l2.bytes").map(|bytes| bytes.0 * instances);
     let l2_effective = m.l2_effective.get().map_or_else(whole, |bytes| Ok(bytes.0))?;
     let fetch = m.dram_fetch.get().map_or(sizes.sector, |bytes| bytes.0 as u32);
     let last_level = m.llc.bytes.get().map(|bytes| bytes.0 * f64::from(m.llc.instances.get().copied().unwrap_or(1)));
     let memory = Memory { fetch, write: sizes.sector, l2_effective, last_level };
-    let cores = known(&on.execution.cores, "execution.cores")?;
+    let cores = on.execution.cores.known_as("execution.cores")?;
     let wave = Wave { blocks: u64::from(*cores) * u64::from(resident.groups) };
     // The architecture of the recordings that the curve was fitted to.
     let fitted = Curve::fitted(if ["mi210", "mi250x"].contains(&on.name.as_str()) { "cdna2" } else { "none" });

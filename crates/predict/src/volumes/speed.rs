@@ -76,9 +76,11 @@ struct File {
     device: BTreeMap<String, Own>,
 }
 
+pub(super) const TEXT: &str = include_str!("../../../../data/fits/bandwidth.toml");
+
 static FITS: LazyLock<File> = LazyLock::new(|| {
     // The file is compiled in, and a test reruns the fit that makes it.
-    toml::from_str(include_str!("../../../../data/fits/bandwidth.toml")).expect("data/fits/bandwidth.toml holds the fit's sections")
+    toml::from_str(TEXT).expect("data/fits/bandwidth.toml holds the fit's sections")
 });
 
 impl Speed {

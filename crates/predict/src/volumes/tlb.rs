@@ -1,27 +1,26 @@
 //! Translation of addresses: what a wave touches against what the entries reach.
 
 use super::subject::{Field, Subject, Touch, Var};
-use super::time::known;
 use super::warps::{self, Axis, shapes};
 use super::wave::{BlockBox, Side, boxes, distinct};
 use smallvec::SmallVec;
 use warpsight_ir::occupancy::Occupancy;
-use warpsight_ir::{Profile, Seconds};
+use warpsight_ir::{Profile, Seconds, Unknown};
 
 /// Seconds that nothing but misses of translations would take. Pages that a wave touches beyond the reach miss as a chase through them does,
 /// each time; the pages of a warp's lanes are translated one after another (an assumption), those of different warps side by side.
 ///
 /// # Errors
 /// Which number the profile lacks.
-pub fn seconds(subject: &Subject, warp: u32, resident: &Occupancy, on: &Profile) -> Result<Seconds, String> {
+pub fn seconds(subject: &Subject, warp: u32, resident: &Occupancy, on: &Profile) -> Result<Seconds, Unknown> {
     let tlb = &on.memory.tlb;
-    let page = known(&tlb.page, "memory.tlb.page")?.0;
+    let page = tlb.page.known_as("memory.tlb.page")?.0;
     if !(4096.0..=2_147_483_648.0).contains(&page) {
-        return Err(format!("memory.tlb.page: pages of {page} B are not known to exist"));
+        return Err(Unknown::new("memory.tlb.page", format!("pages of {page} B are not known to exist")));
     }
-    let reach = known(&tlb.reach, "memory.tlb.reach")?.0;
-    let cores = f64::from(*known(&on.execution.cores, "execution.cores")?);
-    let clock = known(&on.execution.clock, "execution.clock")?.0;
+    let reach = tlb.reach.known_as("memory.tlb.reach")?.0;
+    let cores = f64::from(*on.execution.cores.known_as("execution.cores")?);
+    let clock = on.execution.clock.known_as("execution.clock")?.0;
     let counts: Vec<u32> = subject.groups.iter().map(|group| group.count).collect();
     let groups: f64 = counts.iter().map(|&count| f64::from(count)).product();
     // In the middle of the grid.
@@ -38,7 +37,7 @@ pub fn seconds(subject: &Subject, warp: u32, resident: &Occupancy, on: &Profile)
     if touched <= reach {
         return Ok(Seconds::ZERO);
     }
-    let miss = known(&tlb.miss_latency, "memory.tlb.miss_latency")?.0;
+    let miss = tlb.miss_latency.known_as("memory.tlb.miss_latency")?.0;
     // As a block's warps begin a page: whether lanes share pages is what counts, not where the last of them ends.
     let mut translations = 0.0;
     for (field, touch) in buffers().flat_map(|field| field.touches.iter().map(move |touch| (field, touch))) {

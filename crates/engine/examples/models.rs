@@ -1,0 +1,71 @@
+//! How well the two counts judge a space: configurations of an operator, half of them the best by the coarse count and half drawn, each timed.
+//!
+//!     cargo run --release -p warpsight-engine --example models -- DEVICE CONFIGURATIONS OPERATOR…
+//!
+//! `DEVICE` is sim:adreno640 (times are simulated) or opencl:N (measured). Lines that begin with `*` are of the first half.
+
+use std::error::Error;
+use warpsight_engine::tune::{self, Judge};
+use warpsight_generate::ScheduleFamily;
+use warpsight_generate::operators::parse_operator;
+use warpsight_generate::prune::Allowance;
+use warpsight_ir::sample::{geometric_error, spearman};
+use warpsight_ir::{Config, Family, Profile, Ranked, profile};
+use warpsight_predict::KernelModel;
+use warpsight_run::Device;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(device), Some(count)) = (arguments.next(), arguments.next()) else {
+        return Err("usage: models DEVICE CONFIGURATIONS OPERATOR…".into());
+    };
+    let mut device = warpsight_run::open(&device, &warpsight_run::Options { in_process: true, ..Default::default() })?;
+    let on = match device.info().id.strip_prefix("sim:") {
+        Some(name) => profile::builtin(name).ok_or("no profile")??,
+        None => warpsight_run::host::host_profile(),
+    };
+    for text in arguments {
+        for step in parse_operator(&text)?.steps {
+            println!("{text}: {}", step.name);
+            judge(&ScheduleFamily::new(step), count.parse()?, &on, &mut *device)?;
+        }
+    }
+    Ok(())
+}
+
+fn judge(family: &ScheduleFamily, count: usize, on: &Profile, device: &mut dyn Device) -> Result<(), Box<dyn Error>> {
+    let judge = Judge { profile: on, model: &KernelModel, allowance: Allowance::of(on), top: 1, runs: 5 };
+    let mut rng = fastrand::Rng::with_seed(1);
+    let coarse = |config: &Config| KernelModel::coarsely(&family.kernel(config), on);
+    let mut left: Vec<(f64, Config)> =
+        tune::candidates(family, &judge).left.into_iter().filter_map(|config| Some((coarse(&config).ok()?.0.0, config))).collect();
+    left.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let bests = (count / 2).min(left.len());
+    let mut few: Vec<(f64, Config)> = left.drain(..bests).collect();
+    rng.shuffle(&mut left);
+    few.extend(left.into_iter().take(count - bests));
+
+    let (mut first, mut again) = (vec![], vec![]);
+    for (i, (seconds, config)) in few.iter().enumerate() {
+        let ranked: Vec<Ranked> = tune::rank(family, std::slice::from_ref(config), &judge)?;
+        let Some(one) = ranked.first() else { continue };
+        let Ok(tuned) = tune::attempt(family, one, &judge, device, &mut rng, &mut |_| Ok(()))? else { continue };
+        let time = tuned.time.ok_or("the device has no clock")?.0.0;
+        first.push((*seconds, time));
+        again.push((one.estimate.time.0, time));
+        let knobs: Vec<String> = tuned.knobs.iter().map(|(knob, value)| format!("{knob}={value}")).collect();
+        println!(
+            "{} {:9.1} us timed {:9.1} coarse {:9.1} exact, {:8} {}",
+            if i < bests { "*" } else { " " },
+            time * 1e6,
+            seconds * 1e6,
+            one.estimate.time.0 * 1e6,
+            one.estimate.limiter().name(),
+            knobs.join(" ")
+        );
+    }
+    for (name, pairs) in [("coarse", &first), ("exact", &again)] {
+        println!("  {name}: geometric error x{:.2}, rank correlation {:.2}", geometric_error(pairs), spearman(pairs));
+    }
+    Ok(())
+}

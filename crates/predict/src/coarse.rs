@@ -1,0 +1,468 @@
+//! The coarse count of what a launch asks for: microseconds a kernel, for thousands of configurations. Blocks touch boxes, warps the lines of
+//! the first one, caches hold whole working sets or parts of them; the exact count is [`crate::volumes`].
+//!
+//! Accesses that differ in constants only ask for the same: each `Kind` is enumerated over the lanes of one warp once.
+
+use crate::time::{Counts, Parts, Waits, nothing_known, parts, straight, unrolled, wait};
+use crate::volumes::block::{Request, Sizes};
+use crate::volumes::cpu::{self, is_cpu};
+use crate::volumes::dram::Dram;
+use crate::volumes::images;
+use crate::volumes::l1::Rule;
+use crate::volumes::speed::Speed;
+use crate::volumes::warps::wavefronts;
+use smallvec::SmallVec;
+use warpsight_ir::occupancy::{Residency, occupancy};
+use warpsight_ir::profile::{Cache, Fact};
+use warpsight_ir::{
+    AccessKind, AccessRef, Accesses, Bytes, Kernel, Limiter, Nest, NoEstimate, Profile, Seconds, Space, TensorPlace, Unknown, VarId,
+    VarKind,
+};
+
+/// What coarse counts need of a profile, once for all kernels.
+#[derive(Debug)]
+pub struct Coarse<'p> {
+    on: &'p Profile,
+    residency: Residency,
+    speed: Speed,
+    rule: Result<Rule, Unknown>,
+    lines: Lines,
+    cores: f64,
+    l2_bytes: f64,
+    llc_bytes: f64,
+    texture_bytes: f64,
+    texture_instances: f64,
+    /// `None` where buffers have no first-level cache.
+    l1_bytes: Option<f64>,
+}
+
+impl<'p> Coarse<'p> {
+    /// Of a device.
+    ///
+    /// # Errors
+    /// What nothing can be said without: warps, cores, clock and the bandwidth of memory.
+    pub fn of(on: &'p Profile) -> Result<Self, NoEstimate> {
+        let (e, m) = (&on.execution, &on.memory);
+        e.clock.need(on, "execution.clock")?;
+        m.dram_bandwidth.need(on, "memory.dram_bandwidth")?;
+        let cores = f64::from(e.cores.need(on, "execution.cores")?);
+        let first = if m.buffer_l1.bytes.get().is_some() { &m.buffer_l1 } else { &m.l2 };
+        let line = |fact: &Fact<Bytes>| fact.get().map_or(64.0, |bytes| bytes.0);
+        let all = |cache: &Cache| cache.bytes.get().map_or(0.0, |bytes| bytes.0) * cache.instances.get().map_or(1.0, |&n| f64::from(n));
+        Ok(Self {
+            on,
+            residency: Residency::of(on),
+            speed: Speed::of(on),
+            rule: Rule::of(on),
+            lines: Lines {
+                warp: e.warp.need(on, "execution.warp")?,
+                texture: line(&m.texture_l1.line),
+                buffer: line(&first.line),
+                sector: m.sector.get().map_or(line(&first.line), |bytes| bytes.0),
+                unrolled: unrolled(on),
+            },
+            cores,
+            l2_bytes: all(&m.l2),
+            llc_bytes: all(&m.llc),
+            texture_bytes: m.texture_l1.bytes.get().map_or(0.0, |bytes| bytes.0),
+            texture_instances: m.texture_l1.instances.get().map_or(cores, |&n| f64::from(n)),
+            l1_bytes: m.buffer_l1.bytes.get().map(|bytes| bytes.0),
+        })
+    }
+
+    /// The time of a kernel, and what limits it.
+    ///
+    /// # Errors
+    /// A kernel that cannot run, or of which nothing is known.
+    pub fn seconds(&self, kernel: &Kernel) -> Result<(Seconds, Limiter), NoEstimate> {
+        if is_cpu(self.on) {
+            return cpu::coarse(kernel, self.on, &self.requests(kernel));
+        }
+        let parts: Parts = parts(&self.counts(kernel)?, self.on);
+        let limits = parts.limits(&self.speed);
+        parts.together(&limits, &self.speed.shared).ok_or_else(|| nothing_known(&limits, self.on))
+    }
+
+    /// What one launch requests.
+    pub fn requests(&self, kernel: &Kernel) -> Requests {
+        requests(kernel, self.lines, self.rule.as_ref().ok().copied())
+    }
+
+    /// What a launch asks for.
+    ///
+    /// # Errors
+    /// A kernel that cannot run.
+    pub fn counts<'k>(&self, kernel: &'k Kernel) -> Result<Counts<'k>, NoEstimate> {
+        let group_size = kernel.launch.group_size();
+        let resident =
+            occupancy(&self.residency, kernel.registers, group_size, kernel.local).map_err(|e| NoEstimate::CannotRun(e.to_string()))?;
+        let groups = kernel.launch.group_count() as f64;
+        let warps_per_group = f64::from(group_size.div_ceil(self.lines.warp));
+        let warps = groups * warps_per_group;
+        let items = groups * f64::from(group_size);
+        let resident_groups = f64::from(resident.groups).min((groups / self.cores).ceil()).max(1.0);
+        let found = self.requests(kernel);
+        let requested = found.load_lines * warps * self.lines.sector;
+        let once = |keep: &dyn Fn(&TensorTraffic) -> bool| -> f64 {
+            found.tensors.iter().filter(|own| own.touched && !own.written && keep(own)).map(|own| own.group_bytes * groups).sum()
+        };
+        let texture = self.texture_misses(&found, warps, once(&|own| own.image), resident_groups * warps_per_group);
+        let l2_load = texture + self.buffer_misses(requested, once(&|own| !own.image), groups);
+        let concurrent = resident_groups * self.cores;
+        let (behind_l2, store) = moved(&found, groups, concurrent, self.l2_bytes);
+        let (load, _) = moved(&found, groups, concurrent, self.l2_bytes + self.llc_bytes);
+        Ok(Counts {
+            kernel,
+            resident,
+            warp: self.lines.warp,
+            l1: self.rule.as_ref().map(|_| found.cycles * warps).map_err(Clone::clone),
+            asked: found.buffer_bytes * items,
+            texels: (found.texels > 0.0).then_some(found.texel_bytes * items),
+            local: found.local * warps,
+            instructions: found.instructions * warps,
+            replays: 0.0,
+            conditions: found.conditions * warps,
+            requested: requested + found.texture_lines * warps * self.lines.texture,
+            l2_load: Ok(l2_load),
+            l2_store: found.store_lines * warps * self.lines.sector,
+            dram: Ok(Dram { load_wave: load, load, store, behind_l2, by_cause: vec![], per_field: vec![] }),
+            waits: found.waits,
+        })
+    }
+
+    /// Bytes from L2 to the texture caches. Lines of one straight-line block stay when all resident warps' blocks fit.
+    fn texture_misses(&self, found: &Requests, warps: f64, once: f64, resident_warps: f64) -> f64 {
+        let requested = found.texture_lines * warps * self.lines.texture;
+        let per_instance = resident_warps * self.cores / self.texture_instances;
+        images::missed(requested, once, found.texture_block_lines * self.lines.texture * per_instance, self.texture_bytes)
+    }
+
+    /// Bytes from L2 on behalf of buffers.
+    fn buffer_misses(&self, requested: f64, once: f64, groups: f64) -> f64 {
+        let Some(capacity) = self.l1_bytes else { return requested };
+        let kept = (capacity / (once / groups).max(1.0)).min(1.0);
+        requested.min(once.max(requested * (1.0 - kept)))
+    }
+}
+
+/// Bytes from and to what is behind a cache of that size: every touched tensor once, and again for each sweep that the cache does not hold.
+fn moved(found: &Requests, groups: f64, concurrent: f64, cache: f64) -> (f64, f64) {
+    let touched = || found.tensors.iter().filter(|own| own.touched);
+    let total: f64 = touched().map(|own| own.bytes).sum();
+    let missing = if total > 0.0 { ((total - cache) / total).max(0.0) } else { 0.0 };
+    let (mut load, mut store) = (0.0, 0.0);
+    for own in touched() {
+        let sweeps = (groups / own.distinct_groups / concurrent.max(1.0)).max(1.0);
+        let once = own.bytes.min(own.group_bytes * own.distinct_groups);
+        if own.written {
+            store += once;
+        } else {
+            load += once * (1.0 + (sweeps - 1.0) * missing);
+        }
+    }
+    (load, store)
+}
+
+/// Requests of one launch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Requests {
+    /// Memory instructions one work-item executes (a texel or a vector each counts one).
+    pub instructions: f64,
+    /// Conditions one work-item judges for guards.
+    pub conditions: f64,
+    /// Texels one work-item reads or writes, and their bytes.
+    pub texels: f64,
+    /// Bytes of these texels.
+    pub texel_bytes: f64,
+    /// Bytes one work-item reads from or writes to buffers.
+    pub buffer_bytes: f64,
+    /// Distinct lines per warp instruction, summed over the instructions of one warp: images.
+    pub texture_lines: f64,
+    /// The same for loads from buffers in device memory, in sectors.
+    pub load_lines: f64,
+    /// The same for stores.
+    pub store_lines: f64,
+    /// Cycles of the first-level cache one warp takes, where its rule is known.
+    pub cycles: f64,
+    /// Wavefronts of local memory one warp takes.
+    pub local: f64,
+    /// How a work-item waits for loads.
+    pub waits: Waits,
+    /// Lines of images that the instructions of the busiest straight-line block touch together, per warp.
+    pub texture_block_lines: f64,
+    /// Per tensor.
+    pub tensors: Vec<TensorTraffic>,
+}
+
+/// What a launch touches of one tensor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TensorTraffic {
+    /// Bytes one group touches (its bounding box, clipped to the tensor).
+    pub group_bytes: f64,
+    /// Bytes of the whole tensor.
+    pub bytes: f64,
+    /// Groups that touch different parts: the extents of the group axes its coordinates depend on.
+    pub distinct_groups: f64,
+    /// Whether it is an image.
+    pub image: bool,
+    /// Whether it is touched at all, and written.
+    pub touched: bool,
+    /// Whether it is written.
+    pub written: bool,
+}
+
+/// Line sizes that requests are counted in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lines {
+    /// Lanes of a warp.
+    pub warp: u32,
+    /// Bytes of a line of the texture cache.
+    pub texture: f64,
+    /// Bytes of a line of the first cache that buffers meet.
+    pub buffer: f64,
+    /// Bytes that it fetches at once.
+    pub sector: f64,
+    /// See [`unrolled`].
+    pub unrolled: f64,
+}
+
+/// Smallest and largest coordinate along each dimension.
+type Extent = SmallVec<[(i64, i64); 5]>;
+
+/// Accesses whose coordinates differ in constants only.
+struct Kind {
+    width: u8,
+    terms: SmallVec<[(VarId, i32); 12]>,
+    /// What one warp asks for.
+    warp: Warp,
+    /// Range of the variable part of each coordinate within a group.
+    ranges: Extent,
+}
+
+/// What one execution by a warp asks for.
+#[derive(Clone, Copy, Default)]
+struct Warp {
+    /// Distinct lines of a texture cache, or sectors.
+    lines: f64,
+    cycles: f64,
+    wavefronts: f64,
+}
+
+struct Walker<'a> {
+    accesses: &'a Accesses,
+    lines: Lines,
+    rule: Option<Rule>,
+    lane_vars: SmallVec<[(usize, i64); 4]>,
+    /// Per tensor.
+    kinds: Vec<Vec<Kind>>,
+    boxes: Vec<Option<Extent>>,
+    group_vars: Vec<u64>,
+    found: Requests,
+}
+
+/// Requests of one launch of a kernel, on a device with such lines and such a first-level cache.
+pub fn requests(kernel: &Kernel, lines: Lines, rule: Option<Rule>) -> Requests {
+    let accesses = &kernel.accesses;
+    let lane_vars = accesses.vars.iter().enumerate().filter(|(_, v)| v.kind == VarKind::Lane);
+    let mut walker = Walker {
+        accesses,
+        lines,
+        rule,
+        lane_vars: lane_vars.map(|(i, v)| (i, i64::from(v.trips.unwrap_or(1)))).collect(),
+        kinds: accesses.tensors.iter().map(|_| vec![]).collect(),
+        boxes: vec![None; accesses.tensors.len()],
+        group_vars: vec![0; accesses.tensors.len()],
+        found: Requests::default(),
+    };
+    let mut written = vec![false; accesses.tensors.len()];
+    walker.nodes(&accesses.nest, (1.0, 1.0), &mut written);
+    let tensors = (0..accesses.tensors.len()).map(|t| walker.tensor(t, written[t])).collect();
+    Requests { tensors, ..walker.found }
+}
+
+impl Walker<'_> {
+    /// `times`: executions, and trips that are written out together.
+    fn nodes(&mut self, nodes: &[Nest], (times, together): (f64, f64), written: &mut [bool]) {
+        let (mut loads, mut block_lines) = (0.0, 0.0);
+        for node in nodes {
+            match node {
+                Nest::Loop { var, body } => {
+                    wait(&mut self.found.waits, times, std::mem::take(&mut loads), together);
+                    let trips = f64::from(self.accesses.vars[usize::from(var.0)].trips.unwrap_or(1));
+                    self.nodes(body, (times * trips, straight(body, trips, self.lines.unrolled)), written);
+                }
+                Nest::Access(access) => {
+                    let lines = self.access(access, times);
+                    let place = &self.accesses.tensors[usize::from(access.tensor)].place;
+                    if matches!(access.kind, AccessKind::Store(_)) {
+                        written[usize::from(access.tensor)] = true;
+                    } else if let TensorPlace::Image { .. } = place {
+                        loads += 1.0;
+                        block_lines += lines;
+                    } else if matches!(place, TensorPlace::Buffer { space: Space::Global, .. }) {
+                        loads += 1.0;
+                    }
+                }
+                Nest::Barrier => wait(&mut self.found.waits, times, std::mem::take(&mut loads), together),
+            }
+        }
+        wait(&mut self.found.waits, times, loads, together);
+        self.found.texture_block_lines = self.found.texture_block_lines.max(block_lines);
+    }
+
+    fn access(&mut self, access: &AccessRef, times: f64) -> f64 {
+        let t = usize::from(access.tensor);
+        let place = &self.accesses.tensors[t].place;
+        let kind = self.kind(t, access, place);
+        let warp = self.kinds[t][kind].warp;
+        self.extend_box(t, kind, access);
+        let found = &mut self.found;
+        found.conditions += times * access.guard.iter().map(|g| if g.per_lane { f64::from(access.width) } else { 1.0 }).sum::<f64>();
+        match place {
+            TensorPlace::Image { format, .. } => {
+                found.instructions += times;
+                found.texels += times;
+                found.texel_bytes += times * f64::from(format.bytes());
+                found.texture_lines += times * warp.lines;
+            }
+            // Tiles are registers; constants are operands of arithmetic where all lanes want the same.
+            TensorPlace::Buffer { space: Space::Tile | Space::Constant, .. } => {}
+            TensorPlace::Buffer { space: Space::Local, .. } => {
+                found.instructions += times;
+                found.local += times * warp.wavefronts;
+            }
+            TensorPlace::Buffer { element, .. } => {
+                found.instructions += times;
+                found.buffer_bytes += times * f64::from(u32::from(access.width) * element.bytes());
+                found.cycles += times * warp.cycles;
+                match access.kind {
+                    AccessKind::Store(_) => found.store_lines += times * warp.lines,
+                    _ => found.load_lines += times * warp.lines,
+                }
+            }
+        }
+        warp.lines
+    }
+
+    /// The kind of an access; a new one is enumerated.
+    fn kind(&mut self, t: usize, access: &AccessRef, place: &TensorPlace) -> usize {
+        let terms = || access.coords.iter().flat_map(|c| c.terms().iter().copied().chain([(VarId(u16::MAX), 0)]));
+        if let Some(known) = self.kinds[t].iter().position(|k| k.width == access.width && k.terms.iter().copied().eq(terms())) {
+            return known;
+        }
+        let mut coefficients: SmallVec<[i32; 12]> = SmallVec::new();
+        for coord in &access.coords {
+            coefficients.extend(self.lane_vars.iter().map(|(v, _)| coord.coefficient(VarId(*v as u16))));
+        }
+        let warp = self.enumerate(&coefficients, access.width, place);
+        let vars = &self.accesses.vars;
+        let ranges = access.coords.iter().map(|coord| {
+            let (lo, hi) = coord.range(|v| {
+                let var = &vars[usize::from(v.0)];
+                if var.kind == VarKind::Group { (0, 0) } else { (0, i64::from(var.trips.unwrap_or(1)) - 1) }
+            });
+            (lo - coord.constant, hi - coord.constant)
+        });
+        for (v, _) in access.coords.iter().flat_map(|c| c.terms()) {
+            if vars[usize::from(v.0)].kind == VarKind::Group {
+                self.group_vars[t] |= 1 << v.0;
+            }
+        }
+        self.kinds[t].push(Kind { width: access.width, terms: terms().collect(), warp, ranges: ranges.collect() });
+        self.kinds[t].len() - 1
+    }
+
+    /// What the first warp of a group asks for; the constant part of coordinates is taken as aligned.
+    fn enumerate(&self, coefficients: &[i32], width: u8, place: &TensorPlace) -> Warp {
+        let axes = self.lane_vars.len();
+        let group: i64 = self.lane_vars.iter().map(|v| v.1).product();
+        let lanes = (0..group.min(i64::from(self.lines.warp))).map(|lane| {
+            let mut rest = lane;
+            let mut coords: SmallVec<[i64; 5]> = SmallVec::from_elem(0, coefficients.len() / axes.max(1));
+            for (axis, &(_, extent)) in self.lane_vars.iter().enumerate() {
+                let at = rest % extent;
+                rest /= extent;
+                for (d, c) in coords.iter_mut().enumerate() {
+                    *c += i64::from(coefficients[d * axes + axis]) * at;
+                }
+            }
+            coords
+        });
+        match place {
+            TensorPlace::Image { format, .. } => {
+                let per_line = (self.lines.texture / f64::from(format.bytes())).max(1.0) as i64;
+                let line = |coords: SmallVec<[i64; 5]>| {
+                    (coords.first().copied().unwrap_or(0).div_euclid(per_line), coords.get(1).copied().unwrap_or(0))
+                };
+                let mut touched: SmallVec<[(i64, i64); 64]> = lanes.map(line).collect();
+                touched.sort_unstable();
+                touched.dedup();
+                Warp { lines: touched.len().max(1) as f64, ..Warp::default() }
+            }
+            TensorPlace::Buffer { element, dims, .. } => {
+                let bytes = i64::from(u32::from(width) * element.bytes());
+                let start = |coords: SmallVec<[i64; 5]>| {
+                    coords
+                        .iter()
+                        .zip(dims)
+                        .fold(0, |at: i64, (c, extent)| at.saturating_mul(*extent).saturating_add(*c))
+                        .saturating_mul(i64::from(element.bytes()))
+                };
+                let mut offsets: SmallVec<[i64; 64]> = lanes.map(start).collect();
+                if offsets.is_empty() {
+                    offsets.push(0);
+                }
+                let distinct = |size: i64| {
+                    let mut touched: SmallVec<[i64; 128]> = SmallVec::new();
+                    for start in &offsets {
+                        touched.extend(start.div_euclid(size)..=(start + bytes - 1).div_euclid(size));
+                    }
+                    touched.sort_unstable();
+                    touched.dedup();
+                    touched.len()
+                };
+                let banks = self.rule.map_or(32, Rule::banks);
+                let waves = wavefronts(&offsets, bytes, 0, banks as usize);
+                let cycles = self.rule.map_or(0.0, |rule| {
+                    let line = self.lines.buffer as u32;
+                    let sizes = Sizes { warp: self.lines.warp, sector: self.lines.sector as u32, line, banks, texture: None };
+                    let lines = distinct(i64::from(line)) as u64;
+                    rule.cycles(&Request { offsets: &offsets, bytes, begin: 0, lines, wavefronts: waves }, sizes)
+                });
+                Warp { lines: distinct(self.lines.sector as i64) as f64, cycles, wavefronts: waves as f64 }
+            }
+        }
+    }
+
+    fn extend_box(&mut self, t: usize, kind: usize, access: &AccessRef) {
+        let last = access.coords.len().saturating_sub(1);
+        let ranges = access.coords.iter().zip(&self.kinds[t][kind].ranges).enumerate().map(|(d, (coord, (lo, hi)))| {
+            (lo + coord.constant, hi + coord.constant + if d == last { i64::from(access.width) - 1 } else { 0 })
+        });
+        match &mut self.boxes[t] {
+            Some(known) => known.iter_mut().zip(ranges).for_each(|(k, r)| *k = (k.0.min(r.0), k.1.max(r.1))),
+            empty => *empty = Some(ranges.collect()),
+        }
+    }
+
+    fn tensor(&self, t: usize, written: bool) -> TensorTraffic {
+        let place = &self.accesses.tensors[t].place;
+        let bytes = place.bytes() as f64;
+        let (unit, extents): (f64, SmallVec<[i64; 5]>) = match place {
+            TensorPlace::Image { format, width, height } => (f64::from(format.bytes()), SmallVec::from_slice(&[*width, *height])),
+            TensorPlace::Buffer { element, dims, .. } => (f64::from(element.bytes()), dims.iter().copied().collect()),
+        };
+        let group_bytes = self.boxes[t]
+            .as_ref()
+            .map_or(0.0, |b| b.iter().zip(&extents).map(|((lo, hi), extent)| (hi - lo + 1).min(*extent) as f64).product::<f64>() * unit);
+        let axes = self.accesses.vars.iter().enumerate().filter(|(i, v)| v.kind == VarKind::Group && self.group_vars[t] >> i & 1 == 1);
+        TensorTraffic {
+            group_bytes: group_bytes.min(bytes),
+            bytes,
+            distinct_groups: axes.map(|(_, v)| f64::from(v.trips.unwrap_or(1))).product(),
+            image: matches!(place, TensorPlace::Image { .. }),
+            touched: self.boxes[t].is_some(),
+            written,
+        }
+    }
+}

@@ -1,0 +1,403 @@
+//! The one time model of GPUs: seconds per limiter from what a launch asks of the device, however that was counted, and how they combine. A
+//! rate that the profile does not know makes its limiter unknown, by name, and nothing else.
+
+use crate::volumes::dram::Dram;
+use crate::volumes::l1::Rule;
+use crate::volumes::speed::{Shared, Speed};
+use smallvec::SmallVec;
+use warpsight_ir::occupancy::Occupancy;
+use warpsight_ir::profile::Fact;
+use warpsight_ir::{
+    AccessKind, BytesPerSecond, Kernel, Limiter, Nest, NoEstimate, OpClass, Profile, Scalar, Seconds, Space, TensorPlace, Unknown,
+};
+
+/// A limiter and its seconds, or which number is missing.
+pub type Limit = (Limiter, Result<Seconds, Unknown>);
+
+/// Integer instructions that a memory instruction comes with: the update of a pointer, most offsets being part of the instruction.
+const ADDRESS_INSTRUCTIONS: f64 = 1.0;
+/// Instructions per judged condition: a comparison and a branch or selection.
+const CONDITION_INSTRUCTIONS: f64 = 2.0;
+/// Loads of a straight run that are in flight before the first is needed: compilers batch a block's loads, about so many. Recordings do not
+/// tell 8 from 24; longer runs wait again.
+const IN_FLIGHT: f64 = 16.0;
+/// Groups that a core holds at once where nobody counted them: the least that vendors document of any GPU with compute shaders (16 on Kepler
+/// and Turing, 24 on Ada, 32 on Volta and Hopper).
+const USUAL_GROUPS: f64 = 16.0;
+/// Bytes that a scalar architecture loads or stores by one instruction of a lane.
+const INSTRUCTION_BYTES: f64 = 16.0;
+
+/// What a launch asks for, summed over it. There are two ways to count it: [`crate::coarse`] and [`crate::volumes`].
+#[derive(Clone, Debug)]
+pub struct Counts<'a> {
+    /// The kernel.
+    pub kernel: &'a Kernel,
+    /// What a core holds at once.
+    pub resident: Occupancy,
+    /// Lanes of a warp.
+    pub warp: u32,
+    /// Cycles of the first-level caches of all cores, or why they are unknown.
+    pub l1: Result<f64, Unknown>,
+    /// Bytes that lanes ask for of buffers, equal ones for each lane again.
+    pub asked: f64,
+    /// Bytes of texels that lanes ask for; `None` where there are no images.
+    pub texels: Option<f64>,
+    /// Wavefronts of local memory.
+    pub local: f64,
+    /// Executions of memory instructions by warps.
+    pub instructions: f64,
+    /// Additional executions by loads of constants whose lanes want different ones.
+    pub replays: f64,
+    /// Judged conditions of memory instructions, by warps.
+    pub conditions: f64,
+    /// Bytes that loads request of the first level.
+    pub requested: f64,
+    /// Bytes from the second level to the first.
+    pub l2_load: Result<f64, Unknown>,
+    /// Bytes from the first level to the second.
+    pub l2_store: f64,
+    /// What moves behind the second level, or why it is unknown.
+    pub dram: Result<Dram, Unknown>,
+    /// How often a thread waits for loads, and for how many at once.
+    pub waits: Waits,
+}
+
+/// Times, and loads in flight together.
+pub type Waits = SmallVec<[(f64, f64); 4]>;
+
+/// Resources of a device, and the launch's share of the busiest core.
+struct Machine<'a> {
+    on: &'a Profile,
+    groups: f64,
+    warps: f64,
+}
+
+/// What the limiters' seconds are made of, before fitted numbers enter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parts {
+    /// Units that work for the same warps in turn; see [`combined`].
+    pub core: &'static [Limiter],
+    /// Before the first block runs.
+    pub launch: Option<Seconds>,
+    /// Limiters that no fitted number touches.
+    pub fixed: Vec<Limit>,
+    /// What memory moves.
+    pub moved: Result<Moved, Unknown>,
+    /// What blocks do one after another.
+    pub life: Result<Life, Unknown>,
+}
+
+/// What memory moves, and how fast it would as a copy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moved {
+    /// Seconds at the profile's bandwidth.
+    pub copy: Seconds,
+    /// The part of the bytes that are loads.
+    pub loaded: f64,
+}
+
+/// The lives of blocks that follow each other in one place of the busiest core, in seconds of the whole launch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Life {
+    /// Instructions, and waits for loads where nobody else is in the way.
+    pub alone: Seconds,
+    /// The part of [`alone`](Self::alone) that loads from memory take.
+    pub memory: Seconds,
+    /// For each cycle between two blocks in one place.
+    pub turnover: Seconds,
+    /// For each latency of memory that the end of a block's stores takes.
+    pub drain: Seconds,
+}
+
+/// What the seconds of the launch are made of. Levels that a device does not have are left out.
+pub fn parts(counts: &Counts, on: &Profile) -> Parts {
+    let groups = counts.kernel.launch.group_count() as f64;
+    let warps = groups * f64::from(counts.kernel.launch.group_size().div_ceil(counts.warp.max(1)));
+    let machine = Machine { on, groups, warps };
+    let m = &on.memory;
+    let mut limits = vec![(Limiter::Fp, machine.fp(counts)), (Limiter::Issue, machine.issue(counts))];
+    let cached = !matches!(m.buffer_l1.bytes, Fact::Absent { .. });
+    let l1 = if cached {
+        counts.l1.as_ref().map_err(Clone::clone).and_then(|&cycles| machine.busiest(cycles))
+    } else {
+        // Where buffers have no first-level cache, load-store units hand every lane its bytes at the rate of the second level, also when all
+        // lanes want the same ones: the recorded Adreno 640 reads 16 bytes over and over at 72 GB/s, no faster than its L2.
+        over(counts.asked, &m.l2.bandwidth, "memory.l2.bandwidth")
+    };
+    limits.push((Limiter::L1, l1));
+    if let Some(bytes) = counts.texels {
+        limits.push((Limiter::Texture, over(bytes, &m.texture_l1.bandwidth, "memory.texture_l1.bandwidth")));
+    }
+    // Local memory answers a wavefront a cycle, whatever path its bytes take afterwards.
+    limits.push((Limiter::Local, if counts.local == 0.0 { Ok(Seconds::ZERO) } else { machine.busiest(counts.local) }));
+    let l2 =
+        counts.l2_load.as_ref().map_err(Clone::clone).and_then(|load| over(load + counts.l2_store, &m.l2.bandwidth, "memory.l2.bandwidth"));
+    limits.push((Limiter::L2, l2));
+    let dram = counts.dram.as_ref().map_err(Clone::clone);
+    if !matches!(m.llc.bytes, Fact::Absent { .. }) {
+        let bytes = dram.clone().map(|dram| dram.behind_l2 + dram.store);
+        limits.push((Limiter::Llc, bytes.and_then(|bytes| over(bytes, &m.llc.bandwidth, "memory.llc.bandwidth"))));
+    }
+    let moved = dram.and_then(|dram| {
+        let bytes = dram.load + dram.store;
+        let copy = over(bytes, &m.dram_bandwidth, "memory.dram_bandwidth")?;
+        Ok(Moved { copy, loaded: if bytes > 0.0 { dram.load / bytes } else { 0.0 } })
+    });
+    Parts {
+        core: if cached { &CORE } else { &[] },
+        launch: on.execution.launch_overhead.get().copied(),
+        fixed: limits,
+        moved,
+        life: machine.life(counts),
+    }
+}
+
+impl Parts {
+    /// The seconds of each limiter.
+    pub fn limits(&self, speed: &Speed) -> Vec<Limit> {
+        let dram = self.moved.clone().map(|moved| Seconds(moved.copy.0 / speed.own.peak * speed.mix(moved.loaded)));
+        let latency = self.life.clone().map(|life| life.seconds(speed, dram.as_ref().map_or(0.0, |dram| dram.0)));
+        let launch = self.launch.map(|launch| (Limiter::Launch, Ok(launch)));
+        launch.into_iter().chain(self.fixed.iter().cloned()).chain([(Limiter::Dram, dram), (Limiter::Latency, latency)]).collect()
+    }
+
+    /// The time together, of [`limits`](Self::limits); see [`combined`].
+    pub fn together(&self, limits: &[Limit], shared: &Shared) -> Option<(Seconds, Limiter)> {
+        combined(limits, self.core, Norms { all: shared.norm, core: shared.core_norm })
+    }
+}
+
+impl Life {
+    /// With a device's turnover, and waits that grow with how busy memory is (Little's law: bytes in flight over latency bound the bandwidth,
+    /// and latency grows with it). `dram`: seconds for which memory is busy.
+    fn seconds(&self, speed: &Speed, dram: f64) -> Seconds {
+        let alone = self.alone.0 + speed.own.turnover * self.turnover.0 + speed.drain * self.drain.0;
+        let queue = speed.shared.queue * self.memory.0;
+        // Memory is busy for dram of the time t: t = alone + queue · dram / t, with at most the whole queue.
+        let busy = (alone + (alone * alone + 4.0 * queue * dram).sqrt()) / 2.0;
+        Seconds(if alone + queue <= dram { alone + queue } else { busy })
+    }
+}
+
+/// Units of a core, which work for the same warps: on GPUs whose buffers have a first-level cache what one takes the others hardly overlap
+/// (fitted to A100). Of others there is no recording that says so.
+const CORE: [Limiter; 5] = [Limiter::Fp, Limiter::Issue, Limiter::L1, Limiter::Texture, Limiter::Local];
+/// Orders of the norms that combine limiters: 1 is no overlap, ∞ a perfect one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Norms {
+    /// What a core, caches and memory take.
+    pub all: f64,
+    /// What the units of a core take.
+    pub core: f64,
+}
+
+/// The launch's start, then the norm of the other known limits, those of a core's units as one; and the longest of all. `None` where none is
+/// known.
+pub fn combined(limits: &[Limit], core: &[Limiter], norms: Norms) -> Option<(Seconds, Limiter)> {
+    let known = || limits.iter().filter_map(|(limiter, limit)| Some((*limiter, limit.as_ref().ok()?.0)));
+    let (limiter, longest) = known().reduce(|a, b| if b.1 > a.1 { b } else { a })?;
+    if longest <= 0.0 {
+        return Some((Seconds::ZERO, limiter));
+    }
+    // Relative to the longest, so that no power underflows.
+    let sum = |keep: &dyn Fn(Limiter) -> bool, order: f64| -> f64 {
+        known().filter(|limit| limit.1 > 0.0 && keep(limit.0)).map(|(_, seconds)| (seconds / longest).powf(order)).sum()
+    };
+    let units = sum(&|limiter| core.contains(&limiter), norms.core).powf(norms.all / norms.core);
+    let others = sum(&|limiter| limiter != Limiter::Launch && !core.contains(&limiter), norms.all);
+    let start: f64 = known().filter(|limit| limit.0 == Limiter::Launch).map(|limit| limit.1).sum();
+    Some((Seconds(start + longest * (others + units).powf(1.0 / norms.all)), limiter))
+}
+
+/// That nothing can be said: the first limiter's missing number.
+pub fn nothing_known(limits: &[Limit], on: &Profile) -> NoEstimate {
+    let first = limits.iter().find_map(|(_, limit)| limit.as_ref().err().cloned());
+    first.unwrap_or_else(|| Unknown::new("execution", "none of its limiters takes any time")).of(on)
+}
+
+fn over(bytes: f64, rate: &Fact<BytesPerSecond>, field: &'static str) -> Result<Seconds, Unknown> {
+    if bytes == 0.0 {
+        return Ok(Seconds::ZERO);
+    }
+    rate.known_as(field).map(|rate| Seconds(bytes / rate.0))
+}
+
+impl Machine<'_> {
+    fn cores(&self) -> Result<f64, Unknown> {
+        self.on.execution.cores.known_as("execution.cores").map(|&cores| f64::from(cores))
+    }
+
+    /// Seconds of core cycles that are spread over the cores as groups are: whole groups, so that one core has the most.
+    fn busiest(&self, cycles: f64) -> Result<Seconds, Unknown> {
+        let most = (self.groups / self.cores()?).ceil();
+        let clock = self.on.execution.clock.known_as("execution.clock")?;
+        Ok(Seconds(cycles / self.groups * most / clock.0))
+    }
+
+    /// Each type's units work by themselves: the slowest counts. Lanes of a cut warp wait with the others.
+    fn fp(&self, demand: &Counts) -> Result<Seconds, Unknown> {
+        let e = &self.on.execution;
+        let vector = f64::from(e.vector_width.get().copied().unwrap_or(1));
+        let no_units = Fact::absent("no matrix unit takes operands of this type");
+        let mut lanes: SmallVec<[(&'static str, f64, &Fact<f64>); 4]> = SmallVec::new();
+        for (&(class, scalar, width), &count) in &demand.kernel.ops.0 {
+            let (field, rate) = match (class, scalar) {
+                (OpClass::Mma, Scalar::F16) => ("execution.matrix.f16", &e.matrix.f16),
+                (OpClass::Mma, Scalar::Bf16) => ("execution.matrix.bf16", &e.matrix.bf16),
+                (OpClass::Mma, Scalar::F32) => ("execution.matrix.f32", &e.matrix.f32),
+                (OpClass::Mma, Scalar::F64) => ("execution.matrix.f64", &e.matrix.f64),
+                (OpClass::Mma, Scalar::I32) => ("execution.matrix.int8", &e.matrix.int8),
+                (OpClass::Mma, _) => ("execution.matrix", &no_units),
+                (OpClass::Special, _) => ("execution.special_per_clock", &e.special_per_clock),
+                (OpClass::Fma | OpClass::Float, Scalar::F64) => ("execution.fma64_per_clock", &e.fma64_per_clock),
+                (OpClass::Fma | OpClass::Float, Scalar::F16 | Scalar::Bf16) => ("execution.fma16_per_clock", &e.fma16_per_clock),
+                _ => ("execution.fma_per_clock", &e.fma_per_clock),
+            };
+            let vectors = (f64::from(width) / vector).ceil() * vector;
+            let own = count as f64 * vectors * self.warps * f64::from(demand.warp);
+            match lanes.iter_mut().find(|unit| unit.0 == field) {
+                Some(unit) => unit.1 += own,
+                None => lanes.push((field, own, rate)),
+            }
+        }
+        // The first that is unknown is named, by the order of names.
+        lanes.sort_unstable_by_key(|unit| unit.0);
+        let mut longest = Seconds::ZERO;
+        for (field, lanes, rate) in lanes {
+            longest = longest.max(self.busiest(lanes / rate.known_as(field)?)?);
+        }
+        Ok(longest)
+    }
+
+    /// Warp instructions of the launch.
+    fn instructions(&self, demand: &Counts) -> f64 {
+        let vector = f64::from(self.on.execution.vector_width.get().copied().unwrap_or(1));
+        let counted = |class| if class == OpClass::Mma { 0.0 } else { 1.0 };
+        let ops = demand.kernel.ops.0.iter();
+        let arithmetic: f64 = ops.map(|(&(class, _, width), &n)| counted(class) * n as f64 * (f64::from(width) / vector).ceil()).sum();
+        // Wide accesses are several instructions, which share an address.
+        let pieces = demand.asked / (INSTRUCTION_BYTES * vector * f64::from(demand.warp.max(1)));
+        // What a thread has no registers for is written and read back about once.
+        let most = self.on.execution.max_registers.get().copied().unwrap_or(u32::MAX);
+        let spilled = 2.0 * f64::from(demand.kernel.registers.saturating_sub(most)) / vector;
+        (arithmetic + spilled) * self.warps
+            + (demand.instructions * (1.0 + ADDRESS_INSTRUCTIONS)).max(pieces)
+            + demand.replays
+            + demand.conditions * CONDITION_INSTRUCTIONS
+    }
+
+    fn issue(&self, demand: &Counts) -> Result<Seconds, Unknown> {
+        let rate = self.on.execution.issue_per_clock.known_as("execution.issue_per_clock")?;
+        self.busiest(self.instructions(demand) / rate)
+    }
+
+    /// Cycles of all warps in which texture and load-store units hand a warp what it asked for, nobody else being in the way. Of devices with a
+    /// first-level cache of buffers, latencies have been measured with it.
+    fn delivery(&self, demand: &Counts) -> Result<f64, Unknown> {
+        let m = &self.on.memory;
+        if !matches!(m.buffer_l1.bytes, Fact::Absent { .. }) {
+            return Ok(0.0);
+        }
+        let cores = self.cores()?;
+        let units = m.texture_l1.instances.get().map_or(cores, |&n| f64::from(n));
+        let texels = over(demand.texels.unwrap_or(0.0), &m.texture_l1.bandwidth, "memory.texture_l1.bandwidth")?;
+        let buffers = over(demand.asked, &m.l2.bandwidth, "memory.l2.bandwidth")?;
+        Ok((texels.0 * units + buffers.0 * cores) * self.on.execution.clock.known_as("execution.clock")?.0)
+    }
+
+    /// What the launch takes where nothing but waiting counts: a warp issues an instruction a cycle and waits for its loads, as many at
+    /// once as program order and registers allow.
+    fn life(&self, demand: &Counts) -> Result<Life, Unknown> {
+        let m = &self.on.memory;
+        let stores = demand.l2_store > 0.0;
+        let (mut waiting, mut memory) = (0.0, 0.0);
+        let last = if stores || !demand.waits.is_empty() { m.dram_latency.known_as("memory.dram_latency")?.0 } else { 0.0 };
+        if !demand.waits.is_empty() {
+            let l2 = m.l2.latency.known_as("memory.l2.latency")?.0;
+            let first = if matches!(m.buffer_l1.bytes, Fact::Absent { .. }) {
+                l2
+            } else {
+                m.buffer_l1.latency.known_as("memory.buffer_l1.latency")?.0
+            };
+            let part = |bytes: f64| if demand.requested > 0.0 { (bytes / demand.requested).min(1.0) } else { 0.0 };
+            let dram = demand.dram.as_ref().map_err(Clone::clone)?;
+            let (beyond_l1, beyond_l2, beyond_llc) = (part(demand.l2_load.clone()?), part(dram.behind_l2), part(dram.load));
+            // Where there is no last level, all that leaves the second comes from memory.
+            let llc = m.llc.latency.get().map_or(last, |latency| latency.0.min(last));
+            for &(times, together) in &demand.waits {
+                // The slowest of the loads that are in flight together ends the wait; a line that one of them misses is a hit to the others.
+                let any = |miss: f64| (miss * together).min(1.0);
+                let cached = first + (l2 - first).max(0.0) * any(beyond_l1);
+                waiting += times * (cached + (llc - l2).max(0.0) * any(beyond_l2) + (last - llc) * any(beyond_llc));
+                memory += times * last * any(beyond_llc);
+            }
+        }
+        let instructions = self.instructions(demand);
+        let per_group = f64::from(demand.kernel.launch.group_size().div_ceil(demand.warp.max(1)));
+        // A core has no more groups at once than its share.
+        let most = self.on.execution.max_groups.get().map_or(USUAL_GROUPS, |&most| f64::from(most));
+        let at_once = f64::from(demand.resident.groups).min(most).min((self.groups / self.cores()?).ceil()).max(1.0) * per_group;
+        let each = |cycles: f64| self.busiest(cycles * self.warps / at_once);
+        Ok(Life {
+            alone: each(instructions / self.warps + waiting + self.delivery(demand)? / self.warps)?,
+            memory: each(memory)?,
+            // Blocks without an instruction are nobody's kernel.
+            turnover: each(if instructions > 0.0 { 1.0 } else { 0.0 })?,
+            drain: each(if stores { last } else { 0.0 })?,
+        })
+    }
+}
+
+/// Trips of a loop that compilers of a device write out one after another, so that their loads are in flight together: nvcc's default, and
+/// near it LLVM's for AMD. Of others nothing is known.
+pub fn unrolled(on: &Profile) -> f64 {
+    if Rule::of(on).is_ok() { 4.0 } else { 1.0 }
+}
+
+/// How a thread waits for a straight run of so many loads that is executed so often, so many trips of it written out.
+pub fn wait(waits: &mut Waits, times: f64, loads: f64, unrolled: f64) {
+    if loads > 0.0 {
+        let all = loads * unrolled;
+        let rounds = (all / IN_FLIGHT).ceil();
+        let own = (times / unrolled * rounds, all / rounds);
+        match waits.iter_mut().find(|other| other.1 == own.1) {
+            Some(other) => other.0 += own.0,
+            None => waits.push(own),
+        }
+    }
+}
+
+/// How many trips of a loop's body run as one straight run: none beyond the first across a barrier.
+pub fn straight(body: &[Nest], trips: f64, unrolled: f64) -> f64 {
+    if body.iter().any(|node| matches!(node, Nest::Barrier)) { 1.0 } else { trips.min(unrolled) }
+}
+
+/// How a thread waits for loads: for each straight run of them.
+pub fn waits(kernel: &Kernel, on: &Profile) -> Waits {
+    let mut found = Waits::new();
+    runs(kernel, &kernel.accesses.nest, (1.0, 1.0, unrolled(on)), &mut found);
+    found
+}
+
+/// `times`: executions, trips of it written out, and the most that would be.
+fn runs(kernel: &Kernel, nest: &[Nest], (times, together, most): (f64, f64, f64), to: &mut Waits) {
+    let mut loads = 0.0;
+    for node in nest {
+        match node {
+            Nest::Access(access) => {
+                let place = &kernel.accesses.tensors[usize::from(access.tensor)].place;
+                let memory = matches!(place, TensorPlace::Image { .. } | TensorPlace::Buffer { space: Space::Global, .. });
+                if memory && !matches!(access.kind, AccessKind::Store(_)) {
+                    loads += 1.0;
+                }
+            }
+            Nest::Barrier => wait(to, times, std::mem::take(&mut loads), together),
+            Nest::Loop { var, body } => {
+                wait(to, times, std::mem::take(&mut loads), together);
+                let trips = f64::from(kernel.accesses.vars[usize::from(var.0)].trips.unwrap_or(1));
+                runs(kernel, body, (times * trips, straight(body, trips, most), most), to);
+            }
+        }
+    }
+    wait(to, times, loads, together);
+}

@@ -2,7 +2,7 @@
 
 mod excerpt;
 
-use crate::report::{clean, clean_json, clean_lines};
+use crate::report::clean::{clean, clean_json, clean_lines};
 use excerpt::{Excerpt, shortened};
 use miette::{Diagnostic, GraphicalReportHandler, LabeledSpan, SourceCode};
 use std::io::Write;

@@ -1,14 +1,21 @@
 //! The command `warpsight`: wiring and reports. It picks the models and holds no algorithm.
+//!
+//! What limits a kernel on a GPU that is not at hand, which shader costs more, and a kernel that is verified and timed:
+//!
+//! ```console
+//! $ warpsight predict examples/accesses/stream-triad.toml --device a100-40
+//! $ warpsight shader predict data/shaders/looping/mandelbulb.frag
+//! $ warpsight optimize --op "matmul m=32 n=32 k=32"
+//! ```
 
 mod battery;
 mod compile;
-mod completions;
 mod devices;
 mod explore;
 mod export;
 mod failure;
+mod help;
 mod import;
-mod man;
 mod names;
 mod network;
 mod npy;
@@ -25,9 +32,6 @@ mod report;
 mod run;
 mod shader;
 mod target;
-
-#[cfg(test)]
-mod help_tests;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
@@ -83,9 +87,9 @@ enum Verb {
     /// List the devices that are found, and why others were passed over.
     Devices(devices::Args),
     /// Print completions for bash, zsh, fish, elvish or PowerShell.
-    Completions(completions::Args),
+    Completions(help::completions::Args),
     /// Print the manual page, or write a page for every verb into a folder.
-    Man(man::Args),
+    Man(help::man::Args),
     /// List the ONNX operators that are read, with what of each is read.
     Operators(operators::Args),
 }
@@ -134,8 +138,8 @@ fn dispatch(cli: &Cli) -> Result<(), failure::Failure> {
         Verb::Compile(args) => compile::run(args, cli.json),
         Verb::Import(args) => import::run(args, cli.json),
         Verb::Devices(args) => devices::run(args, cli.json),
-        Verb::Completions(args) => completions::run(args, Cli::command()),
-        Verb::Man(args) => man::run(args, Cli::command()),
+        Verb::Completions(args) => help::completions::run(args, Cli::command()),
+        Verb::Man(args) => help::man::run(args, Cli::command()),
         Verb::Operators(args) => operators::run(args, cli.json),
     }
 }

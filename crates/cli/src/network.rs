@@ -18,7 +18,7 @@ use warpsight_engine::tune::Tuned;
 use warpsight_engine::verify::tolerance;
 use warpsight_files::FileError;
 use warpsight_generate::ExprKey;
-use warpsight_generate::place::stored;
+use warpsight_generate::placement::stored;
 use warpsight_graph::{CardError, Graph, GraphError, InputShape, Model, ModelCard, Plan, PlanTensor, evaluate_f64, simplify};
 use warpsight_ir::sample::{geometric_error, median, spearman};
 use warpsight_ir::{Config, Family, KnobValue, Name, Seconds};

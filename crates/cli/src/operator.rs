@@ -11,17 +11,15 @@ use crate::{export, network, progress};
 use serde_json::{Value, json};
 use warpsight_engine::EngineError;
 use warpsight_engine::network::{Network, Sequence};
+use warpsight_engine::search::{self, Searched};
 use warpsight_engine::tune::{self, Attempt, Candidates, Judge, Tuned};
 use warpsight_engine::verify::{Trial, check_operator};
 use warpsight_generate::operators::{forms, parse_operator};
-use warpsight_generate::{Operator, ScheduleFamily, Stage};
+use warpsight_generate::{Lowering, Operator, ScheduleFamily};
 use warpsight_graph::Plan;
-use warpsight_ir::sample::{geometric_error, median, spearman};
-use warpsight_ir::{Config, Family, Name, Seconds, TimeSource};
+use warpsight_ir::sample::{geometric_error, spearman};
+use warpsight_ir::{Config, Family, Name};
 use warpsight_run::{Device, Init};
-
-/// How often the finalists of a search on real hardware are timed again.
-const FINALS: usize = 5;
 
 /// Values that the reference of a whole operator computes at most, expression by expression: some ten seconds' worth.
 const EVALUATED: u64 = 1 << 28;
@@ -32,13 +30,6 @@ struct Outcome {
     candidates: Candidates,
     chosen: Tuned,
     search: Option<Searched>,
-}
-
-/// What timing everything showed.
-struct Searched {
-    best: (Config, Seconds),
-    /// (predicted, timed) of every configuration that ran.
-    pairs: Vec<(f64, f64)>,
 }
 
 /// What `--op` takes.
@@ -133,76 +124,28 @@ fn optimize(
     };
     let mut chosen = tune::choose(&family, &ranked, judge, device, rng, &mut observe)?;
     bar.finish_and_clear();
-    let mut search = match args.search {
-        Search::Model => None,
-        Search::Exhaustive => exhaustive(&family, &candidates.left, judge, device, record, rng)?,
-    };
-    // The smallest of thousands of noisy times flatters: on real hardware the two finalists are timed again, in turn.
-    if let (Some(found), Some((_, source @ TimeSource::Measured))) = (&mut search, chosen.time) {
-        let finalists = [chosen.config.clone(), found.best.0.clone()];
-        let mut times = [vec![], vec![]];
-        for _ in 0..FINALS {
-            for (config, times) in finalists.iter().zip(&mut times) {
-                let one = judge.model.rank(&family, std::slice::from_ref(config), judge.profile, 1).map_err(EngineError::from)?;
-                for candidate in &one {
-                    let again = tune::attempt(&family, candidate, judge, device, rng, &mut |a| record.attempt(&family, a))?;
-                    times.extend(again.ok().and_then(|t| t.time).map(|t| t.0));
-                }
-            }
-        }
-        if let [Some(first), Some(second)] = times.map(|t| median(&t)) {
-            chosen.time = Some((first, source));
-            found.best.1 = second;
-            if first.0 < second.0 {
-                found.best = (chosen.config.clone(), first);
-            }
-        }
+    if args.search == Search::Model {
+        return Ok(Outcome { family, candidates, chosen, search: None });
     }
-    Ok(Outcome { family, candidates, chosen, search })
-}
-
-/// Times every configuration that is left; those in the store already are taken from it.
-fn exhaustive(
-    family: &ScheduleFamily,
-    configs: &[Config],
-    judge: &Judge,
-    device: &mut dyn Device,
-    record: &mut Record,
-    rng: &mut fastrand::Rng,
-) -> Result<Option<Searched>, Failure> {
-    let done = record.done(family)?;
-    let bar = progress::bar(configs.len(), family.name());
-    let mut best: Option<(Config, Seconds)> = None;
-    let mut pairs = vec![];
-    for config in configs {
-        let mut one = judge.model.rank(family, std::slice::from_ref(config), judge.profile, 1).map_err(EngineError::from)?;
-        let Some(candidate) = one.pop() else { continue };
-        let key = serde_json::to_string(&family.space().describe(config)).unwrap_or_default();
-        let time = match done.get(&key) {
-            Some(known) => *known,
-            None => {
-                if progress::interrupted() {
-                    bar.abandon();
-                    return Err(EngineError::Interrupted.into());
-                }
-                let tried = tune::attempt(family, &candidate, judge, device, rng, &mut |a| record.attempt(family, a))?;
-                tried.ok().and_then(|t| t.time).map(|t| t.0)
-            }
-        };
-        if let Some(time) = time {
-            pairs.push((candidate.estimate.time.0, time.0));
-            if best.as_ref().is_none_or(|b| time.0 < b.1.0) {
-                best = Some((config.clone(), time));
-            }
-        }
+    let done = record.done(&family)?;
+    let bar = progress::bar(candidates.left.len(), family.name());
+    let known = |config: &Config| done.get(&serde_json::to_string(&family.space().describe(config)).unwrap_or_default()).copied();
+    let mut step = || {
         bar.inc(1);
-    }
+        if progress::interrupted() { Err(EngineError::Interrupted) } else { Ok(()) }
+    };
+    let mut observe = |attempt: &Attempt| record.attempt(&family, attempt);
+    let mut searching = search::Search { family: &family, judge, device, rng, observe: &mut observe };
+    let mut found = searching.all(&candidates.left, &known, &mut step).inspect_err(|_| bar.abandon())?;
     bar.finish_and_clear();
-    Ok(best.map(|best| Searched { best, pairs }))
+    if let Some(found) = &mut found {
+        searching.finals(&mut chosen, found)?;
+    }
+    Ok(Outcome { family, candidates, chosen, search: found })
 }
 
 /// The steps of the operator after a step of lowering.
-fn dump(text: &str, stage: Stage, steps: &[(Name, String)], json: bool) -> Result<(), Failure> {
+fn dump(text: &str, stage: Lowering, steps: &[(Name, String)], json: bool) -> Result<(), Failure> {
     if json {
         let steps: Vec<Value> = steps.iter().map(|(name, text)| json!({"name": name, "text": text})).collect();
         return out(json!({"op": text, "dump": stage.name(), "steps": steps}));

@@ -8,7 +8,7 @@ use crate::{network, operator};
 use clap::ValueEnum;
 use std::path::PathBuf;
 use warpsight_engine::tune::Judge;
-use warpsight_generate::Stage;
+use warpsight_generate::Lowering;
 use warpsight_generate::prune::Allowance;
 use warpsight_ir::{CostModel, Kernel, Profile};
 use warpsight_predict::KernelModel;
@@ -39,8 +39,8 @@ pub struct Args {
     pub search: Search,
     /// Print the best configuration after this step of lowering, and nothing else (with --op).
     #[arg(long, value_name = "STEP", conflicts_with_all = ["model", "search", "top", "runs", "out"],
-        value_parser = named(&Stage::ALL.map(|stage| (stage.name(), stage))))]
-    pub dump: Option<Stage>,
+        value_parser = named(&Lowering::ALL.map(|stage| (stage.name(), stage))))]
+    pub dump: Option<Lowering>,
     /// Folder for the kernels: .cl, launch description, C header and C host example.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

@@ -38,15 +38,59 @@ pub struct Page {
     body: String,
 }
 
-/// A column: the key of its rows, and its heading. The end of the key is the unit of its numbers: `_s`, `_bytes`, `_percent`, `_j`,
-/// `_per_point` (bytes).
-pub type Column = (&'static str, &'static str);
+/// How a value is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// As it is.
+    Plain,
+    /// A [`Tag`].
+    Tag,
+    /// Seconds in microseconds.
+    Micros,
+    /// Bytes in megabytes.
+    Megabytes,
+    /// Of a hundred.
+    Percent,
+    /// Joules in millijoules.
+    Millijoules,
+    /// Bytes for each point.
+    BytesPerPoint,
+}
+
+/// A column of rows, made by [`column!`](crate::page::column): a field of theirs, as the JSON names it.
+pub struct Column<T> {
+    pub heading: &'static str,
+    pub unit: Unit,
+    /// Its name in the JSON.
+    pub key: &'static str,
+    /// What a row has of it.
+    pub get: fn(&T) -> Value,
+}
+
+/// The column of a field: `column!(taken_s, "time", Micros)`; of what is flattened into the row, `column!(of.device, "device")`. A field
+/// that the rows have not is none that compiles.
+macro_rules! column {
+    ($field:ident $(. $inner:ident)?, $heading:expr) => { $crate::page::column!($field $(. $inner)?, $heading, Plain) };
+    ($field:ident, $heading:expr, $unit:ident) => { $crate::page::column!(@ stringify!($field), $heading, $unit, $field) };
+    ($field:ident . $inner:ident, $heading:expr, $unit:ident) => {
+        $crate::page::column!(@ stringify!($inner), $heading, $unit, $field.$inner)
+    };
+    (@ $key:expr, $heading:expr, $unit:ident, $($path:tt)+) => {
+        $crate::page::Column {
+            heading: $heading,
+            unit: $crate::page::Unit::$unit,
+            key: $key,
+            get: |row| serde_json::to_value(&row.$($path)+).unwrap_or_default(),
+        }
+    };
+}
+pub(crate) use column;
 
 /// A number of a row of the JSON.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Number {
-    /// Its key, which tells its unit as that of a [`Column`] does.
-    pub key: &'static str,
+    /// What it is shown in.
+    pub unit: Unit,
     /// All of it.
     pub value: f64,
     /// Where it stands in the JSON, as `/speedups/0/taken_s`.
@@ -120,26 +164,23 @@ impl Page {
     }
 
     /// A table of rows that lie at a place of the JSON, as `/speedups`.
-    pub fn table<T: Serialize>(&mut self, rows: &[T], at: &str, columns: &[Column]) {
+    pub fn table<T>(&mut self, rows: &[T], at: &str, columns: &[Column<T>]) {
         let chosen: Vec<(usize, &T)> = rows.iter().enumerate().collect();
         self.table_of(&chosen, at, columns);
     }
 
     /// A table of some of the rows, each with its position.
-    pub fn table_of<T: Serialize>(&mut self, rows: &[(usize, &T)], at: &str, columns: &[Column]) {
-        let values: Vec<(usize, Value)> = rows.iter().map(|(i, row)| (*i, serde_json::to_value(row).unwrap_or(Value::Null))).collect();
+    pub fn table_of<T>(&mut self, rows: &[(usize, &T)], at: &str, columns: &[Column<T>]) {
+        let filled = columns.iter().map(|column| (column, rows.iter().map(|(_, row)| (column.get)(row)).collect::<Vec<Value>>()));
         // What no row has needs no column.
-        let shown = |column: &&Column| values.iter().any(|(_, row)| row.get(column.0).is_some_and(|value| !value.is_null()));
+        let shown = filled.filter(|(_, values)| values.iter().any(|value| !value.is_null()));
         // Long texts would make every row as high as they are: they go below theirs.
-        let long = |column: &&Column| {
-            let texts = values.iter().filter_map(|(_, row)| row.get(column.0)).filter_map(Value::as_str);
-            texts.into_iter().any(|text| text.chars().count() > LONG)
-        };
-        let (below, columns): (Vec<&Column>, Vec<&Column>) = columns.iter().filter(shown).partition(long);
-        let head = columns.iter().map(|(key, heading)| format!("{}{}", escape(heading), unit(key)));
-        let rows = values.iter().map(|(i, row)| {
-            let own = columns.iter().map(|(key, _)| cell(key, row.get(*key).unwrap_or(&Value::Null), &format!("{at}/{i}/{key}")));
-            let texts = below.iter().filter_map(|(key, _)| row.get(*key)).filter(|text| !text.is_null());
+        let is_long = |value: &Value| value.as_str().is_some_and(|text| text.chars().count() > LONG);
+        let (below, columns): (Vec<_>, Vec<_>) = shown.partition(|(_, values)| values.iter().any(is_long));
+        let head = columns.iter().map(|(column, _)| format!("{}{}", escape(column.heading), column.unit.heading()));
+        let rows = rows.iter().enumerate().map(|(n, (i, _))| {
+            let own = columns.iter().map(|(column, values)| cell(column.unit, &values[n], &format!("{at}/{i}/{}", column.key)));
+            let texts = below.iter().map(|(_, values)| &values[n]).filter(|text| !text.is_null());
             let texts = texts
                 .map(|text| format!("</tr><tr class=\"below\"><td colspan=\"{}\">{}</td>", columns.len().max(1), escape(&words(text))));
             own.chain(texts).collect()
@@ -240,11 +281,11 @@ impl Page {
 }
 
 impl Number {
-    /// With its unit, where its key says one.
+    /// With its unit, where it has one.
     pub fn html(&self) -> String {
-        let unit = unit(self.key).trim_matches([' ', '(', ')']);
+        let unit = self.unit.word();
         let space = if unit.is_empty() { "" } else { " " };
-        format!("<span data-at=\"{}\" data-value=\"{}\">{}{space}{unit}</span>", escape(&self.at), self.value, shown(self.key, self.value))
+        format!("<span data-at=\"{}\" data-value=\"{}\">{}{space}{unit}</span>", escape(&self.at), self.value, shown(self.unit, self.value))
     }
 }
 
@@ -299,13 +340,13 @@ pub fn escape(text: &str) -> String {
 }
 
 /// A cell; numbers with their place and all their digits.
-fn cell(key: &str, value: &Value, place: &str) -> String {
+fn cell(unit: Unit, value: &Value, place: &str) -> String {
     match value {
         Value::Number(number) => {
-            let shown = number.as_f64().map_or_else(|| number.to_string(), |value| shown(key, value));
+            let shown = number.as_f64().map_or_else(|| number.to_string(), |value| shown(unit, value));
             format!("<td class=\"number\" data-at=\"{}\" data-value=\"{number}\">{shown}</td>", escape(place))
         }
-        Value::String(word) if key == "tag" => format!("<td><span class=\"tag\">{}</span></td>", escape(word)),
+        Value::String(word) if unit == Unit::Tag => format!("<td><span class=\"tag\">{}</span></td>", escape(word)),
         other => format!("<td>{}</td>", escape(&words(other))),
     }
 }
@@ -321,25 +362,32 @@ fn words(value: &Value) -> String {
     }
 }
 
-/// The unit that numbers of a key are shown in.
-fn unit(key: &str) -> &'static str {
-    match key.rsplit('_').next() {
-        Some("s") => " (µs)",
-        Some("bytes") => " (MB)",
-        Some("percent") => " (%)",
-        Some("j") => " (mJ)",
-        Some("point") => " (B/point)",
-        _ => "",
+impl Unit {
+    /// Behind a number; empty where it has none.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Plain | Self::Tag => "",
+            Self::Micros => "µs",
+            Self::Megabytes => "MB",
+            Self::Percent => "%",
+            Self::Millijoules => "mJ",
+            Self::BytesPerPoint => "B/point",
+        }
+    }
+
+    /// Behind a heading.
+    fn heading(self) -> String {
+        if self.word().is_empty() { String::new() } else { format!(" ({})", self.word()) }
     }
 }
 
-/// A number in that unit, with digits that say something.
-pub fn shown(key: &str, value: f64) -> String {
-    let scaled = match unit(key) {
-        " (µs)" => value * 1e6,
-        " (MB)" => value * 1e-6,
-        " (mJ)" => value * 1e3,
-        _ => value,
+/// A number in its unit, with digits that say something.
+pub fn shown(unit: Unit, value: f64) -> String {
+    let scaled = match unit {
+        Unit::Micros => value * 1e6,
+        Unit::Megabytes => value * 1e-6,
+        Unit::Millijoules => value * 1e3,
+        Unit::Plain | Unit::Tag | Unit::Percent | Unit::BytesPerPoint => value,
     };
     let size = scaled.abs();
     match size {
@@ -368,8 +416,12 @@ mod tests {
         page.section(evil, evil, evil);
         page.part(evil);
         page.words(&[evil], std::iter::once(vec![evil.to_owned()]));
-        page.table(&[serde_json::json!({"name": evil, "tag": evil})], evil, &[("name", "name"), ("tag", "tag")]);
-        let number = Number { key: "taken_s", value: 2.5e-6, at: evil.to_owned() };
+        struct Named<'a> {
+            name: &'a str,
+            tag: &'a str,
+        }
+        page.table(&[Named { name: evil, tag: evil }], evil, &[column!(name, "name"), column!(tag, "tag", Tag)]);
+        let number = Number { unit: Unit::Micros, value: 2.5e-6, at: evil.to_owned() };
         let piece = Piece { name: evil.to_owned(), from: 0.0, to: 1.0, colour: 99 };
         let bar = Bar { name: evil.to_owned(), pieces: vec![piece], range: None, number: Some(number), tag: Tag::Measured };
         page.bars(&[bar]);

@@ -1,6 +1,6 @@
 //! Tables and numbers for people.
 
-mod clean;
+pub mod clean;
 mod table;
 
 use crate::failure::Failure;
@@ -89,4 +89,11 @@ pub fn config(knobs: &BTreeMap<Name, KnobValue>) -> String {
         (n, v) => Some(format!("{n}={v}")),
     });
     shown.collect::<Vec<_>>().join(" ")
+}
+
+/// 16x4x16
+pub fn extents(extents: &[u32]) -> String {
+    let mut words = extents.iter().map(u32::to_string);
+    let first = words.next().unwrap_or_default();
+    words.fold(first, |all, next| all + "x" + &next)
 }

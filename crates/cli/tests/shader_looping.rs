@@ -34,10 +34,10 @@ fn fault(text: &str, base: &Scene) -> Result<String, String> {
     if most < 1.2 * trace.counts[0] {
         return Err(format!("its loops run {most} blocks, it {} times", trace.counts[0]));
     }
-    let mut machine = program.machine(&inputs).map_err(|e| e.to_string())?;
+    let mut interpreter = program.interpreter(&inputs).map_err(|e| e.to_string())?;
     let mut colours = BTreeSet::new();
     for at in 0..QUADS as u32 {
-        let quad = machine.quad(at * 37 % 256, at * 71 % 192).map_err(|e| e.to_string())?;
+        let quad = interpreter.quad(at * 37 % 256, at * 71 % 192).map_err(|e| e.to_string())?;
         for lane in (0..4).filter(|l| quad.covered[*l]) {
             let colour = quad.outputs[&0][lane].map(f32::from_bits);
             if colour.iter().any(|c| !c.is_finite()) {

@@ -3,10 +3,25 @@
 //!
 //! A [`View`] is what is planned of a graph of operators ([`warpsight_graph::Graph`]), whoever made it. A policy marks [`Group`]s of it; the rest runs operator by
 //! operator. Each group becomes a [`Design`]: stages joined by queues.
+//!
+//! ```
+//! use warpsight_dataflow::{Patterns, View, select::kitsune};
+//! use warpsight_graph::Graph;
+//! let graph = Graph::read(r#"{"format": "dataflow-graph/1", "app": "mlp",
+//!   "tensors": {
+//!     "x": {"shape": [4096, 256], "dtype_bytes": 2, "kind": "input"}, "w": {"shape": [256, 256], "dtype_bytes": 2, "kind": "param"},
+//!     "h": {"shape": [4096, 256], "dtype_bytes": 2, "kind": "act"}, "y": {"shape": [4096, 256], "dtype_bytes": 2, "kind": "act"}},
+//!   "nodes": [
+//!     {"id": 0, "op": "linear", "cls": "tensor", "inputs": ["x", "w"], "outputs": ["h"], "flops": 536870912},
+//!     {"id": 1, "op": "relu", "cls": "simt", "inputs": ["h"], "outputs": ["y"], "flops": 1048576}]}"#)?;
+//! let groups = kitsune(&View::of(&graph).expect("operators"), &Patterns::kitsune());
+//! assert_eq!(groups[0].nodes.len(), 2, "the product and its activation run as one pipeline");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod assign;
+mod automaton;
 pub mod balance;
-mod chain;
 mod chooser;
 pub mod design;
 pub mod foreign;

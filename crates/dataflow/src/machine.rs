@@ -4,7 +4,7 @@ use serde::Deserialize;
 use warpsight_ir::profile::{Fact, Profile};
 use warpsight_ir::{Bytes, BytesPerSecond, NoEstimate, Seconds};
 
-const CONSTANTS: &str = include_str!("../../../data/dataflow/constants.toml");
+const CONSTANTS: &str = include_str!("../data/constants.toml");
 
 /// A device as a plan sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,7 +4,7 @@
 //! The paper matches regular expressions against one topological order. Here a pattern is matched against the paths of the graph itself:
 //! an automaton runs along every edge at once, so that the order of the nodes has no influence.
 
-use crate::chain::{Chain, states};
+use crate::automaton::{Chain, states};
 use crate::view::{Gemm, Node, NodeId, Tensor, TensorId, View};
 use serde::Deserialize;
 use smallvec::SmallVec;
@@ -194,7 +194,7 @@ impl Patterns {
             cited(&key, &pattern.cite)?;
             let letter = |name: &str| names.iter().position(|known| *known == name);
             // Behind the quotation mark; a chain on several lines, or with escapes, is placed roughly.
-            let place = |wrong: crate::chain::ChainError| {
+            let place = |wrong: crate::automaton::ChainError| {
                 error(pattern.chain.span().start + 1 + wrong.at.start, format!("{key}, chain"), wrong.what)
             };
             let chain = Chain::parse(pattern.chain.get_ref(), &letter).map_err(place)?;

@@ -4,6 +4,20 @@
 //! launch description, C header and C host example of a sequence of kernels. Both languages are dialects of one writer (`clike`). What
 //! every emitter shares has modules of its own: [`grid`] (named axes on hardware dimensions), [`index`] (linear positions), [`range`]
 //! (values integers can take), [`divisor`] (powers of two that divide them), [`names`] (identifiers).
+//!
+//! ```
+//! use warpsight_ir::{Checked, text};
+//! let text = "
+//! program double {
+//!   read buffer x: f32[4]
+//!   write buffer y: f32[4]
+//!   lanes l = 4
+//!   { y[l] = x[l] * 2.0 }
+//! }";
+//! let source = warpsight_emit::opencl(&Checked::new(text::parse(text)?)?)?;
+//! assert!(source.text.contains("__kernel void double"), "{}", source.text);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod clike;
 pub mod cuda;

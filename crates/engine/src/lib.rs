@@ -1,6 +1,25 @@
 //! From a planned graph or a single operator to verified, timed kernels on a device.
+//!
+//! One configuration of a matrix product, compared with its reference and timed on the simulated GPU:
+//!
+//! ```
+//! use warpsight_engine::verify::Trial;
+//! use warpsight_generate::{ScheduleFamily, operators::parse_operator};
+//! use warpsight_ir::Family;
+//! use warpsight_run::{Options, TimingSpec};
+//! let family = ScheduleFamily::new(parse_operator("matmul m=16 n=16 k=16")?.steps.remove(0));
+//! let config = &family.configs()[0];
+//! let (program, placements) = (family.finish(config)?, family.placements(config)?);
+//! let trial = Trial::new(family.expr(), &placements, &mut fastrand::Rng::with_seed(1));
+//! let mut device = warpsight_run::open("sim:adreno640", &Options::default())?;
+//! let result = device.run(&trial.job(&program, Some(TimingSpec::runs(1))))?;
+//! let verdict = trial.judge(&result).map_err(|wrong| wrong.to_string())?;
+//! assert!(verdict.rel_l2 < 1e-5 && result.times[0][0].0 > 0.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod network;
+pub mod search;
 pub mod tune;
 pub mod verify;
 

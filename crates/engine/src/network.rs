@@ -10,7 +10,7 @@ use fastrand::Rng;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use warpsight_generate::expr::{Role, TensorExpr};
-use warpsight_generate::place::decode;
+use warpsight_generate::placement::decode;
 use warpsight_generate::{ExprKey, Placement, ScheduleFamily};
 use warpsight_graph::memory::{self, MemoryPlan, Request, Storage};
 use warpsight_graph::{Plan, PlanRole};

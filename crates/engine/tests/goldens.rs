@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use warpsight_generate::expr::{Operator, Role, Scalar};
 use warpsight_generate::operators::{Pool, PoolKind, Window, elementwise, global_average_pool, parse_operator, pool, tensor};
-use warpsight_generate::{ScheduleFamily, Stage};
+use warpsight_generate::{Lowering, ScheduleFamily};
 use warpsight_ir::{BinaryOp, Config, CostModel, Family, Knob, KnobValue, Name, Scalar as Element, Seconds, profile};
 use warpsight_predict::KernelModel;
 
@@ -69,7 +69,7 @@ fn story(family: &ScheduleFamily, folder: &Path) -> Vec<(&'static str, String)> 
     let config = family.space().parse(&knobs).unwrap_or_else(|| panic!("{shown} does not set its knobs:\n{}", knobs_of(family)));
     let program = family.finish(&config).unwrap_or_else(|error| panic!("{shown}: {error}"));
     vec![
-        ("expression.txt", family.dump(&config, Stage::Expression).expect("a legal configuration")),
+        ("expression.txt", family.dump(&config, Lowering::Expression).expect("a legal configuration")),
         ("program.txt", program.to_string()),
         ("kernel.cl", warpsight_emit::opencl(&program).expect("has a form in OpenCL C").text),
         // What it stands on has goldens of its own in `emit`.

@@ -2,7 +2,7 @@
 //!
 //! Each operator is drawn with random shapes stored as `f32` and as `f16`, each with a random legal configuration. Every back end's
 //! results are compared with the `f64` reference and with the interpreter's. A driver compiles for 0.1 to 0.3 s per kernel: it gets
-//! twenty shapes of each in `f32`, three in `f16`.
+//! eight shapes of each in `f32` (twenty where `WARPSIGHT_WHOLE` is set), three in `f16`.
 
 mod common;
 
@@ -20,8 +20,9 @@ use warpsight_run::{Device, Options};
 const SHAPES: usize = 60;
 /// Multiply-adds of a case, at most: it is interpreted.
 const WORK: usize = 3_000;
-/// Those that a driver compiles, in `f32`: a kernel takes it a tenth of a second.
-const COMPILED: usize = 20;
+/// Those that a driver compiles, in `f32`: a kernel takes it a tenth of a second. Where `WARPSIGHT_WHOLE` is set, more (bench/README.md).
+const COMPILED: usize = 8;
+const COMPILED_WHOLE: usize = 20;
 /// Those that it compiles in `f16`, which differs in loads and stores only.
 const COMPILED_OF_HALVES: usize = 3;
 
@@ -44,6 +45,7 @@ static CASES: LazyLock<Vec<Drawn>> = LazyLock::new(|| {
 fn draw(kind: &'static Kind, element: Element, mut rng: Rng) -> Vec<Drawn> {
     let compiled = match element {
         Element::F16 => COMPILED_OF_HALVES,
+        _ if std::env::var_os("WARPSIGHT_WHOLE").is_some() => COMPILED_WHOLE,
         _ => COMPILED,
     };
     let mut drawn = vec![];

@@ -1,5 +1,15 @@
 //! Files as every room reads and writes them: read within limits, written whole or not at all where that can be, and through to what is there
 //! where it cannot.
+//!
+//! ```
+//! # let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("report.json");
+//! warpsight_files::write(&path, b"{}")?;
+//! assert_eq!(warpsight_files::read_text(&path, warpsight_files::TEXT)?, "{}");
+//! let refused = warpsight_files::read(&path, 1).unwrap_err();
+//! assert_eq!(refused.to_string(), "it has 2 bytes; at most 1 are read");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod folder;
 mod input;

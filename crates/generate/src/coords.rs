@@ -1,7 +1,7 @@
 //! From a tensor's index to the coordinates of its argument.
 
 use crate::expr::{AxisId, Index};
-use crate::place::Placement;
+use crate::placement::Placement;
 use smallvec::SmallVec;
 
 /// One coordinate: `Σ coefficient·block(axis) + constant`, where block(axis) numbers the tiles of an axis.

@@ -4,7 +4,7 @@ use crate::addresses::eliminate_common_addresses;
 use crate::expr::TensorExpr;
 use crate::kernel::{kernel, registers};
 use crate::nest::Nest;
-use crate::place::Placement;
+use crate::placement::Placement;
 use crate::program::program;
 use crate::schedule::{Choice, Knobs, show_choice};
 use warpsight_ir::{Bytes, Checked, Config, ConfigSpace, Demand, Family, Kernel, LowerError, Name};
@@ -20,7 +20,7 @@ pub struct ScheduleFamily {
 
 /// The named steps of lowering, in order; each can be dumped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum Lowering {
     /// The expression as loops over its axes.
     Expression,
     /// Axes split among groups, lanes, points and vector lanes.
@@ -35,7 +35,7 @@ pub enum Stage {
     Addresses,
 }
 
-impl Stage {
+impl Lowering {
     /// All of them in order.
     pub const ALL: [Self; 6] = [Self::Expression, Self::Tile, Self::Place, Self::Loads, Self::Program, Self::Addresses];
 
@@ -78,20 +78,20 @@ impl ScheduleFamily {
     pub fn finish(&self, config: &Config) -> Result<Checked, LowerError> {
         let program = self.lower(config)?;
         Checked::new(eliminate_common_addresses(program.into_inner()))
-            .map_err(|source| LowerError::Invalid { step: Stage::Addresses.name(), source })
+            .map_err(|source| LowerError::Invalid { step: Lowering::Addresses.name(), source })
     }
 
     /// A lowering step's result as text.
-    pub fn dump(&self, config: &Config, stage: Stage) -> Result<String, LowerError> {
+    pub fn dump(&self, config: &Config, stage: Lowering) -> Result<String, LowerError> {
         let choice = self.knobs.choice(&self.expr, config).ok_or_else(|| self.not_legal(config))?;
         let nest = Nest::new(&self.expr, &choice).ok_or_else(|| self.not_legal(config))?;
         Ok(match stage {
-            Stage::Expression => crate::show::expression(&self.expr),
-            Stage::Tile => show_choice(&self.expr, &choice),
-            Stage::Place => crate::show::places(&nest),
-            Stage::Loads => crate::show::loads(&nest),
-            Stage::Program => self.lower(config)?.to_string(),
-            Stage::Addresses => self.finish(config)?.to_string(),
+            Lowering::Expression => crate::show::expression(&self.expr),
+            Lowering::Tile => show_choice(&self.expr, &choice),
+            Lowering::Place => crate::show::places(&nest),
+            Lowering::Loads => crate::show::loads(&nest),
+            Lowering::Program => self.lower(config)?.to_string(),
+            Lowering::Addresses => self.finish(config)?.to_string(),
         })
     }
 
@@ -158,6 +158,6 @@ impl Family for ScheduleFamily {
 
     fn lower(&self, config: &Config) -> Result<Checked, LowerError> {
         let program = self.with_nest(config, program).ok_or_else(|| self.not_legal(config))?;
-        Checked::new(program).map_err(|source| LowerError::Invalid { step: Stage::Program.name(), source })
+        Checked::new(program).map_err(|source| LowerError::Invalid { step: Lowering::Program.name(), source })
     }
 }

@@ -4,7 +4,7 @@ use crate::coords::{Coord, constants, coords};
 use crate::expr::{AxisId, Combine, Scalar};
 use crate::names::Names;
 use crate::nest::{Item, LaneKind, Nest, Step, Tree};
-use crate::place::{Placement, image_format};
+use crate::placement::{Placement, image_format};
 use smallvec::SmallVec;
 use warpsight_ir::{
     AccessKind, AccessRef, Accesses, Affine, AffineBound, BinaryOp, BufferLayout, Bytes, Kernel, LaunchShape, LoadPath, Nest as Node,

@@ -1,4 +1,17 @@
 //! From tensor expressions to Programs: schedules, their Families, lowering and pruning.
+//!
+//! ```
+//! use warpsight_generate::{ScheduleFamily, Lowering, operators::parse_operator};
+//! use warpsight_ir::Family;
+//! let operator = parse_operator("matmul m=64 n=64 k=32")?;
+//! let family = ScheduleFamily::new(operator.steps[0].clone());
+//! let configs = family.configs();
+//! assert!(configs.len() > 100);
+//! println!("{}", family.dump(&configs[0], Lowering::Tile)?);
+//! let program = family.lower(&configs[0])?;
+//! assert!(program.to_string().starts_with("program matmul"), "{}", *program);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod addresses;
 pub mod coords;
@@ -9,14 +22,14 @@ pub mod key;
 pub mod names;
 pub mod nest;
 pub mod operators;
-pub mod place;
+pub mod placement;
 pub mod program;
 pub mod prune;
 pub mod schedule;
 pub mod show;
 
 pub use expr::{Operator, Role, Tensor, TensorExpr};
-pub use family::{ScheduleFamily, Stage};
+pub use family::{Lowering, ScheduleFamily};
 pub use key::ExprKey;
-pub use place::Placement;
+pub use placement::Placement;
 pub use prune::{Pruned, prune};

@@ -5,7 +5,7 @@
 //! its neighbours in constants only: a [`Template`] holds what they share, an [`Item`] the constants.
 
 use crate::expr::{AxisId, Index, Scalar, TensorExpr};
-use crate::place::{Placement, is_free};
+use crate::placement::{Placement, is_free};
 use crate::schedule::{Choice, axis};
 use smallvec::SmallVec;
 

@@ -4,7 +4,7 @@ use crate::coords::{Coord, coords};
 use crate::expr::{AxisId, Combine, Scalar, TensorExpr};
 use crate::names::Names;
 use crate::nest::{Item, Items, Nest, Offsets, Operand, Part, Step, Tree};
-use crate::place::{Placement, image_format};
+use crate::placement::{Placement, image_format};
 use warpsight_ir::{
     Access, BinaryOp, Border, Bound, Const, Expr, GroupAxis, LaneAxis, Launch, Name, Param, ParamKind, Program, Scalar as Element, Space,
     Stmt, StorePolicy, Type, Unroll,

@@ -1,7 +1,7 @@
 //! The knobs of a schedule: how the axes of an expression are split among groups, lanes, registers and vector lanes.
 
 use crate::expr::{Axis, AxisId, Index, TensorExpr};
-use crate::place::Placement;
+use crate::placement::Placement;
 use std::fmt::Write;
 use warpsight_ir::{Config, ConfigSpace, Knob, Name};
 

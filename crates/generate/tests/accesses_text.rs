@@ -2,7 +2,7 @@
 
 use warpsight_generate::operators::{ReduceKind, concat, global_average_pool, parse_operator, reduce, tensor, transpose};
 use warpsight_generate::{Operator, Role, ScheduleFamily};
-use warpsight_ir::accesses::{text::parse, write};
+use warpsight_ir::accesses::{text::parse, write::write};
 use warpsight_ir::{Family, Kernel, Nest, Scalar, TensorPlace};
 
 /// Configurations of each expression.

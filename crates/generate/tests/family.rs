@@ -168,7 +168,7 @@ fn lowered_programs_compute_the_expression() {
                     .unwrap_or_else(|e| panic!("{e}\n{:?}", family.space().describe(config)));
                 let got = out.unpack(&expr.output, bindings.data.last().expect("the output's"));
                 let mut worst = 0.0f64;
-                warpsight_generate::place::for_each_index(&expr.axes.iter().map(|a| a.extent).collect::<Vec<_>>(), |_, point| {
+                warpsight_generate::placement::for_each_index(&expr.axes.iter().map(|a| a.extent).collect::<Vec<_>>(), |_, point| {
                     let flat = expr.store.iter().zip(&expr.output.shape).fold(0, |at, (f, e)| at * e + f.eval(point)) as usize;
                     let want = expr.evaluate(point, &slices);
                     worst = worst.max((want - f64::from(got[flat])).abs()).max(if got[flat].is_nan() { 1e9 } else { 0.0 });

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use warpsight_generate::ExprKey;
 use warpsight_generate::expr::{Operator, Role, Tensor, TensorExpr};
 use warpsight_generate::operators::{copy, external_inputs, temporaries};
-use warpsight_generate::place::stored;
+use warpsight_generate::placement::stored;
 use warpsight_ir::Scalar as Element;
 
 /// A network as operators.

@@ -1,5 +1,5 @@
 //! How a kernel touches memory: an ordered loop nest of ordered accesses with affine coordinate vectors.
-//! .
+//!
 //! Derived from a Program before its addresses are linearised ([`Accesses::of`]), computed by a [`crate::Family`] without
 //! lowering, or written by hand. Coordinates stay vectors: a linear address cannot tell a row from a column, an image can.
 
@@ -7,17 +7,17 @@ mod bounds;
 mod build;
 mod canonical;
 mod conditions;
+mod expand;
 mod linear;
-mod place;
 mod raw;
 mod reader;
 pub mod text;
 mod words;
-mod write;
+pub mod write;
+mod wrong;
 
 pub use bounds::Outside;
 pub use canonical::{Canonical, Order};
-pub use write::{Unwritable, write};
 
 use crate::affine::{Affine, VarId};
 use crate::program::{ImageFormat, Name, Space, StorePolicy};

@@ -2,6 +2,28 @@
 //!
 //! This crate does no I/O and depends on no sibling. Definitions that simulator and models share (types, layouts, occupancy
 //! arithmetic) live here; timing, replacement and bandwidth do not.
+//!
+//! A kernel as text, checked and executed, and the profile of a GPU:
+//!
+//! ```
+//! use warpsight_ir::data::{bytes_f32, f32_bytes};
+//! use warpsight_ir::{Bindings, Checked, interpret::interpret, profile, text};
+//! let text = "
+//! program double {
+//!   read buffer x: f32[4]
+//!   write buffer y: f32[4]
+//!   lanes l = 4
+//!   { y[l] = x[l] * 2.0 }
+//! }";
+//! let program = Checked::new(text::parse(text)?)?;
+//! let mut bindings = Bindings { data: vec![f32_bytes(&[1.0, 2.0, 3.0, 4.0]), vec![0; 16]], ..Bindings::default() };
+//! interpret(&program, &mut bindings)?;
+//! assert_eq!(bytes_f32(&bindings.data[1]), [2.0, 4.0, 6.0, 8.0]);
+//!
+//! let a100 = profile::builtin("a100-40").expect("built in")?;
+//! assert_eq!(a100.execution.cores.get(), Some(&108));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod accesses;
 pub mod affine;
@@ -22,7 +44,6 @@ pub mod sample;
 pub mod specialise;
 pub mod text;
 pub mod types;
-pub mod typing;
 pub mod units;
 pub mod validate;
 
@@ -35,6 +56,7 @@ pub use in_place::{Hazard, in_place};
 pub use kernel::{Kernel, LaunchShape, OpClass, OpCounts, Shader, Stage, StageClass};
 pub use pipeline::{Certificate, Channel, Firings, Pipeline, PipelineStage, SideOutput, StageBody, Step, Turns};
 pub use profile::{Profile, Unknown};
+pub use program::typing::{self, TypeEnv, TypeError};
 pub use program::{
     Access, Array, AtomicOp, BinaryOp, Border, Bound, Direction, Expr, GroupAxis, ImageFormat, LaneAxis, Launch, Name, Order, Param,
     ParamKind, Program, Scope, SizeParam, Space, Stmt, StorePolicy, UnaryOp, Unroll,
@@ -42,6 +64,5 @@ pub use program::{
 pub use sample::{Feedback, Sample, Status, SubjectKind, TimeSource};
 pub use specialise::{SpecialiseError, specialise};
 pub use types::{Const, Scalar, Type, WIDTHS};
-pub use typing::{TypeEnv, TypeError};
 pub use units::{Bytes, BytesPerSecond, Cycles, Flops, FlopsPerSecond, Hertz, Seconds};
 pub use validate::{Checked, CheckedPipeline, Invalid, InvalidKind, InvalidPipeline};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use warpsight_ir::accesses::text::{Written, parse};
-use warpsight_ir::accesses::{Unwritable, write};
+use warpsight_ir::accesses::write::{Unwritable, write};
 use warpsight_ir::{
     AccessKind, AccessRef, Accesses, Affine, AffineBound, BufferLayout, Bytes, Kernel, LaunchShape, LoadPath, Nest, NestVar, OpClass,
     OpCounts, Scalar, Space, StorePolicy, TensorPlace, TensorUse, VarId, VarKind,

@@ -8,6 +8,7 @@ pub(super) mod algebra;
 mod boosted;
 mod calibrated;
 mod columns;
+mod folds;
 mod linear;
 mod row;
 mod simple;
@@ -19,6 +20,7 @@ mod trees;
 pub(super) use boosted::hash;
 pub use boosted::{Boosted, Corrected};
 pub use calibrated::{Calibrated, INTERVAL};
+pub use folds::folds;
 pub use linear::{Columns, Instructions, LeanOperations, Linear, Opcodes, Operations, ScalarsAndTextures};
 pub use row::{Amount, Row, RowError};
 

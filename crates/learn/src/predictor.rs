@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use warpsight_ir::Seconds;
 use warpsight_shader::cfg::Cfg;
 use warpsight_shader::features;
-use warpsight_shader::interpret::Lean;
+use warpsight_shader::lean::Lean;
 use warpsight_shader::lines::{Item, executed, left};
 use warpsight_shader::module::{Module, ModuleError};
 use warpsight_shader::trace::Trace;

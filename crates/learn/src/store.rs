@@ -38,7 +38,7 @@ pub struct SampleId(pub(crate) i64);
 /// Who takes samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunInfo {
-    /// The machine's name.
+    /// The interpreter's name.
     pub host: String,
     /// The command line.
     pub argv: Vec<String>,
@@ -47,7 +47,7 @@ pub struct RunInfo {
 }
 
 impl RunInfo {
-    /// A run on this machine.
+    /// A run on this interpreter.
     pub fn here<A: Into<String>>(argv: impl IntoIterator<Item = A>, git: Option<&str>) -> Self {
         let host = std::fs::read_to_string("/proc/sys/kernel/hostname").ok().or_else(|| std::env::var("HOSTNAME").ok());
         let host = host.map(|h| h.trim().to_owned()).filter(|h| !h.is_empty()).unwrap_or_else(|| "unknown".to_owned());

@@ -12,7 +12,7 @@ use warpsight_ir::{
 };
 
 /// Shares of peaks and the cost of queues; where each number comes from stands in `data/dataflow/constants.toml`.
-const CONSTANTS: &str = include_str!("../../../data/dataflow/constants.toml");
+const CONSTANTS: &str = include_str!("../data/constants.toml");
 /// Relative half-width of the interval: nothing is fitted, so this states ignorance.
 const IGNORANCE: f64 = 2.0;
 

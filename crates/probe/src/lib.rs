@@ -3,6 +3,16 @@
 //! A [`Phase`] is a group of [`Measurement`]s that belong together (bandwidth against size, stencil volumes, …), planned for a device
 //! by its [`plan`](Phase::plan). [`battery`] runs phases, each in its own time box, and hands every [`Record`] out the moment it is
 //! there, so that nothing measured is lost. A measurement whose results fail its check is recorded as failed, never dropped.
+//!
+//! ```
+//! use warpsight_probe::{Context, Scale, phases};
+//! let device = warpsight_run::open("sim:adreno640", &warpsight_run::Options::default())?;
+//! let stencils = phases::all().into_iter().find(|phase| phase.name == "stencils").expect("a phase");
+//! let mut plan = (stencils.plan)(&Context { device: device.info(), scale: Scale::Tiny, seed: 1 });
+//! let first = plan.next().expect("a measurement");
+//! assert!(first.amounts.points > 0.0, "{} updates points of a lattice", first.name);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod battery;
 mod kernels;

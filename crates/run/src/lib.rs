@@ -7,6 +7,13 @@
 //!
 //! Features `opencl`, `cuda`, `vulkan` and `glsl` (the compiler of GLSL) are all on by default; a build without one says so when it is
 //! asked for.
+//!
+//! ```
+//! use warpsight_ir::TimeSource;
+//! let device = warpsight_run::open("sim:adreno640", &warpsight_run::Options::default())?;
+//! assert_eq!(device.info().clock, Some(TimeSource::Simulated));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![cfg_attr(
     not(all(feature = "opencl", feature = "cuda", feature = "vulkan", feature = "glsl")),
     allow(dead_code, unused_variables, reason = "what back ends share is used in part where some are left out")

@@ -6,22 +6,21 @@
 //! on one is part of the result, since counts of another implementation may then differ.
 
 mod arith;
-mod compile;
+mod bind;
+pub(crate) mod compile;
 mod error;
 mod glsl;
 mod inputs;
-mod lean;
 mod run;
+mod sampling;
 mod small;
-mod step;
+pub(crate) mod step;
 mod texture;
-mod texture_step;
 mod vector;
 
 pub use error::InterpretError;
 pub use inputs::{Inputs, Varying};
-pub use lean::{Lean, Work};
-pub use run::Machine;
+pub use run::Interpreter;
 pub use texture::{BadTexture, Kind, Mip, Sampler, Texture, Wrap};
 
 use super::cfg::Cfg;
@@ -31,7 +30,7 @@ use step::ALL;
 
 /// A shader ready to be executed.
 pub struct Program {
-    compiled: compile::Compiled,
+    pub(crate) compiled: compile::Compiled,
 }
 
 /// What a quad wrote.
@@ -56,20 +55,20 @@ impl Program {
     }
 
     /// The words of uniforms by their cells.
-    fn uniforms(&self, inputs: &Inputs) -> HashMap<u32, u32> {
-        inputs::uniforms(&self.compiled, inputs)
+    pub(crate) fn uniforms(&self, inputs: &Inputs) -> HashMap<u32, u32> {
+        bind::uniforms(&self.compiled, inputs)
     }
 
-    /// A machine with these inputs.
+    /// An interpreter with these inputs.
     ///
     /// # Errors
     /// Inputs that are missing or do not fit.
-    pub fn machine<'p>(&'p self, inputs: &Inputs) -> Result<Machine<'p>, InterpretError> {
-        inputs::machine(&self.compiled, inputs)
+    pub fn interpreter<'p>(&'p self, inputs: &Inputs) -> Result<Interpreter<'p>, InterpretError> {
+        bind::interpreter(&self.compiled, inputs)
     }
 }
 
-impl Machine<'_> {
+impl Interpreter<'_> {
     /// Executes the quad whose left top pixel is (2·column, 2·row).
     ///
     /// # Errors

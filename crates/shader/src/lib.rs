@@ -9,6 +9,7 @@
 //! - [`scene`] says what a frame is drawn with: uniforms by name, textures, and what was assumed.
 //! - [`interpret`] executes a shader on quads of a frame.
 //! - [`trace`] counts how often each block runs: by interpretation of some quads, or by a rewritten module that counts on a device.
+//! - [`lean`] is what a driver's compiler leaves of it.
 //! - [`features`] says what each block consists of, [`lines`] which source lines a frame's cost comes from.
 //! - [`tokens`] writes a shader as a sequence.
 //! - [`mutate`] makes other shaders from one that loops, for training; [`corpus`] lists collected ones, [`shingles`] finds near-duplicates.
@@ -17,7 +18,7 @@
 //!
 //! ```
 //! use warpsight_shader::{Shader, View, features::{self, Features}, scene::Scene};
-//! # let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/shaders/loops.spv"));
+//! # let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/loops.spv"));
 //! let shader = Shader::from_bytes(bytes)?;
 //! let seen = shader.see(&Scene::default(), &View::default())?;
 //! let executed = seen.trace.total(|block| shader.cfg.blocks[block].insts.len() as f64);
@@ -32,6 +33,7 @@ pub mod cfg;
 pub mod corpus;
 pub mod features;
 pub mod interpret;
+pub mod lean;
 pub mod lines;
 pub mod module;
 pub mod mutate;

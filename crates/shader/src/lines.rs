@@ -6,7 +6,7 @@
 
 use super::cfg::Cfg;
 use super::features::{BLOCK, instruction};
-use super::interpret::{Lean, Work};
+use super::lean::{Lean, Work};
 use super::module::{Id, Module, ModuleError, Op, literal};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;

@@ -1,7 +1,8 @@
 //! The front door: a shader from its source or its module, and what is seen of it in a scene.
 
 use crate::cfg::Cfg;
-use crate::interpret::{Inputs, InterpretError, Lean, Program};
+use crate::interpret::{Inputs, InterpretError, Program};
+use crate::lean::Lean;
 use crate::module::{Module, ModuleError};
 use crate::scene::{Assumption, Scene, SceneError};
 use crate::trace::{QUADS, Trace, sample};

@@ -10,7 +10,7 @@
 
 use super::cfg::Cfg;
 use super::features;
-use super::interpret::Lean;
+use super::lean::Lean;
 use super::module::{Id, Inst, Module, ModuleError, Op, Operand, Scalar, Type, operands};
 use super::trace::Trace;
 use std::borrow::Cow;

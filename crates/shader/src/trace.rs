@@ -138,10 +138,10 @@ fn successive(parts: Vec<f64>, unseen: f64) -> f64 {
 /// # Errors
 /// Those of the interpreter.
 pub fn sample(program: &Program, inputs: &Inputs, quads: usize, seed: u64) -> Result<Trace, InterpretError> {
-    let mut machine = program.machine(inputs)?;
+    let mut interpreter = program.interpreter(inputs)?;
     let [width, height] = inputs.frame;
     let strata = strata([width.div_ceil(2), height.div_ceil(2)], quads);
-    let blocks = machine.counts().len();
+    let blocks = interpreter.counts().len();
     let mut trace = Trace {
         counts: vec![0.0; blocks],
         quads: vec![0.0; blocks],
@@ -160,22 +160,22 @@ pub fn sample(program: &Program, inputs: &Inputs, quads: usize, seed: u64) -> Re
         let wide = u64::from(stratum.columns[1] - stratum.columns[0]);
         // Both are below the frame's sides.
         let (column, row) = (stratum.columns[0] + (pick % wide) as u32, stratum.rows[0] + (pick / wide) as u32);
-        machine.quad(column, row)?;
+        interpreter.quad(column, row)?;
         let scale = stratum.quads() as f64;
         let since = |now: &[u64], then: &mut Vec<u64>| -> Vec<f64> {
             let part = now.iter().zip(&*then).map(|(now, then)| (now - then) as f64 * scale).collect();
             then.copy_from_slice(now);
             part
         };
-        let part = since(machine.counts(), &mut before[0]);
-        let quads = since(machine.quads(), &mut before[1]);
+        let part = since(interpreter.counts(), &mut before[0]);
+        let quads = since(interpreter.quads(), &mut before[1]);
         trace.counts.iter_mut().zip(&part).for_each(|(sum, c)| *sum += c);
         trace.quads.iter_mut().zip(&quads).for_each(|(sum, q)| *sum += q);
         trace.strata.push(part);
         let inside = |at: u32, side: u32| u64::from((side - 2 * at).min(2));
         trace.sampled += inside(column, width) * inside(row, height);
     }
-    trace.rough = machine.rough_branches().to_vec();
+    trace.rough = interpreter.rough_branches().to_vec();
     Ok(trace)
 }
 

@@ -7,6 +7,25 @@
 //!
 //! [`Silicon`] says what the GPU is made of. It is no [`warpsight_ir::Profile`], and models never see it: what they know of a
 //! simulated device has been measured on it.
+//!
+//! ```
+//! use warpsight_ir::data::{bytes_f32, f32_bytes};
+//! use warpsight_ir::{Bindings, Checked, text};
+//! use warpsight_sim::{Silicon, Simulator};
+//! let text = "
+//! program double {
+//!   read buffer x: f32[4]
+//!   write buffer y: f32[4]
+//!   lanes l = 4
+//!   { y[l] = x[l] * 2.0 }
+//! }";
+//! let program = Checked::new(text::parse(text)?)?;
+//! let mut bindings = Bindings { data: vec![f32_bytes(&[1.0, 2.0, 3.0, 4.0]), vec![0; 16]], ..Bindings::default() };
+//! let report = Simulator::new(Silicon::adreno640()).simulate(&program, &mut bindings)?;
+//! assert_eq!(bytes_f32(&bindings.data[1]), [2.0, 4.0, 6.0, 8.0]);
+//! assert!(report.time.0 > 1e-6 && report.traffic.buffer_bytes == 32);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod alu;
 mod cache;

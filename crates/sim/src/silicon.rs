@@ -253,7 +253,7 @@ impl Silicon {
     /// The Adreno 640 of `sim/devices/adreno640.toml`.
     pub fn adreno640() -> Self {
         // The text is part of the build; the test below fails where it does not parse.
-        match Self::parse(include_str!("../../../sim/devices/adreno640.toml")) {
+        match Self::parse(include_str!("../devices/adreno640.toml")) {
             Ok(silicon) => silicon,
             Err(error) => unreachable!("the embedded description is tested: {error}"),
         }
@@ -376,7 +376,7 @@ impl Silicon {
 mod tests {
     use super::*;
 
-    const TEXT: &str = include_str!("../../../sim/devices/adreno640.toml");
+    const TEXT: &str = include_str!("../devices/adreno640.toml");
 
     #[test]
     fn the_embedded_description_parses() {

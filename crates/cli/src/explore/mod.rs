@@ -7,14 +7,12 @@ pub(crate) mod pool;
 mod rows;
 mod show;
 
-pub use show::extents;
-
 use crate::failure::{Failure, Kind};
 use crate::names::suggested;
 use crate::predict::input::{Device, Input, Setting, devices};
 use crate::predict::{REGISTERS_GUESSED, outside};
 use crate::progress;
-use crate::report::{clean, note, out};
+use crate::report::{clean, extents, note, out};
 use crate::target::profiles;
 use std::path::PathBuf;
 use warpsight_ir::Profile;
@@ -110,7 +108,7 @@ impl Task {
     fn name(&self, of: &Configuration) -> String {
         let device = self.device(of);
         let values = self.values(of).map(|(name, value)| format!(", {name} = {value}"));
-        format!("{device}, block {}, fold {}{}", show::extents(&of.block), show::fold(&of.fold), values.collect::<String>())
+        format!("{device}, block {}, fold {}{}", extents(&of.block), show::fold(&of.fold), values.collect::<String>())
     }
 
     fn device(&self, of: &Configuration) -> &str {

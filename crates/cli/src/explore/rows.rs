@@ -2,6 +2,7 @@
 
 use super::{Task, show};
 use crate::failure::Failure;
+use crate::report::extents;
 use std::path::Path;
 use warpsight_files::Output;
 use warpsight_predict::explore::{Outcome, Refusal};
@@ -35,7 +36,7 @@ impl Table {
 /// A configuration; unknown numbers are empty.
 pub fn row(task: &Task, index: u64, found: &Result<Outcome, Refusal>) -> Vec<u8> {
     let own = task.space.get(index);
-    let names = [task.device(&own).to_owned(), show::extents(&own.block), show::fold(&own.fold)];
+    let names = [task.device(&own).to_owned(), extents(&own.block), show::fold(&own.fold)];
     let names = names.into_iter().chain(task.values(&own).map(|(_, value)| value.to_string()));
     match found {
         Ok(outcome) => line(names.chain(cells(outcome))),

@@ -4,16 +4,9 @@ use super::{Args, Best, Explored, Task};
 use crate::predict::REGISTERS_GUESSED;
 use crate::predict::show::time;
 use crate::report::Column::{self, Keep, Spare};
-use crate::report::{clean, dash, table};
+use crate::report::{clean, dash, extents, table};
 use std::fmt::Write;
 use warpsight_predict::explore::{Configuration, Fold};
-
-/// 16x4x16
-pub fn extents(extents: &[u32]) -> String {
-    let mut words = extents.iter().map(u32::to_string);
-    let first = words.next().unwrap_or_default();
-    words.fold(first, |all, next| all + "x" + &next)
-}
 
 /// 2y, or 1 where nothing is folded.
 pub fn fold(fold: &[u32]) -> String {

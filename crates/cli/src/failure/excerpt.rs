@@ -1,6 +1,6 @@
 //! The part of a text file that is wrong, with the lines around it, however long they are.
 
-use crate::report::clean;
+use crate::report::clean::clean;
 use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 use std::borrow::Cow;
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! What became of a network, layer by layer: the rows that `--json` has as `layers` and `memory`, and the page that draws them.
 
 use super::{Done, predicted};
-use crate::page::{Bar, Number, Page, Piece, Tag, escape};
+use crate::page::{Bar, Column, Number, Page, Piece, Tag, Unit, column, escape};
 use crate::report::config;
 use crate::target::Target;
 use serde::Serialize;
@@ -122,18 +122,18 @@ pub fn html(name: &str, network: &Network, done: &Done, target: &Target) -> Stri
         &layers,
         "/layers",
         &[
-            ("name", "operator"),
-            ("op", "kind"),
-            ("output", "output"),
-            ("predicted_s", "predicted"),
-            ("time_s", "timed"),
-            ("tag", "source"),
-            ("ratio", "ratio"),
-            ("share_percent", "share"),
-            ("limiter", "limiter (predicted)"),
-            ("registers", "registers (predicted)"),
-            ("rel_l2_error", "error"),
-            ("config", "configuration"),
+            column!(name, "operator"),
+            column!(op, "kind"),
+            column!(output, "output"),
+            column!(predicted_s, "predicted", Micros),
+            column!(time_s, "timed", Micros),
+            column!(tag, "source", Tag),
+            column!(ratio, "ratio"),
+            column!(share_percent, "share", Percent),
+            column!(limiter, "limiter (predicted)"),
+            column!(registers, "registers (predicted)"),
+            column!(rel_l2_error, "error"),
+            column!(config, "configuration"),
         ],
     );
     slots(&mut page, &memory);
@@ -143,11 +143,11 @@ pub fn html(name: &str, network: &Network, done: &Done, target: &Target) -> Stri
 
 fn headline(page: &mut Page, layers: &[Layer], network: &Network, done: &Done, target: &Target) {
     let info = target.device.info();
-    let number = |key, value: Seconds, at: &str| Number { key, value: value.0, at: at.to_owned() };
-    let whole = number("predicted_s", predicted(network, &done.choice), "/network/predicted_s");
+    let number = |value: Seconds, at: &str| Number { unit: Unit::Micros, value: value.0, at: at.to_owned() };
+    let whole = number(predicted(network, &done.choice), "/network/predicted_s");
     let timed = match (median(&done.run.passes), done.run.source) {
         (Some(time), Some(source)) => {
-            format!("{} {}", number("time_s", time, "/network/time_s").html(), Tag::from(source).html())
+            format!("{} {}", number(time, "/network/time_s").html(), Tag::from(source).html())
         }
         _ => "not timed".to_owned(),
     };
@@ -186,7 +186,7 @@ fn times(page: &mut Page, layers: &[Layer]) {
         name,
         pieces: vec![Piece { name: what.to_owned(), from: 0.0, to: value.0, colour }],
         range: None,
-        number: Some(Number { key, value: value.0, at: format!("/layers/{n}/{key}") }),
+        number: Some(Number { unit: Unit::Micros, value: value.0, at: format!("/layers/{n}/{key}") }),
         tag,
     };
     let bars = layers.iter().enumerate().flat_map(|(n, layer)| {
@@ -230,7 +230,8 @@ fn sums(page: &mut Page, layers: &[Layer], tag: Tag) {
 }
 
 fn slots(page: &mut Page, memory: &Memory) {
-    let megabytes = |bytes: u64, key: &'static str| Number { key, value: bytes as f64, at: format!("/memory/{key}") }.html();
+    let megabytes =
+        |bytes: u64, key: &'static str| Number { unit: Unit::Megabytes, value: bytes as f64, at: format!("/memory/{key}") }.html();
     page.section(
         "memory",
         "Memory between kernels",
@@ -252,13 +253,13 @@ fn slots(page: &mut Page, memory: &Memory) {
     };
     page.bars(&memory.slots.iter().enumerate().map(bar).collect::<Vec<_>>());
     page.details("All tensors between kernels", |page| {
-        let columns = [
-            ("tensor", "tensor"),
-            ("storage", "kept as"),
-            ("own_bytes", "size"),
-            ("slot", "piece"),
-            ("first", "first kernel"),
-            ("last", "last kernel"),
+        let columns: [Column<Held>; 6] = [
+            column!(tensor, "tensor"),
+            column!(storage, "kept as"),
+            column!(own_bytes, "size", Megabytes),
+            column!(slot, "piece"),
+            column!(first, "first kernel"),
+            column!(last, "last kernel"),
         ];
         page.table(&memory.tensors, "/memory/tensors", &columns);
     });

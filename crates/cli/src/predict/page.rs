@@ -3,8 +3,8 @@
 
 use super::explain::WhatIf;
 use super::{Answer, Device, Predicted};
-use crate::explore::extents;
-use crate::page::{Bar, COLOURS, Number, Page, Piece, Tag, limiter_colour, shown};
+use crate::page::{Bar, COLOURS, Column, Number, Page, Piece, Tag, Unit, column, limiter_colour, shown};
+use crate::report::extents;
 use serde::Serialize;
 use warpsight_predict::volumes::report::Settings;
 
@@ -246,7 +246,11 @@ impl Figures {
         self.show_volumes(&mut page);
         self.show_what_if(&mut page);
         page.section("notes", "Where numbers come from", "");
-        page.table(&self.notes, "/notes", &[("kernel", "kernel"), ("device", "device"), ("note", "what is to be said")]);
+        page.table(
+            &self.notes,
+            "/notes",
+            &[column!(of.kernel, "kernel"), column!(of.device, "device"), column!(note, "what is to be said")],
+        );
         page.finish()
     }
 
@@ -264,7 +268,7 @@ impl Figures {
                 name: row.of.name(),
                 pieces: vec![piece(row.limiter.unwrap_or("nothing"), (0.0, row.time_s), limiter_colour(row.limiter.unwrap_or_default()))],
                 range: Some((row.least_s, row.most_s)),
-                number: Some(Number { key: "time_s", value: row.time_s, at: format!("/times/{i}/time_s") }),
+                number: Some(Number { unit: Unit::Micros, value: row.time_s, at: format!("/times/{i}/time_s") }),
                 tag: row.tag,
             })
             .collect();
@@ -277,25 +281,25 @@ impl Figures {
             &self.times,
             "/times",
             &[
-                ("kernel", "kernel"),
-                ("device", "device"),
-                ("tag", "tag"),
-                ("block", "block"),
-                ("time_s", "time"),
-                ("least_s", "least"),
-                ("most_s", "most"),
-                ("points_per_second", "points per second"),
-                ("limiter", "limiter"),
-                ("blocks", "blocks per core"),
-                ("warps", "warps per core"),
-                ("waves", "waves"),
-                ("tail_efficiency", "tail efficiency"),
+                column!(of.kernel, "kernel"),
+                column!(of.device, "device"),
+                column!(tag, "tag", Tag),
+                column!(block, "block"),
+                column!(time_s, "time", Micros),
+                column!(least_s, "least", Micros),
+                column!(most_s, "most", Micros),
+                column!(points_per_second, "points per second"),
+                column!(limiter, "limiter"),
+                column!(blocks, "blocks per core"),
+                column!(warps, "warps per core"),
+                column!(waves, "waves"),
+                column!(tail_efficiency, "tail efficiency"),
             ],
         );
-        let columns = [("kernel", "kernel"), ("device", "device"), ("basis", "interval")];
+        let columns: [Column<Time>; 3] = [column!(of.kernel, "kernel"), column!(of.device, "device"), column!(basis, "interval")];
         page.details("What the intervals rest on", |page| page.table(&self.times, "/times", &columns));
         if !self.refused.is_empty() {
-            page.table(&self.refused, "/refused", &[("device", "device"), ("reason", "why there is no answer")]);
+            page.table(&self.refused, "/refused", &[column!(device, "device"), column!(reason, "why there is no answer")]);
         }
     }
 
@@ -311,7 +315,7 @@ impl Figures {
                         name: row.limiter.to_owned(),
                         pieces: vec![piece(row.limiter, (0.0, alone), limiter_colour(row.limiter))],
                         range: None,
-                        number: Some(Number { key: "alone_s", value: alone, at: format!("/limits/{i}/alone_s") }),
+                        number: Some(Number { unit: Unit::Micros, value: alone, at: format!("/limits/{i}/alone_s") }),
                         tag: row.tag,
                     })
                 })
@@ -321,7 +325,12 @@ impl Figures {
         });
         let unknown: Vec<(usize, &Limit)> = self.limits.iter().enumerate().filter(|(_, row)| row.unknown.is_some()).collect();
         if !unknown.is_empty() {
-            let columns = [("kernel", "kernel"), ("device", "device"), ("limiter", "limiter"), ("unknown", "unknown because")];
+            let columns: [Column<Limit>; 4] = [
+                column!(of.kernel, "kernel"),
+                column!(of.device, "device"),
+                column!(limiter, "limiter"),
+                column!(unknown, "unknown because"),
+            ];
             page.details("What is unknown", |page| page.table_of(&unknown, "/limits", &columns));
         }
     }
@@ -340,17 +349,23 @@ impl Figures {
             });
             let shown = names.iter().take(COLOURED).copied().enumerate();
             page.legend(shown.chain((names.len() > COLOURED).then_some((COLOURED, "all others"))));
-            let columns = [
-                ("kernel", "kernel"),
-                ("device", "device"),
-                ("tag", "tag"),
-                ("level", "level"),
-                ("part", "of"),
-                ("moved_per_point", "moved"),
+            let columns: [Column<Part>; 6] = [
+                column!(of.kernel, "kernel"),
+                column!(of.device, "device"),
+                column!(tag, "tag", Tag),
+                column!(level, "level"),
+                column!(part, "of"),
+                column!(moved_per_point, "moved", BytesPerPoint),
             ];
             page.details("All numbers", |page| page.table(parts, at, &columns));
         }
-        let columns = [("kernel", "kernel"), ("device", "device"), ("tag", "tag"), ("level", "level"), ("moved_per_point", "moved")];
+        let columns: [Column<Volume>; 5] = [
+            column!(of.kernel, "kernel"),
+            column!(of.device, "device"),
+            column!(tag, "tag", Tag),
+            column!(level, "level"),
+            column!(moved_per_point, "moved", BytesPerPoint),
+        ];
         page.part("By level");
         page.table(&self.volumes, "/volumes", &columns);
     }
@@ -372,18 +387,32 @@ impl Figures {
                 name: name.to_owned(),
                 pieces: vec![piece(name, (0.0, seconds), colour)],
                 range: None,
-                number: Some(Number { key: "changed_s", value: seconds, at }),
+                number: Some(Number { unit: Unit::Micros, value: seconds, at }),
                 tag: Tag::Predicted,
             };
             page.part(&time.of.name());
             page.bars_to(&std::iter::once(now).chain(changed).map(bar).collect::<Vec<_>>(), most);
         });
         page.part("Percent of time for a percent of a number of the profile");
-        let columns = [("kernel", "kernel"), ("device", "device"), ("tag", "tag"), ("number", "number"), ("raised_percent", "raised by")];
-        page.table(&self.sensitivities, "/sensitivities", &[&columns[..], &[("time_percent", "time")]].concat());
-        let columns = [("kernel", "kernel"), ("device", "device"), ("tag", "tag"), ("change", "change"), ("changed_s", "time")];
+        let columns: [Column<Sensitivity>; 6] = [
+            column!(of.kernel, "kernel"),
+            column!(of.device, "device"),
+            column!(tag, "tag", Tag),
+            column!(number, "number"),
+            column!(raised_percent, "raised by", Percent),
+            column!(time_percent, "time", Percent),
+        ];
+        page.table(&self.sensitivities, "/sensitivities", &columns);
+        let columns: [Column<Changed>; 6] = [
+            column!(of.kernel, "kernel"),
+            column!(of.device, "device"),
+            column!(tag, "tag", Tag),
+            column!(change, "change"),
+            column!(changed_s, "time", Micros),
+            column!(less_percent, "less", Percent),
+        ];
         page.details("All configurations that were tried", |page| {
-            page.table(&self.changes, "/changes", &[&columns[..], &[("less_percent", "less")]].concat());
+            page.table(&self.changes, "/changes", &columns);
         });
     }
 
@@ -404,7 +433,7 @@ impl Figures {
             let colour = colour(row);
             let known = self.volumes.iter().enumerate().find(|(_, own)| own.of == *of && own.level == row.level);
             let number = known.and_then(|(i, own)| {
-                Some(Number { key: "moved_per_point", value: own.moved_per_point?, at: format!("/volumes/{i}/moved_per_point") })
+                Some(Number { unit: Unit::BytesPerPoint, value: own.moved_per_point?, at: format!("/volumes/{i}/moved_per_point") })
             });
             if bars.last().is_none_or(|bar| bar.name != row.level) {
                 let tag = known.map_or(row.tag, |(_, own)| own.tag);
@@ -412,7 +441,7 @@ impl Figures {
             }
             if let Some(bar) = bars.last_mut() {
                 let from = bar.pieces.last().map_or(0.0, |piece| piece.to);
-                let name = format!("{}: {} B/point", row.part, shown("moved_per_point", row.moved_per_point));
+                let name = format!("{}: {} B/point", row.part, shown(Unit::BytesPerPoint, row.moved_per_point));
                 bar.pieces.push(piece(&name, (from, from + row.moved_per_point), colour));
             }
         }

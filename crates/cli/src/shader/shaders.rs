@@ -11,7 +11,7 @@ use warpsight_shader::corpus::{self, Entry};
 use warpsight_shader::wrap::Source;
 
 /// Public shaders and looping ones written for this project, with their licences.
-static SHIPPED: Dir = include_dir!("$CARGO_MANIFEST_DIR/../../data/shaders");
+static SHIPPED: Dir = include_dir!("$CARGO_MANIFEST_DIR/shaders");
 
 /// Shaders as a folder of modules, and what is known of them.
 pub struct Shaders {
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn the_programs_shaders_are_those_of_the_repository_under_their_ids() {
         let shaders = Shaders::open(None, &[]).unwrap();
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/shaders");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders");
         let count = |sub: &str| {
             let files = std::fs::read_dir(folder.join(sub)).unwrap();
             files.filter(|f| f.as_ref().unwrap().path().extension().is_some_and(|e| e == "frag")).count()

@@ -3,7 +3,6 @@
 use super::SceneArgs;
 use super::glsl;
 use super::targets::Target;
-use super::trace::parse_quads;
 use crate::failure::Failure;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -11,6 +10,7 @@ use warpsight_learn::models::Row;
 use warpsight_shader::interpret::InterpretError;
 use warpsight_shader::module::spirv::MAGIC_NUMBER;
 use warpsight_shader::scene::Scene;
+use warpsight_shader::trace::QUADS;
 use warpsight_shader::wrap::{Dialect, Source};
 use warpsight_shader::{SeeError, Seen, Shader, View};
 
@@ -37,6 +37,14 @@ pub struct TraceArgs {
     /// Nothing is assumed: uniforms and textures that nobody gave are errors.
     #[arg(long)]
     pub strict: bool,
+}
+
+/// A number of quads, or `all`.
+pub(super) fn parse_quads(text: &str) -> Result<usize, String> {
+    match text {
+        "all" => Ok(usize::MAX),
+        _ => text.parse().ok().filter(|n| *n > 0).ok_or_else(|| format!("a number of quads, for instance {QUADS}, or `all`")),
+    }
 }
 
 /// A shader as the user named it.

@@ -12,7 +12,7 @@ use warpsight_learn::predictor::{Device, Prediction, Predictor, PredictorError};
 const DEFAULT: &str = "lavapipe";
 
 /// Models that ship, by the name of their device.
-const SHIPPED: &[(&str, &str)] = &[(DEFAULT, include_str!("../../../../data/models/lavapipe.json"))];
+const SHIPPED: &[(&str, &str)] = &[(DEFAULT, include_str!("../../models/lavapipe.json"))];
 
 /// What is said wherever a time of such a device stands.
 pub const SOFTWARE: &str = "a CPU rasteriser: its times are those of a processor's core, not of a GPU";

@@ -5,7 +5,7 @@ mod corpus;
 use super::SceneArgs;
 use super::glsl;
 use super::shaders::LIST;
-use super::subject::Subject;
+use super::subject::{Subject, parse_quads};
 use super::targets::SOFTWARE;
 use crate::failure::Failure;
 use crate::report::Column::{Keep, Spare};
@@ -18,7 +18,7 @@ use warpsight_shader::cfg::Cfg;
 use warpsight_shader::interpret::{Inputs, Program};
 use warpsight_shader::module::Module;
 use warpsight_shader::trace::rewrite::{Options, Width, rewrite};
-use warpsight_shader::trace::{QUADS, sample};
+use warpsight_shader::trace::sample;
 use warpsight_shader::wrap::Dialect;
 
 /// Count how often each basic block runs in a frame, by interpretation or by a module that counts.
@@ -72,14 +72,6 @@ const EXAMPLES: &str = "Examples:
     warpsight shader trace data/shaders/looping/mandelbulb.frag --device vulkan:0
   A module that counts by itself:
     warpsight shader trace data/shaders/looping/mandelbulb.frag --rewrite counting.spv";
-
-/// A number of quads, or `all`.
-pub fn parse_quads(text: &str) -> Result<usize, String> {
-    match text {
-        "all" => Ok(usize::MAX),
-        _ => text.parse().ok().filter(|n| *n > 0).ok_or_else(|| format!("a number of quads, for instance {QUADS}, or `all`")),
-    }
-}
 
 fn parse_at(text: &str) -> Result<(u32, u32), String> {
     let both = text.split_once(',').and_then(|(set, binding)| Some((set.trim().parse().ok()?, binding.trim().parse().ok()?)));

@@ -237,7 +237,7 @@ fn disagreements(cases: &[Case]) {
         println!("{name:18} {bsp}     {dataflow}   {:.2} and {:.2}", ratio(|times| times.bsp), ratio(|times| times.dataflow));
     }
     println!("\nWhere the paper disagrees with itself\n");
-    let published: Published = toml::from_str(include_str!("../../../../data/dataflow/paper.toml")).expect("the paper's numbers");
+    let published: Published = toml::from_str(include_str!("../../data/paper.toml")).expect("the paper's numbers");
     for Conflict { about, says, bound, why } in &published.conflict {
         println!("{about}: {why}");
         says.iter().for_each(|Claim { claim, cite }| println!("  {cite}: {claim}"));

@@ -1,6 +1,6 @@
 //! What CUDA C++ says in its own way.
 
-use super::tile::{self, Tiles};
+use super::tile::{self, Tiles, WARP};
 use super::words::Vocabulary;
 use crate::clike::text::{PRIMARY, Text, call};
 use crate::clike::{Atomic, Dialect, Fenced, Place, Result, Words, Writer, lacks};
@@ -8,9 +8,6 @@ use warpsight_ir::text::Word;
 use warpsight_ir::{
     Access, Array, AtomicOp, BinaryOp, Border, ImageFormat, Launch, Order, Program, Scalar, Scope, Space, Stmt, StorePolicy, Type, UnaryOp,
 };
-
-/// Lanes of a warp.
-pub(super) const WARP: u32 = 32;
 
 /// The most bytes that one access moves.
 const WIDEST: u32 = 16;
@@ -207,6 +204,7 @@ impl Dialect for Cuda {
         Ok(Fenced { before: None, call: text.code, after: None })
     }
     fn tile(writer: &mut Writer<'_, Self>, stmt: &Stmt) -> Result<()> {
+        writer.dialect.tiles.check(stmt)?;
         tile::write(writer, stmt)
     }
 }

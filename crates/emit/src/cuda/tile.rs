@@ -1,9 +1,11 @@
 //! Matrix tiles: which part of which product each one is, and what matrix units ask of memory.
 
-use super::dialect::{Cuda, WARP};
-use crate::clike::{Result, Writer, lacks};
+use crate::clike::{Dialect, Result, Writer, lacks};
 use std::collections::HashMap;
 use warpsight_ir::{Array, Expr, Name, Program, Scalar, Space, Stmt};
+
+/// Lanes of a warp.
+pub(super) const WARP: u32 = 32;
 
 /// What the address of a tile in memory is a multiple of, in bytes.
 pub(super) const ADDRESS: u32 = 32;
@@ -98,6 +100,16 @@ impl Tiles {
         self.0.get(name).copied().map_or_else(|| lacks(format!("tile `{name}`, which is not declared")), Ok)
     }
 
+    /// Whether a statement moves tiles as matrix units can: only sums leave them.
+    pub fn check(&self, stmt: &Stmt) -> Result<()> {
+        match stmt {
+            Stmt::TileStore { tile, .. } if self.get(tile)?.part != Part::Sum => {
+                lacks(format!("storing tile `{tile}`: only sums leave matrix units"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The type of a tile.
     pub fn form(&self, name: &Name) -> Result<String> {
         let Form { part, operand, shape: [m, n, k] } = self.get(name)?;
@@ -112,16 +124,13 @@ impl Tiles {
 }
 
 /// Writes a statement about tiles.
-pub(super) fn write(writer: &mut Writer<'_, Cuda>, stmt: &Stmt) -> Result<()> {
+pub(super) fn write<D: Dialect>(writer: &mut Writer<'_, D>, stmt: &Stmt) -> Result<()> {
     let line = match stmt {
         Stmt::TileLoad { tile, source, index } => {
             let (pointer, stride) = corner(writer, source, index)?;
             format!("ws_tile_load({}, {pointer}, {stride});", writer.names.of(tile))
         }
         Stmt::TileStore { target, index, tile } => {
-            if writer.dialect.tiles.get(tile)?.part != Part::Sum {
-                return lacks(format!("storing tile `{tile}`: only sums leave matrix units"));
-            }
             let (pointer, stride) = corner(writer, target, index)?;
             format!("ws_tile_store({pointer}, {}, {stride});", writer.names.of(tile))
         }
@@ -137,7 +146,7 @@ pub(super) fn write(writer: &mut Writer<'_, Cuda>, stmt: &Stmt) -> Result<()> {
 }
 
 /// The address of a tile's corner and the distance of its rows, in elements; both as matrix units ask, proved.
-fn corner(writer: &mut Writer<'_, Cuda>, memory: &Name, index: &[Expr]) -> Result<(String, String)> {
+fn corner<D: Dialect>(writer: &mut Writer<'_, D>, memory: &Name, index: &[Expr]) -> Result<(String, String)> {
     let tensor = writer.tensor(memory)?;
     let Some(row) = tensor.dims.last().cloned() else { return lacks(format!("a tile of `{memory}`, which has no rows")) };
     let proved = |exponent: u32, bytes: u32| u64::from(tensor.element.bytes()) << exponent >= bytes.into();

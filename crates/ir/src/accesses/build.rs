@@ -1,10 +1,11 @@
 //! From what the text says to a [`Kernel`]: folding, loops, guards.
 
-use super::place::{COPIES, Distinct, Item, Placer, Target};
+use super::expand::{COPIES, Distinct, Item, Placer, Target};
 use super::raw::{FieldKind, Flops, LoopOrder, PerPoint, Raw, RawAccess, RawBarrier, RawField, Registers, StorePolicyName};
 use super::reader::Reader;
-use super::text::{Places, Result, TextError, Written, wrong};
+use super::text::{Places, Written};
 use super::words::{block_axis, help_on_operations, known_operations, operation};
+use super::wrong::{Result, TextError, wrong};
 use super::{AccessKind, Accesses, BufferLayout, Nest, NestVar, TensorPlace, TensorUse, VarKind};
 use crate::affine::VarId;
 use crate::kernel::{Kernel, LaunchShape, OpClass, OpCounts};

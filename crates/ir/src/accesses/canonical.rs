@@ -1,6 +1,6 @@
 //! One form for all accesses that do the same, however they are spelled: loops of one trip are none, conditions are intervals of one linear
 //! form each, what happens twice happens once, and accesses that nothing divides come in ascending order of their addresses.
-//! .
+//!
 //! Which of several loads comes first is the compiler's to choose wherever neither a loop nor a barrier lies between them. Ascending is the
 //! order in which a cache serves neighbouring blocks best; where the order is known to be another, it is kept ([`Order::Kept`]).
 

@@ -2,7 +2,7 @@
 
 use super::linear::Linear;
 use super::reader::Reader;
-use super::text::{Result, wrong};
+use super::wrong::{Result, wrong};
 use smallvec::SmallVec;
 use std::ops::Range;
 use toml::Spanned;

@@ -2,7 +2,7 @@
 
 use super::linear::{Linear, LinearError, Names, is_coordinate, parse as parse_linear};
 use super::raw::{FoldMode, LoopOrder, Number, Numbers, Raw};
-use super::text::{Result, TextError, wrong};
+use super::wrong::{Result, TextError, wrong};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,6 +1,6 @@
 //! The text form of a kernel's accesses, written by hand: TOML with the launch, registers, operations, fields and loops. See
 //! `examples/accesses/`, where `every-key.toml` uses every key.
-//! .
+//!
 //! Coordinates are listed fastest first, as threads are: `["tx+1", "ty", "tz"]`. tx, ty, tz is the point a thread computes; with
 //! folding a thread computes several, and an address that two of them share is one access. Loops nest in the order of the file, but for
 //! those that stand `beside` one above; an access belongs to the innermost loop it mentions, and happens in the order of the file, as far
@@ -14,11 +14,14 @@
 
 use super::raw::{FoldMode, LoopOrder, Number, Numbers, Raw, Registers};
 use super::reader::Reader;
+use super::wrong::Result;
 use crate::kernel::Kernel;
 use crate::near::{did_you_mean, explained};
 use std::ops::Range;
 use std::sync::Arc;
 use toml::Spanned;
+
+pub use super::wrong::TextError;
 
 /// A kernel whose accesses were written by hand.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,27 +53,6 @@ pub struct Places {
     pub registers: Option<Range<usize>>,
     /// The name of each field, in order of the kernel's tensors.
     pub fields: Vec<Range<usize>>,
-}
-
-/// What is wrong in the text, and where.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what}")]
-pub struct TextError {
-    /// In words.
-    pub what: String,
-    /// What stands at the place.
-    pub label: Option<String>,
-    /// What to do, where that is not plain.
-    pub help: Option<String>,
-    /// Where, in bytes; `None` where a setting from outside is wrong.
-    pub at: Option<Range<usize>>,
-}
-
-pub(super) type Result<T> = std::result::Result<T, TextError>;
-
-pub(super) fn wrong<T>(at: Range<usize>, what: impl Into<String>, help: Option<&str>) -> Result<T> {
-    // What was set from outside stands nowhere in the file.
-    Err(TextError { what: what.into(), label: None, help: help.map(str::to_owned), at: (!at.is_empty()).then_some(at) })
 }
 
 /// The text of a kernel, read once. Settings make kernels of it, one for each of a million configurations.

@@ -2,8 +2,9 @@
 
 use super::build::local_arrays;
 use super::conditions::UNBOUNDED;
-use super::text::{TextError, parse};
+use super::text::parse;
 use super::words::{block_axis, is_further_axis, word};
+use super::wrong::TextError;
 use super::{AccessKind, AccessRef, Accesses, AffineBound, LoadPath, Nest, TensorPlace, TensorUse, VarKind, linear};
 use crate::affine::{Affine, VarId};
 use crate::kernel::Kernel;

@@ -1,7 +1,7 @@
 //! Names, types and uses in a body.
 
 use super::error::{Invalid, InvalidKind, NameError, UseError};
-use super::place::At;
+use super::position::At;
 use super::{check_size_expression, invalid, names};
 use crate::program::{Access, Array, AtomicOp, Bound, Direction, Expr, ImageFormat, Name, ParamKind, Program, Scope, Space, Stmt, Unroll};
 use crate::types::{Scalar, Type, WIDTHS};

@@ -12,7 +12,7 @@ mod body;
 mod error;
 mod names;
 mod pipeline;
-mod place;
+mod position;
 mod uniform;
 
 pub use error::{CollectiveError, DeclarationError, Invalid, InvalidKind, NameError, UseError};

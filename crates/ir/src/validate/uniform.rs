@@ -11,7 +11,7 @@
 
 use super::error::{CollectiveError, Invalid};
 use super::invalid;
-use super::place::At;
+use super::position::At;
 use crate::program::{Access, Expr, Launch, Name, ParamKind, Program, Scope, Stmt};
 use std::collections::{HashMap, HashSet};
 

@@ -5,9 +5,9 @@
 
 use super::boosted::{Forest, GROWTH};
 use super::columns::View;
+use super::folds::folds;
 use super::trees::Growth;
 use super::{Fit, FitError, Fitted, Row, times};
-use crate::evaluate::folds;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use warpsight_ir::Seconds;

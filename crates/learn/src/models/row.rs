@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use warpsight_ir::Seconds;
 use warpsight_shader::features::{self, Features};
-use warpsight_shader::interpret::{Lean, Work};
+use warpsight_shader::lean::{Lean, Work};
 use warpsight_shader::module::{ModuleError, Op, spirv::StorageClass};
 use warpsight_shader::tokens::{Dialect, TokenError, Tokens};
 use warpsight_shader::{Seen, Shader};

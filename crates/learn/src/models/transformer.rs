@@ -26,6 +26,7 @@
 
 mod checkpoint;
 mod curve;
+mod draws;
 mod network;
 mod shape;
 mod study;

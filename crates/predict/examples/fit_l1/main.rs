@@ -9,7 +9,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let data = std::env::args().nth(1).ok_or("usage: fit_l1 FOLDER, which holds volumes/measured/gpu_strides.json")?;
     let text = std::fs::read_to_string(Path::new(&data).join("volumes/measured/gpu_strides.json"))?;
     let written = fit::fit(&fit::rows(&text)?)?;
-    let to = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/fits/l1-nvidia.toml");
+    let to = Path::new(env!("CARGO_MANIFEST_DIR")).join("fits/l1-nvidia.toml");
     std::fs::create_dir_all(to.parent().ok_or("no folder")?)?;
     std::fs::write(&to, &written)?;
     print!("{written}");

@@ -3,7 +3,7 @@
 use super::dram::Curve;
 use std::sync::LazyLock;
 
-pub(super) const TEXT: &str = include_str!("../../../../data/fits/dram.toml");
+pub(super) const TEXT: &str = include_str!("../../fits/dram.toml");
 
 /// A curve and how far to trust it.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -61,7 +61,7 @@ struct File {
 
 static FITS: LazyLock<File> = LazyLock::new(|| {
     // The file is compiled in, and a test makes it anew.
-    toml::from_str(include_str!("../../../../data/fits/time.toml")).expect("data/fits/time.toml holds the ranges")
+    toml::from_str(include_str!("../../fits/time.toml")).expect("data/fits/time.toml holds the ranges")
 });
 
 /// Of a launch with this limiter on a device whose numbers rest on this; and in words. A sister's recordings count as the device's.

@@ -172,7 +172,7 @@ impl Tags {
     }
 }
 
-pub(super) const TEXT: &str = include_str!("../../../../data/fits/l1-nvidia.toml");
+pub(super) const TEXT: &str = include_str!("../../fits/l1-nvidia.toml");
 
 /// The fitted curve.
 pub fn tags() -> &'static Tags {

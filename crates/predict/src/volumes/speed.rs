@@ -76,7 +76,7 @@ struct File {
     device: BTreeMap<String, Own>,
 }
 
-pub(super) const TEXT: &str = include_str!("../../../../data/fits/bandwidth.toml");
+pub(super) const TEXT: &str = include_str!("../../fits/bandwidth.toml");
 
 static FITS: LazyLock<File> = LazyLock::new(|| {
     // The file is compiled in, and a test reruns the fit that makes it.

@@ -13,7 +13,7 @@ use crate::cfg::{self, Cfg};
 use crate::module::spirv::{GlslStd450Op, StorageClass};
 use crate::module::{Id, Inst, Module, Op, Operand, Scalar, Stride, Type, operands};
 use std::collections::HashMap;
-pub(super) use variables::{Binding, Handle, Slots};
+pub(crate) use variables::{Binding, Handle, Slots};
 
 /// The most cells of a shader: 32 MiB for a quad.
 const MAX_TOTAL: u32 = 1 << 21;
@@ -28,7 +28,7 @@ enum Value {
 }
 
 /// A function ready to be called.
-pub(super) struct Callable {
+pub(crate) struct Callable {
     pub entry: u32,
     /// Where its parameters are expected.
     params: Vec<(Id, u32)>,
@@ -38,7 +38,7 @@ pub(super) struct Callable {
 }
 
 /// A module turned into steps.
-pub(super) struct Compiled {
+pub(crate) struct Compiled {
     pub cells: u32,
     /// Constants: cell and word.
     pub constants: Vec<(u32, u32)>,
@@ -82,7 +82,7 @@ struct Compiler<'m> {
 
 type Done<T = ()> = Result<T, InterpretError>;
 
-pub(super) fn compile(module: &Module, cfg: &Cfg) -> Done<Compiled> {
+pub(crate) fn compile(module: &Module, cfg: &Cfg) -> Done<Compiled> {
     let out = Compiled {
         cells: 0,
         constants: Vec::new(),

@@ -15,7 +15,7 @@ use std::sync::Arc;
 const NOWHERE: u32 = u32::MAX;
 
 /// The state of a quad, and what was counted so far.
-pub struct Machine<'p> {
+pub struct Interpreter<'p> {
     pub(super) program: &'p Compiled,
     pub(super) cells: Vec<Lanes>,
     /// For each cell the lanes whose value is of implementation-defined precision.
@@ -41,7 +41,7 @@ pub struct Machine<'p> {
     pub(super) planes: Vec<Varying>,
 }
 
-impl Machine<'_> {
+impl Interpreter<'_> {
     pub(super) fn word(&self, at: u32, lane: usize) -> u32 {
         self.cells[at as usize][lane]
     }

@@ -4,8 +4,6 @@
 //! (by columns), arrays and structs are the cells of their parts in order. Because functions cannot call themselves, every value and
 //! every variable of the module has cells of its own, and an address is a cell's number.
 
-use super::texture_step::TextureStep;
-
 /// One word in each of the four lanes of a quad: left top, right top, left bottom, right bottom.
 pub(crate) type Lanes = [u32; 4];
 
@@ -75,6 +73,46 @@ pub(crate) enum Slope {
     Y,
     /// |x| + |y|.
     Width,
+}
+
+/// Where the level of detail comes from. Cells of it, or of the gradients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lod {
+    Implicit { bias: Option<u32> },
+    Explicit(u32),
+    Gradient(u32, u32),
+}
+
+/// What is asked of the image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ask {
+    Sample,
+    Fetch,
+    /// The cell of the component, or none for depth.
+    Gather(Option<u32>),
+    Size,
+    Lod,
+    Levels,
+    Samples,
+}
+
+/// An image instruction. Fields are first cells.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TextureStep {
+    pub ask: Ask,
+    pub dst: u32,
+    pub n: u32,
+    pub image: u32,
+    pub coordinate: u32,
+    /// Coordinates within a layer.
+    pub axes: u32,
+    pub arrayed: bool,
+    /// The cell by which coordinates are divided.
+    pub projector: Option<u32>,
+    pub reference: Option<u32>,
+    pub lod: Lod,
+    pub offset: Option<u32>,
+    pub integer: bool,
 }
 
 /// One step. `dst`, `a`, `b`, `c` are first cells, `n` counts components (or cells where none is wide). `rough` says that the

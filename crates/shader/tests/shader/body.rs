@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use warpsight_shader::cfg::Cfg;
 use warpsight_shader::features::Features;
-use warpsight_shader::interpret::{Inputs, Kind, Lean, Program, Texture, Varying};
+use warpsight_shader::interpret::{Inputs, Kind, Program, Texture, Varying};
+use warpsight_shader::lean::Lean;
 use warpsight_shader::module::spirv::StorageClass;
 use warpsight_shader::module::{Module, Type, operands};
 use warpsight_shader::mutate::{bounds, candidates};

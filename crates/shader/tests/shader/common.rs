@@ -92,12 +92,12 @@ pub struct Drawn {
 pub fn draw(module: &Module, inputs: &Inputs) -> Result<Drawn, InterpretError> {
     let cfg = Cfg::new(module)?;
     let program = Program::new(module, &cfg)?;
-    let mut machine = program.machine(inputs)?;
+    let mut interpreter = program.interpreter(inputs)?;
     let [width, height] = inputs.frame;
     let mut pixels = vec![None; (width * height) as usize];
     for row in 0..height.div_ceil(2) {
         for column in 0..width.div_ceil(2) {
-            let quad = machine.quad(column, row)?;
+            let quad = interpreter.quad(column, row)?;
             for lane in 0..4 {
                 let (x, y) = (2 * column + (lane & 1), 2 * row + (lane >> 1));
                 if quad.covered[lane as usize] {
@@ -107,7 +107,7 @@ pub fn draw(module: &Module, inputs: &Inputs) -> Result<Drawn, InterpretError> {
             }
         }
     }
-    Ok(Drawn { pixels, counts: machine.counts().to_vec(), rough: machine.rough_branches().to_vec() })
+    Ok(Drawn { pixels, counts: interpreter.counts().to_vec(), rough: interpreter.rough_branches().to_vec() })
 }
 
 /// How often the block was executed that holds the first instruction of this kind on the line with this text.

@@ -4,7 +4,8 @@ use crate::common::{bytes, compile, has, names, optimised};
 use std::collections::BTreeMap;
 use warpsight_shader::cfg::Cfg;
 use warpsight_shader::features;
-use warpsight_shader::interpret::{Lean, Program};
+use warpsight_shader::interpret::Program;
+use warpsight_shader::lean::Lean;
 use warpsight_shader::module::Module;
 use warpsight_shader::scene::Scene;
 

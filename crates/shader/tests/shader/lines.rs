@@ -4,7 +4,8 @@ use crate::common::{compile, compile_with, has, optimised, validate};
 use warpsight_shader::cfg::Cfg;
 use warpsight_shader::features::{self, Features};
 
-use warpsight_shader::interpret::{Inputs, Lean, Program};
+use warpsight_shader::interpret::{Inputs, Program};
+use warpsight_shader::lean::Lean;
 use warpsight_shader::lines::{Costs, Place, costs, executed, left, texts};
 use warpsight_shader::module::{Module, Op};
 use warpsight_shader::trace::rewrite::{Options, Width, rewrite};

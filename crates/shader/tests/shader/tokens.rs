@@ -3,7 +3,8 @@
 use crate::common;
 use warpsight_shader::cfg::Cfg;
 use warpsight_shader::features;
-use warpsight_shader::interpret::{Inputs, Lean, Program};
+use warpsight_shader::interpret::{Inputs, Program};
+use warpsight_shader::lean::Lean;
 use warpsight_shader::module::{Module, Op};
 use warpsight_shader::tokens::{
     BEGIN, COMPACT_LIMIT, Dialect, LIMIT, NEXT, TokenError, Tokens, VOCABULARY, Word, compact, lean, published,

@@ -48,14 +48,14 @@ fn a_rewritten_module_counts_what_the_interpreter_counts() {
             buffer[..4].fill(0xff);
             inputs.blocks.insert((SET, 1), buffer);
             let program = Program::new(&counting, &new_cfg).unwrap();
-            let mut machine = program.machine(&inputs).unwrap();
+            let mut interpreter = program.interpreter(&inputs).unwrap();
             let pixels = draw(&counting, &inputs).unwrap().pixels;
             assert!(
                 pixels.iter().zip(&plain.pixels).all(|(a, b)| a.map(|p| p.map(f32::to_bits)) == b.map(|p| p.map(f32::to_bits))),
                 "{name}"
             );
-            (0..9).for_each(|i| drop(machine.quad(i % 3, i / 3).unwrap()));
-            let counted = machine.buffer(SET, 1).unwrap();
+            (0..9).for_each(|i| drop(interpreter.quad(i % 3, i / 3).unwrap()));
+            let counted = interpreter.buffer(SET, 1).unwrap();
             let mut counts: Vec<u64> = counted.chunks(2).map(|c| u64::from(c[0]) | u64::from(c[1]) << 32).collect();
             counts[0] -= u64::from(u32::MAX);
             assert_eq!(counts, plain.counts, "{name} {width:?}");
@@ -125,9 +125,9 @@ fn newer_modules_list_the_new_variables() {
         inputs.blocks.insert((SET, 1), vec![0; 8 * cfg.blocks.len()]);
         let (new_cfg, mut counts) = (Cfg::new(&counting).unwrap(), Vec::new());
         let program = Program::new(&counting, &new_cfg).unwrap();
-        let mut machine = program.machine(&inputs).unwrap();
-        (0..2).for_each(|i| drop(machine.quad(i, 0).unwrap()));
-        counts.extend(machine.buffer(SET, 1).unwrap().chunks(2).map(|c| u64::from(c[0])));
+        let mut interpreter = program.interpreter(&inputs).unwrap();
+        (0..2).for_each(|i| drop(interpreter.quad(i, 0).unwrap()));
+        counts.extend(interpreter.buffer(SET, 1).unwrap().chunks(2).map(|c| u64::from(c[0])));
         assert_eq!(counts, drawn.counts, "{target}");
     }
 }

@@ -3,7 +3,7 @@
 
 mod build;
 mod expr;
-mod place;
+mod flatten;
 mod schedule;
 mod stmt;
 
@@ -63,7 +63,7 @@ pub(crate) struct Tree {
 pub fn compile(program: &Program, sizes: &BTreeMap<Name, i64>, silicon: &Silicon) -> Result<Code, SimFault> {
     let mut tree = build::build(program, sizes)?;
     schedule::hoist_loads(&mut tree);
-    place::place(&tree, silicon).map_err(|what| SimFault::Unsupported { kernel: program.name.clone(), what })
+    flatten::flatten(&tree, silicon).map_err(|what| SimFault::Unsupported { kernel: program.name.clone(), what })
 }
 
 impl Node {

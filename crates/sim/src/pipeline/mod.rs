@@ -11,12 +11,12 @@
 
 mod engine;
 mod meter;
-mod place;
+mod scheduler;
 mod servers;
 mod silicon;
 
 pub use meter::Meter;
-pub use place::Scheduler;
+pub use scheduler::Scheduler;
 pub use silicon::{LaunchSilicon, PipelineCore, PipelineDram, PipelineL2, PipelineSilicon, PipelineSiliconError, QueueSilicon};
 
 use warpsight_ir::{Bytes, Name, Pipeline, Seconds};

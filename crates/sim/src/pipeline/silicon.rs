@@ -96,7 +96,7 @@ pub struct LaunchSilicon {
 pub struct PipelineSiliconError(String);
 
 const BUILTIN: [(&str, &str); 2] =
-    [("a100-40", include_str!("../../../../sim/devices/a100-40.toml")), ("h200", include_str!("../../../../sim/devices/h200.toml"))];
+    [("a100-40", include_str!("../../devices/a100-40.toml")), ("h200", include_str!("../../devices/h200.toml"))];
 
 impl PipelineSilicon {
     /// Reads the text form.

@@ -2,7 +2,7 @@
 
 use super::{Case, Figures};
 use crate::failure::Failure;
-use crate::page::Page;
+use crate::page::{Page, column};
 use crate::pipeline::options::{policy_name, scheduler_name};
 use serde::Serialize;
 
@@ -88,14 +88,14 @@ pub fn show(figures: &Figures, page: &mut Page) -> Result<(), Failure> {
         &figures.asked,
         "/asked",
         &[
-            ("graph", "graph"),
-            ("name", "its own name"),
-            ("device", "device"),
-            ("operators", "operators"),
-            ("trains", "backward pass"),
-            ("policy", "policy"),
-            ("simulation", "simulation"),
-            ("notes", "notes"),
+            column!(graph, "graph"),
+            column!(name, "its own name"),
+            column!(device, "device"),
+            column!(operators, "operators"),
+            column!(trains, "backward pass"),
+            column!(policy, "policy"),
+            column!(simulation, "simulation"),
+            column!(notes, "notes"),
         ],
     );
     if !figures.refused.is_empty() {
@@ -104,11 +104,11 @@ pub fn show(figures: &Figures, page: &mut Page) -> Result<(), Failure> {
                 &figures.refused,
                 "/refused",
                 &[
-                    ("graph", "graph"),
-                    ("device", "device"),
-                    ("nodes", "operators"),
-                    ("rule", "rule"),
-                    ("reason", "why they are no pipeline"),
+                    column!(graph, "graph"),
+                    column!(device, "device"),
+                    column!(nodes, "operators"),
+                    column!(rule, "rule"),
+                    column!(reason, "why they are no pipeline"),
                 ],
             );
         });

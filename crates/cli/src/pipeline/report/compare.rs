@@ -7,7 +7,7 @@ use super::timelines::{Kind, Ran};
 use super::utilisation::{Pass, Used};
 use super::{Case, Execution, Figures, geometric_mean, stem};
 use crate::failure::Failure;
-use crate::page::{Column, Page, Tag, escape, shown};
+use crate::page::{Column, Page, Tag, Unit, column, escape, shown};
 use crate::pipeline::options::policy_name;
 use crate::report::Column::{Below, Keep, Spare};
 use crate::report::table;
@@ -235,18 +235,18 @@ pub fn conflicts(paper: &Paper) -> Vec<Conflict> {
     paper.conflict.iter().map(of).collect()
 }
 
-const COLUMNS: [Column; 11] = [
-    ("graphs", "graphs"),
-    ("quantity", "quantity"),
-    ("by", "of several"),
-    ("published", "published"),
-    ("cite", "where"),
-    ("found", "found"),
-    ("tag", "tag"),
-    ("difference", "difference"),
-    ("within", "agrees within"),
-    ("term", "the term that explains it"),
-    ("made_of", "made of"),
+const COLUMNS: [Column<Compared>; 11] = [
+    column!(graphs, "graphs"),
+    column!(quantity, "quantity"),
+    column!(by, "of several"),
+    column!(published, "published"),
+    column!(cite, "where"),
+    column!(found, "found"),
+    column!(tag, "tag", Tag),
+    column!(difference, "difference"),
+    column!(within, "agrees within"),
+    column!(term, "the term that explains it"),
+    column!(made_of, "made of"),
 ];
 
 /// The section.
@@ -273,7 +273,7 @@ pub fn show(figures: &Figures, page: &mut Page) -> Result<(), Failure> {
         for (at, own) in figures.conflicts.iter().enumerate() {
             let says: Vec<String> = own.says.iter().map(|one| format!("{} ({})", escape(&one.claim), escape(&one.cite))).collect();
             let most = own.at_most.map_or_else(String::new, |most| {
-                format!("<span data-at=\"/conflicts/{at}/at_most\" data-value=\"{most}\">{}×</span>", shown("at_most", most))
+                format!("<span data-at=\"/conflicts/{at}/at_most\" data-value=\"{most}\">{}×</span>", shown(Unit::Plain, most))
             });
             page.raw(&format!(
                 "<tr><td>{}</td><td>{}</td><td>{}</td><td>{most}</td></tr>",
@@ -301,7 +301,7 @@ pub fn text(rows: &[Compared]) -> String {
     for row in rows.iter().filter(|row| !row.agrees) {
         let [quantity, by] = [serde_json::to_value(row.quantity), serde_json::to_value(row.by)].map(|word| word.unwrap_or_default());
         let word = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
-        let numbers = [row.published, row.found].map(|number| shown("", number));
+        let numbers = [row.published, row.found].map(|number| shown(Unit::Plain, number));
         let [published, found] = numbers;
         differing.add_row([
             row.graphs.join(", "),

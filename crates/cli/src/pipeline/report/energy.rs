@@ -2,11 +2,11 @@
 
 use super::{Case, EXECUTIONS, Execution, Figures, drawn, pairs};
 use crate::failure::Failure;
-use crate::page::{Page, Tag};
+use crate::page::{Page, Tag, column};
 use crate::plot::{Figure, Panel};
 use serde::{Deserialize, Serialize};
 
-const CONSTANTS: &str = include_str!("../../../../../data/dataflow/energy.toml");
+const CONSTANTS: &str = include_str!("../../../data/energy.toml");
 
 /// Levels of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -116,14 +116,14 @@ pub fn show(figures: &Figures, page: &mut Page) -> Result<(), Failure> {
         &figures.energy,
         "/energy",
         &[
-            ("graph", "graph"),
-            ("device", "device"),
-            ("execution", "execution"),
-            ("level", "level"),
-            ("moved_bytes", "moved, predicted"),
-            ("pj_per_byte", "pJ per byte"),
-            ("spent_j", "energy"),
-            ("tag", "tag"),
+            column!(graph, "graph"),
+            column!(device, "device"),
+            column!(execution, "execution"),
+            column!(level, "level"),
+            column!(moved_bytes, "moved, predicted", Megabytes),
+            column!(pj_per_byte, "pJ per byte"),
+            column!(spent_j, "energy", Millijoules),
+            column!(tag, "tag", Tag),
         ],
     );
     Ok(())

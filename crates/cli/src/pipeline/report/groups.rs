@@ -3,7 +3,7 @@
 use super::layout::layout;
 use super::{Case, Figures};
 use crate::failure::Failure;
-use crate::page::{COLOURS, Page, Tag, escape, shown};
+use crate::page::{COLOURS, Page, Tag, Unit, column, escape, shown};
 use crate::pipeline::json::limiter;
 use crate::plot::{Arrow, Block, Diagram, diagram};
 use serde::Serialize;
@@ -190,9 +190,9 @@ impl Drawn {
                 format!("{at}: {}, {} CTA{}", word(stage.class), stage.ctas, if stage.ctas == 1 { "" } else { "s" }),
                 stage.operators.join(" + "),
                 match (stage.role, stage.parts) {
-                    ("whole", 1) => format!("{} µs, {}", shown("taken_s", stage.taken_s), stage.tag.word()),
-                    ("whole", parts) => format!("{} µs, {}; {parts} parts", shown("taken_s", stage.taken_s), stage.tag.word()),
-                    (role, _) => format!("{} µs, {}; {role}", shown("taken_s", stage.taken_s), stage.tag.word()),
+                    ("whole", 1) => format!("{} µs, {}", shown(Unit::Micros, stage.taken_s), stage.tag.word()),
+                    ("whole", parts) => format!("{} µs, {}; {parts} parts", shown(Unit::Micros, stage.taken_s), stage.tag.word()),
+                    (role, _) => format!("{} µs, {}; {role}", shown(Unit::Micros, stage.taken_s), stage.tag.word()),
                 },
             ],
             colour: usize::from(stage.class == StageClass::Simt),
@@ -200,7 +200,7 @@ impl Drawn {
         let side = |(at, side): (usize, &Side)| Block {
             at: found.boxes[stages + at],
             size: SIZE,
-            lines: vec!["to memory".to_owned(), side.tensor.clone(), format!("{} MB", shown("written_bytes", side.written_bytes))],
+            lines: vec!["to memory".to_owned(), side.tensor.clone(), format!("{} MB", shown(Unit::Megabytes, side.written_bytes))],
             colour: 7,
         };
         let mut blocks: Vec<Block> = self.stages.iter().enumerate().map(block).collect();
@@ -257,11 +257,11 @@ pub fn show(figures: &Figures, page: &mut Page) -> Result<(), Failure> {
             figures.groups[at + 1..].iter().filter(|other| other.alike(own)).map(|other| other.group.to_string()).collect();
         let others = if same.is_empty() { String::new() } else { format!(" (and alike but for names: {})", same.join(", ")) };
         page.part(&format!("{} on {}, group {}{others}", own.graph, own.device, own.group));
-        let simulated = own.simulated_s.map_or_else(String::new, |seconds| format!(", {} µs (simulated)", shown("simulated_s", seconds)));
+        let simulated = own.simulated_s.map_or_else(String::new, |seconds| format!(", {} µs (simulated)", shown(Unit::Micros, seconds)));
         page.text(&format!(
             "{} µs, of which {} µs fill and drain it ({}){simulated}; limited by {}; {}; tokens of {} rows; selected by {}.",
-            shown("taken_s", own.taken_s),
-            shown("fill_s", own.fill_s),
+            shown(Unit::Micros, own.taken_s),
+            shown(Unit::Micros, own.fill_s),
             own.tag.word(),
             own.limiter,
             if own.proved { "proved free of deadlock" } else { "not proved" },
@@ -277,33 +277,33 @@ pub fn show(figures: &Figures, page: &mut Page) -> Result<(), Failure> {
                 &own.stages,
                 &format!("{at}/stages"),
                 &[
-                    ("stage", "stage"),
-                    ("class", "class"),
-                    ("role", "role"),
-                    ("ctas", "CTAs"),
-                    ("parts", "parts"),
-                    ("taken_s", "time"),
-                    ("tag", "tag"),
-                    ("operators", "operators"),
+                    column!(stage, "stage"),
+                    column!(class, "class"),
+                    column!(role, "role"),
+                    column!(ctas, "CTAs"),
+                    column!(parts, "parts"),
+                    column!(taken_s, "time", Micros),
+                    column!(tag, "tag", Tag),
+                    column!(operators, "operators"),
                 ],
             );
             page.table(
                 &own.queues,
                 &format!("{at}/queues"),
                 &[
-                    ("producer", "from stage"),
-                    ("consumers", "to stages"),
-                    ("tensor", "tensor"),
-                    ("payload_bytes", "slot"),
-                    ("depth", "slots"),
-                    ("tokens", "filled"),
+                    column!(producer, "from stage"),
+                    column!(consumers, "to stages"),
+                    column!(tensor, "tensor"),
+                    column!(payload_bytes, "slot", Megabytes),
+                    column!(depth, "slots"),
+                    column!(tokens, "filled"),
                 ],
             );
             if !own.side_outputs.is_empty() {
                 page.table(
                     &own.side_outputs,
                     &format!("{at}/side_outputs"),
-                    &[("stage", "stage"), ("tensor", "side output"), ("written_bytes", "written")],
+                    &[column!(stage, "stage"), column!(tensor, "side output"), column!(written_bytes, "written", Megabytes)],
                 );
             }
         });

@@ -3,7 +3,7 @@
 use super::speedups::{self, Part, Speedup};
 use super::{Case, EXECUTIONS, Execution, Figures, drawn, geometric_mean, mean_name, pairs};
 use crate::failure::Failure;
-use crate::page::{Page, Tag};
+use crate::page::{Page, Tag, column};
 use crate::pipeline::outcome::Outcome;
 use crate::plot::{Figure, Panel};
 use crate::predict::input::Device;
@@ -199,16 +199,16 @@ pub fn show(figures: &Figures, page: &mut Page) -> Result<(), Failure> {
         &figures.sensitivity,
         "/sensitivity",
         &[
-            ("graph", "graph"),
-            ("device", "device"),
-            ("twice", "twice"),
-            ("execution", "execution"),
-            ("tag", "tag"),
-            ("plain_s", "as it is"),
-            ("changed_s", "with twice of that"),
-            ("speedup", "speedup"),
-            ("groups_plain", "groups over bulk-synchronous, as it is"),
-            ("groups_changed", "the same with twice of that"),
+            column!(graph, "graph"),
+            column!(device, "device"),
+            column!(twice, "twice"),
+            column!(execution, "execution"),
+            column!(tag, "tag", Tag),
+            column!(plain_s, "as it is", Micros),
+            column!(changed_s, "with twice of that", Micros),
+            column!(speedup, "speedup"),
+            column!(groups_plain, "groups over bulk-synchronous, as it is"),
+            column!(groups_changed, "the same with twice of that"),
         ],
     );
     Ok(())

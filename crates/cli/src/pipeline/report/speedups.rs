@@ -2,7 +2,7 @@
 
 use super::{Case, Execution, Figures, Together, drawn, geometric_mean, mean_name, pairs};
 use crate::failure::Failure;
-use crate::page::{Page, Tag};
+use crate::page::{Page, Tag, column};
 use crate::plot::{Figure, Panel};
 use serde::Serialize;
 use warpsight_dataflow::{NodeId, Phase, Run};
@@ -164,17 +164,17 @@ pub fn show(figures: &Figures, page: &mut Page) -> Result<(), Failure> {
             &figures.speedups,
             "/speedups",
             &[
-                ("graph", "graph"),
-                ("device", "device"),
-                ("part", "of"),
-                ("group", "group"),
-                ("pass", "pass"),
-                ("execution", "execution"),
-                ("tag", "tag"),
-                ("bsp_s", "bulk-synchronous"),
-                ("taken_s", "taken"),
-                ("speedup", "speedup"),
-                ("published", "published"),
+                column!(graph, "graph"),
+                column!(device, "device"),
+                column!(part, "of"),
+                column!(group, "group"),
+                column!(pass, "pass"),
+                column!(execution, "execution"),
+                column!(tag, "tag", Tag),
+                column!(bsp_s, "bulk-synchronous", Micros),
+                column!(taken_s, "taken", Micros),
+                column!(speedup, "speedup"),
+                column!(published, "published"),
             ],
         );
     });

@@ -2,7 +2,7 @@
 
 use super::{Case, EXECUTIONS, Execution, Figures, Together, drawn, pairs};
 use crate::failure::Failure;
-use crate::page::{Page, Tag};
+use crate::page::{Page, Tag, column};
 use crate::plot::{Figure, Panel, Span};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -156,16 +156,16 @@ pub fn show(figures: &Figures, page: &mut Page) -> Result<(), Failure> {
             &figures.timelines,
             "/timelines",
             &[
-                ("graph", "graph"),
-                ("device", "device"),
-                ("execution", "execution"),
-                ("tag", "tag"),
-                ("kind", "what"),
-                ("group", "group"),
-                ("pass", "pass"),
-                ("begin_s", "begin"),
-                ("end_s", "end"),
-                ("nodes", "operators"),
+                column!(graph, "graph"),
+                column!(device, "device"),
+                column!(execution, "execution"),
+                column!(tag, "tag", Tag),
+                column!(kind, "what"),
+                column!(group, "group"),
+                column!(pass, "pass"),
+                column!(begin_s, "begin", Micros),
+                column!(end_s, "end", Micros),
+                column!(nodes, "operators"),
             ],
         );
     });

@@ -2,7 +2,7 @@
 
 use super::{Case, EXECUTIONS, Execution, Figures, drawn, pairs};
 use crate::failure::Failure;
-use crate::page::{Page, Tag};
+use crate::page::{Page, Tag, column};
 use crate::plot::{Figure, Panel};
 use serde::Serialize;
 
@@ -96,20 +96,20 @@ pub fn show(figures: &Figures, page: &mut Page) -> Result<(), Failure> {
         &figures.traffic,
         "/traffic",
         &[
-            ("graph", "graph"),
-            ("device", "device"),
-            ("execution", "execution"),
-            ("tag", "tag"),
-            ("operators", "operators"),
-            ("covered", "selected"),
-            ("covered_percent", "selected"),
-            ("together", "run in groups"),
-            ("published_covered", "selected, published"),
-            ("counted_bytes", "counted"),
-            ("reduction_percent", "reduction"),
-            ("published_percent", "reduction, published"),
-            ("moved_bytes", "moved in the model of time"),
-            ("simulated_bytes", "moved, simulated"),
+            column!(graph, "graph"),
+            column!(device, "device"),
+            column!(execution, "execution"),
+            column!(tag, "tag", Tag),
+            column!(operators, "operators"),
+            column!(covered, "selected"),
+            column!(covered_percent, "selected", Percent),
+            column!(together, "run in groups"),
+            column!(published_covered, "selected, published"),
+            column!(counted_bytes, "counted", Megabytes),
+            column!(reduction_percent, "reduction", Percent),
+            column!(published_percent, "reduction, published", Percent),
+            column!(moved_bytes, "moved in the model of time", Megabytes),
+            column!(simulated_bytes, "moved, simulated", Megabytes),
         ],
     );
     Ok(())

@@ -2,7 +2,7 @@
 
 use super::{Case, EXECUTIONS, Execution, Figures, drawn, pairs};
 use crate::failure::Failure;
-use crate::page::{Page, Tag};
+use crate::page::{Page, Tag, column};
 use crate::plot::{Figure, Panel};
 use serde::Serialize;
 use warpsight_dataflow::plan::LOW;
@@ -136,16 +136,16 @@ pub fn show(figures: &Figures, page: &mut Page) -> Result<(), Failure> {
             &figures.utilisation,
             "/utilisation",
             &[
-                ("graph", "graph"),
-                ("device", "device"),
-                ("execution", "execution"),
-                ("pass", "pass"),
-                ("tag", "tag"),
-                ("time_s", "time"),
-                ("low_both_percent", "both low"),
-                ("low_sm_percent", "low SM"),
-                ("low_dram_percent", "low DRAM"),
-                ("neither_percent", "neither"),
+                column!(graph, "graph"),
+                column!(device, "device"),
+                column!(execution, "execution"),
+                column!(pass, "pass"),
+                column!(tag, "tag", Tag),
+                column!(time_s, "time", Micros),
+                column!(low_both_percent, "both low", Percent),
+                column!(low_sm_percent, "low SM", Percent),
+                column!(low_dram_percent, "low DRAM", Percent),
+                column!(neither_percent, "neither", Percent),
             ],
         );
     });

@@ -1,6 +1,5 @@
 //! What was measured of a corpus: the last rows of table 1 of paper 004, and figure 6.
 
-use super::report::Bin;
 use crate::failure::Failure;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,6 +10,15 @@ use warpsight_shader::corpus::Entry;
 
 /// The largest variation of a measurement that counts as calm.
 const CALM: f64 = 0.03;
+
+/// A row of a histogram.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Bin {
+    /// What is counted, for instance `64–127`.
+    pub of: String,
+    /// How many.
+    pub count: u64,
+}
 
 /// The measurements of one device.
 #[derive(Clone, Debug, PartialEq, Serialize)]

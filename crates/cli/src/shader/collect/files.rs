@@ -1,8 +1,7 @@
 //! Shaders in files of their own, and in strings of JavaScript.
 
-use super::found::Found;
+use super::found::{Found, Package};
 use super::js::{self, Literal};
-use super::packages::Package;
 use crate::failure::Failure;
 use crate::shader::glsl;
 use std::collections::BTreeMap;

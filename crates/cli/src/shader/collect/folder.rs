@@ -1,6 +1,5 @@
 //! A corpus as a folder: `corpus.jsonl`, `spv/ID.spv`, `glsl/ID.frag`, and what is known of inputs, so that none is compiled twice.
 
-use super::make::{Checks, Known};
 use crate::failure::Failure;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -10,6 +9,56 @@ use warpsight_shader::corpus::{self, Entry};
 /// The folder of a corpus.
 pub struct Folder {
     path: PathBuf,
+}
+
+/// How far a shader came, or at which step it was left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// Its text is known.
+    Text,
+    /// It was wrapped.
+    Wrapped,
+    /// It compiles.
+    Compiled,
+    /// This project reads it.
+    Read,
+    /// spirv-val accepts it, where that is installed.
+    Valid,
+    /// It can be interpreted.
+    Traced,
+}
+
+/// Why a shader was left.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Left {
+    /// The step that it did not make.
+    pub step: Step,
+    /// The line of the user's file, where it is known.
+    pub line: Option<u32>,
+    /// What was wrong.
+    pub message: String,
+}
+
+/// What became of an input.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Known {
+    /// This module.
+    Module(String),
+    /// It was left.
+    Left(Left),
+}
+
+/// What was found of a module.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Checks {
+    /// Whether spirv-val accepts it; nothing where that is not installed.
+    pub valid: Option<Result<(), String>>,
+    /// Why it cannot be interpreted.
+    pub untraced: Option<String>,
+    /// Whether it loops, its instructions and its reachable blocks.
+    pub shape: (bool, u32, u32),
 }
 
 /// What is known of inputs and modules: `known.json`.

@@ -1,8 +1,19 @@
-//! A shader as a package or folder holds it.
+//! Packages, and shaders as a package or folder holds them.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use warpsight_shader::wrap::Dialect;
+
+/// A package that was installed.
+pub struct Package {
+    /// Its name in its registry.
+    pub name: String,
+    /// Its licence as it states it.
+    pub licence: String,
+    /// Its folder.
+    pub folder: PathBuf,
+}
 
 /// A shader that was found.
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,8 @@
 //! How many shaders are left after each step: table 1 of paper 004, for what was collected now.
 
+use super::folder::{Checks, Left, Step};
 use super::found::Found;
-use super::make::{Checks, Left, Made, Step};
+use super::make::Made;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,10 +1,9 @@
 //! From what was found to modules: wrapped, compiled, validated, read, interpreted, in several threads.
 
-use super::folder::{Folder, Memory};
+use super::folder::{Checks, Folder, Known, Left, Memory, Step};
 use super::found::Found;
 use crate::progress;
 use crate::shader::glsl::{self, Fault};
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -21,56 +20,6 @@ use warpsight_shader::wrap::{self, Dialect, Source};
 
 /// Quads that are interpreted to see whether a shader can be.
 const QUADS: usize = 4;
-
-/// How far a shader came, or at which step it was left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Step {
-    /// Its text is known.
-    Text,
-    /// It was wrapped.
-    Wrapped,
-    /// It compiles.
-    Compiled,
-    /// This project reads it.
-    Read,
-    /// spirv-val accepts it, where that is installed.
-    Valid,
-    /// It can be interpreted.
-    Traced,
-}
-
-/// Why a shader was left.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Left {
-    /// The step that it did not make.
-    pub step: Step,
-    /// The line of the user's file, where it is known.
-    pub line: Option<u32>,
-    /// What was wrong.
-    pub message: String,
-}
-
-/// What became of an input.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Known {
-    /// This module.
-    Module(String),
-    /// It was left.
-    Left(Left),
-}
-
-/// What was found of a module.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Checks {
-    /// Whether spirv-val accepts it; nothing where that is not installed.
-    pub valid: Option<Result<(), String>>,
-    /// Why it cannot be interpreted.
-    pub untraced: Option<String>,
-    /// Whether it loops, its instructions and its reachable blocks.
-    pub shape: (bool, u32, u32),
-}
 
 /// What became of what was found.
 pub struct Made {

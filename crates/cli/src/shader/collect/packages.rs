@@ -1,7 +1,7 @@
 //! Which packages hold shaders, and where in them.
 
 use super::files;
-use super::found::Found;
+use super::found::{Found, Package};
 use crate::failure::Failure;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -10,16 +10,6 @@ use warpsight_shader::wrap::Dialect;
 
 /// How the shaders of a package are read.
 type Own = fn(&Package) -> Result<Vec<Found>, Failure>;
-
-/// A package that was installed.
-pub struct Package {
-    /// Its name in its registry.
-    pub name: String,
-    /// Its licence as it states it.
-    pub licence: String,
-    /// Its folder.
-    pub folder: PathBuf,
-}
 
 /// The packages of npm whose shaders stand in a form of their own; all others are searched for strings that are shaders.
 const OWN: &[(&str, Own)] =

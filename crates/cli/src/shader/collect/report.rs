@@ -1,6 +1,6 @@
 //! What a corpus consists of: the funnel (table 1 of paper 004), kinds of instructions and sizes (figure 5), as text, JSON and a page.
 
-use super::drawn::Drawn;
+use super::drawn::{Bin, Drawn};
 use super::folder::Folder;
 use super::funnel::{Failed, Reason, Row};
 use crate::failure::Failure;
@@ -32,15 +32,6 @@ const CLASSES: &[(u32, &str)] = &[
     (244, "atomic and barrier"),
     (260, "control flow"),
 ];
-
-/// A row of a histogram.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Bin {
-    /// What is counted, for instance `64–127`.
-    pub of: String,
-    /// How many.
-    pub count: u64,
-}
 
 /// What a corpus consists of.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

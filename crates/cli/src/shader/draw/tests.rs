@@ -39,10 +39,10 @@ fn interpreted(module: &Module, inputs: &Inputs) -> Vec<f32> {
     let [width, height] = inputs.frame;
     let cfg = Cfg::new(module).unwrap();
     let program = Program::new(module, &cfg).unwrap();
-    let mut machine = program.machine(inputs).unwrap();
+    let mut interpreter = program.interpreter(inputs).unwrap();
     let mut image = vec![0.0; (width * height * 4) as usize];
     for (row, column) in (0..height.div_ceil(2)).flat_map(|r| (0..width.div_ceil(2)).map(move |c| (r, c))) {
-        let quad = machine.quad(column, row).unwrap();
+        let quad = interpreter.quad(column, row).unwrap();
         for lane in (0..4).filter(|l| quad.covered[*l as usize]) {
             let at = ((2 * row + (lane >> 1)) * width + 2 * column + (lane & 1)) as usize;
             for c in 0..4 {
@@ -107,11 +107,11 @@ fn counts_of_a_rasteriser_are_those_of_the_interpreter() {
         let cfg = Cfg::new(&module).unwrap();
         let (inputs, _) = scene.inputs(&module).unwrap();
         let program = Program::new(&module, &cfg).unwrap();
-        let mut machine = program.machine(&inputs).unwrap();
-        (0..11).flat_map(|row| (0..19).map(move |column| (column, row))).for_each(|(c, r)| _ = machine.quad(c, r).unwrap());
-        assert!(!machine.rough_branches().contains(&true), "{name} depends on nothing that is rounded");
+        let mut interpreter = program.interpreter(&inputs).unwrap();
+        (0..11).flat_map(|row| (0..19).map(move |column| (column, row))).for_each(|(c, r)| _ = interpreter.quad(c, r).unwrap());
+        assert!(!interpreter.rough_branches().contains(&true), "{name} depends on nothing that is rounded");
         let counted = crate::shader::count::counts(&mut device, &module, &cfg, &inputs).unwrap();
-        assert_eq!(counted, machine.counts(), "{name}");
+        assert_eq!(counted, interpreter.counts(), "{name}");
         assert!(counted.iter().sum::<u64>() >= 37 * 22);
     }
 }

@@ -3,11 +3,12 @@
 //! A magic word, the length of a head in JSON, the head, then burn's records one after the other with the lengths that the head
 //! gives. A digest of all records is checked before any of them is read.
 
+use super::draws::drawing;
 use super::network::Network;
 use super::shape::{Options, Shape};
-use super::training::{drawing, record};
 use super::{Curve, NetworkError, Scale};
 use burn::module::Module;
+use burn::store::ModuleRecord;
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -139,4 +140,8 @@ fn read(bytes: &[u8]) -> Result<(Head, Vec<&[u8]>), FileError> {
 
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+fn record(weights: Vec<u8>) -> Result<ModuleRecord, NetworkError> {
+    ModuleRecord::from_bytes(burn::tensor::Bytes::from_bytes_vec(weights)).map_err(|e| NetworkError::Weights(e.to_string()))
 }

@@ -1,14 +1,11 @@
 //! The network: embedding, encoder, read-out.
 
-use super::shape::{COUNT_BITS, Readout, Shape};
+use super::shape::{AMOUNTS, COUNT_BITS, Readout, Shape};
 use burn::module::{Initializer, Module};
 use burn::nn::transformer::{TransformerEncoder, TransformerEncoderConfig, TransformerEncoderInput};
 use burn::nn::{Dropout, DropoutConfig, Embedding, EmbeddingConfig, Linear, LinearConfig};
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData, activation::tanh};
 use warpsight_shader::tokens::{Dialect, OPERANDS, Tokens};
-
-/// What a compact word says of amounts: logarithms of count and scalars, and whether it is executed.
-pub(super) const AMOUNTS: usize = 3;
 
 /// Logarithms that stand for 0: their exponentials vanish beside any other.
 const NEVER: f32 = -1e4;

@@ -3,6 +3,9 @@
 use serde::{Deserialize, Serialize};
 use warpsight_shader::tokens::{COMPACT_LIMIT, Dialect, LIMIT};
 
+/// What a compact word says of amounts: logarithms of count and scalars, and whether it is executed.
+pub(super) const AMOUNTS: usize = 3;
+
 /// Bits of a count that are a part of the embedding (paper 004, equation 5).
 pub const COUNT_BITS: usize = u64::BITS as usize;
 
@@ -67,7 +70,7 @@ impl Shape {
         let words = u64::from(self.dialect.vocabulary());
         let tables = match self.dialect {
             Dialect::Published => words + positions,
-            Dialect::Compact => words * (1 + warpsight_shader::tokens::OPERANDS as u64) + positions + super::network::AMOUNTS as u64 + 1,
+            Dialect::Compact => words * (1 + warpsight_shader::tokens::OPERANDS as u64) + positions + AMOUNTS as u64 + 1,
         };
         let layer = 4 * width * (width + 1) + 2 * width * inner + inner + width + 4 * width;
         let head = match self.readout {

@@ -2,25 +2,16 @@
 
 use super::checkpoint::{self, Checkpoint};
 use super::curve::{Curve, Epoch};
+use super::draws::drawing;
 use super::network::{Batch, Network};
 use super::shape::{Options, Processor, Readout};
 use super::{Example, NetworkError, Scale, Trained, check_sequences, mape, numbers, outputs, parts};
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::{AdamConfig, GradientsAccumulator, GradientsParams, ModuleOptimizer};
-use burn::store::ModuleRecord;
 use burn::tensor::{Device, Tensor, TensorData};
 use sha2::{Digest, Sha256};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use warpsight_shader::tokens::Tokens;
-
-/// The devices' generators of random numbers are shared by the whole process: held from a seed to the last number drawn after it, and where
-/// networks are made otherwise, so that neither disturbs a training.
-pub(super) fn drawing() -> MutexGuard<'static, ()> {
-    static GENERATOR: Mutex<()> = Mutex::new(());
-    // A poisoned lock guards no data.
-    GENERATOR.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Where training begins.
 #[derive(Default)]
@@ -344,8 +335,4 @@ impl ModuleVisitor for Scaled {
             self.gradients.register(param.id, gradient.mul_scalar(self.factor));
         }
     }
-}
-
-pub(super) fn record(weights: Vec<u8>) -> Result<ModuleRecord, NetworkError> {
-    ModuleRecord::from_bytes(burn::tensor::Bytes::from_bytes_vec(weights)).map_err(|e| NetworkError::Weights(e.to_string()))
 }

@@ -2,9 +2,9 @@
 //!
 //! Equal trainings give equal files: burn's own records name each layer by a random number.
 
+use super::draws::drawing;
 use super::network::Network;
 use super::shape::Options;
-use super::training::drawing;
 use super::{Curve, Scale, Trained};
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor, TensorData};

@@ -1,7 +1,7 @@
 //! Image instructions.
 
 use super::super::step::Step;
-use super::super::texture_step::{Ask, Lod, TextureStep};
+use super::super::step::{Ask, Lod, TextureStep};
 use super::{Compiler, Done, Ins};
 use crate::module::spirv::ImageOperands;
 use crate::module::{Image, Op, Scalar, Type};

@@ -7,7 +7,7 @@ use crate::module::{Block, Id, Image, Leaf, Scalar, Type, Variable};
 
 /// Where everything from outside of a shader lies in its cells.
 #[derive(Default)]
-pub(in super::super) struct Slots {
+pub(crate) struct Slots {
     /// Uniform blocks and push constants.
     pub uniforms: Vec<Binding>,
     /// Storage buffers; the cell of each holds its first word in shared memory.
@@ -25,7 +25,7 @@ pub(in super::super) struct Slots {
 }
 
 /// A block with bytes.
-pub(in super::super) struct Binding {
+pub(crate) struct Binding {
     pub name: String,
     /// Nothing for push constants.
     pub at: Option<(u32, u32)>,
@@ -42,7 +42,7 @@ impl Binding {
 }
 
 /// Images, as many as the variable has elements.
-pub(in super::super) struct Handle {
+pub(crate) struct Handle {
     pub name: String,
     pub at: (u32, u32),
     pub cell: u32,
@@ -52,7 +52,7 @@ pub(in super::super) struct Handle {
 
 /// One component of an input or output.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Field {
+pub(crate) struct Field {
     pub name: String,
     pub location: u32,
     pub component: u32,

@@ -3,7 +3,7 @@
 mod parts;
 mod steps;
 
-use super::place::{Floor, Scheduler};
+use super::scheduler::{Floor, Scheduler};
 use super::servers::{Ordered, Server};
 use super::silicon::PipelineSilicon;
 use super::{Meter, PipelineFault, PipelineRun, Span, StageRun};

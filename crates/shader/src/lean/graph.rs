@@ -1,7 +1,6 @@
 //! The graph of values: equal operations on equal operands are one node.
 
 use super::cells::UNDEFINED;
-use super::flow::JOIN;
 use super::{Done, GaveUp, MAX_NODES, Work};
 use crate::features::own;
 use crate::module::Op;
@@ -10,6 +9,9 @@ use std::ops::Range;
 
 /// The feature of what costs nothing.
 pub(super) const FREE: usize = usize::MAX;
+
+/// The opcode of what joins two branches; SPIR-V has none of this number.
+pub(super) const JOIN: u32 = u32::MAX;
 
 /// Where an operation comes from, and how often it runs.
 #[derive(Clone, Copy)]

@@ -1,48 +1,8 @@
 //! Image instructions on a quad.
 
-use super::run::Machine;
-use super::step::ALL;
+use super::run::Interpreter;
+use super::step::{ALL, Ask, Lod, TextureStep};
 use super::texture::{Kind, Mip, Texture, face};
-
-/// Where the level of detail comes from. Cells of it, or of the gradients.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lod {
-    Implicit { bias: Option<u32> },
-    Explicit(u32),
-    Gradient(u32, u32),
-}
-
-/// What is asked of the image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ask {
-    Sample,
-    Fetch,
-    /// The cell of the component, or none for depth.
-    Gather(Option<u32>),
-    Size,
-    Lod,
-    Levels,
-    Samples,
-}
-
-/// An image instruction. Fields are first cells.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct TextureStep {
-    pub ask: Ask,
-    pub dst: u32,
-    pub n: u32,
-    pub image: u32,
-    pub coordinate: u32,
-    /// Coordinates within a layer.
-    pub axes: u32,
-    pub arrayed: bool,
-    /// The cell by which coordinates are divided.
-    pub projector: Option<u32>,
-    pub reference: Option<u32>,
-    pub lod: Lod,
-    pub offset: Option<u32>,
-    pub integer: bool,
-}
 
 /// What one lane wants.
 #[derive(Clone, Copy, Default)]
@@ -52,7 +12,7 @@ struct Want {
     reference: Option<f32>,
 }
 
-impl Machine<'_> {
+impl Interpreter<'_> {
     pub(super) fn texture(&mut self, step: &TextureStep) {
         let mut wants = [Want::default(); 4];
         if matches!(step.ask, Ask::Sample | Ask::Gather(_) | Ask::Lod) {

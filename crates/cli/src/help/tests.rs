@@ -1,6 +1,6 @@
 //! Help as a newcomer reads it: every verb has examples, and they are true.
 
-use super::Cli;
+use crate::Cli;
 use clap::{Command, CommandFactory, Parser};
 use std::collections::BTreeSet;
 use std::path::Path;

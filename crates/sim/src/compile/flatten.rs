@@ -10,8 +10,8 @@ use warpsight_ir::{BinaryOp, Scalar, UnaryOp};
 /// Instructions of one run at most, so that waves take turns.
 const LONGEST_RUN: u32 = 48;
 
-/// Places a tree. The error names what there is too much of.
-pub(super) fn place(tree: &Tree, silicon: &Silicon) -> Result<Code, String> {
+/// Flattens a tree. The error names what there is too much of.
+pub(super) fn flatten(tree: &Tree, silicon: &Silicon) -> Result<Code, String> {
     let mut places = Placer {
         tree,
         silicon,

@@ -1,18 +1,16 @@
 //! Control flow: branches that are decided, branches that are joined, loops that are unrolled or stay.
 
 use super::cells::{Cells, UNDEFINED};
-use super::graph::Origin;
+use super::graph::{JOIN, Origin};
 use super::{Done, Evaluation, GaveUp, MAX_DEPTH, steps};
 use crate::features::own;
+use crate::interpret::compile::Compiled;
 use crate::interpret::step::{End, Place, Step, Term};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
 /// Where returns lead.
 pub(super) const RETURN: usize = usize::MAX;
-/// The opcode of what joins two branches; SPIR-V has none of this number.
-pub(super) const JOIN: u32 = u32::MAX;
-
 /// The most cells that a loop that stays may write.
 const MAX_WRITTEN: usize = 1 << 18;
 
@@ -222,7 +220,7 @@ impl Evaluation<'_> {
 }
 
 /// For each cell that holds addresses: from where they go on, and how far.
-pub(super) fn addresses(program: &crate::interpret::compile::Compiled) -> HashMap<u32, Vec<(Place, u32)>> {
+pub(super) fn addresses(program: &Compiled) -> HashMap<u32, Vec<(Place, u32)>> {
     let mut out: HashMap<u32, Vec<(Place, u32)>> = HashMap::new();
     let constants: HashMap<u32, u32> = program.constants.iter().copied().collect();
     for step in program.blocks.iter().flat_map(|b| &b.steps) {

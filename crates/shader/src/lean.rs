@@ -15,12 +15,11 @@ mod graph;
 mod steps;
 mod unroll;
 
-use super::Program;
-use super::compile::Binding;
-use super::inputs::Inputs;
-use super::step::Place;
 use crate::cfg::Cfg;
 use crate::features::{self, own};
+use crate::interpret::compile::{Binding, Compiled};
+use crate::interpret::step::Place;
+use crate::interpret::{Inputs, Program};
 use crate::module::Module;
 use crate::trace::Trace;
 use cells::Cells;
@@ -162,7 +161,7 @@ struct Constants {
 
 /// A shader being evaluated.
 struct Evaluation<'p> {
-    program: &'p super::compile::Compiled,
+    program: &'p Compiled,
     cfg: &'p Cfg,
     module: &'p Module,
     turns: Vec<f64>,

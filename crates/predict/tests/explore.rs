@@ -118,6 +118,40 @@ fn configurations_are_what_predict_says_of_them() {
     }
 }
 
+/// Of every example some configurations, drawn by a seed: one explorer, asked one after another, says of each what a single prediction of the
+/// text says, to the last bit.
+#[test]
+fn every_example_costs_alone_what_it_costs_among_others() {
+    let devices = ["a100-40", "mi210", "rx6900xt", "adreno640"].map(device);
+    let folder = format!("{}/../../examples/accesses", env!("CARGO_MANIFEST_DIR"));
+    let mut files: Vec<_> = std::fs::read_dir(folder).expect("examples").map(|entry| entry.expect("an entry").path()).collect();
+    files.sort();
+    let mut predicted = 0;
+    for file in files.iter().filter(|file| file.extension().is_some_and(|extension| extension == "toml")) {
+        let text = std::fs::read_to_string(file).expect("readable");
+        let document = Document::read(&text).expect("TOML");
+        let sweeps: Vec<Sweep> = document
+            .params()
+            .filter(|(_, value)| *value > 64)
+            .take(1)
+            .map(|(name, value)| format!("{name}={}..{}:5", value - 12, value + 13).parse().expect("a sweep"))
+            .collect();
+        let of = |blocks: &[Blocks], sweeps: &[Sweep]| Space::new(&document, &[], &devices, blocks, &[], sweeps);
+        let spaces = [of(&[Blocks::PowersOfTwo], &sweeps), of(&[Blocks::File], &sweeps), of(&[Blocks::File], &[])];
+        let space = spaces.into_iter().find_map(Result::ok).expect("a space");
+        let explorer = Explorer { document: &document, fixed: &[], devices: &devices, space: &space };
+        for index in sample(space.len(), 8, 15) {
+            let own = space.get(index);
+            let found = explorer.outcome(index);
+            // Debug text of a number is that of its bits.
+            let alone = by_hand(&text, &devices[own.device], &explorer.settings(&own));
+            assert_eq!(format!("{found:?}"), format!("{alone:?}"), "{}: {own:?}", file.display());
+            predicted += usize::from(found.is_ok());
+        }
+    }
+    assert!(predicted > 60, "{predicted}");
+}
+
 /// Rows that are read along y want blocks that are long along y: no axis is taken for another.
 #[test]
 fn permuted_axes_are_told_apart() {

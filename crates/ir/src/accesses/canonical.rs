@@ -43,6 +43,25 @@ enum Node {
     Barrier,
 }
 
+/// Conditions in their one form; neighbours share theirs.
+struct Narrowing<'a> {
+    ranges: Ranges,
+    last: Option<(&'a [AffineBound], Option<Vec<AffineBound>>)>,
+}
+
+impl<'a> Narrowing<'a> {
+    fn of(&mut self, guard: &'a [AffineBound]) -> Option<Vec<AffineBound>> {
+        match &self.last {
+            Some((before, found)) if *before == guard => found.clone(),
+            _ => {
+                let found = narrowed(guard, &self.ranges);
+                self.last = Some((guard, found.clone()));
+                found
+            }
+        }
+    }
+}
+
 /// Accesses with their positions that nothing divides, and what comes behind them.
 type Run = (Vec<(usize, AccessRef)>, Option<Node>);
 
@@ -51,7 +70,7 @@ impl Accesses {
     pub fn canonical(&self, order: Order) -> Canonical {
         let ranges = Ranges::of(self);
         let (mut position, mut never) = (0, Vec::new());
-        let mut nodes = self.flattened(&self.nest, &ranges, &mut position, &mut never);
+        let mut nodes = self.flattened(&self.nest, &mut Narrowing { ranges, last: None }, &mut position, &mut never);
         let tensors = self.ordered(&nodes);
         let mut places = vec![0; tensors.len()];
         tensors.iter().enumerate().for_each(|(to, &from)| places[from] = to as u16);
@@ -63,7 +82,7 @@ impl Accesses {
     }
 
     /// Without loops of one trip, and without what never happens.
-    fn flattened(&self, nest: &[Nest], ranges: &Ranges, position: &mut usize, never: &mut Vec<usize>) -> Vec<Node> {
+    fn flattened<'a>(&'a self, nest: &'a [Nest], ranges: &mut Narrowing<'a>, position: &mut usize, never: &mut Vec<usize>) -> Vec<Node> {
         let mut found = Vec::with_capacity(nest.len());
         for node in nest {
             match node {
@@ -78,9 +97,9 @@ impl Accesses {
                     }
                 }
                 Nest::Access(access) => {
-                    match narrowed(&access.guard, ranges) {
+                    match ranges.of(&access.guard) {
                         Some(guard) => {
-                            let coords = access.coords.iter().map(|form| ranges.moving(form)).collect();
+                            let coords = access.coords.iter().map(|form| ranges.ranges.moving(form)).collect();
                             found.push(Node::Access(*position, AccessRef { coords, guard, ..access.clone() }));
                         }
                         None => never.push(*position),

@@ -101,10 +101,14 @@ impl Explorer<'_> {
     /// # Errors
     /// What keeps it from being a kernel or from running.
     pub fn report(&self, index: u64) -> Result<(Written, Report), Refusal> {
+        self.predicted(index, &Settings::default())
+    }
+
+    fn predicted(&self, index: u64, settings: &Settings) -> Result<(Written, Report), Refusal> {
         let configuration = self.space.get(index);
         let written = self.document.written(&self.settings(&configuration)).map_err(|error| Refusal(error.what))?;
         let work = Work { kernel: &written.kernel, points: written.points };
-        let found = report(&work, &self.devices[configuration.device], &Settings::default())?;
+        let found = report(&work, &self.devices[configuration.device], settings)?;
         Ok((written, found))
     }
 
@@ -113,7 +117,7 @@ impl Explorer<'_> {
     /// # Errors
     /// As [`Self::report`].
     pub fn outcome(&self, index: u64) -> Result<Outcome, Refusal> {
-        Outcome::of(&self.report(index)?.1)
+        Outcome::of(&self.predicted(index, &Settings { brief: true, ..Settings::default() })?.1)
     }
 
     /// What makes the kernel of a configuration: what holds for all, then its own.

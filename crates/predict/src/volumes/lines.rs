@@ -45,25 +45,40 @@ struct Slab {
     z: (i64, i64),
 }
 
-/// Rows of one cell, and the lines each of them touches for every kind of beginning.
+/// Rows that hold the same elements.
 struct Cell {
     y: (i64, i64),
-    /// For each of [`Residues::all`]: lines, whether the row's first line is touched, whether its last is.
-    kinds: SmallVec<[(u64, bool, bool); 4]>,
+    /// Which of [`Residues::known`].
+    x: usize,
+}
+
+/// A number for each kind of beginning.
+type Kinds = SmallVec<[u64; 16]>;
+
+/// What a row touches, by where it begins.
+struct Touched {
+    /// First and last bytes from the row's begin.
+    spans: SmallVec<[(i64, i64); 16]>,
+    /// Distinct lines.
+    lines: Kinds,
+    /// Where the line is touched that the row begins in, 1.
+    first: Kinds,
+    /// Where the line is touched that the row ends in, 1.
+    last: Kinds,
 }
 
 /// Where rows begin within a line.
-struct Residues<'a> {
+struct Residues {
     line: i64,
     origin: i64,
     row: i64,
     plane: i64,
-    /// Whether all rows of a translation begin alike.
-    uniform: bool,
     /// The distance between possible beginnings.
     grain: i64,
-    /// Translations in bytes, and how often.
-    shifts: &'a [(i64, u64)],
+    /// How often a row that begins with a line begins in each kind under all translations.
+    shifted: Kinds,
+    /// What rows were found to touch.
+    known: Vec<Touched>,
 }
 
 /// Distinct lines, of each of these sizes in bytes, that a union of regions touches, summed over translations by so many bytes, each so
@@ -88,25 +103,23 @@ fn lines_of(slabs: &[Slab], geometry: &Geometry, line: i64, shifts: &[(i64, u64)
     if geometry.row * geometry.element < line {
         return by_planes(slabs, geometry, line, shifts);
     }
-    let residues = Residues::of(geometry, line, shifts);
+    let mut residues = Residues::of(geometry, line, shifts);
     let zs = cuts(slabs.iter().map(|slab| slab.z));
     let mut total = 0;
     let mut before: Option<((i64, i64), Vec<Cell>)> = None;
     for z in zs.windows(2).map(|z| (z[0], z[1])) {
         let active: SmallVec<[&Slab; 32]> = slabs.iter().filter(|slab| slab.z.0 <= z.0 && z.1 <= slab.z.1).collect();
         let ys = cuts(active.iter().map(|slab| slab.y));
+        let planes = residues.planes(z);
         let mut cells: Vec<Cell> = Vec::new();
         for y in ys.windows(2).map(|y| (y[0], y[1])) {
             let inside = active.iter().filter(|slab| slab.y.0 <= y.0 && y.1 <= slab.y.1);
-            if let Some(cell) = residues.cell(inside.map(|slab| &slab.x), y, geometry) {
-                residues.each(y, z, |begin, rows| {
-                    let moved = shifts.iter().map(|&(shift, times)| cell.kinds[residues.kind(begin + shift)].0 * times);
-                    total += moved.sum::<u64>() * rows;
-                });
-                cells.push(cell);
+            if let Some(x) = residues.touched(inside.map(|slab| &slab.x), geometry.element) {
+                total += residues.sum(&planes, y, &residues.known[x].lines);
+                cells.push(Cell { y, x });
             }
         }
-        total -= residues.shared(&cells, z, geometry.plane, before.as_ref());
+        total -= residues.shared(&cells, (z, &planes), geometry.plane, before.as_ref());
         before = Some((z, cells));
     }
     total
@@ -120,117 +133,135 @@ fn cuts(ranges: impl Iterator<Item = (i64, i64)>) -> SmallVec<[i64; 32]> {
     cuts
 }
 
-impl<'a> Residues<'a> {
-    fn of(geometry: &Geometry, line: i64, shifts: &'a [(i64, u64)]) -> Self {
+impl Residues {
+    fn of(geometry: &Geometry, line: i64, shifts: &[(i64, u64)]) -> Self {
         let row = geometry.row * geometry.element;
         let plane = geometry.plane.map_or(0, |rows| rows * row);
         let own = gcd(gcd(line, row), plane);
         let grain = shifts.iter().fold(own, |grain, shift| gcd(grain, shift.0));
-        Self { line, origin: geometry.origin, row, plane, uniform: own == line, grain, shifts }
+        let mut shifted = Kinds::from_elem(0, (line / grain) as usize);
+        shifts.iter().for_each(|&(shift, times)| shifted[(shift.rem_euclid(line) / grain) as usize] += times);
+        Self { line, origin: geometry.origin, row, plane, grain, shifted, known: vec![] }
     }
 
-    /// Kinds of beginning.
-    fn all(&self) -> impl Iterator<Item = i64> {
-        let (first, grain) = (self.origin.rem_euclid(self.grain), self.grain);
-        (0..self.line / grain).map(move |kind| first + kind * grain)
+    /// By how many kinds a beginning moves on with so many bytes.
+    fn further(&self, bytes: i64) -> usize {
+        (bytes.rem_euclid(self.line) / self.grain) as usize
     }
 
-    /// Byte at which a row begins.
-    fn begin(&self, y: i64, z: i64) -> i64 {
-        self.origin + y * self.row + z * self.plane
+    /// How beginnings move on, from where, in so many steps of so many bytes: for each, how often.
+    fn steps(&self, from: usize, bytes: i64, count: i64) -> impl Iterator<Item = (usize, u64)> {
+        let (kinds, step, count) = (self.shifted.len(), self.further(bytes), count.max(0).unsigned_abs());
+        // They repeat after a period.
+        let period = kinds as u64 / gcd(kinds as i64, step as i64).unsigned_abs();
+        let (rounds, rest) = (count / period, count % period);
+        (0..period.min(count)).scan(from, move |at, i| {
+            let here = *at;
+            *at = if here + step < kinds { here + step } else { here + step - kinds };
+            Some((here, rounds + u64::from(i < rest)))
+        })
     }
 
-    /// Which kind of beginning this is.
-    fn kind(&self, begin: i64) -> usize {
-        (begin.rem_euclid(self.line) / self.grain) as usize
-    }
-
-    /// Where rows of a cell begin, one of each kind, and how many have it.
-    fn each(&self, y: (i64, i64), z: (i64, i64), mut count: impl FnMut(i64, u64)) {
-        if self.uniform {
-            return count(self.origin, y.1.abs_diff(y.0) * z.1.abs_diff(z.0));
+    /// Where rows 0 of these planes begin, under all translations.
+    fn planes(&self, z: (i64, i64)) -> Kinds {
+        let kinds = self.shifted.len();
+        let mut planes = Kinds::from_elem(0, kinds);
+        for (moved, times) in self.steps(self.further(self.origin + z.0 * self.plane), self.plane, z.1 - z.0) {
+            let (low, high) = self.shifted.split_at(kinds - moved);
+            planes.iter_mut().zip(high.iter().chain(low)).for_each(|(to, shifted)| *to += shifted * times);
         }
-        self.each_row(y, z, |y, z, rows| count(self.begin(y, z), rows));
+        planes
+    }
+
+    /// What these rows of planes sum up to.
+    fn sum(&self, planes: &[u64], y: (i64, i64), each: &[u64]) -> u64 {
+        let sum = self.steps(self.further(y.0 * self.row), self.row, y.1 - y.0).map(|(moved, times)| {
+            let (low, high) = each.split_at(moved);
+            let (begin, end) = planes.split_at(each.len() - moved);
+            let dot = |a: &[u64], b: &[u64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<u64>();
+            times * (dot(begin, high) + dot(end, low))
+        });
+        sum.sum()
     }
 
     /// What rows that hold these elements touch; `None` where they hold none.
-    fn cell<'s>(&self, x: impl Iterator<Item = &'s Intervals>, y: (i64, i64), geometry: &Geometry) -> Option<Cell> {
-        let mut spans: SmallVec<[(i64, i64); 32]> = SmallVec::new();
-        x.for_each(|set| spans.extend(set.as_slice().iter().map(|&(lo, hi)| (lo * geometry.element, hi * geometry.element - 1))));
-        if spans.is_empty() {
-            return None;
+    fn touched<'s>(&mut self, x: impl Iterator<Item = &'s Intervals>, element: i64) -> Option<usize> {
+        let mut spans: SmallVec<[(i64, i64); 16]> = SmallVec::new();
+        x.for_each(|set| set.as_slice().iter().for_each(|&(lo, hi)| spans.push((lo * element, hi * element - 1))));
+        if spans.len() > 1 {
+            spans.sort_unstable();
+            spans.dedup();
         }
-        spans.sort_unstable();
-        let (first_byte, last_byte) = (spans[0].0, spans.iter().map(|span| span.1).max()?);
-        let kinds = self.all().map(|begin| {
+        let first_byte = spans.first()?.0;
+        if let Some(known) = self.known.iter().position(|own| own.spans == spans) {
+            return Some(known);
+        }
+        let last_byte = spans.iter().map(|span| span.1).max()?;
+        let (mut lines, mut first, mut last) = (Kinds::new(), Kinds::new(), Kinds::new());
+        for begin in (0..self.line / self.grain).map(|kind| self.origin.rem_euclid(self.grain) + kind * self.grain) {
             // Below the first line, which is 0 or later.
-            let (mut lines, mut last) = (0, -1);
+            let (mut count, mut before) = (0, -1);
             for &(lo, hi) in &spans {
-                let (lo, hi) = (((begin + lo) / self.line).max(last + 1), (begin + hi) / self.line);
+                let (lo, hi) = (((begin + lo) / self.line).max(before + 1), (begin + hi) / self.line);
                 if hi >= lo {
-                    lines += hi.abs_diff(lo) + 1;
-                    last = hi;
+                    count += hi.abs_diff(lo) + 1;
+                    before = hi;
                 }
             }
             let ends = (begin + self.row - 1) / self.line;
-            (lines, (begin + first_byte) / self.line == 0, (begin + last_byte) / self.line == ends)
-        });
-        Some(Cell { y, kinds: kinds.collect() })
+            lines.push(count);
+            first.push(u64::from((begin + first_byte) / self.line == 0));
+            last.push(u64::from((begin + last_byte) / self.line == ends));
+        }
+        self.known.push(Touched { spans, lines, first, last });
+        Some(self.known.len() - 1)
     }
 
     /// Lines counted twice because they hold the end of one row and the begin of the next.
-    fn shared(&self, cells: &[Cell], z: (i64, i64), plane: Option<i64>, before: Option<&((i64, i64), Vec<Cell>)>) -> u64 {
-        let mut shared = 0;
-        let mut pairs = |from: &Cell, to: &Cell, y: (i64, i64), z: (i64, i64), next: (i64, i64)| {
-            let mut count = |end: i64, begin: i64, rows: u64| {
-                for &(shift, times) in self.shifts {
-                    let within = (begin + shift).rem_euclid(self.line) != 0;
-                    if within && from.kinds[self.kind(end + shift)].2 && to.kinds[self.kind(begin + shift)].1 {
-                        shared += rows * times;
-                    }
-                }
-            };
-            if self.uniform {
-                let rows = (y.1 - y.0).max(0) * (z.1 - z.0).max(0);
-                return count(self.origin, self.origin, rows.unsigned_abs());
+    fn shared(
+        &self,
+        cells: &[Cell],
+        (z, planes): ((i64, i64), &[u64]),
+        plane: Option<i64>,
+        before: Option<&((i64, i64), Vec<Cell>)>,
+    ) -> u64 {
+        let pairs = |from: &Cell, to: &Cell, y: (i64, i64), planes: &dyn Fn() -> Kinds, next: i64| {
+            let (last, first) = (&self.known[from.x].last, &self.known[to.x].first);
+            if !last.contains(&1) || !first.contains(&1) {
+                return 0;
             }
-            self.each_row(y, z, |y, z, rows| count(self.begin(y, z), self.begin(y + next.0, z + next.1), rows));
+            let (kinds, on) = (first.len(), self.further(next));
+            // A row that begins with a line shares none.
+            let whole = |kind: usize| kind == 0 && self.origin % self.grain == 0;
+            let both = (0..kinds).map(|end| {
+                let begin = (end + on) % kinds;
+                if whole(begin) { 0 } else { last[end] * first[begin] }
+            });
+            self.sum(&planes(), y, &both.collect::<Kinds>())
         };
+        let mut shared = 0;
+        let own = || Kinds::from_slice(planes);
         for (i, cell) in cells.iter().enumerate() {
-            pairs(cell, cell, (cell.y.0, cell.y.1 - 1), z, (1, 0));
+            shared += pairs(cell, cell, (cell.y.0, cell.y.1 - 1), &own, self.row);
             if let Some(next) = cells.get(i + 1).filter(|next| next.y.0 == cell.y.1) {
-                pairs(cell, next, (cell.y.1 - 1, cell.y.1), z, (1, 0));
+                shared += pairs(cell, next, (cell.y.1 - 1, cell.y.1), &own, self.row);
             }
         }
         let Some(plane) = plane else { return shared };
         let first = |cells: &'_ [Cell]| cells.iter().position(|cell| cell.y.0 == 0);
         let last = |cells: &'_ [Cell]| cells.iter().position(|cell| cell.y.1 == plane);
+        let over = self.plane - (plane - 1) * self.row;
         if let (Some(end), Some(begin)) = (last(cells), first(cells)) {
-            pairs(&cells[end], &cells[begin], (plane - 1, plane), (z.0, z.1 - 1), (1 - plane, 1));
+            shared += pairs(&cells[end], &cells[begin], (plane - 1, plane), &|| self.planes((z.0, z.1 - 1)), over);
         }
         if let Some((earlier, cells_before)) = before.filter(|before| before.0.1 == z.0)
             && let (Some(end), Some(begin)) = (last(cells_before), first(cells))
         {
-            pairs(&cells_before[end], &cells[begin], (plane - 1, plane), (earlier.1 - 1, earlier.1), (1 - plane, 1));
+            let planes = || self.planes((earlier.1 - 1, earlier.1));
+            shared += pairs(&cells_before[end], &cells[begin], (plane - 1, plane), &planes, over);
         }
         shared
     }
-
-    /// Rows of a range by kind: a representative of each class, and how many there are.
-    fn each_row(&self, y: (i64, i64), z: (i64, i64), mut count: impl FnMut(i64, i64, u64)) {
-        let (ys, zs) = (self.line / gcd(self.line, self.row), self.line / gcd(self.line, self.plane));
-        for (first_z, planes) in classes(z, zs) {
-            for (first_y, rows) in classes(y, ys) {
-                count(first_y, first_z, planes * rows);
-            }
-        }
-    }
-}
-
-/// The integers of a range by their remainder: the first of each class, and how many there are.
-fn classes((lo, hi): (i64, i64), period: i64) -> impl Iterator<Item = (i64, u64)> {
-    let length = (hi - lo).max(0);
-    (0..length.min(period)).map(move |i| (lo + i, ((length - i + period - 1) / period).unsigned_abs()))
 }
 
 /// Regions as parts that lie within rows and planes.

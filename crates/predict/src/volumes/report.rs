@@ -11,7 +11,7 @@ use super::l1::{Rule, fused};
 use super::l1_capacity::{Allocation, Room, l2_load};
 use super::measured::{Compared, Measured};
 use super::speed::Speed;
-use super::subject::{Field, Subject};
+use super::subject::{Field, Subject, Touch};
 use super::tlb;
 use crate::time::{Counts, Limit, Parts, nothing_known, parts, waits};
 use warpsight_ir::accesses::{Canonical, Order};
@@ -35,6 +35,9 @@ pub struct Settings {
     pub measured: Option<Measured>,
     /// Which of a kernel's accesses happens first.
     pub order: Order,
+    /// Leaves out what is said of a kernel in words that take long to find: how far it goes beyond its fields, which conditions are taken to
+    /// hold. All numbers are there.
+    pub brief: bool,
 }
 
 /// What a kernel costs on a device, predicted.
@@ -160,8 +163,10 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
     report.volumes.per_field.sort_by_key(declared);
     report.instructions.iter_mut().for_each(|own| own.access = positions[own.access]);
     report.instructions.sort_by_key(|own| own.access);
-    report.provenance.extend(never_held(&work.kernel.accesses, &never));
-    report.provenance.extend(work.kernel.accesses.outside().iter().map(ToString::to_string));
+    if !settings.brief {
+        report.provenance.extend(never_held(&work.kernel.accesses, &never));
+        report.provenance.extend(work.kernel.accesses.outside().iter().map(ToString::to_string));
+    }
     Ok(report)
 }
 
@@ -261,11 +266,15 @@ fn of_canonical(work: &Work, on: &Profile, settings: &Settings, numbers: &[usize
         bytes - images::kept(&subject, on, (&found, &uses), sizes, &resident, &mut notes)
     });
     let dram = behind_l2(&subject, on, sizes, &resident, &mut notes);
-    remarks(&subject, &mut notes);
+    if !settings.brief {
+        remarks(&subject, &mut notes);
+    }
     if let Some(most) = on.execution.max_registers.get().filter(|&&most| most < kernel.registers) {
         notes.push(format!("a work-item has at most {most} registers: what spills of {} is left out of all volumes", kernel.registers));
     }
-    images::remarks(&subject, on, sizes, &mut notes);
+    if !settings.brief {
+        images::remarks(&subject, on, sizes, &mut notes);
+    }
 
     let of = |image: bool| subject.fields.iter().filter(move |field| field.image.is_some() == image);
     let mut demand = Counts {
@@ -398,7 +407,16 @@ fn of_canonical(work: &Work, on: &Profile, settings: &Settings, numbers: &[usize
 
 /// Bytes that lanes ask for, over the launch.
 fn asked_of<'f>(subject: &Subject, fields: impl IntoIterator<Item = &'f Field>) -> f64 {
-    let own = |field: &Field| field.touches.iter().map(|touch| images::lanes(subject, touch) * touch.width as f64).sum::<f64>();
+    // Accesses share their conditions.
+    let mut known: Vec<(&Touch, f64)> = Vec::new();
+    let mut lanes = |touch: &'f Touch| {
+        let alike = |(other, _): &&(&Touch, f64)| other.guard == touch.guard && other.loops == touch.loops;
+        known.iter().find(alike).map(|own| own.1).unwrap_or_else(|| {
+            known.push((touch, images::lanes(subject, touch)));
+            known[known.len() - 1].1
+        })
+    };
+    let mut own = |field: &'f Field| field.touches.iter().map(|touch| lanes(touch) * touch.width as f64).sum::<f64>();
     fields.into_iter().fold(0.0, |sum, field| sum + own(field) * field.geometry.element as f64)
 }
 

@@ -45,7 +45,8 @@ impl<'a> Footprint<'a> {
         let mut patterns: Vec<Pattern<'a>> = Vec::new();
         for touch in field.touches.iter().filter(|touch| side.is_none_or(|side| side.has(touch.kind))) {
             let phase = phases.and_then(|phases| phases.get(touch.position)).copied().unwrap_or(0.0);
-            let within = within(touch);
+            let judged = patterns.iter().find(|own| own.like.guard == touch.guard && own.like.moves_like(touch));
+            let within = judged.map_or_else(|| within(touch), |own| own.within);
             let offset = [0, 1, 2].map(|i| Intervals::point(touch.coords[i].constant));
             let [x, y, z] = offset;
             let offset = Region { x, y, z };

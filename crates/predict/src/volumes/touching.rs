@@ -123,23 +123,32 @@ impl Walk<'_> {
         order.sort_unstable();
         let mut ordered: Vec<(i64, usize)> = Vec::with_capacity(rows.len());
         ordered.extend(order.iter().map(|&key| unkey(key)));
+        // Rows of one time.
+        let mut runs: Vec<(usize, usize)> = Vec::with_capacity(ordered.len());
+        for (i, row) in ordered.iter().enumerate() {
+            match runs.last_mut() {
+                Some(run) if ordered[run.0].0 == row.0 => run.1 = i + 1,
+                _ => runs.push((i, i + 1)),
+            }
+        }
         for class in &level.classes {
-            if rows.iter().map(|row| class.blocks[row.member].len()).sum::<usize>() > MOST {
+            let touches = || rows.iter().map(|row| class.blocks[row.member].len()).sum::<usize>();
+            if rows.len() * class.count > MOST && touches() > MOST {
                 return None;
             }
             let lines = lines * class.lines;
             self.before = None;
             // What rows spread over.
             let reach = level.unit * (class.count as i64 - 1);
-            let mut from = 0;
-            while from < ordered.len() {
-                let time = ordered[from].0;
-                let alike = ordered[from..].iter().take_while(|row| row.0 == time).count();
-                let mut until = from + alike;
-                while until < ordered.len() && ordered[until].0 - ordered[until - 1].0 <= reach {
-                    until += 1;
+            let mut run = 0;
+            while run < runs.len() {
+                let (from, alike) = runs[run];
+                run += 1;
+                while run < runs.len() && ordered[runs[run].0].0 - ordered[runs[run - 1].0].0 <= reach {
+                    run += 1;
                 }
-                if until == from + alike && !class.masks.is_empty() {
+                let until = runs[run - 1].1;
+                if until == alike && !class.masks.is_empty() {
                     self.together(level, class.first, (rows, &ordered[from..until], &class.masks), lines);
                 } else {
                     order.clear();
@@ -154,7 +163,6 @@ impl Walk<'_> {
                         self.meet(touch, touch, lines);
                     }
                 }
-                from = until;
             }
         }
         Some(())
@@ -179,8 +187,9 @@ impl Walk<'_> {
         }
         while any != 0 {
             let bit = any.trailing_zeros() as usize;
-            let [from, to] = [ends[bit].0, ends[bit].1].map(|row| level.moved(&rows[row], first + bit as i32));
-            self.meet(from, to, lines);
+            let (from, to) = ends[bit];
+            let touch = level.moved(&rows[from], first + bit as i32);
+            self.meet(touch, if from == to { touch } else { level.moved(&rows[to], first + bit as i32) }, lines);
             any &= any - 1;
         }
     }

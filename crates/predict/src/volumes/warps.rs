@@ -38,12 +38,10 @@ pub fn shapes(lanes: &[Axis], active: &[(u32, u32)], warp: u32) -> Vec<Shape> {
     if let Some(shape) = even(lanes, warp).filter(|_| whole) {
         return vec![shape];
     }
+    // Without lanes they are even.
+    let (Some((axis, slower)), Some((&(first, last), within))) = (lanes.split_first(), active.split_first()) else { return Vec::new() };
     let mut shapes: Vec<Shape> = Vec::new();
     let mut offsets: SmallVec<[i64; 64]> = SmallVec::new();
-    // The lane's place on each axis, and its offset: both move on like an odometer.
-    let mut at: SmallVec<[u32; 4]> = SmallVec::from_elem(0, lanes.len());
-    let mut offset = 0;
-    let inside = |at: &[u32]| whole || at.iter().zip(active).all(|(value, active)| (active.0..active.1).contains(value));
     let mut finish = |offsets: &mut SmallVec<[i64; 64]>| {
         let Some(&start) = offsets.first() else { return };
         offsets.iter_mut().for_each(|offset| *offset -= start);
@@ -53,14 +51,25 @@ pub fn shapes(lanes: &[Axis], active: &[(u32, u32)], warp: u32) -> Vec<Shape> {
         }
         offsets.clear();
     };
-    for lane in 0..size as usize {
-        if lane > 0 && lane % warp == 0 {
-            finish(&mut offsets);
+    // Row by row: its place on the slower axes, and its offset, move on like an odometer.
+    let mut at: SmallVec<[u32; 4]> = SmallVec::from_elem(0, slower.len());
+    let mut offset = 0;
+    let (row, first, last) = (axis.count as usize, first as usize, last.min(axis.count) as usize);
+    for begin in (0..size as usize).step_by(row) {
+        let inside = at.iter().zip(within).all(|(value, active)| (active.0..active.1).contains(value));
+        let mut lane = 0;
+        while lane < row {
+            if begin + lane > 0 && (begin + lane).is_multiple_of(warp) {
+                finish(&mut offsets);
+            }
+            // To the end of the row, or of the warp.
+            let until = row.min(((begin + lane) / warp + 1) * warp - begin);
+            if inside {
+                offsets.extend((lane.max(first)..until.min(last)).map(|lane| offset + lane as i64 * axis.stride));
+            }
+            lane = until;
         }
-        if inside(&at) {
-            offsets.push(offset);
-        }
-        for (value, axis) in at.iter_mut().zip(lanes) {
+        for (value, axis) in at.iter_mut().zip(slower) {
             *value += 1;
             offset += axis.stride;
             if *value < axis.count {

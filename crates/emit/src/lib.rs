@@ -2,8 +2,8 @@
 //!
 //! [`opencl()`] turns a [`Checked`](warpsight_ir::Checked) Program into a [`Source`], [`cuda()`] into a [`CudaSource`]; [`host`] writes the
 //! launch description, C header and C host example of a sequence of kernels. Both languages are dialects of one writer (`clike`). What
-//! every emitter shares has modules of its own: [`grid`] (named axes on hardware dimensions), [`index`] (linear positions), [`range`]
-//! (values integers can take), [`divisor`] (powers of two that divide them), [`names`] (identifiers).
+//! every emitter shares has modules of its own: [`grid`] (named axes on hardware dimensions), [`index`] (linear positions), [`divisor`]
+//! (powers of two that divide integers), [`names`] (identifiers).
 //!
 //! ```
 //! use warpsight_ir::{Checked, text};
@@ -27,7 +27,6 @@ pub mod host;
 pub mod index;
 pub mod names;
 mod opencl;
-pub mod range;
 
 pub use cuda::{CUDA_OPTIONS, CudaSource, cuda};
 pub use grid::{Grid, SizeError};

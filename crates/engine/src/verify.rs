@@ -108,17 +108,18 @@ impl<'a> Trial<'a> {
         let slices: Vec<&[f32]> = self.inputs.iter().map(Vec::as_slice).collect();
         let extents: Vec<i64> = self.expr.axes.iter().map(|a| a.extent).collect();
         let points = extents.iter().product::<i64>() as usize;
-        let position = |point: &[i64]| {
-            self.expr.store.iter().zip(&self.expr.output.shape).fold(0, |at, (form, extent)| at * extent + form.eval(point)) as usize
+        let mut expected = vec![];
+        let mut expect = |point: &[i64]| {
+            // Every point has its own element.
+            expected.extend(self.expr.output_position(point).map(|at| (at, self.expr.evaluate(point, &slices))));
         };
         let affordable = (REFERENCE_BUDGET / self.work_per_output()).max(16);
-        let mut expected = vec![];
         if points <= affordable {
-            for_each_index(&extents, |_, point| expected.push((position(point), self.expr.evaluate(point, &slices))));
+            for_each_index(&extents, |_, point| expect(point));
         } else {
             for _ in 0..affordable {
                 let point: Vec<i64> = extents.iter().map(|&e| rng.i64(0..e)).collect();
-                expected.push((position(&point), self.expr.evaluate(&point, &slices)));
+                expect(&point);
             }
         }
         self.expected = expected;

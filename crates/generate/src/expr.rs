@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 use warpsight_ir::interpret::{larger, rounded, smaller};
-use warpsight_ir::{BinaryOp, Name, Scalar as Element, UnaryOp};
+use warpsight_ir::{Affine, BinaryOp, Name, Scalar as Element, UnaryOp};
 
 /// An operator: tensor expressions executed in order, joined by temporaries.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,66 +92,7 @@ pub struct Axis {
 pub struct AxisId(pub usize);
 
 /// An affine form over axes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Index {
-    /// (axis, coefficient), sorted by axis, no coefficient 0.
-    pub terms: Vec<(AxisId, i64)>,
-    /// The constant part.
-    pub constant: i64,
-}
-
-impl Index {
-    /// A constant.
-    pub fn constant(value: i64) -> Self {
-        Self { terms: vec![], constant: value }
-    }
-    /// One axis.
-    pub fn axis(axis: AxisId) -> Self {
-        Self { terms: vec![(axis, 1)], constant: 0 }
-    }
-    /// Adds `coefficient · axis`.
-    pub fn plus(mut self, axis: AxisId, coefficient: i64) -> Self {
-        match self.terms.binary_search_by_key(&axis, |t| t.0) {
-            Ok(i) => {
-                self.terms[i].1 += coefficient;
-                if self.terms[i].1 == 0 {
-                    self.terms.remove(i);
-                }
-            }
-            Err(i) if coefficient != 0 => self.terms.insert(i, (axis, coefficient)),
-            Err(_) => {}
-        }
-        self
-    }
-    /// Adds a constant.
-    pub fn offset(mut self, value: i64) -> Self {
-        self.constant += value;
-        self
-    }
-    /// The form times a number.
-    pub fn times(mut self, factor: i64) -> Self {
-        self.terms.iter_mut().for_each(|t| t.1 *= factor);
-        self.terms.retain(|t| t.1 != 0);
-        self.constant *= factor;
-        self
-    }
-    /// The sum of two forms.
-    pub fn sum(self, other: &Self) -> Self {
-        other.terms.iter().fold(self, |sum, &(a, c)| sum.plus(a, c)).offset(other.constant)
-    }
-    /// The form with a form in place of each axis.
-    pub fn substitute(&self, forms: &[Self]) -> Self {
-        self.terms.iter().fold(Self::constant(self.constant), |sum, &(a, c)| sum.sum(&forms[a.0].clone().times(c)))
-    }
-    /// The coefficient of an axis.
-    pub fn coefficient(&self, axis: AxisId) -> i64 {
-        self.terms.iter().find(|t| t.0 == axis).map_or(0, |t| t.1)
-    }
-    /// Its value at a point (one value per axis).
-    pub fn eval(&self, point: &[i64]) -> i64 {
-        self.terms.iter().map(|&(a, c)| c * point[a.0]).sum::<i64>() + self.constant
-    }
-}
+pub type Index = Affine<AxisId>;
 
 /// How a reduction combines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -233,6 +174,13 @@ impl Scalar {
 }
 
 impl TensorExpr {
+    /// The position of a point of the parallel axes in the output, row-major; `None` beyond all numbers.
+    pub fn output_position(&self, point: &[i64]) -> Option<usize> {
+        let forms = self.store.iter().zip(&self.output.shape);
+        let at =
+            forms.into_iter().try_fold(0_i64, |at, (form, extent)| at.checked_mul(*extent)?.checked_add(form.eval(|a| point[a.0])?))?;
+        usize::try_from(at).ok()
+    }
     /// All axes, parallel ones first.
     pub fn all_axes(&self) -> impl Iterator<Item = &Axis> {
         self.axes.iter().chain(&self.reduce)
@@ -282,11 +230,15 @@ impl TensorExpr {
             Scalar::Load { tensor, index, padded } => {
                 let mut flat = 0;
                 for (form, &extent) in index.iter().zip(&self.inputs[*tensor].shape) {
-                    let at = form.eval(point);
-                    if at < 0 || at >= extent {
-                        debug_assert!(*padded, "{}: index {at} outside {extent} in `{}`", self.name, self.inputs[*tensor].name);
+                    // What is beyond all numbers is outside, too.
+                    let Some(at) = form.eval(|a| point[a.0]).filter(|at| (0..extent).contains(at)) else {
+                        debug_assert!(
+                            *padded,
+                            "{}: {form:?} at {point:?} is outside {extent} in `{}`",
+                            self.name, self.inputs[*tensor].name
+                        );
                         return 0.0;
-                    }
+                    };
                     flat = flat * extent + at;
                 }
                 inputs[*tensor][flat as usize].into()

@@ -120,7 +120,7 @@ impl Family for ScheduleFamily {
         let mut at = vec![0; knobs.len()];
         loop {
             let config = Config(at.iter().zip(knobs).map(|(&i, k)| k.values[i]).collect());
-            if self.knobs.choice(&self.expr, &config).is_some_and(|choice| Nest::places(&self.expr, &choice)) {
+            if self.knobs.choice(&self.expr, &config).is_some_and(|choice| Nest::is_legal(&self.expr, &choice)) {
                 configs.push(config);
             }
             let mut knob = knobs.len();
@@ -140,7 +140,7 @@ impl Family for ScheduleFamily {
 
     fn kernel(&self, config: &Config) -> Kernel {
         // A configuration that is not legal has no Kernel: callers take configurations from `configs`.
-        self.with_nest(config, kernel).unwrap_or_else(|| panic!("{}", self.not_legal(config)))
+        self.with_nest(config, kernel).flatten().unwrap_or_else(|| panic!("{}", self.not_legal(config)))
     }
 
     fn demand(&self, config: &Config) -> Demand {
@@ -157,7 +157,7 @@ impl Family for ScheduleFamily {
     }
 
     fn lower(&self, config: &Config) -> Result<Checked, LowerError> {
-        let program = self.with_nest(config, program).ok_or_else(|| self.not_legal(config))?;
+        let program = self.with_nest(config, program).flatten().ok_or_else(|| self.not_legal(config))?;
         Checked::new(program).map_err(|source| LowerError::Invalid { step: Lowering::Program.name(), source })
     }
 }

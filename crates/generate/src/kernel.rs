@@ -1,9 +1,9 @@
 //! What models see of a configuration, read off the nest without building statements.
 
-use crate::coords::{Coord, constants, coords};
+use crate::coords::Coord;
 use crate::expr::{AxisId, Combine, Scalar};
 use crate::names::Names;
-use crate::nest::{Item, LaneKind, Nest, Step, Tree};
+use crate::nest::{Item, LaneKind, Nest, Places, Step, StoreBound, StoreItem, Tree};
 use crate::placement::{Placement, image_format};
 use smallvec::SmallVec;
 use warpsight_ir::{
@@ -11,20 +11,23 @@ use warpsight_ir::{
     NestVar, OpClass, OpCounts, Scalar as Element, Space, StorePolicy, TensorPlace, TensorUse, VarId, VarKind,
 };
 
-/// The Kernel of a configuration; equal to `Kernel::of` of its Program.
-pub fn kernel(nest: &Nest) -> Kernel {
-    let mut reader = Reader::new(nest);
+/// The Kernel of a configuration; equal to `Kernel::of` of its Program. `None` where coordinates exceed 32 bits, as in no configuration
+/// that is legal.
+pub fn kernel(nest: &Nest) -> Option<Kernel> {
+    let mut reader = Reader::new(nest)?;
     let mut body = vec![];
-    reader.trees(&nest.tree, &mut body);
-    reader.variable.fill(None);
+    reader.trees(&nest.tree, &mut body)?;
     let tile = nest.tile_points();
     let none: SmallVec<[bool; 5]> = SmallVec::from_elem(false, nest.expr.reduce.len());
+    let stored = reader.substituted(&nest.places(&nest.expr.store, nest.output_placement())?)?;
     for at in &tile {
         let items = nest.epilogue_items(at);
         for item in &items.list {
-            body.push(Node::Access(reader.load(item, &none)));
+            body.push(Node::Access(reader.load(item, &none)?));
         }
-        body.extend(nest.stores(at).iter().map(|s| Node::Access(reader.store(s, &none))));
+        for store in nest.stores(at) {
+            body.push(Node::Access(reader.store(&store, &stored.coords)?));
+        }
     }
     let accesses = Accesses { vars: reader.vars, tensors: tensors(nest), nest: body };
     let order = &nest.choice.launch_order;
@@ -32,141 +35,134 @@ pub fn kernel(nest: &Nest) -> Kernel {
         groups: order.iter().map(|&a| nest.splits[a].groups as u32).collect(),
         lanes: order.iter().map(|&a| nest.splits[a].lanes).filter(|&l| l > 1).collect(),
     };
-    Kernel {
+    Some(Kernel {
         name: nest.expr.name.clone(),
         accesses,
         launch,
         registers: registers(nest),
         local: Bytes::ZERO,
         ops: ops(nest, tile.len() as u64),
-    }
+    })
 }
 
 struct Reader<'a> {
     nest: &'a Nest<'a>,
     names: Names<'a>,
     vars: Vec<NestVar>,
-    /// Per axis, what a block of it adds to an affine form.
-    blocks: Vec<SmallVec<[(VarId, i32); 2]>>,
+    /// The number of each axis's block; 0 outside its loop.
+    blocks: Vec<Affine>,
     /// Bounds of the condition around everything: lanes that have work.
     idle: Vec<AffineBound>,
-    /// Per template, the coordinates with constants left out; valid for the loops at hand.
-    variable: Vec<Option<(SmallVec<[bool; 5]>, Coords)>>,
+    /// Per template, what its loads share.
+    places: Vec<Places>,
+    /// The same in the variables of the loops at hand, where that was needed.
+    variable: Vec<Option<Variable>>,
 }
 
-/// The coordinates of an access.
-type Coords = SmallVec<[Affine; 4]>;
+/// [`Places`] in the variables of a nest.
+struct Variable {
+    dims: SmallVec<[Affine; 4]>,
+    coords: SmallVec<[Affine; 4]>,
+}
 
 impl<'a> Reader<'a> {
-    fn new(nest: &'a Nest<'a>) -> Self {
+    fn new(nest: &'a Nest<'a>) -> Option<Self> {
         let names = Names::new(nest.expr);
         let mut vars = vec![];
-        let mut blocks = vec![SmallVec::new(); nest.expr.axes.len() + nest.expr.reduce.len()];
+        let mut blocks = vec![Affine::default(); nest.expr.axes.len() + nest.expr.reduce.len()];
         for &a in &nest.choice.launch_order {
             let split = &nest.splits[a];
-            blocks[a].push((VarId(vars.len() as u16), split.lanes as i32));
+            blocks[a].add_term(VarId(vars.len() as u16), split.lanes)?;
             vars.push(NestVar { name: names.group(AxisId(a)), kind: VarKind::Group, trips: Some(split.groups as u32) });
         }
         for &a in nest.choice.launch_order.iter().filter(|&&a| nest.splits[a].lanes > 1) {
-            blocks[a].push((VarId(vars.len() as u16), 1));
+            blocks[a].add_term(VarId(vars.len() as u16), 1)?;
             vars.push(NestVar { name: names.lane(AxisId(a)), kind: VarKind::Lane, trips: Some(nest.splits[a].lanes) });
         }
-        let mut reader = Self { nest, names, vars, blocks, idle: vec![], variable: vec![None; nest.templates.len()] };
         let idle = nest.splits.iter().enumerate().filter(|(_, s)| s.idle_lanes());
-        reader.idle = idle
-            .map(|(a, s)| {
-                let value = Coord { terms: [(AxisId(a), 1)].into_iter().collect(), constant: 0 };
-                AffineBound { value: reader.affine(&value), extent: s.blocks, per_lane: false }
-            })
-            .collect();
-        reader
+        let idle = idle.map(|(a, s)| AffineBound { value: blocks[a].clone(), extent: s.blocks, per_lane: false }).collect();
+        let places = nest.templates.iter().map(|t| nest.places(t.index, &nest.placements[t.tensor])).collect::<Option<_>>()?;
+        let variable = nest.templates.iter().map(|_| None).collect();
+        Some(Self { nest, names, vars, blocks, idle, places, variable })
     }
 
-    fn affine(&self, coord: &Coord) -> Affine {
-        let mut form = Affine::constant(coord.constant);
-        for &(a, c) in &coord.terms {
-            for &(var, scale) in &self.blocks[a.0] {
-                form.add_term(var, c as i32 * scale);
-            }
-        }
-        form
+    fn affine(&self, coord: &Coord) -> Option<Affine> {
+        coord.substitute(|a| Some(&self.blocks[a.0]))
     }
 
-    fn trees(&mut self, trees: &[Tree], out: &mut Vec<Node>) {
+    fn substituted(&self, places: &Places) -> Option<Variable> {
+        let each = |forms: &[Coord]| forms.iter().map(|form| self.affine(form)).collect::<Option<_>>();
+        Some(Variable { dims: each(&places.dims)?, coords: each(&places.coords)? })
+    }
+
+    fn trees(&mut self, trees: &[Tree], out: &mut Vec<Node>) -> Option<()> {
         for tree in trees {
             match tree {
                 Tree::Loop { axis, trips, body, .. } => {
                     let var = VarId(self.vars.len() as u16);
                     self.vars.push(NestVar { name: self.names.block(*axis), kind: VarKind::Loop, trips: Some(*trips) });
-                    self.blocks[axis.0] = SmallVec::from_slice(&[(var, 1)]);
-                    self.variable.fill(None);
+                    self.set(*axis, Affine::var(var));
                     let mut nodes = vec![];
-                    self.trees(body, &mut nodes);
+                    self.trees(body, &mut nodes)?;
                     out.push(Node::Loop { var, body: nodes });
+                    self.set(*axis, Affine::default());
                 }
                 Tree::Step(step) => {
                     for item in &step.items.list {
-                        out.push(Node::Access(self.load(item, &step.looped)));
+                        out.push(Node::Access(self.load(item, &step.looped)?));
                     }
                 }
             }
         }
+        Some(())
     }
 
-    /// Coordinates of an item: the variable part of its template's, computed once per loop, with its constants.
-    fn coords(&mut self, item: &Item, looped: &[bool]) -> Coords {
+    fn set(&mut self, axis: AxisId, block: Affine) {
+        self.blocks[axis.0] = block;
+        self.variable.fill_with(|| None);
+    }
+
+    fn load(&mut self, item: &Item, looped: &[bool]) -> Option<AccessRef> {
         let template = &self.nest.templates[item.template];
         let placement = &self.nest.placements[template.tensor];
-        let cached = match &self.variable[item.template] {
-            Some((loops, coords)) if loops[..] == *looped => coords,
-            _ => {
-                let zero = SmallVec::<[i64; 5]>::from_elem(0, template.index.len());
-                let coords = coords(placement, &template.index, &zero, |a| self.nest.scale(a, looped));
-                let coords = coords.iter().map(|c| self.affine(c)).collect();
-                &self.variable[item.template].insert((looped.into(), coords)).1
-            }
-        };
-        let mut coords = cached.clone();
-        for (form, constant) in coords.iter_mut().zip(constants(placement, &item.offsets)) {
-            form.constant = constant;
+        if self.variable[item.template].is_none() {
+            self.variable[item.template] = Some(self.substituted(&self.places[item.template])?);
         }
-        coords
-    }
-
-    fn load(&mut self, item: &Item, looped: &[bool]) -> AccessRef {
-        let coords = self.coords(item, looped);
-        let template = &self.nest.templates[item.template];
-        let placement = &self.nest.placements[template.tensor];
-        let scale = |a| self.nest.scale(a, looped);
+        let variable = self.variable[item.template].as_ref()?;
         let guard = self.nest.bounds(item, looped).into_iter().map(|(d, per_lane)| AffineBound {
-            value: self.affine(&Coord::of(&template.index[d], item.offsets[d], scale)),
+            value: variable.dims[d].with_constant(item.offsets[d]),
             extent: placement.extents()[d],
             per_lane,
         });
-        AccessRef {
+        Some(AccessRef {
             tensor: template.tensor as u16,
             kind: AccessKind::Load,
-            coords,
+            coords: variable
+                .coords
+                .iter()
+                .zip(placement.coords(&item.offsets))
+                .map(|(form, constant)| form.with_constant(constant))
+                .collect(),
             width: if placement.is_image() { 1 } else { item.width },
             guard: self.idle.iter().cloned().chain(guard).collect(),
             path: LoadPath::Default,
             spread: None,
-        }
+        })
     }
 
-    fn store(&self, store: &crate::nest::StoreItem, looped: &[bool]) -> AccessRef {
+    fn store(&self, store: &StoreItem, coords: &[Affine]) -> Option<AccessRef> {
         let placement = self.nest.output_placement();
-        let scale = |a| self.nest.scale(a, looped);
-        let guard = store.bounds.iter().map(|b| AffineBound { value: self.affine(&b.value), extent: b.extent, per_lane: b.per_lane });
-        AccessRef {
+        let bound = |b: &StoreBound| Some(AffineBound { value: self.affine(&b.value)?, extent: b.extent, per_lane: b.per_lane });
+        let guard = self.idle.iter().cloned().map(Some).chain(store.bounds.iter().map(bound));
+        Some(AccessRef {
             tensor: self.nest.expr.inputs.len() as u16,
             kind: AccessKind::Store(StorePolicy::WriteBack),
-            coords: coords(placement, &self.nest.expr.store, &store.offsets, scale).iter().map(|c| self.affine(c)).collect(),
+            coords: coords.iter().zip(placement.coords(&store.offsets)).map(|(form, constant)| form.with_constant(constant)).collect(),
             width: if placement.is_image() { 1 } else { store.width },
-            guard: self.idle.iter().cloned().chain(guard).collect(),
+            guard: guard.collect::<Option<_>>()?,
             path: LoadPath::Default,
             spread: None,
-        }
+        })
     }
 }
 

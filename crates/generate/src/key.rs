@@ -149,12 +149,11 @@ impl<'a> Encoder<'a> {
     }
 
     fn index(&mut self, index: &'a Index) {
-        let Index { terms, constant } = index;
-        self.list(terms, |e, (AxisId(axis), coefficient)| {
+        self.list(index.terms(), |e, (AxisId(axis), coefficient)| {
             e.count(*axis);
-            e.integer(*coefficient);
+            e.integer(i64::from(*coefficient));
         });
-        self.integer(*constant);
+        self.integer(index.constant);
     }
 
     fn scalar(&mut self, scalar: &'a Scalar) {

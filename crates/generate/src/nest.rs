@@ -4,10 +4,12 @@
 //! judged without building statements. Offsets within tiles, unrolled loops and vectors are known here, so a load differs from
 //! its neighbours in constants only: a [`Template`] holds what they share, an [`Item`] the constants.
 
+use crate::coords::{Coord, Coords, coords};
 use crate::expr::{AxisId, Index, Scalar, TensorExpr};
 use crate::placement::{Placement, is_free};
 use crate::schedule::{Choice, axis};
 use smallvec::SmallVec;
+use warpsight_ir::range::Interval;
 
 /// Vector lanes that lie apart in memory are collected one by one; inside a reduction wider vectors of them never pay.
 const WIDEST_GATHER: u8 = 4;
@@ -26,7 +28,7 @@ pub struct Nest<'a> {
     /// Where each input, then the output, lies.
     pub placements: Vec<Placement>,
     /// Every distinct load, of the body and the epilogue.
-    pub templates: Vec<Template>,
+    pub templates: Vec<Template<'a>>,
     /// The reduction; empty where nothing is reduced.
     pub tree: Vec<Tree>,
 }
@@ -65,13 +67,22 @@ impl Split {
 
 /// What all instances of one load share.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Template {
+pub struct Template<'a> {
     /// Position in the expression's inputs.
     pub tensor: usize,
     /// The load's index, one form per dimension.
-    pub index: Vec<Index>,
+    pub index: &'a [Index],
     /// How neighbouring vector lanes relate.
     pub lanes: LaneKind,
+}
+
+/// What accesses of one index share: its part without constants, in blocks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Places {
+    /// One per dimension of the tensor.
+    pub dims: Coords,
+    /// One per coordinate of its argument.
+    pub coords: Coords,
 }
 
 /// How the vector lanes of a load relate to memory.
@@ -153,7 +164,7 @@ impl Step {
 }
 
 impl<'a> Nest<'a> {
-    /// Resolves a configuration; `None` where a tensor cannot be an image under it.
+    /// Resolves a configuration; `None` where a tensor cannot be an image under it, or its coordinates exceed 32 bits.
     pub fn new(expr: &'a TensorExpr, choice: &'a Choice) -> Option<Self> {
         let mut nest = Self::placed(expr, choice)?;
         if !expr.reduce.is_empty() {
@@ -163,7 +174,7 @@ impl<'a> Nest<'a> {
     }
 
     /// Whether every tensor can lie where a configuration puts it.
-    pub fn places(expr: &TensorExpr, choice: &Choice) -> bool {
+    pub fn is_legal(expr: &TensorExpr, choice: &Choice) -> bool {
         Nest::placed(expr, choice).is_some()
     }
 
@@ -181,7 +192,7 @@ impl<'a> Nest<'a> {
         let mut nest = Self { expr, choice, splits, placements: vec![], templates: vec![], tree: vec![] };
         nest.placements = nest.place();
         nest.collect_templates()?;
-        Some(nest)
+        nest.near(&expr.store, nest.output_placement()).then_some(nest)
     }
 
     /// Vector lanes of one point.
@@ -230,7 +241,7 @@ impl<'a> Nest<'a> {
 
     /// A constant's extent rounded up to what tiles reach along a single parallel axis.
     fn padded_extent(&self, extent: i64, form: Option<&Index>) -> i64 {
-        match form.map(|f| (&f.terms[..], f.constant)) {
+        match form.map(|f| (f.terms(), f.constant)) {
             Some((&[(a, 1)], 0)) if a.0 < self.splits.len() => extent.max(self.splits[a.0].blocks * self.splits[a.0].per_item()),
             _ => extent,
         }
@@ -238,7 +249,7 @@ impl<'a> Nest<'a> {
 
     /// Whether the variable part of a form is a multiple of 4, so that the component of a texel is known.
     fn aligned(&self, form: &Index) -> bool {
-        form.terms.iter().all(|&(a, c)| {
+        form.terms().iter().all(|&(a, c)| {
             let multiple = match self.splits.get(a.0) {
                 Some(split) => split.per_item(),
                 None if self.choice.window_unrolled && !self.choice.order.contains(&a) => 4,
@@ -248,7 +259,7 @@ impl<'a> Nest<'a> {
                 }
                 None => 1,
             };
-            (c * multiple) % 4 == 0
+            (i64::from(c) * multiple) % 4 == 0
         })
     }
 
@@ -256,9 +267,8 @@ impl<'a> Nest<'a> {
     /// texels does not give zero: what lies there is anything, except in constants, which are padded with zeros.
     fn meets_tail(&self, tensor: usize, pack: usize, form: &Index) -> bool {
         let tensor = &self.expr.inputs[tensor];
-        let reach = |&(a, c): &(AxisId, i64)| (c * (axis(self.expr, a).extent - 1)).max(0);
-        let last = form.constant + form.terms.iter().map(reach).sum::<i64>();
-        !is_free(tensor) && tensor.shape[pack] % 4 != 0 && last >= tensor.shape[pack]
+        let last = form.range(|a| Interval::below(axis(self.expr, a).extent)).hi;
+        !is_free(tensor) && tensor.shape[pack] % 4 != 0 && last >= tensor.shape[pack].into()
     }
 
     /// The axis that `unroll` is about.
@@ -282,17 +292,55 @@ impl<'a> Nest<'a> {
                 return None;
             }
             let lanes = self.lane_kind(tensor, index);
-            if lanes == LaneKind::Apart && self.width() > WIDEST_GATHER && in_body {
+            if lanes == LaneKind::Apart && self.width() > WIDEST_GATHER && in_body || !self.near(index, &self.placements[tensor]) {
                 return None;
             }
-            self.templates.push(Template { tensor, index: index.to_vec(), lanes });
+            self.templates.push(Template { tensor, index, lanes });
         }
         Some(())
     }
 
+    /// Whether the steps of lanes, groups and loops have 32 bits in the coordinates of an argument.
+    fn near(&self, index: &[Index], placement: &Placement) -> bool {
+        let step = |&(a, c): &(AxisId, i32)| {
+            let lanes = self.splits.get(a.0).map_or(1, |split| split.lanes);
+            i64::from(c.unsigned_abs()) * self.scale(a) * i64::from(lanes)
+        };
+        let steps = |d: usize| index[d].terms().iter().map(step).sum::<i64>();
+        let linear = |dims: &[usize]| {
+            let mut dims = dims.iter().rev().scan(1_i64, |stride, &d| {
+                let own = steps(d).saturating_mul(*stride);
+                *stride = stride.saturating_mul(placement.extents()[d]);
+                Some(own)
+            });
+            dims.try_fold(0_i64, i64::checked_add)
+        };
+        let most = match placement {
+            Placement::Buffer { .. } => (0..index.len()).map(steps).max(),
+            Placement::Image { columns, rows, .. } => linear(columns).zip(linear(rows)).map(|(x, y)| x.max(y)),
+        };
+        most.is_some_and(|most| most <= i32::MAX.into())
+    }
+
+    /// What accesses of an index share.
+    pub fn places(&self, index: &[Index], placement: &Placement) -> Option<Places> {
+        let in_blocks = |form: &Index| Coord::of(form.terms().iter().map(|&(a, c)| (a, i64::from(c) * self.scale(a))), 0);
+        let dims: Coords = index.iter().map(in_blocks).collect::<Option<_>>()?;
+        Some(Places { coords: coords(placement, &dims)?, dims })
+    }
+
+    /// Elements that one step of an axis's variable advances by.
+    fn scale(&self, a: AxisId) -> i64 {
+        match self.splits.get(a.0) {
+            Some(split) => split.per_item(),
+            None if Some(a) == self.deep() => i64::from(self.choice.unroll).min(axis(self.expr, a).extent),
+            None => 1,
+        }
+    }
+
     fn lane_kind(&self, tensor: usize, index: &[Index]) -> LaneKind {
         let (vector, width) = (self.choice.vector.0, self.width());
-        let moving: SmallVec<[(usize, i64); 4]> =
+        let moving: SmallVec<[(usize, i32); 4]> =
             index.iter().enumerate().map(|(d, form)| (d, form.coefficient(vector))).filter(|m| m.1 != 0).collect();
         if width == 1 || moving.is_empty() {
             return LaneKind::Same;
@@ -310,7 +358,8 @@ impl<'a> Nest<'a> {
     /// The template of a load.
     pub fn template(&self, tensor: usize, index: &[Index]) -> usize {
         // Every load was collected by `collect_templates`.
-        self.templates.iter().position(|t| t.tensor == tensor && t.index == index).unwrap_or_default()
+        let same = |t: &Template| t.tensor == tensor && (std::ptr::eq(t.index, index) || t.index == index);
+        self.templates.iter().position(same).unwrap_or_default()
     }
 
     /// The rolled loops of `order`, outermost first, then straight-line steps. `fixed` holds, per reduction axis, the constant base
@@ -419,16 +468,15 @@ impl<'a> Nest<'a> {
                 .index
                 .iter()
                 .map(|form| {
-                    form.constant
-                        + form
-                            .terms
-                            .iter()
-                            .map(|&(a, c)| match self.splits.get(a.0) {
-                                Some(split) if split.width > 1 => c * (tile[a.0] * i64::from(split.width) + lane),
-                                Some(_) => c * tile[a.0],
-                                None => c * point[a.0 - self.splits.len()],
-                            })
-                            .sum::<i64>()
+                    let at = |&(a, c): &(AxisId, i32)| {
+                        i64::from(c)
+                            * match self.splits.get(a.0) {
+                                Some(split) if split.width > 1 => tile[a.0] * i64::from(split.width) + lane,
+                                Some(_) => tile[a.0],
+                                None => point[a.0 - self.splits.len()],
+                            }
+                    };
+                    form.constant + form.terms().iter().map(at).sum::<i64>()
                 })
                 .collect()
         };
@@ -468,50 +516,32 @@ impl<'a> Nest<'a> {
         points
     }
 
-    /// Inclusive range of the variable part of a form, loops of `looped` axes running.
-    fn variable_range(&self, form: &Index, looped: &[bool]) -> (i64, i64) {
-        form.terms.iter().fold((0, 0), |(lo, hi), &(a, c)| {
-            let last = match self.splits.get(a.0) {
-                Some(split) => (split.blocks - 1) * split.per_item(),
-                None if looped[a.0 - self.splits.len()] => self.last_value(a),
-                None => 0,
-            };
-            (lo + (c * last).min(0), hi + (c * last).max(0))
-        })
-    }
-
-    fn last_value(&self, a: AxisId) -> i64 {
-        let extent = axis(self.expr, a).extent;
-        let step = if Some(a) == self.deep() { i64::from(self.choice.unroll).min(extent) } else { 1 };
-        (extent / step - 1) * step
+    /// The first elements of an axis's blocks, loops of `looped` axes running.
+    fn starts(&self, a: AxisId, looped: &[bool]) -> Interval {
+        let scale = self.scale(a);
+        let blocks = match self.splits.get(a.0) {
+            Some(split) => split.blocks,
+            None if looped[a.0 - self.splits.len()] => axis(self.expr, a).extent / scale,
+            None => 1,
+        };
+        Interval::new(0, (blocks - 1) * scale)
     }
 
     /// The dimensions of a load that may leave the tensor: (dimension, whether each vector lane is judged by itself).
     pub fn bounds(&self, item: &Item, looped: &[bool]) -> SmallVec<[(usize, bool); 4]> {
         let template = &self.templates[item.template];
         let placement = &self.placements[template.tensor];
-        self.bounds_of(&template.index, &item.offsets, placement, i64::from(item.width), looped)
-    }
-
-    /// As [`Nest::bounds`], for any index into a tensor with this placement.
-    pub fn bounds_of(
-        &self,
-        index: &[Index],
-        offsets: &[i64],
-        placement: &Placement,
-        width: i64,
-        looped: &[bool],
-    ) -> SmallVec<[(usize, bool); 4]> {
         let mut bounds = SmallVec::new();
-        for (d, form) in index.iter().enumerate() {
-            let (lo, hi) = self.variable_range(form, looped);
-            let (lo, hi) = (lo + offsets[d], hi + offsets[d]);
+        for (d, form) in template.index.iter().enumerate() {
+            // Its constant is part of the offset.
+            let offset = Interval::exactly(item.offsets[d]) - Interval::exactly(form.constant);
+            let range = form.range(|a| self.starts(a, looped)) + offset;
             // A texel is one access whose first element decides; a vector of a buffer extends along the last dimension.
             let run = match placement {
-                Placement::Buffer { order, .. } if order.last() == Some(&d) => width - 1,
+                Placement::Buffer { order, .. } if order.last() == Some(&d) => i64::from(item.width) - 1,
                 _ => 0,
             };
-            if lo < 0 || hi + run >= placement.extents()[d] {
+            if range.lo < 0 || range.hi + i128::from(run) >= placement.extents()[d].into() {
                 bounds.push((d, run > 0));
             }
         }
@@ -566,20 +596,6 @@ fn for_each(counts: &[i64], mut f: impl FnMut(&[i64])) {
     }
 }
 
-impl Nest<'_> {
-    /// Elements that one step of an axis's variable advances by; `None` where the axis has no variable.
-    pub fn scale(&self, a: AxisId, looped: &[bool]) -> Option<i64> {
-        match self.splits.get(a.0) {
-            Some(split) => Some(split.per_item()),
-            None if looped[a.0 - self.splits.len()] => {
-                let extent = axis(self.expr, a).extent;
-                Some(if Some(a) == self.deep() { i64::from(self.choice.unroll).min(extent) } else { 1 })
-            }
-            None => None,
-        }
-    }
-}
-
 /// One store of a tile point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoreItem {
@@ -597,7 +613,7 @@ pub struct StoreItem {
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoreBound {
     /// Position along a parallel axis.
-    pub value: crate::coords::Coord,
+    pub value: Coord,
     /// The axis's extent.
     pub extent: i64,
     /// Judged for each lane by itself.
@@ -636,13 +652,13 @@ impl Nest<'_> {
                 let lane = if vector.0 == a { i64::from(start) } else { 0 };
                 at[a] * i64::from(split.width) + lane
             };
-            let offsets =
-                self.expr.store.iter().map(|f| f.constant + f.terms.iter().map(|&(a, c)| c * position(a.0)).sum::<i64>()).collect();
+            let at = |form: &Index| form.constant + form.terms().iter().map(|&(a, c)| i64::from(c) * position(a.0)).sum::<i64>();
+            let offsets = self.expr.store.iter().map(at).collect();
             let bounds = self.splits.iter().enumerate().filter_map(|(a, split)| {
                 let run = if vector.0 == a && per_lane { i64::from(lanes) - 1 } else { 0 };
                 let last = (split.blocks - 1) * split.per_item() + position(a) + run;
                 (last >= split.extent).then(|| StoreBound {
-                    value: crate::coords::Coord { terms: [(AxisId(a), split.per_item())].into_iter().collect(), constant: position(a) },
+                    value: Coord::term(AxisId(a), (split.tile * split.width) as i32).with_constant(position(a)),
                     extent: split.extent,
                     per_lane: run > 0,
                 })
@@ -653,7 +669,7 @@ impl Nest<'_> {
             Placement::Image { .. } => (0..width / 4).map(|i| store(i * 4, 4, false)).collect(),
             Placement::Buffer { order, .. } => {
                 let consecutive =
-                    self.expr.store.iter().enumerate().all(|(d, form)| form.coefficient(vector) == i64::from(order.last() == Some(&d)));
+                    self.expr.store.iter().enumerate().all(|(d, form)| form.coefficient(vector) == i32::from(order.last() == Some(&d)));
                 if width == 1 || consecutive { vec![store(0, width, true)] } else { (0..width).map(|i| store(i, 1, false)).collect() }
             }
         }

@@ -28,6 +28,7 @@ pub use split::LONGEST;
 use crate::expr::{Axis, AxisId, Combine, Index, Operator, Role, Scalar, Tensor, TensorExpr};
 use std::collections::HashSet;
 use warpsight_ir::near::did_you_mean;
+use warpsight_ir::range::Interval;
 use warpsight_ir::{BinaryOp, Name, Scalar as Element};
 
 /// Why an operator cannot be made.
@@ -133,6 +134,12 @@ pub enum OperatorError {
         /// Its shape.
         shape: Vec<i64>,
     },
+    /// Positions that kernels could not compute.
+    #[error("`{operator}` reads or writes positions beyond 32 bits")]
+    TooFar {
+        /// The operator.
+        operator: String,
+    },
     /// Something that cannot be expressed yet.
     #[error("`{operator}`: {what} is not supported")]
     Unsupported {
@@ -192,7 +199,7 @@ impl Builder {
                     return Index::constant(0);
                 }
                 axes.push(Axis { name: name.into(), extent });
-                Index::axis(AxisId(before + axes.len() - 1))
+                Index::var(AxisId(before + axes.len() - 1))
             };
             list.iter().enumerate().map(of).collect()
         };
@@ -207,20 +214,13 @@ impl Builder {
             self.inputs.push(tensor.clone());
             self.inputs.len() - 1
         });
-        let padded = index.iter().zip(&tensor.shape).any(|(form, &extent)| {
-            let (low, high) = self.range(form);
-            low < 0 || high >= extent
-        });
+        let inside = |(form, &extent): (&Index, &i64)| form.range(|a| self.values(a)).within(Interval::below(extent));
+        let padded = !index.iter().zip(&tensor.shape).all(inside);
         Scalar::Load { tensor: position, index, padded }
     }
 
-    /// The least and the greatest value of a form.
-    fn range(&self, form: &Index) -> (i64, i64) {
-        form.terms.iter().fold((form.constant, form.constant), |(low, high), &(axis, coefficient)| {
-            let extent = if axis.0 < self.axes.len() { self.axes[axis.0].extent } else { self.reduce[axis.0 - self.axes.len()].extent };
-            let reach = coefficient * (extent - 1);
-            (low + reach.min(0), high + reach.max(0))
-        })
+    fn values(&self, axis: AxisId) -> Interval {
+        Interval::below(self.axes.get(axis.0).unwrap_or_else(|| &self.reduce[axis.0 - self.axes.len()]).extent)
     }
 
     /// Ends the expression.
@@ -263,7 +263,26 @@ pub(crate) fn operator(kind: &str, steps: Vec<TensorExpr>) -> Result<Operator, O
             return Err(OperatorError::TooLarge { operator: kind.into(), tensor: tensor.name.to_string(), shape: tensor.shape.clone() });
         }
     }
+    if steps.iter().any(|step| !stays_near(step)) {
+        return Err(OperatorError::TooFar { operator: kind.into() });
+    }
     Ok(Operator { kind: kind.into(), steps: split::split(steps) })
+}
+
+/// Whether no position that an expression reads or writes exceeds 32 bits.
+fn stays_near(step: &TensorExpr) -> bool {
+    let axes: Vec<Interval> = step.all_axes().map(|a| Interval::below(a.extent)).collect();
+    let near = |forms: &[Index]| forms.iter().all(|form| form.range(|a| axes[a.0]).fits(Element::I32));
+    let mut all = near(&step.store);
+    for scalar in [&step.body, &step.epilogue] {
+        scalar.loads(&mut |_, index, _| all &= near(index));
+    }
+    all
+}
+
+/// A form of an operator, unless it exceeds its numbers.
+pub(crate) fn near(operator: &str, form: Option<Index>) -> Result<Index, OperatorError> {
+    form.ok_or_else(|| OperatorError::TooFar { operator: operator.into() })
 }
 
 pub(crate) fn mul(a: Scalar, b: Scalar) -> Scalar {

@@ -2,6 +2,7 @@
 
 use crate::expr::{Role, Tensor};
 use half::f16;
+use smallvec::SmallVec;
 use warpsight_ir::{ImageFormat, Scalar as Element};
 
 /// The place of a tensor's elements.
@@ -86,19 +87,27 @@ impl Placement {
         elements as u64 * u64::from(element.bytes())
     }
 
+    /// The coordinates of an element: one per dimension in memory order for a buffer, (x, y) of its texel for an image.
+    pub fn coords(&self, index: &[i64]) -> SmallVec<[i64; 4]> {
+        match self {
+            Self::Buffer { order, .. } => order.iter().map(|&d| index[d]).collect(),
+            Self::Image { pack, columns, rows, extents } => {
+                let step = |at: i64, &d: &usize| {
+                    if d == *pack { at * ((extents[d] + 3) / 4) + index[d].div_euclid(4) } else { at * extents[d] + index[d] }
+                };
+                [columns, rows].into_iter().map(|dims| dims.iter().fold(0, step)).collect()
+            }
+        }
+    }
+
     /// The element's position in the argument, in elements (for images: texel·4 + component).
     pub fn position(&self, index: &[i64]) -> usize {
+        let at = self.coords(index);
         match self {
-            Self::Buffer { order, extents } => order.iter().fold(0, |at, &d| at * extents[d] + index[d]) as usize,
-            Self::Image { pack, columns, rows, extents } => {
-                let linear =
-                    |dims: &[usize]| {
-                        dims.iter().fold(0, |at, &d| {
-                            if d == *pack { at * ((extents[d] + 3) / 4) + index[d] / 4 } else { at * extents[d] + index[d] }
-                        })
-                    };
-                let width = linear_extent(columns, *pack, extents);
-                ((linear(rows) * width + linear(columns)) * 4 + index[*pack] % 4) as usize
+            Self::Buffer { order, extents } => order.iter().zip(at).fold(0, |position, (&d, at)| position * extents[d] + at) as usize,
+            Self::Image { pack, .. } => {
+                let width = self.image_size().map_or(0, |size| size.0);
+                ((at[1] * width + at[0]) * 4 + index[*pack] % 4) as usize
             }
         }
     }
@@ -118,10 +127,6 @@ impl Placement {
         for_each_index(&tensor.shape, |flat, index| values[flat] = placed[self.position(index)]);
         values
     }
-}
-
-fn linear_extent(dims: &[usize], pack: usize, extents: &[i64]) -> i64 {
-    dims.iter().map(|&d| if d == pack { (extents[d] + 3) / 4 } else { extents[d] }).product()
 }
 
 /// Every index of a shape in row-major order, with its number.

@@ -1,32 +1,38 @@
 //! From a resolved configuration to statements.
 
-use crate::coords::{Coord, coords};
+use crate::coords::{Coord, Coords};
 use crate::expr::{AxisId, Combine, Scalar, TensorExpr};
 use crate::names::Names;
-use crate::nest::{Item, Items, Nest, Offsets, Operand, Part, Step, Tree};
+use crate::nest::{Item, Items, Nest, Offsets, Operand, Part, Places, Step, Tree};
 use crate::placement::{Placement, image_format};
 use warpsight_ir::{
     Access, BinaryOp, Border, Bound, Const, Expr, GroupAxis, LaneAxis, Launch, Name, Param, ParamKind, Program, Scalar as Element, Space,
     Stmt, StorePolicy, Type, Unroll,
 };
 
-/// The Program of a configuration, coordinates not linearised.
-pub fn program(nest: &Nest) -> Program {
-    let writer = Writer { nest, expr: nest.expr, names: Names::new(nest.expr) };
-    Program {
+/// The Program of a configuration, coordinates not linearised. `None` where they exceed 32 bits, as in no configuration that is legal.
+pub fn program(nest: &Nest) -> Option<Program> {
+    let places = nest.templates.iter().map(|t| nest.places(t.index, &nest.placements[t.tensor])).collect::<Option<_>>()?;
+    let stored = nest.places(&nest.expr.store, nest.output_placement())?;
+    let writer = Writer { nest, expr: nest.expr, names: Names::new(nest.expr), places, stored };
+    Some(Program {
         name: nest.expr.name.clone(),
         sizes: vec![],
         params: writer.params(),
         arrays: vec![],
         launch: writer.launch(),
         body: writer.body(),
-    }
+    })
 }
 
 struct Writer<'a> {
     nest: &'a Nest<'a>,
     expr: &'a TensorExpr,
     names: Names<'a>,
+    /// What the loads of each template share.
+    places: Vec<Places>,
+    /// What stores share.
+    stored: Places,
 }
 
 /// A value and its vector width (1, or the nest's).
@@ -160,16 +166,18 @@ impl Writer<'_> {
         let value = self.value(&self.expr.epilogue, at, &none, &mut items, Some(&acc)).widen(self.nest.width());
         stmts.push(Stmt::Let { name: self.names.value(), value });
         for store in self.nest.stores(at) {
-            let coords = coords(self.nest.output_placement(), &self.expr.store, &store.offsets, |a| self.nest.scale(a, &looped));
-            let mut coords = coords.iter().map(|c| self.coord(c));
+            let mut coords = self.coords(&self.stored.coords, &self.nest.output_placement().coords(&store.offsets), &looped).into_iter();
             let whole = Expr::Var(self.names.value());
             let value = if store.width == self.nest.width() {
                 whole
             } else {
                 Expr::Slice { vector: Box::new(whole), start: store.start, width: store.width }
             };
-            let guard =
-                store.bounds.iter().map(|b| Bound { value: self.coord(&b.value), extent: Expr::int(b.extent), per_lane: b.per_lane });
+            let guard = store.bounds.iter().map(|b| Bound {
+                value: self.coord(&b.value, b.value.constant, &looped),
+                extent: Expr::int(b.extent),
+                per_lane: b.per_lane,
+            });
             let (target, guard) = (self.expr.output.name.clone(), guard.collect());
             stmts.push(match (self.nest.output_placement().is_image(), coords.next(), coords.next()) {
                 (true, Some(x), Some(y)) => Stmt::StoreTexel { image: target, x, y, value, guard },
@@ -198,13 +206,12 @@ impl Writer<'_> {
         let placement = &self.nest.placements[template.tensor];
         let source = self.expr.inputs[template.tensor].name.clone();
         let guard = self.nest.bounds(item, looped).into_iter().map(|(d, per_lane)| Bound {
-            value: self.coord(&Coord::of(&template.index[d], item.offsets[d], |a| self.nest.scale(a, looped))),
+            value: self.coord(&self.places[item.template].dims[d], item.offsets[d], looped),
             extent: Expr::int(placement.extents()[d]),
             per_lane,
         });
         let guard = guard.collect();
-        let coords = coords(placement, &template.index, &item.offsets, |a| self.nest.scale(a, looped));
-        let mut index: Vec<Expr> = coords.iter().map(|c| self.coord(c)).collect();
+        let mut index = self.coords(&self.places[item.template].coords, &placement.coords(&item.offsets), looped);
         match placement {
             Placement::Buffer { .. } => Expr::Load { source, index, width: item.width, guard },
             Placement::Image { .. } => {
@@ -216,13 +223,20 @@ impl Writer<'_> {
         }
     }
 
-    fn coord(&self, coord: &Coord) -> Expr {
-        let terms = coord.terms.iter().map(|&(a, c)| mul(Expr::Var(self.names.block(a)), c));
+    fn coords(&self, variable: &Coords, constants: &[i64], looped: &[bool]) -> Vec<Expr> {
+        variable.iter().zip(constants).map(|(form, &constant)| self.coord(form, constant, looped)).collect()
+    }
+
+    /// The variable part of a form, of axes that have a variable here, and a constant.
+    fn coord(&self, variable: &Coord, constant: i64, looped: &[bool]) -> Expr {
+        let parallel = self.expr.axes.len();
+        let here = |a: AxisId| a.0 < parallel || looped[a.0 - parallel];
+        let terms = variable.terms().iter().filter(|t| here(t.0)).map(|&(a, c)| mul(Expr::Var(self.names.block(a)), i64::from(c)));
         match terms.reduce(add) {
-            Some(sum) if coord.constant < 0 => Expr::binary(BinaryOp::Sub, sum, Expr::int(-coord.constant)),
-            Some(sum) if coord.constant > 0 => add(sum, Expr::int(coord.constant)),
+            Some(sum) if constant < 0 => Expr::binary(BinaryOp::Sub, sum, Expr::int(-constant)),
+            Some(sum) if constant > 0 => add(sum, Expr::int(constant)),
             Some(sum) => sum,
-            None => Expr::int(coord.constant),
+            None => Expr::int(constant),
         }
     }
 

@@ -242,7 +242,7 @@ impl Knobs {
             && single_axis(&expr.store[pack]).is_none_or(|a| a == axis_id)
             && expr.store[pack].coefficient(axis_id) == 1
             && expr.store[pack].constant % 4 == 0
-            && expr.store[pack].terms.iter().all(|&(a, c)| a == axis_id || c % 4 == 0)
+            && expr.store[pack].terms().iter().all(|&(a, c)| a == axis_id || c % 4 == 0)
     }
 }
 
@@ -253,7 +253,7 @@ fn pack_dim(rank: usize) -> usize {
 
 /// The axis of a form that runs along it with coefficient 1.
 fn single_axis(index: &Index) -> Option<AxisId> {
-    index.terms.iter().find(|t| t.1 == 1).map(|t| t.0)
+    index.terms().iter().find(|t| t.1 == 1).map(|t| t.0)
 }
 
 /// An axis by its position.

@@ -21,15 +21,7 @@ pub fn expression(expr: &TensorExpr) -> String {
 }
 
 fn index(expr: &TensorExpr, form: &Index) -> String {
-    let mut parts: Vec<String> = form
-        .terms
-        .iter()
-        .map(|&(a, c)| if c == 1 { axis(expr, a).name.to_string() } else { format!("{c}*{}", axis(expr, a).name) })
-        .collect();
-    if form.constant != 0 || parts.is_empty() {
-        parts.push(form.constant.to_string());
-    }
-    parts.join(" + ").replace("+ -", "- ")
+    form.show(|a| &axis(expr, a).name).to_string()
 }
 
 fn scalar(expr: &TensorExpr, s: &Scalar) -> String {

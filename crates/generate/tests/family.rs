@@ -1,6 +1,7 @@
 //! The closed forms of a Family equal what is derived from its lowered Programs.
 
 use warpsight_generate::expr::{Axis, AxisId, Combine, Index, Role, Scalar, Tensor, TensorExpr};
+use warpsight_generate::operators::parse_operator;
 use warpsight_generate::{Placement, ScheduleFamily};
 use warpsight_ir::{BinaryOp, Checked, Family, Kernel, Scalar as Element, UnaryOp};
 
@@ -20,9 +21,9 @@ fn load(tensor: usize, index: Vec<Index>, padded: bool) -> Scalar {
 fn conv(c: i64, h: i64, w: i64, k: i64, r: i64, stride: i64) -> TensorExpr {
     let pad = r / 2;
     let (oh, ow) = ((h + 2 * pad - r) / stride + 1, (w + 2 * pad - r) / stride + 1);
-    let ax = |i| Index::axis(AxisId(i));
+    let ax = |i| Index::var(AxisId(i));
     // Axes: k y x | c r s.
-    let at = |o: usize, r: usize| Index::constant(-pad).plus(AxisId(o), stride).plus(AxisId(r), 1);
+    let at = |o: usize, r: usize| Index::of([(AxisId(o), stride), (AxisId(r), 1)], -pad).expect("small");
     TensorExpr {
         name: "conv".into(),
         inputs: vec![
@@ -49,7 +50,7 @@ fn conv(c: i64, h: i64, w: i64, k: i64, r: i64, stride: i64) -> TensorExpr {
 }
 
 fn matmul(m: i64, n: i64, k: i64) -> TensorExpr {
-    let ax = |i| Index::axis(AxisId(i));
+    let ax = |i| Index::var(AxisId(i));
     TensorExpr {
         name: "matmul".into(),
         inputs: vec![tensor("a", &[m, k], Role::Activation), tensor("b", &[k, n], Role::Weight)],
@@ -64,7 +65,7 @@ fn matmul(m: i64, n: i64, k: i64) -> TensorExpr {
 }
 
 fn pointwise(n: i64, c: i64) -> TensorExpr {
-    let ax = |i| Index::axis(AxisId(i));
+    let ax = |i| Index::var(AxisId(i));
     TensorExpr {
         name: "scale".into(),
         inputs: vec![tensor("x", &[n, c], Role::Activation), tensor("s", &[c], Role::Activation)],
@@ -169,12 +170,29 @@ fn lowered_programs_compute_the_expression() {
                 let got = out.unpack(&expr.output, bindings.data.last().expect("the output's"));
                 let mut worst = 0.0f64;
                 warpsight_generate::placement::for_each_index(&expr.axes.iter().map(|a| a.extent).collect::<Vec<_>>(), |_, point| {
-                    let flat = expr.store.iter().zip(&expr.output.shape).fold(0, |at, (f, e)| at * e + f.eval(point)) as usize;
+                    let flat = expr.output_position(point).expect("inside");
                     let want = expr.evaluate(point, &slices);
                     worst = worst.max((want - f64::from(got[flat])).abs()).max(if got[flat].is_nan() { 1e9 } else { 0.0 });
                 });
                 assert!(worst < 1e-4, "{worst} {:?}", family.space().describe(config));
             }
         }
+    }
+}
+
+/// Steps that exceed 32 bits are in no configuration; those that are left have kernels and programs.
+#[test]
+fn configurations_keep_coordinates_within_32_bits() {
+    let expr = parse_operator("conv2d n=1 c=1 h=2147483647 w=1 k=4 r=1 s=1 stride=2147483646").expect("an operator").steps.remove(0);
+    let family = ScheduleFamily::new(expr);
+    let configs: Vec<_> = family.configs().into_iter().collect();
+    assert!(!configs.is_empty());
+    let tiles = |c: &warpsight_ir::Config| family.space().describe(c)["tile_y"].to_string();
+    assert!(configs.iter().all(|c| tiles(c) == "1"), "two of these steps exceed 32 bits");
+    for config in configs.iter().step_by(37) {
+        assert_eq!(
+            family.kernel(config).accesses,
+            warpsight_ir::Kernel::of(&family.lower(config).expect("lowers")).expect("affine").accesses
+        );
     }
 }

@@ -218,8 +218,9 @@ fn evaluate_step(step: &TensorExpr, inputs: &[&[f64]]) -> Vec<f64> {
             *slot = rest % axis.extent;
             rest /= axis.extent;
         }
-        let flat = step.store.iter().zip(&step.output.shape).fold(0, |flat, (form, extent)| flat * extent + form.eval(&point));
-        output[flat as usize] = step.evaluate(&point, inputs);
+        if let Some(element) = step.output_position(&point).and_then(|flat| output.get_mut(flat)) {
+            *element = step.evaluate(&point, inputs);
+        }
     }
     output
 }

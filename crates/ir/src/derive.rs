@@ -8,7 +8,6 @@ mod ops;
 mod registers;
 
 use crate::accesses::{AccessKind, AccessRef, Accesses, AffineBound, BufferLayout, LoadPath, Nest, TensorPlace, TensorUse};
-use crate::affine::Affine;
 use crate::kernel::{Kernel, OpCounts};
 use crate::program::{Bound, Expr, Name, ParamKind, Program, Space, Stmt, StorePolicy};
 use crate::typing::TypeError;
@@ -270,12 +269,14 @@ impl<'p> Walk<'p> {
         self.access(tensor, kind, index.iter(), 1, &[], &mut corner)?;
         let Some(Nest::Access(corner)) = corner.pop() else { return Ok(()) };
         let [.., row, column] = corner.coords.as_slice() else { return Err(NotAffine::new(tensor, Obstacle::Operation)) };
+        let far = || NotAffine::new(tensor, Obstacle::Overflow);
         for r in 0..*rows {
             for c in (0..*columns).step_by(PIECE as usize) {
                 let mut access = corner.clone();
                 let last = access.coords.len() - 1; // at least two, as matched above
-                access.coords[last - 1] = row.plus(&Affine::constant(r.into()), 1);
-                access.coords[last] = column.plus(&Affine::constant(c.into()), 1);
+                let (row, column) = (row.clone().offset(r.into()), column.clone().offset(c.into()));
+                access.coords[last - 1] = row.ok_or_else(far)?;
+                access.coords[last] = column.ok_or_else(far)?;
                 access.width = PIECE.min(columns - c) as u8; // at most PIECE
                 nest.push(Nest::Access(access));
             }

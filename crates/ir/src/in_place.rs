@@ -203,11 +203,7 @@ impl<'a> Sharing<'a> {
             Some(depth) => VarId(u16::MAX - depth as u16),
             None => var,
         };
-        let renamed = |form: &Affine| {
-            let mut renamed = Affine::constant(form.constant);
-            form.terms().iter().for_each(|&(var, c)| renamed.add_term(number(var), c));
-            renamed
-        };
+        let renamed = |form: &Affine| form.renamed(number);
         Form {
             trips: site.loops.iter().map(|&var| self.trips(var)).collect(),
             coords: site.access.coords.iter().map(renamed).collect(),
@@ -263,7 +259,9 @@ impl Follow<'_> {
         if self.touched > FOLLOWED {
             return Err(Hazard::TooMany);
         }
-        let at: Vec<i64> = access.coords.iter().map(|form| form.eval(|var| self.values[usize::from(var.0)])).collect();
+        // What is beyond all numbers cannot be followed either.
+        let at: Option<Vec<i64>> = access.coords.iter().map(|form| form.eval(|var| self.values[usize::from(var.0)])).collect();
+        let at = at.ok_or(Hazard::TooMany)?;
         for lane in 0..i64::from(access.width) {
             let mut element = at.clone();
             if let Some(last) = element.last_mut() {

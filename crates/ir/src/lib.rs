@@ -40,6 +40,7 @@ pub mod occupancy;
 pub mod pipeline;
 pub mod profile;
 pub mod program;
+pub mod range;
 pub mod sample;
 pub mod specialise;
 pub mod text;

@@ -77,7 +77,8 @@ fn addresses(written: &Written) -> Addresses {
             let at = |(block, lane): &([i64; 3], [i64; 3])| {
                 let value =
                     |var: VarId| if usize::from(var.0) < axes { block[usize::from(var.0)] } else { lane[usize::from(var.0) - axes] };
-                let element_at = access.coords.iter().zip(dims).fold(0, |at, (form, extent)| at * extent + form.eval(value));
+                let element_at =
+                    access.coords.iter().zip(dims).fold(0, |at, (form, extent)| at * extent + form.eval(value).expect("small"));
                 (layout.align + element_at) * i64::from(element.bytes())
             };
             let side = matches!(access.kind, AccessKind::Store(_));

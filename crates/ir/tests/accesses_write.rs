@@ -107,7 +107,7 @@ fn small() -> Kernel {
     let access = |kind, constant| AccessRef {
         tensor: 1,
         kind,
-        coords: [Affine::term(VarId(0), 4).plus(&Affine::var(VarId(1)), 1).plus(&Affine::constant(constant), 1)].into_iter().collect(),
+        coords: [Affine::of([(VarId(0), 4), (VarId(1), 1)], constant).expect("small")].into_iter().collect(),
         width: 2,
         guard: vec![AffineBound { value: Affine::term(VarId(2), -3), extent: 5, per_lane: true }],
         path: LoadPath::Default,

@@ -43,7 +43,7 @@ fn threads(accesses: &Accesses) -> Vec<Vec<i64>> {
 }
 
 fn holds(guard: &[AffineBound], values: &[i64]) -> bool {
-    guard.iter().all(|bound| (0..bound.extent).contains(&bound.value.eval(|var: VarId| values[usize::from(var.0)])))
+    guard.iter().all(|bound| (0..bound.extent).contains(&bound.value.eval(|var: VarId| values[usize::from(var.0)]).expect("small")))
 }
 
 fn each(nest: &[Nest], to: &mut impl FnMut(&AccessRef)) {
@@ -62,7 +62,7 @@ fn touched(accesses: &Accesses) -> BTreeSet<(Vec<i64>, String, String, Vec<i64>)
     let mut found = BTreeSet::new();
     each(&accesses.nest, &mut |access| {
         for values in all.iter().filter(|values| holds(&access.guard, values)) {
-            let at = access.coords.iter().map(|form| form.eval(|var| values[usize::from(var.0)])).collect();
+            let at = access.coords.iter().map(|form| form.eval(|var| values[usize::from(var.0)]).expect("small")).collect();
             let name = accesses.tensors[usize::from(access.tensor)].name.to_string();
             found.insert((values.clone(), name, format!("{:?}", access.kind), at));
         }
@@ -108,7 +108,7 @@ fn what_lies_beside_a_field_is_what_threads_touch() {
             let TensorPlace::Buffer { dims, .. } = &tensor.place else { panic!("a buffer") };
             for values in threads.iter().filter(|values| holds(&access.guard, values)) {
                 for (axis, (form, extent)) in access.coords.iter().zip(dims).rev().enumerate() {
-                    let at = form.eval(|var| values[usize::from(var.0)]);
+                    let at = form.eval(|var| values[usize::from(var.0)]).expect("small");
                     let beyond = (-at).max(at + 1 - extent);
                     if beyond > 0 {
                         let most = far.entry((tensor.name.to_string(), axis)).or_default();

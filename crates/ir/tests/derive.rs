@@ -55,7 +55,7 @@ fn flat(nest: &[Nest]) -> Vec<&AccessRef> {
         .collect()
 }
 fn form(terms: &[(u16, i32)], constant: i64) -> Affine {
-    terms.iter().fold(Affine::constant(constant), |f, &(v, c)| f.plus(&Affine::term(VarId(v), c), 1))
+    Affine::of(terms.iter().map(|&(v, c)| (VarId(v), i64::from(c))), constant).expect("small")
 }
 const G: u16 = 0;
 const L: u16 = 1;

@@ -198,7 +198,7 @@ fn replay(accesses: &Accesses, nest: &[Nest], at: &mut Vec<i64>, events: &mut Ve
                 }
             }
             Nest::Access(access) => {
-                let value = |form: &Affine| form.eval(|v| at[usize::from(v.0)]);
+                let value = |form: &Affine| form.eval(|v| at[usize::from(v.0)]).expect("small");
                 if access.guard.iter().all(|b| (0..b.extent).contains(&value(&b.value))) {
                     let name = accesses.tensors[usize::from(access.tensor)].name.clone();
                     events.push((name, access.coords.iter().map(value).collect()));

@@ -357,11 +357,11 @@ impl Walker<'_> {
         let warp = self.enumerate(&coefficients, access.width, place);
         let vars = &self.accesses.vars;
         let ranges = access.coords.iter().map(|coord| {
-            let (lo, hi) = coord.range(|v| {
+            let range = coord.with_constant(0).range(|v| {
                 let var = &vars[usize::from(v.0)];
                 if var.kind == VarKind::Group { (0, 0) } else { (0, i64::from(var.trips.unwrap_or(1)) - 1) }
             });
-            (lo - coord.constant, hi - coord.constant)
+            range.ends()
         });
         for (v, _) in access.coords.iter().flat_map(|c| c.terms()) {
             if vars[usize::from(v.0)].kind == VarKind::Group {

@@ -27,7 +27,7 @@ fn brute(kernel: &Kernel, memory: &Memory, wave: u64) -> (f64, f64) {
         let block = launch.groups.iter().zip(&values).rev().fold(0, |at, (&n, &value)| at * i64::from(n) + value);
         for (position, node) in accesses.nest.iter().enumerate() {
             let Nest::Access(access) = node else { panic!("a straight program") };
-            let at = |form: &Affine| form.eval(|var| values[usize::from(var.0)]);
+            let at = |form: &Affine| form.eval(|var| values[usize::from(var.0)]).expect("small");
             if !access.guard.iter().all(|bound| (0..bound.extent).contains(&at(&bound.value))) {
                 continue;
             }

@@ -54,16 +54,16 @@ fn any_kernel(rng: &mut fastrand::Rng) -> Kernel {
                 let axis = if permuted { d } else { rank - 1 - d };
                 let factor = if rng.u8(0..5) == 0 { rng.i32(1..4) } else { 1 };
                 let mut form = Affine::constant(rng.i64(-3..4));
-                form.add_term(g[axis], lanes[axis] as i32 * factor);
-                form.add_term(l[axis], factor);
+                form.add_term(g[axis], lanes[axis] as i32 * factor).expect("small");
+                form.add_term(l[axis], factor).expect("small");
                 if let Some((var, _)) = loops.get(d)
                     && rng.bool()
                 {
-                    form.add_term(*var, rng.i32(1..4));
+                    form.add_term(*var, rng.i32(1..4)).expect("small");
                 }
                 if rng.u8(0..12) == 0 {
                     // A variable that moves two coordinates.
-                    form.add_term(l[0], 1);
+                    form.add_term(l[0], 1).expect("small");
                 }
                 form
             });
@@ -71,8 +71,8 @@ fn any_kernel(rng: &mut fastrand::Rng) -> Kernel {
             let guard = if rng.u8(0..3) == 0 {
                 let axis = rng.usize(0..rank);
                 let mut value = Affine::constant(rng.i64(-2..2));
-                value.add_term(g[axis], lanes[axis] as i32);
-                value.add_term(l[axis], 1);
+                value.add_term(g[axis], lanes[axis] as i32).expect("small");
+                value.add_term(l[axis], 1).expect("small");
                 vec![AffineBound { value, extent: i64::from(lanes[axis] * groups[axis]) - rng.i64(0..6), per_lane: false }]
             } else {
                 vec![]
@@ -136,7 +136,7 @@ fn brute(kernel: &Kernel, sizes: Sizes) -> (Vec<[u64; 4]>, Vec<BlockUse>) {
         if strides.is_empty() {
             strides = (0..dims.len()).map(|d| dims[d + 1..].iter().product()).collect();
         }
-        let at = |form: &Affine| form.eval(|var| values[usize::from(var.0)]);
+        let at = |form: &Affine| form.eval(|var| values[usize::from(var.0)]).expect("small");
         let linear: i64 = access.coords.iter().zip(&strides).map(|(form, stride)| at(form) * stride).sum();
         (layout.align + linear) * i64::from(element.bytes())
     };
@@ -153,7 +153,8 @@ fn brute(kernel: &Kernel, sizes: Sizes) -> (Vec<[u64; 4]>, Vec<BlockUse>) {
                     for lane in warp {
                         // The loops are listed outermost first, their variables in order of making.
                         let values: Vec<i64> = block.iter().chain(lane).chain(trip).copied().collect();
-                        let inside = |b: &AffineBound| (0..b.extent).contains(&b.value.eval(|var| values[usize::from(var.0)]));
+                        let inside =
+                            |b: &AffineBound| (0..b.extent).contains(&b.value.eval(|var| values[usize::from(var.0)]).expect("small"));
                         if access.guard.iter().all(inside) {
                             offsets.push(address(access, &values));
                         }
@@ -229,7 +230,7 @@ fn brute_run(kernel: &Kernel, run: std::ops::Range<usize>, tensor: usize, side: 
             for lane in &lanes {
                 for trip in &trips {
                     let values: Vec<i64> = block.iter().chain(lane).chain(trip).copied().collect();
-                    let at = |form: &Affine| form.eval(|var| values[usize::from(var.0)]);
+                    let at = |form: &Affine| form.eval(|var| values[usize::from(var.0)]).expect("small");
                     let linear: i64 = access.coords.iter().zip(strides).map(|(form, stride)| at(form) * stride).sum();
                     let first = (layout.align + linear) * i64::from(element.bytes());
                     let last = first + i64::from(access.width) * i64::from(element.bytes()) - 1;

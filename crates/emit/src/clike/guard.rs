@@ -3,7 +3,7 @@
 use super::text::{ADD, UNARY, conjunction};
 use super::{Dialect, Line, Result, Words, Writer};
 use crate::index::{add, fold, sub};
-use crate::range::Interval;
+use warpsight_ir::range::Interval;
 use warpsight_ir::{Bound, Const, Expr, Scalar, Type};
 
 /// What is left of a guard when everything that always holds is left out.

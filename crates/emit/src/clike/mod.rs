@@ -22,8 +22,8 @@ use crate::divisor::Divisors;
 use crate::grid::{AxisPart, group_parts, lane_parts};
 use crate::index;
 use crate::names::Names;
-use crate::range::{Interval, Ranges};
 use std::collections::{HashMap, HashSet};
+use warpsight_ir::range::{Interval, Ranges};
 use warpsight_ir::{Access, Checked, Expr, ImageFormat, Name, Param, ParamKind, Program, Scalar, Stmt, Type, TypeEnv, TypeError};
 
 /// A construct that the language lacks, in words.

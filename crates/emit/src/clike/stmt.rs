@@ -3,7 +3,6 @@
 use super::text::{ADD, PRIMARY, Text};
 use super::{Atomic, Dialect, Result, Words, Writer, lacks};
 use crate::index::fold;
-use crate::range::Interval;
 use warpsight_ir::{AtomicOp, Expr, Name, Scalar, Scope, Stmt, Type, Unroll};
 
 impl<D: Dialect> Writer<'_, D> {
@@ -91,10 +90,7 @@ impl<D: Dialect> Writer<'_, D> {
 
     fn repeat(&mut self, var: &Name, [from, to]: [&Expr; 2], step: u32, unroll: Unroll, body: &[Stmt]) -> Result<()> {
         let (from, to) = (fold(from.clone()), fold(to.clone()));
-        let interval = match (self.ranges.of(&from, Scalar::I32), self.ranges.of(&to, Scalar::I32)) {
-            (Some(from), Some(to)) => Some(Interval { lo: from.lo, hi: from.lo.max(to.hi - 1) }),
-            _ => None,
-        };
+        let interval = self.ranges.of_loop(&from, &to);
         let divisor = self.divisors.of(&from).min(step.trailing_zeros());
         let first = self.expr(&from)?;
         let mut end = self.expr(&to)?;

@@ -1,6 +1,6 @@
 //! Convolutions of one to three spatial dimensions, with groups, and their transposes of stride 1.
 
-use super::{Builder, OperatorError, add, at_least, mul, operator, tensor};
+use super::{Builder, OperatorError, add, at_least, mul, near, operator, tensor};
 use crate::expr::{Combine, Index, Operator, Role, Scalar, Tensor};
 use warpsight_ir::Scalar as Element;
 
@@ -37,8 +37,9 @@ impl Window {
         if room < 0 { 0 } else { room / self.stride + 1 }
     }
     /// Where a tap of a window reads.
-    pub(crate) fn read(&self, at: &Index, tap: &Index) -> Index {
-        scaled(scaled(Index::constant(-self.pad_before), at, self.stride), tap, self.dilation)
+    pub(crate) fn read(&self, operator: &str, at: &Index, tap: &Index) -> Result<Index, OperatorError> {
+        let form = Index::constant(-self.pad_before).plus(at, self.stride);
+        near(operator, form.and_then(|form| form.plus(tap, self.dilation)))
     }
     pub(crate) fn check(&self, operator: &str) -> Result<(), OperatorError> {
         at_least(operator, 1, &[("input", self.input), ("kernel", self.kernel), ("stride", self.stride), ("dilation", self.dilation)])?;
@@ -50,11 +51,6 @@ impl Window {
         }
         Ok(())
     }
-}
-
-/// `sum + factor · form`
-pub(crate) fn scaled(sum: Index, form: &Index, factor: i64) -> Index {
-    form.terms.iter().fold(sum.offset(form.constant * factor), |s, &(axis, c)| s.plus(axis, c * factor))
 }
 
 /// A convolution: input `n c spatial…`, weight `k c/groups kernel…`, output `n k spatial…`.
@@ -112,10 +108,12 @@ pub fn conv(conv: &Conv) -> Result<Operator, OperatorError> {
     let weight_shape: Vec<i64> = [conv.filters, inner].into_iter().chain(conv.spatial.iter().map(|w| w.kernel)).collect();
     let output_shape: Vec<i64> = [conv.batch, conv.filters].into_iter().chain(conv.spatial.iter().map(Window::output)).collect();
 
-    let channel = scaled(tap[0].clone(), &at[1], inner);
-    let filter = scaled(at[2].clone(), &at[1], filters);
+    let channel = near(&kind, tap[0].plus(&at[1], inner))?;
+    let filter = near(&kind, at[2].plus(&at[1], filters))?;
     let mut read = vec![at[0].clone(), channel];
-    read.extend(conv.spatial.iter().zip(at[3..].iter().zip(&tap[1..])).map(|(w, (o, t))| w.read(o, t)));
+    for (w, (o, t)) in conv.spatial.iter().zip(at[3..].iter().zip(&tap[1..])) {
+        read.push(w.read(&kind, o, t)?);
+    }
     let x = builder.load(&tensor("input", &input_shape, conv.element, Role::Activation), read);
     let mut tap_index = vec![filter.clone()];
     tap_index.extend(tap.iter().cloned());
@@ -175,8 +173,9 @@ pub fn deconv(deconv: &Deconv) -> Result<Operator, OperatorError> {
     let output_shape = shape(deconv.batch, deconv.filters, &mut extents.iter().copied());
 
     let mut read = vec![at[0].clone(), tap[0].clone()];
-    let gather = |(w, (o, t)): (&Window, (&Index, &Index))| scaled(o.clone().offset(w.pad_before), t, -w.dilation);
-    read.extend(deconv.spatial.iter().zip(at[2..].iter().zip(&tap[1..])).map(gather));
+    for (w, (o, t)) in deconv.spatial.iter().zip(at[2..].iter().zip(&tap[1..])) {
+        read.push(near(&kind, o.clone().offset(w.pad_before).and_then(|form| form.plus(t, -w.dilation)))?);
+    }
     let x = builder.load(&tensor("input", &input_shape, deconv.element, Role::Activation), read);
     let mut tap_index = vec![tap[0].clone(), at[1].clone()];
     tap_index.extend(tap[1..].iter().cloned());

@@ -1,7 +1,6 @@
 //! Operators without a reduction: elementwise, and those that move data.
 
-use super::conv::scaled;
-use super::{Builder, OperatorError, add, axis_names, broadcast_index, named, operator, tensor};
+use super::{Builder, OperatorError, add, axis_names, broadcast_index, named, near, operator, tensor};
 use crate::expr::{Combine, Index, Operator, Role, Scalar, Tensor};
 use warpsight_ir::Scalar as Element;
 
@@ -59,15 +58,17 @@ pub fn slice(shape: &[i64], starts: &[i64], steps: &[i64], extents: &[i64], elem
         return Err(fail(format!("{starts:?}, {steps:?}, {extents:?} for {} dimensions", shape.len())));
     }
     for (d, &extent) in extents.iter().enumerate() {
-        let last = starts[d] + steps[d] * (extent - 1);
-        if !(0..shape[d]).contains(&starts[d]) || !(0..shape[d]).contains(&last) {
+        let last = i128::from(starts[d]) + i128::from(steps[d]) * (i128::from(extent) - 1);
+        if !(0..shape[d]).contains(&starts[d]) || !(0..i128::from(shape[d])).contains(&last) {
             return Err(fail(format!("dimension {d} of extent {} read from {} to {last}", shape[d], starts[d])));
         }
     }
     let input = tensor("input", shape, element, Role::Activation);
     gathered("slice", extents, element, |builder, at| {
-        let index = at.iter().zip(starts.iter().zip(steps)).map(|(form, (&start, &step))| scaled(Index::constant(start), form, step));
-        Ok(builder.load(&input, index.collect()))
+        // Of one element, the step to the next means nothing.
+        let step = |d: usize| if extents[d] == 1 { 0 } else { steps[d] };
+        let index = (0..at.len()).map(|d| near("slice", Index::constant(starts[d]).plus(&at[d], step(d)))).collect::<Result<_, _>>()?;
+        Ok(builder.load(&input, index))
     })
 }
 
@@ -77,10 +78,13 @@ pub fn pad(shape: &[i64], before: &[i64], after: &[i64], element: Element) -> Re
         let what = format!("{before:?} and {after:?} for {} dimensions", shape.len());
         return Err(OperatorError::Mismatch { operator: "pad".into(), what });
     }
-    let output: Vec<i64> = shape.iter().zip(before.iter().zip(after)).map(|(s, (b, a))| s + b + a).collect();
+    let extent = |(s, (b, a)): (&i64, (&i64, &i64))| s.checked_add(*b)?.checked_add(*a);
+    let output: Option<Vec<i64>> = shape.iter().zip(before.iter().zip(after)).map(extent).collect();
+    let output = output.ok_or_else(|| OperatorError::TooFar { operator: "pad".into() })?;
     let input = tensor("input", shape, element, Role::Activation);
     gathered("pad", &output, element, |builder, at| {
-        let index = at.iter().zip(before).map(|(form, &b)| form.clone().offset(-b)).collect();
+        let moved = |(form, b): (&Index, &i64)| near("pad", b.checked_neg().and_then(|b| form.clone().offset(b)));
+        let index = at.iter().zip(before).map(moved).collect::<Result<_, _>>()?;
         Ok(builder.load(&input, index))
     })
 }
@@ -106,7 +110,7 @@ pub fn concat(inputs: &[Tensor], axis: usize) -> Result<Operator, OperatorError>
         let mut parts = Vec::new();
         for input in inputs {
             let mut index = at.to_vec();
-            index[axis] = index[axis].clone().offset(-offset);
+            index[axis] = near("concat", at[axis].clone().offset(-offset))?;
             offset += input.shape[axis];
             parts.push(builder.load(input, index));
         }

@@ -1,7 +1,7 @@
 //! Pooling over windows and reductions over whole dimensions.
 
 use super::conv::{spatial_count, spatial_names};
-use super::{Builder, OperatorError, Window, add, at_least, axis_names, mul, named, operator, tensor};
+use super::{Builder, OperatorError, Window, add, at_least, axis_names, mul, named, near, operator, tensor};
 use crate::expr::{Combine, Index, Operator, Role, Scalar};
 use warpsight_ir::{Name, Scalar as Element};
 
@@ -93,7 +93,9 @@ pub fn pool(pool: &Pool) -> Result<Pooled, OperatorError> {
     let (mut builder, at, tap) = Builder::new(kind, &parallel, &reduce);
     let input_shape: Vec<i64> = [pool.batch, pool.channels].into_iter().chain(pool.spatial.iter().map(|w| w.input)).collect();
     let mut read = vec![at[0].clone(), at[1].clone()];
-    read.extend((0..dims).map(|d| pool.spatial[d].read(&at[d + 2], &tap[d])));
+    for d in 0..dims {
+        read.push(pool.spatial[d].read(kind, &at[d + 2], &tap[d])?);
+    }
     let mut body = builder.load(&tensor("input", &input_shape, pool.element, Role::Activation), read.clone());
 
     let mut constants = Vec::new();
@@ -107,7 +109,7 @@ pub fn pool(pool: &Pool) -> Result<Pooled, OperatorError> {
                 let outside = |i: i64| i < w.pad_before || i >= w.input + w.pad_before;
                 let values: Vec<f64> = (0..reach).map(|i| if outside(i) { f64::NEG_INFINITY } else { 0.0 }).collect();
                 let penalty = tensor(&name("penalty"), &[reach], Element::F32, Role::Weight);
-                body = add(body, builder.load(&penalty, vec![read[d + 2].clone().offset(w.pad_before)]));
+                body = add(body, builder.load(&penalty, vec![near(kind, read[d + 2].clone().offset(w.pad_before))?]));
                 constants.push(Constant { name: penalty.name, values });
             }
             continue;

@@ -22,8 +22,8 @@ pub(super) fn split(steps: Vec<TensorExpr>) -> Vec<TensorExpr> {
     let mut open: Vec<TensorExpr> = steps.into_iter().rev().collect();
     let mut done = vec![];
     while let Some(step) = open.pop() {
-        match Cut::of(&step) {
-            Some(cut) => open.extend(cut.steps().into_iter().rev()),
+        match Cut::of(&step).and_then(|cut| cut.steps()) {
+            Some(steps) => open.extend(steps.into_iter().rev()),
             None => done.push(step),
         }
     }
@@ -62,11 +62,14 @@ impl<'a> Cut<'a> {
         fits.then_some(Self { expr, axis, part, blocks, length: extent / blocks, rest: extent % blocks })
     }
 
-    fn steps(&self) -> Vec<TensorExpr> {
-        let partial = self.piece("part", &[(&*self.part, self.blocks)], self.length, |own, part| own.times(self.blocks).sum(&part[0]));
-        let rest = (self.rest > 0).then(|| self.piece("rest", &[], self.rest, |own, _| own.offset(self.length * self.blocks)));
-        let last = self.last(&partial.output, rest.as_ref().map(|r| &r.output));
-        [Some(partial), rest, Some(last)].into_iter().flatten().collect()
+    /// `None` where positions exceed 32 bits.
+    fn steps(&self) -> Option<Vec<TensorExpr>> {
+        let strided = |own: &Index, part: &[Index]| part[0].plus(own, self.blocks);
+        let partial = self.piece("part", &[(&*self.part, self.blocks)], self.length, strided)?;
+        let behind = |own: &Index, _: &[Index]| own.clone().offset(self.length * self.blocks);
+        let rest = if self.rest > 0 { Some(self.piece("rest", &[], self.rest, behind)?) } else { None };
+        let last = self.last(&partial.output, rest.as_ref().map(|r| &r.output))?;
+        Some([Some(partial), rest, Some(last)].into_iter().flatten().collect())
     }
 
     fn parallel(&self) -> Vec<(&'a str, i64)> {
@@ -74,7 +77,7 @@ impl<'a> Cut<'a> {
     }
 
     /// The reduction over `extent` positions of the axis, each where `at` says, for every point of the parallel axes and of `more`.
-    fn piece(&self, name: &str, more: &[(&str, i64)], extent: i64, at: impl Fn(Index, &[Index]) -> Index) -> TensorExpr {
+    fn piece(&self, name: &str, more: &[(&str, i64)], extent: i64, at: impl Fn(&Index, &[Index]) -> Option<Index>) -> Option<TensorExpr> {
         let expr = self.expr;
         let parallel = [&self.parallel(), more].concat();
         let reduce: Vec<_> = expr.reduce.iter().map(|a| &*a.name).zip(self.extents(extent)).collect();
@@ -82,12 +85,12 @@ impl<'a> Cut<'a> {
         let named = |stem: &Name| -> Name { Arc::from(format!("{stem}_{}_{name}", expr.reduce[self.axis].name)) };
         let (mut builder, store, mut own) = Builder::new(&named(&expr.name), &parallel, &reduce);
         let (outer, more) = store.split_at(expr.axes.len());
-        own[self.axis] = at(own[self.axis].clone(), more);
+        own[self.axis] = at(&own[self.axis], more)?;
         let forms: Vec<Index> = outer.iter().cloned().chain(own).collect();
-        let body = read(&mut builder, &expr.inputs, &expr.body, &forms);
+        let body = read(&mut builder, &expr.inputs, &expr.body, &forms)?;
         let shape = parallel.iter().map(|a| a.1).collect();
         let output = Tensor { name: named(&expr.output.name), shape, element: Element::F32, role: Role::Output };
-        builder.finish(expr.combine, body, Scalar::Acc, output, store)
+        Some(builder.finish(expr.combine, body, Scalar::Acc, output, store))
     }
 
     fn extents(&self, own: i64) -> impl Iterator<Item = i64> {
@@ -95,7 +98,7 @@ impl<'a> Cut<'a> {
     }
 
     /// Combines the partial results, then does what the expression did with the combined value.
-    fn last(&self, partial: &Tensor, rest: Option<&Tensor>) -> TensorExpr {
+    fn last(&self, partial: &Tensor, rest: Option<&Tensor>) -> Option<TensorExpr> {
         let expr = self.expr;
         let (mut builder, point, part) = Builder::new(&expr.name, &self.parallel(), &[(&*self.part, self.blocks)]);
         let written = |tensor: &Tensor| Tensor { role: Role::Activation, ..tensor.clone() };
@@ -105,15 +108,19 @@ impl<'a> Cut<'a> {
             Combine::Max => BinaryOp::Max,
         };
         let whole = rest.map_or(Scalar::Acc, |rest| Scalar::binary(combine, Scalar::Acc, builder.load(&written(rest), point.clone())));
-        let epilogue = read(&mut builder, &expr.inputs, &expr.epilogue, &point).with_acc(&whole);
-        builder.finish(expr.combine, body, epilogue, expr.output.clone(), expr.store.clone())
+        let epilogue = read(&mut builder, &expr.inputs, &expr.epilogue, &point)?.with_acc(&whole);
+        Some(builder.finish(expr.combine, body, epilogue, expr.output.clone(), expr.store.clone()))
     }
 }
 
-/// A scalar with its loads from `inputs` made those of `builder`, a form in place of each axis.
-fn read(builder: &mut Builder, inputs: &[Tensor], scalar: &Scalar, forms: &[Index]) -> Scalar {
-    scalar.with_leaves(&mut |leaf| match leaf {
-        Scalar::Load { tensor, index, .. } => builder.load(&inputs[*tensor], index.iter().map(|form| form.substitute(forms)).collect()),
-        other => other.clone(),
-    })
+/// A scalar with its loads from `inputs` made those of `builder`, a form in place of each axis; `None` where one exceeds its numbers.
+fn read(builder: &mut Builder, inputs: &[Tensor], scalar: &Scalar, forms: &[Index]) -> Option<Scalar> {
+    let mut near = true;
+    let read = scalar.with_leaves(&mut |leaf| {
+        let Scalar::Load { tensor, index, .. } = leaf else { return leaf.clone() };
+        let index: Option<_> = index.iter().map(|form| form.substitute(|a| forms.get(a.0))).collect();
+        near &= index.is_some();
+        index.map_or(Scalar::Acc, |index| builder.load(&inputs[*tensor], index))
+    });
+    near.then_some(read)
 }

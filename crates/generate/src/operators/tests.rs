@@ -32,7 +32,7 @@ fn points(extents: &[i64]) -> Vec<Vec<i64>> {
 
 fn place(step: &TensorExpr, point: &[i64]) -> usize {
     step.store.iter().zip(&step.output.shape).fold(0, |flat, (form, extent)| {
-        let at = form.eval(point);
+        let at = form.eval(|a| point[a.0]).expect("small");
         assert!((0..*extent).contains(&at), "{}: stores outside", step.name);
         flat * extent + at
     }) as usize
@@ -61,7 +61,8 @@ fn check(operator: &Operator) {
             scalar.loads(&mut |tensor, index, padded| {
                 let shape = &step.inputs[tensor].shape;
                 assert_eq!(index.len(), shape.len());
-                let outside = all.iter().any(|p| index.iter().zip(shape).any(|(f, e)| !(0..*e).contains(&f.eval(p))));
+                let outside =
+                    all.iter().any(|p| index.iter().zip(shape).any(|(f, e)| !(0..*e).contains(&f.eval(|a| p[a.0]).expect("small"))));
                 assert_eq!(padded, outside, "{} of {}", step.inputs[tensor].name, step.name);
             });
         }
@@ -442,4 +443,21 @@ fn messages_of_the_grammar() {
     let large = message("matmul m=100000 n=100000 k=2");
     assert_eq!(large, "`matmul`: tensor `output` of shape [100000, 100000] has more than 2147483647 elements");
     assert!(parse_operator("conv2d n=1 c=4 h=4 w=4 k=6 r=3 s=3 winograd=0").is_ok());
+}
+
+/// What a kernel could not compute is said where the operator is made, never wrapped.
+#[test]
+fn positions_beyond_32_bits_are_refused() {
+    let far = |made: Result<Operator, OperatorError>| matches!(made, Err(OperatorError::TooFar { .. }));
+    let window = Window { stride: (1 << 30) - 1, pad_after: i64::from(i32::MAX), dilation: i64::from(i32::MAX), ..Window::new(1 << 30, 2) };
+    let sparse =
+        |window| conv(&Conv { batch: 1, channels: 1, filters: 1, groups: 1, spatial: vec![window], bias: false, element: Element::F32 });
+    assert!(far(sparse(window)), "its second window ends behind 2^31");
+    assert!(sparse(Window { stride: 1 << 30, ..window }).is_ok(), "there is no second one");
+
+    assert!(far(pad(&[4], &[i64::MAX], &[1], Element::F32)));
+    assert!(pad(&[4], &[i64::MIN], &[1], Element::F32).is_err());
+    assert!(slice(&[9], &[2], &[i64::MAX], &[2], Element::F32).is_err());
+    let one = slice(&[9], &[2], &[i64::MAX], &[1], Element::F32).expect("the step to the next of one element means nothing");
+    assert_eq!(one.steps[0].evaluate(&[0], &[&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]]), 2.0);
 }

@@ -7,6 +7,8 @@ use warpsight_ir::{BinaryOp, Scalar as Element, UnaryOp};
 
 const ROLES: [Role; 3] = [Role::Activation, Role::Weight, Role::Output];
 const NUMBERS: [i64; 8] = [0, 1, 2, -1, 255, 256, i64::MAX, i64::MIN];
+const COEFFICIENTS: [i64; 7] = [1, 2, -1, 255, 256, i32::MAX as i64, i32::MIN as i64];
+const AXES: [usize; 5] = [0, 1, 2, 3, usize::MAX];
 const CONSTANTS: [f64; 8] = [0.0, -0.0, 1.0, 0.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, f64::MIN_POSITIVE];
 
 /// What [`mutate`] changes, in alphabetical order.
@@ -85,11 +87,17 @@ fn axis(rng: &mut Rng) -> Axis {
 }
 
 fn index(rng: &mut Rng) -> Index {
-    Index { terms: few(rng, 2, term), constant: pick(rng, &NUMBERS) }
+    let axes = [rng.usize(..2), 2 + rng.usize(..2)];
+    let terms: Vec<_> = few(rng, 2, |_| ()).iter().zip(axes).map(|((), axis)| (AxisId(axis), pick(rng, &COEFFICIENTS))).collect();
+    form(terms, pick(rng, &NUMBERS))
 }
 
-fn term(rng: &mut Rng) -> (AxisId, i64) {
-    (AxisId(rng.usize(..4)), pick(rng, &NUMBERS))
+fn form(terms: Vec<(AxisId, i64)>, constant: i64) -> Index {
+    Index::of(terms, constant).expect("each axis once")
+}
+
+fn terms(form: &Index) -> Vec<(AxisId, i64)> {
+    form.terms().iter().map(|&(axis, coefficient)| (axis, i64::from(coefficient))).collect()
 }
 
 fn scalar(rng: &mut Rng, depth: usize) -> Scalar {
@@ -180,14 +188,13 @@ impl Walk {
             if !step.axes.is_empty() && self.here("axes to reduce") {
                 step.reduce.splice(0..0, step.axes.pop());
             }
-            if let [Index { terms, constant }, next, ..] = &mut step.store[..]
-                && let Some(&(axis, coefficient)) = terms.last()
-                && coefficient >= 0
+            if let [first, next, ..] = &mut step.store[..]
+                && let Some((last, rest)) = terms(first).split_last()
+                && next.coefficient(last.0) == 0
                 && self.here("terms of the next form")
             {
-                next.terms.insert(0, (AxisId(coefficient as usize), *constant));
-                *constant = axis.0 as i64;
-                terms.pop();
+                *next = form([&terms(next)[..], &[*last]].concat(), next.constant);
+                *first = form(rest.to_vec(), first.constant);
             }
             self.value("combine", &mut step.combine, &[Combine::Sum, Combine::Max]);
             for form in &mut step.store {
@@ -204,12 +211,20 @@ impl Walk {
     }
 
     fn index(&mut self, index: &mut Index) {
-        for (axis, coefficient) in &mut index.terms {
-            self.value("axis of a term", &mut axis.0, &[0, 1, 2, 3, usize::MAX]);
-            self.value("coefficient", coefficient, &NUMBERS);
+        let mut terms = terms(index);
+        let free: Vec<usize> = AXES.into_iter().filter(|a| index.coefficient(AxisId(*a)) == 0).collect();
+        for (axis, coefficient) in &mut terms {
+            self.value("axis of a term", &mut axis.0, &free);
+            self.value("coefficient", coefficient, &COEFFICIENTS);
         }
         self.value("constant of a form", &mut index.constant, &NUMBERS);
-        self.list("terms", &mut index.terms, term);
+        if self.here("terms") {
+            match terms.pop() {
+                Some(_) if self.rng.bool() => {}
+                last => terms.extend(last.into_iter().chain([(AxisId(pick(&mut self.rng, &free)), pick(&mut self.rng, &COEFFICIENTS))])),
+            }
+        }
+        *index = form(terms, index.constant);
     }
 
     fn scalar(&mut self, tree: &mut Scalar) {

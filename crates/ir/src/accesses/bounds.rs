@@ -63,8 +63,8 @@ impl Ranges {
         if form.terms().iter().all(|term| self.0[usize::from(term.0.0)] > 0) {
             return form.clone();
         }
-        let mut moving = Affine::constant(form.constant);
-        form.terms().iter().filter(|term| self.0[usize::from(term.0.0)] > 0).for_each(|&(var, c)| moving.add_term(var, c));
+        let mut moving = form.clone();
+        moving.retain(|var| self.0[usize::from(var.0)] > 0);
         moving
     }
 
@@ -192,8 +192,9 @@ pub(super) fn narrowed(guard: &[AffineBound], ranges: &Ranges) -> Option<Vec<Aff
         }
     }
     let bound = |own: &Interval| {
-        let mut value = Affine::constant(-(own.least as i64));
-        own.terms.iter().for_each(|&(var, c)| value.add_term(var, c as i32));
+        let terms = own.terms.iter().map(|&(var, c)| (var, c as i64));
+        // Terms and ends are those of conditions without a common factor: smaller than what they were read from.
+        let value = Affine::of(terms, -(own.least as i64)).unwrap_or_default();
         AffineBound { value, extent: (own.most - own.least + 1) as i64, per_lane: false }
     };
     let lanes =

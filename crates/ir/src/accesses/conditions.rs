@@ -1,7 +1,7 @@
 //! Conditions of the text form: comparisons of linear forms, and ranges of one.
 
-use super::linear::Linear;
 use super::reader::Reader;
+use super::symbol::Linear;
 use super::wrong::{Result, wrong};
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -77,7 +77,7 @@ impl Reader<'_> {
 
 /// A form that is 0 or more where one form is below another; `None` beyond 64 bits.
 fn slack(small: &Linear, sign: &Sign, large: &Linear) -> Option<Linear> {
-    large.plus(small, -1)?.plus(&Linear { terms: vec![], constant: 1 }, -i64::from(sign.strict))
+    large.plus(small, -1)?.offset(-i64::from(sign.strict))
 }
 
 /// A comparison sign and where it stands.

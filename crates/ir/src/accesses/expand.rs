@@ -1,9 +1,9 @@
 //! Written accesses in terms of blocks, lanes and loops: folding, written-out loops, guards, and what two points of a thread share.
 
 use super::conditions::{Condition, FARTHEST, UNBOUNDED};
-use super::linear::{Linear, Symbol};
 use super::raw::{RawAccess, RawCoordinate, RawField, RawProxy};
 use super::reader::Reader;
+use super::symbol::{Linear, Symbol};
 use super::words::block_axis;
 use super::wrong::{Result, TextError, wrong};
 use super::{AccessKind, AccessRef, AffineBound, LoadPath, TensorPlace};
@@ -193,7 +193,7 @@ impl<'a> Placer<'a> {
         let bounds = || self.guards.iter().chain(&own);
         let (mut within, mut written_out) = (parts.within, parts.written_out.into_iter().collect::<SmallVec<[usize; 4]>>());
         for form in forms.iter().map(|form| form.0.as_ref()).chain(bounds().map(|bound| &bound.form)) {
-            for &(symbol, _) in &form.terms {
+            for &(symbol, _) in form.terms() {
                 match symbol {
                     Symbol::Point(_) => {}
                     Symbol::Lane(_) | Symbol::Block(_) => to.tied = true,
@@ -290,7 +290,8 @@ impl<'a> Placer<'a> {
         for axis in 0..self.axes {
             let reader = self.reader;
             if self.ragged[axis] {
-                let coordinate = Linear { terms: vec![(Symbol::Point(axis as u8), 1)], constant: -reader.origin[axis] };
+                let mut coordinate = Affine::var(Symbol::Point(axis as u8));
+                coordinate.constant = -reader.origin[axis];
                 bounds.push(AffineBound { value: self.affine(&coordinate, point, span)?, extent: reader.domain[axis], per_lane: false });
             }
         }
@@ -330,15 +331,14 @@ impl<'a> Placer<'a> {
         let group = |axis: usize| VarId(self.order.iter().position(|&at| at == axis).unwrap_or(axis) as u16);
         let lane = |axis: usize| VarId((self.axes + axis) as u16);
         let mut sum = Affine::constant(form.constant);
-        let add = |sum: &mut Affine, var: VarId, factor: Option<i64>| {
-            let factor = factor.and_then(|factor| i32::try_from(factor).ok()).ok_or(Misfit::Far)?;
-            sum.try_add_term(var, factor).ok_or(Misfit::Far)
-        };
+        let add =
+            |sum: &mut Affine, var: VarId, factor: Option<i64>| factor.and_then(|factor| sum.add_term(var, factor)).ok_or(Misfit::Far);
         let constant = |sum: &mut Affine, factor: i64, value: i64| {
             sum.constant = factor.checked_mul(value).and_then(|more| sum.constant.checked_add(more)).ok_or(Misfit::Far)?;
             Ok(())
         };
-        for &(symbol, factor) in &form.terms {
+        for &(symbol, factor) in form.terms() {
+            let factor = i64::from(factor);
             match symbol {
                 Symbol::Point(axis) | Symbol::Block(axis) if usize::from(axis) >= self.axes => return Err(Misfit::Axis(symbol, self.axes)),
                 Symbol::Lane(axis) if usize::from(axis) >= reader.block.len() => return Err(Misfit::Axis(symbol, reader.block.len())),

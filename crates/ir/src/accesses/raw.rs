@@ -1,7 +1,9 @@
 //! The text form as TOML gives it: what keys there are and which shapes their values take. Every value keeps its place in the file.
 
-use super::linear::{Linear, Names, Symbol, parse};
+use super::symbol::{KNOWN, Linear, Symbol, named};
 use crate::accesses::LoadPath;
+use crate::affine::Affine;
+use crate::affine::text::{Names, parse};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, de};
@@ -53,7 +55,7 @@ impl Raw {
     /// Reads the coordinates of accesses that mention no parameter. What is wrong with others is said where they are used.
     pub(super) fn read_forms(&mut self) {
         let loops: Vec<String> = self.loops.iter().map(|own| own.name.get_ref().clone()).collect();
-        let names = Names { value: &|_| None, loops: &loops };
+        let names = Names { form: &|name: &str| named(name, &loops, |_| None), known: KNOWN };
         for field in Arc::get_mut(&mut self.field).into_iter().flatten() {
             for access in field.load.iter_mut().chain(&mut field.store) {
                 let at = match access.get_mut() {
@@ -63,10 +65,10 @@ impl Raw {
                 for coordinate in at.into_iter().flatten() {
                     let RawCoordinate::Number(number) = coordinate.get_mut() else { continue };
                     let form = match number {
-                        Number::Int(value) => Linear { terms: vec![], constant: *value },
+                        Number::Int(value) => Affine::constant(*value),
                         Number::Text(text) => match parse(text, &names) {
                             // A parameter may have the name of a further axis of the grid.
-                            Ok(form) if !form.terms.iter().any(|term| matches!(term.0, Symbol::Block(3..))) => form,
+                            Ok(form) if !form.terms().iter().any(|term| matches!(term.0, Symbol::Block(3..))) => form,
                             Ok(_) | Err(_) => continue,
                         },
                         Number::Form(_) => continue,

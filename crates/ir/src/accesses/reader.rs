@@ -1,8 +1,10 @@
 //! Numbers of the text form with their parameters resolved, and the launch they make.
 
-use super::linear::{Linear, LinearError, Names, is_coordinate, parse as parse_linear};
 use super::raw::{FoldMode, LoopOrder, Number, Numbers, Raw};
+use super::symbol::{KNOWN, Linear, coordinate, named};
 use super::wrong::{Result, TextError, wrong};
+use crate::affine::Affine;
+use crate::affine::text::{FormError, Names, parse};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -86,7 +88,7 @@ impl<'a> Reader<'a> {
         if !plain {
             return wrong(name.span(), format!("`{own}` is no name"), Some("letters, digits and _, no digit first"));
         }
-        if is_coordinate(own) || self.names.iter().any(|other| other == own) {
+        if coordinate(own).is_some() || self.names.iter().any(|other| other == own) {
             return wrong(name.span(), format!("`{own}` is already something else"), None);
         }
         Ok(())
@@ -179,8 +181,8 @@ impl<'a> Reader<'a> {
 
     /// A form in coordinates: `part` of the string `whole` that stands at `span`, from byte `from` of it on.
     pub(super) fn linear(&self, part: &str, from: usize, span: &Range<usize>, whole: &str) -> Result<Linear> {
-        let value = |name: &str| self.params.get(name).copied();
-        parse_linear(part, &Names { value: &value, loops: &self.names }).map_err(|LinearError { what, label, help, at }| {
+        let form = |name: &str| named(name, &self.names, |name| self.params.get(name).copied());
+        parse(part, &Names { form: &form, known: KNOWN }).map_err(|FormError { what, label, help, at }| {
             // Within the quotes, where the string stands in the file as it is.
             let inside = self.text.get(span.clone()).is_some_and(|quoted| quoted.get(1..quoted.len().saturating_sub(1)) == Some(whole));
             let start = span.start + 1 + from;
@@ -192,10 +194,10 @@ impl<'a> Reader<'a> {
     /// A coordinate that stands at `span`.
     pub(super) fn coordinate<'b>(&self, number: &'b Number, span: &Range<usize>) -> Result<Cow<'b, Linear>> {
         match number {
-            Number::Int(value) => Ok(Cow::Owned(Linear { terms: vec![], constant: *value })),
+            Number::Int(value) => Ok(Cow::Owned(Affine::constant(*value))),
             // A parameter alone is what most texts are.
             Number::Text(text) => match self.params.get(text.as_str()) {
-                Some(&constant) => Ok(Cow::Owned(Linear { terms: vec![], constant })),
+                Some(&constant) => Ok(Cow::Owned(Affine::constant(constant))),
                 None => self.linear(text, 0, span, text).map(Cow::Owned),
             },
             Number::Form(form) => Ok(Cow::Borrowed(form)),

@@ -2,10 +2,12 @@
 
 use super::build::local_arrays;
 use super::conditions::UNBOUNDED;
+use super::symbol::coordinate;
 use super::text::parse;
 use super::words::{block_axis, is_further_axis, word};
 use super::wrong::TextError;
-use super::{AccessKind, AccessRef, Accesses, AffineBound, LoadPath, Nest, TensorPlace, TensorUse, VarKind, linear};
+use super::{AccessKind, AccessRef, Accesses, AffineBound, LoadPath, Nest, TensorPlace, TensorUse, VarKind};
+use crate::affine::text::sum;
 use crate::affine::{Affine, VarId};
 use crate::kernel::Kernel;
 use crate::program::{ImageFormat, Name, Space, StorePolicy};
@@ -101,7 +103,7 @@ impl<'a> Writer<'a> {
         let mut loops: Vec<Loop> = Vec::new();
         for (number, (var, around)) in vars.iter().zip(around).enumerate() {
             let trips = var.trips.ok_or(Unwritable::Variables)?;
-            let taken = |name: &str| linear::is_coordinate(name) || is_further_axis(name) || loops.iter().any(|own| own.name == name);
+            let taken = |name: &str| coordinate(name).is_some() || is_further_axis(name) || loops.iter().any(|own| own.name == name);
             // One that holds nothing may stand anywhere.
             let around = around.unwrap_or_else(|| number.checked_sub(1));
             loops.push(Loop { name: free(&var.name, taken), trips, around });
@@ -259,11 +261,11 @@ impl<'a> Writer<'a> {
         if *extent != UNBOUNDED {
             return format!("0 <= {} < {extent}{}", self.sum(value), if *per_lane { " per element" } else { "" });
         }
-        let mut moving = value.clone();
-        moving.constant = 0;
-        match moving.terms().iter().all(|term| term.1 < 0) && !moving.is_constant() {
-            true => format!("{} <= {}", self.sum(&moving.times(-1)), value.constant),
-            false => format!("{} >= {}", self.sum(&moving), -value.constant),
+        let moving = value.with_constant(0);
+        let negative = moving.terms().iter().all(|term| term.1 < 0) && !moving.is_constant();
+        match moving.times(-1).filter(|_| negative) {
+            Some(positive) => format!("{} <= {}", self.sum(&positive), value.constant),
+            None => format!("{} >= {}", self.sum(&moving), -value.constant),
         }
     }
 
@@ -273,21 +275,7 @@ impl<'a> Writer<'a> {
         // A sum that begins with a minus is hard to read.
         terms.sort_by_key(|term| term.0 < 0);
         let mut text = String::new();
-        for (factor, name) in terms.iter().map(|(factor, name)| (*factor, name.as_str())).chain([(form.constant, "")]) {
-            let sign = match (text.is_empty(), factor < 0) {
-                (true, false) => "",
-                (true, true) => "-",
-                (false, false) => " + ",
-                (false, true) => " - ",
-            };
-            let _ = match (factor.unsigned_abs(), name) {
-                (0, "") if text.is_empty() => write!(text, "0"),
-                (0, _) => Ok(()),
-                (1, name) if !name.is_empty() => write!(text, "{sign}{name}"),
-                (number, "") => write!(text, "{sign}{number}"),
-                (number, name) => write!(text, "{sign}{number}*{name}"),
-            };
-        }
+        let _ = sum(&mut text, terms.into_iter(), form.constant);
         text
     }
 

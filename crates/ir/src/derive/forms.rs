@@ -5,6 +5,7 @@ use crate::accesses::{AffineBound, NestVar, VarKind};
 use crate::affine::{Affine, VarId};
 use crate::kernel::LaunchShape;
 use crate::program::{BinaryOp, Bound, Expr, Name, Program, UnaryOp};
+use crate::range::Interval;
 use crate::types::{Const, Scalar, Type};
 use crate::typing::TypeEnv;
 use std::collections::HashMap;
@@ -114,27 +115,22 @@ impl<'p> Forms<'p> {
         self.vars[usize::from(var.0)].trips
     }
 
-    /// Smallest and largest value of a form; `None` where a variable has no known range.
-    fn range(&self, form: &Affine) -> Option<(i64, i64)> {
-        form.terms()
-            .iter()
-            .all(|t| self.trips(t.0).is_some())
-            .then(|| form.range(|var| (0, i64::from(self.trips(var).unwrap_or(1).max(1)) - 1)))
+    /// The values of a form; `None` where a variable has no known range.
+    fn range(&self, form: &Affine) -> Option<Interval> {
+        let known = form.terms().iter().all(|t| self.trips(t.0).is_some());
+        known.then(|| form.range(|var| Interval::below(self.trips(var).unwrap_or(1).into())))
     }
 
     /// Whether a form provably stays within `i32`. Sums and products are right modulo 2³² even where they wrap; quotients and comparisons
     /// are not.
     fn fits(&self, form: &Affine) -> bool {
-        self.range(form).is_some_and(|(lo, hi)| i32::try_from(lo).is_ok() && i32::try_from(hi).is_ok())
+        self.range(form).is_some_and(|range| range.fits(Scalar::I32))
     }
 
     /// A form that does not leave `i32` wherever its range is known, so that it is what the wrapping arithmetic of the Program computes.
     pub fn coordinate(&self, expr: &Expr) -> Result<Affine, Obstacle> {
         let form = self.form(expr)?;
-        match self.range(&form) {
-            Some((lo, hi)) if lo < i64::from(i32::MIN) || hi > i64::from(i32::MAX) => Err(Obstacle::Overflow),
-            _ => Ok(form),
-        }
+        if self.range(&form).is_none_or(|range| range.fits(Scalar::I32)) { Ok(form) } else { Err(Obstacle::Overflow) }
     }
 
     /// The affine form of an `i32` expression.
@@ -168,22 +164,22 @@ impl<'p> Forms<'p> {
             Mul if a.is_constant() => combine(&Affine::default(), b, a.constant),
             Mul => Err(Obstacle::Product),
             Shl if b.is_constant() => combine(&Affine::default(), a, 1 << (b.constant & 31)),
-            Shr if b.is_constant() => Ok(self.split(a, 1 << (b.constant & 31))?.quotient),
+            Shr if b.is_constant() => Ok(self.split(a, 1 << (b.constant & 31))?.0),
             Div | Rem if b.is_constant() && b.constant > 0 => {
-                let parts = self.split(a, b.constant)?;
+                let (quotient, rest) = self.split(a, b.constant)?;
                 // Division truncates towards zero, which is the same as rounding down only from 0 up, unless nothing remains.
-                let exact = parts.rest == Affine::default();
-                if !exact && self.range(&parts.quotient).is_none_or(|r| r.0 < 0) {
+                if rest != Affine::default() && self.range(&quotient).is_none_or(|range| range.lo < 0) {
                     return Err(Obstacle::Quotient);
                 }
-                Ok(if op == Div { parts.quotient } else { parts.rest })
+                Ok(if op == Div { quotient } else { rest })
             }
             Div | Rem | Shr => Err(Obstacle::Quotient),
             Min | Max => {
-                let b_minus_a = self.range(&combine(b, a, -1)?).filter(|_| self.fits(a) && self.fits(b));
-                match (op, b_minus_a.ok_or(Obstacle::Operation)?) {
-                    (Min, (0.., _)) | (Max, (_, ..=0)) => Ok(a.clone()),
-                    (Min, (_, ..=0)) | (Max, (0.., _)) => Ok(b.clone()),
+                let b_minus_a = self.range(&combine(b, a, -1)?).filter(|_| self.fits(a) && self.fits(b)).ok_or(Obstacle::Operation)?;
+                let (up, down) = (b_minus_a.lo >= 0, b_minus_a.hi <= 0);
+                match if op == Min { (up, down) } else { (down, up) } {
+                    (true, _) => Ok(a.clone()),
+                    (_, true) => Ok(b.clone()),
                     _ => Err(Obstacle::Operation),
                 }
             }
@@ -192,15 +188,10 @@ impl<'p> Forms<'p> {
     }
 
     /// `form = divisor · quotient + rest` with `0 ≤ rest < divisor` everywhere.
-    fn split(&self, form: &Affine, divisor: i64) -> Result<Split, Obstacle> {
-        let mut quotient = Affine::constant(form.constant.div_euclid(divisor));
-        let mut rest = Affine::constant(form.constant.rem_euclid(divisor));
-        for &(var, c) in form.terms() {
-            // The quotient of an i32 by a positive number is an i32.
-            if i64::from(c) % divisor == 0 { quotient.add_term(var, (i64::from(c) / divisor) as i32) } else { rest.add_term(var, c) }
-        }
-        let rest_fits = self.range(&rest).is_some_and(|(lo, hi)| lo >= 0 && hi < divisor);
-        if self.fits(form) && rest_fits { Ok(Split { quotient, rest }) } else { Err(Obstacle::Quotient) }
+    fn split(&self, form: &Affine, divisor: i64) -> Result<(Affine, Affine), Obstacle> {
+        let (quotient, rest) = form.divide(divisor);
+        let rest_fits = self.range(&rest).is_some_and(|range| range.within(Interval::below(divisor)));
+        if self.fits(form) && rest_fits { Ok((quotient, rest)) } else { Err(Obstacle::Quotient) }
     }
 
     /// An access's guard.
@@ -244,7 +235,7 @@ impl<'p> Forms<'p> {
     /// a < b + slack
     fn less(&self, a: &Expr, b: &Expr, slack: i64) -> Result<Vec<AffineBound>, Obstacle> {
         let (a, b) = (self.coordinate(a)?, self.coordinate(b)?);
-        if b.is_constant() && self.range(&a).is_some_and(|r| r.0 >= 0) {
+        if b.is_constant() && self.range(&a).is_some_and(|range| range.lo >= 0) {
             return Ok(vec![AffineBound { value: a, extent: b.constant + slack, per_lane: false }]);
         }
         let mut value = combine(&b, &a, -1)?;
@@ -253,22 +244,8 @@ impl<'p> Forms<'p> {
     }
 }
 
-struct Split {
-    quotient: Affine,
-    rest: Affine,
-}
-
 /// a + factor · b, refusing coefficients beyond `i32`.
 fn combine(a: &Affine, b: &Affine, factor: i64) -> Result<Affine, Obstacle> {
-    let mut sum = a.clone();
-    for &(var, c) in b.terms() {
-        let added = i64::from(c).checked_mul(factor).ok_or(Obstacle::Overflow)?;
-        let total = i64::from(a.coefficient(var)).checked_add(added).ok_or(Obstacle::Overflow)?;
-        i32::try_from(total).map_err(|_| Obstacle::Overflow)?;
-        sum.add_term(var, i32::try_from(added).map_err(|_| Obstacle::Overflow)?);
-    }
-    let added = b.constant.checked_mul(factor).ok_or(Obstacle::Overflow)?;
-    sum.constant = a.constant.checked_add(added).ok_or(Obstacle::Overflow)?;
-    // Half of i64 leaves room for the sums that bounds and ranges make.
-    if sum.constant.unsigned_abs() < 1 << 62 { Ok(sum) } else { Err(Obstacle::Overflow) }
+    // Half of i64 leaves room for the sums that bounds make.
+    a.plus(b, factor).filter(|sum| sum.constant.unsigned_abs() < 1 << 62).ok_or(Obstacle::Overflow)
 }

@@ -13,7 +13,7 @@ fn judges(bound: &AffineBound, vars: &[Var]) -> usize {
 /// Comparisons that a condition takes: one for each side on which it may fail.
 fn comparisons(bound: &AffineBound, vars: &[Var]) -> f64 {
     let last = |id| vars.iter().find(|var| var.id == id).map_or(0, |var| i64::from(var.count) - 1);
-    let (least, most) = bound.value.range(|id| (0, last(id)));
+    let (least, most) = bound.value.range(|id| (0, last(id))).ends();
     f64::from(u8::from(least < 0) + u8::from(most >= bound.extent))
 }
 

@@ -144,7 +144,7 @@ fn beyond(subject: &Subject, field: &Field, touch: &Touch) -> bool {
     let vars = || subject.groups.iter().chain(&subject.lanes).chain(&touch.loops);
     let count = |id| vars().find(|var| var.id == id).map_or(1, |var| i64::from(var.count));
     (0..2).any(|i| {
-        let (lo, hi) = touch.coords[i].range(|id| (0, count(id) - 1));
+        let (lo, hi) = touch.coords[i].range(|id| (0, count(id) - 1)).ends();
         let past = field.image.map_or(i64::MAX, |image| image.extent[i]);
         let clipped = touch.guard.iter().any(|bound| bound.value.terms() == touch.coords[i].terms());
         !clipped && (lo < 0 || hi >= past)

@@ -188,7 +188,9 @@ impl Subject {
                 }
                 Nest::Access(access) => {
                     if let Some(place) = positions[usize::from(access.tensor)] {
-                        let coords = rows(access, &accesses.tensors[usize::from(access.tensor)].place);
+                        let tensor = &accesses.tensors[usize::from(access.tensor)];
+                        let coords = rows(access, &tensor.place)
+                            .ok_or_else(|| NoEstimate::NotCovered(format!("the strides of `{}`, which exceed 32 bits", tensor.name)))?;
                         let field = match place {
                             Place::Global(at) => &mut self.fields[at],
                             Place::Local(at) => &mut self.local[at],
@@ -278,7 +280,7 @@ impl Touch {
         }
         let steps = [0, 1, 2].map(|i| {
             let form = &self.coords[i];
-            let start = form.eval(|var| ranges.of(var).0) - form.constant;
+            let start = form.terms().iter().map(|&(var, c)| i64::from(c) * ranges.of(var).0).sum();
             // Small steps first: they make runs that larger ones join.
             let mut steps: SmallVec<[(i64, i64); 6]> =
                 form.terms().iter().map(|&(var, c)| (i64::from(c), i64::from(ranges.of(var).1))).filter(|term| term.1 > 1).collect();
@@ -343,11 +345,11 @@ fn geometry(strides: &[i64], dims: &[i64], element: i64, align: i64) -> Option<G
     (row > 0 && whole).then_some(Geometry { element, origin: align * element, row, plane })
 }
 
-/// Coordinates as x, y, z: slower dimensions than three become planes.
-fn rows(access: &AccessRef, place: &TensorPlace) -> [Affine; 3] {
+/// Coordinates as x, y, z: slower dimensions than three become planes. `None` where their number exceeds 32 bits.
+fn rows(access: &AccessRef, place: &TensorPlace) -> Option<[Affine; 3]> {
     let TensorPlace::Buffer { dims, layout, .. } = place else {
         // Images are listed x first.
-        return [0, 1, 2].map(|i| access.coords.get(i).cloned().unwrap_or_default());
+        return Some([0, 1, 2].map(|i| access.coords.get(i).cloned().unwrap_or_default()));
     };
     let strides = if layout.strides.is_empty() { packed(dims) } else { layout.strides.clone() };
     let rank = access.coords.len();
@@ -355,7 +357,7 @@ fn rows(access: &AccessRef, place: &TensorPlace) -> [Affine; 3] {
     let mut z = at(3);
     for i in 0..rank.saturating_sub(3) {
         // Whole planes by construction of the geometry.
-        z = z.plus(&access.coords[i], (strides[i] / strides[rank - 3]) as i32);
+        z.add(&access.coords[i], strides[i] / strides[rank - 3])?;
     }
-    [at(1), at(2), z]
+    Some([at(1), at(2), z])
 }

@@ -127,8 +127,8 @@ impl Row {
             let axis = |axis: u16, block: i32, offset: i64| {
                 let mut form = Affine::constant(offset);
                 let group = self.launched.iter().position(|&own| own == usize::from(axis)).unwrap();
-                form.add_term(VarId(group as u16), block);
-                form.add_term(VarId(3 + axis), if axis == 1 { self.tile as i32 } else { 1 });
+                form.add_term(VarId(group as u16), block).expect("small");
+                form.add_term(VarId(3 + axis), if axis == 1 { self.tile as i32 } else { 1 }).expect("small");
                 form
             };
             let coords = [axis(2, self.block[1] as i32, dz), axis(1, self.tile as i32, dy), axis(0, self.block[0] as i32, dx)];

@@ -1,12 +1,14 @@
-//! Which values integers can take, as far as a Program tells: axes, sizes and loops have ranges, data has none.
+//! Which values integers can take: intervals, and what is known of the names of a Program. Axes, sizes and loops have ranges, data has none.
 //!
-//! Emitters use it to leave out bounds that always hold, and to see where signed arithmetic could overflow (it wraps in Programs,
-//! but is undefined in C).
+//! Address elimination uses it to see where a tensor can be linearised, emitters to leave out bounds that always hold and to see where
+//! signed arithmetic could overflow (it wraps in Programs, but is undefined in C).
 
+use crate::program::{BinaryOp, Expr, Name, Program, UnaryOp};
+use crate::types::{Const, Scalar};
 use std::collections::HashMap;
-use warpsight_ir::{BinaryOp, Const, Expr, Name, Program, Scalar, UnaryOp};
+use std::ops::{Add, Neg, Sub};
 
-/// An inclusive range.
+/// An inclusive range. Its numbers have so many bits that sums and products of 64-bit ones are exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
     /// Smallest value.
@@ -16,17 +18,81 @@ pub struct Interval {
 }
 
 impl Interval {
+    /// lo ≤ value ≤ hi
+    pub fn new(lo: i64, hi: i64) -> Self {
+        Self { lo: lo.into(), hi: hi.into() }
+    }
     /// One value.
     pub fn exactly(value: i64) -> Self {
-        Self { lo: value.into(), hi: value.into() }
+        Self::new(value, value)
+    }
+    /// The values of `0..count`; of an empty range, 0.
+    pub fn below(count: i64) -> Self {
+        Self::new(0, (count - 1).max(0))
+    }
+    /// Smallest and largest value, or the 64-bit numbers next to them.
+    pub fn ends(self) -> (i64, i64) {
+        let near = |v: i128| v.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+        (near(self.lo), near(self.hi))
     }
     /// Whether every value fits the signed type.
     pub fn fits(self, scalar: Scalar) -> bool {
         match scalar {
-            Scalar::I32 => self.lo >= i32::MIN.into() && self.hi <= i32::MAX.into(),
-            Scalar::I64 => self.lo >= i64::MIN.into() && self.hi <= i64::MAX.into(),
+            Scalar::I32 => self.within(Self::new(i32::MIN.into(), i32::MAX.into())),
+            Scalar::I64 => self.within(Self::new(i64::MIN, i64::MAX)),
             _ => false,
         }
+    }
+    /// Whether every value is one of the other.
+    pub fn within(self, other: Self) -> bool {
+        other.lo <= self.lo && self.hi <= other.hi
+    }
+    /// The smallest one that holds both.
+    pub fn hull(self, other: Self) -> Self {
+        Self { lo: self.lo.min(other.lo), hi: self.hi.max(other.hi) }
+    }
+    /// What both hold; `None` where that is nothing.
+    pub fn and(self, other: Self) -> Option<Self> {
+        let both = Self { lo: self.lo.max(other.lo), hi: self.hi.min(other.hi) };
+        (both.lo <= both.hi).then_some(both)
+    }
+    /// Every value times a number.
+    pub fn times(self, factor: i32) -> Self {
+        let (a, b) = (self.lo * i128::from(factor), self.hi * i128::from(factor));
+        Self { lo: a.min(b), hi: a.max(b) }
+    }
+    /// The hull of what an operation makes of the ends.
+    fn corners(self, other: Self, op: impl Fn(i128, i128) -> i128) -> Self {
+        let corners = [op(self.lo, other.lo), op(self.lo, other.hi), op(self.hi, other.lo), op(self.hi, other.hi)];
+        let [first, rest @ ..] = corners.map(|v| Self { lo: v, hi: v });
+        rest.into_iter().fold(first, Self::hull)
+    }
+}
+
+impl From<(i64, i64)> for Interval {
+    fn from((lo, hi): (i64, i64)) -> Self {
+        Self::new(lo, hi)
+    }
+}
+
+impl Add for Interval {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self { lo: self.lo + other.lo, hi: self.hi + other.hi }
+    }
+}
+
+impl Neg for Interval {
+    type Output = Self;
+    fn neg(self) -> Self {
+        Self { lo: -self.hi, hi: -self.lo }
+    }
+}
+
+impl Sub for Interval {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        self + -other
     }
 }
 
@@ -39,14 +105,14 @@ impl Ranges {
     pub fn of_program(program: &Program) -> Self {
         let mut ranges = Self::default();
         for size in &program.sizes {
-            ranges.declare(&size.name, Some(Interval { lo: size.lo.into(), hi: size.hi.into() }));
+            ranges.declare(&size.name, Some(Interval::new(size.lo, size.hi)));
         }
         for axis in &program.launch.groups {
             let extent = ranges.of(&axis.extent, Scalar::I32);
             ranges.declare(&axis.name, extent.map(|e| Interval { lo: 0, hi: (e.hi - 1).max(0) }));
         }
         for axis in &program.launch.lanes {
-            ranges.declare(&axis.name, Some(Interval { lo: 0, hi: i128::from(axis.extent) - 1 }));
+            ranges.declare(&axis.name, Some(Interval::below(axis.extent.into())));
         }
         ranges
     }
@@ -59,30 +125,34 @@ impl Ranges {
         };
     }
 
+    /// What is known of a name.
+    pub fn get(&self, name: &Name) -> Option<Interval> {
+        self.0.get(name).copied()
+    }
+
+    /// The values of a loop's variable within its body.
+    pub fn of_loop(&self, from: &Expr, to: &Expr) -> Option<Interval> {
+        let (from, to) = (self.of(from, Scalar::I32)?, self.of(to, Scalar::I32)?);
+        Some(Interval { lo: from.lo, hi: from.lo.max(to.hi - 1) })
+    }
+
     /// The values an expression of the given scalar type takes; `None` where nothing is known or the type's range may be left.
     pub fn of(&self, expr: &Expr, scalar: Scalar) -> Option<Interval> {
         let interval = match expr {
             Expr::Const(c @ (Const::I32(_) | Const::I64(_))) => Interval::exactly(c.as_int()?),
-            Expr::Size(name) | Expr::Var(name) => *self.0.get(name)?,
+            Expr::Size(name) | Expr::Var(name) => self.get(name)?,
             Expr::Cast(Scalar::I64, a) => match &**a {
                 Expr::Const(Const::I32(_)) | Expr::Size(_) | Expr::Var(_) => self.of(a, Scalar::I32)?,
                 _ => return None,
             },
             Expr::Splat(a, _) => self.of(a, scalar)?,
-            Expr::Unary(UnaryOp::Neg, a) => {
-                let a = self.of(a, scalar)?;
-                Interval { lo: -a.hi, hi: -a.lo }
-            }
-            Expr::Select(_, a, b) => union(self.of(a, scalar)?, self.of(b, scalar)?),
+            Expr::Unary(UnaryOp::Neg, a) => -self.of(a, scalar)?,
+            Expr::Select(_, a, b) => self.of(a, scalar)?.hull(self.of(b, scalar)?),
             Expr::Binary(op, a, b) => combine(*op, self.of(a, scalar), self.of(b, scalar))?,
             _ => return None,
         };
         interval.fits(scalar).then_some(interval)
     }
-}
-
-fn union(a: Interval, b: Interval) -> Interval {
-    Interval { lo: a.lo.min(b.lo), hi: a.hi.max(b.hi) }
 }
 
 fn combine(op: BinaryOp, a: Option<Interval>, b: Option<Interval>) -> Option<Interval> {
@@ -98,16 +168,10 @@ fn combine(op: BinaryOp, a: Option<Interval>, b: Option<Interval>) -> Option<Int
     }
     let (a, b) = (a?, b?);
     Some(match op {
-        BinaryOp::Add => Interval { lo: a.lo + b.lo, hi: a.hi + b.hi },
-        BinaryOp::Sub => Interval { lo: a.lo - b.hi, hi: a.hi - b.lo },
-        BinaryOp::Mul => {
-            let corners = [a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi];
-            corners.into_iter().map(|v| Interval { lo: v, hi: v }).reduce(union)?
-        }
-        BinaryOp::Div if b.lo >= 1 => {
-            let corners = [a.lo / b.lo, a.lo / b.hi, a.hi / b.lo, a.hi / b.hi];
-            corners.into_iter().map(|v| Interval { lo: v, hi: v }).reduce(union)?
-        }
+        BinaryOp::Add => a + b,
+        BinaryOp::Sub => a - b,
+        BinaryOp::Mul => a.corners(b, |a, b| a * b),
+        BinaryOp::Div if b.lo >= 1 => a.corners(b, |a, b| a / b),
         BinaryOp::Rem if b.lo >= 1 => {
             let most = b.hi - 1;
             Interval { lo: if a.lo < 0 { a.lo.max(-most) } else { 0 }, hi: if a.hi > 0 { a.hi.min(most) } else { 0 } }

@@ -140,25 +140,39 @@ struct Instructions {
 impl<'a> Loops<'a> {
     /// Of a kernel whose group and lane axes are these, and whose widest element in buffers has so many bytes.
     fn of(kernel: &'a Kernel, axes: impl Iterator<Item = Var> + Clone, lanes: &[Var], widest: i64) -> Self {
-        // What loops without barriers does one work-item after the other; the rest is rows.
-        let along = lanes.iter().copied().find(|lane| lane.count > 1).filter(|_| !has_loop(&kernel.accesses.nest));
+        // What loops without barriers does one work-item after the other, and so does what is written in vectors or reads under conditions
+        // that other accesses do not have: PoCL's loops over such work-items do not become vectors. The rest is rows.
+        let mut alone = has_loop(&kernel.accesses.nest) || kernel.ops.0.keys().any(|&(_, _, width)| width > 1);
+        let mut guard: Option<&[AffineBound]> = None;
+        kernel.accesses.each(&mut |access| alone |= access.width > 1 || *guard.get_or_insert(&access.guard) != access.guard.as_slice());
+        let along = lanes.iter().copied().find(|lane| lane.count > 1).filter(|_| !alone);
         let rows = axes.filter(|var| Some(*var) != along).map(|var| f64::from(var.count)).product();
         let whole = ((VECTOR / widest as f64) as u32).max(1);
         let lanes = if along.is_some_and(|var| var.count >= SHORT_ROW || var.count % whole == 0) { whole } else { 1 };
         Self { kernel, along, rows, lanes }
     }
 
-    /// Counts an access that a work-item executes so often where these hold; see [`cost`](Self::cost).
+    /// Counts an access to so many elements, which a work-item executes so often where these hold; see [`cost`](Self::cost).
     fn add(
         &self,
         to: &mut Instructions,
         trips: f64,
-        (kind, guard): (AccessKind, &[AffineBound]),
+        (kind, width, guard): (AccessKind, i64, &[AffineBound]),
         (image, size, stride): (bool, i64, i64),
     ) -> Cost {
-        let cost = self.cost(image, size, stride);
+        let cost = match guard.iter().any(|bound| bound.per_lane) {
+            // Elements whose conditions differ are loaded or stored one by one.
+            true => {
+                let one = self.cost(image, size / width.max(1), stride);
+                Cost { memory: width as f64 * one.memory, all: width as f64 * (one.all + INSERTION + CONDITION * guard.len() as f64) }
+            }
+            false => {
+                let whole = self.cost(image, size, stride);
+                Cost { all: whole.all + CONDITION * guard.len() as f64, ..whole }
+            }
+        };
         to.memory += trips * cost.memory;
-        to.body += trips * (cost.all + CONDITION * guard.len() as f64);
+        to.body += trips * cost.all;
         to.row += BASE;
         if let AccessKind::Store(_) = kind {
             let items = if self.lanes == 1 { 1.0 } else { f64::from(self.row()) / self.steps() };
@@ -317,7 +331,7 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, notes: &mut Vec<String>) -> Result<
                 let trips: f64 = touch.loops.iter().map(|var| f64::from(var.count)).product();
                 let stride = along.map_or(0, |var| touch.stride(&field.geometry, var.id));
                 let size = touch.width * field.geometry.element;
-                let cost = loops.add(&mut counted, trips, (touch.kind, &touch.guard), (field.image.is_some(), size, stride));
+                let cost = loops.add(&mut counted, trips, (touch.kind, touch.width, &touch.guard), (field.image.is_some(), size, stride));
                 if own {
                     let vectors = loops.rows * loops.steps() * trips;
                     found.instructions.push(Executed { field: i, position: touch.position, vectors, each: cost.memory });
@@ -392,7 +406,7 @@ pub fn coarse(kernel: &Kernel, on: &Profile, found: &Requests) -> Result<(Second
             }
             TensorPlace::Image { format, .. } => (true, i64::from(format.bytes()), 0),
         };
-        loops.add(&mut counted, trips, (access.kind, &access.guard), what);
+        loops.add(&mut counted, trips, (access.kind, access.width.into(), &access.guard), what);
     });
     let (mut limits, _) = loops.limits(&counted, on)?;
     let m = &on.memory;

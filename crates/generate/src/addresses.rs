@@ -325,7 +325,7 @@ mod tests {
         let program = eliminate_common_addresses(parse(&text).unwrap_or_else(|e| panic!("{e}")));
         match &program.params[0].kind {
             ParamKind::Buffer { dims, .. } => dims.len() == 1,
-            ParamKind::Image { .. } => false,
+            ParamKind::Image { .. } | ParamKind::Channel { .. } => false,
         }
     }
 

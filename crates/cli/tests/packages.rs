@@ -86,7 +86,7 @@ fn what_lies_outside_is_found() {
     let source = r#"const A: &str = include_str!("../data/a.toml"); const B: &[u8] = include_bytes!("../../../b.bin");
         static C: Dir = include_dir!("$CARGO_MANIFEST_DIR/pictures"); const D: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/d.txt"));"#;
     let files = ["src/lib.rs", "data/a.toml", "pictures/1.png"].map(PathBuf::from).into();
-    assert_eq!(missing(&files, |_| source.to_owned()), ["src/lib.rs: ../../../b.bin", "src/lib.rs: d.txt"]);
+    assert_eq!(missing(&files, |_| source.to_owned()), ["src/lib.rs: d.txt", "src/lib.rs: ../../../b.bin"]);
 }
 
 /// The first comment of a library is its first page: what it is, and an example that is a test.

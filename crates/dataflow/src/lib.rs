@@ -9,13 +9,15 @@
 //! use warpsight_graph::Graph;
 //! let graph = Graph::read(r#"{"format": "dataflow-graph/1", "app": "mlp",
 //!   "tensors": {
-//!     "x": {"shape": [4096, 256], "dtype_bytes": 2, "kind": "input"}, "w": {"shape": [256, 256], "dtype_bytes": 2, "kind": "param"},
-//!     "h": {"shape": [4096, 256], "dtype_bytes": 2, "kind": "act"}, "y": {"shape": [4096, 256], "dtype_bytes": 2, "kind": "act"}},
+//!     "x": {"shape": [4096, 256], "dtype_bytes": 2, "kind": "input"}, "h": {"shape": [4096, 256], "dtype_bytes": 2, "kind": "act"},
+//!     "r": {"shape": [4096, 256], "dtype_bytes": 2, "kind": "act"}, "y": {"shape": [4096, 256], "dtype_bytes": 2, "kind": "act"},
+//!     "v": {"shape": [256, 256], "dtype_bytes": 2, "kind": "param"}, "w": {"shape": [256, 256], "dtype_bytes": 2, "kind": "param"}},
 //!   "nodes": [
-//!     {"id": 0, "op": "linear", "cls": "tensor", "inputs": ["x", "w"], "outputs": ["h"], "flops": 536870912},
-//!     {"id": 1, "op": "relu", "cls": "simt", "inputs": ["h"], "outputs": ["y"], "flops": 1048576}]}"#)?;
+//!     {"id": 0, "op": "linear", "cls": "tensor", "inputs": ["x", "v"], "outputs": ["h"], "flops": 536870912},
+//!     {"id": 1, "op": "relu", "cls": "simt", "inputs": ["h"], "outputs": ["r"], "flops": 1048576},
+//!     {"id": 2, "op": "linear", "cls": "tensor", "inputs": ["r", "w"], "outputs": ["y"], "flops": 536870912}]}"#)?;
 //! let groups = kitsune(&View::of(&graph).expect("operators"), &Patterns::kitsune());
-//! assert_eq!(groups[0].nodes.len(), 2, "the product and its activation run as one pipeline");
+//! assert_eq!(groups[0].nodes.len(), 3, "both products and the activation between them run as one pipeline");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

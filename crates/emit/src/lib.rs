@@ -8,14 +8,14 @@
 //! ```
 //! use warpsight_ir::{Checked, text};
 //! let text = "
-//! program double {
+//! program twice {
 //!   read buffer x: f32[4]
 //!   write buffer y: f32[4]
 //!   lanes l = 4
 //!   { y[l] = x[l] * 2.0 }
 //! }";
 //! let source = warpsight_emit::opencl(&Checked::new(text::parse(text)?)?)?;
-//! assert!(source.text.contains("__kernel void double"), "{}", source.text);
+//! assert!(source.text.contains("void twice("), "{}", source.text);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -9,7 +9,7 @@
 //! use warpsight_ir::data::{bytes_f32, f32_bytes};
 //! use warpsight_ir::{Bindings, Checked, interpret::interpret, profile, text};
 //! let text = "
-//! program double {
+//! program twice {
 //!   read buffer x: f32[4]
 //!   write buffer y: f32[4]
 //!   lanes l = 4

@@ -11,7 +11,7 @@ use warpsight_ir::{Feedback, Seconds, TimeSource};
 /// in memory, the next one finds.
 ///
 /// One piece of memory may be bound to several parameters of a launch where none of them is written, or where the launch works *in
-/// place* ([`warpsight_ir::in_place`]): one of them is written, and each element is read by the work-item that writes it, before it
+/// place* ([`warpsight_ir::in_place()`]): one of them is written, and each element is read by the work-item that writes it, before it
 /// does. Anything else is refused.
 ///
 /// After [`DeviceError::Lost`], [`DeviceError::Timeout`] and, on most devices, [`DeviceError::Fault`] the memory is gone: whatever is asked then is

@@ -13,7 +13,7 @@
 //! use warpsight_ir::{Bindings, Checked, text};
 //! use warpsight_sim::{Silicon, Simulator};
 //! let text = "
-//! program double {
+//! program twice {
 //!   read buffer x: f32[4]
 //!   write buffer y: f32[4]
 //!   lanes l = 4

@@ -33,6 +33,7 @@
 //! ```
 
 pub mod coarse;
+pub mod explain;
 pub mod explore;
 pub mod model;
 pub mod stage;

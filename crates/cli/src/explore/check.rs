@@ -38,7 +38,7 @@ mod tests {
     fn a_number_that_is_off_by_one_bit_is_found() {
         let file = format!("{}/../../examples/accesses/star2d5-f64.toml", env!("CARGO_MANIFEST_DIR"));
         let input = Input::read(Path::new(&file), &[]).unwrap();
-        let document = Document::read(input.text()).unwrap();
+        let document = input.document.clone();
         let devices = vec![builtin("a100-40").unwrap().unwrap()];
         let space = Space::new(&document, &[], &devices, &[Blocks::Threads(64), Blocks::Threads(2048)], &[], &[]).unwrap();
         let task = Task { input, fixed: vec![], document, devices, named: vec![("a100-40".into(), vec![])], space };

@@ -143,7 +143,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let input = Input::read(&args.file, &args.set)?;
     let beside = outside(&input, args.strict)?;
     let fixed: Vec<_> = args.set.iter().map(|own| (own.key.clone(), own.value.clone())).collect();
-    let document = Document::read(input.text()).map_err(|error| input.wrong(error))?;
+    let document = input.document.clone();
     let blocks = match args.block_sizes.as_slice() {
         [] if input.written.tied_to_block || document.launched_in_blocks(&fixed) => vec![Blocks::File],
         [] => vec![Blocks::PowersOfTwo],

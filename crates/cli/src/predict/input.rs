@@ -6,7 +6,7 @@ use crate::target;
 use std::ops::Range;
 use std::path::Path;
 use std::str::FromStr;
-use warpsight_ir::accesses::text::{TextError, Written, parse};
+use warpsight_ir::accesses::text::{Document, TextError, Written};
 use warpsight_ir::near::did_you_mean;
 use warpsight_ir::profile::{EditError, Edited};
 use warpsight_ir::{NoEstimate, Profile};
@@ -33,7 +33,10 @@ pub struct Input {
     /// The file.
     pub name: String,
     text: String,
-    settings: Vec<(String, String)>,
+    /// The same, read once.
+    pub document: Document,
+    /// What was set from outside.
+    pub settings: Vec<(String, String)>,
     /// What it says.
     pub written: Written,
 }
@@ -44,8 +47,9 @@ impl Input {
         let name = warpsight_files::name(file).display().to_string();
         let text = warpsight_files::text(file, warpsight_files::read_or_stdin(file, warpsight_files::TEXT)?)?;
         let settings: Vec<_> = settings.iter().map(|own| (own.key.clone(), own.value.clone())).collect();
-        match parse(&text, &settings) {
-            Ok(written) => Ok(Self { name, text, settings, written }),
+        let read = Document::read(&text).and_then(|document| Ok((document.written(&settings)?, document)));
+        match read {
+            Ok((written, document)) => Ok(Self { name, text, document, settings, written }),
             Err(error) => Err(wrong(&name, &text, error)),
         }
     }
@@ -58,13 +62,6 @@ impl Input {
     /// What is wrong with it, at its place.
     pub fn wrong(&self, error: TextError) -> Failure {
         wrong(&self.name, &self.text, error)
-    }
-
-    /// The same text with another key replaced; `None` where that makes no kernel.
-    pub fn with(&self, key: &str, value: &str) -> Option<Written> {
-        let mut settings: Vec<_> = self.settings.iter().filter(|own| own.0 != key).cloned().collect();
-        settings.push((key.to_owned(), value.to_owned()));
-        parse(&self.text, &settings).ok()
     }
 
     /// Why there is no prediction on a device, at the place in the file that it is about.

@@ -11,12 +11,12 @@ use crate::failure::Failure;
 use crate::names::suggested;
 use crate::report::{clean, note, out};
 use crate::target::profiles;
-use explain::WhatIf;
 use input::{Device, Input, Setting};
 use page::Figures;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use warpsight_ir::accesses::Order;
+use warpsight_predict::explain::{Case, WhatIf};
 use warpsight_predict::volumes::report::{Report, Settings, Work, report};
 
 /// Predict the time and data volumes of a kernel from the accesses it makes (see examples/accesses), on one device or several.
@@ -79,7 +79,16 @@ pub(crate) const REGISTERS_GUESSED: &str = "registers are one number although po
 pub(super) struct Predicted<'a> {
     input: &'a Input,
     device: &'a Device,
+    settings: &'a Settings,
     report: Report,
+}
+
+impl Predicted<'_> {
+    /// What would change the time.
+    fn what_if(&self) -> WhatIf {
+        let Input { document, settings: set, written, .. } = self.input;
+        WhatIf::of(&Case { document, set, written, on: &self.device.profile, settings: self.settings, report: &self.report })
+    }
 }
 
 /// What there is to say of a device: a prediction, another to compare it with, or why there is none.
@@ -121,7 +130,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     beside.iter().flatten().for_each(|what| note(format_args!("note: {}", clean(what))));
     devices.iter().for_each(Device::say);
     let figures = args.html.as_deref().map(|file| {
-        let figures = Figures::of(&all, &settings);
+        let figures = Figures::of(&all);
         warpsight_files::write(file, figures.html().as_bytes()).map(|()| figures)
     });
     let figures = figures.transpose()?;
@@ -141,7 +150,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     }
     for (first, second) in all.iter().filter_map(|(_, answer)| answer.as_ref().ok()) {
         match second {
-            None => out(format_args!("{}\n{}", show::tables(first), explain::explain(first, &settings, &WhatIf::of(first, &settings))))?,
+            None => out(format_args!("{}\n{}", show::tables(first), explain::explain(first, &first.what_if())))?,
             Some(second) => out(show::comparison(first, second))?,
         }
     }
@@ -169,14 +178,14 @@ fn none(mut failures: Vec<Failure>) -> Failure {
     Failure::input(reasons.join("; ")).at(place)
 }
 
-fn predict<'a>(input: &'a Input, device: &'a Device, settings: &Settings) -> Result<Predicted<'a>, Failure> {
+fn predict<'a>(input: &'a Input, device: &'a Device, settings: &'a Settings) -> Result<Predicted<'a>, Failure> {
     let work = Work { kernel: &input.written.kernel, points: input.written.points };
     let mut report = report(&work, &device.profile, settings).map_err(|error| input.refused(&error, device))?;
     if input.written.registers_guessed {
         report.provenance.push(REGISTERS_GUESSED.to_owned());
     }
     report.provenance.extend(device.notes.iter().cloned());
-    Ok(Predicted { input, device, report })
+    Ok(Predicted { input, device, settings, report })
 }
 
 fn value((first, second): &(Predicted, Option<Predicted>)) -> Value {

@@ -1,12 +1,12 @@
 //! The page of a prediction: limits as bars, what each level moves, and what would change it, for all devices beside each other. Every number
 //! on it is one of [`Figures`], which is also what `--json` prints.
 
-use super::explain::WhatIf;
+use super::explain::words;
 use super::{Answer, Device, Predicted};
 use crate::page::{Bar, COLOURS, Column, Number, Page, Piece, Tag, Unit, column, limiter_colour, shown};
 use crate::report::extents;
 use serde::Serialize;
-use warpsight_predict::volumes::report::Settings;
+use warpsight_predict::explain::WhatIf;
 
 /// Changes that are drawn; the table has all.
 const CHANGES: usize = 10;
@@ -145,7 +145,7 @@ pub struct Note {
 
 impl Figures {
     /// Of all devices.
-    pub fn of(all: &[(&Device, Answer)], settings: &Settings) -> Self {
+    pub fn of(all: &[(&Device, Answer)]) -> Self {
         let mut figures = Self::default();
         for (device, answer) in all {
             match answer {
@@ -153,7 +153,7 @@ impl Figures {
                 Ok((first, second)) => {
                     let twice = second.is_some();
                     for of in std::iter::once(first).chain(second) {
-                        figures.add(of, &WhatIf::of(of, settings), twice);
+                        figures.add(of, &of.what_if(), twice);
                     }
                 }
             }
@@ -218,7 +218,7 @@ impl Figures {
         self.changes.extend(what_if.changes.iter().map(|change| Changed {
             of: own(),
             tag: Tag::Predicted,
-            change: change.what.clone(),
+            change: words(&change.what),
             changed_s: change.seconds.0,
             less_percent: 100.0 * (1.0 - change.seconds.0 / r.seconds.0),
         }));

@@ -8,6 +8,7 @@
 //! $ warpsight optimize --op "matmul m=32 n=32 k=32"
 //! ```
 
+mod accesses;
 mod battery;
 mod compile;
 mod devices;

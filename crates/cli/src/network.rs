@@ -2,6 +2,7 @@
 
 mod page;
 
+use crate::accesses::{self, Chosen};
 use crate::failure::{Failure, Kind};
 use crate::optimize::{Args, Judging};
 use crate::record::{Record, line};
@@ -92,7 +93,8 @@ pub fn run(path: &Path, args: &Args, target: &mut Target, record: &mut Record, j
     if let Some(file) = &args.html {
         warpsight_files::write(file, page::html(&stem, &network, &done, target).as_bytes())?;
     }
-    let rows = rows(&network, &done.choice, &done.run);
+    let mut rows = rows(&network, &done.choice, &done.run);
+    write_accesses(&mut rows, &network, args, target)?;
     if json { out(report(&rows, &network, &done, target)) } else { print(&rows, &network, &done, target) }
 }
 
@@ -299,6 +301,18 @@ struct Row<'a> {
     /// Sum over its uses, in the run of the network.
     total: Seconds,
     share: f64,
+    /// The file that says what it touches.
+    accesses: Option<String>,
+}
+
+/// What the kernels touch, where that was asked for.
+fn write_accesses(rows: &mut [Row], network: &Network, args: &Args, target: &Target) -> Result<(), Failure> {
+    let Some(folder) = &args.accesses else { return Ok(()) };
+    let chosen = |row: &Row<'_>| network.families[row.family].kernel(&row.tuned.config);
+    let chosen: Vec<Chosen> = rows.iter().map(|row| Chosen { what: row.names[0], knobs: &row.tuned.knobs, kernel: chosen(row) }).collect();
+    let files = accesses::files(folder, &target.device.info().id, &chosen)?;
+    rows.iter_mut().zip(files).for_each(|(row, file)| row.accesses = Some(file));
+    Ok(())
 }
 
 fn rows<'a>(network: &'a Network, choice: &'a Choice, run: &Run) -> Vec<Row<'a>> {
@@ -311,7 +325,15 @@ fn rows<'a>(network: &'a Network, choice: &'a Choice, run: &Run) -> Vec<Row<'a>>
                 row.names.push(&step.name);
                 row.total += time;
             }
-            None => rows.push(Row { names: vec![&step.name], kind: &step.kind, family: step.family, tuned, total: time, share: 0.0 }),
+            None => rows.push(Row {
+                names: vec![&step.name],
+                kind: &step.kind,
+                family: step.family,
+                tuned,
+                total: time,
+                share: 0.0,
+                accesses: None,
+            }),
         }
     }
     let all: f64 = rows.iter().map(|r| r.total.0).sum();
@@ -336,7 +358,7 @@ fn report(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Valu
         .iter()
         .map(|row| {
             let candidates = &choice.candidates[row.family];
-            json!({
+            let mut value = json!({
                 "name": row.names[0],
                 "nodes": row.names,
                 "kernel": network.families[row.family].name(),
@@ -347,6 +369,7 @@ fn report(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Valu
                 "ranked": candidates.left.len(),
                 "pruned": candidates.pruned,
                 "predicted_s": row.tuned.estimate.time,
+                "interval_s": row.tuned.estimate.interval,
                 "time_s": row.tuned.time.map(|t| t.0),
                 "time_source": row.tuned.time.map(|t| t.1),
                 "share": row.share,
@@ -355,7 +378,11 @@ fn report(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Valu
                 "rel_l2_error": row.tuned.verdict.rel_l2,
                 "rejected": rejected(&row.tuned.rejected),
                 "registers": {"predicted": row.tuned.registers, "reported": row.tuned.feedback.registers, "private_bytes": row.tuned.feedback.private_bytes},
-            })
+            });
+            if let Some(file) = &row.accesses {
+                value["accesses"] = json!(file);
+            }
+            value
         })
         .collect();
     json!({
@@ -456,8 +483,9 @@ fn register_error(rows: &[Row]) -> Option<f64> {
 }
 
 /// The report of an operator that takes several kernels.
-pub fn show_operator(text: &str, network: &Network, done: &Done, target: &Target, json: bool) -> Result<(), Failure> {
-    let rows = rows(network, &done.choice, &done.run);
+pub fn show_operator(text: &str, network: &Network, done: &Done, args: &Args, target: &Target, json: bool) -> Result<(), Failure> {
+    let mut rows = rows(network, &done.choice, &done.run);
+    write_accesses(&mut rows, network, args, target)?;
     if !json {
         return print(&rows, network, done, target);
     }

@@ -1,5 +1,6 @@
 //! `warpsight optimize --op …`: one operator.
 
+use crate::accesses::{self, Chosen};
 use crate::failure::Failure;
 use crate::network::Reference;
 use crate::optimize::{Args, Judging, Search};
@@ -30,6 +31,14 @@ struct Outcome {
     candidates: Candidates,
     chosen: Tuned,
     search: Option<Searched>,
+    /// The file that says what it touches.
+    accesses: Option<String>,
+}
+
+impl Outcome {
+    fn touched<'a>(&'a self, text: &'a str) -> Chosen<'a> {
+        Chosen { what: text, knobs: &self.chosen.knobs, kernel: self.family.kernel(&self.chosen.config) }
+    }
 }
 
 /// What `--op` takes.
@@ -87,6 +96,11 @@ pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, js
             export::sequence(out, outcome.family.name(), &Sequence { job, names, inputs: (0..expr.inputs.len()).collect() })?;
         }
     }
+    if let Some(folder) = &args.accesses {
+        let chosen: Vec<Chosen> = outcomes.iter().map(|o| o.touched(text)).collect();
+        let files = accesses::files(folder, &target.device.info().id, &chosen)?;
+        outcomes.iter_mut().zip(files).for_each(|(o, file)| o.accesses = Some(file));
+    }
     if json {
         out(format_args!("{}", report(text, target, &outcomes)))?;
     } else {
@@ -102,7 +116,7 @@ fn sequence(text: &str, operator: &Operator, args: &Args, target: &mut Target, r
     let network = Network::new(&plan)?;
     let reference = Reference { values: &|inputs| plan.evaluate_f64(inputs), most: EVALUATED };
     let done = network::optimize(&network, &plan, &reference, &operator.kind, args, target, record)?;
-    network::show_operator(text, &network, &done, target, json)
+    network::show_operator(text, &network, &done, args, target, json)
 }
 
 fn optimize(
@@ -125,7 +139,7 @@ fn optimize(
     let mut chosen = tune::choose(&family, &ranked, judge, device, rng, &mut observe)?;
     bar.finish_and_clear();
     if args.search == Search::Model {
-        return Ok(Outcome { family, candidates, chosen, search: None });
+        return Ok(Outcome { family, candidates, chosen, search: None, accesses: None });
     }
     let done = record.done(&family)?;
     let bar = progress::bar(candidates.left.len(), family.name());
@@ -141,7 +155,7 @@ fn optimize(
     if let Some(found) = &mut found {
         searching.finals(&mut chosen, found)?;
     }
-    Ok(Outcome { family, candidates, chosen, search: found })
+    Ok(Outcome { family, candidates, chosen, search: found, accesses: None })
 }
 
 /// The steps of the operator after a step of lowering.
@@ -164,6 +178,7 @@ fn report(text: &str, target: &Target, outcomes: &[Outcome]) -> Value {
             "chosen": {
                 "config": chosen.knobs,
                 "predicted_s": chosen.estimate.time,
+                "interval_s": chosen.estimate.interval,
                 "time_s": chosen.time.map(|t| t.0),
                 "time_source": chosen.time.map(|t| t.1),
                 "limiter": chosen.estimate.limiter(),
@@ -172,6 +187,9 @@ fn report(text: &str, target: &Target, outcomes: &[Outcome]) -> Value {
                 "rejected": network::rejected(&chosen.rejected),
             },
         });
+        if let Some(file) = &o.accesses {
+            value["chosen"]["accesses"] = json!(file);
+        }
         if let (Some(Searched { best: (config, time), pairs }), Some((chosen, _))) = (&o.search, chosen.time) {
             value["timed"] = json!(pairs.len());
             value["rank_correlation"] = json!(spearman(pairs));

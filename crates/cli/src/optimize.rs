@@ -38,12 +38,16 @@ pub struct Args {
     #[arg(long, value_enum, ignore_case = true, default_value = "model")]
     pub search: Search,
     /// Print the best configuration after this step of lowering, and nothing else (with --op).
-    #[arg(long, value_name = "STEP", conflicts_with_all = ["model", "search", "top", "runs", "out"],
+    #[arg(long, value_name = "STEP", conflicts_with_all = ["model", "search", "top", "runs", "out", "accesses"],
         value_parser = named(&Lowering::ALL.map(|stage| (stage.name(), stage))))]
     pub dump: Option<Lowering>,
     /// Folder for the kernels: .cl, launch description, C header and C host example.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Folder for what each chosen kernel touches: launch, registers, operations and accesses in order, one KERNEL.toml each, as `predict`
+    /// and `explore` read them.
+    #[arg(long, value_name = "DIR")]
+    pub accesses: Option<PathBuf>,
     /// Draw the network as a page: layers in order, predicted beside timed, what limits each, memory between kernels.
     #[arg(long, value_name = "FILE", conflicts_with = "op")]
     pub html: Option<PathBuf>,
@@ -56,6 +60,9 @@ const EXAMPLES: &str = "Examples:
     warpsight optimize models/text-orientation.onnx
   The same on an OpenCL device; kernels and a host program in C go into a folder:
     warpsight optimize models/text-orientation.onnx --device opencl:0 --out kernels
+  What the chosen kernels touch, and what that says of another device:
+    warpsight optimize --op \"softmax n=4 c=100\" --accesses kernels
+    warpsight predict kernels/0_softmax_max.toml --device mali-g76
   One operator, every configuration timed; Ctrl-C and the same command again goes on:
     warpsight optimize --op \"matmul m=64 n=64 k=64\" --search exhaustive
   What a step of lowering makes of it:

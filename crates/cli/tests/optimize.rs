@@ -167,3 +167,46 @@ fn the_page_of_a_network_says_what_the_json_says() {
         }
     }
 }
+
+/// What `predict` says of a file, as JSON.
+fn predicted(file: &str, device: &str) -> Value {
+    let args = ["predict", file, "--device", device, "--json"];
+    json(&Command::new(env!("CARGO_BIN_EXE_warpsight")).args(args).output().expect("starts"))
+}
+
+#[test]
+fn what_chosen_kernels_touch_is_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("new/kernels");
+    let optimize = |op: &str, more: &[&str]| {
+        let args = [&["optimize", "--op", op, "--json", "--accesses", out.to_str().expect("plain")], more].concat();
+        command(&folder.path().join("s"), &args).output().expect("starts")
+    };
+    // One kernel, and several.
+    let one = json(&optimize(CONV, &[]));
+    let several = json(&optimize("softmax n=3 c=7", &[]));
+    let files: Vec<&str> =
+        several["steps"].as_array().expect("steps").iter().map(|step| step["accesses"].as_str().expect("a file")).collect();
+    let file = one["chosen"]["accesses"].as_str().expect("a file");
+    let names = ["0_conv2d.toml", "0_softmax_max.toml", "1_softmax_sum.toml", "2_softmax.toml"];
+    assert_eq!([&[file][..], &files].concat(), names.map(|name| out.join(name).display().to_string()));
+    for (file, kernel) in [file].iter().chain(&files).zip(["conv2d", "softmax_max", "softmax_sum", "softmax"]) {
+        let text = std::fs::read_to_string(file).expect("written");
+        assert!(text.starts_with("# ") && text.contains(&format!("\nname = \"{kernel}\"\n")) && !text.contains("seconds"), "{text}");
+        for device in ["adreno640", "host"] {
+            let said = predicted(file, device);
+            assert!(said["seconds"].as_f64().is_some_and(|seconds| seconds > 0.0), "{file} on {device}: {said}");
+        }
+    }
+    // The same where everything is timed, whose kernels are timed one by one.
+    let all = json(&optimize("matmul m=1 n=1 k=3", &["--search", "exhaustive"]));
+    assert_eq!(all["chosen"]["accesses"].as_str(), out.join("0_matmul.toml").to_str());
+    // Where there can be no folder, nothing is said to be there.
+    let taken = format!("{file}/kernels");
+    let args = ["optimize", "--op", CONV, "--accesses", &taken];
+    let refused = command(&folder.path().join("s"), &args).output().expect("starts");
+    assert_eq!((refused.status.code(), refused.stdout.len()), (Some(5), 0), "{}", String::from_utf8_lossy(&refused.stderr));
+    let dumped =
+        command(&folder.path().join("s"), &["optimize", "--op", CONV, "--dump", "tile", "--accesses", "d"]).output().expect("starts");
+    assert_eq!(dumped.status.code(), Some(2), "a step of lowering chooses nothing to write");
+}

@@ -6,6 +6,7 @@ mod page;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 const NET: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/text-orientation.onnx");
@@ -136,14 +137,52 @@ fn a_search_of_an_earlier_store_goes_on() {
     assert!(count() > before + 2 + 3, "{}", count());
 }
 
+/// The shipped network, optimized once for all tests.
+struct Shipped {
+    /// Its page, and the files of what its kernels touch.
+    folder: tempfile::TempDir,
+    report: Value,
+}
+
+fn shipped() -> &'static Shipped {
+    static DONE: OnceLock<Shipped> = OnceLock::new();
+    DONE.get_or_init(|| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [page, accesses] = ["net.html", "accesses"].map(|name| folder.path().join(name).display().to_string());
+        let args = ["optimize", NET, "--json", "--html", &page, "--accesses", &accesses];
+        let report = json(&command(&folder.path().join("s"), &args).output().expect("starts"));
+        Shipped { folder, report }
+    })
+}
+
+/// What is said of a chosen kernel by a verb: seconds, limiter and interval, each bit of them.
+fn bits(seconds: &Value, limiter: &Value, interval: &Value) -> (u64, String, Vec<u64>) {
+    let bits = |number: &Value| number.as_f64().expect("a number").to_bits();
+    (bits(seconds), limiter.to_string(), interval.as_array().expect("an interval").iter().map(bits).collect())
+}
+
+#[test]
+fn predict_says_of_what_a_kernel_touches_what_optimize_says_of_the_kernel() {
+    let rows = shipped().report["operators"].as_array().expect("operators");
+    assert!(rows.len() >= 60, "{}", rows.len());
+    let mut files: Vec<&str> = vec![];
+    for row in rows {
+        let file = row["accesses"].as_str().expect("a file");
+        let said = predicted(file, "adreno640");
+        let expected = bits(&row["predicted_s"], &row["limiter"], &row["interval_s"]);
+        assert_eq!(bits(&said["seconds"], &said["limiter"], &said["interval"]["seconds"]), expected, "{file}: {row}");
+        files.push(file);
+    }
+    files.sort_unstable();
+    files.dedup();
+    assert_eq!(files.len(), rows.len());
+}
+
 #[test]
 fn the_page_of_a_network_says_what_the_json_says() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("net.html");
-    let args = ["optimize", NET, "--json", "--html", file.to_str().expect("plain")];
-    let report = json(&command(&folder.path().join("s"), &args).output().expect("starts"));
-    let html = std::fs::read_to_string(&file).expect("a page");
-    let found = page::sound(&html, &report);
+    let Shipped { folder, report } = shipped();
+    let html = std::fs::read_to_string(folder.path().join("net.html")).expect("a page");
+    let found = page::sound(&html, report);
     let layers = report["layers"].as_array().expect("layers");
     assert_eq!(layers.len(), 77);
     // Two bars of every kernel, and its row.

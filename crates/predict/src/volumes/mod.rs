@@ -1,6 +1,7 @@
 //! Data volumes of affine kernels (paper 002): which bytes, sectors and lines warps, blocks and waves touch, exactly.
 
 pub mod block;
+pub mod count;
 pub mod cpu;
 mod cpu_report;
 pub mod curve;

@@ -1,23 +1,19 @@
 //! From a kernel's accesses to bytes per point, seconds and what limits them (paper 002).
 
-use super::block::{Instruction, Sizes, block_uses, priced};
+use super::block::Instruction;
+use super::count::{Exact, asked_of, loads, stores};
 use super::cpu::is_cpu;
 use super::cpu_report;
-use super::dram::{Cause, Curve, Dram, Memory, Wave, dram};
-use super::guards;
-use super::images;
+use super::dram::Cause;
 use super::interval::range;
-use super::l1::{Rule, fused};
-use super::l1_capacity::{Allocation, Room, l2_load};
 use super::measured::{Compared, Measured};
 use super::speed::Speed;
-use super::subject::{Field, Subject, Touch};
 use super::tlb;
-use crate::time::{Counts, Limit, Parts, nothing_known, parts, waits};
+use crate::time::{Counts, Limit, Parts, nothing_known, parts};
 use warpsight_ir::accesses::{Canonical, Order};
 use warpsight_ir::occupancy::{Occupancy, Residency, occupancy};
 use warpsight_ir::profile::Fact;
-use warpsight_ir::{AccessKind, Accesses, Bytes, Kernel, Limiter, LoadPath, NoEstimate, Profile, Seconds, TensorUse, Unknown, Volumes};
+use warpsight_ir::{Accesses, Bytes, Kernel, Limiter, NoEstimate, Profile, Seconds, TensorUse, Unknown, Volumes};
 
 /// A launch and what it is good for.
 #[derive(Clone, Copy, Debug)]
@@ -139,9 +135,6 @@ pub struct InstructionCost {
     pub wavefronts: Option<f64>,
 }
 
-/// Work-items of a block along z on every NVIDIA GPU (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
-const DEEPEST_OF_NVIDIA: u32 = 64;
-
 /// Predicts one launch.
 ///
 /// # Errors
@@ -230,98 +223,25 @@ fn of_canonical(work: &Work, on: &Profile, settings: &Settings, numbers: &[usize
         return cpu_report::report(work, on, settings, resident, numbers);
     }
     let mut notes = Vec::new();
-    let rule = Rule::of(on);
-    if let Some(&deep) = kernel.launch.lanes.get(2).filter(|&&deep| deep > DEEPEST_OF_NVIDIA && matches!(rule, Ok(Rule::Nvidia { .. }))) {
-        return Err(NoEstimate::CannotRun(format!("a block of {deep} work-items along z, of at most {DEEPEST_OF_NVIDIA}")));
-    }
-    let sizes = sizes(on, rule.as_ref().ok(), &mut notes)?;
-    let mut subject = images::subject(kernel, on)?;
-    subject.number(numbers);
-    let price = |request: &super::block::Request| rule.as_ref().map_or(0.0, |rule| rule.cycles(request, sizes));
-    let merged: Vec<Field>;
-    let fields = if rule.as_ref().is_ok_and(|rule| rule.fuses()) {
-        merged = subject.fields.iter().map(fused).collect();
-        merged.as_slice()
-    } else {
-        subject.fields.as_slice()
-    };
-    let mut found = priced(&subject, fields, sizes, &price);
-    let uses = block_uses(&subject, sizes);
-    let banks = Sizes { banks: 32, ..sizes };
-    let local: Vec<Instruction> = priced(&subject, &subject.local, banks, &|_| 0.0);
-    let constant = priced(&subject, &subject.constant, banks, &different_words);
-
-    let groups = kernel.launch.group_count();
-    let sectors: Vec<f64> = subject.fields.iter().map(|field| f64::from(sizes.of(field).sector)).collect();
-    let counted =
-        |keep: fn(AccessKind) -> bool| -> f64 { found.iter().filter(|i| keep(i.kind)).map(|i| i.sectors as f64 * sectors[i.field]).sum() };
-    let (requested, l2_store) = (counted(loads), counted(stores));
-    let compulsory: f64 = uses.iter().zip(&sectors).map(|(own, sector)| own.loaded_sectors as f64 * sector).sum();
-    // NVIDIA's local memory is cut from the first-level cache.
-    let cut = if matches!(rule, Ok(Rule::Nvidia { .. })) { kernel.local.0 * f64::from(resident.groups) } else { 0.0 };
-    let cores = on.execution.cores.known_as("execution.cores").copied();
-    let room = Room { line: sizes.line.into(), cut };
-    let l2_load = l2_load(on, &Allocation::of(&found, &uses, groups), room, (requested, compulsory)).map(|(bytes, remark)| {
-        notes.extend(remark);
-        bytes - images::kept(&subject, on, (&found, &uses), sizes, &resident, &mut notes)
-    });
-    let dram = behind_l2(&subject, on, sizes, &resident, &mut notes);
-    if !settings.brief {
-        remarks(&subject, &mut notes);
-    }
-    if let Some(most) = on.execution.max_registers.get().filter(|&&most| most < kernel.registers) {
-        notes.push(format!("a work-item has at most {most} registers: what spills of {} is left out of all volumes", kernel.registers));
-    }
-    if !settings.brief {
-        images::remarks(&subject, on, sizes, &mut notes);
-    }
-
-    let of = |image: bool| subject.fields.iter().filter(move |field| field.image.is_some() == image);
-    let mut demand = Counts {
-        kernel,
-        asked: asked_of(&subject, of(false)),
-        texels: of(true).next().map(|_| asked_of(&subject, of(true))),
-        waits: waits(kernel, on),
-        resident,
-        warp: sizes.warp,
-        l1: rule
-            .as_ref()
-            .map(|_| found.iter().filter(|i| subject.fields[i.field].image.is_none()).fold(0.0, |sum, i| sum + i.price))
-            .map_err(Clone::clone),
-        local: local.iter().map(|i| i.wavefronts).sum::<u64>() as f64,
-        instructions: found.iter().chain(&local).map(|i| i.executions).sum::<u64>() as f64,
-        replays: constant.iter().map(|i| i.price).sum::<f64>().floor(),
-        conditions: guards::conditions(&subject, &found),
-        requested,
-        l2_load: l2_load.clone(),
-        l2_store,
-        dram,
-    };
+    let exact = Exact::of(kernel, on, resident, numbers, (settings.brief, &mut notes))?;
     let points = work.points as f64;
-    let predicted = demand.dram.clone().ok();
     let has_llc = !matches!(on.memory.llc.bytes, Fact::Absent { .. });
-    let mut measured = settings.measured.map_or_else(Vec::new, |own| own.put_into(&mut demand, points, has_llc));
-    let mut parts = parts(&demand, on);
-    parts.fixed.push((Limiter::Tlb, tlb::seconds(&subject, sizes.warp, &resident, on)));
+    let mut counts = exact.counts.clone();
+    let mut measured = settings.measured.map_or_else(Vec::new, |own| own.put_into(&mut counts, points, has_llc));
+    let mut parts = parts(&counts, on);
+    parts.fixed.push((Limiter::Tlb, tlb::seconds(&exact.subject, exact.sizes.warp, &resident, on)));
     let speed = Speed::of(on);
     notes.push(format!("bandwidth and turnover of blocks: data/fits/bandwidth.toml, {}", speed.from.name()));
     let limits = parts.limits(&speed);
-    let Some((seconds, limiter)) = parts.together(&limits, &speed.shared) else {
-        return Err(nothing_known(&limits, on));
-    };
+    let (seconds, limiter) = parts.together(&limits, &speed.shared).ok_or_else(|| nothing_known(&limits, on))?;
     if seconds.0 <= 0.0 {
         return Err(NoEstimate::NotCovered("a kernel that takes no time: neither accesses nor operations".to_owned()));
     }
     let (range, basis) = range(limiter, speed.from, on);
-    for (limiter, limit) in &limits {
-        if let Err(reason) = limit {
-            notes.push(format!("{} is unknown: {reason}", limiter.name()));
-        }
-    }
-    if let (Err(reason), false) = (&demand.l1, limits.iter().any(|limit| limit.0 == Limiter::L1 && limit.1.is_err())) {
+    notes.extend(limits.iter().filter_map(|(limiter, limit)| Some(format!("{} is unknown: {}", limiter.name(), limit.as_ref().err()?))));
+    if let (Err(reason), false) = (&counts.l1, limits.iter().any(|limit| limit.0 == Limiter::L1 && limit.1.is_err())) {
         notes.push(format!("l1_cycles_per_point is unknown: {reason}"));
     }
-
     if let Some(taken) = settings.measured.and_then(|own| own.seconds) {
         measured.push(Compared { what: "seconds", measured: taken.0, predicted: Some(seconds.0) });
     }
@@ -329,24 +249,43 @@ fn of_canonical(work: &Work, on: &Profile, settings: &Settings, numbers: &[usize
         notes.extend(measured.iter().map(Compared::note));
         notes.push("what is not named as measured is predicted, volumes by cause and by field among it".to_owned());
     }
+    let groups = kernel.launch.group_count() as f64;
+    let share = on.execution.cores.get().map_or(1.0, |&cores| groups / f64::from(cores));
+    let waves = on.execution.cores.get().map_or(1.0, |&cores| groups / (f64::from(cores) * f64::from(resident.groups)));
+    Ok(Report {
+        seconds,
+        points_per_second: points / seconds.0,
+        interval: Interval { lo: seconds * range.lo.exp(), hi: seconds * range.hi.exp(), basis },
+        limiter: Some(limiter),
+        limits,
+        parts,
+        l1_cycles_per_point: counts.l1.as_ref().ok().map(|cycles| cycles / points),
+        volumes: per_point(&exact, &counts, points),
+        moved: moved(&exact, &counts),
+        instructions: costs(&exact),
+        occupancy: resident,
+        waves,
+        tail_efficiency: share / share.ceil(),
+        measured,
+        provenance: notes,
+    })
+}
 
+/// Volumes per point: the counts that the time was made of, by cause and by field what was counted.
+fn per_point(exact: &Exact, counts: &Counts, points: f64) -> PointVolumes {
     let each = |bytes: f64| bytes / points;
-    let per_field = subject.fields.iter().enumerate().map(|(i, field)| {
-        let own = |keep: fn(AccessKind) -> bool| {
-            found.iter().filter(|at| at.field == i && keep(at.kind)).map(|at| at.sectors).sum::<u64>() as f64 * sectors[i]
-        };
-        FieldVolumes {
-            field: field.name.to_string(),
-            l1_requested: each(own(loads)),
-            l2_load_compulsory: each(uses[i].loaded_sectors as f64 * sectors[i]),
-            l2_store: each(own(stores)),
-            dram_load: predicted.as_ref().map(|dram| each(dram.per_field[i].1)),
-            dram_store: predicted.as_ref().map(|dram| each(dram.per_field[i].2)),
-        }
+    let predicted = exact.counts.dram.as_ref().ok();
+    let per_field = exact.subject.fields.iter().enumerate().map(|(i, field)| FieldVolumes {
+        field: field.name.to_string(),
+        l1_requested: each(exact.requested(i, loads)),
+        l2_load_compulsory: each(exact.uses[i].loaded_sectors as f64 * exact.sectors[i]),
+        l2_store: each(exact.requested(i, stores)),
+        dram_load: predicted.map(|dram| each(dram.per_field[i].1)),
+        dram_store: predicted.map(|dram| each(dram.per_field[i].2)),
     });
-    let mut by_cause = vec![("l2_load: compulsory".to_owned(), each(compulsory))];
-    if let Ok(load) = &l2_load {
-        by_cause.push(("l2_load: capacity".to_owned(), each(load - compulsory)));
+    let mut by_cause = vec![("l2_load: compulsory".to_owned(), each(exact.compulsory))];
+    if let Ok(load) = &exact.counts.l2_load {
+        by_cause.push(("l2_load: capacity".to_owned(), each(load - exact.compulsory)));
     }
     for &(cause, bytes) in predicted.iter().flat_map(|dram| &dram.by_cause) {
         let cause = match cause {
@@ -357,132 +296,43 @@ fn of_canonical(work: &Work, on: &Profile, settings: &Settings, numbers: &[usize
         };
         by_cause.push((format!("dram_load: {cause}"), each(bytes)));
     }
-    let dram = demand.dram.as_ref().ok();
-    let volumes = PointVolumes {
-        l1_requested: Some(each(demand.requested)),
-        l2_load_compulsory: Some(each(compulsory)),
-        l2_load: demand.l2_load.as_ref().ok().map(|bytes| each(*bytes)),
-        l2_store: Some(each(demand.l2_store)),
-        dram_load_wave: predicted.as_ref().map(|dram| each(dram.load_wave)),
+    let dram = counts.dram.as_ref().ok();
+    PointVolumes {
+        l1_requested: Some(each(counts.requested)),
+        l2_load_compulsory: Some(each(exact.compulsory)),
+        l2_load: counts.l2_load.as_ref().ok().map(|bytes| each(*bytes)),
+        l2_store: Some(each(counts.l2_store)),
+        dram_load_wave: predicted.map(|dram| each(dram.load_wave)),
         dram_load: dram.map(|dram| each(dram.load)),
         dram_store: dram.map(|dram| each(dram.store)),
         per_field: per_field.collect(),
         by_cause,
-    };
-    let moved = Volumes {
-        texture: Bytes(demand.texels.unwrap_or(0.0)),
-        l1: Bytes(demand.requested),
-        l2: Bytes(demand.l2_load.as_ref().map_or(0.0, |load| load + demand.l2_store)),
-        dram: Bytes(dram.map_or(0.0, |dram| dram.load + dram.store)),
-        local: Bytes(asked_of(&subject, &subject.local)),
-    };
-    let l1_cycles_per_point = demand.l1.as_ref().ok().map(|cycles: &f64| each(*cycles));
-    found.sort_by_key(|i| i.position);
-    let cost = |i: &Instruction| InstructionCost {
-        field: subject.fields[i.field].name.to_string(),
-        access: i.position,
-        executions: i.executions,
-        wavefronts: subject.fields[i.field].image.is_none().then(|| i.wavefronts as f64 / i.executions.max(1) as f64),
-    };
-    let waves = cores.as_ref().map_or(1.0, |&cores| groups as f64 / (f64::from(cores) * f64::from(resident.groups)));
-    let share = cores.map_or(1.0, |cores| groups as f64 / f64::from(cores));
-    Ok(Report {
-        seconds,
-        points_per_second: points / seconds.0,
-        interval: Interval { lo: seconds * range.lo.exp(), hi: seconds * range.hi.exp(), basis },
-        limiter: Some(limiter),
-        limits,
-        parts,
-        l1_cycles_per_point,
-        volumes,
-        moved,
-        instructions: found.iter().map(cost).collect(),
-        occupancy: resident,
-        waves,
-        tail_efficiency: share / share.ceil(),
-        measured,
-        provenance: notes,
-    })
-}
-
-/// Bytes that lanes ask for, over the launch.
-fn asked_of<'f>(subject: &Subject, fields: impl IntoIterator<Item = &'f Field>) -> f64 {
-    // Accesses share their conditions.
-    let mut known: Vec<(&Touch, f64)> = Vec::new();
-    let mut lanes = |touch: &'f Touch| {
-        let alike = |(other, _): &&(&Touch, f64)| other.guard == touch.guard && other.loops == touch.loops;
-        known.iter().find(alike).map(|own| own.1).unwrap_or_else(|| {
-            known.push((touch, images::lanes(subject, touch)));
-            known[known.len() - 1].1
-        })
-    };
-    let mut own = |field: &'f Field| field.touches.iter().map(|touch| lanes(touch) * touch.width as f64).sum::<f64>();
-    fields.into_iter().fold(0.0, |sum, field| sum + own(field) * field.geometry.element as f64)
-}
-
-fn loads(kind: AccessKind) -> bool {
-    !matches!(kind, AccessKind::Store(_))
-}
-
-fn stores(kind: AccessKind) -> bool {
-    !matches!(kind, AccessKind::Load)
-}
-
-/// Sizes of the first level; where it has no sectors its lines, and where a level is missing the next one's.
-fn sizes(on: &Profile, rule: Option<&Rule>, notes: &mut Vec<String>) -> Result<Sizes, NoEstimate> {
-    let m = &on.memory;
-    let bytes = |fact: &Fact<Bytes>| fact.get().map(|bytes| bytes.0 as u32).filter(|&bytes| bytes >= 4);
-    let line = bytes(&m.buffer_l1.line).or(bytes(&m.l2.line));
-    let sector = bytes(&m.sector).or(line);
-    let (Some(line), Some(sector)) = (line, sector) else {
-        return Err(Unknown::new("memory.buffer_l1.line", "nor does the profile know the lines of the second level").of(on));
-    };
-    if m.sector.get().is_none() {
-        notes.push(format!("memory.sector is not known: taken for a line of {line} B"));
     }
-    let warp = on.execution.warp.need(on, "execution.warp")?;
-    Ok(Sizes { warp, sector, line, banks: rule.map_or(32, |rule| rule.banks()), texture: images::own_line(on) })
 }
 
-/// What the launch moves between the second-level cache and memory.
-fn behind_l2(subject: &Subject, on: &Profile, sizes: Sizes, resident: &Occupancy, notes: &mut Vec<String>) -> Result<Dram, Unknown> {
-    let m = &on.memory;
-    let instances = f64::from(m.l2.instances.get().copied().unwrap_or(1));
-    let whole = || m.l2.bytes.known_as("memory.l2.bytes").map(|bytes| bytes.0 * instances);
-    let l2_effective = m.l2_effective.get().map_or_else(whole, |bytes| Ok(bytes.0))?;
-    let fetch = m.dram_fetch.get().map_or(sizes.sector, |bytes| bytes.0 as u32);
-    let last_level = m.llc.bytes.get().map(|bytes| bytes.0 * f64::from(m.llc.instances.get().copied().unwrap_or(1)));
-    let memory = Memory { fetch, write: sizes.sector, l2_effective, last_level };
-    let cores = on.execution.cores.known_as("execution.cores")?;
-    let wave = Wave { blocks: u64::from(*cores) * u64::from(resident.groups) };
-    // The architecture of the recordings that the curve was fitted to.
-    let fitted = Curve::fitted(if ["mi210", "mi250x"].contains(&on.name.as_str()) { "cdna2" } else { "none" });
-    notes.push(format!(
-        "dram: the curve of data/fits/dram.toml, {}; loads beyond those of a wave are off by {:.0} % (one standard deviation)",
-        if fitted.pooled { "pooled, for want of recordings of this architecture" } else { "fitted to this architecture" },
-        100.0 * fitted.error
-    ));
-    Ok(dram(subject, &memory, &wave, &fitted.curve))
-}
-
-/// Executions that a load of constants needs beyond an operand of arithmetic, which one value for all lanes is.
-fn different_words(request: &super::block::Request) -> f64 {
-    let mut words: Vec<i64> = request.offsets.iter().map(|offset| (request.begin + offset).div_euclid(4)).collect();
-    words.sort_unstable();
-    words.dedup();
-    if words.len() > 1 { words.len() as f64 } else { 0.0 }
-}
-
-/// What the numbers take for granted.
-fn remarks(subject: &Subject, notes: &mut Vec<String>) {
-    notes.extend(guards::taken_to_hold(subject));
-    notes.extend(guards::taken_to_hold_behind_l2(subject));
-    if subject.fields.iter().flat_map(|field| &field.touches).any(|touch| touch.path == LoadPath::ReadOnly) {
-        notes.push("loads through the read-only path are taken for ordinary loads".to_owned());
+/// Bytes of the launch.
+fn moved(exact: &Exact, counts: &Counts) -> Volumes {
+    Volumes {
+        texture: Bytes(counts.texels.unwrap_or(0.0)),
+        l1: Bytes(counts.requested),
+        l2: Bytes(counts.l2_load.as_ref().map_or(0.0, |load| load + counts.l2_store)),
+        dram: Bytes(counts.dram.as_ref().map_or(0.0, |dram| dram.load + dram.store)),
+        local: Bytes(asked_of(&exact.subject, &exact.subject.local)),
     }
-    for (field, touch) in subject.fields.iter().flat_map(|field| field.touches.iter().map(move |touch| (field, touch))) {
-        if let Some(spread) = touch.spread {
-            notes.push(format!("`{}`, access {}: one typical address of {spread} stands for all", field.name, touch.number));
+}
+
+/// What each access costs, in program order.
+fn costs(exact: &Exact) -> Vec<InstructionCost> {
+    let mut accesses: Vec<&Instruction> = exact.accesses.iter().collect();
+    accesses.sort_by_key(|i| i.position);
+    let cost = |i: &Instruction| {
+        let field = &exact.subject.fields[i.field];
+        InstructionCost {
+            field: field.name.to_string(),
+            access: i.position,
+            executions: i.executions,
+            wavefronts: field.image.is_none().then(|| i.wavefronts as f64 / i.executions.max(1) as f64),
         }
-    }
+    };
+    accesses.into_iter().map(cost).collect()
 }

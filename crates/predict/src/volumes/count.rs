@@ -1,0 +1,203 @@
+//! The exact count of what a launch asks for (paper 002): its accesses warp by warp, block by block and wave by wave.
+
+use super::block::{BlockUse, Instruction, Request, Sizes, block_uses, priced};
+use super::dram::{Curve, Dram, Memory, Wave, dram};
+use super::guards;
+use super::images;
+use super::l1::{Rule, fused};
+use super::l1_capacity::{Allocation, Room, l2_load};
+use super::subject::{Field, Subject, Touch};
+use crate::time::{Counts, waits};
+use warpsight_ir::occupancy::Occupancy;
+use warpsight_ir::profile::Fact;
+use warpsight_ir::{AccessKind, Bytes, Kernel, LoadPath, NoEstimate, Profile, Unknown};
+
+/// Work-items of a block along z on every NVIDIA GPU (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
+const DEEPEST_OF_NVIDIA: u32 = 64;
+
+/// What a launch asks for, counted exactly.
+pub struct Exact<'k> {
+    /// Its fields and variables.
+    pub subject: Subject,
+    /// What the time model takes.
+    pub counts: Counts<'k>,
+    /// What each access to memory that is neither local nor constant costs.
+    pub accesses: Vec<Instruction>,
+    /// Distinct sectors of blocks, for each field.
+    pub uses: Vec<BlockUse>,
+    /// Bytes of a sector of each field.
+    pub sectors: Vec<f64>,
+    /// Bytes that the second level has to send whatever the first one keeps.
+    pub compulsory: f64,
+    /// Lines and warps.
+    pub sizes: Sizes,
+}
+
+impl<'k> Exact<'k> {
+    /// Of a kernel in its one form, whose accesses go by these numbers. Says in `notes` what the numbers take for granted; what takes long to
+    /// find is not said where that shall be `brief`.
+    ///
+    /// # Errors
+    /// A kernel that cannot run there or cannot be counted, or a profile without lines and warps.
+    pub fn of(
+        kernel: &'k Kernel,
+        on: &Profile,
+        resident: Occupancy,
+        numbers: &[usize],
+        (brief, notes): (bool, &mut Vec<String>),
+    ) -> Result<Self, NoEstimate> {
+        let rule = Rule::of(on);
+        let nvidia = matches!(rule, Ok(Rule::Nvidia { .. }));
+        if let Some(&deep) = kernel.launch.lanes.get(2).filter(|&&deep| nvidia && deep > DEEPEST_OF_NVIDIA) {
+            return Err(NoEstimate::CannotRun(format!("a block of {deep} work-items along z, of at most {DEEPEST_OF_NVIDIA}")));
+        }
+        let sizes = sizes(on, rule.as_ref().ok(), notes)?;
+        let mut subject = images::subject(kernel, on)?;
+        subject.number(numbers);
+        let price = |request: &Request| rule.as_ref().map_or(0.0, |rule| rule.cycles(request, sizes));
+        let merged: Vec<Field>;
+        let fields = if rule.as_ref().is_ok_and(|rule| rule.fuses()) {
+            merged = subject.fields.iter().map(fused).collect();
+            merged.as_slice()
+        } else {
+            subject.fields.as_slice()
+        };
+        let found = priced(&subject, fields, sizes, &price);
+        let uses = block_uses(&subject, sizes);
+        let banks = Sizes { banks: 32, ..sizes };
+        let local: Vec<Instruction> = priced(&subject, &subject.local, banks, &|_| 0.0);
+        let constant = priced(&subject, &subject.constant, banks, &different_words);
+
+        let sectors: Vec<f64> = subject.fields.iter().map(|field| f64::from(sizes.of(field).sector)).collect();
+        let counted = |keep: fn(AccessKind) -> bool| -> f64 {
+            found.iter().filter(|i| keep(i.kind)).map(|i| i.sectors as f64 * sectors[i.field]).sum()
+        };
+        let (requested, l2_store) = (counted(loads), counted(stores));
+        let compulsory: f64 = uses.iter().zip(&sectors).map(|(own, sector)| own.loaded_sectors as f64 * sector).sum();
+        // NVIDIA's local memory is cut from the first-level cache.
+        let room = Room { line: sizes.line.into(), cut: if nvidia { kernel.local.0 * f64::from(resident.groups) } else { 0.0 } };
+        let allocation = Allocation::of(&found, &uses, kernel.launch.group_count());
+        let l2_load = l2_load(on, &allocation, room, (requested, compulsory)).map(|(bytes, remark)| {
+            notes.extend(remark);
+            bytes - images::kept(&subject, on, (&found, &uses), sizes, &resident, notes)
+        });
+        let dram = behind_l2(&subject, on, sizes, &resident, notes);
+        if !brief {
+            remarks(&subject, notes);
+        }
+        if let Some(most) = on.execution.max_registers.get().filter(|&&most| most < kernel.registers) {
+            notes.push(format!("a work-item has at most {most} registers: what spills of {} is left out of all volumes", kernel.registers));
+        }
+        if !brief {
+            images::remarks(&subject, on, sizes, notes);
+        }
+        let of = |image: bool| subject.fields.iter().filter(move |field| field.image.is_some() == image);
+        let counts = Counts {
+            kernel,
+            asked: asked_of(&subject, of(false)),
+            texels: of(true).next().map(|_| asked_of(&subject, of(true))),
+            waits: waits(kernel, on),
+            resident,
+            warp: sizes.warp,
+            l1: rule.map(|_| found.iter().filter(|i| subject.fields[i.field].image.is_none()).fold(0.0, |sum, i| sum + i.price)),
+            local: local.iter().map(|i| i.wavefronts).sum::<u64>() as f64,
+            instructions: found.iter().chain(&local).map(|i| i.executions).sum::<u64>() as f64,
+            replays: constant.iter().map(|i| i.price).sum::<f64>().floor(),
+            conditions: guards::conditions(&subject, &found),
+            requested,
+            l2_load,
+            l2_store,
+            dram,
+        };
+        Ok(Self { subject, counts, accesses: found, uses, sectors, compulsory, sizes })
+    }
+
+    /// Bytes that loads, or stores, of a field ask the first level for.
+    pub fn requested(&self, field: usize, keep: fn(AccessKind) -> bool) -> f64 {
+        self.accesses.iter().filter(|at| at.field == field && keep(at.kind)).map(|at| at.sectors).sum::<u64>() as f64 * self.sectors[field]
+    }
+}
+
+/// Bytes that lanes ask for, over the launch.
+pub fn asked_of<'f>(subject: &Subject, fields: impl IntoIterator<Item = &'f Field>) -> f64 {
+    // Accesses share their conditions.
+    let mut known: Vec<(&Touch, f64)> = Vec::new();
+    let mut lanes = |touch: &'f Touch| {
+        let alike = |(other, _): &&(&Touch, f64)| other.guard == touch.guard && other.loops == touch.loops;
+        known.iter().find(alike).map(|own| own.1).unwrap_or_else(|| {
+            known.push((touch, images::lanes(subject, touch)));
+            known[known.len() - 1].1
+        })
+    };
+    let mut own = |field: &'f Field| field.touches.iter().map(|touch| lanes(touch) * touch.width as f64).sum::<f64>();
+    fields.into_iter().fold(0.0, |sum, field| sum + own(field) * field.geometry.element as f64)
+}
+
+/// What is loaded; atomics are both.
+pub fn loads(kind: AccessKind) -> bool {
+    !matches!(kind, AccessKind::Store(_))
+}
+
+/// What is stored; atomics are both.
+pub fn stores(kind: AccessKind) -> bool {
+    !matches!(kind, AccessKind::Load)
+}
+
+/// Sizes of the first level; where it has no sectors its lines, and where a level is missing the next one's.
+fn sizes(on: &Profile, rule: Option<&Rule>, notes: &mut Vec<String>) -> Result<Sizes, NoEstimate> {
+    let m = &on.memory;
+    let bytes = |fact: &Fact<Bytes>| fact.get().map(|bytes| bytes.0 as u32).filter(|&bytes| bytes >= 4);
+    let line = bytes(&m.buffer_l1.line).or(bytes(&m.l2.line));
+    let sector = bytes(&m.sector).or(line);
+    let (Some(line), Some(sector)) = (line, sector) else {
+        return Err(Unknown::new("memory.buffer_l1.line", "nor does the profile know the lines of the second level").of(on));
+    };
+    if m.sector.get().is_none() {
+        notes.push(format!("memory.sector is not known: taken for a line of {line} B"));
+    }
+    let warp = on.execution.warp.need(on, "execution.warp")?;
+    Ok(Sizes { warp, sector, line, banks: rule.map_or(32, |rule| rule.banks()), texture: images::own_line(on) })
+}
+
+/// What the launch moves between the second-level cache and memory.
+fn behind_l2(subject: &Subject, on: &Profile, sizes: Sizes, resident: &Occupancy, notes: &mut Vec<String>) -> Result<Dram, Unknown> {
+    let m = &on.memory;
+    let instances = f64::from(m.l2.instances.get().copied().unwrap_or(1));
+    let whole = || m.l2.bytes.known_as("memory.l2.bytes").map(|bytes| bytes.0 * instances);
+    let l2_effective = m.l2_effective.get().map_or_else(whole, |bytes| Ok(bytes.0))?;
+    let fetch = m.dram_fetch.get().map_or(sizes.sector, |bytes| bytes.0 as u32);
+    let last_level = m.llc.bytes.get().map(|bytes| bytes.0 * f64::from(m.llc.instances.get().copied().unwrap_or(1)));
+    let memory = Memory { fetch, write: sizes.sector, l2_effective, last_level };
+    let cores = on.execution.cores.known_as("execution.cores")?;
+    let wave = Wave { blocks: u64::from(*cores) * u64::from(resident.groups) };
+    // The architecture of the recordings that the curve was fitted to.
+    let fitted = Curve::fitted(if ["mi210", "mi250x"].contains(&on.name.as_str()) { "cdna2" } else { "none" });
+    notes.push(format!(
+        "dram: the curve of data/fits/dram.toml, {}; loads beyond those of a wave are off by {:.0} % (one standard deviation)",
+        if fitted.pooled { "pooled, for want of recordings of this architecture" } else { "fitted to this architecture" },
+        100.0 * fitted.error
+    ));
+    Ok(dram(subject, &memory, &wave, &fitted.curve))
+}
+
+/// Executions that a load of constants needs beyond an operand of arithmetic, which one value for all lanes is.
+fn different_words(request: &Request) -> f64 {
+    let mut words: Vec<i64> = request.offsets.iter().map(|offset| (request.begin + offset).div_euclid(4)).collect();
+    words.sort_unstable();
+    words.dedup();
+    if words.len() > 1 { words.len() as f64 } else { 0.0 }
+}
+
+/// What the numbers take for granted.
+fn remarks(subject: &Subject, notes: &mut Vec<String>) {
+    notes.extend(guards::taken_to_hold(subject));
+    notes.extend(guards::taken_to_hold_behind_l2(subject));
+    if subject.fields.iter().flat_map(|field| &field.touches).any(|touch| touch.path == LoadPath::ReadOnly) {
+        notes.push("loads through the read-only path are taken for ordinary loads".to_owned());
+    }
+    for (field, touch) in subject.fields.iter().flat_map(|field| field.touches.iter().map(move |touch| (field, touch))) {
+        if let Some(spread) = touch.spread {
+            notes.push(format!("`{}`, access {}: one typical address of {spread} stands for all", field.name, touch.number));
+        }
+    }
+}

@@ -62,7 +62,6 @@ const EXAMPLES: &str = "Examples:
     warpsight optimize models/text-orientation.onnx --device opencl:0 --out kernels
   What the chosen kernels touch, and what that says of another device:
     warpsight optimize --op \"softmax n=4 c=100\" --accesses kernels
-    warpsight predict kernels/0_softmax_max.toml --device mali-g76
   One operator, every configuration timed; Ctrl-C and the same command again goes on:
     warpsight optimize --op \"matmul m=64 n=64 k=64\" --search exhaustive
   What a step of lowering makes of it:

@@ -227,9 +227,9 @@ fn what_chosen_kernels_touch_is_written() {
     let files: Vec<&str> =
         several["steps"].as_array().expect("steps").iter().map(|step| step["accesses"].as_str().expect("a file")).collect();
     let file = one["chosen"]["accesses"].as_str().expect("a file");
-    let names = ["0_conv2d.toml", "0_softmax_max.toml", "1_softmax_sum.toml", "2_softmax.toml"];
+    let names = ["0_conv2d.toml", "0_softmax_max_0.toml", "1_softmax_sum_1.toml", "2_softmax_2.toml"];
     assert_eq!([&[file][..], &files].concat(), names.map(|name| out.join(name).display().to_string()));
-    for (file, kernel) in [file].iter().chain(&files).zip(["conv2d", "softmax_max", "softmax_sum", "softmax"]) {
+    for (file, kernel) in [file].iter().chain(&files).zip(["conv2d", "softmax_max_0", "softmax_sum_1", "softmax_2"]) {
         let text = std::fs::read_to_string(file).expect("written");
         assert!(text.starts_with("# ") && text.contains(&format!("\nname = \"{kernel}\"\n")) && !text.contains("seconds"), "{text}");
         for device in ["adreno640", "host"] {

@@ -75,7 +75,11 @@ impl WhatIf {
 
 impl Case<'_> {
     fn seconds(&self, kernel: &Kernel, points: u64) -> Option<Seconds> {
-        report(&Work { kernel, points }, self.on, self.settings).ok().map(|report| report.seconds)
+        self.seconds_on(self.on, kernel, points)
+    }
+
+    fn seconds_on(&self, on: &Profile, kernel: &Kernel, points: u64) -> Option<Seconds> {
+        report(&Work { kernel, points }, on, self.settings).ok().map(|report| report.seconds)
     }
 
     fn changes(&self) -> Vec<Change> {
@@ -138,7 +142,7 @@ impl Case<'_> {
             let raised =
                 [value * RAISED, (value * RAISED).ceil()].map(|raised| Some((raised, self.on.with(&key, &raised.to_string()).ok()?)));
             let (raised, on) = raised.into_iter().flatten().next()?;
-            let changed = Self { on: &on, ..*self }.seconds(&self.written.kernel, self.written.points)?.0;
+            let changed = self.seconds_on(&on, &self.written.kernel, self.written.points)?.0;
             Some((key, (changed / self.report.seconds.0).ln() / (raised / value).ln())).filter(|(_, elasticity)| elasticity.is_finite())
         };
         let mut found: Vec<(String, f64)> = self.on.numbers().into_iter().filter_map(elasticity).collect();

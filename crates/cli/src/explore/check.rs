@@ -30,7 +30,6 @@ mod tests {
     use crate::predict::input::Input;
     use std::path::Path;
     use warpsight_ir::Seconds;
-    use warpsight_ir::accesses::text::Document;
     use warpsight_ir::profile::builtin;
     use warpsight_predict::explore::{Blocks, Space};
 

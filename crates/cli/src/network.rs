@@ -154,7 +154,7 @@ pub fn optimize(
     bar.finish_and_clear();
     record.network(subject(network), Saved::of(&choice.selection).to_json(), &run.passes, run.quantum, true)?;
     if let Some(folder) = &args.out {
-        export::sequence(folder, name, &network.job(&choice.selection, &inputs, None))?;
+        export::sequence(folder, name, &network.job(&choice.selection, &inputs))?;
     }
     Ok(Done { choice, run, difference })
 }
@@ -317,9 +317,10 @@ fn write_accesses(rows: &mut [Row], network: &Network, args: &Args, target: &Tar
 
 fn rows<'a>(network: &'a Network, choice: &'a Choice, run: &Run) -> Vec<Row<'a>> {
     let mut rows: Vec<Row> = vec![];
+    let times = run.step_times();
     for (n, step) in network.steps.iter().enumerate() {
         let tuned = &choice.tuned[&network.key(&choice.selection, step)];
-        let time = run.step_times().get(n).copied().unwrap_or(tuned.estimate.time);
+        let time = times.get(n).copied().unwrap_or(tuned.estimate.time);
         match rows.iter_mut().find(|r| std::ptr::eq(r.tuned, tuned)) {
             Some(row) => {
                 row.names.push(&step.name);

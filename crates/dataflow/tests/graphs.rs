@@ -69,3 +69,31 @@ fn names_and_order_change_nothing() {
         }
     }
 }
+
+/// A view of one graph of version 2, planned like the eleven.
+fn second(tensors: serde_json::Value, nodes: serde_json::Value) -> View {
+    let file = serde_json::json!({"format": "dataflow-graph/2", "tensors": tensors, "nodes": nodes});
+    View::of(&warpsight_graph::Graph::read(&file.to_string()).expect("a graph")).expect("operators")
+}
+
+#[test]
+fn an_operator_of_constants_alone_reads_them() {
+    let tensors = serde_json::json!({
+        "c": {"shape": [1], "dtype_bytes": 4, "kind": "const", "value": 2.0}, "y": {"shape": [1], "dtype_bytes": 4, "kind": "output"}});
+    let view =
+        second(tensors, serde_json::json!([{"id": "a", "op": "relu", "body": {"unary": "relu"}, "inputs": ["c"], "outputs": ["y"]}]));
+    assert_eq!(view.nodes[0].inputs.len(), 1);
+}
+
+#[test]
+fn a_bias_belongs_to_its_product_and_a_product_may_read_one_tensor_twice() {
+    let tensor = |kind: &str, shape: &[i64]| serde_json::json!({"shape": shape, "dtype_bytes": 2, "kind": kind});
+    let product = serde_json::json!({"id": "p", "op": "matmul", "body": {"mat_mul": {"transpose_left": false, "transpose_right": false}}, "inputs": ["x", "x"], "outputs": ["h"]});
+    let sum = serde_json::json!({"id": "s", "op": "add", "body": {"binary": "add"}, "inputs": ["h", "b"], "outputs": ["y"]});
+    let tensors = serde_json::json!({
+        "x": tensor("input", &[64, 64]), "b": tensor("param", &[64]), "h": tensor("act", &[64, 64]), "y": tensor("output", &[64, 64])});
+    let view = second(tensors, serde_json::json!([product, sum]));
+    assert_eq!((view.nodes.len(), view.nodes[0].inputs.len()), (1, 2), "the product with its bias, of one tensor and the bias");
+    let gemm = view.nodes[0].gemm.expect("a plain product");
+    assert_eq!((gemm.m, gemm.n, gemm.k), (64, 64, 64));
+}

@@ -12,6 +12,7 @@ use warpsight_generate::prune::Allowance;
 use warpsight_ir::sample::{geometric_error, spearman};
 use warpsight_ir::{Config, Family, Profile, Ranked, profile};
 use warpsight_predict::KernelModel;
+use warpsight_predict::coarse::Coarse;
 use warpsight_run::Device;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -36,7 +37,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn judge(family: &ScheduleFamily, count: usize, on: &Profile, device: &mut dyn Device) -> Result<(), Box<dyn Error>> {
     let judge = Judge { profile: on, model: &KernelModel, allowance: Allowance::of(on), top: 1, runs: 5 };
     let mut rng = fastrand::Rng::with_seed(1);
-    let coarse = |config: &Config| KernelModel::coarsely(&family.kernel(config), on);
+    let counts = Coarse::of(on)?;
+    let coarse = |config: &Config| counts.seconds(&family.kernel(config));
     let mut left: Vec<(f64, Config)> =
         tune::candidates(family, &judge).left.into_iter().filter_map(|config| Some((coarse(&config).ok()?.0.0, config))).collect();
     left.sort_by(|a, b| a.0.total_cmp(&b.0));

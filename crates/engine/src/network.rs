@@ -325,8 +325,8 @@ impl<'a> Network<'a> {
     }
 
     /// The job that runs the whole network on these inputs (one per network input, in the plan's order).
-    pub fn job(&self, selection: &Selection, inputs: &[Vec<f32>], timing: Option<TimingSpec>) -> Sequence {
-        let mut job = Job { timing, ..Job::default() };
+    pub fn job(&self, selection: &Selection, inputs: &[Vec<f32>]) -> Sequence {
+        let mut job = Job::default();
         let mut programs: HashMap<Key, usize> = HashMap::new();
         let mut names = vec![];
         let mut memory_of: HashMap<usize, usize> = HashMap::new();
@@ -421,13 +421,16 @@ impl<'a> Network<'a> {
     /// # Errors
     /// Those of the device, for memory and programs that it does not take.
     pub fn open<'d>(&'d self, selection: &Selection, inputs: &[Vec<f32>], device: &'d mut dyn Device) -> Result<Resident<'d>, EngineError> {
-        let Job { programs, memory, launches, read, .. } = self.job(selection, inputs, None).job;
+        let Job { programs, memory, launches, read, .. } = self.job(selection, inputs).job;
         let clock = device.info().clock;
         let mut session = device.open(&memory)?;
         session.load(&programs)?;
         Ok(Resident { plan: self.plan, session, clock, launches, outputs: read })
     }
 }
+
+/// Passes that are timed together, so that a device's clock is judged over several; no more are lost with a device.
+const TOGETHER: u32 = 16;
 
 /// A network on a device: its constants, inputs and whatever lies between kernels stay there from run to run.
 pub struct Resident<'d> {
@@ -467,15 +470,19 @@ impl Resident<'_> {
         Ok(())
     }
 
-    /// Times as many runs one by one: those that were taken up before a device is lost stay. A simulator's are all alike.
+    /// Times as many runs, some at a time: those that were taken up before a device is lost stay. A simulator's are all alike.
     ///
     /// # Errors
     /// As of [`Resident::run`].
     pub fn repeat(&mut self, runs: u32, into: &mut Run) -> Result<(), EngineError> {
-        match self.clock {
-            Some(TimeSource::Measured) => (0..runs).try_for_each(|_| self.time(1, into)),
-            _ => self.time(runs, into),
+        let most = if self.clock == Some(TimeSource::Measured) { TOGETHER } else { runs };
+        let mut left = runs;
+        while left > 0 {
+            let now = left.min(most);
+            self.time(now, into)?;
+            left -= now;
         }
+        Ok(())
     }
 }
 

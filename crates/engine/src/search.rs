@@ -74,11 +74,12 @@ impl Search<'_, '_> {
     /// What the device or the observer says.
     pub fn finals(&mut self, chosen: &mut Tuned, found: &mut Searched) -> Result<(), EngineError> {
         let Some((_, source @ TimeSource::Measured)) = chosen.time else { return Ok(()) };
-        let finalists = [chosen.config.clone(), found.best.0.clone()];
+        let ranked = |config: &Config| self.judge.model.rank(self.family, std::slice::from_ref(config), self.judge.profile, 1);
+        let finalists = [ranked(&chosen.config)?, ranked(&found.best.0)?];
         let mut times = [vec![], vec![]];
         for _ in 0..FINALS {
-            for (config, times) in finalists.iter().zip(&mut times) {
-                for candidate in &self.judge.model.rank(self.family, std::slice::from_ref(config), self.judge.profile, 1)? {
+            for (candidates, times) in finalists.iter().zip(&mut times) {
+                for candidate in candidates {
                     let again = attempt(self.family, candidate, self.judge, self.device, self.rng, self.observe)?;
                     times.extend(again.ok().and_then(|t| t.time).map(|t| t.0));
                 }

@@ -60,6 +60,9 @@ pub enum Wrong {
     /// Some outputs hold what they were filled with.
     #[error("{0} outputs were never written or are NaN, the first at position {1}")]
     NotWritten(usize, usize),
+    /// So many points of the expression have no element of the output: nothing can be said of them.
+    #[error("{0} points of the reference lie outside of the output")]
+    Unplaced(usize),
     /// Values differ.
     #[error(
         "relative L2 error {rel_l2:.2e} over {compared} outputs, at most {tolerance:.0e} is allowed; output {worst} is {got} instead of {expected}"
@@ -110,8 +113,9 @@ impl<'a> Trial<'a> {
         let points = extents.iter().product::<i64>() as usize;
         let mut expected = vec![];
         let mut expect = |point: &[i64]| {
-            // Every point has its own element.
-            expected.extend(self.expr.output_position(point).map(|at| (at, self.expr.evaluate(point, &slices))));
+            // Every point has its own element; that one has none is found when results are compared.
+            let at = self.expr.output_position(point).unwrap_or(usize::MAX);
+            expected.push((at, self.expr.evaluate(point, &slices)));
         };
         let affordable = (REFERENCE_BUDGET / self.work_per_output()).max(16);
         if points <= affordable {
@@ -183,6 +187,10 @@ impl<'a> Trial<'a> {
         let nan = got.iter().filter(|v| v.is_nan()).count();
         if let Some(first) = got.iter().position(|v| v.is_nan()).filter(|_| !self.expected.iter().any(|e| e.1.is_nan())) {
             return Err(Wrong::NotWritten(nan, first));
+        }
+        let unplaced = self.expected.iter().filter(|own| own.0 >= got.len()).count();
+        if unplaced > 0 {
+            return Err(Wrong::Unplaced(unplaced));
         }
         let (mut difference, mut norm) = (0.0, 0.0);
         let mut worst = (0usize, 0.0f64, 0.0f64);

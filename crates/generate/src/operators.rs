@@ -21,7 +21,7 @@ pub use conv::{Conv, Deconv, Window, conv, deconv};
 pub use grammar::{forms, parse_operator};
 pub use matmul::{MatMul, matmul};
 pub use movement::{concat, copy, elementwise, pad, slice, transpose};
-pub use normalise::{layernorm, softmax};
+pub use normalise::{STATISTICS, layernorm, softmax};
 pub use pool::{Constant, Pool, PoolKind, Pooled, ReduceKind, global_average_pool, pool, reduce};
 pub use split::LONGEST;
 

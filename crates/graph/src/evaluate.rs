@@ -16,13 +16,14 @@ use warpsight_ir::interpret::{larger, rounded, smaller};
 pub fn evaluate_f64(graph: &Graph, inputs: &[Vec<f64>]) -> Result<Vec<Vec<f64>>, GraphError> {
     check_inputs(graph, inputs)?;
     graph.fits()?;
+    graph.has_values()?;
     let last = graph.last_uses();
     let mut values: Vec<Option<Arc<[f64]>>> = graph.tensors.iter().map(|t| t.constant.clone()).collect();
     for (id, input) in graph.inputs.iter().zip(inputs) {
         values[id.0] = Some(input.as_slice().into());
     }
-    // Nodes are in order, so what a node reads is there; an absent value could only be an empty one.
-    let get = |values: &[Option<Arc<[f64]>>], i: usize| values[i].clone().unwrap_or_default();
+    // Nodes are in order, so what a node reads is there, or all of it is one number; an absent value could only be an empty one.
+    let get = |values: &[Option<Arc<[f64]>>], i: usize| values[i].clone().or_else(|| graph.tensors[i].filled()).unwrap_or_default();
     for (position, node) in graph.nodes.iter().enumerate() {
         let read: Vec<Arc<[f64]>> = node.inputs.iter().map(|i| get(&values, i.0)).collect();
         let slices: Vec<&[f64]> = read.iter().map(AsRef::as_ref).collect();

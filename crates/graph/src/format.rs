@@ -212,8 +212,9 @@ impl Graph {
     /// # Errors
     /// What is wrong, by node or tensor.
     pub fn read(json: &str) -> Result<Self, FormatError> {
-        // What is no JSON, or of no version that is known, is told as it was before there were two.
-        if serde_json::from_str(json).is_ok_and(|head: Head| head.format == "dataflow-graph/2") {
+        // Of what is no JSON the format cannot be read: what is wrong is told of the version that is named somewhere.
+        let head = serde_json::from_str(json);
+        if head.map_or_else(|_| json.contains("\"dataflow-graph/2\""), |head: Head| head.format == "dataflow-graph/2") {
             let file = serde_json::from_str(json).map_err(|error| FormatError::Form { version: 2, what: error.into() })?;
             return made::<Tensor2, Node2>(file);
         }

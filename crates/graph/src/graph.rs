@@ -84,6 +84,10 @@ impl GraphTensor {
     pub fn with_values(self, values: impl Into<Arc<[f64]>>) -> Self {
         Self { constant: Some(values.into()), ..self }
     }
+    /// Its elements, where all are one number.
+    pub fn filled(&self) -> Option<Arc<[f64]>> {
+        self.fill.map(|value| vec![value; self.len()].into())
+    }
     /// Elements; 1 for a scalar.
     pub fn len(&self) -> usize {
         self.shape.iter().product::<i64>() as usize
@@ -236,14 +240,19 @@ impl Graph {
         let what = || format!("the tensors that exist at {at}, constants included,");
         room(bytes).map_err(|why| GraphError::TooLarge { what: what(), bytes, why })
     }
-    /// What a tensor is to the graph.
-    pub fn kind(&self, id: TensorId) -> TensorKind {
-        match self.tensor(id).origin {
-            Origin::Input => TensorKind::Input,
-            Origin::Parameter => TensorKind::Param,
-            Origin::Constant => TensorKind::Const,
-            Origin::Node if self.outputs.contains(&id) => TensorKind::Output,
-            Origin::Node => TensorKind::Act,
+    /// That every tensor which somebody reads, or which is an output, has elements, is an input or is written by a node.
+    ///
+    /// # Errors
+    /// [`GraphError::Values`], of the first that has none: a parameter of a file that states sizes alone.
+    pub(crate) fn has_values(&self) -> Result<(), GraphError> {
+        let known = |id: &TensorId| {
+            let tensor = self.tensor(*id);
+            tensor.origin == Origin::Node || tensor.constant.is_some() || tensor.fill.is_some() || tensor.len() == 0
+        };
+        let mut read = self.nodes.iter().flat_map(|node| &node.inputs).chain(&self.outputs);
+        match read.find(|id| !known(id) && !self.inputs.contains(id)) {
+            Some(id) => Err(GraphError::Values { what: format!("`{}` has no elements: only its size is known", self.tensor(*id).name) }),
+            None => Ok(()),
         }
     }
     /// The same graph of elements of so many bytes.

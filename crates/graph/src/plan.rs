@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use warpsight_generate::ExprKey;
 use warpsight_generate::expr::{Operator, Role, Tensor, TensorExpr};
-use warpsight_generate::operators::{copy, external_inputs, temporaries};
+use warpsight_generate::operators::{STATISTICS, copy, external_inputs, temporaries};
 use warpsight_generate::placement::stored;
 use warpsight_ir::Scalar as Element;
 
@@ -97,13 +97,14 @@ impl Plan {
     /// # Errors
     /// [`GraphError::Operator`] where a node has no form as a tensor expression.
     pub fn of(graph: &Graph) -> Result<Self, GraphError> {
+        graph.has_values()?;
         let mut builder = Builder::new(graph);
         for group in groups(graph) {
             let lowered = lower(graph, &group)?;
             let nodes = std::iter::once(&group.anchor).chain(&group.followers).map(|&n| graph.nodes[n].name.clone()).collect();
             let exit = graph.nodes[group.exit()].output();
             let output = builder.tensor(exit);
-            // What a node writes beside its result are temporaries of its operator, in order.
+            // What a node writes beside its result, which are the statistics of its rows.
             let anchor = &graph.nodes[group.anchor];
             let further: Vec<TensorId> = anchor.outputs[1..].iter().map(|&id| builder.tensor(id)).collect();
             builder.add(anchor.name.clone(), nodes, lowered, &further, output);
@@ -270,8 +271,9 @@ impl<'a> Builder<'a> {
         }
         // An output is known by the name and the shape that the caller expects.
         let shown = self.graph.tensor(self.owned.get(&root).copied().unwrap_or(root));
-        let role = match &self.graph.tensor(root).constant {
-            Some(values) => PlanRole::Constant(values.clone()),
+        let tensor = self.graph.tensor(root);
+        let role = match tensor.constant.clone().or_else(|| tensor.filled()) {
+            Some(values) => PlanRole::Constant(values),
             None if self.graph.inputs.contains(&root) => PlanRole::Input,
             None if self.owned.contains_key(&root) => PlanRole::Output,
             None => PlanRole::Intermediate,
@@ -295,14 +297,12 @@ impl<'a> Builder<'a> {
             });
         }
         debug_assert_eq!(inputs.len(), external_inputs(&operator).len());
-        let joins: Vec<(String, Vec<i64>)> =
-            temporaries(&operator).into_iter().map(|t| (format!("{name}.{}", t.name), t.shape.clone())).collect();
-        let joins = joins.into_iter().enumerate();
-        let temporary = |(at, (name, shape))| match further.get(at) {
+        let temporary = |temporary: &Tensor| match STATISTICS.iter().position(|own| **own == *temporary.name).and_then(|at| further.get(at))
+        {
             Some(&own) => own,
-            None => self.push(name, shape, PlanRole::Intermediate),
+            None => self.push(format!("{name}.{}", temporary.name), temporary.shape.clone(), PlanRole::Intermediate),
         };
-        let temporaries = joins.map(temporary).collect();
+        let temporaries = temporaries(&operator).into_iter().map(temporary).collect();
         self.plan.operators.push(PlannedOp { name, nodes, operator, inputs, temporaries, output });
     }
 

@@ -191,6 +191,11 @@ pub enum AccessKind {
     Atomic,
 }
 
+impl AffineBound {
+    /// An extent that is never reached: the bound says `0 ≤ value`.
+    pub const UNBOUNDED: i64 = i64::MAX / 4;
+}
+
 /// `0 ≤ value < extent`; per lane of a vector access where so marked.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct AffineBound {

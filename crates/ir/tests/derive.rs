@@ -171,8 +171,8 @@ fn conditions_become_guards() {
     assert_eq!(guard_of(var("c"), false), Ok(vec![(form(&[(L, 1)], 0), 5)]));
     assert_eq!(guard_of(bin(Le, var("l"), int(5)), false), Ok(vec![(form(&[(L, 1)], 0), 6)]));
     // not l < 5: 5 ≤ l, which is 0 ≤ l − 5.
-    assert_eq!(guard_of(less(), true), Ok(vec![(form(&[(L, 1)], -5), i64::MAX)]));
-    assert_eq!(guard_of(bin(Lt, var("l"), var("g")), false), Ok(vec![(form(&[(G, 1), (L, -1)], -1), i64::MAX)]));
+    assert_eq!(guard_of(less(), true), Ok(vec![(form(&[(L, 1)], -5), AffineBound::UNBOUNDED)]));
+    assert_eq!(guard_of(bin(Lt, var("l"), var("g")), false), Ok(vec![(form(&[(G, 1), (L, -1)], -1), AffineBound::UNBOUNDED)]));
     assert_eq!(guard_of(bin(Eq, var("l"), var("g")), false), Ok(vec![(form(&[(G, -1), (L, 1)], 0), 1)]));
     let both = bin(And, less(), bin(Eq, var("g"), int(2)));
     assert_eq!(guard_of(both.clone(), false), Ok(vec![(form(&[(L, 1)], 0), 5), (form(&[(G, 1)], -2), 1)]));

@@ -11,8 +11,7 @@ pub use judged::{APART, Judged, Way, judge};
 pub use metrics::{HeatMap, Pair, Scores};
 pub use transfer::{CALIBRATION, Platform, Transfer, transfers};
 
-pub use super::models::folds;
-use super::models::{Calibrated, Fit, FitError, Fitted, Row};
+use super::models::{Calibrated, Fit, FitError, Fitted, Row, folds};
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 

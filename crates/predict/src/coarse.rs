@@ -3,7 +3,7 @@
 //!
 //! Accesses that differ in constants only ask for the same: each `Kind` is enumerated over the lanes of one warp once.
 
-use crate::time::{Counts, Parts, Waits, nothing_known, parts, straight, unrolled, wait};
+use crate::time::{Counts, Parts, nothing_known, parts, waits};
 use crate::volumes::block::{Request, Sizes};
 use crate::volumes::cpu::{self, is_cpu};
 use crate::volumes::dram::Dram;
@@ -12,6 +12,7 @@ use crate::volumes::l1::Rule;
 use crate::volumes::speed::Speed;
 use crate::volumes::warps::wavefronts;
 use smallvec::SmallVec;
+use warpsight_ir::layout::ImageLayout;
 use warpsight_ir::occupancy::{Residency, occupancy};
 use warpsight_ir::profile::{Cache, Fact};
 use warpsight_ir::{
@@ -59,7 +60,7 @@ impl<'p> Coarse<'p> {
                 texture: line(&m.texture_l1.line),
                 buffer: line(&first.line),
                 sector: m.sector.get().map_or(line(&first.line), |bytes| bytes.0),
-                unrolled: unrolled(on),
+                layout: on.image.layout.get().copied().unwrap_or(images::ASSUMED),
             },
             cores,
             l2_bytes: all(&m.l2),
@@ -126,7 +127,7 @@ impl<'p> Coarse<'p> {
             l2_load: Ok(l2_load),
             l2_store: found.store_lines * warps * self.lines.sector,
             dram: Ok(Dram { load_wave: load, load, store, behind_l2, by_cause: vec![], per_field: vec![] }),
-            waits: found.waits,
+            waits: waits(kernel, self.on),
         })
     }
 
@@ -186,8 +187,6 @@ pub struct Requests {
     pub cycles: f64,
     /// Wavefronts of local memory one warp takes.
     pub local: f64,
-    /// How a work-item waits for loads.
-    pub waits: Waits,
     /// Lines of images that the instructions of the busiest straight-line block touch together, per warp.
     pub texture_block_lines: f64,
     /// Per tensor.
@@ -222,8 +221,8 @@ pub struct Lines {
     pub buffer: f64,
     /// Bytes that it fetches at once.
     pub sector: f64,
-    /// See [`unrolled`].
-    pub unrolled: f64,
+    /// How the texels of images lie in lines.
+    pub layout: ImageLayout,
 }
 
 /// Smallest and largest coordinate along each dimension.
@@ -275,21 +274,19 @@ pub fn requests(kernel: &Kernel, lines: Lines, rule: Option<Rule>) -> Requests {
         found: Requests::default(),
     };
     let mut written = vec![false; accesses.tensors.len()];
-    walker.nodes(&accesses.nest, (1.0, 1.0), &mut written);
+    walker.nodes(&accesses.nest, 1.0, &mut written);
     let tensors = (0..accesses.tensors.len()).map(|t| walker.tensor(t, written[t])).collect();
     Requests { tensors, ..walker.found }
 }
 
 impl Walker<'_> {
-    /// `times`: executions, and trips that are written out together.
-    fn nodes(&mut self, nodes: &[Nest], (times, together): (f64, f64), written: &mut [bool]) {
-        let (mut loads, mut block_lines) = (0.0, 0.0);
+    fn nodes(&mut self, nodes: &[Nest], times: f64, written: &mut [bool]) {
+        let mut block_lines = 0.0;
         for node in nodes {
             match node {
                 Nest::Loop { var, body } => {
-                    wait(&mut self.found.waits, times, std::mem::take(&mut loads), together);
                     let trips = f64::from(self.accesses.vars[usize::from(var.0)].trips.unwrap_or(1));
-                    self.nodes(body, (times * trips, straight(body, trips, self.lines.unrolled)), written);
+                    self.nodes(body, times * trips, written);
                 }
                 Nest::Access(access) => {
                     let lines = self.access(access, times);
@@ -297,16 +294,12 @@ impl Walker<'_> {
                     if matches!(access.kind, AccessKind::Store(_)) {
                         written[usize::from(access.tensor)] = true;
                     } else if let TensorPlace::Image { .. } = place {
-                        loads += 1.0;
                         block_lines += lines;
-                    } else if matches!(place, TensorPlace::Buffer { space: Space::Global, .. }) {
-                        loads += 1.0;
                     }
                 }
-                Nest::Barrier => wait(&mut self.found.waits, times, std::mem::take(&mut loads), together),
+                Nest::Barrier => {}
             }
         }
-        wait(&mut self.found.waits, times, loads, together);
         self.found.texture_block_lines = self.found.texture_block_lines.max(block_lines);
     }
 
@@ -390,14 +383,15 @@ impl Walker<'_> {
         });
         match place {
             TensorPlace::Image { format, .. } => {
-                let per_line = (self.lines.texture / f64::from(format.bytes())).max(1.0) as i64;
+                let (width, height, each) = images::block(self.lines.layout, self.lines.texture as i64, i64::from(format.bytes()));
                 let line = |coords: SmallVec<[i64; 5]>| {
-                    (coords.first().copied().unwrap_or(0).div_euclid(per_line), coords.get(1).copied().unwrap_or(0))
+                    let at = |d: usize, size: i64| coords.get(d).copied().unwrap_or(0).div_euclid(size);
+                    (at(0, width), at(1, height))
                 };
                 let mut touched: SmallVec<[(i64, i64); 64]> = lanes.map(line).collect();
                 touched.sort_unstable();
                 touched.dedup();
-                Warp { lines: touched.len().max(1) as f64, ..Warp::default() }
+                Warp { lines: (touched.len().max(1) as u64 * each) as f64, ..Warp::default() }
             }
             TensorPlace::Buffer { element, dims, .. } => {
                 let bytes = i64::from(u32::from(width) * element.bytes());

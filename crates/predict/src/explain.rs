@@ -79,7 +79,7 @@ impl Case<'_> {
     }
 
     fn seconds_on(&self, on: &Profile, kernel: &Kernel, points: u64) -> Option<Seconds> {
-        report(&Work { kernel, points }, on, self.settings).ok().map(|report| report.seconds)
+        report(&Work { kernel, points }, on, &Settings { brief: true, ..*self.settings }).ok().map(|report| report.seconds)
     }
 
     fn changes(&self) -> Vec<Change> {

@@ -2,9 +2,7 @@
 
 use crate::coarse::Coarse;
 use crate::volumes::report::{Report, Settings, Work, report};
-use warpsight_ir::{
-    Config, CostModel, Estimate, Family, Kernel, Limiter, Limits, ModelId, NoEstimate, Profile, RankFamily, Ranked, Seconds,
-};
+use warpsight_ir::{Config, CostModel, Estimate, Family, Kernel, Limits, ModelId, NoEstimate, Profile, RankFamily, Ranked};
 
 /// How many configurations are counted exactly for each that is asked for, and at least.
 const AGAIN: (usize, usize) = (4, 48);
@@ -14,16 +12,6 @@ const AGAIN: (usize, usize) = (4, 48);
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KernelModel;
 
-impl KernelModel {
-    /// Seconds by the coarse count, and what limits. Whoever asks about many kernels makes a [`Coarse`] once.
-    ///
-    /// # Errors
-    /// A kernel that cannot run there, or a profile that knows too little.
-    pub fn coarsely(kernel: &Kernel, on: &Profile) -> Result<(Seconds, Limiter), NoEstimate> {
-        Coarse::of(on)?.seconds(kernel)
-    }
-}
-
 impl CostModel<Kernel> for KernelModel {
     fn id(&self) -> ModelId {
         ModelId { name: "counts".to_owned(), version: 4, fit: crate::volumes::fits() }
@@ -31,7 +19,7 @@ impl CostModel<Kernel> for KernelModel {
 
     fn estimate(&self, kernel: &Kernel, on: &Profile) -> Result<Estimate, NoEstimate> {
         let points = kernel.launch.group_count().saturating_mul(u64::from(kernel.launch.group_size()));
-        Ok(Estimate::from(&report(&Work { kernel, points }, on, &Settings::default())?))
+        Ok(Estimate::from(&report(&Work { kernel, points }, on, &Settings { brief: true, ..Settings::default() })?))
     }
 }
 

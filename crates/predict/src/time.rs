@@ -350,12 +350,12 @@ impl Machine<'_> {
 
 /// Trips of a loop that compilers of a device write out one after another, so that their loads are in flight together: nvcc's default, and
 /// near it LLVM's for AMD. Of others nothing is known.
-pub fn unrolled(on: &Profile) -> f64 {
+fn unrolled(on: &Profile) -> f64 {
     if Rule::of(on).is_ok() { 4.0 } else { 1.0 }
 }
 
 /// How a thread waits for a straight run of so many loads that is executed so often, so many trips of it written out.
-pub fn wait(waits: &mut Waits, times: f64, loads: f64, unrolled: f64) {
+fn wait(waits: &mut Waits, times: f64, loads: f64, unrolled: f64) {
     if loads > 0.0 {
         let all = loads * unrolled;
         let rounds = (all / IN_FLIGHT).ceil();
@@ -368,7 +368,7 @@ pub fn wait(waits: &mut Waits, times: f64, loads: f64, unrolled: f64) {
 }
 
 /// How many trips of a loop's body run as one straight run: none beyond the first across a barrier.
-pub fn straight(body: &[Nest], trips: f64, unrolled: f64) -> f64 {
+fn straight(body: &[Nest], trips: f64, unrolled: f64) -> f64 {
     if body.iter().any(|node| matches!(node, Nest::Barrier)) { 1.0 } else { trips.min(unrolled) }
 }
 

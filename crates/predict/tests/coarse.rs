@@ -1,5 +1,6 @@
 //! The coarse count on kernels whose requests are known by hand, and the one time that both counts go through.
 
+use warpsight_ir::layout::ImageLayout;
 use warpsight_ir::text::parse;
 use warpsight_ir::{Checked, CostModel, Kernel, Limiter, NoEstimate, Profile, profile};
 use warpsight_predict::KernelModel;
@@ -30,7 +31,7 @@ fn copy(load: &str, store: &str) -> Kernel {
     ))
 }
 
-const LINES: Lines = Lines { warp: 64, texture: 32.0, buffer: 64.0, sector: 64.0, unrolled: 1.0 };
+const LINES: Lines = Lines { warp: 64, texture: 32.0, buffer: 64.0, sector: 64.0, layout: ImageLayout::Linear { pitch_align: 1 } };
 
 fn counted(kernel: &Kernel) -> Requests {
     requests(kernel, LINES, None)
@@ -82,6 +83,30 @@ fn texels_are_counted_in_lines_of_two() {
     let estimate = KernelModel.estimate(&k, &adreno()).expect("known");
     assert_eq!(estimate.volumes.texture.0, 64.0 * 64.0 * 16.0);
     assert_eq!(estimate.volumes.dram.0, 64.0 * 64.0 * 16.0 + 64.0 * 64.0 * 4.0);
+}
+
+/// Lines of 64 bytes hold 2 × 2 texels in Mali's order: 64 lanes side by side touch as many of them as 64 lanes below each other. Where rows
+/// lie one after the other it is 16 and 64.
+#[test]
+fn texels_lie_in_lines_as_the_device_has_them() {
+    let lines = |at: &str, layout| {
+        let k = kernel(&format!(
+            "program fetch {{
+  read image a: rgba32f[64, 64] border zero
+  write buffer y: f32[64, 64]
+  groups g = 64
+  lanes l = 64
+  {{
+    let v = a@[{at}]
+    y[g, l] = v.[0..1]
+  }}
+}}"
+        ));
+        requests(&k, Lines { texture: 64.0, layout, ..LINES }, None).texture_lines
+    };
+    let both = |layout| (lines("l, g", layout), lines("g, l", layout));
+    assert_eq!(both(ImageLayout::MaliInterleaved), (32.0, 32.0));
+    assert_eq!(both(ImageLayout::Linear { pitch_align: 1 }), (16.0, 64.0));
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub struct Options {
     pub simulator_too: bool,
     /// Where compiled programs are kept; `None` keeps none.
     pub cache: Option<PathBuf>,
-    /// How long one job may take before its driver is killed. Without effect `in_process`.
+    /// How long a job, or one request of a session, may take before its driver is killed. Without effect `in_process`.
     pub timeout: Duration,
     /// The program that is started as a child, one whose `main` begins with [`crate::child_main`]; by default this executable.
     pub program: Option<PathBuf>,

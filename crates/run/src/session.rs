@@ -12,7 +12,7 @@ use warpsight_ir::{Feedback, Seconds, TimeSource};
 ///
 /// One piece of memory may be bound to several parameters of a launch where none of them is written, or where the launch works *in
 /// place* ([`warpsight_ir::in_place()`]): one of them is written, and each element is read by the work-item that writes it, before it
-/// does. Anything else is refused.
+/// does. Anything else is refused of a Program; what text does is its writer's affair.
 ///
 /// After [`DeviceError::Lost`], [`DeviceError::Timeout`] and, on most devices, [`DeviceError::Fault`] the memory is gone: whatever is asked then is
 /// answered with [`DeviceError::Lost`]. What was answered before stands.

@@ -57,11 +57,12 @@ pub struct Memory {
 
 /// The kernels in order.
 pub fn layers(network: &Network, done: &Done) -> Vec<Layer> {
-    let whole: f64 = done.run.step_times().iter().map(|time| time.0).sum();
+    let times = done.run.step_times();
+    let whole: f64 = times.iter().map(|time| time.0).sum();
     let all = predicted(network, &done.choice).0;
     let layer = |(n, step): (usize, &warpsight_engine::network::Step)| {
         let tuned = &done.choice.tuned[&network.key(&done.choice.selection, step)];
-        let time = done.run.step_times().get(n).copied();
+        let time = times.get(n).copied();
         let share = time.map_or(tuned.estimate.time.0 / all, |time| time.0 / whole);
         Layer {
             name: step.name.clone(),

@@ -81,7 +81,11 @@ impl<'a> Builder<'a> {
         }
         // A constant of one element is part of the operator, as an exponent is.
         let operand = |id: &graph::TensorId| self.graph.tensor(*id).constant.is_none() || self.graph.tensor(*id).len() > 1;
-        let mut inputs: Vec<TensorId> = inputs.into_iter().filter(operand).map(|id| self.position(id)).collect();
+        if inputs.iter().any(operand) {
+            inputs.retain(operand);
+        }
+        let operands: Vec<TensorId> = inputs.into_iter().map(|id| self.position(id)).collect();
+        let mut inputs = operands.clone();
         // An operator reads a tensor once, whichever parts of it are its operands; what stands side by side is there each time.
         if !matches!(node.op(), None | Some(Op::Concat { .. })) {
             let mut seen = BTreeSet::new();
@@ -91,7 +95,7 @@ impl<'a> Builder<'a> {
         let bytes = |ids: &[TensorId]| -> Bytes { ids.iter().map(|id| Bytes(self.tensors[id.0].bytes() as f64)).sum() };
         let work = self.graph.work(node);
         let (read, written) = (work.read.unwrap_or_else(|| bytes(&inputs)), bytes(&outputs));
-        let (gemm, products) = if work.class == Class::Tensor { self.products(node, work.flops, &inputs) } else { (None, None) };
+        let (gemm, products) = if work.class == Class::Tensor { self.products(node, work.flops, &operands) } else { (None, None) };
         let name = self.unique(name);
         self.nodes.push(Node {
             name,
@@ -207,7 +211,8 @@ fn biases(graph: &Graph) -> BTreeMap<usize, usize> {
         let one = |at: usize| -> Option<usize> {
             let (product, bias) = (node.inputs[at], graph.tensor(node.inputs[1 - at]));
             let by = writers[product.0]?;
-            let fits = bias.constant.is_some() && bias.shape.last() == Some(&columns) && bias.len() as i64 == columns;
+            let known = matches!(bias.origin, Origin::Parameter | Origin::Constant);
+            let fits = known && bias.shape.last() == Some(&columns) && bias.len() as i64 == columns;
             let alone = readers[product.0].len() == 1 && !graph.outputs.contains(&product);
             let same = graph.tensor(product).shape == graph.tensor(node.output()).shape;
             (fits && alone && same && matches!(graph.nodes[by].op(), Some(Op::MatMul { .. }))).then_some(by)

@@ -32,6 +32,9 @@ pub fn softmax(shape: &[i64], axis: usize, element: Element) -> Result<Operator,
     operator(kind, vec![first, second, third])
 }
 
+/// Temporaries of a layer normalisation: of each row the mean, and one over the deviation.
+pub const STATISTICS: [&str; 2] = ["mean", "inverse_deviation"];
+
 /// (x − mean) / √(variance + epsilon) over the dimensions from `axis` on, times `scale`, plus `bias` where asked for
 /// (each of the shape of those dimensions).
 pub fn layernorm(shape: &[i64], axis: usize, epsilon: f64, scale: bool, bias: bool, element: Element) -> Result<Operator, OperatorError> {
@@ -41,8 +44,8 @@ pub fn layernorm(shape: &[i64], axis: usize, epsilon: f64, scale: bool, bias: bo
     let input = tensor("input", shape, element, Role::Activation);
     let row = reduced(shape, range.clone());
     let count = shape[axis..].iter().product::<i64>() as f64;
-    let mean = tensor("mean", &row, Element::F32, Role::Activation);
-    let deviation = tensor("inverse_deviation", &row, Element::F32, Role::Activation);
+    let mean = tensor(STATISTICS[0], &row, Element::F32, Role::Activation);
+    let deviation = tensor(STATISTICS[1], &row, Element::F32, Role::Activation);
     let weight = |name| tensor(name, &shape[axis..], element, Role::Weight);
 
     let first = over(

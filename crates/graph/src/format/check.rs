@@ -64,6 +64,7 @@ pub(super) fn node(draft: &Draft, graph: &Graph) -> Result<(), FormatError> {
         Body::Op { op, .. } => {
             let shapes = |ids: &[TensorId]| -> Vec<&[i64]> { ids.iter().map(|id| graph.tensor(*id).shape.as_slice()).collect() };
             op.fits(&shapes(&node.inputs), &shapes(&node.outputs)).map_err(|what| mismatch(&node.name, what))?;
+            counted(node, &graph.work(node))?;
             if draft.read.is_some() || draft.written.is_some() {
                 return Err(mismatch(&node.name, "the bytes of a node with a `body` are those of its operands".to_owned()));
             }

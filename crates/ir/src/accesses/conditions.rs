@@ -1,5 +1,6 @@
 //! Conditions of the text form: comparisons of linear forms, and ranges of one.
 
+use super::AffineBound;
 use super::reader::Reader;
 use super::symbol::Linear;
 use super::wrong::{Result, wrong};
@@ -9,9 +10,6 @@ use toml::Spanned;
 
 /// Conditions of one list: what they say together is found by comparing them with each other.
 const GUARDS: usize = 64;
-
-/// A bound that is never reached.
-pub(super) const UNBOUNDED: i64 = i64::MAX / 4;
 
 /// Addresses and coordinates stay below this, so that sums of them stay within 64 bits.
 pub(super) const FARTHEST: u64 = 1 << 60;
@@ -46,7 +44,7 @@ impl Reader<'_> {
             [sign] if !per_lane => {
                 let (left, right) = (linear(0..sign.at.start)?, linear(sign.at.end..stated.len())?);
                 let (small, large) = if sign.less { (left, right) } else { (right, left) };
-                slack(&small, sign, &large).map_or_else(far, |form| bound(form, UNBOUNDED))
+                slack(&small, sign, &large).map_or_else(far, |form| bound(form, AffineBound::UNBOUNDED))
             }
             [first, second] if first.less && second.less => {
                 let (least, form) = (linear(0..first.at.start)?, linear(first.at.end..second.at.start)?);

@@ -1,6 +1,6 @@
 //! Written accesses in terms of blocks, lanes and loops: folding, written-out loops, guards, and what two points of a thread share.
 
-use super::conditions::{Condition, FARTHEST, UNBOUNDED};
+use super::conditions::{Condition, FARTHEST};
 use super::raw::{RawAccess, RawCoordinate, RawField, RawProxy};
 use super::reader::Reader;
 use super::symbol::{Linear, Symbol};
@@ -134,13 +134,13 @@ fn either(one: &[AffineBound], other: &[AffineBound], points: usize) -> Option<V
     // Points of a domain start at 0 and must not reach its extent; comparisons must reach 0; a range implies itself alone.
     let alike = |a: &AffineBound, b: &AffineBound| a.value.terms() == b.value.terms() && (a.extent, a.per_lane) == (b.extent, b.per_lane);
     let comparable = |(i, (a, b)): (usize, (&AffineBound, &AffineBound))| {
-        alike(a, b) && (i < points || a.extent == UNBOUNDED || a.value.constant == b.value.constant)
+        alike(a, b) && (i < points || a.extent == AffineBound::UNBOUNDED || a.value.constant == b.value.constant)
     };
     if one.len() != other.len() || !one.iter().zip(other).enumerate().all(comparable) {
         return None;
     }
     let weaker = |a: &AffineBound, b: &AffineBound| match a.extent {
-        UNBOUNDED => a.value.constant >= b.value.constant,
+        AffineBound::UNBOUNDED => a.value.constant >= b.value.constant,
         _ => a.value.constant <= b.value.constant,
     };
     let implied = |a: &[AffineBound], b: &[AffineBound]| a.iter().zip(b).all(|(a, b)| weaker(a, b));

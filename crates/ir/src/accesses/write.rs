@@ -1,7 +1,6 @@
 //! From a [`Kernel`] to its text form.
 
 use super::build::local_arrays;
-use super::conditions::UNBOUNDED;
 use super::symbol::coordinate;
 use super::text::parse;
 use super::words::{block_axis, is_further_axis, word};
@@ -258,7 +257,7 @@ impl<'a> Writer<'a> {
 
     fn condition(&self, bound: &AffineBound) -> String {
         let AffineBound { value, extent, per_lane } = bound;
-        if *extent != UNBOUNDED {
+        if *extent != AffineBound::UNBOUNDED {
             return format!("0 <= {} < {extent}{}", self.sum(value), if *per_lane { " per element" } else { "" });
         }
         let moving = value.with_constant(0);

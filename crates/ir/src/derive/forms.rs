@@ -240,7 +240,7 @@ impl<'p> Forms<'p> {
         }
         let mut value = combine(&b, &a, -1)?;
         value.constant += slack - 1;
-        Ok(vec![AffineBound { value, extent: i64::MAX, per_lane: false }])
+        Ok(vec![AffineBound { value, extent: AffineBound::UNBOUNDED, per_lane: false }])
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use warpsight_ir::Seconds;
-use warpsight_learn::evaluate::{Platform, Subject, Way, by_group, by_source, coverage, folds, judge, transfers};
-use warpsight_learn::models::{Amount, FitError, Fitted, Method, Row};
+use warpsight_learn::evaluate::{Platform, Subject, Way, by_group, by_source, coverage, judge, transfers};
+use warpsight_learn::models::{Amount, FitError, Fitted, Method, Row, folds};
 use warpsight_learn::predictor::Device;
 
 const NAMES: [&str; 6] = ["f32.add", "f32.mul", "ext.sin", "ext.pow", "texture.2d.sample", "load.local"];

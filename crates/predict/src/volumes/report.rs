@@ -10,6 +10,7 @@ use super::measured::{Compared, Measured};
 use super::speed::Speed;
 use super::tlb;
 use crate::time::{Counts, Limit, Parts, nothing_known, parts};
+use std::borrow::Cow;
 use warpsight_ir::accesses::{Canonical, Order};
 use warpsight_ir::occupancy::{Occupancy, Residency, occupancy};
 use warpsight_ir::profile::Fact;
@@ -226,8 +227,8 @@ fn of_canonical(work: &Work, on: &Profile, settings: &Settings, numbers: &[usize
     let exact = Exact::of(kernel, on, resident, numbers, (settings.brief, &mut notes))?;
     let points = work.points as f64;
     let has_llc = !matches!(on.memory.llc.bytes, Fact::Absent { .. });
-    let mut counts = exact.counts.clone();
-    let mut measured = settings.measured.map_or_else(Vec::new, |own| own.put_into(&mut counts, points, has_llc));
+    let mut counts = Cow::Borrowed(&exact.counts);
+    let mut measured = settings.measured.map_or_else(Vec::new, |own| own.put_into(counts.to_mut(), points, has_llc));
     let mut parts = parts(&counts, on);
     parts.fixed.push((Limiter::Tlb, tlb::seconds(&exact.subject, exact.sizes.warp, &resident, on)));
     let speed = Speed::of(on);

@@ -111,8 +111,8 @@ struct Running {
 }
 
 impl Isolated {
-    /// Opens a device in a child of `program`, a command whose `main` begins with [`child_main`]. Each job (and the opening) may
-    /// take `timeout`; compiled programs are kept in `cache`.
+    /// Opens a device in a child of `program`, a command whose `main` begins with [`child_main`]. Each job, each request of a session and the opening
+    /// may take `timeout`; compiled programs are kept in `cache`.
     ///
     /// # Errors
     /// Those of opening the device, [`DeviceError::Lost`] and [`DeviceError::Timeout`].

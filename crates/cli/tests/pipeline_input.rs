@@ -155,7 +155,7 @@ fn models_that_cannot_be_planned_say_which_node() {
     let mut nothing = network(512);
     nothing.node = vec![node("Identity", "same", &["x"], "y")];
     nothing.output = vec![value("y", &[512, 256])];
-    assert!(refused(&write(&s, "nothing.onnx", nothing), &[]).contains("the graph has no nodes"));
+    assert!(refused(&write(&s, "nothing.onnx", nothing), &[]).contains("the graph has no operators, only views of tensors: `same`"));
 }
 
 /// Convolutions run by themselves; what comes behind them is planned as ever.
@@ -231,6 +231,51 @@ fn wrong_graphs_are_named_at_their_place() {
     }
 }
 
+/// What an opaque node reads through, and what has views alone, is told at the line of its node.
+#[test]
+fn positions_and_views_are_named_at_their_place() {
+    let s = Sandbox::new();
+    let tensor = |kind: &str, shape: &[u64]| json!({"shape": shape, "dtype_bytes": 4, "kind": kind});
+    let tensors =
+        json!({"x": tensor("input", &[8, 4]), "at": tensor("input", &[6]), "y": tensor("act", &[6, 4]), "z": tensor("output", &[24])});
+    let refused = |tensors: &Value, nodes: Value, here: &str, message: &str| {
+        let text = serde_json::to_string_pretty(&json!({"format": "dataflow-graph/2", "tensors": tensors, "nodes": nodes})).expect("JSON");
+        std::fs::write(s.path("graph.json"), &text).expect("writes");
+        let output = s.run(&["pipeline", &s.text("graph.json"), "--device", "a100-40", "--json"], 2);
+        let error = serde_json::from_slice::<Value>(&output.stderr).expect("JSON")["error"].clone();
+        assert_eq!(error["message"], json!(message));
+        let (line, there) = text.lines().enumerate().find(|(_, line)| line.contains(here)).expect("the line");
+        let place = format!("graph.json:{}:{}", line + 1, there.find('"').expect("a key") + 1);
+        assert!(error["where"].as_str().expect("a place").ends_with(&place), "{error}, expected {place}");
+    };
+    let gather = |index: Value| {
+        let node =
+            json!({"id": "rows", "op": "gather", "inputs": ["x", "at"], "outputs": ["y"], "cls": "gather", "flops": 0, "index": [index]});
+        json!([node, {"id": "flat", "op": "view", "body": "alias", "inputs": ["y"], "outputs": ["z"]}])
+    };
+    for (index, message) in [
+        (json!({"input": {"input": 2, "axis": 0}}), "node `rows`: index[0].input.input: input 2 of 2"),
+        (json!({"input": {"input": 1, "axis": 2}}), "node `rows`: index[0].input.axis: dimension 2 of 2"),
+        (json!({"offsets": {"input": 9}}), "node `rows`: index[0].offsets.input: input 9 of 2"),
+        (
+            json!({"lower_triangle": {"axis": 1, "diagonal": 0}}),
+            "node `rows`: index[0].lower_triangle.axis: no input has a dimension 1 and one after it",
+        ),
+        (
+            json!({"lower_triangle": {"axis": 0, "diagonal": -8}}),
+            "node `rows`: index[0].lower_triangle.diagonal: there is no diagonal -8 in 8x4",
+        ),
+    ] {
+        refused(&tensors, gather(index), "\"id\": \"rows\"", message);
+    }
+    let views = json!([
+        {"id": "turned", "op": "view", "body": {"transpose": {"permutation": [1, 0]}}, "inputs": ["x"], "outputs": ["y"]},
+        {"id": "flat", "op": "view", "body": "alias", "inputs": ["y"], "outputs": ["z"]},
+    ]);
+    let tensors = json!({"x": tensor("input", &[8, 4]), "y": tensor("act", &[4, 8]), "z": tensor("output", &[32])});
+    refused(&tensors, views, "\"id\": \"turned\"", "the graph has no operators, only views of tensors: `turned` and 1 more");
+}
+
 /// The same network in version 2, a line for each part.
 fn second() -> String {
     let mut graph = equal();
@@ -269,6 +314,12 @@ fn graphs_of_version_2_are_planned_and_named_alike() {
     assert_eq!(second_plan, first);
     let cases = [
         ("\"unary\": \"relu\"", "\"unary\": \"rellu\"", "this is no dataflow-graph/2: unknown variant `rellu`", "\"unary\": \"rellu\""),
+        (
+            "\"unary\": \"relu\"",
+            "\"unary\": {\"round\": \"i32\"}",
+            "node `act`: it rounds to i32, which is no floating-point type",
+            "\"id\": \"act\"",
+        ),
         ("\"axis\": 2", "\"axis\": 3", "node `soft`: axis 3 of 3 dimensions", "\"id\": \"soft\""),
         ("\"axis\": 2", "\"axes\": 2", "this is no dataflow-graph/2: unknown field `axes`, expected `axis`", "\"axes\": 2"),
         ("\"body\": \"alias\"", "\"bodi\": \"alias\"", "this is no dataflow-graph/2: unknown field `bodi`", "\"bodi\": \"alias\""),

@@ -38,6 +38,11 @@ fn strange(rng: &mut fastrand::Rng) -> Value {
         json!({"conv": {"windows": [], "groups": 0}}),
         json!({"unary": {"power": 1e9}}),
         json!([{"input": {"input": 99, "axis": 0}}]),
+        json!([{"input": {"input": 1, "axis": usize::MAX}}]),
+        json!([{"offsets": {"input": u64::MAX}}]),
+        json!([{"lower_triangle": {"axis": u64::MAX, "diagonal": -1}}]),
+        json!([{"lower_triangle": {"axis": 1, "diagonal": i64::MIN}}]),
+        json!([{"lower_triangle": {"axis": 1, "diagonal": 1_u64 << 40}}]),
     ];
     all[rng.usize(..all.len())].clone()
 }
@@ -103,4 +108,57 @@ fn mistakes_are_refused_in_both_versions() {
         }
     }
     assert!(refused > 300, "{refused}");
+}
+
+/// Of where positions come from, what is there is read and anything else is refused by the name of its field.
+#[test]
+fn positions_come_from_what_is_there() {
+    let source: Value = serde_json::from_str(&text("dlrm")).expect("JSON");
+    let shape = |name: &Value| -> Vec<i64> {
+        let shape = source["tensors"][name.as_str().expect("a name")]["shape"].as_array().expect("a shape");
+        shape.iter().map(|extent| extent.as_i64().expect("an extent")).collect()
+    };
+    let nodes = source["nodes"].as_array().expect("nodes");
+    let opaque: Vec<usize> = (0..nodes.len()).filter(|&at| nodes[at].get("index").is_some()).collect();
+    let mut refused = std::collections::BTreeMap::<&str, usize>::new();
+    for seed in 0..400 {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let at = opaque[rng.usize(..opaque.len())];
+        let (inputs, outputs) = (nodes[at]["inputs"].as_array().expect("inputs"), nodes[at]["outputs"].as_array().expect("outputs"));
+        let far = |rng: &mut fastrand::Rng| if rng.u8(..8) == 0 { u64::MAX } else { rng.u64(..4) };
+        let (input, axis) = (far(&mut rng), far(&mut rng));
+        let here = usize::try_from(input).is_ok_and(|input| input < inputs.len());
+        let rank = |from: &mut dyn Iterator<Item = &Value>| from.map(|name| shape(name).len() as u64).max().unwrap_or(0);
+        let (entry, wrong) = match rng.u8(..3) {
+            0 => {
+                let mut others = inputs.iter().enumerate().filter(|(at, _)| *at as u64 != input).map(|(_, name)| name).chain(outputs);
+                let wrong = if !here { Some("input.input") } else { (axis >= rank(&mut others)).then_some("input.axis") };
+                (json!({"input": {"input": input, "axis": axis}}), wrong)
+            }
+            1 => (json!({"offsets": {"input": input}}), (!here).then_some("offsets.input")),
+            _ => {
+                let diagonal = if rng.u8(..8) == 0 { [i64::MIN, i64::MAX][rng.usize(..2)] } else { rng.i64(-40..40) };
+                let pair = axis < rank(&mut inputs.iter()).saturating_sub(1);
+                let wrong = if !pair {
+                    Some("lower_triangle.axis")
+                } else {
+                    let pairs = inputs.iter().map(&shape).filter(|shape| axis + 1 < shape.len() as u64);
+                    let inside = |shape: Vec<i64>| diagonal > -shape[axis as usize] && diagonal < shape[axis as usize + 1];
+                    (!pairs.map(inside).any(|inside| inside)).then_some("lower_triangle.diagonal")
+                };
+                (json!({"lower_triangle": {"axis": axis, "diagonal": diagonal}}), wrong)
+            }
+        };
+        let mut file = source.clone();
+        file["nodes"][at]["index"] = json!([entry]);
+        match (read(&file.to_string()), wrong) {
+            (Ok(_), None) => {}
+            (Err(error), Some(field)) => {
+                *refused.entry(field).or_default() += 1;
+                assert!(error.to_string().contains(&format!("`: index[0].{field}: ")), "{error}, of {entry}");
+            }
+            (found, wrong) => panic!("{entry} of {inputs:?}: {:?}, expected {wrong:?}", found.map(|_| ())),
+        }
+    }
+    assert!(refused.len() == 5 && refused.values().all(|&count| count > 4), "{refused:?}");
 }

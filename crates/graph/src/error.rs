@@ -201,6 +201,18 @@ pub enum GraphError {
         /// What is wrong.
         source: OperatorError,
     },
+    /// An element that is stored where its tensor has none.
+    #[error("operator `{operator}` stores point {point:?} outside of its output `{tensor}` of shape {shape:?}")]
+    Unplaced {
+        /// The operator of the plan.
+        operator: String,
+        /// What is written.
+        tensor: String,
+        /// Its extents.
+        shape: Vec<i64>,
+        /// Indices of the parallel axes.
+        point: Vec<i64>,
+    },
     /// Values for an evaluation that do not fit the graph.
     #[error("{what}")]
     Values {

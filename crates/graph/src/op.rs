@@ -131,7 +131,7 @@ pub enum Function {
     Silu,
     /// x · max(0, min(1, x/6 + ½))
     HardSwish,
-    /// max(low, min(high, x)), bounds may be infinite
+    /// min(high, max(low, x)): of low and high; −∞ and +∞ where a model gives none. A file has no infinities: both are finite there.
     Clip(f64, f64),
     /// hyperbolic tangent
     Tanh,

@@ -182,7 +182,7 @@ impl Plan {
     /// The outputs for one array per input, every element by [`TensorExpr::evaluate`]: slow, and the meaning of the plan.
     ///
     /// # Errors
-    /// [`GraphError::Values`] where arrays and inputs do not fit.
+    /// [`GraphError::Values`] where arrays and inputs do not fit, [`GraphError::Unplaced`] where an operator stores outside of its output.
     pub fn evaluate_f64(&self, inputs: &[Vec<f64>]) -> Result<Vec<Vec<f64>>, GraphError> {
         let fits = inputs.len() == self.inputs.len() && self.inputs.iter().zip(inputs).all(|(id, v)| self.tensor(*id).len() == v.len());
         if !fits {
@@ -201,7 +201,11 @@ impl Plan {
             let mut places: HashMap<_, _> = names.zip(&op.inputs).collect();
             for (step, place) in op.operator.steps.iter().zip(op.temporaries.iter().chain([&op.output])) {
                 let read: Vec<&[f64]> = step.inputs.iter().map(|t| values[places[&t.name].0].as_ref()).collect();
-                values[place.0] = evaluate_step(step, &read).into();
+                let unplaced = |point| {
+                    let (operator, shape) = (op.name.clone(), step.output.shape.clone());
+                    GraphError::Unplaced { operator, tensor: step.output.name.to_string(), shape, point }
+                };
+                values[place.0] = evaluate_step(step, &read).map_err(unplaced)?.into();
                 places.insert(step.output.name.clone(), place);
             }
         }
@@ -209,8 +213,8 @@ impl Plan {
     }
 }
 
-/// All elements of an expression's output.
-fn evaluate_step(step: &TensorExpr, inputs: &[&[f64]]) -> Vec<f64> {
+/// All elements of an expression's output, or the point that is stored outside of it.
+fn evaluate_step(step: &TensorExpr, inputs: &[&[f64]]) -> Result<Vec<f64>, Vec<i64>> {
     let mut output = vec![f64::NAN; step.output.len()];
     let points: i64 = step.axes.iter().map(|a| a.extent).product();
     let mut point = vec![0; step.axes.len()];
@@ -219,11 +223,10 @@ fn evaluate_step(step: &TensorExpr, inputs: &[&[f64]]) -> Vec<f64> {
             *slot = rest % axis.extent;
             rest /= axis.extent;
         }
-        if let Some(element) = step.output_position(&point).and_then(|flat| output.get_mut(flat)) {
-            *element = step.evaluate(&point, inputs);
-        }
+        let Some(element) = step.output_position(&point).and_then(|flat| output.get_mut(flat)) else { return Err(point) };
+        *element = step.evaluate(&point, inputs);
     }
-    output
+    Ok(output)
 }
 
 /// A plan under construction.

@@ -29,6 +29,9 @@ impl Op {
             Self::Unary(Function::Power(exponent)) if !power(*exponent) => {
                 Err(format!("exponent {exponent} (whole numbers from -8 to 8, and ±0.5)"))
             }
+            Self::Unary(Function::Round(to)) if !to.is_float() => {
+                Err(format!("it rounds to {}, which is no floating-point type", to.name()))
+            }
             Self::Unary(_) => same("its output", y, x),
             Self::Binary(_) => inputs.iter().try_for_each(|input| broadcasts(input, y)),
             Self::Alias => {

@@ -260,3 +260,18 @@ fn residual_sums_fuse_into_the_later_operator() {
     assert_eq!(plan.operators[1].inputs.len(), 2, "the first convolution's output is one input, read twice");
     assert_eq!(plan.distinct().len(), 2);
 }
+
+/// A point that is stored where its tensor has no element is an error of the evaluation, never left out.
+#[test]
+fn what_is_stored_outside_is_an_error() {
+    let mut operator = warpsight_generate::operators::parse_operator("matmul m=3 n=2 k=4").expect("an operator");
+    operator.steps[0].store[0].constant = 1;
+    let plan = Plan::of_operator(&operator, |n| vec![1.0; n]);
+    let inputs: Vec<Vec<f64>> = plan.inputs.iter().map(|&id| vec![1.0; plan.tensor(id).len()]).collect();
+    let error = plan.evaluate_f64(&inputs).unwrap_err();
+    let warpsight_graph::GraphError::Unplaced { tensor, shape, point, .. } = &error else { panic!("{error}") };
+    let last = operator.steps[0].axes.iter().map(|axis| axis.extent).collect::<Vec<_>>();
+    assert!(point.iter().zip(&last).all(|(at, extent)| at < extent), "{point:?} of {last:?}");
+    let expected = format!("stores point {point:?} outside of its output `{tensor}` of shape {shape:?}");
+    assert!(error.to_string().contains(&expected), "{error}");
+}

@@ -4,7 +4,6 @@ use crate::failure::Failure;
 use crate::network;
 use std::ops::Range;
 use std::path::Path;
-use warpsight_dataflow::view::Nothing;
 use warpsight_dataflow::{DesignError, View};
 use warpsight_graph::{FormatError, Graph, simplify};
 use warpsight_ir::NoEstimate;
@@ -36,9 +35,14 @@ impl Input {
             return Ok(Self { file, text: None, graph });
         }
         let text = text(path)?;
-        let read = Graph::read(&text).and_then(|graph| View::of(&graph).map_err(|Nothing| FormatError::Empty));
-        match read {
-            Ok(graph) => Ok(Self { file, text: Some(text), graph }),
+        match Graph::read(&text) {
+            Ok(graph) => match View::of(&graph) {
+                Ok(graph) => Ok(Self { file, text: Some(text), graph }),
+                Err(nothing) => {
+                    let place = nothing.views.first().and_then(|node| find(&text, About::Node(node)));
+                    Err(wrong(&file, &text, &nothing.to_string(), place))
+                }
+            },
             Err(error) => {
                 let failure = wrong(&file, &text, &error.to_string(), about(&error).and_then(|what| find(&text, what)));
                 let other = text.trim_start().starts_with(['{', '[']);

@@ -7,10 +7,19 @@ use warpsight_graph as graph;
 use warpsight_graph::{Arithmetic, Class, Function, Graph, Op, Origin, TensorKind, plain_product};
 use warpsight_ir::Bytes;
 
-/// A graph without an operator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the graph has no nodes")]
-pub struct Nothing;
+/// A graph without an operator: there is no node, or all of them only say where elements are found.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", nothing(views))]
+pub struct Nothing {
+    /// Names of its nodes.
+    pub views: Vec<String>,
+}
+
+fn nothing(views: &[String]) -> String {
+    let Some(first) = views.first() else { return "the graph has no nodes".to_owned() };
+    let more = if views.len() > 1 { format!(" and {} more", views.len() - 1) } else { String::new() };
+    format!("the graph has no operators, only views of tensors: `{first}`{more}")
+}
 
 impl View {
     /// What is planned of a graph: all of its nodes but what only says where elements are found, and what adds a bias to a product.
@@ -20,13 +29,13 @@ impl View {
     pub fn of(graph: &Graph) -> Result<Self, Nothing> {
         let mut builder = Builder::new(graph);
         for (at, node) in graph.nodes.iter().enumerate() {
-            if !node.is_view() && !builder.biases.contains_key(&at) {
+            if !node.is_view() && !builder.added.contains(&at) {
                 builder.add(at, node);
             }
         }
         let Builder { nodes, mut tensors, .. } = builder;
         if nodes.is_empty() {
-            return Err(Nothing);
+            return Err(Nothing { views: graph.nodes.iter().map(|node| node.name.clone()).collect() });
         }
         for (at, node) in nodes.iter().enumerate() {
             node.outputs.iter().for_each(|id| tensors[id.0].producer = Some(NodeId(at)));
@@ -46,8 +55,10 @@ struct Builder<'a> {
     graph: &'a Graph,
     /// Whose elements each tensor has.
     source: Vec<graph::TensorId>,
-    /// Additions of a bias, each with the product it belongs to.
+    /// Products that a bias is added to, each with that addition.
     biases: BTreeMap<usize, usize>,
+    /// These additions.
+    added: BTreeSet<usize>,
     outputs: BTreeSet<graph::TensorId>,
     names: BTreeSet<String>,
     positions: BTreeMap<graph::TensorId, TensorId>,
@@ -63,14 +74,15 @@ impl<'a> Builder<'a> {
         }
         let outputs = graph.outputs.iter().map(|id| source[id.0]).collect();
         let biases = biases(graph);
+        let added = biases.values().copied().collect();
         let (names, positions) = (BTreeSet::new(), BTreeMap::new());
-        Self { graph, source, biases, outputs, names, positions, nodes: Vec::new(), tensors: Vec::new() }
+        Self { graph, source, biases, added, outputs, names, positions, nodes: Vec::new(), tensors: Vec::new() }
     }
 
     fn add(&mut self, at: usize, node: &graph::Node) {
         let mut inputs = node.inputs.clone();
         let (mut outputs, mut name) = (node.outputs.clone(), &node.name);
-        if let Some((&bias, _)) = self.biases.iter().find(|(_, product)| **product == at) {
+        if let Some(&bias) = self.biases.get(&at) {
             let sum = &self.graph.nodes[bias];
             inputs.extend(sum.inputs.iter().copied().filter(|&id| id != node.output()));
             // A product that is one half of its node is called as its tensor is.
@@ -203,7 +215,7 @@ fn reads_windows(op: &Op) -> bool {
     }
 }
 
-/// Additions of what is known for each column to a product that nobody else reads, each with that product.
+/// Products that nobody else reads than an addition of what is known for each column, each with that addition.
 fn biases(graph: &Graph) -> BTreeMap<usize, usize> {
     let (readers, writers) = (graph.readers(), graph.writers());
     let is_bias = |node: &graph::Node| {
@@ -220,7 +232,7 @@ fn biases(graph: &Graph) -> BTreeMap<usize, usize> {
         one(0).or_else(|| one(1))
     };
     let sums = graph.nodes.iter().enumerate().filter(|(_, node)| node.op() == Some(&Op::Binary(Arithmetic::Add)));
-    sums.filter_map(|(at, node)| Some((at, is_bias(node)?))).collect()
+    sums.filter_map(|(at, node)| Some((is_bias(node)?, at))).collect()
 }
 
 fn unary(function: &Function) -> &'static str {

@@ -72,16 +72,45 @@ pub(super) fn node(draft: &Draft, graph: &Graph) -> Result<(), FormatError> {
         }
         Body::Opaque { work, index } => {
             sizes(draft, work, graph)?;
-            let input = |source: &IndexSource| match source {
-                IndexSource::Input { input, .. } | IndexSource::Offsets { input } => Some(*input),
-                IndexSource::LowerTriangle { .. } => None,
-            };
-            match index.iter().filter_map(input).find(|&input| input >= node.inputs.len()) {
-                Some(input) => Err(mismatch(&node.name, format!("its index is input {input} of {}", node.inputs.len()))),
-                None => product(node, work, graph),
+            for (at, source) in index.iter().enumerate() {
+                indexed(node, source, graph).map_err(|what| mismatch(&node.name, format!("index[{at}].{what}")))?;
             }
+            product(node, work, graph)
         }
     }
+}
+
+/// What positions come from is there: inputs, and dimensions of what else the node reads or of what it writes.
+fn indexed(node: &Node, source: &IndexSource, graph: &Graph) -> Result<(), String> {
+    let shape = |id: &TensorId| graph.tensor(*id).shape.as_slice();
+    let (key, input) = match *source {
+        IndexSource::Input { input, .. } => ("input.input", input),
+        IndexSource::Offsets { input } => ("offsets.input", input),
+        IndexSource::LowerTriangle { axis, diagonal } => {
+            // Rows and columns of what is read.
+            let pair = |id| axis.checked_add(2).and_then(|end| shape(id).get(axis..end));
+            let pairs: Vec<&[i64]> = node.inputs.iter().filter_map(pair).collect();
+            if pairs.is_empty() {
+                return Err(format!("lower_triangle.axis: no input has a dimension {axis} and one after it"));
+            }
+            let has = |pair: &&[i64]| (1 - pair[0]..pair[1]).contains(&diagonal);
+            return match pairs.iter().any(has) {
+                true => Ok(()),
+                false => Err(format!("lower_triangle.diagonal: there is no diagonal {diagonal} in {}x{}", pairs[0][0], pairs[0][1])),
+            };
+        }
+    };
+    if input >= node.inputs.len() {
+        return Err(format!("{key}: input {input} of {}", node.inputs.len()));
+    }
+    if let IndexSource::Input { axis, .. } = *source {
+        let others = node.inputs.iter().enumerate().filter(|&(at, _)| at != input).map(|(_, id)| id);
+        let most = others.chain(&node.outputs).map(|id| shape(id).len()).max().unwrap_or(0);
+        if axis >= most {
+            return Err(format!("input.axis: dimension {axis} of {most}"));
+        }
+    }
+    Ok(())
 }
 
 /// A view has the elements that it shows.

@@ -21,7 +21,7 @@ use warpsight_files::FileError;
 use warpsight_generate::ExprKey;
 use warpsight_generate::placement::stored;
 use warpsight_graph::{CardError, Graph, GraphError, InputShape, Model, ModelCard, Plan, PlanTensor, evaluate_f64, simplify};
-use warpsight_ir::sample::{geometric_error, median, spearman};
+use warpsight_ir::sample::{geometric_error, spearman};
 use warpsight_ir::{Config, Family, KnobValue, Name, Seconds};
 use warpsight_learn::subject_hash;
 
@@ -396,7 +396,7 @@ fn report(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Valu
         "memory": page::memory(network, done),
         "network": {
             "predicted_s": predicted(network, choice),
-            "time_s": median(&run.passes),
+            "time_s": run.passes.median(),
             "time_source": run.source,
             "cpu_s": run.cpu_time.filter(|_| target.device.info().is_cpu),
             "kernels_s": run.step_times().into_iter().sum::<Seconds>(),
@@ -440,7 +440,7 @@ fn print(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Resul
     out(format_args!("{shown}"))?;
     let predicted: Seconds = rows.iter().map(|r| r.tuned.estimate.time * r.names.len() as f64).sum();
     let source = run.source.map_or("", |s| s.name());
-    let time = median(&run.passes).map_or("not timed".to_owned(), |t| format!("{} us ({source})", micros(t)));
+    let time = run.passes.median().map_or("not timed".to_owned(), |t| format!("{} us ({source})", micros(t)));
     out(format_args!(
         "{} kernels on {}: {time}, {} us (predicted)",
         rows.iter().map(|r| r.names.len()).sum::<usize>(),

@@ -7,7 +7,7 @@ use warpsight_engine::EngineError;
 use warpsight_engine::tune::Attempt;
 use warpsight_generate::family::VERSION as SCHEDULES;
 use warpsight_generate::{ExprKey, ScheduleFamily};
-use warpsight_ir::{Checked, Family, Feedback, KnobValue, ModelId, Name, Sample, Seconds, Status, SubjectKind, TimeSource, sample};
+use warpsight_ir::{Checked, Family, Feedback, KnobValue, ModelId, Name, Sample, Seconds, Status, SubjectKind, TimeSource, Times, sample};
 use warpsight_learn::{Filter, RunId, RunInfo, Store, subject_hash};
 use warpsight_run::DeviceInfo;
 
@@ -18,6 +18,9 @@ pub struct StoreArgs {
     #[arg(long, value_name = "FILE")]
     pub store: Option<PathBuf>,
 }
+
+/// Times of a network that are stored, at most: of more, as many in even steps of rank, with the shortest, the middle and the longest.
+const KEPT: usize = 1001;
 
 /// An open store and the run that is being recorded.
 pub struct Record {
@@ -135,14 +138,14 @@ impl Record {
     }
 
     /// Stores a run of a whole network; `selection` is its kernels as JSON.
-    pub fn network(&mut self, text: String, selection: String, times: &[Seconds], quantum: Seconds, verified: bool) -> Result<(), Failure> {
+    pub fn network(&mut self, text: String, selection: String, times: &Times, quantum: Seconds, verified: bool) -> Result<(), Failure> {
         let sample = Sample {
             subject: subject_hash(&text),
             kind: SubjectKind::Network,
             text,
             config: selection,
             device: self.device.clone(),
-            times: times.to_vec(),
+            times: times.thinned(KEPT),
             quantum,
             clock_hz: None,
             reference: None,

@@ -96,7 +96,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         files.push(json!({"name": name, "shape": shape, "file": path}));
     }
     folder.finish()?;
-    let spread = Spread::of(&run.passes);
+    let spread = run.passes.spread();
     let time = spread.map(|times| times.median);
     if json {
         let times = spread.map(|times| spread_json(&times, run.source));

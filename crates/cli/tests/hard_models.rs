@@ -221,6 +221,27 @@ fn operators_are_listed_with_what_of_each_is_read() {
     assert!(operators.iter().all(|o| text.contains(o["name"].as_str().expect("a name"))), "{text}");
 }
 
+/// A million runs of a simulator are counted, not kept: by memory, and by the store.
+#[test]
+fn a_million_simulated_runs_take_no_room() {
+    let s = Sandbox::new();
+    let doubled = model(&s, "add.onnx", vec![node("Add", &["x", "x"], "y", vec![])], &[4, 32], &["y"], vec![]);
+    let input = format!("x={}", npy(&s, "x.npy", "(4, 32)", &[1.0; 128]));
+    let run = |repeat: &str| -> Value {
+        let (out, store) = (s.text("out"), s.text("store.sqlite"));
+        let args = ["run", &doubled, "--json", "--device", "sim:adreno640", "--input", &input, "--output", &out, "--store", &store];
+        let args = [&args[..], &["--repeat", repeat]].concat();
+        serde_json::from_slice(&s.run(&args, 0).stdout).expect("JSON")
+    };
+    let (one, million) = (run("1"), run("1000000"));
+    assert_eq!(million["times"]["count"], json!(1_000_000));
+    for part in ["min_s", "median_s", "p90_s", "max_s"] {
+        assert_eq!(million["times"][part], one["time_s"], "{part}");
+    }
+    let stored = std::fs::metadata(s.path("store.sqlite")).expect("a store").len();
+    assert!(stored < 2 << 20, "{stored} bytes");
+}
+
 /// However often a network runs, its weights cross to the device once, as the driver counts; its times are spread.
 #[test]
 fn repeated_runs_send_weights_once() {

@@ -14,7 +14,7 @@
 //! let mut device = warpsight_run::open("sim:adreno640", &Options::default())?;
 //! let result = device.run(&trial.job(&program, Some(TimingSpec::runs(1))))?;
 //! let verdict = trial.judge(&result).map_err(|wrong| wrong.to_string())?;
-//! assert!(verdict.rel_l2 < 1e-5 && result.times[0][0].0 > 0.0);
+//! assert!(verdict.rel_l2 < 1e-5 && result.timed.times[0].first().is_some_and(|time| time.0 > 0.0));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

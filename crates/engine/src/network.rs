@@ -14,7 +14,7 @@ use warpsight_generate::placement::decode;
 use warpsight_generate::{ExprKey, Placement, ScheduleFamily};
 use warpsight_graph::memory::{self, MemoryPlan, Request, Storage};
 use warpsight_graph::{Plan, PlanRole};
-use warpsight_ir::{Checked, Config, Ranked, Seconds, TimeSource};
+use warpsight_ir::{Checked, Config, Ranked, Seconds, TimeSource, Times};
 use warpsight_run::{Device, DeviceLimits, Init, Job, LaunchSpec, Look, MemoryKind, MemorySpec, Session, Timed, TimingSpec};
 
 /// Which activations of an expression (inputs, then output; constants left out) are images.
@@ -122,9 +122,9 @@ pub struct Run {
     /// Every output by name.
     pub outputs: Vec<(String, Vec<i64>, Vec<f32>)>,
     /// For each step, its time in each timed pass; empty where the device has no clock.
-    pub times: Vec<Vec<Seconds>>,
+    pub times: Vec<Times>,
     /// The whole network in each timed pass.
-    pub passes: Vec<Seconds>,
+    pub passes: Times,
     /// Processor time of one pass, where the driver runs on the processor's time.
     pub cpu_time: Option<Seconds>,
     /// Where times come from.
@@ -470,7 +470,8 @@ impl Resident<'_> {
         Ok(())
     }
 
-    /// Times as many runs, some at a time: those that were taken up before a device is lost stay. A simulator's are all alike.
+    /// Times as many runs, some at a time, and takes up what each took as a whole: what was taken up before a device is lost stays. A
+    /// simulator's are all alike.
     ///
     /// # Errors
     /// As of [`Resident::run`].
@@ -479,7 +480,9 @@ impl Resident<'_> {
         let mut left = runs;
         while left > 0 {
             let now = left.min(most);
-            self.time(now, into)?;
+            if self.clock.is_some() {
+                into.add(Timed { times: vec![], ..self.session.time(&self.launches, TimingSpec::runs(now))? });
+            }
             left -= now;
         }
         Ok(())
@@ -489,8 +492,8 @@ impl Resident<'_> {
 impl Run {
     /// Takes up times of further runs, in the order in which they were taken.
     fn add(&mut self, timed: Timed) {
-        self.times.resize(timed.times.len(), vec![]);
-        self.times.iter_mut().zip(timed.times).for_each(|(all, more)| all.extend(more));
+        self.times.resize(timed.times.len(), Times::default());
+        self.times.iter_mut().zip(&timed.times).for_each(|(all, more)| all.extend(more));
         // Of one run on average, so that each counts.
         let (before, now) = (self.passes.len() as f64, timed.pass_times.len() as f64);
         let mean = |all: Seconds, more: Seconds| Seconds((all.0 * before + more.0 * now) / (before + now));
@@ -498,13 +501,13 @@ impl Run {
             Some(all) => timed.cpu_time.map(|more| mean(all, more)),
             None => timed.cpu_time,
         };
-        self.passes.extend(timed.pass_times);
+        self.passes.extend(&timed.pass_times);
         (self.source, self.quantum) = (timed.source, timed.quantum);
     }
 
     /// Median time of each kernel; empty where the device has no clock.
     pub fn step_times(&self) -> Vec<Seconds> {
-        self.times.iter().filter_map(|times| warpsight_ir::sample::median(times)).collect()
+        self.times.iter().filter_map(Times::median).collect()
     }
 }
 

@@ -168,9 +168,9 @@ pub fn attempt(
     let (status, times, source, quantum, feedback) = match &judged {
         Ok((_, result)) => (
             Status::Done,
-            result.times.first().cloned().unwrap_or_default(),
-            result.source,
-            result.quantum,
+            result.timed.times.first().map(|times| times.iter().collect()).unwrap_or_default(),
+            result.timed.source,
+            result.timed.quantum,
             result.feedback.first().cloned().unwrap_or_default(),
         ),
         Err(outcome) => (outcome.status()?, vec![], None, Seconds::ZERO, Feedback::default()),

@@ -17,7 +17,7 @@ fn simulate(family: &ScheduleFamily, config: &Config, device: &mut dyn Device, r
     let trial = Trial::new(family.expr(), &placements, rng);
     let result = device.run(&trial.job(&program, Some(TimingSpec::runs(1)))).expect("runs");
     trial.judge(&result).unwrap_or_else(|wrong| panic!("{wrong}: {:?}", family.space().describe(config)));
-    result.times[0][0]
+    result.timed.times[0].first().expect("a time")
 }
 
 /// Pairs of configurations that differ in one knob only.

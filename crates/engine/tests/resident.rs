@@ -5,7 +5,7 @@ use warpsight_engine::EngineError;
 use warpsight_engine::network::Network;
 use warpsight_generate::operators::parse_operator;
 use warpsight_graph::Plan;
-use warpsight_ir::{Family, Feedback, Seconds, TimeSource};
+use warpsight_ir::{Family, Feedback, Seconds, TimeSource, Times};
 use warpsight_run::{
     Code, Contents, Device, DeviceError, DeviceInfo, Init, LaunchSpec, Look, MemorySpec, Seen, Session, Timed, TimingSpec,
 };
@@ -44,7 +44,7 @@ impl Session for CountingSession<'_> {
     fn time(&mut self, launches: &[LaunchSpec], timing: TimingSpec) -> Result<Timed, DeviceError> {
         let left = self.0.lasts.checked_sub(timing.runs).ok_or_else(|| DeviceError::Lost("unplugged".into()))?;
         self.0.lasts = left;
-        let times = vec![vec![Seconds(1e-3); timing.runs as usize]; launches.len()];
+        let times = vec![Times::alike(Seconds(1e-3), timing.runs as usize); launches.len()];
         let pass_times = (left..left + timing.runs).rev().map(|left| Seconds(1.0 + f64::from(left))).collect();
         Ok(Timed { times, pass_times, source: Some(TimeSource::Measured), ..Timed::default() })
     }
@@ -79,9 +79,9 @@ fn what_was_measured_before_the_device_is_lost_stays_and_memory_is_sent_once() {
         sent.push(device.sent);
         // Sixteen are timed together.
         let last = lasts - if runs > lasts { 16 } else { runs };
-        let expected: Vec<Seconds> = (last..lasts).rev().map(|left| Seconds(1.0 + f64::from(left))).collect();
+        let expected: Times = (last..lasts).rev().map(|left| Seconds(1.0 + f64::from(left))).collect();
         assert_eq!(run.passes, expected, "{runs} runs on a device that lasts {lasts}");
-        assert_eq!((run.times[0].len(), run.source), (expected.len(), Some(TimeSource::Measured)));
+        assert_eq!((run.times.len(), run.source), (0, Some(TimeSource::Measured)), "of kernels nothing is kept");
         match lasts {
             18 => assert!(matches!(&ended, Err(EngineError::Device(DeviceError::Lost(why))) if why == "unplugged"), "{ended:?}"),
             _ => ended.expect("lasts"),

@@ -62,7 +62,7 @@ pub use program::{
     Access, Array, AtomicOp, BinaryOp, Border, Bound, Direction, Expr, GroupAxis, ImageFormat, LaneAxis, Launch, Name, Order, Param,
     ParamKind, Program, Scope, SizeParam, Space, Stmt, StorePolicy, UnaryOp, Unroll,
 };
-pub use sample::{Feedback, Sample, Status, SubjectKind, TimeSource};
+pub use sample::{Feedback, Sample, Status, SubjectKind, TimeSource, Times};
 pub use specialise::{SpecialiseError, specialise};
 pub use types::{Const, Scalar, Type, WIDTHS};
 pub use units::{Bytes, BytesPerSecond, Cycles, Flops, FlopsPerSecond, Hertz, Seconds};

@@ -155,6 +155,99 @@ pub fn median(times: &[Seconds]) -> Option<Seconds> {
     }
 }
 
+/// Times in the order in which they were taken. Equal ones that follow each other are counted, so that a million of a simulator take no
+/// more room than one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Times(Vec<(Seconds, usize)>);
+
+impl Times {
+    /// One time, so often.
+    pub fn alike(time: Seconds, count: usize) -> Self {
+        let mut times = Self::default();
+        times.push(time, count);
+        times
+    }
+    /// Adds a time that was taken so often.
+    pub fn push(&mut self, time: Seconds, count: usize) {
+        match self.0.last_mut() {
+            Some((last, often)) if *last == time => *often += count,
+            _ if count > 0 => self.0.push((time, count)),
+            _ => {}
+        }
+    }
+    /// Adds further ones.
+    pub fn extend(&mut self, more: &Self) {
+        more.0.iter().for_each(|&(time, count)| self.push(time, count));
+    }
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.iter().map(|(_, count)| count).sum()
+    }
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+    /// The first of them.
+    pub fn first(&self) -> Option<Seconds> {
+        self.0.first().map(|(time, _)| *time)
+    }
+    /// Each of them.
+    pub fn iter(&self) -> impl Iterator<Item = Seconds> {
+        self.0.iter().flat_map(|&(time, count)| std::iter::repeat_n(time, count))
+    }
+    /// At most so many of them, at least two, in even steps of rank from the shortest to the longest; all, in their order, where they are
+    /// no more.
+    pub fn thinned(&self, most: usize) -> Vec<Seconds> {
+        let (count, steps) = (self.len(), most.max(2) - 1);
+        if count <= steps + 1 {
+            return self.iter().collect();
+        }
+        let (sorted, mut before) = (self.ascending(), 0);
+        let mut all = sorted.iter().flat_map(|&(time, count)| std::iter::repeat_n(time, count));
+        let ranks = (0..=steps).map(|step| step * (count - 1) / steps);
+        let next = |rank: usize| {
+            let time = all.nth(rank - before);
+            before = rank + 1;
+            time
+        };
+        ranks.filter_map(next).collect()
+    }
+    fn ascending(&self) -> Vec<(Seconds, usize)> {
+        let mut sorted = self.0.clone();
+        sorted.sort_by(|(a, _), (b, _)| a.0.total_cmp(&b.0));
+        sorted
+    }
+    /// The middle value (the mean of the two middle ones for an even count); `None` for none.
+    pub fn median(&self) -> Option<Seconds> {
+        self.spread().map(|spread| spread.median)
+    }
+    /// How they are spread; `None` for none.
+    pub fn spread(&self) -> Option<Spread> {
+        let sorted = self.ascending();
+        let (count, &(min, _), &(max, _)) = (self.len(), sorted.first()?, sorted.last()?);
+        // The time at a position of all, in ascending order.
+        let at = |position: usize| {
+            let mut before = 0;
+            let found = sorted.iter().find(|(_, count)| {
+                before += count;
+                before > position
+            });
+            found.map_or(max, |(time, _)| *time)
+        };
+        let median = if count % 2 == 1 { at(count / 2) } else { Seconds((at(count / 2 - 1).0 + at(count / 2).0) / 2.0) };
+        // The nearest rank: a time that was taken, never one in between.
+        Some(Spread { count, min, median, p90: at((count * 9).div_ceil(10) - 1), max })
+    }
+}
+
+impl FromIterator<Seconds> for Times {
+    fn from_iter<I: IntoIterator<Item = Seconds>>(times: I) -> Self {
+        let mut all = Self::default();
+        times.into_iter().for_each(|time| all.push(time, 1));
+        all
+    }
+}
+
 /// How a set of times is spread.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
@@ -162,24 +255,12 @@ pub struct Spread {
     pub count: usize,
     /// The shortest.
     pub min: Seconds,
-    /// The middle one, as [`median`].
+    /// The middle one.
     pub median: Seconds,
     /// The shortest that nine of ten do not exceed.
     pub p90: Seconds,
     /// The longest.
     pub max: Seconds,
-}
-
-impl Spread {
-    /// `None` for no times.
-    pub fn of(times: &[Seconds]) -> Option<Self> {
-        let mut sorted = times.to_vec();
-        sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let (&min, &max) = (sorted.first()?, sorted.last()?);
-        // The nearest rank: a time that was taken, never one in between.
-        let p90 = sorted[(sorted.len() * 9).div_ceil(10) - 1];
-        Some(Self { count: sorted.len(), min, median: median(times)?, p90, max })
-    }
 }
 
 /// Geometric mean of the factor by which the two sides of pairs differ: 1 for equal sides. Both must be positive.
@@ -225,7 +306,7 @@ mod tests {
 
     #[test]
     fn spreads() {
-        let of = |times: &[f64]| Spread::of(&times.iter().copied().map(Seconds).collect::<Vec<_>>());
+        let of = |times: &[f64]| times.iter().copied().map(Seconds).collect::<Times>().spread();
         let spread = |count, [min, median, p90, max]: [f64; 4]| {
             Some(Spread { count, min: Seconds(min), median: Seconds(median), p90: Seconds(p90), max: Seconds(max) })
         };
@@ -233,6 +314,43 @@ mod tests {
         assert_eq!(of(&[3.0]), spread(1, [3.0; 4]));
         assert_eq!(of(&[4.0, 1.0, 3.0, 2.0]), spread(4, [1.0, 2.5, 4.0, 4.0]));
         assert_eq!(of(&(1..=20).rev().map(f64::from).collect::<Vec<_>>()), spread(20, [1.0, 10.5, 18.0, 20.0]));
+    }
+
+    /// Counted or one by one, the spread is that of all.
+    #[test]
+    fn equal_times_are_counted() {
+        let mut times = Times::default();
+        assert_eq!((times.len(), times.spread(), times.median()), (0, None, None));
+        times.push(Seconds(2.0), 0);
+        assert!(times.is_empty());
+        for (time, count) in [(2.0, 3), (1.0, 2), (1.0, 400_000), (2.0, 599_994), (7.0, 1)] {
+            times.extend(&Times::alike(Seconds(time), count));
+        }
+        assert_eq!(times.0.iter().map(|(_, count)| *count).collect::<Vec<_>>(), [3, 400_002, 599_994, 1]);
+        assert_eq!((times.len(), times.first()), (1_000_000, Some(Seconds(2.0))));
+        let seconds = Seconds;
+        let spread = Spread { count: 1_000_000, min: seconds(1.0), median: seconds(2.0), p90: seconds(2.0), max: seconds(7.0) };
+        assert_eq!(times.spread(), Some(spread));
+        assert_eq!(times.iter().collect::<Times>(), times);
+        assert_eq!(times.median(), median(&times.iter().collect::<Vec<_>>()));
+        assert_eq!(times.thinned(5), [1.0, 1.0, 2.0, 2.0, 7.0].map(Seconds));
+        let mut rng = fastrand::Rng::with_seed(5);
+        for _ in 0..200 {
+            let all: Vec<Seconds> = (0..rng.usize(1..40)).map(|_| Seconds(f64::from(rng.u8(..5)))).collect();
+            let times: Times = all.iter().copied().collect();
+            let mut sorted = all.clone();
+            sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let p90 = sorted[(sorted.len() * 9).div_ceil(10) - 1];
+            let found = times.spread().unwrap();
+            assert_eq!((found.count, found.min, found.max, found.p90), (all.len(), sorted[0], sorted[all.len() - 1], p90));
+            assert_eq!(Some(found.median), median(&all));
+            let thin = times.thinned(7);
+            assert_eq!(thin.len(), all.len().min(7));
+            match all.len() {
+                ..=7 => assert_eq!(thin, all),
+                n => assert_eq!((thin[0], thin[3], thin[6]), (sorted[0], sorted[(n - 1) / 2], sorted[n - 1])),
+            }
+        }
     }
 
     #[test]

@@ -124,7 +124,7 @@ fn outcome(device: &mut dyn Device, measurement: &mut Measurement, changes: &[(&
         }
     }
     let result = device.run(&measurement.job).map_err(|error| error.to_string())?;
-    assert_eq!(result.source, Some(warpsight_ir::TimeSource::Simulated));
+    assert_eq!(result.timed.source, Some(warpsight_ir::TimeSource::Simulated));
     assert!(result.damaged.is_empty(), "{}: wrote outside its memory", measurement.name);
     (measurement.check)(&result)
 }

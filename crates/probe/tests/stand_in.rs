@@ -37,7 +37,7 @@ fn on_the_stand_in() {
             }
             let result = device.run(&measurement.job).unwrap_or_else(|error| panic!("{}: {error}", measurement.name));
             (measurement.check)(&result).unwrap_or_else(|what| panic!("{}: {what}", measurement.name));
-            assert_eq!(result.source, Some(TimeSource::Simulated));
+            assert_eq!(result.timed.source, Some(TimeSource::Simulated));
         }
     }
     assert_eq!(seen.len(), 9 + 10 + 2, "{seen:?}");

@@ -77,7 +77,7 @@ fn simulator() -> Box<dyn Device> {
 /// Runs a measurement and compares.
 fn outcome(device: &mut dyn Device, measurement: &Measurement) -> Result<(), String> {
     let result = device.run(&measurement.job).map_err(|error| error.to_string())?;
-    assert_eq!(result.times.len(), measurement.job.launches.len());
+    assert_eq!(result.timed.times.len(), measurement.job.launches.len());
     (measurement.check)(&result)
 }
 

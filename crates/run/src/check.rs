@@ -4,7 +4,7 @@ use crate::refusal::{Field, Reason};
 use crate::{
     Code, Contents, CudaText, DeviceError, DeviceLimits, Init, LaunchSpec, Look, MemoryKind, MemorySpec, Peek, Submit, TimingSpec,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use warpsight_emit::grid::eval_size;
 use warpsight_ir::{Access, Checked, Expr, Name, Param, ParamKind, Program, Space, in_place};
 
@@ -16,6 +16,8 @@ pub(crate) struct Ledger {
     codes: Vec<CheckedCode>,
     /// For each program that was loaded, its position in `codes`.
     loaded: Vec<usize>,
+    /// Launches that were shown to work in place, each with its position in `codes` and what the parameters left there are bound to.
+    shown: HashMap<LaunchSpec, (usize, Vec<usize>)>,
 }
 
 /// A piece of memory.
@@ -85,7 +87,7 @@ impl Ledger {
         }
         let memory: Vec<Held> = memory.iter().map(|spec| Held { kind: spec.kind, canaries: spec.canaries }).collect();
         room(&memory, limits, footprint)?;
-        Ok(Self { limits: limits.clone(), memory, codes: vec![], loaded: vec![] })
+        Ok(Self { limits: limits.clone(), memory, codes: vec![], loaded: vec![], shown: HashMap::new() })
     }
 
     pub(crate) fn memory(&self) -> &[Held] {
@@ -157,6 +159,9 @@ impl Ledger {
         };
         let named = check_launch(&self.memory, program, launch, &at)?;
         let Some(shared) = shared(program, &launch.args) else { return Ok(checked(code, launch.args.clone(), named)) };
+        if let Some((code, args)) = self.shown.get(launch) {
+            return Ok(checked(*code, args.clone(), named));
+        }
         let (merged, args) = merge(program, &launch.args, &named, shared).map_err(|reason| at.error(reason))?;
         let merged = CheckedCode::Program(merged);
         let known = self.codes.iter().position(|code| *code == merged);
@@ -164,6 +169,7 @@ impl Ledger {
             self.codes.push(merged);
             self.codes.len() - 1
         });
+        self.shown.insert(launch.clone(), (code, args.clone()));
         Ok(checked(code, args, named))
     }
 
@@ -438,12 +444,16 @@ mod tests {
 
     /// Everything that is checked of a job.
     fn checked(job: &Job) -> Result<Vec<CheckedLaunch>, DeviceError> {
+        ledger(job)?.launches(&job.launches)
+    }
+
+    fn ledger(job: &Job) -> Result<Ledger, DeviceError> {
         let mut ledger = Ledger::open(&job.memory, &DeviceLimits::default(), |held| held.kind.bytes())?;
         for code in ledger.check(&job.programs)? {
             ledger.add(code);
         }
         ledger.readable(&Look { read: job.read.clone(), peek: job.peek.clone() })?;
-        ledger.launches(&job.launches)
+        Ok(ledger)
     }
 
     #[test]
@@ -481,12 +491,18 @@ mod tests {
     fn a_launch_in_place_gets_a_code_of_its_own_once() {
         let mut job = scale_job(&[1.0; 37], None);
         let in_place = LaunchSpec { args: vec![0, 0], ..job.launches[0].clone() };
-        job.launches.extend([in_place.clone(), in_place]);
-        let launches = checked(&job).unwrap();
+        let shorter = LaunchSpec { sizes: vec![36], ..in_place.clone() };
+        job.launches.extend([in_place.clone(), in_place, shorter]);
+        let mut ledger = ledger(&job).unwrap();
+        let launches = ledger.launches(&job.launches).unwrap();
         assert_eq!(
             launches.iter().map(|launch| (launch.code, &launch.args[..])).collect::<Vec<_>>(),
-            [(0, &[0, 1][..]), (1, &[0]), (1, &[0])]
+            [(0, &[0, 1][..]), (1, &[0]), (1, &[0]), (1, &[0])]
         );
+        // Shown for each program, its arguments and sizes once; the sizes of a launch stay its own.
+        assert_eq!(ledger.shown.len(), 2);
+        assert_eq!(ledger.launches(&job.launches).unwrap(), launches);
+        assert_eq!((ledger.shown.len(), launches[2].named["n"], launches[3].named["n"]), (2, 37, 36));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A job: everything a device is asked to do at once. Plain values, so that it can be done in a process of its own.
 
 use serde::{Deserialize, Serialize};
-use warpsight_ir::{Feedback, ImageFormat, Name, Program, Seconds, TimeSource};
+use warpsight_ir::{Feedback, ImageFormat, Name, Program, Seconds, TimeSource, Times};
 
 pub use crate::init::Init;
 
@@ -121,7 +121,7 @@ impl MemoryKind {
 }
 
 /// One launch.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct LaunchSpec {
     /// Position in [`Job::programs`].
     pub program: usize,
@@ -185,23 +185,31 @@ pub struct JobResult {
     pub after: Option<After>,
     /// What the compiler said of each program.
     pub feedback: Vec<Feedback>,
-    /// For each launch, its time in each timed pass; empty without timing.
-    pub times: Vec<Vec<Seconds>>,
-    /// The whole sequence of launches in each timed pass, gaps between kernels included.
-    pub pass_times: Vec<Seconds>,
-    /// Processor time of the driver's process for one timed pass, all threads together, on average; `None` where that says nothing.
+    /// How long the timed passes took; nothing without timing.
+    pub timed: Timed,
+}
+
+/// How long passes took.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Timed {
+    /// For each launch, its time in each pass.
+    pub times: Vec<Times>,
+    /// The whole sequence of launches in each pass, gaps between kernels included.
+    pub pass_times: Times,
+    /// Processor time of the driver's process for one pass, all threads together, on average; `None` where that says nothing.
     pub cpu_time: Option<Seconds>,
-    /// Where the times come from; `None` without timing.
+    /// Where the times come from; `None` where nothing was timed.
     pub source: Option<TimeSource>,
     /// Smallest step of the clock; 0 for a simulator.
     pub quantum: Seconds,
-    /// Which clock [`JobResult::times`] were taken with; `None` without timing.
+    /// Which clock [`Timed::times`] were taken with.
     pub clock: Option<LaunchClock>,
-    /// What a launch of a kernel that does nothing takes by that clock; times are reported with it included. `None` without
-    /// timing.
+    /// What a launch of a kernel that does nothing takes by that clock; times are reported with it included.
     pub empty_launch: Option<Seconds>,
-    /// The device's clocks before and after the timed passes, where it tells them.
+    /// The device's clocks before and after the passes, where it tells them.
     pub clocks: Vec<ClockState>,
+    /// How often the launches ran for this, warming up included, from devices that count.
+    pub passes: Option<u64>,
 }
 
 /// What memory held after all passes: the timed ones, however they were handed over, must have done what the first one did.

@@ -50,11 +50,11 @@ pub use init::Init;
 pub use isolated::{CHILD_ARGUMENT, Isolated, child_main, serve_child};
 pub use job::{
     After, CacheState, ClockState, Code, Contents, CudaText, Job, JobResult, LaunchClock, LaunchSpec, MemoryKind, MemorySpec, Peek, Submit,
-    TimingSpec,
+    Timed, TimingSpec,
 };
 pub use options::{Options, devices, open, renderers};
 pub use refusal::{Field, InitError, JobError, Reason};
-pub use session::{Look, Seen, Session, Timed};
+pub use session::{Look, Seen, Session};
 
 use serde::{Deserialize, Serialize};
 

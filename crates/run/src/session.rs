@@ -1,9 +1,9 @@
 //! A session: memory that stays on a device, the programs that work on it, and what is asked of them.
 
-use crate::job::{After, ClockState, Code, Contents, Job, JobResult, LaunchClock, LaunchSpec, Peek, TimingSpec};
+use crate::job::{After, Code, Contents, Job, JobResult, LaunchSpec, Peek, Timed, TimingSpec};
 use crate::{Device, DeviceError, Init};
 use serde::{Deserialize, Serialize};
-use warpsight_ir::{Feedback, Seconds, TimeSource};
+use warpsight_ir::Feedback;
 
 /// Memory on a device, opened by [`Device::open`] with its first contents, and freed when this is dropped.
 ///
@@ -73,29 +73,6 @@ pub struct Seen {
     pub damaged: Vec<usize>,
 }
 
-/// How long passes took.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Timed {
-    /// For each launch, its time in each pass.
-    pub times: Vec<Vec<Seconds>>,
-    /// The whole sequence of launches in each pass, gaps between kernels included.
-    pub pass_times: Vec<Seconds>,
-    /// As [`JobResult::cpu_time`].
-    pub cpu_time: Option<Seconds>,
-    /// Where the times come from.
-    pub source: Option<TimeSource>,
-    /// Smallest step of the clock; 0 for a simulator.
-    pub quantum: Seconds,
-    /// Which clock [`Timed::times`] were taken with.
-    pub clock: Option<LaunchClock>,
-    /// As [`JobResult::empty_launch`].
-    pub empty_launch: Option<Seconds>,
-    /// As [`JobResult::clocks`].
-    pub clocks: Vec<ClockState>,
-    /// How often the launches ran for this, warming up included, from devices that count.
-    pub passes: Option<u64>,
-}
-
 /// Runs a job: a session of one pass.
 pub(crate) fn run<D: Device + ?Sized>(device: &mut D, job: &Job) -> Result<JobResult, DeviceError> {
     let mut session = device.open(&job.memory)?;
@@ -111,13 +88,12 @@ pub(crate) fn run<D: Device + ?Sized>(device: &mut D, job: &Job) -> Result<JobRe
     let seen = session.look(&look)?;
     let mut result = JobResult { read: seen.read, peeked: seen.peeked, damaged: seen.damaged, feedback, ..JobResult::default() };
     let Some(timing) = job.timing else { return Ok(result) };
-    let timed = session.time(&job.launches, timing)?;
-    if let Some(passes) = timed.passes {
+    result.timed = session.time(&job.launches, timing)?;
+    if let Some(passes) = result.timed.passes {
         let seen = session.look(&look)?;
         let fresh: Vec<usize> = seen.damaged.into_iter().filter(|memory| !result.damaged.contains(memory)).collect();
         result.damaged.extend(fresh);
         result.after = Some(After { passes: 1 + passes, read: seen.read, peeked: seen.peeked });
     }
-    let Timed { times, pass_times, cpu_time, source, quantum, clock, empty_launch, clocks, .. } = timed;
-    Ok(JobResult { times, pass_times, cpu_time, source, quantum, clock, empty_launch, clocks, ..result })
+    Ok(result)
 }

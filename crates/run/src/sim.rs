@@ -8,7 +8,7 @@ use crate::{
 };
 use std::path::Path;
 use warpsight_ir::near::did_you_mean;
-use warpsight_ir::{Bindings, Feedback, Seconds, TimeSource};
+use warpsight_ir::{Bindings, Feedback, Seconds, TimeSource, Times};
 use warpsight_sim::{Caches, Report, Silicon, SimFault, Simulator};
 
 /// Allocations begin on a page of their own, as a driver's do.
@@ -185,8 +185,8 @@ impl Session for SimSession<'_> {
         let runs = timing.runs.max(1) as usize;
         let timed: Vec<Seconds> = self.pass(&launches, timing.cache)?.iter().map(|report| report.time).collect();
         Ok(Timed {
-            pass_times: vec![Seconds(timed.iter().map(|time| time.0).sum()); runs],
-            times: timed.into_iter().map(|time| vec![time; runs]).collect(),
+            pass_times: Times::alike(Seconds(timed.iter().map(|time| time.0).sum()), runs),
+            times: timed.into_iter().map(|time| Times::alike(time, runs)).collect(),
             source: Some(TimeSource::Simulated),
             clock: Some(LaunchClock::Simulated),
             empty_launch: Some(Seconds(self.sim.simulator.silicon().launch.overhead)),
@@ -237,13 +237,14 @@ mod tests {
         let mut sim = sim();
         let result = sim.run(&scale_job(&values, Some(TimingSpec::runs(4)))).unwrap();
         assert_eq!(bytes_f32(&result.read[0].0), values.iter().map(|v| 3.0 * v).collect::<Vec<_>>());
-        let time = result.times[0][0];
-        assert_eq!(result.times, [vec![time; 4]]);
-        assert_eq!(result.pass_times, [time; 4]);
-        assert!(time.0 > 0.0 && result.empty_launch.is_some_and(|empty| empty.0 < time.0));
-        assert_eq!((result.source, result.clock, result.quantum.0), (Some(TimeSource::Simulated), Some(LaunchClock::Simulated), 0.0));
+        let timed = result.timed;
+        let time = timed.times[0].first().unwrap();
+        assert_eq!(timed.times, [Times::alike(time, 4)]);
+        assert_eq!(timed.pass_times, Times::alike(time, 4));
+        assert!(time.0 > 0.0 && timed.empty_launch.is_some_and(|empty| empty.0 < time.0));
+        assert_eq!((timed.source, timed.clock, timed.quantum.0), (Some(TimeSource::Simulated), Some(LaunchClock::Simulated), 0.0));
         assert!(result.feedback[0].registers > Some(0));
-        assert_eq!(sim.run(&scale_job(&values, Some(TimingSpec::runs(4)))).unwrap().times, result.times, "the same again");
+        assert_eq!(sim.run(&scale_job(&values, Some(TimingSpec::runs(4)))).unwrap().timed, timed, "the same again");
     }
 
     #[test]

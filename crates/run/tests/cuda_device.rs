@@ -14,7 +14,7 @@ mod testing;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use warpsight_ir::{Access, Array, ImageFormat, ParamKind, Program, Scalar, Space, TimeSource, data};
+use warpsight_ir::{Access, Array, ImageFormat, ParamKind, Program, Scalar, Space, TimeSource, Times, data};
 use warpsight_run::{
     CacheState, Code, CudaText, Device, DeviceError, Init, Isolated, Job, JobResult, LaunchClock, LaunchSpec, Listing, MemoryKind,
     MemorySpec, Options, Peek, Submit, TimingSpec,
@@ -184,7 +184,7 @@ fn text_runs_and_is_kept() {
     let wanted: Vec<f32> = (0..COUNT).map(|i| 3.0 * i as f32 + 5.0).collect();
     let result = device.run(&job(scale(), None)).unwrap();
     assert_eq!(floats(&result), wanted);
-    assert!(result.damaged.is_empty() && !result.feedback[0].cached && result.source.is_none());
+    assert!(result.damaged.is_empty() && !result.feedback[0].cached && result.timed.source.is_none());
     assert!(result.feedback[0].resident_groups > Some(0), "{:?}", result.feedback[0]);
     assert!(device.run(&job(scale(), None)).unwrap().feedback[0].cached, "held");
     let mut again = machine.open().unwrap();
@@ -441,25 +441,26 @@ fn passes_are_timed_however_they_are_submitted() {
             }
             job.launches.push(job.launches[0].clone());
             let result = device.run(&job).unwrap();
-            let what = format!("{submit:?} {cache:?}");
-            assert_eq!((result.times.len(), result.times[0].len(), result.pass_times.len()), (2, 5, 5), "{what}");
-            assert!(result.times.iter().flatten().chain(&result.pass_times).all(|time| time.0 > 0.0), "{what}");
-            assert_eq!((result.source, result.clock), (Some(TimeSource::Simulated), Some(LaunchClock::Event)), "{what}: two launches");
-            assert!(result.quantum.0 > 0.0 && result.empty_launch.is_some_and(|time| time.0 > 0.0), "{what}");
+            let (what, timed) = (format!("{submit:?} {cache:?}"), &result.timed);
+            assert_eq!((timed.times.len(), timed.times[0].len(), timed.pass_times.len()), (2, 5, 5), "{what}");
+            assert!(timed.times.iter().chain([&timed.pass_times]).flat_map(Times::iter).all(|time| time.0 > 0.0), "{what}");
+            assert_eq!((timed.source, timed.clock), (Some(TimeSource::Simulated), Some(LaunchClock::Event)), "{what}: two launches");
+            assert!(timed.quantum.0 > 0.0 && timed.empty_launch.is_some_and(|time| time.0 > 0.0), "{what}");
             assert_eq!(floats(&result)[255], 770.0);
             if cache == CacheState::Flushed {
-                let together = result.times[0][0].0 + result.times[1][0].0;
-                assert!((result.pass_times[0].0 - together).abs() < 1e-12, "{what}: flushing is not timed");
+                let first = |times: &Times| times.first().unwrap().0;
+                let together = first(&timed.times[0]) + first(&timed.times[1]);
+                assert!((first(&timed.pass_times) - together).abs() < 1e-12, "{what}: flushing is not timed");
             }
-            assert!(result.clocks.is_empty(), "a stand-in has no clocks");
+            assert!(timed.clocks.is_empty(), "a stand-in has no clocks");
         }
     }
     let one = CudaText { grid: [1; 3], block: [1; 3], ..scale() };
     let counting = CudaText { grid: [1; 3], ..text("counting", "const float* x, float* y, int n", "y[threadIdx.x] += 1.0f;") };
-    let alone = device.run(&job(one, Some(TimingSpec::runs(5)))).unwrap();
+    let alone = device.run(&job(one, Some(TimingSpec::runs(5)))).unwrap().timed;
     assert_eq!(alone.clock, Some(LaunchClock::Graph), "short and alone");
     assert_eq!((alone.times.len(), alone.times[0].len()), (1, 5));
-    assert!(alone.times[0][0].0 < 10e-6);
+    assert!(alone.times[0].first().unwrap().0 < 10e-6);
 
     // Memory is read again when all passes are done, and how many they were is known, whichever way they went.
     for (launches, submit) in [(1, Submit::Eager), (1, Submit::Graph), (3, Submit::Eager), (3, Submit::ProgrammaticGraph)] {

@@ -8,7 +8,6 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use warpsight_engine::network::Network;
 use warpsight_graph::memory::Storage;
-use warpsight_ir::sample::median;
 use warpsight_ir::{Family, Seconds};
 
 /// A kernel of the network, in the order of execution.
@@ -146,7 +145,7 @@ fn headline(page: &mut Page, layers: &[Layer], network: &Network, done: &Done, t
     let info = target.device.info();
     let number = |value: Seconds, at: &str| Number { unit: Unit::Micros, value: value.0, at: at.to_owned() };
     let whole = number(predicted(network, &done.choice), "/network/predicted_s");
-    let timed = match (median(&done.run.passes), done.run.source) {
+    let timed = match (done.run.passes.median(), done.run.source) {
         (Some(time), Some(source)) => {
             format!("{} {}", number(time, "/network/time_s").html(), Tag::from(source).html())
         }

@@ -133,8 +133,8 @@ fn measure(device: &mut dyn Device, case: &Case, runs: u32, cores: f64) -> Resul
         timing: Some(TimingSpec::runs(runs)),
     };
     let result = device.run(&job)?;
-    let mut times: Vec<f64> = result.times[0].iter().map(|time| time.0).collect();
+    let mut times: Vec<f64> = result.timed.times[0].iter().map(|time| time.0).collect();
     times.sort_by(f64::total_cmp);
-    let alone = result.cpu_time.map_or(times[0], |time| time.0 / cores);
+    let alone = result.timed.cpu_time.map_or(times[0], |time| time.0 / cores);
     Ok(Measured { median: times[times.len() / 2], alone })
 }

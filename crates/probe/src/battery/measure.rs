@@ -138,14 +138,15 @@ fn several_waves(measurement: &Measurement, result: &JobResult) -> Option<String
 }
 
 fn fill(record: &mut Record, measurement: &Measurement, result: JobResult) {
-    let seconds = |times: &[warpsight_ir::Seconds]| times.iter().map(|time| time.0).collect();
-    record.times_s = result.times.get(measurement.launch).map(|times| seconds(times)).unwrap_or_default();
-    record.pass_times_s = seconds(&result.pass_times);
-    record.empty_launch_s = result.empty_launch.map(|time| time.0);
-    record.quantum_s = result.quantum.0;
-    record.clock = result.clock;
-    record.source = result.source;
-    record.clocks = result.clocks;
+    let seconds = |times: &warpsight_ir::Times| times.iter().map(|time| time.0).collect();
+    let timed = result.timed;
+    record.times_s = timed.times.get(measurement.launch).map(seconds).unwrap_or_default();
+    record.pass_times_s = seconds(&timed.pass_times);
+    record.empty_launch_s = timed.empty_launch.map(|time| time.0);
+    record.quantum_s = timed.quantum.0;
+    record.clock = timed.clock;
+    record.source = timed.source;
+    record.clocks = timed.clocks;
     let program = measurement.job.launches.get(measurement.launch).map(|launch| launch.program);
     record.feedback = program.and_then(|program| result.feedback.get(program)).cloned().unwrap_or_default();
     record.unix_time = now();

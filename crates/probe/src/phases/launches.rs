@@ -179,7 +179,7 @@ fn chain(kernel: Kernel, length: usize, submit: Submit, scale: Scale, seed: u64)
 
 /// Every pass was timed.
 fn passes(result: &warpsight_run::JobResult, runs: u32) -> Result<(), String> {
-    match result.pass_times.len() {
+    match result.timed.pass_times.len() {
         timed if timed == runs as usize => Ok(()),
         timed => Err(format!("{timed} passes were timed instead of {runs}")),
     }

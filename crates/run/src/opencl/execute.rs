@@ -11,7 +11,7 @@ use opencl3::event::Event;
 use opencl3::kernel::Kernel;
 use std::rc::Rc;
 use std::time::Instant;
-use warpsight_ir::{Feedback, Seconds, TimeSource};
+use warpsight_ir::{Feedback, Seconds, TimeSource, Times};
 
 /// An argument of a launch.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -156,7 +156,7 @@ pub(super) fn time(
             .map(|ready| ready.as_ref().map(|(kernel, launch)| queue.launch(kernel, launch.global, launch.local)).transpose())
             .collect::<Result<Vec<_>, _>>()?;
         queue.finish()?;
-        result.pass_times.push(Seconds(start.elapsed().as_secs_f64()));
+        result.pass_times.push(Seconds(start.elapsed().as_secs_f64()), 1);
         let durations: Option<Vec<u64>> = pass.iter().map(|event| event.as_ref().map_or(Some(0), duration)).collect();
         readable &= durations.is_some();
         events.push(durations.unwrap_or_default());
@@ -176,7 +176,7 @@ pub(super) fn time(
     }
     result.clock = Some(LaunchClock::Host);
     result.quantum = Seconds(clock::host_quantum());
-    result.times = vec![Vec::with_capacity(runs); launches.len()];
+    result.times = vec![Times::default(); launches.len()];
     for _ in 0..runs {
         for (ready, times) in launches.iter().zip(&mut result.times) {
             let start = Instant::now();
@@ -184,7 +184,7 @@ pub(super) fn time(
                 queue.launch(kernel, launch.global, launch.local)?;
                 queue.finish()?;
             }
-            times.push(Seconds(start.elapsed().as_secs_f64()));
+            times.push(Seconds(start.elapsed().as_secs_f64()), 1);
         }
     }
     Ok(result)

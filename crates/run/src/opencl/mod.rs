@@ -1,6 +1,6 @@
 //! OpenCL, loaded at run time: nothing is linked, and a machine without it gets a clean error.
 //!
-//! Times come from events where the driver's are credible, from the host's clock otherwise ([`crate::JobResult::clock`] says
+//! Times come from events where the driver's are credible, from the host's clock otherwise ([`crate::Timed::clock`] says
 //! which). Compiled programs are kept on disk, keyed by everything they depend on, and while the device is open in memory.
 
 mod build;
@@ -28,7 +28,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 use warpsight_emit::{Grid, Source};
-use warpsight_ir::{Checked, Feedback, Seconds};
+use warpsight_ir::{Checked, Feedback, Seconds, Times};
 
 /// Passed to every build: emitted text is OpenCL C 1.2.
 const BUILD_OPTIONS: &str = "-cl-std=CL1.2";
@@ -130,7 +130,7 @@ impl OpenCl {
         execute::pass(&launches, &self.queue)?;
         built.store(&self.cache);
         let timed = execute::time(&launches, TimingSpec::runs(EMPTY_RUNS), Some(clock), &self.queue, self.resolution)?;
-        let time = timed.times.first().and_then(|times| warpsight_ir::sample::median(times)).unwrap_or(Seconds(0.0));
+        let time = timed.times.first().and_then(Times::median).unwrap_or(Seconds(0.0));
         self.empty.push((clock, time));
         Ok(time)
     }
@@ -145,7 +145,7 @@ impl Device for OpenCl {
         let ledger = Ledger::open(memory, &self.info.limits, |held| memory::footprint(held, self.alignment))?;
         let made = memory.iter().enumerate().map(|(i, spec)| Memory::new(i, spec, &self.queue, self.alignment));
         let bench = Bench::new(made.collect::<Result<_, _>>()?);
-        Ok(Box::new(OpenClSession { device: self, ledger, bench, kernels: HashMap::new(), fresh: vec![], prepared: None }))
+        Ok(Box::new(OpenClSession { device: self, ledger, bench, kernels: HashMap::new(), fresh: vec![], prepared: None, clock: None }))
     }
 }
 
@@ -160,6 +160,8 @@ struct OpenClSession<'a> {
     fresh: Vec<(usize, Rc<Built>)>,
     /// The last launches, ready: a program runs them again and again.
     prepared: Option<Prepared>,
+    /// What times are taken with, judged with the first ones, so that all of a session's are of one clock.
+    clock: Option<LaunchClock>,
 }
 
 #[derive(Clone)]
@@ -255,7 +257,8 @@ impl Session for OpenClSession<'_> {
         }
         let prepared = self.prepare(launches)?;
         let device = &mut *self.device;
-        let mut timed = execute::time(&prepared.launches, timing, None, &device.queue, device.resolution)?;
+        let mut timed = execute::time(&prepared.launches, timing, self.clock, &device.queue, device.resolution)?;
+        self.clock = timed.clock;
         if let Some(clock) = timed.clock {
             timed.empty_launch = Some(device.empty_launch(clock)?);
         }

@@ -5,7 +5,7 @@ use super::*;
 use crate::testing::scale_job;
 use crate::{Init, JobResult, MemoryKind};
 use std::fs;
-use warpsight_ir::{ImageFormat, TimeSource};
+use warpsight_ir::{ImageFormat, TimeSource, Times};
 
 /// The first device, with its compiled programs in `cache`; `None`, with a message, where there is none.
 fn device(cache: Option<PathBuf>) -> Option<OpenCl> {
@@ -47,8 +47,7 @@ impl OpenCl {
         let seen = bench.look(&Look { read: job.read.to_vec(), peek: vec![] }, &self.queue)?;
         (result.read, result.damaged) = (seen.read, seen.damaged);
         if let Some(timing) = job.timing {
-            let timed = execute::time(&launches, timing, None, &self.queue, self.resolution)?;
-            (result.times, result.pass_times, result.source, result.quantum) = (timed.times, timed.pass_times, timed.source, timed.quantum);
+            result.timed = execute::time(&launches, timing, None, &self.queue, self.resolution)?;
         }
         Ok(result)
     }
@@ -79,8 +78,8 @@ fn programs_run() {
     let values: Vec<f32> = (0..37).map(|i| i as f32).collect();
     let result = device.run(&scale_job(&values, Some(TimingSpec::runs(3)))).unwrap();
     assert_eq!(warpsight_ir::data::bytes_f32(&result.read[0].0), values.iter().map(|v| 3.0 * v).collect::<Vec<_>>());
-    assert_eq!((result.times.len(), result.times[0].len(), &result.damaged[..]), (1, 3, &[][..]));
-    assert!(result.empty_launch.is_some_and(|time| time.0 >= 0.0));
+    assert_eq!((result.timed.times.len(), result.timed.times[0].len(), &result.damaged[..]), (1, 3, &[][..]));
+    assert!(result.timed.empty_launch.is_some_and(|time| time.0 >= 0.0));
 }
 
 #[test]
@@ -129,14 +128,32 @@ fn launches_run_in_order_and_are_read_once() {
         assert_eq!(warpsight_ir::data::bytes_f32(&read.0), expected);
     }
     assert_eq!((result.read.len(), &result.damaged[..]), (2, &[][..]));
-    assert_eq!(result.times.iter().map(Vec::len).collect::<Vec<_>>(), [5, 5, 5]);
-    assert_eq!((result.pass_times.len(), result.source), (5, Some(TimeSource::Measured)));
-    assert!(result.quantum.0 > 0.0 && result.quantum.0 < 1e-3);
+    let timed = &result.timed;
+    assert_eq!(timed.times.iter().map(Times::len).collect::<Vec<_>>(), [5, 5, 5]);
+    assert_eq!((timed.pass_times.len(), timed.source), (5, Some(TimeSource::Measured)));
+    assert!(timed.quantum.0 > 0.0 && timed.quantum.0 < 1e-3);
     assert!(result.feedback.iter().all(|f| f.max_group_size >= Some(16) && !f.cached && f.registers.is_none()));
-    for pass in 0..5 {
-        let sum: f64 = result.times.iter().map(|times| times[pass].0).sum();
-        assert!(sum > 0.0 && result.pass_times[pass].0 < 1.0);
+    for (pass, whole) in timed.pass_times.iter().enumerate() {
+        let sum: f64 = timed.times.iter().filter_map(|times| times.iter().nth(pass)).map(|time| time.0).sum();
+        assert!(sum > 0.0 && whole.0 < 1.0);
     }
+}
+
+/// What the first times of a session were taken with, all of them are: what was judged is not judged anew at every launch.
+#[test]
+fn a_session_has_one_clock() {
+    let Some(mut device) = device(None) else { return };
+    let crate::Code::Program(mut scale) = crate::testing::scale_job(&[1.0], None).programs.remove(0) else { panic!() };
+    scale.sizes[0].lo = 0;
+    let job = crate::testing::scale_job(&[1.0; 37], None);
+    let mut session = crate::Device::open(&mut device, &job.memory).unwrap();
+    session.load(&[scale.into()]).unwrap();
+    let mut clock = |size: i64| {
+        let launch = crate::LaunchSpec { sizes: vec![size], ..job.launches[0].clone() };
+        session.time(&[launch], TimingSpec::runs(3)).unwrap().clock
+    };
+    // Nothing is launched: there are no events to believe.
+    assert_eq!([clock(0), clock(37)], [Some(LaunchClock::Host); 2]);
 }
 
 #[test]

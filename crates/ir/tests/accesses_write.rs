@@ -3,9 +3,11 @@
 use std::path::Path;
 use warpsight_ir::accesses::text::{Written, parse};
 use warpsight_ir::accesses::write::{Unwritable, write};
+use warpsight_ir::program::BinaryOp;
 use warpsight_ir::{
-    AccessKind, AccessRef, Accesses, Affine, AffineBound, BufferLayout, Bytes, Kernel, LaunchShape, LoadPath, Nest, NestVar, OpClass,
-    OpCounts, Scalar, Space, StorePolicy, TensorPlace, TensorUse, VarId, VarKind,
+    Access, AccessKind, AccessRef, Accesses, Affine, AffineBound, BufferLayout, Bytes, Checked, Expr, GroupAxis, Kernel, LaneAxis, Launch,
+    LaunchShape, LoadPath, Nest, NestVar, OpClass, OpCounts, Param, ParamKind, Program, Scalar, Space, Stmt, StorePolicy, TensorPlace,
+    TensorUse, Unroll, VarId, VarKind,
 };
 
 fn read(text: &str) -> Written {
@@ -157,6 +159,67 @@ fn what_is_odd_reads_back_too() {
     let text = write(&kernel).unwrap_or_else(|error| panic!("{error:?}"));
     let expected = named(kernel, &["bx", "lx", "k_1", "unused", "tx_2", "k_1_2"]);
     assert_eq!(read(&text).kernel, expected, "{text}");
+}
+
+/// Groups of eight lanes copy `a` to `b` in a loop, one way where the condition holds and another where it does not.
+fn copies_where(condition: Expr) -> Checked {
+    let buffer = |name: &str, access| {
+        let dims = vec![Expr::int(8), Expr::int(64)];
+        Param { name: name.into(), kind: ParamKind::Buffer { space: Space::Global, element: Scalar::F32, dims, access } }
+    };
+    let at = |offset: Expr| vec![Expr::var("g"), Expr::binary(BinaryOp::Add, Expr::var("l"), offset)];
+    let copy = |offset: &Expr| Stmt::Store {
+        target: "b".into(),
+        index: at(Expr::int(0)),
+        value: Expr::Load { source: "a".into(), index: at(offset.clone()), width: 1, guard: vec![] },
+        guard: vec![],
+        policy: StorePolicy::WriteBack,
+    };
+    let split = Stmt::If { condition, then: vec![copy(&Expr::var("k"))], otherwise: vec![copy(&Expr::int(16))] };
+    let program = Program {
+        name: "where".into(),
+        sizes: vec![],
+        params: vec![buffer("a", Access::Read), buffer("b", Access::Write)],
+        arrays: vec![],
+        launch: Launch {
+            groups: vec![GroupAxis { name: "g".into(), extent: Expr::int(8) }],
+            lanes: vec![LaneAxis { name: "l".into(), extent: 8 }],
+            subgroup: None,
+        },
+        body: vec![Stmt::For { var: "k".into(), from: Expr::int(0), to: Expr::int(5), step: 1, unroll: Unroll::Auto, body: vec![split] }],
+    };
+    Checked::new(program).expect("valid")
+}
+
+/// A condition between two variables has no extent: what it compares is on one side, beside one that is never reached.
+#[test]
+fn conditions_between_variables_read_back() {
+    let var = Expr::var;
+    let scaled = |by: i64, name: &str| Expr::binary(BinaryOp::Mul, Expr::int(by), Expr::var(name));
+    const NEVER: i64 = AffineBound::UNBOUNDED;
+    let cases = [
+        (BinaryOp::Lt, var("l"), var("g"), NEVER),
+        (BinaryOp::Lt, var("l"), var("k"), NEVER),
+        (BinaryOp::Le, scaled(3, "g"), Expr::binary(BinaryOp::Sub, scaled(2, "l"), var("k")), NEVER),
+        // Where it does not hold, there is a constant on the right.
+        (BinaryOp::Lt, Expr::int(3), Expr::binary(BinaryOp::Add, var("g"), var("k")), 4),
+    ];
+    for (op, a, b, extent) in cases {
+        let kernel = Kernel::of(&copies_where(Expr::binary(op, a, b))).expect("affine");
+        let text = write(&kernel).unwrap_or_else(|error| panic!("{error:?}: {kernel:?}"));
+        let again = read(&text).kernel;
+        assert_eq!(again, named(kernel, &["bx", "lx", "k"]), "{text}");
+        assert_eq!(write(&again), Ok(text));
+        let Nest::Loop { body, .. } = &again.accesses.nest[0] else { panic!("the loop") };
+        let sides: Vec<&AccessRef> =
+            body.iter().filter_map(|node| if let Nest::Access(access) = node { Some(access) } else { None }).collect();
+        let [then, _, otherwise, _] = sides[..] else { panic!("two loads and two stores: {body:?}") };
+        let ([holds], [fails]) = (&then.guard[..], &otherwise.guard[..]) else { panic!("{then:?} {otherwise:?}") };
+        assert_eq!([holds.extent, fails.extent], [NEVER, extent]);
+        // Whatever values variables have, one of the two sides runs.
+        let sum = if extent == NEVER { holds.value.plus(&fails.value, 1) } else { holds.value.plus(&fails.value, -1) };
+        assert_eq!(sum, Some(if extent == NEVER { Affine::constant(-1) } else { Affine::constant(-extent) }));
+    }
 }
 
 #[test]

@@ -142,9 +142,9 @@ fn positions_come_from_what_is_there() {
                 let wrong = if !pair {
                     Some("lower_triangle.axis")
                 } else {
-                    let pairs = inputs.iter().map(&shape).filter(|shape| axis + 1 < shape.len() as u64);
+                    let mut pairs = inputs.iter().map(&shape).filter(|shape| axis + 1 < shape.len() as u64);
                     let inside = |shape: Vec<i64>| diagonal > -shape[axis as usize] && diagonal < shape[axis as usize + 1];
-                    (!pairs.map(inside).any(|inside| inside)).then_some("lower_triangle.diagonal")
+                    (!pairs.any(inside)).then_some("lower_triangle.diagonal")
                 };
                 (json!({"lower_triangle": {"axis": axis, "diagonal": diagonal}}), wrong)
             }

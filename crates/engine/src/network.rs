@@ -14,7 +14,7 @@ use warpsight_generate::placement::decode;
 use warpsight_generate::{ExprKey, Placement, ScheduleFamily};
 use warpsight_graph::memory::{self, MemoryPlan, Request, Storage};
 use warpsight_graph::{Plan, PlanRole};
-use warpsight_ir::{Checked, Config, Ranked, Seconds, TimeSource, Times};
+use warpsight_ir::{Checked, Config, Ranked, Seconds, TimeSource, Times, in_place};
 use warpsight_run::{Device, DeviceLimits, Init, Job, LaunchSpec, Look, MemoryKind, MemorySpec, Session, Timed, TimingSpec};
 
 /// Which activations of an expression (inputs, then output; constants left out) are images.
@@ -327,24 +327,26 @@ impl<'a> Network<'a> {
     /// The job that runs the whole network on these inputs (one per network input, in the plan's order).
     pub fn job(&self, selection: &Selection, inputs: &[Vec<f32>]) -> Sequence {
         let mut job = Job::default();
-        let mut programs: HashMap<Key, usize> = HashMap::new();
+        let mut programs: HashMap<(Key, &[usize]), usize> = HashMap::new();
         let mut names = vec![];
         let mut memory_of: HashMap<usize, usize> = HashMap::new();
-        let slots: HashMap<usize, usize> = self.memory(selection).tensors.iter().map(|kept| (kept.value, kept.slot)).collect();
+        let Memory { tensors, over, .. } = self.memory(selection);
+        let slots: HashMap<usize, usize> = tensors.iter().map(|kept| (kept.value, kept.slot)).collect();
         let mut slot_memory: HashMap<usize, usize> = HashMap::new();
         let input_position: HashMap<usize, usize> = self.plan.inputs.iter().enumerate().map(|(n, id)| (id.0, n)).collect();
-        for step in &self.steps {
+        for (n, step) in self.steps.iter().enumerate() {
             let key = self.key(selection, step);
             // A selection has a kernel for every step's key.
             let kernel = &selection.kernels[&key];
-            let program = *programs.entry(key).or_insert_with(|| {
-                job.programs.push((*kernel.program).clone().into());
+            let (program, gone) = over.get(&n).map_or((&kernel.program, &[][..]), |over| (&over.program, &over.inputs));
+            let program = *programs.entry((key, gone)).or_insert_with(|| {
+                job.programs.push((**program).clone().into());
                 job.programs.len() - 1
             });
             let expr = self.families[step.family].expr();
             let tensors = expr.inputs.iter().chain([&expr.output]).zip(&kernel.placements);
             let mut args = vec![];
-            for ((tensor, placement), &value) in tensors.zip(&step.args) {
+            for (_, ((tensor, placement), &value)) in tensors.zip(&step.args).enumerate().filter(|(position, _)| !gone.contains(position)) {
                 let contents = placement.describe(tensor);
                 let mut push = |job: &mut Job, name: String, kind: MemoryKind, init: Init| {
                     job.memory.push(MemorySpec { kind, init, canaries: false });
@@ -384,7 +386,8 @@ impl<'a> Network<'a> {
         Sequence { job, names, inputs: input_memory }
     }
 
-    /// Where the tensors between kernels lie and how long each is needed. Inputs, constants and outputs keep memory of their own.
+    /// Where the tensors between kernels lie and how long each is needed. Inputs, constants and outputs keep memory of their own. What a
+    /// kernel writes lies where a tensor was that it reads last, where [`warpsight_ir::in_place()`] shows that it may.
     pub fn memory(&self, selection: &Selection) -> Memory {
         let mut requests: BTreeMap<usize, Request> = BTreeMap::new();
         for (n, step) in self.steps.iter().enumerate() {
@@ -402,10 +405,44 @@ impl<'a> Network<'a> {
                 requests.entry(value).or_insert(Request { bytes, storage, first: n, last: n }).last = n;
             }
         }
-        let plan = memory::plan(&requests.values().copied().collect::<Vec<_>>());
+        let over = self.over(selection, &requests);
+        let position: HashMap<usize, usize> = requests.keys().copied().zip(0..).collect();
+        let onto = over.iter().map(|(&n, over)| {
+            let args = &self.steps[n].args;
+            (position[&args[args.len() - 1]], position[&args[over.inputs[0]]])
+        });
+        let plan = memory::plan(&requests.values().copied().collect::<Vec<_>>(), &onto.collect());
         let kept = requests.into_iter().zip(&plan.slot_of);
         let tensors = kept.map(|((value, request), &slot)| Kept { value, name: self.plan.tensors[value].name.clone(), request, slot });
-        Memory { tensors: tensors.collect(), plan }
+        Memory { tensors: tensors.collect(), plan, over }
+    }
+
+    /// The kernels that work in place, by step: what they write lies between kernels, in a buffer as large as that of an input which
+    /// nobody needs any more.
+    fn over(&self, selection: &Selection, requests: &BTreeMap<usize, Request>) -> BTreeMap<usize, Over> {
+        let mut shown: HashMap<(Key, Vec<usize>), Option<Checked>> = HashMap::new();
+        let mut over = BTreeMap::new();
+        for (n, step) in self.steps.iter().enumerate() {
+            let Some((&written, inputs)) = step.args.split_last() else { continue };
+            let Some(own) = requests.get(&written).filter(|own| own.storage == Storage::Buffer) else { continue };
+            let dies = |value: &&usize| {
+                let like = |held: &Request| (held.storage, held.bytes, held.last) == (own.storage, own.bytes, n) && held.first < n;
+                requests.get(value).is_some_and(like)
+            };
+            let found = inputs.iter().filter(dies).find_map(|value| {
+                let key = self.key(selection, step);
+                let gone: Vec<usize> = (0..inputs.len()).filter(|&position| inputs[position] == *value).collect();
+                let program = &selection.kernels[&key].program;
+                let show = || {
+                    let names = gone.iter().copied().chain([inputs.len()]).map(|position| Some(program.params.get(position)?.name.clone()));
+                    in_place(program, &BTreeMap::new(), &names.collect::<Option<Vec<_>>>()?).ok()
+                };
+                let program = shown.entry((key, gone.clone())).or_insert_with(show).clone()?;
+                Some(Over { inputs: gone, program })
+            });
+            over.extend(found.map(|found| (n, found)));
+        }
+        over
     }
 
     /// Runs the network once, and `runs` times more to time it.
@@ -517,6 +554,21 @@ pub struct Memory {
     pub tensors: Vec<Kept>,
     /// What is allocated for them.
     pub plan: MemoryPlan,
+    over: BTreeMap<usize, Over>,
+}
+
+/// A kernel that writes over what it reads.
+struct Over {
+    /// Positions of the inputs that lie where the output does: the Program has no parameters for them.
+    inputs: Vec<usize>,
+    program: Checked,
+}
+
+impl Memory {
+    /// Positions in [`Network::steps`] of the kernels that work in place.
+    pub fn in_place(&self) -> impl Iterator<Item = usize> {
+        self.over.keys().copied()
+    }
 }
 
 /// A tensor between kernels.

@@ -2,7 +2,7 @@
 
 use crate::graph::TensorId;
 use crate::plan::{Plan, PlanRole};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use warpsight_ir::ImageFormat;
 
 /// Bytes of tensors that are held in memory at a time, at most: all constants of a model, what a network that is executed needs of constants
@@ -103,8 +103,9 @@ pub struct MemoryPlan {
 }
 
 /// Gives each request a slot, in the order of their first use: of the free ones the smallest that is large enough, else the largest
-/// (which grows), else a new one.
-pub fn plan(requests: &[Request]) -> MemoryPlan {
+/// (which grows), else a new one. A request that stands in `onto` takes over the slot of the one it is given there: its operator works in
+/// place. That one is of the same size and kind, begins earlier, is needed last where this one begins, and is taken over by this one alone.
+pub fn plan(requests: &[Request], onto: &BTreeMap<usize, usize>) -> MemoryPlan {
     let mut order: Vec<usize> = (0..requests.len()).collect();
     // Among those that begin together the largest first: it has the narrowest choice.
     order.sort_by_key(|&i| (requests[i].first, std::cmp::Reverse(requests[i].bytes), i));
@@ -114,7 +115,8 @@ pub fn plan(requests: &[Request]) -> MemoryPlan {
         let request = requests[i];
         let free = slots.iter().enumerate().filter(|(_, (slot, until))| slot.storage == request.storage && *until < request.first);
         let (fitting, small): (Vec<_>, Vec<_>) = free.map(|(at, (slot, _))| (slot.bytes, at)).partition(|f| f.0 >= request.bytes);
-        let chosen = fitting.into_iter().min().or_else(|| small.into_iter().max()).map(|f| f.1);
+        let free = || fitting.into_iter().min().or_else(|| small.into_iter().max()).map(|f| f.1);
+        let chosen = onto.get(&i).map(|&before| slot_of[before]).or_else(free);
         slot_of[i] = chosen.unwrap_or_else(|| {
             slots.push((Slot { bytes: 0, storage: request.storage }, 0));
             slots.len() - 1
@@ -124,7 +126,10 @@ pub fn plan(requests: &[Request]) -> MemoryPlan {
         *until = request.last;
     }
     let slots: Vec<Slot> = slots.into_iter().map(|s| s.0).collect();
-    let alive = |at: usize| requests.iter().filter(|r| r.first <= at && at <= r.last).map(|r| r.bytes).sum();
+    let ends: HashSet<usize> = onto.values().copied().collect();
+    // Where one is taken over, the two are one.
+    let ends = |i: usize, request: &Request| request.last - usize::from(ends.contains(&i));
+    let alive = |at: usize| requests.iter().enumerate().filter(|(i, r)| r.first <= at && at <= ends(*i, r)).map(|(_, r)| r.bytes).sum();
     MemoryPlan {
         slot_of,
         total: slots.iter().map(|s| s.bytes).sum(),

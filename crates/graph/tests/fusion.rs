@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use support::relative;
 use warpsight_generate::operators::{ReduceKind, Window};
@@ -162,30 +163,38 @@ fn check_memory(plan_: &Plan) {
         .iter()
         .map(|(id, &(first, last))| Request { bytes: 4 * plan_.tensor(*id).len() as u64, storage: Storage::Buffer, first, last })
         .collect();
-    check_plan(&requests);
+    check_plan(&requests, &BTreeMap::new());
 }
 
-fn check_plan(requests: &[Request]) {
-    let memory = plan(requests);
+fn check_plan(requests: &[Request], onto: &BTreeMap<usize, usize>) -> usize {
+    let memory = plan(requests, onto);
     for (i, a) in requests.iter().enumerate() {
         let slot = memory.slots[memory.slot_of[i]];
         assert!(slot.bytes >= a.bytes && slot.storage == a.storage);
         for (j, b) in requests.iter().enumerate().skip(i + 1) {
-            assert!(!(memory.slot_of[i] == memory.slot_of[j] && a.overlaps(b)), "{a:?} and {b:?}");
+            let in_place = onto.get(&i) == Some(&j) || onto.get(&j) == Some(&i);
+            assert!(!in_place || memory.slot_of[i] == memory.slot_of[j], "{a:?} and {b:?}");
+            assert!(in_place || !(memory.slot_of[i] == memory.slot_of[j] && a.overlaps(b)), "{a:?} and {b:?}");
         }
     }
     let naive: u64 = requests.iter().map(|r| r.bytes).sum();
     let end = requests.iter().map(|r| r.last).max().unwrap_or(0);
-    let alive = |at: usize| requests.iter().filter(|r| r.first <= at && r.last >= at).map(|r| r.bytes).sum::<u64>();
+    // One that is taken over is no more than the one that takes it over.
+    let gone = |i: usize, at: usize| onto.iter().any(|(&by, &before)| before == i && requests[by].first == at);
+    let alive = |at: usize| {
+        let alive = requests.iter().enumerate().filter(|(i, r)| r.first <= at && r.last >= at && !gone(*i, at));
+        alive.map(|(_, r)| r.bytes).sum::<u64>()
+    };
     assert_eq!(memory.peak, (0..=end).map(alive).max().unwrap_or(0));
     assert_eq!((memory.naive, memory.total), (naive, memory.slots.iter().map(|s| s.bytes).sum()));
     assert!(memory.peak <= memory.total && memory.total <= memory.naive);
+    memory.slots.len()
 }
 
 #[test]
 fn memory_of_random_requests() {
     let mut rng = fastrand::Rng::with_seed(3);
-    let mut shared = 0;
+    let (mut shared, mut taken) = (0, 0);
     for _ in 0..500 {
         let request = |rng: &mut fastrand::Rng| {
             let first = rng.usize(0..20);
@@ -195,18 +204,31 @@ fn memory_of_random_requests() {
             Request { bytes, storage, first, last: first + rng.usize(0..6) }
         };
         let requests: Vec<Request> = (0..rng.usize(0..30)).map(|_| request(&mut rng)).collect();
-        check_plan(&requests);
-        shared += requests.len() - plan(&requests).slots.len();
+        let slots = check_plan(&requests, &BTreeMap::new());
+        shared += requests.len() - slots;
+        // Some work in place.
+        let mut onto = BTreeMap::new();
+        for (i, r) in requests.iter().enumerate() {
+            let fits = |b: &Request| (b.storage, b.bytes, b.last) == (r.storage, r.bytes, r.first) && b.first < r.first;
+            let before = (0..requests.len()).find(|j| fits(&requests[*j]) && !onto.values().any(|taken| taken == j));
+            onto.extend(before.map(|before| (i, before)));
+        }
+        taken += onto.len();
+        check_plan(&requests, &onto);
     }
-    assert!(shared > 1000, "{shared}");
+    assert!(shared > 1000 && taken > 100, "{shared} {taken}");
 }
 
 #[test]
 fn a_chain_needs_two_slots() {
     let requests: Vec<Request> =
         (0..10).map(|i| Request { bytes: 100 - i, storage: Storage::Buffer, first: i as usize, last: i as usize + 1 }).collect();
-    let memory = plan(&requests);
+    let memory = plan(&requests, &BTreeMap::new());
     assert_eq!((memory.slots.len(), memory.total, memory.peak, memory.naive), (2, 199, 199, 955));
+    // In place one is enough.
+    let requests: Vec<Request> = requests.into_iter().map(|request| Request { bytes: 100, ..request }).collect();
+    let memory = plan(&requests, &(1..10).map(|i| (i, i - 1)).collect());
+    assert_eq!((memory.slots.len(), memory.total, memory.peak, memory.naive), (1, 100, 100, 1000));
 }
 
 /// `x · clip(x + 3, 0, 6) / 6` after a convolution is one operator; where the sum is an output as well, nothing after it may be inside.

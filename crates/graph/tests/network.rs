@@ -85,7 +85,7 @@ fn distinct_operators_and_memory() {
         memory::Request { bytes, storage: memory::Storage::Buffer, first, last }
     };
     let requests: Vec<_> = ranges.iter().map(request).collect();
-    let memory = memory::plan(&requests);
+    let memory = memory::plan(&requests, &BTreeMap::new());
     assert!(memory.total * 5 < memory.naive, "{memory:?}");
     assert!(memory.peak <= memory.total && memory.total <= 2 * memory.peak, "{memory:?}");
 }

@@ -235,7 +235,8 @@ fn slots(page: &mut Page, memory: &Memory) {
     page.section(
         "memory",
         "Memory between kernels",
-        "A row for each piece of memory that is allocated, along the kernels in order; tensors that are never needed together share one.",
+        "A row for each piece of memory that is allocated, along the kernels in order; tensors that are never needed together share one, and \
+         so do what a kernel reads last and what it writes over that.",
     );
     page.raw(&format!(
         "<p>{} in {} pieces, {} without sharing; {} are needed at one time.</p>",

@@ -103,6 +103,9 @@ fn lines_of(slabs: &[Slab], geometry: &Geometry, line: i64, shifts: &[(i64, u64)
     if geometry.row * geometry.element < line {
         return by_planes(slabs, geometry, line, shifts);
     }
+    if let Some(found) = row_by_row(slabs, geometry, line, shifts) {
+        return found;
+    }
     let mut residues = Residues::of(geometry, line, shifts);
     let zs = cuts(slabs.iter().map(|slab| slab.z));
     let mut total = 0;
@@ -133,12 +136,18 @@ fn cuts(ranges: impl Iterator<Item = (i64, i64)>) -> SmallVec<[i64; 32]> {
     cuts
 }
 
+/// The distance between possible beginnings of rows within a line.
+fn grain(geometry: &Geometry, line: i64, shifts: &[(i64, u64)]) -> i64 {
+    let row = geometry.row * geometry.element;
+    let own = gcd(gcd(line, row), geometry.plane.map_or(0, |rows| rows * row));
+    shifts.iter().fold(own, |grain, shift| gcd(grain, shift.0))
+}
+
 impl Residues {
     fn of(geometry: &Geometry, line: i64, shifts: &[(i64, u64)]) -> Self {
         let row = geometry.row * geometry.element;
         let plane = geometry.plane.map_or(0, |rows| rows * row);
-        let own = gcd(gcd(line, row), plane);
-        let grain = shifts.iter().fold(own, |grain, shift| gcd(grain, shift.0));
+        let grain = grain(geometry, line, shifts);
         let mut shifted = Kinds::from_elem(0, (line / grain) as usize);
         shifts.iter().for_each(|&(shift, times)| shifted[(shift.rem_euclid(line) / grain) as usize] += times);
         Self { line, origin: geometry.origin, row, plane, grain, shifted, known: vec![] }
@@ -364,7 +373,33 @@ fn by_planes(slabs: &[Slab], geometry: &Geometry, line: i64, shifts: &[(i64, u64
         let [found] = distinct_lines(&rows.collect::<SmallVec<[Region; 8]>>(), &planes, [line], shifts);
         return found;
     }
-    let runs: SmallVec<[(i64, i64); 32]> = slabs.iter().filter_map(row).collect();
+    let runs: Vec<(i64, i64)> = slabs.iter().filter_map(row).collect();
+    of_runs(&runs, geometry, line, shifts)
+}
+
+/// Where rows are fewer than the ways in which they may lie in a line, as rows of odd lengths in pages: each row by itself.
+fn row_by_row(slabs: &[Slab], geometry: &Geometry, line: i64, shifts: &[(i64, u64)]) -> Option<u64> {
+    let kinds = (line / grain(geometry, line, shifts)).unsigned_abs();
+    let length = |(lo, hi): (i64, i64)| hi.abs_diff(lo);
+    let runs = |slab: &Slab| length(slab.y).saturating_mul(length(slab.z)).saturating_mul(slab.x.as_slice().len() as u64);
+    let all = slabs.iter().fold(0_u64, |sum, slab| sum.saturating_add(runs(slab)));
+    if all.saturating_mul(shifts.len() as u64) >= kinds {
+        return None;
+    }
+    let mut runs: Vec<(i64, i64)> = Vec::with_capacity(all as usize);
+    for slab in slabs {
+        for z in slab.z.0..slab.z.1 {
+            for y in slab.y.0..slab.y.1 {
+                let row = (z * geometry.plane.unwrap_or(0) + y) * geometry.row;
+                runs.extend(slab.x.as_slice().iter().map(|&(lo, hi)| (row + lo, row + hi)));
+            }
+        }
+    }
+    Some(of_runs(&runs, geometry, line, shifts))
+}
+
+/// Distinct lines of these runs of elements.
+fn of_runs(runs: &[(i64, i64)], geometry: &Geometry, line: i64, shifts: &[(i64, u64)]) -> u64 {
     let found = shifts.iter().map(|&(shift, times)| {
         let byte = |element: i64| geometry.origin + shift + element * geometry.element;
         let mut spans: SmallVec<[(i64, i64); 32]> =
@@ -418,7 +453,7 @@ mod tests {
         let mut rng = fastrand::Rng::with_seed(11);
         for case in 0..4000 {
             let element = *rng.choice(&[2, 4, 8, 16]).unwrap();
-            let line = *rng.choice(&[32, 64, 128]).unwrap();
+            let line = *rng.choice(&[32, 64, 128, 4096]).unwrap();
             // Large planes would never wrap; small ones always.
             let row = if rng.bool() { rng.i64(1..40) } else { line / element * rng.i64(1..4) };
             let plane = (rng.u8(0..4) > 0).then(|| rng.i64(1..12));

@@ -189,11 +189,11 @@ fn choose(family: &ScheduleFamily, wanted: &BTreeMap<Name, KnobValue>, judge: &J
         let described = space.describe(config);
         wanted.iter().all(|(name, value)| described.get(name) == Some(value))
     };
-    let matching: Vec<Config> = family.configs().into_iter().filter(fits).collect();
+    let matching: Vec<Config> = family.configs().filter(fits).collect();
     if let [only] = &matching[..] {
         return Ok(only.clone());
     }
-    let left = prune(family, &matching, &judge.allowance).configs;
+    let left = prune(family, matching, &judge.allowance).configs;
     let best = tune::rank(family, &left, judge)?.into_iter().next();
     best.map(|b| b.config).ok_or_else(|| Failure::input(format!("no legal configuration of `{}` has these values", family.name())))
 }

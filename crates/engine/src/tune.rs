@@ -93,9 +93,8 @@ pub type Observer<'a> = dyn FnMut(&Attempt) -> Result<(), EngineError> + 'a;
 
 /// Opens a family on a device.
 pub fn candidates(family: &ScheduleFamily, judge: &Judge) -> Candidates {
-    let configs = family.configs();
-    let pruned = prune(family, &configs, &judge.allowance);
-    Candidates { total: configs.len(), pruned: pruned.dropped, left: pruned.configs }
+    let pruned = prune(family, family.configs(), &judge.allowance);
+    Candidates { total: pruned.total(), pruned: pruned.dropped, left: pruned.configs }
 }
 
 /// Ranks configurations, the best first: as many as may be needed.

@@ -61,7 +61,7 @@ fn what_was_measured_before_the_device_is_lost_stays_and_memory_is_sent_once() {
     let network = Network::new(&plan).expect("kernels");
     let family = &network.families[0];
     let buffers = |config: &_| family.images(config).filter(|images| !images.contains(&true));
-    let (config, images) = family.configs().into_iter().find_map(|config| buffers(&config).map(|i| (config, i))).expect("one of buffers");
+    let (config, images) = family.configs().find_map(|config| buffers(&config).map(|i| (config, i))).expect("one of buffers");
     let roles = family.expr().inputs.iter().map(|t| t.role == warpsight_generate::expr::Role::Weight).chain([false]);
     let pattern = roles.zip(images).filter(|(weight, _)| !weight).map(|(_, image)| image).collect();
     let selection = network.select(vec![false; plan.tensors.len()], &BTreeMap::from([((0, pattern), config)])).expect("fits");

@@ -41,8 +41,7 @@ fn rewrite(program: &Checked, change: &mut dyn FnMut(&mut Stmt)) -> Checked {
 fn planted_faults_are_found() {
     let mut rng = fastrand::Rng::with_seed(5);
     let family = conv();
-    let config =
-        family.configs().into_iter().find(|c| !family.images(c).expect("legal").contains(&true)).expect("a configuration with buffers");
+    let config = family.configs().find(|c| !family.images(c).expect("legal").contains(&true)).expect("a configuration with buffers");
     let placements = family.placements(&config).expect("legal");
     let program = family.finish(&config).expect("lowers");
     let mut device = simulator();

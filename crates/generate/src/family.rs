@@ -71,7 +71,7 @@ impl ScheduleFamily {
 
     /// Whether each input, then the output, is an image under a configuration.
     pub fn images(&self, config: &Config) -> Option<Vec<bool>> {
-        self.knobs.choice(&self.expr, config).map(|c| c.image)
+        self.knobs.choice(&self.expr, config).map(|c| c.image.to_vec())
     }
 
     /// The Program that devices run: lowered, with common address parts eliminated.
@@ -95,6 +95,19 @@ impl ScheduleFamily {
         })
     }
 
+    /// Which settings of the knobs of places are legal beside the others of a choice.
+    fn legal_places(&self, mut choice: Choice) -> impl Fn(&[i32]) -> bool + '_ {
+        let legal = [false, true].map(|image| {
+            self.knobs.placeable.iter().for_each(|&t| choice.image[t] = image);
+            let mut legal = Nest::legal(&self.expr, &choice);
+            legal[self.expr.inputs.len()] &= self.knobs.images_fit(&self.expr, &choice);
+            legal
+        });
+        let placeable = &self.knobs.placeable;
+        let fixed = (0..=self.expr.inputs.len()).all(|t| placeable.contains(&t) || legal[0][t]);
+        move |places| fixed && placeable.iter().zip(places).all(|(&t, &place)| legal[usize::from(place == 1)][t])
+    }
+
     fn not_legal(&self, config: &Config) -> LowerError {
         LowerError::NotLegal(config.clone(), self.expr.name.clone())
     }
@@ -114,28 +127,12 @@ impl Family for ScheduleFamily {
         &self.knobs.space
     }
 
-    fn configs(&self) -> Vec<Config> {
-        let knobs = &self.knobs.space.knobs;
-        let mut configs = vec![];
-        let mut at = vec![0; knobs.len()];
-        loop {
-            let config = Config(at.iter().zip(knobs).map(|(&i, k)| k.values[i]).collect());
-            if self.knobs.choice(&self.expr, &config).is_some_and(|choice| Nest::is_legal(&self.expr, &choice)) {
-                configs.push(config);
-            }
-            let mut knob = knobs.len();
-            loop {
-                if knob == 0 {
-                    return configs;
-                }
-                knob -= 1;
-                at[knob] += 1;
-                if at[knob] < knobs[knob].values.len() {
-                    break;
-                }
-                at[knob] = 0;
-            }
-        }
+    fn configs(&self) -> Box<dyn Iterator<Item = Config> + '_> {
+        Box::new(self.knobs.schedules(&self.expr).flat_map(|(values, choice)| {
+            let places = self.knobs.placements();
+            let legal = self.legal_places(choice);
+            ConfigSpace::combine(places).filter(move |places| legal(places)).map(move |places| Config([&values[..], &places].concat()))
+        }))
     }
 
     fn kernel(&self, config: &Config) -> Kernel {

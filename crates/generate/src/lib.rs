@@ -5,10 +5,10 @@
 //! use warpsight_ir::Family;
 //! let operator = parse_operator("matmul m=64 n=64 k=32")?;
 //! let family = ScheduleFamily::new(operator.steps[0].clone());
-//! let configs = family.configs();
-//! assert!(configs.len() > 100);
-//! println!("{}", family.dump(&configs[0], Lowering::Tile)?);
-//! let program = family.lower(&configs[0])?;
+//! assert!(family.configs().count() > 100);
+//! let config = family.configs().next().ok_or("no configuration")?;
+//! println!("{}", family.dump(&config, Lowering::Tile)?);
+//! let program = family.lower(&config)?;
 //! assert!(program.to_string().starts_with("program matmul"), "{}", *program);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -5,7 +5,7 @@
 //! its neighbours in constants only: a [`Template`] holds what they share, an [`Item`] the constants.
 
 use crate::coords::{Coord, Coords, coords};
-use crate::expr::{AxisId, Index, Scalar, TensorExpr};
+use crate::expr::{Axis, AxisId, Index, Scalar, TensorExpr};
 use crate::placement::{Placement, is_free};
 use crate::schedule::{Choice, axis};
 use smallvec::SmallVec;
@@ -24,7 +24,7 @@ pub struct Nest<'a> {
     /// The configuration.
     pub choice: &'a Choice,
     /// Per parallel axis.
-    pub splits: Vec<Split>,
+    pub splits: SmallVec<[Split; 5]>,
     /// Where each input, then the output, lies.
     pub placements: Vec<Placement>,
     /// Every distinct load, of the body and the epilogue.
@@ -83,6 +83,20 @@ pub struct Places {
     pub dims: Coords,
     /// One per coordinate of its argument.
     pub coords: Coords,
+}
+
+impl Template<'_> {
+    fn is_of(&self, tensor: usize, index: &[Index]) -> bool {
+        self.tensor == tensor && (std::ptr::eq(self.index, index) || self.index == index)
+    }
+}
+
+/// A load of the expression.
+struct Load<'a> {
+    tensor: usize,
+    index: &'a [Index],
+    /// Whether its values are combined.
+    reduced: bool,
 }
 
 /// How the vector lanes of a load relate to memory.
@@ -166,33 +180,35 @@ impl Step {
 impl<'a> Nest<'a> {
     /// Resolves a configuration; `None` where a tensor cannot be an image under it, or its coordinates exceed 32 bits.
     pub fn new(expr: &'a TensorExpr, choice: &'a Choice) -> Option<Self> {
-        let mut nest = Self::placed(expr, choice)?;
+        let mut nest = Self::placed(expr, choice);
+        nest.templates = nest.near(&expr.store, nest.output_placement()).then(|| nest.collect_templates())??;
         if !expr.reduce.is_empty() {
             nest.tree = nest.loops(&nest.choice.order, &mut SmallVec::from_elem(None, expr.reduce.len()));
         }
         Some(nest)
     }
 
-    /// Whether every tensor can lie where a configuration puts it.
-    pub fn is_legal(expr: &TensorExpr, choice: &Choice) -> bool {
-        Nest::placed(expr, choice).is_some()
+    /// Whether each tensor, the output last, can lie where a choice puts it. That does not depend on where others lie.
+    pub fn legal(expr: &'a TensorExpr, choice: &'a Choice) -> SmallVec<[bool; 8]> {
+        let nest = Self::placed(expr, choice);
+        let mut legal = SmallVec::from_elem(true, nest.placements.len());
+        legal[expr.inputs.len()] = nest.near(&expr.store, nest.output_placement());
+        nest.loads(|load| legal[load.tensor] &= nest.fits(&load));
+        legal
     }
 
-    fn placed(expr: &'a TensorExpr, choice: &'a Choice) -> Option<Self> {
-        let splits: Vec<Split> = (0..expr.axes.len())
-            .map(|i| {
-                let width = if choice.vector.0.0 == i { choice.vector.1 } else { 1 };
-                let extent = expr.axes[i].extent;
-                let per_item = i64::from(choice.tile[i] * width);
-                let blocks = (extent + per_item - 1) / per_item;
-                let groups = (blocks + i64::from(choice.lanes[i]) - 1) / i64::from(choice.lanes[i]);
-                Split { tile: choice.tile[i], width, lanes: choice.lanes[i], blocks, groups, extent }
-            })
-            .collect();
+    fn placed(expr: &'a TensorExpr, choice: &'a Choice) -> Self {
+        let split = |(i, axis): (usize, &Axis)| {
+            let (tile, lanes, extent) = (choice.tile[i], choice.lanes[i], axis.extent);
+            let width = if choice.vector.0.0 == i { choice.vector.1 } else { 1 };
+            let per_item = i64::from(tile * width);
+            let blocks = (extent + per_item - 1) / per_item;
+            Split { tile, width, lanes, blocks, groups: (blocks + i64::from(lanes) - 1) / i64::from(lanes), extent }
+        };
+        let splits = expr.axes.iter().enumerate().map(split).collect();
         let mut nest = Self { expr, choice, splits, placements: vec![], templates: vec![], tree: vec![] };
         nest.placements = nest.place();
-        nest.collect_templates()?;
-        nest.near(&expr.store, nest.output_placement()).then_some(nest)
+        nest
     }
 
     /// Vector lanes of one point.
@@ -276,28 +292,34 @@ impl<'a> Nest<'a> {
         crate::schedule::deep_axis(self.expr)
     }
 
-    fn collect_templates(&mut self) -> Option<()> {
-        let mut loads = vec![];
-        for scalar in [&self.expr.body, &self.expr.epilogue] {
-            let in_body = std::ptr::eq(scalar, &self.expr.body) && !self.expr.reduce.is_empty();
-            scalar.loads(&mut |tensor, index, _| loads.push((tensor, index, in_body)));
-        }
-        for (tensor, index, in_body) in loads {
-            if self.templates.iter().any(|t| t.tensor == tensor && t.index == index) {
-                continue;
+    /// Calls `f` for every load, of the body first.
+    fn loads(&self, mut f: impl FnMut(Load<'a>)) {
+        let reduced = !self.expr.reduce.is_empty();
+        self.expr.body.loads(&mut |tensor, index, _| f(Load { tensor, index, reduced }));
+        self.expr.epilogue.loads(&mut |tensor, index, _| f(Load { tensor, index, reduced: false }));
+    }
+
+    fn collect_templates(&self) -> Option<Vec<Template<'a>>> {
+        let (mut templates, mut legal): (Vec<Template>, bool) = (vec![], true);
+        self.loads(|load| {
+            let Load { tensor, index, .. } = load;
+            if legal && !templates.iter().any(|t| t.is_of(tensor, index)) {
+                legal = self.fits(&load);
+                templates.push(Template { tensor, index, lanes: self.lane_kind(tensor, index) });
             }
-            if let Placement::Image { pack, .. } = &self.placements[tensor]
-                && (!self.aligned(&index[*pack]) || self.meets_tail(tensor, *pack, &index[*pack]))
-            {
-                return None;
-            }
-            let lanes = self.lane_kind(tensor, index);
-            if lanes == LaneKind::Apart && self.width() > WIDEST_GATHER && in_body || !self.near(index, &self.placements[tensor]) {
-                return None;
-            }
-            self.templates.push(Template { tensor, index, lanes });
-        }
-        Some(())
+        });
+        legal.then_some(templates)
+    }
+
+    /// Whether a load can be made where its tensor lies.
+    fn fits(&self, &Load { tensor, index, reduced }: &Load) -> bool {
+        let placement = &self.placements[tensor];
+        let whole = match placement {
+            Placement::Image { pack, .. } => self.aligned(&index[*pack]) && !self.meets_tail(tensor, *pack, &index[*pack]),
+            Placement::Buffer { .. } => true,
+        };
+        let gathered = reduced && self.width() > WIDEST_GATHER && self.lane_kind(tensor, index) == LaneKind::Apart;
+        whole && !gathered && self.near(index, placement)
     }
 
     /// Whether the steps of lanes, groups and loops have 32 bits in the coordinates of an argument.
@@ -358,8 +380,7 @@ impl<'a> Nest<'a> {
     /// The template of a load.
     pub fn template(&self, tensor: usize, index: &[Index]) -> usize {
         // Every load was collected by `collect_templates`.
-        let same = |t: &Template| t.tensor == tensor && (std::ptr::eq(t.index, index) || t.index == index);
-        self.templates.iter().position(same).unwrap_or_default()
+        self.templates.iter().position(|t| t.is_of(tensor, index)).unwrap_or_default()
     }
 
     /// The rolled loops of `order`, outermost first, then straight-line steps. `fixed` holds, per reduction axis, the constant base

@@ -39,13 +39,20 @@ pub struct Pruned {
 /// Why a configuration may be dropped.
 pub const REASONS: [&str; 4] = ["image_size", "registers", "local_memory", "group_size"];
 
+impl Pruned {
+    /// How many there were.
+    pub fn total(&self) -> usize {
+        self.configs.len() + self.dropped.values().sum::<usize>()
+    }
+}
+
 /// Drops what a device cannot run.
-pub fn prune(family: &dyn Family, configs: &[Config], allow: &Allowance) -> Pruned {
+pub fn prune(family: &dyn Family, configs: impl IntoIterator<Item = Config>, allow: &Allowance) -> Pruned {
     let mut pruned = Pruned { dropped: REASONS.into_iter().map(|r| (r, 0)).collect(), ..Pruned::default() };
     for config in configs {
-        match obstacle(&family.demand(config), allow) {
+        match obstacle(&family.demand(&config), allow) {
             Some(reason) => *pruned.dropped.entry(reason).or_default() += 1,
-            None => pruned.configs.push(config.clone()),
+            None => pruned.configs.push(config),
         }
     }
     pruned

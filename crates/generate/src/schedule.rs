@@ -2,6 +2,7 @@
 
 use crate::expr::{Axis, AxisId, Index, TensorExpr};
 use crate::placement::Placement;
+use smallvec::{SmallVec, smallvec};
 use std::fmt::Write;
 use warpsight_ir::{Config, ConfigSpace, Knob, Name};
 
@@ -51,11 +52,11 @@ pub struct Knobs {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
     /// Points (vectors along the vector axis) per work-item along each parallel axis.
-    pub tile: Vec<u32>,
+    pub tile: SmallVec<[u32; 6]>,
     /// Lanes of a group along each parallel axis.
-    pub lanes: Vec<u32>,
+    pub lanes: SmallVec<[u32; 6]>,
     /// Parallel axes, the one whose lanes run fastest first.
-    pub launch_order: Vec<usize>,
+    pub launch_order: SmallVec<[usize; 6]>,
     /// The vectorised axis and its width; width 1 for none.
     pub vector: (AxisId, u32),
     /// Unrolling of the deep reduction axis.
@@ -63,9 +64,9 @@ pub struct Choice {
     /// Whether the window axes are unrolled.
     pub window_unrolled: bool,
     /// Rolled reduction loops, outermost first.
-    pub order: Vec<AxisId>,
+    pub order: SmallVec<[AxisId; 4]>,
     /// Whether each tensor (inputs, then output) is an image.
-    pub image: Vec<bool>,
+    pub image: SmallVec<[bool; 8]>,
 }
 
 impl Knobs {
@@ -166,13 +167,37 @@ impl Knobs {
 
     /// Takes a configuration apart; `None` where it is not legal.
     pub fn choice(&self, expr: &TensorExpr, config: &Config) -> Option<Choice> {
-        if config.0.len() != self.space.knobs.len() || !self.space.knobs.iter().zip(&config.0).all(|(k, v)| k.values.contains(v)) {
+        let knobs = &self.space.knobs;
+        if config.0.len() != knobs.len() || !knobs.iter().zip(&config.0).all(|(k, v)| k.values.contains(v)) {
             return None;
         }
+        let (schedule, places) = config.0.split_at(self.scheduled());
+        let mut choice = self.schedule(expr, schedule)?;
+        self.placeable.iter().zip(places).for_each(|(&t, &place)| choice.image[t] = place == 1);
+        self.images_fit(expr, &choice).then_some(choice)
+    }
+
+    /// Every legal setting of the knobs before those of places, with all tensors in buffers.
+    pub fn schedules<'a>(&'a self, expr: &'a TensorExpr) -> impl Iterator<Item = (Vec<i32>, Choice)> + 'a {
+        let knobs = &self.space.knobs[..self.scheduled()];
+        ConfigSpace::combine(knobs).filter_map(|values| self.schedule(expr, &values).map(|choice| (values, choice)))
+    }
+
+    /// The knobs that say where tensors lie, the last ones.
+    pub fn placements(&self) -> &[Knob] {
+        &self.space.knobs[self.scheduled()..]
+    }
+
+    fn scheduled(&self) -> usize {
+        self.space.knobs.len() - self.placeable.len()
+    }
+
+    /// What values of the knobs before those of places mean; `None` where they are not legal.
+    fn schedule(&self, expr: &TensorExpr, knobs: &[i32]) -> Option<Choice> {
         let parallel = expr.axes.len();
-        let mut values = config.0.iter().copied();
+        let mut values = knobs.iter().copied();
         let mut next = || values.next().unwrap_or(0);
-        let (mut tile, mut lanes) = (vec![1; parallel], vec![1; parallel]);
+        let (mut tile, mut lanes) = (smallvec![1; parallel], smallvec![1; parallel]);
         for &a in &self.main {
             tile[a.0] = next() as u32;
         }
@@ -184,12 +209,8 @@ impl Knobs {
         }
         let first = next() as usize;
         let (unroll, window, order) = (next() as u32, next(), next() as usize);
-        let mut image = vec![false; expr.inputs.len() + 1];
-        for &t in &self.placeable {
-            image[t] = next() == 1;
-        }
 
-        let mut launch_order: Vec<usize> = self.main.iter().map(|a| a.0).collect();
+        let mut launch_order: SmallVec<[usize; 6]> = self.main.iter().map(|a| a.0).collect();
         if !launch_order.is_empty() {
             let axis = launch_order.remove(first);
             launch_order.insert(0, axis);
@@ -197,13 +218,14 @@ impl Knobs {
         launch_order.extend((0..parallel).filter(|i| !self.main.iter().any(|a| a.0 == *i)));
         let vector = (self.vector_axes.get(vector_axis).copied().unwrap_or(AxisId(0)), width);
         let window_unrolled = window == 1;
-        let order = if window_unrolled { self.deep.into_iter().collect() } else { self.orders[order].clone() };
-        let choice = Choice { tile, lanes, launch_order, vector, unroll, window_unrolled, order, image };
-        self.legal(expr, &choice, vector_axis, config).then_some(choice)
+        let order_means = if window_unrolled { self.deep.into_iter().collect() } else { self.orders[order].iter().copied().collect() };
+        let image = smallvec![false; expr.inputs.len() + 1];
+        let choice = Choice { tile, lanes, launch_order, vector, unroll, window_unrolled, order: order_means, image };
+        self.legal(expr, &choice, vector_axis, order).then_some(choice)
     }
 
     /// Rules that need no look at the loads: knobs that have no effect must be at their first value, nothing may be absurd.
-    fn legal(&self, expr: &TensorExpr, choice: &Choice, vector_axis: usize, config: &Config) -> bool {
+    fn legal(&self, expr: &TensorExpr, choice: &Choice, vector_axis: usize, order: usize) -> bool {
         let (axis_id, width) = choice.vector;
         if width == 1 && vector_axis != 0 {
             return false;
@@ -212,8 +234,7 @@ impl Knobs {
             return false;
         }
         // Without rolled window loops their order means nothing.
-        let order_knob = self.main.len() + 6;
-        if choice.window_unrolled && config.0[order_knob] != 0 {
+        if choice.window_unrolled && order != 0 {
             return false;
         }
         let elements: u32 = choice.tile.iter().product::<u32>() * width;
@@ -222,17 +243,16 @@ impl Knobs {
             return false;
         }
         // Per axis: no more lanes than blocks (rounded up to a power of two), no tile beyond the extent.
-        let lanes_fit = expr.axes.iter().enumerate().all(|(i, axis)| {
+        expr.axes.iter().enumerate().all(|(i, axis)| {
             let per_item = i64::from(choice.tile[i]) * if axis_id.0 == i { i64::from(width) } else { 1 };
             let blocks = (axis.extent + per_item - 1) / per_item;
             let tile_fits = choice.tile[i] == 1 || per_item < 2 * axis.extent;
             tile_fits && (choice.lanes[i] == 1 || i64::from(choice.lanes[i]) < 2 * blocks)
-        });
-        lanes_fit && self.images_fit(expr, choice)
+        })
     }
 
     /// An image is written whole texels at a time: the vector axis is the packed one.
-    fn images_fit(&self, expr: &TensorExpr, choice: &Choice) -> bool {
+    pub fn images_fit(&self, expr: &TensorExpr, choice: &Choice) -> bool {
         let (axis_id, width) = choice.vector;
         if !choice.image[expr.inputs.len()] {
             return true;

@@ -53,7 +53,7 @@ fn kernels_of_all_operators_read_back() {
     for operator in operators() {
         for step in &operator.steps {
             let family = ScheduleFamily::new(step.clone());
-            let configs = family.configs();
+            let configs: Vec<_> = family.configs().collect();
             for _ in 0..CONFIGS {
                 let config = rng.choice(&configs).expect("a configuration");
                 let kernel = family.kernel(config);

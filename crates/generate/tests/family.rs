@@ -3,7 +3,7 @@
 use warpsight_generate::expr::{Axis, AxisId, Combine, Index, Role, Scalar, Tensor, TensorExpr};
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::{Placement, ScheduleFamily};
-use warpsight_ir::{BinaryOp, Checked, Family, Kernel, Scalar as Element, UnaryOp};
+use warpsight_ir::{BinaryOp, Checked, Config, ConfigSpace, Family, Kernel, Scalar as Element, UnaryOp};
 
 fn tensor(name: &str, shape: &[i64], role: Role) -> Tensor {
     Tensor { name: name.into(), shape: shape.to_vec(), element: Element::F32, role }
@@ -95,7 +95,7 @@ fn closed_forms_equal_derivation() {
     let mut rng = fastrand::Rng::with_seed(7);
     for expr in expressions() {
         let family = ScheduleFamily::new(expr);
-        let configs = family.configs();
+        let configs: Vec<Config> = family.configs().collect();
         for _ in 0..60 {
             let config = rng.choice(&configs).expect("a family has configurations");
             let program: Checked = family.lower(config).expect("legal configurations lower");
@@ -116,9 +116,9 @@ fn closed_forms_equal_derivation() {
 fn convolutions_have_a_thousand_configurations() {
     for expr in [conv(8, 32, 32, 16, 3, 1), conv(16, 16, 32, 8, 1, 1), conv(3, 48, 192, 8, 3, 2)] {
         let outputs = expr.output.len();
-        let configs = ScheduleFamily::new(expr).configs();
-        assert!(outputs >= 4096 && configs.len() >= 1000, "{} configurations for {outputs} outputs", configs.len());
-        eprintln!("{outputs} outputs: {} configurations", configs.len());
+        let configs = ScheduleFamily::new(expr).configs().count();
+        assert!(outputs >= 4096 && configs >= 1000, "{configs} configurations for {outputs} outputs");
+        eprintln!("{outputs} outputs: {configs} configurations");
     }
 }
 
@@ -137,7 +137,7 @@ fn so_have_convolutions_of_any_shape() {
         let (c, r, s) = (rng.i64(1..20), *rng.choice(&[1, 3]).expect("two"), *rng.choice(&[1, 3]).expect("two"));
         let text = format!("conv2d n={n} c={c} h={} w={} k={k} r={r} s={s} stride=1 pad=0", h + r - 1, w + s - 1);
         let expr = warpsight_generate::operators::parse_operator(&text).expect("an operator").steps.remove(0);
-        let configs = ScheduleFamily::new(expr).configs().len();
+        let configs = ScheduleFamily::new(expr).configs().count();
         assert!(configs >= 1000, "{text}: {configs} configurations");
     }
 }
@@ -147,7 +147,7 @@ fn lowered_programs_compute_the_expression() {
     let mut rng = fastrand::Rng::with_seed(11);
     for expr in expressions() {
         let family = ScheduleFamily::new(expr.clone());
-        let configs = family.configs();
+        let configs: Vec<Config> = family.configs().collect();
         let inputs: Vec<Vec<f32>> = expr.inputs.iter().map(|t| (0..t.len()).map(|_| rng.f32() * 2.0 - 1.0).collect()).collect();
         let doubles: Vec<Vec<f64>> = inputs.iter().map(|v| v.iter().map(|&x| f64::from(x)).collect()).collect();
         let slices: Vec<&[f64]> = doubles.iter().map(Vec::as_slice).collect();
@@ -185,14 +185,32 @@ fn lowered_programs_compute_the_expression() {
 fn configurations_keep_coordinates_within_32_bits() {
     let expr = parse_operator("conv2d n=1 c=1 h=2147483647 w=1 k=4 r=1 s=1 stride=2147483646").expect("an operator").steps.remove(0);
     let family = ScheduleFamily::new(expr);
-    let configs: Vec<_> = family.configs().into_iter().collect();
+    let configs: Vec<_> = family.configs().collect();
     assert!(!configs.is_empty());
-    let tiles = |c: &warpsight_ir::Config| family.space().describe(c)["tile_y"].to_string();
+    let tiles = |c: &Config| family.space().describe(c)["tile_y"].to_string();
     assert!(configs.iter().all(|c| tiles(c) == "1"), "two of these steps exceed 32 bits");
     for config in configs.iter().step_by(37) {
         assert_eq!(
             family.kernel(config).accesses,
             warpsight_ir::Kernel::of(&family.lower(config).expect("lowers")).expect("affine").accesses
         );
+    }
+}
+
+/// The walk leaves out whole parts of the product of all knobs, and no configuration.
+#[test]
+fn every_legal_combination_is_walked_once_in_order() {
+    for expr in expressions() {
+        let family = ScheduleFamily::new(expr);
+        let all = ConfigSpace::combine(&family.space().knobs).map(Config);
+        let mut walked = family.configs().peekable();
+        let mut seen = 0;
+        for config in all.take(20_000) {
+            seen += 1;
+            let legal = family.placements(&config).is_ok();
+            assert_eq!(walked.next_if_eq(&config).is_some(), legal, "{:?}", family.space().describe(&config));
+        }
+        assert!(seen == 20_000 || walked.next().is_none());
+        assert!(seen as u64 == family.space().combinations().min(20_000));
     }
 }

@@ -71,6 +71,22 @@ impl Space {
         };
         self.knobs.iter().map(value).collect::<Option<_>>().map(Config)
     }
+    /// Every combination of values of some knobs, legal or not, the last one's changing fastest.
+    pub fn combine(knobs: &[Knob]) -> impl Iterator<Item = Vec<i32>> + '_ {
+        let mut next = knobs.iter().all(|knob| !knob.values.is_empty()).then(|| vec![0; knobs.len()]);
+        std::iter::from_fn(move || {
+            let at = next.as_mut()?;
+            let values = at.iter().zip(knobs).map(|(&i, knob)| knob.values[i]).collect();
+            let turned = at.iter_mut().zip(knobs).rev().any(|(i, knob)| {
+                *i = (*i + 1) % knob.values.len();
+                *i != 0
+            });
+            if !turned {
+                next = None;
+            }
+            Some(values)
+        })
+    }
     /// How many combinations of values there are, legal or not.
     pub fn combinations(&self) -> u64 {
         self.knobs.iter().map(|k| k.values.len() as u64).product()
@@ -86,8 +102,8 @@ pub trait Family: Sync {
     fn name(&self) -> &Name;
     /// Its knobs.
     fn space(&self) -> &Space;
-    /// Every legal configuration in a fixed order, before any device is considered.
-    fn configs(&self) -> Vec<Config>;
+    /// Every legal configuration in a fixed order, before any device is considered; each is made when it is asked for.
+    fn configs(&self) -> Box<dyn Iterator<Item = Config> + '_>;
     /// What the models see of one legal configuration.
     fn kernel(&self, config: &Config) -> Kernel;
     /// What decides whether a device can run it; cheaper than [`Family::kernel`].

@@ -16,7 +16,6 @@ use warpsight_files::Folder;
 use warpsight_generate::ScheduleFamily;
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::prune::Allowance;
-use warpsight_generate::prune::prune;
 use warpsight_ir::near::did_you_mean;
 use warpsight_ir::{Checked, Config, Family, KnobValue, Name, text};
 use warpsight_predict::KernelModel;
@@ -189,12 +188,13 @@ fn choose(family: &ScheduleFamily, wanted: &BTreeMap<Name, KnobValue>, judge: &J
         let described = space.describe(config);
         wanted.iter().all(|(name, value)| described.get(name) == Some(value))
     };
-    let matching: Vec<Config> = family.configs().filter(fits).collect();
-    if let [only] = &matching[..] {
-        return Ok(only.clone());
+    let mut matching = family.configs().filter(fits);
+    let first = [matching.next(), matching.next()];
+    if let [Some(only), None] = first {
+        return Ok(only);
     }
-    let left = prune(family, matching, &judge.allowance).configs;
-    let best = tune::rank(family, &left, judge)?.into_iter().next();
+    let (_, ranked) = tune::rank(family, first.into_iter().flatten().chain(matching), judge)?;
+    let best = ranked.into_iter().next();
     best.map(|b| b.config).ok_or_else(|| Failure::input(format!("no legal configuration of `{}` has these values", family.name())))
 }
 

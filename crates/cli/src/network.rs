@@ -367,7 +367,7 @@ fn report(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Valu
                 "shape": shape(network, row),
                 "config": row.tuned.knobs,
                 "candidates": candidates.total,
-                "ranked": candidates.left.len(),
+                "ranked": candidates.left,
                 "pruned": candidates.pruned,
                 "predicted_s": row.tuned.estimate.time,
                 "interval_s": row.tuned.estimate.interval,
@@ -499,7 +499,7 @@ pub fn show_operator(text: &str, network: &Network, done: &Done, args: &Args, ta
         "op": text,
         "device": target.device.info().id,
         "candidates": done.choice.candidates.iter().map(|c| c.total).sum::<usize>(),
-        "ranked": done.choice.candidates.iter().map(|c| c.left.len()).sum::<usize>(),
+        "ranked": done.choice.candidates.iter().map(|c| c.left).sum::<usize>(),
         "pruned": pruned,
         "chosen": {
             "config": rows.iter().map(|r| json!(r.tuned.knobs)).collect::<Vec<_>>(),

@@ -73,8 +73,7 @@ pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, js
         let family = ScheduleFamily::new(step.clone());
         let judge = judging.judge(&target.profile);
         if let Some(stage) = args.dump {
-            let candidates = tune::candidates(&family, &judge);
-            let ranked = tune::rank(&family, &candidates.left, &judge)?;
+            let (_, ranked) = tune::rank(&family, family.configs(), &judge)?;
             let best = ranked.first().ok_or_else(|| Failure::input("no configuration fits the device"))?;
             dumped.push((family.name().clone(), family.dump(&best.config, stage).map_err(EngineError::from)?));
             continue;
@@ -129,8 +128,7 @@ fn optimize(
 ) -> Result<Outcome, Failure> {
     let bar = progress::bar(judge.top, family.name());
     bar.set_message("ranking");
-    let candidates = tune::candidates(&family, judge);
-    let ranked = tune::rank(&family, &candidates.left, judge)?;
+    let (candidates, ranked) = tune::rank(&family, family.configs(), judge)?;
     bar.set_message("verifying and timing");
     let mut observe = |attempt: &Attempt| {
         bar.inc(1);
@@ -142,7 +140,7 @@ fn optimize(
         return Ok(Outcome { family, candidates, chosen, search: None, accesses: None });
     }
     let done = record.done(&family)?;
-    let bar = progress::bar(candidates.left.len(), family.name());
+    let bar = progress::bar(candidates.left, family.name());
     let known = |config: &Config| done.get(&serde_json::to_string(&family.space().describe(config)).unwrap_or_default()).copied();
     let mut step = || {
         bar.inc(1);
@@ -150,7 +148,7 @@ fn optimize(
     };
     let mut observe = |attempt: &Attempt| record.attempt(&family, attempt);
     let mut searching = search::Search { family: &family, judge, device, rng, observe: &mut observe };
-    let mut found = searching.all(&candidates.left, &known, &mut step).inspect_err(|_| bar.abandon())?;
+    let mut found = searching.all(&known, &mut step).inspect_err(|_| bar.abandon())?;
     bar.finish_and_clear();
     if let Some(found) = &mut found {
         searching.finals(&mut chosen, found)?;
@@ -173,7 +171,7 @@ fn report(text: &str, target: &Target, outcomes: &[Outcome]) -> Value {
         let mut value = json!({
             "name": o.family.name(),
             "candidates": o.candidates.total,
-            "ranked": o.candidates.left.len(),
+            "ranked": o.candidates.left,
             "pruned": o.candidates.pruned,
             "chosen": {
                 "config": chosen.knobs,
@@ -230,7 +228,7 @@ fn print(outcomes: &[Outcome]) -> Result<(), Failure> {
             o.family.name().to_string(),
             config(&c.knobs),
             o.candidates.total.to_string(),
-            o.candidates.left.len().to_string(),
+            o.candidates.left.to_string(),
             micros(c.estimate.time),
             c.time.map_or("-".into(), |t| micros(t.0)),
             c.time.map_or("-", |t| t.1.name()).into(),

@@ -32,14 +32,14 @@ fn open(op: &str) -> (ScheduleFamily, Vec<Config>) {
 fn rank_1000(bencher: Bencher, op: &str) {
     let (family, configs) = open(op);
     let profile = profile::builtin("adreno640").expect("is there").expect("parses");
-    bencher.bench(|| KernelModel.rank(&family, &configs, &profile, 8).expect("ranks"));
+    bencher.bench(|| KernelModel.rank(&family, &mut configs.iter().cloned(), &profile, 8).expect("ranks"));
 }
 
 /// Dropping what a device cannot run.
 #[divan::bench(args = OPERATORS)]
 fn prune_1000(bencher: Bencher, op: &str) {
     let (family, configs) = open(op);
-    bencher.bench(|| prune(&family, configs.iter().cloned(), &Allowance::default()));
+    bencher.bench(|| prune(&family, configs.iter().cloned(), &Allowance::default()).count());
 }
 
 /// Enumerating a whole space.

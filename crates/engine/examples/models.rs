@@ -8,7 +8,7 @@ use std::error::Error;
 use warpsight_engine::tune::{self, Judge};
 use warpsight_generate::ScheduleFamily;
 use warpsight_generate::operators::parse_operator;
-use warpsight_generate::prune::Allowance;
+use warpsight_generate::prune::{Allowance, prune};
 use warpsight_ir::sample::{geometric_error, spearman};
 use warpsight_ir::{Config, Family, Profile, Ranked, profile};
 use warpsight_predict::KernelModel;
@@ -40,7 +40,7 @@ fn judge(family: &ScheduleFamily, count: usize, on: &Profile, device: &mut dyn D
     let counts = Coarse::of(on)?;
     let coarse = |config: &Config| counts.seconds(&family.kernel(config));
     let mut left: Vec<(f64, Config)> =
-        tune::candidates(family, &judge).left.into_iter().filter_map(|config| Some((coarse(&config).ok()?.0.0, config))).collect();
+        prune(family, family.configs(), &judge.allowance).filter_map(|config| Some((coarse(&config).ok()?.0.0, config))).collect();
     left.sort_by(|a, b| a.0.total_cmp(&b.0));
     let bests = (count / 2).min(left.len());
     let mut few: Vec<(f64, Config)> = left.drain(..bests).collect();
@@ -49,7 +49,7 @@ fn judge(family: &ScheduleFamily, count: usize, on: &Profile, device: &mut dyn D
 
     let (mut first, mut again) = (vec![], vec![]);
     for (i, (seconds, config)) in few.iter().enumerate() {
-        let ranked: Vec<Ranked> = tune::rank(family, std::slice::from_ref(config), &judge)?;
+        let (_, ranked): (_, Vec<Ranked>) = tune::rank(family, std::iter::once(config.clone()), &judge)?;
         let Some(one) = ranked.first() else { continue };
         let Ok(tuned) = tune::attempt(family, one, &judge, device, &mut rng, &mut |_| Ok(()))? else { continue };
         let time = tuned.time.ok_or("the device has no clock")?.0.0;

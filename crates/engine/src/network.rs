@@ -14,7 +14,7 @@ use warpsight_generate::placement::decode;
 use warpsight_generate::{ExprKey, Placement, ScheduleFamily};
 use warpsight_graph::memory::{self, MemoryPlan, Request, Storage};
 use warpsight_graph::{Plan, PlanRole};
-use warpsight_ir::{Checked, Config, Ranked, Seconds, TimeSource, Times, in_place};
+use warpsight_ir::{Checked, Config, Family, Ranked, Seconds, TimeSource, Times, in_place};
 use warpsight_run::{Device, DeviceLimits, Init, Job, LaunchSpec, Look, MemoryKind, MemorySpec, Session, Timed, TimingSpec};
 
 /// Which activations of an expression (inputs, then output; constants left out) are images.
@@ -24,15 +24,8 @@ pub type Pattern = Vec<bool>;
 type ByPattern = BTreeMap<Pattern, Vec<Ranked>>;
 
 fn rank_family(family: &ScheduleFamily, judge: &Judge) -> Result<(Candidates, ByPattern), EngineError> {
-    let candidates = tune::candidates(family, judge);
-    let mut groups: BTreeMap<Pattern, Vec<_>> = BTreeMap::new();
-    for config in &candidates.left {
-        if let Some(images) = family.images(config) {
-            groups.entry(pattern(family.expr(), &images)).or_default().push(config.clone());
-        }
-    }
-    let ranked = groups.into_iter().map(|(pattern, configs)| Ok((pattern, tune::rank(family, &configs, judge)?)));
-    Ok((candidates, ranked.collect::<Result<_, EngineError>>()?))
+    let kind = |config: &Config| family.images(config).map(|images| pattern(family.expr(), &images));
+    tune::rank_each(family, family.configs(), judge, kind)
 }
 
 /// What verifying a kernel grows with, wherever it is timed: how often its body is evaluated, and a floor for what every kernel takes.

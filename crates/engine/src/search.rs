@@ -3,9 +3,9 @@
 use crate::EngineError;
 use crate::tune::{Judge, Observer, Tuned, attempt};
 use fastrand::Rng;
-use warpsight_generate::ScheduleFamily;
+use warpsight_generate::{ScheduleFamily, prune};
 use warpsight_ir::sample::median;
-use warpsight_ir::{Config, Seconds, TimeSource};
+use warpsight_ir::{Config, Family, NoEstimate, Ranked, Seconds, TimeSource};
 use warpsight_run::Device;
 
 /// How often the finalists of a search on real hardware are timed again.
@@ -35,24 +35,23 @@ pub struct Search<'a, 'o> {
 }
 
 impl Search<'_, '_> {
-    /// Times these configurations; of those that `known` has a time of, or that they have none, it is taken from there. `step` is called
-    /// before each of them, and may end the search. Nothing where none of them ran.
+    /// Times every configuration that the device can run; of those that `known` has a time of, or that they have none, it is taken from
+    /// there. `step` is called before each of them, and may end the search. Nothing where none of them ran.
     ///
     /// # Errors
     /// What the device, `step` or the observer says.
     pub fn all(
         &mut self,
-        configs: &[Config],
         known: &dyn Fn(&Config) -> Option<Option<Seconds>>,
         step: &mut dyn FnMut() -> Result<(), EngineError>,
     ) -> Result<Option<Searched>, EngineError> {
         let mut best: Option<(Config, Seconds)> = None;
         let mut pairs = vec![];
-        for config in configs {
+        for config in prune(self.family, self.family.configs(), &self.judge.allowance) {
             step()?;
-            let ranked = self.judge.model.rank(self.family, std::slice::from_ref(config), self.judge.profile, 1)?;
-            let Some(candidate) = ranked.first() else { continue };
-            let time = match known(config) {
+            let ranked = self.ranked(&config)?;
+            let Some(candidate) = &ranked else { continue };
+            let time = match known(&config) {
                 Some(time) => time,
                 None => {
                     attempt(self.family, candidate, self.judge, self.device, self.rng, self.observe)?.ok().and_then(|t| t.time).map(|t| t.0)
@@ -61,7 +60,7 @@ impl Search<'_, '_> {
             let Some(time) = time else { continue };
             pairs.push((candidate.estimate.time.0, time.0));
             if best.as_ref().is_none_or(|best| time.0 < best.1.0) {
-                best = Some((config.clone(), time));
+                best = Some((config, time));
             }
         }
         Ok(best.map(|best| Searched { best, pairs }))
@@ -74,12 +73,11 @@ impl Search<'_, '_> {
     /// What the device or the observer says.
     pub fn finals(&mut self, chosen: &mut Tuned, found: &mut Searched) -> Result<(), EngineError> {
         let Some((_, source @ TimeSource::Measured)) = chosen.time else { return Ok(()) };
-        let ranked = |config: &Config| self.judge.model.rank(self.family, std::slice::from_ref(config), self.judge.profile, 1);
-        let finalists = [ranked(&chosen.config)?, ranked(&found.best.0)?];
+        let finalists = [self.ranked(&chosen.config)?, self.ranked(&found.best.0)?];
         let mut times = [vec![], vec![]];
         for _ in 0..FINALS {
             for (candidates, times) in finalists.iter().zip(&mut times) {
-                for candidate in candidates {
+                if let Some(candidate) = candidates {
                     let again = attempt(self.family, candidate, self.judge, self.device, self.rng, self.observe)?;
                     times.extend(again.ok().and_then(|t| t.time).map(|t| t.0));
                 }
@@ -93,5 +91,10 @@ impl Search<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    fn ranked(&self, config: &Config) -> Result<Option<Ranked>, NoEstimate> {
+        let Judge { model, profile, .. } = self.judge;
+        Ok(model.rank(self.family, &mut std::iter::once(config.clone()), profile, 1)?.pop())
     }
 }

@@ -4,11 +4,12 @@ use crate::EngineError;
 use crate::verify::{Trial, Verdict, Wrong, check_memory};
 use fastrand::Rng;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use warpsight_generate::prune::{Allowance, prune};
 use warpsight_generate::{Placement, ScheduleFamily};
 use warpsight_ir::sample::median;
 use warpsight_ir::{
-    Checked, Config, Estimate, Family, Feedback, KnobValue, Name, Profile, RankFamily, Ranked, Seconds, Status, TimeSource,
+    Checked, Config, Estimate, Family, Feedback, KnobValue, Name, Profile, RankFamily, Ranked, Ranking, Seconds, Status, TimeSource,
 };
 use warpsight_run::{Device, DeviceError, TimingSpec};
 
@@ -29,14 +30,14 @@ pub struct Judge<'a> {
     pub runs: u32,
 }
 
-/// The configurations of a family that are left on a device.
+/// How many configurations of a family are left on a device.
 pub struct Candidates {
     /// All legal configurations, before any device is considered.
     pub total: usize,
     /// How many were dropped, by reason.
     pub pruned: BTreeMap<&'static str, usize>,
-    /// The rest, in the family's order.
-    pub left: Vec<Config>,
+    /// The rest.
+    pub left: usize,
 }
 
 /// A kernel that was chosen, generated and found right.
@@ -91,15 +92,41 @@ pub struct Attempt<'a> {
 /// Sees every attempt as soon as it ended.
 pub type Observer<'a> = dyn FnMut(&Attempt) -> Result<(), EngineError> + 'a;
 
-/// Opens a family on a device.
-pub fn candidates(family: &ScheduleFamily, judge: &Judge) -> Candidates {
-    let pruned = prune(family, family.configs(), &judge.allowance);
-    Candidates { total: pruned.total(), pruned: pruned.dropped, left: pruned.configs }
+/// Ranks what a device can run of these configurations, the best first: as many as may be needed.
+///
+/// # Errors
+/// Where none has an estimate, why.
+pub fn rank(
+    family: &ScheduleFamily,
+    configs: impl Iterator<Item = Config>,
+    judge: &Judge,
+) -> Result<(Candidates, Vec<Ranked>), EngineError> {
+    let (candidates, mut ranked) = rank_each(family, configs, judge, |_| Some(()))?;
+    Ok((candidates, ranked.remove(&()).unwrap_or_default()))
 }
 
-/// Ranks configurations, the best first: as many as may be needed.
-pub fn rank(family: &ScheduleFamily, configs: &[Config], judge: &Judge) -> Result<Vec<Ranked>, EngineError> {
-    Ok(judge.model.rank(family, configs, judge.profile, judge.top + FALLBACKS)?)
+/// The same for each kind of configuration by itself; those of no kind are left out.
+///
+/// # Errors
+/// Where none of a kind has an estimate, why.
+pub fn rank_each<K: Ord>(
+    family: &ScheduleFamily,
+    configs: impl Iterator<Item = Config>,
+    judge: &Judge,
+    kind: impl Fn(&Config) -> Option<K>,
+) -> Result<(Candidates, BTreeMap<K, Vec<Ranked>>), EngineError> {
+    let mut rankings: BTreeMap<K, Box<dyn Ranking + '_>> = BTreeMap::new();
+    let mut pruned = prune(family, configs, &judge.allowance);
+    for config in &mut pruned {
+        let Some(kind) = kind(&config) else { continue };
+        match rankings.entry(kind) {
+            Entry::Occupied(ranking) => ranking.into_mut().take(config),
+            Entry::Vacant(place) => place.insert(judge.model.ranking(family, judge.profile, judge.top + FALLBACKS)?).take(config),
+        }
+    }
+    let candidates = Candidates { total: pruned.left + pruned.dropped.values().sum::<usize>(), left: pruned.left, pruned: pruned.dropped };
+    let best = rankings.into_iter().map(|(kind, ranking)| Ok((kind, ranking.best()?)));
+    Ok((candidates, best.collect::<Result<_, EngineError>>()?))
 }
 
 /// Generates, verifies and times the best configurations; the fastest right one is returned. One that is wrong here, or that the driver

@@ -104,8 +104,7 @@ fn the_next_best_is_taken() {
     let family = conv();
     let profile = profile::builtin("adreno640").expect("is there").expect("parses");
     let judge = Judge { profile: &profile, model: &KernelModel, allowance: Allowance::default(), top: 1, runs: 1 };
-    let candidates = tune::candidates(&family, &judge);
-    let ranked = tune::rank(&family, &candidates.left, &judge).expect("ranks");
+    let (_, ranked) = tune::rank(&family, family.configs(), &judge).expect("ranks");
     let mut device = Bad { inner: simulator(), jobs: 0 };
     let mut seen = vec![];
     let tuned = tune::choose(&family, &ranked, &judge, &mut device, &mut rng, &mut |a| {

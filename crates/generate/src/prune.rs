@@ -27,35 +27,40 @@ impl Allowance {
     }
 }
 
-/// The configurations that are left, and how many were dropped for which reason.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Pruned {
-    /// What the device can run, in the family's order.
-    pub configs: Vec<Config>,
+/// Why a configuration may be dropped.
+pub const REASONS: [&str; 4] = ["image_size", "registers", "local_memory", "group_size"];
+
+/// Drops what a device cannot run, as the configurations are walked.
+pub fn prune<'a, C: Iterator<Item = Config> + 'a>(family: &'a dyn Family, configs: C, allow: &'a Allowance) -> Pruned<'a, C> {
+    Pruned { family, configs, allow, left: 0, dropped: REASONS.into_iter().map(|reason| (reason, 0)).collect() }
+}
+
+/// The configurations that a device can run, in the family's order, and how many were left and dropped so far.
+pub struct Pruned<'a, C> {
+    family: &'a dyn Family,
+    configs: C,
+    allow: &'a Allowance,
+    /// What the device can run.
+    pub left: usize,
     /// Dropped, by the first reason that applies: `image_size`, `registers`, `local_memory`, `group_size`.
     pub dropped: BTreeMap<&'static str, usize>,
 }
 
-/// Why a configuration may be dropped.
-pub const REASONS: [&str; 4] = ["image_size", "registers", "local_memory", "group_size"];
+impl<C: Iterator<Item = Config>> Iterator for Pruned<'_, C> {
+    type Item = Config;
 
-impl Pruned {
-    /// How many there were.
-    pub fn total(&self) -> usize {
-        self.configs.len() + self.dropped.values().sum::<usize>()
-    }
-}
-
-/// Drops what a device cannot run.
-pub fn prune(family: &dyn Family, configs: impl IntoIterator<Item = Config>, allow: &Allowance) -> Pruned {
-    let mut pruned = Pruned { dropped: REASONS.into_iter().map(|r| (r, 0)).collect(), ..Pruned::default() };
-    for config in configs {
-        match obstacle(&family.demand(&config), allow) {
-            Some(reason) => *pruned.dropped.entry(reason).or_default() += 1,
-            None => pruned.configs.push(config),
+    fn next(&mut self) -> Option<Config> {
+        loop {
+            let config = self.configs.next()?;
+            match obstacle(&self.family.demand(&config), self.allow) {
+                Some(reason) => *self.dropped.entry(reason).or_default() += 1,
+                None => {
+                    self.left += 1;
+                    return Some(config);
+                }
+            }
         }
     }
-    pruned
 }
 
 /// The first reason for which a device cannot run something; more registers than a work-item may have would be spilled.

@@ -13,10 +13,13 @@ fn images_are_for_devices_with_texture_units() {
     let mut without = adreno.clone();
     without.memory.texture_l1.bytes = Fact::<Bytes>::absent("no texture units");
     let images = |config: &_| family.images(config).unwrap().contains(&true);
-    let with = prune(&family, family.configs(), &Allowance::of(&adreno));
-    let buffers = prune(&family, family.configs(), &Allowance::of(&without));
-    assert!(with.configs.iter().any(images) && with.dropped["image_size"] == 0);
-    let expected: Vec<_> = with.configs.iter().filter(|config| !images(config)).cloned().collect();
+    let (with, buffers) = (Allowance::of(&adreno), Allowance::of(&without));
+    let mut pruned = prune(&family, family.configs(), &with);
+    let all: Vec<_> = pruned.by_ref().collect();
+    assert!(all.iter().any(images) && pruned.dropped["image_size"] == 0);
+    let expected: Vec<_> = all.into_iter().filter(|config| !images(config)).collect();
     assert!(!expected.is_empty());
-    assert_eq!(buffers.configs, expected);
+    let mut pruned = prune(&family, family.configs(), &buffers);
+    assert_eq!(pruned.by_ref().collect::<Vec<_>>(), expected);
+    assert_eq!((pruned.left, pruned.left + pruned.dropped.values().sum::<usize>()), (expected.len(), family.configs().count()));
 }

@@ -162,8 +162,39 @@ pub trait CostModel<W> {
 
 /// A model that judges thousands of configurations in a batch.
 pub trait RankFamily: CostModel<crate::Kernel> {
+    /// Opens a ranking of configurations of a family, of which the `k` fastest are asked for.
+    ///
+    /// # Errors
+    /// What the profile lacks.
+    fn ranking<'a>(&'a self, family: &'a dyn Family, on: &'a Profile, k: usize) -> Result<Box<dyn Ranking + 'a>, NoEstimate>;
+
     /// The `k` fastest of `configs`, fastest first. Ties keep the order of `configs`.
-    fn rank(&self, family: &dyn Family, configs: &[Config], on: &Profile, k: usize) -> Result<Vec<Ranked>, NoEstimate>;
+    ///
+    /// # Errors
+    /// As [`Ranking::best`].
+    fn rank(
+        &self,
+        family: &dyn Family,
+        configs: &mut dyn Iterator<Item = Config>,
+        on: &Profile,
+        k: usize,
+    ) -> Result<Vec<Ranked>, NoEstimate> {
+        let mut ranking = self.ranking(family, on, k)?;
+        configs.for_each(|config| ranking.take(config));
+        ranking.best()
+    }
+}
+
+/// Configurations as they come, of which the fastest are kept.
+pub trait Ranking {
+    /// Takes one more.
+    fn take(&mut self, config: Config);
+
+    /// The fastest, fastest first; ties in the order in which they came.
+    ///
+    /// # Errors
+    /// Where none has an estimate, why the first has none.
+    fn best(self: Box<Self>) -> Result<Vec<Ranked>, NoEstimate>;
 }
 
 /// A configuration and what a model says of it.

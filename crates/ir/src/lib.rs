@@ -51,7 +51,7 @@ pub mod validate;
 pub use accesses::{AccessKind, AccessRef, Accesses, AffineBound, BufferLayout, LoadPath, Nest, NestVar, TensorPlace, TensorUse, VarKind};
 pub use affine::{Affine, VarId};
 pub use data::Bindings;
-pub use estimate::{CostModel, Estimate, Limiter, Limits, ModelId, NoEstimate, RankFamily, Ranked, Volumes};
+pub use estimate::{CostModel, Estimate, Limiter, Limits, ModelId, NoEstimate, RankFamily, Ranked, Ranking, Volumes};
 pub use family::{Config, Demand, Family, Knob, KnobValue, LowerError, Space as ConfigSpace};
 pub use in_place::{Hazard, in_place};
 pub use kernel::{Kernel, LaunchShape, OpClass, OpCounts, Shader, Stage, StageClass};

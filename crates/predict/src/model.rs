@@ -2,7 +2,7 @@
 
 use crate::coarse::Coarse;
 use crate::volumes::report::{Report, Settings, Work, report};
-use warpsight_ir::{Config, CostModel, Estimate, Family, Kernel, Limits, ModelId, NoEstimate, Profile, RankFamily, Ranked};
+use warpsight_ir::{Config, CostModel, Estimate, Family, Kernel, Limits, ModelId, NoEstimate, Profile, RankFamily, Ranked, Ranking};
 
 /// How many configurations are counted exactly for each that is asked for, and at least.
 const AGAIN: (usize, usize) = (4, 48);
@@ -37,49 +37,76 @@ impl From<&Report> for Estimate {
 }
 
 impl RankFamily for KernelModel {
-    fn rank(&self, family: &dyn Family, configs: &[Config], on: &Profile, k: usize) -> Result<Vec<Ranked>, NoEstimate> {
+    fn ranking<'a>(&'a self, family: &'a dyn Family, on: &'a Profile, k: usize) -> Result<Box<dyn Ranking + 'a>, NoEstimate> {
         let again = k.saturating_mul(AGAIN.0).max(AGAIN.1);
-        let coarse = Coarse::of(on)?;
-        let mut first_error = None;
-        let near = match configs.len() > again {
-            true => best(
-                again,
-                configs.iter().enumerate().map(|(i, config)| Ok((coarse.seconds(&family.kernel(config))?.0.0, i))),
-                &mut first_error,
-            ),
-            false => (0..configs.len()).map(|i| (0.0, i)).collect(),
-        };
-        let mut estimates: Vec<Option<Estimate>> = Vec::with_capacity(near.len());
-        let exact = near.iter().enumerate().map(|(n, &(_, i))| {
-            let estimate = self.estimate(&family.kernel(&configs[i]), on);
-            estimates.push(estimate.as_ref().ok().cloned());
-            Ok((estimate?.time.0, n))
-        });
-        let chosen = best(k, exact, &mut first_error);
-        match (chosen.is_empty(), first_error) {
-            (true, Some(error)) => Err(error),
-            _ => {
-                let ranked = chosen
-                    .into_iter()
-                    .filter_map(|(_, n)| Some(Ranked { config: configs[near[n].1].clone(), estimate: estimates[n].take()? }));
-                Ok(ranked.collect())
-            }
+        Ok(Box::new(TwoCounts { family, on, coarse: Coarse::of(on)?, k, near: Best::of(again), few: true, first_error: None }))
+    }
+}
+
+/// A ranking by the coarse count, and of the best of it by the exact one.
+struct TwoCounts<'a> {
+    family: &'a dyn Family,
+    on: &'a Profile,
+    coarse: Coarse<'a>,
+    k: usize,
+    /// What is to be counted exactly, by coarse seconds.
+    near: Best<Config>,
+    /// Whether these are all: nothing was counted yet.
+    few: bool,
+    first_error: Option<NoEstimate>,
+}
+
+impl TwoCounts<'_> {
+    fn count(&mut self, config: Config) {
+        match self.coarse.seconds(&self.family.kernel(&config)) {
+            Ok((seconds, ..)) => self.near.take(seconds.0, config),
+            Err(error) => self.first_error = self.first_error.take().or(Some(error)),
         }
     }
 }
 
-/// The `k` least, ascending; ties keep their order.
-fn best(k: usize, all: impl Iterator<Item = Result<(f64, usize), NoEstimate>>, first_error: &mut Option<NoEstimate>) -> Vec<(f64, usize)> {
-    let mut kept: Vec<(f64, usize)> = Vec::new();
-    for found in all {
-        match found {
-            Ok((key, i)) if kept.len() < k || kept.last().is_some_and(|worst| key < worst.0) => {
-                kept.insert(kept.partition_point(|own| own.0 <= key), (key, i));
-                kept.truncate(k);
+impl Ranking for TwoCounts<'_> {
+    fn take(&mut self, config: Config) {
+        if self.few && self.near.kept.len() < self.near.most {
+            return self.near.take(0.0, config);
+        }
+        if std::mem::take(&mut self.few) {
+            let before = std::mem::take(&mut self.near.kept);
+            before.into_iter().for_each(|(_, config)| self.count(config));
+        }
+        self.count(config);
+    }
+
+    fn best(self: Box<Self>) -> Result<Vec<Ranked>, NoEstimate> {
+        let (mut best, mut first_error) = (Best::of(self.k), self.first_error);
+        for (_, config) in self.near.kept {
+            match KernelModel.estimate(&self.family.kernel(&config), self.on) {
+                Ok(estimate) => best.take(estimate.time.0, Ranked { config, estimate }),
+                Err(error) => first_error = first_error.or(Some(error)),
             }
-            Ok(_) => {}
-            Err(error) => *first_error = first_error.take().or(Some(error)),
+        }
+        match (best.kept.is_empty(), first_error) {
+            (true, Some(error)) => Err(error),
+            _ => Ok(best.kept.into_iter().map(|own| own.1).collect()),
         }
     }
-    kept
+}
+
+/// So many of the least, ascending; ties keep their order.
+struct Best<T> {
+    most: usize,
+    kept: Vec<(f64, T)>,
+}
+
+impl<T> Best<T> {
+    fn of(most: usize) -> Self {
+        Self { most, kept: vec![] }
+    }
+
+    fn take(&mut self, key: f64, own: T) {
+        if self.kept.len() < self.most || self.kept.last().is_some_and(|worst| key < worst.0) {
+            self.kept.insert(self.kept.partition_point(|own| own.0 <= key), (key, own));
+            self.kept.truncate(self.most);
+        }
+    }
 }

@@ -281,7 +281,7 @@ fn left_out(page: &mut Page, network: &Network, done: &Done) {
     );
     let rows = network.families.iter().zip(&done.choice.candidates).map(|(family, candidates)| {
         let dropped: Vec<String> = candidates.pruned.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
-        vec![family.name().to_string(), candidates.total.to_string(), dropped.join(", "), candidates.left.len().to_string()]
+        vec![family.name().to_string(), candidates.total.to_string(), dropped.join(", "), candidates.left.to_string()]
     });
     page.words(&["kernel", "configurations", "dropped", "ranked"], rows);
     let rejected: Vec<Vec<String>> = (done.choice.tuned.iter())

@@ -11,7 +11,7 @@ const KNOWN: &[(&str, usize)] = &[
     ("engine", 0),
     ("files", 0),
     ("generate", 0),
-    ("graph", 13),
+    ("graph", 0),
     ("ir", 2),
     ("learn", 0),
     ("predict", 13),

@@ -1,10 +1,13 @@
 //! A network as operators in an order in which they run, with the tensors they read and write.
 
+mod fuse;
+mod lower;
+
 use crate::error::GraphError;
-use crate::fuse::groups;
+use crate::graph::op::Op;
 use crate::graph::{Graph, TensorId};
-use crate::lower::{ELEMENT, Lowered, Source, lower};
-use crate::op::Op;
+use crate::plan::fuse::groups;
+use crate::plan::lower::{ELEMENT, Lowered, Source, lower};
 use std::collections::HashMap;
 use std::sync::Arc;
 use warpsight_generate::ExprKey;

@@ -1,10 +1,10 @@
 //! Convolutions and poolings.
 
 use super::{Importer, Value};
-use crate::attributes::NodeView;
 use crate::error::GraphError;
 use crate::graph::TensorId;
-use crate::op::Op;
+use crate::graph::op::Op;
+use crate::onnx::attributes::NodeView;
 use warpsight_generate::operators::{Pool, PoolKind, Window};
 
 impl Importer {

@@ -1,10 +1,10 @@
 //! The operators that are read: one row each, which the importer and everybody who lists them use.
 
 use super::{Importer, Value};
-use crate::attributes::NodeView;
 use crate::error::GraphError;
-use crate::onnx::NodeProto;
-use crate::op::{Arithmetic, Function};
+use crate::graph::op::{Arithmetic, Function};
+use crate::onnx::attributes::NodeView;
+use crate::onnx::proto::NodeProto;
 use warpsight_generate::operators::ReduceKind;
 
 type Read = fn(&mut Importer, NodeView<'_>) -> Result<Value, GraphError>;

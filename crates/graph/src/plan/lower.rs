@@ -1,9 +1,9 @@
 //! One group of nodes as an operator: the anchor's tensor expressions, the followers in the last one's epilogue.
 
 use crate::error::GraphError;
-use crate::fuse::Group;
+use crate::graph::op::{Arithmetic, Function, Op};
 use crate::graph::{Graph, Node, TensorId};
-use crate::op::{Arithmetic, Function, Op};
+use crate::plan::fuse::Group;
 use std::sync::Arc;
 use warpsight_generate::expr::{Operator, Role, Scalar, TensorExpr};
 use warpsight_generate::operators::{self, Conv, Deconv, MatMul, OperatorError, Pool, broadcast_index, tensor};

@@ -1,8 +1,8 @@
 //! Constants of a model file as numbers.
 
 use crate::error::GraphError;
-use crate::onnx::TensorProto;
-use crate::onnx::tensor_proto::{DataLocation, DataType};
+use crate::onnx::proto::TensorProto;
+use crate::onnx::proto::tensor_proto::{DataLocation, DataType};
 
 /// A constant: floats, or whole numbers (shapes, axes).
 #[derive(Clone, Debug, PartialEq)]

@@ -13,16 +13,16 @@ mod windows;
 
 pub use table::{SupportedOperator, supported_operators};
 
-use crate::attributes::{NodeView, node_name, operator_name};
 use crate::error::GraphError;
 use crate::evaluate::evaluate_node;
+use crate::graph::op::Op;
 use crate::graph::{Graph, GraphTensor, Node, Origin, TensorId};
-use crate::literal::{Literal, Numbers, elements};
-use crate::memory::room;
-use crate::model::InputShape;
-use crate::onnx::tensor_proto::DataType;
-use crate::onnx::{GraphProto, NodeProto};
-use crate::op::Op;
+use crate::onnx::attributes::{NodeView, node_name, operator_name};
+use crate::onnx::given::InputShape;
+use crate::onnx::literal::{Literal, Numbers, elements};
+use crate::onnx::proto::tensor_proto::DataType;
+use crate::onnx::proto::{GraphProto, NodeProto};
+use crate::room::room;
 use std::collections::{BTreeMap, HashMap};
 
 /// Elements of a constant that is computed here rather than stored: a small file must not ask for all memory.

@@ -4,12 +4,12 @@
 //! leaves the rest undefined. Kernels compute in single precision; what is of a narrower type is rounded to it after each operator.
 
 use super::{Importer, IntTensor, Value};
-use crate::attributes::NodeView;
 use crate::error::GraphError;
+use crate::graph::op::{Function, Op};
 use crate::graph::{Origin, TensorId};
-use crate::literal::{Literal, Numbers, is_int, type_name, wrapped};
-use crate::onnx::tensor_proto::DataType;
-use crate::op::{Function, Op};
+use crate::onnx::attributes::NodeView;
+use crate::onnx::literal::{Literal, Numbers, is_int, type_name, wrapped};
+use crate::onnx::proto::tensor_proto::DataType;
 use warpsight_ir::Scalar;
 use warpsight_ir::interpret::rounded;
 

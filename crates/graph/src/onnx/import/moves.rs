@@ -1,12 +1,12 @@
 //! Operators that move or reinterpret elements, on floats and on known whole numbers.
 
 use super::{Importer, IntTensor, MAX_FOLDED, MAX_RANK, Value, axes, axis, checked_length, within_rank};
-use crate::attributes::NodeView;
 use crate::error::GraphError;
+use crate::graph::op::Op;
 use crate::graph::{Origin, TensorId};
-use crate::literal::{Literal, Numbers, elements};
-use crate::onnx::tensor_proto::DataType;
-use crate::op::Op;
+use crate::onnx::attributes::NodeView;
+use crate::onnx::literal::{Literal, Numbers, elements};
+use crate::onnx::proto::tensor_proto::DataType;
 
 /// Slices that a gathering becomes, at most.
 const MAX_PARTS: usize = 4096;

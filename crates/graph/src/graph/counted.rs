@@ -1,8 +1,8 @@
 //! What follows for a node's work from its operator and the shapes of its operands.
 
+use crate::graph::op::{Op, factors};
+use crate::graph::work::{Class, Work};
 use crate::graph::{Body, Graph, GraphTensor, Node};
-use crate::op::{Op, factors};
-use crate::work::{Class, Work};
 
 /// The extents of a matrix product: output\[m, n\] = left\[m, k\] · right\[k, n\].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! A node of the file with typed access to its attributes, and errors that name it.
 
 use crate::error::GraphError;
-use crate::onnx::attribute_proto::AttributeType;
-use crate::onnx::{AttributeProto, NodeProto, TensorProto};
+use crate::onnx::proto::attribute_proto::AttributeType;
+use crate::onnx::proto::{AttributeProto, NodeProto, TensorProto};
 
 /// One node of the file.
 #[derive(Clone, Copy)]

@@ -1,6 +1,6 @@
 //! What a model file does not say about itself: `model.toml` beside `model.onnx`.
 
-use crate::model::InputShape;
+use crate::onnx::given::InputShape;
 use serde::Deserialize;
 use std::path::Path;
 use warpsight_files::FileError;

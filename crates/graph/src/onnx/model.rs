@@ -2,91 +2,20 @@
 
 use crate::error::GraphError;
 use crate::graph::Graph;
-use crate::import;
-use crate::literal::type_name;
-use crate::memory;
-use crate::onnx::tensor_shape_proto::dimension::Value as DimValue;
-use crate::onnx::{ModelProto, ValueInfoProto, tensor_proto, type_proto};
+use crate::onnx::declared::{FreeDimension, ModelInput, OPSETS};
+use crate::onnx::given::InputShape;
+use crate::onnx::import;
+use crate::onnx::literal::type_name;
+use crate::onnx::proto::{ModelProto, ValueInfoProto, tensor_proto, type_proto};
+use crate::room::granted;
 use prost::Message;
-use std::ops::RangeInclusive;
 use std::path::Path;
-use std::str::FromStr;
-
-/// Versions of ONNX's operator set that are read. Before 7, operators broadcast by an attribute.
-pub const OPSETS: RangeInclusive<i64> = 7..=22;
 
 /// A decoded model file.
 #[derive(Clone, Debug)]
 pub struct Model {
     proto: ModelProto,
     opset: i64,
-}
-
-/// One dimension of a declared shape.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Dimension {
-    /// A number.
-    Fixed(i64),
-    /// Open, perhaps with a name.
-    Free(Option<String>),
-}
-
-/// An input as the model declares it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ModelInput {
-    /// Its name.
-    pub name: String,
-    /// Its dimensions; `None` where even their number is open.
-    pub shape: Option<Vec<Dimension>>,
-}
-
-/// A dimension of an input that the model leaves open.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FreeDimension {
-    /// The input.
-    pub input: String,
-    /// Its position; `None` where the number of dimensions is open as well.
-    pub axis: Option<usize>,
-    /// The model's name for it.
-    pub name: Option<String>,
-}
-
-impl std::fmt::Display for FreeDimension {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match (self.axis, &self.name) {
-            (Some(axis), Some(name)) => write!(f, "{}[{axis}] ({name})", self.input),
-            (Some(axis), None) => write!(f, "{}[{axis}]", self.input),
-            (None, _) => write!(f, "all of {}", self.input),
-        }
-    }
-}
-
-/// A shape given for an input, as in `x=1,3,48,192`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InputShape {
-    /// The input's name.
-    pub input: String,
-    /// Its extents, each at least 1.
-    pub shape: Vec<i64>,
-}
-
-impl FromStr for InputShape {
-    type Err = GraphError;
-
-    fn from_str(text: &str) -> Result<Self, GraphError> {
-        let fail = |reason: String| GraphError::InputShape { text: text.into(), reason };
-        // The last `=`: names may have others.
-        let (input, list) = text.rsplit_once('=').ok_or_else(|| fail("there is no `=`".into()))?;
-        if input.trim().is_empty() {
-            return Err(fail("the input's name is missing".into()));
-        }
-        let extent = |word: &str| match word.trim().parse::<i64>() {
-            Ok(extent) if extent >= 1 => Ok(extent),
-            _ => Err(fail(format!("`{}` is no positive whole number", word.trim()))),
-        };
-        let shape = list.split(',').map(extent).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { input: input.trim().into(), shape })
-    }
 }
 
 impl Model {
@@ -106,11 +35,7 @@ impl Model {
         check_envelope(bytes)?;
         let length = bytes.len() as u64;
         // Decoding copies long fields twice.
-        memory::granted(2 * length).map_err(|why| GraphError::TooLarge {
-            what: "the contents of the file".to_owned(),
-            bytes: length,
-            why,
-        })?;
+        granted(2 * length).map_err(|why| GraphError::TooLarge { what: "the contents of the file".to_owned(), bytes: length, why })?;
         let proto = ModelProto::decode(bytes).map_err(|e| GraphError::Corrupted { reason: e.to_string() })?;
         if proto.graph.is_none() {
             return Err(GraphError::NotOnnx { reason: "it holds no graph".into() });
@@ -130,12 +55,12 @@ impl Model {
 
     /// What a caller provides. Initialisers listed as inputs (as files of before 2019 do) are not among them.
     pub fn inputs(&self) -> Vec<ModelInput> {
-        self.input_protos().map(|i| ModelInput { name: i.name.clone(), shape: declared_shape(i) }).collect()
+        self.input_protos().map(ModelInput::of).collect()
     }
 
     /// Dimensions of inputs for which [`Model::graph`] needs a shape.
     pub fn free_dimensions(&self) -> Vec<FreeDimension> {
-        self.inputs().iter().flat_map(free_dimensions).collect()
+        self.inputs().iter().flat_map(ModelInput::free_dimensions).collect()
     }
 
     /// The network with these shapes of inputs; inputs that the model declares in full need none.
@@ -175,18 +100,15 @@ impl Model {
         let mut flags = Vec::new();
         for input in &inputs {
             let given = shapes.iter().rfind(|s| s.input == input.name);
-            match (given, fixed(input)) {
-                (Some(given), _) => {
-                    check_given(input, &given.shape)?;
-                    bound.push(given.clone());
+            let declared = || input.fixed().map(|shape| InputShape { input: input.name.clone(), shape });
+            match given.cloned().or_else(declared) {
+                Some(shape) => {
+                    shape.check(input)?;
+                    bound.push(shape);
                 }
-                (None, Some(shape)) => {
-                    check_given(input, &shape)?;
-                    bound.push(InputShape { input: input.name.clone(), shape });
-                }
-                (None, None) => {
-                    open.extend(free_dimensions(input));
-                    flags.push(format!("--input-shape {}={}", input.name, pattern(input)));
+                None => {
+                    open.extend(input.free_dimensions());
+                    flags.push(format!("--input-shape {}={}", input.name, input.pattern()));
                 }
             }
         }
@@ -199,60 +121,6 @@ fn element_type(input: &ValueInfoProto) -> i32 {
         Some(type_proto::Value::TensorType(t)) => t.elem_type,
         None => 0,
     }
-}
-
-fn declared_shape(input: &ValueInfoProto) -> Option<Vec<Dimension>> {
-    let Some(type_proto::Value::TensorType(tensor)) = input.r#type.as_ref()?.value.as_ref() else { return None };
-    let of = |value: Option<&DimValue>| match value {
-        Some(DimValue::DimValue(v)) if *v > 0 => Dimension::Fixed(*v),
-        // Some exporters write −1 or 0 for "any".
-        Some(DimValue::DimValue(_)) | None => Dimension::Free(None),
-        Some(DimValue::DimParam(p)) => Dimension::Free((!p.is_empty()).then(|| p.clone())),
-    };
-    Some(tensor.shape.as_ref()?.dim.iter().map(|d| of(d.value.as_ref())).collect())
-}
-
-fn fixed(input: &ModelInput) -> Option<Vec<i64>> {
-    let of = |d: &Dimension| match d {
-        Dimension::Fixed(v) => Some(*v),
-        Dimension::Free(_) => None,
-    };
-    input.shape.as_ref()?.iter().map(of).collect()
-}
-
-fn free_dimensions(input: &ModelInput) -> Vec<FreeDimension> {
-    let Some(shape) = &input.shape else {
-        return vec![FreeDimension { input: input.name.clone(), axis: None, name: None }];
-    };
-    let of = |(axis, d): (usize, &Dimension)| match d {
-        Dimension::Fixed(_) => None,
-        Dimension::Free(name) => Some(FreeDimension { input: input.name.clone(), axis: Some(axis), name: name.clone() }),
-    };
-    shape.iter().enumerate().filter_map(of).collect()
-}
-
-/// `?,3,?,?`
-fn pattern(input: &ModelInput) -> String {
-    let of = |d: &Dimension| match d {
-        Dimension::Fixed(v) => v.to_string(),
-        Dimension::Free(_) => "?".into(),
-    };
-    input.shape.as_ref().map_or_else(|| "?".into(), |s| s.iter().map(of).collect::<Vec<_>>().join(","))
-}
-
-fn check_given(input: &ModelInput, given: &[i64]) -> Result<(), GraphError> {
-    let length = given.iter().try_fold(1i64, |n, &e| if e < 1 { None } else { n.checked_mul(e) });
-    if length.is_none_or(|n| n > i64::from(i32::MAX)) {
-        let declared = "extents of 1 or more and at most 2147483647 elements".into();
-        return Err(GraphError::ShapeConflict { input: input.name.clone(), given: given.into(), declared });
-    }
-    let fits = |shape: &Vec<Dimension>| {
-        shape.len() == given.len() && shape.iter().zip(given).all(|(d, g)| !matches!(d, Dimension::Fixed(v) if v != g))
-    };
-    if input.shape.as_ref().is_none_or(fits) {
-        return Ok(());
-    }
-    Err(GraphError::ShapeConflict { input: input.name.clone(), given: given.into(), declared: pattern(input) })
 }
 
 /// Walks the outermost fields, so that a foreign file, a cut one and a damaged one are told apart.

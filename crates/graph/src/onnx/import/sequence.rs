@@ -1,8 +1,8 @@
 //! An order of the file's nodes in which each comes after those it reads from; names play no part in it.
 
-use crate::attributes::node_name;
 use crate::error::GraphError;
-use crate::onnx::{GraphProto, NodeProto};
+use crate::onnx::attributes::node_name;
+use crate::onnx::proto::{GraphProto, NodeProto};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 

@@ -1,6 +1,6 @@
 //! What an operator says of the shapes of its operands.
 
-use crate::op::{Function, Op, factors};
+use crate::graph::op::{Function, Op, factors};
 use warpsight_generate::operators::{Pool, Window};
 use warpsight_ir::Scalar;
 

@@ -9,7 +9,7 @@
 //! therefore in no group with what computes `x`. For the same reason groups never wait for each other in a circle.
 
 use crate::graph::Graph;
-use crate::op::Op;
+use crate::graph::op::Op;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

@@ -1,10 +1,10 @@
 //! Products, normalisations and reductions.
 
 use super::{Importer, Value, axes, axis, broadcast};
-use crate::attributes::NodeView;
 use crate::error::GraphError;
+use crate::graph::op::{Arithmetic, Op};
 use crate::graph::{Origin, TensorId};
-use crate::op::{Arithmetic, Op};
+use crate::onnx::attributes::NodeView;
 use warpsight_generate::operators::ReduceKind;
 
 impl Importer {

@@ -1,11 +1,11 @@
 //! Functions of single elements.
 
 use super::{Importer, IntTensor, Value, broadcast};
-use crate::attributes::NodeView;
 use crate::error::GraphError;
-use crate::literal::wrapped;
-use crate::onnx::tensor_proto::DataType;
-use crate::op::{Arithmetic, Function, Op};
+use crate::graph::op::{Arithmetic, Function, Op};
+use crate::onnx::attributes::NodeView;
+use crate::onnx::literal::wrapped;
+use crate::onnx::proto::tensor_proto::DataType;
 
 impl Importer {
     /// A function of each element of the first input.
@@ -42,7 +42,7 @@ impl Importer {
             Value::Ints(_) => return Err(view.unsupported("an exponent that is not one number")),
             Value::Tensor(_) => self.constant_scalar(view, 1)?.ok_or_else(|| view.bad("input 1 is missing"))?,
         };
-        if crate::shapes::power(exponent) {
+        if crate::graph::shapes::power(exponent) {
             return self.function(view, Function::Power(exponent));
         }
         Err(view.unsupported(format!("exponent {exponent} (whole numbers from -8 to 8, and ±0.5)")))

@@ -252,7 +252,7 @@ impl Graph {
     pub(crate) fn has_values(&self) -> Result<(), GraphError> {
         let known = |id: &TensorId| {
             let tensor = self.tensor(*id);
-            tensor.origin == Origin::Node || tensor.constant.is_some() || tensor.fill.is_some() || tensor.len() == 0
+            tensor.origin == Origin::Node || tensor.constant.is_some() || tensor.fill.is_some() || tensor.is_empty()
         };
         let mut read = self.nodes.iter().flat_map(|node| &node.inputs).chain(&self.outputs);
         match read.find(|id| !known(id) && !self.inputs.contains(id)) {

@@ -20,8 +20,7 @@ use warpsight_generate::prune::prune;
 use warpsight_ir::near::did_you_mean;
 use warpsight_ir::{Checked, Config, Family, KnobValue, Name, text};
 use warpsight_predict::KernelModel;
-use warpsight_run::cuda::toolkit::{Compiled, Toolkit, ToolkitError};
-use warpsight_run::cuda::{Arch, Resources};
+use warpsight_run::cuda::{Arch, Compiled, Resources, Toolkit, ToolkitError};
 
 /// Compile a Program or one operator to CUDA machine code and show what it uses; needs no GPU.
 #[derive(clap::Args)]

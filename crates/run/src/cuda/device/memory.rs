@@ -1,8 +1,7 @@
 //! Device memory of one session.
 
-use super::ffi::Context;
-use super::objects::{Allocation, Array};
 use crate::check::Held;
+use crate::cuda::driver::{Allocation, Array, Context};
 use crate::guard::{BAND, front_band, pattern};
 use crate::{Contents, DeviceError, Init, MemoryKind, MemorySpec};
 

@@ -9,8 +9,8 @@
 //!   takes what its launches take together.
 //! - Before the first event the device works for a while, so that its clocks are up.
 
-use super::ffi::Context;
 use super::flush::Flush;
+use crate::cuda::driver::Context;
 use crate::{CacheState, DeviceError, LaunchClock, Submit, Timed, TimingSpec};
 use std::time::{Duration, Instant};
 use warpsight_ir::Seconds;

@@ -1,11 +1,9 @@
 //! Emptying the L2 cache of a job's memory, and of lines that would have to be written back while a kernel is timed.
 
-use super::build::{Built, KernelText};
-use super::device::Cuda;
-use super::ffi::Context;
-use super::launch::{Arg, Shape};
-use super::objects::Allocation;
+use super::Cuda;
 use crate::DeviceError;
+use crate::cuda::compile::{Built, KernelText};
+use crate::cuda::driver::{Allocation, Arg, Context, Shape};
 use std::rc::Rc;
 
 /// Bytes that are overwritten, and as many others that are read: so many times the cache's size.
@@ -48,7 +46,7 @@ impl Flush {
 }
 
 /// The kernel that reads.
-pub(super) fn kernel() -> KernelText {
+pub(in crate::cuda) fn kernel() -> KernelText {
     let entry = "warpsight_flush";
     KernelText { name: entry.into(), text: include_str!("flush.cu").into(), entry: entry.into() }
 }

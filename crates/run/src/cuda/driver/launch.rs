@@ -1,21 +1,14 @@
-//! A launch in the driver's terms: its shape, its arguments, and whether the device can hold it.
+//! A launch in the driver's terms: its shape and its arguments.
 
-use super::device::Properties;
-use super::ffi::Context;
-use super::objects::Module;
-use crate::DeviceError;
 use cudarc::driver::sys::*;
 use std::ffi::c_void;
 
 /// Bytes of shared memory that any kernel may have; more is asked for first.
-pub(super) const PLAIN_SHARED: u32 = 48 << 10;
-
-/// Blocks of a cluster that every device with clusters takes; more is asked for first.
-const PORTABLE_CLUSTER: u32 = 8;
+pub(crate) const PLAIN_SHARED: u32 = 48 << 10;
 
 /// A value for a parameter of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Arg {
+pub(crate) enum Arg {
     /// An address, a texture or a surface.
     Word(u64),
     /// An `int`.
@@ -24,7 +17,7 @@ pub(super) enum Arg {
 
 impl Arg {
     /// Where the driver finds the value.
-    pub(super) fn pointer(&self) -> *mut c_void {
+    pub(crate) fn pointer(&self) -> *mut c_void {
         match self {
             Self::Word(value) => std::ptr::from_ref(value).cast_mut().cast(),
             Self::Int(value) => std::ptr::from_ref(value).cast_mut().cast(),
@@ -34,20 +27,20 @@ impl Arg {
 
 /// Memory whose lines the L2 cache is asked to keep.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Window {
+pub(crate) struct Window {
     /// First byte.
-    pub(super) at: u64,
+    pub(crate) at: u64,
     /// Bytes.
-    pub(super) bytes: usize,
+    pub(crate) bytes: usize,
     /// Bytes of L2 that are set aside.
-    pub(super) set_aside: usize,
+    pub(crate) set_aside: usize,
     /// The share of the window's lines that are to stay: as many as the set-aside part holds.
-    pub(super) hit_ratio: f32,
+    pub(crate) hit_ratio: f32,
 }
 
 impl Window {
     /// The window over memory, within what the device allows; `None` where it keeps nothing.
-    pub(super) fn over(at: u64, bytes: usize, most_set_aside: usize, most_window: usize) -> Option<Self> {
+    pub(crate) fn over(at: u64, bytes: usize, most_set_aside: usize, most_window: usize) -> Option<Self> {
         let window = bytes.min(most_window);
         let set_aside = window.min(most_set_aside);
         (set_aside > 0).then(|| Self { at, bytes: window, set_aside, hit_ratio: (set_aside as f64 / window as f64) as f32 })
@@ -56,45 +49,41 @@ impl Window {
 
 /// The shape of a launch.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Shape {
+pub(crate) struct Shape {
     /// Blocks.
-    pub(super) grid: [u32; 3],
+    pub(crate) grid: [u32; 3],
     /// Threads of a block.
-    pub(super) block: [u32; 3],
+    pub(crate) block: [u32; 3],
     /// Bytes of shared memory beside what the kernel declares.
-    pub(super) dynamic_shared: u32,
+    pub(crate) dynamic_shared: u32,
     /// Blocks of a cluster along x.
-    pub(super) cluster: u32,
+    pub(crate) cluster: u32,
     /// Whether all blocks must be resident together.
-    pub(super) cooperative: bool,
+    pub(crate) cooperative: bool,
     /// Whether it may begin while the launch before ends.
-    pub(super) programmatic: bool,
+    pub(crate) programmatic: bool,
     /// What the L2 cache is asked to keep.
-    pub(super) window: Option<Window>,
+    pub(crate) window: Option<Window>,
 }
 
 impl Shape {
     /// Blocks and threads, and nothing else.
-    pub(super) fn plain(grid: [u32; 3], block: [u32; 3]) -> Self {
+    pub(crate) fn plain(grid: [u32; 3], block: [u32; 3]) -> Self {
         Self { grid, block, dynamic_shared: 0, cluster: 1, cooperative: false, programmatic: false, window: None }
     }
 
     /// Blocks in all.
-    fn blocks(&self) -> u64 {
+    pub(crate) fn blocks(&self) -> u64 {
         self.grid.iter().map(|&n| u64::from(n)).product()
     }
 
-    fn threads(&self) -> u32 {
+    /// Threads of a block.
+    pub(crate) fn threads(&self) -> u32 {
         self.block.iter().fold(1, |n: u32, &extent| n.saturating_mul(extent))
     }
 
-    /// Blocks of this shape that a multiprocessor holds at once, as the driver says.
-    pub(super) fn resident(&self, module: &Module) -> Option<u32> {
-        module.max_blocks(self.threads(), self.dynamic_shared).ok()
-    }
-
     /// What goes beyond blocks and threads.
-    pub(super) fn attributes(&self) -> Vec<CUlaunchAttribute> {
+    pub(crate) fn attributes(&self) -> Vec<CUlaunchAttribute> {
         use CUlaunchAttributeID::*;
         let mut attributes = Vec::new();
         let mut add = |id, set: &dyn Fn(&mut CUlaunchAttributeValue)| {
@@ -129,7 +118,7 @@ impl Shape {
     }
 
     /// The driver's form; `attributes` are [`Shape::attributes`] and outlive it.
-    pub(super) fn config(&self, stream: CUstream, attributes: &mut [CUlaunchAttribute]) -> CUlaunchConfig {
+    pub(crate) fn config(&self, stream: CUstream, attributes: &mut [CUlaunchAttribute]) -> CUlaunchConfig {
         CUlaunchConfig {
             gridDimX: self.grid[0],
             gridDimY: self.grid[1],
@@ -142,51 +131,6 @@ impl Shape {
             attrs: attributes.as_mut_ptr(),
             numAttrs: attributes.len() as u32,
         }
-    }
-
-    /// Asks for what a kernel has only on request, and refuses what the device cannot hold. `kernel` is its name.
-    ///
-    /// # Errors
-    /// [`DeviceError::Limit`] says what does not fit.
-    pub(super) fn prepare(&self, kernel: &str, module: &Module, context: &Context, device: &Properties) -> Result<(), DeviceError> {
-        use CUfunction_attribute::*;
-        let within = |what: &str, needed: u64, available: u64| {
-            if needed <= available {
-                Ok(())
-            } else {
-                Err(DeviceError::Limit { what: format!("{what} kernel `{kernel}`"), needed, available })
-            }
-        };
-        for (i, (&blocks, most)) in self.grid.iter().zip(device.max_grid).enumerate() {
-            within(&format!("dimension {i} of the grid of"), blocks.into(), most.into())?;
-        }
-        if let Some(most) = module.attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK) {
-            within("as compiled, a block of", self.threads().into(), most.into())?;
-        }
-        let fixed = module.attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES).unwrap_or(0);
-        let shared = u64::from(fixed) + u64::from(self.dynamic_shared);
-        within("shared memory, in bytes, of", shared, device.shared_bytes)?;
-        if shared > PLAIN_SHARED.into() {
-            module.set_attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, self.dynamic_shared)?;
-        }
-        if self.cluster > PORTABLE_CLUSTER {
-            module.set_attribute(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)?;
-        }
-        let clusters = if self.cluster > 1 {
-            let clusters = context.max_clusters(module.function, self)?;
-            within(&format!("at once, clusters of {} blocks of", self.cluster), 1, clusters.into())?;
-            Some(clusters)
-        } else {
-            None
-        };
-        if self.cooperative {
-            let resident = match clusters {
-                Some(clusters) => u64::from(clusters) * u64::from(self.cluster),
-                None => u64::from(module.max_blocks(self.threads(), self.dynamic_shared)?) * u64::from(device.multiprocessors),
-            };
-            within("resident together, blocks of", self.blocks(), resident)?;
-        }
-        Ok(())
     }
 }
 

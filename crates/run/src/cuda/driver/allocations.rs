@@ -1,90 +1,24 @@
-//! Objects of the driver, each freed with its wrapper. See `ffi` for what makes the calls sound.
+//! Device memory and arrays of texels, each freed with its wrapper. See `driver` for what makes the calls sound.
 #![allow(unsafe_code, reason = "the CUDA driver is a C interface")]
 
-use super::ffi::{Context, cu};
+use super::context::Context;
+use super::cu;
 use super::functions::Functions;
 use crate::DeviceError;
 use cudarc::driver::sys::*;
-use std::ffi::c_int;
 use warpsight_ir::{Border, ImageFormat};
 
-/// A moment in the stream.
-pub(super) struct Event {
-    pub(super) driver: &'static Functions,
-    pub(super) event: CUevent,
-}
-
-impl Event {
-    /// Nanoseconds since an earlier one; both were reached.
-    pub(super) fn since(&self, start: &Event) -> Result<f64, DeviceError> {
-        let mut milliseconds = 0.0f32;
-        cu!(self.driver, cuEventElapsedTime(&mut milliseconds, start.event, self.event))?;
-        Ok(f64::from(milliseconds) * 1e6)
-    }
-}
-
-impl Drop for Event {
-    fn drop(&mut self) {
-        let _ = cu!(self.driver, cuEventDestroy_v2(self.event));
-    }
-}
-
-/// Launches recorded and made ready.
-pub(super) struct Graph {
-    pub(super) driver: &'static Functions,
-    pub(super) exec: CUgraphExec,
-}
-
-impl Drop for Graph {
-    fn drop(&mut self) {
-        let _ = cu!(self.driver, cuGraphExecDestroy(self.exec));
-    }
-}
-
-/// Machine code in the device, with its kernel.
-pub(super) struct Module {
-    pub(super) driver: &'static Functions,
-    pub(super) module: CUmodule,
-    pub(super) function: CUfunction,
-}
-
-impl Module {
-    /// `None` where the driver does not say.
-    pub(super) fn attribute(&self, attribute: CUfunction_attribute) -> Option<u32> {
-        let mut value: c_int = 0;
-        cu!(self.driver, cuFuncGetAttribute(&mut value, attribute, self.function)).ok()?;
-        u32::try_from(value).ok()
-    }
-
-    pub(super) fn set_attribute(&self, attribute: CUfunction_attribute, value: u32) -> Result<(), DeviceError> {
-        cu!(self.driver, cuFuncSetAttribute(self.function, attribute, c_int::try_from(value).unwrap_or(c_int::MAX)))
-    }
-
-    /// How many blocks of so many threads and so much dynamic shared memory a multiprocessor holds at once.
-    pub(super) fn max_blocks(&self, threads: u32, dynamic_shared: u32) -> Result<u32, DeviceError> {
-        let (mut blocks, threads) = (0, c_int::try_from(threads).unwrap_or(c_int::MAX));
-        cu!(self.driver, cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, self.function, threads, dynamic_shared as usize))?;
-        Ok(blocks.max(0) as u32)
-    }
-}
-
-impl Drop for Module {
-    fn drop(&mut self) {
-        let _ = cu!(self.driver, cuModuleUnload(self.module));
-    }
-}
-
 /// Device memory.
-pub(super) struct Allocation {
+pub(crate) struct Allocation {
     driver: &'static Functions,
-    pub(super) at: CUdeviceptr,
-    pub(super) bytes: usize,
+    pub(crate) at: CUdeviceptr,
+    pub(crate) bytes: usize,
 }
 
 impl Allocation {
     /// # Errors
     /// [`DeviceError::Limit`] with what is free, where memory is short.
-    pub(super) fn new(context: &Context, bytes: usize) -> Result<Self, DeviceError> {
+    pub(crate) fn new(context: &Context, bytes: usize) -> Result<Self, DeviceError> {
         let mut at = 0;
         cu!(context.driver, cuMemAlloc_v2(&mut at, bytes))
             .map_err(|error| short(error, "an allocation, in bytes,", bytes as u64, context))?;
@@ -92,19 +26,19 @@ impl Allocation {
     }
 
     /// Writes bytes from a position on; they lie inside.
-    pub(super) fn write(&self, position: usize, data: &[u8]) -> Result<(), DeviceError> {
+    pub(crate) fn write(&self, position: usize, data: &[u8]) -> Result<(), DeviceError> {
         self.inside(position, data.len())?;
         cu!(self.driver, cuMemcpyHtoD_v2(self.at + position as u64, data.as_ptr().cast(), data.len()))
     }
 
     /// Reads bytes from a position on; they lie inside.
-    pub(super) fn read(&self, position: usize, into: &mut [u8]) -> Result<(), DeviceError> {
+    pub(crate) fn read(&self, position: usize, into: &mut [u8]) -> Result<(), DeviceError> {
         self.inside(position, into.len())?;
         cu!(self.driver, cuMemcpyDtoH_v2(into.as_mut_ptr().cast(), self.at + position as u64, into.len()))
     }
 
     /// Sets bytes from a position on; they lie inside.
-    pub(super) fn fill(&self, position: usize, value: u8, bytes: usize) -> Result<(), DeviceError> {
+    pub(crate) fn fill(&self, position: usize, value: u8, bytes: usize) -> Result<(), DeviceError> {
         self.inside(position, bytes)?;
         cu!(self.driver, cuMemsetD8_v2(self.at + position as u64, value, bytes))
     }
@@ -124,7 +58,7 @@ impl Drop for Allocation {
 }
 
 /// A two-dimensional array of texels that textures and surfaces can look at.
-pub(super) struct Array {
+pub(crate) struct Array {
     driver: &'static Functions,
     array: CUarray,
     row: usize,
@@ -132,7 +66,7 @@ pub(super) struct Array {
 }
 
 impl Array {
-    pub(super) fn new(context: &Context, format: ImageFormat, width: u32, height: u32) -> Result<Self, DeviceError> {
+    pub(crate) fn new(context: &Context, format: ImageFormat, width: u32, height: u32) -> Result<Self, DeviceError> {
         let description = CUDA_ARRAY3D_DESCRIPTOR {
             Width: width as usize,
             Height: height as usize,
@@ -155,12 +89,12 @@ impl Array {
     }
 
     /// Bytes of its rows without padding.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.row * self.height
     }
 
     /// Writes all of it; `data` has exactly its bytes.
-    pub(super) fn write(&self, data: &[u8]) -> Result<(), DeviceError> {
+    pub(crate) fn write(&self, data: &[u8]) -> Result<(), DeviceError> {
         let mut copy = self.copy(data.len())?;
         (copy.srcMemoryType, copy.srcHost, copy.srcPitch) = (CUmemorytype::CU_MEMORYTYPE_HOST, data.as_ptr().cast(), self.row);
         (copy.dstMemoryType, copy.dstArray) = (CUmemorytype::CU_MEMORYTYPE_ARRAY, self.array);
@@ -168,7 +102,7 @@ impl Array {
     }
 
     /// Reads all of it; `into` has exactly its bytes.
-    pub(super) fn read(&self, into: &mut [u8]) -> Result<(), DeviceError> {
+    pub(crate) fn read(&self, into: &mut [u8]) -> Result<(), DeviceError> {
         let mut copy = self.copy(into.len())?;
         (copy.srcMemoryType, copy.srcArray) = (CUmemorytype::CU_MEMORYTYPE_ARRAY, self.array);
         (copy.dstMemoryType, copy.dstHost, copy.dstPitch) = (CUmemorytype::CU_MEMORYTYPE_HOST, into.as_mut_ptr().cast(), self.row);
@@ -209,7 +143,7 @@ impl Array {
     }
 
     /// A texture that reads texels by their coordinates: unnormalised, the nearest, bytes as fractions of 255.
-    pub(super) fn texture(&self, border: Border) -> Result<View, DeviceError> {
+    pub(crate) fn texture(&self, border: Border) -> Result<View, DeviceError> {
         let address = match border {
             Border::Zero => CUaddress_mode::CU_TR_ADDRESS_MODE_BORDER,
             Border::ClampToEdge => CUaddress_mode::CU_TR_ADDRESS_MODE_CLAMP,
@@ -232,7 +166,7 @@ impl Array {
     }
 
     /// A surface, to be written.
-    pub(super) fn surface(&self) -> Result<View, DeviceError> {
+    pub(crate) fn surface(&self) -> Result<View, DeviceError> {
         let (mut object, resource) = (0, self.resource());
         cu!(self.driver, cuSurfObjectCreate(&mut object, &resource))?;
         Ok(View::Surface(self.driver, object))
@@ -246,7 +180,7 @@ impl Drop for Array {
 }
 
 /// How a kernel sees an array.
-pub(super) enum View {
+pub(crate) enum View {
     /// Read.
     Texture(&'static Functions, CUtexObject),
     /// Written.
@@ -255,7 +189,7 @@ pub(super) enum View {
 
 impl View {
     /// What a kernel takes for it.
-    pub(super) fn object(&self) -> u64 {
+    pub(crate) fn object(&self) -> u64 {
         match self {
             Self::Texture(_, object) | Self::Surface(_, object) => *object,
         }

@@ -20,14 +20,14 @@ const STAND_IN: &str = "warpsight_simulated_driver";
 macro_rules! functions {
     ($($name:ident($($arg:ty),* $(,)?);)*) => {
         /// Every function of the driver's library that is called.
-        pub(super) const NAMES: &[&str] = &[$(stringify!($name)),*];
+        pub(crate) const NAMES: &[&str] = &[$(stringify!($name)),*];
 
         /// The functions, found.
         #[allow(non_snake_case, reason = "named as in the library")]
-        pub(super) struct Functions {
-            $(pub(super) $name: unsafe extern "C" fn($($arg),*) -> u32,)*
+        pub(crate) struct Functions {
+            $(pub(crate) $name: unsafe extern "C" fn($($arg),*) -> u32,)*
             /// Whether this library stands in for a driver.
-            pub(super) stand_in: bool,
+            pub(crate) stand_in: bool,
         }
 
         impl Functions {
@@ -101,7 +101,7 @@ functions! {
 
 /// Why there is no driver.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum NoDriver {
+pub(crate) enum NoDriver {
     /// No library.
     #[error("the driver's library {LIBRARY} cannot be loaded (no NVIDIA driver, or not on the loader's path): {0}")]
     Library(String),
@@ -125,7 +125,7 @@ pub(super) enum NoDriver {
 ///
 /// # Errors
 /// [`NoDriver::Library`], or [`NoDriver::Old`] with the driver's version.
-pub(super) fn load() -> Result<Functions, NoDriver> {
+pub(crate) fn load() -> Result<Functions, NoDriver> {
     // SAFETY: loading runs the library's initialisers; drivers are made to be loaded, in a process of their own here.
     let library = unsafe { Library::new(LIBRARY) }.map_err(|error| NoDriver::Library(error.to_string()))?;
     // Never unloaded: drivers leave threads and exit handlers behind.
@@ -147,6 +147,6 @@ pub(super) fn load() -> Result<Functions, NoDriver> {
 }
 
 /// `12080` is 12.8.
-pub(super) fn version_name(version: c_int) -> String {
+pub(crate) fn version_name(version: c_int) -> String {
     format!("{}.{}", version / 1000, version % 1000 / 10)
 }

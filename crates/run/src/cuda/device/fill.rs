@@ -1,8 +1,8 @@
 //! Large arrays get their first contents from a kernel in the device: what a rule describes need not cross the bus.
 
-use super::build::KernelText;
-use super::launch::{Arg, Shape};
 use crate::Init;
+use crate::cuda::compile::KernelText;
+use crate::cuda::driver::{Arg, Shape};
 use warpsight_ir::Scalar;
 
 /// From so many bytes on, the device fills; below, a copy takes less than bringing in a kernel.
@@ -25,12 +25,12 @@ pub(super) struct Filling {
 }
 
 /// The kernel for arrays of random values.
-pub(super) fn random() -> KernelText {
+pub(in crate::cuda) fn random() -> KernelText {
     kernel("warpsight_fill_random", include_str!("fill_random.cu"))
 }
 
 /// The kernel for cycles.
-pub(super) fn cycle() -> KernelText {
+pub(in crate::cuda) fn cycle() -> KernelText {
     kernel("warpsight_fill_cycle", include_str!("fill_cycle.cu"))
 }
 

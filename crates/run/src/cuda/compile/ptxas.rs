@@ -1,7 +1,7 @@
 //! `ptxas` as a program of its own, and what it says of a kernel.
 
-use super::{Arch, Resources};
-use crate::cuda::toolkit::ToolkitError;
+use super::error::ToolkitError;
+use crate::cuda::{Arch, Resources};
 use std::io::Read;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};

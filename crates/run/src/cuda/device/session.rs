@@ -1,124 +1,21 @@
-//! An open device, and its sessions in the driver's terms.
+//! A device's sessions: what is asked of one, in the driver's terms.
 
-use super::Arch;
-use super::build::{Built, KernelText, Target};
-use super::ffi::Context;
-use super::fill;
-use super::launch::{Arg, PLAIN_SHARED, Shape, Window};
-use super::listing;
 use super::memory::{self, Memory};
-use super::objects::View;
-use super::passes::{self, Awake, Ready, blame};
-use crate::cache::Cache;
+use super::passes::{self, Ready, blame};
+use super::{Cuda, fill};
 use crate::check::{CheckedCode, CheckedLaunch, Ledger, local_bytes, writes};
-use crate::clocks::Clocks;
+use crate::cuda::compile::{Built, KernelText};
+use crate::cuda::driver::{Arg, PLAIN_SHARED, Shape, View, Window};
 use crate::refusal::Reason;
 use crate::{
-    CacheState, Code, Device, DeviceError, DeviceInfo, Init, LaunchClock, LaunchSpec, Look, MemorySpec, Seen, Session, Submit, Timed,
-    TimingSpec,
+    CacheState, Code, Device, DeviceError, DeviceInfo, Init, LaunchSpec, Look, MemorySpec, Seen, Session, Submit, Timed, TimingSpec,
 };
-use std::cell::RefCell;
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::rc::Rc;
 use warpsight_emit::Grid;
 use warpsight_ir::{Border, Feedback, ParamKind};
 
-/// Kernels held in the device at most; then all are let go.
-const HELD: usize = 256;
-
-/// L2 caches are taken to be at least this large where the driver does not say, in bytes.
-const SMALLEST_L2: u64 = 32 << 20;
-
-/// What launches depend on.
-pub(super) struct Properties {
-    pub(super) multiprocessors: u32,
-    pub(super) max_grid: [u32; 3],
-    /// Shared memory of a block at most, in bytes.
-    pub(super) shared_bytes: u64,
-    /// Whether launches may be in clusters and begin early: compute capability 9.0.
-    pub(super) clusters: bool,
-    /// Bytes of L2 that may be set aside for lines that stay.
-    most_set_aside: usize,
-    /// Bytes of a window over them.
-    most_window: usize,
-    pub(super) l2_bytes: u64,
-}
-
-/// An NVIDIA GPU, opened.
-pub struct Cuda {
-    pub(super) info: DeviceInfo,
-    arch: Arch,
-    pub(super) properties: Properties,
-    pub(super) clocks: Clocks,
-    cache: Cache,
-    held: RefCell<HashMap<String, Rc<Built>>>,
-    /// What an empty kernel takes by each clock that was used, and the step of the events' clock, in nanoseconds.
-    pub(super) empty: RefCell<Vec<(LaunchClock, f64, f64)>>,
-    pub(super) awake: Awake,
-    /// Why nothing works any more, once that is so.
-    lost: RefCell<Option<String>>,
-    // Last: what lies in it is freed before.
-    pub(super) context: Context,
-}
-
 impl Cuda {
-    /// Opens a device by its id, `cuda:N`. Machine code is kept in `cache`, where there is one.
-    ///
-    /// # Errors
-    /// [`DeviceError::NoDevice`] with what was found instead; [`DeviceError::Driver`].
-    pub fn open(id: &str, cache: Option<PathBuf>) -> Result<Self, DeviceError> {
-        let (found, skipped) = listing::find();
-        let there: Vec<String> = found.iter().map(|(_, info)| info.id.clone()).collect();
-        let Some((handle, info)) = found.into_iter().find(|(_, info)| info.id == id) else {
-            let mut reason = if there.is_empty() { "no CUDA device was found".into() } else { format!("there is {}", there.join(", ")) };
-            for (name, why) in skipped {
-                reason += &format!("; {name}: {why}");
-            }
-            return Err(DeviceError::NoDevice { id: id.into(), reason });
-        };
-        let fact = |name: &str| info.facts.get(name).and_then(|value| value.parse::<u64>().ok());
-        let small = |name: &str, otherwise: u32| fact(name).and_then(|value| u32::try_from(value).ok()).unwrap_or(otherwise);
-        let arch = listing::arch(handle);
-        let properties = Properties {
-            multiprocessors: small("multiprocessor_count", 1),
-            max_grid: [small("max_grid_dim_x", u32::MAX), small("max_grid_dim_y", 65535), small("max_grid_dim_z", 65535)],
-            shared_bytes: info.limits.local_bytes.unwrap_or(PLAIN_SHARED.into()),
-            clusters: arch.capability >= 90,
-            most_set_aside: fact("max_persisting_l2_cache_size").unwrap_or(0) as usize,
-            most_window: fact("max_access_policy_window_size").unwrap_or(0) as usize,
-            l2_bytes: fact("l2_cache_bytes").filter(|&bytes| bytes > 0).unwrap_or(SMALLEST_L2),
-        };
-        Ok(Self {
-            clocks: Clocks::new(info.facts.get("uuid").filter(|_| !handle.driver.stand_in)),
-            context: Context::new(handle)?,
-            info,
-            arch,
-            properties,
-            cache: Cache(cache),
-            held: RefCell::default(),
-            empty: RefCell::default(),
-            awake: Awake::default(),
-            lost: RefCell::default(),
-        })
-    }
-
-    /// A kernel in the device, and whether it was there before.
-    pub(super) fn built(&self, index: usize, text: &KernelText) -> Result<(Rc<Built>, bool), DeviceError> {
-        let key = text.key(self.arch);
-        if let Some(held) = self.held.borrow().get(&key) {
-            return Ok((held.clone(), true));
-        }
-        let target = Target { context: &self.context, arch: self.arch, device: &self.info.name, cache: &self.cache };
-        let built = Rc::new(text.build(index, &target)?);
-        let mut held = self.held.borrow_mut();
-        if held.len() >= HELD {
-            held.clear();
-        }
-        held.insert(key, built.clone());
-        Ok((built, false))
-    }
-
     /// Fills a large array in the device; whether that was done.
     fn fill(&self, at: u64, init: &Init, bytes: u64) -> Result<bool, DeviceError> {
         if bytes < fill::LARGE {
@@ -253,23 +150,6 @@ impl Device for Cuda {
         let made = memory.iter().enumerate().map(|(i, spec)| Memory::new(i, spec, &self.context, &fill)).collect();
         let memory = self.watch(made)?;
         Ok(Box::new(CudaSession { cuda: self, ledger, memory, kernels: HashMap::new(), prepared: None }))
-    }
-}
-
-impl Cuda {
-    fn alive(&self) -> Result<(), DeviceError> {
-        match &*self.lost.borrow() {
-            Some(why) => Err(DeviceError::Lost(why.clone())),
-            None => Ok(()),
-        }
-    }
-
-    /// Remembers an error with which the context is gone: only a new process has another.
-    fn watch<T>(&self, result: Result<T, DeviceError>) -> Result<T, DeviceError> {
-        if let Err(error @ (DeviceError::Lost(_) | DeviceError::Fault { .. })) = &result {
-            *self.lost.borrow_mut() = Some(format!("an earlier launch ended the device's context: {error}"));
-        }
-        result
     }
 }
 

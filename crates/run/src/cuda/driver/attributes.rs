@@ -153,7 +153,7 @@ attributes! {
 }
 
 /// Every attribute with the name of its fact: lower case, without prefix, `l2_cache_bytes` for what CUDA calls `L2_CACHE_SIZE`.
-pub(super) fn all() -> impl Iterator<Item = (String, CUdevice_attribute)> {
+pub(crate) fn all() -> impl Iterator<Item = (String, CUdevice_attribute)> {
     ALL.iter().map(|&(name, attribute)| (fact(name), attribute))
 }
 

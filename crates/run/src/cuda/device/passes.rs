@@ -1,22 +1,16 @@
 //! Passes over a session's launches: one by itself, or some to warm up and the timed ones.
 
-use super::build::{Built, KernelText};
-use super::device::Cuda;
-use super::ffi::Context;
+use super::Cuda;
 use super::flush::Flush;
-use super::launch::{Arg, Shape};
 use super::memory::Memory;
-use super::objects::View;
 use super::timing::{self, Launches};
 use crate::check::Held;
+use crate::cuda::compile::{Built, KernelText};
+use crate::cuda::driver::{Arg, Context, Shape, View};
 use crate::{CacheState, DeviceError, LaunchClock, Look, Seen, Timed, TimingSpec};
-use std::cell::Cell;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use warpsight_ir::{Seconds, TimeSource};
-
-/// How long a device works before it is timed, at most: an idle GPU holds its clocks down and raises them within milliseconds.
-const WARM_UP: Duration = Duration::from_millis(20);
 
 /// A launch, ready.
 pub(super) struct Ready {
@@ -114,47 +108,6 @@ impl Cuda {
     }
 }
 
-/// How long a device has to work before it is timed: as long as it may have stood idle, at most [`WARM_UP`], less what it has worked
-/// since.
-pub(super) struct Awake {
-    /// When it had last done what was asked.
-    since: Cell<Instant>,
-    /// What it owed then.
-    owed: Cell<Duration>,
-}
-
-impl Default for Awake {
-    fn default() -> Self {
-        Self { since: Cell::new(Instant::now()), owed: Cell::new(Duration::ZERO) }
-    }
-}
-
-impl Awake {
-    fn owed(&self) -> Duration {
-        owed(self.owed.get(), self.since.get().elapsed())
-    }
-    /// It begins to work.
-    fn begin(&self) {
-        self.owed.set(self.owed());
-        self.since.set(Instant::now());
-    }
-    /// It has worked since it began.
-    fn end(&self) {
-        self.owed.set(self.owed.get().saturating_sub(self.since.get().elapsed()));
-        self.since.set(Instant::now());
-    }
-    /// It has worked as long as it takes.
-    fn done(&self) {
-        self.owed.set(Duration::ZERO);
-        self.since.set(Instant::now());
-    }
-}
-
-/// What is owed after it stood idle for so long.
-fn owed(before: Duration, idle: Duration) -> Duration {
-    before.saturating_add(idle).min(WARM_UP)
-}
-
 /// What memory holds now, and whose guard bands were overwritten.
 pub(super) fn look(look: &Look, held: &[Held], memory: &[Memory]) -> Result<Seen, DeviceError> {
     let mut seen = Seen::default();
@@ -169,7 +122,7 @@ pub(super) fn look(look: &Look, held: &[Held], memory: &[Memory]) -> Result<Seen
 }
 
 /// A kernel that does nothing.
-pub(super) fn empty_kernel() -> KernelText {
+pub(in crate::cuda) fn empty_kernel() -> KernelText {
     let entry = "warpsight_empty";
     KernelText {
         name: "empty".into(),
@@ -183,23 +136,5 @@ pub(super) fn blame(error: DeviceError, name: &str) -> DeviceError {
     match error {
         DeviceError::Fault { kernel, what } if kernel.is_empty() => DeviceError::Fault { kernel: name.into(), what },
         other => other,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn devices_warm_up_as_long_as_they_stood_idle() {
-        let owed = |before, idle| owed(Duration::from_millis(before), Duration::from_millis(idle)).as_millis();
-        assert_eq!(owed(0, 3), 3);
-        assert_eq!(owed(0, 500), 20, "a compiler ran in between");
-        assert_eq!(owed(8, 4), 12, "a pass did not take long enough");
-        let awake = Awake { since: Cell::new(Instant::now()), owed: Cell::new(WARM_UP) };
-        awake.begin();
-        std::thread::sleep(2 * WARM_UP);
-        awake.end();
-        assert!(awake.owed() < WARM_UP, "a long kernel is warm after its first pass");
     }
 }

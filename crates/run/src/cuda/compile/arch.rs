@@ -1,6 +1,6 @@
 //! What machine code is made for, and what a multiprocessor of that kind holds.
 
-use super::{Arch, Resources};
+use crate::cuda::{Arch, Resources};
 use std::fmt;
 use std::str::FromStr;
 use warpsight_ir::occupancy::{CannotRun, Occupancy, Residency, occupancy};

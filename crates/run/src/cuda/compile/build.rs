@@ -1,11 +1,11 @@
 //! From text to a kernel in the device: out of the cache of machine code where possible, by NVRTC otherwise.
 
-use super::Arch;
-use super::ffi::Context;
-use super::objects::Module;
-use super::toolkit::{Compiled, Toolkit, ToolkitError};
+use super::error::ToolkitError;
+use super::toolkit::{Compiled, Toolkit};
 use crate::DeviceError;
 use crate::cache::{self, Cache};
+use crate::cuda::Arch;
+use crate::cuda::driver::{Context, Module};
 use cudarc::driver::sys::CUfunction_attribute as Attribute;
 use serde::{Deserialize, Serialize};
 use warpsight_emit::CUDA_OPTIONS;
@@ -13,13 +13,13 @@ use warpsight_ir::Feedback;
 
 /// A kernel as text.
 #[derive(Clone, Debug)]
-pub(super) struct KernelText {
+pub(crate) struct KernelText {
     /// What messages call it.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// CUDA C++.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// The kernel function's name.
-    pub(super) entry: String,
+    pub(crate) entry: String,
 }
 
 /// An entry of the cache. It says what it was made for, because directories of prepared kernels travel between machines.
@@ -32,28 +32,28 @@ struct Stored {
 }
 
 /// A kernel in the device.
-pub(super) struct Built {
-    pub(super) module: Module,
+pub(crate) struct Built {
+    pub(crate) module: Module,
     /// What compiler and driver say of it.
-    pub(super) feedback: Feedback,
+    pub(crate) feedback: Feedback,
 }
 
 /// The device that kernels are built for.
-pub(super) struct Target<'a> {
-    pub(super) context: &'a Context,
-    pub(super) arch: Arch,
-    pub(super) device: &'a str,
-    pub(super) cache: &'a Cache,
+pub(crate) struct Target<'a> {
+    pub(crate) context: &'a Context,
+    pub(crate) arch: Arch,
+    pub(crate) device: &'a str,
+    pub(crate) cache: &'a Cache,
 }
 
 impl KernelText {
     /// What identifies its machine code: not the compiler's version, so that another machine can prepare it.
-    pub(super) fn key(&self, arch: Arch) -> String {
+    pub(crate) fn key(&self, arch: Arch) -> String {
         cache::key(&["cuda", &self.text, &self.entry, &arch.to_string(), &CUDA_OPTIONS.join(" ")])
     }
 
     /// Compiles it into the cache; nothing happens where it is there already.
-    pub(super) fn prepare(&self, toolkit: &Toolkit, arch: Arch, cache: &Cache) -> Result<Feedback, ToolkitError> {
+    pub(crate) fn prepare(&self, toolkit: &Toolkit, arch: Arch, cache: &Cache) -> Result<Feedback, ToolkitError> {
         let key = self.key(arch);
         if let Some(stored) = stored(cache, &key) {
             return Ok(Feedback { cached: true, ..stored.feedback });
@@ -65,7 +65,7 @@ impl KernelText {
     }
 
     /// Brings it into the device. `index` is its position in the job, for errors.
-    pub(super) fn build(&self, index: usize, target: &Target) -> Result<Built, DeviceError> {
+    pub(crate) fn build(&self, index: usize, target: &Target) -> Result<Built, DeviceError> {
         let key = self.key(target.arch);
         let failed = |log: String, line| DeviceError::Build { program: index, kernel: self.name.clone(), log, line };
         let mut refused = None;

@@ -46,17 +46,18 @@ pub mod specialise;
 pub mod text;
 pub mod types;
 pub mod units;
+mod unknown;
 pub mod validate;
 
 pub use accesses::{AccessKind, AccessRef, Accesses, AffineBound, BufferLayout, LoadPath, Nest, NestVar, TensorPlace, TensorUse, VarKind};
 pub use affine::{Affine, VarId};
 pub use data::Bindings;
-pub use estimate::{CostModel, Estimate, Limiter, Limits, ModelId, NoEstimate, RankFamily, Ranked, Volumes};
+pub use estimate::{CostModel, Estimate, Limiter, Limits, ModelId, RankFamily, Ranked, Volumes};
 pub use family::{Config, Demand, Family, Knob, KnobValue, LowerError, Space as ConfigSpace};
 pub use in_place::{Hazard, in_place};
 pub use kernel::{Kernel, LaunchShape, OpClass, OpCounts, Shader, Stage, StageClass};
 pub use pipeline::{Certificate, Channel, Firings, Pipeline, PipelineStage, SideOutput, StageBody, Step, Turns};
-pub use profile::{Profile, Unknown};
+pub use profile::Profile;
 pub use program::typing::{self, TypeEnv, TypeError};
 pub use program::{
     Access, Array, AtomicOp, BinaryOp, Border, Bound, Direction, Expr, GroupAxis, ImageFormat, LaneAxis, Launch, Name, Order, Param,
@@ -66,4 +67,5 @@ pub use sample::{Feedback, Sample, Status, SubjectKind, TimeSource};
 pub use specialise::{SpecialiseError, specialise};
 pub use types::{Const, Scalar, Type, WIDTHS};
 pub use units::{Bytes, BytesPerSecond, Cycles, Flops, FlopsPerSecond, Hertz, Seconds};
+pub use unknown::{NoEstimate, Unknown};
 pub use validate::{Checked, CheckedPipeline, Invalid, InvalidKind, InvalidPipeline};

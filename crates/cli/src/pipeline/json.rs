@@ -133,7 +133,7 @@ fn group(of: &Outcome, plan: &GroupPlan, own: &Pipelined) -> Value {
             "tokens": queue.tokens,
         })
     });
-    let launch = of.machine.launch;
+    let launch = of.platform.launch;
     json!({
         "nodes": names(of, &plan.group.nodes),
         "rule": plan.group.rule,

@@ -49,7 +49,7 @@ pub struct Ran {
 /// Simulates a plan, where this device has silicon.
 pub fn simulated(of: &Outcome, scheduler: Scheduler, rates: &dyn Rates) -> Result<Simulated, String> {
     let silicon = silicon(of)?;
-    let (graph, plan, machine) = (&of.graph, &of.planned.plan, &of.machine);
+    let (graph, plan, platform) = (&of.graph, &of.planned.plan, &of.platform);
     for own in plan.groups.iter().flat_map(|group| &group.design.stages).filter(|stage| stage.class == StageClass::Tensor) {
         if own.element != ELEMENT {
             return Err(format!(
@@ -69,14 +69,14 @@ pub fn simulated(of: &Outcome, scheduler: Scheduler, rates: &dyn Rates) -> Resul
         }
     };
     let mut alone = |id| {
-        let pipeline = launched::operator(graph, id, machine, rates).map_err(|why| why.to_string())?;
+        let pipeline = launched::operator(graph, id, platform, rates).map_err(|why| why.to_string())?;
         kernel(pipeline).map_err(|why| format!("node `{}`: {why}", graph.node(id).name))
     };
     let singles = graph.ids().map(&mut alone).collect::<Result<Vec<_>, String>>()?;
     let vector = vector(&silicon.core);
     let mut kernels = BTreeMap::new();
     for group in of.planned.fused().into_iter().chain(plan.kernels.iter().map(|kernel| kernel.fused.clone())) {
-        let pipeline = launched::fused(graph, &group, machine, rates, vector).map_err(|why| why.to_string())?;
+        let pipeline = launched::fused(graph, &group, platform, rates, vector).map_err(|why| why.to_string())?;
         let first = group.group.nodes[0];
         kernels.insert(
             group.group.nodes,
@@ -108,8 +108,8 @@ fn silicon(of: &Outcome) -> Result<PipelineSilicon, String> {
     let unknown = || format!("sim/devices has no silicon of `{name}` for pipelines, only of {}", known.join(", "));
     let silicon = PipelineSilicon::builtin(name).ok_or_else(unknown)?.map_err(|error| error.to_string())?;
     let plain = warpsight_ir::profile::builtin(name).and_then(Result::ok);
-    let plain = plain.and_then(|plain| warpsight_dataflow::Machine::of(&plain).ok()).ok_or_else(unknown)?;
-    Ok(silicon.scaled(f64::from(of.machine.cores) / f64::from(plain.cores), of.machine.l2_rate / plain.l2_rate))
+    let plain = plain.and_then(|plain| warpsight_dataflow::Platform::of(&plain).ok()).ok_or_else(unknown)?;
+    Ok(silicon.scaled(f64::from(of.platform.cores) / f64::from(plain.cores), of.platform.l2_rate / plain.l2_rate))
 }
 
 /// Operations on matrix units that take one work-group as long as one on vector units.

@@ -78,7 +78,7 @@ pub fn text(of: &Outcome) -> String {
 /// What dataflow saves most in, over bulk-synchronous execution.
 pub fn saved(of: &Outcome) -> (&'static str, Seconds) {
     let times = &of.planned.plan.times;
-    times.bsp.terms(&of.machine).most_saved(&times.dataflow.terms(&of.machine))
+    times.bsp.terms(&of.platform).most_saved(&times.dataflow.terms(&of.platform))
 }
 
 fn executions(of: &Outcome) -> Table<'static> {

@@ -11,7 +11,7 @@ mod drafts;
 mod reduce;
 mod tiles;
 
-use crate::machine::Machine;
+use crate::platform::Platform;
 use crate::view::{Gemm, Named, NodeId, TensorId};
 use std::collections::BTreeMap;
 use warpsight_ir::{Bytes, NoEstimate, Seconds, StageClass};
@@ -276,7 +276,7 @@ impl Design {
     }
 
     /// What its memory accesses take at least.
-    pub fn caps(&self, machine: &Machine) -> crate::balance::Caps {
-        crate::balance::Caps { dram: self.dram() / machine.dram, l2: self.l2() / machine.l2_rate }
+    pub fn caps(&self, platform: &Platform) -> crate::balance::Caps {
+        crate::balance::Caps { dram: self.dram() / platform.dram, l2: self.l2() / platform.l2_rate }
     }
 }

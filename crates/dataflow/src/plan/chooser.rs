@@ -1,14 +1,14 @@
 //! Pipeline or kernel: a group as whichever is faster.
 
+use super::kernel::{Fused, alone, fused};
+use super::parts::{Chosen, KernelPlan};
+use super::pipelined::Pipelines;
 use crate::group::Group;
-use crate::kernel::{Fused, alone, fused};
-use crate::machine::Machine;
-use crate::pattern::Patterns;
-use crate::pipelined::Pipelines;
-use crate::plan::{Chosen, KernelPlan};
+use crate::platform::Platform;
 use crate::rates::{Curves, Rates};
 use crate::select::Judge;
-use crate::vertical::footprint;
+use crate::select::pattern::Patterns;
+use crate::select::vertical::footprint;
 use crate::view::{NodeId, View};
 use std::collections::{BTreeMap, HashSet};
 use warpsight_graph::Class;
@@ -25,7 +25,7 @@ pub struct Chooser<'a> {
 
 impl<'a> Chooser<'a> {
     /// Of a graph on a device.
-    pub fn new(graph: &'a View, machine: &'a Machine, rates: &'a dyn Rates) -> Self {
+    pub fn new(graph: &'a View, platform: &'a Platform, rates: &'a dyn Rates) -> Self {
         let mut near = vec![Vec::new(); graph.nodes.len()];
         for link in Patterns::vertical().links(graph) {
             near[link.from.0].push(link.to);
@@ -36,10 +36,10 @@ impl<'a> Chooser<'a> {
             let gemm = node.gemm.filter(|_| node.class == Class::Tensor);
             let element = gemm.map(|gemm| graph.tensor(gemm.left).element as u32);
             let seconds = element.and_then(|element| rates.seconds(&multiplying(node.flops, element)).ok());
-            seconds.map_or(Seconds::ZERO, |seconds| seconds / f64::from(machine.cores))
+            seconds.map_or(Seconds::ZERO, |seconds| seconds / f64::from(platform.cores))
         };
         let products = graph.ids().map(product).collect();
-        Self { pipelines: Pipelines { graph, machine, curves: Curves::new(rates, machine.cores) }, near, products }
+        Self { pipelines: Pipelines { graph, platform, curves: Curves::new(rates, platform.cores) }, near, products }
     }
 
     /// The faster of the two; `both` as in [`Pipelines::fastest`].
@@ -55,7 +55,7 @@ impl<'a> Chooser<'a> {
 
     /// A group as one kernel, where its operators hang together and shared memory holds them.
     fn kernel(&self, group: &Group) -> Option<KernelPlan> {
-        let Pipelines { graph, machine, .. } = self.pipelines;
+        let Pipelines { graph, platform, .. } = self.pipelines;
         let mut open = vec![*group.nodes.first()?];
         let mut reached = HashSet::from([open[0]]);
         while let Some(at) = open.pop() {
@@ -64,9 +64,9 @@ impl<'a> Chooser<'a> {
         if reached.len() < group.nodes.len() {
             return None;
         }
-        let footprint = footprint(graph, &group.nodes, machine.shared);
+        let footprint = footprint(graph, &group.nodes, platform.shared);
         let own = Fused { group: group.clone(), rows: footprint.rows };
-        let run = footprint.fits().then(|| fused(graph, &own, machine, self.pipelines.curves.rates).ok())??;
+        let run = footprint.fits().then(|| fused(graph, &own, platform, self.pipelines.curves.rates).ok())??;
         Some(KernelPlan { fused: own, footprint, run })
     }
 }
@@ -77,19 +77,19 @@ impl Judge for Chooser<'_> {
             Chosen::Pipeline(plan) => plan.seconds,
             Chosen::Kernel(plan) => plan.run.seconds,
         };
-        Some((seconds + self.pipelines.machine.launch).0)
+        Some((seconds + self.pipelines.platform.launch).0)
     }
 
     fn alone(&self, graph: &View, node: NodeId) -> f64 {
-        let machine = self.pipelines.machine;
-        alone(graph, node, machine, self.pipelines.curves.rates).map_or(f64::INFINITY, |run| (run.seconds + machine.launch).0)
+        let platform = self.pipelines.platform;
+        alone(graph, node, platform, self.pipelines.curves.rates).map_or(f64::INFINITY, |run| (run.seconds + platform.launch).0)
     }
 
     fn bound(&self, graph: &View, group: &Group) -> f64 {
-        let machine = self.pipelines.machine;
-        let memory = group.traffic(graph).bytes() / machine.dram;
+        let platform = self.pipelines.platform;
+        let memory = group.traffic(graph).bytes() / platform.dram;
         let units: Seconds = group.nodes.iter().map(|id| self.products[id.0]).sum();
-        (memory.max(units) + machine.launch).0
+        (memory.max(units) + platform.launch).0
     }
 }
 

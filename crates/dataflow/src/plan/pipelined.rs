@@ -1,12 +1,12 @@
 //! A group as a pipeline: the fastest of the designs that it can be, with its work-groups.
 
+use super::kernel::{Run, computing};
+use super::parts::GroupPlan;
 use crate::assign::assign;
 use crate::balance::{Allocation, Bound, Demand, Pools, balance, slowest};
 use crate::design::{Design, DesignError, Stage, Tiling, deepen, design, widths};
 use crate::group::Group;
-use crate::kernel::{Run, computing};
-use crate::machine::Machine;
-use crate::plan::GroupPlan;
+use crate::platform::Platform;
 use crate::rates::{Curves, Rates};
 use crate::view::View;
 use warpsight_graph::Phase;
@@ -22,8 +22,8 @@ const PARTIALS: [u64; 2] = [16, 64];
 ///
 /// # Errors
 /// Why it is none, where no choice of tokens makes it one.
-pub fn pipeline(graph: &View, group: &Group, machine: &Machine, rates: &dyn Rates) -> Result<GroupPlan, DesignError> {
-    Pipelines { graph, machine, curves: Curves::new(rates, machine.cores) }.fastest(group, true)
+pub fn pipeline(graph: &View, group: &Group, platform: &Platform, rates: &dyn Rates) -> Result<GroupPlan, DesignError> {
+    Pipelines { graph, platform, curves: Curves::new(rates, platform.cores) }.fastest(group, true)
 }
 
 /// Pipelines of a graph on a device.
@@ -31,7 +31,7 @@ pub struct Pipelines<'a> {
     /// The graph.
     pub graph: &'a View,
     /// The device.
-    pub machine: &'a Machine,
+    pub platform: &'a Platform,
     /// What stages take.
     pub curves: Curves<'a>,
 }
@@ -53,7 +53,7 @@ impl Pipelines<'_> {
     /// # Errors
     /// Why there is none, where no choice of tokens makes one.
     pub fn fastest(&self, group: &Group, both: bool) -> Result<GroupPlan, DesignError> {
-        let (widths, sums) = widths(self.graph, group, self.machine);
+        let (widths, sums) = widths(self.graph, group, self.platform);
         let held: Vec<u32> = std::iter::once(0).chain(widths).collect();
         let partials = if sums { &PARTIALS[..] } else { &PARTIALS[..1] };
         let mut failure = None;
@@ -102,13 +102,13 @@ impl Pipelines<'_> {
     }
 
     fn draft(&self, group: &Group, tiling: Tiling) -> Result<Draft, DesignError> {
-        let design = design(self.graph, group, tiling, self.machine)?;
+        let design = design(self.graph, group, tiling, self.platform)?;
         let demand = |stage: &Stage| self.curves.of(stage).map_err(|why| self.unrated(stage, why));
         let demands = design.stages.iter().map(demand).collect::<Result<Vec<_>, _>>()?;
         // One firing, without others beside it.
         let firing = |(stage, demand): (&Stage, &Demand)| Seconds(demand.on(stage.parts) / stage.firings.max(1) as f64);
         let firings: Vec<Seconds> = design.stages.iter().zip(&demands).map(firing).collect();
-        let caps = design.caps(self.machine);
+        let caps = design.caps(self.platform);
         let steady = slowest(&demands, self.pools())?.max(caps.dram).max(caps.l2);
         let fill = fill(&design, &firings, steady);
         let demands: Vec<Demand> = demands.iter().zip(&fill).map(|(demand, &fill)| demand.later(fill)).collect();
@@ -117,22 +117,22 @@ impl Pipelines<'_> {
     }
 
     fn pools(&self) -> Pools {
-        Pools { tensor: self.machine.cores, simt: self.machine.cores }
+        Pools { tensor: self.platform.cores, simt: self.platform.cores }
     }
 
     /// Work-groups and depths of a design.
     fn allocated(&self, group: &Group, draft: Draft) -> Result<GroupPlan, DesignError> {
         let Draft { mut design, demands, fill, seconds } = draft;
-        let (graph, machine) = (self.graph, self.machine);
-        let Allocation { ctas, limiter, .. } = balance(&demands, self.pools(), design.caps(machine))?;
-        deepen(&mut design, graph, &ctas, machine)?;
+        let (graph, platform) = (self.graph, self.platform);
+        let Allocation { ctas, limiter, .. } = balance(&demands, self.pools(), design.caps(platform))?;
+        deepen(&mut design, graph, &ctas, platform)?;
         let classes: Vec<(StageClass, u32)> = design.stages.iter().zip(&ctas).map(|(stage, &ctas)| (stage.class, ctas)).collect();
         // The pools are the multiprocessors.
-        let assignment = assign(&classes, machine.cores).unwrap_or_default();
+        let assignment = assign(&classes, platform.cores).unwrap_or_default();
         let mut busy = [Seconds::ZERO; 2];
         for stage in &design.stages {
             let computes = self.curves.rates.seconds(&computing(&stage.work(stage.parts))).map_err(|why| self.unrated(stage, why))?;
-            busy[(stage.class == StageClass::Simt) as usize] += computes * f64::from(stage.parts) / f64::from(machine.cores);
+            busy[(stage.class == StageClass::Simt) as usize] += computes * f64::from(stage.parts) / f64::from(platform.cores);
         }
         let fill = if let Bound::Stage(at) = limiter { fill[at] } else { Seconds::ZERO };
         let phase = group.nodes.last().map_or(Phase::Forward, |&id| graph.node(id).phase);

@@ -4,7 +4,7 @@
 //! The paper matches regular expressions against one topological order. Here a pattern is matched against the paths of the graph itself:
 //! an automaton runs along every edge at once, so that the order of the nodes has no influence.
 
-use crate::automaton::{Chain, states};
+use super::automaton::{Chain, states};
 use crate::view::{Gemm, Node, NodeId, Tensor, TensorId, View};
 use serde::Deserialize;
 use smallvec::SmallVec;
@@ -132,13 +132,13 @@ impl Patterns {
     /// What paper 003 runs as pipelines.
     pub fn kitsune() -> Self {
         // The committed file is read by the tests.
-        Self::read(include_str!("../patterns/kitsune.toml")).expect("the committed file")
+        Self::read(include_str!("../../patterns/kitsune.toml")).expect("the committed file")
     }
 
     /// What vertical fusion considers.
     pub fn vertical() -> Self {
         // The committed file is read by the tests.
-        Self::read(include_str!("../patterns/vertical.toml")).expect("the committed file")
+        Self::read(include_str!("../../patterns/vertical.toml")).expect("the committed file")
     }
 
     /// Reads a pattern file.
@@ -194,7 +194,7 @@ impl Patterns {
             cited(&key, &pattern.cite)?;
             let letter = |name: &str| names.iter().position(|known| *known == name);
             // Behind the quotation mark; a chain on several lines, or with escapes, is placed roughly.
-            let place = |wrong: crate::automaton::ChainError| {
+            let place = |wrong: crate::select::automaton::ChainError| {
                 error(pattern.chain.span().start + 1 + wrong.at.start, format!("{key}, chain"), wrong.what)
             };
             let chain = Chain::parse(pattern.chain.get_ref(), &letter).map_err(place)?;

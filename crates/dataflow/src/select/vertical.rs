@@ -6,9 +6,9 @@
 //! row-wise operator or a reduction reads it, or a row-wise operator writes it: all these need whole rows, so that a large hidden
 //! dimension does not fit (figure 2a). Elementwise operators work on registers.
 
+use super::linked::linked;
+use super::pattern::{Patterns, is_row_wise};
 use crate::group::Group;
-use crate::pattern::{Patterns, is_row_wise};
-use crate::select::linked;
 use crate::view::{NodeId, TensorId, View};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;

@@ -1,8 +1,8 @@
 //! Groups by modelled gain: merged as long as that saves time, then moved and split where they meet.
 
+use super::judge::Judge;
+use super::partition::Partition;
 use crate::group::Group;
-use crate::partition::Partition;
-use crate::select::Judge;
 use crate::view::{NodeId, View};
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, BinaryHeap, HashMap};

@@ -3,7 +3,7 @@
 
 use crate::design::DesignError;
 use crate::group::Group;
-use crate::machine::Machine;
+use crate::platform::Platform;
 use crate::rates::{Rates, worthwhile};
 use crate::view::{Node, NodeId, Products, View};
 use std::collections::BTreeMap;
@@ -47,11 +47,11 @@ pub struct Fused {
 ///
 /// # Errors
 /// The operator whose rate is not known.
-pub fn alone(graph: &View, id: NodeId, machine: &Machine, rates: &dyn Rates) -> Result<Run, DesignError> {
+pub fn alone(graph: &View, id: NodeId, platform: &Platform, rates: &dyn Rates) -> Result<Run, DesignError> {
     let node = graph.node(id);
-    let (stage, seconds) = launched(node, rates, tiled(graph, id, machine, rates)?)?;
+    let (stage, seconds) = launched(node, rates, tiled(graph, id, platform, rates)?)?;
     let own = computing(&stage);
-    let busy = share_of_cores(rate(node, rates, &own)?, &own, machine);
+    let busy = share_of_cores(rate(node, rates, &own)?, &own, platform);
     let l2 = stage.cached_per_token * stage.tokens as f64;
     Ok(Run { nodes: vec![id], phase: node.phase, seconds, busy, dram: node.read + node.written, l2 })
 }
@@ -62,12 +62,12 @@ pub fn alone(graph: &View, id: NodeId, machine: &Machine, rates: &dyn Rates) -> 
 ///
 /// # Errors
 /// The operator whose rate is not known.
-pub fn fused(graph: &View, fused: &Fused, machine: &Machine, rates: &dyn Rates) -> Result<Run, DesignError> {
+pub fn fused(graph: &View, fused: &Fused, platform: &Platform, rates: &dyn Rates) -> Result<Run, DesignError> {
     let nodes = &fused.group.nodes;
     let traffic = fused.group.traffic(graph);
-    let (mut compute, mut busy, mut groups) = ([Seconds::ZERO; 2], [Seconds::ZERO; 2], f64::from(machine.cores));
+    let (mut compute, mut busy, mut groups) = ([Seconds::ZERO; 2], [Seconds::ZERO; 2], f64::from(platform.cores));
     let mut l2 = traffic.bytes();
-    for (&id, own) in nodes.iter().zip(parts(graph, fused, machine, rates)?) {
+    for (&id, own) in nodes.iter().zip(parts(graph, fused, platform, rates)?) {
         if own.tiled {
             groups = groups.min(own.stage.tokens as f64);
         }
@@ -75,10 +75,10 @@ pub fn fused(graph: &View, fused: &Fused, machine: &Machine, rates: &dyn Rates) 
         let seconds = rate(graph.node(id), rates, &own.stage)?;
         let class = usize::from(own.stage.class == StageClass::Simt);
         compute[class] += seconds;
-        busy[class] += share_of_cores(seconds, &own.stage, machine);
+        busy[class] += share_of_cores(seconds, &own.stage, platform);
     }
     // As many multiprocessors as have work share memory.
-    let rate = machine.dram.min(machine.l2_rate).min(machine.port * groups);
+    let rate = platform.dram.min(platform.l2_rate).min(platform.port * groups);
     let seconds = compute[0].max(traffic.read / rate) + compute[1] + traffic.written / rate;
     let phase = nodes.last().map_or(Phase::Forward, |&id| graph.node(id).phase);
     Ok(Run { nodes: nodes.clone(), phase, seconds, busy: busy[0].max(busy[1]), dram: traffic.bytes(), l2 })
@@ -98,7 +98,7 @@ pub struct Part {
 ///
 /// # Errors
 /// The operator whose rate is not known.
-pub fn parts(graph: &View, fused: &Fused, machine: &Machine, rates: &dyn Rates) -> Result<Vec<Part>, DesignError> {
+pub fn parts(graph: &View, fused: &Fused, platform: &Platform, rates: &dyn Rates) -> Result<Vec<Part>, DesignError> {
     let chained = chained(graph, &fused.group);
     let part = |&id: &NodeId| {
         let node = graph.node(id);
@@ -107,15 +107,15 @@ pub fn parts(graph: &View, fused: &Fused, machine: &Machine, rates: &dyn Rates) 
             Some(gemm) if chained => {
                 let rows = fused.rows.max(1);
                 let flops = 2.0 * (rows.next_multiple_of(16) * gemm.n.next_multiple_of(8) * gemm.k) as f64;
-                let stage = kernel(node, StageClass::Tensor, element(graph, node), gemm.m.div_ceil(rows), flops, Bytes::ZERO, machine);
+                let stage = kernel(node, StageClass::Tensor, element(graph, node), gemm.m.div_ceil(rows), flops, Bytes::ZERO, platform);
                 // Weights stay: each work-group has its own.
-                let others = f64::from(machine.cores).min(stage.tokens as f64) - 1.0;
+                let others = f64::from(platform.cores).min(stage.tokens as f64) - 1.0;
                 let again = Bytes(graph.tensor(gemm.right).bytes() as f64) * others;
                 Part { stage: computing(&stage), tiled: true, again }
             }
             _ => {
                 // What passes through memory counts for all operators together.
-                let stage = fastest(graph, id, machine, rates, computing)?;
+                let stage = fastest(graph, id, platform, rates, computing)?;
                 let again = (stage.cached_per_token * stage.tokens as f64 - node.read - node.written).max(Bytes::ZERO);
                 Part { stage: computing(&stage), tiled: false, again }
             }
@@ -128,8 +128,8 @@ pub fn parts(graph: &View, fused: &Fused, machine: &Machine, rates: &dyn Rates) 
 ///
 /// # Errors
 /// The operator whose rate is not known.
-pub fn tiled(graph: &View, id: NodeId, machine: &Machine, rates: &dyn Rates) -> Result<Stage, DesignError> {
-    fastest(graph, id, machine, rates, Stage::clone)
+pub fn tiled(graph: &View, id: NodeId, platform: &Platform, rates: &dyn Rates) -> Result<Stage, DesignError> {
+    fastest(graph, id, platform, rates, Stage::clone)
 }
 
 /// Whether a product of a group depends on another one.
@@ -161,9 +161,9 @@ pub fn computing(stage: &Stage) -> Stage {
 }
 
 /// Of seconds on the busiest multiprocessor, the average of all.
-fn share_of_cores(seconds: Seconds, stage: &Stage, machine: &Machine) -> Seconds {
+fn share_of_cores(seconds: Seconds, stage: &Stage, platform: &Platform) -> Seconds {
     let rounds = stage.tokens.div_ceil(u64::from(stage.ctas.max(1)));
-    seconds * (stage.tokens as f64 / (rounds as f64 * f64::from(machine.cores)))
+    seconds * (stage.tokens as f64 / (rounds as f64 * f64::from(platform.cores)))
 }
 
 fn rate(node: &Node, rates: &dyn Rates, stage: &Stage) -> Result<Seconds, DesignError> {
@@ -190,10 +190,10 @@ fn launched(node: &Node, rates: &dyn Rates, stage: Stage) -> Result<(Stage, Seco
 }
 
 /// Of the tiles for an operator those that take the least time, of what counts of it.
-fn fastest(graph: &View, id: NodeId, machine: &Machine, rates: &dyn Rates, counts: fn(&Stage) -> Stage) -> Result<Stage, DesignError> {
+fn fastest(graph: &View, id: NodeId, platform: &Platform, rates: &dyn Rates, counts: fn(&Stage) -> Stage) -> Result<Stage, DesignError> {
     let node = graph.node(id);
     let mut best: Option<(Seconds, Stage)> = None;
-    for stage in candidates(graph, node, machine) {
+    for stage in candidates(graph, node, platform) {
         let seconds = rate(node, rates, &counts(&stage))?;
         if best.as_ref().is_none_or(|(least, _)| seconds < *least) {
             best = Some((seconds, stage));
@@ -203,7 +203,7 @@ fn fastest(graph: &View, id: NodeId, machine: &Machine, rates: &dyn Rates, count
     best.map(|(_, stage)| stage).ok_or_else(|| DesignError::Gather { node: graph.named(id) })
 }
 
-fn candidates(graph: &View, node: &Node, machine: &Machine) -> Vec<Stage> {
+fn candidates(graph: &View, node: &Node, platform: &Platform) -> Vec<Stage> {
     let output = graph.tensor(node.outputs[0]);
     let elements = element(graph, node);
     let bytes = node.read + node.written;
@@ -217,7 +217,7 @@ fn candidates(graph: &View, node: &Node, machine: &Machine) -> Vec<Stage> {
             let sums = if split > 1 { 2.0 * 4.0 } else { f64::from(elements) };
             let cached = Bytes((down + across) * depth * f64::from(elements) + down * across * sums);
             let flops = 2.0 * (rows.min(m.next_multiple_of(16)) * columns.min(n.next_multiple_of(8))) as f64 * depth;
-            kernel(node, StageClass::Tensor, elements, tokens, flops, cached, machine)
+            kernel(node, StageClass::Tensor, elements, tokens, flops, cached, platform)
         };
         return tiles.filter(|(_, split)| *split as f64 * 64.0 <= k || *split == 1).map(stage).collect();
     }
@@ -225,20 +225,20 @@ fn candidates(graph: &View, node: &Node, machine: &Machine) -> Vec<Stage> {
     let sums_rows = crate::design::sums_rows(graph, node);
     let stage = |tokens: u64| {
         let flops = node.flops.max(most as f64) / tokens as f64;
-        kernel(node, StageClass::Simt, elements, tokens, flops, bytes / tokens as f64, machine)
+        kernel(node, StageClass::Simt, elements, tokens, flops, bytes / tokens as f64, platform)
     };
     if !sums_rows {
         return vec![stage(most.div_ceil(ELEMENTS))];
     }
     // Work-groups of whole lines, or of fewer columns as long as these fill what device memory fetches at once.
-    let most = machine.reduction_columns.max(1);
-    let least = machine.fetch.map_or(most, |fetch| fetch.0 as u64 / u64::from(elements).max(1)).clamp(1, most);
+    let most = platform.reduction_columns.max(1);
+    let least = platform.fetch.map_or(most, |fetch| fetch.0 as u64 / u64::from(elements).max(1)).clamp(1, most);
     let columns = std::iter::successors(Some(most), |columns| Some(columns / 2)).take_while(|&columns| columns >= least);
     columns.map(|columns| stage(output.elements().div_ceil(columns))).collect()
 }
 
 /// A kernel is a stage without queues, on as many work-groups as there are multiprocessors.
-fn kernel(node: &Node, class: StageClass, element: u32, tokens: u64, flops: f64, cached: Bytes, machine: &Machine) -> Stage {
+fn kernel(node: &Node, class: StageClass, element: u32, tokens: u64, flops: f64, cached: Bytes, platform: &Platform) -> Stage {
     Stage {
         name: node.name.as_str().into(),
         class,
@@ -253,6 +253,6 @@ fn kernel(node: &Node, class: StageClass, element: u32, tokens: u64, flops: f64,
         sent_per_token: Bytes::ZERO,
         messages_per_token: 0.0,
         tokens,
-        ctas: machine.cores,
+        ctas: platform.cores,
     }
 }

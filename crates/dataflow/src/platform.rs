@@ -6,9 +6,9 @@ use warpsight_ir::{Bytes, BytesPerSecond, NoEstimate, Seconds};
 
 const CONSTANTS: &str = include_str!("../data/constants.toml");
 
-/// A device as a plan sees it.
+/// A device as a plan sees it: what operators are mapped to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Machine {
+pub struct Platform {
     /// Multiprocessors; each holds one work-group of each class.
     pub cores: u32,
     /// Shared memory of a multiprocessor that work-groups can have.
@@ -58,7 +58,7 @@ struct Constants {
     reduction_columns: Fact<f64>,
 }
 
-impl Machine {
+impl Platform {
     /// Of a profile.
     ///
     /// # Errors

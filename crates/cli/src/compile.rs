@@ -30,7 +30,7 @@ pub struct Args {
     #[arg(required_unless_present = "op", conflicts_with = "op")]
     program: Option<PathBuf>,
     /// One operator instead, for instance "matmul m=64 n=64 k=64".
-    #[arg(long, value_name = "OPERATOR", long_help = crate::operator::help())]
+    #[arg(long, value_name = "OPERATOR", long_help = crate::optimize::operator::help())]
     op: Option<String>,
     /// Knobs of its configuration, as JSON or knob=value,…; the model chooses those that are left out (with --op).
     #[arg(long, value_name = "CONFIG", requires = "op")]

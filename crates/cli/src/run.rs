@@ -1,8 +1,8 @@
 //! `warpsight run`: a network on an input, outputs as `.npy`.
 
 use crate::failure::Failure;
+use crate::judging::Judging;
 use crate::network::{Loaded, load, remember, select};
-use crate::optimize::Judging;
 use crate::record::StoreArgs;
 use crate::report::{clean, micros, out};
 use crate::target::TargetArgs;

@@ -1,6 +1,7 @@
 //! `warpsight pipeline`: from a graph of operators to a proven pipeline, its time and its traffic.
 
 mod check;
+mod derived;
 mod input;
 mod json;
 mod options;

@@ -41,23 +41,22 @@ impl Outcome {
         let refused = |why: DesignError| input.refused(&device.name, &why);
         let lacks = |why| Failure::input(format!("{}: {why}", device.name)).at(&input.file);
         let platform = Platform::of(profile).map_err(|why| lacks(why).help("a profile with this number, or another device"))?;
-        let mut outcome = Self {
+        let planned = warpsight_dataflow::Outcome::of(graph, &platform, ask).map_err(refused)?;
+        let simulated = simulate.map(|scheduler| simulated(graph, &planned, profile, &platform, scheduler, ask.rates));
+        let mut notes = device.notes.clone();
+        if simulated.is_some() && !notes.is_empty() {
+            notes.push(FOLLOWED.to_owned());
+        }
+        Ok(Self {
             file: input.file.clone(),
             graph: graph.clone(),
             device: device.name.clone(),
             profile: profile.clone(),
-            policy: ask.policy,
-            planned: warpsight_dataflow::Outcome::of(graph, &platform, ask).map_err(refused)?,
             platform,
-            simulated: None,
-            notes: device.notes.clone(),
-        };
-        if let Some(scheduler) = simulate {
-            if !device.notes.is_empty() {
-                outcome.notes.push(FOLLOWED.to_owned());
-            }
-            outcome.simulated = Some(simulated(&outcome, scheduler, ask.rates));
-        }
-        Ok(outcome)
+            policy: ask.policy,
+            planned,
+            simulated,
+            notes,
+        })
     }
 }

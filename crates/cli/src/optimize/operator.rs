@@ -1,14 +1,15 @@
 //! `warpsight optimize --op …`: one operator.
 
+use super::network::{self, Reference};
+use super::{Args, Search};
 use crate::accesses::{self, Chosen};
 use crate::failure::Failure;
-use crate::network::Reference;
-use crate::optimize::{Args, Judging, Search};
+use crate::judging::Judging;
 use crate::record::Record;
 use crate::report::Column::{Below, Keep, Spare};
 use crate::report::{config, micros, out, table};
 use crate::target::Target;
-use crate::{export, network, progress};
+use crate::{export, progress};
 use serde_json::{Value, json};
 use warpsight_engine::EngineError;
 use warpsight_engine::network::{Network, Sequence};
@@ -65,7 +66,7 @@ pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, js
         return Err(Failure::input(format!("--search exhaustive times the {} kernels of this operator one by one", operator.steps.len()))
             .help("--out writes them together: leave --search out"));
     }
-    let judging = Judging::new(args, target);
+    let judging = Judging::new(target, args.top, args.runs);
     let mut rng = fastrand::Rng::new();
     let mut outcomes = vec![];
     let mut dumped = vec![];

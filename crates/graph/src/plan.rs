@@ -14,7 +14,7 @@ use warpsight_generate::ExprKey;
 use warpsight_generate::expr::{Operator, Role, Tensor, TensorExpr};
 use warpsight_generate::operators::{STATISTICS, copy, external_inputs, temporaries};
 use warpsight_generate::placement::stored;
-use warpsight_ir::Scalar as Element;
+use warpsight_ir::Scalar;
 
 /// A network as operators.
 ///
@@ -58,7 +58,7 @@ pub struct PlanTensor {
     /// Extents, slowest first; empty for a scalar.
     pub shape: Vec<i64>,
     /// Element type in memory.
-    pub element: Element,
+    pub element: Scalar,
     /// Where its elements come from.
     pub role: PlanRole,
 }

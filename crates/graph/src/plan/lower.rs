@@ -5,12 +5,12 @@ use crate::graph::op::{Arithmetic, Function, Op};
 use crate::graph::{Graph, Node, TensorId};
 use crate::plan::fuse::Group;
 use std::sync::Arc;
-use warpsight_generate::expr::{Operator, Role, Scalar, TensorExpr};
+use warpsight_generate::expr::{Operator, Role, ScalarExpr, TensorExpr};
 use warpsight_generate::operators::{self, Conv, Deconv, MatMul, OperatorError, Pool, broadcast_index, tensor};
-use warpsight_ir::{BinaryOp, Name, Scalar as Element, UnaryOp};
+use warpsight_ir::{BinaryOp, Name, Scalar, UnaryOp};
 
 /// Element type of all tensors of a planned network.
-pub(crate) const ELEMENT: Element = Element::F32;
+pub(crate) const ELEMENT: Scalar = Scalar::F32;
 
 /// An operator with what each of its inputs is.
 pub(crate) struct Lowered {
@@ -71,10 +71,10 @@ fn fuse(graph: &Graph, group: &Group, step: &mut TensorExpr, sources: &mut Vec<(
 }
 
 /// A tensor of the graph at the place where `step` stores.
-fn operand(graph: &Graph, id: TensorId, step: &mut TensorExpr, sources: &mut Vec<(Name, Source)>) -> Scalar {
+fn operand(graph: &Graph, id: TensorId, step: &mut TensorExpr, sources: &mut Vec<(Name, Source)>) -> ScalarExpr {
     let source = graph.tensor(id);
     if let Some([value]) = source.constant.as_deref() {
-        return Scalar::Const(*value);
+        return ScalarExpr::Const(*value);
     }
     let known = sources.iter().find(|s| matches!(s.1, Source::Tensor(t) if t == id)).map(|s| s.0.clone());
     let name = known.unwrap_or_else(|| {
@@ -88,7 +88,7 @@ fn operand(graph: &Graph, id: TensorId, step: &mut TensorExpr, sources: &mut Vec
         step.inputs.push(input);
         step.inputs.len() - 1
     });
-    Scalar::Load { tensor: position, index, padded: false }
+    ScalarExpr::Load { tensor: position, index, padded: false }
 }
 
 fn lower_anchor(graph: &Graph, node: &Node, op: &Op) -> Result<Lowered, OperatorError> {
@@ -138,7 +138,7 @@ fn lower_anchor(graph: &Graph, node: &Node, op: &Op) -> Result<Lowered, Operator
                 Lowered { operator: operators::matmul(&product)?, sources: vec![source("left", left), source("right", right)] };
             if let (Some(bias), Some(step)) = (bias, lowered.operator.steps.last_mut()) {
                 let bias = operand(graph, node.inputs[bias], step, &mut lowered.sources);
-                step.epilogue = Scalar::binary(BinaryOp::Add, step.epilogue.clone(), bias);
+                step.epilogue = ScalarExpr::binary(BinaryOp::Add, step.epilogue.clone(), bias);
             }
             lowered
         }
@@ -219,14 +219,14 @@ fn elementwise(graph: &Graph, node: &Node, op: &Op) -> Result<Lowered, OperatorE
     };
     let kind = format!("elementwise_{}", debug.split('(').next().unwrap_or_default().to_lowercase());
     let operator = operators::elementwise(&kind, &inputs, &graph.tensor(node.output()).shape, ELEMENT, |loads| {
-        let of = |o: &Result<f64, usize>| o.map_or_else(|position| loads[position].clone(), Scalar::Const);
+        let of = |o: &Result<f64, usize>| o.map_or_else(|position| loads[position].clone(), ScalarExpr::Const);
         apply(op, &operands.iter().map(of).collect::<Vec<_>>())
     })?;
     Ok(Lowered { operator, sources })
 }
 
 /// An elementwise operation on expressions.
-fn apply(op: &Op, x: &[Scalar]) -> Scalar {
+fn apply(op: &Op, x: &[ScalarExpr]) -> ScalarExpr {
     match op {
         Op::Unary(f) => unary(*f, x[0].clone()),
         Op::Binary(f) => {
@@ -238,70 +238,72 @@ fn apply(op: &Op, x: &[Scalar]) -> Scalar {
                 Arithmetic::Min => BinaryOp::Min,
                 Arithmetic::Max => BinaryOp::Max,
             };
-            Scalar::binary(op, x[0].clone(), x[1].clone())
+            ScalarExpr::binary(op, x[0].clone(), x[1].clone())
         }
         // Only elementwise nodes follow or are lowered by this.
         _ => x[0].clone(),
     }
 }
 
-fn unary(f: Function, x: Scalar) -> Scalar {
+fn unary(f: Function, x: ScalarExpr) -> ScalarExpr {
     use BinaryOp::{Add, Div, Max, Min, Mul};
-    let number = Scalar::Const;
-    let clamp = |x: Scalar, low: f64, high: f64| {
-        let x = if low == f64::NEG_INFINITY { x } else { Scalar::binary(Max, x, number(low)) };
-        if high == f64::INFINITY { x } else { Scalar::binary(Min, x, number(high)) }
+    let number = ScalarExpr::Const;
+    let clamp = |x: ScalarExpr, low: f64, high: f64| {
+        let x = if low == f64::NEG_INFINITY { x } else { ScalarExpr::binary(Max, x, number(low)) };
+        if high == f64::INFINITY { x } else { ScalarExpr::binary(Min, x, number(high)) }
     };
     match f {
-        Function::Relu => Scalar::binary(Max, x, number(0.0)),
+        Function::Relu => ScalarExpr::binary(Max, x, number(0.0)),
         Function::LeakyRelu(alpha) => {
-            let negative = Scalar::binary(Mul, number(alpha), Scalar::binary(Min, x.clone(), number(0.0)));
-            Scalar::binary(Add, Scalar::binary(Max, x, number(0.0)), negative)
+            let negative = ScalarExpr::binary(Mul, number(alpha), ScalarExpr::binary(Min, x.clone(), number(0.0)));
+            ScalarExpr::binary(Add, ScalarExpr::binary(Max, x, number(0.0)), negative)
         }
         Function::Sigmoid => {
-            let power = Scalar::unary(UnaryOp::Exp, Scalar::unary(UnaryOp::Neg, x));
-            Scalar::binary(Div, number(1.0), Scalar::binary(Add, number(1.0), power))
+            let power = ScalarExpr::unary(UnaryOp::Exp, ScalarExpr::unary(UnaryOp::Neg, x));
+            ScalarExpr::binary(Div, number(1.0), ScalarExpr::binary(Add, number(1.0), power))
         }
         Function::Silu => {
-            let power = Scalar::unary(UnaryOp::Exp, Scalar::unary(UnaryOp::Neg, x.clone()));
-            Scalar::binary(Div, x, Scalar::binary(Add, number(1.0), power))
+            let power = ScalarExpr::unary(UnaryOp::Exp, ScalarExpr::unary(UnaryOp::Neg, x.clone()));
+            ScalarExpr::binary(Div, x, ScalarExpr::binary(Add, number(1.0), power))
         }
-        Function::HardSigmoid(alpha, beta) => clamp(Scalar::binary(Add, Scalar::binary(Mul, x, number(alpha)), number(beta)), 0.0, 1.0),
+        Function::HardSigmoid(alpha, beta) => {
+            clamp(ScalarExpr::binary(Add, ScalarExpr::binary(Mul, x, number(alpha)), number(beta)), 0.0, 1.0)
+        }
         Function::HardSwish => {
-            let gate = clamp(Scalar::binary(Add, Scalar::binary(Mul, x.clone(), number(1.0 / 6.0)), number(0.5)), 0.0, 1.0);
-            Scalar::binary(Mul, x, gate)
+            let gate = clamp(ScalarExpr::binary(Add, ScalarExpr::binary(Mul, x.clone(), number(1.0 / 6.0)), number(0.5)), 0.0, 1.0);
+            ScalarExpr::binary(Mul, x, gate)
         }
         Function::Clip(low, high) => clamp(x, low, high),
-        Function::Tanh => Scalar::unary(UnaryOp::Tanh, x),
-        Function::Exp => Scalar::unary(UnaryOp::Exp, x),
-        Function::Log => Scalar::unary(UnaryOp::Log, x),
-        Function::Sqrt => Scalar::unary(UnaryOp::Sqrt, x),
-        Function::Erf => Scalar::unary(UnaryOp::Erf, x),
-        Function::Neg => Scalar::unary(UnaryOp::Neg, x),
-        Function::Abs => Scalar::unary(UnaryOp::Abs, x),
-        Function::Floor => Scalar::unary(UnaryOp::Floor, x),
-        Function::Ceil => Scalar::unary(UnaryOp::Ceil, x),
-        Function::Reciprocal => Scalar::binary(Div, number(1.0), x),
+        Function::Tanh => ScalarExpr::unary(UnaryOp::Tanh, x),
+        Function::Exp => ScalarExpr::unary(UnaryOp::Exp, x),
+        Function::Log => ScalarExpr::unary(UnaryOp::Log, x),
+        Function::Sqrt => ScalarExpr::unary(UnaryOp::Sqrt, x),
+        Function::Erf => ScalarExpr::unary(UnaryOp::Erf, x),
+        Function::Neg => ScalarExpr::unary(UnaryOp::Neg, x),
+        Function::Abs => ScalarExpr::unary(UnaryOp::Abs, x),
+        Function::Floor => ScalarExpr::unary(UnaryOp::Floor, x),
+        Function::Ceil => ScalarExpr::unary(UnaryOp::Ceil, x),
+        Function::Reciprocal => ScalarExpr::binary(Div, number(1.0), x),
         Function::Power(p) => power(x, p),
         // All else is as narrow as that already, or folded.
-        Function::Round(to @ (Element::F16 | Element::Bf16)) => Scalar::Round(to, Box::new(x)),
+        Function::Round(to @ (Scalar::F16 | Scalar::Bf16)) => ScalarExpr::Round(to, Box::new(x)),
         Function::Round(_) => x,
     }
 }
 
 /// Products, and a reciprocal where the exponent is negative.
-fn power(x: Scalar, exponent: f64) -> Scalar {
+fn power(x: ScalarExpr, exponent: f64) -> ScalarExpr {
     if exponent == 0.5 {
-        return Scalar::unary(UnaryOp::Sqrt, x);
+        return ScalarExpr::unary(UnaryOp::Sqrt, x);
     }
     if exponent == -0.5 {
-        return Scalar::unary(UnaryOp::Rsqrt, x);
+        return ScalarExpr::unary(UnaryOp::Rsqrt, x);
     }
     // The importer lets whole exponents up to 8 pass.
-    let product = (1..exponent.abs() as u32).fold(x.clone(), |product, _| Scalar::binary(BinaryOp::Mul, product, x.clone()));
+    let product = (1..exponent.abs() as u32).fold(x.clone(), |product, _| ScalarExpr::binary(BinaryOp::Mul, product, x.clone()));
     match exponent {
-        0.0 => Scalar::Const(1.0),
-        e if e < 0.0 => Scalar::binary(BinaryOp::Div, Scalar::Const(1.0), product),
+        0.0 => ScalarExpr::Const(1.0),
+        e if e < 0.0 => ScalarExpr::binary(BinaryOp::Div, ScalarExpr::Const(1.0), product),
         _ => product,
     }
 }

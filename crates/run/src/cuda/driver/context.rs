@@ -5,7 +5,7 @@ use super::cu;
 use super::functions::Functions;
 use super::handle::Handle;
 use super::launch::{Arg, Shape};
-use super::objects::{Event, Graph, Module};
+use super::objects::{Event, LaunchGraph, Module};
 use crate::DeviceError;
 use crate::refusal::{Field, Reason};
 use cudarc::driver::sys::*;
@@ -70,7 +70,7 @@ impl Context {
     }
 
     /// Records what `enqueue` puts into the stream as a graph.
-    pub(crate) fn graph(&self, enqueue: impl FnOnce() -> Result<(), DeviceError>) -> Result<Graph, DeviceError> {
+    pub(crate) fn graph(&self, enqueue: impl FnOnce() -> Result<(), DeviceError>) -> Result<LaunchGraph, DeviceError> {
         let driver = self.driver;
         cu!(driver, cuStreamBeginCapture_v2(self.stream, CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL))?;
         let enqueued = enqueue();
@@ -81,10 +81,10 @@ impl Context {
         if !graph.is_null() {
             let _ = cu!(driver, cuGraphDestroy(graph));
         }
-        made.map(|()| Graph { driver, exec })
+        made.map(|()| LaunchGraph { driver, exec })
     }
 
-    pub(crate) fn launch_graph(&self, graph: &Graph) -> Result<(), DeviceError> {
+    pub(crate) fn launch_graph(&self, graph: &LaunchGraph) -> Result<(), DeviceError> {
         cu!(self.driver, cuGraphLaunch(graph.exec, self.stream))
     }
 

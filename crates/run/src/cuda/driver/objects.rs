@@ -29,12 +29,12 @@ impl Drop for Event {
 }
 
 /// Launches recorded and made ready.
-pub(crate) struct Graph {
+pub(crate) struct LaunchGraph {
     pub(crate) driver: &'static Functions,
     pub(crate) exec: CUgraphExec,
 }
 
-impl Drop for Graph {
+impl Drop for LaunchGraph {
     fn drop(&mut self) {
         let _ = cu!(self.driver, cuGraphExecDestroy(self.exec));
     }

@@ -14,7 +14,7 @@ use crate::select::vertical::{Vertical, vertical};
 use crate::view::View;
 use std::collections::BTreeSet;
 use warpsight_ir::occupancy::Residency;
-use warpsight_ir::{Certificate, CostModel, Estimate, Profile, Seconds, Stage, TimeSource};
+use warpsight_ir::{Certificate, CostModel, Estimate, Profile, Seconds, StageWork, TimeSource};
 
 /// One graph on one device.
 pub struct Outcome {
@@ -53,9 +53,9 @@ pub struct Question<'a> {
     /// Where seconds of stages come from.
     pub rates: &'a dyn Rates,
     /// Where that is of each.
-    pub source: &'a dyn Fn(&Stage) -> TimeSource,
+    pub source: &'a dyn Fn(&StageWork) -> TimeSource,
     /// What says the limiter of a stage.
-    pub model: &'a dyn CostModel<Stage>,
+    pub model: &'a dyn CostModel<StageWork>,
     /// The device.
     pub profile: &'a Profile,
 }

@@ -6,7 +6,7 @@ use common::{ALL, Builder, graph};
 use warpsight_dataflow::plan::kernel::alone;
 use warpsight_dataflow::{Modelled, NodeId, Plan, Platform, Policy, Rates, View, planned};
 use warpsight_ir::profile::{builtin, builtin_names};
-use warpsight_ir::{NoEstimate, Profile, Seconds, Stage};
+use warpsight_ir::{NoEstimate, Profile, Seconds, StageWork};
 use warpsight_predict::StageRoofline;
 
 const KEYS: [&str; 4] = ["execution.cores", "execution.clock", "memory.dram_bandwidth", "memory.l2.bandwidth"];
@@ -104,7 +104,7 @@ fn sums_do_not_pay_for_multiprocessors_that_they_leave_idle() {
 struct Crowded(u32);
 
 impl Rates for Crowded {
-    fn seconds(&self, stage: &Stage) -> Result<Seconds, NoEstimate> {
+    fn seconds(&self, stage: &StageWork) -> Result<Seconds, NoEstimate> {
         let rounds = stage.tokens.div_ceil(u64::from(stage.ctas)) as f64;
         Ok(Seconds(rounds * f64::from(stage.ctas.max(self.0)) * 1e-6))
     }

@@ -134,7 +134,7 @@ pub struct ModelId {
     pub fit: String,
 }
 
-/// Predicts the time of a piece of work: a [`crate::Kernel`], [`crate::Stage`] or [`crate::Shader`]. Pure: same input, same bits.
+/// Predicts the time of a piece of work: a [`crate::Kernel`], [`crate::StageWork`] or [`crate::Shader`]. Pure: same input, same bits.
 pub trait CostModel<W> {
     /// What made the estimate.
     fn id(&self) -> ModelId;

@@ -55,7 +55,7 @@ pub use data::Bindings;
 pub use estimate::{CostModel, Estimate, Limiter, Limits, ModelId, RankFamily, Ranked, Volumes};
 pub use family::{Config, Demand, Family, Knob, KnobValue, LowerError, Space as ConfigSpace};
 pub use in_place::{Hazard, in_place};
-pub use kernel::{Kernel, LaunchShape, OpClass, OpCounts, Shader, Stage, StageClass};
+pub use kernel::{Kernel, LaunchShape, OpClass, OpCounts, Shader, StageClass, StageWork};
 pub use pipeline::{Certificate, Channel, Firings, Pipeline, PipelineStage, SideOutput, StageBody, Step, Turns};
 pub use profile::Profile;
 pub use program::typing::{self, TypeEnv, TypeError};

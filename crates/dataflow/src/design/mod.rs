@@ -228,13 +228,13 @@ impl DesignError {
 
 impl Stage {
     /// As a model sees it, on so many work-groups.
-    pub fn work(&self, ctas: u32) -> warpsight_ir::Stage {
+    pub fn work(&self, ctas: u32) -> warpsight_ir::StageWork {
         let firings = self.firings.max(1) as f64;
         let mut shape = BTreeMap::new();
         if let Some(gemm) = self.gemm {
             shape.extend([("m", gemm.m), ("n", gemm.n), ("k", gemm.k)].map(|(name, extent)| (name.into(), extent as i64)));
         }
-        warpsight_ir::Stage {
+        warpsight_ir::StageWork {
             name: self.name.as_str().into(),
             class: self.class,
             shape,

@@ -12,7 +12,7 @@ use crate::select::vertical::footprint;
 use crate::view::{NodeId, View};
 use std::collections::{BTreeMap, HashSet};
 use warpsight_graph::Class;
-use warpsight_ir::{Bytes, Seconds, Stage, StageClass};
+use warpsight_ir::{Bytes, Seconds, StageClass, StageWork};
 
 /// Judges groups by what they become, with what is known of a graph once and for all.
 pub struct Chooser<'a> {
@@ -94,8 +94,8 @@ impl Judge for Chooser<'_> {
 }
 
 /// So many operations on the matrix units of one multiprocessor.
-fn multiplying(flops: f64, element: u32) -> Stage {
-    Stage {
+fn multiplying(flops: f64, element: u32) -> StageWork {
+    StageWork {
         name: "".into(),
         class: StageClass::Tensor,
         shape: BTreeMap::new(),

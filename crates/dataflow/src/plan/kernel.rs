@@ -8,7 +8,7 @@ use crate::rates::{Rates, worthwhile};
 use crate::view::{Node, NodeId, Products, View};
 use std::collections::BTreeMap;
 use warpsight_graph::{Class, Phase};
-use warpsight_ir::{Bytes, Seconds, Stage, StageClass};
+use warpsight_ir::{Bytes, Seconds, StageClass, StageWork};
 
 /// Tiles of products that libraries choose from.
 const TILES: [(u64, u64); 6] = [(256, 128), (128, 256), (128, 128), (128, 64), (64, 128), (64, 64)];
@@ -87,7 +87,7 @@ pub fn fused(graph: &View, fused: &Fused, platform: &Platform, rates: &dyn Rates
 /// What one operator of a fused kernel computes.
 pub struct Part {
     /// Without memory.
-    pub stage: Stage,
+    pub stage: StageWork,
     /// Whether its tokens are the tiles of rows that a work-group carries through all operators.
     pub tiled: bool,
     /// Bytes of its operands that come from the second-level cache beyond once.
@@ -128,8 +128,8 @@ pub fn parts(graph: &View, fused: &Fused, platform: &Platform, rates: &dyn Rates
 ///
 /// # Errors
 /// The operator whose rate is not known.
-pub fn tiled(graph: &View, id: NodeId, platform: &Platform, rates: &dyn Rates) -> Result<Stage, DesignError> {
-    fastest(graph, id, platform, rates, Stage::clone)
+pub fn tiled(graph: &View, id: NodeId, platform: &Platform, rates: &dyn Rates) -> Result<StageWork, DesignError> {
+    fastest(graph, id, platform, rates, StageWork::clone)
 }
 
 /// Whether a product of a group depends on another one.
@@ -149,8 +149,8 @@ fn chained(graph: &View, group: &Group) -> bool {
 }
 
 /// A stage that only computes.
-pub fn computing(stage: &Stage) -> Stage {
-    Stage {
+pub fn computing(stage: &StageWork) -> StageWork {
+    StageWork {
         bytes_per_token: Bytes::ZERO,
         cached_per_token: Bytes::ZERO,
         received_per_token: Bytes::ZERO,
@@ -161,12 +161,12 @@ pub fn computing(stage: &Stage) -> Stage {
 }
 
 /// Of seconds on the busiest multiprocessor, the average of all.
-fn share_of_cores(seconds: Seconds, stage: &Stage, platform: &Platform) -> Seconds {
+fn share_of_cores(seconds: Seconds, stage: &StageWork, platform: &Platform) -> Seconds {
     let rounds = stage.tokens.div_ceil(u64::from(stage.ctas.max(1)));
     seconds * (stage.tokens as f64 / (rounds as f64 * f64::from(platform.cores)))
 }
 
-fn rate(node: &Node, rates: &dyn Rates, stage: &Stage) -> Result<Seconds, DesignError> {
+fn rate(node: &Node, rates: &dyn Rates, stage: &StageWork) -> Result<Seconds, DesignError> {
     rates.seconds(stage).map_err(|why| DesignError::Rate { node: node.name.clone(), why })
 }
 
@@ -176,10 +176,10 @@ fn element(graph: &View, node: &Node) -> u32 {
 }
 
 /// On as many work-groups as take the least time, and of those on the fewest: not on all multiprocessors, whatever it costs.
-fn launched(node: &Node, rates: &dyn Rates, stage: Stage) -> Result<(Stage, Seconds), DesignError> {
-    let mut best: Option<(Stage, Seconds)> = None;
+fn launched(node: &Node, rates: &dyn Rates, stage: StageWork) -> Result<(StageWork, Seconds), DesignError> {
+    let mut best: Option<(StageWork, Seconds)> = None;
     for ctas in worthwhile(stage.tokens, 1, stage.ctas) {
-        let stage = Stage { ctas, ..stage.clone() };
+        let stage = StageWork { ctas, ..stage.clone() };
         let seconds = rate(node, rates, &stage)?;
         if best.as_ref().is_none_or(|(_, least)| seconds < *least) {
             best = Some((stage, seconds));
@@ -190,9 +190,15 @@ fn launched(node: &Node, rates: &dyn Rates, stage: Stage) -> Result<(Stage, Seco
 }
 
 /// Of the tiles for an operator those that take the least time, of what counts of it.
-fn fastest(graph: &View, id: NodeId, platform: &Platform, rates: &dyn Rates, counts: fn(&Stage) -> Stage) -> Result<Stage, DesignError> {
+fn fastest(
+    graph: &View,
+    id: NodeId,
+    platform: &Platform,
+    rates: &dyn Rates,
+    counts: fn(&StageWork) -> StageWork,
+) -> Result<StageWork, DesignError> {
     let node = graph.node(id);
-    let mut best: Option<(Seconds, Stage)> = None;
+    let mut best: Option<(Seconds, StageWork)> = None;
     for stage in candidates(graph, node, platform) {
         let seconds = rate(node, rates, &counts(&stage))?;
         if best.as_ref().is_none_or(|(least, _)| seconds < *least) {
@@ -203,7 +209,7 @@ fn fastest(graph: &View, id: NodeId, platform: &Platform, rates: &dyn Rates, cou
     best.map(|(_, stage)| stage).ok_or_else(|| DesignError::Gather { node: graph.named(id) })
 }
 
-fn candidates(graph: &View, node: &Node, platform: &Platform) -> Vec<Stage> {
+fn candidates(graph: &View, node: &Node, platform: &Platform) -> Vec<StageWork> {
     let output = graph.tensor(node.outputs[0]);
     let elements = element(graph, node);
     let bytes = node.read + node.written;
@@ -238,8 +244,8 @@ fn candidates(graph: &View, node: &Node, platform: &Platform) -> Vec<Stage> {
 }
 
 /// A kernel is a stage without queues, on as many work-groups as there are multiprocessors.
-fn kernel(node: &Node, class: StageClass, element: u32, tokens: u64, flops: f64, cached: Bytes, platform: &Platform) -> Stage {
-    Stage {
+fn kernel(node: &Node, class: StageClass, element: u32, tokens: u64, flops: f64, cached: Bytes, platform: &Platform) -> StageWork {
+    StageWork {
         name: node.name.as_str().into(),
         class,
         shape: BTreeMap::new(),

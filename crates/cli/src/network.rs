@@ -1,11 +1,11 @@
 //! A network: read, planned, its kernels chosen or found in the store.
 
 use crate::failure::{Failure, Kind};
-use crate::judging::Judging;
 use crate::progress;
 use crate::record::{Record, line};
 use crate::report::clean;
 use crate::target::Target;
+use crate::target::judging::Judging;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use warpsight_engine::network::{Choice, Doing, Key, Network, Run, Selected, Selection};

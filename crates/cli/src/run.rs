@@ -1,11 +1,11 @@
 //! `warpsight run`: a network on an input, outputs as `.npy`.
 
 use crate::failure::Failure;
-use crate::judging::Judging;
 use crate::network::{Loaded, load, remember, select};
 use crate::record::StoreArgs;
 use crate::report::{clean, micros, out};
 use crate::target::TargetArgs;
+use crate::target::judging::Judging;
 use crate::{npy, progress};
 use image::ImageReader;
 use serde_json::json;

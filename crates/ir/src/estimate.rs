@@ -2,8 +2,8 @@
 
 use crate::family::{Config, Family};
 use crate::profile::Profile;
+use crate::profile::unknown::NoEstimate;
 use crate::units::{Bytes, Seconds};
-use crate::unknown::NoEstimate;
 use serde::{Deserialize, Serialize};
 
 /// A model's answer.

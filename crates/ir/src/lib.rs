@@ -31,7 +31,6 @@ pub mod data;
 pub mod derive;
 pub mod estimate;
 pub mod family;
-pub mod in_place;
 pub mod interpret;
 pub mod kernel;
 pub mod layout;
@@ -42,11 +41,9 @@ pub mod profile;
 pub mod program;
 pub mod range;
 pub mod sample;
-pub mod specialise;
 pub mod text;
 pub mod types;
 pub mod units;
-mod unknown;
 pub mod validate;
 
 pub use accesses::{AccessKind, AccessRef, Accesses, AffineBound, BufferLayout, LoadPath, Nest, NestVar, TensorPlace, TensorUse, VarKind};
@@ -54,18 +51,18 @@ pub use affine::{Affine, VarId};
 pub use data::Bindings;
 pub use estimate::{CostModel, Estimate, Limiter, Limits, ModelId, RankFamily, Ranked, Volumes};
 pub use family::{Config, Demand, Family, Knob, KnobValue, LowerError, Space as ConfigSpace};
-pub use in_place::{Hazard, in_place};
 pub use kernel::{Kernel, LaunchShape, OpClass, OpCounts, Shader, StageClass, StageWork};
 pub use pipeline::{Certificate, Channel, Firings, Pipeline, PipelineStage, SideOutput, StageBody, Step, Turns};
 pub use profile::Profile;
+pub use profile::unknown::{NoEstimate, Unknown};
+pub use program::in_place::{Hazard, in_place};
+pub use program::specialise::{SpecialiseError, specialise};
 pub use program::typing::{self, TypeEnv, TypeError};
 pub use program::{
     Access, Array, AtomicOp, BinaryOp, Border, Bound, Direction, Expr, GroupAxis, ImageFormat, LaneAxis, Launch, Name, Order, Param,
     ParamKind, Program, Scope, SizeParam, Space, Stmt, StorePolicy, UnaryOp, Unroll,
 };
 pub use sample::{Feedback, Sample, Status, SubjectKind, TimeSource};
-pub use specialise::{SpecialiseError, specialise};
 pub use types::{Const, Scalar, Type, WIDTHS};
 pub use units::{Bytes, BytesPerSecond, Cycles, Flops, FlopsPerSecond, Hertz, Seconds};
-pub use unknown::{NoEstimate, Unknown};
 pub use validate::{Checked, CheckedPipeline, Invalid, InvalidKind, InvalidPipeline};

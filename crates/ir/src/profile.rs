@@ -3,13 +3,14 @@
 //! Every number says where it comes from; what is not known stays unknown, with the reason.
 
 use crate::units::{Bytes, BytesPerSecond, Cycles, Hertz, Seconds};
-use crate::unknown::{NoEstimate, Unknown};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use unknown::{NoEstimate, Unknown};
 
 mod builtin;
 mod check;
 mod edit;
+pub mod unknown;
 
 pub use builtin::{builtin, builtin_names};
 pub use check::ProfileError;

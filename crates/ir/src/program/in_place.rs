@@ -9,10 +9,10 @@
 //! writes what is loaded. The order within a work-item is found by following it. Programs with barriers, tiles or atomics
 //! are refused, as are images, which are never read and written in one launch.
 
+use super::specialise::{block, specialise};
 use crate::accesses::{AccessKind, AccessRef, Accesses, AffineBound, Nest, VarKind};
 use crate::affine::{Affine, VarId};
 use crate::program::{Access, Expr, Name, Param, ParamKind, Program, Space, Stmt};
-use crate::specialise::{block, specialise};
 use crate::validate::Checked;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};

@@ -1,6 +1,6 @@
 //! By what configurations are judged.
 
-use crate::target::Target;
+use super::Target;
 use warpsight_engine::tune::Judge;
 use warpsight_generate::prune::Allowance;
 use warpsight_ir::Profile;

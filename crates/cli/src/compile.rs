@@ -19,8 +19,7 @@ use warpsight_generate::prune::Allowance;
 use warpsight_ir::near::did_you_mean;
 use warpsight_ir::{Checked, Config, Family, KnobValue, Name, text};
 use warpsight_predict::KernelModel;
-use warpsight_run::cuda::toolkit::{Compiled, Toolkit, ToolkitError};
-use warpsight_run::cuda::{Arch, Resources};
+use warpsight_run::cuda::{Arch, Compiled, Resources, Toolkit, ToolkitError};
 
 /// Compile a Program or one operator to CUDA machine code and show what it uses; needs no GPU.
 #[derive(clap::Args)]
@@ -30,7 +29,7 @@ pub struct Args {
     #[arg(required_unless_present = "op", conflicts_with = "op")]
     program: Option<PathBuf>,
     /// One operator instead, for instance "matmul m=64 n=64 k=64".
-    #[arg(long, value_name = "OPERATOR", long_help = crate::operator::help())]
+    #[arg(long, value_name = "OPERATOR", long_help = crate::optimize::operator::help())]
     op: Option<String>,
     /// Knobs of its configuration, as JSON or knob=value,…; the model chooses those that are left out (with --op).
     #[arg(long, value_name = "CONFIG", requires = "op")]

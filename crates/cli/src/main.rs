@@ -20,7 +20,6 @@ mod import;
 mod names;
 mod network;
 mod npy;
-mod operator;
 mod operators;
 mod optimize;
 mod page;

@@ -1,16 +1,16 @@
 //! `warpsight optimize`: a network or one operator to verified, predicted, timed kernels.
 
+mod network;
+pub mod operator;
+
 use crate::failure::Failure;
 use crate::names::named;
 use crate::record::StoreArgs;
-use crate::target::{Target, TargetArgs};
-use crate::{network, operator};
+use crate::target::TargetArgs;
 use clap::ValueEnum;
 use std::path::PathBuf;
-use warpsight_engine::tune::Judge;
 use warpsight_generate::Lowering;
-use warpsight_generate::prune::Allowance;
-use warpsight_ir::{CostModel, Kernel, Profile};
+use warpsight_ir::{CostModel, Kernel};
 use warpsight_predict::KernelModel;
 
 /// Choose, verify and time the best kernels for a network or one operator, and write them out.
@@ -21,7 +21,7 @@ pub struct Args {
     #[arg(required_unless_present = "op", conflicts_with = "op")]
     model: Option<PathBuf>,
     /// One operator instead, for instance "conv2d n=1 c=64 h=56 w=56 k=64 r=3 s=3 stride=1 pad=1".
-    #[arg(long, value_name = "OPERATOR", long_help = crate::operator::help())]
+    #[arg(long, value_name = "OPERATOR", long_help = operator::help())]
     op: Option<String>,
     /// Shape of an input whose shape the model leaves open, for instance x=1,3,48,192; may be repeated.
     #[arg(long, value_name = "NAME=N,N,…", conflicts_with = "op")]
@@ -74,29 +74,6 @@ pub enum Search {
     Model,
     /// Everything is timed.
     Exhaustive,
-}
-
-/// The model and limits a run judges by.
-pub struct Judging {
-    model: KernelModel,
-    allowance: Allowance,
-    top: usize,
-    runs: u32,
-}
-
-impl Judging {
-    /// From the command line and the device.
-    pub fn new(args: &Args, target: &Target) -> Self {
-        Self { model: KernelModel, allowance: target.allowance, top: args.top as usize, runs: args.runs }
-    }
-    /// The model's first choice, briefly timed: for verbs that only run.
-    pub fn first(target: &Target) -> Self {
-        Self { model: KernelModel, allowance: target.allowance, top: 1, runs: 5 }
-    }
-    /// For the engine.
-    pub fn judge<'a>(&'a self, profile: &'a Profile) -> Judge<'a> {
-        Judge { profile, model: &self.model, allowance: self.allowance, top: self.top, runs: self.runs }
-    }
 }
 
 /// Runs the verb.

@@ -2,10 +2,10 @@
 
 use crate::failure::Failure;
 use crate::network::{Loaded, load, remember, select};
-use crate::optimize::Judging;
 use crate::record::StoreArgs;
 use crate::report::{clean, micros, out};
 use crate::target::TargetArgs;
+use crate::target::judging::Judging;
 use crate::{npy, progress};
 use image::ImageReader;
 use serde_json::json;

@@ -1,5 +1,7 @@
 //! The device a verb works on, and what is known of it.
 
+pub mod judging;
+
 use crate::failure::{Failure, Kind};
 use crate::names;
 use clap::builder::RangedU64ValueParser;

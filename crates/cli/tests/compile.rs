@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use warpsight_ir::sample::Device;
 use warpsight_ir::{Feedback, Status};
 use warpsight_learn::{Filter, Store};
-use warpsight_run::cuda::toolkit::Toolkit;
+use warpsight_run::cuda::Toolkit;
 
 const TWICE: &str = "\
 program twice {

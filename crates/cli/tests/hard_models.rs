@@ -8,8 +8,8 @@ mod common;
 use common::{Sandbox, said};
 use prost::Message;
 use serde_json::{Value, json};
-use warpsight_graph::onnx::tensor_shape_proto::{Dimension, dimension};
-use warpsight_graph::onnx::{
+use warpsight_graph::onnx::proto::tensor_shape_proto::{Dimension, dimension};
+use warpsight_graph::onnx::proto::{
     AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, TensorShapeProto, TypeProto, ValueInfoProto,
     attribute_proto, tensor_proto, type_proto,
 };

@@ -2,7 +2,7 @@
 
 use warpsight_dataflow::balance::{Caps, Demand, Pools, balance};
 use warpsight_dataflow::lower::lower;
-use warpsight_dataflow::{Machine, Modelled, Policy, View, launched, planned};
+use warpsight_dataflow::{Modelled, Platform, Policy, View, launched, planned};
 use warpsight_graph::Graph;
 use warpsight_ir::profile::builtin;
 use warpsight_ir::{Seconds, StageClass};
@@ -53,8 +53,8 @@ fn plan_best(bencher: divan::Bencher, name: &str) {
 fn plan(bencher: divan::Bencher, name: &str, policy: Policy) {
     let graph = example(name);
     let profile = builtin("a100-40").expect("a profile").expect("it parses");
-    let (machine, model) = (Machine::of(&profile).expect("numbers"), StageRoofline::new().expect("constants"));
-    bencher.bench(|| planned(&graph, policy, &machine, &Modelled { model: &model, on: &profile }));
+    let (platform, model) = (Platform::of(&profile).expect("numbers"), StageRoofline::new().expect("constants"));
+    bencher.bench(|| planned(&graph, policy, &platform, &Modelled { model: &model, on: &profile }));
 }
 
 /// All groups of a plan, and every operator by itself; those that do the same once, as the command does.
@@ -63,13 +63,13 @@ fn simulation(bencher: divan::Bencher, name: &str) {
     let graph = example(name);
     let profile = builtin("a100-40").expect("a profile").expect("it parses");
     let silicon = PipelineSilicon::builtin("a100-40").expect("silicon").expect("it parses");
-    let (machine, model) = (Machine::of(&profile).expect("numbers"), StageRoofline::new().expect("constants"));
+    let (platform, model) = (Platform::of(&profile).expect("numbers"), StageRoofline::new().expect("constants"));
     let rates = Modelled { model: &model, on: &profile };
-    let plan = planned(&graph, Policy::Kitsune, &machine, &rates).expect("a plan");
+    let plan = planned(&graph, Policy::Kitsune, &platform, &rates).expect("a plan");
     let pipelines: Vec<_> = plan.groups.iter().map(|group| lower(&graph, "group", group).pipeline).collect();
     let mut kernels = Vec::new();
     for id in graph.ids() {
-        let kernel = launched::operator(&graph, id, &machine, &rates).expect("a kernel");
+        let kernel = launched::operator(&graph, id, &platform, &rates).expect("a kernel");
         if !kernels.contains(&kernel) {
             kernels.push(kernel);
         }

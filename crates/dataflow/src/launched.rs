@@ -2,11 +2,11 @@
 //! simulator executes operators, vertically fused ones too, by the rules that it executes pipelines by.
 
 use crate::design::DesignError;
-use crate::kernel::{Fused, parts, tiled};
 use crate::lower::{LANES, REGISTERS};
-use crate::machine::Machine;
+use crate::plan::kernel::{Fused, parts, tiled};
+use crate::platform::Platform;
 use crate::rates::Rates;
-use crate::vertical::footprint;
+use crate::select::vertical::footprint;
 use crate::view::{NodeId, View};
 use warpsight_ir::{Bytes, Firings, Pipeline, PipelineStage, StageBody, StageClass, Step};
 
@@ -46,9 +46,9 @@ impl Kernel {
 ///
 /// # Errors
 /// The operator whose rate is not known.
-pub fn operator(graph: &View, id: NodeId, machine: &Machine, rates: &dyn Rates) -> Result<Pipeline, DesignError> {
+pub fn operator(graph: &View, id: NodeId, platform: &Platform, rates: &dyn Rates) -> Result<Pipeline, DesignError> {
     let node = graph.node(id);
-    let stage = tiled(graph, id, machine, rates)?;
+    let stage = tiled(graph, id, platform, rates)?;
     let count = stage.tokens.max(1);
     let share = |bytes: Bytes| (bytes.0 / count as f64).ceil() as u64;
     let flops = (stage.flops_per_token + stage.epilogue_per_token).ceil() as u64;
@@ -61,12 +61,12 @@ pub fn operator(graph: &View, id: NodeId, machine: &Machine, rates: &dyn Rates) 
 ///
 /// # Errors
 /// The operator whose rate is not known.
-pub fn fused(graph: &View, fused: &Fused, machine: &Machine, rates: &dyn Rates, vector: f64) -> Result<Pipeline, DesignError> {
-    let parts = parts(graph, fused, machine, rates)?;
+pub fn fused(graph: &View, fused: &Fused, platform: &Platform, rates: &dyn Rates, vector: f64) -> Result<Pipeline, DesignError> {
+    let parts = parts(graph, fused, platform, rates)?;
     let tensor = |class: StageClass| class == StageClass::Tensor;
     let products = parts.iter().any(|part| tensor(part.stage.class));
     // Work-groups take the tiles of what is tiled, else of the products, else the most there are.
-    let most = |of: fn(&crate::kernel::Part) -> bool| parts.iter().filter(|part| of(part)).map(|part| part.stage.tokens).max();
+    let most = |of: fn(&crate::plan::kernel::Part) -> bool| parts.iter().filter(|part| of(part)).map(|part| part.stage.tokens).max();
     let count = most(|part| part.tiled).or_else(|| most(|part| part.stage.class == StageClass::Tensor)).or_else(|| most(|_| true));
     let count = count.unwrap_or(1).max(1);
     let operations = |class: StageClass| {
@@ -82,6 +82,6 @@ pub fn fused(graph: &View, fused: &Fused, machine: &Machine, rates: &dyn Rates, 
     } else if let [Step::Work { read, .. }] = steps.as_mut_slice() {
         *read = share(traffic.read.0);
     }
-    let local = footprint(graph, &fused.group.nodes, machine.shared).bytes();
+    let local = footprint(graph, &fused.group.nodes, platform.shared).bytes();
     Ok(Kernel { class, count, local, steps }.pipeline())
 }

@@ -22,38 +22,29 @@
 //! ```
 
 pub mod assign;
-mod automaton;
 pub mod balance;
-mod chooser;
 pub mod design;
 pub mod foreign;
 pub mod group;
-pub mod kernel;
 pub mod launched;
 pub mod lower;
-pub mod machine;
 pub mod outcome;
-mod partition;
-pub mod pattern;
-mod pipelined;
 pub mod plan;
+pub mod platform;
 pub mod proof;
 pub mod rates;
-mod search;
 pub mod select;
-pub mod vertical;
 pub mod view;
 
 pub use design::{Design, DesignError, Queue, Role, Stage, Tiling, design};
 pub use group::{Group, Traffic};
-pub use kernel::{Fused, Run};
-pub use machine::Machine;
 pub use outcome::{Outcome, Pipelined, Question};
-pub use pattern::{PatternError, Patterns};
-pub use pipelined::pipeline;
-pub use plan::{Execution, GroupPlan, KernelPlan, Plan, Quadrants, Terms, Times, plan, planned};
+pub use plan::kernel::{Fused, Run};
+pub use plan::{Execution, GroupPlan, KernelPlan, Plan, Quadrants, Terms, Times, pipeline, plan, planned};
+pub use platform::Platform;
 pub use rates::{Measured, Modelled, Rates};
+pub use select::pattern::{PatternError, Patterns};
+pub use select::vertical::{Footprint, Vertical};
 pub use select::{Judge, Policy};
-pub use vertical::{Footprint, Vertical};
 pub use view::{Gemm, Named, Node, NodeId, Products, Tensor, TensorId, View};
 pub use warpsight_graph::{Class, Phase, TensorKind};

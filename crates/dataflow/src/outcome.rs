@@ -2,19 +2,19 @@
 
 use crate::design::DesignError;
 use crate::group::{Group, Traffic, traffic};
-use crate::kernel::Fused;
 use crate::lower::{Lowered, lower};
-use crate::machine::Machine;
-use crate::pattern::Patterns;
+use crate::plan::kernel::Fused;
 use crate::plan::{Plan, planned};
+use crate::platform::Platform;
 use crate::proof::{Launch, Objection, Resources, prove};
 use crate::rates::Rates;
 use crate::select::Policy;
-use crate::vertical::{Vertical, vertical};
+use crate::select::pattern::Patterns;
+use crate::select::vertical::{Vertical, vertical};
 use crate::view::View;
 use std::collections::BTreeSet;
 use warpsight_ir::occupancy::Residency;
-use warpsight_ir::{Certificate, CostModel, Estimate, Profile, Seconds, Stage, TimeSource};
+use warpsight_ir::{Certificate, CostModel, Estimate, Profile, Seconds, StageWork, TimeSource};
 
 /// One graph on one device.
 pub struct Outcome {
@@ -53,9 +53,9 @@ pub struct Question<'a> {
     /// Where seconds of stages come from.
     pub rates: &'a dyn Rates,
     /// Where that is of each.
-    pub source: &'a dyn Fn(&Stage) -> TimeSource,
+    pub source: &'a dyn Fn(&StageWork) -> TimeSource,
     /// What says the limiter of a stage.
-    pub model: &'a dyn CostModel<Stage>,
+    pub model: &'a dyn CostModel<StageWork>,
     /// The device.
     pub profile: &'a Profile,
 }
@@ -65,11 +65,11 @@ impl Outcome {
     ///
     /// # Errors
     /// Why a stage has no seconds.
-    pub fn of(graph: &View, machine: &Machine, ask: &Question) -> Result<Self, DesignError> {
-        let vertical = vertical(graph, &Patterns::vertical(), machine.shared);
-        let plan = planned(graph, ask.policy, machine, ask.rates)?;
+    pub fn of(graph: &View, platform: &Platform, ask: &Question) -> Result<Self, DesignError> {
+        let vertical = vertical(graph, &Patterns::vertical(), platform.shared);
+        let plan = planned(graph, ask.policy, platform, ask.rates)?;
         let core = Residency::of(ask.profile);
-        let groups = (0..plan.groups.len()).map(|at| pipelined(graph, &plan, at, machine, &core, ask)).collect::<Result<Vec<_>, _>>()?;
+        let groups = (0..plan.groups.len()).map(|at| pipelined(graph, &plan, at, platform, &core, ask)).collect::<Result<Vec<_>, _>>()?;
         let moved = |groups: &mut dyn Iterator<Item = &Group>| traffic(graph, &groups.cloned().collect::<Vec<_>>());
         let traffic =
             [moved(&mut std::iter::empty()), moved(&mut vertical.groups.iter().map(|group| &group.0)), moved(&mut plan.selected.iter())];
@@ -107,10 +107,17 @@ fn operators<'a>(groups: impl Iterator<Item = &'a Group>) -> usize {
     groups.flat_map(|group| &group.nodes).collect::<BTreeSet<_>>().len()
 }
 
-fn pipelined(graph: &View, plan: &Plan, at: usize, machine: &Machine, core: &Residency, ask: &Question) -> Result<Pipelined, DesignError> {
+fn pipelined(
+    graph: &View,
+    plan: &Plan,
+    at: usize,
+    platform: &Platform,
+    core: &Residency,
+    ask: &Question,
+) -> Result<Pipelined, DesignError> {
     let own = &plan.groups[at];
     let lowered = lower(graph, &format!("group{at}"), own);
-    let proof = prove(&lowered.pipeline, &Resources { core, cores: machine.cores, launch: Launch::Placed(&lowered.placement) });
+    let proof = prove(&lowered.pipeline, &Resources { core, cores: platform.cores, launch: Launch::Placed(&lowered.placement) });
     let (mut seconds, mut sources, mut estimates) = (Vec::new(), Vec::new(), Vec::new());
     for (stage, &ctas) in own.design.stages.iter().zip(&own.allocation.ctas) {
         let work = stage.work(ctas);

@@ -1,18 +1,25 @@
 //! A plan of a whole graph: groups as pipelines with their work-groups, the rest operator by operator, and what each execution takes.
 
-use crate::assign::Pair;
-use crate::balance::Allocation;
-use crate::chooser::Chooser;
-use crate::design::{Design, DesignError, Tiling};
+mod chooser;
+pub mod kernel;
+mod parts;
+mod pipelined;
+
+pub use parts::{GroupPlan, KernelPlan};
+pub use pipelined::pipeline;
+
+use crate::design::DesignError;
 use crate::group::Group;
-use crate::kernel::{Fused, Run, alone, fused};
-use crate::machine::Machine;
-use crate::pattern::Patterns;
-use crate::pipelined::Pipelines;
+use crate::platform::Platform;
 use crate::rates::{Curves, Rates};
+use crate::select::pattern::Patterns;
+use crate::select::vertical::vertical;
 use crate::select::{Policy, best, kitsune};
-use crate::vertical::{Footprint, vertical};
 use crate::view::{NodeId, View};
+use chooser::Chooser;
+use kernel::{Fused, Run, alone, fused};
+use parts::Chosen;
+use pipelined::Pipelines;
 use serde::Serialize;
 use std::collections::HashSet;
 use warpsight_graph::Phase;
@@ -36,38 +43,6 @@ pub struct Plan {
     pub rest: Vec<NodeId>,
     /// What bulk-synchronous, vertically fused and dataflow execution take.
     pub times: Times,
-}
-
-/// A group as a pipeline.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GroupPlan {
-    /// The group.
-    pub group: Group,
-    /// Its stages and queues.
-    pub design: Design,
-    /// Work-groups of each stage, and what limits.
-    pub allocation: Allocation,
-    /// What each multiprocessor holds.
-    pub assignment: Vec<Pair>,
-    /// Until the slowest stage has its first token, and from its last one to the end.
-    pub fill: Seconds,
-    /// Predicted for one execution, without the launch.
-    pub seconds: Seconds,
-    /// The best design that decides otherwise on epilogues, with its time: why this one was taken.
-    pub otherwise: Option<(Tiling, Seconds)>,
-    /// What its units compute.
-    pub run: Run,
-}
-
-/// A group as one kernel, fused vertically.
-#[derive(Clone, Debug, PartialEq)]
-pub struct KernelPlan {
-    /// The group and the rows of its tiles.
-    pub fused: Fused,
-    /// Its shared memory.
-    pub footprint: Footprint,
-    /// Its time and traffic.
-    pub run: Run,
 }
 
 /// Predicted times of three executions of the same graph.
@@ -118,14 +93,14 @@ pub struct Quadrants {
 ///
 /// # Errors
 /// An operator that cannot be timed even by itself.
-pub fn planned(graph: &View, policy: Policy, machine: &Machine, rates: &dyn Rates) -> Result<Plan, DesignError> {
-    let fused = vertical(graph, &Patterns::vertical(), machine.shared).groups.into_iter();
+pub fn planned(graph: &View, policy: Policy, platform: &Platform, rates: &dyn Rates) -> Result<Plan, DesignError> {
+    let fused = vertical(graph, &Patterns::vertical(), platform.shared).groups.into_iter();
     let fused: Vec<Fused> = fused.map(|(group, bytes)| Fused { group, rows: bytes.rows }).collect();
-    let paper = plan(graph, &kitsune(graph, &Patterns::kitsune()), &fused, machine, rates)?;
+    let paper = plan(graph, &kitsune(graph, &Patterns::kitsune()), &fused, platform, rates)?;
     if policy == Policy::Kitsune {
         return Ok(paper);
     }
-    let chooser = Chooser::new(graph, machine, rates);
+    let chooser = Chooser::new(graph, platform, rates);
     let starts = [paper.groups.into_iter().map(|plan| plan.group).collect(), fused.into_iter().map(|fused| fused.group).collect()];
     let (mut groups, mut kernels) = (Vec::new(), Vec::new());
     let selected = best(graph, &chooser, &starts);
@@ -137,15 +112,7 @@ pub fn planned(graph: &View, policy: Policy, machine: &Machine, rates: &dyn Rate
         }
     }
     let Times { bsp, vertical, .. } = paper.times;
-    Ok(Plan { selected, ..Plan::of(graph, groups, kernels, bsp, vertical, machine) })
-}
-
-/// What a group becomes.
-pub enum Chosen {
-    /// A pipeline.
-    Pipeline(Box<GroupPlan>),
-    /// One kernel.
-    Kernel(KernelPlan),
+    Ok(Plan { selected, ..Plan::of(graph, groups, kernels, bsp, vertical, platform) })
 }
 
 /// Plans a graph with these groups as pipelines, where that is faster than their operators by themselves (the paper's exclusion of what is
@@ -153,17 +120,17 @@ pub enum Chosen {
 ///
 /// # Errors
 /// An operator that cannot be timed even by itself.
-pub fn plan(graph: &View, groups: &[Group], vertical: &[Fused], machine: &Machine, rates: &dyn Rates) -> Result<Plan, DesignError> {
-    let singles = graph.ids().map(|id| alone(graph, id, machine, rates)).collect::<Result<Vec<Run>, _>>()?;
-    let pipelines = Pipelines { graph, machine, curves: Curves::new(rates, machine.cores) };
+pub fn plan(graph: &View, groups: &[Group], vertical: &[Fused], platform: &Platform, rates: &dyn Rates) -> Result<Plan, DesignError> {
+    let singles = graph.ids().map(|id| alone(graph, id, platform, rates)).collect::<Result<Vec<Run>, _>>()?;
+    let pipelines = Pipelines { graph, platform, curves: Curves::new(rates, platform.cores) };
     let (mut planned, mut refused) = (Vec::new(), Vec::new());
     for group in groups {
         let mut group = group.clone();
         loop {
             match pipelines.fastest(&group, true) {
                 Ok(plan) => {
-                    let alone = group.nodes.iter().map(|id| singles[id.0].seconds + machine.launch).sum();
-                    let pipeline = plan.seconds + machine.launch;
+                    let alone = group.nodes.iter().map(|id| singles[id.0].seconds + platform.launch).sum();
+                    let pipeline = plan.seconds + platform.launch;
                     if pipeline < alone {
                         planned.push(plan);
                     } else {
@@ -181,16 +148,23 @@ pub fn plan(graph: &View, groups: &[Group], vertical: &[Fused], machine: &Machin
             }
         }
     }
-    let kernels = vertical.iter().map(|group| fused(graph, group, machine, rates)).collect::<Result<Vec<Run>, _>>()?;
-    let bsp = Execution::of(singles, machine);
-    let vertical = bsp.with(kernels, machine);
-    Ok(Plan { selected: groups.to_vec(), refused, ..Plan::of(graph, planned, Vec::new(), bsp, vertical, machine) })
+    let kernels = vertical.iter().map(|group| fused(graph, group, platform, rates)).collect::<Result<Vec<Run>, _>>()?;
+    let bsp = Execution::of(singles, platform);
+    let vertical = bsp.with(kernels, platform);
+    Ok(Plan { selected: groups.to_vec(), refused, ..Plan::of(graph, planned, Vec::new(), bsp, vertical, platform) })
 }
 
 impl Plan {
-    fn of(graph: &View, groups: Vec<GroupPlan>, kernels: Vec<KernelPlan>, bsp: Execution, vertical: Execution, machine: &Machine) -> Self {
+    fn of(
+        graph: &View,
+        groups: Vec<GroupPlan>,
+        kernels: Vec<KernelPlan>,
+        bsp: Execution,
+        vertical: Execution,
+        platform: &Platform,
+    ) -> Self {
         let pipelines = groups.iter().map(|plan| plan.run.clone());
-        let dataflow = bsp.with(pipelines.chain(kernels.iter().map(|plan| plan.run.clone())).collect(), machine);
+        let dataflow = bsp.with(pipelines.chain(kernels.iter().map(|plan| plan.run.clone())).collect(), platform);
         let together = groups.iter().map(|plan| &plan.group).chain(kernels.iter().map(|plan| &plan.fused.group));
         let together: HashSet<NodeId> = together.flat_map(|group| group.nodes.iter().copied()).collect();
         let rest = graph.ids().filter(|id| !together.contains(id)).collect();
@@ -238,10 +212,10 @@ impl Terms {
 
 impl Execution {
     /// Where its seconds go.
-    pub fn terms(&self, machine: &Machine) -> Terms {
-        let mut terms = Terms { launch: machine.launch * self.runs.len() as f64, ..Terms::default() };
+    pub fn terms(&self, platform: &Platform) -> Terms {
+        let mut terms = Terms { launch: platform.launch * self.runs.len() as f64, ..Terms::default() };
         for run in &self.runs {
-            let memory = (run.dram / machine.dram).min(run.seconds);
+            let memory = (run.dram / platform.dram).min(run.seconds);
             let units = run.busy.min(run.seconds).max(memory) - memory;
             terms.memory += memory;
             terms.units += units;
@@ -251,21 +225,21 @@ impl Execution {
     }
 
     /// The same with some operators together.
-    fn with(&self, together: Vec<Run>, machine: &Machine) -> Self {
+    fn with(&self, together: Vec<Run>, platform: &Platform) -> Self {
         let inside: HashSet<NodeId> = together.iter().flat_map(|run| run.nodes.iter().copied()).collect();
         let covered = |run: &Run| inside.contains(&run.nodes[0]);
         let mut runs: Vec<Run> = self.runs.iter().filter(|run| !covered(run)).cloned().collect();
         runs.extend(together);
         runs.sort_by_key(|run| run.nodes[0]);
-        Self::of(runs, machine)
+        Self::of(runs, platform)
     }
 
-    fn of(runs: Vec<Run>, machine: &Machine) -> Self {
+    fn of(runs: Vec<Run>, platform: &Platform) -> Self {
         let work: Seconds = runs.iter().map(|run| run.seconds).sum();
         let count = runs.len() as f64;
         let mut execution = Self {
-            eager: work + machine.launch * count,
-            graph: work + machine.graph_launch * count,
+            eager: work + platform.launch * count,
+            graph: work + platform.graph_launch * count,
             dram: runs.iter().map(|run| run.dram).sum(),
             l2: runs.iter().map(|run| run.l2).sum(),
             forward: Quadrants::default(),
@@ -273,9 +247,9 @@ impl Execution {
             runs: Vec::new(),
         };
         for run in &runs {
-            let seconds = run.seconds + machine.launch;
+            let seconds = run.seconds + platform.launch;
             let low_sm = run.busy / seconds < LOW;
-            let low_dram = run.dram / machine.dram / seconds < LOW;
+            let low_dram = run.dram / platform.dram / seconds < LOW;
             let quadrants = match run.phase {
                 Phase::Forward => &mut execution.forward,
                 Phase::Backward => &mut execution.backward,

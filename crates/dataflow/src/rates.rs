@@ -4,7 +4,7 @@ use crate::balance::Demand;
 use crate::design;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
-use warpsight_ir::{CostModel, NoEstimate, Profile, Seconds, Stage, StageClass};
+use warpsight_ir::{CostModel, NoEstimate, Profile, Seconds, StageClass, StageWork};
 
 /// Tells how long one execution of a stage takes on the work-groups it has. More of them help only where they take fewer rounds.
 pub trait Rates {
@@ -12,19 +12,19 @@ pub trait Rates {
     ///
     /// # Errors
     /// Why that is not known.
-    fn seconds(&self, stage: &Stage) -> Result<Seconds, NoEstimate>;
+    fn seconds(&self, stage: &StageWork) -> Result<Seconds, NoEstimate>;
 }
 
 /// Rates of a model.
 pub struct Modelled<'a> {
     /// The model.
-    pub model: &'a dyn CostModel<Stage>,
+    pub model: &'a dyn CostModel<StageWork>,
     /// The device.
     pub on: &'a Profile,
 }
 
 impl Rates for Modelled<'_> {
-    fn seconds(&self, stage: &Stage) -> Result<Seconds, NoEstimate> {
+    fn seconds(&self, stage: &StageWork) -> Result<Seconds, NoEstimate> {
         self.model.estimate(stage, self.on).map(|estimate| estimate.time)
     }
 }
@@ -38,12 +38,12 @@ pub struct Measured<'a> {
 }
 
 impl Rates for Measured<'_> {
-    fn seconds(&self, stage: &Stage) -> Result<Seconds, NoEstimate> {
+    fn seconds(&self, stage: &StageWork) -> Result<Seconds, NoEstimate> {
         let modelled = self.model.seconds(stage)?;
         let Some(measured) = self.table.get(&key(stage)) else { return Ok(modelled) };
         // The nearest number of work-groups, the smaller one of two.
         let Some((&ctas, &seconds)) = measured.iter().min_by_key(|(ctas, _)| ctas.abs_diff(stage.ctas)) else { return Ok(modelled) };
-        let there = self.model.seconds(&Stage { ctas, ..stage.clone() })?;
+        let there = self.model.seconds(&StageWork { ctas, ..stage.clone() })?;
         Ok(if there > Seconds::ZERO { seconds * (modelled / there) } else { seconds })
     }
 }
@@ -108,7 +108,7 @@ pub fn worthwhile(tokens: u64, parts: u32, most: u32) -> impl Iterator<Item = u3
 }
 
 /// What a stage does, without its name and its work-groups: stages of one key take the same time.
-pub fn key(stage: &Stage) -> String {
+pub fn key(stage: &StageWork) -> String {
     let shape: Vec<String> = stage.shape.iter().map(|(name, extent)| format!("{name}={extent}")).collect();
     let numbers = [
         stage.flops_per_token,

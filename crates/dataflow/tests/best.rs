@@ -4,7 +4,8 @@ mod common;
 
 use common::{ALL, Builder, can_run, disguised, graph, text};
 use std::cell::Cell;
-use warpsight_dataflow::{Class, Group, Judge, Machine, Modelled, NodeId, Patterns, Policy, View, planned, select, vertical};
+use warpsight_dataflow::select::vertical;
+use warpsight_dataflow::{Class, Group, Judge, Modelled, NodeId, Patterns, Platform, Policy, View, planned, select};
 use warpsight_ir::Bytes;
 use warpsight_ir::profile::builtin;
 use warpsight_predict::StageRoofline;
@@ -169,10 +170,10 @@ fn random(seed: u64) -> View {
 #[test]
 fn never_slower_under_the_model_of_stages() {
     let profile = builtin("a100-40").expect("a profile").expect("it parses");
-    let machine = Machine::of(&profile).expect("numbers");
+    let platform = Platform::of(&profile).expect("numbers");
     let model = StageRoofline::new().expect("constants");
     let rates = Modelled { model: &model, on: &profile };
-    let plans = |graph: &View| [Policy::Kitsune, Policy::Best].map(|policy| planned(graph, policy, &machine, &rates).expect("a plan"));
+    let plans = |graph: &View| [Policy::Kitsune, Policy::Best].map(|policy| planned(graph, policy, &platform, &rates).expect("a plan"));
     // Of a plan: never slower than the others. What is saved against the best of them, in which term most.
     let saved = |name: &str, graph: &View| {
         let [paper, best] = plans(graph);
@@ -183,7 +184,7 @@ fn never_slower_under_the_model_of_stages() {
         let groups: Vec<Group> =
             best.groups.iter().map(|p| p.group.clone()).chain(best.kernels.iter().map(|p| p.fused.group.clone())).collect();
         assert!(can_run(graph, &groups), "{name}");
-        let (term, seconds) = least.terms(&machine).most_saved(&own.terms(&machine));
+        let (term, seconds) = least.terms(&platform).most_saved(&own.terms(&platform));
         let us = |s: warpsight_ir::Seconds| 1e6 * s.0;
         println!(
             "predicted: {name:16} {:9.1} {:9.1} {:9.1} best {:9.1} µs, saves {:8.1} µs of {term}; {} pipelines, {} kernels",

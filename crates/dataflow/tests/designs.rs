@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use warpsight_dataflow::design::{deepen, sums_rows};
 use warpsight_dataflow::rates::key;
 use warpsight_dataflow::{
-    Class, Design, Group, Machine, Measured, Modelled, NodeId, Patterns, Rates, Role, Tiling, View, design, pipeline, plan, select,
+    Class, Design, Group, Measured, Modelled, NodeId, Patterns, Platform, Rates, Role, Tiling, View, design, pipeline, plan, select,
 };
 use warpsight_ir::profile::{Fact, Source, builtin};
 use warpsight_ir::{Bytes, Profile, Seconds, StageClass};
@@ -20,8 +20,8 @@ fn a100() -> Profile {
     builtin("a100-40").expect("a profile").expect("it parses")
 }
 
-fn machine() -> Machine {
-    Machine::of(&a100()).expect("numbers")
+fn platform() -> Platform {
+    Platform::of(&a100()).expect("numbers")
 }
 
 fn all(graph: &View) -> Group {
@@ -78,7 +78,7 @@ fn names(design: &Design) -> Vec<&str> {
 #[test]
 fn reductions_are_split_and_one_queue_serves_many() {
     let graph = backward();
-    let found = design(&graph, &all(&graph), TILING, &machine()).expect("a design");
+    let found = design(&graph, &all(&graph), TILING, &platform()).expect("a design");
     // 512 tokens of 128 rows: 64 partial sums of columns come together by eights.
     let (fan, tree, last) = (named(&found, "to_b fan-in"), named(&found, "to_b tree of 8"), named(&found, "to_b final"));
     assert_eq!((fan.role, fan.firings, tree.firings, last.firings), (Role::FanIn, 64, 8, 1));
@@ -119,24 +119,24 @@ fn network(hidden: u64, saved: bool) -> View {
 #[test]
 fn hidden_units_are_divided_and_epilogues_decided_by_time() {
     let graph = network(1024, false);
-    let found = design(&graph, &all(&graph), TILING, &machine()).expect("a design");
+    let found = design(&graph, &all(&graph), TILING, &platform()).expect("a design");
     assert_eq!(names(&found), ["up+act", "down"]);
     // 512 KB of parameters, 121 KB of shared memory less 24 KB of slabs for a work-group: six parts.
     assert_eq!(found.stages.iter().map(|stage| stage.parts).collect::<Vec<_>>(), [6, 6]);
-    assert!(found.stages.iter().all(|stage| stage.shared <= machine().tensor_shared));
-    let apart = design(&graph, &all(&graph), Tiling { epilogues: false, ..TILING }, &machine()).expect("a design");
+    assert!(found.stages.iter().all(|stage| stage.shared <= platform().tensor_shared));
+    let apart = design(&graph, &all(&graph), Tiling { epilogues: false, ..TILING }, &platform()).expect("a design");
     assert_eq!(names(&apart), ["up", "act", "down"]);
-    let streamed = design(&graph, &all(&graph), Tiling { held: 0, ..TILING }, &machine()).expect("a design");
+    let streamed = design(&graph, &all(&graph), Tiling { held: 0, ..TILING }, &platform()).expect("a design");
     assert_eq!((streamed.stages[0].parts, streamed.stages[0].firings_per_token, streamed.stages[0].firings), (1, 8, 2048));
     // 64 MB of parameters are held nowhere.
     let graph = network(131_072, false);
-    let found = design(&graph, &all(&graph), Tiling { rows: 32, ..TILING }, &machine()).expect("a design");
+    let found = design(&graph, &all(&graph), Tiling { rows: 32, ..TILING }, &platform()).expect("a design");
     assert_eq!(found.stages[0].parts, 1);
     assert!(found.stages[0].reread.0 > 1e9, "{:?}", found.stages[0].reread);
     // The faster one is taken, and the other one's time is told.
     let (graph, profile) = (network(1024, false), a100());
     let model = StageRoofline::new().expect("constants");
-    let plan = pipeline(&graph, &all(&graph), &machine(), &Modelled { model: &model, on: &profile }).expect("a pipeline");
+    let plan = pipeline(&graph, &all(&graph), &platform(), &Modelled { model: &model, on: &profile }).expect("a pipeline");
     let (tiling, seconds) = plan.otherwise.expect("both can be");
     assert_ne!(tiling.epilogues, plan.design.tiling.epilogues);
     assert!(seconds >= plan.seconds);
@@ -145,7 +145,7 @@ fn hidden_units_are_divided_and_epilogues_decided_by_time() {
 #[test]
 fn what_a_backward_pass_needs_is_written_beside() {
     let graph = network(1024, true);
-    let found = design(&graph, &all(&graph), TILING, &machine()).expect("a design");
+    let found = design(&graph, &all(&graph), TILING, &platform()).expect("a design");
     let (own, tensor) = (named(&found, "up+act"), 32768.0 * 1024.0 * 2.0);
     assert_eq!((own.written.0, own.side_outputs.len()), (tensor, 1));
     assert_eq!(graph.tensor(own.side_outputs[0]).name, "a");
@@ -173,12 +173,12 @@ fn attention_is_a_pipeline() {
             ("pv", "tensor", &["p", "v"], "o", flops),
         ],
     );
-    let found = design(&graph, &all(&graph), TILING, &machine()).expect("a design");
+    let found = design(&graph, &all(&graph), TILING, &platform()).expect("a design");
     // Scaling is done on the tiles; a softmax needs rows.
     assert_eq!(names(&found), ["qk+scale", "softmax", "pv"]);
     assert!(found.queues.iter().all(|queue| (queue.tokens, queue.payload.0) == (256, 131_072.0)), "{:?}", found.queues);
     let (profile, model) = (a100(), StageRoofline::new().expect("constants"));
-    let plan = plan(&graph, &[all(&graph)], &[], &machine(), &Modelled { model: &model, on: &profile }).expect("a plan");
+    let plan = plan(&graph, &[all(&graph)], &[], &platform(), &Modelled { model: &model, on: &profile }).expect("a plan");
     assert_eq!(plan.groups.len(), 1, "{:?}", plan.refused);
 }
 
@@ -197,17 +197,17 @@ fn shorter_paths_hold_what_longer_ones_take() {
             ("join", "simt", &["a", "c"], "y", 1e7),
         ],
     );
-    let mut found = design(&graph, &all(&graph), TILING, &machine()).expect("a design");
+    let mut found = design(&graph, &all(&graph), TILING, &platform()).expect("a design");
     let sets = |design: &Design| design.stages.iter().map(|stage| 4 * stage.parts).collect::<Vec<u32>>();
     let ctas = sets(&found);
-    deepen(&mut found, &graph, &ctas, &machine()).expect("room");
+    deepen(&mut found, &graph, &ctas, &platform()).expect("room");
     let depth = |design: &Design, tensor: &str| {
         design.queues.iter().find(|queue| graph.tensor(queue.tensor).name == tensor).expect("a queue").depth
     };
     // Four sets each: eight slots between neighbours; the skip holds the eight tokens of both layers more.
     assert_eq!((depth(&found, "b"), depth(&found, "a")), (8, 16));
     // In a smaller cache the depths shrink, not below two; then the least is refused with its bytes.
-    let cache = |slots: f64| Machine { slots: Bytes(slots), ..machine() };
+    let cache = |slots: f64| Platform { slots: Bytes(slots), ..platform() };
     deepen(&mut found, &graph, &ctas, &cache(8.0 * 65536.0)).expect("room");
     assert!((2..8).contains(&depth(&found, "b")) && depth(&found, "a") < 16);
     let error = deepen(&mut found, &graph, &ctas, &cache(4.0 * 65536.0)).expect_err("no room").to_string();
@@ -217,9 +217,9 @@ fn shorter_paths_hold_what_longer_ones_take() {
 #[test]
 fn what_is_no_pipeline_says_why() {
     let with = |graph: &View, profile: &Profile| {
-        let machine = Machine::of(profile).expect("numbers");
+        let platform = Platform::of(profile).expect("numbers");
         let model = StageRoofline::new().expect("constants");
-        pipeline(graph, &all(graph), &machine, &Modelled { model: &model, on: profile }).expect_err("no pipeline").to_string()
+        pipeline(graph, &all(graph), &platform, &Modelled { model: &model, on: profile }).expect_err("no pipeline").to_string()
     };
     let error = |graph: &View| with(graph, &a100());
     let dlrm = graph("dlrm");
@@ -280,7 +280,7 @@ fn an_operator_in_the_way_runs_by_itself() {
     let graph = graph("train_llama");
     let (profile, model) = (a100(), StageRoofline::new().expect("constants"));
     let groups = select::kitsune(&graph, &Patterns::kitsune());
-    let plan = plan(&graph, &groups, &[], &machine(), &Modelled { model: &model, on: &profile }).expect("a plan");
+    let plan = plan(&graph, &groups, &[], &platform(), &Modelled { model: &model, on: &profile }).expect("a plan");
     let single: Vec<&Group> = plan.refused.iter().map(|(group, _)| group).filter(|group| group.nodes.len() == 1).collect();
     assert!(single.iter().any(|group| graph.node(group.nodes[0]).gemm.is_some_and(|gemm| (gemm.m, gemm.n) == (14336, 4096))));
     assert!(single.iter().all(|group| plan.rest.contains(&group.nodes[0]) && graph.node(group.nodes[0]).class == Class::Tensor));
@@ -293,7 +293,7 @@ fn names_may_occur_twice() {
     let (profile, model) = (a100(), StageRoofline::new().expect("constants"));
     let planned = |graph: &View| {
         let groups = select::kitsune(graph, &Patterns::kitsune());
-        let plan = plan(graph, &groups, &[], &machine(), &Modelled { model: &model, on: &profile }).expect("a plan");
+        let plan = plan(graph, &groups, &[], &platform(), &Modelled { model: &model, on: &profile }).expect("a plan");
         let refused: Vec<(Group, Option<NodeId>)> =
             plan.refused.into_iter().map(|(group, why)| (group, why.node().map(|node| node.id))).collect();
         let groups: Vec<Group> = plan.groups.into_iter().map(|plan| plan.group).collect();
@@ -310,7 +310,7 @@ fn names_may_occur_twice() {
 fn measured_rates_come_first_and_are_scaled() {
     let (profile, model) = (a100(), StageRoofline::new().expect("constants"));
     let graph = network(1024, false);
-    let found = design(&graph, &all(&graph), TILING, &machine()).expect("a design");
+    let found = design(&graph, &all(&graph), TILING, &platform()).expect("a design");
     let (measured, other) = (&found.stages[0], &found.stages[1]);
     let modelled = || Modelled { model: &model, on: &profile };
     let table = BTreeMap::from([(key(&measured.work(1)), BTreeMap::from([(12, Seconds(1e-3))]))]);
@@ -319,8 +319,8 @@ fn measured_rates_come_first_and_are_scaled() {
     // Twice the sets of work-groups: half the rounds.
     assert!((rates.seconds(&measured.work(24)).expect("scaled").0 - 5e-4).abs() < 1e-12);
     assert_eq!(rates.seconds(&other.work(12)), modelled().seconds(&other.work(12)));
-    let slow = pipeline(&graph, &all(&graph), &machine(), &rates).expect("a pipeline");
-    let plain = pipeline(&graph, &all(&graph), &machine(), &modelled()).expect("a pipeline");
+    let slow = pipeline(&graph, &all(&graph), &platform(), &rates).expect("a pipeline");
+    let plain = pipeline(&graph, &all(&graph), &platform(), &modelled()).expect("a pipeline");
     assert!(slow.seconds >= plain.seconds, "what is measured slower is planned slower or otherwise");
     assert_eq!(NodeId(0), plain.group.nodes[0]);
 }

@@ -4,15 +4,15 @@ mod common;
 
 use common::{Builder, can_run};
 use std::cell::Cell;
-use warpsight_dataflow::{Group, Judge, Machine, Modelled, NodeId, Plan, Policy, View, planned, select};
+use warpsight_dataflow::{Group, Judge, Modelled, NodeId, Plan, Platform, Policy, View, planned, select};
 use warpsight_ir::profile::builtin;
 use warpsight_predict::StageRoofline;
 
 fn plan(graph: &View, policy: Policy) -> Plan {
     let profile = builtin("a100-40").expect("a profile").expect("it parses");
-    let machine = Machine::of(&profile).expect("numbers");
+    let platform = Platform::of(&profile).expect("numbers");
     let model = StageRoofline::new().expect("constants");
-    planned(graph, policy, &machine, &Modelled { model: &model, on: &profile }).expect("a plan")
+    planned(graph, policy, &platform, &Modelled { model: &model, on: &profile }).expect("a plan")
 }
 
 /// One operator after each of these.

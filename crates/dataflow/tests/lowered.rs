@@ -5,7 +5,7 @@ mod common;
 use common::graph;
 use warpsight_dataflow::lower::lower;
 use warpsight_dataflow::proof::{Launch, Resources, prove};
-use warpsight_dataflow::{Group, Machine, Modelled, NodeId, Patterns, launched, pipeline, plan, select};
+use warpsight_dataflow::{Group, Modelled, NodeId, Patterns, Platform, launched, pipeline, plan, select};
 use warpsight_ir::occupancy::Residency;
 use warpsight_ir::profile::builtin;
 use warpsight_ir::{StageBody, Step};
@@ -14,16 +14,16 @@ use warpsight_predict::StageRoofline;
 #[test]
 fn every_plan_is_proved() {
     let profile = builtin("a100-40").expect("a profile").expect("it parses");
-    let (machine, model) = (Machine::of(&profile).expect("numbers"), StageRoofline::new().expect("constants"));
+    let (platform, model) = (Platform::of(&profile).expect("numbers"), StageRoofline::new().expect("constants"));
     let core = Residency::of(&profile);
     let mut proved = 0;
     for (name, _) in common::ALL {
         let graph = graph(name);
         let groups = select::kitsune(&graph, &Patterns::kitsune());
-        let plan = plan(&graph, &groups, &[], &machine, &Modelled { model: &model, on: &profile }).expect("a plan");
+        let plan = plan(&graph, &groups, &[], &platform, &Modelled { model: &model, on: &profile }).expect("a plan");
         for group in &plan.groups {
             let lowered = lower(&graph, "group", group);
-            let on = Resources { core: &core, cores: machine.cores, launch: Launch::Placed(&lowered.placement) };
+            let on = Resources { core: &core, cores: platform.cores, launch: Launch::Placed(&lowered.placement) };
             let certificate = prove(&lowered.pipeline, &on).unwrap_or_else(|why| panic!("{name}, {:?}: {why}", group.group.nodes));
             assert_eq!(certificate.tokens.len(), lowered.pipeline.channels.len());
             // Nothing of the work is lost: rounding up, a little is added.
@@ -45,7 +45,7 @@ fn every_plan_is_proved() {
 #[test]
 fn any_group_is_proved_or_refused() {
     let profile = builtin("a100-40").expect("a profile").expect("it parses");
-    let (machine, model) = (Machine::of(&profile).expect("numbers"), StageRoofline::new().expect("constants"));
+    let (platform, model) = (Platform::of(&profile).expect("numbers"), StageRoofline::new().expect("constants"));
     let rates = Modelled { model: &model, on: &profile };
     let core = Residency::of(&profile);
     let mut rng = fastrand::Rng::with_seed(5);
@@ -56,11 +56,11 @@ fn any_group_is_proved_or_refused() {
             let first = rng.usize(0..operators);
             let last = (first + rng.usize(0..12)).min(operators - 1);
             let group = Group { nodes: (first..=last).map(NodeId).collect(), rule: "any".to_owned() };
-            match pipeline(&graph, &group, &machine, &rates) {
+            match pipeline(&graph, &group, &platform, &rates) {
                 Ok(plan) => {
                     assert!(plan.seconds.0.is_finite() && plan.seconds.0 > 0.0, "{name} {first}..={last}");
                     let lowered = lower(&graph, "group", &plan);
-                    let on = Resources { core: &core, cores: machine.cores, launch: Launch::Placed(&lowered.placement) };
+                    let on = Resources { core: &core, cores: platform.cores, launch: Launch::Placed(&lowered.placement) };
                     prove(&lowered.pipeline, &on).unwrap_or_else(|why| panic!("{name} {first}..={last}: {why}"));
                     proved += 1;
                 }
@@ -78,13 +78,13 @@ fn any_group_is_proved_or_refused() {
 #[test]
 fn tiles_beyond_count_are_carried_out_together() {
     let profile = builtin("a100-40").expect("a profile").expect("it parses");
-    let (machine, model) = (Machine::of(&profile).expect("numbers"), StageRoofline::new().expect("constants"));
+    let (platform, model) = (Platform::of(&profile).expect("numbers"), StageRoofline::new().expect("constants"));
     let work = |rows: u64| {
         let mut b = common::Builder::default();
         let x = b.input(&[rows, 256], "input");
         b.simt(&[&x], 1.0);
         let graph = b.graph();
-        let pipeline = launched::operator(&graph, NodeId(0), &machine, &Modelled { model: &model, on: &profile }).expect("a kernel");
+        let pipeline = launched::operator(&graph, NodeId(0), &platform, &Modelled { model: &model, on: &profile }).expect("a kernel");
         let StageBody::Firings(firings) = &pipeline.stages[0].body else { panic!("a kernel") };
         let Step::Work { flops, read, written } = firings.steps[0] else { panic!("work") };
         assert!(firings.count == u64::from(pipeline.stages[0].ctas) && firings.count <= 1 << 17, "{}", firings.count);

@@ -3,10 +3,10 @@
 mod common;
 
 use common::{ALL, Builder, graph};
-use warpsight_dataflow::kernel::alone;
-use warpsight_dataflow::{Machine, Modelled, NodeId, Plan, Policy, Rates, View, planned};
+use warpsight_dataflow::plan::kernel::alone;
+use warpsight_dataflow::{Modelled, NodeId, Plan, Platform, Policy, Rates, View, planned};
 use warpsight_ir::profile::{builtin, builtin_names};
-use warpsight_ir::{NoEstimate, Profile, Seconds, Stage};
+use warpsight_ir::{NoEstimate, Profile, Seconds, StageWork};
 use warpsight_predict::StageRoofline;
 
 const KEYS: [&str; 4] = ["execution.cores", "execution.clock", "memory.dram_bandwidth", "memory.l2.bandwidth"];
@@ -19,19 +19,19 @@ fn device(name: &str) -> Profile {
 
 /// `None` where the profile lacks a number, or matrix units for these elements.
 fn plan(graph: &View, policy: Policy, profile: &Profile) -> Option<Plan> {
-    let machine = Machine::of(profile).ok()?;
+    let platform = Platform::of(profile).ok()?;
     let model = StageRoofline::new().expect("constants");
-    planned(graph, policy, &machine, &Modelled { model: &model, on: profile }).ok()
+    planned(graph, policy, &platform, &Modelled { model: &model, on: profile }).ok()
 }
 
 /// The profile with so many times a number that planning asks for.
 fn times(profile: &Profile, key: &str, factor: f64) -> Option<Profile> {
-    let machine = Machine::of(profile).ok()?;
+    let platform = Platform::of(profile).ok()?;
     let value = match key {
-        "execution.cores" => (f64::from(machine.cores) * factor).round().max(1.0),
+        "execution.cores" => (f64::from(platform.cores) * factor).round().max(1.0),
         "execution.clock" => profile.execution.clock.get()?.0 * factor,
-        "memory.dram_bandwidth" => machine.dram.0 * factor,
-        _ => machine.l2_rate.0 * factor,
+        "memory.dram_bandwidth" => platform.dram.0 * factor,
+        _ => platform.l2_rate.0 * factor,
     };
     Some(profile.with(key, &value.to_string()).expect("a number that a device can have"))
 }
@@ -89,8 +89,8 @@ fn sums_do_not_pay_for_multiprocessors_that_they_leave_idle() {
     let model = StageRoofline::new().expect("constants");
     let on = |cores: &str| {
         let profile = device("a100-40").with("execution.cores", cores).expect("a number");
-        let machine = Machine::of(&profile).expect("numbers");
-        alone(&graph, NodeId(0), &machine, &Modelled { model: &model, on: &profile }).expect("a time").seconds.0
+        let platform = Platform::of(&profile).expect("numbers");
+        alone(&graph, NodeId(0), &platform, &Modelled { model: &model, on: &profile }).expect("a time").seconds.0
     };
     // Four work-groups of 32 columns (64 B), each with its part of 5.2 MB through the port of its multiprocessor, 43.3 B a clock at 1.41 GHz.
     let expected = (20336.0 + 1.0) * 128.0 * 2.0 / 4.0 / (43.3 * 1.41e9);
@@ -104,7 +104,7 @@ fn sums_do_not_pay_for_multiprocessors_that_they_leave_idle() {
 struct Crowded(u32);
 
 impl Rates for Crowded {
-    fn seconds(&self, stage: &Stage) -> Result<Seconds, NoEstimate> {
+    fn seconds(&self, stage: &StageWork) -> Result<Seconds, NoEstimate> {
         let rounds = stage.tokens.div_ceil(u64::from(stage.ctas)) as f64;
         Ok(Seconds(rounds * f64::from(stage.ctas.max(self.0)) * 1e-6))
     }
@@ -118,9 +118,9 @@ fn a_kernel_has_as_many_work_groups_as_pay() {
     b.simt(&[&x], 1.0);
     let graph = b.graph();
     let on = |cores: &str| {
-        let machine = Machine::of(&device("a100-40").with("execution.cores", cores).expect("a number")).expect("numbers");
-        let run = alone(&graph, NodeId(0), &machine, &Crowded(4)).expect("a time");
-        ((run.seconds.0 * 1e6).round(), run.busy.0 * f64::from(machine.cores))
+        let platform = Platform::of(&device("a100-40").with("execution.cores", cores).expect("a number")).expect("numbers");
+        let run = alone(&graph, NodeId(0), &platform, &Crowded(4)).expect("a time");
+        ((run.seconds.0 * 1e6).round(), run.busy.0 * f64::from(platform.cores))
     };
     // Ten tiles: 10, 5, 4 and 3 rounds of 4 µs; on five two of 5 µs; on seven two of 7; on ten one of 10.
     assert_eq!(["1", "2", "3", "4", "5", "7", "10", "108"].map(|cores| on(cores).0), [40.0, 20.0, 16.0, 12.0, 10.0, 10.0, 10.0, 10.0]);

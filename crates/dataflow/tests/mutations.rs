@@ -4,7 +4,7 @@ mod common;
 
 use common::{first, graph, read, text};
 use serde_json::{Value, json};
-use warpsight_dataflow::{Machine, Modelled, Policy, planned};
+use warpsight_dataflow::{Modelled, Platform, Policy, planned};
 use warpsight_ir::profile::builtin;
 use warpsight_predict::StageRoofline;
 
@@ -74,7 +74,7 @@ fn changed(value: &mut Value, rng: &mut fastrand::Rng) {
 #[test]
 fn mistakes_are_refused_in_both_versions() {
     let profile = builtin("a100-40").expect("a profile").expect("it parses");
-    let machine = Machine::of(&profile).expect("a machine");
+    let platform = Platform::of(&profile).expect("a platform");
     let model = StageRoofline::new().expect("a model");
     let rates = Modelled { model: &model, on: &profile };
     let mut refused = 0;
@@ -99,7 +99,7 @@ fn mistakes_are_refused_in_both_versions() {
             value.to_string()
         };
         match read(&file) {
-            Ok(view) if seed % 8 == 0 => drop(planned(&view, Policy::Kitsune, &machine, &rates)),
+            Ok(view) if seed % 8 == 0 => drop(planned(&view, Policy::Kitsune, &platform, &rates)),
             Ok(_) => {}
             Err(error) => {
                 refused += 1;

@@ -3,7 +3,8 @@
 mod common;
 
 use common::can_run;
-use warpsight_dataflow::{Class, Machine, Modelled, Policy, Products, View, planned, vertical};
+use warpsight_dataflow::select::vertical;
+use warpsight_dataflow::{Class, Modelled, Platform, Policy, Products, View, planned};
 use warpsight_generate::operators::{PoolKind, Window};
 use warpsight_graph::{Body, Function, Graph, GraphTensor, Model, Node, Op, Origin, TensorId, simplify};
 use warpsight_ir::profile::builtin;
@@ -64,18 +65,18 @@ fn convolutions_pooling_and_padding_are_counted_by_their_shapes() {
 /// Every operator runs once, what reads windows by itself, and no time is missing.
 fn check(name: &str, view: &View) {
     let profile = builtin("a100-40").expect("a profile").expect("it parses");
-    let machine = Machine::of(&profile).expect("a machine");
+    let platform = Platform::of(&profile).expect("a platform");
     let model = StageRoofline::new().expect("a model");
     let rates = Modelled { model: &model, on: &profile };
     for policy in [Policy::Kitsune, Policy::Best] {
-        let plan = planned(view, policy, &machine, &rates).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let plan = planned(view, policy, &platform, &rates).unwrap_or_else(|error| panic!("{name}: {error}"));
         let groups: Vec<_> = plan.together().cloned().collect();
         assert!(can_run(view, &groups), "{name}");
         assert!(groups.iter().flat_map(|group| &group.nodes).all(|&id| !view.node(id).windows), "{name}");
         assert_eq!(plan.times.bsp.runs.len(), view.nodes.len(), "{name}");
         assert!(plan.times.bsp.runs.iter().all(|run| run.seconds.0 > 0.0 && run.seconds.0.is_finite()), "{name}");
     }
-    let vertical = vertical::vertical(view, &warpsight_dataflow::Patterns::vertical(), machine.shared);
+    let vertical = vertical::vertical(view, &warpsight_dataflow::Patterns::vertical(), platform.shared);
     assert!(vertical.groups.iter().flat_map(|(group, _)| &group.nodes).all(|&id| !view.node(id).windows), "{name}");
 }
 

@@ -3,8 +3,8 @@
 mod common;
 
 use common::graph;
-use warpsight_dataflow::vertical::vertical;
-use warpsight_dataflow::{Fused, GroupPlan, Machine, Modelled, Patterns, Plan, Quadrants, View, plan, select};
+use warpsight_dataflow::select::vertical::vertical;
+use warpsight_dataflow::{Fused, GroupPlan, Modelled, Patterns, Plan, Platform, Quadrants, View, plan, select};
 use warpsight_ir::profile::{Fact, Source, builtin};
 use warpsight_ir::{BytesPerSecond, Profile, StageClass};
 use warpsight_predict::StageRoofline;
@@ -15,12 +15,12 @@ fn a100() -> Profile {
 
 /// The paper's groups and the vertical ones.
 fn planned(graph: &View, profile: &Profile) -> Plan {
-    let machine = Machine::of(profile).expect("numbers");
+    let platform = Platform::of(profile).expect("numbers");
     let model = StageRoofline::new().expect("constants");
     let groups = select::kitsune(graph, &Patterns::kitsune());
-    let fused = vertical(graph, &Patterns::vertical(), machine.shared).groups.into_iter();
+    let fused = vertical(graph, &Patterns::vertical(), platform.shared).groups.into_iter();
     let fused: Vec<Fused> = fused.map(|(group, bytes)| Fused { group, rows: bytes.rows }).collect();
-    plan(graph, &groups, &fused, &machine, &Modelled { model: &model, on: profile }).expect("a plan")
+    plan(graph, &groups, &fused, &platform, &Modelled { model: &model, on: profile }).expect("a plan")
 }
 
 const INFERENCE: [&str; 6] = ["dlrm", "mgn", "grc", "nerf", "llama_ctx_t512", "llama_tok"];
@@ -71,7 +71,7 @@ fn inference_within_what_the_paper_has() {
 /// Paper 003, section 6.3: 1.04 to 3.4, geometric mean 1.9, in a simulator of kernels. What launches save comes on top.
 #[test]
 fn subgraphs_of_inference() {
-    let launch = Machine::of(&a100()).expect("numbers").launch.0;
+    let launch = Platform::of(&a100()).expect("numbers").launch.0;
     let plans: Vec<Plan> = INFERENCE.iter().map(|name| planned(&graph(name), &a100())).collect();
     let mean = |launch: f64| geomean(&plans.iter().flat_map(|plan| of_groups(plan, launch)).collect::<Vec<_>>());
     assert!((mean(0.0) / 1.9 - 1.0).abs() < 0.20, "{}", mean(0.0));
@@ -118,7 +118,7 @@ fn plans_do_not_take_long() {
 
 #[test]
 fn plans_keep_their_promises() {
-    let machine = Machine::of(&a100()).expect("numbers");
+    let platform = Platform::of(&a100()).expect("numbers");
     for name in INFERENCE.iter().chain(&TRAINING) {
         let graph = graph(name);
         let plan = planned(&graph, &a100());
@@ -129,17 +129,17 @@ fn plans_keep_their_promises() {
             let resident = |class: StageClass| -> u32 {
                 design.stages.iter().zip(&group.allocation.ctas).filter(|(stage, _)| stage.class == class).map(|(_, &ctas)| ctas).sum()
             };
-            assert!(resident(StageClass::Tensor) <= machine.cores && resident(StageClass::Simt) <= machine.cores, "{name}");
+            assert!(resident(StageClass::Tensor) <= platform.cores && resident(StageClass::Simt) <= platform.cores, "{name}");
             let placed = group.assignment.iter().map(|pair| u32::from(pair.tensor.is_some()) + u32::from(pair.simt.is_some())).sum::<u32>();
             assert_eq!(placed, group.allocation.ctas.iter().sum::<u32>(), "{name}");
             // The paper's counting, and what it leaves out apart.
             let (counted, stages) = (group.group.traffic(&graph), &design.stages);
             let sums: [f64; 2] = [stages.iter().map(|s| s.read.0).sum(), stages.iter().map(|s| s.written.0).sum()];
             assert_eq!(sums, [counted.read.0, counted.written.0], "{name}");
-            assert!(design.slots() <= machine.slots, "{name}");
+            assert!(design.slots() <= platform.slots, "{name}");
             for queue in &design.queues {
                 assert!(queue.consumers.iter().all(|&to| to > queue.producer) && queue.depth >= 2, "{name}: {queue:?}");
-                assert!(queue.payload <= machine.payload && queue.payload.0 * queue.tokens as f64 > 0.0, "{name}: {queue:?}");
+                assert!(queue.payload <= platform.payload && queue.payload.0 * queue.tokens as f64 > 0.0, "{name}: {queue:?}");
             }
             let names: std::collections::BTreeSet<&str> = stages.iter().map(|stage| stage.name.as_str()).collect();
             assert_eq!(names.len(), stages.len(), "{name}");
@@ -180,6 +180,6 @@ fn other_devices() {
     // What a profile does not know is named.
     let mut unknown = a100();
     unknown.memory.l2.bandwidth = Fact::unknown("nobody measured it");
-    let error = Machine::of(&unknown).expect_err("needed").to_string();
+    let error = Platform::of(&unknown).expect_err("needed").to_string();
     assert_eq!(error, "profile `a100-40` lacks `memory.l2.bandwidth`: nobody measured it");
 }

@@ -3,7 +3,8 @@
 mod common;
 
 use common::{Builder, can_run, graph, scaled, text};
-use warpsight_dataflow::{Group, NodeId, Patterns, View, group, select, vertical};
+use warpsight_dataflow::select::vertical;
+use warpsight_dataflow::{Group, NodeId, Patterns, View, group, select};
 use warpsight_ir::Bytes;
 
 /// Application, operators in pipelines and traffic that they keep on chip in per cent, as in table 2; how far off we may be.

@@ -23,7 +23,7 @@ pub mod search;
 pub mod tune;
 pub mod verify;
 
-use warpsight_graph::memory::NoRoom;
+use warpsight_graph::NoRoom;
 use warpsight_ir::{LowerError, NoEstimate};
 use warpsight_run::DeviceError;
 

@@ -10,7 +10,7 @@ use warpsight_generate::expr::{Operator, Role, TensorExpr};
 use warpsight_generate::operators::external_inputs;
 use warpsight_generate::placement::{for_each_index, image_format, stored};
 use warpsight_generate::{Placement, Tensor};
-use warpsight_graph::memory::room;
+use warpsight_graph::room;
 use warpsight_ir::{Bindings, Checked, Scalar, interpret};
 use warpsight_run::{DeviceError, DeviceLimits, Init, Job, JobResult, LaunchSpec, MemoryKind, MemorySpec, TimingSpec};
 

@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use warpsight_generate::expr::{Operator, Role, Scalar};
+use warpsight_generate::expr::{Operator, Role, ScalarExpr};
 use warpsight_generate::operators::{Pool, PoolKind, Window, elementwise, global_average_pool, parse_operator, pool, tensor};
 use warpsight_generate::{Lowering, ScheduleFamily};
-use warpsight_ir::{BinaryOp, Config, CostModel, Family, Knob, KnobValue, Name, Scalar as Element, Seconds, profile};
+use warpsight_ir::{BinaryOp, Config, CostModel, Family, Knob, KnobValue, Name, Scalar, Seconds, profile};
 use warpsight_predict::KernelModel;
 
 /// A folder and the operator whose story it tells; those of several steps have a folder for each.
@@ -21,21 +21,21 @@ fn operators() -> Vec<(&'static str, Operator)> {
         channels: 8,
         spatial: vec![Window { stride: 2, pad_before: 1, pad_after: 1, ..Window::new(15, 3) }; 2],
         ceil_mode: false,
-        element: Element::F32,
+        element: Scalar::F32,
     };
     // The gate of a squeeze-and-excite block: one factor per channel.
     let factors =
-        [tensor("input", &[1, 16, 9, 14], Element::F32, Role::Activation), tensor("gate", &[1, 16, 1, 1], Element::F32, Role::Activation)];
-    let multiply = |x: &[Scalar]| Scalar::binary(BinaryOp::Mul, x[0].clone(), x[1].clone());
+        [tensor("input", &[1, 16, 9, 14], Scalar::F32, Role::Activation), tensor("gate", &[1, 16, 1, 1], Scalar::F32, Role::Activation)];
+    let multiply = |x: &[ScalarExpr]| ScalarExpr::binary(BinaryOp::Mul, x[0].clone(), x[1].clone());
     vec![
         ("conv2d-3x3", parse("conv2d n=1 c=6 h=14 w=14 k=8 r=3 s=3 stride=1 pad=1")),
         ("conv2d-1x1-images", parse("conv2d n=1 c=16 h=7 w=9 k=24 r=1 s=1")),
         ("dwconv2d", parse("dwconv2d n=1 c=8 h=13 w=16 r=3 s=3 stride=1 pad=1")),
         ("matmul", parse("matmul m=24 n=40 k=32")),
         ("softmax", parse("softmax n=30 c=10")),
-        ("global_average_pool", global_average_pool(&[1, 16, 7, 7], Element::F32).expect("an operator")),
+        ("global_average_pool", global_average_pool(&[1, 16, 7, 7], Scalar::F32).expect("an operator")),
         ("maxpool", pool(&maxpool).expect("an operator").operator),
-        ("multiply", elementwise("multiply", &factors, &[1, 16, 9, 14], Element::F32, multiply).expect("an operator")),
+        ("multiply", elementwise("multiply", &factors, &[1, 16, 9, 14], Scalar::F32, multiply).expect("an operator")),
     ]
 }
 

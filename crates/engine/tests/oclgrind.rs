@@ -12,7 +12,7 @@ use fastrand::Rng;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use warpsight_generate::ScheduleFamily;
-use warpsight_ir::{Checked, Config, Scalar as Element, text};
+use warpsight_ir::{Checked, Config, Scalar, text};
 use warpsight_run::{Code, Device, Init, Job, LaunchSpec, MemoryKind, MemorySpec, Options};
 
 /// Tells the child what to run: `operators`, `initialized`, or the name of a planted fault.
@@ -71,7 +71,7 @@ fn child() {
 
 /// Every operator; without `images` where oclgrind checks for uninitialised values, because it takes every texel for one.
 fn operators(device: &mut dyn Device, images: bool) {
-    for (kind, element) in KINDS.iter().flat_map(|kind| [(kind, Element::F32), (kind, Element::F16)]) {
+    for (kind, element) in KINDS.iter().flat_map(|kind| [(kind, Scalar::F32), (kind, Scalar::F16)]) {
         let mut rng = Rng::with_seed(kind.name.len() as u64);
         for expr in kind.draw(&mut rng, element, WORK).steps {
             for (number, config) in configs(&ScheduleFamily::new(expr.clone()), images, &mut rng).into_iter().enumerate() {

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::sync::{LazyLock, Mutex};
 use warpsight_engine::verify::{TOLERANCE_F16, TOLERANCE_F32};
 use warpsight_generate::ScheduleFamily;
-use warpsight_ir::{Expr, Family, ParamKind, Scalar as Element, Stmt};
+use warpsight_ir::{Expr, Family, ParamKind, Scalar, Stmt};
 use warpsight_run::{Device, Options};
 
 /// Shapes of each operator and element type.
@@ -37,14 +37,14 @@ struct Drawn {
 static CASES: LazyLock<Vec<Drawn>> = LazyLock::new(|| {
     let drawn = KINDS.iter().enumerate().flat_map(|(n, kind)| {
         let seed = 2 * n as u64;
-        draw(kind, Element::F32, Rng::with_seed(seed)).into_iter().chain(draw(kind, Element::F16, Rng::with_seed(seed + 1)))
+        draw(kind, Scalar::F32, Rng::with_seed(seed)).into_iter().chain(draw(kind, Scalar::F16, Rng::with_seed(seed + 1)))
     });
     drawn.collect()
 });
 
-fn draw(kind: &'static Kind, element: Element, mut rng: Rng) -> Vec<Drawn> {
+fn draw(kind: &'static Kind, element: Scalar, mut rng: Rng) -> Vec<Drawn> {
     let compiled = match element {
-        Element::F16 => COMPILED_OF_HALVES,
+        Scalar::F16 => COMPILED_OF_HALVES,
         _ if std::env::var_os("WARPSIGHT_WHOLE").is_some() => COMPILED_WHOLE,
         _ => COMPILED,
     };
@@ -147,7 +147,7 @@ fn near(case: &Case, a: &[u8], b: &[u8]) -> Result<(), String> {
     let difference: f64 = a.iter().zip(&b).map(|(x, y)| square(x - y)).sum();
     let norm: f64 = a.iter().map(|&x| square(x)).sum();
     let expr = case.family.expr();
-    let halves = expr.inputs.iter().chain([&expr.output]).any(|t| t.element == Element::F16);
+    let halves = expr.inputs.iter().chain([&expr.output]).any(|t| t.element == Scalar::F16);
     let tolerance = if halves { TOLERANCE_F16 } else { TOLERANCE_F32 };
     let error = (difference / norm.max(1e-12)).sqrt();
     if error <= tolerance { Ok(()) } else { Err(format!("differs from the interpreter by {error:.1e}")) }
@@ -185,8 +185,8 @@ fn the_cases_meet_images_vectors_tails_and_tiles() {
         assert!(share >= 20, "{what} in {share} % of the cases");
     }
     for kind in KINDS {
-        let of = |e: Element| CASES.iter().filter(|d| d.case.name.starts_with(&format!("{} {} ", kind.name, e.name()))).count();
-        assert!(of(Element::F32) >= SHAPES && of(Element::F16) >= SHAPES, "{}", kind.name);
+        let of = |e: Scalar| CASES.iter().filter(|d| d.case.name.starts_with(&format!("{} {} ", kind.name, e.name()))).count();
+        assert!(of(Scalar::F32) >= SHAPES && of(Scalar::F16) >= SHAPES, "{}", kind.name);
     }
 }
 

@@ -2,14 +2,14 @@
 //!
 //! A [`TensorExpr`] computes one output tensor: for every point of its `axes` it combines `body` over all points of its
 //! `reduce` axes (nothing to combine where there are none: then the accumulator is `body` itself), then evaluates `epilogue`,
-//! in which [`Scalar::Acc`] is the combined value. Every tensor index is affine in the axes. An index outside a
+//! in which [`ScalarExpr::Acc`] is the combined value. Every tensor index is affine in the axes. An index outside a
 //! tensor's shape reads as 0 where the load is `padded`; it must not happen otherwise.
 //!
 //! Nothing below this layer knows an operator by name.
 
 use std::sync::Arc;
 use warpsight_ir::interpret::{larger, rounded, smaller};
-use warpsight_ir::{Affine, BinaryOp, Name, Scalar as Element, UnaryOp};
+use warpsight_ir::{Affine, BinaryOp, Name, Scalar, UnaryOp};
 
 /// An operator: tensor expressions executed in order, joined by temporaries.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,9 +36,9 @@ pub struct TensorExpr {
     /// How values are combined over the reduction.
     pub combine: Combine,
     /// The value combined; refers to all axes.
-    pub body: Scalar,
-    /// The value stored; refers to `axes` and [`Scalar::Acc`].
-    pub epilogue: Scalar,
+    pub body: ScalarExpr,
+    /// The value stored; refers to `axes` and [`ScalarExpr::Acc`].
+    pub epilogue: ScalarExpr,
     /// Where each point of `axes` is stored: one form per output dimension. Every output element is written exactly once.
     pub store: Vec<Index>,
 }
@@ -51,7 +51,7 @@ pub struct Tensor {
     /// Extents, slowest first; at least one dimension.
     pub shape: Vec<i64>,
     /// Element type in memory.
-    pub element: Element,
+    pub element: Scalar,
     /// Whether it is known when kernels are made and may be laid out at will.
     pub role: Role,
 }
@@ -105,7 +105,7 @@ pub enum Combine {
 
 /// A scalar expression in `f32` (evaluated in `f64` by the reference).
 #[derive(Clone, Debug, PartialEq)]
-pub enum Scalar {
+pub enum ScalarExpr {
     /// A number.
     Const(f64),
     /// The combined value of the reduction; epilogues only.
@@ -120,14 +120,14 @@ pub enum Scalar {
         padded: bool,
     },
     /// One operand.
-    Unary(UnaryOp, Box<Scalar>),
+    Unary(UnaryOp, Box<ScalarExpr>),
     /// Two operands; comparisons are not allowed.
-    Binary(BinaryOp, Box<Scalar>, Box<Scalar>),
+    Binary(BinaryOp, Box<ScalarExpr>, Box<ScalarExpr>),
     /// The operand rounded to `F16` or `Bf16`.
-    Round(Element, Box<Scalar>),
+    Round(Scalar, Box<ScalarExpr>),
 }
 
-impl Scalar {
+impl ScalarExpr {
     /// a op b
     pub fn binary(op: BinaryOp, a: Self, b: Self) -> Self {
         Self::Binary(op, Box::new(a), Box::new(b))
@@ -150,7 +150,7 @@ impl Scalar {
         }
     }
     /// The narrowest type that anything in it is rounded to.
-    pub fn rounds_to(&self) -> Option<Element> {
+    pub fn rounds_to(&self) -> Option<Scalar> {
         match self {
             Self::Const(_) | Self::Acc | Self::Load { .. } => None,
             Self::Unary(_, a) => a.rounds_to(),
@@ -223,11 +223,11 @@ impl TensorExpr {
         self.value(&self.epilogue, &all, inputs, acc)
     }
 
-    fn value<T: Copy + Into<f64>>(&self, scalar: &Scalar, point: &[i64], inputs: &[&[T]], acc: f64) -> f64 {
+    fn value<T: Copy + Into<f64>>(&self, scalar: &ScalarExpr, point: &[i64], inputs: &[&[T]], acc: f64) -> f64 {
         match scalar {
-            Scalar::Const(c) => *c,
-            Scalar::Acc => acc,
-            Scalar::Load { tensor, index, padded } => {
+            ScalarExpr::Const(c) => *c,
+            ScalarExpr::Acc => acc,
+            ScalarExpr::Load { tensor, index, padded } => {
                 let mut flat = 0;
                 for (form, &extent) in index.iter().zip(&self.inputs[*tensor].shape) {
                     // What is beyond all numbers is outside, too.
@@ -243,9 +243,9 @@ impl TensorExpr {
                 }
                 inputs[*tensor][flat as usize].into()
             }
-            Scalar::Unary(op, a) => apply_unary(*op, self.value(a, point, inputs, acc)),
-            Scalar::Round(to, a) => rounded(*to, self.value(a, point, inputs, acc)),
-            Scalar::Binary(op, a, b) => apply_binary(*op, self.value(a, point, inputs, acc), self.value(b, point, inputs, acc)),
+            ScalarExpr::Unary(op, a) => apply_unary(*op, self.value(a, point, inputs, acc)),
+            ScalarExpr::Round(to, a) => rounded(*to, self.value(a, point, inputs, acc)),
+            ScalarExpr::Binary(op, a, b) => apply_binary(*op, self.value(a, point, inputs, acc), self.value(b, point, inputs, acc)),
         }
     }
 }

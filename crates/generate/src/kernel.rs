@@ -1,14 +1,14 @@
 //! What models see of a configuration, read off the nest without building statements.
 
 use crate::coords::Coord;
-use crate::expr::{AxisId, Combine, Scalar};
+use crate::expr::{AxisId, Combine, ScalarExpr};
 use crate::names::Names;
 use crate::nest::{Item, LaneKind, Nest, Places, Step, StoreBound, StoreItem, Tree};
 use crate::placement::{Placement, image_format};
 use smallvec::SmallVec;
 use warpsight_ir::{
     AccessKind, AccessRef, Accesses, Affine, AffineBound, BinaryOp, BufferLayout, Bytes, Kernel, LaunchShape, LoadPath, Nest as Node,
-    NestVar, OpClass, OpCounts, Scalar as Element, Space, StorePolicy, TensorPlace, TensorUse, VarId, VarKind,
+    NestVar, OpClass, OpCounts, Scalar, Space, StorePolicy, TensorPlace, TensorUse, VarId, VarKind,
 };
 
 /// The Kernel of a configuration; equal to `Kernel::of` of its Program. `None` where coordinates exceed 32 bits, as in no configuration
@@ -240,37 +240,37 @@ impl Counter<'_> {
         let times = times * step.points.len() as u64;
         let width = self.nest.width();
         match (self.nest.expr.combine, &self.nest.expr.body) {
-            (Combine::Sum, Scalar::Binary(BinaryOp::Mul, a, b)) => {
+            (Combine::Sum, ScalarExpr::Binary(BinaryOp::Mul, a, b)) => {
                 self.count(a, 1, times, ops);
                 self.count(b, 1, times, ops);
-                ops.add(OpClass::Fma, Element::F32, width, times);
+                ops.add(OpClass::Fma, Scalar::F32, width, times);
             }
             (_, body) => {
                 self.count(body, 1, times, ops);
-                ops.add(OpClass::Float, Element::F32, width, times);
+                ops.add(OpClass::Float, Scalar::F32, width, times);
             }
         }
     }
 
     /// Counts the operations of a scalar and tells how wide its value is.
-    fn count(&self, scalar: &Scalar, acc: u8, times: u64, ops: &mut OpCounts) -> u8 {
+    fn count(&self, scalar: &ScalarExpr, acc: u8, times: u64, ops: &mut OpCounts) -> u8 {
         match scalar {
-            Scalar::Const(_) => 1,
-            Scalar::Acc => acc,
-            Scalar::Load { tensor, index, .. } => match self.nest.templates[self.nest.template(*tensor, index)].lanes {
+            ScalarExpr::Const(_) => 1,
+            ScalarExpr::Acc => acc,
+            ScalarExpr::Load { tensor, index, .. } => match self.nest.templates[self.nest.template(*tensor, index)].lanes {
                 LaneKind::Same => 1,
                 LaneKind::Consecutive | LaneKind::Apart => self.nest.width(),
             },
-            Scalar::Unary(op, a) => {
+            ScalarExpr::Unary(op, a) => {
                 let width = self.count(a, acc, times, ops);
-                ops.add(OpClass::of_unary(*op), Element::F32, width, times);
+                ops.add(OpClass::of_unary(*op), Scalar::F32, width, times);
                 width
             }
             // Conversions are counted nowhere.
-            Scalar::Round(_, a) => self.count(a, acc, times, ops),
-            Scalar::Binary(op, a, b) => {
+            ScalarExpr::Round(_, a) => self.count(a, acc, times, ops),
+            ScalarExpr::Binary(op, a, b) => {
                 let width = self.count(a, acc, times, ops).max(self.count(b, acc, times, ops));
-                ops.add(if *op == BinaryOp::Div { OpClass::Special } else { OpClass::Float }, Element::F32, width, times);
+                ops.add(if *op == BinaryOp::Div { OpClass::Special } else { OpClass::Float }, Scalar::F32, width, times);
                 width
             }
         }

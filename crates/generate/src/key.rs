@@ -1,11 +1,11 @@
 //! The identity of expressions: everything but names.
 
-use crate::expr::{Axis, AxisId, Combine, Index, Operator, Role, Scalar, Tensor, TensorExpr};
+use crate::expr::{Axis, AxisId, Combine, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use warpsight_ir::{BinaryOp, ConfigSpace, Knob, Scalar as Element, UnaryOp};
+use warpsight_ir::{BinaryOp, ConfigSpace, Knob, Scalar, UnaryOp};
 
 /// The first byte of every encoding. It changes whenever an expression is encoded otherwise than before: what the store keeps under keys
 /// of another version is then never taken for today's.
@@ -156,32 +156,32 @@ impl<'a> Encoder<'a> {
         self.integer(index.constant);
     }
 
-    fn scalar(&mut self, scalar: &'a Scalar) {
+    fn scalar(&mut self, scalar: &'a ScalarExpr) {
         match scalar {
-            Scalar::Const(value) => {
+            ScalarExpr::Const(value) => {
                 self.tag(0);
                 let bits = if value.is_nan() { NAN } else { value.to_bits() };
                 self.bytes.extend(bits.to_le_bytes());
             }
-            Scalar::Acc => self.tag(1),
-            Scalar::Load { tensor, index, padded } => {
+            ScalarExpr::Acc => self.tag(1),
+            ScalarExpr::Load { tensor, index, padded } => {
                 self.tag(2);
                 self.count(*tensor);
                 self.list(index, Self::index);
                 self.tag(u8::from(*padded));
             }
-            Scalar::Unary(op, a) => {
+            ScalarExpr::Unary(op, a) => {
                 self.tag(3);
                 self.unary(*op);
                 self.scalar(a);
             }
-            Scalar::Binary(op, a, b) => {
+            ScalarExpr::Binary(op, a, b) => {
                 self.tag(4);
                 self.binary(*op);
                 self.scalar(a);
                 self.scalar(b);
             }
-            Scalar::Round(to, a) => {
+            ScalarExpr::Round(to, a) => {
                 self.tag(5);
                 self.element(*to);
                 self.scalar(a);
@@ -189,17 +189,17 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    fn element(&mut self, element: Element) {
+    fn element(&mut self, element: Scalar) {
         self.tag(match element {
-            Element::Bool => 0,
-            Element::I32 => 1,
-            Element::U32 => 2,
-            Element::I64 => 3,
-            Element::U64 => 4,
-            Element::F16 => 5,
-            Element::Bf16 => 6,
-            Element::F32 => 7,
-            Element::F64 => 8,
+            Scalar::Bool => 0,
+            Scalar::I32 => 1,
+            Scalar::U32 => 2,
+            Scalar::I64 => 3,
+            Scalar::U64 => 4,
+            Scalar::F16 => 5,
+            Scalar::Bf16 => 6,
+            Scalar::F32 => 7,
+            Scalar::F64 => 8,
         });
     }
 

@@ -5,7 +5,7 @@
 //! its neighbours in constants only: a [`Template`] holds what they share, an [`Item`] the constants.
 
 use crate::coords::{Coord, Coords, coords};
-use crate::expr::{Axis, AxisId, Index, Scalar, TensorExpr};
+use crate::expr::{Axis, AxisId, Index, ScalarExpr, TensorExpr};
 use crate::placement::{Placement, is_free};
 use crate::schedule::{Choice, axis};
 use smallvec::SmallVec;
@@ -458,7 +458,7 @@ impl<'a> Nest<'a> {
     }
 
     /// Every distinct load of a scalar at reduction points, over the whole tile.
-    pub fn items(&self, scalar: &Scalar, points: &[Offsets]) -> Items {
+    pub fn items(&self, scalar: &ScalarExpr, points: &[Offsets]) -> Items {
         let mut items = Items::default();
         let mut templates: SmallVec<[usize; 8]> = SmallVec::new();
         scalar.loads(&mut |tensor, index, _| {
@@ -652,7 +652,7 @@ impl Nest<'_> {
     pub fn epilogue_items(&self, at: &[i64]) -> Items {
         let none: Offsets = Offsets::from_elem(0, self.expr.reduce.len());
         let mut items = Items::default();
-        let mut collect = |scalar: &Scalar| {
+        let mut collect = |scalar: &ScalarExpr| {
             scalar.loads(&mut |tensor, index, _| {
                 self.operand(self.template(tensor, index), at, &none, &mut items);
             });

@@ -25,11 +25,11 @@ pub use normalise::{STATISTICS, layernorm, softmax};
 pub use pool::{Constant, Pool, PoolKind, Pooled, ReduceKind, global_average_pool, pool, reduce};
 pub use split::LONGEST;
 
-use crate::expr::{Axis, AxisId, Combine, Index, Operator, Role, Scalar, Tensor, TensorExpr};
+use crate::expr::{Axis, AxisId, Combine, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
 use std::collections::HashSet;
 use warpsight_ir::near::did_you_mean;
 use warpsight_ir::range::Interval;
-use warpsight_ir::{BinaryOp, Name, Scalar as Element};
+use warpsight_ir::{BinaryOp, Name, Scalar};
 
 /// Why an operator cannot be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -174,7 +174,7 @@ pub fn broadcast_index(shape: &[i64], store: &[Index]) -> Vec<Index> {
 }
 
 /// A tensor's name, shape, element type and role.
-pub fn tensor(name: &str, shape: &[i64], element: Element, role: Role) -> Tensor {
+pub fn tensor(name: &str, shape: &[i64], element: Scalar, role: Role) -> Tensor {
     let shape = if shape.is_empty() { vec![1] } else { shape.to_vec() };
     Tensor { name: name.into(), shape, element, role }
 }
@@ -209,14 +209,14 @@ impl Builder {
     }
 
     /// Adds an input (or finds it) and loads from it; padded exactly where an index outside the shape occurs.
-    pub(crate) fn load(&mut self, tensor: &Tensor, index: Vec<Index>) -> Scalar {
+    pub(crate) fn load(&mut self, tensor: &Tensor, index: Vec<Index>) -> ScalarExpr {
         let position = self.inputs.iter().position(|t| t.name == tensor.name).unwrap_or_else(|| {
             self.inputs.push(tensor.clone());
             self.inputs.len() - 1
         });
         let inside = |(form, &extent): (&Index, &i64)| form.range(|a| self.values(a)).within(Interval::below(extent));
         let padded = !index.iter().zip(&tensor.shape).all(inside);
-        Scalar::Load { tensor: position, index, padded }
+        ScalarExpr::Load { tensor: position, index, padded }
     }
 
     fn values(&self, axis: AxisId) -> Interval {
@@ -224,7 +224,7 @@ impl Builder {
     }
 
     /// Ends the expression.
-    pub(crate) fn finish(self, combine: Combine, body: Scalar, epilogue: Scalar, output: Tensor, store: Vec<Index>) -> TensorExpr {
+    pub(crate) fn finish(self, combine: Combine, body: ScalarExpr, epilogue: ScalarExpr, output: Tensor, store: Vec<Index>) -> TensorExpr {
         let Self { name, axes, reduce, inputs } = self;
         TensorExpr { name, inputs, output, axes, reduce, combine, body, epilogue, store }
     }
@@ -272,7 +272,7 @@ pub(crate) fn operator(kind: &str, steps: Vec<TensorExpr>) -> Result<Operator, O
 /// Whether no position that an expression reads or writes exceeds 32 bits.
 fn stays_near(step: &TensorExpr) -> bool {
     let axes: Vec<Interval> = step.all_axes().map(|a| Interval::below(a.extent)).collect();
-    let near = |forms: &[Index]| forms.iter().all(|form| form.range(|a| axes[a.0]).fits(Element::I32));
+    let near = |forms: &[Index]| forms.iter().all(|form| form.range(|a| axes[a.0]).fits(Scalar::I32));
     let mut all = near(&step.store);
     for scalar in [&step.body, &step.epilogue] {
         scalar.loads(&mut |_, index, _| all &= near(index));
@@ -285,14 +285,14 @@ pub(crate) fn near(operator: &str, form: Option<Index>) -> Result<Index, Operato
     form.ok_or_else(|| OperatorError::TooFar { operator: operator.into() })
 }
 
-pub(crate) fn mul(a: Scalar, b: Scalar) -> Scalar {
-    Scalar::binary(BinaryOp::Mul, a, b)
+pub(crate) fn mul(a: ScalarExpr, b: ScalarExpr) -> ScalarExpr {
+    ScalarExpr::binary(BinaryOp::Mul, a, b)
 }
-pub(crate) fn add(a: Scalar, b: Scalar) -> Scalar {
-    Scalar::binary(BinaryOp::Add, a, b)
+pub(crate) fn add(a: ScalarExpr, b: ScalarExpr) -> ScalarExpr {
+    ScalarExpr::binary(BinaryOp::Add, a, b)
 }
-pub(crate) fn sub(a: Scalar, b: Scalar) -> Scalar {
-    Scalar::binary(BinaryOp::Sub, a, b)
+pub(crate) fn sub(a: ScalarExpr, b: ScalarExpr) -> ScalarExpr {
+    ScalarExpr::binary(BinaryOp::Sub, a, b)
 }
 
 #[cfg(test)]

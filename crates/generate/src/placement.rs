@@ -3,7 +3,7 @@
 use crate::expr::{Role, Tensor};
 use half::f16;
 use smallvec::SmallVec;
-use warpsight_ir::{ImageFormat, Scalar as Element};
+use warpsight_ir::{ImageFormat, Scalar};
 
 /// The place of a tensor's elements.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -79,7 +79,7 @@ impl Placement {
     }
 
     /// Bytes of the argument.
-    pub fn bytes(&self, element: Element) -> u64 {
+    pub fn bytes(&self, element: Scalar) -> u64 {
         let elements = match self.image_size() {
             Some((w, h)) => w * h * 4,
             None => self.extents().iter().product(),
@@ -145,36 +145,36 @@ pub fn for_each_index(shape: &[i64], mut f: impl FnMut(usize, &[i64])) {
 }
 
 /// `f32` values as elements in memory; 16-bit floats round to nearest even.
-pub fn encode(element: Element, values: &[f32]) -> Vec<u8> {
+pub fn encode(element: Scalar, values: &[f32]) -> Vec<u8> {
     match element {
-        Element::F16 => values.iter().flat_map(|&v| f16::from_f32(v).to_le_bytes()).collect(),
-        Element::Bf16 => values.iter().flat_map(|&v| half::bf16::from_f32(v).to_le_bytes()).collect(),
-        Element::F64 => values.iter().flat_map(|&v| f64::from(v).to_le_bytes()).collect(),
+        Scalar::F16 => values.iter().flat_map(|&v| f16::from_f32(v).to_le_bytes()).collect(),
+        Scalar::Bf16 => values.iter().flat_map(|&v| half::bf16::from_f32(v).to_le_bytes()).collect(),
+        Scalar::F64 => values.iter().flat_map(|&v| f64::from(v).to_le_bytes()).collect(),
         _ => warpsight_ir::data::f32_bytes(values),
     }
 }
 
 /// Elements in memory as `f32` values.
-pub fn decode(element: Element, bytes: &[u8]) -> Vec<f32> {
+pub fn decode(element: Scalar, bytes: &[u8]) -> Vec<f32> {
     match element {
-        Element::F16 => bytes.as_chunks::<2>().0.iter().map(|b| f16::from_le_bytes(*b).to_f32()).collect(),
-        Element::Bf16 => bytes.as_chunks::<2>().0.iter().map(|b| half::bf16::from_le_bytes(*b).to_f32()).collect(),
-        Element::F64 => bytes.as_chunks::<8>().0.iter().map(|b| f64::from_le_bytes(*b) as f32).collect(),
+        Scalar::F16 => bytes.as_chunks::<2>().0.iter().map(|b| f16::from_le_bytes(*b).to_f32()).collect(),
+        Scalar::Bf16 => bytes.as_chunks::<2>().0.iter().map(|b| half::bf16::from_le_bytes(*b).to_f32()).collect(),
+        Scalar::F64 => bytes.as_chunks::<8>().0.iter().map(|b| f64::from_le_bytes(*b) as f32).collect(),
         _ => warpsight_ir::data::bytes_f32(bytes),
     }
 }
 
 /// Values as they are read back after they were stored as elements.
-pub fn stored(element: Element, values: Vec<f32>) -> Vec<f32> {
+pub fn stored(element: Scalar, values: Vec<f32>) -> Vec<f32> {
     match element {
-        Element::F32 => values,
+        Scalar::F32 => values,
         _ => decode(element, &encode(element, &values)),
     }
 }
 
 /// The image format that holds an element type.
-pub fn image_format(element: Element) -> ImageFormat {
-    if element == Element::F16 { ImageFormat::Rgba16F } else { ImageFormat::Rgba32F }
+pub fn image_format(element: Scalar) -> ImageFormat {
+    if element == Scalar::F16 { ImageFormat::Rgba16F } else { ImageFormat::Rgba32F }
 }
 
 /// Whether a tensor may be laid out at will.

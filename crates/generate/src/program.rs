@@ -1,13 +1,13 @@
 //! From a resolved configuration to statements.
 
 use crate::coords::{Coord, Coords};
-use crate::expr::{AxisId, Combine, Scalar, TensorExpr};
+use crate::expr::{AxisId, Combine, ScalarExpr, TensorExpr};
 use crate::names::Names;
 use crate::nest::{Item, Items, Nest, Offsets, Operand, Part, Places, Step, Tree};
 use crate::placement::{Placement, image_format};
 use warpsight_ir::{
-    Access, BinaryOp, Border, Bound, Const, Expr, GroupAxis, LaneAxis, Launch, Name, Param, ParamKind, Program, Scalar as Element, Space,
-    Stmt, StorePolicy, Type, Unroll,
+    Access, BinaryOp, Border, Bound, Const, Expr, GroupAxis, LaneAxis, Launch, Name, Param, ParamKind, Program, Scalar, Space, Stmt,
+    StorePolicy, Type, Unroll,
 };
 
 /// The Program of a configuration, coordinates not linearised. `None` where they exceed 32 bits, as in no configuration that is legal.
@@ -103,7 +103,7 @@ impl Writer<'_> {
                 Combine::Sum => 0.0,
                 Combine::Max => f32::NEG_INFINITY,
             };
-            let ty = Type::vector(Element::F32, self.nest.width());
+            let ty = Type::vector(Scalar::F32, self.nest.width());
             for n in 0..tile.len() {
                 stmts.push(Stmt::Var { name: self.names.acc(n), ty, init: splat(Expr::f32(start), ty.width) });
             }
@@ -136,10 +136,10 @@ impl Writer<'_> {
         for point in &step.points {
             for (n, at) in tile.iter().enumerate() {
                 let acc = || Expr::Var(self.names.acc(n));
-                let mut value = |s: &Scalar| self.value(s, at, point, &mut items, None);
+                let mut value = |s: &ScalarExpr| self.value(s, at, point, &mut items, None);
                 let width = self.nest.width();
                 let updated = match (self.expr.combine, &self.expr.body) {
-                    (Combine::Sum, Scalar::Binary(BinaryOp::Mul, a, b)) => {
+                    (Combine::Sum, ScalarExpr::Binary(BinaryOp::Mul, a, b)) => {
                         let (a, b) = (value(a).widen(width), value(b).widen(width));
                         Expr::Fma(Box::new(a), Box::new(b), Box::new(acc()))
                     }
@@ -240,11 +240,11 @@ impl Writer<'_> {
         }
     }
 
-    fn value(&self, scalar: &Scalar, at: &[i64], point: &[i64], items: &mut Items, acc: Option<&Value>) -> Value {
+    fn value(&self, scalar: &ScalarExpr, at: &[i64], point: &[i64], items: &mut Items, acc: Option<&Value>) -> Value {
         match scalar {
-            Scalar::Const(c) => Value { expr: Expr::Const(Const::F32(*c as f32)), width: 1 },
-            Scalar::Acc => acc.map_or(Value { expr: Expr::f32(0.0), width: 1 }, |v| Value { expr: v.expr.clone(), width: v.width }),
-            Scalar::Load { tensor, index, .. } => {
+            ScalarExpr::Const(c) => Value { expr: Expr::Const(Const::F32(*c as f32)), width: 1 },
+            ScalarExpr::Acc => acc.map_or(Value { expr: Expr::f32(0.0), width: 1 }, |v| Value { expr: v.expr.clone(), width: v.width }),
+            ScalarExpr::Load { tensor, index, .. } => {
                 let template = self.nest.template(*tensor, index);
                 let part = |p: &Part, items: &[Item]| {
                     let whole = Expr::Var(self.loaded(items, p.item));
@@ -263,15 +263,15 @@ impl Writer<'_> {
                     }
                 }
             }
-            Scalar::Unary(op, a) => {
+            ScalarExpr::Unary(op, a) => {
                 let a = self.value(a, at, point, items, acc);
                 Value { expr: Expr::unary(*op, a.expr), width: a.width }
             }
-            Scalar::Round(to, a) => {
+            ScalarExpr::Round(to, a) => {
                 let a = self.value(a, at, point, items, acc);
                 Value { expr: Expr::Cast(*to, Box::new(a.expr)), width: a.width }
             }
-            Scalar::Binary(op, a, b) => {
+            ScalarExpr::Binary(op, a, b) => {
                 let (a, b) = (self.value(a, at, point, items, acc), self.value(b, at, point, items, acc));
                 let width = a.width.max(b.width);
                 Value { expr: Expr::binary(*op, a.widen(width), b.widen(width)), width }

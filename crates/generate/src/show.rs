@@ -1,6 +1,6 @@
 //! The intermediate steps of lowering as text.
 
-use crate::expr::{Index, Scalar, TensorExpr};
+use crate::expr::{Index, ScalarExpr, TensorExpr};
 use crate::nest::{Nest, Tree};
 use crate::schedule::axis;
 use std::fmt::Write;
@@ -24,17 +24,17 @@ fn index(expr: &TensorExpr, form: &Index) -> String {
     form.show(|a| &axis(expr, a).name).to_string()
 }
 
-fn scalar(expr: &TensorExpr, s: &Scalar) -> String {
+fn scalar(expr: &TensorExpr, s: &ScalarExpr) -> String {
     match s {
-        Scalar::Const(c) => c.to_string(),
-        Scalar::Acc => "acc".to_owned(),
-        Scalar::Load { tensor, index: forms, padded } => {
+        ScalarExpr::Const(c) => c.to_string(),
+        ScalarExpr::Acc => "acc".to_owned(),
+        ScalarExpr::Load { tensor, index: forms, padded } => {
             let forms: Vec<String> = forms.iter().map(|f| index(expr, f)).collect();
             format!("{}{}[{}]", expr.inputs[*tensor].name, if *padded { "~" } else { "" }, forms.join(", "))
         }
-        Scalar::Unary(op, a) => format!("{}({})", format!("{op:?}").to_lowercase(), scalar(expr, a)),
-        Scalar::Round(to, a) => format!("{}({})", to.name(), scalar(expr, a)),
-        Scalar::Binary(op, a, b) => format!("{}({}, {})", format!("{op:?}").to_lowercase(), scalar(expr, a), scalar(expr, b)),
+        ScalarExpr::Unary(op, a) => format!("{}({})", format!("{op:?}").to_lowercase(), scalar(expr, a)),
+        ScalarExpr::Round(to, a) => format!("{}({})", to.name(), scalar(expr, a)),
+        ScalarExpr::Binary(op, a, b) => format!("{}({}, {})", format!("{op:?}").to_lowercase(), scalar(expr, a), scalar(expr, b)),
     }
 }
 

@@ -1,20 +1,20 @@
 //! The closed forms of a Family equal what is derived from its lowered Programs.
 
-use warpsight_generate::expr::{Axis, AxisId, Combine, Index, Role, Scalar, Tensor, TensorExpr};
+use warpsight_generate::expr::{Axis, AxisId, Combine, Index, Role, ScalarExpr, Tensor, TensorExpr};
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::{Placement, ScheduleFamily};
-use warpsight_ir::{BinaryOp, Checked, Config, ConfigSpace, Family, Kernel, Scalar as Element, UnaryOp};
+use warpsight_ir::{BinaryOp, Checked, Config, ConfigSpace, Family, Kernel, Scalar, UnaryOp};
 
 fn tensor(name: &str, shape: &[i64], role: Role) -> Tensor {
-    Tensor { name: name.into(), shape: shape.to_vec(), element: Element::F32, role }
+    Tensor { name: name.into(), shape: shape.to_vec(), element: Scalar::F32, role }
 }
 
 fn axes(list: &[(&str, i64)]) -> Vec<Axis> {
     list.iter().map(|&(name, extent)| Axis { name: name.into(), extent }).collect()
 }
 
-fn load(tensor: usize, index: Vec<Index>, padded: bool) -> Scalar {
-    Scalar::Load { tensor, index, padded }
+fn load(tensor: usize, index: Vec<Index>, padded: bool) -> ScalarExpr {
+    ScalarExpr::Load { tensor, index, padded }
 }
 
 /// A convolution with bias and a clamp, input c×h×w, k filters of r×s.
@@ -35,15 +35,15 @@ fn conv(c: i64, h: i64, w: i64, k: i64, r: i64, stride: i64) -> TensorExpr {
         axes: axes(&[("k", k), ("y", oh), ("x", ow)]),
         reduce: axes(&[("c", c), ("r", r), ("s", r)]),
         combine: Combine::Sum,
-        body: Scalar::binary(
+        body: ScalarExpr::binary(
             BinaryOp::Mul,
             load(0, vec![Index::constant(0), ax(3), at(1, 4), at(2, 5)], true),
             load(1, vec![ax(0), ax(3), ax(4), ax(5)], false),
         ),
-        epilogue: Scalar::binary(
+        epilogue: ScalarExpr::binary(
             BinaryOp::Max,
-            Scalar::binary(BinaryOp::Add, Scalar::Acc, load(2, vec![ax(0)], false)),
-            Scalar::Const(0.0),
+            ScalarExpr::binary(BinaryOp::Add, ScalarExpr::Acc, load(2, vec![ax(0)], false)),
+            ScalarExpr::Const(0.0),
         ),
         store: vec![Index::constant(0), ax(0), ax(1), ax(2)],
     }
@@ -58,8 +58,8 @@ fn matmul(m: i64, n: i64, k: i64) -> TensorExpr {
         axes: axes(&[("m", m), ("n", n)]),
         reduce: axes(&[("k", k)]),
         combine: Combine::Sum,
-        body: Scalar::binary(BinaryOp::Mul, load(0, vec![ax(0), ax(2)], false), load(1, vec![ax(2), ax(1)], false)),
-        epilogue: Scalar::Acc,
+        body: ScalarExpr::binary(BinaryOp::Mul, load(0, vec![ax(0), ax(2)], false), load(1, vec![ax(2), ax(1)], false)),
+        epilogue: ScalarExpr::Acc,
         store: vec![ax(0), ax(1)],
     }
 }
@@ -73,8 +73,8 @@ fn pointwise(n: i64, c: i64) -> TensorExpr {
         axes: axes(&[("n", n), ("c", c)]),
         reduce: vec![],
         combine: Combine::Sum,
-        body: Scalar::binary(BinaryOp::Mul, load(0, vec![ax(0), ax(1)], false), load(1, vec![ax(1)], false)),
-        epilogue: Scalar::unary(UnaryOp::Tanh, Scalar::Acc),
+        body: ScalarExpr::binary(BinaryOp::Mul, load(0, vec![ax(0), ax(1)], false), load(1, vec![ax(1)], false)),
+        epilogue: ScalarExpr::unary(UnaryOp::Tanh, ScalarExpr::Acc),
         store: vec![ax(0), ax(1)],
     }
 }
@@ -163,7 +163,7 @@ fn lowered_programs_compute_the_expression() {
                     .map(|((t, p), v)| p.pack(t, v, if t.role == Role::Weight { 0.0 } else { f32::NAN }))
                     .collect();
                 let out: &Placement = placements.last().expect("the output's");
-                data.push(vec![0xff; out.bytes(Element::F32) as usize]);
+                data.push(vec![0xff; out.bytes(Scalar::F32) as usize]);
                 let mut bindings = warpsight_ir::Bindings { sizes: Default::default(), data };
                 warpsight_ir::interpret::interpret(&program, &mut bindings)
                     .unwrap_or_else(|e| panic!("{e}\n{:?}", family.space().describe(config)));

@@ -8,10 +8,10 @@ mod mutate;
 use fastrand::Rng;
 use mutate::{mutate, wild};
 use std::collections::{BTreeMap, HashMap, HashSet};
-use warpsight_generate::expr::{Axis, Operator, Scalar, Tensor, TensorExpr, name};
+use warpsight_generate::expr::{Axis, Operator, ScalarExpr, Tensor, TensorExpr, name};
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::{ExprKey, ScheduleFamily};
-use warpsight_ir::{ConfigSpace, Family, Knob, Name, Scalar as Element};
+use warpsight_ir::{ConfigSpace, Family, Knob, Name, Scalar};
 
 const PAIRS: usize = 10_000;
 
@@ -36,13 +36,13 @@ fn same(a: &Operator, b: &Operator) -> bool {
         })
 }
 
-fn same_scalar(a: &Scalar, b: &Scalar) -> bool {
+fn same_scalar(a: &ScalarExpr, b: &ScalarExpr) -> bool {
     match (a, b) {
-        (Scalar::Const(a), Scalar::Const(b)) => a.is_nan() && b.is_nan() || a.to_bits() == b.to_bits(),
-        (Scalar::Unary(op, a), Scalar::Unary(other, b)) => op == other && same_scalar(a, b),
-        (Scalar::Round(to, a), Scalar::Round(other, b)) => to == other && same_scalar(a, b),
-        (Scalar::Binary(op, a, c), Scalar::Binary(other, b, d)) => op == other && same_scalar(a, b) && same_scalar(c, d),
-        (Scalar::Load { .. } | Scalar::Acc, _) => a == b,
+        (ScalarExpr::Const(a), ScalarExpr::Const(b)) => a.is_nan() && b.is_nan() || a.to_bits() == b.to_bits(),
+        (ScalarExpr::Unary(op, a), ScalarExpr::Unary(other, b)) => op == other && same_scalar(a, b),
+        (ScalarExpr::Round(to, a), ScalarExpr::Round(other, b)) => to == other && same_scalar(a, b),
+        (ScalarExpr::Binary(op, a, c), ScalarExpr::Binary(other, b, d)) => op == other && same_scalar(a, b) && same_scalar(c, d),
+        (ScalarExpr::Load { .. } | ScalarExpr::Acc, _) => a == b,
         _ => false,
     }
 }
@@ -70,7 +70,7 @@ fn renamed(rng: &mut Rng, operator: &Operator) -> Operator {
 
 /// Of the kinds that there are, of the grammar, or of nothing that makes sense.
 fn draw(rng: &mut Rng) -> Operator {
-    let element = *rng.choice(&[Element::F32, Element::F16, Element::Bf16]).expect("three");
+    let element = *rng.choice(&[Scalar::F32, Scalar::F16, Scalar::Bf16]).expect("three");
     match rng.u8(..8) {
         0..4 => draw::KINDS[rng.usize(..draw::KINDS.len())].draw(rng, element, 1 << 20),
         4 => written(rng, 40),
@@ -148,7 +148,7 @@ fn keys_stay() {
 fn constants_count_by_their_bits_but_a_nan_is_a_nan() {
     let with = |value: f64| {
         let mut expr = parse_operator("matmul m=4 n=4 k=4").expect("an operator").steps.remove(0);
-        expr.epilogue = Scalar::Const(value);
+        expr.epilogue = ScalarExpr::Const(value);
         ExprKey::of(&expr)
     };
     assert_ne!(with(0.0), with(-0.0));

@@ -1,7 +1,7 @@
 //! What may be wrong with a model, where, and what to do.
 
-use crate::memory::NoRoom;
-use crate::model::{FreeDimension, OPSETS};
+use crate::onnx::declared::{FreeDimension, OPSETS};
+use crate::room::NoRoom;
 use warpsight_files::FileError;
 use warpsight_generate::operators::OperatorError;
 use warpsight_ir::near::did_you_mean;

@@ -3,8 +3,8 @@
 //! Nothing here passes through tensor expressions, so that it can say whether fusion and lowering kept the meaning.
 
 use crate::error::GraphError;
+use crate::graph::op::{Arithmetic, Function, Op};
 use crate::graph::{Graph, Node};
-use crate::op::{Arithmetic, Function, Op};
 use std::sync::Arc;
 use warpsight_generate::operators::{PoolKind, ReduceKind, Window};
 use warpsight_ir::interpret::{larger, rounded, smaller};

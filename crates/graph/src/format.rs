@@ -7,9 +7,9 @@
 mod check;
 mod order;
 
+use crate::graph::op::Op;
+use crate::graph::work::{Class, IndexSource, Phase, Work};
 use crate::graph::{Body, Graph, GraphTensor, Node, Origin, TensorId, TensorKind};
-use crate::op::Op;
-use crate::work::{Class, IndexSource, Phase, Work};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};

@@ -3,10 +3,15 @@
 //! A node's [`Body`] is an operator that tensor expressions state, or opaque work of which numbers alone are known. What only moves or
 //! renames elements is a node too; who plans looks past it.
 
+pub(crate) mod counted;
+pub(crate) mod op;
+pub(crate) mod shapes;
+pub(crate) mod work;
+
 use crate::error::GraphError;
-use crate::memory::room;
-use crate::op::Op;
-use crate::work::{IndexSource, Phase, Work};
+use crate::graph::op::Op;
+use crate::graph::work::{IndexSource, Phase, Work};
+use crate::room::room;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

@@ -17,36 +17,28 @@
 //! # Ok::<(), warpsight_graph::GraphError>(())
 //! ```
 
-mod attributes;
-mod card;
-mod counted;
 mod error;
 mod evaluate;
 pub mod format;
-mod fuse;
 mod graph;
-mod import;
-mod literal;
-mod lower;
 pub mod memory;
-mod model;
-mod op;
+pub mod onnx;
 mod passes;
 mod plan;
-mod shapes;
-mod work;
+mod room;
 
-pub mod onnx;
-
-pub use card::{CardError, CardInput, ChannelOrder, Fit, Layout, ModelCard, Picture};
-pub use counted::{Extents, plain_product};
 pub use error::GraphError;
 pub use evaluate::evaluate_f64;
 pub use format::FormatError;
+pub use graph::counted::{Extents, plain_product};
+pub use graph::op::{Arithmetic, Function, Op};
+pub use graph::work::{Class, IndexSource, Phase, Work};
 pub use graph::{Body, Graph, GraphTensor, Node, Origin, TensorId, TensorKind};
-pub use import::{SupportedOperator, supported_operators};
-pub use model::{Dimension, FreeDimension, InputShape, Model, ModelInput, OPSETS};
-pub use op::{Arithmetic, Function, Op};
+pub use onnx::card::{CardError, CardInput, ChannelOrder, Fit, Layout, ModelCard, Picture};
+pub use onnx::declared::{Dimension, FreeDimension, ModelInput, OPSETS};
+pub use onnx::given::InputShape;
+pub use onnx::import::{SupportedOperator, supported_operators};
+pub use onnx::model::Model;
 pub use passes::simplify;
 pub use plan::{Distinct, Plan, PlanRole, PlanTensor, PlannedOp};
-pub use work::{Class, IndexSource, Phase, Work};
+pub use room::{NoRoom, room};

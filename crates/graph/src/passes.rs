@@ -1,7 +1,7 @@
 //! Rewrites of a graph that keep its meaning. Constants are folded as they are read.
 
+use crate::graph::op::{Arithmetic, Op};
 use crate::graph::{Body, Graph, GraphTensor, Node, Origin, TensorId};
-use crate::op::{Arithmetic, Op};
 
 /// Removes nodes that do nothing and folds every batch normalisation: into the convolution before it where that serves nobody else,
 /// else into a product and a sum with constants, which fuse.

@@ -1,17 +1,20 @@
 //! A network as operators in an order in which they run, with the tensors they read and write.
 
+mod fuse;
+mod lower;
+
 use crate::error::GraphError;
-use crate::fuse::groups;
+use crate::graph::op::Op;
 use crate::graph::{Graph, TensorId};
-use crate::lower::{ELEMENT, Lowered, Source, lower};
-use crate::op::Op;
+use crate::plan::fuse::groups;
+use crate::plan::lower::{ELEMENT, Lowered, Source, lower};
 use std::collections::HashMap;
 use std::sync::Arc;
 use warpsight_generate::ExprKey;
 use warpsight_generate::expr::{Operator, Role, Tensor, TensorExpr};
 use warpsight_generate::operators::{STATISTICS, copy, external_inputs, temporaries};
 use warpsight_generate::placement::stored;
-use warpsight_ir::Scalar as Element;
+use warpsight_ir::Scalar;
 
 /// A network as operators.
 ///
@@ -55,7 +58,7 @@ pub struct PlanTensor {
     /// Extents, slowest first; empty for a scalar.
     pub shape: Vec<i64>,
     /// Element type in memory.
-    pub element: Element,
+    pub element: Scalar,
     /// Where its elements come from.
     pub role: PlanRole,
 }

@@ -1,10 +1,10 @@
 //! Everything that may be wrong with a model, and what is said about it; damaged files never cause a panic.
 
 use prost::Message;
-use warpsight_graph::onnx::attribute_proto::AttributeType;
-use warpsight_graph::onnx::tensor_proto::{DataLocation, DataType};
-use warpsight_graph::onnx::tensor_shape_proto::{Dimension, dimension};
-use warpsight_graph::onnx::{
+use warpsight_graph::onnx::proto::attribute_proto::AttributeType;
+use warpsight_graph::onnx::proto::tensor_proto::{DataLocation, DataType};
+use warpsight_graph::onnx::proto::tensor_shape_proto::{Dimension, dimension};
+use warpsight_graph::onnx::proto::{
     AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, StringStringEntryProto, TensorProto, TensorShapeProto,
     TypeProto, ValueInfoProto, type_proto,
 };

@@ -1,12 +1,12 @@
 //! Casts, NaN and infinities against onnxruntime (`fixtures/make.py`): the oracle on the graph as read, and the fused plan.
 
 use prost::Message;
-use warpsight_graph::onnx::attribute_proto::AttributeType;
-use warpsight_graph::onnx::tensor_proto::DataType;
-use warpsight_graph::onnx::tensor_shape_proto::Dimension;
-use warpsight_graph::onnx::tensor_shape_proto::dimension::Value::DimValue;
-use warpsight_graph::onnx::type_proto::{Tensor, Value};
-use warpsight_graph::onnx::{
+use warpsight_graph::onnx::proto::attribute_proto::AttributeType;
+use warpsight_graph::onnx::proto::tensor_proto::DataType;
+use warpsight_graph::onnx::proto::tensor_shape_proto::Dimension;
+use warpsight_graph::onnx::proto::tensor_shape_proto::dimension::Value::DimValue;
+use warpsight_graph::onnx::proto::type_proto::{Tensor, Value};
+use warpsight_graph::onnx::proto::{
     AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, TensorShapeProto, TypeProto, ValueInfoProto,
 };
 use warpsight_graph::{Graph, Model, Plan, evaluate_f64, simplify};

@@ -1,7 +1,8 @@
 //! What a model says of a piece of work.
 
 use crate::family::{Config, Family};
-use crate::profile::{Profile, Unknown};
+use crate::profile::Profile;
+use crate::profile::unknown::NoEstimate;
 use crate::units::{Bytes, Seconds};
 use serde::{Deserialize, Serialize};
 
@@ -133,26 +134,7 @@ pub struct ModelId {
     pub fit: String,
 }
 
-/// Why a model gives no estimate.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoEstimate {
-    /// A number of the profile is needed and not known.
-    #[error("profile `{profile}` lacks `{}`: {}", unknown.field, unknown.reason)]
-    Missing {
-        /// The profile's name.
-        profile: String,
-        /// Which number, and why it is not known.
-        unknown: Unknown,
-    },
-    /// The kernel cannot run on this device.
-    #[error("the device cannot run it: {0}")]
-    CannotRun(String),
-    /// The work is of a kind the model does not cover.
-    #[error("not covered by this model: {0}")]
-    NotCovered(String),
-}
-
-/// Predicts the time of a piece of work: a [`crate::Kernel`], [`crate::Stage`] or [`crate::Shader`]. Pure: same input, same bits.
+/// Predicts the time of a piece of work: a [`crate::Kernel`], [`crate::StageWork`] or [`crate::Shader`]. Pure: same input, same bits.
 pub trait CostModel<W> {
     /// What made the estimate.
     fn id(&self) -> ModelId;

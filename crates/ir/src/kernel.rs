@@ -100,7 +100,7 @@ impl OpCounts {
 
 /// A pipeline stage as a model sees it. An ordinary kernel is one too: its work-groups are the tokens, and it has no queues.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Stage {
+pub struct StageWork {
     /// Its name.
     pub name: Name,
     /// Which unit limits it by nature.

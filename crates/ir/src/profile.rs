@@ -2,14 +2,15 @@
 //!
 //! Every number says where it comes from; what is not known stays unknown, with the reason.
 
-use crate::estimate::NoEstimate;
 use crate::units::{Bytes, BytesPerSecond, Cycles, Hertz, Seconds};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use unknown::{NoEstimate, Unknown};
 
 mod builtin;
 mod check;
 mod edit;
+pub mod unknown;
 
 pub use builtin::{builtin, builtin_names};
 pub use check::ProfileError;
@@ -110,22 +111,7 @@ impl<T> Fact<T> {
     }
 }
 
-/// A number that is needed and not known: of a profile, of a device, or of what is made of such numbers.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, thiserror::Error)]
-#[error("{field}: {reason}")]
-pub struct Unknown {
-    /// Its path, as in the profile's text form: `memory.l2.bandwidth`.
-    pub field: Cow<'static, str>,
-    /// Why nobody knows it.
-    pub reason: String,
-}
-
 impl Unknown {
-    /// That a number is not known, and why.
-    pub fn new(field: impl Into<Cow<'static, str>>, reason: impl Into<String>) -> Self {
-        Self { field: field.into(), reason: reason.into() }
-    }
-
     /// That nothing can be said without it.
     pub fn of(self, profile: &Profile) -> NoEstimate {
         NoEstimate::Missing { profile: profile.name.clone(), unknown: self }

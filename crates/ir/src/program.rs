@@ -28,6 +28,8 @@
 //!
 //! **Sizes** are integer kernel arguments with a range; extents are size expressions (constants, sizes, + − × ÷ % min max).
 
+pub mod in_place;
+pub mod specialise;
 pub mod typing;
 
 use crate::types::{Const, Scalar, Type};

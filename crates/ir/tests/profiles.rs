@@ -1,9 +1,10 @@
 //! The built-in profiles: they parse, every number says where it comes from, and public facts are what the documents' data say.
 
 use serde_json::Value;
+use warpsight_ir::Unknown;
 use warpsight_ir::layout::ImageLayout;
 use warpsight_ir::occupancy::Residency;
-use warpsight_ir::profile::{self, Fact, Profile, ProfileError, Source, Unknown};
+use warpsight_ir::profile::{self, Fact, Profile, ProfileError, Source};
 use warpsight_ir::{Bytes, Hertz, NoEstimate};
 
 fn load(name: &str) -> Profile {

@@ -7,8 +7,8 @@
 use serde::Deserialize;
 use warpsight_ir::profile::{Fact, Profile};
 use warpsight_ir::{
-    Bytes, BytesPerSecond, CostModel, Estimate, Flops, FlopsPerSecond, Limiter, Limits, ModelId, NoEstimate, Seconds, Stage, StageClass,
-    Volumes,
+    Bytes, BytesPerSecond, CostModel, Estimate, Flops, FlopsPerSecond, Limiter, Limits, ModelId, NoEstimate, Seconds, StageClass,
+    StageWork, Volumes,
 };
 
 /// Shares of peaks and the cost of queues; where each number comes from stands in `data/dataflow/constants.toml`.
@@ -73,12 +73,12 @@ impl StageRoofline {
     }
 }
 
-impl CostModel<Stage> for StageRoofline {
+impl CostModel<StageWork> for StageRoofline {
     fn id(&self) -> ModelId {
         ModelId { name: "stage-roofline".to_owned(), version: 2, fit: String::new() }
     }
 
-    fn estimate(&self, stage: &Stage, on: &Profile) -> Result<Estimate, NoEstimate> {
+    fn estimate(&self, stage: &StageWork, on: &Profile) -> Result<Estimate, NoEstimate> {
         let (execution, memory) = (&on.execution, &on.memory);
         let sets = u64::from(stage.ctas / stage.parts.max(1));
         if sets == 0 {
@@ -133,8 +133,8 @@ mod tests {
     use warpsight_ir::profile::builtin;
 
     /// Products of 128 × 256 × 256 on a part's half of the columns, tokens of 64 KB.
-    fn stage(ctas: u32) -> Stage {
-        Stage {
+    fn stage(ctas: u32) -> StageWork {
+        StageWork {
             name: "product".into(),
             class: StageClass::Tensor,
             shape: BTreeMap::new(),
@@ -156,7 +156,7 @@ mod tests {
         builtin("a100-40").expect("a profile").expect("it parses")
     }
 
-    fn seconds(stage: &Stage) -> f64 {
+    fn seconds(stage: &StageWork) -> f64 {
         StageRoofline::new().expect("constants").estimate(stage, &a100()).expect("an estimate").time.0
     }
 

@@ -9,8 +9,7 @@ use warpsight_emit::cuda;
 use warpsight_ir::{Checked, Program};
 use warpsight_probe::{Context, Measurement, Parameter, Scale, phases};
 use warpsight_run::Code;
-use warpsight_run::cuda::Arch;
-use warpsight_run::cuda::toolkit::{Compiled, Toolkit};
+use warpsight_run::cuda::{Arch, Compiled, Toolkit};
 
 const ARCHS: [&str; 2] = ["sm_80", "sm_90a"];
 

@@ -1,7 +1,8 @@
 //! GLSL to SPIR-V, by the Khronos reference compiler, which is linked in.
 //!
-//! The compiler trusts its input: macros that double make gigabytes of a few lines, and what nests deeply overflows its stack. [`compile`]
-//! gives a text of anyone's to a child process that may take so long, so much memory and a stack of its own; [`fragment`] trusts the text.
+//! The compiler trusts its input: macros that double make gigabytes of a few lines, and what nests deeply overflows its stack.
+//! [`isolated::compile`](crate::isolated::compile) gives a text of anyone's to a child process that may take so long, so much memory and a stack of its
+//! own; [`fragment`] trusts the text.
 //!
 //! The crate `glslang` has no option for debug information, which this project lives on (`OpLine`), so that the C interface is called
 //! here. The first compilation of a process builds the compiler's tables (about 0.1 s); each after it takes a few milliseconds.
@@ -12,7 +13,7 @@ mod linked;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// How long [`compile`] may take.
+/// How long a child may take to compile a text.
 pub const TIMEOUT: Duration = Duration::from_secs(20);
 /// How many bytes of memory it may take, its stack among them.
 pub const MEMORY: u64 = 2 << 30;
@@ -60,15 +61,6 @@ impl CompileError {
     pub fn first(&self) -> Option<&Message> {
         if let Self::Rejected(messages) = self { messages.first() } else { None }
     }
-}
-
-/// Compiles a text of anyone's as [`fragment`] does, in a child process with [`TIMEOUT`], [`MEMORY`] and [`STACK`]. May be called by many threads
-/// at once: each has a child, which is kept for the next shader. A program whose `main` does not begin with [`crate::child_main`] compiles by itself.
-///
-/// # Errors
-/// [`CompileError`].
-pub fn compile(glsl: &str) -> Result<Vec<u32>, CompileError> {
-    crate::isolated::compile(glsl)
 }
 
 #[cfg(feature = "glsl")]

@@ -23,6 +23,7 @@
 #[cfg(test)]
 extern crate self as warpsight_run;
 
+mod absent;
 mod cache;
 mod check;
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
@@ -31,10 +32,12 @@ mod clocks;
 pub mod cuda;
 pub mod glslang;
 mod guard;
+mod here;
 pub mod host;
 pub mod init;
 pub mod isolated;
 pub mod job;
+mod open;
 #[cfg(feature = "opencl")]
 pub mod opencl;
 mod options;
@@ -52,7 +55,8 @@ pub use job::{
     After, CacheState, ClockState, Code, Contents, CudaText, Job, JobResult, LaunchClock, LaunchSpec, MemoryKind, MemorySpec, Peek, Submit,
     Timed, TimingSpec,
 };
-pub use options::{Options, devices, open, renderers};
+pub use open::{devices, open, open_renderer, renderers};
+pub use options::Options;
 pub use refusal::{Field, InitError, JobError, Reason};
 pub use session::{Look, Seen, Session};
 

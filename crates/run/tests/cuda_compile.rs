@@ -14,8 +14,7 @@ mod compilers;
 use compilers::toolkit;
 use std::path::Path;
 use warpsight_ir::{Checked, Scalar, text};
-use warpsight_run::cuda::Arch;
-use warpsight_run::cuda::toolkit::{Compiled, Toolkit, ToolkitError};
+use warpsight_run::cuda::{Arch, Compiled, Toolkit, ToolkitError};
 
 const ARCHS: [&str; 2] = ["sm_80", "sm_90a"];
 

@@ -6,7 +6,7 @@
 
 use super::cfg::{Block, Cfg};
 use super::module::spirv::{GlslStd450Op, StorageClass};
-use super::module::{Id, Image, Inst, Module, ModuleError, Op, Scalar, Type};
+use super::module::{ComponentType, Id, Image, Inst, Module, ModuleError, Op, Type};
 use std::sync::LazyLock;
 
 /// Classes of operations; their names are [`names`]'s first ones.
@@ -221,18 +221,18 @@ fn components(module: &Module, id: Id) -> Option<u32> {
 }
 
 /// What the components are that an instruction works on: of its result, of its first operand where the result is a condition.
-fn scalar(module: &Module, inst: &Inst) -> Option<Scalar> {
+fn scalar(module: &Module, inst: &Inst) -> Option<ComponentType> {
     let result = module.ty(inst.ty).ok().and_then(Type::scalar);
     let operand =
         module.args(inst).first().and_then(|id| module.type_of(*id).ok()).and_then(|ty| module.ty(ty).ok()).and_then(Type::scalar);
-    if result == Some(Scalar::Bool) { operand } else { result }
+    if result == Some(ComponentType::Bool) { operand } else { result }
 }
 
 fn class(module: &Module, inst: &Inst) -> Result<Class, ModuleError> {
     use Op as O;
     let of = scalar(module, inst);
-    let double = of == Some(Scalar::Float { bits: 64 });
-    let long = matches!(of, Some(Scalar::Int { bits: 64, .. }));
+    let double = of == Some(ComponentType::Float { bits: 64 });
+    let long = matches!(of, Some(ComponentType::Int { bits: 64, .. }));
     let float = |single: Class, wide: Class| if double { wide } else { single };
     let int = |class: Class| if long { Class::Int64 } else { class };
     Ok(match inst.op {

@@ -23,7 +23,7 @@ use crate::interpret::{Inputs, Program};
 use crate::module::Module;
 use crate::trace::Trace;
 use cells::Cells;
-use graph::{FREE, Graph, Origin};
+use graph::{FREE, Origin, ValueGraph};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// How many words of uniforms lavapipe makes constants (`MAX_INLINABLE_UNIFORMS`, Mesa 22.3).
@@ -109,7 +109,7 @@ impl Lean {
             module,
             known,
             uniforms: HashMap::new(),
-            graph: Graph::default(),
+            graph: ValueGraph::default(),
             addresses: flow::addresses(&program.compiled),
             constants: Constants {
                 words: program.compiled.constants.iter().map(|(cell, _)| *cell).collect(),
@@ -166,7 +166,7 @@ struct Evaluation<'p> {
     module: &'p Module,
     turns: Vec<f64>,
     costs: Vec<(usize, f64)>,
-    graph: Graph,
+    graph: ValueGraph,
     /// For each cell that holds addresses: from where they go on, and how far.
     addresses: HashMap<u32, Vec<(Place, u32)>>,
     constants: Constants,

@@ -15,7 +15,7 @@ pub use error::ModuleError;
 pub use grammar::{Operand, OperandKind, operands, text as literal};
 pub use layout::{Block, Leaf, Member, Stride};
 pub use rspirv::spirv::{self, Op};
-pub use types::{Image, MAX_CELLS, Scalar, Type};
+pub use types::{ComponentType, Image, MAX_CELLS, Type};
 
 use rspirv::spirv::{Decoration, ExecutionModel, StorageClass};
 use std::collections::{BTreeMap, HashMap};

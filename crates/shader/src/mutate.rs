@@ -10,7 +10,7 @@ pub use bounds::{Bound, Number, bounds};
 
 use super::cfg::Cfg;
 use super::interpret::{InterpretError, Program};
-use super::module::{Module, ModuleError, Scalar, Type};
+use super::module::{ComponentType, Module, ModuleError, Type};
 use super::scene::{Assumption, Scene, SceneError};
 use super::trace::{Trace, mix, sample};
 use sha2::{Digest, Sha256};
@@ -198,8 +198,8 @@ fn other_uniforms(module: &Module, scene: &Scene, assumed: &[Assumption], random
     let mut other = BTreeMap::new();
     for member in module.blocks().ok()?.into_iter().flat_map(|b| b.members) {
         let (whole, components) = match module.ty(member.ty).ok()? {
-            Type::Scalar(of) => (!matches!(of, Scalar::Float { .. }), 1),
-            Type::Vector { of, n } => (!matches!(of, Scalar::Float { .. }), *n as usize),
+            Type::Scalar(of) => (!matches!(of, ComponentType::Float { .. }), 1),
+            Type::Vector { of, n } => (!matches!(of, ComponentType::Float { .. }), *n as usize),
             _ => continue,
         };
         let Some(values) = now.get(member.name.as_str()).filter(|v| v.len() == components) else { continue };

@@ -7,7 +7,7 @@ mod noise;
 
 use super::interpret::{BadTexture, Inputs, Kind, Texture, Varying};
 use super::module::spirv::{Dim, StorageClass};
-use super::module::{Block, Image, Member, Module, ModuleError, Scalar, Type};
+use super::module::{Block, ComponentType, Image, Member, Module, ModuleError, Type};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -359,21 +359,21 @@ fn first_word(module: &Module, block: &Block, index: usize) -> u32 {
 }
 
 /// The bytes of a scalar in a block.
-fn word(scalar: Scalar, value: f64) -> Option<Vec<u8>> {
+fn word(scalar: ComponentType, value: f64) -> Option<Vec<u8>> {
     let whole = |low: f64, high: f64| (value.fract() == 0.0 && (low..=high).contains(&value)).then_some(value);
     Some(match scalar {
-        Scalar::Bool => u32::from(value != 0.0).to_le_bytes().to_vec(),
-        Scalar::Float { bits: 64 } => value.to_le_bytes().to_vec(),
-        Scalar::Float { bits: 16 } => Some(half::f16::from_f64(value)).filter(|v| v.is_finite())?.to_le_bytes().to_vec(),
-        Scalar::Float { .. } => Some(value as f32).filter(|v| v.is_finite())?.to_le_bytes().to_vec(),
-        Scalar::Int { bits: bits @ (8 | 16), signed } => {
+        ComponentType::Bool => u32::from(value != 0.0).to_le_bytes().to_vec(),
+        ComponentType::Float { bits: 64 } => value.to_le_bytes().to_vec(),
+        ComponentType::Float { bits: 16 } => Some(half::f16::from_f64(value)).filter(|v| v.is_finite())?.to_le_bytes().to_vec(),
+        ComponentType::Float { .. } => Some(value as f32).filter(|v| v.is_finite())?.to_le_bytes().to_vec(),
+        ComponentType::Int { bits: bits @ (8 | 16), signed } => {
             let most = f64::from(1u32 << (bits - u32::from(signed)));
             let value = whole(if signed { -most } else { 0.0 }, most - 1.0)? as i32;
             value.to_le_bytes()[..bits as usize / 8].to_vec()
         }
-        Scalar::Int { bits: 64, signed: true } => (whole(-9e15, 9e15)? as i64).to_le_bytes().to_vec(),
-        Scalar::Int { bits: 64, signed: false } => (whole(0.0, 9e15)? as u64).to_le_bytes().to_vec(),
-        Scalar::Int { signed: true, .. } => (whole(f64::from(i32::MIN), f64::from(i32::MAX))? as i32).to_le_bytes().to_vec(),
-        Scalar::Int { signed: false, .. } => (whole(0.0, f64::from(u32::MAX))? as u32).to_le_bytes().to_vec(),
+        ComponentType::Int { bits: 64, signed: true } => (whole(-9e15, 9e15)? as i64).to_le_bytes().to_vec(),
+        ComponentType::Int { bits: 64, signed: false } => (whole(0.0, 9e15)? as u64).to_le_bytes().to_vec(),
+        ComponentType::Int { signed: true, .. } => (whole(f64::from(i32::MIN), f64::from(i32::MAX))? as i32).to_le_bytes().to_vec(),
+        ComponentType::Int { signed: false, .. } => (whole(0.0, f64::from(u32::MAX))? as u32).to_le_bytes().to_vec(),
     })
 }

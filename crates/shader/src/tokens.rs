@@ -11,7 +11,7 @@
 use super::cfg::Cfg;
 use super::features;
 use super::lean::Lean;
-use super::module::{Id, Inst, Module, ModuleError, Op, Operand, Scalar, Type, operands};
+use super::module::{ComponentType, Id, Inst, Module, ModuleError, Op, Operand, Type, operands};
 use super::trace::Trace;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -310,12 +310,12 @@ impl Writer<'_> {
         let low = words.first().copied().unwrap_or(0);
         let wide = u64::from(words.get(1).copied().unwrap_or(0)) << 32 | u64::from(low);
         match scalar {
-            Some(Scalar::Float { bits: 64 }) => f64::from_bits(wide).to_string(),
-            Some(Scalar::Float { bits: 16 }) => half::f16::from_bits(low as u16).to_string(),
-            Some(Scalar::Float { .. }) => f32::from_bits(low).to_string(),
-            Some(Scalar::Int { bits: 64, signed: true }) => (wide as i64).to_string(),
+            Some(ComponentType::Float { bits: 64 }) => f64::from_bits(wide).to_string(),
+            Some(ComponentType::Float { bits: 16 }) => half::f16::from_bits(low as u16).to_string(),
+            Some(ComponentType::Float { .. }) => f32::from_bits(low).to_string(),
+            Some(ComponentType::Int { bits: 64, signed: true }) => (wide as i64).to_string(),
             // Narrow numbers are stored with their sign.
-            Some(Scalar::Int { signed: true, .. }) => (low as i32).to_string(),
+            Some(ComponentType::Int { signed: true, .. }) => (low as i32).to_string(),
             _ => wide.to_string(),
         }
     }

@@ -46,7 +46,7 @@ mod wave;
 pub use code::FaultKind;
 pub use fault::SimFault;
 pub use memory::Caches;
-pub use report::{Occupancy, Report, Traffic};
+pub use report::{MemoryCounters, Occupancy, Report};
 pub use silicon::{Buffer, Core, Dram, L2, Launch, Limits, Local, Silicon, SiliconError, Texture};
 
 use warpsight_ir::{Bindings, Checked, ImageFormat};

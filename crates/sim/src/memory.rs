@@ -1,7 +1,7 @@
 //! The memory behind the cores: slices of the second-level cache and the channels of device memory.
 
 use crate::cache::{Cache, Found, Line, Victim, hashed, masks};
-use crate::report::Traffic;
+use crate::report::MemoryCounters;
 use crate::silicon::Silicon;
 use crate::timing::{Server, Time, ticks};
 use std::collections::VecDeque;
@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 pub struct Caches {
     pub(crate) slices: Vec<Slice>,
     pub(crate) dram: Dram,
-    pub(crate) traffic: Traffic,
+    pub(crate) traffic: MemoryCounters,
     line: u64,
     sector: u64,
     sector_time: Time,
@@ -87,7 +87,7 @@ impl Caches {
                 row_change: ticks(dram.row_change),
                 row_overhead: ticks(dram.row_overhead),
             },
-            traffic: Traffic::default(),
+            traffic: MemoryCounters::default(),
             line: l2.line.into(),
             sector: l2.sector.into(),
             sector_time: ticks(l2.sector_time),
@@ -105,7 +105,7 @@ impl Caches {
 
     /// Begins a launch: time is 0, nothing is under way, contents stay.
     pub fn begin(&mut self) {
-        self.traffic = Traffic::default();
+        self.traffic = MemoryCounters::default();
         for slice in &mut self.slices {
             slice.port = Server::default();
             slice.misses.clear();

@@ -22,7 +22,7 @@ pub struct Report {
     /// Memory instructions issued by waves.
     pub memory_instructions: u64,
     /// What moved.
-    pub traffic: Traffic,
+    pub traffic: MemoryCounters,
     /// What was resident.
     pub occupancy: Occupancy,
     /// 32-bit registers of a work-item.
@@ -33,7 +33,7 @@ pub struct Report {
 
 /// What moved through each level.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Traffic {
+pub struct MemoryCounters {
     /// Bytes that work-items loaded and stored in buffers.
     pub buffer_bytes: u64,
     /// Bytes that work-items fetched from images.

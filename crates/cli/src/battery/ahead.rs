@@ -9,8 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 use warpsight_probe::{Context, Plan, Record, Scale};
 use warpsight_run::DeviceInfo;
-use warpsight_run::cuda::toolkit::Toolkit;
-use warpsight_run::cuda::{Arch, prepare};
+use warpsight_run::cuda::{Arch, Toolkit, prepare};
 
 /// Processors left to what measures: its own and the driver's.
 const LEFT_ALONE: usize = 2;

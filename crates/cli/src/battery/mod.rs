@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use warpsight_probe::battery::{self, BatteryError, DeviceLock, Event, Folder, Host, Options, Origin, Summary, Task};
 use warpsight_probe::{Needs, Outcome, Record, Scale, phases};
-use warpsight_run::cuda::toolkit::Toolkit;
+use warpsight_run::cuda::Toolkit;
 use warpsight_run::{Device, DeviceError, DeviceInfo};
 
 /// Measure all there is to measure of a GPU: bandwidths, latencies, peaks, stencil volumes, textures, queues, launches.

@@ -11,8 +11,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use warpsight_ir::Checked;
 use warpsight_probe::{Context, Phase};
-use warpsight_run::cuda::toolkit::Toolkit;
-use warpsight_run::cuda::{Arch, prepare, prepare_own};
+use warpsight_run::cuda::{Arch, Toolkit, prepare, prepare_own};
 use warpsight_run::{Code, DeviceInfo, DeviceLimits};
 
 /// The file beside prepared kernels with the seed they were prepared for.

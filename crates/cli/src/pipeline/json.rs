@@ -1,17 +1,16 @@
 //! An outcome as JSON. Seconds and bytes; `null` is unknown, and the reason stands beside it. All is predicted but what stands under
 //! `simulated`, and seconds of stages that say `measured`.
 
+use super::derived::{limiter, saved, shares_of_stages};
 use super::options::{policy_name, scheduler_name};
 use super::outcome::Outcome;
 use super::simulate::{Ran, Simulated};
-use super::text::saved;
 use serde_json::{Value, json};
 use warpsight_dataflow::proof::{ASSUMPTIONS, Objection};
 use warpsight_dataflow::rates::key;
-use warpsight_dataflow::{Design, Execution, GroupPlan, NodeId, Pipelined, Quadrants};
+use warpsight_dataflow::{Execution, GroupPlan, NodeId, Pipelined, Quadrants};
 use warpsight_ir::Seconds;
 use warpsight_ir::validate::{InvalidPipeline, PipelineError};
-use warpsight_sim::pipeline::PipelineRun;
 
 /// All of it.
 pub fn value(of: &Outcome) -> Value {
@@ -133,7 +132,7 @@ fn group(of: &Outcome, plan: &GroupPlan, own: &Pipelined) -> Value {
             "tokens": queue.tokens,
         })
     });
-    let launch = of.machine.launch;
+    let launch = of.platform.launch;
     json!({
         "nodes": names(of, &plan.group.nodes),
         "rule": plan.group.rule,
@@ -152,16 +151,6 @@ fn group(of: &Outcome, plan: &GroupPlan, own: &Pipelined) -> Value {
             "objection": own.proof.as_ref().err().map(ToString::to_string),
         },
     })
-}
-
-/// What a pipeline is bound by, with the stage's own limiter.
-pub fn limiter(design: &Design, bound: warpsight_dataflow::balance::Bound, own: &Pipelined) -> String {
-    use warpsight_dataflow::balance::Bound;
-    match bound {
-        Bound::Stage(at) => format!("stage {at} ({}: {})", design.stages[at].name, own.estimates[at].limiter().name()),
-        Bound::Dram => "dram".to_owned(),
-        Bound::L2 => "l2".to_owned(),
-    }
 }
 
 /// Who waits for whom, the first again at the end: work-groups, or whole stages; `null` where nobody does.
@@ -184,23 +173,6 @@ fn proof(of: &Outcome) -> Value {
         "cycle": objection.map(|(_, why)| cycle(why)),
         "objection": objection.map(|(at, why)| format!("group {at}: {why}")),
     })
-}
-
-/// Of each stage of a design, the part of the time that its work-groups work, wait for tokens and wait for room.
-pub fn shares_of_stages(of: &Outcome, at: usize, run: &PipelineRun) -> Vec<[f64; 3]> {
-    let stages = &of.planned.groups[at].lowered.pipeline.stages;
-    let mut shares = vec![[0.0; 3]; of.planned.plan.groups[at].design.stages.len()];
-    for (origin, share) in shares.iter_mut().enumerate() {
-        let own: Vec<usize> = (0..stages.len()).filter(|&stage| of.planned.groups[at].lowered.origins[stage] == origin).collect();
-        let all: f64 = own.iter().map(|&stage| f64::from(stages[stage].ctas) * run.time.0).sum();
-        for &stage in own.iter().filter(|_| all > 0.0) {
-            let times = &run.stages[stage];
-            for (share, seconds) in share.iter_mut().zip([times.busy, times.starved, times.blocked]) {
-                *share += seconds.0 / all;
-            }
-        }
-    }
-    shares
 }
 
 fn simulation(of: &Outcome, own: &Simulated) -> Value {

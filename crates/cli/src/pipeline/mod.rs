@@ -1,6 +1,7 @@
 //! `warpsight pipeline`: from a graph of operators to a proven pipeline, its time and its traffic.
 
 mod check;
+mod derived;
 mod input;
 mod json;
 mod options;
@@ -27,7 +28,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use warpsight_dataflow::{Measured, Modelled, Question};
 use warpsight_files::Output;
-use warpsight_ir::Stage;
+use warpsight_ir::StageWork;
 use warpsight_predict::StageRoofline;
 
 /// Runs the verb.
@@ -121,7 +122,7 @@ fn planned(args: &Args, input: &Input, device: &Device, bar: &ProgressBar) -> Re
     let model = StageRoofline::new().map_err(|why| Failure::input(why.to_string()))?;
     let modelled = Modelled { model: &model, on: &device.profile };
     let sampled = args.samples.as_deref().map(|file| Sampled::read(file, &device.profile)).transpose()?.unwrap_or_default();
-    let source = |stage: &Stage| sampled.source(stage);
+    let source = |stage: &StageWork| sampled.source(stage);
     let rates = Measured { table: sampled.table.clone(), model: modelled };
     let simulate = args.simulate.then_some(args.scheduler);
     let ask = Question { policy: args.policy, rates: &rates, source: &source, model: &model, profile: &device.profile };

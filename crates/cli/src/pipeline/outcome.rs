@@ -4,7 +4,7 @@ use super::input::Input;
 use super::simulate::{Simulated, simulated};
 use crate::failure::Failure;
 use crate::predict::input::Device;
-use warpsight_dataflow::{DesignError, Machine, Policy, Question, View};
+use warpsight_dataflow::{DesignError, Platform, Policy, Question, View};
 use warpsight_ir::Profile;
 use warpsight_sim::pipeline::Scheduler;
 
@@ -23,7 +23,7 @@ pub struct Outcome {
     /// Its numbers, overridden ones in place.
     pub profile: Profile,
     /// What planning takes from them.
-    pub machine: Machine,
+    pub platform: Platform,
     /// How groups were selected.
     pub policy: Policy,
     /// The plan, and what follows from it.
@@ -40,24 +40,23 @@ impl Outcome {
         let (graph, profile) = (&input.graph, &device.profile);
         let refused = |why: DesignError| input.refused(&device.name, &why);
         let lacks = |why| Failure::input(format!("{}: {why}", device.name)).at(&input.file);
-        let machine = Machine::of(profile).map_err(|why| lacks(why).help("a profile with this number, or another device"))?;
-        let mut outcome = Self {
+        let platform = Platform::of(profile).map_err(|why| lacks(why).help("a profile with this number, or another device"))?;
+        let planned = warpsight_dataflow::Outcome::of(graph, &platform, ask).map_err(refused)?;
+        let simulated = simulate.map(|scheduler| simulated(graph, &planned, profile, &platform, scheduler, ask.rates));
+        let mut notes = device.notes.clone();
+        if simulated.is_some() && !notes.is_empty() {
+            notes.push(FOLLOWED.to_owned());
+        }
+        Ok(Self {
             file: input.file.clone(),
             graph: graph.clone(),
             device: device.name.clone(),
             profile: profile.clone(),
+            platform,
             policy: ask.policy,
-            planned: warpsight_dataflow::Outcome::of(graph, &machine, ask).map_err(refused)?,
-            machine,
-            simulated: None,
-            notes: device.notes.clone(),
-        };
-        if let Some(scheduler) = simulate {
-            if !device.notes.is_empty() {
-                outcome.notes.push(FOLLOWED.to_owned());
-            }
-            outcome.simulated = Some(simulated(&outcome, scheduler, ask.rates));
-        }
-        Ok(outcome)
+            planned,
+            simulated,
+            notes,
+        })
     }
 }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use warpsight_dataflow::rates::key;
 use warpsight_ir::sample::{NoTime, median, time};
-use warpsight_ir::{Profile, Seconds, Stage, Status, SubjectKind, TimeSource};
+use warpsight_ir::{Profile, Seconds, StageWork, Status, SubjectKind, TimeSource};
 use warpsight_learn::Filter;
 
 /// What a store knows of stages on a device.
@@ -57,7 +57,7 @@ impl Sampled {
     }
 
     /// Where the seconds of a stage come from.
-    pub fn source(&self, stage: &Stage) -> TimeSource {
+    pub fn source(&self, stage: &StageWork) -> TimeSource {
         self.sources.get(&key(stage)).copied().unwrap_or(TimeSource::Predicted)
     }
 }

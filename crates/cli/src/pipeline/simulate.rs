@@ -1,11 +1,10 @@
 //! The three executions on a simulated GPU. Of planning, only definitions come here: which firings there are; how long they take is found
 //! from `sim/devices`.
 
-use super::outcome::Outcome;
 use std::collections::BTreeMap;
 use warpsight_dataflow::plan::LOW;
-use warpsight_dataflow::{Execution, NodeId, Pipelined, Quadrants, Rates, launched};
-use warpsight_ir::{Bytes, Pipeline, Seconds, StageClass};
+use warpsight_dataflow::{Execution, NodeId, Outcome, Pipelined, Platform, Quadrants, Rates, View, launched};
+use warpsight_ir::{Bytes, Pipeline, Profile, Seconds, StageClass};
 use warpsight_sim::pipeline::{PipelineCore, PipelineRun, PipelineSilicon, Scheduler, simulate};
 
 /// Bytes of an element that the matrix units of `sim/devices` are described for.
@@ -47,9 +46,16 @@ pub struct Ran {
 }
 
 /// Simulates a plan, where this device has silicon.
-pub fn simulated(of: &Outcome, scheduler: Scheduler, rates: &dyn Rates) -> Result<Simulated, String> {
-    let silicon = silicon(of)?;
-    let (graph, plan, machine) = (&of.graph, &of.planned.plan, &of.machine);
+pub fn simulated(
+    graph: &View,
+    planned: &Outcome,
+    profile: &Profile,
+    platform: &Platform,
+    scheduler: Scheduler,
+    rates: &dyn Rates,
+) -> Result<Simulated, String> {
+    let silicon = silicon(profile, platform)?;
+    let plan = &planned.plan;
     for own in plan.groups.iter().flat_map(|group| &group.design.stages).filter(|stage| stage.class == StageClass::Tensor) {
         if own.element != ELEMENT {
             return Err(format!(
@@ -69,14 +75,14 @@ pub fn simulated(of: &Outcome, scheduler: Scheduler, rates: &dyn Rates) -> Resul
         }
     };
     let mut alone = |id| {
-        let pipeline = launched::operator(graph, id, machine, rates).map_err(|why| why.to_string())?;
+        let pipeline = launched::operator(graph, id, platform, rates).map_err(|why| why.to_string())?;
         kernel(pipeline).map_err(|why| format!("node `{}`: {why}", graph.node(id).name))
     };
     let singles = graph.ids().map(&mut alone).collect::<Result<Vec<_>, String>>()?;
     let vector = vector(&silicon.core);
     let mut kernels = BTreeMap::new();
-    for group in of.planned.fused().into_iter().chain(plan.kernels.iter().map(|kernel| kernel.fused.clone())) {
-        let pipeline = launched::fused(graph, &group, machine, rates, vector).map_err(|why| why.to_string())?;
+    for group in planned.fused().into_iter().chain(plan.kernels.iter().map(|kernel| kernel.fused.clone())) {
+        let pipeline = launched::fused(graph, &group, platform, rates, vector).map_err(|why| why.to_string())?;
         let first = group.group.nodes[0];
         kernels.insert(
             group.group.nodes,
@@ -84,7 +90,7 @@ pub fn simulated(of: &Outcome, scheduler: Scheduler, rates: &dyn Rates) -> Resul
         );
     }
     let run = |own: &Pipelined| simulate(&own.lowered.pipeline, &silicon, scheduler).map_err(|fault| fault.to_string());
-    let groups: Vec<Result<PipelineRun, String>> = of.planned.groups.iter().map(run).collect();
+    let groups: Vec<Result<PipelineRun, String>> = planned.groups.iter().map(run).collect();
     let pipelines = |nodes: &[NodeId]| plan.groups.iter().position(|group| group.group.nodes == nodes).map(|at| (at, &groups[at]));
 
     let single = |execution: &Execution| -> Vec<&PipelineRun> { execution.runs.iter().map(|run| &singles[run.nodes[0].0]).collect() };
@@ -102,14 +108,14 @@ pub fn simulated(of: &Outcome, scheduler: Scheduler, rates: &dyn Rates) -> Resul
 }
 
 /// The silicon of a profile's device; where numbers of the profile were overridden, those that silicon can follow are scaled alike.
-fn silicon(of: &Outcome) -> Result<PipelineSilicon, String> {
-    let name = &of.profile.name;
+fn silicon(profile: &Profile, platform: &Platform) -> Result<PipelineSilicon, String> {
+    let name = &profile.name;
     let known: Vec<&str> = PipelineSilicon::builtin_names().collect();
     let unknown = || format!("sim/devices has no silicon of `{name}` for pipelines, only of {}", known.join(", "));
     let silicon = PipelineSilicon::builtin(name).ok_or_else(unknown)?.map_err(|error| error.to_string())?;
     let plain = warpsight_ir::profile::builtin(name).and_then(Result::ok);
-    let plain = plain.and_then(|plain| warpsight_dataflow::Machine::of(&plain).ok()).ok_or_else(unknown)?;
-    Ok(silicon.scaled(f64::from(of.machine.cores) / f64::from(plain.cores), of.machine.l2_rate / plain.l2_rate))
+    let plain = plain.and_then(|plain| Platform::of(&plain).ok()).ok_or_else(unknown)?;
+    Ok(silicon.scaled(f64::from(platform.cores) / f64::from(plain.cores), platform.l2_rate / plain.l2_rate))
 }
 
 /// Operations on matrix units that take one work-group as long as one on vector units.

@@ -1,6 +1,6 @@
 //! An outcome as tables. Every number says where it is from.
 
-use super::json::{limiter, shares_of_stages};
+use super::derived::{limiter, saved, shares_of_stages};
 use super::options::{policy_name, scheduler_name};
 use super::outcome::Outcome;
 use super::simulate::{Ran, Simulated};
@@ -73,12 +73,6 @@ pub fn text(of: &Outcome) -> String {
         let _ = writeln!(text, "- {}", clean(note));
     }
     text
-}
-
-/// What dataflow saves most in, over bulk-synchronous execution.
-pub fn saved(of: &Outcome) -> (&'static str, Seconds) {
-    let times = &of.planned.plan.times;
-    times.bsp.terms(&of.machine).most_saved(&times.dataflow.terms(&of.machine))
 }
 
 fn executions(of: &Outcome) -> Table<'static> {

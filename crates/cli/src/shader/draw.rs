@@ -6,7 +6,7 @@ use warpsight_run::Contents;
 use warpsight_run::vulkan::{Binding, Draw, Format, Level, Resource, Sampler, Shape, Texel, Texture, VARYINGS, Wrap};
 use warpsight_shader::interpret::{self, Inputs, Kind, Mip};
 use warpsight_shader::module::spirv::StorageClass;
-use warpsight_shader::module::{Module, Op, Scalar, Type, Variable};
+use warpsight_shader::module::{ComponentType, Module, Op, Type, Variable};
 
 /// Why a shader cannot be drawn.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -86,7 +86,7 @@ fn outputs(module: &Module, variable: &Variable) -> Result<u32, DrawError> {
     let Some(location) = variable.location else { return Ok(0) };
     let (ty, count) = element(module, variable);
     match ty.and_then(Type::scalar) {
-        Some(Scalar::Float { .. }) => Ok(location.saturating_add(count)),
+        Some(ComponentType::Float { .. }) => Ok(location.saturating_add(count)),
         _ => unsupported(format!("the output at location {location} is not of floating point numbers")),
     }
 }
@@ -94,7 +94,7 @@ fn outputs(module: &Module, variable: &Variable) -> Result<u32, DrawError> {
 fn varying(module: &Module, variable: &Variable) -> Result<(), DrawError> {
     let location = variable.location.unwrap_or(0);
     match element(module, variable) {
-        (Some(Type::Scalar(Scalar::Float { bits: 32 }) | Type::Vector { of: Scalar::Float { bits: 32 }, .. }), 1)
+        (Some(Type::Scalar(ComponentType::Float { bits: 32 }) | Type::Vector { of: ComponentType::Float { bits: 32 }, .. }), 1)
             if location < VARYINGS =>
         {
             Ok(())
@@ -132,8 +132,8 @@ fn handle(module: &Module, variable: &Variable, inputs: &Inputs, draw: &mut Draw
     for texture in &given[..count as usize] {
         let texel = match image.texel {
             _ if depth => Texel::Depth,
-            Scalar::Int { signed: true, .. } => Texel::Signed,
-            Scalar::Int { .. } => Texel::Unsigned,
+            ComponentType::Int { signed: true, .. } => Texel::Signed,
+            ComponentType::Int { .. } => Texel::Unsigned,
             _ if (0..texture.levels()).all(|level| in_bytes(texture.texels(level))) => Texel::Bytes,
             _ => Texel::Floats,
         };

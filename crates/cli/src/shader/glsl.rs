@@ -3,7 +3,8 @@
 use crate::failure::Failure;
 use crate::names::{Named, named};
 use std::path::Path;
-use warpsight_run::glslang::{self, CompileError};
+use warpsight_run::glslang::CompileError;
+use warpsight_run::isolated;
 use warpsight_shader::wrap::{Dialect, OURS, Source};
 use warpsight_shader::{Shader, SourceError};
 
@@ -33,7 +34,7 @@ pub fn place(fault: &Fault) -> (Option<u32>, String) {
 
 /// Wraps, compiles and reads a source.
 pub fn compile(source: &Source) -> Result<Shader, Fault> {
-    Shader::from_source(source, glslang::compile)
+    Shader::from_source(source, isolated::compile)
 }
 
 /// Reads a file of GLSL.

@@ -87,7 +87,7 @@ struct Counted {
 impl Counted {
     fn new(args: &Args, id: &str, module: &Module, cfg: &Cfg, inputs: &Inputs) -> Result<Self, Failure> {
         let options = warpsight_run::Options { timeout: Duration::from_secs(args.timeout), ..warpsight_run::Options::default() };
-        let mut device = warpsight_run::vulkan::open(id, &options, None)?;
+        let mut device = warpsight_run::open_renderer(id, &options, None)?;
         let counts = super::count::counts(&mut *device, module, cfg, inputs)?;
         Ok(Self { info: device.info().clone(), counts })
     }

@@ -4,9 +4,9 @@
 use std::cell::RefCell;
 use warpsight_dataflow::group::traffic;
 use warpsight_dataflow::lower::lower;
-use warpsight_dataflow::vertical::vertical;
+use warpsight_dataflow::select::vertical::vertical;
 use warpsight_dataflow::{
-    Execution, Fused, Group, GroupPlan, Machine, Modelled, Patterns, Plan, Policy, Run, Terms, View, launched, planned,
+    Execution, Fused, Group, GroupPlan, Modelled, Patterns, Plan, Platform, Policy, Run, Terms, View, launched, planned,
 };
 use warpsight_graph::Graph;
 use warpsight_ir::profile::{Fact, Source, builtin};
@@ -73,7 +73,7 @@ pub struct Planned {
     /// The graph.
     pub graph: View,
     /// The device.
-    pub machine: Machine,
+    pub platform: Platform,
     /// Its plan.
     pub plan: Plan,
     /// Kernels of vertical fusion.
@@ -84,12 +84,12 @@ impl Planned {
     /// Under a policy.
     pub fn of(json: &str, policy: Policy, profile: &Profile) -> Self {
         let graph = View::of(&Graph::read(json).expect("a graph")).expect("operators");
-        let machine = Machine::of(profile).expect("numbers");
+        let platform = Platform::of(profile).expect("numbers");
         let model = StageRoofline::new().expect("constants");
-        let plan = planned(&graph, policy, &machine, &Modelled { model: &model, on: profile }).expect("a plan");
-        let fused = vertical(&graph, &Patterns::vertical(), machine.shared).groups.into_iter();
+        let plan = planned(&graph, policy, &platform, &Modelled { model: &model, on: profile }).expect("a plan");
+        let fused = vertical(&graph, &Patterns::vertical(), platform.shared).groups.into_iter();
         let fused = fused.map(|(group, bytes)| Fused { group, rows: bytes.rows }).collect();
-        Self { graph, machine, plan, fused }
+        Self { graph, platform, plan, fused }
     }
 
     /// Groups of vertical fusion, and of dataflow.
@@ -111,7 +111,7 @@ impl Planned {
 
     /// Where seconds of bulk-synchronous and of dataflow execution go.
     pub fn terms(&self) -> [Terms; 2] {
-        [&self.plan.times.bsp, &self.plan.times.dataflow].map(|execution| execution.terms(&self.machine))
+        [&self.plan.times.bsp, &self.plan.times.dataflow].map(|execution| execution.terms(&self.platform))
     }
 }
 
@@ -146,7 +146,7 @@ impl Times {
 
     /// As the simulated device takes.
     pub fn simulated(of: &Planned, profile: &Profile, on: &PipelineSilicon) -> Self {
-        let Planned { graph, machine, plan, fused } = of;
+        let Planned { graph, platform, plan, fused } = of;
         let model = StageRoofline::new().expect("constants");
         let rates = Modelled { model: &model, on: profile };
         // Layers repeat.
@@ -159,11 +159,11 @@ impl Times {
             known.borrow_mut().push((pipeline, seconds));
             seconds
         };
-        let alone = |id| seconds(launched::operator(graph, id, machine, &rates).expect("a kernel"), Scheduler::Greedy);
+        let alone = |id| seconds(launched::operator(graph, id, platform, &rates).expect("a kernel"), Scheduler::Greedy);
         let alone: Vec<f64> = graph.ids().map(alone).collect();
         let core = &on.core;
         let vector = core.tensor * core.tensor_of_one / (core.simt * core.simt_of_one);
-        let kernel = |own: &Fused| seconds(launched::fused(graph, own, machine, &rates, vector).expect("a kernel"), Scheduler::Greedy);
+        let kernel = |own: &Fused| seconds(launched::fused(graph, own, platform, &rates, vector).expect("a kernel"), Scheduler::Greedy);
         let groups: Vec<f64> = plan.groups.iter().map(|own| seconds(lower(graph, "group", own).pipeline, Scheduler::TwoArbiters)).collect();
         let of_run = |run: &Run| {
             let pipeline = plan.groups.iter().position(|own| own.group.nodes == run.nodes).map(|at| groups[at]);

@@ -167,7 +167,7 @@ fn policies(cases: &[Case]) {
         let (paper, best) = (&case.plan.plan.times, &case.best.plan.times.dataflow);
         let others = [&paper.bsp, &paper.vertical, &paper.dataflow];
         let Some(least) = others.into_iter().reduce(|a, b| if b.eager < a.eager { b } else { a }) else { continue };
-        let (term, seconds) = least.terms(&case.plan.machine).most_saved(&best.terms(&case.plan.machine));
+        let (term, seconds) = least.terms(&case.plan.platform).most_saved(&best.terms(&case.plan.platform));
         let us = |execution: &warpsight_dataflow::Execution| 1e6 * execution.eager.0;
         println!(
             "{:18} {:10.1} {:10.1} {:10.1} {:10.1} {:6.1}%  {term}, {:.1} µs",

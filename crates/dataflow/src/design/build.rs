@@ -5,7 +5,7 @@ use super::reduce::{levels, sums_rows};
 use super::tiles::{self, TILE, Tile};
 use super::{Design, DesignError, Moved, Queue, Role, Stage, Tiling};
 use crate::group::Group;
-use crate::machine::Machine;
+use crate::platform::Platform;
 use crate::view::{Node, NodeId, TensorId, View};
 use std::collections::{BTreeMap, BTreeSet};
 use warpsight_graph::Class;
@@ -18,14 +18,14 @@ const SHARES: f64 = 4.0;
 ///
 /// # Errors
 /// Why the group is no pipeline, by node.
-pub fn design(graph: &View, group: &Group, tiling: Tiling, machine: &Machine) -> Result<Design, DesignError> {
+pub fn design(graph: &View, group: &Group, tiling: Tiling, platform: &Platform) -> Result<Design, DesignError> {
     let drafts = drafts(graph, group, tiling.epilogues)?;
     let of = owners(&drafts);
     let tokens = tokens(graph, group, &drafts, tiling.rows);
     let mut builder = Builder {
         graph,
         group,
-        machine,
+        platform,
         of: &of,
         stages: Vec::new(),
         queues: Vec::new(),
@@ -46,12 +46,12 @@ pub fn design(graph: &View, group: &Group, tiling: Tiling, machine: &Machine) ->
 }
 
 /// Work-groups that operands of a group take where they are held, as powers of two, ascending; and whether a product sums over rows.
-pub fn widths(graph: &View, group: &Group, machine: &Machine) -> (Vec<u32>, bool) {
+pub fn widths(graph: &View, group: &Group, platform: &Platform) -> (Vec<u32>, bool) {
     let products = group.nodes.iter().map(|&id| graph.node(id)).filter(|node| node.class == Class::Tensor);
     let (sums, others): (Vec<&Node>, Vec<&Node>) = products.partition(|node| sums_rows(graph, node));
     let width = |node: &&Node| {
         let element = graph.tensor(node.inputs[0]).element;
-        let tile = tiles::streaming(&oriented(graph, node)?, TILE, element, machine.cores, machine);
+        let tile = tiles::streaming(&oriented(graph, node)?, TILE, element, platform.cores, platform);
         tile.held.then(|| tile.parts.next_power_of_two())
     };
     let widths: BTreeSet<u32> = others.iter().filter_map(width).collect();
@@ -62,7 +62,7 @@ pub fn widths(graph: &View, group: &Group, machine: &Machine) -> (Vec<u32>, bool
 struct Builder<'a> {
     graph: &'a View,
     group: &'a Group,
-    machine: &'a Machine,
+    platform: &'a Platform,
     of: &'a BTreeMap<NodeId, usize>,
     stages: Vec<Stage>,
     queues: Vec<Queue>,
@@ -188,31 +188,31 @@ impl Builder<'_> {
         let (tile, has) = match (draft.class, oriented(self.graph, heart)) {
             (StageClass::Tensor, Some(gemm)) if draft.sums => {
                 let tile = tiles::summing(&gemm, element);
-                if tile.parts > self.machine.cores {
-                    return Err(DesignError::Sums { node: named(), tiles: tile.parts, has: self.machine.cores });
+                if tile.parts > self.platform.cores {
+                    return Err(DesignError::Sums { node: named(), tiles: tile.parts, has: self.platform.cores });
                 }
-                (tile, self.machine.tensor_shared)
+                (tile, self.platform.tensor_shared)
             }
             (StageClass::Tensor, Some(gemm)) => {
                 if queued.contains(&gemm.right) {
                     return Err(whole(gemm.right));
                 }
                 let rows = gemm.m.div_ceil(tokens);
-                (tiles::streaming(&gemm, rows, element, self.tiling.held, self.machine), self.machine.tensor_shared)
+                (tiles::streaming(&gemm, rows, element, self.tiling.held, self.platform), self.platform.tensor_shared)
             }
             (StageClass::Tensor, None) => {
                 let received: Vec<TensorId> = heart.inputs.iter().copied().filter(|id| queued.contains(id)).collect();
                 if let [_, .., last] = received[..] {
                     return Err(whole(last));
                 }
-                (tiles::batched(element), self.machine.tensor_shared)
+                (tiles::batched(element), self.platform.tensor_shared)
             }
             (StageClass::Simt, _) => {
                 let shared = draft.nodes.iter().map(|&id| self.row_bytes(self.graph.node(id))).fold(0.0, f64::max);
                 // A fan-in keeps its sum from one token to the next; others may share a token that is too large for a slot.
                 let pieces = if draft.sums { 1 } else { self.pieces_of(draft, tokens) };
                 let tile = Tile { parts: 1, pieces, held: false, shared: Bytes(shared), shares: (1.0, 1.0), padding: 1.0 };
-                (tile, self.machine.shared - self.machine.tensor_shared)
+                (tile, self.platform.shared - self.platform.tensor_shared)
             }
         };
         if tile.shared > has {
@@ -230,7 +230,7 @@ impl Builder<'_> {
 
     /// Slots that a token of so many bytes in all takes.
     fn slots(&self, bytes: f64, tokens: u64) -> u64 {
-        (bytes / tokens as f64 / self.machine.payload.0).ceil().max(1.0) as u64
+        (bytes / tokens as f64 / self.platform.payload.0).ceil().max(1.0) as u64
     }
 
     /// Two rows, one worked on and one on its way, of an operator that needs whole rows.
@@ -262,7 +262,7 @@ impl Builder<'_> {
         let output = self.graph.tensor(heart.outputs[0]);
         let partial = Bytes(output.bytes() as f64) * self.sum_width(heart);
         // Small slots, so that many work-groups share what is left to do.
-        let pieces = (partial / self.machine.payload * SHARES).ceil().max(1.0);
+        let pieces = (partial / self.platform.payload * SHARES).ceil().max(1.0);
         let fan = self.stages[fan_in].clone();
         self.stages[fan_in].name += " fan-in";
         (self.stages[fan_in].written, self.stages[fan_in].side_outputs) = (Bytes::ZERO, Vec::new());
@@ -346,7 +346,7 @@ impl Builder<'_> {
     /// Operands that are not held come from memory anew for every token where the cache, slots apart, does not hold them all.
     fn reread(&mut self) {
         let all: Bytes = self.streamed.iter().map(|(_, bytes, _)| *bytes).sum();
-        if all > self.machine.l2 - self.machine.slots {
+        if all > self.platform.l2 - self.platform.slots {
             for &(at, bytes, tokens) in &self.streamed {
                 self.stages[at].reread = bytes * (tokens - 1) as f64;
             }

@@ -1,7 +1,7 @@
 //! Depths of queues: so that no path waits for another in vain, and so that work-groups seldom wait (paper 003, section 4.1).
 
 use super::{Design, DesignError, Role};
-use crate::machine::Machine;
+use crate::platform::Platform;
 use crate::view::View;
 use warpsight_ir::Bytes;
 
@@ -13,7 +13,7 @@ use warpsight_ir::Bytes;
 ///
 /// # Errors
 /// Queues that the cache does not hold even at their least depth.
-pub fn deepen(design: &mut Design, graph: &View, ctas: &[u32], machine: &Machine) -> Result<(), DesignError> {
+pub fn deepen(design: &mut Design, graph: &View, ctas: &[u32], platform: &Platform) -> Result<(), DesignError> {
     let on_the_way = |at: usize| {
         let stage = &design.stages[at];
         (u64::from(ctas[at] / stage.parts.max(1)) / stage.firings_per_token.max(1)).max(1)
@@ -45,13 +45,13 @@ pub fn deepen(design: &mut Design, graph: &View, ctas: &[u32], machine: &Machine
     let depths: Vec<(u64, u64)> = design.queues.iter().map(depths).collect();
     let bytes = |of: fn(&(u64, u64)) -> u64| -> f64 { design.queues.iter().zip(&depths).map(|(q, d)| q.payload.0 * of(d) as f64).sum() };
     let (least, wish) = (bytes(|d| d.0), bytes(|d| d.1));
-    if Bytes(least) > machine.slots {
+    if Bytes(least) > platform.slots {
         let of = |(queue, depth): (&super::Queue, &(u64, u64))| (queue.payload.0 * depth.0 as f64, queue.producer);
         let largest = design.queues.iter().zip(&depths).map(of).max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((0.0, 0));
         let node = design.stages[largest.1].nodes.last().map_or_else(String::new, |&id| graph.node(id).name.clone());
-        return Err(DesignError::Capacity { node, needs: least, has: machine.slots.0, largest: largest.0 });
+        return Err(DesignError::Capacity { node, needs: least, has: platform.slots.0, largest: largest.0 });
     }
-    let share = if wish > least { ((machine.slots.0 - least) / (wish - least)).min(1.0) } else { 1.0 };
+    let share = if wish > least { ((platform.slots.0 - least) / (wish - least)).min(1.0) } else { 1.0 };
     for (queue, (least, wish)) in design.queues.iter_mut().zip(depths) {
         let depth = least + ((wish - least) as f64 * share) as u64;
         queue.depth = u32::try_from(depth).unwrap_or(u32::MAX);

@@ -11,7 +11,7 @@ mod drafts;
 mod reduce;
 mod tiles;
 
-use crate::machine::Machine;
+use crate::platform::Platform;
 use crate::view::{Gemm, Named, NodeId, TensorId};
 use std::collections::BTreeMap;
 use warpsight_ir::{Bytes, NoEstimate, Seconds, StageClass};
@@ -228,13 +228,13 @@ impl DesignError {
 
 impl Stage {
     /// As a model sees it, on so many work-groups.
-    pub fn work(&self, ctas: u32) -> warpsight_ir::Stage {
+    pub fn work(&self, ctas: u32) -> warpsight_ir::StageWork {
         let firings = self.firings.max(1) as f64;
         let mut shape = BTreeMap::new();
         if let Some(gemm) = self.gemm {
             shape.extend([("m", gemm.m), ("n", gemm.n), ("k", gemm.k)].map(|(name, extent)| (name.into(), extent as i64)));
         }
-        warpsight_ir::Stage {
+        warpsight_ir::StageWork {
             name: self.name.as_str().into(),
             class: self.class,
             shape,
@@ -276,7 +276,7 @@ impl Design {
     }
 
     /// What its memory accesses take at least.
-    pub fn caps(&self, machine: &Machine) -> crate::balance::Caps {
-        crate::balance::Caps { dram: self.dram() / machine.dram, l2: self.l2() / machine.l2_rate }
+    pub fn caps(&self, platform: &Platform) -> crate::balance::Caps {
+        crate::balance::Caps { dram: self.dram() / platform.dram, l2: self.l2() / platform.l2_rate }
     }
 }

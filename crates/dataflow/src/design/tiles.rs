@@ -1,6 +1,6 @@
 //! How a stage on matrix units is cut into tiles, and what shared memory that takes.
 
-use crate::machine::Machine;
+use crate::platform::Platform;
 use crate::view::Gemm;
 use warpsight_ir::Bytes;
 
@@ -33,10 +33,10 @@ pub struct Tile {
 
 /// A product whose output rows come with the tokens. Its right operand is held where at most so many work-groups hold it (paper
 /// 003, figure 2a: the hidden dimension split spatially).
-pub fn streaming(gemm: &Gemm, rows: u64, element: u64, most: u32, machine: &Machine) -> Tile {
+pub fn streaming(gemm: &Gemm, rows: u64, element: u64, most: u32, platform: &Platform) -> Tile {
     let slab = |extent: u64| Bytes(SLABS * SLAB * element as f64 * extent.min(TILE) as f64);
     let operand = Bytes((gemm.k * gemm.n * element) as f64);
-    let room = machine.tensor_shared - slab(rows);
+    let room = platform.tensor_shared - slab(rows);
     let padded = |parts: u64| {
         let columns = gemm.n.div_ceil(parts).next_multiple_of(GRANULE.1) * parts;
         let rows_padded = rows.next_multiple_of(GRANULE.0);

@@ -1,12 +1,12 @@
 //! Random operators of every kind, small, odd and prime extents included.
 
 use fastrand::Rng;
-use warpsight_generate::expr::{Operator, Role, Scalar, Tensor};
+use warpsight_generate::expr::{Operator, Role, ScalarExpr, Tensor};
 use warpsight_generate::operators::{
     Conv, Deconv, MatMul, OperatorError, Pool, PoolKind, ReduceKind, Window, concat, conv, copy, deconv, elementwise, global_average_pool,
     layernorm, matmul, pad, parse_operator, pool, reduce, slice, softmax, tensor, transpose,
 };
-use warpsight_ir::{BinaryOp, Scalar as Element, UnaryOp};
+use warpsight_ir::{BinaryOp, Scalar, UnaryOp};
 
 /// Extents to draw from.
 const EXTENTS: [i64; 14] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 17, 23];
@@ -14,12 +14,12 @@ const EXTENTS: [i64; 14] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 17, 23];
 /// A way to draw operators of one kind.
 pub struct Kind {
     pub name: &'static str,
-    draw: fn(&mut Rng, Element) -> Result<Operator, OperatorError>,
+    draw: fn(&mut Rng, Scalar) -> Result<Operator, OperatorError>,
 }
 
 impl Kind {
     /// An operator of this kind whose steps do not take more than so many multiply-adds each.
-    pub fn draw(&self, rng: &mut Rng, element: Element, work: usize) -> Operator {
+    pub fn draw(&self, rng: &mut Rng, element: Scalar, work: usize) -> Operator {
         for _ in 0..100_000 {
             // Some sizes do not go together (a window larger than its input): others are drawn.
             if let Ok(operator) = (self.draw)(rng, element)
@@ -111,7 +111,7 @@ fn window(rng: &mut Rng) -> Window {
     }
 }
 
-fn convolution(rng: &mut Rng, element: Element, dims: usize, groups: i64) -> Result<Operator, OperatorError> {
+fn convolution(rng: &mut Rng, element: Scalar, dims: usize, groups: i64) -> Result<Operator, OperatorError> {
     conv(&Conv {
         batch: rng.i64(1..3),
         channels: groups * rng.i64(1..8),
@@ -123,23 +123,27 @@ fn convolution(rng: &mut Rng, element: Element, dims: usize, groups: i64) -> Res
     })
 }
 
-fn pointwise_convolution(rng: &mut Rng, element: Element) -> Result<Operator, OperatorError> {
+fn pointwise_convolution(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
     let (channels, filters, spatial) = (extent(rng), extent(rng), (0..2).map(|_| Window::new(extent(rng), 1)).collect());
     conv(&Conv { batch: rng.i64(1..3), channels, filters, groups: 1, spatial, bias: rng.bool(), element })
 }
 
 /// A 3×3 convolution that ends in x · clamp(x/6 + 1/2, 0, 1), the way networks are fused.
-fn activated_convolution(rng: &mut Rng, element: Element) -> Result<Operator, OperatorError> {
+fn activated_convolution(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
     let spatial = (0..2).map(|_| Window { pad_before: 1, pad_after: 1, stride: rng.i64(1..3), ..Window::new(extent(rng), 3) }).collect();
     let mut operator = conv(&Conv { batch: 1, channels: rng.i64(1..8), filters: extent(rng), groups: 1, spatial, bias: true, element })?;
     let sum = operator.steps[0].epilogue.clone();
-    let line = Scalar::binary(BinaryOp::Add, Scalar::binary(BinaryOp::Mul, sum.clone(), Scalar::Const(1.0 / 6.0)), Scalar::Const(0.5));
-    let clamp = Scalar::binary(BinaryOp::Min, Scalar::binary(BinaryOp::Max, line, Scalar::Const(0.0)), Scalar::Const(1.0));
-    operator.steps[0].epilogue = Scalar::binary(BinaryOp::Mul, sum, clamp);
+    let line = ScalarExpr::binary(
+        BinaryOp::Add,
+        ScalarExpr::binary(BinaryOp::Mul, sum.clone(), ScalarExpr::Const(1.0 / 6.0)),
+        ScalarExpr::Const(0.5),
+    );
+    let clamp = ScalarExpr::binary(BinaryOp::Min, ScalarExpr::binary(BinaryOp::Max, line, ScalarExpr::Const(0.0)), ScalarExpr::Const(1.0));
+    operator.steps[0].epilogue = ScalarExpr::binary(BinaryOp::Mul, sum, clamp);
     Ok(operator)
 }
 
-fn depthwise_convolution(rng: &mut Rng, element: Element) -> Result<Operator, OperatorError> {
+fn depthwise_convolution(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
     let channels = extent(rng).max(2);
     let filters = channels * rng.i64(1..3);
     conv(&Conv {
@@ -153,12 +157,12 @@ fn depthwise_convolution(rng: &mut Rng, element: Element) -> Result<Operator, Op
     })
 }
 
-fn deconvolution(rng: &mut Rng, element: Element) -> Result<Operator, OperatorError> {
+fn deconvolution(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
     let spatial = (0..2).map(|_| Window { stride: 1, ..window(rng) }).collect();
     deconv(&Deconv { batch: rng.i64(1..3), channels: rng.i64(1..8), filters: extent(rng), spatial, bias: rng.bool(), element })
 }
 
-fn product(rng: &mut Rng, element: Element, batch: bool) -> Result<Operator, OperatorError> {
+fn product(rng: &mut Rng, element: Scalar, batch: bool) -> Result<Operator, OperatorError> {
     let (m, n, k) = (extent(rng), extent(rng), extent(rng));
     let (transpose_left, transpose_right) = (rng.bool(), rng.bool());
     let matrix = |rows, columns, transposed: bool| if transposed { vec![columns, rows] } else { vec![rows, columns] };
@@ -174,31 +178,31 @@ fn product(rng: &mut Rng, element: Element, batch: bool) -> Result<Operator, Ope
     matmul(&MatMul { left, right, transpose_left, transpose_right, left_role: Role::Activation, right_role, element })
 }
 
-fn fully_connected(rng: &mut Rng, element: Element) -> Result<Operator, OperatorError> {
-    let dtype = if element == Element::F16 { "f16s" } else { "f32" };
+fn fully_connected(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
+    let dtype = if element == Scalar::F16 { "f16s" } else { "f32" };
     parse_operator(&format!("fc n={} k={} m={} dtype={dtype}", rng.i64(1..4), extent(rng) * rng.i64(1..4), extent(rng)))
 }
 
-fn pooling(rng: &mut Rng, element: Element, kinds: &[PoolKind]) -> Result<Operator, OperatorError> {
+fn pooling(rng: &mut Rng, element: Scalar, kinds: &[PoolKind]) -> Result<Operator, OperatorError> {
     let kind = *rng.choice(kinds).expect("a kind");
     let spatial = (0..rng.usize(1..4)).map(|_| window(rng)).collect();
     Ok(pool(&Pool { kind, batch: rng.i64(1..3), channels: extent(rng), spatial, ceil_mode: rng.bool(), element })?.operator)
 }
 
-fn reduction(rng: &mut Rng, element: Element) -> Result<Operator, OperatorError> {
+fn reduction(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
     let shape = ranked(rng, 1..5);
     let kind = *rng.choice(&[ReduceKind::Sum, ReduceKind::Mean, ReduceKind::Max]).expect("three");
     let over: Vec<usize> = (0..shape.len()).filter(|_| rng.bool()).collect();
     reduce(kind, &shape, if over.is_empty() { &[0] } else { &over }, rng.bool(), element)
 }
 
-fn normalisation(rng: &mut Rng, element: Element) -> Result<Operator, OperatorError> {
+fn normalisation(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
     let shape = ranked(rng, 1..5);
     layernorm(&shape, rng.usize(..shape.len()), 1e-5, rng.bool(), rng.bool(), element)
 }
 
 /// Up to three operands, each broadcast along some dimensions, and a body that uses what expressions may use.
-fn pointwise(rng: &mut Rng, element: Element) -> Result<Operator, OperatorError> {
+fn pointwise(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
     let shape = ranked(rng, 1..5);
     let operand = |rng: &mut Rng, name: &str| -> Tensor {
         let skip = if rng.u8(..4) == 0 { rng.usize(..shape.len()) } else { 0 };
@@ -211,18 +215,22 @@ fn pointwise(rng: &mut Rng, element: Element) -> Result<Operator, OperatorError>
     let (operation, function) = (*rng.choice(&operations).expect("some"), *rng.choice(&functions).expect("some"));
     let quotient = rng.u8(..3) == 0;
     elementwise("elementwise", &inputs, &shape, element, |loads| {
-        let joined = loads.iter().cloned().reduce(|a, b| Scalar::binary(operation, a, b)).expect("an operand");
-        let value = Scalar::unary(function, joined.clone());
+        let joined = loads.iter().cloned().reduce(|a, b| ScalarExpr::binary(operation, a, b)).expect("an operand");
+        let value = ScalarExpr::unary(function, joined.clone());
         if !quotient {
             return value;
         }
         // 1 + x² is never 0.
-        let square = Scalar::binary(BinaryOp::Mul, joined.clone(), joined);
-        Scalar::binary(BinaryOp::Div, value, Scalar::unary(UnaryOp::Sqrt, Scalar::binary(BinaryOp::Add, Scalar::Const(1.0), square)))
+        let square = ScalarExpr::binary(BinaryOp::Mul, joined.clone(), joined);
+        ScalarExpr::binary(
+            BinaryOp::Div,
+            value,
+            ScalarExpr::unary(UnaryOp::Sqrt, ScalarExpr::binary(BinaryOp::Add, ScalarExpr::Const(1.0), square)),
+        )
     })
 }
 
-fn concatenation(rng: &mut Rng, element: Element) -> Result<Operator, OperatorError> {
+fn concatenation(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
     let shape = ranked(rng, 1..5);
     let axis = rng.usize(..shape.len());
     let part = |rng: &mut Rng, name: &str| {
@@ -234,7 +242,7 @@ fn concatenation(rng: &mut Rng, element: Element) -> Result<Operator, OperatorEr
     concat(&parts, axis)
 }
 
-fn slicing(rng: &mut Rng, element: Element) -> Result<Operator, OperatorError> {
+fn slicing(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
     let shape = ranked(rng, 1..5);
     let (mut starts, mut steps, mut extents) = (vec![], vec![], vec![]);
     for &size in &shape {
@@ -248,7 +256,7 @@ fn slicing(rng: &mut Rng, element: Element) -> Result<Operator, OperatorError> {
     slice(&shape, &starts, &steps, &extents, element)
 }
 
-fn padding(rng: &mut Rng, element: Element) -> Result<Operator, OperatorError> {
+fn padding(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
     let shape = ranked(rng, 1..5);
     // A negative number crops.
     let mut around = || shape.iter().map(|_| rng.i64(-1..4)).collect::<Vec<_>>();

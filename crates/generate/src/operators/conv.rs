@@ -1,8 +1,8 @@
 //! Convolutions of one to three spatial dimensions, with groups, and their transposes of stride 1.
 
 use super::{Builder, OperatorError, add, at_least, mul, near, operator, tensor};
-use crate::expr::{Combine, Index, Operator, Role, Scalar, Tensor};
-use warpsight_ir::Scalar as Element;
+use crate::expr::{Combine, Index, Operator, Role, ScalarExpr, Tensor};
+use warpsight_ir::Scalar;
 
 /// One spatial dimension of a sliding window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -69,7 +69,7 @@ pub struct Conv {
     /// Whether a bias of `k` elements is added.
     pub bias: bool,
     /// Element type in memory.
-    pub element: Element,
+    pub element: Scalar,
 }
 
 impl Conv {
@@ -141,7 +141,7 @@ pub struct Deconv {
     /// Whether a bias of `k` elements is added.
     pub bias: bool,
     /// Element type in memory.
-    pub element: Element,
+    pub element: Scalar,
 }
 
 /// Builds a transposed convolution of stride 1; with a larger stride the input of an output point is not affine in it.
@@ -186,12 +186,12 @@ pub fn deconv(deconv: &Deconv) -> Result<Operator, OperatorError> {
     operator(&kind, vec![step])
 }
 
-fn with_bias(builder: &mut Builder, bias: bool, filters: i64, element: Element, filter: &Index) -> Scalar {
+fn with_bias(builder: &mut Builder, bias: bool, filters: i64, element: Scalar, filter: &Index) -> ScalarExpr {
     if !bias {
-        return Scalar::Acc;
+        return ScalarExpr::Acc;
     }
     let bias: Tensor = tensor("bias", &[filters], element, Role::Weight);
-    add(Scalar::Acc, builder.load(&bias, vec![filter.clone()]))
+    add(ScalarExpr::Acc, builder.load(&bias, vec![filter.clone()]))
 }
 
 pub(crate) fn spatial_count(kind: &str, count: usize) -> Result<usize, OperatorError> {

@@ -2,7 +2,7 @@
 
 use super::{Conv, Deconv, MatMul, OperatorError, Window, conv, deconv, layernorm, matmul, softmax};
 use crate::expr::{Operator, Role};
-use warpsight_ir::Scalar as Element;
+use warpsight_ir::Scalar;
 
 /// An operator's name, the keys it needs, and those it may have with what they are without.
 type Form = (&'static str, &'static [&'static str], &'static [(&'static str, i64)]);
@@ -98,7 +98,7 @@ pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
 struct Keys<'a> {
     operator: &'a str,
     values: Vec<(&'a str, i64)>,
-    element: Element,
+    element: Scalar,
 }
 
 impl<'a> Keys<'a> {
@@ -120,8 +120,8 @@ impl<'a> Keys<'a> {
             let duplicate = || OperatorError::DuplicateKey { operator: owned(operator), key: owned(key) };
             if key == "dtype" {
                 let read = match value {
-                    "f32" => Element::F32,
-                    "f16s" => Element::F16,
+                    "f32" => Scalar::F32,
+                    "f16s" => Scalar::F16,
                     "f16" => return Err(OperatorError::Unsupported { operator: owned(operator), what: "dtype=f16".into() }),
                     _ => return Err(bad("one of f32, f16s, f16")),
                 };
@@ -157,7 +157,7 @@ impl<'a> Keys<'a> {
                 values.push((key, default));
             }
         }
-        Ok(Self { operator, values, element: element.unwrap_or(Element::F32) })
+        Ok(Self { operator, values, element: element.unwrap_or(Scalar::F32) })
     }
 
     /// A key's value; 0 for one that this operator does not have.

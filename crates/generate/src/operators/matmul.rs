@@ -1,8 +1,8 @@
 //! Matrix products.
 
 use super::{Builder, OperatorError, at_least, broadcast_index, mul, operator, tensor};
-use crate::expr::{Combine, Operator, Role, Scalar};
-use warpsight_ir::Scalar as Element;
+use crate::expr::{Combine, Operator, Role, ScalarExpr};
+use warpsight_ir::Scalar;
 
 /// A product of matrices, or of stacks of them that are broadcast against each other.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,7 +20,7 @@ pub struct MatMul {
     /// What the right one is.
     pub right_role: Role,
     /// Element type in memory.
-    pub element: Element,
+    pub element: Scalar,
 }
 
 impl MatMul {
@@ -33,7 +33,7 @@ impl MatMul {
             transpose_right: false,
             left_role: Role::Activation,
             right_role: Role::Weight,
-            element: Element::F32,
+            element: Scalar::F32,
         }
     }
 }
@@ -90,5 +90,5 @@ pub fn matmul(product: &MatMul) -> Result<Operator, OperatorError> {
 
     let shape: Vec<i64> = batch.iter().copied().chain([m, n]).collect();
     let output = tensor("output", &shape, product.element, Role::Output);
-    operator(kind, vec![builder.finish(Combine::Sum, mul(a, b), Scalar::Acc, output, at)])
+    operator(kind, vec![builder.finish(Combine::Sum, mul(a, b), ScalarExpr::Acc, output, at)])
 }

@@ -1,16 +1,16 @@
 //! Operators without a reduction: elementwise, and those that move data.
 
 use super::{Builder, OperatorError, add, axis_names, broadcast_index, named, near, operator, tensor};
-use crate::expr::{Combine, Index, Operator, Role, Scalar, Tensor};
-use warpsight_ir::Scalar as Element;
+use crate::expr::{Combine, Index, Operator, Role, ScalarExpr, Tensor};
+use warpsight_ir::Scalar;
 
 /// One function of the elements of `inputs`, which are broadcast to `shape`; `body` gets a load per input.
 pub fn elementwise(
     kind: &str,
     inputs: &[Tensor],
     shape: &[i64],
-    element: Element,
-    body: impl FnOnce(&[Scalar]) -> Scalar,
+    element: Scalar,
+    body: impl FnOnce(&[ScalarExpr]) -> ScalarExpr,
 ) -> Result<Operator, OperatorError> {
     gathered(kind, shape, element, |builder, at| {
         let mut loads = Vec::with_capacity(inputs.len());
@@ -28,12 +28,12 @@ pub fn elementwise(
 }
 
 /// The same elements in another tensor.
-pub fn copy(shape: &[i64], element: Element) -> Result<Operator, OperatorError> {
+pub fn copy(shape: &[i64], element: Scalar) -> Result<Operator, OperatorError> {
     elementwise("copy", &[tensor("input", shape, element, Role::Activation)], shape, element, |x| x[0].clone())
 }
 
 /// Dimension `i` of the output is dimension `permutation[i]` of the input.
-pub fn transpose(shape: &[i64], permutation: &[usize], element: Element) -> Result<Operator, OperatorError> {
+pub fn transpose(shape: &[i64], permutation: &[usize], element: Scalar) -> Result<Operator, OperatorError> {
     let mut sorted = permutation.to_vec();
     sorted.sort_unstable();
     if sorted != (0..shape.len()).collect::<Vec<_>>() {
@@ -52,7 +52,7 @@ pub fn transpose(shape: &[i64], permutation: &[usize], element: Element) -> Resu
 }
 
 /// Every `steps[i]`-th element from `starts[i]` on, `extents[i]` of them; steps may be negative.
-pub fn slice(shape: &[i64], starts: &[i64], steps: &[i64], extents: &[i64], element: Element) -> Result<Operator, OperatorError> {
+pub fn slice(shape: &[i64], starts: &[i64], steps: &[i64], extents: &[i64], element: Scalar) -> Result<Operator, OperatorError> {
     let fail = |what: String| OperatorError::Mismatch { operator: "slice".into(), what };
     if [starts.len(), steps.len(), extents.len()] != [shape.len(); 3] {
         return Err(fail(format!("{starts:?}, {steps:?}, {extents:?} for {} dimensions", shape.len())));
@@ -73,7 +73,7 @@ pub fn slice(shape: &[i64], starts: &[i64], steps: &[i64], extents: &[i64], elem
 }
 
 /// Zeros around a tensor; a negative number crops.
-pub fn pad(shape: &[i64], before: &[i64], after: &[i64], element: Element) -> Result<Operator, OperatorError> {
+pub fn pad(shape: &[i64], before: &[i64], after: &[i64], element: Scalar) -> Result<Operator, OperatorError> {
     if [before.len(), after.len()] != [shape.len(); 2] {
         let what = format!("{before:?} and {after:?} for {} dimensions", shape.len());
         return Err(OperatorError::Mismatch { operator: "pad".into(), what });
@@ -115,7 +115,7 @@ pub fn concat(inputs: &[Tensor], axis: usize) -> Result<Operator, OperatorError>
             parts.push(builder.load(input, index));
         }
         // `inputs` has a first element, so there is a sum.
-        Ok(parts.into_iter().reduce(add).unwrap_or(Scalar::Const(0.0)))
+        Ok(parts.into_iter().reduce(add).unwrap_or(ScalarExpr::Const(0.0)))
     })
 }
 
@@ -127,8 +127,8 @@ fn output_shape(shape: &[i64]) -> Vec<i64> {
 fn gathered(
     kind: &str,
     shape: &[i64],
-    element: Element,
-    body: impl FnOnce(&mut Builder, &[Index]) -> Result<Scalar, OperatorError>,
+    element: Scalar,
+    body: impl FnOnce(&mut Builder, &[Index]) -> Result<ScalarExpr, OperatorError>,
 ) -> Result<Operator, OperatorError> {
     let shape = output_shape(shape);
     if shape.iter().any(|&e| e < 1) {
@@ -138,5 +138,5 @@ fn gathered(
     let (mut builder, at, _) = Builder::new(kind, &named(&names, &shape), &[]);
     let body = body(&mut builder, &at)?;
     let output = tensor("output", &shape, element, Role::Output);
-    operator(kind, vec![builder.finish(Combine::Sum, body, Scalar::Acc, output, at)])
+    operator(kind, vec![builder.finish(Combine::Sum, body, ScalarExpr::Acc, output, at)])
 }

@@ -1,21 +1,21 @@
 //! Softmax and layer normalisation: reductions into temporaries, then one elementwise step.
 
 use super::{Builder, OperatorError, add, at_least, axis_names, mul, named, operator, sub, tensor};
-use crate::expr::{Combine, Index, Operator, Role, Scalar, Tensor, TensorExpr};
-use warpsight_ir::{BinaryOp, Scalar as Element, UnaryOp};
+use crate::expr::{Combine, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
+use warpsight_ir::{BinaryOp, Scalar, UnaryOp};
 
 /// exp(x − max) / Σ exp(x − max) along `axis`, in three steps with two temporaries.
-pub fn softmax(shape: &[i64], axis: usize, element: Element) -> Result<Operator, OperatorError> {
+pub fn softmax(shape: &[i64], axis: usize, element: Scalar) -> Result<Operator, OperatorError> {
     let kind = "softmax";
     check(kind, shape, axis..axis + 1)?;
     let input = tensor("input", shape, element, Role::Activation);
     let row = reduced(shape, axis..axis + 1);
-    let maximum = tensor("maximum", &row, Element::F32, Role::Activation);
-    let total = tensor("total", &row, Element::F32, Role::Activation);
-    let shifted = |x, max| Scalar::unary(UnaryOp::Exp, sub(x, max));
+    let maximum = tensor("maximum", &row, Scalar::F32, Role::Activation);
+    let total = tensor("total", &row, Scalar::F32, Role::Activation);
+    let shifted = |x, max| ScalarExpr::unary(UnaryOp::Exp, sub(x, max));
 
     let first =
-        over("softmax_max", shape, axis..axis + 1, &maximum, Combine::Max, |b, at, _| b.load(&input, at.to_vec()), |_, _| Scalar::Acc);
+        over("softmax_max", shape, axis..axis + 1, &maximum, Combine::Max, |b, at, _| b.load(&input, at.to_vec()), |_, _| ScalarExpr::Acc);
     let second = over(
         "softmax_sum",
         shape,
@@ -23,11 +23,11 @@ pub fn softmax(shape: &[i64], axis: usize, element: Element) -> Result<Operator,
         &total,
         Combine::Sum,
         |b, at, row| shifted(b.load(&input, at.to_vec()), b.load(&maximum, row.to_vec())),
-        |_, _| Scalar::Acc,
+        |_, _| ScalarExpr::Acc,
     );
     let third = pointwise("softmax", shape, element, axis..axis + 1, |b, at, row| {
         let numerator = shifted(b.load(&input, at.to_vec()), b.load(&maximum, row.to_vec()));
-        Scalar::binary(BinaryOp::Div, numerator, b.load(&total, row.to_vec()))
+        ScalarExpr::binary(BinaryOp::Div, numerator, b.load(&total, row.to_vec()))
     });
     operator(kind, vec![first, second, third])
 }
@@ -37,15 +37,15 @@ pub const STATISTICS: [&str; 2] = ["mean", "inverse_deviation"];
 
 /// (x − mean) / √(variance + epsilon) over the dimensions from `axis` on, times `scale`, plus `bias` where asked for
 /// (each of the shape of those dimensions).
-pub fn layernorm(shape: &[i64], axis: usize, epsilon: f64, scale: bool, bias: bool, element: Element) -> Result<Operator, OperatorError> {
+pub fn layernorm(shape: &[i64], axis: usize, epsilon: f64, scale: bool, bias: bool, element: Scalar) -> Result<Operator, OperatorError> {
     let kind = "layernorm";
     let range = axis..shape.len();
     check(kind, shape, range.clone())?;
     let input = tensor("input", shape, element, Role::Activation);
     let row = reduced(shape, range.clone());
     let count = shape[axis..].iter().product::<i64>() as f64;
-    let mean = tensor(STATISTICS[0], &row, Element::F32, Role::Activation);
-    let deviation = tensor(STATISTICS[1], &row, Element::F32, Role::Activation);
+    let mean = tensor(STATISTICS[0], &row, Scalar::F32, Role::Activation);
+    let deviation = tensor(STATISTICS[1], &row, Scalar::F32, Role::Activation);
     let weight = |name| tensor(name, &shape[axis..], element, Role::Weight);
 
     let first = over(
@@ -55,7 +55,7 @@ pub fn layernorm(shape: &[i64], axis: usize, epsilon: f64, scale: bool, bias: bo
         &mean,
         Combine::Sum,
         |b, at, _| b.load(&input, at.to_vec()),
-        |_, _| mul(Scalar::Acc, Scalar::Const(1.0 / count)),
+        |_, _| mul(ScalarExpr::Acc, ScalarExpr::Const(1.0 / count)),
     );
     let second = over(
         "layernorm_deviation",
@@ -68,8 +68,8 @@ pub fn layernorm(shape: &[i64], axis: usize, epsilon: f64, scale: bool, bias: bo
             mul(centred.clone(), centred)
         },
         |_, _| {
-            let variance = mul(Scalar::Acc, Scalar::Const(1.0 / count));
-            Scalar::unary(UnaryOp::Rsqrt, add(variance, Scalar::Const(epsilon)))
+            let variance = mul(ScalarExpr::Acc, ScalarExpr::Const(1.0 / count));
+            ScalarExpr::unary(UnaryOp::Rsqrt, add(variance, ScalarExpr::Const(epsilon)))
         },
     );
     let third = pointwise("layernorm", shape, element, range, |b, at, row| {
@@ -106,8 +106,8 @@ fn over(
     range: std::ops::Range<usize>,
     output: &Tensor,
     combine: Combine,
-    body: impl FnOnce(&mut Builder, &[Index], &[Index]) -> Scalar,
-    epilogue: impl FnOnce(&mut Builder, &[Index]) -> Scalar,
+    body: impl FnOnce(&mut Builder, &[Index], &[Index]) -> ScalarExpr,
+    epilogue: impl FnOnce(&mut Builder, &[Index]) -> ScalarExpr,
 ) -> TensorExpr {
     let names = axis_names(shape.len());
     let all = named(&names, shape);
@@ -126,14 +126,14 @@ fn over(
 fn pointwise(
     name: &str,
     shape: &[i64],
-    element: Element,
+    element: Scalar,
     range: std::ops::Range<usize>,
-    body: impl FnOnce(&mut Builder, &[Index], &[Index]) -> Scalar,
+    body: impl FnOnce(&mut Builder, &[Index], &[Index]) -> ScalarExpr,
 ) -> TensorExpr {
     let names = axis_names(shape.len());
     let (mut builder, at, _) = Builder::new(name, &named(&names, shape), &[]);
     let row: Vec<Index> = at.iter().enumerate().map(|(d, f)| if range.contains(&d) { Index::constant(0) } else { f.clone() }).collect();
     let body = body(&mut builder, &at, &row);
     let output = tensor("output", shape, element, Role::Output);
-    builder.finish(Combine::Sum, body, Scalar::Acc, output, at)
+    builder.finish(Combine::Sum, body, ScalarExpr::Acc, output, at)
 }

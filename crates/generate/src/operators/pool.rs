@@ -2,8 +2,8 @@
 
 use super::conv::{spatial_count, spatial_names};
 use super::{Builder, OperatorError, Window, add, at_least, axis_names, mul, named, near, operator, tensor};
-use crate::expr::{Combine, Index, Operator, Role, Scalar};
-use warpsight_ir::{Name, Scalar as Element};
+use crate::expr::{Combine, Index, Operator, Role, ScalarExpr};
+use warpsight_ir::{Name, Scalar};
 
 /// How a window is summarised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -31,7 +31,7 @@ pub struct Pool {
     /// Whether a last window may reach beyond the padding (it starts inside the input or the padding before it).
     pub ceil_mode: bool,
     /// Element type in memory.
-    pub element: Element,
+    pub element: Scalar,
 }
 
 impl Pool {
@@ -99,7 +99,7 @@ pub fn pool(pool: &Pool) -> Result<Pooled, OperatorError> {
     let mut body = builder.load(&tensor("input", &input_shape, pool.element, Role::Activation), read.clone());
 
     let mut constants = Vec::new();
-    let mut epilogue = Scalar::Acc;
+    let mut epilogue = ScalarExpr::Acc;
     let mut divisor = 1.0;
     for (d, w) in pool.spatial.iter().enumerate() {
         let name = |what: &str| format!("{what}_{}", outer[d]);
@@ -108,7 +108,7 @@ pub fn pool(pool: &Pool) -> Result<Pooled, OperatorError> {
             if w.pad_before > 0 || reach > w.input + w.pad_before {
                 let outside = |i: i64| i < w.pad_before || i >= w.input + w.pad_before;
                 let values: Vec<f64> = (0..reach).map(|i| if outside(i) { f64::NEG_INFINITY } else { 0.0 }).collect();
-                let penalty = tensor(&name("penalty"), &[reach], Element::F32, Role::Weight);
+                let penalty = tensor(&name("penalty"), &[reach], Scalar::F32, Role::Weight);
                 body = add(body, builder.load(&penalty, vec![near(kind, read[d + 2].clone().offset(w.pad_before))?]));
                 constants.push(Constant { name: penalty.name, values });
             }
@@ -119,13 +119,13 @@ pub fn pool(pool: &Pool) -> Result<Pooled, OperatorError> {
             // A window wholly in the padding has the mean 0.
             divisor *= counts[0].max(1) as f64;
         } else {
-            let inverse = tensor(&name("inverse_count"), &[extents[d]], Element::F32, Role::Weight);
+            let inverse = tensor(&name("inverse_count"), &[extents[d]], Scalar::F32, Role::Weight);
             epilogue = mul(epilogue, builder.load(&inverse, vec![at[d + 2].clone()]));
             constants.push(Constant { name: inverse.name, values: counts.iter().map(|&c| 1.0 / c.max(1) as f64).collect() });
         }
     }
     if divisor != 1.0 {
-        epilogue = mul(epilogue, Scalar::Const(1.0 / divisor));
+        epilogue = mul(epilogue, ScalarExpr::Const(1.0 / divisor));
     }
     let shape: Vec<i64> = [pool.batch, pool.channels].into_iter().chain(extents).collect();
     let combine = if pool.kind == PoolKind::Max { Combine::Max } else { Combine::Sum };
@@ -152,7 +152,7 @@ pub enum ReduceKind {
 }
 
 /// Reduces the dimensions `over`; they are left out of the output, or have extent 1 there where `keep`.
-pub fn reduce(kind: ReduceKind, shape: &[i64], over: &[usize], keep: bool, element: Element) -> Result<Operator, OperatorError> {
+pub fn reduce(kind: ReduceKind, shape: &[i64], over: &[usize], keep: bool, element: Scalar) -> Result<Operator, OperatorError> {
     let name = match kind {
         ReduceKind::Sum => "reduce_sum",
         ReduceKind::Mean => "reduce_mean",
@@ -162,12 +162,12 @@ pub fn reduce(kind: ReduceKind, shape: &[i64], over: &[usize], keep: bool, eleme
 }
 
 /// The mean of each channel of `n c spatial…`; the output has spatial extents 1.
-pub fn global_average_pool(shape: &[i64], element: Element) -> Result<Operator, OperatorError> {
+pub fn global_average_pool(shape: &[i64], element: Scalar) -> Result<Operator, OperatorError> {
     let spatial: Vec<usize> = (2..shape.len()).collect();
     reduction("global_average_pool", ReduceKind::Mean, shape, &spatial, true, element)
 }
 
-fn reduction(name: &str, kind: ReduceKind, shape: &[i64], over: &[usize], keep: bool, element: Element) -> Result<Operator, OperatorError> {
+fn reduction(name: &str, kind: ReduceKind, shape: &[i64], over: &[usize], keep: bool, element: Scalar) -> Result<Operator, OperatorError> {
     shape.iter().try_for_each(|&extent| at_least(name, 1, &[("extent", extent)]))?;
     if let Some(axis) = over.iter().find(|&&d| d >= shape.len()) {
         let what = format!("axis {axis} of {} dimensions", shape.len());
@@ -184,8 +184,8 @@ fn reduction(name: &str, kind: ReduceKind, shape: &[i64], over: &[usize], keep: 
     let body = builder.load(&tensor("input", shape, element, Role::Activation), at);
     let count: i64 = over.iter().map(|&d| shape[d]).product();
     let epilogue = match kind {
-        ReduceKind::Mean if count > 1 => mul(Scalar::Acc, Scalar::Const(1.0 / count as f64)),
-        _ => Scalar::Acc,
+        ReduceKind::Mean if count > 1 => mul(ScalarExpr::Acc, ScalarExpr::Const(1.0 / count as f64)),
+        _ => ScalarExpr::Acc,
     };
     let kept: Vec<usize> = (0..shape.len()).filter(|&d| keep || !is_reduced(d)).collect();
     let output_shape: Vec<i64> = kept.iter().map(|&d| if is_reduced(d) { 1 } else { shape[d] }).collect();

@@ -5,9 +5,9 @@
 //! one lane works while all others wait. Partial sums of a strided selection each, added up in turn, are off by √(length + number) · 1.4e-8.
 
 use super::Builder;
-use crate::expr::{Combine, Index, Role, Scalar, Tensor, TensorExpr};
+use crate::expr::{Combine, Index, Role, ScalarExpr, Tensor, TensorExpr};
 use std::sync::Arc;
-use warpsight_ir::{BinaryOp, Name, Scalar as Element};
+use warpsight_ir::{BinaryOp, Name, Scalar};
 
 /// The longest reduction of one work-item: its sum is off by about 2.6e-6, a quarter of what verification allows in `f32`, so that a kernel
 /// that is right fails one time in ten thousand at most.
@@ -89,8 +89,8 @@ impl<'a> Cut<'a> {
         let forms: Vec<Index> = outer.iter().cloned().chain(own).collect();
         let body = read(&mut builder, &expr.inputs, &expr.body, &forms)?;
         let shape = parallel.iter().map(|a| a.1).collect();
-        let output = Tensor { name: named(&expr.output.name), shape, element: Element::F32, role: Role::Output };
-        Some(builder.finish(expr.combine, body, Scalar::Acc, output, store))
+        let output = Tensor { name: named(&expr.output.name), shape, element: Scalar::F32, role: Role::Output };
+        Some(builder.finish(expr.combine, body, ScalarExpr::Acc, output, store))
     }
 
     fn extents(&self, own: i64) -> impl Iterator<Item = i64> {
@@ -107,20 +107,21 @@ impl<'a> Cut<'a> {
             Combine::Sum => BinaryOp::Add,
             Combine::Max => BinaryOp::Max,
         };
-        let whole = rest.map_or(Scalar::Acc, |rest| Scalar::binary(combine, Scalar::Acc, builder.load(&written(rest), point.clone())));
+        let whole =
+            rest.map_or(ScalarExpr::Acc, |rest| ScalarExpr::binary(combine, ScalarExpr::Acc, builder.load(&written(rest), point.clone())));
         let epilogue = read(&mut builder, &expr.inputs, &expr.epilogue, &point)?.with_acc(&whole);
         Some(builder.finish(expr.combine, body, epilogue, expr.output.clone(), expr.store.clone()))
     }
 }
 
 /// A scalar with its loads from `inputs` made those of `builder`, a form in place of each axis; `None` where one exceeds its numbers.
-fn read(builder: &mut Builder, inputs: &[Tensor], scalar: &Scalar, forms: &[Index]) -> Option<Scalar> {
+fn read(builder: &mut Builder, inputs: &[Tensor], scalar: &ScalarExpr, forms: &[Index]) -> Option<ScalarExpr> {
     let mut near = true;
     let read = scalar.with_leaves(&mut |leaf| {
-        let Scalar::Load { tensor, index, .. } = leaf else { return leaf.clone() };
+        let ScalarExpr::Load { tensor, index, .. } = leaf else { return leaf.clone() };
         let index: Option<_> = index.iter().map(|form| form.substitute(|a| forms.get(a.0))).collect();
         near &= index.is_some();
-        index.map_or(Scalar::Acc, |index| builder.load(&inputs[*tensor], index))
+        index.map_or(ScalarExpr::Acc, |index| builder.load(&inputs[*tensor], index))
     });
     near.then_some(read)
 }

@@ -96,7 +96,7 @@ fn window(rng: &mut fastrand::Rng) -> Window {
     }
 }
 
-/// Element of `x` (rows of `w` columns, per plane) or nothing in the padding.
+/// Scalar of `x` (rows of `w` columns, per plane) or nothing in the padding.
 fn tap(x: &[f64], plane: i64, (h, w): (&Window, &Window), (y, r): (i64, i64), (c, s): (i64, i64)) -> Option<f64> {
     let (row, column) = (y * h.stride - h.pad_before + r * h.dilation, c * w.stride - w.pad_before + s * w.dilation);
     let inside = (0..h.input).contains(&row) && (0..w.input).contains(&column);
@@ -111,7 +111,7 @@ fn random_convolutions() {
         let (n, c, k) = (rng.i64(1..3), groups * rng.i64(1..3), groups * rng.i64(1..4));
         let (h, w, bias) = (window(&mut rng), window(&mut rng), rng.bool());
         let spatial = vec![h, w];
-        let built = conv(&Conv { batch: n, channels: c, filters: k, groups, spatial, bias, element: Element::F32 }).unwrap();
+        let built = conv(&Conv { batch: n, channels: c, filters: k, groups, spatial, bias, element: Scalar::F32 }).unwrap();
         check(&built);
         let inner = c / groups;
         let mut inputs = vec![random(&mut rng, n * c * h.input * w.input), random(&mut rng, k * inner * h.kernel * w.kernel)];
@@ -141,7 +141,7 @@ fn random_transposed_convolutions() {
         let (n, c, k) = (rng.i64(1..3), rng.i64(1..4), rng.i64(1..4));
         let spatial: Vec<Window> = (0..2).map(|_| Window { stride: 1, ..window(&mut rng) }).collect();
         let bias = rng.bool();
-        let deconvolution = Deconv { batch: n, channels: c, filters: k, spatial: spatial.clone(), bias, element: Element::F32 };
+        let deconvolution = Deconv { batch: n, channels: c, filters: k, spatial: spatial.clone(), bias, element: Scalar::F32 };
         let built = match deconv(&deconvolution) {
             Ok(built) => built,
             Err(OperatorError::EmptyOutput { .. }) => continue,
@@ -182,7 +182,7 @@ fn random_poolings() {
         };
         let (h, w) = (valid(&mut rng), valid(&mut rng));
         let (n, c, ceil_mode) = (rng.i64(1..3), rng.i64(1..3), rng.bool());
-        let pooling = Pool { kind, batch: n, channels: c, spatial: vec![h, w], ceil_mode, element: Element::F32 };
+        let pooling = Pool { kind, batch: n, channels: c, spatial: vec![h, w], ceil_mode, element: Scalar::F32 };
         let built = pool(&pooling).unwrap();
         check(&built.operator);
         // All below zero: padding must not win.
@@ -213,7 +213,7 @@ fn random_poolings() {
 #[test]
 fn ceil_mode_adds_a_window_only_where_it_starts_inside() {
     let of = |w: Window| {
-        let pooling = |ceil_mode| Pool { kind: PoolKind::Max, batch: 1, channels: 1, spatial: vec![w], ceil_mode, element: Element::F32 };
+        let pooling = |ceil_mode| Pool { kind: PoolKind::Max, batch: 1, channels: 1, spatial: vec![w], ceil_mode, element: Scalar::F32 };
         (pooling(false).outputs()[0], pooling(true).outputs()[0])
     };
     assert_eq!(of(Window { stride: 2, ..Window::new(6, 3) }), (2, 3));
@@ -253,7 +253,7 @@ fn random_products() {
 #[test]
 fn softmax_is_stable_and_sums_to_one() {
     for (shape, axis) in [(vec![3, 5], 1), (vec![3, 5], 0), (vec![2, 3, 4], 1), (vec![1, 7], 1), (vec![4, 1], 1)] {
-        let built = softmax(&shape, axis, Element::F32).unwrap();
+        let built = softmax(&shape, axis, Scalar::F32).unwrap();
         check(&built);
         assert_eq!(temporaries(&built).len(), 2);
         let count: i64 = shape.iter().product();
@@ -271,7 +271,7 @@ fn softmax_is_stable_and_sums_to_one() {
 
 #[test]
 fn layer_normalisation_has_mean_zero_and_variance_one() {
-    let built = layernorm(&[3, 2, 4], 1, 0.0, true, true, Element::F32).unwrap();
+    let built = layernorm(&[3, 2, 4], 1, 0.0, true, true, Scalar::F32).unwrap();
     check(&built);
     let mut rng = fastrand::Rng::with_seed(5);
     let x = random(&mut rng, 24);
@@ -289,12 +289,12 @@ fn layer_normalisation_has_mean_zero_and_variance_one() {
 #[test]
 fn moves_and_reductions() {
     let x: Vec<f64> = (0..24).map(f64::from).collect();
-    let input = |name: &str, shape: &[i64]| tensor(name, shape, Element::F32, Role::Activation);
+    let input = |name: &str, shape: &[i64]| tensor(name, shape, Scalar::F32, Role::Activation);
     let one = |operator: Operator| {
         check(&operator);
         run(&operator, std::slice::from_ref(&x))
     };
-    let f = Element::F32;
+    let f = Scalar::F32;
     assert_eq!(one(copy(&[2, 3, 4], f).unwrap()), x);
     assert_eq!(one(transpose(&[4, 6], &[1, 0], f).unwrap())[..5], [0.0, 6.0, 12.0, 18.0, 1.0]);
     assert_eq!(one(slice(&[4, 6], &[3, 1], &[-2, 3], &[2, 2], f).unwrap()), [19.0, 22.0, 7.0, 10.0]);
@@ -318,12 +318,12 @@ fn moves_and_reductions() {
 #[test]
 fn long_reductions_in_parts() {
     let mut rng = fastrand::Rng::with_seed(14);
-    let f = Element::F32;
+    let f = Scalar::F32;
     let short = |operator: &Operator| {
         for step in &operator.steps {
             assert!(step.reduce.iter().map(|a| a.extent).product::<i64>() <= LONGEST, "{}", step.name);
             assert!(step.all_axes().all(|a| a.extent > 1) || step.axes.len() == 1, "{}", step.name);
-            assert!(std::ptr::eq(step, operator.steps.last().unwrap()) || step.output.element == Element::F32);
+            assert!(std::ptr::eq(step, operator.steps.last().unwrap()) || step.output.element == Scalar::F32);
         }
     };
     // Divisible, odd and prime lengths, one output and several, one axis and several, two levels.
@@ -406,7 +406,7 @@ fn axes_of_the_command_lines_operators() {
     // With nothing to spread over, one axis stays.
     assert_eq!(axes("conv2d n=1 c=4 h=3 w=3 k=1 r=3 s=3"), "conv2d x1 | c4 r3 s3");
     let half = parse_operator("matmul m=3 n=4 k=5 dtype=f16s").unwrap();
-    assert!(half.steps[0].inputs.iter().chain([&half.steps[0].output]).all(|t| t.element == Element::F16));
+    assert!(half.steps[0].inputs.iter().chain([&half.steps[0].output]).all(|t| t.element == Scalar::F16));
     let weights: Vec<Role> = half.steps[0].inputs.iter().map(|t| t.role).collect();
     assert_eq!(weights, [Role::Activation, Role::Weight]);
 }
@@ -451,13 +451,13 @@ fn positions_beyond_32_bits_are_refused() {
     let far = |made: Result<Operator, OperatorError>| matches!(made, Err(OperatorError::TooFar { .. }));
     let window = Window { stride: (1 << 30) - 1, pad_after: i64::from(i32::MAX), dilation: i64::from(i32::MAX), ..Window::new(1 << 30, 2) };
     let sparse =
-        |window| conv(&Conv { batch: 1, channels: 1, filters: 1, groups: 1, spatial: vec![window], bias: false, element: Element::F32 });
+        |window| conv(&Conv { batch: 1, channels: 1, filters: 1, groups: 1, spatial: vec![window], bias: false, element: Scalar::F32 });
     assert!(far(sparse(window)), "its second window ends behind 2^31");
     assert!(sparse(Window { stride: 1 << 30, ..window }).is_ok(), "there is no second one");
 
-    assert!(far(pad(&[4], &[i64::MAX], &[1], Element::F32)));
-    assert!(pad(&[4], &[i64::MIN], &[1], Element::F32).is_err());
-    assert!(slice(&[9], &[2], &[i64::MAX], &[2], Element::F32).is_err());
-    let one = slice(&[9], &[2], &[i64::MAX], &[1], Element::F32).expect("the step to the next of one element means nothing");
+    assert!(far(pad(&[4], &[i64::MAX], &[1], Scalar::F32)));
+    assert!(pad(&[4], &[i64::MIN], &[1], Scalar::F32).is_err());
+    assert!(slice(&[9], &[2], &[i64::MAX], &[2], Scalar::F32).is_err());
+    let one = slice(&[9], &[2], &[i64::MAX], &[1], Scalar::F32).expect("the step to the next of one element means nothing");
     assert_eq!(one.steps[0].evaluate(&[0], &[&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]]), 2.0);
 }

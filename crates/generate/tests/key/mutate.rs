@@ -1,9 +1,9 @@
 //! Operators of nothing that makes sense, and changes of one field of any operator.
 
 use fastrand::Rng;
-use warpsight_generate::expr::{Axis, AxisId, Combine, Index, Operator, Role, Scalar, Tensor, TensorExpr};
+use warpsight_generate::expr::{Axis, AxisId, Combine, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
 use warpsight_ir::text::Word;
-use warpsight_ir::{BinaryOp, Scalar as Element, UnaryOp};
+use warpsight_ir::{BinaryOp, Scalar, UnaryOp};
 
 const ROLES: [Role; 3] = [Role::Activation, Role::Weight, Role::Output];
 const NUMBERS: [i64; 8] = [0, 1, 2, -1, 255, 256, i64::MAX, i64::MIN];
@@ -78,7 +78,7 @@ fn expression(rng: &mut Rng, most: usize) -> TensorExpr {
 }
 
 fn tensor(rng: &mut Rng) -> Tensor {
-    let (element, role) = (pick(rng, Element::ALL), pick(rng, &ROLES));
+    let (element, role) = (pick(rng, Scalar::ALL), pick(rng, &ROLES));
     Tensor { name: pick(rng, &["a", "b", "c", "d"]).into(), shape: few(rng, 2, |rng| pick(rng, &NUMBERS)), element, role }
 }
 
@@ -100,14 +100,14 @@ fn terms(form: &Index) -> Vec<(AxisId, i64)> {
     form.terms().iter().map(|&(axis, coefficient)| (axis, i64::from(coefficient))).collect()
 }
 
-fn scalar(rng: &mut Rng, depth: usize) -> Scalar {
+fn scalar(rng: &mut Rng, depth: usize) -> ScalarExpr {
     match rng.u8(..if depth == 0 { 4 } else { 9 }) {
-        0 => Scalar::Const(pick(rng, &CONSTANTS)),
-        1 => Scalar::Acc,
-        2 | 3 => Scalar::Load { tensor: rng.usize(..3), index: few(rng, 2, index), padded: rng.bool() },
-        4 | 5 => Scalar::unary(pick(rng, UnaryOp::ALL), scalar(rng, depth - 1)),
-        6 => Scalar::Round(pick(rng, Element::ALL), Box::new(scalar(rng, depth - 1))),
-        _ => Scalar::binary(pick(rng, BinaryOp::ALL), scalar(rng, depth - 1), scalar(rng, depth - 1)),
+        0 => ScalarExpr::Const(pick(rng, &CONSTANTS)),
+        1 => ScalarExpr::Acc,
+        2 | 3 => ScalarExpr::Load { tensor: rng.usize(..3), index: few(rng, 2, index), padded: rng.bool() },
+        4 | 5 => ScalarExpr::unary(pick(rng, UnaryOp::ALL), scalar(rng, depth - 1)),
+        6 => ScalarExpr::Round(pick(rng, Scalar::ALL), Box::new(scalar(rng, depth - 1))),
+        _ => ScalarExpr::binary(pick(rng, BinaryOp::ALL), scalar(rng, depth - 1), scalar(rng, depth - 1)),
     }
 }
 
@@ -171,7 +171,7 @@ impl Walk {
                     tensor.name = self.rng.choice(&names).filter(|n| **n != old).cloned().unwrap_or_else(|| "fresh, never drawn".into());
                 }
                 self.list("shape", &mut tensor.shape, |rng| pick(rng, &NUMBERS));
-                self.value("element", &mut tensor.element, Element::ALL);
+                self.value("element", &mut tensor.element, Scalar::ALL);
                 self.value("role", &mut tensor.role, &ROLES);
                 for extent in &mut tensor.shape {
                     self.value("shape", extent, &NUMBERS);
@@ -204,7 +204,7 @@ impl Walk {
             for (what, tree) in [("body", &mut step.body), ("epilogue", &mut step.epilogue)] {
                 self.scalar(tree);
                 if self.here(what) {
-                    *tree = Scalar::unary(UnaryOp::Neg, tree.clone());
+                    *tree = ScalarExpr::unary(UnaryOp::Neg, tree.clone());
                 }
             }
         }
@@ -227,16 +227,16 @@ impl Walk {
         *index = form(terms, index.constant);
     }
 
-    fn scalar(&mut self, tree: &mut Scalar) {
+    fn scalar(&mut self, tree: &mut ScalarExpr) {
         if self.here("which node") {
             let old = std::mem::discriminant(tree);
             *tree = std::iter::repeat_with(|| scalar(&mut self.rng, 2)).find(|s| std::mem::discriminant(s) != old).expect("endless");
             return;
         }
         match tree {
-            Scalar::Const(value) => self.value("constant", value, &CONSTANTS),
-            Scalar::Acc => {}
-            Scalar::Load { tensor, index: forms, padded } => {
+            ScalarExpr::Const(value) => self.value("constant", value, &CONSTANTS),
+            ScalarExpr::Acc => {}
+            ScalarExpr::Load { tensor, index: forms, padded } => {
                 self.value("tensor of a load", tensor, &[0, 1, 2, usize::MAX]);
                 self.value("padded", padded, &[false, true]);
                 for form in forms.iter_mut() {
@@ -244,15 +244,15 @@ impl Walk {
                 }
                 self.list("forms of a load", forms, index);
             }
-            Scalar::Unary(op, a) => {
+            ScalarExpr::Unary(op, a) => {
                 self.value("unary", op, UnaryOp::ALL);
                 self.scalar(a);
             }
-            Scalar::Round(to, a) => {
-                self.value("round", to, Element::ALL);
+            ScalarExpr::Round(to, a) => {
+                self.value("round", to, Scalar::ALL);
                 self.scalar(a);
             }
-            Scalar::Binary(op, a, b) => {
+            ScalarExpr::Binary(op, a, b) => {
                 self.value("binary", op, BinaryOp::ALL);
                 self.scalar(a);
                 self.scalar(b);

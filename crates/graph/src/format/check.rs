@@ -1,9 +1,9 @@
 //! What no graph of operators may be.
 
 use super::{Draft, FormatError, mismatch};
-use crate::counted::plain_product;
+use crate::graph::counted::plain_product;
+use crate::graph::work::{Class, IndexSource, Work};
 use crate::graph::{Body, Graph, GraphTensor, Node, Origin, TensorId};
-use crate::work::{Class, IndexSource, Work};
 use std::collections::HashSet;
 
 /// Operations that a node has fewer of: steps of a pipeline's firings count them in 64 bits.

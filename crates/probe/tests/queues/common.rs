@@ -10,8 +10,7 @@ pub use shared::{h200, toolkit};
 
 use std::collections::BTreeMap;
 use warpsight_probe::{Context, Measurement, Scale, phases};
-use warpsight_run::cuda::Arch;
-use warpsight_run::cuda::toolkit::{Compiled, Toolkit};
+use warpsight_run::cuda::{Arch, Compiled, Toolkit};
 use warpsight_run::{Code, CudaText, Device, DeviceInfo, Options};
 
 /// A device with other facts.

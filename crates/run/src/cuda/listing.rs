@@ -1,10 +1,8 @@
 //! Which NVIDIA GPUs there are, and what each can.
 
 use super::Arch;
-use super::attributes;
-use super::ffi::{self, Handle};
-use super::functions::version_name;
-use super::toolkit::Toolkit;
+use super::compile::Toolkit;
+use super::driver::{self, Handle, attributes, version_name};
 use crate::{DeviceError, DeviceInfo, DeviceLimits, Listing};
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use std::collections::BTreeMap;
@@ -23,11 +21,11 @@ pub(super) type Found = (Handle, DeviceInfo);
 /// Devices with their handles, and what was passed over.
 pub(super) fn find() -> (Vec<Found>, Vec<(String, String)>) {
     let skip = |reason: String| (vec![], vec![("CUDA".to_owned(), reason)]);
-    let driver = match ffi::driver() {
+    let driver = match driver::driver() {
         Ok(driver) => driver,
         Err(reason) => return skip(reason.to_string()),
     };
-    let count = match ffi::count(driver) {
+    let count = match driver::count(driver) {
         Ok(0) => return skip("the driver knows no device".into()),
         Ok(count) => count,
         Err(error) => return skip(error.to_string()),

@@ -1,29 +1,16 @@
 //! NVIDIA GPUs: the CUDA driver, loaded at run time, and the compilers that turn CUDA C++ into machine code, with or without a GPU.
 //!
-//! The functions of the driver that are called stand in `functions`, with the types that cudarc has for CUDA 12.8. Machine code is kept
+//! The functions of the driver that are called stand in `driver/functions`, with the types that cudarc has for CUDA 12.8. Machine code is kept
 //! on disk under the text, the architecture and the options alone, so that another machine can [`prepare()`] it. A library
 //! that exports `warpsight_simulated_driver` is a stand-in without a GPU behind it: its times count as simulated.
 
-mod arch;
-mod attributes;
-mod build;
+mod compile;
 mod device;
-mod ffi;
-mod fill;
-mod flush;
-mod functions;
-mod launch;
+mod driver;
 mod listing;
-mod memory;
-mod nvrtc;
-mod objects;
-mod passes;
 mod prepare;
-mod ptxas;
-mod timing;
-pub mod toolkit;
 
-pub use arch::NotAnArch;
+pub use compile::{Compiled, NotAnArch, Toolkit, ToolkitError};
 pub use device::Cuda;
 pub use listing::list;
 pub use prepare::{prepare, prepare_own};

@@ -1,10 +1,9 @@
 //! Kernels compiled ahead, on this or another machine, for devices whose driver comes without NVRTC.
 
 use super::Arch;
-use super::build::KernelText;
-use super::passes::empty_kernel;
-use super::toolkit::{Toolkit, ToolkitError};
-use super::{fill, flush};
+use super::compile::{KernelText, Toolkit, ToolkitError};
+use super::device::passes::empty_kernel;
+use super::device::{fill, flush};
 use crate::cache::Cache;
 use std::path::Path;
 use warpsight_ir::Feedback;

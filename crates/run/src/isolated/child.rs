@@ -3,7 +3,7 @@
 use super::compiler;
 use super::frame::{self, Answer, Ask, Reply, Request};
 use crate::vulkan::Renderer;
-use crate::{Device, DeviceError, DeviceInfo, MemorySpec, glslang, options};
+use crate::{Device, DeviceError, DeviceInfo, MemorySpec, glslang, here};
 use std::fs::File;
 use std::io::{self, BufReader, Write};
 use std::path::PathBuf;
@@ -18,10 +18,10 @@ pub fn serve_child(id: &str) -> ExitCode {
     if id == compiler::ID {
         return compiler::with_limits(|| serve(|_| Ok(Served::Compiler)));
     }
-    serve(|cache| match options::list_here(id) {
+    serve(|cache| match here::list(id) {
         Some(listing) => Ok(Served::Listing(listing)),
-        None if id.starts_with("vulkan:") => crate::vulkan::Vulkan::open(id).map(|device| Served::Renderer(Box::new(device))),
-        None => options::open_here(id, cache).map(Served::Device),
+        None if id.starts_with("vulkan:") => here::renderer(id).map(Served::Renderer),
+        None => here::open(id, cache).map(Served::Device),
     })
 }
 

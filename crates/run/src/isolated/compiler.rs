@@ -23,9 +23,13 @@ pub(super) struct Compiler {
     idle: Mutex<Vec<Worker>>,
 }
 
-/// [`glslang::fragment`] in a child of this program, with [`glslang::TIMEOUT`], [`glslang::MEMORY`] and [`glslang::STACK`]; in this process
-/// where its `main` does not begin with [`super::child_main`].
-pub(crate) fn compile(glsl: &str) -> Result<Vec<u32>, CompileError> {
+/// Compiles a text of anyone's as [`glslang::fragment`] does, in a child process with [`glslang::TIMEOUT`], [`glslang::MEMORY`] and
+/// [`glslang::STACK`]. May be called by many threads at once: each has a child, which is kept for the next shader. A program whose `main`
+/// does not begin with [`super::child_main`] compiles by itself.
+///
+/// # Errors
+/// [`CompileError`].
+pub fn compile(glsl: &str) -> Result<Vec<u32>, CompileError> {
     static COMPILER: OnceLock<Compiler> = OnceLock::new();
     if !MAY_BE_CHILD.load(Ordering::Relaxed) {
         return glslang::fragment(glsl);

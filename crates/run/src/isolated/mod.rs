@@ -7,21 +7,21 @@
 mod child;
 mod compiler;
 mod frame;
+mod renderer;
 #[cfg(all(test, feature = "opencl", feature = "vulkan", feature = "glsl"))]
 mod tests;
 
 pub use child::serve_child;
-pub(crate) use compiler::compile;
+pub use compiler::compile;
+pub use renderer::IsolatedRenderer;
 
 use crate::processor::processor_time_of;
-use crate::vulkan::{Draw, Drawn, Renderer};
 use crate::{
     Code, Device, DeviceError, DeviceInfo, Init, Job, JobResult, LaunchSpec, Listing, Look, MemorySpec, Seen, Session, Timed, TimingSpec,
 };
 use frame::{Answer, Ask, Reply, Request};
 use std::borrow::Cow;
 use std::collections::VecDeque;
-use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, ExitCode, ExitStatus, Stdio};
@@ -29,7 +29,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use tempfile::TempDir;
 use warpsight_ir::Feedback;
 
 /// The first argument of a child; the second is the device's id. Commands keep it out of their help.
@@ -66,9 +65,6 @@ struct IsolatedSession<'a> {
     /// What the child, and the session's memory with it, ended with.
     ended: Option<DeviceError>,
 }
-
-/// A device that draws in a child process.
-pub struct IsolatedRenderer(Opened);
 
 /// How long an answer may take.
 #[derive(Clone, Copy, Debug)]
@@ -123,31 +119,6 @@ impl Isolated {
     #[cfg(test)]
     fn from_start(start: Start, timeout: Duration) -> Result<Self, DeviceError> {
         Opened::new(start, timeout).map(Self)
-    }
-}
-
-impl IsolatedRenderer {
-    /// Opens a device in a child of `program`, as [`Isolated::spawn`] does, with these variables in its environment and in a folder
-    /// that lives as long as this.
-    ///
-    /// # Errors
-    /// Those of opening the device, [`DeviceError::Lost`] and [`DeviceError::Timeout`].
-    pub fn spawn(
-        id: &str,
-        program: &Path,
-        timeout: Duration,
-        environment: Vec<(String, OsString)>,
-        folder: TempDir,
-    ) -> Result<Self, DeviceError> {
-        let Start { command, cache } = Start::of_program(id, program, None);
-        let command = Box::new(move || {
-            let mut command = command();
-            command.envs(environment.iter().map(|(name, value)| (name, value))).current_dir(folder.path());
-            command
-        });
-        let mut this = Self(Opened::new(Start { command, cache }, timeout)?);
-        this.limit(timeout);
-        Ok(this)
     }
 }
 
@@ -298,23 +269,6 @@ impl Drop for IsolatedSession<'_> {
             // A driver that fails to free memory is ended with its child; what it answered before stands.
             let _ = self.worker.ask_again(&Request::Session(Ask::Close));
         }
-    }
-}
-
-impl Renderer for IsolatedRenderer {
-    fn info(&self) -> &DeviceInfo {
-        &self.0.info
-    }
-
-    fn draw(&mut self, draw: &Draw) -> Result<Drawn, DeviceError> {
-        match self.0.worker.ask(&Request::Draw(Cow::Borrowed(draw)))? {
-            Reply::Drawn(drawn) => Ok(*drawn),
-            other => Err(unexpected(&other)),
-        }
-    }
-
-    fn limit(&mut self, timeout: Duration) {
-        self.0.worker.limit = if self.0.info.is_cpu { Limit::Processor(timeout) } else { Limit::Wall(timeout) };
     }
 }
 

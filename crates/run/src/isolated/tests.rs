@@ -5,6 +5,7 @@ use super::compiler::Compiler;
 use super::*;
 use crate::glslang::CompileError;
 use crate::refusal::Reason;
+use crate::vulkan::{Draw, Drawn, Renderer};
 use crate::{Contents, MemoryKind};
 
 /// Set in children only: which of them to be.

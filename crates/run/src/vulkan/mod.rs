@@ -1,7 +1,7 @@
 //! Fragment shaders on Vulkan devices: drawn off screen, timed.
 //!
 //! The loader's library is opened at run time; where there is none, or no driver, that is said. A [`Draw`] is plain values, so that
-//! drivers can work in a process of their own ([`open`]): they crash, hang, and lose devices.
+//! drivers can work in a process of their own ([`crate::open_renderer`]): they crash, hang, and lose devices.
 //!
 //! What a draw costs is measured in *trials*: as many draws in a row as it takes for a trial to last a while, between two timestamps of
 //! the device (paper 004, Algorithm 1). On a device that is the processor (lavapipe, SwiftShader: *CPU rasterisers*), timestamps are
@@ -32,26 +32,23 @@ pub use job::{
 
 #[cfg(feature = "vulkan")]
 use crate::clocks::Clocks;
-use crate::isolated::IsolatedRenderer;
-use crate::{DeviceError, DeviceInfo, Options};
+use crate::{DeviceError, DeviceInfo};
 #[cfg(feature = "vulkan")]
 use device::Gpu;
 #[cfg(feature = "vulkan")]
 use picture::Picture;
-use std::ffi::{OsStr, OsString};
 #[cfg(feature = "vulkan")]
 use std::rc::Rc;
 use std::time::Duration;
 #[cfg(feature = "vulkan")]
 use std::time::Instant;
-use tempfile::TempDir;
 #[cfg(feature = "vulkan")]
 use time::Reference;
 #[cfg(feature = "vulkan")]
 use warpsight_ir::Seconds;
 
 /// What a device may be called.
-const IDS: &str = "ids of Vulkan devices are `vulkan:N` and `vulkan:gpu`";
+pub(crate) const IDS: &str = "ids of Vulkan devices are `vulkan:N` and `vulkan:gpu`";
 
 /// A device that draws.
 pub trait Renderer {
@@ -74,64 +71,11 @@ pub fn has(info: &DeviceInfo, feature: &str) -> bool {
     info.facts.get(feature).is_some_and(|value| value == "true")
 }
 
-/// The environment of a process that draws on this many lanes of vectors, if a CPU rasteriser is to use so many: Mesa works with one
-/// thread, so that processor time is the time of the work, and keeps no compiled shaders, so that nothing writes files meanwhile.
-fn environment(vector_bits: Option<u32>) -> Vec<(String, OsString)> {
-    let mut all = vec![("LP_NUM_THREADS", "1".into()), ("MESA_SHADER_CACHE_DISABLE", "true".into())];
-    all.extend(vector_bits.map(|bits| ("LP_NATIVE_VECTOR_WIDTH", bits.to_string().into())));
-    // The process has a folder of its own.
-    for name in ["VK_DRIVER_FILES", "VK_ICD_FILENAMES", "VK_ADD_DRIVER_FILES"] {
-        all.extend(std::env::var_os(name).and_then(|value| absolute(&value)).map(|value| (name, value)));
-    }
-    all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
-}
-
-/// A list of paths that mean the same in every folder.
-fn absolute(paths: &OsStr) -> Option<OsString> {
-    let absolute = std::env::split_paths(paths)
-        .filter(|path| !path.as_os_str().is_empty())
-        .map(std::path::absolute)
-        .collect::<Result<Vec<_>, _>>()
-        .ok()?;
-    std::env::join_paths(absolute).ok()
-}
-
-/// A folder for a process that draws. SwiftShader is told by a file there to work with one thread: several wait for each other busily,
-/// which doubles processor time and makes it vary.
-fn folder() -> Result<TempDir, DeviceError> {
-    let made = || -> std::io::Result<TempDir> {
-        let folder = tempfile::Builder::new().prefix("warpsight-draws-").tempdir()?;
-        std::fs::write(folder.path().join("SwiftShader.ini"), "[Processor]\nThreadCount=1\n")?;
-        Ok(folder)
-    };
-    made().map_err(|e| DeviceError::Lost(format!("no folder for a process that draws: {e}")))
-}
-
-/// Opens `vulkan:N`, or `vulkan:gpu` for the first that is not the processor, in a process of its own unless the options say otherwise. `vector_bits` asks lavapipe for vectors of another
-/// width than it chooses itself.
-///
-/// # Errors
-/// [`DeviceError::NoDevice`] says why there is none, [`DeviceError::Lost`] and [`DeviceError::Timeout`] where the driver fails at once.
-pub fn open(id: &str, options: &Options, vector_bits: Option<u32>) -> Result<Box<dyn Renderer>, DeviceError> {
-    let id = &id.to_lowercase();
-    // What opens other devices would take them for what was meant.
-    if !id.starts_with("vulkan:") {
-        return Err(DeviceError::NoDevice { id: id.to_owned(), reason: IDS.into() });
-    }
-    if options.in_process {
-        return Ok(Box::new(Vulkan::open(id)?));
-    }
-    let program = options.program()?;
-    // It is looked for from that folder.
-    let program = std::path::absolute(&program).ok().filter(|p| p.exists()).unwrap_or(program);
-    Ok(Box::new(IsolatedRenderer::spawn(id, &program, options.timeout, environment(vector_bits), folder()?)?))
-}
-
 /// No device: this build leaves them out.
 #[cfg(not(feature = "vulkan"))]
 #[must_use]
 pub fn list() -> crate::Listing {
-    crate::Listing { devices: vec![], skipped: vec![("Vulkan".to_owned(), crate::options::absent("vulkan"))] }
+    crate::Listing { devices: vec![], skipped: vec![("Vulkan".to_owned(), crate::absent::absent("vulkan"))] }
 }
 
 /// A device in this process: none, this build leaves them out.
@@ -145,7 +89,7 @@ impl Vulkan {
     /// # Errors
     /// [`DeviceError::NoDevice`].
     pub fn open(id: &str) -> Result<Self, DeviceError> {
-        Err(DeviceError::NoDevice { id: id.to_owned(), reason: crate::options::absent("vulkan") })
+        Err(DeviceError::NoDevice { id: id.to_owned(), reason: crate::absent::absent("vulkan") })
     }
 }
 

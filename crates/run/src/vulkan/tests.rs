@@ -192,14 +192,3 @@ fn a_device_that_is_not_there_is_said() {
         assert!(matches!(&error, Some(DeviceError::NoDevice { id: of, .. }) if of == id), "{error:?}");
     }
 }
-
-/// SwiftShader reads a file in the folder that it works in.
-#[test]
-fn a_process_that_draws_has_a_folder_and_paths_that_mean_the_same_there() {
-    let folder = folder().unwrap();
-    let text = std::fs::read_to_string(folder.path().join("SwiftShader.ini")).unwrap();
-    assert_eq!(text, "[Processor]\nThreadCount=1\n");
-    let here = std::env::current_dir().unwrap();
-    let paths = std::env::join_paths([here.join("a.json"), "/b/c.json".into()]).unwrap();
-    assert_eq!(absolute(&std::env::join_paths(["a.json", "/b/c.json"]).unwrap()), Some(paths));
-}

@@ -1,7 +1,7 @@
 //! The CUDA compilers, for tests of several crates.
 
 use std::path::Path;
-use warpsight_run::cuda::toolkit::Toolkit;
+use warpsight_run::cuda::Toolkit;
 
 /// The compilers, or `None` with a message; without them the test fails where `CI=true`.
 pub fn toolkit() -> Option<Toolkit> {

@@ -7,7 +7,7 @@ use super::run::Interpreter;
 use super::small;
 use super::step::ALL;
 use super::texture::Kind;
-use crate::module::Scalar;
+use crate::module::ComponentType;
 use crate::module::spirv::{BuiltIn, Dim};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -153,7 +153,7 @@ impl Interpreter<'_> {
         for (index, field) in program.slots.varyings.iter().enumerate() {
             let (plane, c) = (self.planes[index], field.component as usize);
             match field.scalar {
-                Scalar::Float { .. } => {
+                ComponentType::Float { .. } => {
                     let value = centre.map(|[x, y]| (plane.start[c] + plane.dx[c] * x + plane.dy[c] * y).to_bits());
                     let value = small::fit(field.scalar).map_or(value, |fit| fit(value));
                     // Where it is constant, interpolation has nothing to round.

@@ -11,7 +11,7 @@ use super::small;
 use super::step::{Code, End, Phi, Place, Step};
 use crate::cfg::{self, Cfg};
 use crate::module::spirv::{GlslStd450Op, StorageClass};
-use crate::module::{Id, Inst, Module, Op, Operand, Scalar, Stride, Type, operands};
+use crate::module::{ComponentType, Id, Inst, Module, Op, Operand, Stride, Type, operands};
 use std::collections::HashMap;
 pub(crate) use variables::{Binding, Handle, Slots};
 
@@ -204,7 +204,7 @@ impl<'m> Compiler<'m> {
                 Op::ConstantFalse | Op::SpecConstantFalse | Op::ConstantNull => vec![0; n as usize],
                 _ => Vec::new(),
             };
-            if words.len() > n as usize || ty.scalar() == Some(Scalar::Bool) && inst.op == Op::Constant {
+            if words.len() > n as usize || ty.scalar() == Some(ComponentType::Bool) && inst.op == Op::Constant {
                 return self.invalid(0, "a constant does not fit its type");
             }
             let cell = |word| ty.scalar().map_or(word, |of| small::cell(of, word));
@@ -358,7 +358,9 @@ impl<'m> Compiler<'m> {
             }
             Op::Switch => {
                 let (selector, ty) = self.typed(args[0], last.line)?;
-                let Type::Scalar(of @ Scalar::Int { .. }) = ty else { return self.invalid(last.line, "a switch selects by no integer") };
+                let Type::Scalar(of @ ComponentType::Int { .. }) = ty else {
+                    return self.invalid(last.line, "a switch selects by no integer");
+                };
                 let mut cases = Vec::new();
                 let mut literal = 0;
                 for operand in operands(self.module, last).into_iter().skip(2) {

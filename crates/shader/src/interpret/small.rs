@@ -7,45 +7,45 @@
 
 use super::glsl::Ext;
 use super::step::{LaneFun, Lanes};
-use crate::module::{Op, Scalar};
+use crate::module::{ComponentType, Op};
 use half::f16;
 
 /// What makes a result of 32 bits one of this type, where that has fewer.
-pub(crate) fn fit(of: Scalar) -> Option<fn(Lanes) -> Lanes> {
+pub(crate) fn fit(of: ComponentType) -> Option<fn(Lanes) -> Lanes> {
     Some(match of {
-        Scalar::Float { bits: 16 } => |x| x.map(|a| f16::from_f32(f32::from_bits(a)).to_f32().to_bits()),
-        Scalar::Int { bits: 16, .. } => |x| x.map(|a| a & 0xffff),
-        Scalar::Int { bits: 8, .. } => |x| x.map(|a| a & 0xff),
+        ComponentType::Float { bits: 16 } => |x| x.map(|a| f16::from_f32(f32::from_bits(a)).to_f32().to_bits()),
+        ComponentType::Int { bits: 16, .. } => |x| x.map(|a| a & 0xffff),
+        ComponentType::Int { bits: 8, .. } => |x| x.map(|a| a & 0xff),
         _ => return None,
     })
 }
 
 /// What gives an integer the sign that its own highest bit says.
-pub(crate) fn extend(of: Scalar) -> Option<fn(Lanes) -> Lanes> {
+pub(crate) fn extend(of: ComponentType) -> Option<fn(Lanes) -> Lanes> {
     Some(match of {
-        Scalar::Int { bits: 16, .. } => |x| x.map(|a| i32::from(a as u16 as i16).cast_unsigned()),
-        Scalar::Int { bits: 8, .. } => |x| x.map(|a| i32::from(a as u8 as i8).cast_unsigned()),
+        ComponentType::Int { bits: 16, .. } => |x| x.map(|a| i32::from(a as u16 as i16).cast_unsigned()),
+        ComponentType::Int { bits: 8, .. } => |x| x.map(|a| i32::from(a as u8 as i8).cast_unsigned()),
         _ => return None,
     })
 }
 
 /// The cell of a number whose bits, as memory has them, are the lowest of this word.
-pub(crate) fn cell(of: Scalar, word: u32) -> u32 {
+pub(crate) fn cell(of: ComponentType, word: u32) -> u32 {
     match of {
-        Scalar::Float { bits: 16 } => f16::from_bits(word as u16).to_f32().to_bits(),
-        Scalar::Int { bits: 16, .. } => word & 0xffff,
-        Scalar::Int { bits: 8, .. } => word & 0xff,
+        ComponentType::Float { bits: 16 } => f16::from_bits(word as u16).to_f32().to_bits(),
+        ComponentType::Int { bits: 16, .. } => word & 0xffff,
+        ComponentType::Int { bits: 8, .. } => word & 0xff,
         _ => word,
     }
 }
 
 /// What turns cells into bits as memory has them, and back, where that is something else.
-pub(crate) fn to_bits(of: Scalar) -> Option<fn(Lanes) -> Lanes> {
-    matches!(of, Scalar::Float { bits: 16 }).then_some(|x| x.map(|a| f16::from_f32(f32::from_bits(a)).to_bits().into()))
+pub(crate) fn to_bits(of: ComponentType) -> Option<fn(Lanes) -> Lanes> {
+    matches!(of, ComponentType::Float { bits: 16 }).then_some(|x| x.map(|a| f16::from_f32(f32::from_bits(a)).to_bits().into()))
 }
 
-pub(crate) fn from_bits(of: Scalar) -> Option<fn(Lanes) -> Lanes> {
-    matches!(of, Scalar::Float { bits: 16 }).then_some(|x| x.map(|a| f16::from_bits(a as u16).to_f32().to_bits()))
+pub(crate) fn from_bits(of: ComponentType) -> Option<fn(Lanes) -> Lanes> {
+    matches!(of, ComponentType::Float { bits: 16 }).then_some(|x| x.map(|a| f16::from_bits(a as u16).to_f32().to_bits()))
 }
 
 /// Bits in pieces of one width as the same bits in pieces of another, the low ones first. 64 bits are two pieces of 32.

@@ -35,7 +35,7 @@ struct Node {
 }
 
 /// Nodes, those that are needed, and how far one can go back.
-pub(super) struct Graph {
+pub(super) struct ValueGraph {
     nodes: Vec<Node>,
     words: HashMap<u32, u32>,
     table: HashMap<Key, u32>,
@@ -58,7 +58,7 @@ enum Entered {
 /// A point to go back to.
 pub(super) struct Mark([usize; 6]);
 
-impl Default for Graph {
+impl Default for ValueGraph {
     fn default() -> Self {
         let origin = Origin { block: 0, inst: None, times: 0.0 };
         let undefined = Node { op: 0, word: None, operands: Box::default(), feature: FREE, number: 0.0, origin };
@@ -76,7 +76,7 @@ impl Default for Graph {
     }
 }
 
-impl Graph {
+impl ValueGraph {
     fn push(&mut self, node: Node) -> u32 {
         self.nodes.push(node);
         self.nodes.len() as u32 - 1
@@ -111,7 +111,7 @@ impl Graph {
         self.push(Node { op: 0, word: None, operands: Box::default(), feature, number: 1.0, origin })
     }
 
-    /// What a loop carries; [`Graph::carry`] says what it becomes.
+    /// What a loop carries; [`ValueGraph::carry`] says what it becomes.
     pub(super) fn carrier(&mut self, before: u32, origin: Origin) -> Done<u32> {
         self.room()?;
         Ok(self.push(Node { op: 0, word: None, operands: [before].into(), feature: FREE, number: 0.0, origin }))

@@ -1,6 +1,6 @@
 //! Where the bytes of uniform blocks lie.
 
-use super::{Id, Module, ModuleError, Scalar, Type, Variable};
+use super::{ComponentType, Id, Module, ModuleError, Type, Variable};
 use rspirv::spirv::{Decoration, StorageClass};
 
 /// The most parts (scalars, vectors, arrays, structs) that all blocks of a module may have together: types share their parts, so a
@@ -45,7 +45,7 @@ pub struct Leaf {
     /// Where it lies in the blocks, in bytes.
     pub offset: u32,
     /// What it is.
-    pub scalar: Scalar,
+    pub scalar: ComponentType,
 }
 
 impl Block {
@@ -201,7 +201,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn leaf(&mut self, scalar: Scalar, cell: u32, offset: u32) -> Result<(), ModuleError> {
+    fn leaf(&mut self, scalar: ComponentType, cell: u32, offset: u32) -> Result<(), ModuleError> {
         let end = offset.checked_add(scalar.bits() / 8);
         self.end = self.end.max(end.ok_or(ModuleError::Structure { at: 0, what: "an offset in a block is out of range" })?);
         self.leaves.push(Leaf { cell, offset, scalar });

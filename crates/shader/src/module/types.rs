@@ -9,7 +9,7 @@ pub const MAX_CELLS: u32 = 1 << 20;
 
 /// What a component is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scalar {
+pub enum ComponentType {
     /// True or false.
     Bool,
     /// An integer.
@@ -26,7 +26,7 @@ pub enum Scalar {
     },
 }
 
-impl Scalar {
+impl ComponentType {
     /// How many bits it has; a condition has those of a word.
     #[must_use]
     pub fn bits(self) -> u32 {
@@ -59,7 +59,7 @@ impl Scalar {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Image {
     /// What a texel's component is.
-    pub texel: Scalar,
+    pub texel: ComponentType,
     /// Its dimensions.
     pub dim: Dim,
     /// Whether it is an array of such images.
@@ -88,18 +88,18 @@ pub enum Type {
     /// Nothing.
     Void,
     /// One component.
-    Scalar(Scalar),
+    Scalar(ComponentType),
     /// Two to four components.
     Vector {
         /// What they are.
-        of: Scalar,
+        of: ComponentType,
         /// How many.
         n: u32,
     },
     /// Columns of floating point numbers.
     Matrix {
         /// What they are.
-        of: Scalar,
+        of: ComponentType,
         /// The type of a column.
         column: Id,
         /// Components in a column.
@@ -161,7 +161,7 @@ impl Type {
 
     /// What its components are, for scalars, vectors and matrices.
     #[must_use]
-    pub fn scalar(&self) -> Option<Scalar> {
+    pub fn scalar(&self) -> Option<ComponentType> {
         match self {
             Self::Scalar(s) => Some(*s),
             Self::Vector { of, .. } | Self::Matrix { of, .. } => Some(*of),
@@ -187,18 +187,18 @@ pub(super) fn read(module: &Module, inst: &Inst, args: &[u32]) -> Result<Type, M
     let broken = |what| ModuleError::Structure { at: inst.words().start, what };
     Ok(match inst.op {
         Op::TypeVoid => Type::Void,
-        Op::TypeBool => Type::Scalar(Scalar::Bool),
-        Op::TypeInt => Type::Scalar(Scalar::Int { bits: width(args[0])?, signed: args[1] != 0 }),
+        Op::TypeBool => Type::Scalar(ComponentType::Bool),
+        Op::TypeInt => Type::Scalar(ComponentType::Int { bits: width(args[0])?, signed: args[1] != 0 }),
         Op::TypeFloat => match width(args[0])? {
             8 => return Err(ModuleError::Unsupported { what: "floating point numbers of 8 bits" }),
-            bits => Type::Scalar(Scalar::Float { bits }),
+            bits => Type::Scalar(ComponentType::Float { bits }),
         },
         Op::TypeVector => match (module.ty(args[0])?, args[1]) {
             (Type::Scalar(of), n @ 2..=4) => Type::Vector { of: *of, n },
             _ => return Err(broken("a vector has two to four scalars")),
         },
         Op::TypeMatrix => match (module.ty(args[0])?, args[1]) {
-            (Type::Vector { of: of @ Scalar::Float { .. }, n: rows }, columns @ 2..=4) => {
+            (Type::Vector { of: of @ ComponentType::Float { .. }, n: rows }, columns @ 2..=4) => {
                 Type::Matrix { of: *of, column: args[0], rows: *rows, columns }
             }
             _ => return Err(broken("a matrix has two to four columns of floating point numbers")),
@@ -231,7 +231,7 @@ pub(super) fn read(module: &Module, inst: &Inst, args: &[u32]) -> Result<Type, M
             Type::Pointer { class, to: args[1] }
         }
         Op::TypeImage => {
-            let texel = module.ty(args[0])?.scalar().unwrap_or(Scalar::Float { bits: 32 });
+            let texel = module.ty(args[0])?.scalar().unwrap_or(ComponentType::Float { bits: 32 });
             let dim = Dim::from_u32(args[1]).ok_or_else(|| broken("an image has unknown dimensions"))?;
             Type::Image(Image { texel, dim, arrayed: args[3] != 0, multisampled: args[4] != 0, storage: args[5] == 2 })
         }

@@ -1,7 +1,7 @@
 //! Constants that decide how often loops run.
 
 use super::super::cfg::Cfg;
-use super::super::module::{Id, Inst, MAX_WORDS, Module, Op, Scalar, Type};
+use super::super::module::{ComponentType, Id, Inst, MAX_WORDS, Module, Op, Type};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
@@ -206,7 +206,7 @@ impl<'m> Finder<'m> {
     fn comparisons(&self, condition: Id) -> Vec<&'m Inst> {
         use Op as O;
         let ordered = |inst: &Inst| {
-            let scalar = matches!(self.module.ty(inst.ty), Ok(Type::Scalar(Scalar::Bool)));
+            let scalar = matches!(self.module.ty(inst.ty), Ok(Type::Scalar(ComponentType::Bool)));
             let less = matches!(inst.op, O::SLessThan | O::SLessThanEqual | O::ULessThan | O::ULessThanEqual | O::FOrdLessThan)
                 || matches!(inst.op, O::FOrdLessThanEqual | O::FUnordLessThan | O::FUnordLessThanEqual);
             let more = matches!(inst.op, O::SGreaterThan | O::SGreaterThanEqual | O::UGreaterThan | O::UGreaterThanEqual)
@@ -264,9 +264,9 @@ impl<'m> Finder<'m> {
             _ => return None,
         };
         let number = match self.module.ty(inst.ty).ok()? {
-            Type::Scalar(Scalar::Int { bits: 32, signed: true }) => Number::Int(word.cast_signed()),
-            Type::Scalar(Scalar::Int { bits: 32, signed: false }) => Number::Uint(word),
-            Type::Scalar(Scalar::Float { bits: 32 }) => Number::Float(f32::from_bits(word)),
+            Type::Scalar(ComponentType::Int { bits: 32, signed: true }) => Number::Int(word.cast_signed()),
+            Type::Scalar(ComponentType::Int { bits: 32, signed: false }) => Number::Uint(word),
+            Type::Scalar(ComponentType::Float { bits: 32 }) => Number::Float(f32::from_bits(word)),
             _ => return None,
         };
         number.value().is_finite().then_some((number, inst.ty))

@@ -4,7 +4,7 @@ use super::layout::layout;
 use super::{Case, Figures};
 use crate::failure::Failure;
 use crate::page::{COLOURS, Page, Tag, Unit, column, escape, shown};
-use crate::pipeline::json::limiter;
+use crate::pipeline::derived::limiter;
 use crate::plot::{Arrow, Block, Diagram, diagram};
 use serde::Serialize;
 use std::fmt::Write;

@@ -66,7 +66,7 @@ pub fn runs(case: &Case) -> Vec<Ran> {
             Execution::Vertical => (&times.vertical, case.simulated().map(|own| &own.vertical)),
             Execution::Dataflow => (&times.dataflow, case.simulated().and_then(|own| own.dataflow.as_ref().ok())),
         };
-        rows.extend(timeline(case, execution, Tag::Predicted, &planned.runs, &seconds(&planned.runs), outcome.machine.launch));
+        rows.extend(timeline(case, execution, Tag::Predicted, &planned.runs, &seconds(&planned.runs), outcome.platform.launch));
         if let (Some(ran), Some(simulated)) = (ran, case.simulated()) {
             rows.extend(timeline(case, execution, Tag::Simulated, &planned.runs, &ran.runs, Seconds(simulated.silicon.launch.eager)));
         }

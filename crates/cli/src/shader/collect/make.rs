@@ -8,7 +8,8 @@ use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use warpsight_run::glslang::{self, CompileError};
+use warpsight_run::glslang::CompileError;
+use warpsight_run::isolated;
 use warpsight_shader::Shader;
 use warpsight_shader::cfg::Cfg;
 use warpsight_shader::corpus::{self, Entry};
@@ -112,7 +113,7 @@ fn one(found: &Found, tools: &Tools) -> Made {
         }
         None => {}
     }
-    let words = glslang::compile(&wrapped.glsl);
+    let words = isolated::compile(&wrapped.glsl);
     let unavailable = matches!(words, Err(CompileError::Unavailable(_)));
     let outcome = words.map_err(|e| left(Step::Compiled, &Fault::Compile(e)));
     let outcome = outcome.and_then(|words| Shader::from_wrapped(&wrapped, words).map_err(|e| left(Step::Read, &Fault::Read(e))));

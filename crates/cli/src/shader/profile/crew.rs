@@ -11,8 +11,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 use warpsight_ir::sample::Device;
 use warpsight_learn::measured::{self, Clock, Flag, Outcome, Shot, Timed};
-use warpsight_run::vulkan::{self, Draw, DrawClock, Drawn, Format, Renderer, Timing};
-use warpsight_run::{DeviceError, DeviceInfo, Options};
+use warpsight_run::vulkan::{Draw, DrawClock, Drawn, Format, Renderer, Timing};
+use warpsight_run::{DeviceError, DeviceInfo, Options, open_renderer, vulkan};
 use warpsight_shader::corpus::Entry;
 use warpsight_shader::interpret::Inputs;
 use warpsight_shader::module::Module;
@@ -44,7 +44,7 @@ impl Crew {
     /// Looks whether the device is there.
     pub fn open(id: &str, timeout: Duration, vector_bits: Option<u32>, workers: Option<u16>) -> Result<Self, Failure> {
         let options = Options { timeout, ..Options::default() };
-        let info = vulkan::open(id, &options, vector_bits)?.info().clone();
+        let info = open_renderer(id, &options, vector_bits)?.info().clone();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let workers = workers.map_or(if info.is_cpu { cores } else { 1 }, usize::from);
         Ok(Self { id: id.to_owned(), options, vector_bits, info, workers })
@@ -172,7 +172,7 @@ impl Worker<'_> {
         }
         let renderer = match self.renderer.take() {
             Some(renderer) => renderer,
-            None => vulkan::open(&self.crew.id, &self.crew.options, self.crew.vector_bits)?,
+            None => open_renderer(&self.crew.id, &self.crew.options, self.crew.vector_bits)?,
         };
         self.drawn += 1;
         Ok(&mut **self.renderer.insert(renderer))

@@ -3,7 +3,7 @@
 use super::super::step::{Fun, Step, WideArg, WideFun};
 use super::super::{arith, small};
 use super::{Compiler, Done, Ins};
-use crate::module::{Id, Op, Scalar, Type};
+use crate::module::{ComponentType, Id, Op, Type};
 
 /// The operands of an instruction that works on each component alone.
 pub(super) struct Operands<'a> {
@@ -144,11 +144,11 @@ impl Compiler<'_> {
             if ty.components() != if single { 1 } else { n } {
                 return self.invalid(operands.line, "an operand has another shape than its instruction wants");
             }
-            let wide = ty.scalar().is_some_and(Scalar::wide);
+            let wide = ty.scalar().is_some_and(ComponentType::wide);
             let at = self.extended_sign(operands, at, *id)?;
             *arg = Some(WideArg { at, wide, step: u32::from(!single) });
         }
-        let wide = ty.scalar().is_some_and(Scalar::wide);
+        let wide = ty.scalar().is_some_and(ComponentType::wide);
         self.steps.push(Step::Wide { f, dst, wide, args, n, rough: operands.rough });
         self.fit(dst, ty);
         Ok(())

@@ -5,7 +5,7 @@ use super::super::step::{Fun, Slope, Step};
 use super::super::{arith, small, vector};
 use super::arithmetic::Operands;
 use super::{Compiler, Done, Ins};
-use crate::module::{Id, Op, Scalar, Type};
+use crate::module::{ComponentType, Id, Op, Type};
 
 impl Compiler<'_> {
     pub(super) fn pure(&mut self, ins: &Ins) -> Done {
@@ -81,7 +81,7 @@ impl Compiler<'_> {
             Op::Select => self.select(ins, dst, n)?,
             Op::All | Op::Any => {
                 let (a, vector) = self.typed(ins.args[0], line)?;
-                if n != 1 || vector.scalar() != Some(Scalar::Bool) {
+                if n != 1 || vector.scalar() != Some(ComponentType::Bool) {
                     return self.invalid(line, "all and any are of conditions");
                 }
                 self.steps.push(Step::Fold { all: ins.op == Op::All, dst, a, n: vector.components() });
@@ -127,7 +127,7 @@ impl Compiler<'_> {
                 self.steps.push(Step::Lane { f: arith::insert_field, dst, n, args: args.into(), rough: false });
             }
             Op::IAddCarry | Op::ISubBorrow | Op::UMulExtended | Op::SMulExtended => {
-                if self.typed(ins.args[0], line)?.1.scalar().is_some_and(Scalar::small) {
+                if self.typed(ins.args[0], line)?.1.scalar().is_some_and(ComponentType::small) {
                     return self.unsupported(line, format!("Op{:?} of 8 or 16 bits", ins.op));
                 }
                 let each = n / 2;
@@ -172,7 +172,7 @@ impl Compiler<'_> {
         if of != right.scalar() || of != ty.scalar() || ty.components() as usize != ins.args.len() - 2 {
             return self.invalid(ins.line, "a shuffle of vectors of other types");
         }
-        let (cells, m, n) = (of.map_or(1, Scalar::cells), left.components(), right.components());
+        let (cells, m, n) = (of.map_or(1, ComponentType::cells), left.components(), right.components());
         let mut from = Vec::new();
         for &index in &ins.args[2..] {
             let first = match index {
@@ -193,7 +193,7 @@ impl Compiler<'_> {
         let (a, b) = (self.exactly(ins.args[1], ins.ty, ins.line)?, self.exactly(other, ins.ty, ins.line)?);
         let (condition, ty) = self.typed(ins.args[0], ins.line)?;
         let count = ty.components();
-        if ty.scalar() != Some(Scalar::Bool) || count != 1 && count != self.ty(ins.ty)?.components() {
+        if ty.scalar() != Some(ComponentType::Bool) || count != 1 && count != self.ty(ins.ty)?.components() {
             return self.invalid(ins.line, "a choice by no condition");
         }
         self.steps.push(Step::Select { dst, condition, cells: n / count, a, b, n });
@@ -217,7 +217,7 @@ impl Compiler<'_> {
             return self.invalid(line, "a product of no vectors and matrices");
         };
         let wide = of.wide();
-        let float = matches!(of, Scalar::Float { .. }) && left.scalar() == Some(of) && right.scalar() == Some(of);
+        let float = matches!(of, ComponentType::Float { .. }) && left.scalar() == Some(of) && right.scalar() == Some(of);
         if inner != same || rows * columns != ty.components() || !float {
             return self.invalid(line, "a product of vectors and matrices whose shapes do not fit");
         }
@@ -237,7 +237,7 @@ impl Compiler<'_> {
         let Some(&first) = args.first() else { return self.invalid(line, "an operand is missing") };
         let rough = glsl::is_rough(op);
         let shape = self.typed(first, line)?.1;
-        let wide = shape.scalar().is_some_and(Scalar::wide);
+        let wide = shape.scalar().is_some_and(ComponentType::wide);
         if let Some(f) = vector::lane(op, wide) {
             // Modf and Frexp also write through a pointer.
             let through = matches!(op, Ext::Modf | Ext::Frexp).then(|| args.get(1).copied()).flatten();
@@ -275,7 +275,7 @@ impl Compiler<'_> {
 fn fits(op: Ext, first: &Type, result: &Type, args: &[(u32, u32)], given: usize) -> bool {
     let (n, out, components) = (first.cells(), result.cells(), first.components());
     let equal = |count: usize| given == count && args.iter().all(|a| a.1 == n);
-    let cells = first.scalar().map_or(1, Scalar::cells);
+    let cells = first.scalar().map_or(1, ComponentType::cells);
     let vector = (1..=4).contains(&components) && matches!(first, Type::Scalar(_) | Type::Vector { .. });
     let square = matches!(first, Type::Matrix { rows, columns, .. } if rows == columns);
     let narrow = cells == 1;

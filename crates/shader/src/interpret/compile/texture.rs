@@ -4,7 +4,7 @@ use super::super::step::Step;
 use super::super::step::{Ask, Lod, TextureStep};
 use super::{Compiler, Done, Ins};
 use crate::module::spirv::ImageOperands;
-use crate::module::{Image, Op, Scalar, Type};
+use crate::module::{ComponentType, Image, Op, Type};
 
 impl Compiler<'_> {
     /// Compiles the instruction if it is one of images, and says whether it was.
@@ -67,7 +67,7 @@ impl Compiler<'_> {
             reference: None,
             lod: Lod::Implicit { bias: None },
             offset: None,
-            integer: matches!(shape.texel, Scalar::Int { .. }),
+            integer: matches!(shape.texel, ComponentType::Int { .. }),
         };
         if ty.components() == 0 || ty.components() != ty.cells() {
             return self.invalid(line, "an image gives another type");

@@ -3,7 +3,7 @@
 use super::super::step::{Place, Step};
 use super::{Compiler, Done, Value};
 use crate::module::spirv::{BuiltIn, Decoration, StorageClass};
-use crate::module::{Block, Id, Image, Leaf, Scalar, Type, Variable};
+use crate::module::{Block, ComponentType, Id, Image, Leaf, Type, Variable};
 
 /// Where everything from outside of a shader lies in its cells.
 #[derive(Default)]
@@ -57,7 +57,7 @@ pub(crate) struct Field {
     pub location: u32,
     pub component: u32,
     pub cell: u32,
-    pub scalar: Scalar,
+    pub scalar: ComponentType,
 }
 
 impl Compiler<'_> {
@@ -201,7 +201,8 @@ impl Compiler<'_> {
                 Type::Matrix { column, columns, .. } => todo.extend((0..*columns).map(|_| *column)),
                 Type::Struct { members, .. } if todo.len() + members.len() <= most => todo.extend(members.iter().rev().map(|m| m.0)),
                 ty => {
-                    let Some(scalar) = ty.scalar().filter(|s| !(s.wide() || s.small() && matches!(s, Scalar::Int { .. })) && most > 0)
+                    let Some(scalar) =
+                        ty.scalar().filter(|s| !(s.wide() || s.small() && matches!(s, ComponentType::Int { .. })) && most > 0)
                     else {
                         return self.unsupported(0, "inputs and outputs other than numbers of 32 bits and floating point numbers of 16");
                     };

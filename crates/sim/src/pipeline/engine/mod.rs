@@ -7,7 +7,7 @@ use super::scheduler::{Floor, Scheduler};
 use super::servers::{Ordered, Server};
 use super::silicon::PipelineSilicon;
 use super::{Meter, PipelineFault, PipelineRun, Span, StageRun};
-use parts::{Doing, Filled, Queue, Stage, queues, stages, tokens};
+use parts::{Doing, Filled, Queue, ResolvedStage, queues, stages, tokens};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use warpsight_ir::occupancy::GroupNeeds;
@@ -72,7 +72,7 @@ const UNITS: usize = 2;
 struct Engine<'a> {
     on: &'a PipelineSilicon,
     scheduler: Scheduler,
-    stages: Vec<Stage<'a>>,
+    stages: Vec<ResolvedStage<'a>>,
     queues: Vec<Queue<'a>>,
     groups: Vec<Group>,
     /// Work-groups that are not on a multiprocessor yet, by arbiter.
@@ -109,7 +109,7 @@ pub fn run(pipeline: &Pipeline, on: &PipelineSilicon, scheduler: Scheduler) -> R
 }
 
 impl<'a> Engine<'a> {
-    fn new(on: &'a PipelineSilicon, scheduler: Scheduler, stages: Vec<Stage<'a>>, queues: Vec<Queue<'a>>) -> Self {
+    fn new(on: &'a PipelineSilicon, scheduler: Scheduler, stages: Vec<ResolvedStage<'a>>, queues: Vec<Queue<'a>>) -> Self {
         let live: f64 = queues.iter().map(|queue| queue.bytes).sum();
         let moves = if live > on.l2.bytes { on.queue.spilled } else { on.l2.bandwidth };
         let core = &on.core;

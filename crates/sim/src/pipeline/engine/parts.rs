@@ -6,7 +6,7 @@ use warpsight_ir::occupancy::GroupNeeds;
 use warpsight_ir::{Bytes, Firings, Name, Pipeline, StageBody, StageClass, Step, Turns};
 
 /// A stage's constant part.
-pub(super) struct Stage<'a> {
+pub(super) struct ResolvedStage<'a> {
     pub(super) name: &'a Name,
     pub(super) class: StageClass,
     pub(super) ctas: u64,
@@ -86,7 +86,7 @@ pub(super) fn queues(pipeline: &Pipeline) -> Vec<Queue<'_>> {
     queues.collect()
 }
 
-pub(super) fn stages(pipeline: &Pipeline) -> Result<Vec<Stage<'_>>, PipelineFault> {
+pub(super) fn stages(pipeline: &Pipeline) -> Result<Vec<ResolvedStage<'_>>, PipelineFault> {
     let programmed = pipeline.stages.iter().find(|stage| stage.body.program().is_some());
     if let Some(stage) = programmed {
         return Err(PipelineFault::Malformed(format!("stage `{}` has a program, and no firings to be timed by", stage.name)));
@@ -125,7 +125,7 @@ pub(super) fn stages(pipeline: &Pipeline) -> Result<Vec<Stage<'_>>, PipelineFaul
         let needs = GroupNeeds { lanes: firings.lanes, registers: firings.registers, local: Bytes(firings.local as f64) };
         let steps = doing(firings);
         let turns = firings.turns(stage.ctas);
-        Some(Stage { name: &stage.name, class: stage.class, ctas: u64::from(stage.ctas), firings, turns, needs, steps })
+        Some(ResolvedStage { name: &stage.name, class: stage.class, ctas: u64::from(stage.ctas), firings, turns, needs, steps })
     });
     Ok(stages.collect())
 }

@@ -14,7 +14,7 @@ fn every_member_of_a_block_arrives() {
     let bytes = inputs.blocks.get_mut(&(1, 3)).unwrap();
     for (index, leaf) in block.leaves.iter().enumerate() {
         let word = match leaf.scalar {
-            Scalar::Float { .. } => (index as f32 + 2.0).to_bits(),
+            ComponentType::Float { .. } => (index as f32 + 2.0).to_bits(),
             _ => index as u32 + 2,
         };
         bytes[leaf.offset as usize..][..4].copy_from_slice(&word.to_le_bytes());
@@ -60,12 +60,12 @@ const TYPES: &[(&str, usize, usize)] = &[
 fn write(bytes: &mut [u8], index: usize, leaf: &Leaf) {
     let value = index + 2;
     let word = match leaf.scalar {
-        Scalar::Float { bits: 64 } => (value as f64).to_le_bytes().to_vec(),
-        Scalar::Float { .. } => (value as f32).to_le_bytes().to_vec(),
-        Scalar::Int { signed: true, .. } => (-(value as i32)).to_le_bytes().to_vec(),
+        ComponentType::Float { bits: 64 } => (value as f64).to_le_bytes().to_vec(),
+        ComponentType::Float { .. } => (value as f32).to_le_bytes().to_vec(),
+        ComponentType::Int { signed: true, .. } => (-(value as i32)).to_le_bytes().to_vec(),
         // Every third truth is none, and the others are not all 1.
-        Scalar::Bool => (if value.is_multiple_of(3) { 0 } else { value as u32 }).to_le_bytes().to_vec(),
-        Scalar::Int { .. } => (value as u32).to_le_bytes().to_vec(),
+        ComponentType::Bool => (if value.is_multiple_of(3) { 0 } else { value as u32 }).to_le_bytes().to_vec(),
+        ComponentType::Int { .. } => (value as u32).to_le_bytes().to_vec(),
     };
     bytes[leaf.offset as usize..][..word.len()].copy_from_slice(&word);
 }

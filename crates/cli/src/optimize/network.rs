@@ -1,0 +1,363 @@
+//! `warpsight optimize model.onnx`: a whole network.
+
+mod page;
+
+use super::Args;
+use crate::accesses::{self, Chosen};
+use crate::failure::{Failure, Kind};
+use crate::network::{Loaded, choose, load, remember};
+use crate::record::Record;
+use crate::report::Column::{Below, Keep, Spare};
+use crate::report::{config, micros, out, table};
+use crate::target::Target;
+use crate::target::judging::Judging;
+use crate::{export, progress};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+use warpsight_engine::network::{Choice, Network, Run};
+use warpsight_engine::tune::Tuned;
+use warpsight_engine::verify::tolerance;
+use warpsight_generate::placement::stored;
+use warpsight_graph::{GraphError, Plan, PlanTensor, evaluate_f64};
+use warpsight_ir::sample::{geometric_error, spearman};
+use warpsight_ir::{Family, KnobValue, Name, Seconds};
+
+/// Optimizes a network.
+pub fn run(path: &Path, args: &Args, target: &mut Target, record: &mut Record, json: bool) -> Result<(), Failure> {
+    let loaded = load(path, &args.input_shape)?;
+    let Loaded { graph, plan, .. } = &loaded;
+    let stem = path.file_stem().map_or("network".into(), |s| s.to_string_lossy());
+    let network = Network::new(plan)?;
+    network.fits(&target.device.info().limits)?;
+    loaded.fits(path)?;
+    let reference = Reference { values: &|inputs| evaluate_f64(graph, inputs), most: EVALUATED };
+    let done = optimize(&network, plan, &reference, &stem, args, target, record)?;
+    if let Some(file) = &args.html {
+        warpsight_files::write(file, page::html(&stem, &network, &done, target).as_bytes())?;
+    }
+    let mut rows = rows(&network, &done.choice, &done.run);
+    write_accesses(&mut rows, &network, args, target)?;
+    if json { out(report(&rows, &network, &done, target)) } else { print(&rows, &network, &done, target) }
+}
+
+/// A network optimized, run and compared with its reference.
+pub struct Done {
+    /// The kernels.
+    pub choice: Choice,
+    /// The run.
+    pub run: Run,
+    /// Largest difference of any output from the reference, or why there is none.
+    pub difference: Result<f64, String>,
+}
+
+/// A plan's outputs for one array per input, in `f64`.
+type Outputs<'a> = dyn Fn(&[Vec<f64>]) -> Result<Vec<Vec<f64>>, GraphError> + 'a;
+
+/// What a plan's outputs should be.
+pub struct Reference<'a> {
+    /// The outputs.
+    pub values: &'a Outputs<'a>,
+    /// How many values it computes for that at most ([`Plan::work`]).
+    pub most: u64,
+}
+
+/// Values that the reference of a network computes at most, by native loops: a minute's worth.
+const EVALUATED: u64 = 1 << 34;
+
+/// Chooses, runs, compares, stores and exports.
+pub fn optimize(
+    network: &Network,
+    plan: &Plan,
+    reference: &Reference,
+    name: &str,
+    args: &Args,
+    target: &mut Target,
+    record: &mut Record,
+) -> Result<Done, Failure> {
+    let judging = Judging::new(target, args.top, args.runs);
+    let mut rng = fastrand::Rng::new();
+    let choice = choose(network, &judging, target, record, &mut rng)?;
+
+    let bar = progress::bar(2, name);
+    bar.set_message("running all kernels");
+    let mut random = |t: &PlanTensor| stored(t.element, (0..t.len()).map(|_| rng.f32() * 2.0 - 1.0).collect());
+    let inputs: Vec<Vec<f32>> = plan.inputs.iter().map(|&id| random(plan.tensor(id))).collect();
+    let run = network.run(&choice.selection, &inputs, &mut *target.device, args.runs)?;
+    bar.inc(1);
+    bar.set_message("computing the f64 reference");
+    let difference = match plan.work() {
+        work if work <= reference.most => Ok(compared(reference, network, &inputs, &run)?),
+        work => Err(format!(
+            "the f64 reference of the whole was left out: it would compute {:.1e} values, {:.1e} at most are; \
+             every kernel was compared by itself, with a sample of its outputs",
+            work as f64, reference.most as f64
+        )),
+    };
+    bar.finish_and_clear();
+    remember(network, &choice.selection, &run, record)?;
+    if let Some(folder) = &args.out {
+        export::sequence(folder, name, &network.job(&choice.selection, &inputs))?;
+    }
+    Ok(Done { choice, run, difference })
+}
+
+/// Largest accepted difference of a network's outputs from the reference, relative to the largest output where that exceeds 1;
+/// tens of layers in `f32` add up to some 1e-6.
+const TOLERANCE: f64 = 1e-3;
+
+/// Largest difference of any output from the reference; a failure where that is more than rounding explains.
+fn compared(reference: &Reference, network: &Network, inputs: &[Vec<f32>], run: &Run) -> Result<f64, Failure> {
+    let (difference, largest) = difference(reference, inputs, run)?;
+    // A rounding to a narrow type may come out the other way, and is carried on.
+    let narrowest = network.families.iter().map(|family| tolerance(family.expr())).fold(0.0, f64::max);
+    if difference.is_finite() && difference <= TOLERANCE.max(2.0 * narrowest) * largest.max(1.0) {
+        return Ok(difference);
+    }
+    let said = "every kernel was right by itself, but the network's outputs differ from the f64 reference by";
+    Err(Failure::new(Kind::NothingVerified, format!("{said} {difference:.3e}")))
+}
+
+/// Largest difference of any output from the unfused graph evaluated in `f64` (NaN where one of both is NaN), and the largest finite output.
+fn difference(reference: &Reference, inputs: &[Vec<f32>], run: &Run) -> Result<(f64, f64), Failure> {
+    let doubles: Vec<Vec<f64>> = inputs.iter().map(|v| v.iter().map(|&x| f64::from(x)).collect()).collect();
+    let expected = (reference.values)(&doubles).map_err(|e| Failure::input(e.to_string()))?;
+    let pairs = expected.iter().zip(&run.outputs).flat_map(|(e, (_, _, got))| e.iter().zip(got));
+    Ok(pairs.fold((0.0, 0.0), |(worst, largest): (f64, f64), (e, g)| {
+        // What is NaN, or beyond `f32`, in the reference has to be so in the output.
+        let same = e.is_nan() && g.is_nan() || *e as f32 == *g;
+        let off = if same { 0.0 } else { (e - f64::from(*g)).abs() };
+        // NaN must not pass as small, nor be forgotten.
+        let worst = if off.is_nan() || worst.is_nan() { f64::NAN } else { worst.max(off) };
+        (worst, if e.is_finite() { largest.max(e.abs()) } else { largest })
+    }))
+}
+
+/// The same as JSON.
+pub fn rejected(rejected: &[(BTreeMap<Name, KnobValue>, String)]) -> Value {
+    rejected.iter().map(|(knobs, reason)| json!({"config": knobs, "reason": reason})).collect()
+}
+
+/// One row of the report: a kernel and all the places it is used at.
+struct Row<'a> {
+    names: Vec<&'a str>,
+    kind: &'a str,
+    family: usize,
+    tuned: &'a Tuned,
+    /// Sum over its uses, in the run of the network.
+    total: Seconds,
+    share: f64,
+    /// The file that says what it touches.
+    accesses: Option<String>,
+}
+
+/// What the kernels touch, where that was asked for.
+fn write_accesses(rows: &mut [Row], network: &Network, args: &Args, target: &Target) -> Result<(), Failure> {
+    let Some(folder) = &args.accesses else { return Ok(()) };
+    let chosen = |row: &Row<'_>| network.families[row.family].kernel(&row.tuned.config);
+    let chosen: Vec<Chosen> = rows.iter().map(|row| Chosen { what: row.names[0], knobs: &row.tuned.knobs, kernel: chosen(row) }).collect();
+    let files = accesses::files(folder, &target.device.info().id, &chosen)?;
+    rows.iter_mut().zip(files).for_each(|(row, file)| row.accesses = Some(file));
+    Ok(())
+}
+
+fn rows<'a>(network: &'a Network, choice: &'a Choice, run: &Run) -> Vec<Row<'a>> {
+    let mut rows: Vec<Row> = vec![];
+    let times = run.step_times();
+    for (n, step) in network.steps.iter().enumerate() {
+        let tuned = &choice.tuned[&network.key(&choice.selection, step)];
+        let time = times.get(n).copied().unwrap_or(tuned.estimate.time);
+        match rows.iter_mut().find(|r| std::ptr::eq(r.tuned, tuned)) {
+            Some(row) => {
+                row.names.push(&step.name);
+                row.total += time;
+            }
+            None => rows.push(Row {
+                names: vec![&step.name],
+                kind: &step.kind,
+                family: step.family,
+                tuned,
+                total: time,
+                share: 0.0,
+                accesses: None,
+            }),
+        }
+    }
+    let all: f64 = rows.iter().map(|r| r.total.0).sum();
+    rows.iter_mut().for_each(|r| r.share = r.total.0 / all);
+    rows
+}
+
+fn shape(network: &Network, row: &Row) -> serde_json::Map<String, Value> {
+    let expr = network.families[row.family].expr();
+    let mut shape: serde_json::Map<String, Value> = expr.all_axes().map(|a| (a.name.to_string(), json!(a.extent))).collect();
+    shape.insert("output".into(), json!(expr.output.shape));
+    shape
+}
+
+fn predicted(network: &Network, choice: &Choice) -> Seconds {
+    network.steps.iter().map(|s| choice.tuned[&network.key(&choice.selection, s)].estimate.time).sum()
+}
+
+fn report(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Value {
+    let Done { choice, run, difference } = done;
+    let operators: Vec<Value> = rows
+        .iter()
+        .map(|row| {
+            let candidates = &choice.candidates[row.family];
+            let mut value = json!({
+                "name": row.names[0],
+                "nodes": row.names,
+                "kernel": network.families[row.family].name(),
+                "op": row.kind,
+                "shape": shape(network, row),
+                "config": row.tuned.knobs,
+                "candidates": candidates.total,
+                "ranked": candidates.left,
+                "pruned": candidates.pruned,
+                "predicted_s": row.tuned.estimate.time,
+                "interval_s": row.tuned.estimate.interval,
+                "time_s": row.tuned.time.map(|t| t.0),
+                "time_source": row.tuned.time.map(|t| t.1),
+                "share": row.share,
+                "limiter": row.tuned.estimate.limiter(),
+                "verified": true,
+                "rel_l2_error": row.tuned.verdict.rel_l2,
+                "rejected": rejected(&row.tuned.rejected),
+                "registers": {"predicted": row.tuned.registers, "reported": row.tuned.feedback.registers, "private_bytes": row.tuned.feedback.private_bytes},
+            });
+            if let Some(file) = &row.accesses {
+                value["accesses"] = json!(file);
+            }
+            value
+        })
+        .collect();
+    json!({
+        "device": target.device.info().id,
+        "device_name": target.device.info().name,
+        "driver": target.device.info().driver,
+        "profile": target.profile.name,
+        "operators": operators,
+        "layers": page::layers(network, done),
+        "memory": page::memory(network, done),
+        "network": {
+            "predicted_s": predicted(network, choice),
+            "time_s": run.passes.median(),
+            "time_source": run.source,
+            "cpu_s": run.cpu_time.filter(|_| target.device.info().is_cpu),
+            "kernels_s": run.step_times().into_iter().sum::<Seconds>(),
+            "max_abs_diff": difference.as_ref().ok(),
+            "reason": difference.as_ref().err(),
+        },
+    })
+}
+
+fn print(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Result<(), Failure> {
+    let Done { run, difference, .. } = done;
+    let mut shown = table(&[
+        Keep("operator"),
+        Spare(3, "uses"),
+        Spare(2, "op"),
+        Spare(1, "output"),
+        Below("configuration"),
+        Keep("predicted us"),
+        Keep("time us"),
+        Spare(4, "source"),
+        Keep("share %"),
+        Keep("limiter"),
+    ]);
+    let mut order: Vec<&Row> = rows.iter().collect();
+    order.sort_by(|a, b| b.share.total_cmp(&a.share));
+    for row in order {
+        let t = row.tuned;
+        shown.add_row([
+            row.names[0].to_owned(),
+            row.names.len().to_string(),
+            row.kind.to_owned(),
+            format!("{:?}", network.families[row.family].expr().output.shape),
+            config(&t.knobs),
+            micros(t.estimate.time),
+            t.time.map_or("-".into(), |x| micros(x.0)),
+            t.time.map_or("-", |x| x.1.name()).into(),
+            format!("{:.1}", 100.0 * row.share),
+            t.estimate.limiter().name().into(),
+        ]);
+    }
+    out(format_args!("{shown}"))?;
+    let predicted: Seconds = rows.iter().map(|r| r.tuned.estimate.time * r.names.len() as f64).sum();
+    let source = run.source.map_or("", |s| s.name());
+    let time = run.passes.median().map_or("not timed".to_owned(), |t| format!("{} us ({source})", micros(t)));
+    out(format_args!(
+        "{} kernels on {}: {time}, {} us (predicted)",
+        rows.iter().map(|r| r.names.len()).sum::<usize>(),
+        target.device.info().id,
+        micros(predicted)
+    ))?;
+    if let Some((ratio, rank)) = agreement(rows) {
+        out(format_args!("prediction against {source} per kernel: geometric error x{ratio:.2}, rank correlation {rank:.2}"))?;
+    }
+    if let Some(error) = register_error(rows) {
+        out(format_args!("registers predicted against reported: mean error {error:+.1} %"))?;
+    }
+    for row in rows {
+        rejections(&row.tuned.rejected)?;
+    }
+    match difference {
+        Ok(difference) => out(format_args!("largest difference from the f64 reference: {difference:.1e}")),
+        Err(reason) => out(reason),
+    }
+}
+
+/// Better ranked kernels that were not taken, and why.
+pub fn rejections(rejected: &[(BTreeMap<Name, KnobValue>, String)]) -> Result<(), Failure> {
+    rejected.iter().try_for_each(|(knobs, reason)| out(format_args!("rejected {}: {reason}", config(knobs))))
+}
+
+/// Geometric mean of the factor between predicted and taken time, and Spearman's rank correlation; `None` for fewer than three kernels.
+fn agreement(rows: &[Row]) -> Option<(f64, f64)> {
+    let pairs: Vec<(f64, f64)> = rows.iter().filter_map(|r| Some((r.tuned.estimate.time.0, r.tuned.time?.0.0))).collect();
+    if pairs.len() < 3 {
+        return None;
+    }
+    Some((geometric_error(&pairs), spearman(&pairs)))
+}
+
+/// Mean relative error of predicted registers, in percent, over kernels whose driver reports any.
+fn register_error(rows: &[Row]) -> Option<f64> {
+    let pairs: Vec<(f64, f64)> =
+        rows.iter().filter_map(|r| Some((f64::from(r.tuned.registers), f64::from(r.tuned.feedback.registers?)))).collect();
+    (!pairs.is_empty()).then(|| 100.0 * pairs.iter().map(|(p, t)| p / t - 1.0).sum::<f64>() / pairs.len() as f64)
+}
+
+/// The report of an operator that takes several kernels.
+pub fn show_operator(text: &str, network: &Network, done: &Done, args: &Args, target: &Target, json: bool) -> Result<(), Failure> {
+    let mut rows = rows(network, &done.choice, &done.run);
+    write_accesses(&mut rows, network, args, target)?;
+    if !json {
+        return print(&rows, network, done, target);
+    }
+    let mut pruned: BTreeMap<&str, usize> = BTreeMap::new();
+    for (reason, n) in done.choice.candidates.iter().flat_map(|c| &c.pruned) {
+        *pruned.entry(reason).or_default() += n;
+    }
+    let whole = report(&rows, network, done, target);
+    out(json!({
+        "op": text,
+        "device": target.device.info().id,
+        "candidates": done.choice.candidates.iter().map(|c| c.total).sum::<usize>(),
+        "ranked": done.choice.candidates.iter().map(|c| c.left).sum::<usize>(),
+        "pruned": pruned,
+        "chosen": {
+            "config": rows.iter().map(|r| json!(r.tuned.knobs)).collect::<Vec<_>>(),
+            "predicted_s": whole["network"]["predicted_s"],
+            "time_s": whole["network"]["time_s"],
+            "time_source": whole["network"]["time_source"],
+            "verified": true,
+        },
+        "steps": whole["operators"],
+        "network": {
+            "max_abs_diff": null,
+            "reason": done.difference.as_ref().err().map_or("one operator; its own difference is in `steps`", String::as_str),
+        },
+    }))
+}

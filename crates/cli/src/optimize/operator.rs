@@ -1,0 +1,274 @@
+//! `warpsight optimize --op …`: one operator.
+
+use super::network::{self, Reference};
+use super::{Args, Search};
+use crate::accesses::{self, Chosen};
+use crate::failure::Failure;
+use crate::record::Record;
+use crate::report::Column::{Below, Keep, Spare};
+use crate::report::{config, micros, out, table};
+use crate::target::Target;
+use crate::target::judging::Judging;
+use crate::{export, progress};
+use serde_json::{Value, json};
+use warpsight_engine::EngineError;
+use warpsight_engine::network::{Network, Sequence};
+use warpsight_engine::search::{self, Searched};
+use warpsight_engine::tune::{self, Attempt, Candidates, Judge, Tuned};
+use warpsight_engine::verify::{Trial, check_operator};
+use warpsight_generate::operators::{forms, parse_operator};
+use warpsight_generate::{Lowering, Operator, ScheduleFamily};
+use warpsight_graph::Plan;
+use warpsight_ir::sample::{geometric_error, spearman};
+use warpsight_ir::{Config, Family, Name};
+use warpsight_run::{Device, Init};
+
+/// Values that the reference of a whole operator computes at most, expression by expression: some ten seconds' worth.
+const EVALUATED: u64 = 1 << 28;
+
+/// What came of one expression of the operator.
+struct Outcome {
+    family: ScheduleFamily,
+    candidates: Candidates,
+    chosen: Tuned,
+    search: Option<Searched>,
+    /// The file that says what it touches.
+    accesses: Option<String>,
+}
+
+impl Outcome {
+    fn touched<'a>(&'a self, text: &'a str) -> Chosen<'a> {
+        Chosen { what: text, knobs: &self.chosen.knobs, kernel: self.family.kernel(&self.chosen.config) }
+    }
+}
+
+/// What `--op` takes.
+pub fn help() -> String {
+    let forms: Vec<String> = forms().map(|form| format!("  {form}")).collect();
+    format!(
+        "One operator instead, for instance \"matmul m=64 n=64 k=64\". Operators and their keys (those in brackets may be left out; \
+         dtype is f32 or f16s: half storage, float arithmetic):\n{}",
+        forms.join("\n")
+    )
+}
+
+/// Optimizes the operator that the text describes.
+pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, json: bool) -> Result<(), Failure> {
+    let operator: Operator = parse_operator(text).map_err(|e| Failure::input(e.to_string()).at(text))?;
+    // Steps of lowering need no data.
+    if args.dump.is_none() {
+        check_operator(&operator, &target.device.info().limits)?;
+    }
+    if operator.steps.len() > 1 && args.dump.is_none() && args.search == Search::Model {
+        return sequence(text, &operator, args, target, record, json);
+    }
+    if let (Some(_), [_, _, ..]) = (&args.out, operator.steps.as_slice()) {
+        return Err(Failure::input(format!("--search exhaustive times the {} kernels of this operator one by one", operator.steps.len()))
+            .help("--out writes them together: leave --search out"));
+    }
+    let judging = Judging::new(target, args.top, args.runs);
+    let mut rng = fastrand::Rng::new();
+    let mut outcomes = vec![];
+    let mut dumped = vec![];
+    for step in &operator.steps {
+        let family = ScheduleFamily::new(step.clone());
+        let judge = judging.judge(&target.profile);
+        if let Some(stage) = args.dump {
+            let (_, ranked) = tune::rank(&family, family.configs(), &judge)?;
+            let best = ranked.first().ok_or_else(|| Failure::input("no configuration fits the device"))?;
+            dumped.push((family.name().clone(), family.dump(&best.config, stage).map_err(EngineError::from)?));
+            continue;
+        }
+        outcomes.push(optimize(family, args, &judge, &mut *target.device, record, &mut rng)?);
+    }
+    if let Some(stage) = args.dump {
+        return dump(text, stage, &dumped, json);
+    }
+    if let Some(out) = &args.out {
+        for outcome in &outcomes {
+            let trial = Trial::new(outcome.family.expr(), &outcome.chosen.placements, &mut rng);
+            let mut job = trial.job(&outcome.chosen.program, None);
+            // Everything the operator reads is the user's to give.
+            job.memory.iter_mut().for_each(|m| m.init = Init::Poison);
+            let expr = outcome.family.expr();
+            let tensors = expr.inputs.iter().chain([&expr.output]).zip(&outcome.chosen.placements);
+            let names = tensors.map(|(t, p)| (t.name.to_string(), p.describe(t))).collect();
+            export::sequence(out, outcome.family.name(), &Sequence { job, names, inputs: (0..expr.inputs.len()).collect() })?;
+        }
+    }
+    if let Some(folder) = &args.accesses {
+        let chosen: Vec<Chosen> = outcomes.iter().map(|o| o.touched(text)).collect();
+        let files = accesses::files(folder, &target.device.info().id, &chosen)?;
+        outcomes.iter_mut().zip(files).for_each(|(o, file)| o.accesses = Some(file));
+    }
+    if json {
+        out(format_args!("{}", report(text, target, &outcomes)))?;
+    } else {
+        print(&outcomes)?;
+    }
+    Ok(())
+}
+
+/// An operator of several kernels is a small network: the kernels agree on where the tensors between them lie. Its constants are random.
+fn sequence(text: &str, operator: &Operator, args: &Args, target: &mut Target, record: &mut Record, json: bool) -> Result<(), Failure> {
+    let mut rng = fastrand::Rng::new();
+    let plan = Plan::of_operator(operator, |n| (0..n).map(|_| rng.f64() * 2.0 - 1.0).collect());
+    let network = Network::new(&plan)?;
+    let reference = Reference { values: &|inputs| plan.evaluate_f64(inputs), most: EVALUATED };
+    let done = network::optimize(&network, &plan, &reference, &operator.kind, args, target, record)?;
+    network::show_operator(text, &network, &done, args, target, json)
+}
+
+fn optimize(
+    family: ScheduleFamily,
+    args: &Args,
+    judge: &Judge,
+    device: &mut dyn Device,
+    record: &mut Record,
+    rng: &mut fastrand::Rng,
+) -> Result<Outcome, Failure> {
+    let bar = progress::bar(judge.top, family.name());
+    bar.set_message("ranking");
+    let (candidates, ranked) = tune::rank(&family, family.configs(), judge)?;
+    bar.set_message("verifying and timing");
+    let mut observe = |attempt: &Attempt| {
+        bar.inc(1);
+        record.attempt(&family, attempt)
+    };
+    let mut chosen = tune::choose(&family, &ranked, judge, device, rng, &mut observe)?;
+    bar.finish_and_clear();
+    if args.search == Search::Model {
+        return Ok(Outcome { family, candidates, chosen, search: None, accesses: None });
+    }
+    let done = record.done(&family)?;
+    let bar = progress::bar(candidates.left, family.name());
+    let known = |config: &Config| done.get(&serde_json::to_string(&family.space().describe(config)).unwrap_or_default()).copied();
+    let mut step = || {
+        bar.inc(1);
+        if progress::interrupted() { Err(EngineError::Interrupted) } else { Ok(()) }
+    };
+    let mut observe = |attempt: &Attempt| record.attempt(&family, attempt);
+    let mut searching = search::Search { family: &family, judge, device, rng, observe: &mut observe };
+    let mut found = searching.all(&known, &mut step).inspect_err(|_| bar.abandon())?;
+    bar.finish_and_clear();
+    if let Some(found) = &mut found {
+        searching.finals(&mut chosen, found)?;
+    }
+    Ok(Outcome { family, candidates, chosen, search: found, accesses: None })
+}
+
+/// The steps of the operator after a step of lowering.
+fn dump(text: &str, stage: Lowering, steps: &[(Name, String)], json: bool) -> Result<(), Failure> {
+    if json {
+        let steps: Vec<Value> = steps.iter().map(|(name, text)| json!({"name": name, "text": text})).collect();
+        return out(json!({"op": text, "dump": stage.name(), "steps": steps}));
+    }
+    steps.iter().try_for_each(|(_, text)| out(text))
+}
+
+fn report(text: &str, target: &Target, outcomes: &[Outcome]) -> Value {
+    let step = |o: &Outcome| {
+        let chosen = &o.chosen;
+        let mut value = json!({
+            "name": o.family.name(),
+            "candidates": o.candidates.total,
+            "ranked": o.candidates.left,
+            "pruned": o.candidates.pruned,
+            "chosen": {
+                "config": chosen.knobs,
+                "predicted_s": chosen.estimate.time,
+                "interval_s": chosen.estimate.interval,
+                "time_s": chosen.time.map(|t| t.0),
+                "time_source": chosen.time.map(|t| t.1),
+                "limiter": chosen.estimate.limiter(),
+                "rel_l2_error": chosen.verdict.rel_l2,
+                "verified": true,
+                "rejected": network::rejected(&chosen.rejected),
+            },
+        });
+        if let Some(file) = &o.accesses {
+            value["chosen"]["accesses"] = json!(file);
+        }
+        if let (Some(Searched { best: (config, time), pairs }), Some((chosen, _))) = (&o.search, chosen.time) {
+            value["timed"] = json!(pairs.len());
+            value["rank_correlation"] = json!(spearman(pairs));
+            value["geometric_error"] = json!(geometric_error(pairs));
+            value["best"] = json!({"config": o.family.space().describe(config), "time_s": time});
+            value["loss_percent"] = json!(100.0 * (chosen.0 / time.0 - 1.0));
+        }
+        value
+    };
+    // An operator of one expression, as most are, is reported directly.
+    match outcomes {
+        [one] => {
+            let mut value = step(one);
+            value["op"] = json!(text);
+            value["device"] = json!(target.device.info().id);
+            value["network"] = json!({"max_abs_diff": null});
+            value
+        }
+        several => json!({"op": text, "device": target.device.info().id, "steps": several.iter().map(step).collect::<Vec<_>>()}),
+    }
+}
+
+fn print(outcomes: &[Outcome]) -> Result<(), Failure> {
+    let mut rows = table(&[
+        Keep("kernel"),
+        Below("configuration"),
+        Spare(1, "candidates"),
+        Spare(2, "left"),
+        Keep("predicted us"),
+        Keep("time us"),
+        Spare(4, "source"),
+        Keep("limiter"),
+        Spare(3, "rel L2 error"),
+    ]);
+    for o in outcomes {
+        let c = &o.chosen;
+        rows.add_row([
+            o.family.name().to_string(),
+            config(&c.knobs),
+            o.candidates.total.to_string(),
+            o.candidates.left.to_string(),
+            micros(c.estimate.time),
+            c.time.map_or("-".into(), |t| micros(t.0)),
+            c.time.map_or("-", |t| t.1.name()).into(),
+            c.estimate.limiter().name().into(),
+            format!("{:.1e}", c.verdict.rel_l2),
+        ]);
+    }
+    out(format_args!("{rows}"))?;
+    for o in outcomes {
+        let dropped: Vec<String> = o.candidates.pruned.iter().filter(|p| *p.1 > 0).map(|(why, n)| format!("{n} by {why}")).collect();
+        if !dropped.is_empty() {
+            out(format_args!("{}: dropped {}", o.family.name(), dropped.join(", ")))?;
+        }
+        network::rejections(&o.chosen.rejected)?;
+        out(format_args!("{}: {}", o.family.name(), o.chosen.estimate.explain()))?;
+        out(format_args!(
+            "{}: registers predicted {}, reported {}",
+            o.family.name(),
+            o.chosen.registers,
+            crate::report::dash(o.chosen.feedback.registers)
+        ))?;
+        if let (Some(Searched { best: (best, time), pairs }), Some((chosen, source))) = (&o.search, o.chosen.time) {
+            out(format_args!(
+                "{}: prediction against {} over {} configurations: geometric error x{:.2}, rank correlation {:.2}",
+                o.family.name(),
+                source.name(),
+                pairs.len(),
+                geometric_error(pairs),
+                spearman(pairs)
+            ))?;
+            out(format_args!(
+                "{}: best of all {} us ({}): {}; the choice loses {:.1} %",
+                o.family.name(),
+                micros(*time),
+                source.name(),
+                config(&o.family.space().describe(best)),
+                100.0 * (chosen.0 / time.0 - 1.0)
+            ))?;
+        }
+    }
+    Ok(())
+}

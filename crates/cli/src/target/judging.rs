@@ -1,0 +1,30 @@
+//! By what configurations are judged.
+
+use super::Target;
+use warpsight_engine::tune::Judge;
+use warpsight_generate::prune::Allowance;
+use warpsight_ir::Profile;
+use warpsight_predict::KernelModel;
+
+/// The model and limits a run judges by.
+pub struct Judging {
+    model: KernelModel,
+    allowance: Allowance,
+    top: usize,
+    runs: u32,
+}
+
+impl Judging {
+    /// By so many of the model's first choices, each timed in so many runs.
+    pub fn new(target: &Target, top: u32, runs: u32) -> Self {
+        Self { model: KernelModel, allowance: target.allowance, top: top as usize, runs }
+    }
+    /// The model's first choice, briefly timed: for verbs that only run.
+    pub fn first(target: &Target) -> Self {
+        Self::new(target, 1, 5)
+    }
+    /// For the engine.
+    pub fn judge<'a>(&'a self, profile: &'a Profile) -> Judge<'a> {
+        Judge { profile, model: &self.model, allowance: self.allowance, top: self.top, runs: self.runs }
+    }
+}

@@ -1,0 +1,191 @@
+//! What an operator says of the shapes of its operands.
+
+use crate::graph::op::{Function, Op, factors};
+use warpsight_generate::operators::{Pool, Window};
+use warpsight_ir::Scalar;
+
+/// Extents beyond this are in no window.
+const WINDOW: i64 = i32::MAX as i64;
+
+type Checked = Result<(), String>;
+
+impl Op {
+    /// Whether an operator can have inputs and outputs of these shapes, all extents positive.
+    ///
+    /// # Errors
+    /// What does not fit.
+    pub fn fits(&self, inputs: &[&[i64]], outputs: &[&[i64]]) -> Checked {
+        let (least, most) = self.arity();
+        if !(least..=most).contains(&inputs.len()) {
+            let wanted = if least == most { least.to_string() } else { format!("{least} to {most}") };
+            return Err(format!("it has {} inputs, its operator takes {wanted}", inputs.len()));
+        }
+        let further = usize::from(matches!(self, Self::LayerNormalization { .. })) * 2;
+        if outputs.len() != 1 && outputs.len() != 1 + further {
+            return Err(format!("it has {} outputs, its operator has {}", outputs.len(), 1 + further));
+        }
+        let (x, y) = (inputs[0], outputs[0]);
+        match self {
+            Self::Unary(Function::Power(exponent)) if !power(*exponent) => {
+                Err(format!("exponent {exponent} (whole numbers from -8 to 8, and ±0.5)"))
+            }
+            Self::Unary(Function::Round(to)) if !to.is_float() => {
+                Err(format!("it rounds to {}, which is no floating-point type", to.name()))
+            }
+            Self::Unary(_) => same("its output", y, x),
+            Self::Binary(_) => inputs.iter().try_for_each(|input| broadcasts(input, y)),
+            Self::Alias => {
+                let elements = |shape: &[i64]| shape.iter().map(|&extent| i128::from(extent)).product::<i128>();
+                if elements(x) == elements(y) { Ok(()) } else { Err(format!("{x:?} and {y:?} have other numbers of elements")) }
+            }
+            Self::Conv { windows, groups } => convolution(inputs, y, windows, *groups, false),
+            Self::ConvTranspose { windows } => convolution(inputs, y, windows, 1, true),
+            Self::BatchNormalization { .. } => {
+                let channels = x.get(1..2).ok_or("its input has no channels")?;
+                inputs[1..].iter().try_for_each(|own| same("a parameter", own, channels))?;
+                same("its output", y, x)
+            }
+            Self::MatMul { transpose_left, transpose_right } => product(inputs, y, *transpose_left, *transpose_right),
+            Self::Pool { kind, windows, ceil_mode } => {
+                spatial(x, windows)?;
+                let (kind, spatial, ceil_mode) = (*kind, windows.clone(), *ceil_mode);
+                let pool = Pool { kind, batch: x[0], channels: x[1], spatial, ceil_mode, element: Scalar::F32 };
+                same("its output", y, &[&x[..2], &pool.outputs()].concat())
+            }
+            Self::GlobalAveragePool => {
+                let kept = x.get(..2).ok_or("its input has no channels")?;
+                same("its output", y, &[kept, &vec![1; x.len() - 2]].concat())
+            }
+            Self::Reduce { axes, keep, .. } => {
+                if !axes.windows(2).all(|pair| pair[0] < pair[1]) || axes.last().is_none_or(|&last| last >= x.len()) {
+                    return Err(format!("axes {axes:?} of {} dimensions: each once, ascending", x.len()));
+                }
+                let extent = |(d, &extent): (usize, &i64)| if !axes.contains(&d) { Some(extent) } else { keep.then_some(1) };
+                same("its output", y, &x.iter().enumerate().filter_map(extent).collect::<Vec<_>>())
+            }
+            Self::Softmax { axis } => within(*axis, x).and_then(|()| same("its output", y, x)),
+            Self::LayerNormalization { axis, .. } => {
+                within(*axis, x)?;
+                inputs[1..].iter().try_for_each(|own| same("a parameter", own, &x[*axis..]))?;
+                let row: Vec<i64> = x.iter().enumerate().map(|(d, &extent)| if d < *axis { extent } else { 1 }).collect();
+                outputs[1..].iter().try_for_each(|own| same("a statistic", own, &row))?;
+                same("its output", y, x)
+            }
+            Self::Transpose { permutation } => {
+                let mut seen = permutation.clone();
+                seen.sort_unstable();
+                if seen != (0..x.len()).collect::<Vec<_>>() {
+                    return Err(format!("{permutation:?} is no permutation of {} dimensions", x.len()));
+                }
+                same("its output", y, &permutation.iter().map(|&from| x[from]).collect::<Vec<_>>())
+            }
+            Self::Slice { starts, steps } => {
+                let ranks = [starts.len(), steps.len(), y.len()];
+                if ranks != [x.len(); 3] {
+                    return Err(format!("starts, steps and output have {ranks:?} dimensions, the input {}", x.len()));
+                }
+                let inside = |d: usize| {
+                    let last = i128::from(starts[d]) + i128::from(steps[d]) * i128::from(y[d] - 1);
+                    (0..i128::from(x[d])).contains(&last) && (0..x[d]).contains(&starts[d])
+                };
+                (0..x.len()).find(|&d| !inside(d)).map_or(Ok(()), |d| Err(format!("dimension {d} of {x:?} has not all elements of {y:?}")))
+            }
+            Self::Concat { axis } => {
+                within(*axis, x)?;
+                let mut whole = x.to_vec();
+                for other in &inputs[1..] {
+                    let alike = other.len() == x.len() && (0..x.len()).all(|d| d == *axis || other[d] == x[d]);
+                    let sum = if alike { whole[*axis].checked_add(other[*axis]) } else { None };
+                    whole[*axis] = sum.ok_or_else(|| format!("{other:?} does not come behind {x:?} along dimension {axis}"))?;
+                }
+                same("its output", y, &whole)
+            }
+            Self::Pad { before, after } => {
+                let ranks = [before.len(), after.len()];
+                if ranks != [x.len(); 2] {
+                    return Err(format!("its padding has {ranks:?} dimensions, the input {}", x.len()));
+                }
+                let padded = |d: usize| x[d].checked_add(before[d])?.checked_add(after[d]);
+                let padded: Option<Vec<i64>> = (0..x.len()).map(padded).collect();
+                same("its output", y, &padded.ok_or("its padding is too large")?)
+            }
+        }
+    }
+
+    /// Least and most inputs.
+    fn arity(&self) -> (usize, usize) {
+        match self {
+            Self::Conv { .. } | Self::ConvTranspose { .. } | Self::MatMul { .. } | Self::LayerNormalization { .. } => (2, 3),
+            Self::BatchNormalization { .. } => (5, 5),
+            Self::Binary(_) => (2, 2),
+            Self::Concat { .. } => (1, usize::MAX),
+            Self::Unary(_) | Self::Pool { .. } | Self::GlobalAveragePool | Self::Reduce { .. } | Self::Softmax { .. } => (1, 1),
+            Self::Alias | Self::Transpose { .. } | Self::Slice { .. } | Self::Pad { .. } => (1, 1),
+        }
+    }
+}
+
+/// Exponents that expressions state.
+pub(crate) fn power(exponent: f64) -> bool {
+    exponent.fract() == 0.0 && exponent.abs() <= 8.0 || exponent.abs() == 0.5
+}
+
+fn same(what: &str, found: &[i64], expected: &[i64]) -> Checked {
+    if found == expected { Ok(()) } else { Err(format!("{what} has the shape {found:?}, not {expected:?}")) }
+}
+
+fn within(axis: usize, shape: &[i64]) -> Checked {
+    if axis < shape.len() { Ok(()) } else { Err(format!("axis {axis} of {} dimensions", shape.len())) }
+}
+
+fn broadcasts(from: &[i64], to: &[i64]) -> Checked {
+    let fits = from.len() <= to.len() && from.iter().rev().zip(to.iter().rev()).all(|(own, whole)| own == whole || *own == 1);
+    if fits { Ok(()) } else { Err(format!("{from:?} does not broadcast to {to:?}")) }
+}
+
+fn spatial(x: &[i64], windows: &[Window]) -> Checked {
+    let sane = |w: &Window| {
+        let positive = [w.input, w.kernel, w.stride, w.dilation].iter().all(|v| (1..=WINDOW).contains(v));
+        positive && [w.pad_before, w.pad_after].iter().all(|v| (0..=WINDOW).contains(v))
+    };
+    if !(1..=3).contains(&windows.len()) || !windows.iter().all(sane) {
+        return Err(format!("{windows:?} are no windows of one to three dimensions"));
+    }
+    let inputs: Vec<i64> = windows.iter().map(|window| window.input).collect();
+    if x.len() == windows.len() + 2 && x[2..] == inputs { Ok(()) } else { Err(format!("{x:?} has not the spatial extents {inputs:?}")) }
+}
+
+fn convolution(inputs: &[&[i64]], y: &[i64], windows: &[Window], groups: i64, transposed: bool) -> Checked {
+    let (x, weight) = (inputs[0], inputs[1]);
+    spatial(x, windows)?;
+    let filters = *y.get(1).ok_or("its output has no channels")?;
+    if groups < 1 || x[1] % groups != 0 || filters % groups != 0 {
+        return Err(format!("{groups} groups of {} channels and {filters} filters", x[1]));
+    }
+    let channels = if transposed { [x[1], filters] } else { [filters, x[1] / groups] };
+    let kernel = windows.iter().map(|window| window.kernel);
+    same("its weight", weight, &channels.into_iter().chain(kernel).collect::<Vec<_>>())?;
+    inputs.get(2).map_or(Ok(()), |bias| same("its bias", bias, &[filters]))?;
+    let extent = |w: &Window| if transposed { (w.input - 1) * w.stride + w.span() - w.pad_before - w.pad_after } else { w.output() };
+    same("its output", y, &[x[0], filters].into_iter().chain(windows.iter().map(extent)).collect::<Vec<_>>())
+}
+
+fn product(inputs: &[&[i64]], y: &[i64], transpose_left: bool, transpose_right: bool) -> Checked {
+    let flipped = |shape: &[i64], flips: bool| match shape {
+        [stack @ .., a, b] => Ok((stack.to_vec(), if flips { (*b, *a) } else { (*a, *b) })),
+        _ => Err(format!("{shape:?} is no matrix")),
+    };
+    let (left, right, bias) = factors(inputs.iter().map(|shape| shape.len()));
+    let (left, (m, k)) = flipped(inputs[left], transpose_left)?;
+    let (right, (other, n)) = flipped(inputs[right], transpose_right)?;
+    let (stack, matrix) = flipped(y, false)?;
+    if k != other {
+        return Err(format!("rows of {k} times columns of {other}"));
+    }
+    if matrix != (m, n) || stack.len() != left.len().max(right.len()) {
+        return Err(format!("its output has the shape {y:?}, not {m} × {n} matrices"));
+    }
+    broadcasts(&left, &stack)?;
+    broadcasts(&right, &stack)?;
+    bias.map_or(Ok(()), |bias| same("its bias", inputs[bias], &[n]))
+}

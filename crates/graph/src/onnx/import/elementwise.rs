@@ -1,0 +1,108 @@
+//! Functions of single elements.
+
+use super::{Importer, IntTensor, Value, broadcast};
+use crate::error::GraphError;
+use crate::graph::op::{Arithmetic, Function, Op};
+use crate::onnx::attributes::NodeView;
+use crate::onnx::literal::wrapped;
+use crate::onnx::proto::tensor_proto::DataType;
+
+impl Importer {
+    /// A function of each element of the first input.
+    pub(super) fn function(&mut self, view: NodeView<'_>, function: Function) -> Result<Value, GraphError> {
+        let x = self.data(view, 0)?;
+        let shape = self.shape(x).to_vec();
+        self.emit(view, Op::Unary(function), vec![x], shape)
+    }
+
+    pub(super) fn leaky_relu(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        self.function(view, Function::LeakyRelu(view.float("alpha", f64::from(0.01f32))?))
+    }
+
+    pub(super) fn hard_sigmoid(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        self.function(view, Function::HardSigmoid(view.float("alpha", f64::from(0.2f32))?, view.float("beta", 0.5)?))
+    }
+
+    /// Bounds are attributes before opset 11, inputs since. One that is no number is none.
+    pub(super) fn clip(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        let bound = |position: usize, name: &str, default: f64| -> Result<f64, GraphError> {
+            let bound = match self.constant_scalar(view, position)? {
+                Some(value) => value,
+                None => view.float(name, default)?,
+            };
+            Ok(if bound.is_nan() { default } else { bound })
+        };
+        let clip = Function::Clip(bound(1, "min", f64::NEG_INFINITY)?, bound(2, "max", f64::INFINITY)?);
+        self.function(view, clip)
+    }
+
+    pub(super) fn power(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        let exponent = match self.value(view, 1)? {
+            Value::Ints(IntTensor { values, .. }) if values.len() == 1 => values[0] as f64,
+            Value::Ints(_) => return Err(view.unsupported("an exponent that is not one number")),
+            Value::Tensor(_) => self.constant_scalar(view, 1)?.ok_or_else(|| view.bad("input 1 is missing"))?,
+        };
+        if crate::graph::shapes::power(exponent) {
+            return self.function(view, Function::Power(exponent));
+        }
+        Err(view.unsupported(format!("exponent {exponent} (whole numbers from -8 to 8, and ±0.5)")))
+    }
+
+    /// Two inputs, or any number for Min and Max.
+    pub(super) fn arithmetic(&mut self, view: NodeView<'_>, op: Arithmetic) -> Result<Value, GraphError> {
+        let count = view.proto.input.len();
+        let many = matches!(op, Arithmetic::Min | Arithmetic::Max);
+        if count < 1 || (count != 2 && !many) {
+            return Err(view.bad(format!("{count} inputs")));
+        }
+        if let (Value::Ints(a), Ok(Value::Ints(b))) = (self.value(view, 0)?, self.value(view, count - 1)) {
+            if count != 2 {
+                return Err(view.unsupported("whole numbers and other than two inputs"));
+            }
+            return integers(view, op, a, b).map(Value::Ints);
+        }
+        let mut value = self.data(view, 0)?;
+        if count == 1 {
+            let shape = self.shape(value).to_vec();
+            return self.emit(view, Op::Alias, vec![value], shape);
+        }
+        for position in 1..count {
+            let other = self.data(view, position)?;
+            let shape = broadcast(view, self.shape(value), self.shape(other))?;
+            let last = position + 1 == count;
+            let name = if last { view.proto.output[0].clone() } else { format!("{}.{position}", view.proto.output[0]) };
+            value = self.emit_part(view, &name, Op::Binary(op), vec![value, other], shape)?;
+        }
+        Ok(Value::Tensor(value))
+    }
+}
+
+/// The same on known whole numbers.
+fn integers(view: NodeView<'_>, op: Arithmetic, a: &IntTensor, b: &IntTensor) -> Result<IntTensor, GraphError> {
+    let shape = broadcast(view, &a.shape, &b.shape)?;
+    let length = shape.iter().product::<i64>() as usize;
+    // Shapes and axes have at most one dimension, so a single number is the only thing that is broadcast.
+    let fits = |t: &IntTensor| t.values.len() == 1 || t.values.len() == length;
+    if !fits(a) || !fits(b) {
+        return Err(view.unsupported(format!("whole numbers of shapes {:?} and {:?}", a.shape, b.shape)));
+    }
+    let at = |t: &IntTensor, i: usize| t.values[if t.values.len() == 1 { 0 } else { i }];
+    if a.kind != b.kind || a.kind == DataType::Bool {
+        return Err(view.bad(format!("whole numbers of types {} and {}", a.kind.as_str_name(), b.kind.as_str_name())));
+    }
+    let value = |i: usize| {
+        let (x, y) = (at(a, i), at(b, i));
+        let result = match op {
+            Arithmetic::Add => x.checked_add(y),
+            Arithmetic::Sub => x.checked_sub(y),
+            Arithmetic::Mul => x.checked_mul(y),
+            Arithmetic::Div => x.checked_div(y),
+            Arithmetic::Min => Some(x.min(y)),
+            Arithmetic::Max => Some(x.max(y)),
+        };
+        let kept = result.filter(|&v| wrapped(a.kind, v) == Some(v));
+        kept.ok_or_else(|| view.bad(format!("{op:?} of {x} and {y} has no value of type {}", a.kind.as_str_name())))
+    };
+    let values = (0..length).map(value).collect::<Result<_, _>>()?;
+    Ok(IntTensor { shape, values, kind: a.kind })
+}

@@ -1,0 +1,111 @@
+//! The operators that are read: one row each, which the importer and everybody who lists them use.
+
+use super::{Importer, Value};
+use crate::error::GraphError;
+use crate::graph::op::{Arithmetic, Function};
+use crate::onnx::attributes::NodeView;
+use crate::onnx::proto::NodeProto;
+use warpsight_generate::operators::ReduceKind;
+
+type Read = fn(&mut Importer, NodeView<'_>) -> Result<Value, GraphError>;
+
+/// One operator of ONNX's and how it is read.
+pub(super) struct Row {
+    name: &'static str,
+    /// See [`SupportedOperator::limits`].
+    limits: &'static str,
+    /// Whether its elements are new numbers, which its type may have to round.
+    pub(super) computes: bool,
+    pub(super) read: Read,
+}
+
+/// An operator of ONNX's that is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SupportedOperator {
+    /// As ONNX writes it.
+    pub name: &'static str,
+    /// What of it is read, or how it differs from the standard; empty where it is read in full.
+    pub limits: &'static str,
+}
+
+/// Every operator that is read, by name.
+pub fn supported_operators() -> impl Iterator<Item = SupportedOperator> {
+    ROWS.iter().map(|row| SupportedOperator { name: row.name, limits: row.limits })
+}
+
+/// The row of a node; operators of other domains have none.
+pub(super) fn row(node: &NodeProto) -> Option<&'static Row> {
+    let own = node.domain.is_empty() || node.domain == "ai.onnx";
+    ROWS.iter().find(|row| own && row.name == node.op_type)
+}
+
+const fn computes(name: &'static str, limits: &'static str, read: Read) -> Row {
+    Row { name, limits, computes: true, read }
+}
+
+/// Elements are moved as they are.
+const fn moves(name: &'static str, limits: &'static str, read: Read) -> Row {
+    Row { name, limits, computes: false, read }
+}
+
+const SPATIAL: &str = "one to three spatial dimensions";
+const KNOWN: &str = "shapes, axes and positions known before a run";
+
+const ROWS: &[Row] = &[
+    computes("Abs", "", |i, v| i.function(v, Function::Abs)),
+    computes("Add", "", |i, v| i.arithmetic(v, Arithmetic::Add)),
+    computes("AveragePool", SPATIAL, Importer::pool),
+    computes("BatchNormalization", "inference, constant parameters", Importer::batch_normalization),
+    moves("Cast", "to floating-point types; to whole numbers and BOOL where the values are known before a run", Importer::cast),
+    computes("Ceil", "", |i, v| i.function(v, Function::Ceil)),
+    computes("Clip", "constant bounds; an infinity stays where no bound is given", Importer::clip),
+    moves("Concat", "", Importer::concat),
+    moves("Constant", "tensors and numbers", Importer::constant_node),
+    moves("ConstantOfShape", KNOWN, Importer::constant_of_shape),
+    computes("Conv", SPATIAL, Importer::convolution),
+    computes(
+        "ConvTranspose",
+        "one to three spatial dimensions, one group, stride 1, neither output_padding nor output_shape",
+        Importer::convolution,
+    ),
+    computes("Div", "", |i, v| i.arithmetic(v, Arithmetic::Div)),
+    moves("Dropout", "inference", Importer::dropout),
+    computes("Erf", "", |i, v| i.function(v, Function::Erf)),
+    computes("Exp", "", |i, v| i.function(v, Function::Exp)),
+    moves("Flatten", "", Importer::flatten),
+    computes("Floor", "", |i, v| i.function(v, Function::Floor)),
+    moves("Gather", KNOWN, Importer::gather),
+    computes("Gemm", "", Importer::gemm),
+    computes("GlobalAveragePool", SPATIAL, Importer::global_average_pool),
+    computes("HardSigmoid", "", Importer::hard_sigmoid),
+    computes("HardSwish", "", |i, v| i.function(v, Function::HardSwish)),
+    moves("Identity", "", |i, v| i.reshaped(v, |shape| Ok(shape.to_vec()))),
+    computes("LayerNormalization", "scale and bias of the shape of the normalised dimensions, one output", Importer::layer_normalization),
+    computes("LeakyRelu", "", Importer::leaky_relu),
+    computes("Log", "", |i, v| i.function(v, Function::Log)),
+    computes("MatMul", "", Importer::matmul),
+    computes("Max", "", |i, v| i.arithmetic(v, Arithmetic::Max)),
+    computes("MaxPool", "one to three spatial dimensions, one output; NaN wins wherever it stands", Importer::pool),
+    computes("Min", "", |i, v| i.arithmetic(v, Arithmetic::Min)),
+    computes("Mul", "", |i, v| i.arithmetic(v, Arithmetic::Mul)),
+    computes("Neg", "", |i, v| i.function(v, Function::Neg)),
+    moves("Pad", "zeros, all dimensions, widths known before a run", Importer::pad),
+    computes("Pow", "a constant exponent: a whole number from -8 to 8, 0.5 or -0.5 (roots: NaN of -inf)", Importer::power),
+    computes("Reciprocal", "", |i, v| i.function(v, Function::Reciprocal)),
+    computes("ReduceMax", "axes known before a run; NaN wins wherever it stands", |i, v| i.reduce(v, ReduceKind::Max)),
+    computes("ReduceMean", "axes known before a run", |i, v| i.reduce(v, ReduceKind::Mean)),
+    computes("ReduceSum", "axes known before a run", |i, v| i.reduce(v, ReduceKind::Sum)),
+    computes("Relu", "", |i, v| i.function(v, Function::Relu)),
+    moves("Reshape", KNOWN, Importer::reshape),
+    moves("Shape", "", |i, v| i.shape_of(v)),
+    computes("Sigmoid", "", |i, v| i.function(v, Function::Sigmoid)),
+    moves("Size", "", |i, v| i.size_of(v)),
+    moves("Slice", KNOWN, Importer::slice),
+    computes("Softmax", "", Importer::softmax),
+    computes("Sqrt", "", |i, v| i.function(v, Function::Sqrt)),
+    moves("Squeeze", KNOWN, Importer::squeeze),
+    computes("Sub", "", |i, v| i.arithmetic(v, Arithmetic::Sub)),
+    computes("Tanh", "", |i, v| i.function(v, Function::Tanh)),
+    moves("Transpose", "", Importer::transpose),
+    moves("Unsqueeze", KNOWN, Importer::unsqueeze),
+];

@@ -1,0 +1,127 @@
+//! Convolutions and poolings.
+
+use super::{Importer, Value};
+use crate::error::GraphError;
+use crate::graph::TensorId;
+use crate::graph::op::Op;
+use crate::onnx::attributes::NodeView;
+use warpsight_generate::operators::{Pool, PoolKind, Window};
+
+impl Importer {
+    /// The first input, which has images, channels and one to three spatial dimensions, and its shape.
+    fn images(&self, view: NodeView<'_>) -> Result<(TensorId, Vec<i64>), GraphError> {
+        let x = self.data(view, 0)?;
+        let shape = self.shape(x).to_vec();
+        if !(3..=5).contains(&shape.len()) {
+            return Err(view.unsupported(format!("an input of shape {shape:?} (n, c and one to three spatial dimensions)")));
+        }
+        Ok((x, shape))
+    }
+
+    pub(super) fn global_average_pool(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        let (x, shape) = self.images(view)?;
+        let output = shape[..2].iter().copied().chain(shape[2..].iter().map(|_| 1)).collect();
+        self.emit(view, Op::GlobalAveragePool, vec![x], output)
+    }
+
+    pub(super) fn pool(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        let (x, shape) = self.images(view)?;
+        let kernel = view.ints("kernel_shape")?.ok_or_else(|| view.bad("attribute `kernel_shape` is missing"))?;
+        let windows = windows(view, &shape[2..], kernel)?;
+        if let Some(w) = windows.iter().find(|w| w.pad_before.max(w.pad_after) >= w.span()) {
+            return Err(view.bad(format!("padding {} and {} of a window of {} elements", w.pad_before, w.pad_after, w.span())));
+        }
+        let ceil_mode = view.int("ceil_mode", 0)? != 0;
+        let kind = match (view.proto.op_type.as_str(), view.int("count_include_pad", 0)?) {
+            ("MaxPool", _) => PoolKind::Max,
+            (_, 0) => PoolKind::Average,
+            _ => PoolKind::AverageWithPadding,
+        };
+        let pool =
+            Pool { kind, batch: shape[0], channels: shape[1], spatial: windows.clone(), ceil_mode, element: warpsight_ir::Scalar::F32 };
+        let output = shape[..2].iter().copied().chain(pool.outputs()).collect();
+        self.emit(view, Op::Pool { kind, windows, ceil_mode }, vec![x], output)
+    }
+
+    pub(super) fn convolution(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        let transposed = view.proto.op_type == "ConvTranspose";
+        let ((x, shape), w) = (self.images(view)?, self.data(view, 1)?);
+        let weight = self.shape(w).to_vec();
+        let groups = view.int("group", 1)?;
+        if weight.len() != shape.len() {
+            return Err(view.bad(format!("data of shape {shape:?} and weights of shape {weight:?} differ in dimensions")));
+        }
+        if groups < 1 || shape[1] % groups != 0 {
+            return Err(view.bad(format!("{} channels in {groups} groups", shape[1])));
+        }
+        let per_group = if transposed { weight[0] } else { weight[1] * groups };
+        if per_group != shape[1] || (!transposed && weight[0] % groups != 0) {
+            return Err(view.bad(format!("data of shape {shape:?}, weights of shape {weight:?}, {groups} groups do not go together")));
+        }
+        if let Some(kernel) = view.ints("kernel_shape")?
+            && kernel != &weight[2..]
+        {
+            return Err(view.bad(format!("kernel_shape {kernel:?}, but weights of shape {weight:?}")));
+        }
+        let windows = windows(view, &shape[2..], &weight[2..])?;
+        let mut inputs = vec![x, w];
+        let filters = if transposed { weight[1] } else { weight[0] };
+        if let Some(bias) = self.optional_data(view, 2)? {
+            if self.shape(bias) != [filters] {
+                return Err(view.bad(format!("a bias of shape {:?} for {filters} output channels", self.shape(bias))));
+            }
+            inputs.push(bias);
+        }
+        let extent = |w: &Window| if transposed { (w.input - 1) * w.stride + w.span() - w.pad_before - w.pad_after } else { w.output() };
+        let output = [shape[0], filters].into_iter().chain(windows.iter().map(extent)).collect();
+        if transposed {
+            let extra = view.ints("output_padding")?.is_some_and(|p| p.iter().any(|&v| v != 0)) || view.has("output_shape");
+            if groups != 1 || extra || windows.iter().any(|w| w.stride != 1) {
+                return Err(view.unsupported("groups, output_padding, output_shape or a stride above 1"));
+            }
+            return self.emit(view, Op::ConvTranspose { windows }, inputs, output);
+        }
+        self.emit(view, Op::Conv { windows, groups }, inputs, output)
+    }
+}
+
+/// The spatial dimensions with strides, dilations and padding of the node.
+fn windows(view: NodeView<'_>, input: &[i64], kernel: &[i64]) -> Result<Vec<Window>, GraphError> {
+    let dims = input.len();
+    let list = |name: &str, length: usize, default: i64, least: i64| -> Result<Vec<i64>, GraphError> {
+        let values = view.ints(name)?.map_or_else(|| vec![default; length], <[i64]>::to_vec);
+        if values.len() != length || values.iter().any(|v| !(least..=i64::from(i32::MAX)).contains(v)) {
+            return Err(view.bad(format!("{name} {values:?} for {dims} spatial dimensions")));
+        }
+        Ok(values)
+    };
+    if kernel.len() != dims || kernel.iter().any(|k| !(1..=i64::from(i32::MAX)).contains(k)) {
+        return Err(view.bad(format!("a kernel {kernel:?} for {dims} spatial dimensions")));
+    }
+    let (strides, dilations) = (list("strides", dims, 1, 1)?, list("dilations", dims, 1, 1)?);
+    let mut pads = list("pads", 2 * dims, 0, 0)?;
+    let mode = view.string("auto_pad")?.unwrap_or_else(|| "NOTSET".into());
+    match mode.as_str() {
+        "NOTSET" | "" => {}
+        "VALID" => pads.fill(0),
+        "SAME_UPPER" | "SAME_LOWER" => {
+            for d in 0..dims {
+                let windows = (input[d] + strides[d] - 1) / strides[d];
+                let span = dilations[d] * (kernel[d] - 1) + 1;
+                let total = ((windows - 1) * strides[d] + span - input[d]).max(0);
+                let (less, more) = (total / 2, total - total / 2);
+                (pads[d], pads[d + dims]) = if mode == "SAME_UPPER" { (less, more) } else { (more, less) };
+            }
+        }
+        _ => return Err(view.bad(format!("auto_pad {mode}"))),
+    }
+    let of = |d: usize| Window {
+        input: input[d],
+        kernel: kernel[d],
+        stride: strides[d],
+        pad_before: pads[d],
+        pad_after: pads[d + dims],
+        dilation: dilations[d],
+    };
+    Ok((0..dims).map(of).collect())
+}

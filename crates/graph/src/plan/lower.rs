@@ -1,0 +1,309 @@
+//! One group of nodes as an operator: the anchor's tensor expressions, the followers in the last one's epilogue.
+
+use crate::error::GraphError;
+use crate::graph::op::{Arithmetic, Function, Op};
+use crate::graph::{Graph, Node, TensorId};
+use crate::plan::fuse::Group;
+use std::sync::Arc;
+use warpsight_generate::expr::{Operator, Role, ScalarExpr, TensorExpr};
+use warpsight_generate::operators::{self, Conv, Deconv, MatMul, OperatorError, Pool, broadcast_index, tensor};
+use warpsight_ir::{BinaryOp, Name, Scalar, UnaryOp};
+
+/// Element type of all tensors of a planned network.
+pub(crate) const ELEMENT: Scalar = Scalar::F32;
+
+/// An operator with what each of its inputs is.
+pub(crate) struct Lowered {
+    pub(crate) operator: Operator,
+    /// Per external input, by name.
+    pub(crate) sources: Vec<(Name, Source)>,
+}
+
+/// What an operator reads.
+#[derive(Clone)]
+pub(crate) enum Source {
+    /// A tensor of the graph.
+    Tensor(TensorId),
+    /// Values that belong to the operator itself.
+    Constant(Arc<[f64]>),
+}
+
+/// A group's operator.
+pub(crate) fn lower(graph: &Graph, group: &Group) -> Result<Lowered, GraphError> {
+    let anchor = &graph.nodes[group.anchor];
+    let wrong = |source| GraphError::Operator { node: anchor.name.clone(), source };
+    let mut lowered = lower_anchor(graph, anchor, anchor.known_op()?).map_err(wrong)?;
+    // A constructed operator has a last step.
+    if let Some(step) = lowered.operator.steps.last_mut() {
+        fuse(graph, group, step, &mut lowered.sources);
+    }
+    for step in &mut lowered.operator.steps {
+        for input in &mut step.inputs {
+            let source = lowered.sources.iter().find(|s| s.0 == input.name).map(|s| &s.1);
+            input.role = match source {
+                Some(Source::Tensor(id)) if graph.tensor(*id).constant.is_none() => Role::Activation,
+                Some(_) => Role::Weight,
+                None => input.role,
+            };
+        }
+    }
+    Ok(lowered)
+}
+
+/// Replaces the epilogue of the anchor's last step by the value of the group's last node.
+fn fuse(graph: &Graph, group: &Group, step: &mut TensorExpr, sources: &mut Vec<(Name, Source)>) {
+    let mut values = vec![(graph.nodes[group.anchor].output(), step.epilogue.clone())];
+    for &follower in &group.followers {
+        let node = &graph.nodes[follower];
+        let mut operands = Vec::with_capacity(node.inputs.len());
+        for &input in &node.inputs {
+            let inside = values.iter().find(|v| v.0 == input).map(|v| v.1.clone());
+            operands.push(inside.unwrap_or_else(|| operand(graph, input, step, sources)));
+        }
+        // Followers are elementwise.
+        if let Some(op) = node.op() {
+            values.push((node.output(), apply(op, &operands)));
+        }
+    }
+    if let Some((_, value)) = values.pop() {
+        step.epilogue = value;
+    }
+}
+
+/// A tensor of the graph at the place where `step` stores.
+fn operand(graph: &Graph, id: TensorId, step: &mut TensorExpr, sources: &mut Vec<(Name, Source)>) -> ScalarExpr {
+    let source = graph.tensor(id);
+    if let Some([value]) = source.constant.as_deref() {
+        return ScalarExpr::Const(*value);
+    }
+    let known = sources.iter().find(|s| matches!(s.1, Source::Tensor(t) if t == id)).map(|s| s.0.clone());
+    let name = known.unwrap_or_else(|| {
+        let fresh: Name = format!("operand{}", sources.len()).into();
+        sources.push((fresh.clone(), Source::Tensor(id)));
+        fresh
+    });
+    let input = tensor(&name, &source.shape, ELEMENT, Role::Activation);
+    let index = broadcast_index(&input.shape, &step.store);
+    let position = step.inputs.iter().position(|t| t.name == name).unwrap_or_else(|| {
+        step.inputs.push(input);
+        step.inputs.len() - 1
+    });
+    ScalarExpr::Load { tensor: position, index, padded: false }
+}
+
+fn lower_anchor(graph: &Graph, node: &Node, op: &Op) -> Result<Lowered, OperatorError> {
+    let shape = |i: usize| graph.tensor(node.inputs[i]).shape.as_slice();
+    let output = graph.tensor(node.output()).shape.as_slice();
+    let with = |operator: Operator, names: &[&str]| Lowered {
+        operator,
+        sources: names.iter().zip(&node.inputs).map(|(n, id)| ((*n).into(), Source::Tensor(*id))).collect(),
+    };
+    Ok(match op {
+        Op::Conv { windows, groups } => {
+            let conv = Conv {
+                batch: output[0],
+                channels: shape(0)[1],
+                filters: output[1],
+                groups: *groups,
+                spatial: windows.clone(),
+                bias: node.inputs.len() > 2,
+                element: ELEMENT,
+            };
+            with(operators::conv(&conv)?, &["input", "weight", "bias"])
+        }
+        Op::ConvTranspose { windows } => {
+            let deconv = Deconv {
+                batch: output[0],
+                channels: shape(0)[1],
+                filters: output[1],
+                spatial: windows.clone(),
+                bias: node.inputs.len() > 2,
+                element: ELEMENT,
+            };
+            with(operators::deconv(&deconv)?, &["input", "weight", "bias"])
+        }
+        Op::MatMul { transpose_left, transpose_right } => {
+            let (left, right, bias) = graph.factors(node);
+            let product = MatMul {
+                left: shape(left).to_vec(),
+                right: shape(right).to_vec(),
+                transpose_left: *transpose_left,
+                transpose_right: *transpose_right,
+                left_role: Role::Activation,
+                right_role: Role::Activation,
+                element: ELEMENT,
+            };
+            let source = |name: &str, at: usize| (name.into(), Source::Tensor(node.inputs[at]));
+            let mut lowered =
+                Lowered { operator: operators::matmul(&product)?, sources: vec![source("left", left), source("right", right)] };
+            if let (Some(bias), Some(step)) = (bias, lowered.operator.steps.last_mut()) {
+                let bias = operand(graph, node.inputs[bias], step, &mut lowered.sources);
+                step.epilogue = ScalarExpr::binary(BinaryOp::Add, step.epilogue.clone(), bias);
+            }
+            lowered
+        }
+        Op::Pool { kind, windows, ceil_mode } => {
+            let pool = Pool {
+                kind: *kind,
+                batch: output[0],
+                channels: output[1],
+                spatial: windows.clone(),
+                ceil_mode: *ceil_mode,
+                element: ELEMENT,
+            };
+            let pooled = operators::pool(&pool)?;
+            let mut lowered = with(pooled.operator, &["input"]);
+            lowered.sources.extend(pooled.constants.into_iter().map(|c| (c.name, Source::Constant(c.values.into()))));
+            lowered
+        }
+        Op::GlobalAveragePool => with(operators::global_average_pool(shape(0), ELEMENT)?, &["input"]),
+        Op::Reduce { kind, axes, keep } => with(operators::reduce(*kind, shape(0), axes, *keep, ELEMENT)?, &["input"]),
+        Op::Softmax { axis } => with(operators::softmax(output, *axis, ELEMENT)?, &["input"]),
+        Op::LayerNormalization { axis, epsilon } => {
+            let operator = operators::layernorm(output, *axis, *epsilon, true, node.inputs.len() > 2, ELEMENT)?;
+            with(operator, &["input", "scale", "bias"])
+        }
+        Op::Transpose { permutation } => with(operators::transpose(shape(0), permutation, ELEMENT)?, &["input"]),
+        Op::Slice { starts, steps } => with(operators::slice(shape(0), starts, steps, output, ELEMENT)?, &["input"]),
+        Op::Pad { before, after } => with(operators::pad(shape(0), before, after, ELEMENT)?, &["input"]),
+        Op::Concat { axis } => concat(graph, node, *axis)?,
+        // Aliases are no anchors; as one, an alias would be a copy.
+        Op::Alias => with(operators::copy(output, ELEMENT)?, &["input"]),
+        Op::BatchNormalization { .. } => {
+            let what = "a normalisation with computed parameters".into();
+            return Err(OperatorError::Unsupported { operator: "batch_normalization".into(), what });
+        }
+        Op::Unary(_) | Op::Binary(_) => elementwise(graph, node, op)?,
+    })
+}
+
+/// Inputs may be one tensor several times, which is one input of the operator.
+fn concat(graph: &Graph, node: &Node, axis: usize) -> Result<Lowered, OperatorError> {
+    let mut sources: Vec<(Name, Source)> = Vec::new();
+    let mut inputs = Vec::new();
+    for &id in &node.inputs {
+        let name = source_name(&mut sources, id);
+        inputs.push(tensor(&name, &graph.tensor(id).shape, ELEMENT, Role::Activation));
+    }
+    Ok(Lowered { operator: operators::concat(&inputs, axis)?, sources })
+}
+
+fn source_name(sources: &mut Vec<(Name, Source)>, id: TensorId) -> Name {
+    if let Some(known) = sources.iter().find(|s| matches!(s.1, Source::Tensor(t) if t == id)) {
+        return known.0.clone();
+    }
+    let name: Name = format!("input{}", sources.len()).into();
+    sources.push((name.clone(), Source::Tensor(id)));
+    name
+}
+
+fn elementwise(graph: &Graph, node: &Node, op: &Op) -> Result<Lowered, OperatorError> {
+    let mut sources = Vec::new();
+    let mut inputs = Vec::new();
+    // Per operand a number, or the position of its load.
+    let mut operands: Vec<Result<f64, usize>> = Vec::new();
+    for &id in &node.inputs {
+        if let Some([value]) = graph.tensor(id).constant.as_deref() {
+            operands.push(Ok(*value));
+            continue;
+        }
+        let name = source_name(&mut sources, id);
+        operands.push(Err(inputs.len()));
+        inputs.push(tensor(&name, &graph.tensor(id).shape, ELEMENT, Role::Activation));
+    }
+    // The prefix keeps names apart from functions of kernel languages: `max`, `exp`.
+    let debug = match op {
+        Op::Unary(f) => format!("{f:?}"),
+        Op::Binary(f) => format!("{f:?}"),
+        _ => String::new(),
+    };
+    let kind = format!("elementwise_{}", debug.split('(').next().unwrap_or_default().to_lowercase());
+    let operator = operators::elementwise(&kind, &inputs, &graph.tensor(node.output()).shape, ELEMENT, |loads| {
+        let of = |o: &Result<f64, usize>| o.map_or_else(|position| loads[position].clone(), ScalarExpr::Const);
+        apply(op, &operands.iter().map(of).collect::<Vec<_>>())
+    })?;
+    Ok(Lowered { operator, sources })
+}
+
+/// An elementwise operation on expressions.
+fn apply(op: &Op, x: &[ScalarExpr]) -> ScalarExpr {
+    match op {
+        Op::Unary(f) => unary(*f, x[0].clone()),
+        Op::Binary(f) => {
+            let op = match f {
+                Arithmetic::Add => BinaryOp::Add,
+                Arithmetic::Sub => BinaryOp::Sub,
+                Arithmetic::Mul => BinaryOp::Mul,
+                Arithmetic::Div => BinaryOp::Div,
+                Arithmetic::Min => BinaryOp::Min,
+                Arithmetic::Max => BinaryOp::Max,
+            };
+            ScalarExpr::binary(op, x[0].clone(), x[1].clone())
+        }
+        // Only elementwise nodes follow or are lowered by this.
+        _ => x[0].clone(),
+    }
+}
+
+fn unary(f: Function, x: ScalarExpr) -> ScalarExpr {
+    use BinaryOp::{Add, Div, Max, Min, Mul};
+    let number = ScalarExpr::Const;
+    let clamp = |x: ScalarExpr, low: f64, high: f64| {
+        let x = if low == f64::NEG_INFINITY { x } else { ScalarExpr::binary(Max, x, number(low)) };
+        if high == f64::INFINITY { x } else { ScalarExpr::binary(Min, x, number(high)) }
+    };
+    match f {
+        Function::Relu => ScalarExpr::binary(Max, x, number(0.0)),
+        Function::LeakyRelu(alpha) => {
+            let negative = ScalarExpr::binary(Mul, number(alpha), ScalarExpr::binary(Min, x.clone(), number(0.0)));
+            ScalarExpr::binary(Add, ScalarExpr::binary(Max, x, number(0.0)), negative)
+        }
+        Function::Sigmoid => {
+            let power = ScalarExpr::unary(UnaryOp::Exp, ScalarExpr::unary(UnaryOp::Neg, x));
+            ScalarExpr::binary(Div, number(1.0), ScalarExpr::binary(Add, number(1.0), power))
+        }
+        Function::Silu => {
+            let power = ScalarExpr::unary(UnaryOp::Exp, ScalarExpr::unary(UnaryOp::Neg, x.clone()));
+            ScalarExpr::binary(Div, x, ScalarExpr::binary(Add, number(1.0), power))
+        }
+        Function::HardSigmoid(alpha, beta) => {
+            clamp(ScalarExpr::binary(Add, ScalarExpr::binary(Mul, x, number(alpha)), number(beta)), 0.0, 1.0)
+        }
+        Function::HardSwish => {
+            let gate = clamp(ScalarExpr::binary(Add, ScalarExpr::binary(Mul, x.clone(), number(1.0 / 6.0)), number(0.5)), 0.0, 1.0);
+            ScalarExpr::binary(Mul, x, gate)
+        }
+        Function::Clip(low, high) => clamp(x, low, high),
+        Function::Tanh => ScalarExpr::unary(UnaryOp::Tanh, x),
+        Function::Exp => ScalarExpr::unary(UnaryOp::Exp, x),
+        Function::Log => ScalarExpr::unary(UnaryOp::Log, x),
+        Function::Sqrt => ScalarExpr::unary(UnaryOp::Sqrt, x),
+        Function::Erf => ScalarExpr::unary(UnaryOp::Erf, x),
+        Function::Neg => ScalarExpr::unary(UnaryOp::Neg, x),
+        Function::Abs => ScalarExpr::unary(UnaryOp::Abs, x),
+        Function::Floor => ScalarExpr::unary(UnaryOp::Floor, x),
+        Function::Ceil => ScalarExpr::unary(UnaryOp::Ceil, x),
+        Function::Reciprocal => ScalarExpr::binary(Div, number(1.0), x),
+        Function::Power(p) => power(x, p),
+        // All else is as narrow as that already, or folded.
+        Function::Round(to @ (Scalar::F16 | Scalar::Bf16)) => ScalarExpr::Round(to, Box::new(x)),
+        Function::Round(_) => x,
+    }
+}
+
+/// Products, and a reciprocal where the exponent is negative.
+fn power(x: ScalarExpr, exponent: f64) -> ScalarExpr {
+    if exponent == 0.5 {
+        return ScalarExpr::unary(UnaryOp::Sqrt, x);
+    }
+    if exponent == -0.5 {
+        return ScalarExpr::unary(UnaryOp::Rsqrt, x);
+    }
+    // The importer lets whole exponents up to 8 pass.
+    let product = (1..exponent.abs() as u32).fold(x.clone(), |product, _| ScalarExpr::binary(BinaryOp::Mul, product, x.clone()));
+    match exponent {
+        0.0 => ScalarExpr::Const(1.0),
+        e if e < 0.0 => ScalarExpr::binary(BinaryOp::Div, ScalarExpr::Const(1.0), product),
+        _ => product,
+    }
+}

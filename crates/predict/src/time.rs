@@ -18,9 +18,6 @@ pub type Limit = (Limiter, Result<Seconds, Unknown>);
 const ADDRESS_INSTRUCTIONS: f64 = 1.0;
 /// Instructions per judged condition: a comparison and a branch or selection.
 const CONDITION_INSTRUCTIONS: f64 = 2.0;
-/// Loads of a straight run that are in flight before the first is needed: compilers batch a block's loads, about so many. Recordings do not
-/// tell 8 from 24; longer runs wait again.
-const IN_FLIGHT: f64 = 16.0;
 /// Groups that a core holds at once where nobody counted them: the least that vendors document of any GPU with compute shaders (16 on Kepler
 /// and Turing, 24 on Ada, 32 on Volta and Hopper).
 const USUAL_GROUPS: f64 = 16.0;
@@ -337,7 +334,10 @@ impl Machine<'_> {
         // A core has no more groups at once than its share.
         let most = self.on.execution.max_groups.get().map_or(USUAL_GROUPS, |&most| f64::from(most));
         let at_once = f64::from(demand.resident.groups).min(most).min((self.groups / self.cores()?).ceil()).max(1.0) * per_group;
-        let each = |cycles: f64| self.busiest(cycles * self.warps / at_once);
+        let clock = self.on.execution.clock.known_as("execution.clock")?;
+        let lives = (self.groups / self.cores()?).ceil() * per_group / at_once;
+        let lives = if Habits::of(self.on).in_step { lives.ceil() } else { lives };
+        let each = |cycles: f64| Ok(Seconds(cycles * lives / clock.0));
         Ok(Life {
             alone: each(instructions / self.warps + waiting + self.delivery(demand)? / self.warps)?,
             memory: each(memory)?,
@@ -348,17 +348,34 @@ impl Machine<'_> {
     }
 }
 
-/// Trips of a loop that compilers of a device write out one after another, so that their loads are in flight together: nvcc's default, and
-/// near it LLVM's for AMD. Of others nothing is known.
-fn unrolled(on: &Profile) -> f64 {
-    if Rule::of(on).is_ok() { 4.0 } else { 1.0 }
+/// How compilers and schedulers of a device treat loads and groups.
+#[derive(Clone, Copy)]
+struct Habits {
+    /// Trips of a loop that are written out one after another, so that their loads are in flight together.
+    unrolled: f64,
+    /// Loads of a straight run that are in flight before the first is needed; longer runs wait again.
+    in_flight: f64,
+    /// Whether groups that begin together end together, so that one more than a core holds takes a life more.
+    in_step: bool,
+}
+
+impl Habits {
+    fn of(on: &Profile) -> Self {
+        match Rule::of(on) {
+            // Trips: nvcc's default, and near it LLVM's for AMD. Loads: compilers batch a block's, and recordings do not tell 8 from 24. Lives:
+            // recordings of long launches do not tell whole ones from parts.
+            Ok(_) => Self { unrolled: 4.0, in_flight: 16.0, in_step: false },
+            // Of others nothing is recorded: kernels are taken as they are written.
+            Err(_) => Self { unrolled: 1.0, in_flight: f64::INFINITY, in_step: true },
+        }
+    }
 }
 
 /// How a thread waits for a straight run of so many loads that is executed so often, so many trips of it written out.
-fn wait(waits: &mut Waits, times: f64, loads: f64, unrolled: f64) {
+fn wait(waits: &mut Waits, times: f64, loads: f64, (unrolled, in_flight): (f64, f64)) {
     if loads > 0.0 {
         let all = loads * unrolled;
-        let rounds = (all / IN_FLIGHT).ceil();
+        let rounds = (all / in_flight).ceil().max(1.0);
         let own = (times / unrolled * rounds, all / rounds);
         match waits.iter_mut().find(|other| other.1 == own.1) {
             Some(other) => other.0 += own.0,
@@ -375,12 +392,13 @@ fn straight(body: &[Nest], trips: f64, unrolled: f64) -> f64 {
 /// How a thread waits for loads: for each straight run of them.
 pub fn waits(kernel: &Kernel, on: &Profile) -> Waits {
     let mut found = Waits::new();
-    runs(kernel, &kernel.accesses.nest, (1.0, 1.0, unrolled(on)), &mut found);
+    runs(kernel, &kernel.accesses.nest, (1.0, 1.0, Habits::of(on)), &mut found);
     found
 }
 
-/// `times`: executions, trips of it written out, and the most that would be.
-fn runs(kernel: &Kernel, nest: &[Nest], (times, together, most): (f64, f64, f64), to: &mut Waits) {
+/// `times`: executions, trips of it written out, and how many would be.
+fn runs(kernel: &Kernel, nest: &[Nest], (times, together, habits): (f64, f64, Habits), to: &mut Waits) {
+    let straight_run = (together, habits.in_flight);
     let mut loads = 0.0;
     for node in nest {
         match node {
@@ -391,13 +409,13 @@ fn runs(kernel: &Kernel, nest: &[Nest], (times, together, most): (f64, f64, f64)
                     loads += 1.0;
                 }
             }
-            Nest::Barrier => wait(to, times, std::mem::take(&mut loads), together),
+            Nest::Barrier => wait(to, times, std::mem::take(&mut loads), straight_run),
             Nest::Loop { var, body } => {
-                wait(to, times, std::mem::take(&mut loads), together);
+                wait(to, times, std::mem::take(&mut loads), straight_run);
                 let trips = f64::from(kernel.accesses.vars[usize::from(var.0)].trips.unwrap_or(1));
-                runs(kernel, body, (times * trips, straight(body, trips, most), most), to);
+                runs(kernel, body, (times * trips, straight(body, trips, habits.unrolled), habits), to);
             }
         }
     }
-    wait(to, times, loads, together);
+    wait(to, times, loads, straight_run);
 }

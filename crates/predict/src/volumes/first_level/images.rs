@@ -123,7 +123,7 @@ fn beyond(subject: &Subject, field: &Field, touch: &Touch) -> bool {
     })
 }
 
-/// Texels (x, y) as one number, so that they add up like addresses; see [`FARTHEST`].
+/// Texels (x, y) as one number, so that they add up like addresses; see [`crate::volumes::kernel::image::FARTHEST`].
 const ROW: i64 = 1 << 32;
 
 fn apart(at: i64) -> (i64, i64) {

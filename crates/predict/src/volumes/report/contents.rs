@@ -15,7 +15,7 @@ pub struct Work<'a> {
     pub points: u64,
 }
 
-/// What is known beside the kernel and the profile. Another number of the profile is another profile ([`Profile::with`]).
+/// What is known beside the kernel and the profile. Another number of the profile is another profile ([`warpsight_ir::Profile::with`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Settings {
     /// Replaces what would be predicted.

@@ -9,7 +9,7 @@ use std::process::{Output, Stdio};
 use warpsight_ir::Profile;
 use warpsight_ir::accesses::text::parse;
 use warpsight_ir::profile::{builtin, builtin_names};
-use warpsight_predict::volumes::measured::Measured;
+use warpsight_predict::volumes::report::measured::Measured;
 use warpsight_predict::volumes::report::{Settings, Work, report};
 
 fn example(name: &str) -> String {

@@ -3,9 +3,10 @@
 use divan::Bencher;
 use warpsight_ir::accesses::text;
 use warpsight_ir::profile::builtin;
-use warpsight_predict::volumes::block::{Sizes, block_uses, instructions};
+use warpsight_predict::volumes::first_level::block::{block_uses, instructions};
+use warpsight_predict::volumes::first_level::costs::Sizes;
+use warpsight_predict::volumes::kernel::subject::Subject;
 use warpsight_predict::volumes::report::{Settings, Work, report};
-use warpsight_predict::volumes::subject::Subject;
 
 const EXAMPLES: [&str; 5] = ["star3d-r4-f64", "lbm-d3q15-interface", "transpose-tiled", "matmul-tiled", "ell-product"];
 

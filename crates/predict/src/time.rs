@@ -1,9 +1,9 @@
 //! The one time model of GPUs: seconds per limiter from what a launch asks of the device, however that was counted, and how they combine. A
 //! rate that the profile does not know makes its limiter unknown, by name, and nothing else.
 
-use crate::volumes::dram::Dram;
-use crate::volumes::l1::Rule;
-use crate::volumes::speed::{Shared, Speed};
+use crate::volumes::behind::dram::Dram;
+use crate::volumes::first_level::l1::Rule;
+use crate::volumes::fitted::speed::{Shared, Speed};
 use smallvec::SmallVec;
 use warpsight_ir::occupancy::Occupancy;
 use warpsight_ir::profile::Fact;

@@ -5,7 +5,7 @@ mod laplacian;
 
 use laplacian::{Row, rows};
 use std::path::Path;
-use warpsight_predict::volumes::dram::{Curve, Runs};
+use warpsight_predict::volumes::behind::dram::{Curve, Runs};
 
 /// Rows that are scored together: left out of the fit when they are. Of kernels 3 and 4 no fit knows anything.
 fn group(row: &Row) -> String {

@@ -7,8 +7,9 @@ mod laplacian;
 use laplacian::{Row, interior, large_rows, recorded, rows};
 use warpsight_ir::accesses::Order;
 use warpsight_ir::profile::builtin;
-use warpsight_predict::volumes::block::{Sizes, instructions};
-use warpsight_predict::volumes::dram::Curve;
+use warpsight_predict::volumes::behind::dram::Curve;
+use warpsight_predict::volumes::first_level::block::instructions;
+use warpsight_predict::volumes::first_level::costs::Sizes;
 use warpsight_predict::volumes::report::{Settings, Work, report};
 
 #[test]

@@ -4,7 +4,8 @@ use warpsight_ir::layout::ImageLayout;
 use warpsight_ir::text::parse;
 use warpsight_ir::{Checked, CostModel, Kernel, Limiter, NoEstimate, Profile, profile};
 use warpsight_predict::KernelModel;
-use warpsight_predict::coarse::{Coarse, Lines, Requests, requests};
+use warpsight_predict::coarse::Coarse;
+use warpsight_predict::coarse::requests::{Lines, Requests, requests};
 
 fn kernel(text: &str) -> Kernel {
     let program = parse(text).unwrap_or_else(|e| panic!("{e}"));

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 use warpsight_ir::accesses::text;
 use warpsight_ir::{Affine, Kernel, Nest, TensorPlace};
-use warpsight_predict::volumes::dram::{Cause, Curve, Memory, Wave, dram};
-use warpsight_predict::volumes::reuse::phases;
-use warpsight_predict::volumes::subject::Subject;
-use warpsight_predict::volumes::wave::Side;
+use warpsight_predict::volumes::behind::dram::{Cause, Curve, Memory, Wave, dram};
+use warpsight_predict::volumes::behind::reuse::phases;
+
+use warpsight_predict::volumes::kernel::subject::{Side, Subject};
 
 const CURVE: Curve = Curve { capacity: 1.0, steepness: 5.5, spread: 0.625 };
 

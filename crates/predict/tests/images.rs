@@ -9,10 +9,11 @@ use warpsight_ir::{
     AccessKind, AccessRef, Accesses, Affine, AffineBound, Bytes, Kernel, LaunchShape, Limiter, LoadPath, Nest, NestVar, NoEstimate,
     OpCounts, StorePolicy, TensorPlace, TensorUse, VarId, VarKind,
 };
-use warpsight_predict::volumes::block::{Sizes, block_uses, instructions};
+use warpsight_predict::volumes::behind::wave::{boxes, distinct};
+use warpsight_predict::volumes::first_level::block::{block_uses, instructions};
+use warpsight_predict::volumes::first_level::costs::Sizes;
+use warpsight_predict::volumes::kernel::subject::{Side, Subject};
 use warpsight_predict::volumes::report::{Report, Settings, Work, report};
-use warpsight_predict::volumes::subject::Subject;
-use warpsight_predict::volumes::wave::{Side, boxes, distinct};
 
 const LAYOUTS: [ImageLayout; 6] = [
     ImageLayout::Linear { pitch_align: 1 },

@@ -9,9 +9,10 @@ use defects::peer_defect;
 use kernels::{Config, Threads, kernel};
 use std::path::{Path, PathBuf};
 use warpsight_ir::AccessKind;
-use warpsight_predict::volumes::block::{Sizes, block_uses, instructions};
-use warpsight_predict::volumes::dram::{Curve, Memory, Wave, dram};
-use warpsight_predict::volumes::subject::Subject;
+use warpsight_predict::volumes::behind::dram::{Curve, Memory, Wave, dram};
+use warpsight_predict::volumes::first_level::block::{block_uses, instructions};
+use warpsight_predict::volumes::first_level::costs::Sizes;
+use warpsight_predict::volumes::kernel::subject::Subject;
 
 fn shared(path: &str) -> Option<PathBuf> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/volumes").join(path);

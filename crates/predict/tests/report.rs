@@ -3,8 +3,8 @@
 use warpsight_ir::accesses::text::{self, Written};
 use warpsight_ir::profile::{Fact, Source, builtin};
 use warpsight_ir::{BytesPerSecond, Limiter, NoEstimate, Profile};
+use warpsight_predict::volumes::fitted::speed::{Shared, Speed};
 use warpsight_predict::volumes::report::{Report, Settings, Work, report};
-use warpsight_predict::volumes::speed::{Shared, Speed};
 
 const STAR: &str = include_str!("../../../examples/accesses/star3d-r4-f64.toml");
 

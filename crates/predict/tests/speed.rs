@@ -1,7 +1,7 @@
 //! Bandwidths by bytes in flight against recordings, and the fit that makes `data/fits/bandwidth.toml`.
 
 use std::path::{Path, PathBuf};
-use warpsight_predict::volumes::speed::Basis;
+use warpsight_predict::volumes::fitted::speed::Basis;
 
 #[path = "../examples/fit_time/bandwidth.rs"]
 mod bandwidth;

@@ -1,8 +1,8 @@
 //! Wavefronts and cycles of strided loads against measured ones (A100, A40), and the fit of the tags' curve.
 
 use std::path::Path;
-use warpsight_predict::volumes::l1::tags;
-use warpsight_predict::volumes::warps::distinct;
+use warpsight_predict::volumes::first_level::l1::tags;
+use warpsight_predict::volumes::first_level::warps::distinct;
 
 #[path = "../examples/fit_l1/fit.rs"]
 mod fit;

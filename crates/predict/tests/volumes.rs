@@ -5,10 +5,11 @@ use warpsight_ir::{
     AccessKind, AccessRef, Accesses, Affine, AffineBound, BufferLayout, Bytes, Kernel, LaunchShape, LoadPath, Nest, NestVar, OpCounts,
     Scalar, Space, StorePolicy, TensorPlace, TensorUse, VarId, VarKind,
 };
-use warpsight_predict::volumes::block::{BlockUse, Sizes, block_uses, instructions};
-use warpsight_predict::volumes::subject::Subject;
-use warpsight_predict::volumes::warps::{distinct, wavefronts};
-use warpsight_predict::volumes::wave::{Side, boxes, distinct as distinct_in};
+use warpsight_predict::volumes::behind::wave::{boxes, distinct as distinct_in};
+use warpsight_predict::volumes::first_level::block::{block_uses, instructions};
+use warpsight_predict::volumes::first_level::costs::{BlockUse, Sizes};
+use warpsight_predict::volumes::first_level::warps::{distinct, wavefronts};
+use warpsight_predict::volumes::kernel::subject::{Side, Subject};
 
 const NVIDIA: Sizes = Sizes { warp: 32, sector: 32, line: 128, banks: 32, texture: None };
 

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use warpsight_ir::{Seconds, sample};
-use warpsight_predict::volumes::measured::Measured;
+use warpsight_predict::volumes::report::measured::Measured;
 use warpsight_probe::phases::counters::{self, CounterError, DURATION, LaunchCounters};
 use warpsight_probe::phases::rocprof;
 

@@ -1,8 +1,8 @@
 //! The fit itself, which a test reruns.
 
 use std::fmt::Write;
-use warpsight_predict::volumes::l1::{Tags, tag_lines};
-use warpsight_predict::volumes::warps::{Axis, distinct, shapes, wavefronts};
+use warpsight_predict::volumes::first_level::l1::{Tags, tag_lines};
+use warpsight_predict::volumes::first_level::warps::{Axis, distinct, shapes, wavefronts};
 
 /// Numbers of lines between which the curve is straight. The last is where extrapolation to 31 starts from on even rows.
 const KNOTS: [f64; 6] = [1.0, 2.0, 4.0, 8.0, 16.0, 30.0];

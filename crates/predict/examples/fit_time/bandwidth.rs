@@ -5,8 +5,8 @@ use crate::stream::{self, Failed, Row};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use warpsight_ir::{Limiter, Profile};
-use warpsight_predict::volumes::interval::Class;
-use warpsight_predict::volumes::speed::{Basis, Own, Shared, Speed, architecture};
+use warpsight_predict::volumes::fitted::expected::Class;
+use warpsight_predict::volumes::fitted::speed::{Basis, Own, Shared, Speed, architecture};
 
 /// A shared number and its name.
 type Named = (&'static str, fn(&Shared) -> f64);

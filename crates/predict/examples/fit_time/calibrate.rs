@@ -4,8 +4,8 @@
 use crate::bandwidth::HeldOut;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use warpsight_predict::volumes::interval::{Class, Range};
-use warpsight_predict::volumes::speed::Basis;
+use warpsight_predict::volumes::fitted::expected::{Class, Range};
+use warpsight_predict::volumes::fitted::speed::Basis;
 
 /// Rows of a group outside of its interval, on either side.
 const OUTSIDE: f64 = 0.1;

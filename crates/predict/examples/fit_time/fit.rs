@@ -3,7 +3,7 @@
 use crate::stream::Row;
 use std::collections::BTreeMap;
 use warpsight_ir::{Limiter, Profile, Seconds};
-use warpsight_predict::volumes::speed::{Basis, Own, Shared, Speed, architecture};
+use warpsight_predict::volumes::fitted::speed::{Basis, Own, Shared, Speed, architecture};
 
 /// Logarithms beyond this count in proportion, not squared.
 const SCALE: f64 = 0.05;

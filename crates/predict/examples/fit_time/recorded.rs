@@ -10,9 +10,9 @@ use warpsight_ir::accesses::Order;
 use warpsight_ir::accesses::text::{self, Document};
 use warpsight_ir::profile::builtin;
 use warpsight_ir::{Limiter, Profile};
-use warpsight_predict::volumes::interval::Class;
+use warpsight_predict::volumes::fitted::expected::Class;
+use warpsight_predict::volumes::fitted::speed::Speed;
 use warpsight_predict::volumes::report::{Settings, Work, report};
-use warpsight_predict::volumes::speed::Speed;
 
 const CONVOLUTION: &str = include_str!("../../../../examples/accesses/conv-image-15.toml");
 

@@ -1,6 +1,6 @@
 //! Which configurations are best, told one by one.
 
-use super::{Outcome, Refusal};
+use super::outcome::{Outcome, Refusal};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 

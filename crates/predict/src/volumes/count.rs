@@ -1,12 +1,14 @@
 //! The exact count of what a launch asks for (paper 002): its accesses warp by warp, block by block and wave by wave.
 
-use super::block::{BlockUse, Instruction, Request, Sizes, block_uses, priced};
-use super::dram::{Curve, Dram, Memory, Wave, dram};
+use super::behind::dram::{Curve, Dram, Memory, Wave, dram};
+use super::first_level::block::{block_uses, priced};
+use super::first_level::costs::{BlockUse, Instruction, Request, Sizes};
+use super::first_level::images;
+use super::first_level::l1::{Rule, fused};
+use super::first_level::l1_capacity::{Allocation, Room, l2_load};
 use super::guards;
-use super::images;
-use super::l1::{Rule, fused};
-use super::l1_capacity::{Allocation, Room, l2_load};
-use super::subject::{Field, Subject, Touch};
+use super::kernel::lanes;
+use super::kernel::subject::{Field, Subject, Touch};
 use crate::time::{Counts, waits};
 use warpsight_ir::occupancy::Occupancy;
 use warpsight_ir::profile::Fact;
@@ -125,7 +127,7 @@ pub fn asked_of<'f>(subject: &Subject, fields: impl IntoIterator<Item = &'f Fiel
     let mut lanes = |touch: &'f Touch| {
         let alike = |(other, _): &&(&Touch, f64)| other.guard == touch.guard && other.loops == touch.loops;
         known.iter().find(alike).map(|own| own.1).unwrap_or_else(|| {
-            known.push((touch, images::lanes(subject, touch)));
+            known.push((touch, lanes::executing(subject, touch)));
             known[known.len() - 1].1
         })
     };

@@ -1,18 +1,20 @@
 //! OpenCL on a CPU: a work-group is a loop of one core over its work-items, which the compiler makes vectors of along the fastest axis.
 //! .
 //! What the caches see are rows: the work-items along the fastest axis of a group, one row after the other, one group after the other. So a
-//! row takes the part that a block has on a GPU, and the volumes behind L1, L2 and L3 are those that [`super::dram`] counts behind a cache of
-//! that size: distinct lines of consecutive rows, whatever their distance. Where a kernel has barriers, each stretch between two of them is
-//! a loop over all work-items of its own, and whole groups take that part. Stored lines are loaded first (write-allocate), unless the store
-//! bypasses the caches.
+//! row takes the part that a block has on a GPU, and the volumes behind L1, L2 and L3 are those that [`super::behind::dram`] counts behind a
+//! cache of that size: distinct lines of consecutive rows, whatever their distance. Where a kernel has barriers, each stretch between two of
+//! them is a loop over all work-items of its own, and whole groups take that part. Stored lines are loaded first (write-allocate), unless
+//! the store bypasses the caches.
 
-use super::block::{Sizes, block_uses};
-use super::dram::{Curve, Memory, Runs, Wave};
-use super::images;
-use super::intervals::gcd;
-use super::reuse::bypasses;
-use super::subject::{Field, Subject, Touch, Var};
-use crate::coarse::{Requests, TensorTraffic};
+use super::behind::dram::{Curve, Memory, Runs, Wave};
+use super::behind::reuse::bypasses;
+use super::first_level::block::block_uses;
+use super::first_level::costs::Sizes;
+use super::first_level::images;
+use super::kernel::lanes;
+use super::kernel::subject::{Field, Subject, Touch, Var};
+use super::sets::intervals::gcd;
+use crate::coarse::requests::{Requests, TensorTraffic};
 use crate::time::{Limit, Norms, combined, nothing_known};
 use smallvec::SmallVec;
 use warpsight_ir::profile::Fact;
@@ -459,7 +461,7 @@ impl Level {
 /// Bytes that work-items ask for.
 fn asked(subject: &Subject, field: &Field, keep: fn(AccessKind) -> bool) -> f64 {
     let kept = field.touches.iter().filter(|touch| keep(touch.kind));
-    kept.fold(0.0, |sum, touch| sum + images::lanes(subject, touch) * touch.width as f64) * field.geometry.element as f64
+    kept.fold(0.0, |sum, touch| sum + lanes::executing(subject, touch) * touch.width as f64) * field.geometry.element as f64
 }
 
 fn has_barrier(nest: &[Nest]) -> bool {

@@ -1,8 +1,8 @@
 //! Conditions of accesses: how often warps judge them, and which of them the counting cannot follow.
 
-use super::block::Instruction;
-use super::reuse::left;
-use super::subject::{Subject, Touch, Var};
+use super::behind::pattern::left;
+use super::first_level::costs::Instruction;
+use super::kernel::subject::{Subject, Touch, Var};
 use warpsight_ir::AffineBound;
 
 /// Variables that a condition judges.

@@ -6,8 +6,8 @@ use warpsight_ir::{
     AccessKind, AccessRef, Accesses, Affine, BufferLayout, Bytes, Kernel, LaunchShape, LoadPath, Nest, NestVar, OpClass, OpCounts, Scalar,
     Space, StorePolicy, TensorPlace, TensorUse, VarId, VarKind,
 };
-use warpsight_predict::volumes::dram::{Curve, Memory, Runs, Wave};
-use warpsight_predict::volumes::subject::Subject;
+use warpsight_predict::volumes::behind::dram::{Curve, Memory, Runs, Wave};
+use warpsight_predict::volumes::kernel::subject::Subject;
 
 /// Order of a thread's loads.
 #[derive(Clone, Copy, PartialEq, Eq)]

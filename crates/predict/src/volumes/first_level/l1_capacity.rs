@@ -10,7 +10,7 @@
 //! its reused lines at once: multiplying by the blocks of a core ranked the 15 × 15 convolution on A100 worse (τ 0.60 instead of 0.77,
 //! when it was tried). The order of a block's accesses is the term that is missing.
 
-use super::block::{BlockUse, Instruction};
+use super::costs::{BlockUse, Instruction};
 use warpsight_ir::profile::Fact;
 use warpsight_ir::{AccessKind, Profile, Unknown};
 

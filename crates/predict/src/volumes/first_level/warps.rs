@@ -5,7 +5,7 @@
 //! touches depends on where it begins within a line only, so that warps, blocks and trips of loops are counted by residue classes
 //! instead of one by one.
 
-use super::intervals::{covered, gcd};
+use crate::volumes::sets::intervals::{covered, gcd};
 use smallvec::SmallVec;
 
 /// A variable that moves addresses: bytes a step, and how many values it takes from 0 on.

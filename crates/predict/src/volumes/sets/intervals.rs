@@ -157,7 +157,7 @@ impl Intervals {
 }
 
 /// How many integers closed intervals hold together; `spans` is sorted.
-pub(super) fn covered(spans: &[(i64, i64)]) -> u64 {
+pub(in crate::volumes) fn covered(spans: &[(i64, i64)]) -> u64 {
     let (mut last, mut count) = (i64::MIN, 0);
     for &(lo, hi) in spans {
         let lo = lo.max(last.saturating_add(1));
@@ -169,11 +169,11 @@ pub(super) fn covered(spans: &[(i64, i64)]) -> u64 {
     count
 }
 
-pub(super) fn gcd(a: i64, b: i64) -> i64 {
+pub(in crate::volumes) fn gcd(a: i64, b: i64) -> i64 {
     if b == 0 { a.abs() } else { gcd(b, a % b) }
 }
 
-pub(super) fn lcm(a: i64, b: i64) -> i64 {
+pub(in crate::volumes) fn lcm(a: i64, b: i64) -> i64 {
     a / gcd(a, b).max(1) * b
 }
 

@@ -1,99 +1,17 @@
 //! What the warps and blocks of a launch ask of the first-level cache and of the level behind it: exact totals over the whole grid.
 
+use super::costs::{BlockUse, Instruction, Request, Sizes};
 use super::images;
-use super::intervals::{Intervals, lcm};
-use super::lines::{Geometry, Region, joined};
-use super::subject::{Field, Subject, Touch};
 use super::warps::{Axis, Residues, Shape, distinct, shapes, wavefronts};
-use super::wave::Side;
+use crate::volumes::kernel::lanes::{Lanes, active_lanes, breaks, classes};
+use crate::volumes::kernel::subject::{Field, Side, Subject, Touch};
+use crate::volumes::sets::intervals::{Intervals, lcm};
+use crate::volumes::sets::lines::{Geometry, Region, joined};
 use smallvec::SmallVec;
 use warpsight_ir::{AccessKind, VarId};
 
-/// Sizes that requests are counted in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sizes {
-    /// Lanes of a warp.
-    pub warp: u32,
-    /// Bytes the first-level cache fetches at once.
-    pub sector: u32,
-    /// Bytes of a line it allocates.
-    pub line: u32,
-    /// Four-byte banks of its data pipe.
-    pub banks: u32,
-    /// Bytes of a line of texture caches, where images have such for themselves.
-    pub texture: Option<u32>,
-}
-
-impl Sizes {
-    /// Those of a field: images in blocks are fetched in whole lines of their own cache.
-    pub fn of(self, field: &Field) -> Self {
-        match (self.texture, field.tiled()) {
-            (Some(line), Some(_)) => Self { sector: line, line, ..self },
-            _ => self,
-        }
-    }
-}
-
-/// What one access costs over the whole launch.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Instruction {
-    /// Position among all accesses, in program order.
-    pub position: usize,
-    /// Position in the list of fields.
-    pub field: usize,
-    /// Load, store or atomic.
-    pub kind: AccessKind,
-    /// Executions by warps with at least one active lane.
-    pub executions: u64,
-    /// Distinct sectors, summed over executions.
-    pub sectors: u64,
-    /// Distinct lines, summed over executions.
-    pub lines: u64,
-    /// Wavefronts of the data pipe, summed over executions.
-    pub wavefronts: u64,
-    /// What [`priced`] asks for, summed over executions; 0 of [`instructions`].
-    pub price: f64,
-}
-
-/// One execution of an access by one warp.
-#[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
-    /// Bytes from the first active lane to each; the first is 0.
-    pub offsets: &'a [i64],
-    /// Bytes of each lane.
-    pub bytes: i64,
-    /// Where the first begins within a line.
-    pub begin: i64,
-    /// Distinct lines.
-    pub lines: u64,
-    /// Wavefronts of the data pipe.
-    pub wavefronts: u64,
-}
-
-/// Distinct pieces that whole blocks touch of one field, summed over all blocks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct BlockUse {
-    /// Sectors of all loads together.
-    pub loaded_sectors: u64,
-    /// Lines of all loads together: what the first-level cache must hold.
-    pub loaded_lines: u64,
-    /// Sectors of all stores together.
-    pub stored_sectors: u64,
-}
-
-/// First and past the last lane that takes part, along each lane axis.
-type Lanes = SmallVec<[(u32, u32); 4]>;
-
 /// Positions of accesses that differ in guards and constants only.
 type Members = SmallVec<[usize; 8]>;
-
-/// Blocks in which the same lanes take part.
-pub(super) struct Class {
-    /// First block and number of blocks along each group axis.
-    pub(super) blocks: SmallVec<[(i64, u32); 4]>,
-    /// Those lanes.
-    pub(super) lanes: Lanes,
-}
 
 /// What one execution of a request costs.
 #[derive(Clone, Copy)]
@@ -397,90 +315,4 @@ fn each(count: i64) -> Vec<(i64, u64)> {
     let parts = count.min(MOST);
     let edge = |i: i64| count * i / parts;
     (0..parts).map(|i| (edge(i) + (edge(i + 1) - edge(i)) / 2, edge(i + 1).abs_diff(edge(i)))).collect()
-}
-
-/// The least integer that is not below a / b; b is positive.
-fn ceil(a: i64, b: i64) -> i64 {
-    -(-a).div_euclid(b)
-}
-
-/// Blocks along a group axis at which the set of active lanes changes.
-fn breaks(touch: &Touch, subject: &Subject, group: VarId, count: i64) -> SmallVec<[i64; 8]> {
-    let mut breaks = SmallVec::new();
-    for bound in &touch.guard {
-        let step = i64::from(bound.value.coefficient(group));
-        if step == 0 {
-            continue;
-        }
-        // What lanes and loops add at least and at most.
-        let others = subject.lanes.iter().chain(&touch.loops);
-        let moved = others.map(|var| i64::from(bound.value.coefficient(var.id)) * i64::from(var.count - 1));
-        let (least, most) = moved.fold((0, 0), |(lo, hi), by| (lo + by.min(0), hi + by.max(0)));
-        for limit in [-bound.value.constant, bound.extent - bound.value.constant] {
-            // From the first block of which some lanes are past the limit to the first of which all are.
-            let (first, last) = if step > 0 {
-                (ceil(limit - most, step), ceil(limit - least, step))
-            } else {
-                (1 + (least - limit).div_euclid(-step), 1 + (most - limit).div_euclid(-step))
-            };
-            breaks.extend(first.max(0)..=last.min(count));
-        }
-    }
-    breaks
-}
-
-/// First and past the last active lane along each axis in a block. A bound narrows the axis that it judges alone; one that judges
-/// several lanes or a loop is taken to hold.
-fn active_lanes(subject: &Subject, touch: &Touch, block: &[i64]) -> SmallVec<[(u32, u32); 4]> {
-    let mut lanes: SmallVec<[(u32, u32); 4]> = subject.lanes.iter().map(|lane| (0, lane.count)).collect();
-    for bound in &touch.guard {
-        let base = bound.value.constant
-            + subject.groups.iter().zip(block).map(|(group, at)| i64::from(bound.value.coefficient(group.id)) * at).sum::<i64>();
-        let judged: SmallVec<[usize; 4]> = (0..lanes.len()).filter(|&i| bound.value.coefficient(subject.lanes[i].id) != 0).collect();
-        let looped = touch.loops.iter().any(|var| bound.value.coefficient(var.id) != 0);
-        match judged.as_slice() {
-            _ if looped => {}
-            [] if !(0..bound.extent).contains(&base) => lanes.iter_mut().for_each(|lane| *lane = (0, 0)),
-            &[axis] => {
-                let step = i64::from(bound.value.coefficient(subject.lanes[axis].id));
-                let (lo, hi) = lanes[axis];
-                let (first, last) = if step > 0 {
-                    (ceil(-base, step), ceil(bound.extent - base, step))
-                } else {
-                    (1 + (base - bound.extent).div_euclid(-step), 1 + base.div_euclid(-step))
-                };
-                let [first, last] = [first, last].map(|lane| lane.clamp(lo.into(), hi.into()) as u32);
-                let (first, last) = if first < last { (first, last) } else { (hi, hi) };
-                lanes[axis] = (first, last);
-            }
-            _ => {}
-        }
-    }
-    lanes
-}
-
-/// Blocks by which lanes take part.
-pub(super) fn classes(subject: &Subject, touch: &Touch) -> Vec<Class> {
-    let mut classes = vec![Class { blocks: SmallVec::new(), lanes: SmallVec::new() }];
-    for group in &subject.groups {
-        let count = i64::from(group.count);
-        let mut edges: Vec<i64> = breaks(touch, subject, group.id, count).into_iter().chain([0, count]).collect();
-        edges.sort_unstable();
-        edges.dedup();
-        classes = classes
-            .iter()
-            .flat_map(|class| {
-                edges.windows(2).map(|range| {
-                    let mut blocks = class.blocks.clone();
-                    blocks.push((range[0], (range[1] - range[0]) as u32));
-                    Class { blocks, lanes: SmallVec::new() }
-                })
-            })
-            .collect();
-    }
-    for class in &mut classes {
-        let first: SmallVec<[i64; 4]> = class.blocks.iter().map(|at| at.0).collect();
-        class.lanes = active_lanes(subject, touch, &first);
-    }
-    classes
 }

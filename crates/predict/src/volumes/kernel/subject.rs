@@ -1,8 +1,8 @@
 //! A kernel as the counting sees it: fields in device memory, and what lanes, blocks and loops make of their coordinates.
 
-use super::images::{self, Image};
-use super::intervals::Intervals;
-use super::lines::{Geometry, Region};
+use super::image::{self, Image};
+use crate::volumes::sets::intervals::Intervals;
+use crate::volumes::sets::lines::{Geometry, Region};
 use smallvec::SmallVec;
 use warpsight_ir::layout::ImageLayout;
 use warpsight_ir::{
@@ -71,6 +71,25 @@ pub struct Touch {
     pub path: LoadPath,
 }
 
+/// Loads or stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Everything that is read.
+    Loads,
+    /// Everything that is written.
+    Stores,
+}
+
+impl Side {
+    /// Whether an access is on this side; atomics are on both.
+    pub fn has(self, kind: AccessKind) -> bool {
+        match self {
+            Self::Loads => !matches!(kind, AccessKind::Store(_)),
+            Self::Stores => !matches!(kind, AccessKind::Load),
+        }
+    }
+}
+
 /// Which of a subject's lists a tensor is in, and where.
 #[derive(Clone, Copy)]
 enum Place {
@@ -89,7 +108,7 @@ impl Subject {
     /// # Errors
     /// See [`Self::with_images`].
     pub fn of(kernel: &Kernel) -> Result<Self, NoEstimate> {
-        Self::with_images(kernel, images::ASSUMED)
+        Self::with_images(kernel, image::ASSUMED)
     }
 
     /// Of a kernel whose images lie like this.
@@ -124,7 +143,7 @@ impl Subject {
                     positions[i] = Some(Place::Global(fields.len()));
                     let image = Some(Image { layout, extent: [width, height] });
                     let element = i64::from(format.bytes());
-                    let row = images::row(layout, width, element)
+                    let row = image::row(layout, width, element)
                         .ok_or_else(|| NoEstimate::NotCovered(format!("the rows of `{}`, which end within a texel", tensor.name)))?;
                     let geometry = Geometry { element, origin: 0, row, plane: None };
                     fields.push(Field { name: tensor.name.clone(), geometry, touches: vec![], image });
@@ -154,7 +173,7 @@ impl Subject {
                     let moved = vars.clone().map(|var| f64::from(touch.coords[i].coefficient(var.id)).abs() * f64::from(var.count));
                     moved.sum::<f64>() + (touch.coords[i].constant as f64).abs() + touch.width as f64
                 };
-                if field.image.is_some() && reach(0).max(reach(1)) > images::FARTHEST {
+                if field.image.is_some() && reach(0).max(reach(1)) > image::FARTHEST {
                     return Err(NoEstimate::NotCovered(format!("`{}`, access {}: it is far from every image", field.name, touch.number)));
                 }
                 let bytes = (0..3).map(|i| reach(i) * sizes[i]).sum::<f64>() * field.geometry.element as f64;

@@ -6,74 +6,13 @@
 //! how rows begin; lines near the ends of the grid, where some of their blocks are missing, count by the number of blocks of which both
 //! exist. Where a grid is so short that no line has all its blocks, every line stands for itself.
 
-use super::intervals::{Intervals, gcd};
-use super::lines::Geometry;
-use super::reuse::Pattern;
-use super::touching::{EARLIEST, product};
+use super::histogram::Gaps;
+use super::pattern::Pattern;
+use super::touching::{Axis, Blocks, Class, EARLIEST, GROUPS, MOST, Member, product};
+use crate::volumes::sets::intervals::{Intervals, gcd};
+use crate::volumes::sets::lines::Geometry;
 use smallvec::SmallVec;
 
-/// Lines by the gap between one touch and the next.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Gaps {
-    /// Lines, and lines times gap. Buckets are a sixteenth to a thirty-second of an octave wide.
-    buckets: Vec<(f64, f64)>,
-}
-
-impl Gaps {
-    /// Adds lines that are met again after so many blocks.
-    #[inline]
-    pub fn add(&mut self, gap: u64, lines: f64) {
-        // Four bits after the leading one.
-        let octave = gap.max(1).ilog2().saturating_sub(4);
-        let bucket = 16 * octave as usize + (gap >> octave) as usize;
-        if self.buckets.len() <= bucket {
-            // Seldom: by many octaves at once.
-            self.buckets.resize((bucket + 1).next_multiple_of(256), (0.0, 0.0));
-        }
-        let (sum, weighted) = &mut self.buckets[bucket];
-        *sum += lines;
-        *weighted += lines * gap as f64;
-    }
-
-    /// By bucket: its number, mean gap, lines.
-    pub fn iter(&self) -> impl Iterator<Item = (usize, f64, f64)> {
-        let filled = self.buckets.iter().enumerate().filter(|(_, bucket)| bucket.0 != 0.0);
-        filled.map(|(i, &(lines, weighted))| (i, weighted / lines, lines))
-    }
-}
-
-/// Blocks that touch the lines of a class, for each of the axis's sets.
-pub(super) type Blocks = SmallVec<[SmallVec<[i32; 8]>; 8]>;
-
-/// Lines that the same blocks touch, relative to where they lie.
-pub(super) struct Class {
-    pub(super) lines: f64,
-    pub(super) blocks: Blocks,
-}
-
-/// A coordinate and the group axis that moves it, or a group axis that moves none.
-pub(super) struct Axis {
-    /// Position of the group axis and blocks launched from one to the next along it.
-    pub(super) group: Option<(usize, i64)>,
-    /// Blocks along it, where classes stand for lines with all their blocks.
-    pub(super) blocks: Option<f64>,
-    /// How many blocks each of its sets spans.
-    pub(super) spans: SmallVec<[f64; 8]>,
-    pub(super) classes: Vec<Class>,
-}
-
-/// A block's box of elements, touched at one time.
-pub(super) struct Member {
-    /// Which of each axis's sets.
-    pub(super) sets: SmallVec<[usize; 4]>,
-    /// Blocks launched since its own.
-    pub(super) time: i64,
-}
-
-/// Group axes that this handles.
-pub(super) const GROUPS: usize = 4;
-/// More touches of one line, or more edges along a coordinate, are left to runs of blocks.
-pub(super) const MOST: usize = 4096;
 /// What a coordinate takes in one block: what lanes and loops make of it, what guards leave, and constants.
 #[derive(PartialEq)]
 struct Set<'a> {

@@ -1,7 +1,7 @@
 //! What the time model takes from recordings and no profile states: `data/fits/bandwidth.toml`, made by the example `fit_time`, which says
 //! what it was fitted to, how wide each number's interval is, and how well held-out kernels and devices are predicted.
 
-use super::l1::Rule;
+use crate::volumes::first_level::l1::Rule;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -76,7 +76,7 @@ struct File {
     device: BTreeMap<String, Own>,
 }
 
-pub(super) const TEXT: &str = include_str!("../../fits/bandwidth.toml");
+pub(in crate::volumes) const TEXT: &str = include_str!("../../../fits/bandwidth.toml");
 
 static FITS: LazyLock<File> = LazyLock::new(|| {
     // The file is compiled in, and a test reruns the fit that makes it.

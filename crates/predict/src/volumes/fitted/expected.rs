@@ -1,8 +1,8 @@
 //! Where the time is expected to lie: `data/fits/time.toml`, made by the example `fit_time` from all recorded seconds that the fits have not
 //! seen, says how far off they are, by what limits a launch and whether its device was recorded.
 
-use super::l1::Rule;
 use super::speed::Basis;
+use crate::volumes::first_level::l1::Rule;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -61,7 +61,7 @@ struct File {
 
 static FITS: LazyLock<File> = LazyLock::new(|| {
     // The file is compiled in, and a test makes it anew.
-    toml::from_str(include_str!("../../fits/time.toml")).expect("data/fits/time.toml holds the ranges")
+    toml::from_str(include_str!("../../../fits/time.toml")).expect("data/fits/time.toml holds the ranges")
 });
 
 /// Of a launch with this limiter on a device whose numbers rest on this; and in words. A sister's recordings count as the device's.

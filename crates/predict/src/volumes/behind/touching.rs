@@ -1,10 +1,43 @@
 //! Touches of lines in the order of time, for each combination of the classes along all axes.
 
-use super::gaps::{Axis, GROUPS, Gaps, MOST, Member};
+use super::histogram::Gaps;
 use smallvec::SmallVec;
 
 /// Launches are left to runs of blocks that are so large that a touch may lie further from its line's own block.
 pub(super) const EARLIEST: i64 = 1 << 48;
+
+/// Blocks that touch the lines of a class, for each of the axis's sets.
+pub(super) type Blocks = SmallVec<[SmallVec<[i32; 8]>; 8]>;
+
+/// Lines that the same blocks touch, relative to where they lie.
+pub(super) struct Class {
+    pub(super) lines: f64,
+    pub(super) blocks: Blocks,
+}
+
+/// A coordinate and the group axis that moves it, or a group axis that moves none.
+pub(super) struct Axis {
+    /// Position of the group axis and blocks launched from one to the next along it.
+    pub(super) group: Option<(usize, i64)>,
+    /// Blocks along it, where classes stand for lines with all their blocks.
+    pub(super) blocks: Option<f64>,
+    /// How many blocks each of its sets spans.
+    pub(super) spans: SmallVec<[f64; 8]>,
+    pub(super) classes: Vec<Class>,
+}
+
+/// A block's box of elements, touched at one time.
+pub(super) struct Member {
+    /// Which of each axis's sets.
+    pub(super) sets: SmallVec<[usize; 4]>,
+    /// Blocks launched since its own.
+    pub(super) time: i64,
+}
+
+/// Group axes that this handles.
+pub(super) const GROUPS: usize = 4;
+/// More touches of one line, or more edges along a coordinate, are left to runs of blocks.
+pub(super) const MOST: usize = 4096;
 
 /// A touch of a line: blocks launched before it, and its block along each group axis, 16 bits each, the slowest axis highest.
 #[derive(Clone, Copy)]

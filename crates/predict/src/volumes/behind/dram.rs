@@ -6,10 +6,9 @@
 //! distribution: n blocks meet a line once for each gap that is longer than n, so that F(n) is the sum of min(n, gap) over all touches.
 //! The distribution is in closed form where blocks step along coordinates ([`super::gaps`]), and taken from what runs of blocks touch otherwise.
 
-use super::gaps::Gaps;
+use super::histogram::Gaps;
 use super::reuse::{Footprint, bypasses, phases};
-use super::subject::Subject;
-use super::wave::Side;
+use crate::volumes::kernel::subject::{Side, Subject};
 use warpsight_ir::Name;
 
 /// The memory behind the first-level caches.

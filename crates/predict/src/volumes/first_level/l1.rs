@@ -4,8 +4,8 @@
 //! [`super::warps::wavefronts`]), tags of the distinct lines (fitted, `data/fits/l1-nvidia.toml`), and lanes of the load-store unit.
 //! AMD: paper 002, section 4.1, as its authors' implementation has it.
 
-use super::block::{Request, Sizes};
-use super::subject::{Field, Touch};
+use super::costs::{Request, Sizes};
+use crate::volumes::kernel::subject::{Field, Touch};
 use smallvec::SmallVec;
 use std::sync::LazyLock;
 use warpsight_ir::{Profile, Unknown};
@@ -172,7 +172,7 @@ impl Tags {
     }
 }
 
-pub(super) const TEXT: &str = include_str!("../../fits/l1-nvidia.toml");
+pub(in crate::volumes) const TEXT: &str = include_str!("../../../fits/l1-nvidia.toml");
 
 /// The fitted curve.
 pub fn tags() -> &'static Tags {

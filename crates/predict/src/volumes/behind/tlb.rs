@@ -1,8 +1,8 @@
 //! Translation of addresses: what a wave touches against what the entries reach.
 
-use super::subject::{Field, Subject, Touch, Var};
-use super::warps::{self, Axis, shapes};
-use super::wave::{BlockBox, Side, boxes, distinct};
+use super::wave::{BlockBox, boxes, distinct};
+use crate::volumes::first_level::warps::{self, Axis, shapes};
+use crate::volumes::kernel::subject::{Field, Side, Subject, Touch, Var};
 use smallvec::SmallVec;
 use warpsight_ir::occupancy::Occupancy;
 use warpsight_ir::{Profile, Seconds, Unknown};

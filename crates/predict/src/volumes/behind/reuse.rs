@@ -5,13 +5,15 @@
 //! at a share φ of a block's life happens φ · (resident blocks) after the block began. So the loads of the plane above, last in one
 //! program and first in another, lie at different distances from their reuse, which is all the difference between two orders of loads.
 
-use super::gaps::{Gaps, gaps};
-use super::intervals::Intervals;
-use super::lines::{Region, joined};
-use super::subject::{Field, Ranges, Subject, Touch};
-use super::wave::{BlockBox, Side, boxes};
+use super::gaps::gaps;
+use super::histogram::Gaps;
+use super::pattern::{Pattern, inner, within};
+use super::wave::{BlockBox, boxes};
+use crate::volumes::kernel::subject::{Field, Side, Subject, Touch};
+use crate::volumes::sets::intervals::Intervals;
+use crate::volumes::sets::lines::{Region, joined};
 use smallvec::SmallVec;
-use warpsight_ir::{AccessKind, Affine, AffineBound, StorePolicy, VarId};
+use warpsight_ir::{AccessKind, StorePolicy, VarId};
 
 /// The accesses of a field on one side.
 #[derive(Clone, Debug)]
@@ -20,23 +22,6 @@ pub struct Footprint<'a> {
     field: &'a Field,
     groups: SmallVec<[u32; 4]>,
     patterns: Vec<Pattern<'a>>,
-}
-
-/// Accesses whose addresses differ in constants only, and that happen at about the same time.
-#[derive(Clone, Debug)]
-pub(super) struct Pattern<'a> {
-    /// One of them, of which only the variable part counts.
-    like: &'a Touch,
-    /// Elements of a block at 0, for each coordinate; `None` where a variable moves several coordinates.
-    pub(super) inner: Option<[Intervals; 3]>,
-    /// Steps from one block to the next along each group axis, for each coordinate.
-    pub(super) steps: SmallVec<[[i64; 3]; 4]>,
-    /// What guards leave of the variable part.
-    pub(super) within: [Option<(i64, i64)>; 3],
-    /// The constant parts.
-    pub(super) offsets: SmallVec<[Region; 8]>,
-    /// Share of a block's life that is over when it happens.
-    pub(super) phase: f64,
 }
 
 impl<'a> Footprint<'a> {
@@ -154,92 +139,6 @@ impl<'a> Footprint<'a> {
             layer *= f64::from(count);
         }
     }
-}
-
-impl Pattern<'_> {
-    fn regions(&self, subject: &Subject, blocks: &BlockBox, to: &mut SmallVec<[Region; 16]>) {
-        match &self.inner {
-            Some(inner) => {
-                let axis = |i: usize| self.axis(inner, blocks, i);
-                self.push([axis(0), axis(1), axis(2)], to);
-            }
-            None => {
-                let groups = subject.groups.iter().zip(blocks);
-                let ranges: Ranges = groups.fold(subject.launch(), |ranges, (group, &(first, count))| ranges.with(group.id, first, count));
-                let mut found = Vec::new();
-                let [x, y, z] = [(); 3].map(|()| Intervals::point(0));
-                self.like.regions_of(&[Region { x, y, z }], &ranges, &mut found);
-                for region in found {
-                    let clip = |set: Intervals, i: usize| self.within[i].map_or_else(|| set.clone(), |(lo, hi)| set.clipped(lo, hi));
-                    self.push([clip(region.x, 0), clip(region.y, 1), clip(region.z, 2)], to);
-                }
-            }
-        }
-    }
-
-    /// A coordinate's variable part over these blocks.
-    fn axis(&self, inner: &[Intervals; 3], blocks: &BlockBox, i: usize) -> Intervals {
-        let mut set = inner[i].clone();
-        for (&(first, count), step) in blocks.iter().zip(&self.steps).filter(|(_, step)| step[i] != 0) {
-            set = set.plus_progression(step[i], count.into());
-            if first != 0 {
-                set = set.shifted(first * step[i]);
-            }
-        }
-        self.within[i].map_or_else(|| set.clone(), |(lo, hi)| set.clipped(lo, hi))
-    }
-
-    fn push(&self, [x, y, z]: [Intervals; 3], to: &mut SmallVec<[Region; 16]>) {
-        if [&x, &y, &z].iter().all(|set| set.bounds().is_some()) {
-            to.extend(self.offsets.iter().map(|by| Region { x: x.sum(&by.x), y: y.sum(&by.y), z: z.sum(&by.z) }));
-        }
-    }
-}
-
-/// What guards leave of a coordinate's variable part, where a bound judges a multiple of it. Other bounds are taken to hold.
-fn within(touch: &Touch) -> [Option<(i64, i64)>; 3] {
-    let mut within = [None; 3];
-    for (form, clip) in touch.coords.iter().zip(&mut within) {
-        for (lo, hi) in touch.guard.iter().filter_map(|bound| left(bound, form)) {
-            *clip = Some(clip.map_or((lo, hi), |(a, b): (i64, i64)| (a.max(lo), b.min(hi))));
-        }
-    }
-    within
-}
-
-/// First and past the last value of a form's variable part for which a bound holds; `None` where it judges no multiple of it.
-pub(super) fn left(bound: &AffineBound, form: &Affine) -> Option<(i64, i64)> {
-    let (judged, own) = (bound.value.terms(), form.terms());
-    let (times, over) = (i128::from(judged.first()?.1), i128::from(own.first()?.1));
-    let alike = |(a, b): (&(VarId, i32), &(VarId, i32))| a.0 == b.0 && i128::from(a.1) * over == i128::from(b.1) * times;
-    if judged.len() != own.len() || !judged.iter().zip(own).all(alike) {
-        return None;
-    }
-    // 0 ≤ variable part · times / over + constant < extent.
-    let (sign, constant) = ((times * over).signum(), i128::from(bound.value.constant));
-    let limit = |value: i128| (value - constant) * over.abs() * sign;
-    let least = |value: i128| -(-value).div_euclid(times.abs());
-    let most = |value: i128| value.div_euclid(times.abs()) + 1;
-    let (zero, extent) = (limit(0), limit(bound.extent.into()));
-    let (lo, hi) = if sign > 0 { (least(zero), least(extent)) } else { (most(extent), most(zero)) };
-    // Sets lie within 62 bits.
-    let [lo, hi] = [lo, hi].map(|value| value.clamp(-(1 << 62), 1 << 62) as i64);
-    Some((lo, hi))
-}
-
-/// What lanes and loops make of each coordinate; `None` where a variable moves several coordinates.
-fn inner(subject: &Subject, touch: &Touch) -> Option<[Intervals; 3]> {
-    let moved = |var: VarId| touch.coords.iter().filter(|form| form.coefficient(var) != 0).count();
-    let inner = || subject.lanes.iter().chain(&touch.loops);
-    let shared = inner().chain(&subject.groups).any(|var| var.count > 1 && moved(var.id) > 1);
-    let axis = |form: &Affine, width: i64| {
-        let mut steps: SmallVec<[(i64, i64); 8]> =
-            inner().map(|var| (i64::from(form.coefficient(var.id)), i64::from(var.count))).filter(|step| step.0 != 0).collect();
-        // Small steps first: they make runs that larger ones join.
-        steps.sort_unstable_by_key(|step| step.0.abs());
-        steps.into_iter().fold(Intervals::range(0, width), |set, (step, count)| set.plus_progression(step, count))
-    };
-    (!shared).then(|| [axis(&touch.coords[0], touch.width), axis(&touch.coords[1], 1), axis(&touch.coords[2], 1)])
 }
 
 /// Steps of a block's life that are told apart.

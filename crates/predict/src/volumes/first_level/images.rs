@@ -4,32 +4,17 @@
 //! a line. So distinct lines are distinct blocks, whatever order these lie in. Where texels lie row by row, an image is a buffer whose rows
 //! are padded. Texels beyond the edge count as if the image went on.
 
-use super::block::{BlockUse, Instruction, Sizes, classes};
-use super::intervals::{Intervals, gcd, lcm};
-use super::lines::{Geometry, Region, distinct_lines};
-use super::subject::{Field, Subject, Touch, Var};
+use super::costs::{BlockUse, Instruction, Sizes};
 use super::warps::{Axis, shapes};
+use crate::volumes::kernel::image::{ASSUMED, block};
+use crate::volumes::kernel::lanes::classes;
+use crate::volumes::kernel::pieces::period;
+use crate::volumes::kernel::subject::{Field, Subject, Touch, Var};
 use smallvec::SmallVec;
 use warpsight_ir::layout::ImageLayout;
 use warpsight_ir::occupancy::Occupancy;
 use warpsight_ir::profile::{Fact, Profile};
 use warpsight_ir::{AccessKind, Kernel, NoEstimate, TensorPlace};
-
-/// What makes a field an image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Image {
-    /// How its texels lie.
-    pub layout: ImageLayout,
-    /// Texels of a row, and rows.
-    pub extent: [i64; 2],
-}
-
-/// Taken where a device's order of texels is not known: lines are blocks as square as they come, as in Morton's order, of which every
-/// vendor's tiling is a variation.
-pub const ASSUMED: ImageLayout = ImageLayout::MaliInterleaved;
-
-/// Coordinates of texels stay below this.
-pub const FARTHEST: f64 = (1_u32 << 30) as f64;
 
 /// A kernel on a device, its images as they lie there.
 ///
@@ -100,19 +85,6 @@ pub fn missed(requested: f64, distinct: f64, under_way: f64, cache: f64) -> f64 
     requested.min(distinct.max(requested * (1.0 - kept)))
 }
 
-/// Texels from one row to the next; `None` where rows end within a texel.
-pub fn row(layout: ImageLayout, width: i64, texel: i64) -> Option<i64> {
-    match layout {
-        ImageLayout::Linear { pitch_align } => {
-            let align = i64::from(pitch_align.max(1));
-            let pitch = (width * texel + align - 1) / align * align;
-            (pitch % texel == 0).then_some(pitch / texel)
-        }
-        // Only blocks count.
-        _ => Some(width.max(1)),
-    }
-}
-
 /// What is to be said of images on a device.
 pub fn remarks(subject: &Subject, on: &Profile, sizes: Sizes, notes: &mut Vec<String>) {
     let mut images: Vec<&Field> = subject.fields.iter().filter(|field| field.image.is_some()).collect();
@@ -151,78 +123,7 @@ fn beyond(subject: &Subject, field: &Field, touch: &Touch) -> bool {
     })
 }
 
-/// How many lanes execute an access, over the launch.
-pub fn lanes(subject: &Subject, touch: &Touch) -> f64 {
-    let trips: f64 = touch.loops.iter().map(|var| f64::from(var.count)).product();
-    let of = |class: &super::block::Class| {
-        let blocks: f64 = class.blocks.iter().map(|at| f64::from(at.1)).product();
-        class.lanes.iter().map(|lane| f64::from(lane.1.saturating_sub(lane.0))).product::<f64>() * blocks
-    };
-    classes(subject, touch).iter().map(of).sum::<f64>() * trips
-}
-
-/// Width and height of the block of texels that a line holds, and how many lines a block lies in: more than one where a texel is longer
-/// than a line.
-pub fn block(layout: ImageLayout, line: i64, texel: i64) -> (i64, i64, u64) {
-    // No block of 256 bytes is wider or higher; images as wide as that make all layouts show their blocks.
-    const MOST: u32 = 256;
-    if line <= texel {
-        return (1, 1, (texel / line).unsigned_abs());
-    }
-    let within = |x, y| layout.address(x, y, texel as u32, MOST) < line.unsigned_abs();
-    let run = |within: &dyn Fn(u32) -> bool| (0..MOST).take_while(|&n| within(n)).count() as i64;
-    (run(&|x| within(x, 0)), run(&|y| within(0, y)), 1)
-}
-
-impl Field {
-    /// The order of its texels, where lines hold blocks of them.
-    pub fn tiled(&self) -> Option<ImageLayout> {
-        self.image.map(|image| image.layout).filter(|layout| !matches!(layout, ImageLayout::Linear { .. }))
-    }
-
-    /// Distinct lines, of each of these sizes in bytes, that these elements, or texels, lie in; summed over translations by so many bytes,
-    /// each so many times, which images in blocks have none of.
-    pub fn distinct<const N: usize>(&self, regions: &[Region], lines: [i64; N], shifts: &[(i64, u64)]) -> [u64; N] {
-        let Some(layout) = self.tiled() else { return distinct_lines(regions, &self.geometry, lines, shifts) };
-        let times: u64 = shifts.iter().map(|shift| shift.1).sum();
-        lines.map(|line| times * self.distinct_blocks(regions, layout, line))
-    }
-
-    fn distinct_blocks(&self, regions: &[Region], layout: ImageLayout, line: i64) -> u64 {
-        let (width, height, lines) = block(layout, line, self.geometry.element);
-        let coarse = |set: &Intervals, by: i64| {
-            let mut blocks = Intervals::default();
-            set.as_slice().iter().for_each(|&(lo, hi)| blocks.insert(lo.div_euclid(by), (hi - 1).div_euclid(by) + 1));
-            blocks
-        };
-        let mut found: SmallVec<[Region; 16]> =
-            regions.iter().map(|own| Region { x: coarse(&own.x, width), y: coarse(&own.y, height), z: own.z.clone() }).collect();
-        // Rows of blocks as long as what is touched, so that nothing wraps.
-        let bounds = found.iter().filter_map(|own| own.x.bounds()).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
-        let Some((lo, hi)) = bounds else { return 0 };
-        found.iter_mut().for_each(|own| own.x = own.x.shifted(-lo));
-        lines * distinct_lines(&found, &Geometry { element: 1, origin: 0, row: hi - lo + 1, plane: None }, [1], &[(0, 1)])[0]
-    }
-
-    /// Blocks of the launch along an axis after which an access begins at the same place of a line again.
-    pub fn period(&self, touch: &Touch, group: warpsight_ir::VarId, line: i64) -> i64 {
-        match self.tiled() {
-            Some(layout) => {
-                let (width, height, _) = block(layout, line, self.geometry.element);
-                period(touch, group, width, height)
-            }
-            None => line / gcd(line, touch.stride(&self.geometry, group).rem_euclid(line)),
-        }
-    }
-}
-
-/// Values of a variable after which a coordinate pair lies at the same place of a block again.
-fn period(touch: &Touch, var: warpsight_ir::VarId, width: i64, height: i64) -> i64 {
-    let along = |i: usize, size: i64| -> i64 { size / gcd(size, i64::from(touch.coords[i].coefficient(var)).rem_euclid(size)) };
-    lcm(along(0, width), along(1, height))
-}
-
-/// Texels (x, y) as one number, so that they add up like addresses; see [`FARTHEST`].
+/// Texels (x, y) as one number, so that they add up like addresses; see [`crate::volumes::kernel::image::FARTHEST`].
 const ROW: i64 = 1 << 32;
 
 fn apart(at: i64) -> (i64, i64) {

@@ -1,9 +1,9 @@
 //! The fitted curves of second-level caches, from `data/fits/dram.toml`, which says what they were fitted to and how well they predict.
 
-use super::dram::Curve;
+use crate::volumes::behind::dram::Curve;
 use std::sync::LazyLock;
 
-pub(super) const TEXT: &str = include_str!("../../fits/dram.toml");
+pub(in crate::volumes) const TEXT: &str = include_str!("../../../fits/dram.toml");
 
 /// A curve and how far to trust it.
 #[derive(Clone, Copy, Debug, PartialEq)]

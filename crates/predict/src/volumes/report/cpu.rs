@@ -1,9 +1,10 @@
 //! A launch on a CPU as a [`Report`].
 
-use super::cpu::{OnCpu, on_cpu};
-use super::guards::taken_to_hold;
-use super::report::{FieldVolumes, InstructionCost, Interval, PointVolumes, Report, Settings, Work};
+use super::contents::{FieldVolumes, InstructionCost, Interval, PointVolumes, Report, Settings, Work};
 use crate::time::Parts;
+use crate::volumes::cpu::{OnCpu, on_cpu};
+use crate::volumes::guards::taken_to_hold;
+use crate::volumes::kernel::subject::Field;
 use warpsight_ir::occupancy::Occupancy;
 use warpsight_ir::{Bytes, NoEstimate, Profile, Unknown, Volumes};
 
@@ -99,7 +100,7 @@ fn causes(found: &OnCpu, points: f64) -> Vec<(String, f64)> {
 }
 
 /// Accesses in program order. A wavefront is a memory instruction per vector of work-items.
-fn instructions(fields: &[super::subject::Field], found: &OnCpu) -> Vec<InstructionCost> {
+fn instructions(fields: &[Field], found: &OnCpu) -> Vec<InstructionCost> {
     let mut listed: Vec<InstructionCost> = found
         .instructions
         .iter()

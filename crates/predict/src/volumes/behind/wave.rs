@@ -4,32 +4,12 @@
 //! lines of such a run exactly; what a wave has to fetch although `n` blocks before it are still cached is
 //! `distinct(n + wave) − distinct(n)` (paper 002, section 4.4, with every distance instead of three).
 
-use super::lines::Region;
-use super::subject::{Field, Subject};
+use crate::volumes::kernel::subject::{Field, Side, Subject};
+use crate::volumes::sets::lines::Region;
 use smallvec::SmallVec;
-use warpsight_ir::AccessKind;
 
 /// Blocks in a box: first and number along each group axis.
 pub type BlockBox = SmallVec<[(i64, u32); 4]>;
-
-/// Loads or stores.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// Everything that is read.
-    Loads,
-    /// Everything that is written.
-    Stores,
-}
-
-impl Side {
-    /// Whether an access is on this side; atomics are on both.
-    pub fn has(self, kind: AccessKind) -> bool {
-        match self {
-            Self::Loads => !matches!(kind, AccessKind::Store(_)),
-            Self::Stores => !matches!(kind, AccessKind::Load),
-        }
-    }
-}
 
 /// The run of `count` blocks from the `first` on, in launch order (first axis fastest), as few boxes. Blocks past the last are left out.
 pub fn boxes(groups: &[u32], first: u64, count: u64) -> Vec<BlockBox> {
@@ -85,7 +65,7 @@ pub fn distinct(subject: &Subject, field: &Field, side: Side, boxes: &[BlockBox]
     field.distinct(&regions, [line], &[(0, 1)])[0]
 }
 
-fn ranges(subject: &Subject, blocks: &BlockBox) -> super::subject::Ranges {
+fn ranges(subject: &Subject, blocks: &BlockBox) -> crate::volumes::kernel::subject::Ranges {
     let groups = subject.groups.iter().zip(blocks);
     groups.fold(subject.launch(), |ranges, (group, &(first, count))| ranges.with(group.id, first, count))
 }

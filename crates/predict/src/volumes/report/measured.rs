@@ -1,8 +1,8 @@
 //! Measured volumes in place of predicted ones: paper 002's phenomenological prediction ("the same performance model but measured data
 //! volumes", section on the performance of both applications, figures 24 and 25). What was not measured stays predicted.
 
-use super::dram::Dram;
 use crate::time::Counts;
+use crate::volumes::behind::dram::Dram;
 use warpsight_ir::Seconds;
 
 /// What counters said of one launch. `None` was not counted.
@@ -29,7 +29,7 @@ pub struct Measured {
 /// A number that was both measured and predicted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
-    /// Its key in [`super::report::PointVolumes`] or [`super::report::Report`].
+    /// Its key in [`super::PointVolumes`] or [`super::Report`].
     pub what: &'static str,
     /// Per point, bytes or cycles; seconds of the launch.
     pub measured: f64,

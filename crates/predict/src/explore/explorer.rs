@@ -1,0 +1,51 @@
+//! The prediction of a configuration, by its number.
+
+use super::outcome::{Outcome, Refusal};
+use super::space::{Configuration, Space};
+use crate::volumes::report::{Report, Settings, Work, report};
+use warpsight_ir::Profile;
+use warpsight_ir::accesses::text::{Document, Written};
+
+/// A kernel, devices, and the configurations that are asked for.
+#[derive(Clone, Copy)]
+pub struct Explorer<'a> {
+    /// The kernel.
+    pub document: &'a Document,
+    /// What holds for all configurations.
+    pub fixed: &'a [(String, String)],
+    /// The devices that the space was made for.
+    pub devices: &'a [Profile],
+    /// The configurations.
+    pub space: &'a Space,
+}
+
+impl Explorer<'_> {
+    /// Predicts a configuration.
+    ///
+    /// # Errors
+    /// What keeps it from being a kernel or from running.
+    pub fn report(&self, index: u64) -> Result<(Written, Report), Refusal> {
+        self.predicted(index, &Settings::default())
+    }
+
+    fn predicted(&self, index: u64, settings: &Settings) -> Result<(Written, Report), Refusal> {
+        let configuration = self.space.get(index);
+        let written = self.document.written(&self.settings(&configuration)).map_err(|error| Refusal(error.what))?;
+        let work = Work { kernel: &written.kernel, points: written.points };
+        let found = report(&work, &self.devices[configuration.device], settings)?;
+        Ok((written, found))
+    }
+
+    /// Predicts a configuration, in short.
+    ///
+    /// # Errors
+    /// As [`Self::report`].
+    pub fn outcome(&self, index: u64) -> Result<Outcome, Refusal> {
+        Outcome::of(&self.predicted(index, &Settings { brief: true, ..Settings::default() })?.1)
+    }
+
+    /// What makes the kernel of a configuration: what holds for all, then its own.
+    pub fn settings(&self, configuration: &Configuration) -> Vec<(String, String)> {
+        self.fixed.iter().cloned().chain(self.space.settings(configuration)).collect()
+    }
+}

@@ -1,0 +1,10 @@
+//! What moves behind the first level: blocks in launch order, when their lines are met again, and which of them are gone by then.
+
+pub mod dram;
+pub mod gaps;
+pub mod histogram;
+pub(super) mod pattern;
+pub mod reuse;
+pub mod tlb;
+mod touching;
+pub mod wave;

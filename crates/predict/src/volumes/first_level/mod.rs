@@ -1,0 +1,8 @@
+//! What warps and blocks ask of the first level of caches, what it takes them, and what it lets through.
+
+pub mod block;
+pub mod costs;
+pub mod images;
+pub mod l1;
+pub mod l1_capacity;
+pub mod warps;

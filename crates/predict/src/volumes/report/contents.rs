@@ -1,0 +1,127 @@
+//! What a report is asked about, and what it holds.
+
+use super::measured::{Compared, Measured};
+use crate::time::{Limit, Parts};
+use warpsight_ir::accesses::Order;
+use warpsight_ir::occupancy::Occupancy;
+use warpsight_ir::{Kernel, Limiter, Seconds, Volumes};
+
+/// A launch and what it is good for.
+#[derive(Clone, Copy, Debug)]
+pub struct Work<'a> {
+    /// The kernel.
+    pub kernel: &'a Kernel,
+    /// Points that the launch computes.
+    pub points: u64,
+}
+
+/// What is known beside the kernel and the profile. Another number of the profile is another profile ([`warpsight_ir::Profile::with`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Settings {
+    /// Replaces what would be predicted.
+    pub measured: Option<Measured>,
+    /// Which of a kernel's accesses happens first.
+    pub order: Order,
+    /// Leaves out what is said of a kernel in words that take long to find: how far it goes beyond its fields, which conditions are taken to
+    /// hold. All numbers are there.
+    pub brief: bool,
+}
+
+/// What a kernel costs on a device, predicted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// Of one launch.
+    pub seconds: Seconds,
+    /// Points per second.
+    pub points_per_second: f64,
+    /// Where the time is expected to lie.
+    pub interval: Interval,
+    /// The limiter with the longest time.
+    pub limiter: Option<Limiter>,
+    /// Seconds of each limiter alone, or which number is missing.
+    pub limits: Vec<Limit>,
+    /// What those seconds are made of, before fitted numbers enter.
+    pub parts: Parts,
+    /// Cycles of one core's first-level cache per point; `None` where no rule is known.
+    pub l1_cycles_per_point: Option<f64>,
+    /// Bytes per point.
+    pub volumes: PointVolumes,
+    /// Bytes of the launch, where they are known.
+    pub moved: Volumes,
+    /// Each access to memory, in program order.
+    pub instructions: Vec<InstructionCost>,
+    /// What a core holds at once.
+    pub occupancy: Occupancy,
+    /// How often the device is filled with blocks.
+    pub waves: f64,
+    /// Blocks of an average core over blocks of the busiest.
+    pub tail_efficiency: f64,
+    /// What [`Settings::measured`] replaced; all else is predicted.
+    pub measured: Vec<Compared>,
+    /// Where numbers come from that are neither counted nor the profile's, and what was left out.
+    pub provenance: Vec<String>,
+}
+
+/// A range of times.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Interval {
+    /// Shortest.
+    pub lo: Seconds,
+    /// Longest.
+    pub hi: Seconds,
+    /// What makes it so wide.
+    pub basis: String,
+}
+
+/// Bytes per point. `None` is unknown; the provenance says why.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PointVolumes {
+    /// Distinct sectors of each load of each warp.
+    pub l1_requested: Option<f64>,
+    /// Distinct sectors of each block's loads.
+    pub l2_load_compulsory: Option<f64>,
+    /// From the second level to the first, repeated loads included.
+    pub l2_load: Option<f64>,
+    /// Distinct sectors of each store of each warp.
+    pub l2_store: Option<f64>,
+    /// Distinct pieces that a wave loads, as if nothing were left of earlier waves.
+    pub dram_load_wave: Option<f64>,
+    /// Loaded from memory.
+    pub dram_load: Option<f64>,
+    /// Stored to memory.
+    pub dram_store: Option<f64>,
+    /// Parts of the above by what causes them.
+    pub by_cause: Vec<(String, f64)>,
+    /// The same by field.
+    pub per_field: Vec<FieldVolumes>,
+}
+
+/// Bytes per point of one field.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldVolumes {
+    /// Its name.
+    pub field: String,
+    /// As in [`PointVolumes`].
+    pub l1_requested: f64,
+    /// As in [`PointVolumes`].
+    pub l2_load_compulsory: f64,
+    /// As in [`PointVolumes`].
+    pub l2_store: f64,
+    /// As in [`PointVolumes`].
+    pub dram_load: Option<f64>,
+    /// As in [`PointVolumes`].
+    pub dram_store: Option<f64>,
+}
+
+/// What one access costs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InstructionCost {
+    /// The field's name.
+    pub field: String,
+    /// Position among all accesses of the kernel, in program order; of the first where AMD's compilers make one of several neighbours.
+    pub access: usize,
+    /// Executions by warps.
+    pub executions: u64,
+    /// Wavefronts of the data pipe, a mean over executions; unknown of images, which go another way.
+    pub wavefronts: Option<f64>,
+}

@@ -1,0 +1,136 @@
+//! A launch on a GPU as a [`Report`]: counts, then seconds.
+
+use super::contents::{FieldVolumes, InstructionCost, Interval, PointVolumes, Report, Settings, Work};
+use super::measured::Compared;
+use crate::time::{Counts, nothing_known, parts};
+use crate::volumes::behind::dram::Cause;
+use crate::volumes::behind::tlb;
+use crate::volumes::count::{Exact, asked_of, loads, stores};
+use crate::volumes::first_level::costs::Instruction;
+use crate::volumes::fitted::expected::range;
+use crate::volumes::fitted::speed::Speed;
+use std::borrow::Cow;
+use warpsight_ir::occupancy::Occupancy;
+use warpsight_ir::profile::Fact;
+use warpsight_ir::{Bytes, Limiter, NoEstimate, Profile, Volumes};
+
+/// Predicts one launch on a GPU; accesses go by these numbers.
+///
+/// # Errors
+/// Those of [`Exact::of`]; [`NoEstimate::Missing`] where not even one limiter is known.
+pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupancy, numbers: &[usize]) -> Result<Report, NoEstimate> {
+    let kernel = work.kernel;
+    let mut notes = Vec::new();
+    let exact = Exact::of(kernel, on, resident, numbers, (settings.brief, &mut notes))?;
+    let points = work.points as f64;
+    let has_llc = !matches!(on.memory.llc.bytes, Fact::Absent { .. });
+    let mut counts = Cow::Borrowed(&exact.counts);
+    let mut measured = settings.measured.map_or_else(Vec::new, |own| own.put_into(counts.to_mut(), points, has_llc));
+    let mut parts = parts(&counts, on);
+    parts.fixed.push((Limiter::Tlb, tlb::seconds(&exact.subject, exact.sizes.warp, &resident, on)));
+    let speed = Speed::of(on);
+    notes.push(format!("bandwidth and turnover of blocks: data/fits/bandwidth.toml, {}", speed.from.name()));
+    let limits = parts.limits(&speed);
+    let (seconds, limiter) = parts.together(&limits, &speed.shared).ok_or_else(|| nothing_known(&limits, on))?;
+    if seconds.0 <= 0.0 {
+        return Err(NoEstimate::NotCovered("a kernel that takes no time: neither accesses nor operations".to_owned()));
+    }
+    let (range, basis) = range(limiter, speed.from, on);
+    notes.extend(limits.iter().filter_map(|(limiter, limit)| Some(format!("{} is unknown: {}", limiter.name(), limit.as_ref().err()?))));
+    if let (Err(reason), false) = (&counts.l1, limits.iter().any(|limit| limit.0 == Limiter::L1 && limit.1.is_err())) {
+        notes.push(format!("l1_cycles_per_point is unknown: {reason}"));
+    }
+    if let Some(taken) = settings.measured.and_then(|own| own.seconds) {
+        measured.push(Compared { what: "seconds", measured: taken.0, predicted: Some(seconds.0) });
+    }
+    if !measured.is_empty() {
+        notes.extend(measured.iter().map(Compared::note));
+        notes.push("what is not named as measured is predicted, volumes by cause and by field among it".to_owned());
+    }
+    let groups = kernel.launch.group_count() as f64;
+    let share = on.execution.cores.get().map_or(1.0, |&cores| groups / f64::from(cores));
+    let waves = on.execution.cores.get().map_or(1.0, |&cores| groups / (f64::from(cores) * f64::from(resident.groups)));
+    Ok(Report {
+        seconds,
+        points_per_second: points / seconds.0,
+        interval: Interval { lo: seconds * range.lo.exp(), hi: seconds * range.hi.exp(), basis },
+        limiter: Some(limiter),
+        limits,
+        parts,
+        l1_cycles_per_point: counts.l1.as_ref().ok().map(|cycles| cycles / points),
+        volumes: per_point(&exact, &counts, points),
+        moved: moved(&exact, &counts),
+        instructions: costs(&exact),
+        occupancy: resident,
+        waves,
+        tail_efficiency: share / share.ceil(),
+        measured,
+        provenance: notes,
+    })
+}
+
+/// Volumes per point: the counts that the time was made of, by cause and by field what was counted.
+fn per_point(exact: &Exact, counts: &Counts, points: f64) -> PointVolumes {
+    let each = |bytes: f64| bytes / points;
+    let predicted = exact.counts.dram.as_ref().ok();
+    let per_field = exact.subject.fields.iter().enumerate().map(|(i, field)| FieldVolumes {
+        field: field.name.to_string(),
+        l1_requested: each(exact.requested(i, loads)),
+        l2_load_compulsory: each(exact.uses[i].loaded_sectors as f64 * exact.sectors[i]),
+        l2_store: each(exact.requested(i, stores)),
+        dram_load: predicted.map(|dram| each(dram.per_field[i].1)),
+        dram_store: predicted.map(|dram| each(dram.per_field[i].2)),
+    });
+    let mut by_cause = vec![("l2_load: compulsory".to_owned(), each(exact.compulsory))];
+    if let Ok(load) = &exact.counts.l2_load {
+        by_cause.push(("l2_load: capacity".to_owned(), each(load - exact.compulsory)));
+    }
+    for &(cause, bytes) in predicted.iter().flat_map(|dram| &dram.by_cause) {
+        let cause = match cause {
+            Cause::Compulsory => "compulsory",
+            Cause::WithinWave => "evicted within a wave",
+            Cause::BetweenWaves => "evicted between waves",
+            Cause::PartialStore => "read back for stores",
+        };
+        by_cause.push((format!("dram_load: {cause}"), each(bytes)));
+    }
+    let dram = counts.dram.as_ref().ok();
+    PointVolumes {
+        l1_requested: Some(each(counts.requested)),
+        l2_load_compulsory: Some(each(exact.compulsory)),
+        l2_load: counts.l2_load.as_ref().ok().map(|bytes| each(*bytes)),
+        l2_store: Some(each(counts.l2_store)),
+        dram_load_wave: predicted.map(|dram| each(dram.load_wave)),
+        dram_load: dram.map(|dram| each(dram.load)),
+        dram_store: dram.map(|dram| each(dram.store)),
+        per_field: per_field.collect(),
+        by_cause,
+    }
+}
+
+/// Bytes of the launch.
+fn moved(exact: &Exact, counts: &Counts) -> Volumes {
+    Volumes {
+        texture: Bytes(counts.texels.unwrap_or(0.0)),
+        l1: Bytes(counts.requested),
+        l2: Bytes(counts.l2_load.as_ref().map_or(0.0, |load| load + counts.l2_store)),
+        dram: Bytes(counts.dram.as_ref().map_or(0.0, |dram| dram.load + dram.store)),
+        local: Bytes(asked_of(&exact.subject, &exact.subject.local)),
+    }
+}
+
+/// What each access costs, in program order.
+fn costs(exact: &Exact) -> Vec<InstructionCost> {
+    let mut accesses: Vec<&Instruction> = exact.accesses.iter().collect();
+    accesses.sort_by_key(|i| i.position);
+    let cost = |i: &Instruction| {
+        let field = &exact.subject.fields[i.field];
+        InstructionCost {
+            field: field.name.to_string(),
+            access: i.position,
+            executions: i.executions,
+            wavefronts: field.image.is_none().then(|| i.wavefronts as f64 / i.executions.max(1) as f64),
+        }
+    };
+    accesses.into_iter().map(cost).collect()
+}

@@ -334,10 +334,9 @@ impl Machine<'_> {
         // A core has no more groups at once than its share.
         let most = self.on.execution.max_groups.get().map_or(USUAL_GROUPS, |&most| f64::from(most));
         let at_once = f64::from(demand.resident.groups).min(most).min((self.groups / self.cores()?).ceil()).max(1.0) * per_group;
-        let clock = self.on.execution.clock.known_as("execution.clock")?;
         let lives = (self.groups / self.cores()?).ceil() * per_group / at_once;
-        let lives = if Habits::of(self.on).in_step { lives.ceil() } else { lives };
-        let each = |cycles: f64| Ok(Seconds(cycles * lives / clock.0));
+        let whole = if Habits::of(self.on).in_step { lives.ceil() / lives } else { 1.0 };
+        let each = |cycles: f64| self.busiest(cycles * self.warps / at_once * whole);
         Ok(Life {
             alone: each(instructions / self.warps + waiting + self.delivery(demand)? / self.warps)?,
             memory: each(memory)?,

@@ -6,6 +6,7 @@ use warpsight_ir::{Checked, CostModel, Kernel, Limiter, NoEstimate, Profile, pro
 use warpsight_predict::KernelModel;
 use warpsight_predict::coarse::Coarse;
 use warpsight_predict::coarse::requests::{Lines, Requests, requests};
+use warpsight_predict::time::waits;
 
 fn kernel(text: &str) -> Kernel {
     let program = parse(text).unwrap_or_else(|e| panic!("{e}"));
@@ -164,4 +165,48 @@ fn both_counts_of_what_boxes_tell_exactly_are_one() {
 fn same_input_same_bits() {
     let k = copy("g, l", "g, l");
     assert_eq!(KernelModel.estimate(&k, &adreno()), KernelModel.estimate(&k, &adreno()));
+}
+
+/// 40 loads of a thread, none of which waits for another.
+#[test]
+fn a_straight_run_waits_once_where_nothing_is_recorded() {
+    let loads: String = (0..40).map(|i| format!("    let v{i} = x[g, l, {i}]\n")).collect();
+    let sum = (0..40).map(|i| format!("v{i}")).collect::<Vec<_>>().join(" + ");
+    let k = kernel(&format!(
+        "program run {{
+  read buffer x: f32[64, 64, 40]
+  write buffer y: f32[64, 64]
+  groups g = 64
+  lanes l = 64
+  {{
+{loads}    y[g, l] = {sum}
+  }}
+}}"
+    ));
+    assert_eq!(waits(&k, &adreno())[..], [(1.0, 40.0)]);
+    let a100 = profile::builtin("a100-40").expect("is there").expect("parses");
+    assert_eq!(waits(&k, &a100)[..], [(3.0, 40.0 / 3.0)]);
+}
+
+/// A core of two holds 16 groups: the 17th begins when they end.
+#[test]
+fn groups_live_whole_lives() {
+    let latency = |groups: u32| {
+        let k = kernel(&format!(
+            "program copy {{
+  read buffer x: f32[{groups}, 64]
+  write buffer y: f32[{groups}, 64]
+  groups g = {groups}
+  lanes l = 64
+  {{
+    let v = x[g, l]
+    y[g, l] = v
+  }}
+}}"
+        ));
+        KernelModel.estimate(&k, &adreno()).expect("known").limits.of(Limiter::Latency).0
+    };
+    let (one, two, full) = (latency(32), latency(34), latency(64));
+    assert!((1.9..2.1).contains(&(two / one)), "{one} s, {two} s");
+    assert!((0.95..1.05).contains(&(full / two)), "{two} s, {full} s");
 }

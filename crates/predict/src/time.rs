@@ -72,8 +72,6 @@ struct Machine<'a> {
 /// What the limiters' seconds are made of, before fitted numbers enter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parts {
-    /// Units that work for the same warps in turn; see [`combined`].
-    pub core: &'static [Limiter],
     /// Before the first block runs.
     pub launch: Option<Seconds>,
     /// Limiters that no fitted number touches.
@@ -140,13 +138,7 @@ pub fn parts(counts: &Counts, on: &Profile) -> Parts {
         let copy = over(bytes, &m.dram_bandwidth, "memory.dram_bandwidth")?;
         Ok(Moved { copy, loaded: if bytes > 0.0 { dram.load / bytes } else { 0.0 } })
     });
-    Parts {
-        core: if cached { &CORE } else { &[] },
-        launch: on.execution.launch_overhead.get().copied(),
-        fixed: limits,
-        moved,
-        life: machine.life(counts),
-    }
+    Parts { launch: on.execution.launch_overhead.get().copied(), fixed: limits, moved, life: machine.life(counts) }
 }
 
 impl Parts {
@@ -160,7 +152,7 @@ impl Parts {
 
     /// The time together, of [`limits`](Self::limits); see [`combined`].
     pub fn together(&self, limits: &[Limit], shared: &Shared) -> Option<(Seconds, Limiter)> {
-        combined(limits, self.core, Norms { all: shared.norm, core: shared.core_norm })
+        combined(limits, shared.norm)
     }
 }
 
@@ -176,34 +168,19 @@ impl Life {
     }
 }
 
-/// Units of a core, which work for the same warps: on GPUs whose buffers have a first-level cache what one takes the others hardly overlap
-/// (fitted to A100). Of others there is no recording that says so.
-const CORE: [Limiter; 5] = [Limiter::Fp, Limiter::Issue, Limiter::L1, Limiter::Texture, Limiter::Local];
-/// Orders of the norms that combine limiters: 1 is no overlap, ∞ a perfect one.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Norms {
-    /// What a core, caches and memory take.
-    pub all: f64,
-    /// What the units of a core take.
-    pub core: f64,
-}
-
-/// The launch's start, then the norm of the other known limits, those of a core's units as one; and the longest of all. `None` where none is
-/// known.
-pub fn combined(limits: &[Limit], core: &[Limiter], norms: Norms) -> Option<(Seconds, Limiter)> {
+/// The launch's start, then the norm of this order of the other known limits (1 is no overlap, ∞ a perfect one); and the longest of all.
+/// `None` where none is known.
+pub fn combined(limits: &[Limit], norm: f64) -> Option<(Seconds, Limiter)> {
     let known = || limits.iter().filter_map(|(limiter, limit)| Some((*limiter, limit.as_ref().ok()?.0)));
     let (limiter, longest) = known().reduce(|a, b| if b.1 > a.1 { b } else { a })?;
     if longest <= 0.0 {
         return Some((Seconds::ZERO, limiter));
     }
     // Relative to the longest, so that no power underflows.
-    let sum = |keep: &dyn Fn(Limiter) -> bool, order: f64| -> f64 {
-        known().filter(|limit| limit.1 > 0.0 && keep(limit.0)).map(|(_, seconds)| (seconds / longest).powf(order)).sum()
-    };
-    let units = sum(&|limiter| core.contains(&limiter), norms.core).powf(norms.all / norms.core);
-    let others = sum(&|limiter| limiter != Limiter::Launch && !core.contains(&limiter), norms.all);
+    let others = known().filter(|limit| limit.1 > 0.0 && limit.0 != Limiter::Launch);
+    let sum: f64 = others.map(|(_, seconds)| (seconds / longest).powf(norm)).sum();
     let start: f64 = known().filter(|limit| limit.0 == Limiter::Launch).map(|limit| limit.1).sum();
-    Some((Seconds(start + longest * (others + units).powf(1.0 / norms.all)), limiter))
+    Some((Seconds(start + longest * sum.powf(1.0 / norm)), limiter))
 }
 
 /// That nothing can be said: the first limiter's missing number.
@@ -347,11 +324,14 @@ impl Machine<'_> {
     }
 }
 
+/// Trips that compilers write out of loops however much a body loads.
+const LEAST_UNROLLED: f64 = 4.0;
+
 /// How compilers and schedulers of a device treat loads and groups.
 #[derive(Clone, Copy)]
 struct Habits {
-    /// Trips of a loop that are written out one after another, so that their loads are in flight together.
-    unrolled: f64,
+    /// Whether trips of loops are written out one after another until so many loads are in flight together.
+    unrolls: bool,
     /// Loads of a straight run that are in flight before the first is needed; longer runs wait again.
     in_flight: f64,
     /// Whether groups that begin together end together, so that one more than a core holds takes a life more.
@@ -361,11 +341,12 @@ struct Habits {
 impl Habits {
     fn of(on: &Profile) -> Self {
         match Rule::of(on) {
-            // Trips: nvcc's default, and near it LLVM's for AMD. Loads: compilers batch a block's, and recordings do not tell 8 from 24. Lives:
-            // recordings of long launches do not tell whole ones from parts.
-            Ok(_) => Self { unrolled: 4.0, in_flight: 16.0, in_step: false },
+            // Trips: short bodies are written out at least four times (nvcc's default, and near it LLVM's for AMD), and sweeps of caches reach the
+            // bandwidth of the second level with 8 warps of two loads a trip. Loads: compilers batch a block's, and recordings do not tell 8
+            // from 24. Lives: recordings of long launches do not tell whole ones from parts.
+            Ok(_) => Self { unrolls: true, in_flight: 16.0, in_step: false },
             // Of others nothing is recorded: kernels are taken as they are written.
-            Err(_) => Self { unrolled: 1.0, in_flight: f64::INFINITY, in_step: true },
+            Err(_) => Self { unrolls: false, in_flight: f64::INFINITY, in_step: true },
         }
     }
 }
@@ -384,8 +365,20 @@ fn wait(waits: &mut Waits, times: f64, loads: f64, (unrolled, in_flight): (f64, 
 }
 
 /// How many trips of a loop's body run as one straight run: none beyond the first across a barrier.
-fn straight(body: &[Nest], trips: f64, unrolled: f64) -> f64 {
-    if body.iter().any(|node| matches!(node, Nest::Barrier)) { 1.0 } else { trips.min(unrolled) }
+fn straight(kernel: &Kernel, body: &[Nest], trips: f64, habits: Habits) -> f64 {
+    if !habits.unrolls || body.iter().any(|node| matches!(node, Nest::Barrier)) {
+        return 1.0;
+    }
+    let loads = body.iter().filter(|node| waited_for(kernel, node)).count().max(1);
+    trips.min((habits.in_flight / loads as f64).max(LEAST_UNROLLED))
+}
+
+/// Whether a node is a load from memory.
+fn waited_for(kernel: &Kernel, node: &Nest) -> bool {
+    let Nest::Access(access) = node else { return false };
+    let place = &kernel.accesses.tensors[usize::from(access.tensor)].place;
+    let memory = matches!(place, TensorPlace::Image { .. } | TensorPlace::Buffer { space: Space::Global, .. });
+    memory && !matches!(access.kind, AccessKind::Store(_))
 }
 
 /// How a thread waits for loads: for each straight run of them.
@@ -401,18 +394,12 @@ fn runs(kernel: &Kernel, nest: &[Nest], (times, together, habits): (f64, f64, Ha
     let mut loads = 0.0;
     for node in nest {
         match node {
-            Nest::Access(access) => {
-                let place = &kernel.accesses.tensors[usize::from(access.tensor)].place;
-                let memory = matches!(place, TensorPlace::Image { .. } | TensorPlace::Buffer { space: Space::Global, .. });
-                if memory && !matches!(access.kind, AccessKind::Store(_)) {
-                    loads += 1.0;
-                }
-            }
+            Nest::Access(_) => loads += f64::from(u8::from(waited_for(kernel, node))),
             Nest::Barrier => wait(to, times, std::mem::take(&mut loads), straight_run),
             Nest::Loop { var, body } => {
                 wait(to, times, std::mem::take(&mut loads), straight_run);
                 let trips = f64::from(kernel.accesses.vars[usize::from(var.0)].trips.unwrap_or(1));
-                runs(kernel, body, (times * trips, straight(body, trips, habits.unrolled), habits), to);
+                runs(kernel, body, (times * trips, straight(kernel, body, trips, habits), habits), to);
             }
         }
     }

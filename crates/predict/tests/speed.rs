@@ -11,6 +11,8 @@ mod calibrate;
 mod fit;
 #[path = "../examples/fit_time/recorded.rs"]
 mod recorded;
+#[path = "../examples/fit_time/recorded_device.rs"]
+mod recorded_device;
 #[path = "../examples/fit_time/stream.rs"]
 mod stream;
 
@@ -31,9 +33,7 @@ fn the_committed_fits_are_what_the_recordings_give() {
     let text = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
     let streams = bandwidth::Streams::read(&text("gpu_stream.json")).unwrap();
     assert!(streams.rows.len() > 3500 && streams.profiles.len() == 12, "{} rows", streams.rows.len());
-    let convolution = recorded::convolution(&text("kt_convolution_noshmem_A100.json"), "a100-40").unwrap();
-    assert_eq!(convolution.len(), 193);
-    let found = streams.fitted(&convolution);
+    let found = streams.fitted();
     assert!(found.text == include_str!("../../../data/fits/bandwidth.toml"), "run the example fit_time:\n{}", found.text);
 
     // Kernels that no fit saw, and devices left out of it.

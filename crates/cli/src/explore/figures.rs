@@ -39,8 +39,8 @@ impl Canvas {
 }
 
 /// Volumes and time against the first sweep. Drawn are all shapes (device, block, folding, values of further sweeps) if they are few, or else
-/// those that are the best most often.
-pub fn layers(task: &Task, winners: &Winners, threads: usize) -> Result<Figure, Failure> {
+/// those that are the best most often; beside them recorded bandwidths.
+pub fn layers(task: &Task, winners: &Winners, threads: usize, recorded: Option<Vec<Mark>>) -> Result<Figure, Failure> {
     let (space, explorer) = (&task.space, task.explorer());
     let Some(sweep) = space.sweeps().first() else { return Err(Failure::input("nothing is swept")) };
     let shapes = space.len() / sweep.count;
@@ -91,11 +91,41 @@ pub fn layers(task: &Task, winners: &Winners, threads: usize) -> Result<Figure, 
             panels.insert(panels.len() - 1, panel(name, &|own| own.volume(volume)));
         }
     }
+    let mut bandwidth = panel("effective bandwidth, GB/s", &|own| Some(own.effective_bytes / 1e9));
+    let mut measured = "";
+    if let (Panel::Curves { series, .. }, Some(points)) = (&mut bandwidth, recorded) {
+        series.insert(0, Series { name: "recorded (measured)".to_owned(), points });
+        measured = "; `recorded` is measured";
+    }
+    panels.push(bandwidth);
     Ok(Figure {
         title: format!("{}: volumes and time against {}", task.input.written.kernel.name, sweep.names.join(" = ")),
-        note: format!("all predicted{}{which}", single(task)),
+        note: format!("all predicted{}{which}{measured}", single(task)),
         panels,
     })
+}
+
+/// Recorded bandwidths over values of a parameter.
+pub fn recorded(file: &Path, parameter: &str) -> Result<Vec<Mark>, Failure> {
+    let wrong = |what: String| Failure::input(what).at(file.display().to_string());
+    let mut table = csv::Reader::from_path(file).map_err(|error| wrong(error.to_string()))?;
+    let heads = table.headers().map_err(|error| wrong(error.to_string()))?.clone();
+    let column = |name: &str| {
+        let found = heads.iter().position(|head| head.trim() == name);
+        found.ok_or_else(|| wrong(format!("there is no column `{name}`; columns are {}", heads.iter().collect::<Vec<_>>().join(", "))))
+    };
+    let (x, y) = (column(parameter)?, column("gb_per_s")?);
+    let mut marks = Vec::new();
+    for (i, row) in table.records().enumerate() {
+        let row = row.map_err(|error| wrong(error.to_string()))?;
+        let number = |column: usize| {
+            let text = row.get(column).unwrap_or("").trim();
+            let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
+            number.ok_or_else(|| wrong(format!("line {}: `{text}` is no number", i + 2)))
+        };
+        marks.push(Mark { x: number(x)?, y: number(y)?, range: None });
+    }
+    if marks.is_empty() { Err(wrong("there are no rows".to_owned())) } else { Ok(marks) }
 }
 
 /// Times of the best configurations, where nothing is swept.

@@ -37,9 +37,9 @@ pub struct Args {
     /// Points a thread computes: 1, 2y (two along y), 4x, 2y2z, … separated by commas. Without it as in the file.
     #[arg(long, value_name = "1|2y|2z|2y2z|…", value_delimiter = ',')]
     fold: Vec<Fold>,
-    /// Values of a parameter of the file, from..to, both included, with :STEP where that is not 1: n=64..1024:32. Names that are separated
-    /// by commas are equal: nx,ny=64..1024. May be repeated: every combination is predicted.
-    #[arg(long, value_name = "NAME=FROM..TO[:STEP]")]
+    /// Values of a parameter of the file, from..to, both included, with :STEP where that is not 1: n=64..1024:32; or one by one:
+    /// n=64,96,500. Names that are separated by commas are equal: nx,ny=64..1024. May be repeated: every combination is predicted.
+    #[arg(long, value_name = "NAME=FROM..TO[:STEP]|A,B,…")]
     sweep: Vec<Sweep>,
     /// Replaces a key or parameter of the file for all configurations, for instance n=640 or registers=64; may be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
@@ -60,6 +60,9 @@ pub struct Args {
     /// they are at most 8, or else those that are fastest most often. Without a sweep, the times of the best with their intervals.
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
+    /// Draws recorded bandwidths into --plot: CSV whose head is the first --sweep's parameter and gb_per_s (what lanes load and store).
+    #[arg(long, value_name = "FILE.csv", requires = "plot")]
+    recorded: Option<PathBuf>,
     /// Draws what the best configurations spend as SVG: time by limiter, volumes by cause.
     #[arg(long, value_name = "FILE.svg")]
     breakdown: Option<PathBuf>,
@@ -176,6 +179,11 @@ fn explore(args: &Args, task: &Task) -> Result<Explored, Failure> {
     let plot = args.plot.as_deref().map(figures::Canvas::create).transpose()?;
     let breakdown = args.breakdown.as_deref().map(figures::Canvas::create).transpose()?;
     let swept = !task.space.sweeps().is_empty();
+    let recorded = match (&args.recorded, task.space.sweeps().first()) {
+        (Some(file), Some(sweep)) => Some(figures::recorded(file, sweep.names.first().map_or("", String::as_str))?),
+        (Some(_), None) => return Err(Failure::input("--recorded is drawn over a --sweep, and nothing is swept")),
+        (None, _) => None,
+    };
     let mut winners = Winners::default();
     let mut table = args.csv.as_deref().map(|file| rows::Table::create(file, task)).transpose()?;
     // What is written to is open: a pipe that nobody reads is waited for above.
@@ -221,7 +229,7 @@ fn explore(args: &Args, task: &Task) -> Result<Explored, Failure> {
         return Ok(explored);
     }
     if let Some(canvas) = plot {
-        canvas.finish(&if swept { figures::layers(task, &winners, threads)? } else { figures::times(task, &explored) })?;
+        canvas.finish(&if swept { figures::layers(task, &winners, threads, recorded)? } else { figures::times(task, &explored) })?;
     }
     if let Some(canvas) = breakdown {
         canvas.finish(&figures::breakdown(task, &explored))?;

@@ -126,6 +126,10 @@ fn curves(area: &Area, (x, y): (&str, &str), joined: bool, series: &[Series]) ->
     let marks = || series.iter().flat_map(|own| &own.points).filter(finite);
     let top = largest(marks().map(|mark| mark.range.map_or(mark.y, |range| range.1.max(mark.y))))?;
     let (left, right) = marks().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), mark| (lo.min(mark.x), hi.max(mark.x)));
+    // Sizes over more than two decades lie evenly by their logarithm.
+    let logarithmic = joined && left > 0.0 && right > 100.0 * left;
+    let place = |x: f64| if logarithmic { x.log2() } else { x };
+    let (left, right) = (place(left), place(right));
     let margin = if joined && right > left { 0.0 } else { 0.5 };
     let mut chart = ChartBuilder::on(area)
         .margin(14)
@@ -133,21 +137,22 @@ fn curves(area: &Area, (x, y): (&str, &str), joined: bool, series: &[Series]) ->
         .y_label_area_size(70)
         .build_cartesian_2d(left - margin..right + margin, 0.0..1.06 * top)
         .map_err(refused)?;
-    grid(&mut chart, x, Some(y))?;
+    let named = |at: f64| if logarithmic { tick((at.exp2() * 10.0).round() / 10.0) } else { tick(at) };
+    grid(&mut chart, (x, &named), Some(y))?;
     for (i, own) in series.iter().enumerate() {
         let colour = colour(i);
         let points: Vec<&Mark> = own.points.iter().filter(finite).collect();
         for mark in &points {
             if let Some((lo, hi)) = mark.range {
-                let line = PathElement::new(vec![(mark.x, lo), (mark.x, hi)], colour.mix(0.5).stroke_width(3));
+                let line = PathElement::new(vec![(place(mark.x), lo), (place(mark.x), hi)], colour.mix(0.5).stroke_width(3));
                 chart.draw_series(std::iter::once(line)).map_err(refused)?;
             }
         }
         if joined && points.len() > 1 {
-            let line = PathElement::new(points.iter().map(|mark| (mark.x, mark.y)).collect::<Vec<_>>(), colour.stroke_width(2));
+            let line = PathElement::new(points.iter().map(|mark| (place(mark.x), mark.y)).collect::<Vec<_>>(), colour.stroke_width(2));
             chart.draw_series(std::iter::once(line)).map_err(refused)?;
         } else {
-            let dots = points.iter().map(|mark| Circle::new((mark.x, mark.y), 4, colour.filled()));
+            let dots = points.iter().map(|mark| Circle::new((place(mark.x), mark.y), 4, colour.filled()));
             chart.draw_series(dots).map_err(refused)?;
         }
     }
@@ -162,7 +167,7 @@ fn bars(area: &Area, x: &str, rows: &[String], stacked: bool, parts: &[(String, 
     };
     let right = largest((0..rows.len()).map(length))?;
     let mut chart = rowed(area, rows, right)?;
-    grid(&mut chart, x, None)?;
+    grid(&mut chart, (x, &tick), None)?;
     for (row, name) in rows.iter().enumerate() {
         // Bars of a row take so much of it.
         let (begin, room) = (row as f64 + 0.1, 0.8);
@@ -205,7 +210,7 @@ fn row_name(area: &Area, chart: &Chart, row: usize, name: &str) -> Result<(), Pl
 fn spans(area: &Area, x: &str, rows: &[String], parts: &[(String, Vec<Span>)]) -> Result<(), PlotError> {
     let all = || parts.iter().flat_map(|part| &part.1);
     let mut chart = rowed(area, rows, largest(all().map(|span| span.to))?)?;
-    grid(&mut chart, x, None)?;
+    grid(&mut chart, (x, &tick), None)?;
     let (shift, above) = area.get_base_pixel();
     for (i, (_, own)) in parts.iter().enumerate() {
         for span in own.iter().filter(|span| span.from.is_finite() && span.to.is_finite() && span.to > span.from) {
@@ -225,10 +230,11 @@ fn spans(area: &Area, x: &str, rows: &[String], parts: &[(String, Vec<Span>)]) -
 }
 
 /// Axes with their names; rows of bars have names of their own instead of numbers.
-fn grid(chart: &mut Chart, x: &str, y: Option<&str>) -> Result<(), PlotError> {
+fn grid(chart: &mut Chart, (x, named): (&str, &dyn Fn(f64) -> String), y: Option<&str>) -> Result<(), PlotError> {
+    let along = |value: &f64| named(*value);
     let mut mesh = chart.configure_mesh();
     mesh.light_line_style(TRANSPARENT).bold_line_style(BLACK.mix(0.12)).label_style((FONT, 13)).axis_desc_style((FONT, 15));
-    mesh.x_desc(x).x_label_formatter(&|value| tick(*value)).y_label_formatter(&|value| tick(*value));
+    mesh.x_desc(x).x_label_formatter(&along).y_label_formatter(&|value| tick(*value));
     match y {
         Some(y) => mesh.y_desc(y),
         None => mesh.disable_y_mesh().y_labels(0),

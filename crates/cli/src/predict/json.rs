@@ -14,6 +14,7 @@ pub fn value(report: &Report) -> Value {
     let mut value = json!({
         "seconds": report.seconds.0,
         "points_per_second": report.points_per_second,
+        "effective": {"bytes_per_second": report.effective.bytes, "flops_per_second": report.effective.flops},
         "interval": {"seconds": [report.interval.lo.0, report.interval.hi.0], "basis": report.interval.basis},
         "limiter": report.limiter.map(|limiter| limiter.name()),
         "limits_s": limits.collect::<Map<String, Value>>(),

@@ -62,6 +62,8 @@ fn headline(of: &Predicted) -> Vec<(&'static str, String, Option<f64>)> {
         ("time", time(r.seconds), Some(r.seconds.0)),
         ("interval", format!("{} – {}", time(r.interval.lo), time(r.interval.hi)), None),
         ("points/s", format!("{:.3e}", r.points_per_second), Some(r.points_per_second)),
+        ("effective GB/s", format!("{:.1}", r.effective.bytes / 1e9), Some(r.effective.bytes / 1e9)),
+        ("effective Gflop/s", format!("{:.1}", r.effective.flops / 1e9), Some(r.effective.flops / 1e9)),
         ("limiter", dash(r.limiter.map(|limiter| limiter.name())), None),
         (label("l1_cycles_per_point"), dash(r.l1_cycles_per_point.map(|cycles| format!("{cycles:.3}"))), r.l1_cycles_per_point),
         volume("l1_requested", v.l1_requested),

@@ -1,8 +1,9 @@
 //! The fit of bandwidths as a file: which rows train, which are held out, and how well those are predicted.
 
-use crate::fit::{Device, Model, Pool, architectures, core_norm, fit, off, pool};
-use crate::stream::{self, Failed, Row};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::fit::{Device, Model, Pool, architectures, fit, off, pool};
+use crate::recorded_device::Failed;
+use crate::stream::{self, Row};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use warpsight_ir::{Limiter, Profile};
 use warpsight_predict::volumes::fitted::expected::Class;
@@ -85,21 +86,9 @@ impl Streams {
     }
 
     /// The whole fit: of all, without each kernel that trains, and without each architecture.
-    pub fn fitted(&self, convolution: &[Row]) -> Fitted {
-        let start = Shared { core_norm: 1.0, norm: 4.5, queue: 0.4, mix: 0.1, drain: 0.1, drain_amd: 0.4 };
+    pub fn fitted(&self) -> Fitted {
+        let start = Shared { norm: 4.5, queue: 0.4, mix: 0.1, drain: 0.1, drain_amd: 0.4 };
         let mut held_out = Vec::new();
-        let mut orders = Vec::new();
-        let tiles: BTreeSet<&str> = convolution.iter().map(|row| row.kernel.as_str()).collect();
-        for tile in tiles {
-            let order = core_norm(convolution.iter().filter(|row| row.kernel != tile), start);
-            orders.push(order);
-            for row in convolution.iter().filter(|row| row.kernel == tile) {
-                let mut speed = Speed::of(&row.on);
-                speed.shared.core_norm = order;
-                held_out.push(HeldOut::of("convolution", row, speed.from, off(row, &speed)));
-            }
-        }
-        let start = Shared { core_norm: core_norm(convolution.iter(), start), ..start };
         let trains = |row: &Row| TRAIN.contains(&row.kernel.as_str());
         let (all, pool) = self.fit(&Model { shared: start, own: BTreeMap::new() }, FINE, trains);
         let mut hold = |row: &Row, basis, off| held_out.push(HeldOut::of("streams", row, basis, off));
@@ -130,19 +119,17 @@ impl Streams {
                 }
             }
         }
-        Fitted { text: self.text(&all, pool, &jack, &held_out, &orders), held_out }
+        Fitted { text: self.text(&all, pool, &jack, &held_out), held_out }
     }
 
-    fn text(&self, all: &Model, pool: Pool, jack: &[Model], held_out: &[HeldOut], orders: &[f64]) -> String {
+    fn text(&self, all: &Model, pool: Pool, jack: &[Model], held_out: &[HeldOut]) -> String {
         let mut text = String::from(HEAD);
         let range = |of: &dyn Fn(&Model) -> f64| {
             let values = jack.iter().map(of).chain([of(all)]);
             let (lo, hi) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
             format!("[{lo:.3}, {hi:.3}]")
         };
-        let most = |sign: f64| sign * orders.iter().map(|order| sign * order).fold(f64::NEG_INFINITY, f64::max);
-        let _ =
-            writeln!(text, "[shared]\ncore_norm = {:.4}\ncore_norm_interval = [{:.3}, {:.3}]", all.shared.core_norm, most(-1.0), most(1.0));
+        text += "[shared]\n";
         let numbers: [Named; 5] =
             [("norm", |s| s.norm), ("queue", |s| s.queue), ("mix", |s| s.mix), ("drain", |s| s.drain), ("drain_amd", |s| s.drain_amd)];
         for (name, of) in numbers {
@@ -208,8 +195,6 @@ const HEAD: &str = "\
 # weight of one observation each; an architecture is the mean of its devices. Everything else is shared.
 # Trained on: init, read and scale. Held out: triad and the two stencils, which no fit has seen; each kernel that trains, in a fit without
 # it; each architecture, in a fit without it (basis `pooled`), and each device of which there is a sister (basis `architecture`).
-# `core_norm` is fitted before the rest to a convolution of 15 x 15 on A100 (kt_convolution_noshmem_A100.json, rows that divide the image
-# and load by the ordinary path); held out: each tile of a thread, and all of MI250X. Its interval: the fits without one tile.
-# Other intervals: least and greatest of the fit and of those without one kernel. Errors: relative, of seconds.
+# Intervals: least and greatest of the fit and of those without one kernel. Errors: relative, of seconds.
 
 ";

@@ -87,8 +87,7 @@ fn search(mut at: Vec<f64>, steps: &[f64], least: &[f64], until: f64, value: &mu
 
 /// Fits what is shared, and what each device has, drawn towards the pool where there is one.
 pub fn fit(devices: &[Device], start: &Model, pool: Option<Pool>, until: f64) -> Model {
-    let shared =
-        |at: &[f64]| Shared { core_norm: start.shared.core_norm, norm: at[0], queue: at[1], mix: at[2], drain: at[3], drain_amd: at[4] };
+    let shared = |at: &[f64]| Shared { norm: at[0], queue: at[1], mix: at[2], drain: at[3], drain_amd: at[4] };
     let mut own: BTreeMap<String, Own> =
         devices.iter().map(|device| (device.name.to_owned(), start.own.get(device.name).copied().unwrap_or(FIRST))).collect();
     let from = vec![start.shared.norm, start.shared.queue, start.shared.mix, start.shared.drain, start.shared.drain_amd];
@@ -104,16 +103,6 @@ pub fn fit(devices: &[Device], start: &Model, pool: Option<Pool>, until: f64) ->
     let (at, _) = search(from, &[0.5, 0.08, 0.04, 0.08, 0.08], &[1.0, 0.0, 0.0, 0.0, 0.0], until, &mut value);
     value(&at);
     Model { shared: shared(&at), own }
-}
-
-/// The order of the norm of a core's units that fits these rows best.
-pub fn core_norm<'a>(rows: impl Iterator<Item = &'a Row> + Clone, start: Shared) -> f64 {
-    let value = |at: &[f64]| -> f64 {
-        let shared = Shared { core_norm: at[0], ..start };
-        let off = |row: &Row| off(row, &Speed::new(shared, FIRST, &row.on, Basis::Pooled)).0.abs();
-        rows.clone().map(off).sum()
-    };
-    search(vec![1.5], &[0.25], &[1.0], 1.0 / 16.0, &mut |at| value(at)).0[0]
 }
 
 /// Mean and spread of devices' numbers, each architecture counted once.

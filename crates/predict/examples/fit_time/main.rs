@@ -8,15 +8,15 @@ mod bandwidth;
 mod calibrate;
 mod fit;
 mod recorded;
+mod recorded_device;
 mod stream;
 
-fn main() -> Result<(), stream::Failed> {
+fn main() -> Result<(), recorded_device::Failed> {
     let data = std::env::args().nth(1).ok_or("usage: fit_time FOLDER, which holds volumes/measured")?;
     let measured = Path::new(&data).join("volumes/measured");
     let to = Path::new(env!("CARGO_MANIFEST_DIR")).join("fits");
     let streams = bandwidth::Streams::read(&std::fs::read_to_string(measured.join("gpu_stream.json"))?)?;
-    let convolution = recorded::convolution(&std::fs::read_to_string(measured.join("kt_convolution_noshmem_A100.json"))?, "a100-40")?;
-    let fitted = streams.fitted(&convolution);
+    let fitted = streams.fitted();
     std::fs::write(to.join("bandwidth.toml"), &fitted.text)?;
     let mut held = fitted.held_out;
     held.extend(recorded::all(&measured)?);

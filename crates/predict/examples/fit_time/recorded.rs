@@ -1,9 +1,10 @@
-//! Recorded times that no number of the time model was fitted to: a 7-point stencil on MI250X, a convolution on MI250X, strided
+//! Recorded times that no number of the time model was fitted to: a 7-point stencil on MI250X, a convolution on A100 and MI250X, strided
 //! loads on A100 and A40.
 
 use crate::bandwidth::HeldOut;
 use crate::fit::off;
-use crate::stream::{Failed, Row};
+use crate::recorded_device::Failed;
+use crate::stream::Row;
 use serde_json::Value;
 use std::path::Path;
 use warpsight_ir::accesses::Order;
@@ -49,9 +50,11 @@ pub fn all(folder: &Path) -> Result<Vec<HeldOut>, Failed> {
     let text = |name: &str| std::fs::read_to_string(folder.join(name));
     let mut held = stencil(&text("amd_laplacian.json")?)?;
     held.extend(strides(&text("gpu_strides.json")?)?);
-    for row in convolution(&text("kt_convolution_noshmem_MI250X.json")?, "mi250x")? {
-        let speed = Speed::of(&row.on);
-        held.push(HeldOut::of("convolution", &row, speed.from, off(&row, &speed)));
+    for (device, file) in [("a100-40", "kt_convolution_noshmem_A100.json"), ("mi250x", "kt_convolution_noshmem_MI250X.json")] {
+        for row in convolution(&text(file)?, device)? {
+            let speed = Speed::of(&row.on);
+            held.push(HeldOut::of("convolution", &row, speed.from, off(&row, &speed)));
+        }
     }
     Ok(held)
 }

@@ -1,14 +1,13 @@
 //! Recorded streams: bandwidths of six kernels by how many threads are resident.
 
+use crate::recorded_device::{Failed, device};
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use warpsight_ir::Profile;
 use warpsight_ir::accesses::text;
-use warpsight_ir::profile::{Fact, Source, builtin};
-use warpsight_ir::{BytesPerSecond, Profile};
+use warpsight_ir::profile::{Fact, Source};
 use warpsight_predict::time::Parts;
 use warpsight_predict::volumes::report::{Settings, Work, report};
-
-pub type Failed = Box<dyn std::error::Error>;
 
 /// A recorded bandwidth and what the model makes of its launch.
 #[derive(Clone)]
@@ -73,30 +72,6 @@ fn kernel(name: &str, loads: u32) -> String {
         text += &format!("[[field]]\nname = \"A\"\nelement = \"f64\"\ndims = [{ELEMENTS}]\nstore = [[\"tx\"]]\n");
     }
     text
-}
-
-/// The device of a recording; sisters of a device with a profile have its chip, with other memory or fewer cores.
-pub fn device(recorded: &str) -> Result<(String, Profile), Failed> {
-    let (name, profile) = match recorded {
-        "a100_40" => ("a100-40", "a100-40"),
-        "a100_80" => ("a100-80", "a100-80"),
-        "h100_pcie" => ("h100", "h100"),
-        // The file's h200 copies at a GH200's rate and repeats its rows.
-        "gh200" | "h200" => ("gh200", "h200"),
-        "mi300a" => ("mi300a", "mi300x"),
-        other => (other, other),
-    };
-    let mut on = builtin(profile).ok_or_else(|| format!("no profile of {recorded}"))??;
-    let copy = |rate: f64| Fact::known(BytesPerSecond(rate), Source::Measured, "gpu-stream, scale at full occupancy");
-    match name {
-        "gh200" => on.memory.dram_bandwidth = copy(3.165e12),
-        "mi300a" => {
-            on.memory.dram_bandwidth = copy(2.956e12);
-            on.execution.cores = Fact::known(228, Source::Vendor, "AMD Instinct MI300A datasheet");
-        }
-        _ => {}
-    }
-    Ok((name.to_owned(), on))
 }
 
 /// Blocks that a core holds: columns are named in another order than they stand; older recordings always have two blocks a core.

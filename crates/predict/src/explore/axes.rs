@@ -17,7 +17,9 @@ pub enum AxesError {
     #[error("`{0}` is no folding: 1 is none, 2y two points of a thread along y, 2y2z two along y and z")]
     Fold(String),
     /// No sweep.
-    #[error("`{0}` is no sweep: as in n=64..1024, n=64..1024:32 for steps of 32, nx,ny=256..1024:32 for two that are equal")]
+    #[error(
+        "`{0}` is no sweep: as in n=64..1024, n=64..1024:32 for steps of 32, n=64,96,500 for these, nx,ny=256..1024:32 for two that are equal"
+    )]
     Sweep(String),
     /// A range without values.
     #[error("`{0}` is an empty range: the first value is above the last, or the step below 1")]
@@ -95,19 +97,25 @@ impl fmt::Display for Fold {
 pub struct Sweep {
     /// Their names.
     pub names: Vec<String>,
-    /// The first value.
-    pub from: i64,
-    /// From one value to the next.
-    pub step: i64,
+    values: Values,
     /// How many values there are.
     pub count: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Values {
+    Steps { from: i64, step: i64 },
+    Each(Vec<i64>),
 }
 
 impl Sweep {
     /// The value of that number, from 0.
     pub fn value(&self, i: u64) -> i64 {
-        // Below the last value, which is an i64.
-        (i128::from(self.from) + i128::from(self.step) * i128::from(i)) as i64
+        match &self.values {
+            // Below the last value, which is an i64.
+            Values::Steps { from, step } => (i128::from(*from) + i128::from(*step) * i128::from(i)) as i64,
+            Values::Each(values) => values[i as usize],
+        }
     }
 }
 
@@ -117,18 +125,22 @@ impl FromStr for Sweep {
         let wrong = || AxesError::Sweep(text.to_owned());
         let (names, range) = text.split_once('=').ok_or_else(wrong)?;
         let names: Vec<String> = names.split(',').map(|name| name.trim().to_owned()).collect();
-        let (range, step) = range.split_once(':').map_or((range, "1"), |(range, step)| (range, step));
-        let (from, to) = range.split_once("..").unwrap_or((range, range));
         let number = |part: &str| part.trim().parse::<i64>().map_err(|_| wrong());
-        let (from, to, step) = (number(from)?, number(to)?, number(step)?);
         if names.iter().any(String::is_empty) {
             return Err(wrong());
         }
+        if range.contains(',') {
+            let values = range.split(',').map(number).collect::<Result<Vec<_>, _>>()?;
+            return Ok(Self { names, count: values.len() as u64, values: Values::Each(values) });
+        }
+        let (range, step) = range.split_once(':').map_or((range, "1"), |(range, step)| (range, step));
+        let (from, to) = range.split_once("..").unwrap_or((range, range));
+        let (from, to, step) = (number(from)?, number(to)?, number(step)?);
         if from > to || step < 1 {
             return Err(AxesError::Empty(text.to_owned()));
         }
         // Of 64-bit numbers at most 2^64 - 1 apart: fits but for the whole range in steps of 1.
         let count = u64::try_from((i128::from(to) - i128::from(from)) / i128::from(step) + 1).map_err(|_| wrong())?;
-        Ok(Self { names, from, step, count })
+        Ok(Self { names, values: Values::Steps { from, step }, count })
     }
 }

@@ -12,6 +12,8 @@ pub struct Outcome {
     pub interval: (Seconds, Seconds),
     /// What configurations are ranked by: swept domains differ in size.
     pub points_per_second: f64,
+    /// Bytes that lanes load and store, per second.
+    pub effective_bytes: f64,
     /// The limiter with the longest time.
     pub limiter: Option<Limiter>,
     /// Cycles of one core's first-level cache per point.
@@ -44,6 +46,7 @@ impl Outcome {
             seconds: report.seconds,
             interval: (report.interval.lo, report.interval.hi),
             points_per_second: report.points_per_second,
+            effective_bytes: report.effective.bytes,
             limiter: report.limiter,
             l1_cycles_per_point: report.l1_cycles_per_point,
             volumes: [v.l1_requested, v.l2_load_compulsory, v.l2_load, v.l2_store, v.dram_load_wave, v.dram_load, v.dram_store],

@@ -95,7 +95,7 @@ impl Space {
             }
         }
         // A swept parameter's own value may make no kernel: the first one is tried instead.
-        let first = sweeps.iter().flat_map(|sweep| sweep.names.iter().map(|name| (name.clone(), sweep.from.to_string())));
+        let first = sweeps.iter().flat_map(|sweep| sweep.names.iter().map(|name| (name.clone(), sweep.value(0).to_string())));
         let written = document.written(&fixed.iter().cloned().chain(first).collect::<Vec<_>>())?;
         let axes = written.kernel.launch.lanes.len();
         let folds = match folds {

@@ -1,11 +1,12 @@
 //! The exact count of what a launch asks for (paper 002): its accesses warp by warp, block by block and wave by wave.
 
-use super::behind::dram::{Curve, Dram, Memory, Wave, dram};
+use super::behind::dram::{Dram, Memory, Wave, dram};
 use super::first_level::block::{block_uses, priced};
 use super::first_level::costs::{BlockUse, Instruction, Request, Sizes};
 use super::first_level::images;
 use super::first_level::l1::{Rule, fused};
 use super::first_level::l1_capacity::{Allocation, Room, l2_load};
+use super::fitted::caches::Caches;
 use super::guards;
 use super::kernel::lanes;
 use super::kernel::subject::{Field, Subject, Touch};
@@ -46,6 +47,7 @@ impl<'k> Exact<'k> {
         on: &Profile,
         resident: Occupancy,
         numbers: &[usize],
+        caches: &Caches,
         (brief, notes): (bool, &mut Vec<String>),
     ) -> Result<Self, NoEstimate> {
         let rule = Rule::of(on);
@@ -79,11 +81,11 @@ impl<'k> Exact<'k> {
         // NVIDIA's local memory is cut from the first-level cache.
         let room = Room { line: sizes.line.into(), cut: if nvidia { kernel.local.0 * f64::from(resident.groups) } else { 0.0 } };
         let allocation = Allocation::of(&found, &uses, kernel.launch.group_count());
-        let l2_load = l2_load(on, &allocation, room, (requested, compulsory)).map(|(bytes, remark)| {
+        let l2_load = l2_load((on, caches), &allocation, room, (requested, compulsory)).map(|(bytes, remark)| {
             notes.extend(remark);
             bytes - images::kept(&subject, on, (&found, &uses), sizes, &resident, notes)
         });
-        let dram = behind_l2(&subject, on, sizes, &resident, notes);
+        let dram = behind_l2(&subject, (on, caches), sizes, &resident, notes);
         if !brief {
             remarks(&subject, notes);
         }
@@ -162,18 +164,27 @@ fn sizes(on: &Profile, rule: Option<&Rule>, notes: &mut Vec<String>) -> Result<S
 }
 
 /// What the launch moves between the second-level cache and memory.
-fn behind_l2(subject: &Subject, on: &Profile, sizes: Sizes, resident: &Occupancy, notes: &mut Vec<String>) -> Result<Dram, Unknown> {
+fn behind_l2(
+    subject: &Subject,
+    (on, caches): (&Profile, &Caches),
+    sizes: Sizes,
+    resident: &Occupancy,
+    notes: &mut Vec<String>,
+) -> Result<Dram, Unknown> {
     let m = &on.memory;
     let instances = f64::from(m.l2.instances.get().copied().unwrap_or(1));
-    let whole = || m.l2.bytes.known_as("memory.l2.bytes").map(|bytes| bytes.0 * instances);
-    let l2_effective = m.l2_effective.get().map_or_else(whole, |bytes| Ok(bytes.0))?;
+    let whole = m.l2.bytes.known_as("memory.l2.bytes").map(|bytes| bytes.0 * instances);
+    let l2_effective = match m.l2_effective.get() {
+        Some(bytes) => bytes.0,
+        None => caches.effective(on, whole?),
+    };
     let fetch = m.dram_fetch.get().map_or(sizes.sector, |bytes| bytes.0 as u32);
     let last_level = m.llc.bytes.get().map(|bytes| bytes.0 * f64::from(m.llc.instances.get().copied().unwrap_or(1)));
+    let last_level = last_level.map(|bytes| (bytes, caches.last(on)));
     let memory = Memory { fetch, write: sizes.sector, l2_effective, last_level };
     let cores = on.execution.cores.known_as("execution.cores")?;
     let wave = Wave { blocks: u64::from(*cores) * u64::from(resident.groups) };
-    // The architecture of the recordings that the curve was fitted to.
-    let fitted = Curve::fitted(if ["mi210", "mi250x"].contains(&on.name.as_str()) { "cdna2" } else { "none" });
+    let fitted = caches.second(on);
     notes.push(format!(
         "dram: the curve of data/fits/dram.toml, {}; loads beyond those of a wave are off by {:.0} % (one standard deviation)",
         if fitted.pooled { "pooled, for want of recordings of this architecture" } else { "fitted to this architecture" },

@@ -15,7 +15,7 @@ use super::kernel::lanes;
 use super::kernel::subject::{Field, Subject, Touch, Var};
 use super::sets::intervals::gcd;
 use crate::coarse::requests::{Requests, TensorTraffic};
-use crate::time::{Limit, Norms, combined, nothing_known};
+use crate::time::{Limit, combined, nothing_known};
 use smallvec::SmallVec;
 use warpsight_ir::profile::Fact;
 use warpsight_ir::{
@@ -57,9 +57,9 @@ const IN_FLIGHT: f64 = 12.0;
 /// Lines that are missed before a prefetcher has seen where a run of them leads.
 const TRAINED: f64 = 3.0;
 /// How limiters combine: GPUs have fitted numbers for this.
-const OVERLAP: Norms = Norms { all: 4.0, core: 4.0 };
+const OVERLAP: f64 = 4.0;
 /// How caches let go of lines: nearly least recently used. Not fitted.
-const CURVE: Curve = Curve { capacity: 1.0, steepness: 6.0, spread: 0.0 };
+const CURVE: Curve = Curve { capacity: 1.0, steepness: 6.0, spread: 0.0, in_step: None };
 
 /// Whether a profile is that of a CPU: its warps have one lane, vectors are the compiler's.
 pub fn is_cpu(on: &Profile) -> bool {
@@ -348,7 +348,7 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, notes: &mut Vec<String>) -> Result<
     let cores = f64::from(on.execution.cores.need(on, "execution.cores")?);
     let clock = on.execution.clock.need(on, "execution.clock")?.0;
     found.limits.push((Limiter::Latency, cycles.map(|cycles| Seconds(cycles / cores / clock))));
-    found.together = combined(&found.limits, &[], OVERLAP).filter(|time| time.0.0 > 0.0).ok_or_else(|| nothing_known(&found.limits, on))?;
+    found.together = combined(&found.limits, OVERLAP).filter(|time| time.0.0 > 0.0).ok_or_else(|| nothing_known(&found.limits, on))?;
     let unit = match barriers {
         true => "groups, because of barriers",
         _ if has_loop(&kernel.accesses.nest) => "work-items, because of loops",
@@ -427,7 +427,7 @@ pub fn coarse(kernel: &Kernel, on: &Profile, found: &Requests) -> Result<(Second
         touched().map(own).sum::<f64>()
     });
     limits.extend(levels(&behind.collect::<SmallVec<[f64; 3]>>(), on));
-    combined(&limits, &[], OVERLAP).filter(|time| time.0.0 > 0.0).ok_or_else(|| nothing_known(&limits, on))
+    combined(&limits, OVERLAP).filter(|time| time.0.0 > 0.0).ok_or_else(|| nothing_known(&limits, on))
 }
 
 /// Rows as blocks: all axes but one count as group axes, in the order in which rows run.

@@ -20,8 +20,8 @@ pub struct Memory {
     pub write: u32,
     /// Bytes of the second-level cache that one block's data can use.
     pub l2_effective: f64,
-    /// Bytes of a cache between that and device memory.
-    pub last_level: Option<f64>,
+    /// Bytes of a cache between that and device memory, and how it lets go of lines.
+    pub last_level: Option<(f64, Curve)>,
 }
 
 /// Blocks at work at the same time.
@@ -40,6 +40,9 @@ pub struct Curve {
     pub steepness: f64,
     /// Share of a block's life over which its loads are spread.
     pub spread: f64,
+    /// Of blocks that walk through the same data at the same time, the share that stays in step for launches of many waves, so that the
+    /// first one's lines serve all; `None` where blocks do not begin together.
+    pub in_step: Option<f64>,
 }
 
 /// Why bytes are loaded from device memory.
@@ -88,6 +91,7 @@ pub fn dram(subject: &Subject, memory: &Memory, wave: &Wave, curve: &Curve) -> D
 #[derive(Clone, Debug)]
 pub struct Runs {
     resident: u64,
+    blocks: u64,
     load_wave: f64,
     /// Gaps in launched blocks after which lines are met again, ascending, and the bytes that so many blocks touch.
     gaps: Vec<(f64, f64)>,
@@ -98,6 +102,8 @@ pub struct Runs {
 struct FieldRuns {
     name: Name,
     bypasses: bool,
+    /// Whether blocks are led through it by loops.
+    walked: bool,
     loads: Option<SideRuns>,
     stores: Option<SideRuns>,
     /// Bytes of lines that no store covers, although it touches them.
@@ -165,7 +171,9 @@ impl Runs {
                 let missing = stores.all - footprint.distinct(0, blocks, 0.0, element) as f64 * element as f64;
                 partial = stores.all.min(2.0 * missing.max(0.0)).min(if *line > element { f64::INFINITY } else { 0.0 });
             }
-            fields.push(FieldRuns { name: field.name.clone(), bypasses: bypasses(field), loads: own_loads, stores: own_stores, partial });
+            let walked = field.touches.iter().all(|touch| touch.loops.iter().any(|var| var.count > 1));
+            let (name, bypasses) = (field.name.clone(), bypasses(field));
+            fields.push(FieldRuns { name, bypasses, walked, loads: own_loads, stores: own_stores, partial });
         }
 
         // Buckets that hold anything, one after another.
@@ -189,30 +197,33 @@ impl Runs {
                 (None, None) => {}
             }
         }
-        Self { resident, load_wave, gaps, fields }
+        Self { resident, blocks, load_wave, gaps, fields }
     }
 
     /// With these capacities and this curve; its spread is that of the runs.
     pub fn volumes(&self, memory: &Memory, curve: &Curve) -> Dram {
-        let evicted = |size: f64| -> Vec<f64> { self.gaps.iter().map(|gap| 1.0 - curve.survives(gap.1, size)).collect() };
-        let behind = evicted(memory.l2_effective);
-        let last = memory.last_level.map_or_else(|| behind.clone(), evicted);
+        let evicted = |size: f64, curve: &Curve| -> Vec<f64> { self.gaps.iter().map(|gap| 1.0 - curve.survives(gap.1, size)).collect() };
+        let behind = evicted(memory.l2_effective, curve);
+        let last = memory.last_level.map_or_else(|| behind.clone(), |(size, curve)| evicted(size, &curve));
+        // Of gaps within a wave, the part that blocks in step do not have.
+        let together: Vec<f64> = self.gaps.iter().map(|gap| self.together(gap.0, curve.in_step)).collect();
 
         let mut dram = Dram { load_wave: self.load_wave, load: 0.0, store: 0.0, behind_l2: 0.0, by_cause: vec![], per_field: vec![] };
         let mut causes = [0.0; 4];
         for field in &self.fields {
             let (mut load, mut store) = (0.0, 0.0);
             if let Some(loads) = &field.loads {
-                let found = self.misses(loads, &last);
+                let found = self.misses(field, loads, (&last, &together));
                 causes[0] += loads.all;
                 causes[1] += found.within;
                 causes[2] += found.between;
                 load += loads.all + found.within + found.between;
-                let found = self.misses(loads, &behind);
+                let found = self.misses(field, loads, (&behind, &together));
                 dram.behind_l2 += loads.all + found.within + found.between;
             }
             if let Some(stores) = &field.stores {
-                let found = if field.bypasses { Misses { within: 0.0, between: 0.0 } } else { self.misses(stores, &last) };
+                let found =
+                    if field.bypasses { Misses { within: 0.0, between: 0.0 } } else { self.misses(field, stores, (&last, &together)) };
                 store = stores.all + found.within + found.between;
                 if field.loads.is_none() {
                     // What is evicted half written is read back.
@@ -232,13 +243,22 @@ impl Runs {
     }
 
     /// Bytes beyond the compulsory ones.
-    fn misses(&self, side: &SideRuns, evicted: &[f64]) -> Misses {
+    fn misses(&self, field: &FieldRuns, side: &SideRuns, (evicted, together): (&[f64], &[f64])) -> Misses {
         let mut misses = Misses { within: 0.0, between: 0.0 };
         for &(gap, bytes) in &side.again {
             let sum = if self.gaps[gap].0 <= self.resident as f64 { &mut misses.within } else { &mut misses.between };
-            *sum += bytes * evicted[gap];
+            *sum += bytes * evicted[gap] * if field.walked { 1.0 - together[gap] } else { 1.0 };
         }
         misses
+    }
+
+    /// Part of the pairs of blocks so far apart that begin together, in one wave of the launch, and stay in step: of the first wave all.
+    fn together(&self, gap: f64, in_step: Option<f64>) -> f64 {
+        let (blocks, resident) = (self.blocks as f64, self.resident as f64);
+        let Some(in_step) = in_step.filter(|_| gap < resident) else { return 0.0 };
+        let first = resident / blocks;
+        let pairs = (blocks / resident * (resident - gap) / (blocks - gap)).min(1.0);
+        pairs * (first + in_step * (1.0 - first))
     }
 }
 

@@ -11,14 +11,9 @@
 //! when it was tried). The order of a block's accesses is the term that is missing.
 
 use super::costs::{BlockUse, Instruction};
+use crate::volumes::fitted::caches::Caches;
 use warpsight_ir::profile::Fact;
 use warpsight_ir::{AccessKind, Profile, Unknown};
-
-/// Gompertz parameters a, b, c of the part of repeated requests that miss the first-level cache, over what it should hold relative to
-/// √(capacity · 128 KiB): the implementation of paper 002's authors, fitted there to V100 and A100.
-const MISSES: (f64, f64, f64) = (0.66, 6.77, 1.45);
-/// The capacity that those parameters are normalised by.
-const REFERENCE: f64 = 131_072.0;
 
 /// Lines that an average block loads.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,10 +38,25 @@ impl Allocation {
         Self { reused: each(reused), streamed: each(all - reused) }
     }
 
-    /// Part of the repeated requests whose line is gone, in a cache of `capacity` bytes in lines of `line`.
-    pub fn misses(&self, capacity: f64, line: f64) -> f64 {
-        let (a, b, c) = MISSES;
-        a * (-b * (-c * self.reused * line / (capacity * REFERENCE).sqrt()).exp()).exp()
+    /// Part of the repeated requests whose line is gone, in a cache of `effective` bytes in lines of `line` that throws out any line: until a
+    /// line is asked for again all reused ones are, of which the part m that misses brings in m · footprint / line others; it is still there
+    /// with probability (1 − line / effective)^(that many), so that 1 − m = exp(−m · footprint / effective).
+    pub fn misses(&self, effective: f64, line: f64) -> f64 {
+        let x = self.reused * line / effective;
+        if x <= 1.0 {
+            return 0.0;
+        }
+        // Newton's method from above converges from one side: 1 − m − exp(−m x) is concave.
+        let mut m = 1.0_f64;
+        for _ in 0..32 {
+            let lost = (-m * x).exp();
+            let next = m - (1.0 - m - lost) / (x * lost - 1.0);
+            if (next - m).abs() < 1e-12 {
+                return next;
+            }
+            m = next;
+        }
+        m
     }
 }
 
@@ -64,7 +74,7 @@ pub struct Room {
 /// # Errors
 /// The capacity, where the profile does not know it.
 pub fn l2_load(
-    on: &Profile,
+    (on, caches): (&Profile, &Caches),
     block: &Allocation,
     room: Room,
     (requested, compulsory): (f64, f64),
@@ -74,10 +84,10 @@ pub fn l2_load(
         return Ok((requested, None));
     }
     let capacity = (cache.bytes.known_as("memory.buffer_l1.bytes")?.0 - room.cut).max(room.line);
-    let miss = block.misses(capacity, room.line);
+    let miss = block.misses(caches.first(on) * capacity, room.line);
     let remark = format!(
-        "l2_load: {:.1} % of repeated requests miss the first level, by the curve of paper 002's authors (a prior, fitted on V100 and A100) \
-         over the {:.0} lines of a block that are asked for again; {:.0} are streamed",
+        "l2_load: {:.1} % of repeated requests miss the first level, lines going at random (data/fits/caches.toml), \
+         of the {:.0} lines of a block that are asked for again; {:.0} are streamed",
         100.0 * miss,
         block.reused,
         block.streamed

@@ -1,5 +1,6 @@
 //! Numbers that were fitted to recordings, from `data/fits`.
 
+pub mod caches;
 pub mod curve;
 pub mod expected;
 pub mod speed;
@@ -8,7 +9,7 @@ use super::first_level::l1;
 
 /// What tells the fitted numbers from others: a digest (FNV-1a) of the files they come from.
 pub fn digest() -> String {
-    let texts = [speed::TEXT, l1::TEXT, curve::TEXT];
+    let texts = [speed::TEXT, l1::TEXT, curve::TEXT, caches::TEXT];
     let digest = texts
         .iter()
         .flat_map(|text| text.bytes())

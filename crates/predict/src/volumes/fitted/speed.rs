@@ -47,8 +47,6 @@ impl Basis {
 pub struct Shared {
     /// Order of the norm that combines what a core, caches and memory take.
     pub norm: f64,
-    /// Order of the norm that combines what the units of a core take, fitted to a convolution on A100.
-    pub core_norm: f64,
     /// A load's wait grows by this part of itself where memory is as busy as it can be; in proportion below.
     pub queue: f64,
     /// A copy takes longer per byte by this part than loads alone or stores alone: memory turns around between them.

@@ -2,6 +2,7 @@
 
 use super::measured::{Compared, Measured};
 use crate::time::{Limit, Parts};
+use crate::volumes::fitted::caches::Caches;
 use warpsight_ir::accesses::Order;
 use warpsight_ir::occupancy::Occupancy;
 use warpsight_ir::{Kernel, Limiter, Seconds, Volumes};
@@ -25,6 +26,8 @@ pub struct Settings {
     /// Leaves out what is said of a kernel in words that take long to find: how far it goes beyond its fields, which conditions are taken to
     /// hold. All numbers are there.
     pub brief: bool,
+    /// Replaces the fitted numbers of caches, as where a fit is judged by what it has not seen.
+    pub caches: Option<Caches>,
 }
 
 /// What a kernel costs on a device, predicted.
@@ -34,6 +37,8 @@ pub struct Report {
     pub seconds: Seconds,
     /// Points per second.
     pub points_per_second: f64,
+    /// What the launch's own instructions come to in that time.
+    pub effective: Effective,
     /// Where the time is expected to lie.
     pub interval: Interval,
     /// The limiter with the longest time.
@@ -60,6 +65,23 @@ pub struct Report {
     pub measured: Vec<Compared>,
     /// Where numbers come from that are neither counted nor the profile's, and what was left out.
     pub provenance: Vec<String>,
+}
+
+/// Rates that people compare with a device's peaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Effective {
+    /// Bytes that lanes load and store of buffers and images, equal ones for each lane again, per second.
+    pub bytes: f64,
+    /// Floating-point operations per second; an FMA counts two.
+    pub flops: f64,
+}
+
+impl Effective {
+    /// Of a launch of this kernel, which asks for so many bytes.
+    pub(super) fn of(kernel: &Kernel, asked: f64, time: Seconds) -> Self {
+        let threads = kernel.launch.group_count() as f64 * f64::from(kernel.launch.group_size());
+        Self { bytes: asked / time.0, flops: kernel.ops.flops() as f64 * threads / time.0 }
+    }
 }
 
 /// A range of times.

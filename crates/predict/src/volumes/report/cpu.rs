@@ -1,6 +1,6 @@
 //! A launch on a CPU as a [`Report`].
 
-use super::contents::{FieldVolumes, InstructionCost, Interval, PointVolumes, Report, Settings, Work};
+use super::contents::{Effective, FieldVolumes, InstructionCost, Interval, PointVolumes, Report, Settings, Work};
 use crate::time::Parts;
 use crate::volumes::cpu::{OnCpu, on_cpu};
 use crate::volumes::guards::taken_to_hold;
@@ -72,9 +72,9 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupanc
             dram: Bytes(last.map_or(0.0, |level| level.load + level.store)),
             ..Volumes::default()
         },
+        effective: Effective::of(work.kernel, found.asked.iter().map(|own| own.0 + own.1).sum(), seconds),
         instructions: instructions(&subject.fields, &found),
         parts: Parts {
-            core: &[],
             launch: None,
             fixed: found.limits.clone(),
             moved: Err(Unknown::new("memory", ALONE)),

@@ -1,12 +1,13 @@
 //! A launch on a GPU as a [`Report`]: counts, then seconds.
 
-use super::contents::{FieldVolumes, InstructionCost, Interval, PointVolumes, Report, Settings, Work};
+use super::contents::{Effective, FieldVolumes, InstructionCost, Interval, PointVolumes, Report, Settings, Work};
 use super::measured::Compared;
 use crate::time::{Counts, nothing_known, parts};
 use crate::volumes::behind::dram::Cause;
 use crate::volumes::behind::tlb;
 use crate::volumes::count::{Exact, asked_of, loads, stores};
 use crate::volumes::first_level::costs::Instruction;
+use crate::volumes::fitted::caches::Caches;
 use crate::volumes::fitted::expected::range;
 use crate::volumes::fitted::speed::Speed;
 use std::borrow::Cow;
@@ -21,7 +22,8 @@ use warpsight_ir::{Bytes, Limiter, NoEstimate, Profile, Volumes};
 pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupancy, numbers: &[usize]) -> Result<Report, NoEstimate> {
     let kernel = work.kernel;
     let mut notes = Vec::new();
-    let exact = Exact::of(kernel, on, resident, numbers, (settings.brief, &mut notes))?;
+    let caches = settings.caches.as_ref().unwrap_or_else(|| Caches::fitted());
+    let exact = Exact::of(kernel, on, resident, numbers, caches, (settings.brief, &mut notes))?;
     let points = work.points as f64;
     let has_llc = !matches!(on.memory.llc.bytes, Fact::Absent { .. });
     let mut counts = Cow::Borrowed(&exact.counts);
@@ -53,6 +55,7 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupanc
     Ok(Report {
         seconds,
         points_per_second: points / seconds.0,
+        effective: Effective::of(kernel, counts.asked + counts.texels.unwrap_or(0.0), seconds),
         interval: Interval { lo: seconds * range.lo.exp(), hi: seconds * range.hi.exp(), basis },
         limiter: Some(limiter),
         limits,

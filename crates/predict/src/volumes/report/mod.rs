@@ -5,7 +5,7 @@ mod cpu;
 mod gpu;
 pub mod measured;
 
-pub use contents::{FieldVolumes, InstructionCost, Interval, PointVolumes, Report, Settings, Work};
+pub use contents::{Effective, FieldVolumes, InstructionCost, Interval, PointVolumes, Report, Settings, Work};
 
 use crate::time::Parts;
 use crate::volumes::cpu::is_cpu;
@@ -73,10 +73,11 @@ fn nothing(kernel: &Kernel, on: &Profile) -> Result<Report, NoEstimate> {
     Ok(Report {
         seconds: Seconds::ZERO,
         points_per_second: 0.0,
+        effective: Effective::default(),
         interval: Interval { lo: Seconds::ZERO, hi: Seconds::ZERO, basis: why() },
         limiter: None,
         limits: vec![],
-        parts: Parts { core: &[], launch: None, fixed: vec![], moved: Err(nowhere()), life: Err(nowhere()) },
+        parts: Parts { launch: None, fixed: vec![], moved: Err(nowhere()), life: Err(nowhere()) },
         l1_cycles_per_point: none,
         volumes,
         moved: Volumes::default(),

@@ -1,0 +1,71 @@
+//! How far sweeps are off that a fit has not seen.
+
+use crate::fit::{Evidence, fit};
+use crate::recorded_device::Failed;
+use crate::sweeps::{Cliff, Level, Sweep};
+use std::fmt::Write;
+use warpsight_ir::profile::Fact;
+
+/// A sweep, recorded and predicted by a fit without its device.
+pub struct Judged {
+    pub sweep: Sweep,
+    pub recorded: Cliff,
+    pub predicted_rows: Vec<(f64, f64)>,
+    pub predicted: Option<Cliff>,
+}
+
+/// All sweeps, each by the fit without its device, and without what its profile says of what is effective in partitions.
+pub fn all(sweeps: &[Sweep], found: &Evidence) -> Result<Vec<Judged>, Failed> {
+    let judged = sweeps.iter().map(|sweep| {
+        let recorded = Cliff::of(&sweep.rows).ok_or("a sweep without a cliff")?;
+        let mut sweep = sweep.clone();
+        if sweep.on.memory.l2.instances.get().is_some_and(|&n| n > 1) && sweep.on.memory.llc.bytes.get().is_none() {
+            sweep.on.memory.l2_effective = Fact::unknown("left out");
+        }
+        let predicted_rows = sweep.predicted(fit(&found.without(&sweep.device)))?;
+        let predicted = Cliff::between(&predicted_rows, recorded.rows);
+        Ok(Judged { sweep, recorded, predicted_rows, predicted })
+    });
+    judged.collect()
+}
+
+impl Judged {
+    /// How much later the bandwidth falls, and how far both plateaus are off, relatively.
+    pub fn off(&self) -> (f64, f64) {
+        let cliff = self.predicted.map_or(f64::INFINITY, |own| own.at / self.recorded.at - 1.0);
+        let plateau = self.predicted.map_or(1.0, |own| {
+            let off = |predicted: f64, recorded: f64| (predicted / recorded - 1.0).abs();
+            (off(own.before, self.recorded.before) + off(own.after, self.recorded.after)) / 2.0
+        });
+        (cliff, plateau)
+    }
+}
+
+/// The tables.
+pub fn tables(judged: &[Judged]) -> String {
+    let mut text = String::new();
+    for level in [Level::First, Level::Second, Level::Last] {
+        let own: Vec<&Judged> = judged.iter().filter(|own| own.sweep.level == level).collect();
+        let _ = writeln!(text, "{level:?} levels; each by a fit without its device:");
+        for own in &own {
+            let (cliff, plateau) = own.off();
+            let at = own.predicted.map_or(f64::NAN, |own| own.at);
+            let (before, after) = own.predicted.map_or((f64::NAN, f64::NAN), |own| (own.before, own.after));
+            let _ = writeln!(
+                text,
+                "  {:14} falls at {:8.0} KiB recorded, {at:8.0} predicted: {:+6.1} %; {:6.0} and {:6.0} GB/s recorded, {before:6.0} and {after:6.0} \
+                 predicted: {:4.1} % off",
+                own.sweep.name(),
+                own.recorded.at,
+                100.0 * cliff,
+                own.recorded.before,
+                own.recorded.after,
+                100.0 * plateau
+            );
+        }
+        let within = own.iter().filter(|own| own.off().0.abs() <= 0.1).count();
+        let plateau = own.iter().map(|own| own.off().1).sum::<f64>() / own.len() as f64;
+        let _ = writeln!(text, "  {within} of {} cliffs within 10 %; plateaus {:.1} % off in the mean", own.len(), 100.0 * plateau);
+    }
+    text
+}

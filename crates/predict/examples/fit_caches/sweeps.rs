@@ -1,0 +1,187 @@
+//! Recorded sweeps of first and second levels (gpu-benches: gpu-cache, gpu-l2-cache), and the same launches predicted.
+
+use crate::recorded_device::{Failed, device};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+use warpsight_ir::Profile;
+use warpsight_ir::accesses::text;
+use warpsight_predict::volumes::fitted::caches::Caches;
+use warpsight_predict::volumes::report::{Settings, Work, report};
+
+/// Which cache a sweep goes beyond.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    First,
+    Second,
+    Last,
+}
+
+/// A recorded sweep.
+#[derive(Clone)]
+pub struct Sweep {
+    pub level: Level,
+    /// Whose recording: `gb` or `gbr`.
+    pub run: String,
+    /// As profiles are called, and `gh200`.
+    pub device: String,
+    pub on: Profile,
+    /// KiB that a block walks through.
+    pub piece: f64,
+    /// KiB in all, and GB/s.
+    pub rows: Vec<(f64, f64)>,
+}
+
+/// Where a bandwidth falls.
+#[derive(Clone, Copy, Debug)]
+pub struct Cliff {
+    /// Rows before it.
+    pub rows: usize,
+    /// Median bandwidths before and after it, in GB/s.
+    pub before: f64,
+    pub after: f64,
+    /// KiB at which the bandwidth first crosses their geometric mean.
+    pub at: f64,
+}
+
+#[derive(Deserialize)]
+struct Recording {
+    data: BTreeMap<String, Vec<Recorded>>,
+}
+
+#[derive(Deserialize)]
+struct Recorded {
+    #[serde(rename = "block_kB")]
+    block: f64,
+    #[serde(rename = "total_kB")]
+    total: Option<f64>,
+    #[serde(rename = "GBs")]
+    bandwidth: f64,
+}
+
+/// All sweeps of the folder that are no copies of another: `gbr` repeats the first levels of V100 and L40 and all second levels of `gb`.
+pub fn read(folder: &Path) -> Result<Vec<Sweep>, Failed> {
+    let recording = |name: &str| -> Result<Recording, Failed> { Ok(serde_json::from_str(&std::fs::read_to_string(folder.join(name))?)?) };
+    let mut sweeps = Vec::new();
+    for (name, rows) in recording("gpu_cache.json")?.data {
+        let (run, recorded) = name.split_once(':').ok_or("a recording without a name")?;
+        if run == "gbr" && ["v100", "l40"].contains(&recorded) {
+            continue;
+        }
+        let (device, on) = device(recorded)?;
+        // As long as all of it lies in the second level, in whole trips of 256 threads with two loads of f32.
+        let second = on.memory.l2.bytes.get().ok_or("a profile without a second level")?.0 / 1024.0;
+        let kept = |row: &&Recorded| row.block <= second && row.block % 2.0 == 0.0;
+        let rows = rows.iter().filter(kept).map(|row| (row.block, row.bandwidth)).collect();
+        sweeps.push(Sweep { level: Level::First, run: run.to_owned(), device, on, piece: 0.0, rows });
+    }
+    for (name, rows) in recording("gpu_l2_cache.json")?.data {
+        let (run, recorded) = name.split_once(':').ok_or("a recording without a name")?;
+        if run == "gbr" {
+            continue;
+        }
+        let (device, on) = device(recorded)?;
+        let piece = rows.first().ok_or("an empty recording")?.block;
+        let all: Vec<(f64, f64)> = rows.iter().filter_map(|row| Some((row.total?, row.bandwidth))).collect();
+        let mut add = |level, keep: &dyn Fn(f64) -> bool| {
+            let rows = all.iter().copied().filter(|row| keep(row.0)).collect();
+            sweeps.push(Sweep { level, run: run.to_owned(), device: device.clone(), on: on.clone(), piece, rows });
+        };
+        // Where there is a last level, the second ends well before that does.
+        match on.memory.llc.bytes.get().map(|bytes| bytes.0 / 1024.0) {
+            Some(last) => {
+                add(Level::Second, &|kib| kib < 0.9 * last);
+                add(Level::Last, &|kib| kib > last / 8.0);
+            }
+            None => add(Level::Second, &|_| true),
+        }
+    }
+    Ok(sweeps)
+}
+
+/// Rows of each side at least.
+const LEAST: usize = 3;
+
+impl Cliff {
+    /// Of a recorded sweep: rows are parted where they lie closest to the medians of both sides, in logarithms.
+    pub fn of(rows: &[(f64, f64)]) -> Option<Self> {
+        let parted = (LEAST..rows.len().saturating_sub(LEAST)).filter_map(|parted| {
+            let (before, after) = (median(&rows[..parted]), median(&rows[parted..]));
+            let off = |rows: &[(f64, f64)], to: f64| rows.iter().map(|row| (row.1 / to).ln().abs()).sum::<f64>();
+            (before > after).then(|| (off(&rows[..parted], before) + off(&rows[parted..], after), parted))
+        });
+        let parted = parted.min_by(|a, b| a.0.total_cmp(&b.0))?.1;
+        Self::between(rows, parted)
+    }
+
+    /// Of rows that are parted there.
+    pub fn between(rows: &[(f64, f64)], parted: usize) -> Option<Self> {
+        let (before, after) = (median(&rows[..parted]), median(&rows[parted..]));
+        let at = crossing(rows, (before * after).sqrt())?;
+        Some(Self { rows: parted, before, after, at })
+    }
+}
+
+/// KiB at which the bandwidth first falls to this, between rows on logarithmic axes.
+pub fn crossing(rows: &[(f64, f64)], bandwidth: f64) -> Option<f64> {
+    let pair = rows.windows(2).find(|pair| pair[0].1 > bandwidth && pair[1].1 <= bandwidth)?;
+    let part = (pair[0].1 / bandwidth).ln() / (pair[0].1 / pair[1].1).ln();
+    Some(pair[0].0 * (pair[1].0 / pair[0].0).powf(part))
+}
+
+fn median(rows: &[(f64, f64)]) -> f64 {
+    let mut values: Vec<f64> = rows.iter().map(|row| row.1).collect();
+    values.sort_unstable_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 }
+}
+
+impl Sweep {
+    /// What the device's name and the level are called together.
+    pub fn name(&self) -> String {
+        format!("{}:{}", self.run, self.device)
+    }
+
+    /// Capacity of the level as the vendor states it, in KiB.
+    pub fn nominal(&self) -> Result<f64, Failed> {
+        let m = &self.on.memory;
+        let (bytes, instances) = match self.level {
+            Level::First => (&m.buffer_l1.bytes, 1.0),
+            Level::Second => (&m.l2.bytes, f64::from(m.l2.instances.get().copied().unwrap_or(1))),
+            Level::Last => (&m.llc.bytes, f64::from(m.llc.instances.get().copied().unwrap_or(1))),
+        };
+        Ok(bytes.get().ok_or("a profile without this cache")?.0 * instances / 1024.0)
+    }
+
+    /// Blocks of a core's place each, of which cores hold one.
+    pub fn cores(&self) -> Result<u32, Failed> {
+        Ok(*self.on.execution.cores.get().ok_or("a profile without cores")?)
+    }
+
+    /// The kernel at a size, as `examples/accesses/sweep-*.toml` with parameters.
+    pub fn settings(&self, kib: f64) -> Result<(&'static str, Vec<(String, String)>), Failed> {
+        let set = |values: &[(&str, f64)]| values.iter().map(|(key, value)| ((*key).to_owned(), value.to_string())).collect();
+        if self.level == Level::First {
+            let text = include_str!("../../../../examples/accesses/sweep-l1.toml");
+            return Ok((text, set(&[("kib", kib), ("blocks", self.cores()?.into())])));
+        }
+        let text = include_str!("../../../../examples/accesses/sweep-l2.toml");
+        let registers = f64::from(*self.on.execution.registers.get().ok_or("a profile without registers")? / 1024);
+        let run = (kib / self.piece).round();
+        let blocks = 200_000.0;
+        Ok((text, set(&[("run", run), ("trips", self.piece / 16.0), ("repeats", (blocks / run).ceil()), ("registers", registers)])))
+    }
+
+    /// The same sizes, predicted with these numbers of caches.
+    pub fn predicted(&self, caches: Caches) -> Result<Vec<(f64, f64)>, Failed> {
+        let rows = self.rows.iter().map(|&(kib, _)| {
+            let (kernel, settings) = self.settings(kib)?;
+            let written = text::parse(kernel, &settings).map_err(|error| format!("{kib} KiB: {error:?}"))?;
+            let settings = Settings { caches: Some(caches), brief: true, ..Settings::default() };
+            let found = report(&Work { kernel: &written.kernel, points: written.points }, &self.on, &settings)?;
+            let asked = found.volumes.l1_requested.ok_or("nothing is requested")? * written.points as f64;
+            Ok((kib, asked / found.seconds.0 / 1e9))
+        });
+        rows.collect()
+    }
+}

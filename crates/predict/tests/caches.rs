@@ -1,0 +1,56 @@
+//! Where bandwidths fall in recorded sweeps over sizes, against predictions by fits without the device; and the fit that makes
+//! `data/fits/caches.toml`. The tables: `python3 bench/truth.py`, or
+//! `cargo run --release -p warpsight-predict --example fit_caches -- ../shared/data --check`.
+
+use std::path::Path;
+
+#[path = "../examples/fit_caches/fit.rs"]
+mod fit;
+#[path = "../examples/fit_caches/judge.rs"]
+mod judge;
+#[path = "../examples/fit_time/recorded_device.rs"]
+mod recorded_device;
+#[path = "../examples/fit_caches/sweeps.rs"]
+mod sweeps;
+
+use sweeps::Level;
+
+#[test]
+fn sweeps_fall_where_they_were_recorded_to() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/volumes/measured");
+    if !folder.exists() {
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "{} is missing", folder.display());
+        eprintln!("skipped: no recordings");
+        return;
+    }
+    let sweeps = sweeps::read(&folder).unwrap();
+    let count = |level| sweeps.iter().filter(|sweep| sweep.level == level).count();
+    assert_eq!([Level::First, Level::Second, Level::Last].map(count), [14, 7, 1]);
+    let found = fit::evidence(&sweeps).unwrap();
+    let text = fit::text(&found);
+    assert!(text == include_str!("../../../data/fits/caches.toml"), "run the example fit_caches:\n{text}");
+    let judged = judge::all(&sweeps, &found).unwrap();
+    println!("{}", judge::tables(&judged));
+    assert!(judged.iter().all(|own| own.predicted_rows.len() == own.sweep.rows.len()));
+    let of = |level: Level| {
+        let own: Vec<(f64, f64)> = judged.iter().filter(|own| own.sweep.level == level).map(judge::Judged::off).collect();
+        let within = own.iter().filter(|off| off.0.abs() <= 0.1).count();
+        (within, own.iter().map(|off| off.1).sum::<f64>() / own.len() as f64)
+    };
+    let (first, second, last) = (of(Level::First), of(Level::Second), of(Level::Last));
+    assert!(first.0 >= 7 && first.1 <= 0.12, "{first:?}");
+    assert!(second.0 >= 6 && second.1 <= 0.07, "{second:?}");
+    assert!(last.0 == 1 && last.1 <= 0.05, "{last:?}");
+}
+
+/// A steep fall lies where it was put.
+#[test]
+fn a_cliff_is_where_the_geometric_mean_is_crossed() {
+    let rows: Vec<(f64, f64)> = (0..20).map(|i| (2.0_f64.powi(i), if i < 8 { 1000.0 } else { 10.0 })).collect();
+    let cliff = sweeps::Cliff::of(&rows).unwrap();
+    assert_eq!((cliff.rows, cliff.before, cliff.after), (8, 1000.0, 10.0));
+    // Half way, in logarithms, from 2^7 to 2^8.
+    assert!((cliff.at / 2.0_f64.powf(7.5) - 1.0).abs() < 1e-12, "{}", cliff.at);
+    let level: Vec<(f64, f64)> = (1..20).map(|i| (f64::from(i), 5.0)).collect();
+    assert!(sweeps::Cliff::of(&level).is_none());
+}

@@ -1,13 +1,14 @@
 //! The device a verb works on, and what is known of it.
 
 pub mod judging;
+pub mod profiles;
 
 use crate::failure::{Failure, Kind};
 use crate::names;
 use clap::builder::RangedU64ValueParser;
+use profiles::{builtin, profiles};
 use std::time::Duration;
 use warpsight_generate::prune::Allowance;
-use warpsight_ir::near::did_you_mean;
 use warpsight_ir::occupancy::Residency;
 use warpsight_ir::{Bytes, Profile, profile};
 use warpsight_run::{Device, DeviceInfo};
@@ -18,7 +19,7 @@ pub struct TargetArgs {
     /// Where kernels run: opencl:N, cuda:N or the simulated sim:adreno640; `warpsight devices` lists what is found.
     #[arg(long, default_value = "sim:adreno640", value_name = "DEVICE")]
     pub device: String,
-    /// The profile models judge the device by; by default the one that fits its name.
+    /// The profile models judge the device by, or a file of one (.toml); by default the one that fits its name.
     #[arg(long, value_name = "NAME", value_parser = names::suggested(profiles()))]
     pub profile: Option<String>,
     /// Run the driver inside this process (a crash or hang of the driver is then ours).
@@ -42,27 +43,6 @@ pub struct Target {
     pub profile: Profile,
     /// What it can run: its own limits where it states them, the profile's otherwise.
     pub allowance: Allowance,
-}
-
-/// The built-in profile of that name, if there is one.
-fn builtin(name: &str) -> Result<Option<Profile>, Failure> {
-    profile::builtin(name).transpose().map_err(|e| Failure::input(e.to_string()))
-}
-
-/// The names of all profiles.
-pub fn profiles() -> Vec<&'static str> {
-    [vec!["host"], profile::builtin_names()].concat()
-}
-
-/// The profile of that name, in whatever case.
-pub fn profile(name: &str) -> Result<Profile, Failure> {
-    if name.eq_ignore_ascii_case("host") {
-        return Ok(warpsight_run::host::host_profile());
-    }
-    builtin(name)?.ok_or_else(|| {
-        Failure::input(format!("there is no profile `{name}`{}", did_you_mean(name, profiles())))
-            .help(format!("profiles: {}", profiles().join(", ")))
-    })
 }
 
 impl TargetArgs {
@@ -89,7 +69,7 @@ impl TargetArgs {
 
     fn profile(&self, info: &DeviceInfo) -> Result<Profile, Failure> {
         if let Some(name) = &self.profile {
-            return self::profile(name);
+            return profiles::profile(name);
         }
         if let Some(name) = info.id.strip_prefix("sim:")
             && let Some(found) = builtin(name)?

@@ -184,13 +184,14 @@ fn errors_name_place_and_reason() {
     assert!(missing.contains("unknown field `max_droups`"), "{missing}");
     assert_eq!(
         message(cores, "cores = { value = 0, source = \"vendor\", cite ="),
-        "profile `adreno640`: `execution.cores` is 0, which is not positive"
+        "line 7, column 19: `execution.cores`: this is 0, which is not positive"
     );
     assert_eq!(
         message("bandwidth = { value = 96.3e9", "bandwidth = { value = 9.63e9"),
-        "profile `adreno640`: `memory.l2.bandwidth` is 9630000000, which is outside its interval"
+        "line 77, column 23: `memory.l2.bandwidth`: this is 9630000000, which is outside its interval"
     );
-    assert!(Profile::parse("").unwrap_err().to_string().starts_with("not a profile: "));
+    let empty = Profile::parse("").unwrap_err().to_string();
+    assert!(empty.ends_with("not a profile: missing field `name`"), "{empty}");
 }
 
 #[test]

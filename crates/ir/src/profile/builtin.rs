@@ -1,6 +1,6 @@
 //! The profiles that come with the project, compiled in.
 
-use super::{Profile, ProfileError};
+use super::{Profile, ProfileError, Text};
 
 const PROFILES: [(&str, &str); 17] = [
     ("a100-40", include_str!("../../profiles/a100-40.toml")),
@@ -29,5 +29,11 @@ pub fn builtin_names() -> Vec<&'static str> {
 
 /// The built-in profile of that name, in whatever case; `None` where there is none. An error is a defect of the text, which tests exclude.
 pub fn builtin(name: &str) -> Option<Result<Profile, ProfileError>> {
-    PROFILES.iter().find(|p| p.0.eq_ignore_ascii_case(name)).map(|p| Profile::parse(p.1))
+    builtin_text(name).map(|text| Profile::read(text, &mut super::text::none))
+}
+
+/// The text of the built-in profile of that name, in whatever case.
+pub(super) fn builtin_text(name: &str) -> Option<Text> {
+    let found = PROFILES.iter().find(|p| p.0.eq_ignore_ascii_case(name))?;
+    Some(Text { name: found.0.to_owned(), text: found.1.into() })
 }

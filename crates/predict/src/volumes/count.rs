@@ -173,7 +173,7 @@ fn behind_l2(subject: &Subject, on: &Profile, sizes: Sizes, resident: &Occupancy
     let cores = on.execution.cores.known_as("execution.cores")?;
     let wave = Wave { blocks: u64::from(*cores) * u64::from(resident.groups) };
     // The architecture of the recordings that the curve was fitted to.
-    let fitted = Curve::fitted(if ["mi210", "mi250x"].contains(&on.name.as_str()) { "cdna2" } else { "none" });
+    let fitted = Curve::fitted(on.architecture.as_deref().unwrap_or("none"));
     notes.push(format!(
         "dram: the curve of data/fits/dram.toml, {}; loads beyond those of a wave are off by {:.0} % (one standard deviation)",
         if fitted.pooled { "pooled, for want of recordings of this architecture" } else { "fitted to this architecture" },

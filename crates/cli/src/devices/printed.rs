@@ -1,0 +1,38 @@
+//! One profile, printed as the text that `--device`, `--profile` and `--from` take.
+
+use crate::failure::Failure;
+use crate::names::suggested;
+use crate::report::out;
+use crate::target::profiles;
+use std::path::PathBuf;
+
+/// Where a profile that is printed comes from.
+#[derive(clap::Args)]
+#[group(multiple = false)]
+pub struct Of {
+    /// Prints this profile, a fact in a line with its source, as TOML that --device of predict and explore, --profile and --from take; or
+    /// a file's.
+    #[arg(long, value_name = "NAME", value_parser = suggested(profiles::profiles()))]
+    profile: Option<String>,
+    /// Prints the profile of a file, with all that it inherits: a file may say inherits = "a40", or a path from its own folder.
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
+}
+
+impl Of {
+    /// Prints the profile that is asked for, if one is.
+    pub fn print(&self, json: bool) -> Result<bool, Failure> {
+        let profile = match (&self.profile, &self.from) {
+            (Some(name), _) => profiles::profile(name)?,
+            (_, Some(file)) => profiles::profile_of(file)?,
+            _ => return Ok(false),
+        };
+        if json {
+            let value = serde_json::to_value(&profile).map_err(|error| Failure::input(error.to_string()))?;
+            out(value)?;
+        } else {
+            out(profile.text().trim_end())?;
+        }
+        Ok(true)
+    }
+}

@@ -27,7 +27,9 @@ const EXAMPLES: &str = "Examples:
   Everything that drivers tell:
     warpsight devices --facts
   What is known of a GPU, each number with its source, as a file to start from:
-    warpsight devices --profile a40 > mine.toml";
+    warpsight devices --profile a40 > mine.toml
+  The same of a GPU that MT4G probed:
+    warpsight devices --mt4g NVIDIA_H100_80GB_HBM3.json > h100.toml";
 
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {

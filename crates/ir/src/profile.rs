@@ -11,6 +11,7 @@ mod builtin;
 mod check;
 mod edit;
 mod facts;
+pub mod mt4g;
 mod text;
 pub mod unknown;
 mod write;

@@ -4,7 +4,9 @@ use crate::failure::Failure;
 use crate::names::suggested;
 use crate::report::out;
 use crate::target::profiles;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use warpsight_ir::Profile;
+use warpsight_ir::profile::mt4g;
 
 /// Where a profile that is printed comes from.
 #[derive(clap::Args)]
@@ -17,14 +19,19 @@ pub struct Of {
     /// Prints the profile of a file, with all that it inherits: a file may say inherits = "a40", or a path from its own folder.
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
+    /// Prints the profile of what MT4G found of a GPU (its JSON): what a driver states and chases show, with method and confidence. What
+    /// its authors call unreliable is unknown: line sizes, bandwidths, segments of L2 on AMD.
+    #[arg(long, value_name = "FILE")]
+    mt4g: Option<PathBuf>,
 }
 
 impl Of {
     /// Prints the profile that is asked for, if one is.
     pub fn print(&self, json: bool) -> Result<bool, Failure> {
-        let profile = match (&self.profile, &self.from) {
-            (Some(name), _) => profiles::profile(name)?,
-            (_, Some(file)) => profiles::profile_of(file)?,
+        let profile = match (&self.profile, &self.from, &self.mt4g) {
+            (Some(name), _, _) => profiles::profile(name)?,
+            (_, Some(file), _) => profiles::profile_of(file)?,
+            (_, _, Some(file)) => of_mt4g(file)?,
             _ => return Ok(false),
         };
         if json {
@@ -35,4 +42,9 @@ impl Of {
         }
         Ok(true)
     }
+}
+
+fn of_mt4g(file: &Path) -> Result<Profile, Failure> {
+    let text = warpsight_files::text(file, warpsight_files::read_or_stdin(file, warpsight_files::TEXT)?)?;
+    mt4g::read(&text).map_err(|error| Failure::input(error.to_string()).at(warpsight_files::name(file).display().to_string()))
 }

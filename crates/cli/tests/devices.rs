@@ -1,0 +1,107 @@
+//! `warpsight devices` prints profiles that other verbs take back, from built-in ones and files.
+
+mod common;
+
+use common::Sandbox;
+use serde_json::Value;
+use warpsight_ir::Profile;
+use warpsight_ir::profile::{Fact, Source, builtin};
+
+const KERNEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/accesses/star3d-r4-f64.toml");
+
+fn text(output: &std::process::Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("text")
+}
+
+/// What is said on stderr, as JSON.
+fn refused(s: &Sandbox, args: &[&str], code: i32) -> (String, String) {
+    let output = s.run(&[args, &["--json"]].concat(), code);
+    let error: Value = serde_json::from_slice(&output.stderr).expect("JSON");
+    let of = |key: &str| error["error"][key].as_str().unwrap_or_default().to_owned();
+    (of("message"), of("where"))
+}
+
+#[test]
+fn what_is_printed_is_taken_by_every_option_and_predicts_the_same() {
+    let s = Sandbox::new();
+    let printed = text(&s.run(&["devices", "--profile", "A40"], 0));
+    assert_eq!(Profile::parse(&printed).unwrap(), builtin("a40").unwrap().unwrap());
+    let file = s.text("mine.toml");
+    std::fs::write(&file, &printed).unwrap();
+    assert_eq!(text(&s.run(&["devices", "--from", &file], 0)), printed);
+    assert_eq!(text(&s.run(&["devices", "--profile", &file], 0)), printed);
+    let predicted = |device: &str| text(&s.run(&["predict", KERNEL, "--device", device, "--json"], 0));
+    assert_eq!(predicted(&file), predicted("a40"));
+    let json: Value = serde_json::from_slice(&s.run(&["devices", "--profile", "a40", "--json"], 0).stdout).unwrap();
+    assert_eq!((json["name"].as_str(), json["execution"]["cores"]["value"].as_u64()), (Some("a40"), Some(84)));
+    assert!(json["memory"]["l2"]["bytes"]["cite"].as_str().unwrap().contains("whitepaper"));
+    // The processor this runs on, too.
+    let host = text(&s.run(&["devices", "--profile", "host"], 0));
+    assert_eq!(Profile::parse(&host).unwrap().text(), host);
+}
+
+#[test]
+fn a_file_inherits_from_one_in_another_folder_and_goes_wherever_a_name_goes() {
+    let s = Sandbox::new();
+    std::fs::create_dir(s.path("base")).unwrap();
+    std::fs::write(
+        s.path("base/mid.toml"),
+        "inherits = \"a40\"\n[execution]\nclock = { value = \"1.5GHz\", source = \"given\", cite = \"x\" }\n",
+    )
+    .unwrap();
+    let file = s.text("slow.toml");
+    std::fs::write(
+        &file,
+        "inherits = \"base/mid.toml\"\n[memory]\ndram_bandwidth = { value = \"300GB/s\", source = \"given\", cite = \"y\" }\n",
+    )
+    .unwrap();
+    let found = Profile::parse(&text(&s.run(&["devices", "--from", &file], 0))).unwrap();
+    assert_eq!(found.name, "slow");
+    assert!(matches!(&found.execution.clock, Fact::Known { source: Source::Given, cite, .. } if cite == "mid: x"));
+    let seconds = |device: &str| {
+        let output = s.run(&["predict", KERNEL, "--device", device, "--json"], 0);
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()["seconds"].as_f64().unwrap()
+    };
+    assert!(seconds(&file) > 1.5 * seconds("a40"), "half the bandwidth");
+    s.run(&["run", "--help"], 0);
+    s.run(&["optimize", "--op", "matmul m=8 n=8 k=8", "--profile", &file, "--top", "1"], 0);
+}
+
+#[test]
+fn what_is_wrong_with_files_is_named_with_its_place() {
+    let s = Sandbox::new();
+    let write = |name: &str, text: &[u8]| {
+        std::fs::write(s.path(name), text).unwrap();
+        s.text(name)
+    };
+    let (a, _) = (write("a.toml", b"inherits = \"b.toml\""), write("b.toml", b"\ninherits = \"./a.toml\""));
+    for args in [["devices", "--from", &a], ["devices", "--profile", &a]] {
+        let (message, place) = refused(&s, &args, 2);
+        assert!(message.contains("`inherits`: profiles inherit in a circle: "), "{message}");
+        assert!(place.ends_with("b.toml:2:12"), "{place}");
+    }
+    let (message, place) = refused(&s, &["predict", KERNEL, "--device", &a], 2);
+    assert!(message.contains("circle") && place.ends_with("b.toml:2:12"), "{message} {place}");
+    let unit = write("u.toml", b"inherits = \"a40\"\n[execution]\nclock = { value = \"40MB\", source = \"given\", cite = \"x\" }");
+    let (message, place) = refused(&s, &["devices", "--from", &unit], 2);
+    assert!(message.contains("`execution.clock`: ") && message.contains("hertz") && place.ends_with("u.toml:3:19"), "{message} {place}");
+    let size = write("s.toml", b"inherits = \"a40\"\n[memory]\ndram_bandwidth = { value = 696, source = \"given\", cite = \"x\" }");
+    let (message, place) = refused(&s, &["devices", "--from", &size], 2);
+    assert!(message.contains("`memory.dram_bandwidth`: this is 696, which is less than any device has"), "{message}");
+    assert!(place.ends_with("s.toml:3:28"), "{place}");
+    let gone = write("g.toml", b"inherits = \"gone.toml\"");
+    let (message, place) = refused(&s, &["devices", "--from", &gone], 2);
+    assert!(message.contains("gone.toml") && place.ends_with("g.toml:1:12"), "{message} {place}");
+    let stranger = write("n.toml", b"inherits = \"a41\"");
+    assert!(refused(&s, &["devices", "--from", &stranger], 2).0.contains("there is no profile `a41`; did you mean `a40`?"));
+    // Hostile: binary, huge, deep, no file, two at once.
+    let binary = write("x.toml", &[0xff; 4096]);
+    assert!(refused(&s, &["devices", "--from", &binary], 2).0.contains("not text"));
+    let huge = write("h.toml", &vec![b'#'; (16 << 20) + 1]);
+    assert!(refused(&s, &["devices", "--from", &huge], 2).0.contains("16"));
+    let deep = write("d.toml", format!("inherits = \"a40\"\nmemory = {}", "{a=".repeat(1 << 20)).as_bytes());
+    assert!(refused(&s, &["devices", "--from", &deep], 2).1.contains("d.toml:"));
+    refused(&s, &["devices", "--from", &s.text("none.toml")], 5);
+    refused(&s, &["devices", "--from", &a, "--profile", "a40"], 2);
+    assert!(refused(&s, &["devices", "--profile", "a41"], 2).0.contains("did you mean `a40`"));
+}

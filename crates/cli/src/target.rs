@@ -76,7 +76,7 @@ impl TargetArgs {
         {
             return Ok(found);
         }
-        for name in profile::builtin_names() {
+        for name in by_detail() {
             if names(&info.name, name)
                 && let Some(found) = builtin(name)?
                 && same_cores(info, &found)
@@ -90,6 +90,13 @@ impl TargetArgs {
         Err(Failure::new(Kind::Input, format!("nothing is known of `{}` that a model could judge it by", info.name))
             .help(format!("--profile takes the nearest of: {}", profiles().join(", "))))
     }
+}
+
+/// The names of built-in profiles, those of more parts first: an H100 NVL is no H100 of another kind.
+fn by_detail() -> Vec<&'static str> {
+    let mut names = profile::builtin_names();
+    names.sort_by_key(|name| std::cmp::Reverse(name.split('-').count()));
+    names
 }
 
 /// Whether a driver's name of a device means the profile: every part of the profile's name is whole words of it, so that an A4000 is no
@@ -126,13 +133,19 @@ mod tests {
             ("NVIDIA H200", Some("h200")),
             ("AMD Radeon RX 6900 XT", Some("rx6900xt")),
             ("AMD Instinct MI250X", Some("mi250x")),
-            ("NVIDIA RTX A4000", None),
-            ("NVIDIA L40S", None),
+            ("NVIDIA RTX A4000", Some("a4000")),
+            ("NVIDIA L40S", Some("l40s")),
+            ("NVIDIA GeForce RTX 2080 Ti", Some("rtx2080ti")),
+            ("NVIDIA GeForce RTX 2080", None),
+            ("AMD Radeon RX 7900 XTX", Some("rx7900xtx")),
+            ("AMD Radeon PRO W6600", Some("w6600")),
+            ("NVIDIA H100 NVL", Some("h100-nvl")),
+            ("NVIDIA L4", Some("l4")),
             ("NVIDIA GH200 480GB", None),
             ("NVIDIA A100-SXM4-400GB", None),
             ("cpu-haswell", None),
         ] {
-            let found = profile::builtin_names().into_iter().find(|name| names(device, name));
+            let found = by_detail().into_iter().find(|name| names(device, name));
             assert_eq!(found, wanted, "{device}");
         }
     }

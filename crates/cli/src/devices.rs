@@ -28,8 +28,8 @@ const EXAMPLES: &str = "Examples:
     warpsight devices --facts
   What is known of a GPU, each number with its source, as a file to start from:
     warpsight devices --profile a40 > mine.toml
-  The same of a GPU that MT4G probed:
-    warpsight devices --mt4g NVIDIA_H100_80GB_HBM3.json > h100.toml";
+  The same of a GPU that MT4G probed, and what it leaves unknown from a GPU of the same kind:
+    warpsight devices --mt4g Tesla_V100-PCIE-16GB.json --inherits v100 > mine.toml";
 
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {

@@ -12,6 +12,7 @@ mod check;
 mod edit;
 mod facts;
 pub mod mt4g;
+mod over;
 mod text;
 pub mod unknown;
 mod write;

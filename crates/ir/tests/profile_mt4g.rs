@@ -198,3 +198,21 @@ fn hostile_files_are_refused_in_words() {
         assert!(!error.is_empty() && error.len() < 3000, "{error}");
     }
 }
+
+#[test]
+fn what_is_unknown_can_be_a_sisters_and_says_so() {
+    let Some(text) = text("Tesla_V100-PCIE-16GB") else { return };
+    let (own, v100) = (read(&text).unwrap(), warpsight_ir::profile::builtin("v100").unwrap().unwrap());
+    let both = own.over(&v100).unwrap();
+    assert_eq!(
+        (&both.name, &both.memory.dram_latency, &both.memory.buffer_l1.bytes),
+        (&own.name, &own.memory.dram_latency, &own.memory.buffer_l1.bytes)
+    );
+    let Fact::Known { value, cite, alternatives, .. } = &both.memory.dram_bandwidth else { panic!("known") };
+    assert_eq!(Some(value), v100.memory.dram_bandwidth.get());
+    assert!(cite.starts_with("v100: te42kyfo/gpu-benches") && alternatives.iter().all(|claim| claim.cite.starts_with("v100: ")), "{cite}");
+    assert!(matches!(&both.memory.llc.bytes, Fact::Absent { absent } if absent.starts_with("v100: ")));
+    // What neither knows keeps its own reason.
+    assert_eq!(reason(&both.memory.l2.ways), "MT4G does not say");
+    assert_eq!(Profile::parse(&both.text()).unwrap(), both);
+}

@@ -10,19 +10,21 @@ use warpsight_ir::profile::mt4g;
 
 /// Where a profile that is printed comes from.
 #[derive(clap::Args)]
-#[group(multiple = false)]
 pub struct Of {
     /// Prints this profile, a fact in a line with its source, as TOML that --device of predict and explore, --profile and --from take; or
     /// a file's.
-    #[arg(long, value_name = "NAME", value_parser = suggested(profiles::profiles()))]
+    #[arg(long, value_name = "NAME", group = "printed", value_parser = suggested(profiles::profiles()))]
     profile: Option<String>,
     /// Prints the profile of a file, with all that it inherits: a file may say inherits = "a40", or a path from its own folder.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", group = "printed")]
     from: Option<PathBuf>,
     /// Prints the profile of what MT4G found of a GPU (its JSON): what a driver states and chases show, with method and confidence. What
     /// its authors call unreliable is unknown: line sizes, bandwidths, segments of L2 on AMD.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", group = "printed")]
     mt4g: Option<PathBuf>,
+    /// What MT4G leaves unknown is taken from this profile (or file), which sources then name: predictions need such numbers.
+    #[arg(long, value_name = "NAME", requires = "mt4g")]
+    inherits: Option<String>,
 }
 
 impl Of {
@@ -31,7 +33,7 @@ impl Of {
         let profile = match (&self.profile, &self.from, &self.mt4g) {
             (Some(name), _, _) => profiles::profile(name)?,
             (_, Some(file), _) => profiles::profile_of(file)?,
-            (_, _, Some(file)) => of_mt4g(file)?,
+            (_, _, Some(file)) => self.behind(of_mt4g(file)?)?,
             _ => return Ok(false),
         };
         if json {
@@ -41,6 +43,12 @@ impl Of {
             out(profile.text().trim_end())?;
         }
         Ok(true)
+    }
+
+    /// A profile before the one that it inherits from, if one is named.
+    fn behind(&self, profile: Profile) -> Result<Profile, Failure> {
+        let Some(name) = &self.inherits else { return Ok(profile) };
+        profile.over(&profiles::profile(name)?).map_err(|error| Failure::input(error.to_string()).at("--inherits"))
     }
 }
 

@@ -28,8 +28,10 @@ const EXAMPLES: &str = "Examples:
     warpsight devices --facts
   What is known of a GPU, each number with its source, as a file to start from:
     warpsight devices --profile a40 > mine.toml
-  The same of a GPU that MT4G probed, and what it leaves unknown from a GPU of the same kind:
-    warpsight devices --mt4g Tesla_V100-PCIE-16GB.json --inherits v100 > mine.toml";
+  The same of a file that says what differs:
+    warpsight devices --from examples/profiles/a40-capped.toml
+  The same of what MT4G found, from standard input; what it leaves unknown from a GPU of the kind:
+    warpsight devices --mt4g - --inherits v100";
 
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {

@@ -63,7 +63,8 @@ fn a_file_inherits_from_one_in_another_folder_and_goes_wherever_a_name_goes() {
         serde_json::from_slice::<Value>(&output.stdout).unwrap()["seconds"].as_f64().unwrap()
     };
     assert!(seconds(&file) > 1.5 * seconds("a40"), "half the bandwidth");
-    s.run(&["run", "--help"], 0);
+    let capped = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/profiles/a40-capped.toml");
+    assert!(seconds(capped) > seconds("a40"));
     s.run(&["optimize", "--op", "matmul m=8 n=8 k=8", "--profile", &file, "--top", "1"], 0);
 }
 
@@ -104,4 +105,55 @@ fn what_is_wrong_with_files_is_named_with_its_place() {
     refused(&s, &["devices", "--from", &s.text("none.toml")], 5);
     refused(&s, &["devices", "--from", &a, "--profile", "a40"], 2);
     assert!(refused(&s, &["devices", "--profile", "a41"], 2).0.contains("did you mean `a40`"));
+}
+
+#[test]
+fn what_mt4g_found_is_printed_and_predicts_before_a_sister() {
+    let mt4g = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/devices/mt4g/");
+    let Ok(v100) = std::fs::read_to_string(format!("{mt4g}Tesla_V100-PCIE-16GB.json")) else {
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "{mt4g} is missing");
+        eprintln!("skipped: {mt4g} is missing");
+        return;
+    };
+    let s = Sandbox::new();
+    for entry in std::fs::read_dir(mt4g).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file()) {
+        let printed = text(&s.run(&["devices", "--mt4g", entry.to_str().unwrap()], 0));
+        let file = s.text("found.toml");
+        std::fs::write(&file, &printed).unwrap();
+        assert_eq!(text(&s.run(&["devices", "--from", &file], 0)), printed, "{entry:?}");
+    }
+    let file = s.text("v100.json");
+    std::fs::write(&file, &v100).unwrap();
+    let both = s.text("both.toml");
+    std::fs::write(&both, text(&s.run(&["devices", "--mt4g", &file, "--inherits", "v100"], 0))).unwrap();
+    let output = s.run(&["predict", KERNEL, "--device", &both, "--json"], 0);
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(found["seconds"].as_f64().is_some_and(|seconds| seconds > 0.0));
+    // What predictions need and nobody says is named.
+    std::fs::write(s.path("alone.toml"), text(&s.run(&["devices", "--mt4g", &file], 0))).unwrap();
+    let (message, _) = refused(&s, &["predict", KERNEL, "--device", &s.text("alone.toml")], 2);
+    assert!(message.contains("lacks `memory.buffer_l1.line`"), "{message}");
+    let write = |name: &str, text: &str| {
+        std::fs::write(s.path(name), text).unwrap();
+        s.text(name)
+    };
+    for (text, said) in [
+        (v100.replace("\"warpSize\"", "\"lanes\""), "the file of MT4G lacks `compute.warpSize`"),
+        (
+            v100.replace("\"meta\": {", "\"meta\": { \"mt4gVersion\": \"1.2.0\","),
+            "another version of MT4G: `meta.mt4gVersion` is \"1.2.0\"",
+        ),
+        (v100.replace("\"bytes\"", "\"KiB\""), "its unit is `KiB`"),
+        ("{".repeat(1 << 20), "not a file of MT4G"),
+        ("[".repeat(1 << 20), "not a file of MT4G"),
+        (String::new(), "not a file of MT4G"),
+    ] {
+        let file = write("bad.json", &text);
+        let (message, place) = refused(&s, &["devices", "--mt4g", &file], 2);
+        assert!(message.contains(said) && place.ends_with("bad.json"), "{message} {place}");
+    }
+    std::fs::write(s.path("binary.json"), [0xfe; 4096]).unwrap();
+    assert!(refused(&s, &["devices", "--mt4g", &s.text("binary.json")], 2).0.contains("not text"));
+    refused(&s, &["devices", "--profile", "a40", "--inherits", "v100"], 2);
+    refused(&s, &["devices", "--mt4g", &file, "--inherits", "v101"], 2);
 }

@@ -23,7 +23,7 @@ pub struct Of {
     #[arg(long, value_name = "FILE", group = "printed")]
     mt4g: Option<PathBuf>,
     /// What MT4G leaves unknown is taken from this profile (or file), which sources then name: predictions need such numbers.
-    #[arg(long, value_name = "NAME", requires = "mt4g")]
+    #[arg(long, value_name = "NAME", requires = "mt4g", conflicts_with_all = ["profile", "from"])]
     inherits: Option<String>,
 }
 

@@ -166,7 +166,9 @@ fn with<'t>(text: &'t Text, behind: Option<DeTable<'t>>) -> Result<(Profile, DeT
     let profile = Profile::deserialize(Deserializer::from(Spanned::new(span, own))).map_err(|wrong| {
         let at = wrong.span();
         let field = at.as_ref().and_then(|at| path(&place, at.start));
-        let what = if field.is_some() { explained(wrong.message()) } else { format!("not a profile: {}", explained(wrong.message())) };
+        // What is wrong with no fact is wrong with the whole.
+        let of_fact = field.as_ref().is_some_and(|field| field.contains('.'));
+        let what = format!("{}{}", if of_fact { "" } else { "not a profile: " }, explained(wrong.message()));
         error(text, what, field, at)
     })?;
     profile.check_numbers(Against::Unheard).map_err(|Refused { field, value, why }| {

@@ -17,9 +17,9 @@ mod text;
 pub mod unknown;
 mod write;
 
-pub use builtin::{builtin, builtin_names};
+pub use builtin::builtin_names;
 pub use edit::{EditError, Edited};
-pub use text::{Place, ProfileError, Text, is_file};
+pub use text::{Place, ProfileError, Text, builtin, is_file};
 
 /// A number and where it comes from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,7 +1,5 @@
 //! The profiles that come with the project, compiled in.
 
-use super::{Profile, ProfileError, Text};
-
 const PROFILES: [(&str, &str); 30] = [
     ("a100-40", include_str!("../../profiles/a100-40.toml")),
     ("a100-80", include_str!("../../profiles/a100-80.toml")),
@@ -35,18 +33,12 @@ const PROFILES: [(&str, &str); 30] = [
     ("w6600", include_str!("../../profiles/w6600.toml")),
 ];
 
-/// The names that [`builtin`] knows, in alphabetical order.
+/// The names that [`builtin`](super::builtin) knows, in alphabetical order.
 pub fn builtin_names() -> Vec<&'static str> {
     PROFILES.iter().map(|p| p.0).collect()
 }
 
-/// The built-in profile of that name, in whatever case; `None` where there is none. An error is a defect of the text, which tests exclude.
-pub fn builtin(name: &str) -> Option<Result<Profile, ProfileError>> {
-    builtin_text(name).map(|text| Profile::read(text, &mut super::text::none))
-}
-
-/// The text of the built-in profile of that name, in whatever case.
-pub(super) fn builtin_text(name: &str) -> Option<Text> {
-    let found = PROFILES.iter().find(|p| p.0.eq_ignore_ascii_case(name))?;
-    Some(Text { name: found.0.to_owned(), text: found.1.into() })
+/// Name and text of the built-in profile of that name, in whatever case.
+pub(super) fn builtin_text(name: &str) -> Option<(&'static str, &'static str)> {
+    PROFILES.iter().find(|p| p.0.eq_ignore_ascii_case(name)).copied()
 }

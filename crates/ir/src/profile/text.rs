@@ -81,8 +81,17 @@ pub fn is_file(name: &str) -> bool {
     name.contains('/') || name.ends_with(".toml")
 }
 
+/// The built-in profile of that name, in whatever case; `None` where there is none. An error is a defect of the text, which tests exclude.
+pub fn builtin(name: &str) -> Option<Result<Profile, ProfileError>> {
+    built_in(name).map(|text| Profile::read(text, &mut none))
+}
+
+fn built_in(name: &str) -> Option<Text> {
+    builtin_text(name).map(|(name, text)| Text { name: name.to_owned(), text: text.into() })
+}
+
 /// Finds no file: for texts that are no files themselves.
-pub(super) fn none(_: &str, _: &str) -> Result<Text, String> {
+fn none(_: &str, _: &str) -> Result<Text, String> {
     Err("only a file can inherit from files".to_owned())
 }
 
@@ -124,7 +133,7 @@ fn chain(text: Text, find: &mut dyn FnMut(&str, &str) -> Result<Text, String>) -
         let Some(name) = base.get_ref().as_str() else {
             return wrong("this is no name of a profile, nor of a file".to_owned(), base.span());
         };
-        let next = match builtin_text(name) {
+        let next = match built_in(name) {
             _ if is_file(name) => find(name, &text.name),
             Some(next) => Ok(next),
             None => Err(format!("there is no profile `{name}`{}", did_you_mean(name, builtin_names()))),

@@ -1,6 +1,6 @@
 //! The file of MT4G as it is laid out, and what is wrong with one.
 
-use super::Mt4gError;
+use super::wrong::Mt4gError;
 use serde_json::Value;
 use std::cell::RefCell;
 

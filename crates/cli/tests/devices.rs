@@ -157,3 +157,36 @@ fn what_mt4g_found_is_printed_and_predicts_before_a_sister() {
     refused(&s, &["devices", "--profile", "a40", "--inherits", "v100"], 2);
     refused(&s, &["devices", "--mt4g", &file, "--inherits", "v101"], 2);
 }
+
+/// The recorded chases of the six GPUs that have them: NVIDIA's first loads into each part of 1 GiB wait for a walk, AMD's for several kinds.
+#[test]
+fn raw_chases_show_what_misses_of_translations_cost() {
+    let mt4g = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/devices/mt4g/");
+    if !std::path::Path::new(mt4g).exists() {
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "{mt4g} is missing");
+        eprintln!("skipped: {mt4g} is missing");
+        return;
+    }
+    let s = Sandbox::new();
+    for (name, miss) in [
+        ("NVIDIA_A100-PCIE-40GB", Some(495.0)),
+        ("NVIDIA_GeForce_RTX_2080_Ti", Some(593.0)),
+        ("Quadro_P6000", Some(530.0)),
+        ("Tesla_V100-PCIE-16GB", Some(566.0)),
+        ("AMD_Instinct_MI100", None),
+        ("AMD_Instinct_MI300X_VF", None),
+    ] {
+        let (file, chase) = (format!("{mt4g}{name}.json"), format!("{mt4g}raw/{name}/Main_Memory_Latency.csv.gz"));
+        let profile = Profile::parse(&text(&s.run(&["devices", "--mt4g", &file, "--chase", &chase], 0))).unwrap();
+        let found = profile.memory.tlb.miss_latency.get().map(|cycles| cycles.0);
+        assert!(found.is_some() == miss.is_some() && (found.unwrap_or(0.0) - miss.unwrap_or(0.0)).abs() <= 5.0, "{name}: {found:?}");
+    }
+    let file = format!("{mt4g}Quadro_P6000.json");
+    for (bytes, said) in [(&[0x1f, 0x8b, 0xff][..], "bad.csv"), (b"a letter", "line 1"), (&[0xff; 64], "not text")] {
+        std::fs::write(s.path("bad.csv"), bytes).unwrap();
+        let output = s.command(&["devices", "--mt4g", &file, "--chase", &s.text("bad.csv"), "--json"]).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!([Some(2), Some(5)].contains(&output.status.code()) && error.contains(said), "{error}");
+    }
+    refused(&s, &["devices", "--profile", "a40", "--chase", "x.csv"], 2);
+}

@@ -2,7 +2,7 @@
 //! another version or without a key are named.
 
 use serde_json::{Value, json};
-use warpsight_ir::profile::mt4g::{Mt4gError, read};
+use warpsight_ir::profile::mt4g::{Mt4gError, read, read_with};
 use warpsight_ir::profile::{Fact, Source};
 use warpsight_ir::{Bytes, Cycles, Hertz, Profile};
 
@@ -215,4 +215,34 @@ fn what_is_unknown_can_be_a_sisters_and_says_so() {
     // What neither knows keeps its own reason.
     assert_eq!(reason(&both.memory.l2.ways), "MT4G does not say");
     assert_eq!(Profile::parse(&both.text()).unwrap(), both);
+}
+
+/// A chase of this many loads at 400 cycles; the first of each so many of the first 300 wait 960.
+fn chase(loads: usize, every: usize) -> String {
+    (0..loads).map(|at| if at < 300 && at % every == 0 { "960\n".to_owned() } else { format!("{}\n", 400 + at % 7) }).collect()
+}
+
+#[test]
+fn a_chase_shows_what_first_touches_wait() {
+    let (Some(nvidia), Some(amd)) = (text("Tesla_V100-PCIE-16GB"), text("AMD_Instinct_MI100")) else { return };
+    let miss = |chase: &str| read_with(&nvidia, Some(chase)).map(|profile| profile.memory.tlb.miss_latency);
+    let Fact::Known { value, source, cite, lo, hi, .. } = miss(&chase(2047, 10)).unwrap() else { panic!("known") };
+    assert_eq!((value, source, lo, hi), (Cycles(557.0), Source::Measured, Some(Cycles(278.5)), Some(Cycles(557.0))));
+    assert!(cite.contains("30 of 2047 loads"), "{cite}");
+    // Without two kinds of loads there is nothing to see; nor on AMD, whose translations have levels.
+    assert!(reason(&miss(&chase(2047, 1000)).unwrap()).contains("1 of 512 wait longer"));
+    assert!(reason(&miss(&"400\n".repeat(2047)).unwrap()).contains("0 of 512 wait longer"));
+    let other = read_with(&amd, Some(&chase(2047, 10))).unwrap();
+    assert!(reason(&other.memory.tlb.miss_latency).contains("all levels of AMD's"));
+    for (bad, said) in [
+        ("", "the chase, line 1`: it ends after 0 loads"),
+        (&*chase(100, 10), "it ends after 100 loads, of 1024 at least"),
+        ("12\nx\n", "the chase, line 2`: `x` is no latency in cycles"),
+        ("12\n-3\n", "no latency"),
+        ("inf", "no latency"),
+        ("12,13", "no latency"),
+    ] {
+        let error = miss(bad).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
+    }
 }

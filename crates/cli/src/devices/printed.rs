@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::names::suggested;
 use crate::report::out;
 use crate::target::profiles;
+use flate2::read::GzDecoder;
 use std::path::{Path, PathBuf};
 use warpsight_ir::Profile;
 use warpsight_ir::profile::mt4g;
@@ -22,6 +23,9 @@ pub struct Of {
     /// its authors call unreliable is unknown: line sizes, bandwidths, segments of L2 on AMD.
     #[arg(long, value_name = "FILE", group = "printed")]
     mt4g: Option<PathBuf>,
+    /// MT4G's raw chase through memory (Main_Memory_Latency.csv, or .csv.gz), which shows what misses of translations cost.
+    #[arg(long, value_name = "FILE", requires = "mt4g", conflicts_with_all = ["profile", "from"])]
+    chase: Option<PathBuf>,
     /// What MT4G leaves unknown is taken from this profile (or file), which sources then name: predictions need such numbers.
     #[arg(long, value_name = "NAME", requires = "mt4g", conflicts_with_all = ["profile", "from"])]
     inherits: Option<String>,
@@ -33,7 +37,7 @@ impl Of {
         let profile = match (&self.profile, &self.from, &self.mt4g) {
             (Some(name), _, _) => profiles::profile(name)?,
             (_, Some(file), _) => profiles::profile_of(file)?,
-            (_, _, Some(file)) => self.behind(of_mt4g(file)?)?,
+            (_, _, Some(file)) => self.behind(self.of_mt4g(file)?)?,
             _ => return Ok(false),
         };
         if json {
@@ -50,9 +54,25 @@ impl Of {
         let Some(name) = &self.inherits else { return Ok(profile) };
         profile.over(&profiles::profile(name)?).map_err(|error| Failure::input(error.to_string()).at("--inherits"))
     }
+
+    fn of_mt4g(&self, file: &Path) -> Result<Profile, Failure> {
+        let text = warpsight_files::text(file, warpsight_files::read_or_stdin(file, warpsight_files::TEXT)?)?;
+        let chase = self.chase.as_deref().map(unpacked).transpose()?;
+        mt4g::read_with(&text, chase.as_deref())
+            .map_err(|error| Failure::input(error.to_string()).at(warpsight_files::name(file).display().to_string()))
+    }
 }
 
-fn of_mt4g(file: &Path) -> Result<Profile, Failure> {
-    let text = warpsight_files::text(file, warpsight_files::read_or_stdin(file, warpsight_files::TEXT)?)?;
-    mt4g::read(&text).map_err(|error| Failure::input(error.to_string()).at(warpsight_files::name(file).display().to_string()))
+/// The text of a file that may be packed.
+fn unpacked(file: &Path) -> Result<String, Failure> {
+    let bytes = warpsight_files::read(file, warpsight_files::TEXT)?;
+    let bytes = if bytes.starts_with(&GZIP) {
+        warpsight_files::read_from(file, GzDecoder::new(bytes.as_slice()), warpsight_files::TEXT)?
+    } else {
+        bytes
+    };
+    Ok(warpsight_files::text(file, bytes)?)
 }
+
+/// What a packed file begins with.
+const GZIP: [u8; 2] = [0x1f, 0x8b];

@@ -4,6 +4,7 @@
 //! authors call unreliable is lost, with the number in the reason: line sizes (a heuristic), bandwidths (not optimal), the number of L2
 //! segments on AMD, and whatever has a confidence of a coin. What it does not state is unknown.
 
+mod chase;
 mod file;
 mod wrong;
 
@@ -22,9 +23,21 @@ const COIN: f64 = 0.5;
 /// # Errors
 /// [`Mt4gError`]; all keys that are missing are named at once.
 pub fn read(text: &str) -> Result<Profile, Mt4gError> {
+    read_with(text, None)
+}
+
+/// The same, with MT4G's raw chase through memory (`Main_Memory_Latency.csv`, a latency in a line), which shows what misses of
+/// translations cost.
+///
+/// # Errors
+/// Those of [`read`]; a chase that is none.
+pub fn read_with(text: &str, chase: Option<&str>) -> Result<Profile, Mt4gError> {
     let file = File::read(text)?;
-    let profile = Reader { file: &file }.profile();
+    let mut profile = Reader { file: &file }.profile();
     file.finish()?;
+    if let Some(chase) = chase {
+        profile.memory.tlb.miss_latency = chase::miss(&chase::latencies(chase)?, file.is_nvidia(), &file.day());
+    }
     profile.check_numbers(Against::Unheard).map_err(|Refused { field, value, why }| Mt4gError::Value {
         key: field,
         what: format!("{value} would be its value, which is {why}"),

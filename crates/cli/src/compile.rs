@@ -35,7 +35,7 @@ pub struct Args {
     #[arg(long, value_name = "CONFIG", requires = "op")]
     config: Option<String>,
     /// The profile the model chooses for (with --op).
-    #[arg(long, value_name = "NAME", default_value = "adreno640", value_parser = names::suggested(target::profiles()))]
+    #[arg(long, value_name = "NAME", default_value = "adreno640", value_parser = names::suggested(target::profiles::profiles()))]
     profile: String,
     /// What for, for instance sm_80,sm_90a.
     #[arg(long, value_name = "ARCH,…", required = true, value_delimiter = ',')]
@@ -141,7 +141,7 @@ fn program(path: &Path) -> Result<Kernel, Failure> {
 fn operator(text: &str, args: &Args) -> Result<Vec<Kernel>, Failure> {
     let operator = parse_operator(text).map_err(|e| Failure::input(e.to_string()).at(text))?;
     let wanted = args.config.as_deref().map_or(Ok(BTreeMap::new()), wanted)?;
-    let profile = target::profile(&args.profile)?;
+    let profile = target::profiles::profile(&args.profile)?;
     let judge = Judge { profile: &profile, model: &KernelModel, allowance: Allowance::of(&profile), top: 1, runs: 1 };
     let kernel = |expr| {
         let family = ScheduleFamily::new(expr);

@@ -1,11 +1,13 @@
-//! `warpsight devices`: what is found, with limits, and why a platform was skipped.
+//! `warpsight devices`: what is found, with limits, and why a platform was skipped; or one profile, printed.
+
+mod printed;
 
 use crate::failure::Failure;
 use crate::report::Column::{Below, Keep, Spare};
 use crate::report::{clean, dash, out, table};
 use warpsight_run::DeviceInfo;
 
-/// List the devices that are found: those that run kernels, and those of Vulkan, which draw shaders.
+/// List the devices that are found: those that run kernels, and those of Vulkan, which draw shaders; or print what is known of a GPU.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
@@ -15,16 +17,27 @@ pub struct Args {
     /// Also print everything else that drivers tell of each device.
     #[arg(long)]
     facts: bool,
+    #[command(flatten)]
+    of: printed::Of,
 }
 
 const EXAMPLES: &str = "Examples:
   What is found, and why other platforms were passed over:
     warpsight devices
   Everything that drivers tell:
-    warpsight devices --facts";
+    warpsight devices --facts
+  What is known of a GPU, each number with its source, as a file to start from:
+    warpsight devices --profile a40 > mine.toml
+  The same of a file that says what differs:
+    warpsight devices --from examples/profiles/a40-capped.toml
+  The same of what MT4G found, from standard input; what it leaves unknown from a GPU of the kind:
+    warpsight devices --mt4g - --inherits v100";
 
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
+    if args.of.print(json)? {
+        return Ok(());
+    }
     let options = warpsight_run::Options { in_process: args.in_process, ..warpsight_run::Options::default() };
     let mut listing = warpsight_run::devices(&options);
     let drawing = warpsight_run::renderers(&options);

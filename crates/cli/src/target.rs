@@ -1,13 +1,14 @@
 //! The device a verb works on, and what is known of it.
 
 pub mod judging;
+pub mod profiles;
 
 use crate::failure::{Failure, Kind};
 use crate::names;
 use clap::builder::RangedU64ValueParser;
+use profiles::{builtin, profiles};
 use std::time::Duration;
 use warpsight_generate::prune::Allowance;
-use warpsight_ir::near::did_you_mean;
 use warpsight_ir::occupancy::Residency;
 use warpsight_ir::{Bytes, Profile, profile};
 use warpsight_run::{Device, DeviceInfo};
@@ -18,7 +19,7 @@ pub struct TargetArgs {
     /// Where kernels run: opencl:N, cuda:N or the simulated sim:adreno640; `warpsight devices` lists what is found.
     #[arg(long, default_value = "sim:adreno640", value_name = "DEVICE")]
     pub device: String,
-    /// The profile models judge the device by; by default the one that fits its name.
+    /// The profile models judge the device by, or a file of one (.toml); by default the one that fits its name.
     #[arg(long, value_name = "NAME", value_parser = names::suggested(profiles()))]
     pub profile: Option<String>,
     /// Run the driver inside this process (a crash or hang of the driver is then ours).
@@ -42,27 +43,6 @@ pub struct Target {
     pub profile: Profile,
     /// What it can run: its own limits where it states them, the profile's otherwise.
     pub allowance: Allowance,
-}
-
-/// The built-in profile of that name, if there is one.
-fn builtin(name: &str) -> Result<Option<Profile>, Failure> {
-    profile::builtin(name).transpose().map_err(|e| Failure::input(e.to_string()))
-}
-
-/// The names of all profiles.
-pub fn profiles() -> Vec<&'static str> {
-    [vec!["host"], profile::builtin_names()].concat()
-}
-
-/// The profile of that name, in whatever case.
-pub fn profile(name: &str) -> Result<Profile, Failure> {
-    if name.eq_ignore_ascii_case("host") {
-        return Ok(warpsight_run::host::host_profile());
-    }
-    builtin(name)?.ok_or_else(|| {
-        Failure::input(format!("there is no profile `{name}`{}", did_you_mean(name, profiles())))
-            .help(format!("profiles: {}", profiles().join(", ")))
-    })
 }
 
 impl TargetArgs {
@@ -89,14 +69,14 @@ impl TargetArgs {
 
     fn profile(&self, info: &DeviceInfo) -> Result<Profile, Failure> {
         if let Some(name) = &self.profile {
-            return self::profile(name);
+            return profiles::profile(name);
         }
         if let Some(name) = info.id.strip_prefix("sim:")
             && let Some(found) = builtin(name)?
         {
             return Ok(found);
         }
-        for name in profile::builtin_names() {
+        for name in by_detail() {
             if names(&info.name, name)
                 && let Some(found) = builtin(name)?
                 && same_cores(info, &found)
@@ -110,6 +90,13 @@ impl TargetArgs {
         Err(Failure::new(Kind::Input, format!("nothing is known of `{}` that a model could judge it by", info.name))
             .help(format!("--profile takes the nearest of: {}", profiles().join(", "))))
     }
+}
+
+/// The names of built-in profiles, those of more parts first: an H100 NVL is no H100 of another kind.
+fn by_detail() -> Vec<&'static str> {
+    let mut names = profile::builtin_names();
+    names.sort_by_key(|name| std::cmp::Reverse(name.split('-').count()));
+    names
 }
 
 /// Whether a driver's name of a device means the profile: every part of the profile's name is whole words of it, so that an A4000 is no
@@ -146,13 +133,19 @@ mod tests {
             ("NVIDIA H200", Some("h200")),
             ("AMD Radeon RX 6900 XT", Some("rx6900xt")),
             ("AMD Instinct MI250X", Some("mi250x")),
-            ("NVIDIA RTX A4000", None),
-            ("NVIDIA L40S", None),
+            ("NVIDIA RTX A4000", Some("a4000")),
+            ("NVIDIA L40S", Some("l40s")),
+            ("NVIDIA GeForce RTX 2080 Ti", Some("rtx2080ti")),
+            ("NVIDIA GeForce RTX 2080", None),
+            ("AMD Radeon RX 7900 XTX", Some("rx7900xtx")),
+            ("AMD Radeon PRO W6600", Some("w6600")),
+            ("NVIDIA H100 NVL", Some("h100-nvl")),
+            ("NVIDIA L4", Some("l4")),
             ("NVIDIA GH200 480GB", None),
             ("NVIDIA A100-SXM4-400GB", None),
             ("cpu-haswell", None),
         ] {
-            let found = profile::builtin_names().into_iter().find(|name| names(device, name));
+            let found = by_detail().into_iter().find(|name| names(device, name));
             assert_eq!(found, wanted, "{device}");
         }
     }

@@ -12,7 +12,7 @@ const JULIA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/shaders/loo
 fn a_slip_is_answered_with_the_name_that_is_meant() {
     let s = Sandbox::new();
     for (args, meant) in [
-        (&["predict", STAR, "--device", "h10"][..], "there is no device `h10`; did you mean `h100`?"),
+        (&["predict", STAR, "--device", "h10"][..], "there is no device `h10`; did you mean `h100` or `h100-nvl` or `h100-sxm`?"),
         (&["explore", STAR, "--device", "a101"], "did you mean `a100-40` or `a100-80`?"),
         (&["predict", STAR, "--device", "h100", "--override", "l2_efective=4MB"], "did you mean `memory.l2_effective`?"),
         (&["predict", STAR, "--device", "h100", "--set", "blok=4,4,4"], "did you mean `block`?"),

@@ -77,8 +77,8 @@ mod tests {
     fn slips_are_understood_and_strangers_are_not() {
         let devices = crate::profile::builtin_names();
         for (name, meant) in [
-            ("h10", "; did you mean `h100`?"),
-            ("h1000", "; did you mean `h100`?"),
+            ("h10", "; did you mean `h100` or `h100-nvl` or `h100-sxm`?"),
+            ("h1000", "; did you mean `h100` or `h100-nvl` or `h100-sxm`?"),
             ("hh100", "; did you mean `h100`?"),
             ("a101", "; did you mean `a100-40` or `a100-80`?"),
             ("a100", "; did you mean `a100-40` or `a100-80`?"),

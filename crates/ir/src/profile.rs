@@ -10,11 +10,16 @@ use unknown::{NoEstimate, Unknown};
 mod builtin;
 mod check;
 mod edit;
+mod facts;
+pub mod mt4g;
+mod over;
+mod text;
 pub mod unknown;
+mod write;
 
-pub use builtin::{builtin, builtin_names};
-pub use check::ProfileError;
+pub use builtin::builtin_names;
 pub use edit::{EditError, Edited};
+pub use text::{Place, ProfileError, Text, builtin, is_file};
 
 /// A number and where it comes from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -146,6 +151,9 @@ pub struct Profile {
     pub name: String,
     /// What it is, in words.
     pub description: String,
+    /// Its design, in a word (`ampere-ga10x`): what was recorded of one device of a design holds for its sisters, where nothing is of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub architecture: Option<String>,
     /// Cores and what runs on them.
     pub execution: Execution,
     /// Caches and memory.

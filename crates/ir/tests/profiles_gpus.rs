@@ -4,7 +4,47 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use warpsight_ir::profile::{self, Fact, Profile};
 
-const GPUS: [&str; 12] = ["v100", "a100-40", "a100-80", "a40", "l40", "h100", "h200", "mi100", "mi210", "mi250x", "mi300x", "rx6900xt"];
+const GPUS: [&str; 24] = [
+    "v100",
+    "a100-40",
+    "a100-80",
+    "a40",
+    "l40",
+    "h100",
+    "h200",
+    "mi100",
+    "mi210",
+    "mi250x",
+    "mi300x",
+    "rx6900xt",
+    "a6000",
+    "a4000",
+    "rtx3090",
+    "l4",
+    "l40s",
+    "rtx4090",
+    "rtx2080ti",
+    "h100-sxm",
+    "h100-nvl",
+    "mi50",
+    "rx7900xtx",
+    "w6600",
+];
+
+/// Profiles that say of a sister's what they share, with the sister.
+const HEIRS: [(&str, &str); 11] = [
+    ("a6000", "a40"),
+    ("a4000", "a40"),
+    ("rtx3090", "a40"),
+    ("l4", "l40"),
+    ("l40s", "l40"),
+    ("rtx4090", "l40"),
+    ("h100-sxm", "h100"),
+    ("h100-nvl", "h100"),
+    ("mi50", "mi100"),
+    ("rx7900xtx", "rx6900xt"),
+    ("w6600", "rx6900xt"),
+];
 
 fn load(name: &str) -> Profile {
     profile::builtin(name).expect(name).expect(name)
@@ -119,6 +159,18 @@ fn peak_rates_are_the_vendors() {
         ("mi250x", 23.95, 23.95),
         ("mi300x", 163.4, 81.7),
         ("rx6900xt", 26.2, 1.64),
+        ("a6000", 38.7, 0.605),
+        ("a4000", 19.2, 0.2995),
+        ("rtx3090", 35.58, 0.556),
+        ("l4", 30.3, 0.4733),
+        ("l40s", 91.6, 1.431),
+        ("rtx4090", 82.6, 1.290),
+        ("rtx2080ti", 13.45, 0.4202),
+        ("h100-sxm", 66.9, 33.5),
+        ("h100-nvl", 60.3, 30.2),
+        ("mi50", 13.25, 6.62),
+        ("rx7900xtx", 30.7, 1.92),
+        ("w6600", 10.4, 0.65),
     ] {
         let p = load(name);
         let e = &p.execution;
@@ -147,6 +199,18 @@ fn peak_rates_of_matrix_units_are_the_vendors() {
         ("mi250x", None, [191.5, 191.5, 47.9, 47.9, 191.5]),
         ("mi300x", None, [1307.4, 1307.4, 163.4, 163.4, 2614.9]),
         ("rx6900xt", None, [NONE; 5]),
+        ("a6000", None, [154.8, 154.8, 77.4, NONE, 309.7]),
+        ("a4000", None, [76.7, 76.7, 38.3, NONE, 153.4]),
+        ("rtx3090", None, [71.2, 71.2, 35.6, NONE, 284.7]),
+        ("l4", None, [121.0, 121.0, 60.5, NONE, 242.5]),
+        ("l40s", None, [366.5, 366.5, 183.0, NONE, 733.0]),
+        ("rtx4090", None, [165.2, 165.2, 82.6, NONE, 660.6]),
+        ("rtx2080ti", None, [53.8, NONE, NONE, NONE, 215.2]),
+        ("h100-sxm", Some(1.83e9), [989.4, 989.4, 494.7, NONE, 1978.9]),
+        ("h100-nvl", Some(1.545e9), [835.0, 835.0, 417.5, NONE, 1671.0]),
+        ("mi50", None, [NONE; 5]),
+        ("rx7900xtx", None, [122.8, 122.8, NONE, NONE, 122.8]),
+        ("w6600", None, [NONE; 5]),
     ] {
         let p = load(name);
         let e = &p.execution;
@@ -196,7 +260,7 @@ fn what_volumes_need_is_known() {
     }
     for name in GPUS.into_iter().chain(["adreno640", "mali-g77"]) {
         let llc = load(name).memory.llc.bytes.get().is_some();
-        assert_eq!(llc, ["mi300x", "rx6900xt", "adreno640"].contains(&name), "{name}");
+        assert_eq!(llc, ["mi300x", "rx6900xt", "rx7900xtx", "w6600", "adreno640"].contains(&name), "{name}");
     }
 }
 
@@ -250,4 +314,78 @@ fn interval<T>(fact: &Fact<T>, number: impl Fn(&T) -> f64) -> Option<(f64, f64)>
         Fact::Known { lo: Some(lo), hi: Some(hi), .. } => Some((number(lo), number(hi))),
         _ => None,
     }
+}
+
+/// What belongs to a board, not to its design: a profile that inherits states it by itself.
+const BOARD: [&str; 16] = [
+    "execution.cores",
+    "execution.clock",
+    "memory.local_bandwidth",
+    "memory.dram_bandwidth",
+    "memory.dram_latency",
+    "memory.l2_effective",
+    "memory.texture_l1.instances",
+    "memory.texture_l1.bandwidth",
+    "memory.buffer_l1.instances",
+    "memory.buffer_l1.bandwidth",
+    "memory.l2.bytes",
+    "memory.l2.instances",
+    "memory.l2.bandwidth",
+    "memory.l2.latency",
+    "memory.llc.bytes",
+    "memory.llc.bandwidth",
+];
+
+/// Who is named first in what a profile says of a fact.
+fn told_by(profile: &Profile, key: &str) -> Option<String> {
+    let tree = toml::Table::try_from(profile).unwrap();
+    let fact = key.split('.').try_fold(&toml::Value::Table(tree), |table, name| table.get(name)).unwrap().clone();
+    let said = ["cite", "absent", "unknown"].iter().find_map(|key| fact.get(*key)?.as_str().map(str::to_owned)).unwrap();
+    said.split_once(": ").map(|(who, _)| who.to_owned())
+}
+
+#[test]
+fn heirs_state_what_belongs_to_the_board_and_name_whose_the_rest_is() {
+    for (heir, sister) in HEIRS {
+        let profile = load(heir);
+        for key in BOARD {
+            // A level that no device of the design has may be the sister's to say.
+            let absent = profile.describe(key).unwrap().contains("absent");
+            assert_eq!(told_by(&profile, key).as_deref() == Some(sister), absent, "{heir}: {key}");
+        }
+        for key in ["execution.warp", "execution.max_warps", "memory.tlb.page", "image.max_width"] {
+            assert_eq!(told_by(&profile, key).as_deref(), Some(sister), "{heir}: {key}");
+        }
+        assert_eq!(profile.architecture == load(sister).architecture, !["mi50", "rx7900xtx"].contains(&heir), "{heir}");
+    }
+}
+
+/// Well-known numbers of boards: cores, the second level in MiB, nominal GB/s, which what is reached stays below, and L1 in KiB.
+#[test]
+fn boards_are_what_their_vendors_sell() {
+    for (name, cores, l2, nominal, l1) in [
+        ("a6000", 84, 6.0, 768.0, 128.0),
+        ("a4000", 48, 4.0, 448.0, 128.0),
+        ("rtx3090", 82, 6.0, 936.0, 128.0),
+        ("l4", 58, 48.0, 300.0, 128.0),
+        ("l40s", 142, 96.0, 864.0, 128.0),
+        ("rtx4090", 128, 72.0, 1008.0, 128.0),
+        ("rtx2080ti", 68, 5.5, 616.0, 96.0),
+        ("h100-sxm", 132, 50.0, 3352.0, 256.0),
+        ("h100-nvl", 132, 60.0, 3938.0, 256.0),
+        ("mi50", 60, 4.0, 1024.0, 16.0),
+        ("rx7900xtx", 96, 6.0, 960.0, 32.0),
+        ("w6600", 28, 2.0, 224.0, 16.0),
+    ] {
+        let p = load(name);
+        let whole = p.memory.l2.bytes.get().unwrap().0 * f64::from(*p.memory.l2.instances.get().unwrap()) / 1024.0 / 1024.0;
+        assert_eq!((p.execution.cores.get(), whole), (Some(&cores), l2), "{name}");
+        let bandwidths = claims(&p.memory.dram_bandwidth, |v| v.0 / 1e9);
+        assert!(bandwidths[0] < nominal && bandwidths.contains(&nominal), "{name}: {bandwidths:?}");
+        assert!(claims(&p.memory.buffer_l1.bytes, |v| v.0 / 1024.0).contains(&l1), "{name}");
+        let Fact::Known { value, lo, hi, .. } = &p.execution.clock else { panic!("{name}") };
+        assert!(lo.is_some_and(|lo| lo < *value) && hi.is_none_or(|hi| hi >= *value), "{name}");
+    }
+    let llc = |name: &str| load(name).memory.llc.bytes.get().unwrap().0 / 1024.0 / 1024.0;
+    assert_eq!(["rx6900xt", "rx7900xtx", "w6600"].map(llc), [128.0, 96.0, 32.0]);
 }

@@ -138,6 +138,7 @@ fn profile(host: &Host) -> Profile {
     Profile {
         name: "host".into(),
         description: host.brand.clone().unwrap_or_else(|| "the host CPU".into()),
+        architecture: None,
         execution: execution(host, clock),
         memory: memory(host, rate),
         image: Images {

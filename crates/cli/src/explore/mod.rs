@@ -13,7 +13,7 @@ use crate::predict::input::{Device, Input, Setting, devices};
 use crate::predict::{REGISTERS_GUESSED, outside};
 use crate::progress;
 use crate::report::{clean, extents, note, out};
-use crate::target::profiles;
+use crate::target::profiles::profiles;
 use std::path::PathBuf;
 use warpsight_ir::Profile;
 use warpsight_ir::accesses::text::Document;

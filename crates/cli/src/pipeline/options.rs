@@ -2,7 +2,7 @@
 
 use crate::names::{named, suggested};
 use crate::predict::input::Setting;
-use crate::target::profiles;
+use crate::target::profiles::profiles;
 use std::path::PathBuf;
 use warpsight_dataflow::Policy;
 use warpsight_sim::pipeline::Scheduler;

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::report::{clean, note};
-use crate::target;
+use crate::target::profiles;
 use std::ops::Range;
 use std::path::Path;
 use std::str::FromStr;
@@ -120,11 +120,10 @@ impl Device {
 
 /// Profiles by name or file; all that are unknown are named.
 pub fn devices(names: &[String], overrides: &[Setting]) -> Result<Vec<Device>, Failure> {
-    let is_file = |name: &str| name.contains('/') || name.ends_with(".toml");
-    let known = target::profiles();
+    let known = profiles::profiles();
     let unknown: Vec<String> = names
         .iter()
-        .filter(|name| !is_file(name) && !known.iter().any(|own| own.eq_ignore_ascii_case(name)))
+        .filter(|name| !profiles::is_known(name))
         .map(|name| format!("`{name}`{}", did_you_mean(name, known.iter().copied())))
         .collect();
     if !unknown.is_empty() {
@@ -132,17 +131,9 @@ pub fn devices(names: &[String], overrides: &[Setting]) -> Result<Vec<Device>, F
         let help = format!("known are {}, and files that end with .toml", known.join(", "));
         return Err(Failure::input(format!("{what} {}", unknown.join(", "))).help(help));
     }
-    let read = |name: &String| -> Result<Profile, Failure> {
-        if !is_file(name) {
-            return target::profile(name);
-        }
-        let file = Path::new(name);
-        let text = warpsight_files::read_text(file, warpsight_files::TEXT)?;
-        Profile::parse(&text).map_err(|error| Failure::input(error.to_string()).at(name))
-    };
     let mut found: Vec<Device> = Vec::new();
     for argument in names.iter().enumerate().filter(|(at, name)| !names[..*at].contains(name)).map(|(_, name)| name) {
-        let Edited { profile, mut notes, unlikely } = overridden(&read(argument)?, overrides)?;
+        let Edited { profile, mut notes, unlikely } = overridden(&profiles::profile(argument)?, overrides)?;
         notes.extend(unlikely.iter().cloned());
         let taken = found.iter().any(|other| other.name == profile.name);
         let name = if taken { argument } else { &profile.name }.clone();

@@ -10,7 +10,7 @@ pub(crate) mod show;
 use crate::failure::Failure;
 use crate::names::suggested;
 use crate::report::{clean, note, out};
-use crate::target::profiles;
+use crate::target::profiles::profiles;
 use input::{Device, Input, Setting};
 use page::Figures;
 use serde_json::{Map, Value, json};

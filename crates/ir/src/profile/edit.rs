@@ -1,6 +1,7 @@
 //! Numbers of a profile by key, for whoever knows better or asks what would be if.
 
 use super::Profile;
+use super::check::Against;
 use crate::near::near;
 use toml::{Table, Value};
 
@@ -67,7 +68,7 @@ impl Profile {
             fact.insert("alternatives".into(), alternatives.into());
         }
         let profile: Self = Value::Table(tree).try_into().map_err(|error: toml::de::Error| refuse(&key, error.message().to_owned()))?;
-        profile.check_numbers().map_err(|error| refuse(&key, error.to_string()))?;
+        profile.check_numbers(Against::Impossible).map_err(|error| refuse(&key, error.to_string()))?;
         Ok(profile)
     }
 
@@ -130,7 +131,7 @@ impl Profile {
         resolve(&keys(&tree), key)
     }
 
-    fn tree(&self) -> Result<Table, String> {
+    pub(super) fn tree(&self) -> Result<Table, String> {
         Table::try_from(self).map_err(|error| error.to_string())
     }
 }
@@ -158,7 +159,7 @@ fn keys(tree: &Table) -> Vec<String> {
     tables.flat_map(each).collect()
 }
 
-fn fact<'t>(tree: &'t mut Table, key: &str) -> Option<&'t mut Table> {
+pub(super) fn fact<'t>(tree: &'t mut Table, key: &str) -> Option<&'t mut Table> {
     key.split('.').try_fold(tree, |table, name| table.get_mut(name)?.as_table_mut())
 }
 

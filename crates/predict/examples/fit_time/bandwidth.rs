@@ -1,13 +1,13 @@
 //! The fit of bandwidths as a file: which rows train, which are held out, and how well those are predicted.
 
-use crate::fit::{Device, Model, Pool, architectures, fit, off, pool};
+use crate::fit::{Device, Model, Pool, architecture, architectures, fit, off, pool};
 use crate::recorded_device::Failed;
 use crate::stream::{self, Row};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use warpsight_ir::{Limiter, Profile};
 use warpsight_predict::volumes::fitted::expected::Class;
-use warpsight_predict::volumes::fitted::speed::{Basis, Own, Shared, Speed, architecture};
+use warpsight_predict::volumes::fitted::speed::{Basis, Own, Shared, Speed};
 
 /// A shared number and its name.
 type Named = (&'static str, fn(&Shared) -> f64);
@@ -106,7 +106,7 @@ impl Streams {
             rows.filter(|(row, _)| !trains(row)).for_each(|(row, off)| hold(row, Basis::Device, off));
         }
         for group in architectures(&all.own).keys() {
-            let inside = |name: &str| architecture(name) == Some(*group);
+            let inside = |name: &str| architecture(name).as_ref() == Some(group);
             let (without, pool) = self.fit(&all, COARSE, |row| trains(row) && !inside(&row.device));
             let pooled = Own { peak: pool.peak.0, turnover: pool.turnover.0 };
             for name in self.profiles.keys().filter(|name| inside(name)) {

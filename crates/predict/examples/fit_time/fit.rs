@@ -2,8 +2,9 @@
 
 use crate::stream::Row;
 use std::collections::BTreeMap;
+use warpsight_ir::profile::builtin;
 use warpsight_ir::{Limiter, Profile, Seconds};
-use warpsight_predict::volumes::fitted::speed::{Basis, Own, Shared, Speed, architecture};
+use warpsight_predict::volumes::fitted::speed::{Basis, Own, Shared, Speed};
 
 /// Logarithms beyond this count in proportion, not squared.
 const SCALE: f64 = 0.05;
@@ -116,9 +117,19 @@ pub fn pool(own: &BTreeMap<String, Own>) -> Pool {
     Pool { peak: of(|own| own.peak), turnover: of(|own| own.turnover) }
 }
 
+/// The design of a recorded device: what its profile says, or that of the part that stands in for it.
+pub fn architecture(device: &str) -> Option<String> {
+    let profile = match device {
+        "gh200" => "h200",
+        "mi300a" => "mi300x",
+        own => own,
+    };
+    builtin(profile)?.ok()?.architecture
+}
+
 /// The mean of each architecture's devices.
-pub fn architectures(own: &BTreeMap<String, Own>) -> BTreeMap<&'static str, Own> {
-    let mut groups: BTreeMap<&str, (Own, f64)> = BTreeMap::new();
+pub fn architectures(own: &BTreeMap<String, Own>) -> BTreeMap<String, Own> {
+    let mut groups: BTreeMap<String, (Own, f64)> = BTreeMap::new();
     for (name, own) in own {
         let Some(group) = architecture(name) else { continue };
         let (sum, count) = groups.entry(group).or_insert((Own { peak: 0.0, turnover: 0.0 }, 0.0));

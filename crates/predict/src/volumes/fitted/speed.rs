@@ -85,9 +85,8 @@ impl Speed {
     /// Of a device, by its profile's name; where there are no recordings of it, of its architecture, and else of all devices.
     pub fn of(on: &Profile) -> Self {
         let fits = &*FITS;
-        let architecture = architecture(&on.name);
         let device = fits.device.get(&on.name).map(|own| (*own, Basis::Device));
-        let sister = || fits.architecture.get(architecture?).map(|own| (*own, Basis::Architecture));
+        let sister = || fits.architecture.get(on.architecture.as_ref()?).map(|own| (*own, Basis::Architecture));
         let (own, from) = device.or_else(sister).unwrap_or((fits.pooled, Basis::Pooled));
         Self::new(fits.shared, own, on, from)
     }
@@ -102,22 +101,6 @@ impl Speed {
     pub fn mix(&self, loaded: f64) -> f64 {
         (1.0 + self.shared.mix * 4.0 * loaded * (1.0 - loaded)) / (1.0 + self.shared.mix)
     }
-}
-
-/// Devices of one design, as far as they have profiles or recordings.
-pub fn architecture(device: &str) -> Option<&'static str> {
-    Some(match device {
-        "v100" => "volta",
-        "a100-40" | "a100-80" => "ampere",
-        "a40" => "ampere-ga10x",
-        "l40" => "ada",
-        "h100" | "gh200" | "h200" => "hopper",
-        "mi100" => "cdna",
-        "mi210" | "mi250x" => "cdna2",
-        "mi300x" | "mi300a" => "cdna3",
-        "rx6900xt" => "rdna2",
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

@@ -1,0 +1,299 @@
+//! Profiles from what MT4G found of a GPU: a tool that probes caches and memory by chases of pointers (github.com/caps-tum/mt4g).
+//!
+//! Its file holds what a driver states (source `vendor`) and what chases show (source `measured`, with method and confidence). What its
+//! authors call unreliable is lost, with the number in the reason: line sizes (a heuristic), bandwidths (not optimal), the number of L2
+//! segments on AMD, and whatever has a confidence of a coin. What it does not state is unknown.
+
+mod chase;
+mod file;
+mod wrong;
+
+use super::check::{Against, Refused};
+use super::{Cache, Execution, Fact, Images, Matrix, Memory, Profile, Source, Tlb};
+use crate::units::{Bytes, BytesPerSecond, Cycles, Hertz};
+use file::{File, Group, Latency, Size};
+use std::fmt::Display;
+pub use wrong::Mt4gError;
+
+/// What a confidence says that is no more than this: nothing.
+const COIN: f64 = 0.5;
+
+/// Reads a profile from the JSON of MT4G.
+///
+/// # Errors
+/// [`Mt4gError`]; all keys that are missing are named at once.
+pub fn read(text: &str) -> Result<Profile, Mt4gError> {
+    read_with(text, None)
+}
+
+/// The same, with MT4G's raw chase through memory (`Main_Memory_Latency.csv`, a latency in a line), which shows what misses of
+/// translations cost.
+///
+/// # Errors
+/// Those of [`read`]; a chase that is none.
+pub fn read_with(text: &str, chase: Option<&str>) -> Result<Profile, Mt4gError> {
+    let file = File::read(text)?;
+    let mut profile = Reader { file: &file }.profile();
+    file.finish()?;
+    if let Some(chase) = chase {
+        profile.memory.tlb.miss_latency = chase::miss(&chase::latencies(chase)?, file.is_nvidia(), &file.day());
+    }
+    profile.check_numbers(Against::Unheard).map_err(|Refused { field, value, why }| Mt4gError::Value {
+        key: field,
+        what: format!("{value} would be its value, which is {why}"),
+    })?;
+    Ok(profile)
+}
+
+/// Reads one file. What is missing is noted in the file, which is asked at the end.
+struct Reader<'f> {
+    file: &'f File,
+}
+
+impl Reader<'_> {
+    fn cite(&self, said: impl Display) -> String {
+        format!("MT4G of {}, {said}", self.file.day())
+    }
+
+    fn stated<T>(&self, value: T, said: impl Display) -> Fact<T> {
+        Fact::known(value, Source::Vendor, self.cite(said))
+    }
+
+    fn count(&self, group: &Group, key: &str) -> Fact<u32> {
+        self.stated(group.count(key), format_args!("{}: as the driver states it", group.path(key)))
+    }
+
+    fn profile(&self) -> Profile {
+        let (general, nvidia) = (self.file.group("general"), self.file.is_nvidia());
+        let name = general.text("name");
+        Profile {
+            name: name.to_lowercase().split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-"),
+            description: format!("{name} as MT4G found it on {}", self.file.day()),
+            architecture: architecture(nvidia, general.count("computeCapability.major"), general.count("computeCapability.minor")),
+            execution: self.execution(nvidia),
+            memory: self.memory(nvidia),
+            image: Images { max_width: silent(), max_height: silent(), layout: silent() },
+        }
+    }
+
+    fn execution(&self, nvidia: bool) -> Execution {
+        let (compute, shared) = (self.file.group("compute"), self.file.group("memory.shared"));
+        let cores = compute.count("multiProcessorCount");
+        let (threads, warp) = (compute.count("maxThreadsPerMultiProcessor"), compute.count("warpSize"));
+        let local = shared.number("sharedMemPerMultiProcessor", "bytes");
+        let said = shared.path("sharedMemPerMultiProcessor");
+        let clock = general_clock(self.file);
+        Execution {
+            cores: self.count(&compute, "multiProcessorCount"),
+            clock: self.stated(clock, "general.clockRate: the highest, as the driver states it"),
+            warp: self.count(&compute, "warpSize"),
+            max_warps: self.stated(threads / warp.max(1), "compute.maxThreadsPerMultiProcessor / warpSize"),
+            max_groups: if nvidia {
+                self.count(&compute, "maxBlocksPerMultiProcessor")
+            } else {
+                Fact::unknown("HIP states the work-items of a core over those of the largest group, which is no limit of groups")
+            },
+            registers: if nvidia {
+                self.count(&compute, "regsPerMultiProcessor")
+            } else {
+                Fact::unknown("HIP states 65536 for compute units that have more, too")
+            },
+            max_registers: silent(),
+            register_granule: silent(),
+            warp_granule: silent(),
+            max_group_size: self.count(&compute, "maxThreadsPerBlock"),
+            max_barriers: silent(),
+            local: if nvidia {
+                self.stated(Bytes(local), format_args!("{said}: as the driver states it"))
+            } else {
+                self.stated(Bytes(local / f64::from(cores.max(1))), format_args!("{said} / multiProcessorCount: HIP states the sum of all"))
+            },
+            local_granule: silent(),
+            local_reserved: self.stated(
+                Bytes(shared.number("reservedSharedMemPerBlock", "bytes")),
+                format_args!("{}: as the driver states it", shared.path("reservedSharedMemPerBlock")),
+            ),
+            fma_per_clock: self.stated(
+                compute.count("numberOfCoresPerMultiProcessor").into(),
+                "compute.numberOfCoresPerMultiProcessor: FP32 units, a multiply-add a clock each",
+            ),
+            fma16_per_clock: silent(),
+            fma64_per_clock: silent(),
+            lsu_lanes: silent(),
+            special_per_clock: silent(),
+            matrix: Matrix { f16: silent(), bf16: silent(), f32: silent(), f64: silent(), int8: silent() },
+            issue_per_clock: silent(),
+            vector_width: Fact::known(1, Source::Vendor, "MT4G runs CUDA and HIP, whose work-items are scalar"),
+            launch_overhead: silent(),
+        }
+    }
+
+    fn memory(&self, nvidia: bool) -> Memory {
+        let group = |name: &str| self.file.group(&format!("memory.{name}"));
+        let (l1, l2, main) = (group("l1"), group("l2"), group("main"));
+        let texture_l1 = match self.file.has("memory.texture") || nvidia {
+            true => self.first_level(&group("texture")),
+            false => Cache {
+                bytes: silent(),
+                line: silent(),
+                ways: silent(),
+                set_hash: silent(),
+                instances: silent(),
+                bandwidth: silent(),
+                latency: silent(),
+            },
+        };
+        Memory {
+            texture_l1,
+            buffer_l1: self.first_level(&l1),
+            l2: self.second_level(&l2, nvidia),
+            llc: self.last_level(),
+            local_bandwidth: silent(),
+            dram_bandwidth: bandwidth(&main),
+            dram_latency: self.latency(&main.latency("latency"), &main.path("latency")),
+            sector: self.size(&l1.size("fetchGranularity"), &l1.path("fetchGranularity")),
+            dram_fetch: self.size(&l2.size("fetchGranularity"), &l2.path("fetchGranularity")),
+            l2_effective: if nvidia { self.size(&l2.size("segmentSize"), &l2.path("segmentSize")) } else { segments() },
+            tlb: Tlb {
+                page: silent(),
+                reach: silent(),
+                miss_latency: Fact::unknown("MT4G's file states none; the first touches of pages in its raw chase through memory show it"),
+            },
+        }
+    }
+
+    fn first_level(&self, group: &Group) -> Cache {
+        let cores = self.file.group("compute").count("multiProcessorCount");
+        let amount = group.path("amountPerMultiprocessor");
+        Cache {
+            bytes: self.size(&group.size("size"), &group.path("size")),
+            line: line(group),
+            ways: silent(),
+            set_hash: silent(),
+            instances: match group.optional("amountPerMultiprocessor") {
+                Some(own) => self.found(own * cores, format_args!("{amount} · multiProcessorCount")),
+                None => Fact::unknown(format!("the file of MT4G has no `{amount}`")),
+            },
+            bandwidth: silent(),
+            latency: self.latency(&group.latency("latency"), &group.path("latency")),
+        }
+    }
+
+    fn second_level(&self, group: &Group, nvidia: bool) -> Cache {
+        let whole = group.number("size", "bytes");
+        let (bytes, instances) = if nvidia {
+            let segment = group.size("segmentSize");
+            let parts = whole / segment.bytes;
+            let said = format!("{} / {}", group.path("size"), group.path("segmentSize"));
+            match parts.fract() == 0.0 && (1.0..=1024.0).contains(&parts) {
+                true => (self.size(&segment, &group.path("segmentSize")), self.found(parts as u32, said)),
+                false => {
+                    let why = format!("{said} is {parts}, no number of parts");
+                    (Fact::unknown(why.clone()), Fact::unknown(why))
+                }
+            }
+        } else {
+            (self.stated(Bytes(whole), format_args!("{}: as the driver states it", group.path("size"))), segments())
+        };
+        Cache {
+            bytes,
+            line: line(group),
+            ways: silent(),
+            set_hash: silent(),
+            instances,
+            bandwidth: bandwidth(group),
+            latency: self.latency(&group.latency("latency"), &group.path("latency")),
+        }
+    }
+
+    fn last_level(&self) -> Cache {
+        if !self.file.has("memory.l3") {
+            let none = "MT4G lists no third level";
+            return Cache {
+                bytes: Fact::unknown(none),
+                line: Fact::unknown(none),
+                ways: Fact::unknown(none),
+                set_hash: Fact::unknown(none),
+                instances: Fact::unknown(none),
+                bandwidth: Fact::unknown(none),
+                latency: Fact::unknown(none),
+            };
+        }
+        let group = self.file.group("memory.l3");
+        Cache {
+            bytes: self.stated(Bytes(group.number("size", "bytes")), "memory.l3.size: as the driver states it"),
+            line: line(&group),
+            ways: silent(),
+            set_hash: silent(),
+            instances: segments(),
+            bandwidth: bandwidth(&group),
+            latency: silent(),
+        }
+    }
+
+    fn found<T>(&self, value: T, said: impl Display) -> Fact<T> {
+        Fact::known(value, Source::Measured, self.cite(said))
+    }
+
+    fn size(&self, size: &Size, path: &str) -> Fact<Bytes> {
+        let Size { bytes, confidence, method } = size;
+        if *confidence <= COIN {
+            return Fact::unknown(format!("MT4G says {bytes} bytes ({path}) with a confidence of {confidence:.3}, which says nothing"));
+        }
+        self.found(Bytes(*bytes), format_args!("{path}: {method}, confidence {confidence:.3}"))
+    }
+
+    fn latency(&self, latency: &Latency, path: &str) -> Fact<Cycles> {
+        let Latency { median, most, loads, method } = latency;
+        let cite = self.cite(format_args!("{path}: {method}, median and 95th percentile of {loads} loads"));
+        Fact::Known { value: Cycles(*median), source: Source::Measured, cite, lo: None, hi: Some(Cycles(*most)), alternatives: vec![] }
+    }
+}
+
+fn general_clock(file: &File) -> Hertz {
+    Hertz(1e3 * file.group("general").number("clockRate", "kHz"))
+}
+
+/// What MT4G says nothing of.
+fn silent<T>() -> Fact<T> {
+    Fact::unknown("MT4G does not say")
+}
+
+fn segments<T>() -> Fact<T> {
+    Fact::unknown("MT4G's authors call the segments that it finds on AMD unreliable")
+}
+
+/// A line's size, which is lost.
+fn line(group: &Group) -> Fact<Bytes> {
+    let path = group.path("lineSize");
+    match group.said("lineSize") {
+        Some(said) => Fact::unknown(format!("MT4G says {said} ({path}), by a heuristic that its authors call unreliable")),
+        None => Fact::unknown(format!("the file of MT4G has no `{path}`")),
+    }
+}
+
+/// A bandwidth, which is lost.
+fn bandwidth(group: &Group) -> Fact<BytesPerSecond> {
+    let said = |key: &str| group.said(key).map(|said| format!("{said} ({})", group.path(key)));
+    let both: Vec<String> = ["readBandwidth", "writeBandwidth"].into_iter().filter_map(said).collect();
+    if both.is_empty() {
+        return Fact::unknown(format!("the file of MT4G has no `{}`", group.path("readBandwidth")));
+    }
+    Fact::unknown(format!("MT4G says {}: not the best there is, by its authors", both.join(" and ")))
+}
+
+/// The design that a compute capability belongs to; of AMD, whose numbers several designs share, only one that is alone.
+fn architecture(nvidia: bool, major: u32, minor: u32) -> Option<String> {
+    let name = match (nvidia, major, minor) {
+        (true, 6, _) => "pascal",
+        (true, 7, 0) => "volta",
+        (true, 7, 5) => "turing",
+        (true, 8, 0) => "ampere",
+        (true, 8, 6) => "ampere-ga10x",
+        (true, 8, 9) => "ada",
+        (true, 9, 0) => "hopper",
+        (false, 9, 4) => "cdna3",
+        _ => return None,
+    };
+    Some(name.to_owned())
+}

@@ -2,7 +2,7 @@
 
 use super::expand::{COPIES, Distinct, Item, Placer, Target};
 use super::raw::{FieldKind, Flops, LoopOrder, PerPoint, Raw, RawAccess, RawBarrier, RawField, Registers, StorePolicyName};
-use super::reader::Reader;
+use super::reader::{Loop, Reader};
 use super::text::{Places, Written};
 use super::words::{block_axis, help_on_operations, known_operations, operation};
 use super::wrong::{Result, TextError, wrong};
@@ -30,10 +30,20 @@ struct Items {
     tensors: Vec<TensorUse>,
     /// Whether any of them mentions lanes or blocks.
     tied: bool,
+    /// Loops that are written out for any of them, a bit each.
+    unrolled: u32,
     /// For each barrier how many accesses come before it, and the loop it is in.
     barriers: Vec<(usize, Option<usize>)>,
     /// Where the name of each tensor stands.
     declared: Vec<Range<usize>>,
+}
+
+/// What loops do that nothing mentions.
+struct Repeats {
+    /// How often they repeat the operations of a point.
+    flops: i64,
+    /// What they repeat, in words.
+    said: Vec<String>,
 }
 
 impl Reader<'_> {
@@ -51,7 +61,8 @@ impl Reader<'_> {
         if block > 1 << 20 {
             return wrong(raw.block.span(), format!("a block of {block} threads runs nowhere"), None);
         }
-        let Items { items, tensors, tied, barriers, declared } = self.items(raw, &order)?;
+        let Items { mut items, tensors, tied, unrolled, mut barriers, declared } = self.items(raw, &order)?;
+        let Repeats { flops, said: repeated } = self.repeat(&mut items, &mut barriers, unrolled);
         let guessed = items.iter().enumerate().filter(|(_, item)| item.access.spread.is_some());
         let guessed_accesses = guessed.map(|(i, item)| (tensors[usize::from(item.access.tensor)].name.to_string(), i)).collect();
         let fold = self.fold.iter().try_fold(1_i64, |n, &points| n.checked_mul(points)).filter(|&points| points <= COPIES);
@@ -68,7 +79,7 @@ impl Reader<'_> {
             },
             registers,
             local: self.local(raw, &tensors)?,
-            ops: self.operations(raw, fold.saturating_mul(again))?,
+            ops: self.operations(raw, fold.saturating_mul(again).saturating_mul(flops))?,
             accesses: Accesses { nest: self.nest(&mut steps(items, barriers).peekable(), None), vars: self.vars(&order), tensors },
         };
         let as_u32 = |list: &[i64]| list.iter().map(|&n| n as u32).collect();
@@ -81,6 +92,8 @@ impl Reader<'_> {
             tied_to_block: tied,
             registers_guessed,
             guessed_accesses,
+            unknowns: self.unknowns.clone(),
+            repeated,
             places: Places { block: place(raw.block.span()), registers: place(raw.registers.span()), fields: declared },
         })
     }
@@ -136,6 +149,7 @@ impl Reader<'_> {
                 placer.place(written, &target, AccessKind::Store(policy(field.policy)), &mut stores)?;
             }
             found.tied |= loads.tied || stores.tied;
+            found.unrolled |= loads.unrolled | stores.unrolled;
             let begin = |list: &[Spanned<RawAccess>]| list.first().map_or(0, |access| access.span().start);
             let (first, second) = if begin(&field.store) < begin(&field.load) { (stores, loads) } else { (loads, stores) };
             items.extend(first.items.into_iter().chain(second.items));
@@ -147,6 +161,49 @@ impl Reader<'_> {
             found.barriers.push((found.items.len(), self.barrier(barrier)?));
         }
         Ok(found)
+    }
+
+    /// Puts what stands right outside of loops that nothing mentions into them.
+    fn repeat(&self, items: &mut [Item], barriers: &mut [(usize, Option<usize>)], unrolled: u32) -> Repeats {
+        let mut found = Repeats { flops: 1, said: vec![] };
+        let within = items.iter().map(|item| item.within).chain(barriers.iter().map(|barrier| barrier.1));
+        let mut held: Vec<usize> = within.flat_map(|own| std::iter::successors(own, |&number| self.around(number))).collect();
+        for (i, (name, own)) in self.names.iter().zip(&self.loops).enumerate() {
+            let Loop { trips, order, number, around } = *own;
+            if if order.unrolled() { unrolled >> i & 1 == 1 } else { held.contains(&number) } {
+                continue;
+            }
+            let flops = if order == LoopOrder::GridStride { "all points" } else { "all flops" };
+            if order != LoopOrder::GridStride {
+                found.flops = found.flops.saturating_mul(trips);
+            }
+            if order.unrolled() {
+                found.said.push(format!(
+                    "loop `{name}`: nothing mentions it, so that its {trips} trips repeat {flops}; written out, loads are made once"
+                ));
+                continue;
+            }
+            let mut repeated = 0;
+            for item in items.iter_mut().filter(|item| item.within == around) {
+                (item.within, repeated) = (Some(number), repeated + 1);
+            }
+            barriers.iter_mut().filter(|barrier| barrier.1 == around).for_each(|barrier| barrier.1 = Some(number));
+            if repeated > 0 {
+                held.push(number);
+            }
+            let noun = if repeated == 1 { "access" } else { "accesses" };
+            let place = around.map_or("outside of all loops".to_owned(), |around| format!("in `{}` alone", self.name_of(around)));
+            found.said.push(format!(
+                "loop `{name}`: nothing mentions it, so that its {trips} trips repeat {flops} and the {repeated} {noun} {place}"
+            ));
+        }
+        found
+    }
+
+    /// The name of the loop of that number.
+    pub(super) fn name_of(&self, number: usize) -> &str {
+        let own = self.loops.iter().position(|own| !own.order.unrolled() && own.number == number);
+        own.map_or("", |i| self.names[i].as_str())
     }
 
     /// What is said where a name is none of the loops'.

@@ -29,6 +29,8 @@ pub(super) struct Distinct {
     pub(super) items: Vec<Item>,
     /// Whether one of them mentions lanes or blocks, so that it depends on how the launch is divided.
     pub(super) tied: bool,
+    /// Loops that are written out for one of them, a bit each.
+    pub(super) unrolled: u32,
     /// Positions of items by the hash of what accesses that do the same share.
     known: FxHashMap<u64, SmallVec<[u32; 2]>>,
 }
@@ -102,7 +104,7 @@ impl Distinct {
     /// Of about so many accesses.
     pub(super) fn of(accesses: usize) -> Self {
         let known = FxHashMap::with_capacity_and_hasher(accesses, FxBuildHasher);
-        Self { items: Vec::with_capacity(accesses), tied: false, known }
+        Self { items: Vec::with_capacity(accesses), tied: false, unrolled: 0, known }
     }
 
     /// Adds an access, unless one of them already does the same. Where two differ in when they happen and one of them happens whenever the
@@ -213,6 +215,7 @@ impl<'a> Placer<'a> {
                 }
             }
         }
+        to.unrolled |= written_out.iter().fold(0, |all, n| all | 1 << n);
         let counts = self.counts_of_points(&written_out, &span)?;
         let mut next = Some(SmallVec::from_elem(0, counts.len()));
         while let Some(point) = next {
@@ -300,10 +303,7 @@ impl<'a> Placer<'a> {
 
     /// What is said of an access in two loops that stand beside each other.
     fn apart(&self, one: Option<usize>, other: usize) -> String {
-        let name = |number: usize| {
-            let own = self.reader.loops.iter().position(|own| !own.order.unrolled() && own.number == number);
-            own.map_or("", |i| self.reader.names[i].as_str())
-        };
+        let name = |number| self.reader.name_of(number);
         format!("`{}` and `{}` stand beside each other: nothing is in both", one.map_or("", name), name(other))
     }
 

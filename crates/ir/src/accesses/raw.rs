@@ -39,7 +39,10 @@ pub(super) struct Raw {
     pub(super) local: Option<Spanned<Number>>,
     pub(super) flops: Option<Arc<Spanned<Flops>>>,
     #[serde(default)]
-    pub(super) params: BTreeMap<Spanned<String>, Spanned<i64>>,
+    pub(super) params: BTreeMap<Spanned<String>, Spanned<Param>>,
+    /// Trips of loops that were set from outside.
+    #[serde(skip)]
+    pub(super) trips: BTreeMap<String, i64>,
     pub(super) origin: Option<Numbers>,
     #[serde(default)]
     pub(super) guard: Arc<Vec<Spanned<String>>>,
@@ -76,6 +79,32 @@ impl Raw {
                     *number = Number::Form(form);
                 }
             }
+        }
+    }
+}
+
+/// The value of a parameter, or between which numbers it lies.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Param {
+    Known(i64),
+    Between(Between),
+}
+
+/// A number that is not known before the kernel runs.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Between {
+    pub(super) lo: i64,
+    pub(super) hi: i64,
+    pub(super) typical: i64,
+}
+
+impl Param {
+    /// What it is taken for.
+    pub(super) fn value(self) -> i64 {
+        match self {
+            Self::Known(value) => value,
+            Self::Between(between) => between.typical,
         }
     }
 }
@@ -275,6 +304,19 @@ impl<'de> Deserialize<'de> for Number {
         match from.deserialize_any(AnyOf::<Never, Never>::new(expecting, false, false))? {
             Shape::Number(number) => Ok(number),
             Shape::List(never) | Shape::Table(never) => match never {},
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Param {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let expecting = "a whole number of 64 bits, or { lo = 1, hi = 64, typical = 20 } of one that is not known";
+        match from.deserialize_any(AnyOf::<Never, Between>::new(expecting, false, true))? {
+            Shape::Number(Number::Int(value)) => Ok(Self::Known(value)),
+            Shape::Number(Number::Text(text)) => Err(D::Error::invalid_type(de::Unexpected::Str(&text), &expecting)),
+            Shape::Number(Number::Form(_)) => Err(D::Error::custom(expecting)),
+            Shape::Table(table) => Ok(Self::Between(table)),
+            Shape::List(never) => match never {},
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::affine::{Affine, VarId};
 use crate::kernel::Kernel;
 use crate::program::{ImageFormat, Name, Space, StorePolicy};
 use crate::text::Word;
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
@@ -35,11 +36,14 @@ pub enum Unwritable {
 }
 
 /// The text form of a kernel. [`parse`] makes the same kernel of it: launch, registers, operations and accesses in order, all but the
-/// names of blocks and lanes, which are bx and lx and so on in the text, and of loops whose name is taken or none.
+/// names of blocks and lanes, which are bx and lx and so on in the text, and of loops whose name is taken or none. Loops that hold nothing
+/// are left out: in the text they would repeat what is around them.
 ///
 /// # Errors
 /// What the text form cannot say: see [`Unwritable`].
 pub fn write(kernel: &Kernel) -> Result<String, Unwritable> {
+    let kernel = held(kernel);
+    let kernel = kernel.as_ref();
     let text = Writer::new(kernel)?.text()?;
     let mut read = parse(&text, &[])?.kernel;
     for (var, own) in read.accesses.vars.iter_mut().zip(&kernel.accesses.vars) {
@@ -100,11 +104,10 @@ impl<'a> Writer<'a> {
         let mut around = vec![None; vars.len()];
         stands(&self.kernel.accesses.nest, None, first, &mut around)?;
         let mut loops: Vec<Loop> = Vec::new();
-        for (number, (var, around)) in vars.iter().zip(around).enumerate() {
+        for (var, around) in vars.iter().zip(around) {
             let trips = var.trips.ok_or(Unwritable::Variables)?;
             let taken = |name: &str| coordinate(name).is_some() || is_further_axis(name) || loops.iter().any(|own| own.name == name);
-            // One that holds nothing may stand anywhere.
-            let around = around.unwrap_or_else(|| number.checked_sub(1));
+            let around = around.ok_or(Unwritable::Variables)?;
             loops.push(Loop { name: free(&var.name, taken), trips, around });
         }
         Ok(loops)
@@ -321,6 +324,53 @@ impl<'a> Entry<'a> {
         list.push((access, within));
         true
     }
+}
+
+/// The kernel without loops that hold nothing.
+fn held(kernel: &Kernel) -> Cow<'_, Kernel> {
+    fn standing(nest: &[Nest], to: &mut HashSet<VarId>) -> bool {
+        nest.iter().fold(false, |any, node| match node {
+            Nest::Loop { var, body } if standing(body, to) => {
+                to.insert(*var);
+                true
+            }
+            Nest::Loop { .. } => any,
+            Nest::Access(access) => {
+                let forms = access.coords.iter().chain(access.guard.iter().map(|bound| &bound.value));
+                to.extend(forms.flat_map(Affine::terms).map(|term| term.0));
+                true
+            }
+            Nest::Barrier => true,
+        })
+    }
+    fn renamed(nest: &mut Vec<Nest>, held: &HashSet<VarId>, to: &dyn Fn(VarId) -> VarId) {
+        nest.retain(|node| !matches!(node, Nest::Loop { var, .. } if !held.contains(var)));
+        for node in nest {
+            match node {
+                Nest::Loop { var, body } => {
+                    *var = to(*var);
+                    renamed(body, held, to);
+                }
+                Nest::Access(access) => {
+                    access.coords.iter_mut().for_each(|form| *form = form.renamed(to));
+                    access.guard.iter_mut().for_each(|bound| bound.value = bound.value.renamed(to));
+                }
+                Nest::Barrier => {}
+            }
+        }
+    }
+    let vars = &kernel.accesses.vars;
+    let mut held = HashSet::new();
+    standing(&kernel.accesses.nest, &mut held);
+    let stays = |i: usize| vars[i].kind != VarKind::Loop || held.contains(&VarId(i as u16));
+    if (0..vars.len()).all(stays) {
+        return Cow::Borrowed(kernel);
+    }
+    let places: Vec<u16> = (0..vars.len()).scan(0, |next, i| Some(std::mem::replace(next, *next + u16::from(stays(i))))).collect();
+    let mut kernel = kernel.clone();
+    renamed(&mut kernel.accesses.nest, &held, &|var| places.get(usize::from(var.0)).map_or(var, |&place| VarId(place)));
+    kernel.accesses.vars = (0..vars.len()).filter(|&i| stays(i)).map(|i| vars[i].clone()).collect();
+    Cow::Owned(kernel)
 }
 
 /// The axis of each group variable: by their names, where these say that blocks start in another order.

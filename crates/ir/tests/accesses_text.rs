@@ -179,9 +179,12 @@ fn every_key_is_read() {
     assert_eq!(every.kernel.ops.0[&(OpClass::Fma, Scalar::F32, 4)], 8, "vectors by themselves");
     let edge = &of(4)[0].1.guard[2];
     assert_eq!((words(&every, &edge.value), edge.extent, edge.per_lane), ("128bx+2lx+0".to_owned(), 514, true));
-    assert_eq!(of(2).iter().map(|(_, access)| access.spread).collect::<Vec<_>>(), [Some(514), Some(514), Some(64), Some(64)]);
+    assert_eq!(
+        of(2).iter().map(|(_, access)| access.indirect.map(|own| own.elements)).collect::<Vec<_>>(),
+        [Some(514), Some(514), Some(64), Some(64)]
+    );
     assert_eq!(every.guessed_accesses.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["table"; 4]);
-    assert!(every.guessed_accesses.iter().all(|(_, position)| all[*position].1.spread.is_some()));
+    assert!(every.guessed_accesses.iter().all(|(_, position)| all[*position].1.indirect.is_some()));
     assert!(matches!(of(3)[0].1.kind, AccessKind::Store(_)) && of(3)[1].1.kind == AccessKind::Load, "in the order of the file");
     assert_eq!(of(4)[0].1.width, 2);
     assert_eq!(of(4).last().unwrap().1.kind, AccessKind::Store(StorePolicy::NonTemporal));

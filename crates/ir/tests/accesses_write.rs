@@ -113,7 +113,7 @@ fn small() -> Kernel {
         width: 2,
         guard: vec![AffineBound { value: Affine::term(VarId(2), -3), extent: 5, per_lane: true }],
         path: LoadPath::Default,
-        spread: None,
+        indirect: None,
     };
     let tensor = |name: &str| TensorUse {
         name: name.into(),

@@ -79,3 +79,115 @@ fn intervals_cover_what_is_not_known() {
     assert_eq!(found.instructions[0].executions, 32768 * 9 * 9);
     assert_eq!(found.interval.hi, of(&triangle, &[("trips.i", "17")]).interval.hi);
 }
+
+const GATHER: &str = r#"
+name = "gather"
+block = [256]
+domain = ["n"]
+registers = 32
+[params]
+n = 4194304
+s = 4194304
+[[field]]
+name = "idx"
+element = "i32"
+dims = ["n"]
+load = [["tx"]]
+[[field]]
+name = "X"
+element = "f64"
+dims = ["n"]
+load = [{ index = { proxy = "tx", spread = "s" } }]
+[[field]]
+name = "Y"
+element = "f64"
+dims = ["n"]
+store = [["tx"]]
+"#;
+
+/// Means over draws of distinct pieces of `piece` bytes that the warps and the block of 256 threads touch; `draw` of a thread's number.
+fn enumerated(draw: impl Fn(&mut fastrand::Rng, u64) -> Vec<u64>, element: u64) -> [f64; 2] {
+    let mut rng = fastrand::Rng::with_seed(7);
+    let (mut warps, mut blocks) = (0, 0);
+    const TIMES: usize = 400;
+    for _ in 0..TIMES {
+        let drawn: Vec<u64> = draw(&mut rng, 256).iter().map(|at| at * element / 32).collect();
+        let distinct = |own: &[u64]| own.iter().collect::<std::collections::HashSet<_>>().len();
+        warps += drawn.chunks(32).map(distinct).sum::<usize>();
+        blocks += distinct(&drawn);
+    }
+    [warps as f64 / (8 * TIMES) as f64, blocks as f64 / TIMES as f64]
+}
+
+#[test]
+fn draws_touch_as_many_sectors_as_enumeration_finds() {
+    let close = |what: &str, report: &Report, expected: [f64; 2]| {
+        let x = &report.volumes.per_field[1];
+        // 32 threads of a warp, and bytes of a sector.
+        let found = [x.l1_requested, x.l2_load_compulsory * 256.0 / 32.0];
+        for (found, expected) in found.iter().zip(expected) {
+            assert!((found / expected - 1.0).abs() < 0.02, "{what}: {found} of {expected} in {expected:?}");
+        }
+    };
+    for elements in [16, 64, 300, 1000, 20_000, 4_194_304_u64] {
+        let text = GATHER.replace("s = 4194304", &format!("s = {elements}"));
+        let expected = enumerated(|rng, lanes| (0..lanes).map(|_| rng.u64(0..elements)).collect(), 8);
+        close(&format!("random {elements}"), &of(&text, &[]), expected);
+    }
+    for width in [4, 40, 400, 4000_u64] {
+        let text = GATHER.replace("spread = \"s\"", &format!("spread = \"s\", pattern = \"banded:{width}\""));
+        let expected = enumerated(
+            |rng, lanes| {
+                let begin = rng.u64(0..1000);
+                (0..lanes).map(|lane| begin + lane + rng.u64(0..width)).collect()
+            },
+            8,
+        );
+        close(&format!("banded {width}"), &of(&text, &[]), expected);
+    }
+    // Ascending: of the launch's 2²² samples those of a block are neighbours.
+    for elements in [1 << 20, 1 << 22, 1 << 25_u64] {
+        let text =
+            GATHER.replace("s = 4194304", &format!("s = {elements}")).replace("spread = \"s\"", "spread = \"s\", pattern = \"sorted\"");
+        let expected = enumerated(
+            |rng, lanes| {
+                let gap = elements as f64 / 4_194_304.0;
+                let mut at = rng.f64() * 1000.0;
+                (0..lanes)
+                    .map(|_| {
+                        at -= (1.0 - rng.f64()).ln() * gap;
+                        at as u64
+                    })
+                    .collect()
+            },
+            8,
+        );
+        close(&format!("sorted {elements}"), &of(&text, &[]), expected);
+    }
+}
+
+#[test]
+fn a_random_gather_costs_what_it_scatters() {
+    let known = of(GATHER, &[("s", "1")]);
+    let random = of(GATHER, &[]);
+    assert!(random.seconds.0 > 2.0 * known.seconds.0, "{} {}", random.seconds.0, known.seconds.0);
+    let x = |report: &Report| report.volumes.per_field[1].clone();
+    assert!((x(&random).l1_requested - 32.0).abs() < 0.1, "a sector each: {:?}", x(&random));
+    assert_eq!(x(&known).l1_requested, 8.0);
+    // What the second level cannot hold is fetched 64 bytes at a time, again and again.
+    assert!(x(&random).dram_load.unwrap() > 2.0 * x(&known).dram_load.unwrap(), "{:?}", x(&random));
+    let sorted = of(&GATHER.replace("spread = \"s\"", "spread = \"s\", pattern = \"sorted\""), &[]);
+    let banded = of(&GATHER.replace("spread = \"s\"", "spread = \"s\", pattern = \"banded:4096\""), &[]);
+    assert!(
+        sorted.seconds.0 < 1.01 * banded.seconds.0 && banded.seconds < random.seconds,
+        "{:?} {:?} {:?}",
+        sorted.seconds,
+        banded.seconds,
+        random.seconds
+    );
+    // The more elements, the longer.
+    let times: Vec<f64> = (2..26).step_by(3).map(|bits| of(GATHER, &[("s", &(1_u64 << bits).to_string())]).seconds.0).collect();
+    assert!(times.windows(2).all(|pair| pair[1] > 0.995 * pair[0]), "{times:?}");
+    let said = random.provenance.iter().find(|own| own.contains("`X`, access 1")).expect("said");
+    assert!(said.contains("any of 4194304 elements, drawn at random"), "{said}");
+}

@@ -63,7 +63,7 @@ impl Reader<'_> {
         }
         let Items { mut items, tensors, tied, unrolled, mut barriers, declared } = self.items(raw, &order)?;
         let Repeats { flops, said: repeated } = self.repeat(&mut items, &mut barriers, unrolled);
-        let guessed = items.iter().enumerate().filter(|(_, item)| item.access.spread.is_some());
+        let guessed = items.iter().enumerate().filter(|(_, item)| item.access.indirect.is_some());
         let guessed_accesses = guessed.map(|(i, item)| (tensors[usize::from(item.access.tensor)].name.to_string(), i)).collect();
         let fold = self.fold.iter().try_fold(1_i64, |n, &points| n.checked_mul(points)).filter(|&points| points <= COPIES);
         let Some(fold) = fold else {
@@ -170,7 +170,7 @@ impl Reader<'_> {
         let mut held: Vec<usize> = within.flat_map(|own| std::iter::successors(own, |&number| self.around(number))).collect();
         for (i, (name, own)) in self.names.iter().zip(&self.loops).enumerate() {
             let Loop { trips, order, number, around } = *own;
-            if if order.unrolled() { unrolled >> i & 1 == 1 } else { held.contains(&number) } {
+            if if order.unrolled() { unrolled >> i & 1 == 1 } else { held.contains(&number) } || trips == 1 {
                 continue;
             }
             let flops = if order == LoopOrder::GridStride { "all points" } else { "all flops" };
@@ -184,10 +184,12 @@ impl Reader<'_> {
                 continue;
             }
             let mut repeated = 0;
-            for item in items.iter_mut().filter(|item| item.within == around) {
+            // Loops of one trip are none.
+            let outside = |within: Option<usize>| self.several(within) == self.several(around);
+            for item in items.iter_mut().filter(|item| outside(item.within)) {
                 (item.within, repeated) = (Some(number), repeated + 1);
             }
-            barriers.iter_mut().filter(|barrier| barrier.1 == around).for_each(|barrier| barrier.1 = Some(number));
+            barriers.iter_mut().filter(|barrier| outside(barrier.1)).for_each(|barrier| barrier.1 = Some(number));
             if repeated > 0 {
                 held.push(number);
             }
@@ -198,6 +200,12 @@ impl Reader<'_> {
             ));
         }
         found
+    }
+
+    /// The innermost loop of several trips that this one is, or is in.
+    fn several(&self, within: Option<usize>) -> Option<usize> {
+        let trips = |number: usize| self.loops.iter().find(|own| !own.order.unrolled() && own.number == number).map_or(1, |own| own.trips);
+        std::iter::successors(within, |&number| self.around(number)).find(|&number| trips(number) != 1)
     }
 
     /// The name of the loop of that number.

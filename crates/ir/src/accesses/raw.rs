@@ -203,12 +203,13 @@ pub(super) enum RawCoordinate {
     Proxy(RawProxy),
 }
 
-/// An address that depends on data: one of `spread` elements, of which `proxy` is typical.
+/// An address that depends on data: one of `spread` elements, of which `proxy` is typical, by a pattern.
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawProxy {
     pub(super) proxy: Spanned<Number>,
     pub(super) spread: Spanned<Number>,
+    pub(super) pattern: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]

@@ -143,7 +143,7 @@ impl<'a> Reader<'a> {
             let help = Some("order = \"sequential\"");
             return wrong(span, format!("the trips of `{}` are not one number, as they have to be here", own.name.get_ref()), help);
         }
-        if least < 0 || most < 1 || most > 0x7fff_ffff {
+        if least < 0 || !(1..=0x7fff_ffff).contains(&most) {
             return wrong(span, format!("a loop of {least} to {most} trips"), Some("0 to 2147483647"));
         }
         // Forms are as often above their middle as below it.

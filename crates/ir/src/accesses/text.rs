@@ -7,8 +7,19 @@
 //! as loops and barriers tell: which of
 //! several loads comes first where neither divides them is the compiler's to choose ([`super::Order`]). So does a `[[barrier]]`, at which the threads of
 //! a block wait for each other: what stands above happens before it, what stands below after it. A field that is used on both sides stands
-//! on both: below it goes on, with its name and accesses alone. An address that depends on data is a typical
-//! coordinate and the number of elements it may be, `{ proxy = "tx+13", spread = "n" }`; results are marked by it.
+//! on both: below it goes on, with its name and accesses alone.
+//!
+//! A coordinate that depends on data is `{ proxy = "tx+13", spread = "n", pattern = "random" }`: the coordinate that it is typically, of how
+//! many elements it is one, and how it is drawn:
+//! - `random` (where `pattern` is left out): any of the `spread` elements, all equally likely, the same ones for all threads;
+//! - `sorted`: as random, but that the threads of the launch, in the order in which blocks start and lanes are numbered, have theirs in
+//!   ascending order, in each trip of a loop again;
+//! - `banded:64`: any of 64 elements, all equally likely, in whose middle the proxy lies; of all threads together at most `spread` elements.
+//!
+//! Each value of each variable (lane, block, trip of a loop that is not written out) draws anew, but of those variables that move other
+//! coordinates of the access and not this one: of `["lx", { proxy = "by", spread = "n" }]` the lanes of a block read one row. Several
+//! coordinates may be random: what they are one of is multiplied. With `spread = 1` the proxy itself is touched. Results are expectations, and
+//! say so.
 //!
 //! A loop that no access, condition or barrier mentions, and no loop in it, repeats what stands right outside of it: the accesses and
 //! barriers of the file that would otherwise be in the loop around it alone (outside of all loops, if it is in none), and all operations.

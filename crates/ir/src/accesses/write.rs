@@ -5,7 +5,7 @@ use super::symbol::coordinate;
 use super::text::parse;
 use super::words::{block_axis, is_further_axis, word};
 use super::wrong::TextError;
-use super::{AccessKind, AccessRef, Accesses, AffineBound, LoadPath, Nest, TensorPlace, TensorUse, VarKind};
+use super::{AccessKind, AccessRef, Accesses, AffineBound, LoadPath, Nest, Pattern, TensorPlace, TensorUse, VarKind};
 use crate::affine::text::sum;
 use crate::affine::{Affine, VarId};
 use crate::kernel::Kernel;
@@ -225,8 +225,20 @@ impl<'a> Writer<'a> {
         if matches!(tensor.place, TensorPlace::Buffer { .. }) {
             forms.reverse();
         }
-        let coordinate = |(i, form): (usize, &&Affine)| match access.spread.filter(|_| i == 0) {
-            Some(spread) => format!("{{ proxy = {}, spread = {spread} }}", self.coordinate(form)),
+        let bit = |i: usize| if matches!(tensor.place, TensorPlace::Buffer { .. }) { access.coords.len() - 1 - i } else { i };
+        let drawn = |i: usize| access.indirect.filter(|own| own.drawn >> bit(i) & 1 == 1);
+        // Which of several coordinates how many elements are one of is not kept: the first is all of them.
+        let first = (0..access.coords.len()).find(|&i| drawn(i).is_some());
+        let coordinate = |(i, form): (usize, &&Affine)| match drawn(i) {
+            Some(own) => {
+                let pattern = match own.pattern {
+                    Pattern::Random => String::new(),
+                    Pattern::Sorted => ", pattern = \"sorted\"".to_owned(),
+                    Pattern::Banded(width) => format!(", pattern = \"banded:{width}\""),
+                };
+                let spread = if first == Some(i) { own.elements } else { 1 };
+                format!("{{ proxy = {}, spread = {spread}{pattern} }}", self.coordinate(form))
+            }
             None => self.coordinate(form),
         };
         let at = format!("[{}]", forms.iter().enumerate().map(coordinate).collect::<Vec<_>>().join(", "));
@@ -318,7 +330,7 @@ impl<'a> Entry<'a> {
         }
         let does = |access: &'a AccessRef| (&access.coords, access.width, access.path);
         let Some(list) = self.lists.last_mut() else { return false };
-        if access.spread.is_none() && list.iter().any(|own| own.0.spread.is_none() && does(own.0) == does(access) && own.1 == within) {
+        if access.indirect.is_none() && list.iter().any(|own| own.0.indirect.is_none() && does(own.0) == does(access) && own.1 == within) {
             return false;
         }
         list.push((access, within));

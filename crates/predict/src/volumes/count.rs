@@ -1,14 +1,17 @@
 //! The exact count of what a launch asks for (paper 002): its accesses warp by warp, block by block and wave by wave.
 
 use super::behind::dram::{Curve, Dram, Memory, Wave, dram};
+use super::behind::drawn::add as drawn_behind_l2;
 use super::first_level::block::{block_uses, priced};
 use super::first_level::costs::{BlockUse, Instruction, Request, Sizes};
+use super::first_level::drawn;
 use super::first_level::images;
 use super::first_level::l1::{Rule, fused};
 use super::first_level::l1_capacity::{Allocation, Room, l2_load};
 use super::guards;
+use super::kernel::gathers::Gather;
 use super::kernel::lanes;
-use super::kernel::subject::{Field, Subject, Touch};
+use super::kernel::subject::{Field, Side, Subject, Touch};
 use crate::time::{Counts, waits};
 use warpsight_ir::occupancy::Occupancy;
 use warpsight_ir::profile::Fact;
@@ -79,11 +82,16 @@ impl<'k> Exact<'k> {
         // NVIDIA's local memory is cut from the first-level cache.
         let room = Room { line: sizes.line.into(), cut: if nvidia { kernel.local.0 * f64::from(resident.groups) } else { 0.0 } };
         let allocation = Allocation::of(&found, &uses, kernel.launch.group_count());
+        let groups = kernel.launch.group_count() as f64;
+        let asked = Gather::all(&subject, Side::Loads).iter().map(|own| groups * own.1.drawing(sizes.sector.into()).step).sum::<f64>();
+        let asked = asked * f64::from(sizes.sector);
+        let kept = drawn::kept(&subject, on, sizes, (room.cut, (compulsory - asked).max(0.0) / groups), notes);
+        let left = if asked > 0.0 { kept / asked } else { 0.0 };
         let l2_load = l2_load(on, &allocation, room, (requested, compulsory)).map(|(bytes, remark)| {
             notes.extend(remark);
-            bytes - images::kept(&subject, on, (&found, &uses), sizes, &resident, notes)
+            bytes - kept - images::kept(&subject, on, (&found, &uses), sizes, &resident, notes)
         });
-        let dram = behind_l2(&subject, on, sizes, &resident, notes);
+        let dram = behind_l2(&subject, on, sizes, &resident, left, notes);
         if !brief {
             remarks(&subject, notes);
         }
@@ -131,7 +139,7 @@ pub fn asked_of<'f>(subject: &Subject, fields: impl IntoIterator<Item = &'f Fiel
             known[known.len() - 1].1
         })
     };
-    let mut own = |field: &'f Field| field.touches.iter().map(|touch| lanes(touch) * touch.width as f64).sum::<f64>();
+    let mut own = |field: &'f Field| field.all().map(|touch| lanes(touch) * touch.width as f64).sum::<f64>();
     fields.into_iter().fold(0.0, |sum, field| sum + own(field) * field.geometry.element as f64)
 }
 
@@ -162,7 +170,14 @@ fn sizes(on: &Profile, rule: Option<&Rule>, notes: &mut Vec<String>) -> Result<S
 }
 
 /// What the launch moves between the second-level cache and memory.
-fn behind_l2(subject: &Subject, on: &Profile, sizes: Sizes, resident: &Occupancy, notes: &mut Vec<String>) -> Result<Dram, Unknown> {
+fn behind_l2(
+    subject: &Subject,
+    on: &Profile,
+    sizes: Sizes,
+    resident: &Occupancy,
+    left: f64,
+    notes: &mut Vec<String>,
+) -> Result<Dram, Unknown> {
     let m = &on.memory;
     let instances = f64::from(m.l2.instances.get().copied().unwrap_or(1));
     let whole = || m.l2.bytes.known_as("memory.l2.bytes").map(|bytes| bytes.0 * instances);
@@ -179,7 +194,9 @@ fn behind_l2(subject: &Subject, on: &Profile, sizes: Sizes, resident: &Occupancy
         if fitted.pooled { "pooled, for want of recordings of this architecture" } else { "fitted to this architecture" },
         100.0 * fitted.error
     ));
-    Ok(dram(subject, &memory, &wave, &fitted.curve))
+    let mut dram = dram(subject, &memory, &wave, &fitted.curve);
+    drawn_behind_l2(&mut dram, subject, &memory, left);
+    Ok(dram)
 }
 
 /// Executions that a load of constants needs beyond an operand of arithmetic, which one value for all lanes is.
@@ -194,11 +211,12 @@ fn different_words(request: &Request) -> f64 {
 fn remarks(subject: &Subject, notes: &mut Vec<String>) {
     notes.extend(guards::taken_to_hold(subject));
     notes.extend(guards::taken_to_hold_behind_l2(subject));
-    if subject.fields.iter().flat_map(|field| &field.touches).any(|touch| touch.path == LoadPath::ReadOnly) {
+    if subject.fields.iter().flat_map(Field::all).any(|touch| touch.path == LoadPath::ReadOnly) {
         notes.push("loads through the read-only path are taken for ordinary loads".to_owned());
     }
     for (field, touch) in subject.fields.iter().flat_map(|field| field.touches.iter().map(move |touch| (field, touch))) {
-        if let Some(spread) = touch.spread {
+        if let Some(own) = touch.indirect {
+            let spread = own.elements;
             notes.push(format!("`{}`, access {}: one typical address of {spread} stands for all", field.name, touch.number));
         }
     }

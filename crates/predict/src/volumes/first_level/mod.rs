@@ -2,6 +2,7 @@
 
 pub mod block;
 pub mod costs;
+pub mod drawn;
 pub mod images;
 pub mod l1;
 pub mod l1_capacity;

@@ -80,6 +80,23 @@ fn intervals_cover_what_is_not_known() {
     assert_eq!(found.interval.hi, of(&triangle, &[("trips.i", "17")]).interval.hi);
 }
 
+#[test]
+fn the_read_only_path_has_its_price() {
+    let conv = include_str!("../../../examples/accesses/conv-image-15.toml");
+    let through = &conv.replace("dims = [\"n+14\"", "path = \"read_only\"\ndims = [\"n+14\"");
+    assert_ne!(conv, through);
+    for (device, least, most, said) in [("a100-40", 1.4, 2.28, "2.28 times"), ("a40", 1.1, 1.3, "1.3 times"), ("mi250x", 1.0, 1.0, "no such path")] {
+        let device = builtin(device).unwrap().unwrap();
+        let (plain, found) = (on(conv, &[], &device), on(through, &[], &device));
+        let ratio = found.seconds.0 / plain.seconds.0;
+        assert!((least..=most).contains(&ratio), "{}: {ratio}", device.name);
+        assert!(found.provenance.iter().any(|own| own.contains("read-only path") && own.contains(said)), "{:?}", found.provenance);
+        // Most of the recorded pairs lie within.
+        let wider = (found.interval.hi.0 / found.interval.lo.0) / (plain.interval.hi.0 / plain.interval.lo.0);
+        assert!(if most > 1.0 { wider > 1.4 } else { wider == 1.0 }, "{}: {wider}", device.name);
+    }
+}
+
 const GATHER: &str = r#"
 name = "gather"
 block = [256]

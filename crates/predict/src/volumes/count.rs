@@ -8,11 +8,13 @@ use super::first_level::drawn;
 use super::first_level::images;
 use super::first_level::l1::{Rule, fused};
 use super::first_level::l1_capacity::{Allocation, Room, l2_load};
+use super::first_level::read_only::Factor;
 use super::guards;
 use super::kernel::gathers::Gather;
 use super::kernel::lanes;
 use super::kernel::subject::{Field, Side, Subject, Touch};
 use crate::time::{Counts, waits};
+use std::collections::HashSet;
 use warpsight_ir::occupancy::Occupancy;
 use warpsight_ir::profile::Fact;
 use warpsight_ir::{AccessKind, Bytes, Kernel, LoadPath, NoEstimate, Profile, Unknown};
@@ -36,6 +38,8 @@ pub struct Exact<'k> {
     pub compulsory: f64,
     /// Lines and warps.
     pub sizes: Sizes,
+    /// Cycles of the first level that loads through the read-only path would take as ordinary ones, and what becomes of them.
+    pub read_only: Option<(f64, Factor)>,
 }
 
 impl<'k> Exact<'k> {
@@ -91,6 +95,7 @@ impl<'k> Exact<'k> {
             notes.extend(remark);
             bytes - kept - images::kept(&subject, on, (&found, &uses), sizes, &resident, notes)
         });
+        let read_only = read_only(&subject, &found, on, notes);
         let dram = behind_l2(&subject, on, sizes, &resident, left, notes);
         if !brief {
             remarks(&subject, notes);
@@ -109,7 +114,10 @@ impl<'k> Exact<'k> {
             waits: waits(kernel, on),
             resident,
             warp: sizes.warp,
-            l1: rule.map(|_| found.iter().filter(|i| subject.fields[i.field].image.is_none()).fold(0.0, |sum, i| sum + i.price)),
+            l1: rule.map(|_| {
+                let own = found.iter().filter(|i| subject.fields[i.field].image.is_none()).fold(0.0, |sum, i| sum + i.price);
+                own + read_only.map_or(0.0, |(cycles, factor)| cycles * (factor.typical - 1.0))
+            }),
             local: local.iter().map(|i| i.wavefronts).sum::<u64>() as f64,
             instructions: found.iter().chain(&local).map(|i| i.executions).sum::<u64>() as f64,
             replays: constant.iter().map(|i| i.price).sum::<f64>().floor(),
@@ -119,7 +127,7 @@ impl<'k> Exact<'k> {
             l2_store,
             dram,
         };
-        Ok(Self { subject, counts, accesses: found, uses, sectors, compulsory, sizes })
+        Ok(Self { subject, counts, accesses: found, uses, sectors, compulsory, sizes, read_only })
     }
 
     /// Bytes that loads, or stores, of a field ask the first level for.
@@ -207,13 +215,23 @@ fn different_words(request: &Request) -> f64 {
     if words.len() > 1 { words.len() as f64 } else { 0.0 }
 }
 
+/// Cycles of loads through the read-only path, and what becomes of them; `None` without such loads, or where they are as others.
+fn read_only(subject: &Subject, found: &[Instruction], on: &Profile, notes: &mut Vec<String>) -> Option<(f64, Factor)> {
+    let touches = || subject.fields.iter().flat_map(Field::all).filter(|touch| touch.path == LoadPath::ReadOnly);
+    touches().next()?;
+    let Some(factor) = Factor::of(on) else {
+        notes.push("loads through the read-only path are taken for ordinary loads: this device has no such path of its own".to_owned());
+        return None;
+    };
+    let positions: HashSet<usize> = touches().filter(|touch| touch.kind == AccessKind::Load).map(|touch| touch.position).collect();
+    notes.push(factor.said());
+    Some((found.iter().filter(|i| positions.contains(&i.position)).fold(0.0, |sum, i| sum + i.price), factor))
+}
+
 /// What the numbers take for granted.
 fn remarks(subject: &Subject, notes: &mut Vec<String>) {
     notes.extend(guards::taken_to_hold(subject));
     notes.extend(guards::taken_to_hold_behind_l2(subject));
-    if subject.fields.iter().flat_map(Field::all).any(|touch| touch.path == LoadPath::ReadOnly) {
-        notes.push("loads through the read-only path are taken for ordinary loads".to_owned());
-    }
     for (field, touch) in subject.fields.iter().flat_map(|field| field.touches.iter().map(move |touch| (field, touch))) {
         if let Some(own) = touch.indirect {
             let spread = own.elements;

@@ -6,4 +6,5 @@ pub mod drawn;
 pub mod images;
 pub mod l1;
 pub mod l1_capacity;
+pub mod read_only;
 pub mod warps;

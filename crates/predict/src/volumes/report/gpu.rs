@@ -26,8 +26,13 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupanc
     let has_llc = !matches!(on.memory.llc.bytes, Fact::Absent { .. });
     let mut counts = Cow::Borrowed(&exact.counts);
     let mut measured = settings.measured.map_or_else(Vec::new, |own| own.put_into(counts.to_mut(), points, has_llc));
-    let mut parts = parts(&counts, on);
-    parts.fixed.push((Limiter::Tlb, tlb::seconds(&exact.subject, exact.sizes.warp, &resident, on)));
+    let translations = tlb::seconds(&exact.subject, exact.sizes.warp, &resident, on);
+    let timed = |counts: &Counts| {
+        let mut parts = parts(counts, on);
+        parts.fixed.push((Limiter::Tlb, translations.clone()));
+        parts
+    };
+    let parts = timed(&counts);
     let speed = Speed::of(on);
     notes.push(format!("bandwidth and turnover of blocks: data/fits/bandwidth.toml, {}", speed.from.name()));
     let limits = parts.limits(&speed);
@@ -35,7 +40,20 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupanc
     if seconds.0 <= 0.0 {
         return Err(NoEstimate::NotCovered("a kernel that takes no time: neither accesses nor operations".to_owned()));
     }
-    let (range, basis) = range(limiter, speed.from, on);
+    let (own, basis) = range(limiter, speed.from, on);
+    let mut interval = Interval { lo: seconds * own.lo.exp(), hi: seconds * own.hi.exp(), basis };
+    if let (Some((cycles, factor)), Ok(l1)) = (exact.read_only, &counts.l1)
+        && settings.measured.is_none()
+    {
+        for other in [factor.lo, factor.hi] {
+            let counts = Counts { l1: Ok(l1 + cycles * (other - factor.typical)), ..counts.as_ref().clone() };
+            let changed = timed(&counts);
+            if let Some((seconds, limiter)) = changed.together(&changed.limits(&speed), &speed.shared) {
+                let own = range(limiter, speed.from, on).0;
+                interval.cover(&Interval { lo: seconds * own.lo.exp(), hi: seconds * own.hi.exp(), basis: String::new() });
+            }
+        }
+    }
     notes.extend(limits.iter().filter_map(|(limiter, limit)| Some(format!("{} is unknown: {}", limiter.name(), limit.as_ref().err()?))));
     if let (Err(reason), false) = (&counts.l1, limits.iter().any(|limit| limit.0 == Limiter::L1 && limit.1.is_err())) {
         notes.push(format!("l1_cycles_per_point is unknown: {reason}"));
@@ -53,7 +71,7 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupanc
     Ok(Report {
         seconds,
         points_per_second: points / seconds.0,
-        interval: Interval { lo: seconds * range.lo.exp(), hi: seconds * range.hi.exp(), basis },
+        interval,
         limiter: Some(limiter),
         limits,
         parts,

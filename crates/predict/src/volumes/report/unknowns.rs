@@ -2,7 +2,7 @@
 
 use super::{Interval, Report, Settings, Work, report};
 use warpsight_ir::accesses::text::{Document, Unknown, Written};
-use warpsight_ir::{NoEstimate, Profile, Seconds};
+use warpsight_ir::{NoEstimate, Profile};
 
 /// Predicts one launch of a kernel that was written as text, with what was set from outside.
 ///
@@ -44,13 +44,6 @@ pub fn report_text(
         found.interval.basis = format!("covers {noun}: {}; at each end, {}", names.join(", "), found.interval.basis);
     }
     Ok(found)
-}
-
-impl Interval {
-    /// Makes it reach as far as another.
-    fn cover(&mut self, other: &Self) {
-        (self.lo, self.hi) = (Seconds(self.lo.0.min(other.lo.0)), self.hi.max(other.hi));
-    }
 }
 
 /// What is to be said of a number: what it is taken for, and what the ends of its range make of the time.

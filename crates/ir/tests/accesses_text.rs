@@ -627,3 +627,26 @@ fn parameters_and_trips_that_are_not_known_have_a_range() {
     let unrolled = error(&triangular.replace("\"2*k + 1\"", "\"2*k + 1\"\norder = \"unrolled\""));
     assert_eq!(unrolled.what, "the trips of `i` are not one number, as they have to be here");
 }
+
+#[test]
+fn registers_are_estimated_where_nobody_says() {
+    let without =
+        |text: &str| text.lines().filter(|line| !line.starts_with("registers")).map(|line| format!("{line}\n")).collect::<String>();
+    let star = read(&without(STAR));
+    let [unknown] = star.unknowns.as_slice() else { panic!("{:?}", star.unknowns) };
+    assert_eq!((unknown.key.as_str(), unknown.lo, unknown.typical, unknown.hi), ("registers", 14, 32, 48));
+    assert_eq!((star.kernel.registers, star.registers_guessed, star.places.registers), (32, false, None));
+    assert_eq!(set(&without(STAR), &[("registers", "40")]).map(|own| (own.kernel.registers, own.unknowns.len())), Ok((40, 0)));
+    // What the examples say lies within.
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/accesses");
+    let mut within = 0;
+    for file in std::fs::read_dir(folder).unwrap() {
+        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        let stated = read(&text).kernel.registers.into();
+        let estimated = read(&without(&text));
+        let unknown = estimated.unknowns.iter().find(|own| own.key == "registers").unwrap();
+        within += usize::from((unknown.lo..=unknown.hi).contains(&stated));
+    }
+    // All but a convolution whose loops its compiler writes out.
+    assert_eq!(within, 17);
+}

@@ -85,7 +85,9 @@ fn the_read_only_path_has_its_price() {
     let conv = include_str!("../../../examples/accesses/conv-image-15.toml");
     let through = &conv.replace("dims = [\"n+14\"", "path = \"read_only\"\ndims = [\"n+14\"");
     assert_ne!(conv, through);
-    for (device, least, most, said) in [("a100-40", 1.4, 2.28, "2.28 times"), ("a40", 1.1, 1.3, "1.3 times"), ("mi250x", 1.0, 1.0, "no such path")] {
+    for (device, least, most, said) in
+        [("a100-40", 1.4, 2.28, "2.28 times"), ("a40", 1.1, 1.3, "1.3 times"), ("mi250x", 1.0, 1.0, "no such path")]
+    {
         let device = builtin(device).unwrap().unwrap();
         let (plain, found) = (on(conv, &[], &device), on(through, &[], &device));
         let ratio = found.seconds.0 / plain.seconds.0;
@@ -207,4 +209,22 @@ fn a_random_gather_costs_what_it_scatters() {
     assert!(times.windows(2).all(|pair| pair[1] > 0.995 * pair[0]), "{times:?}");
     let said = random.provenance.iter().find(|own| own.contains("`X`, access 1")).expect("said");
     assert!(said.contains("any of 4194304 elements, drawn at random"), "{said}");
+}
+
+#[test]
+fn intervals_cover_the_registers_that_a_kernel_may_have() {
+    let star = include_str!("../../../examples/accesses/star3d-r4-f64.toml");
+    let text: String = star.lines().filter(|line| !line.starts_with("registers")).map(|line| format!("{line}\n")).collect();
+    let found = of(&text, &[]);
+    let own = read(&text, &[]).2.unknowns.remove(0);
+    // Blocks of 1024 threads have room for 64.
+    assert!(own.hi > 64, "{own:?}");
+    let [least, typical, most] = [own.lo, own.typical, 64].map(|n| of(&text, &[("registers", &n.to_string())]));
+    assert_eq!(found.seconds, typical.seconds);
+    assert!(least.occupancy.warps > most.occupancy.warps);
+    let ends = [&least, &typical, &most].map(|report| report.interval.clone());
+    assert_eq!(found.interval.lo.0, ends.iter().map(|own| own.lo.0).fold(f64::INFINITY, f64::min));
+    assert_eq!(found.interval.hi.0, ends.iter().map(|own| own.hi.0).fold(0.0, f64::max));
+    let said = found.provenance.iter().find(|own| own.starts_with("`registers` is not known")).expect("said");
+    assert!(said.contains("estimated from what a thread loads and keeps") && said.contains("the last is at 64"), "{said}");
 }

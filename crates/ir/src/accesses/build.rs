@@ -3,7 +3,7 @@
 use super::expand::{COPIES, Distinct, Item, Placer, Target};
 use super::raw::{FieldKind, Flops, LoopOrder, PerPoint, Raw, RawAccess, RawBarrier, RawField, Registers, StorePolicyName};
 use super::reader::{Loop, Reader};
-use super::text::{Places, Written};
+use super::text::{Places, Unknown, Written};
 use super::words::{block_axis, help_on_operations, known_operations, operation};
 use super::wrong::{Result, TextError, wrong};
 use super::{AccessKind, Accesses, BufferLayout, Nest, NestVar, TensorPlace, TensorUse, VarKind};
@@ -70,7 +70,16 @@ impl Reader<'_> {
             let at = raw.fold.as_ref().map_or(0..0, Spanned::span);
             return wrong(at, format!("a thread computes more than {COPIES} points"), Some("fewer points to fold"));
         };
-        let (registers, registers_guessed) = self.registers(&raw.registers, fold)?;
+        let mut unknowns = self.unknowns.clone();
+        let (registers, registers_guessed) = match &raw.registers {
+            Some(stated) => self.registers(stated, fold)?,
+            None => {
+                let estimated = estimated_registers(&items, &tensors, fold);
+                let registers = estimated.typical as u32;
+                unknowns.push(estimated);
+                (registers, false)
+            }
+        };
         let kernel = Kernel {
             name: raw.name.as_str().into(),
             launch: LaunchShape {
@@ -92,9 +101,13 @@ impl Reader<'_> {
             tied_to_block: tied,
             registers_guessed,
             guessed_accesses,
-            unknowns: self.unknowns.clone(),
+            unknowns,
             repeated,
-            places: Places { block: place(raw.block.span()), registers: place(raw.registers.span()), fields: declared },
+            places: Places {
+                block: place(raw.block.span()),
+                registers: raw.registers.as_ref().and_then(|own| place(own.span())),
+                fields: declared,
+            },
         })
     }
 
@@ -444,6 +457,35 @@ fn steps(items: Vec<Item>, barriers: Vec<(usize, Option<usize>)>) -> impl Iterat
         let barrier = barriers.next_if(|barrier| barrier.0 <= next).map(|barrier| (Nest::Barrier, barrier.1));
         barrier.or_else(|| items.next().map(|(_, item)| (Nest::Access(item.access), item.within)))
     })
+}
+
+/// Registers of 32 bits that a thread needs, where nobody says: those that any kernel needs, addresses of its fields, a result for each of
+/// its points, and what it has loaded and not used yet. Compilers keep few loads in flight or all of a straight run.
+fn estimated_registers(items: &[Item], tensors: &[TensorUse], fold: i64) -> Unknown {
+    /// Coordinates, conditions and counters: kernels that do next to nothing are compiled to 8 to 20.
+    const LEAST: i64 = 12;
+    const USUAL: i64 = 16;
+    const MANY: i64 = 32;
+    /// Words that are loaded ahead.
+    const AHEAD: i64 = 16;
+    /// What instructions of NVIDIA can name.
+    const MOST: i64 = 255;
+    let words = |item: &Item| match &tensors[usize::from(item.access.tensor)].place {
+        TensorPlace::Buffer { element, .. } => (i64::from(item.access.width) * i64::from(element.bytes()) + 3) / 4,
+        TensorPlace::Image { .. } => 4,
+    };
+    let loads: i64 = items.iter().filter(|item| item.access.kind == AccessKind::Load).map(words).sum();
+    let result = fold * items.iter().map(words).max().unwrap_or(1);
+    let pointers = 2 * tensors.len() as i64;
+    let of = |base: i64, loads: i64| (base + result + loads).min(MOST);
+    let typical = of(USUAL + pointers.min(8), loads.min(AHEAD));
+    Unknown {
+        key: "registers".to_owned(),
+        lo: of(LEAST, 0).min(typical),
+        typical,
+        hi: of(MANY + pointers, loads).max(typical),
+        why: "estimated from what a thread loads and keeps, as the file does not say".to_owned(),
+    }
 }
 
 /// What the arrays in local memory occupy.

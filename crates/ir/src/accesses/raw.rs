@@ -35,7 +35,7 @@ pub(super) struct Raw {
     pub(super) fold: Option<Numbers>,
     #[serde(default)]
     pub(super) fold_mode: FoldMode,
-    pub(super) registers: Spanned<Registers>,
+    pub(super) registers: Option<Spanned<Registers>>,
     pub(super) local: Option<Spanned<Number>>,
     pub(super) flops: Option<Arc<Spanned<Flops>>>,
     #[serde(default)]

@@ -27,6 +27,8 @@
 //! is written out, its loads are one, and only operations are repeated. Of several such loops beside each other the first has the accesses.
 //! Results name every such loop.
 //!
+//! Where `registers` are left out, they are estimated from what a thread loads and keeps, with a range that intervals cover.
+//!
 //! What is not known before the kernel runs is a parameter with a range: `m = { lo = 1, hi = 64, typical = 20 }`. Volumes and times are those
 //! of the typical number, intervals cover the ends of the range, and a setting from outside makes it known. Trips may grow with loops around
 //! theirs (`trips = "k + 1"`): they are taken for their mean, which counts executions exactly, and the interval covers the most of them.
@@ -188,7 +190,7 @@ fn set(raw: &mut Raw, key: &str, value: &str) -> Result<()> {
             _ => return outside(format!("`fold_mode` is set to `{value}`, which is neither consecutive nor strided")),
         },
         "block_order" => raw.block_order = Some(Spanned::new(0..0, value.to_owned())),
-        "registers" => raw.registers = Spanned::new(0..0, Registers::Number(Number::Text(value.to_owned()))),
+        "registers" => raw.registers = Some(Spanned::new(0..0, Registers::Number(Number::Text(value.to_owned())))),
         name if name.strip_prefix("trips.").is_some_and(|name| raw.loops.iter().any(|own| own.name.get_ref() == name)) => {
             match value.parse() {
                 Ok(trips @ 1..=0x7fff_ffff) => raw.trips.insert(name["trips.".len()..].to_owned(), trips),

@@ -26,10 +26,29 @@ pub fn report_text(
         report(&work, on, &brief).map(|report| report.interval).map_err(|error| error.to_string())
     };
     for own in &written.unknowns {
-        let ends =
-            [own.lo, own.hi].map(|value| (value, if value == own.typical { Ok(found.interval.clone()) } else { at(&[(own, value)]) }));
-        found.provenance.push(said(own, &ends));
-        ends.iter().filter_map(|end| end.1.as_ref().ok()).for_each(|end| found.interval.cover(end));
+        let mut said = String::new();
+        for end in [own.lo, own.hi].into_iter().filter(|end| *end != own.typical) {
+            match at(&[(own, end)]) {
+                Ok(interval) => found.interval.cover(&interval),
+                Err(why) => {
+                    // A kernel that is run runs: the range ends before.
+                    let (mut runs, mut fails) = (own.typical, end);
+                    while runs.abs_diff(fails) > 1 {
+                        let middle = runs + (fails - runs) / 2;
+                        match at(&[(own, middle)]) {
+                            Ok(interval) => {
+                                found.interval.cover(&interval);
+                                runs = middle;
+                            }
+                            Err(_) => fails = middle,
+                        }
+                    }
+                    said += &format!("; at {end} there is no prediction, the last is at {runs}: {why}");
+                }
+            }
+        }
+        let Unknown { key, lo, typical, hi, why } = own;
+        found.provenance.push(format!("`{key}` is not known: taken for {typical}, the interval covers {lo} to {hi} ({why}){said}"));
     }
     if let [_, _, ..] = written.unknowns.as_slice() {
         // All of them together go further than one by one.
@@ -44,11 +63,4 @@ pub fn report_text(
         found.interval.basis = format!("covers {noun}: {}; at each end, {}", names.join(", "), found.interval.basis);
     }
     Ok(found)
-}
-
-/// What is to be said of a number: what it is taken for, and what the ends of its range make of the time.
-fn said(own: &Unknown, ends: &[(i64, Result<Interval, String>); 2]) -> String {
-    let Unknown { key, lo, typical, hi, why } = own;
-    let refused = ends.iter().filter_map(|(value, end)| Some(format!("; at {value} there is no prediction: {}", end.as_ref().err()?)));
-    format!("`{key}` is not known: taken for {typical}, the interval covers {lo} to {hi} ({why}){}", refused.collect::<String>())
 }

@@ -240,8 +240,10 @@ fn what_cannot_be_said_is_an_error() {
         let Nest::Access(access) = &mut body[0] else { panic!("an access") };
         access
     }
-    assert_eq!(no(&|k| first(k).kind = AccessKind::Atomic), Unwritable::NoWord("atomics of `é`".to_owned()));
     assert_eq!(no(&|k| k.ops.add(OpClass::Int, Scalar::F32, 1, 1)), Unwritable::NoWord("operations of (Int, F32, 1)".to_owned()));
+    let mut atomic = small();
+    first(&mut atomic).kind = AccessKind::Atomic;
+    assert!(write(&atomic).is_ok_and(|text| text.contains("atomic = [")), "atomics have a list of their own");
     let private = |k: &mut Kernel| {
         if let TensorPlace::Buffer { space, .. } = &mut k.accesses.tensors[1].place {
             *space = Space::Private;

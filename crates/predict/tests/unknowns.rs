@@ -228,3 +228,46 @@ fn intervals_cover_the_registers_that_a_kernel_may_have() {
     let said = found.provenance.iter().find(|own| own.starts_with("`registers` is not known")).expect("said");
     assert!(said.contains("estimated from what a thread loads and keeps") && said.contains("the last is at 64"), "{said}");
 }
+
+const HISTOGRAM: &str = r#"
+name = "histogram"
+block = [256]
+domain = ["n"]
+registers = 16
+[params]
+n = 16777216
+bins = 1
+[[field]]
+name = "data"
+element = "i32"
+dims = ["n"]
+load = [["tx"]]
+[[field]]
+name = "bins"
+element = "i32"
+dims = ["bins"]
+atomic = [[{ proxy = 0, spread = "bins" }]]
+"#;
+
+#[test]
+fn atomics_of_few_addresses_wait_for_each_other() {
+    let seconds = |bins: u64| of(HISTOGRAM, &[("bins", &bins.to_string())]).seconds.0;
+    let times: Vec<f64> = (0..=20).step_by(2).map(|bits| seconds(1 << bits)).collect();
+    // The fewer bins, the longer, as long as they are what limits; then as many more sectors as lanes scatter.
+    assert!(times[..4].windows(2).all(|pair| pair[1] < pair[0]), "{times:?}");
+    assert!(times[0] > 20.0 * times[10], "{times:?}");
+    let few = of(HISTOGRAM, &[("bins", "4")]);
+    assert!(few.interval.lo.0 < 0.2 * few.seconds.0, "lanes may go together: {:?}", few.interval);
+    // One address: a clock for each warp.
+    let one = of(&HISTOGRAM.replace("[[{ proxy = 0, spread = \"bins\" }]]", "[[0]]"), &[]);
+    let clock = a100().execution.clock.get().unwrap().0;
+    let l2 = one.limits.iter().find(|limit| limit.0 == warpsight_ir::Limiter::L2).unwrap().1.clone().unwrap();
+    assert!((l2.0 / (16_777_216.0 / 32.0 / clock) - 1.0).abs() < 1e-9, "{l2:?}");
+    assert!(one.provenance.iter().any(|own| own.starts_with("`bins`, access 1: 524288 atomics")), "{:?}", one.provenance);
+    // In local memory lanes take turns, equal addresses among them.
+    let local = HISTOGRAM.replace("name = \"bins\"", "name = \"bins\"\nkind = \"local\"");
+    let [few, many] = ["[[0]]", "[[\"lx\"]]"].map(|at| of(&local.replace("[[{ proxy = 0, spread = \"bins\" }]]", at), &[("bins", "256")]));
+    let of_local =
+        |report: &Report| report.limits.iter().find(|limit| limit.0 == warpsight_ir::Limiter::Local).unwrap().1.clone().unwrap().0;
+    assert!((of_local(&few) / of_local(&many) - 32.0).abs() < 1e-6);
+}

@@ -150,22 +150,27 @@ impl Reader<'_> {
             };
             let tensor = &tensors[index];
             let constant = matches!(tensor.place, TensorPlace::Buffer { space: Space::Constant, .. });
-            if let Some(store) = field.store.first().filter(|_| constant) {
+            if let Some(store) = field.store.first().or(field.atomic.first()).filter(|_| constant) {
                 return wrong(store.span(), format!("`{name}` is constant"), None);
             }
             let target = Target::new(field, index as u16, &tensor.place);
-            let (mut loads, mut stores) = (Distinct::of(field.load.len()), Distinct::of(field.store.len()));
-            for written in &field.load {
-                placer.place(written, &target, AccessKind::Load, &mut loads)?;
+            if let (TensorPlace::Image { .. }, Some(atomic)) = (&tensor.place, field.atomic.first()) {
+                return wrong(atomic.span(), format!("`{name}` is an image"), Some("atomics change elements of buffers"));
             }
-            for written in &field.store {
-                placer.place(written, &target, AccessKind::Store(policy(field.policy)), &mut stores)?;
+            let store = AccessKind::Store(policy(field.policy));
+            let lists = [(&field.load, AccessKind::Load), (&field.store, store), (&field.atomic, AccessKind::Atomic)];
+            // In the order in which the lists stand in the file.
+            let mut lists = lists.map(|(list, kind)| (list.first().map_or(0, |access| access.span().start), list, kind));
+            lists.sort_by_key(|own| own.0);
+            for (_, list, kind) in lists {
+                let mut own = Distinct::of(list.len());
+                for written in list {
+                    placer.place(written, &target, kind, &mut own)?;
+                }
+                found.tied |= own.tied;
+                found.unrolled |= own.unrolled;
+                items.extend(own.items);
             }
-            found.tied |= loads.tied || stores.tied;
-            found.unrolled |= loads.unrolled | stores.unrolled;
-            let begin = |list: &[Spanned<RawAccess>]| list.first().map_or(0, |access| access.span().start);
-            let (first, second) = if begin(&field.store) < begin(&field.load) { (stores, loads) } else { (loads, stores) };
-            items.extend(first.items.into_iter().chain(second.items));
             if items.len() > ACCESSES {
                 return wrong(field.name.span(), format!("the kernel has more than {ACCESSES} accesses"), None);
             }
@@ -344,7 +349,7 @@ impl Reader<'_> {
     /// Buffer unless the field, or else its accesses, say otherwise.
     fn kind(&self, field: &RawField) -> Result<FieldKind> {
         let mut kind = field.kind;
-        for access in field.load.iter().chain(&field.store) {
+        for access in field.accesses() {
             let RawAccess::With(with) = access.get_ref() else { continue };
             let Some(own) = &with.kind else { continue };
             if kind.is_some_and(|kind| kind != *own.get_ref()) {
@@ -437,13 +442,12 @@ fn policy(name: StorePolicyName) -> StorePolicy {
 /// Whether a field says nothing but what is done with it, as one does that goes on from further up.
 fn goes_on(field: &RawField) -> bool {
     let says = |access: &Spanned<RawAccess>| matches!(access.get_ref(), RawAccess::With(with) if with.kind.is_some());
-    let accesses = field.load.iter().chain(&field.store);
     field.element.is_none()
         && field.dims.is_none()
         && field.strides.is_none()
         && field.align.is_none()
         && field.kind.is_none()
-        && !accesses.into_iter().any(says)
+        && !field.accesses().any(says)
 }
 
 /// An access or a barrier, and the loop it is in.

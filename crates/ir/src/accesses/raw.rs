@@ -60,7 +60,7 @@ impl Raw {
         let loops: Vec<String> = self.loops.iter().map(|own| own.name.get_ref().clone()).collect();
         let names = Names { form: &|name: &str| named(name, &loops, |_| None), known: KNOWN };
         for field in Arc::get_mut(&mut self.field).into_iter().flatten() {
-            for access in field.load.iter_mut().chain(&mut field.store) {
+            for access in field.load.iter_mut().chain(&mut field.store).chain(&mut field.atomic) {
                 let at = match access.get_mut() {
                     RawAccess::At(at) => Some(at),
                     RawAccess::With(with) => with.at.as_mut(),
@@ -153,6 +153,8 @@ pub(super) struct RawField {
     #[serde(default)]
     pub(super) store: Vec<Spanned<RawAccess>>,
     #[serde(default)]
+    pub(super) atomic: Vec<Spanned<RawAccess>>,
+    #[serde(default)]
     pub(super) policy: StorePolicyName,
     #[serde(default)]
     pub(super) path: LoadPath,
@@ -229,6 +231,13 @@ pub(super) struct RawLoop {
 pub(super) struct RawBarrier {
     #[serde(rename = "in")]
     pub(super) within: Option<Spanned<String>>,
+}
+
+impl RawField {
+    /// All its accesses: loads, stores, atomics.
+    pub(super) fn accesses(&self) -> impl Iterator<Item = &Spanned<RawAccess>> {
+        self.load.iter().chain(&self.store).chain(&self.atomic)
+    }
 }
 
 /// How a loop's trips run.

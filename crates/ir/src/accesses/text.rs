@@ -21,6 +21,9 @@
 //! coordinates may be random: what they are one of is multiplied. With `spread = 1` the proxy itself is touched. Results are expectations, and
 //! say so.
 //!
+//! A field's `atomic` lists what is read, changed and written at once. In device memory atomics of one address happen one after the other, in
+//! local memory those of one bank. A histogram's is `[{ proxy = 0, spread = "bins" }]`: a proxy that moves with nothing is drawn by every lane.
+//!
 //! A loop that no access, condition or barrier mentions, and no loop in it, repeats what stands right outside of it: the accesses and
 //! barriers of the file that would otherwise be in the loop around it alone (outside of all loops, if it is in none), and all operations.
 //! `flops` are a point's over all trips of loops that something mentions, times the trips of loops that nothing mentions; where such a loop

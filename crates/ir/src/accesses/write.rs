@@ -24,7 +24,7 @@ pub enum Unwritable {
     /// Blocks, lanes and loops are not as a launch and nested loops make them.
     #[error("its variables are not the blocks, then the lanes of its launch, then loops of known trips that each stand in one place")]
     Variables,
-    /// An operation or a way to touch this tensor that the text form has no word for: atomics, tiles, types of no number.
+    /// An operation or a way to touch this tensor that the text form has no word for: tiles, types of no number.
     #[error("the text form has no word for {0}")]
     NoWord(String),
     /// The reader does not take it.
@@ -210,7 +210,7 @@ impl<'a> Writer<'a> {
             let (key, policy) = match first.kind {
                 AccessKind::Load => ("load", StorePolicy::WriteBack),
                 AccessKind::Store(policy) => ("store", policy),
-                AccessKind::Atomic => return Err(Unwritable::NoWord(format!("atomics of `{}`", own.name))),
+                AccessKind::Atomic => ("atomic", StorePolicy::WriteBack),
             };
             let _ = writeln!(text, "{key} = {}", list(all));
             if policy != StorePolicy::WriteBack {
@@ -321,16 +321,17 @@ impl<'a> Entry<'a> {
     fn take(&mut self, access: &'a AccessRef, within: Option<usize>) -> bool {
         let last = self.lists.last().and_then(|list| list.last()).map(|last| last.0.kind);
         if last != Some(access.kind) {
-            // Loads and stores are a list each, and all stores of one policy.
-            let loads = access.kind == AccessKind::Load;
-            if self.lists.iter().flatten().any(|own| (own.0.kind == AccessKind::Load) == loads) {
+            // Loads, stores and atomics are a list each, and all stores of one policy.
+            let list = |own: &AccessRef| std::mem::discriminant(&own.kind);
+            if self.lists.iter().flatten().any(|own| list(own.0) == list(access)) {
                 return false;
             }
             self.lists.push(vec![]);
         }
         let does = |access: &'a AccessRef| (&access.coords, access.width, access.path);
         let Some(list) = self.lists.last_mut() else { return false };
-        if access.indirect.is_none() && list.iter().any(|own| own.0.indirect.is_none() && does(own.0) == does(access) && own.1 == within) {
+        let once = access.indirect.is_none() && access.kind != AccessKind::Atomic;
+        if once && list.iter().any(|own| own.0.indirect.is_none() && does(own.0) == does(access) && own.1 == within) {
             return false;
         }
         list.push((access, within));

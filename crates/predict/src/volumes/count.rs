@@ -2,6 +2,7 @@
 
 use super::behind::dram::{Curve, Dram, Memory, Wave, dram};
 use super::behind::drawn::add as drawn_behind_l2;
+use super::first_level::atomics::{self, Contended};
 use super::first_level::block::{block_uses, priced};
 use super::first_level::costs::{BlockUse, Instruction, Request, Sizes};
 use super::first_level::drawn;
@@ -40,6 +41,8 @@ pub struct Exact<'k> {
     pub sizes: Sizes,
     /// Cycles of the first level that loads through the read-only path would take as ordinary ones, and what becomes of them.
     pub read_only: Option<(f64, Factor)>,
+    /// How atomics wait for each other.
+    pub contended: Contended,
 }
 
 impl<'k> Exact<'k> {
@@ -74,7 +77,7 @@ impl<'k> Exact<'k> {
         let found = priced(&subject, fields, sizes, &price);
         let uses = block_uses(&subject, sizes);
         let banks = Sizes { banks: 32, ..sizes };
-        let local: Vec<Instruction> = priced(&subject, &subject.local, banks, &|_| 0.0);
+        let local: Vec<Instruction> = priced(&subject, &subject.local, banks, &atomics::in_turn);
         let constant = priced(&subject, &subject.constant, banks, &different_words);
 
         let sectors: Vec<f64> = subject.fields.iter().map(|field| f64::from(sizes.of(field).sector)).collect();
@@ -82,12 +85,22 @@ impl<'k> Exact<'k> {
             found.iter().filter(|i| keep(i.kind)).map(|i| i.sectors as f64 * sectors[i.field]).sum()
         };
         let (requested, l2_store) = (counted(loads), counted(stores));
-        let compulsory: f64 = uses.iter().zip(&sectors).map(|(own, sector)| own.loaded_sectors as f64 * sector).sum();
+        // Atomics pass the first level by.
+        let sectors_of =
+            |field: usize, kind: AccessKind| found.iter().filter(|i| i.field == field && i.kind == kind).map(|i| i.sectors).sum::<u64>();
+        let compulsory = |field: usize| {
+            let atomics = sectors_of(field, AccessKind::Atomic);
+            let loads = if atomics == 0 { u64::MAX } else { sectors_of(field, AccessKind::Load) };
+            (uses[field].loaded_sectors.min(loads) + atomics) as f64 * sectors[field]
+        };
+        let compulsory: f64 = (0..sectors.len()).map(compulsory).sum();
         // NVIDIA's local memory is cut from the first-level cache.
         let room = Room { line: sizes.line.into(), cut: if nvidia { kernel.local.0 * f64::from(resident.groups) } else { 0.0 } };
         let allocation = Allocation::of(&found, &uses, kernel.launch.group_count());
         let groups = kernel.launch.group_count() as f64;
-        let asked = Gather::all(&subject, Side::Loads).iter().map(|own| groups * own.1.drawing(sizes.sector.into()).step).sum::<f64>();
+        let drawn_loads = Gather::all(&subject, Side::Loads);
+        let drawn_loads = drawn_loads.iter().filter(|own| own.1.touch.kind == AccessKind::Load);
+        let asked = drawn_loads.map(|own| groups * own.1.drawing(sizes.sector.into()).step).sum::<f64>();
         let asked = asked * f64::from(sizes.sector);
         let kept = drawn::kept(&subject, on, sizes, (room.cut, (compulsory - asked).max(0.0) / groups), notes);
         let left = if asked > 0.0 { kept / asked } else { 0.0 };
@@ -95,6 +108,7 @@ impl<'k> Exact<'k> {
             notes.extend(remark);
             bytes - kept - images::kept(&subject, on, (&found, &uses), sizes, &resident, notes)
         });
+        let contended = atomics::contended(&subject, sizes, notes);
         let read_only = read_only(&subject, &found, on, notes);
         let dram = behind_l2(&subject, on, sizes, &resident, left, notes);
         if !brief {
@@ -118,16 +132,17 @@ impl<'k> Exact<'k> {
                 let own = found.iter().filter(|i| subject.fields[i.field].image.is_none()).fold(0.0, |sum, i| sum + i.price);
                 own + read_only.map_or(0.0, |(cycles, factor)| cycles * (factor.typical - 1.0))
             }),
-            local: local.iter().map(|i| i.wavefronts).sum::<u64>() as f64,
+            local: local.iter().map(|i| if i.kind == AccessKind::Atomic { i.price } else { i.wavefronts as f64 }).sum::<f64>(),
             instructions: found.iter().chain(&local).map(|i| i.executions).sum::<u64>() as f64,
             replays: constant.iter().map(|i| i.price).sum::<f64>().floor(),
             conditions: guards::conditions(&subject, &found),
             requested,
             l2_load,
             l2_store,
+            contended: contended.clocks,
             dram,
         };
-        Ok(Self { subject, counts, accesses: found, uses, sectors, compulsory, sizes, read_only })
+        Ok(Self { subject, counts, accesses: found, uses, sectors, compulsory, sizes, read_only, contended })
     }
 
     /// Bytes that loads, or stores, of a field ask the first level for.

@@ -358,6 +358,9 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, notes: &mut Vec<String>) -> Result<
     let clock = on.execution.clock.need(on, "execution.clock")?.0;
     found.limits.push((Limiter::Latency, cycles.map(|cycles| Seconds(cycles / cores / clock))));
     found.together = combined(&found.limits, &[], OVERLAP).filter(|time| time.0.0 > 0.0).ok_or_else(|| nothing_known(&found.limits, on))?;
+    if subject.fields.iter().flat_map(Field::all).any(|touch| touch.kind == AccessKind::Atomic) {
+        notes.push("atomics are counted as a load and a store: that cores wait for each other is left out".to_owned());
+    }
     let unit = match barriers {
         true => "groups, because of barriers",
         _ if has_loop(&kernel.accesses.nest) => "work-items, because of loops",

@@ -6,7 +6,7 @@ use crate::volumes::kernel::gathers::{Gather, Whose};
 use crate::volumes::kernel::subject::{Field, Side, Subject};
 use crate::volumes::sets::drawn::stays;
 use smallvec::SmallVec;
-use warpsight_ir::Profile;
+use warpsight_ir::{AccessKind, Profile};
 
 /// Warps that are drawn of each shape: means of distinct sectors are within 1 % of those of all.
 const WARPS: u32 = 256;
@@ -75,7 +75,9 @@ pub fn kept(subject: &Subject, on: &Profile, sizes: Sizes, (cut, stream): (f64, 
     let capacity = on.memory.buffer_l1.bytes.get().map_or(0.0, |bytes| (bytes.0 - cut).max(0.0));
     let cores = on.execution.cores.get().map_or(1.0, |&cores| f64::from(cores));
     let [line, sector] = [sizes.line, sizes.sector].map(f64::from);
-    let all = Gather::all(subject, Side::Loads);
+    let mut all = Gather::all(subject, Side::Loads);
+    // Atomics pass it by.
+    all.retain(|(_, own)| own.touch.kind == AccessKind::Load);
     let steps = stays(capacity, stream, &all.iter().map(|(_, own)| own.drawing(line)).collect::<Vec<_>>());
     let mut kept = 0.0;
     for (field, own) in all {

@@ -42,16 +42,11 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupanc
     }
     let (own, basis) = range(limiter, speed.from, on);
     let mut interval = Interval { lo: seconds * own.lo.exp(), hi: seconds * own.hi.exp(), basis };
-    if let (Some((cycles, factor)), Ok(l1)) = (exact.read_only, &counts.l1)
-        && settings.measured.is_none()
-    {
-        for other in [factor.lo, factor.hi] {
-            let counts = Counts { l1: Ok(l1 + cycles * (other - factor.typical)), ..counts.as_ref().clone() };
-            let changed = timed(&counts);
-            if let Some((seconds, limiter)) = changed.together(&changed.limits(&speed), &speed.shared) {
-                let own = range(limiter, speed.from, on).0;
-                interval.cover(&Interval { lo: seconds * own.lo.exp(), hi: seconds * own.hi.exp(), basis: String::new() });
-            }
+    for other in others(&exact, &counts).filter(|_| settings.measured.is_none()) {
+        let changed = timed(&other);
+        if let Some((seconds, limiter)) = changed.together(&changed.limits(&speed), &speed.shared) {
+            let own = range(limiter, speed.from, on).0;
+            interval.cover(&Interval { lo: seconds * own.lo.exp(), hi: seconds * own.hi.exp(), basis: String::new() });
         }
     }
     notes.extend(limits.iter().filter_map(|(limiter, limit)| Some(format!("{} is unknown: {}", limiter.name(), limit.as_ref().err()?))));
@@ -85,6 +80,16 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupanc
         measured,
         provenance: notes,
     })
+}
+
+/// What a launch may ask for as well, of which the most likely is counted: intervals cover it.
+fn others<'c>(exact: &Exact, counts: &'c Counts<'c>) -> impl Iterator<Item = Counts<'c>> {
+    let read_only = exact.read_only.zip(counts.l1.as_ref().ok()).into_iter().flat_map(|((cycles, factor), l1)| {
+        [factor.lo, factor.hi].map(|other| Counts { l1: Ok(l1 + cycles * (other - factor.typical)), ..counts.clone() })
+    });
+    let contended = exact.contended;
+    let atomics = (contended.together < contended.clocks).then(|| Counts { contended: contended.together, ..counts.clone() });
+    read_only.chain(atomics)
 }
 
 /// Volumes per point: the counts that the time was made of, by cause and by field what was counted.

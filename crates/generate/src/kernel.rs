@@ -146,7 +146,7 @@ impl<'a> Reader<'a> {
             width: if placement.is_image() { 1 } else { item.width },
             guard: self.idle.iter().cloned().chain(guard).collect(),
             path: LoadPath::Default,
-            spread: None,
+            indirect: None,
         })
     }
 
@@ -161,7 +161,7 @@ impl<'a> Reader<'a> {
             width: if placement.is_image() { 1 } else { store.width },
             guard: guard.collect::<Option<_>>()?,
             path: LoadPath::Default,
-            spread: None,
+            indirect: None,
         })
     }
 }

@@ -164,9 +164,39 @@ pub struct AccessRef {
     pub guard: Vec<AffineBound>,
     /// Which way a load takes.
     pub path: LoadPath,
-    /// For an address that depends on data: `coords` stand for one of so many elements that are equally likely; a guess, so marked in
-    /// every result.
-    pub spread: Option<u64>,
+    /// For an address that depends on data: what is known of it.
+    pub indirect: Option<Indirect>,
+}
+
+/// What is known of an address that depends on data: one or more of its coordinates are drawn anew for each value of each variable, but of
+/// those that move other coordinates and none of these. Draws of different variables, and of different accesses, know nothing of each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Indirect {
+    /// How elements are drawn.
+    pub pattern: Pattern,
+    /// Elements that the drawn coordinates are one of; 1 says that the access's own coordinates are what is touched.
+    pub elements: u64,
+    /// Which of the coordinates are drawn, a bit each.
+    pub drawn: u16,
+}
+
+/// How an element is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Pattern {
+    /// Any of the elements, all equally likely.
+    Random,
+    /// As random, but that the threads of the launch, in the order in which blocks start and lanes are numbered, have theirs in ascending
+    /// order: again in each trip of a loop.
+    Sorted,
+    /// Any of so many elements, all equally likely, in whose middle the access's own coordinate lies.
+    Banded(u64),
+}
+
+impl Indirect {
+    /// Whether what is touched is not the access's own coordinates.
+    pub fn unknown(&self) -> bool {
+        self.elements > 1 && self.pattern != Pattern::Banded(1)
+    }
 }
 
 /// Which way a load takes to the first-level cache.

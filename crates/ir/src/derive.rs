@@ -256,7 +256,7 @@ impl<'p> Walk<'p> {
             bounds.extend(around.clone().map_err(at)?);
         }
         bounds.extend(own);
-        nest.push(Nest::Access(AccessRef { tensor, kind, coords, width, guard: bounds, path: LoadPath::Default, spread: None }));
+        nest.push(Nest::Access(AccessRef { tensor, kind, coords, width, guard: bounds, path: LoadPath::Default, indirect: None }));
         Ok(())
     }
 

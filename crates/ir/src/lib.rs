@@ -46,7 +46,9 @@ pub mod types;
 pub mod units;
 pub mod validate;
 
-pub use accesses::{AccessKind, AccessRef, Accesses, AffineBound, BufferLayout, LoadPath, Nest, NestVar, TensorPlace, TensorUse, VarKind};
+pub use accesses::{
+    AccessKind, AccessRef, Accesses, AffineBound, BufferLayout, Indirect, LoadPath, Nest, NestVar, Pattern, TensorPlace, TensorUse, VarKind,
+};
 pub use affine::{Affine, VarId};
 pub use data::Bindings;
 pub use estimate::{CostModel, Estimate, Limiter, Limits, ModelId, RankFamily, Ranked, Ranking, Volumes};

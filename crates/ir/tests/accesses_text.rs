@@ -160,7 +160,11 @@ fn every_key_is_read() {
     assert_eq!((every.points, every.kernel.registers, every.kernel.local.0), (2 * 512 * 512 * 30, 40, 6144.0));
     assert_eq!(every.kernel.launch.groups, [64, 8, 30], "blocks along y come first");
     assert_eq!(&*every.kernel.accesses.vars[0].name, "by");
-    assert_eq!(every.kernel.ops.0[&(OpClass::Int, Scalar::I32, 1)], 16, "4 a point, 2 points, 2 trips");
+    assert_eq!(
+        every.kernel.ops.0[&(OpClass::Int, Scalar::I32, 1)],
+        32,
+        "4 a point, 2 points, 2 trips, and 2 of the loop that nothing mentions"
+    );
     let all = accesses(&every);
     let of = |tensor: u16| all.iter().filter(move |(_, access)| access.tensor == tensor).collect::<Vec<_>>();
     // Per point: centre (shared with the unrolled loop's middle), 2 neighbours, 1 row above by another path.
@@ -171,16 +175,20 @@ fn every_key_is_read() {
     assert_eq!((of(0)[0].1.guard.len(), of(0)[6].1.guard.len()), (2, 3));
     let range = &of(0)[6].1.guard[2];
     assert_eq!((words(&every, &range.value), range.extent, range.per_lane), ("8by+1ly+0".to_owned(), 512, false), "the origin is 1");
-    assert_eq!((of(1)[0].0.join(" "), of(1)[1].0.join(" ")), ("k".to_owned(), "h".to_owned()));
-    assert_eq!(every.kernel.ops.0[&(OpClass::Fma, Scalar::F32, 4)], 4, "vectors by themselves");
+    assert_eq!((of(1)[0].0.join(" "), of(1)[1].0.join(" ")), ("k".to_owned(), "h i".to_owned()));
+    assert_eq!(every.kernel.ops.0[&(OpClass::Fma, Scalar::F32, 4)], 8, "vectors by themselves");
     let edge = &of(4)[0].1.guard[2];
     assert_eq!((words(&every, &edge.value), edge.extent, edge.per_lane), ("128bx+2lx+0".to_owned(), 514, true));
-    assert_eq!(of(2).iter().map(|(_, access)| access.spread).collect::<Vec<_>>(), [Some(514), Some(514), Some(64), Some(64)]);
+    assert_eq!(
+        of(2).iter().map(|(_, access)| access.indirect.map(|own| own.elements)).collect::<Vec<_>>(),
+        [Some(514), Some(514), Some(64), Some(64)]
+    );
     assert_eq!(every.guessed_accesses.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["table"; 4]);
-    assert!(every.guessed_accesses.iter().all(|(_, position)| all[*position].1.spread.is_some()));
+    assert!(every.guessed_accesses.iter().all(|(_, position)| all[*position].1.indirect.is_some()));
     assert!(matches!(of(3)[0].1.kind, AccessKind::Store(_)) && of(3)[1].1.kind == AccessKind::Load, "in the order of the file");
     assert_eq!(of(4)[0].1.width, 2);
-    assert_eq!(of(4).last().unwrap().1.kind, AccessKind::Store(StorePolicy::NonTemporal));
+    assert_eq!(of(4).last().unwrap().1.kind, AccessKind::Atomic);
+    assert_eq!(of(4)[3].1.kind, AccessKind::Store(StorePolicy::NonTemporal));
     assert!(every.kernel.accesses.tensors.iter().any(|tensor| matches!(tensor.place, TensorPlace::Buffer { space: Space::Constant, .. })));
     let TensorPlace::Buffer { layout, .. } = &every.kernel.accesses.tensors[0].place else { panic!("a buffer") };
     assert_eq!((&layout.strides[..], layout.align), (&[520 * 514, 520, 1][..], 7));
@@ -213,7 +221,7 @@ fn barriers_stand_where_they_stand_in_the_file() {
     assert_eq!(of(transpose), "in in in in =tile =tile =tile =tile | tile tile tile tile =out =out =out =out");
     let every = of(include_str!("../../../examples/accesses/every-key.toml"));
     // g nests in k, as in the file.
-    assert_eq!(every, "k(g(A A A A A A A A) weights) h(weights) table table k(table table g(=tile | tile B B =B =B))");
+    assert_eq!(every, "k(g(A A A A A A A A) weights) h(i(weights)) table table k(table table g(=tile | tile B B =B =B) =B =B)");
     // First and last of all; a loop that holds nothing else.
     let first = STAR.replacen("[[field]]", "[[barrier]]\n[[field]]", 1) + "[[barrier]]\n";
     assert_eq!(of(&first), "| A A A A A =B |");
@@ -411,7 +419,7 @@ fn bad_settings_are_named() {
 fn a_document_is_read_once_for_all_settings() {
     let text = include_str!("../../../examples/accesses/every-key.toml");
     let document = Document::read(text).unwrap();
-    assert_eq!(document.params().collect::<Vec<_>>(), [("m", 32), ("n", 514)]);
+    assert_eq!(document.params().collect::<Vec<_>>(), [("m", 32), ("n", 514), ("trip", 2)]);
     let settings: [&[(&str, &str)]; 6] = [
         &[("n", "130"), ("grid", "2,16,30")],
         &[("block", "32,8,1"), ("fold", "1,1,1"), ("domain", "64,64,30")],
@@ -559,4 +567,87 @@ fn operations_have_types_and_widths() {
         let found = said("f64_fma = 2, f64 = 1", &format!("{word} = 1"));
         assert_eq!((found.0.split('`').nth(1), found.1.as_str()), (Some(word), word));
     }
+}
+
+#[test]
+fn a_loop_that_nothing_mentions_repeats_what_stands_right_outside() {
+    let with = |loops: &str| read(&STAR.replace("[[field]]\nname = \"A\"", &format!("{loops}\n[[field]]\nname = \"A\"")));
+    let fma = |written: &Written| written.kernel.ops.0[&(OpClass::Fma, Scalar::F64, 1)];
+    let of = |written: &Written| shape(written, &written.kernel.accesses.nest);
+    let one = with("[[loop]]\nname = \"t\"\ntrips = 100\n");
+    assert_eq!((of(&one), fma(&one)), ("t(A A A A A =B)".to_owned(), 200));
+    let said = "loop `t`: nothing mentions it, so that its 100 trips repeat all flops and the 6 accesses outside of all loops";
+    assert_eq!(one.repeated, [said]);
+    let nested = with("[[loop]]\nname = \"t\"\ntrips = 10\n[[loop]]\nname = \"u\"\ntrips = 3\n");
+    assert_eq!((of(&nested), fma(&nested)), ("t(u(A A A A A =B))".to_owned(), 60));
+    let beside = with("[[loop]]\nname = \"t\"\ntrips = 10\n[[loop]]\nname = \"u\"\ntrips = 3\nbeside = \"t\"\n");
+    assert_eq!((of(&beside), fma(&beside)), ("t(A A A A A =B)".to_owned(), 60));
+    assert!(beside.repeated[1].starts_with("loop `u`") && beside.repeated[1].contains("the 0 accesses"), "{:?}", beside.repeated);
+    let out = with("[[loop]]\nname = \"t\"\ntrips = 4\norder = \"unrolled\"\n");
+    assert_eq!((of(&out), fma(&out)), ("A A A A A =B".to_owned(), 8));
+    assert!(out.repeated[0].starts_with("loop `t`"), "{:?}", out.repeated);
+    // In a loop that is mentioned, what is in that loop alone; one around it holds it as before.
+    let text = STAR.replace("[\"tx-1\", \"ty\"]", "[\"tx-k\", \"ty\"]");
+    let inner = text.replace(
+        "[[field]]\nname = \"A\"",
+        "[[loop]]\nname = \"k\"\ntrips = 2\n[[loop]]\nname = \"t\"\ntrips = 5\n[[field]]\nname = \"A\"",
+    );
+    let inner = read(&inner);
+    assert_eq!((of(&inner), fma(&inner)), ("A A k(t(A)) A A =B".to_owned(), 10));
+    assert!(inner.repeated[0].contains("the 1 access in `k` alone"), "{:?}", inner.repeated);
+    let outer = text.replace(
+        "[[field]]\nname = \"A\"",
+        "[[loop]]\nname = \"t\"\ntrips = 5\n[[loop]]\nname = \"k\"\ntrips = 2\n[[field]]\nname = \"A\"",
+    );
+    let outer = read(&outer);
+    assert_eq!((of(&outer), fma(&outer), outer.repeated.len()), ("A A t(k(A)) A A =B".to_owned(), 2, 0));
+}
+
+#[test]
+fn parameters_and_trips_that_are_not_known_have_a_range() {
+    let with = |params: &str, trips: &str| {
+        STAR.replace("n = 64", params).replace("[[field]]\nname = \"A\"", &format!("{trips}\n[[field]]\nname = \"A\""))
+    };
+    let text = with("n = 64\nm = { lo = 1, hi = 64, typical = 20 }", "[[loop]]\nname = \"k\"\ntrips = \"m\"\n");
+    let unknown = read(&text);
+    let range = |written: &Written| written.unknowns.iter().map(|own| (own.key.clone(), own.lo, own.typical, own.hi)).collect::<Vec<_>>();
+    assert_eq!(range(&unknown), [("m".to_owned(), 1, 20, 64)]);
+    assert_eq!(unknown.kernel.accesses.vars[4].trips, Some(20));
+    let known = set(&text, &[("m", "64")]).unwrap();
+    assert_eq!((known.unknowns.len(), known.kernel.accesses.vars[4].trips), (0, Some(64)));
+    // Trips that grow with a loop around: as often as they are on average.
+    let triangular = with("n = 64", "[[loop]]\nname = \"k\"\ntrips = 9\n[[loop]]\nname = \"i\"\ntrips = \"2*k + 1\"\n");
+    let triangle = read(&triangular);
+    assert_eq!(range(&triangle), [("trips.i".to_owned(), 9, 9, 17)]);
+    assert_eq!(triangle.kernel.accesses.vars[5].trips, Some(9));
+    assert_eq!(set(&triangular, &[("trips.i", "17")]).unwrap().kernel.accesses.vars[5].trips, Some(17));
+    let error = |text: &str| parse(text, &[]).unwrap_err();
+    assert_eq!(error(&triangular.replace("2*k + 1", "tx + 1")).what, "this must not depend on coordinates");
+    assert_eq!(error(&triangular.replace("2*k + 1", "k - 3")).what, "a loop of -3 to 5 trips");
+    assert_eq!(error(&text.replace("typical = 20", "typical = 65")).what, "`m` lies between 1 and 64, but not 65");
+    let unrolled = error(&triangular.replace("\"2*k + 1\"", "\"2*k + 1\"\norder = \"unrolled\""));
+    assert_eq!(unrolled.what, "the trips of `i` are not one number, as they have to be here");
+}
+
+#[test]
+fn registers_are_estimated_where_nobody_says() {
+    let without =
+        |text: &str| text.lines().filter(|line| !line.starts_with("registers")).map(|line| format!("{line}\n")).collect::<String>();
+    let star = read(&without(STAR));
+    let [unknown] = star.unknowns.as_slice() else { panic!("{:?}", star.unknowns) };
+    assert_eq!((unknown.key.as_str(), unknown.lo, unknown.typical, unknown.hi), ("registers", 14, 32, 48));
+    assert_eq!((star.kernel.registers, star.registers_guessed, star.places.registers), (32, false, None));
+    assert_eq!(set(&without(STAR), &[("registers", "40")]).map(|own| (own.kernel.registers, own.unknowns.len())), Ok((40, 0)));
+    // What the examples say lies within.
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/accesses");
+    let mut within = 0;
+    for file in std::fs::read_dir(folder).unwrap() {
+        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        let stated = read(&text).kernel.registers.into();
+        let estimated = read(&without(&text));
+        let unknown = estimated.unknowns.iter().find(|own| own.key == "registers").unwrap();
+        within += usize::from((unknown.lo..=unknown.hi).contains(&stated));
+    }
+    // All but a convolution whose loops its compiler writes out.
+    assert_eq!(within, 17);
 }

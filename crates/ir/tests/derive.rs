@@ -101,7 +101,7 @@ fn an_element_wise_kernel() {
             width: 4,
             guard: vec![],
             path: LoadPath::Default,
-            spread: None,
+            indirect: None,
         })
     };
     let body = vec![access(0, AccessKind::Load), access(1, AccessKind::Store(StorePolicy::WriteBack))];

@@ -53,6 +53,8 @@ pub struct Counts<'a> {
     pub l2_load: Result<f64, Unknown>,
     /// Bytes from the first level to the second.
     pub l2_store: f64,
+    /// Clocks for which atomics of one address wait for each other.
+    pub contended: f64,
     /// What moves behind the second level, or why it is unknown.
     pub dram: Result<Dram, Unknown>,
     /// How often a thread waits for loads, and for how many at once.
@@ -127,6 +129,9 @@ pub fn parts(counts: &Counts, on: &Profile) -> Parts {
     limits.push((Limiter::Local, if counts.local == 0.0 { Ok(Seconds::ZERO) } else { machine.busiest(counts.local) }));
     let l2 =
         counts.l2_load.as_ref().map_err(Clone::clone).and_then(|load| over(load + counts.l2_store, &m.l2.bandwidth, "memory.l2.bandwidth"));
+    // The slice of the busiest address is what all wait for.
+    let clock = || on.execution.clock.known_as("execution.clock");
+    let l2 = if counts.contended > 0.0 { l2.and_then(|l2| Ok(l2.max(Seconds(counts.contended / clock()?.0)))) } else { l2 };
     limits.push((Limiter::L2, l2));
     let dram = counts.dram.as_ref().map_err(Clone::clone);
     if !matches!(m.llc.bytes, Fact::Absent { .. }) {

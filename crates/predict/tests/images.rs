@@ -78,7 +78,7 @@ fn any_kernel(rng: &mut fastrand::Rng) -> Kernel {
             width: 1,
             guard,
             path: LoadPath::Default,
-            spread: None,
+            indirect: None,
         }));
     }
     if looped {

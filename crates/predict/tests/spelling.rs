@@ -261,9 +261,10 @@ fn names_cost_nothing() {
         for own in loops(&table) {
             let text = |text: &str| reworded(text, &own, &new(&own));
             for list in other.get_mut("loop").and_then(Value::as_array_mut).into_iter().flatten() {
-                for key in ["name", "beside"] {
-                    if let Some(word) = list.get_mut(key) {
-                        *word = text(word.as_str().unwrap()).into();
+                for key in ["name", "beside", "trips"] {
+                    if let Some(word) = list.get(key).and_then(Value::as_str) {
+                        let word = text(word);
+                        list.as_table_mut().unwrap().insert(key.into(), word.into());
                     }
                 }
             }

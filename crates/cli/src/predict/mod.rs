@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use warpsight_ir::accesses::Order;
 use warpsight_predict::explain::{Case, WhatIf};
-use warpsight_predict::volumes::report::{Report, Settings, Work, report};
+use warpsight_predict::volumes::report::{Report, Settings, report_text};
 
 /// Predict the time and data volumes of a kernel from the accesses it makes (see examples/accesses), on one device or several.
 #[derive(clap::Args)]
@@ -179,8 +179,8 @@ fn none(mut failures: Vec<Failure>) -> Failure {
 }
 
 fn predict<'a>(input: &'a Input, device: &'a Device, settings: &'a Settings) -> Result<Predicted<'a>, Failure> {
-    let work = Work { kernel: &input.written.kernel, points: input.written.points };
-    let mut report = report(&work, &device.profile, settings).map_err(|error| input.refused(&error, device))?;
+    let text = (&input.document, input.settings.as_slice());
+    let mut report = report_text(text, &input.written, &device.profile, settings).map_err(|error| input.refused(&error, device))?;
     if input.written.registers_guessed {
         report.provenance.push(REGISTERS_GUESSED.to_owned());
     }

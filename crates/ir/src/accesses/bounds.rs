@@ -222,7 +222,7 @@ impl Accesses {
     fn leaves(&self, access: &AccessRef, position: usize, ranges: &Ranges, to: &mut Vec<(u16, Outside)>) {
         let tensor = &self.tensors[usize::from(access.tensor)];
         let TensorPlace::Buffer { dims, .. } = &tensor.place else { return };
-        if access.spread.is_some() {
+        if access.indirect.is_some() {
             return;
         }
         for (axis, (form, &extent)) in access.coords.iter().zip(dims).rev().enumerate() {

@@ -2,8 +2,8 @@
 
 use super::expand::{COPIES, Distinct, Item, Placer, Target};
 use super::raw::{FieldKind, Flops, LoopOrder, PerPoint, Raw, RawAccess, RawBarrier, RawField, Registers, StorePolicyName};
-use super::reader::Reader;
-use super::text::{Places, Written};
+use super::reader::{Loop, Reader};
+use super::text::{Places, Unknown, Written};
 use super::words::{block_axis, help_on_operations, known_operations, operation};
 use super::wrong::{Result, TextError, wrong};
 use super::{AccessKind, Accesses, BufferLayout, Nest, NestVar, TensorPlace, TensorUse, VarKind};
@@ -30,10 +30,20 @@ struct Items {
     tensors: Vec<TensorUse>,
     /// Whether any of them mentions lanes or blocks.
     tied: bool,
+    /// Loops that are written out for any of them, a bit each.
+    unrolled: u32,
     /// For each barrier how many accesses come before it, and the loop it is in.
     barriers: Vec<(usize, Option<usize>)>,
     /// Where the name of each tensor stands.
     declared: Vec<Range<usize>>,
+}
+
+/// What loops do that nothing mentions.
+struct Repeats {
+    /// How often they repeat the operations of a point.
+    flops: i64,
+    /// What they repeat, in words.
+    said: Vec<String>,
 }
 
 impl Reader<'_> {
@@ -51,15 +61,25 @@ impl Reader<'_> {
         if block > 1 << 20 {
             return wrong(raw.block.span(), format!("a block of {block} threads runs nowhere"), None);
         }
-        let Items { items, tensors, tied, barriers, declared } = self.items(raw, &order)?;
-        let guessed = items.iter().enumerate().filter(|(_, item)| item.access.spread.is_some());
+        let Items { mut items, tensors, tied, unrolled, mut barriers, declared } = self.items(raw, &order)?;
+        let Repeats { flops, said: repeated } = self.repeat(&mut items, &mut barriers, unrolled);
+        let guessed = items.iter().enumerate().filter(|(_, item)| item.access.indirect.is_some());
         let guessed_accesses = guessed.map(|(i, item)| (tensors[usize::from(item.access.tensor)].name.to_string(), i)).collect();
         let fold = self.fold.iter().try_fold(1_i64, |n, &points| n.checked_mul(points)).filter(|&points| points <= COPIES);
         let Some(fold) = fold else {
             let at = raw.fold.as_ref().map_or(0..0, Spanned::span);
             return wrong(at, format!("a thread computes more than {COPIES} points"), Some("fewer points to fold"));
         };
-        let (registers, registers_guessed) = self.registers(&raw.registers, fold)?;
+        let mut unknowns = self.unknowns.clone();
+        let (registers, registers_guessed) = match &raw.registers {
+            Some(stated) => self.registers(stated, fold)?,
+            None => {
+                let estimated = estimated_registers(&items, &tensors, fold);
+                let registers = estimated.typical as u32;
+                unknowns.push(estimated);
+                (registers, false)
+            }
+        };
         let kernel = Kernel {
             name: raw.name.as_str().into(),
             launch: LaunchShape {
@@ -68,7 +88,7 @@ impl Reader<'_> {
             },
             registers,
             local: self.local(raw, &tensors)?,
-            ops: self.operations(raw, fold.saturating_mul(again))?,
+            ops: self.operations(raw, fold.saturating_mul(again).saturating_mul(flops))?,
             accesses: Accesses { nest: self.nest(&mut steps(items, barriers).peekable(), None), vars: self.vars(&order), tensors },
         };
         let as_u32 = |list: &[i64]| list.iter().map(|&n| n as u32).collect();
@@ -81,7 +101,13 @@ impl Reader<'_> {
             tied_to_block: tied,
             registers_guessed,
             guessed_accesses,
-            places: Places { block: place(raw.block.span()), registers: place(raw.registers.span()), fields: declared },
+            unknowns,
+            repeated,
+            places: Places {
+                block: place(raw.block.span()),
+                registers: raw.registers.as_ref().and_then(|own| place(own.span())),
+                fields: declared,
+            },
         })
     }
 
@@ -124,21 +150,27 @@ impl Reader<'_> {
             };
             let tensor = &tensors[index];
             let constant = matches!(tensor.place, TensorPlace::Buffer { space: Space::Constant, .. });
-            if let Some(store) = field.store.first().filter(|_| constant) {
+            if let Some(store) = field.store.first().or(field.atomic.first()).filter(|_| constant) {
                 return wrong(store.span(), format!("`{name}` is constant"), None);
             }
             let target = Target::new(field, index as u16, &tensor.place);
-            let (mut loads, mut stores) = (Distinct::of(field.load.len()), Distinct::of(field.store.len()));
-            for written in &field.load {
-                placer.place(written, &target, AccessKind::Load, &mut loads)?;
+            if let (TensorPlace::Image { .. }, Some(atomic)) = (&tensor.place, field.atomic.first()) {
+                return wrong(atomic.span(), format!("`{name}` is an image"), Some("atomics change elements of buffers"));
             }
-            for written in &field.store {
-                placer.place(written, &target, AccessKind::Store(policy(field.policy)), &mut stores)?;
+            let store = AccessKind::Store(policy(field.policy));
+            let lists = [(&field.load, AccessKind::Load), (&field.store, store), (&field.atomic, AccessKind::Atomic)];
+            // In the order in which the lists stand in the file.
+            let mut lists = lists.map(|(list, kind)| (list.first().map_or(0, |access| access.span().start), list, kind));
+            lists.sort_by_key(|own| own.0);
+            for (_, list, kind) in lists {
+                let mut own = Distinct::of(list.len());
+                for written in list {
+                    placer.place(written, &target, kind, &mut own)?;
+                }
+                found.tied |= own.tied;
+                found.unrolled |= own.unrolled;
+                items.extend(own.items);
             }
-            found.tied |= loads.tied || stores.tied;
-            let begin = |list: &[Spanned<RawAccess>]| list.first().map_or(0, |access| access.span().start);
-            let (first, second) = if begin(&field.store) < begin(&field.load) { (stores, loads) } else { (loads, stores) };
-            items.extend(first.items.into_iter().chain(second.items));
             if items.len() > ACCESSES {
                 return wrong(field.name.span(), format!("the kernel has more than {ACCESSES} accesses"), None);
             }
@@ -147,6 +179,57 @@ impl Reader<'_> {
             found.barriers.push((found.items.len(), self.barrier(barrier)?));
         }
         Ok(found)
+    }
+
+    /// Puts what stands right outside of loops that nothing mentions into them.
+    fn repeat(&self, items: &mut [Item], barriers: &mut [(usize, Option<usize>)], unrolled: u32) -> Repeats {
+        let mut found = Repeats { flops: 1, said: vec![] };
+        let within = items.iter().map(|item| item.within).chain(barriers.iter().map(|barrier| barrier.1));
+        let mut held: Vec<usize> = within.flat_map(|own| std::iter::successors(own, |&number| self.around(number))).collect();
+        for (i, (name, own)) in self.names.iter().zip(&self.loops).enumerate() {
+            let Loop { trips, order, number, around } = *own;
+            if if order.unrolled() { unrolled >> i & 1 == 1 } else { held.contains(&number) } || trips == 1 {
+                continue;
+            }
+            let flops = if order == LoopOrder::GridStride { "all points" } else { "all flops" };
+            if order != LoopOrder::GridStride {
+                found.flops = found.flops.saturating_mul(trips);
+            }
+            if order.unrolled() {
+                found.said.push(format!(
+                    "loop `{name}`: nothing mentions it, so that its {trips} trips repeat {flops}; written out, loads are made once"
+                ));
+                continue;
+            }
+            let mut repeated = 0;
+            // Loops of one trip are none.
+            let outside = |within: Option<usize>| self.several(within) == self.several(around);
+            for item in items.iter_mut().filter(|item| outside(item.within)) {
+                (item.within, repeated) = (Some(number), repeated + 1);
+            }
+            barriers.iter_mut().filter(|barrier| outside(barrier.1)).for_each(|barrier| barrier.1 = Some(number));
+            if repeated > 0 {
+                held.push(number);
+            }
+            let noun = if repeated == 1 { "access" } else { "accesses" };
+            let place = around.map_or("outside of all loops".to_owned(), |around| format!("in `{}` alone", self.name_of(around)));
+            found.said.push(format!(
+                "loop `{name}`: nothing mentions it, so that its {trips} trips repeat {flops} and the {repeated} {noun} {place}"
+            ));
+        }
+        found
+    }
+
+    /// The innermost loop of several trips that this one is, or is in.
+    fn several(&self, within: Option<usize>) -> Option<usize> {
+        let trips = |number: usize| self.loops.iter().find(|own| !own.order.unrolled() && own.number == number).map_or(1, |own| own.trips);
+        std::iter::successors(within, |&number| self.around(number)).find(|&number| trips(number) != 1)
+    }
+
+    /// The name of the loop of that number.
+    pub(super) fn name_of(&self, number: usize) -> &str {
+        let own = self.loops.iter().position(|own| !own.order.unrolled() && own.number == number);
+        own.map_or("", |i| self.names[i].as_str())
     }
 
     /// What is said where a name is none of the loops'.
@@ -266,7 +349,7 @@ impl Reader<'_> {
     /// Buffer unless the field, or else its accesses, say otherwise.
     fn kind(&self, field: &RawField) -> Result<FieldKind> {
         let mut kind = field.kind;
-        for access in field.load.iter().chain(&field.store) {
+        for access in field.accesses() {
             let RawAccess::With(with) = access.get_ref() else { continue };
             let Some(own) = &with.kind else { continue };
             if kind.is_some_and(|kind| kind != *own.get_ref()) {
@@ -359,13 +442,12 @@ fn policy(name: StorePolicyName) -> StorePolicy {
 /// Whether a field says nothing but what is done with it, as one does that goes on from further up.
 fn goes_on(field: &RawField) -> bool {
     let says = |access: &Spanned<RawAccess>| matches!(access.get_ref(), RawAccess::With(with) if with.kind.is_some());
-    let accesses = field.load.iter().chain(&field.store);
     field.element.is_none()
         && field.dims.is_none()
         && field.strides.is_none()
         && field.align.is_none()
         && field.kind.is_none()
-        && !accesses.into_iter().any(says)
+        && !field.accesses().any(says)
 }
 
 /// An access or a barrier, and the loop it is in.
@@ -379,6 +461,35 @@ fn steps(items: Vec<Item>, barriers: Vec<(usize, Option<usize>)>) -> impl Iterat
         let barrier = barriers.next_if(|barrier| barrier.0 <= next).map(|barrier| (Nest::Barrier, barrier.1));
         barrier.or_else(|| items.next().map(|(_, item)| (Nest::Access(item.access), item.within)))
     })
+}
+
+/// Registers of 32 bits that a thread needs, where nobody says: those that any kernel needs, addresses of its fields, a result for each of
+/// its points, and what it has loaded and not used yet. Compilers keep few loads in flight or all of a straight run.
+fn estimated_registers(items: &[Item], tensors: &[TensorUse], fold: i64) -> Unknown {
+    /// Coordinates, conditions and counters: kernels that do next to nothing are compiled to 8 to 20.
+    const LEAST: i64 = 12;
+    const USUAL: i64 = 16;
+    const MANY: i64 = 32;
+    /// Words that are loaded ahead.
+    const AHEAD: i64 = 16;
+    /// What instructions of NVIDIA can name.
+    const MOST: i64 = 255;
+    let words = |item: &Item| match &tensors[usize::from(item.access.tensor)].place {
+        TensorPlace::Buffer { element, .. } => (i64::from(item.access.width) * i64::from(element.bytes()) + 3) / 4,
+        TensorPlace::Image { .. } => 4,
+    };
+    let loads: i64 = items.iter().filter(|item| item.access.kind == AccessKind::Load).map(words).sum();
+    let result = fold * items.iter().map(words).max().unwrap_or(1);
+    let pointers = 2 * tensors.len() as i64;
+    let of = |base: i64, loads: i64| (base + result + loads).min(MOST);
+    let typical = of(USUAL + pointers.min(8), loads.min(AHEAD));
+    Unknown {
+        key: "registers".to_owned(),
+        lo: of(LEAST, 0).min(typical),
+        typical,
+        hi: of(MANY + pointers, loads).max(typical),
+        why: "estimated from what a thread loads and keeps, as the file does not say".to_owned(),
+    }
 }
 
 /// What the arrays in local memory occupy.

@@ -207,7 +207,7 @@ fn loaded_before(runs: &mut [Run]) {
         let (run, behind) = &mut runs[i];
         let mut moved = Vec::new();
         run.retain(|(position, access)| {
-            if access.kind != AccessKind::Load || access.spread.is_some() {
+            if access.kind != AccessKind::Load || access.indirect.is_some() {
                 return true;
             }
             let at = known.entry((access.tensor, access.coords.clone(), access.width, access.path)).or_insert(i);
@@ -256,7 +256,7 @@ fn once(mut run: Vec<(usize, AccessRef)>) -> impl Iterator<Item = Node> {
     run.sort_by(|a, b| order(&a.1, &b.1).then_with(|| a.1.guard.cmp(&b.1.guard)).then_with(|| a.0.cmp(&b.0)));
     let same = |a: &AccessRef, b: &AccessRef| {
         // Two unknown addresses differ, whatever stands for them; what two atomics do is twice what one does.
-        a.spread.is_none() && a.kind != AccessKind::Atomic && order(a, b).is_eq()
+        a.indirect.is_none() && a.kind != AccessKind::Atomic && order(a, b).is_eq()
     };
     let mut kept: Vec<(usize, AccessRef)> = Vec::with_capacity(run.len());
     let mut group = 0;
@@ -311,6 +311,6 @@ fn nest(nodes: Vec<Node>, positions: &mut Vec<usize>) -> Vec<Nest> {
 fn by_address(a: &AccessRef, b: &AccessRef) -> Ordering {
     let terms = || a.coords.iter().map(|form| form.terms()).cmp(b.coords.iter().map(|form| form.terms()));
     let constants = || a.coords.iter().map(|form| form.constant).cmp(b.coords.iter().map(|form| form.constant));
-    let rest = |own: &AccessRef| (own.width, own.path, own.spread);
+    let rest = |own: &AccessRef| (own.width, own.path, own.indirect);
     a.kind.cmp(&b.kind).then_with(terms).then_with(constants).then_with(|| rest(a).cmp(&rest(b)))
 }

@@ -6,8 +6,9 @@ use super::reader::Reader;
 use super::symbol::{Linear, Symbol};
 use super::words::block_axis;
 use super::wrong::{Result, TextError, wrong};
-use super::{AccessKind, AccessRef, AffineBound, LoadPath, TensorPlace};
+use super::{AccessKind, AccessRef, AffineBound, Indirect, LoadPath, Pattern, TensorPlace};
 use crate::affine::{Affine, VarId};
+use crate::near::did_you_mean;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -29,6 +30,8 @@ pub(super) struct Distinct {
     pub(super) items: Vec<Item>,
     /// Whether one of them mentions lanes or blocks, so that it depends on how the launch is divided.
     pub(super) tied: bool,
+    /// Loops that are written out for one of them, a bit each.
+    pub(super) unrolled: u32,
     /// Positions of items by the hash of what accesses that do the same share.
     known: FxHashMap<u64, SmallVec<[u32; 2]>>,
 }
@@ -102,14 +105,14 @@ impl Distinct {
     /// Of about so many accesses.
     pub(super) fn of(accesses: usize) -> Self {
         let known = FxHashMap::with_capacity_and_hasher(accesses, FxBuildHasher);
-        Self { items: Vec::with_capacity(accesses), tied: false, known }
+        Self { items: Vec::with_capacity(accesses), tied: false, unrolled: 0, known }
     }
 
     /// Adds an access, unless one of them already does the same. Where two differ in when they happen and one of them happens whenever the
     /// other does, that one stays. The first conditions, `points` of them, keep points in the domain.
     fn add(&mut self, item: Item, points: usize) {
-        if item.access.spread.is_some() {
-            // Two unknown addresses differ, whatever stands for them.
+        if item.access.indirect.is_some() || item.access.kind == AccessKind::Atomic {
+            // Two unknown addresses differ, whatever stands for them; what two atomics do is twice what one does.
             return self.items.push(item);
         }
         let does = |item: &Item| (item.access.width, item.access.path, item.within);
@@ -164,27 +167,43 @@ impl<'a> Placer<'a> {
     pub(super) fn place(&self, written: &Spanned<RawAccess>, target: &Target, kind: AccessKind, to: &mut Distinct) -> Result<()> {
         let (reader, span) = (self.reader, written.span());
         let parts = self.parts(written, target)?;
-        let mut spread = None;
-        let mut proxied = |proxy: &'_ RawProxy| {
-            let elements = reader.extent(&proxy.spread)? as u64;
-            spread = Some(spread.unwrap_or(1_u64).saturating_mul(elements));
-            Ok(Cow::Owned(reader.coordinate(proxy.proxy.get_ref(), &proxy.proxy.span())?.into_owned()))
-        };
-        let mut forms: SmallVec<[Placed; 4]> = SmallVec::new();
-        if let Some(index) = parts.index {
-            forms.push((proxied(index.get_ref())?, index.get_ref().proxy.span()));
-        }
-        for coordinate in parts.at {
-            let form = match coordinate.get_ref() {
-                RawCoordinate::Number(number) => reader.coordinate(number, &coordinate.span())?,
-                RawCoordinate::Proxy(proxy) => proxied(proxy)?,
-            };
-            forms.push((form, coordinate.span()));
-        }
+        let mut indirect: Option<Indirect> = None;
         let rank = match target.place {
             TensorPlace::Image { .. } => 2,
             TensorPlace::Buffer { dims, .. } => dims.len(),
         };
+        let mut proxied = |proxy: &'_ RawProxy, at: usize| {
+            let elements = reader.extent(&proxy.spread)? as u64;
+            let pattern = self.pattern(proxy)?;
+            let image = matches!(target.place, TensorPlace::Image { .. });
+            if image && elements > 1 {
+                return wrong(
+                    proxy.spread.span(),
+                    "texels whose place depends on data are not counted",
+                    Some("spread = 1: the proxy itself"),
+                );
+            }
+            if indirect.is_some_and(|before| before.pattern != Pattern::Random || pattern != Pattern::Random) {
+                let help = Some("one coordinate that depends on data, or all of them random");
+                return wrong(proxy.proxy.span(), "coordinates of one access that are drawn by other patterns than random", help);
+            }
+            let before = indirect.map_or((1, 0), |before| (before.elements, before.drawn));
+            // Buffers are listed slowest first once they are read.
+            let bit = 1_u16.checked_shl(if image { at } else { rank.saturating_sub(1 + at) } as u32).unwrap_or(0);
+            indirect = Some(Indirect { pattern, elements: elements.saturating_mul(before.0), drawn: before.1 | bit });
+            Ok(Cow::Owned(reader.coordinate(proxy.proxy.get_ref(), &proxy.proxy.span())?.into_owned()))
+        };
+        let mut forms: SmallVec<[Placed; 4]> = SmallVec::new();
+        if let Some(index) = parts.index {
+            forms.push((proxied(index.get_ref(), 0)?, index.get_ref().proxy.span()));
+        }
+        for (at, coordinate) in parts.at.iter().enumerate() {
+            let form = match coordinate.get_ref() {
+                RawCoordinate::Number(number) => reader.coordinate(number, &coordinate.span())?,
+                RawCoordinate::Proxy(proxy) => proxied(proxy, at)?,
+            };
+            forms.push((form, coordinate.span()));
+        }
         if forms.len() != rank {
             let what = format!("`{}` has {rank} dimensions, this access {}", target.field.name.get_ref(), forms.len());
             return wrong(span, what, None);
@@ -213,6 +232,7 @@ impl<'a> Placer<'a> {
                 }
             }
         }
+        to.unrolled |= written_out.iter().fold(0, |all, n| all | 1 << n);
         let counts = self.counts_of_points(&written_out, &span)?;
         let mut next = Some(SmallVec::from_elem(0, counts.len()));
         while let Some(point) = next {
@@ -234,11 +254,36 @@ impl<'a> Placer<'a> {
                 guard.push(AffineBound { value, extent: *extent, per_lane: *per_lane });
             }
             self.fits(&coords, target, &span)?;
-            let access = AccessRef { tensor: target.tensor, kind, coords, width: parts.width, guard, path: parts.path, spread };
+            let access = AccessRef { tensor: target.tensor, kind, coords, width: parts.width, guard, path: parts.path, indirect };
             to.add(Item { access, within }, points);
             next = after(point, &counts);
         }
         Ok(())
+    }
+
+    /// How the address of a proxy is drawn.
+    fn pattern(&self, proxy: &RawProxy) -> Result<Pattern> {
+        let Some(text) = &proxy.pattern else { return Ok(Pattern::Random) };
+        let (span, own) = (text.span(), text.get_ref().as_str());
+        if let Some(band) = own.strip_prefix("banded:") {
+            let width = self.reader.linear(band, "banded:".len(), &span, own)?;
+            return match width.constant {
+                elements @ 1..=0x7fff_ffff if width.is_constant() => Ok(Pattern::Banded(elements as u64)),
+                _ => wrong(span, format!("a band of {band}"), Some("elements of the band, from 1 to 2147483647, as in \"banded:64\"")),
+            };
+        }
+        match own {
+            "random" => Ok(Pattern::Random),
+            "sorted" => Ok(Pattern::Sorted),
+            _ => {
+                let meant = did_you_mean(own, ["random", "sorted", "banded:64"]);
+                wrong(
+                    span,
+                    format!("unknown pattern `{own}`{meant}"),
+                    Some("random, sorted, or banded:64, 64 being the elements of the band"),
+                )
+            }
+        }
     }
 
     fn parts<'b>(&self, written: &'b Spanned<RawAccess>, target: &'b Target) -> Result<Parts<'b>> {
@@ -300,10 +345,7 @@ impl<'a> Placer<'a> {
 
     /// What is said of an access in two loops that stand beside each other.
     fn apart(&self, one: Option<usize>, other: usize) -> String {
-        let name = |number: usize| {
-            let own = self.reader.loops.iter().position(|own| !own.order.unrolled() && own.number == number);
-            own.map_or("", |i| self.reader.names[i].as_str())
-        };
+        let name = |number| self.reader.name_of(number);
         format!("`{}` and `{}` stand beside each other: nothing is in both", one.map_or("", name), name(other))
     }
 

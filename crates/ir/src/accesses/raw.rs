@@ -35,11 +35,14 @@ pub(super) struct Raw {
     pub(super) fold: Option<Numbers>,
     #[serde(default)]
     pub(super) fold_mode: FoldMode,
-    pub(super) registers: Spanned<Registers>,
+    pub(super) registers: Option<Spanned<Registers>>,
     pub(super) local: Option<Spanned<Number>>,
     pub(super) flops: Option<Arc<Spanned<Flops>>>,
     #[serde(default)]
-    pub(super) params: BTreeMap<Spanned<String>, Spanned<i64>>,
+    pub(super) params: BTreeMap<Spanned<String>, Spanned<Param>>,
+    /// Trips of loops that were set from outside.
+    #[serde(skip)]
+    pub(super) trips: BTreeMap<String, i64>,
     pub(super) origin: Option<Numbers>,
     #[serde(default)]
     pub(super) guard: Arc<Vec<Spanned<String>>>,
@@ -57,7 +60,7 @@ impl Raw {
         let loops: Vec<String> = self.loops.iter().map(|own| own.name.get_ref().clone()).collect();
         let names = Names { form: &|name: &str| named(name, &loops, |_| None), known: KNOWN };
         for field in Arc::get_mut(&mut self.field).into_iter().flatten() {
-            for access in field.load.iter_mut().chain(&mut field.store) {
+            for access in field.load.iter_mut().chain(&mut field.store).chain(&mut field.atomic) {
                 let at = match access.get_mut() {
                     RawAccess::At(at) => Some(at),
                     RawAccess::With(with) => with.at.as_mut(),
@@ -76,6 +79,32 @@ impl Raw {
                     *number = Number::Form(form);
                 }
             }
+        }
+    }
+}
+
+/// The value of a parameter, or between which numbers it lies.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Param {
+    Known(i64),
+    Between(Between),
+}
+
+/// A number that is not known before the kernel runs.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Between {
+    pub(super) lo: i64,
+    pub(super) hi: i64,
+    pub(super) typical: i64,
+}
+
+impl Param {
+    /// What it is taken for.
+    pub(super) fn value(self) -> i64 {
+        match self {
+            Self::Known(value) => value,
+            Self::Between(between) => between.typical,
         }
     }
 }
@@ -123,6 +152,8 @@ pub(super) struct RawField {
     pub(super) load: Vec<Spanned<RawAccess>>,
     #[serde(default)]
     pub(super) store: Vec<Spanned<RawAccess>>,
+    #[serde(default)]
+    pub(super) atomic: Vec<Spanned<RawAccess>>,
     #[serde(default)]
     pub(super) policy: StorePolicyName,
     #[serde(default)]
@@ -174,12 +205,13 @@ pub(super) enum RawCoordinate {
     Proxy(RawProxy),
 }
 
-/// An address that depends on data: one of `spread` elements, of which `proxy` is typical.
+/// An address that depends on data: one of `spread` elements, of which `proxy` is typical, by a pattern.
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawProxy {
     pub(super) proxy: Spanned<Number>,
     pub(super) spread: Spanned<Number>,
+    pub(super) pattern: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -199,6 +231,13 @@ pub(super) struct RawLoop {
 pub(super) struct RawBarrier {
     #[serde(rename = "in")]
     pub(super) within: Option<Spanned<String>>,
+}
+
+impl RawField {
+    /// All its accesses: loads, stores, atomics.
+    pub(super) fn accesses(&self) -> impl Iterator<Item = &Spanned<RawAccess>> {
+        self.load.iter().chain(&self.store).chain(&self.atomic)
+    }
 }
 
 /// How a loop's trips run.
@@ -275,6 +314,19 @@ impl<'de> Deserialize<'de> for Number {
         match from.deserialize_any(AnyOf::<Never, Never>::new(expecting, false, false))? {
             Shape::Number(number) => Ok(number),
             Shape::List(never) | Shape::Table(never) => match never {},
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Param {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let expecting = "a whole number of 64 bits, or { lo = 1, hi = 64, typical = 20 } of one that is not known";
+        match from.deserialize_any(AnyOf::<Never, Between>::new(expecting, false, true))? {
+            Shape::Number(Number::Int(value)) => Ok(Self::Known(value)),
+            Shape::Number(Number::Text(text)) => Err(D::Error::invalid_type(de::Unexpected::Str(&text), &expecting)),
+            Shape::Number(Number::Form(_)) => Err(D::Error::custom(expecting)),
+            Shape::Table(table) => Ok(Self::Between(table)),
+            Shape::List(never) => match never {},
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Numbers of the text form with their parameters resolved, and the launch they make.
 
-use super::raw::{FoldMode, LoopOrder, Number, Numbers, Raw};
-use super::symbol::{KNOWN, Linear, coordinate, named};
+use super::raw::{FoldMode, LoopOrder, Number, Numbers, Param, Raw, RawLoop};
+use super::symbol::{KNOWN, Linear, Symbol, coordinate, named};
+use super::text::Unknown;
 use super::wrong::{Result, TextError, wrong};
 use crate::affine::Affine;
 use crate::affine::text::{FormError, Names, parse};
@@ -20,6 +21,7 @@ const LOOPS: usize = 16;
 const GRID_AXES: usize = 9;
 
 /// A loop as it runs.
+#[derive(Clone, Copy)]
 pub(super) struct Loop {
     pub(super) trips: i64,
     pub(super) order: LoopOrder,
@@ -34,6 +36,8 @@ pub(super) struct Reader<'a> {
     params: BTreeMap<&'a str, i64>,
     pub(super) names: Vec<String>,
     pub(super) loops: Vec<Loop>,
+    /// Numbers that are not known: parameters in their order, then trips.
+    pub(super) unknowns: Vec<Unknown>,
     /// Threads along each axis that a block has; along the others it is 1.
     pub(super) block: Vec<i64>,
     pub(super) fold: Vec<i64>,
@@ -45,12 +49,13 @@ pub(super) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     pub(super) fn new(text: &'a str, raw: &'a Raw) -> Result<Self> {
-        let params = raw.params.iter().map(|(name, value)| (name.get_ref().as_str(), *value.get_ref())).collect();
+        let params = raw.params.iter().map(|(name, value)| (name.get_ref().as_str(), value.get_ref().value())).collect();
         let mut reader = Self {
             text,
             params,
             names: vec![],
             loops: vec![],
+            unknowns: vec![],
             block: vec![],
             fold: vec![],
             domain: vec![],
@@ -61,6 +66,7 @@ impl<'a> Reader<'a> {
         for name in raw.params.keys() {
             reader.free(name)?;
         }
+        reader.read_ranges(raw)?;
         reader.read_loops(raw)?;
         // A grid alone may have more axes than its blocks.
         let blocks = raw.grid.as_ref().filter(|_| raw.domain.is_none()).map_or(0, |grid| grid.get_ref().len());
@@ -94,6 +100,59 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
+    /// Parameters of which a range is known.
+    fn read_ranges(&mut self, raw: &Raw) -> Result<()> {
+        for (name, value) in &raw.params {
+            let Param::Between(between) = *value.get_ref() else { continue };
+            if !(between.lo <= between.typical && between.typical <= between.hi) {
+                let what = format!("`{}` lies between {} and {}, but not {}", name.get_ref(), between.lo, between.hi, between.typical);
+                return wrong(value.span(), what, Some("lo <= typical <= hi"));
+            }
+            let why = "between these the file says it lies".to_owned();
+            let key = name.get_ref().clone();
+            self.unknowns.push(Unknown { key, lo: between.lo, typical: between.typical, hi: between.hi, why });
+        }
+        Ok(())
+    }
+
+    /// How often a loop runs that is in this one. Trips that grow with loops around it are taken for their mean.
+    fn trips(&mut self, own: &RawLoop, set: Option<i64>, around: Option<usize>) -> Result<i64> {
+        let span = own.trips.span();
+        if let Some(trips) = set {
+            return Ok(trips);
+        }
+        let form = self.coordinate(own.trips.get_ref(), &span)?.into_owned();
+        if form.is_constant() {
+            return self.extent(&own.trips);
+        }
+        let help = "trips may grow with loops around it, as in trips = \"k + 1\"; what depends on data is a parameter with a range: \
+                    [params] n = { lo = 1, hi = 64, typical = 20 }";
+        let mut outer = std::iter::successors(around, |&number| self.around(number)).collect::<Vec<_>>();
+        outer.retain(|&number| number < self.loops.len());
+        let (mut least, mut most) = (i128::from(form.constant), i128::from(form.constant));
+        for &(symbol, factor) in form.terms() {
+            let known = match symbol {
+                Symbol::Loop(n) => self.loops.get(usize::from(n)).filter(|other| !other.order.unrolled() && outer.contains(&other.number)),
+                _ => None,
+            };
+            let Some(other) = known else { return wrong(span, "this must not depend on coordinates", Some(help)) };
+            let far = i128::from(factor) * i128::from(other.trips - 1);
+            (least, most) = (least + far.min(0), most + far.max(0));
+        }
+        if own.order != LoopOrder::Sequential {
+            let help = Some("order = \"sequential\"");
+            return wrong(span, format!("the trips of `{}` are not one number, as they have to be here", own.name.get_ref()), help);
+        }
+        if least < 0 || !(1..=0x7fff_ffff).contains(&most) {
+            return wrong(span, format!("a loop of {least} to {most} trips"), Some("0 to 2147483647"));
+        }
+        // Forms are as often above their middle as below it.
+        let mean = ((least + most) as i64 + 1) / 2;
+        let why = format!("the mean of {least} to {most}; blocks touch up to what the most trips do");
+        self.unknowns.push(Unknown { key: format!("trips.{}", own.name.get_ref()), lo: mean, typical: mean, hi: most as i64, why });
+        Ok(mean)
+    }
+
     fn read_loops(&mut self, raw: &Raw) -> Result<()> {
         if let Some(first) = raw.loops.get(LOOPS) {
             return wrong(first.name.span(), format!("there are more than {LOOPS} loops"), None);
@@ -102,15 +161,6 @@ impl<'a> Reader<'a> {
             self.free(&own.name)?;
             if self.params.contains_key(own.name.get_ref().as_str()) {
                 return wrong(own.name.span(), format!("`{}` is already something else", own.name.get_ref()), None);
-            }
-            // Trips are numbers: no loop is known to them.
-            let trips = self.extent(&own.trips)?;
-            if own.order.unrolled() && trips > UNROLLED {
-                return wrong(
-                    own.trips.span(),
-                    format!("{trips} trips are written out"),
-                    Some("order = \"sequential\" keeps a loop of many trips"),
-                );
             }
             let number = self.loops.iter().filter(|other| !other.order.unrolled()).count();
             let around = match &own.beside {
@@ -126,6 +176,14 @@ impl<'a> Reader<'a> {
                     }
                 },
             };
+            let trips = self.trips(own, raw.trips.get(own.name.get_ref()).copied(), around)?;
+            if own.order.unrolled() && trips > UNROLLED {
+                return wrong(
+                    own.trips.span(),
+                    format!("{trips} trips are written out"),
+                    Some("order = \"sequential\" keeps a loop of many trips"),
+                );
+            }
             self.loops.push(Loop { trips, order: own.order, number, around });
             self.names.push(own.name.get_ref().clone());
         }

@@ -7,12 +7,38 @@
 //! as loops and barriers tell: which of
 //! several loads comes first where neither divides them is the compiler's to choose ([`super::Order`]). So does a `[[barrier]]`, at which the threads of
 //! a block wait for each other: what stands above happens before it, what stands below after it. A field that is used on both sides stands
-//! on both: below it goes on, with its name and accesses alone. An address that depends on data is a typical
-//! coordinate and the number of elements it may be, `{ proxy = "tx+13", spread = "n" }`; results are marked by it.
-//! .
+//! on both: below it goes on, with its name and accesses alone.
+//!
+//! A coordinate that depends on data is `{ proxy = "tx+13", spread = "n", pattern = "random" }`: the coordinate that it is typically, of how
+//! many elements it is one, and how it is drawn:
+//! - `random` (where `pattern` is left out): any of the `spread` elements, all equally likely, the same ones for all threads;
+//! - `sorted`: as random, but that the threads of the launch, in the order in which blocks start and lanes are numbered, have theirs in
+//!   ascending order, in each trip of a loop again;
+//! - `banded:64`: any of 64 elements, all equally likely, in whose middle the proxy lies; of all threads together at most `spread` elements.
+//!
+//! Each value of each variable (lane, block, trip of a loop that is not written out) draws anew, but of those variables that move other
+//! coordinates of the access and not this one: of `["lx", { proxy = "by", spread = "n" }]` the lanes of a block read one row. Several
+//! coordinates may be random: what they are one of is multiplied. With `spread = 1` the proxy itself is touched. Results are expectations, and
+//! say so.
+//!
+//! A field's `atomic` lists what is read, changed and written at once. In device memory atomics of one address happen one after the other, in
+//! local memory those of one bank. A histogram's is `[{ proxy = 0, spread = "bins" }]`: a proxy that moves with nothing is drawn by every lane.
+//!
+//! A loop that no access, condition or barrier mentions, and no loop in it, repeats what stands right outside of it: the accesses and
+//! barriers of the file that would otherwise be in the loop around it alone (outside of all loops, if it is in none), and all operations.
+//! `flops` are a point's over all trips of loops that something mentions, times the trips of loops that nothing mentions; where such a loop
+//! is written out, its loads are one, and only operations are repeated. Of several such loops beside each other the first has the accesses.
+//! Results name every such loop.
+//!
+//! Where `registers` are left out, they are estimated from what a thread loads and keeps, with a range that intervals cover.
+//!
+//! What is not known before the kernel runs is a parameter with a range: `m = { lo = 1, hi = 64, typical = 20 }`. Volumes and times are those
+//! of the typical number, intervals cover the ends of the range, and a setting from outside makes it known. Trips may grow with loops around
+//! theirs (`trips = "k + 1"`): they are taken for their mean, which counts executions exactly, and the interval covers the most of them.
+//!
 //! [`super::write`] is the way back: what kernels of a [`crate::Family`] touch, as a person would have written it.
 
-use super::raw::{FoldMode, LoopOrder, Number, Numbers, Raw, Registers};
+use super::raw::{FoldMode, LoopOrder, Number, Numbers, Param, Raw, Registers};
 use super::reader::Reader;
 use super::wrong::Result;
 use crate::kernel::Kernel;
@@ -40,8 +66,27 @@ pub struct Written {
     pub registers_guessed: bool,
     /// Addresses that stand for data-dependent ones: (field, position among all accesses of the kernel in program order).
     pub guessed_accesses: Vec<(String, usize)>,
+    /// Numbers that the file does not know, each taken for a typical one.
+    pub unknowns: Vec<Unknown>,
+    /// Loops that nothing mentions, and what they repeat, in words.
+    pub repeated: Vec<String>,
     /// Where things stand in the file.
     pub places: Places,
+}
+
+/// A number that is not known before the kernel runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unknown {
+    /// What sets it from outside ([`Document::written`]).
+    pub key: String,
+    /// The least that it is.
+    pub lo: i64,
+    /// What it is taken for.
+    pub typical: i64,
+    /// The most.
+    pub hi: i64,
+    /// Where the range comes from, in words.
+    pub why: String,
 }
 
 /// Where things stand in the file, in bytes; `None` where they were set from outside.
@@ -80,7 +125,7 @@ impl Document {
 
     /// Parameters and their values.
     pub fn params(&self) -> impl Iterator<Item = (&str, i64)> {
-        self.raw.params.iter().map(|(name, value)| (name.get_ref().as_str(), *value.get_ref()))
+        self.raw.params.iter().map(|(name, value)| (name.get_ref().as_str(), value.get_ref().value()))
     }
 
     /// Whether the launch is given in blocks alone, so that the domain depends on the block and the folding.
@@ -90,7 +135,7 @@ impl Document {
     }
 
     /// The kernel. `settings` replace keys of the file from outside: `block`, `domain`, `grid`, `fold` (lists of numbers separated by
-    /// commas), `fold_mode`, `block_order`, `registers` and parameters.
+    /// commas), `fold_mode`, `block_order`, `registers`, parameters, and trips of loops as `trips.k`.
     ///
     /// # Errors
     /// What is wrong and where: unknown keys and variables, products of coordinates, extents of 0, a domain that contradicts the grid, …
@@ -148,9 +193,15 @@ fn set(raw: &mut Raw, key: &str, value: &str) -> Result<()> {
             _ => return outside(format!("`fold_mode` is set to `{value}`, which is neither consecutive nor strided")),
         },
         "block_order" => raw.block_order = Some(Spanned::new(0..0, value.to_owned())),
-        "registers" => raw.registers = Spanned::new(0..0, Registers::Number(Number::Text(value.to_owned()))),
+        "registers" => raw.registers = Some(Spanned::new(0..0, Registers::Number(Number::Text(value.to_owned())))),
+        name if name.strip_prefix("trips.").is_some_and(|name| raw.loops.iter().any(|own| own.name.get_ref() == name)) => {
+            match value.parse() {
+                Ok(trips @ 1..=0x7fff_ffff) => raw.trips.insert(name["trips.".len()..].to_owned(), trips),
+                _ => return outside(format!("`{name}` is set to `{value}`, which is no number from 1 to 2147483647")),
+            };
+        }
         name => match (raw.params.get_mut(name), value.parse()) {
-            (Some(param), Ok(number)) => *param = Spanned::new(0..0, number),
+            (Some(param), Ok(number)) => *param = Spanned::new(0..0, Param::Known(number)),
             (Some(_), Err(_)) => return outside(format!("`{name}` is set to `{value}`, which is no whole number of 64 bits")),
             (None, _) => {
                 let known = ["block", "domain", "grid", "fold", "fold_mode", "block_order", "registers"].into_iter();

@@ -5,12 +5,13 @@ use super::symbol::coordinate;
 use super::text::parse;
 use super::words::{block_axis, is_further_axis, word};
 use super::wrong::TextError;
-use super::{AccessKind, AccessRef, Accesses, AffineBound, LoadPath, Nest, TensorPlace, TensorUse, VarKind};
+use super::{AccessKind, AccessRef, Accesses, AffineBound, LoadPath, Nest, Pattern, TensorPlace, TensorUse, VarKind};
 use crate::affine::text::sum;
 use crate::affine::{Affine, VarId};
 use crate::kernel::Kernel;
 use crate::program::{ImageFormat, Name, Space, StorePolicy};
 use crate::text::Word;
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
@@ -23,7 +24,7 @@ pub enum Unwritable {
     /// Blocks, lanes and loops are not as a launch and nested loops make them.
     #[error("its variables are not the blocks, then the lanes of its launch, then loops of known trips that each stand in one place")]
     Variables,
-    /// An operation or a way to touch this tensor that the text form has no word for: atomics, tiles, types of no number.
+    /// An operation or a way to touch this tensor that the text form has no word for: tiles, types of no number.
     #[error("the text form has no word for {0}")]
     NoWord(String),
     /// The reader does not take it.
@@ -35,11 +36,14 @@ pub enum Unwritable {
 }
 
 /// The text form of a kernel. [`parse`] makes the same kernel of it: launch, registers, operations and accesses in order, all but the
-/// names of blocks and lanes, which are bx and lx and so on in the text, and of loops whose name is taken or none.
+/// names of blocks and lanes, which are bx and lx and so on in the text, and of loops whose name is taken or none. Loops that hold nothing
+/// are left out: in the text they would repeat what is around them.
 ///
 /// # Errors
 /// What the text form cannot say: see [`Unwritable`].
 pub fn write(kernel: &Kernel) -> Result<String, Unwritable> {
+    let kernel = held(kernel);
+    let kernel = kernel.as_ref();
     let text = Writer::new(kernel)?.text()?;
     let mut read = parse(&text, &[])?.kernel;
     for (var, own) in read.accesses.vars.iter_mut().zip(&kernel.accesses.vars) {
@@ -100,11 +104,10 @@ impl<'a> Writer<'a> {
         let mut around = vec![None; vars.len()];
         stands(&self.kernel.accesses.nest, None, first, &mut around)?;
         let mut loops: Vec<Loop> = Vec::new();
-        for (number, (var, around)) in vars.iter().zip(around).enumerate() {
+        for (var, around) in vars.iter().zip(around) {
             let trips = var.trips.ok_or(Unwritable::Variables)?;
             let taken = |name: &str| coordinate(name).is_some() || is_further_axis(name) || loops.iter().any(|own| own.name == name);
-            // One that holds nothing may stand anywhere.
-            let around = around.unwrap_or_else(|| number.checked_sub(1));
+            let around = around.ok_or(Unwritable::Variables)?;
             loops.push(Loop { name: free(&var.name, taken), trips, around });
         }
         Ok(loops)
@@ -207,7 +210,7 @@ impl<'a> Writer<'a> {
             let (key, policy) = match first.kind {
                 AccessKind::Load => ("load", StorePolicy::WriteBack),
                 AccessKind::Store(policy) => ("store", policy),
-                AccessKind::Atomic => return Err(Unwritable::NoWord(format!("atomics of `{}`", own.name))),
+                AccessKind::Atomic => ("atomic", StorePolicy::WriteBack),
             };
             let _ = writeln!(text, "{key} = {}", list(all));
             if policy != StorePolicy::WriteBack {
@@ -222,8 +225,20 @@ impl<'a> Writer<'a> {
         if matches!(tensor.place, TensorPlace::Buffer { .. }) {
             forms.reverse();
         }
-        let coordinate = |(i, form): (usize, &&Affine)| match access.spread.filter(|_| i == 0) {
-            Some(spread) => format!("{{ proxy = {}, spread = {spread} }}", self.coordinate(form)),
+        let bit = |i: usize| if matches!(tensor.place, TensorPlace::Buffer { .. }) { access.coords.len() - 1 - i } else { i };
+        let drawn = |i: usize| access.indirect.filter(|own| own.drawn >> bit(i) & 1 == 1);
+        // Which of several coordinates how many elements are one of is not kept: the first is all of them.
+        let first = (0..access.coords.len()).find(|&i| drawn(i).is_some());
+        let coordinate = |(i, form): (usize, &&Affine)| match drawn(i) {
+            Some(own) => {
+                let pattern = match own.pattern {
+                    Pattern::Random => String::new(),
+                    Pattern::Sorted => ", pattern = \"sorted\"".to_owned(),
+                    Pattern::Banded(width) => format!(", pattern = \"banded:{width}\""),
+                };
+                let spread = if first == Some(i) { own.elements } else { 1 };
+                format!("{{ proxy = {}, spread = {spread}{pattern} }}", self.coordinate(form))
+            }
             None => self.coordinate(form),
         };
         let at = format!("[{}]", forms.iter().enumerate().map(coordinate).collect::<Vec<_>>().join(", "));
@@ -306,21 +321,69 @@ impl<'a> Entry<'a> {
     fn take(&mut self, access: &'a AccessRef, within: Option<usize>) -> bool {
         let last = self.lists.last().and_then(|list| list.last()).map(|last| last.0.kind);
         if last != Some(access.kind) {
-            // Loads and stores are a list each, and all stores of one policy.
-            let loads = access.kind == AccessKind::Load;
-            if self.lists.iter().flatten().any(|own| (own.0.kind == AccessKind::Load) == loads) {
+            // Loads, stores and atomics are a list each, and all stores of one policy.
+            let list = |own: &AccessRef| std::mem::discriminant(&own.kind);
+            if self.lists.iter().flatten().any(|own| list(own.0) == list(access)) {
                 return false;
             }
             self.lists.push(vec![]);
         }
         let does = |access: &'a AccessRef| (&access.coords, access.width, access.path);
         let Some(list) = self.lists.last_mut() else { return false };
-        if access.spread.is_none() && list.iter().any(|own| own.0.spread.is_none() && does(own.0) == does(access) && own.1 == within) {
+        let once = access.indirect.is_none() && access.kind != AccessKind::Atomic;
+        if once && list.iter().any(|own| own.0.indirect.is_none() && does(own.0) == does(access) && own.1 == within) {
             return false;
         }
         list.push((access, within));
         true
     }
+}
+
+/// The kernel without loops that hold nothing.
+fn held(kernel: &Kernel) -> Cow<'_, Kernel> {
+    fn standing(nest: &[Nest], to: &mut HashSet<VarId>) -> bool {
+        nest.iter().fold(false, |any, node| match node {
+            Nest::Loop { var, body } if standing(body, to) => {
+                to.insert(*var);
+                true
+            }
+            Nest::Loop { .. } => any,
+            Nest::Access(access) => {
+                let forms = access.coords.iter().chain(access.guard.iter().map(|bound| &bound.value));
+                to.extend(forms.flat_map(Affine::terms).map(|term| term.0));
+                true
+            }
+            Nest::Barrier => true,
+        })
+    }
+    fn renamed(nest: &mut Vec<Nest>, held: &HashSet<VarId>, to: &dyn Fn(VarId) -> VarId) {
+        nest.retain(|node| !matches!(node, Nest::Loop { var, .. } if !held.contains(var)));
+        for node in nest {
+            match node {
+                Nest::Loop { var, body } => {
+                    *var = to(*var);
+                    renamed(body, held, to);
+                }
+                Nest::Access(access) => {
+                    access.coords.iter_mut().for_each(|form| *form = form.renamed(to));
+                    access.guard.iter_mut().for_each(|bound| bound.value = bound.value.renamed(to));
+                }
+                Nest::Barrier => {}
+            }
+        }
+    }
+    let vars = &kernel.accesses.vars;
+    let mut held = HashSet::new();
+    standing(&kernel.accesses.nest, &mut held);
+    let stays = |i: usize| vars[i].kind != VarKind::Loop || held.contains(&VarId(i as u16));
+    if (0..vars.len()).all(stays) {
+        return Cow::Borrowed(kernel);
+    }
+    let places: Vec<u16> = (0..vars.len()).scan(0, |next, i| Some(std::mem::replace(next, *next + u16::from(stays(i))))).collect();
+    let mut kernel = kernel.clone();
+    renamed(&mut kernel.accesses.nest, &held, &|var| places.get(usize::from(var.0)).map_or(var, |&place| VarId(place)));
+    kernel.accesses.vars = (0..vars.len()).filter(|&i| stays(i)).map(|i| vars[i].clone()).collect();
+    Cow::Owned(kernel)
 }
 
 /// The axis of each group variable: by their names, where these say that blocks start in another order.

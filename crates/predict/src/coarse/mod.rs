@@ -121,6 +121,7 @@ impl<'p> Coarse<'p> {
             requested: requested + found.texture_lines * warps * self.lines.texture,
             l2_load: Ok(l2_load),
             l2_store: found.store_lines * warps * self.lines.sector,
+            contended: 0.0,
             dram: Ok(Dram { load_wave: load, load, store, behind_l2, by_cause: vec![], per_field: vec![] }),
             waits: waits(kernel, self.on),
         })

@@ -2,7 +2,7 @@
 
 use super::outcome::{Outcome, Refusal};
 use super::space::{Configuration, Space};
-use crate::volumes::report::{Report, Settings, Work, report};
+use crate::volumes::report::{Report, Settings, Work, report, report_text};
 use warpsight_ir::Profile;
 use warpsight_ir::accesses::text::{Document, Written};
 
@@ -25,14 +25,11 @@ impl Explorer<'_> {
     /// # Errors
     /// What keeps it from being a kernel or from running.
     pub fn report(&self, index: u64) -> Result<(Written, Report), Refusal> {
-        self.predicted(index, &Settings::default())
-    }
-
-    fn predicted(&self, index: u64, settings: &Settings) -> Result<(Written, Report), Refusal> {
         let configuration = self.space.get(index);
-        let written = self.document.written(&self.settings(&configuration)).map_err(|error| Refusal(error.what))?;
-        let work = Work { kernel: &written.kernel, points: written.points };
-        let found = report(&work, &self.devices[configuration.device], settings)?;
+        let settings = self.settings(&configuration);
+        let written = self.document.written(&settings).map_err(|error| Refusal(error.what))?;
+        let on = &self.devices[configuration.device];
+        let found = report_text((self.document, &settings), &written, on, &Settings::default())?;
         Ok((written, found))
     }
 
@@ -41,7 +38,10 @@ impl Explorer<'_> {
     /// # Errors
     /// As [`Self::report`].
     pub fn outcome(&self, index: u64) -> Result<Outcome, Refusal> {
-        Outcome::of(&self.predicted(index, &Settings { brief: true, ..Settings::default() })?.1)
+        let configuration = self.space.get(index);
+        let written = self.document.written(&self.settings(&configuration)).map_err(|error| Refusal(error.what))?;
+        let work = Work { kernel: &written.kernel, points: written.points };
+        Outcome::of(&report(&work, &self.devices[configuration.device], &Settings { brief: true, ..Settings::default() })?)
     }
 
     /// What makes the kernel of a configuration: what holds for all, then its own.

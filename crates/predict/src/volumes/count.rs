@@ -1,16 +1,22 @@
 //! The exact count of what a launch asks for (paper 002): its accesses warp by warp, block by block and wave by wave.
 
 use super::behind::dram::{Dram, Memory, Wave, dram};
+use super::behind::drawn::add as drawn_behind_l2;
+use super::first_level::atomics::{self, Contended};
 use super::first_level::block::{block_uses, priced};
 use super::first_level::costs::{BlockUse, Instruction, Request, Sizes};
+use super::first_level::drawn;
 use super::first_level::images;
 use super::first_level::l1::{Rule, fused};
 use super::first_level::l1_capacity::{Allocation, Room, l2_load};
+use super::first_level::read_only::Factor;
 use super::fitted::caches::Caches;
 use super::guards;
+use super::kernel::gathers::Gather;
 use super::kernel::lanes;
-use super::kernel::subject::{Field, Subject, Touch};
+use super::kernel::subject::{Field, Side, Subject, Touch};
 use crate::time::{Counts, waits};
+use std::collections::HashSet;
 use warpsight_ir::occupancy::Occupancy;
 use warpsight_ir::profile::Fact;
 use warpsight_ir::{AccessKind, Bytes, Kernel, LoadPath, NoEstimate, Profile, Unknown};
@@ -34,6 +40,10 @@ pub struct Exact<'k> {
     pub compulsory: f64,
     /// Lines and warps.
     pub sizes: Sizes,
+    /// Cycles of the first level that loads through the read-only path would take as ordinary ones, and what becomes of them.
+    pub read_only: Option<(f64, Factor)>,
+    /// How atomics wait for each other.
+    pub contended: Contended,
 }
 
 impl<'k> Exact<'k> {
@@ -69,7 +79,7 @@ impl<'k> Exact<'k> {
         let found = priced(&subject, fields, sizes, &price);
         let uses = block_uses(&subject, sizes);
         let banks = Sizes { banks: 32, ..sizes };
-        let local: Vec<Instruction> = priced(&subject, &subject.local, banks, &|_| 0.0);
+        let local: Vec<Instruction> = priced(&subject, &subject.local, banks, &atomics::in_turn);
         let constant = priced(&subject, &subject.constant, banks, &different_words);
 
         let sectors: Vec<f64> = subject.fields.iter().map(|field| f64::from(sizes.of(field).sector)).collect();
@@ -77,15 +87,32 @@ impl<'k> Exact<'k> {
             found.iter().filter(|i| keep(i.kind)).map(|i| i.sectors as f64 * sectors[i.field]).sum()
         };
         let (requested, l2_store) = (counted(loads), counted(stores));
-        let compulsory: f64 = uses.iter().zip(&sectors).map(|(own, sector)| own.loaded_sectors as f64 * sector).sum();
+        // Atomics pass the first level by.
+        let sectors_of =
+            |field: usize, kind: AccessKind| found.iter().filter(|i| i.field == field && i.kind == kind).map(|i| i.sectors).sum::<u64>();
+        let compulsory = |field: usize| {
+            let atomics = sectors_of(field, AccessKind::Atomic);
+            let loads = if atomics == 0 { u64::MAX } else { sectors_of(field, AccessKind::Load) };
+            (uses[field].loaded_sectors.min(loads) + atomics) as f64 * sectors[field]
+        };
+        let compulsory: f64 = (0..sectors.len()).map(compulsory).sum();
         // NVIDIA's local memory is cut from the first-level cache.
         let room = Room { line: sizes.line.into(), cut: if nvidia { kernel.local.0 * f64::from(resident.groups) } else { 0.0 } };
         let allocation = Allocation::of(&found, &uses, kernel.launch.group_count());
+        let groups = kernel.launch.group_count() as f64;
+        let drawn_loads = Gather::all(&subject, Side::Loads);
+        let drawn_loads = drawn_loads.iter().filter(|own| own.1.touch.kind == AccessKind::Load);
+        let asked = drawn_loads.map(|own| groups * own.1.drawing(sizes.sector.into()).step).sum::<f64>();
+        let asked = asked * f64::from(sizes.sector);
+        let kept = drawn::kept(&subject, on, sizes, (room.cut, (compulsory - asked).max(0.0) / groups), notes);
+        let left = if asked > 0.0 { kept / asked } else { 0.0 };
         let l2_load = l2_load((on, caches), &allocation, room, (requested, compulsory)).map(|(bytes, remark)| {
             notes.extend(remark);
-            bytes - images::kept(&subject, on, (&found, &uses), sizes, &resident, notes)
+            bytes - kept - images::kept(&subject, on, (&found, &uses), sizes, &resident, notes)
         });
-        let dram = behind_l2(&subject, (on, caches), sizes, &resident, notes);
+        let contended = atomics::contended(&subject, sizes, notes);
+        let read_only = read_only(&subject, &found, on, notes);
+        let dram = behind_l2(&subject, (on, caches), sizes, (&resident, left), notes);
         if !brief {
             remarks(&subject, notes);
         }
@@ -103,17 +130,21 @@ impl<'k> Exact<'k> {
             waits: waits(kernel, on),
             resident,
             warp: sizes.warp,
-            l1: rule.map(|_| found.iter().filter(|i| subject.fields[i.field].image.is_none()).fold(0.0, |sum, i| sum + i.price)),
-            local: local.iter().map(|i| i.wavefronts).sum::<u64>() as f64,
+            l1: rule.map(|_| {
+                let own = found.iter().filter(|i| subject.fields[i.field].image.is_none()).fold(0.0, |sum, i| sum + i.price);
+                own + read_only.map_or(0.0, |(cycles, factor)| cycles * (factor.typical - 1.0))
+            }),
+            local: local.iter().map(|i| if i.kind == AccessKind::Atomic { i.price } else { i.wavefronts as f64 }).sum::<f64>(),
             instructions: found.iter().chain(&local).map(|i| i.executions).sum::<u64>() as f64,
             replays: constant.iter().map(|i| i.price).sum::<f64>().floor(),
             conditions: guards::conditions(&subject, &found),
             requested,
             l2_load,
             l2_store,
+            contended: contended.clocks,
             dram,
         };
-        Ok(Self { subject, counts, accesses: found, uses, sectors, compulsory, sizes })
+        Ok(Self { subject, counts, accesses: found, uses, sectors, compulsory, sizes, read_only, contended })
     }
 
     /// Bytes that loads, or stores, of a field ask the first level for.
@@ -133,7 +164,7 @@ pub fn asked_of<'f>(subject: &Subject, fields: impl IntoIterator<Item = &'f Fiel
             known[known.len() - 1].1
         })
     };
-    let mut own = |field: &'f Field| field.touches.iter().map(|touch| lanes(touch) * touch.width as f64).sum::<f64>();
+    let mut own = |field: &'f Field| field.all().map(|touch| lanes(touch) * touch.width as f64).sum::<f64>();
     fields.into_iter().fold(0.0, |sum, field| sum + own(field) * field.geometry.element as f64)
 }
 
@@ -168,7 +199,7 @@ fn behind_l2(
     subject: &Subject,
     (on, caches): (&Profile, &Caches),
     sizes: Sizes,
-    resident: &Occupancy,
+    (resident, left): (&Occupancy, f64),
     notes: &mut Vec<String>,
 ) -> Result<Dram, Unknown> {
     let m = &on.memory;
@@ -190,7 +221,9 @@ fn behind_l2(
         if fitted.pooled { "pooled, for want of recordings of this architecture" } else { "fitted to this architecture" },
         100.0 * fitted.error
     ));
-    Ok(dram(subject, &memory, &wave, &fitted.curve))
+    let mut dram = dram(subject, &memory, &wave, &fitted.curve);
+    drawn_behind_l2(&mut dram, subject, &memory, left);
+    Ok(dram)
 }
 
 /// Executions that a load of constants needs beyond an operand of arithmetic, which one value for all lanes is.
@@ -201,15 +234,26 @@ fn different_words(request: &Request) -> f64 {
     if words.len() > 1 { words.len() as f64 } else { 0.0 }
 }
 
+/// Cycles of loads through the read-only path, and what becomes of them; `None` without such loads, or where they are as others.
+fn read_only(subject: &Subject, found: &[Instruction], on: &Profile, notes: &mut Vec<String>) -> Option<(f64, Factor)> {
+    let touches = || subject.fields.iter().flat_map(Field::all).filter(|touch| touch.path == LoadPath::ReadOnly);
+    touches().next()?;
+    let Some(factor) = Factor::of(on) else {
+        notes.push("loads through the read-only path are taken for ordinary loads: this device has no such path of its own".to_owned());
+        return None;
+    };
+    let positions: HashSet<usize> = touches().filter(|touch| touch.kind == AccessKind::Load).map(|touch| touch.position).collect();
+    notes.push(factor.said());
+    Some((found.iter().filter(|i| positions.contains(&i.position)).fold(0.0, |sum, i| sum + i.price), factor))
+}
+
 /// What the numbers take for granted.
 fn remarks(subject: &Subject, notes: &mut Vec<String>) {
     notes.extend(guards::taken_to_hold(subject));
     notes.extend(guards::taken_to_hold_behind_l2(subject));
-    if subject.fields.iter().flat_map(|field| &field.touches).any(|touch| touch.path == LoadPath::ReadOnly) {
-        notes.push("loads through the read-only path are taken for ordinary loads".to_owned());
-    }
     for (field, touch) in subject.fields.iter().flat_map(|field| field.touches.iter().map(move |touch| (field, touch))) {
-        if let Some(spread) = touch.spread {
+        if let Some(own) = touch.indirect {
+            let spread = own.elements;
             notes.push(format!("`{}`, access {}: one typical address of {spread} stands for all", field.name, touch.number));
         }
     }

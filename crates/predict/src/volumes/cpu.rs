@@ -7,6 +7,7 @@
 //! the store bypasses the caches.
 
 use super::behind::dram::{Curve, Memory, Runs, Wave};
+use super::behind::drawn;
 use super::behind::reuse::bypasses;
 use super::first_level::block::block_uses;
 use super::first_level::costs::Sizes;
@@ -242,7 +243,7 @@ impl<'a> Loops<'a> {
         if image {
             return Cost { memory: items, all: items * TEXEL };
         }
-        match stride.abs() {
+        match stride.saturating_abs() {
             _ if self.lanes == 1 => plain(one * items),
             0 => plain(one),
             stride if stride == size => plain((items * size as f64 / VECTOR).ceil()),
@@ -302,10 +303,16 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, notes: &mut Vec<String>) -> Result<
         let Some(bytes) = cache.bytes.get() else { continue };
         // Sets of the first levels are bits of the address, those of the last a hash of it.
         let sets = cache.ways.get().filter(|_| indexed).map_or(1, |&ways| (bytes.0 / line / f64::from(ways)) as i64).max(1);
-        let whole = runs.volumes(&memory(bytes.0 * instances), &CURVE);
+        let with_drawn = |own: f64| {
+            let memory = memory(bytes.0 * instances * own);
+            let mut moved = runs.volumes(&memory, &CURVE);
+            drawn::add(&mut moved, &subject, &memory, 0.0);
+            moved
+        };
+        let whole = with_drawn(1.0);
         let per_field = subject.fields.iter().enumerate().map(|(i, field)| {
             let share = field.touches.iter().map(|touch| loops.sets(field, touch, line as i64, sets)).fold(1.0, f64::min);
-            let own = if share < 1.0 { &runs.volumes(&memory(bytes.0 * instances * share), &CURVE) } else { &whole };
+            let own = if share < 1.0 { &with_drawn(share) } else { &whole };
             allocated(field, own.per_field[i].1, own.per_field[i].2)
         });
         behind.push(Level::of(per_field.collect()));
@@ -329,9 +336,11 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, notes: &mut Vec<String>) -> Result<
     let mut counted = Instructions::default();
     for (list, own) in [(&subject.fields, true), (&subject.local, false), (&subject.constant, false)] {
         for (i, field) in list.iter().enumerate() {
-            for touch in &field.touches {
+            for touch in field.all() {
                 let trips: f64 = touch.loops.iter().map(|var| f64::from(var.count)).product();
-                let stride = along.map_or(0, |var| touch.stride(&field.geometry, var.id));
+                let known = along.map_or(0, |var| touch.stride(&field.geometry, var.id));
+                // Elements that lie anywhere are put into vectors one by one.
+                let stride = if touch.indirect.is_some_and(|own| own.unknown()) { i64::MAX } else { known };
                 let size = touch.width * field.geometry.element;
                 let cost = loops.add(&mut counted, trips, (touch.kind, touch.width, &touch.guard), (field.image.is_some(), size, stride));
                 if own {
@@ -349,6 +358,9 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, notes: &mut Vec<String>) -> Result<
     let clock = on.execution.clock.need(on, "execution.clock")?.0;
     found.limits.push((Limiter::Latency, cycles.map(|cycles| Seconds(cycles / cores / clock))));
     found.together = combined(&found.limits, OVERLAP).filter(|time| time.0.0 > 0.0).ok_or_else(|| nothing_known(&found.limits, on))?;
+    if subject.fields.iter().flat_map(Field::all).any(|touch| touch.kind == AccessKind::Atomic) {
+        notes.push("atomics are counted as a load and a store: that cores wait for each other is left out".to_owned());
+    }
     let unit = match barriers {
         true => "groups, because of barriers",
         _ if has_loop(&kernel.accesses.nest) => "work-items, because of loops",
@@ -441,7 +453,7 @@ fn in_rows(subject: &Subject, along: Option<Var>) -> Subject {
 
 /// Loaded and stored bytes of a field: of lines that are only stored, all are loaded, not just those that stores leave gaps in.
 fn allocated(field: &Field, load: f64, store: f64) -> (f64, f64) {
-    let loaded = field.touches.iter().any(|touch| !matches!(touch.kind, AccessKind::Store(_)));
+    let loaded = field.all().any(|touch| !matches!(touch.kind, AccessKind::Store(_)));
     let load = if loaded {
         load
     } else if bypasses(field) {
@@ -460,7 +472,7 @@ impl Level {
 
 /// Bytes that work-items ask for.
 fn asked(subject: &Subject, field: &Field, keep: fn(AccessKind) -> bool) -> f64 {
-    let kept = field.touches.iter().filter(|touch| keep(touch.kind));
+    let kept = field.all().filter(|touch| keep(touch.kind));
     kept.fold(0.0, |sum, touch| sum + lanes::executing(subject, touch) * touch.width as f64) * field.geometry.element as f64
 }
 
@@ -512,7 +524,8 @@ fn waits(loops: &Loops, subject: &Subject, units: &[Var], behind: &[Level], on: 
         [(&m.l2.latency, "memory.l2.latency"), (&m.llc.latency, "memory.llc.latency"), (&m.dram_latency, "memory.dram_latency")];
     let mut cycles = 0.0;
     for (i, field) in subject.fields.iter().enumerate() {
-        let part = field.touches.iter().map(|touch| loops.unforeseen(field, touch, units, line)).fold(0.0, f64::max);
+        let known = field.touches.iter().map(|touch| loops.unforeseen(field, touch, units, line)).fold(0.0, f64::max);
+        let part = if field.gathers.is_empty() { known } else { 1.0 };
         for (n, level) in behind.iter().enumerate() {
             // What leaves the last cache comes from memory, however many caches there are.
             let (latency, name) = latencies[if n + 1 == behind.len() { 2 } else { n }];

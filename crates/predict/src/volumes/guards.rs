@@ -23,7 +23,7 @@ pub fn taken_to_hold(subject: &Subject) -> Vec<String> {
     let fields = subject.fields.iter().chain(&subject.local).chain(&subject.constant);
     let notes = fields.filter_map(|field| {
         let (mut accesses, mut lanes, mut loops) = (Vec::new(), false, false);
-        for touch in &field.touches {
+        for touch in field.all() {
             let several = touch.guard.iter().any(|bound| judges(bound, &subject.lanes) > 1);
             let looped = touch.guard.iter().any(|bound| judges(bound, &touch.loops) > 0);
             (lanes, loops) = (lanes | several, loops | looped);
@@ -69,7 +69,7 @@ fn listed(mut accesses: Vec<usize>) -> String {
 
 /// Comparisons that warps make before their accesses.
 pub fn conditions(subject: &Subject, found: &[Instruction]) -> f64 {
-    let touches = subject.fields.iter().enumerate().flat_map(|(i, field)| field.touches.iter().map(move |touch| (i, touch)));
+    let touches = subject.fields.iter().enumerate().flat_map(|(i, field)| field.all().map(move |touch| (i, touch)));
     let judged = touches.filter(|(_, touch)| !touch.guard.is_empty());
     let of = |field: usize, position: usize| found.iter().find(|i| i.field == field && i.position == position).map_or(0, |i| i.executions);
     // Accesses share their conditions: one for each bound of a field's first guarded access, and so on.

@@ -1,6 +1,7 @@
 //! What moves behind the first level: blocks in launch order, when their lines are met again, and which of them are gone by then.
 
 pub mod dram;
+pub mod drawn;
 pub mod gaps;
 pub mod histogram;
 pub(super) mod pattern;

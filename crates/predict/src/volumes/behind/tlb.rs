@@ -2,6 +2,7 @@
 
 use super::wave::{BlockBox, boxes, distinct};
 use crate::volumes::first_level::warps::{self, Axis, shapes};
+use crate::volumes::kernel::gathers::{Gather, Whose};
 use crate::volumes::kernel::subject::{Field, Side, Subject, Touch, Var};
 use smallvec::SmallVec;
 use warpsight_ir::occupancy::Occupancy;
@@ -28,12 +29,14 @@ pub fn seconds(subject: &Subject, warp: u32, resident: &Occupancy, on: &Profile)
     let run = boxes(&counts, ((groups - wave) / 2.0) as u64, wave as u64);
     let buffers = || subject.fields.iter().filter(|field| field.image.is_none());
     // What lies between a field's first and last byte bounds its pages, cheaply: most launches go no further.
-    let between: f64 = buffers().map(|field| span(subject, field, &run) / page + 2.0).sum();
+    let drawn: Vec<Gather> = [Side::Loads, Side::Stores].into_iter().flat_map(|side| Gather::all(subject, side)).map(|own| own.1).collect();
+    let drawn_pages: f64 = drawn.iter().map(|own| own.pieces(Whose::Blocks(wave), page)).sum();
+    let between: f64 = drawn_pages + buffers().map(|field| span(subject, field, &run) / page + 2.0).sum::<f64>();
     if between * page <= reach {
         return Ok(Seconds::ZERO);
     }
     let pages = |side| buffers().map(|field| distinct(subject, field, side, &run, page as i64)).sum::<u64>() as f64;
-    let touched = (pages(Side::Loads) + pages(Side::Stores)) * page;
+    let touched = (pages(Side::Loads) + pages(Side::Stores) + drawn_pages) * page;
     if touched <= reach {
         return Ok(Seconds::ZERO);
     }
@@ -50,6 +53,7 @@ pub fn seconds(subject: &Subject, warp: u32, resident: &Occupancy, on: &Profile)
             shapes(&lanes, &all, warp).into_iter().map(|of| warps::distinct(&of.offsets, bytes, 0, page as i64) * of.starts.len() as u64);
         translations += pages.sum::<u64>() as f64 * trips;
     }
+    translations += drawn.iter().map(|own| own.of_warps(warp, page)).sum::<f64>();
     let busiest = (groups / cores).ceil();
     let lanes: u32 = subject.lanes.iter().map(|lane| lane.count).product();
     let at_once = f64::from(resident.groups).min(busiest).max(1.0) * f64::from(lanes.div_ceil(warp.max(1)));

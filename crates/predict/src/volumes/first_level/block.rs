@@ -1,8 +1,10 @@
 //! What the warps and blocks of a launch ask of the first-level cache and of the level behind it: exact totals over the whole grid.
 
 use super::costs::{BlockUse, Instruction, Request, Sizes};
+use super::drawn;
 use super::images;
 use super::warps::{Axis, Residues, Shape, distinct, shapes, wavefronts};
+use crate::volumes::kernel::gathers::Gather;
 use crate::volumes::kernel::lanes::{Lanes, active_lanes, breaks, classes};
 use crate::volumes::kernel::subject::{Field, Side, Subject, Touch};
 use crate::volumes::sets::intervals::{Intervals, lcm};
@@ -69,6 +71,12 @@ pub fn priced(subject: &Subject, fields: &[Field], sizes: Sizes, price: &dyn Fn(
             let begin = touch.origin(&field.geometry).rem_euclid(i64::from(sizes.line));
             let total = at_residue(totals, begin, || total(touch.width * field.geometry.element, begin, placed, sizes, price));
             found.push(Instruction { position: touch.position, field: index, kind: touch.kind, ..total });
+        }
+        for (touch, gather) in field.gathers.iter().filter_map(|touch| Some((touch, Gather::of(subject, field, touch)?))) {
+            // Guards leave as many lanes of a warp as of typical addresses.
+            let warps = placed(subject, field, touch, sizes).into_iter();
+            let warps: Vec<(usize, u64)> = warps.map(|own| (own.offsets.len(), own.begins.iter().map(|begin| begin.1).sum())).collect();
+            found.push(drawn::instruction(&gather, index, &warps, sizes, price));
         }
     }
     found
@@ -167,7 +175,12 @@ pub fn block_uses(subject: &Subject, sizes: Sizes) -> Vec<BlockUse> {
                 found
             })
         });
-        BlockUse { loaded_sectors: loads[0], loaded_lines: loads[1], stored_sectors: stores[0] }
+        let drawn = drawn::uses(subject, field, sizes);
+        BlockUse {
+            loaded_sectors: loads[0] + drawn.loaded_sectors,
+            loaded_lines: loads[1] + drawn.loaded_lines,
+            stored_sectors: stores[0] + drawn.stored_sectors,
+        }
     });
     uses.collect()
 }

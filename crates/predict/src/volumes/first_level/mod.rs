@@ -1,8 +1,11 @@
 //! What warps and blocks ask of the first level of caches, what it takes them, and what it lets through.
 
+pub mod atomics;
 pub mod block;
 pub mod costs;
+pub mod drawn;
 pub mod images;
 pub mod l1;
 pub mod l1_capacity;
+pub mod read_only;
 pub mod warps;

@@ -6,7 +6,8 @@ use crate::volumes::sets::lines::{Geometry, Region};
 use smallvec::SmallVec;
 use warpsight_ir::layout::ImageLayout;
 use warpsight_ir::{
-    AccessKind, AccessRef, Accesses, Affine, AffineBound, Kernel, LoadPath, Name, Nest, NoEstimate, Space, TensorPlace, VarId, VarKind,
+    AccessKind, AccessRef, Accesses, Affine, AffineBound, Indirect, Kernel, LoadPath, Name, Nest, NoEstimate, Space, TensorPlace, VarId,
+    VarKind,
 };
 
 /// A kernel whose launch is known, every buffer of it a field of rows and planes.
@@ -42,8 +43,10 @@ pub struct Field {
     pub name: Name,
     /// How it lies in memory.
     pub geometry: Geometry,
-    /// Loads, stores and atomics in program order.
+    /// Loads, stores and atomics whose addresses are known, in program order.
     pub touches: Vec<Touch>,
+    /// The same of those that depend on data.
+    pub gathers: Vec<Touch>,
     /// Whether it is an image, whose elements are texels.
     pub image: Option<Image>,
 }
@@ -65,8 +68,8 @@ pub struct Touch {
     pub loops: SmallVec<[Var; 4]>,
     /// Lanes take part where every bound holds.
     pub guard: Vec<AffineBound>,
-    /// See [`AccessRef::spread`].
-    pub spread: Option<u64>,
+    /// See [`AccessRef::indirect`]; which coordinates are drawn as bits of x, y and z.
+    pub indirect: Option<Indirect>,
     /// Which way a load takes.
     pub path: LoadPath,
 }
@@ -78,6 +81,13 @@ pub enum Side {
     Loads,
     /// Everything that is written.
     Stores,
+}
+
+impl Field {
+    /// All that is done with it, addresses that depend on data last.
+    pub fn all(&self) -> impl Iterator<Item = &Touch> {
+        self.touches.iter().chain(&self.gathers)
+    }
 }
 
 impl Side {
@@ -137,7 +147,7 @@ impl Subject {
                     let strides = if layout.strides.is_empty() { packed(dims) } else { layout.strides.clone() };
                     let geometry = geometry(&strides, dims, i64::from(element.bytes()), layout.align)
                         .ok_or_else(|| NoEstimate::NotCovered(format!("the strides of `{}`", tensor.name)))?;
-                    list.push(Field { name: tensor.name.clone(), geometry, touches: vec![], image: None });
+                    list.push(Field { name: tensor.name.clone(), geometry, touches: vec![], gathers: vec![], image: None });
                 }
                 &TensorPlace::Image { format, width, height } => {
                     positions[i] = Some(Place::Global(fields.len()));
@@ -146,7 +156,7 @@ impl Subject {
                     let row = image::row(layout, width, element)
                         .ok_or_else(|| NoEstimate::NotCovered(format!("the rows of `{}`, which end within a texel", tensor.name)))?;
                     let geometry = Geometry { element, origin: 0, row, plane: None };
-                    fields.push(Field { name: tensor.name.clone(), geometry, touches: vec![], image });
+                    fields.push(Field { name: tensor.name.clone(), geometry, touches: vec![], gathers: vec![], image });
                 }
             }
         }
@@ -167,7 +177,7 @@ impl Subject {
         for field in self.fields.iter().chain(&self.local).chain(&self.constant) {
             let row = field.geometry.row as f64;
             let sizes = [1.0, row, row * field.geometry.plane.unwrap_or(0) as f64];
-            for touch in &field.touches {
+            for touch in field.all() {
                 let vars = self.groups.iter().chain(&self.lanes).chain(&touch.loops);
                 let reach = |i: usize| {
                     let moved = vars.clone().map(|var| f64::from(touch.coords[i].coefficient(var.id)).abs() * f64::from(var.count));
@@ -215,7 +225,10 @@ impl Subject {
                             Place::Local(at) => &mut self.local[at],
                             Place::Constant(at) => &mut self.constant[at],
                         };
-                        field.touches.push(Touch {
+                        let indirect = access.indirect.map(|own| Indirect { drawn: drawn(own.drawn, access.coords.len()), ..own });
+                        let unknown = field.image.is_none() && indirect.is_some_and(|own| own.unknown());
+                        let list = if unknown { &mut field.gathers } else { &mut field.touches };
+                        list.push(Touch {
                             kind: access.kind,
                             position: *position,
                             number: *position,
@@ -223,7 +236,7 @@ impl Subject {
                             width: i64::from(access.width),
                             loops: around.clone(),
                             guard: access.guard.clone(),
-                            spread: access.spread,
+                            indirect,
                             path: access.path,
                         });
                     }
@@ -238,7 +251,7 @@ impl Subject {
     pub fn number(&mut self, numbers: &[usize]) {
         let fields = self.fields.iter_mut().chain(&mut self.local).chain(&mut self.constant);
         fields
-            .flat_map(|field| &mut field.touches)
+            .flat_map(|field| field.touches.iter_mut().chain(&mut field.gathers))
             .for_each(|touch| touch.number = numbers.get(touch.position).copied().unwrap_or(touch.position));
     }
 
@@ -338,6 +351,13 @@ impl Touch {
 
 fn trips(trips: Option<u32>, name: &Name) -> Result<u32, NoEstimate> {
     trips.ok_or_else(|| NoEstimate::NotCovered(format!("loop `{name}`, whose trips depend on data")))
+}
+
+/// Which of x, y and z are drawn: slower dimensions than three are planes.
+fn drawn(bits: u16, rank: usize) -> u16 {
+    let back = |from_last: usize| rank.checked_sub(from_last).map_or(0, |i| bits >> i & 1);
+    let slower = (0..rank.saturating_sub(2)).any(|i| bits >> i & 1 == 1);
+    back(1) | back(2) << 1 | u16::from(slower) << 2
 }
 
 fn packed(dims: &[i64]) -> Vec<i64> {

@@ -95,6 +95,13 @@ pub struct Interval {
     pub basis: String,
 }
 
+impl Interval {
+    /// Makes it reach as far as another.
+    pub fn cover(&mut self, other: &Self) {
+        (self.lo, self.hi) = (Seconds(self.lo.0.min(other.lo.0)), self.hi.max(other.hi));
+    }
+}
+
 /// Bytes per point. `None` is unknown; the provenance says why.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PointVolumes {

@@ -28,8 +28,13 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupanc
     let has_llc = !matches!(on.memory.llc.bytes, Fact::Absent { .. });
     let mut counts = Cow::Borrowed(&exact.counts);
     let mut measured = settings.measured.map_or_else(Vec::new, |own| own.put_into(counts.to_mut(), points, has_llc));
-    let mut parts = parts(&counts, on);
-    parts.fixed.push((Limiter::Tlb, tlb::seconds(&exact.subject, exact.sizes.warp, &resident, on)));
+    let translations = tlb::seconds(&exact.subject, exact.sizes.warp, &resident, on);
+    let timed = |counts: &Counts| {
+        let mut parts = parts(counts, on);
+        parts.fixed.push((Limiter::Tlb, translations.clone()));
+        parts
+    };
+    let parts = timed(&counts);
     let speed = Speed::of(on);
     notes.push(format!("bandwidth and turnover of blocks: data/fits/bandwidth.toml, {}", speed.from.name()));
     let limits = parts.limits(&speed);
@@ -37,7 +42,15 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupanc
     if seconds.0 <= 0.0 {
         return Err(NoEstimate::NotCovered("a kernel that takes no time: neither accesses nor operations".to_owned()));
     }
-    let (range, basis) = range(limiter, speed.from, on);
+    let (own, basis) = range(limiter, speed.from, on);
+    let mut interval = Interval { lo: seconds * own.lo.exp(), hi: seconds * own.hi.exp(), basis };
+    for other in others(&exact, &counts).filter(|_| settings.measured.is_none()) {
+        let changed = timed(&other);
+        if let Some((seconds, limiter)) = changed.together(&changed.limits(&speed), &speed.shared) {
+            let own = range(limiter, speed.from, on).0;
+            interval.cover(&Interval { lo: seconds * own.lo.exp(), hi: seconds * own.hi.exp(), basis: String::new() });
+        }
+    }
     notes.extend(limits.iter().filter_map(|(limiter, limit)| Some(format!("{} is unknown: {}", limiter.name(), limit.as_ref().err()?))));
     if let (Err(reason), false) = (&counts.l1, limits.iter().any(|limit| limit.0 == Limiter::L1 && limit.1.is_err())) {
         notes.push(format!("l1_cycles_per_point is unknown: {reason}"));
@@ -56,7 +69,7 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupanc
         seconds,
         points_per_second: points / seconds.0,
         effective: Effective::of(kernel, counts.asked + counts.texels.unwrap_or(0.0), seconds),
-        interval: Interval { lo: seconds * range.lo.exp(), hi: seconds * range.hi.exp(), basis },
+        interval,
         limiter: Some(limiter),
         limits,
         parts,
@@ -70,6 +83,16 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupanc
         measured,
         provenance: notes,
     })
+}
+
+/// What a launch may ask for as well, of which the most likely is counted: intervals cover it.
+fn others<'c>(exact: &Exact, counts: &'c Counts<'c>) -> impl Iterator<Item = Counts<'c>> {
+    let read_only = exact.read_only.zip(counts.l1.as_ref().ok()).into_iter().flat_map(|((cycles, factor), l1)| {
+        [factor.lo, factor.hi].map(|other| Counts { l1: Ok(l1 + cycles * (other - factor.typical)), ..counts.clone() })
+    });
+    let contended = exact.contended;
+    let atomics = (contended.together < contended.clocks).then(|| Counts { contended: contended.together, ..counts.clone() });
+    read_only.chain(atomics)
 }
 
 /// Volumes per point: the counts that the time was made of, by cause and by field what was counted.

@@ -1,10 +1,11 @@
 //! The exact count of what a launch asks for (paper 002): its accesses warp by warp, block by block and wave by wave.
 
 use super::behind::dram::{Curve, Dram, Memory, Wave, dram};
+use super::first_level::amd::fused;
 use super::first_level::block::{block_uses, priced};
 use super::first_level::costs::{BlockUse, Instruction, Request, Sizes};
 use super::first_level::images;
-use super::first_level::l1::{Rule, fused};
+use super::first_level::l1::Rule;
 use super::first_level::l1_capacity::{Allocation, Room, l2_load};
 use super::guards;
 use super::kernel::lanes;

@@ -3,7 +3,7 @@
 
 use crate::volumes::behind::dram::Dram;
 use crate::volumes::first_level::l1::Rule;
-use crate::volumes::fitted::speed::{Shared, Speed};
+use crate::volumes::fitted::speed::Speed;
 use smallvec::SmallVec;
 use warpsight_ir::occupancy::Occupancy;
 use warpsight_ir::profile::Fact;
@@ -159,8 +159,8 @@ impl Parts {
     }
 
     /// The time together, of [`limits`](Self::limits); see [`combined`].
-    pub fn together(&self, limits: &[Limit], shared: &Shared) -> Option<(Seconds, Limiter)> {
-        combined(limits, self.core, Norms { all: shared.norm, core: shared.core_norm })
+    pub fn together(&self, limits: &[Limit], speed: &Speed) -> Option<(Seconds, Limiter)> {
+        combined(limits, self.core, Norms { all: speed.shared.norm, busy: speed.busy, core: speed.shared.core_norm })
     }
 }
 
@@ -182,14 +182,16 @@ const CORE: [Limiter; 5] = [Limiter::Fp, Limiter::Issue, Limiter::L1, Limiter::T
 /// Orders of the norms that combine limiters: 1 is no overlap, ∞ a perfect one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Norms {
-    /// What a core, caches and memory take.
+    /// What is busy, as one, and waits.
     pub all: f64,
+    /// What a core, caches and memory are busy with.
+    pub busy: f64,
     /// What the units of a core take.
     pub core: f64,
 }
 
-/// The launch's start, then the norm of the other known limits, those of a core's units as one; and the longest of all. `None` where none is
-/// known.
+/// The launch's start, then the norm of the other known limits: those of a core's units as one, then with those of caches and memory, then with
+/// waits; and the longest of all. `None` where none is known.
 pub fn combined(limits: &[Limit], core: &[Limiter], norms: Norms) -> Option<(Seconds, Limiter)> {
     let known = || limits.iter().filter_map(|(limiter, limit)| Some((*limiter, limit.as_ref().ok()?.0)));
     let (limiter, longest) = known().reduce(|a, b| if b.1 > a.1 { b } else { a })?;
@@ -200,10 +202,13 @@ pub fn combined(limits: &[Limit], core: &[Limiter], norms: Norms) -> Option<(Sec
     let sum = |keep: &dyn Fn(Limiter) -> bool, order: f64| -> f64 {
         known().filter(|limit| limit.1 > 0.0 && keep(limit.0)).map(|(_, seconds)| (seconds / longest).powf(order)).sum()
     };
-    let units = sum(&|limiter| core.contains(&limiter), norms.core).powf(norms.all / norms.core);
-    let others = sum(&|limiter| limiter != Limiter::Launch && !core.contains(&limiter), norms.all);
+    let waits = [Limiter::Latency, Limiter::Tlb];
+    let units = sum(&|limiter| core.contains(&limiter), norms.core).powf(norms.busy / norms.core);
+    let levels = sum(&|limiter| limiter != Limiter::Launch && !core.contains(&limiter) && !waits.contains(&limiter), norms.busy);
+    let busy = (levels + units).powf(norms.all / norms.busy);
+    let waiting = sum(&|limiter| waits.contains(&limiter), norms.all);
     let start: f64 = known().filter(|limit| limit.0 == Limiter::Launch).map(|limit| limit.1).sum();
-    Some((Seconds(start + longest * (others + units).powf(1.0 / norms.all)), limiter))
+    Some((Seconds(start + longest * (waiting + busy).powf(1.0 / norms.all)), limiter))
 }
 
 /// That nothing can be said: the first limiter's missing number.

@@ -31,7 +31,7 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupanc
     let speed = Speed::of(on);
     notes.push(format!("bandwidth and turnover of blocks: data/fits/bandwidth.toml, {}", speed.from.name()));
     let limits = parts.limits(&speed);
-    let (seconds, limiter) = parts.together(&limits, &speed.shared).ok_or_else(|| nothing_known(&limits, on))?;
+    let (seconds, limiter) = parts.together(&limits, &speed).ok_or_else(|| nothing_known(&limits, on))?;
     if seconds.0 <= 0.0 {
         return Err(NoEstimate::NotCovered("a kernel that takes no time: neither accesses nor operations".to_owned()));
     }

@@ -64,15 +64,14 @@ impl Row {
     }
 }
 
-fn recorded() -> Option<Vec<Row>> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/volumes/measured/gpu_strides_amd.json");
+fn recording<T: serde::de::DeserializeOwned>(name: &str) -> Option<T> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/volumes/measured").join(name);
     let Ok(text) = std::fs::read_to_string(&file) else {
         assert!(std::env::var("CI").as_deref() != Ok("true"), "{} is missing", file.display());
         eprintln!("skipped: no recordings");
         return None;
     };
-    let recording: Recording = serde_json::from_str(&text).expect("the recording parses");
-    Some(recording.rows)
+    Some(serde_json::from_str(&text).expect("the recording parses"))
 }
 
 /// Ranks, those of equals their mean.
@@ -95,7 +94,7 @@ fn rho(pairs: &[(f64, f64)]) -> f64 {
 
 #[test]
 fn cycles_of_strided_and_block_loads() {
-    let Some(rows) = recorded() else { return };
+    let Some(Recording { rows }) = recording("gpu_strides_amd.json") else { return };
     for device in ["mi210", "rdna2"] {
         let mut all = Vec::new();
         for row in rows.iter().filter(|row| row.device == device) {
@@ -120,6 +119,28 @@ fn cycles_of_strided_and_block_loads() {
         println!("{device}: all {count} rows: {:.1} % off, ρ {order_of_all:.2}", 100.0 * mean_of_all);
         assert!(mean <= 0.025 && order >= 0.98, "{device}: {mean} {order}");
         assert!(mean_of_all <= 0.12 && order_of_all >= 0.6, "{device}: {mean_of_all} {order_of_all}");
+    }
+}
+
+/// Rows of four floats a lane, over and over, where nothing but the first level works: bandwidths that the rules were not made from.
+#[test]
+fn plateaus_of_the_first_level() {
+    let Some(data) = recording::<serde_json::Value>("gpu_cache.json") else { return };
+    // Cores, and the clock of the recording.
+    for (name, rule, sizes, cores, gigahertz) in [
+        ("gb:mi100", Rule::Cdna, CDNA2, 120.0, 1.43),
+        ("gb:mi210", Rule::Cdna, CDNA2, 104.0, 1.7),
+        ("gbr:mi300x", Rule::Cdna, Sizes { sector: 128, line: 128, ..CDNA2 }, 304.0, 2.092),
+        ("gb:rx6900xt", Rule::Rdna, RDNA2, 80.0, 2.57),
+    ] {
+        let rows = data["data"][name].as_array().unwrap().iter();
+        let held = rows.filter(|row| row["block_kB"].as_f64().unwrap() <= 16.0).map(|row| row["GBs"].as_f64().unwrap());
+        let measured = held.fold(0.0, f64::max);
+        let lanes = i64::from(sizes.warp);
+        let predicted = (lanes * 16) as f64 / cycles(rule, sizes, 16, &row(lanes, 0, 16)) * cores * gigahertz;
+        let off = predicted / measured - 1.0;
+        println!("{name}: {measured:.0} GB/s measured, {predicted:.0} predicted: {:+.1} %", 100.0 * off);
+        assert!(off.abs() <= 0.08, "{name}: {off}");
     }
 }
 

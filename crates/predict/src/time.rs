@@ -3,7 +3,7 @@
 
 use crate::volumes::behind::dram::Dram;
 use crate::volumes::first_level::l1::Rule;
-use crate::volumes::fitted::speed::{Shared, Speed};
+use crate::volumes::fitted::speed::Speed;
 use smallvec::SmallVec;
 use warpsight_ir::occupancy::Occupancy;
 use warpsight_ir::profile::Fact;
@@ -156,8 +156,8 @@ impl Parts {
     }
 
     /// The time together, of [`limits`](Self::limits); see [`combined`].
-    pub fn together(&self, limits: &[Limit], shared: &Shared) -> Option<(Seconds, Limiter)> {
-        combined(limits, shared.norm)
+    pub fn together(&self, limits: &[Limit], speed: &Speed) -> Option<(Seconds, Limiter)> {
+        combined(limits, Norms { all: speed.shared.norm, busy: speed.busy })
     }
 }
 
@@ -173,19 +173,32 @@ impl Life {
     }
 }
 
-/// The launch's start, then the norm of this order of the other known limits (1 is no overlap, ∞ a perfect one); and the longest of all.
-/// `None` where none is known.
-pub fn combined(limits: &[Limit], norm: f64) -> Option<(Seconds, Limiter)> {
+/// Orders of the norms that combine limiters: 1 is no overlap, ∞ a perfect one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Norms {
+    /// What is busy, as one, and waits.
+    pub all: f64,
+    /// What a core, caches and memory are busy with.
+    pub busy: f64,
+}
+
+/// The launch's start, then the norm of the other known limits: those of a core, caches and memory as one, then with waits; and the longest of
+/// all. `None` where none is known.
+pub fn combined(limits: &[Limit], norms: Norms) -> Option<(Seconds, Limiter)> {
     let known = || limits.iter().filter_map(|(limiter, limit)| Some((*limiter, limit.as_ref().ok()?.0)));
     let (limiter, longest) = known().reduce(|a, b| if b.1 > a.1 { b } else { a })?;
     if longest <= 0.0 {
         return Some((Seconds::ZERO, limiter));
     }
     // Relative to the longest, so that no power underflows.
-    let others = known().filter(|limit| limit.1 > 0.0 && limit.0 != Limiter::Launch);
-    let sum: f64 = others.map(|(_, seconds)| (seconds / longest).powf(norm)).sum();
+    let sum = |keep: &dyn Fn(Limiter) -> bool, order: f64| -> f64 {
+        known().filter(|limit| limit.1 > 0.0 && keep(limit.0)).map(|(_, seconds)| (seconds / longest).powf(order)).sum()
+    };
+    let waits = [Limiter::Latency, Limiter::Tlb];
+    let busy = sum(&|limiter| limiter != Limiter::Launch && !waits.contains(&limiter), norms.busy).powf(norms.all / norms.busy);
+    let waiting = sum(&|limiter| waits.contains(&limiter), norms.all);
     let start: f64 = known().filter(|limit| limit.0 == Limiter::Launch).map(|limit| limit.1).sum();
-    Some((Seconds(start + longest * sum.powf(1.0 / norm)), limiter))
+    Some((Seconds(start + longest * (waiting + busy).powf(1.0 / norms.all)), limiter))
 }
 
 /// That nothing can be said: the first limiter's missing number.

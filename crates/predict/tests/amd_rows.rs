@@ -85,8 +85,8 @@ fn hits_of_the_second_level() {
     assert!(sum / count <= 3.0 && worst <= 6.0, "{} {worst}", sum / count);
 }
 
-/// Effective bandwidths: what had to be moved at least, over the time. All predicted times are too short: the
-/// model knows one bandwidth of memory, that of a copy at full occupancy.
+/// Effective bandwidths: what had to be moved at least, over the time. No number of the time model has seen them. Launches whose planes
+/// the second level does not hold are up to 18 % too fast: three streams of loads from memory are slower than a copy.
 #[test]
 fn effective_bandwidths_rank_as_measured() {
     let Some(data) = recorded() else { return };
@@ -116,5 +116,5 @@ fn effective_bandwidths_rank_as_measured() {
     let mean = pairs.iter().map(|pair| (pair.1 / pair.2 - 1.0).abs()).sum::<f64>() / pairs.len() as f64;
     let worst = pairs.iter().map(|pair| (pair.1 / pair.2 - 1.0).abs()).fold(0.0, f64::max);
     println!("{} rows: {:.1} % off in the mean, {:.1} % at worst", pairs.len(), 100.0 * mean, 100.0 * worst);
-    assert!(mean <= 0.25 && worst <= 0.40, "{mean} {worst}");
+    assert!(mean <= 0.10 && worst <= 0.20, "{mean} {worst}");
 }

@@ -1,11 +1,12 @@
 //! The fit of bandwidths as a file: which rows train, which are held out, and how well those are predicted.
 
-use crate::fit::{Device, Model, Pool, architecture, architectures, fit, off, pool};
+use crate::fit::{Device, Model, Pool, architecture, architectures, busy_norm, fit, off, pool};
 use crate::recorded_device::Failed;
 use crate::stream::{self, Row};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use warpsight_ir::{Limiter, Profile};
+use warpsight_predict::volumes::first_level::l1::Rule;
 use warpsight_predict::volumes::fitted::expected::Class;
 use warpsight_predict::volumes::fitted::speed::{Basis, Own, Shared, Speed};
 
@@ -87,14 +88,20 @@ impl Streams {
 
     /// The whole fit: of all, without each kernel that trains, and without each architecture.
     pub fn fitted(&self) -> Fitted {
-        let start = Shared { norm: 4.5, queue: 0.4, mix: 0.1, drain: 0.1, drain_amd: 0.4 };
+        let start = Shared { norm: 4.5, busy_amd: 4.5, queue: 0.4, mix: 0.1, drain: 0.1, drain_amd: 0.4 };
         let mut held_out = Vec::new();
         let trains = |row: &Row| TRAIN.contains(&row.kernel.as_str());
-        let (all, pool) = self.fit(&Model { shared: start, own: BTreeMap::new() }, FINE, trains);
+        let (mut all, pool) = self.fit(&Model { shared: start, own: BTreeMap::new() }, FINE, trains);
+        let others: Vec<&Row> = self.rows.iter().filter(|row| seen(row) && !trains(row)).collect();
+        let amd: BTreeSet<&str> = others.iter().map(|row| row.device.as_str()).collect();
+        let but = |name: &str| others.iter().copied().filter(|row| row.device != name).collect::<Vec<_>>();
+        let busy: Vec<f64> = amd.into_iter().map(|name| busy_norm(&but(name), &all)).collect();
+        all.shared.busy_amd = busy_norm(&others, &all);
         let mut hold = |row: &Row, basis, off| held_out.push(HeldOut::of("streams", row, basis, off));
         let mut jack = Vec::new();
         for kernel in TRAIN {
-            let (without, _) = self.fit(&all, COARSE, |row| trains(row) && row.kernel != kernel);
+            let (mut without, _) = self.fit(&all, COARSE, |row| trains(row) && row.kernel != kernel);
+            without.shared.busy_amd = all.shared.busy_amd;
             for name in self.profiles.keys() {
                 let rows = self.off(name, without.shared, without.own[name]);
                 rows.filter(|(row, _)| row.kernel == kernel).for_each(|(row, off)| hold(row, Basis::Device, off));
@@ -103,33 +110,38 @@ impl Streams {
         }
         for name in self.profiles.keys() {
             let rows = self.off(name, all.shared, all.own[name]);
-            rows.filter(|(row, _)| !trains(row)).for_each(|(row, off)| hold(row, Basis::Device, off));
+            rows.filter(|(row, _)| !seen(row)).for_each(|(row, off)| hold(row, Basis::Device, off));
         }
         for group in architectures(&all.own).keys() {
             let inside = |name: &str| architecture(name).as_ref() == Some(group);
-            let (without, pool) = self.fit(&all, COARSE, |row| trains(row) && !inside(&row.device));
+            let (mut without, pool) = self.fit(&all, COARSE, |row| trains(row) && !inside(&row.device));
+            without.shared.busy_amd = all.shared.busy_amd;
+            let new = |row: &Row| trains(row) || !seen(row);
             let pooled = Own { peak: pool.peak.0, turnover: pool.turnover.0 };
             for name in self.profiles.keys().filter(|name| inside(name)) {
-                self.off(name, without.shared, pooled).for_each(|(row, off)| hold(row, Basis::Pooled, off));
+                let rows = self.off(name, without.shared, pooled).filter(|(row, _)| new(row));
+                rows.for_each(|(row, off)| hold(row, Basis::Pooled, off));
                 // A sister's recordings say more than the pool.
                 let sisters: BTreeMap<String, Own> =
                     all.own.iter().filter(|own| inside(own.0) && own.0 != name).map(|(n, own)| (n.clone(), *own)).collect();
                 if let Some(own) = architectures(&sisters).get(group) {
-                    self.off(name, all.shared, *own).for_each(|(row, off)| hold(row, Basis::Architecture, off));
+                    let rows = self.off(name, all.shared, *own).filter(|(row, _)| new(row));
+                    rows.for_each(|(row, off)| hold(row, Basis::Architecture, off));
                 }
             }
         }
-        Fitted { text: self.text(&all, pool, &jack, &held_out), held_out }
+        Fitted { text: self.text(&all, pool, &jack, &held_out, &busy), held_out }
     }
 
-    fn text(&self, all: &Model, pool: Pool, jack: &[Model], held_out: &[HeldOut]) -> String {
+    fn text(&self, all: &Model, pool: Pool, jack: &[Model], held_out: &[HeldOut], busy: &[f64]) -> String {
         let mut text = String::from(HEAD);
         let range = |of: &dyn Fn(&Model) -> f64| {
             let values = jack.iter().map(of).chain([of(all)]);
             let (lo, hi) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
             format!("[{lo:.3}, {hi:.3}]")
         };
-        text += "[shared]\n";
+        let (lo, hi) = busy.iter().fold((f64::INFINITY, 0.0_f64), |(lo, hi), &order| (lo.min(order), hi.max(order)));
+        let _ = writeln!(text, "[shared]\nbusy_amd = {:.4}\nbusy_amd_interval = [{lo:.3}, {hi:.3}]", all.shared.busy_amd);
         let numbers: [Named; 5] =
             [("norm", |s| s.norm), ("queue", |s| s.queue), ("mix", |s| s.mix), ("drain", |s| s.drain), ("drain_amd", |s| s.drain_amd)];
         for (name, of) in numbers {
@@ -146,16 +158,14 @@ impl Streams {
         for (name, own) in &all.own {
             let _ = writeln!(text, "\n[device.{name}]\npeak = {:.4}\npeak_interval = {}", own.peak, range(&|model| model.own[name].peak));
             let _ = writeln!(text, "turnover = {:.1}\nturnover_interval = {}", own.turnover, range(&|model| model.own[name].turnover));
-            let runs: BTreeMap<(&str, &str), usize> =
+            let runs: BTreeMap<(&str, &str, bool), usize> =
                 self.rows.iter().filter(|row| row.device == *name).fold(BTreeMap::new(), |mut runs, row| {
-                    *runs.entry((row.run.as_str(), row.kernel.as_str())).or_default() += 1;
+                    *runs.entry((row.run.as_str(), row.kernel.as_str(), seen(row))).or_default() += 1;
                     runs
                 });
             let named = |train: bool| {
-                let names = runs
-                    .iter()
-                    .filter(|run| TRAIN.contains(&run.0.1) == train)
-                    .map(|((run, kernel), n)| format!("\"{run}: {kernel}, {n} rows\""));
+                let names =
+                    runs.iter().filter(|run| run.0.2 == train).map(|((run, kernel, _), n)| format!("\"{run}: {kernel}, {n} rows\""));
                 names.collect::<Vec<_>>().join(", ")
             };
             let _ = writeln!(text, "trained_on = [{}]\nheld_out = [{}]", named(true), named(false));
@@ -179,6 +189,11 @@ impl Streams {
     }
 }
 
+/// Whether some fit knows the row: of AMD all, for `busy_amd`.
+fn seen(row: &Row) -> bool {
+    TRAIN.contains(&row.kernel.as_str()) || matches!(Rule::of(&row.on), Ok(Rule::Cdna | Rule::Rdna))
+}
+
 /// Mean and greatest relative error.
 pub fn error(offs: &[f64]) -> (f64, f64) {
     let each = offs.iter().map(|off| (off.exp() - 1.0).abs());
@@ -193,8 +208,11 @@ const HEAD: &str = "\
 # A device has two numbers: `peak`, the bandwidth of a copy over the profile's dram_bandwidth, and `turnover`, the cycles between two
 # blocks in one place. They are drawn towards the pool of all devices (`pooled`: mean and spread, an architecture counting once) with the
 # weight of one observation each; an architecture is the mean of its devices. Everything else is shared.
-# Trained on: init, read and scale. Held out: triad and the two stencils, which no fit has seen; each kernel that trains, in a fit without
-# it; each architecture, in a fit without it (basis `pooled`), and each device of which there is a sister (basis `architecture`).
-# Intervals: least and greatest of the fit and of those without one kernel. Errors: relative, of seconds.
+# Trained on: init, read and scale. Held out: triad and the two stencils, which no fit has seen but for `busy_amd`; each kernel that trains,
+# in a fit without it; each architecture, in a fit without it (basis `pooled`), and each device of which there is a sister (basis
+# `architecture`).
+# `busy_amd` is fitted after the rest to triad and the two stencils on AMD's devices; held out: the stencil of MI250X. Its interval: the fits
+# without one device.
+# Other intervals: least and greatest of the fit and of those without one kernel. Errors: relative, of seconds.
 
 ";

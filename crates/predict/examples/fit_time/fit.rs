@@ -29,7 +29,7 @@ pub struct Device<'a> {
 /// The logarithm of predicted over measured seconds, and the limiter.
 pub fn off(row: &Row, speed: &Speed) -> (f64, Limiter) {
     // A row's limiters of memory are known: its profile is one of those that come with the project.
-    let (seconds, limiter) = row.parts.together(&row.parts.limits(speed), &speed.shared).unwrap_or((Seconds(f64::NAN), Limiter::Dram));
+    let (seconds, limiter) = row.parts.together(&row.parts.limits(speed), speed).unwrap_or((Seconds(f64::NAN), Limiter::Dram));
     ((seconds.0 / row.measured).ln(), limiter)
 }
 
@@ -88,7 +88,15 @@ fn search(mut at: Vec<f64>, steps: &[f64], least: &[f64], until: f64, value: &mu
 
 /// Fits what is shared, and what each device has, drawn towards the pool where there is one.
 pub fn fit(devices: &[Device], start: &Model, pool: Option<Pool>, until: f64) -> Model {
-    let shared = |at: &[f64]| Shared { norm: at[0], queue: at[1], mix: at[2], drain: at[3], drain_amd: at[4] };
+    // What is busy overlaps as waits do until `busy_norm` says otherwise: rows that train keep caches too idle to tell.
+    let shared = |at: &[f64]| Shared {
+        norm: at[0],
+        busy_amd: at[0],
+        queue: at[1],
+        mix: at[2],
+        drain: at[3],
+        drain_amd: at[4],
+    };
     let mut own: BTreeMap<String, Own> =
         devices.iter().map(|device| (device.name.to_owned(), start.own.get(device.name).copied().unwrap_or(FIRST))).collect();
     let from = vec![start.shared.norm, start.shared.queue, start.shared.mix, start.shared.drain, start.shared.drain_amd];
@@ -104,6 +112,20 @@ pub fn fit(devices: &[Device], start: &Model, pool: Option<Pool>, until: f64) ->
     let (at, _) = search(from, &[0.5, 0.08, 0.04, 0.08, 0.08], &[1.0, 0.0, 0.0, 0.0, 0.0], until, &mut value);
     value(&at);
     Model { shared: shared(&at), own }
+}
+
+/// The order of the norm of what is busy on AMD that fits these rows best, every device counting once.
+pub fn busy_norm(rows: &[&Row], model: &Model) -> f64 {
+    let value = |at: &[f64]| -> f64 {
+        let shared = Shared { busy_amd: at[0], ..model.shared };
+        let of = |name: &String| {
+            let speed = |row: &Row| Speed::new(shared, model.own[name], &row.on, Basis::Device);
+            let offs: Vec<f64> = rows.iter().filter(|row| row.device == *name).map(|row| off(row, &speed(row)).0.abs()).collect();
+            offs.iter().sum::<f64>() / offs.len().max(1) as f64
+        };
+        model.own.keys().map(of).sum()
+    };
+    search(vec![3.0], &[0.5], &[1.0], 1.0 / 16.0, &mut |at| value(at)).0[0]
 }
 
 /// Mean and spread of devices' numbers, each architecture counted once.

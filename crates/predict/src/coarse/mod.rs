@@ -76,7 +76,7 @@ impl<'p> Coarse<'p> {
         }
         let parts: Parts = parts(&self.counts(kernel)?, self.on);
         let limits = parts.limits(&self.speed);
-        parts.together(&limits, &self.speed.shared).ok_or_else(|| nothing_known(&limits, self.on))
+        parts.together(&limits, &self.speed).ok_or_else(|| nothing_known(&limits, self.on))
     }
 
     /// What one launch requests.

@@ -2,12 +2,13 @@
 
 use super::behind::dram::{Dram, Memory, Wave, dram};
 use super::behind::drawn::add as drawn_behind_l2;
+use super::first_level::amd::fused;
 use super::first_level::atomics::{self, Contended};
 use super::first_level::block::{block_uses, priced};
 use super::first_level::costs::{BlockUse, Instruction, Request, Sizes};
 use super::first_level::drawn;
 use super::first_level::images;
-use super::first_level::l1::{Rule, fused};
+use super::first_level::l1::Rule;
 use super::first_level::l1_capacity::{Allocation, Room, l2_load};
 use super::first_level::read_only::Factor;
 use super::fitted::caches::Caches;

@@ -16,7 +16,7 @@ use super::kernel::lanes;
 use super::kernel::subject::{Field, Subject, Touch, Var};
 use super::sets::intervals::gcd;
 use crate::coarse::requests::{Requests, TensorTraffic};
-use crate::time::{Limit, combined, nothing_known};
+use crate::time::{Limit, Norms, combined, nothing_known};
 use smallvec::SmallVec;
 use warpsight_ir::profile::Fact;
 use warpsight_ir::{
@@ -58,7 +58,7 @@ const IN_FLIGHT: f64 = 12.0;
 /// Lines that are missed before a prefetcher has seen where a run of them leads.
 const TRAINED: f64 = 3.0;
 /// How limiters combine: GPUs have fitted numbers for this.
-const OVERLAP: f64 = 4.0;
+const OVERLAP: Norms = Norms { all: 4.0, busy: 4.0 };
 /// How caches let go of lines: nearly least recently used. Not fitted.
 const CURVE: Curve = Curve { capacity: 1.0, steepness: 6.0, spread: 0.0, in_step: None };
 

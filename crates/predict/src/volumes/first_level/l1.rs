@@ -2,11 +2,10 @@
 //! .
 //! NVIDIA: the longest of four parts of the pipe (A100 within 0.1 % of what its counters say): wavefronts of the data pipe (exact,
 //! [`super::warps::wavefronts`]), tags of the distinct lines (fitted, `data/fits/l1-nvidia.toml`), and lanes of the load-store unit.
-//! AMD: paper 002, section 4.1, as its authors' implementation has it.
+//! AMD: [`super::amd`].
 
+use super::amd;
 use super::costs::{Request, Sizes};
-use crate::volumes::kernel::subject::{Field, Touch};
-use smallvec::SmallVec;
 use std::sync::LazyLock;
 use warpsight_ir::{Profile, Unknown};
 
@@ -18,14 +17,11 @@ pub enum Rule {
         /// Lanes of four bytes that the load-store unit of a core serves per clock.
         lsu_lanes: f64,
     },
-    /// Quarters of a warp of 64, each in one cycle where its lanes are neighbours, in four otherwise.
+    /// [`amd::cdna`].
     Cdna,
-    /// Warps of 32 whose even and odd lines are looked up side by side.
+    /// [`amd::rdna`].
     Rdna,
 }
-
-/// Lanes of a warp that CDNA's cache serves at once.
-const CDNA_LANES: usize = 16;
 
 impl Rule {
     /// Of a device, by what its profile says of its warps and caches: CDNA has warps of 64 lanes, NVIDIA's caches fetch sectors of a line,
@@ -54,7 +50,7 @@ impl Rule {
     /// Four-byte banks that the wavefronts of this rule are counted in.
     pub fn banks(self) -> u32 {
         match self {
-            Self::Cdna => CDNA_LANES as u32,
+            Self::Cdna => 16,
             Self::Nvidia { .. } | Self::Rdna => 32,
         }
     }
@@ -67,14 +63,10 @@ impl Rule {
                 let lanes = request.offsets.len() as f64 * words / lsu_lanes;
                 tags().cycles(tag_lines(request.offsets, request.bytes, request.lines)).max(request.wavefronts as f64).max(lanes)
             }
-            Self::Cdna => {
-                let active: f64 = request.offsets.chunks(CDNA_LANES).map(|lanes| amd(lanes, request, sizes, 4.0)).sum();
-                // Quarters without an active lane take their turn all the same: blocks of 16 threads are four times as slow as blocks of 64
-                // in the recordings of a 15 × 15 convolution on MI250X, whatever each thread computes.
-                let quarters = (sizes.warp as usize).div_ceil(CDNA_LANES);
-                active + quarters.saturating_sub(request.offsets.len().div_ceil(CDNA_LANES)) as f64
-            }
-            Self::Rdna => amd(request.offsets, request, sizes, 1.0),
+            // Quarters without an active lane take their turn all the same: blocks of 16 threads are four times as slow as blocks of 64
+            // in the recordings of a 15 × 15 convolution on MI250X, whatever each thread computes.
+            Self::Cdna => amd::cdna(request, sizes.line) + amd::idle_quarters(request, sizes.warp),
+            Self::Rdna => amd::rdna(request, sizes.line),
         }
     }
 }
@@ -84,69 +76,6 @@ impl Rule {
 pub fn tag_lines(offsets: &[i64], bytes: i64, lines: u64) -> u64 {
     let packed = offsets.windows(2).all(|pair| pair[1] - pair[0] == bytes);
     if packed { lines.min((offsets.len() as u64 * bytes.unsigned_abs()).div_ceil(128)) } else { lines }
-}
-
-/// Cycles of lanes that AMD's caches serve at once; `scattered` are those of lanes that are no neighbours.
-fn amd(lanes: &[i64], request: &Request, sizes: Sizes, scattered: f64) -> f64 {
-    let line = i64::from(sizes.line);
-    let mut lines: SmallVec<[i64; 64]> = SmallVec::new();
-    for offset in lanes {
-        let first = request.begin + offset;
-        lines.extend(first.div_euclid(line)..=(first + request.bytes - 1).div_euclid(line));
-    }
-    lines.sort_unstable();
-    lines.dedup();
-    let odd = lines.iter().filter(|line| *line % 2 != 0).count();
-    let tags = odd.max(lines.len() - odd) as f64;
-    let neighbours = request.bytes == 4 && lanes.windows(2).all(|pair| pair[1] - pair[0] == 4);
-    // All words at once, not in phases as NVIDIA's.
-    let mut words: SmallVec<[i64; 128]> = SmallVec::new();
-    for offset in lanes {
-        let first = request.begin + offset;
-        words.extend(first.div_euclid(4)..=(first + request.bytes - 1).div_euclid(4));
-    }
-    words.sort_unstable();
-    words.dedup();
-    let mut banks: SmallVec<[u32; 64]> = SmallVec::from_elem(0, sizes.banks as usize);
-    words.iter().for_each(|word| banks[word.rem_euclid(i64::from(sizes.banks)) as usize] += 1);
-    let fullest = banks.into_iter().max().unwrap_or(0);
-    tags.max(f64::from(fullest)).max(if neighbours { 1.0 } else { scattered })
-}
-
-/// Bytes of a lane that AMD's compilers ask for at once.
-const FUSED_BYTES: i64 = 16;
-
-/// A field with neighbouring accesses of a lane made one, up to 16 bytes: each access in program order takes the first later one that lies
-/// right after or before what it has, again and again.
-pub fn fused(field: &Field) -> Field {
-    if field.image.is_some() {
-        return field.clone();
-    }
-    let mut touches: Vec<Touch> = Vec::with_capacity(field.touches.len());
-    let mut taken = vec![false; field.touches.len()];
-    for (i, touch) in field.touches.iter().enumerate() {
-        if std::mem::replace(&mut taken[i], true) {
-            continue;
-        }
-        let mut whole = touch.clone();
-        let joins = |whole: &Touch, other: &Touch| {
-            let [from, to] = [whole, other].map(|touch| touch.coords[0].constant);
-            other.kind == whole.kind
-                && (0..3).all(|i| other.coords[i].terms() == whole.coords[i].terms())
-                && (1..3).all(|i| other.coords[i].constant == whole.coords[i].constant)
-                && (other.guard == whole.guard && other.loops == whole.loops)
-                && (to == from + whole.width || to + other.width == from)
-                && (whole.width + other.width) * field.geometry.element <= FUSED_BYTES
-        };
-        while let Some(next) = (i + 1..field.touches.len()).find(|&j| !taken[j] && joins(&whole, &field.touches[j])) {
-            taken[next] = true;
-            let other = &field.touches[next];
-            whole.coords[0].constant = whole.coords[0].constant.min(other.coords[0].constant);
-            whole.width += other.width;
-        }
-        touches.push(whole);
-    }
-    Field { touches, ..field.clone() }
 }
 
 /// Cycles that the tags of an NVIDIA cache take for a request, by its number of distinct lines of 128 bytes.

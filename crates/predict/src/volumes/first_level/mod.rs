@@ -1,5 +1,6 @@
 //! What warps and blocks ask of the first level of caches, what it takes them, and what it lets through.
 
+pub mod amd;
 pub mod atomics;
 pub mod block;
 pub mod costs;

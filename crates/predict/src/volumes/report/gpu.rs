@@ -38,7 +38,7 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupanc
     let speed = Speed::of(on);
     notes.push(format!("bandwidth and turnover of blocks: data/fits/bandwidth.toml, {}", speed.from.name()));
     let limits = parts.limits(&speed);
-    let (seconds, limiter) = parts.together(&limits, &speed.shared).ok_or_else(|| nothing_known(&limits, on))?;
+    let (seconds, limiter) = parts.together(&limits, &speed).ok_or_else(|| nothing_known(&limits, on))?;
     if seconds.0 <= 0.0 {
         return Err(NoEstimate::NotCovered("a kernel that takes no time: neither accesses nor operations".to_owned()));
     }
@@ -46,7 +46,7 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupanc
     let mut interval = Interval { lo: seconds * own.lo.exp(), hi: seconds * own.hi.exp(), basis };
     for other in others(&exact, &counts).filter(|_| settings.measured.is_none()) {
         let changed = timed(&other);
-        if let Some((seconds, limiter)) = changed.together(&changed.limits(&speed), &speed.shared) {
+        if let Some((seconds, limiter)) = changed.together(&changed.limits(&speed), &speed) {
             let own = range(limiter, speed.from, on).0;
             interval.cover(&Interval { lo: seconds * own.lo.exp(), hi: seconds * own.hi.exp(), basis: String::new() });
         }

@@ -157,7 +157,7 @@ impl Parts {
 
     /// The time together, of [`limits`](Self::limits); see [`combined`].
     pub fn together(&self, limits: &[Limit], speed: &Speed) -> Option<(Seconds, Limiter)> {
-        combined(limits, Norms { all: speed.shared.norm, busy: speed.busy })
+        combined(limits, Norms { all: speed.shared.norm, first: speed.first })
     }
 }
 
@@ -173,16 +173,20 @@ impl Life {
     }
 }
 
+/// First levels, and what lies behind them.
+const FIRST: [Limiter; 2] = [Limiter::L1, Limiter::Texture];
+const BEHIND: [Limiter; 3] = [Limiter::L2, Limiter::Llc, Limiter::Dram];
+
 /// Orders of the norms that combine limiters: 1 is no overlap, ∞ a perfect one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Norms {
-    /// What is busy, as one, and waits.
+    /// Levels of memory, as one, units and waits.
     pub all: f64,
-    /// What a core, caches and memory are busy with.
-    pub busy: f64,
+    /// First levels and what lies behind them.
+    pub first: f64,
 }
 
-/// The launch's start, then the norm of the other known limits: those of a core, caches and memory as one, then with waits; and the longest of
+/// The launch's start, then the norm of the other known limits: those of memory's levels as one, then with units and waits; and the longest of
 /// all. `None` where none is known.
 pub fn combined(limits: &[Limit], norms: Norms) -> Option<(Seconds, Limiter)> {
     let known = || limits.iter().filter_map(|(limiter, limit)| Some((*limiter, limit.as_ref().ok()?.0)));
@@ -194,11 +198,11 @@ pub fn combined(limits: &[Limit], norms: Norms) -> Option<(Seconds, Limiter)> {
     let sum = |keep: &dyn Fn(Limiter) -> bool, order: f64| -> f64 {
         known().filter(|limit| limit.1 > 0.0 && keep(limit.0)).map(|(_, seconds)| (seconds / longest).powf(order)).sum()
     };
-    let waits = [Limiter::Latency, Limiter::Tlb];
-    let busy = sum(&|limiter| limiter != Limiter::Launch && !waits.contains(&limiter), norms.busy).powf(norms.all / norms.busy);
-    let waiting = sum(&|limiter| waits.contains(&limiter), norms.all);
+    let behind = sum(&|limiter| BEHIND.contains(&limiter), norms.all).powf(norms.first / norms.all);
+    let levels = (sum(&|limiter| FIRST.contains(&limiter), norms.first) + behind).powf(norms.all / norms.first);
+    let others = sum(&|limiter| limiter != Limiter::Launch && !FIRST.contains(&limiter) && !BEHIND.contains(&limiter), norms.all);
     let start: f64 = known().filter(|limit| limit.0 == Limiter::Launch).map(|limit| limit.1).sum();
-    Some((Seconds(start + longest * (waiting + busy).powf(1.0 / norms.all)), limiter))
+    Some((Seconds(start + longest * (others + levels).powf(1.0 / norms.all)), limiter))
 }
 
 /// That nothing can be said: the first limiter's missing number.

@@ -1,6 +1,6 @@
 //! The fit of bandwidths as a file: which rows train, which are held out, and how well those are predicted.
 
-use crate::fit::{Device, Model, Pool, architecture, architectures, busy_norm, fit, off, pool};
+use crate::fit::{Device, Model, Pool, architecture, architectures, first_norm, fit, off, pool};
 use crate::recorded_device::Failed;
 use crate::stream::{self, Row};
 use std::collections::{BTreeMap, BTreeSet};
@@ -88,20 +88,20 @@ impl Streams {
 
     /// The whole fit: of all, without each kernel that trains, and without each architecture.
     pub fn fitted(&self) -> Fitted {
-        let start = Shared { norm: 4.5, busy_amd: 4.5, queue: 0.4, mix: 0.1, drain: 0.1, drain_amd: 0.4 };
+        let start = Shared { norm: 4.5, first_amd: 4.5, queue: 0.4, mix: 0.1, drain: 0.1, drain_amd: 0.4 };
         let mut held_out = Vec::new();
         let trains = |row: &Row| TRAIN.contains(&row.kernel.as_str());
         let (mut all, pool) = self.fit(&Model { shared: start, own: BTreeMap::new() }, FINE, trains);
         let others: Vec<&Row> = self.rows.iter().filter(|row| seen(row) && !trains(row)).collect();
         let amd: BTreeSet<&str> = others.iter().map(|row| row.device.as_str()).collect();
         let but = |name: &str| others.iter().copied().filter(|row| row.device != name).collect::<Vec<_>>();
-        let busy: Vec<f64> = amd.into_iter().map(|name| busy_norm(&but(name), &all)).collect();
-        all.shared.busy_amd = busy_norm(&others, &all);
+        let orders: Vec<f64> = amd.into_iter().map(|name| first_norm(&but(name), &all)).collect();
+        all.shared.first_amd = first_norm(&others, &all);
         let mut hold = |row: &Row, basis, off| held_out.push(HeldOut::of("streams", row, basis, off));
         let mut jack = Vec::new();
         for kernel in TRAIN {
             let (mut without, _) = self.fit(&all, COARSE, |row| trains(row) && row.kernel != kernel);
-            without.shared.busy_amd = all.shared.busy_amd;
+            without.shared.first_amd = all.shared.first_amd;
             for name in self.profiles.keys() {
                 let rows = self.off(name, without.shared, without.own[name]);
                 rows.filter(|(row, _)| row.kernel == kernel).for_each(|(row, off)| hold(row, Basis::Device, off));
@@ -115,7 +115,7 @@ impl Streams {
         for group in architectures(&all.own).keys() {
             let inside = |name: &str| architecture(name).as_ref() == Some(group);
             let (mut without, pool) = self.fit(&all, COARSE, |row| trains(row) && !inside(&row.device));
-            without.shared.busy_amd = all.shared.busy_amd;
+            without.shared.first_amd = all.shared.first_amd;
             let new = |row: &Row| trains(row) || !seen(row);
             let pooled = Own { peak: pool.peak.0, turnover: pool.turnover.0 };
             for name in self.profiles.keys().filter(|name| inside(name)) {
@@ -130,18 +130,18 @@ impl Streams {
                 }
             }
         }
-        Fitted { text: self.text(&all, pool, &jack, &held_out, &busy), held_out }
+        Fitted { text: self.text(&all, pool, &jack, &held_out, &orders), held_out }
     }
 
-    fn text(&self, all: &Model, pool: Pool, jack: &[Model], held_out: &[HeldOut], busy: &[f64]) -> String {
+    fn text(&self, all: &Model, pool: Pool, jack: &[Model], held_out: &[HeldOut], orders: &[f64]) -> String {
         let mut text = String::from(HEAD);
         let range = |of: &dyn Fn(&Model) -> f64| {
             let values = jack.iter().map(of).chain([of(all)]);
             let (lo, hi) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
             format!("[{lo:.3}, {hi:.3}]")
         };
-        let (lo, hi) = busy.iter().fold((f64::INFINITY, 0.0_f64), |(lo, hi), &order| (lo.min(order), hi.max(order)));
-        let _ = writeln!(text, "[shared]\nbusy_amd = {:.4}\nbusy_amd_interval = [{lo:.3}, {hi:.3}]", all.shared.busy_amd);
+        let (lo, hi) = orders.iter().fold((f64::INFINITY, 0.0_f64), |(lo, hi), &order| (lo.min(order), hi.max(order)));
+        let _ = writeln!(text, "[shared]\nfirst_amd = {:.4}\nfirst_amd_interval = [{lo:.3}, {hi:.3}]", all.shared.first_amd);
         let numbers: [Named; 5] =
             [("norm", |s| s.norm), ("queue", |s| s.queue), ("mix", |s| s.mix), ("drain", |s| s.drain), ("drain_amd", |s| s.drain_amd)];
         for (name, of) in numbers {
@@ -189,7 +189,7 @@ impl Streams {
     }
 }
 
-/// Whether some fit knows the row: of AMD all, for `busy_amd`.
+/// Whether some fit knows the row: of AMD all, for `first_amd`.
 fn seen(row: &Row) -> bool {
     TRAIN.contains(&row.kernel.as_str()) || matches!(Rule::of(&row.on), Ok(Rule::Cdna | Rule::Rdna))
 }
@@ -208,10 +208,10 @@ const HEAD: &str = "\
 # A device has two numbers: `peak`, the bandwidth of a copy over the profile's dram_bandwidth, and `turnover`, the cycles between two
 # blocks in one place. They are drawn towards the pool of all devices (`pooled`: mean and spread, an architecture counting once) with the
 # weight of one observation each; an architecture is the mean of its devices. Everything else is shared.
-# Trained on: init, read and scale. Held out: triad and the two stencils, which no fit has seen but for `busy_amd`; each kernel that trains,
+# Trained on: init, read and scale. Held out: triad and the two stencils, which no fit has seen but for `first_amd`; each kernel that trains,
 # in a fit without it; each architecture, in a fit without it (basis `pooled`), and each device of which there is a sister (basis
 # `architecture`).
-# `busy_amd` is fitted after the rest to triad and the two stencils on AMD's devices; held out: the stencil of MI250X. Its interval: the fits
+# `first_amd` is fitted after the rest to triad and the two stencils on AMD's devices; held out: the stencil of MI250X. Its interval: the fits
 # without one device.
 # Other intervals: least and greatest of the fit and of those without one kernel. Errors: relative, of seconds.
 

@@ -88,15 +88,8 @@ fn search(mut at: Vec<f64>, steps: &[f64], least: &[f64], until: f64, value: &mu
 
 /// Fits what is shared, and what each device has, drawn towards the pool where there is one.
 pub fn fit(devices: &[Device], start: &Model, pool: Option<Pool>, until: f64) -> Model {
-    // What is busy overlaps as waits do until `busy_norm` says otherwise: rows that train keep caches too idle to tell.
-    let shared = |at: &[f64]| Shared {
-        norm: at[0],
-        busy_amd: at[0],
-        queue: at[1],
-        mix: at[2],
-        drain: at[3],
-        drain_amd: at[4],
-    };
+    // First levels overlap as waits do until `first_norm` says otherwise: rows that train keep caches too idle to tell.
+    let shared = |at: &[f64]| Shared { norm: at[0], first_amd: at[0], queue: at[1], mix: at[2], drain: at[3], drain_amd: at[4] };
     let mut own: BTreeMap<String, Own> =
         devices.iter().map(|device| (device.name.to_owned(), start.own.get(device.name).copied().unwrap_or(FIRST))).collect();
     let from = vec![start.shared.norm, start.shared.queue, start.shared.mix, start.shared.drain, start.shared.drain_amd];
@@ -114,10 +107,10 @@ pub fn fit(devices: &[Device], start: &Model, pool: Option<Pool>, until: f64) ->
     Model { shared: shared(&at), own }
 }
 
-/// The order of the norm of what is busy on AMD that fits these rows best, every device counting once.
-pub fn busy_norm(rows: &[&Row], model: &Model) -> f64 {
+/// The order of the norm of a first level and what lies behind it on AMD that fits these rows best, every device counting once.
+pub fn first_norm(rows: &[&Row], model: &Model) -> f64 {
     let value = |at: &[f64]| -> f64 {
-        let shared = Shared { busy_amd: at[0], ..model.shared };
+        let shared = Shared { first_amd: at[0], ..model.shared };
         let of = |name: &String| {
             let speed = |row: &Row| Speed::new(shared, model.own[name], &row.on, Basis::Device);
             let offs: Vec<f64> = rows.iter().filter(|row| row.device == *name).map(|row| off(row, &speed(row)).0.abs()).collect();

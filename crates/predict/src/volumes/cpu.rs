@@ -58,7 +58,7 @@ const IN_FLIGHT: f64 = 12.0;
 /// Lines that are missed before a prefetcher has seen where a run of them leads.
 const TRAINED: f64 = 3.0;
 /// How limiters combine: GPUs have fitted numbers for this.
-const OVERLAP: Norms = Norms { all: 4.0, busy: 4.0 };
+const OVERLAP: Norms = Norms { all: 4.0, first: 4.0 };
 /// How caches let go of lines: nearly least recently used. Not fitted.
 const CURVE: Curve = Curve { capacity: 1.0, steepness: 6.0, spread: 0.0, in_step: None };
 

@@ -16,8 +16,8 @@ pub struct Speed {
     pub own: Own,
     /// How long a block that stores waits for that before its slot is free, in latencies of memory.
     pub drain: f64,
-    /// Order of the norm that combines what a core, caches and memory are busy with.
-    pub busy: f64,
+    /// Order of the norm that combines what a first level takes with what lies behind it.
+    pub first: f64,
     /// Whose recordings [`own`](Self::own) comes from.
     pub from: Basis,
 }
@@ -47,10 +47,10 @@ impl Basis {
 /// Numbers that all devices share.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 pub struct Shared {
-    /// Order of the norm that combines what a core, caches and memory are busy with, and waits.
+    /// Order of the norm that combines what levels of memory, units and waits take.
     pub norm: f64,
-    /// On AMD, whose loads return in order, so that hits wait behind misses: the order for what a core, caches and memory are busy with.
-    pub busy_amd: f64,
+    /// On AMD, whose loads return in order, so that hits wait behind misses: the order for a first level and what lies behind it.
+    pub first_amd: f64,
     /// A load's wait grows by this part of itself where memory is as busy as it can be; in proportion below.
     pub queue: f64,
     /// A copy takes longer per byte by this part than loads alone or stores alone: memory turns around between them.
@@ -98,8 +98,8 @@ impl Speed {
     /// For a device with numbers of its own.
     pub fn new(shared: Shared, own: Own, on: &Profile, from: Basis) -> Self {
         let amd = matches!(Rule::of(on), Ok(Rule::Cdna | Rule::Rdna));
-        let (drain, busy) = if amd { (shared.drain_amd, shared.busy_amd) } else { (shared.drain, shared.norm) };
-        Self { shared, own, drain, busy, from }
+        let (drain, first) = if amd { (shared.drain_amd, shared.first_amd) } else { (shared.drain, shared.norm) };
+        Self { shared, own, drain, first, from }
     }
 
     /// Seconds per byte relative to a copy's, where this part of the bytes is loaded.

@@ -651,3 +651,24 @@ fn registers_are_estimated_where_nobody_says() {
     // All but a convolution whose loops its compiler writes out.
     assert_eq!(within, 17);
 }
+
+#[test]
+fn quotients_and_remainders_that_stay_affine_are_read() {
+    let of = |x: &str| parse(&STAR.replace("[\"tx-1\", \"ty\"]", &format!("[\"{x}\", \"ty\"]")), &[]);
+    let found = |x: &str| {
+        let written = of(x).unwrap_or_else(|error| panic!("{x}: {error:?}"));
+        (coords(&written, 0)[2][1].clone(), written.tied_to_block)
+    };
+    assert_eq!(found("tx / 8"), ("1bx+0".to_owned(), true));
+    assert_eq!(found("tx % 8"), ("1lx+0".to_owned(), true));
+    assert_eq!(found("(4*tx + 3) / 4"), ("8bx+1lx+0".to_owned(), false));
+    assert_eq!(found("tx % 64"), ("8bx+1lx+0".to_owned(), false));
+    assert_eq!(found("(tx + 8) / 8 + tx % 8"), ("1bx+1lx+1".to_owned(), true));
+    for refused in ["tx / 3", "tx % 4", "(tx + 1) / 8", "tx % ty", "min(tx+1, n-1)"] {
+        let error = of(refused).unwrap_err();
+        assert!(error.what.contains("not affine") || error.what == "unknown variable `min`", "{refused}: {error:?}");
+        assert!(error.at.is_some(), "{refused}");
+    }
+    let folded = STAR.replace("domain = [\"n\", \"n\"]", "domain = [\"n\", \"n\"]\nfold = [2, 1]").replace("tx-1", "tx / 8");
+    assert!(parse(&folded, &[]).is_err(), "points of a thread lie in one block, but not at one lane");
+}

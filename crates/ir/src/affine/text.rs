@@ -37,6 +37,9 @@ pub struct FormError {
     pub at: Range<usize>,
 }
 
+/// A form's quotient and remainder by a number.
+pub type Divide<'a, V> = dyn Fn(&Affine<V>, i64) -> Option<(Affine<V>, Affine<V>)> + 'a;
+
 /// What names mean.
 pub struct Names<'a, V> {
     /// What a name stands for.
@@ -44,7 +47,7 @@ pub struct Names<'a, V> {
     /// Which names there are, for whoever uses another.
     pub known: &'a str,
     /// The quotient, rounded down, and the remainder of a form by a number above 0, where both are affine themselves.
-    pub divided: &'a dyn Fn(&Affine<V>, i64) -> Option<(Affine<V>, Affine<V>)>,
+    pub divided: &'a Divide<'a, V>,
 }
 
 /// Reads a form.

@@ -156,7 +156,7 @@ fn loops_hold_what_mentions_them() {
 fn every_key_is_read() {
     let every = read(include_str!("../../../examples/accesses/every-key.toml"));
     let names: Vec<&str> = every.kernel.accesses.tensors.iter().map(|tensor| &*tensor.name).collect();
-    assert_eq!(names, ["A", "weights", "table", "tile", "B"]);
+    assert_eq!(names, ["A", "weights", "table", "tile", "B", "bins"]);
     assert_eq!((every.points, every.kernel.registers, every.kernel.local.0), (2 * 512 * 512 * 30, 40, 6144.0));
     assert_eq!(every.kernel.launch.groups, [64, 8, 30], "blocks along y come first");
     assert_eq!(&*every.kernel.accesses.vars[0].name, "by");
@@ -187,8 +187,8 @@ fn every_key_is_read() {
     assert!(every.guessed_accesses.iter().all(|(_, position)| all[*position].1.indirect.is_some()));
     assert!(matches!(of(3)[0].1.kind, AccessKind::Store(_)) && of(3)[1].1.kind == AccessKind::Load, "in the order of the file");
     assert_eq!(of(4)[0].1.width, 2);
-    assert_eq!(of(4).last().unwrap().1.kind, AccessKind::Atomic);
-    assert_eq!(of(4)[3].1.kind, AccessKind::Store(StorePolicy::NonTemporal));
+    assert_eq!(of(4).last().unwrap().1.kind, AccessKind::Store(StorePolicy::NonTemporal));
+    assert_eq!(of(5).last().unwrap().1.kind, AccessKind::Atomic);
     assert!(every.kernel.accesses.tensors.iter().any(|tensor| matches!(tensor.place, TensorPlace::Buffer { space: Space::Constant, .. })));
     let TensorPlace::Buffer { layout, .. } = &every.kernel.accesses.tensors[0].place else { panic!("a buffer") };
     assert_eq!((&layout.strides[..], layout.align), (&[520 * 514, 520, 1][..], 7));
@@ -221,7 +221,7 @@ fn barriers_stand_where_they_stand_in_the_file() {
     assert_eq!(of(transpose), "in in in in =tile =tile =tile =tile | tile tile tile tile =out =out =out =out");
     let every = of(include_str!("../../../examples/accesses/every-key.toml"));
     // g nests in k, as in the file.
-    assert_eq!(every, "k(g(A A A A A A A A) weights) h(i(weights)) table table k(table table g(=tile | tile B B =B =B) =B =B)");
+    assert_eq!(every, "k(g(A A A A A A A A) weights) h(i(weights)) table table k(table table g(=tile | tile B B =B =B)) =bins =bins");
     // First and last of all; a loop that holds nothing else.
     let first = STAR.replacen("[[field]]", "[[barrier]]\n[[field]]", 1) + "[[barrier]]\n";
     assert_eq!(of(&first), "| A A A A A =B |");
@@ -650,4 +650,25 @@ fn registers_are_estimated_where_nobody_says() {
     }
     // All but a convolution whose loops its compiler writes out.
     assert_eq!(within, 17);
+}
+
+#[test]
+fn quotients_and_remainders_that_stay_affine_are_read() {
+    let of = |x: &str| parse(&STAR.replace("[\"tx-1\", \"ty\"]", &format!("[\"{x}\", \"ty\"]")), &[]);
+    let found = |x: &str| {
+        let written = of(x).unwrap_or_else(|error| panic!("{x}: {error:?}"));
+        (coords(&written, 0)[2][1].clone(), written.tied_to_block)
+    };
+    assert_eq!(found("tx / 8"), ("1bx+0".to_owned(), true));
+    assert_eq!(found("tx % 8"), ("1lx+0".to_owned(), true));
+    assert_eq!(found("(4*tx + 3) / 4"), ("8bx+1lx+0".to_owned(), false));
+    assert_eq!(found("tx % 64"), ("8bx+1lx+0".to_owned(), false));
+    assert_eq!(found("(tx + 8) / 8 + tx % 8"), ("1bx+1lx+1".to_owned(), true));
+    for refused in ["tx / 3", "tx % 4", "(tx + 1) / 8", "tx % ty", "min(tx+1, n-1)"] {
+        let error = of(refused).unwrap_err();
+        assert!(error.what.contains("not affine") || error.what == "unknown variable `min`", "{refused}: {error:?}");
+        assert!(error.at.is_some(), "{refused}");
+    }
+    let folded = STAR.replace("domain = [\"n\", \"n\"]", "domain = [\"n\", \"n\"]\nfold = [2, 1]").replace("tx-1", "tx / 8");
+    assert!(parse(&folded, &[]).is_err(), "points of a thread lie in one block, but not at one lane");
 }

@@ -73,10 +73,14 @@ fn reworded(text: &str, word: &str, other: &str) -> String {
 }
 
 /// Calls for each list of accesses.
-fn lists(table: &mut Table, mut to: impl FnMut(&mut Vec<Value>)) {
+fn lists(table: &mut Table, to: impl FnMut(&mut Vec<Value>)) {
+    lists_of(&["load", "store", "atomic"], table, to);
+}
+
+fn lists_of(sides: &[&str], table: &mut Table, mut to: impl FnMut(&mut Vec<Value>)) {
     for field in table.get_mut("field").and_then(Value::as_array_mut).into_iter().flatten() {
-        for side in ["load", "store"] {
-            if let Some(list) = field.get_mut(side).and_then(Value::as_array_mut) {
+        for side in sides {
+            if let Some(list) = field.get_mut(*side).and_then(Value::as_array_mut) {
                 to(list);
             }
         }
@@ -92,7 +96,8 @@ fn within(access: &Value, loops: &[String]) -> Vec<bool> {
 /// Calls for each run of accesses in the same loops.
 fn runs(table: &mut Table, mut to: impl FnMut(Vec<Value>) -> Vec<Value>) {
     let loops = loops(table);
-    lists(table, |list| {
+    // What two atomics do is twice what one does.
+    lists_of(&["load", "store"], table, |list| {
         let mut found: Vec<Value> = Vec::new();
         let mut run: Vec<Value> = Vec::new();
         for access in list.drain(..) {

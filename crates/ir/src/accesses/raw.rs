@@ -58,7 +58,8 @@ impl Raw {
     /// Reads the coordinates of accesses that mention no parameter. What is wrong with others is said where they are used.
     pub(super) fn read_forms(&mut self) {
         let loops: Vec<String> = self.loops.iter().map(|own| own.name.get_ref().clone()).collect();
-        let names = Names { form: &|name: &str| named(name, &loops, |_| None), known: KNOWN };
+        // What blocks and loops make of a quotient is not known before settings are.
+        let names = Names { form: &|name: &str| named(name, &loops, |_| None), known: KNOWN, divided: &|_, _| None };
         for field in Arc::get_mut(&mut self.field).into_iter().flatten() {
             for access in field.load.iter_mut().chain(&mut field.store).chain(&mut field.atomic) {
                 let at = match access.get_mut() {

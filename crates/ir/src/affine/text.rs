@@ -1,4 +1,4 @@
-//! Affine forms as text: `2*tx + lx - (n - 1)/2`. Products need one side without variables, quotients and remainders two.
+//! Affine forms as text: `2*tx + lx - (n - 1)/2`. Products need one side without variables, quotients and remainders a form that stays affine.
 
 use super::Affine;
 use std::fmt;
@@ -37,12 +37,17 @@ pub struct FormError {
     pub at: Range<usize>,
 }
 
+/// A form's quotient and remainder by a number.
+pub type Divide<'a, V> = dyn Fn(&Affine<V>, i64) -> Option<(Affine<V>, Affine<V>)> + 'a;
+
 /// What names mean.
 pub struct Names<'a, V> {
     /// What a name stands for.
     pub form: &'a dyn Fn(&str) -> Option<Affine<V>>,
     /// Which names there are, for whoever uses another.
     pub known: &'a str,
+    /// The quotient, rounded down, and the remainder of a form by a number above 0, where both are affine themselves.
+    pub divided: &'a Divide<'a, V>,
 }
 
 /// Reads a form.
@@ -136,6 +141,9 @@ impl<V: Clone + Ord> Reader<'_, V> {
                 (_, true, true) if right.constant == 0 => return Err(self.error(here, "this divides by zero", None)),
                 ('/', true, true) => product.constant.checked_div_euclid(right.constant).map(Affine::constant),
                 (_, true, true) => product.constant.checked_rem_euclid(right.constant).map(Affine::constant),
+                ('/' | '%', false, true) if right.constant > 0 && (self.names.divided)(&product, right.constant).is_some() => {
+                    (self.names.divided)(&product, right.constant).map(|(quotient, rest)| if sign == '/' { quotient } else { rest })
+                }
                 _ => {
                     let what = if sign == '*' { "a product of two coordinates" } else { "a quotient or remainder of a coordinate" };
                     let help = "give a representative value instead, as in index = { proxy = \"tx\", spread = 64 }";
@@ -192,7 +200,14 @@ mod tests {
             "tx" | "ty" | "lx" | "bz" | "i" => Some(Affine::var(name.to_owned())),
             _ => None,
         };
-        parse(text, &Names { form: &form, known: "n, tx and some more" })
+        // Of i below 8.
+        let divided = |own: &Affine<String>, by: i64| {
+            let (quotient, rest) = own.divide(by);
+            let within = rest.terms().iter().all(|term| term.0 == "i")
+                && rest.constant + 7 * rest.terms().iter().map(|term| i64::from(term.1)).sum::<i64>() < by;
+            within.then_some((quotient, rest))
+        };
+        parse(text, &Names { form: &form, known: "n, tx and some more", divided: &divided })
     }
 
     #[test]
@@ -206,6 +221,9 @@ mod tests {
         assert_eq!(read("2*(ty - 3) + lx*n"), form(&[("ty", 2), ("lx", 512)], -6));
         assert_eq!(read("i + bz*(n/2) - i"), form(&[("bz", 256)], 0));
         assert_eq!(read("-n % 7"), form(&[], -1), "a sign binds weaker than a product");
+        assert_eq!(read("(8*tx + i + 16) / 8"), form(&[("tx", 1)], 2));
+        assert_eq!(read("(8*tx + i + 16) % 8"), form(&[("i", 1)], 0));
+        assert!(read("(8*tx + i + 1) % 8").is_err() && read("i / -8").is_err());
     }
 
     #[test]

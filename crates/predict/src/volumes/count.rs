@@ -20,7 +20,7 @@ use crate::time::{Counts, waits};
 use std::collections::HashSet;
 use warpsight_ir::occupancy::Occupancy;
 use warpsight_ir::profile::Fact;
-use warpsight_ir::{AccessKind, Bytes, Kernel, LoadPath, NoEstimate, Profile, Unknown};
+use warpsight_ir::{AccessKind, Bytes, Kernel, LoadPath, NoEstimate, Profile, StorePolicy, Unknown};
 
 /// Work-items of a block along z on every NVIDIA GPU (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
 const DEEPEST_OF_NVIDIA: u32 = 64;
@@ -113,7 +113,8 @@ impl<'k> Exact<'k> {
         });
         let contended = atomics::contended(&subject, sizes, notes);
         let read_only = read_only(&subject, &found, on, notes);
-        let dram = behind_l2(&subject, (on, caches), sizes, (&resident, left), notes);
+        let dram = behind_l2(&subject, (on, caches), sizes, (&resident, left), notes)
+            .map(|dram| written_through(dram, &subject, &found, &sectors));
         if !brief {
             remarks(&subject, notes);
         }
@@ -225,6 +226,21 @@ fn behind_l2(
     let mut dram = dram(subject, &memory, &wave, &fitted.curve);
     drawn_behind_l2(&mut dram, subject, &memory, left);
     Ok(dram)
+}
+
+/// With what stores write through all caches: each request for itself, however often a line is written.
+fn written_through(mut dram: Dram, subject: &Subject, found: &[Instruction], sectors: &[f64]) -> Dram {
+    for (i, (field, own)) in subject.fields.iter().zip(&mut dram.per_field).enumerate() {
+        let through = |i: &&Instruction| i.kind == AccessKind::Store(StorePolicy::WriteThrough);
+        let written = found.iter().filter(|own| own.field == i).filter(through).map(|i| i.sectors).sum::<u64>() as f64 * sectors[i];
+        // Of a field that is stored in other ways, too, what these write is not told apart.
+        let mut stores = field.all().filter(|touch| Side::Stores.has(touch.kind));
+        if stores.all(|touch| touch.kind == AccessKind::Store(StorePolicy::WriteThrough)) && written > own.2 {
+            dram.store += written - own.2;
+            own.2 = written;
+        }
+    }
+    dram
 }
 
 /// Executions that a load of constants needs beyond an operand of arithmetic, which one value for all lanes is.

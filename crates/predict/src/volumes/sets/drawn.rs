@@ -48,7 +48,8 @@ impl Drawing {
     /// Pieces that so many steps touch.
     fn touched(&self, steps: f64) -> f64 {
         let universe = self.universe.max(self.step).max(1.0);
-        universe * (1.0 - (1.0 - self.step / universe).max(0.0).powf(steps))
+        // A step that touches all of them does so over its course: of a part of it a part is touched.
+        universe * (1.0 - (1.0 - self.step / universe).max(1e-6).powf(steps))
     }
 }
 
@@ -90,5 +91,7 @@ mod tests {
         assert!((one(1.6e6, 0.0) - 0.5).abs() < 1e-3, "{}", one(1.6e6, 0.0));
         assert!(one(1e9, 0.0) > 0.999);
         assert!(one(1.6e6, 320.0) < 0.4, "a stream takes its part");
+        let whole = Drawing { step: 1e5, ..drawing };
+        assert!((whole.met(stays(1.6e6, 0.0, &[whole])) - 0.5).abs() < 1e-3, "steps that touch all of them");
     }
 }

@@ -12,6 +12,7 @@ mod raw;
 mod reader;
 mod symbol;
 pub mod text;
+mod unknown;
 mod words;
 pub mod write;
 mod wrong;

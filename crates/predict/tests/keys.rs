@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use warpsight_ir::accesses::text::Document;
 use warpsight_ir::profile::builtin;
-use warpsight_predict::volumes::report::{Settings, report_text};
+use warpsight_predict::volumes::report::Settings;
+use warpsight_predict::volumes::report::unknowns::report_text;
 
 const BASE: &str = r#"
 name = "base"

@@ -3,7 +3,8 @@
 use warpsight_ir::Profile;
 use warpsight_ir::accesses::text::{Document, Written};
 use warpsight_ir::profile::builtin;
-use warpsight_predict::volumes::report::{Report, Settings, report_text};
+use warpsight_predict::volumes::report::unknowns::report_text;
+use warpsight_predict::volumes::report::{Report, Settings};
 
 fn a100() -> Profile {
     builtin("a100-40").expect("built in").expect("parses")

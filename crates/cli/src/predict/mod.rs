@@ -17,7 +17,8 @@ use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use warpsight_ir::accesses::Order;
 use warpsight_predict::explain::{Case, WhatIf};
-use warpsight_predict::volumes::report::{Report, Settings, report_text};
+use warpsight_predict::volumes::report::unknowns::report_text;
+use warpsight_predict::volumes::report::{Report, Settings};
 
 /// Predict the time and data volumes of a kernel from the accesses it makes (see examples/accesses), on one device or several.
 #[derive(clap::Args)]

@@ -2,7 +2,7 @@
 
 use super::raw::{FoldMode, LoopOrder, Number, Numbers, Param, Raw, RawLoop};
 use super::symbol::{KNOWN, Linear, Symbol, coordinate, named};
-use super::text::Unknown;
+use super::unknown::Unknown;
 use super::wrong::{Result, TextError, wrong};
 use crate::affine::Affine;
 use crate::affine::text::{FormError, Names, parse};

@@ -51,6 +51,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use toml::Spanned;
 
+pub use super::unknown::Unknown;
 pub use super::wrong::TextError;
 
 /// A kernel whose accesses were written by hand.
@@ -76,21 +77,6 @@ pub struct Written {
     pub repeated: Vec<String>,
     /// Where things stand in the file.
     pub places: Places,
-}
-
-/// A number that is not known before the kernel runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unknown {
-    /// What sets it from outside ([`Document::written`]).
-    pub key: String,
-    /// The least that it is.
-    pub lo: i64,
-    /// What it is taken for.
-    pub typical: i64,
-    /// The most.
-    pub hi: i64,
-    /// Where the range comes from, in words.
-    pub why: String,
 }
 
 /// Where things stand in the file, in bytes; `None` where they were set from outside.

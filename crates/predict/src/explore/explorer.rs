@@ -2,7 +2,8 @@
 
 use super::outcome::{Outcome, Refusal};
 use super::space::{Configuration, Space};
-use crate::volumes::report::{Report, Settings, Work, report, report_text};
+use crate::volumes::report::unknowns::report_text;
+use crate::volumes::report::{Report, Settings, Work, report};
 use warpsight_ir::Profile;
 use warpsight_ir::accesses::text::{Document, Written};
 

@@ -4,10 +4,9 @@ mod contents;
 mod cpu;
 mod gpu;
 pub mod measured;
-mod unknowns;
+pub mod unknowns;
 
 pub use contents::{Effective, FieldVolumes, InstructionCost, Interval, PointVolumes, Report, Settings, Work};
-pub use unknowns::report_text;
 
 use crate::time::Parts;
 use crate::volumes::cpu::is_cpu;

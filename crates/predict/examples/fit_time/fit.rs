@@ -89,14 +89,7 @@ fn search(mut at: Vec<f64>, steps: &[f64], least: &[f64], until: f64, value: &mu
 /// Fits what is shared, and what each device has, drawn towards the pool where there is one.
 pub fn fit(devices: &[Device], start: &Model, pool: Option<Pool>, until: f64) -> Model {
     // What is busy overlaps as waits do until `busy_norm` says otherwise: rows that train keep caches too idle to tell.
-    let shared = |at: &[f64]| Shared {
-        norm: at[0],
-        busy_amd: at[0],
-        queue: at[1],
-        mix: at[2],
-        drain: at[3],
-        drain_amd: at[4],
-    };
+    let shared = |at: &[f64]| Shared { norm: at[0], busy_amd: at[0], queue: at[1], mix: at[2], drain: at[3], drain_amd: at[4] };
     let mut own: BTreeMap<String, Own> =
         devices.iter().map(|device| (device.name.to_owned(), start.own.get(device.name).copied().unwrap_or(FIRST))).collect();
     let from = vec![start.shared.norm, start.shared.queue, start.shared.mix, start.shared.drain, start.shared.drain_amd];

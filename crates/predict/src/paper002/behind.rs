@@ -1,7 +1,7 @@
 //! What moves between the second level and memory (`data-volumes.md`, section 4; paper 002, sections 4.3 to 4.5).
 //! .
-//! A wave is a box of blocks in the last corner of the grid along x and y and in its middle along z, with the box just before it along x, the rows
-//! before it, and the layer before it. Lines are counted as if each row of a field began a line and no row followed another: "alignment and row
+//! A wave is a box of blocks in the last corner of the grid along x and y and in its middle along z, with the box just before it along x, the row
+//! of blocks before it, and the layer before it. Lines are counted as if each row of a field began a line and no row followed another: "alignment and row
 //! wrap are ignored".
 
 use super::curves::{BETWEEN_WAVES, L2_LOADS, L2_STORES, l2_coverage};
@@ -33,7 +33,9 @@ impl Behind {
         let wave = Wave::of(launch, resident);
         let threads = wave.threads();
         if threads == 0.0 {
-            return Err(NoEstimate::NotCovered("a wave that ends outside of the domain, which the model of paper 002 does not have".to_owned()));
+            return Err(NoEstimate::NotCovered(
+                "a wave that ends outside of the domain, which the model of paper 002 does not have".to_owned(),
+            ));
         }
         let whole = resident as f64 * launch.block.iter().product::<i64>() as f64;
         // What the box counts, as of all threads of a wave; what is older stays as it was counted.
@@ -88,7 +90,7 @@ impl Wave {
         Self {
             current: threads([(x - size[0], x), (y - size[1], y), z]),
             along_x: threads([(x - 2 * size[0], x - size[0]), (y - size[1], y), z]),
-            row: threads([(0, x), (y - 2 * size[1], y - size[1]), z]),
+            row: threads([(0, x), (y - size[1] - 1, y - size[1]), z]),
             layer: threads([(0, x), (0, grid[1]), (middle - 1, middle)]),
         }
     }
@@ -102,7 +104,7 @@ impl Wave {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Counts {
     new: f64,
-    /// Shared with the box before it along x, or the rows before.
+    /// Shared with the box before it along x, or the row before.
     shared_y: f64,
     /// Of the rest, shared with the layer before.
     shared_z: f64,

@@ -54,9 +54,8 @@ impl Launch {
     pub fn of(written: &Written, device: &Device) -> Result<Self, NoEstimate> {
         let lacks = |what: String| NoEstimate::NotCovered(format!("{what}, which the model of paper 002 does not have"));
         let subject = Subject::of(&written.kernel)?;
-        let three = |list: &[u32]| -> Option<[i64; 3]> {
-            (list.len() <= 3).then(|| [0, 1, 2].map(|i| list.get(i).map_or(1, |&n| i64::from(n))))
-        };
+        let three =
+            |list: &[u32]| -> Option<[i64; 3]> { (list.len() <= 3).then(|| [0, 1, 2].map(|i| list.get(i).map_or(1, |&n| i64::from(n)))) };
         let lanes: Vec<u32> = subject.lanes.iter().map(|var| var.count).collect();
         let groups: Vec<u32> = subject.groups.iter().map(|var| var.count).collect();
         let ((block, grid), domain) = three(&lanes)
@@ -77,7 +76,9 @@ impl Launch {
                 return Err(own("atomics"));
             }
             if !buffer.touches.iter().all(|touch| by_thread(&subject, touch)) {
-                return Err(own("addresses that are not affine in global thread coordinates, or blocks launched in another order than x, y, z"));
+                return Err(own(
+                    "addresses that are not affine in global thread coordinates, or blocks launched in another order than x, y, z",
+                ));
             }
             fields.extend([false, true].into_iter().filter_map(|stores| Field::of(buffer, stores, device.rule != Rule::Nvidia)));
         }
@@ -87,7 +88,11 @@ impl Launch {
         if !subject.constant.is_empty() {
             notes.push("constant memory is left out: the model has none".to_owned());
         }
-        if subject.fields.iter().flat_map(|field| &field.touches).any(|touch| !touch.guard.is_empty()) {
+        let touches = || subject.fields.iter().flat_map(|field| &field.touches);
+        if touches().any(|touch| touch.indirect.is_some()) {
+            notes.push("typical addresses stand for those that depend on data".to_owned());
+        }
+        if touches().any(|touch| !touch.guard.is_empty()) {
             notes.push("conditions are left out, but for the end of the domain in waves".to_owned());
         }
         Ok(Self { subject, fields, block, grid, domain, notes })

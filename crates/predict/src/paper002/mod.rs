@@ -18,6 +18,7 @@ pub use first_level::FirstLevel;
 
 use field::Launch;
 use warpsight_ir::accesses::text::Written;
+use warpsight_ir::occupancy::Resident;
 use warpsight_ir::{Limiter, NoEstimate, Profile, Scalar, Seconds};
 
 /// 32-bit registers of a core, the granule of a thread's, and the least: "NVIDIA's rule for AMD too" (section 6).
@@ -46,6 +47,8 @@ pub struct Baseline {
     pub blocks: u64,
     /// Warps of a core at once.
     pub warps: u64,
+    /// What limits them.
+    pub limited_by: Resident,
     /// How often the device is filled with blocks.
     pub waves: f64,
     /// Where the numbers come from, and what the model leaves out.
@@ -104,16 +107,21 @@ pub fn on_device(written: &Written, device: &Device) -> Result<Baseline, NoEstim
         (Limiter::L2, device.l2_bandwidth, first.load + first.store),
         (Limiter::Dram, device.memory_bandwidth, behind.loads[3] + behind.stores[1]),
     ];
-    let limits: Vec<(Limiter, f64)> = limits.into_iter().filter(|limit| limit.2 > 0.0).map(|(name, rate, cost)| (name, rate / cost)).collect();
+    let limits: Vec<(Limiter, f64)> =
+        limits.into_iter().filter(|limit| limit.2 > 0.0).map(|(name, rate, cost)| (name, rate / cost)).collect();
     let least = limits.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1));
     let Some((limiter, points_per_second)) = least.filter(|least| least.1 > 0.0) else {
-        return Err(NoEstimate::NotCovered("a kernel that takes no time, or a rate that is not known, in the model of paper 002".to_owned()));
+        return Err(NoEstimate::NotCovered(
+            "a kernel that takes no time, or a rate that is not known, in the model of paper 002".to_owned(),
+        ));
     };
     let mut provenance = vec![
         "the model of paper 002 as published: four limiters, volumes and curves of its authors' implementation; a baseline, with no interval".to_owned(),
         device.source.to_owned(),
     ];
     provenance.extend(launch.notes);
+    provenance.extend(written.unknowns.iter().map(|own| format!("`{}` is not known: taken for {}", own.key, own.typical)));
+    provenance.extend(written.repeated.iter().cloned());
     Ok(Baseline {
         seconds: Seconds(written.points as f64 / points_per_second),
         points_per_second,
@@ -124,6 +132,7 @@ pub fn on_device(written: &Written, device: &Device) -> Result<Baseline, NoEstim
         behind,
         blocks,
         warps: blocks * threads.div_ceil(u64::from(device.warp)),
+        limited_by: if blocks < BLOCKS { Resident::Registers } else { Resident::Groups },
         waves: kernel.launch.group_count() as f64 / on_cores,
         provenance,
     })

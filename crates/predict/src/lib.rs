@@ -36,6 +36,7 @@ pub mod coarse;
 pub mod explain;
 pub mod explore;
 pub mod model;
+pub mod paper002;
 pub mod stage;
 pub mod time;
 pub mod volumes;

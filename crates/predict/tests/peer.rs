@@ -4,6 +4,8 @@
 mod defects;
 #[path = "peer/kernels.rs"]
 mod kernels;
+#[path = "peer/paper002.rs"]
+mod paper002;
 
 use defects::peer_defect;
 use kernels::{Config, Threads, kernel};

@@ -5,10 +5,11 @@ pub(crate) mod input;
 pub(crate) mod json;
 mod measured;
 mod page;
+mod paper002;
 pub(crate) mod show;
 
 use crate::failure::Failure;
-use crate::names::suggested;
+use crate::names::{named, suggested};
 use crate::report::{clean, note, out};
 use crate::target::profiles::profiles;
 use input::{Device, Input, Setting};
@@ -30,6 +31,10 @@ pub struct Args {
     /// Built-in profiles, or files of profiles (.toml); several after each other or separated by commas.
     #[arg(long, value_name = "NAME", required = true, num_args = 1.., value_delimiter = ',', value_parser = suggested(profiles()))]
     device: Vec<String>,
+    /// What predicts: `counts` is ours; `paper002` is the model of the paper it grew from as its authors published it, as a baseline: four
+    /// limiters, four curves, no interval, and for the devices that they list their numbers instead of the profile's.
+    #[arg(long, value_name = "NAME", default_value = "counts", ignore_case = true, value_parser = named([("counts", Model::Counts), ("paper002", Model::Paper002)]))]
+    model: Model,
     /// Replaces a key or parameter of the file, for instance block=16,4,16 or n=640; may be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<Setting>,
@@ -60,6 +65,13 @@ pub struct Args {
     diff: Option<PathBuf>,
 }
 
+/// What predicts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Model {
+    Counts,
+    Paper002,
+}
+
 const EXAMPLES: &str = "Examples:
   A kernel on several GPUs that need not be there:
     warpsight predict examples/accesses/star3d-r4-f64.toml --device v100 a100-40 h200 mi300x
@@ -69,6 +81,8 @@ const EXAMPLES: &str = "Examples:
   Two kernels side by side:
     warpsight predict examples/accesses/transpose-naive.toml --device h200 \\
       --diff examples/accesses/transpose-tiled.toml
+  The same by the model of paper 002 as published, to compare with:
+    warpsight predict examples/accesses/star3d-r4-f64.toml --device a100-40 --model paper002
   Measured volumes in place of the predicted ones:
     warpsight predict examples/accesses/star3d-r1-f64.toml --device mi250x \\
       --volumes examples/volumes/star3d-r1-f64-mi250x.json";
@@ -105,7 +119,15 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         None => return Err(Failure::input("no file is given").help("warpsight predict FILE --device NAME")),
     };
     let mut devices = input::devices(&names, &args.overrides)?;
+    let theirs = args.model == Model::Paper002;
+    if theirs {
+        paper002::refuse(args, &devices)?;
+    }
     let first = Input::read(&file, &args.set)?;
+    if theirs {
+        outside(&first, args.strict)?.iter().for_each(|what| note(format_args!("note: {}", clean(what))));
+        return paper002::run(&first, &devices, json);
+    }
     let order = if args.in_order { Order::Kept } else { Order::Free };
     let mut settings = Settings { order, ..Settings::default() };
     if let Some(file) = &args.volumes {
@@ -137,10 +159,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let figures = figures.transpose()?;
     if json {
         let values = all.iter().map(|(device, answer)| (device.name.clone(), answer.as_ref().map_or_else(Failure::json, value)));
-        // One device speaks for itself; several go by their names.
-        let values: Map<String, Value> = values.collect();
-        let single = if values.len() == 1 { values.values().next().cloned() } else { None };
-        let mut whole = single.unwrap_or(Value::Object(values));
+        let mut whole = by_device(values.collect());
         if let Some(figures) = figures {
             whole["figures"] = serde_json::to_value(&figures).map_err(|error| Failure::input(error.to_string()))?;
         }
@@ -156,6 +175,12 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// One device speaks for itself; several go by their names.
+fn by_device(values: Map<String, Value>) -> Value {
+    let single = if values.len() == 1 { values.values().next().cloned() } else { None };
+    single.unwrap_or(Value::Object(values))
 }
 
 /// Where accesses go beyond their fields.

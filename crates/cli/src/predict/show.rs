@@ -23,7 +23,7 @@ pub fn time(seconds: Seconds) -> String {
     }
 }
 
-fn bytes(value: Option<f64>) -> String {
+pub(super) fn bytes(value: Option<f64>) -> String {
     dash(value.map(|bytes| format!("{bytes:.2}")))
 }
 
@@ -38,7 +38,7 @@ fn resident(what: Option<Resident>) -> &'static str {
 }
 
 /// What tables call a number of the report.
-fn label(key: &'static str) -> &'static str {
+pub(super) fn label(key: &'static str) -> &'static str {
     match key {
         "seconds" => "time, s",
         "l1_cycles_per_point" => "L1 cycles/point",

@@ -46,6 +46,29 @@ fn the_keys_are_ours_and_the_numbers_the_papers() {
     assert!(found["provenance"][0].as_str().is_some_and(|note| note.contains("as published")), "{found}");
 }
 
+/// What the authors' implementation says of the star at 1 × 16 × 64 on its A100.
+#[test]
+fn a_configuration_of_the_authors() {
+    let s = Sandbox::new();
+    let found = parsed(&s, &["--device", "a100-40", "--model", "paper002", "--set", "block=1,16,64"]);
+    let volumes = &found["volumes"];
+    for (value, expected) in [
+        (&volumes["l1_requested"], 800.0),
+        (&volumes["l2_load_compulsory"], 116.0),
+        (&volumes["l2_load"], 283.96356365797203),
+        (&volumes["l2_store"], 32.0),
+        (&volumes["dram_load_wave"], 13.592592592592593),
+        (&volumes["dram_load"], 10.019002759611777),
+        (&volumes["dram_store"], 8.520101041515055),
+        (&found["l1_cycles_per_point"], 28.625),
+        (&found["points_per_second"], 5.319825327510917e9),
+    ] {
+        let value = value.as_f64().expect("a number");
+        assert!((value / expected - 1.0).abs() < 1e-9, "{value} for {expected}");
+    }
+    assert_eq!(found["limiter"], "l1");
+}
+
 #[test]
 fn devices_and_settings_compose() {
     let s = Sandbox::new();

@@ -11,7 +11,7 @@ use super::first_level::FirstLevel;
 use crate::volumes::sets::lines::{Geometry, Region, distinct_lines};
 use warpsight_ir::NoEstimate;
 
-/// Rows of blocks that end so soon behind the domain's begin stand for none: the wave moves up by one.
+/// Where the wave's rows hold less than this part of a block, it moves up by one row: from the published source; no output reaches it.
 const RAGGED: f64 = 0.1;
 
 /// Per thread, in bytes.

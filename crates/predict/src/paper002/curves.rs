@@ -1,4 +1,5 @@
-//! The fitted curves, as the authors' implementation has them (`data-volumes.md`, section 3; paper 002, section 5.5, plots them).
+//! The fitted curves, as the authors' implementation has them (`data-volumes.md`, section 3). They are later fits of the same curves that paper 002
+//! plots for overlaps in y and z and for stores; its outputs, which the tests compare with, are made with these.
 
 /// The part that misses: a · exp(−b · exp(−c · x)).
 #[derive(Clone, Copy, Debug, PartialEq)]

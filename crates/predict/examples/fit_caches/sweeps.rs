@@ -17,6 +17,9 @@ pub enum Level {
     Last,
 }
 
+/// Keys and parameters of a text, and their values.
+pub type Set = Vec<(String, String)>;
+
 /// A recorded sweep.
 #[derive(Clone)]
 pub struct Sweep {
@@ -159,7 +162,7 @@ impl Sweep {
     }
 
     /// The kernel at a size, as `examples/accesses/sweep-*.toml` with parameters.
-    pub fn settings(&self, kib: f64) -> Result<(&'static str, Vec<(String, String)>), Failed> {
+    pub fn settings(&self, kib: f64) -> Result<(&'static str, Set), Failed> {
         let set = |values: &[(&str, f64)]| values.iter().map(|(key, value)| ((*key).to_owned(), value.to_string())).collect();
         if self.level == Level::First {
             let text = include_str!("../../../../examples/accesses/sweep-l1.toml");

@@ -135,11 +135,11 @@ fn figures_show_the_sweep_and_what_is_spent() {
     for word in ["\n64x2x1\n", "\n16x2x4\n", "DRAM load, B/point", "time, ps/point", "all predicted on a100-40", "against n"] {
         assert!(layers.contains(word), "{word}");
     }
-    // Two blocks in three panels, each over four sizes.
+    // Two blocks in four panels, each over four sizes.
     let curves = layers.lines().filter(|line| line.starts_with("<polyline") && line.contains("stroke-width=\"2\""));
     let corners =
         curves.map(|line| line.split("points=\"").nth(1).expect("points").split('"').next().expect("an end").split_whitespace().count());
-    assert_eq!(corners.collect::<Vec<_>>(), [4; 6]);
+    assert_eq!(corners.collect::<Vec<_>>(), [4; 8]);
     let spent = read(&parts);
     for word in ["1: ", "8: ", "time of each limiter alone, ms", "compulsory", "n=64", "dram"] {
         assert!(spent.contains(word), "{word}");

@@ -36,7 +36,8 @@ fn json_is_the_report() {
     let s = Sandbox::new();
     let file = example("star3d-r4-f64");
     let found = parsed(&s.run(&["predict", &file, "--device", "a100-40", "--json"], 0));
-    let expected = ["instructions", "interval", "l1_cycles_per_point", "limiter", "limits_s", "occupancy", "points_per_second"];
+    let expected =
+        ["effective", "instructions", "interval", "l1_cycles_per_point", "limiter", "limits_s", "occupancy", "points_per_second"];
     let expected: Vec<&str> = expected.into_iter().chain(["provenance", "seconds", "tail_efficiency", "volumes", "waves"]).collect();
     assert_eq!(keys(&found), expected);
     let volumes = ["by_cause", "dram_load", "dram_load_wave", "dram_store", "l1_requested", "l2_load", "l2_load_compulsory", "l2_store"];
@@ -89,7 +90,7 @@ fn settings_and_devices() {
     let small = json(&["--device", "a100-40", "--override", "l2_effective=1MB"]);
     assert!(small["volumes"]["dram_load"].as_f64() > plain["volumes"]["dram_load"].as_f64(), "less is kept");
     let notes = small["provenance"].as_array().expect("notes");
-    let noted = "memory.l2_effective is overridden: 1MB instead of 20971520 (measured)";
+    let noted = "memory.l2_effective is overridden: 1MB instead of 34900000 (measured)";
     assert!(notes.iter().any(|note| note.as_str().is_some_and(|note| note.starts_with(noted))), "{notes:?}");
     let slow = json(&["--device", "a100-40", "--override", "clock=705MHz", "--override", "memory.l2.bandwidth=2.71TB/s"]);
     for limiter in ["l1", "l2"] {

@@ -27,7 +27,7 @@ fn what_was_said_before_stays_beside_it() {
     let Fact::Known { value, source, lo, hi, alternatives, .. } = &changed.memory.l2_effective else { panic!("known") };
     assert_eq!((*value, *source, *lo, *hi), (Bytes(1e6), Source::Given, None, None));
     let others: Vec<_> = alternatives.iter().map(|claim| (claim.value.0, claim.source)).collect();
-    assert_eq!(others, [(20_971_520.0, Source::Measured), (41_943_040.0, Source::Vendor)]);
+    assert_eq!(others, [(34_900_000.0, Source::Measured), (20_971_520.0, Source::Measured), (41_943_040.0, Source::Vendor)]);
     // All else is as it was.
     let mut back = changed;
     back.memory.l2_effective = a100().memory.l2_effective;

@@ -39,7 +39,7 @@ fn sweeps_fall_where_they_were_recorded_to() {
     };
     let (first, second, last) = (of(Level::First), of(Level::Second), of(Level::Last));
     assert!(first.0 >= 7 && first.1 <= 0.12, "{first:?}");
-    assert!(second.0 >= 6 && second.1 <= 0.07, "{second:?}");
+    assert!(second.0 >= 6 && second.1 <= 0.09, "{second:?}");
     assert!(last.0 == 1 && last.1 <= 0.05, "{last:?}");
 }
 

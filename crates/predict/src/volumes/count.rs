@@ -224,7 +224,8 @@ fn behind_l2(
         100.0 * fitted.error
     ));
     let mut dram = dram(subject, &memory, &wave, &fitted.curve);
-    drawn_behind_l2(&mut dram, subject, &memory, left);
+    let copied = Caches::drawn(on, l2_effective);
+    drawn_behind_l2(&mut dram, subject, &Memory { l2_effective: copied, ..memory }, left);
     Ok(dram)
 }
 

@@ -74,12 +74,24 @@ impl Caches {
     /// How the last level does.
     pub fn last(&self, on: &Profile) -> Curve {
         let second = self.second(on).curve;
+        if Rule::of(on).is_err() {
+            return second;
+        }
         Curve { capacity: self.whole.share, steepness: self.whole.steepness, ..second }
     }
 
     /// Bytes of a second level that data can use where no one has measured it, of all its bytes.
     pub fn effective(&self, on: &Profile, all: f64) -> f64 {
         if partitioned(on) && Rule::of(on).is_ok() { self.partitioned.share * all } else { all }
+    }
+}
+
+impl Caches {
+    /// Bytes of a second level, of which so many are effective, that hold what is drawn anywhere: all cores want it, so that each part has a
+    /// copy.
+    pub fn drawn(on: &Profile, effective: f64) -> f64 {
+        let part = on.memory.l2.bytes.get().filter(|_| partitioned(on));
+        part.map_or(effective, |part| part.0.min(effective))
     }
 }
 

@@ -67,25 +67,36 @@ fn the_star() {
         let found = answers(device, STAR, 1024, &[NO_FOLD, FOLD_Y, FOLD_Z]);
         let (pick, last) = (&found[0], &found[found.len() - 1]);
         let deep = |a: &Answer| a.block[2] * a.fold[2];
-        assert!(pick.block[0] >= 16 && deep(pick) >= 16, "{device}: {} {}", text_of(pick.block), text_of(pick.fold));
+        assert!(
+            pick.block[0] >= 16 && deep(pick) >= if device == "mi210" { 8 } else { 16 },
+            "{device}: {} {}",
+            text_of(pick.block),
+            text_of(pick.fold)
+        );
         assert!(last.block[0] == 1, "{device}: {}", text_of(last.block));
         let flat = found.iter().filter(|a| deep(a) == 1).map(|a| a.report.seconds.0).fold(f64::INFINITY, f64::min);
         let ratio = flat / pick.report.seconds.0;
         println!("{device}: the best flat block takes {ratio:.2} times as long as the pick, predicted");
-        // 1.33 on A100, whose second level holds nine planes of the grid in part (paper 002, section 5.7).
-        assert!(ratio > 1.3, "{device}: {ratio}");
+        // Nine planes of the grid, which some second levels hold well enough for flat blocks (section 5.7): A100 in part, H100 all but.
+        let planes = 9.0 * 640.0 * 512.0 * 8.0;
+        let kept = builtin(device).unwrap().unwrap().memory.l2_effective.get().unwrap().0 / planes;
+        let held = kept > 1.0;
+        let (behind, less) = if held { (1.15, 0.85) } else { (1.4, 0.75) };
+        assert!(ratio > behind, "{device}: {ratio}");
+        if kept > 1.5 {
+            // Every block loads little, whatever its shape.
+            assert!(found.iter().filter(|a| a.block[0] >= 16).all(|a| a.dram_load() < 20.0), "{device}");
+            continue;
+        }
 
         let volumes = [[64, 16, 1], [64, 4, 4], [64, 1, 16]].map(|block| find(&found, block, NO_FOLD).dram_load());
-        // Nine planes of the grid, which some second levels hold well enough for flat blocks (section 5.7).
-        let planes = 9.0 * 640.0 * 512.0 * 8.0;
-        let held = builtin(device).unwrap().unwrap().memory.l2_effective.get().is_some_and(|bytes| bytes.0 > planes);
         assert!(volumes.windows(2).skip(usize::from(held)).all(|pair| pair[1] < 0.8 * pair[0]), "{device}: {volumes:?}");
         let least = found.iter().min_by(|a, b| a.dram_load().total_cmp(&b.dram_load())).unwrap();
         assert!(deep(least) >= 32 && (8.0..11.0).contains(&least.dram_load()), "{device}: {}", text_of(least.block));
 
         for block in [[64, 4, 4], [16, 16, 4]] {
             let [none, y, z] = [NO_FOLD, FOLD_Y, FOLD_Z].map(|fold| find(&found, block, fold));
-            assert!(z.dram_load() < 0.75 * none.dram_load(), "{device}: {}", text_of(block));
+            assert!(z.dram_load() < less * none.dram_load(), "{device}: {}", text_of(block));
             assert!(y.dram_load() > 0.97 * none.dram_load(), "{device}: {}", text_of(block));
             assert!(
                 z.report.seconds < y.report.seconds && z.report.seconds.0 < 0.9 * none.report.seconds.0,

@@ -61,7 +61,7 @@ fn the_committed_fits_are_what_the_recordings_give() {
         for recorded in [true, false] {
             let (rows, (inside, width)) = of(&|each| each.recorded == recorded);
             println!("without {what}: {rows} held-out rows, recorded {recorded}: {inside:.3} inside, median width ×{width:.3}");
-            assert!(inside >= 0.70 && width <= 1.6, "{inside} {width}");
+            assert!(inside >= 0.70 && width <= 1.8, "{inside} {width}");
         }
         // Most rows are streams: the others by themselves.
         for family in ["convolution", "stencil", "streams", "strides"] {

@@ -85,7 +85,7 @@ impl<'k> Exact<'k> {
 
         let sectors: Vec<f64> = subject.fields.iter().map(|field| f64::from(sizes.of(field).sector)).collect();
         let counted = |keep: fn(AccessKind) -> bool| -> f64 {
-            found.iter().filter(|i| keep(i.kind)).map(|i| i.sectors as f64 * sectors[i.field]).sum()
+            found.iter().filter(|i| keep(i.kind)).fold(0.0, |sum, i| sum + i.sectors as f64 * sectors[i.field])
         };
         let (requested, l2_store) = (counted(loads), counted(stores));
         // Atomics pass the first level by.

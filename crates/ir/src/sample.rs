@@ -145,13 +145,17 @@ impl Device {
 
 /// The middle value of a set of times (the mean of the two middle ones for an even count); `None` for none.
 pub fn median(times: &[Seconds]) -> Option<Seconds> {
-    let mut sorted: Vec<f64> = times.iter().map(|t| t.0).collect();
-    sorted.sort_by(f64::total_cmp);
-    let n = sorted.len();
+    middle(times.iter().map(|time| time.0).collect()).map(Seconds)
+}
+
+/// The middle one of any numbers (the mean of the two middle ones for an even count); `None` for none.
+pub fn middle(mut numbers: Vec<f64>) -> Option<f64> {
+    numbers.sort_by(f64::total_cmp);
+    let n = numbers.len();
     match n {
         0 => None,
-        _ if n % 2 == 1 => Some(Seconds(sorted[n / 2])),
-        _ => Some(Seconds((sorted[n / 2 - 1] + sorted[n / 2]) / 2.0)),
+        _ if n % 2 == 1 => Some(numbers[n / 2]),
+        _ => Some((numbers[n / 2 - 1] + numbers[n / 2]) / 2.0),
     }
 }
 

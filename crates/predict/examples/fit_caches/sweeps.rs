@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use warpsight_ir::Profile;
 use warpsight_ir::accesses::text;
+use warpsight_ir::sample::middle;
 use warpsight_predict::volumes::fitted::caches::Caches;
 use warpsight_predict::volumes::report::{Settings, Work, report};
 
@@ -133,10 +134,7 @@ pub fn crossing(rows: &[(f64, f64)], bandwidth: f64) -> Option<f64> {
 }
 
 fn median(rows: &[(f64, f64)]) -> f64 {
-    let mut values: Vec<f64> = rows.iter().map(|row| row.1).collect();
-    values.sort_unstable_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 }
+    middle(rows.iter().map(|row| row.1).collect()).unwrap_or(f64::NAN)
 }
 
 impl Sweep {

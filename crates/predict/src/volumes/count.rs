@@ -12,6 +12,7 @@ use super::first_level::l1::Rule;
 use super::first_level::l1_capacity::{Allocation, Room, l2_load};
 use super::first_level::read_only::Factor;
 use super::fitted::caches::Caches;
+use super::fitted::curve::Fitted;
 use super::guards;
 use super::kernel::gathers::Gather;
 use super::kernel::lanes;
@@ -219,8 +220,13 @@ fn behind_l2(
     let wave = Wave { blocks: u64::from(*cores) * u64::from(resident.groups) };
     let fitted = caches.second(on);
     notes.push(format!(
-        "dram: the curve of data/fits/dram.toml, {}; loads beyond those of a wave are off by {:.0} % (one standard deviation)",
-        if fitted.pooled { "pooled, for want of recordings of this architecture" } else { "fitted to this architecture" },
+        "dram: {}; loads beyond those of a wave are off by {:.0} % (one standard deviation)",
+        match fitted {
+            Fitted { swept: true, .. } =>
+                "the curve of data/fits/caches.toml, fitted to sweeps of caches of this kind; how blocks live from data/fits/dram.toml",
+            Fitted { pooled: true, .. } => "the curve of data/fits/dram.toml, pooled, for want of recordings of this architecture",
+            Fitted { .. } => "the curve of data/fits/dram.toml, fitted to this architecture",
+        },
         100.0 * fitted.error
     ));
     let mut dram = dram(subject, &memory, &wave, &fitted.curve);

@@ -18,7 +18,7 @@ pub struct Memory {
     pub fetch: u32,
     /// Bytes it takes at once.
     pub write: u32,
-    /// Bytes of the second-level cache that one block's data can use.
+    /// Bytes of the second-level cache that the launch's data can use.
     pub l2_effective: f64,
     /// Bytes of a cache between that and device memory, and how it lets go of lines.
     pub last_level: Option<(f64, Curve)>,

@@ -68,7 +68,7 @@ impl Caches {
         }
         let (capacity, steepness) =
             if partitioned(on) { (1.0, self.partitioned.steepness) } else { (self.whole.share, self.whole.steepness) };
-        Fitted { curve: Curve { capacity, steepness, in_step: Some(0.0), ..own.curve }, ..own }
+        Fitted { curve: Curve { capacity, steepness, in_step: Some(0.0), ..own.curve }, swept: true, ..own }
     }
 
     /// How the last level does.

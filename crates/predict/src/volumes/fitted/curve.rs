@@ -12,8 +12,10 @@ pub struct Fitted {
     pub curve: Curve,
     /// Standard deviation of the logarithm of loads beyond this model.
     pub error: f64,
-    /// Whether this architecture has no recordings, so that the curve is that of others.
+    /// Whether this architecture has no recordings of stencils, so that the curve is that of others.
     pub pooled: bool,
+    /// Whether capacity and steepness come from sweeps of caches of this kind instead.
+    pub swept: bool,
 }
 
 /// Of every section, read once.
@@ -31,6 +33,7 @@ impl Curve {
             curve: Self { capacity: 1.0, steepness: 5.0, spread: 0.5, in_step: None },
             error: 0.25,
             pooled: true,
+            swept: false,
         })
     }
 }
@@ -39,7 +42,7 @@ fn section(name: &str) -> Option<Fitted> {
     let mut lines = TEXT.lines().skip_while(|line| line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) != Some(name)).skip(1);
     let mut number = |key: &str| lines.next()?.strip_prefix(key)?.strip_prefix(" = ")?.parse().ok();
     let curve = Curve { capacity: number("capacity")?, steepness: number("steepness")?, spread: number("spread")?, in_step: None };
-    Some(Fitted { curve, error: number("error")?, pooled: name == "pooled" })
+    Some(Fitted { curve, error: number("error")?, pooled: name == "pooled", swept: false })
 }
 
 #[cfg(test)]

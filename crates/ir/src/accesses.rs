@@ -10,6 +10,7 @@ mod conditions;
 mod expand;
 mod raw;
 mod reader;
+mod resolve;
 mod symbol;
 pub mod text;
 mod unknown;

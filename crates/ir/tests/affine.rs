@@ -110,7 +110,7 @@ fn text_reads_back() {
     for _ in 0..DRAWS {
         let drawn = draw(&mut rng);
         let text = drawn.show(name).to_string();
-        assert_eq!(parse(&text, &Names { form: &form, known: "", divided: &|_, _| None }).as_ref(), Ok(&drawn), "{text}");
+        assert_eq!(parse(&text, &Names { form: &form, known: "", bent: &|_| 0 }).as_ref(), Ok(&drawn), "{text}");
     }
     let shown = |terms: &[(u8, i64)], constant| Form::of(terms.iter().copied(), constant).expect("small").show(name).to_string();
     assert_eq!(shown(&[], 0), "0");

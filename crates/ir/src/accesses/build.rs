@@ -3,11 +3,11 @@
 use super::expand::{COPIES, Distinct, Item, Placer, Target};
 use super::raw::{FieldKind, Flops, LoopOrder, PerPoint, Raw, RawAccess, RawBarrier, RawField, Registers, StorePolicyName};
 use super::reader::{Loop, Reader};
+use super::resolve::{Resolver, Unplaced, Variables};
 use super::text::{Places, Unknown, Written};
 use super::words::{block_axis, help_on_operations, known_operations, operation};
 use super::wrong::{Result, TextError, wrong};
 use super::{AccessKind, Accesses, BufferLayout, Nest, NestVar, TensorPlace, TensorUse, VarKind};
-use crate::affine::VarId;
 use crate::kernel::{Kernel, LaunchShape, OpClass, OpCounts};
 use crate::near::did_you_mean;
 use crate::program::{ImageFormat, Space, StorePolicy};
@@ -61,7 +61,17 @@ impl Reader<'_> {
         if block > 1 << 20 {
             return wrong(raw.block.span(), format!("a block of {block} threads runs nowhere"), None);
         }
-        let Items { mut items, tensors, tied, unrolled, mut barriers, declared } = self.items(raw, &order)?;
+        let loops = self.loops.iter().filter(|own| !own.order.unrolled()).map(|own| own.trips);
+        let mut variables = Variables::new(order.iter().map(|&axis| self.grid[axis]).chain(self.block.iter().copied()).chain(loops));
+        let found = loop {
+            match self.items(raw, Resolver::new(self, &order, &variables)) {
+                Ok(found) => break found,
+                Err(Unplaced::Wrong(error)) => return Err(error),
+                // Each cut leaves smaller variables.
+                Err(Unplaced::Cut(cut)) => variables.cut(cut),
+            }
+        };
+        let Items { mut items, tensors, tied, unrolled, mut barriers, declared } = found;
         let Repeats { flops, said: repeated } = self.repeat(&mut items, &mut barriers, unrolled);
         let guessed = items.iter().enumerate().filter(|(_, item)| item.access.indirect.is_some());
         let guessed_accesses = guessed.map(|(i, item)| (tensors[usize::from(item.access.tensor)].name.to_string(), i)).collect();
@@ -89,7 +99,11 @@ impl Reader<'_> {
             registers,
             local: self.local(raw, &tensors)?,
             ops: self.operations(raw, fold.saturating_mul(again).saturating_mul(flops))?,
-            accesses: Accesses { nest: self.nest(&mut steps(items, barriers).peekable(), None), vars: self.vars(&order), tensors },
+            accesses: Accesses {
+                nest: self.nest(&mut steps(items, barriers).peekable(), None, &variables),
+                vars: self.vars(&order, &variables),
+                tensors,
+            },
         };
         let as_u32 = |list: &[i64]| list.iter().map(|&n| n as u32).collect();
         let place = |at: Range<usize>| (!at.is_empty()).then_some(at);
@@ -111,21 +125,26 @@ impl Reader<'_> {
         })
     }
 
-    /// Blocks in launch order, lanes, loops that are not written out.
-    fn vars(&self, order: &[usize]) -> Vec<NestVar> {
-        let named = |name: &str, kind, trips: i64| NestVar { name: name.into(), kind, trips: u32::try_from(trips).ok() };
-        let blocks = order.iter().map(|&axis| named(&block_axis(axis), VarKind::Group, self.grid[axis]));
-        let lanes = self.block.iter().enumerate().map(|(axis, &count)| named(["lx", "ly", "lz"][axis], VarKind::Lane, count));
+    /// Blocks in launch order, lanes, loops that are not written out; one that is cut has a name for each part, `lx%32` and `lx/32`.
+    fn vars(&self, order: &[usize], variables: &Variables) -> Vec<NestVar> {
+        let blocks = order.iter().map(|&axis| (block_axis(axis), VarKind::Group));
+        let lanes = (0..self.block.len()).map(|axis| (["lx", "ly", "lz"][axis].to_owned(), VarKind::Lane));
         let loops = self.names.iter().zip(&self.loops).filter(|(_, own)| !own.order.unrolled());
-        blocks.chain(lanes).chain(loops.map(|(name, own)| named(name, VarKind::Loop, own.trips))).collect()
+        let all = blocks.chain(lanes).chain(loops.map(|(name, _)| (name.clone(), VarKind::Loop)));
+        let digits = all.enumerate().flat_map(|(of, (name, kind))| {
+            let parts = variables.digits(of).len();
+            variables.digits(of).enumerate().map(move |(i, (_, step, count))| {
+                let below = if step > 1 { format!("/{step}") } else { String::new() };
+                let above = if i + 1 < parts { format!("%{count}") } else { String::new() };
+                NestVar { name: format!("{name}{below}{above}").into(), kind, trips: u32::try_from(count).ok() }
+            })
+        });
+        digits.collect()
     }
 
     /// The accesses in program order, and what they touch.
-    fn items(&self, raw: &Raw, order: &[usize]) -> Result<Items> {
-        let loops = self.loops.iter().filter(|own| !own.order.unrolled()).map(|own| own.trips);
-        let counts = order.iter().map(|&axis| self.grid[axis]).chain(self.block.iter().copied()).chain(loops);
-        let counts = counts.map(i64::unsigned_abs).collect();
-        let placer = Placer::new(self, order, counts, &raw.guard)?;
+    fn items(&self, raw: &Raw, forms: Resolver) -> std::result::Result<Items, Unplaced> {
+        let placer = Placer::new(self, forms, &raw.guard)?;
         let mut found = Items::default();
         let mut barriers = raw.barriers.iter().peekable();
         for field in raw.field.iter() {
@@ -137,10 +156,10 @@ impl Reader<'_> {
                 Some(index) if goes_on(field) => index,
                 Some(_) => {
                     let help = "a field goes on further down with its name and accesses alone";
-                    return wrong(field.name.span(), format!("there are two fields `{name}`"), Some(help));
+                    return wrong(field.name.span(), format!("there are two fields `{name}`"), Some(help))?;
                 }
                 None if tensors.len() == FIELDS => {
-                    return wrong(field.name.span(), format!("there are more than {FIELDS} fields"), None);
+                    return wrong(field.name.span(), format!("there are more than {FIELDS} fields"), None)?;
                 }
                 None => {
                     tensors.push(self.tensor(field)?);
@@ -151,11 +170,11 @@ impl Reader<'_> {
             let tensor = &tensors[index];
             let constant = matches!(tensor.place, TensorPlace::Buffer { space: Space::Constant, .. });
             if let Some(store) = field.store.first().or(field.atomic.first()).filter(|_| constant) {
-                return wrong(store.span(), format!("`{name}` is constant"), None);
+                return wrong(store.span(), format!("`{name}` is constant"), None)?;
             }
             let target = Target::new(field, index as u16, &tensor.place);
             if let (TensorPlace::Image { .. }, Some(atomic)) = (&tensor.place, field.atomic.first()) {
-                return wrong(atomic.span(), format!("`{name}` is an image"), Some("atomics change elements of buffers"));
+                return wrong(atomic.span(), format!("`{name}` is an image"), Some("atomics change elements of buffers"))?;
             }
             let store = AccessKind::Store(policy(field.policy));
             let lists = [(&field.load, AccessKind::Load), (&field.store, store), (&field.atomic, AccessKind::Atomic)];
@@ -172,7 +191,7 @@ impl Reader<'_> {
                 items.extend(own.items);
             }
             if items.len() > ACCESSES {
-                return wrong(field.name.span(), format!("the kernel has more than {ACCESSES} accesses"), None);
+                return wrong(field.name.span(), format!("the kernel has more than {ACCESSES} accesses"), None)?;
             }
         }
         for barrier in barriers {
@@ -251,7 +270,7 @@ impl Reader<'_> {
     }
 
     /// Steps in their loops: neighbours in one loop share it.
-    fn nest(&self, steps: &mut Peekable<impl Iterator<Item = Step>>, around: Option<usize>) -> Vec<Nest> {
+    fn nest(&self, steps: &mut Peekable<impl Iterator<Item = Step>>, around: Option<usize>, variables: &Variables) -> Vec<Nest> {
         let mut found = Vec::new();
         while let Some(next) = steps.peek().map(|step| step.1) {
             if next == around {
@@ -263,8 +282,10 @@ impl Reader<'_> {
             else {
                 break;
             };
-            let var = VarId((self.grid.len() + self.block.len() + number) as u16);
-            found.push(Nest::Loop { var, body: self.nest(steps, Some(number)) });
+            // The lowest part runs fastest.
+            let parts = variables.digits(self.grid.len() + self.block.len() + number);
+            let body = self.nest(steps, Some(number), variables);
+            found.extend(parts.fold(body, |body, (var, _, _)| vec![Nest::Loop { var, body }]));
         }
         found
     }

@@ -3,11 +3,11 @@
 use super::conditions::{Condition, FARTHEST};
 use super::raw::{RawAccess, RawCoordinate, RawField, RawProxy};
 use super::reader::Reader;
-use super::symbol::{Linear, Symbol};
-use super::words::block_axis;
-use super::wrong::{Result, TextError, wrong};
+use super::resolve::{PIECES_OF_ACCESS, Pieces, Resolver, Unplaced};
+use super::symbol::{Linear, Symbol, mentioned};
+use super::wrong::{Result, wrong};
 use super::{AccessKind, AccessRef, AffineBound, Indirect, LoadPath, Pattern, TensorPlace};
-use crate::affine::{Affine, VarId};
+use crate::affine::Affine;
 use crate::near::did_you_mean;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
@@ -15,6 +15,11 @@ use std::borrow::Cow;
 use std::hash::BuildHasher;
 use std::ops::Range;
 use toml::Spanned;
+
+/// What comes of placing an access.
+type Placing<T> = std::result::Result<T, Unplaced>;
+
+const BESIDE: &str = "loops nest in the order of the file, but for those with `beside`";
 
 /// Accesses that folding and written-out loops may make of one.
 pub(super) const COPIES: i64 = 4096;
@@ -62,26 +67,13 @@ impl<'a> Target<'a> {
 /// A form and where it stands in the file.
 type Placed<'a> = (Cow<'a, Linear>, Range<usize>);
 
-/// Why a form cannot be resolved.
-#[derive(Clone, Copy)]
-enum Misfit {
-    /// It exceeds its numbers' bits.
-    Far,
-    /// There is no such thread or block: the axis, and how many axes there are.
-    Axis(Symbol, usize),
-}
-
 /// The number of a point along each axis; then the trip of each loop.
 type Point = SmallVec<[i64; 8]>;
 
 /// Puts coordinates of points in terms of blocks, lanes and loops.
 pub(super) struct Placer<'a> {
     reader: &'a Reader<'a>,
-    /// Axes of the grid in launch order.
-    order: &'a [usize],
-    axes: usize,
-    /// Values each variable of the nest takes.
-    counts: Vec<u64>,
+    forms: Resolver<'a>,
     /// Axes along which the grid reaches beyond the domain.
     ragged: SmallVec<[bool; 3]>,
     /// What holds wherever anything happens.
@@ -155,16 +147,13 @@ fn either(one: &[AffineBound], other: &[AffineBound], points: usize) -> Option<V
 }
 
 impl<'a> Placer<'a> {
-    pub(super) fn new(reader: &'a Reader<'a>, order: &'a [usize], counts: Vec<u64>, guards: &[Spanned<String>]) -> Result<Self> {
-        let axes = reader.grid.len();
-        let ragged = (0..axes).map(|axis| reader.domain[axis] % (reader.lanes(axis) * reader.fold[axis]) != 0).collect();
-        let mut placer = Self { reader, order, axes, counts, ragged, guards: vec![] };
-        placer.guards = reader.conditions(guards)?;
-        Ok(placer)
+    pub(super) fn new(reader: &'a Reader<'a>, forms: Resolver<'a>, guards: &[Spanned<String>]) -> Result<Self> {
+        let ragged = (0..reader.grid.len()).map(|axis| reader.domain[axis] % (reader.lanes(axis) * reader.fold[axis]) != 0).collect();
+        Ok(Self { reader, forms, ragged, guards: reader.conditions(guards)? })
     }
 
     /// Adds the accesses that one written access stands for: one for each point of a thread.
-    pub(super) fn place(&self, written: &Spanned<RawAccess>, target: &Target, kind: AccessKind, to: &mut Distinct) -> Result<()> {
+    pub(super) fn place(&self, written: &Spanned<RawAccess>, target: &Target, kind: AccessKind, to: &mut Distinct) -> Placing<()> {
         let (reader, span) = (self.reader, written.span());
         let parts = self.parts(written, target)?;
         let mut indirect: Option<Indirect> = None;
@@ -206,56 +195,61 @@ impl<'a> Placer<'a> {
         }
         if forms.len() != rank {
             let what = format!("`{}` has {rank} dimensions, this access {}", target.field.name.get_ref(), forms.len());
-            return wrong(span, what, None);
+            return wrong(span, what, None)?;
         }
         let own = if parts.guard.is_empty() { vec![] } else { reader.conditions(parts.guard)? };
         let bounds = || self.guards.iter().chain(&own);
         let (mut within, mut written_out) = (parts.within, parts.written_out.into_iter().collect::<SmallVec<[usize; 4]>>());
         for form in forms.iter().map(|form| form.0.as_ref()).chain(bounds().map(|bound| &bound.form)) {
-            for &(symbol, _) in form.terms() {
-                match symbol {
-                    Symbol::Point(_) => {}
+            mentioned(form, &mut |symbol| {
+                match *symbol {
+                    Symbol::Point(_) | Symbol::Bent(_) => {}
                     Symbol::Lane(_) | Symbol::Block(_) => to.tied = true,
                     Symbol::Loop(n) => match &reader.loops[usize::from(n)] {
                         own if own.order.unrolled() => written_out.push(usize::from(n)),
-                        own => {
-                            let Some(inner) = reader.inner(within, Some(own.number)) else {
-                                return wrong(
-                                    span,
-                                    self.apart(within, own.number),
-                                    Some("loops nest in the order of the file, but for those with `beside`"),
-                                );
-                            };
-                            within = inner;
-                        }
+                        own => match reader.inner(within, Some(own.number)) {
+                            Some(inner) => within = inner,
+                            None => return wrong(span.clone(), self.apart(within, own.number), Some(BESIDE)),
+                        },
                     },
                 }
-            }
+                Ok(())
+            })?;
         }
         to.unrolled |= written_out.iter().fold(0, |all, n| all | 1 << n);
         let counts = self.counts_of_points(&written_out, &span)?;
         let mut next = Some(SmallVec::from_elem(0, counts.len()));
         while let Some(point) = next {
-            let mut coords: SmallVec<[Affine; 4]> = SmallVec::new();
-            for (form, span) in &forms {
-                coords.push(self.affine(form, &point, span)?);
-            }
-            if !matches!(target.place, TensorPlace::Image { .. }) {
-                // Buffers are listed slowest first.
-                coords.reverse();
-            }
-            let mut guard = self.domain(&point, &span)?;
-            let points = guard.len();
-            for Condition { form, extent, per_lane, at } in bounds() {
-                let value = self.affine(form, &point, at)?;
-                if self.farthest(&value) > FARTHEST {
-                    return wrong(at.clone(), "this exceeds 64 bits", None);
+            let (mut pieces, mut all) = (Some(Pieces::default()), 0);
+            while let Some(mut own) = pieces {
+                let mut coords: SmallVec<[Affine; 4]> = SmallVec::new();
+                for (form, span) in &forms {
+                    coords.push(self.forms.affine(form, &point, &mut own, span)?);
                 }
-                guard.push(AffineBound { value, extent: *extent, per_lane: *per_lane });
+                if !matches!(target.place, TensorPlace::Image { .. }) {
+                    // Buffers are listed slowest first.
+                    coords.reverse();
+                }
+                let mut guard = self.domain(&point, &span)?;
+                let points = guard.len();
+                for Condition { form, extent, per_lane, at } in bounds() {
+                    let value = self.forms.affine(form, &point, &mut own, at)?;
+                    if self.forms.farthest(&value) > FARTHEST {
+                        return wrong(at.clone(), "this exceeds 64 bits", None)?;
+                    }
+                    guard.push(AffineBound { value, extent: *extent, per_lane: *per_lane });
+                }
+                guard.extend(own.bounds());
+                self.fits(&coords, target, &span)?;
+                let access = AccessRef { tensor: target.tensor, kind, coords, width: parts.width, guard, path: parts.path, indirect };
+                to.add(Item { access, within }, points);
+                all += 1;
+                if all > PIECES_OF_ACCESS {
+                    let what = format!("this access has more than {PIECES_OF_ACCESS} pieces in which it is affine");
+                    return wrong(span, what, Some("fewer quotients, remainders, min and max in one access"))?;
+                }
+                pieces = own.next();
             }
-            self.fits(&coords, target, &span)?;
-            let access = AccessRef { tensor: target.tensor, kind, coords, width: parts.width, guard, path: parts.path, indirect };
-            to.add(Item { access, within }, points);
             next = after(point, &counts);
         }
         Ok(())
@@ -330,14 +324,15 @@ impl<'a> Placer<'a> {
     }
 
     /// The bounds that keep points in the domain, where the grid reaches beyond it.
-    fn domain(&self, point: &[i64], span: &Range<usize>) -> Result<Vec<AffineBound>> {
+    fn domain(&self, point: &[i64], span: &Range<usize>) -> Placing<Vec<AffineBound>> {
         let mut bounds = Vec::new();
-        for axis in 0..self.axes {
+        for (axis, &ragged) in self.ragged.iter().enumerate() {
             let reader = self.reader;
-            if self.ragged[axis] {
+            if ragged {
                 let mut coordinate = Affine::var(Symbol::Point(axis as u8));
                 coordinate.constant = -reader.origin[axis];
-                bounds.push(AffineBound { value: self.affine(&coordinate, point, span)?, extent: reader.domain[axis], per_lane: false });
+                let value = self.forms.affine(&coordinate, point, &mut Pieces::default(), span)?;
+                bounds.push(AffineBound { value, extent: reader.domain[axis], per_lane: false });
             }
         }
         Ok(bounds)
@@ -349,71 +344,9 @@ impl<'a> Placer<'a> {
         format!("`{}` and `{}` stand beside each other: nothing is in both", one.map_or("", name), name(other))
     }
 
-    /// A form in the variables of the nest, for one point of a thread.
-    fn affine(&self, form: &Linear, point: &[i64], span: &Range<usize>) -> Result<Affine> {
-        self.resolved(form, point).map_err(|misfit| TextError {
-            what: match misfit {
-                Misfit::Far => "the address exceeds 64 bits, or a factor of it 32 bits".into(),
-                Misfit::Axis(symbol, axes) => {
-                    let (of, axis) = match symbol {
-                        Symbol::Block(axis) if self.reader.block.len() != self.axes => ("grid", axis),
-                        Symbol::Point(axis) | Symbol::Lane(axis) | Symbol::Block(axis) | Symbol::Loop(axis) => ("block", axis),
-                    };
-                    format!("the {of} has {axes} axes, this mentions axis {}", &block_axis(axis.into())[1..])
-                }
-            },
-            label: None,
-            help: None,
-            at: (!span.is_empty()).then(|| span.clone()),
-        })
-    }
-
-    fn resolved(&self, form: &Linear, point: &[i64]) -> std::result::Result<Affine, Misfit> {
-        let reader = self.reader;
-        let group = |axis: usize| VarId(self.order.iter().position(|&at| at == axis).unwrap_or(axis) as u16);
-        let lane = |axis: usize| VarId((self.axes + axis) as u16);
-        let mut sum = Affine::constant(form.constant);
-        let add =
-            |sum: &mut Affine, var: VarId, factor: Option<i64>| factor.and_then(|factor| sum.add_term(var, factor)).ok_or(Misfit::Far);
-        let constant = |sum: &mut Affine, factor: i64, value: i64| {
-            sum.constant = factor.checked_mul(value).and_then(|more| sum.constant.checked_add(more)).ok_or(Misfit::Far)?;
-            Ok(())
-        };
-        for &(symbol, factor) in form.terms() {
-            let factor = i64::from(factor);
-            match symbol {
-                Symbol::Point(axis) | Symbol::Block(axis) if usize::from(axis) >= self.axes => return Err(Misfit::Axis(symbol, self.axes)),
-                Symbol::Lane(axis) if usize::from(axis) >= reader.block.len() => return Err(Misfit::Axis(symbol, reader.block.len())),
-                Symbol::Point(axis) => {
-                    let axis = usize::from(axis);
-                    let (block, fold) = (reader.lanes(axis), reader.fold[axis]);
-                    let (per_lane, per_point) = if reader.strided { (1, block) } else { (fold, 1) };
-                    add(&mut sum, group(axis), factor.checked_mul(block * fold))?;
-                    if axis < reader.block.len() {
-                        add(&mut sum, lane(axis), factor.checked_mul(per_lane))?;
-                    }
-                    constant(&mut sum, factor, reader.origin[axis] + per_point * point[axis])?;
-                }
-                Symbol::Lane(axis) => add(&mut sum, lane(usize::from(axis)), Some(factor))?,
-                Symbol::Block(axis) => add(&mut sum, group(usize::from(axis)), Some(factor))?,
-                Symbol::Loop(n) => match &reader.loops[usize::from(n)] {
-                    own if own.order.unrolled() => constant(&mut sum, factor, point[self.axes + usize::from(n)])?,
-                    own => add(&mut sum, VarId((self.axes + reader.block.len() + own.number) as u16), Some(factor))?,
-                },
-            }
-        }
-        Ok(sum)
-    }
-
-    /// How far from 0 a form reaches at most; beyond 64 bits the largest number.
-    fn farthest(&self, form: &Affine) -> u64 {
-        let terms = form.terms().iter().map(|&(var, c)| u64::from(c.unsigned_abs()).saturating_mul(self.counts[usize::from(var.0)]));
-        terms.fold(form.constant.unsigned_abs(), u64::saturating_add)
-    }
-
     /// Whether every address stays far within 64 bits, its factors in elements within 32.
     fn fits(&self, coords: &[Affine], Target { strides, element, .. }: &Target, span: &Range<usize>) -> Result<()> {
-        let far = |(form, &stride): (&Affine, &i64)| self.farthest(form).saturating_mul(stride.unsigned_abs());
+        let far = |(form, &stride): (&Affine, &i64)| self.forms.farthest(form).saturating_mul(stride.unsigned_abs());
         let reach = coords.iter().zip(strides).map(far).fold(0, u64::saturating_add);
         if reach.saturating_mul((*element).into()) > FARTHEST {
             return wrong(span.clone(), "the address exceeds 64 bits", None);

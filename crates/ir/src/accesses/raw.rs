@@ -1,6 +1,6 @@
 //! The text form as TOML gives it: what keys there are and which shapes their values take. Every value keeps its place in the file.
 
-use super::symbol::{KNOWN, Linear, Symbol, named};
+use super::symbol::{KNOWN, Linear, Symbol, mentioned, named};
 use crate::accesses::LoadPath;
 use crate::affine::Affine;
 use crate::affine::text::{Names, parse};
@@ -58,8 +58,7 @@ impl Raw {
     /// Reads the coordinates of accesses that mention no parameter. What is wrong with others is said where they are used.
     pub(super) fn read_forms(&mut self) {
         let loops: Vec<String> = self.loops.iter().map(|own| own.name.get_ref().clone()).collect();
-        // What blocks and loops make of a quotient is not known before settings are.
-        let names = Names { form: &|name: &str| named(name, &loops, |_| None), known: KNOWN, divided: &|_, _| None };
+        let names = Names { form: &|name: &str| named(name, &loops, |_| None), known: KNOWN, bent: &Symbol::bent };
         for field in Arc::get_mut(&mut self.field).into_iter().flatten() {
             for access in field.load.iter_mut().chain(&mut field.store).chain(&mut field.atomic) {
                 let at = match access.get_mut() {
@@ -72,7 +71,12 @@ impl Raw {
                         Number::Int(value) => Affine::constant(*value),
                         Number::Text(text) => match parse(text, &names) {
                             // A parameter may have the name of a further axis of the grid.
-                            Ok(form) if !form.terms().iter().any(|term| matches!(term.0, Symbol::Block(3..))) => form,
+                            Ok(form)
+                                if mentioned(&form, &mut |own| if matches!(own, Symbol::Block(3..)) { Err(()) } else { Ok(()) })
+                                    .is_ok() =>
+                            {
+                                form
+                            }
                             Ok(_) | Err(_) => continue,
                         },
                         Number::Form(_) => continue,

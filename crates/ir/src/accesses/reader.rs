@@ -130,9 +130,9 @@ impl<'a> Reader<'a> {
         let mut outer = std::iter::successors(around, |&number| self.around(number)).collect::<Vec<_>>();
         outer.retain(|&number| number < self.loops.len());
         let (mut least, mut most) = (i128::from(form.constant), i128::from(form.constant));
-        for &(symbol, factor) in form.terms() {
+        for &(ref symbol, factor) in form.terms() {
             let known = match symbol {
-                Symbol::Loop(n) => self.loops.get(usize::from(n)).filter(|other| !other.order.unrolled() && outer.contains(&other.number)),
+                Symbol::Loop(n) => self.loops.get(usize::from(*n)).filter(|other| !other.order.unrolled() && outer.contains(&other.number)),
                 _ => None,
             };
             let Some(other) = known else { return wrong(span, "this must not depend on coordinates", Some(help)) };
@@ -240,65 +240,13 @@ impl<'a> Reader<'a> {
     /// A form in coordinates: `part` of the string `whole` that stands at `span`, from byte `from` of it on.
     pub(super) fn linear(&self, part: &str, from: usize, span: &Range<usize>, whole: &str) -> Result<Linear> {
         let form = |name: &str| named(name, &self.names, |name| self.params.get(name).copied());
-        let divided = |form: &Linear, by: i64| self.divided(form, by);
-        parse(part, &Names { form: &form, known: KNOWN, divided: &divided }).map_err(|FormError { what, label, help, at }| {
+        parse(part, &Names { form: &form, known: KNOWN, bent: &Symbol::bent }).map_err(|FormError { what, label, help, at }| {
             // Within the quotes, where the string stands in the file as it is.
             let inside = self.text.get(span.clone()).is_some_and(|quoted| quoted.get(1..quoted.len().saturating_sub(1)) == Some(whole));
             let start = span.start + 1 + from;
             let at = if inside && !at.is_empty() { start + at.start..start + at.end } else { span.clone() };
             TextError { what, label, help, at: (!at.is_empty()).then_some(at) }
         })
-    }
-
-    /// Quotient and remainder of a form, where each is affine: points as they are, or else as blocks and lanes.
-    fn divided(&self, form: &Linear, by: i64) -> Option<(Linear, Linear)> {
-        let exact = |form: &Linear| {
-            let (quotient, rest) = form.divide(by);
-            let ranges: Option<Vec<(i64, i64)>> = rest.terms().iter().map(|term| self.range(term.0)).collect();
-            let ends = rest.terms().iter().zip(ranges?).try_fold((rest.constant, rest.constant), |(least, most), (term, (from, to))| {
-                let of = |at: i64| at.checked_mul(term.1.into());
-                let (a, b) = (of(from)?, of(to)?);
-                Some((least.checked_add(a.min(b))?, most.checked_add(a.max(b))?))
-            })?;
-            (ends.0 >= 0 && ends.1 < by).then_some((quotient, rest))
-        };
-        exact(form).or_else(|| exact(&self.in_lanes(form)?))
-    }
-
-    /// The least and the largest value of a symbol, where the launch is known.
-    fn range(&self, symbol: Symbol) -> Option<(i64, i64)> {
-        match symbol {
-            Symbol::Loop(n) => self.loops.get(usize::from(n)).map(|own| (0, own.trips - 1)),
-            Symbol::Block(axis) => self.grid.get(usize::from(axis)).map(|&blocks| (0, blocks - 1)),
-            Symbol::Lane(axis) => self.block.get(usize::from(axis)).filter(|_| !self.grid.is_empty()).map(|&lanes| (0, lanes - 1)),
-            Symbol::Point(axis) => {
-                let axis = usize::from(axis);
-                let (&blocks, &first) = self.grid.get(axis).zip(self.origin.get(axis))?;
-                Some((first, first.checked_add(blocks.checked_mul(self.lanes(axis) * self.fold[axis])? - 1)?))
-            }
-        }
-    }
-
-    /// A form with points as blocks and lanes, where a thread computes one point.
-    fn in_lanes(&self, form: &Linear) -> Option<Linear> {
-        let mut found = Affine::constant(form.constant);
-        for &(symbol, factor) in form.terms() {
-            let factor = i64::from(factor);
-            let Symbol::Point(axis) = symbol else {
-                found.add_term(symbol, factor)?;
-                continue;
-            };
-            let at = usize::from(axis);
-            if self.fold.get(at) != Some(&1) || self.grid.is_empty() {
-                return None;
-            }
-            found.add_term(Symbol::Block(axis), factor.checked_mul(self.lanes(at))?)?;
-            if at < self.block.len() {
-                found.add_term(Symbol::Lane(axis), factor)?;
-            }
-            found.constant = found.constant.checked_add(factor.checked_mul(self.origin[at])?)?;
-        }
-        Some(found)
     }
 
     /// A coordinate that stands at `span`.

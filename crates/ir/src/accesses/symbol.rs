@@ -1,9 +1,11 @@
 //! What coordinates of a written kernel may be linear in.
 
 use crate::affine::Affine;
+use crate::affine::text::Bend;
+use std::sync::Arc;
 
 /// A name that stands for a number at each point of each thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Symbol {
     /// tx, ty, tz: coordinate of a point.
     Point(u8),
@@ -13,10 +15,30 @@ pub enum Symbol {
     Block(u8),
     /// The loop of that number.
     Loop(u8),
+    /// What is affine in pieces only.
+    Bent(Arc<Bend<Symbol>>),
+}
+
+impl Symbol {
+    /// What is affine in pieces only.
+    pub fn bent(bend: Bend<Self>) -> Self {
+        Self::Bent(Arc::new(bend))
+    }
 }
 
 /// A coordinate as it is written.
 pub type Linear = Affine<Symbol>;
+
+/// Calls for each symbol that a form mentions, those within quotients and minima too.
+pub fn mentioned<E>(form: &Linear, to: &mut impl FnMut(&Symbol) -> Result<(), E>) -> Result<(), E> {
+    form.terms().iter().try_for_each(|(symbol, _)| match symbol {
+        Symbol::Bent(bend) => match bend.as_ref() {
+            Bend::Quotient(form, _) => mentioned(form, to),
+            Bend::Least(a, b) => [a, b].into_iter().try_for_each(|form| mentioned(form, to)),
+        },
+        symbol => to(symbol),
+    })
+}
 
 /// What the names are that may stand in a coordinate.
 pub const KNOWN: &str = "known are tx ty tz (point), lx ly lz (lane), bx by bz (block), loops and [params]";

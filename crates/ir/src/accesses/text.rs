@@ -21,9 +21,10 @@
 //! coordinates may be random: what they are one of is multiplied. With `spread = 1` the proxy itself is touched. Results are expectations, and
 //! say so.
 //!
-//! Quotients and remainders of coordinates by numbers (`tx / 32`, `k % 4`) stand wherever blocks, lanes and loops make affine forms of them:
-//! where the block is 32 threads wide, `tx / 32` is bx and `tx % 32` is lx, if a thread computes one point. Others are refused, as are `min`
-//! and `max`.
+//! Quotients and remainders of coordinates by numbers above 0 (`tx / 32`, `k % 4`, rounded down), `min(…)` and `max(…)` are affine in pieces. A
+//! quotient that divides lanes, blocks or trips makes digits of them: of 256 lanes, `lx % 32` and `lx / 32` are 32 and 8. What bends
+//! elsewhere is one access for each piece, under the condition that tells it from the others: `(tx + 1) % n` is `tx + 1`, and `tx + 1 - n` where
+//! that is 0 or more. It may bend along blocks and lanes of one axis, into 16 pieces; what bends along a loop or several lanes is refused.
 //!
 //! A field's `atomic` lists what is read, changed and written at once. In device memory atomics of one address happen one after the other, in
 //! local memory those of one bank. A histogram's is `[{ proxy = 0, spread = "bins" }]`: a proxy that moves with nothing is drawn by every lane.

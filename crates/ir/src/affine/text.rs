@@ -1,4 +1,5 @@
-//! Affine forms as text: `2*tx + lx - (n - 1)/2`. Products need one side without variables, quotients and remainders a form that stays affine.
+//! Affine forms as text: `2*tx + lx - (n - 1)/2`. Products need one side without variables. Quotients, remainders, `min(…)` and `max(…)` of
+//! coordinates are affine in pieces: each becomes a variable of its own, a [`Bend`].
 
 use super::Affine;
 use std::fmt;
@@ -37,8 +38,14 @@ pub struct FormError {
     pub at: Range<usize>,
 }
 
-/// A form's quotient and remainder by a number.
-pub type Divide<'a, V> = dyn Fn(&Affine<V>, i64) -> Option<(Affine<V>, Affine<V>)> + 'a;
+/// A number that is affine in pieces only.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Bend<V> {
+    /// The quotient of a form by a number above 0, rounded down.
+    Quotient(Affine<V>, i64),
+    /// The smaller one of two forms.
+    Least(Affine<V>, Affine<V>),
+}
 
 /// What names mean.
 pub struct Names<'a, V> {
@@ -46,14 +53,14 @@ pub struct Names<'a, V> {
     pub form: &'a dyn Fn(&str) -> Option<Affine<V>>,
     /// Which names there are, for whoever uses another.
     pub known: &'a str,
-    /// The quotient, rounded down, and the remainder of a form by a number above 0, where both are affine themselves.
-    pub divided: &'a Divide<'a, V>,
+    /// The variable that stands for such a number.
+    pub bent: &'a dyn Fn(Bend<V>) -> V,
 }
 
 /// Reads a form.
 ///
 /// # Errors
-/// Unknown names, products and quotients of variables, numbers beyond the form's, and what is no expression.
+/// Unknown names, products and quotients of two variables, numbers beyond the form's, and what is no expression.
 pub fn parse<V: Clone + Ord>(text: &str, names: &Names<V>) -> Result<Affine<V>, FormError> {
     let mut reader = Reader { text, at: 0, depth: 0, names };
     let form = reader.sum()?;
@@ -141,11 +148,15 @@ impl<V: Clone + Ord> Reader<'_, V> {
                 (_, true, true) if right.constant == 0 => return Err(self.error(here, "this divides by zero", None)),
                 ('/', true, true) => product.constant.checked_div_euclid(right.constant).map(Affine::constant),
                 (_, true, true) => product.constant.checked_rem_euclid(right.constant).map(Affine::constant),
-                ('/' | '%', false, true) if right.constant > 0 && (self.names.divided)(&product, right.constant).is_some() => {
-                    (self.names.divided)(&product, right.constant).map(|(quotient, rest)| if sign == '/' { quotient } else { rest })
+                ('/', false, true) if right.constant > 0 => self.quotient(&product, right.constant),
+                ('%', false, true) if right.constant > 0 => {
+                    self.quotient(&product, right.constant).and_then(|quotient| product.plus(&quotient, right.constant.checked_neg()?))
                 }
                 _ => {
-                    let what = if sign == '*' { "a product of two coordinates" } else { "a quotient or remainder of a coordinate" };
+                    let what = match sign {
+                        '*' => "a product of two coordinates",
+                        _ => "a quotient or remainder of a coordinate by what is no number above 0",
+                    };
                     let help = "give a representative value instead, as in index = { proxy = \"tx\", spread = 64 }";
                     let error = self.error(here, "address is not affine in the thread coordinates", Some(help));
                     return Err(FormError { label: Some(what.to_owned()), ..error });
@@ -155,20 +166,70 @@ impl<V: Clone + Ord> Reader<'_, V> {
         }
     }
 
+    /// The quotient of a form by a number above 0, rounded down.
+    fn quotient(&self, form: &Affine<V>, by: i64) -> Option<Affine<V>> {
+        let (mut quotient, rest) = form.divide(by);
+        if !rest.is_constant() {
+            quotient.add_term((self.names.bent)(Bend::Quotient(rest, by)), 1)?;
+        }
+        Some(quotient)
+    }
+
+    /// The smaller one of two forms.
+    fn least(&self, a: Affine<V>, b: Affine<V>) -> Option<Affine<V>> {
+        let over = b.plus(&a, -1)?;
+        Some(match over.is_constant() {
+            true if over.constant >= 0 => a,
+            true => b,
+            false => Affine::var((self.names.bent)(Bend::Least(a, b))),
+        })
+    }
+
+    /// What stands in parentheses: the forms between commas.
+    fn parentheses(&mut self, start: usize) -> Result<Vec<Affine<V>>, FormError> {
+        if self.depth == DEEPEST {
+            return Err(self.error(start..start + 1, "parentheses nest too deep", None));
+        }
+        self.depth += 1;
+        let mut inner = vec![self.sum()?];
+        while self.takes(',') {
+            inner.push(self.sum()?);
+        }
+        self.depth -= 1;
+        if !self.takes(')') {
+            return Err(self.error(start..self.at, "a parenthesis is not closed", None));
+        }
+        Ok(inner)
+    }
+
+    /// `min(a, b, …)` or `max(a, b, …)`.
+    fn function(&mut self, name: &str, start: usize) -> Result<Affine<V>, FormError> {
+        let named = start..self.at;
+        self.takes('(');
+        let forms = self.parentheses(start)?;
+        let largest = match name {
+            "min" => false,
+            "max" => true,
+            _ => return Err(self.error(named, format!("unknown function `{name}`"), Some("min and max of forms are known"))),
+        };
+        let two = |a: Affine<V>, b: Affine<V>| match largest {
+            false => self.least(a, b),
+            true => a.plus(&b, 1)?.plus(&self.least(a, b)?, -1),
+        };
+        let mut forms = forms.into_iter();
+        let first = forms.next().unwrap_or_default();
+        forms.try_fold(first, two).ok_or_else(|| self.error(0..0, "the address exceeds 64 bits, or a factor of it 32 bits", None))
+    }
+
     fn factor(&mut self) -> Result<Affine<V>, FormError> {
         self.blank();
         let (start, rest) = (self.at, &self.text[self.at..]);
         if self.takes('(') {
-            if self.depth == DEEPEST {
-                return Err(self.error(start..start + 1, "parentheses nest too deep", None));
-            }
-            self.depth += 1;
-            let inner = self.sum()?;
-            self.depth -= 1;
-            if !self.takes(')') {
-                return Err(self.error(start..self.at, "a parenthesis is not closed", None));
-            }
-            return Ok(inner);
+            let mut inner = self.parentheses(start)?;
+            return match inner.len() {
+                1 => Ok(inner.remove(0)),
+                _ => Err(self.error(start..self.at, "these are several forms", Some("min(a, b), max(a, b)"))),
+            };
         }
         let length = |part: fn(char) -> bool| rest.find(|c| !part(c)).unwrap_or(rest.len());
         let digits = length(|c| c.is_ascii_digit() || c == '_');
@@ -182,7 +243,10 @@ impl<V: Clone + Ord> Reader<'_, V> {
             return Err(self.error(start..self.text.len().max(start), "a number, a coordinate or a parameter is missing here", None));
         }
         self.at += word;
-        self.name(&rest[..word], start..self.at)
+        match rest[word..].trim_start().starts_with('(') {
+            true => self.function(&rest[..word], start),
+            false => self.name(&rest[..word], start..self.at),
+        }
     }
 
     fn name(&self, name: &str, at: Range<usize>) -> Result<Affine<V>, FormError> {
@@ -200,14 +264,12 @@ mod tests {
             "tx" | "ty" | "lx" | "bz" | "i" => Some(Affine::var(name.to_owned())),
             _ => None,
         };
-        // Of i below 8.
-        let divided = |own: &Affine<String>, by: i64| {
-            let (quotient, rest) = own.divide(by);
-            let within = rest.terms().iter().all(|term| term.0 == "i")
-                && rest.constant + 7 * rest.terms().iter().map(|term| i64::from(term.1)).sum::<i64>() < by;
-            within.then_some((quotient, rest))
+        let show = |form: &Affine<String>| form.show(|name| name).to_string();
+        let bent = |bend: Bend<String>| match bend {
+            Bend::Quotient(form, by) => format!("[{}]/{by}", show(&form)),
+            Bend::Least(a, b) => format!("[{}|{}]", show(&a), show(&b)),
         };
-        parse(text, &Names { form: &form, known: "n, tx and some more", divided: &divided })
+        parse(text, &Names { form: &form, known: "n, tx and some more", bent: &bent })
     }
 
     #[test]
@@ -221,9 +283,26 @@ mod tests {
         assert_eq!(read("2*(ty - 3) + lx*n"), form(&[("ty", 2), ("lx", 512)], -6));
         assert_eq!(read("i + bz*(n/2) - i"), form(&[("bz", 256)], 0));
         assert_eq!(read("-n % 7"), form(&[], -1), "a sign binds weaker than a product");
-        assert_eq!(read("(8*tx + i + 16) / 8"), form(&[("tx", 1)], 2));
-        assert_eq!(read("(8*tx + i + 16) % 8"), form(&[("i", 1)], 0));
-        assert!(read("(8*tx + i + 1) % 8").is_err() && read("i / -8").is_err());
+        assert_eq!(read("(8*tx + 16) / 8"), form(&[("tx", 1)], 2));
+        assert_eq!(read("(8*tx + 17) % 8"), form(&[], 1));
+        assert!(read("i / -8").is_err() && read("i / tx").is_err() && read("8 % i").is_err());
+    }
+
+    #[test]
+    fn what_bends_is_a_variable() {
+        let shown = |text: &str| read(text).map(|form| form.show(|name| name).to_string());
+        assert_eq!(shown("(8*tx + i + 17) / 8").as_deref(), Ok("[i + 1]/8 + tx + 2"));
+        assert_eq!(shown("(8*tx + i + 17) % 8").as_deref(), Ok("-8*[i + 1]/8 + i + 1"));
+        assert_eq!(shown("2 * min(tx + 1, n - 1)").as_deref(), Ok("2*[tx + 1|511]"));
+        assert_eq!(shown("max(tx - 1, 0)").as_deref(), Ok("-[tx - 1|0] + tx - 1"));
+        assert_eq!(shown("min(tx, tx + 2, tx - 1) + max(3, n)").as_deref(), Ok("tx + 511"), "what is known does not bend");
+        assert_eq!(shown("min (i,\n n % 7)").as_deref(), Ok("[i|1]"));
+        let error = |text: &str| read(text).map_err(|error| (error.what, error.at)).unwrap_err();
+        assert_eq!(error("1 + abs(tx)"), ("unknown function `abs`".into(), 4..7));
+        assert_eq!(error("(tx, ty)"), ("these are several forms".into(), 0..8));
+        assert_eq!(error("min(tx, "), ("a number, a coordinate or a parameter is missing here".into(), 8..8));
+        assert_eq!(error("min(tx").0, "a parenthesis is not closed");
+        assert_eq!(error(&"min(".repeat(100)).0, "parentheses nest too deep");
     }
 
     #[test]
@@ -231,7 +310,7 @@ mod tests {
         let error = |text: &str| read(text).map_err(|error| (error.what, error.at)).unwrap_err();
         assert_eq!(error("tx*ty"), ("address is not affine in the thread coordinates".into(), 0..5));
         assert_eq!(read("tx*ty").unwrap_err().label.as_deref(), Some("a product of two coordinates"));
-        assert_eq!(error("1 + tx/2").1, 4..8);
+        assert_eq!(error("1 + tx/ty").1, 4..9);
         assert_eq!(error("tx + q"), ("unknown variable `q`".into(), 5..6));
         assert_eq!(read("q").unwrap_err().help.as_deref(), Some("n, tx and some more"));
         assert_eq!(error("n/(n-512)"), ("this divides by zero".into(), 0..9));

@@ -39,12 +39,12 @@ impl Data {
             let off = |i: usize| self.rows[i].ratio(&runs[i], curve).ln().powi(2);
             (0..runs.len()).filter(|&i| kept(&self.rows[i])).map(off).sum()
         };
-        let mut best = (f64::INFINITY, Curve { capacity: 1.0, steepness: 1.0, spread: 0.0, in_step: None });
+        let mut best = (f64::INFINITY, Curve { capacity: 1.0, steepness: 1.0, spread: 0.0, in_step: None, within: None });
         for (spread, runs) in &self.runs {
             let mut own = (f64::INFINITY, best.1);
             for steepness in [3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 7.0, 8.0, 10.0] {
                 for k in 0..36 {
-                    let curve = Curve { capacity: 0.5 + 0.04 * f64::from(k), steepness, spread: *spread, in_step: None };
+                    let curve = Curve { capacity: 0.5 + 0.04 * f64::from(k), steepness, spread: *spread, in_step: None, within: None };
                     let loss = loss(runs, &curve, &["kernel5"]);
                     if loss < own.0 {
                         own = (loss, curve);

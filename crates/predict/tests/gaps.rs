@@ -8,7 +8,7 @@ use warpsight_predict::volumes::behind::reuse::phases;
 
 use warpsight_predict::volumes::kernel::subject::{Side, Subject};
 
-const CURVE: Curve = Curve { capacity: 1.0, steepness: 5.5, spread: 0.625, in_step: None };
+const CURVE: Curve = Curve { capacity: 1.0, steepness: 5.5, spread: 0.625, in_step: None, within: None };
 
 /// Loads and stores of device memory: the gaps of every line that is touched, one after another.
 fn brute(kernel: &Kernel, memory: &Memory, wave: u64) -> (f64, f64) {

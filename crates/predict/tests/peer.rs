@@ -4,6 +4,8 @@
 mod defects;
 #[path = "peer/kernels.rs"]
 mod kernels;
+#[path = "peer/lattice_boltzmann.rs"]
+mod lattice_boltzmann;
 #[path = "peer/paper002.rs"]
 mod paper002;
 
@@ -49,7 +51,7 @@ fn ratios(peer: &serde_json::Value, config: &serde_json::Value) -> [f64; 4] {
     let stored: u64 = instructions(&subject, sizes(numbers.write)).iter().filter(|i| is_store(i.kind)).map(|i| i.sectors).sum();
     let compulsory: u64 = block_uses(&subject, sizes(numbers.sector)).iter().map(|use_| use_.loaded_sectors).sum();
     let memory = Memory { fetch: numbers.fetch as u32, write: numbers.write as u32, l2_effective: 20e6, last_level: None };
-    let curve = Curve { capacity: 1.0, steepness: 8.0, spread: 1.0, in_step: None };
+    let curve = Curve { capacity: 1.0, steepness: 8.0, spread: 1.0, in_step: None, within: None };
     // Its waves end at the domain, its requests do not.
     let inside = kernel(peer, &numbers, Threads::Domain);
     let found = dram(&Subject::of(&inside.kernel).unwrap(), &memory, &Wave { blocks: numbers.wave_box().iter().product() }, &curve);

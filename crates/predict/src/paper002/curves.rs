@@ -2,7 +2,7 @@
 //! plots for overlaps in y and z and for stores; its outputs, which the tests compare with, are made with these.
 
 /// The part that misses: a · exp(−b · exp(−c · x)).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize)]
 pub struct Gompertz {
     a: f64,
     b: f64,

@@ -7,7 +7,7 @@
 //! outputs: `tests/paper002.rs`.
 
 mod behind;
-mod curves;
+pub(crate) mod curves;
 mod device;
 mod field;
 mod first_level;

@@ -1,6 +1,6 @@
 //! The exact count of what a launch asks for (paper 002): its accesses warp by warp, block by block and wave by wave.
 
-use super::behind::dram::{Dram, Memory, Wave, dram};
+use super::behind::dram::{Cause, Dram, Memory, Wave, dram};
 use super::behind::drawn::add as drawn_behind_l2;
 use super::first_level::amd::fused;
 use super::first_level::atomics::{self, Contended};
@@ -230,6 +230,12 @@ fn behind_l2(
         100.0 * fitted.error
     ));
     let mut dram = dram(subject, &memory, &wave, &fitted.curve);
+    if dram.by_cause.iter().any(|cause| cause.0 == Cause::PartialStore) {
+        notes.push(
+            "dram: lines that stores fill in part are gone as often as the published curve of data/fits/waves.toml says, measured on A100"
+                .to_owned(),
+        );
+    }
     let copied = Caches::drawn(on, l2_effective);
     drawn_behind_l2(&mut dram, subject, &Memory { l2_effective: copied, ..memory }, left);
     Ok(dram)

@@ -60,7 +60,7 @@ const TRAINED: f64 = 3.0;
 /// How limiters combine: GPUs have fitted numbers for this.
 const OVERLAP: Norms = Norms { all: 4.0, first: 4.0 };
 /// How caches let go of lines: nearly least recently used. Not fitted.
-const CURVE: Curve = Curve { capacity: 1.0, steepness: 6.0, spread: 0.0, in_step: None };
+const CURVE: Curve = Curve { capacity: 1.0, steepness: 6.0, spread: 0.0, in_step: None, within: None };
 
 /// Whether a profile is that of a CPU: its warps have one lane, vectors are the compiler's.
 pub fn is_cpu(on: &Profile) -> bool {

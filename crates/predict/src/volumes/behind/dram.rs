@@ -4,10 +4,12 @@
 //! between two touches that it does not survive: with probability h(n). h depends on the bytes F(n) of all fields that n consecutive
 //! blocks touch, in units of the cache: h = 1 / (1 + (F / capacity)^steepness); strict LRU is the limit of a steep h. Both come from one
 //! distribution: n blocks meet a line once for each gap that is longer than n, so that F(n) is the sum of min(n, gap) over all touches.
+//! Lines that blocks at work at the same time share are lost besides as [`super::within`] says.
 //! The distribution is in closed form where blocks step along coordinates ([`super::gaps`]), and taken from what runs of blocks touch otherwise.
 
 use super::histogram::Gaps;
 use super::reuse::{Footprint, bypasses, phases};
+use super::within::Within;
 use crate::volumes::kernel::subject::{Side, Subject};
 use warpsight_ir::Name;
 
@@ -43,6 +45,8 @@ pub struct Curve {
     /// Of blocks that walk through the same data at the same time, the share that stays in step for launches of many waves, so that the
     /// first one's lines serve all; `None` where blocks do not begin together.
     pub in_step: Option<f64>,
+    /// What blocks at work at the same time take from each other; `None` where nothing.
+    pub within: Option<Within>,
 }
 
 /// Why bytes are loaded from device memory.
@@ -95,6 +99,8 @@ pub struct Runs {
     load_wave: f64,
     /// Gaps in launched blocks after which lines are met again, ascending, and the bytes that so many blocks touch.
     gaps: Vec<(f64, f64)>,
+    /// Which of these is a wave.
+    wave: usize,
     fields: Vec<FieldRuns>,
 }
 
@@ -144,7 +150,7 @@ impl Runs {
                 let (footprint, line) = side.as_ref()?;
                 let all = footprint.distinct(0, blocks, 0.0, *line) as f64 * *line as f64;
                 let mut again = Vec::new();
-                if !footprint.streams(*line) {
+                if !footprint.streams(kind, *line) {
                     let timed = Footprint::of(subject, field, Some(kind), Some(&phases))?;
                     let found = timed.gaps(late, *line).unwrap_or_else(|| of_runs(&timed, subject, (late, *line), activity, all));
                     for (bucket, gap, lines) in found.iter() {
@@ -176,14 +182,23 @@ impl Runs {
             fields.push(FieldRuns { name, bypasses, walked, loads: own_loads, stores: own_stores, partial });
         }
 
-        // Buckets that hold anything, one after another.
+        // Buckets that hold anything, one after another, and a wave.
         let mut places = vec![0; buckets.len()];
         let mut gaps: Vec<(f64, f64)> = Vec::new();
+        let mut longest = None;
         for (place, (bytes, weighted)) in places.iter_mut().zip(buckets) {
-            *place = gaps.len();
             if bytes != 0.0 {
+                if longest.is_none() && weighted / bytes > resident as f64 {
+                    longest = Some(gaps.len());
+                    gaps.push((resident as f64, 0.0));
+                }
+                *place = gaps.len();
                 gaps.push((weighted / bytes, 0.0));
             }
+        }
+        let wave = longest.unwrap_or(gaps.len());
+        if longest.is_none() {
+            gaps.push((resident as f64, 0.0));
         }
         let sides = fields.iter_mut().flat_map(|field| [&mut field.loads, &mut field.stores]).flatten();
         sides.flat_map(|side| &mut side.again).for_each(|(bucket, _)| *bucket = places[*bucket]);
@@ -197,14 +212,14 @@ impl Runs {
                 (None, None) => {}
             }
         }
-        Self { resident, blocks, load_wave, gaps, fields }
+        Self { resident, blocks, load_wave, gaps, wave, fields }
     }
 
     /// With these capacities and this curve; its spread is that of the runs.
     pub fn volumes(&self, memory: &Memory, curve: &Curve) -> Dram {
-        let evicted = |size: f64, curve: &Curve| -> Vec<f64> { self.gaps.iter().map(|gap| 1.0 - curve.survives(gap.1, size)).collect() };
-        let behind = evicted(memory.l2_effective, curve);
-        let last = memory.last_level.map_or_else(|| behind.clone(), |(size, curve)| evicted(size, &curve));
+        let behind = Level::of(self, memory.l2_effective, curve);
+        let last = memory.last_level.map(|(size, curve)| Level::of(self, size, &curve));
+        let last = last.as_ref().unwrap_or(&behind);
         // Of gaps within a wave, the part that blocks in step do not have.
         let together: Vec<f64> = self.gaps.iter().map(|gap| self.together(gap.0, curve.in_step)).collect();
 
@@ -213,24 +228,28 @@ impl Runs {
         for field in &self.fields {
             let (mut load, mut store) = (0.0, 0.0);
             if let Some(loads) = &field.loads {
-                let found = self.misses(field, loads, (&last, &together));
+                let found = self.misses(field, loads, (last, &together), Lost::Loads);
                 causes[0] += loads.all;
                 causes[1] += found.within;
                 causes[2] += found.between;
                 load += loads.all + found.within + found.between;
-                let found = self.misses(field, loads, (&behind, &together));
+                let found = self.misses(field, loads, (&behind, &together), Lost::Loads);
                 dram.behind_l2 += loads.all + found.within + found.between;
             }
             if let Some(stores) = &field.stores {
-                let found =
-                    if field.bypasses { Misses { within: 0.0, between: 0.0 } } else { self.misses(field, stores, (&last, &together)) };
-                store = stores.all + found.within + found.between;
+                // Lines that are loaded as well are whole.
+                let lost = if field.loads.is_some() { Lost::None } else { Lost::Stores };
+                let again = |level| {
+                    let found = self.misses(field, stores, (level, &together), lost);
+                    if field.bypasses { 0.0 } else { found.within + found.between }
+                };
+                let rewritten = again(last);
+                store = stores.all + rewritten;
                 if field.loads.is_none() {
                     // What is evicted half written is read back.
-                    let read = field.partial + found.within + found.between;
-                    causes[3] += read;
-                    load += read;
-                    dram.behind_l2 += read;
+                    causes[3] += field.partial + rewritten;
+                    load += field.partial + rewritten;
+                    dram.behind_l2 += field.partial + again(&behind);
                 }
             }
             dram.load += load;
@@ -243,11 +262,19 @@ impl Runs {
     }
 
     /// Bytes beyond the compulsory ones.
-    fn misses(&self, field: &FieldRuns, side: &SideRuns, (evicted, together): (&[f64], &[f64])) -> Misses {
+    fn misses(&self, field: &FieldRuns, side: &SideRuns, (level, together): (&Level, &[f64]), lost: Lost) -> Misses {
         let mut misses = Misses { within: 0.0, between: 0.0 };
         for &(gap, bytes) in &side.again {
-            let sum = if self.gaps[gap].0 <= self.resident as f64 { &mut misses.within } else { &mut misses.between };
-            *sum += bytes * evicted[gap] * if field.walked { 1.0 - together[gap] } else { 1.0 };
+            let within = self.gaps[gap].0 <= self.resident as f64;
+            // Blocks that walk through the same data together lose nothing to each other.
+            let lost = match lost {
+                Lost::Loads if within && !field.walked => level.loads,
+                Lost::Stores => level.within.map_or(0.0, |own| own.stores(self.gaps[gap.max(self.wave)].1)),
+                _ => 0.0,
+            };
+            let evicted = lost + (1.0 - lost) * level.evicted[gap];
+            let sum = if within { &mut misses.within } else { &mut misses.between };
+            *sum += bytes * evicted * if field.walked { 1.0 - together[gap] } else { 1.0 };
         }
         misses
     }
@@ -308,6 +335,30 @@ fn of_runs(timed: &Footprint<'_>, subject: &Subject, (late, line): (f64, i64), a
 struct Misses {
     within: f64,
     between: f64,
+}
+
+/// What blocks at work at the same time take from each other.
+#[derive(Clone, Copy)]
+enum Lost {
+    None,
+    Loads,
+    Stores,
+}
+
+/// A cache.
+struct Level {
+    /// The part of lines that is gone after each gap, whatever they are.
+    evicted: Vec<f64>,
+    within: Option<Within>,
+    /// What blocks of a wave take of each other's loads.
+    loads: f64,
+}
+
+impl Level {
+    fn of(runs: &Runs, size: f64, curve: &Curve) -> Self {
+        let evicted = runs.gaps.iter().map(|gap| 1.0 - curve.survives(gap.1, size)).collect();
+        Self { evicted, within: curve.within, loads: curve.within.map_or(0.0, |own| own.loads(runs.gaps[runs.wave].1)) }
+    }
 }
 
 /// The block in the middle of the grid along every axis.

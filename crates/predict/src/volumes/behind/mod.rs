@@ -9,3 +9,4 @@ pub mod reuse;
 pub mod tlb;
 mod touching;
 pub mod wave;
+pub mod within;

@@ -11,7 +11,7 @@ use super::pattern::{Pattern, inner, within};
 use super::wave::{BlockBox, boxes};
 use crate::volumes::kernel::subject::{Field, Side, Subject, Touch};
 use crate::volumes::sets::intervals::Intervals;
-use crate::volumes::sets::lines::{Region, joined};
+use crate::volumes::sets::lines::{Geometry, Region, joined};
 use smallvec::SmallVec;
 use warpsight_ir::{AccessKind, StorePolicy, VarId};
 
@@ -96,8 +96,8 @@ impl<'a> Footprint<'a> {
     }
 
     /// Whether every block touches elements of its own, more than a line in a row, so that only lines at the ends of its rows are shared,
-    /// with neighbours.
-    pub fn streams(&self, line: i64) -> bool {
+    /// with neighbours. Of stores, where those are not many.
+    pub fn streams(&self, side: Side, line: i64) -> bool {
         if self.field.tiled().is_some() {
             return false;
         }
@@ -106,7 +106,10 @@ impl<'a> Footprint<'a> {
         let span = |set: &Intervals| set.bounds().map_or(0, |(lo, hi)| hi - lo);
         let spans = [(&inner[0], &offset.x), (&inner[1], &offset.y), (&inner[2], &offset.z)].map(|(a, b)| span(a) + span(b) + 1);
         let beyond = |step: &[i64; 3]| step.iter().zip(spans).any(|(step, span)| step.abs() >= span);
-        let narrow = |step: &[i64; 3]| step[0] != 0 && step[0].abs() * self.field.geometry.element < line;
+        let Geometry { element, origin, row, .. } = self.field.geometry;
+        let aligned = |step: i64| [step * element, origin, row * element].iter().all(|bytes| bytes % line == 0);
+        let least = |step: i64| if side == Side::Stores && !aligned(step) { SHARED_ENDS * line } else { line };
+        let narrow = |step: &[i64; 3]| step[0] != 0 && step[0].abs() * element < least(step[0]);
         pattern.steps.iter().zip(&self.groups).all(|(step, &count)| count == 1 || (beyond(step) && !narrow(step)))
     }
 
@@ -140,6 +143,9 @@ impl<'a> Footprint<'a> {
         }
     }
 }
+
+/// Rows of so many lines that stores fill share few of them with their neighbours.
+const SHARED_ENDS: i64 = 16;
 
 /// Steps of a block's life that are told apart.
 const STEPS: f64 = 8.0;

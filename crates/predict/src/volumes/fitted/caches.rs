@@ -2,6 +2,7 @@
 //! sizes, which says how well they are met by fits that have not seen them.
 
 use super::curve::Fitted;
+use super::waves::within;
 use crate::volumes::behind::dram::Curve;
 use crate::volumes::first_level::l1::Rule;
 use serde::Deserialize;
@@ -57,6 +58,13 @@ impl Caches {
 
     /// How the second level of a device lets go of lines. Of CDNA, and of devices of which nothing is recorded, from stencils.
     pub fn second(&self, on: &Profile) -> Fitted {
+        let own = self.between(on);
+        let part = on.memory.l2.bytes.get().or(on.memory.l2_effective.get());
+        Fitted { curve: Curve { within: part.map(|part| within(part.0)), ..own.curve }, ..own }
+    }
+
+    /// How it lets go of lines that blocks far apart share.
+    fn between(&self, on: &Profile) -> Fitted {
         let rule = Rule::of(on);
         if let Ok(Rule::Cdna) = rule {
             let own = Curve::fitted("cdna2");
@@ -73,7 +81,8 @@ impl Caches {
 
     /// How the last level does.
     pub fn last(&self, on: &Profile) -> Curve {
-        let second = self.second(on).curve;
+        let within = on.memory.llc.bytes.get().map(|bytes| within(bytes.0));
+        let second = Curve { within, ..self.between(on).curve };
         if Rule::of(on).is_err() {
             return second;
         }

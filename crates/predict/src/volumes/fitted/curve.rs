@@ -30,7 +30,7 @@ impl Curve {
         let named = |name: &str| SECTIONS.iter().find(|section| section.0 == name).map(|section| section.1);
         // The file always has a pooled section: a test reads it.
         named(architecture).or_else(|| named("pooled")).unwrap_or(Fitted {
-            curve: Self { capacity: 1.0, steepness: 5.0, spread: 0.5, in_step: None },
+            curve: Self { capacity: 1.0, steepness: 5.0, spread: 0.5, in_step: None, within: None },
             error: 0.25,
             pooled: true,
             swept: false,
@@ -41,7 +41,8 @@ impl Curve {
 fn section(name: &str) -> Option<Fitted> {
     let mut lines = TEXT.lines().skip_while(|line| line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) != Some(name)).skip(1);
     let mut number = |key: &str| lines.next()?.strip_prefix(key)?.strip_prefix(" = ")?.parse().ok();
-    let curve = Curve { capacity: number("capacity")?, steepness: number("steepness")?, spread: number("spread")?, in_step: None };
+    let curve =
+        Curve { capacity: number("capacity")?, steepness: number("steepness")?, spread: number("spread")?, in_step: None, within: None };
     Some(Fitted { curve, error: number("error")?, pooled: name == "pooled", swept: false })
 }
 
@@ -59,7 +60,7 @@ mod tests {
 
     #[test]
     fn a_steep_curve_is_a_strict_cache() {
-        let curve = Curve { capacity: 1.0, steepness: 1e4, spread: 0.0, in_step: None };
+        let curve = Curve { capacity: 1.0, steepness: 1e4, spread: 0.0, in_step: None, within: None };
         assert_eq!([0.5, 0.99, 1.01, 8.0].map(|share| curve.survives(share * 1e7, 1e7)).map(f64::round), [1.0, 1.0, 0.0, 0.0]);
     }
 }

@@ -4,12 +4,13 @@ pub mod caches;
 pub mod curve;
 pub mod expected;
 pub mod speed;
+pub mod waves;
 
 use super::first_level::l1;
 
 /// What tells the fitted numbers from others: a digest (FNV-1a) of the files they come from.
 pub fn digest() -> String {
-    let texts = [speed::TEXT, l1::TEXT, curve::TEXT, caches::TEXT];
+    let texts = [speed::TEXT, l1::TEXT, curve::TEXT, caches::TEXT, waves::TEXT];
     let digest = texts
         .iter()
         .flat_map(|text| text.bytes())

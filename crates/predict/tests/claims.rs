@@ -1,6 +1,7 @@
 //! What paper 002 claims of the shapes of blocks, by this model on several GPUs. The tables:
 //! `cargo test --release -p warpsight-predict --test claims -- --nocapture --test-threads 1`
 
+use warpsight_ir::Limiter;
 use warpsight_ir::accesses::text;
 use warpsight_ir::profile::builtin;
 use warpsight_predict::volumes::report::{Report, Settings, Work, report};
@@ -23,12 +24,16 @@ impl Answer {
     fn dram_load(&self) -> f64 {
         self.report.volumes.dram_load.unwrap()
     }
+
+    fn dram(&self) -> f64 {
+        self.dram_load() + self.report.volumes.dram_store.unwrap()
+    }
 }
 
-/// Blocks of so many threads whose extents are powers of 4, each folding, the fastest first.
-fn answers(device: &str, text: &str, threads: u32, folds: &[[u32; 3]]) -> Vec<Answer> {
+/// Blocks of so many threads whose extents along x and y are powers of this, each folding, the fastest first.
+fn answers(device: &str, text: &str, (threads, base): (u32, u32), folds: &[[u32; 3]]) -> Vec<Answer> {
     let on = builtin(device).unwrap().unwrap();
-    let powers = || (0..=5).map(|k| 4_u32.pow(k));
+    let powers = || (0..).map(|k| base.pow(k)).take_while(|&extent| extent <= threads);
     let pairs = powers().flat_map(|x| powers().map(move |y| (x, y))).filter(|(x, y)| x * y <= threads);
     // No GPU has blocks of more than 64 threads along z.
     let blocks: Vec<[u32; 3]> = pairs.map(|(x, y)| [x, y, threads / x / y]).filter(|block| block[2] <= 64).collect();
@@ -42,10 +47,17 @@ fn answers(device: &str, text: &str, threads: u32, folds: &[[u32; 3]]) -> Vec<An
         }
     }
     found.sort_by(|a, b| a.report.seconds.0.total_cmp(&b.report.seconds.0));
-    println!("{device}, all predicted: block, folding, ms, bytes a point loaded from memory, limiter");
+    println!("{device}, all predicted: block, folding, ms, bytes a point loaded from memory, and stored besides, limiter");
     for a in &found {
         let limiter = a.report.limiter.unwrap().name();
-        println!("  {:10} {:6} {:8.3} {:8.2} {limiter}", text_of(a.block), text_of(a.fold), a.report.seconds.0 * 1e3, a.dram_load());
+        println!(
+            "  {:10} {:6} {:8.3} {:8.2} {:8.2} {limiter}",
+            text_of(a.block),
+            text_of(a.fold),
+            a.report.seconds.0 * 1e3,
+            a.dram_load(),
+            a.dram()
+        );
     }
     found
 }
@@ -64,7 +76,7 @@ fn find(answers: &[Answer], block: [u32; 3], fold: [u32; 3]) -> &Answer {
 #[test]
 fn the_star() {
     for device in DEVICES {
-        let found = answers(device, STAR, 1024, &[NO_FOLD, FOLD_Y, FOLD_Z]);
+        let found = answers(device, STAR, (1024, 4), &[NO_FOLD, FOLD_Y, FOLD_Z]);
         let (pick, last) = (&found[0], &found[found.len() - 1]);
         let deep = |a: &Answer| a.block[2] * a.fold[2];
         assert!(
@@ -111,7 +123,7 @@ fn the_star() {
 #[test]
 fn the_lattice_boltzmann_kernel() {
     for device in DEVICES {
-        let found = answers(device, LBM, 256, &[NO_FOLD]);
+        let found = answers(device, LBM, (256, 4), &[NO_FOLD]);
         let (narrow, wide): (Vec<&Answer>, Vec<&Answer>) = found.iter().partition(|a| a.block[0] < 4);
         let seconds = |a: &&Answer| a.report.seconds.0;
         let (best, slowest) = (wide.iter().map(seconds).fold(f64::INFINITY, f64::min), wide.iter().map(seconds).fold(0.0, f64::max));
@@ -119,6 +131,37 @@ fn the_lattice_boltzmann_kernel() {
         println!("{device}: narrow blocks from {:.2}, wide ones up to {:.2} times the best, predicted", narrow / best, slowest / best);
         assert!(narrow > slowest, "{device}");
         let of_rows = || found.iter().filter(|a| a.block[0] >= 16);
-        assert!(of_rows().all(|a| a.report.seconds.0 < 1.15 * best && a.report.limiter == Some(warpsight_ir::Limiter::Dram)), "{device}");
+        assert!(of_rows().all(|a| a.report.seconds.0 < 1.15 * best && a.report.limiter == Some(Limiter::Dram)), "{device}");
+    }
+}
+
+/// Sections 5.6 and 5.8, in blocks of 512 threads, the most that its registers leave: it streams, so that how wide a block is decides, and
+/// little else; the narrow ones move most, as they store lines in part, and are the slowest. What moves least is as fast as any.
+#[test]
+fn the_lattice_boltzmann_kernel_by_volumes() {
+    for device in DEVICES {
+        let found = answers(device, LBM, (512, 2), &[NO_FOLD]);
+        let of_width = |width: u32| found.iter().filter(move |a| a.block[0] == width).map(Answer::dram);
+        let mean = |width: u32| of_width(width).sum::<f64>() / of_width(width).count() as f64;
+        let means = [1, 2, 4, 8, 16, 32].map(mean);
+        println!("{device}: B/point to and from memory by width 1, 2, … 32, predicted: {means:.1?}");
+        assert!(means.windows(2).all(|pair| pair[1] < pair[0]), "{device}: {means:?}");
+        assert!(means[0] > 1.15 * means[5], "{device}: {means:?}");
+        let most = found.iter().filter(|a| a.block[0] >= 8).map(Answer::dram).fold(0.0, f64::max);
+        assert!(found.iter().filter(|a| a.block[0] <= 2).all(|a| a.dram() > most), "{device}: {most}");
+
+        // By seconds.
+        let best = found[0].report.seconds.0;
+        let narrowest = found.iter().filter(|a| a.block[0] == 1).count();
+        assert!(found[found.len() - narrowest..].iter().all(|a| a.block[0] == 1), "{device}");
+        let wide = || found.iter().filter(|a| a.block[0] >= 16);
+        assert!(wide().all(|a| a.report.limiter == Some(Limiter::Dram) && a.report.seconds.0 < 1.15 * best), "{device}");
+        // What waits for caches instead is narrow.
+        let waits = |a: &&Answer| a.report.limiter != Some(Limiter::Dram);
+        assert!(found.iter().filter(waits).all(|a| a.block[0] == 1) && found.iter().any(|a| waits(&a)), "{device}");
+        let least = found.iter().min_by(|a, b| a.dram().total_cmp(&b.dram())).unwrap();
+        let picks = [&found[0], least].map(|a| text_of(a.block));
+        println!("{device}: the pick {}, the least volume {}, predicted", picks[0], picks[1]);
+        assert!(least.block[0] >= 32 && least.report.seconds.0 < 1.02 * best, "{device}: {picks:?}");
     }
 }

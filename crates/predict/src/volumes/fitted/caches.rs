@@ -59,8 +59,11 @@ impl Caches {
     /// How the second level of a device lets go of lines. Of CDNA, and of devices of which nothing is recorded, from stencils.
     pub fn second(&self, on: &Profile) -> Fitted {
         let own = self.between(on);
-        let part = on.memory.l2.bytes.get().or(on.memory.l2_effective.get());
-        Fitted { curve: Curve { within: part.map(|part| within(part.0)), ..own.curve }, ..own }
+        // Cores next to any part of NVIDIA's want all of a wave's data; where parts are those of chips, each has its own part of a wave.
+        let l2 = &on.memory.l2;
+        let parts = l2.instances.get().filter(|_| !matches!(Rule::of(on), Ok(Rule::Nvidia { .. }))).map_or(1.0, |&parts| parts.into());
+        let bytes = l2.bytes.get().map(|part| part.0 * parts).or(on.memory.l2_effective.get().map(|bytes| bytes.0));
+        Fitted { curve: Curve { within: bytes.map(within), ..own.curve }, ..own }
     }
 
     /// How it lets go of lines that blocks far apart share.

@@ -7,9 +7,10 @@ use super::first_level::atomics::{self, Contended};
 use super::first_level::block::{block_uses, priced};
 use super::first_level::costs::{BlockUse, Instruction, Request, Sizes};
 use super::first_level::drawn;
+use super::first_level::earlier;
 use super::first_level::images;
 use super::first_level::l1::Rule;
-use super::first_level::l1_capacity::{Allocation, Room, l2_load};
+use super::first_level::l1_capacity::{Allocation, Room, effective, l2_load};
 use super::first_level::read_only::Factor;
 use super::fitted::caches::Caches;
 use super::fitted::curve::Fitted;
@@ -108,8 +109,28 @@ impl<'k> Exact<'k> {
         let asked = asked * f64::from(sizes.sector);
         let kept = drawn::kept(&subject, on, sizes, (room.cut, (compulsory - asked).max(0.0) / groups), notes);
         let left = if asked > 0.0 { kept / asked } else { 0.0 };
-        let l2_load = l2_load((on, caches), &allocation, room, (requested, compulsory)).map(|(bytes, remark)| {
-            notes.extend(remark);
+        let l2_load = effective(on, caches, room).map(|effective| {
+            let bytes = effective.map_or(requested, |effective| {
+                let (bytes, remark) = l2_load(&allocation, (effective, room.line), (requested, compulsory));
+                notes.push(remark);
+                let launch = earlier::Launch {
+                    subject: &subject,
+                    uses: &uses,
+                    sectors: &sectors,
+                    line: room.line,
+                    again: (bytes - compulsory) / groups,
+                    cores: on.execution.cores.get().map_or(1.0, |&cores| f64::from(cores)),
+                    effective,
+                };
+                let found = launch.kept();
+                if found > 0.0 {
+                    let part = 100.0 * found / compulsory.max(1.0);
+                    notes.push(format!(
+                        "l2_load: {part:.1} % of what blocks load is left in the first level by earlier blocks of their core"
+                    ));
+                }
+                bytes - found
+            });
             bytes - kept - images::kept(&subject, on, (&found, &uses), sizes, &resident, notes)
         });
         let contended = atomics::contended(&subject, sizes, notes);

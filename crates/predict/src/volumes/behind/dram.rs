@@ -269,7 +269,7 @@ impl Runs {
             // Blocks that walk through the same data together lose nothing to each other.
             let lost = match lost {
                 Lost::Loads if within && !field.walked => level.loads,
-                Lost::Stores => level.within.map_or(0.0, |own| own.stores(self.gaps[gap.max(self.wave)].1)),
+                Lost::Stores => level.full * level.within.map_or(0.0, |own| own.stores(self.gaps[gap.max(self.wave)].1)),
                 _ => 0.0,
             };
             let evicted = lost + (1.0 - lost) * level.evicted[gap];
@@ -350,6 +350,8 @@ struct Level {
     /// The part of lines that is gone after each gap, whatever they are.
     evicted: Vec<f64>,
     within: Option<Within>,
+    /// The part of the launch before which it has been filled once: until then nothing is lost.
+    full: f64,
     /// What blocks of a wave take of each other's loads.
     loads: f64,
 }
@@ -357,7 +359,10 @@ struct Level {
 impl Level {
     fn of(runs: &Runs, size: f64, curve: &Curve) -> Self {
         let evicted = runs.gaps.iter().map(|gap| 1.0 - curve.survives(gap.1, size)).collect();
-        Self { evicted, within: curve.within, loads: curve.within.map_or(0.0, |own| own.loads(runs.gaps[runs.wave].1)) }
+        let all = |side: &Option<SideRuns>| side.as_ref().map_or(0.0, |side| side.all);
+        let touched: f64 = runs.fields.iter().map(|field| all(&field.loads).max(all(&field.stores))).sum();
+        let full = (1.0 - size / touched).max(0.0);
+        Self { evicted, within: curve.within, full, loads: full * curve.within.map_or(0.0, |own| own.loads(runs.gaps[runs.wave].1)) }
     }
 }
 

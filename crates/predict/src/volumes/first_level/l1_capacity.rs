@@ -69,22 +69,23 @@ pub struct Room {
     pub cut: f64,
 }
 
-/// Bytes from the second level to the first, and a remark: compulsory ones, and those of repeated requests that miss.
+/// Bytes that the first level of a core holds; `None` where there is none.
 ///
 /// # Errors
 /// The capacity, where the profile does not know it.
-pub fn l2_load(
-    (on, caches): (&Profile, &Caches),
-    block: &Allocation,
-    room: Room,
-    (requested, compulsory): (f64, f64),
-) -> Result<(f64, Option<String>), Unknown> {
+pub fn effective(on: &Profile, caches: &Caches, room: Room) -> Result<Option<f64>, Unknown> {
     let cache = &on.memory.buffer_l1;
     if matches!(cache.bytes, Fact::Absent { .. }) {
-        return Ok((requested, None));
+        return Ok(None);
     }
     let capacity = (cache.bytes.known_as("memory.buffer_l1.bytes")?.0 - room.cut).max(room.line);
-    let miss = block.misses(caches.first(on) * capacity, room.line);
+    Ok(Some(caches.first(on) * capacity))
+}
+
+/// Bytes from the second level to a first one that holds so many in lines of `line`, and a remark: compulsory ones, and those of repeated
+/// requests that miss.
+pub fn l2_load(block: &Allocation, (effective, line): (f64, f64), (requested, compulsory): (f64, f64)) -> (f64, String) {
+    let miss = block.misses(effective, line);
     let remark = format!(
         "l2_load: {:.1} % of repeated requests miss the first level, lines going at random (data/fits/caches.toml), \
          of the {:.0} lines of a block that are asked for again; {:.0} are streamed",
@@ -92,5 +93,5 @@ pub fn l2_load(
         block.reused,
         block.streamed
     );
-    Ok((compulsory + (requested - compulsory).max(0.0) * miss, Some(remark)))
+    (compulsory + (requested - compulsory).max(0.0) * miss, remark)
 }

@@ -5,6 +5,7 @@ pub mod atomics;
 pub mod block;
 pub mod costs;
 pub mod drawn;
+pub mod earlier;
 pub mod images;
 pub mod l1;
 pub mod l1_capacity;

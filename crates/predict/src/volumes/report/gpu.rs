@@ -108,7 +108,7 @@ fn per_point(exact: &Exact, counts: &Counts, points: f64) -> PointVolumes {
         dram_store: predicted.map(|dram| each(dram.per_field[i].2)),
     });
     let load = exact.counts.l2_load.as_ref().ok();
-    // Earlier blocks may leave some of what is drawn in the first level.
+    // Earlier blocks may leave some of it in the first level.
     let compulsory = load.map_or(exact.compulsory, |load| exact.compulsory.min(*load));
     let mut by_cause = vec![("l2_load: compulsory".to_owned(), each(compulsory))];
     by_cause.extend(load.map(|load| ("l2_load: capacity".to_owned(), each(load - compulsory))));

@@ -40,6 +40,7 @@ pub fn kernel(nest: &Nest) -> Option<Kernel> {
         accesses,
         launch,
         registers: registers(nest),
+        kept: 0,
         local: Bytes::ZERO,
         ops: ops(nest, tile.len() as u64),
     })
@@ -147,6 +148,7 @@ impl<'a> Reader<'a> {
             guard: self.idle.iter().cloned().chain(guard).collect(),
             path: LoadPath::Default,
             indirect: None,
+            branch: None,
         })
     }
 
@@ -162,6 +164,7 @@ impl<'a> Reader<'a> {
             guard: guard.collect::<Option<_>>()?,
             path: LoadPath::Default,
             indirect: None,
+            branch: None,
         })
     }
 }

@@ -168,6 +168,9 @@ pub struct AccessRef {
     pub path: LoadPath,
     /// For an address that depends on data: what is known of it.
     pub indirect: Option<Indirect>,
+    /// Which branch of the program it is in, where it states a condition for itself: what is loaded there is not at hand elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<u32>,
 }
 
 /// What is known of an address that depends on data: one or more of its coordinates are drawn anew for each value of each variable, but of

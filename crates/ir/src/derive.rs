@@ -113,6 +113,7 @@ impl Kernel {
             accesses,
             launch: forms.launch(),
             registers: registers(program),
+            kept: 0,
             local: local_bytes(program),
             ops: OpCounts::of(program)?,
         })
@@ -256,7 +257,16 @@ impl<'p> Walk<'p> {
             bounds.extend(around.clone().map_err(at)?);
         }
         bounds.extend(own);
-        nest.push(Nest::Access(AccessRef { tensor, kind, coords, width, guard: bounds, path: LoadPath::Default, indirect: None }));
+        nest.push(Nest::Access(AccessRef {
+            tensor,
+            kind,
+            coords,
+            width,
+            guard: bounds,
+            path: LoadPath::Default,
+            indirect: None,
+            branch: None,
+        }));
         Ok(())
     }
 

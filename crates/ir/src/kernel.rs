@@ -18,10 +18,18 @@ pub struct Kernel {
     pub launch: LaunchShape,
     /// 32-bit registers per work-item.
     pub registers: u32,
+    /// Words of 32 bits that a work-item has loaded and uses again later, most of them at once, where loops that are written out happen in the
+    /// order of the text: what a compiler that keeps this order needs besides [`registers`](Self::registers). Others move uses to loads.
+    #[serde(default, skip_serializing_if = "nothing")]
+    pub kept: u32,
     /// Local memory per group.
     pub local: Bytes,
     /// Arithmetic of one work-item, executions of loop bodies counted.
     pub ops: OpCounts,
+}
+
+fn nothing(kept: &u32) -> bool {
+    *kept == 0
 }
 
 /// A launch with its sizes known, fastest axis first.

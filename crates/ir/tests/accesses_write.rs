@@ -114,6 +114,7 @@ fn small() -> Kernel {
         guard: vec![AffineBound { value: Affine::term(VarId(2), -3), extent: 5, per_lane: true }],
         path: LoadPath::Default,
         indirect: None,
+        branch: None,
     };
     let tensor = |name: &str| TensorUse {
         name: name.into(),
@@ -142,6 +143,7 @@ fn small() -> Kernel {
         },
         launch: LaunchShape { groups: vec![2], lanes: vec![4] },
         registers: 7,
+        kept: 0,
         local: Bytes(12.0),
         ops: OpCounts([((OpClass::Int, Scalar::U32, 3), 5)].into_iter().collect()),
     }

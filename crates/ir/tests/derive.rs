@@ -102,6 +102,7 @@ fn an_element_wise_kernel() {
             guard: vec![],
             path: LoadPath::Default,
             indirect: None,
+            branch: None,
         })
     };
     let body = vec![access(0, AccessKind::Load), access(1, AccessKind::Store(StorePolicy::WriteBack))];

@@ -79,6 +79,7 @@ fn any_kernel(rng: &mut fastrand::Rng) -> Kernel {
             guard,
             path: LoadPath::Default,
             indirect: None,
+            branch: None,
         }));
     }
     if looped {
@@ -92,6 +93,7 @@ fn any_kernel(rng: &mut fastrand::Rng) -> Kernel {
         accesses: Accesses { vars, tensors: vec![TensorUse { name: "image".into(), place }], nest },
         launch: LaunchShape { groups, lanes },
         registers: 32,
+        kept: 0,
         local: Bytes(0.0),
         ops: OpCounts::default(),
     }

@@ -81,7 +81,8 @@ fn any_kernel(rng: &mut fastrand::Rng) -> Kernel {
             let kind = if rng.u8(0..4) == 0 { AccessKind::Store(StorePolicy::WriteBack) } else { AccessKind::Load };
             let width = if rng.u8(0..6) == 0 { 2 } else { 1 };
             let coords = coords.into();
-            let access = AccessRef { tensor: tensor as u16, kind, coords, width, guard, path: LoadPath::Default, indirect: None };
+            let access =
+                AccessRef { tensor: tensor as u16, kind, coords, width, guard, path: LoadPath::Default, indirect: None, branch: None };
             nest.push(Nest::Access(access));
         }
     }
@@ -93,6 +94,7 @@ fn any_kernel(rng: &mut fastrand::Rng) -> Kernel {
         accesses: Accesses { vars, tensors, nest },
         launch: LaunchShape { groups, lanes },
         registers: 32,
+        kept: 0,
         local: Bytes(0.0),
         ops: OpCounts::default(),
     }

@@ -97,6 +97,7 @@ impl Reader<'_> {
                 lanes: self.block.iter().map(|&extent| extent as u32).collect(),
             },
             registers,
+            kept: kept(&items, &tensors),
             local: self.local(raw, &tensors)?,
             ops: self.operations(raw, fold.saturating_mul(again).saturating_mul(flops))?,
             accesses: Accesses {
@@ -147,6 +148,7 @@ impl Reader<'_> {
         let placer = Placer::new(self, forms, &raw.guard)?;
         let mut found = Items::default();
         let mut barriers = raw.barriers.iter().peekable();
+        let mut branches = 0;
         for field in raw.field.iter() {
             let (name, items, tensors) = (field.name.get_ref(), &mut found.items, &mut found.tensors);
             while let Some(barrier) = barriers.next_if(|barrier| barrier.span().start < field.name.span().start) {
@@ -182,12 +184,13 @@ impl Reader<'_> {
             let mut lists = lists.map(|(list, kind)| (list.first().map_or(0, |access| access.span().start), list, kind));
             lists.sort_by_key(|own| own.0);
             for (_, list, kind) in lists {
-                let mut own = Distinct::of(list.len());
+                let mut own = Distinct::of(list.len(), branches);
                 for written in list {
                     placer.place(written, &target, kind, &mut own)?;
                 }
                 found.tied |= own.tied;
                 found.unrolled |= own.unrolled;
+                branches = own.branches;
                 items.extend(own.items);
             }
             if items.len() > ACCESSES {
@@ -495,12 +498,8 @@ fn estimated_registers(items: &[Item], tensors: &[TensorUse], fold: i64) -> Unkn
     const AHEAD: i64 = 16;
     /// What instructions of NVIDIA can name.
     const MOST: i64 = 255;
-    let words = |item: &Item| match &tensors[usize::from(item.access.tensor)].place {
-        TensorPlace::Buffer { element, .. } => (i64::from(item.access.width) * i64::from(element.bytes()) + 3) / 4,
-        TensorPlace::Image { .. } => 4,
-    };
-    let loads: i64 = items.iter().filter(|item| item.access.kind == AccessKind::Load).map(words).sum();
-    let result = fold * items.iter().map(words).max().unwrap_or(1);
+    let loads: i64 = items.iter().filter(|item| item.access.kind == AccessKind::Load).map(|item| words(item, tensors)).sum();
+    let result = fold * items.iter().map(|item| words(item, tensors)).max().unwrap_or(1);
     let pointers = 2 * tensors.len() as i64;
     let of = |base: i64, loads: i64| (base + result + loads).min(MOST);
     let typical = of(USUAL + pointers.min(8), loads.min(AHEAD));
@@ -511,6 +510,30 @@ fn estimated_registers(items: &[Item], tensors: &[TensorUse], fold: i64) -> Unkn
         hi: of(MANY + pointers, loads).max(typical),
         why: "estimated from what a thread loads and keeps, as the file does not say".to_owned(),
     }
+}
+
+/// Words of 32 bits of an access.
+fn words(item: &Item, tensors: &[TensorUse]) -> i64 {
+    match &tensors[usize::from(item.access.tensor)].place {
+        TensorPlace::Buffer { element, .. } => (i64::from(item.access.width) * i64::from(element.bytes()) + 3) / 4,
+        TensorPlace::Image { .. } => 4,
+    }
+}
+
+/// See [`Kernel::kept`]. What is constant is an operand of arithmetic.
+fn kept(items: &[Item], tensors: &[TensorUse]) -> u32 {
+    let constant =
+        |item: &Item| matches!(tensors[usize::from(item.access.tensor)].place, TensorPlace::Buffer { space: Space::Constant, .. });
+    let shared = items.iter().filter(|item| item.access.kind == AccessKind::Load && item.alive.0 < item.alive.1 && !constant(item));
+    let mut changes: Vec<(usize, i64)> = shared
+        .flat_map(|item| {
+            let words = words(item, tensors);
+            [(item.alive.0, words), (item.alive.1, -words)]
+        })
+        .collect();
+    changes.sort_unstable();
+    let (_, most) = changes.iter().fold((0, 0), |(now, most): (i64, i64), (_, change)| (now + change, most.max(now + change)));
+    most as u32
 }
 
 /// What the arrays in local memory occupy.

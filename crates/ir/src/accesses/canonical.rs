@@ -198,7 +198,7 @@ fn sorted(nodes: &mut Vec<Node>, places: &[u16], order: Order) {
 /// until it stores to that tensor.
 fn loaded_before(runs: &mut [Run]) {
     // Where each load was first made.
-    type Load = (u16, SmallVec<[Affine; 4]>, u8, LoadPath);
+    type Load = (u16, SmallVec<[Affine; 4]>, u8, LoadPath, Option<u32>);
     let mut known: FxHashMap<Load, usize> = FxHashMap::default();
     // Runs up to this one are of no use to a tensor.
     let mut stored: FxHashMap<u16, usize> = FxHashMap::default();
@@ -210,7 +210,7 @@ fn loaded_before(runs: &mut [Run]) {
             if access.kind != AccessKind::Load || access.indirect.is_some() {
                 return true;
             }
-            let at = known.entry((access.tensor, access.coords.clone(), access.width, access.path)).or_insert(i);
+            let at = known.entry((access.tensor, access.coords.clone(), access.width, access.path, access.branch)).or_insert(i);
             if *at != i && (stored.get(&access.tensor).is_some_and(|last| *last >= *at) || barrier.is_some_and(|last| last >= *at)) {
                 *at = i;
             }
@@ -251,7 +251,7 @@ fn walk(nodes: &[Node], to: &mut impl FnMut(&AccessRef)) -> bool {
 fn once(mut run: Vec<(usize, AccessRef)>) -> impl Iterator<Item = Node> {
     let order = |a: &AccessRef, b: &AccessRef| {
         let stores = |own: &AccessRef| matches!(own.kind, AccessKind::Store(_));
-        stores(a).cmp(&stores(b)).then_with(|| a.tensor.cmp(&b.tensor)).then_with(|| by_address(a, b))
+        stores(a).cmp(&stores(b)).then_with(|| a.tensor.cmp(&b.tensor)).then_with(|| by_address(a, b)).then_with(|| a.branch.cmp(&b.branch))
     };
     run.sort_by(|a, b| order(&a.1, &b.1).then_with(|| a.1.guard.cmp(&b.1.guard)).then_with(|| a.0.cmp(&b.0)));
     let same = |a: &AccessRef, b: &AccessRef| {

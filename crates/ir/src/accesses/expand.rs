@@ -28,6 +28,8 @@ pub(super) const COPIES: i64 = 4096;
 pub(super) struct Item {
     pub(super) access: AccessRef,
     pub(super) within: Option<usize>,
+    /// When it happens first and is used last, in written-out trips and points, the order of the text.
+    pub(super) alive: (usize, usize),
 }
 
 /// The accesses of one list of a field, each address once.
@@ -37,6 +39,8 @@ pub(super) struct Distinct {
     pub(super) tied: bool,
     /// Loops that are written out for one of them, a bit each.
     pub(super) unrolled: u32,
+    /// Numbers of branches that are taken.
+    pub(super) branches: u32,
     /// Positions of items by the hash of what accesses that do the same share.
     known: FxHashMap<u64, SmallVec<[u32; 2]>>,
 }
@@ -95,19 +99,19 @@ struct Parts<'a> {
 
 impl Distinct {
     /// Of about so many accesses.
-    pub(super) fn of(accesses: usize) -> Self {
+    pub(super) fn of(accesses: usize, branches: u32) -> Self {
         let known = FxHashMap::with_capacity_and_hasher(accesses, FxBuildHasher);
-        Self { items: Vec::with_capacity(accesses), tied: false, unrolled: 0, known }
+        Self { items: Vec::with_capacity(accesses), tied: false, unrolled: 0, branches, known }
     }
 
-    /// Adds an access, unless one of them already does the same. Where two differ in when they happen and one of them happens whenever the
-    /// other does, that one stays. The first conditions, `points` of them, keep points in the domain.
+    /// Adds an access, unless one of them already does the same in the same branch. Where two differ in when they happen and one of them
+    /// happens whenever the other does, that one stays. The first conditions, `points` of them, keep points in the domain.
     fn add(&mut self, item: Item, points: usize) {
         if item.access.indirect.is_some() || item.access.kind == AccessKind::Atomic {
             // Two unknown addresses differ, whatever stands for them; what two atomics do is twice what one does.
             return self.items.push(item);
         }
-        let does = |item: &Item| (item.access.width, item.access.path, item.within);
+        let does = |item: &Item| (item.access.width, item.access.path, item.within, item.access.branch);
         let hash = FxBuildHasher.hash_one((&item.access.coords, does(&item)));
         let alike = self.known.entry(hash).or_default();
         for i in alike.iter().map(|&i| i as usize) {
@@ -115,7 +119,9 @@ impl Distinct {
                 continue;
             }
             if let Some(guard) = either(&self.items[i].access.guard, &item.access.guard, points) {
-                self.items[i].access.guard = guard;
+                let known = &mut self.items[i];
+                known.access.guard = guard;
+                known.alive = (known.alive.0.min(item.alive.0), known.alive.1.max(item.alive.1));
                 return;
             }
         }
@@ -197,13 +203,16 @@ impl<'a> Placer<'a> {
             let what = format!("`{}` has {rank} dimensions, this access {}", target.field.name.get_ref(), forms.len());
             return wrong(span, what, None)?;
         }
-        let own = if parts.guard.is_empty() { vec![] } else { reader.conditions(parts.guard)? };
-        let bounds = || self.guards.iter().chain(&own);
+        let conditions = if parts.guard.is_empty() { vec![] } else { reader.conditions(parts.guard)? };
+        let bounds = || self.guards.iter().chain(&conditions);
+        // Axes along which points have accesses of their own.
+        let mut along = 0;
         let (mut within, mut written_out) = (parts.within, parts.written_out.into_iter().collect::<SmallVec<[usize; 4]>>());
         for form in forms.iter().map(|form| form.0.as_ref()).chain(bounds().map(|bound| &bound.form)) {
             mentioned(form, &mut |symbol| {
                 match *symbol {
-                    Symbol::Point(_) | Symbol::Bent(_) => {}
+                    Symbol::Bent(_) => {}
+                    Symbol::Point(axis) => along |= 1_u32.checked_shl(axis.into()).unwrap_or(0),
                     Symbol::Lane(_) | Symbol::Block(_) => to.tied = true,
                     Symbol::Loop(n) => match &reader.loops[usize::from(n)] {
                         own if own.order.unrolled() => written_out.push(usize::from(n)),
@@ -218,8 +227,12 @@ impl<'a> Placer<'a> {
         }
         to.unrolled |= written_out.iter().fold(0, |all, n| all | 1 << n);
         let counts = self.counts_of_points(&written_out, &span)?;
+        let branches = to.branches;
+        to.branches += counts.iter().product::<i64>() as u32;
         let mut next = Some(SmallVec::from_elem(0, counts.len()));
         while let Some(point) = next {
+            let when = self.when(&point, &counts, u32::MAX);
+            let alive = if written_out.is_empty() { (0, 0) } else { (when, when) };
             let (mut pieces, mut all) = (Some(Pieces::default()), 0);
             while let Some(mut own) = pieces {
                 let mut coords: SmallVec<[Affine; 4]> = SmallVec::new();
@@ -241,8 +254,13 @@ impl<'a> Placer<'a> {
                 }
                 guard.extend(own.bounds());
                 self.fits(&coords, target, &span)?;
-                let access = AccessRef { tensor: target.tensor, kind, coords, width: parts.width, guard, path: parts.path, indirect };
-                to.add(Item { access, within }, points);
+                let stated = points..points + self.guards.len() + conditions.len();
+                let fails = |bound: &AffineBound| self.forms.may_fail(bound);
+                let conditional = !conditions.is_empty() && (self.ragged.contains(&true) || guard[stated].iter().any(fails));
+                let branch = conditional.then(|| branches + self.when(&point, &counts, along) as u32);
+                let (width, path) = (parts.width, parts.path);
+                let access = AccessRef { tensor: target.tensor, kind, coords, width, guard, path, indirect, branch };
+                to.add(Item { access, within, alive }, points);
                 all += 1;
                 if all > PIECES_OF_ACCESS {
                     let what = format!("this access has more than {PIECES_OF_ACCESS} pieces in which it is affine");
@@ -253,6 +271,15 @@ impl<'a> Placer<'a> {
             next = after(point, &counts);
         }
         Ok(())
+    }
+
+    /// When a point's trip comes: loops in the order of the file, the points of a thread within them, told apart along these axes.
+    fn when(&self, point: &[i64], counts: &[i64], axes: u32) -> usize {
+        let points = self.reader.fold.len();
+        let own = |(axis, (&own, &count)): (usize, (&i64, &i64))| (if axes >> axis & 1 == 1 { own } else { 0 }, count);
+        let within = point.iter().zip(counts).take(points).enumerate().rev().map(own);
+        let all = point.iter().zip(counts).skip(points).map(|(&own, &count)| (own, count)).chain(within);
+        all.fold(0, |all, (own, count)| all * count as usize + own as usize)
     }
 
     /// How the address of a proxy is drawn.

@@ -302,6 +302,12 @@ impl<'a> Resolver<'a> {
         Ok(form.range(|var| (0, self.variables.count(var).max(1) - 1)).ends())
     }
 
+    /// Whether there are threads for which a condition does not hold.
+    pub(super) fn may_fail(&self, bound: &AffineBound) -> bool {
+        let (least, most) = bound.value.range(|var| (0, self.variables.count(var).max(1) - 1)).ends();
+        least < 0 || most >= bound.extent
+    }
+
     /// How far from 0 a form reaches at most; beyond 64 bits the largest number.
     pub(super) fn farthest(&self, form: &Affine) -> u64 {
         let terms = form.terms().iter().map(|&(var, c)| u64::from(c.unsigned_abs()).saturating_mul(self.counts[usize::from(var.0)]));

@@ -119,7 +119,7 @@ impl<'a> Writer<'a> {
     }
 
     fn text(&self) -> Result<String, Unwritable> {
-        let Kernel { name, launch, registers, local, ops, accesses } = self.kernel;
+        let Kernel { name, launch, registers, kept: _, local, ops, accesses } = self.kernel;
         let mut text = format!("name = {}\n", quoted(name));
         let mut key = |key: &str, value: String| text.push_str(&format!("{key} = {value}\n"));
         let mut grid = vec![0; launch.groups.len()];

@@ -2,9 +2,11 @@
 
 use super::behind::dram::{Cause, Dram, Memory, Wave, dram};
 use super::behind::drawn::add as drawn_behind_l2;
-use super::first_level::amd::fused;
+use super::behind::spilled::Spilled;
+use super::first_level::amd::{LOCAL_LANES, fused};
 use super::first_level::atomics::{self, Contended};
 use super::first_level::block::{block_uses, priced};
+use super::first_level::branches;
 use super::first_level::costs::{BlockUse, Instruction, Request, Sizes};
 use super::first_level::drawn;
 use super::first_level::earlier;
@@ -135,7 +137,14 @@ impl<'k> Exact<'k> {
         });
         let contended = atomics::contended(&subject, sizes, notes);
         let read_only = read_only(&subject, &found, on, notes);
-        let dram = behind_l2(&subject, (on, caches), sizes, (&resident, left), notes)
+        let spilled = Spilled::of(kernel, on, &resident);
+        if spilled.bytes > 0.0 {
+            notes.push(format!(
+                "a work-item has no registers for all of the {} words that it loads for several points: {:.3e} bytes are stored and loaded again",
+                kernel.kept, spilled.bytes
+            ));
+        }
+        let dram = behind_l2(&subject, (on, caches), sizes, (&resident, left, spilled), notes)
             .map(|dram| written_through(dram, &subject, &found, &sectors));
         if !brief {
             remarks(&subject, notes);
@@ -154,17 +163,18 @@ impl<'k> Exact<'k> {
             waits: waits(kernel, on),
             resident,
             warp: sizes.warp,
-            l1: rule.map(|_| {
+            l1: rule.as_ref().map_err(Clone::clone).map(|_| {
                 let own = found.iter().filter(|i| subject.fields[i.field].image.is_none()).fold(0.0, |sum, i| sum + i.price);
-                own + read_only.map_or(0.0, |(cycles, factor)| cycles * (factor.typical - 1.0))
+                own + branches::cycles(&subject, &found, on, sizes.warp)
+                    + read_only.map_or(0.0, |(cycles, factor)| cycles * (factor.typical - 1.0))
             }),
-            local: local.iter().map(|i| if i.kind == AccessKind::Atomic { i.price } else { i.wavefronts as f64 }).sum::<f64>(),
+            local: local.iter().map(|i| local_cycles(i, rule.as_ref().ok(), sizes.warp)).sum::<f64>(),
             instructions: found.iter().chain(&local).map(|i| i.executions).sum::<u64>() as f64,
             replays: constant.iter().map(|i| i.price).sum::<f64>().floor(),
             conditions: guards::conditions(&subject, &found),
             requested,
-            l2_load,
-            l2_store,
+            l2_load: l2_load.map(|bytes| bytes + spilled.bytes),
+            l2_store: l2_store + spilled.bytes,
             contended: contended.clocks,
             dram,
         };
@@ -174,6 +184,15 @@ impl<'k> Exact<'k> {
     /// Bytes that loads, or stores, of a field ask the first level for.
     pub fn requested(&self, field: usize, keep: fn(AccessKind) -> bool) -> f64 {
         self.accesses.iter().filter(|at| at.field == field && keep(at.kind)).map(|at| at.sectors).sum::<u64>() as f64 * self.sectors[field]
+    }
+}
+
+/// Cycles of an access to local memory: a wavefront each, where nothing else is recorded.
+fn local_cycles(own: &Instruction, rule: Option<&Rule>, warp: u32) -> f64 {
+    match (own.kind, rule) {
+        (AccessKind::Atomic, _) => own.price,
+        (AccessKind::Load, Some(Rule::Cdna)) => (own.executions as f64 * f64::from(warp) / LOCAL_LANES).max(own.wavefronts as f64),
+        _ => own.wavefronts as f64,
     }
 }
 
@@ -223,7 +242,7 @@ fn behind_l2(
     subject: &Subject,
     (on, caches): (&Profile, &Caches),
     sizes: Sizes,
-    (resident, left): (&Occupancy, f64),
+    (resident, left, spilled): (&Occupancy, f64, Spilled),
     notes: &mut Vec<String>,
 ) -> Result<Dram, Unknown> {
     let m = &on.memory;
@@ -257,6 +276,7 @@ fn behind_l2(
                 .to_owned(),
         );
     }
+    spilled.behind_l2(&mut dram, &memory, &fitted.curve);
     let copied = Caches::drawn(on, l2_effective);
     drawn_behind_l2(&mut dram, subject, &Memory { l2_effective: copied, ..memory }, left);
     Ok(dram)

@@ -133,7 +133,7 @@ impl Row {
             };
             let coords = [axis(2, self.block[1] as i32, dz), axis(1, self.tile as i32, dy), axis(0, self.block[0] as i32, dx)];
             let coords = coords.into_iter().collect();
-            Nest::Access(AccessRef { tensor, kind, coords, width: 1, guard: vec![], path: LoadPath::Default, indirect: None })
+            Nest::Access(AccessRef { tensor, kind, coords, width: 1, guard: vec![], path: LoadPath::Default, indirect: None, branch: None })
         };
         let load = |at| access(0, AccessKind::Load, at);
         let mut nest = Vec::new();
@@ -169,7 +169,7 @@ impl Row {
         // As many as leave room for the waves that were reported.
         let waves = self.per_core * (self.block[0] * self.block[1]).unsigned_abs() / 256;
         let registers = (512 / waves / 8 * 8) as u32;
-        Kernel { name: "laplacian".into(), accesses, launch: LaunchShape { groups, lanes }, registers, local: Bytes(0.0), ops }
+        Kernel { name: "laplacian".into(), accesses, launch: LaunchShape { groups, lanes }, registers, kept: 0, local: Bytes(0.0), ops }
     }
 
     pub fn runs(&self, spread: f64) -> Runs {

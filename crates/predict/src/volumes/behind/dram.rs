@@ -60,6 +60,8 @@ pub enum Cause {
     BetweenWaves,
     /// A store leaves part of a line as it was.
     PartialStore,
+    /// A thread reads again what it had no registers for.
+    Spilled,
 }
 
 /// Bytes of the whole launch.

@@ -6,6 +6,7 @@ pub mod gaps;
 pub mod histogram;
 pub(super) mod pattern;
 pub mod reuse;
+pub mod spilled;
 pub mod tlb;
 mod touching;
 pub mod wave;

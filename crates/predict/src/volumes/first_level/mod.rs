@@ -3,6 +3,7 @@
 pub mod amd;
 pub mod atomics;
 pub mod block;
+pub mod branches;
 pub mod costs;
 pub mod drawn;
 pub mod earlier;

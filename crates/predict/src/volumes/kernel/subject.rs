@@ -72,6 +72,8 @@ pub struct Touch {
     pub indirect: Option<Indirect>,
     /// Which way a load takes.
     pub path: LoadPath,
+    /// See [`AccessRef::branch`].
+    pub branch: Option<u32>,
 }
 
 /// Loads or stores.
@@ -238,6 +240,7 @@ impl Subject {
                             guard: access.guard.clone(),
                             indirect,
                             path: access.path,
+                            branch: access.branch,
                         });
                     }
                     *position += 1;

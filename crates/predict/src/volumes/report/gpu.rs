@@ -118,6 +118,7 @@ fn per_point(exact: &Exact, counts: &Counts, points: f64) -> PointVolumes {
             Cause::WithinWave => "evicted within a wave",
             Cause::BetweenWaves => "evicted between waves",
             Cause::PartialStore => "read back for stores",
+            Cause::Spilled => "spilled registers",
         };
         by_cause.push((format!("dram_load: {cause}"), each(bytes)));
     }

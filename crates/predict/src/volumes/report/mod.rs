@@ -21,8 +21,16 @@ use warpsight_ir::{Accesses, Kernel, NoEstimate, Profile, Seconds, TensorUse, Un
 /// [`NoEstimate::Missing`] where not even one limiter is known.
 pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, NoEstimate> {
     let Canonical { accesses, positions, never, .. } = work.kernel.accesses.canonical(settings.order);
-    let Kernel { name, launch, registers, local, ops, .. } = work.kernel;
-    let kernel = &Kernel { name: name.clone(), accesses, launch: launch.clone(), registers: *registers, local: *local, ops: ops.clone() };
+    let Kernel { name, launch, registers, kept, local, ops, .. } = work.kernel;
+    let kernel = &Kernel {
+        name: name.clone(),
+        accesses,
+        launch: launch.clone(),
+        registers: *registers,
+        kept: *kept,
+        local: *local,
+        ops: ops.clone(),
+    };
     let mut left = 0;
     // Barriers may be left.
     kernel.accesses.each(&mut |_| left += 1);

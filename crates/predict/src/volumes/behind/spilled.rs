@@ -1,0 +1,71 @@
+//! What threads load once for several of their points, and have no registers to keep until the last of them: on GPUs whose compilers keep the
+//! order of the text it goes to memory of the thread's own and comes back.
+
+use super::dram::{Cause, Curve, Dram, Memory};
+use crate::volumes::first_level::l1::Rule;
+use warpsight_ir::occupancy::Occupancy;
+use warpsight_ir::{AccessKind, Kernel, Nest, Profile, Space, TensorPlace};
+
+/// Work-items of a group that compilers expect where nobody tells them (HIP's default), so that each has its part of a core's registers.
+const EXPECTED: u32 = 1024;
+
+/// Bytes of the launch that are stored, and loaded again.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spilled {
+    /// One way.
+    pub bytes: f64,
+    /// Of the work-items that are resident at once.
+    footprint: f64,
+}
+
+impl Spilled {
+    /// Of a kernel on a device; nothing where compilers move uses to loads, as NVIDIA's do, or nothing is recorded.
+    pub fn of(kernel: &Kernel, on: &Profile, resident: &Occupancy) -> Self {
+        let e = &on.execution;
+        let registers =
+            e.registers.get().map_or(u32::MAX, |all| all / e.max_group_size.get().copied().unwrap_or(EXPECTED).clamp(1, EXPECTED));
+        let registers = f64::from(registers.min(e.max_registers.get().copied().unwrap_or(u32::MAX)));
+        let needed = f64::from(kernel.registers) + f64::from(kernel.kept);
+        if kernel.kept == 0 || needed <= registers || !matches!(Rule::of(on), Ok(Rule::Cdna | Rule::Rdna)) {
+            return Self::default();
+        }
+        // Each value stays for as long as the others: the same part of all has room.
+        let own = 4.0 * words(kernel, &kernel.accesses.nest, 1.0) * (1.0 - registers / needed);
+        let group = f64::from(kernel.launch.group_size());
+        let cores = e.cores.get().copied().map_or(1.0, f64::from);
+        let at_once = (cores * f64::from(resident.groups)).min(kernel.launch.group_count() as f64);
+        Self { bytes: own * group * kernel.launch.group_count() as f64, footprint: own * group * at_once }
+    }
+
+    /// Adds what caches do not hold.
+    pub fn behind_l2(self, dram: &mut Dram, memory: &Memory, curve: &Curve) {
+        if self.bytes <= 0.0 {
+            return;
+        }
+        let behind = self.bytes * (1.0 - curve.survives(self.footprint, memory.l2_effective));
+        let own = memory.last_level.map_or(behind, |(size, curve)| behind * (1.0 - curve.survives(self.footprint, size)));
+        dram.behind_l2 += behind;
+        dram.load += own;
+        dram.store += own;
+        if own > 0.0 {
+            dram.by_cause.push((Cause::Spilled, own));
+        }
+    }
+}
+
+/// Words of 32 bits that a work-item loads, from memory and from what a block shares.
+fn words(kernel: &Kernel, nest: &[Nest], times: f64) -> f64 {
+    let own = |node: &Nest| match node {
+        Nest::Access(access) if access.kind == AccessKind::Load => {
+            let element = match &kernel.accesses.tensors[usize::from(access.tensor)].place {
+                TensorPlace::Buffer { space: Space::Constant | Space::Tile, .. } => 0.0,
+                TensorPlace::Buffer { element, .. } => f64::from(element.bytes()),
+                TensorPlace::Image { format, .. } => f64::from(format.bytes()),
+            };
+            times * f64::from(access.width) * (element / 4.0).ceil()
+        }
+        Nest::Loop { var, body } => words(kernel, body, times * f64::from(kernel.accesses.vars[usize::from(var.0)].trips.unwrap_or(1))),
+        _ => 0.0,
+    };
+    nest.iter().map(own).sum()
+}

@@ -99,8 +99,9 @@ impl Accesses {
                 Nest::Access(access) => {
                     match ranges.of(&access.guard) {
                         Some(guard) => {
-                            let coords = access.coords.iter().map(|form| ranges.ranges.moving(form)).collect();
-                            found.push(Node::Access(*position, AccessRef { coords, guard, ..access.clone() }));
+                            let AccessRef { tensor, kind, ref coords, width, guard: _, path, indirect, branch } = *access;
+                            let coords = coords.iter().map(|form| ranges.ranges.moving(form)).collect();
+                            found.push(Node::Access(*position, AccessRef { tensor, kind, coords, width, guard, path, indirect, branch }));
                         }
                         None => never.push(*position),
                     }
@@ -120,10 +121,20 @@ impl Accesses {
         if order.windows(2).any(alike) {
             let mut touched = vec![vec![]; self.tensors.len()];
             touches(nodes, &mut SmallVec::new(), &mut touched);
-            touched.iter_mut().for_each(|own| own.sort_by(touch));
+            // Mostly the first of each, in order, tell tensors apart.
+            let firsts: Vec<Option<&Touch>> = touched.iter().map(|own| own.iter().min_by(|a, b| touch(a, b))).collect();
+            let in_order = |own: usize| {
+                let mut all: Vec<&Touch> = touched[own].iter().collect();
+                all.sort_by(|a, b| touch(a, b));
+                all
+            };
+            let by_all = |a: usize, b: usize| {
+                let (a, b) = (in_order(a), in_order(b));
+                a.iter().zip(&b).map(|(a, b)| touch(a, b)).find(|order| order.is_ne()).unwrap_or_else(|| a.len().cmp(&b.len()))
+            };
             order.sort_by(|&a, &b| {
-                let by_touch = || touched[a].iter().zip(&touched[b]).map(|(a, b)| touch(a, b)).find(|order| order.is_ne());
-                let by_touch = || by_touch().unwrap_or_else(|| touched[a].len().cmp(&touched[b].len()));
+                let first = || firsts[a].zip(firsts[b]).map_or(Ordering::Equal, |(a, b)| touch(a, b));
+                let by_touch = || first().then_with(|| by_all(a, b));
                 let (own, other) = (&self.tensors[a], &self.tensors[b]);
                 place(own, other).then_with(by_touch).then_with(|| own.name.cmp(&other.name))
             });
@@ -248,12 +259,19 @@ fn walk(nodes: &[Node], to: &mut impl FnMut(&AccessRef)) -> bool {
 }
 
 /// Accesses in order. Of several that do the same those stay whose condition is implied by no other's.
-fn once(mut run: Vec<(usize, AccessRef)>) -> impl Iterator<Item = Node> {
+fn once(run: Vec<(usize, AccessRef)>) -> impl Iterator<Item = Node> {
     let order = |a: &AccessRef, b: &AccessRef| {
         let stores = |own: &AccessRef| matches!(own.kind, AccessKind::Store(_));
         stores(a).cmp(&stores(b)).then_with(|| a.tensor.cmp(&b.tensor)).then_with(|| by_address(a, b)).then_with(|| a.branch.cmp(&b.branch))
     };
-    run.sort_by(|a, b| order(&a.1, &b.1).then_with(|| a.1.guard.cmp(&b.1.guard)).then_with(|| a.0.cmp(&b.0)));
+    // Numbers are faster to sort than what they stand for.
+    let mut sorted: Vec<usize> = (0..run.len()).collect();
+    sorted.sort_unstable_by(|&a, &b| {
+        let (a, b) = (&run[a], &run[b]);
+        order(&a.1, &b.1).then_with(|| a.1.guard.cmp(&b.1.guard)).then_with(|| a.0.cmp(&b.0))
+    });
+    let mut run: Vec<Option<(usize, AccessRef)>> = run.into_iter().map(Some).collect();
+    let run: Vec<(usize, AccessRef)> = sorted.into_iter().filter_map(|at| run[at].take()).collect();
     let same = |a: &AccessRef, b: &AccessRef| {
         // Two unknown addresses differ, whatever stands for them; what two atomics do is twice what one does.
         a.indirect.is_none() && a.kind != AccessKind::Atomic && order(a, b).is_eq()
@@ -309,8 +327,19 @@ fn nest(nodes: Vec<Node>, positions: &mut Vec<usize>) -> Vec<Nest> {
 
 /// By what they do and how they move, then by address, in the order in which coordinates are listed.
 fn by_address(a: &AccessRef, b: &AccessRef) -> Ordering {
-    let terms = || a.coords.iter().map(|form| form.terms()).cmp(b.coords.iter().map(|form| form.terms()));
-    let constants = || a.coords.iter().map(|form| form.constant).cmp(b.coords.iter().map(|form| form.constant));
+    let terms = || {
+        // Mostly they move alike.
+        let differ = a.coords.iter().zip(&b.coords).find(|(a, b)| !same(a.terms(), b.terms()));
+        differ.map_or_else(|| a.coords.len().cmp(&b.coords.len()), |(a, b)| a.terms().cmp(b.terms()))
+    };
+    let constants = || {
+        let differ = a.coords.iter().zip(&b.coords).find(|(a, b)| a.constant != b.constant);
+        differ.map_or(Ordering::Equal, |(a, b)| a.constant.cmp(&b.constant))
+    };
     let rest = |own: &AccessRef| (own.width, own.path, own.indirect);
     a.kind.cmp(&b.kind).then_with(terms).then_with(constants).then_with(|| rest(a).cmp(&rest(b)))
+}
+
+fn same(a: &[(VarId, i32)], b: &[(VarId, i32)]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0.0 == b.0.0 && a.1 == b.1)
 }

@@ -12,7 +12,7 @@ use crate::near::did_you_mean;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 use std::borrow::Cow;
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::ops::Range;
 use toml::Spanned;
 
@@ -112,7 +112,10 @@ impl Distinct {
             return self.items.push(item);
         }
         let does = |item: &Item| (item.access.width, item.access.path, item.within, item.access.branch);
-        let hash = FxBuildHasher.hash_one((&item.access.coords, does(&item)));
+        // Most differ in a constant.
+        let mut hasher = FxBuildHasher.build_hasher();
+        item.access.coords.iter().for_each(|form| form.constant.hash(&mut hasher));
+        let hash = hasher.finish();
         let alike = self.known.entry(hash).or_default();
         for i in alike.iter().map(|&i| i as usize) {
             if does(&self.items[i]) != does(&item) || self.items[i].access.coords != item.access.coords {
@@ -352,7 +355,7 @@ impl<'a> Placer<'a> {
 
     /// The bounds that keep points in the domain, where the grid reaches beyond it.
     fn domain(&self, point: &[i64], span: &Range<usize>) -> Placing<Vec<AffineBound>> {
-        let mut bounds = Vec::new();
+        let mut bounds = Vec::with_capacity(self.ragged.iter().filter(|ragged| **ragged).count() + self.guards.len());
         for (axis, &ragged) in self.ragged.iter().enumerate() {
             let reader = self.reader;
             if ragged {

@@ -83,10 +83,6 @@ impl Variables {
         self.digits.iter().flatten().copied()
     }
 
-    fn count(&self, var: VarId) -> i64 {
-        self.counts().nth(usize::from(var.0)).unwrap_or(1)
-    }
-
     /// Which of blocks, lanes and loops a variable is of.
     fn of(&self, var: VarId) -> usize {
         let ends = self.digits.iter().scan(0, |end, digits| {
@@ -167,13 +163,18 @@ pub(super) struct Resolver<'a> {
     /// Axes of the grid in launch order.
     order: &'a [usize],
     variables: &'a Variables,
+    /// Blocks along each axis, lanes along each, and loops: their variables with what one step of each counts.
+    steps: Vec<SmallVec<[(VarId, i64); 2]>>,
     /// Values each variable takes.
-    counts: Vec<u64>,
+    counts: SmallVec<[i64; 8]>,
 }
 
 impl<'a> Resolver<'a> {
     pub(super) fn new(reader: &'a Reader<'a>, order: &'a [usize], variables: &'a Variables) -> Self {
-        Self { reader, order, variables, counts: variables.counts().map(i64::unsigned_abs).collect() }
+        let position = |of: usize| if of < order.len() { order.iter().position(|&axis| axis == of).unwrap_or(of) } else { of };
+        let steps = |of: usize| variables.digits(position(of)).map(|(var, step, _)| (var, step)).collect();
+        let steps = (0..variables.digits.len()).map(steps).collect();
+        Self { reader, order, variables, steps, counts: variables.counts().collect() }
     }
 
     /// A form that stands at `span` in the variables of the nest, for one point of a thread. `point`: its number along each axis, then the trip of
@@ -203,11 +204,10 @@ impl<'a> Resolver<'a> {
 
     fn resolved(&self, form: &Linear, point: &[i64], pieces: &mut Pieces) -> Result<Affine, Misfit> {
         let (reader, axes) = (self.reader, self.order.len());
-        let group = |axis: usize| self.order.iter().position(|&at| at == axis).unwrap_or(axis);
         let mut sum = Affine::constant(form.constant);
         let add = |sum: &mut Affine, of: usize, factor: Option<i64>| {
             let factor = factor.ok_or(Misfit::Far)?;
-            self.variables.digits(of).try_for_each(|(var, step, _)| sum.add_term(var, factor.checked_mul(step)?)).ok_or(Misfit::Far)
+            self.steps[of].iter().try_for_each(|&(var, step)| sum.add_term(var, factor.checked_mul(step)?)).ok_or(Misfit::Far)
         };
         let constant = |sum: &mut Affine, factor: i64, value: i64| {
             sum.constant = factor.checked_mul(value).and_then(|more| sum.constant.checked_add(more)).ok_or(Misfit::Far)?;
@@ -224,14 +224,14 @@ impl<'a> Resolver<'a> {
                     let axis = usize::from(*axis);
                     let (block, fold) = (reader.lanes(axis), reader.fold[axis]);
                     let (per_lane, per_point) = if reader.strided { (1, block) } else { (fold, 1) };
-                    add(&mut sum, group(axis), factor.checked_mul(block * fold))?;
+                    add(&mut sum, axis, factor.checked_mul(block * fold))?;
                     if axis < reader.block.len() {
                         add(&mut sum, axes + axis, factor.checked_mul(per_lane))?;
                     }
                     constant(&mut sum, factor, reader.origin[axis] + per_point * point[axis])?;
                 }
                 Symbol::Lane(axis) => add(&mut sum, axes + usize::from(*axis), Some(factor))?,
-                Symbol::Block(axis) => add(&mut sum, group(usize::from(*axis)), Some(factor))?,
+                Symbol::Block(axis) => add(&mut sum, usize::from(*axis), Some(factor))?,
                 Symbol::Loop(n) => match &reader.loops[usize::from(*n)] {
                     own if own.order.unrolled() => constant(&mut sum, factor, point[axes + usize::from(*n)])?,
                     own => add(&mut sum, axes + reader.block.len() + own.number, Some(factor))?,
@@ -277,7 +277,7 @@ impl<'a> Resolver<'a> {
     /// The variable of a remainder that has to be two.
     fn cut(&self, rest: &Affine, by: i64) -> Option<Cut> {
         rest.terms().iter().find_map(|&(var, step)| {
-            let (step, count) = (i64::from(step), self.variables.count(var));
+            let (step, count) = (i64::from(step), self.count(var));
             let low = if step > 0 && by % step == 0 { by / step } else { return None };
             (low < count && count % low == 0).then_some(Cut { var, low })
         })
@@ -286,7 +286,7 @@ impl<'a> Resolver<'a> {
     /// Whether what holds in one piece of a form is counted: it judges blocks, and lanes along one axis.
     fn counted(&self, form: &Affine) -> Result<(), Misfit> {
         let (axes, lanes) = (self.order.len(), self.reader.block.len());
-        let judged = form.terms().iter().filter(|term| self.variables.count(term.0) > 1).map(|term| self.variables.of(term.0));
+        let judged = form.terms().iter().filter(|term| self.count(term.0) > 1).map(|term| self.variables.of(term.0));
         match judged.clone().any(|of| of >= axes + lanes) {
             true => Err(Misfit::Bent("what bends along a loop")),
             false if judged.filter(|&of| of >= axes).count() > 1 => Err(Misfit::Bent("what bends along several lanes")),
@@ -299,18 +299,22 @@ impl<'a> Resolver<'a> {
         if self.farthest(form) > FARTHEST {
             return Err(Misfit::Far);
         }
-        Ok(form.range(|var| (0, self.variables.count(var).max(1) - 1)).ends())
+        Ok(form.range(|var| (0, self.count(var).max(1) - 1)).ends())
     }
 
     /// Whether there are threads for which a condition does not hold.
     pub(super) fn may_fail(&self, bound: &AffineBound) -> bool {
-        let (least, most) = bound.value.range(|var| (0, self.variables.count(var).max(1) - 1)).ends();
+        let (least, most) = bound.value.range(|var| (0, self.count(var).max(1) - 1)).ends();
         least < 0 || most >= bound.extent
+    }
+
+    fn count(&self, var: VarId) -> i64 {
+        self.counts[usize::from(var.0)]
     }
 
     /// How far from 0 a form reaches at most; beyond 64 bits the largest number.
     pub(super) fn farthest(&self, form: &Affine) -> u64 {
-        let terms = form.terms().iter().map(|&(var, c)| u64::from(c.unsigned_abs()).saturating_mul(self.counts[usize::from(var.0)]));
+        let terms = form.terms().iter().map(|&(var, c)| u64::from(c.unsigned_abs()).saturating_mul(self.count(var).unsigned_abs()));
         terms.fold(form.constant.unsigned_abs(), u64::saturating_add)
     }
 }

@@ -2,8 +2,10 @@
 
 use super::outcome::{Outcome, Refusal};
 use super::space::{Configuration, Space};
+use crate::volumes::known::Known;
 use crate::volumes::report::unknowns::report_text;
-use crate::volumes::report::{Report, Settings, Work, report};
+use crate::volumes::report::{Report, Settings, Work, report_knowing};
+use std::rc::Rc;
 use warpsight_ir::Profile;
 use warpsight_ir::accesses::text::{Document, Written};
 
@@ -39,10 +41,20 @@ impl Explorer<'_> {
     /// # Errors
     /// As [`Self::report`].
     pub fn outcome(&self, index: u64) -> Result<Outcome, Refusal> {
+        self.outcome_knowing(index, &Rc::default())
+    }
+
+    /// The same, to the last bit, with what was found of other configurations on its device: of those that differ in sizes alone
+    /// ([`Space::alike`]) this is much of the work.
+    ///
+    /// # Errors
+    /// As [`Self::report`].
+    pub fn outcome_knowing(&self, index: u64, known: &Rc<Known>) -> Result<Outcome, Refusal> {
         let configuration = self.space.get(index);
         let written = self.document.written(&self.settings(&configuration)).map_err(|error| Refusal(error.what))?;
         let work = Work { kernel: &written.kernel, points: written.points };
-        Outcome::of(&report(&work, &self.devices[configuration.device], &Settings { brief: true, ..Settings::default() })?)
+        let settings = Settings { brief: true, ..Settings::default() };
+        Outcome::of(&report_knowing(&work, &self.devices[configuration.device], &settings, known)?)
     }
 
     /// What makes the kernel of a configuration: what holds for all, then its own.

@@ -3,6 +3,7 @@
 use super::axes::{Blocks, Extents, Fold, Sweep};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
+use std::ops::Range;
 use warpsight_ir::accesses::text::{Document, TextError, Written};
 use warpsight_ir::near::did_you_mean;
 use warpsight_ir::{NoEstimate, Profile};
@@ -163,6 +164,16 @@ impl Space {
         let stride = (self.starts[device + 1] - self.starts[device]) / count;
         let position = (index - self.starts[device]) / stride;
         Along { first: index - position * stride, stride, position, count }
+    }
+
+    /// Of the configurations of these numbers those that differ in swept values alone, in turn.
+    pub fn alike(&self, numbers: Range<u64>) -> impl Iterator<Item = impl Iterator<Item = u64> + use<>> {
+        let own = self.starts.windows(2).zip(&self.blocks).map(move |(device, blocks)| {
+            let (first, end) = (device[0].max(numbers.start), device[1].min(numbers.end).max(device[0]));
+            let apart = (blocks.len() * self.folds.len()).max(1) as u64;
+            (first..end.min(first.saturating_add(apart))).map(move |number| (number..end).step_by(apart as usize))
+        });
+        own.flatten()
     }
 
     /// The keys that a configuration sets.

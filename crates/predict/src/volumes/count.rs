@@ -14,14 +14,17 @@ use super::first_level::images;
 use super::first_level::l1::Rule;
 use super::first_level::l1_capacity::{Allocation, Room, effective, l2_load};
 use super::first_level::read_only::Factor;
+use super::first_level::warps::Asked;
 use super::fitted::caches::Caches;
 use super::fitted::curve::Fitted;
 use super::guards;
 use super::kernel::gathers::Gather;
 use super::kernel::lanes;
 use super::kernel::subject::{Field, Side, Subject, Touch};
+use super::known::Known;
 use crate::time::{Counts, waits};
 use std::collections::HashSet;
+use std::rc::Rc;
 use warpsight_ir::occupancy::Occupancy;
 use warpsight_ir::profile::Fact;
 use warpsight_ir::{AccessKind, Bytes, Kernel, LoadPath, NoEstimate, Profile, StorePolicy, Unknown};
@@ -61,7 +64,7 @@ impl<'k> Exact<'k> {
         kernel: &'k Kernel,
         on: &Profile,
         resident: Occupancy,
-        numbers: &[usize],
+        (numbers, known): (&[usize], &Rc<Known>),
         caches: &Caches,
         (brief, notes): (bool, &mut Vec<String>),
     ) -> Result<Self, NoEstimate> {
@@ -71,7 +74,7 @@ impl<'k> Exact<'k> {
             return Err(NoEstimate::CannotRun(format!("a block of {deep} work-items along z, of at most {DEEPEST_OF_NVIDIA}")));
         }
         let sizes = sizes(on, rule.as_ref().ok(), notes)?;
-        let mut subject = images::subject(kernel, on)?;
+        let mut subject = images::subject(kernel, on)?.knowing(known);
         subject.number(numbers);
         let price = |request: &Request| rule.as_ref().map_or(0.0, |rule| rule.cycles(request, sizes));
         let merged: Vec<Field>;
@@ -81,11 +84,11 @@ impl<'k> Exact<'k> {
         } else {
             subject.fields.as_slice()
         };
-        let found = priced(&subject, fields, sizes, &price);
+        let found = priced(&subject, fields, sizes, (Asked::Cycles, &price));
         let uses = block_uses(&subject, sizes);
         let banks = Sizes { banks: 32, ..sizes };
-        let local: Vec<Instruction> = priced(&subject, &subject.local, banks, &atomics::in_turn);
-        let constant = priced(&subject, &subject.constant, banks, &different_words);
+        let local: Vec<Instruction> = priced(&subject, &subject.local, banks, (Asked::Turns, &atomics::in_turn));
+        let constant = priced(&subject, &subject.constant, banks, (Asked::Replays, &different_words));
 
         let sectors: Vec<f64> = subject.fields.iter().map(|field| f64::from(sizes.of(field).sector)).collect();
         let counted = |keep: fn(AccessKind) -> bool| -> f64 {

@@ -11,5 +11,6 @@ pub mod first_level;
 pub mod fitted;
 pub mod guards;
 pub mod kernel;
+pub mod known;
 pub mod report;
 pub mod sets;

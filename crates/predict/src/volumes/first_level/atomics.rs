@@ -6,6 +6,7 @@
 
 use super::block::priced;
 use super::costs::{Request, Sizes};
+use super::warps::Asked;
 use crate::volumes::kernel::gathers::{Gather, Whose};
 use crate::volumes::kernel::lanes;
 use crate::volumes::kernel::subject::{Field, Subject, Touch, Var};
@@ -54,8 +55,10 @@ fn of(subject: &Subject, field: &Field, touch: &Touch, sizes: Sizes) -> (f64, Co
     let (known, unknown) = if gather.is_some() { (vec![], vec![touch.clone()]) } else { (vec![touch.clone()], vec![]) };
     let alone = [Field { touches: known, gathers: unknown, ..field.clone() }];
     // Pieces as long as what a lane changes are addresses.
-    let together: u64 =
-        priced(subject, &alone, Sizes { sector: bytes, texture: None, ..sizes }, &|_| 0.0).iter().map(|own| own.sectors).sum();
+    let together: u64 = priced(subject, &alone, Sizes { sector: bytes, texture: None, ..sizes }, (Asked::Volumes, &|_| 0.0))
+        .iter()
+        .map(|own| own.sectors)
+        .sum();
     let still = |lane: &Var| touch.coords.iter().all(|form| form.coefficient(lane.id) == 0);
     let uniform = touch.indirect.is_none() && subject.lanes.iter().all(still);
     let asked = if uniform { together as f64 } else { lanes::executing(subject, touch) };

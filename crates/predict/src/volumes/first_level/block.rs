@@ -3,38 +3,30 @@
 use super::costs::{BlockUse, Instruction, Request, Sizes};
 use super::drawn;
 use super::images;
-use super::warps::{Axis, Residues, Shape, distinct, shapes, wavefronts};
+use super::warps::{Alike as WarpsAlike, Asked, Axis, Residues, WarpsKey, WarpsOf};
 use crate::volumes::kernel::gathers::Gather;
 use crate::volumes::kernel::lanes::{Lanes, active_lanes, breaks, classes};
 use crate::volumes::kernel::subject::{Field, Side, Subject, Touch};
 use crate::volumes::sets::intervals::{Intervals, lcm};
-use crate::volumes::sets::lines::{Geometry, Region, joined};
+use crate::volumes::sets::lines::{Geometry, Region, by_begin, joined};
 use smallvec::SmallVec;
+use std::rc::Rc;
 use warpsight_ir::{AccessKind, VarId};
-
-/// Positions of accesses that differ in guards and constants only.
-type Members = SmallVec<[usize; 8]>;
-
-/// What one execution of a request costs.
-#[derive(Clone, Copy)]
-struct Cost {
-    sectors: u64,
-    lines: u64,
-    wavefronts: u64,
-    price: f64,
-}
 
 /// What was found for a residue.
 type Found<T> = SmallVec<[(i64, T); 8]>;
 
-/// Warps of one shape: where they begin relative to the access's constant part, and what those that begin at a byte of a line cost. Only
-/// where in a sector decides on sectors, where in a word on banks.
+/// Warps of one shape, and where they begin relative to the access's constant part.
 struct Placed {
-    offsets: SmallVec<[i64; 64]>,
+    /// All warps of a block, and which of them.
+    warps: (Rc<WarpsOf>, usize),
     begins: Residues,
-    costs: Found<Cost>,
-    sectors: Found<u64>,
-    wavefronts: Found<u64>,
+}
+
+impl Placed {
+    fn of(&self) -> &WarpsAlike {
+        &self.warps.0[self.warps.1]
+    }
 }
 
 /// Accesses that differ in constants only, and lie alike.
@@ -47,11 +39,11 @@ struct Priced<'a> {
 
 /// What each access to device memory costs, in program order within each field.
 pub fn instructions(subject: &Subject, sizes: Sizes) -> Vec<Instruction> {
-    priced(subject, &subject.fields, sizes, &|_| 0.0)
+    priced(subject, &subject.fields, sizes, (Asked::Volumes, &|_| 0.0))
 }
 
 /// What each access to these fields of the subject costs, in program order within each field, and a price of its executions.
-pub fn priced(subject: &Subject, fields: &[Field], sizes: Sizes, price: &dyn Fn(&Request) -> f64) -> Vec<Instruction> {
+pub fn priced(subject: &Subject, fields: &[Field], sizes: Sizes, (asked, price): (Asked, &dyn Fn(&Request) -> f64)) -> Vec<Instruction> {
     let mut found = Vec::with_capacity(fields.iter().map(|field| field.touches.len()).sum());
     // Accesses that differ in constants only share their shapes, as do fields that lie alike.
     let mut known: Vec<Priced> = Vec::new();
@@ -64,7 +56,7 @@ pub fn priced(subject: &Subject, fields: &[Field], sizes: Sizes, price: &dyn Fn(
             let alike = |(other, geometry): (&Touch, &Geometry)| geometry.like(&field.geometry) && other.alike(touch);
             let at = known.iter().position(|own| alike(own.like)).unwrap_or_else(|| {
                 let like = (touch, &field.geometry);
-                known.push(Priced { like, placed: placed(subject, field, touch, sizes), totals: SmallVec::new() });
+                known.push(Priced { like, placed: placed(subject, field, touch, sizes, asked), totals: SmallVec::new() });
                 known.len() - 1
             });
             let Priced { placed, totals, .. } = &mut known[at];
@@ -74,8 +66,9 @@ pub fn priced(subject: &Subject, fields: &[Field], sizes: Sizes, price: &dyn Fn(
         }
         for (touch, gather) in field.gathers.iter().filter_map(|touch| Some((touch, Gather::of(subject, field, touch)?))) {
             // Guards leave as many lanes of a warp as of typical addresses.
-            let warps = placed(subject, field, touch, sizes).into_iter();
-            let warps: Vec<(usize, u64)> = warps.map(|own| (own.offsets.len(), own.begins.iter().map(|begin| begin.1).sum())).collect();
+            let warps = placed(subject, field, touch, sizes, asked).into_iter();
+            let warps: Vec<(usize, u64)> =
+                warps.map(|own| (own.of().offsets.len(), own.begins.iter().map(|begin| begin.1).sum())).collect();
             found.push(drawn::instruction(&gather, index, &warps, sizes, price));
         }
     }
@@ -83,32 +76,32 @@ pub fn priced(subject: &Subject, fields: &[Field], sizes: Sizes, price: &dyn Fn(
 }
 
 /// The warps of all blocks and trips, by shape.
-fn placed(subject: &Subject, field: &Field, touch: &Touch, sizes: Sizes) -> Vec<Placed> {
+fn placed(subject: &Subject, field: &Field, touch: &Touch, sizes: Sizes, asked: Asked) -> Vec<Placed> {
     let stride = |var| touch.stride(&field.geometry, var);
     let lanes: SmallVec<[Axis; 4]> = subject.lanes.iter().map(|lane| Axis { stride: stride(lane.id), count: lane.count }).collect();
     let groups: SmallVec<[i64; 4]> = subject.groups.iter().map(|group| stride(group.id)).collect();
+    let bytes = touch.width * field.geometry.element;
     let mut found: Vec<Placed> = Vec::new();
-    let mut known: Vec<(Lanes, Vec<Shape>)> = Vec::new();
+    let mut known: SmallVec<[(Lanes, Rc<WarpsOf>); 8]> = SmallVec::new();
     for class in classes(subject, touch) {
         let first: i64 = groups.iter().zip(&class.blocks).map(|(stride, at)| stride * at.0).sum();
         let at = known.iter().position(|(active, _)| *active == class.lanes).unwrap_or_else(|| {
-            known.push((class.lanes.clone(), shapes(&lanes, &class.lanes, sizes.warp)));
+            let key = WarpsKey::of(&lanes, &class.lanes, bytes, sizes, asked);
+            known.push((class.lanes.clone(), subject.known.warps.get(key, WarpsKey::warps)));
             known.len() - 1
         });
-        for shape in &known[at].1 {
-            let mut begins = Residues::of(first, &shape.starts, sizes.line);
+        let warps = &known[at].1;
+        for (i, alike) in warps.iter().enumerate() {
+            let mut begins = alike.starts.clone().shifted(first);
             for (&stride, at) in groups.iter().zip(&class.blocks) {
                 begins = begins.moved(Axis { stride, count: at.1 });
             }
             for var in &touch.loops {
                 begins = begins.moved(Axis { stride: stride(var.id), count: var.count });
             }
-            match found.iter_mut().find(|other| other.offsets == shape.offsets) {
+            match found.iter_mut().find(|other| other.of().offsets == alike.offsets) {
                 Some(other) => other.begins.join(&begins),
-                None => {
-                    let (offsets, sectors, wavefronts) = (shape.offsets.clone(), SmallVec::new(), SmallVec::new());
-                    found.push(Placed { offsets, begins, costs: SmallVec::new(), sectors, wavefronts });
-                }
+                None => found.push(Placed { warps: (Rc::clone(warps), i), begins }),
             }
         }
     }
@@ -128,19 +121,13 @@ fn at_residue<T: Clone>(known: &mut Found<T>, residue: i64, find: impl FnOnce() 
 }
 
 /// What an access to so many bytes, whose constant part is at this byte of a line, costs over the launch.
-fn total(bytes: i64, origin: i64, placed: &mut [Placed], sizes: Sizes, price: &dyn Fn(&Request) -> f64) -> Instruction {
-    let (line, sector) = (i64::from(sizes.line), i64::from(sizes.sector));
+fn total(bytes: i64, origin: i64, placed: &[Placed], sizes: Sizes, price: &dyn Fn(&Request) -> f64) -> Instruction {
+    let line = i64::from(sizes.line);
     let mut to =
         Instruction { position: 0, field: 0, kind: AccessKind::Load, executions: 0, sectors: 0, lines: 0, wavefronts: 0, price: 0.0 };
-    for Placed { offsets, begins, costs, sectors, wavefronts: known } in placed {
-        for (begin, times) in begins.iter() {
-            let begin = (begin + origin).rem_euclid(line);
-            let cost = at_residue(costs, begin, || {
-                let lines = distinct(offsets, bytes, begin, line);
-                let sectors = at_residue(sectors, begin.rem_euclid(sector), || distinct(offsets, bytes, begin, sector));
-                let wavefronts = at_residue(known, begin.rem_euclid(4), || wavefronts(offsets, bytes, begin, sizes.banks as usize));
-                Cost { sectors, lines, wavefronts, price: price(&Request { offsets, bytes, begin, lines, wavefronts }) }
-            });
+    for own in placed {
+        for (begin, times) in own.begins.iter() {
+            let cost = own.of().cost(bytes, (begin + origin).rem_euclid(line), sizes, price);
             to.executions += times;
             to.sectors += times * cost.sectors;
             to.lines += times * cost.lines;
@@ -155,13 +142,13 @@ fn total(bytes: i64, origin: i64, placed: &mut [Placed], sizes: Sizes, price: &d
 pub fn block_uses(subject: &Subject, sizes: Sizes) -> Vec<BlockUse> {
     // Of single accesses: others that lie alike, and begin at the same byte of a line, touch as many.
     let mut known: Vec<(&Field, &Touch, [u64; 2])> = Vec::new();
-    let uses = subject.fields.iter().map(|field| {
+    let uses = subject.fields.iter().enumerate().map(|(index, field)| {
         let sizes = sizes.of(field);
         let lines: [i64; 2] = [sizes.sector.into(), sizes.line.into()];
         let period = lines.into_iter().fold(1, lcm);
         let [loads, stores] = [Side::Loads, Side::Stores].map(|side| {
             let touches: SmallVec<[&Touch; 16]> = field.touches.iter().filter(|touch| side.has(touch.kind)).collect();
-            let &[touch] = touches.as_slice() else { return over_blocks(subject, field, &touches, lines) };
+            let &[touch] = touches.as_slice() else { return over_blocks(subject, (index, field, side), &touches, lines) };
             let same = |other: &Field, like: &Touch| {
                 field.image.is_none()
                     && other.image.is_none()
@@ -170,7 +157,7 @@ pub fn block_uses(subject: &Subject, sizes: Sizes) -> Vec<BlockUse> {
                     && (like.origin(&other.geometry) - touch.origin(&field.geometry)) % period == 0
             };
             known.iter().find(|(other, like, _)| same(other, like)).map(|known| known.2).unwrap_or_else(|| {
-                let found = over_blocks(subject, field, &touches, lines);
+                let found = over_blocks(subject, (index, field, side), &touches, lines);
                 known.push((field, touch, found));
                 found
             })
@@ -191,27 +178,55 @@ struct Alike<'a> {
     like: &'a Touch,
     /// The first of all that move like this, whatever their guards.
     base: usize,
-    /// All constants, as sets of points.
-    constants: SmallVec<[Region; 8]>,
+    all: SmallVec<[&'a Touch; 16]>,
 }
 
 impl<'a> Alike<'a> {
     fn of(touches: &[&'a Touch]) -> Vec<Self> {
-        let mut found: Vec<(&'a Touch, Vec<Region>)> = Vec::new();
+        let mut found: Vec<Self> = Vec::new();
         for &touch in touches {
-            let [x, y, z] = [0, 1, 2].map(|i| Intervals::point(touch.coords[i].constant));
-            match found.iter_mut().find(|(like, _)| like.alike(touch)) {
-                Some((_, constants)) => constants.push(Region { x, y, z }),
-                None => found.push((touch, vec![Region { x, y, z }])),
+            match found.iter_mut().find(|own| own.like.alike(touch)) {
+                Some(own) => own.all.push(touch),
+                None => {
+                    let base = found.iter().position(|first| first.like.moves_like(touch)).unwrap_or(found.len());
+                    found.push(Self { like: touch, base, all: SmallVec::from_iter([touch]) });
+                }
             }
         }
-        let firsts: Vec<&Touch> = found.iter().map(|own| own.0).collect();
-        let own = found.into_iter().map(|(like, constants)| {
-            let base = firsts.iter().position(|first| first.moves_like(like)).unwrap_or(0);
-            Self { like, base, constants: joined(&constants) }
-        });
-        own.collect()
+        found
     }
+
+    /// Constants of all of these, as sets of points.
+    fn constants(of: &[&Self]) -> SmallVec<[Region; 8]> {
+        let point = |touch: &&Touch| {
+            let [x, y, z] = [0, 1, 2].map(|i| Intervals::point(touch.coords[i].constant));
+            Region { x, y, z }
+        };
+        joined(&of.iter().flat_map(|own| own.all.iter().map(point)).collect::<SmallVec<[Region; 16]>>())
+    }
+}
+
+/// Which lanes of a block take part in which accesses, and how its rows lie in lines: blocks of which this is the same touch as many of them
+/// where they begin at the same byte.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub struct BlockKey {
+    structure: usize,
+    field: usize,
+    stores: bool,
+    lines: [i64; 2],
+    /// Elements from row to row and rows from plane to plane, modulo lines.
+    row: i64,
+    plane: Option<i64>,
+    lanes: SmallVec<[Lanes; 2]>,
+}
+
+/// Lines that a block touches whose rows share none.
+#[derive(Debug)]
+pub struct BlockLines {
+    /// From the first to past the last element of rows, and row of planes.
+    extent: [i64; 2],
+    /// For each size of lines: by the byte in which the block begins, [`by_begin`].
+    lines: [SmallVec<[u64; 16]>; 2],
 }
 
 /// Blocks along an axis that are counted together.
@@ -226,18 +241,17 @@ struct Kind {
 
 /// Distinct lines, of each of these sizes, of the union of these accesses in a block, summed over all blocks: one representative of those
 /// in which the same lanes take part. Addresses are affine, so that other blocks touch the same, moved by some bytes.
-fn over_blocks<const N: usize>(subject: &Subject, field: &Field, touches: &[&Touch], lines: [i64; N]) -> [u64; N] {
-    let mut total = [0; N];
+fn over_blocks(subject: &Subject, (index, field, side): (usize, &Field, Side), touches: &[&Touch], lines: [i64; 2]) -> [u64; 2] {
+    let mut total = [0; 2];
     let Some(first) = touches.first() else { return total };
     // Every size divides a multiple of all of them.
     let period = lines.into_iter().fold(1, lcm);
     let alike = Alike::of(touches);
     let axes: Vec<Vec<Kind>> = subject.groups.iter().map(|group| kinds(subject, field, &alike, (group.id, group.count), period)).collect();
     let strides: SmallVec<[i64; 4]> = subject.groups.iter().map(|group| first.stride(&field.geometry, group.id)).collect();
+    // What moves as one.
+    let structure = subject.structure.filter(|_| field.image.is_none() && axes.iter().flatten().all(|kind| kind.run.is_some()));
     let mut at: SmallVec<[usize; 4]> = SmallVec::from_elem(0, axes.len());
-    let mut regions = Vec::new();
-    // Constants of accesses with different guards, by which of them.
-    let mut together: Vec<(Members, SmallVec<[Region; 8]>)> = Vec::new();
     loop {
         let mut block = SmallVec::<[i64; 4]>::new();
         let mut moved = Residues::of(0, &[0], period as u32);
@@ -250,42 +264,72 @@ fn over_blocks<const N: usize>(subject: &Subject, field: &Field, touches: &[&Tou
                 None => moved.moved(Axis { stride: 0, count: kind.count as u32 }),
             };
         }
-        // Those of which the same lanes take part fill each other's gaps.
-        let mut parts: SmallVec<[(Lanes, Members); 4]> = SmallVec::new();
-        for (i, own) in alike.iter().enumerate() {
-            let lanes = active_lanes(subject, own.like, &block);
-            if lanes.iter().any(|(lo, hi)| lo >= hi) {
-                continue;
+        let lanes: SmallVec<[Lanes; 2]> = alike.iter().map(|own| active_lanes(subject, own.like, &block)).collect();
+        let by_begin = structure.map(|structure| {
+            let Geometry { row, plane, .. } = field.geometry;
+            let (row, plane) = (row.rem_euclid(period), plane.map(|plane| plane.rem_euclid(period)));
+            let key = BlockKey { structure, field: index, stores: side == Side::Stores, lines, row, plane, lanes: lanes.clone() };
+            subject.known.blocks.get(key, |key| BlockLines::of(subject, field, &alike, key))
+        });
+        let by_begin = by_begin.filter(|own| own.apart(&field.geometry, period));
+        match by_begin.as_deref() {
+            Some(own) => {
+                let base = field.geometry.origin + strides.iter().zip(&block).map(|(stride, at)| stride * at).sum::<i64>();
+                for (shift, times) in moved.iter() {
+                    total.iter_mut().zip(lines.iter().zip(&own.lines)).for_each(|(total, (&line, begins))| {
+                        let begin = (base + shift).rem_euclid(line) / (line / begins.len() as i64);
+                        *total += times * begins[begin as usize];
+                    });
+                }
             }
-            match parts.iter_mut().find(|(other, members)| alike[members[0]].base == own.base && *other == lanes) {
-                Some((_, members)) => members.push(i),
-                None => parts.push((lanes, SmallVec::from_elem(i, 1))),
+            None => {
+                let regions = regions(subject, &alike, &lanes, &block);
+                let shifts: SmallVec<[(i64, u64); 16]> = moved.iter().collect();
+                total.iter_mut().zip(field.distinct(&regions, lines, &shifts)).for_each(|(total, found)| *total += found);
             }
         }
-        regions.clear();
-        let ranges = subject.block(&block);
-        for (lanes, members) in parts {
-            let with_lanes = subject.lanes.iter().zip(lanes);
-            let ranges = with_lanes.fold(ranges.clone(), |ranges, (lane, (lo, hi))| ranges.with(lane.id, lo.into(), hi - lo));
-            let own = &alike[members[0]];
-            let constants = if members.len() == 1 {
-                &own.constants
-            } else {
-                let known = together.iter().position(|(other, _)| *other == members).unwrap_or_else(|| {
-                    let all: Vec<Region> = members.iter().flat_map(|&i| alike[i].constants.iter().cloned()).collect();
-                    together.push((members, joined(&all)));
-                    together.len() - 1
-                });
-                &together[known].1
-            };
-            own.like.regions_of(constants, &ranges, &mut regions);
-        }
-        let shifts: SmallVec<[(i64, u64); 16]> = moved.iter().collect();
-        total.iter_mut().zip(field.distinct(&regions, lines, &shifts)).for_each(|(total, found)| *total += found);
         // The next combination, like an odometer.
         let Some(axis) = (0..at.len()).find(|&axis| at[axis] + 1 < axes[axis].len()) else { return total };
         at[axis] += 1;
         at[..axis].fill(0);
+    }
+}
+
+/// What a block touches, these lanes taking part in accesses.
+fn regions(subject: &Subject, alike: &[Alike], lanes: &[Lanes], block: &[i64]) -> Vec<Region> {
+    // Those of which the same lanes take part fill each other's gaps.
+    let mut parts: SmallVec<[(&Lanes, SmallVec<[&Alike; 8]>); 4]> = SmallVec::new();
+    for (own, lanes) in alike.iter().zip(lanes).filter(|(_, lanes)| lanes.iter().all(|(lo, hi)| lo < hi)) {
+        match parts.iter_mut().find(|(other, members)| members[0].base == own.base && *other == lanes) {
+            Some((_, members)) => members.push(own),
+            None => parts.push((lanes, SmallVec::from_iter([own]))),
+        }
+    }
+    let (ranges, mut regions) = (subject.block(block), Vec::new());
+    for (lanes, members) in parts {
+        let with_lanes = subject.lanes.iter().zip(lanes);
+        let ranges = with_lanes.fold(ranges.clone(), |ranges, (lane, &(lo, hi))| ranges.with(lane.id, lo.into(), hi - lo));
+        members[0].like.regions_of(&Alike::constants(&members), &ranges, &mut regions);
+    }
+    regions
+}
+
+impl BlockLines {
+    fn of(subject: &Subject, field: &Field, alike: &[Alike], key: &BlockKey) -> Self {
+        let first: SmallVec<[i64; 4]> = SmallVec::from_elem(0, subject.groups.len());
+        let regions = joined(&regions(subject, alike, &key.lanes, &first));
+        let extent = |axis: fn(&Region) -> &Intervals| {
+            let bounds = regions.iter().filter_map(|own| axis(own).bounds()).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+            bounds.map_or(0, |(lo, hi)| hi + 1 - lo)
+        };
+        let lines = key.lines.map(|line| by_begin(&regions, &Geometry { row: key.row, plane: key.plane, ..field.geometry }, line));
+        Self { extent: [extent(|own| &own.x), extent(|own| &own.y)], lines }
+    }
+
+    /// Whether no line is in two rows of the block, as these lie in the field: rows that go beyond its own are parts of the next.
+    fn apart(&self, geometry: &Geometry, line: i64) -> bool {
+        let [x, y] = self.extent;
+        geometry.plane.is_none_or(|plane| y <= plane) && (geometry.row - x) * geometry.element >= line
     }
 }
 

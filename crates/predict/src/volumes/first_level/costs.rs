@@ -4,7 +4,7 @@ use crate::volumes::kernel::subject::Field;
 use warpsight_ir::AccessKind;
 
 /// Sizes that requests are counted in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Sizes {
     /// Lanes of a warp.
     pub warp: u32,

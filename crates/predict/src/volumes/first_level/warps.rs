@@ -5,11 +5,14 @@
 //! touches depends on where it begins within a line only, so that warps, blocks and trips of loops are counted by residue classes
 //! instead of one by one.
 
-use crate::volumes::sets::intervals::{covered, gcd};
+use super::costs::{Request, Sizes};
+use crate::volumes::kernel::lanes::Lanes;
+use crate::volumes::sets::intervals::{covered, gcd, lcm};
 use smallvec::SmallVec;
+use std::cell::RefCell;
 
 /// A variable that moves addresses: bytes a step, and how many values it takes from 0 on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Axis {
     /// Bytes from one value to the next.
     pub stride: i64,
@@ -113,6 +116,120 @@ fn even(lanes: &[Axis], warp: usize) -> Option<Shape> {
     }
     // A block smaller than a warp is one cut warp.
     Some(Shape { offsets, starts })
+}
+
+/// What is asked of requests beside how much they touch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Asked {
+    /// Nothing.
+    Volumes,
+    /// Cycles of the device's first level.
+    Cycles,
+    /// Turns of atomics in local memory.
+    Turns,
+    /// Replays of loads of constants.
+    Replays,
+}
+
+/// The warps of a block of which these lanes take part, of an access that moves like this modulo lines and banks.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct WarpsKey {
+    axes: SmallVec<[Axis; 4]>,
+    active: Lanes,
+    sizes: Sizes,
+    asked: Asked,
+}
+
+/// Those warps by shape.
+pub type WarpsOf = Vec<Alike>;
+
+/// Warps of one shape, and what those cost that begin at a byte of a line.
+#[derive(Debug)]
+pub struct Alike {
+    /// As in [`Shape`].
+    pub offsets: SmallVec<[i64; 64]>,
+    /// Where they begin within a line, relative to the block's first lane.
+    pub starts: Residues,
+    costs: RefCell<Vec<((i64, i64), Cost)>>,
+}
+
+/// What one execution of a request costs.
+#[derive(Clone, Copy, Debug)]
+pub struct Cost {
+    /// Distinct sectors.
+    pub sectors: u64,
+    /// Distinct lines.
+    pub lines: u64,
+    /// Wavefronts of the data pipe.
+    pub wavefronts: u64,
+    /// What is asked beside these.
+    pub price: f64,
+}
+
+impl WarpsKey {
+    /// Of lanes of `bytes` each, which move like this.
+    pub fn of(lanes: &[Axis], active: &Lanes, bytes: i64, sizes: Sizes, asked: Asked) -> Self {
+        let banks = lcm(4 * i64::from(sizes.banks), CLASS);
+        let period = 4 * lcm(lcm(sizes.line.into(), sizes.sector.into()), banks);
+        Self { axes: near(lanes, bytes, period), active: active.clone(), sizes, asked }
+    }
+
+    /// The warps.
+    pub fn warps(&self) -> WarpsOf {
+        let shapes = shapes(&self.axes, &self.active, self.sizes.warp).into_iter();
+        let own =
+            |own: Shape| Alike { starts: Residues::of(0, &own.starts, self.sizes.line), offsets: own.offsets, costs: RefCell::default() };
+        shapes.map(own).collect()
+    }
+}
+
+/// Bytes of a line that tags of NVIDIA count.
+const CLASS: i64 = 128;
+
+/// The same lanes as near to each other as they may lie without a change to what lines and banks see: where steps along an axis lead so far that
+/// nothing there shares a piece of `period` bytes with what was before, or neighbours it, only where in such a piece they lead counts.
+fn near(lanes: &[Axis], bytes: i64, period: i64) -> SmallVec<[Axis; 4]> {
+    let mut order: SmallVec<[usize; 4]> = (0..lanes.len()).filter(|&i| lanes[i].count > 1).collect();
+    order.sort_by_key(|&i| lanes[i].stride.abs());
+    // What does not move is the same wherever it would.
+    let still = |axis: &Axis| if axis.count > 1 { *axis } else { Axis { stride: 0, ..*axis } };
+    let mut moved: SmallVec<[Axis; 4]> = lanes.iter().map(still).collect();
+    let (mut reach, mut near) = (bytes, bytes);
+    for i in order {
+        let (stride, steps) = (lanes[i].stride, i64::from(lanes[i].count) - 1);
+        let far = stride.abs() >= reach + 2 * period;
+        if far {
+            let least = near + 2 * period;
+            moved[i].stride = stride.signum() * (least + (stride.abs() - least).rem_euclid(period));
+        } else if near != reach {
+            // Among what has been moved already.
+            return lanes.iter().map(still).collect();
+        }
+        (reach, near) = (reach + stride.abs() * steps, near + moved[i].stride.abs() * steps);
+    }
+    moved
+}
+
+impl Alike {
+    /// What one of them costs that begins there, its lanes being so wide.
+    pub fn cost(&self, bytes: i64, begin: i64, sizes: Sizes, price: &dyn Fn(&Request) -> f64) -> Cost {
+        let mut known = self.costs.borrow_mut();
+        if let Some((_, cost)) = known.iter().find(|(at, _)| *at == (bytes, begin)) {
+            return *cost;
+        }
+        let (line, sector) = (i64::from(sizes.line), i64::from(sizes.sector));
+        // Only where in a sector decides on sectors, where in a word on banks.
+        let alike = |size: i64| known.iter().find(move |((width, at), _)| *width == bytes && (at - begin) % size == 0).map(|own| own.1);
+        let offsets = &self.offsets;
+        let lines = distinct(offsets, bytes, begin, line);
+        let sectors = alike(sector).map_or_else(|| distinct(offsets, bytes, begin.rem_euclid(sector), sector), |own| own.sectors);
+        let wavefronts =
+            alike(4).map_or_else(|| wavefronts(offsets, bytes, begin.rem_euclid(4), sizes.banks as usize), |own| own.wavefronts);
+        let price = price(&Request { offsets, bytes, begin, lines, wavefronts });
+        let cost = Cost { sectors, lines, wavefronts, price };
+        known.push(((bytes, begin), cost));
+        cost
+    }
 }
 
 /// How often addresses begin at each byte of a line: (byte, times), ascending.

@@ -4,4 +4,5 @@ pub mod gathers;
 pub mod image;
 pub mod lanes;
 pub(super) mod pieces;
+pub(super) mod structure;
 pub mod subject;

@@ -1,9 +1,11 @@
 //! A kernel as the counting sees it: fields in device memory, and what lanes, blocks and loops make of their coordinates.
 
 use super::image::{self, Image};
+use crate::volumes::known::Known;
 use crate::volumes::sets::intervals::Intervals;
 use crate::volumes::sets::lines::{Geometry, Region};
 use smallvec::SmallVec;
+use std::rc::Rc;
 use warpsight_ir::layout::ImageLayout;
 use warpsight_ir::{
     AccessKind, AccessRef, Accesses, Affine, AffineBound, Indirect, Kernel, LoadPath, Name, Nest, NoEstimate, Space, TensorPlace, VarId,
@@ -23,6 +25,10 @@ pub struct Subject {
     pub local: Vec<Field>,
     /// Buffers in constant memory, likewise.
     pub constant: Vec<Field>,
+    /// What was found of kernels like it.
+    pub known: Rc<Known>,
+    /// Which of those that differ in sizes alone it is one of; `None` where nobody looked.
+    pub structure: Option<usize>,
     /// Variables that coordinates may hold.
     vars: usize,
 }
@@ -163,7 +169,8 @@ impl Subject {
             }
         }
         let (groups, lanes) = (vars(VarKind::Group)?, vars(VarKind::Lane)?);
-        let mut subject = Self { groups, lanes, fields, local, constant, vars: accesses.vars.len() };
+        let (known, vars) = (Rc::default(), accesses.vars.len());
+        let mut subject = Self { groups, lanes, fields, local, constant, known, structure: None, vars };
         let mut position = 0;
         subject.collect(accesses, &accesses.nest, &positions, &mut SmallVec::new(), &mut position)?;
         subject.fits()?;
@@ -248,6 +255,13 @@ impl Subject {
             }
         }
         Ok(())
+    }
+
+    /// Lets it take part in what is known of kernels like it.
+    pub fn knowing(mut self, known: &Rc<Known>) -> Self {
+        self.known = Rc::clone(known);
+        self.structure = Some(known.structure(&self));
+        self
     }
 
     /// Accesses by the numbers that these positions had where the kernel was written.

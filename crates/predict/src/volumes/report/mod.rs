@@ -10,6 +10,8 @@ pub use contents::{Effective, FieldVolumes, InstructionCost, Interval, PointVolu
 
 use crate::time::Parts;
 use crate::volumes::cpu::is_cpu;
+use crate::volumes::known::Known;
+use std::rc::Rc;
 use warpsight_ir::accesses::Canonical;
 use warpsight_ir::occupancy::{Residency, occupancy};
 use warpsight_ir::{Accesses, Kernel, NoEstimate, Profile, Seconds, TensorUse, Unknown, Volumes};
@@ -20,6 +22,14 @@ use warpsight_ir::{Accesses, Kernel, NoEstimate, Profile, Seconds, TensorUse, Un
 /// [`NoEstimate::CannotRun`] where a block does not fit, [`NoEstimate::NotCovered`] for data-dependent loops,
 /// [`NoEstimate::Missing`] where not even one limiter is known.
 pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, NoEstimate> {
+    report_knowing(work, on, settings, &Rc::default())
+}
+
+/// The same, to the last bit, with what was found of other launches on this device.
+///
+/// # Errors
+/// As [`report`].
+pub fn report_knowing(work: &Work, on: &Profile, settings: &Settings, known: &Rc<Known>) -> Result<Report, NoEstimate> {
     let Canonical { accesses, positions, never, .. } = work.kernel.accesses.canonical(settings.order);
     let Kernel { name, launch, registers, kept, local, ops, .. } = work.kernel;
     let kernel = &Kernel {
@@ -36,7 +46,7 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
     kernel.accesses.each(&mut |_| left += 1);
     let mut report = match left == 0 && !never.is_empty() {
         true => nothing(kernel, on)?,
-        false => of_canonical(&Work { kernel, points: work.points }, on, settings, &positions)?,
+        false => of_canonical(&Work { kernel, points: work.points }, on, settings, (&positions, known))?,
     };
     // As the kernel was written.
     let declared = |field: &FieldVolumes| work.kernel.accesses.tensors.iter().position(|tensor| *tensor.name == *field.field);
@@ -100,7 +110,7 @@ fn nothing(kernel: &Kernel, on: &Profile) -> Result<Report, NoEstimate> {
 }
 
 /// Of a kernel in its one form, whose accesses go by these numbers.
-fn of_canonical(work: &Work, on: &Profile, settings: &Settings, numbers: &[usize]) -> Result<Report, NoEstimate> {
+fn of_canonical(work: &Work, on: &Profile, settings: &Settings, (numbers, known): (&[usize], &Rc<Known>)) -> Result<Report, NoEstimate> {
     let kernel = work.kernel;
     if work.points == 0 || kernel.launch.group_count() == 0 || kernel.launch.group_size() == 0 {
         return Err(NoEstimate::NotCovered("a launch of no points".to_owned()));
@@ -109,6 +119,6 @@ fn of_canonical(work: &Work, on: &Profile, settings: &Settings, numbers: &[usize
         .map_err(|error| NoEstimate::CannotRun(error.to_string()))?;
     match is_cpu(on) {
         true => cpu::report(work, on, settings, resident, numbers),
-        false => gpu::report(work, on, settings, resident, numbers),
+        false => gpu::report(work, on, settings, resident, (numbers, known)),
     }
 }

@@ -160,15 +160,7 @@ impl Residues {
 
     /// How beginnings move on, from where, in so many steps of so many bytes: for each, how often.
     fn steps(&self, from: usize, bytes: i64, count: i64) -> impl Iterator<Item = (usize, u64)> {
-        let (kinds, step, count) = (self.shifted.len(), self.further(bytes), count.max(0).unsigned_abs());
-        // They repeat after a period.
-        let period = kinds as u64 / gcd(kinds as i64, step as i64).unsigned_abs();
-        let (rounds, rest) = (count / period, count % period);
-        (0..period.min(count)).scan(from, move |at, i| {
-            let here = *at;
-            *at = if here + step < kinds { here + step } else { here + step - kinds };
-            Some((here, rounds + u64::from(i < rest)))
-        })
+        steps(self.shifted.len(), from, self.further(bytes), count)
     }
 
     /// Where rows 0 of these planes begin, under all translations.
@@ -271,6 +263,66 @@ impl Residues {
         }
         shared
     }
+}
+
+/// Of so many kinds of beginnings those that so many steps lead to, each of so many kinds on from the last: for each, how often.
+fn steps(kinds: usize, from: usize, step: usize, count: i64) -> impl Iterator<Item = (usize, u64)> {
+    let count = count.max(0).unsigned_abs();
+    // They repeat after a period.
+    let period = kinds as u64 / gcd(kinds as i64, step as i64).unsigned_abs();
+    let (rounds, rest) = (count / period, count % period);
+    (0..period.min(count)).scan(from, move |at, i| {
+        let here = *at;
+        *at = if here + step < kinds { here + step } else { here + step - kinds };
+        Some((here, rounds + u64::from(i < rest)))
+    })
+}
+
+/// Distinct lines that regions touch whose rows share none, wherever these go beyond their field: for each byte of a line in which element
+/// (0, 0, 0) may begin, an element's or a line's common divisor apart.
+pub(in crate::volumes) fn by_begin(regions: &[Region], geometry: &Geometry, line: i64) -> SmallVec<[u64; 16]> {
+    let grain = gcd(line, geometry.element);
+    let kinds = (line / grain) as usize;
+    let rows = geometry.plane.unwrap_or(0);
+    let further = |rows: i64| ((rows * geometry.row * geometry.element).rem_euclid(line) / grain) as usize;
+    let (row, plane) = (further(1), further(rows));
+    let parts = regions.iter().flat_map(|own| own.z.as_slice().iter().map(move |&z| (own, z)));
+    let slabs: SmallVec<[(&Intervals, (i64, i64), (i64, i64)); 8]> =
+        parts.flat_map(|(own, z)| own.y.as_slice().iter().map(move |&y| (&own.x, y, z))).collect();
+    let mut total: SmallVec<[u64; 16]> = SmallVec::from_elem(0, kinds);
+    let mut known: SmallVec<[(SmallVec<[(i64, i64); 8]>, Kinds); 4]> = SmallVec::new();
+    let mut begins = Kinds::new();
+    for z in cuts(slabs.iter().map(|slab| slab.2)).windows(2) {
+        let within = |slab: &&(&Intervals, (i64, i64), (i64, i64))| slab.2.0 <= z[0] && z[1] <= slab.2.1;
+        for y in cuts(slabs.iter().filter(within).map(|slab| slab.1)).windows(2) {
+            let inside = slabs.iter().filter(within).filter(|slab| slab.1.0 <= y[0] && y[1] <= slab.1.1);
+            let mut spans: SmallVec<[(i64, i64); 8]> = inside.flat_map(|slab| slab.0.as_slice()).copied().collect();
+            if spans.is_empty() {
+                continue;
+            }
+            spans.sort_unstable();
+            let at = known.iter().position(|own| own.0 == spans).unwrap_or_else(|| {
+                let each = (0..kinds as i64).map(|kind| {
+                    let byte = |x: i64| kind * grain + x * geometry.element;
+                    let lines = |&(lo, hi): &(i64, i64)| (byte(lo).div_euclid(line), (byte(hi) - 1).div_euclid(line));
+                    covered(&spans.iter().map(lines).collect::<SmallVec<[(i64, i64); 8]>>())
+                });
+                let each = each.collect();
+                known.push((std::mem::take(&mut spans), each));
+                known.len() - 1
+            });
+            begins.clear();
+            begins.resize(kinds, 0);
+            for (at, planes) in steps(kinds, further(z[0] * rows + y[0]), plane, z[1] - z[0]) {
+                steps(kinds, at, row, y[1] - y[0]).for_each(|(at, rows)| begins[at] += planes * rows);
+            }
+            for (from, &rows) in begins.iter().enumerate().filter(|own| *own.1 > 0) {
+                let (low, high) = known[at].1.split_at(from);
+                total.iter_mut().zip(high.iter().chain(low)).for_each(|(total, lines)| *total += rows * lines);
+            }
+        }
+    }
+    total
 }
 
 /// Regions as parts that lie within rows and planes.

@@ -1,0 +1,92 @@
+//! A kernel without its sizes.
+
+use super::subject::{Subject, Touch, Var};
+use crate::volumes::known::Known;
+use warpsight_ir::VarId;
+
+/// Lanes, and what they do to which fields: all of a [`Subject`] but how many blocks there are, how fields lie in memory and what conditions say.
+#[derive(Debug)]
+pub struct Structure {
+    number: usize,
+    lanes: Vec<Var>,
+    groups: Vec<VarId>,
+    fields: Vec<Of>,
+}
+
+/// What is done with a field.
+#[derive(Debug)]
+struct Of {
+    element: i64,
+    image: bool,
+    touches: Vec<Touch>,
+    /// For each touch the first with its conditions.
+    guards: Vec<usize>,
+}
+
+/// Structures that are kept.
+const MOST: usize = 32;
+
+impl Structure {
+    fn of(subject: &Subject, number: usize) -> Self {
+        let own = |i: usize| {
+            let field = &subject.fields[i];
+            let touches = field.touches.iter().map(|touch| Touch { guard: vec![], ..touch.clone() }).collect();
+            let guards = (0..field.touches.len()).map(|at| guard(&field.touches, at)).collect();
+            Of { element: field.geometry.element, image: field.image.is_some(), touches, guards }
+        };
+        Self {
+            number,
+            lanes: subject.lanes.clone(),
+            groups: subject.groups.iter().map(|group| group.id).collect(),
+            fields: (0..subject.fields.len()).map(own).collect(),
+        }
+    }
+
+    fn is_of(&self, subject: &Subject) -> bool {
+        self.lanes == subject.lanes
+            && self.groups.iter().eq(subject.groups.iter().map(|group| &group.id))
+            && self.fields.len() == subject.fields.len()
+            && self.fields.iter().zip(&subject.fields).all(|(own, field)| {
+                own.element == field.geometry.element
+                    && own.image == field.image.is_some()
+                    && own.touches.len() == field.touches.len()
+                    && own.touches.iter().zip(&field.touches).all(|(own, touch)| alike(own, touch))
+                    && own.guards.iter().enumerate().all(|(at, &first)| first == guard(&field.touches, at))
+            })
+    }
+}
+
+/// Whether two touches are the same but for conditions and the number they go by.
+fn alike(one: &Touch, other: &Touch) -> bool {
+    let Touch { kind, position, number: _, coords, width, loops, guard: _, indirect, path, branch } = one;
+    *kind == other.kind
+        && *position == other.position
+        && *coords == other.coords
+        && *width == other.width
+        && *loops == other.loops
+        && *indirect == other.indirect
+        && *path == other.path
+        && *branch == other.branch
+}
+
+/// The first of a field's touches that has the conditions of this one.
+fn guard(touches: &[Touch], at: usize) -> usize {
+    let own = &touches[at].guard;
+    touches.iter().position(|touch| touch.guard == *own).unwrap_or(at)
+}
+
+impl Known {
+    /// The number of a subject's structure: two of one number differ in sizes alone.
+    pub(in crate::volumes) fn structure(&self, subject: &Subject) -> usize {
+        let mut structures = self.structures.borrow_mut();
+        if let Some(known) = structures.iter().rev().find(|own| own.is_of(subject)) {
+            return known.number;
+        }
+        let number = structures.last().map_or(0, |last| last.number + 1);
+        if structures.len() >= MOST {
+            structures.clear();
+        }
+        structures.push(Structure::of(subject, number));
+        number
+    }
+}

@@ -15,9 +15,11 @@ use crate::progress;
 use crate::report::{clean, extents, note, out};
 use crate::target::profiles::profiles;
 use std::path::PathBuf;
+use std::rc::Rc;
 use warpsight_ir::Profile;
 use warpsight_ir::accesses::text::Document;
 use warpsight_predict::explore::{Blocks, Configuration, Explorer, Fold, Ranking, Refusals, Space, SpaceError, Sweep, Winners, sample};
+use warpsight_predict::volumes::known::Known;
 use warpsight_predict::volumes::report::Report;
 
 /// Predict every configuration of a kernel and rank them by points per second: blocks, foldings, problem sizes, devices.
@@ -90,6 +92,9 @@ const EXAMPLES: &str = "Examples:
       --sweep nx,ny=256..1024:16 --block-sizes 256x4x1,128x4x2,64x4x4,32x4x8,16x4x16 \\
       --plot layers.svg --breakdown parts.svg
 All times and volumes are predicted.";
+
+/// Configurations of which outcomes are held at once, so that memory does not grow with their number.
+const HELD: u64 = 1 << 17;
 
 /// What is explored.
 struct Task {
@@ -191,30 +196,49 @@ fn explore(args: &Args, task: &Task) -> Result<Explored, Failure> {
     let threads = args.threads.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
     let bar = progress::bar(len as usize, "predicted");
     let row = |index, found: &Result<_, _>| if args.csv.is_some() { rows::row(task, index, found) } else { vec![] };
-    let predict = |index| {
-        let found = explorer.outcome(index);
+    let predict = |index, known: &Rc<Known>| {
+        let found = explorer.outcome_knowing(index, known);
         let row = row(index, &found);
         (found, row)
     };
-    pool::each(len, threads, predict, |index, (found, row)| {
-        if index.is_multiple_of(pool::ROUND) {
-            bar.set_position(index);
-            if progress::interrupted() {
-                return Err(Failure::new(Kind::Interrupted, "interrupted: no file was written"));
+    // Those that differ in swept values alone have much in common; results come in the order of the space.
+    let together = |alike: &Vec<u64>| -> Vec<_> {
+        if progress::interrupted() {
+            return vec![];
+        }
+        let known = Rc::default();
+        let found = alike.iter().map(|&index| predict(index, &known)).collect();
+        bar.inc(alike.len() as u64);
+        found
+    };
+    for begin in (0..len).step_by(HELD as usize) {
+        let alike: Vec<Vec<u64>> = task.space.alike(begin..len.min(begin + HELD)).map(Iterator::collect).collect();
+        let mut round: Vec<Option<_>> = (begin..len.min(begin + HELD)).map(|_| None).collect();
+        pool::each(
+            alike.len() as u64,
+            threads,
+            |i| together(&alike[i as usize]),
+            |i, found| {
+                alike[i as usize].iter().zip(found).for_each(|(index, found)| round[(index - begin) as usize] = Some(found));
+                Ok(())
+            },
+        )?;
+        if progress::interrupted() {
+            return Err(Failure::new(Kind::Interrupted, "interrupted: no file was written"));
+        }
+        for (index, (found, row)) in (begin..).zip(round.into_iter().flatten()) {
+            ranking.take(index, &found);
+            if let (Some(_), Ok(outcome)) = (plot.as_ref().filter(|_| swept), &found) {
+                winners.take(task.space.along(index).position, index, outcome);
+            }
+            if let Some(table) = &mut table {
+                table.line(&row)?;
+            }
+            if drawn.contains(&index) {
+                sampled.push((index, found));
             }
         }
-        ranking.take(index, &found);
-        if let (Some(_), Ok(outcome)) = (plot.as_ref().filter(|_| swept), &found) {
-            winners.take(task.space.along(index).position, index, outcome);
-        }
-        if let Some(table) = &mut table {
-            table.line(&row)?;
-        }
-        if drawn.contains(&index) {
-            sampled.push((index, found));
-        }
-        Ok(())
-    })?;
+    }
     bar.finish_and_clear();
     check::compare(task, &sampled)?;
     if let Some(table) = table {

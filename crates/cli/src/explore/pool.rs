@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Results that are held at once.
-pub const ROUND: u64 = 4096;
+const ROUND: u64 = 4096;
 /// The most pieces of work that a thread takes at once.
 const PIECE: u64 = 32;
 

@@ -157,7 +157,7 @@ pub fn parse(text: &str, settings: &[(String, String)]) -> Result<Written> {
 /// Replaces a key from outside.
 fn set(raw: &mut Raw, key: &str, value: &str) -> Result<()> {
     let outside = |what: String| Err(TextError { what, label: None, help: None, at: None });
-    let number = |part: &str| Spanned::new(0..0, Number::Text(part.trim().to_owned()));
+    let number = |part: &str| Spanned::new(0..0, plain(part.trim()).map_or_else(|| Number::Text(part.trim().to_owned()), Number::Int));
     let parts = || value.split(',').filter(|_| !value.is_empty());
     let list = || -> Numbers { Spanned::new(0..0, parts().map(number).collect()) };
     match key {
@@ -203,6 +203,11 @@ fn set(raw: &mut Raw, key: &str, value: &str) -> Result<()> {
         },
     }
     Ok(())
+}
+
+/// A number that is no expression.
+fn plain(text: &str) -> Option<i64> {
+    text.parse().ok().filter(|_| text.bytes().all(|letter| letter.is_ascii_digit()))
 }
 
 impl LoopOrder {

@@ -4,6 +4,7 @@
 //! what they leave modulo lines, and which lanes take part. An exploration keeps one of these for each block and folding, a single report
 //! has one for itself.
 
+use super::behind::reuse::{PatternKind, PatternsKey};
 use super::first_level::block::{BlockKey, BlockLines};
 use super::first_level::warps::{WarpsKey, WarpsOf};
 use super::kernel::structure::Structure;
@@ -19,6 +20,10 @@ pub struct Known {
     pub(super) structures: RefCell<Vec<Structure>>,
     /// Warps of accesses that lie alike modulo lines, and what they cost.
     pub(super) warps: Table<WarpsKey, WarpsOf>,
+    /// When accesses happen, by structure.
+    pub(super) phases: Table<usize, Vec<f64>>,
+    /// What runs of blocks touch, but for conditions.
+    pub(super) patterns: Table<PatternsKey, Vec<PatternKind>>,
     /// Lines of blocks, by where these begin in one.
     pub(super) blocks: Table<BlockKey, BlockLines>,
 }

@@ -15,12 +15,18 @@ impl Gaps {
         let octave = gap.max(1).ilog2().saturating_sub(4);
         let bucket = 16 * octave as usize + (gap >> octave) as usize;
         if self.buckets.len() <= bucket {
-            // Seldom: by many octaves at once.
-            self.buckets.resize((bucket + 1).next_multiple_of(256), (0.0, 0.0));
+            self.longer(bucket);
         }
         let (sum, weighted) = &mut self.buckets[bucket];
         *sum += lines;
         *weighted += lines * gap as f64;
+    }
+
+    /// Seldom: by many octaves at once.
+    #[cold]
+    #[inline(never)]
+    fn longer(&mut self, bucket: usize) {
+        self.buckets.resize((bucket + 1).next_multiple_of(256), (0.0, 0.0));
     }
 
     /// By bucket: its number, mean gap, lines.

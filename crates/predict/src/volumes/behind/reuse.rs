@@ -13,6 +13,7 @@ use crate::volumes::kernel::subject::{Field, Side, Subject, Touch};
 use crate::volumes::sets::intervals::Intervals;
 use crate::volumes::sets::lines::{Geometry, Region, joined};
 use smallvec::SmallVec;
+use std::rc::Rc;
 use warpsight_ir::{AccessKind, StorePolicy, VarId};
 
 /// The accesses of a field on one side.
@@ -27,30 +28,24 @@ pub struct Footprint<'a> {
 impl<'a> Footprint<'a> {
     /// Of the accesses on this side; `phases` by position of the access, none where order is of no interest. `None` without accesses.
     pub fn of(subject: &'a Subject, field: &'a Field, side: Option<Side>, phases: Option<&[f64]>) -> Option<Self> {
-        let mut patterns: Vec<Pattern<'a>> = Vec::new();
-        for touch in field.touches.iter().filter(|touch| side.is_none_or(|side| side.has(touch.kind))) {
-            let phase = phases.and_then(|phases| phases.get(touch.position)).copied().unwrap_or(0.0);
-            let judged = patterns.iter().find(|own| own.like.guard == touch.guard && own.like.moves_like(touch));
-            let within = judged.map_or_else(|| within(touch), |own| own.within);
-            let offset = [0, 1, 2].map(|i| Intervals::point(touch.coords[i].constant));
-            let [x, y, z] = offset;
-            let offset = Region { x, y, z };
-            let alike = |pattern: &&mut Pattern| {
-                let like = pattern.like;
-                pattern.phase == phase && pattern.within == within && like.moves_like(touch)
-            };
-            match patterns.iter_mut().find(alike) {
-                Some(pattern) => pattern.offsets.push(offset),
-                None => {
-                    let steps = subject.groups.iter().map(|group| [0, 1, 2].map(|i| i64::from(touch.coords[i].coefficient(group.id))));
-                    let (inner, steps) = (inner(subject, touch), steps.collect());
-                    patterns.push(Pattern { like: touch, inner, steps, within, offsets: SmallVec::from_iter([offset]), phase });
-                }
+        let touches: SmallVec<[&Touch; 32]> = field.touches.iter().filter(|touch| side.is_none_or(|side| side.has(touch.kind))).collect();
+        let first = touches.first()?;
+        let index = subject.fields.iter().position(|own| std::ptr::eq(own, field));
+        // What moves alike has the same conditions, whatever these say.
+        let shared = touches.iter().all(|touch| touch.guard == first.guard);
+        let patterns: Vec<Pattern<'a>> = match subject.structure.zip(index).filter(|_| shared) {
+            Some((structure, field)) => {
+                // Times are a structure's, too.
+                let key = PatternsKey { structure, field, side, timed: phases.is_some() };
+                let kinds = subject.known.patterns.get(key, |_| kinds(subject, &touches, phases));
+                kinds.iter().map(|kind| kind.pattern(within(touches[kind.like]), touches[kind.like])).collect()
             }
-        }
-        patterns.iter_mut().for_each(|pattern| pattern.offsets = joined(&pattern.offsets));
+            None => {
+                kinds(subject, &touches, phases).iter().map(|kind| kind.pattern(within(touches[kind.like]), touches[kind.like])).collect()
+            }
+        };
         let groups = subject.groups.iter().map(|group| group.count).collect();
-        (!patterns.is_empty()).then_some(Self { subject, field, groups, patterns })
+        Some(Self { subject, field, groups, patterns })
     }
 
     /// Distinct lines of `line` bytes that the run of `count` blocks from the `first` on touches, each access `phase · resident` blocks
@@ -147,12 +142,74 @@ impl<'a> Footprint<'a> {
 /// Rows of so many lines that stores fill share few of them with their neighbours.
 const SHARED_ENDS: i64 = 16;
 
+/// The accesses to a field on one side, whose conditions are all the same.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(in crate::volumes) struct PatternsKey {
+    structure: usize,
+    field: usize,
+    side: Option<Side>,
+    timed: bool,
+}
+
+/// A [`Pattern`] without its conditions.
+#[derive(Debug)]
+pub(in crate::volumes) struct PatternKind {
+    /// Which of the accesses it is like.
+    like: usize,
+    inner: Option<[Intervals; 3]>,
+    steps: SmallVec<[[i64; 3]; 4]>,
+    offsets: SmallVec<[Region; 8]>,
+    phase: f64,
+}
+
+impl PatternKind {
+    fn pattern<'a>(&self, within: [Option<(i64, i64)>; 3], like: &'a Touch) -> Pattern<'a> {
+        let Self { inner, steps, offsets, phase, .. } = self;
+        Pattern { like, inner: inner.clone(), steps: steps.clone(), within, offsets: offsets.clone(), phase: *phase }
+    }
+}
+
+/// These accesses by what moves alike at about the same time, what conditions leave of it being the same.
+fn kinds(subject: &Subject, touches: &[&Touch], phases: Option<&[f64]>) -> Vec<PatternKind> {
+    let mut kinds: Vec<(PatternKind, Vec<Region>)> = Vec::new();
+    let mut left: SmallVec<[[Option<(i64, i64)>; 3]; 8]> = SmallVec::new();
+    for (i, &touch) in touches.iter().enumerate() {
+        let phase = phases.and_then(|phases| phases.get(touch.position)).copied().unwrap_or(0.0);
+        let judged = kinds.iter().position(|own| touches[own.0.like].guard == touch.guard && touches[own.0.like].moves_like(touch));
+        let within = judged.map_or_else(|| within(touch), |own| left[own]);
+        let [x, y, z] = [0, 1, 2].map(|i| Intervals::point(touch.coords[i].constant));
+        let offset = Region { x, y, z };
+        let alike = |(own, left): (&(PatternKind, Vec<Region>), &[Option<(i64, i64)>; 3])| {
+            own.0.phase == phase && *left == within && touches[own.0.like].moves_like(touch)
+        };
+        match kinds.iter().zip(&left).position(alike) {
+            Some(at) => kinds[at].1.push(offset),
+            None => {
+                let steps =
+                    subject.groups.iter().map(|group| [0, 1, 2].map(|i| i64::from(touch.coords[i].coefficient(group.id)))).collect();
+                let kind = PatternKind { like: i, inner: inner(subject, touch), steps, offsets: SmallVec::new(), phase };
+                kinds.push((kind, vec![offset]));
+                left.push(within);
+            }
+        }
+    }
+    kinds.into_iter().map(|(kind, offsets)| PatternKind { offsets: joined(&offsets), ..kind }).collect()
+}
+
 /// Steps of a block's life that are told apart.
 const STEPS: f64 = 8.0;
 
 /// When each access happens, by position, as the share of all that a block loads that was loaded before: an access to rows that an earlier
 /// one has brought takes no time. Stores come last of all. Accesses within one loop take turns, and are put in the middle of it.
-pub fn phases(subject: &Subject) -> Vec<f64> {
+pub fn phases(subject: &Subject) -> Rc<Vec<f64>> {
+    match subject.structure {
+        Some(structure) => subject.known.phases.get(structure, |_| times(subject)),
+        None => Rc::new(times(subject)),
+    }
+}
+
+/// [`phases`], found now.
+fn times(subject: &Subject) -> Vec<f64> {
     let mut order: Vec<(&Field, &Touch)> =
         subject.fields.iter().flat_map(|field| field.touches.iter().map(move |touch| (field, touch))).collect();
     order.sort_unstable_by_key(|(_, touch)| touch.position);

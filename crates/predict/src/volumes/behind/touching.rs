@@ -47,6 +47,9 @@ struct Touching {
     member: usize,
 }
 
+/// Before all touches.
+const NEVER: i64 = i64::MIN;
+
 /// Numbers are faster to sort than what they stand for: a time, and the position of a touch.
 fn key(time: i64, position: usize) -> i64 {
     (time + EARLIEST) * MOST as i64 + position as i64
@@ -61,7 +64,7 @@ fn unkey(key: i64) -> (i64, usize) {
 pub(super) fn product(axes: &[Axis], members: &[Member]) -> Option<Gaps> {
     let slowest = Ends::of(axes, members);
     let levels: SmallVec<[Level; 6]> = (0..axes.len()).map(|i| Level::of(&axes[i], i, members, &slowest)).collect();
-    let mut walk = Walk { slowest: &slowest, gaps: Gaps::default(), before: None };
+    let mut walk = Walk { slowest: &slowest, gaps: Gaps::default(), before: Touching { time: NEVER, at: 0, member: 0 } };
     let touching = |(member, own): (usize, &Member)| Touching { time: own.time, at: 0, member };
     walk.down(&levels, &members.iter().enumerate().map(touching).collect::<Vec<_>>(), 1.0)?;
     Some(walk.gaps)
@@ -123,7 +126,7 @@ struct Walk<'a> {
     slowest: &'a [Ends],
     gaps: Gaps,
     /// The last touch of the lines that are looked at.
-    before: Option<Touching>,
+    before: Touching,
 }
 
 impl Walk<'_> {
@@ -170,7 +173,7 @@ impl Walk<'_> {
                 return None;
             }
             let lines = lines * class.lines;
-            self.before = None;
+            self.before.time = NEVER;
             // What rows spread over.
             let reach = level.unit * (class.count as i64 - 1);
             let mut run = 0;
@@ -203,6 +206,16 @@ impl Walk<'_> {
 
     /// Rows of one time: of those that have a block, the first meets what was before it, and the last is met.
     fn together(&mut self, level: &Level, first: i32, (rows, alike, masks): (&[Touching], &[(i64, usize)], &[u16]), lines: f64) {
+        if let &[(_, row)] = alike {
+            let row = &rows[row];
+            let mut left = masks[row.member];
+            while left != 0 {
+                let touch = level.moved(row, first + left.trailing_zeros() as i32);
+                self.meet(touch, touch, lines);
+                left &= left - 1;
+            }
+            return;
+        }
         let mut any = 0_u16;
         let mut ends = [(0, 0); BITS];
         for &(_, row) in alike {
@@ -228,12 +241,12 @@ impl Walk<'_> {
     }
 
     /// Touches at the same time, of which these are the first and the last.
-    #[inline]
+    #[inline(always)]
     fn meet(&mut self, first: Touching, last: Touching, lines: f64) {
-        if let Some(before) = self.before.as_ref().filter(|before| before.time < first.time) {
-            self.gaps.add(first.time.abs_diff(before.time), lines * both(self.slowest, before, &first));
+        if self.before.time < first.time && self.before.time > NEVER {
+            self.gaps.add(first.time.abs_diff(self.before.time), lines * both(self.slowest, &self.before, &first));
         }
-        self.before = Some(last);
+        self.before = last;
     }
 }
 
@@ -243,9 +256,9 @@ struct Ends {
     /// Blocks along it; infinite where lines stand for themselves.
     blocks: f64,
     /// For so many blocks between two touches, the part of lines that have both.
-    parts: SmallVec<[f64; 16]>,
+    parts: [f64; 16],
     /// For each member, how many lines more have both touches than blocks do: blocks at the end reach beyond it.
-    more: SmallVec<[f64; 16]>,
+    more: Vec<f64>,
 }
 
 impl Ends {
@@ -260,7 +273,7 @@ impl Ends {
                     Self {
                         group,
                         blocks,
-                        parts: (0..16).map(|steps| part(blocks, steps)).collect(),
+                        parts: std::array::from_fn(|steps| part(blocks, steps as u16)),
                         more: spans.map(|span| 1.0 + (span - 1.0) / blocks).collect(),
                     },
                 ));
@@ -278,6 +291,7 @@ impl Ends {
 
 /// Which part of the lines of a class, of which there are as many as blocks, have both touches in a grid that ends. Where the blocks differ
 /// along several axes, the slowest decides: a line at the end of a faster one has another pair of much the same gap.
+#[inline(always)]
 fn both(slowest: &[Ends], before: &Touching, touch: &Touching) -> f64 {
     let first = (before.at ^ touch.at).leading_zeros() as usize / 16;
     let Some((own, faster)) = slowest.get(first..).and_then(<[Ends]>::split_first) else { return 1.0 };

@@ -83,7 +83,7 @@ pub struct Touch {
 }
 
 /// Loads or stores.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
     /// Everything that is read.
     Loads,

@@ -84,9 +84,9 @@ struct Residues {
 /// Distinct lines, of each of these sizes in bytes, that a union of regions touches, summed over translations by so many bytes, each so
 /// many times.
 pub fn distinct_lines<const N: usize>(regions: &[Region], geometry: &Geometry, lines: [i64; N], shifts: &[(i64, u64)]) -> [u64; N] {
-    let slabs = slabs(&joined(regions), geometry);
-    lines.map(|line| {
-        // Only where within a line they lead counts.
+    let regions = joined(regions);
+    // Only where within a line they lead counts.
+    let residues = |line: i64| {
         let mut residues: SmallVec<[(i64, u64); 8]> = SmallVec::new();
         for &(shift, times) in shifts {
             let shift = shift.rem_euclid(line);
@@ -95,8 +95,46 @@ pub fn distinct_lines<const N: usize>(regions: &[Region], geometry: &Geometry, l
                 None => residues.push((shift, times)),
             }
         }
-        lines_of(&slabs, geometry, line, &residues)
-    })
+        residues
+    };
+    if let Some(runs) = runs(&regions, geometry, RUNS / shifts.len().max(1)) {
+        return lines.map(|line| of_runs(&runs, geometry, line, &residues(line)));
+    }
+    let slabs = slabs(&regions, geometry);
+    lines.map(|line| lines_of(&slabs, geometry, line, &residues(line)))
+}
+
+/// Runs of elements that are looked at one by one.
+const RUNS: usize = 128;
+
+/// Regions as runs of elements in memory, where they are few: rows that reach from one to the next are one run, and so are planes.
+fn runs(regions: &[Region], geometry: &Geometry, most: usize) -> Option<SmallVec<[(i64, i64); 32]>> {
+    let mut runs: SmallVec<[(i64, i64); 32]> = SmallVec::new();
+    let length = |(lo, hi): (i64, i64)| hi.abs_diff(lo);
+    for region in regions {
+        for &x in region.x.as_slice() {
+            for &y in region.y.as_slice() {
+                let rows = x.1 - x.0 >= geometry.row;
+                let plane = (y.1 - y.0 - 1) * geometry.row + x.1 - x.0;
+                for &z in region.z.as_slice() {
+                    let planes = rows && geometry.plane.is_some_and(|rows| plane >= rows * geometry.row);
+                    let (each_y, each_z) = (if rows { 1 } else { length(y) }, if planes { 1 } else { length(z) });
+                    if each_y.saturating_mul(each_z).saturating_add(runs.len() as u64) > most as u64 {
+                        return None;
+                    }
+                    for z_run in 0..each_z as i64 {
+                        let z_last = if planes { z.1 - 1 } else { z.0 + z_run };
+                        for y_run in 0..each_y as i64 {
+                            let y_last = if rows { y.1 - 1 } else { y.0 + y_run };
+                            let row = |y: i64, z: i64| (z * geometry.plane.unwrap_or(0) + y) * geometry.row;
+                            runs.push((row(y.0 + y_run, z.0 + z_run) + x.0, row(y_last, z_last) + x.1));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    Some(runs)
 }
 
 fn lines_of(slabs: &[Slab], geometry: &Geometry, line: i64, shifts: &[(i64, u64)]) -> u64 {

@@ -323,11 +323,15 @@ impl Reader<'_> {
             let what = format!("`{}` has no {}", field.name.get_ref(), if field.element.is_none() { "element" } else { "dims" });
             return wrong(field.name.span(), what, Some("element = \"f32\", dims = [64, 64]; only a field that goes on leaves them out"));
         };
-        let dims = extents.get_ref();
+        let (kind, dims) = (self.kind(field)?, extents.get_ref());
         if dims.is_empty() {
             return wrong(extents.span(), "a field needs at least one dimension", None);
         }
-        let dims: Vec<i64> = dims.iter().rev().map(|number| self.extent(number)).collect::<Result<_>>()?;
+        let dims: Vec<i64> = dims
+            .iter()
+            .rev()
+            .map(|number| if kind == FieldKind::Image2d { self.extent(number) } else { self.length(number) })
+            .collect::<Result<_>>()?;
         if dims.iter().try_fold(16_i64, |n, &extent| n.checked_mul(extent)).is_none_or(|bytes| bytes > 1 << 60) {
             return wrong(extents.span(), "the field exceeds 64 bits", None);
         }
@@ -340,7 +344,7 @@ impl Reader<'_> {
                 at: Some(named.span()),
             })
         };
-        let place = match self.kind(field)? {
+        let place = match kind {
             FieldKind::Image2d => {
                 if let Some(list) = field.strides.as_ref().map(|list| list.span()).or(field.align.as_ref().map(Spanned::span)) {
                     return wrong(list, "how an image lies in memory is the device's", None);

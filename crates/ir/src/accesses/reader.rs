@@ -300,6 +300,14 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// How long a field is: from 1 to what 64 bits address, since a field may have more elements than threads can be told apart.
+    pub(super) fn length(&self, number: &Spanned<Number>) -> Result<i64> {
+        match self.number(number)? {
+            value @ 0x8000_0000.. => Ok(value),
+            _ => self.extent(number),
+        }
+    }
+
     /// A number between −2³¹ and 2³¹.
     pub(super) fn small(&self, number: &Spanned<Number>) -> Result<i64> {
         match self.number(number)? {

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""How right `predict` is about what was recorded of real GPUs.
+"""How right `predict` is about what was recorded of real GPUs, beside the model of paper 002 as published.
 
-    cargo build --release -p warpsight && python3 bench/truth.py [--data FOLDER] [--curves FOLDER] [--json FILE]
+    cargo build --release -p warpsight && python3 bench/truth.py [--data FOLDER] [--curves FOLDER] [--json FILE] [--rows]
 
 Caches: every recorded sweep over sizes against the same kernel predicted by fits that have not seen its device. --curves draws recorded and
 predicted bandwidths over size, one SVG per sweep, with the committed fits (`warpsight explore --sweep … --plot … --recorded …`).
+Strides, a stencil, convolutions: recorded rows; those that a fit used are marked and not scored. `paper002` is `-` where that model has no words
+for a kernel.
 """
 
 import argparse
@@ -20,9 +22,9 @@ import common
 KERNELS = {"first": "sweep-l1.toml", "second": "sweep-l2.toml", "last": "sweep-l2.toml"}
 
 
-def judged(data):
-    """Each sweep by a fit without its device: what the example `fit_caches` prints."""
-    command = ["cargo", "run", "--release", "-q", "-p", "warpsight-predict", "--example", "fit_caches", "--", data, "--check", "--json"]
+def example(name, data, *options):
+    """What an example of the library prints of the recordings."""
+    command = ["cargo", "run", "--release", "-q", "-p", "warpsight-predict", "--example", name, "--", data, *options]
     run = subprocess.run([str(part) for part in command], capture_output=True, text=True, cwd=common.ROOT, check=False)
     if run.returncode:
         sys.exit(f"error: {run.stderr.strip()}")
@@ -41,11 +43,73 @@ def table(sweeps):
                 "-" if at is None else f"{at:.0f}",
                 "-" if off is None else f"{100 * off:+.1f} %",
                 f"{100 * sweep['plateau_off']:.1f} %",
+                percent(sweep["paper002_cliff_off"]),
+                percent(sweep["paper002_plateau_off"]),
             ])
-        common.print_table(["sweep", "falls at, KiB (measured)", "KiB (predicted)", "off", "plateaus off"], rows)
+        head = ["sweep", "falls at, KiB (measured)", "KiB (predicted)", "off", "plateaus off", "paper002 off (predicted)", "its plateaus"]
+        common.print_table(head, rows)
         within = sum(sweep["cliff_off"] is not None and abs(sweep["cliff_off"]) <= 0.1 for sweep in own)
         plateaus = sum(sweep["plateau_off"] for sweep in own) / len(own)
-        print(f"{level} level: {within} of {len(own)} cliffs within 10 %; plateaus {100 * plateaus:.1f} % off in the mean\n")
+        print(f"{level} level: {within} of {len(own)} cliffs within 10 %; plateaus {100 * plateaus:.1f} % off in the mean")
+        for why in sorted({sweep["paper002_lacks"] for sweep in own if sweep["paper002_lacks"]}):
+            print(f"paper002: {why}")
+        print()
+
+
+def percent(off):
+    return "-" if off is None else f"{100 * off:+.1f} %"
+
+
+def cycles(rows, name, every):
+    """Loads of a warp: cycles for each 32 threads."""
+    if every:
+        table_of(rows, ["device", "element", "mode", "arg"], "cycles/warp")
+    parts = {}
+    for row in rows:
+        if not row["fitted"]:
+            kind = "lanes in lines of their own" if row.get("scattered") else "beyond the first level" if row.get("held") is False else "held"
+            parts.setdefault((row["device"], row["element"], kind), []).append(row)
+    scored(name, parts, ["device", "element", "rows of"])
+
+
+def table_of(rows, keys, unit):
+    head = [*keys, f"measured, {unit}", "paper002 (predicted)", "ours (predicted)", "off", "a fit used it"]
+    cells = []
+    for row in rows:
+        published = "-" if row["paper002"] is None else f"{row['paper002']:.2f}"
+        off = percent(row["ours"] / row["measured"] - 1)
+        cells.append([*(row[key] for key in keys), f"{row['measured']:.2f}", published, f"{row['ours']:.2f}", off, "yes" if row["fitted"] else ""])
+    common.print_table(head, cells)
+
+
+def scored(name, parts, keys):
+    """Mean deviations of rows that no fit used."""
+    cells = []
+    for part, rows in parts.items():
+
+        def off(which):
+            offs = [abs(row[which] / row["measured"] - 1) for row in rows if row[which] is not None]
+            return f"{100 * sum(offs) / len(offs):.1f} % of {len(offs)}" if offs else "-"
+
+        cells.append([*part, len(rows), off("paper002"), off("ours")])
+    common.print_table([f"{name}: {keys[0]}", *keys[1:], "rows", "paper002 off in the mean (predicted)", "ours off in the mean (predicted)"], cells)
+    print()
+
+
+def stencil(tables):
+    for what, unit in [("loads", "B/point"), ("bandwidths", "GB/s")]:
+        rows = tables[what]
+        table_of(rows, ["launch"], unit)
+        scored(f"7-point stencil, {what}", {("mi250x",): rows}, ["device"])
+
+
+def convolutions(parts):
+    cells = []
+    for part in parts:
+        answers = f"{part['paper002_answers']} of {part['count']} answered"
+        cells.append([part["device"], part["rows"], part["count"], answers, f"{part['tau']:.2f}", f"{part['pick']:.2f}", f"{part['best_of_ten']:.2f}", f"{100 * part['bounds_kept']:.1f} %"])
+    common.print_table(["15×15 convolution", "rows", "count", "paper002 (predicted)", "τ (predicted to measured)", "pick", "best of ten", "bounds kept"], cells)
+    print("pick: measured time of what is predicted to be fastest over the best measured. Intervals, not times, are made of the divisible rows.\n")
 
 
 def draw(sweeps, folder, warpsight):
@@ -76,12 +140,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=common.ROOT / ".." / "shared" / "data", help="the recordings (default: %(default)s)")
     parser.add_argument("--curves", type=Path, metavar="FOLDER", help="draw each sweep, recorded and predicted")
+    parser.add_argument("--rows", action="store_true", help="print every recorded load too, not only their means")
     parser.add_argument("--warpsight", type=Path, default=common.TARGET / "release" / "warpsight", help="the command (default: %(default)s)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows as JSON too")
     args = parser.parse_args()
-    sweeps = judged(args.data.resolve())
+    data = args.data.resolve()
+    sweeps, tables = example("fit_caches", data, "--check", "--json"), example("truth", data)
     table(sweeps)
-    common.write_json(args.json, sweeps)
+    cycles(tables["strides"], "strided and block loads, NVIDIA", args.rows)
+    cycles(tables["strides_amd"], "strided and block loads, AMD", args.rows)
+    stencil(tables["stencil"])
+    convolutions(tables["convolution"])
+    common.write_json(args.json, {"sweeps": sweeps, **tables})
     if args.curves:
         draw(sweeps, args.curves, args.warpsight)
 

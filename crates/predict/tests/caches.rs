@@ -32,6 +32,8 @@ fn sweeps_fall_where_they_were_recorded_to() {
     let judged = judge::all(&sweeps, &found).unwrap();
     println!("{}", judge::tables(&judged));
     assert!(judged.iter().all(|own| own.predicted_rows.len() == own.sweep.rows.len()));
+    // Blocks that walk through one buffer are no words of paper 002's model.
+    assert!(judged.iter().all(|own| own.published.as_ref().is_err_and(|why| why.contains("global thread coordinates"))));
     let of = |level: Level| {
         let own: Vec<(f64, f64)> = judged.iter().filter(|own| own.sweep.level == level).map(judge::Judged::off).collect();
         let within = own.iter().filter(|off| off.0.abs() <= 0.1).count();

@@ -2,67 +2,14 @@
 //! is fitted. The rows: `cargo test -p warpsight-predict --test strides_amd -- --nocapture --test-threads 1`
 
 use std::path::Path;
-use warpsight_predict::volumes::first_level::costs::{Request, Sizes};
+use warpsight_ir::accesses::text::parse;
+use warpsight_predict::volumes::first_level::costs::Sizes;
 use warpsight_predict::volumes::first_level::l1::Rule;
 
-#[derive(serde::Deserialize)]
-struct Recording {
-    rows: Vec<Row>,
-}
+#[path = "../examples/truth/strides_amd.rs"]
+mod judged;
 
-#[derive(serde::Deserialize)]
-struct Row {
-    device: String,
-    datatype: i64,
-    mode: String,
-    arg: i64,
-    pitch: i64,
-    cycles_per_warp32: f64,
-}
-
-/// What the benchmark's loop loads one after another, in elements from a thread's first (te42kyfo/gpu-benches, gpu-strides).
-const LOADS: [i64; 8] = [0, 4, 8, 12, 20, 16, 24, 28];
-/// Bytes of the first level of both.
-const CAPACITY: i64 = 16 * 1024;
-
-const CDNA2: Sizes = Sizes { warp: 64, sector: 64, line: 64, banks: 16, texture: None };
-const RDNA2: Sizes = Sizes { warp: 32, sector: 128, line: 128, banks: 32, texture: None };
-
-/// Cycles of lanes that begin at these bytes.
-fn cycles(rule: Rule, sizes: Sizes, bytes: i64, lanes: &[i64]) -> f64 {
-    let offsets: Vec<i64> = lanes.iter().map(|lane| lane - lanes[0]).collect();
-    let begin = lanes[0].rem_euclid(i64::from(sizes.line));
-    rule.cycles(&Request { offsets: &offsets, bytes, begin, lines: 0, wavefronts: 0 }, sizes)
-}
-
-impl Row {
-    /// First element of each of the block's 1024 threads.
-    fn threads(&self) -> Vec<i64> {
-        let first = |thread: i64| match self.mode.as_str() {
-            "stride" => thread % 64 * self.arg,
-            _ => thread % self.arg % 64 + (thread / self.arg % 32 + 1) * self.pitch,
-        };
-        (0..1024).map(first).collect()
-    }
-
-    /// Predicted cycles for each 32 threads.
-    fn predicted(&self) -> f64 {
-        let (rule, sizes) = if self.device == "mi210" { (Rule::Cdna, CDNA2) } else { (Rule::Rdna, RDNA2) };
-        let threads = self.threads();
-        let warp = |lanes: &[i64], load: i64| {
-            let bytes: Vec<i64> = lanes.iter().map(|first| (first + load) * self.datatype).collect();
-            cycles(rule, sizes, self.datatype, &bytes)
-        };
-        let warps = threads.chunks(sizes.warp as usize);
-        let sum: f64 = warps.flat_map(|lanes| LOADS.map(|load| warp(lanes, load))).sum();
-        sum / LOADS.len() as f64 / 32.0
-    }
-
-    /// Whether the strides of 64 lanes fit the first level. What does not waits for the second level.
-    fn fits(&self) -> bool {
-        self.mode != "stride" || (63 * self.arg + 32) * self.datatype <= CAPACITY + 1024
-    }
-}
+use judged::{CDNA2, RDNA2, Recording, cycles};
 
 fn recording<T: serde::de::DeserializeOwned>(name: &str) -> Option<T> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/volumes/measured").join(name);
@@ -147,6 +94,19 @@ fn plateaus_of_the_first_level() {
 /// Lanes `step` bytes apart from `begin`.
 fn row(lanes: i64, begin: i64, step: i64) -> Vec<i64> {
     (0..lanes).map(|lane| begin + lane * step).collect()
+}
+
+/// The model of paper 002 is asked for the same loads.
+#[test]
+fn rows_as_text() {
+    let Some(Recording { rows }) = recording("gpu_strides_amd.json") else { return };
+    for row in rows.iter().filter(|row| row.arg > 1) {
+        let written = parse(&row.text(), &[]).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(
+            (written.kernel.launch.lanes.iter().product::<u32>(), written.guessed_accesses.len()),
+            (if row.mode == "stride" { 1024 } else { 1024 / row.arg as u32 * row.arg as u32 }, 0)
+        );
+    }
 }
 
 #[test]

@@ -12,6 +12,8 @@ pub struct Judged {
     pub recorded: Cliff,
     pub predicted_rows: Vec<(f64, f64)>,
     pub predicted: Option<Cliff>,
+    /// Where the model of paper 002 sees the bandwidth fall, or why it cannot say.
+    pub published: Result<Option<Cliff>, String>,
 }
 
 /// All sweeps, each by the fit without its device, and without what its profile says of what is effective in partitions.
@@ -24,7 +26,8 @@ pub fn all(sweeps: &[Sweep], found: &Evidence) -> Result<Vec<Judged>, Failed> {
         }
         let predicted_rows = sweep.predicted(fit(&found.without(&sweep.device)))?;
         let predicted = Cliff::between(&predicted_rows, recorded.rows);
-        Ok(Judged { sweep, recorded, predicted_rows, predicted })
+        let published = sweep.published().map(|rows| Cliff::between(&rows, recorded.rows)).map_err(|error| error.to_string());
+        Ok(Judged { sweep, recorded, predicted_rows, predicted, published })
     });
     judged.collect()
 }
@@ -32,8 +35,13 @@ pub fn all(sweeps: &[Sweep], found: &Evidence) -> Result<Vec<Judged>, Failed> {
 impl Judged {
     /// How much later the bandwidth falls, and how far both plateaus are off, relatively.
     pub fn off(&self) -> (f64, f64) {
-        let cliff = self.predicted.map_or(f64::INFINITY, |own| own.at / self.recorded.at - 1.0);
-        let plateau = self.predicted.map_or(1.0, |own| {
+        self.off_of(self.predicted)
+    }
+
+    /// The same of another prediction.
+    pub fn off_of(&self, predicted: Option<Cliff>) -> (f64, f64) {
+        let cliff = predicted.map_or(f64::INFINITY, |own| own.at / self.recorded.at - 1.0);
+        let plateau = predicted.map_or(1.0, |own| {
             let off = |predicted: f64, recorded: f64| (predicted / recorded - 1.0).abs();
             (off(own.before, self.recorded.before) + off(own.after, self.recorded.after)) / 2.0
         });

@@ -34,6 +34,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn json(judged: &[Judged]) -> serde_json::Value {
     let each = judged.iter().map(|own| {
         let (cliff, plateau) = own.off();
+        let published = own.published.as_ref().ok().copied().flatten();
+        let (published_cliff, published_plateau) = own.off_of(published);
         let settings = own.sweep.rows.first().and_then(|row| own.sweep.settings(row.0).ok()).map(|(_, settings)| settings);
         serde_json::json!({
             "sweep": own.sweep.name(),
@@ -46,6 +48,10 @@ fn json(judged: &[Judged]) -> serde_json::Value {
             "predicted_kib": own.predicted.map(|own| own.at),
             "cliff_off": if cliff.is_finite() { Some(cliff) } else { None },
             "plateau_off": plateau,
+            "paper002_kib": published.map(|own| own.at),
+            "paper002_cliff_off": published.map(|_| published_cliff),
+            "paper002_plateau_off": published.map(|_| published_plateau),
+            "paper002_lacks": own.published.as_ref().err(),
             "recorded": own.sweep.rows,
             "predicted": own.predicted_rows,
         })

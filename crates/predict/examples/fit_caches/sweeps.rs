@@ -7,6 +7,7 @@ use std::path::Path;
 use warpsight_ir::Profile;
 use warpsight_ir::accesses::text;
 use warpsight_ir::sample::middle;
+use warpsight_predict::paper002::baseline;
 use warpsight_predict::volumes::fitted::caches::Caches;
 use warpsight_predict::volumes::report::{Settings, Work, report};
 
@@ -182,6 +183,17 @@ impl Sweep {
             let found = report(&Work { kernel: &written.kernel, points: written.points }, &self.on, &settings)?;
             let asked = found.volumes.l1_requested.ok_or("nothing is requested")? * written.points as f64;
             Ok((kib, asked / found.seconds.0 / 1e9))
+        });
+        rows.collect()
+    }
+
+    /// The same sizes by the model of paper 002 as published.
+    pub fn published(&self) -> Result<Vec<(f64, f64)>, Failed> {
+        let rows = self.rows.iter().map(|&(kib, _)| {
+            let (kernel, settings) = self.settings(kib)?;
+            let written = text::parse(kernel, &settings).map_err(|error| format!("{kib} KiB: {error:?}"))?;
+            let found = baseline(&written, &self.on)?;
+            Ok((kib, found.first_level.requested * found.points_per_second / 1e9))
         });
         rows.collect()
     }

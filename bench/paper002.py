@@ -322,7 +322,8 @@ def loads(paper, figure):
         answers[name] = row["ours"]
     keys = ["load", "stride", "measured", "published", "paper002", "ours"]
     common.print_table(["load", "stride", "measured", "published", f"paper002 {PREDICTED}", f"ours {PREDICTED}"], [[shown(row[key]) for key in keys] for row in rows])
-    print("cycles a warp; the fit of tags used the measured rows of even strides (data/fits/l1-nvidia.toml), which are not scored")
+    print("cycles a warp; the fit of tags used the measured rows of even strides (data/fits/l1-nvidia.toml), which are not scored.")
+    print("paper002 adds the cycles that fill the lines of each load, which loads repeated in the first level do not have")
     return rows, stated(paper, figure["name"], answers)
 
 

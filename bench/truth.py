@@ -70,6 +70,7 @@ def cycles(rows, name, every):
             kind = "lanes in lines of their own" if row.get("scattered") else "beyond the first level" if row.get("held") is False else "held"
             parts.setdefault((row["device"], row["element"], kind), []).append(row)
     scored(name, parts, ["device", "element", "rows of"])
+    print("paper002 adds to each load the cycles that fill its lines, which these loads, repeated in the first level, do not have\n")
 
 
 def table_of(rows, keys, unit):
@@ -93,7 +94,6 @@ def scored(name, parts, keys):
 
         cells.append([*part, len(rows), off("paper002"), off("ours")])
     common.print_table([f"{name}: {keys[0]}", *keys[1:], "rows", "paper002 off in the mean (predicted)", "ours off in the mean (predicted)"], cells)
-    print()
 
 
 def stencil(tables):
@@ -101,6 +101,7 @@ def stencil(tables):
         rows = tables[what]
         table_of(rows, ["launch"], unit)
         scored(f"7-point stencil, {what}", {("mi250x",): rows}, ["device"])
+        print()
 
 
 def convolutions(parts):

@@ -125,6 +125,8 @@ struct SideRuns {
     all: f64,
     /// Bytes that are met again: position of the gap, bytes.
     again: Vec<(usize, f64)>,
+    /// The part of these that another block met before: the rest is that of the same one.
+    others: f64,
 }
 
 impl Runs {
@@ -151,7 +153,7 @@ impl Runs {
             let mut runs = |side: &Option<(Footprint<'_>, i64)>, kind| {
                 let (footprint, line) = side.as_ref()?;
                 let all = footprint.distinct(0, blocks, 0.0, *line) as f64 * *line as f64;
-                let mut again = Vec::new();
+                let (mut again, mut others) = (Vec::new(), 1.0);
                 if !footprint.streams(kind, *line) {
                     let timed = Footprint::of(subject, field, Some(kind), Some(&phases))?;
                     let found = timed.gaps(late, *line).unwrap_or_else(|| of_runs(&timed, subject, (late, *line), activity, all));
@@ -164,8 +166,12 @@ impl Runs {
                         buckets[bucket].1 += bytes * gap;
                         again.push((bucket, bytes));
                     }
+                    if !timed.at_once() {
+                        let by_block = activity * footprint.distinct(begin, 1, 0.0, *line) as f64 * *line as f64 * blocks as f64;
+                        others = ((by_block - all) / again.iter().map(|own| own.1).sum::<f64>().max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+                    }
                 }
-                Some(SideRuns { all, again })
+                Some(SideRuns { all, again, others })
             };
             let (own_loads, own_stores) = (runs(loads, Side::Loads), runs(stores, Side::Stores));
             if let Some((footprint, line)) = loads {
@@ -270,7 +276,7 @@ impl Runs {
             let within = self.gaps[gap].0 <= self.resident as f64;
             // Blocks that walk through the same data together lose nothing to each other.
             let lost = match lost {
-                Lost::Loads if within && !field.walked => level.loads,
+                Lost::Loads if within && !field.walked => side.others * level.loads,
                 Lost::Stores => level.full * level.within.map_or(0.0, |own| own.stores(self.gaps[gap.max(self.wave)].1)),
                 _ => 0.0,
             };

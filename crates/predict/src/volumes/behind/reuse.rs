@@ -108,6 +108,11 @@ impl<'a> Footprint<'a> {
         pattern.steps.iter().zip(&self.groups).all(|(step, &count)| count == 1 || (beyond(step) && !narrow(step)))
     }
 
+    /// Whether a block touches all of it at one time.
+    pub fn at_once(&self) -> bool {
+        self.patterns.windows(2).all(|pair| pair[0].phase == pair[1].phase)
+    }
+
     /// Distances in launched blocks at which blocks meet lines of earlier ones.
     pub fn distances(&self, resident: f64, to: &mut Vec<f64>) {
         let mut layer = 1.0;

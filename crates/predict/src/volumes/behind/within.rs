@@ -10,8 +10,8 @@ use serde::Deserialize;
 /// Which part is gone, by what a wave touches over the geometric mean of two sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 pub struct Curves {
-    /// Of lines that are loaded again.
-    pub(in crate::volumes) loads: Gompertz,
+    /// Of lines that are loaded again; `None` where what is fitted to the device's own loads counts these losses already.
+    pub(in crate::volumes) loads: Option<Gompertz>,
     /// Of lines that another store fills on.
     pub(in crate::volumes) stores: Gompertz,
     /// One of the sizes, in bytes; the other is that of a cache.
@@ -30,7 +30,7 @@ pub struct Within {
 impl Within {
     /// The part of lines to be loaded again that is gone, where a wave touches so many bytes.
     pub fn loads(&self, footprint: f64) -> f64 {
-        self.curves.loads.misses(self.coverage(footprint))
+        self.curves.loads.map_or(0.0, |curve| curve.misses(self.coverage(footprint)))
     }
 
     /// The part of lines to be filled on by another store.

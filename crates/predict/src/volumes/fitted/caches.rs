@@ -4,6 +4,7 @@
 use super::curve::Fitted;
 use super::waves::within;
 use crate::volumes::behind::dram::Curve;
+use crate::volumes::behind::within::{Curves, Within};
 use crate::volumes::first_level::l1::Rule;
 use serde::Deserialize;
 use std::sync::LazyLock;
@@ -61,9 +62,15 @@ impl Caches {
         let own = self.between(on);
         // Cores next to any part of NVIDIA's want all of a wave's data; where parts are those of chips, each has its own part of a wave.
         let l2 = &on.memory.l2;
-        let parts = l2.instances.get().filter(|_| !matches!(Rule::of(on), Ok(Rule::Nvidia { .. }))).map_or(1.0, |&parts| parts.into());
+        let rule = Rule::of(on);
+        let parts = l2.instances.get().filter(|_| !matches!(rule, Ok(Rule::Nvidia { .. }))).map_or(1.0, |&parts| parts.into());
         let bytes = l2.bytes.get().map(|part| part.0 * parts).or(on.memory.l2_effective.get().map(|bytes| bytes.0));
-        Fitted { curve: Curve { within: bytes.map(within), ..own.curve }, ..own }
+        let within = bytes.map(within).map(|found| match rule {
+            // Fitted to stencils, whose loads have lost whatever blocks of a wave take from each other.
+            Ok(Rule::Cdna) => Within { curves: Curves { loads: None, ..found.curves }, ..found },
+            _ => found,
+        });
+        Fitted { curve: Curve { within, ..own.curve }, ..own }
     }
 
     /// How it lets go of lines that blocks far apart share.

@@ -168,7 +168,8 @@ pub struct Profile {
 pub struct Execution {
     /// Cores (SP, SM, CU, shader core).
     pub cores: Fact<u32>,
-    /// Clock rate.
+    /// Clock rate that times are made with. `lo`: what is kept at least where power or heat limit a long run, the vendor's base clock where
+    /// nothing else is recorded; intervals reach down to it. `hi`: the highest boost; intervals and bounds are made with it.
     pub clock: Fact<Hertz>,
     /// Lanes of a warp (wave, sub-group).
     pub warp: Fact<u32>,

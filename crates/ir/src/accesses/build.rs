@@ -524,15 +524,23 @@ fn words(item: &Item, tensors: &[TensorUse]) -> i64 {
     }
 }
 
-/// See [`Kernel::kept`]. What is constant is an operand of arithmetic.
+/// See [`Kernel::kept`]. Compilers move the arithmetic of a point to its store where that stands in a branch of its own: what several points
+/// need is kept until the last of them. What is constant is an operand of arithmetic.
 fn kept(items: &[Item], tensors: &[TensorUse]) -> u32 {
+    /// Taps that are written out: LLVM's limit for pragmas, 16,384 instructions, of seven a tap. Beyond it the outermost loop stays one.
+    const TAPS: usize = 2340;
     let constant =
         |item: &Item| matches!(tensors[usize::from(item.access.tensor)].place, TensorPlace::Buffer { space: Space::Constant, .. });
+    let branches = items.iter().filter(|item| matches!(item.access.kind, AccessKind::Store(_)) && item.access.branch.is_some());
+    let sunk = branches.count() > 1;
+    if sunk && items.iter().any(|item| item.alive.1 >= TAPS) {
+        return 0;
+    }
     let shared = items.iter().filter(|item| item.access.kind == AccessKind::Load && item.alive.0 < item.alive.1 && !constant(item));
     let mut changes: Vec<(usize, i64)> = shared
         .flat_map(|item| {
             let words = words(item, tensors);
-            [(item.alive.0, words), (item.alive.1, -words)]
+            [(item.alive.0, words), (if sunk { usize::MAX } else { item.alive.1 }, -words)]
         })
         .collect();
     changes.sort_unstable();

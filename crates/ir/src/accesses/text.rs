@@ -21,6 +21,9 @@
 //! coordinates may be random: what they are one of is multiplied. With `spread = 1` the proxy itself is touched. Results are expectations, and
 //! say so.
 //!
+//! A condition that an access states for itself (`guard`) is a branch of its own wherever it may fail, or the grid reaches beyond the domain: what
+//! is loaded there is loaded for that point alone, whoever else needs it. The domain's own conditions are one branch around all that a point does.
+//!
 //! Quotients and remainders of coordinates by numbers above 0 (`tx / 32`, `k % 4`, rounded down), `min(…)` and `max(…)` are affine in pieces. A
 //! quotient that divides lanes, blocks or trips makes digits of them: of 256 lanes, `lx % 32` and `lx / 32` are 32 and 8. What bends
 //! elsewhere is one access for each piece, under the condition that tells it from the others: `(tx + 1) % n` is `tx + 1`, and `tx + 1 - n` where

@@ -1,8 +1,9 @@
 //! Numbers of a profile by key, for whoever knows better or asks what would be if.
 
-use super::Profile;
 use super::check::Against;
+use super::{Fact, Profile};
 use crate::near::near;
+use crate::units::Hertz;
 use toml::{Table, Value};
 
 /// Why a number cannot be set.
@@ -44,15 +45,39 @@ pub struct Edited {
 const UNLIKELY: f64 = 300.0;
 
 impl Profile {
+    /// The same at the highest clock, and at the lowest that long runs keep; `None` where the clock is unknown.
+    pub fn at_ends_of_clock(&self) -> Option<[Self; 2]> {
+        let Fact::Known { lo, hi, .. } = &self.execution.clock else { return None };
+        let at = |end: Option<Hertz>| {
+            let mut own = self.clone();
+            if let (Fact::Known { value, .. }, Some(end)) = (&mut own.execution.clock, end) {
+                *value = end;
+            }
+            own
+        };
+        Some([at(*hi), at(*lo)])
+    }
+
     /// The same profile with another number. A key is the path of a fact in the text form (`memory.l2.bandwidth`), or an end of it that no
     /// other has (`l2.bandwidth`); a value is a number in base units, or one with its unit (`40MB`, `1.4TB/s`, `1.41GHz`). What the
-    /// profile says of it is kept as an alternative.
+    /// profile says of it is kept as an alternative. `.lo` and `.hi` behind a key are the ends of its interval (`clock.hi`).
     ///
     /// # Errors
     /// [`EditError`]: an unknown key, with the nearest ones; a value of another kind, or that no device can have.
     pub fn with(&self, key: &str, value: &str) -> Result<Self, EditError> {
         let refuse = |key: &str, why: String| EditError::Value { key: key.to_owned(), value: value.to_owned(), why };
         let mut tree = self.tree().map_err(|why| refuse(key, why))?;
+        if let Some((of, end)) = end(key) {
+            let whole = resolve(&keys(&tree), of)?;
+            let key = format!("{whole}.{end}");
+            match fact(&mut tree, &whole).filter(|fact| fact.contains_key("value")) {
+                Some(fact) => fact.insert(end.to_owned(), number(value)),
+                None => return Err(refuse(&key, "there is no value whose interval this could end".to_owned())),
+            };
+            let profile: Self = Value::Table(tree).try_into().map_err(|error: toml::de::Error| refuse(&key, error.message().to_owned()))?;
+            profile.check_numbers(Against::Impossible).map_err(|error| refuse(&key, error.to_string()))?;
+            return Ok(profile);
+        }
         let key = resolve(&keys(&tree), key)?;
         let Some(fact) = fact(&mut tree, &key) else { return Err(EditError::Key { key, like: vec![] }) };
         let before = std::mem::take(fact);
@@ -80,6 +105,12 @@ impl Profile {
         let mut edited = Edited { profile: self.clone(), notes: vec![], unlikely: vec![] };
         let number = |of: &Self, key: &str| of.numbers().into_iter().find(|own| own.0 == key).map(|own| own.1);
         for (key, value) in edits {
+            if let Some((of, end)) = end(key) {
+                let of = self.key(of)?;
+                edited.profile = edited.profile.with(key, value)?;
+                edited.notes.push(format!("{of}.{end} is overridden: {value}"));
+                continue;
+            }
             let key = self.key(key)?;
             let before = edited.profile.describe(&key).unwrap_or_default();
             edited.profile = edited.profile.with(&key, value)?;
@@ -134,6 +165,11 @@ impl Profile {
     pub(super) fn tree(&self) -> Result<Table, String> {
         Table::try_from(self).map_err(|error| error.to_string())
     }
+}
+
+/// A key whose last part is an end of an interval, apart.
+fn end(key: &str) -> Option<(&str, &str)> {
+    key.rsplit_once('.').filter(|(_, end)| matches!(*end, "lo" | "hi"))
 }
 
 /// A number where it is one; text, such as a number with its unit, otherwise.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use warpsight_ir::{Limiter, Profile};
 use warpsight_predict::volumes::first_level::l1::Rule;
-use warpsight_predict::volumes::fitted::expected::Class;
+use warpsight_predict::volumes::fitted::expected::Kind;
 use warpsight_predict::volumes::fitted::speed::{Basis, Own, Shared, Speed};
 
 /// A shared number and its name.
@@ -27,7 +27,7 @@ pub struct Streams {
     pub profiles: BTreeMap<String, Profile>,
 }
 
-/// A held-out row: its group, on what its device's numbers rest, what limits it, and the logarithm of predicted over measured.
+/// A held-out row: its group, on what its device's numbers rest, its kind, and logarithms.
 #[derive(Clone)]
 pub struct HeldOut {
     /// Which recording.
@@ -35,19 +35,21 @@ pub struct HeldOut {
     pub device: String,
     pub kernel: String,
     pub basis: Basis,
-    pub class: Class,
-    pub off: f64,
+    pub kind: Kind,
+    /// Of measured seconds over those predicted at the highest clock and at the lowest.
+    pub off: [f64; 2],
 }
 
 impl HeldOut {
-    pub fn of(family: &str, row: &Row, basis: Basis, (off, limiter): (f64, Limiter)) -> Self {
+    /// `off`: the logarithm of predicted over measured seconds.
+    pub fn of(family: &str, row: &Row, basis: Basis, off: f64) -> Self {
         Self {
             family: family.to_owned(),
             device: row.device.clone(),
             kernel: row.kernel.clone(),
             basis,
-            class: Class::of(limiter, &row.on),
-            off,
+            kind: row.kind,
+            off: row.span.map(|end| -off - end),
         }
     }
 }
@@ -97,7 +99,7 @@ impl Streams {
         let but = |name: &str| others.iter().copied().filter(|row| row.device != name).collect::<Vec<_>>();
         let orders: Vec<f64> = amd.into_iter().map(|name| first_norm(&but(name), &all)).collect();
         all.shared.first_amd = first_norm(&others, &all);
-        let mut hold = |row: &Row, basis, off| held_out.push(HeldOut::of("streams", row, basis, off));
+        let mut hold = |row: &Row, basis, off: (f64, Limiter)| held_out.push(HeldOut::of("streams", row, basis, off.0));
         let mut jack = Vec::new();
         for kernel in TRAIN {
             let (mut without, _) = self.fit(&all, COARSE, |row| trains(row) && row.kernel != kernel);
@@ -175,7 +177,7 @@ impl Streams {
             for name in self.profiles.keys() {
                 let each = KERNELS.iter().filter_map(|kernel| {
                     let held = held_out.iter().filter(|held| held.basis == basis && held.device == *name && held.kernel == *kernel);
-                    let offs: Vec<f64> = held.map(|held| held.off).collect();
+                    let offs: Vec<f64> = held.map(|held| -held.off[0]).collect();
                     let (mean, worst) = error(&offs);
                     (!offs.is_empty()).then(|| format!("{kernel} = [{mean:.3}, {worst:.3}]"))
                 });

@@ -4,22 +4,19 @@
 use crate::bandwidth::HeldOut;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use warpsight_predict::volumes::fitted::expected::{Class, Range};
+use warpsight_predict::volumes::fitted::expected::{ENOUGH, Kind, Range};
 use warpsight_predict::volumes::fitted::speed::Basis;
 
-/// Rows of a group outside of its interval, on either side.
+/// Rows outside of the interval, on either side.
 const OUTSIDE: f64 = 0.1;
-/// Groups, by weight, whose interval is not inside of the range, on either side.
-const EXCEPT: f64 = 0.1;
-/// A group with fewer rows has no tenths.
-const ENOUGH: usize = 3;
 /// Devices without recordings are expected to be off by this much more than those that were left out of fits to similar ones.
 const WIDENED: f64 = 1.25;
 
-type Key = (Class, bool);
+type Key = (Kind, bool);
 
+/// Whose recordings a device's numbers come from matters to memory alone.
 fn key(held: &HeldOut) -> Key {
-    (held.class, held.basis == Basis::Pooled)
+    (held.kind, held.basis == Basis::Pooled && matches!(held.kind, Kind::Stream | Kind::Stencil))
 }
 
 /// What lies between the values at this part of them.
@@ -28,16 +25,6 @@ fn quantile(values: &mut [f64], part: f64) -> f64 {
     let at = part * (values.len() - 1) as f64;
     let (i, rest) = (at as usize, at.fract());
     values[i] + (values[(i + 1).min(values.len() - 1)] - values[i]) * rest
-}
-
-/// Groups of rows: recording, device and kernel. Logarithms of measured over predicted.
-fn groups<'a>(rows: impl Iterator<Item = &'a HeldOut>) -> BTreeMap<(Key, &'a str, &'a str, &'a str), Vec<f64>> {
-    let mut groups: BTreeMap<_, Vec<f64>> = BTreeMap::new();
-    for held in rows {
-        groups.entry((key(held), held.family.as_str(), held.device.as_str(), held.kernel.as_str())).or_default().push(-held.off);
-    }
-    groups.retain(|_, rows| rows.len() >= ENOUGH);
-    groups
 }
 
 /// The value below which this part of the weights lies.
@@ -52,28 +39,35 @@ fn weighted(values: &mut [(f64, f64)], part: f64) -> f64 {
     found.or(values.last()).map_or(0.0, |value| value.0)
 }
 
-/// A range for each class, of recorded devices (`false`) and others. Recordings weigh the same, however many groups each has.
+/// A range for each kind, of recorded devices (`false`) and others. Devices weigh the same, and so do recordings of one.
 fn ranges<'a>(rows: impl Iterator<Item = &'a HeldOut>) -> BTreeMap<Key, Range> {
-    let groups = groups(rows);
-    let mut sides: BTreeMap<Key, [Vec<(f64, f64)>; 2]> = BTreeMap::new();
-    for ((key, family, ..), rows) in &groups {
-        let weight = 1.0 / groups.keys().filter(|other| (other.0, other.1) == (*key, *family)).count() as f64;
-        let sides = sides.entry(*key).or_default();
-        for (side, part) in sides.iter_mut().zip([OUTSIDE, 1.0 - OUTSIDE]) {
-            side.push((quantile(&mut rows.clone(), part), weight));
-        }
+    let mut kinds: BTreeMap<Key, BTreeMap<&str, BTreeMap<&str, Vec<[f64; 2]>>>> = BTreeMap::new();
+    for held in rows {
+        let devices = kinds.entry(key(held)).or_default();
+        devices.entry(held.device.as_str()).or_default().entry(held.family.as_str()).or_default().push(held.off);
     }
-    let of = |(key, [mut lo, mut hi]): (Key, [Vec<(f64, f64)>; 2])| {
-        let groups = lo.len() as u32;
-        // From above on the upper side, so that both sides are treated alike.
+    let of = |(key, devices): (Key, BTreeMap<&str, BTreeMap<&str, Vec<[f64; 2]>>>)| {
+        let mut ends: [Vec<(f64, f64)>; 2] = [vec![], vec![]];
+        for recordings in devices.values() {
+            for rows in recordings.values() {
+                let weight = 1.0 / (recordings.len() * rows.len()) as f64;
+                for off in rows {
+                    (0..2).for_each(|i| ends[i].push((off[i], weight)));
+                }
+            }
+        }
+        let rows = ends[0].len() as u32;
+        let [mut lo, mut hi] = ends;
+        // From above on the upper side, so that both sides are treated alike; what clocks make possible stays inside.
         hi.iter_mut().for_each(|value| value.0 = -value.0);
-        (key, Range { lo: weighted(&mut lo, EXCEPT), hi: -weighted(&mut hi, EXCEPT), groups })
+        let (lo, hi) = (weighted(&mut lo, OUTSIDE).min(0.0), (-weighted(&mut hi, OUTSIDE)).max(0.0));
+        (key, Range { lo, hi, rows, devices: devices.len() as u32 })
     };
-    let mut ranges: BTreeMap<Key, Range> = sides.into_iter().map(of).collect();
+    let mut ranges: BTreeMap<Key, Range> = kinds.into_iter().map(of).collect();
     // A device without recordings is not better known than one with them, even where it happened to be.
-    for class in [Class::Dram, Class::Latency, Class::Core, Class::Other] {
-        let Some(own) = ranges.get(&(class, false)).copied() else { continue };
-        let pooled = ranges.entry((class, true)).or_insert(own);
+    for kind in Kind::ALL {
+        let Some(own) = ranges.get(&(kind, false)).copied() else { continue };
+        let pooled = ranges.entry((kind, true)).or_insert(own);
         let (middle, half) = ((own.lo + own.hi) / 2.0, (own.hi - own.lo) / 2.0 * WIDENED);
         (pooled.lo, pooled.hi) = (pooled.lo.min(middle - half), pooled.hi.max(middle + half));
     }
@@ -85,6 +79,7 @@ pub struct Coverage {
     pub family: String,
     pub device: String,
     pub recorded: bool,
+    pub kind: Kind,
     /// For each row: whether it lies inside, and the longest over the shortest expected time.
     pub rows: Vec<(bool, f64)>,
 }
@@ -109,16 +104,19 @@ pub fn coverage(held: &[HeldOut], left: Left) -> Vec<Coverage> {
     for out in outs {
         let is_out = |row: &&HeldOut| name(row) == out;
         let ranges = ranges(held.iter().filter(|row| !is_out(row)));
-        for recorded in [true, false] {
-            let rows = held.iter().filter(is_out).filter(|row| key(row).1 != recorded);
+        for (kind, recorded) in Kind::ALL.into_iter().flat_map(|kind| [(kind, true), (kind, false)]) {
+            let rows = held.iter().filter(is_out).filter(|row| key(row) == (kind, !recorded));
             let judged = rows.filter_map(|row| {
-                // Where nothing else is known of other cores, what is known of NVIDIA's.
-                let range = ranges.get(&key(row)).or(ranges.get(&(Class::Core, key(row).1)))?;
-                Some(((range.lo..=range.hi).contains(&-row.off), (range.hi - range.lo).exp()))
+                // Where too few others are known, the widest.
+                let own = ranges.get(&key(row)).filter(|own| own.devices >= ENOUGH);
+                let all = || ranges.iter().filter(|range| range.0.1 == key(row).1).map(|range| range.1);
+                let lo = own.map_or_else(|| all().map(|own| own.lo).fold(0.0, f64::min), |own| own.lo);
+                let hi = own.map_or_else(|| all().map(|own| own.hi).fold(0.0, f64::max), |own| own.hi);
+                (all().count() > 0).then(|| (row.off[0] >= lo && row.off[1] <= hi, (hi - lo + row.off[0] - row.off[1]).exp()))
             });
             let rows: Vec<_> = judged.collect();
             if !rows.is_empty() {
-                found.push(Coverage { family: out.0.clone(), device: out.1.clone(), recorded, rows });
+                found.push(Coverage { family: out.0.clone(), device: out.1.clone(), recorded, kind, rows });
             }
         }
     }
@@ -135,15 +133,16 @@ pub fn summary(rows: &[(bool, f64)]) -> (f64, f64) {
 pub fn text(held: &[HeldOut]) -> String {
     let mut text = String::from(HEAD);
     let known = |pooled: bool| if pooled { "pooled" } else { "recorded" };
-    for ((class, pooled), range) in ranges(held.iter()) {
+    for ((kind, pooled), range) in ranges(held.iter()) {
         let _ = writeln!(
             text,
-            "[range.{}.{}]\nlo = {:.4}\nhi = {:.4}\ngroups = {}\n",
-            class.name(),
+            "[range.{}.{}]\nlo = {:.4}\nhi = {:.4}\nrows = {}\ndevices = {}\n",
+            kind.name(),
             known(pooled),
             range.lo,
             range.hi,
-            range.groups
+            range.rows,
+            range.devices
         );
     }
     let line = |name: &str, rows: &[(bool, f64)]| {
@@ -160,20 +159,23 @@ pub fn text(held: &[HeldOut]) -> String {
             "# Without {what}: rows, the part of them inside, median of the longest over the shortest expected time.\n[{section}]"
         );
         let coverage = coverage(held, left);
-        let mut families: BTreeMap<&str, Vec<(bool, f64)>> = BTreeMap::new();
+        let mut families: BTreeMap<String, Vec<(bool, f64)>> = BTreeMap::new();
         for each in &coverage {
-            families.entry(&each.family).or_default().extend(&each.rows);
-            families.entry(if each.recorded { "all, recorded" } else { "all, pooled" }).or_default().extend(&each.rows);
+            families.entry(format!("kind: {}, {}", each.kind.name(), known(!each.recorded))).or_default().extend(&each.rows);
         }
         families.iter().for_each(|(name, rows)| text += &line(name, rows));
         for each in coverage.iter().filter(|_| left == Left::Device) {
-            text += &line(&format!("{}, {}, {}", each.family, each.device, known(!each.recorded)), &each.rows);
+            text += &line(&format!("{}, {}, {}, {}", each.kind.name(), each.family, each.device, known(!each.recorded)), &each.rows);
         }
         text += "\n";
     }
-    text += "# Groups: rows, and logarithms of measured over predicted seconds: a tenth below, the median, a tenth above.\n";
+    text += "# Groups: rows, and logarithms of measured seconds over those predicted at the highest clock: a tenth below, the median, a tenth above.\n";
+    let mut groups: BTreeMap<_, Vec<f64>> = BTreeMap::new();
+    for held in held {
+        groups.entry((key(held), &held.family, &held.device, &held.kernel)).or_default().push(held.off[0]);
+    }
     let mut last = None;
-    for ((key, family, device, kernel), mut rows) in groups(held.iter()) {
+    for ((key, family, device, kernel), mut rows) in groups {
         if last.replace(key) != Some(key) {
             let _ = writeln!(text, "[group.{}.{}]", key.0.name(), known(key.1));
         }
@@ -184,11 +186,13 @@ pub fn text(held: &[HeldOut]) -> String {
 }
 
 const HEAD: &str = "\
-# How far off predicted seconds are, as logarithms of measured over predicted.
+# How far off predicted seconds are, as logarithms of measured over predicted: `lo` of those at the highest clock, `hi` of those at the lowest.
 # Made by: cargo run --release -p warpsight-predict --example fit_time -- ../shared/data
 # Data: the rows that the fit of bandwidth.toml did not see, each predicted without its kernel, its device or its architecture; a 7-point
-# stencil on MI250X (amd_laplacian.json); a convolution of 15 x 15 on A100 and MI250X, rows that divide the image and load by the ordinary
-# path (kt_convolution_noshmem); cycles of strided loads, odd strides, which the fit of l1-nvidia.toml did not see (gpu_strides.json).
-# A range holds the middle 80 % of the rows of nine in ten groups on either side, recordings weighing the same. Devices without recordings: at least a quarter as wide again.
+# stencil on MI250X (amd_laplacian.json); every so many-th row of tables of auto-tuned kernels, a 15 x 15 convolution on A100, MI250X and W6600
+# and a matrix product on RTX 3090 and 2080 Ti (data/tuning); cycles of strided loads, odd strides, which the fit of l1-nvidia.toml did not see
+# (gpu_strides.json).
+# A range holds the middle 80 % of the rows of a kind, devices weighing the same. Devices without recordings: at least a quarter as wide again.
+# Kinds with rows of fewer than two devices take the widest range of all.
 
 ";

@@ -10,6 +10,7 @@ mod fit;
 mod recorded;
 mod recorded_device;
 mod stream;
+mod tuning;
 
 fn main() -> Result<(), recorded_device::Failed> {
     let data = std::env::args().nth(1).ok_or("usage: fit_time FOLDER, which holds volumes/measured")?;

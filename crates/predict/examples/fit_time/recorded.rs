@@ -1,21 +1,19 @@
-//! Recorded times that no number of the time model was fitted to: a 7-point stencil on MI250X, a convolution on A100 and MI250X, strided
-//! loads on A100 and A40.
+//! Recorded times that no number of the time model was fitted to: a 7-point stencil on MI250X, tables of a convolution and a matrix product,
+//! strided loads on A100 and A40.
 
 use crate::bandwidth::HeldOut;
-use crate::fit::off;
 use crate::recorded_device::Failed;
-use crate::stream::Row;
+use crate::stream::told;
+use crate::tuning::{Convolution, Gemm};
 use serde_json::Value;
 use std::path::Path;
+use warpsight_ir::Profile;
 use warpsight_ir::accesses::Order;
-use warpsight_ir::accesses::text::{self, Document};
+use warpsight_ir::accesses::text;
 use warpsight_ir::profile::builtin;
-use warpsight_ir::{Limiter, Profile};
-use warpsight_predict::volumes::fitted::expected::Class;
+use warpsight_predict::volumes::fitted::expected::Kind;
 use warpsight_predict::volumes::fitted::speed::Speed;
 use warpsight_predict::volumes::report::{Settings, Work, report};
-
-const CONVOLUTION: &str = include_str!("../../../../examples/accesses/conv-image-15.toml");
 
 fn profile(name: &str) -> Result<Profile, Failed> {
     Ok(builtin(name).ok_or("no profile")??)
@@ -28,20 +26,20 @@ fn held(
     on: &Profile,
     (family, group): (&str, String),
     measured: f64,
+    order: Order,
 ) -> Result<HeldOut, Failed> {
     let written = text::parse(text, settings).map_err(|error| format!("{group}: {error:?}"))?;
-    // AMD's compiler keeps the order of loads: kernels 2 and 3 of the stencil differ in nothing else.
-    let settings = Settings { order: Order::Kept, ..Settings::default() };
+    let settings = Settings { order, brief: true, ..Settings::default() };
     let found = report(&Work { kernel: &written.kernel, points: written.points }, on, &settings)?;
-    let limiter = found.limiter.ok_or("no limiter is known")?;
+    let (kind, span) = told(&found)?;
     let off = (found.seconds.0 / measured).ln();
     Ok(HeldOut {
         family: family.to_owned(),
         device: on.name.clone(),
         kernel: group,
         basis: Speed::of(on).from,
-        class: Class::of(limiter, on),
-        off,
+        kind,
+        off: span.map(|end| -off - end),
     })
 }
 
@@ -50,35 +48,39 @@ pub fn all(folder: &Path) -> Result<Vec<HeldOut>, Failed> {
     let text = |name: &str| std::fs::read_to_string(folder.join(name));
     let mut held = stencil(&text("amd_laplacian.json")?)?;
     held.extend(strides(&text("gpu_strides.json")?)?);
-    for (device, file) in [("a100-40", "kt_convolution_noshmem_A100.json"), ("mi250x", "kt_convolution_noshmem_MI250X.json")] {
-        for row in convolution(&text(file)?, device)? {
-            let speed = Speed::of(&row.on);
-            held.push(HeldOut::of("convolution", &row, speed.from, off(&row, &speed)));
-        }
-    }
+    held.extend(tiles(&folder.join("../../tuning"))?);
     Ok(held)
 }
 
-/// The rows of the convolution that volumes can tell apart: no guard is compiled in, no read-only path. Groups are the tiles of a thread,
-/// for which a compiler writes another program.
-pub fn convolution(data: &str, device: &str) -> Result<Vec<Row>, Failed> {
-    let on = profile(device)?;
-    let data: Value = serde_json::from_str(data)?;
-    let document = Document::read(CONVOLUTION).map_err(|error| format!("{error:?}"))?;
-    let mut rows = Vec::new();
-    for row in data["rows"].as_array().ok_or("no rows")? {
-        let n: Vec<u32> = (0..5).filter_map(|i| Some(row[i].as_u64()? as u32)).collect();
-        let (&[x, y, tx, ty, read_only], Some(milliseconds)) = (n.as_slice(), row[5].as_f64()) else { return Err("not a row".into()) };
-        if read_only == 1 || !4096_u32.is_multiple_of(x * tx) || !4096_u32.is_multiple_of(y * ty) {
-            continue;
+/// Rows of a table that are predicted: about so many of them, evenly, an odd number apart, as settings alternate.
+const ROWS: usize = 300;
+
+/// Compute-bound tiles: exhaustive tables of tuned kernels. Groups are what compilers write other programs for.
+fn tiles(folder: &Path) -> Result<Vec<HeldOut>, Failed> {
+    let mut held = Vec::new();
+    let some = |rows: usize| rows.div_ceil(ROWS) | 1;
+    for (name, device) in [("a100", "a100-40"), ("mi250x", "mi250x"), ("w6600", "w6600")] {
+        let on = profile(device)?;
+        let rows = Convolution::rows(&folder.join(format!("convolution_{name}.csv.gz")))?;
+        let step = some(rows.len());
+        for row in rows.into_iter().step_by(step) {
+            let (text, settings) = row.text();
+            let from = if row.shared { "staged" } else { "from memory" };
+            let group = format!("{from}, {}", if row.divides() { "divisible" } else { "guarded" });
+            held.push(self::held(&text, &settings, &on, ("convolution", group), row.measured, Order::Free)?);
         }
-        let settings = [("block", format!("{x},{y}")), ("fold", format!("{tx},{ty}"))].map(|(key, value)| (key.to_owned(), value));
-        let written = document.written(&settings).map_err(|error| format!("{error:?}"))?;
-        let parts = report(&Work { kernel: &written.kernel, points: written.points }, &on, &Settings::default())?.parts;
-        let (device, run, kernel) = (device.to_owned(), "kernel tuner".to_owned(), format!("tile {tx}x{ty}"));
-        rows.push(Row { device, on: on.clone(), run, kernel, measured: milliseconds * 1e-3, parts });
     }
-    Ok(rows)
+    for device in ["rtx3090", "rtx2080ti"] {
+        let on = profile(device)?;
+        let rows: Vec<Gemm> = Gemm::rows(&folder.join(format!("gemm_{device}.csv.gz")))?;
+        let step = some(rows.len());
+        for (row, text) in rows.iter().filter_map(|row| Some((row, row.text()?))).step_by(step) {
+            let group =
+                format!("staged: {}", ["nothing", "B", "A", "A and B"][2 * usize::from(row.stages[0]) + usize::from(row.stages[1])]);
+            held.push(self::held(&text, &[], &on, ("gemm", group), row.measured, Order::Free)?);
+        }
+    }
+    Ok(held)
 }
 
 /// Cycles of strided loads by odd strides, which the curve of the tags was not fitted to. On the A40 only f32: its f64 loads wait for units
@@ -103,9 +105,10 @@ fn strides(data: &str) -> Result<Vec<HeldOut>, Failed> {
         let written = text::parse(&text, &[]).map_err(|error| format!("{error:?}"))?;
         let found = report(&Work { kernel: &written.kernel, points: written.points }, &on, &Settings::default())?;
         let measured = row["cycles_per_warp32"].as_f64().ok_or("no cycles")?;
-        let off = (found.l1_cycles_per_point.ok_or("no rule")? * 32.0 / measured).ln();
-        let (family, class) = ("strides".to_owned(), Class::of(Limiter::L1, &on));
-        rows.push(HeldOut { family, device: device.to_owned(), kernel: element.to_owned(), basis: Speed::of(&on).from, class, off });
+        // Cycles know no clock.
+        let off = [-(found.l1_cycles_per_point.ok_or("no rule")? * 32.0 / measured).ln(); 2];
+        let (family, kind) = ("strides".to_owned(), Kind::Sweep);
+        rows.push(HeldOut { family, device: device.to_owned(), kernel: element.to_owned(), basis: Speed::of(&on).from, kind, off });
     }
     Ok(rows)
 }
@@ -163,7 +166,15 @@ fn stencil(data: &str) -> Result<Vec<HeldOut>, Failed> {
         8.0 * (x * y * z - 8.0 - 4.0 * (x - 2.0) - 4.0 * (y - 2.0) - 4.0 * (z - 2.0) + (x - 2.0) * (y - 2.0) * (z - 2.0))
     };
     let mut add = |group: &str, size, block, tile, (ascending, streaming), seconds: f64| -> Result<(), Failed> {
-        rows.push(held(&laplacian(size, block, tile, ascending, streaming), &[], &on, ("stencil", group.to_owned()), seconds)?);
+        // AMD's compiler keeps the order of loads: kernels 2 and 3 differ in nothing else.
+        rows.push(held(
+            &laplacian(size, block, tile, ascending, streaming),
+            &[],
+            &on,
+            ("stencil", group.to_owned()),
+            seconds,
+            Order::Kept,
+        )?);
         Ok(())
     };
     let number = |value: &Value| value.as_f64().ok_or("not a number");

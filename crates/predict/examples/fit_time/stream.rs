@@ -7,7 +7,8 @@ use warpsight_ir::Profile;
 use warpsight_ir::accesses::text;
 use warpsight_ir::profile::{Fact, Source};
 use warpsight_predict::time::Parts;
-use warpsight_predict::volumes::report::{Settings, Work, report};
+use warpsight_predict::volumes::fitted::expected::Kind;
+use warpsight_predict::volumes::report::{Report, Settings, Work, report};
 
 /// A recorded bandwidth and what the model makes of its launch.
 #[derive(Clone)]
@@ -22,6 +23,9 @@ pub struct Row {
     /// Seconds that the recorded bandwidth stands for.
     pub measured: f64,
     pub parts: Parts,
+    pub kind: Kind,
+    /// Logarithms of seconds at the highest clock and at the lowest over those predicted.
+    pub span: [f64; 2],
 }
 
 #[derive(Deserialize)]
@@ -74,6 +78,11 @@ fn kernel(name: &str, loads: u32) -> String {
     text
 }
 
+/// The kind of a launch, and how its seconds change with the clock.
+pub fn told(found: &Report) -> Result<(Kind, [f64; 2]), Failed> {
+    Ok((found.kind.ok_or("no kind")?, found.span.map(|end| (end.0 / found.seconds.0).ln())))
+}
+
 /// Blocks that a core holds: columns are named in another order than they stand; older recordings always have two blocks a core.
 fn resident(left: &[f64]) -> Option<u32> {
     match *left {
@@ -120,10 +129,11 @@ pub fn rows(text: &str) -> Result<Vec<Row>, Failed> {
                     _ => 2,
                 };
                 let measured = f64::from(streams) * ELEMENTS * 8.0 / (bandwidth * 1e9);
+                let (kind, span) = told(&found)?;
                 let mut parts = found.parts;
                 parts.fixed.retain(|(_, limit)| limit.as_ref().is_ok_and(|limit| limit.0 > 0.0));
                 let (device, run, kernel) = (device.clone(), run.to_owned(), kernel_name.to_owned());
-                rows.push(Row { device, on: on.clone(), run, kernel, measured, parts });
+                rows.push(Row { device, on: on.clone(), run, kernel, measured, parts, kind, span });
             }
         }
     }

@@ -102,3 +102,139 @@ impl Convolution {
         )
     }
 }
+
+/// A row of the matrix product of 4096³.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gemm {
+    /// Of C, in elements along M and N, and of a step along K.
+    tile: [u32; 3],
+    /// Work-items along M and N.
+    block: [u32; 2],
+    /// The same work-items along M where they stage A, along N where they stage B.
+    staging: [u32; 2],
+    width: [u32; 2],
+    /// Whether A, B is staged in local memory.
+    pub stages: [bool; 2],
+    /// Seconds.
+    pub measured: f64,
+}
+
+impl Gemm {
+    pub fn rows(file: &Path) -> std::io::Result<Vec<Self>> {
+        let row = |(n, milliseconds): (Vec<u32>, f64)| Self {
+            tile: [n[0], n[1], n[2]],
+            block: [n[3], n[4]],
+            staging: [n[5], n[6]],
+            width: [n[8], n[9]],
+            stages: [n[12] == 1, n[13] == 1],
+            measured: milliseconds * 1e-3,
+        };
+        Ok(lines(file)?.into_iter().map(row).collect())
+    }
+
+    /// The kernel as text; `None` where work-items are numbered in more ways than a block has axes.
+    pub fn text(&self) -> Option<String> {
+        let Self { tile: [m, n, k], block, staging, width, stages, .. } = *self;
+        // Lanes in the order of their numbers, divided wherever one of the shapes ends a row.
+        let all = block[0] * block[1];
+        let mut ends = vec![block[0], all];
+        ends.extend(staging.iter().zip(stages).filter(|own| own.1).map(|own| *own.0));
+        ends.sort_unstable();
+        ends.dedup();
+        let mut axes = Vec::new();
+        let mut before = 1;
+        for &end in &ends {
+            if end > before {
+                axes.push((before, end / before));
+                before = end;
+            }
+        }
+        if axes.len() > 3 {
+            return None;
+        }
+        // The number of a work-item within rows of a length, and the number of its row.
+        let form = |keep: &dyn Fn(u32) -> bool, per: u32| {
+            let terms =
+                axes.iter().zip(["lx", "ly", "lz"]).filter(|(axis, _)| keep(axis.0)).map(|(axis, name)| format!("{}*{name}", axis.0 / per));
+            let terms: Vec<String> = terms.collect();
+            if terms.is_empty() { "0".to_owned() } else { terms.join(" + ") }
+        };
+        let within = |length: u32| form(&|from| from < length, 1);
+        let row = |length: u32| form(&|from| from >= length, length);
+        let extent = [m, n];
+        let own = [0, 1].map(|i| extent[i] / block[i]);
+        let origin = [format!("{m}*bx"), format!("{n}*by")];
+        let at = [within(block[0]), row(block[0])];
+        let mut text = format!(
+            "name = \"gemm\"\nblock = {:?}\ngrid = {:?}\nregisters = {}\nflops = {{ f32_fma = {} }}\n",
+            axes.iter().map(|axis| axis.1).collect::<Vec<_>>(),
+            [SIZE / m, SIZE / n, 1][..axes.len().max(2)].to_vec(),
+            (own[0] * own[1] + own[0] + own[1] + 24).min(255),
+            SIZE * own[0] * own[1]
+        );
+        let mut each = |name: &str, trips: u32, written: bool| {
+            let order = if written { "order = \"unrolled\"\n" } else { "" };
+            text += &format!("[[loop]]\nname = \"{name}\"\ntrips = {trips}\n{order}");
+        };
+        each("step", SIZE / k, false);
+        let rows = [0, 1].map(|i| k / (all / staging[i]));
+        let vectors = [0, 1].map(|i| extent[i] / staging[i] / width[i]);
+        for i in (0..2).filter(|&i| stages[i]) {
+            each(["sa", "sb"][i], rows[i], true);
+            each(["va", "vb"][i], vectors[i], true);
+        }
+        each("kk", k / 2, false);
+        each("u", 2, true);
+        each("a", own[0] / width[0], true);
+        each("b", own[1] / width[1], true);
+        each("c", own[1], true);
+        let name = ["A", "B"];
+        for i in (0..2).filter(|&i| stages[i]) {
+            let from = format!("{}*({})", vectors[i] * width[i], within(staging[i])).replace("*(0)", "*0");
+            let from = format!("{} + {}*{}", spread(&from), width[i], ["va", "vb"][i]);
+            let line = format!("{} + {}", spread(&format!("{}*({})", rows[i], row(staging[i]))), ["sa", "sb"][i]);
+            text += &format!(
+                "[[field]]\nname = \"{0}\"\nelement = \"f32\"\ndims = [{SIZE}, {SIZE}]\nload = [{{ at = [\"{1} + {from}\", \"{k}*step + {line}\"], width = {2}, in = \"step\" }}]\n\
+                 [[field]]\nname = \"local{0}\"\nkind = \"local\"\nelement = \"f32\"\ndims = [{3}, {k}]\nstore = [{{ at = [\"{from}\", \"{line}\"], width = {2}, in = \"step\" }}]\n",
+                name[i], origin[i], width[i], extent[i]
+            );
+        }
+        let staged = stages[0] || stages[1];
+        let barrier = if staged { "[[barrier]]\nin = \"step\"\n" } else { "" };
+        text += barrier;
+        for i in 0..2 {
+            let own = format!("{} + {}*{}", spread(&format!("{}*({})", own[i], at[i])), width[i], ["a", "b"][i]);
+            text += &match stages[i] {
+                true => {
+                    format!("[[field]]\nname = \"local{}\"\nload = [{{ at = [\"{own}\", \"2*kk + u\"], width = {} }}]\n", name[i], width[i])
+                }
+                false => format!(
+                    "[[field]]\nname = \"{}\"\nelement = \"f32\"\ndims = [{SIZE}, {SIZE}]\nload = [{{ at = [\"{} + {own}\", \"{k}*step + 2*kk + u\"], width = {} }}]\n",
+                    name[i], origin[i], width[i]
+                ),
+            };
+        }
+        text += barrier;
+        let c = format!(
+            "{{ at = [\"{} + {} + {}*a\", \"{} + {} + c\"], width = {} }}",
+            origin[0],
+            spread(&format!("{}*({})", own[0], at[0])),
+            width[0],
+            origin[1],
+            spread(&format!("{}*({})", own[1], at[1])),
+            width[0]
+        );
+        Some(text + &format!("[[field]]\nname = \"C\"\nelement = \"f32\"\ndims = [{SIZE}, {SIZE}]\nload = [{c}]\nstore = [{c}]\n"))
+    }
+}
+
+/// `4*(1*lx + 8*ly)` without its parentheses.
+fn spread(form: &str) -> String {
+    let Some((factor, rest)) = form.split_once("*(") else { return form.to_owned() };
+    let factor: u32 = factor.parse().unwrap_or(1);
+    let term = |term: &str| match term.split_once('*') {
+        Some((own, name)) => format!("{}*{name}", factor * own.trim().parse::<u32>().unwrap_or(1)),
+        None => "0".to_owned(),
+    };
+    rest.trim_end_matches(')').split(" + ").map(term).collect::<Vec<_>>().join(" + ")
+}

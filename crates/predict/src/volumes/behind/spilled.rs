@@ -22,19 +22,22 @@ impl Spilled {
     /// Of a kernel on a device; nothing where compilers move uses to loads, as NVIDIA's do, or nothing is recorded.
     pub fn of(kernel: &Kernel, on: &Profile, resident: &Occupancy) -> Self {
         let e = &on.execution;
-        let registers =
-            e.registers.get().map_or(u32::MAX, |all| all / e.max_group_size.get().copied().unwrap_or(EXPECTED).clamp(1, EXPECTED));
-        let registers = f64::from(registers.min(e.max_registers.get().copied().unwrap_or(u32::MAX)));
+        let rule = Rule::of(on);
+        // A group of RDNA has both cores of a work-group processor.
+        let shared = if matches!(rule, Ok(Rule::Rdna)) { 2 } else { 1 };
+        let all = e.registers.get().copied().unwrap_or(u32::MAX);
+        let registers = f64::from((all / EXPECTED * shared).min(e.max_registers.get().copied().unwrap_or(u32::MAX)).max(1));
         let needed = f64::from(kernel.registers) + f64::from(kernel.kept);
-        if kernel.kept == 0 || needed <= registers || !matches!(Rule::of(on), Ok(Rule::Cdna | Rule::Rdna)) {
+        if kernel.kept == 0 || needed <= registers || !matches!(rule, Ok(Rule::Cdna | Rule::Rdna)) {
             return Self::default();
         }
         // Each value stays for as long as the others: the same part of all has room.
         let own = 4.0 * words(kernel, &kernel.accesses.nest, 1.0) * (1.0 - registers / needed);
         let group = f64::from(kernel.launch.group_size());
-        let cores = e.cores.get().copied().map_or(1.0, f64::from);
-        let at_once = (cores * f64::from(resident.groups)).min(kernel.launch.group_count() as f64);
-        Self { bytes: own * group * kernel.launch.group_count() as f64, footprint: own * group * at_once }
+        let launched = group * kernel.launch.group_count() as f64;
+        let held = (f64::from(all) / registers).min(f64::from(resident.groups) * group);
+        let at_once = (e.cores.get().copied().map_or(1.0, f64::from) * held).min(launched);
+        Self { bytes: own * launched, footprint: own * at_once }
     }
 
     /// Adds what caches do not hold.

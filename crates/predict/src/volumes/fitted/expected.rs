@@ -1,58 +1,106 @@
 //! Where the time is expected to lie: `data/fits/time.toml`, made by the example `fit_time` from all recorded seconds that the fits have not
-//! seen, says how far off they are, by what limits a launch and whether its device was recorded.
+//! seen, says how far off they are, by kind of kernel and whether the device was recorded.
 
 use super::speed::Basis;
 use crate::volumes::first_level::l1::Rule;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
-use warpsight_ir::{Limiter, Profile};
+use warpsight_ir::{Kernel, Limiter, OpClass, Profile};
 
-/// What limits a launch, as coarsely as there are recordings of it.
+/// What kind of kernel a launch is, by what was predicted of it, as coarsely as there are recordings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Class {
-    /// Device memory.
-    Dram,
-    /// Waiting.
-    Latency,
-    /// Units and caches, with NVIDIA's rule for the first level.
-    Core,
-    /// The same with another rule, or none: what compilers make of a kernel has been seen to matter by factors.
-    Other,
+pub enum Kind {
+    /// Memory or waiting for it limits, and what is loaded is hardly used again.
+    Stream,
+    /// Caches limit.
+    Sweep,
+    /// Memory or waiting for it limits, and caches hold much of what is loaded.
+    Stencil,
+    /// Much arithmetic for each byte that has to move, on NVIDIA's GPUs.
+    Tile,
+    /// The same on others: what their compilers make of a kernel has been seen to matter by factors.
+    OtherTile,
 }
 
-impl Class {
+/// Operations for each byte that has to move, beyond which a kernel is a tile: stencils have up to four.
+const INTENSE: f64 = 10.0;
+/// Loads over what comes from memory, beyond which a kernel is a stencil.
+const REUSED: f64 = 1.5;
+/// The same, beyond which it sweeps a cache.
+const CACHED: f64 = 20.0;
+
+/// Bytes of a launch that kinds are told by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moved {
+    /// What loads ask for.
+    pub requested: f64,
+    /// What is loaded from memory.
+    pub loaded: f64,
+    /// What has to move at least.
+    pub least: f64,
+}
+
+impl Kind {
+    /// Every one.
+    pub const ALL: [Self; 5] = [Self::Stream, Self::Sweep, Self::Stencil, Self::Tile, Self::OtherTile];
+
     /// Of a launch with this limiter.
-    pub fn of(limiter: Limiter, on: &Profile) -> Self {
+    pub fn of(kernel: &Kernel, limiter: Limiter, moved: Moved, on: &Profile) -> Self {
+        let count = |class| if matches!(class, OpClass::Fma | OpClass::Mma) { 2.0 } else { 1.0 };
+        let ops: f64 = kernel.ops.0.iter().map(|(&(class, _, width), &n)| count(class) * n as f64 * f64::from(width)).sum();
+        let threads = kernel.launch.group_count() as f64 * f64::from(kernel.launch.group_size());
+        let reuse = moved.requested / moved.loaded.max(f64::MIN_POSITIVE);
         match limiter {
-            Limiter::Dram => Self::Dram,
-            Limiter::Latency => Self::Latency,
-            _ if matches!(Rule::of(on), Ok(Rule::Nvidia { .. })) => Self::Core,
-            _ => Self::Other,
+            _ if ops * threads > INTENSE * moved.least => match Rule::of(on) {
+                Ok(Rule::Nvidia { .. }) => Self::Tile,
+                _ => Self::OtherTile,
+            },
+            Limiter::Dram | Limiter::Latency | Limiter::Tlb | Limiter::Launch if reuse <= CACHED || moved.requested == 0.0 => {
+                if reuse > REUSED && moved.requested > 0.0 { Self::Stencil } else { Self::Stream }
+            }
+            _ => Self::Sweep,
         }
     }
 
     /// Its name in the file.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Dram => "dram",
-            Self::Latency => "latency",
-            Self::Core => "core",
-            Self::Other => "other",
+            Self::Stream => "stream",
+            Self::Sweep => "sweep",
+            Self::Stencil => "stencil",
+            Self::Tile => "tile",
+            Self::OtherTile => "other_tile",
+        }
+    }
+
+    /// In words.
+    fn said(self) -> &'static str {
+        match self {
+            Self::Stream => "streams",
+            Self::Sweep => "kernels limited by caches",
+            Self::Stencil => "stencils",
+            Self::Tile => "compute-bound tiles on NVIDIA's GPUs",
+            Self::OtherTile => "compute-bound tiles on other GPUs",
         }
     }
 }
 
-/// Logarithms of measured over predicted seconds.
+/// Logarithms of measured seconds over those predicted at the highest clock (`lo`) and at the lowest (`hi`).
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 pub struct Range {
-    /// Below it lies a tenth of the rows of a group, in nine of ten groups at most.
+    /// Below it lies a tenth of the rows, devices weighing the same.
     pub lo: f64,
     /// Above it lies a tenth.
     pub hi: f64,
-    /// Groups of rows that say so.
-    pub groups: u32,
+    /// Rows that say so.
+    pub rows: u32,
+    /// Of so many devices.
+    pub devices: u32,
 }
+
+/// Kinds with rows of fewer devices have the widest range.
+pub const ENOUGH: u32 = 2;
 
 #[derive(Deserialize)]
 struct File {
@@ -64,23 +112,38 @@ static FITS: LazyLock<File> = LazyLock::new(|| {
     toml::from_str(include_str!("../../../fits/time.toml")).expect("data/fits/time.toml holds the ranges")
 });
 
-/// Of a launch with this limiter on a device whose numbers rest on this; and in words. A sister's recordings count as the device's.
-pub fn range(limiter: Limiter, basis: Basis, on: &Profile) -> (Range, String) {
-    let class = Class::of(limiter, on);
+/// Of a kind on a device whose numbers rest on this; and in words. A sister's recordings count as the device's.
+pub fn range(kind: Kind, basis: Basis) -> (Range, String) {
     let known = if basis == Basis::Pooled { "pooled" } else { "recorded" };
-    let range = FITS.range[class.name()][known];
+    let own = FITS.range.get(kind.name()).and_then(|own| own.get(known)).copied();
     let device = if basis == Basis::Pooled { "a device without recordings, so widened" } else { "a recorded device or its sister" };
-    let text = format!(
-        "80 % of the rows of most groups lie inside: {} groups (recording, device, kernel) limited by {}, each predicted by fits without it; {device}",
-        range.groups,
-        match class {
-            Class::Dram => "memory",
-            Class::Latency => "waiting",
-            Class::Core => "units and caches of NVIDIA's cores",
-            Class::Other => "units and caches of other cores",
+    match own.filter(|own| own.devices >= ENOUGH) {
+        Some(own) => {
+            let text = format!(
+                "80 % of the rows of {} lie inside, devices weighing the same: {} rows of {} devices, each predicted by fits without it; {device}",
+                kind.said(),
+                own.rows,
+                own.devices
+            );
+            (own, text)
         }
-    );
-    (range, text)
+        None => {
+            let all = || FITS.range.values().filter_map(|own| own.get(known));
+            let widest = Range {
+                lo: all().fold(0.0, |lo, own| own.lo.min(lo)),
+                hi: all().fold(0.0, |hi, own| own.hi.max(hi)),
+                rows: own.map_or(0, |own| own.rows),
+                devices: own.map_or(0, |own| own.devices),
+            };
+            let text = format!(
+                "the widest of all kinds, as {} are recorded of {} devices only ({} rows); {device}",
+                kind.said(),
+                widest.devices,
+                widest.rows
+            );
+            (widest, text)
+        }
+    }
 }
 
 #[cfg(test)]
@@ -88,16 +151,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_limiter_has_a_range_and_unrecorded_devices_a_wider_one() {
-        for name in ["a100-40", "mi250x", "adreno640"] {
-            let on = warpsight_ir::profile::builtin(name).unwrap().unwrap();
-            for limiter in [Limiter::Dram, Limiter::Latency, Limiter::L1, Limiter::Fp, Limiter::Tlb, Limiter::Launch] {
-                let of = |basis| range(limiter, basis, &on).0;
-                let (own, pooled) = (of(Basis::Device), of(Basis::Pooled));
-                assert!(own.lo < own.hi && own.groups > 0, "{own:?}");
-                assert!(pooled.lo < own.lo && pooled.hi > own.hi, "{limiter:?}: {pooled:?} {own:?}");
-                assert_eq!(of(Basis::Architecture), own);
-            }
+    fn every_kind_has_a_range_and_unrecorded_devices_a_wider_one() {
+        for kind in Kind::ALL {
+            let of = |basis| range(kind, basis).0;
+            let (own, pooled) = (of(Basis::Device), of(Basis::Pooled));
+            assert!(own.lo < own.hi, "{kind:?}: {own:?}");
+            assert!(pooled.lo <= own.lo && pooled.hi >= own.hi, "{kind:?}: {pooled:?} {own:?}");
+            assert_eq!(of(Basis::Architecture), own);
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::measured::{Compared, Measured};
 use crate::time::{Limit, Parts};
 use crate::volumes::fitted::caches::Caches;
+use crate::volumes::fitted::expected::Kind;
 use warpsight_ir::accesses::Order;
 use warpsight_ir::occupancy::Occupancy;
 use warpsight_ir::{Kernel, Limiter, Seconds, Volumes};
@@ -41,6 +42,12 @@ pub struct Report {
     pub effective: Effective,
     /// Where the time is expected to lie.
     pub interval: Interval,
+    /// What kind of kernel it is, as intervals are made; `None` of CPUs and of launches that do nothing.
+    pub kind: Option<Kind>,
+    /// Seconds at the highest clock and at the lowest that long runs keep.
+    pub span: [Seconds; 2],
+    /// What no run can be shorter than: arithmetic at the highest clock.
+    pub bound: Option<Seconds>,
     /// The limiter with the longest time.
     pub limiter: Option<Limiter>,
     /// Seconds of each limiter alone, or which number is missing.

@@ -53,6 +53,9 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupanc
             hi: seconds * UNCALIBRATED,
             basis: format!("not calibrated on this device: a factor of {UNCALIBRATED} both ways, a statement of ignorance"),
         },
+        kind: None,
+        span: [seconds; 2],
+        bound: None,
         limiter: Some(limiter),
         l1_cycles_per_point: Some(each(found.l1_cycles)).filter(|&cycles| cycles > 0.0),
         volumes: PointVolumes {

@@ -3,19 +3,19 @@
 use super::contents::{Effective, FieldVolumes, InstructionCost, Interval, PointVolumes, Report, Settings, Work};
 use super::measured::Compared;
 use crate::time::{Counts, nothing_known, parts};
-use crate::volumes::behind::dram::Cause;
+use crate::volumes::behind::dram::{Cause, Dram};
 use crate::volumes::behind::tlb;
 use crate::volumes::count::{Exact, asked_of, loads, stores};
 use crate::volumes::first_level::costs::Instruction;
 use crate::volumes::fitted::caches::Caches;
-use crate::volumes::fitted::expected::range;
+use crate::volumes::fitted::expected::{Kind, Moved, range};
 use crate::volumes::fitted::speed::Speed;
 use crate::volumes::known::Known;
 use std::borrow::Cow;
 use std::rc::Rc;
 use warpsight_ir::occupancy::Occupancy;
 use warpsight_ir::profile::Fact;
-use warpsight_ir::{Bytes, Limiter, NoEstimate, Profile, Volumes};
+use warpsight_ir::{Bytes, Hertz, Limiter, NoEstimate, Profile, Seconds, Volumes};
 
 /// Predicts one launch on a GPU; accesses go by these numbers.
 ///
@@ -37,12 +37,12 @@ pub fn report(
     let mut counts = Cow::Borrowed(&exact.counts);
     let mut measured = settings.measured.map_or_else(Vec::new, |own| own.put_into(counts.to_mut(), points, has_llc));
     let translations = tlb::seconds(&exact.subject, exact.sizes.warp, &resident, on);
-    let timed = |counts: &Counts| {
+    let timed = |counts: &Counts, on: &Profile| {
         let mut parts = parts(counts, on);
         parts.fixed.push((Limiter::Tlb, translations.clone()));
         parts
     };
-    let parts = timed(&counts);
+    let parts = timed(&counts, on);
     let speed = Speed::of(on);
     notes.push(format!("bandwidth and turnover of blocks: data/fits/bandwidth.toml, {}", speed.from.name()));
     let limits = parts.limits(&speed);
@@ -50,15 +50,35 @@ pub fn report(
     if seconds.0 <= 0.0 {
         return Err(NoEstimate::NotCovered("a kernel that takes no time: neither accesses nor operations".to_owned()));
     }
-    let (own, basis) = range(limiter, speed.from, on);
-    let mut interval = Interval { lo: seconds * own.lo.exp(), hi: seconds * own.hi.exp(), basis };
+    let kind = Kind::of(kernel, limiter, least_moved(&exact, &counts), on);
+    let (own, basis) = range(kind, speed.from);
+    let ends = on.at_ends_of_clock().unwrap_or([on.clone(), on.clone()]);
+    let at_ends = |counts: &Counts| {
+        let at = |on: &Profile| {
+            let parts = timed(counts, on);
+            parts.together(&parts.limits(&speed), &speed).map_or(seconds, |found| found.0)
+        };
+        [at(&ends[0]), at(&ends[1])]
+    };
+    let span = at_ends(&counts);
+    let around = |[fast, slow]: [Seconds; 2], basis| Interval { lo: fast * own.lo.exp(), hi: slow * own.hi.exp(), basis };
+    let mut interval = around(span, basis);
     for other in others(&exact, &counts).filter(|_| settings.measured.is_none()) {
-        let changed = timed(&other);
-        if let Some((seconds, limiter)) = changed.together(&changed.limits(&speed), &speed) {
-            let own = range(limiter, speed.from, on).0;
-            interval.cover(&Interval { lo: seconds * own.lo.exp(), hi: seconds * own.hi.exp(), basis: String::new() });
-        }
+        interval.cover(&around(at_ends(&other), String::new()));
     }
+    if let Fact::Known { value, lo, hi, .. } = &on.execution.clock {
+        let mega = |clock: &Hertz| format!("{:.0} MHz", clock.0 * 1e-6);
+        notes.push(match (lo, hi) {
+            (None, None) => format!("execution.clock: {}; its range is not known, so that the interval takes it for certain", mega(value)),
+            _ => format!(
+                "execution.clock: {}; the interval covers {} to {}",
+                mega(value),
+                mega(lo.as_ref().unwrap_or(value)),
+                mega(hi.as_ref().unwrap_or(value))
+            ),
+        });
+    }
+    let bound = arithmetic(&counts, &ends[0]);
     notes.extend(limits.iter().filter_map(|(limiter, limit)| Some(format!("{} is unknown: {}", limiter.name(), limit.as_ref().err()?))));
     if let (Err(reason), false) = (&counts.l1, limits.iter().any(|limit| limit.0 == Limiter::L1 && limit.1.is_err())) {
         notes.push(format!("l1_cycles_per_point is unknown: {reason}"));
@@ -78,6 +98,9 @@ pub fn report(
         points_per_second: points / seconds.0,
         effective: Effective::of(kernel, counts.asked + counts.texels.unwrap_or(0.0), seconds),
         interval,
+        kind: Some(kind),
+        span,
+        bound,
         limiter: Some(limiter),
         limits,
         parts,
@@ -91,6 +114,23 @@ pub fn report(
         measured,
         provenance: notes,
     })
+}
+
+/// What no run can be shorter than: the arithmetic at this device's clock.
+fn arithmetic(counts: &Counts, on: &Profile) -> Option<Seconds> {
+    let found = parts(counts, on).fixed.into_iter().find(|limit| limit.0 == Limiter::Fp)?;
+    found.1.ok()
+}
+
+/// What tells kinds of kernels.
+fn least_moved(exact: &Exact, counts: &Counts) -> Moved {
+    let dram = counts.dram.as_ref().ok();
+    let stored = dram.map_or(0.0, |dram| dram.store);
+    let caused = |dram: &Dram, cause| dram.by_cause.iter().filter(|own| own.0 == cause).map(|own| own.1).sum::<f64>();
+    let of = |cause| exact.counts.dram.as_ref().map_or(0.0, |dram| caused(dram, cause));
+    // Spilled words come back as often as they are stored.
+    let (least, spilled) = (of(Cause::Compulsory), of(Cause::Spilled));
+    Moved { requested: counts.requested, loaded: dram.map_or(counts.requested, |dram| dram.load), least: least + stored - spilled }
 }
 
 /// What a launch may ask for as well, of which the most likely is counted: intervals cover it.

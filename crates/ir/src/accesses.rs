@@ -10,6 +10,7 @@ mod conditions;
 mod expand;
 mod raw;
 mod reader;
+mod resize;
 mod resolve;
 mod symbol;
 pub mod text;

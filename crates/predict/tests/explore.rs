@@ -152,6 +152,86 @@ fn every_example_costs_alone_what_it_costs_among_others() {
     assert!(predicted > 60, "{predicted}");
 }
 
+/// A kernel of two or three axes with loads around each point, drawn: conditions and loops, alignments, pads, strides and vectors of all kinds.
+fn any_kernel(rng: &mut fastrand::Rng) -> String {
+    let axes = rng.usize(2..4);
+    let names = ["tx", "ty", "tz"];
+    let list = |all: &[String]| all.join(", ");
+    let pad =
+        |rng: &mut fastrand::Rng, name: &str| if rng.bool() { format!("\"{name}\"") } else { format!("\"{name} + {}\"", rng.u8(1..9)) };
+    let extents = ["nx", "ny", "nz"];
+    let domain: Vec<String> = extents[..axes].iter().map(|name| format!("\"{name}\"")).collect();
+    let mut text = format!(
+        "name = \"any\"\nblock = [{}]\ndomain = [{}]\nregisters = 24\nflops = {{ f32 = 9 }}\n",
+        list(&vec!["4".to_owned(); axes]),
+        list(&domain)
+    );
+    if rng.u8(0..4) == 0 {
+        text += "guard = [\"tx >= 1\", \"tx + ty < nx + 7\"]\n";
+    }
+    text += "[params]\nnx = 64\nny = 64\nnz = 9\nm = 3\n";
+    let looped = rng.u8(0..4) == 0;
+    for field in 0..rng.usize(1..4) {
+        let element = *rng.choice(&["f16", "f32", "f64"]).expect("some");
+        let dims: Vec<String> = extents[..axes].iter().map(|name| pad(rng, name)).collect();
+        text += &format!("[[field]]\nname = \"F{field}\"\nelement = \"{element}\"\ndims = [{}]\nalign = {}\n", list(&dims), rng.u8(0..9));
+        let point = |rng: &mut fastrand::Rng, far: i8| {
+            let at = |i: usize, rng: &mut fastrand::Rng| match rng.i8(-far..far + 1) {
+                0 => format!("\"{}\"", names[i]),
+                by => format!("\"{}{by:+}\"", names[i]),
+            };
+            let mut all: Vec<String> = (0..axes).map(|i| at(i, rng)).collect();
+            if looped && far > 0 {
+                all[axes - 1] = "\"k\"".to_owned();
+            }
+            format!("[{}]", list(&all))
+        };
+        let loads: Vec<String> = (0..rng.usize(1..9)).map(|_| point(rng, 3)).collect();
+        text += &if field == 0 { format!("store = [{}]\n", point(rng, 0)) } else { format!("load = [{}]\n", list(&loads)) };
+    }
+    if looped {
+        text += "[[loop]]\nname = \"k\"\ntrips = \"m\"\n";
+    }
+    text
+}
+
+/// Kernels that differ in sizes share what was found of each other, and cost to the last bit what they cost alone: sizes of all residues, blocks
+/// that reach beyond the domain and such that do not, foldings, conditions, loops.
+#[test]
+fn what_is_known_of_others_changes_no_bit() {
+    let devices = ["a100-40", "mi210", "rx6900xt", "adreno640"].map(device);
+    let mut rng = fastrand::Rng::with_seed(16);
+    let mut predicted = 0;
+    for case in 0..if cfg!(debug_assertions) { 60 } else { 600 } {
+        let text = any_kernel(&mut rng);
+        let document = Document::read(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+        let written = document.written::<&str, &str>(&[]).unwrap_or_else(|error| panic!("{error}: {text}"));
+        let axes = written.domain.len();
+        let some = |rng: &mut fastrand::Rng, most: u32| Extents::from_iter((0..axes).map(|_| rng.u32(1..most)));
+        let blocks: Vec<Blocks> = (0..3).map(|_| Blocks::Exactly(some(&mut rng, 20))).chain([Blocks::Threads(64)]).collect();
+        let folds: Vec<Fold> = ["1", "2y", "2x"].iter().map(|own| own.parse().expect("a folding")).collect();
+        let values = |rng: &mut fastrand::Rng| (0..4).map(|_| rng.u32(20..300).to_string()).collect::<Vec<_>>().join(",");
+        let swept = *rng.choice(&["nx", "ny", "nx,ny", "m"]).expect("some");
+        let sweeps: [Sweep; 1] = [format!("{swept}={}", values(&mut rng)).parse().expect("a sweep")];
+        let space = Space::new(&document, &[], &devices, &blocks, &folds, &sweeps).unwrap_or_else(|error| panic!("{error}: {text}"));
+        let explorer = Explorer { document: &document, fixed: &[], devices: &devices, space: &space };
+        let groups: Vec<Vec<u64>> = space.alike(0..space.len()).map(Iterator::collect).collect();
+        assert_eq!(groups.iter().map(Vec::len).sum::<usize>() as u64, space.len());
+        for _ in 0..8 {
+            let alike = &groups[rng.usize(0..groups.len())];
+            let known = std::rc::Rc::default();
+            for &index in alike {
+                let own = space.get(index);
+                let found = explorer.outcome_knowing(index, &known);
+                let alone = by_hand(&text, &devices[own.device], &explorer.settings(&own));
+                assert_eq!(format!("{found:?}"), format!("{alone:?}"), "case {case}: {own:?}\n{text}");
+                predicted += usize::from(found.is_ok());
+            }
+        }
+    }
+    assert!(predicted > 1000, "{predicted}");
+}
+
 /// Rows that are read along y want blocks that are long along y: no axis is taken for another.
 #[test]
 fn permuted_axes_are_told_apart() {

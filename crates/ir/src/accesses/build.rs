@@ -49,20 +49,8 @@ struct Repeats {
 impl Reader<'_> {
     /// The kernel.
     pub(super) fn written(&self, raw: &Raw) -> Result<Written> {
-        let order = self.block_order(raw)?;
-        let points = self.domain.iter().try_fold(1_i64, |n, &extent| n.checked_mul(extent));
-        let again = self.loops.iter().filter(|own| own.order == LoopOrder::GridStride).try_fold(1_i64, |n, own| n.checked_mul(own.trips));
-        let points = points.zip(again).and_then(|(points, again)| points.checked_mul(again));
-        let lanes = self.block.iter().chain(&self.grid).try_fold(1_i64, |n, &extent| n.checked_mul(extent));
-        let (Some(points), Some(again), Some(_)) = (points, again, lanes.filter(|&n| n < 1 << 52)) else {
-            return wrong(raw.block.span(), "the launch exceeds 2^52 threads or 2^63 points", None);
-        };
-        let block = self.block.iter().product::<i64>();
-        if block > 1 << 20 {
-            return wrong(raw.block.span(), format!("a block of {block} threads runs nowhere"), None);
-        }
-        let loops = self.loops.iter().filter(|own| !own.order.unrolled()).map(|own| own.trips);
-        let mut variables = Variables::new(order.iter().map(|&axis| self.grid[axis]).chain(self.block.iter().copied()).chain(loops));
+        let (order, again, points) = self.launch(raw)?;
+        let mut variables = self.variables(&order);
         let found = loop {
             match self.items(raw, Resolver::new(self, &order, &variables)) {
                 Ok(found) => break found,
@@ -126,8 +114,31 @@ impl Reader<'_> {
         })
     }
 
-    /// Blocks in launch order, lanes, loops that are not written out; one that is cut has a name for each part, `lx%32` and `lx/32`.
-    fn vars(&self, order: &[usize], variables: &Variables) -> Vec<NestVar> {
+    /// Axes in launch order, how often grid-stride loops repeat the domain, and the points of the launch.
+    pub(super) fn launch(&self, raw: &Raw) -> Result<(Vec<usize>, i64, i64)> {
+        let order = self.block_order(raw)?;
+        let points = self.domain.iter().try_fold(1_i64, |n, &extent| n.checked_mul(extent));
+        let again = self.loops.iter().filter(|own| own.order == LoopOrder::GridStride).try_fold(1_i64, |n, own| n.checked_mul(own.trips));
+        let points = points.zip(again).and_then(|(points, again)| points.checked_mul(again));
+        let lanes = self.block.iter().chain(&self.grid).try_fold(1_i64, |n, &extent| n.checked_mul(extent));
+        let (Some(points), Some(again), Some(_)) = (points, again, lanes.filter(|&n| n < 1 << 52)) else {
+            return wrong(raw.block.span(), "the launch exceeds 2^52 threads or 2^63 points", None);
+        };
+        let block = self.block.iter().product::<i64>();
+        if block > 1 << 20 {
+            return wrong(raw.block.span(), format!("a block of {block} threads runs nowhere"), None);
+        }
+        Ok((order, again, points))
+    }
+
+    /// Blocks in launch order, lanes, loops that are not written out.
+    pub(super) fn variables(&self, order: &[usize]) -> Variables {
+        let loops = self.loops.iter().filter(|own| !own.order.unrolled()).map(|own| own.trips);
+        Variables::new(order.iter().map(|&axis| self.grid[axis]).chain(self.block.iter().copied()).chain(loops))
+    }
+
+    /// The variables; one that is cut has a name for each part, `lx%32` and `lx/32`.
+    pub(super) fn vars(&self, order: &[usize], variables: &Variables) -> Vec<NestVar> {
         let blocks = order.iter().map(|&axis| (block_axis(axis), VarKind::Group));
         let lanes = (0..self.block.len()).map(|axis| (["lx", "ly", "lz"][axis].to_owned(), VarKind::Lane));
         let loops = self.names.iter().zip(&self.loops).filter(|(_, own)| !own.order.unrolled());
@@ -294,7 +305,7 @@ impl Reader<'_> {
     }
 
     /// Local memory of a block: what is stated, or what its arrays occupy.
-    fn local(&self, raw: &Raw, tensors: &[TensorUse]) -> Result<Bytes> {
+    pub(super) fn local(&self, raw: &Raw, tensors: &[TensorUse]) -> Result<Bytes> {
         if let Some(number) = &raw.local {
             return match self.number(number)? {
                 bytes @ 0..=0x7fff_ffff => Ok(Bytes(bytes as f64)),
@@ -318,7 +329,7 @@ impl Reader<'_> {
         Ok(listed)
     }
 
-    fn tensor(&self, field: &RawField) -> Result<TensorUse> {
+    pub(super) fn tensor(&self, field: &RawField) -> Result<TensorUse> {
         let (Some(named), Some(extents)) = (&field.element, &field.dims) else {
             let what = format!("`{}` has no {}", field.name.get_ref(), if field.element.is_none() { "element" } else { "dims" });
             return wrong(field.name.span(), what, Some("element = \"f32\", dims = [64, 64]; only a field that goes on leaves them out"));

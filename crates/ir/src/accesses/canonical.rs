@@ -5,7 +5,7 @@
 //! order in which a cache serves neighbouring blocks best; where the order is known to be another, it is kept ([`Order::Kept`]).
 
 use super::bounds::{Ranges, narrowed};
-use super::{AccessKind, AccessRef, Accesses, AffineBound, LoadPath, Nest, TensorUse};
+use super::{AccessKind, AccessRef, Accesses, AffineBound, LoadPath, Nest, TensorPlace, TensorUse, VarKind};
 use crate::affine::{Affine, VarId};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -81,6 +81,44 @@ impl Accesses {
         Canonical { accesses, positions, tensors, never }
     }
 
+    /// The form of accesses that differ from others in sizes and in what their one condition says alone, by the form of these; `None` where they
+    /// differ in more, or are not known to have the same form.
+    pub fn resized(&self, of: &Self, form: &Canonical) -> Option<Canonical> {
+        let vars = self.vars.iter().zip(&of.vars).all(|(own, other)| {
+            let sizes = own.kind == VarKind::Group && own.trips.zip(other.trips).is_some_and(|(own, other)| own > 1 && other > 1);
+            own.kind == other.kind && (own.trips == other.trips || sizes) && own.name == other.name
+        });
+        let tensors = self.tensors.iter().zip(&of.tensors).all(|(own, other)| {
+            own.name == other.name
+                && match (&own.place, &other.place) {
+                    (
+                        TensorPlace::Buffer { space, element, dims, layout },
+                        TensorPlace::Buffer { space: of_space, element: of_element, dims: of_dims, layout: of_layout },
+                    ) => {
+                        (space, element, layout.align) == (of_space, of_element, of_layout.align)
+                            && (dims.len(), layout.strides.len()) == (of_dims.len(), of_layout.strides.len())
+                    }
+                    _ => false,
+                }
+        });
+        // The order of tensors is that of their places first.
+        let place = |all: &Self, pair: &[usize]| all.tensors[pair[0]].place.cmp(&all.tensors[pair[1]].place);
+        if !(vars && tensors && (self.vars.len(), self.tensors.len()) == (of.vars.len(), of.tensors.len()) && form.never.is_empty())
+            || !form.tensors.windows(2).all(|pair| place(self, pair) == place(of, pair))
+        {
+            return None;
+        }
+        let mut guards: [Option<&[AffineBound]>; 2] = [None; 2];
+        if !resembles(&self.nest, &of.nest, &mut guards) {
+            return None;
+        }
+        let guard = narrowed(guards[0].unwrap_or_default(), &Ranges::of(self))?;
+        let nest = guarded(&form.accesses.nest, &guard);
+        let tensors = form.tensors.iter().map(|&i| self.tensors[i].clone()).collect();
+        let accesses = Self { vars: self.vars.clone(), tensors, nest };
+        Some(Canonical { accesses, positions: form.positions.clone(), tensors: form.tensors.clone(), never: vec![] })
+    }
+
     /// Without loops of one trip, and without what never happens.
     fn flattened<'a>(&'a self, nest: &'a [Nest], ranges: &mut Narrowing<'a>, position: &mut usize, never: &mut Vec<usize>) -> Vec<Node> {
         let mut found = Vec::with_capacity(nest.len());
@@ -141,6 +179,37 @@ impl Accesses {
         }
         order
     }
+}
+
+/// Whether two nests differ in conditions alone, of which each has one for all its accesses.
+fn resembles<'a>(one: &'a [Nest], other: &'a [Nest], guards: &mut [Option<&'a [AffineBound]>; 2]) -> bool {
+    let mut alike = |pair: (&'a Nest, &'a Nest)| match pair {
+        (Nest::Barrier, Nest::Barrier) => true,
+        (Nest::Loop { var, body }, Nest::Loop { var: of, body: other }) => var == of && resembles(body, other, guards),
+        (Nest::Access(own), Nest::Access(of)) => {
+            let AccessRef { tensor, kind, ref coords, width, guard: _, path, indirect, branch } = *own;
+            let forms = |(own, of): (&Affine, &Affine)| own.constant == of.constant && same(own.terms(), of.terms());
+            (tensor, kind, width, path, indirect, branch) == (of.tensor, of.kind, of.width, of.path, of.indirect, of.branch)
+                && coords.len() == of.coords.len()
+                && coords.iter().zip(&of.coords).all(forms)
+                && guards.iter_mut().zip([&own.guard, &of.guard]).all(|(first, guard)| *first.get_or_insert(guard) == guard.as_slice())
+        }
+        _ => false,
+    };
+    one.len() == other.len() && one.iter().zip(other).all(&mut alike)
+}
+
+/// A nest whose accesses all have these conditions.
+fn guarded(nest: &[Nest], guard: &[AffineBound]) -> Vec<Nest> {
+    let own = |node: &Nest| match node {
+        Nest::Barrier => Nest::Barrier,
+        Nest::Loop { var, body } => Nest::Loop { var: *var, body: guarded(body, guard) },
+        Nest::Access(access) => {
+            let AccessRef { tensor, kind, ref coords, width, guard: _, path, indirect, branch } = *access;
+            Nest::Access(AccessRef { tensor, kind, coords: coords.clone(), width, guard: guard.to_vec(), path, indirect, branch })
+        }
+    };
+    nest.iter().map(own).collect()
 }
 
 /// Adds a node. Where what stood between two loops over the same is gone, they are one.

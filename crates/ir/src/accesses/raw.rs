@@ -88,6 +88,64 @@ impl Raw {
     }
 }
 
+impl Raw {
+    /// Parameters that nothing but the domain and extents of fields mention; none where accesses have conditions or depend on data, so that what
+    /// they say may depend on how large the launch is.
+    pub(super) fn sizes(&self) -> Vec<String> {
+        let mut mentioned = String::new();
+        let mut mention = |text: &str| {
+            mentioned.push(' ');
+            mentioned.push_str(text);
+        };
+        let mut number = |number: &Number| match number {
+            Number::Text(text) => mention(text),
+            Number::Int(_) | Number::Form(_) => {}
+        };
+        let lists = [Some(&self.block), self.grid.as_ref(), self.fold.as_ref(), self.origin.as_ref()];
+        let strides = self.field.iter().map(|field| field.strides.as_ref());
+        let listed = lists.into_iter().chain(strides).flatten().flat_map(|list| list.get_ref());
+        let single = self.local.iter().chain(self.field.iter().filter_map(|field| field.align.as_ref()));
+        listed.chain(single).chain(self.loops.iter().map(|own| &own.trips)).for_each(|own| number(own.get_ref()));
+        match self.registers.as_ref().map(Spanned::get_ref) {
+            Some(Registers::Number(own)) => number(own),
+            Some(Registers::PerPoint(own)) => [&own.base, &own.per_point].into_iter().for_each(|own| number(own.get_ref())),
+            None => {}
+        }
+        match self.flops.as_ref().map(|own| own.get_ref()) {
+            Some(Flops::Number(own)) => number(own),
+            Some(Flops::Classes(classes)) => classes.values().for_each(|own| number(own.get_ref())),
+            None => {}
+        }
+        for access in self.field.iter().flat_map(RawField::accesses) {
+            let at = match access.get_ref() {
+                RawAccess::At(at) => at,
+                RawAccess::With(with) => {
+                    with.width.iter().for_each(|own| number(own.get_ref()));
+                    match &with.at {
+                        Some(at) if with.index.is_none() && with.guard.is_empty() => at,
+                        _ => return vec![],
+                    }
+                }
+            };
+            for coordinate in at {
+                // What is not read yet mentions a parameter; which piece of a form that bends holds where depends on how many blocks there are.
+                let straight = |form: &Linear| form.terms().iter().all(|term| !matches!(term.0, Symbol::Bent(_)));
+                match coordinate.get_ref() {
+                    RawCoordinate::Number(Number::Int(_)) => {}
+                    RawCoordinate::Number(Number::Form(form)) if straight(form) => {}
+                    RawCoordinate::Number(_) | RawCoordinate::Proxy(_) => return vec![],
+                }
+            }
+        }
+        if !self.guard.is_empty() || self.field.iter().any(|field| field.kind == Some(FieldKind::Image2d)) {
+            return vec![];
+        }
+        let words: Vec<&str> = mentioned.split(|letter: char| !letter.is_alphanumeric() && letter != '_').collect();
+        let names = self.params.keys().map(|name| name.get_ref().clone());
+        names.filter(|name| !words.contains(&name.as_str())).collect()
+    }
+}
+
 /// The value of a parameter, or between which numbers it lies.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Param {

@@ -99,7 +99,16 @@ pub struct Places {
 pub struct Document {
     text: Arc<str>,
     raw: Raw,
+    /// Parameters that say how large the launch and its fields are, and nothing else.
+    sizes: Arc<Vec<String>>,
 }
+
+/// Kernels that were made of a document, for others that differ in sizes alone.
+#[derive(Debug, Default)]
+pub struct Made(Vec<(Vec<(String, String)>, Written)>);
+
+/// How many are kept: they differ in the axes along which blocks reach beyond the domain.
+const MADE: usize = 8;
 
 impl Document {
     /// Reads the text.
@@ -114,7 +123,8 @@ impl Document {
             at: Some(error.span().filter(|at| text.get(at.clone()).is_some()).unwrap_or(0..text.len())),
         })?;
         raw.read_forms();
-        Ok(Self { text: text.into(), raw })
+        let sizes = Arc::new(raw.sizes());
+        Ok(Self { text: text.into(), raw, sizes })
     }
 
     /// Parameters and their values.
@@ -134,10 +144,7 @@ impl Document {
     /// # Errors
     /// What is wrong and where: unknown keys and variables, products of coordinates, extents of 0, a domain that contradicts the grid, …
     pub fn written<K: AsRef<str>, V: AsRef<str>>(&self, settings: &[(K, V)]) -> Result<Written> {
-        let mut raw = self.raw.clone();
-        for (key, value) in settings {
-            set(&mut raw, key.as_ref(), value.as_ref())?;
-        }
+        let raw = self.set(settings)?;
         Reader::new(&self.text, &raw).and_then(|reader| reader.written(&raw)).map_err(|mut error| {
             if error.at.is_none() && !settings.is_empty() {
                 let given: Vec<String> = settings.iter().map(|(key, value)| format!("{}={}", key.as_ref(), value.as_ref())).collect();
@@ -146,6 +153,38 @@ impl Document {
             }
             error
         })
+    }
+}
+
+impl Document {
+    /// The same, out of what was made before, where that differs in sizes alone.
+    ///
+    /// # Errors
+    /// As [`Self::written`].
+    pub fn written_like<'m>(&self, settings: &[(String, String)], made: &'m mut Made) -> Result<&'m Written> {
+        let alike =
+            |(own, other): (&(String, String), &(String, String))| own.0 == other.0 && (own.1 == other.1 || self.sizes.contains(&own.0));
+        let like = |of: &[(String, String)]| of.len() == settings.len() && of.iter().zip(settings).all(alike);
+        // What is wrong is said where it is made anew.
+        if made.0.iter().any(|of| like(&of.0))
+            && let Ok(raw) = self.set(settings)
+            && let Ok(reader) = Reader::new(&self.text, &raw)
+            && let Some(at) = made.0.iter_mut().position(|of| like(&of.0) && reader.resize(&raw, &mut of.1).is_some())
+        {
+            return Ok(&made.0[at].1);
+        }
+        let written = self.written(settings)?;
+        if made.0.len() >= MADE {
+            made.0.clear();
+        }
+        made.0.push((settings.to_vec(), written));
+        Ok(&made.0[made.0.len() - 1].1)
+    }
+
+    fn set<K: AsRef<str>, V: AsRef<str>>(&self, settings: &[(K, V)]) -> Result<Raw> {
+        let mut raw = self.raw.clone();
+        settings.iter().try_for_each(|(key, value)| set(&mut raw, key.as_ref(), value.as_ref()))?;
+        Ok(raw)
     }
 }
 

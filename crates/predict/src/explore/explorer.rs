@@ -2,12 +2,21 @@
 
 use super::outcome::{Outcome, Refusal};
 use super::space::{Configuration, Space};
-use crate::volumes::known::Known;
+use crate::volumes::known::{Known, Question};
 use crate::volumes::report::unknowns::report_text;
 use crate::volumes::report::{Report, Settings, Work, report_knowing};
+use std::cell::RefCell;
 use std::rc::Rc;
 use warpsight_ir::Profile;
-use warpsight_ir::accesses::text::{Document, Written};
+use warpsight_ir::accesses::text::{Document, Made, Written};
+
+/// Kernels that were made of the explorer's text.
+#[derive(PartialEq, Eq, Hash)]
+struct MadeOf;
+
+impl Question for MadeOf {
+    type Answer = RefCell<Made>;
+}
 
 /// A kernel, devices, and the configurations that are asked for.
 #[derive(Clone, Copy)]
@@ -41,7 +50,7 @@ impl Explorer<'_> {
     /// # Errors
     /// As [`Self::report`].
     pub fn outcome(&self, index: u64) -> Result<Outcome, Refusal> {
-        self.outcome_knowing(index, &Rc::default())
+        self.outcome_knowing(index, &Rc::new(Known::alone()))
     }
 
     /// The same, to the last bit, with what was found of other configurations on its device: of those that differ in sizes alone
@@ -51,7 +60,9 @@ impl Explorer<'_> {
     /// As [`Self::report`].
     pub fn outcome_knowing(&self, index: u64, known: &Rc<Known>) -> Result<Outcome, Refusal> {
         let configuration = self.space.get(index);
-        let written = self.document.written(&self.settings(&configuration)).map_err(|error| Refusal(error.what))?;
+        let made = known.get(MadeOf, |_| RefCell::default());
+        let mut made = made.borrow_mut();
+        let written = self.document.written_like(&self.settings(&configuration), &mut made).map_err(|error| Refusal(error.what))?;
         let work = Work { kernel: &written.kernel, points: written.points };
         let settings = Settings { brief: true, ..Settings::default() };
         Outcome::of(&report_knowing(&work, &self.devices[configuration.device], &settings, known)?)

@@ -1,7 +1,8 @@
 //! Which configuration of a kernel is fastest: every block, folding and swept parameter, on every device (paper 002, section 5).
 //! .
 //! A configuration is a number: [`Space`] says what it stands for, [`Explorer`] what it costs, [`Ranking`] which ones are best. Nothing is
-//! kept of a configuration that is not among the best, so that a million of them need no memory.
+//! kept of a configuration that is not among the best, so that a million of them need no memory. Those that differ in swept values alone
+//! ([`Space::alike`]) are best predicted one after another, with what is known of each other.
 
 mod axes;
 mod explorer;

@@ -17,6 +17,7 @@ use super::first_level::read_only::Factor;
 use super::first_level::warps::Asked;
 use super::fitted::caches::Caches;
 use super::fitted::curve::Fitted;
+use super::form::Form;
 use super::guards;
 use super::kernel::gathers::Gather;
 use super::kernel::lanes;
@@ -54,6 +55,30 @@ pub struct Exact<'k> {
     pub contended: Contended,
 }
 
+/// Where a kernel in its one form comes from.
+pub struct Origin<'a> {
+    /// The numbers that its accesses go by.
+    pub numbers: &'a [usize],
+    /// What is known of kernels like it.
+    pub known: &'a Rc<Known>,
+    /// The first of these whose form differs from its own in sizes alone, if there are others.
+    pub(super) form: Option<&'a Form>,
+}
+
+impl Origin<'_> {
+    fn subject(&self, kernel: &Kernel, on: &Profile) -> Result<Subject, NoEstimate> {
+        if let Some(known) = self.form.and_then(|form| form.subject.get()).and_then(|like| like.resized(kernel)) {
+            return Ok(known);
+        }
+        let mut subject = images::subject(kernel, on)?.knowing(self.known);
+        subject.number(self.numbers);
+        if let Some(form) = self.form {
+            form.subject.get_or_init(|| subject.clone());
+        }
+        Ok(subject)
+    }
+}
+
 impl<'k> Exact<'k> {
     /// Of a kernel in its one form, whose accesses go by these numbers. Says in `notes` what the numbers take for granted; what takes long to
     /// find is not said where that shall be `brief`.
@@ -64,7 +89,7 @@ impl<'k> Exact<'k> {
         kernel: &'k Kernel,
         on: &Profile,
         resident: Occupancy,
-        (numbers, known): (&[usize], &Rc<Known>),
+        from: &Origin,
         caches: &Caches,
         (brief, notes): (bool, &mut Vec<String>),
     ) -> Result<Self, NoEstimate> {
@@ -74,8 +99,7 @@ impl<'k> Exact<'k> {
             return Err(NoEstimate::CannotRun(format!("a block of {deep} work-items along z, of at most {DEEPEST_OF_NVIDIA}")));
         }
         let sizes = sizes(on, rule.as_ref().ok(), notes)?;
-        let mut subject = images::subject(kernel, on)?.knowing(known);
-        subject.number(numbers);
+        let subject = from.subject(kernel, on)?;
         let price = |request: &Request| rule.as_ref().map_or(0.0, |rule| rule.cycles(request, sizes));
         let merged: Vec<Field>;
         let fields = if rule.as_ref().is_ok_and(|rule| rule.fuses()) {

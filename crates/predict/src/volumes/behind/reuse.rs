@@ -10,6 +10,7 @@ use super::histogram::Gaps;
 use super::pattern::{Pattern, inner, within};
 use super::wave::{BlockBox, boxes};
 use crate::volumes::kernel::subject::{Field, Side, Subject, Touch};
+use crate::volumes::known::Question;
 use crate::volumes::sets::intervals::Intervals;
 use crate::volumes::sets::lines::{Geometry, Region, joined};
 use smallvec::SmallVec;
@@ -37,7 +38,7 @@ impl<'a> Footprint<'a> {
             Some((structure, field)) => {
                 // Times are a structure's, too.
                 let key = PatternsKey { structure, field, side, timed: phases.is_some() };
-                let kinds = subject.known.patterns.get(key, |_| kinds(subject, &touches, phases));
+                let kinds = subject.known.get(key, |_| kinds(subject, &touches, phases));
                 kinds.iter().map(|kind| kind.pattern(within(touches[kind.like]), touches[kind.like])).collect()
             }
             None => {
@@ -147,9 +148,23 @@ impl<'a> Footprint<'a> {
 /// Rows of so many lines that stores fill share few of them with their neighbours.
 const SHARED_ENDS: i64 = 16;
 
+/// When accesses happen.
+#[derive(PartialEq, Eq, Hash)]
+struct PhasesKey {
+    structure: usize,
+}
+
+impl Question for PhasesKey {
+    type Answer = Vec<f64>;
+}
+
+impl Question for PatternsKey {
+    type Answer = Vec<PatternKind>;
+}
+
 /// The accesses to a field on one side, whose conditions are all the same.
-#[derive(Debug, PartialEq, Eq, Hash)]
-pub(in crate::volumes) struct PatternsKey {
+#[derive(PartialEq, Eq, Hash)]
+struct PatternsKey {
     structure: usize,
     field: usize,
     side: Option<Side>,
@@ -157,8 +172,7 @@ pub(in crate::volumes) struct PatternsKey {
 }
 
 /// A [`Pattern`] without its conditions.
-#[derive(Debug)]
-pub(in crate::volumes) struct PatternKind {
+struct PatternKind {
     /// Which of the accesses it is like.
     like: usize,
     inner: Option<[Intervals; 3]>,
@@ -208,7 +222,7 @@ const STEPS: f64 = 8.0;
 /// one has brought takes no time. Stores come last of all. Accesses within one loop take turns, and are put in the middle of it.
 pub fn phases(subject: &Subject) -> Rc<Vec<f64>> {
     match subject.structure {
-        Some(structure) => subject.known.phases.get(structure, |_| times(subject)),
+        Some(structure) => subject.known.get(PhasesKey { structure }, |_| times(subject)),
         None => Rc::new(times(subject)),
     }
 }

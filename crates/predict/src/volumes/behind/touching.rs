@@ -90,6 +90,8 @@ struct Spread<'a> {
     count: usize,
     /// For each member a bit for each of its blocks, the first of all lowest; empty where these are more than [`BITS`].
     masks: SmallVec<[u16; 16]>,
+    /// That of a member whose only block is a row's own; 0 where there can be none.
+    own: u16,
 }
 
 /// Blocks of a class that have a bit each.
@@ -109,7 +111,8 @@ impl<'a> Level<'a> {
             let count = first.abs_diff(last) as usize + 1;
             let mask = |own: &&[i32]| own.iter().fold(0, |mask, block| mask | 1 << block.abs_diff(first));
             let masks = if count > BITS { SmallVec::new() } else { blocks.iter().map(mask).collect() };
-            Spread { lines: class.lines, blocks, first, count, masks }
+            let own = if first <= 0 && last >= 0 && count <= BITS { 1 << first.unsigned_abs() } else { 0 };
+            Spread { lines: class.lines, blocks, first, count, masks, own }
         });
         let (unit, shift) = axis.group.map_or((0, 0), |(group, unit)| (unit, Ends::shift(slowest, group)));
         Self { unit, shift, classes: classes.collect() }
@@ -159,6 +162,7 @@ impl Walk<'_> {
         order.sort_unstable();
         let mut ordered: Vec<(i64, usize)> = Vec::with_capacity(rows.len());
         ordered.extend(order.iter().map(|&key| unkey(key)));
+        let sorted: Vec<Touching> = ordered.iter().map(|&(_, row)| rows[row]).collect();
         // Rows of one time.
         let mut runs: Vec<(usize, usize)> = Vec::with_capacity(ordered.len());
         for (i, row) in ordered.iter().enumerate() {
@@ -167,6 +171,7 @@ impl Walk<'_> {
                 _ => runs.push((i, i + 1)),
             }
         }
+        let mut pairs: Vec<Pair> = vec![Pair::Unknown; sorted.len()];
         for class in &level.classes {
             let touches = || rows.iter().map(|row| class.blocks[row.member].len()).sum::<usize>();
             if rows.len() * class.count > MOST && touches() > MOST {
@@ -174,6 +179,7 @@ impl Walk<'_> {
             }
             let lines = lines * class.lines;
             self.before.time = NEVER;
+            let mut last = usize::MAX;
             // What rows spread over.
             let reach = level.unit * (class.count as i64 - 1);
             let mut run = 0;
@@ -185,8 +191,23 @@ impl Walk<'_> {
                 }
                 let until = runs[run - 1].1;
                 if until == alike && !class.masks.is_empty() {
-                    self.together(level, class.first, (rows, &ordered[from..until], &class.masks), lines);
+                    let mask = class.masks[sorted[from].member];
+                    if until == from + 1 && mask == class.own && mask != 0 {
+                        // In most classes a row has its own block alone, as the row before it.
+                        if last.wrapping_add(1) == from && from > 0 {
+                            self.meet_again(&sorted[from], &mut pairs[from], lines);
+                        } else {
+                            self.meet(sorted[from], sorted[from], lines);
+                        }
+                        last = from;
+                        continue;
+                    }
+                    if mask != 0 || until > from + 1 {
+                        last = usize::MAX;
+                    }
+                    self.together(level, class.first, (&sorted[from..until], &class.masks), lines);
                 } else {
+                    last = usize::MAX;
                     order.clear();
                     for &(_, row) in &ordered[from..until] {
                         order.extend(class.blocks[rows[row].member].iter().map(|&block| key(level.moved(&rows[row], block).time, row)));
@@ -194,7 +215,9 @@ impl Walk<'_> {
                     order.sort_unstable();
                     for (time, row) in order.iter().map(|&key| unkey(key)) {
                         // Rows that lie apart in time have blocks, which do so too.
-                        let block = (time - rows[row].time).checked_div(level.unit).unwrap_or(0) as i32;
+                        let blocks = time - rows[row].time;
+                        // Along the fastest axis nothing has to be divided, which would take long.
+                        let block = if level.unit == 1 { blocks } else { blocks.checked_div(level.unit).unwrap_or(0) } as i32;
                         let touch = level.moved(&rows[row], block);
                         self.meet(touch, touch, lines);
                     }
@@ -205,9 +228,8 @@ impl Walk<'_> {
     }
 
     /// Rows of one time: of those that have a block, the first meets what was before it, and the last is met.
-    fn together(&mut self, level: &Level, first: i32, (rows, alike, masks): (&[Touching], &[(i64, usize)], &[u16]), lines: f64) {
-        if let &[(_, row)] = alike {
-            let row = &rows[row];
+    fn together(&mut self, level: &Level, first: i32, (alike, masks): (&[Touching], &[u16]), lines: f64) {
+        if let [row] = alike {
             let mut left = masks[row.member];
             while left != 0 {
                 let touch = level.moved(row, first + left.trailing_zeros() as i32);
@@ -217,27 +239,38 @@ impl Walk<'_> {
             return;
         }
         let mut any = 0_u16;
-        let mut ends = [(0, 0); BITS];
-        for &(_, row) in alike {
-            let mask = masks[rows[row].member];
+        let mut ends = [(0_u32, 0_u32); BITS];
+        for (i, row) in alike.iter().enumerate() {
+            let mask = masks[row.member];
             let mut left = mask;
             while left != 0 {
-                let bit = left.trailing_zeros() as usize;
-                if any >> bit & 1 == 0 {
-                    ends[bit].0 = row;
-                }
-                ends[bit].1 = row;
+                let end = &mut ends[left.trailing_zeros() as usize % BITS];
+                *end = (if any & left & left.wrapping_neg() == 0 { i as u32 } else { end.0 }, i as u32);
                 left &= left - 1;
             }
             any |= mask;
         }
         while any != 0 {
-            let bit = any.trailing_zeros() as usize;
-            let (from, to) = ends[bit];
-            let touch = level.moved(&rows[from], first + bit as i32);
-            self.meet(touch, if from == to { touch } else { level.moved(&rows[to], first + bit as i32) }, lines);
+            let bit = any.trailing_zeros() as usize % BITS;
+            let [from, to] = [ends[bit].0, ends[bit].1].map(|end| level.moved(&alike[end as usize], first + bit as i32));
+            self.meet(from, to, lines);
             any &= any - 1;
         }
+    }
+
+    /// The next of two touches by their rows' own blocks, which meet alike in every class.
+    #[inline(always)]
+    fn meet_again(&mut self, touch: &Touching, pair: &mut Pair, lines: f64) {
+        if let Pair::Unknown = pair {
+            let gap = touch.time.abs_diff(self.before.time);
+            let later = self.before.time < touch.time;
+            *pair =
+                if later { Pair::Apart(Gaps::bucket(gap), gap as f64, both(self.slowest, &self.before, touch)) } else { Pair::Together };
+        }
+        if let &mut Pair::Apart(bucket, gap, part) = pair {
+            self.gaps.add_to(bucket, gap, lines * part);
+        }
+        self.before = *touch;
     }
 
     /// Touches at the same time, of which these are the first and the last.
@@ -248,6 +281,17 @@ impl Walk<'_> {
         }
         self.before = last;
     }
+}
+
+/// How a row and the one before it meet, each by its own block.
+#[derive(Clone, Copy)]
+enum Pair {
+    /// Nobody has looked.
+    Unknown,
+    /// At one time.
+    Together,
+    /// The bucket of their gap, the gap, and the part of lines that have both.
+    Apart(usize, f64, f64),
 }
 
 /// A group axis, the slowest of a launch first.

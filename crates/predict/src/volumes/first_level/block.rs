@@ -7,6 +7,7 @@ use super::warps::{Alike as WarpsAlike, Asked, Axis, Residues, WarpsKey, WarpsOf
 use crate::volumes::kernel::gathers::Gather;
 use crate::volumes::kernel::lanes::{Lanes, active_lanes, breaks, classes};
 use crate::volumes::kernel::subject::{Field, Side, Subject, Touch};
+use crate::volumes::known::Question;
 use crate::volumes::sets::intervals::{Intervals, lcm};
 use crate::volumes::sets::lines::{Geometry, Region, by_begin, joined};
 use smallvec::SmallVec;
@@ -61,7 +62,7 @@ pub fn priced(subject: &Subject, fields: &[Field], sizes: Sizes, (asked, price):
             });
             let Priced { placed, totals, .. } = &mut known[at];
             let begin = touch.origin(&field.geometry).rem_euclid(i64::from(sizes.line));
-            let total = at_residue(totals, begin, || total(touch.width * field.geometry.element, begin, placed, sizes, price));
+            let total = at_residue(totals, begin, || total(begin, placed, sizes, price));
             found.push(Instruction { position: touch.position, field: index, kind: touch.kind, ..total });
         }
         for (touch, gather) in field.gathers.iter().filter_map(|touch| Some((touch, Gather::of(subject, field, touch)?))) {
@@ -87,7 +88,7 @@ fn placed(subject: &Subject, field: &Field, touch: &Touch, sizes: Sizes, asked: 
         let first: i64 = groups.iter().zip(&class.blocks).map(|(stride, at)| stride * at.0).sum();
         let at = known.iter().position(|(active, _)| *active == class.lanes).unwrap_or_else(|| {
             let key = WarpsKey::of(&lanes, &class.lanes, bytes, sizes, asked);
-            known.push((class.lanes.clone(), subject.known.warps.get(key, WarpsKey::warps)));
+            known.push((class.lanes.clone(), subject.known.get(key, WarpsKey::warps)));
             known.len() - 1
         });
         let warps = &known[at].1;
@@ -120,14 +121,14 @@ fn at_residue<T: Clone>(known: &mut Found<T>, residue: i64, find: impl FnOnce() 
     }
 }
 
-/// What an access to so many bytes, whose constant part is at this byte of a line, costs over the launch.
-fn total(bytes: i64, origin: i64, placed: &[Placed], sizes: Sizes, price: &dyn Fn(&Request) -> f64) -> Instruction {
+/// What an access whose constant part is at this byte of a line costs over the launch.
+fn total(origin: i64, placed: &[Placed], sizes: Sizes, price: &dyn Fn(&Request) -> f64) -> Instruction {
     let line = i64::from(sizes.line);
     let mut to =
         Instruction { position: 0, field: 0, kind: AccessKind::Load, executions: 0, sectors: 0, lines: 0, wavefronts: 0, price: 0.0 };
     for own in placed {
         for (begin, times) in own.begins.iter() {
-            let cost = own.of().cost(bytes, (begin + origin).rem_euclid(line), sizes, price);
+            let cost = own.of().cost((begin + origin).rem_euclid(line), sizes, price);
             to.executions += times;
             to.sectors += times * cost.sectors;
             to.lines += times * cost.lines;
@@ -197,19 +198,22 @@ impl<'a> Alike<'a> {
     }
 
     /// Constants of all of these, as sets of points.
-    fn constants(of: &[&Self]) -> SmallVec<[Region; 8]> {
+    fn constants<'b>(of: impl Iterator<Item = &'b Self>) -> SmallVec<[Region; 8]>
+    where
+        'a: 'b,
+    {
         let point = |touch: &&Touch| {
             let [x, y, z] = [0, 1, 2].map(|i| Intervals::point(touch.coords[i].constant));
             Region { x, y, z }
         };
-        joined(&of.iter().flat_map(|own| own.all.iter().map(point)).collect::<SmallVec<[Region; 16]>>())
+        joined(&of.flat_map(|own| own.all.iter().map(point)).collect::<SmallVec<[Region; 16]>>())
     }
 }
 
 /// Which lanes of a block take part in which accesses, and how its rows lie in lines: blocks of which this is the same touch as many of them
 /// where they begin at the same byte.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub struct BlockKey {
+struct BlockKey {
     structure: usize,
     field: usize,
     stores: bool,
@@ -222,7 +226,7 @@ pub struct BlockKey {
 
 /// Lines that a block touches whose rows share none.
 #[derive(Debug)]
-pub struct BlockLines {
+struct BlockLines {
     /// From the first to past the last element of rows, and row of planes.
     extent: [i64; 2],
     /// For each size of lines: by the byte in which the block begins, [`by_begin`].
@@ -269,7 +273,7 @@ fn over_blocks(subject: &Subject, (index, field, side): (usize, &Field, Side), t
             let Geometry { row, plane, .. } = field.geometry;
             let (row, plane) = (row.rem_euclid(period), plane.map(|plane| plane.rem_euclid(period)));
             let key = BlockKey { structure, field: index, stores: side == Side::Stores, lines, row, plane, lanes: lanes.clone() };
-            subject.known.blocks.get(key, |key| BlockLines::of(subject, field, &alike, key))
+            subject.known.get(key, |key| BlockLines::of(subject, field, &alike, key))
         });
         let by_begin = by_begin.filter(|own| own.apart(&field.geometry, period));
         match by_begin.as_deref() {
@@ -283,7 +287,7 @@ fn over_blocks(subject: &Subject, (index, field, side): (usize, &Field, Side), t
                 }
             }
             None => {
-                let regions = regions(subject, &alike, &lanes, &block);
+                let regions = regions(subject, (&alike, structure.map(|structure| (structure, index, side))), &lanes, &block);
                 let shifts: SmallVec<[(i64, u64); 16]> = moved.iter().collect();
                 total.iter_mut().zip(field.distinct(&regions, lines, &shifts)).for_each(|(total, found)| *total += found);
             }
@@ -295,21 +299,46 @@ fn over_blocks(subject: &Subject, (index, field, side): (usize, &Field, Side), t
     }
 }
 
+/// Accesses of a structure to a field on one side.
+type Where = (usize, usize, Side);
+
+/// Constants of those of them of which the same lanes take part, as few regions.
+#[derive(PartialEq, Eq, Hash)]
+struct ConstantsKey {
+    place: Where,
+    members: SmallVec<[usize; 8]>,
+}
+
+impl Question for ConstantsKey {
+    type Answer = SmallVec<[Region; 8]>;
+}
+
+impl Question for BlockKey {
+    type Answer = BlockLines;
+}
+
 /// What a block touches, these lanes taking part in accesses.
-fn regions(subject: &Subject, alike: &[Alike], lanes: &[Lanes], block: &[i64]) -> Vec<Region> {
+fn regions(subject: &Subject, (alike, place): (&[Alike], Option<Where>), lanes: &[Lanes], block: &[i64]) -> Vec<Region> {
     // Those of which the same lanes take part fill each other's gaps.
-    let mut parts: SmallVec<[(&Lanes, SmallVec<[&Alike; 8]>); 4]> = SmallVec::new();
-    for (own, lanes) in alike.iter().zip(lanes).filter(|(_, lanes)| lanes.iter().all(|(lo, hi)| lo < hi)) {
-        match parts.iter_mut().find(|(other, members)| members[0].base == own.base && *other == lanes) {
-            Some((_, members)) => members.push(own),
-            None => parts.push((lanes, SmallVec::from_iter([own]))),
+    let mut parts: SmallVec<[(&Lanes, SmallVec<[usize; 8]>); 4]> = SmallVec::new();
+    for (i, lanes) in lanes.iter().enumerate().filter(|(_, lanes)| lanes.iter().all(|(lo, hi)| lo < hi)) {
+        match parts.iter_mut().find(|(other, members)| alike[members[0]].base == alike[i].base && *other == lanes) {
+            Some((_, members)) => members.push(i),
+            None => parts.push((lanes, SmallVec::from_iter([i]))),
         }
     }
     let (ranges, mut regions) = (subject.block(block), Vec::new());
     for (lanes, members) in parts {
         let with_lanes = subject.lanes.iter().zip(lanes);
         let ranges = with_lanes.fold(ranges.clone(), |ranges, (lane, &(lo, hi))| ranges.with(lane.id, lo.into(), hi - lo));
-        members[0].like.regions_of(&Alike::constants(&members), &ranges, &mut regions);
+        let like = alike[members[0]].like;
+        let constants = |members: &[usize]| Alike::constants(members.iter().map(|&i| &alike[i]));
+        match place {
+            Some(place) => {
+                like.regions_of(&subject.known.get(ConstantsKey { place, members }, |own| constants(&own.members)), &ranges, &mut regions)
+            }
+            None => like.regions_of(&constants(&members), &ranges, &mut regions),
+        }
     }
     regions
 }
@@ -317,7 +346,8 @@ fn regions(subject: &Subject, alike: &[Alike], lanes: &[Lanes], block: &[i64]) -
 impl BlockLines {
     fn of(subject: &Subject, field: &Field, alike: &[Alike], key: &BlockKey) -> Self {
         let first: SmallVec<[i64; 4]> = SmallVec::from_elem(0, subject.groups.len());
-        let regions = joined(&regions(subject, alike, &key.lanes, &first));
+        let side = if key.stores { Side::Stores } else { Side::Loads };
+        let regions = joined(&regions(subject, (alike, Some((key.structure, key.field, side))), &key.lanes, &first));
         let extent = |axis: fn(&Region) -> &Intervals| {
             let bounds = regions.iter().filter_map(|own| axis(own).bounds()).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
             bounds.map_or(0, |(lo, hi)| hi + 1 - lo)

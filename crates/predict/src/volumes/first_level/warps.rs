@@ -7,6 +7,7 @@
 
 use super::costs::{Request, Sizes};
 use crate::volumes::kernel::lanes::Lanes;
+use crate::volumes::known::Question;
 use crate::volumes::sets::intervals::{covered, gcd, lcm};
 use smallvec::SmallVec;
 use std::cell::RefCell;
@@ -136,12 +137,18 @@ pub enum Asked {
 pub struct WarpsKey {
     axes: SmallVec<[Axis; 4]>,
     active: Lanes,
+    /// Of each lane.
+    bytes: i64,
     sizes: Sizes,
     asked: Asked,
 }
 
 /// Those warps by shape.
 pub type WarpsOf = Vec<Alike>;
+
+impl Question for WarpsKey {
+    type Answer = WarpsOf;
+}
 
 /// Warps of one shape, and what those cost that begin at a byte of a line.
 #[derive(Debug)]
@@ -150,7 +157,17 @@ pub struct Alike {
     pub offsets: SmallVec<[i64; 64]>,
     /// Where they begin within a line, relative to the block's first lane.
     pub starts: Residues,
-    costs: RefCell<Vec<((i64, i64), Cost)>>,
+    bytes: i64,
+    runs: Runs,
+    costs: RefCell<Costs>,
+}
+
+/// What warps cost that begin at these bytes of a line.
+#[derive(Debug, Default)]
+struct Costs {
+    /// For each byte of a line, one more than the position of what is known.
+    places: Vec<u8>,
+    known: Vec<(i64, Cost)>,
 }
 
 /// What one execution of a request costs.
@@ -171,14 +188,13 @@ impl WarpsKey {
     pub fn of(lanes: &[Axis], active: &Lanes, bytes: i64, sizes: Sizes, asked: Asked) -> Self {
         let banks = lcm(4 * i64::from(sizes.banks), CLASS);
         let period = 4 * lcm(lcm(sizes.line.into(), sizes.sector.into()), banks);
-        Self { axes: near(lanes, bytes, period), active: active.clone(), sizes, asked }
+        Self { axes: near(lanes, bytes, period), active: active.clone(), bytes, sizes, asked }
     }
 
     /// The warps.
     pub fn warps(&self) -> WarpsOf {
         let shapes = shapes(&self.axes, &self.active, self.sizes.warp).into_iter();
-        let own =
-            |own: Shape| Alike { starts: Residues::of(0, &own.starts, self.sizes.line), offsets: own.offsets, costs: RefCell::default() };
+        let own = |own: Shape| Alike::of(own, self.bytes, self.sizes.line);
         shapes.map(own).collect()
     }
 }
@@ -211,23 +227,35 @@ fn near(lanes: &[Axis], bytes: i64, period: i64) -> SmallVec<[Axis; 4]> {
 }
 
 impl Alike {
-    /// What one of them costs that begins there, its lanes being so wide.
-    pub fn cost(&self, bytes: i64, begin: i64, sizes: Sizes, price: &dyn Fn(&Request) -> f64) -> Cost {
-        let mut known = self.costs.borrow_mut();
-        if let Some((_, cost)) = known.iter().find(|(at, _)| *at == (bytes, begin)) {
-            return *cost;
+    fn of(shape: Shape, bytes: i64, line: u32) -> Self {
+        let runs = runs(&shape.offsets, bytes);
+        Self { starts: Residues::of(0, &shape.starts, line), offsets: shape.offsets, bytes, runs, costs: RefCell::default() }
+    }
+
+    /// What one of them costs that begins there.
+    pub fn cost(&self, begin: i64, sizes: Sizes, price: &dyn Fn(&Request) -> f64) -> Cost {
+        let mut costs = self.costs.borrow_mut();
+        if let Some(&place @ 1..) = costs.places.get(begin as usize) {
+            return costs.known[usize::from(place) - 1].1;
         }
         let (line, sector) = (i64::from(sizes.line), i64::from(sizes.sector));
         // Only where in a sector decides on sectors, where in a word on banks.
-        let alike = |size: i64| known.iter().find(move |((width, at), _)| *width == bytes && (at - begin) % size == 0).map(|own| own.1);
-        let offsets = &self.offsets;
-        let lines = distinct(offsets, bytes, begin, line);
-        let sectors = alike(sector).map_or_else(|| distinct(offsets, bytes, begin.rem_euclid(sector), sector), |own| own.sectors);
+        let alike = |size: i64| costs.known.iter().find(|own| (own.0 - begin) % size == 0).map(|own| own.1);
+        let (offsets, bytes) = (&self.offsets, self.bytes);
+        let lines = lines_of(&self.runs, begin, line);
+        let sectors = alike(sector).map_or_else(|| lines_of(&self.runs, begin.rem_euclid(sector), sector), |own| own.sectors);
         let wavefronts =
             alike(4).map_or_else(|| wavefronts(offsets, bytes, begin.rem_euclid(4), sizes.banks as usize), |own| own.wavefronts);
         let price = price(&Request { offsets, bytes, begin, lines, wavefronts });
         let cost = Cost { sectors, lines, wavefronts, price };
-        known.push(((bytes, begin), cost));
+        if costs.places.is_empty() {
+            costs.places.resize(line as usize, 0);
+        }
+        costs.known.push((begin, cost));
+        // Of lines with more places than a number has values, some are counted anew.
+        if let (Ok(place), Some(own)) = (u8::try_from(costs.known.len()), costs.places.get_mut(begin as usize)) {
+            *own = place;
+        }
         cost
     }
 }
@@ -298,20 +326,35 @@ impl Residues {
 
 /// Distinct lines of `line` bytes that lanes of `bytes` each touch when the first begins at `begin`.
 pub fn distinct(offsets: &[i64], bytes: i64, begin: i64, line: i64) -> u64 {
-    let Some((&first, others)) = offsets.split_first() else { return 0 };
-    let mut spans: SmallVec<[(i64, i64); 64]> = SmallVec::new();
-    let mut add = |(lo, hi): (i64, i64)| spans.push(((begin + lo).div_euclid(line), (begin + hi - 1).div_euclid(line)));
-    // Lanes without a gap between them are as one.
+    lines_of(&runs(offsets, bytes), begin, line)
+}
+
+/// From byte to byte: lanes without a gap between them are as one.
+type Runs = SmallVec<[(i64, i64); 8]>;
+
+fn runs(offsets: &[i64], bytes: i64) -> Runs {
+    let Some((&first, others)) = offsets.split_first() else { return Runs::new() };
+    let mut runs = Runs::new();
     let mut run = (first, first + bytes);
     for &offset in others {
         if run.0 <= offset && offset <= run.1 {
             run.1 = run.1.max(offset + bytes);
         } else {
-            add(run);
+            runs.push(run);
             run = (offset, offset + bytes);
         }
     }
-    add(run);
+    runs.push(run);
+    runs
+}
+
+/// Distinct lines of runs of bytes, when these begin at `begin`.
+fn lines_of(runs: &[(i64, i64)], begin: i64, line: i64) -> u64 {
+    // Divisions take long.
+    let shift = line.trailing_zeros();
+    let of = |byte: i64| if line == 1 << shift { byte >> shift } else { byte.div_euclid(line) };
+    let mut spans: SmallVec<[(i64, i64); 64]> = SmallVec::new();
+    spans.extend(runs.iter().map(|&(lo, hi)| (of(begin + lo), of(begin + hi - 1))));
     if spans.windows(2).any(|pair| pair[0] > pair[1]) {
         spans.sort_unstable();
     }
@@ -353,4 +396,41 @@ pub fn wavefronts(offsets: &[i64], bytes: i64, begin: i64, banks: usize) -> u64 
         cycles += u64::from(most);
     }
     cycles
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::volumes::first_level::l1::Rule;
+
+    /// Lanes that are moved near to each other cost what they cost where they lie, whatever the rule.
+    #[test]
+    fn near_lanes_cost_what_far_ones_do() {
+        let mut rng = fastrand::Rng::with_seed(9);
+        let rules = [(Rule::Nvidia { lsu_lanes: 16.0 }, 32, 128), (Rule::Cdna, 64, 64), (Rule::Rdna, 32, 128)];
+        let mut moved = 0;
+        for case in 0..3000 {
+            let (rule, warp, line) = *rng.choice(&rules).unwrap();
+            let sizes = Sizes { warp, sector: *rng.choice(&[32, line]).unwrap(), line, banks: rule.banks(), texture: None };
+            let bytes = *rng.choice(&[2, 4, 8, 16]).unwrap();
+            let far = [1, 3, 64, 1000, 5000, 300_000];
+            let lane = |rng: &mut fastrand::Rng| Axis { stride: bytes * rng.choice(&far).unwrap() * rng.i64(-3..4), count: rng.u32(1..9) };
+            let lanes: SmallVec<[Axis; 4]> = (0..rng.usize(1..4)).map(|_| lane(&mut rng)).collect();
+            let part = |rng: &mut fastrand::Rng, count| (rng.u32(0..count), rng.u32(1..count + 1));
+            let active: Lanes = lanes.iter().map(|axis| if rng.bool() { (0, axis.count) } else { part(&mut rng, axis.count) }).collect();
+            let key = WarpsKey::of(&lanes, &active, bytes, sizes, Asked::Cycles);
+            moved += usize::from(key.axes.iter().zip(&lanes).any(|(near, own)| own.count > 1 && near.stride != own.stride));
+            let (near, own) = (key.warps(), shapes(&lanes, &active, warp));
+            assert_eq!(near.len(), own.len(), "case {case}: {lanes:?}");
+            for (near, own) in near.iter().zip(own) {
+                assert_eq!(near.starts, Residues::of(0, &own.starts, line), "case {case}: {lanes:?}");
+                let alone = Alike::of(own, bytes, line);
+                for begin in (0..i64::from(line)).step_by(bytes as usize) {
+                    let cost = |own: &Alike| format!("{:?}", own.cost(begin, sizes, &|request| rule.cycles(request, sizes)));
+                    assert_eq!(cost(near), cost(&alone), "case {case}: {lanes:?} {active:?} {sizes:?} at {begin}");
+                }
+            }
+        }
+        assert!(moved > 1000, "{moved}");
+    }
 }

@@ -1,7 +1,9 @@
 //! A kernel without its sizes.
 
 use super::subject::{Subject, Touch, Var};
-use crate::volumes::known::Known;
+use crate::volumes::known::{Known, Question};
+use std::cell::RefCell;
+use std::rc::Rc;
 use warpsight_ir::VarId;
 
 /// Lanes, and what they do to which fields: all of a [`Subject`] but how many blocks there are, how fields lie in memory and what conditions say.
@@ -75,18 +77,33 @@ fn guard(touches: &[Touch], at: usize) -> usize {
     touches.iter().position(|touch| touch.guard == *own).unwrap_or(at)
 }
 
-impl Known {
-    /// The number of a subject's structure: two of one number differ in sizes alone.
-    pub(in crate::volumes) fn structure(&self, subject: &Subject) -> usize {
-        let mut structures = self.structures.borrow_mut();
-        if let Some(known) = structures.iter().rev().find(|own| own.is_of(subject)) {
-            return known.number;
-        }
-        let number = structures.last().map_or(0, |last| last.number + 1);
-        if structures.len() >= MOST {
-            structures.clear();
-        }
-        structures.push(Structure::of(subject, number));
-        number
+/// The structures that are known.
+#[derive(PartialEq, Eq, Hash)]
+struct Structures;
+
+impl Question for Structures {
+    type Answer = RefCell<Vec<Structure>>;
+}
+
+impl Subject {
+    /// Lets it take part in what is known of kernels like it: two of one structure differ in sizes alone.
+    pub fn knowing(mut self, known: &Rc<Known>) -> Self {
+        self.known = Rc::clone(known);
+        self.structure =
+            Some(if known.is_alone() { 0 } else { number(&self, &mut known.get(Structures, |_| RefCell::default()).borrow_mut()) });
+        self
     }
+}
+
+/// The number of a subject's structure.
+fn number(subject: &Subject, known: &mut Vec<Structure>) -> usize {
+    if let Some(own) = known.iter().rev().find(|own| own.is_of(subject)) {
+        return own.number;
+    }
+    let number = known.last().map_or(0, |last| last.number + 1);
+    if known.len() >= MOST {
+        known.clear();
+    }
+    known.push(Structure::of(subject, number));
+    number
 }

@@ -186,17 +186,23 @@ impl Subject {
         for field in self.fields.iter().chain(&self.local).chain(&self.constant) {
             let row = field.geometry.row as f64;
             let sizes = [1.0, row, row * field.geometry.plane.unwrap_or(0) as f64];
+            // Most differ in constants only.
+            let mut like: Option<(&Touch, [f64; 3], f64)> = None;
             for touch in field.all() {
-                let vars = self.groups.iter().chain(&self.lanes).chain(&touch.loops);
-                let reach = |i: usize| {
-                    let moved = vars.clone().map(|var| f64::from(touch.coords[i].coefficient(var.id)).abs() * f64::from(var.count));
-                    moved.sum::<f64>() + (touch.coords[i].constant as f64).abs() + touch.width as f64
-                };
+                let (_, moved, trips) = like.filter(|like| like.0.moves_like(touch)).unwrap_or_else(|| {
+                    let vars = self.groups.iter().chain(&self.lanes).chain(&touch.loops);
+                    let moved = [0, 1, 2].map(|i| {
+                        let moved = vars.clone().map(|var| f64::from(touch.coords[i].coefficient(var.id)).abs() * f64::from(var.count));
+                        moved.sum::<f64>()
+                    });
+                    (touch, moved, touch.loops.iter().map(|var| f64::from(var.count)).product())
+                });
+                like = Some((touch, moved, trips));
+                let reach = |i: usize| moved[i] + (touch.coords[i].constant as f64).abs() + touch.width as f64;
                 if field.image.is_some() && reach(0).max(reach(1)) > image::FARTHEST {
                     return Err(NoEstimate::NotCovered(format!("`{}`, access {}: it is far from every image", field.name, touch.number)));
                 }
                 let bytes = (0..3).map(|i| reach(i) * sizes[i]).sum::<f64>() * field.geometry.element as f64;
-                let trips: f64 = touch.loops.iter().map(|var| f64::from(var.count)).product();
                 let bounds = touch.guard.iter().map(|bound| (bound.value.constant as f64).abs().max((bound.extent as f64).abs()));
                 if bytes + field.geometry.origin as f64 > most || threads * trips * PIECES > most || bounds.fold(0.0, f64::max) > most * 4.0
                 {
@@ -257,11 +263,38 @@ impl Subject {
         Ok(())
     }
 
-    /// Lets it take part in what is known of kernels like it.
-    pub fn knowing(mut self, known: &Rc<Known>) -> Self {
-        self.known = Rc::clone(known);
-        self.structure = Some(known.structure(&self));
-        self
+    /// Of a kernel that differs from this one's in sizes alone, and in what the one condition of all its accesses says. `None` where it has images, or
+    /// numbers that do not fit.
+    pub fn resized(&self, kernel: &Kernel) -> Option<Self> {
+        fn first(nest: &[Nest]) -> Option<&AccessRef> {
+            nest.iter().find_map(|node| match node {
+                Nest::Access(access) => Some(access),
+                Nest::Loop { body, .. } => first(body),
+                Nest::Barrier => None,
+            })
+        }
+        let accesses = &kernel.accesses;
+        let guard = &first(&accesses.nest)?.guard;
+        let mut subject = self.clone();
+        for group in &mut subject.groups {
+            group.count = accesses.vars[usize::from(group.id.0)].trips?;
+        }
+        let (mut fields, mut local, mut constant) = (subject.fields.iter_mut(), subject.local.iter_mut(), subject.constant.iter_mut());
+        for tensor in &accesses.tensors {
+            let TensorPlace::Buffer { space, element, dims, layout } = &tensor.place else { return None };
+            let field = match space {
+                // Tiles are registers.
+                Space::Tile => continue,
+                Space::Local => local.next()?,
+                Space::Constant => constant.next()?,
+                _ => fields.next()?,
+            };
+            // Of more dimensions, coordinates depend on how large these are.
+            let strides = if layout.strides.is_empty() { packed(dims) } else { layout.strides.clone() };
+            field.geometry = geometry(&strides, dims, i64::from(element.bytes()), layout.align).filter(|_| dims.len() <= 3)?;
+            field.touches.iter_mut().chain(&mut field.gathers).for_each(|touch| touch.guard.clone_from(guard));
+        }
+        subject.fits().is_ok().then_some(subject)
     }
 
     /// Accesses by the numbers that these positions had where the kernel was written.

@@ -5,14 +5,12 @@ use super::measured::Compared;
 use crate::time::{Counts, nothing_known, parts};
 use crate::volumes::behind::dram::{Cause, Dram};
 use crate::volumes::behind::tlb;
-use crate::volumes::count::{Exact, asked_of, loads, stores};
+use crate::volumes::count::{Exact, Origin, asked_of, loads, stores};
 use crate::volumes::first_level::costs::Instruction;
 use crate::volumes::fitted::caches::Caches;
 use crate::volumes::fitted::expected::{Kind, Moved, range};
 use crate::volumes::fitted::speed::Speed;
-use crate::volumes::known::Known;
 use std::borrow::Cow;
-use std::rc::Rc;
 use warpsight_ir::occupancy::Occupancy;
 use warpsight_ir::profile::Fact;
 use warpsight_ir::{Bytes, Hertz, Limiter, NoEstimate, Profile, Seconds, Volumes};
@@ -21,17 +19,11 @@ use warpsight_ir::{Bytes, Hertz, Limiter, NoEstimate, Profile, Seconds, Volumes}
 ///
 /// # Errors
 /// Those of [`Exact::of`]; [`NoEstimate::Missing`] where not even one limiter is known.
-pub fn report(
-    work: &Work,
-    on: &Profile,
-    settings: &Settings,
-    resident: Occupancy,
-    (numbers, known): (&[usize], &Rc<Known>),
-) -> Result<Report, NoEstimate> {
+pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupancy, from: &Origin) -> Result<Report, NoEstimate> {
     let kernel = work.kernel;
     let mut notes = Vec::new();
     let caches = settings.caches.as_ref().unwrap_or_else(|| Caches::fitted());
-    let exact = Exact::of(kernel, on, resident, (numbers, known), caches, (settings.brief, &mut notes))?;
+    let exact = Exact::of(kernel, on, resident, from, caches, (settings.brief, &mut notes))?;
     let points = work.points as f64;
     let has_llc = !matches!(on.memory.llc.bytes, Fact::Absent { .. });
     let mut counts = Cow::Borrowed(&exact.counts);

@@ -9,7 +9,9 @@ pub mod unknowns;
 pub use contents::{Effective, FieldVolumes, InstructionCost, Interval, PointVolumes, Report, Settings, Work};
 
 use crate::time::Parts;
+use crate::volumes::count::Origin;
 use crate::volumes::cpu::is_cpu;
+use crate::volumes::form;
 use crate::volumes::known::Known;
 use std::rc::Rc;
 use warpsight_ir::accesses::Canonical;
@@ -22,7 +24,7 @@ use warpsight_ir::{Accesses, Kernel, NoEstimate, Profile, Seconds, TensorUse, Un
 /// [`NoEstimate::CannotRun`] where a block does not fit, [`NoEstimate::NotCovered`] for data-dependent loops,
 /// [`NoEstimate::Missing`] where not even one limiter is known.
 pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, NoEstimate> {
-    report_knowing(work, on, settings, &Rc::default())
+    report_knowing(work, on, settings, &Rc::new(Known::alone()))
 }
 
 /// The same, to the last bit, with what was found of other launches on this device.
@@ -30,7 +32,7 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
 /// # Errors
 /// As [`report`].
 pub fn report_knowing(work: &Work, on: &Profile, settings: &Settings, known: &Rc<Known>) -> Result<Report, NoEstimate> {
-    let Canonical { accesses, positions, never, .. } = work.kernel.accesses.canonical(settings.order);
+    let (Canonical { accesses, positions, never, .. }, form) = form::of(&work.kernel.accesses, settings.order, known);
     let Kernel { name, launch, registers, kept, local, ops, .. } = work.kernel;
     let kernel = &Kernel {
         name: name.clone(),
@@ -46,7 +48,12 @@ pub fn report_knowing(work: &Work, on: &Profile, settings: &Settings, known: &Rc
     kernel.accesses.each(&mut |_| left += 1);
     let mut report = match left == 0 && !never.is_empty() {
         true => nothing(kernel, on)?,
-        false => of_canonical(&Work { kernel, points: work.points }, on, settings, (&positions, known))?,
+        false => of_canonical(
+            &Work { kernel, points: work.points },
+            on,
+            settings,
+            &Origin { numbers: &positions, known, form: form.as_deref() },
+        )?,
     };
     // As the kernel was written.
     let declared = |field: &FieldVolumes| work.kernel.accesses.tensors.iter().position(|tensor| *tensor.name == *field.field);
@@ -113,7 +120,7 @@ fn nothing(kernel: &Kernel, on: &Profile) -> Result<Report, NoEstimate> {
 }
 
 /// Of a kernel in its one form, whose accesses go by these numbers.
-fn of_canonical(work: &Work, on: &Profile, settings: &Settings, (numbers, known): (&[usize], &Rc<Known>)) -> Result<Report, NoEstimate> {
+fn of_canonical(work: &Work, on: &Profile, settings: &Settings, from: &Origin) -> Result<Report, NoEstimate> {
     let kernel = work.kernel;
     if work.points == 0 || kernel.launch.group_count() == 0 || kernel.launch.group_size() == 0 {
         return Err(NoEstimate::NotCovered("a launch of no points".to_owned()));
@@ -121,7 +128,7 @@ fn of_canonical(work: &Work, on: &Profile, settings: &Settings, (numbers, known)
     let resident = occupancy(&Residency::of(on), kernel.registers, kernel.launch.group_size(), kernel.local)
         .map_err(|error| NoEstimate::CannotRun(error.to_string()))?;
     match is_cpu(on) {
-        true => cpu::report(work, on, settings, resident, numbers),
-        false => gpu::report(work, on, settings, resident, (numbers, known)),
+        true => cpu::report(work, on, settings, resident, from.numbers),
+        false => gpu::report(work, on, settings, resident, from),
     }
 }

@@ -539,6 +539,34 @@ mod tests {
     }
 
     #[test]
+    fn rows_that_share_no_line_count_by_where_they_begin() {
+        let mut rng = fastrand::Rng::with_seed(12);
+        for case in 0..2000 {
+            let element = *rng.choice(&[2, 4, 8, 16]).unwrap();
+            let line = *rng.choice(&[32, 64, 128]).unwrap();
+            let regions: Vec<Region> = (0..rng.usize(1..5))
+                .map(|_| Region { x: any_set(&mut rng, 9), y: any_set(&mut rng, 5), z: any_set(&mut rng, 4) })
+                .collect();
+            let ends = |set: fn(&Region) -> &Intervals| {
+                let bounds = regions.iter().filter_map(|own| set(own).bounds()).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+                bounds.map_or(0, |(lo, hi)| hi - lo + 1)
+            };
+            let row = ends(|own| &own.x) + line / element + rng.i64(0..40);
+            let geometry = Geometry { element, origin: 0, row, plane: Some(ends(|own| &own.y) + rng.i64(0..5)) };
+            // As they lie in a field that is larger by whole lines.
+            let larger = Geometry { row: row % line, plane: geometry.plane.map(|rows| rows % line), ..geometry };
+            let found = by_begin(&regions, &larger, line);
+            let begin = rng.usize(0..found.len());
+            let origin = begin as i64 * (line / found.len() as i64);
+            assert_eq!(
+                found[begin],
+                brute(&regions, &Geometry { origin, ..geometry }, line),
+                "case {case}: {geometry:?} {line} {regions:?}"
+            );
+        }
+    }
+
+    #[test]
     fn closed_form_equals_enumeration() {
         let mut rng = fastrand::Rng::with_seed(11);
         for case in 0..4000 {

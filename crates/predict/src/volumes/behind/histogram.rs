@@ -11,26 +11,15 @@ impl Gaps {
     /// Adds lines that are met again after so many blocks.
     #[inline]
     pub fn add(&mut self, gap: u64, lines: f64) {
-        self.add_to(Self::bucket(gap), gap as f64, lines);
-    }
-
-    /// The bucket of a gap.
-    #[inline]
-    pub fn bucket(gap: u64) -> usize {
         // Four bits after the leading one.
         let octave = gap.max(1).ilog2().saturating_sub(4);
-        16 * octave as usize + (gap >> octave) as usize
-    }
-
-    /// Adds lines with a gap of that bucket.
-    #[inline]
-    pub fn add_to(&mut self, bucket: usize, gap: f64, lines: f64) {
+        let bucket = 16 * octave as usize + (gap >> octave) as usize;
         if self.buckets.len() <= bucket {
             self.longer(bucket);
         }
         let (sum, weighted) = &mut self.buckets[bucket];
         *sum += lines;
-        *weighted += lines * gap;
+        *weighted += lines * gap as f64;
     }
 
     /// Seldom: by many octaves at once.

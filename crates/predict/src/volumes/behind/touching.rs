@@ -90,8 +90,6 @@ struct Spread<'a> {
     count: usize,
     /// For each member a bit for each of its blocks, the first of all lowest; empty where these are more than [`BITS`].
     masks: SmallVec<[u16; 16]>,
-    /// That of a member whose only block is a row's own; 0 where there can be none.
-    own: u16,
 }
 
 /// Blocks of a class that have a bit each.
@@ -111,8 +109,7 @@ impl<'a> Level<'a> {
             let count = first.abs_diff(last) as usize + 1;
             let mask = |own: &&[i32]| own.iter().fold(0, |mask, block| mask | 1 << block.abs_diff(first));
             let masks = if count > BITS { SmallVec::new() } else { blocks.iter().map(mask).collect() };
-            let own = if first <= 0 && last >= 0 && count <= BITS { 1 << first.unsigned_abs() } else { 0 };
-            Spread { lines: class.lines, blocks, first, count, masks, own }
+            Spread { lines: class.lines, blocks, first, count, masks }
         });
         let (unit, shift) = axis.group.map_or((0, 0), |(group, unit)| (unit, Ends::shift(slowest, group)));
         Self { unit, shift, classes: classes.collect() }
@@ -171,7 +168,6 @@ impl Walk<'_> {
                 _ => runs.push((i, i + 1)),
             }
         }
-        let mut pairs: Vec<Pair> = vec![Pair::Unknown; sorted.len()];
         for class in &level.classes {
             let touches = || rows.iter().map(|row| class.blocks[row.member].len()).sum::<usize>();
             if rows.len() * class.count > MOST && touches() > MOST {
@@ -179,7 +175,6 @@ impl Walk<'_> {
             }
             let lines = lines * class.lines;
             self.before.time = NEVER;
-            let mut last = usize::MAX;
             // What rows spread over.
             let reach = level.unit * (class.count as i64 - 1);
             let mut run = 0;
@@ -191,23 +186,8 @@ impl Walk<'_> {
                 }
                 let until = runs[run - 1].1;
                 if until == alike && !class.masks.is_empty() {
-                    let mask = class.masks[sorted[from].member];
-                    if until == from + 1 && mask == class.own && mask != 0 {
-                        // In most classes a row has its own block alone, as the row before it.
-                        if last.wrapping_add(1) == from && from > 0 {
-                            self.meet_again(&sorted[from], &mut pairs[from], lines);
-                        } else {
-                            self.meet(sorted[from], sorted[from], lines);
-                        }
-                        last = from;
-                        continue;
-                    }
-                    if mask != 0 || until > from + 1 {
-                        last = usize::MAX;
-                    }
                     self.together(level, class.first, (&sorted[from..until], &class.masks), lines);
                 } else {
-                    last = usize::MAX;
                     order.clear();
                     for &(_, row) in &ordered[from..until] {
                         order.extend(class.blocks[rows[row].member].iter().map(|&block| key(level.moved(&rows[row], block).time, row)));
@@ -258,21 +238,6 @@ impl Walk<'_> {
         }
     }
 
-    /// The next of two touches by their rows' own blocks, which meet alike in every class.
-    #[inline(always)]
-    fn meet_again(&mut self, touch: &Touching, pair: &mut Pair, lines: f64) {
-        if let Pair::Unknown = pair {
-            let gap = touch.time.abs_diff(self.before.time);
-            let later = self.before.time < touch.time;
-            *pair =
-                if later { Pair::Apart(Gaps::bucket(gap), gap as f64, both(self.slowest, &self.before, touch)) } else { Pair::Together };
-        }
-        if let &mut Pair::Apart(bucket, gap, part) = pair {
-            self.gaps.add_to(bucket, gap, lines * part);
-        }
-        self.before = *touch;
-    }
-
     /// Touches at the same time, of which these are the first and the last.
     #[inline(always)]
     fn meet(&mut self, first: Touching, last: Touching, lines: f64) {
@@ -281,17 +246,6 @@ impl Walk<'_> {
         }
         self.before = last;
     }
-}
-
-/// How a row and the one before it meet, each by its own block.
-#[derive(Clone, Copy)]
-enum Pair {
-    /// Nobody has looked.
-    Unknown,
-    /// At one time.
-    Together,
-    /// The bucket of their gap, the gap, and the part of lines that have both.
-    Apart(usize, f64, f64),
 }
 
 /// A group axis, the slowest of a launch first.

@@ -103,9 +103,10 @@ impl Accesses {
         });
         // The order of tensors is that of their places first.
         let place = |all: &Self, pair: &[usize]| all.tensors[pair[0]].place.cmp(&all.tensors[pair[1]].place);
-        if !(vars && tensors && (self.vars.len(), self.tensors.len()) == (of.vars.len(), of.tensors.len()) && form.never.is_empty())
-            || !form.tensors.windows(2).all(|pair| place(self, pair) == place(of, pair))
-        {
+        let counts = (self.vars.len(), self.tensors.len()) == (of.vars.len(), of.tensors.len());
+        let ordered = || form.tensors.windows(2).all(|pair| place(self, pair) == place(of, pair));
+        let alike = counts && vars && tensors && form.never.is_empty() && ordered();
+        if !alike {
             return None;
         }
         let mut guards: [Option<&[AffineBound]>; 2] = [None; 2];

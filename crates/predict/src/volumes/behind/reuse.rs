@@ -182,23 +182,26 @@ struct PatternKind {
 }
 
 impl PatternKind {
-    fn pattern<'a>(&self, within: [Option<(i64, i64)>; 3], like: &'a Touch) -> Pattern<'a> {
+    fn pattern<'a>(&self, within: Left, like: &'a Touch) -> Pattern<'a> {
         let Self { inner, steps, offsets, phase, .. } = self;
         Pattern { like, inner: inner.clone(), steps: steps.clone(), within, offsets: offsets.clone(), phase: *phase }
     }
 }
 
+/// What conditions leave of coordinates.
+type Left = [Option<(i64, i64)>; 3];
+
 /// These accesses by what moves alike at about the same time, what conditions leave of it being the same.
 fn kinds(subject: &Subject, touches: &[&Touch], phases: Option<&[f64]>) -> Vec<PatternKind> {
     let mut kinds: Vec<(PatternKind, Vec<Region>)> = Vec::new();
-    let mut left: SmallVec<[[Option<(i64, i64)>; 3]; 8]> = SmallVec::new();
+    let mut left: Vec<Left> = Vec::new();
     for (i, &touch) in touches.iter().enumerate() {
         let phase = phases.and_then(|phases| phases.get(touch.position)).copied().unwrap_or(0.0);
         let judged = kinds.iter().position(|own| touches[own.0.like].guard == touch.guard && touches[own.0.like].moves_like(touch));
         let within = judged.map_or_else(|| within(touch), |own| left[own]);
         let [x, y, z] = [0, 1, 2].map(|i| Intervals::point(touch.coords[i].constant));
         let offset = Region { x, y, z };
-        let alike = |(own, left): (&(PatternKind, Vec<Region>), &[Option<(i64, i64)>; 3])| {
+        let alike = |(own, left): (&(PatternKind, Vec<Region>), &Left)| {
             own.0.phase == phase && *left == within && touches[own.0.like].moves_like(touch)
         };
         match kinds.iter().zip(&left).position(alike) {

@@ -299,6 +299,9 @@ fn over_blocks(subject: &Subject, (index, field, side): (usize, &Field, Side), t
     }
 }
 
+/// Positions among [`Alike`].
+type Members = SmallVec<[usize; 8]>;
+
 /// Accesses of a structure to a field on one side.
 type Where = (usize, usize, Side);
 
@@ -306,7 +309,7 @@ type Where = (usize, usize, Side);
 #[derive(PartialEq, Eq, Hash)]
 struct ConstantsKey {
     place: Where,
-    members: SmallVec<[usize; 8]>,
+    members: Members,
 }
 
 impl Question for ConstantsKey {
@@ -320,7 +323,7 @@ impl Question for BlockKey {
 /// What a block touches, these lanes taking part in accesses.
 fn regions(subject: &Subject, (alike, place): (&[Alike], Option<Where>), lanes: &[Lanes], block: &[i64]) -> Vec<Region> {
     // Those of which the same lanes take part fill each other's gaps.
-    let mut parts: SmallVec<[(&Lanes, SmallVec<[usize; 8]>); 4]> = SmallVec::new();
+    let mut parts: SmallVec<[(&Lanes, Members); 4]> = SmallVec::new();
     for (i, lanes) in lanes.iter().enumerate().filter(|(_, lanes)| lanes.iter().all(|(lo, hi)| lo < hi)) {
         match parts.iter_mut().find(|(other, members)| alike[members[0]].base == alike[i].base && *other == lanes) {
             Some((_, members)) => members.push(i),

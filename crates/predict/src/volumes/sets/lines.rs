@@ -316,6 +316,12 @@ fn steps(kinds: usize, from: usize, step: usize, count: i64) -> impl Iterator<It
     })
 }
 
+/// Elements of rows, on these rows of these planes.
+type Part<'a> = (&'a Intervals, (i64, i64), (i64, i64));
+
+/// Elements of a row.
+type Row = SmallVec<[(i64, i64); 8]>;
+
 /// Distinct lines that regions touch whose rows share none, wherever these go beyond their field: for each byte of a line in which element
 /// (0, 0, 0) may begin, an element's or a line's common divisor apart.
 pub(in crate::volumes) fn by_begin(regions: &[Region], geometry: &Geometry, line: i64) -> SmallVec<[u64; 16]> {
@@ -325,13 +331,12 @@ pub(in crate::volumes) fn by_begin(regions: &[Region], geometry: &Geometry, line
     let further = |rows: i64| ((rows * geometry.row * geometry.element).rem_euclid(line) / grain) as usize;
     let (row, plane) = (further(1), further(rows));
     let parts = regions.iter().flat_map(|own| own.z.as_slice().iter().map(move |&z| (own, z)));
-    let slabs: SmallVec<[(&Intervals, (i64, i64), (i64, i64)); 8]> =
-        parts.flat_map(|(own, z)| own.y.as_slice().iter().map(move |&y| (&own.x, y, z))).collect();
+    let slabs: SmallVec<[Part; 8]> = parts.flat_map(|(own, z)| own.y.as_slice().iter().map(move |&y| (&own.x, y, z))).collect();
     let mut total: SmallVec<[u64; 16]> = SmallVec::from_elem(0, kinds);
-    let mut known: SmallVec<[(SmallVec<[(i64, i64); 8]>, Kinds); 4]> = SmallVec::new();
+    let mut known: SmallVec<[(Row, Kinds); 4]> = SmallVec::new();
     let mut begins = Kinds::new();
     for z in cuts(slabs.iter().map(|slab| slab.2)).windows(2) {
-        let within = |slab: &&(&Intervals, (i64, i64), (i64, i64))| slab.2.0 <= z[0] && z[1] <= slab.2.1;
+        let within = |slab: &&Part| slab.2.0 <= z[0] && z[1] <= slab.2.1;
         for y in cuts(slabs.iter().filter(within).map(|slab| slab.1)).windows(2) {
             let inside = slabs.iter().filter(within).filter(|slab| slab.1.0 <= y[0] && y[1] <= slab.1.1);
             let mut spans: SmallVec<[(i64, i64); 8]> = inside.flat_map(|slab| slab.0.as_slice()).copied().collect();

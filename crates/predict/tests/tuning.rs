@@ -41,8 +41,8 @@ fn score(mut pairs: Vec<(f64, f64)>) -> (f64, f64, f64) {
     (tau, pairs[0].1 / best, pairs.iter().take(10).map(|pair| pair.1).fold(f64::INFINITY, f64::min) / best)
 }
 
-type Kind = (&'static str, fn(&Convolution) -> bool);
-const KINDS: [Kind; 5] = [
+type Part = (&'static str, fn(&Convolution) -> bool);
+const KINDS: [Part; 5] = [
     ("all rows", |_| true),
     ("divisible, from memory", |row| row.divides() && !row.shared),
     ("guarded, from memory", |row| !row.divides() && !row.shared),

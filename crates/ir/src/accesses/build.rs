@@ -13,6 +13,7 @@ use crate::near::did_you_mean;
 use crate::program::{ImageFormat, Space, StorePolicy};
 use crate::types::Scalar;
 use crate::units::Bytes;
+use rustc_hash::FxHashMap;
 use std::iter::Peekable;
 use std::ops::Range;
 use toml::Spanned;
@@ -159,7 +160,6 @@ impl Reader<'_> {
         let placer = Placer::new(self, forms, &raw.guard)?;
         let mut found = Items::default();
         let mut barriers = raw.barriers.iter().peekable();
-        let mut branches = 0;
         for field in raw.field.iter() {
             let (name, items, tensors) = (field.name.get_ref(), &mut found.items, &mut found.tensors);
             while let Some(barrier) = barriers.next_if(|barrier| barrier.span().start < field.name.span().start) {
@@ -195,13 +195,12 @@ impl Reader<'_> {
             let mut lists = lists.map(|(list, kind)| (list.first().map_or(0, |access| access.span().start), list, kind));
             lists.sort_by_key(|own| own.0);
             for (_, list, kind) in lists {
-                let mut own = Distinct::of(list.len(), branches);
+                let mut own = Distinct::of(list.len());
                 for written in list {
                     placer.place(written, &target, kind, &mut own)?;
                 }
                 found.tied |= own.tied;
                 found.unrolled |= own.unrolled;
-                branches = own.branches;
                 items.extend(own.items);
             }
             if items.len() > ACCESSES {
@@ -542,17 +541,21 @@ fn kept(items: &[Item], tensors: &[TensorUse]) -> u32 {
     const TAPS: usize = 2340;
     let constant =
         |item: &Item| matches!(tensors[usize::from(item.access.tensor)].place, TensorPlace::Buffer { space: Space::Constant, .. });
-    let branches = items.iter().filter(|item| matches!(item.access.kind, AccessKind::Store(_)) && item.access.branch.is_some());
-    let sunk = branches.count() > 1;
+    let guarded = items.iter().filter(|item| matches!(item.access.kind, AccessKind::Store(_)) && item.conditional);
+    let sunk = guarded.count() > 1;
     if sunk && items.iter().any(|item| item.alive.1 >= TAPS) {
         return 0;
     }
-    let shared = items.iter().filter(|item| item.access.kind == AccessKind::Load && item.alive.0 < item.alive.1 && !constant(item));
-    let mut changes: Vec<(usize, i64)> = shared
-        .flat_map(|item| {
-            let words = words(item, tensors);
-            [(item.alive.0, words), (if sunk { usize::MAX } else { item.alive.1 }, -words)]
-        })
+    // The same words, however often and under whatever conditions they are listed.
+    let mut alive: FxHashMap<_, (usize, usize, i64)> = FxHashMap::default();
+    for item in items.iter().filter(|item| item.access.kind == AccessKind::Load && item.access.branch.is_none() && !constant(item)) {
+        let own = alive.entry((item.access.tensor, &item.access.coords)).or_insert((item.alive.0, item.alive.1, 0));
+        *own = (own.0.min(item.alive.0), own.1.max(item.alive.1), own.2.max(words(item, tensors)));
+    }
+    let mut changes: Vec<(usize, i64)> = alive
+        .into_values()
+        .filter(|(first, last, _)| first < last)
+        .flat_map(|(first, last, words)| [(first, words), (if sunk { usize::MAX } else { last }, -words)])
         .collect();
     changes.sort_unstable();
     let (_, most) = changes.iter().fold((0, 0), |(now, most): (i64, i64), (_, change)| (now + change, most.max(now + change)));

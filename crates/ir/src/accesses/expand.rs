@@ -28,6 +28,8 @@ pub(super) const COPIES: i64 = 4096;
 pub(super) struct Item {
     pub(super) access: AccessRef,
     pub(super) within: Option<usize>,
+    /// Whether one of its conditions may fail.
+    pub(super) conditional: bool,
     /// When it happens first and is used last, in written-out trips and points, the order of the text.
     pub(super) alive: (usize, usize),
 }
@@ -39,8 +41,6 @@ pub(super) struct Distinct {
     pub(super) tied: bool,
     /// Loops that are written out for one of them, a bit each.
     pub(super) unrolled: u32,
-    /// Numbers of branches that are taken.
-    pub(super) branches: u32,
     /// Positions of items by the hash of what accesses that do the same share.
     known: FxHashMap<u64, SmallVec<[u32; 2]>>,
 }
@@ -99,9 +99,9 @@ struct Parts<'a> {
 
 impl Distinct {
     /// Of about so many accesses.
-    pub(super) fn of(accesses: usize, branches: u32) -> Self {
+    pub(super) fn of(accesses: usize) -> Self {
         let known = FxHashMap::with_capacity_and_hasher(accesses, FxBuildHasher);
-        Self { items: Vec::with_capacity(accesses), tied: false, unrolled: 0, branches, known }
+        Self { items: Vec::with_capacity(accesses), tied: false, unrolled: 0, known }
     }
 
     /// Adds an access, unless one of them already does the same in the same branch. Where two differ in when they happen and one of them
@@ -230,8 +230,6 @@ impl<'a> Placer<'a> {
         }
         to.unrolled |= written_out.iter().fold(0, |all, n| all | 1 << n);
         let counts = self.counts_of_points(&written_out, &span)?;
-        let branches = to.branches;
-        to.branches += counts.iter().product::<i64>() as u32;
         let mut next = Some(SmallVec::from_elem(0, counts.len()));
         while let Some(point) = next {
             let when = self.when(&point, &counts, u32::MAX);
@@ -259,11 +257,13 @@ impl<'a> Placer<'a> {
                 self.fits(&coords, target, &span)?;
                 let stated = points..points + self.guards.len() + conditions.len();
                 let fails = |bound: &AffineBound| self.forms.may_fail(bound);
-                let conditional = !conditions.is_empty() && (self.ragged.contains(&true) || guard[stated].iter().any(fails));
-                let branch = conditional.then(|| branches + self.when(&point, &counts, along) as u32);
+                let own_branch =
+                    kind == AccessKind::Load && !conditions.is_empty() && (self.ragged.contains(&true) || guard[stated].iter().any(fails));
+                let branch = own_branch.then(|| self.when(&point, &counts, along) as u32);
+                let conditional = guard.iter().any(fails);
                 let (width, path) = (parts.width, parts.path);
                 let access = AccessRef { tensor: target.tensor, kind, coords, width, guard, path, indirect, branch };
-                to.add(Item { access, within, alive }, points);
+                to.add(Item { access, within, conditional, alive }, points);
                 all += 1;
                 if all > PIECES_OF_ACCESS {
                     let what = format!("this access has more than {PIECES_OF_ACCESS} pieces in which it is affine");

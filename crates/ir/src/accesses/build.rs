@@ -86,7 +86,7 @@ impl Reader<'_> {
                 lanes: self.block.iter().map(|&extent| extent as u32).collect(),
             },
             registers,
-            kept: kept(&items, &tensors),
+            kept: kept(&items, &tensors, &self.vars(&order)),
             local: self.local(raw, &tensors)?,
             ops: self.operations(raw, fold.saturating_mul(again).saturating_mul(flops))?,
             accesses: Accesses {
@@ -536,7 +536,7 @@ fn words(item: &Item, tensors: &[TensorUse]) -> i64 {
 
 /// See [`Kernel::kept`]. Compilers move the arithmetic of a point to its store where that stands in a branch of its own: what several points
 /// need is kept until the last of them. What is constant is an operand of arithmetic.
-fn kept(items: &[Item], tensors: &[TensorUse]) -> u32 {
+fn kept(items: &[Item], tensors: &[TensorUse], vars: &[NestVar]) -> u32 {
     /// Taps that are written out: LLVM's limit for pragmas, 16,384 instructions, of seven a tap. Beyond it the outermost loop stays one.
     const TAPS: usize = 2340;
     let constant =
@@ -549,7 +549,11 @@ fn kept(items: &[Item], tensors: &[TensorUse]) -> u32 {
     // The same words, however often and under whatever conditions they are listed.
     let mut alive: FxHashMap<_, (usize, usize, i64)> = FxHashMap::default();
     for item in items.iter().filter(|item| item.access.kind == AccessKind::Load && item.access.branch.is_none() && !constant(item)) {
-        let own = alive.entry((item.access.tensor, &item.access.coords)).or_insert((item.alive.0, item.alive.1, 0));
+        // What is always 0 moves nothing.
+        let moves = |term: &&(VarId, i32)| vars[usize::from(term.0.0)].trips != Some(1);
+        let at: Vec<(Vec<(VarId, i32)>, i64)> =
+            item.access.coords.iter().map(|form| (form.terms().iter().filter(moves).copied().collect(), form.constant)).collect();
+        let own = alive.entry((item.access.tensor, at)).or_insert((item.alive.0, item.alive.1, 0));
         *own = (own.0.min(item.alive.0), own.1.max(item.alive.1), own.2.max(words(item, tensors)));
     }
     let mut changes: Vec<(usize, i64)> = alive

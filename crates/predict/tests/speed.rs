@@ -15,6 +15,8 @@ mod recorded;
 mod recorded_device;
 #[path = "../examples/fit_time/stream.rs"]
 mod stream;
+#[path = "../examples/fit_time/tuning.rs"]
+mod tuning;
 
 /// The folder of the recordings; `None` where there is none.
 fn folder() -> Option<PathBuf> {
@@ -39,7 +41,7 @@ fn the_committed_fits_are_what_the_recordings_give() {
     // Kernels that no fit saw, and devices left out of it.
     let mean = |basis: Basis, kernels: &[&str]| {
         let held = found.held_out.iter().filter(|held| held.basis == basis && kernels.contains(&held.kernel.as_str()));
-        let offs: Vec<f64> = held.map(|held| held.off).collect();
+        let offs: Vec<f64> = held.map(|held| -held.off[0]).collect();
         assert!(offs.len() > 300, "{basis:?} {kernels:?}");
         bandwidth::error(&offs).0
     };

@@ -8,6 +8,7 @@ use super::text::{Places, Unknown, Written};
 use super::words::{block_axis, help_on_operations, known_operations, operation};
 use super::wrong::{Result, TextError, wrong};
 use super::{AccessKind, Accesses, BufferLayout, Nest, NestVar, TensorPlace, TensorUse, VarKind};
+use crate::affine::VarId;
 use crate::kernel::{Kernel, LaunchShape, OpClass, OpCounts};
 use crate::near::did_you_mean;
 use crate::program::{ImageFormat, Space, StorePolicy};
@@ -86,7 +87,7 @@ impl Reader<'_> {
                 lanes: self.block.iter().map(|&extent| extent as u32).collect(),
             },
             registers,
-            kept: kept(&items, &tensors, &self.vars(&order)),
+            kept: kept(&items, &tensors, &self.vars(&order, &variables)),
             local: self.local(raw, &tensors)?,
             ops: self.operations(raw, fold.saturating_mul(again).saturating_mul(flops))?,
             accesses: Accesses {

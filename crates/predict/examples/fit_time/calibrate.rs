@@ -14,6 +14,9 @@ const WIDENED: f64 = 1.25;
 
 type Key = (Kind, bool);
 
+/// Rows of each recording of each device.
+type ByDevice<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Vec<[f64; 2]>>>;
+
 /// Whose recordings a device's numbers come from matters to memory alone.
 fn key(held: &HeldOut) -> Key {
     (held.kind, held.basis == Basis::Pooled && matches!(held.kind, Kind::Stream | Kind::Stencil))
@@ -41,12 +44,12 @@ fn weighted(values: &mut [(f64, f64)], part: f64) -> f64 {
 
 /// A range for each kind, of recorded devices (`false`) and others. Devices weigh the same, and so do recordings of one.
 fn ranges<'a>(rows: impl Iterator<Item = &'a HeldOut>) -> BTreeMap<Key, Range> {
-    let mut kinds: BTreeMap<Key, BTreeMap<&str, BTreeMap<&str, Vec<[f64; 2]>>>> = BTreeMap::new();
+    let mut kinds: BTreeMap<Key, ByDevice> = BTreeMap::new();
     for held in rows {
         let devices = kinds.entry(key(held)).or_default();
         devices.entry(held.device.as_str()).or_default().entry(held.family.as_str()).or_default().push(held.off);
     }
-    let of = |(key, devices): (Key, BTreeMap<&str, BTreeMap<&str, Vec<[f64; 2]>>>)| {
+    let of = |(key, devices): (Key, ByDevice)| {
         let mut ends: [Vec<(f64, f64)>; 2] = [vec![], vec![]];
         for recordings in devices.values() {
             for rows in recordings.values() {

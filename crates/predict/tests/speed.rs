@@ -15,6 +15,9 @@ mod recorded;
 mod recorded_device;
 #[path = "../examples/fit_time/stream.rs"]
 mod stream;
+#[path = "../examples/fit_caches/sweeps.rs"]
+#[expect(dead_code, reason = "where sweeps fall is fit_caches'")]
+mod sweeps;
 #[path = "../examples/fit_time/tuning.rs"]
 mod tuning;
 

@@ -5,11 +5,11 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 use warpsight_ir::Profile;
-use warpsight_ir::accesses::text;
+use warpsight_ir::accesses::text::{self, Written};
 use warpsight_ir::sample::middle;
 use warpsight_predict::paper002::baseline;
 use warpsight_predict::volumes::fitted::caches::Caches;
-use warpsight_predict::volumes::report::{Settings, Work, report};
+use warpsight_predict::volumes::report::{Report, Settings, Work, report};
 
 /// Which cache a sweep goes beyond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -174,13 +174,19 @@ impl Sweep {
         Ok((text, set(&[("run", run), ("trips", self.piece / 16.0), ("repeats", (blocks / run).ceil()), ("registers", registers)])))
     }
 
+    /// A size, predicted with these numbers of caches.
+    pub fn report(&self, kib: f64, caches: Caches) -> Result<(Written, Report), Failed> {
+        let (kernel, settings) = self.settings(kib)?;
+        let written = text::parse(kernel, &settings).map_err(|error| format!("{kib} KiB: {error:?}"))?;
+        let settings = Settings { caches: Some(caches), brief: true, ..Settings::default() };
+        let found = report(&Work { kernel: &written.kernel, points: written.points }, &self.on, &settings)?;
+        Ok((written, found))
+    }
+
     /// The same sizes, predicted with these numbers of caches.
     pub fn predicted(&self, caches: Caches) -> Result<Vec<(f64, f64)>, Failed> {
         let rows = self.rows.iter().map(|&(kib, _)| {
-            let (kernel, settings) = self.settings(kib)?;
-            let written = text::parse(kernel, &settings).map_err(|error| format!("{kib} KiB: {error:?}"))?;
-            let settings = Settings { caches: Some(caches), brief: true, ..Settings::default() };
-            let found = report(&Work { kernel: &written.kernel, points: written.points }, &self.on, &settings)?;
+            let (written, found) = self.report(kib, caches)?;
             let asked = found.volumes.l1_requested.ok_or("nothing is requested")? * written.points as f64;
             Ok((kib, asked / found.seconds.0 / 1e9))
         });

@@ -194,7 +194,8 @@ const HEAD: &str = "\
 # Data: the rows that the fit of bandwidth.toml did not see, each predicted without its kernel, its device or its architecture; a 7-point
 # stencil on MI250X (amd_laplacian.json); every so many-th row of tables of auto-tuned kernels, a 15 x 15 convolution on A100, MI250X and W6600
 # and a matrix product on RTX 3090 and 2080 Ti (data/tuning); cycles of strided loads, odd strides, which the fit of l1-nvidia.toml did not see
-# (gpu_strides.json).
+# (gpu_strides.json);
+# sweeps over sizes of caches, by fits of caches without the device (gpu_cache.json, gpu_l2_cache.json).
 # A range holds the middle 80 % of the rows of a kind, devices weighing the same. Devices without recordings: at least a quarter as wide again.
 # Kinds with rows of fewer than two devices take the widest range of all.
 

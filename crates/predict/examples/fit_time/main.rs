@@ -10,6 +10,9 @@ mod fit;
 mod recorded;
 mod recorded_device;
 mod stream;
+#[path = "../fit_caches/sweeps.rs"]
+#[expect(dead_code, reason = "where sweeps fall is fit_caches'")]
+mod sweeps;
 mod tuning;
 
 fn main() -> Result<(), recorded_device::Failed> {

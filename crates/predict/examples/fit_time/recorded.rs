@@ -1,16 +1,20 @@
 //! Recorded times that no number of the time model was fitted to: a 7-point stencil on MI250X, tables of a convolution and a matrix product,
-//! strided loads on A100 and A40.
+//! strided loads on A100 and A40, sweeps over sizes of caches.
 
 use crate::bandwidth::HeldOut;
 use crate::recorded_device::Failed;
 use crate::stream::told;
+use crate::sweeps;
 use crate::tuning::{Convolution, Gemm};
+use serde::Deserialize;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::Path;
 use warpsight_ir::Profile;
 use warpsight_ir::accesses::Order;
 use warpsight_ir::accesses::text;
-use warpsight_ir::profile::builtin;
+use warpsight_ir::profile::{Fact, builtin};
+use warpsight_predict::volumes::fitted::caches::{Caches, Second};
 use warpsight_predict::volumes::fitted::expected::Kind;
 use warpsight_predict::volumes::fitted::speed::Speed;
 use warpsight_predict::volumes::report::{Settings, Work, report};
@@ -49,6 +53,59 @@ pub fn all(folder: &Path) -> Result<Vec<HeldOut>, Failed> {
     let mut held = stencil(&text("amd_laplacian.json")?)?;
     held.extend(strides(&text("gpu_strides.json")?)?);
     held.extend(tiles(&folder.join("../../tuning"))?);
+    held.extend(cached(folder)?);
+    Ok(held)
+}
+
+/// What `data/fits/caches.toml` gives where a device is left out of it.
+#[derive(Deserialize)]
+struct LeftOut {
+    left_out: BTreeMap<String, Without>,
+}
+
+#[derive(Deserialize)]
+struct Without {
+    nvidia: f64,
+    amd: f64,
+    partitioned: [f64; 2],
+    whole: [f64; 2],
+    in_step: f64,
+}
+
+/// Sizes of a sweep that are predicted, evenly.
+const SIZES: usize = 12;
+
+/// Sweeps of first, second and last levels, each by fits of caches without its device; sizes that caches limit.
+fn cached(folder: &Path) -> Result<Vec<HeldOut>, Failed> {
+    let LeftOut { left_out } = toml::from_str(include_str!("../../fits/caches.toml"))?;
+    let second = |[share, steepness]: [f64; 2]| Second { share, steepness };
+    let mut held = Vec::new();
+    for mut sweep in sweeps::read(folder)? {
+        let m = &mut sweep.on.memory;
+        if m.l2.instances.get().is_some_and(|&n| n > 1) && m.llc.bytes.get().is_none() {
+            m.l2_effective = Fact::unknown("left out");
+        }
+        let caches = left_out.get(&sweep.device).map_or(*Caches::fitted(), |own| Caches {
+            nvidia: own.nvidia,
+            amd: own.amd,
+            partitioned: second(own.partitioned),
+            whole: second(own.whole),
+            cdna_in_step: own.in_step,
+        });
+        let step = sweep.rows.len().div_ceil(SIZES);
+        for &(kib, bandwidth) in sweep.rows.iter().step_by(step) {
+            let (written, found) = sweep.report(kib, caches)?;
+            let (kind, span) = told(&found)?;
+            if kind != Kind::Sweep {
+                continue;
+            }
+            let asked = found.volumes.l1_requested.ok_or("nothing is requested")? * written.points as f64;
+            let off = (found.seconds.0 * bandwidth * 1e9 / asked).ln();
+            let kernel = format!("{} level", format!("{:?}", sweep.level).to_lowercase());
+            let (family, basis) = ("cache".to_owned(), Speed::of(&sweep.on).from);
+            held.push(HeldOut { family, device: sweep.device.clone(), kernel, basis, kind, off: span.map(|end| -off - end) });
+        }
+    }
     Ok(held)
 }
 

@@ -52,6 +52,8 @@ impl Kind {
         let threads = kernel.launch.group_count() as f64 * f64::from(kernel.launch.group_size());
         let reuse = moved.requested / moved.loaded.max(f64::MIN_POSITIVE);
         match limiter {
+            // Little arithmetic for each byte that is asked for, however often it is the same one: less than a product's, one FMA a word.
+            Limiter::L2 | Limiter::Llc if ops * threads < moved.requested / 2.0 => Self::Sweep,
             _ if ops * threads > INTENSE * moved.least => match Rule::of(on) {
                 Ok(Rule::Nvidia { .. }) => Self::Tile,
                 _ => Self::OtherTile,

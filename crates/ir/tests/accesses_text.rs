@@ -291,7 +291,7 @@ fn bad_input_is_named_and_placed() {
         (
             access,
             "{ at = [\"tx\", \"ty\"], widht = 4 }",
-            "unknown field `widht`, expected one of `at`, `index`, `width`, `path`, `kind`, `in`, `guard`; did you mean `width`?",
+            "unknown field `widht`, expected one of `at`, `index`, `width`, `path`, `kind`, `in`, `guard`, `branch`; did you mean `width`?",
             "widht",
             "",
         ),

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use warpsight_ir::occupancy::Occupancy;
 use warpsight_ir::profile::Fact;
 use warpsight_ir::{
-    AccessKind, BytesPerSecond, Kernel, Limiter, Nest, NoEstimate, OpClass, Profile, Scalar, Seconds, Space, TensorPlace, Unknown,
+    AccessKind, BytesPerSecond, Hertz, Kernel, Limiter, Nest, NoEstimate, OpClass, Profile, Scalar, Seconds, Space, TensorPlace, Unknown,
 };
 
 /// A limiter and its seconds, or which number is missing.
@@ -67,6 +67,8 @@ pub type Waits = SmallVec<[(f64, f64); 4]>;
 /// Resources of a device, and the launch's share of the busiest core.
 struct Machine<'a> {
     on: &'a Profile,
+    /// Its clock, where that is not the profile's.
+    clock: Option<Hertz>,
     groups: f64,
     warps: f64,
 }
@@ -108,9 +110,14 @@ pub struct Life {
 
 /// What the seconds of the launch are made of. Levels that a device does not have are left out.
 pub fn parts(counts: &Counts, on: &Profile) -> Parts {
+    parts_at(counts, on, None)
+}
+
+/// The same at another clock than the profile's.
+pub fn parts_at(counts: &Counts, on: &Profile, clock: Option<Hertz>) -> Parts {
     let groups = counts.kernel.launch.group_count() as f64;
     let warps = groups * f64::from(counts.kernel.launch.group_size().div_ceil(counts.warp.max(1)));
-    let machine = Machine { on, groups, warps };
+    let machine = Machine { on, clock, groups, warps };
     let m = &on.memory;
     let mut limits = vec![(Limiter::Fp, machine.fp(counts)), (Limiter::Issue, machine.issue(counts))];
     let cached = !matches!(m.buffer_l1.bytes, Fact::Absent { .. });
@@ -130,8 +137,7 @@ pub fn parts(counts: &Counts, on: &Profile) -> Parts {
     let l2 =
         counts.l2_load.as_ref().map_err(Clone::clone).and_then(|load| over(load + counts.l2_store, &m.l2.bandwidth, "memory.l2.bandwidth"));
     // The slice of the busiest address is what all wait for.
-    let clock = || on.execution.clock.known_as("execution.clock");
-    let l2 = if counts.contended > 0.0 { l2.and_then(|l2| Ok(l2.max(Seconds(counts.contended / clock()?.0)))) } else { l2 };
+    let l2 = if counts.contended > 0.0 { l2.and_then(|l2| Ok(l2.max(Seconds(counts.contended / machine.clock()?.0)))) } else { l2 };
     limits.push((Limiter::L2, l2));
     let dram = counts.dram.as_ref().map_err(Clone::clone);
     if !matches!(m.llc.bytes, Fact::Absent { .. }) {
@@ -219,6 +225,10 @@ fn over(bytes: f64, rate: &Fact<BytesPerSecond>, field: &'static str) -> Result<
 }
 
 impl Machine<'_> {
+    fn clock(&self) -> Result<Hertz, Unknown> {
+        self.clock.map_or_else(|| self.on.execution.clock.known_as("execution.clock").copied(), Ok)
+    }
+
     fn cores(&self) -> Result<f64, Unknown> {
         self.on.execution.cores.known_as("execution.cores").map(|&cores| f64::from(cores))
     }
@@ -226,8 +236,7 @@ impl Machine<'_> {
     /// Seconds of core cycles that are spread over the cores as groups are: whole groups, so that one core has the most.
     fn busiest(&self, cycles: f64) -> Result<Seconds, Unknown> {
         let most = (self.groups / self.cores()?).ceil();
-        let clock = self.on.execution.clock.known_as("execution.clock")?;
-        Ok(Seconds(cycles / self.groups * most / clock.0))
+        Ok(Seconds(cycles / self.groups * most / self.clock()?.0))
     }
 
     /// Each type's units work by themselves: the slowest counts. Lanes of a cut warp wait with the others.
@@ -298,7 +307,7 @@ impl Machine<'_> {
         let units = m.texture_l1.instances.get().map_or(cores, |&n| f64::from(n));
         let texels = over(demand.texels.unwrap_or(0.0), &m.texture_l1.bandwidth, "memory.texture_l1.bandwidth")?;
         let buffers = over(demand.asked, &m.l2.bandwidth, "memory.l2.bandwidth")?;
-        Ok((texels.0 * units + buffers.0 * cores) * self.on.execution.clock.known_as("execution.clock")?.0)
+        Ok((texels.0 * units + buffers.0 * cores) * self.clock()?.0)
     }
 
     /// What the launch takes where nothing but waiting counts: a warp issues an instruction a cycle and waits for its loads, as many at

@@ -69,7 +69,7 @@ const STORE: &str = "store = [[\"tx\", \"ty\"]]";
 const LOCAL: &str = "kind = \"local\"\n";
 const DIMS: &str = "dims = [\"n\", \"n\", 4]";
 
-const CASES: [Case; 47] = [
+const CASES: [Case; 48] = [
     ("", "block", "block = [64, 4]", ["block = [64, 4]", "block = [8, 32]"]),
     ("", "domain", DOMAIN, [DOMAIN, "domain = [1020, 510]"]),
     ("", "grid", DOMAIN, ["grid = [16, 255]", "grid = [16, 128]"]),
@@ -145,6 +145,15 @@ const CASES: [Case; 47] = [
     ("access", "kind", INDEX, [INDEX, "{ index = { proxy = \"tx\", spread = 4096 }, kind = \"constant\" }"]),
     ("access", "in", "in = \"j\"", ["in = \"j\"", "in = \"k\""]),
     ("access", "guard", OTHER, [OTHER, "{ at = [\"tx+3\", \"ty\", \"k\"], guard = [\"tx < 300\"] }"]),
+    (
+        "access",
+        "branch",
+        OTHER,
+        [
+            "{ at = [\"tx\", \"ty\", \"k\"], guard = [\"tx < 300\"] }",
+            "{ at = [\"tx\", \"ty\", \"k\"], guard = [\"tx < 300\"], branch = false }",
+        ],
+    ),
     ("proxy", "proxy", INDEX, ["{ index = { proxy = \"tx\", spread = 1 } }", "{ index = { proxy = \"4*tx\", spread = 1 } }"]),
     ("proxy", "spread", INDEX, [INDEX, "{ index = { proxy = \"tx\", spread = 400 } }"]),
     ("proxy", "pattern", INDEX, [INDEX, "{ index = { proxy = \"tx\", spread = 4096, pattern = \"sorted\" } }"]),

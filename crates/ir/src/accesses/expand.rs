@@ -95,6 +95,8 @@ struct Parts<'a> {
     /// The same, where that is written out.
     written_out: Option<usize>,
     guard: &'a [Spanned<String>],
+    /// Whether a condition of its own makes a branch.
+    branch: bool,
 }
 
 impl Distinct {
@@ -257,8 +259,10 @@ impl<'a> Placer<'a> {
                 self.fits(&coords, target, &span)?;
                 let stated = points..points + self.guards.len() + conditions.len();
                 let fails = |bound: &AffineBound| self.forms.may_fail(bound);
-                let own_branch =
-                    kind == AccessKind::Load && !conditions.is_empty() && (self.ragged.contains(&true) || guard[stated].iter().any(fails));
+                let own_branch = parts.branch
+                    && kind == AccessKind::Load
+                    && !conditions.is_empty()
+                    && (self.ragged.contains(&true) || guard[stated].iter().any(fails));
                 let branch = own_branch.then(|| self.when(&point, &counts, along) as u32);
                 let conditional = guard.iter().any(fails);
                 let (width, path) = (parts.width, parts.path);
@@ -314,7 +318,7 @@ impl<'a> Placer<'a> {
         let path = target.field.path;
         let with = match written.get_ref() {
             RawAccess::At(at) => {
-                return Ok(Parts { at, index: None, width: 1, path, within: None, written_out: None, guard: &[] });
+                return Ok(Parts { at, index: None, width: 1, path, within: None, written_out: None, guard: &[], branch: true });
             }
             RawAccess::With(with) => with,
         };
@@ -337,8 +341,21 @@ impl<'a> Placer<'a> {
                 None => return wrong(name.span(), self.reader.no_loop(name.get_ref()), None),
             }
         }
+        if let Some(branch) = with.branch.as_ref().filter(|_| with.guard.is_empty()) {
+            return wrong(branch.span(), "there is no condition that `branch` could be of", Some("guard = [\"tx < n\"]"));
+        }
+        let branch = with.branch.as_ref().is_none_or(|branch| *branch.get_ref());
         let at = with.at.as_deref().unwrap_or_default();
-        Ok(Parts { at, index: with.index.as_ref(), width, path: with.path.unwrap_or(path), within, written_out, guard: &with.guard })
+        Ok(Parts {
+            at,
+            index: with.index.as_ref(),
+            width,
+            path: with.path.unwrap_or(path),
+            within,
+            written_out,
+            guard: &with.guard,
+            branch,
+        })
     }
 
     /// How many points a thread computes along each axis; then how many trips of each loop are written out, 1 where none is.

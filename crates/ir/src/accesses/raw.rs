@@ -260,6 +260,7 @@ pub(super) struct RawWith {
     pub(super) within: Option<Spanned<String>>,
     #[serde(default)]
     pub(super) guard: Vec<Spanned<String>>,
+    pub(super) branch: Option<Spanned<bool>>,
 }
 
 #[derive(Clone)]

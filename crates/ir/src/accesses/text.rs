@@ -23,6 +23,7 @@
 //!
 //! A condition that an access states for itself (`guard`) is a branch of its own wherever it may fail, or the grid reaches beyond the domain: what
 //! is loaded there is loaded for that point alone, whoever else needs it. The domain's own conditions are one branch around all that a point does.
+//! `branch = false` says that the condition selects instead, as of loads that are masked: what is loaded is at hand for whoever needs it.
 //!
 //! Quotients and remainders of coordinates by numbers above 0 (`tx / 32`, `k % 4`, rounded down), `min(…)` and `max(…)` are affine in pieces. A
 //! quotient that divides lanes, blocks or trips makes digits of them: of 256 lanes, `lx % 32` and `lx / 32` are 32 and 8. What bends

@@ -36,7 +36,7 @@ pub enum Unwritable {
 }
 
 /// The text form of a kernel. [`parse`] makes the same kernel of it: launch, registers, operations and accesses in order, all but the
-/// names of blocks and lanes, which are bx and lx and so on in the text, and of loops whose name is taken or none. Loops that hold nothing
+/// names of blocks and lanes, which are bx and lx and so on in the text, and of loops whose name is taken or none, and [`Kernel::kept`]. Loops that hold nothing
 /// are left out: in the text they would repeat what is around them.
 ///
 /// # Errors
@@ -49,6 +49,8 @@ pub fn write(kernel: &Kernel) -> Result<String, Unwritable> {
     for (var, own) in read.accesses.vars.iter_mut().zip(&kernel.accesses.vars) {
         var.name = own.name.clone();
     }
+    // What a compiler keeps in the order of loops that are written out cannot be told from their trips one by one.
+    read.kept = kernel.kept;
     if read == *kernel { Ok(text) } else { Err(Unwritable::Differs) }
 }
 
@@ -257,6 +259,9 @@ impl<'a> Writer<'a> {
         if !guard.is_empty() {
             let words: Vec<String> = guard.iter().map(|bound| quoted(&self.condition(bound))).collect();
             let _ = write!(more, ", guard = [{}]", words.join(", "));
+            if access.kind == AccessKind::Load && access.branch.is_none() {
+                more.push_str(", branch = false");
+            }
         }
         if more.is_empty() { at } else { format!("{{ at = {at}{more} }}") }
     }

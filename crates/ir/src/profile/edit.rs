@@ -1,9 +1,8 @@
 //! Numbers of a profile by key, for whoever knows better or asks what would be if.
 
+use super::Profile;
 use super::check::Against;
-use super::{Fact, Profile};
 use crate::near::near;
-use crate::units::Hertz;
 use toml::{Table, Value};
 
 /// Why a number cannot be set.
@@ -45,19 +44,6 @@ pub struct Edited {
 const UNLIKELY: f64 = 300.0;
 
 impl Profile {
-    /// The same at the highest clock, and at the lowest that long runs keep; `None` where the clock is unknown.
-    pub fn at_ends_of_clock(&self) -> Option<[Self; 2]> {
-        let Fact::Known { lo, hi, .. } = &self.execution.clock else { return None };
-        let at = |end: Option<Hertz>| {
-            let mut own = self.clone();
-            if let (Fact::Known { value, .. }, Some(end)) = (&mut own.execution.clock, end) {
-                *value = end;
-            }
-            own
-        };
-        Some([at(*hi), at(*lo)])
-    }
-
     /// The same profile with another number. A key is the path of a fact in the text form (`memory.l2.bandwidth`), or an end of it that no
     /// other has (`l2.bandwidth`); a value is a number in base units, or one with its unit (`40MB`, `1.4TB/s`, `1.41GHz`). What the
     /// profile says of it is kept as an alternative. `.lo` and `.hi` behind a key are the ends of its interval (`clock.hi`).

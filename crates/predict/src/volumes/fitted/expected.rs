@@ -114,18 +114,18 @@ static FITS: LazyLock<File> = LazyLock::new(|| {
     toml::from_str(include_str!("../../../fits/time.toml")).expect("data/fits/time.toml holds the ranges")
 });
 
-/// Of a kind on a device whose numbers rest on this; and in words. A sister's recordings count as the device's.
-pub fn range(kind: Kind, basis: Basis) -> (Range, String) {
+/// Of a kind with this limiter, on a device whose numbers rest on this; and in words. A sister's recordings count as the device's.
+pub fn range(kind: Kind, limiter: Limiter, basis: Basis) -> (Range, String) {
     let known = if basis == Basis::Pooled { "pooled" } else { "recorded" };
     let own = FITS.range.get(kind.name()).and_then(|own| own.get(known)).copied();
     let device = if basis == Basis::Pooled { "a device without recordings, so widened" } else { "a recorded device or its sister" };
+    // Whatever is launched: no recording says how far off the start of a launch is.
+    let (own, what) = if limiter == Limiter::Launch { (None, "launches that hardly last") } else { (own, kind.said()) };
     match own.filter(|own| own.devices >= ENOUGH) {
         Some(own) => {
             let text = format!(
                 "80 % of the rows of {} lie inside, devices weighing the same: {} rows of {} devices, each predicted by fits without it; {device}",
-                kind.said(),
-                own.rows,
-                own.devices
+                what, own.rows, own.devices
             );
             (own, text)
         }
@@ -138,10 +138,8 @@ pub fn range(kind: Kind, basis: Basis) -> (Range, String) {
                 devices: own.map_or(0, |own| own.devices),
             };
             let text = format!(
-                "the widest of all kinds, as {} are recorded of {} devices only ({} rows); {device}",
-                kind.said(),
-                widest.devices,
-                widest.rows
+                "the widest of all kinds, as {what} are recorded of {} devices only ({} rows); {device}",
+                widest.devices, widest.rows
             );
             (widest, text)
         }
@@ -155,7 +153,7 @@ mod tests {
     #[test]
     fn every_kind_has_a_range_and_unrecorded_devices_a_wider_one() {
         for kind in Kind::ALL {
-            let of = |basis| range(kind, basis).0;
+            let of = |basis| range(kind, Limiter::Dram, basis).0;
             let (own, pooled) = (of(Basis::Device), of(Basis::Pooled));
             assert!(own.lo < own.hi, "{kind:?}: {own:?}");
             assert!(pooled.lo <= own.lo && pooled.hi >= own.hi, "{kind:?}: {pooled:?} {own:?}");

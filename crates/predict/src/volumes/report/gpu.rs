@@ -2,7 +2,7 @@
 
 use super::contents::{Effective, FieldVolumes, InstructionCost, Interval, PointVolumes, Report, Settings, Work};
 use super::measured::Compared;
-use crate::time::{Counts, nothing_known, parts};
+use crate::time::{Counts, Parts, nothing_known, parts_at};
 use crate::volumes::behind::dram::{Cause, Dram};
 use crate::volumes::behind::tlb;
 use crate::volumes::count::{Exact, Origin, asked_of, loads, stores};
@@ -29,12 +29,12 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupanc
     let mut counts = Cow::Borrowed(&exact.counts);
     let mut measured = settings.measured.map_or_else(Vec::new, |own| own.put_into(counts.to_mut(), points, has_llc));
     let translations = tlb::seconds(&exact.subject, exact.sizes.warp, &resident, on);
-    let timed = |counts: &Counts, on: &Profile| {
-        let mut parts = parts(counts, on);
+    let timed = |counts: &Counts, clock: Option<Hertz>| {
+        let mut parts = parts_at(counts, on, clock);
         parts.fixed.push((Limiter::Tlb, translations.clone()));
         parts
     };
-    let parts = timed(&counts, on);
+    let parts = timed(&counts, None);
     let speed = Speed::of(on);
     notes.push(format!("bandwidth and turnover of blocks: data/fits/bandwidth.toml, {}", speed.from.name()));
     let limits = parts.limits(&speed);
@@ -43,20 +43,20 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupanc
         return Err(NoEstimate::NotCovered("a kernel that takes no time: neither accesses nor operations".to_owned()));
     }
     let kind = Kind::of(kernel, limiter, least_moved(&exact, &counts), on);
-    let (own, basis) = range(kind, speed.from);
-    let ends = on.at_ends_of_clock().unwrap_or([on.clone(), on.clone()]);
-    let at_ends = |counts: &Counts| {
-        let at = |on: &Profile| {
-            let parts = timed(counts, on);
-            parts.together(&parts.limits(&speed), &speed).map_or(seconds, |found| found.0)
-        };
-        [at(&ends[0]), at(&ends[1])]
+    let (own, basis) = range(kind, limiter, speed.from);
+    // The highest clock and the lowest.
+    let ends = match on.execution.clock {
+        Fact::Known { lo, hi, .. } => [hi, lo],
+        _ => [None; 2],
     };
-    let span = at_ends(&counts);
+    let together = |parts: &Parts| parts.together(&parts.limits(&speed), &speed).map_or(seconds, |found| found.0);
+    let at_ends = |counts: &Counts| ends.map(|clock| timed(counts, clock));
+    let [fast, slow] = at_ends(&counts);
+    let span = [together(&fast), together(&slow)];
     let around = |[fast, slow]: [Seconds; 2], basis| Interval { lo: fast * own.lo.exp(), hi: slow * own.hi.exp(), basis };
     let mut interval = around(span, basis);
     for other in others(&exact, &counts).filter(|_| settings.measured.is_none()) {
-        interval.cover(&around(at_ends(&other), String::new()));
+        interval.cover(&around(at_ends(&other).map(|parts| together(&parts)), String::new()));
     }
     if let Fact::Known { value, lo, hi, .. } = &on.execution.clock {
         let mega = |clock: &Hertz| format!("{:.0} MHz", clock.0 * 1e-6);
@@ -70,7 +70,8 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupanc
             ),
         });
     }
-    let bound = arithmetic(&counts, &ends[0]);
+    // No run is shorter than the arithmetic at the highest clock.
+    let bound = fast.fixed.into_iter().find(|limit| limit.0 == Limiter::Fp).and_then(|limit| limit.1.ok());
     notes.extend(limits.iter().filter_map(|(limiter, limit)| Some(format!("{} is unknown: {}", limiter.name(), limit.as_ref().err()?))));
     if let (Err(reason), false) = (&counts.l1, limits.iter().any(|limit| limit.0 == Limiter::L1 && limit.1.is_err())) {
         notes.push(format!("l1_cycles_per_point is unknown: {reason}"));
@@ -106,12 +107,6 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupanc
         measured,
         provenance: notes,
     })
-}
-
-/// What no run can be shorter than: the arithmetic at this device's clock.
-fn arithmetic(counts: &Counts, on: &Profile) -> Option<Seconds> {
-    let found = parts(counts, on).fixed.into_iter().find(|limit| limit.0 == Limiter::Fp)?;
-    found.1.ok()
 }
 
 /// What tells kinds of kernels.

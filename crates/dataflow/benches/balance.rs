@@ -7,7 +7,8 @@ use warpsight_graph::Graph;
 use warpsight_ir::profile::builtin;
 use warpsight_ir::{Seconds, StageClass};
 use warpsight_predict::StageRoofline;
-use warpsight_sim::pipeline::{PipelineSilicon, Scheduler, simulate};
+use warpsight_sim::Silicon;
+use warpsight_sim::pipeline::{Scheduler, simulate};
 
 fn main() {
     divan::main();
@@ -62,7 +63,7 @@ fn plan(bencher: divan::Bencher, name: &str, policy: Policy) {
 fn simulation(bencher: divan::Bencher, name: &str) {
     let graph = example(name);
     let profile = builtin("a100-40").expect("a profile").expect("it parses");
-    let silicon = PipelineSilicon::builtin("a100-40").expect("silicon").expect("it parses");
+    let silicon = Silicon::named("a100-40").expect("silicon");
     let (platform, model) = (Platform::of(&profile).expect("numbers"), StageRoofline::new().expect("constants"));
     let rates = Modelled { model: &model, on: &profile };
     let plan = planned(&graph, Policy::Kitsune, &platform, &rates).expect("a plan");

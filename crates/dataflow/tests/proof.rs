@@ -4,7 +4,8 @@ use warpsight_dataflow::foreign;
 use warpsight_dataflow::proof::{Launch, Objection, Resources, prove};
 use warpsight_ir::occupancy::Residency;
 use warpsight_ir::{Channel, Firings, Name, Pipeline, PipelineStage, Scalar, StageBody, StageClass, Step, profile};
-use warpsight_sim::pipeline::{PipelineFault, PipelineSilicon, Scheduler, simulate};
+use warpsight_sim::Silicon;
+use warpsight_sim::pipeline::{PipelineFault, Scheduler, simulate};
 
 fn a100() -> Residency {
     Residency::of(&profile::builtin("a100-40").expect("built in").expect("valid"))
@@ -63,7 +64,7 @@ fn scripts(pipeline: &Pipeline) -> Vec<Vec<Passing>> {
 }
 
 /// What the timed simulation says, on one cooperative kernel.
-fn simulated(pipeline: &Pipeline, on: &PipelineSilicon) -> Result<(), PipelineFault> {
+fn simulated(pipeline: &Pipeline, on: &Silicon) -> Result<(), PipelineFault> {
     simulate(pipeline, on, Scheduler::Cooperative).map(drop)
 }
 
@@ -146,7 +147,7 @@ fn plans_with_and_without_faults_are_told_apart() {
     let mut rng = fastrand::Rng::with_seed(1);
     let core = a100();
     let on = Resources { core: &core, cores: 108, launch: Launch::Cooperative };
-    let silicon = PipelineSilicon::builtin("a100-40").expect("built in").expect("valid");
+    let silicon = Silicon::named("a100-40").expect("built in");
     let mut seen = [0_u32; 4];
     for case in 0..1000 {
         let mut plan = sound(&mut rng);

@@ -39,14 +39,17 @@ impl Sim {
     /// [`DeviceError::NoDevice`] with the names there are, or with what is wrong in the file.
     pub fn open(name: &str) -> Result<Self, DeviceError> {
         let none = |reason: String| DeviceError::NoDevice { id: format!("sim:{name}"), reason };
-        if let Some(own) = Silicon::NAMES.iter().find(|own| own.eq_ignore_ascii_case(name))
+        if let Some(own) = Silicon::names().find(|own| own.eq_ignore_ascii_case(name))
             && let Some(silicon) = Silicon::named(own)
         {
             return Ok(Self::new(silicon, own));
         }
         if Path::new(name).extension().is_none_or(|extension| extension != "toml") {
-            let meant = did_you_mean(name, Silicon::NAMES.iter().copied());
-            return Err(none(format!("simulated GPUs are {}, or a file that ends in .toml{meant}", Silicon::NAMES.join(", "))));
+            let meant = did_you_mean(name, Silicon::names());
+            return Err(none(format!(
+                "simulated GPUs are {}, or a file that ends in .toml{meant}",
+                Silicon::names().collect::<Vec<_>>().join(", ")
+            )));
         }
         let text = warpsight_files::read_text(Path::new(name), warpsight_files::TEXT)
             .map_err(|error| none(format!("the file cannot be read: {error}")))?;
@@ -55,7 +58,7 @@ impl Sim {
 
     /// All embedded GPUs.
     pub fn all() -> Vec<Self> {
-        Silicon::NAMES.iter().filter_map(|name| Silicon::named(name).map(|silicon| Self::new(silicon, name))).collect()
+        Silicon::names().filter_map(|name| Silicon::named(name).map(|silicon| Self::new(silicon, name))).collect()
     }
 
     fn new(silicon: Silicon, name: &str) -> Self {
@@ -66,9 +69,9 @@ impl Sim {
             name: silicon.description.clone(),
             driver: format!("warpsight-sim {}", env!("CARGO_PKG_VERSION")),
             limits: DeviceLimits {
-                max_group_size: Some(limits.group_size),
+                max_group_size: Some(silicon.group_size()),
                 max_group_dims: None,
-                local_bytes: Some(limits.local_bytes.into()),
+                local_bytes: Some(silicon.local_bytes().into()),
                 image_2d: Some((limits.image, limits.image)),
                 max_allocation: Some(limits.memory),
                 memory: Some(limits.memory),

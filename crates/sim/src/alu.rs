@@ -1,26 +1,32 @@
 //! Arithmetic on rows. What each operation gives is the IR's semantics; the frequent ones are loops that a compiler vectorises.
 
-use crate::code::{Alu, AluOp, Code, FaultKind, LANES, Reg, Row, SHARED, Wide, WideOp};
+use crate::code::{Alu, AluOp, FaultKind, Mask, Reg, Row, SHARED, Wide, WideOp};
 use crate::fault::LaneFault;
 use warpsight_ir::interpret as arith;
 use warpsight_ir::{BinaryOp, Const, Scalar, UnaryOp};
 
-/// Executes instructions `first .. first + count` for one wave. Inactive lanes get values too, except by `Merge`: nothing reads them.
-pub fn run(code: &Code, first: u32, count: u32, rows: &mut [Row], mask: u64) -> Result<(), LaneFault> {
-    let instructions = &code.alu[first as usize..(first + count) as usize];
-    pulp::Arch::new().dispatch(Run { instructions, wide: &code.wide, rows, shared: &code.shared, mask })
+/// Executes instructions for one wave. Inactive lanes get values too, except by `Merge`: nothing reads them.
+pub fn run<const W: usize>(
+    arch: pulp::Arch,
+    instructions: &[Alu],
+    wide: &[Wide],
+    shared: &[Row<W>],
+    rows: &mut [Row<W>],
+    mask: Mask,
+) -> Result<(), LaneFault> {
+    arch.dispatch(Run { instructions, wide, rows, shared, mask })
 }
 
 /// What instruction set is chosen for: with it, `mul_add` is one machine instruction.
-struct Run<'a> {
+struct Run<'a, const W: usize> {
     instructions: &'a [Alu],
     wide: &'a [Wide],
-    rows: &'a mut [Row],
-    shared: &'a [Row],
-    mask: u64,
+    rows: &'a mut [Row<W>],
+    shared: &'a [Row<W>],
+    mask: Mask,
 }
 
-impl pulp::NullaryFnOnce for Run<'_> {
+impl<const W: usize> pulp::NullaryFnOnce for Run<'_, W> {
     type Output = Result<(), LaneFault>;
     #[inline(always)]
     fn call(self) -> Self::Output {
@@ -38,21 +44,21 @@ impl pulp::NullaryFnOnce for Run<'_> {
 }
 
 /// The rows of a wave and those of all.
-struct Rows<'a> {
-    own: &'a mut [Row],
-    shared: &'a [Row],
+struct Rows<'a, const W: usize> {
+    own: &'a mut [Row<W>],
+    shared: &'a [Row<W>],
 }
 
-impl Rows<'_> {
+impl<const W: usize> Rows<'_, W> {
     #[inline(always)]
-    fn get(&self, r: Reg) -> &Row {
+    fn get(&self, r: Reg) -> &Row<W> {
         if r & SHARED != 0 { &self.shared[usize::from(r & !SHARED)] } else { &self.own[usize::from(r)] }
     }
     #[inline(always)]
     fn map1(&mut self, alu: &Alu, f: impl Fn(u32) -> u32) {
         let a = *self.get(alu.a);
         let dst = &mut self.own[usize::from(alu.dst)];
-        for lane in 0..LANES {
+        for lane in 0..W {
             dst[lane] = f(a[lane]);
         }
     }
@@ -60,7 +66,7 @@ impl Rows<'_> {
     fn map2(&mut self, alu: &Alu, f: impl Fn(u32, u32) -> u32) {
         let (a, b) = (*self.get(alu.a), *self.get(alu.b));
         let dst = &mut self.own[usize::from(alu.dst)];
-        for lane in 0..LANES {
+        for lane in 0..W {
             dst[lane] = f(a[lane], b[lane]);
         }
     }
@@ -68,7 +74,7 @@ impl Rows<'_> {
     fn map3(&mut self, alu: &Alu, f: impl Fn(u32, u32, u32) -> u32) {
         let (a, b, c) = (*self.get(alu.a), *self.get(alu.b), *self.get(alu.c));
         let dst = &mut self.own[usize::from(alu.dst)];
-        for lane in 0..LANES {
+        for lane in 0..W {
             dst[lane] = f(a[lane], b[lane], c[lane]);
         }
     }
@@ -86,7 +92,7 @@ impl Rows<'_> {
     }
 
     #[inline(always)]
-    fn execute(&mut self, alu: &Alu, mask: u64) {
+    fn execute(&mut self, alu: &Alu, mask: Mask) {
         use BinaryOp as B;
         match alu.op {
             AluOp::Fma => self.map3(alu, |a, b, c| f32::from_bits(a).mul_add(f32::from_bits(b), f32::from_bits(c)).to_bits()),
@@ -94,7 +100,7 @@ impl Rows<'_> {
             AluOp::Merge => {
                 let a = *self.get(alu.a);
                 let dst = &mut self.own[usize::from(alu.dst)];
-                for lane in 0..LANES {
+                for lane in 0..W {
                     dst[lane] = if mask >> lane & 1 != 0 { a[lane] } else { dst[lane] };
                 }
             }
@@ -162,7 +168,7 @@ impl Rows<'_> {
                 _ => {
                     let a = *self.get(alu.a);
                     let dst = &mut self.own[usize::from(alu.dst)];
-                    for lane in 0..LANES {
+                    for lane in 0..W {
                         dst[lane] = crate::code::bits(arith::cast(to, literal(from, [a[lane], 0])))[0];
                     }
                 }
@@ -174,7 +180,7 @@ impl Rows<'_> {
 
     /// Functions without a machine instruction, computed for active lanes only.
     #[inline(never)]
-    fn function(&mut self, alu: &Alu, op: UnaryOp, mask: u64) {
+    fn function(&mut self, alu: &Alu, op: UnaryOp, mask: Mask) {
         let f: fn(f64) -> f64 = match op {
             UnaryOp::Exp => libm::exp,
             UnaryOp::Log => libm::log,
@@ -193,7 +199,7 @@ impl Rows<'_> {
 
     /// Integer quotients and remainders.
     #[inline(never)]
-    fn divide(&mut self, alu: &Alu, mask: u64) -> Result<(), LaneFault> {
+    fn divide(&mut self, alu: &Alu, mask: Mask) -> Result<(), LaneFault> {
         let (a, b) = (*self.get(alu.a), *self.get(alu.b));
         let dst = &mut self.own[usize::from(alu.dst)];
         for lane in lanes(mask) {
@@ -213,7 +219,7 @@ impl Rows<'_> {
 
     /// Values of 64 bits, one lane at a time by the interpreter's arithmetic.
     #[inline(never)]
-    fn wide(&mut self, wide: &Wide, mask: u64) -> Result<(), LaneFault> {
+    fn wide(&mut self, wide: &Wide, mask: Mask) -> Result<(), LaneFault> {
         for lane in lanes(mask) {
             let at = |arg: usize| [self.get(wide.args[arg][0])[lane], self.get(wide.args[arg][1])[lane]];
             let result = match wide.op {
@@ -234,19 +240,31 @@ impl Rows<'_> {
 }
 
 /// The active lanes.
-pub fn lanes(mut mask: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        (mask != 0).then(|| {
-            let lane = mask.trailing_zeros() as usize;
-            mask &= mask - 1;
-            lane
+#[inline]
+pub fn lanes(mask: Mask) -> impl Iterator<Item = usize> {
+    let half = |mut mask: u64, first: usize| {
+        std::iter::from_fn(move || {
+            (mask != 0).then(|| {
+                let lane = mask.trailing_zeros() as usize;
+                mask &= mask - 1;
+                first + lane
+            })
         })
-    })
+    };
+    half(mask as u64, 0).chain(half((mask >> 64) as u64, 64))
+}
+
+/// The lanes below `W` of which something holds.
+#[inline]
+pub fn which<const W: usize>(holds: impl Fn(usize) -> bool) -> Mask {
+    let half = |from: usize, to: usize| (from..to).fold(0u64, |mask, lane| mask | u64::from(holds(lane)) << (lane - from));
+    Mask::from(half(0, W.min(64))) | if W > 64 { Mask::from(half(64, W)) << 64 } else { 0 }
 }
 
 /// Lanes whose row is not zero.
-pub fn truth(row: &Row) -> u64 {
-    row.iter().rev().fold(0, |mask, &v| mask << 1 | u64::from(v != 0))
+#[inline]
+pub fn truth<const W: usize>(row: &Row<W>) -> Mask {
+    which::<W>(|lane| row[lane] != 0)
 }
 
 /// The value of a register.

@@ -5,10 +5,10 @@
 
 use warpsight_ir::{AtomicOp, BinaryOp, Const, ImageFormat, Name, Scalar, UnaryOp};
 
-/// Lanes of a row; a wave has at most so many.
-pub const LANES: usize = 64;
-/// 32 bits of every lane.
-pub type Row = [u32; LANES];
+/// 32 bits of every lane. A wave of fewer lanes than the row has leaves the last of them inactive.
+pub type Row<const W: usize> = [u32; W];
+/// Lanes of a wave: bit i is lane i.
+pub type Mask = u128;
 /// A row of a wave, or with [`SHARED`] set a row that holds the same for all waves.
 pub type Reg = u16;
 /// Marks a row of constants.
@@ -236,8 +236,10 @@ pub struct Code {
     pub faults: Vec<FaultKind>,
     /// Rows of a wave.
     pub rows: usize,
-    /// Rows that hold the same for all waves.
-    pub shared: Vec<Row>,
+    /// 32-bit registers of a work-item: rows alive at once, those that hold the same in all lanes left out.
+    pub registers: u32,
+    /// Rows that hold the same in every lane of all waves.
+    pub shared: Vec<u32>,
     /// Rows that hold the group axes, in order.
     pub group_axes: Vec<Reg>,
     /// Rows that hold the lane axes, in order.

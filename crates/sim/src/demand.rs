@@ -1,5 +1,6 @@
 //! What a launch needs of a core, and what fits.
 
+use crate::code::Code;
 use crate::fault::SimFault;
 use crate::report::Occupancy;
 use crate::silicon::Silicon;
@@ -21,8 +22,11 @@ pub struct Demand {
 
 impl Demand {
     /// What fits on a core of this silicon.
-    pub fn of(program: &Program, registers: u32, local_bytes: u32, silicon: &Silicon) -> Result<Self, SimFault> {
-        let limits = &silicon.limits;
+    ///
+    /// Registers are those that the simulator's own compiler gives out, and those it keeps for itself: no estimate that a model shares.
+    pub fn of(program: &Program, code: &Code, silicon: &Silicon) -> Result<Self, SimFault> {
+        let registers = code.registers + silicon.core.own_registers;
+        let local_bytes = code.local_bytes as u32;
         let limit = |what: &str, needed: u64, available: u64| SimFault::Limit {
             kernel: program.name.clone(),
             what: what.into(),
@@ -30,15 +34,19 @@ impl Demand {
             available,
         };
         let group_size = program.launch.group_size();
-        let residency = limits.residency(silicon.core.wave);
-        let spilled = registers.saturating_sub(limits.registers);
+        let residency = silicon.residency;
+        let spilled = registers.saturating_sub(silicon.residency.max_registers.unwrap_or(u32::MAX));
         let has_barrier = program.body.iter().any(warpsight_ir::Stmt::is_collective);
         let occupancy = match occupancy(&residency, registers, group_size, Bytes(local_bytes.into())) {
             Ok(fits) => Occupancy { waves: fits.warps, groups: fits.groups, limiter: fits.limiter },
             // Waves of a group that need not meet take turns.
             Err(CannotRun::Registers { max, .. } | CannotRun::Warps { max, .. }) if max > 0 && !has_barrier => {
-                let waves = max.min(limits.max_waves);
-                Occupancy { waves, groups: 0, limiter: Some(if waves == limits.max_waves { Resident::Warps } else { Resident::Registers }) }
+                let waves = max.min(silicon.max_waves());
+                Occupancy {
+                    waves,
+                    groups: 0,
+                    limiter: Some(if waves == silicon.max_waves() { Resident::Warps } else { Resident::Registers }),
+                }
             }
             Err(CannotRun::GroupSize { size, max }) => return Err(limit("a work-group", size.into(), max.into())),
             Err(CannotRun::Local { max, .. }) => return Err(limit("local memory", local_bytes.into(), max.0 as u64)),

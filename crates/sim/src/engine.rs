@@ -1,12 +1,12 @@
 //! The machine at work: groups leave the dispatcher in order, waves take turns on their core's ports by the time they may go on.
 
 use crate::alu;
-use crate::code::{Action, Code, FaultKind, LANES, Op, Row, Target};
+use crate::code::{Action, Code, FaultKind, Mask, Op, Row, Target};
 use crate::demand::Demand;
 use crate::fault::{LaneFault, SimFault};
-use crate::memory::{Caches, ones};
+use crate::memory::Caches;
 use crate::report::Report;
-use crate::silicon::Silicon;
+use crate::silicon::{Refill, Silicon};
 use crate::tensors::Tensor;
 use crate::timing::{Server, Time, cycles, ticks};
 use crate::units::{Lines, Units};
@@ -40,23 +40,41 @@ struct Core {
     /// A group whose waves have not all begun.
     starting: Option<usize>,
     next_port: usize,
+    /// Whether what is resident may still be added to.
+    filling: bool,
 }
 
-/// One launch.
-pub struct Engine<'a> {
+/// What is launched, and on what.
+#[derive(Clone, Copy)]
+pub struct LaunchOf<'a> {
+    /// The GPU.
+    pub silicon: &'a Silicon,
+    /// The kernel.
+    pub program: &'a Program,
+    /// The kernel, compiled.
+    pub code: &'a Code,
+    /// What it takes of a core.
+    pub demand: &'a Demand,
+}
+
+/// One launch, executed in rows of `W` lanes.
+pub struct Engine<'a, const W: usize> {
     silicon: &'a Silicon,
     program: &'a Program,
     code: &'a Code,
     demand: &'a Demand,
+    arch: pulp::Arch,
+    /// The rows of `code.shared`.
+    shared: Vec<Row<W>>,
     caches: &'a mut Caches,
     tensors: &'a mut [Tensor],
     cores: Vec<Core>,
     groups: Vec<Group>,
     free_groups: Vec<usize>,
-    waves: Vec<Wave>,
+    waves: Vec<Wave<W>>,
     free_waves: Vec<usize>,
     /// Lane axes of each wave of a group.
-    lane_rows: Vec<Vec<Row>>,
+    lane_rows: Vec<Vec<Row<W>>>,
     /// (when, order of entry, wave)
     queue: BinaryHeap<Reverse<(Time, u64, usize)>>,
     entered: u64,
@@ -69,6 +87,7 @@ pub struct Engine<'a> {
     instructions: u64,
     memory_instructions: u64,
     spill_base: u64,
+    steps: u64,
     /// Ticks of one scalar instruction, and other constants.
     instruction: Time,
     loop_issue: Time,
@@ -77,16 +96,10 @@ pub struct Engine<'a> {
     barrier: Time,
 }
 
-impl<'a> Engine<'a> {
+impl<'a, const W: usize> Engine<'a, W> {
     /// A launch about to begin.
-    pub fn new(
-        silicon: &'a Silicon,
-        program: &'a Program,
-        code: &'a Code,
-        demand: &'a Demand,
-        caches: &'a mut Caches,
-        tensors: &'a mut [Tensor],
-    ) -> Self {
+    pub fn new(launch: LaunchOf<'a>, caches: &'a mut Caches, tensors: &'a mut [Tensor]) -> Self {
+        let LaunchOf { silicon, program, code, demand } = launch;
         caches.begin();
         let core = &silicon.core;
         let instruction = ticks(f64::from(core.wave) / f64::from(core.lanes));
@@ -99,12 +112,15 @@ impl<'a> Engine<'a> {
             groups: 0,
             starting: None,
             next_port: 0,
+            filling: true,
         };
         Self {
             silicon,
             program,
             code,
             demand,
+            arch: pulp::Arch::new(),
+            shared: code.shared.iter().map(|&bits| [bits; W]).collect(),
             caches,
             tensors,
             cores: (0..core.count).map(new_core).collect(),
@@ -124,6 +140,7 @@ impl<'a> Engine<'a> {
             instructions: 0,
             memory_instructions: 0,
             spill_base,
+            steps: 0,
             instruction,
             loop_issue: ticks(core.loop_issue * f64::from(core.wave) / f64::from(core.lanes)),
             loop_latency: ticks(core.loop_latency),
@@ -142,7 +159,11 @@ impl<'a> Engine<'a> {
                 room |= self.start_group(core, 0);
             }
         }
+        self.cores.iter_mut().for_each(|core| core.filling = false);
         while let Some(Reverse((_, _, wave))) = self.queue.pop() {
+            if self.steps > self.silicon.limits.steps {
+                return Err(SimFault::Steps { kernel: self.program.name.clone(), limit: self.silicon.limits.steps });
+            }
             self.advance(wave).map_err(|(lane, what)| self.fault(wave, lane, what))?;
         }
         Ok(self.report())
@@ -172,6 +193,9 @@ impl<'a> Engine<'a> {
     fn start_group(&mut self, core: usize, now: Time) -> bool {
         let occupancy = &self.demand.occupancy;
         let mut any = false;
+        if self.silicon.launch.refill == Refill::OccupancyGroup && !self.cores[core].filling {
+            return false;
+        }
         if self.cores[core].starting.is_none() {
             let room = self.cores[core].groups < occupancy.groups.max(1) && self.cores[core].waves < occupancy.waves;
             if self.next_group == self.group_count || !room {
@@ -211,21 +235,23 @@ impl<'a> Engine<'a> {
             self.waves.len() - 1
         });
         let c = &mut self.cores[core];
+        if part.is_multiple_of(self.silicon.core.waves_together) {
+            c.next_port = (c.next_port + 1) % c.ports.len();
+        }
         let port = c.next_port;
-        c.next_port = (port + 1) % c.ports.len();
         c.waves += 1;
         let wave = &mut self.waves[at];
         let first = part * self.silicon.core.wave;
         let lanes = (self.demand.group_size - first).min(self.silicon.core.wave);
-        wave.rows.resize(self.code.rows, [0; LANES]);
+        wave.rows.resize(self.code.rows, [0; W]);
         wave.ready.clear();
         wave.ready.resize(self.code.rows, 0);
         wave.stack.clear();
         (wave.core, wave.port, wave.group, wave.first) = (core, port, group, first);
         (wave.at, wave.time, wave.pending, wave.owed) = (0, begin, 0, 0);
-        wave.mask = ones(lanes.into());
+        wave.mask = alu::which::<W>(|lane| lane < lanes as usize);
         for (&r, value) in self.code.group_axes.iter().zip(coordinates) {
-            wave.rows[usize::from(r)] = [value; LANES];
+            wave.rows[usize::from(r)] = [value; W];
         }
         for (&r, row) in self.code.lane_axes.iter().zip(&self.lane_rows[part as usize]) {
             wave.rows[usize::from(r)] = *row;
@@ -237,6 +263,7 @@ impl<'a> Engine<'a> {
     fn advance(&mut self, w: usize) -> Result<(), LaneFault> {
         let code = self.code;
         loop {
+            self.steps += 1;
             let wave = &mut self.waves[w];
             let op = code.ops[wave.at as usize];
             let (from, to) = code.needs[wave.at as usize];
@@ -253,7 +280,8 @@ impl<'a> Engine<'a> {
                 Op::Run { first, count, issue, span, float } => {
                     let start = port.serve(wave.time, issue.into());
                     self.cores[wave.core].float += Time::from(float);
-                    alu::run(code, first, count, &mut wave.rows, wave.mask)?;
+                    let instructions = &code.alu[first as usize..(first + count) as usize];
+                    alu::run(self.arch, instructions, &code.wide, &self.shared, &mut wave.rows, wave.mask)?;
                     wave.time = start + Time::from(span.max(issue));
                     wave.at += 1;
                     self.instructions += u64::from(issue) / self.instruction.max(1);
@@ -262,8 +290,8 @@ impl<'a> Engine<'a> {
                     }
                 }
                 Op::Copy { dst, src, merge } => {
-                    let row = *wave.row(src, &code.shared);
-                    let mask = if merge { wave.mask } else { u64::MAX };
+                    let row = *wave.row(src, &self.shared);
+                    let mask = if merge { wave.mask } else { alu::which::<W>(|_| true) };
                     let to = &mut wave.rows[usize::from(dst)];
                     alu::lanes(mask).for_each(|lane| to[lane] = row[lane]);
                     wave.ready[usize::from(dst)] = wave.ready[usize::from(src)];
@@ -281,12 +309,12 @@ impl<'a> Engine<'a> {
                     let issue = self.instruction * pick.from.len() as Time;
                     wave.time = port.serve(wave.time, issue) + issue;
                     wave.at += 1;
-                    wave.pick(pick, &code.shared)?;
+                    wave.pick(pick, &self.shared)?;
                 }
                 Op::LoopStart { var, from, to, exit } => {
-                    let row = *wave.row(from, &code.shared);
+                    let row = *wave.row(from, &self.shared);
                     wave.rows[usize::from(var)] = row;
-                    let active = wave.mask & below(&row, wave.row(to, &code.shared));
+                    let active = wave.mask & below(&row, wave.row(to, &self.shared));
                     if active == 0 {
                         wave.at = exit;
                     } else {
@@ -304,7 +332,7 @@ impl<'a> Engine<'a> {
                     let row = &mut wave.rows[usize::from(var)];
                     row.iter_mut().for_each(|v| *v = (*v as i32).saturating_add(step) as u32);
                     let row = *row;
-                    let active = wave.mask & below(&row, wave.row(to, &code.shared));
+                    let active = wave.mask & below(&row, wave.row(to, &self.shared));
                     if active == 0 {
                         wave.mask = wave.returned()?;
                         wave.at += 1;
@@ -316,7 +344,7 @@ impl<'a> Engine<'a> {
                 Op::If { condition, otherwise } => {
                     wave.time = port.serve(wave.time, self.instruction) + self.branch.max(self.instruction);
                     self.instructions += 1;
-                    let holds = alu::truth(wave.row(condition, &code.shared));
+                    let holds = alu::truth(wave.row(condition, &self.shared));
                     wave.stack.push(wave.mask);
                     wave.stack.push(wave.mask & !holds);
                     wave.mask &= holds;
@@ -362,9 +390,9 @@ impl<'a> Engine<'a> {
         let mut memory = Memory {
             tensors: self.tensors,
             local: &mut self.groups[wave.group].local,
-            shared: &self.code.shared,
-            texture_line: core.units.textures[wave.port].line(),
-            line: self.caches.line(),
+            shared: &self.shared,
+            texture_line: core.units.texture(wave.port).line(),
+            line: if access.action == Action::Load { core.units.load_line(self.caches) } else { self.caches.line() },
         };
         let mut foot = Footprint { lines: &mut self.lines, local: &mut self.addresses, bytes: 0, mask: 0 };
         wave.access(access, &mut memory, &mut foot)?;
@@ -378,10 +406,11 @@ impl<'a> Engine<'a> {
                 wave.time += self.instruction * Time::from(access.width);
                 now
             }
-            (Target::Image(_), Action::Load) => {
+            (Target::Image(image), Action::Load) => {
+                let kind = self.tensors[image].image.as_ref().map_or(0, |image| image.path);
                 caches.traffic.texture_bytes += bytes;
                 let texel = access.format.map_or(16, |f| f.bytes());
-                units.textures[wave.port].fetch(now, mask, &self.lines, texel, caches)
+                units.texture(wave.port).fetch(now, mask, &self.lines, kind, texel, caches)
             }
             (Target::Local(_), action) => {
                 caches.traffic.local_bytes += bytes;
@@ -425,12 +454,17 @@ impl<'a> Engine<'a> {
         wave.owed += u64::from(instructions) * excess;
         while wave.owed >= registers {
             wave.owed -= registers;
-            let row = self.spill_base + (w as u64 * excess + wave.owed % excess) * 256;
-            self.lines.clear();
-            (0..64).for_each(|lane| self.lines.add(row + lane * 4, 4, self.caches.line()));
+            let bytes = 4 * W as u64;
+            let row = self.spill_base + (w as u64 * excess + wave.owed % excess) * bytes;
             let units = &mut self.cores[wave.core].units;
-            let (go, _) = units.store(wave.time, &self.lines, 256, self.caches);
-            wave.time = units.load(go, &self.lines, 256, self.caches);
+            let touch = |lines: &mut Lines, line: u64| {
+                lines.clear();
+                (0..W as u64).for_each(|lane| lines.add(row + lane * 4, 4, line));
+            };
+            touch(&mut self.lines, self.caches.line());
+            let (go, _) = units.store(wave.time, &self.lines, bytes, self.caches);
+            touch(&mut self.lines, units.load_line(self.caches));
+            wave.time = units.load(go, &self.lines, bytes, self.caches);
         }
     }
 
@@ -462,7 +496,11 @@ impl<'a> Engine<'a> {
             self.cores[core].groups -= 1;
             self.free_groups.push(at);
         }
+        if self.cores[core].waves == 0 {
+            self.cores[core].filling = true;
+        }
         while self.start_group(core, now) {}
+        self.cores[core].filling = false;
     }
 
     fn report(self) -> Report {
@@ -478,7 +516,7 @@ impl<'a> Engine<'a> {
         let channels: Time = self.caches.dram.channels.iter().map(|c| c.bus.busy).sum();
         let busy = vec![
             (if float * 2 >= issue { Limiter::Fp } else { Limiter::Issue }, share(issue, ports)),
-            (Limiter::Texture, share(texture, ports)),
+            (Limiter::Texture, share(texture, self.cores.iter().map(|c| c.units.textures.len()).sum())),
             (Limiter::L1, share(sum(&|c| c.units.load_store.busy), self.cores.len())),
             (Limiter::Local, share(sum(&|c| c.units.local.busy), self.cores.len())),
             (Limiter::L2, share(slices, self.caches.slices.len())),
@@ -500,6 +538,7 @@ impl<'a> Engine<'a> {
             occupancy: self.demand.occupancy.clone(),
             registers: self.demand.registers,
             spilled: self.demand.spilled,
+            assumed: self.silicon.assumed.len(),
         }
     }
 }
@@ -508,12 +547,12 @@ impl<'a> Engine<'a> {
 const BUSY: f64 = 0.6;
 
 /// Lanes whose first number is smaller.
-fn below(a: &Row, b: &Row) -> u64 {
-    (0..LANES).rev().fold(0, |mask, lane| mask << 1 | u64::from((a[lane] as i32) < b[lane] as i32))
+fn below<const W: usize>(a: &Row<W>, b: &Row<W>) -> Mask {
+    alu::which::<W>(|lane| (a[lane] as i32) < b[lane] as i32)
 }
 
 /// For each wave of a group the rows of the lane axes.
-fn lane_rows(program: &Program, wave: u32) -> Vec<Vec<Row>> {
+fn lane_rows<const W: usize>(program: &Program, wave: u32) -> Vec<Vec<Row<W>>> {
     let size = program.launch.group_size();
     let of_wave = |first: u32| {
         let mut before = 1;
@@ -558,10 +597,11 @@ program nested {
         let silicon = Silicon::adreno640();
         let mut code = compile::compile(&program, &BTreeMap::new(), &silicon).expect("compiles");
         spoil(&mut code.ops);
-        let demand = demand::Demand::of(&program, warpsight_ir::derive::registers(&program), 0, &silicon).expect("fits");
+        let demand = demand::Demand::of(&program, &code, &silicon).expect("fits");
         let mut bindings = Bindings { data: vec![vec![0; 256]], ..Bindings::default() };
         let mut tensors = tensors::take(&program, &code.extents, &mut bindings, None, &silicon).expect("bound");
-        Engine::new(&silicon, &program, &code, &demand, &mut Caches::new(&silicon), &mut tensors).run()
+        let launch = LaunchOf { silicon: &silicon, program: &program, code: &code, demand: &demand };
+        Engine::<64>::new(launch, &mut Caches::new(&silicon), &mut tensors).run()
     }
 
     /// The step that `wanted` says becomes one that does nothing.

@@ -41,6 +41,14 @@ pub enum SimFault {
         /// How much there is.
         available: u64,
     },
+    /// It does not end, or not in the steps that a launch may take.
+    #[error("kernel `{kernel}`: more than {limit} steps; a loop without end? (`limits.steps` of the silicon)")]
+    Steps {
+        /// The kernel.
+        kernel: Name,
+        /// Steps of all waves that were taken.
+        limit: u64,
+    },
     /// A rule of the simulator's own compiler that it broke.
     #[error("kernel `{kernel}`: the simulator contradicts itself: {what}")]
     Contradiction {

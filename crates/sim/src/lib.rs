@@ -47,7 +47,10 @@ pub use code::FaultKind;
 pub use fault::SimFault;
 pub use memory::Caches;
 pub use report::{MemoryCounters, Occupancy, Report};
-pub use silicon::{Buffer, Core, Dram, L2, Launch, Limits, Local, Silicon, SiliconError, Texture};
+pub use silicon::{
+    Buffer, Core, DataCache, Dram, Geometry, ImagePath, L2, Launch, LaunchSilicon, Limits, Local, Per, PipelineSilicon, Problem,
+    QueueSilicon, Refill, Silicon, SiliconError, Texture, Throttle, Timer,
+};
 
 use warpsight_ir::{Bindings, Checked, ImageFormat};
 
@@ -95,10 +98,15 @@ impl Simulator {
         addresses: Option<&[u64]>,
     ) -> Result<Report, SimFault> {
         let code = compile::compile(program, &bindings.sizes, &self.silicon)?;
-        let registers = warpsight_ir::derive::registers(program);
-        let demand = demand::Demand::of(program, registers, code.local_bytes as u32, &self.silicon)?;
+        let demand = demand::Demand::of(program, &code, &self.silicon)?;
         let mut tensors = tensors::take(program, &code.extents, bindings, addresses, &self.silicon)?;
-        let result = engine::Engine::new(&self.silicon, program, &code, &demand, caches, &mut tensors).run();
+        let launch = engine::LaunchOf { silicon: &self.silicon, program, code: &code, demand: &demand };
+        let result = match self.silicon.core.wave {
+            ..=16 => engine::Engine::<16>::new(launch, caches, &mut tensors).run(),
+            17..=32 => engine::Engine::<32>::new(launch, caches, &mut tensors).run(),
+            33..=64 => engine::Engine::<64>::new(launch, caches, &mut tensors).run(),
+            _ => engine::Engine::<128>::new(launch, caches, &mut tensors).run(),
+        };
         tensors::put_back(tensors, bindings);
         result
     }
@@ -114,6 +122,6 @@ impl Simulator {
 
     /// Bytes of device memory an image takes, its layout's padding included.
     pub fn image_bytes(&self, format: ImageFormat, width: u32, height: u32) -> u64 {
-        self.silicon.texture.layout.mapper(width, height, format.bytes()).bytes()
+        tensors::path((), &self.silicon).1.layout.mapper(width, height, format.bytes()).bytes()
     }
 }

@@ -1,6 +1,6 @@
 //! The memory behind the cores: slices of the second-level cache and the channels of device memory.
 
-use crate::cache::{Cache, Found, Line, Victim, hashed, masks};
+use crate::cache::{Cache, Chooser, Found, Line, Victim, ones, span, unit};
 use crate::report::MemoryCounters;
 use crate::silicon::Silicon;
 use crate::timing::{Server, Time, ticks};
@@ -16,8 +16,10 @@ pub struct Caches {
     sector: u64,
     sector_time: Time,
     atomic: Time,
-    sets: usize,
-    hash: Vec<u64>,
+    sets: Chooser,
+    choice: Chooser,
+    /// By lists of address bits, not by the line's number.
+    hashed: bool,
     /// Ticks of stores or victims that may wait before those behind have to.
     slack: Time,
 }
@@ -63,14 +65,9 @@ impl Caches {
     /// Empty caches.
     pub fn new(silicon: &Silicon) -> Self {
         let (l2, dram) = (&silicon.l2, &silicon.dram);
-        let sets = (l2.bytes / l2.line / l2.slices / l2.ways) as usize;
         let slice = |i: u32| Slice {
             port: Server::default(),
-            cache: Cache::new(
-                sets,
-                l2.ways as usize,
-                if l2.random { Victim::Random(0x9e37_79b9 + u64::from(i)) } else { Victim::LeastRecent },
-            ),
+            cache: Cache::new(&l2.cache, if l2.random { Victim::Random(0x9e37_79b9 + u64::from(i)) } else { Victim::LeastRecent }),
             misses: VecDeque::new(),
             most_misses: l2.misses as usize,
         };
@@ -80,7 +77,7 @@ impl Caches {
             dram: Dram {
                 channels: vec![channel; dram.channels as usize],
                 interleave: dram.interleave.into(),
-                burst: ticks(f64::from(l2.line.max(dram.burst)) / dram.bytes_per_cycle),
+                burst: ticks(f64::from(l2.cache.line.max(dram.burst)) / dram.bytes_per_cycle),
                 row: dram.row.into(),
                 banks: dram.banks.into(),
                 latency: ticks(dram.latency),
@@ -88,12 +85,13 @@ impl Caches {
                 row_overhead: ticks(dram.row_overhead),
             },
             traffic: MemoryCounters::default(),
-            line: l2.line.into(),
+            line: l2.cache.line.into(),
             sector: l2.sector.into(),
             sector_time: ticks(l2.sector_time),
             atomic: ticks(l2.atomic),
-            sets,
-            hash: masks(&l2.slice_hash),
+            sets: Chooser::new(None, l2.cache.sets),
+            choice: Chooser::new(l2.slice_hash.as_ref(), l2.slices),
+            hashed: l2.slice_hash.is_some(),
             slack: ticks(silicon.buffer.store_queue),
         }
     }
@@ -124,7 +122,9 @@ impl Caches {
 
     /// Sectors that these bytes of a line lie in.
     fn sectors(&self, bytes: u64) -> u64 {
-        (0..self.line / self.sector).filter(|s| bytes >> (s * self.sector) & ones(self.sector) != 0).count() as u64
+        let units = self.sector.min(self.line) / unit(self.line);
+        let units = units.max(1);
+        (0..self.line / self.sector).filter(|s| bytes >> (s * units) & ones(units) != 0).count() as u64
     }
 
     /// Bytes of the sectors that these bytes of a line lie in.
@@ -135,7 +135,7 @@ impl Caches {
     /// Reads bytes (bit i: byte i) of the line at `address`, arriving at `at`; gives when they leave the slice.
     pub fn read(&mut self, at: Time, address: u64, bytes: u64) -> Time {
         let moving = self.moving(bytes);
-        let slice = hashed(address, &self.hash);
+        let slice = self.slice(address);
         let start = self.slices[slice].port.serve(at, moving);
         self.fetch(slice, start, address, bytes).max(start) + moving
     }
@@ -143,7 +143,7 @@ impl Caches {
     /// Writes bytes of the line at `address`; gives when the slice took them.
     pub fn write(&mut self, at: Time, address: u64, bytes: u64) -> Time {
         let moving = self.moving(bytes);
-        let slice = hashed(address, &self.hash);
+        let slice = self.slice(address);
         let start = self.slices[slice].port.serve(at, moving);
         let number = address / self.line;
         let set = self.set(number);
@@ -164,7 +164,7 @@ impl Caches {
 
     /// Reads, changes and writes: `lanes` operations on the line; gives when the old values leave.
     pub fn atomic(&mut self, at: Time, address: u64, bytes: u64, lanes: u32) -> Time {
-        let slice = hashed(address, &self.hash);
+        let slice = self.slice(address);
         let work = self.atomic * Time::from(lanes);
         let start = self.slices[slice].port.serve(at, work);
         let ready = self.fetch(slice, start, address, bytes).max(start);
@@ -174,10 +174,24 @@ impl Caches {
         ready + work
     }
 
+    /// The slice of an address.
+    fn slice(&self, address: u64) -> usize {
+        let number = address / self.line;
+        // Higher bits are folded in, so that large powers of two spread.
+        self.choice.of(address, if self.hashed { 0 } else { number ^ (number >> 7) ^ (number >> 15) })
+    }
+
     fn set(&self, number: u64) -> usize {
-        // The lowest bits choose the slice; higher ones are folded in, so that large powers of two spread.
-        let folded = (number >> self.slices.len().trailing_zeros()) ^ (number >> 9) ^ (number >> 16);
-        folded as usize & (self.sets - 1)
+        let slices = self.slices.len() as u64;
+        // The lowest bits choose the slice.
+        let within = if slices.is_power_of_two() { number >> slices.trailing_zeros() } else { number / slices };
+        self.sets.of(0, within ^ (number >> 9) ^ (number >> 16))
+    }
+
+    /// Reads `len` bytes from `address` on, all in one line, arriving at `at`; gives when they leave the slice.
+    pub fn read_span(&mut self, at: Time, address: u64, len: u64) -> Time {
+        let within = address % self.line;
+        self.read(at, address - within, span(within, len, self.line))
     }
 
     /// When bytes of a line are in the slice.
@@ -186,7 +200,7 @@ impl Caches {
         let set = self.set(number);
         let Slice { port, cache, misses, most_misses } = &mut self.slices[slice];
         let (line, found) = cache.access(set, number);
-        if matches!(found, Found::Hit) && (line.full || bytes & !line.dirty == 0) {
+        if matches!(found, Found::Hit) && bytes & !(line.present | line.dirty) == 0 {
             self.traffic.l2_hits += 1;
             return line.ready;
         }
@@ -203,7 +217,7 @@ impl Caches {
         let (_, ready) = self.dram.access(begin, number * self.line);
         misses.push_back(ready);
         line.ready = ready;
-        line.full = true;
+        line.present = u64::MAX;
         if let Found::Miss(Some((old, line))) = found {
             self.evict(slice, begin, old, line);
         }
@@ -246,9 +260,4 @@ impl Dram {
         let begin = channel.bus.serve(at, bus);
         (begin, begin.max(open) + bus + self.latency)
     }
-}
-
-/// The lowest `n` bits.
-pub fn ones(n: u64) -> u64 {
-    if n >= 64 { u64::MAX } else { (1 << n) - 1 }
 }

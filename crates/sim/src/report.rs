@@ -29,6 +29,8 @@ pub struct Report {
     pub registers: u32,
     /// Registers beyond what a work-item can have, kept in memory.
     pub spilled: u32,
+    /// Numbers of the silicon that have no source.
+    pub assumed: usize,
 }
 
 /// What moved through each level.
@@ -46,6 +48,10 @@ pub struct MemoryCounters {
     pub texture_hits: u64,
     /// Lines they fetched.
     pub texture_misses: u64,
+    /// Lines that first-level caches of buffers held whole, once for each instruction and line.
+    pub l1_hits: u64,
+    /// Lines they had to fetch parts of.
+    pub l1_misses: u64,
     /// Lines that the second level held, once for each request.
     pub l2_hits: u64,
     /// Lines it did not.

@@ -1,7 +1,7 @@
 //! The arguments of a launch: their bytes, where they lie, and how texels lie in memory.
 
 use crate::fault::SimFault;
-use crate::silicon::Silicon;
+use crate::silicon::{ImagePath, Silicon};
 use warpsight_ir::layout::Mapper;
 use warpsight_ir::{Bindings, ImageFormat, Name, ParamKind, Program};
 
@@ -27,6 +27,13 @@ pub struct Image {
     pub height: u32,
     /// Where texels lie.
     pub layout: Mapper,
+    /// Which of the ways that kinds of images are fetched by.
+    pub path: usize,
+}
+
+/// The way images of this kind are fetched by, and its place among them.
+pub fn path(_kind: (), silicon: &Silicon) -> (usize, &ImagePath) {
+    (2, &silicon.texture.image2d)
 }
 
 /// Bytes that memory is given out in.
@@ -58,8 +65,9 @@ pub fn take(
                 if let Some(&over) = [width, height].iter().find(|&&d| d > silicon.limits.image) {
                     return Err(limit(over));
                 }
-                let layout = silicon.texture.layout.mapper(width, height, format.bytes());
-                (elements * u64::from(format.bytes()), Some(Image { format: *format, width, height, layout }))
+                let (path, fetched) = path((), silicon);
+                let layout = fetched.layout.mapper(width, height, format.bytes());
+                (elements * u64::from(format.bytes()), Some(Image { format: *format, width, height, layout, path }))
             }
             ParamKind::Buffer { element, .. } => (elements * u64::from(element.bytes()), None),
             ParamKind::Channel { .. } => (0, None),

@@ -1,8 +1,9 @@
 //! The memory units of a core: texture units with their caches, the load-store unit, local memory.
 
-use crate::cache::{Cache, Found, Victim, hashed, masks};
-use crate::memory::{Caches, ones};
-use crate::silicon::Silicon;
+use crate::cache::{Cache, Chooser, Found, Victim, span};
+use crate::code::Mask;
+use crate::memory::Caches;
+use crate::silicon::{DataCache, ImagePath, Per, Silicon};
 use crate::timing::{Server, Time, ticks};
 
 /// One line an instruction touches, and which of its bytes.
@@ -10,7 +11,7 @@ use crate::timing::{Server, Time, ticks};
 pub struct Touched {
     /// Address of the line's first byte.
     pub line: u64,
-    /// Bit i: byte i.
+    /// Bit i: the i-th unit of the line's bytes ([`crate::cache::unit`]).
     pub bytes: u64,
     /// Lanes that touch it.
     pub lanes: u32,
@@ -25,8 +26,8 @@ pub struct Lines {
     table: [u16; TABLE],
 }
 
-/// Places of the hash table: more than the lines 64 lanes can touch with 16 elements of 8 bytes each.
-const TABLE: usize = 1024;
+/// Places of the hash table: more than the lines that 128 lanes can touch with 16 elements of 8 bytes each, where every lane touches 16.
+const TABLE: usize = 4096;
 
 impl Lines {
     /// None.
@@ -35,12 +36,12 @@ impl Lines {
     }
 
     fn slot(line: u64) -> usize {
-        (line.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as usize
+        (line.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52) as usize
     }
 
     /// Forgets all.
     pub fn clear(&mut self) {
-        if self.list.len() > 128 {
+        if self.list.len() > TABLE / 8 {
             self.table = [0; TABLE];
         } else {
             // Entries that collided lie right behind their slot.
@@ -60,14 +61,14 @@ impl Lines {
     pub fn add(&mut self, address: u64, len: u64, size: u64) {
         let line = address & !(size - 1);
         if address + len <= line + size {
-            return self.touch(line, ones(len) << (address - line));
+            return self.touch(line, span(address - line, len, size));
         }
         let end = address + len;
         let mut at = address;
         while at < end {
             let line = at & !(size - 1);
             let next = end.min(line + size);
-            self.touch(line, ones(next - at) << (at - line));
+            self.touch(line, span(at - line, next - at, size));
             at = next;
         }
     }
@@ -107,10 +108,12 @@ impl Lines {
 /// The units of one core.
 #[derive(Debug)]
 pub struct Units {
-    /// One a port.
+    /// One a port, or one.
     pub textures: Vec<TextureUnit>,
     /// The load-store unit.
     pub load_store: Server,
+    /// Its cache.
+    l1: Option<L1>,
     /// Local memory.
     pub local: Server,
     buffer_latency: Time,
@@ -118,10 +121,22 @@ pub struct Units {
     /// Ticks for 1024 bytes.
     buffer_kib: Time,
     store_queue: Time,
-    banks: u64,
+    banks: Banks,
     pass: Time,
     local_latency: Time,
     local_atomic: Time,
+}
+
+/// A first-level cache of buffers.
+#[derive(Debug)]
+struct L1 {
+    cache: Cache,
+    sets: Chooser,
+    fill: Server,
+    line: u64,
+    sector: u64,
+    filling: Time,
+    latency: Time,
 }
 
 /// A texture unit.
@@ -131,10 +146,10 @@ pub struct TextureUnit {
     pub pipe: Server,
     fill: Server,
     cache: Cache,
-    hash: Vec<u64>,
+    /// By kind of image: what chooses the set, ticks of a step.
+    paths: [(Chooser, Time); 4],
     line: u64,
     lanes_per_step: u32,
-    step: Time,
     overhead: Time,
     latency: Time,
     miss: Time,
@@ -148,43 +163,68 @@ impl Units {
     /// Idle units with empty caches.
     pub fn new(silicon: &Silicon) -> Self {
         let (b, l) = (&silicon.buffer, &silicon.local);
+        let textures = if silicon.texture.per == Per::Port { silicon.core.ports } else { 1 };
         Self {
-            textures: (0..silicon.core.ports).map(|_| TextureUnit::new(silicon)).collect(),
+            textures: (0..textures).map(|_| TextureUnit::new(silicon)).collect(),
             load_store: Server::default(),
+            l1: silicon.l1.as_ref().map(L1::new),
             local: Server::default(),
             buffer_latency: ticks(b.latency),
             buffer_overhead: ticks(b.wave_overhead),
             buffer_kib: ticks(1024.0 / b.bytes_per_cycle),
             store_queue: ticks(b.store_queue),
-            banks: l.banks.into(),
+            banks: Banks::new(l.banks as usize),
             pass: ticks(l.pass),
             local_latency: ticks(l.latency),
             local_atomic: ticks(l.atomic),
         }
     }
 
+    /// The texture unit of a port.
+    pub fn texture(&mut self, port: usize) -> &mut TextureUnit {
+        let at = port % self.textures.len();
+        &mut self.textures[at]
+    }
+
+    /// Bytes of the lines that loads of buffers are counted in.
+    pub fn load_line(&self, caches: &Caches) -> u64 {
+        self.l1.as_ref().map_or(caches.line(), |l1| l1.line)
+    }
+
     /// Ticks the load-store unit is busy: by the bytes of all lanes, since each gets its own, or of all sectors
     /// where they are more.
-    fn moving(&self, lines: &Lines, lane_bytes: u64, caches: &Caches) -> Time {
-        let sectors: u64 = lines.list.iter().map(|l| caches.sector_bytes(l.bytes)).sum();
+    fn moving(&self, lines: &Lines, lane_bytes: u64, sectors: impl Fn(u64) -> u64) -> Time {
+        let sectors: u64 = lines.list.iter().map(|l| sectors(l.bytes)).sum();
         self.buffer_overhead + self.buffer_kib * lane_bytes.max(sectors) / 1024
     }
 
     /// A load of buffers; gives when the registers hold it.
     pub fn load(&mut self, at: Time, lines: &Lines, lane_bytes: u64, caches: &mut Caches) -> Time {
-        let moving = self.moving(lines, lane_bytes, caches);
+        let count = lines.list.len().max(1) as Time;
+        let Some(l1) = &self.l1 else {
+            let moving = self.moving(lines, lane_bytes, |bytes| caches.sector_bytes(bytes));
+            let start = self.load_store.serve(at, moving);
+            let mut ready = start + moving;
+            for (i, touched) in lines.list.iter().enumerate() {
+                ready = ready.max(caches.read(start + moving * i as Time / count, touched.line, touched.bytes));
+            }
+            return ready + self.buffer_latency;
+        };
+        let moving = self.moving(lines, lane_bytes, |bytes| l1.sector_bytes(bytes));
         let start = self.load_store.serve(at, moving);
         let mut ready = start + moving;
-        let count = lines.list.len().max(1) as Time;
-        for (i, touched) in lines.list.iter().enumerate() {
-            ready = ready.max(caches.read(start + moving * i as Time / count, touched.line, touched.bytes));
+        let (beyond, hit) = (self.buffer_latency, l1.latency);
+        if let Some(l1) = &mut self.l1 {
+            for (i, touched) in lines.list.iter().enumerate() {
+                ready = ready.max(l1.read(start + moving * i as Time / count, touched, beyond.saturating_sub(hit), caches));
+            }
         }
-        ready + self.buffer_latency
+        ready + hit
     }
 
     /// A store; gives when the wave may go on and when the last byte is taken.
     pub fn store(&mut self, at: Time, lines: &Lines, lane_bytes: u64, caches: &mut Caches) -> (Time, Time) {
-        let moving = self.moving(lines, lane_bytes, caches);
+        let moving = self.moving(lines, lane_bytes, |bytes| caches.sector_bytes(bytes));
         let start = self.load_store.serve(at, moving);
         let mut taken = start + moving;
         let count = lines.list.len().max(1) as Time;
@@ -198,7 +238,7 @@ impl Units {
 
     /// Atomics on buffers; gives when the registers hold the old values.
     pub fn atomic(&mut self, at: Time, lines: &Lines, lane_bytes: u64, caches: &mut Caches) -> Time {
-        let moving = self.moving(lines, lane_bytes, caches);
+        let moving = self.moving(lines, lane_bytes, |bytes| caches.sector_bytes(bytes));
         let start = self.load_store.serve(at, moving);
         let done = lines.list.iter().map(|l| caches.atomic(start, l.line, l.bytes, l.lanes)).max();
         done.unwrap_or(start) + self.buffer_latency
@@ -209,46 +249,110 @@ impl Units {
         let busy = if atomic {
             self.local_atomic * addresses.len() as Time
         } else {
-            self.pass * conflicts(addresses, len, self.banks) // at least one pass
+            self.pass * self.banks.conflicts(addresses, len) // at least one pass
         };
         self.local.serve(at, busy) + busy + self.local_latency
     }
 }
 
-/// Passes that banks of four bytes need: the most distinct words any of them has to give.
-fn conflicts(addresses: &[u32], len: u32, banks: u64) -> Time {
-    // A bank compares with the words it gave last; lanes that share a word are rarely further apart.
-    const REMEMBERED: usize = 4;
-    let mut words = vec![[u32::MAX; REMEMBERED]; banks as usize];
-    let mut counts = vec![0; banks as usize];
-    for &address in addresses {
-        for word in address / 4..(address + len).div_ceil(4) {
-            let bank = (u64::from(word) % banks) as usize;
-            if !words[bank].contains(&word) {
-                words[bank][counts[bank] % REMEMBERED] = word;
-                counts[bank] += 1;
-            }
+impl L1 {
+    fn new(silicon: &DataCache) -> Self {
+        Self {
+            cache: Cache::new(&silicon.cache, Victim::LeastRecent),
+            sets: Chooser::new(None, silicon.cache.sets),
+            fill: Server::default(),
+            line: silicon.cache.line.into(),
+            sector: silicon.sector.into(),
+            filling: ticks(f64::from(silicon.sector) / silicon.fill),
+            latency: ticks(silicon.latency),
         }
     }
-    counts.into_iter().max().unwrap_or(0).max(1) as Time
+
+    /// The sectors that these bytes of a line lie in: for each the mask of its bytes.
+    fn sectors(&self, bytes: u64) -> impl Iterator<Item = (u64, u64)> + use<> {
+        let (line, sector) = (self.line, self.sector);
+        (0..line / sector).map(move |s| (s * sector, span(s * sector, sector, line))).filter(move |(_, mask)| bytes & mask != 0)
+    }
+
+    fn sector_bytes(&self, bytes: u64) -> u64 {
+        self.sectors(bytes).count() as u64 * self.sector
+    }
+
+    /// When a line's bytes are there, `beyond` ticks after the second level gives what is missing.
+    fn read(&mut self, at: Time, touched: &Touched, beyond: Time, caches: &mut Caches) -> Time {
+        let number = touched.line / self.line;
+        let sectors = self.sectors(touched.bytes);
+        let set = self.sets.of(0, number ^ (number >> 7));
+        let (line, _) = self.cache.access(set, number);
+        let missing: u64 = touched.bytes & !line.present;
+        if missing == 0 {
+            caches.traffic.l1_hits += 1;
+            return line.ready;
+        }
+        caches.traffic.l1_misses += 1;
+        for (from, mask) in sectors.filter(|(_, mask)| missing & mask != 0) {
+            let address = touched.line + from;
+            let step = self.sector.min(caches.line());
+            let mut arrived = at;
+            for piece in 0..self.sector / step {
+                arrived = arrived.max(caches.read_span(at, address + piece * step, step));
+            }
+            line.present |= mask;
+            line.ready = line.ready.max(self.fill.serve(arrived, self.filling) + self.filling + beyond);
+        }
+        line.ready
+    }
+}
+
+/// Words that banks gave last, to count how often they have to give another.
+#[derive(Debug)]
+struct Banks {
+    words: Vec<[u32; REMEMBERED]>,
+    counts: Vec<u32>,
+}
+
+/// A bank compares with the words it gave last; lanes that share a word are rarely further apart.
+const REMEMBERED: usize = 4;
+
+impl Banks {
+    fn new(count: usize) -> Self {
+        Self { words: vec![[u32::MAX; REMEMBERED]; count], counts: vec![0; count] }
+    }
+
+    /// Passes that banks of four bytes need: the most distinct words any of them has to give.
+    fn conflicts(&mut self, addresses: &[u32], len: u32) -> Time {
+        self.words.fill([u32::MAX; REMEMBERED]);
+        self.counts.fill(0);
+        let banks = self.counts.len() as u32;
+        let power = banks.is_power_of_two();
+        for &address in addresses {
+            for word in address / 4..(address + len).div_ceil(4) {
+                let bank = (if power { word & (banks - 1) } else { word % banks }) as usize;
+                if !self.words[bank].contains(&word) {
+                    self.words[bank][self.counts[bank] as usize % REMEMBERED] = word;
+                    self.counts[bank] += 1;
+                }
+            }
+        }
+        self.counts.iter().copied().max().unwrap_or(0).max(1).into()
+    }
 }
 
 impl TextureUnit {
     fn new(silicon: &Silicon) -> Self {
         let t = &silicon.texture;
-        let hash = masks(&t.set_hash);
+        let path = |path: &ImagePath| (Chooser::new(path.set_hash.as_ref(), t.cache.sets), ticks(t.step * path.steps));
         Self {
             pipe: Server::default(),
             fill: Server::default(),
-            cache: Cache::new(1 << hash.len(), t.ways as usize, Victim::LeastRecent),
-            hash,
-            line: t.line.into(),
+            cache: Cache::new(&t.cache, Victim::LeastRecent),
+            paths: [path(&t.image1d), path(&t.image1d_buffer), path(&t.image2d), path(&t.image2d_from_buffer)],
+            line: t.cache.line.into(),
             lanes_per_step: t.lanes_per_step,
-            step: ticks(t.step),
             overhead: ticks(t.wave_overhead),
             latency: ticks(t.latency),
             miss: ticks(t.miss_latency),
-            filling: ticks(f64::from(t.line) / t.fill),
+            filling: ticks(f64::from(t.cache.line) / t.fill),
             wide: t.wide_texel_bytes,
             last: 0,
         }
@@ -259,23 +363,26 @@ impl TextureUnit {
         self.line
     }
 
-    /// A fetch by the lanes of `mask`; gives when the registers hold the texels.
-    pub fn fetch(&mut self, at: Time, mask: u64, lines: &Lines, texel_bytes: u32, caches: &mut Caches) -> Time {
-        let steps = (0..64 / self.lanes_per_step).filter(|s| mask >> (s * self.lanes_per_step) & ones(self.lanes_per_step.into()) != 0);
-        let work = steps.count() as Time * self.step * if texel_bytes > self.wide { 2 } else { 1 };
+    /// A fetch by the lanes of `mask` from an image of this kind; gives when the registers hold the texels.
+    pub fn fetch(&mut self, at: Time, mask: Mask, lines: &Lines, kind: usize, texel_bytes: u32, caches: &mut Caches) -> Time {
+        let each = self.lanes_per_step;
+        let group = if each >= 128 { Mask::MAX } else { (1 << each) - 1 };
+        let steps = (0..128 / each.min(128)).filter(|s| mask >> (s * each) & group != 0);
+        let (chooser, step) = &self.paths[kind];
+        let work = steps.count() as Time * step * if texel_bytes > self.wide { 2 } else { 1 };
         let start = self.pipe.serve(at, work + self.overhead);
         let mut ready = start + work;
         let count = lines.list.len().max(1) as Time;
         for (i, touched) in lines.list.iter().enumerate() {
             let looked = start + work * i as Time / count;
-            let set = hashed(touched.line, &self.hash);
-            let (line, found) = self.cache.access(set, touched.line / self.line);
+            let number = touched.line / self.line;
+            let set = chooser.of(touched.line, number);
+            let (line, found) = self.cache.access(set, number);
             match found {
                 Found::Hit => caches.traffic.texture_hits += 1,
                 Found::Miss(_) => {
                     caches.traffic.texture_misses += 1;
-                    let within = touched.line % caches.line();
-                    let arrived = caches.read(looked, touched.line - within, ones(self.line) << within);
+                    let arrived = caches.read_span(looked, touched.line, self.line);
                     line.ready = self.fill.serve(arrived, self.filling) + self.filling + self.miss;
                 }
             }
@@ -332,10 +439,11 @@ mod tests {
     #[test]
     fn banks_conflict_by_distinct_words() {
         let stride = |bytes: u32| (0..64).map(|l| l * bytes).collect::<Vec<u32>>();
-        assert_eq!(conflicts(&stride(4), 4, 32), 2);
-        assert_eq!(conflicts(&stride(16), 16, 32), 8);
-        assert_eq!(conflicts(&stride(128), 4, 32), 64);
-        assert_eq!(conflicts(&stride(0), 4, 32), 1);
-        assert_eq!(conflicts(&stride(132), 4, 32), 2);
+        let conflicts = |addresses: &[u32], len| Banks::new(32).conflicts(addresses, len);
+        assert_eq!(conflicts(&stride(4), 4), 2);
+        assert_eq!(conflicts(&stride(16), 16), 8);
+        assert_eq!(conflicts(&stride(128), 4), 64);
+        assert_eq!(conflicts(&stride(0), 4), 1);
+        assert_eq!(conflicts(&stride(132), 4), 2);
     }
 }

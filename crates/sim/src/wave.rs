@@ -1,7 +1,7 @@
 //! A wave: its rows, where it is, and its accesses to memory carried out on the launch's data.
 
-use crate::alu::{lanes, literal, truth};
-use crate::code::{Access, Action, FaultKind, LANES, Reg, Row, SHARED, Target, bits};
+use crate::alu::{lanes, literal, truth, which};
+use crate::code::{Access, Action, FaultKind, Mask, Reg, Row, SHARED, Target, bits};
 use crate::fault::LaneFault;
 use crate::tensors::Tensor;
 use crate::timing::Time;
@@ -11,7 +11,7 @@ use warpsight_ir::{AtomicOp, BinaryOp, Const, ImageFormat, Scalar};
 
 /// One wave.
 #[derive(Debug, Default)]
-pub struct Wave {
+pub struct Wave<const W: usize> {
     /// Core it is resident on.
     pub core: usize,
     /// Port of the core.
@@ -25,11 +25,11 @@ pub struct Wave {
     /// When it may go on.
     pub time: Time,
     /// Active lanes.
-    pub mask: u64,
+    pub mask: Mask,
     /// Masks to return to.
-    pub stack: Vec<u64>,
+    pub stack: Vec<Mask>,
     /// Its registers.
-    pub rows: Vec<Row>,
+    pub rows: Vec<Row<W>>,
     /// When loaded rows may be read.
     pub ready: Vec<Time>,
     /// The latest of them.
@@ -39,13 +39,13 @@ pub struct Wave {
 }
 
 /// What accesses are carried out on.
-pub struct Memory<'a> {
+pub struct Memory<'a, const W: usize> {
     /// Arguments.
     pub tensors: &'a mut [Tensor],
     /// The group's local memory.
     pub local: &'a mut [u8],
     /// Rows that all waves share.
-    pub shared: &'a [Row],
+    pub shared: &'a [Row<W>],
     /// Bytes of a texture line.
     pub texture_line: u64,
     /// Bytes of a line of the second level.
@@ -61,23 +61,23 @@ pub struct Footprint<'a> {
     /// Bytes all lanes asked for.
     pub bytes: u64,
     /// Lanes that take part.
-    pub mask: u64,
+    pub mask: Mask,
 }
 
-impl Wave {
+impl<const W: usize> Wave<W> {
     /// Takes the innermost mask to return to, which a loop or branch kept when it began.
-    pub fn returned(&mut self) -> Result<u64, LaneFault> {
+    pub fn returned(&mut self) -> Result<Mask, LaneFault> {
         self.stack.pop().ok_or((0, FaultKind::Contradiction("a loop or branch ends that did not begin")))
     }
 
     /// The contents of a row.
     #[inline]
-    pub fn row<'a>(&'a self, r: Reg, shared: &'a [Row]) -> &'a Row {
+    pub fn row<'a>(&'a self, r: Reg, shared: &'a [Row<W>]) -> &'a Row<W> {
         if r & SHARED != 0 { &shared[usize::from(r & !SHARED)] } else { &self.rows[usize::from(r)] }
     }
 
     /// One lane of a vector chosen at run time.
-    pub fn pick(&mut self, pick: &crate::code::LanePick, shared: &[Row]) -> Result<(), LaneFault> {
+    pub fn pick(&mut self, pick: &crate::code::LanePick, shared: &[Row<W>]) -> Result<(), LaneFault> {
         let stride = pick.dst.len();
         let which = *self.row(pick.lane, shared);
         for lane in lanes(self.mask) {
@@ -94,17 +94,17 @@ impl Wave {
     }
 
     /// Carries out an access.
-    pub fn access(&mut self, a: &Access, m: &mut Memory, f: &mut Footprint) -> Result<(), LaneFault> {
+    pub fn access(&mut self, a: &Access, m: &mut Memory<W>, f: &mut Footprint) -> Result<(), LaneFault> {
         f.lines.clear();
         f.local.clear();
         f.bytes = 0;
         let width = usize::from(a.width);
         let shared = m.shared;
         // For each element the lanes that take part; one mask for all where the guard does not differ.
-        let mut each = [0u64; 16];
+        let mut each: [Mask; 16] = [0; 16];
         let count = if a.guard.len() > 1 { width } else { 1 };
         for (i, mask) in each.iter_mut().enumerate().take(count) {
-            *mask = self.mask & a.guard.get(i).map_or(u64::MAX, |&g| truth(self.row(g, shared)));
+            *mask = self.mask & a.guard.get(i).map_or(Mask::MAX, |&g| truth(self.row(g, shared)));
         }
         let each = &each[..count];
         f.mask = each.iter().fold(0, |all, m| all | m);
@@ -153,13 +153,13 @@ impl Wave {
         Ok(())
     }
 
-    fn lane_bytes(each: &[u64], width: usize, size: usize) -> u64 {
+    fn lane_bytes(each: &[Mask], width: usize, size: usize) -> u64 {
         let repeat = if each.len() == 1 { width } else { 1 };
         each.iter().map(|m| u64::from(m.count_ones())).sum::<u64>() * (repeat * size) as u64
     }
 
     /// Whether all coordinates of lanes that take part lie inside.
-    fn check(&self, a: &Access, each: &[u64], shared: &[Row]) -> Result<(), LaneFault> {
+    fn check(&self, a: &Access, each: &[Mask], shared: &[Row<W>]) -> Result<(), LaneFault> {
         let last = a.coords.len() - 1;
         let width = u32::from(a.width);
         let all = each.iter().fold(0, |all, m| all | m);
@@ -177,10 +177,7 @@ impl Wave {
             }
             // The first element may be at most here.
             let end = if i == last { (i64::from(extent) - i64::from(width) + 1).max(0) as u32 } else { extent };
-            let mut outside = 0;
-            for (lane, &v) in row.iter().enumerate() {
-                outside |= u64::from(v >= end) << lane;
-            }
+            let outside = which::<W>(|lane| row[lane] >= end);
             if outside & all != 0 {
                 let lane = (outside & all).trailing_zeros() as usize;
                 let first = row[lane] as i32;
@@ -195,7 +192,7 @@ impl Wave {
         Ok(())
     }
 
-    fn outside(&self, a: &Access, lane: usize, element: usize, shared: &[Row]) -> FaultKind {
+    fn outside(&self, a: &Access, lane: usize, element: usize, shared: &[Row<W>]) -> FaultKind {
         let mut coordinates: Vec<i64> = a.coords.iter().map(|&(r, _)| i64::from(self.row(r, shared)[lane] as i32)).collect();
         if let Some(last) = coordinates.last_mut() {
             *last += element as i64;
@@ -208,7 +205,7 @@ impl Wave {
         FaultKind::OutOfBounds { action, tensor: a.name.clone(), coordinates, extents: a.coords.iter().map(|c| c.1).collect() }
     }
 
-    fn private(&mut self, a: &Access, base: usize, each: &[u64], shared: &[Row]) {
+    fn private(&mut self, a: &Access, base: usize, each: &[Mask], shared: &[Row<W>]) {
         let stride = a.values.len() / usize::from(a.width).max(1);
         let offsets = *self.row(a.offset, shared);
         for (i, &v) in a.values.iter().enumerate() {
@@ -226,7 +223,7 @@ impl Wave {
     }
 
     /// Moves elements between memory from byte `start` on and rows.
-    fn transfer(&mut self, a: &Access, memory: &mut [u8], start: usize, each: &[u64], shared: &[Row]) -> Result<(), LaneFault> {
+    fn transfer(&mut self, a: &Access, memory: &mut [u8], start: usize, each: &[Mask], shared: &[Row<W>]) -> Result<(), LaneFault> {
         let offsets = *self.row(a.offset, shared);
         let size = a.element.bytes() as usize;
         if let Action::Atomic(op) = a.action {
@@ -240,7 +237,7 @@ impl Wave {
                 let v = a.values[e * stride + part];
                 if a.action == Action::Load {
                     let row = &mut self.rows[usize::from(v)];
-                    if size >= 4 && mask == u64::MAX {
+                    if size >= 4 && mask == full::<W>() {
                         for (lane, value) in row.iter_mut().enumerate() {
                             *value = word(memory, place(lane) + part * 4);
                         }
@@ -257,7 +254,7 @@ impl Wave {
     }
 
     /// One lane after another.
-    fn atomic(&mut self, a: &Access, op: AtomicOp, memory: &mut [u8], mask: u64, shared: &[Row]) -> Result<(), LaneFault> {
+    fn atomic(&mut self, a: &Access, op: AtomicOp, memory: &mut [u8], mask: Mask, shared: &[Row<W>]) -> Result<(), LaneFault> {
         let offsets = *self.row(a.offset, shared);
         let size = a.element.bytes() as usize;
         let stride = a.values.len();
@@ -299,7 +296,7 @@ impl Wave {
         tensor: &mut Tensor,
         texture_line: u64,
         line: u64,
-        shared: &[Row],
+        shared: &[Row<W>],
         f: &mut Footprint,
     ) -> Result<(), LaneFault> {
         let Some(image) = &tensor.image else { return Err((0, FaultKind::Contradiction("a texel of what is no image"))) };
@@ -315,7 +312,7 @@ impl Wave {
         let granule = if store { line } else { texture_line };
         let mut last = (u32::MAX, u32::MAX);
         // Where each lane's texel is among the contents, and the lanes that have one.
-        let (mut places, mut found) = ([0; LANES], 0u64);
+        let (mut places, mut found): ([usize; W], Mask) = ([0; W], 0);
         for lane in lanes(f.mask) {
             let (x, y) = if inside(lane) {
                 (xs[lane], ys[lane])
@@ -339,7 +336,7 @@ impl Wave {
                 continue;
             }
             let row = &mut self.rows[usize::from(v)];
-            if found == u64::MAX && bytes == 16 {
+            if found == full::<W>() && bytes == 16 {
                 for (value, place) in row.iter_mut().zip(places) {
                     *value = word(&tensor.bytes, place + c * 4);
                 }
@@ -420,7 +417,10 @@ fn write_component(texels: &mut [u8], at: usize, c: usize, format: ImageFormat, 
     }
 }
 
-const _: () = assert!(LANES == 64, "masks are 64 bits wide");
+/// All lanes of a row.
+const fn full<const W: usize>() -> Mask {
+    if W == 128 { Mask::MAX } else { (1 << W) - 1 }
+}
 
 #[cfg(test)]
 mod tests {

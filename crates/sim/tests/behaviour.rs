@@ -143,7 +143,7 @@ fn spilled_values_cost_memory_traffic() {
         run(&program(params, vec![], launch(&[("g", 8)], &[("l", 64)]), body), vec![vec![0; 1024], vec![0; 256]])
     };
     let (fits, spills) = (many(180), many(200));
-    assert_eq!((fits.spilled, spills.spilled), (0, spills.registers - 192));
+    assert_eq!((fits.spilled, spills.spilled), (0, spills.registers - 185));
     assert!(spills.cycles.0 > 1.4 * fits.cycles.0, "{} {}", fits.cycles.0, spills.cycles.0);
 }
 

@@ -1,10 +1,11 @@
 //! The pipeline simulator against figures of paper 003 and against times worked out by hand.
 
 use warpsight_ir::{Bytes, Channel, Firings, Pipeline, PipelineStage, Scalar, Seconds, StageBody, StageClass, Step};
-use warpsight_sim::pipeline::{PipelineFault, PipelineSilicon, Scheduler, simulate};
+use warpsight_sim::Silicon;
+use warpsight_sim::pipeline::{PipelineFault, Scheduler, simulate};
 
-fn a100() -> PipelineSilicon {
-    PipelineSilicon::builtin("a100-40").expect("built in").expect("valid")
+fn a100() -> Silicon {
+    Silicon::named("a100-40").expect("built in")
 }
 
 fn stage(name: &str, class: StageClass, ctas: u32, count: u64, steps: Vec<Step>) -> PipelineStage {
@@ -34,7 +35,7 @@ fn pipeline(stages: Vec<PipelineStage>, channels: Vec<Channel>) -> Pipeline {
 }
 
 /// 54 queues of two slots, 108 work-groups that do nothing else; GB/s of all queues.
-fn queues(silicon: &PipelineSilicon, payload: u32) -> f64 {
+fn queues(silicon: &Silicon, payload: u32) -> f64 {
     let tokens = 200;
     let each = |i: u32| {
         let (from, to, queue) = (format!("from{i}"), format!("to{i}"), format!("q{i}"));
@@ -185,10 +186,9 @@ fn what_cannot_be_timed() {
     assert_eq!(fault.to_string(), "stage `s` has a program, and no firings to be timed by");
     let long = pipeline(vec![stage("s", StageClass::Simt, 1, 1 << 40, vec![])], vec![]);
     assert!(matches!(simulate(&long, &silicon, Scheduler::Greedy), Err(PipelineFault::TooLong(_))));
-    assert!(PipelineSilicon::parse("name = 1").is_err());
-    for name in PipelineSilicon::builtin_names() {
-        assert_eq!(PipelineSilicon::builtin(name).expect(name).expect(name).name, name);
-    }
+    let phone = simulate(&long, &Silicon::adreno640(), Scheduler::Greedy).expect_err("no queues on a phone");
+    assert_eq!(phone.to_string(), "silicon `adreno640` has no section for pipelines");
+    assert!(Silicon::with_pipelines("adreno640").expect_err("none").ends_with(" only of a100-40, h200"));
     let empty = pipeline(vec![stage("s", StageClass::Simt, 3, 5, vec![])], vec![]);
     assert_eq!(simulate(&empty, &silicon, Scheduler::Greedy).expect("a run").time, Seconds::ZERO);
 }

@@ -14,7 +14,8 @@ use warpsight_dataflow::proof::{ASSUMPTIONS, Launch, Objection, Resources, prove
 use warpsight_graph::format::Malformed;
 use warpsight_ir::occupancy::Residency;
 use warpsight_ir::{Certificate, Pipeline};
-use warpsight_sim::pipeline::{PipelineSilicon, Scheduler, simulate};
+use warpsight_sim::Silicon;
+use warpsight_sim::pipeline::{Scheduler, simulate};
 
 /// What is said of a plan on a device.
 struct Checked<'a> {
@@ -57,8 +58,7 @@ fn checked<'a>(plan: &Pipeline, file: &str, device: &'a Device, simulated: bool)
     let proof = prove(plan, &Resources { core: &core, cores, launch: Launch::Cooperative });
     let run = || {
         let name = &device.profile.name;
-        let silicon = PipelineSilicon::builtin(name).ok_or_else(|| format!("sim/devices has no silicon of `{name}` for pipelines"))?;
-        let silicon = silicon.map_err(|error| error.to_string())?;
+        let (silicon, _) = Silicon::with_pipelines(name)?;
         simulate(plan, &silicon, Scheduler::Cooperative).map(|run| run.time.0).map_err(|fault| fault.to_string())
     };
     Ok(Checked { device, proof, simulated: simulated.then(run) })

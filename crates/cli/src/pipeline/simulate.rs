@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use warpsight_dataflow::plan::LOW;
 use warpsight_dataflow::{Execution, NodeId, Outcome, Pipelined, Platform, Quadrants, Rates, View, launched};
 use warpsight_ir::{Bytes, Pipeline, Profile, Seconds, StageClass};
-use warpsight_sim::pipeline::{PipelineCore, PipelineRun, PipelineSilicon, Scheduler, simulate};
+use warpsight_sim::pipeline::{PipelineRun, Scheduler, simulate};
+use warpsight_sim::{LaunchSilicon, PipelineSilicon, Silicon};
 
 /// Bytes of an element that the matrix units of `sim/devices` are described for.
 const ELEMENT: u32 = 2;
@@ -13,7 +14,9 @@ const ELEMENT: u32 = 2;
 /// What the simulator says of a plan.
 pub struct Simulated {
     /// The device, scaled where the profile's multiprocessors or second-level bandwidth were.
-    pub silicon: PipelineSilicon,
+    pub silicon: Silicon,
+    /// From the end of a kernel to the begin of the next.
+    pub launch: LaunchSilicon,
     /// How work-groups of pipelines come onto multiprocessors.
     pub scheduler: Scheduler,
     /// Each planned group; `Err` where it does not come to its end.
@@ -54,7 +57,8 @@ pub fn simulated(
     scheduler: Scheduler,
     rates: &dyn Rates,
 ) -> Result<Simulated, String> {
-    let silicon = silicon(profile, platform)?;
+    let (silicon, units) = silicon(profile, platform)?;
+    let launch = units.launch.clone();
     let plan = &planned.plan;
     for own in plan.groups.iter().flat_map(|group| &group.design.stages).filter(|stage| stage.class == StageClass::Tensor) {
         if own.element != ELEMENT {
@@ -79,7 +83,7 @@ pub fn simulated(
         kernel(pipeline).map_err(|why| format!("node `{}`: {why}", graph.node(id).name))
     };
     let singles = graph.ids().map(&mut alone).collect::<Result<Vec<_>, String>>()?;
-    let vector = vector(&silicon.core);
+    let vector = vector(&units);
     let mut kernels = BTreeMap::new();
     for group in planned.fused().into_iter().chain(plan.kernels.iter().map(|kernel| kernel.fused.clone())) {
         let pipeline = launched::fused(graph, &group, platform, rates, vector).map_err(|why| why.to_string())?;
@@ -94,43 +98,42 @@ pub fn simulated(
     let pipelines = |nodes: &[NodeId]| plan.groups.iter().position(|group| group.group.nodes == nodes).map(|at| (at, &groups[at]));
 
     let single = |execution: &Execution| -> Vec<&PipelineRun> { execution.runs.iter().map(|run| &singles[run.nodes[0].0]).collect() };
-    let bsp = Ran::of(&single(&plan.times.bsp), &silicon);
+    let bsp = Ran::of(&single(&plan.times.bsp), &launch);
     let vertical = plan.times.vertical.runs.iter();
     let vertical = vertical.map(|run| kernels.get(&run.nodes).unwrap_or(&singles[run.nodes[0].0]));
-    let vertical = Ran::of(&vertical.collect::<Vec<_>>(), &silicon);
+    let vertical = Ran::of(&vertical.collect::<Vec<_>>(), &launch);
     let of_run = |run: &warpsight_dataflow::Run| match pipelines(&run.nodes) {
         Some((at, pipeline)) => pipeline.as_ref().map_err(|why| format!("group {at}: {why}")),
         None => Ok(kernels.get(&run.nodes).unwrap_or(&singles[run.nodes[0].0])),
     };
     let dataflow = plan.times.dataflow.runs.iter().map(of_run).collect::<Result<Vec<_>, String>>();
-    let dataflow = dataflow.map(|runs| Ran::of(&runs, &silicon));
-    Ok(Simulated { silicon, scheduler, groups, bsp, vertical, dataflow })
+    let dataflow = dataflow.map(|runs| Ran::of(&runs, &launch));
+    Ok(Simulated { silicon, launch, scheduler, groups, bsp, vertical, dataflow })
 }
 
 /// The silicon of a profile's device; where numbers of the profile were overridden, those that silicon can follow are scaled alike.
-fn silicon(profile: &Profile, platform: &Platform) -> Result<PipelineSilicon, String> {
+fn silicon(profile: &Profile, platform: &Platform) -> Result<(Silicon, PipelineSilicon), String> {
     let name = &profile.name;
-    let known: Vec<&str> = PipelineSilicon::builtin_names().collect();
-    let unknown = || format!("sim/devices has no silicon of `{name}` for pipelines, only of {}", known.join(", "));
-    let silicon = PipelineSilicon::builtin(name).ok_or_else(unknown)?.map_err(|error| error.to_string())?;
-    let plain = warpsight_ir::profile::builtin(name).and_then(Result::ok);
-    let plain = plain.and_then(|plain| Platform::of(&plain).ok()).ok_or_else(unknown)?;
-    Ok(silicon.scaled(f64::from(platform.cores) / f64::from(plain.cores), platform.l2_rate / plain.l2_rate))
+    let (silicon, units) = Silicon::with_pipelines(name)?;
+    let plain = warpsight_ir::profile::builtin(name).and_then(Result::ok).and_then(|plain| Platform::of(&plain).ok());
+    let plain = plain.ok_or_else(|| format!("`{name}` is no profile that pipelines are planned for"))?;
+    let scaled = silicon.scaled(f64::from(platform.cores) / f64::from(plain.cores), platform.l2_rate / plain.l2_rate);
+    Ok((scaled, units))
 }
 
 /// Operations on matrix units that take one work-group as long as one on vector units.
-fn vector(core: &PipelineCore) -> f64 {
+fn vector(core: &PipelineSilicon) -> f64 {
     core.tensor * core.tensor_of_one / (core.simt * core.simt_of_one)
 }
 
 impl Ran {
-    fn of(runs: &[&PipelineRun], silicon: &PipelineSilicon) -> Self {
+    fn of(runs: &[&PipelineRun], launch: &LaunchSilicon) -> Self {
         let work: Seconds = runs.iter().map(|run| run.time).sum();
         let launches = |each: f64| work + Seconds(each * runs.len() as f64);
         let (mut quadrants, mut used) = (Quadrants::default(), Vec::with_capacity(runs.len()));
         for run in runs {
             let [both, low_sm, low_dram, neither] = run.meter.quadrants(run.time.0, LOW).map(Seconds);
-            let own = Quadrants { low_both: both + Seconds(silicon.launch.eager), low_sm, low_dram, neither };
+            let own = Quadrants { low_both: both + Seconds(launch.eager), low_sm, low_dram, neither };
             quadrants.low_both += own.low_both;
             quadrants.low_sm += own.low_sm;
             quadrants.low_dram += own.low_dram;
@@ -139,9 +142,9 @@ impl Ran {
         }
         Self {
             runs: runs.iter().map(|run| run.time).collect(),
-            eager: launches(silicon.launch.eager),
-            graph: launches(silicon.launch.graph),
-            dependent: launches(silicon.launch.dependent),
+            eager: launches(launch.eager),
+            graph: launches(launch.graph),
+            dependent: launches(launch.dependent),
             dram: runs.iter().map(|run| run.dram).sum(),
             quadrants,
             used,

@@ -15,7 +15,7 @@ pub fn trace(of: &Outcome, own: &Simulated) -> Result<Value, String> {
     let mut now = 0.0;
     let mut cut = false;
     for (run, seconds) in of.planned.plan.times.dataflow.runs.iter().zip(&ran.runs) {
-        now += own.silicon.launch.graph;
+        now += own.launch.graph;
         let group = of.planned.plan.groups.iter().position(|group| run.nodes.len() > 1 && group.group.nodes == run.nodes);
         let name = group.map_or_else(|| operators(of, &run.nodes), |at| format!("group {at}"));
         events.push(json!({

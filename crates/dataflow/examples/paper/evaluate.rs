@@ -12,7 +12,8 @@ use warpsight_graph::Graph;
 use warpsight_ir::profile::{Fact, Source, builtin};
 use warpsight_ir::{BytesPerSecond, Pipeline, Profile};
 use warpsight_predict::StageRoofline;
-use warpsight_sim::pipeline::{PipelineSilicon, Scheduler, simulate};
+use warpsight_sim::Silicon;
+use warpsight_sim::pipeline::{Scheduler, simulate};
 
 /// An application and what table 2 has of it: operators and per cent of traffic kept on chip, of vertical fusion and of dataflow.
 pub struct App {
@@ -145,7 +146,7 @@ impl Times {
     }
 
     /// As the simulated device takes.
-    pub fn simulated(of: &Planned, profile: &Profile, on: &PipelineSilicon) -> Self {
+    pub fn simulated(of: &Planned, profile: &Profile, on: &Silicon) -> Self {
         let Planned { graph, platform, plan, fused } = of;
         let model = StageRoofline::new().expect("constants");
         let rates = Modelled { model: &model, on: profile };
@@ -206,8 +207,8 @@ impl Times {
 }
 
 /// The simulated device.
-pub fn silicon() -> PipelineSilicon {
-    PipelineSilicon::builtin("a100-40").expect("silicon").expect("it parses")
+pub fn silicon() -> Silicon {
+    Silicon::named("a100-40").expect("silicon")
 }
 
 /// Of positive numbers.

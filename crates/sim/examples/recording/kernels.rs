@@ -49,7 +49,7 @@ pub fn fetches(simulator: &Simulator, lanes: u32, along_y: bool) -> Result<f64, 
 /// # Errors
 /// What the simulator refuses.
 pub fn capacity(simulator: &Simulator, along_y: bool) -> Result<Option<u32>, SimFault> {
-    let most = simulator.silicon().limits.group_size.min(256);
+    let most = simulator.silicon().group_size().min(256);
     let times: Vec<f64> = (1..=most).map(|lanes| fetches(simulator, lanes, along_y)).collect::<Result<_, _>>()?;
     let rises = (1..).zip(times.windows(2)).map(|(lanes, pair)| (lanes, pair[1] / pair[0]));
     let steepest = rises.fold((0, 1.1), |best, rise| if rise.1 > best.1 { rise } else { best });
@@ -105,7 +105,7 @@ pub enum Stream {
 pub fn bandwidth(simulator: &Simulator, stream: Stream, range: u64) -> Result<f64, SimFault> {
     let silicon = simulator.silicon();
     let slots = range / 16;
-    let lanes = silicon.limits.group_size.min(256);
+    let lanes = silicon.group_size().min(256);
     // Small ranges are read often enough to hide how long a launch lasts, large ones wholly.
     let groups = (16 * silicon.core.count).max((slots / u64::from(lanes) / 16) as u32);
     let at = format!("(l + n * {lanes} + g * 16 * {lanes}) & {}", slots - 1);
@@ -262,7 +262,7 @@ pub fn strided(simulator: &Simulator, lanes: u32, stride: u32) -> Result<f64, Si
 /// What the simulator refuses.
 pub fn vectors(simulator: &Simulator, bytes: u32) -> Result<f64, SimFault> {
     let width = bytes / 4;
-    let lanes = simulator.silicon().limits.group_size.min(1024);
+    let lanes = simulator.silicon().group_size().min(1024);
     let (load, zero, first) = match width {
         1 => ("a[l + n]".to_owned(), "0.0".to_owned(), ""),
         w => (format!("a[l * {w} + n : {w}]"), format!("splat{w}(0.0)"), ".[0..1]"),

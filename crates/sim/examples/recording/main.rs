@@ -124,7 +124,8 @@ fn arguments() -> Result<Arguments, String> {
             path => folder = Some(Folder(path.into())),
         }
     }
-    let silicon = Silicon::named(&name).ok_or_else(|| format!("there is no silicon {name}; there are {}", Silicon::NAMES.join(", ")))?;
+    let silicon = Silicon::named(&name)
+        .ok_or_else(|| format!("there is no silicon {name}; there are {}", Silicon::names().collect::<Vec<_>>().join(", ")))?;
     Ok(Arguments { folder: folder.ok_or(USAGE)?, silicon, json, html })
 }
 

@@ -106,7 +106,7 @@ fn rest(folder: &Folder, simulator: &Simulator, curves: &mut Vec<Curve>) -> Resu
         ("ImageBandwidth.csv", Stream::Texels, u64::from(simulator.silicon().limits.image) * 16),
         ("BufferBandwidth.csv", Stream::Vectors, 1 << 24),
         ("ConstMemBandwidth.csv", Stream::Vectors, 1 << 16),
-        ("LocalMemBandwidth.csv", Stream::Local, u64::from(simulator.silicon().limits.local_bytes)),
+        ("LocalMemBandwidth.csv", Stream::Local, u64::from(simulator.silicon().local_bytes())),
     ];
     for (name, stream, most) in streams.into_iter().filter(|s| folder.has(s.0)) {
         let rows = recorded(folder, name, 3, |row| Some((row[0], row[2])))?;

@@ -2,7 +2,7 @@
 
 use super::{Info, Node, Tree, Value};
 use crate::alu;
-use crate::code::{Alu, AluOp, Code, FaultKind, LANES, SHARED, Target, Wide, WideOp};
+use crate::code::{Alu, AluOp, FaultKind, SHARED, Target, Wide, WideOp};
 use crate::fault::SimFault;
 use std::collections::{BTreeMap, HashMap};
 use warpsight_ir::{BinaryOp, Const, Expr, ImageFormat, Name, ParamKind, Program, Scalar, Space};
@@ -87,6 +87,7 @@ pub(super) struct Builder<'p> {
     pub names: Vec<(Name, Binding)>,
     pub tensors: HashMap<Name, Tensor>,
     versions: u32,
+    arch: pulp::Arch,
     /// Nodes made so far; unrolling stops at a limit.
     pub made: usize,
 }
@@ -129,6 +130,7 @@ impl<'p> Builder<'p> {
             names: vec![],
             tensors: HashMap::new(),
             versions: 0,
+            arch: pulp::Arch::new(),
             made: 0,
         }
     }
@@ -342,12 +344,12 @@ impl Builder<'_> {
     /// What needs no instruction: constants, and neutral elements of integer arithmetic.
     fn simplified(&mut self, op: AluOp, args: &[Value]) -> Option<Value> {
         let constants: Vec<Option<u32>> = args.iter().map(|&v| self.info(v).constant).collect();
-        if let Some(shared) = constants.iter().map(|c| c.map(|bits| [bits; LANES])).collect::<Option<Vec<_>>>() {
+        if let Some(shared) = constants.iter().map(|c| c.map(|bits| [bits])).collect::<Option<Vec<_>>>() {
             let at = |i: usize| SHARED | if i < shared.len() { i as u16 } else { 0 };
-            let code = Code { alu: vec![Alu { op, dst: 0, a: at(0), b: at(1), c: at(2) }], shared, ..Code::default() };
-            let mut rows = [[0; LANES]];
+            let folded = Alu { op, dst: 0, a: at(0), b: at(1), c: at(2) };
+            let mut rows = [[0]];
             // A division by zero stays an instruction, which fails where it is executed.
-            alu::run(&code, 0, 1, &mut rows, 1).ok()?;
+            alu::run(self.arch, &[folded], &[], &shared, &mut rows, 1).ok()?;
             return Some(self.constant(rows[0][0]));
         }
         match (op, constants.as_slice()) {

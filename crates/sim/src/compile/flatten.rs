@@ -1,7 +1,7 @@
 //! Gives values their rows, flattens the tree and adds up what runs of arithmetic cost.
 
 use super::{Node, Tree, Value};
-use crate::code::{Access, Alu, AluOp, Code, LANES, LanePick, Op, Reg, SHARED, Target, Wide, WideOp};
+use crate::code::{Access, Alu, AluOp, Code, LanePick, Op, Reg, SHARED, Target, Wide, WideOp};
 use crate::silicon::Silicon;
 use crate::timing::ticks;
 use std::collections::{HashMap, HashSet};
@@ -15,7 +15,7 @@ pub(super) fn flatten(tree: &Tree, silicon: &Silicon) -> Result<Code, String> {
     let mut places = Placer {
         tree,
         silicon,
-        code: Code { shared: vec![[0; LANES]], ..Code::default() },
+        code: Code { shared: vec![0], ..Code::default() },
         free: vec![],
         next: 0,
         rows: HashMap::new(),
@@ -23,6 +23,8 @@ pub(super) fn flatten(tree: &Tree, silicon: &Silicon) -> Result<Code, String> {
         loaded: loaded(tree),
         waited: HashSet::new(),
         open: None,
+        alive: 0,
+        most: 0,
     };
     for v in 0..tree.pinned {
         places.take(v)?;
@@ -38,6 +40,7 @@ pub(super) fn flatten(tree: &Tree, silicon: &Silicon) -> Result<Code, String> {
     places.block(&tree.body, &[])?;
     places.step(Op::End, &[]);
     places.code.rows = usize::from(places.next);
+    places.code.registers = places.most;
     Ok(places.code)
 }
 
@@ -54,6 +57,9 @@ struct Placer<'t> {
     /// Loaded values that were waited for since control flow last met.
     waited: HashSet<Value>,
     open: Option<OpenRun>,
+    /// Values of lanes that are alive, and the most that were.
+    alive: u32,
+    most: u32,
 }
 
 /// A run that is being collected.
@@ -81,6 +87,11 @@ impl Placer<'_> {
             None => return Err("a program with more than 32768 values alive at once".into()),
         };
         self.rows.insert(v, r);
+        // What is the same in all lanes lies in registers that lanes share.
+        if !self.tree.infos[v as usize].uniform {
+            self.alive += 1;
+            self.most = self.most.max(self.alive);
+        }
         Ok(r)
     }
 
@@ -95,7 +106,7 @@ impl Placer<'_> {
                 }
                 let r = *self.shared.entry(bits).or_insert(SHARED | next as Reg);
                 if self.shared.len() > self.code.shared.len() {
-                    self.code.shared.push([bits; LANES]);
+                    self.code.shared.push(bits);
                 }
                 Ok(r)
             }
@@ -138,6 +149,7 @@ impl Placer<'_> {
     fn release(&mut self, v: Value) {
         if let Some(r) = self.rows.remove(&v) {
             self.free.push(r);
+            self.alive -= u32::from(!self.tree.infos[v as usize].uniform);
         }
     }
 

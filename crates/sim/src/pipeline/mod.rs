@@ -4,7 +4,7 @@
 //! device memory while they stream in (the paper's queues hand out entries, section 4.1 and figure 4, which the kernel then loads operand
 //! by operand as it would from memory), and puts its tokens when there is room. What several work-groups use at once is shared equally
 //! among them. Taking and putting cost a handshake each, those of several channels at once one, since lanes poll a counter each, and the
-//! time to move the payload ([`QueueSilicon`]).
+//! time to move the payload ([`crate::QueueSilicon`]).
 //!
 //! A kernel by itself is a pipeline of one stage without queues whose firings each have a work-group: so the bulk-synchronous execution of
 //! operators is simulated by the same rules.
@@ -13,12 +13,11 @@ mod engine;
 mod meter;
 mod scheduler;
 mod servers;
-mod silicon;
 
 pub use meter::Meter;
 pub use scheduler::Scheduler;
-pub use silicon::{LaunchSilicon, PipelineCore, PipelineDram, PipelineL2, PipelineSilicon, PipelineSiliconError, QueueSilicon};
 
+use crate::silicon::Silicon;
 use warpsight_ir::{Bytes, Name, Pipeline, Seconds};
 
 /// What an execution took.
@@ -98,10 +97,13 @@ pub enum PipelineFault {
     TooLong(u128),
 }
 
-/// Executes a pipeline. The same inputs take the same time, to the bit.
+/// Executes a pipeline on silicon that says what pipelines see of it. The same inputs take the same time, to the bit.
 ///
 /// # Errors
 /// See [`PipelineFault`].
-pub fn simulate(pipeline: &Pipeline, on: &PipelineSilicon, scheduler: Scheduler) -> Result<PipelineRun, PipelineFault> {
-    engine::run(pipeline, on, scheduler)
+pub fn simulate(pipeline: &Pipeline, on: &Silicon, scheduler: Scheduler) -> Result<PipelineRun, PipelineFault> {
+    let Some(units) = &on.pipeline else {
+        return Err(PipelineFault::Malformed(format!("silicon `{}` has no section for pipelines", on.name)));
+    };
+    engine::run(pipeline, on, units, scheduler)
 }

@@ -1,6 +1,6 @@
 //! How work-groups come onto multiprocessors (paper 003, section 4.2).
 
-use super::silicon::PipelineSilicon;
+use crate::silicon::Silicon;
 use warpsight_ir::StageClass;
 use warpsight_ir::occupancy::{GroupNeeds, Residency};
 
@@ -31,9 +31,9 @@ pub struct Floor {
 
 impl Floor {
     /// With nobody on it.
-    pub fn new(silicon: &PipelineSilicon, scheduler: Scheduler) -> Self {
+    pub fn new(silicon: &Silicon, scheduler: Scheduler) -> Self {
         let cores = silicon.core.count as usize;
-        Self { limits: silicon.core.residency, held: vec![Vec::new(); cores], refused: vec![Vec::new(); cores], next: [0, 0], scheduler }
+        Self { limits: silicon.residency, held: vec![Vec::new(); cores], refused: vec![Vec::new(); cores], next: [0, 0], scheduler }
     }
 
     /// A multiprocessor for a work-group, which is on it from now.

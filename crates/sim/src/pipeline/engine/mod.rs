@@ -5,8 +5,8 @@ mod steps;
 
 use super::scheduler::{Floor, Scheduler};
 use super::servers::{Ordered, Server};
-use super::silicon::PipelineSilicon;
 use super::{Meter, PipelineFault, PipelineRun, Span, StageRun};
+use crate::silicon::{PipelineSilicon, Silicon};
 use parts::{Doing, Filled, Queue, ResolvedStage, queues, stages, tokens};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -70,7 +70,8 @@ const MEMORY: usize = 1;
 const UNITS: usize = 2;
 
 struct Engine<'a> {
-    on: &'a PipelineSilicon,
+    on: &'a Silicon,
+    units: &'a PipelineSilicon,
     scheduler: Scheduler,
     stages: Vec<ResolvedStage<'a>>,
     queues: Vec<Queue<'a>>,
@@ -96,28 +97,33 @@ struct Engine<'a> {
 }
 
 /// See [`super::simulate`].
-pub fn run(pipeline: &Pipeline, on: &PipelineSilicon, scheduler: Scheduler) -> Result<PipelineRun, PipelineFault> {
+pub fn run(pipeline: &Pipeline, on: &Silicon, units: &PipelineSilicon, scheduler: Scheduler) -> Result<PipelineRun, PipelineFault> {
     let checked = CheckedPipeline::new(pipeline.clone()).map_err(|error| PipelineFault::Malformed(error.to_string()))?;
     let stages = stages(&checked)?;
     let all: u128 = stages.iter().map(|stage| u128::from(stage.firings.count) * (1 + tokens(stage.firings))).sum();
     if all > MOST {
         return Err(PipelineFault::TooLong(all));
     }
-    let mut engine = Engine::new(on, scheduler, stages, queues(&checked));
+    let mut engine = Engine::new((on, units), scheduler, stages, queues(&checked));
     engine.launch()?;
     engine.play()
 }
 
 impl<'a> Engine<'a> {
-    fn new(on: &'a PipelineSilicon, scheduler: Scheduler, stages: Vec<ResolvedStage<'a>>, queues: Vec<Queue<'a>>) -> Self {
+    fn new(
+        (on, units): (&'a Silicon, &'a PipelineSilicon),
+        scheduler: Scheduler,
+        stages: Vec<ResolvedStage<'a>>,
+        queues: Vec<Queue<'a>>,
+    ) -> Self {
         let live: f64 = queues.iter().map(|queue| queue.bytes).sum();
-        let moves = if live > on.l2.bytes { on.queue.spilled } else { on.l2.bandwidth };
+        let moves = if live > on.l2.cache.bytes as f64 { units.queue.spilled } else { units.l2_bandwidth };
         let core = &on.core;
         let unit = |rate: f64, of_one: f64| Server::new(rate * core.clock, rate * core.clock * of_one);
-        let mut servers = vec![Server::new(moves, on.queue.bandwidth), Server::new(on.dram.bandwidth, core.bandwidth)];
+        let mut servers = vec![Server::new(moves, units.queue.bandwidth), Server::new(units.dram_bandwidth, units.bandwidth)];
         for _ in 0..core.count {
-            servers.push(unit(core.tensor, core.tensor_of_one));
-            servers.push(unit(core.simt, core.simt_of_one));
+            servers.push(unit(units.tensor, units.tensor_of_one));
+            servers.push(unit(units.simt, units.simt_of_one));
         }
         let runs = stages.iter().map(|stage| StageRun {
             name: stage.name.clone(),
@@ -127,6 +133,7 @@ impl<'a> Engine<'a> {
         });
         Self {
             on,
+            units,
             scheduler,
             floor: Floor::new(on, scheduler),
             versions: vec![0; servers.len()],
@@ -278,11 +285,11 @@ impl<'a> Engine<'a> {
         let peak = f64::from(core.count) * core.clock;
         match server {
             MOVES => {}
-            MEMORY => self.shares[2] = after / self.on.dram.bandwidth,
+            MEMORY => self.shares[2] = after / self.units.dram_bandwidth,
             unit if (unit - UNITS).is_multiple_of(2) => {
-                self.shares[0] = (self.shares[0] + (after - before) / (peak * core.tensor)).max(0.0)
+                self.shares[0] = (self.shares[0] + (after - before) / (peak * self.units.tensor)).max(0.0)
             }
-            _ => self.shares[1] = (self.shares[1] + (after - before) / (peak * core.simt)).max(0.0),
+            _ => self.shares[1] = (self.shares[1] + (after - before) / (peak * self.units.simt)).max(0.0),
         }
         self.versions[server] += 1;
         if let Some(next) = self.servers[server].next() {

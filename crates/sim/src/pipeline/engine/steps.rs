@@ -51,7 +51,7 @@ impl Engine<'_> {
                 if bytes > 0.0 {
                     self.groups[id].under_way[1] += 1;
                     // Later firings ask in time.
-                    if first { self.at(self.on.dram.latency, Event::Arrives(id)) } else { self.fetch(id) }
+                    if first { self.at(self.units.dram_latency, Event::Arrives(id)) } else { self.fetch(id) }
                 }
                 true
             }
@@ -135,7 +135,7 @@ impl Engine<'_> {
             Handshake::UnderWay => {}
             Handshake::None => {
                 *handshake = Handshake::UnderWay;
-                self.at(self.on.queue.handshake, Event::Greeted(id));
+                self.at(self.units.queue.handshake, Event::Greeted(id));
             }
         }
         false

@@ -83,7 +83,7 @@ pub fn simulated(
         kernel(pipeline).map_err(|why| format!("node `{}`: {why}", graph.node(id).name))
     };
     let singles = graph.ids().map(&mut alone).collect::<Result<Vec<_>, String>>()?;
-    let vector = vector(&units);
+    let vector = units.vector();
     let mut kernels = BTreeMap::new();
     for group in planned.fused().into_iter().chain(plan.kernels.iter().map(|kernel| kernel.fused.clone())) {
         let pipeline = launched::fused(graph, &group, platform, rates, vector).map_err(|why| why.to_string())?;
@@ -119,11 +119,6 @@ fn silicon(profile: &Profile, platform: &Platform) -> Result<(Silicon, PipelineS
     let plain = plain.ok_or_else(|| format!("`{name}` is no profile that pipelines are planned for"))?;
     let scaled = silicon.scaled(f64::from(platform.cores) / f64::from(plain.cores), platform.l2_rate / plain.l2_rate);
     Ok((scaled, units))
-}
-
-/// Operations on matrix units that take one work-group as long as one on vector units.
-fn vector(core: &PipelineSilicon) -> f64 {
-    core.tensor * core.tensor_of_one / (core.simt * core.simt_of_one)
 }
 
 impl Ran {

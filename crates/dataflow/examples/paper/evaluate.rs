@@ -162,8 +162,8 @@ impl Times {
         };
         let alone = |id| seconds(launched::operator(graph, id, platform, &rates).expect("a kernel"), Scheduler::Greedy);
         let alone: Vec<f64> = graph.ids().map(alone).collect();
-        let core = &on.core;
-        let vector = core.tensor * core.tensor_of_one / (core.simt * core.simt_of_one);
+        let units = on.pipeline.as_ref().expect("a section for pipelines");
+        let vector = units.vector();
         let kernel = |own: &Fused| seconds(launched::fused(graph, own, platform, &rates, vector).expect("a kernel"), Scheduler::Greedy);
         let groups: Vec<f64> = plan.groups.iter().map(|own| seconds(lower(graph, "group", own).pipeline, Scheduler::TwoArbiters)).collect();
         let of_run = |run: &Run| {
@@ -184,14 +184,14 @@ impl Times {
             .collect();
         let work = [alone.iter().sum(), kernels.iter().sum(), total(&plan.times.dataflow)];
         let counts = [&plan.times.bsp, &plan.times.vertical, &plan.times.dataflow].map(|execution| execution.runs.len() as f64);
-        let [bsp, vertical, dataflow] = std::array::from_fn(|at| work[at] + counts[at] * on.launch.eager);
+        let [bsp, vertical, dataflow] = std::array::from_fn(|at| work[at] + counts[at] * units.launch.eager);
         let by_group = plan.groups.iter().zip(&groups);
         Self {
             bsp,
             vertical,
             dataflow,
             groups: by_group.map(|(own, &seconds)| (own.group.nodes.iter().map(|id| alone[id.0]).sum(), seconds)).collect(),
-            graph: std::array::from_fn(|at| work[at] + counts[at] * on.launch.graph),
+            graph: std::array::from_fn(|at| work[at] + counts[at] * units.launch.graph),
         }
     }
 

@@ -28,6 +28,13 @@ pub struct PipelineSilicon {
     pub launch: LaunchSilicon,
 }
 
+impl PipelineSilicon {
+    /// Operations on matrix units that take one work-group as long as one on vector units.
+    pub fn vector(&self) -> f64 {
+        self.tensor * self.tensor_of_one / (self.simt * self.simt_of_one)
+    }
+}
+
 /// Queues (paper 003, section 4.1, figure 5).
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]

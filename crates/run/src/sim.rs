@@ -213,7 +213,9 @@ fn error(fault: SimFault, launch: &CheckedLaunch) -> DeviceError {
         SimFault::Fault { kernel, group, item, what } => {
             DeviceError::Fault { kernel: kernel.to_string(), what: format!("group {group:?}, work-item {item}: {what}") }
         }
-        SimFault::Steps { ref kernel, .. } => DeviceError::Fault { kernel: kernel.to_string(), what: fault.to_string() },
+        SimFault::Steps { ref kernel, .. } | SimFault::NeedsData { ref kernel, .. } => {
+            DeviceError::Fault { kernel: kernel.to_string(), what: fault.to_string() }
+        }
         SimFault::Contradiction { kernel, what } => {
             DeviceError::Fault { kernel: kernel.to_string(), what: format!("the simulator contradicts itself: {what}") }
         }

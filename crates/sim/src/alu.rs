@@ -56,27 +56,27 @@ impl<const W: usize> Rows<'_, W> {
     }
     #[inline(always)]
     fn map1(&mut self, alu: &Alu, f: impl Fn(u32) -> u32) {
-        let a = *self.get(alu.a);
-        let dst = &mut self.own[usize::from(alu.dst)];
+        let (a, mut out) = (self.get(alu.a), [0; W]);
         for lane in 0..W {
-            dst[lane] = f(a[lane]);
+            out[lane] = f(a[lane]);
         }
+        self.own[usize::from(alu.dst)] = out;
     }
     #[inline(always)]
     fn map2(&mut self, alu: &Alu, f: impl Fn(u32, u32) -> u32) {
-        let (a, b) = (*self.get(alu.a), *self.get(alu.b));
-        let dst = &mut self.own[usize::from(alu.dst)];
+        let (a, b, mut out) = (self.get(alu.a), self.get(alu.b), [0; W]);
         for lane in 0..W {
-            dst[lane] = f(a[lane], b[lane]);
+            out[lane] = f(a[lane], b[lane]);
         }
+        self.own[usize::from(alu.dst)] = out;
     }
     #[inline(always)]
     fn map3(&mut self, alu: &Alu, f: impl Fn(u32, u32, u32) -> u32) {
-        let (a, b, c) = (*self.get(alu.a), *self.get(alu.b), *self.get(alu.c));
-        let dst = &mut self.own[usize::from(alu.dst)];
+        let (a, b, c, mut out) = (self.get(alu.a), self.get(alu.b), self.get(alu.c), [0; W]);
         for lane in 0..W {
-            dst[lane] = f(a[lane], b[lane], c[lane]);
+            out[lane] = f(a[lane], b[lane], c[lane]);
         }
+        self.own[usize::from(alu.dst)] = out;
     }
     #[inline(always)]
     fn float1(&mut self, alu: &Alu, f: impl Fn(f32) -> f32) {
@@ -257,8 +257,11 @@ pub fn lanes(mask: Mask) -> impl Iterator<Item = usize> {
 /// The lanes below `W` of which something holds.
 #[inline]
 pub fn which<const W: usize>(holds: impl Fn(usize) -> bool) -> Mask {
-    let half = |from: usize, to: usize| (from..to).fold(0u64, |mask, lane| mask | u64::from(holds(lane)) << (lane - from));
-    Mask::from(half(0, W.min(64))) | if W > 64 { Mask::from(half(64, W)) << 64 } else { 0 }
+    // A byte of each lane, which vector units compare at once; then eight bytes to eight bits by a product that moves each to its place.
+    let bytes: [u8; W] = std::array::from_fn(|lane| u8::from(holds(lane)));
+    let bits = |eight: &[u8; 8]| u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+    let half = |bytes: &[u8]| bytes.as_chunks().0.iter().enumerate().fold(0, |mask, (i, eight)| mask | bits(eight) << (8 * i));
+    Mask::from(half(&bytes[..W.min(64)])) | if W > 64 { Mask::from(half(&bytes[64..])) << 64 } else { 0 }
 }
 
 /// Lanes whose row is not zero.

@@ -138,6 +138,8 @@ pub enum Op {
         first: u32,
         /// How many.
         count: u32,
+        /// How many the hardware executes; the same where results are wanted.
+        charged: u32,
         /// Ticks of the port.
         issue: u32,
         /// Ticks of the wave.
@@ -213,6 +215,8 @@ pub struct LanePick<R = Reg> {
     pub lane: R,
     /// The vector's rows.
     pub from: Vec<R>,
+    /// Whether anything needs the result.
+    pub executed: bool,
 }
 
 /// A compiled Program with its sizes known.
@@ -250,6 +254,8 @@ pub struct Code {
     pub extents: Vec<Vec<u32>>,
     /// Bytes of local memory.
     pub local_bytes: usize,
+    /// Whether values are moved and computed that only results need.
+    pub results: bool,
     /// Whether there is a barrier.
     pub barriers: bool,
 }

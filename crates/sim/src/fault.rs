@@ -19,7 +19,7 @@ pub enum SimFault {
         /// The work-item's number in its group.
         item: u32,
         /// What it did.
-        what: FaultKind,
+        what: Box<FaultKind>,
     },
     /// A construct this simulator does not execute.
     #[error("kernel `{kernel}`: the simulator does not execute {what}")]
@@ -40,6 +40,14 @@ pub enum SimFault {
         needed: u64,
         /// How much there is.
         available: u64,
+    },
+    /// Where it goes or what it touches depends on what this tensor holds: only an execution tells how long it takes.
+    #[error("kernel `{kernel}`: what it touches depends on the contents of `{tensor}`; it has to be executed")]
+    NeedsData {
+        /// The kernel.
+        kernel: Name,
+        /// The tensor.
+        tensor: Name,
     },
     /// It does not end, or not in the steps that a launch may take.
     #[error("kernel `{kernel}`: more than {limit} steps; a loop without end? (`limits.steps` of the silicon)")]

@@ -35,24 +35,34 @@ mod demand;
 mod engine;
 mod fault;
 mod memory;
+mod pattern;
 pub mod pipeline;
 mod report;
+mod sampling;
 mod silicon;
 mod tensors;
 mod timing;
+mod totals;
 mod units;
 mod wave;
 
 pub use code::FaultKind;
 pub use fault::SimFault;
 pub use memory::Caches;
-pub use report::{MemoryCounters, Occupancy, Report};
+pub use report::{MemoryCounters, Occupancy, Report, SampleError, Sampled};
+pub use sampling::Sampling;
 pub use silicon::{
     Buffer, Core, DataCache, Dram, Geometry, ImagePath, L2, Launch, LaunchSilicon, Limits, Local, Per, PipelineSilicon, Problem,
     QueueSilicon, Refill, Silicon, SiliconError, Texture, Throttle, Timer,
 };
 
-use warpsight_ir::{Bindings, Checked, ImageFormat};
+use code::Code;
+use compile::Purpose;
+use demand::Demand;
+use engine::{Engine, LaunchOf};
+use std::collections::BTreeMap;
+use tensors::Tensor;
+use warpsight_ir::{Bindings, Checked, ImageFormat, Name};
 
 /// A simulated GPU.
 #[derive(Clone, Debug)]
@@ -97,18 +107,55 @@ impl Simulator {
         caches: &mut Caches,
         addresses: Option<&[u64]>,
     ) -> Result<Report, SimFault> {
-        let code = compile::compile(program, &bindings.sizes, &self.silicon)?;
-        let demand = demand::Demand::of(program, &code, &self.silicon)?;
+        let code = compile::compile(program, &bindings.sizes, &self.silicon, Purpose::Results)?;
         let mut tensors = tensors::take(program, &code.extents, bindings, addresses, &self.silicon)?;
-        let launch = engine::LaunchOf { silicon: &self.silicon, program, code: &code, demand: &demand };
-        let result = match self.silicon.core.wave {
-            ..=16 => engine::Engine::<16>::new(launch, caches, &mut tensors).run(),
-            17..=32 => engine::Engine::<32>::new(launch, caches, &mut tensors).run(),
-            33..=64 => engine::Engine::<64>::new(launch, caches, &mut tensors).run(),
-            _ => engine::Engine::<128>::new(launch, caches, &mut tensors).run(),
-        };
+        let result = self.run(program, &code, Sampling::ALL, caches, &mut tensors);
         tensors::put_back(tensors, bindings);
         result
+    }
+
+    /// How long a launch takes on empty caches, without its results: only what addresses and control need is computed, everything else is
+    /// charged. Of large launches parts stand for the whole, as `sampling` says and the report states.
+    ///
+    /// # Errors
+    /// [`SimFault::NeedsData`] where addresses or control depend on loaded data: such Programs have to be executed. Else see [`SimFault`].
+    pub fn time(&self, program: &Checked, sizes: &BTreeMap<Name, i64>, sampling: Sampling) -> Result<Report, SimFault> {
+        self.time_in(program, sizes, sampling, &mut self.caches(), None)
+    }
+
+    /// The same after other launches; see [`Simulator::simulate_in`].
+    ///
+    /// # Errors
+    /// As [`Simulator::time`].
+    pub fn time_in(
+        &self,
+        program: &Checked,
+        sizes: &BTreeMap<Name, i64>,
+        sampling: Sampling,
+        caches: &mut Caches,
+        addresses: Option<&[u64]>,
+    ) -> Result<Report, SimFault> {
+        let code = compile::compile(program, sizes, &self.silicon, Purpose::Time)?;
+        let mut tensors = tensors::placed(program, &code.extents, addresses, &self.silicon)?;
+        self.run(program, &code, sampling, caches, &mut tensors)
+    }
+
+    fn run(
+        &self,
+        program: &Checked,
+        code: &Code,
+        sampling: Sampling,
+        caches: &mut Caches,
+        tensors: &mut [Tensor],
+    ) -> Result<Report, SimFault> {
+        let demand = Demand::of(program, code, &self.silicon)?;
+        let launch = LaunchOf { silicon: &self.silicon, program, code, demand: &demand };
+        match self.silicon.core.wave {
+            ..=16 => Engine::<16>::new(launch, sampling, caches, tensors).run(),
+            17..=32 => Engine::<32>::new(launch, sampling, caches, tensors).run(),
+            33..=64 => Engine::<64>::new(launch, sampling, caches, tensors).run(),
+            _ => Engine::<128>::new(launch, sampling, caches, tensors).run(),
+        }
     }
 
     /// Executes launches in order on the same caches; the report of each.

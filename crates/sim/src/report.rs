@@ -31,6 +31,30 @@ pub struct Report {
     pub spilled: u32,
     /// Numbers of the silicon that have no source.
     pub assumed: usize,
+    /// Where not every group was simulated.
+    pub sampled: Option<Sampled>,
+}
+
+/// A launch of which parts stand for the whole.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sampled {
+    /// Groups that were simulated.
+    pub groups: u64,
+    /// Groups that there are.
+    pub of: u64,
+    /// How far such times were from those of whole launches.
+    pub error: SampleError,
+}
+
+/// How far sampled times were from whole ones, on 200 kernels (`cargo run --release -p warpsight-engine --example sampled`).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SampleError {
+    /// Half of them were no further off, as a part of the time.
+    pub median: f64,
+    /// 95 of 100.
+    pub p95: f64,
+    /// All.
+    pub worst: f64,
 }
 
 /// What moved through each level.
@@ -60,6 +84,43 @@ pub struct MemoryCounters {
     pub dram_read: u64,
     /// Bytes written to device memory; what is dirty at the end stays in the second level.
     pub dram_written: u64,
+}
+
+impl MemoryCounters {
+    /// How many numbers there are.
+    pub(crate) const COUNT: usize = 12;
+
+    /// All of them, in order.
+    pub(crate) fn numbers(&mut self) -> [&mut u64; Self::COUNT] {
+        let Self {
+            buffer_bytes,
+            texture_bytes,
+            image_write_bytes,
+            local_bytes,
+            texture_hits,
+            texture_misses,
+            l1_hits,
+            l1_misses,
+            l2_hits,
+            l2_misses,
+            dram_read,
+            dram_written,
+        } = self;
+        [
+            buffer_bytes,
+            texture_bytes,
+            image_write_bytes,
+            local_bytes,
+            texture_hits,
+            texture_misses,
+            l1_hits,
+            l1_misses,
+            l2_hits,
+            l2_misses,
+            dram_read,
+            dram_written,
+        ]
+    }
 }
 
 /// What was resident on a core.

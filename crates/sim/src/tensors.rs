@@ -3,15 +3,19 @@
 use crate::fault::SimFault;
 use crate::silicon::{ImagePath, Silicon};
 use warpsight_ir::layout::Mapper;
-use warpsight_ir::{Bindings, ImageFormat, Name, ParamKind, Program};
+use warpsight_ir::{Bindings, ImageFormat, ParamKind, Program};
 
 /// One argument.
 #[derive(Debug)]
 pub struct Tensor {
-    /// Its contents, as in [`Bindings`].
+    /// Its contents, as in [`Bindings`]; empty where only time is asked for.
     pub bytes: Vec<u8>,
-    /// The address of its first byte.
+    /// Bytes of its contents.
+    pub contents: u64,
+    /// The address of its first byte, and the bytes it takes from there.
     pub base: u64,
+    /// See `base`.
+    pub size: u64,
     /// Of an image.
     pub image: Option<Image>,
 }
@@ -47,23 +51,32 @@ pub fn take(
     addresses: Option<&[u64]>,
     silicon: &Silicon,
 ) -> Result<Vec<Tensor>, SimFault> {
-    let fault = |argument: &Name, what: String| SimFault::Binding { kernel: program.name.clone(), argument: argument.clone(), what };
+    let mut tensors = placed(program, extents, addresses, silicon)?;
+    for (at, (param, tensor)) in program.params.iter().zip(&tensors).enumerate() {
+        let fault = |what: String| SimFault::Binding { kernel: program.name.clone(), argument: param.name.clone(), what };
+        let given = bindings.data.get(at).ok_or_else(|| fault("is missing".into()))?.len() as u64;
+        if given != tensor.contents {
+            return Err(fault(format!("has {given} bytes; its extents {:?} need {}", extents[at], tensor.contents)));
+        }
+    }
+    for (tensor, bytes) in tensors.iter_mut().zip(&mut bindings.data) {
+        tensor.bytes = std::mem::take(bytes);
+    }
+    Ok(tensors)
+}
+
+/// Where the arguments lie, without contents.
+pub fn placed(program: &Program, extents: &[Vec<u32>], addresses: Option<&[u64]>, silicon: &Silicon) -> Result<Vec<Tensor>, SimFault> {
+    let limit = |what: String, needed: u64, available: u64| SimFault::Limit { kernel: program.name.clone(), what, needed, available };
     let mut next = PAGE;
-    let mut found = vec![];
+    let mut tensors = vec![];
     for (at, (param, dims)) in program.params.iter().zip(extents).enumerate() {
-        let given = bindings.data.get(at).ok_or_else(|| fault(&param.name, "is missing".into()))?.len() as u64;
         let elements: u64 = dims.iter().map(|&d| u64::from(d)).product();
-        let (needed, image) = match &param.kind {
+        let (contents, image) = match &param.kind {
             ParamKind::Image { format, .. } => {
-                let limit = |texels: u32| SimFault::Limit {
-                    kernel: program.name.clone(),
-                    what: format!("image `{}`", param.name),
-                    needed: texels.into(),
-                    available: silicon.limits.image.into(),
-                };
                 let (height, width) = (dims[0], dims[1]);
                 if let Some(&over) = [width, height].iter().find(|&&d| d > silicon.limits.image) {
-                    return Err(limit(over));
+                    return Err(limit(format!("image `{}`", param.name), over.into(), silicon.limits.image.into()));
                 }
                 let (path, fetched) = path((), silicon);
                 let layout = fetched.layout.mapper(width, height, format.bytes());
@@ -72,24 +85,15 @@ pub fn take(
             ParamKind::Buffer { element, .. } => (elements * u64::from(element.bytes()), None),
             ParamKind::Channel { .. } => (0, None),
         };
-        if given != needed {
-            return Err(fault(&param.name, format!("has {given} bytes; its extents {dims:?} need {needed}")));
-        }
-        let size = image.as_ref().map_or(needed, |i| i.layout.bytes());
+        let size = image.as_ref().map_or(contents, |i| i.layout.bytes());
         let base = addresses.and_then(|a| a.get(at)).copied().unwrap_or(next);
         next = next.max(base + size).next_multiple_of(PAGE);
         if next > silicon.limits.memory {
-            return Err(SimFault::Limit {
-                kernel: program.name.clone(),
-                what: format!("memory up to `{}`", param.name),
-                needed: next,
-                available: silicon.limits.memory,
-            });
+            return Err(limit(format!("memory up to `{}`", param.name), next, silicon.limits.memory));
         }
-        found.push((base, image));
+        tensors.push(Tensor { bytes: vec![], contents, base, size, image });
     }
-    let bytes = bindings.data.iter_mut().map(std::mem::take);
-    Ok(bytes.zip(found).map(|(bytes, (base, image))| Tensor { bytes, base, image }).collect())
+    Ok(tensors)
 }
 
 /// Puts the arguments back.

@@ -4,7 +4,7 @@
 pub type Time = u64;
 
 /// Ticks of a cycle.
-const PER_CYCLE: f64 = 16.0;
+pub const PER_CYCLE: f64 = 16.0;
 
 /// Cycles as ticks, to the nearest.
 pub fn ticks(cycles: f64) -> Time {

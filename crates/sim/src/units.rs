@@ -24,6 +24,9 @@ pub struct Lines {
     pub list: Vec<Touched>,
     /// Position plus one by a hash of the line, 0 where free.
     table: [u16; TABLE],
+    /// How many of the list are in the table. While lines come in rising order none has to be.
+    listed: usize,
+    highest: u64,
 }
 
 /// Places of the hash table: more than the lines that 128 lanes can touch with 16 elements of 8 bytes each, where every lane touches 16.
@@ -32,7 +35,7 @@ const TABLE: usize = 4096;
 impl Lines {
     /// None.
     pub fn new() -> Self {
-        Self { list: vec![], table: [0; TABLE] }
+        Self { list: vec![], table: [0; TABLE], listed: 0, highest: 0 }
     }
 
     fn slot(line: u64) -> usize {
@@ -40,8 +43,17 @@ impl Lines {
     }
 
     /// Forgets all.
+    #[inline]
     pub fn clear(&mut self) {
-        if self.list.len() > TABLE / 8 {
+        if self.listed > 0 {
+            self.unlist();
+        }
+        self.list.clear();
+        self.highest = 0;
+    }
+
+    fn unlist(&mut self) {
+        if self.listed > TABLE / 8 {
             self.table = [0; TABLE];
         } else {
             // Entries that collided lie right behind their slot.
@@ -53,7 +65,7 @@ impl Lines {
                 }
             }
         }
-        self.list.clear();
+        self.listed = 0;
     }
 
     /// Notes that a lane touches `len` bytes from `address` on, in lines of `size` bytes.
@@ -80,28 +92,36 @@ impl Lines {
                 last.bytes |= bytes;
                 last.lanes += 1;
             }
-            _ => self.insert(line, bytes),
+            Some(_) if line <= self.highest => self.insert(line, bytes),
+            _ => {
+                self.highest = line;
+                self.list.push(Touched { line, bytes, lanes: 1 });
+            }
         }
     }
 
     fn insert(&mut self, line: u64, bytes: u64) {
+        for at in self.listed..self.list.len() {
+            let mut slot = Self::slot(self.list[at].line);
+            while self.table[slot] != 0 {
+                slot = (slot + 1) % TABLE;
+            }
+            self.table[slot] = at as u16 + 1;
+        }
         let mut slot = Self::slot(line);
-        loop {
-            match self.table[slot] {
-                0 => break,
-                at => {
-                    let touched = &mut self.list[usize::from(at) - 1];
-                    if touched.line == line {
-                        touched.bytes |= bytes;
-                        touched.lanes += 1;
-                        return;
-                    }
-                }
+        while let at @ 1.. = self.table[slot] {
+            let touched = &mut self.list[usize::from(at) - 1];
+            if touched.line == line {
+                touched.bytes |= bytes;
+                touched.lanes += 1;
+                self.listed = self.list.len();
+                return;
             }
             slot = (slot + 1) % TABLE;
         }
         self.list.push(Touched { line, bytes, lanes: 1 });
         self.table[slot] = self.list.len() as u16;
+        self.listed = self.list.len();
     }
 }
 

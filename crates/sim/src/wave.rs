@@ -3,6 +3,7 @@
 use crate::alu::{lanes, literal, truth, which};
 use crate::code::{Access, Action, FaultKind, Mask, Reg, Row, SHARED, Target, bits};
 use crate::fault::LaneFault;
+use crate::pattern::Pattern;
 use crate::tensors::Tensor;
 use crate::timing::Time;
 use crate::units::Lines;
@@ -46,6 +47,10 @@ pub struct Memory<'a, const W: usize> {
     pub local: &'a mut [u8],
     /// Rows that all waves share.
     pub shared: &'a [Row<W>],
+    /// Whether contents are moved.
+    pub results: bool,
+    /// How the access's lanes lay the last time.
+    pub pattern: &'a mut Pattern<W>,
     /// Bytes of a texture line.
     pub texture_line: u64,
     /// Bytes of a line of the second level.
@@ -108,7 +113,7 @@ impl<const W: usize> Wave<W> {
         }
         let each = &each[..count];
         f.mask = each.iter().fold(0, |all, m| all | m);
-        if a.action == Action::Load && each.iter().any(|&m| m != self.mask) {
+        if m.results && a.action == Action::Load && each.iter().any(|&m| m != self.mask) {
             for (i, &v) in a.values.iter().enumerate() {
                 let missing = self.mask & !each[if count > 1 { i / (a.values.len() / width) } else { 0 }];
                 let row = &mut self.rows[usize::from(v)];
@@ -119,7 +124,10 @@ impl<const W: usize> Wave<W> {
             return Ok(());
         }
         match a.target {
-            Target::Image(at) => return self.texel(a, &mut m.tensors[at], m.texture_line, m.line, shared, f),
+            Target::Image(at) => {
+                let granule = if a.action == Action::Store { m.line } else { m.texture_line };
+                return self.texel(a, at, granule, m, f);
+            }
             _ => self.check(a, each, shared)?,
         }
         let size = a.element.bytes() as usize;
@@ -127,10 +135,17 @@ impl<const W: usize> Wave<W> {
             Target::Private(base) => self.private(a, base, each, shared),
             Target::Buffer(at) => {
                 let (base, line) = (m.tensors[at].base, m.line);
-                let offsets = *self.row(a.offset, shared);
-                if count == 1 {
-                    for lane in lanes(f.mask) {
-                        f.lines.add(base + u64::from(offsets[lane]) * size as u64, (width * size) as u64, line);
+                let offsets = self.row(a.offset, shared);
+                if matches!(a.action, Action::Atomic(_)) {
+                    // Lanes of a line take turns: each counts.
+                    lanes(f.mask).for_each(|lane| f.lines.add(base + u64::from(offsets[lane]) * size as u64, size as u64, line));
+                } else if count == 1 {
+                    let mut add = |lane: usize, elements: usize| {
+                        f.lines.add(base + u64::from(offsets[lane]) * size as u64, (elements * size) as u64, line)
+                    };
+                    match m.pattern.runs(f.mask, [offsets, offsets], width as u32) {
+                        Some(runs) => runs.iter().for_each(|&(lane, elements)| add(lane.into(), elements as usize)),
+                        None => lanes(f.mask).for_each(|lane| add(lane, width)),
                     }
                 } else {
                     for lane in lanes(f.mask) {
@@ -140,13 +155,17 @@ impl<const W: usize> Wave<W> {
                     }
                 }
                 f.bytes = Self::lane_bytes(each, width, size);
-                self.transfer(a, &mut m.tensors[at].bytes, 0, each, shared)?;
+                if m.results {
+                    self.transfer(a, &mut m.tensors[at].bytes, 0, each, shared)?;
+                }
             }
             Target::Local(start) => {
-                let offsets = *self.row(a.offset, shared);
+                let offsets = self.row(a.offset, shared);
                 f.local.extend(lanes(f.mask).map(|lane| (start as u32).wrapping_add(offsets[lane].wrapping_mul(size as u32))));
                 f.bytes = Self::lane_bytes(each, width, size);
-                self.transfer(a, m.local, start, each, shared)?;
+                if m.results {
+                    self.transfer(a, m.local, start, each, shared)?;
+                }
             }
             Target::Image(_) => {}
         }
@@ -289,46 +308,45 @@ impl<const W: usize> Wave<W> {
         Ok(())
     }
 
-    /// A texel read or written.
-    fn texel(
-        &mut self,
-        a: &Access,
-        tensor: &mut Tensor,
-        texture_line: u64,
-        line: u64,
-        shared: &[Row<W>],
-        f: &mut Footprint,
-    ) -> Result<(), LaneFault> {
+    /// A texel read or written, in lines of `granule` bytes.
+    fn texel(&mut self, a: &Access, at: usize, granule: u64, m: &mut Memory<W>, f: &mut Footprint) -> Result<(), LaneFault> {
+        let (tensor, shared) = (&mut m.tensors[at], m.shared);
         let Some(image) = &tensor.image else { return Err((0, FaultKind::Contradiction("a texel of what is no image"))) };
-        let (ys, xs) = (*self.row(a.coords[0].0, shared), *self.row(a.coords[1].0, shared));
-        let (width, height) = (image.width as i32, image.height as i32);
+        let (ys, xs) = (self.row(a.coords[0].0, shared), self.row(a.coords[1].0, shared));
+        let (width, height) = (image.width, image.height);
         let bytes = image.format.bytes();
-        let inside = |lane: usize| (0..width).contains(&(xs[lane] as i32)) && (0..height).contains(&(ys[lane] as i32));
+        // Coordinates below zero are large ones.
+        let inside = f.mask & which::<W>(|lane| (xs[lane] < width) & (ys[lane] < height));
         f.bytes = u64::from(f.mask.count_ones()) * u64::from(bytes);
         let store = a.action == Action::Store;
-        if store && let Some(lane) = lanes(f.mask).find(|&lane| !inside(lane)) {
+        if store && inside != f.mask {
+            let lane = (f.mask & !inside).trailing_zeros() as usize;
             return Err((lane, self.outside(a, lane, 0, shared)));
         }
-        let granule = if store { line } else { texture_line };
-        let mut last = (u32::MAX, u32::MAX);
-        // Where each lane's texel is among the contents, and the lanes that have one.
-        let (mut places, mut found): ([usize; W], Mask) = ([0; W], 0);
-        for lane in lanes(f.mask) {
-            let (x, y) = if inside(lane) {
-                (xs[lane], ys[lane])
-            } else if a.clamp && width > 0 && height > 0 {
-                ((xs[lane] as i32).clamp(0, width - 1) as u32, (ys[lane] as i32).clamp(0, height - 1) as u32)
-            } else {
-                a.values.iter().for_each(|&v| self.rows[usize::from(v)][lane] = 0);
-                continue;
-            };
-            if last != (x, y) {
-                f.lines.add(tensor.base + image.layout.address(x, y), bytes.into(), granule);
-                last = (x, y);
-            }
-            places[lane] = (y as usize * image.width as usize + x as usize) * bytes as usize;
-            found |= 1 << lane;
+        let clamped = a.clamp && inside != f.mask && width > 0 && height > 0;
+        let near = |lane: usize| {
+            let within = |v: u32, extent: u32| (v as i32).clamp(0, extent as i32 - 1) as u32;
+            if clamped { (within(xs[lane], width), within(ys[lane], height)) } else { (xs[lane], ys[lane]) }
+        };
+        let found = if clamped { f.mask } else { inside };
+        let mut add = |lane: usize| {
+            let (x, y) = near(lane);
+            f.lines.add(tensor.base + image.layout.address(x, y), bytes.into(), granule);
+        };
+        match if clamped { None } else { m.pattern.runs(found, [ys, xs], 1) } {
+            Some(texels) if found != 0 => texels.iter().for_each(|&(lane, _)| add(lane.into())),
+            _ => lanes(found).for_each(add),
         }
+        if !m.results {
+            return Ok(());
+        }
+        // Where each lane's texel is among the contents.
+        let mut places = [0; W];
+        for lane in lanes(found) {
+            let (x, y) = near(lane);
+            places[lane] = (y as usize * width as usize + x as usize) * bytes as usize;
+        }
+        let missing = f.mask & !found;
         for (c, &v) in a.values.iter().enumerate() {
             if store {
                 let row = self.row(v, shared);
@@ -336,6 +354,7 @@ impl<const W: usize> Wave<W> {
                 continue;
             }
             let row = &mut self.rows[usize::from(v)];
+            lanes(missing).for_each(|lane| row[lane] = 0);
             if found == full::<W>() && bytes == 16 {
                 for (value, place) in row.iter_mut().zip(places) {
                     *value = word(&tensor.bytes, place + c * 4);

@@ -4,16 +4,40 @@ mod common;
 use common::*;
 use warpsight_ir::interpret::interpret;
 use warpsight_ir::*;
-use warpsight_sim::{Silicon, SimFault, Simulator};
+use warpsight_sim::{Sampling, Silicon, SimFault, Simulator};
 
 /// Runs both on the same data and compares all memory; NaNs of any payload are the same.
 fn compare(program: &Checked, data: Vec<Vec<u8>>, what: &str) {
     let mut expected = bindings(data.clone());
-    let mut got = bindings(data);
     interpret(program, &mut expected).unwrap_or_else(|e| panic!("{what}: interpreter: {e}"));
-    let sim = Simulator::new(Silicon::adreno640());
+    for silicon in silicons() {
+        let what = format!("{what} in waves of {}", silicon.core.wave);
+        compare_on(&Simulator::new(silicon), program, data.clone(), &expected, &what);
+    }
+}
+
+/// Waves that fill a row, that fill one partly, and of every size of rows.
+fn silicons() -> Vec<Silicon> {
+    let of = |wave: u32| {
+        let text =
+            format!("base = \"adreno640\"\n[core]\nwave = {wave}\nlanes = {}\n[residency]\nwarp = {wave}\nmax_warps = 300\n", 2 * wave);
+        Silicon::parse(&text).unwrap_or_else(|e| panic!("{e}"))
+    };
+    let mut all = vec![Silicon::adreno640(), of(4), of(24), of(128)];
+    all.push(Silicon::named("a100-40").unwrap_or_else(|| panic!("embedded")));
+    all
+}
+
+fn compare_on(sim: &Simulator, program: &Checked, data: Vec<Vec<u8>>, expected: &Bindings, what: &str) {
+    let mut got = bindings(data);
     let report = sim.simulate(program, &mut got).unwrap_or_else(|e| panic!("{what}: simulator: {e}"));
     assert!(report.cycles.0 > 0.0);
+    // Without results, everything else is the same.
+    match sim.time(program, &got.sizes, Sampling::ALL) {
+        Ok(timed) => assert_eq!(timed, report, "{what}"),
+        Err(SimFault::NeedsData { .. }) => {}
+        Err(e) => panic!("{what}: {e}"),
+    }
     for (at, (e, g)) in expected.data.iter().zip(&got.data).enumerate() {
         if e == g {
             continue;

@@ -90,7 +90,7 @@ impl Builder<'_> {
         }
         let depth = self.depth();
         let dst: Vec<Value> = (0..s).map(|_| self.fresh(depth, false)).collect();
-        self.push(Node::Lane(LanePick { dst: dst.clone(), lane, from: v.rows.clone() }));
+        self.push(Node::Lane(LanePick { dst: dst.clone(), lane, from: v.rows.clone(), executed: true }));
         Rows { scalar: v.scalar, rows: dst }
     }
 

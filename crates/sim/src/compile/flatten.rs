@@ -10,11 +10,12 @@ use warpsight_ir::{BinaryOp, Scalar, UnaryOp};
 /// Instructions of one run at most, so that waves take turns.
 const LONGEST_RUN: u32 = 48;
 
-/// Flattens a tree. The error names what there is too much of.
-pub(super) fn flatten(tree: &Tree, silicon: &Silicon) -> Result<Code, String> {
+/// Flattens a tree; of values that are not `needed` (of all, where nothing is said) only the time. The error names what there is too much of.
+pub(super) fn flatten(tree: &Tree, silicon: &Silicon, needed: Option<&[bool]>) -> Result<Code, String> {
     let mut places = Placer {
         tree,
         silicon,
+        needed,
         code: Code { shared: vec![0], ..Code::default() },
         free: vec![],
         next: 0,
@@ -39,6 +40,7 @@ pub(super) fn flatten(tree: &Tree, silicon: &Silicon) -> Result<Code, String> {
     places.code.local_bytes = tree.local_bytes;
     places.block(&tree.body, &[])?;
     places.step(Op::End, &[]);
+    places.code.results = needed.is_none();
     places.code.rows = usize::from(places.next);
     places.code.registers = places.most;
     Ok(places.code)
@@ -47,6 +49,7 @@ pub(super) fn flatten(tree: &Tree, silicon: &Silicon) -> Result<Code, String> {
 struct Placer<'t> {
     tree: &'t Tree,
     silicon: &'t Silicon,
+    needed: Option<&'t [bool]>,
     code: Code,
     free: Vec<Reg>,
     next: Reg,
@@ -65,6 +68,7 @@ struct Placer<'t> {
 /// A run that is being collected.
 struct OpenRun {
     first: u32,
+    charged: u32,
     issue: u64,
     float: u64,
     /// Ticks of the wave so far, and when each result may be read.
@@ -177,7 +181,8 @@ impl Placer<'_> {
     fn close(&mut self) {
         let Some(run) = self.open.take() else { return };
         let count = self.code.alu.len() as u32 - run.first;
-        let op = Op::Run { first: run.first, count, issue: run.issue as u32, span: run.now as u32, float: run.float as u32 };
+        let OpenRun { first, charged, .. } = run;
+        let op = Op::Run { first, count, charged, issue: run.issue as u32, span: run.now as u32, float: run.float as u32 };
         self.add(op, &run.waits);
     }
 
@@ -214,7 +219,8 @@ impl Placer<'_> {
                 let from = pick.from.iter().map(|&v| self.reg(v)).collect::<Result<_, _>>()?;
                 let dst = pick.dst.iter().map(|v| self.rows[v]).collect();
                 let at = self.code.lanes.len() as u32;
-                self.code.lanes.push(LanePick { dst, lane, from });
+                let executed = self.needed.is_none_or(|needed| pick.dst.iter().any(|&v| needed[v as usize]));
+                self.code.lanes.push(LanePick { dst, lane, from, executed });
                 self.step(Op::Lane(at), &reads);
             }
             Node::Access(access) => {
@@ -296,14 +302,14 @@ impl Placer<'_> {
     /// Adds an instruction that costs so many scalar instructions, the second number those on floats.
     fn arithmetic(&mut self, alu: Alu, reads: &[Value], writes: &[Value], (cost, float): (f64, bool)) {
         let waits = self.arriving(reads);
-        let long = self.open.as_ref().is_some_and(|run| self.code.alu.len() as u32 - run.first >= LONGEST_RUN);
+        let long = self.open.as_ref().is_some_and(|run| run.charged >= LONGEST_RUN);
         if !waits.is_empty() || long {
             self.close();
         }
         let core = &self.silicon.core;
         let issue = ticks(cost * f64::from(core.wave) / f64::from(core.lanes));
         let first = self.code.alu.len() as u32;
-        let run = self.open.get_or_insert_with(|| OpenRun { first, issue: 0, float: 0, now: 0, ready: HashMap::new(), waits });
+        let run = self.open.get_or_insert_with(|| OpenRun { first, charged: 0, issue: 0, float: 0, now: 0, ready: HashMap::new(), waits });
         let start = reads.iter().filter_map(|v| run.ready.get(v)).fold(run.now, |t, &r| t.max(r));
         let latency = if issue > 0 { issue.max(ticks(core.alu_latency)) } else { 0 };
         for &v in writes {
@@ -315,7 +321,10 @@ impl Placer<'_> {
         }
         run.issue += issue;
         run.float += if float { issue } else { 0 };
-        self.code.alu.push(alu);
+        run.charged += 1;
+        if self.needed.is_none_or(|needed| writes.iter().any(|&v| needed[v as usize])) {
+            self.code.alu.push(alu);
+        }
     }
 }
 

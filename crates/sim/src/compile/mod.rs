@@ -5,6 +5,7 @@ mod build;
 mod expr;
 mod flatten;
 mod schedule;
+mod slice;
 mod stmt;
 
 use crate::code::{Access, Alu, Code, FaultKind, LanePick, Wide};
@@ -59,11 +60,27 @@ pub(crate) struct Tree {
     pub local_bytes: usize,
 }
 
+/// What a launch is compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Results, and how long they take.
+    Results,
+    /// How long it takes: only what addresses and control need is computed, everything else is charged.
+    Time,
+}
+
 /// Compiles a Program for the given sizes.
-pub fn compile(program: &Program, sizes: &BTreeMap<Name, i64>, silicon: &Silicon) -> Result<Code, SimFault> {
+pub fn compile(program: &Program, sizes: &BTreeMap<Name, i64>, silicon: &Silicon, purpose: Purpose) -> Result<Code, SimFault> {
     let mut tree = build::build(program, sizes)?;
     schedule::hoist_loads(&mut tree);
-    flatten::flatten(&tree, silicon).map_err(|what| SimFault::Unsupported { kernel: program.name.clone(), what })
+    let needed = match purpose {
+        Purpose::Results => None,
+        Purpose::Time => {
+            let data = |tensor| SimFault::NeedsData { kernel: program.name.clone(), tensor };
+            Some(slice::needed(&tree).map_err(data)?)
+        }
+    };
+    flatten::flatten(&tree, silicon, needed.as_deref()).map_err(|what| SimFault::Unsupported { kernel: program.name.clone(), what })
 }
 
 impl Node {

@@ -1,19 +1,24 @@
 //! The machine at work: groups leave the dispatcher in order, waves take turns on their core's ports by the time they may go on.
 
+mod access;
+mod sums;
+
 use crate::alu;
-use crate::code::{Action, Code, FaultKind, Mask, Op, Row, Target};
+use crate::code::{Code, FaultKind, Mask, Op, Row};
 use crate::demand::Demand;
 use crate::fault::{LaneFault, SimFault};
 use crate::memory::Caches;
+use crate::pattern::Pattern;
 use crate::report::Report;
+use crate::sampling::{Plan, Sampling};
 use crate::silicon::{Refill, Silicon};
 use crate::tensors::Tensor;
-use crate::timing::{Server, Time, cycles, ticks};
+use crate::timing::{Server, Time, ticks};
 use crate::units::{Lines, Units};
-use crate::wave::{Footprint, Memory, Wave};
+use crate::wave::Wave;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use warpsight_ir::{Cycles, Limiter, Program, Seconds};
+use warpsight_ir::Program;
 
 /// A resident group.
 #[derive(Debug, Default)]
@@ -78,11 +83,13 @@ pub struct Engine<'a, const W: usize> {
     /// (when, order of entry, wave)
     queue: BinaryHeap<Reverse<(Time, u64, usize)>>,
     entered: u64,
-    next_group: u64,
+    plan: Plan,
     group_count: u64,
     dispatcher: Server,
     end: Time,
     lines: Lines,
+    /// Of each access, how its lanes lay the last time.
+    patterns: Vec<Pattern<W>>,
     addresses: Vec<u32>,
     instructions: u64,
     memory_instructions: u64,
@@ -98,12 +105,18 @@ pub struct Engine<'a, const W: usize> {
 
 impl<'a, const W: usize> Engine<'a, W> {
     /// A launch about to begin.
-    pub fn new(launch: LaunchOf<'a>, caches: &'a mut Caches, tensors: &'a mut [Tensor]) -> Self {
+    pub fn new(launch: LaunchOf<'a>, sampling: Sampling, caches: &'a mut Caches, tensors: &'a mut [Tensor]) -> Self {
         let LaunchOf { silicon, program, code, demand } = launch;
         caches.begin();
         let core = &silicon.core;
         let instruction = ticks(f64::from(core.wave) / f64::from(core.lanes));
-        let spill_base = tensors.iter().map(|t| t.base + t.bytes.len() as u64 * 2).max().unwrap_or(0).next_multiple_of(1 << 20);
+        let spill_base = tensors.iter().map(|t| t.base + t.size).max().unwrap_or(0).next_multiple_of(1 << 20);
+        let group_count = code.groups.iter().map(|&g| u64::from(g)).product();
+        let fits = match demand.occupancy.groups {
+            0 => (demand.occupancy.waves / demand.group_size.div_ceil(core.wave).max(1)).max(1),
+            groups => groups,
+        };
+        let plan = Plan::new(group_count, u64::from(core.count) * u64::from(fits), sampling);
         let new_core = |_| Core {
             ports: vec![Server::default(); core.ports as usize],
             float: 0,
@@ -131,11 +144,12 @@ impl<'a, const W: usize> Engine<'a, W> {
             lane_rows: lane_rows(program, core.wave),
             queue: BinaryHeap::new(),
             entered: 0,
-            next_group: 0,
-            group_count: code.groups.iter().map(|&g| u64::from(g)).product(),
+            plan,
+            group_count,
             dispatcher: Server::default(),
             end: 0,
             lines: Lines::new(),
+            patterns: vec![Pattern::default(); code.accesses.len()],
             addresses: vec![],
             instructions: 0,
             memory_instructions: 0,
@@ -172,7 +186,7 @@ impl<'a, const W: usize> Engine<'a, W> {
     fn fault(&self, wave: usize, lane: usize, what: FaultKind) -> SimFault {
         let wave = &self.waves[wave];
         let group = self.coordinates(self.groups[wave.group].number);
-        SimFault::Fault { kernel: self.program.name.clone(), group, item: wave.first + lane as u32, what }
+        SimFault::Fault { kernel: self.program.name.clone(), group, item: wave.first + lane as u32, what: Box::new(what) }
     }
 
     fn coordinates(&self, mut number: u64) -> Vec<u32> {
@@ -198,24 +212,27 @@ impl<'a, const W: usize> Engine<'a, W> {
         }
         if self.cores[core].starting.is_none() {
             let room = self.cores[core].groups < occupancy.groups.max(1) && self.cores[core].waves < occupancy.waves;
-            if self.next_group == self.group_count || !room {
+            if !room {
                 return false;
             }
+            let Some(number) = self.next_group() else { return false };
             let at = self.free_groups.pop().unwrap_or_else(|| {
                 self.groups.push(Group::default());
                 self.groups.len() - 1
             });
             let group = &mut self.groups[at];
             let local = std::mem::take(&mut group.local);
-            *group = Group { number: self.next_group, core, waves: self.lane_rows.len() as u32, local, ..Group::default() };
+            *group = Group { number, core, waves: self.lane_rows.len() as u32, local, ..Group::default() };
             group.local.clear();
             group.local.resize(self.code.local_bytes, 0);
-            self.next_group += 1;
             self.cores[core].groups += 1;
             self.cores[core].starting = Some(at);
         }
         let Some(at) = self.cores[core].starting else { return false };
         let begin = self.dispatcher.serve(now, ticks(self.silicon.launch.group_interval)) + ticks(self.silicon.launch.wave_start);
+        if self.groups[at].started == 0 {
+            self.plan.begins(begin);
+        }
         while self.groups[at].started < self.groups[at].waves && self.cores[core].waves < occupancy.waves {
             self.start_wave(core, at, begin);
             any = true;
@@ -277,16 +294,18 @@ impl<'a, const W: usize> Engine<'a, W> {
             }
             let port = &mut self.cores[wave.core].ports[wave.port];
             match op {
-                Op::Run { first, count, issue, span, float } => {
+                Op::Run { first, count, charged, issue, span, float } => {
                     let start = port.serve(wave.time, issue.into());
                     self.cores[wave.core].float += Time::from(float);
-                    let instructions = &code.alu[first as usize..(first + count) as usize];
-                    alu::run(self.arch, instructions, &code.wide, &self.shared, &mut wave.rows, wave.mask)?;
+                    if count > 0 {
+                        let instructions = &code.alu[first as usize..(first + count) as usize];
+                        alu::run(self.arch, instructions, &code.wide, &self.shared, &mut wave.rows, wave.mask)?;
+                    }
                     wave.time = start + Time::from(span.max(issue));
                     wave.at += 1;
                     self.instructions += u64::from(issue) / self.instruction.max(1);
                     if self.demand.spilled > 0 {
-                        self.spill(w, count);
+                        self.spill(w, charged);
                     }
                 }
                 Op::Copy { dst, src, merge } => {
@@ -309,7 +328,9 @@ impl<'a, const W: usize> Engine<'a, W> {
                     let issue = self.instruction * pick.from.len() as Time;
                     wave.time = port.serve(wave.time, issue) + issue;
                     wave.at += 1;
-                    wave.pick(pick, &self.shared)?;
+                    if pick.executed {
+                        wave.pick(pick, &self.shared)?;
+                    }
                 }
                 Op::LoopStart { var, from, to, exit } => {
                     let row = *wave.row(from, &self.shared);
@@ -383,91 +404,6 @@ impl<'a, const W: usize> Engine<'a, W> {
         }
     }
 
-    fn access(&mut self, w: usize, at: u32) -> Result<(), LaneFault> {
-        let access = &self.code.accesses[at as usize];
-        let wave = &mut self.waves[w];
-        let core = &mut self.cores[wave.core];
-        let mut memory = Memory {
-            tensors: self.tensors,
-            local: &mut self.groups[wave.group].local,
-            shared: &self.shared,
-            texture_line: core.units.texture(wave.port).line(),
-            line: if access.action == Action::Load { core.units.load_line(self.caches) } else { self.caches.line() },
-        };
-        let mut foot = Footprint { lines: &mut self.lines, local: &mut self.addresses, bytes: 0, mask: 0 };
-        wave.access(access, &mut memory, &mut foot)?;
-        let (bytes, mask) = (foot.bytes, foot.mask);
-        let (now, units, caches) = (wave.time, &mut core.units, &mut *self.caches);
-        if mask == 0 {
-            return Ok(());
-        }
-        let ready = match (access.target, access.action) {
-            (Target::Private(_), _) => {
-                wave.time += self.instruction * Time::from(access.width);
-                now
-            }
-            (Target::Image(image), Action::Load) => {
-                let kind = self.tensors[image].image.as_ref().map_or(0, |image| image.path);
-                caches.traffic.texture_bytes += bytes;
-                let texel = access.format.map_or(16, |f| f.bytes());
-                units.texture(wave.port).fetch(now, mask, &self.lines, kind, texel, caches)
-            }
-            (Target::Local(_), action) => {
-                caches.traffic.local_bytes += bytes;
-                let len = u32::from(access.width) * access.element.bytes();
-                let done = units.local(now, &self.addresses, len, matches!(action, Action::Atomic(_)));
-                if action == Action::Store { now } else { done }
-            }
-            (_, Action::Load) => {
-                caches.traffic.buffer_bytes += bytes;
-                units.load(now, &self.lines, bytes, caches)
-            }
-            (target, Action::Store) => {
-                match target {
-                    Target::Image(_) => caches.traffic.image_write_bytes += bytes,
-                    _ => caches.traffic.buffer_bytes += bytes,
-                }
-                let (go, taken) = units.store(now, &self.lines, bytes, caches);
-                wave.time = go;
-                self.end = self.end.max(taken);
-                now
-            }
-            (_, Action::Atomic(_)) => {
-                caches.traffic.buffer_bytes += bytes;
-                units.atomic(now, &self.lines, bytes, caches)
-            }
-        };
-        if access.action != Action::Store {
-            for &v in &access.values {
-                wave.ready[usize::from(v)] = ready;
-            }
-            wave.pending = wave.pending.max(ready);
-        }
-        self.end = self.end.max(ready);
-        Ok(())
-    }
-
-    /// Values beyond the registers live in memory: of so many instructions the share that names one stores and loads it.
-    fn spill(&mut self, w: usize, instructions: u32) {
-        let (registers, excess) = (u64::from(self.demand.registers), u64::from(self.demand.spilled));
-        let wave = &mut self.waves[w];
-        wave.owed += u64::from(instructions) * excess;
-        while wave.owed >= registers {
-            wave.owed -= registers;
-            let bytes = 4 * W as u64;
-            let row = self.spill_base + (w as u64 * excess + wave.owed % excess) * bytes;
-            let units = &mut self.cores[wave.core].units;
-            let touch = |lines: &mut Lines, line: u64| {
-                lines.clear();
-                (0..W as u64).for_each(|lane| lines.add(row + lane * 4, 4, line));
-            };
-            touch(&mut self.lines, self.caches.line());
-            let (go, _) = units.store(wave.time, &self.lines, bytes, self.caches);
-            touch(&mut self.lines, units.load_line(self.caches));
-            wave.time = units.load(go, &self.lines, bytes, self.caches);
-        }
-    }
-
     fn meet(&mut self, w: usize) {
         let (at, time) = (self.waves[w].group, self.waves[w].time);
         let group = &mut self.groups[at];
@@ -502,49 +438,7 @@ impl<'a, const W: usize> Engine<'a, W> {
         while self.start_group(core, now) {}
         self.cores[core].filling = false;
     }
-
-    fn report(self) -> Report {
-        let total = self.end.max(1) as f64;
-        let clock = self.silicon.core.clock;
-        let share = |busy: Time, of: usize| busy as f64 / total / of.max(1) as f64;
-        let sum = |f: &dyn Fn(&Core) -> Time| self.cores.iter().map(f).sum::<Time>();
-        let ports: usize = self.cores.iter().map(|c| c.ports.len()).sum();
-        let issue = sum(&|c| c.ports.iter().map(|p| p.busy).sum());
-        let float = sum(&|c| c.float);
-        let texture = sum(&|c| c.units.textures.iter().map(|t| t.pipe.busy).sum());
-        let slices: Time = self.caches.slices.iter().map(|s| s.port.busy).sum();
-        let channels: Time = self.caches.dram.channels.iter().map(|c| c.bus.busy).sum();
-        let busy = vec![
-            (if float * 2 >= issue { Limiter::Fp } else { Limiter::Issue }, share(issue, ports)),
-            (Limiter::Texture, share(texture, self.cores.iter().map(|c| c.units.textures.len()).sum())),
-            (Limiter::L1, share(sum(&|c| c.units.load_store.busy), self.cores.len())),
-            (Limiter::Local, share(sum(&|c| c.units.local.busy), self.cores.len())),
-            (Limiter::L2, share(slices, self.caches.slices.len())),
-            (Limiter::Dram, share(channels, self.caches.dram.channels.len())),
-        ];
-        let cycles = Cycles(cycles(self.end));
-        let overhead = Seconds(self.silicon.launch.overhead);
-        let running = cycles / warpsight_ir::Hertz(clock);
-        let busiest = busy.iter().copied().fold((Limiter::Latency, BUSY), |best, b| if b.1 > best.1 { b } else { best });
-        Report {
-            time: overhead + running,
-            cycles,
-            core_busy: self.cores.iter().map(|c| share(c.ports.iter().map(|p| p.busy).sum(), c.ports.len())).collect(),
-            limiter: if overhead.0 > running.0 { Limiter::Launch } else { busiest.0 },
-            busy,
-            instructions: self.instructions,
-            memory_instructions: self.memory_instructions,
-            traffic: self.caches.traffic.clone(),
-            occupancy: self.demand.occupancy.clone(),
-            registers: self.demand.registers,
-            spilled: self.demand.spilled,
-            assumed: self.silicon.assumed.len(),
-        }
-    }
 }
-
-/// A resource limits when it is busy for so much of the time.
-const BUSY: f64 = 0.6;
 
 /// Lanes whose first number is smaller.
 fn below<const W: usize>(a: &Row<W>, b: &Row<W>) -> Mask {
@@ -595,22 +489,25 @@ program nested {
     fn run(spoil: impl FnOnce(&mut Vec<Op>)) -> Result<Report, SimFault> {
         let program = Checked::new(text::parse(TEXT).expect("parses")).expect("valid");
         let silicon = Silicon::adreno640();
-        let mut code = compile::compile(&program, &BTreeMap::new(), &silicon).expect("compiles");
+        let mut code = compile::compile(&program, &BTreeMap::new(), &silicon, compile::Purpose::Results).expect("compiles");
         spoil(&mut code.ops);
         let demand = demand::Demand::of(&program, &code, &silicon).expect("fits");
         let mut bindings = Bindings { data: vec![vec![0; 256]], ..Bindings::default() };
         let mut tensors = tensors::take(&program, &code.extents, &mut bindings, None, &silicon).expect("bound");
         let launch = LaunchOf { silicon: &silicon, program: &program, code: &code, demand: &demand };
-        Engine::<64>::new(launch, &mut Caches::new(&silicon), &mut tensors).run()
+        Engine::<64>::new(launch, Sampling::ALL, &mut Caches::new(&silicon), &mut tensors).run()
     }
 
     /// The step that `wanted` says becomes one that does nothing.
     fn without(wanted: fn(&Op) -> bool) -> Result<Report, SimFault> {
-        run(|ops| *ops.iter_mut().find(|op| wanted(op)).expect("such a step") = Op::Run { first: 0, count: 0, issue: 0, span: 0, float: 0 })
+        run(|ops| {
+            *ops.iter_mut().find(|op| wanted(op)).expect("such a step") =
+                Op::Run { first: 0, count: 0, charged: 0, issue: 0, span: 0, float: 0 }
+        })
     }
 
     fn contradiction(what: &'static str) -> SimFault {
-        SimFault::Fault { kernel: "nested".into(), group: vec![], item: 0, what: FaultKind::Contradiction(what) }
+        SimFault::Fault { kernel: "nested".into(), group: vec![], item: 0, what: Box::new(FaultKind::Contradiction(what)) }
     }
 
     #[test]

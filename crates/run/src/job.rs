@@ -80,6 +80,13 @@ pub struct Peek {
     pub bytes: u32,
 }
 
+impl Job {
+    /// Whether anything that its launches write is looked at: canaries are only where a driver writes them.
+    pub fn wants_results(&self) -> bool {
+        !self.read.is_empty() || !self.peek.is_empty() || self.memory.iter().any(|memory| memory.canaries)
+    }
+}
+
 /// One piece of device memory.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MemorySpec {

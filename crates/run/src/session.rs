@@ -38,6 +38,15 @@ pub trait Session {
     /// # Errors
     /// As of [`Session::launch`], and [`DeviceError::Unsupported`] for a way of timing that the device has not.
     fn time(&mut self, launches: &[LaunchSpec], timing: TimingSpec) -> Result<Timed, DeviceError>;
+    /// Times launches whose results nobody wants, where a device can do so without computing them: what is known of each one's program,
+    /// and the times. `None` where it cannot.
+    ///
+    /// # Errors
+    /// As of [`Session::time`].
+    fn time_alone(&mut self, launches: &[LaunchSpec], timing: TimingSpec) -> Result<Option<(Vec<Feedback>, Timed)>, DeviceError> {
+        let _ = (launches, timing);
+        Ok(None)
+    }
     /// What memory holds now.
     ///
     /// # Errors
@@ -77,12 +86,22 @@ pub struct Seen {
 pub(crate) fn run<D: Device + ?Sized>(device: &mut D, job: &Job) -> Result<JobResult, DeviceError> {
     let mut session = device.open(&job.memory)?;
     let mut feedback = session.load(&job.programs)?;
-    let launched = session.launch(&job.launches)?;
+    let alone = match job.timing {
+        Some(timing) if !job.wants_results() => session.time_alone(&job.launches, timing)?,
+        _ => None,
+    };
+    let (launched, timed) = match alone {
+        Some((launched, timed)) => (launched, Some(timed)),
+        None => (session.launch(&job.launches)?, None),
+    };
     for (position, said) in feedback.iter_mut().enumerate() {
         // The first launch of a program knows most of it.
         if let Some((_, more)) = job.launches.iter().zip(launched.iter()).find(|(launch, _)| launch.program == position) {
             said.clone_from(more);
         }
+    }
+    if let Some(timed) = timed {
+        return Ok(JobResult { feedback, timed, ..JobResult::default() });
     }
     let look = Look { read: job.read.clone(), peek: job.peek.clone() };
     let seen = session.look(&look)?;

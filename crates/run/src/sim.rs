@@ -9,7 +9,7 @@ use crate::{
 use std::path::Path;
 use warpsight_ir::near::did_you_mean;
 use warpsight_ir::{Bindings, Feedback, Seconds, TimeSource, Times};
-use warpsight_sim::{Caches, Report, Silicon, SimFault, Simulator};
+use warpsight_sim::{Caches, Clock, Report, Sampling, Silicon, SimFault, Simulator};
 
 /// Allocations begin on a page of their own, as a driver's do.
 const PAGE: u64 = 4096;
@@ -30,6 +30,8 @@ struct SimSession<'a> {
     addresses: Vec<u64>,
     /// What launches left in the caches.
     caches: Caches,
+    /// What its clock showed before.
+    clock: Clock,
 }
 
 impl Sim {
@@ -111,13 +113,20 @@ impl Device for Sim {
         let addresses = memory.iter().map(&mut place).collect();
         let contents = memory.iter().enumerate().map(|(i, spec)| spec.init.contents(spec.kind.bytes()).map_err(|error| error.of(i)));
         let contents = contents.collect::<Result<_, _>>()?;
-        Ok(Box::new(SimSession { sim: self, ledger, contents, addresses, caches: self.simulator.caches() }))
+        Ok(Box::new(SimSession {
+            sim: self,
+            ledger,
+            contents,
+            addresses,
+            caches: self.simulator.caches(),
+            clock: Clock::new(self.simulator.silicon()),
+        }))
     }
 }
 
 impl SimSession<'_> {
-    /// Runs every launch in order; a report for each.
-    fn pass(&mut self, launches: &[CheckedLaunch], cache: CacheState) -> Result<Vec<Report>, DeviceError> {
+    /// Runs every launch in order; a report for each. What is only `timed` leaves memory as it is, where no address depends on what it holds.
+    fn pass(&mut self, launches: &[CheckedLaunch], cache: CacheState, timed: Option<Sampling>) -> Result<Vec<Report>, DeviceError> {
         let simulator = &self.sim.simulator;
         let mut reports = Vec::with_capacity(launches.len());
         for launch in launches {
@@ -125,6 +134,16 @@ impl SimSession<'_> {
                 self.caches = simulator.caches();
             }
             let program = self.ledger.code(launch.code).program(launch.program)?;
+            let addresses: Vec<u64> = launch.args.iter().map(|&position| self.addresses[position]).collect();
+            if let Some(sampling) = timed {
+                match simulator.time_in(program, &launch.named, sampling, &mut self.caches, Some(&addresses)) {
+                    Err(SimFault::NeedsData { .. }) => {}
+                    report => {
+                        reports.push(report.map_err(|fault| error(fault, launch))?);
+                        continue;
+                    }
+                }
+            }
             // Memory may be larger than a parameter: then the parameter is its beginning.
             let mut data = Vec::with_capacity(launch.args.len());
             for (param, &position) in program.params.iter().zip(&launch.args) {
@@ -132,7 +151,6 @@ impl SimSession<'_> {
                 data.push(self.contents[position][..bytes].to_vec());
             }
             let mut bindings = Bindings { sizes: launch.named.clone(), data };
-            let addresses: Vec<u64> = launch.args.iter().map(|&position| self.addresses[position]).collect();
             let report = simulator.simulate_in(program, &mut bindings, &mut self.caches, Some(&addresses));
             reports.push(report.map_err(|fault| error(fault, launch))?);
             // What is bound twice is written by neither.
@@ -143,6 +161,33 @@ impl SimSession<'_> {
             }
         }
         Ok(reports)
+    }
+
+    /// What the device's clock shows of launches that took this.
+    fn timed(&mut self, reports: &[Report], timing: TimingSpec) -> Timed {
+        let runs = timing.runs.max(1) as usize;
+        let timer = &self.sim.simulator.silicon().timer;
+        let (mut times, mut pass_times) = (vec![Times::default(); reports.len()], Times::default());
+        // Passes that a clock cannot tell apart are kept as one.
+        let (passes, each) = if timer.is_exact() { (1, runs) } else { (runs, 1) };
+        for _ in 0..passes {
+            let mut pass = Seconds::ZERO;
+            for (report, times) in reports.iter().zip(&mut times) {
+                let shown = self.clock.shows(timer, report.time);
+                times.push(shown, each);
+                pass += shown;
+            }
+            pass_times.push(pass, each);
+        }
+        Timed {
+            pass_times,
+            times,
+            source: Some(TimeSource::Simulated),
+            clock: Some(LaunchClock::Simulated),
+            quantum: Seconds(timer.quantum),
+            empty_launch: Some(Seconds(self.sim.simulator.silicon().launch.overhead)),
+            ..Timed::default()
+        }
     }
 
     /// What the simulator's compiler made of a program, as a launch reports it.
@@ -178,23 +223,25 @@ impl Session for SimSession<'_> {
 
     fn launch(&mut self, launches: &[LaunchSpec]) -> Result<Vec<Feedback>, DeviceError> {
         let launches = self.ledger.launches(launches)?;
-        let reports = self.pass(&launches, CacheState::Warm)?;
+        let reports = self.pass(&launches, CacheState::Warm, None)?;
         Ok(launches.iter().zip(&reports).map(|(launch, report)| self.feedback(launch, report)).collect())
     }
 
     fn time(&mut self, launches: &[LaunchSpec], timing: TimingSpec) -> Result<Timed, DeviceError> {
         self.ledger.eager(timing)?;
         let launches = self.ledger.launches(launches)?;
-        let runs = timing.runs.max(1) as usize;
-        let timed: Vec<Seconds> = self.pass(&launches, timing.cache)?.iter().map(|report| report.time).collect();
-        Ok(Timed {
-            pass_times: Times::alike(Seconds(timed.iter().map(|time| time.0).sum()), runs),
-            times: timed.into_iter().map(|time| Times::alike(time, runs)).collect(),
-            source: Some(TimeSource::Simulated),
-            clock: Some(LaunchClock::Simulated),
-            empty_launch: Some(Seconds(self.sim.simulator.silicon().launch.overhead)),
-            ..Timed::default()
-        })
+        // A launch takes as long without its results.
+        let reports = self.pass(&launches, timing.cache, Some(Sampling::ALL))?;
+        Ok(self.timed(&reports, timing))
+    }
+
+    fn time_alone(&mut self, launches: &[LaunchSpec], timing: TimingSpec) -> Result<Option<(Vec<Feedback>, Timed)>, DeviceError> {
+        self.ledger.eager(timing)?;
+        let launches = self.ledger.launches(launches)?;
+        self.pass(&launches, CacheState::Warm, Some(Sampling::default()))?;
+        let reports = self.pass(&launches, timing.cache, Some(Sampling::default()))?;
+        let feedback = launches.iter().zip(&reports).map(|(launch, report)| self.feedback(launch, report)).collect();
+        Ok(Some((feedback, self.timed(&reports, timing))))
     }
 
     fn look(&mut self, look: &Look) -> Result<Seen, DeviceError> {

@@ -29,6 +29,7 @@
 
 mod alu;
 mod cache;
+mod clock;
 mod code;
 mod compile;
 mod demand;
@@ -46,6 +47,7 @@ mod totals;
 mod units;
 mod wave;
 
+pub use clock::Clock;
 pub use code::FaultKind;
 pub use fault::SimFault;
 pub use memory::Caches;

@@ -40,7 +40,9 @@ pub fn sequence(out: &Path, name: &str, sequence: &Sequence) -> Result<(), Failu
         };
         let kind = match spec.kind {
             MemoryKind::Buffer { bytes } => HostMemoryKind::Buffer { bytes },
-            MemoryKind::Image { format, width, height } => HostMemoryKind::Image { width: width.into(), height: height.into(), format },
+            MemoryKind::Image { kind, format, width, height } => {
+                HostMemoryKind::Image { image: kind, width: width.into(), height: height.into(), format }
+            }
         };
         memory.push(HostMemory { name: format!("{name}_{i}").into(), kind, initial, contents: contents.clone() });
     }

@@ -32,7 +32,7 @@ macro_rules! goldens {
     )*};
 }
 
-goldens! { convolution image_blur tiled_matmul atomics half_storage symbolic_shift many_axes control_flow }
+goldens! { convolution image_blur image_kinds tiled_matmul atomics half_storage symbolic_shift many_axes control_flow }
 
 /// Whether the kernel says it.
 #[track_caller]
@@ -40,6 +40,16 @@ fn says(source: &CudaSource, texts: &[&str]) {
     for text in texts {
         assert!(source.kernel.contains(text), "no `{text}` in\n{}", source.kernel);
     }
+}
+
+/// What is written without a surface finds its rows itself, for any width.
+#[test]
+fn rows_of_linear_images_are_padded() {
+    let text = "program rows { size n in 1..=99 write image2d_from_buffer to: rgba8unorm[n * 3, 4]
+        groups g = 4 lanes l = 1 { to@[l, g] = splat4(0.5) } }";
+    let source = emitted(warpsight_ir::text::parse(text).unwrap());
+    says(&source, &["ws_write_texel_rows<ws_rgba8>(to, l, g, (n*3 + 31)/32*32, ws_splat<4>(0.5f));"]);
+    assert!(source.prelude.contains("void ws_store_words("));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use warpsight_ir::*;
 fn plan() -> (HostPlan, Vec<(String, Source)>) {
     let sources = [programs::image_blur(), programs::symbolic_shift()].map(|p| opencl(&checked(p)).expect("a supported Program"));
     let file = |s: &Source| format!("{}.cl", s.entry);
-    let image = HostMemoryKind::Image { width: 13, height: 9, format: ImageFormat::Rgba32F };
+    let image = HostMemoryKind::Image { image: ImageKind::Image2d, width: 13, height: 9, format: ImageFormat::Rgba32F };
     let memory = |name: &str, kind, initial| HostMemory { name: name.into(), kind, initial, contents: String::new() };
     let rows = HostMemoryKind::Buffer { bytes: 3 * 37 * 4 };
     let sizes = BTreeMap::from([("rows".into(), 3), ("columns".into(), 37)]);
@@ -53,6 +53,77 @@ fn goldens() {
     assert!(!files.example.1.contains('@') && files.example.1.contains("#include \"two_steps.h\""));
 }
 
+/// Doubles a row: of a kind of image, into one of that kind.
+fn row(image: ImageKind) -> (HostPlan, Source) {
+    let word = warpsight_ir::text::Word::word(image);
+    let text = format!(
+        "program twice {{ read {word} from: rgba16f[13] write {word} to: rgba16f[13]
+         groups g = 13 lanes l = 1 {{ to@[12 - g, 0] = from@[g, 0] * splat4(2.0) }} }}"
+    );
+    let source = opencl(&checked(warpsight_ir::text::parse(&text).expect("a Program"))).expect("a supported Program");
+    let kind = HostMemoryKind::Image { image, width: 13, height: 1, format: ImageFormat::Rgba16F };
+    let memory = |name: &str| HostMemory { name: name.into(), kind, initial: HostInitial::Zero, contents: String::new() };
+    let (global, local) = source.ndrange(&BTreeMap::new()).expect("no sizes");
+    let plan = HostPlan {
+        name: "row".into(),
+        kernels: vec![HostKernel { file: "twice.cl".into(), entry: source.entry.clone() }],
+        memory: vec![memory("from"), memory("to")],
+        launches: vec![HostLaunch { kernel: 0, args: [0, 1].map(HostArg::Memory).to_vec(), global, local }],
+        inputs: vec![0],
+        outputs: vec![1],
+    };
+    (plan, source)
+}
+
+#[test]
+fn kinds_of_images_are_in_both_descriptions() {
+    for (kind, row_word, json) in [
+        (ImageKind::Image1d, "ROW_IMAGE1D", Some("\"image\": \"image1d\",")),
+        (ImageKind::Image1dBuffer, "ROW_IMAGE1D_BUFFER", Some("\"image\": \"image1d_buffer\",")),
+        (ImageKind::Image2d, "ROW_IMAGE2D", None),
+        (ImageKind::Image2dFromBuffer, "ROW_IMAGE2D_FROM_BUFFER", Some("\"image\": \"image2d_from_buffer\",")),
+    ] {
+        let files = files(&row(kind).0).unwrap();
+        let line = format!("{{ \"from\", 104u, {row_word}, 13u, 1u, CL_HALF_FLOAT, 8u, NULL }},");
+        assert!(files.header.1.contains(&line), "{}", files.header.1);
+        assert_eq!(files.json.contains("\"image\":"), json.is_some());
+        assert!(json.is_none_or(|json| files.json.contains(json)), "{}", files.json);
+    }
+}
+
+#[test]
+fn examples_make_images_of_every_kind() {
+    let numbers: Vec<u8> = (0..52_u16).flat_map(|i| half(i).to_le_bytes()).collect();
+    let doubled: Vec<u8> = (0..13).rev().flat_map(|x| (0..4).flat_map(move |c| half(2 * (4 * x + c)).to_le_bytes())).collect();
+    for kind in [ImageKind::Image1d, ImageKind::Image1dBuffer, ImageKind::Image2d, ImageKind::Image2dFromBuffer] {
+        let (plan, source) = row(kind);
+        let (files, folder) = (files(&plan).unwrap(), Folder::new(&format!("{kind:?}")));
+        folder.write(&files.header.0, &files.header.1);
+        folder.write(&files.example.0, &files.example.1);
+        folder.write("twice.cl", &source.text);
+        folder.write("in", &numbers);
+        let Some(linked) = cc(&folder.0, &[&files.example.0, "-o", "row", "-lOpenCL"]) else { return };
+        let device = common::pocl::Pocl::find();
+        if device.is_none() || !linked.status.success() {
+            return eprintln!("skipped: the example cannot be linked or run here");
+        }
+        let done = Command::new(folder.0.join("row")).args(["in", "out"]).current_dir(&folder.0).output().expect("a run");
+        let said = String::from_utf8_lossy(&done.stderr);
+        if kind == ImageKind::Image2dFromBuffer && said.contains("lacks") {
+            assert!(said.contains("the device lacks cl_khr_image2d_from_buffer, which is needed for from"), "{said}");
+            continue;
+        }
+        assert!(done.status.success(), "{kind:?}: {said}");
+        assert_eq!(std::fs::read(folder.0.join("out")).unwrap(), doubled, "{kind:?}");
+    }
+}
+
+/// The bits of a small whole number as a half.
+fn half(value: u16) -> u16 {
+    let exponent = value.checked_ilog2().unwrap_or(0) as u16;
+    if value == 0 { 0 } else { (15 + exponent) << 10 | (value << (10 - exponent)) & 0x3ff }
+}
+
 #[test]
 fn wrong_plans_are_refused() {
     let text = |change: fn(&mut HostPlan)| {
@@ -71,8 +142,8 @@ fn wrong_plans_are_refused() {
 struct Folder(PathBuf);
 
 impl Folder {
-    fn new() -> Self {
-        let path = std::env::temp_dir().join(format!("warpsight-emit-{}", std::process::id()));
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("warpsight-emit-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&path).expect("a folder");
         Self(path)
     }
@@ -101,7 +172,7 @@ fn cc(folder: &Path, args: &[&str]) -> Option<std::process::Output> {
 fn example_builds_and_runs() {
     let (plan, sources) = plan();
     let files = files(&plan).unwrap();
-    let folder = Folder::new();
+    let folder = Folder::new("example");
     folder.write(&files.header.0, &files.header.1);
     folder.write(&files.example.0, &files.example.1);
     let Some(syntax) = cc(&folder.0, &["-fsyntax-only", &files.example.0]) else { return };

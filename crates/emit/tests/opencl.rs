@@ -28,6 +28,11 @@ fn image_blur() {
 }
 
 #[test]
+fn image_kinds() {
+    golden(programs::image_kinds());
+}
+
+#[test]
 fn tiled_matmul() {
     golden(programs::tiled_matmul());
 }

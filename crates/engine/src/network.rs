@@ -392,7 +392,7 @@ impl<'a> Network<'a> {
                 }
                 let storage = match memory_kind(tensor, placement) {
                     MemoryKind::Buffer { .. } => Storage::Buffer,
-                    MemoryKind::Image { format, width, height } => Storage::Image { width, height, format },
+                    MemoryKind::Image { format, width, height, .. } => Storage::Image { width, height, format },
                 };
                 let bytes = placement.bytes(tensor.element);
                 requests.entry(value).or_insert(Request { bytes, storage, first: n, last: n }).last = n;

@@ -11,7 +11,7 @@ use warpsight_generate::operators::external_inputs;
 use warpsight_generate::placement::{for_each_index, image_format, stored};
 use warpsight_generate::{Placement, Tensor};
 use warpsight_graph::room;
-use warpsight_ir::{Bindings, Checked, Scalar, interpret};
+use warpsight_ir::{Bindings, Checked, ImageKind, Scalar, interpret};
 use warpsight_run::{DeviceError, DeviceLimits, Init, Job, JobResult, LaunchSpec, MemoryKind, MemorySpec, TimingSpec};
 
 /// Largest relative L2 error of a kernel that computes and stores in `f32`: four times what the longest sum of one work-item is off by
@@ -240,7 +240,9 @@ pub fn filler(tensor: &Tensor) -> f32 {
 /// The memory that holds a tensor.
 pub fn memory_kind(tensor: &Tensor, placement: &Placement) -> MemoryKind {
     match placement.image_size() {
-        Some((width, height)) => MemoryKind::Image { format: image_format(tensor.element), width: width as u32, height: height as u32 },
+        Some((width, height)) => {
+            MemoryKind::Image { kind: ImageKind::Image2d, format: image_format(tensor.element), width: width as u32, height: height as u32 }
+        }
         None => MemoryKind::Buffer { bytes: placement.bytes(tensor.element).max(1) },
     }
 }

@@ -7,8 +7,8 @@ use crate::nest::{Item, LaneKind, Nest, Places, Step, StoreBound, StoreItem, Tre
 use crate::placement::{Placement, image_format};
 use smallvec::SmallVec;
 use warpsight_ir::{
-    AccessKind, AccessRef, Accesses, Affine, AffineBound, BinaryOp, BufferLayout, Bytes, Kernel, LaunchShape, LoadPath, Nest as Node,
-    NestVar, OpClass, OpCounts, Scalar, Space, StorePolicy, TensorPlace, TensorUse, VarId, VarKind,
+    AccessKind, AccessRef, Accesses, Affine, AffineBound, BinaryOp, BufferLayout, Bytes, ImageKind, Kernel, LaunchShape, LoadPath,
+    Nest as Node, NestVar, OpClass, OpCounts, Scalar, Space, StorePolicy, TensorPlace, TensorUse, VarId, VarKind,
 };
 
 /// The Kernel of a configuration; equal to `Kernel::of` of its Program. `None` where coordinates exceed 32 bits, as in no configuration
@@ -182,7 +182,7 @@ fn tensors(nest: &Nest) -> Vec<TensorUse> {
                 },
                 (_, size) => {
                     let (width, height) = size.unwrap_or_default();
-                    TensorPlace::Image { format: image_format(tensor.element), width, height }
+                    TensorPlace::Image { kind: ImageKind::Image2d, format: image_format(tensor.element), width, height }
                 }
             };
             TensorUse { name: tensor.name.clone(), place }

@@ -6,8 +6,8 @@ use crate::names::Names;
 use crate::nest::{Item, Items, Nest, Offsets, Operand, Part, Places, Step, Tree};
 use crate::placement::{Placement, image_format};
 use warpsight_ir::{
-    Access, BinaryOp, Border, Bound, Const, Expr, GroupAxis, LaneAxis, Launch, Name, Param, ParamKind, Program, Scalar, Space, Stmt,
-    StorePolicy, Type, Unroll,
+    Access, BinaryOp, Border, Bound, Const, Expr, GroupAxis, ImageKind, LaneAxis, Launch, Name, Param, ParamKind, Program, Scalar, Space,
+    Stmt, StorePolicy, Type, Unroll,
 };
 
 /// The Program of a configuration, coordinates not linearised. `None` where they exceed 32 bits, as in no configuration that is legal.
@@ -57,7 +57,14 @@ impl Writer<'_> {
                     (_, size) => {
                         let (width, height) = size.unwrap_or_default();
                         let format = image_format(tensor.element);
-                        ParamKind::Image { format, width: Expr::int(width), height: Expr::int(height), access, border: Border::Zero }
+                        ParamKind::Image {
+                            kind: ImageKind::Image2d,
+                            format,
+                            width: Expr::int(width),
+                            height: Expr::int(height),
+                            access,
+                            border: Border::Zero,
+                        }
                     }
                 };
                 Param { name: tensor.name.clone(), kind }

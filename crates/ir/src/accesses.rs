@@ -23,7 +23,7 @@ pub use bounds::Outside;
 pub use canonical::{Canonical, Order};
 
 use crate::affine::{Affine, VarId};
-use crate::program::{ImageFormat, Name, Space, StorePolicy};
+use crate::program::{ImageFormat, ImageKind, Name, Space, StorePolicy};
 use crate::types::Scalar;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
@@ -84,8 +84,12 @@ pub enum TensorPlace {
         /// How they lie beyond that.
         layout: BufferLayout,
     },
-    /// Four-component texels; coordinates are (x, y). Its layout in memory is the device's.
+    /// Four-component texels; coordinates are (x, y), y is 0 of one-dimensional ones. The layout of an `image2d` in memory is the
+    /// device's; all others lie row by row ([`ImageKind::is_linear`]).
     Image {
+        /// Which kind of image it is.
+        #[serde(default)]
+        kind: ImageKind,
         /// How a component is stored.
         format: ImageFormat,
         /// Texels.
@@ -129,7 +133,7 @@ impl TensorPlace {
     pub fn bytes(&self) -> u64 {
         match self {
             Self::Buffer { element, dims, .. } => dims.iter().map(|&d| d as u64).product::<u64>() * u64::from(element.bytes()),
-            Self::Image { format, width, height } => (*width * *height) as u64 * u64::from(format.bytes()),
+            Self::Image { format, width, height, .. } => (*width * *height) as u64 * u64::from(format.bytes()),
         }
     }
 }

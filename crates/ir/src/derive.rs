@@ -135,7 +135,8 @@ fn derive(program: &Program) -> Result<(Accesses, Forms<'_>), NotAffine> {
                 let dims = dims.iter().map(|d| forms.extent(&param.name, d).map(i64::from)).collect::<Result<_, _>>()?;
                 TensorPlace::Buffer { space: *space, element: *element, dims, layout: BufferLayout::default() }
             }
-            ParamKind::Image { format, width, height, .. } => TensorPlace::Image {
+            ParamKind::Image { kind, format, width, height, .. } => TensorPlace::Image {
+                kind: *kind,
                 format: *format,
                 width: forms.extent(&param.name, width)?.into(),
                 height: forms.extent(&param.name, height)?.into(),

@@ -3,7 +3,11 @@
 //! Source of the formulas: the swizzles that open drivers implement, as collected in the project's reference text on mobile GPUs. In all of
 //! them a column and a row contribute separately: `address(x, y) = (column(x) ^ row(y)) + base(y)`.
 
+use crate::program::ImageKind;
 use serde::{Deserialize, Serialize};
+
+/// Bytes that rows of linear images begin at multiples of, where a device says nothing of them: assumed.
+const LINEAR_PITCH: u32 = 64;
 
 /// The layouts that are known. Texels have 1, 2, 4, 8 or 16 bytes; nothing is said of other sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -31,6 +35,15 @@ pub enum ImageLayout {
 }
 
 impl ImageLayout {
+    /// How an image of a kind lies on a device whose two-dimensional ones lie like this: all others row by row, their rows padded as there.
+    pub fn of(self, kind: ImageKind) -> Self {
+        match self {
+            own if !kind.is_linear() => own,
+            own @ Self::Linear { .. } => own,
+            _ => Self::Linear { pitch_align: LINEAR_PITCH },
+        }
+    }
+
     /// The offset in bytes of texel (x, y) of an image `width` texels wide. For many texels of one image use [`ImageLayout::mapper`].
     pub fn address(&self, x: u32, y: u32, texel_bytes: u32, width: u32) -> u64 {
         let row = self.row(y, texel_bytes, self.pitch(width, texel_bytes));

@@ -61,8 +61,8 @@ pub use program::in_place::{Hazard, in_place};
 pub use program::specialise::{SpecialiseError, specialise};
 pub use program::typing::{self, TypeEnv, TypeError};
 pub use program::{
-    Access, Array, AtomicOp, BinaryOp, Border, Bound, Direction, Expr, GroupAxis, ImageFormat, LaneAxis, Launch, Name, Order, Param,
-    ParamKind, Program, Scope, SizeParam, Space, Stmt, StorePolicy, UnaryOp, Unroll,
+    Access, Array, AtomicOp, BinaryOp, Border, Bound, Direction, Expr, GroupAxis, ImageFormat, ImageKind, LaneAxis, Launch, Name, Order,
+    Param, ParamKind, Program, Scope, SizeParam, Space, Stmt, StorePolicy, UnaryOp, Unroll,
 };
 pub use sample::{Feedback, Sample, Status, SubjectKind, TimeSource, Times};
 pub use types::{Const, Scalar, Type, WIDTHS};

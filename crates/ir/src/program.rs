@@ -24,7 +24,10 @@
 //! element of a vector access by itself.
 //!
 //! **Images** hold four components a texel and take coordinates (x, y), x fastest. A read outside follows the image's
-//! [`Border`]; a write outside is an error. An image is read or written in one Program, never both.
+//! [`Border`]; a write outside is an error. An image is read or written in one Program, never both. What [`ImageKind`] an image is of
+//! changes no result: kinds differ in how the host makes them, where their texels lie and how far they reach. Those of one dimension have
+//! the height 1 and every y is the constant 0. An `image1d_buffer` has no sampler, hence [`Border::None`]: reads lie inside, or a guard keeps
+//! them from memory, as with buffers. Nothing is tested at run time for it, which a chain of dependent reads would wait for.
 //!
 //! **Sizes** are integer kernel arguments with a range; extents are size expressions (constants, sizes, + − × ÷ % min max).
 
@@ -90,13 +93,16 @@ pub enum ParamKind {
         /// What the body may do with it.
         access: Access,
     },
-    /// A two-dimensional image of four-component texels.
+    /// An image of four-component texels.
     Image {
+        /// Which kind of image the host makes.
+        #[serde(default)]
+        kind: ImageKind,
         /// How a component is stored.
         format: ImageFormat,
         /// Width in texels, a size expression.
         width: Expr,
-        /// Height in texels, a size expression.
+        /// Height in texels, a size expression; the constant 1 of one-dimensional images.
         height: Expr,
         /// `Read` or `Write`, not both.
         access: Access,
@@ -151,6 +157,37 @@ pub enum Direction {
     Receive,
 }
 
+/// The kinds of image, by OpenCL's names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ImageKind {
+    /// One row of texels, read through a sampler; at most as wide as a two-dimensional image.
+    Image1d,
+    /// The texels of a buffer one after the other, read without a sampler; as long as [`Self::Image1d`] cannot be.
+    Image1dBuffer,
+    /// Two dimensions, in the order that the device likes best.
+    #[default]
+    Image2d,
+    /// A buffer whose rows begin at multiples of a pitch, read as a two-dimensional image (`cl_khr_image2d_from_buffer`). A kernel cannot
+    /// tell it from [`Self::Image2d`]; the host and the caches can.
+    Image2dFromBuffer,
+}
+
+impl ImageKind {
+    /// Whether it has one row.
+    pub fn is_one_dimensional(self) -> bool {
+        matches!(self, Self::Image1d | Self::Image1dBuffer)
+    }
+    /// Whether texels lie row by row, whatever the device does with two-dimensional images.
+    pub fn is_linear(self) -> bool {
+        self != Self::Image2d
+    }
+    /// The border of an image whose text says nothing: zeros where there is a sampler.
+    pub fn border(self) -> Border {
+        if self == Self::Image1dBuffer { Border::None } else { Border::Zero }
+    }
+}
+
 /// How an image stores a component; reads give `f32` (floats), `i32` or `u32` vectors of four.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ImageFormat {
@@ -192,6 +229,8 @@ pub enum Border {
     Zero,
     /// The nearest texel inside.
     ClampToEdge,
+    /// An error: every read lies inside.
+    None,
 }
 
 /// Memory declared by the Program itself. Its contents are undefined at the start.
@@ -325,7 +364,7 @@ pub enum Stmt {
         image: Name,
         /// Column.
         x: Expr,
-        /// Row.
+        /// Row; the constant 0 of one-dimensional images.
         y: Expr,
         /// Four components.
         value: Expr,
@@ -537,7 +576,7 @@ pub enum Expr {
         image: Name,
         /// Column.
         x: Box<Expr>,
-        /// Row.
+        /// Row; the constant 0 of one-dimensional images.
         y: Box<Expr>,
         /// When it gives zero instead.
         guard: Vec<Bound>,

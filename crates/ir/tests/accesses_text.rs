@@ -2,7 +2,8 @@
 
 use warpsight_ir::accesses::text::{Document, TextError, Written, parse};
 use warpsight_ir::kernel::OpClass;
-use warpsight_ir::{AccessKind, AccessRef, LoadPath, Nest, Scalar, Space, StorePolicy, TensorPlace, VarKind};
+use warpsight_ir::text::Word;
+use warpsight_ir::{AccessKind, AccessRef, ImageFormat, ImageKind, LoadPath, Nest, Scalar, Space, StorePolicy, TensorPlace, VarKind};
 
 const STAR: &str = r#"
 name = "star"
@@ -94,6 +95,38 @@ fn fields_may_be_longer_than_32_bits_count() {
     assert_eq!(dims, &[27, 1 << 32]);
     let image = long.replacen("element = \"f64\"", "kind = \"image2d\"\nelement = \"rgba32f\"", 1);
     assert!(parse(&image, &[]).unwrap_err().to_string().contains("an extent is 4294967296, outside 1 to 2147483647"));
+}
+
+/// Images of every kind: the same words as in Programs, one coordinate where there is one dimension, and the way back.
+#[test]
+fn images_of_every_kind_are_read_and_written() {
+    let text = |kind: &str| {
+        let (dims, at) = if kind.starts_with("image1d") { ("[\"n\"]", "[\"tx+1\"]") } else { ("[\"n\", 4]", "[\"tx+1\", 2]") };
+        format!(
+            "name = \"line\"\nblock = [8]\ndomain = [\"n\"]\nregisters = 8\n[params]\nn = 64\n[[field]]\nname = \"A\"\n\
+             kind = \"{kind}\"\nelement = \"rgba16f\"\ndims = {dims}\nload = [{at}]\n"
+        )
+    };
+    for kind in ImageKind::ALL {
+        let one = kind.is_one_dimensional();
+        let line = read(&text(kind.word()));
+        let (height, y) = if one { (1, "0") } else { (4, "2") };
+        let place = TensorPlace::Image { kind: *kind, format: ImageFormat::Rgba16F, width: 64, height };
+        assert_eq!(line.kernel.accesses.tensors[0].place, place);
+        assert_eq!((coords(&line, 0), place.bytes()), (vec![vec!["8bx+1lx+1".to_owned(), y.to_owned()]], 64 * 8 * height as u64));
+        // Nothing answers beside a buffer's texels.
+        let outside = line.kernel.accesses.outside();
+        let beside: Vec<_> = outside.iter().map(|own| (own.axis, own.elements)).collect();
+        assert_eq!(beside, if *kind == ImageKind::Image1dBuffer { vec![(0, 1)] } else { vec![] }, "{kind:?}");
+        let back = warpsight_ir::accesses::write::write(&line.kernel).unwrap();
+        assert!(back.contains(&format!("kind = \"{}\"", kind.word())), "{back}");
+        assert_eq!(read(&back).kernel.accesses, line.kernel.accesses, "{back}");
+        let wrong = text(kind.word()).replace("dims = [\"n\"", "dims = [3, 2, \"n\"");
+        let said = if one { format!("an {} has one dimension", kind.word()) } else { "an image has two dimensions".to_owned() };
+        assert_eq!(parse(&wrong, &[]).unwrap_err().what, said);
+    }
+    let strided = text("image2d_from_buffer").replace("load", "strides = [1, 80]\nload");
+    assert_eq!(parse(&strided, &[]).unwrap_err().what, "an image of this kind lies row by row");
 }
 
 #[test]

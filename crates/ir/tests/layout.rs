@@ -16,6 +16,19 @@ const LAYOUTS: [ImageLayout; 7] = [
 ];
 
 #[test]
+fn only_images_of_two_dimensions_are_tiled() {
+    use warpsight_ir::ImageKind::{Image1d, Image1dBuffer, Image2d, Image2dFromBuffer};
+    for layout in LAYOUTS {
+        assert_eq!(layout.of(Image2d), layout);
+        for kind in [Image1d, Image1dBuffer, Image2dFromBuffer] {
+            // Rows of 5 texels of 16 bytes, padded.
+            let pitch = if let ImageLayout::Linear { pitch_align: 1 } = layout { 80 } else { 128 };
+            assert_eq!(layout.of(kind).address(3, 2, 16, 5), 2 * pitch + 3 * 16, "{kind:?} where images lie {layout:?}");
+        }
+    }
+}
+
+#[test]
 fn no_two_texels_share_bytes() {
     // The wide one has enough macrotiles in a row for both bank bits.
     for (width, height) in [(37, 29), (64, 64), (1, 70), (130, 5), (4096, 70)] {

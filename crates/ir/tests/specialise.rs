@@ -19,6 +19,7 @@ fn the_tour_with_a_size_is_the_text_with_a_number() {
         .replace("n + 2, 56]", "7, 56]")
         .replace("f32[1, n, 56, 56]", "f32[1, 5, 56, 56]")
         .replace("n * 4", "20")
+        .replace("rgba32f[n", "rgba32f[5")
         .replace("(n + 3) / 4", "2")
         .replace("gk = n", "gk = 5")
         .replace("3..n step", "3..5 step");

@@ -148,6 +148,8 @@ fn each_kind_of_error() {
         ("program p { { var v: f33 = a } }", "expected a type such as f32 or f32x4, found `f33`", 1, 22),
         ("program p { { barrier world } }", "expected a scope (subgroup, group, device), found `world`", 1, 23),
         ("program p { read image a: rgb[1, 1] {} }", "expected an image format", 1, 27),
+        ("program p { read image3d a: rgba32f[1, 1] {} }", "expected an address space", 1, 18),
+        ("program p { read image1d a: rgba32f[1] border none_at_all {} }", "expected a border (zero, clamp, none)", 1, 47),
         ("program p { { x[0 if 1 <= i < 2] = 1 } }", "expected `0 <=`, found `1`", 1, 22),
         ("program p { { tile mix a = b } }", "expected load, store, fill or mma, found `mix`", 1, 20),
         ("program p { { let v = nan(0xfffffffff) } }", "`0xfffffffff` is not bits as in 0x7fc00001", 1, 27),
@@ -161,6 +163,30 @@ fn each_kind_of_error() {
         assert!(error.kind.to_string().starts_with(message), "{text}\n{error}");
         assert_eq!((error.line, error.column), (line, column), "{error}");
     }
+}
+
+/// What may be left out, and what is printed for it.
+#[test]
+fn kinds_of_images_have_a_short_form() {
+    let short = "program p {\n read image a: rgba32f[4]\n read image2d b: rgba32f[4, 2]\n read image1d c: rgba32f[4, 1]\n\
+                 write image1d_buffer d: rgba32f[4]\n write image2d_from_buffer e: rgba32f[4, 2]\n{ d@[3] = c@[2 if 0 <= 1 < 2] } }";
+    let program = parse(short).unwrap();
+    let printed = program.to_string();
+    for line in [
+        "read image a: rgba32f[4, 1] border zero",
+        "read image b: rgba32f[4, 2] border zero",
+        "read image1d c: rgba32f[4] border zero",
+        "write image1d_buffer d: rgba32f[4] border none",
+        "write image2d_from_buffer e: rgba32f[4, 2] border zero",
+        "d@[3, 0] = c@[2, 0 if 0 <= 1 < 2]",
+    ] {
+        assert!(printed.lines().any(|own| own.trim() == line), "{line}\n{printed}");
+    }
+    assert_eq!(parse(&printed), Ok(program.clone()));
+    // Programs that were kept before there were kinds have images of two dimensions.
+    let kept = serde_json::to_string(&program.params[1]).unwrap();
+    assert!(kept.contains(r#""kind":"image2d","#), "{kept}");
+    assert_eq!(serde_json::from_str::<Param>(&kept.replace(r#""kind":"image2d","#, "")).unwrap(), program.params[1]);
 }
 
 #[test]

@@ -65,6 +65,10 @@ const DECLARATIONS: &[Case] = &[
     ("read write buffer hist", "read write local buffer hist", "param hist", "a parameter cannot lie in Local memory"),
     ("read constant buffer", "read write constant buffer", "param w", "a buffer in constant memory is read only"),
     ("read image a", "read write image a", "param a", "an image is read or written, not both"),
+    ("read image a", "read image1d a", "param a", "an image1d has one row"),
+    ("rgba32f[64] border none", "rgba32f[64, 2]", "param line", "an image1d_buffer has one row"),
+    ("rgba32f[64] border none", "rgba32f[0]", "param line", "the extent is 0"),
+    ("border none", "border clamp", "param line", "an image1d_buffer cannot have the border clamp: it has no sampler"),
     ("depth 2", "depth 0", "param q", "a channel without room"),
     ("channel q: f32[16, 16]", "channel q: f32[16, 0]", "param q", "the extent is 0"),
     ("channel q: f32[16, 16]", "channel q: f32[]", "param q", "no dimensions"),
@@ -128,6 +132,9 @@ const USES: &[Case] = &[
     ("ly if 0 <= gk", "true if 0 <= gk", "body[6]", "a coordinate is of type i32, not bool"),
     ("0 <= gk <", "0 <= 1u <", "body[6]", "a bounded value is of type i32, not u32"),
     ("= max(t, acc)", "= 1.0", "body[6]", "a texel is of type f32x4, not f32"),
+    ("row@[x0, 0]", "row@[x0, ly]", "body[9].scope[1]", "the row of a texel of `row`, an image1d, is not the constant 0"),
+    ("line@[lx, 0 if", "line@[lx, 1 if", "body[9].scope[1]", "the row of a texel of `line`, an image1d_buffer, is not the constant 0"),
+    ("row@[x0, 0]", "row@[x0, 0u]", "body[9].scope[1]", "a coordinate is of type i32, not u32"),
     // Stores.
     ("y[0, gk, ly, x0 if", "x[0, gk, ly, x0 if", "body[7]", "cannot store to `x`, a buffer that is read"),
     ("y[0, gk, ly, x0 if", "w[gk, x0 if", "body[7]", "cannot store to `w`, a buffer that is read"),
@@ -197,7 +204,7 @@ const USES: &[Case] = &[
 fn the_tour_is_valid_and_comes_out_as_it_went_in() {
     let program = parse(TOUR).unwrap();
     let checked = Checked::new(program.clone()).unwrap();
-    assert_eq!(checked.params.len(), 8);
+    assert_eq!(checked.params.len(), 11);
     assert_eq!(checked.into_inner(), program);
 }
 
@@ -382,9 +389,9 @@ fn every_error_has_a_case() {
 const ALL: &[&str] = &[
     "NotIdentifier", "Reserved", "Twice", "Hides", "NoSize", "NoTensor",
     "SizeRange", "NotASizeExpression", "NotPositive", "NoValue", "NoDimensions", "TileDimensions", "SpaceOf", "ConstantWritten",
-    "ImageReadWrite", "NoDepth", "TooMany", "Subgroup",
+    "ImageReadWrite", "ImageHeight", "ImageBorder", "NoDepth", "TooMany", "Subgroup",
     "Unknown", "Mismatch", "Operand", "Width (type)", "Slice",
-    "Cannot", "Dimensions", "Type", "Width", "Lane", "NotAVar", "Step", "UnrollByZero", "AtomicElement", "Comparand", "ScopeOf (use)",
+    "Cannot", "Dimensions", "Row", "Type", "Width", "Lane", "NotAVar", "Step", "UnrollByZero", "AtomicElement", "Comparand", "ScopeOf (use)",
     "NoSubgroup", "Elements", "Shapes", "MmaElement",
     "ControlFlow", "Operand (collective)",
 ];
@@ -410,6 +417,8 @@ fn name_of(kind: &InvalidKind) -> &'static str {
             DeclarationError::SpaceOf { .. } => "SpaceOf",
             DeclarationError::ConstantWritten => "ConstantWritten",
             DeclarationError::ImageReadWrite => "ImageReadWrite",
+            DeclarationError::ImageHeight(_) => "ImageHeight",
+            DeclarationError::ImageBorder(_) => "ImageBorder",
             DeclarationError::NoDepth => "NoDepth",
             DeclarationError::TooMany => "TooMany",
             DeclarationError::Subgroup { .. } => "Subgroup",
@@ -424,6 +433,7 @@ fn name_of(kind: &InvalidKind) -> &'static str {
         InvalidKind::Use(e) => match e {
             UseError::Cannot { .. } => "Cannot",
             UseError::Dimensions { .. } => "Dimensions",
+            UseError::Row { .. } => "Row",
             UseError::Type { .. } => "Type",
             UseError::Width(_) => "Width",
             UseError::Lane { .. } => "Lane",

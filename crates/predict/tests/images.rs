@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use warpsight_ir::accesses::text;
 use warpsight_ir::layout::{ImageLayout, Mapper};
 use warpsight_ir::profile::builtin;
-use warpsight_ir::program::ImageFormat;
+use warpsight_ir::program::{ImageFormat, ImageKind};
 use warpsight_ir::{
     AccessKind, AccessRef, Accesses, Affine, AffineBound, Bytes, Kernel, LaunchShape, Limiter, LoadPath, Nest, NestVar, NoEstimate,
     OpCounts, StorePolicy, TensorPlace, TensorUse, VarId, VarKind,
@@ -87,7 +87,8 @@ fn any_kernel(rng: &mut fastrand::Rng) -> Kernel {
     }
     let format = *rng.choice(&[ImageFormat::Rgba8Unorm, ImageFormat::Rgba16F, ImageFormat::Rgba32F]).unwrap();
     let [width, height] = most.map(|most| most + 1 + rng.i64(0..20));
-    let place = TensorPlace::Image { format, width, height };
+    let kind = if rng.u8(0..6) == 0 { ImageKind::Image2dFromBuffer } else { ImageKind::Image2d };
+    let place = TensorPlace::Image { kind, format, width, height };
     Kernel {
         name: "random".into(),
         accesses: Accesses { vars, tensors: vec![TensorUse { name: "image".into(), place }], nest },
@@ -115,7 +116,7 @@ fn lines(mapper: &Mapper, x: i64, y: i64, texel: u64, line: u64) -> std::ops::Ra
 #[test]
 fn closed_forms_equal_every_texel() {
     let mut rng = fastrand::Rng::with_seed(21);
-    let mut tiled = 0;
+    let (mut tiled, mut rows) = (0, 0);
     for case in 0..600 {
         let kernel = any_kernel(&mut rng);
         let layout = *rng.choice(&LAYOUTS).unwrap();
@@ -127,10 +128,12 @@ fn closed_forms_equal_every_texel() {
             banks: 32,
             texture: None,
         };
-        let TensorPlace::Image { format, width, height } = kernel.accesses.tensors[0].place else { panic!("an image") };
+        let TensorPlace::Image { kind, format, width, height } = kernel.accesses.tensors[0].place else { panic!("an image") };
         let texel = u64::from(format.bytes());
-        let mapper = layout.mapper(width as u32, height as u32, texel as u32);
-        tiled += u32::from(!matches!(layout, ImageLayout::Linear { .. }));
+        let mapper = layout.of(kind).mapper(width as u32, height as u32, texel as u32);
+        let linear = |layout| matches!(layout, ImageLayout::Linear { .. });
+        tiled += u32::from(!linear(layout.of(kind)));
+        rows += u32::from(!linear(layout) && linear(layout.of(kind)));
 
         let (body, trips) = match kernel.accesses.nest.as_slice() {
             [Nest::Loop { body, .. }] => (body.as_slice(), kernel.accesses.vars[4].trips.unwrap()),
@@ -189,7 +192,7 @@ fn closed_forms_equal_every_texel() {
             assert_eq!(found, expected.len() as u64, "case {case}, {layout:?}, {side:?}, {boxes:?}, {kernel:?}");
         }
     }
-    assert!(tiled > 300);
+    assert!(tiled > 300 && rows > 50, "{tiled} tiled, {rows} rows where others are tiled");
 }
 
 const FILTER: &str = include_str!("../../../examples/accesses/filter-image.toml");

@@ -6,7 +6,8 @@ use crate::{
 };
 use std::collections::{BTreeMap, HashMap};
 use warpsight_emit::grid::eval_size;
-use warpsight_ir::{Access, Checked, Expr, Name, Param, ParamKind, Program, Space, in_place};
+use warpsight_ir::text::Word;
+use warpsight_ir::{Access, Checked, Expr, ImageKind, Name, Param, ParamKind, Program, Space, in_place};
 
 /// What a session holds.
 pub(crate) struct Ledger {
@@ -230,11 +231,8 @@ impl Of {
 /// Whether the device has room for memory.
 fn room(memory: &[Held], limits: &DeviceLimits, footprint: impl Fn(&Held) -> u64) -> Result<(), DeviceError> {
     for (i, held) in memory.iter().enumerate() {
-        if let MemoryKind::Image { width, height, .. } = held.kind
-            && let Some((widest, highest)) = limits.image_2d
-        {
-            within(|| format!("the width of memory {i}, an image of {width} × {height} texels,"), width.into(), widest.into())?;
-            within(|| format!("the height of memory {i}, an image of {width} × {height} texels,"), height.into(), highest.into())?;
+        if let MemoryKind::Image { kind, width, height, .. } = held.kind {
+            image_fits(i, kind, [width, height], limits)?;
         }
         if let Some(most) = limits.max_allocation {
             within(|| format!("memory {i} with its guards, in bytes,"), footprint(held), most)?;
@@ -243,6 +241,24 @@ fn room(memory: &[Held], limits: &DeviceLimits, footprint: impl Fn(&Held) -> u64
     let Some(most) = limits.memory else { return Ok(()) };
     let needed = memory.iter().fold(0, |sum: u64, held| sum.saturating_add(footprint(held)));
     within(|| "all memory of the job, in bytes,".into(), needed, most)
+}
+
+/// Whether the device can make an image, memory `i`.
+fn image_fits(i: usize, kind: ImageKind, [width, height]: [u32; 2], limits: &DeviceLimits) -> Result<(), DeviceError> {
+    let row = |most: Option<u64>| match most {
+        _ if height != 1 => Err(Reason::Height { kind, height }.at(Field::Memory(i))),
+        Some(most) => within(|| format!("the width of memory {i}, an {} of {width} texels,", kind.word()), width.into(), most),
+        None => Ok(()),
+    };
+    match kind {
+        ImageKind::Image1d => return row(limits.image_1d.map(u64::from)),
+        ImageKind::Image1dBuffer => return row(limits.image_buffer),
+        ImageKind::Image2dFromBuffer if limits.image_pitch == Some(0) => return Err(Reason::FromBuffer.at(Field::Memory(i))),
+        ImageKind::Image2d | ImageKind::Image2dFromBuffer => {}
+    }
+    let Some((widest, highest)) = limits.image_2d else { return Ok(()) };
+    within(|| format!("the width of memory {i}, an image of {width} × {height} texels,"), width.into(), widest.into())?;
+    within(|| format!("the height of memory {i}, an image of {width} × {height} texels,"), height.into(), highest.into())
 }
 
 /// The memory that is bound to several parameters of which one is written, and those parameters; the first such.
@@ -409,9 +425,11 @@ fn check_argument(param: &Param, memory: MemoryKind, sizes: &BTreeMap<Name, i64>
             let needed = argument_bytes(param, sizes)?;
             if needed > available { Err(Reason::TooSmall { needed, available }) } else { Ok(()) }
         }
-        (ParamKind::Image { format, width, height, .. }, MemoryKind::Image { format: has, width: w, height: h }) => {
+        (ParamKind::Image { kind, format, width, height, .. }, MemoryKind::Image { kind: available, format: has, width: w, height: h }) => {
             let needed = (extent(width, sizes)?, extent(height, sizes)?);
-            if *format != has {
+            if *kind != available {
+                Err(Reason::Kind { needed: *kind, available })
+            } else if *format != has {
                 Err(Reason::Format { needed: *format, available: has })
             } else if needed != (w.into(), h.into()) {
                 // Larger would do for memory, but not for reads outside: the border must be where the Program has it.
@@ -480,7 +498,9 @@ mod tests {
             ("memory 1 is empty", refusal(|job| job.memory[1].kind = MemoryKind::Buffer { bytes: 0 })),
             (
                 "launch 0 (`scale`): `y`, memory 1: a buffer is needed, it is an image",
-                refusal(|job| job.memory[1].kind = MemoryKind::Image { format: ImageFormat::Rgba32F, width: 64, height: 64 }),
+                refusal(|job| {
+                    job.memory[1].kind = MemoryKind::Image { kind: ImageKind::Image2d, format: ImageFormat::Rgba32F, width: 64, height: 64 }
+                }),
             ),
         ] {
             assert_eq!(what, expected);
@@ -510,6 +530,7 @@ mod tests {
         let param = |format| Param {
             name: "i".into(),
             kind: ParamKind::Image {
+                kind: ImageKind::Image2d,
                 format,
                 width: Expr::Size("w".into()),
                 height: Expr::int(4),
@@ -518,7 +539,7 @@ mod tests {
             },
         };
         let sizes = BTreeMap::from([("w".into(), 8)]);
-        let image = |width, height| MemoryKind::Image { format: ImageFormat::Rgba16F, width, height };
+        let image = |width, height| MemoryKind::Image { kind: ImageKind::Image2d, format: ImageFormat::Rgba16F, width, height };
         assert_eq!(check_argument(&param(ImageFormat::Rgba16F), image(8, 4), &sizes), Ok(()));
         assert_eq!(
             check_argument(&param(ImageFormat::Rgba16F), image(9, 4), &sizes).unwrap_err().to_string(),
@@ -531,6 +552,12 @@ mod tests {
         assert_eq!(
             check_argument(&param(ImageFormat::Rgba16F), MemoryKind::Buffer { bytes: 1 }, &sizes).unwrap_err().to_string(),
             "an image is needed, it is a buffer"
+        );
+        // A kernel could not tell them apart, but the host's image is made otherwise.
+        let other = MemoryKind::Image { kind: ImageKind::Image2dFromBuffer, format: ImageFormat::Rgba16F, width: 8, height: 4 };
+        assert_eq!(
+            check_argument(&param(ImageFormat::Rgba16F), other, &sizes).unwrap_err().to_string(),
+            "an image2d is needed, it is an image2d_from_buffer"
         );
     }
 

@@ -1,7 +1,7 @@
 //! A job: everything a device is asked to do at once. Plain values, so that it can be done in a process of its own.
 
 use serde::{Deserialize, Serialize};
-use warpsight_ir::{Feedback, ImageFormat, Name, Program, Seconds, TimeSource, Times};
+use warpsight_ir::{Feedback, ImageFormat, ImageKind, Name, Program, Seconds, TimeSource, Times};
 
 pub use crate::init::Init;
 
@@ -106,8 +106,10 @@ pub enum MemoryKind {
         /// At least 1.
         bytes: u64,
     },
-    /// A two-dimensional image.
+    /// An image; one of one dimension has the height 1.
     Image {
+        /// Which kind of image.
+        kind: ImageKind,
         /// Component format.
         format: ImageFormat,
         /// Texels.
@@ -122,7 +124,7 @@ impl MemoryKind {
     pub fn bytes(&self) -> u64 {
         match self {
             Self::Buffer { bytes } => *bytes,
-            Self::Image { format, width, height } => (u64::from(*width) * u64::from(*height)).saturating_mul(format.bytes().into()),
+            Self::Image { format, width, height, .. } => (u64::from(*width) * u64::from(*height)).saturating_mul(format.bytes().into()),
         }
     }
 }

@@ -124,6 +124,15 @@ pub struct DeviceLimits {
     pub local_bytes: Option<u64>,
     /// Width and height of a 2D image in texels; `(0, 0)` when it has no images.
     pub image_2d: Option<(u32, u32)>,
+    /// Width of an `image1d` in texels; 0 when it has no images.
+    #[serde(default)]
+    pub image_1d: Option<u32>,
+    /// Texels of an `image1d_buffer`; 0 when it has no images.
+    #[serde(default)]
+    pub image_buffer: Option<u64>,
+    /// Rows of an `image2d_from_buffer` begin at multiples of so many texels; 0 when it has no such images.
+    #[serde(default)]
+    pub image_pitch: Option<u32>,
     /// Largest single allocation in bytes.
     pub max_allocation: Option<u64>,
     /// All device memory in bytes.

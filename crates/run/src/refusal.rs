@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use warpsight_ir::{Hazard, ImageFormat, Name, Scalar};
+use warpsight_ir::text::Word;
+use warpsight_ir::{Hazard, ImageFormat, ImageKind, Name, Scalar};
 
 /// A part that contradicts itself, its Program or its device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -194,6 +195,25 @@ pub enum Reason {
         /// Bytes of the memory.
         available: u64,
     },
+    /// An image of another kind.
+    #[error("an {} is needed, it is an {}", needed.word(), available.word())]
+    Kind {
+        /// The parameter's.
+        needed: ImageKind,
+        /// The memory's.
+        available: ImageKind,
+    },
+    /// An image of one dimension that is higher.
+    #[error("is an {} of {height} rows, which has one", kind.word())]
+    Height {
+        /// Which kind of image.
+        kind: ImageKind,
+        /// As asked for.
+        height: u32,
+    },
+    /// An image over a buffer, where the device has none.
+    #[error("is an image2d_from_buffer, for which the device lacks cl_khr_image2d_from_buffer")]
+    FromBuffer,
     /// An image of another format.
     #[error("the format {needed:?} is needed, it has {available:?}")]
     Format {

@@ -75,6 +75,9 @@ impl Sim {
                 max_group_dims: None,
                 local_bytes: Some(silicon.local_bytes().into()),
                 image_2d: Some((limits.image, limits.image)),
+                image_1d: Some(limits.image),
+                image_buffer: None,
+                image_pitch: None,
                 max_allocation: Some(limits.memory),
                 memory: Some(limits.memory),
                 compute_units: Some(silicon.core.count),
@@ -92,7 +95,7 @@ impl Sim {
     fn footprint(&self, kind: MemoryKind) -> u64 {
         match kind {
             MemoryKind::Buffer { bytes } => bytes,
-            MemoryKind::Image { format, width, height } => self.simulator.image_bytes(format, width, height),
+            MemoryKind::Image { kind, format, width, height } => self.simulator.image_bytes(kind, format, width, height),
         }
     }
 }
@@ -326,13 +329,33 @@ mod tests {
         }
     }
 
+    /// Tiled or row by row, and as long as no image2d may be wide.
+    #[test]
+    fn memory_of_images_follows_their_kind() {
+        use warpsight_ir::ImageFormat::Rgba32F;
+        use warpsight_ir::ImageKind::{Image1d, Image1dBuffer, Image2d, Image2dFromBuffer};
+        let mut sim = sim();
+        let image = |kind, width, height| MemoryKind::Image { kind, format: Rgba32F, width, height };
+        let rows = |kind, height| sim.footprint(image(kind, 5, height)).div_ceil(5 * 16);
+        assert!(rows(Image1d, 1) <= 2 && rows(Image1dBuffer, 1) <= 2 && rows(Image2dFromBuffer, 3) <= 3 * 2);
+        assert!(rows(Image2d, 3) > 3 * 2, "a tile is larger");
+        let widest = sim.info.limits.image_1d.unwrap();
+        let mut hold = |kind| {
+            let memory = MemorySpec { kind: image(kind, widest + 1, 1), init: Init::Zero, canaries: false };
+            Device::open(&mut sim, &[memory]).map(drop)
+        };
+        assert!(hold(Image1dBuffer).is_ok());
+        assert!(matches!(hold(Image1d), Err(DeviceError::Limit { .. })));
+    }
+
     #[test]
     fn unknown_names_and_bad_files_are_refused() {
         let reason = |name: &str| match Sim::open(name).err() {
             Some(DeviceError::NoDevice { id, reason }) => (id, reason),
             other => panic!("{other:?}"),
         };
-        assert_eq!(reason("x"), ("sim:x".into(), "simulated GPUs are adreno640, or a file that ends in .toml".into()));
+        let known = Silicon::names().collect::<Vec<_>>().join(", ");
+        assert_eq!(reason("x"), ("sim:x".into(), format!("simulated GPUs are {known}, or a file that ends in .toml")));
         assert!(reason("/no/such/file.toml").1.starts_with("the file cannot be read: "));
         let file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
         std::fs::write(file.path(), "name = 3").unwrap();

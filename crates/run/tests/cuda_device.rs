@@ -8,13 +8,15 @@ mod fake_cuda;
 #[allow(dead_code)]
 mod programs;
 
+#[path = "common/images.rs"]
+mod images;
 #[path = "../src/testing.rs"]
 mod testing;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use warpsight_ir::{Access, Array, ImageFormat, ParamKind, Program, Scalar, Space, TimeSource, Times, data};
+use warpsight_ir::{Access, Array, ImageFormat, ImageKind, ParamKind, Program, Scalar, Space, TimeSource, Times, data};
 use warpsight_run::{
     CacheState, Code, CudaText, Device, DeviceError, Init, Isolated, Job, JobResult, LaunchClock, LaunchSpec, Listing, MemoryKind,
     MemorySpec, Options, Peek, Submit, TimingSpec,
@@ -242,7 +244,7 @@ fn contents_are_there_before_the_first_launch() {
     let sums = text("sums", "unsigned* p, unsigned* z, unsigned* d, unsigned* r, unsigned long long image", body);
     let inits = [Init::Poison, Init::Zero, Init::Data(vec![7; 4 * COUNT]), Init::Random { element: Scalar::U32, seed: 1 }];
     let mut memory: Vec<_> = inits.iter().map(|init| buffer(4 * COUNT as u64, init.clone())).collect();
-    let texel = MemoryKind::Image { format: ImageFormat::Rgba32F, width: 1, height: 1 };
+    let texel = MemoryKind::Image { kind: ImageKind::Image2d, format: ImageFormat::Rgba32F, width: 1, height: 1 };
     memory.push(MemorySpec { kind: texel, init: Init::Data(data::f32_bytes(&[9.0; 4])), canaries: false });
     let launches = vec![LaunchSpec { program: 0, args: (0..5).collect(), sizes: vec![] }];
     let job = Job { programs: vec![Code::Cuda(sums)], memory, launches, read: (0..4).collect(), ..Job::default() };
@@ -296,7 +298,7 @@ fn images_are_textures_without_interpolation() {
     let mut job = job(CudaText { grid: [1, 1, 1], block: [24, 1, 1], ..read }, None);
     job.memory = vec![
         MemorySpec {
-            kind: MemoryKind::Image { format: ImageFormat::Rgba8Unorm, width: 6, height: 3 },
+            kind: MemoryKind::Image { kind: ImageKind::Image2d, format: ImageFormat::Rgba8Unorm, width: 6, height: 3 },
             init: Init::Data(bytes.clone()),
             canaries: false,
         },
@@ -326,9 +328,9 @@ fn program_job(program: Program) -> Job {
                 let bytes = dims.iter().map(constant).product::<u64>() * u64::from(element.bytes());
                 (MemoryKind::Buffer { bytes }, *element, *access)
             }
-            ParamKind::Image { format, width, height, access, .. } => {
+            ParamKind::Image { kind, format, width, height, access, .. } => {
                 let (width, height) = (constant(width) as u32, constant(height) as u32);
-                (MemoryKind::Image { format: *format, width, height }, Scalar::F32, *access)
+                (MemoryKind::Image { kind: *kind, format: *format, width, height }, Scalar::F32, *access)
             }
             ParamKind::Channel { .. } => panic!("no channels here"),
         };
@@ -365,6 +367,36 @@ fn programs_give_what_the_simulator_gives() {
     large.arrays.push(Array { name: "spare".into(), space: Space::Local, element: Scalar::F32, dims: vec![48 << 8] });
     let error = device.run(&program_job(large)).unwrap_err();
     assert!(matches!(&error, DeviceError::Limit { what, available: 49152, .. } if what.contains("static shared memory")), "{error}");
+}
+
+/// Arrays of one and two dimensions, linear memory and rows of it, read as textures and written. SEEDS=100 looks further.
+#[test]
+fn kinds_of_images_give_what_the_interpreter_gives() {
+    let machine = machine!();
+    let mut device = machine.open().unwrap();
+    for seed in 0..std::env::var("SEEDS").ok().and_then(|s| s.parse().ok()).unwrap_or(10) {
+        let text = images::text(seed);
+        let (job, written) = images::job(&text, seed);
+        let result = device.run(&job).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        assert!(result.read.iter().zip(&written).all(|(found, wanted)| found.0 == *wanted), "{text}");
+    }
+}
+
+#[test]
+fn images_of_each_kind_have_limits_of_their_own() {
+    let machine = machine!();
+    let mut device = machine.open().unwrap();
+    let limits = &device.info().limits;
+    let found = (limits.image_1d, limits.image_buffer, limits.image_pitch);
+    assert_eq!(found, (Some(32_768), Some(1 << 28), Some(32)));
+    let mut run = |kind, width| {
+        let kind = MemoryKind::Image { kind, format: ImageFormat::Rgba8Unorm, width, height: 1 };
+        device.run(&Job { memory: vec![MemorySpec { kind, init: Init::Zero, canaries: false }], ..Job::default() }).map(drop)
+    };
+    assert_eq!([ImageKind::Image1d, ImageKind::Image1dBuffer, ImageKind::Image2d].map(|kind| run(kind, 32_768)), [Ok(()), Ok(()), Ok(())]);
+    let error = run(ImageKind::Image1d, 32_769).unwrap_err().to_string();
+    assert_eq!(error, "the width of memory 0, an image1d of 32769 texels, needs 32769, the device has 32768");
+    assert_eq!(run(ImageKind::Image1dBuffer, 40_000), Ok(()));
 }
 
 #[test]

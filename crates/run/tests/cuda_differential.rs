@@ -34,7 +34,7 @@ fn run(d: &Driver, kernel: Handle, program: &Checked, source: &CudaSource, bindi
     let mut memory = vec![];
     for (param, data) in program.params.iter().zip(&bindings.data) {
         match &param.kind {
-            ParamKind::Image { width, height, access, border, format } => {
+            ParamKind::Image { width, height, access, border, format, .. } => {
                 assert_eq!(*format, ImageFormat::Rgba32F);
                 let [width, height] = [width, height].map(|e| e.as_int().unwrap() as usize);
                 let array = d.array(&bytes_f32(data), width, height);

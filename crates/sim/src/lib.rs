@@ -64,7 +64,7 @@ use demand::Demand;
 use engine::{Engine, LaunchOf};
 use std::collections::BTreeMap;
 use tensors::Tensor;
-use warpsight_ir::{Bindings, Checked, ImageFormat, Name};
+use warpsight_ir::{Bindings, Checked, ImageFormat, ImageKind, Name};
 
 /// A simulated GPU.
 #[derive(Clone, Debug)]
@@ -170,7 +170,7 @@ impl Simulator {
     }
 
     /// Bytes of device memory an image takes, its layout's padding included.
-    pub fn image_bytes(&self, format: ImageFormat, width: u32, height: u32) -> u64 {
-        tensors::path((), &self.silicon).1.layout.mapper(width, height, format.bytes()).bytes()
+    pub fn image_bytes(&self, kind: ImageKind, format: ImageFormat, width: u32, height: u32) -> u64 {
+        self.silicon.texture.path(kind).layout.mapper(width, height, format.bytes()).bytes()
     }
 }

@@ -1,9 +1,9 @@
 //! The arguments of a launch: their bytes, where they lie, and how texels lie in memory.
 
 use crate::fault::SimFault;
-use crate::silicon::{ImagePath, Silicon};
+use crate::silicon::Silicon;
 use warpsight_ir::layout::Mapper;
-use warpsight_ir::{Bindings, ImageFormat, ParamKind, Program};
+use warpsight_ir::{Bindings, Border, ImageFormat, ImageKind, ParamKind, Program};
 
 /// One argument.
 #[derive(Debug)]
@@ -23,21 +23,18 @@ pub struct Tensor {
 /// An image's extent and layout.
 #[derive(Clone, Debug)]
 pub struct Image {
+    /// What it was made as.
+    pub kind: ImageKind,
     /// Component format.
     pub format: ImageFormat,
+    /// What a read outside gives.
+    pub border: Border,
     /// Texels.
     pub width: u32,
     /// Texels.
     pub height: u32,
     /// Where texels lie.
     pub layout: Mapper,
-    /// Which of the ways that kinds of images are fetched by.
-    pub path: usize,
-}
-
-/// The way images of this kind are fetched by, and its place among them.
-pub fn path(_kind: (), silicon: &Silicon) -> (usize, &ImagePath) {
-    (2, &silicon.texture.image2d)
 }
 
 /// Bytes that memory is given out in.
@@ -73,14 +70,15 @@ pub fn placed(program: &Program, extents: &[Vec<u32>], addresses: Option<&[u64]>
     for (at, (param, dims)) in program.params.iter().zip(extents).enumerate() {
         let elements: u64 = dims.iter().map(|&d| u64::from(d)).product();
         let (contents, image) = match &param.kind {
-            ParamKind::Image { format, .. } => {
+            ParamKind::Image { kind, format, border, .. } => {
                 let (height, width) = (dims[0], dims[1]);
-                if let Some(&over) = [width, height].iter().find(|&&d| d > silicon.limits.image) {
-                    return Err(limit(format!("image `{}`", param.name), over.into(), silicon.limits.image.into()));
+                let most = if *kind == ImageKind::Image1dBuffer { silicon.limits.image_buffer } else { silicon.limits.image };
+                if let Some(&over) = [width, height].iter().find(|&&d| d > most) {
+                    return Err(limit(format!("image `{}`", param.name), over.into(), most.into()));
                 }
-                let (path, fetched) = path((), silicon);
-                let layout = fetched.layout.mapper(width, height, format.bytes());
-                (elements * u64::from(format.bytes()), Some(Image { format: *format, width, height, layout, path }))
+                let layout = silicon.texture.path(*kind).layout.mapper(width, height, format.bytes());
+                let image = Image { kind: *kind, format: *format, border: *border, width, height, layout };
+                (elements * u64::from(format.bytes()), Some(image))
             }
             ParamKind::Buffer { element, .. } => (elements * u64::from(element.bytes()), None),
             ParamKind::Channel { .. } => (0, None),

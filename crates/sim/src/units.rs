@@ -5,6 +5,7 @@ use crate::code::Mask;
 use crate::memory::Caches;
 use crate::silicon::{DataCache, ImagePath, Per, Silicon};
 use crate::timing::{Server, Time, ticks};
+use warpsight_ir::ImageKind;
 
 /// One line an instruction touches, and which of its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -366,6 +367,7 @@ impl TextureUnit {
             pipe: Server::default(),
             fill: Server::default(),
             cache: Cache::new(&t.cache, Victim::LeastRecent),
+            // In the order in which kinds are declared.
             paths: [path(&t.image1d), path(&t.image1d_buffer), path(&t.image2d), path(&t.image2d_from_buffer)],
             line: t.cache.line.into(),
             lanes_per_step: t.lanes_per_step,
@@ -384,11 +386,11 @@ impl TextureUnit {
     }
 
     /// A fetch by the lanes of `mask` from an image of this kind; gives when the registers hold the texels.
-    pub fn fetch(&mut self, at: Time, mask: Mask, lines: &Lines, kind: usize, texel_bytes: u32, caches: &mut Caches) -> Time {
+    pub fn fetch(&mut self, at: Time, mask: Mask, lines: &Lines, kind: ImageKind, texel_bytes: u32, caches: &mut Caches) -> Time {
         let each = self.lanes_per_step;
         let group = if each >= 128 { Mask::MAX } else { (1 << each) - 1 };
         let steps = (0..128 / each.min(128)).filter(|s| mask >> (s * each) & group != 0);
-        let (chooser, step) = &self.paths[kind];
+        let (chooser, step) = &self.paths[kind as usize];
         let work = steps.count() as Time * step * if texel_bytes > self.wide { 2 } else { 1 };
         let start = self.pipe.serve(at, work + self.overhead);
         let mut ready = start + work;

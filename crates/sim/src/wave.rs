@@ -8,7 +8,7 @@ use crate::tensors::Tensor;
 use crate::timing::Time;
 use crate::units::Lines;
 use warpsight_ir::interpret as arith;
-use warpsight_ir::{AtomicOp, BinaryOp, Const, ImageFormat, Scalar};
+use warpsight_ir::{AtomicOp, BinaryOp, Border, Const, ImageFormat, Scalar};
 
 /// One wave.
 #[derive(Debug, Default)]
@@ -319,7 +319,7 @@ impl<const W: usize> Wave<W> {
         let inside = f.mask & which::<W>(|lane| (xs[lane] < width) & (ys[lane] < height));
         f.bytes = u64::from(f.mask.count_ones()) * u64::from(bytes);
         let store = a.action == Action::Store;
-        if store && inside != f.mask {
+        if (store || image.border == Border::None) && inside != f.mask {
             let lane = (f.mask & !inside).trailing_zeros() as usize;
             return Err((lane, self.outside(a, lane, 0, shared)));
         }

@@ -3,7 +3,8 @@
 use super::text::Text;
 use super::{Place, Result, Words, Writer};
 use warpsight_ir::{
-    Access, Array, AtomicOp, BinaryOp, Border, ImageFormat, Launch, Order, Scalar, Scope, Space, Stmt, StorePolicy, Type, UnaryOp,
+    Access, Array, AtomicOp, BinaryOp, Border, Expr, ImageFormat, ImageKind, Launch, Order, Scalar, Scope, Space, Stmt, StorePolicy, Type,
+    UnaryOp,
 };
 
 /// An atomic operation whose operands are written.
@@ -38,6 +39,20 @@ pub(crate) struct Fenced {
     pub after: Option<String>,
 }
 
+/// An image parameter whose texels are accessed.
+pub(crate) struct Image {
+    /// Its identifier.
+    pub name: String,
+    /// Which kind of image it is.
+    pub kind: ImageKind,
+    /// How a component is stored.
+    pub format: ImageFormat,
+    /// What a read outside gives.
+    pub border: Border,
+    /// Texels from one row to the next, where [`Dialect::pitch`] says.
+    pub pitch: String,
+}
+
 /// A language of the C family.
 pub(crate) trait Dialect: Sized {
     /// What the language is called.
@@ -50,7 +65,11 @@ pub(crate) trait Dialect: Sized {
     /// The declaration of a buffer parameter; `None` where the language has no parameters in that space.
     fn buffer(name: &str, space: Space, element: Scalar, access: Access) -> Option<String>;
     /// The declaration of an image parameter, read or written.
-    fn image(name: &str, access: Access) -> String;
+    fn image(name: &str, kind: ImageKind, access: Access) -> String;
+    /// Texels from one row to the next of an image of that width, for languages that find the place of a texel themselves.
+    fn pitch(_width: &Expr) -> Option<Expr> {
+        None
+    }
     /// The group's coordinate along a dimension.
     fn group_id(dim: usize) -> String;
     /// The work-item's coordinate in its group along a dimension.
@@ -104,9 +123,9 @@ pub(crate) trait Dialect: Sized {
         place.pointer(place.tensor.identifier.clone())
     }
     /// A texel.
-    fn texel(&mut self, image: &str, format: ImageFormat, border: Border, at: [&str; 2]) -> Text;
+    fn texel(&mut self, image: &Image, at: [&str; 2]) -> Text;
     /// The statement that writes a texel.
-    fn write_texel(image: &str, format: ImageFormat, at: [&str; 2], value: &Text) -> String;
+    fn write_texel(image: &Image, at: [&str; 2], value: &Text) -> String;
 
     /// A barrier of the group.
     fn barrier(local: bool, global: bool) -> &'static str;

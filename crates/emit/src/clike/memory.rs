@@ -2,7 +2,7 @@
 
 use super::guard::Guard;
 use super::text::{ADD, MUL, PRIMARY, SELECT, Text, UNARY, conjunction};
-use super::{Dialect, Result, Words, Writer, lacks};
+use super::{Dialect, Image, Result, Words, Writer, lacks};
 use crate::index::{fold, linearise};
 use warpsight_ir::{Bound, Expr, Name, ParamKind, Scalar, Space, StorePolicy, Type};
 
@@ -153,14 +153,11 @@ impl<D: Dialect> Writer<'_, D> {
 
     /// A texel; `into` as for loads.
     pub(super) fn texel(&mut self, image: &Name, at: [&Expr; 2], guard: &[Bound], into: Option<&str>) -> Result<Text> {
-        let Some(ParamKind::Image { format, border, .. }) = self.program.param(image).map(|p| &p.kind) else {
-            return lacks(format!("a texel of `{image}`, which is no image"));
-        };
-        let ty = Type::vector(format.scalar(), 4);
+        let image = self.image(image)?;
+        let ty = Type::vector(image.format.scalar(), 4);
         let read = |writer: &mut Self| {
             let [x, y] = writer.pair(at)?;
-            let image = writer.names.of(image);
-            Ok(writer.dialect.texel(&image, *format, *border, [&x, &y]))
+            Ok(writer.dialect.texel(&image, [&x, &y]))
         };
         let guard = self.guard(guard, 1)?;
         if guard.whole.is_empty() {
@@ -178,16 +175,22 @@ impl<D: Dialect> Writer<'_, D> {
 
     /// Writes a texel.
     pub(super) fn store_texel(&mut self, image: &Name, at: [&Expr; 2], value: &Expr, guard: &[Bound]) -> Result<()> {
-        let Some(ParamKind::Image { format, .. }) = self.program.param(image).map(|p| &p.kind) else {
-            return lacks(format!("a texel of `{image}`, which is no image"));
-        };
+        let image = self.image(image)?;
         let guard = self.guard(guard, 1)?;
         self.when(&conjunction(&guard.whole), |writer| {
             let ([x, y], value) = (writer.pair(at)?, writer.expr(value)?);
-            let statement = D::write_texel(&writer.names.of(image), *format, [&x, &y], &value);
-            writer.line(statement);
+            writer.line(D::write_texel(&image, [&x, &y], &value));
             Ok(())
         })
+    }
+
+    /// What is known of an image parameter.
+    fn image(&mut self, name: &Name) -> Result<Image> {
+        let Some(ParamKind::Image { kind, format, width, border, .. }) = self.program.param(name).map(|p| &p.kind) else {
+            return lacks(format!("a texel of `{name}`, which is no image"));
+        };
+        let pitch = D::pitch(width).map_or(Ok(String::new()), |texels| self.size(&texels))?;
+        Ok(Image { name: self.names.of(name).to_string(), kind: *kind, format: *format, border: *border, pitch })
     }
 
     fn pair(&mut self, [x, y]: [&Expr; 2]) -> Result<[String; 2]> {

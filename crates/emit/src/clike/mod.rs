@@ -13,7 +13,7 @@ mod stmt;
 pub(crate) mod text;
 mod words;
 
-pub(crate) use dialect::{Atomic, Dialect, Fenced};
+pub(crate) use dialect::{Atomic, Dialect, Fenced, Image};
 pub(crate) use memory::Place;
 pub(crate) use words::{Integers, Words};
 
@@ -171,7 +171,7 @@ impl<'a, D: Dialect> Writer<'a, D> {
                 }
             }
             ParamKind::Image { access: Access::ReadWrite, .. } => lacks(format!("image `{}` read and written", param.name)),
-            ParamKind::Image { format, width, height, access, .. } => {
+            ParamKind::Image { kind, format, width, height, access, .. } => {
                 let format = match format {
                     ImageFormat::Rgba32F => "float",
                     ImageFormat::Rgba16F => "half",
@@ -179,8 +179,9 @@ impl<'a, D: Dialect> Writer<'a, D> {
                     ImageFormat::Rgba32U => "uint",
                     ImageFormat::Rgba8Unorm => "unorm8",
                 };
-                let comment = format!("  // {} x {} texels, {format} RGBA", self.size(width)?, self.size(height)?);
-                Ok((D::image(&name, *access), comment))
+                let rows = if kind.is_one_dimensional() { String::new() } else { format!(" x {}", self.size(height)?) };
+                let comment = format!("  // {}{rows} texels, {format} RGBA", self.size(width)?);
+                Ok((D::image(&name, *kind, *access), comment))
             }
             ParamKind::Channel { .. } => lacks(format!("channel `{}`", param.name)),
         }

@@ -3,10 +3,11 @@
 use super::tile::{self, Tiles, WARP};
 use super::words::Vocabulary;
 use crate::clike::text::{PRIMARY, Text, call};
-use crate::clike::{Atomic, Dialect, Fenced, Place, Result, Words, Writer, lacks};
+use crate::clike::{Atomic, Dialect, Fenced, Image, Place, Result, Words, Writer, lacks};
 use warpsight_ir::text::Word;
 use warpsight_ir::{
-    Access, Array, AtomicOp, BinaryOp, Border, ImageFormat, Launch, Order, Program, Scalar, Scope, Space, Stmt, StorePolicy, Type, UnaryOp,
+    Access, Array, AtomicOp, BinaryOp, Expr, ImageFormat, ImageKind, Launch, Order, Program, Scalar, Scope, Space, Stmt, StorePolicy, Type,
+    UnaryOp,
 };
 
 /// The most bytes that one access moves.
@@ -39,9 +40,12 @@ impl Dialect for Cuda {
             _ => None,
         }
     }
-    /// The handle of a texture or surface object.
-    fn image(name: &str, _access: Access) -> String {
+    /// The handle of a texture or surface object; the address of what lies row by row and is written, as surfaces lie over arrays only.
+    fn image(name: &str, _kind: ImageKind, _access: Access) -> String {
         format!("const unsigned long long {name}")
+    }
+    fn pitch(width: &Expr) -> Option<Expr> {
+        Some(super::linear_pitch(width.clone()))
     }
     fn group_id(dim: usize) -> String {
         format!("blockIdx.{}", ["x", "y", "z"][dim.min(2)])
@@ -153,17 +157,29 @@ impl Dialect for Cuda {
         }
     }
     /// What a read outside gives is the texture object's: its address mode is `border` for zeros, `clamp` for the nearest texel.
-    fn texel(&mut self, image: &str, format: ImageFormat, _border: Border, [x, y]: [&str; 2]) -> Text {
-        let scalar = Vocabulary::type_name(Type::scalar(format.scalar()));
-        Text::new(format!("ws_texel<{scalar}>({image}, {x}, {y})"), PRIMARY, Type::vector(format.scalar(), 4))
+    fn texel(&mut self, image: &Image, [x, y]: [&str; 2]) -> Text {
+        let (scalar, from) = (image.format.scalar(), &image.name);
+        let of = Vocabulary::type_name(Type::scalar(scalar));
+        let code = match image.kind {
+            ImageKind::Image1d => format!("ws_texel_1d<{of}>({from}, {x})"),
+            ImageKind::Image1dBuffer => format!("ws_texel_buffer<{of}>({from}, {x})"),
+            ImageKind::Image2d | ImageKind::Image2dFromBuffer => format!("ws_texel<{of}>({from}, {x}, {y})"),
+        };
+        Text::new(code, PRIMARY, Type::vector(scalar, 4))
     }
-    fn write_texel(image: &str, format: ImageFormat, [x, y]: [&str; 2], value: &Text) -> String {
-        let stored = match format {
+    fn write_texel(image: &Image, [x, y]: [&str; 2], value: &Text) -> String {
+        let stored = match image.format {
             ImageFormat::Rgba32F | ImageFormat::Rgba32I | ImageFormat::Rgba32U => "ws_rgba32",
             ImageFormat::Rgba16F => "ws_rgba16f",
             ImageFormat::Rgba8Unorm => "ws_rgba8",
         };
-        format!("ws_write_texel<{stored}>({image}, {x}, {y}, {});", value.code)
+        let (to, value) = (&image.name, &value.code);
+        match image.kind {
+            ImageKind::Image1d => format!("ws_write_texel_1d<{stored}>({to}, {x}, {value});"),
+            ImageKind::Image1dBuffer => format!("ws_write_texel_buffer<{stored}>({to}, {x}, {value});"),
+            ImageKind::Image2d => format!("ws_write_texel<{stored}>({to}, {x}, {y}, {value});"),
+            ImageKind::Image2dFromBuffer => format!("ws_write_texel_rows<{stored}>({to}, {x}, {y}, {}, {value});", image.pitch),
+        }
     }
 
     /// Both barriers order all memory among those who meet.

@@ -12,9 +12,10 @@
 //! float    ws_f16_to_f32(unsigned short bits);  unsigned short ws_f32_to_f16(float), ws_f32_to_bf16(float): to nearest even
 //! template <int BYTES> void ws_load_words(const void* from, unsigned* words): BYTES is 4, 8 or 16
 //! template <int POLICY, int BYTES> void ws_store_words(void* to, const unsigned* words): BYTES is 1, 2, 4, 8 or 16
-//! void     ws_read_texel(unsigned long long texture, int x, int y, float* out), the same with int*, unsigned*: four components
+//! void     ws_read_texel(unsigned long long texture, int x, int y, float* out), the same with int*, unsigned*: four components;
+//!          ws_read_texel_1d and ws_read_texel_buffer without y, of arrays of one dimension and of linear memory
 //! template <int BYTES> void ws_write_words(unsigned long long surface, int x, int y, const unsigned* words): BYTES a texel, a
-//!          component in the low bits of each of four words
+//!          component in the low bits of each of four words; ws_write_words_1d without y
 //! template <int ORDER, int SCOPE, int SPACE> T ws_atomic_OP(T* at, T value): T is int, unsigned, long long, unsigned long long;
 //!          OP is add (float too), min, max, and, or, xor, exchange; ORDER is 0 relaxed, 1 acquire, 2 release, 3 both; SCOPE is
 //!          0 block, 1 device; SPACE is 0 global, 1 shared
@@ -35,16 +36,28 @@ use crate::{Unsupported, clike};
 use dialect::Cuda;
 use prelude::Part;
 use std::collections::BTreeMap;
-use warpsight_ir::{Checked, Name};
+use warpsight_ir::{BinaryOp, Checked, Expr, Name};
 
 /// What every CUDA compiler is told besides the architecture: products are added unrounded only where the Program says so.
 pub const CUDA_OPTIONS: [&str; 2] = ["-std=c++17", "-fmad=false"];
 
+/// Rows of an `image2d_from_buffer` begin at multiples of so many texels: what textures of linear memory need, whatever the format.
+pub const PITCH_TEXELS: u32 = 32;
+
+/// Texels from one row to the next of an `image2d_from_buffer` of a width, as a size expression.
+pub fn linear_pitch(width: Expr) -> Expr {
+    let (pitch, beyond) = (Expr::int(PITCH_TEXELS.into()), Expr::int(i64::from(PITCH_TEXELS) - 1));
+    let rows = Expr::binary(BinaryOp::Div, Expr::binary(BinaryOp::Add, width, beyond), pitch.clone());
+    Expr::binary(BinaryOp::Mul, rows, pitch)
+}
+
 /// A kernel in CUDA C++.
 ///
-/// Its arguments are the Program's parameters in order (buffers as pointers; images as the 64-bit handles of texture objects where they
-/// are read, of surface objects where they are written), then its sizes as `int`. Texture objects have unnormalised coordinates, no
-/// filter, the address mode that the image's border asks for, and read bytes as fractions.
+/// Its arguments are the Program's parameters in order (buffers as pointers; images as 64-bit words, see below), then its sizes as `int`.
+/// Images that are read are texture objects with unnormalised coordinates, no filter, the address mode that the image's border asks for,
+/// and bytes read as fractions: over arrays of one or two dimensions for `image1d` and `image2d`, over linear memory for
+/// `image1d_buffer`, over linear memory with rows of [`linear_pitch`] for `image2d_from_buffer`. Images that are written are surface
+/// objects over arrays, or the addresses of linear memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CudaSource {
     /// What the kernel needs before it: helpers, headers.

@@ -70,7 +70,15 @@ impl Part {
             Self::Cast => &["ws_cast"],
             Self::Storage => &["ws_f16", "ws_bf16", "ws_bool", "ws_widen", "ws_narrow", "ws_round"],
             Self::Memory => &["ws_load", "ws_store"],
-            Self::Image => &["ws_texel", "ws_write_texel"],
+            Self::Image => &[
+                "ws_texel",
+                "ws_texel_1d",
+                "ws_texel_buffer",
+                "ws_write_texel",
+                "ws_write_texel_1d",
+                "ws_write_texel_buffer",
+                "ws_write_texel_rows",
+            ],
             Self::Atomic => &[
                 "ws_atomic_add",
                 "ws_atomic_sub",
@@ -94,7 +102,7 @@ impl Part {
             Self::Headers | Self::Core => &[],
             Self::Vector | Self::Math | Self::Cast | Self::Storage | Self::Atomic => &[Self::Core],
             Self::Memory => &[Self::Vector, Self::Storage],
-            Self::Image => &[Self::Vector, Self::Storage],
+            Self::Image => &[Self::Vector, Self::Storage, Self::Memory],
             Self::Tile => &[Self::Headers, Self::Core],
         }
     }

@@ -121,8 +121,40 @@ static cl_kernel build(cl_context context, cl_device_id device, const @name@_ker
     return built;
 }
 
+/* Bytes from one row to the next of an image that is made of a buffer. */
+static size_t row_pitch(cl_device_id device, const @name@_memory* memory)
+{
+    if (memory->kind != @NAME@_IMAGE2D_FROM_BUFFER)
+        return 0;
+    /* CL_DEVICE_IMAGE_PITCH_ALIGNMENT, in texels; 0 without the extension. */
+    cl_uint texels = 0;
+    if (clGetDeviceInfo(device, 0x104A, sizeof texels, &texels, NULL) != CL_SUCCESS || texels == 0)
+        fail("the device lacks cl_khr_image2d_from_buffer, which is needed for", memory->name, CL_SUCCESS);
+    return (memory->width + texels - 1) / texels * texels * memory->texel;
+}
+
+/* An image without contents. What it is made of is released with the context. */
+static cl_mem create_image(cl_context context, cl_device_id device, const @name@_memory* memory, cl_int* code)
+{
+    cl_image_format format = { CL_RGBA, memory->channel };
+    cl_image_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.image_type = memory->kind == @NAME@_IMAGE1D          ? CL_MEM_OBJECT_IMAGE1D
+                      : memory->kind == @NAME@_IMAGE1D_BUFFER ? CL_MEM_OBJECT_IMAGE1D_BUFFER
+                                                              : CL_MEM_OBJECT_IMAGE2D;
+    desc.image_width = memory->width;
+    desc.image_height = memory->height;
+    desc.image_row_pitch = row_pitch(device, memory);
+    if (memory->kind == @NAME@_IMAGE1D_BUFFER || memory->kind == @NAME@_IMAGE2D_FROM_BUFFER) {
+        size_t bytes = desc.image_row_pitch ? desc.image_row_pitch * memory->height : memory->bytes;
+        desc.buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, bytes, NULL, code);
+        check(*code, "cannot create the buffer of", memory->name);
+    }
+    return clCreateImage(context, CL_MEM_READ_WRITE, &format, &desc, NULL, code);
+}
+
 /* A buffer or image that starts with the bytes of the input file, of its own file, or with zeroes. */
-static cl_mem create(cl_context context, const @name@_memory* memory, const char* input)
+static cl_mem create(cl_context context, cl_device_id device, cl_command_queue queue, const @name@_memory* memory, const char* input)
 {
     cl_int code;
     size_t size = memory->bytes;
@@ -138,19 +170,16 @@ static cl_mem create(cl_context context, const @name@_memory* memory, const char
         fail("the tensor", memory->name, CL_SUCCESS);
     }
     cl_mem created;
-    cl_mem_flags flags = CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR;
-    if (memory->width) {
-        cl_image_format format = { CL_RGBA, memory->channel };
-        cl_image_desc desc;
-        memset(&desc, 0, sizeof desc);
-        desc.image_type = CL_MEM_OBJECT_IMAGE2D;
-        desc.image_width = memory->width;
-        desc.image_height = memory->height;
-        created = clCreateImage(context, flags, &format, &desc, data, &code);
+    if (memory->kind == @NAME@_BUFFER) {
+        created = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, memory->bytes, data, &code);
+        check(code, "cannot create", memory->name);
     } else {
-        created = clCreateBuffer(context, flags, memory->bytes, data, &code);
+        size_t origin[3] = { 0, 0, 0 };
+        size_t region[3] = { memory->width, memory->height, 1 };
+        created = create_image(context, device, memory, &code);
+        check(code, "cannot create", memory->name);
+        check(clEnqueueWriteImage(queue, created, CL_TRUE, origin, region, 0, 0, data, 0, NULL, NULL), "cannot fill", memory->name);
     }
-    check(code, "cannot create", memory->name);
     free(data);
     return created;
 }
@@ -173,7 +202,7 @@ static void write_output(cl_command_queue queue, const @name@_memory* memory, cl
     char* data = allocate(memory->bytes);
     size_t origin[3] = { 0, 0, 0 };
     size_t region[3] = { memory->width, memory->height, 1 };
-    if (memory->width)
+    if (memory->kind != @NAME@_BUFFER)
         check(clEnqueueReadImage(queue, from, CL_TRUE, origin, region, 0, 0, data, 0, NULL, NULL), "cannot read", memory->name);
     else
         check(clEnqueueReadBuffer(queue, from, CL_TRUE, 0, memory->bytes, data, 0, NULL, NULL), "cannot read", memory->name);
@@ -221,7 +250,7 @@ int main(int argc, char** argv)
         for (int i = 0; i < @NAME@_INPUTS; ++i)
             if (@name@_inputs[i] == m)
                 input = argv[1 + i];
-        memory[m] = create(context, &@name@_memories[m], input);
+        memory[m] = create(context, device, queue, &@name@_memories[m], input);
     }
 
     for (int l = 0; l < @NAME@_LAUNCHES; ++l)

@@ -6,7 +6,7 @@
 use crate::names::sanitise;
 use serde::Serialize;
 use std::fmt::Write;
-use warpsight_ir::{ImageFormat, Name};
+use warpsight_ir::{ImageFormat, ImageKind, Name};
 
 /// A sequence of kernel launches and the memory they share.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,6 +60,9 @@ pub enum HostMemoryKind {
     },
     /// Four-component texels, row by row in files.
     Image {
+        /// Which kind of image; `image2d` where the description does not say.
+        #[serde(skip_serializing_if = "is_usual")]
+        image: ImageKind,
         /// Texels.
         width: u64,
         /// Texels.
@@ -74,7 +77,7 @@ impl HostMemoryKind {
     pub fn bytes(self) -> u64 {
         match self {
             Self::Buffer { bytes } => bytes,
-            Self::Image { width, height, format } => width * height * u64::from(format.bytes()),
+            Self::Image { width, height, format, .. } => width * height * u64::from(format.bytes()),
         }
     }
 }
@@ -214,7 +217,7 @@ fn header(plan: &HostPlan, name: &str) -> String {
     let most = plan.launches.iter().map(|l| l.args.len()).max().unwrap_or(0).max(1);
     let mut h = include_str!("types.h").replace("@name@", name).replace("@NAME@", &upper).replace("@args@", &most.to_string());
     table(&mut h, name, "kernel", plan.kernels.iter().map(|k| format!("{{ {}, {} }}", text(&k.file), text(&k.entry))));
-    table(&mut h, name, "memory", plan.memory.iter().map(memory_row));
+    table(&mut h, name, "memory", plan.memory.iter().map(|m| memory_row(m, &upper)));
     table(&mut h, name, "launch", plan.launches.iter().map(launch_row));
     for (what, indices) in [("input", &plan.inputs), ("output", &plan.outputs)] {
         // C has no empty arrays; the count says how many are meant.
@@ -242,16 +245,17 @@ fn table(h: &mut String, name: &str, what: &str, rows: impl ExactSizeIterator<It
     let _ = writeln!(h, "}};\n");
 }
 
-fn memory_row(memory: &HostMemory) -> String {
+fn memory_row(memory: &HostMemory, upper: &str) -> String {
     let file = match &memory.initial {
         HostInitial::Zero => "NULL".to_owned(),
         HostInitial::File(file) => text(file),
     };
-    let (width, height, channel) = match memory.kind {
-        HostMemoryKind::Buffer { .. } => (0, 0, "0"),
-        HostMemoryKind::Image { width, height, format } => (width, height, channel(format)),
+    let (kind, width, height, channel, texel) = match memory.kind {
+        HostMemoryKind::Buffer { .. } => ("BUFFER", 0, 0, "0", 0),
+        HostMemoryKind::Image { image, width, height, format } => (kind(image), width, height, channel(format), format.bytes()),
     };
-    format!("{{ {}, {}u, {width}u, {height}u, {channel}, {file} }}", text(&memory.name), memory.kind.bytes())
+    let place = format!("{upper}_{kind}, {width}u, {height}u, {channel}, {texel}u");
+    format!("{{ {}, {}u, {place}, {file} }}", text(&memory.name), memory.kind.bytes())
 }
 
 fn launch_row(launch: &HostLaunch) -> String {
@@ -268,6 +272,20 @@ fn launch_row(launch: &HostLaunch) -> String {
     let args = if args.is_empty() { "{ 0, 0 }".to_owned() } else { args.join(", ") };
     let triple = |[x, y, z]: [u64; 3]| format!("{{ {x}u, {y}u, {z}u }}");
     format!("{{ {}, {}, {{ {args} }}, {}, {} }}", launch.kernel, launch.args.len(), triple(launch.global), triple(launch.local))
+}
+
+/// Whether an image is of the kind that needs no word.
+fn is_usual(kind: &ImageKind) -> bool {
+    *kind == ImageKind::default()
+}
+
+fn kind(image: ImageKind) -> &'static str {
+    match image {
+        ImageKind::Image1d => "IMAGE1D",
+        ImageKind::Image1dBuffer => "IMAGE1D_BUFFER",
+        ImageKind::Image2d => "IMAGE2D",
+        ImageKind::Image2dFromBuffer => "IMAGE2D_FROM_BUFFER",
+    }
 }
 
 fn channel(format: ImageFormat) -> &'static str {

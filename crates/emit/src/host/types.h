@@ -12,12 +12,23 @@ typedef struct {
     const char* entry;
 } @name@_kernel;
 
-/* A buffer, or an RGBA image where the width is not 0. It starts with the bytes of the file, or with zeroes where that is NULL. */
+/* What memory is; the last needs the extension cl_khr_image2d_from_buffer. */
+typedef enum {
+    @NAME@_BUFFER,
+    @NAME@_IMAGE1D,
+    @NAME@_IMAGE1D_BUFFER,
+    @NAME@_IMAGE2D,
+    @NAME@_IMAGE2D_FROM_BUFFER
+} @name@_kind;
+
+/* A buffer or an RGBA image, which has texels of so many bytes. It starts with the bytes of the file, or with zeroes where that is NULL. */
 typedef struct {
     const char* name;
     size_t bytes;
+    @name@_kind kind;
     size_t width, height;
     cl_channel_type channel;
+    size_t texel;
     const char* file;
 } @name@_memory;
 

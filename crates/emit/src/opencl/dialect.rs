@@ -4,12 +4,12 @@ use super::helpers::Helper;
 use super::words::{Vocabulary, space_name, swizzle};
 use super::{Contraction, Options};
 use crate::clike::text::{ADD, BITS, COMPARE, OR, PRIMARY, Text, UNARY, call};
-use crate::clike::{Atomic, Dialect, Fenced, Place, Result, Words, Writer, lacks};
+use crate::clike::{Atomic, Dialect, Fenced, Image, Place, Result, Words, Writer, lacks};
 use crate::grid::Grid;
 use std::collections::BTreeSet;
 use warpsight_ir::text::Word;
 use warpsight_ir::{
-    Access, Array, AtomicOp, BinaryOp, Border, ImageFormat, Launch, Order, Scalar, Scope, Space, Stmt, StorePolicy, Type, UnaryOp,
+    Access, Array, AtomicOp, BinaryOp, ImageFormat, ImageKind, Launch, Order, Scalar, Scope, Space, Stmt, StorePolicy, Type, UnaryOp,
 };
 
 /// The language, and what a kernel in it needs.
@@ -95,9 +95,14 @@ impl Dialect for OpenCl {
             _ => None,
         }
     }
-    fn image(name: &str, access: Access) -> String {
+    fn image(name: &str, kind: ImageKind, access: Access) -> String {
         let qualifier = if access == Access::Read { "__read_only" } else { "__write_only" };
-        format!("{qualifier} image2d_t {name}")
+        let ty = match kind {
+            ImageKind::Image1d => "image1d_t",
+            ImageKind::Image1dBuffer => "image1d_buffer_t",
+            ImageKind::Image2d | ImageKind::Image2dFromBuffer => "image2d_t",
+        };
+        format!("{qualifier} {ty} {name}")
     }
     fn group_id(dim: usize) -> String {
         format!("get_group_id({dim})")
@@ -248,14 +253,18 @@ impl Dialect for OpenCl {
             format!("vstore{width}({memory}, 0, {});", Self::pointer(place).code)
         }
     }
-    fn texel(&mut self, image: &str, format: ImageFormat, border: Border, [x, y]: [&str; 2]) -> Text {
-        let sampler = Helper::sampler(border);
-        self.require(sampler);
-        let code = format!("read_image{}({image}, {}, (int2)({x}, {y}))", suffix(format), sampler.name());
-        Text::new(code, PRIMARY, Type::vector(format.scalar(), 4))
+    fn texel(&mut self, image: &Image, at: [&str; 2]) -> Text {
+        let mut sampler = String::new();
+        if image.kind != ImageKind::Image1dBuffer {
+            let helper = Helper::sampler(image.border);
+            self.require(helper);
+            sampler = format!(" {},", helper.name());
+        }
+        let code = format!("read_image{}({},{sampler} {})", suffix(image.format), image.name, place(image.kind, at));
+        Text::new(code, PRIMARY, Type::vector(image.format.scalar(), 4))
     }
-    fn write_texel(image: &str, format: ImageFormat, [x, y]: [&str; 2], value: &Text) -> String {
-        format!("write_image{}({image}, (int2)({x}, {y}), {});", suffix(format), value.code)
+    fn write_texel(image: &Image, at: [&str; 2], value: &Text) -> String {
+        format!("write_image{}({}, {}, {});", suffix(image.format), image.name, place(image.kind, at), value.code)
     }
 
     fn barrier(local: bool, global: bool) -> &'static str {
@@ -321,11 +330,16 @@ fn widens(from: Scalar, to: Scalar) -> bool {
     matches!((from, to), (Scalar::I32, Scalar::I64) | (Scalar::U32, Scalar::I64 | Scalar::U64))
 }
 
-/// The letter of an image function for a format.
-fn suffix(format: ImageFormat) -> char {
+/// The coordinate of a texel.
+fn place(kind: ImageKind, [x, y]: [&str; 2]) -> String {
+    if kind.is_one_dimensional() { x.to_owned() } else { format!("(int2)({x}, {y})") }
+}
+
+/// The last letters of an image function for a format.
+fn suffix(format: ImageFormat) -> &'static str {
     match format.scalar() {
-        Scalar::I32 => 'i',
-        Scalar::U32 => 'u',
-        _ => 'f',
+        Scalar::I32 => "i",
+        Scalar::U32 => "ui",
+        _ => "f",
     }
 }

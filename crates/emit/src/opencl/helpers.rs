@@ -11,6 +11,8 @@ pub(super) enum Helper {
     SamplerZero,
     /// Reads outside give the nearest texel.
     SamplerEdge,
+    /// Nothing is read outside.
+    SamplerNone,
     /// `f32` to half precision and back; lanes.
     RoundHalf(u8),
     /// `f32` to the bits of a bfloat16; lanes.
@@ -33,6 +35,7 @@ impl Helper {
         match border {
             Border::Zero => Self::SamplerZero,
             Border::ClampToEdge => Self::SamplerEdge,
+            Border::None => Self::SamplerNone,
         }
     }
 
@@ -47,6 +50,7 @@ impl Helper {
         match self {
             Self::SamplerZero => "ws_border_zero".to_owned(),
             Self::SamplerEdge => "ws_border_edge".to_owned(),
+            Self::SamplerNone => "ws_border_none".to_owned(),
             Self::RoundHalf(width) => format!("ws_round_half{}", lanes(width)),
             Self::PackBf16(width) => format!("ws_pack_bf16_{width}"),
             Self::RoundBf16(width) => format!("ws_round_bf16_{width}"),
@@ -65,6 +69,7 @@ impl Helper {
         match self {
             Self::SamplerZero => sampler(&name, "CLK_ADDRESS_CLAMP"),
             Self::SamplerEdge => sampler(&name, "CLK_ADDRESS_CLAMP_TO_EDGE"),
+            Self::SamplerNone => sampler(&name, "CLK_ADDRESS_NONE"),
             Self::RoundHalf(width) => {
                 let (float, n) = (ty(Scalar::F32, width), lanes(width));
                 format!(

@@ -172,7 +172,7 @@ pub fn convolution() -> Program {
 pub fn image_blur() -> Program {
     let image = |name: &str, access, border| Param {
         name: name.into(),
-        kind: ParamKind::Image { format: ImageFormat::Rgba32F, width: int(13), height: int(9), access, border },
+        kind: ParamKind::Image { kind: ImageKind::Image2d, format: ImageFormat::Rgba32F, width: int(13), height: int(9), access, border },
     };
     let weight = |w: f32| splat(Expr::f32(w), 4);
     let row = |dy: i64| texel("source", var("x"), add(var("y"), int(dy)));
@@ -201,6 +201,29 @@ pub fn image_blur() -> Program {
         image("target", Access::Write, Border::Zero),
     ];
     program("image_blur", params, launch(&[("gx", int(2)), ("gy", int(5))], &[("lx", 8), ("ly", 2)]), body)
+}
+
+/// Images of one dimension and images over buffers, of several formats, read and written.
+pub fn image_kinds() -> Program {
+    let text = "
+program image_kinds {
+  read image1d line: rgba32f[13] border clamp
+  read image1d_buffer plain: rgba32f[13]
+  read image2d_from_buffer rows: rgba16f[13, 3] border none
+  write image1d sums: rgba32f[13]
+  write image1d_buffer copies: rgba8unorm[13]
+  write image2d_from_buffer flipped: rgba16f[13, 3]
+  groups gx = 2, gy = 3
+  lanes lx = 8
+  {
+    let x = gx * 8 + lx
+    let t = plain@[x if 0 <= x < 13]
+    sums@[x if 0 <= x < 13, 0 <= gy < 1] = line@[x - 1] + line@[x + 1] + t
+    copies@[x if 0 <= x < 13, 0 <= gy < 1] = t
+    flipped@[x, gy if 0 <= x < 13] = rows@[12 - x, gy if 0 <= x < 13] * splat4(2.0)
+  }
+}";
+    warpsight_ir::text::parse(text).expect("a Program")
 }
 
 /// C = A·B, 16×16 tiles in local memory, 48×32 times 32×32.

@@ -2,7 +2,7 @@
 
 use super::{AccessRef, Accesses, AffineBound, TensorPlace};
 use crate::affine::{Affine, VarId};
-use crate::program::Name;
+use crate::program::{ImageKind, Name};
 use smallvec::SmallVec;
 use std::fmt;
 
@@ -206,8 +206,8 @@ pub(super) fn narrowed(guard: &[AffineBound], ranges: &Ranges) -> Option<Vec<Aff
 }
 
 impl Accesses {
-    /// Accesses of buffers that touch what lies beside their field: for each field and axis the one that goes farthest. Images answer
-    /// beyond their edges, and an address that depends on data stands for others.
+    /// Accesses of buffers that touch what lies beside their field: for each field and axis the one that goes farthest. Images with a
+    /// sampler answer beyond their edges, and an address that depends on data stands for others.
     pub fn outside(&self) -> Vec<Outside> {
         let ranges = Ranges::of(self);
         let (mut found, mut position) = (Vec::new(), 0);
@@ -221,7 +221,11 @@ impl Accesses {
 
     fn leaves(&self, access: &AccessRef, position: usize, ranges: &Ranges, to: &mut Vec<(u16, Outside)>) {
         let tensor = &self.tensors[usize::from(access.tensor)];
-        let TensorPlace::Buffer { dims, .. } = &tensor.place else { return };
+        let dims = match &tensor.place {
+            TensorPlace::Buffer { dims, .. } => dims.as_slice(),
+            TensorPlace::Image { kind: ImageKind::Image1dBuffer, width, .. } => std::slice::from_ref(width),
+            TensorPlace::Image { .. } => return,
+        };
         if access.indirect.is_some() {
             return;
         }

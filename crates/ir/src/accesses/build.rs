@@ -12,6 +12,7 @@ use crate::affine::VarId;
 use crate::kernel::{Kernel, LaunchShape, OpClass, OpCounts};
 use crate::near::did_you_mean;
 use crate::program::{ImageFormat, Space, StorePolicy};
+use crate::text::Word;
 use crate::types::Scalar;
 use crate::units::Bytes;
 use rustc_hash::FxHashMap;
@@ -341,7 +342,7 @@ impl Reader<'_> {
         let dims: Vec<i64> = dims
             .iter()
             .rev()
-            .map(|number| if kind == FieldKind::Image2d { self.extent(number) } else { self.length(number) })
+            .map(|number| if kind.image().is_some() { self.extent(number) } else { self.length(number) })
             .collect::<Result<_>>()?;
         if dims.iter().try_fold(16_i64, |n, &extent| n.checked_mul(extent)).is_none_or(|bytes| bytes > 1 << 60) {
             return wrong(extents.span(), "the field exceeds 64 bits", None);
@@ -355,10 +356,15 @@ impl Reader<'_> {
                 at: Some(named.span()),
             })
         };
-        let place = match kind {
-            FieldKind::Image2d => {
+        let place = match kind.image() {
+            Some(kind) => {
                 if let Some(list) = field.strides.as_ref().map(|list| list.span()).or(field.align.as_ref().map(Spanned::span)) {
-                    return wrong(list, "how an image lies in memory is the device's", None);
+                    let what = if kind.is_linear() {
+                        "an image of this kind lies row by row"
+                    } else {
+                        "how an image lies in memory is the device's"
+                    };
+                    return wrong(list, what, None);
                 }
                 let format = match named.get_ref().as_str() {
                     "rgba32f" => ImageFormat::Rgba32F,
@@ -368,10 +374,15 @@ impl Reader<'_> {
                         return wrong(named.span(), format!("an image has no element `{other}`"), Some("rgba32f, rgba16f or rgba8"));
                     }
                 };
-                let &[height, width] = dims.as_slice() else { return wrong(extents.span(), "an image has two dimensions", None) };
-                TensorPlace::Image { format, width, height }
+                let (height, width) = match (dims.as_slice(), kind.is_one_dimensional()) {
+                    (&[height, width], false) => (height, width),
+                    (&[width], true) => (1, width),
+                    (_, false) => return wrong(extents.span(), "an image has two dimensions", None),
+                    (_, true) => return wrong(extents.span(), format!("an {} has one dimension", kind.word()), None),
+                };
+                TensorPlace::Image { kind, format, width, height }
             }
-            kind => {
+            None => {
                 let space = match kind {
                     FieldKind::Constant => Space::Constant,
                     FieldKind::Local => Space::Local,

@@ -169,7 +169,13 @@ impl<'a> Placer<'a> {
         let parts = self.parts(written, target)?;
         let mut indirect: Option<Indirect> = None;
         let rank = match target.place {
-            TensorPlace::Image { .. } => 2,
+            TensorPlace::Image { kind, .. } => {
+                if kind.is_one_dimensional() {
+                    1
+                } else {
+                    2
+                }
+            }
             TensorPlace::Buffer { dims, .. } => dims.len(),
         };
         let mut proxied = |proxy: &'_ RawProxy, at: usize| {
@@ -242,9 +248,12 @@ impl<'a> Placer<'a> {
                 for (form, span) in &forms {
                     coords.push(self.forms.affine(form, &point, &mut own, span)?);
                 }
-                if !matches!(target.place, TensorPlace::Image { .. }) {
+                match target.place {
+                    // The only row.
+                    TensorPlace::Image { kind, .. } if kind.is_one_dimensional() => coords.push(Affine::constant(0)),
+                    TensorPlace::Image { .. } => {}
                     // Buffers are listed slowest first.
-                    coords.reverse();
+                    TensorPlace::Buffer { .. } => coords.reverse(),
                 }
                 let mut guard = self.domain(&point, &span)?;
                 let points = guard.len();

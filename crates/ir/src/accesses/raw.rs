@@ -4,6 +4,7 @@ use super::symbol::{KNOWN, Linear, Symbol, mentioned, named};
 use crate::accesses::LoadPath;
 use crate::affine::Affine;
 use crate::affine::text::{Names, parse};
+use crate::program::ImageKind;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, de};
@@ -137,7 +138,7 @@ impl Raw {
                 }
             }
         }
-        if !self.guard.is_empty() || self.field.iter().any(|field| field.kind == Some(FieldKind::Image2d)) {
+        if !self.guard.is_empty() || self.field.iter().any(|field| field.kind.is_some_and(|kind| kind.image().is_some())) {
             return vec![];
         }
         let words: Vec<&str> = mentioned.split(|letter: char| !letter.is_alphanumeric() && letter != '_').collect();
@@ -228,9 +229,25 @@ pub(super) struct RawField {
 pub(super) enum FieldKind {
     #[default]
     Buffer,
+    Image1d,
+    Image1dBuffer,
     Image2d,
+    Image2dFromBuffer,
     Constant,
     Local,
+}
+
+impl FieldKind {
+    /// Which kind of image it is, where it is one.
+    pub(super) fn image(self) -> Option<ImageKind> {
+        match self {
+            Self::Image1d => Some(ImageKind::Image1d),
+            Self::Image1dBuffer => Some(ImageKind::Image1dBuffer),
+            Self::Image2d => Some(ImageKind::Image2d),
+            Self::Image2dFromBuffer => Some(ImageKind::Image2dFromBuffer),
+            Self::Buffer | Self::Constant | Self::Local => None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]

@@ -30,6 +30,10 @@
 //! elsewhere is one access for each piece, under the condition that tells it from the others: `(tx + 1) % n` is `tx + 1`, and `tx + 1 - n` where
 //! that is 0 or more. It may bend along blocks and lanes of one axis, into 16 pieces; what bends along a loop or several lanes is refused.
 //!
+//! A field of texels has the `kind` of its image, `image1d`, `image1d_buffer`, `image2d` or `image2d_from_buffer`: those of one dimension
+//! have one extent and one coordinate. How an `image2d` lies in memory is the device's, the others lie row by row. What is read beside an
+//! image is answered by its sampler, but for an `image1d_buffer`, which has none.
+//!
 //! A field's `atomic` lists what is read, changed and written at once. In device memory atomics of one address happen one after the other, in
 //! local memory those of one bank. A histogram's is `[{ proxy = 0, spread = "bins" }]`: a proxy that moves with nothing is drawn by every lane.
 //!

@@ -224,8 +224,9 @@ impl<'a> Writer<'a> {
 
     fn access(&self, access: &AccessRef, within: Option<usize>, tensor: &TensorUse) -> String {
         let mut forms: Vec<&Affine> = access.coords.iter().collect();
-        if matches!(tensor.place, TensorPlace::Buffer { .. }) {
-            forms.reverse();
+        match &tensor.place {
+            TensorPlace::Buffer { .. } => forms.reverse(),
+            TensorPlace::Image { kind, .. } => forms.truncate(if kind.is_one_dimensional() { 1 } else { 2 }),
         }
         let bit = |i: usize| if matches!(tensor.place, TensorPlace::Buffer { .. }) { access.coords.len() - 1 - i } else { i };
         let drawn = |i: usize| access.indirect.filter(|own| own.drawn >> bit(i) & 1 == 1);
@@ -449,14 +450,14 @@ fn declaration(tensor: &TensorUse, text: &mut String) -> Result<(), Unwritable> 
             };
             (kind, element.name(), reversed(dims))
         }
-        TensorPlace::Image { format, width, height } => {
+        TensorPlace::Image { kind, format, width, height } => {
             let element = match format {
                 ImageFormat::Rgba32F => "rgba32f",
                 ImageFormat::Rgba16F => "rgba16f",
                 ImageFormat::Rgba8Unorm => "rgba8",
                 ImageFormat::Rgba32I | ImageFormat::Rgba32U => return Err(no_word("the texels")),
             };
-            (Some("image2d"), element, vec![*width, *height])
+            (Some(kind.word()), element, if kind.is_one_dimensional() { vec![*width] } else { vec![*width, *height] })
         }
     };
     if let Some(kind) = kind {

@@ -112,8 +112,14 @@ impl Group<'_> {
     fn texel(&mut self, launch: &mut Launch<'_>, image: usize, at: &[Node; 2], guard: &[Limit], item: u32) -> Result<Value, Fault> {
         let mask = self.open(launch, guard, 4, item)?;
         let texel = if mask == 0 { [0; 2] } else { self.texel_at(launch, at, item)? };
-        let Argument::Image(image) = &launch.arguments[image] else { return Err(self.malformed("a texel of no image")) };
-        let (read, zero) = (image.read(texel), arith::zero(image.format.scalar()));
+        let Argument::Image(from) = &launch.arguments[image] else { return Err(self.malformed("a texel of no image")) };
+        let zero = arith::zero(from.format.scalar());
+        let read = from.read(texel).ok_or_else(|| Fault::ReadOutsideImage {
+            at: self.site(self.item(item)),
+            image: self.name_of(Place::Param(image)),
+            texel,
+            size: from.size,
+        })?;
         Ok(read.iter().enumerate().map(|(lane, &c)| if mask >> lane & 1 == 1 { c } else { zero }).collect())
     }
 

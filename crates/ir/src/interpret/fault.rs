@@ -30,6 +30,18 @@ pub enum Fault {
         /// Width and height.
         size: [i64; 2],
     },
+    /// A texel read outside an image that has no border.
+    #[error("{at}: `{image}`, which has no border, is read at ({}, {}), outside {} x {}", texel[0], texel[1], size[0], size[1])]
+    ReadOutsideImage {
+        /// Where.
+        at: Box<Site>,
+        /// The image.
+        image: Name,
+        /// Column and row.
+        texel: [i64; 2],
+        /// Width and height.
+        size: [i64; 2],
+    },
     /// Two work-items touch one element, one of them writes it, and no barrier orders them.
     #[error("{at}: {kind} race on `{tensor}`{element:?} between {first} and {second}")]
     Race {

@@ -105,7 +105,7 @@ impl Tensor {
     }
 }
 
-/// A two-dimensional image of four-component texels.
+/// An image of four-component texels; one-dimensional ones have one row.
 pub(super) struct Image {
     pub format: ImageFormat,
     /// Width and height in texels.
@@ -116,15 +116,17 @@ pub(super) struct Image {
 }
 
 impl Image {
-    /// Reads a texel, or what the border rule gives outside.
-    pub fn read(&self, [x, y]: [i64; 2]) -> [Const; 4] {
+    /// Reads a texel, or what the border rule gives outside; `None` where that is an error.
+    pub fn read(&self, [x, y]: [i64; 2]) -> Option<[Const; 4]> {
         let [width, height] = self.size;
         let (cx, cy) = (x.clamp(0, width - 1), y.clamp(0, height - 1));
-        if self.border == Border::Zero && (cx, cy) != (x, y) {
-            return [zero(self.format.scalar()); 4];
+        match self.border {
+            Border::Zero if (cx, cy) != (x, y) => return Some([zero(self.format.scalar()); 4]),
+            Border::None if (cx, cy) != (x, y) => return None,
+            _ => {}
         }
         let texel = (cy * width + cx) as usize;
-        std::array::from_fn(|component| self.component(4 * texel + component))
+        Some(std::array::from_fn(|component| self.component(4 * texel + component)))
     }
 
     /// Writes those components of a texel inside the image that `mask` has a bit for.

@@ -213,13 +213,12 @@ impl<'t> Parser<'t> {
         Ok((index, guard))
     }
 
-    /// `@[x, y if 0 <= x < w]`
+    /// `@[x, y if 0 <= x < w]`, `@[x]`
     pub(super) fn texel(&mut self) -> Parsed<(Expr, Expr, Vec<Bound>)> {
         self.expect("@")?;
         self.expect("[")?;
         let x = self.expr()?;
-        self.expect(",")?;
-        let y = self.expr()?;
+        let y = if self.accept(",") { self.expr()? } else { Expr::int(0) };
         let guard = self.guard()?;
         self.expect("]")?;
         Ok((x, y, guard))

@@ -32,7 +32,7 @@
 //! program    = 'program' name '{' { size } { declaration } block '}'
 //! size       = 'size' name 'in' int '..=' int
 //! declaration= access [ space ] 'buffer' name ':' scalar '[' exprs ']'
-//!            | access 'image' name ':' format '[' expr ',' expr ']' [ 'border' ( 'zero' | 'clamp' ) ]
+//!            | access image name ':' format '[' expr [ ',' expr ] ']' [ 'border' border ]       width, and height where it is not 1
 //!            | ( 'send' | 'receive' ) 'channel' name ':' scalar '[' ints ']' 'depth' int
 //!            | space name ':' scalar '[' ints ']'                            an array
 //!            | 'groups' name '=' expr { ',' name '=' expr }                  fastest first
@@ -40,6 +40,8 @@
 //!            | 'subgroup' int
 //! access     = 'read' | 'write' | 'read' 'write'
 //! space      = 'global' | 'constant' | 'local' | 'tile' | 'private'          a buffer is global unless it says otherwise
+//! image      = 'image' | 'image2d' | 'image1d' | 'image1d_buffer' | 'image2d_from_buffer'    the first two are one
+//! border     = 'zero' | 'clamp' | 'none'                                     zero unless it says otherwise, none of image1d_buffer
 //! format     = 'rgba32f' | 'rgba16f' | 'rgba32i' | 'rgba32u' | 'rgba8unorm'
 //! scalar     = 'bool' | 'i32' | 'u32' | 'i64' | 'u64' | 'f16' | 'bf16' | 'f32' | 'f64'
 //! type       = scalar | scalar 'x' width                                     f32x4
@@ -52,7 +54,7 @@
 //!            | 'if' expr block [ 'else' ( block | 'if' … ) ]
 //!            | block                                                         a scope
 //!            | name '[' exprs [ guard ] ']' '=' expr [ 'write_through' | 'non_temporal' ]
-//!            | name '@' '[' expr ',' expr [ guard ] ']' '=' expr             a texel at x, y
+//!            | name '@' '[' expr [ ',' expr ] [ guard ] ']' '=' expr         a texel at x, y; at x, 0 without y
 //!            | [ 'let' name '=' ] 'atomic' op name '[' exprs ']' 'with' expr [ 'if' 'was' expr ] order scope
 //!            | 'barrier' scope [ 'local' ] [ 'global' ]
 //!            | 'tile' 'load' name '=' name '[' exprs ']'
@@ -72,7 +74,7 @@
 //! postfix    = primary { '.[' int '..' int ']' }                             lanes from .. to of a vector
 //! primary    = '(' expr ')' | literal | name                                 a size where one of that name is declared
 //!            | name '[' exprs [ ':' width ] [ guard ] ']'                    a load; x[i : 4] takes 4 elements from i on
-//!            | name '@' '[' expr ',' expr [ guard ] ']'                      a texel at x, y
+//!            | name '@' '[' expr [ ',' expr ] [ guard ] ']'                  a texel at x, y; at x, 0 without y
 //!            | scalar '(' expr ')'                                           a conversion
 //!            | 'splat'width '(' expr ')' | 'concat' '(' exprs ')' | 'lane' '(' expr ',' expr ')'
 //!            | 'fma' '(' expr ',' expr ',' expr ')' | 'select' '(' expr ',' expr ',' expr ')'

@@ -4,7 +4,7 @@ use super::error::{ParseError, ParseErrorKind};
 use super::lex::{Kind, Token, error_at, lex};
 use super::words::{COMPARISON, Word};
 use crate::program::{
-    Access, Array, AtomicOp, Border, Direction, Expr, GroupAxis, ImageFormat, LaneAxis, Launch, Name, Order, Param, ParamKind, Program,
+    Access, Array, AtomicOp, Direction, Expr, GroupAxis, ImageFormat, ImageKind, LaneAxis, Launch, Name, Order, Param, ParamKind, Program,
     Scope, SizeParam, Space, Stmt, StorePolicy, Unroll,
 };
 use crate::types::{Scalar, Type};
@@ -240,17 +240,18 @@ impl<'t> Parser<'t> {
             (true, false) => Access::Read,
             (false, _) => Access::Write,
         };
-        if self.accept("image") {
+        let kind = if self.is("image") { Some(ImageKind::Image2d) } else { ImageKind::of(self.token().text) };
+        if let Some(kind) = kind {
+            self.advance();
             let name = self.name()?;
             self.expect(":")?;
             let format: ImageFormat = self.one_of()?;
             self.expect("[")?;
             let width = self.expr()?;
-            self.expect(",")?;
-            let height = self.expr()?;
+            let height = if self.accept(",") { self.expr()? } else { Expr::int(1) };
             self.expect("]")?;
-            let border = if self.accept("border") { self.one_of()? } else { Border::Zero };
-            return Ok(Param { name, kind: ParamKind::Image { format, width, height, access, border } });
+            let border = if self.accept("border") { self.one_of()? } else { kind.border() };
+            return Ok(Param { name, kind: ParamKind::Image { kind, format, width, height, access, border } });
         }
         let space = if self.is("buffer") { Space::Global } else { self.one_of()? };
         self.expect("buffer")?;

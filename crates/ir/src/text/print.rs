@@ -1,7 +1,7 @@
 //! Printing.
 
 use super::words::{BELOW_COMPARISON, COMPARISON, PRIMARY, UNARY, Word, binding};
-use crate::program::{Access, Array, Bound, Expr, Param, ParamKind, Program, Stmt, StorePolicy, UnaryOp, Unroll};
+use crate::program::{Access, Array, Bound, Expr, ImageKind, Param, ParamKind, Program, Stmt, StorePolicy, UnaryOp, Unroll};
 use crate::types::Const;
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -90,8 +90,14 @@ fn param(f: &mut Formatter<'_>, Param { name, kind }: &Param) -> fmt::Result {
             list(f, dims, |f, extent| write!(f, "{extent}"))?;
             writeln!(f, "]")
         }
-        ParamKind::Image { format, width, height, access: may, border } => {
-            writeln!(f, "{} image {name}: {}[{width}, {height}] border {}", access(*may), format.word(), border.word())
+        ParamKind::Image { kind, format, width, height, access: may, border } => {
+            // The usual kind has the short word.
+            let kind_word = if *kind == ImageKind::Image2d { "image" } else { kind.word() };
+            write!(f, "{} {kind_word} {name}: {}[{width}", access(*may), format.word())?;
+            if !kind.is_one_dimensional() || *height != Expr::int(1) {
+                write!(f, ", {height}")?;
+            }
+            writeln!(f, "] border {}", border.word())
         }
         ParamKind::Channel { element, dims, depth, direction } => {
             write!(f, "{} channel {name}: {}[", direction.word(), element.word())?;

@@ -1,7 +1,7 @@
 //! The words that stand for the variants of small enums. Each table lists every variant once; printing and parsing both use it.
 
 use crate::kernel::StageClass;
-use crate::program::{AtomicOp, BinaryOp, Border, Direction, ImageFormat, Order, Scope, Space, StorePolicy, UnaryOp};
+use crate::program::{AtomicOp, BinaryOp, Border, Direction, ImageFormat, ImageKind, Order, Scope, Space, StorePolicy, UnaryOp};
 use crate::types::Scalar;
 
 /// A small enum with a word for each variant.
@@ -38,7 +38,10 @@ words!(Space, "an address space", { Global = "global", Constant = "constant", Lo
 words!(ImageFormat, "an image format", {
     Rgba32F = "rgba32f", Rgba16F = "rgba16f", Rgba32I = "rgba32i", Rgba32U = "rgba32u", Rgba8Unorm = "rgba8unorm",
 });
-words!(Border, "a border", { Zero = "zero", ClampToEdge = "clamp" });
+words!(ImageKind, "a kind of image", {
+    Image1d = "image1d", Image1dBuffer = "image1d_buffer", Image2d = "image2d", Image2dFromBuffer = "image2d_from_buffer",
+});
+words!(Border, "a border", { Zero = "zero", ClampToEdge = "clamp", None = "none" });
 words!(Direction, "a direction", { Send = "send", Receive = "receive" });
 words!(AtomicOp, "an atomic operation", {
     Add = "add", Sub = "sub", Min = "min", Max = "max", And = "and", Or = "or", Xor = "xor", Exchange = "exchange",

@@ -3,7 +3,9 @@
 use super::error::{Invalid, InvalidKind, NameError, UseError};
 use super::position::At;
 use super::{check_size_expression, invalid, names};
-use crate::program::{Access, Array, AtomicOp, Bound, Direction, Expr, ImageFormat, Name, ParamKind, Program, Scope, Space, Stmt, Unroll};
+use crate::program::{
+    Access, Array, AtomicOp, Bound, Direction, Expr, ImageFormat, ImageKind, Name, ParamKind, Program, Scope, Space, Stmt, Unroll,
+};
 use crate::types::{Scalar, Type, WIDTHS};
 use crate::typing::TypeEnv;
 use std::collections::{HashMap, HashSet};
@@ -22,7 +24,7 @@ pub(super) fn check(program: &Program) -> Result<(), Invalid> {
 #[derive(Clone, Copy)]
 enum Tensor<'a> {
     Buffer { space: Space, element: Scalar, rank: usize, access: Access },
-    Image { format: ImageFormat, access: Access },
+    Image { kind: ImageKind, format: ImageFormat, access: Access },
     Channel { element: Scalar, dims: &'a [u32], direction: Direction },
     Array(&'a Array),
 }
@@ -33,7 +35,7 @@ impl<'a> Tensor<'a> {
             ParamKind::Buffer { space, element, dims, access } => {
                 Self::Buffer { space: *space, element: *element, rank: dims.len(), access: *access }
             }
-            ParamKind::Image { format, access, .. } => Self::Image { format: *format, access: *access },
+            ParamKind::Image { kind, format, access, .. } => Self::Image { kind: *kind, format: *format, access: *access },
             ParamKind::Channel { element, dims, direction, .. } => Self::Channel { element: *element, dims, direction: *direction },
         }
     }
@@ -153,12 +155,11 @@ impl<'a> Body<'a> {
                 self.same("the stored value", Type::vector(memory.element.widened(), found.width), found)
             }
             Stmt::StoreTexel { image, x, y, value, guard } => {
-                let format = match self.tensor(image)? {
-                    Tensor::Image { format, access: Access::Write } => format,
+                let (kind, format) = match self.tensor(image)? {
+                    Tensor::Image { kind, format, access: Access::Write } => (kind, format),
                     other => return Err(cannot("write texels of", image, other)),
                 };
-                self.expect("a coordinate", x, I32)?;
-                self.expect("a coordinate", y, I32)?;
+                self.place(image, kind, [x, y])?;
                 self.guard(guard)?;
                 self.expect("a texel", value, Type::vector(format.scalar(), 4))
             }
@@ -326,6 +327,16 @@ impl<'a> Body<'a> {
         Ok(self.env.type_of(expr)?)
     }
 
+    /// The coordinates of a texel.
+    fn place(&self, image: &Name, kind: ImageKind, [x, y]: [&Expr; 2]) -> Result<(), InvalidKind> {
+        self.expect("a coordinate", x, I32)?;
+        self.expect("a coordinate", y, I32)?;
+        if kind.is_one_dimensional() && y.as_int() != Some(0) {
+            return Err(UseError::Row { name: image.clone(), kind }.into());
+        }
+        Ok(())
+    }
+
     /// What the types of an expression do not tell: its sizes, loads, texels and lane numbers.
     fn accesses(&self, expr: &Expr) -> Result<(), InvalidKind> {
         match expr {
@@ -338,12 +349,11 @@ impl<'a> Body<'a> {
                 self.guard(guard)
             }
             Expr::Texel { image, x, y, guard } => {
-                match self.tensor(image)? {
-                    Tensor::Image { access: Access::Read, .. } => {}
+                let kind = match self.tensor(image)? {
+                    Tensor::Image { kind, access: Access::Read, .. } => kind,
                     other => return Err(cannot("read texels of", image, other)),
-                }
-                self.expect("a coordinate", x, I32)?;
-                self.expect("a coordinate", y, I32)?;
+                };
+                self.place(image, kind, [x, y])?;
                 self.guard(guard)
             }
             Expr::Size(_) => check_size_expression(self.program, expr),

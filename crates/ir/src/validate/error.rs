@@ -1,6 +1,7 @@
 //! What a Program can do wrong.
 
-use crate::program::{Name, Scope, Space};
+use crate::program::{Border, ImageKind, Name, Scope, Space};
+use crate::text::Word;
 use crate::types::{Scalar, Type};
 use crate::typing::TypeError;
 
@@ -98,6 +99,12 @@ pub enum DeclarationError {
     /// An image that is both read and written.
     #[error("an image is read or written, not both")]
     ImageReadWrite,
+    /// An image of one dimension that is higher.
+    #[error("an {} has one row", .0.word())]
+    ImageHeight(ImageKind),
+    /// An image without a sampler that reads outside.
+    #[error("an image1d_buffer cannot have the border {}: it has no sampler", .0.word())]
+    ImageBorder(Border),
     /// A channel of depth 0.
     #[error("a channel without room for a token")]
     NoDepth,
@@ -136,6 +143,14 @@ pub enum UseError {
         expected: usize,
         /// Coordinates given.
         found: usize,
+    },
+    /// A texel beside the only row of its image.
+    #[error("the row of a texel of `{name}`, an {}, is not the constant 0", kind.word())]
+    Row {
+        /// The image.
+        name: Name,
+        /// Of which kind it is.
+        kind: ImageKind,
     },
     /// A value of the wrong type.
     #[error("{what} is of type {expected}, not {found}")]
@@ -246,6 +261,8 @@ impl InvalidKind {
                 DeclarationError::SpaceOf { .. } => "parameters lie in global or constant memory, arrays are local, tile or private",
                 DeclarationError::ConstantWritten => "place it in global memory, or give it read access",
                 DeclarationError::ImageReadWrite => "use two images, or two programs",
+                DeclarationError::ImageHeight(_) => "give the height 1 by leaving it out, or take an image of two dimensions",
+                DeclarationError::ImageBorder(_) => "leave the border out, and guard reads that may lie outside",
                 DeclarationError::NoDepth => "a channel's depth is at least 1",
                 DeclarationError::TooMany => "make it smaller",
                 DeclarationError::Subgroup { .. } => "choose lane extents whose product is a multiple of the sub-group",
@@ -260,6 +277,7 @@ impl InvalidKind {
             Self::Use(error) => match error {
                 UseError::Cannot { .. } => "declare it with the kind and access that this needs",
                 UseError::Dimensions { .. } => "give one coordinate per dimension, slowest first",
+                UseError::Row { .. } => "leave the second coordinate out",
                 UseError::Type { .. } => "cast, splat or slice the value",
                 UseError::Width(_) => "use 1, 2, 3, 4, 8 or 16 lanes",
                 UseError::Lane { .. } => "lanes are counted from 0",

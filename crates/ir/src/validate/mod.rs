@@ -18,7 +18,7 @@ mod uniform;
 pub use error::{CollectiveError, DeclarationError, Invalid, InvalidKind, NameError, UseError};
 pub use pipeline::{CheckedPipeline, InvalidPipeline, PipelineError};
 
-use crate::program::{Access, Array, BinaryOp, Expr, Launch, Name, ParamKind, Program, SizeParam, Space};
+use crate::program::{Access, Array, BinaryOp, Border, Expr, ImageKind, Launch, Name, ParamKind, Program, SizeParam, Space};
 use std::collections::HashSet;
 
 /// A Program that obeys its own rules. Emitters, devices and derivations take nothing else.
@@ -109,12 +109,19 @@ fn check_param(program: &Program, kind: &ParamKind) -> Result<(), InvalidKind> {
             }
             dims.iter().try_for_each(|extent| check_extent(program, extent))
         }
-        ParamKind::Image { width, height, access, .. } => {
+        ParamKind::Image { kind, width, height, access, border, .. } => {
             if *access == Access::ReadWrite {
                 return Err(DeclarationError::ImageReadWrite.into());
             }
             check_extent(program, width)?;
-            check_extent(program, height)
+            check_extent(program, height)?;
+            if kind.is_one_dimensional() && height.as_int() != Some(1) {
+                return Err(DeclarationError::ImageHeight(*kind).into());
+            }
+            if *kind == ImageKind::Image1dBuffer && *border != Border::None {
+                return Err(DeclarationError::ImageBorder(*border).into());
+            }
+            Ok(())
         }
         ParamKind::Channel { dims, depth, .. } => {
             if *depth == 0 {

@@ -20,7 +20,8 @@ every!(SPACES: Space = Global, Constant, Local, Tile, Private);
 every!(ACCESSES: Access = Read, Write, ReadWrite);
 every!(DIRECTIONS: Direction = Send, Receive);
 every!(FORMATS: ImageFormat = Rgba32F, Rgba16F, Rgba32I, Rgba32U, Rgba8Unorm);
-every!(BORDERS: Border = Zero, ClampToEdge);
+every!(IMAGE_KINDS: ImageKind = Image1d, Image1dBuffer, Image2d, Image2dFromBuffer);
+every!(BORDERS: Border = Zero, ClampToEdge, None);
 every!(POLICIES: StorePolicy = WriteBack, WriteThrough, NonTemporal);
 every!(CLASSES: StageClass = Tensor, Simt);
 every!(ATOMIC_OPS: AtomicOp = Add, Sub, Min, Max, And, Or, Xor, Exchange, CompareExchange);
@@ -70,6 +71,8 @@ const NAMES: &[&str] = &[
     "write",
     "buffer",
     "image",
+    "image1d",
+    "image2d_from_buffer",
     "channel",
     "depth",
     "size",
@@ -169,9 +172,10 @@ impl Arbitrary {
                 access: self.pick(ACCESSES),
             },
             1 => ParamKind::Image {
+                kind: self.pick(IMAGE_KINDS),
                 format: self.pick(FORMATS),
                 width: self.expr(2),
-                height: self.expr(2),
+                height: if self.rng.bool() { self.expr(2) } else { Expr::int(1) },
                 access: self.pick(ACCESSES),
                 border: self.pick(BORDERS),
             },

@@ -48,6 +48,7 @@ impl Coverage {
         all.extend(debug("access", ACCESSES));
         all.extend(debug("direction", DIRECTIONS));
         all.extend(debug("format", FORMATS));
+        all.extend(debug("kind", IMAGE_KINDS));
         all.extend(debug("border", BORDERS));
         all.extend(debug("policy", POLICIES));
         all.extend(debug("atomic", ATOMIC_OPS));
@@ -77,7 +78,8 @@ impl Coverage {
                     self.see("access", access);
                     dims.iter().for_each(|e| self.expr(e));
                 }
-                ParamKind::Image { format, width, height, access: _, border } => {
+                ParamKind::Image { kind, format, width, height, access: _, border } => {
+                    self.see("kind", kind);
                     self.word("param", "image");
                     self.see("format", format);
                     self.see("border", border);

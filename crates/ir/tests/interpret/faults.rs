@@ -185,6 +185,26 @@ program faulty {{
     assert_eq!((&*image, texel, size), ("d", [3, 0], [2, 3]));
 }
 
+/// Of an image without a border as of a buffer; a guard keeps from memory, an `image` answers.
+#[test]
+fn a_read_outside_an_image_without_border_is_a_fault() {
+    let read = |param: &str, x: &str| {
+        let text = format!("program line {{ read {param} write buffer y: i32[4] groups g = 4 lanes l = 1 {{ y[g] = lane(s@[{x}], 0) }} }}");
+        run(&text, &[], vec![vec![1; 48], vec![0; 16]])
+    };
+    let fault = read("image1d_buffer s: rgba32i[3]", "g").unwrap_err();
+    assert_eq!(
+        fault.to_string(),
+        "line at body[0], work-item (l=0) of group (g=3): `s`, which has no border, is read at (3, 0), outside 3 x 1"
+    );
+    let Fault::ReadOutsideImage { texel: [-1, 0], size: [3, 1], .. } = read("image1d_buffer s: rgba32i[3]", "g - 1").unwrap_err() else {
+        panic!()
+    };
+    assert!(read("image1d_buffer s: rgba32i[3]", "g if 0 <= g < 3").is_ok());
+    assert!(read("image1d s: rgba32i[3]", "g").is_ok());
+    assert!(matches!(read("image s: rgba32i[3, 1] border none", "0, g").unwrap_err(), Fault::ReadOutsideImage { texel: [0, 1], .. }));
+}
+
 #[test]
 fn texels_written_twice_race() {
     let text = "

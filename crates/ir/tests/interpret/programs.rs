@@ -175,6 +175,27 @@ program integers {
     assert_eq!(as_ints(&data[1]), [-10, -12, -14, -16, -2, -4, -6, -8]);
 }
 
+/// One row is a row: kinds change no result but outside, where each border has its own rule.
+#[test]
+fn every_kind_of_image_holds_the_same_texels() {
+    for (from, to) in [("image1d", "image1d"), ("image1d_buffer", "image1d_buffer"), ("image", "image2d_from_buffer"), ("image1d", "image")]
+    {
+        let text = format!(
+            "
+program kinds {{
+  read {from} s: rgba32i[4]
+  write {to} d: rgba32i[4]
+  groups g = 4
+  lanes l = 1
+  {{ d@[3 - g] = s@[g - 1 if 0 <= g - 1 < 4] * splat4(2) }}
+}}"
+        );
+        let source: Vec<i32> = (1..=16).collect();
+        let data = run(&text, &[], vec![ints(&source), vec![0; 64]]).unwrap();
+        assert_eq!(as_ints(&data[1]), [18, 20, 22, 24, 10, 12, 14, 16, 2, 4, 6, 8, 0, 0, 0, 0], "{from} to {to}");
+    }
+}
+
 #[test]
 fn atomics_of_many_groups_do_not_race() {
     let text = "

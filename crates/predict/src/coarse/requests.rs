@@ -228,8 +228,8 @@ impl Walker<'_> {
             coords
         });
         match place {
-            TensorPlace::Image { format, .. } => {
-                let (width, height, each) = image::block(self.lines.layout, self.lines.texture as i64, i64::from(format.bytes()));
+            TensorPlace::Image { kind, format, .. } => {
+                let (width, height, each) = image::block(self.lines.layout.of(*kind), self.lines.texture as i64, i64::from(format.bytes()));
                 let line = |coords: SmallVec<[i64; 5]>| {
                     let at = |d: usize, size: i64| coords.get(d).copied().unwrap_or(0).div_euclid(size);
                     (at(0, width), at(1, height))
@@ -289,7 +289,7 @@ impl Walker<'_> {
         let place = &self.accesses.tensors[t].place;
         let bytes = place.bytes() as f64;
         let (unit, extents): (f64, SmallVec<[i64; 5]>) = match place {
-            TensorPlace::Image { format, width, height } => (f64::from(format.bytes()), SmallVec::from_slice(&[*width, *height])),
+            TensorPlace::Image { format, width, height, .. } => (f64::from(format.bytes()), SmallVec::from_slice(&[*width, *height])),
             TensorPlace::Buffer { element, dims, .. } => (f64::from(element.bytes()), dims.iter().copied().collect()),
         };
         let group_bytes = self.boxes[t]

@@ -2,7 +2,7 @@
 
 use super::{count, int, word};
 use crate::{Amounts, Check, Measurement, Parameter, Parameters};
-use warpsight_ir::{ImageFormat, Scalar};
+use warpsight_ir::{ImageFormat, ImageKind, Scalar};
 use warpsight_run::{CacheState, Init, Job, LaunchSpec, MemoryKind, MemorySpec, Peek, Submit, TimingSpec, init};
 
 /// Timed passes.
@@ -34,7 +34,8 @@ impl Picture {
         }
     }
     pub(crate) fn memory(self, init: Init) -> MemorySpec {
-        MemorySpec { kind: MemoryKind::Image { format: self.format, width: self.width, height: self.height }, init, canaries: false }
+        let kind = MemoryKind::Image { kind: ImageKind::Image2d, format: self.format, width: self.width, height: self.height };
+        MemorySpec { kind, init, canaries: false }
     }
     /// What every measurement says of it.
     pub(crate) fn params(self) -> Parameters {

@@ -7,6 +7,7 @@ use crate::{DeviceError, DeviceInfo, DeviceLimits, Listing};
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use std::collections::BTreeMap;
 use std::ffi::c_int;
+use warpsight_emit::cuda::PITCH_TEXELS;
 use warpsight_ir::TimeSource;
 
 /// Every device, by the driver's ordinals, or why there is none.
@@ -103,6 +104,9 @@ fn describe(handle: Handle, ordinal: c_int, compiler: &str) -> Result<DeviceInfo
             },
             local_bytes: shared.map(u64::from),
             image_2d: width.zip(height),
+            image_1d: least(get(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH), get(CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_WIDTH)),
+            image_buffer: get(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH).map(u64::from),
+            image_pitch: Some(PITCH_TEXELS),
             max_allocation: None,
             memory: Some(total),
             compute_units: get(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),

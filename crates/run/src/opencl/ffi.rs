@@ -13,12 +13,14 @@ use opencl3::error_codes::ClError;
 use opencl3::event::Event;
 use opencl3::kernel::Kernel;
 use opencl3::memory::{
-    Buffer, CL_MEM_COPY_HOST_PTR, CL_MEM_OBJECT_IMAGE2D, CL_MEM_READ_WRITE, ClMem, Image, cl_image_desc, cl_image_format,
+    Buffer, CL_MEM_COPY_HOST_PTR, CL_MEM_OBJECT_IMAGE1D, CL_MEM_OBJECT_IMAGE1D_BUFFER, CL_MEM_OBJECT_IMAGE2D, CL_MEM_READ_WRITE, ClMem,
+    Image, cl_image_desc, cl_image_format,
 };
 use opencl3::program::Program;
 use opencl3::types::{CL_TRUE, cl_device_id, cl_mem};
 use std::ffi::c_void;
-use warpsight_ir::ImageFormat;
+use warpsight_ir::text::Word;
+use warpsight_ir::{ImageFormat, ImageKind};
 
 /// Names the call that failed.
 pub(super) fn call(name: impl Into<String>) -> impl FnOnce(ClError) -> DeviceError {
@@ -105,25 +107,34 @@ impl Queue {
             .map_err(call(format!("clCreateBuffer of {} bytes", contents.len())))
     }
 
-    /// An image with these contents: rows without padding, exactly its bytes.
-    pub(super) fn image(&self, format: ImageFormat, width: u32, height: u32, contents: &mut [u8]) -> Result<Image, DeviceError> {
+    /// An image without contents. One over a buffer lies in that one, `pitch` bytes from row to row; what is no such image has neither.
+    pub(super) fn image(
+        &self,
+        kind: ImageKind,
+        format: ImageFormat,
+        [width, height]: [u32; 2],
+        of: Option<(&Buffer<u8>, usize)>,
+    ) -> Result<Image, DeviceError> {
         let layout = image_format(format);
         let desc = cl_image_desc {
-            image_type: CL_MEM_OBJECT_IMAGE2D,
+            image_type: match kind {
+                ImageKind::Image1d => CL_MEM_OBJECT_IMAGE1D,
+                ImageKind::Image1dBuffer => CL_MEM_OBJECT_IMAGE1D_BUFFER,
+                ImageKind::Image2d | ImageKind::Image2dFromBuffer => CL_MEM_OBJECT_IMAGE2D,
+            },
             image_width: width as usize,
             image_height: height as usize,
             image_depth: 0,
             image_array_size: 0,
-            image_row_pitch: 0,
+            image_row_pitch: of.map_or(0, |(_, pitch)| pitch),
             image_slice_pitch: 0,
             num_mip_levels: 0,
             num_samples: 0,
-            buffer: std::ptr::null_mut(),
+            buffer: of.map_or(std::ptr::null_mut(), |(buffer, _)| buffer.get()),
         };
-        let host = contents.as_mut_ptr().cast::<c_void>();
-        // SAFETY: a row pitch of 0 means width × texel bytes, which is what `contents` holds; copied before the call returns.
-        unsafe { Image::create(&self.context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, &layout, &desc, host) }
-            .map_err(call(format!("clCreateImage of {width} × {height} {format:?}")))
+        // SAFETY: no host memory is given; the buffer is alive, and the driver checks that the image fits in it.
+        unsafe { Image::create(&self.context, CL_MEM_READ_WRITE, &layout, &desc, std::ptr::null_mut()) }
+            .map_err(call(format!("clCreateImage of {width} × {height} {format:?}, an {},", kind.word())))
     }
 }
 

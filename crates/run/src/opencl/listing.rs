@@ -83,6 +83,8 @@ fn describe(platform: &Platform, device: &Device, index: usize) -> Result<Device
         (Ok(width), Ok(height)) => Some((clamp(width), clamp(height))),
         _ => None,
     };
+    // The call is OpenCL 2.0's, or the extension's.
+    let pitch = device.image_pitch_alignment().unwrap_or(0);
     let dims = device.max_work_item_sizes().ok().filter(|sizes| sizes.len() >= 3);
     Ok(DeviceInfo {
         id: format!("opencl:{index}"),
@@ -94,6 +96,9 @@ fn describe(platform: &Platform, device: &Device, index: usize) -> Result<Device
             max_group_dims: dims.map(|sizes| [clamp(sizes[0]), clamp(sizes[1]), clamp(sizes[2])]),
             local_bytes: device.local_mem_size().ok(),
             image_2d,
+            image_1d: image_2d.map(|(width, _)| width),
+            image_buffer: if images { device.image_max_buffer_size().ok().map(|texels| texels as u64) } else { Some(0) },
+            image_pitch: Some(if images { pitch } else { 0 }),
             max_allocation: device.max_mem_alloc_size().ok(),
             memory: device.global_mem_size().ok(),
             compute_units: device.max_compute_units().ok(),

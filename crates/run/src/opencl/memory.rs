@@ -5,6 +5,7 @@ use crate::check::Held;
 use crate::guard::{BAND, front_band, pattern};
 use crate::{Contents, DeviceError, MemoryKind, MemorySpec};
 use opencl3::memory::{Buffer, Image};
+use warpsight_ir::{ImageFormat, ImageKind};
 
 /// One piece of device memory.
 pub(super) enum Memory {
@@ -25,6 +26,8 @@ pub(super) enum Memory {
     Image {
         /// The image.
         image: Image,
+        /// What it lies in, where that is a buffer; released after it.
+        _buffer: Option<Buffer<u8>>,
         /// Texels.
         width: u32,
         /// Texels.
@@ -34,21 +37,38 @@ pub(super) enum Memory {
     },
 }
 
-/// Bytes an allocation takes, guard bands included.
-pub(super) fn footprint(held: &Held, alignment: usize) -> u64 {
+/// What a device demands of where things lie.
+#[derive(Clone, Copy)]
+pub(super) struct Alignment {
+    /// Bytes that a sub-buffer's origin is a multiple of.
+    pub(super) buffer: usize,
+    /// Texels that rows of an image over a buffer begin at multiples of; 0 without such images.
+    pub(super) pitch: u32,
+}
+
+/// Bytes an allocation takes, guard bands and padding of rows included.
+pub(super) fn footprint(held: &Held, alignment: Alignment) -> u64 {
     match held.kind {
-        MemoryKind::Buffer { bytes } if held.canaries => bytes.saturating_add((front_band(alignment) + BAND) as u64),
+        MemoryKind::Buffer { bytes } if held.canaries => bytes.saturating_add((front_band(alignment.buffer) + BAND) as u64),
+        MemoryKind::Image { kind: ImageKind::Image2dFromBuffer, format, width, height } => {
+            (pitch(format, width, alignment) as u64).saturating_mul(height.into())
+        }
         kind => kind.bytes(),
     }
 }
 
+/// Bytes from one row to the next of an image over a buffer.
+fn pitch(format: ImageFormat, width: u32, alignment: Alignment) -> usize {
+    (width as usize).next_multiple_of(alignment.pitch.max(1) as usize) * format.bytes() as usize
+}
+
 impl Memory {
-    /// Allocates and fills. `alignment` in bytes is what the device demands of a sub-buffer's origin; `position` is for errors.
-    pub(super) fn new(position: usize, spec: &MemorySpec, queue: &Queue, alignment: usize) -> Result<Self, DeviceError> {
+    /// Allocates and fills; `position` is for errors.
+    pub(super) fn new(position: usize, spec: &MemorySpec, queue: &Queue, alignment: Alignment) -> Result<Self, DeviceError> {
         let mut contents = spec.init.contents(spec.kind.bytes()).map_err(|error| error.of(position))?;
         match spec.kind {
             MemoryKind::Buffer { .. } if spec.canaries => {
-                let (front, bytes) = (front_band(alignment), contents.len());
+                let (front, bytes) = (front_band(alignment.buffer), contents.len());
                 let mut whole = Vec::with_capacity(front + bytes + BAND);
                 whole.extend((0..front).map(pattern));
                 whole.append(&mut contents);
@@ -57,9 +77,18 @@ impl Memory {
                 Ok(Self::Guarded { inner: ffi::sub_buffer(&whole, front, bytes)?, whole, front, bytes })
             }
             MemoryKind::Buffer { .. } => Ok(Self::Plain(queue.buffer(&mut contents)?, contents.len())),
-            MemoryKind::Image { format, width, height } => {
+            MemoryKind::Image { kind, format, width, height } => {
                 let bytes = contents.len();
-                Ok(Self::Image { image: queue.image(format, width, height, &mut contents)?, width, height, bytes })
+                let pitch = match kind {
+                    ImageKind::Image1d | ImageKind::Image2d => None,
+                    ImageKind::Image1dBuffer => Some(0),
+                    ImageKind::Image2dFromBuffer => Some(pitch(format, width, alignment)),
+                };
+                let buffer = pitch.map(|pitch| queue.buffer(&mut vec![0; bytes.max(pitch * height as usize)])).transpose()?;
+                let image = queue.image(kind, format, [width, height], buffer.as_ref().zip(pitch))?;
+                let mut memory = Self::Image { image, _buffer: buffer, width, height, bytes };
+                memory.write(&contents, queue)?;
+                Ok(memory)
             }
         }
     }
@@ -102,7 +131,7 @@ impl Memory {
                 all.drain(..front);
                 Ok((Contents(all), damaged))
             }
-            Self::Image { image, width, height, bytes } => {
+            Self::Image { image, width, height, bytes, .. } => {
                 let mut rows = vec![0; *bytes];
                 queue.read_image(image, *width, *height, &mut rows)?;
                 Ok((Contents(rows), false))

@@ -44,7 +44,7 @@ pub struct OpenCl {
     info: DeviceInfo,
     extensions: String,
     /// Bytes a sub-buffer's origin is a multiple of.
-    alignment: usize,
+    alignment: memory::Alignment,
     /// Step of event times in nanoseconds, by the driver's word.
     resolution: u64,
     queue: Queue,
@@ -70,11 +70,15 @@ impl OpenCl {
             return Err(DeviceError::NoDevice { id: id.into(), reason });
         };
         let handle = opencl3::device::Device::new(device.id);
+        let alignment = memory::Alignment {
+            // In bits; at least the largest type of the language.
+            buffer: (handle.mem_base_addr_align().unwrap_or(0) as usize / 8).max(128),
+            pitch: device.info.limits.image_pitch.unwrap_or(0),
+        };
         Ok(Self {
             info: device.info,
             extensions: handle.extensions().unwrap_or_default(),
-            // In bits; at least the largest type of the language.
-            alignment: (handle.mem_base_addr_align().unwrap_or(0) as usize / 8).max(128),
+            alignment,
             resolution: handle.profiling_timer_resolution().unwrap_or(1).max(1) as u64,
             queue: Queue::new(device.id)?,
             cache: Cache(cache),

@@ -5,7 +5,7 @@ use super::*;
 use crate::testing::scale_job;
 use crate::{Init, JobResult, MemoryKind};
 use std::fs;
-use warpsight_ir::{ImageFormat, TimeSource, Times};
+use warpsight_ir::{ImageFormat, ImageKind, TimeSource, Times};
 
 /// The first device, with its compiled programs in `cache`; `None`, with a message, where there is none.
 fn device(cache: Option<PathBuf>) -> Option<OpenCl> {
@@ -99,10 +99,10 @@ fn limits_name_the_memory_and_the_numbers() {
     let limit = |what: &str, needed, available| DeviceError::Limit { what: what.into(), needed, available };
     job.memory.iter_mut().for_each(|memory| memory.canaries = false);
     assert_eq!(device.run(&job).unwrap_err(), limit("memory 2 with its guards, in bytes,", 1001, 1000));
-    job.memory[2] = spec(MemoryKind::Image { format: ImageFormat::Rgba32F, width: 9, height: 33 });
+    job.memory[2] = spec(MemoryKind::Image { kind: ImageKind::Image2d, format: ImageFormat::Rgba32F, width: 9, height: 33 });
     assert_eq!(device.run(&job).unwrap_err(), limit("the height of memory 2, an image of 9 × 33 texels,", 33, 32));
     device.info.limits.memory = Some(37 * 4 * 2 + 3 * 16);
-    job.memory[2] = spec(MemoryKind::Image { format: ImageFormat::Rgba32F, width: 2, height: 2 });
+    job.memory[2] = spec(MemoryKind::Image { kind: ImageKind::Image2d, format: ImageFormat::Rgba32F, width: 2, height: 2 });
     assert_eq!(device.run(&job).unwrap_err(), limit("all memory of the job, in bytes,", 37 * 4 * 2 + 4 * 16, 37 * 4 * 2 + 3 * 16));
 }
 
@@ -214,7 +214,7 @@ fn images_keep_rows_and_texels_in_place() {
                   int x = get_global_id(0), y = get_global_id(1);\n\
                   write_imagef(to, (int2)(x, y), 2.0f * read_imagef(from, s, (int2)(6 - x, y)));\n}\n";
     for format in [ImageFormat::Rgba32F, ImageFormat::Rgba16F] {
-        let kind = MemoryKind::Image { format, width: 7, height: 3 };
+        let kind = MemoryKind::Image { kind: ImageKind::Image2d, format, width: 7, height: 3 };
         // Small integers: exact in both formats. As halves: the bits of a power of two times its mantissa.
         let value = |i: usize| i as f32;
         let bytes = |scale: f32, order: &dyn Fn(usize) -> usize| -> Vec<u8> {

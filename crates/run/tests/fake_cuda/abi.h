@@ -51,6 +51,10 @@ struct WsHost {
     unsigned long long (*clock)();
     // A texel of a texture (its address mode applied) or of a surface; false where a surface has none there.
     void (*fetch)(unsigned long long texture, float x, float y, WsTexel* out);
+    // The same of one dimension, and of linear memory.
+    void (*fetch_1d)(unsigned long long texture, float x, WsTexel* out);
+    void (*fetch_line)(unsigned long long texture, int x, WsTexel* out);
+    // A row of -1 is that of a surface of one dimension.
     bool (*surface_read)(unsigned long long surface, int byte_x, int y, unsigned bytes, void* out);
     bool (*surface_write)(unsigned long long surface, int byte_x, int y, unsigned bytes, const void* in);
     // Ends the launch.

@@ -27,12 +27,29 @@ static inline void ws_read_texel(unsigned long long texture, int x, int y, T* ou
     ws_host->fetch(texture, (float)x + 0.5f, (float)y + 0.5f, &texel);
     __builtin_memcpy(out, &texel, sizeof texel);
 }
+template <class T>
+static inline void ws_read_texel_1d(unsigned long long texture, int x, T* out) {
+    WsTexel texel;
+    ws_host->fetch_1d(texture, (float)x + 0.5f, &texel);
+    __builtin_memcpy(out, &texel, sizeof texel);
+}
+template <class T>
+static inline void ws_read_texel_buffer(unsigned long long texture, int x, T* out) {
+    WsTexel texel;
+    ws_host->fetch_line(texture, x, &texel);
+    __builtin_memcpy(out, &texel, sizeof texel);
+}
 // Four components of a quarter of BYTES each, in the low bits of the words; a texel outside traps.
 template <int BYTES>
 static inline void ws_write_words(unsigned long long surface, int x, int y, const unsigned* words) {
     unsigned char texel[BYTES];
     for (int i = 0; i < 4; ++i) __builtin_memcpy(texel + i * (BYTES / 4), &words[i], BYTES / 4);
     if (!ws_host->surface_write(surface, x * BYTES, y, BYTES, texel)) ws_host->trap(WS_TRAP);
+}
+
+template <int BYTES>
+static inline void ws_write_words_1d(unsigned long long surface, int x, const unsigned* words) {
+    ws_write_words<BYTES>(surface, x, -1, words);
 }
 
 // Orders, scopes and spaces are all the same to one thread of the processor.

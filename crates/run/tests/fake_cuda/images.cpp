@@ -16,8 +16,15 @@ struct Array {
 
 namespace {
 
+// What a texture is of; each is read by a function of its own.
+enum Shape { LINE, ONE, TWO };
+
 struct Texture {
-    Array* array;
+    Shape shape;
+    const unsigned char* data;
+    CUarray_format format;
+    unsigned channels;
+    size_t width, height, pitch;  // texels, rows, bytes
     CUDA_TEXTURE_DESC how;
 };
 
@@ -91,11 +98,14 @@ long place(float x, size_t extent, CUaddress_mode mode, bool normalised) {
     return long(whole);
 }
 
+// A row of -1 asks for a surface of one dimension.
 unsigned char* bytes_of(unsigned long long surface, int byte_x, int y, unsigned bytes) {
     auto found = surfaces.find(surface);
     if (found == surfaces.end()) return nullptr;
     Array& a = *found->second;
     size_t row = a.about.Width * a.texel;
+    if ((a.about.Height == 0) != (y == -1)) return nullptr;
+    y = std::max(y, 0);
     if (byte_x < 0 || y < 0 || size_t(byte_x) + bytes > row || size_t(y) >= std::max<size_t>(a.about.Height, 1)) return nullptr;
     return &a.data[size_t(y) * row + size_t(byte_x)];
 }
@@ -123,22 +133,39 @@ unsigned char* side(CUmemorytype type, void* host, CUdeviceptr device, CUarray a
 
 namespace images {
 
-void fetch(unsigned long long texture, float x, float y, WsTexel* out) {
+// The texture of that shape, where there is one; what is read of others is zero.
+static const Texture* texture_of(unsigned long long texture, Shape shape, WsTexel* out) {
     *out = {};
     auto found = textures.find(texture);
-    if (found == textures.end()) return;
-    const Array& a = *found->second.array;
-    const CUDA_TEXTURE_DESC& how = found->second.how;
-    bool normalised = how.flags & CU_TRSF_NORMALIZED_COORDINATES, integer = how.flags & CU_TRSF_READ_AS_INTEGER;
-    long column = place(x, a.about.Width, how.addressMode[0], normalised);
-    long row = place(y, std::max<size_t>(a.about.Height, 1), how.addressMode[1], normalised);
+    return found == textures.end() || found->second.shape != shape ? nullptr : &found->second;
+}
+
+static void read_texel(const Texture& t, long column, long row, WsTexel* out) {
     if (column < 0 || row < 0) {
-        std::memcpy(out->f, how.borderColor, sizeof out->f);
+        std::memcpy(out->f, t.how.borderColor, sizeof out->f);
         return;
     }
-    const unsigned char* at = &a.data[(size_t(row) * a.about.Width + size_t(column)) * a.texel];
-    unsigned step = channel_bytes(a.about.Format);
-    for (unsigned c = 0; c < a.about.NumChannels; ++c) channel(at + c * step, a.about.Format, integer, out, int(c));
+    unsigned step = channel_bytes(t.format);
+    const unsigned char* at = t.data + size_t(row) * t.pitch + size_t(column) * step * t.channels;
+    for (unsigned c = 0; c < t.channels; ++c) channel(at + c * step, t.format, t.how.flags & CU_TRSF_READ_AS_INTEGER, out, int(c));
+}
+
+void fetch(unsigned long long texture, float x, float y, WsTexel* out) {
+    const Texture* t = texture_of(texture, TWO, out);
+    if (!t) return;
+    bool normalised = t->how.flags & CU_TRSF_NORMALIZED_COORDINATES;
+    read_texel(*t, place(x, t->width, t->how.addressMode[0], normalised), place(y, t->height, t->how.addressMode[1], normalised), out);
+}
+
+void fetch_1d(unsigned long long texture, float x, WsTexel* out) {
+    const Texture* t = texture_of(texture, ONE, out);
+    if (t) read_texel(*t, place(x, t->width, t->how.addressMode[0], t->how.flags & CU_TRSF_NORMALIZED_COORDINATES), 0, out);
+}
+
+// There are no address modes here; a texel outside is zero.
+void fetch_line(unsigned long long texture, int x, WsTexel* out) {
+    const Texture* t = texture_of(texture, LINE, out);
+    if (t && x >= 0 && size_t(x) < t->width) read_texel(*t, x, 0, out);
 }
 
 bool surface_read(unsigned long long surface, int byte_x, int y, unsigned bytes, void* out) {
@@ -160,7 +187,7 @@ API CUresult cuArrayCreate_v2(CUarray* out, const CUDA_ARRAY_DESCRIPTOR* about) 
     if (CUresult r = usable()) return r;
     unsigned step = about ? channel_bytes(about->Format) : 0, n = about ? about->NumChannels : 0;
     if (!out || !step || (n != 1 && n != 2 && n != 4) || about->Width == 0) return CUDA_ERROR_INVALID_VALUE;
-    if (about->Width > size_t(attribute(22)) || about->Height > size_t(attribute(23))) return CUDA_ERROR_INVALID_VALUE;
+    if (about->Width > size_t(attribute(about->Height == 0 ? 21 : 22)) || about->Height > size_t(attribute(23))) return CUDA_ERROR_INVALID_VALUE;
     auto array = std::make_unique<Array>();
     array->about = *about;
     array->texel = step * n;
@@ -170,7 +197,7 @@ API CUresult cuArrayCreate_v2(CUarray* out, const CUDA_ARRAY_DESCRIPTOR* about) 
     return CUDA_SUCCESS;
 }
 
-// Two dimensions only; the flag 2 (CUDA_ARRAY3D_SURFACE_LDST) allows surfaces.
+// One dimension (the height 0) or two; the flag 2 (CUDA_ARRAY3D_SURFACE_LDST) allows surfaces.
 struct CUDA_ARRAY3D_DESCRIPTOR {
     size_t Width, Height, Depth;
     CUarray_format Format;
@@ -212,11 +239,38 @@ API CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D* c) {
 API CUresult cuTexObjectCreate(CUtexObject* out, const CUDA_RESOURCE_DESC* what, const CUDA_TEXTURE_DESC* how, const void* view) {
     auto lock = locked();
     if (CUresult r = usable()) return r;
-    if (!out || !what || !how || view || what->resType != CU_RESOURCE_TYPE_ARRAY || !arrays.count(what->res.array)) return CUDA_ERROR_INVALID_VALUE;
+    if (!out || !what || !how || view) return CUDA_ERROR_INVALID_VALUE;
+    Texture made = {};
+    made.how = *how;
+    if (what->resType == CU_RESOURCE_TYPE_ARRAY) {
+        auto found = arrays.find(what->res.array);
+        if (found == arrays.end()) return CUDA_ERROR_INVALID_VALUE;
+        const Array& a = *found->second;
+        made.shape = a.about.Height == 0 ? ONE : TWO;
+        made.data = a.data.data(), made.format = a.about.Format, made.channels = a.about.NumChannels;
+        made.width = a.about.Width, made.height = std::max<size_t>(a.about.Height, 1), made.pitch = a.about.Width * a.texel;
+    } else if (what->resType == CU_RESOURCE_TYPE_LINEAR) {
+        const auto& line = what->res.linear;
+        const size_t texel = channel_bytes(line.format) * line.numChannels;
+        if (texel == 0 || line.sizeInBytes / texel > size_t(attribute(69))) return CUDA_ERROR_INVALID_VALUE;
+        if (line.devPtr % unsigned(attribute(14)) || !in_device_memory(line.devPtr, line.sizeInBytes)) return CUDA_ERROR_INVALID_VALUE;
+        made.shape = LINE, made.format = line.format, made.channels = line.numChannels;
+        made.data = reinterpret_cast<const unsigned char*>(line.devPtr), made.width = line.sizeInBytes / texel, made.height = 1;
+    } else if (what->resType == CU_RESOURCE_TYPE_PITCH2D) {
+        const auto& rows = what->res.pitch2D;
+        const size_t row = rows.width * channel_bytes(rows.format) * rows.numChannels;
+        if (row == 0 || rows.height == 0 || rows.pitchInBytes < row || rows.pitchInBytes % unsigned(attribute(51))) return CUDA_ERROR_INVALID_VALUE;
+        if (rows.width > size_t(attribute(70)) || rows.height > size_t(attribute(71)) || rows.pitchInBytes > size_t(attribute(72))) return CUDA_ERROR_INVALID_VALUE;
+        if (rows.devPtr % unsigned(attribute(14)) || !in_device_memory(rows.devPtr, (rows.height - 1) * rows.pitchInBytes + row)) return CUDA_ERROR_INVALID_VALUE;
+        made.shape = TWO, made.format = rows.format, made.channels = rows.numChannels, made.pitch = rows.pitchInBytes;
+        made.data = reinterpret_cast<const unsigned char*>(rows.devPtr), made.width = rows.width, made.height = rows.height;
+    } else {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
     // Points only: linear filters and wrapping need normalised coordinates, which the project never asks for.
     if (how->filterMode != 0 || (how->addressMode[0] | 2) != 3 || (how->addressMode[1] | 2) != 3) return CUDA_ERROR_NOT_SUPPORTED;
     *out = next_handle++;
-    textures[*out] = {what->res.array, *how};
+    textures[*out] = made;
     return CUDA_SUCCESS;
 }
 

@@ -290,7 +290,7 @@ End run(const WsKernel& kernel, void** arguments, WsThread** now, const Grid& gr
 }
 
 const WsHost* host() {
-    services = {arrive, await, pause, exchange, live_lanes, tell_clock, images::fetch, images::surface_read, images::surface_write, trap, &stray_progress};
+    services = {arrive, await, pause, exchange, live_lanes, tell_clock, images::fetch, images::fetch_1d, images::fetch_line, images::surface_read, images::surface_write, trap, &stray_progress};
     return &services;
 }
 

@@ -38,7 +38,7 @@ program walk {
 impl Ring {
     fn program(&self) -> Checked {
         let (ring, load) = match self.image {
-            true => ("image ring: rgba32i[slots, 1]", "let texel = ring@[at, 0]\n at = texel.[0..1]"),
+            true => ("image1d ring: rgba32i[slots]", "let texel = ring@[at]\n at = texel.[0..1]"),
             false => ("buffer ring: i32[slots * 4]", "at = ring[at]"),
         };
         checked(&PROGRAM.replace("RING", ring).replace("LOAD", load))

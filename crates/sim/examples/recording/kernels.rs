@@ -110,7 +110,7 @@ pub fn bandwidth(simulator: &Simulator, stream: Stream, range: u64) -> Result<f6
     let groups = (16 * silicon.core.count).max((slots / u64::from(lanes) / 16) as u32);
     let at = format!("(l + n * {lanes} + g * 16 * {lanes}) & {}", slots - 1);
     let (declared, before, load) = match stream {
-        Stream::Texels => (format!("read image a: rgba32f[{slots}, 1]"), String::new(), format!("a@[{at}, 0]")),
+        Stream::Texels => (format!("read image1d a: rgba32f[{slots}]"), String::new(), format!("a@[{at}]")),
         Stream::Vectors => (format!("read buffer a: f32[{}]", slots * 4), String::new(), format!("a[({at}) * 4 : 4]")),
         Stream::Local => (
             format!("read buffer a: f32[{}]\nlocal kept: f32[{}]", slots * 4, slots * 4),
@@ -145,23 +145,23 @@ pub fn bandwidth(simulator: &Simulator, stream: Stream, range: u64) -> Result<f6
     Ok(read(steps) / (report.time.0 - silicon.launch.overhead))
 }
 
-/// Every lane of a wave walks through an image, so many steps.
+/// Every lane of a wave walks through an image of 64 texels from its own place on, so many steps.
 ///
 /// # Errors
 /// What the simulator refuses.
 pub fn walk(simulator: &Simulator, steps: u64) -> Result<Report, SimFault> {
-    const WIDTH: u32 = 1024;
+    const WIDTH: u32 = 64;
     let lanes = simulator.silicon().core.wave;
     let program = checked(&format!(
         "program walk {{
           size steps in 1..=1048576
-          read image ring: rgba32i[{WIDTH}, 1]
+          read image1d ring: rgba32i[{WIDTH}]
           write buffer end: i32[{lanes}]
           lanes l = {lanes}
           {{
-            var at: i32 = l * 5
+            var at: i32 = l % 64
             for n in 0..steps unroll none {{
-              let texel = ring@[at, 0]
+              let texel = ring@[at]
               at = texel.[0..1]
             }}
             end[l] = at

@@ -150,7 +150,7 @@ impl Builder<'_> {
                     let constant = *space == Space::Constant || *access == warpsight_ir::Access::Read;
                     Tensor { target: Target::Buffer(at), element: *element, format: None, dims, constant, clamp: false }
                 }
-                ParamKind::Image { format, width, height, access, border } => Tensor {
+                ParamKind::Image { format, width, height, access, border, .. } => Tensor {
                     target: Target::Image(at),
                     element: format.scalar(),
                     format: Some(*format),

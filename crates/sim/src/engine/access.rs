@@ -6,6 +6,7 @@ use crate::fault::LaneFault;
 use crate::timing::Time;
 use crate::units::Lines;
 use crate::wave::{Footprint, Memory};
+use warpsight_ir::ImageKind;
 
 impl<const W: usize> Engine<'_, W> {
     pub(super) fn access(&mut self, w: usize, at: u32) -> Result<(), LaneFault> {
@@ -35,7 +36,7 @@ impl<const W: usize> Engine<'_, W> {
                 now
             }
             (Target::Image(image), Action::Load) => {
-                let kind = self.tensors[image].image.as_ref().map_or(0, |image| image.path);
+                let kind = self.tensors[image].image.as_ref().map_or(ImageKind::Image2d, |image| image.kind);
                 caches.traffic.texture_bytes += bytes;
                 let texel = access.format.map_or(16, |f| f.bytes());
                 units.texture(wave.port).fetch(now, mask, &self.lines, kind, texel, caches)

@@ -9,6 +9,7 @@ pub use pipeline::{LaunchSilicon, PipelineSilicon, QueueSilicon};
 pub use read::SiliconError;
 
 use serde::Deserialize;
+use warpsight_ir::ImageKind;
 use warpsight_ir::layout::ImageLayout;
 use warpsight_ir::occupancy::Residency;
 
@@ -322,6 +323,18 @@ pub struct Dram {
     pub row_change: f64,
     /// Cycles of the data bus lost at a change of row.
     pub row_overhead: f64,
+}
+
+impl Texture {
+    /// How images of a kind are fetched from.
+    pub fn path(&self, kind: ImageKind) -> &ImagePath {
+        match kind {
+            ImageKind::Image1d => &self.image1d,
+            ImageKind::Image1dBuffer => &self.image1d_buffer,
+            ImageKind::Image2d => &self.image2d,
+            ImageKind::Image2dFromBuffer => &self.image2d_from_buffer,
+        }
+    }
 }
 
 impl Silicon {

@@ -69,7 +69,14 @@ pub fn buffer(name: &str, element: Scalar, dims: &[i64], access: Access) -> Para
     Param { name: name.into(), kind: ParamKind::Buffer { space: Space::Global, element, dims, access } }
 }
 pub fn image(name: &str, format: ImageFormat, width: i64, height: i64, access: Access) -> Param {
-    let kind = ParamKind::Image { format, width: i(width), height: i(height), access, border: Border::Zero };
+    let kind = ParamKind::Image {
+        kind: warpsight_ir::ImageKind::Image2d,
+        format,
+        width: i(width),
+        height: i(height),
+        access,
+        border: Border::Zero,
+    };
     Param { name: name.into(), kind }
 }
 pub fn array(name: &str, space: Space, element: Scalar, dims: &[u32]) -> Array {

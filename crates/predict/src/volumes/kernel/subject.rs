@@ -157,8 +157,9 @@ impl Subject {
                         .ok_or_else(|| NoEstimate::NotCovered(format!("the strides of `{}`", tensor.name)))?;
                     list.push(Field { name: tensor.name.clone(), geometry, touches: vec![], gathers: vec![], image: None });
                 }
-                &TensorPlace::Image { format, width, height } => {
+                &TensorPlace::Image { kind, format, width, height } => {
                     positions[i] = Some(Place::Global(fields.len()));
+                    let layout = layout.of(kind);
                     let image = Some(Image { layout, extent: [width, height] });
                     let element = i64::from(format.bytes());
                     let row = image::row(layout, width, element)

@@ -1,7 +1,7 @@
 //! Device memory of one session.
 
 use crate::check::Held;
-use crate::cuda::driver::{Allocation, Array, Context};
+use crate::cuda::driver::{Allocation, Context, Image};
 use crate::guard::{BAND, front_band, pattern};
 use crate::{Contents, DeviceError, Init, MemoryKind, MemorySpec};
 
@@ -23,7 +23,7 @@ pub(super) enum Memory {
         bytes: usize,
     },
     /// An image.
-    Image(Array),
+    Image(Image),
 }
 
 /// Bytes an allocation takes, guard bands included.
@@ -43,8 +43,8 @@ impl Memory {
             needed: size,
             available: usize::MAX as u64,
         })?;
-        if let MemoryKind::Image { format, width, height } = spec.kind {
-            let image = Self::Image(Array::new(context, format, width, height)?);
+        if let MemoryKind::Image { kind, format, width, height } = spec.kind {
+            let image = Self::Image(Image::new(context, kind, format, [width, height])?);
             image.write(position, &spec.init, fill)?;
             return Ok(image);
         }

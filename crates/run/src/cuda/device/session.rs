@@ -99,16 +99,16 @@ impl Cuda {
         let (mut args, mut views) = (Vec::new(), Vec::new());
         for (index, &position) in launch.args.iter().enumerate() {
             args.push(Arg::Word(match &memory[position] {
-                Memory::Image(array) => {
+                Memory::Image(image) => {
                     let view = match code {
                         CheckedCode::Program(program) => match &program.params[index] {
-                            param if writes(param) => array.surface()?,
-                            param => array.texture(match &param.kind {
+                            param if writes(param) => image.written()?,
+                            param => image.texture(match &param.kind {
                                 ParamKind::Image { border, .. } => *border,
                                 _ => Border::Zero,
                             })?,
                         },
-                        CheckedCode::Cuda(_) => array.texture(Border::Zero)?,
+                        CheckedCode::Cuda(_) => image.texture(Border::Zero)?,
                     };
                     let object = view.object();
                     views.push(view);

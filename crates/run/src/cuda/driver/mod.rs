@@ -11,13 +11,15 @@ pub(crate) mod attributes;
 mod context;
 mod functions;
 mod handle;
+mod images;
 mod launch;
 mod objects;
 
-pub(crate) use allocations::{Allocation, Array, View};
+pub(crate) use allocations::Allocation;
 pub(crate) use context::Context;
 pub(crate) use functions::version_name;
 pub(crate) use handle::{Handle, count};
+pub(crate) use images::{Image, View};
 pub(crate) use launch::{Arg, PLAIN_SHARED, Shape, Window};
 pub(crate) use objects::Module;
 

@@ -40,6 +40,7 @@ mod report;
 mod silicon;
 mod tensors;
 mod timing;
+pub mod trace;
 mod units;
 mod wave;
 

@@ -1,0 +1,59 @@
+//! A second witness of data volumes: a kernel's touches executed one by one through caches that let go of what was not used for longest.
+//!
+//! Nothing is counted by a formula. Work-groups start in launch order on cores with room for them; every warp of every resident group makes
+//! one access in its turn; the lanes of an access become addresses, these the distinct sectors of its request, and these go through the
+//! core's first-level cache, the second level that all share, and device memory. What is reused depends on who came in between, as on
+//! hardware. Models that count the same volumes in closed form share nothing with it but the kernel and the arithmetic of residency in
+//! [`warpsight_ir`].
+//!
+//! What is taken for granted, and said in no result: warps proceed in step, whatever their requests have to wait for; the order of accesses is
+//! that of the text; first levels are written through and do not keep what is only written; data-dependent addresses are drawn once, from a
+//! seed; local memory and constants are no part of the volumes. A launch that is too long is executed in part ([`Part`]).
+//!
+//! The files, in the order in which they know each other: `fault`, `levels` (what a GPU has), `lru` (a cache), `volumes`, `memory` (the
+//! caches of a GPU), `form` and `draw` (addresses and dice), `script` (a kernel as steps), `request` (lanes to sectors), `launch` (who does what when).
+
+mod draw;
+mod fault;
+mod form;
+mod launch;
+mod levels;
+mod lru;
+mod memory;
+mod request;
+mod script;
+mod volumes;
+
+pub use fault::TraceFault;
+pub use levels::{Level, Levels, NAMES};
+pub use volumes::{Part, Traced, Volumes};
+
+use warpsight_ir::Kernel;
+use warpsight_ir::occupancy::occupancy;
+
+/// How long a launch is followed, and which dice are thrown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Accesses of warps that are executed at most: of a longer launch a part ([`Part`]). A round of turns is always ended.
+    pub limit: u64,
+    /// Of draws that stand for data-dependent addresses.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { limit: 8_000_000, seed: 1 }
+    }
+}
+
+/// Executes the touches of a launch of this kernel.
+///
+/// # Errors
+/// See [`TraceFault`].
+pub fn trace(kernel: &Kernel, levels: &Levels, options: &Options) -> Result<Traced, TraceFault> {
+    levels.check()?;
+    let resident = occupancy(&levels.residency, kernel.registers, kernel.launch.group_size(), kernel.local)?;
+    let script = script::Script::of(kernel, levels, options.seed)?;
+    let memory = memory::Memory::new(levels, resident.groups, kernel.local, script.names.len());
+    Ok(launch::Launch::new(&script, memory, levels, resident).run(options.limit))
+}

@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use warpsight_ir::{Accesses, Affine, VarKind};
 
 /// A linear form: what all lanes of a warp have in common, and a number of each lane.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Form {
-    constant: i64,
+    /// Without variables.
+    pub constant: i64,
     /// Variables of groups and loops.
     terms: SmallVec<[(u16, i64); 6]>,
     /// Position among [`Forms::shapes`].
@@ -34,6 +35,11 @@ pub struct Shape {
 }
 
 impl Form {
+    /// Whether it differs from another one in constants alone.
+    pub fn moves_as(&self, other: &Self) -> bool {
+        (&self.terms, self.shape) == (&other.terms, other.shape)
+    }
+
     /// The part that lanes have in common.
     pub fn base(&self, values: &[i64]) -> i64 {
         self.terms.iter().fold(self.constant, |sum, &(var, c)| sum.wrapping_add(c.wrapping_mul(values[usize::from(var)])))

@@ -2,9 +2,11 @@
 
 use super::levels::Levels;
 use super::memory::Memory;
+use super::options::Options;
 use super::request::Request;
 use super::script::{Script, Step};
 use super::volumes::{Part, Traced, Volumes};
+use warpsight_ir::AccessKind;
 use warpsight_ir::occupancy::Occupancy;
 
 /// A launch under way.
@@ -51,33 +53,26 @@ const HALF: u64 = 2;
 impl<'a> Launch<'a> {
     /// On empty caches.
     pub fn new(script: &'a Script, memory: Memory, levels: &Levels, resident: Occupancy) -> Self {
-        let mut launch = Self {
+        let room = |_| (0..resident.groups).map(|_| Group::default()).collect();
+        Self {
             script,
             memory,
             request: Request::new(levels.l1.sector),
             resident,
-            cores: (0..levels.cores).map(|_| Vec::new()).collect(),
+            cores: (0..levels.cores).map(room).collect(),
             next: 0,
             executed: 0,
             lanes: 0,
-        };
-        // Breadth first: the second group of a core comes when every core has one.
-        for _ in 0..resident.groups {
-            for core in 0..launch.cores.len() {
-                let group = launch.begin();
-                launch.cores[core].extend(group);
-            }
         }
-        launch
     }
 
-    /// Runs to the end, or until so many accesses were executed.
-    pub fn run(mut self, limit: u64) -> Traced {
+    /// Runs to the end, or as far as it is to be followed.
+    pub fn run(mut self, Options { limit, turn, .. }: Options) -> Traced {
         let wave = self.cores.len() as u64 * u64::from(self.resident.groups);
         let (mut waves, mut half): (Vec<Shot>, Option<Shot>) = (Vec::new(), None);
         while self.executed < limit {
             let begun = self.next / wave;
-            if !self.round() {
+            if !self.round(turn.max(1)) {
                 return self.whole();
             }
             if self.executed >= limit / HALF {
@@ -97,31 +92,48 @@ impl<'a> Launch<'a> {
         self.extrapolated(from, until)
     }
 
-    /// One turn of every warp; whether any had something to do.
-    fn round(&mut self) -> bool {
+    /// One turn of every warp; whether there are any.
+    fn round(&mut self, turn: u32) -> bool {
+        self.fill();
         let mut any = false;
         for core in 0..self.cores.len() {
             let mut groups = std::mem::take(&mut self.cores[core]);
             for group in &mut groups {
-                any = true;
-                group.warps.iter_mut().for_each(|warp| self.turn(core, warp));
+                any |= !group.warps.is_empty();
+                group.warps.iter_mut().for_each(|warp| self.turn(core, warp, turn));
                 let ended = |warp: &Warp| warp.at == self.script.steps.len();
                 if group.warps.iter().all(|warp| warp.waits || ended(warp)) {
                     group.warps.iter_mut().for_each(|warp| warp.waits = false);
                 }
                 if group.warps.iter().all(ended) {
-                    *group = self.begin().unwrap_or_default();
+                    group.warps.clear();
                 }
             }
-            groups.retain(|group| !group.warps.is_empty());
             self.cores[core] = groups;
         }
         any
     }
 
-    /// The next access of a warp that any lane takes part in.
-    fn turn(&mut self, core: usize, warp: &mut Warp) {
+    /// Starts groups where there is room, breadth first: a core gets a second one when each that has room got one.
+    fn fill(&mut self) {
+        for place in 0..self.resident.groups as usize {
+            for core in 0..self.cores.len() {
+                if self.next < self.script.group_count && self.cores[core][place].warps.is_empty() {
+                    self.cores[core][place] = self.begin();
+                }
+            }
+        }
+    }
+
+    /// The next access of a warp that any lane takes part in, or several loads that need nothing of each other.
+    fn turn(&mut self, core: usize, warp: &mut Warp, most: u32) {
+        let mut made = 0;
         while let Some(step) = self.script.steps.get(warp.at).filter(|_| !warp.waits) {
+            // What is loaded is waited for at the end of a trip, and by what is stored.
+            let loads = matches!(step, Step::Access(number) if self.script.touches[*number as usize].kind == AccessKind::Load);
+            if made == most || (made > 0 && !loads) {
+                return;
+            }
             warp.at += 1;
             match *step {
                 Step::Access(number) => {
@@ -131,7 +143,7 @@ impl<'a> Launch<'a> {
                     if active > 0 {
                         self.lanes += active;
                         self.memory.request(core, touch.tensor, touch.kind, &self.request.pieces);
-                        return;
+                        made += 1;
                     }
                 }
                 Step::Begin(var) => warp.values[usize::from(var)] = 0,
@@ -147,12 +159,9 @@ impl<'a> Launch<'a> {
         }
     }
 
-    /// Starts the next group of the launch, if there is one.
-    fn begin(&mut self) -> Option<Group> {
+    /// The next group of the launch.
+    fn begin(&mut self) -> Group {
         let script = self.script;
-        if self.next >= script.group_count {
-            return None;
-        }
         let mut values = vec![0; script.vars];
         let mut rest = self.next;
         for &(var, count) in &script.groups {
@@ -161,7 +170,7 @@ impl<'a> Launch<'a> {
         }
         self.next += 1;
         let warp = |number| Warp { number, values: values.clone(), at: 0, waits: false };
-        Some(Group { warps: (0..script.warps() as usize).map(warp).collect() })
+        Group { warps: (0..script.warps() as usize).map(warp).collect() }
     }
 
     fn shot(&self) -> Shot {

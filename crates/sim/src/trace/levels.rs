@@ -38,6 +38,8 @@ pub struct Levels {
     pub l2: Level,
     /// Bytes that device memory delivers at once, a multiple of the second level's sectors.
     pub fetch: u64,
+    /// Bytes of a lane up to which compilers make neighbouring accesses one; 0 where they leave them as they are.
+    pub joined: u64,
     /// How images lie in memory.
     pub image: ImageLayout,
     /// What has no public source, in words.
@@ -71,6 +73,7 @@ impl Levels {
             carve: [0, 8, 16, 32, 64, 100, 132, 164].map(|kib| kib * KIB).to_vec(),
             l2: Level { bytes: 40 << 20, line: 128, sector: 32, ways: Some(16), hashed: true },
             fetch: 64,
+            joined: 0,
             image: ImageLayout::NvidiaBlockLinear { gobs_log2: 4 },
             assumed: vec![NVIDIA_SETS, NVIDIA_L2],
         }
@@ -86,13 +89,14 @@ impl Levels {
             carve: [0, 8, 16, 32, 64, 100, 132, 164, 196, 228].map(|kib| kib * KIB).to_vec(),
             l2: Level { bytes: 50 << 20, line: 128, sector: 32, ways: Some(16), hashed: true },
             fetch: 64,
+            joined: 0,
             image: ImageLayout::NvidiaBlockLinear { gobs_log2: 4 },
             assumed: vec![NVIDIA_SETS, NVIDIA_L2],
         }
     }
 
-    /// One die of an AMD MI250X (CDNA 2 whitepaper; AMDGPU back end of LLVM: residency; ROCm Compute Profiler documentation: lines of 64 and
-    /// 128 bytes, requests of 64).
+    /// One die of an AMD MI250X (CDNA 2 whitepaper; AMDGPU back end of LLVM: residency, loads and stores of up to 16 bytes;
+    /// ROCm Compute Profiler documentation: lines of 64 and 128 bytes, requests of 64).
     fn mi250x() -> Self {
         Self {
             name: "mi250x".to_owned(),
@@ -115,6 +119,7 @@ impl Levels {
             carve: Vec::new(),
             l2: Level { bytes: 8 << 20, line: 128, sector: 64, ways: Some(16), hashed: true },
             fetch: 64,
+            joined: 16,
             image: ImageLayout::MaliInterleaved,
             assumed: vec![
                 "the first level has 64 ways",

@@ -10,41 +10,32 @@
 //! that of the text; first levels are written through and do not keep what is only written; data-dependent addresses are drawn once, from a
 //! seed; local memory and constants are no part of the volumes. A launch that is too long is executed in part ([`Part`]).
 //!
-//! The files, in the order in which they know each other: `fault`, `levels` (what a GPU has), `lru` (a cache), `volumes`, `memory` (the
-//! caches of a GPU), `form` and `draw` (addresses and dice), `script` (a kernel as steps), `request` (lanes to sectors), `launch` (who does what when).
+//! The files, in the order in which they know each other: `options`, `fault`, `levels` (what a GPU has), `volumes`; `lru` (a cache), `memory` (the
+//! caches of a GPU); `form`, `draw` (linear addresses, and dice), `touch` (an access), `joined` (accesses that compilers make one), `laid` (where
+//! tensors lie), `script` (a kernel as steps); `request` (lanes to sectors), `launch` (who does what when).
 
 mod draw;
 mod fault;
 mod form;
+mod joined;
+mod laid;
 mod launch;
 mod levels;
 mod lru;
 mod memory;
+mod options;
 mod request;
 mod script;
+mod touch;
 mod volumes;
 
 pub use fault::TraceFault;
 pub use levels::{Level, Levels, NAMES};
+pub use options::Options;
 pub use volumes::{Part, Traced, Volumes};
 
 use warpsight_ir::Kernel;
 use warpsight_ir::occupancy::occupancy;
-
-/// How long a launch is followed, and which dice are thrown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Accesses of warps that are executed at most: of a longer launch a part ([`Part`]). A round of turns is always ended.
-    pub limit: u64,
-    /// Of draws that stand for data-dependent addresses.
-    pub seed: u64,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { limit: 8_000_000, seed: 1 }
-    }
-}
 
 /// Executes the touches of a launch of this kernel.
 ///
@@ -55,5 +46,5 @@ pub fn trace(kernel: &Kernel, levels: &Levels, options: &Options) -> Result<Trac
     let resident = occupancy(&levels.residency, kernel.registers, kernel.launch.group_size(), kernel.local)?;
     let script = script::Script::of(kernel, levels, options.seed)?;
     let memory = memory::Memory::new(levels, resident.groups, kernel.local, script.names.len());
-    Ok(launch::Launch::new(&script, memory, levels, resident).run(options.limit))
+    Ok(launch::Launch::new(&script, memory, levels, resident).run(*options))
 }

@@ -2,7 +2,8 @@
 
 use super::form::Form;
 use super::memory::Piece;
-use super::script::{Apart, Place, Script, Touch};
+use super::script::Script;
+use super::touch::{Apart, Place, Touch};
 use smallvec::SmallVec;
 
 /// A request, made again and again in the same memory.
@@ -18,10 +19,13 @@ pub struct Request {
 
 /// Which lanes of a warp touch which elements of their vectors.
 struct Active<'a> {
-    /// Conditions that some lanes meet and some do not: what all lanes have in common, what each adds, the limit, whether elements count.
-    open: SmallVec<[(i64, &'a [i64], i64, bool); 4]>,
+    /// Conditions that some lanes meet and some do not.
+    open: SmallVec<[Open<'a>; 4]>,
     width: i64,
 }
+
+/// A condition of a warp: what its lanes have in common, what each adds, the limit, whether elements are judged by themselves.
+type Open<'a> = (i64, &'a [i64], i64, bool);
 
 impl<'a> Active<'a> {
     /// `None` where no lane takes part.

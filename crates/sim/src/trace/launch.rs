@@ -71,30 +71,33 @@ impl<'a> Launch<'a> {
         let wave = self.cores.len() as u64 * u64::from(self.resident.groups);
         let (mut waves, mut half): (Vec<Shot>, Option<Shot>) = (Vec::new(), None);
         while self.executed < limit {
-            let begun = self.next / wave;
-            if !self.round(turn.max(1)) {
-                return self.whole();
-            }
-            if self.executed >= limit / HALF {
-                half = half.or_else(|| Some(self.shot()));
+            let (now, begun) = ((self.executed >= limit / HALF).then(|| self.shot()), self.next / wave);
+            self.fill();
+            if let Some(now) = now {
                 if self.next / wave > begun {
                     // The first and the last are needed.
                     waves.truncate(1);
-                    waves.push(self.shot());
+                    waves.push(now.clone());
                 }
+                half.get_or_insert(now);
+            }
+            if !self.round(turn.max(1)) {
+                return self.whole();
             }
         }
-        let end = self.shot();
+        if self.executed == self.all() {
+            return self.whole();
+        }
+        let (begin, end) = (Shot { executed: 0, moved: vec![Volumes::default(); self.memory.moved.len()] }, self.shot());
         let (from, until) = match waves.as_slice() {
             [first, last] if last.executed - first.executed >= limit / HALF / HALF => (first, last),
-            _ => (half.as_ref().unwrap_or(&end), &end),
+            _ => (half.as_ref().unwrap_or(&begin), &end),
         };
         self.extrapolated(from, until)
     }
 
     /// One turn of every warp; whether there are any.
     fn round(&mut self, turn: u32) -> bool {
-        self.fill();
         let mut any = false;
         for core in 0..self.cores.len() {
             let mut groups = std::mem::take(&mut self.cores[core]);

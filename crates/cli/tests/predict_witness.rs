@@ -28,6 +28,7 @@ fn both_witnesses_stand_beside_each_other() {
     assert_eq!((&witness["source"], &witness["silicon"]), (&json!("simulated"), &json!("a100-40")));
     let part = &witness["part"];
     assert_eq!((&part["executed"], &part["of"], &part["lanes"], &part["share"]), (&json!(32), &json!(32), &json!(1024), &json!(1.0)));
+    assert_eq!(witness["loads_in_a_turn"], json!(8));
     assert_eq!((&part["stands_for_the_rest"], witness["assumed"].as_array().map(Vec::len)), (&Value::Null, Some(2)));
 
     let table = s.run(&[&["predict", &strided, "--device", "a100-40", "--witness"], &set[..]].concat(), 0);
@@ -37,7 +38,7 @@ fn both_witnesses_stand_beside_each_other() {
     assert_eq!(row("DRAM load, B/point").split_whitespace().skip(3).collect::<Vec<_>>(), ["64.00", "64.00", "1.000"]);
     assert_eq!(row("DRAM store, B/point").split_whitespace().skip(3).collect::<Vec<_>>(), ["0.00", "0.00", "-"]);
     assert!(text.contains("- simulated: all 32 accesses of warps, executed through the caches of a100-40"), "{text}");
-    assert!(text.contains("- simulated: assumed: "), "{text}");
+    assert!(text.contains("- simulated: assumed: a warp makes up to 8 loads before the next one's turn"), "{text}");
 
     // Without it nothing is said of it.
     let plain = s.run(&[&["predict", &strided, "--device", "a100-40", "--json"], &set[..]].concat(), 0);

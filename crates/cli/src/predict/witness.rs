@@ -11,6 +11,7 @@ use warpsight_sim::trace::{Levels, NAMES, Options, Traced, Volumes, trace};
 /// A traced launch.
 pub struct Witness {
     levels: Levels,
+    options: Options,
     traced: Traced,
     points: f64,
 }
@@ -25,9 +26,10 @@ pub fn of(input: &Input, device: &Device) -> Result<Witness, Failure> {
         let there_are = format!("those with caches to execute on: {}", NAMES.join(", "));
         Failure::input(format!("{}: there is no witness for this device", device.name)).at("--witness").help(there_are)
     })?;
-    let traced = trace(&input.written.kernel, &levels, &Options::default())
+    let options = Options::default();
+    let traced = trace(&input.written.kernel, &levels, &options)
         .map_err(|fault| Failure::input(format!("{}: no witness: {fault}", device.name)).at(&input.name))?;
-    Ok(Witness { levels, traced, points: input.written.points as f64 })
+    Ok(Witness { levels, options, traced, points: input.written.points as f64 })
 }
 
 impl Witness {
@@ -54,7 +56,8 @@ impl Witness {
     /// What the simulated numbers are made of.
     pub fn notes(&self) -> impl Iterator<Item = String> {
         let assumed = self.levels.assumed.iter().map(|assumed| format!("simulated: assumed: {assumed}"));
-        std::iter::once(format!("simulated: {}", self.executed())).chain(assumed)
+        let turn = format!("simulated: assumed: a warp makes up to {} loads before the next one's turn", self.options.turn);
+        std::iter::once(format!("simulated: {}", self.executed())).chain(assumed).chain([turn])
     }
 
     /// How much of the launch was executed, in words.
@@ -85,6 +88,7 @@ impl Witness {
             "source": "simulated",
             "silicon": self.levels.name,
             "assumed": self.levels.assumed,
+            "loads_in_a_turn": self.options.turn,
             "volumes": all,
             "part": {
                 "executed": part.executed,

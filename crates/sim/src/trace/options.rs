@@ -5,7 +5,8 @@
 pub struct Options {
     /// Accesses of warps that are executed at most: of a longer launch a part ([`Part`]). A round of turns is always ended.
     pub limit: u64,
-    /// Accesses that a warp makes in its turn.
+    /// Loads that a warp makes in its turn at most, of those between which nothing is waited for: schedulers stay with a warp as long as it
+    /// has something to do, and so many are under way by assumption.
     pub turn: u32,
     /// Of draws that stand for data-dependent addresses.
     pub seed: u64,

@@ -3,7 +3,7 @@
 /// How long a launch is followed, in which turns, and which dice are thrown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Accesses of warps that are executed at most: of a longer launch a part ([`Part`]). A round of turns is always ended.
+    /// Accesses of warps that are executed at most: of a longer launch a part ([`super::Part`]). A round of turns is always ended.
     pub limit: u64,
     /// Loads that a warp makes in its turn at most, of those between which nothing is waited for: schedulers stay with a warp as long as it
     /// has something to do, and so many are under way by assumption.

@@ -44,6 +44,7 @@ mod silicon;
 mod tensors;
 mod timing;
 mod totals;
+pub mod trace;
 mod units;
 mod wave;
 

@@ -7,6 +7,7 @@ mod measured;
 mod page;
 mod paper002;
 pub(crate) mod show;
+mod witness;
 
 use crate::failure::Failure;
 use crate::names::{named, suggested};
@@ -20,6 +21,7 @@ use warpsight_ir::accesses::Order;
 use warpsight_predict::explain::{Case, WhatIf};
 use warpsight_predict::volumes::report::unknowns::report_text;
 use warpsight_predict::volumes::report::{Report, Settings};
+use witness::Witness;
 
 /// Predict the time and data volumes of a kernel from the accesses it makes (see examples/accesses), on one device or several.
 #[derive(clap::Args)]
@@ -60,6 +62,10 @@ pub struct Args {
     /// Writes a page with figures, one file that needs nothing else: limits, volumes by level, what would change the time.
     #[arg(long, value_name = "FILE.html")]
     html: Option<PathBuf>,
+    /// Executes what the kernel touches through simulated caches, which share no counting with the prediction, and prints volumes by both beside
+    /// each other: on a100-40, h200 and mi250x. Of a long launch a part is executed; what part is said.
+    #[arg(long, conflicts_with_all = ["diff", "volumes"])]
+    witness: bool,
     /// Another kernel, to be compared with the first (--set applies to both).
     #[arg(long, value_name = "FILE2")]
     diff: Option<PathBuf>,
@@ -83,6 +89,8 @@ const EXAMPLES: &str = "Examples:
       --diff examples/accesses/transpose-tiled.toml
   The same by the model of paper 002 as published, to compare with:
     warpsight predict examples/accesses/star3d-r4-f64.toml --device a100-40 --model paper002
+  Volumes by a simulation of the caches beside the predicted ones:
+    warpsight predict examples/accesses/star3d-r1-f64.toml --device mi250x --witness
   Measured volumes in place of the predicted ones:
     warpsight predict examples/accesses/star3d-r1-f64.toml --device mi250x \\
       --volumes examples/volumes/star3d-r1-f64-mi250x.json";
@@ -96,6 +104,7 @@ pub(super) struct Predicted<'a> {
     device: &'a Device,
     settings: &'a Settings,
     report: Report,
+    witness: Option<Witness>,
 }
 
 impl Predicted<'_> {
@@ -141,7 +150,8 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let second = args.diff.as_ref().map(|file| Input::read(file, &args.set)).transpose()?;
     let beside = std::iter::once(&first).chain(&second).map(|input| outside(input, args.strict)).collect::<Result<Vec<_>, _>>()?;
     let answer = |device| -> Answer {
-        let first = predict(&first, device, &settings)?;
+        let mut first = predict(&first, device, &settings)?;
+        first.witness = args.witness.then(|| witness::of(first.input, device)).transpose()?;
         let second = second.as_ref().map(|input| predict(input, device, &settings)).transpose()?;
         Ok((first, second))
     };
@@ -211,12 +221,18 @@ fn predict<'a>(input: &'a Input, device: &'a Device, settings: &'a Settings) -> 
         report.provenance.push(REGISTERS_GUESSED.to_owned());
     }
     report.provenance.extend(device.notes.iter().cloned());
-    Ok(Predicted { input, device, settings, report })
+    Ok(Predicted { input, device, settings, report, witness: None })
 }
 
 fn value((first, second): &(Predicted, Option<Predicted>)) -> Value {
     match second {
-        None => json::value(&first.report),
+        None => {
+            let mut value = json::value(&first.report);
+            if let Some(witness) = &first.witness {
+                value["witness"] = witness.json();
+            }
+            value
+        }
         Some(second) => json!({
             "file": json::value(&first.report),
             "diff": json::value(&second.report),

@@ -22,6 +22,7 @@ pub fn refuse(args: &Args, devices: &[Device]) -> Result<(), Failure> {
         ("--in-order", args.in_order),
         ("--html", args.html.is_some()),
         ("--diff", args.diff.is_some()),
+        ("--witness", args.witness),
     ];
     if let Some((name, _)) = given.into_iter().find(|own| own.1) {
         return refused(format!("{name} changes nothing in the model of paper 002"));

@@ -1,6 +1,7 @@
 //! Predictions as tables.
 
 use super::input::Device;
+use super::witness::Witness;
 use super::{Answer, Predicted};
 use crate::report::Column::{Below, Keep, Spare};
 use crate::report::{Table, clean, dash, from_left, table};
@@ -113,6 +114,10 @@ pub fn tables(of: &Predicted) -> String {
         section(&sides);
     }
 
+    if let Some(witness) = &of.witness {
+        section(&witness.table(&r.volumes));
+    }
+
     let mut limits = table(&[Keep("limiter"), Keep("alone (predicted)"), Below("unknown because")]);
     for (limiter, alone) in &r.limits {
         let (known, reason) = match alone {
@@ -159,8 +164,8 @@ pub fn tables(of: &Predicted) -> String {
         let _ = writeln!(text, "and {} accesses more: --json\n", r.instructions.len() - INSTRUCTIONS);
     }
     let _ = writeln!(text, "Interval: {}.", r.interval.basis);
-    for note in &r.provenance {
-        let _ = writeln!(text, "- {}", clean(note));
+    for note in r.provenance.iter().cloned().chain(of.witness.iter().flat_map(Witness::notes)) {
+        let _ = writeln!(text, "- {}", clean(&note));
     }
     text
 }

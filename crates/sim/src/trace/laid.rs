@@ -60,11 +60,11 @@ pub fn layout(accesses: &Accesses, levels: &Levels) -> Result<Vec<Option<Laid>>,
                 end = base.checked_add(hi).and_then(|end| end.checked_add(ALIGNED)).filter(|&end| end < 1 << 62).ok_or_else(too_far)?;
                 Laid { name: tensor.name.clone(), number, base, axes, element: size, image: None }
             }
-            TensorPlace::Image { format, width, height } => {
+            TensorPlace::Image { kind, format, width, height } => {
                 let texel = format.bytes();
                 let extents = u32::try_from((*width).max(1)).ok().zip(u32::try_from((*height).max(1)).ok());
                 let (width, height) = extents.ok_or_else(too_far)?;
-                let image = levels.image.mapper(width, height, texel);
+                let image = levels.image.of(*kind).mapper(width, height, texel);
                 let base = boundary(end, OF_IMAGES).ok_or_else(too_far)?;
                 end = i64::try_from(image.bytes()).ok().and_then(|bytes| base.checked_add(bytes)).ok_or_else(too_far)?;
                 let axes = SmallVec::from_slice(&[(i64::from(width), 0), (i64::from(height), 0)]);

@@ -8,80 +8,12 @@ mod chase;
 mod folder;
 mod kernels;
 mod page;
+mod points;
 
-use chase::{ELEMENT, Ring};
 use folder::Folder;
+use points::{RING, fitted, held_out, mean_error, points};
 use std::process::ExitCode;
 use warpsight_sim::{Silicon, SimFault, Simulator};
-
-/// Bytes of the ring that is walked in all strides.
-const RING: f64 = 1040.0;
-
-/// A point of a chase: the ring, its steps, nanoseconds a step.
-pub struct Point {
-    ring: Ring,
-    bytes: f64,
-    stride: f64,
-    steps: u64,
-    recorded: f64,
-}
-
-impl Point {
-    /// Simulated nanoseconds a step.
-    ///
-    /// # Errors
-    /// What the simulator refuses.
-    pub fn simulated(&self, simulator: &Simulator) -> Result<f64, SimFault> {
-        Ok(self.ring.extrapolated(simulator, self.steps)? * 1e9 / self.steps as f64)
-    }
-}
-
-/// The points of a chase's table; the profiler's own calibration, of fewer steps than all others, left out.
-///
-/// # Errors
-/// What is wrong with the table.
-pub fn points(folder: &Folder, image: bool) -> Result<Vec<Point>, String> {
-    let name = if image { "ImageCacheHierarchyPChase.csv" } else { "BufferCacheHierarchyPChase.csv" };
-    let rows = folder.table(name, 4)?.0;
-    let most = rows.iter().map(|row| row[2]).fold(0.0, f64::max);
-    let element = ELEMENT as f64;
-    let kept = rows.iter().filter(|row| row[2] == most && row[0] >= element && row[1] >= element);
-    let point = |row: &Vec<f64>| Point {
-        ring: Ring { image, slots: (row[0] / element) as u64, stride: (row[1] / element) as u64 },
-        bytes: row[0],
-        stride: row[1],
-        steps: row[2] as u64,
-        recorded: row[3] * 1e3 / row[2],
-    };
-    Ok(kept.map(point).collect())
-}
-
-/// Mean distance in nanoseconds between recorded and simulated steps; `None` without points.
-fn mean_error(points: &[&Point], simulator: &Simulator) -> Result<Option<f64>, SimFault> {
-    let mut sum = 0.0;
-    for point in points {
-        sum += (point.simulated(simulator)? - point.recorded).abs();
-    }
-    Ok((!points.is_empty()).then(|| sum / points.len() as f64))
-}
-
-/// The ring in all strides.
-fn fitted(points: &[Point]) -> Vec<&Point> {
-    let mut ring: Vec<&Point> = points.iter().filter(|point| point.bytes == RING).collect();
-    // The sweep of ranges passes the ring before the sweep of strides begins there, and returns to its first stride at the end.
-    ring.dedup_by_key(|point| point.stride.to_bits());
-    let first = ring.first().map(|point| point.stride);
-    if ring.len() > 1 && ring.last().map(|point| point.stride) == first {
-        ring.pop();
-    }
-    ring
-}
-
-/// Rings about the cache's capacity that no number was fitted to.
-fn held_out(points: &[Point]) -> Vec<&Point> {
-    let element = ELEMENT as f64;
-    points.iter().filter(|p| (1024.0..=2048.0).contains(&p.bytes) && p.bytes != RING && p.stride == element).collect()
-}
 
 /// Lane accesses of an image chase that the exact mode executes in a second of processor time.
 fn lane_accesses_per_s(simulator: &Simulator) -> Result<Option<f64>, SimFault> {

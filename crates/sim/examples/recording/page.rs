@@ -2,7 +2,7 @@
 
 use crate::folder::Folder;
 use crate::kernels::{self, Stream};
-use crate::{Point, points};
+use crate::points::{Point, points};
 use plotters::prelude::*;
 use std::fmt::Write;
 use warpsight_sim::{SimFault, Simulator};

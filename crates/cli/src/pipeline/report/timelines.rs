@@ -68,7 +68,7 @@ pub fn runs(case: &Case) -> Vec<Ran> {
         };
         rows.extend(timeline(case, execution, Tag::Predicted, &planned.runs, &seconds(&planned.runs), outcome.platform.launch));
         if let (Some(ran), Some(simulated)) = (ran, case.simulated()) {
-            rows.extend(timeline(case, execution, Tag::Simulated, &planned.runs, &ran.runs, Seconds(simulated.silicon.launch.eager)));
+            rows.extend(timeline(case, execution, Tag::Simulated, &planned.runs, &ran.runs, Seconds(simulated.launch.eager)));
         }
     }
     rows

@@ -1,13 +1,16 @@
-//! `warpsight devices`: what is found, with limits, and why a platform was skipped; or one profile, printed.
+//! `warpsight devices`: what is found, with limits, and why a platform was skipped; or one profile, printed; or one simulated GPU, judged.
 
 mod printed;
+mod silicon;
 
 use crate::failure::Failure;
 use crate::report::Column::{Below, Keep, Spare};
 use crate::report::{clean, dash, out, table};
+use std::path::PathBuf;
 use warpsight_run::DeviceInfo;
 
-/// List the devices that are found: those that run kernels, and those of Vulkan, which draw shaders; or print what is known of a GPU.
+/// List the devices that are found: those that run kernels, and those of Vulkan, which draw shaders; or print what is known of a GPU, or judge a
+/// simulated one.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
@@ -17,6 +20,10 @@ pub struct Args {
     /// Also print everything else that drivers tell of each device.
     #[arg(long)]
     facts: bool,
+    /// Checks a simulated GPU (as sim/devices/*.toml; --device sim:FILE.toml takes it): explains everything in it that contradicts itself, or
+    /// says what it comes to.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["facts", "printed"])]
+    check: Option<PathBuf>,
     #[command(flatten)]
     of: printed::Of,
 }
@@ -31,10 +38,15 @@ const EXAMPLES: &str = "Examples:
   The same of a file that says what differs:
     warpsight devices --from examples/profiles/a40-capped.toml
   The same of what MT4G found, from standard input; what it leaves unknown from a GPU of the kind:
-    warpsight devices --mt4g - --inherits v100";
+    warpsight devices --mt4g - --inherits v100
+  Whether a simulated GPU of your own contradicts itself:
+    warpsight devices --check mine.toml";
 
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
+    if let Some(file) = &args.check {
+        return silicon::check(file, json);
+    }
     if args.of.print(json)? {
         return Ok(());
     }

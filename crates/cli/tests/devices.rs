@@ -190,3 +190,83 @@ fn raw_chases_show_what_misses_of_translations_cost() {
     }
     refused(&s, &["devices", "--profile", "a40", "--chase", "x.csv"], 2);
 }
+
+const SILICON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../sim/devices/");
+
+#[test]
+fn a_simulated_gpu_is_judged() {
+    let s = Sandbox::new();
+    let file = format!("{SILICON}adreno640.toml");
+    assert_eq!(
+        text(&s.run(&["devices", "--check", &file], 0)),
+        "adreno640: ok; Adreno 640: 2 shader processors of 3 micro-processors, simulated
+  898.6 GFLOP/s: 2 cores of 3 ports of 128 lanes at 585 MHz, waves of 64
+  texture L1: 1024 B each, 2 sets of 16 lines of 32 B; 194.3 GB/s together
+  buffer L1: none
+  L2: 131072 B, 4 slices of 32 sets of 16 lines of 64 B; 99.8 GB/s
+  DRAM: 4 channels; 30.9 GB/s
+  24 of its numbers are assumed
+"
+    );
+    let told: Value = serde_json::from_slice(&s.run(&["devices", "--check", &file, "--json"], 0).stdout).unwrap();
+    assert_eq!((told["ok"].as_bool(), told["assumed"].as_array().map(Vec::len)), (Some(true), Some(24)));
+    assert!((told["bandwidth"]["dram"].as_f64().unwrap() / 30.888e9 - 1.0).abs() < 1e-9);
+    for name in warpsight_sim::Silicon::names() {
+        let said = text(&s.run(&["devices", "--check", &format!("{SILICON}{name}.toml")], 0));
+        assert!(said.starts_with(&format!("{name}: ok; ")), "{said}");
+    }
+}
+
+#[test]
+fn every_contradiction_of_a_simulated_gpu_is_explained() {
+    let s = Sandbox::new();
+    let file = s.text("mine.toml");
+    let own = "base = \"adreno640\"\nname = \"mine\"\n[texture.cache]\nbytes = 2048\n[l2.cache]\nways = 0\n[core]\nlanes = 48\n";
+    std::fs::write(&file, own).unwrap();
+    let output = s.run(&["devices", "--check", &file], 2);
+    assert_eq!(
+        text(&output),
+        "core.lanes is 48; it must be a multiple or a divisor of core.wave, which is 64
+texture.cache.bytes is 2048; it must be line × sets × ways = 32 × 2 × 16 = 1024
+l2.cache.ways is 0; it must be from 1 to 1024
+l2.cache.bytes is 131072; it must be line × sets × ways = 64 × 32 × 0 × 4 slices = 0
+"
+    );
+    let (message, place) = refused(&s, &["devices", "--check", &file], 2);
+    assert_eq!((message.as_str(), place.as_str()), ("silicon `mine` has 4 problems", file.as_str()));
+    let told: Value = serde_json::from_slice(&s.run(&["devices", "--check", &file, "--json"], 2).stdout).unwrap();
+    assert_eq!(told["problems"][0]["key"], "core.lanes");
+    // The same file is no device.
+    let (message, _) = refused(&s, &["optimize", "--op", "matmul m=8 n=8 k=8", "--device", &format!("sim:{file}")], 3);
+    assert!(message.contains("silicon `mine`: core.lanes is 48; it must be a multiple"), "{message}");
+    for (text, said) in [
+        ("name = ", "silicon description: TOML parse error"),
+        ("base = \"adreno999\"", "`base` is \"adreno999\"; there are adreno630, "),
+        ("base = \"adreno640\"\n[core]\nspeed = 1.0", "unknown field `speed`"),
+        ("base = \"adreno640\"\n[core]\nwave = -1", "invalid value"),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let (message, place) = refused(&s, &["devices", "--check", &file], 2);
+        assert!(message.contains(said) && place == file, "{message} {place}");
+    }
+    std::fs::write(&file, [0xff; 64]).unwrap();
+    assert!(refused(&s, &["devices", "--check", &file], 2).0.contains("not text"));
+    refused(&s, &["devices", "--check", &s.text("none.toml")], 5);
+    refused(&s, &["devices", "--check", &file, "--profile", "a40"], 2);
+}
+
+#[test]
+fn reports_on_simulated_gpus_say_how_much_is_assumed() {
+    let s = Sandbox::new();
+    let said = "simulated; 24 numbers of its silicon are assumed";
+    let listed: Value = serde_json::from_slice(&s.run(&["devices", "--json"], 0).stdout).unwrap();
+    let devices = listed["devices"].as_array().unwrap();
+    let of = |id: &str| devices.iter().find(|d| d["id"] == id).and_then(|d| d["driver"].as_str()).unwrap_or_default().to_owned();
+    assert!(of("sim:adreno640").ends_with(said), "{}", of("sim:adreno640"));
+    for name in ["adreno640", "mali-g76", "mali-g77", "mali-g77-paper"] {
+        let device = format!("sim:{name}");
+        let output = s.run(&["optimize", "--op", "matmul m=8 n=8 k=8", "--device", &device], 0);
+        let noted = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(noted.contains(&format!("{device}: {}", of(&device))) && noted.contains("are assumed"), "{noted}");
+    }
+}

@@ -111,7 +111,9 @@ fn a_search_of_an_earlier_store_goes_on() {
     let path = folder.path().join("s");
     // That release's simulator would be another device.
     let fixture = include_str!("../../learn/tests/fixtures/v3.sql");
-    let fixture = fixture.replace("warpsight-sim 0.1.0", concat!("warpsight-sim ", env!("CARGO_PKG_VERSION")));
+    let assumed = warpsight_sim::Silicon::adreno640().assumed.len();
+    let driver = format!("warpsight-sim {}, simulated; {assumed} numbers of its silicon are assumed", env!("CARGO_PKG_VERSION"));
+    let fixture = fixture.replace("warpsight-sim 0.1.0", &driver);
     rusqlite::Connection::open(&path).and_then(|c| c.execute_batch(&fixture)).expect("the fixture");
     let count = || warpsight_learn::Store::open(&path).and_then(|s| s.samples(Default::default())).expect("reads").len();
     let search = |op: &str| {

@@ -1,6 +1,7 @@
 //! The coarse count on kernels whose requests are known by hand, and the one time that both counts go through.
 
 use warpsight_ir::layout::ImageLayout;
+use warpsight_ir::profile::Fact;
 use warpsight_ir::text::parse;
 use warpsight_ir::{Checked, CostModel, Kernel, Limiter, NoEstimate, Profile, profile};
 use warpsight_predict::KernelModel;
@@ -144,7 +145,8 @@ fn compute_bound_work_is_limited_by_floating_point() {
 
 #[test]
 fn a_missing_number_is_named() {
-    let g77 = profile::builtin("mali-g77").expect("is there").expect("parses");
+    let mut g77 = profile::builtin("mali-g77").expect("is there").expect("parses");
+    g77.memory.buffer_l1.line = Fact::unknown("no source");
     match KernelModel.estimate(&copy("g, l", "g, l"), &g77) {
         Err(NoEstimate::Missing { profile, unknown }) => assert_eq!((&*profile, &*unknown.field), ("mali-g77", "memory.buffer_l1.line")),
         other => panic!("{other:?}"),

@@ -69,7 +69,7 @@ impl Sim {
             id: format!("sim:{name}"),
             backend: "sim".into(),
             name: silicon.description.clone(),
-            driver: format!("warpsight-sim {}", env!("CARGO_PKG_VERSION")),
+            driver: driver(silicon.assumed.len()),
             limits: DeviceLimits {
                 max_group_size: Some(silicon.group_size()),
                 max_group_dims: None,
@@ -257,6 +257,16 @@ impl Session for SimSession<'_> {
     }
 }
 
+/// What every report on a simulated GPU says of it: that it is one, and how much of it nobody measured.
+fn driver(assumed: usize) -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    match assumed {
+        0 => format!("warpsight-sim {version}, simulated"),
+        1 => format!("warpsight-sim {version}, simulated; 1 number of its silicon is assumed"),
+        more => format!("warpsight-sim {version}, simulated; {more} numbers of its silicon are assumed"),
+    }
+}
+
 /// A fault in the terms of devices.
 fn error(fault: SimFault, launch: &CheckedLaunch) -> DeviceError {
     match fault {
@@ -356,6 +366,8 @@ mod tests {
         };
         let known = Silicon::names().collect::<Vec<_>>().join(", ");
         assert_eq!(reason("x"), ("sim:x".into(), format!("simulated GPUs are {known}, or a file that ends in .toml")));
+        let named = sim().info().driver.clone();
+        assert!(named.ends_with(", simulated; 24 numbers of its silicon are assumed"), "{named}");
         assert!(reason("/no/such/file.toml").1.starts_with("the file cannot be read: "));
         let file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
         std::fs::write(file.path(), "name = 3").unwrap();

@@ -2,6 +2,7 @@
 
 mod check;
 mod pipeline;
+mod rates;
 mod read;
 
 pub use check::Problem;

@@ -3,8 +3,14 @@
 use super::{PipelineSilicon, Problem, Silicon};
 
 /// The embedded descriptions.
-const BUILTIN: [(&str, &str); 3] = [
+const BUILTIN: [(&str, &str); 9] = [
+    ("adreno630", include_str!("../../devices/adreno630.toml")),
     ("adreno640", include_str!("../../devices/adreno640.toml")),
+    ("adreno740", include_str!("../../devices/adreno740.toml")),
+    ("mali-g76", include_str!("../../devices/mali-g76.toml")),
+    ("mali-g77", include_str!("../../devices/mali-g77.toml")),
+    ("mali-g77-paper", include_str!("../../devices/mali-g77-paper.toml")),
+    ("mi250x", include_str!("../../devices/mi250x.toml")),
     ("a100-40", include_str!("../../devices/a100-40.toml")),
     ("h200", include_str!("../../devices/h200.toml")),
 ];
@@ -169,7 +175,7 @@ mod tests {
         let silicon = Silicon::parse("base = \"adreno640\"\n[core]\nint_rate = 2.0").expect("valid");
         assert_eq!(silicon.assumed.len() + 1, like.assumed.len(), "what is said here is not assumed");
         let none = Silicon::parse("base = \"adreno999\"").expect_err("no such base").to_string();
-        assert!(none.starts_with("silicon description: `base` is \"adreno999\"; there are adreno640, "), "{none}");
+        assert!(none.starts_with("silicon description: `base` is \"adreno999\"; there are adreno630, adreno640, "), "{none}");
         assert!(matches!(Silicon::parse("name = 1"), Err(SiliconError::Text(_))));
     }
 }

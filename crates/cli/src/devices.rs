@@ -40,7 +40,7 @@ const EXAMPLES: &str = "Examples:
   The same of what MT4G found, from standard input; what it leaves unknown from a GPU of the kind:
     warpsight devices --mt4g - --inherits v100
   Whether a simulated GPU of your own contradicts itself:
-    warpsight devices --check mine.toml";
+    warpsight devices --check sim/devices/adreno640.toml";
 
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {

@@ -5,7 +5,6 @@ pub mod profiles;
 
 use crate::failure::{Failure, Kind};
 use crate::names;
-use crate::report::note;
 use clap::builder::RangedU64ValueParser;
 use profiles::{builtin, profiles};
 use std::time::Duration;
@@ -55,9 +54,6 @@ impl TargetArgs {
             options.simulator_too = true;
         }
         let device = warpsight_run::open(&self.device, &options)?;
-        if device.info().backend == "sim" {
-            note(format_args!("{}: {}", device.info().id, device.info().driver));
-        }
         let profile = self.profile(device.info())?;
         let limits = &device.info().limits;
         let Allowance { mut residency, image } = Allowance::of(&profile);

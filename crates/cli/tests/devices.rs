@@ -265,8 +265,8 @@ fn reports_on_simulated_gpus_say_how_much_is_assumed() {
     assert!(of("sim:adreno640").ends_with(said), "{}", of("sim:adreno640"));
     for name in ["adreno640", "mali-g76", "mali-g77", "mali-g77-paper"] {
         let device = format!("sim:{name}");
-        let output = s.run(&["optimize", "--op", "matmul m=8 n=8 k=8", "--device", &device], 0);
-        let noted = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(noted.contains(&format!("{device}: {}", of(&device))) && noted.contains("are assumed"), "{noted}");
+        let output = s.run(&["optimize", "--op", "matmul m=8 n=8 k=8", "--device", &device, "--json"], 0);
+        let report = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(report.contains(&of(&device)) && report.contains("are assumed"), "{report}");
     }
 }

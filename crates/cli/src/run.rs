@@ -100,7 +100,10 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let time = spread.map(|times| times.median);
     if json {
         let times = spread.map(|times| spread_json(&times, run.source));
-        out(json!({"device": target.device.info().id, "outputs": files, "time_s": time, "time_source": run.source, "times": times}))?;
+        let info = target.device.info();
+        out(json!({
+            "device": info.id, "driver": info.driver, "outputs": files, "time_s": time, "time_source": run.source, "times": times
+        }))?;
     } else {
         for file in &files {
             out(format_args!(
@@ -117,6 +120,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
             let [min, median, p90, max] = [min, median, p90, max].map(|time| format!("{} us ({})", micros(time), source.name()));
             out(format_args!("{count} runs: min {min}, median {median}, p90 {p90}, max {max}"))?;
         }
+        target.told()?;
     }
     Ok(ended?)
 }

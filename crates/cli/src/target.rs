@@ -5,6 +5,7 @@ pub mod profiles;
 
 use crate::failure::{Failure, Kind};
 use crate::names;
+use crate::report::out;
 use clap::builder::RangedU64ValueParser;
 use profiles::{builtin, profiles};
 use std::time::Duration;
@@ -89,6 +90,14 @@ impl TargetArgs {
         }
         Err(Failure::new(Kind::Input, format!("nothing is known of `{}` that a model could judge it by", info.name))
             .help(format!("--profile takes the nearest of: {}", profiles().join(", "))))
+    }
+}
+
+impl Target {
+    /// Under a report: of a simulated device, that it is one and how much of it is assumed.
+    pub fn told(&self) -> Result<(), Failure> {
+        let info = self.device.info();
+        if info.backend == "sim" { out(format_args!("{}: {}", info.id, info.driver)) } else { Ok(()) }
     }
 }
 

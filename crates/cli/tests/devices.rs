@@ -268,5 +268,7 @@ fn reports_on_simulated_gpus_say_how_much_is_assumed() {
         let output = s.run(&["optimize", "--op", "matmul m=8 n=8 k=8", "--device", &device, "--json"], 0);
         let report = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(report.contains(&of(&device)) && report.contains("are assumed"), "{report}");
+        let told = text(&s.run(&["optimize", "--op", "matmul m=8 n=8 k=8", "--device", &device], 0));
+        assert!(told.ends_with(&format!("{device}: {}\n", of(&device))), "{told}");
     }
 }

@@ -302,6 +302,7 @@ fn print(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Resul
     for row in rows {
         rejections(&row.tuned.rejected)?;
     }
+    target.told()?;
     match difference {
         Ok(difference) => out(format_args!("largest difference from the f64 reference: {difference:.1e}")),
         Err(reason) => out(reason),
@@ -344,6 +345,7 @@ pub fn show_operator(text: &str, network: &Network, done: &Done, args: &Args, ta
     out(json!({
         "op": text,
         "device": target.device.info().id,
+        "driver": target.device.info().driver,
         "candidates": done.choice.candidates.iter().map(|c| c.total).sum::<usize>(),
         "ranked": done.choice.candidates.iter().map(|c| c.left).sum::<usize>(),
         "pruned": pruned,

@@ -105,6 +105,7 @@ pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, js
         out(format_args!("{}", report(text, target, &outcomes)))?;
     } else {
         print(&outcomes)?;
+        target.told()?;
     }
     Ok(())
 }
@@ -204,10 +205,14 @@ fn report(text: &str, target: &Target, outcomes: &[Outcome]) -> Value {
             let mut value = step(one);
             value["op"] = json!(text);
             value["device"] = json!(target.device.info().id);
+            value["driver"] = json!(target.device.info().driver);
             value["network"] = json!({"max_abs_diff": null});
             value
         }
-        several => json!({"op": text, "device": target.device.info().id, "steps": several.iter().map(step).collect::<Vec<_>>()}),
+        several => {
+            let info = target.device.info();
+            json!({"op": text, "device": info.id, "driver": info.driver, "steps": several.iter().map(step).collect::<Vec<_>>()})
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use warpsight_run::{Device, DeviceInfo};
 /// Options of every verb that runs something.
 #[derive(clap::Args)]
 pub struct TargetArgs {
-    /// Where kernels run: opencl:N, cuda:N or the simulated sim:adreno640; `warpsight devices` lists what is found.
+    /// Where kernels run: opencl:N, cuda:N, or simulated: sim:NAME, sim:FILE.toml; `warpsight devices` lists what is found.
     #[arg(long, default_value = "sim:adreno640", value_name = "DEVICE")]
     pub device: String,
     /// The profile models judge the device by, or a file of one (.toml); by default the one that fits its name.

@@ -43,8 +43,8 @@ const OTHERS: [&str; 9] = [
 const EACH: usize = 10;
 const RANKED: usize = 400;
 
-/// Seconds that this thread's processor worked for it.
-fn processor_time() -> f64 {
+/// Seconds that a processor worked for this thread.
+fn seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     text.split_whitespace().next().and_then(|time| time.parse::<f64>().ok()).map_or(f64::NAN, |time| time / 1e9)
 }
@@ -70,9 +70,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             let config = &ranked[at * (ranked.len() - 1) / (EACH - 1)].config;
             let program = family.finish(config)?;
             let run = |sampling| {
-                let before = processor_time();
+                let before = seconds();
                 let report = simulator.time(&program, &Default::default(), sampling);
-                report.map(|report| (report, processor_time() - before)).map_err(Box::<SimFault>::new)
+                report.map(|report| (report, seconds() - before)).map_err(Box::<SimFault>::new)
             };
             let ((whole, whole_for), (timed, timed_for)) = (run(Sampling::ALL)?, run(Sampling::default())?);
             let error = (timed.cycles.0 / whole.cycles.0 - 1.0).abs();
@@ -100,8 +100,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         worst.1
     );
     println!("  processor time: {whole_s:.2} s for all groups, {timed_s:.2} s by parts");
-    let seconds: f64 = medians.iter().map(|median| median.0).sum();
-    println!("  the model's median candidates of ResNet-18's convolutions: {:.1} launches a second", medians.len() as f64 / seconds);
+    let total: f64 = medians.iter().map(|median| median.0).sum();
+    println!("  the model's median candidates of ResNet-18's convolutions: {:.1} launches a second", medians.len() as f64 / total);
     for (operator, (seconds, requests)) in RESNET.iter().zip(&medians) {
         println!("    {:>7.1} ms, {:>9.0} memory instructions: {operator}", seconds * 1e3, requests);
     }

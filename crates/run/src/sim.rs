@@ -76,7 +76,7 @@ impl Sim {
                 local_bytes: Some(silicon.local_bytes().into()),
                 image_2d: Some((limits.image, limits.image)),
                 image_1d: Some(limits.image),
-                image_buffer: None,
+                image_buffer: Some(limits.image_buffer.into()),
                 image_pitch: None,
                 max_allocation: Some(limits.memory),
                 memory: Some(limits.memory),
@@ -311,6 +311,30 @@ mod tests {
         assert_eq!((timed.source, timed.clock, timed.quantum.0), (Some(TimeSource::Simulated), Some(LaunchClock::Simulated), 0.0));
         assert!(result.feedback[0].registers > Some(0));
         assert_eq!(sim.run(&scale_job(&values, Some(TimingSpec::runs(4)))).unwrap().timed, timed, "the same again");
+    }
+
+    /// What is computed of loaded data is not computed where nobody reads it: a division by zero is no fault then.
+    #[test]
+    fn what_nobody_reads_is_only_timed() {
+        let text = "program quotient {\n  read buffer x: i32[64]\n  write buffer y: i32[64]\n  lanes l = 64\n  { y[l] = 1 / x[l] }\n}\n";
+        let program = warpsight_ir::Checked::new(warpsight_ir::text::parse(text).unwrap()).unwrap();
+        let piece = || MemorySpec { kind: MemoryKind::Buffer { bytes: 256 }, init: Init::Zero, canaries: false };
+        let mut job = crate::Job {
+            programs: vec![crate::Code::Program((*program).clone())],
+            memory: vec![piece(), piece()],
+            launches: vec![LaunchSpec { program: 0, args: vec![0, 1], sizes: vec![] }],
+            read: vec![],
+            peek: vec![],
+            timing: Some(TimingSpec::runs(3)),
+        };
+        assert!(!job.wants_results());
+        let result = sim().run(&job).unwrap();
+        assert!(result.timed.times[0].len() == 3 && result.feedback[0].registers > Some(0) && result.read.is_empty());
+        job.read = vec![1];
+        assert!(matches!(sim().run(&job), Err(DeviceError::Fault { what, .. }) if what.contains("divided by zero")));
+        // Without the fault it takes as long with results as without.
+        job.memory[0].init = Init::Data(vec![1; 256]);
+        assert_eq!(sim().run(&job).unwrap().timed.times, result.timed.times);
     }
 
     #[test]

@@ -3,12 +3,12 @@
 
 use std::time::Instant;
 use warpsight_ir::accesses::text::parse;
-use warpsight_sim::trace::{Levels, NAMES, Options, trace};
+use warpsight_sim::trace::{Levels, Options, trace};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
     let (file, device) = args.next().zip(args.next()).ok_or("FILE.toml DEVICE")?;
-    let mut levels = Levels::named(&device).ok_or_else(|| format!("devices: {}", NAMES.join(", ")))?;
+    let mut levels = Levels::named(&device).map_err(|known| format!("devices: {}", known.join(", ")))?;
     let (mut options, mut settings) = (Options::default(), Vec::new());
     for arg in args {
         let (key, value) = arg.split_once('=').ok_or_else(|| format!("`{arg}` is not of the form KEY=VALUE"))?;

@@ -1,5 +1,6 @@
 //! What a device's clock shows: launches in whole ticks, disturbed, slower when the device got hot.
 
+use crate::mixed::mixed;
 use crate::silicon::{Silicon, Timer};
 use warpsight_ir::Seconds;
 
@@ -22,7 +23,7 @@ impl Timer {
 impl Clock {
     /// Of a cool device. The same seed shows the same.
     pub fn new(silicon: &Silicon) -> Self {
-        Self { worked: 0.0, state: silicon.timer.seed ^ 0x9e37_79b9_7f4a_7c15 }
+        Self { worked: 0.0, state: mixed(silicon.timer.seed) }
     }
 
     /// What is shown of a launch that takes `time` on a cool device.
@@ -37,13 +38,10 @@ impl Clock {
         Seconds(if timer.quantum > 0.0 { (disturbed / timer.quantum).round() * timer.quantum } else { disturbed })
     }
 
-    /// From 0 to below 1: splitmix64.
+    /// From 0 to below 1.
     fn uniform(&mut self) -> f64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+        self.state = self.state.wrapping_add(1);
+        (mixed(self.state) >> 11) as f64 / (1u64 << 53) as f64
     }
 }
 

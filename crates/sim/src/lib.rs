@@ -36,6 +36,7 @@ mod demand;
 mod engine;
 mod fault;
 mod memory;
+mod mixed;
 mod pattern;
 pub mod pipeline;
 mod report;

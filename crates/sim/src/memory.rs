@@ -18,8 +18,6 @@ pub struct Caches {
     atomic: Time,
     sets: Chooser,
     choice: Chooser,
-    /// By lists of address bits, not by the line's number.
-    hashed: bool,
     /// Ticks of stores or victims that may wait before those behind have to.
     slack: Time,
 }
@@ -91,7 +89,6 @@ impl Caches {
             atomic: ticks(l2.atomic),
             sets: Chooser::new(None, l2.cache.sets),
             choice: Chooser::new(l2.slice_hash.as_ref(), l2.slices),
-            hashed: l2.slice_hash.is_some(),
             slack: ticks(silicon.buffer.store_queue),
         }
     }
@@ -178,7 +175,7 @@ impl Caches {
     fn slice(&self, address: u64) -> usize {
         let number = address / self.line;
         // Higher bits are folded in, so that large powers of two spread.
-        self.choice.of(address, if self.hashed { 0 } else { number ^ (number >> 7) ^ (number >> 15) })
+        self.choice.of(address, number ^ (number >> 7) ^ (number >> 15))
     }
 
     fn set(&self, number: u64) -> usize {

@@ -46,7 +46,8 @@ pub struct Sampled {
     pub error: SampleError,
 }
 
-/// How far sampled times were from whole ones, on 200 kernels (`cargo run --release -p warpsight-engine --example sampled`).
+/// How far sampled times were from whole ones, on 200 kernels and the Adreno 640's silicon (`cargo run --release -p warpsight-engine --example
+/// sampled`).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SampleError {
     /// Half of them were no further off, as a part of the time.
@@ -92,33 +93,19 @@ impl MemoryCounters {
 
     /// All of them, in order.
     pub(crate) fn numbers(&mut self) -> [&mut u64; Self::COUNT] {
-        let Self {
-            buffer_bytes,
-            texture_bytes,
-            image_write_bytes,
-            local_bytes,
-            texture_hits,
-            texture_misses,
-            l1_hits,
-            l1_misses,
-            l2_hits,
-            l2_misses,
-            dram_read,
-            dram_written,
-        } = self;
         [
-            buffer_bytes,
-            texture_bytes,
-            image_write_bytes,
-            local_bytes,
-            texture_hits,
-            texture_misses,
-            l1_hits,
-            l1_misses,
-            l2_hits,
-            l2_misses,
-            dram_read,
-            dram_written,
+            &mut self.buffer_bytes,
+            &mut self.texture_bytes,
+            &mut self.image_write_bytes,
+            &mut self.local_bytes,
+            &mut self.texture_hits,
+            &mut self.texture_misses,
+            &mut self.l1_hits,
+            &mut self.l1_misses,
+            &mut self.l2_hits,
+            &mut self.l2_misses,
+            &mut self.dram_read,
+            &mut self.dram_written,
         ]
     }
 }

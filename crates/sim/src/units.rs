@@ -3,9 +3,9 @@
 use crate::cache::{Cache, Chooser, Found, Victim, span};
 use crate::code::Mask;
 use crate::memory::Caches;
-use crate::silicon::{DataCache, ImagePath, Per, Silicon};
+use crate::silicon::{DataCache, Geometry, ImagePath, Per, Silicon};
 use crate::timing::{Server, Time, ticks};
-use warpsight_ir::ImageKind;
+use warpsight_ir::{Bytes, ImageKind};
 
 /// One line an instruction touches, and which of its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,12 +153,16 @@ pub struct Units {
 struct L1 {
     cache: Cache,
     sets: Chooser,
+    hashed: bool,
     fill: Server,
     line: u64,
     sector: u64,
     filling: Time,
     latency: Time,
 }
+
+/// Kinds of images, in the order of [`TextureUnit`]'s paths.
+const KINDS: [ImageKind; 4] = [ImageKind::Image2d, ImageKind::Image1d, ImageKind::Image1dBuffer, ImageKind::Image2dFromBuffer];
 
 /// A texture unit.
 #[derive(Debug)]
@@ -167,7 +171,7 @@ pub struct TextureUnit {
     pub pipe: Server,
     fill: Server,
     cache: Cache,
-    /// By kind of image: what chooses the set, ticks of a step.
+    /// By kind of image ([`KINDS`]): what chooses the set, ticks of a step.
     paths: [(Chooser, Time); 4],
     line: u64,
     lanes_per_step: u32,
@@ -181,14 +185,14 @@ pub struct TextureUnit {
 }
 
 impl Units {
-    /// Idle units with empty caches.
-    pub fn new(silicon: &Silicon) -> Self {
+    /// Idle units with empty caches of a core that holds so many groups with so much local memory each.
+    pub fn new(silicon: &Silicon, groups: u32, local: Bytes) -> Self {
         let (b, l) = (&silicon.buffer, &silicon.local);
         let textures = if silicon.texture.per == Per::Port { silicon.core.ports } else { 1 };
         Self {
             textures: (0..textures).map(|_| TextureUnit::new(silicon)).collect(),
             load_store: Server::default(),
-            l1: silicon.l1.as_ref().map(L1::new),
+            l1: silicon.l1.as_ref().map(|l1| L1::new(l1, &l1.beside(groups, local, &silicon.residency))),
             local: Server::default(),
             buffer_latency: ticks(b.latency),
             buffer_overhead: ticks(b.wave_overhead),
@@ -277,10 +281,11 @@ impl Units {
 }
 
 impl L1 {
-    fn new(silicon: &DataCache) -> Self {
+    fn new(silicon: &DataCache, cache: &Geometry) -> Self {
         Self {
-            cache: Cache::new(&silicon.cache, Victim::LeastRecent),
-            sets: Chooser::new(None, silicon.cache.sets),
+            cache: Cache::new(cache, Victim::LeastRecent),
+            sets: Chooser::new(None, cache.sets),
+            hashed: silicon.hashed,
             fill: Server::default(),
             line: silicon.cache.line.into(),
             sector: silicon.sector.into(),
@@ -303,7 +308,7 @@ impl L1 {
     fn read(&mut self, at: Time, touched: &Touched, beyond: Time, caches: &mut Caches) -> Time {
         let number = touched.line / self.line;
         let sectors = self.sectors(touched.bytes);
-        let set = self.sets.of(0, number ^ (number >> 7));
+        let set = self.sets.of(0, if self.hashed { number ^ (number >> 7) } else { number });
         let (line, _) = self.cache.access(set, number);
         let missing: u64 = touched.bytes & !line.present;
         if missing == 0 {
@@ -367,8 +372,7 @@ impl TextureUnit {
             pipe: Server::default(),
             fill: Server::default(),
             cache: Cache::new(&t.cache, Victim::LeastRecent),
-            // In the order in which kinds are declared.
-            paths: [path(&t.image1d), path(&t.image1d_buffer), path(&t.image2d), path(&t.image2d_from_buffer)],
+            paths: KINDS.map(|kind| path(t.path(kind))),
             line: t.cache.line.into(),
             lanes_per_step: t.lanes_per_step,
             overhead: ticks(t.wave_overhead),
@@ -390,7 +394,8 @@ impl TextureUnit {
         let each = self.lanes_per_step;
         let group = if each >= 128 { Mask::MAX } else { (1 << each) - 1 };
         let steps = (0..128 / each.min(128)).filter(|s| mask >> (s * each) & group != 0);
-        let (chooser, step) = &self.paths[kind as usize];
+        let path = KINDS.iter().position(|own| *own == kind).unwrap_or(0);
+        let (chooser, step) = &self.paths[path];
         let work = steps.count() as Time * step * if texel_bytes > self.wide { 2 } else { 1 };
         let start = self.pipe.serve(at, work + self.overhead);
         let mut ready = start + work;

@@ -197,3 +197,20 @@ fn silicon_may_come_from_any_text() {
     assert_eq!(r.cycles, slow.cycles);
     assert!((slow.time - Seconds(3.2e-6)).0 / (r.time - Seconds(3.2e-6)).0 - 2.0 < 1e-9);
 }
+
+/// One wave alone, and several that wait for each other.
+#[test]
+fn loops_without_end_are_stopped() {
+    let silicon = Silicon::parse("base = \"adreno640\"\n[limits]\nsteps = 10000\n").unwrap_or_else(|e| panic!("{e}"));
+    for lanes in [1, 512] {
+        let body = vec![
+            var("s", F32, f(1.0)),
+            for_("n", i(2_000_000_000), Unroll::None, vec![set("s", mul(v("s"), v("s")))]),
+            store("out", vec![v("l")], v("s")),
+        ];
+        let params = vec![buffer("out", Scalar::F32, &[512], Access::Write)];
+        let p = program(params, vec![], launch(&[("g", 1)], &[("l", lanes)]), body);
+        let fault = Simulator::new(silicon.clone()).simulate(&p, &mut bindings(vec![vec![0; 2048]])).expect_err("no end");
+        assert_eq!(fault.to_string(), "kernel `k`: more than 10000 steps; a loop without end? (`limits.steps` of the silicon)");
+    }
+}

@@ -6,6 +6,8 @@ mod convolution;
 mod occupancy;
 #[path = "../examples/figures/patterns.rs"]
 mod patterns;
+#[path = "../examples/shared/mod.rs"]
+mod shared;
 
 use convolution::{IN, OUT, SIDE};
 use occupancy::{Point, UNROLLS, logarithms};

@@ -9,6 +9,8 @@ mod folder;
 mod kernels;
 #[path = "../examples/recording/points.rs"]
 mod points;
+#[path = "../examples/shared/mod.rs"]
+mod shared;
 
 use chase::Ring;
 use points::{fitted, held_out, mean_error, points};

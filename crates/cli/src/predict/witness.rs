@@ -6,7 +6,7 @@ use crate::report::Column::{Keep, Spare};
 use crate::report::{Table, dash, table};
 use serde_json::{Map, Value, json};
 use warpsight_predict::volumes::report::PointVolumes;
-use warpsight_sim::trace::{Levels, NAMES, Options, Traced, Volumes, trace};
+use warpsight_sim::trace::{Levels, Options, Traced, Volumes, trace};
 
 /// A traced launch.
 pub struct Witness {
@@ -22,8 +22,8 @@ pub struct Witness {
 /// There is none, or the kernel cannot be traced there.
 pub fn of(input: &Input, device: &Device) -> Result<Witness, Failure> {
     let name = &device.profile.name;
-    let levels = Levels::named(name).ok_or_else(|| {
-        let there_are = format!("those with caches to execute on: {}", NAMES.join(", "));
+    let levels = Levels::named(name).map_err(|known| {
+        let there_are = format!("those with caches to execute on: {}", known.join(", "));
         Failure::input(format!("{}: there is no witness for this device", device.name)).at("--witness").help(there_are)
     })?;
     let options = Options::default();
@@ -55,7 +55,8 @@ impl Witness {
 
     /// What the simulated numbers are made of.
     pub fn notes(&self) -> impl Iterator<Item = String> {
-        let assumed = self.levels.assumed.iter().map(|assumed| format!("simulated: assumed: {assumed}"));
+        let keys = self.levels.assumed.join(", ");
+        let assumed = (!keys.is_empty()).then(|| format!("simulated: assumed of sim/devices/{}.toml: {keys}", self.levels.name));
         let turn = format!("simulated: assumed: a warp makes up to {} loads before the next one's turn", self.options.turn);
         std::iter::once(format!("simulated: {}", self.executed())).chain(assumed).chain([turn])
     }

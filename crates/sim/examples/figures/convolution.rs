@@ -1,7 +1,7 @@
 //! Paper 001, section 3.1: a convolution through local memory reaches half of what it reaches through the texture cache; and its figure 3b: how
 //! busy arithmetic units and the bus to device memory are meanwhile.
 
-use crate::patterns::checked;
+use crate::shared::checked;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use warpsight_ir::data::{bytes_f32, f32_bytes};

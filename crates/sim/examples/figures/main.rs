@@ -8,6 +8,8 @@ mod convolution;
 mod occupancy;
 mod page;
 mod patterns;
+#[path = "../shared/mod.rs"]
+mod shared;
 
 use convolution::Ran;
 use occupancy::Point;
@@ -137,11 +139,5 @@ fn run() -> Result<(), String> {
 }
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    shared::ended(run())
 }

@@ -1,6 +1,7 @@
 //! Paper 000, figure 5: one work-group of 1 to 16 warps, all of whose work-items read the same pixels and take their logarithms.
 
-use crate::patterns::{checked, run};
+use crate::patterns::run;
+use crate::shared::checked;
 use std::fmt::Write;
 use warpsight_sim::Simulator;
 

@@ -1,7 +1,8 @@
 //! Paper 000, figure 4: four orders in which a warp reads an image; and images of rows and columns beside images of one row (section 3).
 
+use crate::shared::checked;
 use std::collections::BTreeMap;
-use warpsight_ir::{Bindings, Checked, text};
+use warpsight_ir::{Bindings, Checked};
 use warpsight_sim::{Report, Silicon, Simulator};
 
 /// An order in which work-items read pixels.
@@ -59,18 +60,17 @@ pub fn throughput(simulator: &Simulator, pattern: Pattern, lanes: u32) -> Result
 
 /// Bytes a cycle that many warps read of an image that the texture caches hold: of rows and columns, and of one row.
 ///
-/// Programs do not name kinds of images yet: images of one row are read by silicon whose images of rows and columns are as its images of one row.
-///
 /// # Errors
 /// What the simulator refuses.
 pub fn kinds(silicon: &Silicon) -> Result<[f64; 2], String> {
-    let mut rows = silicon.clone();
-    rows.texture.image2d = silicon.texture.image1d.clone();
+    let simulator = Simulator::new(silicon.clone());
     let (lanes, trips) = (silicon.core.wave, 256);
     let groups = 16 * silicon.core.count;
-    let program = checked(&format!(
-        "program kinds {{
-          read image a: rgba32f[{lanes}, 1]
+    let bytes = 16.0 * f64::from(lanes) * f64::from(trips) * f64::from(groups);
+    let rate = |image: &str, row: &str| {
+        let program = checked(&format!(
+            "program kinds {{
+          read {image} a: rgba32f[{lanes}{row}]
           write buffer end: f32[{groups}, {lanes} * 4]
           groups g = {groups}
           lanes l = {lanes}
@@ -80,27 +80,16 @@ pub fn kinds(silicon: &Silicon) -> Result<[f64; 2], String> {
             end[g, l * 4] = sum
           }}
         }}",
-        lanes - 1
-    ));
-    let bytes = 16.0 * f64::from(lanes) * f64::from(trips) * f64::from(groups);
-    let rate = |silicon: &Silicon| {
+            lanes - 1
+        ));
         let data = [16 * lanes as usize, 16 * (lanes * groups) as usize];
-        Ok::<_, String>(bytes / run(&Simulator::new(silicon.clone()), &program, &data)?.cycles.0)
+        Ok::<_, String>(bytes / run(&simulator, &program, &data)?.cycles.0)
     };
-    Ok([rate(silicon)?, rate(&rows)?])
+    Ok([rate("image", ", 1")?, rate("image1d", ", 1")?])
 }
 
 /// Runs a Program on arguments of zeros.
 pub fn run(simulator: &Simulator, program: &Checked, data: &[usize]) -> Result<Report, String> {
     let data = data.iter().map(|&bytes| vec![0; bytes]).collect();
     simulator.simulate(program, &mut Bindings { sizes: BTreeMap::new(), data }).map_err(|fault| fault.to_string())
-}
-
-/// A Program of this example.
-pub fn checked(text: &str) -> Checked {
-    match text::parse(text).map_err(|error| error.to_string()).and_then(|program| Checked::new(program).map_err(|error| error.to_string()))
-    {
-        Ok(program) => program,
-        Err(error) => panic!("a program of this example: {error}"),
-    }
 }

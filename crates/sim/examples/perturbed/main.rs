@@ -3,6 +3,8 @@
 //! `cargo run --release -p warpsight-sim --example perturbed -- SEED COUNT FOLDER`
 
 mod perturb;
+#[path = "../shared/mod.rs"]
+mod shared;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -23,11 +25,5 @@ fn run() -> Result<(), String> {
 }
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    shared::ended(run())
 }

@@ -1,7 +1,8 @@
 //! Walks through rings: each step's address is what the step before loaded.
 
+use crate::shared::checked;
 use std::collections::BTreeMap;
-use warpsight_ir::{Bindings, Checked, text};
+use warpsight_ir::{Bindings, Checked};
 use warpsight_sim::{SimFault, Simulator};
 
 /// Bytes of an element: four words, the first of which says where the next one is.
@@ -88,14 +89,5 @@ impl Ring {
         let short = 2 * round + steps % round;
         let times = self.launches(simulator, &[2 * round, short, short + round])?;
         Ok(times[1] + (times[2] - times[1]) * ((steps - short) / round) as f64)
-    }
-}
-
-/// A Program of this example.
-pub fn checked(text: &str) -> Checked {
-    match text::parse(text).map_err(|error| error.to_string()).and_then(|program| Checked::new(program).map_err(|error| error.to_string()))
-    {
-        Ok(program) => program,
-        Err(error) => panic!("a program of this example: {error}"),
     }
 }

@@ -1,6 +1,6 @@
 //! The other micro-benchmarks: many work-items, registers, streams.
 
-use crate::chase::checked;
+use crate::shared::checked;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use warpsight_ir::{Bindings, Checked};

@@ -9,9 +9,12 @@ mod folder;
 mod kernels;
 mod page;
 mod points;
+#[path = "../shared/mod.rs"]
+mod shared;
 
 use folder::Folder;
 use points::{RING, fitted, held_out, mean_error, points};
+use shared::{ended, processor_time};
 use std::process::ExitCode;
 use warpsight_sim::{Silicon, SimFault, Simulator};
 
@@ -26,12 +29,6 @@ fn lane_accesses_per_s(simulator: &Simulator) -> Result<Option<f64>, SimFault> {
         after = processor_time().unwrap_or(f64::INFINITY);
     }
     Ok(Some(accesses as f64 / (after - before)))
-}
-
-/// Seconds that this thread's processor worked for it.
-fn processor_time() -> Option<f64> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    Some(text.split_whitespace().next()?.parse::<f64>().ok()? / 1e9)
 }
 
 struct Arguments {
@@ -94,11 +91,5 @@ fn run() -> Result<(), String> {
 }
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    ended(run())
 }

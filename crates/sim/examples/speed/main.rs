@@ -1,15 +1,19 @@
 //! How fast the simulator itself is, in processor time: `cargo run --release -p warpsight-sim --example speed -- [--silicon NAME]`.
 
+#[path = "../shared/mod.rs"]
+mod shared;
+
+use shared::{checked, ended};
 use std::collections::BTreeMap;
-use warpsight_ir::{Bindings, Checked, Program, text};
+use std::process::ExitCode;
+use warpsight_ir::{Bindings, Program};
 use warpsight_sim::{Report, Sampling, Silicon, SimFault, Simulator};
 
 const KERNELS: [&str; 3] = [include_str!("chase.txt"), include_str!("convolution.txt"), include_str!("matmul.txt")];
 
-/// Seconds that this thread's processor worked for it.
-fn processor_time() -> f64 {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    text.split_whitespace().next().and_then(|time| time.parse::<f64>().ok()).map_or(f64::NAN, |time| time / 1e9)
+/// Of processor time.
+fn seconds() -> f64 {
+    shared::processor_time().unwrap_or(f64::NAN)
 }
 
 /// Arguments: rings that lead on by seven, small numbers.
@@ -34,20 +38,19 @@ fn run() -> Result<(), String> {
     let simulator = Simulator::new(silicon);
     println!("kernel        mode    M lane accesses/s  M warp requests/s  simulated");
     for text in KERNELS {
-        let program = text::parse(text).map_err(|error| error.to_string())?;
-        let program = Checked::new(program).map_err(|error| error.to_string())?;
+        let program = checked(text);
         let sizes: BTreeMap<_, i64> = [("steps".into(), 4096)].into();
         let exact = || {
             let mut bindings = Bindings { sizes: sizes.clone(), data: arguments(&program) };
-            let before = processor_time();
-            simulator.simulate(&program, &mut bindings).map(|report| (report, processor_time() - before))
+            let before = seconds();
+            simulator.simulate(&program, &mut bindings).map(|report| (report, seconds() - before))
         };
         let timing = || {
-            let before = processor_time();
-            simulator.time(&program, &sizes, Sampling::ALL).map(|report| (report, processor_time() - before))
+            let before = seconds();
+            simulator.time(&program, &sizes, Sampling::ALL).map(|report| (report, seconds() - before))
         };
-        let told = |mode: &str, (report, seconds): (Report, f64)| {
-            let requests = report.memory_instructions as f64 / seconds / 1e6;
+        let told = |mode: &str, (report, took): (Report, f64)| {
+            let requests = report.memory_instructions as f64 / took / 1e6;
             println!("{:<13} {mode:<7} {:>17.1} {requests:>18.2} {:>8.3} ms", program.name, requests * wave, report.time.0 * 1e3,);
         };
         told("exact", exact().map_err(|fault| fault.to_string())?);
@@ -60,9 +63,6 @@ fn run() -> Result<(), String> {
     Ok(())
 }
 
-fn main() {
-    if let Err(error) = run() {
-        eprintln!("error: {error}");
-        std::process::exit(1);
-    }
+fn main() -> ExitCode {
+    ended(run())
 }

@@ -18,7 +18,7 @@ use crate::units::{Lines, Units};
 use crate::wave::Wave;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use warpsight_ir::Program;
+use warpsight_ir::{Bytes, Program};
 
 /// A resident group.
 #[derive(Debug, Default)]
@@ -120,7 +120,7 @@ impl<'a, const W: usize> Engine<'a, W> {
         let new_core = |_| Core {
             ports: vec![Server::default(); core.ports as usize],
             float: 0,
-            units: Units::new(silicon),
+            units: Units::new(silicon, fits, Bytes(code.local_bytes as f64)),
             waves: 0,
             groups: 0,
             starting: None,
@@ -281,6 +281,11 @@ impl<'a, const W: usize> Engine<'a, W> {
         let code = self.code;
         loop {
             self.steps += 1;
+            if self.steps > self.silicon.limits.steps {
+                // Told by who asks next.
+                self.enter(w);
+                return Ok(());
+            }
             let wave = &mut self.waves[w];
             let op = code.ops[wave.at as usize];
             let (from, to) = code.needs[wave.at as usize];

@@ -183,6 +183,8 @@ impl Silicon {
             c.cache(&l1.cache, 1, "l1.cache");
             c.power(l1.sector, "l1.sector");
             c.require(l1.sector <= l1.cache.line, "l1.sector", l1.sector, "at most l1.cache.line");
+            let rising = l1.carve.is_sorted() && l1.carve.iter().all(|&bytes| u64::from(bytes) < l1.cache.bytes);
+            c.require(rising, "l1.carve", format!("{:?}", l1.carve), "ascending, each below l1.cache.bytes");
             c.wait(l1.latency, "l1.latency");
             c.rate(l1.fill, "l1.fill");
         }

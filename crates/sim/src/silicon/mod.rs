@@ -10,9 +10,9 @@ pub use pipeline::{LaunchSilicon, PipelineSilicon, QueueSilicon};
 pub use read::SiliconError;
 
 use serde::Deserialize;
-use warpsight_ir::ImageKind;
 use warpsight_ir::layout::ImageLayout;
 use warpsight_ir::occupancy::Residency;
+use warpsight_ir::{Bytes, ImageKind};
 
 /// A simulated GPU: its units, their rates (cycles of [`Core::clock`]) and their sizes.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -92,6 +92,10 @@ pub struct Core {
     pub barrier_latency: f64,
     /// 32-bit registers that the compiler takes besides the values alive at once.
     pub own_registers: u32,
+    /// Bytes of a lane up to which compilers make neighbouring accesses one; 0 where they leave them as they are. Traces follow it; what
+    /// executes Programs takes their accesses as they are.
+    #[serde(default)]
+    pub joined: u32,
 }
 
 /// What a program may ask for, besides what fits a core.
@@ -109,9 +113,9 @@ pub struct Limits {
     pub steps: u64,
 }
 
-/// Minutes of the host.
+/// About a minute of the host.
 fn steps() -> u64 {
-    4_000_000_000
+    1_000_000_000
 }
 
 /// What may begin when a wave ends.
@@ -242,8 +246,13 @@ fn one() -> f64 {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DataCache {
-    /// Its shape.
+    /// Its shape, where nothing of it is local memory.
     pub cache: Geometry,
+    /// How much of it may become local memory, ascending: the least that suffices is taken. Empty where local memory is apart.
+    #[serde(default)]
+    pub carve: Vec<u32>,
+    /// Whether sets are taken by a hash of a line's number, or else by its lowest digits.
+    pub hashed: bool,
     /// Bytes that are fetched at a time.
     pub sector: u32,
     /// Cycles from the unit to the register on a hit.
@@ -326,6 +335,24 @@ pub struct Dram {
     pub row_overhead: f64,
 }
 
+/// Bytes of a first level that become local memory where a core holds so many groups with so much of it each, of these possible parts.
+pub(crate) fn carved(parts: &[u32], groups: u32, local: Bytes, residency: &Residency) -> u64 {
+    let reserved = residency.local_reserved.unwrap_or(Bytes::ZERO);
+    let taken = if local.0 > 0.0 { (local.0 + reserved.0) * f64::from(groups) } else { 0.0 };
+    parts.iter().find(|&&bytes| f64::from(bytes) >= taken).or(parts.last()).copied().unwrap_or(0).into()
+}
+
+impl DataCache {
+    /// What is left of it on a core that holds so many groups with so much local memory each.
+    pub fn beside(&self, groups: u32, local: Bytes, residency: &Residency) -> Geometry {
+        let set = u64::from(self.cache.line) * u64::from(self.cache.ways);
+        let left = self.cache.bytes.saturating_sub(carved(&self.carve, groups, local, residency));
+        // Something is left.
+        let sets = (left / set.max(1)).max(1);
+        Geometry { bytes: sets * set, sets: sets as u32, ..self.cache.clone() }
+    }
+}
+
 impl Texture {
     /// How images of a kind are fetched from.
     pub fn path(&self, kind: ImageKind) -> &ImagePath {
@@ -339,7 +366,7 @@ impl Texture {
 }
 
 impl Silicon {
-    /// Waves that a core holds at most; where nothing says so, as many as its registers hold of one each.
+    /// Waves that a core holds at most; 64 where nothing says so.
     pub fn max_waves(&self) -> u32 {
         self.residency.max_warps.unwrap_or(64)
     }

@@ -1,6 +1,7 @@
 //! Data-dependent addresses: elements drawn by dice that fall alike for the same values of the variables that draw anew.
 
 use super::form::{Form, Forms};
+use crate::mixed::mixed;
 use warpsight_ir::{AccessRef, Indirect, Kernel, Pattern, VarKind};
 
 /// How coordinates are drawn.
@@ -61,12 +62,4 @@ impl Draw {
             element /= extent;
         }
     }
-}
-
-/// All bits of a number in each bit (the finaliser of splitmix64: Steele, Lea and Flood, 2014).
-fn mixed(number: u64) -> u64 {
-    let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

@@ -1,7 +1,8 @@
-//! What a trace knows of a GPU: how many cores there are, what they hold, and the caches behind them. Truth of the simulator, as its silicon is:
-//! models never see it. The numbers of three GPUs stand here, and nowhere else.
+//! What a trace knows of a GPU, read off its [`Silicon`]: how many cores there are, what they hold, and the caches behind them. Sets of the second
+//! level are taken by a hash, and it is one cache for all cores: what each of an A100's partitions keeps for itself is kept once.
 
 use super::fault::TraceFault;
+use crate::silicon::{Geometry, Silicon, carved};
 use warpsight_ir::Bytes;
 use warpsight_ir::layout::ImageLayout;
 use warpsight_ir::occupancy::Residency;
@@ -33,7 +34,7 @@ pub struct Levels {
     /// The first-level cache of a core.
     pub l1: Level,
     /// How much of the first level may become local memory, ascending: the least that suffices is taken. Empty where local memory is apart.
-    pub carve: Vec<u64>,
+    pub carve: Vec<u32>,
     /// The second-level cache, shared.
     pub l2: Level,
     /// Bytes that device memory delivers at once, a multiple of the second level's sectors.
@@ -42,91 +43,51 @@ pub struct Levels {
     pub joined: u64,
     /// How images lie in memory.
     pub image: ImageLayout,
-    /// What has no public source, in words.
-    pub assumed: Vec<&'static str>,
+    /// Keys of the silicon that are read here and have no source.
+    pub assumed: Vec<String>,
 }
 
-/// The GPUs that [`Levels::named`] knows.
-pub const NAMES: [&str; 3] = ["a100-40", "h200", "mi250x"];
+/// What a trace reads of silicon: keys, or sections of them.
+const READ: [&str; 8] =
+    ["core.count", "core.joined", "residency.", "texture.image2d.layout", "l1.", "l2.cache.", "l2.sector", "dram.burst"];
 
-const KIB: u64 = 1024;
+/// And what it does not: these say how long something takes.
+const TIMES: [&str; 2] = ["l1.latency", "l1.fill"];
 
 impl Levels {
-    /// One of [`NAMES`].
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "a100-40" => Some(Self::a100_40()),
-            "h200" => Some(Self::h200()),
-            "mi250x" => Some(Self::mi250x()),
-            _ => None,
-        }
+    /// Of embedded silicon.
+    ///
+    /// # Errors
+    /// The names of those there are.
+    pub fn named(name: &str) -> Result<Self, Vec<&'static str>> {
+        let of = |name: &str| Silicon::named(name).and_then(|silicon| Self::of(&silicon));
+        of(name).ok_or_else(|| Silicon::names().filter(|name| of(name).is_some()).collect())
     }
 
-    /// NVIDIA A100 (A100 whitepaper; CUDA C++ Programming Guide, compute capability 8.0: residency, capacities of shared memory; 64 bytes of
-    /// device memory at once: device table of the implementation of paper 002).
-    fn a100_40() -> Self {
-        Self {
-            name: "a100-40".to_owned(),
-            cores: 108,
-            residency: nvidia(164 * KIB),
-            l1: Level { bytes: 192 * KIB, line: 128, sector: 32, ways: Some(64), hashed: true },
-            carve: [0, 8, 16, 32, 64, 100, 132, 164].map(|kib| kib * KIB).to_vec(),
-            l2: Level { bytes: 40 << 20, line: 128, sector: 32, ways: Some(16), hashed: true },
-            fetch: 64,
-            joined: 0,
-            image: ImageLayout::NvidiaBlockLinear { gobs_log2: 4 },
-            assumed: vec![NVIDIA_SETS, NVIDIA_L2],
-        }
-    }
-
-    /// NVIDIA H200 (H100 whitepaper; CUDA C++ Programming Guide, compute capability 9.0; device table of the implementation of paper 002).
-    fn h200() -> Self {
-        Self {
-            name: "h200".to_owned(),
-            cores: 132,
-            residency: nvidia(228 * KIB),
-            l1: Level { bytes: 256 * KIB, line: 128, sector: 32, ways: Some(64), hashed: true },
-            carve: [0, 8, 16, 32, 64, 100, 132, 164, 196, 228].map(|kib| kib * KIB).to_vec(),
-            l2: Level { bytes: 50 << 20, line: 128, sector: 32, ways: Some(16), hashed: true },
-            fetch: 64,
-            joined: 0,
-            image: ImageLayout::NvidiaBlockLinear { gobs_log2: 4 },
-            assumed: vec![NVIDIA_SETS, NVIDIA_L2],
-        }
-    }
-
-    /// One die of an AMD MI250X (CDNA 2 whitepaper; AMDGPU back end of LLVM: residency, loads and stores of up to 16 bytes;
-    /// ROCm Compute Profiler documentation: lines of 64 and 128 bytes, requests of 64).
-    fn mi250x() -> Self {
-        Self {
-            name: "mi250x".to_owned(),
-            cores: 110,
-            residency: Residency {
-                warp: Some(64),
-                max_warps: Some(32),
-                max_groups: Some(32),
-                registers: Some(131_072),
-                max_registers: Some(512),
-                register_granule: Some(8),
-                warp_granule: Some(4),
-                max_group_size: Some(1024),
-                max_barriers: Some(16),
-                local: Some(Bytes(65_536.0)),
-                local_granule: Some(Bytes(512.0)),
-                local_reserved: None,
-            },
-            l1: Level { bytes: 16 * KIB, line: 64, sector: 64, ways: Some(64), hashed: false },
-            carve: Vec::new(),
-            l2: Level { bytes: 8 << 20, line: 128, sector: 64, ways: Some(16), hashed: true },
-            fetch: 64,
-            joined: 16,
-            image: ImageLayout::MaliInterleaved,
-            assumed: vec![
-                "the first level has 64 ways",
-                "sets of the second level are taken by a hash of the address",
-                "texels lie in tiles of 16 × 16, in Morton's order",
-            ],
-        }
+    /// Of silicon whose buffers have a first-level cache; `None` of other silicon, and of such that a trace cannot follow.
+    pub fn of(silicon: &Silicon) -> Option<Self> {
+        let (l1, l2) = (silicon.l1.as_ref()?, &silicon.l2);
+        let level = |cache: &Geometry, sector: u32, hashed: bool| Level {
+            bytes: cache.bytes,
+            line: cache.line.into(),
+            sector: sector.into(),
+            ways: Some(cache.ways),
+            hashed,
+        };
+        let reads = |key: &&String| READ.iter().any(|read| key.starts_with(read)) && !TIMES.contains(&key.as_str());
+        let levels = Self {
+            name: silicon.name.clone(),
+            cores: silicon.core.count,
+            residency: silicon.residency,
+            l1: level(&l1.cache, l1.sector, l1.hashed),
+            carve: l1.carve.clone(),
+            l2: level(&l2.cache, l2.sector, true),
+            fetch: silicon.dram.burst.into(),
+            joined: silicon.core.joined.into(),
+            image: silicon.texture.image2d.layout,
+            assumed: silicon.assumed.iter().filter(reads).cloned().collect(),
+        };
+        levels.check().is_ok().then_some(levels)
     }
 
     /// Whether these caches can be.
@@ -162,32 +123,9 @@ impl Levels {
 
     /// The first level of a core that holds so many groups with so much local memory each.
     pub(super) fn first(&self, groups: u32, local: Bytes) -> Level {
-        let reserved = self.residency.local_reserved.unwrap_or(Bytes::ZERO);
-        let taken = if local.0 > 0.0 { (local.0 + reserved.0) * f64::from(groups) } else { 0.0 };
-        let cut = self.carve.iter().find(|&&bytes| bytes as f64 >= taken).or(self.carve.last()).copied().unwrap_or(0);
         // Something is left.
         let least = self.l1.line * self.l1.ways.map_or(1, u64::from);
-        Level { bytes: self.l1.bytes.saturating_sub(cut).max(least), ..self.l1 }
-    }
-}
-
-const NVIDIA_SETS: &str = "the first level has 64 ways, the second 16; sets of both are taken by a hash of the address";
-const NVIDIA_L2: &str = "the second level is one cache for all cores: what both of its partitions use is kept once";
-
-/// What compute capabilities 8.0 and 9.0 have in common.
-fn nvidia(local: u64) -> Residency {
-    Residency {
-        warp: Some(32),
-        max_warps: Some(64),
-        max_groups: Some(32),
-        registers: Some(65_536),
-        max_registers: Some(255),
-        register_granule: Some(8),
-        warp_granule: Some(4),
-        max_group_size: Some(1024),
-        max_barriers: None,
-        local: Some(Bytes(local as f64)),
-        local_granule: Some(Bytes(128.0)),
-        local_reserved: Some(Bytes(1024.0)),
+        let left = self.l1.bytes.saturating_sub(carved(&self.carve, groups, local, &self.residency));
+        Level { bytes: left.max(least), ..self.l1 }
     }
 }

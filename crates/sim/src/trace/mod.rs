@@ -30,7 +30,7 @@ mod touch;
 mod volumes;
 
 pub use fault::TraceFault;
-pub use levels::{Level, Levels, NAMES};
+pub use levels::{Level, Levels};
 pub use options::Options;
 pub use volumes::{Part, Traced, Volumes};
 

@@ -240,7 +240,7 @@ pub struct Code {
     pub faults: Vec<FaultKind>,
     /// Rows of a wave.
     pub rows: usize,
-    /// 32-bit registers of a work-item: rows alive at once, those that hold the same in all lanes left out.
+    /// 32-bit registers of a work-item: values alive at once, those left out that a compiler makes again or shares among lanes.
     pub registers: u32,
     /// Rows that hold the same in every lane of all waves.
     pub shared: Vec<u32>,

@@ -142,7 +142,7 @@ fn spilled_values_cost_memory_traffic() {
         let params = vec![buffer("a", Scalar::F32, &[256], Access::Read), buffer("out", Scalar::F32, &[64], Access::Write)];
         run(&program(params, vec![], launch(&[("g", 8)], &[("l", 64)]), body), vec![vec![0; 1024], vec![0; 256]])
     };
-    let (fits, spills) = (many(180), many(200));
+    let (fits, spills) = (many(178), many(200));
     assert_eq!((fits.spilled, spills.spilled), (0, spills.registers - 185));
     assert!(spills.cycles.0 > 1.4 * fits.cycles.0, "{} {}", fits.cycles.0, spills.cycles.0);
 }
@@ -213,4 +213,18 @@ fn loops_without_end_are_stopped() {
         let fault = Simulator::new(silicon.clone()).simulate(&p, &mut bindings(vec![vec![0; 2048]])).expect_err("no end");
         assert_eq!(fault.to_string(), "kernel `k`: more than 10000 steps; a loop without end? (`limits.steps` of the silicon)");
     }
+}
+
+/// Two hundred places that a loop reads from: a compiler makes them again rather than spill values for them.
+#[test]
+fn addresses_take_no_registers_from_values() {
+    let place = |n: i64| format!("p{n}");
+    let mut body: Vec<Stmt> = (0..200).map(|n| let_(&place(n), mul(v("l"), i(2 * n + 3)))).collect();
+    body.push(var("s", F32, f(0.0)));
+    let reads = (0..200).map(|n| set("s", add(v("s"), load("a", vec![add(v(&place(n)), v("n"))], 1)))).collect();
+    body.push(for_("n", i(8), Unroll::None, reads));
+    body.push(store("out", vec![v("l")], v("s")));
+    let params = vec![buffer("a", Scalar::F32, &[64 * 512], Access::Read), buffer("out", Scalar::F32, &[64], Access::Write)];
+    let r = run(&program(params, vec![], launch(&[("g", 1)], &[("l", 64)]), body), vec![vec![0; 64 * 512 * 4], vec![0; 256]]);
+    assert!(r.spilled == 0 && r.registers < 80, "{} registers, {} spilled", r.registers, r.spilled);
 }

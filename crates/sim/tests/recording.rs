@@ -60,11 +60,17 @@ fn the_periodic_state_is_the_long_way() {
     }
 }
 
-/// RegCount: 12 groups at once of as many registers as there are.
+/// RegCount: 12 groups at once of as many registers as there are, 24 of half as many; the chain spills from 181 values on.
 #[test]
-fn registers_limit_groups() {
+fn registers_limit_groups_and_spill_where_they_did() {
     let simulator = simulator();
-    let trip = |groups| kernels::registers(&simulator, 183, groups).expect("simulated");
-    let [one, full, more] = [1, 12, 13].map(trip);
-    assert!(full < 1.35 * one && more > 1.7 * one, "{one} {full} {more}");
+    let trip = |values, groups| kernels::registers(&simulator, values, groups).expect("simulated") * 585e6;
+    for (values, groups) in [(183, 12), (91, 24)] {
+        let [one, full, more] = [1, groups, groups + 1].map(|groups| trip(values, groups));
+        assert!(full < 1.2 * one && more > 1.8 * one, "{values} values: {one} {full} {more} cycles");
+    }
+    // Recorded: 381 cycles a trip of 91 values, 735 of 180; 4 more for a value more, 53 at the 181st.
+    let [half, before, at, behind] = [91, 179, 180, 181].map(|values| trip(values, 1));
+    assert!((half / 381.0 - 1.0).abs() < 0.05 && (at / 735.0 - 1.0).abs() < 0.05, "{half} {at} cycles");
+    assert!((at - before - 4.0).abs() < 0.5 && behind - at > 20.0, "{before} {at} {behind} cycles");
 }

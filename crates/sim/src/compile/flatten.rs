@@ -24,6 +24,8 @@ pub(super) fn flatten(tree: &Tree, silicon: &Silicon, needed: Option<&[bool]>) -
         loaded: loaded(tree),
         waited: HashSet::new(),
         open: None,
+        coming: HashMap::new(),
+        remade: super::registers::remade(tree),
         alive: 0,
         most: 0,
     };
@@ -60,7 +62,11 @@ struct Placer<'t> {
     /// Loaded values that were waited for since control flow last met.
     waited: HashSet<Value>,
     open: Option<OpenRun>,
-    /// Values of lanes that are alive, and the most that were.
+    /// Ticks from here until results of the runs before may be read.
+    coming: HashMap<Value, u64>,
+    /// Whether a value takes no register.
+    remade: Vec<bool>,
+    /// Values in registers that are alive, and the most that were.
     alive: u32,
     most: u32,
 }
@@ -91,8 +97,7 @@ impl Placer<'_> {
             None => return Err("a program with more than 32768 values alive at once".into()),
         };
         self.rows.insert(v, r);
-        // What is the same in all lanes lies in registers that lanes share.
-        if !self.tree.infos[v as usize].uniform {
+        if !self.remade[v as usize] {
             self.alive += 1;
             self.most = self.most.max(self.alive);
         }
@@ -153,13 +158,23 @@ impl Placer<'_> {
     fn release(&mut self, v: Value) {
         if let Some(r) = self.rows.remove(&v) {
             self.free.push(r);
-            self.alive -= u32::from(!self.tree.infos[v as usize].uniform);
+            self.alive -= u32::from(!self.remade[v as usize]);
         }
     }
 
     /// Ends the open run and adds a step that waits for the loaded among `reads`.
     fn step(&mut self, op: Op, reads: &[Value]) {
         self.close();
+        match op {
+            // An instruction of its own goes by.
+            Op::Access(_) | Op::Copy { .. } => {
+                let core = &self.silicon.core;
+                let gone = ticks(f64::from(core.wave) / f64::from(core.lanes));
+                self.coming.values_mut().for_each(|left| *left = left.saturating_sub(gone));
+            }
+            // Branches, loops and barriers take longer than results do.
+            _ => self.coming.clear(),
+        }
         let waits = self.arriving(reads);
         self.add(op, &waits);
     }
@@ -184,6 +199,8 @@ impl Placer<'_> {
         let OpenRun { first, charged, .. } = run;
         let op = Op::Run { first, count, charged, issue: run.issue as u32, span: run.now as u32, float: run.float as u32 };
         self.add(op, &run.waits);
+        self.coming =
+            run.ready.into_iter().filter_map(|(v, ready)| Some((v, ready.checked_sub(run.now).filter(|&left| left > 0)?))).collect();
     }
 
     fn here(&self) -> u32 {
@@ -309,7 +326,16 @@ impl Placer<'_> {
         let core = &self.silicon.core;
         let issue = ticks(cost * f64::from(core.wave) / f64::from(core.lanes));
         let first = self.code.alu.len() as u32;
-        let run = self.open.get_or_insert_with(|| OpenRun { first, charged: 0, issue: 0, float: 0, now: 0, ready: HashMap::new(), waits });
+        let coming = &mut self.coming;
+        let run = self.open.get_or_insert_with(|| OpenRun {
+            first,
+            charged: 0,
+            issue: 0,
+            float: 0,
+            now: 0,
+            ready: std::mem::take(coming),
+            waits,
+        });
         let start = reads.iter().filter_map(|v| run.ready.get(v)).fold(run.now, |t, &r| t.max(r));
         let latency = if issue > 0 { issue.max(ticks(core.alu_latency)) } else { 0 };
         for &v in writes {

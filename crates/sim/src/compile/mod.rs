@@ -4,6 +4,7 @@
 mod build;
 mod expr;
 mod flatten;
+mod registers;
 mod schedule;
 mod slice;
 mod stmt;
@@ -80,7 +81,17 @@ pub fn compile(program: &Program, sizes: &BTreeMap<Name, i64>, silicon: &Silicon
             Some(slice::needed(&tree).map_err(data)?)
         }
     };
-    flatten::flatten(&tree, silicon, needed.as_deref()).map_err(|what| SimFault::Unsupported { kernel: program.name.clone(), what })
+    let flat = |tree: &Tree| {
+        flatten::flatten(tree, silicon, needed.as_deref()).map_err(|what| SimFault::Unsupported { kernel: program.name.clone(), what })
+    };
+    let code = flat(&tree)?;
+    // Loads that wait for registers do not help: then they stay where they were written.
+    let most = silicon.residency.max_registers.unwrap_or(u32::MAX).saturating_sub(silicon.core.own_registers);
+    if code.registers <= most {
+        return Ok(code);
+    }
+    let slower = flat(&build::build(program, sizes)?)?;
+    Ok(if slower.registers < code.registers { slower } else { code })
 }
 
 impl Node {

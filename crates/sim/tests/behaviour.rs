@@ -228,3 +228,19 @@ fn addresses_take_no_registers_from_values() {
     let r = run(&program(params, vec![], launch(&[("g", 1)], &[("l", 64)]), body), vec![vec![0; 64 * 512 * 4], vec![0; 256]]);
     assert!(r.spilled == 0 && r.registers < 80, "{} registers, {} spilled", r.registers, r.spilled);
 }
+
+/// What is read twice stays in registers while there are some, and is loaded again where it would be spilled.
+#[test]
+fn values_are_loaded_again_rather_than_spilled() {
+    let twice = |values: i64| {
+        let read = |n: i64| load("a", vec![add(mul(v("l"), i(256)), i(n))], 1);
+        let mut body = vec![var("s", F32, f(0.0)), var("p", F32, f(1.0))];
+        body.extend((0..values).map(|n| set("s", add(v("s"), read(n)))));
+        body.extend((0..values).map(|n| set("p", mul(v("p"), add(v("s"), read(n))))));
+        body.push(store("out", vec![v("l")], v("p")));
+        let params = vec![buffer("a", Scalar::F32, &[64 * 256], Access::Read), buffer("out", Scalar::F32, &[64], Access::Write)];
+        let r = run(&program(params, vec![], launch(&[("g", 1)], &[("l", 64)]), body), vec![vec![0; 64 * 256 * 4], vec![0; 256]]);
+        (r.memory_instructions, r.spilled)
+    };
+    assert_eq!((twice(160), twice(200)), ((161, 0), (401, 0)));
+}

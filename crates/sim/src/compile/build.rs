@@ -90,11 +90,13 @@ pub(super) struct Builder<'p> {
     arch: pulp::Arch,
     /// Nodes made so far; unrolling stops at a limit.
     pub made: usize,
+    /// Whether what was loaded before is not loaded again.
+    pub keep_loaded: bool,
 }
 
 /// Builds the tree of a Program.
-pub(super) fn build(program: &Program, sizes: &BTreeMap<Name, i64>) -> Result<Tree, SimFault> {
-    let mut b = Builder::new(program);
+pub(super) fn build(program: &Program, sizes: &BTreeMap<Name, i64>, keep_loaded: bool) -> Result<Tree, SimFault> {
+    let mut b = Builder { keep_loaded, ..Builder::new(program) };
     for size in &program.sizes {
         let binding = |what: String| SimFault::Binding { kernel: program.name.clone(), argument: size.name.clone(), what };
         let value = *sizes.get(&size.name).ok_or_else(|| binding("has no value".into()))?;
@@ -132,6 +134,7 @@ impl<'p> Builder<'p> {
             versions: 0,
             arch: pulp::Arch::new(),
             made: 0,
+            keep_loaded: true,
         }
     }
 }

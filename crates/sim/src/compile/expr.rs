@@ -281,6 +281,7 @@ impl Builder<'_> {
         args.extend(access.guard.iter().copied());
         let key = KeyOp::Load(tensor.target, width as u8);
         if tensor.constant
+            && self.keep_loaded
             && let Some(rows) = self.known(&key, &args, 0)
         {
             return Ok(Rows { scalar, rows });

@@ -70,10 +70,43 @@ pub enum Purpose {
     Time,
 }
 
-/// Compiles a Program for the given sizes.
+/// How far a compiler goes to hide latency, at the cost of registers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    /// Whether what was loaded before is not loaded again.
+    pub keep_loaded: bool,
+    /// Rows that may be under way at once, ahead of arithmetic.
+    pub under_way: usize,
+}
+
+/// From what hides most to what takes the fewest registers; 64 rows are 16 vectors of four.
+const EFFORTS: [Effort; 5] = [
+    Effort { keep_loaded: true, under_way: 64 },
+    Effort { keep_loaded: true, under_way: 16 },
+    Effort { keep_loaded: true, under_way: 0 },
+    Effort { keep_loaded: false, under_way: 16 },
+    Effort { keep_loaded: false, under_way: 0 },
+];
+
+/// Compiles a Program for the given sizes, with the first effort that spills nothing, or that which spills least.
 pub fn compile(program: &Program, sizes: &BTreeMap<Name, i64>, silicon: &Silicon, purpose: Purpose) -> Result<Code, SimFault> {
-    let mut tree = build::build(program, sizes)?;
-    schedule::hoist_loads(&mut tree);
+    let most = silicon.residency.max_registers.unwrap_or(u32::MAX).saturating_sub(silicon.core.own_registers);
+    let mut best: Option<Code> = None;
+    for effort in EFFORTS {
+        let code = compiled(program, sizes, silicon, purpose, effort)?;
+        if best.as_ref().is_none_or(|best| code.registers < best.registers) {
+            best = Some(code);
+        }
+        if best.as_ref().is_some_and(|best| best.registers <= most) {
+            break;
+        }
+    }
+    best.ok_or_else(|| SimFault::Unsupported { kernel: program.name.clone(), what: "a program that nothing compiles".into() })
+}
+
+fn compiled(program: &Program, sizes: &BTreeMap<Name, i64>, silicon: &Silicon, purpose: Purpose, effort: Effort) -> Result<Code, SimFault> {
+    let mut tree = build::build(program, sizes, effort.keep_loaded)?;
+    schedule::hoist_loads(&mut tree, effort.under_way);
     let needed = match purpose {
         Purpose::Results => None,
         Purpose::Time => {
@@ -81,17 +114,7 @@ pub fn compile(program: &Program, sizes: &BTreeMap<Name, i64>, silicon: &Silicon
             Some(slice::needed(&tree).map_err(data)?)
         }
     };
-    let flat = |tree: &Tree| {
-        flatten::flatten(tree, silicon, needed.as_deref()).map_err(|what| SimFault::Unsupported { kernel: program.name.clone(), what })
-    };
-    let code = flat(&tree)?;
-    // Loads that wait for registers do not help: then they stay where they were written.
-    let most = silicon.residency.max_registers.unwrap_or(u32::MAX).saturating_sub(silicon.core.own_registers);
-    if code.registers <= most {
-        return Ok(code);
-    }
-    let slower = flat(&build::build(program, sizes)?)?;
-    Ok(if slower.registers < code.registers { slower } else { code })
+    flatten::flatten(&tree, silicon, needed.as_deref()).map_err(|what| SimFault::Unsupported { kernel: program.name.clone(), what })
 }
 
 impl Node {

@@ -4,16 +4,13 @@ use super::{Node, Tree, Value};
 use crate::code::{Action, Target};
 use std::collections::{HashMap, HashSet};
 
-/// Rows that may be under way at once: 16 vectors of four. More would cost registers.
-const ROWS_UNDER_WAY: usize = 64;
-
-/// Moves loads up in every block.
-pub(super) fn hoist_loads(tree: &mut Tree) {
+/// Moves loads up in every block; so many rows may be under way at once, or one load.
+pub(super) fn hoist_loads(tree: &mut Tree, under_way: usize) {
     let body = std::mem::take(&mut tree.body);
-    tree.body = block(body);
+    tree.body = block(body, under_way);
 }
 
-fn block(nodes: Vec<Node>) -> Vec<Node> {
+fn block(nodes: Vec<Node>, under_way: usize) -> Vec<Node> {
     let mut done = Vec::with_capacity(nodes.len());
     let mut window: Vec<Node> = vec![];
     let mut rows = 0;
@@ -25,14 +22,18 @@ fn block(nodes: Vec<Node>) -> Vec<Node> {
                 flush(&mut window, &mut done);
                 rows = 0;
                 done.push(match node {
-                    Node::Loop { var, from, to, step, charged, body } => Node::Loop { var, from, to, step, charged, body: block(body) },
-                    Node::If { condition, then, otherwise } => Node::If { condition, then: block(then), otherwise: block(otherwise) },
+                    Node::Loop { var, from, to, step, charged, body } => {
+                        Node::Loop { var, from, to, step, charged, body: block(body, under_way) }
+                    }
+                    Node::If { condition, then, otherwise } => {
+                        Node::If { condition, then: block(then, under_way), otherwise: block(otherwise, under_way) }
+                    }
                     other => other,
                 });
                 continue;
             }
         };
-        if rows > 0 && rows + loaded > ROWS_UNDER_WAY {
+        if rows > 0 && loaded > 0 && rows + loaded > under_way {
             flush(&mut window, &mut done);
             rows = 0;
         }

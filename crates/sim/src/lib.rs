@@ -43,6 +43,7 @@ mod report;
 mod sampling;
 mod silicon;
 mod tensors;
+mod timeline;
 mod timing;
 mod totals;
 pub mod trace;
@@ -59,11 +60,12 @@ pub use silicon::{
     Buffer, Core, DataCache, Dram, Geometry, ImagePath, L2, Launch, LaunchSilicon, Limits, Local, Per, PipelineSilicon, Problem,
     QueueSilicon, Refill, Silicon, SiliconError, Texture, Throttle, Timer,
 };
+pub use timeline::{Bin, Bounds, Cause, LeftOut, Level, Timeline, Wait, WaveSpan};
 
 use code::Code;
 use compile::Purpose;
 use demand::Demand;
-use engine::{Engine, LaunchOf};
+use engine::{Engine, LaunchOf, Recorder};
 use std::collections::BTreeMap;
 use tensors::Tensor;
 use warpsight_ir::{Bindings, Checked, ImageFormat, ImageKind, Name};
@@ -111,9 +113,20 @@ impl Simulator {
         caches: &mut Caches,
         addresses: Option<&[u64]>,
     ) -> Result<Report, SimFault> {
+        self.executed(program, bindings, caches, addresses, None)
+    }
+
+    fn executed(
+        &self,
+        program: &Checked,
+        bindings: &mut Bindings,
+        caches: &mut Caches,
+        addresses: Option<&[u64]>,
+        recorder: Option<&mut Recorder>,
+    ) -> Result<Report, SimFault> {
         let code = compile::compile(program, &bindings.sizes, &self.silicon, Purpose::Results)?;
         let mut tensors = tensors::take(program, &code.extents, bindings, addresses, &self.silicon)?;
-        let result = self.run(program, &code, Sampling::ALL, caches, &mut tensors);
+        let result = self.run(program, &code, Sampling::ALL, caches, &mut tensors, recorder);
         tensors::put_back(tensors, bindings);
         result
     }
@@ -141,7 +154,40 @@ impl Simulator {
     ) -> Result<Report, SimFault> {
         let code = compile::compile(program, sizes, &self.silicon, Purpose::Time)?;
         let mut tensors = tensors::placed(program, &code.extents, addresses, &self.silicon)?;
-        self.run(program, &code, sampling, caches, &mut tensors)
+        self.run(program, &code, sampling, caches, &mut tensors, None)
+    }
+
+    /// A launch on empty caches and what happened when. It takes as long as without anybody looking, and all of its groups are simulated. The data of the
+    /// bindings is changed only where the Program has to be executed, because addresses or control depend on what it loads.
+    ///
+    /// # Errors
+    /// As [`Simulator::simulate`].
+    pub fn timeline(&self, program: &Checked, bindings: &mut Bindings, bounds: Bounds) -> Result<(Report, Timeline), SimFault> {
+        self.timeline_in(program, bindings, &mut self.caches(), None, bounds)
+    }
+
+    /// The same after other launches; see [`Simulator::simulate_in`].
+    ///
+    /// # Errors
+    /// As [`Simulator::simulate`].
+    pub fn timeline_in(
+        &self,
+        program: &Checked,
+        bindings: &mut Bindings,
+        caches: &mut Caches,
+        addresses: Option<&[u64]>,
+        bounds: Bounds,
+    ) -> Result<(Report, Timeline), SimFault> {
+        let mut recorder = Recorder::new(&self.silicon, bounds);
+        let report = match compile::compile(program, &bindings.sizes, &self.silicon, Purpose::Time) {
+            Err(SimFault::NeedsData { .. }) => self.executed(program, bindings, caches, addresses, Some(&mut recorder)),
+            code => {
+                let code = code?;
+                let mut tensors = tensors::placed(program, &code.extents, addresses, &self.silicon)?;
+                self.run(program, &code, Sampling::ALL, caches, &mut tensors, Some(&mut recorder))
+            }
+        }?;
+        Ok((report, recorder.finish()))
     }
 
     fn run(
@@ -151,14 +197,15 @@ impl Simulator {
         sampling: Sampling,
         caches: &mut Caches,
         tensors: &mut [Tensor],
+        recorder: Option<&mut Recorder>,
     ) -> Result<Report, SimFault> {
         let demand = Demand::of(program, code, &self.silicon)?;
         let launch = LaunchOf { silicon: &self.silicon, program, code, demand: &demand };
         match self.silicon.core.wave {
-            ..=16 => Engine::<16>::new(launch, sampling, caches, tensors).run(),
-            17..=32 => Engine::<32>::new(launch, sampling, caches, tensors).run(),
-            33..=64 => Engine::<64>::new(launch, sampling, caches, tensors).run(),
-            _ => Engine::<128>::new(launch, sampling, caches, tensors).run(),
+            ..=16 => Engine::<16>::new(launch, sampling, caches, tensors).told(recorder).run(),
+            17..=32 => Engine::<32>::new(launch, sampling, caches, tensors).told(recorder).run(),
+            33..=64 => Engine::<64>::new(launch, sampling, caches, tensors).told(recorder).run(),
+            _ => Engine::<128>::new(launch, sampling, caches, tensors).told(recorder).run(),
         }
     }
 

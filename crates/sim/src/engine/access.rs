@@ -73,6 +73,12 @@ impl<const W: usize> Engine<'_, W> {
             wave.pending = wave.pending.max(ready);
         }
         self.end = self.end.max(ready);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.accesses(w, &access.name, now, ready, &caches.traffic);
+            if access.action == Action::Store && !matches!(access.target, Target::Private(_)) {
+                recorder.stores(w, &access.name, now..wave.time);
+            }
+        }
         Ok(())
     }
 
@@ -93,7 +99,10 @@ impl<const W: usize> Engine<'_, W> {
             touch(&mut self.lines, self.caches.line());
             let (go, _) = units.store(wave.time, &self.lines, bytes, self.caches);
             touch(&mut self.lines, units.load_line(self.caches));
-            wave.time = units.load(go, &self.lines, bytes, self.caches);
+            let since = std::mem::replace(&mut wave.time, units.load(go, &self.lines, bytes, self.caches));
+            if let Some(recorder) = &mut self.recorder {
+                recorder.spills(w, since..wave.time, &self.caches.traffic);
+            }
         }
     }
 }

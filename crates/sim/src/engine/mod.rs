@@ -1,7 +1,10 @@
 //! The machine at work: groups leave the dispatcher in order, waves take turns on their core's ports by the time they may go on.
 
 mod access;
+mod recorder;
 mod sums;
+
+pub use recorder::Recorder;
 
 use crate::alu;
 use crate::code::{Code, FaultKind, Mask, Op, Row};
@@ -95,6 +98,8 @@ pub struct Engine<'a, const W: usize> {
     memory_instructions: u64,
     spill_base: u64,
     steps: u64,
+    /// Told what waves do, where somebody wants to see it.
+    recorder: Option<&'a mut Recorder>,
     /// Ticks of one scalar instruction, and other constants.
     instruction: Time,
     loop_issue: Time,
@@ -155,12 +160,18 @@ impl<'a, const W: usize> Engine<'a, W> {
             memory_instructions: 0,
             spill_base,
             steps: 0,
+            recorder: None,
             instruction,
             loop_issue: ticks(core.loop_issue * f64::from(core.wave) / f64::from(core.lanes)),
             loop_latency: ticks(core.loop_latency),
             branch: ticks(core.branch_latency),
             barrier: ticks(core.barrier_latency),
         }
+    }
+
+    /// Tells a recorder what waves do.
+    pub fn told(self, recorder: Option<&'a mut Recorder>) -> Self {
+        Self { recorder, ..self }
     }
 
     /// Runs to the end.
@@ -273,6 +284,9 @@ impl<'a, const W: usize> Engine<'a, W> {
         for (&r, row) in self.code.lane_axes.iter().zip(&self.lane_rows[part as usize]) {
             wave.rows[usize::from(r)] = *row;
         }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.begins(at, core, self.groups[group].number, part, begin);
+        }
         self.enter(at);
     }
 
@@ -292,12 +306,20 @@ impl<'a, const W: usize> Engine<'a, W> {
             if from != to && wave.pending > wave.time {
                 let ready = code.waits[from as usize..to as usize].iter().map(|&r| wave.ready[usize::from(r)]).max().unwrap_or(0);
                 if ready > wave.time {
+                    if let Some(recorder) = &mut self.recorder {
+                        recorder.loads(w, wave.time..ready);
+                    }
                     wave.time = ready;
                     self.enter(w);
                     return Ok(());
                 }
             }
             let port = &mut self.cores[wave.core].ports[wave.port];
+            if let Some(recorder) = &mut self.recorder
+                && issues(op)
+            {
+                recorder.queues(w, wave.time..port.free);
+            }
             match op {
                 Op::Run { first, count, charged, issue, span, float } => {
                     let start = port.serve(wave.time, issue.into());
@@ -418,6 +440,9 @@ impl<'a, const W: usize> Engine<'a, W> {
             let release = group.arrived + self.barrier;
             group.arrived = 0;
             for wave in std::mem::take(&mut group.waiting) {
+                if let Some(recorder) = &mut self.recorder {
+                    recorder.meets(wave, self.waves[wave].time..release);
+                }
                 self.waves[wave].time = release;
                 self.enter(wave);
             }
@@ -428,6 +453,9 @@ impl<'a, const W: usize> Engine<'a, W> {
         let wave = &self.waves[w];
         let (core, at, now) = (wave.core, wave.group, wave.time);
         self.end = self.end.max(now);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.ends(w, now);
+        }
         self.free_waves.push(w);
         self.cores[core].waves -= 1;
         let group = &mut self.groups[at];
@@ -443,6 +471,11 @@ impl<'a, const W: usize> Engine<'a, W> {
         while self.start_group(core, now) {}
         self.cores[core].filling = false;
     }
+}
+
+/// Whether a step takes the wave's port.
+fn issues(op: Op) -> bool {
+    matches!(op, Op::Run { .. } | Op::Access(_) | Op::Lane(_) | Op::LoopNext { charged: true, .. } | Op::If { .. })
 }
 
 /// Lanes whose first number is smaller.

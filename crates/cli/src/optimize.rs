@@ -2,6 +2,7 @@
 
 mod network;
 pub mod operator;
+mod trace;
 
 use crate::failure::Failure;
 use crate::names::named;
@@ -9,6 +10,7 @@ use crate::record::StoreArgs;
 use crate::target::TargetArgs;
 use clap::ValueEnum;
 use std::path::PathBuf;
+use trace::Trace;
 use warpsight_generate::Lowering;
 use warpsight_ir::{CostModel, Kernel};
 use warpsight_predict::KernelModel;
@@ -38,7 +40,7 @@ pub struct Args {
     #[arg(long, value_enum, ignore_case = true, default_value = "model")]
     pub search: Search,
     /// Print the best configuration after this step of lowering, and nothing else (with --op).
-    #[arg(long, value_name = "STEP", conflicts_with_all = ["model", "search", "top", "runs", "out", "accesses"],
+    #[arg(long, value_name = "STEP", conflicts_with_all = ["model", "search", "top", "runs", "out", "accesses", "trace"],
         value_parser = named(&Lowering::ALL.map(|stage| (stage.name(), stage))))]
     pub dump: Option<Lowering>,
     /// Folder for the kernels: .cl, launch description, C header and C host example.
@@ -48,6 +50,10 @@ pub struct Args {
     /// and `explore` read them.
     #[arg(long, value_name = "DIR")]
     pub accesses: Option<PathBuf>,
+    /// Simulate the chosen kernel once more and write what its waves and caches do in time, as Chrome trace JSON, which Perfetto opens (with
+    /// --op, on simulated devices).
+    #[arg(long, value_name = "FILE.json", conflicts_with = "model")]
+    pub trace: Option<PathBuf>,
     /// Draw the network as a page: layers in order, predicted beside timed, what limits each, memory between kernels.
     #[arg(long, value_name = "FILE", conflicts_with = "op")]
     pub html: Option<PathBuf>,
@@ -62,6 +68,8 @@ const EXAMPLES: &str = "Examples:
     warpsight optimize models/text-orientation.onnx --device opencl:0 --out kernels
   What the chosen kernels touch, and what that says of another device:
     warpsight optimize --op \"softmax n=4 c=100\" --accesses kernels
+  What waves and caches of the simulated GPU do in time, for https://ui.perfetto.dev:
+    warpsight optimize --op \"conv2d n=1 c=64 h=56 w=56 k=64 r=3 s=3 stride=1 pad=1\" --trace out.json
   One operator, every configuration timed; Ctrl-C and the same command again goes on:
     warpsight optimize --op \"matmul m=64 n=64 k=64\" --search exhaustive
   What a step of lowering makes of it:
@@ -82,10 +90,12 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         return Err(Failure::input("--search exhaustive times every configuration of one operator, not of a network")
             .help("--op OPERATOR names one; --top K times the K best configurations of each kernel of a network"));
     }
+    // What cannot be traced or written is said before anything is chosen.
+    let trace = args.trace.as_deref().map(|file| Trace::begin(file, &args.target.device)).transpose()?;
     let mut target = args.target.open()?;
     let mut record = args.store.open(target.device.info(), CostModel::<Kernel>::id(&KernelModel))?;
     match (&args.op, &args.model) {
-        (Some(text), _) => operator::run(text, args, &mut target, &mut record, json),
+        (Some(text), _) => operator::run(text, args, &mut target, &mut record, trace, json),
         (None, Some(model)) => network::run(model, args, &mut target, &mut record, json),
         (None, None) => Err(Failure::input("name a model or an operator")),
     }

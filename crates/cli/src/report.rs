@@ -2,6 +2,7 @@
 
 pub mod clean;
 mod table;
+pub mod timeline;
 
 use crate::failure::Failure;
 use serde_json::Value;

@@ -277,3 +277,134 @@ fn what_chosen_kernels_touch_is_written() {
         command(&folder.path().join("s"), &["optimize", "--op", CONV, "--dump", "tile", "--accesses", "d"]).output().expect("starts");
     assert_eq!(dumped.status.code(), Some(2), "a step of lowering chooses nothing to write");
 }
+
+/// What `--trace` wrote while an operator was optimized, and what was printed.
+fn traced(device: &str, op: &str) -> (Value, Value) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("trace.json");
+    let args = ["optimize", "--op", op, "--device", device, "--json", "--trace", file.to_str().expect("plain")];
+    let report = json(&command(&folder.path().join("s"), &args).output().expect("starts"));
+    let trace = serde_json::from_slice(&std::fs::read(&file).expect("written")).expect("JSON");
+    (trace, report)
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("a number: {value}"))
+}
+
+/// Events of a kind, and where they say so of a category.
+fn events<'a>(trace: &'a Value, phase: &str, category: Option<&str>) -> Vec<&'a Value> {
+    let all = trace["traceEvents"].as_array().expect("events").iter();
+    all.filter(|event| event["ph"] == phase && category.is_none_or(|own| event["cat"] == own)).collect()
+}
+
+/// From when to when, in microseconds.
+fn lasts(event: &Value) -> (f64, f64) {
+    (number(&event["ts"]), number(&event["ts"]) + number(&event["dur"]))
+}
+
+fn row(event: &Value) -> (u64, u64) {
+    (event["pid"].as_u64().expect("a process"), event["tid"].as_u64().expect("a row"))
+}
+
+#[test]
+fn a_trace_shows_waves_and_caches_of_the_chosen_kernel() {
+    for device in ["sim:adreno640", "sim:a100-40"] {
+        let (trace, report) = traced(device, "matmul m=64 n=96 k=48");
+        let about = &trace["otherData"];
+        assert_eq!((&about["kind"], &about["device"]), (&Value::from("simulated"), &Value::from(device)));
+        let silicon = warpsight_sim::Silicon::named(&device[4..]).expect("built in");
+        assert_eq!((&about["assumed"], &about["left_out"]), (&Value::from(silicon.assumed.len()), &Value::Array(vec![])));
+        let [launch] = events(&trace, "X", Some("launch"))[..] else { panic!("one launch") };
+        assert_eq!(launch["name"], report["name"]);
+        let end = lasts(launch).1;
+        assert!((end * 1e-6 / number(&report["chosen"]["time_s"]) - 1.0).abs() < 1e-9, "{launch} {report}");
+
+        // Each row has a name and one wave at a time; waits lie within the wave that is there.
+        let waves = events(&trace, "X", Some("wave"));
+        let names = |what: &str| events(&trace, "M", None).into_iter().filter(|event| event["name"] == what).count();
+        let mut rows: Vec<(u64, u64)> = waves.iter().map(|wave| row(wave)).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        let cores: std::collections::BTreeSet<u64> = rows.iter().map(|row| row.0).collect();
+        assert_eq!((names("thread_name"), names("process_name")), (rows.len() + 1, cores.len() + 1));
+        let close = 1e-6;
+        for own in rows {
+            let mut last = 0.0;
+            for (from, to) in waves.iter().filter(|wave| row(wave) == own).map(|wave| lasts(wave)) {
+                assert!(from >= last - close && from < to && to <= end + close, "{own:?}: {from} {to} after {last}");
+                last = to;
+            }
+        }
+        let waits = [events(&trace, "X", Some("memory")), events(&trace, "X", Some("barrier"))].concat();
+        assert!(waits.iter().any(|wait| wait["args"]["level"] == "L2") && waves.len() > 1);
+        for wait in waits {
+            let (from, to) = lasts(wait);
+            let within = |wave: &&&Value| row(wave) == row(wait) && lasts(wave).0 <= from + close && to <= lasts(wave).1 + close;
+            assert_eq!(waves.iter().filter(within).count(), 1, "{wait}");
+        }
+
+        // What caches answered adds up to what the launch says; nothing runs on.
+        let counted = |track: &str, what: &str| -> u64 {
+            let own = events(&trace, "C", None).into_iter().filter(|event| event["name"] == track);
+            own.map(|event| event["args"][what].as_u64().expect("a count")).sum()
+        };
+        let traffic = &launch["args"]["traffic"];
+        for (track, what, total) in [
+            ("texture L1 lines", "hits", "texture_hits"),
+            ("texture L1 lines", "misses", "texture_misses"),
+            ("L1 lines", "hits", "l1_hits"),
+            ("L1 lines", "misses", "l1_misses"),
+            ("L2 lines", "hits", "l2_hits"),
+            ("L2 lines", "misses", "l2_misses"),
+            ("DRAM bytes", "read", "dram_read"),
+        ] {
+            assert_eq!(Value::from(counted(track, what)), traffic[total], "{device}: {track}, {what}");
+        }
+        assert!(counted("L2 lines", "hits") > 0);
+        let fit = number(&launch["args"]["waves_that_fit"]);
+        let resident: Vec<(u64, f64)> = events(&trace, "C", None)
+            .into_iter()
+            .filter(|event| event["name"] == "waves")
+            .map(|event| (event["pid"].as_u64().expect("a core"), event["args"].as_object().expect("states").values().map(number).sum()))
+            .collect();
+        assert!(resident.iter().all(|(_, waves)| (0.0..=fit * (1.0 + 1e-9)).contains(waves)), "{resident:?}");
+        for core in cores {
+            assert_eq!(resident.iter().rfind(|(own, _)| *own == core).map(|own| own.1), Some(0.0));
+        }
+    }
+}
+
+#[test]
+fn kernels_of_an_operator_are_traced_one_after_another() {
+    let (trace, report) = traced("sim:adreno640", "softmax n=3 c=700");
+    let launches = events(&trace, "X", Some("launch"));
+    assert_eq!(launches.len(), report["steps"].as_array().map_or(0, Vec::len));
+    let mut now = 0.0;
+    for launch in &launches {
+        assert!((lasts(launch).0 - now).abs() < 1e-9, "{launch}");
+        now = lasts(launch).1;
+    }
+    assert!((now * 1e-6 / number(&report["chosen"]["time_s"]) - 1.0).abs() < 1e-9, "{now} {report}");
+    let last = launches.last().expect("three");
+    assert!(events(&trace, "X", Some("wave")).into_iter().any(|wave| lasts(wave).0 > lasts(last).0), "waves of the last one");
+}
+
+#[test]
+fn what_cannot_be_traced_is_said_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("t.json");
+    let refused = |more: &[&str], to: &Path, code: i32| {
+        let args = [&["optimize", "--trace", to.to_str().expect("plain")], more].concat();
+        let output = command(&folder.path().join("s"), &args).output().expect("starts");
+        assert_eq!(output.status.code(), Some(code), "{output:?}");
+        assert!(!to.exists() && !folder.path().join("s").exists(), "nothing was begun");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let said = refused(&["--op", CONV, "--device", "opencl:0"], &file, 2);
+    assert!(said.contains("--trace") && said.contains("`opencl:0` is none"), "{said}");
+    refused(&["--op", CONV], &folder.path().join("no/t.json"), 5);
+    let said = refused(&[NET], &file, 2);
+    assert!(said.contains("cannot be used with"), "{said}");
+    refused(&["--op", CONV, "--dump", "program"], &file, 2);
+}

@@ -3,13 +3,13 @@
 use crate::check::{CheckedCode, CheckedLaunch, Ledger, argument_bytes, local_bytes, pieces, writes};
 use crate::refusal::Reason;
 use crate::{
-    CacheState, Code, Contents, Device, DeviceError, DeviceInfo, DeviceLimits, Init, LaunchClock, LaunchSpec, Look, MemoryKind, MemorySpec,
-    Seen, Session, Timed, TimingSpec,
+    CacheState, Code, Contents, Device, DeviceError, DeviceInfo, DeviceLimits, Init, Job, LaunchClock, LaunchSpec, Look, MemoryKind,
+    MemorySpec, Seen, Session, Timed, TimingSpec,
 };
 use std::path::Path;
 use warpsight_ir::near::did_you_mean;
-use warpsight_ir::{Bindings, Feedback, Seconds, TimeSource, Times};
-use warpsight_sim::{Caches, Clock, Report, Sampling, Silicon, SimFault, Simulator};
+use warpsight_ir::{Bindings, Feedback, Program, Seconds, TimeSource, Times};
+use warpsight_sim::{Bounds, Caches, Clock, Report, Sampling, Silicon, SimFault, Simulator, Timeline};
 
 /// Allocations begin on a page of their own, as a driver's do.
 const PAGE: u64 = 4096;
@@ -91,6 +91,44 @@ impl Sim {
         Self { info, simulator: Simulator::new(silicon) }
     }
 
+    /// Its simulator.
+    pub fn simulator(&self) -> &Simulator {
+        &self.simulator
+    }
+
+    /// What happened when in each launch of a job, as the first timed pass finds the caches: after one pass before it. Every group is simulated. The launches
+    /// share the spans there may be.
+    ///
+    /// # Errors
+    /// As [`Device::run`].
+    pub fn timelines(&self, job: &Job, mut bounds: Bounds) -> Result<Vec<(Report, Timeline)>, DeviceError> {
+        let mut session = self.session(&job.memory)?;
+        session.load(&job.programs)?;
+        session.launch(&job.launches)?;
+        let mut all = vec![];
+        for launch in session.ledger.launches(&job.launches)? {
+            let seen = session.timeline(&launch, bounds)?;
+            bounds.spans = bounds.spans.saturating_sub(seen.1.waves.len() + seen.1.waits.len());
+            all.push(seen);
+        }
+        Ok(all)
+    }
+
+    fn session(&self, memory: &[MemorySpec]) -> Result<SimSession<'_>, DeviceError> {
+        let ledger = Ledger::open(memory, &self.info.limits, |held| self.footprint(held.kind))?;
+        let mut end = PAGE;
+        let mut place = |spec: &MemorySpec| {
+            let address = end;
+            end = (end + self.footprint(spec.kind)).next_multiple_of(PAGE);
+            address
+        };
+        let addresses = memory.iter().map(&mut place).collect();
+        let contents = memory.iter().enumerate().map(|(i, spec)| spec.init.contents(spec.kind.bytes()).map_err(|error| error.of(i)));
+        let contents = contents.collect::<Result<_, _>>()?;
+        let clock = Clock::new(self.simulator.silicon());
+        Ok(SimSession { sim: self, ledger, contents, addresses, caches: self.simulator.caches(), clock })
+    }
+
     /// Bytes of device memory a piece takes. There are no guards: the simulator stops at the first access outside.
     fn footprint(&self, kind: MemoryKind) -> u64 {
         match kind {
@@ -106,24 +144,7 @@ impl Device for Sim {
     }
 
     fn open<'a>(&'a mut self, memory: &[MemorySpec]) -> Result<Box<dyn Session + 'a>, DeviceError> {
-        let ledger = Ledger::open(memory, &self.info.limits, |held| self.footprint(held.kind))?;
-        let mut end = PAGE;
-        let mut place = |spec: &MemorySpec| {
-            let address = end;
-            end = (end + self.footprint(spec.kind)).next_multiple_of(PAGE);
-            address
-        };
-        let addresses = memory.iter().map(&mut place).collect();
-        let contents = memory.iter().enumerate().map(|(i, spec)| spec.init.contents(spec.kind.bytes()).map_err(|error| error.of(i)));
-        let contents = contents.collect::<Result<_, _>>()?;
-        Ok(Box::new(SimSession {
-            sim: self,
-            ledger,
-            contents,
-            addresses,
-            caches: self.simulator.caches(),
-            clock: Clock::new(self.simulator.silicon()),
-        }))
+        Ok(Box::new(self.session(memory)?))
     }
 }
 
@@ -137,7 +158,7 @@ impl SimSession<'_> {
                 self.caches = simulator.caches();
             }
             let program = self.ledger.code(launch.code).program(launch.program)?;
-            let addresses: Vec<u64> = launch.args.iter().map(|&position| self.addresses[position]).collect();
+            let addresses = self.places(launch);
             if let Some(sampling) = timed {
                 match simulator.time_in(program, &launch.named, sampling, &mut self.caches, Some(&addresses)) {
                     Err(SimFault::NeedsData { .. }) => {}
@@ -147,23 +168,37 @@ impl SimSession<'_> {
                     }
                 }
             }
-            // Memory may be larger than a parameter: then the parameter is its beginning.
-            let mut data = Vec::with_capacity(launch.args.len());
-            for (param, &position) in program.params.iter().zip(&launch.args) {
-                let bytes = argument_bytes(param, &launch.named).map_err(|reason| reason.at(launch.field.clone()))? as usize;
-                data.push(self.contents[position][..bytes].to_vec());
-            }
-            let mut bindings = Bindings { sizes: launch.named.clone(), data };
+            let mut bindings = self.bindings(launch, program)?;
             let report = simulator.simulate_in(program, &mut bindings, &mut self.caches, Some(&addresses));
             reports.push(report.map_err(|fault| error(fault, launch))?);
-            // What is bound twice is written by neither.
-            for ((param, &position), bytes) in program.params.iter().zip(&launch.args).zip(&bindings.data) {
-                if writes(param) {
-                    self.contents[position][..bytes.len()].copy_from_slice(bytes);
-                }
-            }
+            keep(&mut self.contents, launch, program, &bindings);
         }
         Ok(reports)
+    }
+
+    /// Where its arguments begin.
+    fn places(&self, launch: &CheckedLaunch) -> Vec<u64> {
+        launch.args.iter().map(|&position| self.addresses[position]).collect()
+    }
+
+    /// Its arguments. Memory may be larger than a parameter: then the parameter is its beginning.
+    fn bindings(&self, launch: &CheckedLaunch, program: &Program) -> Result<Bindings, DeviceError> {
+        let mut data = Vec::with_capacity(launch.args.len());
+        for (param, &position) in program.params.iter().zip(&launch.args) {
+            let bytes = argument_bytes(param, &launch.named).map_err(|reason| reason.at(launch.field.clone()))? as usize;
+            data.push(self.contents[position][..bytes].to_vec());
+        }
+        Ok(Bindings { sizes: launch.named.clone(), data })
+    }
+
+    /// What happens when in a launch.
+    fn timeline(&mut self, launch: &CheckedLaunch, bounds: Bounds) -> Result<(Report, Timeline), DeviceError> {
+        let program = self.ledger.code(launch.code).program(launch.program)?;
+        let (mut bindings, addresses) = (self.bindings(launch, program)?, self.places(launch));
+        let seen = self.sim.simulator.timeline_in(program, &mut bindings, &mut self.caches, Some(&addresses), bounds);
+        let seen = seen.map_err(|fault| error(fault, launch))?;
+        keep(&mut self.contents, launch, program, &bindings);
+        Ok(seen)
     }
 
     /// What the device's clock shows of launches that took this.
@@ -254,6 +289,15 @@ impl Session for SimSession<'_> {
             peeked: look.peek.iter().map(|peek| pieces(peek, &self.contents[peek.memory])).collect(),
             damaged: vec![],
         })
+    }
+}
+
+/// Takes up what a launch wrote. What is bound twice is written by neither.
+fn keep(contents: &mut [Vec<u8>], launch: &CheckedLaunch, program: &Program, bindings: &Bindings) {
+    for ((param, &position), bytes) in program.params.iter().zip(&launch.args).zip(&bindings.data) {
+        if writes(param) {
+            contents[position][..bytes.len()].copy_from_slice(bytes);
+        }
     }
 }
 

@@ -47,6 +47,8 @@ pub struct Done {
     pub choice: Choice,
     /// The run.
     pub run: Run,
+    /// What it was run with.
+    pub inputs: Vec<Vec<f32>>,
     /// Largest difference of any output from the reference, or why there is none.
     pub difference: Result<f64, String>,
 }
@@ -99,7 +101,7 @@ pub fn optimize(
     if let Some(folder) = &args.out {
         export::sequence(folder, name, &network.job(&choice.selection, &inputs))?;
     }
-    Ok(Done { choice, run, difference })
+    Ok(Done { choice, run, inputs, difference })
 }
 
 /// Largest accepted difference of a network's outputs from the reference, relative to the largest output where that exceeds 1;
@@ -200,7 +202,7 @@ fn predicted(network: &Network, choice: &Choice) -> Seconds {
 }
 
 fn report(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Value {
-    let Done { choice, run, difference } = done;
+    let Done { choice, run, difference, .. } = done;
     let operators: Vec<Value> = rows
         .iter()
         .map(|row| {

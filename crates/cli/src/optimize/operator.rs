@@ -1,6 +1,7 @@
 //! `warpsight optimize --op …`: one operator.
 
 use super::network::{self, Reference};
+use super::trace::Trace;
 use super::{Args, Search};
 use crate::accesses::{self, Chosen};
 use crate::failure::Failure;
@@ -21,7 +22,7 @@ use warpsight_generate::{Lowering, Operator, ScheduleFamily};
 use warpsight_graph::Plan;
 use warpsight_ir::sample::{geometric_error, spearman};
 use warpsight_ir::{Config, Family, Name};
-use warpsight_run::{Device, Init};
+use warpsight_run::{Device, Init, Job};
 
 /// Values that the reference of a whole operator computes at most, expression by expression: some ten seconds' worth.
 const EVALUATED: u64 = 1 << 28;
@@ -37,6 +38,11 @@ struct Outcome {
 }
 
 impl Outcome {
+    /// What runs the chosen kernel once, on random inputs.
+    fn job(&self, rng: &mut fastrand::Rng) -> Job {
+        Trial::new(self.family.expr(), &self.chosen.placements, rng).job(&self.chosen.program, None)
+    }
+
     fn touched<'a>(&'a self, text: &'a str) -> Chosen<'a> {
         Chosen { what: text, knobs: &self.chosen.knobs, kernel: self.family.kernel(&self.chosen.config) }
     }
@@ -53,14 +59,14 @@ pub fn help() -> String {
 }
 
 /// Optimizes the operator that the text describes.
-pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, json: bool) -> Result<(), Failure> {
+pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, trace: Option<Trace>, json: bool) -> Result<(), Failure> {
     let operator: Operator = parse_operator(text).map_err(|e| Failure::input(e.to_string()).at(text))?;
     // Steps of lowering need no data.
     if args.dump.is_none() {
         check_operator(&operator, &target.device.info().limits)?;
     }
     if operator.steps.len() > 1 && args.dump.is_none() && args.search == Search::Model {
-        return sequence(text, &operator, args, target, record, json);
+        return sequence(text, &operator, args, target, record, trace, json);
     }
     if let (Some(_), [_, _, ..]) = (&args.out, operator.steps.as_slice()) {
         return Err(Failure::input(format!("--search exhaustive times the {} kernels of this operator one by one", operator.steps.len()))
@@ -86,8 +92,7 @@ pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, js
     }
     if let Some(out) = &args.out {
         for outcome in &outcomes {
-            let trial = Trial::new(outcome.family.expr(), &outcome.chosen.placements, &mut rng);
-            let mut job = trial.job(&outcome.chosen.program, None);
+            let mut job = outcome.job(&mut rng);
             // Everything the operator reads is the user's to give.
             job.memory.iter_mut().for_each(|m| m.init = Init::Poison);
             let expr = outcome.family.expr();
@@ -95,6 +100,9 @@ pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, js
             let names = tensors.map(|(t, p)| (t.name.to_string(), p.describe(t))).collect();
             export::sequence(out, outcome.family.name(), &Sequence { job, names, inputs: (0..expr.inputs.len()).collect() })?;
         }
+    }
+    if let Some(trace) = trace {
+        trace.write(text, &outcomes.iter().map(|outcome| outcome.job(&mut rng)).collect::<Vec<_>>())?;
     }
     if let Some(folder) = &args.accesses {
         let chosen: Vec<Chosen> = outcomes.iter().map(|o| o.touched(text)).collect();
@@ -111,12 +119,23 @@ pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, js
 }
 
 /// An operator of several kernels is a small network: the kernels agree on where the tensors between them lie. Its constants are random.
-fn sequence(text: &str, operator: &Operator, args: &Args, target: &mut Target, record: &mut Record, json: bool) -> Result<(), Failure> {
+fn sequence(
+    text: &str,
+    operator: &Operator,
+    args: &Args,
+    target: &mut Target,
+    record: &mut Record,
+    trace: Option<Trace>,
+    json: bool,
+) -> Result<(), Failure> {
     let mut rng = fastrand::Rng::new();
     let plan = Plan::of_operator(operator, |n| (0..n).map(|_| rng.f64() * 2.0 - 1.0).collect());
     let network = Network::new(&plan)?;
     let reference = Reference { values: &|inputs| plan.evaluate_f64(inputs), most: EVALUATED };
     let done = network::optimize(&network, &plan, &reference, &operator.kind, args, target, record)?;
+    if let Some(trace) = trace {
+        trace.write(text, &[network.job(&done.choice.selection, &done.inputs).job])?;
+    }
     network::show_operator(text, &network, &done, args, target, json)
 }
 

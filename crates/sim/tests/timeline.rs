@@ -151,6 +151,24 @@ fn spans_lie_where_they_belong() {
 }
 
 #[test]
+fn all_waves_of_a_group_leave_a_barrier_together() {
+    for silicon in silicons() {
+        let launch = mixed();
+        let (_, timeline) = seen(&silicon, &launch, Bounds::default());
+        let barriers: Vec<_> = timeline.waits.iter().filter(|wait| wait.cause == Cause::Barrier).collect();
+        // Two in each of four rounds.
+        assert_eq!(barriers.len(), 8 * timeline.waves.len());
+        let waves = launch.0.launch.group_size().div_ceil(silicon.core.wave) as usize;
+        for met in barriers.chunks(waves) {
+            assert!(met.iter().all(|wait| wait.end == met[0].end && timeline.waves[wait.wave].group == timeline.waves[met[0].wave].group));
+            // The last that comes waits for its release alone.
+            let least = met.iter().map(|wait| (wait.end - wait.begin).0).fold(f64::INFINITY, f64::min);
+            assert!((least * silicon.core.clock - silicon.core.barrier_latency).abs() < 0.1, "{}: {least}", silicon.name);
+        }
+    }
+}
+
+#[test]
 fn one_load_by_hand() {
     let source = "
 program one {

@@ -1,5 +1,6 @@
 //! Set-associative caches: tags only, contents stay in the launch's memory.
 
+use crate::divisor::Divisor;
 use crate::silicon::Geometry;
 use crate::timing::Time;
 
@@ -43,19 +44,31 @@ pub enum Victim {
 }
 
 /// A cache's tags.
+///
+/// Ways of a set are looked at sixteen at a time: sets are filled up to a multiple of that with places that are never used.
 #[derive(Clone, Debug)]
 pub struct Cache {
     /// Numbers of the lines plus one; 0 where there is none.
     tags: Vec<u64>,
-    /// When each was used: the smallest is the least recently used.
+    /// A byte of each tag, sixteen in a word: what tells most tags apart at once.
+    marks: Vec<u128>,
+    /// When each was used, in steps of [`MOST_WAYS`], plus its way: the smallest of a set is the least recently used, or an empty one.
     used: Vec<u64>,
     lines: Vec<Line>,
-    /// Of each set, where it was found last.
-    last: Vec<u32>,
+    /// Lines that each set holds: ways fill up in order, and stay full.
+    held: Vec<u32>,
     ways: usize,
+    /// Words of marks that a set has.
+    words: usize,
     clock: u64,
     victim: Victim,
 }
+
+/// Ways whose marks are in one word.
+const WORD: usize = 16;
+
+/// A power of two that no silicon's sets have more ways than.
+const MOST_WAYS: u64 = 1024;
 
 /// What an access found.
 pub enum Found {
@@ -69,50 +82,89 @@ impl Cache {
     /// An empty cache.
     pub fn new(geometry: &Geometry, victim: Victim) -> Self {
         let (sets, ways) = (geometry.sets as usize, geometry.ways as usize);
-        let places = sets * ways;
-        let (tags, used, lines) = (vec![0; places], vec![0; places], vec![Line::default(); places]);
-        Self { tags, used, lines, last: vec![0; sets], ways, clock: 0, victim }
+        let words = ways.div_ceil(WORD);
+        let places = sets * words * WORD;
+        let used = |at| if at % (words * WORD) < ways { (at % (words * WORD)) as u64 } else { u64::MAX };
+        Self {
+            tags: vec![0; places],
+            marks: vec![0; sets * words],
+            used: (0..places).map(used).collect(),
+            lines: vec![Line::default(); places],
+            held: vec![0; sets],
+            ways,
+            words,
+            clock: 0,
+            victim,
+        }
     }
 
     /// Looks for line `number` in `set`, and puts it there where it is missing.
     #[inline]
     pub fn access(&mut self, set: usize, number: u64) -> (&mut Line, Found) {
-        self.clock += 1;
-        let first = set * self.ways;
-        let hinted = first + self.last[set] as usize;
-        if self.tags[hinted] == number + 1 {
-            self.used[hinted] = self.clock;
-            return (&mut self.lines[hinted], Found::Hit);
+        let (tag, first) = (number + 1, set * self.words * WORD);
+        let (way, found) = match self.find(set, tag) {
+            Some(way) => (way, Found::Hit),
+            None => {
+                let way = self.given_up(set);
+                let at = first + way;
+                let shift = way % WORD * 8;
+                let word = &mut self.marks[set * self.words + way / WORD];
+                *word = *word & !(0xff << shift) | u128::from(mark(tag)) << shift;
+                let old_tag = std::mem::replace(&mut self.tags[at], tag);
+                let old = std::mem::take(&mut self.lines[at]);
+                (way, Found::Miss(old_tag.checked_sub(1).map(|number| (number, old))))
+            }
+        };
+        if matches!(self.victim, Victim::LeastRecent) {
+            self.clock += MOST_WAYS;
+            self.used[first + way] = self.clock | way as u64;
         }
-        self.search(set, number)
+        (&mut self.lines[first + way], found)
     }
 
-    fn search(&mut self, set: usize, number: u64) -> (&mut Line, Found) {
-        let tag = number + 1;
-        let range = set * self.ways..(set + 1) * self.ways;
-        let tags = &mut self.tags[range.clone()];
-        let used = &mut self.used[range.clone()];
-        let lines = &mut self.lines[range];
-        if let Some(at) = place(tags, tag) {
-            used[at] = self.clock;
-            self.last[set] = at as u32;
-            return (&mut lines[at], Found::Hit);
+    /// The way that a tag is in.
+    #[inline]
+    fn find(&self, set: usize, tag: u64) -> Option<usize> {
+        const LOW: u128 = u128::MAX / 255 * 0x7f;
+        let wanted = u128::MAX / 255 * u128::from(mark(tag));
+        let words = set * self.words..(set + 1) * self.words;
+        for (word, marks) in self.marks[words.clone()].iter().enumerate() {
+            // The highest bit of each byte that is the mark's.
+            let differs = marks ^ wanted;
+            let mut same = !(((differs & LOW) + LOW) | differs | LOW);
+            while same != 0 {
+                let way = word * WORD + same.trailing_zeros() as usize / 8;
+                if self.tags[words.start * WORD + way] == tag {
+                    return Some(way);
+                }
+                same &= same - 1;
+            }
         }
-        let at = place(tags, 0).unwrap_or_else(|| match &mut self.victim {
-            Victim::LeastRecent => used.iter().enumerate().min_by_key(|(_, used)| **used).map_or(0, |(i, _)| i),
+        None
+    }
+
+    /// The way of a set that gives up what it holds, or an empty one.
+    #[inline]
+    fn given_up(&mut self, set: usize) -> usize {
+        let held = self.held[set] as usize;
+        if held < self.ways {
+            self.held[set] += 1;
+            return held;
+        }
+        match &mut self.victim {
+            Victim::LeastRecent => {
+                let used = self.used[set * self.words * WORD..(set + 1) * self.words * WORD].as_chunks::<4>().0;
+                let least = used.iter().fold([u64::MAX; 4], |least, four| std::array::from_fn(|i| least[i].min(four[i])));
+                (least[0].min(least[1]).min(least[2].min(least[3])) % MOST_WAYS) as usize
+            }
             Victim::Random(state) => {
                 // xorshift64
                 *state ^= *state << 13;
                 *state ^= *state >> 7;
                 *state ^= *state << 17;
-                (*state % tags.len() as u64) as usize
+                (*state % self.ways as u64) as usize
             }
-        });
-        self.last[set] = at as u32;
-        used[at] = self.clock;
-        let old_tag = std::mem::replace(&mut tags[at], tag);
-        let old = std::mem::take(&mut lines[at]);
-        (&mut lines[at], Found::Miss(old_tag.checked_sub(1).map(|number| (number, old))))
+        }
     }
 
     /// Forgets when lines arrive: a new launch begins at time 0.
@@ -121,40 +173,43 @@ impl Cache {
     }
 }
 
-/// Where a tag is. Looked at in pieces, each without a branch.
+/// A byte of all bits of a tag.
 #[inline]
-fn place(tags: &[u64], tag: u64) -> Option<usize> {
-    for (i, piece) in tags.chunks(16).enumerate() {
-        let found = piece.iter().enumerate().fold(0u32, |found, (at, &t)| found | u32::from(t == tag) << at);
-        if found != 0 {
-            return Some(i * 16 + found.trailing_zeros() as usize);
-        }
-    }
-    None
+fn mark(tag: u64) -> u8 {
+    (tag.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8
 }
 
 /// Which of several places an address belongs to: sets of a cache, slices of a level.
 #[derive(Clone, Debug)]
 pub struct Chooser {
-    /// Per bit of the number the address bits whose parity it is.
-    hash: Option<Vec<u64>>,
-    count: u64,
+    /// For each byte of an address that matters, its lowest bit, and what each of its values contributes; all of them are XORed.
+    hash: Option<Vec<(u32, [u16; 256])>>,
+    count: Divisor,
 }
 
 impl Chooser {
-    /// By these lists of address bits, or by the number of the line.
+    /// By these lists of address bits, of which each gives the parity as a bit of the number, or by the number of the line.
     pub fn new(hash: Option<&Vec<Vec<u32>>>, count: u32) -> Self {
-        let mask = |bits: &Vec<u32>| bits.iter().fold(0, |mask, &bit| mask ^ 1 << bit);
-        Self { hash: hash.map(|lists| lists.iter().map(mask).collect()), count: count.into() }
+        let tables = |lists: &Vec<Vec<u32>>| {
+            let contributed = |shift: u32, value: u32| {
+                lists.iter().enumerate().fold(0, |number, (bit, list)| {
+                    let odd = list.iter().filter(|&&b| (shift..shift + 8).contains(&b) && value >> (b - shift) & 1 != 0).count() & 1;
+                    number | (odd as u16) << bit
+                })
+            };
+            let matters = |shift: &u32| lists.iter().flatten().any(|bit| (*shift..shift + 8).contains(bit));
+            let table = |shift| (shift, std::array::from_fn(|value| contributed(shift, value as u32)));
+            (0..64).step_by(8).filter(matters).map(table).collect()
+        };
+        Self { hash: hash.map(tables), count: Divisor::new(count.into()) }
     }
 
     /// The place of an address whose line (or what else numbers it) has this number.
     #[inline]
     pub fn of(&self, address: u64, number: u64) -> usize {
         match &self.hash {
-            Some(hash) => hash.iter().enumerate().fold(0, |at, (bit, &mask)| at | ((address & mask).count_ones() as usize & 1) << bit),
-            None if self.count.is_power_of_two() => (number & (self.count - 1)) as usize,
-            None => (number % self.count) as usize,
+            Some(tables) => tables.iter().fold(0, |at, (shift, table)| at ^ table[(address >> shift) as usize & 255]).into(),
+            None => self.count.rest(number) as usize,
         }
     }
 }

@@ -33,6 +33,7 @@ mod clock;
 mod code;
 mod compile;
 mod demand;
+mod divisor;
 mod engine;
 mod fault;
 mod memory;

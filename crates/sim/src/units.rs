@@ -2,9 +2,10 @@
 
 use crate::cache::{Cache, Chooser, Found, Victim, span};
 use crate::code::Mask;
+use crate::divisor::Divisor;
 use crate::memory::Caches;
 use crate::silicon::{DataCache, Geometry, ImagePath, Per, Silicon};
-use crate::timing::{Server, Time, ticks};
+use crate::timing::{Server, Time, evenly, ticks};
 use warpsight_ir::{Bytes, ImageKind};
 
 /// One line an instruction touches, and which of its bytes.
@@ -155,8 +156,10 @@ struct L1 {
     sets: Chooser,
     hashed: bool,
     fill: Server,
-    line: u64,
+    line: Divisor,
     sector: u64,
+    /// The bytes of each sector of a line.
+    sectors: Vec<u64>,
     filling: Time,
     latency: Time,
 }
@@ -173,7 +176,7 @@ pub struct TextureUnit {
     cache: Cache,
     /// By kind of image ([`KINDS`]): what chooses the set, ticks of a step.
     paths: [(Chooser, Time); 4],
-    line: u64,
+    line: Divisor,
     lanes_per_step: u32,
     overhead: Time,
     latency: Time,
@@ -207,13 +210,13 @@ impl Units {
 
     /// The texture unit of a port.
     pub fn texture(&mut self, port: usize) -> &mut TextureUnit {
-        let at = port % self.textures.len();
+        let at = port.min(self.textures.len() - 1);
         &mut self.textures[at]
     }
 
     /// Bytes of the lines that loads of buffers are counted in.
     pub fn load_line(&self, caches: &Caches) -> u64 {
-        self.l1.as_ref().map_or(caches.line(), |l1| l1.line)
+        self.l1.as_ref().map_or(caches.line(), |l1| l1.line.get())
     }
 
     /// Ticks the load-store unit is busy: by the bytes of all lanes, since each gets its own, or of all sectors
@@ -225,13 +228,13 @@ impl Units {
 
     /// A load of buffers; gives when the registers hold it.
     pub fn load(&mut self, at: Time, lines: &Lines, lane_bytes: u64, caches: &mut Caches) -> Time {
-        let count = lines.list.len().max(1) as Time;
+        let count = lines.list.len();
         let Some(l1) = &self.l1 else {
             let moving = self.moving(lines, lane_bytes, |bytes| caches.sector_bytes(bytes));
             let start = self.load_store.serve(at, moving);
             let mut ready = start + moving;
-            for (i, touched) in lines.list.iter().enumerate() {
-                ready = ready.max(caches.read(start + moving * i as Time / count, touched.line, touched.bytes));
+            for (touched, at) in lines.list.iter().zip(evenly(start, moving, count)) {
+                ready = ready.max(caches.read(at, touched.line, touched.bytes));
             }
             return ready + self.buffer_latency;
         };
@@ -240,8 +243,8 @@ impl Units {
         let mut ready = start + moving;
         let (beyond, hit) = (self.buffer_latency, l1.latency);
         if let Some(l1) = &mut self.l1 {
-            for (i, touched) in lines.list.iter().enumerate() {
-                ready = ready.max(l1.read(start + moving * i as Time / count, touched, beyond.saturating_sub(hit), caches));
+            for (touched, at) in lines.list.iter().zip(evenly(start, moving, count)) {
+                ready = ready.max(l1.read(at, touched, beyond.saturating_sub(hit), caches));
             }
         }
         ready + hit
@@ -252,9 +255,8 @@ impl Units {
         let moving = self.moving(lines, lane_bytes, |bytes| caches.sector_bytes(bytes));
         let start = self.load_store.serve(at, moving);
         let mut taken = start + moving;
-        let count = lines.list.len().max(1) as Time;
-        for (i, touched) in lines.list.iter().enumerate() {
-            taken = taken.max(caches.write(start + moving * i as Time / count, touched.line, touched.bytes));
+        for (touched, at) in lines.list.iter().zip(evenly(start, moving, lines.list.len())) {
+            taken = taken.max(caches.write(at, touched.line, touched.bytes));
         }
         let go = at.max(taken.saturating_sub(self.store_queue));
         self.load_store.free = self.load_store.free.max(go);
@@ -282,32 +284,28 @@ impl Units {
 
 impl L1 {
     fn new(silicon: &DataCache, cache: &Geometry) -> Self {
+        let (line, sector) = (u64::from(silicon.cache.line), u64::from(silicon.sector));
         Self {
             cache: Cache::new(cache, Victim::LeastRecent),
             sets: Chooser::new(None, cache.sets),
             hashed: silicon.hashed,
             fill: Server::default(),
-            line: silicon.cache.line.into(),
-            sector: silicon.sector.into(),
+            line: Divisor::new(line),
+            sector,
+            sectors: (0..line / sector).map(|s| span(s * sector, sector, line)).collect(),
             filling: ticks(f64::from(silicon.sector) / silicon.fill),
             latency: ticks(silicon.latency),
         }
     }
 
-    /// The sectors that these bytes of a line lie in: for each the mask of its bytes.
-    fn sectors(&self, bytes: u64) -> impl Iterator<Item = (u64, u64)> + use<> {
-        let (line, sector) = (self.line, self.sector);
-        (0..line / sector).map(move |s| (s * sector, span(s * sector, sector, line))).filter(move |(_, mask)| bytes & mask != 0)
-    }
-
+    /// Bytes of the sectors that these bytes of a line lie in.
     fn sector_bytes(&self, bytes: u64) -> u64 {
-        self.sectors(bytes).count() as u64 * self.sector
+        self.sectors.iter().map(|mask| u64::from(bytes & mask != 0)).sum::<u64>() * self.sector
     }
 
     /// When a line's bytes are there, `beyond` ticks after the second level gives what is missing.
     fn read(&mut self, at: Time, touched: &Touched, beyond: Time, caches: &mut Caches) -> Time {
-        let number = touched.line / self.line;
-        let sectors = self.sectors(touched.bytes);
+        let number = self.line.of(touched.line);
         let set = self.sets.of(0, if self.hashed { number ^ (number >> 7) } else { number });
         let (line, _) = self.cache.access(set, number);
         let missing: u64 = touched.bytes & !line.present;
@@ -316,9 +314,9 @@ impl L1 {
             return line.ready;
         }
         caches.traffic.l1_misses += 1;
-        for (from, mask) in sectors.filter(|(_, mask)| missing & mask != 0) {
-            let address = touched.line + from;
-            let step = self.sector.min(caches.line());
+        let step = self.sector.min(caches.line());
+        for (number, mask) in self.sectors.iter().enumerate().filter(|(_, mask)| missing & **mask != 0) {
+            let address = touched.line + number as u64 * self.sector;
             let mut arrived = at;
             for piece in 0..self.sector / step {
                 arrived = arrived.max(caches.read_span(at, address + piece * step, step));
@@ -373,7 +371,7 @@ impl TextureUnit {
             fill: Server::default(),
             cache: Cache::new(&t.cache, Victim::LeastRecent),
             paths: KINDS.map(|kind| path(t.path(kind))),
-            line: t.cache.line.into(),
+            line: Divisor::new(t.cache.line.into()),
             lanes_per_step: t.lanes_per_step,
             overhead: ticks(t.wave_overhead),
             latency: ticks(t.latency),
@@ -386,7 +384,7 @@ impl TextureUnit {
 
     /// Bytes of a line.
     pub fn line(&self) -> u64 {
-        self.line
+        self.line.get()
     }
 
     /// A fetch by the lanes of `mask` from an image of this kind; gives when the registers hold the texels.
@@ -399,17 +397,15 @@ impl TextureUnit {
         let work = steps.count() as Time * step * if texel_bytes > self.wide { 2 } else { 1 };
         let start = self.pipe.serve(at, work + self.overhead);
         let mut ready = start + work;
-        let count = lines.list.len().max(1) as Time;
-        for (i, touched) in lines.list.iter().enumerate() {
-            let looked = start + work * i as Time / count;
-            let number = touched.line / self.line;
+        for (touched, looked) in lines.list.iter().zip(evenly(start, work, lines.list.len())) {
+            let number = self.line.of(touched.line);
             let set = chooser.of(touched.line, number);
             let (line, found) = self.cache.access(set, number);
             match found {
                 Found::Hit => caches.traffic.texture_hits += 1,
                 Found::Miss(_) => {
                     caches.traffic.texture_misses += 1;
-                    let arrived = caches.read_span(looked, touched.line, self.line);
+                    let arrived = caches.read_span(looked, touched.line, self.line.get());
                     line.ready = self.fill.serve(arrived, self.filling) + self.filling + self.miss;
                 }
             }

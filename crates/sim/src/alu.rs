@@ -99,10 +99,7 @@ impl<const W: usize> Rows<'_, W> {
             AluOp::Mov => self.map1(alu, |a| a),
             AluOp::Merge => {
                 let a = *self.get(alu.a);
-                let dst = &mut self.own[usize::from(alu.dst)];
-                for lane in 0..W {
-                    dst[lane] = if mask >> lane & 1 != 0 { a[lane] } else { dst[lane] };
-                }
+                merge(&mut self.own[usize::from(alu.dst)], &a, mask);
             }
             AluOp::Select => self.map3(alu, |a, b, c| if c != 0 { a } else { b }),
             AluOp::Binary(op, Scalar::F32) => match op {
@@ -236,6 +233,34 @@ impl<const W: usize> Rows<'_, W> {
             }
         }
         Ok(())
+    }
+}
+
+/// Gives lanes of the mask what another row holds.
+#[inline(always)]
+pub fn merge<const W: usize>(to: &mut Row<W>, from: &Row<W>, mask: Mask) {
+    if mask == full::<W>() {
+        *to = *from;
+        return;
+    }
+    let halves = [mask as u64, (mask >> 64) as u64];
+    for lane in 0..W {
+        to[lane] = if halves[lane / 64] >> (lane % 64) & 1 != 0 { from[lane] } else { to[lane] };
+    }
+}
+
+/// All lanes of a row.
+pub const fn full<const W: usize>() -> Mask {
+    if W == 128 { Mask::MAX } else { (1 << W) - 1 }
+}
+
+/// Calls `f` with each active lane of a row, in order.
+#[inline(always)]
+pub fn each<const W: usize>(mask: Mask, mut f: impl FnMut(usize)) {
+    if mask == full::<W>() {
+        (0..W).for_each(f);
+    } else {
+        lanes(mask).for_each(|lane| f(lane % W));
     }
 }
 

@@ -4,7 +4,7 @@ use crate::divisor::Divisor;
 use crate::silicon::Geometry;
 use crate::timing::Time;
 
-/// What is known of a line. Bit i of a mask stands for the i-th unit of the line's bytes ([`unit`]).
+/// What is known of a line whose bytes matter. Masks are those of [`span`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Line {
     /// When its contents arrive.
@@ -15,22 +15,19 @@ pub struct Line {
     pub present: u64,
 }
 
-/// Bytes that a bit of a mask stands for in lines of so many: masks have 64.
-pub const fn unit(line: u64) -> u64 {
-    if line > 64 { line / 64 } else { 1 }
-}
-
-/// The mask of `len` bytes from byte `from` of a line on.
+/// The mask of `len` bytes from byte `from` of a line on. Masks have 64 bits: in longer lines one stands for several bytes.
 #[inline]
 pub fn span(from: u64, len: u64, line: u64) -> u64 {
-    let unit = unit(line);
-    let (first, end) = (from / unit, (from + len).div_ceil(unit));
+    let unit = (line >> 6).max(1);
+    // Lines are powers of two.
+    let shift = unit.trailing_zeros();
+    let (first, end) = (from >> shift, (from + len + unit - 1) >> shift);
     ones(end - first) << first
 }
 
 /// The lowest `n` bits.
 #[inline]
-pub fn ones(n: u64) -> u64 {
+fn ones(n: u64) -> u64 {
     if n >= 64 { u64::MAX } else { (1 << n) - 1 }
 }
 
@@ -43,42 +40,42 @@ pub enum Victim {
     Random(u64),
 }
 
-/// A cache's tags.
+/// A cache's tags; `L` is what is known of a line.
 ///
 /// Ways of a set are looked at sixteen at a time: sets are filled up to a multiple of that with places that are never used.
 #[derive(Clone, Debug)]
-pub struct Cache {
+pub struct Cache<L> {
     /// Numbers of the lines plus one; 0 where there is none.
     tags: Vec<u64>,
-    /// A byte of each tag, sixteen in a word: what tells most tags apart at once.
-    marks: Vec<u128>,
+    /// A byte of each tag, sixteen in two words: what tells most tags apart at once.
+    marks: Vec<[u64; 2]>,
     /// When each was used, in steps of [`MOST_WAYS`], plus its way: the smallest of a set is the least recently used, or an empty one.
     used: Vec<u64>,
-    lines: Vec<Line>,
+    lines: Vec<L>,
     /// Lines that each set holds: ways fill up in order, and stay full.
     held: Vec<u32>,
     ways: usize,
-    /// Words of marks that a set has.
+    /// So many times sixteen marks a set has.
     words: usize,
     clock: u64,
     victim: Victim,
 }
 
-/// Ways whose marks are in one word.
+/// Ways whose marks lie together.
 const WORD: usize = 16;
 
-/// A power of two that no silicon's sets have more ways than.
-const MOST_WAYS: u64 = 1024;
+/// The most ways that a set has, a power of two.
+pub const MOST_WAYS: u32 = 1024;
 
 /// What an access found.
-pub enum Found {
+pub enum Found<L> {
     /// The line.
     Hit,
     /// It was not there; it is now, in a place that was empty or where this line was.
-    Miss(Option<(u64, Line)>),
+    Miss(Option<(u64, L)>),
 }
 
-impl Cache {
+impl<L: Copy + Default> Cache<L> {
     /// An empty cache.
     pub fn new(geometry: &Geometry, victim: Victim) -> Self {
         let (sets, ways) = (geometry.sets as usize, geometry.ways as usize);
@@ -87,9 +84,9 @@ impl Cache {
         let used = |at| if at % (words * WORD) < ways { (at % (words * WORD)) as u64 } else { u64::MAX };
         Self {
             tags: vec![0; places],
-            marks: vec![0; sets * words],
+            marks: vec![[0; 2]; sets * words],
             used: (0..places).map(used).collect(),
-            lines: vec![Line::default(); places],
+            lines: vec![L::default(); places],
             held: vec![0; sets],
             ways,
             words,
@@ -100,23 +97,22 @@ impl Cache {
 
     /// Looks for line `number` in `set`, and puts it there where it is missing.
     #[inline]
-    pub fn access(&mut self, set: usize, number: u64) -> (&mut Line, Found) {
+    pub fn access(&mut self, set: usize, number: u64) -> (&mut L, Found<L>) {
         let (tag, first) = (number + 1, set * self.words * WORD);
         let (way, found) = match self.find(set, tag) {
             Some(way) => (way, Found::Hit),
             None => {
                 let way = self.given_up(set);
                 let at = first + way;
-                let shift = way % WORD * 8;
-                let word = &mut self.marks[set * self.words + way / WORD];
-                *word = *word & !(0xff << shift) | u128::from(mark(tag)) << shift;
+                let (half, shift) = (&mut self.marks[set * self.words + way / WORD][way % WORD / 8], way % 8 * 8);
+                *half = *half & !(0xff << shift) | mark(tag) << shift;
                 let old_tag = std::mem::replace(&mut self.tags[at], tag);
                 let old = std::mem::take(&mut self.lines[at]);
                 (way, Found::Miss(old_tag.checked_sub(1).map(|number| (number, old))))
             }
         };
         if matches!(self.victim, Victim::LeastRecent) {
-            self.clock += MOST_WAYS;
+            self.clock += u64::from(MOST_WAYS);
             self.used[first + way] = self.clock | way as u64;
         }
         (&mut self.lines[first + way], found)
@@ -125,16 +121,16 @@ impl Cache {
     /// The way that a tag is in.
     #[inline]
     fn find(&self, set: usize, tag: u64) -> Option<usize> {
-        const LOW: u128 = u128::MAX / 255 * 0x7f;
-        let wanted = u128::MAX / 255 * u128::from(mark(tag));
-        let words = set * self.words..(set + 1) * self.words;
-        for (word, marks) in self.marks[words.clone()].iter().enumerate() {
-            // The highest bit of each byte that is the mark's.
-            let differs = marks ^ wanted;
-            let mut same = !(((differs & LOW) + LOW) | differs | LOW);
+        const EACH: u64 = u64::MAX / 255;
+        let (wanted, first) = (mark(tag) * EACH, set * self.words);
+        // The lowest bit of each byte that is zero: in others the highest bit is set, or becomes so by adding to the rest.
+        let zero = |half: u64| (!(((half & EACH * 0x7f) + EACH * 0x7f) | half) >> 7) & EACH;
+        for (word, [low, high]) in self.marks[first..first + self.words].iter().enumerate() {
+            let mut same = zero(low ^ wanted) | zero(high ^ wanted) << 1;
             while same != 0 {
-                let way = word * WORD + same.trailing_zeros() as usize / 8;
-                if self.tags[words.start * WORD + way] == tag {
+                let bit = same.trailing_zeros() as usize;
+                let way = word * WORD + bit % 8 * 8 + bit / 8;
+                if self.tags[first * WORD + way] == tag {
                     return Some(way);
                 }
                 same &= same - 1;
@@ -155,7 +151,7 @@ impl Cache {
             Victim::LeastRecent => {
                 let used = self.used[set * self.words * WORD..(set + 1) * self.words * WORD].as_chunks::<4>().0;
                 let least = used.iter().fold([u64::MAX; 4], |least, four| std::array::from_fn(|i| least[i].min(four[i])));
-                (least[0].min(least[1]).min(least[2].min(least[3])) % MOST_WAYS) as usize
+                (least[0].min(least[1]).min(least[2].min(least[3])) % u64::from(MOST_WAYS)) as usize
             }
             Victim::Random(state) => {
                 // xorshift64
@@ -167,16 +163,16 @@ impl Cache {
         }
     }
 
-    /// Forgets when lines arrive: a new launch begins at time 0.
-    pub fn settle(&mut self) {
-        self.lines.iter_mut().for_each(|line| line.ready = 0);
+    /// What is known of all lines.
+    pub fn lines(&mut self) -> impl Iterator<Item = &mut L> {
+        self.lines.iter_mut()
     }
 }
 
 /// A byte of all bits of a tag.
 #[inline]
-fn mark(tag: u64) -> u8 {
-    (tag.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8
+fn mark(tag: u64) -> u64 {
+    tag.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56
 }
 
 /// Which of several places an address belongs to: sets of a cache, slices of a level.
@@ -218,12 +214,12 @@ impl Chooser {
 mod tests {
     use super::*;
 
-    fn cache(sets: u32, ways: u32, victim: Victim) -> Cache {
+    fn cache(sets: u32, ways: u32, victim: Victim) -> Cache<()> {
         Cache::new(&Geometry { bytes: 0, line: 32, sets, ways }, victim)
     }
 
     /// Misses of a ring of `lines` lines after it went round often, per round.
-    fn ring(cache: &mut Cache, lines: u64, set: impl Fn(u64) -> usize) -> u64 {
+    fn ring(cache: &mut Cache<()>, lines: u64, set: impl Fn(u64) -> usize) -> u64 {
         let mut misses = 0;
         for round in 0..20 {
             for line in 0..lines {

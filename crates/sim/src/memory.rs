@@ -31,7 +31,7 @@ pub struct Caches {
 #[derive(Clone, Debug)]
 pub(crate) struct Slice {
     pub port: Server,
-    cache: Cache,
+    cache: Cache<Line>,
     /// Arrivals of the misses under way, in order.
     misses: VecDeque<Time>,
     most_misses: usize,
@@ -114,7 +114,8 @@ impl Caches {
         for slice in &mut self.slices {
             slice.port = Server::default();
             slice.misses.clear();
-            slice.cache.settle();
+            // Nothing is under way.
+            slice.cache.lines().for_each(|line| line.ready = 0);
         }
         for channel in &mut self.dram.channels {
             channel.bus = Server::default();

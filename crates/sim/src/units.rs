@@ -1,6 +1,6 @@
 //! The memory units of a core: texture units with their caches, the load-store unit, local memory.
 
-use crate::cache::{Cache, Chooser, Found, Victim, span};
+use crate::cache::{Cache, Chooser, Found, Line, Victim, span};
 use crate::code::Mask;
 use crate::divisor::Divisor;
 use crate::memory::Caches;
@@ -13,7 +13,7 @@ use warpsight_ir::{Bytes, ImageKind};
 pub struct Touched {
     /// Address of the line's first byte.
     pub line: u64,
-    /// Bit i: the i-th unit of the line's bytes ([`crate::cache::unit`]).
+    /// Bit i: the i-th unit of the line's bytes ([`crate::cache::span`]).
     pub bytes: u64,
     /// Lanes that touch it.
     pub lanes: u32,
@@ -152,7 +152,7 @@ pub struct Units {
 /// A first-level cache of buffers.
 #[derive(Debug)]
 struct L1 {
-    cache: Cache,
+    cache: Cache<Line>,
     sets: Chooser,
     hashed: bool,
     fill: Server,
@@ -173,11 +173,14 @@ pub struct TextureUnit {
     /// Its address and filter pipeline.
     pub pipe: Server,
     fill: Server,
-    cache: Cache,
+    /// When lines arrive.
+    cache: Cache<Time>,
     /// By kind of image ([`KINDS`]): what chooses the set, ticks of a step.
     paths: [(Chooser, Time); 4],
     line: Divisor,
     lanes_per_step: u32,
+    /// Steps that the lanes of the last fetch took.
+    steps: (Mask, Time),
     overhead: Time,
     latency: Time,
     miss: Time,
@@ -373,6 +376,7 @@ impl TextureUnit {
             paths: KINDS.map(|kind| path(t.path(kind))),
             line: Divisor::new(t.cache.line.into()),
             lanes_per_step: t.lanes_per_step,
+            steps: (0, 0),
             overhead: ticks(t.wave_overhead),
             latency: ticks(t.latency),
             miss: ticks(t.miss_latency),
@@ -389,27 +393,29 @@ impl TextureUnit {
 
     /// A fetch by the lanes of `mask` from an image of this kind; gives when the registers hold the texels.
     pub fn fetch(&mut self, at: Time, mask: Mask, lines: &Lines, kind: ImageKind, texel_bytes: u32, caches: &mut Caches) -> Time {
-        let each = self.lanes_per_step;
-        let group = if each >= 128 { Mask::MAX } else { (1 << each) - 1 };
-        let steps = (0..128 / each.min(128)).filter(|s| mask >> (s * each) & group != 0);
+        if self.steps.0 != mask {
+            let each = self.lanes_per_step.min(128);
+            let group = if each == 128 { Mask::MAX } else { (1 << each) - 1 };
+            self.steps = (mask, (0..128 / each).filter(|s| mask >> (s * each) & group != 0).count() as Time);
+        }
         let path = KINDS.iter().position(|own| *own == kind).unwrap_or(0);
         let (chooser, step) = &self.paths[path];
-        let work = steps.count() as Time * step * if texel_bytes > self.wide { 2 } else { 1 };
+        let work = self.steps.1 * step * if texel_bytes > self.wide { 2 } else { 1 };
         let start = self.pipe.serve(at, work + self.overhead);
         let mut ready = start + work;
         for (touched, looked) in lines.list.iter().zip(evenly(start, work, lines.list.len())) {
             let number = self.line.of(touched.line);
             let set = chooser.of(touched.line, number);
-            let (line, found) = self.cache.access(set, number);
+            let (arrives, found) = self.cache.access(set, number);
             match found {
                 Found::Hit => caches.traffic.texture_hits += 1,
                 Found::Miss(_) => {
                     caches.traffic.texture_misses += 1;
                     let arrived = caches.read_span(looked, touched.line, self.line.get());
-                    line.ready = self.fill.serve(arrived, self.filling) + self.filling + self.miss;
+                    *arrives = self.fill.serve(arrived, self.filling) + self.filling + self.miss;
                 }
             }
-            ready = ready.max(line.ready);
+            ready = ready.max(*arrives);
         }
         self.last = self.last.max(ready);
         self.last + self.latency

@@ -1,6 +1,6 @@
 //! A wave: its rows, where it is, and its accesses to memory carried out on the launch's data.
 
-use crate::alu::{lanes, literal, truth, which};
+use crate::alu::{each, lanes, literal, merge, truth, which};
 use crate::code::{Access, Action, FaultKind, Mask, Reg, Row, SHARED, Target, bits};
 use crate::fault::LaneFault;
 use crate::pattern::Pattern;
@@ -242,30 +242,35 @@ impl<const W: usize> Wave<W> {
     }
 
     /// Moves elements between memory from byte `start` on and rows.
-    fn transfer(&mut self, a: &Access, memory: &mut [u8], start: usize, each: &[Mask], shared: &[Row<W>]) -> Result<(), LaneFault> {
-        let offsets = *self.row(a.offset, shared);
+    fn transfer(&mut self, a: &Access, memory: &mut [u8], start: usize, masks: &[Mask], shared: &[Row<W>]) -> Result<(), LaneFault> {
         let size = a.element.bytes() as usize;
         if let Action::Atomic(op) = a.action {
-            return self.atomic(a, op, &mut memory[start..], each[0], shared);
+            return self.atomic(a, op, &mut memory[start..], masks[0], shared);
         }
+        let offsets = *self.row(a.offset, shared);
+        let memory = &mut memory[start..];
         let stride = if size == 8 { 2 } else { 1 };
-        for e in 0..usize::from(a.width) {
-            let mask = each[if each.len() > 1 { e } else { 0 }];
-            let place = |lane: usize| start + element(offsets[lane], e) * size;
-            for part in 0..stride {
-                let v = a.values[e * stride + part];
-                if a.action == Action::Load {
-                    let row = &mut self.rows[usize::from(v)];
-                    if size >= 4 && mask == full::<W>() {
-                        for (lane, value) in row.iter_mut().enumerate() {
-                            *value = word(memory, place(lane) + part * 4);
-                        }
-                    } else {
-                        lanes(mask).for_each(|lane| row[lane] = read(memory, place(lane) + part * 4, a.element));
-                    }
+        for (i, &v) in a.values.iter().enumerate() {
+            let (e, part) = (i / stride, i % stride);
+            let mask = masks[if masks.len() > 1 { e } else { 0 }];
+            // Counted in elements, and of those that have whole words in words.
+            let number = |lane: usize| element(offsets[lane], e);
+            let word = |lane: usize| number(lane) * stride + part;
+            if a.action == Action::Load {
+                let row = &mut self.rows[usize::from(v)];
+                if size >= 4 {
+                    let words = memory.as_chunks::<4>().0;
+                    each::<W>(mask, |lane| row[lane] = u32::from_le_bytes(words[word(lane)]));
                 } else {
-                    let row = self.row(v, shared);
-                    lanes(mask).for_each(|lane| write(memory, place(lane) + part * 4, a.element, row[lane]));
+                    each::<W>(mask, |lane| row[lane] = read(memory, number(lane) * size, a.element));
+                }
+            } else {
+                let row = self.row(v, shared);
+                if size >= 4 {
+                    let words = memory.as_chunks_mut::<4>().0;
+                    each::<W>(mask, |lane| words[word(lane)] = row[lane].to_le_bytes());
+                } else {
+                    each::<W>(mask, |lane| write(memory, number(lane) * size, a.element, row[lane]));
                 }
             }
         }
@@ -340,28 +345,35 @@ impl<const W: usize> Wave<W> {
         if !m.results {
             return Ok(());
         }
-        // Where each lane's texel is among the contents.
-        let mut places = [0; W];
-        for lane in lanes(found) {
+        // The number of each lane's texel among the contents.
+        let number = |lane: usize| {
             let (x, y) = near(lane);
-            places[lane] = (y as usize * width as usize + x as usize) * bytes as usize;
-        }
-        let missing = f.mask & !found;
-        for (c, &v) in a.values.iter().enumerate() {
-            if store {
+            y as usize * width as usize + x as usize
+        };
+        let size = bytes as usize;
+        if store {
+            for (c, &v) in a.values.iter().enumerate() {
                 let row = self.row(v, shared);
-                lanes(found).for_each(|lane| write_component(&mut tensor.bytes, places[lane], c, image.format, row[lane]));
-                continue;
+                each::<W>(found, |lane| write_component(&mut tensor.bytes, number(lane) * size, c, image.format, row[lane]));
             }
-            let row = &mut self.rows[usize::from(v)];
-            lanes(missing).for_each(|lane| row[lane] = 0);
-            if found == full::<W>() && bytes == 16 {
-                for (value, place) in row.iter_mut().zip(places) {
-                    *value = word(&tensor.bytes, place + c * 4);
-                }
-            } else {
-                lanes(found).for_each(|lane| row[lane] = read_component(&tensor.bytes, places[lane], c, image.format));
-            }
+            return Ok(());
+        }
+        // What lies outside is 0.
+        let mut components = [[0; W]; 4];
+        if size == 16 {
+            let texels = tensor.bytes.as_chunks::<16>().0;
+            each::<W>(found, |lane| {
+                let texel = texels[number(lane)].as_chunks::<4>().0;
+                (0..4).for_each(|c| components[c][lane] = u32::from_le_bytes(texel[c]));
+            });
+        } else {
+            each::<W>(found, |lane| {
+                let at = number(lane) * size;
+                (0..4).for_each(|c| components[c][lane] = read_component(&tensor.bytes, at, c, image.format));
+            });
+        }
+        for (&v, row) in a.values.iter().zip(&components) {
+            merge(&mut self.rows[usize::from(v)], row, f.mask);
         }
         Ok(())
     }
@@ -434,11 +446,6 @@ fn write_component(texels: &mut [u8], at: usize, c: usize, format: ImageFormat, 
         // Nearest even, saturating; not a number gives 0.
         ImageFormat::Rgba8Unorm => texels[at + c] = (f32::from_bits(value).clamp(0.0, 1.0) * 255.0).round_ties_even() as u8,
     }
-}
-
-/// All lanes of a row.
-const fn full<const W: usize>() -> Mask {
-    if W == 128 { Mask::MAX } else { (1 << W) - 1 }
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! The machine at work: groups leave the dispatcher in order, waves take turns on their core's ports by the time they may go on.
 
 mod access;
+mod queue;
 mod sums;
 
 use crate::alu;
 use crate::code::{Code, FaultKind, Mask, Op, Row};
 use crate::demand::Demand;
+use crate::divisor::Divisor;
 use crate::fault::{LaneFault, SimFault};
 use crate::memory::Caches;
 use crate::pattern::Pattern;
@@ -16,8 +18,7 @@ use crate::tensors::Tensor;
 use crate::timing::{Server, Time, ticks};
 use crate::units::{Lines, Units};
 use crate::wave::Wave;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use queue::Queue;
 use warpsight_ir::{Bytes, Program};
 
 /// A resident group.
@@ -80,9 +81,7 @@ pub struct Engine<'a, const W: usize> {
     free_waves: Vec<usize>,
     /// Lane axes of each wave of a group.
     lane_rows: Vec<Vec<Row<W>>>,
-    /// (when, order of entry, wave)
-    queue: BinaryHeap<Reverse<(Time, u64, usize)>>,
-    entered: u64,
+    queue: Queue,
     plan: Plan,
     group_count: u64,
     dispatcher: Server,
@@ -97,6 +96,7 @@ pub struct Engine<'a, const W: usize> {
     steps: u64,
     /// Ticks of one scalar instruction, and other constants.
     instruction: Time,
+    per_instruction: Divisor,
     loop_issue: Time,
     loop_latency: Time,
     branch: Time,
@@ -142,8 +142,7 @@ impl<'a, const W: usize> Engine<'a, W> {
             waves: vec![],
             free_waves: vec![],
             lane_rows: lane_rows(program, core.wave),
-            queue: BinaryHeap::new(),
-            entered: 0,
+            queue: Queue::default(),
             plan,
             group_count,
             dispatcher: Server::default(),
@@ -156,6 +155,7 @@ impl<'a, const W: usize> Engine<'a, W> {
             spill_base,
             steps: 0,
             instruction,
+            per_instruction: Divisor::new(instruction),
             loop_issue: ticks(core.loop_issue * f64::from(core.wave) / f64::from(core.lanes)),
             loop_latency: ticks(core.loop_latency),
             branch: ticks(core.branch_latency),
@@ -174,11 +174,13 @@ impl<'a, const W: usize> Engine<'a, W> {
             }
         }
         self.cores.iter_mut().for_each(|core| core.filling = false);
-        while let Some(Reverse((_, _, wave))) = self.queue.pop() {
+        let mut turn = self.queue.take();
+        while let Some(wave) = turn {
             if self.steps > self.silicon.limits.steps {
                 return Err(SimFault::Steps { kernel: self.program.name.clone(), limit: self.silicon.limits.steps });
             }
-            self.advance(wave).map_err(|(lane, what)| self.fault(wave, lane, what))?;
+            let goes_on = self.advance(wave).map_err(|(lane, what)| self.fault(wave, lane, what))?;
+            turn = if goes_on { Some(self.queue.exchange(self.waves[wave].time, wave)) } else { self.queue.take() };
         }
         Ok(self.report())
     }
@@ -196,11 +198,6 @@ impl<'a, const W: usize> Engine<'a, W> {
             at as u32
         };
         self.code.groups.iter().map(&mut along).collect()
-    }
-
-    fn enter(&mut self, wave: usize) {
-        self.entered += 1;
-        self.queue.push(Reverse((self.waves[wave].time, self.entered, wave)));
     }
 
     /// Starts the next group on a core, or more waves of one that has begun; whether there was room.
@@ -273,18 +270,17 @@ impl<'a, const W: usize> Engine<'a, W> {
         for (&r, row) in self.code.lane_axes.iter().zip(&self.lane_rows[part as usize]) {
             wave.rows[usize::from(r)] = *row;
         }
-        self.enter(at);
+        self.queue.enter(begin, at);
     }
 
-    /// Executes a wave until another may go on earlier.
-    fn advance(&mut self, w: usize) -> Result<(), LaneFault> {
+    /// Executes a wave until another may go on earlier; whether it goes on then, or ends or waits for its group.
+    fn advance(&mut self, w: usize) -> Result<bool, LaneFault> {
         let code = self.code;
         loop {
             self.steps += 1;
             if self.steps > self.silicon.limits.steps {
                 // Told by who asks next.
-                self.enter(w);
-                return Ok(());
+                return Ok(true);
             }
             let wave = &mut self.waves[w];
             let op = code.ops[wave.at as usize];
@@ -293,8 +289,7 @@ impl<'a, const W: usize> Engine<'a, W> {
                 let ready = code.waits[from as usize..to as usize].iter().map(|&r| wave.ready[usize::from(r)]).max().unwrap_or(0);
                 if ready > wave.time {
                     wave.time = ready;
-                    self.enter(w);
-                    return Ok(());
+                    return Ok(true);
                 }
             }
             let port = &mut self.cores[wave.core].ports[wave.port];
@@ -308,16 +303,19 @@ impl<'a, const W: usize> Engine<'a, W> {
                     }
                     wave.time = start + Time::from(span.max(issue));
                     wave.at += 1;
-                    self.instructions += u64::from(issue) / self.instruction.max(1);
+                    self.instructions += self.per_instruction.of(issue.into());
                     if self.demand.spilled > 0 {
                         self.spill(w, charged);
                     }
                 }
                 Op::Copy { dst, src, merge } => {
                     let row = *wave.row(src, &self.shared);
-                    let mask = if merge { wave.mask } else { alu::which::<W>(|_| true) };
                     let to = &mut wave.rows[usize::from(dst)];
-                    alu::lanes(mask).for_each(|lane| to[lane] = row[lane]);
+                    if merge {
+                        alu::merge(to, &row, wave.mask);
+                    } else {
+                        *to = row;
+                    }
                     wave.ready[usize::from(dst)] = wave.ready[usize::from(src)];
                     wave.at += 1;
                 }
@@ -390,7 +388,7 @@ impl<'a, const W: usize> Engine<'a, W> {
                 Op::Barrier => {
                     wave.at += 1;
                     self.meet(w);
-                    return Ok(());
+                    return Ok(false);
                 }
                 Op::Fault(at) => return Err((wave.mask.trailing_zeros() as usize, code.faults[at as usize].clone())),
                 Op::End => {
@@ -398,13 +396,12 @@ impl<'a, const W: usize> Engine<'a, W> {
                         return Err((0, FaultKind::Contradiction("a loop or branch does not end")));
                     }
                     self.finish(w);
-                    return Ok(());
+                    return Ok(false);
                 }
             }
             let now = self.waves[w].time;
-            if self.queue.peek().is_some_and(|Reverse((next, _, _))| *next < now) {
-                self.enter(w);
-                return Ok(());
+            if self.queue.precedes(now) {
+                return Ok(true);
             }
         }
     }
@@ -419,7 +416,7 @@ impl<'a, const W: usize> Engine<'a, W> {
             group.arrived = 0;
             for wave in std::mem::take(&mut group.waiting) {
                 self.waves[wave].time = release;
-                self.enter(wave);
+                self.queue.enter(release, wave);
             }
         }
     }

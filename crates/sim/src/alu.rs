@@ -6,41 +6,25 @@ use warpsight_ir::interpret as arith;
 use warpsight_ir::{BinaryOp, Const, Scalar, UnaryOp};
 
 /// Executes instructions for one wave. Inactive lanes get values too, except by `Merge`: nothing reads them.
+///
+/// Inlined into what an instruction set is chosen for: with it, `mul_add` is one machine instruction.
+#[inline(always)]
 pub fn run<const W: usize>(
-    arch: pulp::Arch,
     instructions: &[Alu],
     wide: &[Wide],
     shared: &[Row<W>],
     rows: &mut [Row<W>],
     mask: Mask,
 ) -> Result<(), LaneFault> {
-    arch.dispatch(Run { instructions, wide, rows, shared, mask })
-}
-
-/// What instruction set is chosen for: with it, `mul_add` is one machine instruction.
-struct Run<'a, const W: usize> {
-    instructions: &'a [Alu],
-    wide: &'a [Wide],
-    rows: &'a mut [Row<W>],
-    shared: &'a [Row<W>],
-    mask: Mask,
-}
-
-impl<const W: usize> pulp::NullaryFnOnce for Run<'_, W> {
-    type Output = Result<(), LaneFault>;
-    #[inline(always)]
-    fn call(self) -> Self::Output {
-        let Self { instructions, wide, rows, shared, mask } = self;
-        let mut rows = Rows { own: rows, shared };
-        for alu in instructions {
-            match alu.op {
-                AluOp::Wide(at) => rows.wide(&wide[at as usize], mask)?,
-                AluOp::Binary(BinaryOp::Div | BinaryOp::Rem, scalar) if scalar.is_int() => rows.divide(alu, mask)?,
-                _ => rows.execute(alu, mask),
-            }
+    let mut rows = Rows { own: rows, shared };
+    for alu in instructions {
+        match alu.op {
+            AluOp::Wide(at) => rows.wide(&wide[at as usize], mask)?,
+            AluOp::Binary(BinaryOp::Div | BinaryOp::Rem, scalar) if scalar.is_int() => rows.divide(alu, mask)?,
+            _ => rows.execute(alu, mask),
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// The rows of a wave and those of all.
@@ -265,7 +249,7 @@ pub fn each<const W: usize>(mask: Mask, mut f: impl FnMut(usize)) {
 }
 
 /// The active lanes.
-#[inline]
+#[inline(always)]
 pub fn lanes(mask: Mask) -> impl Iterator<Item = usize> {
     let half = |mut mask: u64, first: usize| {
         std::iter::from_fn(move || {
@@ -280,7 +264,7 @@ pub fn lanes(mask: Mask) -> impl Iterator<Item = usize> {
 }
 
 /// The lanes below `W` of which something holds.
-#[inline]
+#[inline(always)]
 pub fn which<const W: usize>(holds: impl Fn(usize) -> bool) -> Mask {
     // A byte of each lane, which vector units compare at once; then eight bytes to eight bits by a product that moves each to its place.
     let bytes: [u8; W] = std::array::from_fn(|lane| u8::from(holds(lane)));
@@ -290,7 +274,7 @@ pub fn which<const W: usize>(holds: impl Fn(usize) -> bool) -> Mask {
 }
 
 /// Lanes whose row is not zero.
-#[inline]
+#[inline(always)]
 pub fn truth<const W: usize>(row: &Row<W>) -> Mask {
     which::<W>(|lane| row[lane] != 0)
 }

@@ -76,7 +76,7 @@ impl<const W: usize> Wave<W> {
     }
 
     /// The contents of a row.
-    #[inline]
+    #[inline(always)]
     pub fn row<'a>(&'a self, r: Reg, shared: &'a [Row<W>]) -> &'a Row<W> {
         if r & SHARED != 0 { &shared[usize::from(r & !SHARED)] } else { &self.rows[usize::from(r)] }
     }
@@ -99,6 +99,7 @@ impl<const W: usize> Wave<W> {
     }
 
     /// Carries out an access.
+    #[inline(always)]
     pub fn access(&mut self, a: &Access, m: &mut Memory<W>, f: &mut Footprint) -> Result<(), LaneFault> {
         f.lines.clear();
         f.local.clear();
@@ -172,12 +173,14 @@ impl<const W: usize> Wave<W> {
         Ok(())
     }
 
+    #[inline(always)]
     fn lane_bytes(each: &[Mask], width: usize, size: usize) -> u64 {
         let repeat = if each.len() == 1 { width } else { 1 };
         each.iter().map(|m| u64::from(m.count_ones())).sum::<u64>() * (repeat * size) as u64
     }
 
     /// Whether all coordinates of lanes that take part lie inside.
+    #[inline(always)]
     fn check(&self, a: &Access, each: &[Mask], shared: &[Row<W>]) -> Result<(), LaneFault> {
         let last = a.coords.len() - 1;
         let width = u32::from(a.width);
@@ -211,6 +214,7 @@ impl<const W: usize> Wave<W> {
         Ok(())
     }
 
+    #[cold]
     fn outside(&self, a: &Access, lane: usize, element: usize, shared: &[Row<W>]) -> FaultKind {
         let mut coordinates: Vec<i64> = a.coords.iter().map(|&(r, _)| i64::from(self.row(r, shared)[lane] as i32)).collect();
         if let Some(last) = coordinates.last_mut() {
@@ -224,6 +228,7 @@ impl<const W: usize> Wave<W> {
         FaultKind::OutOfBounds { action, tensor: a.name.clone(), coordinates, extents: a.coords.iter().map(|c| c.1).collect() }
     }
 
+    #[inline(never)]
     fn private(&mut self, a: &Access, base: usize, each: &[Mask], shared: &[Row<W>]) {
         let stride = a.values.len() / usize::from(a.width).max(1);
         let offsets = *self.row(a.offset, shared);
@@ -242,6 +247,7 @@ impl<const W: usize> Wave<W> {
     }
 
     /// Moves elements between memory from byte `start` on and rows.
+    #[inline(always)]
     fn transfer(&mut self, a: &Access, memory: &mut [u8], start: usize, masks: &[Mask], shared: &[Row<W>]) -> Result<(), LaneFault> {
         let size = a.element.bytes() as usize;
         if let Action::Atomic(op) = a.action {
@@ -278,6 +284,7 @@ impl<const W: usize> Wave<W> {
     }
 
     /// One lane after another.
+    #[inline(never)]
     fn atomic(&mut self, a: &Access, op: AtomicOp, memory: &mut [u8], mask: Mask, shared: &[Row<W>]) -> Result<(), LaneFault> {
         let offsets = *self.row(a.offset, shared);
         let size = a.element.bytes() as usize;
@@ -314,6 +321,7 @@ impl<const W: usize> Wave<W> {
     }
 
     /// A texel read or written, in lines of `granule` bytes.
+    #[inline(always)]
     fn texel(&mut self, a: &Access, at: usize, granule: u64, m: &mut Memory<W>, f: &mut Footprint) -> Result<(), LaneFault> {
         let (tensor, shared) = (&mut m.tensors[at], m.shared);
         let Some(image) = &tensor.image else { return Err((0, FaultKind::Contradiction("a texel of what is no image"))) };

@@ -9,6 +9,7 @@ use crate::wave::{Footprint, Memory};
 use warpsight_ir::ImageKind;
 
 impl<const W: usize> Engine<'_, W> {
+    #[inline(always)]
     pub(super) fn access(&mut self, w: usize, at: u32) -> Result<(), LaneFault> {
         let code = self.code;
         let access = &code.accesses[at as usize];

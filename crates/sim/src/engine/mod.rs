@@ -69,7 +69,6 @@ pub struct Engine<'a, const W: usize> {
     program: &'a Program,
     code: &'a Code,
     demand: &'a Demand,
-    arch: pulp::Arch,
     /// The rows of `code.shared`.
     shared: Vec<Row<W>>,
     caches: &'a mut Caches,
@@ -132,7 +131,6 @@ impl<'a, const W: usize> Engine<'a, W> {
             program,
             code,
             demand,
-            arch: pulp::Arch::new(),
             shared: code.shared.iter().map(|&bits| [bits; W]).collect(),
             caches,
             tensors,
@@ -174,6 +172,13 @@ impl<'a, const W: usize> Engine<'a, W> {
             }
         }
         self.cores.iter_mut().for_each(|core| core.filling = false);
+        pulp::Arch::new().dispatch(Turns(&mut self))?;
+        Ok(self.report())
+    }
+
+    /// Lets waves take turns until all are done.
+    #[inline(always)]
+    fn turns(&mut self) -> Result<(), SimFault> {
         let mut turn = self.queue.take();
         while let Some(wave) = turn {
             if self.steps > self.silicon.limits.steps {
@@ -182,7 +187,7 @@ impl<'a, const W: usize> Engine<'a, W> {
             let goes_on = self.advance(wave).map_err(|(lane, what)| self.fault(wave, lane, what))?;
             turn = if goes_on { Some(self.queue.exchange(self.waves[wave].time, wave)) } else { self.queue.take() };
         }
-        Ok(self.report())
+        Ok(())
     }
 
     fn fault(&self, wave: usize, lane: usize, what: FaultKind) -> SimFault {
@@ -274,6 +279,7 @@ impl<'a, const W: usize> Engine<'a, W> {
     }
 
     /// Executes a wave until another may go on earlier; whether it goes on then, or ends or waits for its group.
+    #[inline(always)]
     fn advance(&mut self, w: usize) -> Result<bool, LaneFault> {
         let code = self.code;
         loop {
@@ -299,7 +305,7 @@ impl<'a, const W: usize> Engine<'a, W> {
                     self.cores[wave.core].float += Time::from(float);
                     if count > 0 {
                         let instructions = &code.alu[first as usize..(first + count) as usize];
-                        alu::run(self.arch, instructions, &code.wide, &self.shared, &mut wave.rows, wave.mask)?;
+                        alu::run(instructions, &code.wide, &self.shared, &mut wave.rows, wave.mask)?;
                     }
                     wave.time = start + Time::from(span.max(issue));
                     wave.at += 1;
@@ -442,7 +448,19 @@ impl<'a, const W: usize> Engine<'a, W> {
     }
 }
 
+/// What an instruction set is chosen for: what is inlined into it works with all that the processor has.
+struct Turns<'e, 'a, const W: usize>(&'e mut Engine<'a, W>);
+
+impl<const W: usize> pulp::NullaryFnOnce for Turns<'_, '_, W> {
+    type Output = Result<(), SimFault>;
+    #[inline(always)]
+    fn call(self) -> Self::Output {
+        self.0.turns()
+    }
+}
+
 /// Lanes whose first number is smaller.
+#[inline(always)]
 fn below<const W: usize>(a: &Row<W>, b: &Row<W>) -> Mask {
     alu::which::<W>(|lane| (a[lane] as i32) < b[lane] as i32)
 }

@@ -124,7 +124,7 @@ impl<L: Copy + Default> Cache<L> {
         const EACH: u64 = u64::MAX / 255;
         let (wanted, first) = (mark(tag) * EACH, set * self.words);
         // The lowest bit of each byte that is zero: in others the highest bit is set, or becomes so by adding to the rest.
-        let zero = |half: u64| (!(((half & EACH * 0x7f) + EACH * 0x7f) | half) >> 7) & EACH;
+        let zero = |half: u64| (!(((half & (EACH * 0x7f)) + EACH * 0x7f) | half) >> 7) & EACH;
         for (word, [low, high]) in self.marks[first..first + self.words].iter().enumerate() {
             let mut same = zero(low ^ wanted) | zero(high ^ wanted) << 1;
             while same != 0 {

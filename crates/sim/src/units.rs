@@ -1,131 +1,13 @@
 //! The memory units of a core: texture units with their caches, the load-store unit, local memory.
 
-use crate::cache::{Cache, Chooser, Found, Line, Victim, span};
-use crate::code::Mask;
+use crate::cache::{Cache, Chooser, Line, Victim, span};
 use crate::divisor::Divisor;
+use crate::lines::{Lines, Touched};
 use crate::memory::Caches;
-use crate::silicon::{DataCache, Geometry, ImagePath, Per, Silicon};
+use crate::silicon::{DataCache, Geometry, Per, Silicon};
+use crate::texture::TextureUnit;
 use crate::timing::{Server, Time, evenly, ticks};
-use warpsight_ir::{Bytes, ImageKind};
-
-/// One line an instruction touches, and which of its bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Touched {
-    /// Address of the line's first byte.
-    pub line: u64,
-    /// Bit i: the i-th unit of the line's bytes ([`crate::cache::span`]).
-    pub bytes: u64,
-    /// Lanes that touch it.
-    pub lanes: u32,
-}
-
-/// The lines of one instruction, in the order of the lanes that touch them first.
-#[derive(Debug)]
-pub struct Lines {
-    /// The lines.
-    pub list: Vec<Touched>,
-    /// Position plus one by a hash of the line, 0 where free.
-    table: [u16; TABLE],
-    /// How many of the list are in the table. While lines come in rising order none has to be.
-    listed: usize,
-    highest: u64,
-}
-
-/// Places of the hash table: more than the lines that 128 lanes can touch with 16 elements of 8 bytes each, where every lane touches 16.
-const TABLE: usize = 4096;
-
-impl Lines {
-    /// None.
-    pub fn new() -> Self {
-        Self { list: vec![], table: [0; TABLE], listed: 0, highest: 0 }
-    }
-
-    fn slot(line: u64) -> usize {
-        (line.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52) as usize
-    }
-
-    /// Forgets all.
-    #[inline]
-    pub fn clear(&mut self) {
-        if self.listed > 0 {
-            self.unlist();
-        }
-        self.list.clear();
-        self.highest = 0;
-    }
-
-    fn unlist(&mut self) {
-        if self.listed > TABLE / 8 {
-            self.table = [0; TABLE];
-        } else {
-            // Entries that collided lie right behind their slot.
-            for touched in &self.list {
-                let mut slot = Self::slot(touched.line);
-                while self.table[slot] != 0 {
-                    self.table[slot] = 0;
-                    slot = (slot + 1) % TABLE;
-                }
-            }
-        }
-        self.listed = 0;
-    }
-
-    /// Notes that a lane touches `len` bytes from `address` on, in lines of `size` bytes.
-    #[inline]
-    pub fn add(&mut self, address: u64, len: u64, size: u64) {
-        let line = address & !(size - 1);
-        if address + len <= line + size {
-            return self.touch(line, span(address - line, len, size));
-        }
-        let end = address + len;
-        let mut at = address;
-        while at < end {
-            let line = at & !(size - 1);
-            let next = end.min(line + size);
-            self.touch(line, span(at - line, next - at, size));
-            at = next;
-        }
-    }
-
-    #[inline]
-    fn touch(&mut self, line: u64, bytes: u64) {
-        match self.list.last_mut() {
-            Some(last) if last.line == line => {
-                last.bytes |= bytes;
-                last.lanes += 1;
-            }
-            Some(_) if line <= self.highest => self.insert(line, bytes),
-            _ => {
-                self.highest = line;
-                self.list.push(Touched { line, bytes, lanes: 1 });
-            }
-        }
-    }
-
-    fn insert(&mut self, line: u64, bytes: u64) {
-        for at in self.listed..self.list.len() {
-            let mut slot = Self::slot(self.list[at].line);
-            while self.table[slot] != 0 {
-                slot = (slot + 1) % TABLE;
-            }
-            self.table[slot] = at as u16 + 1;
-        }
-        let mut slot = Self::slot(line);
-        while let at @ 1.. = self.table[slot] {
-            let touched = &mut self.list[usize::from(at) - 1];
-            if touched.line == line {
-                touched.bytes |= bytes;
-                touched.lanes += 1;
-                self.listed = self.list.len();
-                return;
-            }
-            slot = (slot + 1) % TABLE;
-        }
-        self.list.push(Touched { line, bytes, lanes: 1 });
-        self.table[slot] = self.list.len() as u16;
-        self.listed = self.list.len();
-    }
-}
+use warpsight_ir::Bytes;
 
 /// The units of one core.
 #[derive(Debug)]
@@ -162,32 +44,6 @@ struct L1 {
     sectors: Vec<u64>,
     filling: Time,
     latency: Time,
-}
-
-/// Kinds of images, in the order of [`TextureUnit`]'s paths.
-const KINDS: [ImageKind; 4] = [ImageKind::Image2d, ImageKind::Image1d, ImageKind::Image1dBuffer, ImageKind::Image2dFromBuffer];
-
-/// A texture unit.
-#[derive(Debug)]
-pub struct TextureUnit {
-    /// Its address and filter pipeline.
-    pub pipe: Server,
-    fill: Server,
-    /// When lines arrive.
-    cache: Cache<Time>,
-    /// By kind of image ([`KINDS`]): what chooses the set, ticks of a step.
-    paths: [(Chooser, Time); 4],
-    line: Divisor,
-    lanes_per_step: u32,
-    /// Steps that the lanes of the last fetch took.
-    steps: (Mask, Time),
-    overhead: Time,
-    latency: Time,
-    miss: Time,
-    filling: Time,
-    wide: u32,
-    /// Results leave in the order of their instructions.
-    last: Time,
 }
 
 impl Units {
@@ -365,105 +221,9 @@ impl Banks {
     }
 }
 
-impl TextureUnit {
-    fn new(silicon: &Silicon) -> Self {
-        let t = &silicon.texture;
-        let path = |path: &ImagePath| (Chooser::new(path.set_hash.as_ref(), t.cache.sets), ticks(t.step * path.steps));
-        Self {
-            pipe: Server::default(),
-            fill: Server::default(),
-            cache: Cache::new(&t.cache, Victim::LeastRecent),
-            paths: KINDS.map(|kind| path(t.path(kind))),
-            line: Divisor::new(t.cache.line.into()),
-            lanes_per_step: t.lanes_per_step,
-            steps: (0, 0),
-            overhead: ticks(t.wave_overhead),
-            latency: ticks(t.latency),
-            miss: ticks(t.miss_latency),
-            filling: ticks(f64::from(t.cache.line) / t.fill),
-            wide: t.wide_texel_bytes,
-            last: 0,
-        }
-    }
-
-    /// Bytes of a line.
-    pub fn line(&self) -> u64 {
-        self.line.get()
-    }
-
-    /// A fetch by the lanes of `mask` from an image of this kind; gives when the registers hold the texels.
-    pub fn fetch(&mut self, at: Time, mask: Mask, lines: &Lines, kind: ImageKind, texel_bytes: u32, caches: &mut Caches) -> Time {
-        if self.steps.0 != mask {
-            let each = self.lanes_per_step.min(128);
-            let group = if each == 128 { Mask::MAX } else { (1 << each) - 1 };
-            self.steps = (mask, (0..128 / each).filter(|s| mask >> (s * each) & group != 0).count() as Time);
-        }
-        let path = KINDS.iter().position(|own| *own == kind).unwrap_or(0);
-        let (chooser, step) = &self.paths[path];
-        let work = self.steps.1 * step * if texel_bytes > self.wide { 2 } else { 1 };
-        let start = self.pipe.serve(at, work + self.overhead);
-        let mut ready = start + work;
-        for (touched, looked) in lines.list.iter().zip(evenly(start, work, lines.list.len())) {
-            let number = self.line.of(touched.line);
-            let set = chooser.of(touched.line, number);
-            let (arrives, found) = self.cache.access(set, number);
-            match found {
-                Found::Hit => caches.traffic.texture_hits += 1,
-                Found::Miss(_) => {
-                    caches.traffic.texture_misses += 1;
-                    let arrived = caches.read_span(looked, touched.line, self.line.get());
-                    *arrives = self.fill.serve(arrived, self.filling) + self.filling + self.miss;
-                }
-            }
-            ready = ready.max(*arrives);
-        }
-        self.last = self.last.max(ready);
-        self.last + self.latency
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lines_merge_what_lanes_share() {
-        let mut lines = Lines::new();
-        for lane in 0..64 {
-            lines.add(1000 + lane * 4, 4, 64);
-        }
-        // 1000 .. 1256 touches the lines at 960, 1024, 1088, 1152, 1216.
-        assert_eq!(
-            lines.list.iter().map(|l| (l.line, l.bytes.count_ones())).collect::<Vec<_>>(),
-            [(960, 24), (1024, 64), (1088, 64), (1152, 64), (1216, 40)]
-        );
-        lines.clear();
-        for lane in 0..64 {
-            lines.add(lane * 4096 % 8192, 16, 64);
-        }
-        assert_eq!(lines.list, [Touched { line: 0, bytes: 0xffff, lanes: 32 }, Touched { line: 4096, bytes: 0xffff, lanes: 32 }]);
-    }
-
-    #[test]
-    fn lines_agree_with_a_set() {
-        let mut rng = fastrand::Rng::with_seed(7);
-        let mut lines = Lines::new();
-        for _ in 0..200 {
-            lines.clear();
-            let mut brute = std::collections::BTreeMap::<u64, u64>::new();
-            for _ in 0..64 {
-                let scale = rng.u32(6..20);
-                let (address, len) = (rng.u64(0..1 << scale), rng.u64(1..=128));
-                lines.add(address, len, 64);
-                for byte in address..address + len {
-                    *brute.entry(byte / 64 * 64).or_default() |= 1 << (byte % 64);
-                }
-            }
-            let mut got: Vec<(u64, u64)> = lines.list.iter().map(|l| (l.line, l.bytes)).collect();
-            got.sort_unstable();
-            assert_eq!(got, brute.into_iter().collect::<Vec<_>>());
-        }
-    }
 
     #[test]
     fn banks_conflict_by_distinct_words() {

@@ -3,8 +3,8 @@
 use super::Engine;
 use crate::code::{Action, Target};
 use crate::fault::LaneFault;
+use crate::lines::Lines;
 use crate::timing::Time;
-use crate::units::Lines;
 use crate::wave::{Footprint, Memory};
 use warpsight_ir::ImageKind;
 

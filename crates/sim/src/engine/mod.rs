@@ -1,6 +1,7 @@
 //! The machine at work: groups leave the dispatcher in order, waves take turns on their core's ports by the time they may go on.
 
 mod access;
+mod groups;
 mod queue;
 mod sums;
 
@@ -9,31 +10,19 @@ use crate::code::{Code, FaultKind, Mask, Op, Row};
 use crate::demand::Demand;
 use crate::divisor::Divisor;
 use crate::fault::{LaneFault, SimFault};
+use crate::lines::Lines;
 use crate::memory::Caches;
 use crate::pattern::Pattern;
 use crate::report::Report;
 use crate::sampling::{Plan, Sampling};
-use crate::silicon::{Refill, Silicon};
+use crate::silicon::Silicon;
 use crate::tensors::Tensor;
 use crate::timing::{Server, Time, ticks};
-use crate::units::{Lines, Units};
+use crate::units::Units;
 use crate::wave::Wave;
+use groups::{Group, lane_rows};
 use queue::Queue;
 use warpsight_ir::{Bytes, Program};
-
-/// A resident group.
-#[derive(Debug, Default)]
-struct Group {
-    number: u64,
-    core: usize,
-    waves: u32,
-    started: u32,
-    done: u32,
-    /// Waves at the barrier, and when the last came.
-    waiting: Vec<usize>,
-    arrived: Time,
-    local: Vec<u8>,
-}
 
 /// A core.
 struct Core {
@@ -196,88 +185,6 @@ impl<'a, const W: usize> Engine<'a, W> {
         SimFault::Fault { kernel: self.program.name.clone(), group, item: wave.first + lane as u32, what: Box::new(what) }
     }
 
-    fn coordinates(&self, mut number: u64) -> Vec<u32> {
-        let mut along = |extent: &u32| {
-            let at = number % u64::from(*extent);
-            number /= u64::from(*extent);
-            at as u32
-        };
-        self.code.groups.iter().map(&mut along).collect()
-    }
-
-    /// Starts the next group on a core, or more waves of one that has begun; whether there was room.
-    fn start_group(&mut self, core: usize, now: Time) -> bool {
-        let occupancy = &self.demand.occupancy;
-        let mut any = false;
-        if self.silicon.launch.refill == Refill::OccupancyGroup && !self.cores[core].filling {
-            return false;
-        }
-        if self.cores[core].starting.is_none() {
-            let room = self.cores[core].groups < occupancy.groups.max(1) && self.cores[core].waves < occupancy.waves;
-            if !room {
-                return false;
-            }
-            let Some(number) = self.next_group() else { return false };
-            let at = self.free_groups.pop().unwrap_or_else(|| {
-                self.groups.push(Group::default());
-                self.groups.len() - 1
-            });
-            let group = &mut self.groups[at];
-            let local = std::mem::take(&mut group.local);
-            *group = Group { number, core, waves: self.lane_rows.len() as u32, local, ..Group::default() };
-            group.local.clear();
-            group.local.resize(self.code.local_bytes, 0);
-            self.cores[core].groups += 1;
-            self.cores[core].starting = Some(at);
-        }
-        let Some(at) = self.cores[core].starting else { return false };
-        let begin = self.dispatcher.serve(now, ticks(self.silicon.launch.group_interval)) + ticks(self.silicon.launch.wave_start);
-        if self.groups[at].started == 0 {
-            self.plan.begins(begin);
-        }
-        while self.groups[at].started < self.groups[at].waves && self.cores[core].waves < occupancy.waves {
-            self.start_wave(core, at, begin);
-            any = true;
-        }
-        if self.groups[at].started == self.groups[at].waves {
-            self.cores[core].starting = None;
-        }
-        any
-    }
-
-    fn start_wave(&mut self, core: usize, group: usize, begin: Time) {
-        let part = self.groups[group].started;
-        self.groups[group].started += 1;
-        let coordinates = self.coordinates(self.groups[group].number);
-        let at = self.free_waves.pop().unwrap_or_else(|| {
-            self.waves.push(Wave::default());
-            self.waves.len() - 1
-        });
-        let c = &mut self.cores[core];
-        if part.is_multiple_of(self.silicon.core.waves_together) {
-            c.next_port = (c.next_port + 1) % c.ports.len();
-        }
-        let port = c.next_port;
-        c.waves += 1;
-        let wave = &mut self.waves[at];
-        let first = part * self.silicon.core.wave;
-        let lanes = (self.demand.group_size - first).min(self.silicon.core.wave);
-        wave.rows.resize(self.code.rows, [0; W]);
-        wave.ready.clear();
-        wave.ready.resize(self.code.rows, 0);
-        wave.stack.clear();
-        (wave.core, wave.port, wave.group, wave.first) = (core, port, group, first);
-        (wave.at, wave.time, wave.pending, wave.owed) = (0, begin, 0, 0);
-        wave.mask = alu::which::<W>(|lane| lane < lanes as usize);
-        for (&r, value) in self.code.group_axes.iter().zip(coordinates) {
-            wave.rows[usize::from(r)] = [value; W];
-        }
-        for (&r, row) in self.code.lane_axes.iter().zip(&self.lane_rows[part as usize]) {
-            wave.rows[usize::from(r)] = *row;
-        }
-        self.queue.enter(begin, at);
-    }
-
     /// Executes a wave until another may go on earlier; whether it goes on then, or ends or waits for its group.
     #[inline(always)]
     fn advance(&mut self, w: usize) -> Result<bool, LaneFault> {
@@ -411,41 +318,6 @@ impl<'a, const W: usize> Engine<'a, W> {
             }
         }
     }
-
-    fn meet(&mut self, w: usize) {
-        let (at, time) = (self.waves[w].group, self.waves[w].time);
-        let group = &mut self.groups[at];
-        group.waiting.push(w);
-        group.arrived = group.arrived.max(time);
-        if group.waiting.len() as u32 == group.waves {
-            let release = group.arrived + self.barrier;
-            group.arrived = 0;
-            for wave in std::mem::take(&mut group.waiting) {
-                self.waves[wave].time = release;
-                self.queue.enter(release, wave);
-            }
-        }
-    }
-
-    fn finish(&mut self, w: usize) {
-        let wave = &self.waves[w];
-        let (core, at, now) = (wave.core, wave.group, wave.time);
-        self.end = self.end.max(now);
-        self.free_waves.push(w);
-        self.cores[core].waves -= 1;
-        let group = &mut self.groups[at];
-        group.done += 1;
-        debug_assert_eq!(group.core, core);
-        if group.done == group.waves {
-            self.cores[core].groups -= 1;
-            self.free_groups.push(at);
-        }
-        if self.cores[core].waves == 0 {
-            self.cores[core].filling = true;
-        }
-        while self.start_group(core, now) {}
-        self.cores[core].filling = false;
-    }
 }
 
 /// What an instruction set is chosen for: what is inlined into it works with all that the processor has.
@@ -463,22 +335,6 @@ impl<const W: usize> pulp::NullaryFnOnce for Turns<'_, '_, W> {
 #[inline(always)]
 fn below<const W: usize>(a: &Row<W>, b: &Row<W>) -> Mask {
     alu::which::<W>(|lane| (a[lane] as i32) < b[lane] as i32)
-}
-
-/// For each wave of a group the rows of the lane axes.
-fn lane_rows<const W: usize>(program: &Program, wave: u32) -> Vec<Vec<Row<W>>> {
-    let size = program.launch.group_size();
-    let of_wave = |first: u32| {
-        let mut before = 1;
-        let row = |extent: u32, before: u32| std::array::from_fn(|lane| (first + lane as u32) / before % extent);
-        let rows = program.launch.lanes.iter().map(|axis| {
-            let row = row(axis.extent.max(1), before);
-            before *= axis.extent.max(1);
-            row
-        });
-        rows.collect()
-    };
-    (0..size).step_by(wave as usize).map(of_wave).collect()
 }
 
 #[cfg(test)]

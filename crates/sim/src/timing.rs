@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn even_arrivals_are_whole_parts() {
-        for (ticks, count) in [(0, 1), (7, 3), (64, 64), (63, 64), (1000, 7), (5, 0)] {
+        for (ticks, count) in [(0, 1), (7, 3), (10, 4), (64, 64), (63, 64), (1000, 7), (5, 0)] {
             let parts: Vec<Time> = evenly(10, ticks, count).take(count).collect();
             let wanted: Vec<Time> = (0..count as Time).map(|i| 10 + ticks * i / (count as Time)).collect();
             assert_eq!(parts, wanted, "{ticks} in {count}");

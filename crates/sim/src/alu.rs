@@ -6,41 +6,25 @@ use warpsight_ir::interpret as arith;
 use warpsight_ir::{BinaryOp, Const, Scalar, UnaryOp};
 
 /// Executes instructions for one wave. Inactive lanes get values too, except by `Merge`: nothing reads them.
+///
+/// Inlined into what an instruction set is chosen for: with it, `mul_add` is one machine instruction.
+#[inline(always)]
 pub fn run<const W: usize>(
-    arch: pulp::Arch,
     instructions: &[Alu],
     wide: &[Wide],
     shared: &[Row<W>],
     rows: &mut [Row<W>],
     mask: Mask,
 ) -> Result<(), LaneFault> {
-    arch.dispatch(Run { instructions, wide, rows, shared, mask })
-}
-
-/// What instruction set is chosen for: with it, `mul_add` is one machine instruction.
-struct Run<'a, const W: usize> {
-    instructions: &'a [Alu],
-    wide: &'a [Wide],
-    rows: &'a mut [Row<W>],
-    shared: &'a [Row<W>],
-    mask: Mask,
-}
-
-impl<const W: usize> pulp::NullaryFnOnce for Run<'_, W> {
-    type Output = Result<(), LaneFault>;
-    #[inline(always)]
-    fn call(self) -> Self::Output {
-        let Self { instructions, wide, rows, shared, mask } = self;
-        let mut rows = Rows { own: rows, shared };
-        for alu in instructions {
-            match alu.op {
-                AluOp::Wide(at) => rows.wide(&wide[at as usize], mask)?,
-                AluOp::Binary(BinaryOp::Div | BinaryOp::Rem, scalar) if scalar.is_int() => rows.divide(alu, mask)?,
-                _ => rows.execute(alu, mask),
-            }
+    let mut rows = Rows { own: rows, shared };
+    for alu in instructions {
+        match alu.op {
+            AluOp::Wide(at) => rows.wide(&wide[at as usize], mask)?,
+            AluOp::Binary(BinaryOp::Div | BinaryOp::Rem, scalar) if scalar.is_int() => rows.divide(alu, mask)?,
+            _ => rows.execute(alu, mask),
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// The rows of a wave and those of all.
@@ -99,10 +83,7 @@ impl<const W: usize> Rows<'_, W> {
             AluOp::Mov => self.map1(alu, |a| a),
             AluOp::Merge => {
                 let a = *self.get(alu.a);
-                let dst = &mut self.own[usize::from(alu.dst)];
-                for lane in 0..W {
-                    dst[lane] = if mask >> lane & 1 != 0 { a[lane] } else { dst[lane] };
-                }
+                merge(&mut self.own[usize::from(alu.dst)], &a, mask);
             }
             AluOp::Select => self.map3(alu, |a, b, c| if c != 0 { a } else { b }),
             AluOp::Binary(op, Scalar::F32) => match op {
@@ -239,8 +220,36 @@ impl<const W: usize> Rows<'_, W> {
     }
 }
 
+/// Gives lanes of the mask what another row holds.
+#[inline(always)]
+pub fn merge<const W: usize>(to: &mut Row<W>, from: &Row<W>, mask: Mask) {
+    if mask == full::<W>() {
+        *to = *from;
+        return;
+    }
+    let halves = [mask as u64, (mask >> 64) as u64];
+    for lane in 0..W {
+        to[lane] = if halves[lane / 64] >> (lane % 64) & 1 != 0 { from[lane] } else { to[lane] };
+    }
+}
+
+/// All lanes of a row.
+pub const fn full<const W: usize>() -> Mask {
+    if W == 128 { Mask::MAX } else { (1 << W) - 1 }
+}
+
+/// Calls `f` with each active lane of a row, in order.
+#[inline(always)]
+pub fn each<const W: usize>(mask: Mask, mut f: impl FnMut(usize)) {
+    if mask == full::<W>() {
+        (0..W).for_each(f);
+    } else {
+        lanes(mask).for_each(|lane| f(lane % W));
+    }
+}
+
 /// The active lanes.
-#[inline]
+#[inline(always)]
 pub fn lanes(mask: Mask) -> impl Iterator<Item = usize> {
     let half = |mut mask: u64, first: usize| {
         std::iter::from_fn(move || {
@@ -255,7 +264,7 @@ pub fn lanes(mask: Mask) -> impl Iterator<Item = usize> {
 }
 
 /// The lanes below `W` of which something holds.
-#[inline]
+#[inline(always)]
 pub fn which<const W: usize>(holds: impl Fn(usize) -> bool) -> Mask {
     // A byte of each lane, which vector units compare at once; then eight bytes to eight bits by a product that moves each to its place.
     let bytes: [u8; W] = std::array::from_fn(|lane| u8::from(holds(lane)));
@@ -265,7 +274,7 @@ pub fn which<const W: usize>(holds: impl Fn(usize) -> bool) -> Mask {
 }
 
 /// Lanes whose row is not zero.
-#[inline]
+#[inline(always)]
 pub fn truth<const W: usize>(row: &Row<W>) -> Mask {
     which::<W>(|lane| row[lane] != 0)
 }

@@ -28,11 +28,12 @@
 //! ```
 
 mod alu;
-mod cache;
 mod clock;
 mod code;
 mod compile;
 mod demand;
+mod divisor;
+mod elements;
 mod engine;
 mod fault;
 mod memory;
@@ -47,7 +48,6 @@ mod timeline;
 mod timing;
 mod totals;
 pub mod trace;
-mod units;
 mod wave;
 
 pub use clock::Clock;

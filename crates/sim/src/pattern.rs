@@ -33,6 +33,7 @@ impl<const W: usize> Pattern<W> {
     /// Runs of elements that the lanes of `mask` touch, `width` each from the place that `rows` say (one row twice, or y and x): the lane that
     /// begins it, and its elements. Lanes that touch the same are in one run, and those that go on where the one before ends. `None` where
     /// lanes lie otherwise each time.
+    #[inline(always)]
     pub fn runs(&mut self, mask: Mask, rows: [&Row<W>; 2], width: u32) -> Option<&[(u8, u32)]> {
         if self.fits(mask, rows) {
             self.changes = 0;
@@ -47,7 +48,7 @@ impl<const W: usize> Pattern<W> {
         Some(&self.runs)
     }
 
-    #[inline]
+    #[inline(always)]
     fn fits(&self, mask: Mask, rows: [&Row<W>; 2]) -> bool {
         if mask != self.mask || mask == 0 {
             return false;
@@ -60,6 +61,7 @@ impl<const W: usize> Pattern<W> {
         differs(rows[0], &self.apart[0]) | differs(rows[1], &self.apart[1]) == 0
     }
 
+    #[inline(never)]
     fn learn(&mut self, mask: Mask, rows: [&Row<W>; 2], width: u32) {
         let first = mask.trailing_zeros() as usize % W;
         self.mask = mask;

@@ -1,14 +1,15 @@
 //! A wave: its rows, where it is, and its accesses to memory carried out on the launch's data.
 
-use crate::alu::{lanes, literal, truth, which};
+use crate::alu::{each, lanes, literal, merge, truth, which};
 use crate::code::{Access, Action, FaultKind, Mask, Reg, Row, SHARED, Target, bits};
+use crate::elements::{read, read_component, write, write_component};
 use crate::fault::LaneFault;
+use crate::memory::lines::Lines;
 use crate::pattern::Pattern;
 use crate::tensors::Tensor;
 use crate::timing::Time;
-use crate::units::Lines;
 use warpsight_ir::interpret as arith;
-use warpsight_ir::{AtomicOp, BinaryOp, Border, Const, ImageFormat, Scalar};
+use warpsight_ir::{AtomicOp, BinaryOp, Border, Const};
 
 /// One wave.
 #[derive(Debug, Default)]
@@ -76,7 +77,7 @@ impl<const W: usize> Wave<W> {
     }
 
     /// The contents of a row.
-    #[inline]
+    #[inline(always)]
     pub fn row<'a>(&'a self, r: Reg, shared: &'a [Row<W>]) -> &'a Row<W> {
         if r & SHARED != 0 { &shared[usize::from(r & !SHARED)] } else { &self.rows[usize::from(r)] }
     }
@@ -99,6 +100,7 @@ impl<const W: usize> Wave<W> {
     }
 
     /// Carries out an access.
+    #[inline(always)]
     pub fn access(&mut self, a: &Access, m: &mut Memory<W>, f: &mut Footprint) -> Result<(), LaneFault> {
         f.lines.clear();
         f.local.clear();
@@ -172,12 +174,14 @@ impl<const W: usize> Wave<W> {
         Ok(())
     }
 
+    #[inline(always)]
     fn lane_bytes(each: &[Mask], width: usize, size: usize) -> u64 {
         let repeat = if each.len() == 1 { width } else { 1 };
         each.iter().map(|m| u64::from(m.count_ones())).sum::<u64>() * (repeat * size) as u64
     }
 
     /// Whether all coordinates of lanes that take part lie inside.
+    #[inline(always)]
     fn check(&self, a: &Access, each: &[Mask], shared: &[Row<W>]) -> Result<(), LaneFault> {
         let last = a.coords.len() - 1;
         let width = u32::from(a.width);
@@ -211,6 +215,7 @@ impl<const W: usize> Wave<W> {
         Ok(())
     }
 
+    #[cold]
     fn outside(&self, a: &Access, lane: usize, element: usize, shared: &[Row<W>]) -> FaultKind {
         let mut coordinates: Vec<i64> = a.coords.iter().map(|&(r, _)| i64::from(self.row(r, shared)[lane] as i32)).collect();
         if let Some(last) = coordinates.last_mut() {
@@ -224,6 +229,7 @@ impl<const W: usize> Wave<W> {
         FaultKind::OutOfBounds { action, tensor: a.name.clone(), coordinates, extents: a.coords.iter().map(|c| c.1).collect() }
     }
 
+    #[inline(never)]
     fn private(&mut self, a: &Access, base: usize, each: &[Mask], shared: &[Row<W>]) {
         let stride = a.values.len() / usize::from(a.width).max(1);
         let offsets = *self.row(a.offset, shared);
@@ -242,30 +248,36 @@ impl<const W: usize> Wave<W> {
     }
 
     /// Moves elements between memory from byte `start` on and rows.
-    fn transfer(&mut self, a: &Access, memory: &mut [u8], start: usize, each: &[Mask], shared: &[Row<W>]) -> Result<(), LaneFault> {
-        let offsets = *self.row(a.offset, shared);
+    #[inline(always)]
+    fn transfer(&mut self, a: &Access, memory: &mut [u8], start: usize, masks: &[Mask], shared: &[Row<W>]) -> Result<(), LaneFault> {
         let size = a.element.bytes() as usize;
         if let Action::Atomic(op) = a.action {
-            return self.atomic(a, op, &mut memory[start..], each[0], shared);
+            return self.atomic(a, op, &mut memory[start..], masks[0], shared);
         }
+        let offsets = *self.row(a.offset, shared);
+        let memory = &mut memory[start..];
         let stride = if size == 8 { 2 } else { 1 };
-        for e in 0..usize::from(a.width) {
-            let mask = each[if each.len() > 1 { e } else { 0 }];
-            let place = |lane: usize| start + element(offsets[lane], e) * size;
-            for part in 0..stride {
-                let v = a.values[e * stride + part];
-                if a.action == Action::Load {
-                    let row = &mut self.rows[usize::from(v)];
-                    if size >= 4 && mask == full::<W>() {
-                        for (lane, value) in row.iter_mut().enumerate() {
-                            *value = word(memory, place(lane) + part * 4);
-                        }
-                    } else {
-                        lanes(mask).for_each(|lane| row[lane] = read(memory, place(lane) + part * 4, a.element));
-                    }
+        for (i, &v) in a.values.iter().enumerate() {
+            let (e, part) = (i / stride, i % stride);
+            let mask = masks[if masks.len() > 1 { e } else { 0 }];
+            // Counted in elements, and of those that have whole words in words.
+            let number = |lane: usize| element(offsets[lane], e);
+            let word = |lane: usize| number(lane) * stride + part;
+            if a.action == Action::Load {
+                let row = &mut self.rows[usize::from(v)];
+                if size >= 4 {
+                    let words = memory.as_chunks::<4>().0;
+                    each::<W>(mask, |lane| row[lane] = u32::from_le_bytes(words[word(lane)]));
                 } else {
-                    let row = self.row(v, shared);
-                    lanes(mask).for_each(|lane| write(memory, place(lane) + part * 4, a.element, row[lane]));
+                    each::<W>(mask, |lane| row[lane] = read(memory, number(lane) * size, a.element));
+                }
+            } else {
+                let row = self.row(v, shared);
+                if size >= 4 {
+                    let words = memory.as_chunks_mut::<4>().0;
+                    each::<W>(mask, |lane| words[word(lane)] = row[lane].to_le_bytes());
+                } else {
+                    each::<W>(mask, |lane| write(memory, number(lane) * size, a.element, row[lane]));
                 }
             }
         }
@@ -273,6 +285,7 @@ impl<const W: usize> Wave<W> {
     }
 
     /// One lane after another.
+    #[inline(never)]
     fn atomic(&mut self, a: &Access, op: AtomicOp, memory: &mut [u8], mask: Mask, shared: &[Row<W>]) -> Result<(), LaneFault> {
         let offsets = *self.row(a.offset, shared);
         let size = a.element.bytes() as usize;
@@ -309,6 +322,7 @@ impl<const W: usize> Wave<W> {
     }
 
     /// A texel read or written, in lines of `granule` bytes.
+    #[inline(always)]
     fn texel(&mut self, a: &Access, at: usize, granule: u64, m: &mut Memory<W>, f: &mut Footprint) -> Result<(), LaneFault> {
         let (tensor, shared) = (&mut m.tensors[at], m.shared);
         let Some(image) = &tensor.image else { return Err((0, FaultKind::Contradiction("a texel of what is no image"))) };
@@ -340,28 +354,35 @@ impl<const W: usize> Wave<W> {
         if !m.results {
             return Ok(());
         }
-        // Where each lane's texel is among the contents.
-        let mut places = [0; W];
-        for lane in lanes(found) {
+        // The number of each lane's texel among the contents.
+        let number = |lane: usize| {
             let (x, y) = near(lane);
-            places[lane] = (y as usize * width as usize + x as usize) * bytes as usize;
-        }
-        let missing = f.mask & !found;
-        for (c, &v) in a.values.iter().enumerate() {
-            if store {
+            y as usize * width as usize + x as usize
+        };
+        let size = bytes as usize;
+        if store {
+            for (c, &v) in a.values.iter().enumerate() {
                 let row = self.row(v, shared);
-                lanes(found).for_each(|lane| write_component(&mut tensor.bytes, places[lane], c, image.format, row[lane]));
-                continue;
+                each::<W>(found, |lane| write_component(&mut tensor.bytes, number(lane) * size, c, image.format, row[lane]));
             }
-            let row = &mut self.rows[usize::from(v)];
-            lanes(missing).for_each(|lane| row[lane] = 0);
-            if found == full::<W>() && bytes == 16 {
-                for (value, place) in row.iter_mut().zip(places) {
-                    *value = word(&tensor.bytes, place + c * 4);
-                }
-            } else {
-                lanes(found).for_each(|lane| row[lane] = read_component(&tensor.bytes, places[lane], c, image.format));
-            }
+            return Ok(());
+        }
+        // What lies outside is 0.
+        let mut components = [[0; W]; 4];
+        if size == 16 {
+            let texels = tensor.bytes.as_chunks::<16>().0;
+            each::<W>(found, |lane| {
+                let texel = texels[number(lane)].as_chunks::<4>().0;
+                (0..4).for_each(|c| components[c][lane] = u32::from_le_bytes(texel[c]));
+            });
+        } else {
+            each::<W>(found, |lane| {
+                let at = number(lane) * size;
+                (0..4).for_each(|c| components[c][lane] = read_component(&tensor.bytes, at, c, image.format));
+            });
+        }
+        for (&v, row) in a.values.iter().zip(&components) {
+            merge(&mut self.rows[usize::from(v)], row, f.mask);
         }
         Ok(())
     }
@@ -386,59 +407,6 @@ fn combined(op: AtomicOp, old: Const, value: Const) -> Result<Const, FaultKind> 
 #[inline]
 fn element(first: u32, e: usize) -> usize {
     first.wrapping_add(e as u32) as usize
-}
-
-#[inline]
-fn word(memory: &[u8], at: usize) -> u32 {
-    let mut bytes = [0; 4];
-    bytes.copy_from_slice(&memory[at..at + 4]);
-    u32::from_le_bytes(bytes)
-}
-
-/// An element (of 64 bits: half of one) as a row holds it.
-#[inline]
-fn read(memory: &[u8], at: usize, element: Scalar) -> u32 {
-    let half = || u16::from_le_bytes([memory[at], memory[at + 1]]);
-    match element {
-        Scalar::Bool => u32::from(memory[at] != 0),
-        Scalar::F16 => half::f16::from_bits(half()).to_f32().to_bits(),
-        Scalar::Bf16 => half::bf16::from_bits(half()).to_f32().to_bits(),
-        _ => word(memory, at),
-    }
-}
-
-#[inline]
-fn write(memory: &mut [u8], at: usize, element: Scalar, value: u32) {
-    match element {
-        Scalar::Bool => memory[at] = u8::from(value != 0),
-        Scalar::F16 => memory[at..at + 2].copy_from_slice(&half::f16::from_f32(f32::from_bits(value)).to_le_bytes()),
-        Scalar::Bf16 => memory[at..at + 2].copy_from_slice(&half::bf16::from_f32(f32::from_bits(value)).to_le_bytes()),
-        _ => memory[at..at + 4].copy_from_slice(&value.to_le_bytes()),
-    }
-}
-
-#[inline]
-fn read_component(texels: &[u8], at: usize, c: usize, format: ImageFormat) -> u32 {
-    match format {
-        ImageFormat::Rgba32F | ImageFormat::Rgba32I | ImageFormat::Rgba32U => word(texels, at + c * 4),
-        ImageFormat::Rgba16F => read(texels, at + c * 2, Scalar::F16),
-        ImageFormat::Rgba8Unorm => (f32::from(texels[at + c]) / 255.0).to_bits(),
-    }
-}
-
-#[inline]
-fn write_component(texels: &mut [u8], at: usize, c: usize, format: ImageFormat, value: u32) {
-    match format {
-        ImageFormat::Rgba32F | ImageFormat::Rgba32I | ImageFormat::Rgba32U => write(texels, at + c * 4, Scalar::U32, value),
-        ImageFormat::Rgba16F => write(texels, at + c * 2, Scalar::F16, value),
-        // Nearest even, saturating; not a number gives 0.
-        ImageFormat::Rgba8Unorm => texels[at + c] = (f32::from_bits(value).clamp(0.0, 1.0) * 255.0).round_ties_even() as u8,
-    }
-}
-
-/// All lanes of a row.
-const fn full<const W: usize>() -> Mask {
-    if W == 128 { Mask::MAX } else { (1 << W) - 1 }
 }
 
 #[cfg(test)]

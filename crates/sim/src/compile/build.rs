@@ -87,7 +87,6 @@ pub(super) struct Builder<'p> {
     pub names: Vec<(Name, Binding)>,
     pub tensors: HashMap<Name, Tensor>,
     versions: u32,
-    arch: pulp::Arch,
     /// Nodes made so far; unrolling stops at a limit.
     pub made: usize,
     /// Whether what was loaded before is not loaded again.
@@ -132,7 +131,6 @@ impl<'p> Builder<'p> {
             names: vec![],
             tensors: HashMap::new(),
             versions: 0,
-            arch: pulp::Arch::new(),
             made: 0,
             keep_loaded: true,
         }
@@ -352,7 +350,7 @@ impl Builder<'_> {
             let folded = Alu { op, dst: 0, a: at(0), b: at(1), c: at(2) };
             let mut rows = [[0]];
             // A division by zero stays an instruction, which fails where it is executed.
-            alu::run(self.arch, &[folded], &[], &shared, &mut rows, 1).ok()?;
+            alu::run(&[folded], &[], &shared, &mut rows, 1).ok()?;
             return Some(self.constant(rows[0][0]));
         }
         match (op, constants.as_slice()) {

@@ -3,12 +3,13 @@
 use super::Engine;
 use crate::code::{Action, Target};
 use crate::fault::LaneFault;
+use crate::memory::lines::Lines;
 use crate::timing::Time;
-use crate::units::Lines;
 use crate::wave::{Footprint, Memory};
 use warpsight_ir::ImageKind;
 
 impl<const W: usize> Engine<'_, W> {
+    #[inline(always)]
     pub(super) fn access(&mut self, w: usize, at: u32) -> Result<(), LaneFault> {
         let code = self.code;
         let access = &code.accesses[at as usize];

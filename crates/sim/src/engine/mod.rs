@@ -1,6 +1,8 @@
 //! The machine at work: groups leave the dispatcher in order, waves take turns on their core's ports by the time they may go on.
 
 mod access;
+mod groups;
+mod queue;
 mod recorder;
 mod sums;
 
@@ -9,33 +11,21 @@ pub use recorder::Recorder;
 use crate::alu;
 use crate::code::{Code, FaultKind, Mask, Op, Row};
 use crate::demand::Demand;
+use crate::divisor::Divisor;
 use crate::fault::{LaneFault, SimFault};
 use crate::memory::Caches;
+use crate::memory::lines::Lines;
+use crate::memory::units::Units;
 use crate::pattern::Pattern;
 use crate::report::Report;
 use crate::sampling::{Plan, Sampling};
-use crate::silicon::{Refill, Silicon};
+use crate::silicon::Silicon;
 use crate::tensors::Tensor;
 use crate::timing::{Server, Time, ticks};
-use crate::units::{Lines, Units};
 use crate::wave::Wave;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use groups::{Group, lane_rows};
+use queue::Queue;
 use warpsight_ir::{Bytes, Program};
-
-/// A resident group.
-#[derive(Debug, Default)]
-struct Group {
-    number: u64,
-    core: usize,
-    waves: u32,
-    started: u32,
-    done: u32,
-    /// Waves at the barrier, and when the last came.
-    waiting: Vec<usize>,
-    arrived: Time,
-    local: Vec<u8>,
-}
 
 /// A core.
 struct Core {
@@ -71,7 +61,6 @@ pub struct Engine<'a, const W: usize> {
     program: &'a Program,
     code: &'a Code,
     demand: &'a Demand,
-    arch: pulp::Arch,
     /// The rows of `code.shared`.
     shared: Vec<Row<W>>,
     caches: &'a mut Caches,
@@ -83,9 +72,7 @@ pub struct Engine<'a, const W: usize> {
     free_waves: Vec<usize>,
     /// Lane axes of each wave of a group.
     lane_rows: Vec<Vec<Row<W>>>,
-    /// (when, order of entry, wave)
-    queue: BinaryHeap<Reverse<(Time, u64, usize)>>,
-    entered: u64,
+    queue: Queue,
     plan: Plan,
     group_count: u64,
     dispatcher: Server,
@@ -102,6 +89,7 @@ pub struct Engine<'a, const W: usize> {
     recorder: Option<&'a mut Recorder>,
     /// Ticks of one scalar instruction, and other constants.
     instruction: Time,
+    per_instruction: Divisor,
     loop_issue: Time,
     loop_latency: Time,
     branch: Time,
@@ -137,7 +125,6 @@ impl<'a, const W: usize> Engine<'a, W> {
             program,
             code,
             demand,
-            arch: pulp::Arch::new(),
             shared: code.shared.iter().map(|&bits| [bits; W]).collect(),
             caches,
             tensors,
@@ -147,8 +134,7 @@ impl<'a, const W: usize> Engine<'a, W> {
             waves: vec![],
             free_waves: vec![],
             lane_rows: lane_rows(program, core.wave),
-            queue: BinaryHeap::new(),
-            entered: 0,
+            queue: Queue::default(),
             plan,
             group_count,
             dispatcher: Server::default(),
@@ -162,6 +148,7 @@ impl<'a, const W: usize> Engine<'a, W> {
             steps: 0,
             recorder: None,
             instruction,
+            per_instruction: Divisor::new(instruction),
             loop_issue: ticks(core.loop_issue * f64::from(core.wave) / f64::from(core.lanes)),
             loop_latency: ticks(core.loop_latency),
             branch: ticks(core.branch_latency),
@@ -185,13 +172,22 @@ impl<'a, const W: usize> Engine<'a, W> {
             }
         }
         self.cores.iter_mut().for_each(|core| core.filling = false);
-        while let Some(Reverse((_, _, wave))) = self.queue.pop() {
+        pulp::Arch::new().dispatch(Turns(&mut self))?;
+        Ok(self.report())
+    }
+
+    /// Lets waves take turns until all are done.
+    #[inline(always)]
+    fn turns(&mut self) -> Result<(), SimFault> {
+        let mut turn = self.queue.take();
+        while let Some(wave) = turn {
             if self.steps > self.silicon.limits.steps {
                 return Err(SimFault::Steps { kernel: self.program.name.clone(), limit: self.silicon.limits.steps });
             }
-            self.advance(wave).map_err(|(lane, what)| self.fault(wave, lane, what))?;
+            let goes_on = self.advance(wave).map_err(|(lane, what)| self.fault(wave, lane, what))?;
+            turn = if goes_on { Some(self.queue.exchange(self.waves[wave].time, wave)) } else { self.queue.take() };
         }
-        Ok(self.report())
+        Ok(())
     }
 
     fn fault(&self, wave: usize, lane: usize, what: FaultKind) -> SimFault {
@@ -200,105 +196,15 @@ impl<'a, const W: usize> Engine<'a, W> {
         SimFault::Fault { kernel: self.program.name.clone(), group, item: wave.first + lane as u32, what: Box::new(what) }
     }
 
-    fn coordinates(&self, mut number: u64) -> Vec<u32> {
-        let mut along = |extent: &u32| {
-            let at = number % u64::from(*extent);
-            number /= u64::from(*extent);
-            at as u32
-        };
-        self.code.groups.iter().map(&mut along).collect()
-    }
-
-    fn enter(&mut self, wave: usize) {
-        self.entered += 1;
-        self.queue.push(Reverse((self.waves[wave].time, self.entered, wave)));
-    }
-
-    /// Starts the next group on a core, or more waves of one that has begun; whether there was room.
-    fn start_group(&mut self, core: usize, now: Time) -> bool {
-        let occupancy = &self.demand.occupancy;
-        let mut any = false;
-        if self.silicon.launch.refill == Refill::OccupancyGroup && !self.cores[core].filling {
-            return false;
-        }
-        if self.cores[core].starting.is_none() {
-            let room = self.cores[core].groups < occupancy.groups.max(1) && self.cores[core].waves < occupancy.waves;
-            if !room {
-                return false;
-            }
-            let Some(number) = self.next_group() else { return false };
-            let at = self.free_groups.pop().unwrap_or_else(|| {
-                self.groups.push(Group::default());
-                self.groups.len() - 1
-            });
-            let group = &mut self.groups[at];
-            let local = std::mem::take(&mut group.local);
-            *group = Group { number, core, waves: self.lane_rows.len() as u32, local, ..Group::default() };
-            group.local.clear();
-            group.local.resize(self.code.local_bytes, 0);
-            self.cores[core].groups += 1;
-            self.cores[core].starting = Some(at);
-        }
-        let Some(at) = self.cores[core].starting else { return false };
-        let begin = self.dispatcher.serve(now, ticks(self.silicon.launch.group_interval)) + ticks(self.silicon.launch.wave_start);
-        if self.groups[at].started == 0 {
-            self.plan.begins(begin);
-        }
-        while self.groups[at].started < self.groups[at].waves && self.cores[core].waves < occupancy.waves {
-            self.start_wave(core, at, begin);
-            any = true;
-        }
-        if self.groups[at].started == self.groups[at].waves {
-            self.cores[core].starting = None;
-        }
-        any
-    }
-
-    fn start_wave(&mut self, core: usize, group: usize, begin: Time) {
-        let part = self.groups[group].started;
-        self.groups[group].started += 1;
-        let coordinates = self.coordinates(self.groups[group].number);
-        let at = self.free_waves.pop().unwrap_or_else(|| {
-            self.waves.push(Wave::default());
-            self.waves.len() - 1
-        });
-        let c = &mut self.cores[core];
-        if part.is_multiple_of(self.silicon.core.waves_together) {
-            c.next_port = (c.next_port + 1) % c.ports.len();
-        }
-        let port = c.next_port;
-        c.waves += 1;
-        let wave = &mut self.waves[at];
-        let first = part * self.silicon.core.wave;
-        let lanes = (self.demand.group_size - first).min(self.silicon.core.wave);
-        wave.rows.resize(self.code.rows, [0; W]);
-        wave.ready.clear();
-        wave.ready.resize(self.code.rows, 0);
-        wave.stack.clear();
-        (wave.core, wave.port, wave.group, wave.first) = (core, port, group, first);
-        (wave.at, wave.time, wave.pending, wave.owed) = (0, begin, 0, 0);
-        wave.mask = alu::which::<W>(|lane| lane < lanes as usize);
-        for (&r, value) in self.code.group_axes.iter().zip(coordinates) {
-            wave.rows[usize::from(r)] = [value; W];
-        }
-        for (&r, row) in self.code.lane_axes.iter().zip(&self.lane_rows[part as usize]) {
-            wave.rows[usize::from(r)] = *row;
-        }
-        if let Some(recorder) = &mut self.recorder {
-            recorder.begins(at, core, self.groups[group].number, part, begin);
-        }
-        self.enter(at);
-    }
-
-    /// Executes a wave until another may go on earlier.
-    fn advance(&mut self, w: usize) -> Result<(), LaneFault> {
+    /// Executes a wave until another may go on earlier; whether it goes on then, or ends or waits for its group.
+    #[inline(always)]
+    fn advance(&mut self, w: usize) -> Result<bool, LaneFault> {
         let code = self.code;
         loop {
             self.steps += 1;
             if self.steps > self.silicon.limits.steps {
                 // Told by who asks next.
-                self.enter(w);
-                return Ok(());
+                return Ok(true);
             }
             let wave = &mut self.waves[w];
             let op = code.ops[wave.at as usize];
@@ -310,8 +216,7 @@ impl<'a, const W: usize> Engine<'a, W> {
                         recorder.loads(w, wave.time..ready);
                     }
                     wave.time = ready;
-                    self.enter(w);
-                    return Ok(());
+                    return Ok(true);
                 }
             }
             let port = &mut self.cores[wave.core].ports[wave.port];
@@ -326,20 +231,23 @@ impl<'a, const W: usize> Engine<'a, W> {
                     self.cores[wave.core].float += Time::from(float);
                     if count > 0 {
                         let instructions = &code.alu[first as usize..(first + count) as usize];
-                        alu::run(self.arch, instructions, &code.wide, &self.shared, &mut wave.rows, wave.mask)?;
+                        alu::run(instructions, &code.wide, &self.shared, &mut wave.rows, wave.mask)?;
                     }
                     wave.time = start + Time::from(span.max(issue));
                     wave.at += 1;
-                    self.instructions += u64::from(issue) / self.instruction.max(1);
+                    self.instructions += self.per_instruction.of(issue.into());
                     if self.demand.spilled > 0 {
                         self.spill(w, charged);
                     }
                 }
                 Op::Copy { dst, src, merge } => {
                     let row = *wave.row(src, &self.shared);
-                    let mask = if merge { wave.mask } else { alu::which::<W>(|_| true) };
                     let to = &mut wave.rows[usize::from(dst)];
-                    alu::lanes(mask).for_each(|lane| to[lane] = row[lane]);
+                    if merge {
+                        alu::merge(to, &row, wave.mask);
+                    } else {
+                        *to = row;
+                    }
                     wave.ready[usize::from(dst)] = wave.ready[usize::from(src)];
                     wave.at += 1;
                 }
@@ -412,7 +320,7 @@ impl<'a, const W: usize> Engine<'a, W> {
                 Op::Barrier => {
                     wave.at += 1;
                     self.meet(w);
-                    return Ok(());
+                    return Ok(false);
                 }
                 Op::Fault(at) => return Err((wave.mask.trailing_zeros() as usize, code.faults[at as usize].clone())),
                 Op::End => {
@@ -420,56 +328,25 @@ impl<'a, const W: usize> Engine<'a, W> {
                         return Err((0, FaultKind::Contradiction("a loop or branch does not end")));
                     }
                     self.finish(w);
-                    return Ok(());
+                    return Ok(false);
                 }
             }
             let now = self.waves[w].time;
-            if self.queue.peek().is_some_and(|Reverse((next, _, _))| *next < now) {
-                self.enter(w);
-                return Ok(());
+            if self.queue.precedes(now) {
+                return Ok(true);
             }
         }
     }
+}
 
-    fn meet(&mut self, w: usize) {
-        let (at, time) = (self.waves[w].group, self.waves[w].time);
-        let group = &mut self.groups[at];
-        group.waiting.push(w);
-        group.arrived = group.arrived.max(time);
-        if group.waiting.len() as u32 == group.waves {
-            let release = group.arrived + self.barrier;
-            group.arrived = 0;
-            for wave in std::mem::take(&mut group.waiting) {
-                if let Some(recorder) = &mut self.recorder {
-                    recorder.meets(wave, self.waves[wave].time..release);
-                }
-                self.waves[wave].time = release;
-                self.enter(wave);
-            }
-        }
-    }
+/// What an instruction set is chosen for: what is inlined into it works with all that the processor has.
+struct Turns<'e, 'a, const W: usize>(&'e mut Engine<'a, W>);
 
-    fn finish(&mut self, w: usize) {
-        let wave = &self.waves[w];
-        let (core, at, now) = (wave.core, wave.group, wave.time);
-        self.end = self.end.max(now);
-        if let Some(recorder) = &mut self.recorder {
-            recorder.ends(w, now);
-        }
-        self.free_waves.push(w);
-        self.cores[core].waves -= 1;
-        let group = &mut self.groups[at];
-        group.done += 1;
-        debug_assert_eq!(group.core, core);
-        if group.done == group.waves {
-            self.cores[core].groups -= 1;
-            self.free_groups.push(at);
-        }
-        if self.cores[core].waves == 0 {
-            self.cores[core].filling = true;
-        }
-        while self.start_group(core, now) {}
-        self.cores[core].filling = false;
+impl<const W: usize> pulp::NullaryFnOnce for Turns<'_, '_, W> {
+    type Output = Result<(), SimFault>;
+    #[inline(always)]
+    fn call(self) -> Self::Output {
+        self.0.turns()
     }
 }
 
@@ -479,24 +356,9 @@ fn issues(op: Op) -> bool {
 }
 
 /// Lanes whose first number is smaller.
+#[inline(always)]
 fn below<const W: usize>(a: &Row<W>, b: &Row<W>) -> Mask {
     alu::which::<W>(|lane| (a[lane] as i32) < b[lane] as i32)
-}
-
-/// For each wave of a group the rows of the lane axes.
-fn lane_rows<const W: usize>(program: &Program, wave: u32) -> Vec<Vec<Row<W>>> {
-    let size = program.launch.group_size();
-    let of_wave = |first: u32| {
-        let mut before = 1;
-        let row = |extent: u32, before: u32| std::array::from_fn(|lane| (first + lane as u32) / before % extent);
-        let rows = program.launch.lanes.iter().map(|axis| {
-            let row = row(axis.extent.max(1), before);
-            before *= axis.extent.max(1);
-            row
-        });
-        rows.collect()
-    };
-    (0..size).step_by(wave as usize).map(of_wave).collect()
 }
 
 #[cfg(test)]

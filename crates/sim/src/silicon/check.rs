@@ -51,7 +51,7 @@ impl Checker {
         let Geometry { bytes, line, sets, ways } = *cache;
         self.require(line.is_power_of_two() && (16..=256).contains(&line), &format!("{key}.line"), line, "a power of two from 16 to 256");
         self.require(sets > 0, &format!("{key}.sets"), sets, "at least 1");
-        self.require((1..=1024).contains(&ways), &format!("{key}.ways"), ways, "from 1 to 1024");
+        self.require((1..=Geometry::MOST_WAYS).contains(&ways), &format!("{key}.ways"), ways, format!("from 1 to {}", Geometry::MOST_WAYS));
         let whole = u64::from(line) * u64::from(sets) * u64::from(ways) * u64::from(slices);
         let of = if slices > 1 { format!(" × {slices} slices") } else { String::new() };
         let rule = format!("line × sets × ways = {line} × {sets} × {ways}{of} = {whole}");

@@ -183,6 +183,11 @@ pub struct Geometry {
     pub ways: u32,
 }
 
+impl Geometry {
+    /// The most ways that a set has, a power of two.
+    pub const MOST_WAYS: u32 = 1024;
+}
+
 /// Which port a unit belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -1,6 +1,7 @@
 //! The memory behind the cores: slices of the second-level cache and the channels of device memory.
 
-use crate::cache::{Cache, Chooser, Found, Line, Victim, ones, span, unit};
+use crate::divisor::Divisor;
+use crate::memory::cache::{Cache, Chooser, Found, Line, Victim, span};
 use crate::report::MemoryCounters;
 use crate::silicon::Silicon;
 use crate::timing::{Server, Time, ticks};
@@ -12,12 +13,16 @@ pub struct Caches {
     pub(crate) slices: Vec<Slice>,
     pub(crate) dram: Dram,
     pub(crate) traffic: MemoryCounters,
-    line: u64,
+    line: Divisor,
     sector: u64,
+    /// The bytes of each sector of a line.
+    sectors: Vec<u64>,
     sector_time: Time,
     atomic: Time,
     sets: Chooser,
     choice: Chooser,
+    /// What the lowest bits of a line's number choose among.
+    among: Divisor,
     /// Ticks of stores or victims that may wait before those behind have to.
     slack: Time,
 }
@@ -26,7 +31,7 @@ pub struct Caches {
 #[derive(Clone, Debug)]
 pub(crate) struct Slice {
     pub port: Server,
-    cache: Cache,
+    cache: Cache<Line>,
     /// Arrivals of the misses under way, in order.
     misses: VecDeque<Time>,
     most_misses: usize,
@@ -36,10 +41,11 @@ pub(crate) struct Slice {
 #[derive(Clone, Debug)]
 pub(crate) struct Dram {
     pub channels: Vec<Channel>,
-    interleave: u64,
+    count: Divisor,
+    interleave: Divisor,
     burst: Time,
-    row: u64,
-    banks: u64,
+    row: Divisor,
+    banks: Divisor,
     latency: Time,
     row_change: Time,
     row_overhead: Time,
@@ -70,32 +76,36 @@ impl Caches {
             most_misses: l2.misses as usize,
         };
         let channel = Channel { bus: Server::default(), banks: vec![Bank::default(); dram.banks as usize] };
+        let (line, sector) = (u64::from(l2.cache.line), u64::from(l2.sector));
         Self {
             slices: (0..l2.slices).map(slice).collect(),
             dram: Dram {
                 channels: vec![channel; dram.channels as usize],
-                interleave: dram.interleave.into(),
+                count: Divisor::new(dram.channels.into()),
+                interleave: Divisor::new(dram.interleave.into()),
                 burst: ticks(f64::from(l2.cache.line.max(dram.burst)) / dram.bytes_per_cycle),
-                row: dram.row.into(),
-                banks: dram.banks.into(),
+                row: Divisor::new(dram.row.into()),
+                banks: Divisor::new(dram.banks.into()),
                 latency: ticks(dram.latency),
                 row_change: ticks(dram.row_change),
                 row_overhead: ticks(dram.row_overhead),
             },
             traffic: MemoryCounters::default(),
-            line: l2.cache.line.into(),
-            sector: l2.sector.into(),
+            line: Divisor::new(line),
+            sector,
+            sectors: (0..line / sector).map(|s| span(s * sector, sector, line)).collect(),
             sector_time: ticks(l2.sector_time),
             atomic: ticks(l2.atomic),
             sets: Chooser::new(None, l2.cache.sets),
             choice: Chooser::new(l2.slice_hash.as_ref(), l2.slices),
+            among: Divisor::new(l2.slices.into()),
             slack: ticks(silicon.buffer.store_queue),
         }
     }
 
     /// Bytes of a line.
     pub fn line(&self) -> u64 {
-        self.line
+        self.line.get()
     }
 
     /// Begins a launch: time is 0, nothing is under way, contents stay.
@@ -104,7 +114,8 @@ impl Caches {
         for slice in &mut self.slices {
             slice.port = Server::default();
             slice.misses.clear();
-            slice.cache.settle();
+            // Nothing is under way.
+            slice.cache.lines().for_each(|line| line.ready = 0);
         }
         for channel in &mut self.dram.channels {
             channel.bus = Server::default();
@@ -119,9 +130,7 @@ impl Caches {
 
     /// Sectors that these bytes of a line lie in.
     fn sectors(&self, bytes: u64) -> u64 {
-        let units = self.sector.min(self.line) / unit(self.line);
-        let units = units.max(1);
-        (0..self.line / self.sector).filter(|s| bytes >> (s * units) & ones(units) != 0).count() as u64
+        self.sectors.iter().map(|mask| u64::from(bytes & mask != 0)).sum()
     }
 
     /// Bytes of the sectors that these bytes of a line lie in.
@@ -142,7 +151,7 @@ impl Caches {
         let moving = self.moving(bytes);
         let slice = self.slice(address);
         let start = self.slices[slice].port.serve(at, moving);
-        let number = address / self.line;
+        let number = self.line.of(address);
         let set = self.set(number);
         let (line, found) = self.slices[slice].cache.access(set, number);
         line.dirty |= bytes;
@@ -165,7 +174,7 @@ impl Caches {
         let work = self.atomic * Time::from(lanes);
         let start = self.slices[slice].port.serve(at, work);
         let ready = self.fetch(slice, start, address, bytes).max(start);
-        let number = address / self.line;
+        let number = self.line.of(address);
         let set = self.set(number);
         self.slices[slice].cache.access(set, number).0.dirty |= bytes;
         ready + work
@@ -173,27 +182,26 @@ impl Caches {
 
     /// The slice of an address.
     fn slice(&self, address: u64) -> usize {
-        let number = address / self.line;
+        let number = self.line.of(address);
         // Higher bits are folded in, so that large powers of two spread.
         self.choice.of(address, number ^ (number >> 7) ^ (number >> 15))
     }
 
     fn set(&self, number: u64) -> usize {
-        let slices = self.slices.len() as u64;
         // The lowest bits choose the slice.
-        let within = if slices.is_power_of_two() { number >> slices.trailing_zeros() } else { number / slices };
+        let within = self.among.of(number);
         self.sets.of(0, within ^ (number >> 9) ^ (number >> 16))
     }
 
     /// Reads `len` bytes from `address` on, all in one line, arriving at `at`; gives when they leave the slice.
     pub fn read_span(&mut self, at: Time, address: u64, len: u64) -> Time {
-        let within = address % self.line;
-        self.read(at, address - within, span(within, len, self.line))
+        let within = self.line.rest(address);
+        self.read(at, address - within, span(within, len, self.line.get()))
     }
 
     /// When bytes of a line are in the slice.
     fn fetch(&mut self, slice: usize, start: Time, address: u64, bytes: u64) -> Time {
-        let number = address / self.line;
+        let number = self.line.of(address);
         let set = self.set(number);
         let Slice { port, cache, misses, most_misses } = &mut self.slices[slice];
         let (line, found) = cache.access(set, number);
@@ -202,7 +210,7 @@ impl Caches {
             return line.ready;
         }
         self.traffic.l2_misses += 1;
-        self.traffic.dram_read += self.line;
+        self.traffic.dram_read += self.line.get();
         while misses.front().is_some_and(|&t| t <= start) {
             misses.pop_front();
         }
@@ -211,7 +219,7 @@ impl Caches {
             begin = begin.max(misses.pop_front().unwrap_or(0));
             port.free = port.free.max(begin);
         }
-        let (_, ready) = self.dram.access(begin, number * self.line);
+        let (_, ready) = self.dram.access(begin, number * self.line.get());
         misses.push_back(ready);
         line.ready = ready;
         line.present = u64::MAX;
@@ -226,8 +234,8 @@ impl Caches {
         if old.dirty == 0 {
             return;
         }
-        self.traffic.dram_written += self.line;
-        let (begin, _) = self.dram.access(at, number * self.line);
+        self.traffic.dram_written += self.line.get();
+        let (begin, _) = self.dram.access(at, number * self.line.get());
         let port = &mut self.slices[slice].port;
         port.free = port.free.max(begin.saturating_sub(self.slack));
     }
@@ -236,13 +244,12 @@ impl Caches {
 impl Dram {
     /// Moves a line; gives when the bus begins and when the data is there.
     fn access(&mut self, at: Time, address: u64) -> (Time, Time) {
-        let count = self.channels.len() as u64;
-        let block = address / self.interleave;
+        let block = self.interleave.of(address);
         // The channel number is mixed with higher bits, so that strides of a power of two use all channels.
-        let channel = ((block ^ (block >> 4) ^ (block >> 9)) % count) as usize;
-        let local = block / count * self.interleave + address % self.interleave;
-        let row = local / self.row;
-        let bank = ((row ^ (row / self.banks)) % self.banks) as usize;
+        let channel = self.count.rest(block ^ (block >> 4) ^ (block >> 9)) as usize;
+        let local = self.count.of(block) * self.interleave.get() + self.interleave.rest(address);
+        let row = self.row.of(local);
+        let bank = self.banks.rest(row ^ self.banks.of(row)) as usize;
         let channel = &mut self.channels[channel];
         let bank = &mut channel.banks[bank];
         let mut bus = self.burst;

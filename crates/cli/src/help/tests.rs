@@ -59,8 +59,8 @@ fn every_verb_has_examples_that_can_be_typed() {
                 let [option, word] = pair else { continue };
                 let file = word.split_once("x=").map_or(word.as_str(), |parts| parts.1);
                 match option.as_str() {
-                    "--out" | "--output" | "--into" | "--csv" | "--html" | "--plot" | "--breakdown" | "--rewrite" | "--card"
-                    | "--cache" => {
+                    "--out" | "--output" | "--into" | "--csv" | "--html" | "--plot" | "--trace" | "--breakdown" | "--rewrite"
+                    | "--card" | "--cache" => {
                         made.insert(file.to_owned());
                     }
                     _ if looks_like_a_file(file) => read.push((file.to_owned(), line.clone())),

@@ -96,8 +96,8 @@ impl Sim {
         &self.simulator
     }
 
-    /// What happened when in each launch of a job, as the first timed pass finds the caches: after one pass before it. Every group is simulated. The launches
-    /// share the spans there may be.
+    /// What happened when in each launch of a job, as the first timed pass finds the caches: after one pass before it. Every group is simulated.
+    /// The launches share the spans there may be.
     ///
     /// # Errors
     /// As [`Device::run`].

@@ -157,8 +157,8 @@ impl Simulator {
         self.run(program, &code, sampling, caches, &mut tensors, None)
     }
 
-    /// A launch on empty caches and what happened when. It takes as long as without anybody looking, and all of its groups are simulated. The data of the
-    /// bindings is changed only where the Program has to be executed, because addresses or control depend on what it loads.
+    /// A launch on empty caches and what happened when. It takes as long as without anybody looking, and all of its groups are simulated. The
+    /// data of the bindings is changed only where the Program has to be executed, because addresses or control depend on what it loads.
     ///
     /// # Errors
     /// As [`Simulator::simulate`].

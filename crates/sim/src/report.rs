@@ -91,6 +91,18 @@ impl MemoryCounters {
     /// How many numbers there are.
     pub(crate) const COUNT: usize = 12;
 
+    /// Adds what another counted.
+    pub(crate) fn add(&mut self, mut other: Self) {
+        self.numbers().into_iter().zip(other.numbers()).for_each(|(own, more)| *own += *more);
+    }
+
+    /// What was added since.
+    pub(crate) fn since(&self, mut before: Self) -> Self {
+        let mut rest = self.clone();
+        rest.numbers().into_iter().zip(before.numbers()).for_each(|(own, before)| *own -= *before);
+        rest
+    }
+
     /// All of them, in order.
     pub(crate) fn numbers(&mut self) -> [&mut u64; Self::COUNT] {
         [

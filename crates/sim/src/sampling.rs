@@ -57,7 +57,8 @@ struct Seen {
     end: Option<Totals>,
 }
 
-/// Rounds of the first window: of 200 kernels on the Adreno 640 the rounds of most take their final time by then (example `sampled`).
+/// Rounds of the first window. Groups drift apart over two to some twenty rounds in most kernels, over hundreds in a few: those are what the
+/// largest errors of the example `sampled` are.
 const FIRST: u64 = 24;
 
 /// Rounds of a window.
@@ -202,11 +203,12 @@ mod tests {
         assert!((time / exact - 1.0).abs() < 0.01, "{time} {exact}");
     }
 
-    /// Every eighth round has nothing to do, as at borders: windows do not all meet, or all miss, those rounds.
+    /// Every eighth round has nothing to do, as at borders. Windows at even distances would be 48 rounds apart, and meet all of them or none.
     #[test]
     fn windows_are_not_in_step_with_borders() {
-        let (simulated, time) = dispatched(8005, 10, 160, |group| if group / 10 % 8 == 0 { 0 } else { 8 });
-        assert!(simulated < 700 && (time / (7.0 * 8005.0) - 1.0).abs() < 0.1, "{simulated} {time}");
+        let (simulated, time) = dispatched(8390, 10, 160, |group| if group / 10 % 8 == 0 { 0 } else { 8 });
+        let error = time / (7.0 * 8390.0) - 1.0;
+        assert!(simulated < 700 && error.abs() < 0.06, "{simulated} {error}");
     }
 
     #[test]

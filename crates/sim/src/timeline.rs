@@ -1,8 +1,8 @@
 //! What a launch did, in time: waves on their cores, what they waited for, and what caches answered.
 //!
-//! Spans of waves and of their waits are kept from the launch's beginning on, so many ([`Bounds`]); what is left out is said. Bins cover all of the
-//! launch and add up to its [`Report`](crate::Report): they become wider as it goes on, so that they stay as few. Times count from when the launch was asked for,
-//! the launch overhead included, as [`Report::time`](crate::Report::time) does.
+//! Spans of waves and of their waits are kept from the launch's beginning on, so many ([`Bounds`]); what is left out is said. Bins cover all
+//! of the launch and add up to its [`Report`](crate::Report): they become wider as it goes on, so that they stay as few. Times count from when
+//! the launch was asked for, the launch overhead included, as [`Report::time`](crate::Report::time) does.
 
 use crate::report::MemoryCounters;
 use serde::Serialize;

@@ -11,7 +11,7 @@ use warpsight_files::Output;
 use warpsight_ir::Seconds;
 use warpsight_run::sim::Sim;
 use warpsight_run::{Device, Job};
-use warpsight_sim::{Bin, Bounds, Cause, Report, Timeline as Seen, Wait};
+use warpsight_sim::{Bin, Bounds, Cause, MemoryCounters, Report, Timeline as Seen, Wait};
 
 /// A trace that is to be written.
 pub struct Trace {
@@ -94,18 +94,18 @@ impl Drawn {
             "kind": "simulated", "cycles": report.cycles, "limiter": report.limiter.name(), "registers": report.registers,
             "waves_that_fit": report.occupancy.waves, "traffic": report.traffic, "launch_overhead_s": seen.begin, "bin_s": seen.width,
         });
-        self.timeline.span(Row(0, 0), "launch", name, begin.0, report.time.0, args);
+        self.timeline.span(Row(0, 0), "launch", name, begin, report.time, args);
         for wave in &seen.waves {
             self.name(wave.core, Some(wave.slot));
             let name = format!("group {} wave {}", wave.group, wave.wave);
             let args = json!({"group": wave.group, "wave": wave.wave});
-            self.timeline.span(row(wave.core, wave.slot), "wave", &name, (begin + wave.begin).0, (wave.end - wave.begin).0, args);
+            self.timeline.span(row(wave.core, wave.slot), "wave", &name, begin + wave.begin, wave.end - wave.begin, args);
         }
         for wait in &seen.waits {
             let wave = &seen.waves[wait.wave];
             let (category, name, args) = described(wait);
             let row = row(wave.core, wave.slot);
-            self.timeline.span(row, category, &name, (begin + wait.begin).0, (wait.end - wait.begin).0, args);
+            self.timeline.span(row, category, &name, begin + wait.begin, wait.end - wait.begin, args);
         }
         for (core, bins) in seen.cores.iter().enumerate().filter(|(_, bins)| !bins.is_empty()) {
             self.name(core, None);
@@ -133,56 +133,43 @@ impl Drawn {
 
     /// What a core did in each bin, and that it then stops.
     fn counters(&mut self, core: usize, bins: &[Bin], report: &Report, seen: &Seen) {
-        let begin = |bin: usize| (seen.begin + seen.width * bin as f64).0.min(report.time.0);
+        let begin = |bin: usize| Seconds((seen.begin + seen.width * bin as f64).0.min(report.time.0));
         let idle = Bin::default();
-        for (track, used, numbers) in TABLE {
-            if !bins.iter().any(used) {
+        for (at, bin) in bins.iter().chain([&idle]).enumerate() {
+            self.timeline.counter(core + 1, "waves", self.now + begin(at), resident(bin, begin(at + 1) - begin(at)));
+        }
+        for (track, numbers) in TRAFFIC {
+            // Caches that a device or kernel does not use have no counter.
+            if bins.iter().all(|bin| numbers.iter().all(|(_, of)| of(&bin.traffic) == 0)) {
                 continue;
             }
             for (at, bin) in bins.iter().chain([&idle]).enumerate() {
-                let covered = begin(at + 1) - begin(at);
-                self.timeline.counter(core + 1, track, self.now.0 + begin(at), numbers(bin, covered));
+                let values: Value = numbers.iter().map(|(name, of)| ((*name).to_owned(), json!(of(&bin.traffic)))).collect();
+                self.timeline.counter(core + 1, track, self.now + begin(at), values);
             }
         }
     }
 }
 
-/// A counter: its name, whether a bin has something of it, and its numbers in a bin that covers so many seconds.
-type Track = (&'static str, fn(&Bin) -> bool, fn(&Bin, f64) -> Value);
+/// How many waves did what, on average of so much time.
+fn resident(bin: &Bin, covered: Seconds) -> Value {
+    let mean = |waves: Seconds| if covered.0 > 0.0 { waves / covered } else { 0.0 };
+    let running = bin.resident - (bin.memory + bin.barrier + bin.issue);
+    json!({
+        "running": mean(running).max(0.0), "waiting for memory": mean(bin.memory),
+        "at a barrier": mean(bin.barrier), "waiting for a port": mean(bin.issue),
+    })
+}
 
-const TABLE: [Track; TRACKS] = [
-    (
-        "waves",
-        |bin| bin.resident.0 > 0.0,
-        |bin, covered| {
-            let mean = |waves: Seconds| if covered > 0.0 { waves.0 / covered } else { 0.0 };
-            let waiting = bin.memory + bin.barrier + bin.issue;
-            json!({
-                "running": mean(Seconds((bin.resident - waiting).0.max(0.0))), "waiting for memory": mean(bin.memory),
-                "at a barrier": mean(bin.barrier), "waiting for a port": mean(bin.issue),
-            })
-        },
-    ),
-    (
-        "texture L1 lines",
-        |bin| bin.traffic.texture_hits + bin.traffic.texture_misses > 0,
-        |bin, _| json!({"hits": bin.traffic.texture_hits, "misses": bin.traffic.texture_misses}),
-    ),
-    (
-        "L1 lines",
-        |bin| bin.traffic.l1_hits + bin.traffic.l1_misses > 0,
-        |bin, _| json!({"hits": bin.traffic.l1_hits, "misses": bin.traffic.l1_misses}),
-    ),
-    (
-        "L2 lines",
-        |bin| bin.traffic.l2_hits + bin.traffic.l2_misses > 0,
-        |bin, _| json!({"hits": bin.traffic.l2_hits, "misses": bin.traffic.l2_misses}),
-    ),
-    (
-        "DRAM bytes",
-        |bin| bin.traffic.dram_read + bin.traffic.dram_written > 0,
-        |bin, _| json!({"read": bin.traffic.dram_read, "written": bin.traffic.dram_written}),
-    ),
+/// A number of what moved, and its name.
+type Number = (&'static str, fn(&MemoryCounters) -> u64);
+
+/// Counters of what moved.
+const TRAFFIC: [(&str, [Number; 2]); TRACKS - 1] = [
+    ("texture L1 lines", [("hits", |moved| moved.texture_hits), ("misses", |moved| moved.texture_misses)]),
+    ("L1 lines", [("hits", |moved| moved.l1_hits), ("misses", |moved| moved.l1_misses)]),
+    ("L2 lines", [("hits", |moved| moved.l2_hits), ("misses", |moved| moved.l2_misses)]),
+    ("DRAM bytes", [("read", |moved| moved.dram_read), ("written", |moved| moved.dram_written)]),
 ];
 
 /// The first process is the launches'.

@@ -1,8 +1,9 @@
 //! Chrome trace JSON, which Perfetto opens: rows that have names, spans on them, and counters.
 
 use serde_json::{Value, json};
+use warpsight_ir::Seconds;
 
-/// What happened, in seconds since the beginning.
+/// What happened, in time since the beginning.
 #[derive(Default)]
 pub struct Timeline {
     events: Vec<Value>,
@@ -28,14 +29,14 @@ impl Timeline {
     }
 
     /// Something that took a while. What lies within another on the same row is shown below it and has to come later.
-    pub fn span(&mut self, Row(process, thread): Row, category: &str, name: &str, begin: f64, seconds: f64, args: Value) {
+    pub fn span(&mut self, Row(process, thread): Row, category: &str, name: &str, begin: Seconds, length: Seconds, args: Value) {
         self.events.push(json!({
-            "name": name, "cat": category, "ph": "X", "ts": micros(begin), "dur": micros(seconds), "pid": process, "tid": thread, "args": args,
+            "name": name, "cat": category, "ph": "X", "ts": micros(begin), "dur": micros(length), "pid": process, "tid": thread, "args": args,
         }));
     }
 
     /// Numbers of a process that hold from then on.
-    pub fn counter(&mut self, process: usize, name: &str, at: f64, numbers: Value) {
+    pub fn counter(&mut self, process: usize, name: &str, at: Seconds, numbers: Value) {
         self.events.push(json!({"name": name, "ph": "C", "ts": micros(at), "pid": process, "args": numbers}));
     }
 
@@ -46,6 +47,6 @@ impl Timeline {
 }
 
 /// The format is in microseconds.
-fn micros(seconds: f64) -> f64 {
-    seconds * 1e6
+fn micros(seconds: Seconds) -> f64 {
+    seconds.0 * 1e6
 }

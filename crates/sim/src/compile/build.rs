@@ -95,7 +95,7 @@ pub(super) struct Builder<'p> {
 
 /// Builds the tree of a Program.
 pub(super) fn build(program: &Program, sizes: &BTreeMap<Name, i64>, keep_loaded: bool) -> Result<Tree, SimFault> {
-    let mut b = Builder { keep_loaded, ..Builder::new(program) };
+    let mut b = Builder::new(program, keep_loaded);
     for size in &program.sizes {
         let binding = |what: String| SimFault::Binding { kernel: program.name.clone(), argument: size.name.clone(), what };
         let value = *sizes.get(&size.name).ok_or_else(|| binding("has no value".into()))?;
@@ -121,7 +121,7 @@ pub(super) fn build(program: &Program, sizes: &BTreeMap<Name, i64>, keep_loaded:
 }
 
 impl<'p> Builder<'p> {
-    fn new(program: &'p Program) -> Self {
+    fn new(program: &'p Program, keep_loaded: bool) -> Self {
         Self {
             program,
             sizes: BTreeMap::new(),
@@ -132,7 +132,7 @@ impl<'p> Builder<'p> {
             tensors: HashMap::new(),
             versions: 0,
             made: 0,
-            keep_loaded: true,
+            keep_loaded,
         }
     }
 }
@@ -394,7 +394,7 @@ mod tests {
     #[test]
     fn a_block_that_did_not_begin_is_no_empty_kernel() {
         let program = warpsight_ir::text::parse("program p {\n  lanes l = 64\n  {\n  }\n}\n").expect("parses");
-        let mut builder = Builder::new(&program);
+        let mut builder = Builder::new(&program, true);
         assert!(builder.closed().expect("the outermost").is_empty());
         let Err(fault) = builder.closed() else { panic!("a block that is not open was closed") };
         assert_eq!(fault.to_string(), "kernel `p`: the simulator contradicts itself: a block ends that did not begin");

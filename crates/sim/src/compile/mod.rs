@@ -91,17 +91,18 @@ const EFFORTS: [Effort; 5] = [
 /// Compiles a Program for the given sizes, with the first effort that spills nothing, or that which spills least.
 pub fn compile(program: &Program, sizes: &BTreeMap<Name, i64>, silicon: &Silicon, purpose: Purpose) -> Result<Code, SimFault> {
     let most = silicon.residency.max_registers.unwrap_or(u32::MAX).saturating_sub(silicon.core.own_registers);
-    let mut best: Option<Code> = None;
-    for effort in EFFORTS {
-        let code = compiled(program, sizes, silicon, purpose, effort)?;
-        if best.as_ref().is_none_or(|best| code.registers < best.registers) {
-            best = Some(code);
-        }
-        if best.as_ref().is_some_and(|best| best.registers <= most) {
+    let [first, others @ ..] = EFFORTS;
+    let mut best = compiled(program, sizes, silicon, purpose, first)?;
+    for effort in others {
+        if best.registers <= most {
             break;
         }
+        let code = compiled(program, sizes, silicon, purpose, effort)?;
+        if code.registers < best.registers {
+            best = code;
+        }
     }
-    best.ok_or_else(|| SimFault::Unsupported { kernel: program.name.clone(), what: "a program that nothing compiles".into() })
+    Ok(best)
 }
 
 fn compiled(program: &Program, sizes: &BTreeMap<Name, i64>, silicon: &Silicon, purpose: Purpose, effort: Effort) -> Result<Code, SimFault> {

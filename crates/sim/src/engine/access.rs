@@ -75,9 +75,11 @@ impl<const W: usize> Engine<'_, W> {
         }
         self.end = self.end.max(ready);
         if let Some(recorder) = &mut self.recorder {
-            recorder.accesses(w, &access.name, now, ready, &caches.traffic);
-            if access.action == Action::Store && !matches!(access.target, Target::Private(_)) {
-                recorder.stores(w, &access.name, now..wave.time);
+            match (access.target, access.action) {
+                // Private arrays are registers.
+                (Target::Private(_), _) => {}
+                (_, Action::Store) => recorder.stores(w, &access.name, now..wave.time, &caches.traffic),
+                _ => recorder.asks(w, &access.name, now, ready, &caches.traffic),
             }
         }
         Ok(())

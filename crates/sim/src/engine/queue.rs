@@ -7,12 +7,13 @@ use std::collections::BinaryHeap;
 /// Waves by the time they may go on; of those that may at once, the one that entered first goes first.
 #[derive(Debug, Default)]
 pub struct Queue {
-    /// Each as one number: from the highest bits on its time, how many entered before it, and itself.
+    /// Each as one number: from the highest bits on its time, how many entered before it (fewer than 2^40, which `limits.steps` does not
+    /// exceed), and itself.
     waves: BinaryHeap<Reverse<u128>>,
     entered: u128,
 }
 
-/// Bits of a wave's number, more than all waves of a GPU need.
+/// Bits of a wave's number: a GPU has at most 4096 cores with 4096 waves each.
 const WAVE: u32 = 24;
 
 impl Queue {

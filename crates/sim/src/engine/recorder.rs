@@ -3,7 +3,7 @@
 use crate::report::MemoryCounters;
 use crate::silicon::Silicon;
 use crate::timeline::{Bin, Bounds, Cause, LeftOut, Level, Timeline, Wait, WaveSpan};
-use crate::timing::{Time, cycles, ticks};
+use crate::timing::{Time, cycles};
 use std::ops::Range;
 use warpsight_ir::{Cycles, Hertz, Name, Seconds};
 
@@ -69,7 +69,7 @@ impl Recorder {
             timeline,
             living: vec![],
             slots: vec![vec![]; cores],
-            width: FINEST.max(ticks(1.0)),
+            width: FINEST,
             cores: vec![vec![]; cores],
             moved: MemoryCounters::default(),
         }
@@ -100,8 +100,14 @@ impl Recorder {
         }
     }
 
-    /// It issued an access, whose values are there when `ready` says; `total` is what all accesses moved.
-    pub fn accesses(&mut self, at: usize, tensor: &Name, now: Time, ready: Time, total: &MemoryCounters) {
+    /// It issued a store, which lets it go on at the end of `wait`; `total` is what all accesses moved.
+    pub fn stores(&mut self, at: usize, tensor: &Name, wait: Range<Time>, total: &MemoryCounters) {
+        self.moves(at, wait.start, total);
+        self.waits(at, Spent::Memory, Some(Cause::Store(tensor.clone())), wait);
+    }
+
+    /// It issued a load or an atomic, whose values are there when `ready` says; `total` is what all accesses moved.
+    pub fn asks(&mut self, at: usize, tensor: &Name, now: Time, ready: Time, total: &MemoryCounters) {
         let moved = self.moves(at, now, total);
         let level = match &moved {
             moved if moved.dram_read > 0 => Level::Dram,
@@ -121,11 +127,6 @@ impl Recorder {
         let awaited = self.living[at].loads.iter().filter(|(ready, ..)| *ready == wait.end).max_by_key(|(.., level)| *level);
         let cause = awaited.map(|(_, tensor, level)| Cause::Load(tensor.clone(), *level));
         self.waits(at, Spent::Memory, cause, wait);
-    }
-
-    /// It waits until what it stores is taken.
-    pub fn stores(&mut self, at: usize, tensor: &Name, wait: Range<Time>) {
-        self.waits(at, Spent::Memory, Some(Cause::Store(tensor.clone())), wait);
     }
 
     /// It waits for values that the registers could not keep; `total` is what all accesses moved.
@@ -172,11 +173,8 @@ impl Recorder {
 
     /// Counts what moved since it was asked last.
     fn moves(&mut self, at: usize, now: Time, total: &MemoryCounters) -> MemoryCounters {
-        let mut moved = total.clone();
-        moved.numbers().into_iter().zip(self.moved.numbers()).for_each(|(all, before)| *all -= *before);
-        self.moved = total.clone();
-        let traffic = &mut self.bin(self.living[at].core, now).traffic;
-        traffic.numbers().into_iter().zip(moved.clone().numbers()).for_each(|(sum, more)| *sum += *more);
+        let moved = total.since(std::mem::replace(&mut self.moved, total.clone()));
+        self.bin(self.living[at].core, now).traffic.add(moved.clone());
         moved
     }
 
@@ -230,8 +228,8 @@ impl Recorder {
 }
 
 impl Counted {
-    fn and(mut self, mut other: Self) -> Self {
-        self.traffic.numbers().into_iter().zip(other.traffic.numbers()).for_each(|(sum, more)| *sum += *more);
+    fn and(mut self, other: Self) -> Self {
+        self.traffic.add(other.traffic);
         self.ticks.iter_mut().zip(other.ticks).for_each(|(sum, more)| *sum += more);
         self
     }

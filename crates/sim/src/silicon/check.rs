@@ -146,7 +146,7 @@ impl Silicon {
         c.require((1..=1 << 20).contains(&limits.image), "limits.image", limits.image, "from 1 to 2^20");
         c.require((1..=1 << 30).contains(&limits.image_buffer), "limits.image_buffer", limits.image_buffer, "from 1 to 2^30");
         c.require((4096..=1 << 42).contains(&limits.memory), "limits.memory", limits.memory, "from 4096 to 2^42");
-        c.require(limits.steps > 0, "limits.steps", limits.steps, "at least 1");
+        c.require((1..=1 << 40).contains(&limits.steps), "limits.steps", limits.steps, "from 1 to 2^40");
         let timer = &self.timer;
         c.require((0.0..1.0).contains(&timer.quantum), "timer.quantum", timer.quantum, "from 0 to below 1");
         c.require((0.0..10.0).contains(&timer.noise), "timer.noise", timer.noise, "from 0 to below 10");

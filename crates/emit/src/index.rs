@@ -113,7 +113,7 @@ fn constant(expr: &Expr) -> Option<i32> {
 }
 
 /// A sum without its constant, and the constant.
-fn split(expr: Expr) -> (Expr, i32) {
+pub fn split(expr: Expr) -> (Expr, i32) {
     match expr {
         Expr::Binary(BinaryOp::Add, a, b) => match constant(&b) {
             Some(c) => (*a, c),

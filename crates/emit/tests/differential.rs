@@ -184,3 +184,48 @@ fn random_expressions_equal_the_interpreter() {
         }
     }
 }
+
+/// Sums over `taps` rows and a window, 16 columns a work-item from one outside on, of vectors that reach over both ends of a row.
+fn window(rows: i64, columns: i64, first: i64) -> Program {
+    let groups = (columns + 15) / 16;
+    text::parse(&format!(
+        "program window {{ read buffer x: f32[5, {rows}, {columns}] write buffer y: f32[{rows}, {columns}] groups g = {groups}, h = {rows} {{
+            let at = g * 16
+            var sum: f32x16 = splat16(0.0)
+            for c in 0..5 {{
+                for r in 0..3 {{
+                    let left = x[c, h + r - 1, at - {first} : 16 if 0 <= h + r - 1 < {rows}, 0 <= at - {first} < {columns} per lane]
+                    let right = x[c, h, at + 2 : 16 if 0 <= at + 2 < {columns} per lane]
+                    sum = fma(left, splat16(2.0), sum + right)
+                }}
+            }}
+            y[h, at if 0 <= at < {columns} per lane] = sum
+        }} }}"
+    ))
+    .unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Loops whose loads are all inside are written once more without conditions: inside, at either end, and where nothing is inside.
+#[test]
+fn loops_in_two_versions_equal_the_interpreter() {
+    let mut rng = fastrand::Rng::with_seed(21);
+    for (rows, columns, first) in [(1, 1, 1), (3, 16, 1), (4, 18, 0), (2, 40, 3), (5, 66, 16), (3, 100, 20), (2, 64, 70)] {
+        let program = checked(window(rows, columns, first));
+        let x = floats(&mut rng, (5 * rows * columns) as usize);
+        let data = vec![f32_bytes(&x), f32_bytes(&vec![f32::NAN; (rows * columns) as usize])];
+        let Some([device, oracle]) = both(&program, bind_data(data)) else { return };
+        assert_eq!(device, oracle, "{rows} x {columns}, {first}");
+    }
+}
+
+/// What is decided before a loop is asked there, once; what depends on the loop stays in it.
+#[test]
+fn conditions_stand_before_loops_that_do_not_change_them() {
+    let emitted = opencl(&checked(window(64, 100, 1))).expect("a supported Program").text;
+    let (before, fast) = emitted.split_once("if (at - 1 >= 0 && at + 2 <= 84) {").unwrap_or_else(|| panic!("{emitted}"));
+    assert!(!before.contains("for ("), "{emitted}");
+    let (fast, slow) = fast.split_once("} else {").expect("two versions");
+    assert_eq!((fast.matches("vload16").count(), fast.matches(".s0 =").count()), (2, 0), "{emitted}");
+    assert!(fast.contains("h + r - 1") && fast.contains("64u"), "rows depend on the loop: {emitted}");
+    assert_eq!((slow.matches("left.sF =").count(), slow.matches("right.sF =").count()), (1, 1), "{emitted}");
+}

@@ -57,6 +57,8 @@ pub struct Tuned {
     pub time: Option<(Seconds, TimeSource)>,
     /// Every timed run.
     pub times: Vec<Seconds>,
+    /// Processor time of one run, all threads together; `None` where that says nothing.
+    pub cpu_time: Option<Seconds>,
     /// Smallest step of the clock.
     pub quantum: Seconds,
     /// How exact its results are.
@@ -212,7 +214,7 @@ pub fn attempt(
         feedback: &feedback,
     })?;
     Ok(match judged {
-        Ok((verdict, _)) => Ok(Tuned {
+        Ok((verdict, result)) => Ok(Tuned {
             config: config.clone(),
             knobs,
             estimate: candidate.estimate.clone(),
@@ -221,6 +223,7 @@ pub fn attempt(
             placements,
             time: median(&times).zip(source),
             times,
+            cpu_time: result.timed.cpu_time,
             quantum,
             rejected: vec![],
             verdict,

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use warpsight_ir::{Config, ConfigSpace, Knob, Name};
 
 /// Values of the knob `tile_*` for the three largest parallel axes, largest extent first.
-const TILES: [&[i32]; 3] = [&[1, 2, 4], &[1, 2, 4], &[1, 2]];
+const TILES: [&[i32]; 3] = [&[1, 2, 4, 8], &[1, 2, 4, 8], &[1, 2]];
 /// The same where only one axis is long: it alone offers choice.
 const LONG_TILES: &[i32] = &[1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32];
 /// Further shapes where no axis is longer than [`SHORT`], so that large groups do not fit.
@@ -20,8 +20,11 @@ const LONG: i64 = 8;
 const LONG_GROUPS: [u32; 9] = [4, 8, 16, 32, 64, 96, 128, 192, 256];
 /// Work-group shapes over the same three axes; each is clipped to the extents.
 const GROUPS: [[u32; 3]; 7] = [[64, 1, 1], [8, 8, 1], [16, 4, 1], [4, 16, 1], [16, 1, 1], [4, 4, 4], [32, 8, 1]];
-/// Elements one work-item may compute: more never fit any register file that the profiles know.
-const MAX_ELEMENTS: u32 = 32;
+/// Points (vectors) one work-item may compute: beyond this, the text of a kernel grows and no register file gains.
+const MAX_POINTS: u32 = 32;
+/// Elements one work-item may compute: the most that a register file of today holds for one, 32 registers of AVX-512. What is too many
+/// on a device its profile says, and pruning reads.
+const MAX_ELEMENTS: u32 = 512;
 /// Accumulator updates one loop body may hold: beyond this, instruction caches and compilers suffer.
 const MAX_BODY: u32 = 1024;
 /// A reduction axis this short or shorter is a window (of a convolution or pooling) and may be unrolled as a whole.
@@ -237,9 +240,9 @@ impl Knobs {
         if choice.window_unrolled && order != 0 {
             return false;
         }
-        let elements: u32 = choice.tile.iter().product::<u32>() * width;
+        let points: u32 = choice.tile.iter().product();
         let window: i64 = if choice.window_unrolled { self.window.iter().map(|&a| axis(expr, a).extent).product() } else { 1 };
-        if elements > MAX_ELEMENTS || choice.tile.iter().product::<u32>() * choice.unroll * window as u32 > MAX_BODY {
+        if points > MAX_POINTS || points * width > MAX_ELEMENTS || points * choice.unroll * window as u32 > MAX_BODY {
             return false;
         }
         // Per axis: no more lanes than blocks (rounded up to a power of two), no tile beyond the extent.

@@ -2,7 +2,7 @@
 
 use warpsight_ir::accesses::text;
 use warpsight_ir::profile::{Cache, Fact, Profile, Source, builtin};
-use warpsight_ir::{Bytes, BytesPerSecond, Cycles, Hertz, Limiter, Seconds};
+use warpsight_ir::{Bytes, BytesPerSecond, Checked, Cycles, Hertz, Kernel, Limiter, Seconds};
 use warpsight_predict::volumes::report::{Report, Settings, Work, report};
 
 fn known<T>(value: T) -> Fact<T> {
@@ -180,4 +180,49 @@ fn every_example_has_an_answer() {
         assert!(all.iter().all(|bytes| bytes.is_finite() && *bytes >= 0.0), "{}: {all:?}", path.display());
         assert!(all[3] <= all[1] * 1.001, "{}: memory gives no more than L2: {all:?}", path.display());
     }
+}
+
+/// A product of 64 × 64 and 64 × `columns`: each work-item has `rows` rows of `vectors` vectors.
+fn product(rows: u32, vectors: u32, width: u32, columns: u32) -> Report {
+    let mut on = cpu();
+    (on.execution.vector_width, on.execution.max_registers) = (known(16), known(512));
+    let all = || (0..rows).flat_map(|i| (0..vectors).map(move |j| (i, j)));
+    let lines = |each: &dyn Fn((u32, u32)) -> String| all().map(each).collect::<String>();
+    let edge = |j: u32| format!("n + {} : {width} if 0 <= n + {} < {columns} per lane", j * width, j * width);
+    let text = format!(
+        "program product {{ read buffer a: f32[64, 64] read buffer b: f32[64, {columns}] write buffer c: f32[64, {columns}] \
+         groups g = {}, h = {} {{ let n = g * {} let m = h * {rows} {} for k in 0..64 {{ {} {} {} }} {} }} }}",
+        columns.div_ceil(vectors * width),
+        64 / rows,
+        vectors * width,
+        lines(&|(i, j)| format!("var s{i}_{j}: f32x{width} = splat{width}(0.0)\n")),
+        (0..rows).map(|i| format!("let x{i} = a[m + {i}, k]\n")).collect::<String>(),
+        (0..vectors).map(|j| format!("let y{j} = b[k, {}]\n", edge(j))).collect::<String>(),
+        lines(&|(i, j)| format!("s{i}_{j} = fma(splat{width}(x{i}), y{j}, s{i}_{j})\n")),
+        lines(&|(i, j)| format!("c[m + {i}, {}] = s{i}_{j}\n", edge(j).replace(&format!(": {width} "), ""))),
+    );
+    let program = warpsight_ir::text::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let kernel = Kernel::of(&Checked::new(program).unwrap_or_else(|error| panic!("{error}\n{text}"))).expect("a kernel");
+    let points = kernel.launch.group_count();
+    report(&Work { kernel: &kernel, points }, &on, &Settings::default()).unwrap_or_else(|error| panic!("{error:?}"))
+}
+
+/// 16 vectors of 16 lanes fit 32 registers, 32 vectors of 8 lanes do not, though both are 256 elements.
+#[test]
+fn vectors_that_no_register_is_left_for_are_spilled() {
+    let issue = |rows, vectors, width| seconds(&product(rows, vectors, width, 1024), Limiter::Issue);
+    let fits = issue(8, 2, 16);
+    let spilled = issue(4, 8, 8);
+    assert!(spilled > 2.0 * fits, "{spilled} {fits}");
+    // Twice as many instructions as with twice the width, and nothing else.
+    let narrow = issue(8, 2, 8) / fits;
+    assert!((1.5..2.1).contains(&narrow), "{narrow}");
+    assert!(fits < 1.1 * seconds(&product(8, 2, 16, 1024), Limiter::Fp), "the peak is in reach");
+}
+
+/// Vectors that reach over the end are one in 32; before it, conditions are comparisons.
+#[test]
+fn edges_cost_what_few_vectors_take() {
+    let [even, ragged] = [992, 1000].map(|columns| product(8, 2, 16, columns).seconds.0);
+    assert!((1.0..1.25).contains(&(ragged / even)), "{}", ragged / even);
 }

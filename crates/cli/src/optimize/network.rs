@@ -356,6 +356,7 @@ pub fn show_operator(text: &str, network: &Network, done: &Done, args: &Args, ta
             "predicted_s": whole["network"]["predicted_s"],
             "time_s": whole["network"]["time_s"],
             "time_source": whole["network"]["time_source"],
+            "cpu_s": whole["network"]["cpu_s"],
             "verified": true,
         },
         "steps": whole["operators"],

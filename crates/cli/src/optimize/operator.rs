@@ -53,7 +53,7 @@ pub fn help() -> String {
     let forms: Vec<String> = forms().map(|form| format!("  {form}")).collect();
     format!(
         "One operator instead, for instance \"matmul m=64 n=64 k=64\". Operators and their keys (those in brackets may be left out; \
-         dtype is f32 or f16s: half storage, float arithmetic):\n{}",
+         dtype is f32 or f16s: half storage, float arithmetic; weights is constant, packed in advance, or none: inputs like others):\n{}",
         forms.join("\n")
     )
 }
@@ -200,6 +200,7 @@ fn report(text: &str, target: &Target, outcomes: &[Outcome]) -> Value {
                 "interval_s": chosen.estimate.interval,
                 "time_s": chosen.time.map(|t| t.0),
                 "time_source": chosen.time.map(|t| t.1),
+                "cpu_s": chosen.cpu_time.filter(|_| target.device.info().is_cpu),
                 "limiter": chosen.estimate.limiter(),
                 "rel_l2_error": chosen.verdict.rel_l2,
                 "verified": true,

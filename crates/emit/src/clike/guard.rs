@@ -105,11 +105,12 @@ impl<D: Dialect> Writer<'_, D> {
     }
 
     /// Whether `0 ≤ value`, and whether `value + lanes ≤ extent`, remain to be checked.
-    fn open_sides(&self, value: &Expr, extent: &Expr, lanes: u8) -> (bool, bool) {
+    pub(super) fn open_sides(&self, value: &Expr, extent: &Expr, lanes: u8) -> (bool, bool) {
         let (v, e) = (self.ranges.of(value, Scalar::I32), self.ranges.of(extent, Scalar::I32));
         let low = v.is_none_or(|v| v.lo < 0);
         let high = v.zip(e).is_none_or(|(v, e)| v.hi + i128::from(lanes) > e.lo);
-        (low, high)
+        let known = self.known_inside(value, extent, lanes);
+        (low && !known.0, high && !known.1)
     }
 
     /// The text of `0 ≤ value` and `value + lanes ≤ extent` without the sides that always hold; `None` where both do.

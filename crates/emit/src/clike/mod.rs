@@ -8,6 +8,7 @@
 mod dialect;
 mod expr;
 mod guard;
+mod inside;
 mod memory;
 mod stmt;
 pub(crate) mod text;
@@ -86,6 +87,10 @@ pub(crate) struct Writer<'a, D> {
     depth: usize,
     /// Whether the sum being written linearises coordinates.
     linear: bool,
+    /// Bounds that hold in the version of a loop at hand.
+    inside: Vec<inside::Inside>,
+    /// Whether that version is the one of work-items at edges.
+    at_edges: bool,
 }
 
 impl<'a, D: Dialect> Writer<'a, D> {
@@ -101,6 +106,8 @@ impl<'a, D: Dialect> Writer<'a, D> {
             lines: Vec::new(),
             depth: 1,
             linear: false,
+            inside: Vec::new(),
+            at_edges: false,
         }
     }
 

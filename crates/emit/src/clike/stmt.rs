@@ -38,7 +38,9 @@ impl<D: Dialect> Writer<'_, D> {
                 let value = self.assigned(ty, value)?;
                 self.line(format!("{} = {value};", self.names.of(name)));
             }
-            Stmt::For { var, from, to, step, unroll, body } => self.repeat(var, [from, to], *step, *unroll, body)?,
+            Stmt::For { var, from, to, step, unroll, body } => {
+                self.versions(var, body, |writer| writer.repeat(var, [from, to], *step, *unroll, body))?;
+            }
             Stmt::If { condition, then, otherwise } => self.choose(condition, then, otherwise, "")?,
             Stmt::Scope(body) => {
                 self.line("{");
@@ -118,7 +120,7 @@ impl<D: Dialect> Writer<'_, D> {
     }
 
     /// Whether an expression has the same value at every evaluation in its scope, and is cheap.
-    fn is_fixed(&self, expr: &Expr) -> bool {
+    pub(super) fn is_fixed(&self, expr: &Expr) -> bool {
         match expr {
             Expr::Const(_) | Expr::Size(_) => true,
             Expr::Var(name) => !self.variables.contains_key(name),

@@ -31,11 +31,11 @@ pub fn forms() -> impl Iterator<Item = String> {
 
 fn keys((_, needed, optional): &Form) -> String {
     let optional = optional.iter().map(|o| format!("[{}=]", o.0));
-    needed.iter().map(|k| format!("{k}=")).chain(optional).chain(["[dtype=]".into()]).collect::<Vec<_>>().join(" ")
+    needed.iter().map(|k| format!("{k}=")).chain(optional).chain(["[dtype=]", "[weights=]"].map(String::from)).collect::<Vec<_>>().join(" ")
 }
 
 /// Reads one operator with its sizes, as [`forms`] lists them; `fc` has a weight of m×k, `dtype` is `f32` or `f16s` (half storage, float
-/// arithmetic).
+/// arithmetic), `weights` is `constant` (what kernels may pack in advance) or `none` (all operands are inputs, row by row).
 pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
     let known = || FORMS.iter().map(|f| f.0).collect::<Vec<_>>().join(" ");
     let mut words = text.split_whitespace();
@@ -91,7 +91,12 @@ pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
         // The last of FORMS.
         _ => layernorm(&[keys.get("n"), keys.get("c")], 1, EPSILON, true, true, element)?,
     };
-    Ok(Operator { kind: name.into(), ..operator })
+    let mut operator = Operator { kind: name.into(), ..operator };
+    if !keys.constant {
+        let inputs = operator.steps.iter_mut().flat_map(|step| &mut step.inputs);
+        inputs.filter(|tensor| tensor.role == Role::Weight).for_each(|tensor| tensor.role = Role::Activation);
+    }
+    Ok(operator)
 }
 
 /// The keys of one operator, each with a value.
@@ -99,6 +104,8 @@ struct Keys<'a> {
     operator: &'a str,
     values: Vec<(&'a str, i64)>,
     element: Scalar,
+    /// Whether weights are known before kernels are made.
+    constant: bool,
 }
 
 impl<'a> Keys<'a> {
@@ -106,7 +113,7 @@ impl<'a> Keys<'a> {
         let &(operator, needed, optional) = form;
         let known = || keys(form);
         let owned = |s: &str| s.to_string();
-        let mut element = None;
+        let (mut element, mut constant) = (None, None);
         let mut values: Vec<(&str, i64)> = Vec::new();
         for word in words {
             let (key, value) =
@@ -126,6 +133,17 @@ impl<'a> Keys<'a> {
                     _ => return Err(bad("one of f32, f16s, f16")),
                 };
                 if element.replace(read).is_some() {
+                    return Err(duplicate());
+                }
+                continue;
+            }
+            if key == "weights" {
+                let read = match value {
+                    "constant" => true,
+                    "none" => false,
+                    _ => return Err(bad("one of constant, none")),
+                };
+                if constant.replace(read).is_some() {
                     return Err(duplicate());
                 }
                 continue;
@@ -157,7 +175,7 @@ impl<'a> Keys<'a> {
                 values.push((key, default));
             }
         }
-        Ok(Self { operator, values, element: element.unwrap_or(Scalar::F32) })
+        Ok(Self { operator, values, element: element.unwrap_or(Scalar::F32), constant: constant.unwrap_or(true) })
     }
 
     /// A key's value; 0 for one that this operator does not have.

@@ -409,13 +409,18 @@ fn axes_of_the_command_lines_operators() {
     assert!(half.steps[0].inputs.iter().chain([&half.steps[0].output]).all(|t| t.element == Scalar::F16));
     let weights: Vec<Role> = half.steps[0].inputs.iter().map(|t| t.role).collect();
     assert_eq!(weights, [Role::Activation, Role::Weight]);
+    for text in ["matmul m=3 n=4 k=5 weights=none", "conv2d n=1 c=4 h=3 w=3 k=2 r=3 s=3 weights=none", "layernorm n=3 c=5 weights=none"] {
+        let plain = parse_operator(text).unwrap();
+        assert!(plain.steps.iter().flat_map(|step| &step.inputs).all(|tensor| tensor.role == Role::Activation), "{text}");
+    }
+    assert_eq!(parse_operator("fc n=3 k=4 m=5 weights=constant").unwrap(), parse_operator("fc n=3 k=4 m=5").unwrap());
 }
 
 #[test]
 fn messages_of_the_grammar() {
     let message = |text: &str| parse_operator(text).unwrap_err().to_string();
     let all = "conv2d dwconv2d conv3d deconv2d matmul fc softmax layernorm";
-    let conv = "n= c= h= w= k= r= s= [stride=] [pad=] [dilation=] [groups=] [winograd=] [dtype=]";
+    let conv = "n= c= h= w= k= r= s= [stride=] [pad=] [dilation=] [groups=] [winograd=] [dtype=] [weights=]";
     assert_eq!(message(" "), format!("no operator given; one of: {all}"));
     assert_eq!(message("conv n=1"), format!("unknown operator `conv`; one of: {all}; did you mean `conv2d` or `conv3d`?"));
     assert_eq!(message("nothing n=1"), format!("unknown operator `nothing`; one of: {all}"));
@@ -427,6 +432,8 @@ fn messages_of_the_grammar() {
     assert_eq!(message("conv2d n=1 c=3 h=4 w=4 k=2 r=3"), format!("`conv2d` needs `s=`; it takes: {conv}"));
     assert_eq!(message("softmax n=1 n=2 c=3"), "`softmax`: `n` is given twice");
     assert_eq!(message("softmax n=1 dtype=f32 dtype=f32 c=3"), "`softmax`: `dtype` is given twice");
+    assert_eq!(message("softmax n=1 weights=none weights=none c=3"), "`softmax`: `weights` is given twice");
+    assert_eq!(message("matmul m=1 n=1 k=1 weights=no"), "`matmul`: `weights=no` is not one of constant, none");
     assert_eq!(message("softmax n=0 c=3"), "`softmax`: n must be 1 or more, not 0");
     assert_eq!(message("softmax n=a c=3"), "`softmax`: `n=a` is not a whole number");
     assert_eq!(message("softmax n=3000000000 c=3"), "`softmax`: `n=3000000000` is not below 2147483648");

@@ -19,13 +19,18 @@ use crate::coarse::requests::{Requests, TensorTraffic};
 use crate::time::{Limit, Norms, combined, nothing_known};
 use smallvec::SmallVec;
 use warpsight_ir::profile::Fact;
+use warpsight_ir::range::Interval;
 use warpsight_ir::{
     AccessKind, AffineBound, Kernel, Limiter, Nest, NoEstimate, OpClass, Profile, Scalar, Seconds, Space, TensorPlace, TensorUse, Unknown,
     VarId, VarKind,
 };
 
-/// Bytes of the vectors that compilers make, even where the machine has longer ones: LLVM's preferred width for server cores with AVX-512.
+/// Bytes of the vectors that compilers make of work-items, even where the machine has longer ones: LLVM's preferred width for server cores
+/// with AVX-512. What a kernel says in longer vectors stays so: with 16 sums of 16 lanes on PoCL, which fill no register file of this width,
+/// a matrix product reaches the peak.
 const VECTOR: f64 = 32.0;
+/// Bytes of an f32.
+const WORD: f64 = 4.0;
 /// Rows shorter than this become vectors only if these leave no rest: LLVM's vectoriser leaves other loops of so few trips alone
 /// (TinyTripCountVectorThreshold).
 const SHORT_ROW: u32 = 16;
@@ -117,11 +122,14 @@ struct Loops<'a> {
     rows: f64,
     /// Work-items of a whole vector.
     lanes: u32,
+    /// Bytes of a vector register, and how many there are.
+    register: f64,
+    registers: f64,
 }
 
 /// What a vector of work-items does for an access.
 struct Cost {
-    /// Loads or stores.
+    /// Loads or stores, of 32 bytes at most.
     memory: f64,
     /// Instructions, these included.
     all: f64,
@@ -142,7 +150,7 @@ struct Instructions {
 
 impl<'a> Loops<'a> {
     /// Of a kernel whose group and lane axes are these, and whose widest element in buffers has so many bytes.
-    fn of(kernel: &'a Kernel, axes: impl Iterator<Item = Var> + Clone, lanes: &[Var], widest: i64) -> Self {
+    fn of(kernel: &'a Kernel, on: &Profile, axes: impl Iterator<Item = Var> + Clone, lanes: &[Var], widest: i64) -> Self {
         // What loops without barriers does one work-item after the other, and so does what is written in vectors or reads under conditions
         // that other accesses do not have: PoCL's loops over such work-items do not become vectors. The rest is rows.
         let mut alone = has_loop(&kernel.accesses.nest) || kernel.ops.0.keys().any(|&(_, _, width)| width > 1);
@@ -152,7 +160,20 @@ impl<'a> Loops<'a> {
         let rows = axes.filter(|var| Some(*var) != along).map(|var| f64::from(var.count)).product();
         let whole = ((VECTOR / widest as f64) as u32).max(1);
         let lanes = if along.is_some_and(|var| var.count >= SHORT_ROW || var.count % whole == 0) { whole } else { 1 };
-        Self { kernel, along, rows, lanes }
+        let words = on.execution.vector_width.get().map_or(VECTOR / WORD, |&words| f64::from(words));
+        let registers = on.execution.max_registers.get().map_or(f64::INFINITY, |&all| f64::from(all) / words);
+        Self { kernel, along, rows, lanes, register: words * WORD, registers }
+    }
+
+    /// Bytes of a vector: of work-items as the compiler makes it, of one work-item as it is written.
+    fn vector(&self) -> f64 {
+        if self.lanes == 1 { self.register } else { VECTOR }
+    }
+
+    /// Values of a work-item by itself that no register is left for: each takes a whole one, however few its lanes are.
+    fn spilled(&self) -> f64 {
+        let width = self.computed() / WORD;
+        if self.lanes == 1 { (f64::from(self.kernel.registers) / width - self.registers).max(0.0) } else { 0.0 }
     }
 
     /// Counts an access to so many elements, which a work-item executes so often where these hold; see [`cost`](Self::cost).
@@ -163,17 +184,11 @@ impl<'a> Loops<'a> {
         (kind, width, guard): (AccessKind, i64, &[AffineBound]),
         (image, size, stride): (bool, i64, i64),
     ) -> Cost {
-        let cost = match guard.iter().any(|bound| bound.per_lane) {
-            // Elements whose conditions differ are loaded or stored one by one.
-            true => {
-                let one = self.cost(image, size / width.max(1), stride);
-                Cost { memory: width as f64 * one.memory, all: width as f64 * (one.all + INSERTION + CONDITION * guard.len() as f64) }
-            }
-            false => {
-                let whole = self.cost(image, size, stride);
-                Cost { all: whole.all + CONDITION * guard.len() as f64, ..whole }
-            }
-        };
+        let (whole, conditions) = (self.cost(image, size, stride), CONDITION * guard.len() as f64);
+        // Where the conditions of a vector's elements differ, they are loaded or stored one by one.
+        let (one, apart) = (self.cost(image, size / width.max(1), stride), self.apart(guard));
+        let mix = |whole: f64, one: f64| whole + apart * (width as f64 * one - whole);
+        let cost = Cost { memory: mix(whole.memory, one.memory), all: conditions + mix(whole.all, one.all + INSERTION + conditions) };
         to.memory += trips * cost.memory;
         to.body += trips * cost.all;
         to.row += BASE;
@@ -182,6 +197,19 @@ impl<'a> Loops<'a> {
             to.results += items * size as f64 / self.computed();
         }
         cost
+    }
+
+    /// Share of a vector's executions in which conditions differ among its elements: those that reach over an end of the tensor.
+    fn apart(&self, guard: &[AffineBound]) -> f64 {
+        let of = |bound: &AffineBound| {
+            let trips = |var: VarId| self.kernel.accesses.vars[usize::from(var.0)].trips.map_or(1, i64::from);
+            let steps = bound.value.terms().iter().filter(|term| trips(term.0) > 1).map(|term| f64::from(term.1).abs());
+            let range = bound.value.range(|var| Interval::below(trips(var)));
+            let ends = f64::from(u8::from(range.lo < 0) + u8::from(range.hi >= i128::from(bound.extent) - 1));
+            let step = steps.fold(f64::INFINITY, f64::min);
+            if step.is_finite() { (ends.max(1.0) * step / ((range.hi - range.lo) as f64 + step)).min(1.0) } else { 1.0 }
+        };
+        guard.iter().filter(|bound| bound.per_lane).map(of).fold(0.0, f64::max)
     }
 
     /// What launch, units and issue take, and the cycles of load and store units of all cores.
@@ -194,13 +222,16 @@ impl<'a> Loops<'a> {
         let share = (groups / cores).ceil() / (groups / cores);
         let start = on.execution.launch_overhead.get().map_or(0.0, |overhead| overhead.0);
         let arithmetic = self.arithmetic();
-        let body = STEP * (1.0 + trips_of(self.kernel, &self.kernel.accesses.nest)) + arithmetic + found.body;
+        // What no register is left for is loaded and stored by each operation on it.
+        let spills = 2.0 * self.spilled() * arithmetic / found.results.max(1.0);
+        let body = STEP * (1.0 + trips_of(self.kernel, &self.kernel.accesses.nest)) + arithmetic + found.body + spills;
         let rate = on.execution.issue_per_clock.known_as("execution.issue_per_clock");
         // A step's operations wait for each other as far as they make one result, and as many steps wait together as fit the core's window.
         let chain = CHAIN * arithmetic / found.results.max(1.0) * (body / WINDOW).min(1.0);
         let issue = rate.map(|rate| self.rows * (self.steps() * (body / rate).max(chain) + (ROW + found.row) / rate));
         let bytes = on.execution.lsu_lanes.known_as("execution.lsu_lanes").map(|&lanes| f64::from(lanes) * 4.0);
-        let l1_cycles = bytes.as_ref().map_or(0.0, |bytes| self.rows * self.steps() * found.memory * VECTOR / bytes);
+        let l1_cycles =
+            bytes.as_ref().map_or(0.0, |bytes| self.rows * self.steps() * (found.memory * VECTOR + spills * self.vector()) / bytes);
         let limits = vec![
             (Limiter::Launch, Ok(Seconds(start + per_core(groups * GROUP).0))),
             (Limiter::Fp, fp(self, on).map(|cycles| Seconds(per_core(cycles).0 * share))),
@@ -214,7 +245,7 @@ impl<'a> Loops<'a> {
     /// as a vector holds.
     fn arithmetic(&self) -> f64 {
         let each = |scalar: Scalar, width: u8| match self.lanes {
-            1 => (f64::from(width) * f64::from(scalar.bytes()) / VECTOR).ceil(),
+            1 => (f64::from(width) * f64::from(scalar.bytes()) / self.vector()).ceil(),
             _ => f64::from(width),
         };
         self.kernel.ops.0.iter().map(|(&(_, scalar, width), &n)| n as f64 * each(scalar, width)).sum()
@@ -223,7 +254,7 @@ impl<'a> Loops<'a> {
     /// Bytes that one arithmetic instruction computes: of whole vectors, or of a work-item by itself as many as its widest operation has.
     fn computed(&self) -> f64 {
         let widest = self.kernel.ops.0.keys().map(|&(_, scalar, width)| f64::from(width) * f64::from(scalar.bytes())).fold(4.0, f64::max);
-        if self.lanes == 1 { widest.min(VECTOR) } else { VECTOR }
+        widest.max(if self.lanes == 1 { 0.0 } else { VECTOR }).min(self.vector())
     }
 
     fn row(&self) -> u32 {
@@ -238,13 +269,14 @@ impl<'a> Loops<'a> {
     /// Of an access to so many bytes, which lie so many apart from a work-item of the row to the next; `image`: to a texel.
     fn cost(&self, image: bool, size: i64, stride: i64) -> Cost {
         let items = f64::from(self.row()) / self.steps();
+        // Units move pieces of this size, an instruction names a vector.
         let one = (size as f64 / VECTOR).ceil();
         let plain = |memory: f64| Cost { memory, all: memory };
         if image {
             return Cost { memory: items, all: items * TEXEL };
         }
         match stride.saturating_abs() {
-            _ if self.lanes == 1 => plain(one * items),
+            _ if self.lanes == 1 => Cost { memory: one * items, all: (size as f64 / self.vector()).ceil() * items },
             0 => plain(one),
             stride if stride == size => plain((items * size as f64 / VECTOR).ceil()),
             stride if stride <= INTERLEAVED * size => {
@@ -290,7 +322,7 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, notes: &mut Vec<String>) -> Result<
     let line = m.buffer_l1.line.need(on, "memory.buffer_l1.line")?.0;
     let barriers = has_barrier(&kernel.accesses.nest);
     let widest = subject.fields.iter().filter(|field| field.image.is_none()).map(|field| field.geometry.element).max().unwrap_or(4);
-    let loops = Loops::of(kernel, subject.groups.iter().chain(&subject.lanes).copied(), &subject.lanes, widest);
+    let loops = Loops::of(kernel, on, subject.groups.iter().chain(&subject.lanes).copied(), &subject.lanes, widest);
     let along = loops.along;
 
     let units = if barriers { subject.clone() } else { in_rows(&subject, along) };
@@ -406,7 +438,7 @@ pub fn coarse(kernel: &Kernel, on: &Profile, found: &Requests) -> Result<(Second
         TensorPlace::Image { .. } => 0,
     };
     let widest = accesses.tensors.iter().map(element).max().unwrap_or(4).max(1);
-    let loops = Loops::of(kernel, groups.iter().chain(&lanes).copied(), &lanes, widest);
+    let loops = Loops::of(kernel, on, groups.iter().chain(&lanes).copied(), &lanes, widest);
     let mut counted = Instructions::default();
     accesses.each_with_trips(&mut |access, trips| {
         let place = &accesses.tensors[usize::from(access.tensor)].place;

@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+"""Kernels on an OpenCL device that is a CPU, beside the best that others have on the same cores. Makes bench/kernels.md.
+
+    cargo build --release --bin warpsight --example peak -p warpsight -p warpsight-run && .venv/bin/python bench/kernels.py
+
+Each round measures the peak of multiply-adds, the peers and ours, one after the other; medians over rounds. Ours are the configurations
+that the model picks unmeasured, unless a column says otherwise. Rates are per second of the wall's clock and per second of processor time,
+times the cores: the second says what a kernel would reach on a machine that nobody else uses.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+# OpenBLAS does not know this CPU and takes kernels of half the speed without it; read when numpy is loaded.
+os.environ.setdefault("OPENBLAS_CORETYPE", "SKYLAKEX")
+
+import numpy as np  # noqa: E402
+import onnx  # noqa: E402
+import onnxruntime  # noqa: E402
+from onnx import TensorProto, helper  # noqa: E402
+
+from common import TARGET, call, write_json  # noqa: E402
+
+CORES = len(os.sched_getaffinity(0))
+SGEMM = [(512, 512, 512), (1024, 1024, 1024), (1000, 1000, 1000), (509, 521, 523), (64, 1000, 320)]
+# (channels, extent, filters, kernel, stride) of the dense convolutions of ResNet-18 and MobileNetV2 at 224, each once.
+RESNET = [(3, 224, 64, 7, 2), (64, 56, 64, 3, 1), (64, 56, 128, 3, 2), (128, 28, 128, 3, 1), (128, 28, 256, 3, 2)]
+RESNET += [(256, 14, 256, 3, 1), (256, 14, 512, 3, 2), (512, 7, 512, 3, 1), (64, 56, 128, 1, 2), (128, 28, 256, 1, 2), (256, 14, 512, 1, 2)]
+MOBILE = [(3, 224, 32, 3, 2), (32, 112, 16, 1, 1), (16, 112, 96, 1, 1), (96, 56, 24, 1, 1), (24, 56, 144, 1, 1), (144, 56, 24, 1, 1)]
+MOBILE += [(144, 28, 32, 1, 1), (32, 28, 192, 1, 1), (192, 28, 32, 1, 1), (192, 14, 64, 1, 1), (64, 14, 384, 1, 1), (384, 14, 64, 1, 1)]
+MOBILE += [(384, 14, 96, 1, 1), (96, 14, 576, 1, 1), (576, 14, 96, 1, 1), (576, 7, 160, 1, 1), (160, 7, 960, 1, 1), (960, 7, 160, 1, 1)]
+MOBILE += [(960, 7, 320, 1, 1), (320, 7, 1280, 1, 1)]
+# (channels, extent, stride), 3 x 3.
+DEPTHWISE = [(32, 112, 1), (96, 112, 2), (144, 56, 1), (144, 56, 2), (192, 28, 1), (192, 28, 2), (384, 14, 1), (576, 14, 1), (576, 14, 2), (960, 7, 1)]
+ROWS = ["softmax n=1024 c=1000", "softmax n=64 c=128256", "softmax n=8 c=1000000", "layernorm n=1024 c=1024", "layernorm n=64 c=128256"]
+
+
+def timed(run, runs):
+    """Seconds of a call: median by the wall's clock, mean of processor time, which kernels tell of other threads in coarse steps only."""
+    run()
+    start = time.perf_counter()
+    run()
+    calls = max(1, int(2e-3 / max(time.perf_counter() - start, 1e-7)))
+    wall = []
+    processor = time.process_time()
+    for _ in range(runs):
+        start = time.perf_counter()
+        for _ in range(calls):
+            run()
+        wall.append((time.perf_counter() - start) / calls)
+    return statistics.median(wall), (time.process_time() - processor) / runs / calls
+
+
+def session(nodes, inputs, outputs, constants):
+    graph = helper.make_graph(
+        nodes,
+        "one",
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in inputs.items()],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs],
+        [onnx.numpy_helper.from_array(value, name) for name, value in constants.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = CORES
+    one = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    rng = np.random.default_rng(0)
+    feed = {name: rng.standard_normal(shape).astype(np.float32) for name, shape in inputs.items()}
+    return lambda: one.run(None, feed)
+
+
+def numbers(*shape):
+    return np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+
+
+def sgemm(m, n, k):
+    a, b, c = numbers(m, k), numbers(k, n), np.empty((m, n), np.float32)
+    matmul = [helper.make_node("MatMul", ["a", "b"], ["c"])]
+    peers = {
+        "OpenBLAS": lambda: np.matmul(a, b, out=c),
+        "onnxruntime": session(matmul, {"a": (m, k), "b": (k, n)}, ["c"], {}),
+    }
+    return {"name": f"{m} x {n} x {k}", "op": f"matmul m={m} n={n} k={k} weights=none", "flops": 2 * m * n * k, "peers": peers}
+
+
+def conv(c, extent, k, r, stride, groups=1):
+    out = (extent + 2 * (r // 2) - r) // stride + 1
+    attributes = {"kernel_shape": [r, r], "strides": [stride] * 2, "pads": [r // 2] * 4, "group": groups}
+    node = helper.make_node("Conv", ["x", "f"], ["y"], **attributes)
+    peer = session([node], {"x": (1, c, extent, extent)}, ["y"], {"f": numbers(k, c // groups, r, r)})
+    sizes = f"n=1 c={c} h={extent} w={extent}"
+    window = f"r={r} s={r} stride={stride} pad={r // 2}"
+    op = f"conv2d {sizes} k={k} {window}" if groups == 1 else f"dwconv2d {sizes} {window}"
+    name = f"{c} x {extent}² to {k}, {r} x {r}" + (f" / {stride}" if stride > 1 else "")
+    return {"name": name, "op": op, "flops": 2 * out * out * k * (c // groups) * r * r, "peers": {"onnxruntime": peer}}
+
+
+def rows(op):
+    sizes = dict(word.split("=") for word in op.split()[1:])
+    shape = int(sizes["n"]), int(sizes["c"])
+    x = numbers(*shape)
+    y = np.empty_like(x)
+    if op.startswith("softmax"):
+        peer = session([helper.make_node("Softmax", ["x"], ["y"], axis=1)], {"x": shape}, ["y"], {})
+    else:
+        constants = {"s": numbers(shape[1]), "b": numbers(shape[1])}
+        peer = session([helper.make_node("LayerNormalization", ["x", "s", "b"], ["y"], axis=1)], {"x": shape}, ["y"], constants)
+    # The bytes that such an operator has to move: in and out once.
+    return {"name": op, "op": op, "bytes": 8 * x.size, "peers": {"copy": lambda: np.copyto(y, x), "onnxruntime": peer}}
+
+
+def ours(args, op, store, top=1):
+    command = [args.warpsight, "optimize", "--op", op, "--device", args.device, "--json", "--runs", args.runs, "--top", top, "--store", store]
+    start = time.perf_counter()
+    text, why = call(command, args.timeout)
+    if why:
+        sys.exit(f"error: warpsight optimize --op {op!r}: {why}")
+    chosen = json.loads(text)["chosen"]
+    return {key: chosen[key] for key in ("time_s", "cpu_s", "predicted_s", "config")} | {"took_s": time.perf_counter() - start}
+
+
+def measure(args, cases, store):
+    """Fills each case's `peak`, `ours` and `found` with medians over rounds."""
+    for number, case in enumerate(cases):
+        samples = {"peak": [], "ours": [], **{name: [] for name in case["peers"]}}
+        for _ in range(args.rounds):
+            text, why = call([args.peak, args.device], args.timeout)
+            if why:
+                sys.exit(f"error: {args.peak}: {why}")
+            peak = json.loads(text)
+            samples["peak"].append((peak["flops"], peak["cpu_flops"] * CORES))
+            for name, run in case["peers"].items():
+                samples[name].append(timed(run, args.runs))
+            one = ours(args, case["op"], store)
+            samples["ours"].append((one["time_s"], one["cpu_s"]))
+            case.update(predicted_s=one["predicted_s"], took_s=one["took_s"], config=one["config"])
+        case["median"] = {name: tuple(statistics.median(column) for column in zip(*list)) for name, list in samples.items()}
+        print(f"{number + 1} of {len(cases)}: {case['name']}", file=sys.stderr)
+    return cases
+
+
+def rate(case, who):
+    """GF/s by the wall and by processor time."""
+    wall, processor = case["median"][who]
+    return case["flops"] / wall * 1e-9, case["flops"] * CORES / processor * 1e-9
+
+
+def share(ours, other):
+    return f"{100 * ours / other:.0f} %"
+
+
+def geometric(values):
+    return float(np.exp(np.mean(np.log(values))))
+
+
+def products(cases):
+    names = list(cases[0]["peers"])
+    lines = ["| m x n x k | peak GF/s | " + " | ".join(f"{n} GF/s" for n in names) + " | ours GF/s | of the peak | of the peak, processor time | predicted us | measured us |"]
+    lines += ["|---" * (len(names) + 7) + "|"]
+    for case in cases:
+        peak, peak_cpu = (value * 1e-9 for value in case["median"]["peak"])
+        wall, processor = rate(case, "ours")
+        cells = [case["name"], f"{peak:.0f}", *(f"{rate(case, n)[0]:.0f}" for n in names), f"{wall:.0f}"]
+        cells += [share(wall, peak), share(processor, peak_cpu), f"{1e6 * case['predicted_s']:.0f}", f"{1e6 * case['median']['ours'][0]:.0f}"]
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+def convolutions(cases):
+    lines = ["| layer | onnxruntime GF/s | ours GF/s | of its rate | the same, processor time | predicted us | measured us |", "|---" * 7 + "|"]
+    ratios = [], []
+    for case in cases:
+        (wall, processor), (other, other_cpu) = rate(case, "ours"), rate(case, "onnxruntime")
+        ratios[0].append(wall / other)
+        ratios[1].append(processor / other_cpu)
+        cells = [case["name"], f"{other:.1f}", f"{wall:.1f}", share(wall, other), share(processor, other_cpu)]
+        cells += [f"{1e6 * case['predicted_s']:.0f}", f"{1e6 * case['median']['ours'][0]:.0f}"]
+        lines.append("| " + " | ".join(cells) + " |")
+    means = [f"{100 * geometric(r):.0f} %, worst {100 * min(r):.0f} %" for r in ratios]
+    return [*lines, f"| geometric mean | | | {means[0]} | {means[1]} | | |"]
+
+
+def streams(cases):
+    lines = ["| operator | copy us | onnxruntime us | ours us | copies | copies, processor time | predicted us |", "|---" * 7 + "|"]
+    for case in cases:
+        (copy, copy_cpu), (wall, processor) = case["median"]["copy"], case["median"]["ours"]
+        micros = [f"{1e6 * value:.0f}" for value in (copy, case["median"]["onnxruntime"][0], wall)]
+        # numpy copies on one core: by processor time both sides count all that they use.
+        cells = [case["name"], *micros, f"{wall / copy:.1f}", f"{processor / copy_cpu:.1f}", f"{1e6 * case['predicted_s']:.0f}"]
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+PARTS = {
+    "sgemm": ("Matrix products, both operands plain row-major inputs", lambda: [sgemm(*s) for s in SGEMM], products),
+    "resnet": ("Dense convolutions of ResNet-18", lambda: [conv(*s) for s in RESNET], convolutions),
+    "mobile": ("Dense convolutions of MobileNetV2", lambda: [conv(*s) for s in MOBILE], convolutions),
+    "depthwise": ("Depthwise convolutions of MobileNetV2", lambda: [conv(c, e, c, 3, s, c) for c, e, s in DEPTHWISE], convolutions),
+    "rows": ("Rows, beside a copy of what they read and write", lambda: [rows(op) for op in ROWS], streams),
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--warpsight", type=Path, default=TARGET / "release" / "warpsight", help="the command (default: %(default)s)")
+    parser.add_argument("--peak", type=Path, default=TARGET / "release" / "examples" / "peak", help="the example `peak` (default: %(default)s)")
+    parser.add_argument("--device", default="opencl:0", help="an OpenCL device on these cores (default: %(default)s)")
+    parser.add_argument("--only", action="append", choices=PARTS, help="one of the tables, may be repeated; the file is not written then")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of each row (default: %(default)s)")
+    parser.add_argument("--runs", type=int, default=21, help="runs in a round (default: %(default)s)")
+    parser.add_argument("--timeout", type=float, default=300, help="seconds for one command (default: %(default)g)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows as JSON too")
+    args = parser.parse_args()
+    lines, found = [], {}
+    with tempfile.TemporaryDirectory(prefix="warpsight-kernels-") as folder:
+        for key in args.only or PARTS:
+            title, cases, table = PARTS[key]
+            measured = measure(args, cases(), Path(folder) / "store.sqlite")
+            lines += [f"## {title}", "", *table(measured), ""]
+            found[key] = [{k: v for k, v in case.items() if k != "peers"} for case in measured]
+    head = [
+        "# Kernels on a CPU's OpenCL beside the best of others",
+        "",
+        f"Made by `bench/kernels.py` on {time.strftime('%Y-%m-%d')}: {args.device} on {CORES} cores, onnxruntime {onnxruntime.__version__} and OpenBLAS of numpy",
+        f"{np.__version__} forced to AVX-512 on the same. Ours are picks of the model that nothing was measured for; medians of {args.rounds} rounds of {args.runs} runs.",
+        "Everything but `predicted` is measured.",
+        "",
+    ]
+    text = "\n".join(head + lines)
+    print(text)
+    write_json(args.json, found)
+    if not args.only:
+        (Path(__file__).parent / "kernels.md").write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

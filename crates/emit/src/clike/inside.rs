@@ -1,12 +1,15 @@
 //! Loops in two versions. Few work-items reach over an edge of a tensor, and which of them do is often known before a loop begins: then one
 //! condition in front of it answers what its loads would ask in every trip, and the loop is written once without these questions, for
-//! work-items inside, and once with them. Only loops that load vectors whose lanes would be judged one by one are worth that.
+//! work-items inside, and once with them.
 
 use super::text::{ADD, conjunction};
 use super::{Dialect, Result, Writer};
 use crate::index::{add, fold, split, sub};
 use std::collections::HashSet;
-use warpsight_ir::{Bound, Expr, Name, Scalar, Stmt};
+use warpsight_ir::{Bound, Expr, Name, Scalar, Stmt, Unroll};
+
+/// Trips from which on a second version of a loop is worth its text.
+const TRIPS: i128 = 4;
 
 /// Bounds of values that differ in constants only, known to hold.
 pub(super) struct Inside {
@@ -26,9 +29,17 @@ impl Inside {
 }
 
 impl<D: Dialect> Writer<'_, D> {
-    /// Writes a loop over `var` with what is to be written of it, in two versions where that is worth it.
-    pub(super) fn versions(&mut self, var: &Name, body: &[Stmt], write: impl Fn(&mut Self) -> Result<()>) -> Result<()> {
-        let found = if self.at_edges { vec![] } else { self.decided(var, body) };
+    /// Writes a loop with what is to be written of it, in two versions where that is worth it. Loops to be unrolled are left to the compiler,
+    /// which may want all their loads in flight at once.
+    pub(super) fn versions(&mut self, stmt: &Stmt, write: impl Fn(&mut Self) -> Result<()>) -> Result<()> {
+        let found = match stmt {
+            Stmt::For { var, from, to, step, unroll: Unroll::None | Unroll::Auto, body } if !self.at_edges => {
+                let trips =
+                    self.ranges.of_loop(&fold(from.clone()), &fold(to.clone())).map(|all| (all.hi - all.lo) / i128::from(*step) + 1);
+                if trips.is_some_and(|trips| trips >= TRIPS) { self.decided(var, body) } else { vec![] }
+            }
+            _ => vec![],
+        };
         if found.is_empty() {
             return write(self);
         }
@@ -69,7 +80,7 @@ impl<D: Dialect> Writer<'_, D> {
     fn decided(&self, var: &Name, body: &[Stmt]) -> Vec<Inside> {
         let mut inner = HashSet::from([var]);
         declared(body, &mut inner);
-        let (mut found, mut apart) = (Vec::<Inside>::new(), false);
+        let mut found = Vec::<Inside>::new();
         each_load(body, &mut |guard, width| {
             for bound in guard {
                 let (value, extent) = (fold(bound.value.clone()), fold(bound.extent.clone()));
@@ -81,7 +92,6 @@ impl<D: Dialect> Writer<'_, D> {
                 if !(low || high) || !ranged || !before(&value) || !before(&extent) {
                     continue;
                 }
-                apart |= lanes > 1;
                 let (base, at) = split(value);
                 let at = i64::from(at);
                 let known = found.iter().position(|own| own.base == base && own.extent == extent).unwrap_or_else(|| {
@@ -97,7 +107,7 @@ impl<D: Dialect> Writer<'_, D> {
                 }
             }
         });
-        if apart { found } else { vec![] }
+        found
     }
 }
 

@@ -39,7 +39,7 @@ impl<D: Dialect> Writer<'_, D> {
                 self.line(format!("{} = {value};", self.names.of(name)));
             }
             Stmt::For { var, from, to, step, unroll, body } => {
-                self.versions(var, body, |writer| writer.repeat(var, [from, to], *step, *unroll, body))?;
+                self.versions(stmt, |writer| writer.repeat(var, [from, to], *step, *unroll, body))?;
             }
             Stmt::If { condition, then, otherwise } => self.choose(condition, then, otherwise, "")?,
             Stmt::Scope(body) => {

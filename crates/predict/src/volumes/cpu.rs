@@ -184,9 +184,16 @@ impl<'a> Loops<'a> {
         (kind, width, guard): (AccessKind, i64, &[AffineBound]),
         (image, size, stride): (bool, i64, i64),
     ) -> Cost {
-        let (whole, conditions) = (self.cost(image, size, stride), CONDITION * guard.len() as f64);
+        let whole = self.cost(image, size, stride);
+        // Loads ask what a loop around them does not change once before it, and in it only where that does not hold.
+        let asked = |bound: &AffineBound| match kind {
+            AccessKind::Load if self.decided(bound) => self.edges(bound),
+            _ => 1.0,
+        };
+        let conditions = CONDITION * guard.iter().map(asked).sum::<f64>();
         // Where the conditions of a vector's elements differ, they are loaded or stored one by one.
-        let (one, apart) = (self.cost(image, size / width.max(1), stride), self.apart(guard));
+        let apart = guard.iter().filter(|bound| bound.per_lane).map(|bound| self.edges(bound)).fold(0.0, f64::max);
+        let one = self.cost(image, size / width.max(1), stride);
         let mix = |whole: f64, one: f64| whole + apart * (width as f64 * one - whole);
         let cost = Cost { memory: mix(whole.memory, one.memory), all: conditions + mix(whole.all, one.all + INSERTION + conditions) };
         to.memory += trips * cost.memory;
@@ -199,17 +206,20 @@ impl<'a> Loops<'a> {
         cost
     }
 
-    /// Share of a vector's executions in which conditions differ among its elements: those that reach over an end of the tensor.
-    fn apart(&self, guard: &[AffineBound]) -> f64 {
-        let of = |bound: &AffineBound| {
-            let trips = |var: VarId| self.kernel.accesses.vars[usize::from(var.0)].trips.map_or(1, i64::from);
-            let steps = bound.value.terms().iter().filter(|term| trips(term.0) > 1).map(|term| f64::from(term.1).abs());
-            let range = bound.value.range(|var| Interval::below(trips(var)));
-            let ends = f64::from(u8::from(range.lo < 0) + u8::from(range.hi >= i128::from(bound.extent) - 1));
-            let step = steps.fold(f64::INFINITY, f64::min);
-            if step.is_finite() { (ends.max(1.0) * step / ((range.hi - range.lo) as f64 + step)).min(1.0) } else { 1.0 }
-        };
-        guard.iter().filter(|bound| bound.per_lane).map(of).fold(0.0, f64::max)
+    /// Share of an access's executions in which a bound does not hold for all of a vector: those that reach over an end of the tensor.
+    fn edges(&self, bound: &AffineBound) -> f64 {
+        let trips = |var: VarId| self.kernel.accesses.vars[usize::from(var.0)].trips.map_or(1, i64::from);
+        let steps = bound.value.terms().iter().filter(|term| trips(term.0) > 1).map(|term| f64::from(term.1).abs());
+        let range = bound.value.range(|var| Interval::below(trips(var)));
+        let ends = f64::from(u8::from(range.lo < 0) + u8::from(range.hi >= i128::from(bound.extent) - 1));
+        let step = steps.fold(f64::INFINITY, f64::min);
+        if step.is_finite() { (ends.max(1.0) * step / ((range.hi - range.lo) as f64 + step)).min(1.0) } else { 1.0 }
+    }
+
+    /// Whether no loop changes what a bound asks, of a kernel that has loops.
+    fn decided(&self, bound: &AffineBound) -> bool {
+        let looped = |var: VarId| matches!(self.kernel.accesses.vars[usize::from(var.0)].kind, VarKind::Loop);
+        has_loop(&self.kernel.accesses.nest) && !bound.value.terms().iter().any(|term| looped(term.0))
     }
 
     /// What launch, units and issue take, and the cycles of load and store units of all cores.

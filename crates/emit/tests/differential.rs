@@ -229,3 +229,24 @@ fn conditions_stand_before_loops_that_do_not_change_them() {
     assert!(fast.contains("h + r - 1") && fast.contains("64u"), "rows depend on the loop: {emitted}");
     assert_eq!((slow.matches("left.sF =").count(), slow.matches("right.sF =").count()), (1, 1), "{emitted}");
 }
+
+/// Work-items that take different versions of a loop would wait at different barriers.
+#[test]
+fn loops_with_barriers_are_written_once() {
+    let program = text::parse(
+        "program staged { read buffer x: f32[8, 40] write buffer y: f32[8, 40] local t: f32[64] groups g = 3 lanes l = 16 {
+            let at = g * 16 + l
+            var sum: f32 = 0.0
+            for c in 0..8 {
+                t[l] = x[c, at - 1 if 0 <= at - 1 < 40]
+                barrier group local
+                sum = sum + t[15 - l]
+                barrier group local
+            }
+            y[0, at if 0 <= at < 40] = sum
+        } }",
+    )
+    .unwrap_or_else(|error| panic!("{error}"));
+    let emitted = opencl(&checked(program)).expect("a supported Program").text;
+    assert_eq!((emitted.matches("for (").count(), emitted.matches("barrier(").count()), (1, 2), "{emitted}");
+}

@@ -109,7 +109,8 @@ impl<D: Dialect> Writer<'_, D> {
         let (v, e) = (self.ranges.of(value, Scalar::I32), self.ranges.of(extent, Scalar::I32));
         let low = v.is_none_or(|v| v.lo < 0);
         let high = v.zip(e).is_none_or(|(v, e)| v.hi + i128::from(lanes) > e.lo);
-        let known = self.known_inside(value, extent, lanes);
+        // Of unknown range, a value might wrap beyond the constants that are known.
+        let known = v.map_or((false, false), |_| self.known_inside(value, extent, lanes));
         (low && !known.0, high && !known.1)
     }
 

@@ -33,7 +33,7 @@ impl<D: Dialect> Writer<'_, D> {
     /// which may want all their loads in flight at once.
     pub(super) fn versions(&mut self, stmt: &Stmt, write: impl Fn(&mut Self) -> Result<()>) -> Result<()> {
         let found = match stmt {
-            Stmt::For { var, from, to, step, unroll: Unroll::None | Unroll::Auto, body } if !self.at_edges => {
+            Stmt::For { var, from, to, step, unroll: Unroll::None | Unroll::Auto, body } if !self.at_edges && !meets(body) => {
                 let trips =
                     self.ranges.of_loop(&fold(from.clone()), &fold(to.clone())).map(|all| (all.hi - all.lo) / i128::from(*step) + 1);
                 if trips.is_some_and(|trips| trips >= TRIPS) { self.decided(var, body) } else { vec![] }
@@ -116,6 +116,20 @@ fn mentions(expr: &Expr, names: &HashSet<&Name>) -> bool {
         Expr::Var(name) => names.contains(name),
         other => other.children().into_iter().any(|child| mentions(child, names)),
     }
+}
+
+/// Whether work-items meet in statements: then all of them have to come by the same ones.
+fn meets(stmts: &[Stmt]) -> bool {
+    stmts.iter().any(|stmt| match stmt {
+        Stmt::Barrier { .. }
+        | Stmt::TileLoad { .. }
+        | Stmt::TileStore { .. }
+        | Stmt::TileFill { .. }
+        | Stmt::Mma { .. }
+        | Stmt::Send { .. }
+        | Stmt::Receive { .. } => true,
+        other => other.blocks().into_iter().any(|block| meets(block)),
+    })
 }
 
 /// Every name that statements declare.

@@ -62,7 +62,8 @@ impl Names {
     }
 }
 
-fn declared<'a>(body: &'a [Stmt], names: &mut Vec<&'a Name>) {
+/// Every name that statements declare.
+pub fn declared<'a>(body: &'a [Stmt], names: &mut Vec<&'a Name>) {
     for stmt in body {
         match stmt {
             Stmt::Let { name, .. } | Stmt::Var { name, .. } | Stmt::For { var: name, .. } | Stmt::Atomic { old: Some(name), .. } => {

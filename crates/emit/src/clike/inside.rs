@@ -5,7 +5,7 @@
 use super::text::{ADD, conjunction};
 use super::{Dialect, Result, Writer};
 use crate::index::{add, fold, split, sub};
-use std::collections::HashSet;
+use crate::names::declared;
 use warpsight_ir::{Bound, Expr, Name, Scalar, Stmt, Unroll};
 
 /// Trips from which on a second version of a loop is worth its text.
@@ -30,10 +30,10 @@ impl Inside {
 
 impl<D: Dialect> Writer<'_, D> {
     /// Writes a loop with what is to be written of it, in two versions where that is worth it. Loops to be unrolled are left to the compiler,
-    /// which may want all their loads in flight at once.
+    /// which may want all their loads in flight at once; those in which work-items meet need all of them in one version.
     pub(super) fn versions(&mut self, stmt: &Stmt, write: impl Fn(&mut Self) -> Result<()>) -> Result<()> {
         let found = match stmt {
-            Stmt::For { var, from, to, step, unroll: Unroll::None | Unroll::Auto, body } if !self.at_edges && !meets(body) => {
+            Stmt::For { var, from, to, step, unroll: Unroll::None | Unroll::Auto, body } if !self.at_edges && !stmt.is_collective() => {
                 let trips =
                     self.ranges.of_loop(&fold(from.clone()), &fold(to.clone())).map(|all| (all.hi - all.lo) / i128::from(*step) + 1);
                 if trips.is_some_and(|trips| trips >= TRIPS) { self.decided(var, body) } else { vec![] }
@@ -76,9 +76,9 @@ impl<D: Dialect> Writer<'_, D> {
         (known(&|own| own.low.is_some_and(|low| low <= at)), known(&|own| own.reach().is_some_and(|reach| at + i64::from(lanes) <= reach)))
     }
 
-    /// What the loads of a loop ask that is decided before it; nothing where no vector would be judged lane by lane.
+    /// What the loads of a loop ask that is decided before it.
     fn decided(&self, var: &Name, body: &[Stmt]) -> Vec<Inside> {
-        let mut inner = HashSet::from([var]);
+        let mut inner = vec![var];
         declared(body, &mut inner);
         let mut found = Vec::<Inside>::new();
         each_load(body, &mut |guard, width| {
@@ -111,37 +111,10 @@ impl<D: Dialect> Writer<'_, D> {
     }
 }
 
-fn mentions(expr: &Expr, names: &HashSet<&Name>) -> bool {
+fn mentions(expr: &Expr, names: &[&Name]) -> bool {
     match expr {
-        Expr::Var(name) => names.contains(name),
+        Expr::Var(name) => names.contains(&name),
         other => other.children().into_iter().any(|child| mentions(child, names)),
-    }
-}
-
-/// Whether work-items meet in statements: then all of them have to come by the same ones.
-fn meets(stmts: &[Stmt]) -> bool {
-    stmts.iter().any(|stmt| match stmt {
-        Stmt::Barrier { .. }
-        | Stmt::TileLoad { .. }
-        | Stmt::TileStore { .. }
-        | Stmt::TileFill { .. }
-        | Stmt::Mma { .. }
-        | Stmt::Send { .. }
-        | Stmt::Receive { .. } => true,
-        other => other.blocks().into_iter().any(|block| meets(block)),
-    })
-}
-
-/// Every name that statements declare.
-fn declared<'s>(stmts: &'s [Stmt], names: &mut HashSet<&'s Name>) {
-    for stmt in stmts {
-        match stmt {
-            Stmt::Let { name, .. } | Stmt::Var { name, .. } | Stmt::For { var: name, .. } | Stmt::Atomic { old: Some(name), .. } => {
-                names.insert(name);
-            }
-            _ => {}
-        }
-        stmt.blocks().into_iter().for_each(|block| declared(block, names));
     }
 }
 

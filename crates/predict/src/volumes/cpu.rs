@@ -185,17 +185,20 @@ impl<'a> Loops<'a> {
         (image, size, stride): (bool, i64, i64),
     ) -> Cost {
         let whole = self.cost(image, size, stride);
-        // Loads ask what a loop around them does not change once before it, and in it only where that does not hold.
+        let lanes = |bound: &AffineBound| if bound.per_lane { width } else { 1 };
+        // Loads ask what a loop around them does not change once before it, and in it only where that does not hold. That one bound which does
+        // not hold brings all others back, is left out.
         let asked = |bound: &AffineBound| match kind {
-            AccessKind::Load if self.decided(bound) => self.edges(bound),
+            AccessKind::Load if self.decided(bound) => self.edges(bound, lanes(bound)),
             _ => 1.0,
         };
         let conditions = CONDITION * guard.iter().map(asked).sum::<f64>();
         // Where the conditions of a vector's elements differ, they are loaded or stored one by one.
-        let apart = guard.iter().filter(|bound| bound.per_lane).map(|bound| self.edges(bound)).fold(0.0, f64::max);
+        let apart = guard.iter().filter(|bound| bound.per_lane).map(|bound| self.edges(bound, width)).fold(0.0, f64::max);
         let one = self.cost(image, size / width.max(1), stride);
         let mix = |whole: f64, one: f64| whole + apart * (width as f64 * one - whole);
-        let cost = Cost { memory: mix(whole.memory, one.memory), all: conditions + mix(whole.all, one.all + INSERTION + conditions) };
+        let each = one.all + INSERTION + CONDITION * guard.len() as f64;
+        let cost = Cost { memory: mix(whole.memory, one.memory), all: conditions + mix(whole.all, each) };
         to.memory += trips * cost.memory;
         to.body += trips * cost.all;
         to.row += BASE;
@@ -206,14 +209,16 @@ impl<'a> Loops<'a> {
         cost
     }
 
-    /// Share of an access's executions in which a bound does not hold for all of a vector: those that reach over an end of the tensor.
-    fn edges(&self, bound: &AffineBound) -> f64 {
+    /// Share of an access's executions in which a bound does not hold for all of so many lanes: those that reach over an end of the tensor.
+    fn edges(&self, bound: &AffineBound, lanes: i64) -> f64 {
         let trips = |var: VarId| self.kernel.accesses.vars[usize::from(var.0)].trips.map_or(1, i64::from);
         let steps = bound.value.terms().iter().filter(|term| trips(term.0) > 1).map(|term| f64::from(term.1).abs());
         let range = bound.value.range(|var| Interval::below(trips(var)));
-        let ends = f64::from(u8::from(range.lo < 0) + u8::from(range.hi >= i128::from(bound.extent) - 1));
+        let ends = f64::from(u8::from(range.lo < 0) + u8::from(range.hi + i128::from(lanes) > i128::from(bound.extent)));
         let step = steps.fold(f64::INFINITY, f64::min);
-        if step.is_finite() { (ends.max(1.0) * step / ((range.hi - range.lo) as f64 + step)).min(1.0) } else { 1.0 }
+        // Of one place alone it is all or nothing.
+        let share = if step.is_finite() { step / ((range.hi - range.lo) as f64 + step) } else { 1.0 };
+        (ends * share).min(1.0)
     }
 
     /// Whether no loop changes what a bound asks, of a kernel that has loops.
@@ -264,7 +269,7 @@ impl<'a> Loops<'a> {
     /// Bytes that one arithmetic instruction computes: of whole vectors, or of a work-item by itself as many as its widest operation has.
     fn computed(&self) -> f64 {
         let widest = self.kernel.ops.0.keys().map(|&(_, scalar, width)| f64::from(width) * f64::from(scalar.bytes())).fold(4.0, f64::max);
-        widest.max(if self.lanes == 1 { 0.0 } else { VECTOR }).min(self.vector())
+        if self.lanes == 1 { widest.min(self.register) } else { VECTOR }
     }
 
     fn row(&self) -> u32 {

@@ -196,11 +196,13 @@ pub fn registers(nest: &Nest) -> u32 {
     // Group axes, lane axes and the block number along every axis.
     let axes = (2 * nest.splits.len() + lanes) as u32;
     let points: u32 = nest.splits.iter().map(|s| s.tile).product();
-    let width = u32::from(nest.width());
-    let accumulators = if nest.expr.reduce.is_empty() { 0 } else { points * width };
+    let (width, rest) = (u32::from(nest.width()), u32::from(nest.has_rest()));
+    let accumulators = if nest.expr.reduce.is_empty() { 0 } else { points * (width + rest) };
+    // A fold halves its lanes until one is left, and each half is kept until the result is stored.
+    let results = if nest.choice.folds(nest.expr) { width } else { u32::from(nest.out_width()) };
     let epilogue =
         nest.tile_points().iter().map(|at| nest.epilogue_items(at).list.iter().map(|i| u32::from(i.width)).sum::<u32>()).max().unwrap_or(0);
-    axes + accumulators + tree_words(&nest.tree).max(epilogue + width)
+    axes + accumulators + tree_words(&nest.tree).max(epilogue + results)
 }
 
 fn tree_words(trees: &[Tree]) -> u32 {
@@ -217,10 +219,16 @@ fn ops(nest: &Nest, points: u64) -> OpCounts {
     let counter = Counter { nest };
     count_trees(&counter, &nest.tree, points, &mut ops);
     if nest.expr.reduce.is_empty() {
-        let acc = counter.count(&nest.expr.body, 1, points, &mut ops);
-        counter.count(&nest.expr.epilogue, acc, points, &mut ops);
+        let acc = counter.count(&nest.expr.body, (1, nest.width()), points, &mut ops);
+        counter.count(&nest.expr.epilogue, (acc, nest.width()), points, &mut ops);
     } else {
-        counter.count(&nest.expr.epilogue, nest.width(), points, &mut ops);
+        let mut lanes = nest.width();
+        while lanes > nest.out_width() {
+            lanes /= 2;
+            ops.add(OpClass::Float, Scalar::F32, lanes, points);
+        }
+        ops.add(OpClass::Float, Scalar::F32, 1, points * u64::from(nest.has_rest()));
+        counter.count(&nest.expr.epilogue, (nest.out_width(), nest.out_width()), points, &mut ops);
     }
     ops
 }
@@ -241,38 +249,38 @@ struct Counter<'a> {
 impl Counter<'_> {
     fn step(&self, step: &Step, times: u64, ops: &mut OpCounts) {
         let times = times * step.points.len() as u64;
-        let width = self.nest.width();
+        let width = step.width;
         match (self.nest.expr.combine, &self.nest.expr.body) {
             (Combine::Sum, ScalarExpr::Binary(BinaryOp::Mul, a, b)) => {
-                self.count(a, 1, times, ops);
-                self.count(b, 1, times, ops);
+                self.count(a, (1, width), times, ops);
+                self.count(b, (1, width), times, ops);
                 ops.add(OpClass::Fma, Scalar::F32, width, times);
             }
             (_, body) => {
-                self.count(body, 1, times, ops);
+                self.count(body, (1, width), times, ops);
                 ops.add(OpClass::Float, Scalar::F32, width, times);
             }
         }
     }
 
-    /// Counts the operations of a scalar and tells how wide its value is.
-    fn count(&self, scalar: &ScalarExpr, acc: u8, times: u64, ops: &mut OpCounts) -> u8 {
+    /// Counts the operations of a scalar and tells how wide its value is, given how wide the accumulator and vectors of loads are.
+    fn count(&self, scalar: &ScalarExpr, widths: (u8, u8), times: u64, ops: &mut OpCounts) -> u8 {
         match scalar {
             ScalarExpr::Const(_) => 1,
-            ScalarExpr::Acc => acc,
+            ScalarExpr::Acc => widths.0,
             ScalarExpr::Load { tensor, index, .. } => match self.nest.templates[self.nest.template(*tensor, index)].lanes {
                 LaneKind::Same => 1,
-                LaneKind::Consecutive | LaneKind::Apart => self.nest.width(),
+                LaneKind::Consecutive | LaneKind::Apart => widths.1,
             },
             ScalarExpr::Unary(op, a) => {
-                let width = self.count(a, acc, times, ops);
+                let width = self.count(a, widths, times, ops);
                 ops.add(OpClass::of_unary(*op), Scalar::F32, width, times);
                 width
             }
             // Conversions are counted nowhere.
-            ScalarExpr::Round(_, a) => self.count(a, acc, times, ops),
+            ScalarExpr::Round(_, a) => self.count(a, widths, times, ops),
             ScalarExpr::Binary(op, a, b) => {
-                let width = self.count(a, acc, times, ops).max(self.count(b, acc, times, ops));
+                let width = self.count(a, widths, times, ops).max(self.count(b, widths, times, ops));
                 ops.add(if *op == BinaryOp::Div { OpClass::Special } else { OpClass::Float }, Scalar::F32, width, times);
                 width
             }

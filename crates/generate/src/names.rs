@@ -30,6 +30,14 @@ impl<'a> Names<'a> {
     pub fn acc(&self, n: usize) -> Name {
         self.free(format!("acc{n}"))
     }
+    /// What the n-th accumulator has no whole vector for.
+    pub fn rest(&self, n: usize) -> Name {
+        self.free(format!("rest{n}"))
+    }
+    /// An accumulator folded to so many lanes.
+    pub fn folded(&self, width: u8) -> Name {
+        self.free(format!("folded{width}"))
+    }
     /// The n-th value loaded in a block, from this input.
     pub fn loaded(&self, tensor: usize, n: usize) -> Name {
         self.free(format!("{}_{n}", self.expr.inputs[tensor].name))

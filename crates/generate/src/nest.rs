@@ -168,6 +168,8 @@ pub struct Step {
     pub points: Vec<Offsets>,
     /// Whether each reduction axis has a loop variable here.
     pub looped: SmallVec<[bool; 5]>,
+    /// Vector lanes of what is combined: the nest's, or 1 where a reduction in vectors has no whole one left.
+    pub width: u8,
 }
 
 impl Step {
@@ -211,9 +213,33 @@ impl<'a> Nest<'a> {
         nest
     }
 
-    /// Vector lanes of one point.
+    /// Vector lanes of an accumulator.
     pub fn width(&self) -> u8 {
         self.choice.vector.1 as u8
+    }
+
+    /// Vector lanes of a result: those of its accumulator, or 1 where they lie along the reduction.
+    pub fn out_width(&self) -> u8 {
+        if self.choice.folds(self.expr) { 1 } else { self.width() }
+    }
+
+    /// Whether terms are left that make no whole vector of a reduction.
+    pub fn has_rest(&self) -> bool {
+        self.choice.folds(self.expr) && axis(self.expr, self.choice.vector.0).extent % i64::from(self.width()) != 0
+    }
+
+    /// Elements of a reduction axis in one trip of its loop.
+    fn trip(&self, a: AxisId) -> i64 {
+        if Some(a) != self.deep() {
+            return 1;
+        }
+        let (extent, lanes) = (axis(self.expr, a).extent, self.lanes_along(a));
+        (i64::from(self.choice.unroll) * lanes).min(extent / lanes * lanes)
+    }
+
+    /// Vector lanes along a reduction axis.
+    fn lanes_along(&self, a: AxisId) -> i64 {
+        if self.choice.folds(self.expr) && self.choice.vector.0 == a { i64::from(self.width()) } else { 1 }
     }
 
     /// Where every tensor lies. Activations have the network's two forms; constants are packed so that the vector axis is contiguous
@@ -269,11 +295,8 @@ impl<'a> Nest<'a> {
             let multiple = match self.splits.get(a.0) {
                 Some(split) => split.per_item(),
                 None if self.choice.window_unrolled && !self.choice.order.contains(&a) => 4,
-                None if Some(a) == self.deep() => {
-                    let unroll = i64::from(self.choice.unroll);
-                    if unroll >= axis(self.expr, a).extent { 4 } else { unroll }
-                }
-                None => 1,
+                None if Some(a) == self.deep() && self.trip(a) == axis(self.expr, a).extent => 4,
+                None => self.trip(a),
             };
             (i64::from(c) * multiple) % 4 == 0
         })
@@ -355,8 +378,7 @@ impl<'a> Nest<'a> {
     fn scale(&self, a: AxisId) -> i64 {
         match self.splits.get(a.0) {
             Some(split) => split.per_item(),
-            None if Some(a) == self.deep() => i64::from(self.choice.unroll).min(axis(self.expr, a).extent),
-            None => 1,
+            None => self.trip(a),
         }
     }
 
@@ -388,20 +410,23 @@ impl<'a> Nest<'a> {
     fn loops(&self, order: &[AxisId], state: &mut SmallVec<[Option<Base>; 5]>) -> Vec<Tree> {
         let Some((&a, inner)) = order.split_first() else { return self.steps(state) };
         let r = a.0 - self.expr.axes.len();
-        let extent = self.expr.reduce[r].extent;
-        let step = if Some(a) == self.deep() { i64::from(self.choice.unroll).min(extent) } else { 1 };
+        let (extent, step, lanes) = (self.expr.reduce[r].extent, self.trip(a), self.lanes_along(a));
         let (trips, rest) = (extent / step, extent % step);
         let mut trees = vec![];
         if trips == 1 {
-            state[r] = Some(Base { from: 0, count: step, looped: false });
+            state[r] = Some(Base { from: 0, count: step, looped: false, lanes });
             trees = self.loops(inner, state);
         } else {
-            state[r] = Some(Base { from: 0, count: step, looped: true });
+            state[r] = Some(Base { from: 0, count: step, looped: true, lanes });
             trees.push(Tree::Loop { axis: a, trips: trips as u32, step: step as u32, body: self.loops(inner, state) });
         }
-        if rest > 0 {
-            state[r] = Some(Base { from: trips * step, count: rest, looped: false });
-            trees.extend(self.loops(inner, state));
+        // Whole vectors first, then what is less than one.
+        let (whole, single) = (rest / lanes * lanes, rest % lanes);
+        for (from, count, lanes) in [(extent - rest, whole, lanes), (extent - single, single, 1)] {
+            if count > 0 {
+                state[r] = Some(Base { from, count, looped: false, lanes });
+                trees.extend(self.loops(inner, state));
+            }
         }
         state[r] = None;
         trees
@@ -410,12 +435,17 @@ impl<'a> Nest<'a> {
     /// Straight-line code for one trip of the innermost loop: a step per row of an unrolled window and texel of the deep axis.
     fn steps(&self, state: &[Option<Base>]) -> Vec<Tree> {
         let looped: SmallVec<[bool; 5]> = state.iter().map(|b| b.is_some_and(|b| b.looped)).collect();
-        let base: Vec<Base> =
-            state.iter().zip(&self.expr.reduce).map(|(b, a)| b.unwrap_or(Base { from: 0, count: a.extent, looped: false })).collect();
+        let base: Vec<Base> = state
+            .iter()
+            .zip(&self.expr.reduce)
+            .map(|(b, a)| b.unwrap_or(Base { from: 0, count: a.extent, looped: false, lanes: 1 }))
+            .collect();
         let deep = self.deep().map(|a| a.0 - self.expr.axes.len());
         // Axes whose points share a step: the innermost unrolled one, and a texel's worth of the deep one.
         let innermost = (0..base.len()).rev().find(|&r| Some(r) != deep && base[r].count > 1);
-        let texel = if deep.is_some_and(|d| self.packs(d)) { 4 } else { 1 };
+        let lanes = deep.map_or(1, |d| base[d].lanes);
+        let texel = if lanes == 1 && deep.is_some_and(|d| self.packs(d)) { 4 } else { lanes };
+        let width = if self.choice.folds(self.expr) { lanes as u8 } else { self.width() };
         let chunk = |r: usize| {
             if Some(r) == innermost {
                 base[r].count
@@ -428,11 +458,12 @@ impl<'a> Nest<'a> {
         let mut steps = vec![];
         let mut at: Offsets = base.iter().map(|b| b.from).collect();
         loop {
-            let counts: Offsets = (0..base.len()).map(|r| chunk(r).min(base[r].from + base[r].count - at[r])).collect();
+            let count = |r: usize| if lanes > 1 && Some(r) == deep { 1 } else { chunk(r).min(base[r].from + base[r].count - at[r]) };
+            let counts: Offsets = (0..base.len()).map(count).collect();
             let mut points = vec![];
             for_each(&counts, |o| points.push(at.iter().zip(o).map(|(a, o)| a + o).collect()));
-            let items = self.items(&self.expr.body, &points);
-            steps.push(Tree::Step(Step { items, points, looped: looped.clone() }));
+            let items = self.items(&self.expr.body, &points, width);
+            steps.push(Tree::Step(Step { items, points, looped: looped.clone(), width }));
             let mut r = base.len();
             loop {
                 if r == 0 {
@@ -457,8 +488,8 @@ impl<'a> Nest<'a> {
         })
     }
 
-    /// Every distinct load of a scalar at reduction points, over the whole tile.
-    pub fn items(&self, scalar: &ScalarExpr, points: &[Offsets]) -> Items {
+    /// Every distinct load of a scalar at reduction points, over the whole tile, in vectors of so many lanes.
+    fn items(&self, scalar: &ScalarExpr, points: &[Offsets], width: u8) -> Items {
         let mut items = Items::default();
         let mut templates: SmallVec<[usize; 8]> = SmallVec::new();
         scalar.loads(&mut |tensor, index, _| {
@@ -474,16 +505,18 @@ impl<'a> Nest<'a> {
                     .map(|a| if template.index.iter().any(|f| f.coefficient(AxisId(a)) != 0) { i64::from(self.splits[a].tile) } else { 1 })
                     .collect();
                 for_each(&counts, |tile| {
-                    self.operand(t, tile, point, &mut items);
+                    self.operand(t, tile, point, width, &mut items);
                 });
             }
         }
         items
     }
 
-    /// Where a load's value at a tile point and reduction point is found; items it needs are appended where missing.
-    pub fn operand(&self, t: usize, tile: &[i64], point: &[i64], items: &mut Items) -> Operand {
+    /// Where the value, of so many lanes, of a load at a tile point and reduction point is found; items it needs are appended where
+    /// missing.
+    pub fn operand(&self, t: usize, tile: &[i64], point: &[i64], width: u8, items: &mut Items) -> Operand {
         let template = &self.templates[t];
+        let vector = self.choice.vector.0;
         let offset = |lane: i64| -> Offsets {
             template
                 .index
@@ -494,16 +527,16 @@ impl<'a> Nest<'a> {
                             * match self.splits.get(a.0) {
                                 Some(split) if split.width > 1 => tile[a.0] * i64::from(split.width) + lane,
                                 Some(_) => tile[a.0],
-                                None => point[a.0 - self.splits.len()],
+                                None => point[a.0 - self.splits.len()] + if a == vector { lane } else { 0 },
                             }
                     };
                     form.constant + form.terms().iter().map(at).sum::<i64>()
                 })
                 .collect()
         };
-        let width = self.width();
         let placement = &self.placements[template.tensor];
         match (template.lanes, placement) {
+            _ if width == 1 => Operand::Scalar(self.element(t, offset(0), items)),
             (LaneKind::Same, _) => Operand::Scalar(self.element(t, offset(0), items)),
             (LaneKind::Consecutive, Placement::Buffer { .. }) => {
                 let item = intern(items, Item { template: t, offsets: offset(0), width });
@@ -576,6 +609,8 @@ struct Base {
     from: i64,
     count: i64,
     looped: bool,
+    /// Vector lanes along it.
+    lanes: i64,
 }
 
 fn intern(items: &mut Items, item: Item) -> usize {
@@ -654,7 +689,7 @@ impl Nest<'_> {
         let mut items = Items::default();
         let mut collect = |scalar: &ScalarExpr| {
             scalar.loads(&mut |tensor, index, _| {
-                self.operand(self.template(tensor, index), at, &none, &mut items);
+                self.operand(self.template(tensor, index), at, &none, self.out_width(), &mut items);
             });
         };
         if self.expr.reduce.is_empty() {
@@ -666,7 +701,7 @@ impl Nest<'_> {
 
     /// The stores of one tile point: whole vectors where lanes are consecutive in memory, single lanes otherwise.
     pub fn stores(&self, at: &[i64]) -> Vec<StoreItem> {
-        let (vector, width) = (self.choice.vector.0, self.width());
+        let (vector, width) = (self.choice.vector.0, self.out_width());
         let store = |start: u8, lanes: u8, per_lane: bool| {
             let position = |a: usize| {
                 let split = &self.splits[a];

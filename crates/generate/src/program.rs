@@ -113,6 +113,9 @@ impl Writer<'_> {
             let ty = Type::vector(Scalar::F32, self.nest.width());
             for n in 0..tile.len() {
                 stmts.push(Stmt::Var { name: self.names.acc(n), ty, init: splat(Expr::f32(start), ty.width) });
+                if self.nest.has_rest() {
+                    stmts.push(Stmt::Var { name: self.names.rest(n), ty: Type::scalar(Scalar::F32), init: Expr::f32(start) });
+                }
             }
             stmts.extend(self.trees(&self.nest.tree, &tile));
         }
@@ -142,22 +145,43 @@ impl Writer<'_> {
         let mut items = step.items.clone();
         for point in &step.points {
             for (n, at) in tile.iter().enumerate() {
-                let acc = || Expr::Var(self.names.acc(n));
-                let mut value = |s: &ScalarExpr| self.value(s, at, point, &mut items, None);
-                let width = self.nest.width();
+                let width = step.width;
+                let name = if width == self.nest.width() { self.names.acc(n) } else { self.names.rest(n) };
+                let acc = || Expr::Var(name.clone());
+                let mut value = |s: &ScalarExpr| self.value(s, at, point, width, &mut items, None);
                 let updated = match (self.expr.combine, &self.expr.body) {
                     (Combine::Sum, ScalarExpr::Binary(BinaryOp::Mul, a, b)) => {
                         let (a, b) = (value(a).widen(width), value(b).widen(width));
                         Expr::Fma(Box::new(a), Box::new(b), Box::new(acc()))
                     }
-                    (Combine::Sum, body) => Expr::binary(BinaryOp::Add, acc(), value(body).widen(width)),
-                    (Combine::Max, body) => Expr::binary(BinaryOp::Max, acc(), value(body).widen(width)),
+                    (_, body) => Expr::binary(self.combine(), acc(), value(body).widen(width)),
                 };
-                stmts.push(Stmt::Assign { name: self.names.acc(n), value: updated });
+                stmts.push(Stmt::Assign { name, value: updated });
             }
         }
         debug_assert_eq!(items.list.len(), step.items.list.len(), "every load of a step is among its items");
         stmts
+    }
+
+    fn combine(&self) -> BinaryOp {
+        match self.expr.combine {
+            Combine::Sum => BinaryOp::Add,
+            Combine::Max => BinaryOp::Max,
+        }
+    }
+
+    /// The value of an accumulator: one half of its lanes onto the other until one is left where they lie along the reduction, then what
+    /// made no whole vector.
+    fn folded(&self, n: usize, stmts: &mut Vec<Stmt>) -> Expr {
+        let mut value = Expr::Var(self.names.acc(n));
+        let mut width = self.nest.width();
+        while width > self.nest.out_width() {
+            width /= 2;
+            let half = |start: u8| Expr::Slice { vector: Box::new(value.clone()), start, width };
+            stmts.push(Stmt::Let { name: self.names.folded(width), value: Expr::binary(self.combine(), half(0), half(width)) });
+            value = Expr::Var(self.names.folded(width));
+        }
+        if self.nest.has_rest() { Expr::binary(self.combine(), value, Expr::Var(self.names.rest(n))) } else { value }
     }
 
     fn epilogue(&self, n: usize, at: &Offsets) -> Vec<Stmt> {
@@ -165,21 +189,19 @@ impl Writer<'_> {
         let looped = vec![false; self.expr.reduce.len()];
         let mut items = self.nest.epilogue_items(at);
         let mut stmts = self.lets(&items.list, &looped);
+        let width = self.nest.out_width();
         let acc = if self.expr.reduce.is_empty() {
-            self.value(&self.expr.body, at, &none, &mut items, None)
+            self.value(&self.expr.body, at, &none, width, &mut items, None)
         } else {
-            Value { expr: Expr::Var(self.names.acc(n)), width: self.nest.width() }
+            Value { expr: self.folded(n, &mut stmts), width }
         };
-        let value = self.value(&self.expr.epilogue, at, &none, &mut items, Some(&acc)).widen(self.nest.width());
+        let value = self.value(&self.expr.epilogue, at, &none, width, &mut items, Some(&acc)).widen(width);
         stmts.push(Stmt::Let { name: self.names.value(), value });
         for store in self.nest.stores(at) {
             let mut coords = self.coords(&self.stored.coords, &self.nest.output_placement().coords(&store.offsets), &looped).into_iter();
             let whole = Expr::Var(self.names.value());
-            let value = if store.width == self.nest.width() {
-                whole
-            } else {
-                Expr::Slice { vector: Box::new(whole), start: store.start, width: store.width }
-            };
+            let value =
+                if store.width == width { whole } else { Expr::Slice { vector: Box::new(whole), start: store.start, width: store.width } };
             let guard = store.bounds.iter().map(|b| Bound {
                 value: self.coord(&b.value, b.value.constant, &looped),
                 extent: Expr::int(b.extent),
@@ -247,7 +269,7 @@ impl Writer<'_> {
         }
     }
 
-    fn value(&self, scalar: &ScalarExpr, at: &[i64], point: &[i64], items: &mut Items, acc: Option<&Value>) -> Value {
+    fn value(&self, scalar: &ScalarExpr, at: &[i64], point: &[i64], width: u8, items: &mut Items, acc: Option<&Value>) -> Value {
         match scalar {
             ScalarExpr::Const(c) => Value { expr: Expr::Const(Const::F32(*c as f32)), width: 1 },
             ScalarExpr::Acc => acc.map_or(Value { expr: Expr::f32(0.0), width: 1 }, |v| Value { expr: v.expr.clone(), width: v.width }),
@@ -261,27 +283,27 @@ impl Writer<'_> {
                         Expr::Slice { vector: Box::new(whole), start: p.start, width: p.width }
                     }
                 };
-                match self.nest.operand(template, at, point, items) {
+                match self.nest.operand(template, at, point, width, items) {
                     Operand::Scalar(p) => Value { expr: part(&p, &items.list), width: 1 },
                     Operand::Lanes(parts) => {
                         let mut parts: Vec<Expr> = parts.iter().map(|p| part(p, &items.list)).collect();
                         let expr = if parts.len() == 1 { parts.remove(0) } else { Expr::Concat(parts) };
-                        Value { expr, width: self.nest.width() }
+                        Value { expr, width }
                     }
                 }
             }
             ScalarExpr::Unary(op, a) => {
-                let a = self.value(a, at, point, items, acc);
+                let a = self.value(a, at, point, width, items, acc);
                 Value { expr: Expr::unary(*op, a.expr), width: a.width }
             }
             ScalarExpr::Round(to, a) => {
-                let a = self.value(a, at, point, items, acc);
+                let a = self.value(a, at, point, width, items, acc);
                 Value { expr: Expr::Cast(*to, Box::new(a.expr)), width: a.width }
             }
             ScalarExpr::Binary(op, a, b) => {
-                let (a, b) = (self.value(a, at, point, items, acc), self.value(b, at, point, items, acc));
-                let width = a.width.max(b.width);
-                Value { expr: Expr::binary(*op, a.widen(width), b.widen(width)), width }
+                let (a, b) = (self.value(a, at, point, width, items, acc), self.value(b, at, point, width, items, acc));
+                let both = a.width.max(b.width);
+                Value { expr: Expr::binary(*op, a.widen(both), b.widen(both)), width: both }
             }
         }
     }

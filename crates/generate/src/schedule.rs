@@ -1,7 +1,7 @@
 //! The knobs of a schedule: how the axes of an expression are split among groups, lanes, registers and vector lanes.
 
 use crate::expr::{Axis, AxisId, Index, TensorExpr};
-use crate::placement::Placement;
+use crate::placement::{Placement, is_free};
 use smallvec::{SmallVec, smallvec};
 use std::fmt::Write;
 use warpsight_ir::{Config, ConfigSpace, Knob, Name};
@@ -35,7 +35,7 @@ const WINDOW: i64 = 7;
 pub struct Knobs {
     /// The parallel axes that are tiled and spread over lanes, largest extent first, at most three.
     pub main: Vec<AxisId>,
-    /// The axes that may be vectorised; the first is the contiguous one.
+    /// The axes that may be vectorised; the first is the contiguous one, the last may be the deep reduction axis.
     pub vector_axes: Vec<AxisId>,
     /// Longest reduction axis that is no window.
     pub deep: Option<AxisId>,
@@ -72,6 +72,13 @@ pub struct Choice {
     pub image: SmallVec<[bool; 8]>,
 }
 
+impl Choice {
+    /// Whether vectors lie along a reduction axis: their lanes are folded into one at the end.
+    pub fn folds(&self, expr: &TensorExpr) -> bool {
+        self.vector.1 > 1 && self.vector.0.0 >= expr.axes.len()
+    }
+}
+
 impl Knobs {
     /// The knobs of an expression.
     pub fn of(expr: &TensorExpr) -> Self {
@@ -91,6 +98,7 @@ impl Knobs {
 
         let reduce = (0..expr.reduce.len()).map(|i| AxisId(parallel + i));
         let deep = deep_axis(expr);
+        vector_axes.extend(deep.filter(|&a| runs_along(expr, a)));
         // A second long reduction axis is an ordinary rolled loop, like a window that is never unrolled.
         let window: Vec<AxisId> = reduce.filter(|a| Some(*a) != deep).collect();
         let mut orders = vec![deep.into_iter().chain(window.iter().copied()).collect::<Vec<_>>()];
@@ -233,7 +241,9 @@ impl Knobs {
         if width == 1 && vector_axis != 0 {
             return false;
         }
-        if width > 1 && i64::from(width) >= 2 * axis(expr, axis_id).extent {
+        // Results may be computed beyond an axis's end, terms of a reduction may not.
+        let extent = axis(expr, axis_id).extent * if choice.folds(expr) { 1 } else { 2 };
+        if width > 1 && i64::from(width) + i64::from(!choice.folds(expr)) > extent {
             return false;
         }
         // Without rolled window loops their order means nothing.
@@ -267,6 +277,21 @@ impl Knobs {
             && expr.store[pack].constant % 4 == 0
             && expr.store[pack].terms().iter().all(|&(a, c)| a == axis_id || c % 4 == 0)
     }
+}
+
+/// Whether all that a reduction reads along an axis of it is consecutive in memory, or may be made so.
+fn runs_along(expr: &TensorExpr, a: AxisId) -> bool {
+    let (mut any, mut all) = (false, true);
+    expr.body.loads(&mut |tensor, index, _| {
+        let moving: SmallVec<[usize; 4]> = (0..index.len()).filter(|&d| index[d].coefficient(a) != 0).collect();
+        any |= !moving.is_empty();
+        all &= match moving[..] {
+            [] => true,
+            [d] => index[d].coefficient(a) == 1 && (d + 1 == index.len() || is_free(&expr.inputs[tensor])),
+            _ => false,
+        };
+    });
+    any && all
 }
 
 /// The dimension that is packed into texels when an activation of this rank is an image.
@@ -306,6 +331,9 @@ pub fn show_choice(expr: &TensorExpr, choice: &Choice) -> String {
         choice.unroll,
         if choice.window_unrolled { "unrolled" } else { "rolled" }
     );
+    if choice.folds(expr) {
+        let _ = writeln!(text, "{} in vectors of {} lanes, folded at the end", self::axis(expr, choice.vector.0).name, choice.vector.1);
+    }
     text
 }
 

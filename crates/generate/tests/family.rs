@@ -79,8 +79,28 @@ fn pointwise(n: i64, c: i64) -> TensorExpr {
     }
 }
 
+/// The sum or the greatest of exp(x − m) along rows, scaled by a number of each row.
+fn rows(n: i64, c: i64, combine: Combine) -> TensorExpr {
+    let ax = |i| Index::var(AxisId(i));
+    let shifted = ScalarExpr::binary(BinaryOp::Sub, load(0, vec![ax(0), ax(1)], false), load(1, vec![ax(0)], false));
+    TensorExpr {
+        name: "rows".into(),
+        inputs: vec![tensor("x", &[n, c], Role::Activation), tensor("s", &[n], Role::Activation)],
+        output: tensor("y", &[n], Role::Output),
+        axes: axes(&[("n", n)]),
+        reduce: axes(&[("c", c)]),
+        combine,
+        body: ScalarExpr::unary(UnaryOp::Exp, shifted),
+        epilogue: ScalarExpr::binary(BinaryOp::Mul, ScalarExpr::Acc, load(1, vec![ax(0)], false)),
+        store: vec![ax(0)],
+    }
+}
+
 fn expressions() -> Vec<TensorExpr> {
     vec![
+        rows(9, 37, Combine::Sum),
+        rows(6, 64, Combine::Max),
+        rows(3, 5, Combine::Sum),
         conv(8, 13, 17, 12, 3, 1),
         conv(5, 9, 9, 7, 3, 2),
         conv(16, 8, 24, 24, 1, 1),

@@ -3,7 +3,7 @@
 use crate::addresses::eliminate_common_addresses;
 use crate::expr::TensorExpr;
 use crate::kernel::{kernel, registers};
-use crate::nest::Nest;
+use crate::nest::{Bodies, Nest};
 use crate::placement::Placement;
 use crate::program::program;
 use crate::schedule::{Choice, Knobs, show_choice};
@@ -16,6 +16,7 @@ pub const VERSION: u32 = 2;
 pub struct ScheduleFamily {
     expr: TensorExpr,
     knobs: Knobs,
+    bodies: Bodies,
 }
 
 /// The named steps of lowering, in order; each can be dumped.
@@ -56,7 +57,7 @@ impl ScheduleFamily {
     /// Opens the family of an expression.
     pub fn new(expr: TensorExpr) -> Self {
         let knobs = Knobs::of(&expr);
-        Self { expr, knobs }
+        Self { expr, knobs, bodies: Bodies::default() }
     }
 
     /// The expression.
@@ -84,7 +85,7 @@ impl ScheduleFamily {
     /// A lowering step's result as text.
     pub fn dump(&self, config: &Config, stage: Lowering) -> Result<String, LowerError> {
         let choice = self.knobs.choice(&self.expr, config).ok_or_else(|| self.not_legal(config))?;
-        let nest = Nest::new(&self.expr, &choice).ok_or_else(|| self.not_legal(config))?;
+        let nest = Nest::new(&self.expr, &choice, &self.bodies).ok_or_else(|| self.not_legal(config))?;
         Ok(match stage {
             Lowering::Expression => crate::show::expression(&self.expr),
             Lowering::Tile => show_choice(&self.expr, &choice),
@@ -114,7 +115,7 @@ impl ScheduleFamily {
 
     fn with_nest<T>(&self, config: &Config, f: impl FnOnce(&Nest) -> T) -> Option<T> {
         let choice: Choice = self.knobs.choice(&self.expr, config)?;
-        Nest::new(&self.expr, &choice).map(|nest| f(&nest))
+        Nest::new(&self.expr, &choice, &self.bodies).map(|nest| f(&nest))
     }
 }
 

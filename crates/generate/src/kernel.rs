@@ -16,7 +16,7 @@ use warpsight_ir::{
 pub fn kernel(nest: &Nest) -> Option<Kernel> {
     let mut reader = Reader::new(nest)?;
     let mut body = vec![];
-    reader.trees(&nest.tree, &mut body)?;
+    reader.trees(&nest.body.tree, &mut body)?;
     let tile = nest.tile_points();
     let none: SmallVec<[bool; 5]> = SmallVec::from_elem(false, nest.expr.reduce.len());
     let stored = reader.substituted(&nest.places(&nest.expr.store, nest.output_placement())?)?;
@@ -195,29 +195,14 @@ pub fn registers(nest: &Nest) -> u32 {
     let lanes = nest.splits.iter().filter(|s| s.lanes > 1).count();
     // Group axes, lane axes and the block number along every axis.
     let axes = (2 * nest.splits.len() + lanes) as u32;
-    let points: u32 = nest.splits.iter().map(|s| s.tile).product();
-    let (width, rest) = (u32::from(nest.width()), u32::from(nest.has_rest()));
-    let accumulators = if nest.expr.reduce.is_empty() { 0 } else { points * (width + rest) };
-    // A fold halves its lanes until one is left, and each half is kept until the result is stored.
-    let results = if nest.choice.folds(nest.expr) { width } else { u32::from(nest.out_width()) };
-    let epilogue =
-        nest.tile_points().iter().map(|at| nest.epilogue_items(at).list.iter().map(|i| u32::from(i.width)).sum::<u32>()).max().unwrap_or(0);
-    axes + accumulators + tree_words(&nest.tree).max(epilogue + results)
-}
-
-fn tree_words(trees: &[Tree]) -> u32 {
-    let words = |tree: &Tree| match tree {
-        Tree::Loop { body, .. } => 1 + tree_words(body),
-        Tree::Step(step) => step.words(),
-    };
-    trees.iter().map(words).max().unwrap_or(0)
+    axes + nest.body.words
 }
 
 /// Arithmetic of one work-item.
 fn ops(nest: &Nest, points: u64) -> OpCounts {
     let mut ops = OpCounts::default();
     let counter = Counter { nest };
-    count_trees(&counter, &nest.tree, points, &mut ops);
+    count_trees(&counter, &nest.body.tree, points, &mut ops);
     if nest.expr.reduce.is_empty() {
         let acc = counter.count(&nest.expr.body, (1, nest.width()), points, &mut ops);
         counter.count(&nest.expr.epilogue, (acc, nest.width()), points, &mut ops);

@@ -9,6 +9,8 @@ use crate::expr::{Axis, AxisId, Index, ScalarExpr, TensorExpr};
 use crate::placement::{Placement, is_free};
 use crate::schedule::{Choice, axis};
 use smallvec::SmallVec;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use warpsight_ir::range::Interval;
 
 /// Vector lanes that lie apart in memory are collected one by one; inside a reduction wider vectors of them never pay.
@@ -29,8 +31,42 @@ pub struct Nest<'a> {
     pub placements: Vec<Placement>,
     /// Every distinct load, of the body and the epilogue.
     pub templates: Vec<Template<'a>>,
+    /// What each work-item does.
+    pub body: Arc<Body>,
+}
+
+/// What a work-item does, whatever group it is in.
+#[derive(Debug, Default)]
+pub struct Body {
     /// The reduction; empty where nothing is reduced.
     pub tree: Vec<Tree>,
+    /// 32-bit registers of the values in scope at once: accumulators, what is loaded, results.
+    pub words: u32,
+}
+
+/// The bodies of an expression's configurations that were resolved lately: those that differ in groups alone share one, and ranking meets
+/// them thousands of times.
+#[derive(Default)]
+pub struct Bodies(Mutex<HashMap<Choice, Arc<Body>>>);
+
+/// Bodies kept at a time: more than lie between configurations that differ in groups alone.
+const KEPT: usize = 1024;
+
+impl Bodies {
+    fn of(&self, nest: &Nest) -> Arc<Body> {
+        let parallel = nest.choice.lanes.len();
+        let key = Choice { lanes: SmallVec::from_elem(1, parallel), launch_order: SmallVec::new(), ..nest.choice.clone() };
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(body) = kept.get(&key) {
+            return body.clone();
+        }
+        if kept.len() == KEPT {
+            kept.clear();
+        }
+        let body = Arc::new(nest.resolve());
+        kept.insert(key, body.clone());
+        body
+    }
 }
 
 /// How a parallel axis is split.
@@ -181,13 +217,24 @@ impl Step {
 
 impl<'a> Nest<'a> {
     /// Resolves a configuration; `None` where a tensor cannot be an image under it, or its coordinates exceed 32 bits.
-    pub fn new(expr: &'a TensorExpr, choice: &'a Choice) -> Option<Self> {
+    pub fn new(expr: &'a TensorExpr, choice: &'a Choice, bodies: &Bodies) -> Option<Self> {
         let mut nest = Self::placed(expr, choice);
         nest.templates = nest.near(&expr.store, nest.output_placement()).then(|| nest.collect_templates())??;
-        if !expr.reduce.is_empty() {
-            nest.tree = nest.loops(&nest.choice.order, &mut SmallVec::from_elem(None, expr.reduce.len()));
-        }
+        nest.body = bodies.of(&nest);
         Some(nest)
+    }
+
+    fn resolve(&self) -> Body {
+        let reduced = !self.expr.reduce.is_empty();
+        let mut state = SmallVec::from_elem(None, self.expr.reduce.len());
+        let tree = if reduced { self.loops(&self.choice.order, &mut state) } else { vec![] };
+        let (points, width) = (self.splits.iter().map(|s| s.tile).product::<u32>(), u32::from(self.width()));
+        let accumulators = if reduced { points * (width + u32::from(self.has_rest())) } else { 0 };
+        // A fold halves its lanes until one is left, and each half is kept until the result is stored.
+        let results = if self.choice.folds(self.expr) { width } else { u32::from(self.out_width()) };
+        let epilogue = |at: &Offsets| self.epilogue_items(at).list.iter().map(|item| u32::from(item.width)).sum::<u32>();
+        let stored = self.tile_points().iter().map(epilogue).max().unwrap_or(0) + results;
+        Body { words: accumulators + tree_words(&tree).max(stored), tree }
     }
 
     /// Whether each tensor, the output last, can lie where a choice puts it. That does not depend on where others lie.
@@ -208,7 +255,7 @@ impl<'a> Nest<'a> {
             Split { tile, width, lanes, blocks, groups: (blocks + i64::from(lanes) - 1) / i64::from(lanes), extent }
         };
         let splits = expr.axes.iter().enumerate().map(split).collect();
-        let mut nest = Self { expr, choice, splits, placements: vec![], templates: vec![], tree: vec![] };
+        let mut nest = Self { expr, choice, splits, placements: vec![], templates: vec![], body: Arc::default() };
         nest.placements = nest.place();
         nest
     }
@@ -611,6 +658,14 @@ struct Base {
     looped: bool,
     /// Vector lanes along it.
     lanes: i64,
+}
+
+fn tree_words(trees: &[Tree]) -> u32 {
+    let words = |tree: &Tree| match tree {
+        Tree::Loop { body, .. } => 1 + tree_words(body),
+        Tree::Step(step) => step.words(),
+    };
+    trees.iter().map(words).max().unwrap_or(0)
 }
 
 fn intern(items: &mut Items, item: Item) -> usize {

@@ -117,7 +117,7 @@ impl Writer<'_> {
                     stmts.push(Stmt::Var { name: self.names.rest(n), ty: Type::scalar(Scalar::F32), init: Expr::f32(start) });
                 }
             }
-            stmts.extend(self.trees(&self.nest.tree, &tile));
+            stmts.extend(self.trees(&self.nest.body.tree, &tile));
         }
         stmts.extend(tile.iter().enumerate().map(|(n, point)| Stmt::Scope(self.epilogue(n, point))));
         stmts

@@ -52,7 +52,7 @@ pub struct Knobs {
 }
 
 /// One configuration, taken apart.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Choice {
     /// Points (vectors along the vector axis) per work-item along each parallel axis.
     pub tile: SmallVec<[u32; 6]>,

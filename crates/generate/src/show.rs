@@ -50,7 +50,7 @@ pub fn places(nest: &Nest) -> String {
 /// What each straight-line step loads.
 pub fn loads(nest: &Nest) -> String {
     let mut text = String::new();
-    show_trees(nest, &nest.tree, 0, &mut text);
+    show_trees(nest, &nest.body.tree, 0, &mut text);
     for at in nest.tile_points() {
         let _ =
             writeln!(text, "point {:?}: {} loads, {} stores", at.as_slice(), nest.epilogue_items(&at).list.len(), nest.stores(&at).len());

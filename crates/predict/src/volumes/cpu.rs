@@ -125,6 +125,8 @@ struct Loops<'a> {
     /// Bytes of a vector register, and how many there are.
     register: f64,
     registers: f64,
+    /// Whether there is a loop that no barrier divides.
+    looped: bool,
 }
 
 /// What a vector of work-items does for an access.
@@ -153,7 +155,8 @@ impl<'a> Loops<'a> {
     fn of(kernel: &'a Kernel, on: &Profile, axes: impl Iterator<Item = Var> + Clone, lanes: &[Var], widest: i64) -> Self {
         // What loops without barriers does one work-item after the other, and so does what is written in vectors or reads under conditions
         // that other accesses do not have: PoCL's loops over such work-items do not become vectors. The rest is rows.
-        let mut alone = has_loop(&kernel.accesses.nest) || kernel.ops.0.keys().any(|&(_, _, width)| width > 1);
+        let looped = has_loop(&kernel.accesses.nest);
+        let mut alone = looped || kernel.ops.0.keys().any(|&(_, _, width)| width > 1);
         let mut guard: Option<&[AffineBound]> = None;
         kernel.accesses.each(&mut |access| alone |= access.width > 1 || *guard.get_or_insert(&access.guard) != access.guard.as_slice());
         let along = lanes.iter().copied().find(|lane| lane.count > 1).filter(|_| !alone);
@@ -162,7 +165,7 @@ impl<'a> Loops<'a> {
         let lanes = if along.is_some_and(|var| var.count >= SHORT_ROW || var.count % whole == 0) { whole } else { 1 };
         let words = on.execution.vector_width.get().map_or(VECTOR / WORD, |&words| f64::from(words));
         let registers = on.execution.max_registers.get().map_or(f64::INFINITY, |&all| f64::from(all) / words);
-        Self { kernel, along, rows, lanes, register: words * WORD, registers }
+        Self { kernel, along, rows, lanes, register: words * WORD, registers, looped }
     }
 
     /// Bytes of a vector: of work-items as the compiler makes it, of one work-item as it is written.
@@ -224,7 +227,7 @@ impl<'a> Loops<'a> {
     /// Whether no loop changes what a bound asks, of a kernel that has loops.
     fn decided(&self, bound: &AffineBound) -> bool {
         let looped = |var: VarId| matches!(self.kernel.accesses.vars[usize::from(var.0)].kind, VarKind::Loop);
-        has_loop(&self.kernel.accesses.nest) && !bound.value.terms().iter().any(|term| looped(term.0))
+        self.looped && !bound.value.terms().iter().any(|term| looped(term.0))
     }
 
     /// What launch, units and issue take, and the cycles of load and store units of all cores.

@@ -26,6 +26,7 @@ import onnxruntime  # noqa: E402
 from onnx import TensorProto, helper  # noqa: E402
 
 from common import TARGET, call, write_json  # noqa: E402
+from networks import NETWORKS, SHAPE  # noqa: E402
 
 CORES = len(os.sched_getaffinity(0))
 SGEMM = [(512, 512, 512), (1024, 1024, 1024), (1000, 1000, 1000), (509, 521, 523), (64, 1000, 320)]
@@ -144,6 +145,51 @@ def measure(args, cases, store):
     return cases
 
 
+def networks(args, folder):
+    """Whole networks, inputs in to outputs out, nothing tuned: `optimize` from an empty store, then `run` with what it stored."""
+    cases = []
+    for name, build in NETWORKS.items():
+        model, store, given = folder / f"{name}.onnx", folder / f"{name}.sqlite", folder / "image.npy"
+        onnx.save(build(), model)
+        np.save(given, numbers(*SHAPE))
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = CORES
+        peer = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+        common = ["--device", args.device, "--store", store, "--json", "--runs", args.runs]
+        case = {"name": name}
+        samples = {"onnxruntime": [], "ours": []}
+        for _ in range(args.rounds):
+            samples["onnxruntime"].append(timed(lambda: peer.run(None, {"image": np.load(given)}), args.runs))
+            start = time.perf_counter()
+            text, why = call([args.warpsight, "optimize", model, *common], args.timeout)
+            if why:
+                sys.exit(f"error: warpsight optimize {name}: {why}")
+            case.setdefault("cold_s", time.perf_counter() - start)
+            found = json.loads(text)["network"]
+            samples["ours"].append((found["time_s"], found["cpu_s"]))
+            start = time.perf_counter()
+            given_it = ["--input", f"image={given}", "--output", folder / "out", "--device", args.device, "--store", store]
+            _, why = call([args.warpsight, "run", model, *given_it], args.timeout)
+            if why:
+                sys.exit(f"error: warpsight run {name}: {why}")
+            case.update(warm_s=time.perf_counter() - start, predicted_s=found["predicted_s"], difference=found["max_abs_diff"])
+        case["median"] = {who: tuple(statistics.median(column) for column in zip(*list)) for who, list in samples.items()}
+        print(name, file=sys.stderr)
+        cases.append(case)
+    return cases
+
+
+def passes(cases):
+    heads = ["network", "onnxruntime ms", "ours ms", "times its", "times its, processor time", "predicted ms", "largest difference", "optimize, cold s", "run, warm s"]
+    lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
+    for case in cases:
+        (wall, processor), (other, other_cpu) = case["median"]["ours"], case["median"]["onnxruntime"]
+        cells = [case["name"], f"{1e3 * other:.1f}", f"{1e3 * wall:.1f}", f"{wall / other:.2f}", f"{processor / other_cpu:.2f}"]
+        cells += [f"{1e3 * case['predicted_s']:.1f}", f"{case['difference']:.0e}", f"{case['cold_s']:.0f}", f"{case['warm_s']:.1f}"]
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
 def rate(case, who):
     """GF/s by the wall and by processor time."""
     wall, processor = case["median"][who]
@@ -202,6 +248,7 @@ PARTS = {
     "mobile": ("Dense convolutions of MobileNetV2", lambda: [conv(*s) for s in MOBILE], convolutions),
     "depthwise": ("Depthwise convolutions of MobileNetV2", lambda: [conv(c, e, c, 3, s, c) for c, e, s in DEPTHWISE], convolutions),
     "rows": ("Rows, beside a copy of what they read and write", lambda: [rows(op) for op in ROWS], streams),
+    "networks": ("Networks at 224 x 224, nothing tuned", None, passes),
 }
 
 
@@ -220,7 +267,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="warpsight-kernels-") as folder:
         for key in args.only or PARTS:
             title, cases, table = PARTS[key]
-            measured = measure(args, cases(), Path(folder) / "store.sqlite")
+            measured = measure(args, cases(), Path(folder) / "store.sqlite") if cases else networks(args, Path(folder))
             lines += [f"## {title}", "", *table(measured), ""]
             found[key] = [{k: v for k, v in case.items() if k != "peers"} for case in measured]
     head = [

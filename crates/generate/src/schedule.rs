@@ -279,7 +279,8 @@ impl Knobs {
     }
 }
 
-/// Whether all that a reduction reads along an axis of it is consecutive in memory, or may be made so.
+/// Whether all that a reduction reads along an axis of it is consecutive in memory, row by row. Constants are laid out along results
+/// instead, where neighbouring lanes share what else is read.
 fn runs_along(expr: &TensorExpr, a: AxisId) -> bool {
     let (mut any, mut all) = (false, true);
     expr.body.loads(&mut |tensor, index, _| {
@@ -287,7 +288,7 @@ fn runs_along(expr: &TensorExpr, a: AxisId) -> bool {
         any |= !moving.is_empty();
         all &= match moving[..] {
             [] => true,
-            [d] => index[d].coefficient(a) == 1 && (d + 1 == index.len() || is_free(&expr.inputs[tensor])),
+            [d] => index[d].coefficient(a) == 1 && d + 1 == index.len() && !is_free(&expr.inputs[tensor]),
             _ => false,
         };
     });

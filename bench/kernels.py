@@ -26,7 +26,8 @@ import onnxruntime  # noqa: E402
 from onnx import TensorProto, helper  # noqa: E402
 
 from common import TARGET, call, write_json  # noqa: E402
-from networks import NETWORKS, SHAPE  # noqa: E402
+from latency import peer  # noqa: E402
+from networks import INPUT, NETWORKS, SHAPE  # noqa: E402
 
 CORES = len(os.sched_getaffinity(0))
 SGEMM = [(512, 512, 512), (1024, 1024, 1024), (1000, 1000, 1000), (509, 521, 523), (64, 1000, 320)]
@@ -125,6 +126,10 @@ def ours(args, op, store, top=1):
     return {key: chosen[key] for key in ("time_s", "cpu_s", "predicted_s", "config")} | {"took_s": time.perf_counter() - start}
 
 
+def medians(samples):
+    return {who: tuple(statistics.median(column) for column in zip(*rounds)) for who, rounds in samples.items()}
+
+
 def measure(args, cases, store):
     """Fills each case's `peak`, `ours` and `found` with medians over rounds."""
     for number, case in enumerate(cases):
@@ -140,7 +145,7 @@ def measure(args, cases, store):
             one = ours(args, case["op"], store)
             samples["ours"].append((one["time_s"], one["cpu_s"]))
             case.update(predicted_s=one["predicted_s"], took_s=one["took_s"], config=one["config"])
-        case["median"] = {name: tuple(statistics.median(column) for column in zip(*list)) for name, list in samples.items()}
+        case["median"] = medians(samples)
         print(f"{number + 1} of {len(cases)}: {case['name']}", file=sys.stderr)
     return cases
 
@@ -149,31 +154,31 @@ def networks(args, folder):
     """Whole networks, inputs in to outputs out, nothing tuned: `optimize` from an empty store, then `run` with what it stored."""
     cases = []
     for name, build in NETWORKS.items():
-        model, store, given = folder / f"{name}.onnx", folder / f"{name}.sqlite", folder / "image.npy"
+        model, store, image = folder / f"{name}.onnx", folder / f"{name}.sqlite", folder / "image.npy"
         onnx.save(build(), model)
-        np.save(given, numbers(*SHAPE))
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = CORES
-        peer = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
-        common = ["--device", args.device, "--store", store, "--json", "--runs", args.runs]
+        np.save(image, numbers(*SHAPE))
+        common = ["--device", args.device, "--store", store]
+
+        def ours(verb, *more):
+            start = time.perf_counter()
+            text, why = call([args.warpsight, verb, model, *common, *more], args.timeout)
+            if why:
+                sys.exit(f"error: warpsight {verb} {name}: {why}")
+            return text, time.perf_counter() - start
+
         case = {"name": name}
         samples = {"onnxruntime": [], "ours": []}
         for _ in range(args.rounds):
-            samples["onnxruntime"].append(timed(lambda: peer.run(None, {"image": np.load(given)}), args.runs))
-            start = time.perf_counter()
-            text, why = call([args.warpsight, "optimize", model, *common], args.timeout)
-            if why:
-                sys.exit(f"error: warpsight optimize {name}: {why}")
-            case.setdefault("cold_s", time.perf_counter() - start)
+            wall, processor = peer(model, INPUT, SHAPE, CORES, args.runs)
+            samples["onnxruntime"].append((statistics.median(wall), statistics.mean(processor)))
+            text, took = ours("optimize", "--json", "--runs", args.runs)
+            # Later rounds know what the first one stored.
+            case.setdefault("cold_s", took)
             found = json.loads(text)["network"]
             samples["ours"].append((found["time_s"], found["cpu_s"]))
-            start = time.perf_counter()
-            given_it = ["--input", f"image={given}", "--output", folder / "out", "--device", args.device, "--store", store]
-            _, why = call([args.warpsight, "run", model, *given_it], args.timeout)
-            if why:
-                sys.exit(f"error: warpsight run {name}: {why}")
-            case.update(warm_s=time.perf_counter() - start, predicted_s=found["predicted_s"], difference=found["max_abs_diff"])
-        case["median"] = {who: tuple(statistics.median(column) for column in zip(*list)) for who, list in samples.items()}
+            case["warm_s"] = ours("run", "--input", f"{INPUT}={image}", "--output", folder / "out")[1]
+            case.update(predicted_s=found["predicted_s"], difference=found["max_abs_diff"])
+        case["median"] = medians(samples)
         print(name, file=sys.stderr)
         cases.append(case)
     return cases
@@ -242,13 +247,18 @@ def streams(cases):
     return lines
 
 
+def operators(make, sizes):
+    """What measures an operator of each size, given arguments and a folder."""
+    return lambda args, folder: measure(args, [make(*own) for own in sizes], folder / "store.sqlite")
+
+
 PARTS = {
-    "sgemm": ("Matrix products, both operands plain row-major inputs", lambda: [sgemm(*s) for s in SGEMM], products),
-    "resnet": ("Dense convolutions of ResNet-18", lambda: [conv(*s) for s in RESNET], convolutions),
-    "mobile": ("Dense convolutions of MobileNetV2", lambda: [conv(*s) for s in MOBILE], convolutions),
-    "depthwise": ("Depthwise convolutions of MobileNetV2", lambda: [conv(c, e, c, 3, s, c) for c, e, s in DEPTHWISE], convolutions),
-    "rows": ("Rows, beside a copy of what they read and write", lambda: [rows(op) for op in ROWS], streams),
-    "networks": ("Networks at 224 x 224, nothing tuned", None, passes),
+    "sgemm": ("Matrix products, both operands plain row-major inputs", operators(sgemm, SGEMM), products),
+    "resnet": ("Dense convolutions of ResNet-18", operators(conv, RESNET), convolutions),
+    "mobile": ("Dense convolutions of MobileNetV2", operators(conv, MOBILE), convolutions),
+    "depthwise": ("Depthwise convolutions of MobileNetV2", operators(conv, [(c, e, c, 3, s, c) for c, e, s in DEPTHWISE]), convolutions),
+    "rows": ("Rows, beside a copy of what they read and write", operators(rows, [(op,) for op in ROWS]), streams),
+    "networks": ("Networks at 224 x 224, nothing tuned", networks, passes),
 }
 
 
@@ -266,8 +276,8 @@ def main():
     lines, found = [], {}
     with tempfile.TemporaryDirectory(prefix="warpsight-kernels-") as folder:
         for key in args.only or PARTS:
-            title, cases, table = PARTS[key]
-            measured = measure(args, cases(), Path(folder) / "store.sqlite") if cases else networks(args, Path(folder))
+            title, measured_in, table = PARTS[key]
+            measured = measured_in(args, Path(folder))
             lines += [f"## {title}", "", *table(measured), ""]
             found[key] = [{k: v for k, v in case.items() if k != "peers"} for case in measured]
     head = [

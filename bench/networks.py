@@ -11,6 +11,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+INPUT = "image"
 SHAPE = (1, 3, 224, 224)
 
 
@@ -21,19 +22,16 @@ class Builder:
         self.nodes, self.weights, self.rng = [], [], np.random.default_rng(7)
 
     def weight(self, *shape, scale=1.0):
-        name = f"w{len(self.weights)}"
         fan_in = int(np.prod(shape[1:])) if len(shape) > 1 else 100
-        value = self.rng.standard_normal(shape) * scale * np.sqrt(2.0 / fan_in)
-        self.weights.append(numpy_helper.from_array(value.astype(np.float32), name))
-        return name
+        return self.constant(self.rng.standard_normal(shape) * scale * np.sqrt(2.0 / fan_in))
 
-    def constant(self, value):
+    def constant(self, value, kind=np.float32):
         name = f"w{len(self.weights)}"
-        self.weights.append(numpy_helper.from_array(np.array(value, np.float32), name))
+        self.weights.append(numpy_helper.from_array(np.array(value, kind), name))
         return name
 
-    def node(self, kind, *inputs, **attributes):
-        output = f"{kind.lower()}{len(self.nodes)}"
+    def node(self, kind, *inputs, output=None, **attributes):
+        output = output or f"{kind.lower()}{len(self.nodes)}"
         self.nodes.append(helper.make_node(kind, list(inputs), [output], name=output, **attributes))
         return output
 
@@ -44,22 +42,22 @@ class Builder:
 
     def classifier(self, x, channels):
         flat = self.node("Flatten", self.node("GlobalAveragePool", x))
-        return self.node("Gemm", flat, self.weight(1000, channels), self.weight(1000), transB=1)
+        self.node("Gemm", flat, self.weight(1000, channels), self.weight(1000), output="scores", transB=1)
+        return self.model({INPUT: SHAPE}, {"scores": (SHAPE[0], 1000)})
 
-    def model(self, output):
-        self.nodes.append(helper.make_node("Identity", [output], ["scores"]))
-        image = helper.make_tensor_value_info("image", TensorProto.FLOAT, SHAPE)
-        scores = helper.make_tensor_value_info("scores", TensorProto.FLOAT, (SHAPE[0], 1000))
-        graph = helper.make_graph(self.nodes, "network", [image], [scores], self.weights)
+    def model(self, inputs, outputs):
+        """Of these names and shapes."""
+        infos = [[helper.make_tensor_value_info(n, TensorProto.FLOAT, shape) for n, shape in own.items()] for own in (inputs, outputs)]
+        graph = helper.make_graph(self.nodes, "network", *infos, self.weights)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
         onnx.checker.check_model(model)
-        return model
+        return onnx.shape_inference.infer_shapes(model)
 
 
 def resnet18():
     """He et al. 2015, table 1."""
     net = Builder()
-    x = net.node("Relu", net.conv("image", 3, 64, 7, 2))
+    x = net.node("Relu", net.conv(INPUT, 3, 64, 7, 2))
     x = net.node("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
     channels = 64
     for filters, stride in [(64, 1), (64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), (512, 1)]:
@@ -68,7 +66,7 @@ def resnet18():
         short = x if (channels, 1) == (filters, stride) else net.conv(x, channels, filters, 1, stride)
         x = net.node("Relu", net.node("Add", y, short))
         channels = filters
-    return net.model(net.classifier(x, channels))
+    return net.classifier(x, channels)
 
 
 def mobilenetv2():
@@ -76,7 +74,7 @@ def mobilenetv2():
     net = Builder()
     six = [net.constant(0.0), net.constant(6.0)]
     clipped = lambda x: net.node("Clip", x, *six)
-    x = clipped(net.conv("image", 3, 32, 3, 2))
+    x = clipped(net.conv(INPUT, 3, 32, 3, 2))
     channels = 32
     for expansion, filters, repeats, first in [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)]:
         for stride in [first] + [1] * (repeats - 1):
@@ -86,7 +84,7 @@ def mobilenetv2():
             y = net.conv(y, wide, filters, 1)
             x = net.node("Add", x, y) if (channels, 1) == (filters, stride) else y
             channels = filters
-    return net.model(net.classifier(clipped(net.conv(x, channels, 1280, 1)), 1280))
+    return net.classifier(clipped(net.conv(x, channels, 1280, 1)), 1280)
 
 
 NETWORKS = {"resnet18": resnet18, "mobilenetv2": mobilenetv2}

@@ -3,8 +3,9 @@
 use crate::coords::Coord;
 use crate::expr::{AxisId, Combine, ScalarExpr};
 use crate::names::Names;
-use crate::nest::{Item, LaneKind, Nest, Places, Step, StoreBound, StoreItem, Tree};
+use crate::nest::{Item, LaneKind, Nest, Places, Step, Tree};
 use crate::placement::{Placement, image_format};
+use crate::stores::{StoreBound, StoreItem};
 use smallvec::SmallVec;
 use warpsight_ir::{
     AccessKind, AccessRef, Accesses, Affine, AffineBound, BinaryOp, BufferLayout, Bytes, ImageKind, Kernel, LaunchShape, LoadPath,
@@ -207,11 +208,7 @@ fn ops(nest: &Nest, points: u64) -> OpCounts {
         let acc = counter.count(&nest.expr.body, (1, nest.width()), points, &mut ops);
         counter.count(&nest.expr.epilogue, (acc, nest.width()), points, &mut ops);
     } else {
-        let mut lanes = nest.width();
-        while lanes > nest.out_width() {
-            lanes /= 2;
-            ops.add(OpClass::Float, Scalar::F32, lanes, points);
-        }
+        nest.folds().for_each(|lanes| ops.add(OpClass::Float, Scalar::F32, lanes, points));
         ops.add(OpClass::Float, Scalar::F32, 1, points * u64::from(nest.has_rest()));
         counter.count(&nest.expr.epilogue, (nest.out_width(), nest.out_width()), points, &mut ops);
     }

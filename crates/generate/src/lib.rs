@@ -27,6 +27,7 @@ pub mod program;
 pub mod prune;
 pub mod schedule;
 pub mod show;
+pub mod stores;
 
 pub use expr::{Operator, Role, Tensor, TensorExpr};
 pub use family::{Lowering, ScheduleFamily};

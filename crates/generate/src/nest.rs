@@ -7,7 +7,7 @@
 use crate::coords::{Coord, Coords, coords};
 use crate::expr::{Axis, AxisId, Index, ScalarExpr, TensorExpr};
 use crate::placement::{Placement, is_free};
-use crate::schedule::{Choice, axis};
+use crate::schedule::{Choice, axis, deep_axis};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,6 +25,8 @@ pub struct Nest<'a> {
     pub expr: &'a TensorExpr,
     /// The configuration.
     pub choice: &'a Choice,
+    /// The axis that `unroll` is about.
+    deep: Option<AxisId>,
     /// Per parallel axis.
     pub splits: SmallVec<[Split; 5]>,
     /// Where each input, then the output, lies.
@@ -49,8 +51,9 @@ pub struct Body {
 #[derive(Default)]
 pub struct Bodies(Mutex<HashMap<Choice, Arc<Body>>>);
 
-/// Bodies kept at a time: more than lie between configurations that differ in groups alone.
-const KEPT: usize = 1024;
+/// Bodies kept at a time. What comes after the group in the order of a space has 12 settings for each placement: this holds those of four
+/// tensors.
+const KEPT: usize = 256;
 
 impl Bodies {
     fn of(&self, nest: &Nest) -> Arc<Body> {
@@ -230,8 +233,7 @@ impl<'a> Nest<'a> {
         let tree = if reduced { self.loops(&self.choice.order, &mut state) } else { vec![] };
         let (points, width) = (self.splits.iter().map(|s| s.tile).product::<u32>(), u32::from(self.width()));
         let accumulators = if reduced { points * (width + u32::from(self.has_rest())) } else { 0 };
-        // A fold halves its lanes until one is left, and each half is kept until the result is stored.
-        let results = if self.choice.folds(self.expr) { width } else { u32::from(self.out_width()) };
+        let results = u32::from(self.out_width()) + self.folds().map(u32::from).sum::<u32>();
         let epilogue = |at: &Offsets| self.epilogue_items(at).list.iter().map(|item| u32::from(item.width)).sum::<u32>();
         let stored = self.tile_points().iter().map(epilogue).max().unwrap_or(0) + results;
         Body { words: accumulators + tree_words(&tree).max(stored), tree }
@@ -255,7 +257,7 @@ impl<'a> Nest<'a> {
             Split { tile, width, lanes, blocks, groups: (blocks + i64::from(lanes) - 1) / i64::from(lanes), extent }
         };
         let splits = expr.axes.iter().enumerate().map(split).collect();
-        let mut nest = Self { expr, choice, splits, placements: vec![], templates: vec![], body: Arc::default() };
+        let mut nest = Self { expr, choice, deep: deep_axis(expr), splits, placements: vec![], templates: vec![], body: Arc::default() };
         nest.placements = nest.place();
         nest
     }
@@ -270,6 +272,12 @@ impl<'a> Nest<'a> {
         if self.choice.folds(self.expr) { 1 } else { self.width() }
     }
 
+    /// Lanes of an accumulator after each half that is put onto the other, until it is as wide as a result.
+    pub fn folds(&self) -> impl Iterator<Item = u8> + use<> {
+        let least = self.out_width();
+        std::iter::successors(Some(self.width()), |lanes| Some(lanes / 2)).skip(1).take_while(move |lanes| *lanes >= least)
+    }
+
     /// Whether terms are left that make no whole vector of a reduction.
     pub fn has_rest(&self) -> bool {
         self.choice.folds(self.expr) && axis(self.expr, self.choice.vector.0).extent % i64::from(self.width()) != 0
@@ -277,7 +285,7 @@ impl<'a> Nest<'a> {
 
     /// Elements of a reduction axis in one trip of its loop.
     fn trip(&self, a: AxisId) -> i64 {
-        if Some(a) != self.deep() {
+        if Some(a) != self.deep {
             return 1;
         }
         let (extent, lanes) = (axis(self.expr, a).extent, self.lanes_along(a));
@@ -342,7 +350,7 @@ impl<'a> Nest<'a> {
             let multiple = match self.splits.get(a.0) {
                 Some(split) => split.per_item(),
                 None if self.choice.window_unrolled && !self.choice.order.contains(&a) => 4,
-                None if Some(a) == self.deep() && self.trip(a) == axis(self.expr, a).extent => 4,
+                None if Some(a) == self.deep && self.trip(a) == axis(self.expr, a).extent => 4,
                 None => self.trip(a),
             };
             (i64::from(c) * multiple) % 4 == 0
@@ -355,11 +363,6 @@ impl<'a> Nest<'a> {
         let tensor = &self.expr.inputs[tensor];
         let last = form.range(|a| Interval::below(axis(self.expr, a).extent)).hi;
         !is_free(tensor) && tensor.shape[pack] % 4 != 0 && last >= tensor.shape[pack].into()
-    }
-
-    /// The axis that `unroll` is about.
-    fn deep(&self) -> Option<AxisId> {
-        crate::schedule::deep_axis(self.expr)
     }
 
     /// Calls `f` for every load, of the body first.
@@ -487,7 +490,7 @@ impl<'a> Nest<'a> {
             .zip(&self.expr.reduce)
             .map(|(b, a)| b.unwrap_or(Base { from: 0, count: a.extent, looped: false, lanes: 1 }))
             .collect();
-        let deep = self.deep().map(|a| a.0 - self.expr.axes.len());
+        let deep = self.deep.map(|a| a.0 - self.expr.axes.len());
         // Axes whose points share a step: the innermost unrolled one, and a texel's worth of the deep one.
         let innermost = (0..base.len()).rev().find(|&r| Some(r) != deep && base[r].count > 1);
         let lanes = deep.map_or(1, |d| base[d].lanes);
@@ -583,8 +586,7 @@ impl<'a> Nest<'a> {
         };
         let placement = &self.placements[template.tensor];
         match (template.lanes, placement) {
-            _ if width == 1 => Operand::Scalar(self.element(t, offset(0), items)),
-            (LaneKind::Same, _) => Operand::Scalar(self.element(t, offset(0), items)),
+            (kind, _) if width == 1 || kind == LaneKind::Same => Operand::Scalar(self.element(t, offset(0), items)),
             (LaneKind::Consecutive, Placement::Buffer { .. }) => {
                 let item = intern(items, Item { template: t, offsets: offset(0), width });
                 Operand::Lanes(SmallVec::from_slice(&[Part { item, start: 0, width }]))
@@ -707,30 +709,6 @@ fn for_each(counts: &[i64], mut f: impl FnMut(&[i64])) {
     }
 }
 
-/// One store of a tile point.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StoreItem {
-    /// Constant part of each dimension's index.
-    pub offsets: Offsets,
-    /// First lane of the point's value that is stored.
-    pub start: u8,
-    /// Lanes stored (4 for a texel).
-    pub width: u8,
-    /// When it is left out.
-    pub bounds: SmallVec<[StoreBound; 3]>,
-}
-
-/// `0 ≤ value < extent`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StoreBound {
-    /// Position along a parallel axis.
-    pub value: Coord,
-    /// The axis's extent.
-    pub extent: i64,
-    /// Judged for each lane by itself.
-    pub per_lane: bool,
-}
-
 impl Nest<'_> {
     /// Where the output lies.
     pub fn output_placement(&self) -> &Placement {
@@ -752,37 +730,5 @@ impl Nest<'_> {
         }
         collect(&self.expr.epilogue);
         items
-    }
-
-    /// The stores of one tile point: whole vectors where lanes are consecutive in memory, single lanes otherwise.
-    pub fn stores(&self, at: &[i64]) -> Vec<StoreItem> {
-        let (vector, width) = (self.choice.vector.0, self.out_width());
-        let store = |start: u8, lanes: u8, per_lane: bool| {
-            let position = |a: usize| {
-                let split = &self.splits[a];
-                let lane = if vector.0 == a { i64::from(start) } else { 0 };
-                at[a] * i64::from(split.width) + lane
-            };
-            let at = |form: &Index| form.constant + form.terms().iter().map(|&(a, c)| i64::from(c) * position(a.0)).sum::<i64>();
-            let offsets = self.expr.store.iter().map(at).collect();
-            let bounds = self.splits.iter().enumerate().filter_map(|(a, split)| {
-                let run = if vector.0 == a && per_lane { i64::from(lanes) - 1 } else { 0 };
-                let last = (split.blocks - 1) * split.per_item() + position(a) + run;
-                (last >= split.extent).then(|| StoreBound {
-                    value: Coord::term(AxisId(a), (split.tile * split.width) as i32).with_constant(position(a)),
-                    extent: split.extent,
-                    per_lane: run > 0,
-                })
-            });
-            StoreItem { offsets, start, width: lanes, bounds: bounds.collect() }
-        };
-        match self.output_placement() {
-            Placement::Image { .. } => (0..width / 4).map(|i| store(i * 4, 4, false)).collect(),
-            Placement::Buffer { order, .. } => {
-                let consecutive =
-                    self.expr.store.iter().enumerate().all(|(d, form)| form.coefficient(vector) == i32::from(order.last() == Some(&d)));
-                if width == 1 || consecutive { vec![store(0, width, true)] } else { (0..width).map(|i| store(i, 1, false)).collect() }
-            }
-        }
     }
 }

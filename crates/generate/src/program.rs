@@ -174,9 +174,7 @@ impl Writer<'_> {
     /// made no whole vector.
     fn folded(&self, n: usize, stmts: &mut Vec<Stmt>) -> Expr {
         let mut value = Expr::Var(self.names.acc(n));
-        let mut width = self.nest.width();
-        while width > self.nest.out_width() {
-            width /= 2;
+        for width in self.nest.folds() {
             let half = |start: u8| Expr::Slice { vector: Box::new(value.clone()), start, width };
             stmts.push(Stmt::Let { name: self.names.folded(width), value: Expr::binary(self.combine(), half(0), half(width)) });
             value = Expr::Var(self.names.folded(width));

@@ -242,8 +242,9 @@ impl Knobs {
             return false;
         }
         // Results may be computed beyond an axis's end, terms of a reduction may not.
-        let extent = axis(expr, axis_id).extent * if choice.folds(expr) { 1 } else { 2 };
-        if width > 1 && i64::from(width) + i64::from(!choice.folds(expr)) > extent {
+        let (lanes, extent) = (i64::from(width), axis(expr, axis_id).extent);
+        let too_wide = if choice.folds(expr) { lanes > extent } else { lanes >= 2 * extent };
+        if width > 1 && too_wide {
             return false;
         }
         // Without rolled window loops their order means nothing.

@@ -3,7 +3,7 @@
 use warpsight_generate::expr::{Axis, AxisId, Combine, Index, Role, ScalarExpr, Tensor, TensorExpr};
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::{Placement, ScheduleFamily};
-use warpsight_ir::{BinaryOp, Checked, Config, ConfigSpace, Family, Kernel, Scalar, UnaryOp};
+use warpsight_ir::{BinaryOp, Checked, Config, ConfigSpace, Family, Kernel, KnobValue, OpClass, Scalar, UnaryOp};
 
 fn tensor(name: &str, shape: &[i64], role: Role) -> Tensor {
     Tensor { name: name.into(), shape: shape.to_vec(), element: Scalar::F32, role }
@@ -121,6 +121,8 @@ fn closed_forms_equal_derivation() {
             let program: Checked = family.lower(config).expect("legal configurations lower");
             let derived = Kernel::of(&program).expect("lowered programs are affine");
             let closed = family.kernel(config);
+            // What configurations before this one left in the family changes nothing.
+            assert_eq!(closed, ScheduleFamily::new(family.expr().clone()).kernel(config));
             let shown = family.space().describe(config);
             assert_eq!(closed.accesses.vars, derived.accesses.vars, "{shown:?}");
             assert_eq!(closed.accesses.tensors, derived.accesses.tensors, "{shown:?}");
@@ -233,4 +235,28 @@ fn every_legal_combination_is_walked_once_in_order() {
         assert!(seen == 20_000 || walked.next().is_none());
         assert!(seen as u64 == family.space().combinations().min(20_000));
     }
+}
+
+#[test]
+fn rows_are_reduced_in_vectors_along_them() {
+    let folded = |expr: TensorExpr| {
+        let family = ScheduleFamily::new(expr);
+        let along = |config: &Config| {
+            let knobs = family.space().describe(config);
+            knobs["vector_axis"] == KnobValue::Label("c".into()) && knobs["vector"] == KnobValue::Number(8)
+        };
+        let config = family.configs().find(along)?;
+        Some(family.kernel(&config).ops)
+    };
+    // Of 37 terms four vectors of 8, folded in three steps, and five terms by themselves, which one more operation adds.
+    let ops = folded(rows(9, 37, Combine::Sum)).expect("rows have vectors along them");
+    let adds = |width: u8| ops.0.get(&(OpClass::Float, Scalar::F32, width)).copied().unwrap_or(0);
+    let points = adds(4);
+    assert_eq!((adds(2), adds(8)), (points, points * 2 * 4), "x − m and the sum for each vector");
+    assert_eq!(adds(1), points * (1 + 2 * 5 + 1 + 1), "the last fold, five terms, their sum, the scale of the row");
+    // Terms that lie apart, and constants, have none.
+    assert!(folded(conv(16, 8, 24, 24, 1, 1)).is_none());
+    assert!(folded(matmul(64, 64, 64)).is_none());
+    // No vector is longer than the row.
+    assert!(folded(rows(3, 5, Combine::Sum)).is_none());
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use warpsight_engine::network::{Choice, Doing, Key, Network, Run, Selected, Selection};
 use warpsight_files::FileError;
-use warpsight_generate::ExprKey;
+use warpsight_generate::{ExprKey, Place};
 use warpsight_graph::{CardError, Graph, GraphError, InputShape, Model, ModelCard, Plan, simplify};
 use warpsight_ir::Config;
 use warpsight_learn::subject_hash;
@@ -129,14 +129,14 @@ fn subject(network: &Network) -> String {
 /// A selection as the store keeps it.
 #[derive(Serialize, Deserialize)]
 struct Saved {
-    images: Vec<bool>,
+    places: Vec<Place>,
     kernels: Vec<SavedKernel>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct SavedKernel {
     family: usize,
-    pattern: Vec<bool>,
+    pattern: Vec<Place>,
     config: Config,
     /// Hash of the Program that was verified.
     program: String,
@@ -150,7 +150,7 @@ impl Saved {
             config: k.config.clone(),
             program: subject_hash(&k.program.to_string()),
         };
-        Self { images: selection.images.clone(), kernels: selection.kernels.iter().map(kernel).collect() }
+        Self { places: selection.places.clone(), kernels: selection.kernels.iter().map(kernel).collect() }
     }
     fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_else(|_| "null".to_owned())
@@ -158,7 +158,7 @@ impl Saved {
     fn restore(json: &str, network: &Network) -> Option<Selection> {
         let saved: Self = serde_json::from_str(json).ok()?;
         let configs = saved.kernels.iter().map(|k| ((k.family, k.pattern.clone()), k.config.clone())).collect();
-        let selection = network.select(saved.images, &configs)?;
+        let selection = network.select(saved.places, &configs)?;
         let same = saved.kernels.iter().all(|k| {
             let now = selection.kernels.get(&(k.family, k.pattern.clone()));
             now.is_some_and(|now| subject_hash(&now.program.to_string()) == k.program)

@@ -9,8 +9,8 @@
 //! use warpsight_run::{Options, TimingSpec};
 //! let family = ScheduleFamily::new(parse_operator("matmul m=16 n=16 k=16")?.steps.remove(0));
 //! let config = &family.configs().next().ok_or("no configuration")?;
-//! let (program, placements) = (family.finish(config)?, family.placements(config)?);
-//! let trial = Trial::new(family.expr(), &placements, &mut fastrand::Rng::with_seed(1));
+//! let (program, layouts) = (family.finish(config)?, family.layouts(config)?);
+//! let trial = Trial::new(family.expr(), &layouts, &mut fastrand::Rng::with_seed(1));
 //! let mut device = warpsight_run::open("sim:adreno640", &Options::default())?;
 //! let result = device.run(&trial.job(&program, Some(TimingSpec::runs(1))))?;
 //! let verdict = trial.judge(&result).map_err(|wrong| wrong.to_string())?;

@@ -1,7 +1,7 @@
 //! A whole network on a device: one kernel per expression, a place for every tensor, and the run of all of them.
 //!
-//! Every tensor between kernels lies in one place, a buffer or an image, that its producer and all its consumers agree on; so no kernel
-//! exists only to move data. Which place is decided by the model, over the whole network at once (`Network::place`).
+//! Every tensor between kernels lies in one place (rows, blocks of channels, an image) that its producer and all its consumers agree on.
+//! Which place is decided by the model, over the whole network at once (`Network::place`).
 
 use crate::EngineError;
 use crate::tune::{self, Candidates, Judge, Observer, Tuned};
@@ -10,21 +10,21 @@ use fastrand::Rng;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use warpsight_generate::expr::{Role, TensorExpr};
-use warpsight_generate::placement::decode;
-use warpsight_generate::{ExprKey, Placement, ScheduleFamily};
+use warpsight_generate::layout::decode;
+use warpsight_generate::{ExprKey, Layout, Place, ScheduleFamily};
 use warpsight_graph::memory::{self, MemoryPlan, Request, Storage};
 use warpsight_graph::{Plan, PlanRole};
 use warpsight_ir::{Checked, Config, Family, Ranked, Seconds, TimeSource, Times, in_place};
 use warpsight_run::{Device, DeviceLimits, Init, Job, LaunchSpec, Look, MemoryKind, MemorySpec, Session, Timed, TimingSpec};
 
-/// Which activations of an expression (inputs, then output; constants left out) are images.
-pub type Pattern = Vec<bool>;
+/// Where the activations of an expression (inputs, then output; constants left out) lie.
+pub type Pattern = Vec<Place>;
 
 /// The best configurations of a family for each pattern.
 type ByPattern = BTreeMap<Pattern, Vec<Ranked>>;
 
 fn rank_family(family: &ScheduleFamily, judge: &Judge) -> Result<(Candidates, ByPattern), EngineError> {
-    let kind = |config: &Config| family.images(config).map(|images| pattern(family.expr(), &images));
+    let kind = |config: &Config| family.places(config).map(|places| pattern(family.expr(), &places));
     tune::rank_each(family, family.configs(), judge, kind)
 }
 
@@ -72,20 +72,20 @@ pub struct Step {
 struct Value {
     /// A constant's elements.
     data: Option<Vec<f32>>,
-    /// Whether it may be an image: it lies between kernels, all of which see it in one shape.
+    /// Whether it may lie otherwise than in rows: it is between kernels, all of which see it in one shape.
     free: bool,
 }
 
 /// Where every tensor lies and which kernel works on it: enough to run the network.
 #[derive(Clone, Debug)]
 pub struct Selection {
-    /// Per tensor, whether it is an image.
-    pub images: Vec<bool>,
+    /// Per tensor, where it lies.
+    pub places: Vec<Place>,
     /// The kernels, by family and pattern.
     pub kernels: BTreeMap<Key, Selected>,
 }
 
-/// A family and the images among its activations.
+/// A family and the places of its activations.
 pub type Key = (usize, Pattern);
 
 /// A kernel, generated.
@@ -96,7 +96,7 @@ pub struct Selected {
     /// The Program devices run.
     pub program: Checked,
     /// Where its tensors lie.
-    pub placements: Vec<Placement>,
+    pub layouts: Vec<Layout>,
 }
 
 /// The outcome of optimizing a network.
@@ -145,7 +145,7 @@ impl<'a> Network<'a> {
                 let args: Vec<usize> =
                     expr.inputs.iter().map(|t| by_name.get(&*t.name).copied().unwrap_or(output.0)).chain([output.0]).collect();
                 by_name.insert(&expr.output.name, output.0);
-                // A tensor that is seen in two shapes is row-major memory, never an image.
+                // A tensor that is seen in two shapes is row-major memory.
                 for (tensor, &value) in expr.inputs.iter().chain([&expr.output]).zip(&args) {
                     if shapes.entry(value).or_insert_with(|| tensor.shape.clone()) != &tensor.shape {
                         network.values[value].free = false;
@@ -180,10 +180,10 @@ impl<'a> Network<'a> {
     ) -> Result<Choice, EngineError> {
         self.fits(&device.info().limits)?;
         let (candidates, ranked): (Vec<Candidates>, Vec<ByPattern>) = self.rank(judge, progress)?.into_iter().unzip();
-        let images = self.place(&ranked)?;
+        let places = self.place(&ranked)?;
         let mut tuned: BTreeMap<Key, Tuned> = BTreeMap::new();
         let mut chosen = BTreeSet::new();
-        let keyed = self.steps.iter().map(|step| (step, (step.family, self.pattern(step, &images))));
+        let keyed = self.steps.iter().map(|step| (step, (step.family, self.pattern(step, &places))));
         let kernels: Vec<(&Step, Key)> = keyed.filter(|(_, key)| chosen.insert(key.clone())).collect();
         let work = |step: &Step| work(self.families[step.family].expr());
         let (all, mut done) = (kernels.iter().map(|(step, _)| work(step)).sum::<f64>(), 0.0);
@@ -198,32 +198,33 @@ impl<'a> Network<'a> {
             let observer: &mut Observer = &mut |attempt| observe(family, attempt);
             tuned.insert(key, tune::choose(family, list, judge, device, rng, observer)?);
         }
-        let select = |t: &Tuned| Selected { config: t.config.clone(), program: t.program.clone(), placements: t.placements.clone() };
+        let select = |t: &Tuned| Selected { config: t.config.clone(), program: t.program.clone(), layouts: t.layouts.clone() };
         let kernels = tuned.iter().map(|(key, t)| (key.clone(), select(t))).collect();
-        Ok(Choice { selection: Selection { images, kernels }, candidates, tuned })
+        Ok(Choice { selection: Selection { places, kernels }, candidates, tuned })
     }
 
     /// Generates the kernels of an earlier choice; `None` where it does not fit this network.
-    pub fn select(&self, images: Vec<bool>, configs: &BTreeMap<Key, Config>) -> Option<Selection> {
-        let fits = images.len() == self.values.len() && images.iter().zip(&self.values).all(|(image, value)| value.free || !image);
+    pub fn select(&self, places: Vec<Place>, configs: &BTreeMap<Key, Config>) -> Option<Selection> {
+        let rows = |(place, value): (&Place, &Value)| value.free || *place == Place::Buffer;
+        let fits = places.len() == self.values.len() && places.iter().zip(&self.values).all(rows);
         if !fits {
             return None;
         }
         let mut kernels = BTreeMap::new();
         for step in &self.steps {
-            let key = (step.family, self.pattern(step, &images));
+            let key = (step.family, self.pattern(step, &places));
             if kernels.contains_key(&key) {
                 continue;
             }
             let (family, config) = (&self.families[step.family], configs.get(&key)?);
-            if pattern(family.expr(), &family.images(config)?) != key.1 {
+            if pattern(family.expr(), &family.places(config)?) != key.1 {
                 return None;
             }
             let selected =
-                Selected { config: config.clone(), program: family.finish(config).ok()?, placements: family.placements(config).ok()? };
+                Selected { config: config.clone(), program: family.finish(config).ok()?, layouts: family.layouts(config).ok()? };
             kernels.insert(key, selected);
         }
-        Some(Selection { images, kernels })
+        Some(Selection { places, kernels })
     }
 
     /// Opens and ranks every family, as many at a time as there are processors.
@@ -256,65 +257,68 @@ impl<'a> Network<'a> {
         Ok(all.into_values().collect())
     }
 
-    /// For every tensor, buffer or image: the predicted time of the whole network is lowered tensor by tensor until no single change
-    /// helps, from all buffers and from all images; the better end is taken.
-    fn place(&self, ranked: &[ByPattern]) -> Result<Vec<bool>, EngineError> {
-        let cost = |images: &[bool], step: &Step| {
-            let best = ranked[step.family].get(&self.pattern(step, images)).and_then(|r| r.first());
+    /// For every tensor, its place: the predicted time of the whole network is lowered tensor by tensor until no single change helps, from
+    /// each place that some kernel knows for all of them; the best end is taken.
+    fn place(&self, ranked: &[ByPattern]) -> Result<Vec<Place>, EngineError> {
+        let cost = |places: &[Place], step: &Step| {
+            let best = ranked[step.family].get(&self.pattern(step, places)).and_then(|r| r.first());
             best.map_or(f64::INFINITY, |r| r.estimate.time.0)
         };
         let users: Vec<Vec<&Step>> = (0..self.values.len()).map(|v| self.steps.iter().filter(|s| s.args.contains(&v)).collect()).collect();
-        let total = |images: &[bool]| self.steps.iter().map(|s| cost(images, s)).sum::<f64>();
-        let mut best: Option<(f64, Vec<bool>)> = None;
-        for start in [false, true] {
-            let mut images: Vec<bool> = self.values.iter().map(|v| start && v.free).collect();
+        let total = |places: &[Place]| self.steps.iter().map(|s| cost(places, s)).sum::<f64>();
+        let known: BTreeSet<Place> = ranked.iter().flat_map(BTreeMap::keys).flatten().copied().chain([Place::Buffer]).collect();
+        let mut best: Option<(f64, Vec<Place>)> = None;
+        for &start in &known {
+            let mut places: Vec<Place> = self.values.iter().map(|v| if v.free { start } else { Place::Buffer }).collect();
             loop {
                 let mut changed = false;
-                for v in 0..self.values.len() {
-                    if !self.values[v].free {
-                        continue;
+                for v in (0..self.values.len()).filter(|&v| self.values[v].free) {
+                    let own = places[v];
+                    let mut around = |place: Place| {
+                        places[v] = place;
+                        users[v].iter().map(|s| cost(&places, s)).sum::<f64>()
+                    };
+                    let mut least = (around(own), own);
+                    for &other in known.iter().filter(|&&other| other != own) {
+                        let sum = around(other);
+                        // Two infinite sums: prefer buffers, which every family can use.
+                        if sum < least.0 || sum.is_infinite() && least.0.is_infinite() && other == Place::Buffer {
+                            least = (sum, other);
+                        }
                     }
-                    let around = |images: &[bool]| users[v].iter().map(|s| cost(images, s)).sum::<f64>();
-                    let before = around(&images);
-                    images[v] = !images[v];
-                    let after = around(&images);
-                    // Two infinite sums: prefer buffers, which every family can use.
-                    if after < before || before.is_infinite() && after.is_infinite() && !images[v] {
-                        changed = true;
-                    } else {
-                        images[v] = !images[v];
-                    }
+                    places[v] = least.1;
+                    changed |= least.1 != own;
                 }
                 if !changed {
                     break;
                 }
             }
-            let sum = total(&images);
+            let sum = total(&places);
             if best.as_ref().is_none_or(|b| sum < b.0) {
-                best = Some((sum, images));
+                best = Some((sum, places));
             }
         }
-        let (sum, images) = best.unwrap_or_default();
+        let (sum, places) = best.unwrap_or_default();
         if sum.is_infinite() {
-            let stuck = self.steps.iter().find(|s| cost(&images, s).is_infinite());
+            let stuck = self.steps.iter().find(|s| cost(&places, s).is_infinite());
             return Err(EngineError::NothingVerified {
                 name: stuck.map(|s| s.name.clone()).unwrap_or_default(),
                 tried: 0,
                 first: "no configuration of it fits the device".to_owned(),
             });
         }
-        Ok(images)
+        Ok(places)
     }
 
-    fn pattern(&self, step: &Step, images: &[bool]) -> Pattern {
+    fn pattern(&self, step: &Step, places: &[Place]) -> Pattern {
         let expr = self.families[step.family].expr();
         let roles = expr.inputs.iter().map(|t| t.role).chain([Role::Output]);
-        roles.zip(&step.args).filter(|(role, _)| *role != Role::Weight).map(|(_, &a)| images[a]).collect()
+        roles.zip(&step.args).filter(|(role, _)| *role != Role::Weight).map(|(_, &a)| places[a]).collect()
     }
 
     /// Family and pattern of a step.
     pub fn key(&self, selection: &Selection, step: &Step) -> Key {
-        (step.family, self.pattern(step, &selection.images))
+        (step.family, self.pattern(step, &selection.places))
     }
 
     /// The job that runs the whole network on these inputs (one per network input, in the plan's order).
@@ -337,28 +341,28 @@ impl<'a> Network<'a> {
                 job.programs.len() - 1
             });
             let expr = self.families[step.family].expr();
-            let tensors = expr.inputs.iter().chain([&expr.output]).zip(&kernel.placements);
+            let tensors = expr.inputs.iter().chain([&expr.output]).zip(&kernel.layouts);
             let mut args = vec![];
-            for (_, ((tensor, placement), &value)) in tensors.zip(&step.args).enumerate().filter(|(position, _)| !gone.contains(position)) {
-                let contents = placement.describe(tensor);
+            for (_, ((tensor, layout), &value)) in tensors.zip(&step.args).enumerate().filter(|(position, _)| !gone.contains(position)) {
+                let contents = layout.describe(tensor);
                 let mut push = |job: &mut Job, name: String, kind: MemoryKind, init: Init| {
                     job.memory.push(MemorySpec { kind, init, canaries: false });
                     names.push((name, contents.clone()));
                     job.memory.len() - 1
                 };
-                let kind = memory_kind(tensor, placement);
+                let kind = memory_kind(tensor, layout);
                 let at = match (&self.values[value].data, input_position.get(&value)) {
                     // Constants are packed for their kernel.
                     (Some(data), _) => {
                         let name = format!("{}_{}", step_name(&step.name), tensor.name);
-                        push(&mut job, name, kind, Init::Data(placement.pack(tensor, data, filler(tensor))))
+                        push(&mut job, name, kind, Init::Data(layout.pack(tensor, data, filler(tensor))))
                     }
                     (None, Some(&n)) => *memory_of.entry(value).or_insert_with(|| {
                         push(
                             &mut job,
                             step_name(&self.plan.tensors[value].name),
                             kind,
-                            Init::Data(placement.pack(tensor, &inputs[n], filler(tensor))),
+                            Init::Data(layout.pack(tensor, &inputs[n], filler(tensor))),
                         )
                     }),
                     (None, None) => *memory_of.entry(value).or_insert_with(|| match slots.get(&value) {
@@ -385,16 +389,16 @@ impl<'a> Network<'a> {
         let mut requests: BTreeMap<usize, Request> = BTreeMap::new();
         for (n, step) in self.steps.iter().enumerate() {
             let expr = self.families[step.family].expr();
-            let tensors = expr.inputs.iter().chain([&expr.output]).zip(&selection.kernels[&self.key(selection, step)].placements);
-            for ((tensor, placement), &value) in tensors.zip(&step.args) {
+            let tensors = expr.inputs.iter().chain([&expr.output]).zip(&selection.kernels[&self.key(selection, step)].layouts);
+            for ((tensor, layout), &value) in tensors.zip(&step.args) {
                 if !matches!(self.plan.tensors[value].role, PlanRole::Intermediate) {
                     continue;
                 }
-                let storage = match memory_kind(tensor, placement) {
+                let storage = match memory_kind(tensor, layout) {
                     MemoryKind::Buffer { .. } => Storage::Buffer,
                     MemoryKind::Image { format, width, height, .. } => Storage::Image { width, height, format },
                 };
-                let bytes = placement.bytes(tensor.element);
+                let bytes = layout.bytes(tensor.element);
                 requests.entry(value).or_insert(Request { bytes, storage, first: n, last: n }).last = n;
             }
         }
@@ -592,9 +596,9 @@ fn grow(kind: &mut MemoryKind, other: MemoryKind) {
     }
 }
 
-fn pattern(expr: &TensorExpr, images: &[bool]) -> Pattern {
+fn pattern(expr: &TensorExpr, places: &[Place]) -> Pattern {
     let roles = expr.inputs.iter().map(|t| t.role).chain([Role::Output]);
-    roles.zip(images).filter(|(role, _)| *role != Role::Weight).map(|(_, &image)| image).collect()
+    roles.zip(places).filter(|(role, _)| *role != Role::Weight).map(|(_, &place)| place).collect()
 }
 
 /// The expression under names that do not depend on the network.

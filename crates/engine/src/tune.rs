@@ -6,7 +6,7 @@ use fastrand::Rng;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use warpsight_generate::prune::{Allowance, prune};
-use warpsight_generate::{Placement, ScheduleFamily};
+use warpsight_generate::{Layout, ScheduleFamily};
 use warpsight_ir::sample::median;
 use warpsight_ir::{
     Checked, Config, Estimate, Family, Feedback, KnobValue, Name, Profile, RankFamily, Ranked, Ranking, Seconds, Status, TimeSource,
@@ -52,7 +52,7 @@ pub struct Tuned {
     /// The Program devices run.
     pub program: Checked,
     /// Where its tensors lie.
-    pub placements: Vec<Placement>,
+    pub layouts: Vec<Layout>,
     /// Median time and its source; `None` where the device has no clock.
     pub time: Option<(Seconds, TimeSource)>,
     /// Every timed run.
@@ -181,8 +181,8 @@ pub fn attempt(
 ) -> Result<Result<Tuned, String>, EngineError> {
     let config = &candidate.config;
     let program = family.finish(config)?;
-    let placements = family.placements(config)?;
-    let trial = Trial::new(family.expr(), &placements, rng);
+    let layouts = family.layouts(config)?;
+    let trial = Trial::new(family.expr(), &layouts, rng);
     let timing = device.info().clock.map(|_| TimingSpec::runs(judge.runs));
     let outcome = match trial.interpret(&program) {
         Ok(()) => device.run(&trial.job(&program, timing)).map_err(Outcome::Device),
@@ -220,7 +220,7 @@ pub fn attempt(
             estimate: candidate.estimate.clone(),
             registers: family.demand(config).registers,
             program,
-            placements,
+            layouts,
             time: median(&times).zip(source),
             times,
             cpu_time: result.timed.cpu_time,

@@ -8,8 +8,8 @@ use crate::EngineError;
 use fastrand::Rng;
 use warpsight_generate::expr::{Operator, Role, TensorExpr};
 use warpsight_generate::operators::external_inputs;
-use warpsight_generate::placement::{for_each_index, image_format, stored};
-use warpsight_generate::{Placement, Tensor};
+use warpsight_generate::layout::{for_each_index, image_format, stored};
+use warpsight_generate::{Layout, Tensor};
 use warpsight_graph::room;
 use warpsight_ir::{Bindings, Checked, ImageKind, Scalar, interpret};
 use warpsight_run::{DeviceError, DeviceLimits, Init, Job, JobResult, LaunchSpec, MemoryKind, MemorySpec, TimingSpec};
@@ -39,7 +39,7 @@ const INTERPRETER_BUDGET: usize = 4_000;
 /// A kernel's verification: its job and what the outputs should be.
 pub struct Trial<'a> {
     expr: &'a TensorExpr,
-    placements: &'a [Placement],
+    layouts: &'a [Layout],
     inputs: Vec<Vec<f32>>,
     /// (position in the output, expected value)
     expected: Vec<(usize, f64)>,
@@ -91,8 +91,8 @@ pub enum Wrong {
 
 impl<'a> Trial<'a> {
     /// Draws inputs and computes what the outputs should be.
-    pub fn new(expr: &'a TensorExpr, placements: &'a [Placement], rng: &mut Rng) -> Self {
-        let mut trial = Self { expr, placements, inputs: vec![], expected: vec![] };
+    pub fn new(expr: &'a TensorExpr, layouts: &'a [Layout], rng: &mut Rng) -> Self {
+        let mut trial = Self { expr, layouts, inputs: vec![], expected: vec![] };
         let largest = if expr.output.element == Scalar::F16 { F16_MAX } else { f64::from(f32::MAX) };
         let fits = |trial: &Self| trial.expected.iter().all(|e| e.1.abs() <= largest);
         let found = RANGES.into_iter().any(|range| {
@@ -135,11 +135,11 @@ impl<'a> Trial<'a> {
 
     /// The job that runs a kernel once on these inputs.
     pub fn job(&self, program: &Checked, timing: Option<TimingSpec>) -> Job {
-        let tensors = self.expr.inputs.iter().chain([&self.expr.output]).zip(self.placements).enumerate();
+        let tensors = self.expr.inputs.iter().chain([&self.expr.output]).zip(self.layouts).enumerate();
         let memory: Vec<MemorySpec> = tensors
-            .map(|(i, (tensor, placement))| MemorySpec {
-                kind: memory_kind(tensor, placement),
-                init: self.inputs.get(i).map_or(Init::Poison, |values| Init::Data(placement.pack(tensor, values, filler(tensor)))),
+            .map(|(i, (tensor, layout))| MemorySpec {
+                kind: memory_kind(tensor, layout),
+                init: self.inputs.get(i).map_or(Init::Poison, |values| Init::Data(layout.pack(tensor, values, filler(tensor)))),
                 canaries: true,
             })
             .collect();
@@ -159,9 +159,9 @@ impl<'a> Trial<'a> {
         if self.expr.output.len() * self.work_per_output() > INTERPRETER_BUDGET {
             return Ok(());
         }
-        let inputs = self.expr.inputs.iter().zip(self.placements).zip(&self.inputs);
+        let inputs = self.expr.inputs.iter().zip(self.layouts).zip(&self.inputs);
         let mut data: Vec<Vec<u8>> = inputs.map(|((t, p), v)| p.pack(t, v, filler(t))).collect();
-        let output = self.output_placement();
+        let output = self.output_layout();
         data.push(vec![0xff; output.bytes(self.expr.output.element) as usize]);
         let mut bindings = Bindings { data, ..Bindings::default() };
         interpret::interpret(program, &mut bindings).map_err(|fault| Wrong::Fault(fault.to_string()))?;
@@ -176,13 +176,13 @@ impl<'a> Trial<'a> {
         self.compare(result.read.first().map_or(&[], |c| &c.0))
     }
 
-    fn output_placement(&self) -> &Placement {
-        // One placement per input and one for the output.
-        &self.placements[self.expr.inputs.len()]
+    fn output_layout(&self) -> &Layout {
+        // One layout per input and one for the output.
+        &self.layouts[self.expr.inputs.len()]
     }
 
     fn compare(&self, bytes: &[u8]) -> Result<Verdict, Wrong> {
-        let got = self.output_placement().unpack(&self.expr.output, bytes);
+        let got = self.output_layout().unpack(&self.expr.output, bytes);
         // Where the reference is NaN, what was never written cannot be told from it.
         let nan = got.iter().filter(|v| v.is_nan()).count();
         if let Some(first) = got.iter().position(|v| v.is_nan()).filter(|_| !self.expected.iter().any(|e| e.1.is_nan())) {
@@ -238,12 +238,12 @@ pub fn filler(tensor: &Tensor) -> f32 {
 }
 
 /// The memory that holds a tensor.
-pub fn memory_kind(tensor: &Tensor, placement: &Placement) -> MemoryKind {
-    match placement.image_size() {
+pub fn memory_kind(tensor: &Tensor, layout: &Layout) -> MemoryKind {
+    match layout.image_size() {
         Some((width, height)) => {
             MemoryKind::Image { kind: ImageKind::Image2d, format: image_format(tensor.element), width: width as u32, height: height as u32 }
         }
-        None => MemoryKind::Buffer { bytes: placement.bytes(tensor.element).max(1) },
+        None => MemoryKind::Buffer { bytes: layout.bytes(tensor.element).max(1) },
     }
 }
 

@@ -13,8 +13,8 @@ fn family(op: &str) -> ScheduleFamily {
 
 fn simulate(family: &ScheduleFamily, config: &Config, device: &mut dyn Device, rng: &mut fastrand::Rng) -> Seconds {
     let program = family.finish(config).expect("lowers");
-    let placements = family.placements(config).expect("legal");
-    let trial = Trial::new(family.expr(), &placements, rng);
+    let layouts = family.layouts(config).expect("legal");
+    let trial = Trial::new(family.expr(), &layouts, rng);
     let result = device.run(&trial.job(&program, Some(TimingSpec::runs(1)))).expect("runs");
     trial.judge(&result).unwrap_or_else(|wrong| panic!("{wrong}: {:?}", family.space().describe(config)));
     result.timed.times[0].first().expect("a time")

@@ -42,11 +42,11 @@ fn planted_faults_are_found() {
     let mut rng = fastrand::Rng::with_seed(5);
     let family = conv();
     let config = family.configs().find(|c| !family.images(c).expect("legal").contains(&true)).expect("a configuration with buffers");
-    let placements = family.placements(&config).expect("legal");
+    let layouts = family.layouts(&config).expect("legal");
     let program = family.finish(&config).expect("lowers");
     let mut device = simulator();
     let mut verdict = |program: &Checked| {
-        let trial = Trial::new(family.expr(), &placements, &mut rng);
+        let trial = Trial::new(family.expr(), &layouts, &mut rng);
         trial.judge(&device.run(&trial.job(program, None)).expect("runs"))
     };
     assert!(verdict(&program).expect("right").rel_l2 < 1e-6);

@@ -3,14 +3,14 @@
 use crate::addresses::eliminate_common_addresses;
 use crate::expr::TensorExpr;
 use crate::kernel::{kernel, registers};
+use crate::layout::{Layout, Place};
 use crate::nest::{Bodies, Nest};
-use crate::placement::Placement;
 use crate::program::program;
 use crate::schedule::{Choice, Knobs, show_choice};
 use warpsight_ir::{Bytes, Checked, Config, ConfigSpace, Demand, Family, Kernel, LowerError, Name};
 
 /// Changes whenever a configuration lowers to another Program than before: stored times of older Programs are then not taken for today's.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// All schedules of one tensor expression.
 pub struct ScheduleFamily {
@@ -66,13 +66,13 @@ impl ScheduleFamily {
     }
 
     /// Where each input, then the output, lies under a configuration.
-    pub fn placements(&self, config: &Config) -> Result<Vec<Placement>, LowerError> {
-        self.with_nest(config, |nest| nest.placements.clone()).ok_or_else(|| self.not_legal(config))
+    pub fn layouts(&self, config: &Config) -> Result<Vec<Layout>, LowerError> {
+        self.with_nest(config, |nest| nest.layouts.clone()).ok_or_else(|| self.not_legal(config))
     }
 
-    /// Whether each input, then the output, is an image under a configuration.
-    pub fn images(&self, config: &Config) -> Option<Vec<bool>> {
-        self.knobs.choice(&self.expr, config).map(|c| c.image.to_vec())
+    /// What the layout of each input, then of the output, is under a configuration.
+    pub fn places(&self, config: &Config) -> Option<Vec<Place>> {
+        self.knobs.choice(&self.expr, config).map(|c| c.place.to_vec())
     }
 
     /// The Program that devices run: lowered, with common address parts eliminated.
@@ -98,15 +98,22 @@ impl ScheduleFamily {
 
     /// Which settings of the knobs of places are legal beside the others of a choice.
     fn legal_places(&self, mut choice: Choice) -> impl Fn(&[i32]) -> bool + '_ {
-        let legal = [false, true].map(|image| {
-            self.knobs.placeable.iter().for_each(|&t| choice.image[t] = image);
-            let mut legal = Nest::legal(&self.expr, &choice);
-            legal[self.expr.inputs.len()] &= self.knobs.images_fit(&self.expr, &choice);
-            legal
-        });
         let placeable = &self.knobs.placeable;
-        let fixed = (0..=self.expr.inputs.len()).all(|t| placeable.contains(&t) || legal[0][t]);
-        move |places| fixed && placeable.iter().zip(places).all(|(&t, &place)| legal[usize::from(place == 1)][t])
+        let most = placeable.iter().map(|(_, places)| places.len()).max().unwrap_or(1);
+        // Where each tensor has the place of this number, or its last one.
+        let legal: Vec<_> = (0..most)
+            .map(|place| {
+                placeable.iter().for_each(|(t, places)| choice.place[*t] = places[place.min(places.len() - 1)]);
+                let mut legal = Nest::legal(&self.expr, &choice);
+                legal[self.expr.inputs.len()] &= self.knobs.whole_blocks(&self.expr, &choice);
+                legal
+            })
+            .collect();
+        let fixed = (0..=self.expr.inputs.len()).all(|t| placeable.iter().any(|own| own.0 == t) || legal[0][t]);
+        move |places| {
+            let own = placeable.iter().zip(places).all(|((t, _), &place)| legal[place as usize][*t]);
+            fixed && own && self.knobs.agree(places)
+        }
     }
 
     fn not_legal(&self, config: &Config) -> LowerError {
@@ -130,7 +137,7 @@ impl Family for ScheduleFamily {
 
     fn configs(&self) -> Box<dyn Iterator<Item = Config> + '_> {
         Box::new(self.knobs.schedules(&self.expr).flat_map(|(values, choice)| {
-            let places = self.knobs.placements();
+            let places = self.knobs.places();
             let legal = self.legal_places(choice);
             ConfigSpace::combine(places).filter(move |places| legal(places)).map(move |places| Config([&values[..], &places].concat()))
         }))
@@ -143,7 +150,7 @@ impl Family for ScheduleFamily {
 
     fn demand(&self, config: &Config) -> Demand {
         let demand = |nest: &Nest| {
-            let sizes = nest.placements.iter().filter_map(Placement::image_size);
+            let sizes = nest.layouts.iter().filter_map(Layout::image_size);
             Demand {
                 registers: registers(nest),
                 local: Bytes::ZERO,

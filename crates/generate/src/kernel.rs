@@ -1,10 +1,9 @@
 //! What models see of a configuration, read off the nest without building statements.
 
-use crate::coords::Coord;
 use crate::expr::{AxisId, Combine, ScalarExpr};
+use crate::layout::{Coord, image_format};
 use crate::names::Names;
 use crate::nest::{Item, LaneKind, Nest, Places, Step, Tree};
-use crate::placement::{Placement, image_format};
 use crate::stores::{StoreBound, StoreItem};
 use smallvec::SmallVec;
 use warpsight_ir::{
@@ -20,7 +19,7 @@ pub fn kernel(nest: &Nest) -> Option<Kernel> {
     reader.trees(&nest.body.tree, &mut body)?;
     let tile = nest.tile_points();
     let none: SmallVec<[bool; 5]> = SmallVec::from_elem(false, nest.expr.reduce.len());
-    let stored = reader.substituted(&nest.places(&nest.expr.store, nest.output_placement())?)?;
+    let stored = reader.substituted(&nest.places(&nest.expr.store, nest.output_layout())?)?;
     for at in &tile {
         let items = nest.epilogue_items(at);
         for item in &items.list {
@@ -83,7 +82,7 @@ impl<'a> Reader<'a> {
         }
         let idle = nest.splits.iter().enumerate().filter(|(_, s)| s.idle_lanes());
         let idle = idle.map(|(a, s)| AffineBound { value: blocks[a].clone(), extent: s.blocks, per_lane: false }).collect();
-        let places = nest.templates.iter().map(|t| nest.places(t.index, &nest.placements[t.tensor])).collect::<Option<_>>()?;
+        let places = nest.templates.iter().map(|t| nest.places(t.index, &nest.layouts[t.tensor])).collect::<Option<_>>()?;
         let variable = nest.templates.iter().map(|_| None).collect();
         Some(Self { nest, names, vars, blocks, idle, places, variable })
     }
@@ -126,14 +125,14 @@ impl<'a> Reader<'a> {
 
     fn load(&mut self, item: &Item, looped: &[bool]) -> Option<AccessRef> {
         let template = &self.nest.templates[item.template];
-        let placement = &self.nest.placements[template.tensor];
+        let layout = &self.nest.layouts[template.tensor];
         if self.variable[item.template].is_none() {
             self.variable[item.template] = Some(self.substituted(&self.places[item.template])?);
         }
         let variable = self.variable[item.template].as_ref()?;
         let guard = self.nest.bounds(item, looped).into_iter().map(|(d, per_lane)| AffineBound {
             value: variable.dims[d].with_constant(item.offsets[d]),
-            extent: placement.extents()[d],
+            extent: layout.extents()[d],
             per_lane,
         });
         Some(AccessRef {
@@ -142,10 +141,10 @@ impl<'a> Reader<'a> {
             coords: variable
                 .coords
                 .iter()
-                .zip(placement.coords(&item.offsets))
+                .zip(layout.coords(&item.offsets))
                 .map(|(form, constant)| form.with_constant(constant))
                 .collect(),
-            width: if placement.is_image() { 1 } else { item.width },
+            width: if layout.is_image() { 1 } else { item.width },
             guard: self.idle.iter().cloned().chain(guard).collect(),
             path: LoadPath::Default,
             indirect: None,
@@ -154,14 +153,14 @@ impl<'a> Reader<'a> {
     }
 
     fn store(&self, store: &StoreItem, coords: &[Affine]) -> Option<AccessRef> {
-        let placement = self.nest.output_placement();
+        let layout = self.nest.output_layout();
         let bound = |b: &StoreBound| Some(AffineBound { value: self.affine(&b.value)?, extent: b.extent, per_lane: b.per_lane });
         let guard = self.idle.iter().cloned().map(Some).chain(store.bounds.iter().map(bound));
         Some(AccessRef {
             tensor: self.nest.expr.inputs.len() as u16,
             kind: AccessKind::Store(StorePolicy::WriteBack),
-            coords: coords.iter().zip(placement.coords(&store.offsets)).map(|(form, constant)| form.with_constant(constant)).collect(),
-            width: if placement.is_image() { 1 } else { store.width },
+            coords: coords.iter().zip(layout.coords(&store.offsets)).map(|(form, constant)| form.with_constant(constant)).collect(),
+            width: if layout.is_image() { 1 } else { store.width },
             guard: guard.collect::<Option<_>>()?,
             path: LoadPath::Default,
             indirect: None,
@@ -172,17 +171,16 @@ impl<'a> Reader<'a> {
 
 fn tensors(nest: &Nest) -> Vec<TensorUse> {
     let all = nest.expr.inputs.iter().chain([&nest.expr.output]);
-    all.zip(&nest.placements)
-        .map(|(tensor, placement)| {
-            let place = match (placement, placement.image_size()) {
-                (Placement::Buffer { order, extents }, _) => TensorPlace::Buffer {
+    all.zip(&nest.layouts)
+        .map(|(tensor, layout)| {
+            let place = match layout.image_size() {
+                None => TensorPlace::Buffer {
                     space: Space::Global,
                     element: tensor.element,
-                    dims: order.iter().map(|&d| extents[d]).collect(),
+                    dims: layout.axes().iter().map(|axis| axis.extent).collect(),
                     layout: BufferLayout::default(),
                 },
-                (_, size) => {
-                    let (width, height) = size.unwrap_or_default();
+                Some((width, height)) => {
                     TensorPlace::Image { kind: ImageKind::Image2d, format: image_format(tensor.element), width, height }
                 }
             };

@@ -14,15 +14,14 @@
 //! ```
 
 pub mod addresses;
-pub mod coords;
 pub mod expr;
 pub mod family;
 pub mod kernel;
 pub mod key;
+pub mod layout;
 pub mod names;
 pub mod nest;
 pub mod operators;
-pub mod placement;
 pub mod program;
 pub mod prune;
 pub mod schedule;
@@ -32,5 +31,5 @@ pub mod stores;
 pub use expr::{Operator, Role, Tensor, TensorExpr};
 pub use family::{Lowering, ScheduleFamily};
 pub use key::ExprKey;
-pub use placement::Placement;
+pub use layout::{Layout, Place};
 pub use prune::{Pruned, prune};

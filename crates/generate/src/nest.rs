@@ -4,9 +4,8 @@
 //! judged without building statements. Offsets within tiles, unrolled loops and vectors are known here, so a load differs from
 //! its neighbours in constants only: a [`Template`] holds what they share, an [`Item`] the constants.
 
-use crate::coords::{Coord, Coords, coords};
 use crate::expr::{Axis, AxisId, Index, ScalarExpr, TensorExpr};
-use crate::placement::{Placement, is_free};
+use crate::layout::{Coord, Coords, Layout, MemoryAxis, is_free};
 use crate::schedule::{Choice, axis, deep_axis};
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -30,7 +29,7 @@ pub struct Nest<'a> {
     /// Per parallel axis.
     pub splits: SmallVec<[Split; 5]>,
     /// Where each input, then the output, lies.
-    pub placements: Vec<Placement>,
+    pub layouts: Vec<Layout>,
     /// Every distinct load, of the body and the epilogue.
     pub templates: Vec<Template<'a>>,
     /// What each work-item does.
@@ -222,7 +221,7 @@ impl<'a> Nest<'a> {
     /// Resolves a configuration; `None` where a tensor cannot be an image under it, or its coordinates exceed 32 bits.
     pub fn new(expr: &'a TensorExpr, choice: &'a Choice, bodies: &Bodies) -> Option<Self> {
         let mut nest = Self::placed(expr, choice);
-        nest.templates = nest.near(&expr.store, nest.output_placement()).then(|| nest.collect_templates())??;
+        nest.templates = nest.holds(&expr.store, nest.output_layout()).then(|| nest.collect_templates())??;
         nest.body = bodies.of(&nest);
         Some(nest)
     }
@@ -242,8 +241,8 @@ impl<'a> Nest<'a> {
     /// Whether each tensor, the output last, can lie where a choice puts it. That does not depend on where others lie.
     pub fn legal(expr: &'a TensorExpr, choice: &'a Choice) -> SmallVec<[bool; 8]> {
         let nest = Self::placed(expr, choice);
-        let mut legal = SmallVec::from_elem(true, nest.placements.len());
-        legal[expr.inputs.len()] = nest.near(&expr.store, nest.output_placement());
+        let mut legal = SmallVec::from_elem(true, nest.layouts.len());
+        legal[expr.inputs.len()] = nest.holds(&expr.store, nest.output_layout());
         nest.loads(|load| legal[load.tensor] &= nest.fits(&load));
         legal
     }
@@ -257,8 +256,8 @@ impl<'a> Nest<'a> {
             Split { tile, width, lanes, blocks, groups: (blocks + i64::from(lanes) - 1) / i64::from(lanes), extent }
         };
         let splits = expr.axes.iter().enumerate().map(split).collect();
-        let mut nest = Self { expr, choice, deep: deep_axis(expr), splits, placements: vec![], templates: vec![], body: Arc::default() };
-        nest.placements = nest.place();
+        let mut nest = Self { expr, choice, deep: deep_axis(expr), splits, layouts: vec![], templates: vec![], body: Arc::default() };
+        nest.layouts = nest.lay_out();
         nest
     }
 
@@ -297,43 +296,73 @@ impl<'a> Nest<'a> {
         if self.choice.folds(self.expr) && self.choice.vector.0 == a { i64::from(self.width()) } else { 1 }
     }
 
-    /// Where every tensor lies. Activations have the network's two forms; constants are packed so that the vector axis is contiguous
-    /// and padded so that no bound is needed.
-    fn place(&self) -> Vec<Placement> {
+    /// Where every tensor lies. Activations have the forms that a network knows; constants are packed so that the vector axis is
+    /// contiguous, in the order in which they are read, and padded so that no bound is needed.
+    fn lay_out(&self) -> Vec<Layout> {
         let tensors = self.expr.inputs.iter().chain([&self.expr.output]).enumerate();
         tensors
             .map(|(t, tensor)| {
-                let image = self.choice.image[t];
+                let place = self.choice.place[t];
                 if !is_free(tensor) {
-                    return if image { Placement::image(tensor) } else { Placement::buffer(tensor) };
+                    return Layout::of(tensor, place);
                 }
-                let index = self.index_of(t);
-                let extents = (0..tensor.shape.len()).map(|d| self.padded_extent(tensor.shape[d], index.and_then(|i| i.get(d)))).collect();
+                let image = place.is_image();
+                let (index, several) = self.index_of(t);
+                let extents: Vec<i64> =
+                    (0..tensor.shape.len()).map(|d| self.padded_extent(tensor.shape[d], index.and_then(|i| i.get(d)))).collect();
                 let innermost = index
                     .and_then(|i| i.iter().position(|form| self.width() > 1 && form.coefficient(self.choice.vector.0) == 1))
-                    .or_else(|| image.then(|| index.and_then(|i| (0..i.len()).rev().find(|&d| self.aligned(&i[d])))).flatten())
+                    .or_else(|| image.then(|| index.and_then(|i| (0..i.len()).rev().find(|&d| self.aligned(&i[d], 4)))).flatten())
                     .unwrap_or(tensor.shape.len() - 1);
-                let rest: Vec<usize> = (0..tensor.shape.len()).filter(|&d| d != innermost).collect();
-                if image {
-                    Placement::Image { pack: innermost, columns: rest, rows: vec![innermost], extents }
-                } else {
-                    Placement::Buffer { order: rest.into_iter().chain([innermost]).collect(), extents }
+                match index {
+                    _ if image => Layout::texels(&extents, innermost),
+                    Some(index) if !several => Layout::ordered(&extents, self.order_of_reading(index, innermost)),
+                    _ => Layout::ordered(&extents, (0..extents.len()).filter(|&d| d != innermost).chain([innermost]).map(|d| (d, 1))),
                 }
             })
             .collect()
     }
 
-    /// The index by which the body (or epilogue) reads an input; the first where there are several.
-    fn index_of(&self, tensor: usize) -> Option<&'a [Index]> {
-        let mut found = None;
+    /// The axes of a constant that is read at this index, in the order in which a work-item reads it: a panel for each tile of it, in that the
+    /// loops from the outermost to the innermost, in those the elements of one step, with those of one dimension side by side.
+    fn order_of_reading(&self, index: &[Index], mut innermost: usize) -> SmallVec<[(usize, i64); 6]> {
+        let parallel = self.splits.len();
+        let along = |d: usize| match (index[d].terms(), index[d].constant) {
+            (&[(a, 1)], 0) => Some(a),
+            _ => None,
+        };
+        // Lanes beside each other read one row, whose panels would lie apart.
+        let tile = |d: usize| {
+            let split = along(d).and_then(|a| self.splits.get(a.0));
+            split.filter(|split| split.lanes == 1 && split.blocks > 1).map(Split::per_item).filter(|&tile| tile > 1 && index.len() > 1)
+        };
+        if self.width() == 1 {
+            innermost = (0..index.len()).find(|&d| tile(d).is_some()).unwrap_or(innermost);
+        }
+        let mut order: SmallVec<[(usize, i64); 6]> = tile(innermost).map(|tile| (innermost, tile)).into_iter().collect();
+        let reduced = |d: usize| along(d).filter(|a| a.0 >= parallel && d != innermost);
+        order.extend((0..index.len()).filter(|&d| d != innermost && reduced(d).is_none()).map(|d| (d, 1)));
+        let of_axis = |a: AxisId| (0..index.len()).filter(move |&d| reduced(d) == Some(a));
+        let looped = |a: AxisId| self.choice.order.contains(&a) && self.trip(a) < axis(self.expr, a).extent;
+        order.extend(self.choice.order.iter().filter(|&&a| looped(a)).flat_map(|&a| of_axis(a).map(move |d| (d, self.trip(a)))));
+        let inside = (0..self.expr.reduce.len()).map(|r| AxisId(parallel + r)).filter(|&a| !looped(a) || self.trip(a) > 1);
+        order.extend(inside.flat_map(|a| of_axis(a).map(|d| (d, 1))));
+        order.push((innermost, 1));
+        order
+    }
+
+    /// The index by which the body (or epilogue) reads an input, and whether there are several; the first one then.
+    fn index_of(&self, tensor: usize) -> (Option<&'a [Index]>, bool) {
+        let (mut found, mut several): (Option<&[Index]>, bool) = (None, false);
         for scalar in [&self.expr.body, &self.expr.epilogue] {
             scalar.loads(&mut |t, index, _| {
-                if t == tensor && found.is_none() {
-                    found = Some(index);
+                if t == tensor {
+                    several |= found.is_some_and(|found| found != index);
+                    found = found.or(Some(index));
                 }
             });
         }
-        found
+        (found, several)
     }
 
     /// A constant's extent rounded up to what tiles reach along a single parallel axis.
@@ -344,25 +373,26 @@ impl<'a> Nest<'a> {
         }
     }
 
-    /// Whether the variable part of a form is a multiple of 4, so that the component of a texel is known.
-    fn aligned(&self, form: &Index) -> bool {
+    /// Whether the variable part of a form is a multiple of a stride, so that the place within a part of its dimension is known.
+    fn aligned(&self, form: &Index, stride: i64) -> bool {
         form.terms().iter().all(|&(a, c)| {
             let multiple = match self.splits.get(a.0) {
+                Some(split) if split.blocks == 1 => 0,
                 Some(split) => split.per_item(),
-                None if self.choice.window_unrolled && !self.choice.order.contains(&a) => 4,
-                None if Some(a) == self.deep && self.trip(a) == axis(self.expr, a).extent => 4,
+                None if self.choice.window_unrolled && !self.choice.order.contains(&a) => 0,
+                None if Some(a) == self.deep && self.trip(a) == axis(self.expr, a).extent => 0,
                 None => self.trip(a),
             };
-            (i64::from(c) * multiple) % 4 == 0
+            (i64::from(c) * multiple) % stride == 0
         })
     }
 
-    /// Whether points of the expression read behind the end of a packed dimension and within its last texel, where a bound on whole
-    /// texels does not give zero: what lies there is anything, except in constants, which are padded with zeros.
-    fn meets_tail(&self, tensor: usize, pack: usize, form: &Index) -> bool {
+    /// Whether points of the expression read behind the end of a packed dimension and within its last block, where a bound on whole
+    /// blocks does not give zero: what lies there is anything, except in constants, which are padded with zeros.
+    fn meets_tail(&self, tensor: usize, (pack, block): (usize, i64), form: &Index) -> bool {
         let tensor = &self.expr.inputs[tensor];
         let last = form.range(|a| Interval::below(axis(self.expr, a).extent)).hi;
-        !is_free(tensor) && tensor.shape[pack] % 4 != 0 && last >= tensor.shape[pack].into()
+        !is_free(tensor) && tensor.shape[pack] % block != 0 && last >= tensor.shape[pack].into()
     }
 
     /// Calls `f` for every load, of the body first.
@@ -386,42 +416,44 @@ impl<'a> Nest<'a> {
 
     /// Whether a load can be made where its tensor lies.
     fn fits(&self, &Load { tensor, index, reduced }: &Load) -> bool {
-        let placement = &self.placements[tensor];
-        let whole = match placement {
-            Placement::Image { pack, .. } => self.aligned(&index[*pack]) && !self.meets_tail(tensor, *pack, &index[*pack]),
-            Placement::Buffer { .. } => true,
-        };
+        let layout = &self.layouts[tensor];
+        let whole = layout.block().is_none_or(|block| !self.meets_tail(tensor, block, &index[block.0]));
         let gathered = reduced && self.width() > WIDEST_GATHER && self.lane_kind(tensor, index) == LaneKind::Apart;
-        whole && !gathered && self.near(index, placement)
+        whole && !gathered && self.holds(index, layout)
+    }
+
+    /// Whether the places of an index in memory are affine in the numbers of blocks, and have 32 bits.
+    fn holds(&self, index: &[Index], layout: &Layout) -> bool {
+        layout.parts().all(|(d, stride)| self.aligned(&index[d], stride)) && self.near(index, layout)
     }
 
     /// Whether the steps of lanes, groups and loops have 32 bits in the coordinates of an argument.
-    fn near(&self, index: &[Index], placement: &Placement) -> bool {
+    fn near(&self, index: &[Index], layout: &Layout) -> bool {
         let step = |&(a, c): &(AxisId, i32)| {
             let lanes = self.splits.get(a.0).map_or(1, |split| split.lanes);
             i64::from(c.unsigned_abs()) * self.scale(a) * i64::from(lanes)
         };
         let steps = |d: usize| index[d].terms().iter().map(step).sum::<i64>();
-        let linear = |dims: &[usize]| {
-            let mut dims = dims.iter().rev().scan(1_i64, |stride, &d| {
-                let own = steps(d).saturating_mul(*stride);
-                *stride = stride.saturating_mul(placement.extents()[d]);
+        let linear = |axes: &[MemoryAxis]| {
+            let mut axes = axes.iter().rev().scan(1_i64, |stride, axis| {
+                let own = steps(axis.dim).saturating_mul(*stride);
+                *stride = stride.saturating_mul(layout.extents()[axis.dim]);
                 Some(own)
             });
-            dims.try_fold(0_i64, i64::checked_add)
+            axes.try_fold(0_i64, i64::checked_add)
         };
-        let most = match placement {
-            Placement::Buffer { .. } => (0..index.len()).map(steps).max(),
-            Placement::Image { columns, rows, .. } => linear(columns).zip(linear(rows)).map(|(x, y)| x.max(y)),
+        let most = match layout.image_axes() {
+            None => (0..index.len()).map(steps).max(),
+            Some([columns, rows]) => linear(columns).zip(linear(rows)).map(|(x, y)| x.max(y)),
         };
         most.is_some_and(|most| most <= i32::MAX.into())
     }
 
     /// What accesses of an index share.
-    pub fn places(&self, index: &[Index], placement: &Placement) -> Option<Places> {
+    pub fn places(&self, index: &[Index], layout: &Layout) -> Option<Places> {
         let in_blocks = |form: &Index| Coord::of(form.terms().iter().map(|&(a, c)| (a, i64::from(c) * self.scale(a))), 0);
         let dims: Coords = index.iter().map(in_blocks).collect::<Option<_>>()?;
-        Some(Places { coords: coords(placement, &dims)?, dims })
+        Some(Places { coords: layout.varying(&dims)?, dims })
     }
 
     /// Elements that one step of an axis's variable advances by.
@@ -439,10 +471,7 @@ impl<'a> Nest<'a> {
         if width == 1 || moving.is_empty() {
             return LaneKind::Same;
         }
-        let innermost = match &self.placements[tensor] {
-            Placement::Buffer { order, .. } => order.last().copied(),
-            Placement::Image { pack, .. } => Some(*pack),
-        };
+        let innermost = self.layouts[tensor].innermost().map(|own| own.0);
         match moving[..] {
             [(d, 1)] if Some(d) == innermost => LaneKind::Consecutive,
             _ => LaneKind::Apart,
@@ -532,10 +561,8 @@ impl<'a> Nest<'a> {
     /// Whether some input is an image packed along a reduction axis.
     fn packs(&self, r: usize) -> bool {
         let axis = AxisId(self.expr.axes.len() + r);
-        self.templates.iter().any(|t| match &self.placements[t.tensor] {
-            Placement::Image { pack, .. } => t.index[*pack].coefficient(axis) != 0,
-            Placement::Buffer { .. } => false,
-        })
+        let texels = |t: &Template| self.layouts[t.tensor].block().filter(|_| self.layouts[t.tensor].is_image());
+        self.templates.iter().any(|t| texels(t).is_some_and(|(pack, _)| t.index[pack].coefficient(axis) != 0))
     }
 
     /// Every distinct load of a scalar at reduction points, over the whole tile, in vectors of so many lanes.
@@ -584,29 +611,39 @@ impl<'a> Nest<'a> {
                 })
                 .collect()
         };
-        let placement = &self.placements[template.tensor];
-        match (template.lanes, placement) {
-            (kind, _) if width == 1 || kind == LaneKind::Same => Operand::Scalar(self.element(t, offset(0), items)),
-            (LaneKind::Consecutive, Placement::Buffer { .. }) => {
-                let item = intern(items, Item { template: t, offsets: offset(0), width });
-                Operand::Lanes(SmallVec::from_slice(&[Part { item, start: 0, width }]))
-            }
-            (LaneKind::Consecutive, Placement::Image { pack, .. }) if offset(0)[*pack].rem_euclid(4) == 0 && width.is_multiple_of(4) => {
-                let parts = (0..width / 4).map(|i| Part { width: 4, ..self.element(t, offset(i64::from(i) * 4), items) });
-                Operand::Lanes(parts.collect())
-            }
-            _ => Operand::Lanes((0..width).map(|lane| self.element(t, offset(i64::from(lane)), items)).collect()),
+        if width == 1 || template.lanes == LaneKind::Same {
+            return Operand::Scalar(self.element(t, offset(0), items));
         }
+        let layout = &self.layouts[template.tensor];
+        // Consecutive lanes are loaded together as far as they lie within one block.
+        let piece = match layout.block() {
+            _ if template.lanes == LaneKind::Apart => 1,
+            None => width,
+            Some((pack, block)) => {
+                let piece = width.min(block as u8);
+                let whole = width.is_multiple_of(piece) && offset(0)[pack].rem_euclid(i64::from(piece)) == 0 && block % i64::from(piece) == 0;
+                if whole { piece } else { 1 }
+            }
+        };
+        let part = |first: u8| {
+            let offsets = offset(i64::from(first));
+            if piece == 1 || layout.is_image() {
+                return Part { width: piece, ..self.element(t, offsets, items) };
+            }
+            Part { item: intern(items, Item { template: t, offsets, width: piece }), start: 0, width: piece }
+        };
+        Operand::Lanes((0..width).step_by(piece.into()).map(part).collect())
     }
 
     /// One element: of a scalar load, or a component of a texel.
     fn element(&self, t: usize, mut offsets: Offsets, items: &mut Items) -> Part {
-        match &self.placements[self.templates[t].tensor] {
-            Placement::Buffer { .. } => Part { item: intern(items, Item { template: t, offsets, width: 1 }), start: 0, width: 1 },
-            Placement::Image { pack, .. } => {
-                let component = offsets[*pack].rem_euclid(4);
-                offsets[*pack] -= component;
-                Part { item: intern(items, Item { template: t, offsets, width: 4 }), start: component as u8, width: 1 }
+        let layout = &self.layouts[self.templates[t].tensor];
+        match layout.block().filter(|_| layout.is_image()) {
+            None => Part { item: intern(items, Item { template: t, offsets, width: 1 }), start: 0, width: 1 },
+            Some((pack, texel)) => {
+                let component = offsets[pack].rem_euclid(texel);
+                offsets[pack] -= component;
+                Part { item: intern(items, Item { template: t, offsets, width: texel as u8 }), start: component as u8, width: 1 }
             }
         }
     }
@@ -633,18 +670,16 @@ impl<'a> Nest<'a> {
     /// The dimensions of a load that may leave the tensor: (dimension, whether each vector lane is judged by itself).
     pub fn bounds(&self, item: &Item, looped: &[bool]) -> SmallVec<[(usize, bool); 4]> {
         let template = &self.templates[item.template];
-        let placement = &self.placements[template.tensor];
+        let layout = &self.layouts[template.tensor];
         let mut bounds = SmallVec::new();
         for (d, form) in template.index.iter().enumerate() {
             // Its constant is part of the offset.
             let offset = Interval::exactly(item.offsets[d]) - Interval::exactly(form.constant);
             let range = form.range(|a| self.starts(a, looped)) + offset;
-            // A texel is one access whose first element decides; a vector of a buffer extends along the last dimension.
-            let run = match placement {
-                Placement::Buffer { order, .. } if order.last() == Some(&d) => i64::from(item.width) - 1,
-                _ => 0,
-            };
-            if range.lo < 0 || range.hi + i128::from(run) >= placement.extents()[d].into() {
+            // Of a texel or a part of a block the first element decides; a vector of any other buffer extends along the last dimension.
+            let whole = layout.block().is_none() && layout.innermost().is_some_and(|own| own.0 == d);
+            let run = if whole { i64::from(item.width) - 1 } else { 0 };
+            if range.lo < 0 || range.hi + i128::from(run) >= layout.extents()[d].into() {
                 bounds.push((d, run > 0));
             }
         }
@@ -711,9 +746,9 @@ fn for_each(counts: &[i64], mut f: impl FnMut(&[i64])) {
 
 impl Nest<'_> {
     /// Where the output lies.
-    pub fn output_placement(&self) -> &Placement {
-        // `placements` has one entry per input and one for the output.
-        &self.placements[self.expr.inputs.len()]
+    pub fn output_layout(&self) -> &Layout {
+        // `layouts` has one entry per input and one for the output.
+        &self.layouts[self.expr.inputs.len()]
     }
 
     /// What the epilogue of one tile point loads (and the body, where nothing is reduced).

@@ -1,10 +1,9 @@
 //! From a resolved configuration to statements.
 
-use crate::coords::{Coord, Coords};
 use crate::expr::{AxisId, Combine, ScalarExpr, TensorExpr};
+use crate::layout::{Coord, Coords, image_format};
 use crate::names::Names;
 use crate::nest::{Item, Items, Nest, Offsets, Operand, Part, Places, Step, Tree};
-use crate::placement::{Placement, image_format};
 use warpsight_ir::{
     Access, BinaryOp, Border, Bound, Const, Expr, GroupAxis, ImageKind, LaneAxis, Launch, Name, Param, ParamKind, Program, Scalar, Space,
     Stmt, StorePolicy, Type, Unroll,
@@ -12,8 +11,8 @@ use warpsight_ir::{
 
 /// The Program of a configuration, coordinates not linearised. `None` where they exceed 32 bits, as in no configuration that is legal.
 pub fn program(nest: &Nest) -> Option<Program> {
-    let places = nest.templates.iter().map(|t| nest.places(t.index, &nest.placements[t.tensor])).collect::<Option<_>>()?;
-    let stored = nest.places(&nest.expr.store, nest.output_placement())?;
+    let places = nest.templates.iter().map(|t| nest.places(t.index, &nest.layouts[t.tensor])).collect::<Option<_>>()?;
+    let stored = nest.places(&nest.expr.store, nest.output_layout())?;
     let writer = Writer { nest, expr: nest.expr, names: Names::new(nest.expr), places, stored };
     Some(Program {
         name: nest.expr.name.clone(),
@@ -45,17 +44,16 @@ impl Writer<'_> {
     fn params(&self) -> Vec<Param> {
         let tensors = self.expr.inputs.iter().map(|t| (t, Access::Read)).chain([(&self.expr.output, Access::Write)]);
         tensors
-            .zip(&self.nest.placements)
-            .map(|((tensor, access), placement)| {
-                let kind = match (placement, placement.image_size()) {
-                    (Placement::Buffer { order, extents }, _) => ParamKind::Buffer {
+            .zip(&self.nest.layouts)
+            .map(|((tensor, access), layout)| {
+                let kind = match layout.image_size() {
+                    None => ParamKind::Buffer {
                         space: Space::Global,
                         element: tensor.element,
-                        dims: order.iter().map(|&d| Expr::int(extents[d])).collect(),
+                        dims: layout.axes().iter().map(|axis| Expr::int(axis.extent)).collect(),
                         access,
                     },
-                    (_, size) => {
-                        let (width, height) = size.unwrap_or_default();
+                    Some((width, height)) => {
                         let format = image_format(tensor.element);
                         ParamKind::Image {
                             kind: ImageKind::Image2d,
@@ -196,7 +194,7 @@ impl Writer<'_> {
         let value = self.value(&self.expr.epilogue, at, &none, width, &mut items, Some(&acc)).widen(width);
         stmts.push(Stmt::Let { name: self.names.value(), value });
         for store in self.nest.stores(at) {
-            let mut coords = self.coords(&self.stored.coords, &self.nest.output_placement().coords(&store.offsets), &looped).into_iter();
+            let mut coords = self.coords(&self.stored.coords, &self.nest.output_layout().coords(&store.offsets), &looped).into_iter();
             let whole = Expr::Var(self.names.value());
             let value =
                 if store.width == width { whole } else { Expr::Slice { vector: Box::new(whole), start: store.start, width: store.width } };
@@ -206,7 +204,7 @@ impl Writer<'_> {
                 per_lane: b.per_lane,
             });
             let (target, guard) = (self.expr.output.name.clone(), guard.collect());
-            stmts.push(match (self.nest.output_placement().is_image(), coords.next(), coords.next()) {
+            stmts.push(match (self.nest.output_layout().is_image(), coords.next(), coords.next()) {
                 (true, Some(x), Some(y)) => Stmt::StoreTexel { image: target, x, y, value, guard },
                 (_, first, second) => Stmt::Store {
                     target,
@@ -230,24 +228,22 @@ impl Writer<'_> {
 
     fn load(&self, item: &Item, looped: &[bool]) -> Expr {
         let template = &self.nest.templates[item.template];
-        let placement = &self.nest.placements[template.tensor];
+        let layout = &self.nest.layouts[template.tensor];
         let source = self.expr.inputs[template.tensor].name.clone();
         let guard = self.nest.bounds(item, looped).into_iter().map(|(d, per_lane)| Bound {
             value: self.coord(&self.places[item.template].dims[d], item.offsets[d], looped),
-            extent: Expr::int(placement.extents()[d]),
+            extent: Expr::int(layout.extents()[d]),
             per_lane,
         });
         let guard = guard.collect();
-        let mut index = self.coords(&self.places[item.template].coords, &placement.coords(&item.offsets), looped);
-        match placement {
-            Placement::Buffer { .. } => Expr::Load { source, index, width: item.width, guard },
-            Placement::Image { .. } => {
-                // An image has exactly two coordinates.
-                let y = index.pop().unwrap_or(Expr::int(0));
-                let x = index.pop().unwrap_or(Expr::int(0));
-                Expr::Texel { image: source, x: Box::new(x), y: Box::new(y), guard }
-            }
+        let mut index = self.coords(&self.places[item.template].coords, &layout.coords(&item.offsets), looped);
+        if !layout.is_image() {
+            return Expr::Load { source, index, width: item.width, guard };
         }
+        // An image has exactly two coordinates.
+        let y = index.pop().unwrap_or(Expr::int(0));
+        let x = index.pop().unwrap_or(Expr::int(0));
+        Expr::Texel { image: source, x: Box::new(x), y: Box::new(y), guard }
     }
 
     fn coords(&self, variable: &Coords, constants: &[i64], looped: &[bool]) -> Vec<Expr> {

@@ -1,7 +1,7 @@
 //! The knobs of a schedule: how the axes of an expression are split among groups, lanes, registers and vector lanes.
 
-use crate::expr::{Axis, AxisId, Index, TensorExpr};
-use crate::placement::{Placement, is_free};
+use crate::expr::{Axis, AxisId, Index, Tensor, TensorExpr};
+use crate::layout::{Place, is_free, packed_dim};
 use smallvec::{SmallVec, smallvec};
 use std::fmt::Write;
 use warpsight_ir::{Config, ConfigSpace, Knob, Name};
@@ -27,6 +27,8 @@ const MAX_POINTS: u32 = 32;
 const MAX_ELEMENTS: u32 = 512;
 /// Accumulator updates one loop body may hold: beyond this, instruction caches and compilers suffer.
 const MAX_BODY: u32 = 1024;
+/// Channels that may lie side by side: vectors of today's machines.
+const BLOCKS: [u8; 3] = [4, 8, 16];
 /// A reduction axis this short or shorter is a window (of a convolution or pooling) and may be unrolled as a whole.
 const WINDOW: i64 = 7;
 
@@ -41,8 +43,8 @@ pub struct Knobs {
     pub deep: Option<AxisId>,
     /// The other reduction axes in order.
     pub window: Vec<AxisId>,
-    /// Tensors that may be images: positions in `inputs`, then `inputs.len()` for the output.
-    pub placeable: Vec<usize>,
+    /// Tensors that may lie in several ways: positions in `inputs`, then `inputs.len()` for the output; and these ways.
+    pub placeable: Vec<(usize, Vec<Place>)>,
     /// Orders of the rolled reduction loops, outermost first.
     pub orders: Vec<Vec<AxisId>>,
     /// Work-group shapes over the main axes.
@@ -68,8 +70,8 @@ pub struct Choice {
     pub window_unrolled: bool,
     /// Rolled reduction loops, outermost first.
     pub order: SmallVec<[AxisId; 4]>,
-    /// Whether each tensor (inputs, then output) is an image.
-    pub image: SmallVec<[bool; 8]>,
+    /// Where each tensor (inputs, then output) lies.
+    pub place: SmallVec<[Place; 8]>,
 }
 
 impl Choice {
@@ -89,7 +91,7 @@ impl Knobs {
 
         let mut vector_axes: Vec<AxisId> = vec![];
         let contiguous = expr.store.last().and_then(single_axis);
-        let packed = expr.store.get(pack_dim(expr.store.len())).and_then(single_axis);
+        let packed = expr.store.get(packed_dim(expr.store.len())).and_then(single_axis);
         for axis in [contiguous, packed, main.first().copied()].into_iter().flatten() {
             if !vector_axes.contains(&axis) {
                 vector_axes.push(axis);
@@ -106,8 +108,8 @@ impl Knobs {
         if reversed != orders[0] {
             orders.push(reversed);
         }
-        let placeable: Vec<usize> =
-            (0..=expr.inputs.len()).filter(|&t| expr.inputs.get(t).unwrap_or(&expr.output).shape.len() >= 2).collect();
+        let tensors = expr.inputs.iter().chain([&expr.output]).enumerate();
+        let placeable = tensors.map(|(t, tensor)| (t, places(tensor))).filter(|(_, places)| places.len() > 1).collect();
 
         let mut knobs = Self { main, vector_axes, deep, window, placeable, orders, groups: vec![], space: ConfigSpace { knobs: vec![] } };
         knobs.groups = knobs.groups(expr);
@@ -143,15 +145,15 @@ impl Knobs {
         knobs.push(labelled("group", self.groups.iter().map(|g| g.iter().map(u32::to_string).collect::<Vec<_>>().join("x")).collect()));
         knobs.push(labelled("lanes_first", self.names(expr, &self.main[..self.main.len().min(2)])));
         let depth = self.deep.map_or(1, |a| axis(expr, a).extent);
-        knobs.push(number("unroll".into(), [1, 2, 4, 8].into_iter().filter(|&u| i64::from(u) <= depth).collect()));
+        knobs.push(number("unroll".into(), [1, 2, 4, 8, 16].into_iter().filter(|&u| i64::from(u) <= depth).collect()));
         let window =
             if self.window_unrollable(expr) { vec!["rolled".to_owned(), "unrolled".to_owned()] } else { vec!["rolled".to_owned()] };
         knobs.push(labelled("window", window));
         let order = |o: &Vec<AxisId>| self.names(expr, o).concat();
         knobs.push(labelled("order", self.orders.iter().map(order).collect()));
-        for &t in &self.placeable {
-            let name = expr.inputs.get(t).map_or(&expr.output.name, |t| &t.name);
-            knobs.push(labelled(&format!("place_{name}"), vec!["buffer".into(), "image".into()]));
+        for (t, places) in &self.placeable {
+            let name = expr.inputs.get(*t).map_or(&expr.output.name, |t| &t.name);
+            knobs.push(labelled(&format!("place_{name}"), places.iter().map(|place| place.label()).collect()));
         }
         knobs
     }
@@ -184,8 +186,19 @@ impl Knobs {
         }
         let (schedule, places) = config.0.split_at(self.scheduled());
         let mut choice = self.schedule(expr, schedule)?;
-        self.placeable.iter().zip(places).for_each(|(&t, &place)| choice.image[t] = place == 1);
-        self.images_fit(expr, &choice).then_some(choice)
+        self.put(&mut choice, places);
+        (self.agree(places) && self.whole_blocks(expr, &choice)).then_some(choice)
+    }
+
+    /// Puts tensors where values of the knobs of places say.
+    pub fn put(&self, choice: &mut Choice, places: &[i32]) {
+        self.placeable.iter().zip(places).for_each(|((t, known), &place)| choice.place[*t] = known[place as usize]);
+    }
+
+    /// Whether tensors that are packed are so alike: blocks of two widths, or blocks and texels, are not in one kernel.
+    pub fn agree(&self, places: &[i32]) -> bool {
+        let mut packed = self.placeable.iter().zip(places).map(|((_, known), &place)| known[place as usize]).filter(|p| *p != Place::Buffer);
+        packed.next().is_none_or(|first| packed.all(|place| place == first))
     }
 
     /// Every legal setting of the knobs before those of places, with all tensors in buffers.
@@ -195,7 +208,7 @@ impl Knobs {
     }
 
     /// The knobs that say where tensors lie, the last ones.
-    pub fn placements(&self) -> &[Knob] {
+    pub fn places(&self) -> &[Knob] {
         &self.space.knobs[self.scheduled()..]
     }
 
@@ -230,8 +243,8 @@ impl Knobs {
         let vector = (self.vector_axes.get(vector_axis).copied().unwrap_or(AxisId(0)), width);
         let window_unrolled = window == 1;
         let order_means = if window_unrolled { self.deep.into_iter().collect() } else { self.orders[order].iter().copied().collect() };
-        let image = smallvec![false; expr.inputs.len() + 1];
-        let choice = Choice { tile, lanes, launch_order, vector, unroll, window_unrolled, order: order_means, image };
+        let place = smallvec![Place::Buffer; expr.inputs.len() + 1];
+        let choice = Choice { tile, lanes, launch_order, vector, unroll, window_unrolled, order: order_means, place };
         self.legal(expr, &choice, vector_axis, order).then_some(choice)
     }
 
@@ -265,19 +278,34 @@ impl Knobs {
         })
     }
 
-    /// An image is written whole texels at a time: the vector axis is the packed one.
-    pub fn images_fit(&self, expr: &TensorExpr, choice: &Choice) -> bool {
+    /// Packed results are written whole texels or blocks at a time: the vector axis is the packed one, a vector of as many texels as one
+    /// likes or one block.
+    pub fn whole_blocks(&self, expr: &TensorExpr, choice: &Choice) -> bool {
         let (axis_id, width) = choice.vector;
-        if !choice.image[expr.inputs.len()] {
-            return true;
-        }
-        let Placement::Image { pack, .. } = Placement::image(&expr.output) else { return false };
-        width.is_multiple_of(4)
-            && single_axis(&expr.store[pack]).is_none_or(|a| a == axis_id)
-            && expr.store[pack].coefficient(axis_id) == 1
-            && expr.store[pack].constant % 4 == 0
-            && expr.store[pack].terms().iter().all(|&(a, c)| a == axis_id || c % 4 == 0)
+        let place = choice.place[expr.inputs.len()];
+        let Some(block) = place.block() else { return true };
+        let form = &expr.store[packed_dim(expr.store.len())];
+        let whole = if place.is_image() { i64::from(width) % block == 0 } else { i64::from(width) == block };
+        whole
+            && single_axis(form).is_none_or(|a| a == axis_id)
+            && form.coefficient(axis_id) == 1
+            && form.constant % block == 0
+            && form.terms().iter().all(|&(a, c)| a == axis_id || i64::from(c) % block == 0)
     }
+}
+
+/// How a tensor may lie. Activations of pictures lie in blocks of their channels, too, where these fill more than a half of one.
+fn places(tensor: &Tensor) -> Vec<Place> {
+    let mut places = vec![Place::Buffer];
+    let rank = tensor.shape.len();
+    if rank >= 2 {
+        places.push(Place::Image);
+    }
+    if rank >= 4 && !is_free(tensor) {
+        let channels = tensor.shape[packed_dim(rank)];
+        places.extend(BLOCKS.into_iter().filter(|&width| i64::from(width) < 2 * channels).map(Place::Blocks));
+    }
+    places
 }
 
 /// Whether all that a reduction reads along an axis of it is consecutive in memory, row by row. Constants are laid out along results
@@ -294,11 +322,6 @@ fn runs_along(expr: &TensorExpr, a: AxisId) -> bool {
         };
     });
     any && all
-}
-
-/// The dimension that is packed into texels when an activation of this rank is an image.
-fn pack_dim(rank: usize) -> usize {
-    if rank == 4 { 1 } else { rank.saturating_sub(1) }
 }
 
 /// The axis of a form that runs along it with coefficient 1.

@@ -41,8 +41,8 @@ fn scalar(expr: &TensorExpr, s: &ScalarExpr) -> String {
 /// Where every tensor lies.
 pub fn places(nest: &Nest) -> String {
     let mut text = String::new();
-    for (tensor, placement) in nest.expr.inputs.iter().chain([&nest.expr.output]).zip(&nest.placements) {
-        let _ = writeln!(text, "{} {}", tensor.name, placement.describe(tensor));
+    for (tensor, layout) in nest.expr.inputs.iter().chain([&nest.expr.output]).zip(&nest.layouts) {
+        let _ = writeln!(text, "{} {}", tensor.name, layout.describe(tensor));
     }
     text
 }

@@ -1,9 +1,8 @@
 //! What a work-item stores.
 
-use crate::coords::Coord;
 use crate::expr::{AxisId, Index};
+use crate::layout::Coord;
 use crate::nest::{Nest, Offsets};
-use crate::placement::Placement;
 use smallvec::SmallVec;
 
 /// One store of a tile point.
@@ -53,13 +52,17 @@ impl Nest<'_> {
             });
             StoreItem { offsets, start, width: lanes, bounds: bounds.collect() }
         };
-        match self.output_placement() {
-            Placement::Image { .. } => (0..width / 4).map(|i| store(i * 4, 4, false)).collect(),
-            Placement::Buffer { order, .. } => {
-                let consecutive =
-                    self.expr.store.iter().enumerate().all(|(d, form)| form.coefficient(vector) == i32::from(order.last() == Some(&d)));
-                if width == 1 || consecutive { vec![store(0, width, true)] } else { (0..width).map(|i| store(i, 1, false)).collect() }
+        let layout = self.output_layout();
+        let innermost = layout.innermost().map(|own| own.0);
+        let consecutive = self.expr.store.iter().enumerate().all(|(d, form)| form.coefficient(vector) == i32::from(innermost == Some(d)));
+        match layout.block() {
+            // Whole blocks, behind the last of which nothing follows that matters: the first element decides.
+            Some((_, block)) if layout.is_image() || width > 1 && consecutive => {
+                let piece = block.min(i64::from(width)) as u8;
+                (0..width / piece).map(|i| store(i * piece, piece, false)).collect()
             }
+            None if width == 1 || consecutive => vec![store(0, width, true)],
+            _ => (0..width).map(|i| store(i, 1, false)).collect(),
         }
     }
 }

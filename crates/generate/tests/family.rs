@@ -2,7 +2,7 @@
 
 use warpsight_generate::expr::{Axis, AxisId, Combine, Index, Role, ScalarExpr, Tensor, TensorExpr};
 use warpsight_generate::operators::parse_operator;
-use warpsight_generate::{Placement, ScheduleFamily};
+use warpsight_generate::{Layout, ScheduleFamily};
 use warpsight_ir::{BinaryOp, Checked, Config, ConfigSpace, Family, Kernel, KnobValue, OpClass, Scalar, UnaryOp};
 
 fn tensor(name: &str, shape: &[i64], role: Role) -> Tensor {
@@ -175,23 +175,23 @@ fn lowered_programs_compute_the_expression() {
         let slices: Vec<&[f64]> = doubles.iter().map(Vec::as_slice).collect();
         for _ in 0..12 {
             let config = rng.choice(&configs).expect("a family has configurations");
-            let placements = family.placements(config).expect("legal");
+            let layouts = family.layouts(config).expect("legal");
             for program in [family.lower(config).expect("lowers"), family.finish(config).expect("finishes")] {
                 let mut data: Vec<Vec<u8>> = expr
                     .inputs
                     .iter()
-                    .zip(&placements)
+                    .zip(&layouts)
                     .zip(&inputs)
                     .map(|((t, p), v)| p.pack(t, v, if t.role == Role::Weight { 0.0 } else { f32::NAN }))
                     .collect();
-                let out: &Placement = placements.last().expect("the output's");
+                let out: &Layout = layouts.last().expect("the output's");
                 data.push(vec![0xff; out.bytes(Scalar::F32) as usize]);
                 let mut bindings = warpsight_ir::Bindings { sizes: Default::default(), data };
                 warpsight_ir::interpret::interpret(&program, &mut bindings)
                     .unwrap_or_else(|e| panic!("{e}\n{:?}", family.space().describe(config)));
                 let got = out.unpack(&expr.output, bindings.data.last().expect("the output's"));
                 let mut worst = 0.0f64;
-                warpsight_generate::placement::for_each_index(&expr.axes.iter().map(|a| a.extent).collect::<Vec<_>>(), |_, point| {
+                warpsight_generate::layout::for_each_index(&expr.axes.iter().map(|a| a.extent).collect::<Vec<_>>(), |_, point| {
                     let flat = expr.output_position(point).expect("inside");
                     let want = expr.evaluate(point, &slices);
                     worst = worst.max((want - f64::from(got[flat])).abs()).max(if got[flat].is_nan() { 1e9 } else { 0.0 });
@@ -229,7 +229,7 @@ fn every_legal_combination_is_walked_once_in_order() {
         let mut seen = 0;
         for config in all.take(20_000) {
             seen += 1;
-            let legal = family.placements(&config).is_ok();
+            let legal = family.layouts(&config).is_ok();
             assert_eq!(walked.next_if_eq(&config).is_some(), legal, "{:?}", family.space().describe(&config));
         }
         assert!(seen == 20_000 || walked.next().is_none());

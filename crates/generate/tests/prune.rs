@@ -12,7 +12,7 @@ fn images_are_for_devices_with_texture_units() {
     let adreno = builtin("adreno640").unwrap().unwrap();
     let mut without = adreno.clone();
     without.memory.texture_l1.bytes = Fact::<Bytes>::absent("no texture units");
-    let images = |config: &_| family.images(config).unwrap().contains(&true);
+    let images = |config: &_| family.places(config).unwrap().iter().any(|place| place.is_image());
     let (with, buffers) = (Allowance::of(&adreno), Allowance::of(&without));
     let mut pruned = prune(&family, family.configs(), &with);
     let all: Vec<_> = pruned.by_ref().collect();

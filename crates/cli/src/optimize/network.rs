@@ -18,7 +18,7 @@ use std::path::Path;
 use warpsight_engine::network::{Choice, Network, Run};
 use warpsight_engine::tune::Tuned;
 use warpsight_engine::verify::tolerance;
-use warpsight_generate::placement::stored;
+use warpsight_generate::layout::stored;
 use warpsight_graph::{GraphError, Plan, PlanTensor, evaluate_f64};
 use warpsight_ir::sample::{geometric_error, spearman};
 use warpsight_ir::{Family, KnobValue, Name, Seconds};

@@ -40,7 +40,7 @@ struct Outcome {
 impl Outcome {
     /// What runs the chosen kernel once, on random inputs.
     fn job(&self, rng: &mut fastrand::Rng) -> Job {
-        Trial::new(self.family.expr(), &self.chosen.placements, rng).job(&self.chosen.program, None)
+        Trial::new(self.family.expr(), &self.chosen.layouts, rng).job(&self.chosen.program, None)
     }
 
     fn touched<'a>(&'a self, text: &'a str) -> Chosen<'a> {
@@ -96,7 +96,7 @@ pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, tr
             // Everything the operator reads is the user's to give.
             job.memory.iter_mut().for_each(|m| m.init = Init::Poison);
             let expr = outcome.family.expr();
-            let tensors = expr.inputs.iter().chain([&expr.output]).zip(&outcome.chosen.placements);
+            let tensors = expr.inputs.iter().chain([&expr.output]).zip(&outcome.chosen.layouts);
             let names = tensors.map(|(t, p)| (t.name.to_string(), p.describe(t))).collect();
             export::sequence(out, outcome.family.name(), &Sequence { job, names, inputs: (0..expr.inputs.len()).collect() })?;
         }

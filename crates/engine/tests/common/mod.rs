@@ -5,7 +5,7 @@ pub mod draw;
 
 use fastrand::Rng;
 use warpsight_engine::verify::Trial;
-use warpsight_generate::{Placement, ScheduleFamily};
+use warpsight_generate::{Layout, ScheduleFamily};
 use warpsight_ir::{Bindings, Checked, Config, Family, interpret};
 use warpsight_run::{Contents, Device, Job, JobResult};
 
@@ -16,7 +16,7 @@ pub struct Case {
     pub family: ScheduleFamily,
     pub config: Config,
     pub program: Checked,
-    pub placements: Vec<Placement>,
+    pub layouts: Vec<Layout>,
     /// Where the data come from.
     seed: u64,
 }
@@ -25,13 +25,13 @@ impl Case {
     pub fn new(name: String, family: ScheduleFamily, config: Config, seed: u64) -> Self {
         let describe = |what: &str| format!("{name} {what}: {:?}", family.space().describe(&config));
         let program = family.finish(&config).unwrap_or_else(|error| panic!("{}: {error}", describe("does not lower")));
-        let placements = family.placements(&config).unwrap_or_else(|error| panic!("{}: {error}", describe("is nowhere")));
-        Self { name, family, config, program, placements, seed }
+        let layouts = family.layouts(&config).unwrap_or_else(|error| panic!("{}: {error}", describe("is nowhere")));
+        Self { name, family, config, program, layouts, seed }
     }
 
     /// Its data and what the results should be; the same at every call.
     pub fn trial(&self) -> Trial<'_> {
-        Trial::new(self.family.expr(), &self.placements, &mut Rng::with_seed(self.seed))
+        Trial::new(self.family.expr(), &self.layouts, &mut Rng::with_seed(self.seed))
     }
 
     /// What it is, for messages.
@@ -43,8 +43,8 @@ impl Case {
 
     /// The logical elements of an output as it lies in memory.
     pub fn unpack(&self, output: &[u8]) -> Vec<f32> {
-        let placement = self.placements.last().expect("the output has a place");
-        placement.unpack(&self.family.expr().output, output)
+        let layout = self.layouts.last().expect("the output has a place");
+        layout.unpack(&self.family.expr().output, output)
     }
 }
 
@@ -76,7 +76,7 @@ pub fn any_config(family: &ScheduleFamily, rng: &mut Rng) -> Config {
     let knobs = &family.space().knobs;
     for _ in 0..100_000 {
         let config = Config(knobs.iter().map(|k| k.values[rng.usize(..k.values.len())]).collect());
-        if family.placements(&config).is_ok() {
+        if family.layouts(&config).is_ok() {
             return config;
         }
     }

@@ -1,0 +1,303 @@
+//! Where the elements of a tensor lie in the argument of a kernel, and how host data is packed for it.
+
+use crate::expr::{AxisId, Role, Tensor};
+use half::f16;
+use smallvec::SmallVec;
+use warpsight_ir::{Affine, ImageFormat, Scalar};
+
+/// Components of a texel.
+const TEXEL: i64 = 4;
+
+/// What is asked of a tensor's layout: the kinds that a network's kernels can agree on. Constants are free to follow the kernel that reads
+/// them, within the same medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Place {
+    /// A buffer, dimensions in their order, nothing padded.
+    Buffer,
+    /// An image, four elements along one dimension to a texel.
+    Image,
+    /// A buffer in which so many neighbours along the channels lie side by side: `n c h w` becomes `n c/8 h w 8`.
+    Blocks(u8),
+}
+
+impl Place {
+    /// Whether it is an image.
+    pub fn is_image(self) -> bool {
+        self == Self::Image
+    }
+
+    /// Elements along the packed dimension that lie side by side, where a dimension is packed.
+    pub fn block(self) -> Option<i64> {
+        match self {
+            Self::Buffer => None,
+            Self::Image => Some(TEXEL),
+            Self::Blocks(width) => Some(width.into()),
+        }
+    }
+
+    /// The value of a knob in words.
+    pub fn label(self) -> String {
+        match self {
+            Self::Buffer => "buffer".to_owned(),
+            Self::Image => "image".to_owned(),
+            Self::Blocks(width) => format!("blocks{width}"),
+        }
+    }
+}
+
+/// The dimension of an activation that images and blocks pack: channels where there are pictures, otherwise the last one.
+pub fn packed_dim(rank: usize) -> usize {
+    if rank >= 4 { 1 } else { rank.saturating_sub(1) }
+}
+
+/// A part of a dimension as an axis of memory: there an element's coordinate is `index / stride % extent`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MemoryAxis {
+    /// The dimension.
+    pub dim: usize,
+    /// Elements of the dimension from one place along this axis to the next.
+    pub stride: i64,
+    /// Places along this axis.
+    pub extent: i64,
+}
+
+/// The place of a tensor's elements: its memory axes, slowest first, each an axis of a dimension or of a part of it. The parts of a dimension
+/// follow from its strides: each reaches to the next larger one, the last to the end of the dimension. Row-major, transposed, blocks of
+/// channels, panels of a packed operand and texels are all such lists.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Layout {
+    axes: SmallVec<[MemoryAxis; 6]>,
+    /// Extent of each dimension in elements, at least the tensor's.
+    extents: SmallVec<[i64; 5]>,
+    /// Of an image how many of the axes, the first ones, make the row; the last one is the component of a texel, the others make the column.
+    rows: Option<usize>,
+}
+
+impl Layout {
+    /// Axes in this order, each a dimension from this stride on.
+    fn new(extents: &[i64], order: impl IntoIterator<Item = (usize, i64)>, rows: Option<usize>) -> Self {
+        let order: SmallVec<[(usize, i64); 6]> = order.into_iter().collect();
+        let axis = |&(dim, stride): &(usize, i64)| {
+            let next = order.iter().filter(|other| other.0 == dim && other.1 > stride).map(|other| other.1).min();
+            let extent = next.map_or_else(|| (extents[dim] + stride - 1) / stride, |next| next / stride);
+            MemoryAxis { dim, stride, extent }
+        };
+        Self { axes: order.iter().map(axis).collect(), extents: extents.into(), rows }
+    }
+
+    /// A buffer of the dimensions in their order, nothing padded.
+    pub fn buffer(tensor: &Tensor) -> Self {
+        Self::ordered(&tensor.shape, (0..tensor.shape.len()).map(|d| (d, 1)))
+    }
+
+    /// A buffer of such extents whose axes are these dimensions from these strides on, slowest first.
+    pub fn ordered(extents: &[i64], order: impl IntoIterator<Item = (usize, i64)>) -> Self {
+        Self::new(extents, order, None)
+    }
+
+    /// An image of such extents: texels of four elements along `pack`, whose number is the row, all other dimensions the column.
+    pub fn texels(extents: &[i64], pack: usize) -> Self {
+        let rest = (0..extents.len()).filter(|&d| d != pack).map(|d| (d, 1));
+        Self::new(extents, [(pack, TEXEL)].into_iter().chain(rest).chain([(pack, 1)]), Some(1))
+    }
+
+    /// How networks keep activations. In images of four dimensions (n, c, h, w) the column is w, the row (n, c/4, h); of others the column
+    /// is the last dimension, four to a texel, the row the rest.
+    pub fn of(tensor: &Tensor, place: Place) -> Self {
+        let (rank, pack) = (tensor.shape.len(), packed_dim(tensor.shape.len()));
+        let Some(width) = place.block() else { return Self::buffer(tensor) };
+        let whole = (0..rank).map(|d| (d, if d == pack { width } else { 1 }));
+        Self::new(&tensor.shape, whole.chain([(pack, 1)]), place.is_image().then_some(rank - 1))
+    }
+
+    /// Shape, element type and place in words.
+    pub fn describe(&self, tensor: &Tensor) -> String {
+        let what = format!("{} {:?}", tensor.element.name(), tensor.shape);
+        let names = |axes: &[MemoryAxis]| {
+            let name = |axis: &MemoryAxis| {
+                let inner = self.axes.iter().any(|other| other.dim == axis.dim && other.stride > axis.stride);
+                let part = if axis.stride > 1 { format!("/{}", axis.stride) } else { String::new() };
+                let rest = if inner { format!("%{}", axis.stride * axis.extent) } else { String::new() };
+                format!("{}{rest}{part}", axis.dim)
+            };
+            format!("[{}]", axes.iter().map(name).collect::<Vec<_>>().join(", "))
+        };
+        match (self.rows, self.image_size()) {
+            (Some(rows), Some((w, h))) => {
+                let (row, rest) = self.axes.split_at(rows);
+                let (column, texel) = rest.split_at(rest.len() - 1);
+                format!("{what}: image {w} x {h}, texels {}, column {}, row {}", names(texel), names(column), names(row))
+            }
+            _ => format!("{what}: buffer, dimensions {} of extents {:?}", names(&self.axes), self.extents.as_slice()),
+        }
+    }
+
+    /// Whether it is an image.
+    pub fn is_image(&self) -> bool {
+        self.rows.is_some()
+    }
+
+    /// Its axes, slowest first. The last one of an image is the component of a texel.
+    pub fn axes(&self) -> &[MemoryAxis] {
+        &self.axes
+    }
+
+    /// Extents in memory, one per dimension of the tensor, elements.
+    pub fn extents(&self) -> &[i64] {
+        &self.extents
+    }
+
+    /// The dimension along which neighbours lie side by side, and how many do; `None` of nothing with dimensions.
+    pub fn innermost(&self) -> Option<(usize, i64)> {
+        self.axes.last().filter(|axis| axis.stride == 1).map(|axis| (axis.dim, axis.extent))
+    }
+
+    /// Whether the innermost axis is a part of a dimension only: a texel, a block of channels, a panel.
+    pub fn block(&self) -> Option<(usize, i64)> {
+        let (dim, width) = self.innermost()?;
+        (self.axes.iter().filter(|axis| axis.dim == dim).count() > 1).then_some((dim, width))
+    }
+
+    /// The dimensions that are taken apart, with the strides of their parts beyond the first.
+    pub fn parts(&self) -> impl Iterator<Item = (usize, i64)> + '_ {
+        self.axes.iter().filter(|axis| axis.stride > 1).map(|axis| (axis.dim, axis.stride))
+    }
+
+    /// The axes of column and row of an image.
+    pub fn image_axes(&self) -> Option<[&[MemoryAxis]; 2]> {
+        let (rows, rest) = self.axes.split_at(self.rows?);
+        Some([&rest[..rest.len() - 1], rows])
+    }
+
+    /// Width and height in texels of an image; `None` for a buffer.
+    pub fn image_size(&self) -> Option<(i64, i64)> {
+        let [width, height] = self.image_axes()?.map(|axes| axes.iter().map(|axis| axis.extent).product());
+        Some((width, height))
+    }
+
+    /// Bytes of the argument.
+    pub fn bytes(&self, element: Scalar) -> u64 {
+        self.axes.iter().map(|axis| axis.extent).product::<i64>() as u64 * u64::from(element.bytes())
+    }
+
+    /// The place of an element along a memory axis.
+    fn digit(&self, axis: &MemoryAxis, index: i64) -> i64 {
+        let quotient = index.div_euclid(axis.stride);
+        let outermost = !self.axes.iter().any(|other| other.dim == axis.dim && other.stride > axis.stride);
+        if outermost { quotient } else { quotient.rem_euclid(axis.extent) }
+    }
+
+    /// The coordinates of an element: one per memory axis for a buffer, (x, y) of its texel for an image.
+    pub fn coords(&self, index: &[i64]) -> SmallVec<[i64; 4]> {
+        let digit = |axis: &MemoryAxis| self.digit(axis, index[axis.dim]);
+        match self.image_axes() {
+            None => self.axes.iter().map(digit).collect(),
+            Some(pair) => pair.into_iter().map(|axes| axes.iter().fold(0, |at, axis| at * axis.extent + digit(axis))).collect(),
+        }
+    }
+
+    /// The same of forms that are multiples, as far as they vary, of the strides of the parts of their dimensions: then the varying part of
+    /// each coordinate is that of the form divided by the stride. `None` where one exceeds its numbers.
+    pub fn varying(&self, dims: &[Coord]) -> Option<Coords> {
+        let digit = |axis: &MemoryAxis| {
+            let larger = self.axes.iter().filter(|other| other.dim == axis.dim && other.stride > axis.stride).map(|other| other.stride).min();
+            let own = larger.map_or_else(|| dims[axis.dim].clone(), |larger| dims[axis.dim].divide(larger).1);
+            own.divide(axis.stride).0.with_constant(0)
+        };
+        match self.image_axes() {
+            None => Some(self.axes.iter().map(digit).collect()),
+            Some(pair) => {
+                let linear = |axes: &[MemoryAxis]| {
+                    let (mut sum, mut stride) = (Coord::default(), 1_i64);
+                    for axis in axes.iter().rev() {
+                        sum.add(&digit(axis), stride)?;
+                        stride = axis.extent.checked_mul(stride)?;
+                    }
+                    Some(sum)
+                };
+                pair.into_iter().map(linear).collect()
+            }
+        }
+    }
+
+    /// The element's position in the argument, in elements (for images: texel·4 + component).
+    pub fn position(&self, index: &[i64]) -> usize {
+        self.axes.iter().fold(0, |position, axis| position * axis.extent + self.digit(axis, index[axis.dim])) as usize
+    }
+
+    /// Lays out row-major values; what lies between and behind the elements becomes `fill`.
+    pub fn pack(&self, tensor: &Tensor, values: &[f32], fill: f32) -> Vec<u8> {
+        let elements = self.bytes(tensor.element) / u64::from(tensor.element.bytes());
+        let mut placed = vec![fill; elements as usize];
+        for_each_index(&tensor.shape, |flat, index| placed[self.position(index)] = values[flat]);
+        encode(tensor.element, &placed)
+    }
+
+    /// The inverse of [`Layout::pack`]: row-major values.
+    pub fn unpack(&self, tensor: &Tensor, bytes: &[u8]) -> Vec<f32> {
+        let placed = decode(tensor.element, bytes);
+        let mut values = vec![0.0; tensor.len()];
+        for_each_index(&tensor.shape, |flat, index| values[flat] = placed[self.position(index)]);
+        values
+    }
+}
+
+/// A position in terms of the numbers of blocks: of an axis, its variable counts work-items' tiles, or trips of its loop.
+pub type Coord = Affine<AxisId>;
+
+/// A position in each dimension of a tensor, or each coordinate of an argument.
+pub type Coords = SmallVec<[Coord; 4]>;
+
+/// Every index of a shape in row-major order, with its number.
+pub fn for_each_index(shape: &[i64], mut f: impl FnMut(usize, &[i64])) {
+    let mut index = vec![0; shape.len()];
+    for flat in 0..shape.iter().product::<i64>() as usize {
+        f(flat, &index);
+        for d in (0..shape.len()).rev() {
+            index[d] += 1;
+            if index[d] < shape[d] {
+                break;
+            }
+            index[d] = 0;
+        }
+    }
+}
+
+/// `f32` values as elements in memory; 16-bit floats round to nearest even.
+pub fn encode(element: Scalar, values: &[f32]) -> Vec<u8> {
+    match element {
+        Scalar::F16 => values.iter().flat_map(|&v| f16::from_f32(v).to_le_bytes()).collect(),
+        Scalar::Bf16 => values.iter().flat_map(|&v| half::bf16::from_f32(v).to_le_bytes()).collect(),
+        Scalar::F64 => values.iter().flat_map(|&v| f64::from(v).to_le_bytes()).collect(),
+        _ => warpsight_ir::data::f32_bytes(values),
+    }
+}
+
+/// Elements in memory as `f32` values.
+pub fn decode(element: Scalar, bytes: &[u8]) -> Vec<f32> {
+    match element {
+        Scalar::F16 => bytes.as_chunks::<2>().0.iter().map(|b| f16::from_le_bytes(*b).to_f32()).collect(),
+        Scalar::Bf16 => bytes.as_chunks::<2>().0.iter().map(|b| half::bf16::from_le_bytes(*b).to_f32()).collect(),
+        Scalar::F64 => bytes.as_chunks::<8>().0.iter().map(|b| f64::from_le_bytes(*b) as f32).collect(),
+        _ => warpsight_ir::data::bytes_f32(bytes),
+    }
+}
+
+/// Values as they are read back after they were stored as elements.
+pub fn stored(element: Scalar, values: Vec<f32>) -> Vec<f32> {
+    match element {
+        Scalar::F32 => values,
+        _ => decode(element, &encode(element, &values)),
+    }
+}
+
+/// The image format that holds an element type.
+pub fn image_format(element: Scalar) -> ImageFormat {
+    if element == Scalar::F16 { ImageFormat::Rgba16F } else { ImageFormat::Rgba32F }
+}
+
+/// Whether a tensor may be laid out at will.
+pub fn is_free(tensor: &Tensor) -> bool {
+    tensor.role == Role::Weight
+}

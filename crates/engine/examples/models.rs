@@ -1,8 +1,8 @@
 //! How well the two counts judge a space: configurations of an operator, half of them the best by the coarse count and half drawn, each timed.
 //!
-//!     cargo run --release -p warpsight-engine --example models -- DEVICE CONFIGURATIONS OPERATOR…
+//!     cargo run --release -p warpsight-engine --example models -- DEVICE CONFIGURATIONS [+KNOB=VALUE,…] OPERATOR…
 //!
-//! `DEVICE` is sim:adreno640 (times are simulated) or opencl:N (measured). Lines that begin with `*` are of the first half.
+//! Of the operators behind a word with `+` only the configurations in which these knobs have these values. `DEVICE` is sim:adreno640 (times are simulated) or opencl:N (measured). Lines that begin with `*` are of the first half.
 
 use std::error::Error;
 use warpsight_engine::tune::{self, Judge};
@@ -25,22 +25,38 @@ fn main() -> Result<(), Box<dyn Error>> {
         Some(name) => profile::builtin(name).ok_or("no profile")??,
         None => warpsight_run::host::host_profile(),
     };
+    let mut wanted: Vec<(String, String)> = vec![];
     for text in arguments {
+        if let Some(list) = text.strip_prefix('+') {
+            wanted = list.split(',').filter_map(|pair| pair.split_once('=')).map(|(knob, value)| (knob.into(), value.into())).collect();
+            continue;
+        }
         for step in parse_operator(&text)?.steps {
             println!("{text}: {}", step.name);
-            judge(&ScheduleFamily::new(step), count.parse()?, &on, &mut *device)?;
+            judge(&ScheduleFamily::new(step), count.parse()?, &wanted, &on, &mut *device)?;
         }
     }
     Ok(())
 }
 
-fn judge(family: &ScheduleFamily, count: usize, on: &Profile, device: &mut dyn Device) -> Result<(), Box<dyn Error>> {
+fn judge(
+    family: &ScheduleFamily,
+    count: usize,
+    wanted: &[(String, String)],
+    on: &Profile,
+    device: &mut dyn Device,
+) -> Result<(), Box<dyn Error>> {
     let judge = Judge { profile: on, model: &KernelModel, allowance: Allowance::of(on), top: 1, runs: 5 };
     let mut rng = fastrand::Rng::with_seed(1);
     let counts = Coarse::of(on)?;
-    let coarse = |config: &Config| counts.seconds(&family.kernel(config));
-    let mut left: Vec<(f64, Config)> =
-        prune(family, family.configs(), &judge.allowance).filter_map(|config| Some((coarse(&config).ok()?.0.0, config))).collect();
+    let is_wanted = |config: &Config| {
+        let knobs = family.space().describe(config);
+        wanted.iter().all(|(knob, value)| knobs.get(knob.as_str()).is_none_or(|own| own.to_string() == *value))
+    };
+    let configs = family.configs().filter(is_wanted);
+    let mut left: Vec<(f64, Config)> = prune(family, configs, &judge.allowance)
+        .filter_map(|(config, outline)| Some((counts.seconds(&outline).ok()?.0.0, config)))
+        .collect();
     left.sort_by(|a, b| a.0.total_cmp(&b.0));
     let bests = (count / 2).min(left.len());
     let mut few: Vec<(f64, Config)> = left.drain(..bests).collect();

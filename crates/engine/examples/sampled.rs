@@ -63,7 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut medians: Vec<(f64, f64)> = vec![];
     for operator in RESNET.iter().chain(&OTHERS) {
         let family = ScheduleFamily::new(parse_operator(operator)?.steps.remove(0));
-        let all: Vec<Config> = prune(&family, family.configs(), &Allowance::of(&profile)).collect();
+        let all: Vec<Config> = prune(&family, family.configs(), &Allowance::of(&profile)).map(|own| own.0).collect();
         let some: Vec<Config> = all.iter().step_by((all.len() / RANKED).max(1)).cloned().collect();
         let ranked = KernelModel.rank(&family, &mut some.iter().cloned(), &profile, some.len())?;
         for at in 0..EACH {

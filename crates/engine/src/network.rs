@@ -220,8 +220,7 @@ impl<'a> Network<'a> {
             if pattern(family.expr(), &family.places(config)?) != key.1 {
                 return None;
             }
-            let selected =
-                Selected { config: config.clone(), program: family.finish(config).ok()?, layouts: family.layouts(config).ok()? };
+            let selected = Selected { config: config.clone(), program: family.finish(config).ok()?, layouts: family.layouts(config).ok()? };
             kernels.insert(key, selected);
         }
         Some(Selection { places, kernels })

@@ -47,7 +47,7 @@ impl Search<'_, '_> {
     ) -> Result<Option<Searched>, EngineError> {
         let mut best: Option<(Config, Seconds)> = None;
         let mut pairs = vec![];
-        for config in prune(self.family, self.family.configs(), &self.judge.allowance) {
+        for (config, _) in prune(self.family, self.family.configs(), &self.judge.allowance) {
             step()?;
             let ranked = self.ranked(&config)?;
             let Some(candidate) = &ranked else { continue };

@@ -119,11 +119,11 @@ pub fn rank_each<K: Ord>(
 ) -> Result<(Candidates, BTreeMap<K, Vec<Ranked>>), EngineError> {
     let mut rankings: BTreeMap<K, Box<dyn Ranking + '_>> = BTreeMap::new();
     let mut pruned = prune(family, configs, &judge.allowance);
-    for config in &mut pruned {
+    for (config, outline) in &mut pruned {
         let Some(kind) = kind(&config) else { continue };
         match rankings.entry(kind) {
-            Entry::Occupied(ranking) => ranking.into_mut().take(config),
-            Entry::Vacant(place) => place.insert(judge.model.ranking(family, judge.profile, judge.top + FALLBACKS)?).take(config),
+            Entry::Occupied(ranking) => ranking.into_mut().take(config, &outline),
+            Entry::Vacant(place) => place.insert(judge.model.ranking(family, judge.profile, judge.top + FALLBACKS)?).take(config, &outline),
         }
     }
     let candidates = Candidates { total: pruned.left + pruned.dropped.values().sum::<usize>(), left: pruned.left, pruned: pruned.dropped };
@@ -218,7 +218,7 @@ pub fn attempt(
             config: config.clone(),
             knobs,
             estimate: candidate.estimate.clone(),
-            registers: family.demand(config).registers,
+            registers: family.outline(config).registers,
             program,
             layouts,
             time: median(&times).zip(source),

@@ -7,8 +7,8 @@
 use crate::EngineError;
 use fastrand::Rng;
 use warpsight_generate::expr::{Operator, Role, TensorExpr};
-use warpsight_generate::operators::external_inputs;
 use warpsight_generate::layout::{for_each_index, image_format, stored};
+use warpsight_generate::operators::external_inputs;
 use warpsight_generate::{Layout, Tensor};
 use warpsight_graph::room;
 use warpsight_ir::{Bindings, Checked, ImageKind, Scalar, interpret};

@@ -7,8 +7,8 @@ use fastrand::Rng;
 use std::collections::BTreeMap;
 use warpsight_emit::grid::eval_size;
 use warpsight_engine::network::{Network, Selection};
-use warpsight_generate::Role;
 use warpsight_generate::operators::{PoolKind, Window};
+use warpsight_generate::{Place, Role};
 use warpsight_graph::{Arithmetic, Graph, GraphTensor, Node, Op, Origin, Plan, PlanRole, TensorId, memory};
 use warpsight_ir::{Bindings, Checked, ParamKind, interpret};
 use warpsight_run::{Code, Job, Options};
@@ -158,12 +158,12 @@ const CASES: [Case; 5] = [
 fn drawn(network: &Network, plan: &Plan, seed: u64) -> Selection {
     let mut rng = Rng::with_seed(seed);
     let configs = network.families.iter().enumerate().map(|(n, family)| {
-        let buffers = |config: &_| family.images(config).is_some_and(|images| !images.contains(&true));
+        let buffers = |config: &_| family.places(config).is_some_and(|places| places.iter().all(|place| *place == Place::Buffer));
         let config = (0..1000).map(|_| any_config(family, &mut rng)).find(buffers).expect("one of buffers");
         let activations = 1 + family.expr().inputs.iter().filter(|tensor| tensor.role != Role::Weight).count();
-        ((n, vec![false; activations]), config)
+        ((n, vec![Place::Buffer; activations]), config)
     });
-    network.select(vec![false; plan.tensors.len()], &configs.collect::<BTreeMap<_, _>>()).expect("fits")
+    network.select(vec![Place::Buffer; plan.tensors.len()], &configs.collect::<BTreeMap<_, _>>()).expect("fits")
 }
 
 /// The bytes that the interpreter leaves of what a job reads.

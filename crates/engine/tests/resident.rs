@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use warpsight_engine::EngineError;
 use warpsight_engine::network::Network;
+use warpsight_generate::Place;
 use warpsight_generate::operators::parse_operator;
 use warpsight_graph::Plan;
 use warpsight_ir::{Family, Feedback, Seconds, TimeSource, Times};
@@ -60,11 +61,11 @@ fn what_was_measured_before_the_device_is_lost_stays_and_memory_is_sent_once() {
     let plan = Plan::of_operator(&operator, |n| vec![0.5; n]);
     let network = Network::new(&plan).expect("kernels");
     let family = &network.families[0];
-    let buffers = |config: &_| family.images(config).filter(|images| !images.contains(&true));
+    let buffers = |config: &_| family.places(config).filter(|places| places.iter().all(|place| *place == Place::Buffer));
     let (config, images) = family.configs().find_map(|config| buffers(&config).map(|i| (config, i))).expect("one of buffers");
     let roles = family.expr().inputs.iter().map(|t| t.role == warpsight_generate::expr::Role::Weight).chain([false]);
     let pattern = roles.zip(images).filter(|(weight, _)| !weight).map(|(_, image)| image).collect();
-    let selection = network.select(vec![false; plan.tensors.len()], &BTreeMap::from([((0, pattern), config)])).expect("fits");
+    let selection = network.select(vec![Place::Buffer; plan.tensors.len()], &BTreeMap::from([((0, pattern), config)])).expect("fits");
     let inputs: Vec<Vec<f32>> = plan.inputs.iter().map(|&id| vec![1.0; plan.tensor(id).len()]).collect();
     let info = warpsight_run::sim::Sim::open("adreno640").expect("is there");
     let info = DeviceInfo { clock: Some(TimeSource::Measured), ..Device::info(&info).clone() };

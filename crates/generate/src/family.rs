@@ -2,12 +2,12 @@
 
 use crate::addresses::eliminate_common_addresses;
 use crate::expr::TensorExpr;
-use crate::kernel::{kernel, registers};
+use crate::kernel::{kernel, outline};
 use crate::layout::{Layout, Place};
 use crate::nest::{Bodies, Nest};
 use crate::program::program;
 use crate::schedule::{Choice, Knobs, show_choice};
-use warpsight_ir::{Bytes, Checked, Config, ConfigSpace, Demand, Family, Kernel, LowerError, Name};
+use warpsight_ir::{Checked, Config, ConfigSpace, Family, Kernel, LowerError, Name};
 
 /// Changes whenever a configuration lowers to another Program than before: stored times of older Programs are then not taken for today's.
 pub const VERSION: u32 = 3;
@@ -85,12 +85,12 @@ impl ScheduleFamily {
     /// A lowering step's result as text.
     pub fn dump(&self, config: &Config, stage: Lowering) -> Result<String, LowerError> {
         let choice = self.knobs.choice(&self.expr, config).ok_or_else(|| self.not_legal(config))?;
-        let nest = Nest::new(&self.expr, &choice, &self.bodies).ok_or_else(|| self.not_legal(config))?;
+        let nest = Nest::new(&self.expr, &choice).ok_or_else(|| self.not_legal(config))?;
         Ok(match stage {
             Lowering::Expression => crate::show::expression(&self.expr),
             Lowering::Tile => show_choice(&self.expr, &choice),
             Lowering::Place => crate::show::places(&nest),
-            Lowering::Loads => crate::show::loads(&nest),
+            Lowering::Loads => crate::show::loads(&nest, &self.bodies.of(&nest)),
             Lowering::Program => self.lower(config)?.to_string(),
             Lowering::Addresses => self.finish(config)?.to_string(),
         })
@@ -122,7 +122,7 @@ impl ScheduleFamily {
 
     fn with_nest<T>(&self, config: &Config, f: impl FnOnce(&Nest) -> T) -> Option<T> {
         let choice: Choice = self.knobs.choice(&self.expr, config)?;
-        Nest::new(&self.expr, &choice, &self.bodies).map(|nest| f(&nest))
+        Nest::new(&self.expr, &choice).map(|nest| f(&nest))
     }
 }
 
@@ -145,24 +145,17 @@ impl Family for ScheduleFamily {
 
     fn kernel(&self, config: &Config) -> Kernel {
         // A configuration that is not legal has no Kernel: callers take configurations from `configs`.
-        self.with_nest(config, kernel).flatten().unwrap_or_else(|| panic!("{}", self.not_legal(config)))
+        self.with_nest(config, |nest| kernel(nest, &self.bodies.of(nest))).flatten().unwrap_or_else(|| panic!("{}", self.not_legal(config)))
     }
 
-    fn demand(&self, config: &Config) -> Demand {
-        let demand = |nest: &Nest| {
-            let sizes = nest.layouts.iter().filter_map(Layout::image_size);
-            Demand {
-                registers: registers(nest),
-                local: Bytes::ZERO,
-                group_size: nest.splits.iter().map(|s| s.lanes).product(),
-                image: sizes.fold((0, 0), |(w, h), (x, y)| (w.max(x as u64), h.max(y as u64))),
-            }
-        };
-        self.with_nest(config, demand).unwrap_or_default()
+    fn outline(&self, config: &Config) -> Kernel {
+        let outlined = self.with_nest(config, |nest| outline(nest).or_else(|| kernel(nest, &self.bodies.of(nest))));
+        outlined.flatten().unwrap_or_else(|| panic!("{}", self.not_legal(config)))
     }
 
     fn lower(&self, config: &Config) -> Result<Checked, LowerError> {
-        let program = self.with_nest(config, program).flatten().ok_or_else(|| self.not_legal(config))?;
+        let program =
+            self.with_nest(config, |nest| program(nest, &self.bodies.of(nest))).flatten().ok_or_else(|| self.not_legal(config))?;
         Checked::new(program).map_err(|source| LowerError::Invalid { step: Lowering::Program.name(), source })
     }
 }

@@ -3,7 +3,7 @@
 use crate::expr::{AxisId, Combine, ScalarExpr};
 use crate::layout::{Coord, image_format};
 use crate::names::Names;
-use crate::nest::{Item, LaneKind, Nest, Places, Step, Tree};
+use crate::nest::{Body, Item, LaneKind, Nest, Places, Step, Steps, Tree, tree_words};
 use crate::stores::{StoreBound, StoreItem};
 use smallvec::SmallVec;
 use warpsight_ir::{
@@ -13,37 +13,72 @@ use warpsight_ir::{
 
 /// The Kernel of a configuration; equal to `Kernel::of` of its Program. `None` where coordinates exceed 32 bits, as in no configuration
 /// that is legal.
-pub fn kernel(nest: &Nest) -> Option<Kernel> {
+pub fn kernel(nest: &Nest, body: &Body) -> Option<Kernel> {
     let mut reader = Reader::new(nest)?;
-    let mut body = vec![];
-    reader.trees(&nest.body.tree, &mut body)?;
-    let tile = nest.tile_points();
+    let mut nodes = vec![];
+    reader.trees(
+        &body.tree,
+        &mut |reader, step: &Step, out| {
+            step.items.list.iter().try_for_each(|item| Some(out.push(Node::Access(reader.load(item, &step.looped)?))))
+        },
+        &mut nodes,
+    )?;
     let none: SmallVec<[bool; 5]> = SmallVec::from_elem(false, nest.expr.reduce.len());
     let stored = reader.substituted(&nest.places(&nest.expr.store, nest.output_layout())?)?;
-    for at in &tile {
+    for at in &nest.tile_points() {
         let items = nest.epilogue_items(at);
         for item in &items.list {
-            body.push(Node::Access(reader.load(item, &none)?));
+            nodes.push(Node::Access(reader.load(item, &none)?));
         }
         for store in nest.stores(at) {
-            body.push(Node::Access(reader.store(&store, &stored.coords)?));
+            nodes.push(Node::Access(reader.store(&store, &stored.coords)?));
         }
     }
-    let accesses = Accesses { vars: reader.vars, tensors: tensors(nest), nest: body };
-    let order = &nest.choice.launch_order;
-    let launch = LaunchShape {
-        groups: order.iter().map(|&a| nest.splits[a].groups as u32).collect(),
-        lanes: order.iter().map(|&a| nest.splits[a].lanes).filter(|&l| l > 1).collect(),
+    Some(reader.kernel(nodes, body.words, &nest.all_steps()))
+}
+
+/// The same as coarse counts need it. `None` where accesses are no product of what dimensions add.
+pub fn outline(nest: &Nest) -> Option<Kernel> {
+    let all = nest.all_steps();
+    let mut reader = Reader::new(nest)?;
+    let mut nodes = vec![];
+    let mut words = vec![];
+    let mut step = |reader: &mut Reader, steps: &Steps, out: &mut Vec<Node>| {
+        let alike = nest.alike(steps)?;
+        words.push(alike.iter().map(|own| own.times * u32::from(own.corners[0].width)).sum::<u32>() / steps.number() as u32);
+        for own in &alike {
+            let [first, last] = &own.corners;
+            let one = reader.load(first, &steps.looped)?;
+            if own.times > 1 {
+                out.push(Node::Access(AccessRef { times: own.times - 1, ..one }));
+                out.push(Node::Access(reader.load(last, &steps.looped)?));
+            } else {
+                out.push(Node::Access(one));
+            }
+        }
+        Some(())
     };
-    Some(Kernel {
-        name: nest.expr.name.clone(),
-        accesses,
-        launch,
-        registers: registers(nest),
-        kept: 0,
-        local: Bytes::ZERO,
-        ops: ops(nest, tile.len() as u64),
-    })
+    reader.trees(&all, &mut step, &mut nodes)?;
+    // In the order in which steps were met.
+    let mut words = words.into_iter();
+    let loaded = tree_words(&all, &mut |_| words.next().unwrap_or(0));
+    let none: SmallVec<[bool; 5]> = SmallVec::from_elem(false, nest.expr.reduce.len());
+    let stored = reader.substituted(&nest.places(&nest.expr.store, nest.output_layout())?)?;
+    let mut loaded_at_end = 0;
+    for points in nest.points_alike()? {
+        let corners = if points.times > 1 { &points.corners[..] } else { &points.corners[..1] };
+        for (at, times) in corners.iter().zip([points.times - u32::from(points.times > 1), 1]) {
+            let items = nest.epilogue_items(at);
+            loaded_at_end = loaded_at_end.max(items.list.iter().map(|item| u32::from(item.width)).sum());
+            for item in &items.list {
+                nodes.push(Node::Access(AccessRef { times, ..reader.load(item, &none)? }));
+            }
+            for store in nest.stores(at) {
+                nodes.push(Node::Access(AccessRef { times, ..reader.store(&store, &stored.coords)? }));
+            }
+        }
+    }
+    Some(reader.kernel(nodes, nest.words(loaded, loaded_at_end), &all))
 }
 
 struct Reader<'a> {
@@ -96,7 +131,29 @@ impl<'a> Reader<'a> {
         Some(Variable { dims: each(&places.dims)?, coords: each(&places.coords)? })
     }
 
-    fn trees(&mut self, trees: &[Tree], out: &mut Vec<Node>) -> Option<()> {
+    fn kernel(self, nodes: Vec<Node>, words: u32, all: &[Tree<Steps>]) -> Kernel {
+        let nest = self.nest;
+        let order = &nest.choice.launch_order;
+        Kernel {
+            name: nest.expr.name.clone(),
+            accesses: Accesses { vars: self.vars, tensors: tensors(nest), nest: nodes },
+            launch: LaunchShape {
+                groups: order.iter().map(|&a| nest.splits[a].groups as u32).collect(),
+                lanes: order.iter().map(|&a| nest.splits[a].lanes).filter(|&l| l > 1).collect(),
+            },
+            registers: axes(nest) + words,
+            kept: 0,
+            local: Bytes::ZERO,
+            ops: ops(nest, all),
+        }
+    }
+
+    fn trees<S>(
+        &mut self,
+        trees: &[Tree<S>],
+        step: &mut impl FnMut(&mut Self, &S, &mut Vec<Node>) -> Option<()>,
+        out: &mut Vec<Node>,
+    ) -> Option<()> {
         for tree in trees {
             match tree {
                 Tree::Loop { axis, trips, body, .. } => {
@@ -104,15 +161,11 @@ impl<'a> Reader<'a> {
                     self.vars.push(NestVar { name: self.names.block(*axis), kind: VarKind::Loop, trips: Some(*trips) });
                     self.set(*axis, Affine::var(var));
                     let mut nodes = vec![];
-                    self.trees(body, &mut nodes)?;
+                    self.trees(body, step, &mut nodes)?;
                     out.push(Node::Loop { var, body: nodes });
                     self.set(*axis, Affine::default());
                 }
-                Tree::Step(step) => {
-                    for item in &step.items.list {
-                        out.push(Node::Access(self.load(item, &step.looped)?));
-                    }
-                }
+                Tree::Step(own) => step(self, own, out)?,
             }
         }
         Some(())
@@ -138,17 +191,13 @@ impl<'a> Reader<'a> {
         Some(AccessRef {
             tensor: template.tensor as u16,
             kind: AccessKind::Load,
-            coords: variable
-                .coords
-                .iter()
-                .zip(layout.coords(&item.offsets))
-                .map(|(form, constant)| form.with_constant(constant))
-                .collect(),
+            coords: variable.coords.iter().zip(layout.coords(&item.offsets)).map(|(form, constant)| form.with_constant(constant)).collect(),
             width: if layout.is_image() { 1 } else { item.width },
             guard: self.idle.iter().cloned().chain(guard).collect(),
             path: LoadPath::Default,
             indirect: None,
             branch: None,
+            times: 1,
         })
     }
 
@@ -165,6 +214,7 @@ impl<'a> Reader<'a> {
             path: LoadPath::Default,
             indirect: None,
             branch: None,
+            times: 1,
         })
     }
 }
@@ -189,19 +239,19 @@ fn tensors(nest: &Nest) -> Vec<TensorUse> {
         .collect()
 }
 
-/// 32-bit registers of one work-item by the definition of `warpsight_ir::derive::registers`: whatever is in scope at once.
-pub fn registers(nest: &Nest) -> u32 {
+/// Registers of group axes, lane axes and the block number along every axis. Together with what else is in scope at once these are the
+/// registers of `warpsight_ir::derive::registers`.
+fn axes(nest: &Nest) -> u32 {
     let lanes = nest.splits.iter().filter(|s| s.lanes > 1).count();
-    // Group axes, lane axes and the block number along every axis.
-    let axes = (2 * nest.splits.len() + lanes) as u32;
-    axes + nest.body.words
+    (2 * nest.splits.len() + lanes) as u32
 }
 
 /// Arithmetic of one work-item.
-fn ops(nest: &Nest, points: u64) -> OpCounts {
+fn ops(nest: &Nest, all: &[Tree<Steps>]) -> OpCounts {
+    let points: u64 = nest.splits.iter().map(|split| u64::from(split.tile)).product();
     let mut ops = OpCounts::default();
     let counter = Counter { nest };
-    count_trees(&counter, &nest.body.tree, points, &mut ops);
+    count_trees(&counter, all, points, &mut ops);
     if nest.expr.reduce.is_empty() {
         let acc = counter.count(&nest.expr.body, (1, nest.width()), points, &mut ops);
         counter.count(&nest.expr.epilogue, (acc, nest.width()), points, &mut ops);
@@ -213,7 +263,7 @@ fn ops(nest: &Nest, points: u64) -> OpCounts {
     ops
 }
 
-fn count_trees(counter: &Counter, trees: &[Tree], times: u64, ops: &mut OpCounts) {
+fn count_trees(counter: &Counter, trees: &[Tree<Steps>], times: u64, ops: &mut OpCounts) {
     for tree in trees {
         match tree {
             Tree::Loop { trips, body, .. } => count_trees(counter, body, times * u64::from(*trips), ops),
@@ -227,8 +277,8 @@ struct Counter<'a> {
 }
 
 impl Counter<'_> {
-    fn step(&self, step: &Step, times: u64, ops: &mut OpCounts) {
-        let times = times * step.points.len() as u64;
+    fn step(&self, step: &Steps, times: u64, ops: &mut OpCounts) {
+        let times = times * step.count();
         let width = step.width;
         match (self.nest.expr.combine, &self.nest.expr.body) {
             (Combine::Sum, ScalarExpr::Binary(BinaryOp::Mul, a, b)) => {

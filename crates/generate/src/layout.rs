@@ -159,6 +159,13 @@ impl Layout {
         (self.axes.iter().filter(|axis| axis.dim == dim).count() > 1).then_some((dim, width))
     }
 
+    /// Elements behind the first one that an access so wide reaches along a dimension. Of a texel or a part of a block the first element
+    /// decides; a vector of any other buffer extends along the innermost dimension.
+    pub fn run(&self, dim: usize, width: u8) -> i64 {
+        let whole = self.block().is_none() && self.innermost().is_some_and(|own| own.0 == dim);
+        if whole { i64::from(width) - 1 } else { 0 }
+    }
+
     /// The dimensions that are taken apart, with the strides of their parts beyond the first.
     pub fn parts(&self) -> impl Iterator<Item = (usize, i64)> + '_ {
         self.axes.iter().filter(|axis| axis.stride > 1).map(|axis| (axis.dim, axis.stride))
@@ -201,7 +208,8 @@ impl Layout {
     /// each coordinate is that of the form divided by the stride. `None` where one exceeds its numbers.
     pub fn varying(&self, dims: &[Coord]) -> Option<Coords> {
         let digit = |axis: &MemoryAxis| {
-            let larger = self.axes.iter().filter(|other| other.dim == axis.dim && other.stride > axis.stride).map(|other| other.stride).min();
+            let larger =
+                self.axes.iter().filter(|other| other.dim == axis.dim && other.stride > axis.stride).map(|other| other.stride).min();
             let own = larger.map_or_else(|| dims[axis.dim].clone(), |larger| dims[axis.dim].divide(larger).1);
             own.divide(axis.stride).0.with_constant(0)
         };

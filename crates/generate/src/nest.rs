@@ -32,15 +32,13 @@ pub struct Nest<'a> {
     pub layouts: Vec<Layout>,
     /// Every distinct load, of the body and the epilogue.
     pub templates: Vec<Template<'a>>,
-    /// What each work-item does.
-    pub body: Arc<Body>,
 }
 
 /// What a work-item does, whatever group it is in.
 #[derive(Debug, Default)]
 pub struct Body {
     /// The reduction; empty where nothing is reduced.
-    pub tree: Vec<Tree>,
+    pub tree: Vec<Tree<Step>>,
     /// 32-bit registers of the values in scope at once: accumulators, what is loaded, results.
     pub words: u32,
 }
@@ -55,7 +53,8 @@ pub struct Bodies(Mutex<HashMap<Choice, Arc<Body>>>);
 const KEPT: usize = 256;
 
 impl Bodies {
-    fn of(&self, nest: &Nest) -> Arc<Body> {
+    /// The body of a configuration.
+    pub fn of(&self, nest: &Nest) -> Arc<Body> {
         let parallel = nest.choice.lanes.len();
         let key = Choice { lanes: SmallVec::from_elem(1, parallel), launch_order: SmallVec::new(), ..nest.choice.clone() };
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -179,9 +178,9 @@ pub struct Part {
     pub width: u8,
 }
 
-/// The loops of the reduction.
+/// The loops of the reduction, down to straight-line steps.
 #[derive(Clone, Debug)]
-pub enum Tree {
+pub enum Tree<S> {
     /// `for axis in 0..trips·step step step`.
     Loop {
         /// A reduction axis.
@@ -191,10 +190,10 @@ pub enum Tree {
         /// Distance between values.
         step: u32,
         /// What is repeated.
-        body: Vec<Tree>,
+        body: Vec<Self>,
     },
     /// Straight-line code.
-    Step(Step),
+    Step(S),
 }
 
 /// Straight-line code: loads, then updates of the accumulators.
@@ -217,25 +216,88 @@ impl Step {
     }
 }
 
+/// The points of a reduction that straight-line steps of one form combine, one after the other.
+#[derive(Clone, Debug)]
+pub struct Steps {
+    /// The first point, as offsets of each reduction axis from its loop variable (or from 0 without one).
+    pub from: Offsets,
+    /// Points of one step along each reduction axis.
+    pub counts: Offsets,
+    /// Steps along each, the last axis changing fastest.
+    pub steps: Offsets,
+    /// How far they are from each other along it.
+    pub apart: Offsets,
+    /// Whether each reduction axis has a loop variable here.
+    pub looped: SmallVec<[bool; 5]>,
+    /// Vector lanes of what is combined, as in [`Step`].
+    pub width: u8,
+}
+
+impl Steps {
+    /// The points of each step.
+    fn points(&self) -> Vec<Vec<Offsets>> {
+        let mut steps = vec![];
+        for_each(&self.steps, |step| {
+            let mut points = vec![];
+            let at = |r: usize, o: i64| self.from[r] + step[r] * self.apart[r] + o;
+            for_each(&self.counts, |o| points.push(o.iter().enumerate().map(|(r, &o)| at(r, o)).collect()));
+            steps.push(points);
+        });
+        steps
+    }
+
+    /// How many points there are.
+    pub fn count(&self) -> u64 {
+        (self.counts.iter().product::<i64>() * self.number()) as u64
+    }
+
+    /// How many steps.
+    pub fn number(&self) -> i64 {
+        self.steps.iter().product()
+    }
+}
+
 impl<'a> Nest<'a> {
     /// Resolves a configuration; `None` where a tensor cannot be an image under it, or its coordinates exceed 32 bits.
-    pub fn new(expr: &'a TensorExpr, choice: &'a Choice, bodies: &Bodies) -> Option<Self> {
+    pub fn new(expr: &'a TensorExpr, choice: &'a Choice) -> Option<Self> {
         let mut nest = Self::placed(expr, choice);
         nest.templates = nest.holds(&expr.store, nest.output_layout()).then(|| nest.collect_templates())??;
-        nest.body = bodies.of(&nest);
         Some(nest)
     }
 
     fn resolve(&self) -> Body {
-        let reduced = !self.expr.reduce.is_empty();
-        let mut state = SmallVec::from_elem(None, self.expr.reduce.len());
-        let tree = if reduced { self.loops(&self.choice.order, &mut state) } else { vec![] };
-        let (points, width) = (self.splits.iter().map(|s| s.tile).product::<u32>(), u32::from(self.width()));
-        let accumulators = if reduced { points * (width + u32::from(self.has_rest())) } else { 0 };
-        let results = u32::from(self.out_width()) + self.folds().map(u32::from).sum::<u32>();
+        let tree = self.with_items(self.all_steps());
         let epilogue = |at: &Offsets| self.epilogue_items(at).list.iter().map(|item| u32::from(item.width)).sum::<u32>();
-        let stored = self.tile_points().iter().map(epilogue).max().unwrap_or(0) + results;
-        Body { words: accumulators + tree_words(&tree).max(stored), tree }
+        let stored = self.tile_points().iter().map(epilogue).max().unwrap_or(0);
+        Body { words: self.words(tree_words(&tree, &mut Step::words), stored), tree }
+    }
+
+    /// Registers of the values in scope at once, of which steps of the reduction have so many loaded, and ends of it so many.
+    pub fn words(&self, loaded: u32, loaded_at_end: u32) -> u32 {
+        let (points, width) = (self.splits.iter().map(|s| s.tile).product::<u32>(), u32::from(self.width()));
+        let accumulators = if self.expr.reduce.is_empty() { 0 } else { points * (width + u32::from(self.has_rest())) };
+        let results = u32::from(self.out_width()) + self.folds().map(u32::from).sum::<u32>();
+        accumulators + loaded.max(loaded_at_end + results)
+    }
+
+    /// The loops of the reduction and what their steps combine.
+    pub fn all_steps(&self) -> Vec<Tree<Steps>> {
+        let mut state = SmallVec::from_elem(None, self.expr.reduce.len());
+        if self.expr.reduce.is_empty() { vec![] } else { self.loops(&self.choice.order, &mut state) }
+    }
+
+    fn with_items(&self, trees: Vec<Tree<Steps>>) -> Vec<Tree<Step>> {
+        let mut all = vec![];
+        for tree in trees {
+            match tree {
+                Tree::Loop { axis, trips, step, body } => all.push(Tree::Loop { axis, trips, step, body: self.with_items(body) }),
+                Tree::Step(steps) => all.extend(steps.points().into_iter().map(|points| {
+                    let items = self.items(&self.expr.body, &points, steps.width);
+                    Tree::Step(Step { items, points, looped: steps.looped.clone(), width: steps.width })
+                })),
+            }
+        }
+        all
     }
 
     /// Whether each tensor, the output last, can lie where a choice puts it. That does not depend on where others lie.
@@ -256,7 +318,7 @@ impl<'a> Nest<'a> {
             Split { tile, width, lanes, blocks, groups: (blocks + i64::from(lanes) - 1) / i64::from(lanes), extent }
         };
         let splits = expr.axes.iter().enumerate().map(split).collect();
-        let mut nest = Self { expr, choice, deep: deep_axis(expr), splits, layouts: vec![], templates: vec![], body: Arc::default() };
+        let mut nest = Self { expr, choice, deep: deep_axis(expr), splits, layouts: vec![], templates: vec![] };
         nest.layouts = nest.lay_out();
         nest
     }
@@ -486,7 +548,7 @@ impl<'a> Nest<'a> {
 
     /// The rolled loops of `order`, outermost first, then straight-line steps. `fixed` holds, per reduction axis, the constant base
     /// where it has no loop variable (unset: 0 for unrolled axes).
-    fn loops(&self, order: &[AxisId], state: &mut SmallVec<[Option<Base>; 5]>) -> Vec<Tree> {
+    fn loops(&self, order: &[AxisId], state: &mut SmallVec<[Option<Base>; 5]>) -> Vec<Tree<Steps>> {
         let Some((&a, inner)) = order.split_first() else { return self.steps(state) };
         let r = a.0 - self.expr.axes.len();
         let (extent, step, lanes) = (self.expr.reduce[r].extent, self.trip(a), self.lanes_along(a));
@@ -511,8 +573,9 @@ impl<'a> Nest<'a> {
         trees
     }
 
-    /// Straight-line code for one trip of the innermost loop: a step per row of an unrolled window and texel of the deep axis.
-    fn steps(&self, state: &[Option<Base>]) -> Vec<Tree> {
+    /// Straight-line code for one trip of the innermost loop: a step per row of an unrolled window and texel of the deep axis, then for what
+    /// makes no whole texel.
+    fn steps(&self, state: &[Option<Base>]) -> Vec<Tree<Steps>> {
         let looped: SmallVec<[bool; 5]> = state.iter().map(|b| b.is_some_and(|b| b.looped)).collect();
         let base: Vec<Base> = state
             .iter()
@@ -525,37 +588,38 @@ impl<'a> Nest<'a> {
         let lanes = deep.map_or(1, |d| base[d].lanes);
         let texel = if lanes == 1 && deep.is_some_and(|d| self.packs(d)) { 4 } else { lanes };
         let width = if self.choice.folds(self.expr) { lanes as u8 } else { self.width() };
-        let chunk = |r: usize| {
-            if Some(r) == innermost {
-                base[r].count
-            } else if Some(r) == deep {
-                texel
-            } else {
-                1
-            }
+        let chunk = |r: usize| match r {
+            r if Some(r) == innermost => base[r].count,
+            r if Some(r) == deep => texel,
+            _ => 1,
         };
-        let mut steps = vec![];
-        let mut at: Offsets = base.iter().map(|b| b.from).collect();
-        loop {
-            let count = |r: usize| if lanes > 1 && Some(r) == deep { 1 } else { chunk(r).min(base[r].from + base[r].count - at[r]) };
-            let counts: Offsets = (0..base.len()).map(count).collect();
-            let mut points = vec![];
-            for_each(&counts, |o| points.push(at.iter().zip(o).map(|(a, o)| a + o).collect()));
-            let items = self.items(&self.expr.body, &points, width);
-            steps.push(Tree::Step(Step { items, points, looped: looped.clone(), width }));
-            let mut r = base.len();
-            loop {
-                if r == 0 {
-                    return steps;
-                }
-                r -= 1;
-                at[r] += chunk(r);
-                if at[r] < base[r].from + base[r].count {
-                    break;
-                }
-                at[r] = base[r].from;
+        let mut parts = vec![];
+        // A deep axis that is the innermost unrolled one has no second part.
+        let rest = deep.map_or(0, |d| base[d].count % chunk(d));
+        for whole in [true, false] {
+            let count = |r: usize| match whole {
+                _ if Some(r) != deep => base[r].count,
+                true => base[r].count - rest,
+                false => rest,
+            };
+            if !whole && rest == 0 || (0..base.len()).any(|r| count(r) == 0) {
+                continue;
             }
+            let all = 0..base.len();
+            let apart: Offsets = all.clone().map(|r| chunk(r).min(count(r))).collect();
+            parts.push(Tree::Step(Steps {
+                from: all
+                    .clone()
+                    .map(|r| base[r].from + base[r].count - if whole || Some(r) != deep { base[r].count } else { rest })
+                    .collect(),
+                counts: all.clone().map(|r| if lanes > 1 && Some(r) == deep { 1 } else { apart[r] }).collect(),
+                steps: all.map(|r| count(r) / apart[r]).collect(),
+                apart,
+                looped: looped.clone(),
+                width,
+            }));
         }
+        parts
     }
 
     /// Whether some input is an image packed along a reduction axis.
@@ -621,7 +685,8 @@ impl<'a> Nest<'a> {
             None => width,
             Some((pack, block)) => {
                 let piece = width.min(block as u8);
-                let whole = width.is_multiple_of(piece) && offset(0)[pack].rem_euclid(i64::from(piece)) == 0 && block % i64::from(piece) == 0;
+                let whole =
+                    width.is_multiple_of(piece) && offset(0)[pack].rem_euclid(i64::from(piece)) == 0 && block % i64::from(piece) == 0;
                 if whole { piece } else { 1 }
             }
         };
@@ -657,7 +722,7 @@ impl<'a> Nest<'a> {
     }
 
     /// The first elements of an axis's blocks, loops of `looped` axes running.
-    fn starts(&self, a: AxisId, looped: &[bool]) -> Interval {
+    pub fn starts(&self, a: AxisId, looped: &[bool]) -> Interval {
         let scale = self.scale(a);
         let blocks = match self.splits.get(a.0) {
             Some(split) => split.blocks,
@@ -676,9 +741,7 @@ impl<'a> Nest<'a> {
             // Its constant is part of the offset.
             let offset = Interval::exactly(item.offsets[d]) - Interval::exactly(form.constant);
             let range = form.range(|a| self.starts(a, looped)) + offset;
-            // Of a texel or a part of a block the first element decides; a vector of any other buffer extends along the last dimension.
-            let whole = layout.block().is_none() && layout.innermost().is_some_and(|own| own.0 == d);
-            let run = if whole { i64::from(item.width) - 1 } else { 0 };
+            let run = layout.run(d, item.width);
             if range.lo < 0 || range.hi + i128::from(run) >= layout.extents()[d].into() {
                 bounds.push((d, run > 0));
             }
@@ -697,10 +760,11 @@ struct Base {
     lanes: i64,
 }
 
-fn tree_words(trees: &[Tree]) -> u32 {
-    let words = |tree: &Tree| match tree {
-        Tree::Loop { body, .. } => 1 + tree_words(body),
-        Tree::Step(step) => step.words(),
+/// Registers of loops and of what the steps in them load.
+pub fn tree_words<S>(trees: &[Tree<S>], step: &mut impl FnMut(&S) -> u32) -> u32 {
+    let words = |tree: &Tree<S>| match tree {
+        Tree::Loop { body, .. } => 1 + tree_words(body, step),
+        Tree::Step(own) => step(own),
     };
     trees.iter().map(words).max().unwrap_or(0)
 }

@@ -3,17 +3,17 @@
 use crate::expr::{AxisId, Combine, ScalarExpr, TensorExpr};
 use crate::layout::{Coord, Coords, image_format};
 use crate::names::Names;
-use crate::nest::{Item, Items, Nest, Offsets, Operand, Part, Places, Step, Tree};
+use crate::nest::{Body, Item, Items, Nest, Offsets, Operand, Part, Places, Step, Tree};
 use warpsight_ir::{
     Access, BinaryOp, Border, Bound, Const, Expr, GroupAxis, ImageKind, LaneAxis, Launch, Name, Param, ParamKind, Program, Scalar, Space,
     Stmt, StorePolicy, Type, Unroll,
 };
 
 /// The Program of a configuration, coordinates not linearised. `None` where they exceed 32 bits, as in no configuration that is legal.
-pub fn program(nest: &Nest) -> Option<Program> {
+pub fn program(nest: &Nest, body: &Body) -> Option<Program> {
     let places = nest.templates.iter().map(|t| nest.places(t.index, &nest.layouts[t.tensor])).collect::<Option<_>>()?;
     let stored = nest.places(&nest.expr.store, nest.output_layout())?;
-    let writer = Writer { nest, expr: nest.expr, names: Names::new(nest.expr), places, stored };
+    let writer = Writer { nest, tree: &body.tree, expr: nest.expr, names: Names::new(nest.expr), places, stored };
     Some(Program {
         name: nest.expr.name.clone(),
         sizes: vec![],
@@ -26,6 +26,7 @@ pub fn program(nest: &Nest) -> Option<Program> {
 
 struct Writer<'a> {
     nest: &'a Nest<'a>,
+    tree: &'a [Tree<Step>],
     expr: &'a TensorExpr,
     names: Names<'a>,
     /// What the loads of each template share.
@@ -115,13 +116,13 @@ impl Writer<'_> {
                     stmts.push(Stmt::Var { name: self.names.rest(n), ty: Type::scalar(Scalar::F32), init: Expr::f32(start) });
                 }
             }
-            stmts.extend(self.trees(&self.nest.body.tree, &tile));
+            stmts.extend(self.trees(self.tree, &tile));
         }
         stmts.extend(tile.iter().enumerate().map(|(n, point)| Stmt::Scope(self.epilogue(n, point))));
         stmts
     }
 
-    fn trees(&self, trees: &[Tree], tile: &[Offsets]) -> Vec<Stmt> {
+    fn trees(&self, trees: &[Tree<Step>], tile: &[Offsets]) -> Vec<Stmt> {
         trees
             .iter()
             .map(|tree| match tree {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use warpsight_ir::occupancy::{CannotRun, Residency, occupancy};
 use warpsight_ir::profile::Fact;
-use warpsight_ir::{Config, Demand, Family, Profile};
+use warpsight_ir::{Config, Family, Kernel, Profile, TensorPlace};
 
 /// What a device allows; `None` where nobody knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -35,7 +35,7 @@ pub fn prune<'a, C: Iterator<Item = Config> + 'a>(family: &'a dyn Family, config
     Pruned { family, configs, allow, left: 0, dropped: REASONS.into_iter().map(|reason| (reason, 0)).collect() }
 }
 
-/// The configurations that a device can run, in the family's order, and how many were left and dropped so far.
+/// The configurations that a device can run, in the family's order, each with its outline, and how many were left and dropped so far.
 pub struct Pruned<'a, C> {
     family: &'a dyn Family,
     configs: C,
@@ -47,16 +47,17 @@ pub struct Pruned<'a, C> {
 }
 
 impl<C: Iterator<Item = Config>> Iterator for Pruned<'_, C> {
-    type Item = Config;
+    type Item = (Config, Kernel);
 
-    fn next(&mut self) -> Option<Config> {
+    fn next(&mut self) -> Option<(Config, Kernel)> {
         loop {
             let config = self.configs.next()?;
-            match obstacle(&self.family.demand(&config), self.allow) {
+            let outline = self.family.outline(&config);
+            match obstacle(&outline, self.allow) {
                 Some(reason) => *self.dropped.entry(reason).or_default() += 1,
                 None => {
                     self.left += 1;
-                    return Some(config);
+                    return Some((config, outline));
                 }
             }
         }
@@ -64,14 +65,18 @@ impl<C: Iterator<Item = Config>> Iterator for Pruned<'_, C> {
 }
 
 /// The first reason for which a device cannot run something; more registers than a work-item may have would be spilled.
-fn obstacle(demand: &Demand, allow: &Allowance) -> Option<&'static str> {
-    if allow.image.is_some_and(|(w, h)| demand.image.0 > w.into() || demand.image.1 > h.into()) {
+fn obstacle(kernel: &Kernel, allow: &Allowance) -> Option<&'static str> {
+    let too_large = |place: &TensorPlace, (w, h): (u32, u32)| match place {
+        TensorPlace::Image { width, height, .. } => *width > w.into() || *height > h.into(),
+        TensorPlace::Buffer { .. } => false,
+    };
+    if allow.image.is_some_and(|most| kernel.accesses.tensors.iter().any(|own| too_large(&own.place, most))) {
         return Some("image_size");
     }
-    if allow.residency.max_registers.is_some_and(|max| demand.registers > max) {
+    if allow.residency.max_registers.is_some_and(|max| kernel.registers > max) {
         return Some("registers");
     }
-    match occupancy(&allow.residency, demand.registers, demand.group_size, demand.local) {
+    match occupancy(&allow.residency, kernel.registers, kernel.launch.group_size(), kernel.local) {
         Ok(_) => None,
         Err(CannotRun::Registers { .. }) => Some("registers"),
         Err(CannotRun::GroupSize { .. } | CannotRun::Warps { .. }) => Some("group_size"),

@@ -197,7 +197,8 @@ impl Knobs {
 
     /// Whether tensors that are packed are so alike: blocks of two widths, or blocks and texels, are not in one kernel.
     pub fn agree(&self, places: &[i32]) -> bool {
-        let mut packed = self.placeable.iter().zip(places).map(|((_, known), &place)| known[place as usize]).filter(|p| *p != Place::Buffer);
+        let mut packed =
+            self.placeable.iter().zip(places).map(|((_, known), &place)| known[place as usize]).filter(|p| *p != Place::Buffer);
         packed.next().is_none_or(|first| packed.all(|place| place == first))
     }
 

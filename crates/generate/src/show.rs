@@ -1,7 +1,7 @@
 //! The intermediate steps of lowering as text.
 
 use crate::expr::{Index, ScalarExpr, TensorExpr};
-use crate::nest::{Nest, Tree};
+use crate::nest::{Body, Nest, Step, Tree};
 use crate::schedule::axis;
 use std::fmt::Write;
 
@@ -48,9 +48,9 @@ pub fn places(nest: &Nest) -> String {
 }
 
 /// What each straight-line step loads.
-pub fn loads(nest: &Nest) -> String {
+pub fn loads(nest: &Nest, body: &Body) -> String {
     let mut text = String::new();
-    show_trees(nest, &nest.body.tree, 0, &mut text);
+    show_trees(nest, &body.tree, 0, &mut text);
     for at in nest.tile_points() {
         let _ =
             writeln!(text, "point {:?}: {} loads, {} stores", at.as_slice(), nest.epilogue_items(&at).list.len(), nest.stores(&at).len());
@@ -58,7 +58,7 @@ pub fn loads(nest: &Nest) -> String {
     text
 }
 
-fn show_trees(nest: &Nest, trees: &[Tree], depth: usize, text: &mut String) {
+fn show_trees(nest: &Nest, trees: &[Tree<Step>], depth: usize, text: &mut String) {
     let pad = "  ".repeat(depth);
     for tree in trees {
         match tree {

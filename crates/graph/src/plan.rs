@@ -12,8 +12,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use warpsight_generate::ExprKey;
 use warpsight_generate::expr::{Operator, Role, Tensor, TensorExpr};
-use warpsight_generate::operators::{STATISTICS, copy, external_inputs, temporaries};
 use warpsight_generate::layout::stored;
+use warpsight_generate::operators::{STATISTICS, copy, external_inputs, temporaries};
 use warpsight_ir::Scalar;
 
 /// A network as operators.

@@ -119,7 +119,7 @@ impl Accesses {
             for node in nest {
                 match node {
                     Nest::Loop { var, body } => walk(all, body, times * f64::from(all.vars[usize::from(var.0)].trips.unwrap_or(1)), to),
-                    Nest::Access(access) => to(access, times),
+                    Nest::Access(access) => to(access, times * f64::from(access.times)),
                     Nest::Barrier => {}
                 }
             }
@@ -176,6 +176,18 @@ pub struct AccessRef {
     /// Which branch of the program it is in, where it states a condition for itself: what is loaded there is not at hand elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<u32>,
+    /// How many accesses that follow each other, and differ in constants only, it stands for: 1 but in a Family's outlines
+    /// ([`Family::outline`](crate::Family::outline)), which only coarse counts read.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub times: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn is_one(times: &u32) -> bool {
+    *times == 1
 }
 
 /// What is known of an address that depends on data: one or more of its coordinates are drawn anew for each value of each variable, but of

@@ -267,6 +267,7 @@ impl<'p> Walk<'p> {
             path: LoadPath::Default,
             indirect: None,
             branch: None,
+            times: 1,
         }));
         Ok(())
     }

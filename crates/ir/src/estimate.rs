@@ -162,15 +162,18 @@ pub trait RankFamily: CostModel<crate::Kernel> {
         k: usize,
     ) -> Result<Vec<Ranked>, NoEstimate> {
         let mut ranking = self.ranking(family, on, k)?;
-        configs.for_each(|config| ranking.take(config));
+        configs.for_each(|config| {
+            let outline = family.outline(&config);
+            ranking.take(config, &outline);
+        });
         ranking.best()
     }
 }
 
 /// Configurations as they come, of which the fastest are kept.
 pub trait Ranking {
-    /// Takes one more.
-    fn take(&mut self, config: Config);
+    /// Takes one more, with its outline ([`Family::outline`]).
+    fn take(&mut self, config: Config, outline: &crate::Kernel);
 
     /// The fastest, fastest first; ties in the order in which they came.
     ///

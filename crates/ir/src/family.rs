@@ -2,7 +2,6 @@
 
 use crate::kernel::Kernel;
 use crate::program::Name;
-use crate::units::Bytes;
 use crate::validate::Checked;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -106,23 +105,11 @@ pub trait Family: Sync {
     fn configs(&self) -> Box<dyn Iterator<Item = Config> + '_>;
     /// What the models see of one legal configuration.
     fn kernel(&self, config: &Config) -> Kernel;
-    /// What decides whether a device can run it; cheaper than [`Family::kernel`].
-    fn demand(&self, config: &Config) -> Demand;
+    /// The same as coarse counts need it, for a fraction of the work: accesses of a straight-line block that differ in constants only are one
+    /// or two, at the least and the greatest of these, which stand for all of them.
+    fn outline(&self, config: &Config) -> Kernel;
     /// The Program of one legal configuration, coordinates not yet linearised.
     fn lower(&self, config: &Config) -> Result<Checked, LowerError>;
-}
-
-/// What a configuration asks of a device.
-#[derive(Clone, Copy, Debug, PartialEq, Default)]
-pub struct Demand {
-    /// 32-bit registers per work-item.
-    pub registers: u32,
-    /// Local memory per group.
-    pub local: Bytes,
-    /// Work-items per group.
-    pub group_size: u32,
-    /// Largest image width and height in texels; 0 without images.
-    pub image: (u64, u64),
 }
 
 /// Why a configuration could not be lowered; each is a defect of the Family, not of the user's input.

@@ -52,7 +52,7 @@ pub use accesses::{
 pub use affine::{Affine, VarId};
 pub use data::Bindings;
 pub use estimate::{CostModel, Estimate, Limiter, Limits, ModelId, RankFamily, Ranked, Ranking, Volumes};
-pub use family::{Config, Demand, Family, Knob, KnobValue, LowerError, Space as ConfigSpace};
+pub use family::{Config, Family, Knob, KnobValue, LowerError, Space as ConfigSpace};
 pub use kernel::{Kernel, LaunchShape, OpClass, OpCounts, Shader, StageClass, StageWork};
 pub use pipeline::{Certificate, Channel, Firings, Pipeline, PipelineStage, SideOutput, StageBody, Step, Turns};
 pub use profile::Profile;

@@ -115,6 +115,7 @@ fn small() -> Kernel {
         path: LoadPath::Default,
         indirect: None,
         branch: None,
+        times: 1,
     };
     let tensor = |name: &str| TensorUse {
         name: name.into(),

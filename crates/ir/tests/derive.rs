@@ -103,6 +103,7 @@ fn an_element_wise_kernel() {
             path: LoadPath::Default,
             indirect: None,
             branch: None,
+            times: 1,
         })
     };
     let body = vec![access(0, AccessKind::Load), access(1, AccessKind::Store(StorePolicy::WriteBack))];

@@ -57,8 +57,8 @@ struct TwoCounts<'a> {
 }
 
 impl TwoCounts<'_> {
-    fn count(&mut self, config: Config) {
-        match self.coarse.seconds(&self.family.kernel(&config)) {
+    fn count(&mut self, config: Config, outline: &Kernel) {
+        match self.coarse.seconds(outline) {
             Ok((seconds, ..)) => self.near.take(seconds.0, config),
             Err(error) => self.first_error = self.first_error.take().or(Some(error)),
         }
@@ -66,15 +66,18 @@ impl TwoCounts<'_> {
 }
 
 impl Ranking for TwoCounts<'_> {
-    fn take(&mut self, config: Config) {
+    fn take(&mut self, config: Config, outline: &Kernel) {
         if self.few && self.near.kept.len() < self.near.most {
             return self.near.take(0.0, config);
         }
         if std::mem::take(&mut self.few) {
             let before = std::mem::take(&mut self.near.kept);
-            before.into_iter().for_each(|(_, config)| self.count(config));
+            before.into_iter().for_each(|(_, config)| {
+                let outline = self.family.outline(&config);
+                self.count(config, &outline);
+            });
         }
-        self.count(config);
+        self.count(config, outline);
     }
 
     fn best(self: Box<Self>) -> Result<Vec<Ranked>, NoEstimate> {

@@ -400,16 +400,16 @@ fn straight(kernel: &Kernel, body: &[Nest], trips: f64, habits: Habits) -> f64 {
     if !habits.unrolls || body.iter().any(|node| matches!(node, Nest::Barrier)) {
         return 1.0;
     }
-    let loads = body.iter().filter(|node| waited_for(kernel, node)).count().max(1);
-    trips.min((habits.in_flight / loads as f64).max(LEAST_UNROLLED))
+    let loads = body.iter().map(|node| waited_for(kernel, node)).sum::<u32>().max(1);
+    trips.min((habits.in_flight / f64::from(loads)).max(LEAST_UNROLLED))
 }
 
-/// Whether a node is a load from memory.
-fn waited_for(kernel: &Kernel, node: &Nest) -> bool {
-    let Nest::Access(access) = node else { return false };
+/// How many loads from memory a node is.
+fn waited_for(kernel: &Kernel, node: &Nest) -> u32 {
+    let Nest::Access(access) = node else { return 0 };
     let place = &kernel.accesses.tensors[usize::from(access.tensor)].place;
     let memory = matches!(place, TensorPlace::Image { .. } | TensorPlace::Buffer { space: Space::Global, .. });
-    memory && !matches!(access.kind, AccessKind::Store(_))
+    if memory && !matches!(access.kind, AccessKind::Store(_)) { access.times } else { 0 }
 }
 
 /// How a thread waits for loads: for each straight run of them.
@@ -425,7 +425,7 @@ fn runs(kernel: &Kernel, nest: &[Nest], (times, together, habits): (f64, f64, Ha
     let mut loads = 0.0;
     for node in nest {
         match node {
-            Nest::Access(_) => loads += f64::from(u8::from(waited_for(kernel, node))),
+            Nest::Access(_) => loads += f64::from(waited_for(kernel, node)),
             Nest::Barrier => wait(to, times, std::mem::take(&mut loads), straight_run),
             Nest::Loop { var, body } => {
                 wait(to, times, std::mem::take(&mut loads), straight_run);

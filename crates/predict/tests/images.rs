@@ -80,6 +80,7 @@ fn any_kernel(rng: &mut fastrand::Rng) -> Kernel {
             path: LoadPath::Default,
             indirect: None,
             branch: None,
+            times: 1,
         }));
     }
     if looped {

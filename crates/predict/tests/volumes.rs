@@ -81,8 +81,17 @@ fn any_kernel(rng: &mut fastrand::Rng) -> Kernel {
             let kind = if rng.u8(0..4) == 0 { AccessKind::Store(StorePolicy::WriteBack) } else { AccessKind::Load };
             let width = if rng.u8(0..6) == 0 { 2 } else { 1 };
             let coords = coords.into();
-            let access =
-                AccessRef { tensor: tensor as u16, kind, coords, width, guard, path: LoadPath::Default, indirect: None, branch: None };
+            let access = AccessRef {
+                tensor: tensor as u16,
+                kind,
+                coords,
+                width,
+                guard,
+                path: LoadPath::Default,
+                indirect: None,
+                branch: None,
+                times: 1,
+            };
             nest.push(Nest::Access(access));
         }
     }

@@ -138,9 +138,12 @@ impl Accesses {
                 Nest::Access(access) => {
                     match ranges.of(&access.guard) {
                         Some(guard) => {
-                            let AccessRef { tensor, kind, ref coords, width, guard: _, path, indirect, branch } = *access;
+                            let AccessRef { tensor, kind, ref coords, width, guard: _, path, indirect, branch, times } = *access;
                             let coords = coords.iter().map(|form| ranges.ranges.moving(form)).collect();
-                            found.push(Node::Access(*position, AccessRef { tensor, kind, coords, width, guard, path, indirect, branch }));
+                            found.push(Node::Access(
+                                *position,
+                                AccessRef { tensor, kind, coords, width, guard, path, indirect, branch, times },
+                            ));
                         }
                         None => never.push(*position),
                     }
@@ -188,7 +191,7 @@ fn resembles<'a>(one: &'a [Nest], other: &'a [Nest], guards: &mut [Option<&'a [A
         (Nest::Barrier, Nest::Barrier) => true,
         (Nest::Loop { var, body }, Nest::Loop { var: of, body: other }) => var == of && resembles(body, other, guards),
         (Nest::Access(own), Nest::Access(of)) => {
-            let AccessRef { tensor, kind, ref coords, width, guard: _, path, indirect, branch } = *own;
+            let AccessRef { tensor, kind, ref coords, width, guard: _, path, indirect, branch, times: _ } = *own;
             let forms = |(own, of): (&Affine, &Affine)| own.constant == of.constant && same(own.terms(), of.terms());
             (tensor, kind, width, path, indirect, branch) == (of.tensor, of.kind, of.width, of.path, of.indirect, of.branch)
                 && coords.len() == of.coords.len()
@@ -206,8 +209,8 @@ fn guarded(nest: &[Nest], guard: &[AffineBound]) -> Vec<Nest> {
         Nest::Barrier => Nest::Barrier,
         Nest::Loop { var, body } => Nest::Loop { var: *var, body: guarded(body, guard) },
         Nest::Access(access) => {
-            let AccessRef { tensor, kind, ref coords, width, guard: _, path, indirect, branch } = *access;
-            Nest::Access(AccessRef { tensor, kind, coords: coords.clone(), width, guard: guard.to_vec(), path, indirect, branch })
+            let AccessRef { tensor, kind, ref coords, width, guard: _, path, indirect, branch, times } = *access;
+            Nest::Access(AccessRef { tensor, kind, coords: coords.clone(), width, guard: guard.to_vec(), path, indirect, branch, times })
         }
     };
     nest.iter().map(own).collect()

@@ -275,7 +275,7 @@ impl<'a> Placer<'a> {
                 let branch = own_branch.then(|| self.when(&point, &counts, along) as u32);
                 let conditional = guard.iter().any(fails);
                 let (width, path) = (parts.width, parts.path);
-                let access = AccessRef { tensor: target.tensor, kind, coords, width, guard, path, indirect, branch };
+                let access = AccessRef { tensor: target.tensor, kind, coords, width, guard, path, indirect, branch, times: 1 };
                 to.add(Item { access, within, conditional, alive }, points);
                 all += 1;
                 if all > PIECES_OF_ACCESS {

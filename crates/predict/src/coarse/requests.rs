@@ -135,7 +135,7 @@ impl Walker<'_> {
                     self.nodes(body, times * trips, written);
                 }
                 Nest::Access(access) => {
-                    let lines = self.access(access, times);
+                    let lines = f64::from(access.times) * self.access(access, times * f64::from(access.times));
                     let place = &self.accesses.tensors[usize::from(access.tensor)].place;
                     if matches!(access.kind, AccessKind::Store(_)) {
                         written[usize::from(access.tensor)] = true;

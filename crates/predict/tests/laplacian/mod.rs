@@ -133,7 +133,17 @@ impl Row {
             };
             let coords = [axis(2, self.block[1] as i32, dz), axis(1, self.tile as i32, dy), axis(0, self.block[0] as i32, dx)];
             let coords = coords.into_iter().collect();
-            Nest::Access(AccessRef { tensor, kind, coords, width: 1, guard: vec![], path: LoadPath::Default, indirect: None, branch: None })
+            Nest::Access(AccessRef {
+                tensor,
+                kind,
+                coords,
+                width: 1,
+                guard: vec![],
+                path: LoadPath::Default,
+                indirect: None,
+                branch: None,
+                times: 1,
+            })
         };
         let load = |at| access(0, AccessKind::Load, at);
         let mut nest = Vec::new();

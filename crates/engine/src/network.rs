@@ -4,28 +4,49 @@
 //! Which place is decided by the model, over the whole network at once (`Network::place`).
 
 use crate::EngineError;
-use crate::tune::{self, Candidates, Judge, Observer, Tuned};
+use crate::tune::{self, Candidates, Judge, Observer, Shortlist, Tuned};
 use crate::verify::{check_memory, check_shape, filler, memory_kind};
 use fastrand::Rng;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use warpsight_generate::expr::{Role, TensorExpr};
 use warpsight_generate::layout::decode;
 use warpsight_generate::{ExprKey, Layout, Place, ScheduleFamily};
 use warpsight_graph::memory::{self, MemoryPlan, Request, Storage};
 use warpsight_graph::{Plan, PlanRole};
-use warpsight_ir::{Checked, Config, Family, Ranked, Seconds, TimeSource, Times, in_place};
+use warpsight_ir::{Checked, Config, NoEstimate, Ranked, Seconds, TimeSource, Times, in_place};
 use warpsight_run::{Device, DeviceLimits, Init, Job, LaunchSpec, Look, MemoryKind, MemorySpec, Session, Timed, TimingSpec};
 
 /// Where the activations of an expression (inputs, then output; constants left out) lie.
 pub type Pattern = Vec<Place>;
 
-/// The best configurations of a family for each pattern.
-type ByPattern = BTreeMap<Pattern, Vec<Ranked>>;
+/// The configurations of a family for each pattern, judged coarsely.
+type ByPattern<'a> = BTreeMap<Pattern, Shortlist<'a>>;
 
-fn rank_family(family: &ScheduleFamily, judge: &Judge) -> Result<(Candidates, ByPattern), EngineError> {
+fn rank_family<'a>(family: &'a ScheduleFamily, judge: &'a Judge) -> Result<(Candidates, ByPattern<'a>), EngineError> {
     let kind = |config: &Config| family.places(config).map(|places| pattern(family.expr(), &places));
-    tune::rank_each(family, family.configs(), judge, kind)
+    tune::rank_each(family, judge, kind)
+}
+
+/// The best of each list, counted exactly, as many lists at a time as there are processors.
+fn exactly(lists: Vec<(Key, Shortlist)>) -> Result<BTreeMap<Key, Vec<Ranked>>, EngineError> {
+    let lists = Mutex::new(lists.into_iter());
+    let counted = Mutex::new(BTreeMap::new());
+    let work = || {
+        loop {
+            let Some((key, list)) = lists.lock().unwrap_or_else(PoisonError::into_inner).next() else { return Ok(()) };
+            let best = list.best()?;
+            counted.lock().unwrap_or_else(PoisonError::into_inner).insert(key, best);
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().try_for_each(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
+    .map_err(|error: NoEstimate| EngineError::from(error))?;
+    Ok(counted.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// What verifying a kernel grows with, wherever it is timed: how often its body is evaluated, and a floor for what every kernel takes.
@@ -179,13 +200,15 @@ impl<'a> Network<'a> {
         progress: &mut dyn FnMut(Doing, f64) -> bool,
     ) -> Result<Choice, EngineError> {
         self.fits(&device.info().limits)?;
-        let (candidates, ranked): (Vec<Candidates>, Vec<ByPattern>) = self.rank(judge, progress)?.into_iter().unzip();
+        let (candidates, mut ranked): (Vec<Candidates>, Vec<ByPattern>) = self.rank(judge, progress)?.into_iter().unzip();
         let places = self.place(&ranked)?;
         let mut tuned: BTreeMap<Key, Tuned> = BTreeMap::new();
         let mut chosen = BTreeSet::new();
         let keyed = self.steps.iter().map(|step| (step, (step.family, self.pattern(step, &places))));
         let kernels: Vec<(&Step, Key)> = keyed.filter(|(_, key)| chosen.insert(key.clone())).collect();
         let work = |step: &Step| work(self.families[step.family].expr());
+        let shortlists = kernels.iter().filter_map(|(_, key)| Some((key.clone(), ranked[key.0].remove(&key.1)?)));
+        let ranked = exactly(shortlists.collect())?;
         let (all, mut done) = (kernels.iter().map(|(step, _)| work(step)).sum::<f64>(), 0.0);
         for (step, key) in kernels {
             if !progress(Doing::Timing(&step.name), done / all) {
@@ -194,7 +217,7 @@ impl<'a> Network<'a> {
             done += work(step);
             let family = &self.families[step.family];
             // `place` settled on patterns that every family has.
-            let list = ranked[step.family].get(&key.1).map_or(&[][..], Vec::as_slice);
+            let list = ranked.get(&key).map_or(&[][..], Vec::as_slice);
             let observer: &mut Observer = &mut |attempt| observe(family, attempt);
             tuned.insert(key, tune::choose(family, list, judge, device, rng, observer)?);
         }
@@ -227,7 +250,11 @@ impl<'a> Network<'a> {
     }
 
     /// Opens and ranks every family, as many at a time as there are processors.
-    fn rank(&self, judge: &Judge, progress: &mut dyn FnMut(Doing, f64) -> bool) -> Result<Vec<(Candidates, ByPattern)>, EngineError> {
+    fn rank<'r>(
+        &'r self,
+        judge: &'r Judge,
+        progress: &mut dyn FnMut(Doing, f64) -> bool,
+    ) -> Result<Vec<(Candidates, ByPattern<'r>)>, EngineError> {
         let next = AtomicUsize::new(0);
         let (sender, ranked) = std::sync::mpsc::channel();
         let work = |sender: std::sync::mpsc::Sender<_>| {
@@ -260,8 +287,8 @@ impl<'a> Network<'a> {
     /// each place that some kernel knows for all of them; the best end is taken.
     fn place(&self, ranked: &[ByPattern]) -> Result<Vec<Place>, EngineError> {
         let cost = |places: &[Place], step: &Step| {
-            let best = ranked[step.family].get(&self.pattern(step, places)).and_then(|r| r.first());
-            best.map_or(f64::INFINITY, |r| r.estimate.time.0)
+            let best = ranked[step.family].get(&self.pattern(step, places)).and_then(|list| list.least());
+            best.map_or(f64::INFINITY, |seconds| seconds.0)
         };
         let users: Vec<Vec<&Step>> = (0..self.values.len()).map(|v| self.steps.iter().filter(|s| s.args.contains(&v)).collect()).collect();
         let total = |places: &[Place]| self.steps.iter().map(|s| cost(places, s)).sum::<f64>();

@@ -3,13 +3,13 @@
 use crate::EngineError;
 use crate::verify::{Trial, Verdict, Wrong, check_memory};
 use fastrand::Rng;
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use warpsight_generate::prune::{Allowance, prune};
 use warpsight_generate::{Layout, ScheduleFamily};
 use warpsight_ir::sample::median;
 use warpsight_ir::{
-    Checked, Config, Estimate, Family, Feedback, KnobValue, Name, Profile, RankFamily, Ranked, Ranking, Seconds, Status, TimeSource,
+    Checked, Config, Estimate, Family, Feedback, Kernel, KnobValue, Name, Profile, RankFamily, Ranked, Ranking, Seconds, Status, TimeSource,
 };
 use warpsight_run::{Device, DeviceError, TimingSpec};
 
@@ -34,7 +34,7 @@ pub struct Judge<'a> {
 pub struct Candidates {
     /// All legal configurations, before any device is considered.
     pub total: usize,
-    /// How many were dropped, by reason.
+    /// How many were dropped, by reason: what the device cannot run, and [`ARRANGEMENT`]s that were not judged.
     pub pruned: BTreeMap<&'static str, usize>,
     /// The rest.
     pub left: usize,
@@ -94,6 +94,13 @@ pub struct Attempt<'a> {
 /// Sees every attempt as soon as it ended.
 pub type Observer<'a> = dyn FnMut(&Attempt) -> Result<(), EngineError> + 'a;
 
+/// Of the ways to arrange work-items in groups one in so many is judged with every schedule, the others with the best schedules alone.
+const ARRANGED: usize = 4;
+/// Schedules of which all arrangements are judged, of each kind.
+const ARRANGED_ANEW: usize = 48;
+/// The reason by which other arrangements are dropped.
+pub const ARRANGEMENT: &str = "arrangement";
+
 /// Ranks what a device can run of these configurations, the best first: as many as may be needed.
 ///
 /// # Errors
@@ -103,32 +110,105 @@ pub fn rank(
     configs: impl Iterator<Item = Config>,
     judge: &Judge,
 ) -> Result<(Candidates, Vec<Ranked>), EngineError> {
-    let (candidates, mut ranked) = rank_each(family, configs, judge, |_| Some(()))?;
-    Ok((candidates, ranked.remove(&()).unwrap_or_default()))
-}
-
-/// The same for each kind of configuration by itself; those of no kind are left out.
-///
-/// # Errors
-/// Where none of a kind has an estimate, why.
-pub fn rank_each<K: Ord>(
-    family: &ScheduleFamily,
-    configs: impl Iterator<Item = Config>,
-    judge: &Judge,
-    kind: impl Fn(&Config) -> Option<K>,
-) -> Result<(Candidates, BTreeMap<K, Vec<Ranked>>), EngineError> {
-    let mut rankings: BTreeMap<K, Box<dyn Ranking + '_>> = BTreeMap::new();
+    let mut ranking = judge.ranking(family)?;
     let mut pruned = prune(family, configs, &judge.allowance);
     for (config, outline) in &mut pruned {
-        let Some(kind) = kind(&config) else { continue };
-        match rankings.entry(kind) {
-            Entry::Occupied(ranking) => ranking.into_mut().take(config, &outline),
-            Entry::Vacant(place) => place.insert(judge.model.ranking(family, judge.profile, judge.top + FALLBACKS)?).take(config, &outline),
+        let _ = ranking.take(config, &outline);
+    }
+    Ok((Candidates::of(pruned.left, pruned.dropped), ranking.best()?))
+}
+
+/// Ranks a whole family, the best first: as many as may be needed.
+///
+/// # Errors
+/// Where no configuration has an estimate, why.
+pub fn rank_all(family: &ScheduleFamily, judge: &Judge) -> Result<(Candidates, Vec<Ranked>), EngineError> {
+    let (candidates, rankings) = rank_each(family, judge, |_| Some(()))?;
+    let best = rankings.into_values().next().map_or(Ok(vec![]), |ranking| ranking.best())?;
+    Ok((candidates, best))
+}
+
+/// Ranks a whole family, each kind of configuration by itself; those of no kind are left out. Every schedule is judged with some arrangements
+/// of its work-items, and the best of each kind with all.
+///
+/// # Errors
+/// What the profile lacks.
+pub fn rank_each<'a, K: Ord + Clone>(
+    family: &'a ScheduleFamily,
+    judge: &'a Judge,
+    kind: impl Fn(&Config) -> Option<K>,
+) -> Result<(Candidates, BTreeMap<K, Shortlist<'a>>), EngineError> {
+    let mut rankings: BTreeMap<K, Shortlist> = BTreeMap::new();
+    let mut schedules: HashMap<Config, Schedule> = HashMap::new();
+    let mut first = vec![];
+    let mut all = family.configs().peekable();
+    for config in all.by_ref() {
+        let (work, number) = family.arrangement(&config);
+        let known = schedules.entry(work).or_default();
+        // The first one that is legal, too: others may not be.
+        if number % ARRANGED == 0 || known.others.is_empty() && known.judged == 0 {
+            known.judged += 1;
+            first.push(config);
+        } else {
+            known.others.push(config);
         }
     }
-    let candidates = Candidates { total: pruned.left + pruned.dropped.values().sum::<usize>(), left: pruned.left, pruned: pruned.dropped };
-    let best = rankings.into_iter().map(|(kind, ranking)| Ok((kind, ranking.best()?)));
-    Ok((candidates, best.collect::<Result<_, EngineError>>()?))
+    let mut pruned = prune(family, first.into_iter(), &judge.allowance);
+    let mut take = |config: Config, outline: &Kernel, seconds: &mut dyn FnMut(&K, Config, Seconds)| -> Result<(), EngineError> {
+        let Some(kind) = kind(&config) else { return Ok(()) };
+        let (work, _) = family.arrangement(&config);
+        let taken = match rankings.entry(kind.clone()) {
+            Entry::Occupied(ranking) => ranking.into_mut().take(config, outline),
+            Entry::Vacant(place) => place.insert(judge.ranking(family)?).take(config, outline),
+        };
+        if let Some(taken) = taken {
+            seconds(&kind, work, taken);
+        }
+        Ok(())
+    };
+    let mut best: BTreeMap<K, HashMap<Config, Seconds>> = BTreeMap::new();
+    for (config, outline) in &mut pruned {
+        take(config, &outline, &mut |kind, work, seconds| {
+            let known = best.entry(kind.clone()).or_default().entry(work).or_insert(seconds);
+            *known = known.min(seconds);
+        })?;
+    }
+    let (mut left, mut dropped) = (pruned.left, pruned.dropped);
+    for of_kind in best.into_values() {
+        let mut of_kind: Vec<(Config, Seconds)> = of_kind.into_iter().collect();
+        of_kind.sort_by(|a, b| a.1.0.total_cmp(&b.1.0).then_with(|| a.0.cmp(&b.0)));
+        let others = of_kind.iter().take(ARRANGED_ANEW).filter_map(|own| Some(std::mem::take(&mut schedules.get_mut(&own.0)?.others)));
+        let mut pruned = prune(family, others.flatten(), &judge.allowance);
+        for (config, outline) in &mut pruned {
+            take(config, &outline, &mut |_, _, _| ())?;
+        }
+        left += pruned.left;
+        pruned.dropped.into_iter().for_each(|(reason, n)| *dropped.entry(reason).or_default() += n);
+    }
+    dropped.insert(ARRANGEMENT, schedules.values().map(|schedule| schedule.others.len()).sum());
+    Ok((Candidates::of(left, dropped), rankings))
+}
+
+/// A schedule whose work-items may be arranged in several ways.
+#[derive(Default)]
+struct Schedule {
+    judged: usize,
+    others: Vec<Config>,
+}
+
+/// Configurations as they were judged coarsely, of which the best are still to be counted exactly.
+pub type Shortlist<'a> = Box<dyn Ranking + Send + 'a>;
+
+impl Judge<'_> {
+    fn ranking<'a>(&'a self, family: &'a ScheduleFamily) -> Result<Shortlist<'a>, EngineError> {
+        Ok(self.model.ranking(family, self.profile, self.top + FALLBACKS)?)
+    }
+}
+
+impl Candidates {
+    fn of(left: usize, pruned: BTreeMap<&'static str, usize>) -> Self {
+        Self { total: left + pruned.values().sum::<usize>(), left, pruned }
+    }
 }
 
 /// Generates, verifies and times the best configurations; the fastest right one is returned. One that is wrong here, or that the driver

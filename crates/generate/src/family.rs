@@ -75,6 +75,17 @@ impl ScheduleFamily {
         self.knobs.choice(&self.expr, config).map(|c| c.place.to_vec())
     }
 
+    /// The configuration without what says how its work-items are arranged in groups, and the number of that arrangement.
+    pub fn arrangement(&self, config: &Config) -> (Config, usize) {
+        let mut work = config.clone();
+        let mut number = 0;
+        for knob in self.knobs.arranging() {
+            number = number * self.knobs.space.knobs[knob].values.len() + config.0[knob] as usize;
+            work.0[knob] = 0;
+        }
+        (work, number)
+    }
+
     /// The Program that devices run: lowered, with common address parts eliminated.
     pub fn finish(&self, config: &Config) -> Result<Checked, LowerError> {
         let program = self.lower(config)?;

@@ -4,6 +4,7 @@ use crate::expr::{Axis, AxisId, Index, Tensor, TensorExpr};
 use crate::layout::{Place, is_free, packed_dim};
 use smallvec::{SmallVec, smallvec};
 use std::fmt::Write;
+use std::ops::Range;
 use warpsight_ir::{Config, ConfigSpace, Knob, Name};
 
 /// Values of the knob `tile_*` for the three largest parallel axes, largest extent first.
@@ -206,6 +207,12 @@ impl Knobs {
     pub fn schedules<'a>(&'a self, expr: &'a TensorExpr) -> impl Iterator<Item = (Vec<i32>, Choice)> + 'a {
         let knobs = &self.space.knobs[..self.scheduled()];
         ConfigSpace::combine(knobs).filter_map(|values| self.schedule(expr, &values).map(|choice| (values, choice)))
+    }
+
+    /// The knobs that say how work-items are arranged in groups: what each of them does is the same.
+    pub fn arranging(&self) -> Range<usize> {
+        let first = self.main.len() + 2;
+        first..first + 2
     }
 
     /// The knobs that say where tensors lie, the last ones.

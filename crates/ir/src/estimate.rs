@@ -148,7 +148,7 @@ pub trait RankFamily: CostModel<crate::Kernel> {
     ///
     /// # Errors
     /// What the profile lacks.
-    fn ranking<'a>(&'a self, family: &'a dyn Family, on: &'a Profile, k: usize) -> Result<Box<dyn Ranking + 'a>, NoEstimate>;
+    fn ranking<'a>(&'a self, family: &'a dyn Family, on: &'a Profile, k: usize) -> Result<Box<dyn Ranking + Send + 'a>, NoEstimate>;
 
     /// The `k` fastest of `configs`, fastest first. Ties keep the order of `configs`.
     ///
@@ -164,7 +164,7 @@ pub trait RankFamily: CostModel<crate::Kernel> {
         let mut ranking = self.ranking(family, on, k)?;
         configs.for_each(|config| {
             let outline = family.outline(&config);
-            ranking.take(config, &outline);
+            let _ = ranking.take(config, &outline);
         });
         ranking.best()
     }
@@ -172,8 +172,11 @@ pub trait RankFamily: CostModel<crate::Kernel> {
 
 /// Configurations as they come, of which the fastest are kept.
 pub trait Ranking {
-    /// Takes one more, with its outline ([`Family::outline`]).
-    fn take(&mut self, config: Config, outline: &crate::Kernel);
+    /// Takes one more, with its outline ([`Family::outline`](crate::Family::outline)): what it takes, coarsely.
+    fn take(&mut self, config: Config, outline: &crate::Kernel) -> Option<Seconds>;
+
+    /// What the fastest so far takes, coarsely.
+    fn least(&self) -> Option<Seconds>;
 
     /// The fastest, fastest first; ties in the order in which they came.
     ///

@@ -2,7 +2,9 @@
 
 use crate::coarse::Coarse;
 use crate::volumes::report::{Report, Settings, Work, report};
-use warpsight_ir::{Config, CostModel, Estimate, Family, Kernel, Limits, ModelId, NoEstimate, Profile, RankFamily, Ranked, Ranking};
+use warpsight_ir::{
+    Config, CostModel, Estimate, Family, Kernel, Limits, ModelId, NoEstimate, Profile, RankFamily, Ranked, Ranking, Seconds,
+};
 
 /// How many configurations are counted exactly for each that is asked for, and at least.
 const AGAIN: (usize, usize) = (4, 48);
@@ -37,9 +39,9 @@ impl From<&Report> for Estimate {
 }
 
 impl RankFamily for KernelModel {
-    fn ranking<'a>(&'a self, family: &'a dyn Family, on: &'a Profile, k: usize) -> Result<Box<dyn Ranking + 'a>, NoEstimate> {
+    fn ranking<'a>(&'a self, family: &'a dyn Family, on: &'a Profile, k: usize) -> Result<Box<dyn Ranking + Send + 'a>, NoEstimate> {
         let again = k.saturating_mul(AGAIN.0).max(AGAIN.1);
-        Ok(Box::new(TwoCounts { family, on, coarse: Coarse::of(on)?, k, near: Best::of(again), few: true, first_error: None }))
+        Ok(Box::new(TwoCounts { family, on, coarse: Coarse::of(on)?, k, near: Best::of(again), first_error: None }))
     }
 }
 
@@ -51,33 +53,25 @@ struct TwoCounts<'a> {
     k: usize,
     /// What is to be counted exactly, by coarse seconds.
     near: Best<Config>,
-    /// Whether these are all: nothing was counted yet.
-    few: bool,
     first_error: Option<NoEstimate>,
 }
 
-impl TwoCounts<'_> {
-    fn count(&mut self, config: Config, outline: &Kernel) {
+impl Ranking for TwoCounts<'_> {
+    fn take(&mut self, config: Config, outline: &Kernel) -> Option<Seconds> {
         match self.coarse.seconds(outline) {
-            Ok((seconds, ..)) => self.near.take(seconds.0, config),
-            Err(error) => self.first_error = self.first_error.take().or(Some(error)),
+            Ok((seconds, ..)) => {
+                self.near.take(seconds.0, config);
+                Some(seconds)
+            }
+            Err(error) => {
+                self.first_error = self.first_error.take().or(Some(error));
+                None
+            }
         }
     }
-}
 
-impl Ranking for TwoCounts<'_> {
-    fn take(&mut self, config: Config, outline: &Kernel) {
-        if self.few && self.near.kept.len() < self.near.most {
-            return self.near.take(0.0, config);
-        }
-        if std::mem::take(&mut self.few) {
-            let before = std::mem::take(&mut self.near.kept);
-            before.into_iter().for_each(|(_, config)| {
-                let outline = self.family.outline(&config);
-                self.count(config, &outline);
-            });
-        }
-        self.count(config, outline);
+    fn least(&self) -> Option<Seconds> {
+        self.near.kept.first().map(|own| Seconds(own.0))
     }
 
     fn best(self: Box<Self>) -> Result<Vec<Ranked>, NoEstimate> {

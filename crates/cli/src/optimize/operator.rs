@@ -80,7 +80,7 @@ pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, tr
         let family = ScheduleFamily::new(step.clone());
         let judge = judging.judge(&target.profile);
         if let Some(stage) = args.dump {
-            let (_, ranked) = tune::rank(&family, family.configs(), &judge)?;
+            let (_, ranked) = tune::rank_all(&family, &judge)?;
             let best = ranked.first().ok_or_else(|| Failure::input("no configuration fits the device"))?;
             dumped.push((family.name().clone(), family.dump(&best.config, stage).map_err(EngineError::from)?));
             continue;
@@ -149,7 +149,7 @@ fn optimize(
 ) -> Result<Outcome, Failure> {
     let bar = progress::bar(judge.top, family.name());
     bar.set_message("ranking");
-    let (candidates, ranked) = tune::rank(&family, family.configs(), judge)?;
+    let (candidates, ranked) = tune::rank_all(&family, judge)?;
     bar.set_message("verifying and timing");
     let mut observe = |attempt: &Attempt| {
         bar.inc(1);

@@ -3,13 +3,14 @@
 use crate::EngineError;
 use crate::verify::{Trial, Verdict, Wrong, check_memory};
 use fastrand::Rng;
+use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 use warpsight_generate::prune::{Allowance, prune};
-use warpsight_generate::{Layout, ScheduleFamily};
+use warpsight_generate::{Layout, ScheduleFamily, Work};
 use warpsight_ir::sample::median;
 use warpsight_ir::{
-    Checked, Config, Estimate, Family, Feedback, Kernel, KnobValue, Name, Profile, RankFamily, Ranked, Ranking, Seconds, Status, TimeSource,
+    Checked, Config, Estimate, Family, Feedback, KnobValue, Name, Profile, RankFamily, Ranked, Ranking, Seconds, Status, TimeSource,
 };
 use warpsight_run::{Device, DeviceError, TimingSpec};
 
@@ -139,61 +140,44 @@ pub fn rank_each<'a, K: Ord + Clone>(
     kind: impl Fn(&Config) -> Option<K>,
 ) -> Result<(Candidates, BTreeMap<K, Shortlist<'a>>), EngineError> {
     let mut rankings: BTreeMap<K, Shortlist> = BTreeMap::new();
-    let mut schedules: HashMap<Config, Schedule> = HashMap::new();
-    let mut first = vec![];
-    let mut all = family.configs().peekable();
-    for config in all.by_ref() {
-        let (work, number) = family.arrangement(&config);
-        let known = schedules.entry(work).or_default();
-        // The first one that is legal, too: others may not be.
-        if number % ARRANGED == 0 || known.others.is_empty() && known.judged == 0 {
-            known.judged += 1;
-            first.push(config);
-        } else {
-            known.others.push(config);
-        }
-    }
-    let mut pruned = prune(family, first.into_iter(), &judge.allowance);
-    let mut take = |config: Config, outline: &Kernel, seconds: &mut dyn FnMut(&K, Config, Seconds)| -> Result<(), EngineError> {
-        let Some(kind) = kind(&config) else { return Ok(()) };
-        let (work, _) = family.arrangement(&config);
-        let taken = match rankings.entry(kind.clone()) {
-            Entry::Occupied(ranking) => ranking.into_mut().take(config, outline),
-            Entry::Vacant(place) => place.insert(judge.ranking(family)?).take(config, outline),
-        };
-        if let Some(taken) = taken {
-            seconds(&kind, work, taken);
-        }
-        Ok(())
-    };
-    let mut best: BTreeMap<K, HashMap<Config, Seconds>> = BTreeMap::new();
-    for (config, outline) in &mut pruned {
-        take(config, &outline, &mut |kind, work, seconds| {
-            let known = best.entry(kind.clone()).or_default().entry(work).or_insert(seconds);
-            *known = known.min(seconds);
-        })?;
-    }
-    let (mut left, mut dropped) = (pruned.left, pruned.dropped);
-    for of_kind in best.into_values() {
-        let mut of_kind: Vec<(Config, Seconds)> = of_kind.into_iter().collect();
-        of_kind.sort_by(|a, b| a.1.0.total_cmp(&b.1.0).then_with(|| a.0.cmp(&b.0)));
-        let others = of_kind.iter().take(ARRANGED_ANEW).filter_map(|own| Some(std::mem::take(&mut schedules.get_mut(&own.0)?.others)));
-        let mut pruned = prune(family, others.flatten(), &judge.allowance);
+    let mut best: BTreeMap<K, Vec<(Seconds, Rc<Work>, Vec<i32>)>> = BTreeMap::new();
+    let mut counted = Candidates { total: 0, left: 0, pruned: BTreeMap::new() };
+    let mut judged = |configs: &mut dyn Iterator<Item = Config>, kind: &K| -> Result<Option<Seconds>, EngineError> {
+        let mut pruned = prune(family, configs, &judge.allowance);
+        let mut least: Option<Seconds> = None;
         for (config, outline) in &mut pruned {
-            take(config, &outline, &mut |_, _, _| ())?;
+            let taken = match rankings.entry(kind.clone()) {
+                Entry::Occupied(ranking) => ranking.into_mut().take(config, &outline),
+                Entry::Vacant(place) => place.insert(judge.ranking(family)?).take(config, &outline),
+            };
+            least = least.into_iter().chain(taken).reduce(Seconds::min);
         }
-        left += pruned.left;
-        pruned.dropped.into_iter().for_each(|(reason, n)| *dropped.entry(reason).or_default() += n);
+        counted.left += pruned.left;
+        pruned.dropped.into_iter().for_each(|(reason, n)| *counted.pruned.entry(reason).or_default() += n);
+        Ok(least)
+    };
+    let mut total = 0;
+    for work in family.works() {
+        let work = Rc::new(work);
+        for places in &work.places {
+            total += work.arrangements.len();
+            let some = work.arrangements.iter().step_by(ARRANGED);
+            let Some(kind) = kind(&work.config(&work.arrangements[0], places)) else { continue };
+            if let Some(seconds) = judged(&mut some.map(|arrangement| work.config(arrangement, places)), &kind)? {
+                best.entry(kind).or_default().push((seconds, work.clone(), places.clone()));
+            }
+        }
     }
-    dropped.insert(ARRANGEMENT, schedules.values().map(|schedule| schedule.others.len()).sum());
-    Ok((Candidates::of(left, dropped), rankings))
-}
-
-/// A schedule whose work-items may be arranged in several ways.
-#[derive(Default)]
-struct Schedule {
-    judged: usize,
-    others: Vec<Config>,
+    for (kind, mut works) in best {
+        works.sort_by(|a, b| a.0.0.total_cmp(&b.0.0));
+        for (_, work, places) in works.into_iter().take(ARRANGED_ANEW) {
+            let others = work.arrangements.iter().enumerate().filter(|own| own.0 % ARRANGED != 0);
+            judged(&mut others.map(|(_, arrangement)| work.config(arrangement, &places)), &kind)?;
+        }
+    }
+    let seen = counted.left + counted.pruned.values().sum::<usize>();
+    counted.pruned.insert(ARRANGEMENT, total - seen);
+    Ok((Candidates { total, ..counted }, rankings))
 }
 
 /// Configurations as they were judged coarsely, of which the best are still to be counted exactly.

@@ -97,9 +97,9 @@ fn watch(device: &mut dyn Device, case: &Case) {
 
 /// One with buffers alone, one with as many images as can be, and any: the first two among some that were drawn.
 fn configs(family: &ScheduleFamily, images: bool, rng: &mut Rng) -> Vec<Config> {
-    let has_images = |c: &Config| family.images(c).is_none_or(|images| images.contains(&true));
+    let has_images = |c: &Config| family.places(c).is_none_or(|places| places.iter().any(|place| place.is_image()));
     let drawn: Vec<Config> = (0..200).map(|_| any_config(family, rng)).filter(|c| images || !has_images(c)).collect();
-    let count = |c: &&Config| family.images(c).map_or(0, |images| images.iter().filter(|&&i| i).count());
+    let count = |c: &&Config| family.places(c).map_or(0, |places| places.iter().filter(|place| place.is_image()).count());
     let mut configs: Vec<Config> =
         [drawn.iter().min_by_key(count), drawn.iter().max_by_key(count), drawn.last()].into_iter().flatten().cloned().collect();
     configs.dedup();

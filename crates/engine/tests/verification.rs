@@ -41,7 +41,10 @@ fn rewrite(program: &Checked, change: &mut dyn FnMut(&mut Stmt)) -> Checked {
 fn planted_faults_are_found() {
     let mut rng = fastrand::Rng::with_seed(5);
     let family = conv();
-    let config = family.configs().find(|c| !family.images(c).expect("legal").contains(&true)).expect("a configuration with buffers");
+    let config = family
+        .configs()
+        .find(|c| !family.places(c).expect("legal").iter().any(|place| place.is_image()))
+        .expect("a configuration with buffers");
     let layouts = family.layouts(&config).expect("legal");
     let program = family.finish(&config).expect("lowers");
     let mut device = simulator();

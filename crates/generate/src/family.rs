@@ -1,22 +1,43 @@
 //! The Family of a tensor expression, and its lowering step by step.
 
 use crate::addresses::eliminate_common_addresses;
-use crate::expr::TensorExpr;
+use crate::expr::{Index, TensorExpr};
 use crate::kernel::{kernel, outline};
 use crate::layout::{Layout, Place};
 use crate::nest::{Bodies, Nest};
 use crate::program::program;
-use crate::schedule::{Choice, Knobs, show_choice};
+use crate::schedule::{Choice, Knobs, axis, show_choice};
 use warpsight_ir::{Checked, Config, ConfigSpace, Family, Kernel, LowerError, Name};
 
 /// Changes whenever a configuration lowers to another Program than before: stored times of older Programs are then not taken for today's.
 pub const VERSION: u32 = 3;
+
+/// Elements, and steps, of which a thousand times as many have 32 bits.
+const SMALL: i64 = 1 << 21;
 
 /// All schedules of one tensor expression.
 pub struct ScheduleFamily {
     expr: TensorExpr,
     knobs: Knobs,
     bodies: Bodies,
+    /// Whether no arrangement of work-items brings coordinates near the end of 32 bits.
+    small: bool,
+}
+
+/// What a work-item does, all arrangements of work-items in groups, and all places of its tensors: each pair of these is a configuration.
+pub struct Work {
+    values: Vec<i32>,
+    /// Values of the knobs of arrangement.
+    pub arrangements: Vec<Vec<i32>>,
+    /// Values of the knobs of places.
+    pub places: Vec<Vec<i32>>,
+}
+
+impl Work {
+    /// The configuration with an arrangement and with places.
+    pub fn config(&self, arrangement: &[i32], places: &[i32]) -> Config {
+        Config([&self.values, arrangement, places].concat())
+    }
 }
 
 /// The named steps of lowering, in order; each can be dumped.
@@ -57,7 +78,8 @@ impl ScheduleFamily {
     /// Opens the family of an expression.
     pub fn new(expr: TensorExpr) -> Self {
         let knobs = Knobs::of(&expr);
-        Self { expr, knobs, bodies: Bodies::default() }
+        let small = is_small(&expr);
+        Self { expr, knobs, bodies: Bodies::default(), small }
     }
 
     /// The expression.
@@ -75,15 +97,31 @@ impl ScheduleFamily {
         self.knobs.choice(&self.expr, config).map(|c| c.place.to_vec())
     }
 
-    /// The configuration without what says how its work-items are arranged in groups, and the number of that arrangement.
-    pub fn arrangement(&self, config: &Config) -> (Config, usize) {
-        let mut work = config.clone();
-        let mut number = 0;
-        for knob in self.knobs.arranging() {
-            number = number * self.knobs.space.knobs[knob].values.len() + config.0[knob] as usize;
-            work.0[knob] = 0;
-        }
-        (work, number)
+    /// Vector lanes of a configuration.
+    pub fn vector(&self, config: &Config) -> Option<u32> {
+        self.knobs.vector(config)
+    }
+
+    /// What work-items may do, and how they may be arranged in groups each time, with the places that are legal then.
+    pub fn works(&self) -> impl Iterator<Item = Work> + '_ {
+        self.knobs.works(&self.expr).flat_map(|(values, arrangements)| {
+            let mut works: Vec<Work> = vec![];
+            for (arrangement, choice) in arrangements {
+                // Arrangements decide on places only where coordinates come near the end of 32 bits.
+                let places = match works.first() {
+                    Some(first) if self.small => first.places.clone(),
+                    _ => {
+                        let legal = self.legal_places(choice);
+                        ConfigSpace::combine(self.knobs.places()).filter(|places| legal(places)).collect()
+                    }
+                };
+                match works.iter_mut().find(|work| work.places == places) {
+                    Some(work) => work.arrangements.push(arrangement),
+                    None => works.push(Work { values: values.clone(), arrangements: vec![arrangement], places }),
+                }
+            }
+            works
+        })
     }
 
     /// The Program that devices run: lowered, with common address parts eliminated.
@@ -137,6 +175,17 @@ impl ScheduleFamily {
     }
 }
 
+/// Whether all tensors, and all steps of axes, are far from 32 bits, by more than the lanes of a group and a tile beyond the end are.
+fn is_small(expr: &TensorExpr) -> bool {
+    let reach =
+        |form: &Index| form.terms().iter().map(|&(a, c)| i64::from(c.unsigned_abs()).saturating_mul(axis(expr, a).extent)).sum::<i64>();
+    let mut all = expr.store.iter().all(|form| reach(form) <= SMALL);
+    for scalar in [&expr.body, &expr.epilogue] {
+        scalar.loads(&mut |_, index, _| all &= index.iter().all(|form| reach(form) <= SMALL));
+    }
+    all && expr.inputs.iter().chain([&expr.output]).all(|tensor| tensor.len() as i64 <= SMALL)
+}
+
 impl Family for ScheduleFamily {
     fn name(&self) -> &Name {
         &self.expr.name
@@ -147,10 +196,11 @@ impl Family for ScheduleFamily {
     }
 
     fn configs(&self) -> Box<dyn Iterator<Item = Config> + '_> {
-        Box::new(self.knobs.schedules(&self.expr).flat_map(|(values, choice)| {
-            let places = self.knobs.places();
-            let legal = self.legal_places(choice);
-            ConfigSpace::combine(places).filter(move |places| legal(places)).map(move |places| Config([&values[..], &places].concat()))
+        Box::new(self.works().flat_map(|work| {
+            let each = |arrangement: &Vec<i32>| work.places.iter().map(|places| work.config(arrangement, places)).collect::<Vec<_>>();
+            let mut all: Vec<Config> = work.arrangements.iter().flat_map(each).collect();
+            all.sort_unstable();
+            all
         }))
     }
 

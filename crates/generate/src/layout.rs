@@ -17,6 +17,8 @@ pub enum Place {
     Buffer,
     /// An image, four elements along one dimension to a texel.
     Image,
+    /// Of constants: a buffer in which all that a work-item reads lies together, in the order in which it does.
+    Panels,
     /// A buffer in which so many neighbours along the channels lie side by side: `n c h w` becomes `n c/8 h w 8`.
     Blocks(u8),
 }
@@ -30,7 +32,7 @@ impl Place {
     /// Elements along the packed dimension that lie side by side, where a dimension is packed.
     pub fn block(self) -> Option<i64> {
         match self {
-            Self::Buffer => None,
+            Self::Buffer | Self::Panels => None,
             Self::Image => Some(TEXEL),
             Self::Blocks(width) => Some(width.into()),
         }
@@ -40,6 +42,7 @@ impl Place {
     pub fn label(self) -> String {
         match self {
             Self::Buffer => "buffer".to_owned(),
+            Self::Panels => "panels".to_owned(),
             Self::Image => "image".to_owned(),
             Self::Blocks(width) => format!("blocks{width}"),
         }

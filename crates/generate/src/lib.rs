@@ -30,7 +30,7 @@ pub mod show;
 pub mod stores;
 
 pub use expr::{Operator, Role, Tensor, TensorExpr};
-pub use family::{Lowering, ScheduleFamily};
+pub use family::{Lowering, ScheduleFamily, Work};
 pub use key::ExprKey;
 pub use layout::{Layout, Place};
 pub use prune::{Pruned, prune};

@@ -5,7 +5,7 @@
 //! its neighbours in constants only: a [`Template`] holds what they share, an [`Item`] the constants.
 
 use crate::expr::{Axis, AxisId, Index, ScalarExpr, TensorExpr};
-use crate::layout::{Coord, Coords, Layout, MemoryAxis, is_free};
+use crate::layout::{Coord, Coords, Layout, MemoryAxis, Place, is_free};
 use crate::schedule::{Choice, axis, deep_axis};
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -369,7 +369,7 @@ impl<'a> Nest<'a> {
                     return Layout::of(tensor, place);
                 }
                 let image = place.is_image();
-                let (index, several) = self.index_of(t);
+                let index = self.index_of(t);
                 let extents: Vec<i64> =
                     (0..tensor.shape.len()).map(|d| self.padded_extent(tensor.shape[d], index.and_then(|i| i.get(d)))).collect();
                 let innermost = index
@@ -378,7 +378,7 @@ impl<'a> Nest<'a> {
                     .unwrap_or(tensor.shape.len() - 1);
                 match index {
                     _ if image => Layout::texels(&extents, innermost),
-                    Some(index) if !several => Layout::ordered(&extents, self.order_of_reading(index, innermost)),
+                    Some(index) if place == Place::Panels => Layout::ordered(&extents, self.order_of_reading(index, innermost)),
                     _ => Layout::ordered(&extents, (0..extents.len()).filter(|&d| d != innermost).chain([innermost]).map(|d| (d, 1))),
                 }
             })
@@ -393,10 +393,9 @@ impl<'a> Nest<'a> {
             (&[(a, 1)], 0) => Some(a),
             _ => None,
         };
-        // Lanes beside each other read one row, whose panels would lie apart.
         let tile = |d: usize| {
             let split = along(d).and_then(|a| self.splits.get(a.0));
-            split.filter(|split| split.lanes == 1 && split.blocks > 1).map(Split::per_item).filter(|&tile| tile > 1 && index.len() > 1)
+            split.filter(|split| split.blocks > 1).map(Split::per_item).filter(|&tile| tile > 1 && index.len() > 1)
         };
         if self.width() == 1 {
             innermost = (0..index.len()).find(|&d| tile(d).is_some()).unwrap_or(innermost);
@@ -413,18 +412,17 @@ impl<'a> Nest<'a> {
         order
     }
 
-    /// The index by which the body (or epilogue) reads an input, and whether there are several; the first one then.
-    fn index_of(&self, tensor: usize) -> (Option<&'a [Index]>, bool) {
-        let (mut found, mut several): (Option<&[Index]>, bool) = (None, false);
+    /// The index by which the body (or epilogue) reads an input; the first where there are several.
+    fn index_of(&self, tensor: usize) -> Option<&'a [Index]> {
+        let mut found = None;
         for scalar in [&self.expr.body, &self.expr.epilogue] {
             scalar.loads(&mut |t, index, _| {
-                if t == tensor {
-                    several |= found.is_some_and(|found| found != index);
-                    found = found.or(Some(index));
+                if t == tensor && found.is_none() {
+                    found = Some(index);
                 }
             });
         }
-        (found, several)
+        found
     }
 
     /// A constant's extent rounded up to what tiles reach along a single parallel axis.

@@ -9,6 +9,8 @@ use warpsight_ir::{Config, ConfigSpace, Knob, Name};
 
 /// Values of the knob `tile_*` for the three largest parallel axes, largest extent first.
 const TILES: [&[i32]; 3] = [&[1, 2, 4, 8], &[1, 2, 4, 8], &[1, 2]];
+/// The largest of these as a power of two.
+const LARGEST_TILE: u32 = 3;
 /// The same where only one axis is long: it alone offers choice.
 const LONG_TILES: &[i32] = &[1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32];
 /// Further shapes where no axis is longer than [`SHORT`], so that large groups do not fit.
@@ -26,10 +28,12 @@ const MAX_POINTS: u32 = 32;
 /// Elements one work-item may compute: the most that a register file of today holds for one, 32 registers of AVX-512. What is too many
 /// on a device its profile says, and pruning reads.
 const MAX_ELEMENTS: u32 = 512;
-/// Accumulator updates one loop body may hold: beyond this, instruction caches and compilers suffer.
-const MAX_BODY: u32 = 1024;
+/// Accumulator updates one loop body may hold: beyond this, instruction caches and compilers suffer. PoCL takes seconds for bodies of 600.
+const MAX_BODY: u32 = 256;
 /// Channels that may lie side by side: vectors of today's machines.
 const BLOCKS: [u8; 3] = [4, 8, 16];
+/// In place of values of the knobs of arrangement: one lane, axes in their order.
+const NOT_ARRANGED: i32 = -1;
 /// A reduction axis this short or shorter is a window (of a convolution or pooling) and may be unrolled as a whole.
 const WINDOW: i64 = 7;
 
@@ -138,13 +142,15 @@ impl Knobs {
         for (i, &a) in self.main.iter().enumerate() {
             let axis = axis(expr, a);
             let tiles = if i == 0 && self.alone(expr) { LONG_TILES } else { TILES[i] };
-            knobs.push(number(format!("tile_{}", axis.name), tiles.iter().copied().filter(|&t| i64::from(t) <= axis.extent).collect()));
+            let mut tiles: Vec<i32> = tiles.iter().copied().filter(|&t| i64::from(t) <= axis.extent).collect();
+            tiles.extend(without_rest(axis.extent));
+            tiles.sort_unstable();
+            tiles.dedup();
+            knobs.push(number(format!("tile_{}", axis.name), tiles));
         }
         let longest = self.vector_axes.iter().map(|&a| axis(expr, a).extent).max().unwrap_or(1);
         knobs.push(number("vector".into(), [1, 2, 4, 8, 16].into_iter().filter(|&v| v == 1 || i64::from(v) < 2 * longest).collect()));
         knobs.push(labelled("vector_axis", self.names(expr, &self.vector_axes)));
-        knobs.push(labelled("group", self.groups.iter().map(|g| g.iter().map(u32::to_string).collect::<Vec<_>>().join("x")).collect()));
-        knobs.push(labelled("lanes_first", self.names(expr, &self.main[..self.main.len().min(2)])));
         let depth = self.deep.map_or(1, |a| axis(expr, a).extent);
         knobs.push(number("unroll".into(), [1, 2, 4, 8, 16].into_iter().filter(|&u| i64::from(u) <= depth).collect()));
         let window =
@@ -152,6 +158,8 @@ impl Knobs {
         knobs.push(labelled("window", window));
         let order = |o: &Vec<AxisId>| self.names(expr, o).concat();
         knobs.push(labelled("order", self.orders.iter().map(order).collect()));
+        knobs.push(labelled("group", self.groups.iter().map(|g| g.iter().map(u32::to_string).collect::<Vec<_>>().join("x")).collect()));
+        knobs.push(labelled("lanes_first", self.names(expr, &self.main[..self.main.len().min(2)])));
         for (t, places) in &self.placeable {
             let name = expr.inputs.get(*t).map_or(&expr.output.name, |t| &t.name);
             knobs.push(labelled(&format!("place_{name}"), places.iter().map(|place| place.label()).collect()));
@@ -191,6 +199,11 @@ impl Knobs {
         (self.agree(places) && self.whole_blocks(expr, &choice)).then_some(choice)
     }
 
+    /// Vector lanes of a configuration.
+    pub fn vector(&self, config: &Config) -> Option<u32> {
+        config.0.get(self.main.len()).map(|&width| width as u32)
+    }
+
     /// Puts tensors where values of the knobs of places say.
     pub fn put(&self, choice: &mut Choice, places: &[i32]) {
         self.placeable.iter().zip(places).for_each(|((t, known), &place)| choice.place[*t] = known[place as usize]);
@@ -199,20 +212,26 @@ impl Knobs {
     /// Whether tensors that are packed are so alike: blocks of two widths, or blocks and texels, are not in one kernel.
     pub fn agree(&self, places: &[i32]) -> bool {
         let mut packed =
-            self.placeable.iter().zip(places).map(|((_, known), &place)| known[place as usize]).filter(|p| *p != Place::Buffer);
+            self.placeable.iter().zip(places).map(|((_, known), &place)| known[place as usize]).filter(|place| place.block().is_some());
         packed.next().is_none_or(|first| packed.all(|place| place == first))
     }
 
-    /// Every legal setting of the knobs before those of places, with all tensors in buffers.
-    pub fn schedules<'a>(&'a self, expr: &'a TensorExpr) -> impl Iterator<Item = (Vec<i32>, Choice)> + 'a {
-        let knobs = &self.space.knobs[..self.scheduled()];
-        ConfigSpace::combine(knobs).filter_map(|values| self.schedule(expr, &values).map(|choice| (values, choice)))
+    /// Every legal setting of the knobs that say what a work-item does, with every legal arrangement of work-items in groups: values of the
+    /// two knobs that follow. All tensors are in buffers.
+    pub fn works<'a>(&'a self, expr: &'a TensorExpr) -> impl Iterator<Item = (Vec<i32>, Vec<(Vec<i32>, Choice)>)> + 'a {
+        let (work, arranging) = self.space.knobs[..self.scheduled()].split_at(self.arranging().start);
+        let alone: Vec<i32> = vec![NOT_ARRANGED; arranging.len()];
+        ConfigSpace::combine(work).filter_map(move |values| {
+            self.schedule(expr, &[&values[..], &alone].concat())?;
+            let arranged = |more: Vec<i32>| Some((more.clone(), self.schedule(expr, &[&values[..], &more].concat())?));
+            let arrangements: Vec<_> = ConfigSpace::combine(arranging).filter_map(arranged).collect();
+            (!arrangements.is_empty()).then_some((values, arrangements))
+        })
     }
 
     /// The knobs that say how work-items are arranged in groups: what each of them does is the same.
     pub fn arranging(&self) -> Range<usize> {
-        let first = self.main.len() + 2;
-        first..first + 2
+        self.scheduled() - 2..self.scheduled()
     }
 
     /// The knobs that say where tensors lie, the last ones.
@@ -235,17 +254,17 @@ impl Knobs {
         }
         let width = next() as u32;
         let vector_axis = next() as usize;
-        let group = &self.groups[next() as usize];
-        for (&a, &l) in self.main.iter().zip(group) {
-            lanes[a.0] = l;
-        }
-        let first = next() as usize;
         let (unroll, window, order) = (next() as u32, next(), next() as usize);
-
+        let (group, first) = (next(), next());
         let mut launch_order: SmallVec<[usize; 6]> = self.main.iter().map(|a| a.0).collect();
-        if !launch_order.is_empty() {
-            let axis = launch_order.remove(first);
-            launch_order.insert(0, axis);
+        if group != NOT_ARRANGED {
+            for (&a, &l) in self.main.iter().zip(&self.groups[group as usize]) {
+                lanes[a.0] = l;
+            }
+            if !launch_order.is_empty() {
+                let axis = launch_order.remove(first as usize);
+                launch_order.insert(0, axis);
+            }
         }
         launch_order.extend((0..parallel).filter(|i| !self.main.iter().any(|a| a.0 == *i)));
         let vector = (self.vector_axes.get(vector_axis).copied().unwrap_or(AxisId(0)), width);
@@ -302,10 +321,20 @@ impl Knobs {
     }
 }
 
+/// The largest tile of which an axis is whole ones, where none of the usual ones is as large.
+fn without_rest(extent: i64) -> Option<i32> {
+    let most = 1 << LARGEST_TILE;
+    (extent % most != 0).then(|| (1..most).rev().find(|tile| extent % tile == 0)).flatten().map(|tile| tile as i32)
+}
+
 /// How a tensor may lie. Activations of pictures lie in blocks of their channels, too, where these fill more than a half of one.
 fn places(tensor: &Tensor) -> Vec<Place> {
-    let mut places = vec![Place::Buffer];
     let rank = tensor.shape.len();
+    let mut places = vec![Place::Buffer];
+    if rank >= 2 && is_free(tensor) {
+        // Before rows: where nothing else tells them apart, what is read in order is read in one place.
+        places.insert(0, Place::Panels);
+    }
     if rank >= 2 {
         places.push(Place::Image);
     }

@@ -127,6 +127,8 @@ struct Loops<'a> {
     registers: f64,
     /// Whether there is a loop that no barrier divides.
     looped: bool,
+    /// Share of work-items that are at some edge: of what a load around a loop asks, which that does not change, something does not hold.
+    at_edges: f64,
 }
 
 /// What a vector of work-items does for an access.
@@ -165,7 +167,25 @@ impl<'a> Loops<'a> {
         let lanes = if along.is_some_and(|var| var.count >= SHORT_ROW || var.count % whole == 0) { whole } else { 1 };
         let words = on.execution.vector_width.get().map_or(VECTOR / WORD, |&words| f64::from(words));
         let registers = on.execution.max_registers.get().map_or(f64::INFINITY, |&all| f64::from(all) / words);
-        Self { kernel, along, rows, lanes, register: words * WORD, registers, looped }
+        let mut loops = Self { kernel, along, rows, lanes, register: words * WORD, registers, looped, at_edges: 0.0 };
+        loops.at_edges = loops.edges_of_any();
+        loops
+    }
+
+    /// See [`at_edges`](Self::at_edges). Bounds of one form differ in constants: their ends are those of all together.
+    fn edges_of_any(&self) -> f64 {
+        let mut forms: Vec<(AffineBound, f64, f64)> = vec![];
+        self.kernel.accesses.each(&mut |access| {
+            let lanes = |bound: &AffineBound| if bound.per_lane { access.width.into() } else { 1 };
+            for bound in access.guard.iter().filter(|bound| access.kind == AccessKind::Load && self.decided(bound)) {
+                let (below, above) = self.ends(bound, lanes(bound));
+                match forms.iter_mut().find(|own| own.0.value.terms() == bound.value.terms()) {
+                    Some(own) => (own.1, own.2) = (own.1.max(below), own.2.max(above)),
+                    None => forms.push((bound.clone(), below, above)),
+                }
+            }
+        });
+        1.0 - forms.iter().map(|(_, below, above)| 1.0 - (below + above).min(1.0)).product::<f64>()
     }
 
     /// Bytes of a vector: of work-items as the compiler makes it, of one work-item as it is written.
@@ -188,11 +208,9 @@ impl<'a> Loops<'a> {
         (image, size, stride): (bool, i64, i64),
     ) -> Cost {
         let whole = self.cost(image, size, stride);
-        let lanes = |bound: &AffineBound| if bound.per_lane { width } else { 1 };
-        // Loads ask what a loop around them does not change once before it, and in it only where that does not hold. That one bound which does
-        // not hold brings all others back, is left out.
+        // Loads ask what a loop around them does not change once before it, and in it only where something of all this does not hold.
         let asked = |bound: &AffineBound| match kind {
-            AccessKind::Load if self.decided(bound) => self.edges(bound, lanes(bound)),
+            AccessKind::Load if self.decided(bound) => self.at_edges,
             _ => 1.0,
         };
         let conditions = CONDITION * guard.iter().map(asked).sum::<f64>();
@@ -214,14 +232,20 @@ impl<'a> Loops<'a> {
 
     /// Share of an access's executions in which a bound does not hold for all of so many lanes: those that reach over an end of the tensor.
     fn edges(&self, bound: &AffineBound, lanes: i64) -> f64 {
+        let (below, above) = self.ends(bound, lanes);
+        (below + above).min(1.0)
+    }
+
+    /// The same at the beginning and at the end.
+    fn ends(&self, bound: &AffineBound, lanes: i64) -> (f64, f64) {
         let trips = |var: VarId| self.kernel.accesses.vars[usize::from(var.0)].trips.map_or(1, i64::from);
         let steps = bound.value.terms().iter().filter(|term| trips(term.0) > 1).map(|term| f64::from(term.1).abs());
         let range = bound.value.range(|var| Interval::below(trips(var)));
-        let ends = f64::from(u8::from(range.lo < 0) + u8::from(range.hi + i128::from(lanes) > i128::from(bound.extent)));
         let step = steps.fold(f64::INFINITY, f64::min);
         // Of one place alone it is all or nothing.
         let share = if step.is_finite() { step / ((range.hi - range.lo) as f64 + step) } else { 1.0 };
-        (ends * share).min(1.0)
+        let end = |there: bool| if there { share } else { 0.0 };
+        (end(range.lo < 0), end(range.hi + i128::from(lanes) > i128::from(bound.extent)))
     }
 
     /// Whether no loop changes what a bound asks, of a kernel that has loops.

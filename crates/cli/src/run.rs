@@ -12,6 +12,7 @@ use serde_json::json;
 use std::collections::HashSet;
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
+use warpsight_engine::candidates::settle;
 use warpsight_engine::network::Network;
 use warpsight_files::Folder;
 use warpsight_graph::{ChannelOrder, Fit, Layout, ModelCard, Picture};
@@ -62,14 +63,16 @@ const MAX_SIDE: u32 = 1 << 15;
 
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
-    let loaded = load(&args.model, &args.input_shape)?;
+    let mut loaded = load(&args.model, &args.input_shape)?;
     loaded.fits(&args.model)?;
     let inputs = inputs(args, &loaded)?;
     let mut target = args.target.open()?;
     let mut record = args.store.open(target.device.info(), CostModel::<Kernel>::id(&KernelModel))?;
+    let judging = Judging::first(&target);
+    settle(&mut loaded.plan, &judging.judge(&target.profile))?;
     let network = Network::new(&loaded.plan)?;
     let mut rng = fastrand::Rng::new();
-    let selection = select(&network, &Judging::first(&target), &mut target, &mut record, &mut rng)?;
+    let selection = select(&network, &judging, &mut target, &mut record, &mut rng)?;
     let bar = progress::bar(1, "run");
     bar.set_message("running all kernels");
     let mut resident = network.open(&selection, &inputs, &mut *target.device)?;

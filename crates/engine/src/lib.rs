@@ -18,7 +18,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod candidates;
 pub mod network;
+mod parallel;
 pub mod search;
 pub mod tune;
 pub mod verify;

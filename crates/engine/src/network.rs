@@ -4,6 +4,7 @@
 //! Which place is decided by the model, over the whole network at once (`Network::place`).
 
 use crate::EngineError;
+use crate::parallel::each;
 use crate::tune::{self, Candidates, Judge, Observer, Shortlist, Tuned};
 use crate::verify::{check_memory, check_shape, filler, memory_kind};
 use fastrand::Rng;
@@ -15,7 +16,7 @@ use warpsight_generate::layout::decode;
 use warpsight_generate::{ExprKey, Layout, Place, ScheduleFamily};
 use warpsight_graph::memory::{self, MemoryPlan, Request, Storage};
 use warpsight_graph::{Plan, PlanRole};
-use warpsight_ir::{Checked, Config, NoEstimate, Ranked, Seconds, TimeSource, Times, in_place};
+use warpsight_ir::{Checked, Config, Ranked, Seconds, TimeSource, Times, in_place};
 use warpsight_run::{Device, DeviceLimits, Init, Job, LaunchSpec, Look, MemoryKind, MemorySpec, Session, Timed, TimingSpec};
 
 /// Where the activations of an expression (inputs, then output; constants left out) lie.
@@ -29,24 +30,15 @@ fn rank_family<'a>(family: &'a ScheduleFamily, judge: &'a Judge) -> Result<(Cand
     tune::rank_each(family, judge, kind)
 }
 
-/// The best of each list, counted exactly, as many lists at a time as there are processors.
+/// The best of each list, counted exactly.
 fn exactly(lists: Vec<(Key, Shortlist)>) -> Result<BTreeMap<Key, Vec<Ranked>>, EngineError> {
-    let lists = Mutex::new(lists.into_iter());
-    let counted = Mutex::new(BTreeMap::new());
-    let work = || {
-        loop {
-            let Some((key, list)) = lists.lock().unwrap_or_else(PoisonError::into_inner).next() else { return Ok(()) };
-            let best = list.best()?;
-            counted.lock().unwrap_or_else(PoisonError::into_inner).insert(key, best);
-        }
-    };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().try_for_each(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-    })
-    .map_err(|error: NoEstimate| EngineError::from(error))?;
-    Ok(counted.into_inner().unwrap_or_else(PoisonError::into_inner))
+    // A list is used up by counting.
+    let lists: Vec<Mutex<Option<(Key, Shortlist)>>> = lists.into_iter().map(|list| Mutex::new(Some(list))).collect();
+    let counted = each(&lists, |list| {
+        let (key, list) = list.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        Some(list.best().map(|best| (key, best)))
+    });
+    Ok(counted.into_iter().flatten().collect::<Result<_, _>>()?)
 }
 
 /// What verifying a kernel grows with, wherever it is timed: how often its body is evaluated, and a floor for what every kernel takes.

@@ -12,6 +12,8 @@ use warpsight_ir::{Checked, Config, ConfigSpace, Family, Kernel, LowerError, Nam
 /// Changes whenever a configuration lowers to another Program than before: stored times of older Programs are then not taken for today's.
 pub const VERSION: u32 = 3;
 
+/// Combinations tried for each schedule that is drawn.
+const DRAWS: usize = 200;
 /// Elements, and steps, of which a thousand times as many have 32 bits.
 const SMALL: i64 = 1 << 21;
 
@@ -95,6 +97,27 @@ impl ScheduleFamily {
     /// What the layout of each input, then of the output, is under a configuration.
     pub fn places(&self, config: &Config) -> Option<Vec<Place>> {
         self.knobs.choice(&self.expr, config).map(|c| c.place.to_vec())
+    }
+
+    /// Configurations of so many schedules, drawn, each in all places that are legal then: the same of equal spaces for one seed. Fewer where
+    /// few of a space's combinations are legal.
+    pub fn sample(&self, seed: u64, schedules: usize) -> Vec<Config> {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let (knobs, places) = self.knobs.space.knobs.split_at(self.knobs.arranging().end);
+        let mut drawn = vec![];
+        let mut left = schedules;
+        for _ in 0..schedules * DRAWS {
+            let values: Vec<i32> = knobs.iter().map(|knob| knob.values[rng.usize(..knob.values.len())]).collect();
+            let Some(choice) = self.knobs.schedule(&self.expr, &values) else { continue };
+            let legal = self.legal_places(choice);
+            let legal = ConfigSpace::combine(places).filter(|places| legal(places));
+            drawn.extend(legal.map(|places| Config([&values[..], &places].concat())));
+            left -= 1;
+            if left == 0 {
+                break;
+            }
+        }
+        drawn
     }
 
     /// Vector lanes of a configuration.

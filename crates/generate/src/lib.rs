@@ -14,6 +14,7 @@
 //! ```
 
 pub mod addresses;
+pub mod candidates;
 pub mod expr;
 pub mod family;
 pub mod kernel;
@@ -29,6 +30,7 @@ pub mod schedule;
 pub mod show;
 pub mod stores;
 
+pub use candidates::{Candidate, candidates};
 pub use expr::{Operator, Role, Tensor, TensorExpr};
 pub use family::{Lowering, ScheduleFamily, Work};
 pub use key::ExprKey;

@@ -244,7 +244,7 @@ impl Knobs {
     }
 
     /// What values of the knobs before those of places mean; `None` where they are not legal.
-    fn schedule(&self, expr: &TensorExpr, knobs: &[i32]) -> Option<Choice> {
+    pub fn schedule(&self, expr: &TensorExpr, knobs: &[i32]) -> Option<Choice> {
         let parallel = expr.axes.len();
         let mut values = knobs.iter().copied();
         let mut next = || values.next().unwrap_or(0);

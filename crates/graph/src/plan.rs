@@ -162,6 +162,26 @@ impl Plan {
         &self.tensors[id.0]
     }
 
+    /// Puts another sequence of expressions in place of an operator's: one that reads and writes tensors of the same names from outside.
+    /// What joins its expressions is new.
+    pub fn replace(&mut self, position: usize, operator: Operator) {
+        let old = &self.operators[position];
+        let known: HashMap<_, _> =
+            external_inputs(&old.operator).into_iter().map(|t| t.name.clone()).zip(old.inputs.iter().copied()).collect();
+        let inputs = external_inputs(&operator).into_iter().map(|t| known[&t.name]).collect();
+        let stem = old.name.clone();
+        let temporaries = temporaries(&operator)
+            .into_iter()
+            .map(|t| {
+                let name = format!("{stem}.{}", t.name);
+                self.tensors.push(PlanTensor { name, shape: t.shape.clone(), element: t.element, role: PlanRole::Intermediate });
+                TensorId(self.tensors.len() - 1)
+            })
+            .collect();
+        let op = &mut self.operators[position];
+        (op.operator, op.inputs, op.temporaries) = (operator, inputs, temporaries);
+    }
+
     /// Operators grouped by what they compute, names aside, in the order of their first use.
     pub fn distinct(&self) -> Vec<Distinct> {
         let mut places: HashMap<ExprKey, usize> = HashMap::new();

@@ -15,6 +15,7 @@ use crate::{export, progress};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
+use warpsight_engine::candidates::settle;
 use warpsight_engine::network::{Choice, Network, Run};
 use warpsight_engine::tune::Tuned;
 use warpsight_engine::verify::tolerance;
@@ -25,7 +26,8 @@ use warpsight_ir::{Family, KnobValue, Name, Seconds};
 
 /// Optimizes a network.
 pub fn run(path: &Path, args: &Args, target: &mut Target, record: &mut Record, json: bool) -> Result<(), Failure> {
-    let loaded = load(path, &args.input_shape)?;
+    let mut loaded = load(path, &args.input_shape)?;
+    settle(&mut loaded.plan, &Judging::new(target, args.top, args.runs).judge(&target.profile))?;
     let Loaded { graph, plan, .. } = &loaded;
     let stem = path.file_stem().map_or("network".into(), |s| s.to_string_lossy());
     let network = Network::new(plan)?;

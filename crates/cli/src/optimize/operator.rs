@@ -13,6 +13,7 @@ use crate::target::judging::Judging;
 use crate::{export, progress};
 use serde_json::{Value, json};
 use warpsight_engine::EngineError;
+use warpsight_engine::candidates;
 use warpsight_engine::network::{Network, Sequence};
 use warpsight_engine::search::{self, Searched};
 use warpsight_engine::tune::{self, Attempt, Candidates, Judge, Tuned};
@@ -60,10 +61,14 @@ pub fn help() -> String {
 
 /// Optimizes the operator that the text describes.
 pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, trace: Option<Trace>, json: bool) -> Result<(), Failure> {
-    let operator: Operator = parse_operator(text).map_err(|e| Failure::input(e.to_string()).at(text))?;
+    let mut operator: Operator = parse_operator(text).map_err(|e| Failure::input(e.to_string()).at(text))?;
     // Steps of lowering need no data.
     if args.dump.is_none() {
         check_operator(&operator, &target.device.info().limits)?;
+    }
+    if args.dump.is_none() && args.search == Search::Model {
+        let judging = Judging::new(target, args.top, args.runs);
+        operator = candidates::choose(&operator, &judging.judge(&target.profile))?.operator;
     }
     if operator.steps.len() > 1 && args.dump.is_none() && args.search == Search::Model {
         return sequence(text, &operator, args, target, record, trace, json);

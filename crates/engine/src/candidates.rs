@@ -1,0 +1,73 @@
+//! Which of an operator's sequences of expressions is taken: the one whose kernels the model expects to take the least time together.
+
+use crate::EngineError;
+use crate::parallel::each;
+use crate::tune::Judge;
+use warpsight_generate::prune::prune;
+use warpsight_generate::{Candidate, ScheduleFamily, TensorExpr, candidates};
+use warpsight_graph::Plan;
+use warpsight_ir::Seconds;
+
+/// Schedules drawn of each expression: the same numbers of each, so that alternatives are compared in the same ones.
+const DRAWN: usize = 300;
+const SEED: u64 = 1;
+/// What a sequence has to take of the time of the operator as it is to be taken instead: more than samples and counts are off by.
+const GAIN: f64 = 0.9;
+
+/// The sequence to take for an operator.
+///
+/// # Errors
+/// What the profile lacks.
+pub fn choose(operator: &warpsight_generate::Operator, judge: &Judge) -> Result<Candidate, EngineError> {
+    let mut all = candidates(operator).into_iter();
+    let Some(direct) = all.next() else { return Ok(Candidate { name: "direct", operator: operator.clone() }) };
+    if all.len() == 0 {
+        return Ok(direct);
+    }
+    let mut least = (seconds(&direct.operator.steps, judge)?.map(|own| own.0 * GAIN), direct);
+    for other in all {
+        let time = seconds(&other.operator.steps, judge)?.map(|own| own.0);
+        if time.is_some_and(|time| least.0.is_none_or(|least| time < least)) {
+            least = (time, other);
+        }
+    }
+    Ok(least.1)
+}
+
+/// Puts the sequences to take in place of a plan's operators: the names of those that are not the operator as it is, by operator.
+///
+/// # Errors
+/// What the profile lacks.
+pub fn settle(plan: &mut Plan, judge: &Judge) -> Result<Vec<(usize, &'static str)>, EngineError> {
+    let distinct = plan.distinct();
+    let chosen = each(&distinct, |distinct| choose(&plan.operators[distinct.uses[0]].operator, judge));
+    let mut taken = vec![];
+    for (distinct, chosen) in distinct.iter().zip(chosen) {
+        let chosen = chosen?;
+        for &position in &distinct.uses {
+            // Each has names of its own: what one of them was found for holds of all.
+            let own =
+                candidates(&plan.operators[position].operator).into_iter().find(|own| own.name == chosen.name && own.name != "direct");
+            if let Some(own) = own {
+                plan.replace(position, own.operator);
+                taken.push((position, own.name));
+            }
+        }
+    }
+    Ok(taken)
+}
+
+/// What expressions take together, each in the best of its drawn schedules; `None` where a device can run none of one.
+fn seconds(steps: &[TensorExpr], judge: &Judge) -> Result<Option<Seconds>, EngineError> {
+    let mut sum = 0.0;
+    for step in steps {
+        let family = ScheduleFamily::new(step.clone());
+        let mut ranking = judge.model.ranking(&family, judge.profile, 1)?;
+        for (config, outline) in prune(&family, family.sample(SEED, DRAWN).into_iter(), &judge.allowance) {
+            let _ = ranking.take(config, &outline);
+        }
+        let Some(least) = ranking.least() else { return Ok(None) };
+        sum += least.0;
+    }
+    Ok(Some(Seconds(sum)))
+}

@@ -9,10 +9,10 @@ use warpsight_graph::Plan;
 use warpsight_ir::Seconds;
 
 /// Schedules drawn of each expression: the same numbers of each, so that alternatives are compared in the same ones.
-const DRAWN: usize = 300;
+const DRAWN: usize = 600;
 const SEED: u64 = 1;
 /// What a sequence has to take of the time of the operator as it is to be taken instead: more than samples and counts are off by.
-const GAIN: f64 = 0.9;
+const GAIN: f64 = 0.95;
 
 /// The sequence to take for an operator.
 ///

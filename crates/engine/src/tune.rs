@@ -95,8 +95,9 @@ pub struct Attempt<'a> {
 /// Sees every attempt as soon as it ended.
 pub type Observer<'a> = dyn FnMut(&Attempt) -> Result<(), EngineError> + 'a;
 
-/// Of the ways to arrange work-items in groups one in so many is judged with every schedule, the others with the best schedules alone.
-const ARRANGED: usize = 4;
+/// Of the ways to arrange work-items in groups so many, spread evenly, are judged with every schedule, the others with the best schedules
+/// alone.
+const ARRANGED: usize = 3;
 /// Schedules of which all arrangements are judged, of each kind.
 const ARRANGED_ANEW: usize = 48;
 /// The reason by which other arrangements are dropped.
@@ -161,7 +162,7 @@ pub fn rank_each<'a, K: Ord + Clone>(
         let work = Rc::new(work);
         for places in &work.places {
             total += work.arrangements.len();
-            let some = work.arrangements.iter().step_by(ARRANGED);
+            let some = work.arrangements.iter().enumerate().filter(|own| is_judged(own.0, work.arrangements.len())).map(|own| own.1);
             let Some(kind) = kind(&work.config(&work.arrangements[0], places)) else { continue };
             if let Some(seconds) = judged(&mut some.map(|arrangement| work.config(arrangement, places)), &kind)? {
                 best.entry(kind).or_default().push((seconds, work.clone(), places.clone()));
@@ -171,13 +172,18 @@ pub fn rank_each<'a, K: Ord + Clone>(
     for (kind, mut works) in best {
         works.sort_by(|a, b| a.0.0.total_cmp(&b.0.0));
         for (_, work, places) in works.into_iter().take(ARRANGED_ANEW) {
-            let others = work.arrangements.iter().enumerate().filter(|own| own.0 % ARRANGED != 0);
+            let others = work.arrangements.iter().enumerate().filter(|own| !is_judged(own.0, work.arrangements.len()));
             judged(&mut others.map(|(_, arrangement)| work.config(arrangement, &places)), &kind)?;
         }
     }
     let seen = counted.left + counted.pruned.values().sum::<usize>();
     counted.pruned.insert(ARRANGEMENT, total - seen);
     Ok((Candidates { total, ..counted }, rankings))
+}
+
+/// Whether an arrangement is among those that are judged with every schedule.
+fn is_judged(at: usize, of: usize) -> bool {
+    (0..ARRANGED).any(|n| at == n * of.saturating_sub(1) / (ARRANGED - 1))
 }
 
 /// Configurations as they were judged coarsely, of which the best are still to be counted exactly.

@@ -174,6 +174,13 @@ impl Layout {
         self.axes.iter().filter(|axis| axis.stride > 1).map(|axis| (axis.dim, axis.stride))
     }
 
+    /// Whether it is rows, of dimensions in their order but for the innermost: what panels are where a work-item reads all of a tensor in order.
+    pub fn is_rows(&self) -> bool {
+        let mut axes = self.axes.iter().filter(|axis| axis.extent > 1);
+        let innermost = axes.next_back().map_or(1, |axis| axis.stride);
+        innermost == 1 && axes.clone().all(|axis| axis.stride == 1) && axes.is_sorted_by_key(|axis| axis.dim)
+    }
+
     /// The axes of column and row of an image.
     pub fn image_axes(&self) -> Option<[&[MemoryAxis]; 2]> {
         let (rows, rest) = self.axes.split_at(self.rows?);

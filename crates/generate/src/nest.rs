@@ -477,6 +477,10 @@ impl<'a> Nest<'a> {
     /// Whether a load can be made where its tensor lies.
     fn fits(&self, &Load { tensor, index, reduced }: &Load) -> bool {
         let layout = &self.layouts[tensor];
+        if self.choice.place[tensor] == Place::Panels && layout.is_rows() {
+            // That is what buffers are.
+            return false;
+        }
         let whole = layout.block().is_none_or(|block| !self.meets_tail(tensor, block, &index[block.0]));
         let gathered = reduced && self.width() > WIDEST_GATHER && self.lane_kind(tensor, index) == LaneKind::Apart;
         whole && !gathered && self.holds(index, layout)

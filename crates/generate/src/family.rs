@@ -170,7 +170,7 @@ impl ScheduleFamily {
 
     /// Which settings of the knobs of places are legal beside the others of a choice.
     fn legal_places(&self, mut choice: Choice) -> impl Fn(&[i32]) -> bool + '_ {
-        let placeable = &self.knobs.placeable;
+        let (placeable, unroll) = (&self.knobs.placeable, choice.unroll);
         let most = placeable.iter().map(|(_, places)| places.len()).max().unwrap_or(1);
         // Where each tensor has the place of this number, or its last one.
         let legal: Vec<_> = (0..most)
@@ -184,7 +184,7 @@ impl ScheduleFamily {
         let fixed = (0..=self.expr.inputs.len()).all(|t| placeable.iter().any(|own| own.0 == t) || legal[0][t]);
         move |places| {
             let own = placeable.iter().zip(places).all(|((t, _), &place)| legal[place as usize][*t]);
-            fixed && own && self.knobs.agree(places)
+            fixed && own && self.knobs.agree(unroll, places)
         }
     }
 

@@ -30,6 +30,8 @@ const MAX_POINTS: u32 = 32;
 const MAX_ELEMENTS: u32 = 512;
 /// Accumulator updates one loop body may hold: beyond this, instruction caches and compilers suffer. PoCL takes seconds for bodies of 600.
 const MAX_BODY: u32 = 256;
+/// Steps of a deep reduction that are written out at most, but for what is read in wider blocks.
+const UNROLLED: u32 = 8;
 /// Channels that may lie side by side: vectors of today's machines.
 const BLOCKS: [u8; 3] = [4, 8, 16];
 /// In place of values of the knobs of arrangement: one lane, axes in their order.
@@ -196,7 +198,7 @@ impl Knobs {
         let (schedule, places) = config.0.split_at(self.scheduled());
         let mut choice = self.schedule(expr, schedule)?;
         self.put(&mut choice, places);
-        (self.agree(places) && self.whole_blocks(expr, &choice)).then_some(choice)
+        (self.agree(choice.unroll, places) && self.whole_blocks(expr, &choice)).then_some(choice)
     }
 
     /// Vector lanes of a configuration.
@@ -209,11 +211,14 @@ impl Knobs {
         self.placeable.iter().zip(places).for_each(|((t, known), &place)| choice.place[*t] = known[place as usize]);
     }
 
-    /// Whether tensors that are packed are so alike: blocks of two widths, or blocks and texels, are not in one kernel.
-    pub fn agree(&self, places: &[i32]) -> bool {
-        let mut packed =
-            self.placeable.iter().zip(places).map(|((_, known), &place)| known[place as usize]).filter(|place| place.block().is_some());
-        packed.next().is_none_or(|first| packed.all(|place| place == first))
+    /// Whether tensors that are packed are so alike: blocks of two widths, or blocks and texels, are not in one kernel. Loops are unrolled
+    /// further than [`UNROLLED`] for wide blocks only.
+    pub fn agree(&self, unroll: u32, places: &[i32]) -> bool {
+        let own = self.placeable.iter().zip(places).map(|((_, known), &place)| known[place as usize]);
+        let mut packed = own.filter_map(|place| Some((place, place.block()?)));
+        let first = packed.next();
+        let alike = first.is_none_or(|first| packed.all(|own| own == first));
+        alike && (unroll <= UNROLLED || first.is_some_and(|(_, block)| block >= i64::from(unroll)))
     }
 
     /// Every legal setting of the knobs that say what a work-item does, with every legal arrangement of work-items in groups: values of the

@@ -60,6 +60,8 @@ const CHAIN: f64 = 4.0;
 const WINDOW: f64 = 320.0;
 /// Lines that a core waits for at once where no prefetcher helps: line-fill buffers of L1, 10 to 24 on such cores.
 const IN_FLIGHT: f64 = 12.0;
+/// Values of a bound that are counted one by one.
+const COUNTED: i64 = 1024;
 /// Lines that are missed before a prefetcher has seen where a run of them leads.
 const TRAINED: f64 = 3.0;
 /// How limiters combine: GPUs have fitted numbers for this.
@@ -239,11 +241,29 @@ impl<'a> Loops<'a> {
     /// The same at the beginning and at the end.
     fn ends(&self, bound: &AffineBound, lanes: i64) -> (f64, f64) {
         let trips = |var: VarId| self.kernel.accesses.vars[usize::from(var.0)].trips.map_or(1, i64::from);
-        let steps = bound.value.terms().iter().filter(|term| trips(term.0) > 1).map(|term| f64::from(term.1).abs());
         let range = bound.value.range(|var| Interval::below(trips(var)));
-        let step = steps.fold(f64::INFINITY, f64::min);
-        // Of one place alone it is all or nothing.
-        let share = if step.is_finite() { step / ((range.hi - range.lo) as f64 + step) } else { 1.0 };
+        if range.lo >= 0 && range.hi + i128::from(lanes) <= i128::from(bound.extent) {
+            return (0.0, 0.0);
+        }
+        let moving: SmallVec<[(i64, i64); 4]> =
+            bound.value.terms().iter().map(|&(var, c)| (i64::from(c), trips(var))).filter(|own| own.1 > 1).collect();
+        let places: i64 = moving.iter().map(|own| own.1).fold(1, i64::saturating_mul);
+        if places <= COUNTED {
+            let (mut below, mut above) = (0, 0);
+            for mut place in 0..places {
+                let mut value = bound.value.constant;
+                for (c, trips) in &moving {
+                    value += c * (place % trips);
+                    place /= trips;
+                }
+                below += i64::from(value < 0);
+                above += i64::from(value >= 0 && value + lanes > bound.extent);
+            }
+            return (below as f64 / places as f64, above as f64 / places as f64);
+        }
+        // Of many places one step at each end.
+        let step = moving.iter().map(|own| own.0.unsigned_abs() as f64).fold(f64::INFINITY, f64::min);
+        let share = step / ((range.hi - range.lo) as f64 + step);
         let end = |there: bool| if there { share } else { 0.0 };
         (end(range.lo < 0), end(range.hi + i128::from(lanes) > i128::from(bound.extent)))
     }
@@ -502,11 +522,15 @@ pub fn coarse(kernel: &Kernel, on: &Profile, found: &Requests) -> Result<(Second
     let touched = || found.tensors.iter().filter(|own| own.touched);
     let all: f64 = touched().map(|own| own.bytes).sum();
     let caches = [(&m.buffer_l1, 1.0), (&m.l2, 1.0), (&m.llc, f64::from(m.llc.instances.get().copied().unwrap_or(1)))];
+    let of_group: f64 = touched().map(|own| own.group_bytes).sum();
+    let largest = touched().map(|own| own.group_bytes).fold(0.0, f64::max);
     let behind = caches.into_iter().filter_map(|(cache, instances)| Some(cache.bytes.get()?.0 * instances)).map(|bytes| {
         let missing = if all > 0.0 { ((all - bytes) / all).max(0.0) } else { 0.0 };
+        // Groups that follow each other share what is most of their working set, where the cache holds all of it.
+        let shared = |own: &TensorTraffic| own.group_bytes == largest && of_group <= bytes;
         let own = |own: &TensorTraffic| {
             let once = own.bytes.min(own.group_bytes * own.distinct_groups);
-            let again = (own.group_bytes * count - once).max(0.0) * missing;
+            let again = if shared(own) { 0.0 } else { (own.group_bytes * count - once).max(0.0) * missing };
             // Stored lines are loaded first.
             (once + again) * if own.written { 2.0 } else { 1.0 }
         };

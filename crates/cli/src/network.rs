@@ -8,6 +8,7 @@ use crate::target::Target;
 use crate::target::judging::Judging;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use warpsight_engine::candidates;
 use warpsight_engine::network::{Choice, Doing, Key, Network, Run, Selected, Selection};
 use warpsight_files::FileError;
 use warpsight_generate::{ExprKey, Place};
@@ -99,36 +100,67 @@ pub fn choose(
     Ok(choice?)
 }
 
+/// The sequences that a plan's operators were replaced by, and what the store knows of the plan as it was.
+pub struct Settled {
+    /// What names the network in the store: its operators as they are without candidates.
+    subject: String,
+    taken: Vec<(usize, String)>,
+    saved: Option<Saved>,
+}
+
+impl Settled {
+    /// A plan whose operators stay.
+    pub fn as_it_is(plan: &Plan) -> Self {
+        let operators: Vec<String> = plan.operators.iter().map(|op| line(&ExprKey::of_operator(&op.operator))).collect();
+        Self { subject: format!("network\n{}", operators.join("\n")), taken: vec![], saved: None }
+    }
+
+    /// Puts the sequences that the model expects to be the fastest in place of a plan's operators.
+    pub fn anew(plan: &mut Plan, judging: &Judging, target: &Target) -> Result<Self, Failure> {
+        let mut settled = Self::as_it_is(plan);
+        let taken = candidates::settle(plan, &judging.judge(&target.profile))?;
+        settled.taken = taken.into_iter().map(|(position, name)| (position, name.to_owned())).collect();
+        Ok(settled)
+    }
+
+    /// The same as in an earlier optimization of the network for the same device and driver, where the store has one; else anew.
+    pub fn again(plan: &mut Plan, judging: &Judging, target: &Target, record: &Record) -> Result<Self, Failure> {
+        let settled = Self::as_it_is(plan);
+        let saved: Option<Saved> = record.last_network(&settled.subject)?.and_then(|json| serde_json::from_str(&json).ok());
+        let Some(saved) = saved.filter(|saved| candidates::restore(plan, &saved.candidates)) else {
+            return Self::anew(plan, judging, target);
+        };
+        Ok(Self { taken: saved.candidates.clone(), saved: Some(saved), ..settled })
+    }
+}
+
 /// The kernels of an earlier optimization of the same network for the same device and driver, where the store has one and every
 /// kernel is still generated as it was verified; else a new choice.
 pub fn select(
     network: &Network,
+    settled: &Settled,
     judging: &Judging,
     target: &mut Target,
     record: &mut Record,
     rng: &mut fastrand::Rng,
 ) -> Result<Selection, Failure> {
-    let earlier = record.last_network(&subject(network))?.and_then(|json| Saved::restore(&json, network));
-    match earlier {
+    match settled.saved.as_ref().and_then(|saved| saved.restore(network)) {
         Some(selection) => Ok(selection),
         None => Ok(choose(network, judging, target, record, rng)?.selection),
     }
 }
 
 /// Stores a run of kernels that were verified one by one.
-pub fn remember(network: &Network, selection: &Selection, run: &Run, record: &mut Record) -> Result<(), Failure> {
-    record.network(subject(network), Saved::of(selection).to_json(), &run.passes, run.quantum, true)
-}
-
-/// What names a network in the store: the families of its kernels in order.
-fn subject(network: &Network) -> String {
-    let kernels: Vec<String> = network.steps.iter().map(|s| line(&ExprKey::of(network.families[s.family].expr()))).collect();
-    format!("network\n{}", kernels.join("\n"))
+pub fn remember(settled: &Settled, selection: &Selection, run: &Run, record: &mut Record) -> Result<(), Failure> {
+    record.network(settled.subject.clone(), Saved::of(selection, &settled.taken).to_json(), &run.passes, run.quantum, true)
 }
 
 /// A selection as the store keeps it.
 #[derive(Serialize, Deserialize)]
 struct Saved {
+    /// By position of an operator, the name of the candidate in its place.
+    #[serde(default)]
+    candidates: Vec<(usize, String)>,
     places: Vec<Place>,
     kernels: Vec<SavedKernel>,
 }
@@ -143,23 +175,22 @@ struct SavedKernel {
 }
 
 impl Saved {
-    fn of(selection: &Selection) -> Self {
+    fn of(selection: &Selection, candidates: &[(usize, String)]) -> Self {
         let kernel = |(key, k): (&Key, &Selected)| SavedKernel {
             family: key.0,
             pattern: key.1.clone(),
             config: k.config.clone(),
             program: subject_hash(&k.program.to_string()),
         };
-        Self { places: selection.places.clone(), kernels: selection.kernels.iter().map(kernel).collect() }
+        Self { candidates: candidates.to_vec(), places: selection.places.clone(), kernels: selection.kernels.iter().map(kernel).collect() }
     }
     fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_else(|_| "null".to_owned())
     }
-    fn restore(json: &str, network: &Network) -> Option<Selection> {
-        let saved: Self = serde_json::from_str(json).ok()?;
-        let configs = saved.kernels.iter().map(|k| ((k.family, k.pattern.clone()), k.config.clone())).collect();
-        let selection = network.select(saved.places, &configs)?;
-        let same = saved.kernels.iter().all(|k| {
+    fn restore(&self, network: &Network) -> Option<Selection> {
+        let configs = self.kernels.iter().map(|k| ((k.family, k.pattern.clone()), k.config.clone())).collect();
+        let selection = network.select(self.places.clone(), &configs)?;
+        let same = self.kernels.iter().all(|k| {
             let now = selection.kernels.get(&(k.family, k.pattern.clone()));
             now.is_some_and(|now| subject_hash(&now.program.to_string()) == k.program)
         });

@@ -1,7 +1,7 @@
 //! `warpsight run`: a network on an input, outputs as `.npy`.
 
 use crate::failure::Failure;
-use crate::network::{Loaded, load, remember, select};
+use crate::network::{Loaded, Settled, load, remember, select};
 use crate::record::StoreArgs;
 use crate::report::{clean, micros, out};
 use crate::target::TargetArgs;
@@ -12,7 +12,6 @@ use serde_json::json;
 use std::collections::HashSet;
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
-use warpsight_engine::candidates::settle;
 use warpsight_engine::network::Network;
 use warpsight_files::Folder;
 use warpsight_graph::{ChannelOrder, Fit, Layout, ModelCard, Picture};
@@ -69,10 +68,10 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let mut target = args.target.open()?;
     let mut record = args.store.open(target.device.info(), CostModel::<Kernel>::id(&KernelModel))?;
     let judging = Judging::first(&target);
-    settle(&mut loaded.plan, &judging.judge(&target.profile))?;
+    let settled = Settled::again(&mut loaded.plan, &judging, &target, &record)?;
     let network = Network::new(&loaded.plan)?;
     let mut rng = fastrand::Rng::new();
-    let selection = select(&network, &judging, &mut target, &mut record, &mut rng)?;
+    let selection = select(&network, &settled, &judging, &mut target, &mut record, &mut rng)?;
     let bar = progress::bar(1, "run");
     bar.set_message("running all kernels");
     let mut resident = network.open(&selection, &inputs, &mut *target.device)?;
@@ -82,7 +81,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     drop(resident);
     bar.finish_and_clear();
     if ended.is_ok() || !run.passes.is_empty() {
-        remember(&network, &selection, &run, &mut record)?;
+        remember(&settled, &selection, &run, &mut record)?;
     }
     let mut folder = Folder::create(&args.output)?;
     let mut files = vec![];

@@ -57,6 +57,17 @@ pub fn settle(plan: &mut Plan, judge: &Judge) -> Result<Vec<(usize, &'static str
     Ok(taken)
 }
 
+/// Puts sequences that were taken earlier in place of a plan's operators; `false`, and nothing is changed, where one of them is not offered.
+pub fn restore(plan: &mut Plan, taken: &[(usize, String)]) -> bool {
+    let own = |(position, name): &(usize, String)| {
+        let offered = candidates(&plan.operators.get(*position)?.operator);
+        Some((*position, offered.into_iter().find(|own| own.name == name)?.operator))
+    };
+    let Some(all) = taken.iter().map(own).collect::<Option<Vec<_>>>() else { return false };
+    all.into_iter().for_each(|(position, operator)| plan.replace(position, operator));
+    true
+}
+
 /// What expressions take together, each in the best of its drawn schedules; `None` where a device can run none of one.
 fn seconds(steps: &[TensorExpr], judge: &Judge) -> Result<Option<Seconds>, EngineError> {
     let mut sum = 0.0;

@@ -5,7 +5,7 @@ mod page;
 use super::Args;
 use crate::accesses::{self, Chosen};
 use crate::failure::{Failure, Kind};
-use crate::network::{Loaded, choose, load, remember};
+use crate::network::{Loaded, Settled, choose, load, remember};
 use crate::record::Record;
 use crate::report::Column::{Below, Keep, Spare};
 use crate::report::{config, micros, out, table};
@@ -15,7 +15,6 @@ use crate::{export, progress};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
-use warpsight_engine::candidates::settle;
 use warpsight_engine::network::{Choice, Network, Run};
 use warpsight_engine::tune::Tuned;
 use warpsight_engine::verify::tolerance;
@@ -27,14 +26,14 @@ use warpsight_ir::{Family, KnobValue, Name, Seconds};
 /// Optimizes a network.
 pub fn run(path: &Path, args: &Args, target: &mut Target, record: &mut Record, json: bool) -> Result<(), Failure> {
     let mut loaded = load(path, &args.input_shape)?;
-    settle(&mut loaded.plan, &Judging::new(target, args.top, args.runs).judge(&target.profile))?;
+    let settled = Settled::anew(&mut loaded.plan, &Judging::new(target, args.top, args.runs), target)?;
     let Loaded { graph, plan, .. } = &loaded;
     let stem = path.file_stem().map_or("network".into(), |s| s.to_string_lossy());
     let network = Network::new(plan)?;
     network.fits(&target.device.info().limits)?;
     loaded.fits(path)?;
     let reference = Reference { values: &|inputs| evaluate_f64(graph, inputs), most: EVALUATED };
-    let done = optimize(&network, plan, &reference, &stem, args, target, record)?;
+    let done = optimize(&network, plan, &settled, &reference, &stem, args, target, record)?;
     if let Some(file) = &args.html {
         warpsight_files::write(file, page::html(&stem, &network, &done, target).as_bytes())?;
     }
@@ -73,6 +72,7 @@ const EVALUATED: u64 = 1 << 34;
 pub fn optimize(
     network: &Network,
     plan: &Plan,
+    settled: &Settled,
     reference: &Reference,
     name: &str,
     args: &Args,
@@ -99,7 +99,7 @@ pub fn optimize(
         )),
     };
     bar.finish_and_clear();
-    remember(network, &choice.selection, &run, record)?;
+    remember(settled, &choice.selection, &run, record)?;
     if let Some(folder) = &args.out {
         export::sequence(folder, name, &network.job(&choice.selection, &inputs))?;
     }

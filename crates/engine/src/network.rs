@@ -174,6 +174,11 @@ impl<'a> Network<'a> {
         Ok(network)
     }
 
+    /// What it was made of.
+    pub fn plan(&self) -> &Plan {
+        self.plan
+    }
+
     /// Whether every kernel's tensors fit a device.
     ///
     /// # Errors

@@ -141,7 +141,7 @@ pub fn rank_each<'a, K: Ord + Clone>(
     kind: impl Fn(&Config) -> Option<K>,
 ) -> Result<(Candidates, BTreeMap<K, Shortlist<'a>>), EngineError> {
     let mut rankings: BTreeMap<K, Shortlist> = BTreeMap::new();
-    let mut best: BTreeMap<K, Vec<(Seconds, Rc<Work>, Vec<i32>)>> = BTreeMap::new();
+    let mut best: BTreeMap<K, Vec<Judged>> = BTreeMap::new();
     let mut counted = Candidates { total: 0, left: 0, pruned: BTreeMap::new() };
     let mut judged = |configs: &mut dyn Iterator<Item = Config>, kind: &K| -> Result<Option<Seconds>, EngineError> {
         let mut pruned = prune(family, configs, &judge.allowance);
@@ -180,6 +180,9 @@ pub fn rank_each<'a, K: Ord + Clone>(
     counted.pruned.insert(ARRANGEMENT, total - seen);
     Ok((Candidates { total, ..counted }, rankings))
 }
+
+/// A schedule with places: what it takes, coarsely, in the best of some arrangements.
+type Judged = (Seconds, Rc<Work>, Vec<i32>);
 
 /// Whether an arrangement is among those that are judged with every schedule.
 fn is_judged(at: usize, of: usize) -> bool {

@@ -19,7 +19,10 @@ pub fn kernel(nest: &Nest, body: &Body) -> Option<Kernel> {
     reader.trees(
         &body.tree,
         &mut |reader, step: &Step, out| {
-            step.items.list.iter().try_for_each(|item| Some(out.push(Node::Access(reader.load(item, &step.looped)?))))
+            step.items.list.iter().try_for_each(|item| {
+                out.push(Node::Access(reader.load(item, &step.looped)?));
+                Some(())
+            })
         },
         &mut nodes,
     )?;

@@ -24,6 +24,7 @@ pub mod names;
 pub mod nest;
 pub mod operators;
 pub mod outline;
+pub mod placing;
 pub mod program;
 pub mod prune;
 pub mod schedule;

@@ -212,7 +212,7 @@ impl Knobs {
     }
 
     /// Whether tensors that are packed are so alike: blocks of two widths, or blocks and texels, are not in one kernel. Loops are unrolled
-    /// further than [`UNROLLED`] for wide blocks only.
+    /// further than usual for wide blocks only.
     pub fn agree(&self, unroll: u32, places: &[i32]) -> bool {
         let own = self.placeable.iter().zip(places).map(|((_, known), &place)| known[place as usize]);
         let mut packed = own.filter_map(|place| Some((place, place.block()?)));

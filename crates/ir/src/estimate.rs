@@ -172,7 +172,7 @@ pub trait RankFamily: CostModel<crate::Kernel> {
 
 /// Configurations as they come, of which the fastest are kept.
 pub trait Ranking {
-    /// Takes one more, with its outline ([`Family::outline`](crate::Family::outline)): what it takes, coarsely.
+    /// Takes one more, with its outline ([`Family::outline`]): what it takes, coarsely.
     fn take(&mut self, config: Config, outline: &crate::Kernel) -> Option<Seconds>;
 
     /// What the fastest so far takes, coarsely.

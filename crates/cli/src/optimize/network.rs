@@ -19,7 +19,7 @@ use warpsight_engine::network::{Choice, Network, Run};
 use warpsight_engine::tune::Tuned;
 use warpsight_engine::verify::tolerance;
 use warpsight_generate::layout::stored;
-use warpsight_graph::{GraphError, Plan, PlanTensor, evaluate_f64};
+use warpsight_graph::{GraphError, PlanTensor, evaluate_f64};
 use warpsight_ir::sample::{geometric_error, spearman};
 use warpsight_ir::{Family, KnobValue, Name, Seconds};
 
@@ -33,7 +33,7 @@ pub fn run(path: &Path, args: &Args, target: &mut Target, record: &mut Record, j
     network.fits(&target.device.info().limits)?;
     loaded.fits(path)?;
     let reference = Reference { values: &|inputs| evaluate_f64(graph, inputs), most: EVALUATED };
-    let done = optimize(&network, plan, &settled, &reference, &stem, args, target, record)?;
+    let done = optimize(&network, &settled, &reference, &stem, args, target, record)?;
     if let Some(file) = &args.html {
         warpsight_files::write(file, page::html(&stem, &network, &done, target).as_bytes())?;
     }
@@ -71,7 +71,6 @@ const EVALUATED: u64 = 1 << 34;
 /// Chooses, runs, compares, stores and exports.
 pub fn optimize(
     network: &Network,
-    plan: &Plan,
     settled: &Settled,
     reference: &Reference,
     name: &str,
@@ -79,6 +78,7 @@ pub fn optimize(
     target: &mut Target,
     record: &mut Record,
 ) -> Result<Done, Failure> {
+    let plan = network.plan();
     let judging = Judging::new(target, args.top, args.runs);
     let mut rng = fastrand::Rng::new();
     let choice = choose(network, &judging, target, record, &mut rng)?;

@@ -138,7 +138,7 @@ fn sequence(
     let plan = Plan::of_operator(operator, |n| (0..n).map(|_| rng.f64() * 2.0 - 1.0).collect());
     let network = Network::new(&plan)?;
     let reference = Reference { values: &|inputs| plan.evaluate_f64(inputs), most: EVALUATED };
-    let done = network::optimize(&network, &plan, &Settled::as_it_is(&plan), &reference, &operator.kind, args, target, record)?;
+    let done = network::optimize(&network, &Settled::as_it_is(&plan), &reference, &operator.kind, args, target, record)?;
     if let Some(trace) = trace {
         trace.write(text, &[network.job(&done.choice.selection, &done.inputs).job])?;
     }

@@ -61,7 +61,7 @@ type Outputs<'a> = dyn Fn(&[Vec<f64>]) -> Result<Vec<Vec<f64>>, GraphError> + 'a
 pub struct Reference<'a> {
     /// The outputs.
     pub values: &'a Outputs<'a>,
-    /// How many values it computes for that at most ([`Plan::work`]).
+    /// How many values it computes for that at most ([`Plan::work`](warpsight_graph::Plan::work)).
     pub most: u64,
 }
 

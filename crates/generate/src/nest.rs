@@ -48,8 +48,7 @@ pub struct Body {
 #[derive(Default)]
 pub struct Bodies(Mutex<HashMap<Choice, Arc<Body>>>);
 
-/// Bodies kept at a time. What comes after the group in the order of a space has 12 settings for each placement: this holds those of four
-/// tensors.
+/// Bodies kept at a time: arrangements of work-items come after what these do in the order of a space, so few are needed again later.
 const KEPT: usize = 256;
 
 impl Bodies {

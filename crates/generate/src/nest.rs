@@ -48,7 +48,7 @@ pub struct Body {
 #[derive(Default)]
 pub struct Bodies(Mutex<HashMap<Choice, Arc<Body>>>);
 
-/// Bodies kept at a time: arrangements of work-items come after what these do in the order of a space, so few are needed again later.
+/// Bodies kept at a time. Arrangements of work-items are the last of a schedule's knobs, so a body is needed again soon or hardly ever.
 const KEPT: usize = 256;
 
 impl Bodies {

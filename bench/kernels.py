@@ -6,9 +6,17 @@
 Each round measures the peak of multiply-adds, the peers and ours, one after the other; medians over rounds. Ours are the configurations
 that the model picks unmeasured, unless a column says otherwise. Rates are per second of the wall's clock and per second of processor time,
 times the cores: the second says what a kernel would reach on a machine that nobody else uses.
+
+Two peers of the matrix products run on the same OpenCL device and are optional, `-` where they are not installed (tinygrad knows devices of
+the first platform only):
+
+    apt-get install --no-install-recommends libclblast1 && .venv/bin/python -m pip install -r bench/requirements-peers.txt
 """
 
 import argparse
+import ctypes
+import functools
+import importlib.metadata
 import json
 import os
 import statistics
@@ -21,6 +29,8 @@ from pathlib import Path
 # process where there is none.
 AVX512 = "avx512f" in Path("/proc/cpuinfo").read_text()
 os.environ["OPENBLAS_CORETYPE"] = "SKYLAKEX" if AVX512 else "HASWELL"
+# tinygrad searches nothing; read when it is loaded.
+os.environ["BEAM"] = os.environ["JITBEAM"] = "0"
 
 import numpy as np  # noqa: E402
 import onnx  # noqa: E402
@@ -42,6 +52,8 @@ MOBILE += [(384, 14, 96, 1, 1), (96, 14, 576, 1, 1), (576, 14, 96, 1, 1), (576, 
 MOBILE += [(960, 7, 320, 1, 1), (320, 7, 1280, 1, 1)]
 # (channels, extent, stride), 3 x 3.
 DEPTHWISE = [(32, 112, 1), (96, 112, 2), (144, 56, 1), (144, 56, 2), (192, 28, 1), (192, 28, 2), (384, 14, 1), (576, 14, 1), (576, 14, 2), (960, 7, 1)]
+# A product is off by some 1e-7, and by 1e-3 where it was rounded to half precision.
+WRONG = 1e-5
 ROWS = ["softmax n=1024 c=1000", "softmax n=64 c=128256", "softmax n=8 c=1000000", "layernorm n=1024 c=1024", "layernorm n=64 c=128256"]
 
 
@@ -61,7 +73,7 @@ def timed(run, runs):
     return statistics.median(wall), (time.process_time() - processor) / runs / calls
 
 
-def session(nodes, inputs, outputs, constants):
+def session(nodes, inputs, outputs, constants, feed=None):
     graph = helper.make_graph(
         nodes,
         "one",
@@ -74,7 +86,7 @@ def session(nodes, inputs, outputs, constants):
     options.intra_op_num_threads = CORES
     one = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     rng = np.random.default_rng(0)
-    feed = {name: rng.standard_normal(shape).astype(np.float32) for name, shape in inputs.items()}
+    feed = feed or {name: rng.standard_normal(shape).astype(np.float32) for name, shape in inputs.items()}
     return lambda: one.run(None, feed)
 
 
@@ -82,13 +94,85 @@ def numbers(*shape):
     return np.random.default_rng(1).standard_normal(shape).astype(np.float32)
 
 
-def sgemm(m, n, k):
+@functools.cache
+def clblast(device):
+    """A queue of the OpenCL device and the library, or None where one of them is not installed."""
+    try:
+        import pyopencl
+
+        library = ctypes.CDLL("libclblast.so.1")
+    except (ImportError, OSError):
+        return None
+    devices = [found for platform in pyopencl.get_platforms() for found in platform.get_devices()]
+    context = pyopencl.Context([devices[device]])
+    return pyopencl, context, pyopencl.CommandQueue(context), library
+
+
+def clblast_product(device, a, b):
+    """`CLBlastSgemm` with the parameters it comes with, from a call to the end of the queue."""
+    if clblast(device) is None:
+        return None
+    cl, context, queue, library = clblast(device)
+    (m, k), n = a.shape, b.shape[1]
+    c = np.empty((m, n), np.float32)
+    flags = cl.mem_flags.READ_WRITE
+    x, y = (cl.Buffer(context, flags | cl.mem_flags.COPY_HOST_PTR, hostbuf=own) for own in (a, b))
+    z = cl.Buffer(context, flags, c.nbytes)
+    size, real, handle = ctypes.c_size_t, ctypes.c_float, lambda own: ctypes.c_void_p(own.int_ptr)
+    rows, plain = ctypes.c_int(101), ctypes.c_int(111)
+
+    def run():
+        sizes = rows, plain, plain, size(m), size(n), size(k)
+        operands = real(1), handle(x), size(0), size(k), handle(y), size(0), size(n), real(0), handle(z), size(0), size(n)
+        status = library.CLBlastSgemm(*sizes, *operands, ctypes.byref(handle(queue)), None)
+        if status:
+            sys.exit(f"error: CLBlastSgemm: status {status}")
+        queue.finish()
+
+    def result():
+        cl.enqueue_copy(queue, c, z)
+        return c
+
+    return run, result
+
+
+def tinygrad_product(device, a, b):
+    """A captured `@` on tinygrad's OpenCL device, from a call to the end of its queue; None where it is not installed."""
+    try:
+        from tinygrad import Device, Tensor, TinyJit
+    except ImportError:
+        return None
+    name = f"CL:{device}"
+    a, b = (Tensor(x, device=name).realize() for x in (a, b))
+    product = TinyJit(lambda x, y: (x @ y).realize())
+    # The second call is the one that is captured.
+    for _ in range(3):
+        c = product(a, b)
+    return lambda: (product(a, b), Device[name].synchronize()), c.numpy
+
+
+def checked(made, exact):
+    """What runs a peer, or what stands in its column instead: its first result has to be right."""
+    if made is None:
+        return "-"
+    run, result = made
+    run()
+    error = np.linalg.norm(result() - exact) / np.linalg.norm(exact)
+    return run if error < WRONG else "wrong"
+
+
+def sgemm(m, n, k, device):
     a, b, c = numbers(m, k), numbers(k, n), np.empty((m, n), np.float32)
     matmul = [helper.make_node("MatMul", ["a", "b"], ["c"])]
-    peers = {
-        "OpenBLAS": lambda: np.matmul(a, b, out=c),
-        "onnxruntime": session(matmul, {"a": (m, k), "b": (k, n)}, ["c"], {}),
+    onnx_run = session(matmul, {"a": (m, k), "b": (k, n)}, ["c"], {}, {"a": a, "b": b})
+    made = {
+        "OpenBLAS": (lambda: np.matmul(a, b, out=c), lambda: c),
+        "onnxruntime": (onnx_run, lambda: onnx_run()[0]),
+        "CLBlast": clblast_product(device, a, b),
+        "tinygrad": tinygrad_product(device, a, b),
     }
+    exact = a.astype(np.float64) @ b
+    peers = {name: checked(one, exact) for name, one in made.items()}
     return {"name": f"{m} x {n} x {k}", "op": f"matmul m={m} n={n} k={k} weights=none", "flops": 2 * m * n * k, "peers": peers}
 
 
@@ -135,14 +219,15 @@ def medians(samples):
 def measure(args, cases, store):
     """Fills each case's `peak`, `ours` and `found` with medians over rounds."""
     for number, case in enumerate(cases):
-        samples = {"peak": [], "ours": [], **{name: [] for name in case["peers"]}}
+        runs = {name: run for name, run in case["peers"].items() if callable(run)}
+        samples = {"peak": [], "ours": [], **{name: [] for name in runs}}
         for _ in range(args.rounds):
             text, why = call([args.peak, args.device], args.timeout)
             if why:
                 sys.exit(f"error: {args.peak}: {why}")
             peak = json.loads(text)
             samples["peak"].append((peak["flops"], peak["cpu_flops"] * CORES))
-            for name, run in case["peers"].items():
+            for name, run in runs.items():
                 samples[name].append(timed(run, args.runs))
             one = ours(args, case["op"], store)
             samples["ours"].append((one["time_s"], one["cpu_s"]))
@@ -211,17 +296,50 @@ def geometric(values):
     return float(np.exp(np.mean(np.log(values))))
 
 
+def strongest_first(cases):
+    """Names of the peers by the rates they reach in the mean; those without one last."""
+
+    def mean(name):
+        rates = [rate(case, name)[0] for case in cases if name in case["median"]]
+        return geometric(rates) if rates else 0.0
+
+    return sorted(cases[0]["peers"], key=mean, reverse=True)
+
+
 def products(cases):
-    names = list(cases[0]["peers"])
+    names = strongest_first(cases)
     lines = ["| m x n x k | peak GF/s | " + " | ".join(f"{n} GF/s" for n in names) + " | ours GF/s | of the peak | of the peak, processor time | predicted us | measured us |"]
     lines += ["|---" * (len(names) + 7) + "|"]
     for case in cases:
         peak, peak_cpu = (value * 1e-9 for value in case["median"]["peak"])
         wall, processor = rate(case, "ours")
-        cells = [case["name"], f"{peak:.0f}", *(f"{rate(case, n)[0]:.0f}" for n in names), f"{wall:.0f}"]
+        others = [f"{rate(case, n)[0]:.{0 if rate(case, n)[0] >= 10 else 1}f}" if n in case["median"] else case["peers"][n] for n in names]
+        cells = [case["name"], f"{peak:.0f}", *others, f"{wall:.0f}"]
         cells += [share(wall, peak), share(processor, peak_cpu), f"{1e6 * case['predicted_s']:.0f}", f"{1e6 * case['median']['ours'][0]:.0f}"]
         lines.append("| " + " | ".join(cells) + " |")
+    return [*lines, "", *remarks(cases)]
+
+
+def remarks(cases):
+    """What stands under the matrix products: how the peers on the OpenCL device ran, or how to install them."""
+    states = {name: {"ran" if callable(case["peers"][name]) else case["peers"][name] for case in cases} for name in cases[0]["peers"]}
+    lacking = [name for name, seen in states.items() if "-" in seen]
+    lines = ["Peers from the one with the highest mean rate down. Those on the same OpenCL device as ours are timed from a call to the end of their queue."]
+    if "CLBlast" not in lacking:
+        lines += [f"CLBlast {Path(loaded('libclblast')).name.partition('.so.')[2]} has the parameters it comes with: it was not tuned on this device."]
+    if "tinygrad" not in lacking:
+        lines += [f"tinygrad {importlib.metadata.version('tinygrad')} runs with `TinyJit` and `BEAM=0`: it searches nothing."]
+    if lacking:
+        install = "`apt-get install --no-install-recommends libclblast1 && .venv/bin/python -m pip install -r bench/requirements-peers.txt`"
+        lines += [f"`-`: {' and '.join(lacking)} not installed here; {install}."]
+    if any("wrong" in seen for seen in states.values()):
+        lines += [f"`wrong`: the result is more than {WRONG:.0e} (relative, L2) off numpy's in double precision."]
     return lines
+
+
+def loaded(name):
+    """The file of a library in this process."""
+    return next(line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if name in line)
 
 
 def convolutions(cases):
@@ -254,8 +372,16 @@ def operators(make, sizes):
     return lambda args, folder: measure(args, [make(*own) for own in sizes], folder / "store.sqlite")
 
 
+def on_opencl(args, folder):
+    """The matrix products; their peers need the number of the OpenCL device."""
+    kind, _, number = args.device.partition(":")
+    if kind != "opencl":
+        sys.exit(f"error: --device {args.device}: expected opencl:N")
+    return measure(args, [sgemm(*own, int(number)) for own in SGEMM], folder / "store.sqlite")
+
+
 PARTS = {
-    "sgemm": ("Matrix products, both operands plain row-major inputs", operators(sgemm, SGEMM), products),
+    "sgemm": ("Matrix products, both operands plain row-major inputs", on_opencl, products),
     "resnet": ("Dense convolutions of ResNet-18", operators(conv, RESNET), convolutions),
     "mobile": ("Dense convolutions of MobileNetV2", operators(conv, MOBILE), convolutions),
     "depthwise": ("Depthwise convolutions of MobileNetV2", operators(conv, [(c, e, c, 3, s, c) for c, e, s in DEPTHWISE]), convolutions),

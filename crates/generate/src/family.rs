@@ -2,15 +2,16 @@
 
 use crate::addresses::eliminate_common_addresses;
 use crate::expr::{Index, TensorExpr};
-use crate::kernel::{kernel, outline};
+use crate::kernel::outline;
 use crate::layout::{Layout, Place};
-use crate::nest::{Bodies, Nest};
+use crate::loops::Bodies;
+use crate::nest::Nest;
 use crate::program::program;
 use crate::schedule::{Choice, Knobs, axis, show_choice};
 use warpsight_ir::{Checked, Config, ConfigSpace, Family, Kernel, LowerError, Name};
 
 /// Changes whenever a configuration lowers to another Program than before: stored times of older Programs are then not taken for today's.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Combinations tried for each schedule that is drawn.
 const DRAWS: usize = 200;
@@ -100,8 +101,8 @@ impl ScheduleFamily {
     }
 
     /// Configurations of so many schedules, drawn, each in all places that are legal then: the same of equal spaces for one seed. Fewer where
-    /// few of a space's combinations are legal.
-    pub fn sample(&self, seed: u64, schedules: usize) -> Vec<Config> {
+    /// few of a space's combinations are legal. Work-items of a group meet where that is wanted only.
+    pub fn sample(&self, seed: u64, schedules: usize, meeting: bool) -> Vec<Config> {
         let mut rng = fastrand::Rng::with_seed(seed);
         let (knobs, places) = self.knobs.space.knobs.split_at(self.knobs.arranging().end);
         let mut drawn = vec![];
@@ -109,6 +110,9 @@ impl ScheduleFamily {
         for _ in 0..schedules * DRAWS {
             let values: Vec<i32> = knobs.iter().map(|knob| knob.values[rng.usize(..knob.values.len())]).collect();
             let Some(choice) = self.knobs.schedule(&self.expr, &values) else { continue };
+            if choice.meets() && !(meeting && Nest::can_copy(&self.expr, &choice)) {
+                continue;
+            }
             let legal = self.legal_places(choice);
             let legal = ConfigSpace::combine(places).filter(|places| legal(places));
             drawn.extend(legal.map(|places| Config([&values[..], &places].concat())));
@@ -125,11 +129,20 @@ impl ScheduleFamily {
         self.knobs.vector(config)
     }
 
-    /// What work-items may do, and how they may be arranged in groups each time, with the places that are legal then.
-    pub fn works(&self) -> impl Iterator<Item = Work> + '_ {
-        self.knobs.works(&self.expr).flat_map(|(values, arrangements)| {
+    /// Whether the work-items of a group meet under a configuration: they copy tensors to local memory or share reductions.
+    pub fn meets(&self, config: &Config) -> bool {
+        self.knobs.meets(&config.0)
+    }
+
+    /// What work-items may do, and how they may be arranged in groups each time, with the places that are legal then. Work-items of
+    /// a group meet where that is wanted only.
+    pub fn works(&self, meeting: bool) -> impl Iterator<Item = Work> + '_ {
+        self.knobs.works(&self.expr, meeting).flat_map(|(values, arrangements)| {
             let mut works: Vec<Work> = vec![];
             for (arrangement, choice) in arrangements {
+                if !choice.stage.is_empty() && !Nest::can_copy(&self.expr, &choice) {
+                    continue;
+                }
                 // Arrangements decide on places only where coordinates come near the end of 32 bits.
                 let places = match works.first() {
                     Some(first) if self.small => first.places.clone(),
@@ -219,7 +232,7 @@ impl Family for ScheduleFamily {
     }
 
     fn configs(&self) -> Box<dyn Iterator<Item = Config> + '_> {
-        Box::new(self.works().flat_map(|work| {
+        Box::new(self.works(true).flat_map(|work| {
             let each = |arrangement: &Vec<i32>| work.places.iter().map(|places| work.config(arrangement, places)).collect::<Vec<_>>();
             let mut all: Vec<Config> = work.arrangements.iter().flat_map(each).collect();
             all.sort_unstable();
@@ -227,14 +240,8 @@ impl Family for ScheduleFamily {
         }))
     }
 
-    fn kernel(&self, config: &Config) -> Kernel {
-        // A configuration that is not legal has no Kernel: callers take configurations from `configs`.
-        self.with_nest(config, |nest| kernel(nest, &self.bodies.of(nest))).flatten().unwrap_or_else(|| panic!("{}", self.not_legal(config)))
-    }
-
     fn outline(&self, config: &Config) -> Kernel {
-        let outlined = self.with_nest(config, |nest| outline(nest).or_else(|| kernel(nest, &self.bodies.of(nest))));
-        outlined.flatten().unwrap_or_else(|| panic!("{}", self.not_legal(config)))
+        self.with_nest(config, outline).flatten().unwrap_or_else(|| self.kernel(config))
     }
 
     fn lower(&self, config: &Config) -> Result<Checked, LowerError> {

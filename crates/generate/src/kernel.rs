@@ -1,9 +1,13 @@
-//! What models see of a configuration, read off the nest without building statements.
+//! What models see of a configuration coarsely, read off the nest without building statements or lists of loads. What they see exactly is
+//! derived from the Program.
 
 use crate::expr::{AxisId, Combine, ScalarExpr};
 use crate::layout::{Coord, image_format};
+use crate::local::Staged;
+use crate::loops::{Steps, Tree, tree_words};
 use crate::names::Names;
-use crate::nest::{Body, Item, LaneKind, Nest, Places, Step, Steps, Tree, tree_words};
+use crate::nest::{Item, LaneKind, Nest, Places};
+use crate::stage::{Copied, Moves, Stage, Within};
 use crate::stores::{StoreBound, StoreItem};
 use smallvec::SmallVec;
 use warpsight_ir::{
@@ -11,62 +15,38 @@ use warpsight_ir::{
     Nest as Node, NestVar, OpClass, OpCounts, Scalar, Space, StorePolicy, TensorPlace, TensorUse, VarId, VarKind,
 };
 
-/// The Kernel of a configuration; equal to `Kernel::of` of its Program. `None` where coordinates exceed 32 bits, as in no configuration
-/// that is legal.
-pub fn kernel(nest: &Nest, body: &Body) -> Option<Kernel> {
-    let mut reader = Reader::new(nest)?;
-    let mut nodes = vec![];
-    reader.trees(
-        &body.tree,
-        &mut |reader, step: &Step, out| {
-            step.items.list.iter().try_for_each(|item| {
-                out.push(Node::Access(reader.load(item, &step.looped)?));
-                Some(())
-            })
-        },
-        &mut nodes,
-    )?;
-    let none: SmallVec<[bool; 5]> = SmallVec::from_elem(false, nest.expr.reduce.len());
-    let stored = reader.substituted(&nest.places(&nest.expr.store, nest.output_layout())?)?;
-    for at in &nest.tile_points() {
-        let items = nest.epilogue_items(at);
-        for item in &items.list {
-            nodes.push(Node::Access(reader.load(item, &none)?));
-        }
-        for store in nest.stores(at) {
-            nodes.push(Node::Access(reader.store(&store, &stored.coords)?));
-        }
-    }
-    Some(reader.kernel(nodes, body.words, &nest.all_steps()))
-}
-
-/// The same as coarse counts need it. `None` where accesses are no product of what dimensions add.
+/// The Kernel of a configuration as coarse counts need it: accesses that differ in constants only are one or two, which stand for all.
+/// `None` where accesses are no product of what dimensions add.
 pub fn outline(nest: &Nest) -> Option<Kernel> {
     let all = nest.all_steps();
     let mut reader = Reader::new(nest)?;
     let mut nodes = vec![];
     let mut words = vec![];
-    let mut step = |reader: &mut Reader, steps: &Steps, out: &mut Vec<Node>| {
+    let mut step = |reader: &mut Reader, steps: &Steps, stage: Option<&Stage>, out: &mut Vec<Node>| {
         let alike = nest.alike(steps)?;
         words.push(alike.iter().map(|own| own.times * u32::from(own.corners[0].width)).sum::<u32>() / steps.number() as u32);
         for own in &alike {
             let [first, last] = &own.corners;
-            let one = reader.load(first, &steps.looped)?;
-            if own.times > 1 {
-                out.push(Node::Access(AccessRef { times: own.times - 1, ..one }));
-                out.push(Node::Access(reader.load(last, &steps.looped)?));
-            } else {
-                out.push(Node::Access(one));
-            }
+            let one = reader.load(first, &steps.looped, stage)?;
+            let last = if own.times > 1 { Some(reader.load(last, &steps.looped, stage)?) } else { None };
+            both(one, last, own.times, out);
         }
         Some(())
     };
-    reader.trees(&all, &mut step, &mut nodes)?;
+    reader.trees(&all, None, &mut step, &mut nodes)?;
     // In the order in which steps were met.
     let mut words = words.into_iter();
-    let loaded = tree_words(&all, &mut |_| words.next().unwrap_or(0));
+    let copied = nest.staged.iter().map(|own| own.words).sum();
+    let loaded = tree_words(&all, copied, &mut |_| words.next().unwrap_or(0));
     let none: SmallVec<[bool; 5]> = SmallVec::from_elem(false, nest.expr.reduce.len());
     let stored = reader.substituted(&nest.places(&nest.expr.store, nest.output_layout())?)?;
+    if let Some(lane) = nest.reduction_lane() {
+        let axis = AxisId(nest.lane_parts[lane].axis);
+        let points = nest.splits.iter().map(|split| split.tile).product();
+        reader.combine_lanes(lane, &mut nodes);
+        reader.partial(lane, (points, 0, Some(1)), AccessKind::Load, &mut nodes);
+        reader.idle.push(reader.below(axis, 1));
+    }
     let mut loaded_at_end = 0;
     for points in nest.points_alike()? {
         let corners = if points.times > 1 { &points.corners[..] } else { &points.corners[..1] };
@@ -74,7 +54,7 @@ pub fn outline(nest: &Nest) -> Option<Kernel> {
             let items = nest.epilogue_items(at);
             loaded_at_end = loaded_at_end.max(items.list.iter().map(|item| u32::from(item.width)).sum());
             for item in &items.list {
-                nodes.push(Node::Access(AccessRef { times, ..reader.load(item, &none)? }));
+                nodes.push(Node::Access(AccessRef { times, ..reader.load(item, &none, None)? }));
             }
             for store in nest.stores(at) {
                 nodes.push(Node::Access(AccessRef { times, ..reader.store(&store, &stored.coords)? }));
@@ -84,10 +64,24 @@ pub fn outline(nest: &Nest) -> Option<Kernel> {
     Some(reader.kernel(nodes, nest.words(loaded, loaded_at_end), &all))
 }
 
+/// Accesses that differ in constants only, by the first and the last of so many.
+fn both(first: AccessRef, last: Option<AccessRef>, times: u32, out: &mut Vec<Node>) {
+    match last {
+        Some(last) => out.extend([AccessRef { times: times - 1, ..first }, last].map(Node::Access)),
+        None => out.push(Node::Access(first)),
+    }
+}
+
 struct Reader<'a> {
     nest: &'a Nest<'a>,
     names: Names<'a>,
     vars: Vec<NestVar>,
+    /// The group of each parallel axis.
+    groups: Vec<Affine>,
+    /// The lane of each parallel axis.
+    lanes: Vec<Affine>,
+    /// The variable of the first digit of lanes.
+    digits: usize,
     /// The number of each axis's block; 0 outside its loop.
     blocks: Vec<Affine>,
     /// Bounds of the condition around everything: lanes that have work.
@@ -109,20 +103,26 @@ impl<'a> Reader<'a> {
         let names = Names::new(nest.expr);
         let mut vars = vec![];
         let mut blocks = vec![Affine::default(); nest.expr.axes.len() + nest.expr.reduce.len()];
+        let (mut groups, mut lanes) = (vec![Affine::default(); nest.splits.len()], blocks.clone());
         for &a in &nest.choice.launch_order {
             let split = &nest.splits[a];
-            blocks[a].add_term(VarId(vars.len() as u16), split.lanes)?;
+            groups[a] = Affine::var(VarId(vars.len() as u16));
+            blocks[a].add(&groups[a], split.lanes.into())?;
             vars.push(NestVar { name: names.group(AxisId(a)), kind: VarKind::Group, trips: Some(split.groups as u32) });
         }
-        for &a in nest.choice.launch_order.iter().filter(|&&a| nest.splits[a].lanes > 1) {
-            blocks[a].add_term(VarId(vars.len() as u16), 1)?;
-            vars.push(NestVar { name: names.lane(AxisId(a)), kind: VarKind::Lane, trips: Some(nest.splits[a].lanes) });
+        let digits = vars.len();
+        for (n, part) in nest.lane_parts.iter().enumerate() {
+            lanes[part.axis].add_term(VarId(vars.len() as u16), part.below)?;
+            vars.push(NestVar { name: names.digit(&nest.lane_parts, n), kind: VarKind::Lane, trips: Some(part.size) });
+        }
+        for (block, lane) in blocks.iter_mut().zip(&lanes).take(nest.splits.len()) {
+            block.add(lane, 1)?;
         }
         let idle = nest.splits.iter().enumerate().filter(|(_, s)| s.idle_lanes());
         let idle = idle.map(|(a, s)| AffineBound { value: blocks[a].clone(), extent: s.blocks, per_lane: false }).collect();
         let places = nest.templates.iter().map(|t| nest.places(t.index, &nest.layouts[t.tensor])).collect::<Option<_>>()?;
         let variable = nest.templates.iter().map(|_| None).collect();
-        Some(Self { nest, names, vars, blocks, idle, places, variable })
+        Some(Self { nest, names, vars, groups, lanes, digits, blocks, idle, places, variable })
     }
 
     fn affine(&self, coord: &Coord) -> Option<Affine> {
@@ -142,36 +142,172 @@ impl<'a> Reader<'a> {
             accesses: Accesses { vars: self.vars, tensors: tensors(nest), nest: nodes },
             launch: LaunchShape {
                 groups: order.iter().map(|&a| nest.splits[a].groups as u32).collect(),
-                lanes: order.iter().map(|&a| nest.splits[a].lanes).filter(|&l| l > 1).collect(),
+                lanes: nest.lane_parts.iter().map(|part| part.size).collect(),
             },
             registers: axes(nest) + words,
             kept: 0,
-            local: Bytes::ZERO,
+            local: Bytes(nest.partial_dims().map_or(0.0, |dims| dims.iter().product::<i64>() as f64 * f64::from(Scalar::F32.bytes())))
+                + nest
+                    .staged
+                    .iter()
+                    .map(|own| Bytes(own.local.bytes(nest.expr.inputs[nest.templates[own.template].tensor].element) as f64))
+                    .sum(),
             ops: ops(nest, all),
         }
     }
 
-    fn trees<S>(
+    fn trees<'t>(
         &mut self,
-        trees: &[Tree<S>],
-        step: &mut impl FnMut(&mut Self, &S, &mut Vec<Node>) -> Option<()>,
+        trees: &'t [Tree<Steps>],
+        mut stage: Option<&'t Stage>,
+        step: &mut impl FnMut(&mut Self, &Steps, Option<&Stage>, &mut Vec<Node>) -> Option<()>,
         out: &mut Vec<Node>,
     ) -> Option<()> {
         for tree in trees {
             match tree {
-                Tree::Loop { axis, trips, body, .. } => {
+                Tree::Loop { axis, trips, lanes, body, .. } => {
                     let var = VarId(self.vars.len() as u16);
-                    self.vars.push(NestVar { name: self.names.block(*axis), kind: VarKind::Loop, trips: Some(*trips) });
-                    self.set(*axis, Affine::var(var));
+                    let name = if *lanes > 1 { self.names.trip(*axis) } else { self.names.block(*axis) };
+                    self.vars.push(NestVar { name, kind: VarKind::Loop, trips: Some(*trips) });
+                    self.set(*axis, Affine::of([(var, i64::from(*lanes))], 0)?.plus(&self.lanes[axis.0], 1)?);
                     let mut nodes = vec![];
-                    self.trees(body, step, &mut nodes)?;
+                    self.trees(body, stage, step, &mut nodes)?;
                     out.push(Node::Loop { var, body: nodes });
                     self.set(*axis, Affine::default());
                 }
-                Tree::Step(own) => step(self, own, out)?,
+                Tree::Lanes { axis, first, lanes, body } => {
+                    if let Some(first) = first {
+                        self.set(*axis, self.lanes[axis.0].clone().offset((*first).into())?);
+                    }
+                    let some = *lanes < self.nest.choice.reduction_lanes;
+                    self.idle.extend(some.then(|| self.below(*axis, *lanes)));
+                    self.trees(body, stage, step, out)?;
+                    self.idle.truncate(self.idle.len() - usize::from(some));
+                    self.set(*axis, Affine::default());
+                }
+                Tree::Step(own) => step(self, own, stage, out)?,
+                Tree::Stage(own) => {
+                    stage = Some(own);
+                    out.extend(own.again.then_some(Node::Barrier));
+                    for n in 0..self.nest.staged.len() {
+                        self.copy(n, own, out)?;
+                    }
+                    out.push(Node::Barrier);
+                }
             }
         }
         Some(())
+    }
+
+    /// Whether a lane is one of the first.
+    fn below(&self, axis: AxisId, lanes: u32) -> AffineBound {
+        AffineBound { value: self.lanes[axis.0].clone(), extent: lanes.into(), per_lane: false }
+    }
+
+    /// What lanes that share a reduction do to combine what they have.
+    fn combine_lanes(&self, lane: usize, out: &mut Vec<Node>) {
+        let points = self.nest.splits.iter().map(|split| split.tile).product();
+        self.partial(lane, (points, 0, None), AccessKind::Store(StorePolicy::WriteBack), out);
+        for half in self.nest.halves() {
+            out.push(Node::Barrier);
+            for behind in [0, half] {
+                self.partial(lane, (points, behind, Some(half)), AccessKind::Load, out);
+            }
+            self.partial(lane, (points, 0, Some(half)), AccessKind::Store(StorePolicy::WriteBack), out);
+        }
+    }
+
+    /// Accesses to what the lane so far behind has of each of so many points, by so many of the lanes.
+    fn partial(&self, lane: usize, (points, behind, lanes): (u32, u32, Option<u32>), kind: AccessKind, out: &mut Vec<Node>) {
+        let axis = AxisId(self.nest.lane_parts[lane].axis);
+        let access = |n: u32| {
+            let digit = |own: usize| {
+                let moved = if own == lane { behind.into() } else { 0 };
+                Affine::var(VarId((self.digits + own) as u16)).with_constant(moved)
+            };
+            let digits = (0..self.nest.lane_parts.len()).rev().map(digit);
+            AccessRef {
+                tensor: (self.nest.expr.inputs.len() + 1 + self.nest.staged.len()) as u16,
+                kind,
+                coords: std::iter::once(Affine::constant(n.into())).chain(digits).chain([Affine::default()]).collect(),
+                width: self.nest.out_width(),
+                guard: lanes.map(|lanes| self.below(axis, lanes)).into_iter().collect(),
+                path: LoadPath::Default,
+                indirect: None,
+                branch: None,
+                times: 1,
+            }
+        };
+        both(access(0), (points > 1).then(|| access(points - 1)), points, out);
+    }
+
+    /// What copies a tensor: loads, then stores.
+    fn copy(&self, n: usize, stage: &Stage, out: &mut Vec<Node>) -> Option<()> {
+        let own = &self.nest.staged[n];
+        let copies = self.nest.copies(own, stage)?;
+        let (first, last) = (copies.first()?, copies.last()?);
+        let access = |tensor: usize, kind, coords: &[Affine<Moves>], width, bounds: &[&[Within]]| {
+            let guard = bounds
+                .iter()
+                .flat_map(|own| own.iter())
+                .map(|(value, extent)| Some(AffineBound { value: self.moved(value)?, extent: *extent, per_lane: false }));
+            Some(AccessRef {
+                tensor: tensor as u16,
+                kind,
+                coords: coords.iter().map(|form| self.moved(form)).collect::<Option<_>>()?,
+                width,
+                guard: guard.collect::<Option<_>>()?,
+                path: LoadPath::Default,
+                indirect: None,
+                branch: None,
+                times: 1,
+            })
+        };
+        let tensor = self.nest.templates[own.template].tensor;
+        let load = |own: &Copied| access(tensor, AccessKind::Load, &own.load, own.width, &[&own.part, &own.tensor]);
+        let several = copies.len() > 1;
+        both(load(first)?, if several { Some(load(last)?) } else { None }, copies.len() as u32, out);
+        let local = self.nest.expr.inputs.len() + 1 + n;
+        let store = |own: &Copied, at: usize| {
+            let put = own.stores.get(at)?;
+            access(local, AccessKind::Store(StorePolicy::WriteBack), &put.to, put.width, &[&own.part])
+        };
+        let stores: usize = copies.iter().map(|own| own.stores.len()).sum();
+        both(store(first, 0)?, if stores > 1 { Some(store(last, last.stores.len() - 1)?) } else { None }, stores as u32, out);
+        Some(())
+    }
+
+    fn moved(&self, form: &Affine<Moves>) -> Option<Affine> {
+        form.substitute(|moves| {
+            Some(match moves {
+                Moves::Group(a) => self.groups[a].clone(),
+                Moves::Lane(n) => Affine::var(VarId((self.digits + n) as u16)),
+                Moves::Trip(a) => self.blocks[a.0].clone(),
+            })
+        })
+    }
+
+    /// A load of what was copied.
+    fn read(&self, (n, own): (usize, &Staged), stage: &Stage, item: &Item, looped: &[bool]) -> Option<AccessRef> {
+        let variable = self.nest.read_from(own, stage, looped);
+        let parallel = self.nest.splits.len();
+        let here = |form: &Coord| form.substitute(|a| Some(if a.0 < parallel { &self.lanes[a.0] } else { &self.blocks[a.0] }));
+        let constants = self.nest.read_at(own, stage, &item.offsets);
+        Some(AccessRef {
+            tensor: (self.nest.expr.inputs.len() + 1 + n) as u16,
+            kind: AccessKind::Load,
+            coords: variable
+                .iter()
+                .zip(constants)
+                .map(|(form, constant)| Some(here(form)?.with_constant(constant)))
+                .collect::<Option<_>>()?,
+            width: item.width,
+            guard: vec![],
+            path: LoadPath::Default,
+            indirect: None,
+            branch: None,
+            times: 1,
+        })
     }
 
     fn set(&mut self, axis: AxisId, block: Affine) {
@@ -179,7 +315,11 @@ impl<'a> Reader<'a> {
         self.variable.fill_with(|| None);
     }
 
-    fn load(&mut self, item: &Item, looped: &[bool]) -> Option<AccessRef> {
+    fn load(&mut self, item: &Item, looped: &[bool], stage: Option<&Stage>) -> Option<AccessRef> {
+        let staged = self.nest.staged.iter().enumerate().find(|own| own.1.template == item.template);
+        if let Some((own, stage)) = staged.zip(stage) {
+            return self.read(own, stage, item, looped);
+        }
         let template = &self.nest.templates[item.template];
         let layout = &self.nest.layouts[template.tensor];
         if self.variable[item.template].is_none() {
@@ -187,14 +327,19 @@ impl<'a> Reader<'a> {
         }
         let variable = self.variable[item.template].as_ref()?;
         let guard = self.nest.bounds(item, looped).into_iter().map(|(d, per_lane)| AffineBound {
-            value: variable.dims[d].with_constant(item.offsets[d]),
+            value: variable.dims[d].with_constant(variable.dims[d].constant + item.offsets[d]),
             extent: layout.extents()[d],
             per_lane,
         });
         Some(AccessRef {
             tensor: template.tensor as u16,
             kind: AccessKind::Load,
-            coords: variable.coords.iter().zip(layout.coords(&item.offsets)).map(|(form, constant)| form.with_constant(constant)).collect(),
+            coords: variable
+                .coords
+                .iter()
+                .zip(layout.coords(&item.offsets))
+                .map(|(form, constant)| form.with_constant(form.constant + constant))
+                .collect(),
             width: if layout.is_image() { 1 } else { item.width },
             guard: self.idle.iter().cloned().chain(guard).collect(),
             path: LoadPath::Default,
@@ -239,14 +384,29 @@ fn tensors(nest: &Nest) -> Vec<TensorUse> {
             };
             TensorUse { name: tensor.name.clone(), place }
         })
+        .chain(nest.staged.iter().map(|own| {
+            let tensor = nest.templates[own.template].tensor;
+            let dims = own.local.axes().iter().map(|axis| axis.extent).collect();
+            let (element, layout) = (nest.expr.inputs[tensor].element, BufferLayout::default());
+            TensorUse {
+                name: Names::new(nest.expr).local(tensor),
+                place: TensorPlace::Buffer { space: Space::Local, element, dims, layout },
+            }
+        }))
+        .chain(nest.partial_dims().map(|dims| {
+            let place =
+                TensorPlace::Buffer { space: Space::Local, element: Scalar::F32, dims: dims.to_vec(), layout: BufferLayout::default() };
+            TensorUse { name: Names::new(nest.expr).partial(), place }
+        }))
         .collect()
 }
 
 /// Registers of group axes, lane axes and the block number along every axis. Together with what else is in scope at once these are the
 /// registers of `warpsight_ir::derive::registers`.
 fn axes(nest: &Nest) -> u32 {
-    let lanes = nest.splits.iter().filter(|s| s.lanes > 1).count();
-    (2 * nest.splits.len() + lanes) as u32
+    let parts = |a: usize| nest.lane_parts.iter().filter(|part| part.axis == a).count();
+    let cut = (0..nest.splits.len()).filter(|&a| parts(a) > 1).count();
+    (2 * nest.splits.len() + nest.lane_parts.len() + cut) as u32
 }
 
 /// Arithmetic of one work-item.
@@ -259,6 +419,7 @@ fn ops(nest: &Nest, all: &[Tree<Steps>]) -> OpCounts {
         let acc = counter.count(&nest.expr.body, (1, nest.width()), points, &mut ops);
         counter.count(&nest.expr.epilogue, (acc, nest.width()), points, &mut ops);
     } else {
+        ops.add(OpClass::Float, Scalar::F32, nest.out_width(), points * nest.halves().count() as u64);
         nest.folds().for_each(|lanes| ops.add(OpClass::Float, Scalar::F32, lanes, points));
         ops.add(OpClass::Float, Scalar::F32, 1, points * u64::from(nest.has_rest()));
         counter.count(&nest.expr.epilogue, (nest.out_width(), nest.out_width()), points, &mut ops);
@@ -270,7 +431,9 @@ fn count_trees(counter: &Counter, trees: &[Tree<Steps>], times: u64, ops: &mut O
     for tree in trees {
         match tree {
             Tree::Loop { trips, body, .. } => count_trees(counter, body, times * u64::from(*trips), ops),
+            Tree::Lanes { body, .. } => count_trees(counter, body, times, ops),
             Tree::Step(step) => counter.step(step, times, ops),
+            Tree::Stage(_) => {}
         }
     }
 }

@@ -20,6 +20,8 @@ pub mod family;
 pub mod kernel;
 pub mod key;
 pub mod layout;
+pub mod local;
+pub mod loops;
 pub mod names;
 pub mod nest;
 pub mod operators;
@@ -28,7 +30,9 @@ pub mod placing;
 pub mod program;
 pub mod prune;
 pub mod schedule;
+pub mod share;
 pub mod show;
+pub mod stage;
 pub mod stores;
 
 pub use candidates::{Candidate, candidates};

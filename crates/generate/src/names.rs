@@ -1,6 +1,7 @@
 //! The names a lowered Program uses, kept apart from the names of its tensors.
 
 use crate::expr::{AxisId, TensorExpr};
+use crate::local::LanePart;
 use crate::schedule::axis;
 use warpsight_ir::Name;
 
@@ -21,6 +22,35 @@ impl<'a> Names<'a> {
     /// The axis of lanes along a parallel axis.
     pub fn lane(&self, a: AxisId) -> Name {
         self.free(format!("l{}", axis(self.expr, a).name))
+    }
+    /// A digit of lanes: all of them along an axis where they are not cut.
+    pub fn digit(&self, parts: &[LanePart], n: usize) -> Name {
+        let a = parts[n].axis;
+        let alike = |parts: &[LanePart]| parts.iter().filter(|part| part.axis == a).count();
+        match alike(parts) {
+            1 => self.lane(AxisId(a)),
+            _ => self.free(format!("l{}_{}", axis(self.expr, AxisId(a)).name, alike(&parts[..n]))),
+        }
+    }
+    /// The copy of an input in local memory.
+    pub fn local(&self, tensor: usize) -> Name {
+        self.free(format!("{}_local", self.expr.inputs[tensor].name))
+    }
+    /// Partial results of lanes that share a reduction.
+    pub fn partial(&self) -> Name {
+        self.free("partial_local".to_owned())
+    }
+    /// What lanes that share a reduction have together.
+    pub fn total(&self) -> Name {
+        self.free("total".to_owned())
+    }
+    /// The trip along a reduction axis of which each lane has a block.
+    pub fn trip(&self, a: AxisId) -> Name {
+        self.free(format!("t{}", axis(self.expr, a).name))
+    }
+    /// The n-th value of a copy.
+    pub fn copied(&self, n: usize) -> Name {
+        self.free(format!("copied{n}"))
     }
     /// The number of a work-item's tile along a parallel axis, or of the trip along a reduction axis.
     pub fn block(&self, a: AxisId) -> Name {

@@ -6,10 +6,9 @@
 
 use crate::expr::{Axis, AxisId, Index, ScalarExpr, TensorExpr};
 use crate::layout::{Coord, Coords, Layout, MemoryAxis, Place, is_free};
+use crate::local::{LanePart, Staged};
 use crate::schedule::{Choice, axis, deep_axis};
 use smallvec::SmallVec;
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
 use warpsight_ir::range::Interval;
 
 /// Vector lanes that lie apart in memory are collected one by one; inside a reduction wider vectors of them never pay.
@@ -25,48 +24,17 @@ pub struct Nest<'a> {
     /// The configuration.
     pub choice: &'a Choice,
     /// The axis that `unroll` is about.
-    deep: Option<AxisId>,
+    pub deep: Option<AxisId>,
     /// Per parallel axis.
     pub splits: SmallVec<[Split; 5]>,
     /// Where each input, then the output, lies.
     pub layouts: Vec<Layout>,
     /// Every distinct load, of the body and the epilogue.
     pub templates: Vec<Template<'a>>,
-}
-
-/// What a work-item does, whatever group it is in.
-#[derive(Debug, Default)]
-pub struct Body {
-    /// The reduction; empty where nothing is reduced.
-    pub tree: Vec<Tree<Step>>,
-    /// 32-bit registers of the values in scope at once: accumulators, what is loaded, results.
-    pub words: u32,
-}
-
-/// The bodies of an expression's configurations that were resolved lately: those that differ in groups alone share one, and ranking meets
-/// them thousands of times.
-#[derive(Default)]
-pub struct Bodies(Mutex<HashMap<Choice, Arc<Body>>>);
-
-/// Bodies kept at a time. Arrangements of work-items are the last of a schedule's knobs, so a body is needed again soon or hardly ever.
-const KEPT: usize = 256;
-
-impl Bodies {
-    /// The body of a configuration.
-    pub fn of(&self, nest: &Nest) -> Arc<Body> {
-        let parallel = nest.choice.lanes.len();
-        let key = Choice { lanes: SmallVec::from_elem(1, parallel), launch_order: SmallVec::new(), ..nest.choice.clone() };
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(body) = kept.get(&key) {
-            return body.clone();
-        }
-        if kept.len() == KEPT {
-            kept.clear();
-        }
-        let body = Arc::new(nest.resolve());
-        kept.insert(key, body.clone());
-        body
-    }
+    /// What is read from local memory.
+    pub staged: Vec<Staged>,
+    /// The digits of lanes, the fastest first.
+    pub lane_parts: Vec<LanePart>,
 }
 
 /// How a parallel axis is split.
@@ -78,7 +46,7 @@ pub struct Split {
     pub width: u32,
     /// Lanes of a group.
     pub lanes: u32,
-    /// Work-items needed.
+    /// Work-items needed; all of the groups where those of a group copy tensors together, so that none is left out.
     pub blocks: i64,
     /// Work-groups.
     pub groups: i64,
@@ -177,126 +145,24 @@ pub struct Part {
     pub width: u8,
 }
 
-/// The loops of the reduction, down to straight-line steps.
-#[derive(Clone, Debug)]
-pub enum Tree<S> {
-    /// `for axis in 0..trips·step step step`.
-    Loop {
-        /// A reduction axis.
-        axis: AxisId,
-        /// At least 2.
-        trips: u32,
-        /// Distance between values.
-        step: u32,
-        /// What is repeated.
-        body: Vec<Self>,
-    },
-    /// Straight-line code.
-    Step(S),
-}
-
-/// Straight-line code: loads, then updates of the accumulators.
-#[derive(Clone, Debug)]
-pub struct Step {
-    /// What is loaded.
-    pub items: Items,
-    /// Points of the reduction that are combined, as offsets of each reduction axis from its loop variable (or from 0 without one).
-    pub points: Vec<Offsets>,
-    /// Whether each reduction axis has a loop variable here.
-    pub looped: SmallVec<[bool; 5]>,
-    /// Vector lanes of what is combined: the nest's, or 1 where a reduction in vectors has no whole one left.
-    pub width: u8,
-}
-
-impl Step {
-    /// 32-bit registers its loads occupy.
-    pub fn words(&self) -> u32 {
-        self.items.list.iter().map(|i| u32::from(i.width)).sum()
-    }
-}
-
-/// The points of a reduction that straight-line steps of one form combine, one after the other.
-#[derive(Clone, Debug)]
-pub struct Steps {
-    /// The first point, as offsets of each reduction axis from its loop variable (or from 0 without one).
-    pub from: Offsets,
-    /// Points of one step along each reduction axis.
-    pub counts: Offsets,
-    /// Steps along each, the last axis changing fastest.
-    pub steps: Offsets,
-    /// How far they are from each other along it.
-    pub apart: Offsets,
-    /// Whether each reduction axis has a loop variable here.
-    pub looped: SmallVec<[bool; 5]>,
-    /// Vector lanes of what is combined, as in [`Step`].
-    pub width: u8,
-}
-
-impl Steps {
-    /// The points of each step.
-    fn points(&self) -> Vec<Vec<Offsets>> {
-        let mut steps = vec![];
-        for_each(&self.steps, |step| {
-            let mut points = vec![];
-            let at = |r: usize, o: i64| self.from[r] + step[r] * self.apart[r] + o;
-            for_each(&self.counts, |o| points.push(o.iter().enumerate().map(|(r, &o)| at(r, o)).collect()));
-            steps.push(points);
-        });
-        steps
-    }
-
-    /// How many points there are.
-    pub fn count(&self) -> u64 {
-        (self.counts.iter().product::<i64>() * self.number()) as u64
-    }
-
-    /// How many steps.
-    pub fn number(&self) -> i64 {
-        self.steps.iter().product()
-    }
-}
-
 impl<'a> Nest<'a> {
     /// Resolves a configuration; `None` where a tensor cannot be an image under it, or its coordinates exceed 32 bits.
     pub fn new(expr: &'a TensorExpr, choice: &'a Choice) -> Option<Self> {
         let mut nest = Self::placed(expr, choice);
         nest.templates = nest.holds(&expr.store, nest.output_layout()).then(|| nest.collect_templates())??;
+        nest.staged = nest.stage()?;
+        nest.lane_parts = nest.cut_lanes(&nest.staged);
         Some(nest)
-    }
-
-    fn resolve(&self) -> Body {
-        let tree = self.with_items(self.all_steps());
-        let epilogue = |at: &Offsets| self.epilogue_items(at).list.iter().map(|item| u32::from(item.width)).sum::<u32>();
-        let stored = self.tile_points().iter().map(epilogue).max().unwrap_or(0);
-        Body { words: self.words(tree_words(&tree, &mut Step::words), stored), tree }
     }
 
     /// Registers of the values in scope at once, of which steps of the reduction have so many loaded, and ends of it so many.
     pub fn words(&self, loaded: u32, loaded_at_end: u32) -> u32 {
         let (points, width) = (self.splits.iter().map(|s| s.tile).product::<u32>(), u32::from(self.width()));
         let accumulators = if self.expr.reduce.is_empty() { 0 } else { points * (width + u32::from(self.has_rest())) };
-        let results = u32::from(self.out_width()) + self.folds().map(u32::from).sum::<u32>();
-        accumulators + loaded.max(loaded_at_end + results)
-    }
-
-    /// The loops of the reduction and what their steps combine.
-    pub fn all_steps(&self) -> Vec<Tree<Steps>> {
-        let mut state = SmallVec::from_elem(None, self.expr.reduce.len());
-        if self.expr.reduce.is_empty() { vec![] } else { self.loops(&self.choice.order, &mut state) }
-    }
-
-    fn with_items(&self, trees: Vec<Tree<Steps>>) -> Vec<Tree<Step>> {
-        let mut all = vec![];
-        for tree in trees {
-            match tree {
-                Tree::Loop { axis, trips, step, body } => all.push(Tree::Loop { axis, trips, step, body: self.with_items(body) }),
-                Tree::Step(steps) => all.extend(steps.points().into_iter().map(|points| {
-                    let items = self.items(&self.expr.body, &points, steps.width);
-                    Tree::Step(Step { items, points, looped: steps.looped.clone(), width: steps.width })
-                })),
-            }
-        }
-        all
+        let folded = self.folds().map(u32::from).sum::<u32>();
+        // What lanes have in common is loaded once more.
+        let (before, total) = if self.choice.reduction_lanes > 1 { (folded, u32::from(self.out_width())) } else { (0, folded) };
+        accumulators + loaded.max(before).max(loaded_at_end + total + u32::from(self.out_width()))
     }
 
     /// Whether each tensor, the output last, can lie where a choice puts it. That does not depend on where others lie.
@@ -308,16 +174,27 @@ impl<'a> Nest<'a> {
         legal
     }
 
+    /// Whether the tensors that a choice copies to local memory can be, from buffers.
+    pub fn can_copy(expr: &'a TensorExpr, choice: &'a Choice) -> bool {
+        let mut nest = Self::placed(expr, choice);
+        let Some(templates) = nest.collect_templates() else { return false };
+        nest.templates = templates;
+        nest.stage().is_some()
+    }
+
     fn placed(expr: &'a TensorExpr, choice: &'a Choice) -> Self {
         let split = |(i, axis): (usize, &Axis)| {
             let (tile, lanes, extent) = (choice.tile[i], choice.lanes[i], axis.extent);
             let width = if choice.vector.0.0 == i { choice.vector.1 } else { 1 };
             let per_item = i64::from(tile * width);
             let blocks = (extent + per_item - 1) / per_item;
-            Split { tile, width, lanes, blocks, groups: (blocks + i64::from(lanes) - 1) / i64::from(lanes), extent }
+            let groups = (blocks + i64::from(lanes) - 1) / i64::from(lanes);
+            let blocks = if choice.meets() { groups * i64::from(lanes) } else { blocks };
+            Split { tile, width, lanes, blocks, groups, extent }
         };
         let splits = expr.axes.iter().enumerate().map(split).collect();
-        let mut nest = Self { expr, choice, deep: deep_axis(expr), splits, layouts: vec![], templates: vec![] };
+        let deep = deep_axis(expr);
+        let mut nest = Self { expr, choice, deep, splits, layouts: vec![], templates: vec![], staged: vec![], lane_parts: vec![] };
         nest.layouts = nest.lay_out();
         nest
     }
@@ -353,7 +230,7 @@ impl<'a> Nest<'a> {
     }
 
     /// Vector lanes along a reduction axis.
-    fn lanes_along(&self, a: AxisId) -> i64 {
+    pub fn lanes_along(&self, a: AxisId) -> i64 {
         if self.choice.folds(self.expr) && self.choice.vector.0 == a { i64::from(self.width()) } else { 1 }
     }
 
@@ -405,6 +282,9 @@ impl<'a> Nest<'a> {
             // That is what buffers are.
             return false;
         }
+        if self.choice.stage.contains(&tensor) && self.choice.place[tensor] != Place::Buffer {
+            return false;
+        }
         let whole = layout.block().is_none_or(|block| !self.meets_tail(tensor, block, &index[block.0]));
         let gathered = reduced && self.width() > WIDEST_GATHER && self.lane_kind(tensor, index) == LaneKind::Apart;
         whole && !gathered && self.holds(index, layout)
@@ -418,7 +298,7 @@ impl<'a> Nest<'a> {
     /// Whether the steps of lanes, groups and loops have 32 bits in the coordinates of an argument.
     fn near(&self, index: &[Index], layout: &Layout) -> bool {
         let step = |&(a, c): &(AxisId, i32)| {
-            let lanes = self.splits.get(a.0).map_or(1, |split| split.lanes);
+            let lanes = self.splits.get(a.0).map_or(self.choice.reduction_lanes, |split| split.lanes);
             i64::from(c.unsigned_abs()) * self.scale(a) * i64::from(lanes)
         };
         let steps = |d: usize| index[d].terms().iter().map(step).sum::<i64>();
@@ -459,7 +339,8 @@ impl<'a> Nest<'a> {
         if width == 1 || moving.is_empty() {
             return LaneKind::Same;
         }
-        let innermost = self.layouts[tensor].innermost().map(|own| own.0);
+        let staged = self.choice.stage.contains(&tensor);
+        let innermost = if staged { self.read_along(index) } else { self.layouts[tensor].innermost().map(|own| own.0) };
         match moving[..] {
             [(d, 1)] if Some(d) == innermost => LaneKind::Consecutive,
             _ => LaneKind::Apart,
@@ -472,91 +353,8 @@ impl<'a> Nest<'a> {
         self.templates.iter().position(|t| t.is_of(tensor, index)).unwrap_or_default()
     }
 
-    /// The rolled loops of `order`, outermost first, then straight-line steps. `fixed` holds, per reduction axis, the constant base
-    /// where it has no loop variable (unset: 0 for unrolled axes).
-    fn loops(&self, order: &[AxisId], state: &mut SmallVec<[Option<Base>; 5]>) -> Vec<Tree<Steps>> {
-        let Some((&a, inner)) = order.split_first() else { return self.steps(state) };
-        let r = a.0 - self.expr.axes.len();
-        let (extent, step, lanes) = (self.expr.reduce[r].extent, self.trip(a), self.lanes_along(a));
-        let (trips, rest) = (extent / step, extent % step);
-        let mut trees = vec![];
-        if trips == 1 {
-            state[r] = Some(Base { from: 0, count: step, looped: false, lanes });
-            trees = self.loops(inner, state);
-        } else {
-            state[r] = Some(Base { from: 0, count: step, looped: true, lanes });
-            trees.push(Tree::Loop { axis: a, trips: trips as u32, step: step as u32, body: self.loops(inner, state) });
-        }
-        // Whole vectors first, then what is less than one.
-        let (whole, single) = (rest / lanes * lanes, rest % lanes);
-        for (from, count, lanes) in [(extent - rest, whole, lanes), (extent - single, single, 1)] {
-            if count > 0 {
-                state[r] = Some(Base { from, count, looped: false, lanes });
-                trees.extend(self.loops(inner, state));
-            }
-        }
-        state[r] = None;
-        trees
-    }
-
-    /// Straight-line code for one trip of the innermost loop: a step per row of an unrolled window and texel of the deep axis, then for what
-    /// makes no whole texel.
-    fn steps(&self, state: &[Option<Base>]) -> Vec<Tree<Steps>> {
-        let looped: SmallVec<[bool; 5]> = state.iter().map(|b| b.is_some_and(|b| b.looped)).collect();
-        let base: Vec<Base> = state
-            .iter()
-            .zip(&self.expr.reduce)
-            .map(|(b, a)| b.unwrap_or(Base { from: 0, count: a.extent, looped: false, lanes: 1 }))
-            .collect();
-        let deep = self.deep.map(|a| a.0 - self.expr.axes.len());
-        // Axes whose points share a step: the innermost unrolled one, and a texel's worth of the deep one.
-        let innermost = (0..base.len()).rev().find(|&r| Some(r) != deep && base[r].count > 1);
-        let lanes = deep.map_or(1, |d| base[d].lanes);
-        let texel = if lanes == 1 && deep.is_some_and(|d| self.packs(d)) { 4 } else { lanes };
-        let width = if self.choice.folds(self.expr) { lanes as u8 } else { self.width() };
-        let chunk = |r: usize| match r {
-            r if Some(r) == innermost => base[r].count,
-            r if Some(r) == deep => texel,
-            _ => 1,
-        };
-        let mut parts = vec![];
-        // A deep axis that is the innermost unrolled one has no second part.
-        let rest = deep.map_or(0, |d| base[d].count % chunk(d));
-        for whole in [true, false] {
-            let count = |r: usize| match whole {
-                _ if Some(r) != deep => base[r].count,
-                true => base[r].count - rest,
-                false => rest,
-            };
-            if !whole && rest == 0 || (0..base.len()).any(|r| count(r) == 0) {
-                continue;
-            }
-            let all = 0..base.len();
-            let apart: Offsets = all.clone().map(|r| chunk(r).min(count(r))).collect();
-            parts.push(Tree::Step(Steps {
-                from: all
-                    .clone()
-                    .map(|r| base[r].from + base[r].count - if whole || Some(r) != deep { base[r].count } else { rest })
-                    .collect(),
-                counts: all.clone().map(|r| if lanes > 1 && Some(r) == deep { 1 } else { apart[r] }).collect(),
-                steps: all.map(|r| count(r) / apart[r]).collect(),
-                apart,
-                looped: looped.clone(),
-                width,
-            }));
-        }
-        parts
-    }
-
-    /// Whether some input is an image packed along a reduction axis.
-    fn packs(&self, r: usize) -> bool {
-        let axis = AxisId(self.expr.axes.len() + r);
-        let texels = |t: &Template| self.layouts[t.tensor].block().filter(|_| self.layouts[t.tensor].is_image());
-        self.templates.iter().any(|t| texels(t).is_some_and(|(pack, _)| t.index[pack].coefficient(axis) != 0))
-    }
-
     /// Every distinct load of a scalar at reduction points, over the whole tile, in vectors of so many lanes.
-    fn items(&self, scalar: &ScalarExpr, points: &[Offsets], width: u8) -> Items {
+    pub fn items(&self, scalar: &ScalarExpr, points: &[Offsets], width: u8) -> Items {
         let mut items = Items::default();
         let mut templates: SmallVec<[usize; 8]> = SmallVec::new();
         scalar.loads(&mut |tensor, index, _| {
@@ -604,7 +402,7 @@ impl<'a> Nest<'a> {
         if width == 1 || template.lanes == LaneKind::Same {
             return Operand::Scalar(self.element(t, offset(0), items));
         }
-        let layout = &self.layouts[template.tensor];
+        let layout = self.read_layout(t);
         // Consecutive lanes are loaded together as far as they lie within one block.
         let piece = match layout.block() {
             _ if template.lanes == LaneKind::Apart => 1,
@@ -658,11 +456,21 @@ impl<'a> Nest<'a> {
         Interval::new(0, (blocks - 1) * scale)
     }
 
-    /// The dimensions of a load that may leave the tensor: (dimension, whether each vector lane is judged by itself).
+    /// How a tensor lies where a load reads it: in local memory if it is copied there.
+    pub fn read_layout(&self, template: usize) -> &Layout {
+        let staged = self.staged.iter().find(|own| own.template == template);
+        staged.map_or(&self.layouts[self.templates[template].tensor], |own| &own.local)
+    }
+
+    /// The dimensions of a load that may leave the tensor: (dimension, whether each vector lane is judged by itself). What was copied has
+    /// zeros there.
     pub fn bounds(&self, item: &Item, looped: &[bool]) -> SmallVec<[(usize, bool); 4]> {
         let template = &self.templates[item.template];
         let layout = &self.layouts[template.tensor];
         let mut bounds = SmallVec::new();
+        if self.staged.iter().any(|own| own.template == item.template) {
+            return bounds;
+        }
         for (d, form) in template.index.iter().enumerate() {
             // Its constant is part of the offset.
             let offset = Interval::exactly(item.offsets[d]) - Interval::exactly(form.constant);
@@ -674,25 +482,6 @@ impl<'a> Nest<'a> {
         }
         bounds
     }
-}
-
-/// The state of a reduction axis while its loops are laid out.
-#[derive(Clone, Copy, Debug)]
-struct Base {
-    from: i64,
-    count: i64,
-    looped: bool,
-    /// Vector lanes along it.
-    lanes: i64,
-}
-
-/// Registers of loops and of what the steps in them load.
-pub fn tree_words<S>(trees: &[Tree<S>], step: &mut impl FnMut(&S) -> u32) -> u32 {
-    let words = |tree: &Tree<S>| match tree {
-        Tree::Loop { body, .. } => 1 + tree_words(body, step),
-        Tree::Step(own) => step(own),
-    };
-    trees.iter().map(words).max().unwrap_or(0)
 }
 
 fn intern(items: &mut Items, item: Item) -> usize {
@@ -715,7 +504,7 @@ pub struct Items {
 }
 
 /// Every point of a box, last dimension fastest.
-fn for_each(counts: &[i64], mut f: impl FnMut(&[i64])) {
+pub fn for_each(counts: &[i64], mut f: impl FnMut(&[i64])) {
     let mut at: Offsets = SmallVec::from_elem(0, counts.len());
     loop {
         f(&at);

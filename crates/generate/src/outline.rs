@@ -3,7 +3,8 @@
 
 use crate::expr::{AxisId, Index};
 use crate::layout::Layout;
-use crate::nest::{Item, LaneKind, Nest, Offsets, Steps};
+use crate::loops::Steps;
+use crate::nest::{Item, LaneKind, Nest, Offsets};
 use smallvec::{SmallVec, smallvec};
 use warpsight_ir::range::Interval;
 
@@ -79,7 +80,8 @@ impl Nest<'_> {
 
     fn alike_of(&self, t: usize, steps: &Steps, found: &mut Vec<Alike>) -> Option<()> {
         let template = &self.templates[t];
-        let (layout, vector) = (&self.layouts[template.tensor], self.choice.vector.0);
+        let (layout, vector) = (self.read_layout(t), self.choice.vector.0);
+        let staged = self.staged.iter().any(|own| own.template == t);
         let vectors = steps.width > 1 && template.lanes != LaneKind::Same;
         let mut dims: SmallVec<[SmallVec<[i64; 16]>; 5]> = SmallVec::new();
         let mut moved: SmallVec<[AxisId; 8]> = SmallVec::new();
@@ -147,7 +149,7 @@ impl Nest<'_> {
                     values.extend((0..steps.steps[r]).flat_map(|i| before.iter().map(move |v| v + i64::from(c) * i * steps.apart[r])));
                 }
                 let bound = self.bound(layout, &template.index[d], d, width, &steps.looped);
-                classes(values.iter().copied(), |value| u64::from(bound(value)))
+                classes(values.iter().copied(), |value| u64::from(!staged && bound(value)))
             })
             .collect();
         let moves = |r: usize| template.index.iter().any(|form| form.coefficient(AxisId(self.splits.len() + r)) != 0);

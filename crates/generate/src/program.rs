@@ -2,26 +2,36 @@
 
 use crate::expr::{AxisId, Combine, ScalarExpr, TensorExpr};
 use crate::layout::{Coord, Coords, image_format};
+use crate::local::Staged;
+use crate::loops::{Body, Step, Tree};
 use crate::names::Names;
-use crate::nest::{Body, Item, Items, Nest, Offsets, Operand, Part, Places, Step, Tree};
+use crate::nest::{Item, Items, Nest, Offsets, Operand, Part, Places};
+use crate::stage::{Copied, Moves, Put, Stage, Within};
 use warpsight_ir::{
-    Access, BinaryOp, Border, Bound, Const, Expr, GroupAxis, ImageKind, LaneAxis, Launch, Name, Param, ParamKind, Program, Scalar, Space,
-    Stmt, StorePolicy, Type, Unroll,
+    Access, Affine, Array, BinaryOp, Border, Bound, Const, Expr, GroupAxis, ImageKind, LaneAxis, Launch, Name, Param, ParamKind, Program,
+    Scalar, Scope, Space, Stmt, StorePolicy, Type, Unroll,
 };
 
 /// The Program of a configuration, coordinates not linearised. `None` where they exceed 32 bits, as in no configuration that is legal.
 pub fn program(nest: &Nest, body: &Body) -> Option<Program> {
     let places = nest.templates.iter().map(|t| nest.places(t.index, &nest.layouts[t.tensor])).collect::<Option<_>>()?;
     let stored = nest.places(&nest.expr.store, nest.output_layout())?;
-    let writer = Writer { nest, tree: &body.tree, expr: nest.expr, names: Names::new(nest.expr), places, stored };
+    let writer = Writer { nest, tree: body, expr: nest.expr, names: Names::new(nest.expr), places, stored };
     Some(Program {
         name: nest.expr.name.clone(),
         sizes: vec![],
         params: writer.params(),
-        arrays: vec![],
+        arrays: nest.staged.iter().map(|own| writer.array(own)).chain(writer.partial()).collect(),
         launch: writer.launch(),
-        body: writer.body(),
+        body: writer.body()?,
     })
+}
+
+/// What is at hand where a statement stands: loops, and what was copied to local memory.
+#[derive(Clone, Copy)]
+struct Here<'s> {
+    looped: &'s [bool],
+    stage: Option<&'s Stage>,
 }
 
 struct Writer<'a> {
@@ -74,22 +84,41 @@ impl Writer<'_> {
     fn launch(&self) -> Launch {
         let order = &self.nest.choice.launch_order;
         let groups = order.iter().map(|&a| GroupAxis { name: self.names.group(AxisId(a)), extent: Expr::int(self.nest.splits[a].groups) });
-        let lanes = order
-            .iter()
-            .filter(|&&a| self.nest.splits[a].lanes > 1)
-            .map(|&a| LaneAxis { name: self.names.lane(AxisId(a)), extent: self.nest.splits[a].lanes });
+        let lanes = self.nest.lane_parts.iter().enumerate().map(|(n, part)| LaneAxis { name: self.digit(n), extent: part.size });
         Launch { groups: groups.collect(), lanes: lanes.collect(), subgroup: None }
     }
 
-    fn body(&self) -> Vec<Stmt> {
+    /// The name of a digit of lanes.
+    fn digit(&self, n: usize) -> Name {
+        self.names.digit(&self.nest.lane_parts, n)
+    }
+
+    fn array(&self, own: &Staged) -> Array {
+        let tensor = self.nest.templates[own.template].tensor;
+        let dims = own.local.axes().iter().map(|axis| axis.extent as u32).collect();
+        Array { name: self.names.local(tensor), space: Space::Local, element: self.expr.inputs[tensor].element, dims }
+    }
+
+    /// Where lanes that share a reduction combine what they have: a result for each point of the tile and each lane.
+    fn partial(&self) -> Option<Array> {
+        let dims = self.nest.partial_dims()?.iter().map(|&extent| extent as u32).collect();
+        Some(Array { name: self.names.partial(), space: Space::Local, element: Scalar::F32, dims })
+    }
+
+    fn body(&self) -> Option<Vec<Stmt>> {
         let mut stmts = vec![];
+        for a in (0..self.nest.splits.len()).filter(|&a| self.nest.lane_parts.iter().filter(|part| part.axis == a).count() > 1) {
+            let digits = self.nest.lane_parts.iter().enumerate().filter(|own| own.1.axis == a);
+            let lane = digits.map(|(n, part)| mul(Expr::Var(self.digit(n)), part.below.into())).reduce(add);
+            stmts.extend(lane.map(|value| Stmt::Let { name: self.names.lane(AxisId(a)), value }));
+        }
         for (a, split) in self.nest.splits.iter().enumerate() {
             let group = Expr::Var(self.names.group(AxisId(a)));
             let value =
                 if split.lanes > 1 { add(mul(group, i64::from(split.lanes)), Expr::Var(self.names.lane(AxisId(a)))) } else { group };
             stmts.push(Stmt::Let { name: self.names.block(AxisId(a)), value });
         }
-        let work = self.work();
+        let work = self.work()?;
         let idle = self.nest.splits.iter().enumerate().filter(|(_, s)| s.idle_lanes());
         let condition = idle
             .map(|(a, s)| Expr::binary(BinaryOp::Lt, Expr::Var(self.names.block(AxisId(a))), Expr::int(s.blocks)))
@@ -98,10 +127,10 @@ impl Writer<'_> {
             Some(condition) => stmts.push(Stmt::If { condition, then: work, otherwise: vec![] }),
             None => stmts.extend(work),
         }
-        stmts
+        Some(stmts)
     }
 
-    fn work(&self) -> Vec<Stmt> {
+    fn work(&self) -> Option<Vec<Stmt>> {
         let mut stmts = vec![];
         let tile = self.nest.tile_points();
         if !self.expr.reduce.is_empty() {
@@ -116,31 +145,152 @@ impl Writer<'_> {
                     stmts.push(Stmt::Var { name: self.names.rest(n), ty: Type::scalar(Scalar::F32), init: Expr::f32(start) });
                 }
             }
-            stmts.extend(self.trees(self.tree, &tile));
+            stmts.extend(self.trees(self.tree, &tile, None)?);
         }
-        stmts.extend(tile.iter().enumerate().map(|(n, point)| Stmt::Scope(self.epilogue(n, point))));
-        stmts
+        let results = tile.iter().enumerate().map(|(n, point)| Stmt::Scope(self.epilogue(n, point)));
+        match self.nest.reduction_lane() {
+            Some(lane) => {
+                self.combine_lanes(lane, tile.len(), &mut stmts);
+                stmts.push(Stmt::If { condition: self.below(lane, 1), then: results.collect(), otherwise: vec![] });
+            }
+            None => stmts.extend(results),
+        }
+        Some(stmts)
     }
 
-    fn trees(&self, trees: &[Tree<Step>], tile: &[Offsets]) -> Vec<Stmt> {
-        trees
-            .iter()
-            .map(|tree| match tree {
-                Tree::Loop { axis, trips, body, .. } => Stmt::For {
-                    var: self.names.block(*axis),
-                    from: Expr::int(0),
-                    to: Expr::int(i64::from(*trips)),
-                    step: 1,
-                    unroll: Unroll::None,
-                    body: self.trees(body, tile),
-                },
-                Tree::Step(step) => Stmt::Scope(self.step(step, tile)),
-            })
-            .collect()
+    /// Whether this is one of the first of the lanes that share a reduction.
+    fn below(&self, lane: usize, lanes: u32) -> Expr {
+        Expr::binary(BinaryOp::Lt, Expr::Var(self.digit(lane)), Expr::int(lanes.into()))
     }
 
-    fn step(&self, step: &Step, tile: &[Offsets]) -> Vec<Stmt> {
-        let mut stmts = self.lets(&step.items.list, &step.looped);
+    /// Puts one half of what lanes have onto the other until the first lane has it all.
+    fn combine_lanes(&self, lane: usize, points: usize, stmts: &mut Vec<Stmt>) {
+        let meet = || Stmt::Barrier { scope: Scope::Group, local: true, global: false };
+        let put = |n: usize, value: Expr| {
+            let (target, index) = (self.names.partial(), self.partial_index(lane, n, 0));
+            Stmt::Store { target, index, value, guard: vec![], policy: StorePolicy::WriteBack }
+        };
+        for n in 0..points {
+            let mut own = vec![];
+            let value = self.folded(n, &mut own);
+            own.push(put(n, value));
+            stmts.push(Stmt::Scope(own));
+        }
+        for half in self.nest.halves() {
+            stmts.push(meet());
+            let both = |n: usize| Expr::binary(self.combine(), self.partial_value(lane, n, 0), self.partial_value(lane, n, half));
+            let then = (0..points).map(|n| put(n, both(n))).collect();
+            stmts.push(Stmt::If { condition: self.below(lane, half), then, otherwise: vec![] });
+        }
+    }
+
+    /// What the lane so far behind this one has of a point.
+    fn partial_value(&self, lane: usize, n: usize, behind: u32) -> Expr {
+        let (source, index) = (self.names.partial(), self.partial_index(lane, n, behind));
+        Expr::Load { source, index, width: self.nest.out_width(), guard: vec![] }
+    }
+
+    fn partial_index(&self, lane: usize, n: usize, behind: u32) -> Vec<Expr> {
+        let digits = (0..self.nest.lane_parts.len()).rev();
+        let digits = digits.map(|own| sum(std::iter::once(Expr::Var(self.digit(own))), if own == lane { behind.into() } else { 0 }));
+        std::iter::once(Expr::int(n as i64)).chain(digits).chain([Expr::int(0)]).collect()
+    }
+
+    fn trees<'t>(&self, trees: &'t [Tree<Step>], tile: &[Offsets], mut stage: Option<&'t Stage>) -> Option<Vec<Stmt>> {
+        let mut stmts = vec![];
+        for tree in trees {
+            match tree {
+                Tree::Loop { axis, trips, lanes, body, .. } => {
+                    let shared = *lanes > 1;
+                    let var = if shared { self.names.trip(*axis) } else { self.names.block(*axis) };
+                    let first = mul(Expr::Var(var.clone()), i64::from(*lanes));
+                    let own = shared.then(|| self.own_block(*axis, Some(first)));
+                    stmts.push(Stmt::For {
+                        var,
+                        from: Expr::int(0),
+                        to: Expr::int(i64::from(*trips)),
+                        step: 1,
+                        unroll: Unroll::None,
+                        body: own.into_iter().chain(self.trees(body, tile, stage)?).collect(),
+                    });
+                }
+                Tree::Lanes { axis, first, lanes, body } => {
+                    let own = first.map(|first| self.own_block(*axis, (first > 0).then(|| Expr::int(first.into()))));
+                    let then: Vec<Stmt> = own.into_iter().chain(self.trees(body, tile, stage)?).collect();
+                    stmts.push(match self.nest.reduction_lane() {
+                        Some(lane) if *lanes < self.nest.choice.reduction_lanes => {
+                            Stmt::If { condition: self.below(lane, *lanes), then, otherwise: vec![] }
+                        }
+                        _ => Stmt::Scope(then),
+                    });
+                }
+                Tree::Step(step) => stmts.push(Stmt::Scope(self.step(step, tile, stage))),
+                Tree::Stage(own) => {
+                    stage = Some(own);
+                    self.copy(own, &mut stmts)?;
+                }
+            }
+        }
+        Some(stmts)
+    }
+
+    /// The block of a lane that shares a reduction, of those from the first on.
+    fn own_block(&self, axis: AxisId, first: Option<Expr>) -> Stmt {
+        let lane = Expr::Var(self.names.lane(axis));
+        Stmt::Let { name: self.names.block(axis), value: first.map_or(lane.clone(), |first| add(first, lane)) }
+    }
+
+    /// All work-items of the group copy, then meet; those of an earlier copy are waited for before. What one copies is loaded before any of it
+    /// is stored, so that it waits for memory once.
+    fn copy(&self, stage: &Stage, stmts: &mut Vec<Stmt>) -> Option<()> {
+        let meet = || Stmt::Barrier { scope: Scope::Group, local: true, global: false };
+        stmts.extend(stage.again.then(meet));
+        let (mut loads, mut stores) = (vec![], vec![]);
+        for own in &self.nest.staged {
+            let tensor = self.nest.templates[own.template].tensor;
+            for copied in self.nest.copies(own, stage)? {
+                let name = self.names.copied(loads.len());
+                stores.extend(self.stored(tensor, &copied, &name));
+                loads.push(Stmt::Let { name, value: self.copied(tensor, &copied) });
+            }
+        }
+        stmts.push(Stmt::Scope(loads.into_iter().chain(stores).collect()));
+        stmts.push(meet());
+        Some(())
+    }
+
+    fn copied(&self, tensor: usize, own: &Copied) -> Expr {
+        let guard = own.part.iter().chain(&own.tensor).map(|own| self.within(own)).collect();
+        let index = own.load.iter().map(|form| self.moved(form)).collect();
+        Expr::Load { source: self.expr.inputs[tensor].name.clone(), index, width: own.width, guard }
+    }
+
+    fn stored(&self, tensor: usize, own: &Copied, name: &Name) -> Vec<Stmt> {
+        let store = |put: &Put| {
+            let (whole, start, width) = (Expr::Var(name.clone()), put.start, put.width);
+            let value = if width == own.width { whole } else { Expr::Slice { vector: Box::new(whole), start, width } };
+            let index = put.to.iter().map(|form| self.moved(form)).collect();
+            let guard = own.part.iter().map(|own| self.within(own)).collect();
+            Stmt::Store { target: self.names.local(tensor), index, value, guard, policy: StorePolicy::WriteBack }
+        };
+        own.stores.iter().map(store).collect()
+    }
+
+    fn within(&self, (value, extent): &Within) -> Bound {
+        Bound { value: self.moved(value), extent: Expr::int(*extent), per_lane: false }
+    }
+
+    fn moved(&self, form: &Affine<Moves>) -> Expr {
+        let name = |moves| match moves {
+            Moves::Group(a) => self.names.group(AxisId(a)),
+            Moves::Lane(n) => self.digit(n),
+            Moves::Trip(a) => self.names.block(a),
+        };
+        sum(form.terms().iter().map(|&(moves, c)| mul(Expr::Var(name(moves)), i64::from(c))), form.constant)
+    }
+
+    fn step(&self, step: &Step, tile: &[Offsets], stage: Option<&Stage>) -> Vec<Stmt> {
+        let mut stmts = self.lets(&step.items.list, Here { looped: &step.looped, stage });
         let mut items = step.items.clone();
         for point in &step.points {
             for (n, at) in tile.iter().enumerate() {
@@ -185,12 +335,19 @@ impl Writer<'_> {
         let none: Offsets = Offsets::from_elem(0, self.expr.reduce.len());
         let looped = vec![false; self.expr.reduce.len()];
         let mut items = self.nest.epilogue_items(at);
-        let mut stmts = self.lets(&items.list, &looped);
+        let mut stmts = self.lets(&items.list, Here { looped: &looped, stage: None });
         let width = self.nest.out_width();
         let acc = if self.expr.reduce.is_empty() {
             self.value(&self.expr.body, at, &none, width, &mut items, None)
         } else {
-            Value { expr: self.folded(n, &mut stmts), width }
+            let expr = match self.nest.reduction_lane() {
+                Some(lane) => {
+                    stmts.push(Stmt::Let { name: self.names.total(), value: self.partial_value(lane, n, 0) });
+                    Expr::Var(self.names.total())
+                }
+                None => self.folded(n, &mut stmts),
+            };
+            Value { expr, width }
         };
         let value = self.value(&self.expr.epilogue, at, &none, width, &mut items, Some(&acc)).widen(width);
         stmts.push(Stmt::Let { name: self.names.value(), value });
@@ -219,16 +376,26 @@ impl Writer<'_> {
         stmts
     }
 
-    fn lets(&self, items: &[Item], looped: &[bool]) -> Vec<Stmt> {
-        items.iter().enumerate().map(|(n, item)| Stmt::Let { name: self.loaded(items, n), value: self.load(item, looped) }).collect()
+    fn lets(&self, items: &[Item], here: Here) -> Vec<Stmt> {
+        items.iter().enumerate().map(|(n, item)| Stmt::Let { name: self.loaded(items, n), value: self.load(item, here) }).collect()
     }
 
     fn loaded(&self, items: &[Item], n: usize) -> Name {
         self.names.loaded(self.nest.templates[items[n].template].tensor, n)
     }
 
-    fn load(&self, item: &Item, looped: &[bool]) -> Expr {
+    fn load(&self, item: &Item, here: Here) -> Expr {
         let template = &self.nest.templates[item.template];
+        let staged = self.nest.staged.iter().find(|own| own.template == item.template);
+        if let Some((own, stage)) = staged.zip(here.stage) {
+            let variable = self.nest.read_from(own, stage, here.looped);
+            let var = |a: AxisId| if a.0 < self.expr.axes.len() { self.names.lane(a) } else { self.names.block(a) };
+            let coord =
+                |(form, constant): (&Coord, i64)| sum(form.terms().iter().map(|&(a, c)| mul(Expr::Var(var(a)), i64::from(c))), constant);
+            let index = variable.iter().zip(self.nest.read_at(own, stage, &item.offsets)).map(coord).collect();
+            return Expr::Load { source: self.names.local(template.tensor), index, width: item.width, guard: vec![] };
+        }
+        let looped = here.looped;
         let layout = &self.nest.layouts[template.tensor];
         let source = self.expr.inputs[template.tensor].name.clone();
         let guard = self.nest.bounds(item, looped).into_iter().map(|(d, per_lane)| Bound {
@@ -256,12 +423,7 @@ impl Writer<'_> {
         let parallel = self.expr.axes.len();
         let here = |a: AxisId| a.0 < parallel || looped[a.0 - parallel];
         let terms = variable.terms().iter().filter(|t| here(t.0)).map(|&(a, c)| mul(Expr::Var(self.names.block(a)), i64::from(c)));
-        match terms.reduce(add) {
-            Some(sum) if constant < 0 => Expr::binary(BinaryOp::Sub, sum, Expr::int(-constant)),
-            Some(sum) if constant > 0 => add(sum, Expr::int(constant)),
-            Some(sum) => sum,
-            None => Expr::int(constant),
-        }
+        sum(terms, constant)
     }
 
     fn value(&self, scalar: &ScalarExpr, at: &[i64], point: &[i64], width: u8, items: &mut Items, acc: Option<&Value>) -> Value {
@@ -312,6 +474,16 @@ impl Value {
 
 fn splat(e: Expr, width: u8) -> Expr {
     if width == 1 { e } else { Expr::Splat(Box::new(e), width) }
+}
+
+/// Terms and a constant.
+fn sum(terms: impl Iterator<Item = Expr>, constant: i64) -> Expr {
+    match terms.reduce(add) {
+        Some(sum) if constant < 0 => Expr::binary(BinaryOp::Sub, sum, Expr::int(-constant)),
+        Some(sum) if constant > 0 => add(sum, Expr::int(constant)),
+        Some(sum) => sum,
+        None => Expr::int(constant),
+    }
 }
 
 fn add(a: Expr, b: Expr) -> Expr {

@@ -17,6 +17,9 @@ pub struct Allowance {
     /// compilers take wider vectors apart through memory. A 3 × 3 convolution by hand, in blocks of 8 and of 16, ran at 88 and 43 GF/s on PoCL 3.1
     /// with registers of 8 (docs/provenance.md, "vectors wider than registers").
     pub vector: Option<u32>,
+    /// Whether local memory is memory like any other, so that groups gain nothing by it: that of a device whose
+    /// work-items run one after the other, or which has none on its chip.
+    pub plain_local: bool,
 }
 
 impl Allowance {
@@ -29,13 +32,16 @@ impl Allowance {
             _ => images.max_width.get().copied().zip(images.max_height.get().copied()),
         };
         let execution = &profile.execution;
-        let vector = execution.vector_width.get().copied().filter(|_| execution.warp.get() == Some(&1));
-        Self { residency: Residency::of(profile), image, vector }
+        let in_turn = execution.warp.get() == Some(&1);
+        let vector = execution.vector_width.get().copied().filter(|_| in_turn);
+        let plain_local = in_turn || matches!(execution.local, Fact::Absent { .. });
+        Self { residency: Residency::of(profile), image, vector, plain_local }
     }
 }
 
 /// Why a configuration may be dropped.
-pub const REASONS: [&str; 6] = ["image_size", "registers", "local_memory", "group_size", "narrow_blocks", "wide_vectors"];
+pub const REASONS: [&str; 7] =
+    ["image_size", "registers", "local_memory", "group_size", "narrow_blocks", "wide_vectors", "plain_local_memory"];
 
 /// Drops what a device cannot run, as the configurations are walked.
 pub fn prune<'a, C: Iterator<Item = Config> + 'a>(family: &'a ScheduleFamily, configs: C, allow: &'a Allowance) -> Pruned<'a, C> {
@@ -60,7 +66,8 @@ impl<C: Iterator<Item = Config>> Iterator for Pruned<'_, C> {
         loop {
             let config = self.configs.next()?;
             let wide = self.family.vector(&config) > self.allow.vector && self.allow.vector.is_some();
-            let wide = wide.then_some("wide_vectors");
+            let plain = (self.allow.plain_local && self.family.meets(&config)).then_some("plain_local_memory");
+            let wide = wide.then_some("wide_vectors").or(plain);
             if let Some(reason) = wide.or_else(|| nowhere(&self.family.places(&config)?, self.allow)) {
                 *self.dropped.entry(reason).or_default() += 1;
                 continue;

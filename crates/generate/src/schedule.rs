@@ -32,6 +32,18 @@ const MAX_ELEMENTS: u32 = 512;
 const MAX_BODY: u32 = 256;
 /// Steps of a deep reduction that are written out at most, but for what is read in wider blocks.
 const UNROLLED: u32 = 8;
+/// Values of the knob `reduction_lanes`.
+const REDUCTION_LANES: [i32; 5] = [1, 4, 16, 64, 256];
+/// Terms of a reduction that lanes share, at least.
+const LONG_REDUCTION: i64 = 32;
+/// Results beyond which the lanes of a GPU have work each, whatever one does.
+const FEW_RESULTS: i64 = 1 << 16;
+/// Work-items of a group that any API takes.
+const LARGEST_GROUP: u32 = 1024;
+/// Lanes of a group that copies tensors together, at least.
+const LEAST_COPYING: u32 = 16;
+/// Positions of the deep axis that a copy is of, at least, where there are more.
+const SHORTEST_COPY: i64 = 4;
 /// Channels that may lie side by side: vectors of today's machines.
 const BLOCKS: [u8; 3] = [4, 8, 16];
 /// In place of values of the knobs of arrangement: one lane, axes in their order.
@@ -54,6 +66,10 @@ pub struct Knobs {
     pub placeable: Vec<(usize, Vec<Place>)>,
     /// Orders of the rolled reduction loops, outermost first.
     pub orders: Vec<Vec<AxisId>>,
+    /// Which inputs work-items of a group copy to local memory together: none first.
+    pub stages: Vec<SmallVec<[usize; 2]>>,
+    /// Lanes that may share a reduction.
+    pub reduction_lanes: Vec<i32>,
     /// Work-group shapes over the main axes.
     pub groups: Vec<Vec<u32>>,
     /// The space people see.
@@ -77,11 +93,20 @@ pub struct Choice {
     pub window_unrolled: bool,
     /// Rolled reduction loops, outermost first.
     pub order: SmallVec<[AxisId; 4]>,
+    /// Inputs that the work-items of a group copy to local memory together, in each trip of the loop over the deep axis.
+    pub stage: SmallVec<[usize; 2]>,
+    /// Lanes of a group that share the reduction of each result along the deep axis, and combine what they have in local memory.
+    pub reduction_lanes: u32,
     /// Where each tensor (inputs, then output) lies.
     pub place: SmallVec<[Place; 8]>,
 }
 
 impl Choice {
+    /// Whether the work-items of a group meet, so that none may be left out.
+    pub fn meets(&self) -> bool {
+        !self.stage.is_empty() || self.reduction_lanes > 1
+    }
+
     /// Whether vectors lie along a reduction axis: their lanes are folded into one at the end.
     pub fn folds(&self, expr: &TensorExpr) -> bool {
         self.vector.1 > 1 && self.vector.0.0 >= expr.axes.len()
@@ -118,7 +143,9 @@ impl Knobs {
         let tensors = expr.inputs.iter().chain([&expr.output]).enumerate();
         let placeable = tensors.map(|(t, tensor)| (t, places(tensor))).filter(|(_, places)| places.len() > 1).collect();
 
-        let mut knobs = Self { main, vector_axes, deep, window, placeable, orders, groups: vec![], space: ConfigSpace { knobs: vec![] } };
+        let (stages, reduction_lanes) = (stages(expr, deep, &main), reduction_lanes(expr, deep));
+        let space = ConfigSpace { knobs: vec![] };
+        let mut knobs = Self { main, vector_axes, deep, window, placeable, orders, stages, reduction_lanes, groups: vec![], space };
         knobs.groups = knobs.groups(expr);
         knobs.space.knobs = knobs.describe(expr);
         knobs
@@ -160,6 +187,14 @@ impl Knobs {
         knobs.push(labelled("window", window));
         let order = |o: &Vec<AxisId>| self.names(expr, o).concat();
         knobs.push(labelled("order", self.orders.iter().map(order).collect()));
+        if self.stages.len() > 1 {
+            let names = |own: &SmallVec<[usize; 2]>| own.iter().map(|&t| &*expr.inputs[t].name).collect::<Vec<_>>().join("+");
+            let label = |own: &SmallVec<[usize; 2]>| if own.is_empty() { "none".to_owned() } else { names(own) };
+            knobs.push(labelled("stage", self.stages.iter().map(label).collect()));
+        }
+        if self.reduction_lanes.len() > 1 {
+            knobs.push(number("reduction_lanes".into(), self.reduction_lanes.clone()));
+        }
         knobs.push(labelled("group", self.groups.iter().map(|g| g.iter().map(u32::to_string).collect::<Vec<_>>().join("x")).collect()));
         knobs.push(labelled("lanes_first", self.names(expr, &self.main[..self.main.len().min(2)])));
         for (t, places) in &self.placeable {
@@ -206,6 +241,14 @@ impl Knobs {
         config.0.get(self.main.len()).map(|&width| width as u32)
     }
 
+    /// Whether values of the knobs of a schedule, and of any that follow, have the work-items of a group meet.
+    pub fn meets(&self, values: &[i32]) -> bool {
+        let (lanes, stage) = (usize::from(self.reduction_lanes.len() > 1), usize::from(self.stages.len() > 1));
+        let own = self.arranging().start - lanes - stage..;
+        let own = values.get(own).unwrap_or_default();
+        own.first().is_some_and(|&value| stage == 1 && value != 0) || own.get(stage).is_some_and(|&value| lanes == 1 && value > 1)
+    }
+
     /// Puts tensors where values of the knobs of places say.
     pub fn put(&self, choice: &mut Choice, places: &[i32]) {
         self.placeable.iter().zip(places).for_each(|((t, known), &place)| choice.place[*t] = known[place as usize]);
@@ -222,11 +265,11 @@ impl Knobs {
     }
 
     /// Every legal setting of the knobs that say what a work-item does, with every legal arrangement of work-items in groups: values of the
-    /// two knobs that follow. All tensors are in buffers.
-    pub fn works<'a>(&'a self, expr: &'a TensorExpr) -> impl Iterator<Item = (Vec<i32>, Vec<(Vec<i32>, Choice)>)> + 'a {
+    /// two knobs that follow. All tensors are in buffers, and work-items of a group meet where that is wanted only.
+    pub fn works<'a>(&'a self, expr: &'a TensorExpr, meeting: bool) -> impl Iterator<Item = (Vec<i32>, Vec<(Vec<i32>, Choice)>)> + 'a {
         let (work, arranging) = self.space.knobs[..self.scheduled()].split_at(self.arranging().start);
         let alone: Vec<i32> = vec![NOT_ARRANGED; arranging.len()];
-        ConfigSpace::combine(work).filter_map(move |values| {
+        ConfigSpace::combine(work).filter(move |values| meeting || !self.meets(values)).filter_map(move |values| {
             self.schedule(expr, &[&values[..], &alone].concat())?;
             let arranged = |more: Vec<i32>| Some((more.clone(), self.schedule(expr, &[&values[..], &more].concat())?));
             let arrangements: Vec<_> = ConfigSpace::combine(arranging).filter_map(arranged).collect();
@@ -260,6 +303,8 @@ impl Knobs {
         let width = next() as u32;
         let vector_axis = next() as usize;
         let (unroll, window, order) = (next() as u32, next(), next() as usize);
+        let stage = if self.stages.len() > 1 { self.stages[next() as usize].clone() } else { SmallVec::new() };
+        let reduction_lanes = if self.reduction_lanes.len() > 1 { next() as u32 } else { 1 };
         let (group, first) = (next(), next());
         let mut launch_order: SmallVec<[usize; 6]> = self.main.iter().map(|a| a.0).collect();
         if group != NOT_ARRANGED {
@@ -276,8 +321,10 @@ impl Knobs {
         let window_unrolled = window == 1;
         let order_means = if window_unrolled { self.deep.into_iter().collect() } else { self.orders[order].iter().copied().collect() };
         let place = smallvec![Place::Buffer; expr.inputs.len() + 1];
-        let choice = Choice { tile, lanes, launch_order, vector, unroll, window_unrolled, order: order_means, place };
-        self.legal(expr, &choice, vector_axis, order).then_some(choice)
+        let choice =
+            Choice { tile, lanes, launch_order, vector, unroll, window_unrolled, order: order_means, stage, reduction_lanes, place };
+        let meets = group == NOT_ARRANGED || meeting_pays(&choice);
+        (meets && self.legal(expr, &choice, vector_axis, order)).then_some(choice)
     }
 
     /// Rules that need no look at the loads: knobs that have no effect must be at their first value, nothing may be absurd.
@@ -290,6 +337,15 @@ impl Knobs {
         let (lanes, extent) = (i64::from(width), axis(expr, axis_id).extent);
         let too_wide = if choice.folds(expr) { lanes > extent } else { lanes >= 2 * extent };
         if width > 1 && too_wide {
+            return false;
+        }
+        if choice.reduction_lanes > 1 && (!choice.stage.is_empty() || !self.deep.is_some_and(|a| all_busy(expr, choice, a))) {
+            return false;
+        }
+        // What is copied is read several times in each trip, by lanes that lie along results.
+        let trip = i64::from(choice.unroll);
+        let short = |a: &AxisId| trip < SHORTEST_COPY && trip < axis(expr, *a).extent;
+        if !choice.stage.is_empty() && (choice.folds(expr) || self.deep.is_none_or(|a| short(&a))) {
             return false;
         }
         // Without rolled window loops their order means nothing.
@@ -350,9 +406,62 @@ fn places(tensor: &Tensor) -> Vec<Place> {
     places
 }
 
+/// Inputs that may be copied to local memory: read by work-items of a group in common, along the deep axis, each at one index, forwards.
+/// Alone, and all together.
+fn stages(expr: &TensorExpr, deep: Option<AxisId>, main: &[AxisId]) -> Vec<SmallVec<[usize; 2]>> {
+    let mut stages = vec![SmallVec::new()];
+    let Some(deep) = deep else { return stages };
+    let mut own: SmallVec<[usize; 2]> = SmallVec::new();
+    for t in 0..expr.inputs.len() {
+        let mut indices: Vec<&[Index]> = vec![];
+        let mut elsewhere = false;
+        expr.body.loads(&mut |tensor, index, _| {
+            if tensor == t && !indices.contains(&index) {
+                indices.push(index);
+            }
+        });
+        expr.epilogue.loads(&mut |tensor, _, _| elsewhere |= tensor == t);
+        let [index] = indices[..] else { continue };
+        let moves = |a: AxisId| index.iter().any(|form| form.coefficient(a) != 0);
+        let forwards = index.iter().all(|form| form.terms().iter().all(|term| term.1 > 0));
+        // Along some axis all lanes read the same, or neighbours' windows meet.
+        let parallel = |form: &Index| form.terms().iter().filter(|term| term.0.0 < expr.axes.len()).count();
+        let windows = index.iter().any(|form| parallel(form) > 0 && form.terms().len() > 1);
+        if !elsewhere && forwards && moves(deep) && (windows || main.iter().any(|&a| !moves(a))) {
+            own.push(t);
+        }
+    }
+    stages.extend(own.iter().map(|&t| SmallVec::from_elem(t, 1)));
+    if own.len() > 1 {
+        stages.push(own);
+    }
+    stages
+}
+
+/// How many lanes may share a reduction: where results are few and reductions long.
+fn reduction_lanes(expr: &TensorExpr, deep: Option<AxisId>) -> Vec<i32> {
+    let results: i64 = expr.axes.iter().map(|axis| axis.extent).product();
+    let long = deep.map(|a| axis(expr, a).extent).filter(|&extent| extent >= LONG_REDUCTION && results <= FEW_RESULTS);
+    let lanes = REDUCTION_LANES.into_iter().filter(|&lanes| lanes == 1 || long.is_some_and(|extent| i64::from(lanes) < extent));
+    lanes.collect()
+}
+
+/// Whether each of the lanes that share a reduction has a part of it.
+fn all_busy(expr: &TensorExpr, choice: &Choice, deep: AxisId) -> bool {
+    let width = if choice.folds(expr) { choice.vector.1 } else { 1 };
+    axis(expr, deep).extent / i64::from(width * choice.unroll) >= i64::from(choice.reduction_lanes)
+}
+
+/// Whether groups are large enough to share what they copy, lanes along an axis can be cut anywhere, and no group is beyond all devices.
+fn meeting_pays(choice: &Choice) -> bool {
+    let lanes = choice.lanes.iter().product::<u32>();
+    let copies = choice.stage.is_empty() || lanes >= LEAST_COPYING && choice.lanes.iter().all(|lanes| lanes.is_power_of_two());
+    copies && (choice.reduction_lanes == 1 || lanes * choice.reduction_lanes <= LARGEST_GROUP)
+}
+
 /// Whether all that a reduction reads along an axis of it is consecutive in memory, row by row. Constants are laid out along results
 /// instead, where neighbouring lanes share what else is read.
-fn runs_along(expr: &TensorExpr, a: AxisId) -> bool {
+pub fn runs_along(expr: &TensorExpr, a: AxisId) -> bool {
     let (mut any, mut all) = (false, true);
     expr.body.loads(&mut |tensor, index, _| {
         let moving: SmallVec<[usize; 4]> = (0..index.len()).filter(|&d| index[d].coefficient(a) != 0).collect();
@@ -398,6 +507,12 @@ pub fn show_choice(expr: &TensorExpr, choice: &Choice) -> String {
         choice.unroll,
         if choice.window_unrolled { "unrolled" } else { "rolled" }
     );
+    if let Some(deep) = deep_axis(expr).filter(|_| choice.reduction_lanes > 1) {
+        let _ = writeln!(text, "{} among {} lanes, combined in local memory", self::axis(expr, deep).name, choice.reduction_lanes);
+    }
+    for &t in &choice.stage {
+        let _ = writeln!(text, "{} copied to local memory", expr.inputs[t].name);
+    }
     if choice.folds(expr) {
         let _ = writeln!(text, "{} in vectors of {} lanes, folded at the end", self::axis(expr, choice.vector.0).name, choice.vector.1);
     }

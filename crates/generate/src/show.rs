@@ -1,7 +1,8 @@
 //! The intermediate steps of lowering as text.
 
 use crate::expr::{Index, ScalarExpr, TensorExpr};
-use crate::nest::{Body, Nest, Step, Tree};
+use crate::loops::{Body, Step, Tree};
+use crate::nest::Nest;
 use crate::schedule::axis;
 use std::fmt::Write;
 
@@ -50,7 +51,7 @@ pub fn places(nest: &Nest) -> String {
 /// What each straight-line step loads.
 pub fn loads(nest: &Nest, body: &Body) -> String {
     let mut text = String::new();
-    show_trees(nest, &body.tree, 0, &mut text);
+    show_trees(nest, body, 0, &mut text);
     for at in nest.tile_points() {
         let _ =
             writeln!(text, "point {:?}: {} loads, {} stores", at.as_slice(), nest.epilogue_items(&at).list.len(), nest.stores(&at).len());
@@ -62,9 +63,23 @@ fn show_trees(nest: &Nest, trees: &[Tree<Step>], depth: usize, text: &mut String
     let pad = "  ".repeat(depth);
     for tree in trees {
         match tree {
-            Tree::Loop { axis: a, trips, step, body } => {
-                let _ = writeln!(text, "{pad}for {} in 0..{} step {step}", axis(nest.expr, *a).name, trips * step);
+            Tree::Loop { axis: a, trips, step, lanes, body } => {
+                let among = if *lanes > 1 { format!(", {lanes} lanes") } else { String::new() };
+                let _ = writeln!(text, "{pad}for {} in 0..{} step {step}{among}", axis(nest.expr, *a).name, trips * step * lanes);
                 show_trees(nest, body, depth + 1, text);
+            }
+            Tree::Lanes { axis: a, first, lanes, body } => {
+                let from = first.map_or(String::new(), |first| format!(" from block {first} of {}", axis(nest.expr, *a).name));
+                let _ = writeln!(text, "{pad}{lanes} lanes{from}");
+                show_trees(nest, body, depth + 1, text);
+            }
+            Tree::Stage(stage) => {
+                for own in &nest.staged {
+                    let (tensor, extents) = (nest.templates[own.template].tensor, own.local.extents());
+                    let copies = nest.copies(own, stage).map_or(0, |copies| copies.len());
+                    let name = &nest.expr.inputs[tensor].name;
+                    let _ = writeln!(text, "{pad}copy {name} to local memory of {extents:?}: {copies} loads, {} wide", own.width);
+                }
             }
             Tree::Step(step) => {
                 for item in &step.items.list {

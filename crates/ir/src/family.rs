@@ -95,7 +95,7 @@ impl Space {
 /// A schedule whose knobs are still open: legality, registers, operation counts and accesses are functions of the knobs, so that
 /// thousands of configurations are judged without lowering.
 ///
-/// Property, tested on random draws: `Kernel::of(family.lower(c))` equals `family.kernel(c)`.
+/// Property, tested on random draws: `outline` stands for `kernel`, which is derived from the lowered Program.
 pub trait Family: Sync {
     /// The name its Programs get.
     fn name(&self) -> &Name;
@@ -104,7 +104,13 @@ pub trait Family: Sync {
     /// Every legal configuration in a fixed order, before any device is considered; each is made when it is asked for.
     fn configs(&self) -> Box<dyn Iterator<Item = Config> + '_>;
     /// What the models see of one legal configuration.
-    fn kernel(&self, config: &Config) -> Kernel;
+    ///
+    /// # Panics
+    /// Where the configuration is not of the Family, or what it lowers to is not affine: defects, as [`LowerError`]s are.
+    fn kernel(&self, config: &Config) -> Kernel {
+        let program = self.lower(config).unwrap_or_else(|error| panic!("{error}"));
+        Kernel::of(&program).unwrap_or_else(|error| panic!("configuration {config:?} of `{}`: {error}", self.name()))
+    }
     /// The same as coarse counts need it, for a fraction of the work: accesses of a straight-line block that differ in constants only are one
     /// or two, at the least and the greatest of these, which stand for all of them.
     fn outline(&self, config: &Config) -> Kernel;

@@ -132,8 +132,7 @@ pub fn parts_at(counts: &Counts, on: &Profile, clock: Option<Hertz>) -> Parts {
     if let Some(bytes) = counts.texels {
         limits.push((Limiter::Texture, over(bytes, &m.texture_l1.bandwidth, "memory.texture_l1.bandwidth")));
     }
-    // Local memory answers a wavefront a cycle, whatever path its bytes take afterwards.
-    limits.push((Limiter::Local, if counts.local == 0.0 { Ok(Seconds::ZERO) } else { machine.busiest(counts.local) }));
+    limits.push((Limiter::Local, if counts.local == 0.0 { Ok(Seconds::ZERO) } else { machine.local(counts.local) }));
     let l2 =
         counts.l2_load.as_ref().map_err(Clone::clone).and_then(|load| over(load + counts.l2_store, &m.l2.bandwidth, "memory.l2.bandwidth"));
     // The slice of the busiest address is what all wait for.
@@ -149,7 +148,10 @@ pub fn parts_at(counts: &Counts, on: &Profile, clock: Option<Hertz>) -> Parts {
         let copy = over(bytes, &m.dram_bandwidth, "memory.dram_bandwidth")?;
         Ok(Moved { copy, loaded: if bytes > 0.0 { dram.load / bytes } else { 0.0 } })
     });
-    Parts { launch: on.execution.launch_overhead.get().copied(), fixed: limits, moved, life: machine.life(counts) }
+    let units = [Limiter::Fp, Limiter::Issue, Limiter::L1, Limiter::Texture, Limiter::Local];
+    let busy = limits.iter().filter(|limit| units.contains(&limit.0)).filter_map(|limit| limit.1.as_ref().ok());
+    let life = machine.life(counts, busy.fold(Seconds::ZERO, |most, &own| most.max(own)));
+    Parts { launch: on.execution.launch_overhead.get().copied(), fixed: limits, moved, life }
 }
 
 impl Parts {
@@ -239,6 +241,15 @@ impl Machine<'_> {
         Ok(Seconds(cycles / self.groups * most / self.clock()?.0))
     }
 
+    /// Local memory answers wavefronts at its bandwidth, whatever path their bytes take afterwards; one a cycle where nothing is known of it.
+    fn local(&self, wavefronts: f64) -> Result<Seconds, Unknown> {
+        let one = match self.on.memory.local_bandwidth.get() {
+            Some(bandwidth) => WAVEFRONT_BYTES * self.cores()? * self.clock()?.0 / bandwidth.0,
+            None => 1.0,
+        };
+        self.busiest(wavefronts * one)
+    }
+
     /// Each type's units work by themselves: the slowest counts. Lanes of a cut warp wait with the others.
     fn fp(&self, demand: &Counts) -> Result<Seconds, Unknown> {
         let e = &self.on.execution;
@@ -311,9 +322,11 @@ impl Machine<'_> {
     }
 
     /// What the launch takes where nothing but waiting counts: a warp issues an instruction a cycle and waits for its loads, as many at
-    /// once as program order and registers allow.
-    fn life(&self, demand: &Counts) -> Result<Life, Unknown> {
+    /// once as program order and registers allow. Where warps of a group meet, each waits until all have done what the unit that is `busy`
+    /// longest does for them; other groups use it meanwhile.
+    fn life(&self, demand: &Counts, busy: Seconds) -> Result<Life, Unknown> {
         let m = &self.on.memory;
+        let habits = Habits::of(self.on);
         let stores = demand.l2_store > 0.0;
         let (mut waiting, mut memory) = (0.0, 0.0);
         let last = if stores || !demand.waits.is_empty() { m.dram_latency.known_as("memory.dram_latency")?.0 } else { 0.0 };
@@ -343,10 +356,13 @@ impl Machine<'_> {
         let most = self.on.execution.max_groups.get().map_or(USUAL_GROUPS, |&most| f64::from(most));
         let at_once = f64::from(demand.resident.groups).min(most).min((self.groups / self.cores()?).ceil()).max(1.0) * per_group;
         let lives = (self.groups / self.cores()?).ceil() * per_group / at_once;
-        let whole = if Habits::of(self.on).in_step { lives.ceil() / lives } else { 1.0 };
+        let whole = if habits.in_step { lives.ceil() / lives } else { 1.0 };
         let each = |cycles: f64| self.busiest(cycles * self.warps / at_once * whole);
+        let own = (instructions + self.delivery(demand)?) / self.warps;
+        let meets = habits.meets && has_barrier(&demand.kernel.accesses.nest);
+        let group = if meets { busy.0 * self.clock()?.0 / (self.groups / self.cores()?).ceil() } else { 0.0 };
         Ok(Life {
-            alone: each(instructions / self.warps + waiting + self.delivery(demand)? / self.warps)?,
+            alone: each(own.max(group) + waiting)?,
             memory: each(memory)?,
             // Blocks without an instruction are nobody's kernel.
             turnover: each(if instructions > 0.0 { 1.0 } else { 0.0 })?,
@@ -367,6 +383,8 @@ struct Habits {
     in_flight: f64,
     /// Whether groups that begin together end together, so that one more than a core holds takes a life more.
     in_step: bool,
+    /// Whether warps that meet at barriers wait for what units do for the others of their group.
+    meets: bool,
 }
 
 impl Habits {
@@ -375,9 +393,10 @@ impl Habits {
             // Trips: short bodies are written out at least four times (nvcc's default, and near it LLVM's for AMD), and sweeps of caches reach the
             // bandwidth of the second level with 8 warps of two loads a trip. Loads: compilers batch a block's, and recordings do not tell 8
             // from 24. Lives: recordings of long launches do not tell whole ones from parts.
-            Ok(_) => Self { unrolls: true, in_flight: 16.0, in_step: false },
+            // Barriers: what groups lose by them is in the fitted norm.
+            Ok(_) => Self { unrolls: true, in_flight: 16.0, in_step: false, meets: true },
             // Of others nothing is recorded: kernels are taken as they are written.
-            Err(_) => Self { unrolls: false, in_flight: f64::INFINITY, in_step: true },
+            Err(_) => Self { unrolls: false, in_flight: f64::INFINITY, in_step: true, meets: true },
         }
     }
 }
@@ -394,6 +413,18 @@ fn wait(waits: &mut Waits, times: f64, loads: f64, (unrolled, in_flight): (f64, 
         }
     }
 }
+
+/// Whether work-items of a group meet somewhere.
+pub(crate) fn has_barrier(nest: &[Nest]) -> bool {
+    nest.iter().any(|node| match node {
+        Nest::Barrier => true,
+        Nest::Loop { body, .. } => has_barrier(body),
+        Nest::Access(_) => false,
+    })
+}
+
+/// Bytes that all banks of local memory answer together.
+const WAVEFRONT_BYTES: f64 = 128.0;
 
 /// How many trips of a loop's body run as one straight run: none beyond the first across a barrier.
 fn straight(kernel: &Kernel, body: &[Nest], trips: f64, habits: Habits) -> f64 {

@@ -16,7 +16,7 @@ use super::kernel::lanes;
 use super::kernel::subject::{Field, Subject, Touch, Var};
 use super::sets::intervals::gcd;
 use crate::coarse::requests::{Requests, TensorTraffic};
-use crate::time::{Limit, Norms, combined, nothing_known};
+use crate::time::{Limit, Norms, combined, has_barrier, nothing_known};
 use smallvec::SmallVec;
 use warpsight_ir::profile::Fact;
 use warpsight_ir::range::Interval;
@@ -572,14 +572,6 @@ impl Level {
 fn asked(subject: &Subject, field: &Field, keep: fn(AccessKind) -> bool) -> f64 {
     let kept = field.all().filter(|touch| keep(touch.kind));
     kept.fold(0.0, |sum, touch| sum + lanes::executing(subject, touch) * touch.width as f64) * field.geometry.element as f64
-}
-
-fn has_barrier(nest: &[Nest]) -> bool {
-    nest.iter().any(|node| match node {
-        Nest::Barrier => true,
-        Nest::Loop { body, .. } => has_barrier(body),
-        Nest::Access(_) => false,
-    })
 }
 
 /// Trips of all loops of a work-item.

@@ -1,0 +1,297 @@
+//! The loops of a reduction, down to straight-line steps and what each of these loads.
+
+use crate::expr::AxisId;
+use crate::nest::{Items, Nest, Offsets, Template, for_each};
+use crate::schedule::Choice;
+use crate::stage::Stage;
+use smallvec::SmallVec;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What a work-item does, whatever group it is in: the reduction; empty where nothing is reduced.
+pub type Body = Vec<Tree<Step>>;
+
+/// The bodies of an expression's configurations that were resolved lately: those that differ in groups alone share one, and ranking meets
+/// them thousands of times.
+#[derive(Default)]
+pub struct Bodies(Mutex<HashMap<Choice, Arc<Body>>>);
+
+/// Bodies kept at a time. Arrangements of work-items are the last of a schedule's knobs, so a body is needed again soon or hardly ever.
+const KEPT: usize = 256;
+
+impl Bodies {
+    /// The body of a configuration.
+    pub fn of(&self, nest: &Nest) -> Arc<Body> {
+        let parallel = nest.choice.lanes.len();
+        let key = Choice { lanes: SmallVec::from_elem(1, parallel), launch_order: SmallVec::new(), ..nest.choice.clone() };
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(body) = kept.get(&key) {
+            return body.clone();
+        }
+        if kept.len() == KEPT {
+            kept.clear();
+        }
+        let body = Arc::new(nest.with_items(nest.all_steps()));
+        kept.insert(key, body.clone());
+        body
+    }
+}
+
+/// The loops of the reduction, down to straight-line steps.
+#[derive(Clone, Debug)]
+pub enum Tree<S> {
+    /// `for axis in 0..trips·step step step`.
+    Loop {
+        /// A reduction axis.
+        axis: AxisId,
+        /// At least 2.
+        trips: u32,
+        /// Distance between values.
+        step: u32,
+        /// Lanes that share each trip, with a value of their own each.
+        lanes: u32,
+        /// What is repeated.
+        body: Vec<Self>,
+    },
+    /// The first of the lanes that share a reduction, with a value of the axis each where they have one.
+    Lanes {
+        /// The reduction axis.
+        axis: AxisId,
+        /// The value of the first lane.
+        first: Option<u32>,
+        /// How many lanes.
+        lanes: u32,
+        /// What they do.
+        body: Vec<Self>,
+    },
+    /// Straight-line code.
+    Step(S),
+    /// A copy to local memory, of what the steps that follow read.
+    Stage(Stage),
+}
+
+/// Straight-line code: loads, then updates of the accumulators.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// What is loaded.
+    pub items: Items,
+    /// Points of the reduction that are combined, as offsets of each reduction axis from its loop variable (or from 0 without one).
+    pub points: Vec<Offsets>,
+    /// Whether each reduction axis has a loop variable here.
+    pub looped: SmallVec<[bool; 5]>,
+    /// Vector lanes of what is combined: the nest's, or 1 where a reduction in vectors has no whole one left.
+    pub width: u8,
+}
+
+/// The points of a reduction that straight-line steps of one form combine, one after the other.
+#[derive(Clone, Debug)]
+pub struct Steps {
+    /// The first point, as offsets of each reduction axis from its loop variable (or from 0 without one).
+    pub from: Offsets,
+    /// Points of one step along each reduction axis.
+    pub counts: Offsets,
+    /// Steps along each, the last axis changing fastest.
+    pub steps: Offsets,
+    /// How far they are from each other along it.
+    pub apart: Offsets,
+    /// Whether each reduction axis has a loop variable here.
+    pub looped: SmallVec<[bool; 5]>,
+    /// Vector lanes of what is combined, as in [`Step`].
+    pub width: u8,
+}
+
+impl Steps {
+    /// The points of each step.
+    fn points(&self) -> Vec<Vec<Offsets>> {
+        let mut steps = vec![];
+        for_each(&self.steps, |step| {
+            let mut points = vec![];
+            let at = |r: usize, o: i64| self.from[r] + step[r] * self.apart[r] + o;
+            for_each(&self.counts, |o| points.push(o.iter().enumerate().map(|(r, &o)| at(r, o)).collect()));
+            steps.push(points);
+        });
+        steps
+    }
+
+    /// How many points there are.
+    pub fn count(&self) -> u64 {
+        (self.counts.iter().product::<i64>() * self.number()) as u64
+    }
+
+    /// How many steps.
+    pub fn number(&self) -> i64 {
+        self.steps.iter().product()
+    }
+}
+
+impl Nest<'_> {
+    /// The loops of the reduction and what their steps combine.
+    pub fn all_steps(&self) -> Vec<Tree<Steps>> {
+        let mut state = SmallVec::from_elem(None, self.expr.reduce.len());
+        if self.expr.reduce.is_empty() { vec![] } else { self.loops(&self.choice.order, &mut state) }
+    }
+
+    fn with_items(&self, trees: Vec<Tree<Steps>>) -> Vec<Tree<Step>> {
+        let mut all = vec![];
+        for tree in trees {
+            match tree {
+                Tree::Loop { axis, trips, step, lanes, body } => {
+                    all.push(Tree::Loop { axis, trips, step, lanes, body: self.with_items(body) });
+                }
+                Tree::Lanes { axis, first, lanes, body } => all.push(Tree::Lanes { axis, first, lanes, body: self.with_items(body) }),
+                Tree::Stage(stage) => all.push(Tree::Stage(stage)),
+                Tree::Step(steps) => all.extend(steps.points().into_iter().map(|points| {
+                    let items = self.items(&self.expr.body, &points, steps.width);
+                    Tree::Step(Step { items, points, looped: steps.looped.clone(), width: steps.width })
+                })),
+            }
+        }
+        all
+    }
+
+    /// The rolled loops of `order`, outermost first, then straight-line steps. `fixed` holds, per reduction axis, the constant base
+    /// where it has no loop variable (unset: 0 for unrolled axes).
+    fn loops(&self, order: &[AxisId], state: &mut SmallVec<[Option<Base>; 5]>) -> Vec<Tree<Steps>> {
+        let Some((&a, inner)) = order.split_first() else { return self.steps(state) };
+        let r = a.0 - self.expr.axes.len();
+        let (extent, step, lanes) = (self.expr.reduce[r].extent, self.trip(a), self.lanes_along(a));
+        let (trips, rest) = (extent / step, extent % step);
+        if Some(a) == self.deep && self.choice.reduction_lanes > 1 {
+            return self.shared(a, inner, state);
+        }
+        let mut trees = vec![];
+        if trips == 1 {
+            state[r] = Some(Base { from: 0, count: step, looped: false, lanes });
+            trees.extend(self.copy(a, state, false));
+            trees.extend(self.loops(inner, state));
+        } else {
+            state[r] = Some(Base { from: 0, count: step, looped: true, lanes });
+            let body = self.copy(a, state, true).into_iter().chain(self.loops(inner, state)).collect();
+            trees.push(Tree::Loop { axis: a, trips: trips as u32, step: step as u32, lanes: 1, body });
+        }
+        for base in rests(extent, rest, lanes) {
+            state[r] = Some(base);
+            trees.extend(self.copy(a, state, true));
+            trees.extend(self.loops(inner, state));
+        }
+        state[r] = None;
+        trees
+    }
+
+    /// The loop of an axis that lanes share: in each trip each has a part; what is left has the first of them.
+    fn shared(&self, a: AxisId, inner: &[AxisId], state: &mut SmallVec<[Option<Base>; 5]>) -> Vec<Tree<Steps>> {
+        let r = a.0 - self.expr.axes.len();
+        let (extent, step, vector) = (self.expr.reduce[r].extent, self.trip(a), self.lanes_along(a));
+        let all = self.choice.reduction_lanes;
+        let (trips, left) = ((extent / step) as u32 / all, (extent / step) as u32 % all);
+        let mut trees = vec![];
+        state[r] = Some(Base { from: 0, count: step, looped: true, lanes: vector });
+        if trips > 1 {
+            trees.push(Tree::Loop { axis: a, trips, step: step as u32, lanes: all, body: self.loops(inner, state) });
+        } else {
+            trees.push(Tree::Lanes { axis: a, first: Some(0), lanes: all, body: self.loops(inner, state) });
+        }
+        if left > 0 {
+            trees.push(Tree::Lanes { axis: a, first: Some(trips * all), lanes: left, body: self.loops(inner, state) });
+        }
+        for base in rests(extent, extent % step, vector) {
+            state[r] = Some(base);
+            trees.push(Tree::Lanes { axis: a, first: None, lanes: 1, body: self.loops(inner, state) });
+        }
+        state[r] = None;
+        trees
+    }
+
+    /// The copy in front of what is done with a part of the deep axis.
+    fn copy(&self, a: AxisId, state: &[Option<Base>], again: bool) -> Option<Tree<Steps>> {
+        let own = state[a.0 - self.expr.axes.len()].filter(|_| Some(a) == self.deep && !self.choice.stage.is_empty())?;
+        let looped: SmallVec<[bool; 5]> = state.iter().map(|base| base.is_some_and(|base| base.looped)).collect();
+        let from = state.iter().map(|base| base.map_or(0, |base| base.from)).collect();
+        let again = again || looped.contains(&true);
+        Some(Tree::Stage(Stage { from, counts: self.copied(own.count), looped, again }))
+    }
+
+    /// Straight-line code for one trip of the innermost loop: a step per row of an unrolled window and texel of the deep axis, then for what
+    /// makes no whole texel.
+    fn steps(&self, state: &[Option<Base>]) -> Vec<Tree<Steps>> {
+        let looped: SmallVec<[bool; 5]> = state.iter().map(|b| b.is_some_and(|b| b.looped)).collect();
+        let base: Vec<Base> = state
+            .iter()
+            .zip(&self.expr.reduce)
+            .map(|(b, a)| b.unwrap_or(Base { from: 0, count: a.extent, looped: false, lanes: 1 }))
+            .collect();
+        let deep = self.deep.map(|a| a.0 - self.expr.axes.len());
+        // Axes whose points share a step: the innermost unrolled one, and a texel's worth of the deep one.
+        let innermost = (0..base.len()).rev().find(|&r| Some(r) != deep && base[r].count > 1);
+        let lanes = deep.map_or(1, |d| base[d].lanes);
+        let texel = if lanes == 1 && deep.is_some_and(|d| self.packs(d)) { 4 } else { lanes };
+        let width = if self.choice.folds(self.expr) { lanes as u8 } else { self.width() };
+        let chunk = |r: usize| match r {
+            r if Some(r) == innermost => base[r].count,
+            r if Some(r) == deep => texel,
+            _ => 1,
+        };
+        let mut parts = vec![];
+        // A deep axis that is the innermost unrolled one has no second part.
+        let rest = deep.map_or(0, |d| base[d].count % chunk(d));
+        for whole in [true, false] {
+            let count = |r: usize| match whole {
+                _ if Some(r) != deep => base[r].count,
+                true => base[r].count - rest,
+                false => rest,
+            };
+            if !whole && rest == 0 || (0..base.len()).any(|r| count(r) == 0) {
+                continue;
+            }
+            let all = 0..base.len();
+            let apart: Offsets = all.clone().map(|r| chunk(r).min(count(r))).collect();
+            parts.push(Tree::Step(Steps {
+                from: all
+                    .clone()
+                    .map(|r| base[r].from + base[r].count - if whole || Some(r) != deep { base[r].count } else { rest })
+                    .collect(),
+                counts: all.clone().map(|r| if lanes > 1 && Some(r) == deep { 1 } else { apart[r] }).collect(),
+                steps: all.map(|r| count(r) / apart[r]).collect(),
+                apart,
+                looped: looped.clone(),
+                width,
+            }));
+        }
+        parts
+    }
+
+    /// Whether some input is an image packed along a reduction axis.
+    fn packs(&self, r: usize) -> bool {
+        let axis = AxisId(self.expr.axes.len() + r);
+        let texels = |t: &Template| self.layouts[t.tensor].block().filter(|_| self.layouts[t.tensor].is_image());
+        self.templates.iter().any(|t| texels(t).is_some_and(|(pack, _)| t.index[pack].coefficient(axis) != 0))
+    }
+}
+
+/// What is left of an axis: whole vectors first, then what is less than one.
+fn rests(extent: i64, rest: i64, lanes: i64) -> impl Iterator<Item = Base> {
+    let (whole, single) = (rest / lanes * lanes, rest % lanes);
+    let parts = [(extent - rest, whole, lanes), (extent - single, single, 1)].into_iter().filter(|part| part.1 > 0);
+    parts.map(|(from, count, lanes)| Base { from, count, looped: false, lanes })
+}
+
+/// The state of a reduction axis while its loops are laid out.
+#[derive(Clone, Copy, Debug)]
+struct Base {
+    from: i64,
+    count: i64,
+    looped: bool,
+    /// Vector lanes along it.
+    lanes: i64,
+}
+
+/// Registers of loops and of what the steps in them load; `copied` are those of a copy.
+pub fn tree_words<S>(trees: &[Tree<S>], copied: u32, step: &mut impl FnMut(&S) -> u32) -> u32 {
+    let words = |tree: &Tree<S>| match tree {
+        Tree::Loop { body, lanes, .. } => 1 + u32::from(*lanes > 1) + tree_words(body, copied, step),
+        Tree::Lanes { body, first, .. } => u32::from(first.is_some()) + tree_words(body, copied, step),
+        Tree::Step(own) => step(own),
+        Tree::Stage(_) => copied,
+    };
+    trees.iter().map(words).max().unwrap_or(0)
+}

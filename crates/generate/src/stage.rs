@@ -1,0 +1,322 @@
+//! Tensors of which the work-items of a group together copy to local memory what all of them read in one trip of a loop, before each reads
+//! its own from there.
+//!
+//! A copy is taken apart into positions that are affine in lanes: lanes are spread over the copied part in the order in which it lies in
+//! memory, so that neighbours copy neighbours, an axis of lanes being cut in two where a row of the part ends within it.
+
+use crate::expr::{AxisId, Index};
+use crate::layout::{Coord, Coords, Layout};
+use crate::local::{LanePart, Share, Staged};
+use crate::nest::{LaneKind, Nest, Offsets};
+use crate::schedule::{axis, runs_along};
+use smallvec::{SmallVec, smallvec};
+use warpsight_ir::Affine;
+use warpsight_ir::range::Interval;
+
+/// The widest vector that is copied at a time: 128 bits of 32-bit elements.
+const WIDEST: i64 = 4;
+
+/// Copies that a work-item makes one after the other, written out.
+const MOST_COPIES: i64 = 16;
+
+/// When tensors are copied: what is read until the next time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stage {
+    /// The first position along each reduction axis, loops that run around it being in their first trip.
+    pub from: Offsets,
+    /// Positions along each reduction axis.
+    pub counts: Offsets,
+    /// Whether each reduction axis has a loop variable around the copy.
+    pub looped: SmallVec<[bool; 5]>,
+    /// Whether something was copied before it.
+    pub again: bool,
+}
+
+/// What a position of a copy depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Moves {
+    /// The group along a parallel axis.
+    Group(usize),
+    /// A digit of lanes: a position in [`Nest::lane_parts`].
+    Lane(usize),
+    /// The trip of a reduction axis's loop.
+    Trip(AxisId),
+}
+
+/// Coordinates, or positions along dimensions.
+pub type Position = SmallVec<[Affine<Moves>; 4]>;
+
+/// `0 ≤ value < extent`.
+pub type Within = (Affine<Moves>, i64);
+
+/// One load of a copy and where it is put.
+pub struct Copied {
+    /// Coordinates in the tensor's argument.
+    pub load: Position,
+    /// Elements of the load.
+    pub width: u8,
+    /// Beyond these bounds nothing is copied: the part ends there.
+    pub part: Vec<Within>,
+    /// Beyond these zeros are: the tensor ends there.
+    pub tensor: Vec<Within>,
+    /// Where it is put.
+    pub stores: Vec<Put>,
+}
+
+/// A store of a part of what was loaded.
+pub struct Put {
+    /// Coordinates in local memory.
+    pub to: Position,
+    /// Its first lane of the load.
+    pub start: u8,
+    /// Lanes.
+    pub width: u8,
+}
+
+impl Nest<'_> {
+    /// The tensors that are copied. `None` where a copy cannot be made in few affine steps.
+    pub fn stage(&self) -> Option<Vec<Staged>> {
+        let templates = (0..self.templates.len()).filter(|&t| self.choice.stage.contains(&self.templates[t].tensor));
+        templates.map(|t| self.staged(t)).collect()
+    }
+
+    fn staged(&self, template: usize) -> Option<Staged> {
+        let index = self.templates[template].index;
+        let tensor = &self.layouts[self.templates[template].tensor];
+        let part = self.part(index, &self.whole_stage()?);
+        let (memory, _) = tensor.innermost()?;
+        let innermost = self.read_along(index).unwrap_or(memory);
+        let width = (0..).map(|n| WIDEST >> n).find(|&width| width == 1 || self.copies_whole(index, tensor, &part, memory, width))?;
+        // Rows of local memory whose length is odd, or that are read as vectors side by side, begin in different banks.
+        let alike = innermost == memory;
+        let vectors = self.templates[template].lanes == LaneKind::Consecutive;
+        let pad = match (vectors, alike) {
+            (true, true) => 0,
+            (true, false) => i64::from(self.width()),
+            (false, _) => 1 - part[innermost] % 2,
+        };
+        let mut extents = part.clone();
+        extents[innermost] += pad;
+        let local = Layout::ordered(&extents, (0..index.len()).filter(|&d| d != innermost).chain([innermost]).map(|d| (d, 1)));
+
+        // Digits of lanes, the fastest first, to dimensions, the fastest first.
+        let lanes = self.choice.launch_order.iter().map(|&axis| LanePart { axis, below: 1, size: self.splits[axis].lanes });
+        let mut free: Vec<LanePart> = lanes.filter(|part| part.size > 1).rev().collect();
+        let mut shares = vec![];
+        let mut reps = 1;
+        for memory_axis in tensor.axes().iter().rev() {
+            let dim = memory_axis.dim;
+            let loads = if dim == memory { part[dim] / width } else { part[dim] };
+            let mut factor = 1;
+            while factor < loads {
+                let Some(lanes) = free.pop() else { break };
+                let wanted = u64::try_from(rounds(loads, factor)).ok()?.next_power_of_two() as u32;
+                let own = LanePart { size: lanes.size.min(wanted), ..lanes };
+                if own.size < lanes.size {
+                    free.push(LanePart { below: lanes.below * own.size, size: lanes.size / own.size, ..lanes });
+                }
+                shares.push(Share { dim, part: own, factor });
+                factor *= i64::from(own.size);
+            }
+            reps *= rounds(loads, factor);
+        }
+        let words = (reps * width) as u32;
+        (reps <= MOST_COPIES).then_some(Staged { template, local, width, words, shares, spare: free })
+    }
+
+    /// The dimension along which lanes of a vector read side by side.
+    pub fn read_along(&self, index: &[Index]) -> Option<usize> {
+        let vector = self.choice.vector.0;
+        let mut moving = (0..index.len()).filter(|&d| self.width() > 1 && index[d].coefficient(vector) != 0);
+        let first = moving.next().filter(|&d| index[d].coefficient(vector) == 1)?;
+        moving.next().is_none().then_some(first)
+    }
+
+    /// Whether vectors so wide along a dimension lie inside the tensor or outside, and make the whole of the part.
+    fn copies_whole(&self, index: &[Index], tensor: &Layout, part: &[i64], dim: usize, width: i64) -> bool {
+        let moved = |&(a, c): &(AxisId, i32)| {
+            let step = match self.splits.get(a.0) {
+                Some(split) if split.groups > 1 => i64::from(c) * split.per_item() * i64::from(split.lanes),
+                Some(_) => 0,
+                None => i64::from(c) * self.trip(a),
+            };
+            step % width == 0
+        };
+        let form = &index[dim];
+        form.terms().iter().all(moved) && [form.constant, part[dim], tensor.extents()[dim]].iter().all(|number| number % width == 0)
+    }
+
+    /// A copy for a whole trip of the loop of the deep axis.
+    fn whole_stage(&self) -> Option<Stage> {
+        let deep = self.deep?;
+        let reduce = self.expr.reduce.len();
+        let (from, looped) = (smallvec![0; reduce], smallvec![false; reduce]);
+        Some(Stage { from, counts: self.copied(self.trip(deep)), looped, again: true })
+    }
+
+    /// Positions along each reduction axis that are copied for so many along the deep one: all of axes whose loops are inside its own.
+    pub fn copied(&self, depth: i64) -> Offsets {
+        let parallel = self.splits.len();
+        let outside = self.choice.order.iter().take_while(|&&a| Some(a) != self.deep);
+        let outside: SmallVec<[AxisId; 4]> = outside.copied().collect();
+        let positions = |r: usize| match AxisId(parallel + r) {
+            a if Some(a) == self.deep => depth,
+            a if outside.contains(&a) => 1,
+            a => axis(self.expr, a).extent,
+        };
+        (0..self.expr.reduce.len()).map(positions).collect()
+    }
+
+    /// Extents, along each dimension of a tensor, of what the work-items of a group read at an index until the next copy.
+    fn part(&self, index: &[Index], stage: &Stage) -> Offsets {
+        let reach = |&(a, c): &(AxisId, i32)| {
+            let positions = match self.splits.get(a.0) {
+                Some(split) => split.per_item() * i64::from(split.lanes),
+                None => stage.counts[a.0 - self.splits.len()],
+            };
+            i64::from(c) * (positions - 1)
+        };
+        index.iter().map(|form| 1 + form.terms().iter().map(reach).sum::<i64>()).collect()
+    }
+
+    /// The digits of all lanes, the fastest first: those that copies ask for, otherwise one an axis.
+    pub fn cut_lanes(&self, staged: &[Staged]) -> Vec<LanePart> {
+        let mut parts = vec![];
+        for &a in &self.choice.launch_order {
+            let all = self.splits[a].lanes;
+            let own = staged.iter().flat_map(|own| own.shares.iter().map(|share| share.part).chain(own.spare.iter().copied()));
+            let mut cuts: Vec<u32> = own.filter(|part| part.axis == a).map(|part| part.below).chain([1, all]).collect();
+            cuts.sort_unstable();
+            cuts.dedup();
+            parts.extend(cuts.windows(2).map(|cut| LanePart { axis: a, below: cut[0], size: cut[1] / cut[0] }));
+        }
+        if let Some(deep) = self.deep.filter(|_| self.choice.reduction_lanes > 1) {
+            // Neighbouring lanes read neighbours, where what is reduced lies side by side.
+            let at = if runs_along(self.expr, deep) { 0 } else { parts.len() };
+            parts.insert(at, LanePart { axis: deep.0, below: 1, size: self.choice.reduction_lanes });
+        }
+        parts
+    }
+
+    /// The loads and stores of one work-item that copy a tensor.
+    pub fn copies(&self, own: &Staged, stage: &Stage) -> Option<Vec<Copied>> {
+        let template = &self.templates[own.template];
+        let layout = &self.layouts[template.tensor];
+        let part = self.part(template.index, stage);
+        let (memory, _) = layout.innermost()?;
+        let origins: Position = template.index.iter().map(|form| self.origin(form, stage)).collect::<Option<_>>()?;
+        // What is left of an axis may be no whole vectors.
+        let whole = [part[memory], origins[memory].constant].iter().all(|number| number % own.width == 0);
+        let wide = |d: usize| if d == memory && whole { own.width } else { 1 };
+        // Positions of one work-item's loads, and lanes along each dimension.
+        let mut digits: Position = smallvec![Affine::default(); part.len()];
+        let mut lanes: Offsets = smallvec![1; part.len()];
+        for share in &own.shares {
+            lanes[share.dim] *= i64::from(share.part.size);
+            for (number, digit) in self.digits(share.part) {
+                digits[share.dim].add_term(Moves::Lane(number), share.factor * digit)?;
+            }
+        }
+        let loads: Offsets = (0..part.len()).map(|d| part[d] / wide(d)).collect();
+        let reps: Offsets = (0..part.len()).map(|d| rounds(loads[d], lanes[d])).collect();
+        let spare = own.spare.iter().flat_map(|part| self.digits(*part)).map(|(number, _)| (Affine::var(Moves::Lane(number)), 1));
+        let spare: Vec<Within> = spare.collect();
+        let mut copies = vec![];
+        let mut failed = false;
+        crate::nest::for_each(&reps, |rep| {
+            let mut one = || {
+                let at: Position = (0..part.len()).map(|d| digits[d].clone().offset(rep[d] * lanes[d])).collect::<Option<_>>()?;
+                let guarded = |d: &usize| loads[*d] % lanes[*d] != 0;
+                let part = (0..part.len()).filter(guarded).map(|d| (at[d].clone(), loads[d])).chain(spare.iter().cloned()).collect();
+                let place: Position = (0..at.len()).map(|d| at[d].times(wide(d))).collect::<Option<_>>()?;
+                let global: Position = (0..at.len()).map(|d| origins[d].plus(&place[d], 1)).collect::<Option<_>>()?;
+                let ends = (0..at.len()).filter(|&d| self.leaves(&template.index[d], stage, loads[d] * wide(d), layout.extents()[d]));
+                let tensor = ends.map(|d| (global[d].clone(), layout.extents()[d])).collect();
+                let alike = own.local.innermost()?.0 == memory;
+                let width = if alike { wide(memory) } else { 1 };
+                let stores = (0..wide(memory) / width).map(|lane| {
+                    let moved = |d: usize| place[d].clone().offset(if d == memory { lane * width } else { 0 });
+                    let coords = own.local.axes().iter().map(|axis| moved(axis.dim)).collect::<Option<_>>()?;
+                    Some(Put { to: coords, start: (lane * width) as u8, width: width as u8 })
+                });
+                let load = layout.axes().iter().map(|axis| global[axis.dim].clone()).collect();
+                copies.push(Copied { load, width: wide(memory) as u8, part, tensor, stores: stores.collect::<Option<_>>()? });
+                Some(())
+            };
+            failed |= one().is_none();
+        });
+        (!failed).then_some(copies)
+    }
+
+    /// Positions among [`Nest::lane_parts`] of the digits that make one, with what each counts in it.
+    fn digits(&self, part: LanePart) -> impl Iterator<Item = (usize, i64)> + '_ {
+        let inside = move |own: &LanePart| own.axis == part.axis && own.below >= part.below && own.below < part.below * part.size;
+        self.lane_parts.iter().enumerate().filter(move |own| inside(own.1)).map(move |(n, own)| (n, i64::from(own.below / part.below)))
+    }
+
+    /// The first position that a group's copy has along a dimension.
+    fn origin(&self, form: &Index, stage: &Stage) -> Option<Affine<Moves>> {
+        let mut origin = Affine::constant(form.constant);
+        for &(a, c) in form.terms() {
+            match self.splits.get(a.0) {
+                Some(split) => origin.add_term(Moves::Group(a.0), i64::from(c) * split.per_item() * i64::from(split.lanes))?,
+                None => {
+                    let r = a.0 - self.splits.len();
+                    origin.constant = origin.constant.checked_add(i64::from(c) * stage.from[r])?;
+                    if stage.looped[r] {
+                        origin.add_term(Moves::Trip(a), i64::from(c) * self.trip(a))?;
+                    }
+                }
+            }
+        }
+        Some(origin)
+    }
+
+    /// Whether some group's copy reaches beyond an end of the tensor.
+    fn leaves(&self, form: &Index, stage: &Stage, extent: i64, tensor: i64) -> bool {
+        let first = form.range(|a| match self.splits.get(a.0) {
+            Some(split) => Interval::new(0, (split.groups - 1) * split.per_item() * i64::from(split.lanes)),
+            None => {
+                let r = a.0 - self.splits.len();
+                let last = if stage.looped[r] { (axis(self.expr, a).extent / self.trip(a) - 1) * self.trip(a) } else { 0 };
+                Interval::new(stage.from[r], stage.from[r] + last)
+            }
+        });
+        first.lo < 0 || first.hi + i128::from(extent) > i128::from(tensor)
+    }
+
+    /// Where the copy of a tensor is read, as far as it varies: forms in which a parallel axis stands for its lanes.
+    pub fn read_from(&self, own: &Staged, stage: &Stage, looped: &[bool]) -> Coords {
+        let moves = |form: &Index| {
+            let terms = form.terms().iter().filter_map(|&(a, c)| match self.splits.get(a.0) {
+                Some(split) => (split.lanes > 1).then(|| (a, i64::from(c) * split.per_item())),
+                None => {
+                    let r = a.0 - self.splits.len();
+                    (looped[r] && !stage.looped[r]).then(|| (a, i64::from(c) * self.trip(a)))
+                }
+            });
+            // Within a part of a tensor, whose positions have 32 bits.
+            Coord::of(terms, 0).unwrap_or_default()
+        };
+        let index = self.templates[own.template].index;
+        own.local.axes().iter().map(|axis| moves(&index[axis.dim])).collect()
+    }
+
+    /// The constant part of where the copy is read for an offset of a load.
+    pub fn read_at(&self, own: &Staged, stage: &Stage, offsets: &[i64]) -> SmallVec<[i64; 4]> {
+        let index = self.templates[own.template].index;
+        let before = |form: &Index| {
+            let from = |&(a, c): &(AxisId, i32)| match a.0.checked_sub(self.splits.len()) {
+                Some(r) => i64::from(c) * stage.from[r],
+                None => 0,
+            };
+            form.constant + form.terms().iter().map(from).sum::<i64>()
+        };
+        own.local.axes().iter().map(|axis| offsets[axis.dim] - before(&index[axis.dim])).collect()
+    }
+}
+
+/// How many times so many at a time make all.
+fn rounds(all: i64, at_a_time: i64) -> i64 {
+    (all + at_a_time - 1) / at_a_time
+}

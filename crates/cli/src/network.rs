@@ -1,11 +1,11 @@
 //! A network: read, planned, its kernels chosen or found in the store.
 
 use crate::failure::{Failure, Kind};
-use crate::progress;
 use crate::record::{Record, line};
 use crate::report::clean;
 use crate::target::Target;
 use crate::target::judging::Judging;
+use crate::{progress, report};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use warpsight_engine::candidates;
@@ -118,9 +118,18 @@ impl Settled {
     /// Puts the sequences that the model expects to be the fastest in place of a plan's operators.
     pub fn anew(plan: &mut Plan, judging: &Judging, target: &Target) -> Result<Self, Failure> {
         let mut settled = Self::as_it_is(plan);
-        let taken = candidates::settle(plan, &judging.judge(&target.profile))?;
+        let taken = candidates::settle(plan, &judging.judge(&target.profile), &target.device.info().limits)?;
         settled.taken = taken.into_iter().map(|(position, name)| (position, name.to_owned())).collect();
         Ok(settled)
+    }
+
+    /// Whether something failed that need not fail with the operators as they are: of a sequence no kernel works on this driver. Says so.
+    pub fn failed(&self, failure: &Failure) -> bool {
+        let failed = failure.kind == Kind::NothingVerified && !self.taken.is_empty();
+        if failed {
+            given_up(failure);
+        }
+        failed
     }
 
     /// The same as in an earlier optimization of the network for the same device and driver, where the store has one; else anew.
@@ -132,6 +141,11 @@ impl Settled {
         };
         Ok(Self { taken: saved.candidates.clone(), saved: Some(saved), ..settled })
     }
+}
+
+/// Says that no kernel of a sequence that an operator was replaced by works on this driver.
+pub fn given_up(failure: &Failure) {
+    report::note(format_args!("{failure}; operators are now computed as they are"));
 }
 
 /// The kernels of an earlier optimization of the same network for the same device and driver, where the store has one and every

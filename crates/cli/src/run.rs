@@ -62,16 +62,24 @@ const MAX_SIDE: u32 = 1 << 15;
 
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
-    let mut loaded = load(&args.model, &args.input_shape)?;
+    let loaded = load(&args.model, &args.input_shape)?;
     loaded.fits(&args.model)?;
     let inputs = inputs(args, &loaded)?;
     let mut target = args.target.open()?;
     let mut record = args.store.open(target.device.info(), CostModel::<Kernel>::id(&KernelModel))?;
     let judging = Judging::first(&target);
-    let settled = Settled::again(&mut loaded.plan, &judging, &target, &record)?;
-    let network = Network::new(&loaded.plan)?;
+    let mut plan = loaded.plan.clone();
+    let mut settled = Settled::again(&mut plan, &judging, &target, &record)?;
+    let mut network = Network::new(&plan)?;
     let mut rng = fastrand::Rng::new();
-    let selection = select(&network, &settled, &judging, &mut target, &mut record, &mut rng)?;
+    let selection = match select(&network, &settled, &judging, &mut target, &mut record, &mut rng) {
+        Err(failure) if settled.failed(&failure) => {
+            settled = Settled::as_it_is(&loaded.plan);
+            network = Network::new(&loaded.plan)?;
+            select(&network, &settled, &judging, &mut target, &mut record, &mut rng)?
+        }
+        selection => selection?,
+    };
     let bar = progress::bar(1, "run");
     bar.set_message("running all kernels");
     let mut resident = network.open(&selection, &inputs, &mut *target.device)?;

@@ -3,10 +3,12 @@
 use crate::EngineError;
 use crate::parallel::each;
 use crate::tune::Judge;
+use crate::verify::check_operator;
 use warpsight_generate::prune::prune;
-use warpsight_generate::{Candidate, ScheduleFamily, TensorExpr, candidates};
+use warpsight_generate::{Candidate, Operator, ScheduleFamily, TensorExpr, candidates};
 use warpsight_graph::Plan;
 use warpsight_ir::Seconds;
+use warpsight_run::DeviceLimits;
 
 /// Schedules drawn of each expression: the same numbers of each, so that alternatives are compared in the same ones.
 const DRAWN: usize = 600;
@@ -14,18 +16,18 @@ const SEED: u64 = 1;
 /// What a sequence has to take of the time of the operator as it is to be taken instead: more than samples and counts are off by.
 const GAIN: f64 = 0.95;
 
-/// The sequence to take for an operator.
+/// The sequence to take for an operator; those whose temporaries find no room on a device are left out.
 ///
 /// # Errors
 /// What the profile lacks.
-pub fn choose(operator: &warpsight_generate::Operator, judge: &Judge) -> Result<Candidate, EngineError> {
+pub fn choose(operator: &Operator, judge: &Judge, limits: &DeviceLimits) -> Result<Candidate, EngineError> {
     let mut all = candidates(operator).into_iter();
     let Some(direct) = all.next() else { return Ok(Candidate { name: "direct", operator: operator.clone() }) };
     if all.len() == 0 {
         return Ok(direct);
     }
     let mut least = (seconds(&direct.operator.steps, judge)?.map(|own| own.0 * GAIN), direct);
-    for other in all {
+    for other in all.filter(|other| check_operator(&other.operator, limits).is_ok()) {
         let time = seconds(&other.operator.steps, judge)?.map(|own| own.0);
         if time.is_some_and(|time| least.0.is_none_or(|least| time < least)) {
             least = (time, other);
@@ -38,9 +40,9 @@ pub fn choose(operator: &warpsight_generate::Operator, judge: &Judge) -> Result<
 ///
 /// # Errors
 /// What the profile lacks.
-pub fn settle(plan: &mut Plan, judge: &Judge) -> Result<Vec<(usize, &'static str)>, EngineError> {
+pub fn settle(plan: &mut Plan, judge: &Judge, limits: &DeviceLimits) -> Result<Vec<(usize, &'static str)>, EngineError> {
     let distinct = plan.distinct();
-    let chosen = each(&distinct, |distinct| choose(&plan.operators[distinct.uses[0]].operator, judge));
+    let chosen = each(&distinct, |distinct| choose(&plan.operators[distinct.uses[0]].operator, judge, limits));
     let mut taken = vec![];
     for (distinct, chosen) in distinct.iter().zip(chosen) {
         let chosen = chosen?;

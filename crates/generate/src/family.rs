@@ -4,8 +4,8 @@ use crate::addresses::eliminate_common_addresses;
 use crate::expr::{Index, TensorExpr};
 use crate::kernel::outline;
 use crate::layout::{Layout, Place};
-use crate::loops::Bodies;
 use crate::nest::Nest;
+use crate::nest::loops::Bodies;
 use crate::program::program;
 use crate::schedule::{Choice, Knobs, axis, show_choice};
 use warpsight_ir::{Checked, Config, ConfigSpace, Family, Kernel, LowerError, Name};
@@ -110,7 +110,7 @@ impl ScheduleFamily {
         for _ in 0..schedules * DRAWS {
             let values: Vec<i32> = knobs.iter().map(|knob| knob.values[rng.usize(..knob.values.len())]).collect();
             let Some(choice) = self.knobs.schedule(&self.expr, &values) else { continue };
-            if choice.meets() && !(meeting && Nest::can_copy(&self.expr, &choice)) {
+            if choice.meets() && !(meeting && Nest::can_meet(&self.expr, &choice)) {
                 continue;
             }
             let legal = self.legal_places(choice);
@@ -140,7 +140,7 @@ impl ScheduleFamily {
         self.knobs.works(&self.expr, meeting).flat_map(|(values, arrangements)| {
             let mut works: Vec<Work> = vec![];
             for (arrangement, choice) in arrangements {
-                if !choice.stage.is_empty() && !Nest::can_copy(&self.expr, &choice) {
+                if choice.meets() && !Nest::can_meet(&self.expr, &choice) {
                     continue;
                 }
                 // Arrangements decide on places only where coordinates come near the end of 32 bits.

@@ -3,12 +3,12 @@
 
 use crate::expr::{AxisId, Combine, ScalarExpr};
 use crate::layout::{Coord, image_format};
-use crate::local::Staged;
-use crate::loops::{Steps, Tree, tree_words};
 use crate::names::Names;
+use crate::nest::local::Staged;
+use crate::nest::loops::{Steps, Tree, tree_words};
+use crate::nest::stage::{Copied, Moves, Stage, Within};
+use crate::nest::stores::{StoreBound, StoreItem};
 use crate::nest::{Item, LaneKind, Nest, Places};
-use crate::stage::{Copied, Moves, Stage, Within};
-use crate::stores::{StoreBound, StoreItem};
 use smallvec::SmallVec;
 use warpsight_ir::{
     AccessKind, AccessRef, Accesses, Affine, AffineBound, BinaryOp, BufferLayout, Bytes, ImageKind, Kernel, LaunchShape, LoadPath,

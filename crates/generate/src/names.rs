@@ -1,7 +1,7 @@
 //! The names a lowered Program uses, kept apart from the names of its tensors.
 
 use crate::expr::{AxisId, TensorExpr};
-use crate::local::LanePart;
+use crate::nest::local::LanePart;
 use crate::schedule::axis;
 use warpsight_ir::Name;
 

@@ -4,9 +4,17 @@
 //! judged without building statements. Offsets within tiles, unrolled loops and vectors are known here, so a load differs from
 //! its neighbours in constants only: a [`Template`] holds what they share, an [`Item`] the constants.
 
+pub mod local;
+pub mod loops;
+pub mod outline;
+pub mod placing;
+pub mod share;
+pub mod stage;
+pub mod stores;
+
 use crate::expr::{Axis, AxisId, Index, ScalarExpr, TensorExpr};
 use crate::layout::{Coord, Coords, Layout, MemoryAxis, Place, is_free};
-use crate::local::{LanePart, Staged};
+use crate::nest::local::{LanePart, Staged};
 use crate::schedule::{Choice, axis, deep_axis};
 use smallvec::SmallVec;
 use warpsight_ir::range::Interval;
@@ -151,7 +159,7 @@ impl<'a> Nest<'a> {
         let mut nest = Self::placed(expr, choice);
         nest.templates = nest.holds(&expr.store, nest.output_layout()).then(|| nest.collect_templates())??;
         nest.staged = nest.stage()?;
-        nest.lane_parts = nest.cut_lanes(&nest.staged);
+        nest.lane_parts = nest.cut_lanes(&nest.staged)?;
         Some(nest)
     }
 
@@ -174,12 +182,12 @@ impl<'a> Nest<'a> {
         legal
     }
 
-    /// Whether the tensors that a choice copies to local memory can be, from buffers.
-    pub fn can_copy(expr: &'a TensorExpr, choice: &'a Choice) -> bool {
+    /// Whether work-items of a group can meet as a choice says: copy tensors, which then lie in buffers, to local memory, and be numbered so.
+    pub fn can_meet(expr: &'a TensorExpr, choice: &'a Choice) -> bool {
         let mut nest = Self::placed(expr, choice);
         let Some(templates) = nest.collect_templates() else { return false };
         nest.templates = templates;
-        nest.stage().is_some()
+        nest.stage().is_some_and(|staged| nest.cut_lanes(&staged).is_some())
     }
 
     fn placed(expr: &'a TensorExpr, choice: &'a Choice) -> Self {

@@ -2,11 +2,11 @@
 
 use crate::expr::{AxisId, Combine, ScalarExpr, TensorExpr};
 use crate::layout::{Coord, Coords, image_format};
-use crate::local::Staged;
-use crate::loops::{Body, Step, Tree};
 use crate::names::Names;
+use crate::nest::local::Staged;
+use crate::nest::loops::{Body, Step, Tree};
+use crate::nest::stage::{Copied, Moves, Put, Stage, Within};
 use crate::nest::{Item, Items, Nest, Offsets, Operand, Part, Places};
-use crate::stage::{Copied, Moves, Put, Stage, Within};
 use warpsight_ir::{
     Access, Affine, Array, BinaryOp, Border, Bound, Const, Expr, GroupAxis, ImageKind, LaneAxis, Launch, Name, Param, ParamKind, Program,
     Scalar, Scope, Space, Stmt, StorePolicy, Type, Unroll,

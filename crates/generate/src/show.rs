@@ -1,8 +1,8 @@
 //! The intermediate steps of lowering as text.
 
 use crate::expr::{Index, ScalarExpr, TensorExpr};
-use crate::loops::{Body, Step, Tree};
 use crate::nest::Nest;
+use crate::nest::loops::{Body, Step, Tree};
 use crate::schedule::axis;
 use std::fmt::Write;
 

@@ -579,7 +579,7 @@ fn conditions_may_be_ranges() {
 }
 
 #[test]
-fn a_grid_may_have_more_axes_than_its_blocks() {
+fn a_grid_may_have_other_axes_than_its_blocks() {
     let text = STAR.replace("block = [8, 4]", "block = [8]").replace("domain = [\"n\", \"n\"]", "grid = [8, 3, 5, 7]");
     let text = text.replace("\"tx\", \"ty+1\"", "\"tx + b3\", \"ty + bz\"");
     let found = read(&text);
@@ -591,7 +591,14 @@ fn a_grid_may_have_more_axes_than_its_blocks() {
     let said = |from: &str, to: &str| parse(&text.replacen(from, to, 1), &[]).map(drop).expect_err(to).what;
     assert_eq!(said("b3", "b4"), "the grid has 4 axes, this mentions axis 4");
     assert_eq!(said("b3", "ly"), "the block has 1 axes, this mentions axis y");
-    assert_eq!(said("block = [8]", "block = [8, 1, 1, 1]"), "between one and three axes are needed");
+    assert_eq!(said("block = [8]", "block = [8, 1, 1, 1, 1, 1, 1, 1, 1, 1]"), "between one and nine axes are needed");
+    let fewer = text.replace("block = [8]", "block = [8, 2, 1, 1, 4]").replace("grid = [8, 3, 5, 7]", "grid = [8, 3]");
+    let fewer = read(&fewer.replace("\"tx + b3\", \"ty + bz\"", "\"tx + 64*l4\", \"ty\""));
+    assert_eq!(
+        (&fewer.kernel.launch.groups[..], &fewer.kernel.launch.lanes[..], fewer.points),
+        (&[8, 3][..], &[8, 2, 1, 1, 4][..], 64 * 6 * 4)
+    );
+    assert_eq!(coords(&fewer, 0)[3], ["2by+1ly+0", "8bx+1lx+64l4+0"]);
     assert_eq!(said("grid = [8, 3, 5, 7]", "grid = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"), "between one and nine axes are needed");
     assert_eq!(said("grid = [8, 3, 5, 7]", "domain = [64, 3]"), "the block has 1 axes, this 2");
     // A name of the file's own stands for what the file says.

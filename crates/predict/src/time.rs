@@ -394,7 +394,7 @@ impl Habits {
             // bandwidth of the second level with 8 warps of two loads a trip. Loads: compilers batch a block's, and recordings do not tell 8
             // from 24. Lives: recordings of long launches do not tell whole ones from parts.
             // Barriers: what groups lose by them is in the fitted norm.
-            Ok(_) => Self { unrolls: true, in_flight: 16.0, in_step: false, meets: true },
+            Ok(_) => Self { unrolls: true, in_flight: 16.0, in_step: false, meets: false },
             // Of others nothing is recorded: kernels are taken as they are written.
             Err(_) => Self { unrolls: false, in_flight: f64::INFINITY, in_step: true, meets: true },
         }

@@ -19,21 +19,40 @@ use warpsight_engine::network::{Choice, Network, Run};
 use warpsight_engine::tune::Tuned;
 use warpsight_engine::verify::tolerance;
 use warpsight_generate::layout::stored;
-use warpsight_graph::{GraphError, PlanTensor, evaluate_f64};
+use warpsight_graph::{GraphError, Plan, PlanTensor, evaluate_f64};
 use warpsight_ir::sample::{geometric_error, spearman};
 use warpsight_ir::{Family, KnobValue, Name, Seconds};
 
 /// Optimizes a network.
 pub fn run(path: &Path, args: &Args, target: &mut Target, record: &mut Record, json: bool) -> Result<(), Failure> {
-    let mut loaded = load(path, &args.input_shape)?;
-    let settled = Settled::anew(&mut loaded.plan, &Judging::new(target, args.top, args.runs), target)?;
-    let Loaded { graph, plan, .. } = &loaded;
+    let loaded = load(path, &args.input_shape)?;
+    let mut plan = loaded.plan.clone();
+    let settled = Settled::anew(&mut plan, &Judging::new(target, args.top, args.runs), target)?;
+    match settle_on(path, &loaded, &plan, &settled, (args, json), target, record) {
+        Err(failure) if settled.failed(&failure) => {
+            settle_on(path, &loaded, &loaded.plan, &Settled::as_it_is(&loaded.plan), (args, json), target, record)
+        }
+        done => done,
+    }
+}
+
+/// Optimizes a network whose operators are settled on.
+fn settle_on(
+    path: &Path,
+    loaded: &Loaded,
+    plan: &Plan,
+    settled: &Settled,
+    (args, json): (&Args, bool),
+    target: &mut Target,
+    record: &mut Record,
+) -> Result<(), Failure> {
+    let graph = &loaded.graph;
     let stem = path.file_stem().map_or("network".into(), |s| s.to_string_lossy());
     let network = Network::new(plan)?;
     network.fits(&target.device.info().limits)?;
     loaded.fits(path)?;
     let reference = Reference { values: &|inputs| evaluate_f64(graph, inputs), most: EVALUATED };
-    let done = optimize(&network, &settled, &reference, &stem, args, target, record)?;
+    let done = optimize(&network, settled, &reference, &stem, args, target, record)?;
     if let Some(file) = &args.html {
         warpsight_files::write(file, page::html(&stem, &network, &done, target).as_bytes())?;
     }

@@ -4,8 +4,8 @@ use super::network::{self, Reference};
 use super::trace::Trace;
 use super::{Args, Search};
 use crate::accesses::{self, Chosen};
-use crate::failure::Failure;
-use crate::network::Settled;
+use crate::failure::{Failure, Kind};
+use crate::network::{Settled, given_up};
 use crate::record::Record;
 use crate::report::Column::{Below, Keep, Spare};
 use crate::report::{config, micros, out, table};
@@ -61,18 +61,25 @@ pub fn help() -> String {
 }
 
 /// Optimizes the operator that the text describes.
-pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, trace: Option<Trace>, json: bool) -> Result<(), Failure> {
-    let mut operator: Operator = parse_operator(text).map_err(|e| Failure::input(e.to_string()).at(text))?;
+pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, mut trace: Option<Trace>, json: bool) -> Result<(), Failure> {
+    let operator: Operator = parse_operator(text).map_err(|e| Failure::input(e.to_string()).at(text))?;
     // Steps of lowering need no data.
     if args.dump.is_none() {
         check_operator(&operator, &target.device.info().limits)?;
     }
     if args.dump.is_none() && args.search == Search::Model {
         let judging = Judging::new(target, args.top, args.runs);
-        operator = candidates::choose(&operator, &judging.judge(&target.profile))?.operator;
-    }
-    if operator.steps.len() > 1 && args.dump.is_none() && args.search == Search::Model {
-        return sequence(text, &operator, args, target, record, trace, json);
+        let chosen = candidates::choose(&operator, &judging.judge(&target.profile), &target.device.info().limits)?;
+        if chosen.operator.steps.len() > 1 {
+            let done = sequence(text, &chosen.operator, args, target, record, &mut trace, json);
+            match done {
+                Err(failure) if chosen.operator != operator && failure.kind == Kind::NothingVerified => given_up(&failure),
+                done => return done,
+            }
+            if operator.steps.len() > 1 {
+                return sequence(text, &operator, args, target, record, &mut trace, json);
+            }
+        }
     }
     if let (Some(_), [_, _, ..]) = (&args.out, operator.steps.as_slice()) {
         return Err(Failure::input(format!("--search exhaustive times the {} kernels of this operator one by one", operator.steps.len()))
@@ -131,7 +138,7 @@ fn sequence(
     args: &Args,
     target: &mut Target,
     record: &mut Record,
-    trace: Option<Trace>,
+    trace: &mut Option<Trace>,
     json: bool,
 ) -> Result<(), Failure> {
     let mut rng = fastrand::Rng::new();
@@ -139,7 +146,7 @@ fn sequence(
     let network = Network::new(&plan)?;
     let reference = Reference { values: &|inputs| plan.evaluate_f64(inputs), most: EVALUATED };
     let done = network::optimize(&network, &Settled::as_it_is(&plan), &reference, &operator.kind, args, target, record)?;
-    if let Some(trace) = trace {
+    if let Some(trace) = trace.take() {
         trace.write(text, &[network.job(&done.choice.selection, &done.inputs).job])?;
     }
     network::show_operator(text, &network, &done, args, target, json)

@@ -5,7 +5,7 @@ use super::raw::{FieldKind, Flops, LoopOrder, PerPoint, Raw, RawAccess, RawBarri
 use super::reader::{Loop, Reader};
 use super::resolve::{Resolver, Unplaced, Variables};
 use super::text::{Places, Unknown, Written};
-use super::words::{block_axis, help_on_operations, known_operations, operation};
+use super::words::{block_axis, help_on_operations, known_operations, lane_axis, operation};
 use super::wrong::{Result, TextError, wrong};
 use super::{AccessKind, Accesses, BufferLayout, Nest, NestVar, TensorPlace, TensorUse, VarKind};
 use crate::affine::VarId;
@@ -120,7 +120,9 @@ impl Reader<'_> {
     /// Axes in launch order, how often grid-stride loops repeat the domain, and the points of the launch.
     pub(super) fn launch(&self, raw: &Raw) -> Result<(Vec<usize>, i64, i64)> {
         let order = self.block_order(raw)?;
-        let points = self.domain.iter().try_fold(1_i64, |n, &extent| n.checked_mul(extent));
+        // Lanes along axes that the grid has not are points of their own.
+        let further = self.block.get(self.grid.len()..).unwrap_or_default();
+        let points = self.domain.iter().chain(further).try_fold(1_i64, |n, &extent| n.checked_mul(extent));
         let again = self.loops.iter().filter(|own| own.order == LoopOrder::GridStride).try_fold(1_i64, |n, own| n.checked_mul(own.trips));
         let points = points.zip(again).and_then(|(points, again)| points.checked_mul(again));
         let lanes = self.block.iter().chain(&self.grid).try_fold(1_i64, |n, &extent| n.checked_mul(extent));
@@ -143,7 +145,7 @@ impl Reader<'_> {
     /// The variables; one that is cut has a name for each part, `lx%32` and `lx/32`.
     pub(super) fn vars(&self, order: &[usize], variables: &Variables) -> Vec<NestVar> {
         let blocks = order.iter().map(|&axis| (block_axis(axis), VarKind::Group));
-        let lanes = (0..self.block.len()).map(|axis| (["lx", "ly", "lz"][axis].to_owned(), VarKind::Lane));
+        let lanes = (0..self.block.len()).map(|axis| (lane_axis(axis), VarKind::Lane));
         let loops = self.names.iter().zip(&self.loops).filter(|(_, own)| !own.order.unrolled());
         let all = blocks.chain(lanes).chain(loops.map(|(name, _)| (name.clone(), VarKind::Loop)));
         let digits = all.enumerate().flat_map(|(of, (name, kind))| {

@@ -68,10 +68,14 @@ impl<'a> Reader<'a> {
         }
         reader.read_ranges(raw)?;
         reader.read_loops(raw)?;
-        // A grid alone may have more axes than its blocks.
+        // A grid alone may have more axes than its blocks, and fewer.
         let blocks = raw.grid.as_ref().filter(|_| raw.domain.is_none()).map_or(0, |grid| grid.get_ref().len());
-        reader.block = if blocks > 0 && raw.block.get_ref().is_empty() { vec![] } else { reader.extents(&raw.block, 3)? };
-        let axes = reader.block.len().max(blocks);
+        reader.block = if blocks > 0 && raw.block.get_ref().is_empty() {
+            vec![]
+        } else {
+            reader.extents(&raw.block, if blocks > 0 { GRID_AXES } else { 3 })?
+        };
+        let axes = if blocks > 0 { blocks } else { reader.block.len() };
         reader.fold = match &raw.fold {
             Some(fold) => reader.same_rank(fold, axes)?,
             None => vec![1; axes],

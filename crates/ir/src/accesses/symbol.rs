@@ -51,10 +51,14 @@ pub fn named(name: &str, loops: &[String], value: impl Fn(&str) -> Option<i64>) 
     value(name).map(Affine::constant).or_else(|| coordinate(name).or_else(|| further(name)).map(Affine::var))
 }
 
-/// b3 … b9: the axes of a grid beyond the third, where nothing else has the name.
+/// b3 … b9, l3 … l9: the axes of a grid and of its blocks beyond the third, where nothing else has the name.
 fn further(name: &str) -> Option<Symbol> {
-    let &[b'b', axis @ b'3'..=b'9'] = name.as_bytes() else { return None };
-    Some(Symbol::Block(axis - b'0'))
+    let &[kind, axis @ b'3'..=b'9'] = name.as_bytes() else { return None };
+    match kind {
+        b'b' => Some(Symbol::Block(axis - b'0')),
+        b'l' => Some(Symbol::Lane(axis - b'0')),
+        _ => None,
+    }
 }
 
 /// tx … bz.

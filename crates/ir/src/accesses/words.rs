@@ -9,9 +9,14 @@ pub(super) fn block_axis(axis: usize) -> String {
     ["bx", "by", "bz"].get(axis).map_or_else(|| format!("b{axis}"), |name| (*name).to_owned())
 }
 
-/// Whether a name is that of an axis of the grid beyond the third.
+/// The lane of a block along an axis: lx ly lz l3 l4 …
+pub(super) fn lane_axis(axis: usize) -> String {
+    format!("l{}", &block_axis(axis)[1..])
+}
+
+/// Whether a name is that of an axis of grid or block beyond the third.
 pub(super) fn is_further_axis(name: &str) -> bool {
-    (3..10).any(|axis| name == block_axis(axis))
+    (3..10).any(|axis| name == block_axis(axis) || name == lane_axis(axis))
 }
 
 /// Classes that have a name of their own.

@@ -3,7 +3,7 @@
 use super::build::local_arrays;
 use super::symbol::coordinate;
 use super::text::parse;
-use super::words::{block_axis, is_further_axis, word};
+use super::words::{block_axis, is_further_axis, lane_axis, word};
 use super::wrong::TextError;
 use super::{AccessKind, AccessRef, Accesses, AffineBound, LoadPath, Nest, Pattern, TensorPlace, TensorUse, VarKind};
 use crate::affine::text::sum;
@@ -310,11 +310,12 @@ impl<'a> Writer<'a> {
             let lanes = launch.lanes.get(axis).copied();
             let lane = lanes.map_or(0, |_| coefficient(groups + axis));
             let name = block_axis(axis);
-            if lane != 0 && lanes.is_some_and(|lanes| lane.checked_mul(lanes.into()) == Some(block)) {
+            // Points have three coordinates.
+            if axis < 3 && lane != 0 && lanes.is_some_and(|lanes| lane.checked_mul(lanes.into()) == Some(block)) {
                 terms.push((lane, format!("t{}", &name[1..])));
                 continue;
             }
-            terms.extend([(block, name.clone()), (lane, format!("l{}", &name[1..]))].into_iter().filter(|term| term.0 != 0));
+            terms.extend([(block, name.clone()), (lane, lane_axis(axis))].into_iter().filter(|term| term.0 != 0));
         }
         let loops = self.loops.iter().enumerate().map(|(number, own)| (coefficient(self.first_loop() + number), own.name.clone()));
         terms.extend(loops.filter(|term| term.0 != 0));

@@ -6,7 +6,7 @@
 
 use crate::expr::{AxisId, Index};
 use crate::layout::{Coord, Coords, Layout};
-use crate::local::{LanePart, Share, Staged};
+use crate::nest::local::{LanePart, Share, Staged};
 use crate::nest::{LaneKind, Nest, Offsets};
 use crate::schedule::{axis, runs_along};
 use smallvec::{SmallVec, smallvec};
@@ -15,6 +15,10 @@ use warpsight_ir::range::Interval;
 
 /// The widest vector that is copied at a time: 128 bits of 32-bit elements.
 const WIDEST: i64 = 4;
+
+/// Work-items of a group along the third dimension, which all digits of lanes but the first two share, on every NVIDIA GPU (CUDA C++
+/// Programming Guide, "Technical Specifications per Compute Capability").
+const LAST_LANES: u32 = 64;
 
 /// Copies that a work-item makes one after the other, written out.
 const MOST_COPIES: i64 = 16;
@@ -179,8 +183,9 @@ impl Nest<'_> {
         index.iter().map(|form| 1 + form.terms().iter().map(reach).sum::<i64>()).collect()
     }
 
-    /// The digits of all lanes, the fastest first: those that copies ask for, otherwise one an axis.
-    pub fn cut_lanes(&self, staged: &[Staged]) -> Vec<LanePart> {
+    /// The digits of all lanes, the fastest first: those that copies ask for, otherwise one an axis. `None` where too many of them share the
+    /// last dimension of a launch.
+    pub fn cut_lanes(&self, staged: &[Staged]) -> Option<Vec<LanePart>> {
         let mut parts = vec![];
         for &a in &self.choice.launch_order {
             let all = self.splits[a].lanes;
@@ -195,7 +200,8 @@ impl Nest<'_> {
             let at = if runs_along(self.expr, deep) { 0 } else { parts.len() };
             parts.insert(at, LanePart { axis: deep.0, below: 1, size: self.choice.reduction_lanes });
         }
-        parts
+        let last: u32 = parts.iter().skip(2).map(|part| part.size).product();
+        (last <= LAST_LANES || !self.choice.meets()).then_some(parts)
     }
 
     /// The loads and stores of one work-item that copy a tensor.

@@ -1,9 +1,9 @@
 //! The loops of a reduction, down to straight-line steps and what each of these loads.
 
 use crate::expr::AxisId;
+use crate::nest::stage::Stage;
 use crate::nest::{Items, Nest, Offsets, Template, for_each};
 use crate::schedule::Choice;
-use crate::stage::Stage;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -3,7 +3,7 @@
 
 use crate::expr::{AxisId, Index};
 use crate::layout::Layout;
-use crate::loops::Steps;
+use crate::nest::loops::Steps;
 use crate::nest::{Item, LaneKind, Nest, Offsets};
 use smallvec::{SmallVec, smallvec};
 use warpsight_ir::range::Interval;

@@ -245,7 +245,8 @@ impl<'a> Reader<'a> {
     fn copy(&self, n: usize, stage: &Stage, out: &mut Vec<Node>) -> Option<()> {
         let own = &self.nest.staged[n];
         let copies = self.nest.copies(own, stage)?;
-        let (first, last) = (copies.first()?, copies.last()?);
+        let number = copies.number() as u32;
+        let (first, last) = (&copies.at(0)?, &copies.at(i64::from(number) - 1)?);
         let access = |tensor: usize, kind, coords: &[Affine<Moves>], width, bounds: &[&[Within]]| {
             let guard = bounds
                 .iter()
@@ -265,15 +266,14 @@ impl<'a> Reader<'a> {
         };
         let tensor = self.nest.templates[own.template].tensor;
         let load = |own: &Copied| access(tensor, AccessKind::Load, &own.load, own.width, &[&own.part, &own.tensor]);
-        let several = copies.len() > 1;
-        both(load(first)?, if several { Some(load(last)?) } else { None }, copies.len() as u32, out);
+        both(load(first)?, if number > 1 { Some(load(last)?) } else { None }, number, out);
         let local = self.nest.expr.inputs.len() + 1 + n;
         let store = |own: &Copied, at: usize| {
             let put = own.stores.get(at)?;
             access(local, AccessKind::Store(StorePolicy::WriteBack), &put.to, put.width, &[&own.part])
         };
-        let stores: usize = copies.iter().map(|own| own.stores.len()).sum();
-        both(store(first, 0)?, if stores > 1 { Some(store(last, last.stores.len() - 1)?) } else { None }, stores as u32, out);
+        let stores = number * first.stores.len() as u32;
+        both(store(first, 0)?, if stores > 1 { Some(store(last, last.stores.len() - 1)?) } else { None }, stores, out);
         Some(())
     }
 

@@ -248,7 +248,9 @@ impl Writer<'_> {
         let (mut loads, mut stores) = (vec![], vec![]);
         for own in &self.nest.staged {
             let tensor = self.nest.templates[own.template].tensor;
-            for copied in self.nest.copies(own, stage)? {
+            let copies = self.nest.copies(own, stage)?;
+            for number in 0..copies.number() {
+                let copied = copies.at(number)?;
                 let name = self.names.copied(loads.len());
                 stores.extend(self.stored(tensor, &copied, &name));
                 loads.push(Stmt::Let { name, value: self.copied(tensor, &copied) });

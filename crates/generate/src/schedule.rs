@@ -33,11 +33,15 @@ const MAX_BODY: u32 = 256;
 /// Steps of a deep reduction that are written out at most, but for what is read in wider blocks.
 const UNROLLED: u32 = 8;
 /// Values of the knob `reduction_lanes`.
-const REDUCTION_LANES: [i32; 5] = [1, 4, 16, 64, 256];
+const REDUCTION_LANES: [i32; 4] = [1, 8, 64, 256];
 /// Terms of a reduction that lanes share, at least.
 const LONG_REDUCTION: i64 = 32;
-/// Results beyond which the lanes of a GPU have work each, whatever one does.
-const FEW_RESULTS: i64 = 1 << 16;
+/// Work-items beyond which no GPU runs more at a time: the 132 multiprocessors of an H100 hold 270,336.
+const AT_A_TIME: i64 = 1 << 18;
+/// Steps of a deep reduction that lanes share are written out at most.
+const SHARED_UNROLLED: u32 = 4;
+/// Elements of a work-item that reads copies, at least: with fewer it reads local memory as often as it would caches.
+const LEAST_ELEMENTS: u32 = 4;
 /// Work-items of a group that any API takes.
 const LARGEST_GROUP: u32 = 1024;
 /// Lanes of a group that copies tensors together, at least.
@@ -339,6 +343,13 @@ impl Knobs {
         if width > 1 && too_wide {
             return false;
         }
+        // In loops inside that of the deep axis what was copied is read again.
+        if choice.meets() && order != 0 {
+            return false;
+        }
+        if choice.reduction_lanes > 1 && choice.unroll > SHARED_UNROLLED {
+            return false;
+        }
         if choice.reduction_lanes > 1 && (!choice.stage.is_empty() || !self.deep.is_some_and(|a| all_busy(expr, choice, a))) {
             return false;
         }
@@ -353,6 +364,9 @@ impl Knobs {
             return false;
         }
         let points: u32 = choice.tile.iter().product();
+        if !choice.stage.is_empty() && points * width < LEAST_ELEMENTS {
+            return false;
+        }
         let window: i64 = if choice.window_unrolled { self.window.iter().map(|&a| axis(expr, a).extent).product() } else { 1 };
         if points > MAX_POINTS || points * width > MAX_ELEMENTS || points * choice.unroll * window as u32 > MAX_BODY {
             return false;
@@ -441,9 +455,10 @@ fn stages(expr: &TensorExpr, deep: Option<AxisId>, main: &[AxisId]) -> Vec<Small
 /// How many lanes may share a reduction: where results are few and reductions long.
 fn reduction_lanes(expr: &TensorExpr, deep: Option<AxisId>) -> Vec<i32> {
     let results: i64 = expr.axes.iter().map(|axis| axis.extent).product();
-    let long = deep.map(|a| axis(expr, a).extent).filter(|&extent| extent >= LONG_REDUCTION && results <= FEW_RESULTS);
-    let lanes = REDUCTION_LANES.into_iter().filter(|&lanes| lanes == 1 || long.is_some_and(|extent| i64::from(lanes) < extent));
-    lanes.collect()
+    let long = deep.map(|a| axis(expr, a).extent).filter(|&extent| extent >= LONG_REDUCTION);
+    let few = |lanes: i32| results.saturating_mul(i64::from(lanes)) <= AT_A_TIME;
+    let pays = |lanes: i32| few(lanes) && long.is_some_and(|extent| i64::from(lanes) < extent);
+    REDUCTION_LANES.into_iter().filter(|&lanes| lanes == 1 || pays(lanes)).collect()
 }
 
 /// Whether each of the lanes that share a reduction has a part of it.

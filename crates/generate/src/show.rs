@@ -76,7 +76,7 @@ fn show_trees(nest: &Nest, trees: &[Tree<Step>], depth: usize, text: &mut String
             Tree::Stage(stage) => {
                 for own in &nest.staged {
                     let (tensor, extents) = (nest.templates[own.template].tensor, own.local.extents());
-                    let copies = nest.copies(own, stage).map_or(0, |copies| copies.len());
+                    let copies = nest.copies(own, stage).map_or(0, |copies| copies.number());
                     let name = &nest.expr.inputs[tensor].name;
                     let _ = writeln!(text, "{pad}copy {name} to local memory of {extents:?}: {copies} loads, {} wide", own.width);
                 }

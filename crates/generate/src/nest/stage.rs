@@ -77,6 +77,69 @@ pub struct Put {
     pub width: u8,
 }
 
+/// All loads of a copy by one work-item.
+pub struct Copies<'n> {
+    own: &'n Staged,
+    layout: &'n Layout,
+    /// The dimension along which neighbours lie side by side.
+    memory: usize,
+    /// Elements of a load along it.
+    width: i64,
+    /// Where the group's part begins.
+    origins: Position,
+    /// Where the work-item's first load is in it, in loads.
+    digits: Position,
+    /// Lanes along each dimension.
+    lanes: Offsets,
+    spare: Vec<Within>,
+    /// Dimensions along which the part may reach beyond the tensor.
+    ends: SmallVec<[usize; 4]>,
+    /// Loads that make the part, along each dimension.
+    loads: Offsets,
+}
+
+impl Copies<'_> {
+    /// Loads of one work-item along a dimension.
+    fn along(&self, dim: usize) -> i64 {
+        rounds(self.loads[dim], self.lanes[dim])
+    }
+
+    /// How many there are.
+    pub fn number(&self) -> i64 {
+        (0..self.loads.len()).map(|dim| self.along(dim)).product()
+    }
+
+    /// The load of a number, and where it is put; those along the last dimension follow each other.
+    pub fn at(&self, mut number: i64) -> Option<Copied> {
+        let dims = self.loads.len();
+        let mut at: Position = self.digits.clone();
+        for dim in (0..dims).rev() {
+            at[dim].constant = number % self.along(dim) * self.lanes[dim];
+            number /= self.along(dim);
+        }
+        let guarded = |dim: &usize| self.loads[*dim] % self.lanes[*dim] != 0;
+        let part = (0..dims).filter(guarded).map(|dim| (at[dim].clone(), self.loads[dim])).chain(self.spare.iter().cloned()).collect();
+        let mut place = at;
+        place[self.memory] = place[self.memory].times(self.width)?;
+        let global: Position = (0..dims).map(|dim| self.origins[dim].plus(&place[dim], 1)).collect::<Option<_>>()?;
+        let tensor = self.ends.iter().map(|&dim| (global[dim].clone(), self.layout.extents()[dim])).collect();
+        let width = if self.own.local.innermost()?.0 == self.memory { self.width } else { 1 };
+        let stores = (0..self.width / width).map(|lane| {
+            let moved = |dim: usize| place[dim].clone().offset(if dim == self.memory { lane * width } else { 0 });
+            let to = self.own.local.axes().iter().map(|axis| moved(axis.dim)).collect::<Option<_>>()?;
+            Some(Put { to, start: (lane * width) as u8, width: width as u8 })
+        });
+        let stores = stores.collect::<Option<_>>()?;
+        Some(Copied {
+            load: self.layout.axes().iter().map(|axis| global[axis.dim].clone()).collect(),
+            width: self.width as u8,
+            part,
+            tensor,
+            stores,
+        })
+    }
+}
+
 impl Nest<'_> {
     /// The tensors that are copied. `None` where a copy cannot be made in few affine steps.
     pub fn stage(&self) -> Option<Vec<Staged>> {
@@ -205,7 +268,7 @@ impl Nest<'_> {
     }
 
     /// The loads and stores of one work-item that copy a tensor.
-    pub fn copies(&self, own: &Staged, stage: &Stage) -> Option<Vec<Copied>> {
+    pub fn copies<'n>(&'n self, own: &'n Staged, stage: &Stage) -> Option<Copies<'n>> {
         let template = &self.templates[own.template];
         let layout = &self.layouts[template.tensor];
         let part = self.part(template.index, stage);
@@ -213,8 +276,8 @@ impl Nest<'_> {
         let origins: Position = template.index.iter().map(|form| self.origin(form, stage)).collect::<Option<_>>()?;
         // What is left of an axis may be no whole vectors.
         let whole = [part[memory], origins[memory].constant].iter().all(|number| number % own.width == 0);
-        let wide = |d: usize| if d == memory && whole { own.width } else { 1 };
-        // Positions of one work-item's loads, and lanes along each dimension.
+        let width = if whole { own.width } else { 1 };
+        let loads: Offsets = (0..part.len()).map(|d| if d == memory { part[d] / width } else { part[d] }).collect();
         let mut digits: Position = smallvec![Affine::default(); part.len()];
         let mut lanes: Offsets = smallvec![1; part.len()];
         for share in &own.shares {
@@ -223,35 +286,9 @@ impl Nest<'_> {
                 digits[share.dim].add_term(Moves::Lane(number), share.factor * digit)?;
             }
         }
-        let loads: Offsets = (0..part.len()).map(|d| part[d] / wide(d)).collect();
-        let reps: Offsets = (0..part.len()).map(|d| rounds(loads[d], lanes[d])).collect();
         let spare = own.spare.iter().flat_map(|part| self.digits(*part)).map(|(number, _)| (Affine::var(Moves::Lane(number)), 1));
-        let spare: Vec<Within> = spare.collect();
-        let mut copies = vec![];
-        let mut failed = false;
-        crate::nest::for_each(&reps, |rep| {
-            let mut one = || {
-                let at: Position = (0..part.len()).map(|d| digits[d].clone().offset(rep[d] * lanes[d])).collect::<Option<_>>()?;
-                let guarded = |d: &usize| loads[*d] % lanes[*d] != 0;
-                let part = (0..part.len()).filter(guarded).map(|d| (at[d].clone(), loads[d])).chain(spare.iter().cloned()).collect();
-                let place: Position = (0..at.len()).map(|d| at[d].times(wide(d))).collect::<Option<_>>()?;
-                let global: Position = (0..at.len()).map(|d| origins[d].plus(&place[d], 1)).collect::<Option<_>>()?;
-                let ends = (0..at.len()).filter(|&d| self.leaves(&template.index[d], stage, loads[d] * wide(d), layout.extents()[d]));
-                let tensor = ends.map(|d| (global[d].clone(), layout.extents()[d])).collect();
-                let alike = own.local.innermost()?.0 == memory;
-                let width = if alike { wide(memory) } else { 1 };
-                let stores = (0..wide(memory) / width).map(|lane| {
-                    let moved = |d: usize| place[d].clone().offset(if d == memory { lane * width } else { 0 });
-                    let coords = own.local.axes().iter().map(|axis| moved(axis.dim)).collect::<Option<_>>()?;
-                    Some(Put { to: coords, start: (lane * width) as u8, width: width as u8 })
-                });
-                let load = layout.axes().iter().map(|axis| global[axis.dim].clone()).collect();
-                copies.push(Copied { load, width: wide(memory) as u8, part, tensor, stores: stores.collect::<Option<_>>()? });
-                Some(())
-            };
-            failed |= one().is_none();
-        });
-        (!failed).then_some(copies)
+        let ends = (0..part.len()).filter(|&d| self.leaves(&template.index[d], stage, part[d], layout.extents()[d])).collect();
+        Some(Copies { own, layout, memory, width, origins, digits, lanes, spare: spare.collect(), ends, loads })
     }
 
     /// Positions among [`Nest::lane_parts`] of the digits that make one, with what each counts in it.

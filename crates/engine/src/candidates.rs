@@ -21,19 +21,27 @@ const GAIN: f64 = 0.95;
 /// # Errors
 /// What the profile lacks.
 pub fn choose(operator: &Operator, judge: &Judge, limits: &DeviceLimits) -> Result<Candidate, EngineError> {
-    let mut all = candidates(operator).into_iter();
+    let mut all = offered(operator, limits).into_iter();
     let Some(direct) = all.next() else { return Ok(Candidate { name: "direct", operator: operator.clone() }) };
     if all.len() == 0 {
         return Ok(direct);
     }
     let mut least = (seconds(&direct.operator.steps, judge)?.map(|own| own.0 * GAIN), direct);
-    for other in all.filter(|other| check_operator(&other.operator, limits).is_ok()) {
+    for other in all {
         let time = seconds(&other.operator.steps, judge)?.map(|own| own.0);
         if time.is_some_and(|time| least.0.is_none_or(|least| time < least)) {
             least = (time, other);
         }
     }
     Ok(least.1)
+}
+
+/// The sequences that find room on a device; the first is the operator as it is, whether it does or not.
+fn offered(operator: &Operator, limits: &DeviceLimits) -> Vec<Candidate> {
+    let mut all = candidates(operator);
+    let mut first = true;
+    all.retain(|own| std::mem::take(&mut first) || check_operator(&own.operator, limits).is_ok());
+    all
 }
 
 /// Puts the sequences to take in place of a plan's operators: the names of those that are not the operator as it is, by operator.
@@ -83,4 +91,20 @@ fn seconds(steps: &[TensorExpr], judge: &Judge) -> Result<Option<Seconds>, Engin
         sum += least.0;
     }
     Ok(Some(Seconds(sum)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpsight_generate::operators::parse_operator;
+
+    #[test]
+    fn what_finds_no_room_is_left_out() {
+        let operator = parse_operator("conv2d n=1 c=64 h=7 w=7 k=64 r=3 s=3 stride=1 pad=1").expect("an operator");
+        let names = |limits: &DeviceLimits| offered(&operator, limits).iter().map(|own| own.name).collect::<Vec<_>>();
+        assert_eq!(names(&DeviceLimits::default()), ["direct", "padded"]);
+        // Room for input, weights and output, not for the input with zeros around it.
+        let bytes = 4 * (64 * 7 * 7 + 64 * 64 * 3 * 3 + 64 * 7 * 7);
+        assert_eq!(names(&DeviceLimits { memory: Some(bytes), ..DeviceLimits::default() }), ["direct"]);
+    }
 }

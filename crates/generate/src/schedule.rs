@@ -33,7 +33,7 @@ const MAX_BODY: u32 = 256;
 /// Steps of a deep reduction that are written out at most, but for what is read in wider blocks.
 const UNROLLED: u32 = 8;
 /// Values of the knob `reduction_lanes`.
-const REDUCTION_LANES: [i32; 4] = [1, 8, 64, 256];
+const REDUCTION_LANES: [i32; 5] = [1, 4, 16, 64, 256];
 /// Terms of a reduction that lanes share, at least.
 const LONG_REDUCTION: i64 = 32;
 /// Work-items beyond which no GPU runs more at a time: the 132 multiprocessors of an H100 hold 270,336.

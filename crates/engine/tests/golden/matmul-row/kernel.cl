@@ -1,4 +1,4 @@
-__kernel __attribute__((reqd_work_group_size(4, 8, 1)))
+__kernel __attribute__((reqd_work_group_size(4, 16, 1)))
 void matmul(
     const __global float* restrict left,  // [200]
     const __global float* restrict right,  // [8000]
@@ -7,14 +7,14 @@ void matmul(
     const int gn = get_group_id(0);
     const int ln = get_local_id(0);
     const int lk = get_local_id(1);
-    __local float partial_local[1 * 8 * 4 * 4];
+    __local float partial_local[1 * 16 * 4 * 4];
     const int n0 = gn*4 + ln;
     float4 acc0 = (float4)(0.0f);
     const int at0 = n0*4;
     if (at0 <= 36) {
 #pragma unroll 1
-        for (int tk = 0; tk < 25; ++tk) {
-            const int k0 = tk*8 + lk;
+        for (int tk = 0; tk < 12; ++tk) {
+            const int k0 = tk*16 + lk;
             const int at1 = at0 + k0*40;
             {
                 const float left_0 = left[k0];
@@ -24,8 +24,8 @@ void matmul(
         }
     } else {
 #pragma unroll 1
-        for (int tk = 0; tk < 25; ++tk) {
-            const int k0 = tk*8 + lk;
+        for (int tk = 0; tk < 12; ++tk) {
+            const int k0 = tk*16 + lk;
             const int at1 = at0 + k0*40;
             {
                 const float left_0 = left[k0];
@@ -42,8 +42,29 @@ void matmul(
             }
         }
     }
+    if (lk < 8) {
+        const int k0 = lk + 192;
+        const int at2 = at0 + k0*40;
+        {
+            const float left_0 = left[k0];
+            float4 right_1 = (float4)(0.0f);
+            if (at0 <= 36) {
+                right_1 = vload4(0, right + at2);
+            } else {
+                if (at0 < 40) right_1.s0 = right[at2];
+                if (at0 + 1 < 40) right_1.s1 = right[at2 + 1];
+                if (at0 + 2 < 40) right_1.s2 = right[at2 + 2];
+                if (at0 + 3 < 40) right_1.s3 = right[at2 + 3];
+            }
+            acc0 = fma((float4)(left_0), right_1, acc0);
+        }
+    }
     {
         vstore4(acc0, 0, partial_local + (lk*4 + ln)*4);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (lk < 8) {
+        vstore4(vload4(0, partial_local + (lk*4 + ln)*4) + vload4(0, partial_local + ((lk + 8)*4 + ln)*4), 0, partial_local + (lk*4 + ln)*4);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (lk < 4) {

@@ -1,4 +1,4 @@
-extern "C" __global__ void __launch_bounds__(32) matmul(
+extern "C" __global__ void __launch_bounds__(64) matmul(
     const float* __restrict__ left,  // [200]
     const float* __restrict__ right,  // [8000]
     float* __restrict__ output)  // [40]
@@ -6,14 +6,14 @@ extern "C" __global__ void __launch_bounds__(32) matmul(
     const int gn = blockIdx.x;
     const int ln = threadIdx.x;
     const int lk = threadIdx.y;
-    alignas(16) __shared__ float partial_local[1 * 8 * 4 * 4];
+    alignas(16) __shared__ float partial_local[1 * 16 * 4 * 4];
     const int n0 = gn*4 + ln;
     ws_vec<float, 4> acc0 = ws_splat<4>(0.0f);
     const int at0 = n0*4;
     if (at0 <= 36) {
 #pragma unroll 1
-        for (int tk = 0; tk < 25; ++tk) {
-            const int k0 = tk*8 + lk;
+        for (int tk = 0; tk < 12; ++tk) {
+            const int k0 = tk*16 + lk;
             const int at1 = at0 + k0*40;
             {
                 const float left_0 = left[k0];
@@ -23,8 +23,8 @@ extern "C" __global__ void __launch_bounds__(32) matmul(
         }
     } else {
 #pragma unroll 1
-        for (int tk = 0; tk < 25; ++tk) {
-            const int k0 = tk*8 + lk;
+        for (int tk = 0; tk < 12; ++tk) {
+            const int k0 = tk*16 + lk;
             const int at1 = at0 + k0*40;
             {
                 const float left_0 = left[k0];
@@ -41,8 +41,29 @@ extern "C" __global__ void __launch_bounds__(32) matmul(
             }
         }
     }
+    if (lk < 8) {
+        const int k0 = lk + 192;
+        const int at2 = at0 + k0*40;
+        {
+            const float left_0 = left[k0];
+            ws_vec<float, 4> right_1 = ws_vec<float, 4>{};
+            if (at0 <= 36) {
+                right_1 = ws_load<4, 16>(right + at2);
+            } else {
+                if (at0 < 40) right_1[0] = right[at2];
+                if (at0 + 1 < 40) right_1[1] = right[at2 + 1];
+                if (at0 + 2 < 40) right_1[2] = right[at2 + 2];
+                if (at0 + 3 < 40) right_1[3] = right[at2 + 3];
+            }
+            acc0 = ws_fma(ws_splat<4>(left_0), right_1, acc0);
+        }
+    }
     {
         ws_store<ws_back, 16>(partial_local + (lk*4 + ln)*4, acc0);
+    }
+    __syncthreads();
+    if (lk < 8) {
+        ws_store<ws_back, 16>(partial_local + (lk*4 + ln)*4, ws_load<4, 16>(partial_local + (lk*4 + ln)*4) + ws_load<4, 16>(partial_local + ((lk + 8)*4 + ln)*4));
     }
     __syncthreads();
     if (lk < 4) {

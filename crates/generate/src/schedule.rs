@@ -41,11 +41,11 @@ const AT_A_TIME: i64 = 1 << 18;
 /// Steps of a deep reduction that lanes share are written out at most.
 const SHARED_UNROLLED: u32 = 4;
 /// Elements of a work-item that reads copies, at least: with fewer it reads local memory as often as it would caches.
-const LEAST_ELEMENTS: u32 = 4;
+const LEAST_ELEMENTS: u32 = 8;
 /// Work-items of a group that any API takes.
 const LARGEST_GROUP: u32 = 1024;
-/// Lanes of a group that copies tensors together, at least.
-const LEAST_COPYING: u32 = 16;
+/// Lanes of a group that copies tensors together, at least: a warp of today's GPUs.
+const LEAST_COPYING: u32 = 64;
 /// Positions of the deep axis that a copy is of, at least, where there are more.
 const SHORTEST_COPY: i64 = 4;
 /// Channels that may lie side by side: vectors of today's machines.

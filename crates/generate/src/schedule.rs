@@ -38,8 +38,8 @@ const REDUCTION_LANES: [i32; 5] = [1, 4, 16, 64, 256];
 const LONG_REDUCTION: i64 = 32;
 /// Work-items beyond which no GPU runs more at a time: the 132 multiprocessors of an H100 hold 270,336.
 const AT_A_TIME: i64 = 1 << 18;
-/// Steps of a deep reduction that lanes share are written out at most.
-const SHARED_UNROLLED: u32 = 4;
+/// Steps of a deep reduction that are written out where lanes share it.
+const SHARED_UNROLLED: [u32; 2] = [1, 4];
 /// Elements of a work-item that reads copies, at least: with fewer it reads local memory as often as it would caches.
 const LEAST_ELEMENTS: u32 = 8;
 /// Work-items of a group that any API takes.
@@ -347,7 +347,7 @@ impl Knobs {
         if choice.meets() && order != 0 {
             return false;
         }
-        if choice.reduction_lanes > 1 && choice.unroll > SHARED_UNROLLED {
+        if choice.reduction_lanes > 1 && !SHARED_UNROLLED.contains(&choice.unroll) {
             return false;
         }
         if choice.reduction_lanes > 1 && (!choice.stage.is_empty() || !self.deep.is_some_and(|a| all_busy(expr, choice, a))) {

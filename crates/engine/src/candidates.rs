@@ -84,7 +84,7 @@ fn seconds(steps: &[TensorExpr], judge: &Judge) -> Result<Option<Seconds>, Engin
     for step in steps {
         let family = ScheduleFamily::new(step.clone());
         let mut ranking = judge.model.ranking(&family, judge.profile, 1)?;
-        for (config, outline) in prune(&family, family.sample(SEED, DRAWN, !judge.allowance.plain_local).into_iter(), &judge.allowance) {
+        for (config, outline) in prune(&family, family.sample(SEED, DRAWN, judge.allowance.meeting).into_iter(), &judge.allowance) {
             let _ = ranking.take(config, &outline);
         }
         let Some(least) = ranking.least() else { return Ok(None) };

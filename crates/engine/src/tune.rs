@@ -158,7 +158,7 @@ pub fn rank_each<'a, K: Ord + Clone>(
         Ok(least)
     };
     let mut total = 0;
-    for work in family.works(!judge.allowance.plain_local) {
+    for work in family.works(judge.allowance.meeting) {
         let work = Rc::new(work);
         for places in &work.places {
             total += work.arrangements.len();

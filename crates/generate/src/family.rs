@@ -7,11 +7,11 @@ use crate::layout::{Layout, Place};
 use crate::nest::Nest;
 use crate::nest::loops::Bodies;
 use crate::program::program;
-use crate::schedule::{Choice, Knobs, axis, show_choice};
+use crate::schedule::{Choice, Knobs, Meeting, axis, show_choice};
 use warpsight_ir::{Checked, Config, ConfigSpace, Family, Kernel, LowerError, Name};
 
 /// Changes whenever a configuration lowers to another Program than before: stored times of older Programs are then not taken for today's.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 2;
 
 /// Combinations tried for each schedule that is drawn.
 const DRAWS: usize = 200;
@@ -101,8 +101,8 @@ impl ScheduleFamily {
     }
 
     /// Configurations of so many schedules, drawn, each in all places that are legal then: the same of equal spaces for one seed. Fewer where
-    /// few of a space's combinations are legal. Work-items of a group meet where that is wanted only.
-    pub fn sample(&self, seed: u64, schedules: usize, meeting: bool) -> Vec<Config> {
+    /// few of a space's combinations are legal. Work-items of a group meet for what they may only.
+    pub fn sample(&self, seed: u64, schedules: usize, meeting: Meeting) -> Vec<Config> {
         let mut rng = fastrand::Rng::with_seed(seed);
         let (knobs, places) = self.knobs.space.knobs.split_at(self.knobs.arranging().end);
         let mut drawn = vec![];
@@ -110,7 +110,7 @@ impl ScheduleFamily {
         for _ in 0..schedules * DRAWS {
             let values: Vec<i32> = knobs.iter().map(|knob| knob.values[rng.usize(..knob.values.len())]).collect();
             let Some(choice) = self.knobs.schedule(&self.expr, &values) else { continue };
-            if choice.meets() && !(meeting && Nest::can_meet(&self.expr, &choice)) {
+            if choice.meets() && !(meeting.allows(self.knobs.meets(&values)) && Nest::can_meet(&self.expr, &choice)) {
                 continue;
             }
             let legal = self.legal_places(choice);
@@ -129,14 +129,14 @@ impl ScheduleFamily {
         self.knobs.vector(config)
     }
 
-    /// Whether the work-items of a group meet under a configuration: they copy tensors to local memory or share reductions.
-    pub fn meets(&self, config: &Config) -> bool {
+    /// What the work-items of a group meet for under a configuration.
+    pub fn meets(&self, config: &Config) -> Meeting {
         self.knobs.meets(&config.0)
     }
 
     /// What work-items may do, and how they may be arranged in groups each time, with the places that are legal then. Work-items of
-    /// a group meet where that is wanted only.
-    pub fn works(&self, meeting: bool) -> impl Iterator<Item = Work> + '_ {
+    /// a group meet for what they may only.
+    pub fn works(&self, meeting: Meeting) -> impl Iterator<Item = Work> + '_ {
         self.knobs.works(&self.expr, meeting).flat_map(|(values, arrangements)| {
             let mut works: Vec<Work> = vec![];
             for (arrangement, choice) in arrangements {
@@ -232,7 +232,7 @@ impl Family for ScheduleFamily {
     }
 
     fn configs(&self) -> Box<dyn Iterator<Item = Config> + '_> {
-        Box::new(self.works(true).flat_map(|work| {
+        Box::new(self.works(Meeting::ANY).flat_map(|work| {
             let each = |arrangement: &Vec<i32>| work.places.iter().map(|places| work.config(arrangement, places)).collect::<Vec<_>>();
             let mut all: Vec<Config> = work.arrangements.iter().flat_map(each).collect();
             all.sort_unstable();

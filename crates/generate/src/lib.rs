@@ -34,3 +34,4 @@ pub use family::{Lowering, ScheduleFamily, Work};
 pub use key::ExprKey;
 pub use layout::{Layout, Place};
 pub use prune::{Pruned, prune};
+pub use schedule::Meeting;

@@ -1,6 +1,6 @@
 //! A configuration with every position resolved: loops, the loads each loop body needs, and their bounds.
 //!
-//! Both the Program and the Kernel of a configuration are read off this structure, so that thousands of configurations can be
+//! Both the Program and the outline of a configuration are read off this structure, so that thousands of configurations can be
 //! judged without building statements. Offsets within tiles, unrolled loops and vectors are known here, so a load differs from
 //! its neighbours in constants only: a [`Template`] holds what they share, an [`Item`] the constants.
 
@@ -154,10 +154,13 @@ pub struct Part {
 }
 
 impl<'a> Nest<'a> {
-    /// Resolves a configuration; `None` where a tensor cannot be an image under it, or its coordinates exceed 32 bits.
+    /// Resolves a configuration; `None` where a tensor cannot lie as it says, coordinates exceed 32 bits, or work-items of a group cannot meet
+    /// as it says.
     pub fn new(expr: &'a TensorExpr, choice: &'a Choice) -> Option<Self> {
         let mut nest = Self::placed(expr, choice);
-        nest.templates = nest.holds(&expr.store, nest.output_layout()).then(|| nest.collect_templates())??;
+        let mut fits = nest.holds(&expr.store, nest.output_layout());
+        nest.loads(|load| fits = fits && nest.fits(&load));
+        nest.templates = fits.then(|| nest.collect_templates())?;
         nest.staged = nest.stage()?;
         nest.lane_parts = nest.cut_lanes(&nest.staged)?;
         Some(nest)
@@ -185,8 +188,8 @@ impl<'a> Nest<'a> {
     /// Whether work-items of a group can meet as a choice says: copy tensors, which then lie in buffers, to local memory, and be numbered so.
     pub fn can_meet(expr: &'a TensorExpr, choice: &'a Choice) -> bool {
         let mut nest = Self::placed(expr, choice);
-        let Some(templates) = nest.collect_templates() else { return false };
-        nest.templates = templates;
+        // Whether loads can be made where tensors lie is asked of each place.
+        nest.templates = nest.collect_templates();
         nest.stage().is_some_and(|staged| nest.cut_lanes(&staged).is_some())
     }
 
@@ -271,16 +274,14 @@ impl<'a> Nest<'a> {
         self.expr.epilogue.loads(&mut |tensor, index, _| f(Load { tensor, index, reduced: false }));
     }
 
-    fn collect_templates(&self) -> Option<Vec<Template<'a>>> {
-        let (mut templates, mut legal): (Vec<Template>, bool) = (vec![], true);
-        self.loads(|load| {
-            let Load { tensor, index, .. } = load;
-            if legal && !templates.iter().any(|t| t.is_of(tensor, index)) {
-                legal = self.fits(&load);
+    fn collect_templates(&self) -> Vec<Template<'a>> {
+        let mut templates: Vec<Template> = vec![];
+        self.loads(|Load { tensor, index, .. }| {
+            if !templates.iter().any(|t| t.is_of(tensor, index)) {
                 templates.push(Template { tensor, index, lanes: self.lane_kind(tensor, index) });
             }
         });
-        legal.then_some(templates)
+        templates
     }
 
     /// Whether a load can be made where its tensor lies.

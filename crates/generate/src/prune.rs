@@ -1,13 +1,13 @@
 //! Dropping what a device cannot run, each reason counted.
 
-use crate::{Place, ScheduleFamily};
+use crate::{Meeting, Place, ScheduleFamily};
 use std::collections::BTreeMap;
 use warpsight_ir::occupancy::{CannotRun, Residency, occupancy};
 use warpsight_ir::profile::Fact;
 use warpsight_ir::{Config, Family, Kernel, Profile, TensorPlace};
 
 /// What a device allows; `None` where nobody knows.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Allowance {
     /// What a core holds.
     pub residency: Residency,
@@ -17,9 +17,16 @@ pub struct Allowance {
     /// compilers take wider vectors apart through memory. A 3 × 3 convolution by hand, in blocks of 8 and of 16, ran at 88 and 43 GF/s on PoCL 3.1
     /// with registers of 8 (docs/provenance.md, "vectors wider than registers").
     pub vector: Option<u32>,
-    /// Whether local memory is memory like any other, so that groups gain nothing by it: that of a device whose
-    /// work-items run one after the other, or which has none on its chip.
-    pub plain_local: bool,
+    /// What work-items of a group may meet for. For nothing on a device whose work-items run one after the other, or which has no local memory
+    /// on its chip: what they copy there is copied for nothing. Not for copies where buffers have no first-level cache: nothing is recorded
+    /// of kernels that copy on such devices, and the model takes them for twice as fast as they are at times (`docs/where-we-are-wrong.md`).
+    pub meeting: Meeting,
+}
+
+impl Default for Allowance {
+    fn default() -> Self {
+        Self { residency: Residency::default(), image: None, vector: None, meeting: Meeting::ANY }
+    }
 }
 
 impl Allowance {
@@ -34,14 +41,15 @@ impl Allowance {
         let execution = &profile.execution;
         let in_turn = execution.warp.get() == Some(&1);
         let vector = execution.vector_width.get().copied().filter(|_| in_turn);
-        let plain_local = in_turn || matches!(execution.local, Fact::Absent { .. });
-        Self { residency: Residency::of(profile), image, vector, plain_local }
+        let local = !in_turn && !matches!(execution.local, Fact::Absent { .. });
+        let meeting = Meeting { copies: local && !matches!(profile.memory.buffer_l1.bytes, Fact::Absent { .. }), shares: local };
+        Self { residency: Residency::of(profile), image, vector, meeting }
     }
 }
 
 /// Why a configuration may be dropped.
-pub const REASONS: [&str; 7] =
-    ["image_size", "registers", "local_memory", "group_size", "narrow_blocks", "wide_vectors", "plain_local_memory"];
+pub const REASONS: [&str; 8] =
+    ["image_size", "registers", "local_memory", "group_size", "narrow_blocks", "wide_vectors", "plain_local_memory", "unrecorded_copies"];
 
 /// Drops what a device cannot run, as the configurations are walked.
 pub fn prune<'a, C: Iterator<Item = Config> + 'a>(family: &'a ScheduleFamily, configs: C, allow: &'a Allowance) -> Pruned<'a, C> {
@@ -66,8 +74,9 @@ impl<C: Iterator<Item = Config>> Iterator for Pruned<'_, C> {
         loop {
             let config = self.configs.next()?;
             let wide = self.family.vector(&config) > self.allow.vector && self.allow.vector.is_some();
-            let plain = (self.allow.plain_local && self.family.meets(&config)).then_some("plain_local_memory");
-            let wide = wide.then_some("wide_vectors").or(plain);
+            let meets = !self.allow.meeting.allows(self.family.meets(&config));
+            let why = if self.allow.meeting.shares { "unrecorded_copies" } else { "plain_local_memory" };
+            let wide = wide.then_some("wide_vectors").or(meets.then_some(why));
             if let Some(reason) = wide.or_else(|| nowhere(&self.family.places(&config)?, self.allow)) {
                 *self.dropped.entry(reason).or_default() += 1;
                 continue;

@@ -44,7 +44,7 @@ const SHARED_UNROLLED: [u32; 2] = [1, 4];
 const LEAST_ELEMENTS: u32 = 8;
 /// Work-items of a group that any API takes.
 const LARGEST_GROUP: u32 = 1024;
-/// Lanes of a group that copies tensors together, at least: a warp of today's GPUs.
+/// Lanes of a group that copies tensors together, at least: the largest warp of today's GPUs.
 const LEAST_COPYING: u32 = 64;
 /// Positions of the deep axis that a copy is of, at least, where there are more.
 const SHORTEST_COPY: i64 = 4;
@@ -54,6 +54,25 @@ const BLOCKS: [u8; 3] = [4, 8, 16];
 const NOT_ARRANGED: i32 = -1;
 /// A reduction axis this short or shorter is a window (of a convolution or pooling) and may be unrolled as a whole.
 const WINDOW: i64 = 7;
+
+/// What work-items of a group may meet for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Meeting {
+    /// To copy inputs to local memory.
+    pub copies: bool,
+    /// To share reductions.
+    pub shares: bool,
+}
+
+impl Meeting {
+    /// Whatever there is.
+    pub const ANY: Self = Self { copies: true, shares: true };
+
+    /// Whether work-items may meet for this.
+    pub fn allows(self, what: Self) -> bool {
+        (self.copies || !what.copies) && (self.shares || !what.shares)
+    }
+}
 
 /// What the knobs of an expression mean. Positions of knobs in the space are fixed by the order of fields here.
 #[derive(Clone, Debug)]
@@ -74,6 +93,8 @@ pub struct Knobs {
     pub stages: Vec<SmallVec<[usize; 2]>>,
     /// Lanes that may share a reduction.
     pub reduction_lanes: Vec<i32>,
+    /// Positions of the knobs by which work-items of a group meet, each with its value by which they do not, and for what they meet.
+    pub meeting: SmallVec<[(usize, i32, Meeting); 2]>,
     /// Work-group shapes over the main axes.
     pub groups: Vec<Vec<u32>>,
     /// The space people see.
@@ -149,9 +170,16 @@ impl Knobs {
 
         let (stages, reduction_lanes) = (stages(expr, deep, &main), reduction_lanes(expr, deep));
         let space = ConfigSpace { knobs: vec![] };
-        let mut knobs = Self { main, vector_axes, deep, window, placeable, orders, stages, reduction_lanes, groups: vec![], space };
+        let (groups, meeting) = (vec![], SmallVec::new());
+        let mut knobs = Self { main, vector_axes, deep, window, placeable, orders, stages, reduction_lanes, meeting, groups, space };
         knobs.groups = knobs.groups(expr);
         knobs.space.knobs = knobs.describe(expr);
+        let position = |name: &str| knobs.space.knobs.iter().position(|knob| *knob.name == *name);
+        let copies = ("stage", 0, Meeting { copies: true, shares: false });
+        let shares = ("reduction_lanes", 1, Meeting { copies: false, shares: true });
+        let known = |(name, apart, what): (&str, i32, Meeting)| Some((position(name)?, apart, what));
+        let meeting = [copies, shares].into_iter().filter_map(known).collect();
+        knobs.meeting = meeting;
         knobs
     }
 
@@ -245,12 +273,10 @@ impl Knobs {
         config.0.get(self.main.len()).map(|&width| width as u32)
     }
 
-    /// Whether values of the knobs of a schedule, and of any that follow, have the work-items of a group meet.
-    pub fn meets(&self, values: &[i32]) -> bool {
-        let (lanes, stage) = (usize::from(self.reduction_lanes.len() > 1), usize::from(self.stages.len() > 1));
-        let own = self.arranging().start - lanes - stage..;
-        let own = values.get(own).unwrap_or_default();
-        own.first().is_some_and(|&value| stage == 1 && value != 0) || own.get(stage).is_some_and(|&value| lanes == 1 && value > 1)
+    /// What work-items of a group meet for by values of the knobs of a schedule, and of any that follow.
+    pub fn meets(&self, values: &[i32]) -> Meeting {
+        let own = self.meeting.iter().filter(|own| values.get(own.0).is_some_and(|&value| value != own.1));
+        own.fold(Meeting::default(), |all, own| Meeting { copies: all.copies || own.2.copies, shares: all.shares || own.2.shares })
     }
 
     /// Puts tensors where values of the knobs of places say.
@@ -269,11 +295,11 @@ impl Knobs {
     }
 
     /// Every legal setting of the knobs that say what a work-item does, with every legal arrangement of work-items in groups: values of the
-    /// two knobs that follow. All tensors are in buffers, and work-items of a group meet where that is wanted only.
-    pub fn works<'a>(&'a self, expr: &'a TensorExpr, meeting: bool) -> impl Iterator<Item = (Vec<i32>, Vec<(Vec<i32>, Choice)>)> + 'a {
+    /// two knobs that follow. All tensors are in buffers, and work-items of a group meet for what they may only.
+    pub fn works<'a>(&'a self, expr: &'a TensorExpr, meeting: Meeting) -> impl Iterator<Item = (Vec<i32>, Vec<(Vec<i32>, Choice)>)> + 'a {
         let (work, arranging) = self.space.knobs[..self.scheduled()].split_at(self.arranging().start);
         let alone: Vec<i32> = vec![NOT_ARRANGED; arranging.len()];
-        ConfigSpace::combine(work).filter(move |values| meeting || !self.meets(values)).filter_map(move |values| {
+        ConfigSpace::combine(work).filter(move |values| meeting.allows(self.meets(values))).filter_map(move |values| {
             self.schedule(expr, &[&values[..], &alone].concat())?;
             let arranged = |more: Vec<i32>| Some((more.clone(), self.schedule(expr, &[&values[..], &more].concat())?));
             let arrangements: Vec<_> = ConfigSpace::combine(arranging).filter_map(arranged).collect();

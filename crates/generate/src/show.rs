@@ -76,9 +76,11 @@ fn show_trees(nest: &Nest, trees: &[Tree<Step>], depth: usize, text: &mut String
             Tree::Stage(stage) => {
                 for own in &nest.staged {
                     let (tensor, extents) = (nest.templates[own.template].tensor, own.local.extents());
-                    let copies = nest.copies(own, stage).map_or(0, |copies| copies.number());
+                    let copies = nest.copies(own, stage);
+                    let number = copies.as_ref().map_or(0, |copies| copies.number());
+                    let width = copies.and_then(|copies| copies.at(0)).map_or(0, |first| first.width);
                     let name = &nest.expr.inputs[tensor].name;
-                    let _ = writeln!(text, "{pad}copy {name} to local memory of {extents:?}: {copies} loads, {} wide", own.width);
+                    let _ = writeln!(text, "{pad}copy {name} to local memory of {extents:?}: {number} loads, {width} wide");
                 }
             }
             Tree::Step(step) => {

@@ -1,6 +1,6 @@
 //! What models may know of a Program, derived from its text: accesses, operation counts, registers, local memory.
 //!
-//! Everything here is a definition: a [`crate::Family`] computes the same numbers in closed form, and tests compare them for equality.
+//! Everything here is a definition: what a [`crate::Family`] says of a configuration without its Program, tests hold against it.
 //! A Program that cannot be described exactly is refused ([`NotAffine`]), never guessed at.
 
 mod forms;

@@ -92,8 +92,8 @@ impl Space {
     }
 }
 
-/// A schedule whose knobs are still open: legality, registers, operation counts and accesses are functions of the knobs, so that
-/// thousands of configurations are judged without lowering.
+/// A schedule whose knobs are still open: legality and an outline of what a kernel does are functions of the knobs, so that thousands of
+/// configurations are judged without lowering. The Kernel itself is derived from the Program.
 ///
 /// Property, tested on random draws: `outline` stands for `kernel`, which is derived from the lowered Program.
 pub trait Family: Sync {

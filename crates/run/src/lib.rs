@@ -122,6 +122,9 @@ pub struct DeviceLimits {
     pub max_group_dims: Option<[u32; 3]>,
     /// Bytes of local memory per group.
     pub local_bytes: Option<u64>,
+    /// Bytes of local arrays that a Program may declare, where these are fewer.
+    #[serde(default)]
+    pub local_arrays: Option<u64>,
     /// Width and height of a 2D image in texels; `(0, 0)` when it has no images.
     pub image_2d: Option<(u32, u32)>,
     /// Width of an `image1d` in texels; 0 when it has no images.

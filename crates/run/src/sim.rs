@@ -74,6 +74,7 @@ impl Sim {
                 max_group_size: Some(silicon.group_size()),
                 max_group_dims: None,
                 local_bytes: Some(silicon.local_bytes().into()),
+                local_arrays: None,
                 image_2d: Some((limits.image, limits.image)),
                 image_1d: Some(limits.image),
                 image_buffer: Some(limits.image_buffer.into()),

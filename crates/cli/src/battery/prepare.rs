@@ -155,6 +155,7 @@ fn typical(arch: Arch) -> DeviceInfo {
             max_group_size: Some(1024),
             max_group_dims: Some([1024, 1024, 64]),
             local_bytes: Some(shared_optin),
+            local_arrays: None,
             image_2d: Some((131_072, 65_536)),
             image_1d: Some(32_768),
             image_buffer: Some(1 << 28),

@@ -154,7 +154,7 @@ impl Nest<'_> {
         let (memory, _) = tensor.innermost()?;
         let innermost = self.read_along(index).unwrap_or(memory);
         let width = (0..).map(|n| WIDEST >> n).find(|&width| width == 1 || self.copies_whole(index, tensor, &part, memory, width))?;
-        // Rows of local memory whose length is odd, or that are read as vectors side by side, begin in different banks.
+        // Neighbouring rows of an odd length begin in different banks; those that neighbouring lanes read lie a tile apart.
         let alike = innermost == memory;
         let vectors = self.templates[template].lanes == LaneKind::Consecutive;
         let pad = match (vectors, alike) {

@@ -186,7 +186,7 @@ impl<'a> Resolver<'a> {
                 Misfit::Far => ("the address exceeds 64 bits, or a factor of it 32 bits".to_owned(), None, None),
                 Misfit::Axis(symbol, axes) => {
                     let (of, axis) = match symbol {
-                        Symbol::Block(axis) if self.reader.block.len() != self.order.len() => ("grid", axis),
+                        Symbol::Block(axis) | Symbol::Point(axis) if self.reader.block.len() != self.order.len() => ("grid", axis),
                         Symbol::Point(axis) | Symbol::Lane(axis) | Symbol::Block(axis) | Symbol::Loop(axis) => ("block", axis),
                         Symbol::Bent(_) => ("block", 0),
                     };

@@ -9,9 +9,9 @@ use std::sync::Arc;
 pub enum Symbol {
     /// tx, ty, tz: coordinate of a point.
     Point(u8),
-    /// lx, ly, lz: lane of a block.
+    /// lx, ly, lz, l3 …: lane of a block.
     Lane(u8),
-    /// bx, by, bz: block.
+    /// bx, by, bz, b3 …: block.
     Block(u8),
     /// The loop of that number.
     Loop(u8),

@@ -29,6 +29,7 @@ pub fn h200() -> DeviceInfo {
             max_group_size: Some(1024),
             max_group_dims: Some([1024, 1024, 64]),
             local_bytes: Some(227 << 10),
+            local_arrays: None,
             image_2d: Some((131072, 65536)),
             image_1d: Some(32_768),
             image_buffer: Some(1 << 28),

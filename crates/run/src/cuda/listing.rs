@@ -2,7 +2,7 @@
 
 use super::Arch;
 use super::compile::Toolkit;
-use super::driver::{self, Handle, attributes, version_name};
+use super::driver::{self, Handle, PLAIN_SHARED, attributes, version_name};
 use crate::{DeviceError, DeviceInfo, DeviceLimits, Listing};
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use std::collections::BTreeMap;
@@ -103,6 +103,7 @@ fn describe(handle: Handle, ordinal: c_int, compiler: &str) -> Result<DeviceInfo
                 _ => None,
             },
             local_bytes: shared.map(u64::from),
+            local_arrays: Some(PLAIN_SHARED.into()),
             image_2d: width.zip(height),
             image_1d: least(get(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH), get(CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_WIDTH)),
             image_buffer: get(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH).map(u64::from),

@@ -95,6 +95,7 @@ fn describe(platform: &Platform, device: &Device, index: usize) -> Result<Device
             max_group_size: device.max_work_group_size().ok().map(clamp),
             max_group_dims: dims.map(|sizes| [clamp(sizes[0]), clamp(sizes[1]), clamp(sizes[2])]),
             local_bytes: device.local_mem_size().ok(),
+            local_arrays: None,
             image_2d,
             image_1d: image_2d.map(|(width, _)| width),
             image_buffer: if images { device.image_max_buffer_size().ok().map(|texels| texels as u64) } else { Some(0) },

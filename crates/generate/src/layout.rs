@@ -176,9 +176,16 @@ impl Layout {
 
     /// Whether it is rows, of dimensions in their order but for the innermost: what panels are where a work-item reads all of a tensor in order.
     pub fn is_rows(&self) -> bool {
-        let mut axes = self.axes.iter().filter(|axis| axis.extent > 1);
-        let innermost = axes.next_back().map_or(1, |axis| axis.stride);
-        innermost == 1 && axes.clone().all(|axis| axis.stride == 1) && axes.is_sorted_by_key(|axis| axis.dim)
+        // Parts of a dimension that follow each other are one axis.
+        let mut axes: SmallVec<[MemoryAxis; 6]> = SmallVec::new();
+        for axis in self.axes.iter().filter(|axis| axis.extent > 1) {
+            match axes.last_mut() {
+                Some(last) if last.dim == axis.dim && last.stride == axis.stride * axis.extent => last.stride = axis.stride,
+                _ => axes.push(*axis),
+            }
+        }
+        let innermost = axes.pop().map_or(1, |axis| axis.stride);
+        innermost == 1 && axes.iter().all(|axis| axis.stride == 1) && axes.is_sorted_by_key(|axis| axis.dim)
     }
 
     /// The axes of column and row of an image.

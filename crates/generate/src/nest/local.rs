@@ -5,7 +5,7 @@ use crate::layout::Layout;
 /// A tensor that is copied, and where to.
 #[derive(Clone, Debug)]
 pub struct Staged {
-    /// Position in [`Nest::templates`] of the load that reads the copy.
+    /// Position in [`templates`](crate::nest::Nest::templates) of the load that reads the copy.
     pub template: usize,
     /// How the copy lies in local memory.
     pub local: Layout,

@@ -5,7 +5,6 @@ use crate::expr::{Index, TensorExpr};
 use crate::kernel::outline;
 use crate::layout::{Layout, Place};
 use crate::nest::Nest;
-use crate::nest::loops::Bodies;
 use crate::program::program;
 use crate::schedule::{Choice, Knobs, Meeting, axis, show_choice};
 use warpsight_ir::{Checked, Config, ConfigSpace, Family, Kernel, LowerError, Name};
@@ -22,7 +21,6 @@ const SMALL: i64 = 1 << 21;
 pub struct ScheduleFamily {
     expr: TensorExpr,
     knobs: Knobs,
-    bodies: Bodies,
     /// Whether no arrangement of work-items brings coordinates near the end of 32 bits.
     small: bool,
 }
@@ -82,7 +80,7 @@ impl ScheduleFamily {
     pub fn new(expr: TensorExpr) -> Self {
         let knobs = Knobs::of(&expr);
         let small = is_small(&expr);
-        Self { expr, knobs, bodies: Bodies::default(), small }
+        Self { expr, knobs, small }
     }
 
     /// The expression.
@@ -175,7 +173,7 @@ impl ScheduleFamily {
             Lowering::Expression => crate::show::expression(&self.expr),
             Lowering::Tile => show_choice(&self.expr, &choice),
             Lowering::Place => crate::show::places(&nest),
-            Lowering::Loads => crate::show::loads(&nest, &self.bodies.of(&nest)),
+            Lowering::Loads => crate::show::loads(&nest),
             Lowering::Program => self.lower(config)?.to_string(),
             Lowering::Addresses => self.finish(config)?.to_string(),
         })
@@ -245,8 +243,7 @@ impl Family for ScheduleFamily {
     }
 
     fn lower(&self, config: &Config) -> Result<Checked, LowerError> {
-        let program =
-            self.with_nest(config, |nest| program(nest, &self.bodies.of(nest))).flatten().ok_or_else(|| self.not_legal(config))?;
+        let program = self.with_nest(config, program).flatten().ok_or_else(|| self.not_legal(config))?;
         Checked::new(program).map_err(|source| LowerError::Invalid { step: Lowering::Program.name(), source })
     }
 }

@@ -11,7 +11,7 @@ use crate::nest::stores::{StoreBound, StoreItem};
 use crate::nest::{Item, LaneKind, Nest, Places};
 use smallvec::SmallVec;
 use warpsight_ir::{
-    AccessKind, AccessRef, Accesses, Affine, AffineBound, BinaryOp, BufferLayout, Bytes, ImageKind, Kernel, LaunchShape, LoadPath,
+    AccessKind, AccessRef, Accesses, Affine, AffineBound, Array, BinaryOp, BufferLayout, Bytes, ImageKind, Kernel, LaunchShape,
     Nest as Node, NestVar, OpClass, OpCounts, Scalar, Space, StorePolicy, TensorPlace, TensorUse, VarId, VarKind,
 };
 
@@ -42,9 +42,8 @@ pub fn outline(nest: &Nest) -> Option<Kernel> {
     let stored = reader.substituted(&nest.places(&nest.expr.store, nest.output_layout())?)?;
     if let Some(lane) = nest.reduction_lane() {
         let axis = AxisId(nest.lane_parts[lane].axis);
-        let points = nest.splits.iter().map(|split| split.tile).product();
         reader.combine_lanes(lane, &mut nodes);
-        reader.partial(lane, (points, 0, Some(1)), AccessKind::Load, &mut nodes);
+        reader.partial(lane, (nest.points(), 0, Some(1)), AccessKind::Load, &mut nodes);
         reader.idle.push(reader.below(axis, 1));
     }
     let mut loaded_at_end = 0;
@@ -137,21 +136,17 @@ impl<'a> Reader<'a> {
     fn kernel(self, nodes: Vec<Node>, words: u32, all: &[Tree<Steps>]) -> Kernel {
         let nest = self.nest;
         let order = &nest.choice.launch_order;
+        let arrays = nest.local_arrays();
         Kernel {
             name: nest.expr.name.clone(),
-            accesses: Accesses { vars: self.vars, tensors: tensors(nest), nest: nodes },
+            accesses: Accesses { vars: self.vars, tensors: tensors(nest, &arrays), nest: nodes },
             launch: LaunchShape {
                 groups: order.iter().map(|&a| nest.splits[a].groups as u32).collect(),
                 lanes: nest.lane_parts.iter().map(|part| part.size).collect(),
             },
             registers: axes(nest) + words,
             kept: 0,
-            local: Bytes(nest.partial_dims().map_or(0.0, |dims| dims.iter().product::<i64>() as f64 * f64::from(Scalar::F32.bytes())))
-                + nest
-                    .staged
-                    .iter()
-                    .map(|own| Bytes(own.local.bytes(nest.expr.inputs[nest.templates[own.template].tensor].element) as f64))
-                    .sum(),
+            local: arrays.iter().map(|own| Bytes(own.len() as f64 * f64::from(own.element.bytes()))).sum(),
             ops: ops(nest, all),
         }
     }
@@ -206,7 +201,7 @@ impl<'a> Reader<'a> {
 
     /// What lanes that share a reduction do to combine what they have.
     fn combine_lanes(&self, lane: usize, out: &mut Vec<Node>) {
-        let points = self.nest.splits.iter().map(|split| split.tile).product();
+        let points = self.nest.points();
         self.partial(lane, (points, 0, None), AccessKind::Store(StorePolicy::WriteBack), out);
         for half in self.nest.halves() {
             out.push(Node::Barrier);
@@ -226,19 +221,16 @@ impl<'a> Reader<'a> {
                 Affine::var(VarId((self.digits + own) as u16)).with_constant(moved)
             };
             let digits = (0..self.nest.lane_parts.len()).rev().map(digit);
-            AccessRef {
-                tensor: (self.nest.expr.inputs.len() + 1 + self.nest.staged.len()) as u16,
-                kind,
-                coords: std::iter::once(Affine::constant(n.into())).chain(digits).chain([Affine::default()]).collect(),
-                width: self.nest.out_width(),
-                guard: lanes.map(|lanes| self.below(axis, lanes)).into_iter().collect(),
-                path: LoadPath::Default,
-                indirect: None,
-                branch: None,
-                times: 1,
-            }
+            let tensor = self.local(self.nest.staged.len());
+            let coords = std::iter::once(Affine::constant(n.into())).chain(digits).chain([Affine::default()]).collect();
+            AccessRef::plain(tensor, kind, coords, self.nest.out_width(), lanes.map(|lanes| self.below(axis, lanes)).into_iter().collect())
         };
         both(access(0), (points > 1).then(|| access(points - 1)), points, out);
+    }
+
+    /// The number of a local array among the tensors, behind inputs and output.
+    fn local(&self, array: usize) -> u16 {
+        (self.nest.expr.inputs.len() + 1 + array) as u16
     }
 
     /// What copies a tensor: loads, then stores.
@@ -247,27 +239,18 @@ impl<'a> Reader<'a> {
         let copies = self.nest.copies(own, stage)?;
         let number = copies.number() as u32;
         let (first, last) = (&copies.at(0)?, &copies.at(i64::from(number) - 1)?);
-        let access = |tensor: usize, kind, coords: &[Affine<Moves>], width, bounds: &[&[Within]]| {
+        let access = |tensor: u16, kind, coords: &[Affine<Moves>], width, bounds: &[&[Within]]| {
             let guard = bounds
                 .iter()
                 .flat_map(|own| own.iter())
                 .map(|(value, extent)| Some(AffineBound { value: self.moved(value)?, extent: *extent, per_lane: false }));
-            Some(AccessRef {
-                tensor: tensor as u16,
-                kind,
-                coords: coords.iter().map(|form| self.moved(form)).collect::<Option<_>>()?,
-                width,
-                guard: guard.collect::<Option<_>>()?,
-                path: LoadPath::Default,
-                indirect: None,
-                branch: None,
-                times: 1,
-            })
+            let coords = coords.iter().map(|form| self.moved(form)).collect::<Option<_>>()?;
+            Some(AccessRef::plain(tensor, kind, coords, width, guard.collect::<Option<_>>()?))
         };
-        let tensor = self.nest.templates[own.template].tensor;
+        let tensor = self.nest.templates[own.template].tensor as u16;
         let load = |own: &Copied| access(tensor, AccessKind::Load, &own.load, own.width, &[&own.part, &own.tensor]);
         both(load(first)?, if number > 1 { Some(load(last)?) } else { None }, number, out);
-        let local = self.nest.expr.inputs.len() + 1 + n;
+        let local = self.local(n);
         let store = |own: &Copied, at: usize| {
             let put = own.stores.get(at)?;
             access(local, AccessKind::Store(StorePolicy::WriteBack), &put.to, put.width, &[&own.part])
@@ -289,25 +272,13 @@ impl<'a> Reader<'a> {
 
     /// A load of what was copied.
     fn read(&self, (n, own): (usize, &Staged), stage: &Stage, item: &Item, looped: &[bool]) -> Option<AccessRef> {
-        let variable = self.nest.read_from(own, stage, looped);
+        let variable = self.nest.read_from(own, looped);
         let parallel = self.nest.splits.len();
         let here = |form: &Coord| form.substitute(|a| Some(if a.0 < parallel { &self.lanes[a.0] } else { &self.blocks[a.0] }));
         let constants = self.nest.read_at(own, stage, &item.offsets);
-        Some(AccessRef {
-            tensor: (self.nest.expr.inputs.len() + 1 + n) as u16,
-            kind: AccessKind::Load,
-            coords: variable
-                .iter()
-                .zip(constants)
-                .map(|(form, constant)| Some(here(form)?.with_constant(constant)))
-                .collect::<Option<_>>()?,
-            width: item.width,
-            guard: vec![],
-            path: LoadPath::Default,
-            indirect: None,
-            branch: None,
-            times: 1,
-        })
+        let coords =
+            variable.iter().zip(constants).map(|(form, constant)| Some(here(form)?.with_constant(constant))).collect::<Option<_>>()?;
+        Some(AccessRef::plain(self.local(n), AccessKind::Load, coords, item.width, vec![]))
     }
 
     fn set(&mut self, axis: AxisId, block: Affine) {
@@ -331,43 +302,33 @@ impl<'a> Reader<'a> {
             extent: layout.extents()[d],
             per_lane,
         });
-        Some(AccessRef {
-            tensor: template.tensor as u16,
-            kind: AccessKind::Load,
-            coords: variable
-                .coords
-                .iter()
-                .zip(layout.coords(&item.offsets))
-                .map(|(form, constant)| form.with_constant(form.constant + constant))
-                .collect(),
-            width: if layout.is_image() { 1 } else { item.width },
-            guard: self.idle.iter().cloned().chain(guard).collect(),
-            path: LoadPath::Default,
-            indirect: None,
-            branch: None,
-            times: 1,
-        })
+        let coords = variable
+            .coords
+            .iter()
+            .zip(layout.coords(&item.offsets))
+            .map(|(form, constant)| form.with_constant(form.constant + constant))
+            .collect();
+        let width = if layout.is_image() { 1 } else { item.width };
+        Some(AccessRef::plain(template.tensor as u16, AccessKind::Load, coords, width, self.idle.iter().cloned().chain(guard).collect()))
     }
 
     fn store(&self, store: &StoreItem, coords: &[Affine]) -> Option<AccessRef> {
         let layout = self.nest.output_layout();
         let bound = |b: &StoreBound| Some(AffineBound { value: self.affine(&b.value)?, extent: b.extent, per_lane: b.per_lane });
         let guard = self.idle.iter().cloned().map(Some).chain(store.bounds.iter().map(bound));
-        Some(AccessRef {
-            tensor: self.nest.expr.inputs.len() as u16,
-            kind: AccessKind::Store(StorePolicy::WriteBack),
-            coords: coords.iter().zip(layout.coords(&store.offsets)).map(|(form, constant)| form.with_constant(constant)).collect(),
-            width: if layout.is_image() { 1 } else { store.width },
-            guard: guard.collect::<Option<_>>()?,
-            path: LoadPath::Default,
-            indirect: None,
-            branch: None,
-            times: 1,
-        })
+        let coords = coords.iter().zip(layout.coords(&store.offsets)).map(|(form, constant)| form.with_constant(constant)).collect();
+        let width = if layout.is_image() { 1 } else { store.width };
+        Some(AccessRef::plain(
+            self.nest.expr.inputs.len() as u16,
+            AccessKind::Store(StorePolicy::WriteBack),
+            coords,
+            width,
+            guard.collect::<Option<_>>()?,
+        ))
     }
 }
 
-fn tensors(nest: &Nest) -> Vec<TensorUse> {
+fn tensors(nest: &Nest, arrays: &[Array]) -> Vec<TensorUse> {
     let all = nest.expr.inputs.iter().chain([&nest.expr.output]);
     all.zip(&nest.layouts)
         .map(|(tensor, layout)| {
@@ -384,19 +345,10 @@ fn tensors(nest: &Nest) -> Vec<TensorUse> {
             };
             TensorUse { name: tensor.name.clone(), place }
         })
-        .chain(nest.staged.iter().map(|own| {
-            let tensor = nest.templates[own.template].tensor;
-            let dims = own.local.axes().iter().map(|axis| axis.extent).collect();
-            let (element, layout) = (nest.expr.inputs[tensor].element, BufferLayout::default());
-            TensorUse {
-                name: Names::new(nest.expr).local(tensor),
-                place: TensorPlace::Buffer { space: Space::Local, element, dims, layout },
-            }
-        }))
-        .chain(nest.partial_dims().map(|dims| {
-            let place =
-                TensorPlace::Buffer { space: Space::Local, element: Scalar::F32, dims: dims.to_vec(), layout: BufferLayout::default() };
-            TensorUse { name: Names::new(nest.expr).partial(), place }
+        .chain(arrays.iter().map(|array| {
+            let dims = array.dims.iter().map(|&extent| extent.into()).collect();
+            let place = TensorPlace::Buffer { space: Space::Local, element: array.element, dims, layout: BufferLayout::default() };
+            TensorUse { name: array.name.clone(), place }
         }))
         .collect()
 }
@@ -411,7 +363,7 @@ fn axes(nest: &Nest) -> u32 {
 
 /// Arithmetic of one work-item.
 fn ops(nest: &Nest, all: &[Tree<Steps>]) -> OpCounts {
-    let points: u64 = nest.splits.iter().map(|split| u64::from(split.tile)).product();
+    let points = u64::from(nest.points());
     let mut ops = OpCounts::default();
     let counter = Counter { nest };
     count_trees(&counter, all, points, &mut ops);

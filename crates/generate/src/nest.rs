@@ -168,7 +168,7 @@ impl<'a> Nest<'a> {
 
     /// Registers of the values in scope at once, of which steps of the reduction have so many loaded, and ends of it so many.
     pub fn words(&self, loaded: u32, loaded_at_end: u32) -> u32 {
-        let (points, width) = (self.splits.iter().map(|s| s.tile).product::<u32>(), u32::from(self.width()));
+        let (points, width) = (self.points(), u32::from(self.width()));
         let accumulators = if self.expr.reduce.is_empty() { 0 } else { points * (width + u32::from(self.has_rest())) };
         let folded = self.folds().map(u32::from).sum::<u32>();
         // What lanes have in common is loaded once more.
@@ -208,6 +208,11 @@ impl<'a> Nest<'a> {
         let mut nest = Self { expr, choice, deep, splits, layouts: vec![], templates: vec![], staged: vec![], lane_parts: vec![] };
         nest.layouts = nest.lay_out();
         nest
+    }
+
+    /// Points of the tile.
+    pub fn points(&self) -> u32 {
+        self.splits.iter().map(|split| split.tile).product()
     }
 
     /// Vector lanes of an accumulator.

@@ -3,25 +3,24 @@
 use crate::expr::{AxisId, Combine, ScalarExpr, TensorExpr};
 use crate::layout::{Coord, Coords, image_format};
 use crate::names::Names;
-use crate::nest::local::Staged;
-use crate::nest::loops::{Body, Step, Tree};
+use crate::nest::loops::{Step, Tree};
 use crate::nest::stage::{Copied, Moves, Put, Stage, Within};
 use crate::nest::{Item, Items, Nest, Offsets, Operand, Part, Places};
 use warpsight_ir::{
-    Access, Affine, Array, BinaryOp, Border, Bound, Const, Expr, GroupAxis, ImageKind, LaneAxis, Launch, Name, Param, ParamKind, Program,
-    Scalar, Scope, Space, Stmt, StorePolicy, Type, Unroll,
+    Access, Affine, BinaryOp, Border, Bound, Const, Expr, GroupAxis, ImageKind, LaneAxis, Launch, Name, Param, ParamKind, Program, Scalar,
+    Scope, Space, Stmt, StorePolicy, Type, Unroll,
 };
 
 /// The Program of a configuration, coordinates not linearised. `None` where they exceed 32 bits, as in no configuration that is legal.
-pub fn program(nest: &Nest, body: &Body) -> Option<Program> {
+pub fn program(nest: &Nest) -> Option<Program> {
     let places = nest.templates.iter().map(|t| nest.places(t.index, &nest.layouts[t.tensor])).collect::<Option<_>>()?;
     let stored = nest.places(&nest.expr.store, nest.output_layout())?;
-    let writer = Writer { nest, tree: body, expr: nest.expr, names: Names::new(nest.expr), places, stored };
+    let writer = Writer { nest, tree: &nest.body(), expr: nest.expr, names: Names::new(nest.expr), places, stored };
     Some(Program {
         name: nest.expr.name.clone(),
         sizes: vec![],
         params: writer.params(),
-        arrays: nest.staged.iter().map(|own| writer.array(own)).chain(writer.partial()).collect(),
+        arrays: nest.local_arrays(),
         launch: writer.launch(),
         body: writer.body()?,
     })
@@ -91,18 +90,6 @@ impl Writer<'_> {
     /// The name of a digit of lanes.
     fn digit(&self, n: usize) -> Name {
         self.names.digit(&self.nest.lane_parts, n)
-    }
-
-    fn array(&self, own: &Staged) -> Array {
-        let tensor = self.nest.templates[own.template].tensor;
-        let dims = own.local.axes().iter().map(|axis| axis.extent as u32).collect();
-        Array { name: self.names.local(tensor), space: Space::Local, element: self.expr.inputs[tensor].element, dims }
-    }
-
-    /// Where lanes that share a reduction combine what they have: a result for each point of the tile and each lane.
-    fn partial(&self) -> Option<Array> {
-        let dims = self.nest.partial_dims()?.iter().map(|&extent| extent as u32).collect();
-        Some(Array { name: self.names.partial(), space: Space::Local, element: Scalar::F32, dims })
     }
 
     fn body(&self) -> Option<Vec<Stmt>> {
@@ -390,7 +377,7 @@ impl Writer<'_> {
         let template = &self.nest.templates[item.template];
         let staged = self.nest.staged.iter().find(|own| own.template == item.template);
         if let Some((own, stage)) = staged.zip(here.stage) {
-            let variable = self.nest.read_from(own, stage, here.looped);
+            let variable = self.nest.read_from(own, here.looped);
             let var = |a: AxisId| if a.0 < self.expr.axes.len() { self.names.lane(a) } else { self.names.block(a) };
             let coord =
                 |(form, constant): (&Coord, i64)| sum(form.terms().iter().map(|&(a, c)| mul(Expr::Var(var(a)), i64::from(c))), constant);

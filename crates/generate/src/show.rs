@@ -2,7 +2,7 @@
 
 use crate::expr::{Index, ScalarExpr, TensorExpr};
 use crate::nest::Nest;
-use crate::nest::loops::{Body, Step, Tree};
+use crate::nest::loops::{Step, Tree};
 use crate::schedule::axis;
 use std::fmt::Write;
 
@@ -49,9 +49,9 @@ pub fn places(nest: &Nest) -> String {
 }
 
 /// What each straight-line step loads.
-pub fn loads(nest: &Nest, body: &Body) -> String {
+pub fn loads(nest: &Nest) -> String {
     let mut text = String::new();
-    show_trees(nest, body, 0, &mut text);
+    show_trees(nest, &nest.body(), 0, &mut text);
     for at in nest.tile_points() {
         let _ =
             writeln!(text, "point {:?}: {} loads, {} stores", at.as_slice(), nest.epilogue_items(&at).list.len(), nest.stores(&at).len());

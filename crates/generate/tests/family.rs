@@ -177,8 +177,6 @@ fn outlines_stand_for_kernels() {
             let knobs = family.space().describe(&config);
             copying += usize::from(knobs.get("stage").is_some_and(|stage| *stage != KnobValue::Label("none".into())));
             sharing += usize::from(knobs.get("reduction_lanes").is_some_and(|lanes| *lanes != KnobValue::Number(1)));
-            // What configurations before this one left in the family changes nothing.
-            assert_eq!(kernel, ScheduleFamily::new(family.expr().clone()).kernel(&config));
             says_the_same(&family.outline(&config), &kernel, &knobs);
         }
     }

@@ -182,6 +182,13 @@ pub struct AccessRef {
     pub times: u32,
 }
 
+impl AccessRef {
+    /// One access at known coordinates, in no branch of its own.
+    pub fn plain(tensor: u16, kind: AccessKind, coords: SmallVec<[Affine; 4]>, width: u8, guard: Vec<AffineBound>) -> Self {
+        Self { tensor, kind, coords, width, guard, path: LoadPath::Default, indirect: None, branch: None, times: 1 }
+    }
+}
+
 fn one() -> u32 {
     1
 }

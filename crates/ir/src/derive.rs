@@ -7,7 +7,7 @@ mod forms;
 mod ops;
 mod registers;
 
-use crate::accesses::{AccessKind, AccessRef, Accesses, AffineBound, BufferLayout, LoadPath, Nest, TensorPlace, TensorUse};
+use crate::accesses::{AccessKind, AccessRef, Accesses, AffineBound, BufferLayout, Nest, TensorPlace, TensorUse};
 use crate::kernel::{Kernel, OpCounts};
 use crate::program::{Bound, Expr, Name, ParamKind, Program, Space, Stmt, StorePolicy};
 use crate::typing::TypeError;
@@ -258,17 +258,7 @@ impl<'p> Walk<'p> {
             bounds.extend(around.clone().map_err(at)?);
         }
         bounds.extend(own);
-        nest.push(Nest::Access(AccessRef {
-            tensor,
-            kind,
-            coords,
-            width,
-            guard: bounds,
-            path: LoadPath::Default,
-            indirect: None,
-            branch: None,
-            times: 1,
-        }));
+        nest.push(Nest::Access(AccessRef::plain(tensor, kind, coords, width, bounds)));
         Ok(())
     }
 

@@ -310,8 +310,8 @@ impl Machine<'_> {
         self.busiest(self.instructions(demand) / rate)
     }
 
-    /// Cycles of all warps in which texture and load-store units and local memory hand a warp what it asked for, nobody else being in the way. Of devices with a
-    /// first-level cache of buffers, latencies have been measured with it.
+    /// Cycles of all warps in which texture and load-store units and local memory hand a warp what it asked for, nobody else being in the way.
+    /// Of devices with a first-level cache of buffers, latencies have been measured with it.
     fn delivery(&self, demand: &Counts) -> Result<f64, Unknown> {
         let m = &self.on.memory;
         if !matches!(m.buffer_l1.bytes, Fact::Absent { .. }) {

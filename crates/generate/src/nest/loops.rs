@@ -3,39 +3,7 @@
 use crate::expr::AxisId;
 use crate::nest::stage::Stage;
 use crate::nest::{Items, Nest, Offsets, Template, for_each};
-use crate::schedule::Choice;
 use smallvec::SmallVec;
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
-
-/// What a work-item does, whatever group it is in: the reduction; empty where nothing is reduced.
-pub type Body = Vec<Tree<Step>>;
-
-/// The bodies of an expression's configurations that were resolved lately: those that differ in groups alone share one, and ranking meets
-/// them thousands of times.
-#[derive(Default)]
-pub struct Bodies(Mutex<HashMap<Choice, Arc<Body>>>);
-
-/// Bodies kept at a time. Arrangements of work-items are the last of a schedule's knobs, so a body is needed again soon or hardly ever.
-const KEPT: usize = 256;
-
-impl Bodies {
-    /// The body of a configuration.
-    pub fn of(&self, nest: &Nest) -> Arc<Body> {
-        let parallel = nest.choice.lanes.len();
-        let key = Choice { lanes: SmallVec::from_elem(1, parallel), launch_order: SmallVec::new(), ..nest.choice.clone() };
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(body) = kept.get(&key) {
-            return body.clone();
-        }
-        if kept.len() == KEPT {
-            kept.clear();
-        }
-        let body = Arc::new(nest.with_items(nest.all_steps()));
-        kept.insert(key, body.clone());
-        body
-    }
-}
 
 /// The loops of the reduction, down to straight-line steps.
 #[derive(Clone, Debug)]
@@ -131,6 +99,11 @@ impl Nest<'_> {
         if self.expr.reduce.is_empty() { vec![] } else { self.loops(&self.choice.order, &mut state) }
     }
 
+    /// The same with what each step loads.
+    pub fn body(&self) -> Vec<Tree<Step>> {
+        self.with_items(self.all_steps())
+    }
+
     fn with_items(&self, trees: Vec<Tree<Steps>>) -> Vec<Tree<Step>> {
         let mut all = vec![];
         for tree in trees {
@@ -149,8 +122,8 @@ impl Nest<'_> {
         all
     }
 
-    /// The rolled loops of `order`, outermost first, then straight-line steps. `fixed` holds, per reduction axis, the constant base
-    /// where it has no loop variable (unset: 0 for unrolled axes).
+    /// The rolled loops of `order`, outermost first, then straight-line steps. `state` holds what is settled of each reduction axis; what is
+    /// not is unrolled as a whole.
     fn loops(&self, order: &[AxisId], state: &mut SmallVec<[Option<Base>; 5]>) -> Vec<Tree<Steps>> {
         let Some((&a, inner)) = order.split_first() else { return self.steps(state) };
         let r = a.0 - self.expr.axes.len();
@@ -205,10 +178,7 @@ impl Nest<'_> {
     /// The copy in front of what is done with a part of the deep axis.
     fn copy(&self, a: AxisId, state: &[Option<Base>], again: bool) -> Option<Tree<Steps>> {
         let own = state[a.0 - self.expr.axes.len()].filter(|_| Some(a) == self.deep && !self.choice.stage.is_empty())?;
-        let looped: SmallVec<[bool; 5]> = state.iter().map(|base| base.is_some_and(|base| base.looped)).collect();
-        let from = state.iter().map(|base| base.map_or(0, |base| base.from)).collect();
-        let again = again || looped.contains(&true);
-        Some(Tree::Stage(Stage { from, counts: self.copied(own.count), looped, again }))
+        Some(Tree::Stage(Stage { from: own.from, count: own.count, looped: own.looped, again }))
     }
 
     /// Straight-line code for one trip of the innermost loop: a step per row of an unrolled window and texel of the deep axis, then for what

@@ -1,7 +1,9 @@
 //! Reductions that lanes of a group share: each combines a part of the terms, then all of them in local memory.
 
+use crate::names::Names;
 use crate::nest::Nest;
-use smallvec::SmallVec;
+use crate::nest::local::Staged;
+use warpsight_ir::{Array, Scalar, Space};
 
 impl Nest<'_> {
     /// The digit of lanes that share reductions, a position in [`Nest::lane_parts`].
@@ -14,11 +16,20 @@ impl Nest<'_> {
         std::iter::successors(Some(self.choice.reduction_lanes / 2), |half| Some(half / 2)).take_while(|half| *half > 0)
     }
 
-    /// Extents of local memory for partial results: points of a tile, lanes, vector lanes. `None` where lanes share nothing.
-    pub fn partial_dims(&self) -> Option<SmallVec<[i64; 6]>> {
-        self.reduction_lane()?;
-        let points: i64 = self.splits.iter().map(|split| i64::from(split.tile)).product();
-        let lanes = self.lane_parts.iter().rev().map(|part| i64::from(part.size));
-        Some(std::iter::once(points).chain(lanes).chain([i64::from(self.out_width())]).collect())
+    /// Local memory: the copies, then, where lanes share reductions, what they combine: a result for each point of the tile and each lane.
+    pub fn local_arrays(&self) -> Vec<Array> {
+        let names = Names::new(self.expr);
+        let array = |name, element, dims| Array { name, space: Space::Local, element, dims };
+        let copy = |own: &Staged| {
+            let tensor = self.templates[own.template].tensor;
+            let dims = own.local.axes().iter().map(|axis| axis.extent as u32).collect();
+            array(names.local(tensor), self.expr.inputs[tensor].element, dims)
+        };
+        let partial = self.reduction_lane().map(|_| {
+            let lanes = self.lane_parts.iter().rev().map(|part| part.size);
+            let dims = std::iter::once(self.points()).chain(lanes).chain([self.out_width().into()]).collect();
+            array(names.partial(), Scalar::F32, dims)
+        });
+        self.staged.iter().map(copy).chain(partial).collect()
     }
 }

@@ -23,15 +23,15 @@ const LAST_LANES: u32 = 64;
 /// Copies that a work-item makes one after the other, written out.
 const MOST_COPIES: i64 = 16;
 
-/// When tensors are copied: what is read until the next time.
-#[derive(Clone, Debug, PartialEq)]
+/// When tensors are copied: a part of the deep axis, in its loop, with all of the axes whose loops are inside, which are all others.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stage {
-    /// The first position along each reduction axis, loops that run around it being in their first trip.
-    pub from: Offsets,
-    /// Positions along each reduction axis.
-    pub counts: Offsets,
-    /// Whether each reduction axis has a loop variable around the copy.
-    pub looped: SmallVec<[bool; 5]>,
+    /// The first position along the deep axis, in the first trip of its loop.
+    pub from: i64,
+    /// Positions along it that are read until the next copy.
+    pub count: i64,
+    /// Whether the loop of the deep axis is around the copy.
+    pub looped: bool,
     /// Whether something was copied before it.
     pub again: bool,
 }
@@ -150,7 +150,7 @@ impl Nest<'_> {
     fn staged(&self, template: usize) -> Option<Staged> {
         let index = self.templates[template].index;
         let tensor = &self.layouts[self.templates[template].tensor];
-        let part = self.part(index, &self.whole_stage()?);
+        let part = self.part(index, self.trip(self.deep?));
         let (memory, _) = tensor.innermost()?;
         let innermost = self.read_along(index).unwrap_or(memory);
         let width = (0..).map(|n| WIDEST >> n).find(|&width| width == 1 || self.copies_whole(index, tensor, &part, memory, width))?;
@@ -213,33 +213,13 @@ impl Nest<'_> {
         form.terms().iter().all(moved) && [form.constant, part[dim], tensor.extents()[dim]].iter().all(|number| number % width == 0)
     }
 
-    /// A copy for a whole trip of the loop of the deep axis.
-    fn whole_stage(&self) -> Option<Stage> {
-        let deep = self.deep?;
-        let reduce = self.expr.reduce.len();
-        let (from, looped) = (smallvec![0; reduce], smallvec![false; reduce]);
-        Some(Stage { from, counts: self.copied(self.trip(deep)), looped, again: true })
-    }
-
-    /// Positions along each reduction axis that are copied for so many along the deep one: all of axes whose loops are inside its own.
-    pub fn copied(&self, depth: i64) -> Offsets {
-        let parallel = self.splits.len();
-        let outside = self.choice.order.iter().take_while(|&&a| Some(a) != self.deep);
-        let outside: SmallVec<[AxisId; 4]> = outside.copied().collect();
-        let positions = |r: usize| match AxisId(parallel + r) {
-            a if Some(a) == self.deep => depth,
-            a if outside.contains(&a) => 1,
-            a => axis(self.expr, a).extent,
-        };
-        (0..self.expr.reduce.len()).map(positions).collect()
-    }
-
-    /// Extents, along each dimension of a tensor, of what the work-items of a group read at an index until the next copy.
-    fn part(&self, index: &[Index], stage: &Stage) -> Offsets {
+    /// Extents, along each dimension of a tensor, of what the work-items of a group read at an index of so many positions of the deep axis.
+    fn part(&self, index: &[Index], count: i64) -> Offsets {
         let reach = |&(a, c): &(AxisId, i32)| {
             let positions = match self.splits.get(a.0) {
                 Some(split) => split.per_item() * i64::from(split.lanes),
-                None => stage.counts[a.0 - self.splits.len()],
+                None if Some(a) == self.deep => count,
+                None => axis(self.expr, a).extent,
             };
             i64::from(c) * (positions - 1)
         };
@@ -271,7 +251,7 @@ impl Nest<'_> {
     pub fn copies<'n>(&'n self, own: &'n Staged, stage: &Stage) -> Option<Copies<'n>> {
         let template = &self.templates[own.template];
         let layout = &self.layouts[template.tensor];
-        let part = self.part(template.index, stage);
+        let part = self.part(template.index, stage.count);
         let (memory, _) = layout.innermost()?;
         let origins: Position = template.index.iter().map(|form| self.origin(form, stage)).collect::<Option<_>>()?;
         // What is left of an axis may be no whole vectors.
@@ -303,13 +283,13 @@ impl Nest<'_> {
         for &(a, c) in form.terms() {
             match self.splits.get(a.0) {
                 Some(split) => origin.add_term(Moves::Group(a.0), i64::from(c) * split.per_item() * i64::from(split.lanes))?,
-                None => {
-                    let r = a.0 - self.splits.len();
-                    origin.constant = origin.constant.checked_add(i64::from(c) * stage.from[r])?;
-                    if stage.looped[r] {
+                None if Some(a) == self.deep => {
+                    origin.constant = origin.constant.checked_add(i64::from(c) * stage.from)?;
+                    if stage.looped {
                         origin.add_term(Moves::Trip(a), i64::from(c) * self.trip(a))?;
                     }
                 }
+                None => {}
             }
         }
         Some(origin)
@@ -319,23 +299,23 @@ impl Nest<'_> {
     fn leaves(&self, form: &Index, stage: &Stage, extent: i64, tensor: i64) -> bool {
         let first = form.range(|a| match self.splits.get(a.0) {
             Some(split) => Interval::new(0, (split.groups - 1) * split.per_item() * i64::from(split.lanes)),
-            None => {
-                let r = a.0 - self.splits.len();
-                let last = if stage.looped[r] { (axis(self.expr, a).extent / self.trip(a) - 1) * self.trip(a) } else { 0 };
-                Interval::new(stage.from[r], stage.from[r] + last)
+            None if Some(a) == self.deep => {
+                let last = if stage.looped { (axis(self.expr, a).extent / self.trip(a) - 1) * self.trip(a) } else { 0 };
+                Interval::new(stage.from, stage.from + last)
             }
+            None => Interval::exactly(0),
         });
         first.lo < 0 || first.hi + i128::from(extent) > i128::from(tensor)
     }
 
     /// Where the copy of a tensor is read, as far as it varies: forms in which a parallel axis stands for its lanes.
-    pub fn read_from(&self, own: &Staged, stage: &Stage, looped: &[bool]) -> Coords {
+    pub fn read_from(&self, own: &Staged, looped: &[bool]) -> Coords {
         let moves = |form: &Index| {
             let terms = form.terms().iter().filter_map(|&(a, c)| match self.splits.get(a.0) {
                 Some(split) => (split.lanes > 1).then(|| (a, i64::from(c) * split.per_item())),
                 None => {
-                    let r = a.0 - self.splits.len();
-                    (looped[r] && !stage.looped[r]).then(|| (a, i64::from(c) * self.trip(a)))
+                    let inside = looped[a.0 - self.splits.len()] && Some(a) != self.deep;
+                    inside.then(|| (a, i64::from(c) * self.trip(a)))
                 }
             });
             // Within a part of a tensor, whose positions have 32 bits.
@@ -348,13 +328,8 @@ impl Nest<'_> {
     /// The constant part of where the copy is read for an offset of a load.
     pub fn read_at(&self, own: &Staged, stage: &Stage, offsets: &[i64]) -> SmallVec<[i64; 4]> {
         let index = self.templates[own.template].index;
-        let before = |form: &Index| {
-            let from = |&(a, c): &(AxisId, i32)| match a.0.checked_sub(self.splits.len()) {
-                Some(r) => i64::from(c) * stage.from[r],
-                None => 0,
-            };
-            form.constant + form.terms().iter().map(from).sum::<i64>()
-        };
+        let deep = |form: &Index| self.deep.map_or(0, |a| i64::from(form.coefficient(a)));
+        let before = |form: &Index| form.constant + deep(form) * stage.from;
         own.local.axes().iter().map(|axis| offsets[axis.dim] - before(&index[axis.dim])).collect()
     }
 }

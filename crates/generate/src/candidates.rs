@@ -1,12 +1,14 @@
 //! Alternative sequences of expressions for one operator: what is computed is the same, with other temporaries.
 
 use crate::expr::{Axis, AxisId, Combine, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
+use crate::operators::split::in_parts;
+use warpsight_ir::Name;
 use warpsight_ir::range::Interval;
 
 /// One way to compute an operator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
-    /// For people: `direct`, `padded`.
+    /// For people: `direct`, `padded`, `packed`, `split16`.
     pub name: &'static str,
     /// Its expressions. Names of the tensors read and written from outside are those of the operator.
     pub operator: Operator,
@@ -15,7 +17,10 @@ pub struct Candidate {
 /// The ways to compute an operator; the first is its expressions as they are.
 ///
 /// `padded`: a tensor that a reduction reads beyond its ends is first copied into one that has the zeros read there, so that the reduction
-/// asks for no bounds. The copy is an expression like any other: it is a kernel, and its time counts.
+/// asks for no bounds. `packed`: an operand of a product that many results share is first copied so that what is read for neighbouring
+/// results may lie together, in blocks of them ([`crate::Place::Blocks`]). `split16`, `split256`: partial results of about so many parts of a
+/// reduction that has few results, then their combination, so that groups share it. Copies are expressions like any other: each is a kernel, and its
+/// time counts.
 ///
 /// ```
 /// use warpsight_generate::{candidates::candidates, operators::parse_operator};
@@ -26,22 +31,23 @@ pub struct Candidate {
 /// ```
 pub fn candidates(operator: &Operator) -> Vec<Candidate> {
     let direct = Candidate { name: "direct", operator: operator.clone() };
-    std::iter::once(direct).chain(padded(operator)).collect()
+    let others = [("padded", padded as Rewrite), ("packed", packed), ("split16", split::<16>), ("split256", split::<256>)];
+    std::iter::once(direct).chain(others.into_iter().filter_map(|(name, rewrite)| rewritten(operator, name, rewrite))).collect()
 }
 
-/// The operator with a copy in front of each reduction that reads beyond a tensor's ends; `None` where none does.
-fn padded(operator: &Operator) -> Option<Candidate> {
-    let mut steps = vec![];
-    for step in &operator.steps {
-        match with_copies(step) {
-            Some(own) => steps.extend(own),
-            None => steps.push(step.clone()),
-        }
-    }
-    (steps.len() > operator.steps.len()).then(|| Candidate { name: "padded", operator: Operator { kind: operator.kind.clone(), steps } })
+/// The expressions in place of one, the last of which writes what it did; `None` where it stays.
+type Rewrite = fn(&TensorExpr) -> Option<Vec<TensorExpr>>;
+
+/// The operator with other expressions in place of its own; `None` where all stay.
+fn rewritten(operator: &Operator, name: &'static str, rewrite: Rewrite) -> Option<Candidate> {
+    let own: Vec<_> = operator.steps.iter().map(rewrite).collect();
+    let changed = own.iter().any(Option::is_some);
+    let steps = own.into_iter().zip(&operator.steps).flat_map(|(own, step)| own.unwrap_or_else(|| vec![step.clone()]));
+    changed.then(|| Candidate { name, operator: Operator { kind: operator.kind.clone(), steps: steps.collect() } })
 }
 
-fn with_copies(step: &TensorExpr) -> Option<Vec<TensorExpr>> {
+/// Copies with zeros around them in front of a reduction that reads beyond tensors' ends.
+fn padded(step: &TensorExpr) -> Option<Vec<TensorExpr>> {
     if step.reduce.is_empty() {
         return None;
     }
@@ -61,9 +67,7 @@ fn with_copies(step: &TensorExpr) -> Option<Vec<TensorExpr>> {
             .collect();
         let shape =
             shape.filter(|shape| shape.iter().try_fold(1_i64, |n, &e| n.checked_mul(e)).is_some_and(|n| n <= i64::from(i32::MAX)))?;
-        let name = (0..).map(|n| format!("{}_padded{}", tensor.name, if n == 0 { String::new() } else { n.to_string() }));
-        let name = name.into_iter().find(|name| step.inputs.iter().chain([&step.output]).all(|other| *other.name != **name))?;
-        let output = Tensor { name: name.into(), shape, element: tensor.element, role: Role::Output };
+        let output = Tensor { name: unused(step, &format!("{}_padded", tensor.name))?, shape, element: tensor.element, role: Role::Output };
         own.inputs[t] = Tensor { role: Role::Activation, ..output.clone() };
         let moved = |scalar: &ScalarExpr| {
             scalar.with_leaves(&mut |leaf| match leaf {
@@ -82,6 +86,84 @@ fn with_copies(step: &TensorExpr) -> Option<Vec<TensorExpr>> {
         steps.push(own);
         steps
     })
+}
+
+/// Results of a reduction that is split, at most: more keep all of a device busy, each with the lanes of a group.
+const FEW: i64 = 1 << 10;
+/// Terms of each part of it, at least.
+const SHORTEST: i64 = 64;
+
+/// A reduction in parts, and their combination.
+fn split<const PARTS: i64>(step: &TensorExpr) -> Option<Vec<TensorExpr>> {
+    let results: i64 = step.axes.iter().map(|axis| axis.extent).product();
+    let longest = step.reduce.iter().map(|axis| axis.extent).max()?;
+    (results <= FEW && longest / PARTS >= SHORTEST).then(|| in_parts(step, PARTS)).flatten()
+}
+
+/// Results that share what is read of a packed operand, at least: with fewer a copy of it costs what it saves.
+const SHARED: i64 = 8;
+
+/// A copy of the operand along which neighbouring results lie, where others share it: with their dimension second, as channels of pictures
+/// are, so that it can lie in blocks of them.
+fn packed(step: &TensorExpr) -> Option<Vec<TensorExpr>> {
+    let along = step.store.last().and_then(alone).filter(|_| !step.reduce.is_empty())?;
+    let (t, index, dim) = step.inputs.iter().enumerate().filter(|(_, tensor)| tensor.role == Role::Activation).find_map(|(t, _)| {
+        let index = only_index(step, t)?;
+        let unread = |a: &usize| index.iter().all(|form| form.coefficient(AxisId(*a)) == 0);
+        let shared: i64 = (0..step.axes.len()).filter(unread).map(|a| step.axes[a].extent).product();
+        let dim = index.iter().position(|form| alone(form) == Some(along))?;
+        let moving = index.iter().filter(|form| form.coefficient(along) != 0).count();
+        let reduced = index.iter().any(|form| form.terms().iter().any(|term| term.0.0 >= step.axes.len()));
+        (shared >= SHARED && moving == 1 && reduced).then_some((t, index, dim))
+    })?;
+    let tensor = &step.inputs[t];
+    // One before it, of one element where there is none, and as many behind it as pictures have.
+    let mut order: Vec<Option<usize>> = (0..index.len()).filter(|&d| d != dim).map(Some).collect();
+    if order.len() < 2 {
+        order.insert(0, None);
+    }
+    order.insert(1, Some(dim));
+    order.resize(order.len().max(4), None);
+    let shape = order.iter().map(|d| d.map_or(1, |d| tensor.shape[d])).collect();
+    let name = unused(step, &format!("{}_packed", tensor.name))?;
+    let output = Tensor { name, shape, element: tensor.element, role: Role::Output };
+    let mut own = step.clone();
+    own.inputs[t] = Tensor { role: Role::Activation, ..output.clone() };
+    let moved: Vec<Index> = order.iter().map(|d| d.map_or(Index::constant(0), |d| index[d].clone())).collect();
+    own.body = own.body.with_leaves(&mut |leaf| match leaf {
+        ScalarExpr::Load { tensor, padded, .. } if *tensor == t => ScalarExpr::Load { tensor: t, index: moved.clone(), padded: *padded },
+        other => other.clone(),
+    });
+    let (axes, forms) = walk(&output);
+    let from = (0..index.len()).map(|d| order.iter().position(|&o| o == Some(d)).map(|at| forms[at].clone())).collect::<Option<_>>()?;
+    let copy = copied(step, tensor, output, axes, forms, from, false);
+    Some(vec![copy, own])
+}
+
+/// The axis that a form is.
+fn alone(form: &Index) -> Option<AxisId> {
+    let [(a, 1)] = *form.terms() else { return None };
+    (form.constant == 0).then_some(a)
+}
+
+/// The index at which the body alone reads an input, always the same, within the tensor.
+fn only_index(step: &TensorExpr, t: usize) -> Option<&[Index]> {
+    let (mut only, mut others) = (None, false);
+    step.body.loads(&mut |tensor, index, padded| {
+        if tensor == t {
+            others |= padded || only.is_some_and(|own| own != index);
+            only = Some(index);
+        }
+    });
+    step.epilogue.loads(&mut |tensor, _, _| others |= tensor == t);
+    only.filter(|_| !others)
+}
+
+/// A name that no tensor of an expression has.
+fn unused(step: &TensorExpr, stem: &str) -> Option<Name> {
+    let names = (0..).map(|n| format!("{stem}{}", if n == 0 { String::new() } else { n.to_string() }));
+    let free = |name: &String| step.inputs.iter().chain([&step.output]).all(|other| *other.name != **name);
+    names.into_iter().find(free).map(Name::from)
 }
 
 /// Where all loads of an input reach in each dimension; `None` where there are none.
@@ -104,18 +186,36 @@ fn reach(step: &TensorExpr, t: usize) -> Option<Vec<Interval>> {
 
 /// A tensor from some position on, with zeros around it.
 fn copy(step: &TensorExpr, tensor: &Tensor, output: Tensor, from: &[i64], whole: &[bool]) -> TensorExpr {
-    let mut axes = vec![];
-    let forms: Vec<Index> = (0..output.shape.len())
-        .map(|d| {
-            if output.shape[d] == 1 && d + 1 < output.shape.len() {
-                return Index::constant(0);
-            }
-            axes.push(Axis { name: format!("i{d}").into(), extent: output.shape[d] });
-            Index::var(AxisId(axes.len() - 1))
-        })
-        .collect();
+    let (axes, forms) = walk(&output);
     let index = forms.iter().zip(from).map(|(form, from)| form.with_constant(*from)).collect();
-    let padded = whole.iter().any(|whole| !whole);
+    copied(step, tensor, output, axes, forms, index, whole.iter().any(|whole| !whole))
+}
+
+/// Axes over all elements of a tensor, and their forms in each dimension.
+fn walk(output: &Tensor) -> (Vec<Axis>, Vec<Index>) {
+    let mut axes = vec![];
+    let last = output.shape.iter().rposition(|&extent| extent > 1).unwrap_or(output.shape.len() - 1);
+    let form = |(d, &extent): (usize, &i64)| {
+        if extent == 1 && d != last {
+            return Index::constant(0);
+        }
+        axes.push(Axis { name: format!("i{d}").into(), extent });
+        Index::var(AxisId(axes.len() - 1))
+    };
+    let forms = output.shape.iter().enumerate().map(form).collect();
+    (axes, forms)
+}
+
+/// An expression that copies a tensor.
+fn copied(
+    step: &TensorExpr,
+    tensor: &Tensor,
+    output: Tensor,
+    axes: Vec<Axis>,
+    store: Vec<Index>,
+    index: Vec<Index>,
+    padded: bool,
+) -> TensorExpr {
     TensorExpr {
         name: format!("{}_{}", step.name, output.name).into(),
         inputs: vec![Tensor { role: Role::Activation, ..tensor.clone() }],
@@ -124,7 +224,7 @@ fn copy(step: &TensorExpr, tensor: &Tensor, output: Tensor, from: &[i64], whole:
         combine: Combine::Sum,
         body: ScalarExpr::Load { tensor: 0, index, padded },
         epilogue: ScalarExpr::Acc,
-        store: forms,
+        store,
         output,
     }
 }

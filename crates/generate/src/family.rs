@@ -122,6 +122,17 @@ impl ScheduleFamily {
         drawn
     }
 
+    /// The legal configurations that differ from one in the value of a knob. Work-items of a group meet for what they may only.
+    pub fn neighbours<'a>(&'a self, config: &'a Config, meeting: Meeting) -> impl Iterator<Item = Config> + 'a {
+        let each = self.knobs.space.knobs.iter().enumerate().flat_map(|(at, knob)| knob.values.iter().map(move |value| (at, *value)));
+        let others = each.filter(|&(at, value)| config.0.get(at).is_some_and(|own| *own != value)).map(|(at, value)| {
+            let mut other = config.clone();
+            other.0[at] = value;
+            other
+        });
+        others.filter(move |other| meeting.allows(self.meets(other)) && self.with_nest(other, |_| ()).is_some())
+    }
+
     /// Vector lanes of a configuration.
     pub fn vector(&self, config: &Config) -> Option<u32> {
         self.knobs.vector(config)

@@ -15,7 +15,7 @@ mod matmul;
 mod movement;
 mod normalise;
 mod pool;
-mod split;
+pub(crate) mod split;
 
 pub use conv::{Conv, Deconv, Window, conv, deconv};
 pub use grammar::{forms, parse_operator};

@@ -30,6 +30,16 @@ pub(super) fn split(steps: Vec<TensorExpr>) -> Vec<TensorExpr> {
     done
 }
 
+/// The steps of a reduction whose longest axis is cut into about so many parts; `None` where there is nothing to cut.
+pub(crate) fn in_parts(step: &TensorExpr, parts: i64) -> Option<Vec<TensorExpr>> {
+    Cut::into_parts(step, parts)?.steps()
+}
+
+/// Terms of each result.
+pub(crate) fn terms(step: &TensorExpr) -> i64 {
+    step.reduce.iter().try_fold(1i64, |n, a| n.checked_mul(a.extent)).unwrap_or(i64::MAX)
+}
+
 /// Where a reduction is cut: its longest axis is `length · blocks + rest`. Partial result j is of the positions i · blocks + j, so that
 /// neighbouring work-items read neighbouring elements.
 struct Cut<'a> {
@@ -46,13 +56,17 @@ struct Cut<'a> {
 impl<'a> Cut<'a> {
     /// `None` where the reduction is short enough, or partial results would not fit 32-bit indices.
     fn of(expr: &'a TensorExpr) -> Option<Self> {
-        let total = expr.reduce.iter().try_fold(1i64, |n, a| n.checked_mul(a.extent)).unwrap_or(i64::MAX);
-        if total <= LONGEST {
-            return None;
-        }
-        let (axis, extent) = expr.reduce.iter().map(|a| a.extent).enumerate().max_by_key(|a| a.1)?;
+        let total = terms(expr);
         let outputs = expr.axes.iter().map(|a| a.extent).product::<i64>();
-        let wanted = (total / BLOCK).max(total.isqrt().min(PARALLEL / outputs)).clamp(2, extent);
+        let wanted = (total / BLOCK).max(total.isqrt().min(PARALLEL / outputs));
+        (total > LONGEST).then(|| Self::into_parts(expr, wanted)).flatten()
+    }
+
+    /// The longest axis in about so many parts.
+    fn into_parts(expr: &'a TensorExpr, wanted: i64) -> Option<Self> {
+        let (axis, extent) = expr.reduce.iter().map(|a| a.extent).enumerate().max_by_key(|a| a.1).filter(|own| own.1 > 1)?;
+        let outputs = expr.axes.iter().map(|a| a.extent).product::<i64>();
+        let wanted = wanted.clamp(2, extent);
         // Multiples of 4 keep texels whole, divisors leave no rest.
         let mut fours = ((wanted + 3) / 4 * 4..=extent.min(2 * wanted)).step_by(4);
         let first = fours.clone().next().unwrap_or(wanted);

@@ -109,7 +109,7 @@ impl<'a> Trial<'a> {
         let mut drawn = |t: &Tensor| stored(t.element, (0..t.len()).map(|_| lo + (hi - lo) * rng.f32()).collect());
         self.inputs = self.expr.inputs.iter().map(&mut drawn).collect();
         let slices: Vec<&[f32]> = self.inputs.iter().map(Vec::as_slice).collect();
-        let extents: Vec<i64> = self.expr.axes.iter().map(|a| a.extent).collect();
+        let extents: Vec<i64> = self.expr.result_axes().map(|a| a.extent).collect();
         let points = extents.iter().product::<i64>() as usize;
         let mut expected = vec![];
         let mut expect = |point: &[i64]| {
@@ -117,7 +117,7 @@ impl<'a> Trial<'a> {
             let at = self.expr.output_position(point).unwrap_or(usize::MAX);
             expected.push((at, self.expr.evaluate(point, &slices)));
         };
-        let affordable = (REFERENCE_BUDGET / self.work_per_output()).max(16);
+        let affordable = (REFERENCE_BUDGET / self.expr.work_per_result()).max(16);
         if points <= affordable {
             for_each_index(&extents, |_, point| expect(point));
         } else {
@@ -127,10 +127,6 @@ impl<'a> Trial<'a> {
             }
         }
         self.expected = expected;
-    }
-
-    fn work_per_output(&self) -> usize {
-        self.expr.reduce.iter().map(|a| a.extent as usize).product::<usize>().max(1)
     }
 
     /// The job that runs a kernel once on these inputs.
@@ -156,7 +152,7 @@ impl<'a> Trial<'a> {
 
     /// Interprets a small kernel and compares; large ones pass.
     pub fn interpret(&self, program: &Checked) -> Result<(), Wrong> {
-        if self.expr.output.len() * self.work_per_output() > INTERPRETER_BUDGET {
+        if self.expr.output.len() * self.expr.work_per_result() > INTERPRETER_BUDGET {
             return Ok(());
         }
         let inputs = self.expr.inputs.iter().zip(self.layouts).zip(&self.inputs);
@@ -223,7 +219,8 @@ impl<'a> Trial<'a> {
 /// Largest relative L2 error of a kernel, by the narrowest type that it stores or rounds to.
 pub fn tolerance(expr: &TensorExpr) -> f64 {
     let stored = expr.inputs.iter().chain([&expr.output]).map(|t| t.element);
-    let narrow = stored.chain(expr.body.rounds_to()).chain(expr.epilogue.rounds_to()).filter(|s| matches!(s, Scalar::F16 | Scalar::Bf16));
+    let rounded = expr.passes().flat_map(|pass| [pass.body.rounds_to(), pass.epilogue.rounds_to()]).flatten();
+    let narrow = stored.chain(rounded).filter(|s| matches!(s, Scalar::F16 | Scalar::Bf16));
     match narrow.max() {
         Some(Scalar::Bf16) => TOLERANCE_BF16,
         Some(_) => TOLERANCE_F16,

@@ -1,5 +1,8 @@
 //! Alternative sequences of expressions for one operator: what is computed is the same, with other temporaries.
 
+mod rows;
+
+use crate::candidates::rows::one_walk;
 use crate::expr::{Axis, AxisId, Combine, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
 use crate::operators::split::in_parts;
 use warpsight_ir::Name;
@@ -19,7 +22,8 @@ pub struct Candidate {
 /// `padded`: a tensor that a reduction reads beyond its ends is first copied into one that has the zeros read there, so that the reduction
 /// asks for no bounds. `packed`: an operand of a product that many results share is first copied so that what is read for neighbouring
 /// results may lie together, in blocks of them ([`crate::Place::Blocks`]). `split16`, `split256`: partial results of about so many parts of a
-/// reduction that has few results, then their combination, so that groups share it. Copies are expressions like any other: each is a kernel, and its
+/// reduction that has few results, then their combination, so that groups share it. `rows`: reductions of a row and what is made of its elements
+/// with them, as in softmax and normalisation, in one kernel ([`TensorExpr::before`]). Copies are expressions like any other: each is a kernel, and its
 /// time counts.
 ///
 /// ```
@@ -32,7 +36,9 @@ pub struct Candidate {
 pub fn candidates(operator: &Operator) -> Vec<Candidate> {
     let direct = Candidate { name: "direct", operator: operator.clone() };
     let others = [("padded", padded as Rewrite), ("packed", packed), ("split16", split::<16>), ("split256", split::<256>)];
-    std::iter::once(direct).chain(others.into_iter().filter_map(|(name, rewrite)| rewritten(operator, name, rewrite))).collect()
+    let one = one_walk(&operator.steps)
+        .map(|step| Candidate { name: "rows", operator: Operator { kind: operator.kind.clone(), steps: vec![step] } });
+    std::iter::once(direct).chain(others.into_iter().filter_map(|(name, rewrite)| rewritten(operator, name, rewrite))).chain(one).collect()
 }
 
 /// The expressions in place of one, the last of which writes what it did; `None` where it stays.
@@ -221,6 +227,7 @@ fn copied(
         inputs: vec![Tensor { role: Role::Activation, ..tensor.clone() }],
         axes,
         reduce: vec![],
+        before: vec![],
         combine: Combine::Sum,
         body: ScalarExpr::Load { tensor: 0, index, padded },
         epilogue: ScalarExpr::Acc,

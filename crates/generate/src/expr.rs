@@ -2,7 +2,8 @@
 //!
 //! A [`TensorExpr`] computes one output tensor: for every point of its `axes` it combines `body` over all points of its
 //! `reduce` axes (nothing to combine where there are none: then the accumulator is `body` itself), then evaluates `epilogue`,
-//! in which [`ScalarExpr::Acc`] is the combined value. Every tensor index is affine in the axes. An index outside a
+//! in which [`ScalarExpr::Acc`] is the combined value. Other reductions over the same axes may be made `before`, so that a softmax is one
+//! expression: maximum and sum of a row before, then a value for each of its elements ([`Combine::Each`]). Every tensor index is affine in the axes. An index outside a
 //! tensor's shape reads as 0 where the load is `padded`; it must not happen otherwise.
 //!
 //! Nothing below this layer knows an operator by name.
@@ -33,14 +34,38 @@ pub struct TensorExpr {
     pub axes: Vec<Axis>,
     /// Reduction axes; empty for elementwise expressions.
     pub reduce: Vec<Axis>,
+    /// Reductions over the same axes that are made first, in this order; later ones and the expression itself may refer to what they come to.
+    pub before: Vec<Reduction>,
     /// How values are combined over the reduction.
     pub combine: Combine,
     /// The value combined; refers to all axes.
     pub body: ScalarExpr,
     /// The value stored; refers to `axes` and [`ScalarExpr::Acc`].
     pub epilogue: ScalarExpr,
-    /// Where each point of `axes` is stored: one form per output dimension. Every output element is written exactly once.
+    /// Where each result is stored: one form per output dimension. Every output element is written exactly once.
     pub store: Vec<Index>,
+}
+
+/// A reduction whose result for each point of the parallel axes is used and not stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reduction {
+    /// How values are combined: [`Combine::Sum`] or [`Combine::Max`].
+    pub combine: Combine,
+    /// The value combined; refers to all axes.
+    pub body: ScalarExpr,
+    /// What it comes to; refers to the parallel axes and [`ScalarExpr::Acc`].
+    pub epilogue: ScalarExpr,
+}
+
+/// A reduction of an expression, or the values it stores: one walk over the reduction axes.
+#[derive(Clone, Copy, Debug)]
+pub struct Pass<'a> {
+    /// How values are combined.
+    pub combine: Combine,
+    /// The value combined.
+    pub body: &'a ScalarExpr,
+    /// What it comes to.
+    pub epilogue: &'a ScalarExpr,
 }
 
 /// A tensor of an expression, logical shape, row-major.
@@ -101,6 +126,8 @@ pub enum Combine {
     Sum,
     /// Starts at −∞; NaN where any value is.
     Max,
+    /// Nothing is combined: each point of the reduction axes, too, has a result, which `store` and `epilogue` may refer to.
+    Each,
 }
 
 /// A scalar expression in `f32` (evaluated in `f64` by the reference).
@@ -110,6 +137,8 @@ pub enum ScalarExpr {
     Const(f64),
     /// The combined value of the reduction; epilogues only.
     Acc,
+    /// What the reduction of this number among those made [`before`](TensorExpr::before) came to.
+    Before(usize),
     /// An element of `inputs[tensor]`.
     Load {
         /// Position in [`TensorExpr::inputs`].
@@ -140,10 +169,10 @@ impl ScalarExpr {
     pub fn with_acc(&self, acc: &Self) -> Self {
         self.with_leaves(&mut |leaf| if *leaf == Self::Acc { acc.clone() } else { leaf.clone() })
     }
-    /// Replaces every number, load and accumulator.
+    /// Replaces every number, load, accumulator and result of an earlier reduction.
     pub fn with_leaves(&self, f: &mut impl FnMut(&Self) -> Self) -> Self {
         match self {
-            Self::Const(_) | Self::Acc | Self::Load { .. } => f(self),
+            Self::Const(_) | Self::Acc | Self::Before(_) | Self::Load { .. } => f(self),
             Self::Unary(op, a) => Self::unary(*op, a.with_leaves(f)),
             Self::Binary(op, a, b) => Self::binary(*op, a.with_leaves(f), b.with_leaves(f)),
             Self::Round(to, a) => Self::Round(*to, Box::new(a.with_leaves(f))),
@@ -152,7 +181,7 @@ impl ScalarExpr {
     /// The narrowest type that anything in it is rounded to.
     pub fn rounds_to(&self) -> Option<Scalar> {
         match self {
-            Self::Const(_) | Self::Acc | Self::Load { .. } => None,
+            Self::Const(_) | Self::Acc | Self::Before(_) | Self::Load { .. } => None,
             Self::Unary(_, a) => a.rounds_to(),
             Self::Binary(_, a, b) => a.rounds_to().max(b.rounds_to()),
             // `Bf16`, which keeps fewer bits, is the greater one.
@@ -168,13 +197,68 @@ impl ScalarExpr {
                 a.loads(f);
                 b.loads(f);
             }
-            Self::Const(_) | Self::Acc => {}
+            Self::Const(_) | Self::Acc | Self::Before(_) => {}
         }
     }
 }
 
+impl<'a> Pass<'a> {
+    /// What is evaluated at each point of the reduction axes.
+    pub fn in_steps(self) -> impl Iterator<Item = &'a ScalarExpr> + Clone {
+        [Some(self.body), (self.combine == Combine::Each).then_some(self.epilogue)].into_iter().flatten()
+    }
+}
+
+impl Combine {
+    /// How two values are combined.
+    pub fn operation(self) -> BinaryOp {
+        match self {
+            Self::Sum | Self::Each => BinaryOp::Add,
+            Self::Max => BinaryOp::Max,
+        }
+    }
+
+    /// What a reduction starts with.
+    pub fn start(self) -> f64 {
+        match self {
+            Self::Sum | Self::Each => 0.0,
+            Self::Max => f64::NEG_INFINITY,
+        }
+    }
+}
+
+/// What a scalar is evaluated with beside tensors.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    acc: f64,
+    before: &'a [f64],
+}
+
 impl TensorExpr {
-    /// The position of a point of the parallel axes in the output, row-major; `None` beyond all numbers.
+    /// The walks over the reduction axes: those before, then the expression's own, which alone stores.
+    pub fn passes(&self) -> impl Iterator<Item = Pass<'_>> {
+        let before = self.before.iter().map(|own| Pass { combine: own.combine, body: &own.body, epilogue: &own.epilogue });
+        before.chain([self.own_pass()])
+    }
+    /// The last one of them.
+    pub fn own_pass(&self) -> Pass<'_> {
+        Pass { combine: self.combine, body: &self.body, epilogue: &self.epilogue }
+    }
+    /// Whether each point of the reduction axes has a result of its own.
+    pub fn stores_each(&self) -> bool {
+        self.combine == Combine::Each
+    }
+    /// The axes that a result has a position along.
+    pub fn result_axes(&self) -> impl Iterator<Item = &Axis> {
+        let inner = if self.stores_each() { self.reduce.as_slice() } else { &[] };
+        self.axes.iter().chain(inner)
+    }
+    /// Terms that one result is made of, of all reductions.
+    pub fn work_per_result(&self) -> usize {
+        let terms = self.reduce.iter().map(|a| a.extent as usize).product::<usize>();
+        (terms * self.before.len() + if self.stores_each() { 1 } else { terms }).max(1)
+    }
+    /// The position of a result, a point of [`Self::result_axes`], in the output, row-major; `None` beyond all numbers.
     pub fn output_position(&self, point: &[i64]) -> Option<usize> {
         let forms = self.store.iter().zip(&self.output.shape);
         let at =
@@ -185,48 +269,58 @@ impl TensorExpr {
     pub fn all_axes(&self) -> impl Iterator<Item = &Axis> {
         self.axes.iter().chain(&self.reduce)
     }
-    /// The value of one output point in `f64`, reading inputs (row-major, one slice per input).
+    /// The value of one result, a point of [`Self::result_axes`], in `f64`, reading inputs (row-major, one slice per input).
     ///
     /// This is the reference that every kernel is verified against.
     pub fn evaluate<T: Copy + Into<f64>>(&self, point: &[i64], inputs: &[&[T]]) -> f64 {
-        debug_assert_eq!(point.len(), self.axes.len());
-        let mut all: Vec<i64> = point.iter().copied().chain(self.reduce.iter().map(|_| 0)).collect();
-        let acc = if self.reduce.is_empty() {
-            self.value(&self.body, &all, inputs, 0.0)
+        debug_assert_eq!(point.len(), self.result_axes().count());
+        let mut all: Vec<i64> =
+            point.iter().copied().chain(self.reduce.iter().map(|_| 0)).take(self.axes.len() + self.reduce.len()).collect();
+        let mut before = vec![];
+        for pass in self.passes().take(self.before.len()) {
+            let acc = self.reduced(pass, &mut all.clone(), inputs, &before);
+            before.push(self.value(pass.epilogue, &all, inputs, Known { acc, before: &before }));
+        }
+        let acc = if self.reduce.is_empty() || self.stores_each() {
+            self.value(&self.body, &all, inputs, Known { acc: 0.0, before: &before })
         } else {
-            let mut acc = match self.combine {
-                Combine::Sum => 0.0,
-                Combine::Max => f64::NEG_INFINITY,
-            };
-            loop {
-                let value = self.value(&self.body, &all, inputs, 0.0);
-                acc = match self.combine {
-                    Combine::Sum => acc + value,
-                    Combine::Max => larger(acc, value),
-                };
-                // The next point of the reduction, last axis fastest.
-                let mut axis = self.reduce.len();
-                loop {
-                    if axis == 0 {
-                        return self.value(&self.epilogue, &all, inputs, acc);
-                    }
-                    axis -= 1;
-                    let at = &mut all[self.axes.len() + axis];
-                    *at += 1;
-                    if *at < self.reduce[axis].extent {
-                        break;
-                    }
-                    *at = 0;
-                }
-            }
+            self.reduced(self.own_pass(), &mut all, inputs, &before)
         };
-        self.value(&self.epilogue, &all, inputs, acc)
+        self.value(&self.epilogue, &all, inputs, Known { acc, before: &before })
     }
 
-    fn value<T: Copy + Into<f64>>(&self, scalar: &ScalarExpr, point: &[i64], inputs: &[&[T]], acc: f64) -> f64 {
+    /// What all points of the reduction axes come to; these are at their first point before and after.
+    fn reduced<T: Copy + Into<f64>>(&self, pass: Pass, all: &mut [i64], inputs: &[&[T]], before: &[f64]) -> f64 {
+        let mut acc = pass.combine.start();
+        all[self.axes.len()..].fill(0);
+        loop {
+            let value = self.value(pass.body, all, inputs, Known { acc: 0.0, before });
+            acc = match pass.combine {
+                Combine::Sum | Combine::Each => acc + value,
+                Combine::Max => larger(acc, value),
+            };
+            // The next point of the reduction, last axis fastest.
+            let mut axis = self.reduce.len();
+            loop {
+                if axis == 0 {
+                    return acc;
+                }
+                axis -= 1;
+                let at = &mut all[self.axes.len() + axis];
+                *at += 1;
+                if *at < self.reduce[axis].extent {
+                    break;
+                }
+                *at = 0;
+            }
+        }
+    }
+
+    fn value<T: Copy + Into<f64>>(&self, scalar: &ScalarExpr, point: &[i64], inputs: &[&[T]], known: Known) -> f64 {
         match scalar {
             ScalarExpr::Const(c) => *c,
-            ScalarExpr::Acc => acc,
+            ScalarExpr::Acc => known.acc,
+            ScalarExpr::Before(n) => known.before[*n],
             ScalarExpr::Load { tensor, index, padded } => {
                 let mut flat = 0;
                 for (form, &extent) in index.iter().zip(&self.inputs[*tensor].shape) {
@@ -243,9 +337,9 @@ impl TensorExpr {
                 }
                 inputs[*tensor][flat as usize].into()
             }
-            ScalarExpr::Unary(op, a) => apply_unary(*op, self.value(a, point, inputs, acc)),
-            ScalarExpr::Round(to, a) => rounded(*to, self.value(a, point, inputs, acc)),
-            ScalarExpr::Binary(op, a, b) => apply_binary(*op, self.value(a, point, inputs, acc), self.value(b, point, inputs, acc)),
+            ScalarExpr::Unary(op, a) => apply_unary(*op, self.value(a, point, inputs, known)),
+            ScalarExpr::Round(to, a) => rounded(*to, self.value(a, point, inputs, known)),
+            ScalarExpr::Binary(op, a, b) => apply_binary(*op, self.value(a, point, inputs, known), self.value(b, point, inputs, known)),
         }
     }
 }

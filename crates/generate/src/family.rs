@@ -10,7 +10,7 @@ use crate::schedule::{Choice, Knobs, Meeting, axis, show_choice};
 use warpsight_ir::{Checked, Config, ConfigSpace, Family, Kernel, LowerError, Name};
 
 /// Changes whenever a configuration lowers to another Program than before: stored times of older Programs are then not taken for today's.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Combinations tried for each schedule that is drawn.
 const DRAWS: usize = 200;
@@ -225,7 +225,7 @@ fn is_small(expr: &TensorExpr) -> bool {
     let reach =
         |form: &Index| form.terms().iter().map(|&(a, c)| i64::from(c.unsigned_abs()).saturating_mul(axis(expr, a).extent)).sum::<i64>();
     let mut all = expr.store.iter().all(|form| reach(form) <= SMALL);
-    for scalar in [&expr.body, &expr.epilogue] {
+    for scalar in expr.passes().flat_map(|pass| [pass.body, pass.epilogue]) {
         scalar.loads(&mut |_, index, _| all &= index.iter().all(|form| reach(form) <= SMALL));
     }
     all && expr.inputs.iter().chain([&expr.output]).all(|tensor| tensor.len() as i64 <= SMALL)

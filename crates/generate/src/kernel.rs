@@ -1,7 +1,7 @@
 //! What models see of a configuration coarsely, read off the nest without building statements or lists of loads. What they see exactly is
 //! derived from the Program.
 
-use crate::expr::{AxisId, Combine, ScalarExpr};
+use crate::expr::{AxisId, Combine, Pass, ScalarExpr};
 use crate::layout::{Coord, image_format};
 use crate::names::Names;
 use crate::nest::local::Staged;
@@ -21,46 +21,15 @@ pub fn outline(nest: &Nest) -> Option<Kernel> {
     let all = nest.all_steps();
     let mut reader = Reader::new(nest)?;
     let mut nodes = vec![];
-    let mut words = vec![];
-    let mut step = |reader: &mut Reader, steps: &Steps, stage: Option<&Stage>, out: &mut Vec<Node>| {
-        let alike = nest.alike(steps)?;
-        words.push(alike.iter().map(|own| own.times * u32::from(own.corners[0].width)).sum::<u32>() / steps.number() as u32);
-        for own in &alike {
-            let [first, last] = &own.corners;
-            let one = reader.load(first, &steps.looped, stage)?;
-            let last = if own.times > 1 { Some(reader.load(last, &steps.looped, stage)?) } else { None };
-            both(one, last, own.times, out);
-        }
-        Some(())
-    };
-    reader.trees(&all, None, &mut step, &mut nodes)?;
-    // In the order in which steps were met.
-    let mut words = words.into_iter();
-    let copied = nest.staged.iter().map(|own| own.words).sum();
-    let loaded = tree_words(&all, copied, &mut |_| words.next().unwrap_or(0));
-    let none: SmallVec<[bool; 5]> = SmallVec::from_elem(false, nest.expr.reduce.len());
-    let stored = reader.substituted(&nest.places(&nest.expr.store, nest.output_layout())?)?;
-    if let Some(lane) = nest.reduction_lane() {
-        let axis = AxisId(nest.lane_parts[lane].axis);
-        reader.combine_lanes(lane, &mut nodes);
-        reader.partial(lane, (nest.points(), 0, Some(1)), AccessKind::Load, &mut nodes);
-        reader.idle.push(reader.below(axis, 1));
+    let mut words = 0;
+    for (number, pass) in nest.expr.passes().enumerate() {
+        let own = number == nest.expr.before.len();
+        // Results of reductions are there from their own on.
+        let before = (number + usize::from(!own)) as u32 * nest.points() * u32::from(nest.out_width());
+        let walked = reader.walk(pass, &all, &mut nodes)?;
+        words = words.max(before + if pass.combine == Combine::Each { walked } else { reader.results(pass, own, walked, &mut nodes)? });
     }
-    let mut loaded_at_end = 0;
-    for points in nest.points_alike()? {
-        let corners = if points.times > 1 { &points.corners[..] } else { &points.corners[..1] };
-        for (at, times) in corners.iter().zip([points.times - u32::from(points.times > 1), 1]) {
-            let items = nest.epilogue_items(at);
-            loaded_at_end = loaded_at_end.max(items.list.iter().map(|item| u32::from(item.width)).sum());
-            for item in &items.list {
-                nodes.push(Node::Access(AccessRef { times, ..reader.load(item, &none, None)? }));
-            }
-            for store in nest.stores(at) {
-                nodes.push(Node::Access(AccessRef { times, ..reader.store(&store, &stored.coords)? }));
-            }
-        }
-    }
-    Some(reader.kernel(nodes, nest.words(loaded, loaded_at_end), &all))
+    Some(reader.kernel(nodes, words, &all))
 }
 
 /// Accesses that differ in constants only, by the first and the last of so many.
@@ -122,6 +91,78 @@ impl<'a> Reader<'a> {
         let places = nest.templates.iter().map(|t| nest.places(t.index, &nest.layouts[t.tensor])).collect::<Option<_>>()?;
         let variable = nest.templates.iter().map(|_| None).collect();
         Some(Self { nest, names, vars, groups, lanes, digits, blocks, idle, places, variable })
+    }
+
+    /// The steps of a pass: the registers of what they load, and of loops.
+    fn walk(&mut self, pass: Pass, all: &[Tree<Steps>], out: &mut Vec<Node>) -> Option<u32> {
+        let (nest, mut words) = (self.nest, vec![]);
+        let mut step = |reader: &mut Self, steps: &Steps, stage: Option<&Stage>, out: &mut Vec<Node>| {
+            let alike = nest.alike(pass, steps)?;
+            let loaded = alike.iter().map(|own| own.times * u32::from(own.corners[0].width)).sum::<u32>() / steps.number() as u32;
+            for own in &alike {
+                let [first, last] = &own.corners;
+                let one = reader.load(first, &steps.looped, stage)?;
+                let last = if own.times > 1 { Some(reader.load(last, &steps.looped, stage)?) } else { None };
+                both(one, last, own.times, out);
+            }
+            let stored = pass.combine == Combine::Each;
+            words.push(loaded + if stored { steps.width.into() } else { 0 });
+            if stored { reader.store_each(steps, out) } else { Some(()) }
+        };
+        self.trees(all, None, &mut step, out)?;
+        // In the order in which steps were met.
+        let mut words = words.into_iter();
+        let copied = nest.staged.iter().map(|own| own.words).sum();
+        Some(tree_words(all, copied, &mut |_| words.next().unwrap_or(0)))
+    }
+
+    /// What steps store that have a result for each of their points.
+    fn store_each(&self, steps: &Steps, out: &mut Vec<Node>) -> Option<()> {
+        let nest = self.nest;
+        let stored = self.substituted(&nest.places(&nest.expr.store, nest.output_layout())?)?;
+        let [first, last] = steps.corners();
+        for points in nest.points_alike(&[])? {
+            let times = points.times * steps.count() as u32;
+            let ends = nest.stores(&points.corners[1], &last, steps.width);
+            for (one, end) in nest.stores(&points.corners[0], &first, steps.width).iter().zip(&ends) {
+                both(self.store(one, &stored.coords)?, if times > 1 { Some(self.store(end, &stored.coords)?) } else { None }, times, out);
+            }
+        }
+        Some(())
+    }
+
+    /// What is made of combined values, and, of the expression's own, stored: the registers of all that the reduction holds.
+    fn results(&mut self, pass: Pass, own: bool, loaded: u32, out: &mut Vec<Node>) -> Option<u32> {
+        let nest = self.nest;
+        let none: SmallVec<[bool; 5]> = SmallVec::from_elem(false, nest.expr.reduce.len());
+        let stored = self.substituted(&nest.places(&nest.expr.store, nest.output_layout())?)?;
+        if let Some(lane) = nest.reduction_lane() {
+            let axis = AxisId(nest.lane_parts[lane].axis);
+            self.combine_lanes(lane, out);
+            out.extend((!own).then_some(Node::Barrier));
+            self.partial(lane, (nest.points(), None, own.then_some(1)), AccessKind::Load, out);
+            match own {
+                true => self.idle.push(self.below(axis, 1)),
+                false => out.push(Node::Barrier),
+            }
+        }
+        let mut loaded_at_end = 0;
+        let scalars: &[&ScalarExpr] = if nest.expr.reduce.is_empty() { &[pass.body, pass.epilogue] } else { &[pass.epilogue] };
+        for points in nest.points_alike(scalars)? {
+            let corners = if points.times > 1 { &points.corners[..] } else { &points.corners[..1] };
+            for (at, times) in corners.iter().zip([points.times - u32::from(points.times > 1), 1]) {
+                let items = nest.epilogue_items(pass, at);
+                loaded_at_end = loaded_at_end.max(items.list.iter().map(|item| u32::from(item.width)).sum());
+                for item in &items.list {
+                    out.push(Node::Access(AccessRef { times, ..self.load(item, &none, None)? }));
+                }
+                let stores = if own { nest.stores(at, &[], nest.out_width()) } else { vec![] };
+                for store in &stores {
+                    out.push(Node::Access(AccessRef { times, ..self.store(store, &stored.coords)? }));
+                }
+            }
+        }
+        Some(nest.words(loaded, loaded_at_end, own))
     }
 
     fn affine(&self, coord: &Coord) -> Option<Affine> {
@@ -202,23 +243,27 @@ impl<'a> Reader<'a> {
     /// What lanes that share a reduction do to combine what they have.
     fn combine_lanes(&self, lane: usize, out: &mut Vec<Node>) {
         let points = self.nest.points();
-        self.partial(lane, (points, 0, None), AccessKind::Store(StorePolicy::WriteBack), out);
+        self.partial(lane, (points, Some(0), None), AccessKind::Store(StorePolicy::WriteBack), out);
         for half in self.nest.halves() {
             out.push(Node::Barrier);
             for behind in [0, half] {
-                self.partial(lane, (points, behind, Some(half)), AccessKind::Load, out);
+                self.partial(lane, (points, Some(behind), Some(half)), AccessKind::Load, out);
             }
-            self.partial(lane, (points, 0, Some(half)), AccessKind::Store(StorePolicy::WriteBack), out);
+            self.partial(lane, (points, Some(0), Some(half)), AccessKind::Store(StorePolicy::WriteBack), out);
         }
     }
 
-    /// Accesses to what the lane so far behind has of each of so many points, by so many of the lanes.
-    fn partial(&self, lane: usize, (points, behind, lanes): (u32, u32, Option<u32>), kind: AccessKind, out: &mut Vec<Node>) {
+    /// Accesses to what the lane so far behind, or the first one, has of each of so many points, by so many of the lanes.
+    fn partial(&self, lane: usize, (points, behind, lanes): (u32, Option<u32>, Option<u32>), kind: AccessKind, out: &mut Vec<Node>) {
         let axis = AxisId(self.nest.lane_parts[lane].axis);
         let access = |n: u32| {
             let digit = |own: usize| {
-                let moved = if own == lane { behind.into() } else { 0 };
-                Affine::var(VarId((self.digits + own) as u16)).with_constant(moved)
+                let var = Affine::var(VarId((self.digits + own) as u16));
+                match behind {
+                    _ if own != lane => var,
+                    Some(behind) => var.with_constant(behind.into()),
+                    None => Affine::default(),
+                }
             };
             let digits = (0..self.nest.lane_parts.len()).rev().map(digit);
             let tensor = self.local(self.nest.staged.len());
@@ -316,7 +361,8 @@ impl<'a> Reader<'a> {
         let layout = self.nest.output_layout();
         let bound = |b: &StoreBound| Some(AffineBound { value: self.affine(&b.value)?, extent: b.extent, per_lane: b.per_lane });
         let guard = self.idle.iter().cloned().map(Some).chain(store.bounds.iter().map(bound));
-        let coords = coords.iter().zip(layout.coords(&store.offsets)).map(|(form, constant)| form.with_constant(constant)).collect();
+        let coords =
+            coords.iter().zip(layout.coords(&store.offsets)).map(|(form, constant)| form.with_constant(form.constant + constant)).collect();
         let width = if layout.is_image() { 1 } else { store.width };
         Some(AccessRef::plain(
             self.nest.expr.inputs.len() as u16,
@@ -365,16 +411,19 @@ fn axes(nest: &Nest) -> u32 {
 fn ops(nest: &Nest, all: &[Tree<Steps>]) -> OpCounts {
     let points = u64::from(nest.points());
     let mut ops = OpCounts::default();
-    let counter = Counter { nest };
-    count_trees(&counter, all, points, &mut ops);
-    if nest.expr.reduce.is_empty() {
-        let acc = counter.count(&nest.expr.body, (1, nest.width()), points, &mut ops);
-        counter.count(&nest.expr.epilogue, (acc, nest.width()), points, &mut ops);
-    } else {
-        ops.add(OpClass::Float, Scalar::F32, nest.out_width(), points * nest.halves().count() as u64);
-        nest.folds().for_each(|lanes| ops.add(OpClass::Float, Scalar::F32, lanes, points));
-        ops.add(OpClass::Float, Scalar::F32, 1, points * u64::from(nest.has_rest()));
-        counter.count(&nest.expr.epilogue, (nest.out_width(), nest.out_width()), points, &mut ops);
+    let own = nest.out_width();
+    for pass in nest.expr.passes() {
+        let counter = Counter { nest, pass };
+        count_trees(&counter, all, points, &mut ops);
+        if nest.expr.reduce.is_empty() {
+            let acc = counter.count(pass.body, (1, nest.width()), points, &mut ops);
+            counter.count(pass.epilogue, (acc, nest.width()), points, &mut ops);
+        } else if pass.combine != Combine::Each {
+            ops.add(OpClass::Float, Scalar::F32, own, points * nest.halves().count() as u64);
+            nest.folds().for_each(|lanes| ops.add(OpClass::Float, Scalar::F32, lanes, points));
+            ops.add(OpClass::Float, Scalar::F32, 1, points * u64::from(nest.has_rest()));
+            counter.count(pass.epilogue, (own, own), points, &mut ops);
+        }
     }
     ops
 }
@@ -392,17 +441,22 @@ fn count_trees(counter: &Counter, trees: &[Tree<Steps>], times: u64, ops: &mut O
 
 struct Counter<'a> {
     nest: &'a Nest<'a>,
+    pass: Pass<'a>,
 }
 
 impl Counter<'_> {
     fn step(&self, step: &Steps, times: u64, ops: &mut OpCounts) {
         let times = times * step.count();
         let width = step.width;
-        match (self.nest.expr.combine, &self.nest.expr.body) {
+        match (self.pass.combine, self.pass.body) {
             (Combine::Sum, ScalarExpr::Binary(BinaryOp::Mul, a, b)) => {
                 self.count(a, (1, width), times, ops);
                 self.count(b, (1, width), times, ops);
                 ops.add(OpClass::Fma, Scalar::F32, width, times);
+            }
+            (Combine::Each, body) => {
+                self.count(body, (1, width), times, ops);
+                self.count(self.pass.epilogue, (width, width), times, ops);
             }
             (_, body) => {
                 self.count(body, (1, width), times, ops);
@@ -416,6 +470,7 @@ impl Counter<'_> {
         match scalar {
             ScalarExpr::Const(_) => 1,
             ScalarExpr::Acc => widths.0,
+            ScalarExpr::Before(_) => self.nest.out_width(),
             ScalarExpr::Load { tensor, index, .. } => match self.nest.templates[self.nest.template(*tensor, index)].lanes {
                 LaneKind::Same => 1,
                 LaneKind::Consecutive | LaneKind::Apart => widths.1,

@@ -1,6 +1,6 @@
 //! The identity of expressions: everything but names.
 
-use crate::expr::{Axis, AxisId, Combine, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
+use crate::expr::{Axis, AxisId, Combine, Index, Operator, Reduction, Role, ScalarExpr, Tensor, TensorExpr};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::fmt;
@@ -115,18 +115,32 @@ impl<'a> Encoder<'a> {
     }
 
     fn expression(&mut self, expr: &'a TensorExpr) {
-        let TensorExpr { name: _, inputs, output, axes, reduce, combine, body, epilogue, store } = expr;
+        let TensorExpr { name: _, inputs, output, axes, reduce, before, combine, body, epilogue, store } = expr;
         self.list(inputs, Self::tensor);
         self.tensor(output);
         self.list(axes, Self::axis);
         self.list(reduce, Self::axis);
-        self.tag(match combine {
-            Combine::Sum => 0,
-            Combine::Max => 1,
-        });
+        // A tag of its own, so that what has none before is encoded as ever.
+        if !before.is_empty() {
+            self.tag(3);
+            self.list(before, |e, Reduction { combine, body, epilogue }| {
+                e.combine(*combine);
+                e.scalar(body);
+                e.scalar(epilogue);
+            });
+        }
+        self.combine(*combine);
         self.scalar(body);
         self.scalar(epilogue);
         self.list(store, Self::index);
+    }
+
+    fn combine(&mut self, combine: Combine) {
+        self.tag(match combine {
+            Combine::Sum => 0,
+            Combine::Max => 1,
+            Combine::Each => 2,
+        });
     }
 
     fn tensor(&mut self, tensor: &'a Tensor) {
@@ -185,6 +199,10 @@ impl<'a> Encoder<'a> {
                 self.tag(5);
                 self.element(*to);
                 self.scalar(a);
+            }
+            ScalarExpr::Before(n) => {
+                self.tag(6);
+                self.count(*n);
             }
         }
     }

@@ -64,6 +64,10 @@ impl<'a> Names<'a> {
     pub fn rest(&self, n: usize) -> Name {
         self.free(format!("rest{n}"))
     }
+    /// What an earlier reduction came to at the n-th point of the tile.
+    pub fn before(&self, number: usize, n: usize) -> Name {
+        self.free(format!("before{number}_{n}"))
+    }
     /// An accumulator folded to so many lanes.
     pub fn folded(&self, width: u8) -> Name {
         self.free(format!("folded{width}"))

@@ -12,7 +12,7 @@ pub mod share;
 pub mod stage;
 pub mod stores;
 
-use crate::expr::{Axis, AxisId, Index, ScalarExpr, TensorExpr};
+use crate::expr::{Axis, AxisId, Index, Pass, ScalarExpr, TensorExpr};
 use crate::layout::{Coord, Coords, Layout, MemoryAxis, Place, is_free};
 use crate::nest::local::{LanePart, Staged};
 use crate::schedule::{Choice, axis, deep_axis};
@@ -166,14 +166,16 @@ impl<'a> Nest<'a> {
         Some(nest)
     }
 
-    /// Registers of the values in scope at once, of which steps of the reduction have so many loaded, and ends of it so many.
-    pub fn words(&self, loaded: u32, loaded_at_end: u32) -> u32 {
+    /// Registers of the values of a reduction in scope at once, of which its steps have so many loaded, and its ends so many, with the value
+    /// that is stored if it is.
+    pub fn words(&self, loaded: u32, loaded_at_end: u32, stored: bool) -> u32 {
         let (points, width) = (self.points(), u32::from(self.width()));
         let accumulators = if self.expr.reduce.is_empty() { 0 } else { points * (width + u32::from(self.has_rest())) };
         let folded = self.folds().map(u32::from).sum::<u32>();
         // What lanes have in common is loaded once more.
         let (before, total) = if self.choice.reduction_lanes > 1 { (folded, u32::from(self.out_width())) } else { (0, folded) };
-        accumulators + loaded.max(before).max(loaded_at_end + total + u32::from(self.out_width()))
+        let value = if stored { self.out_width().into() } else { 0 };
+        accumulators + loaded.max(before).max(loaded_at_end + total + value)
     }
 
     /// Whether each tensor, the output last, can lie where a choice puts it. That does not depend on where others lie.
@@ -208,6 +210,11 @@ impl<'a> Nest<'a> {
         let mut nest = Self { expr, choice, deep, splits, layouts: vec![], templates: vec![], staged: vec![], lane_parts: vec![] };
         nest.layouts = nest.lay_out();
         nest
+    }
+
+    /// The number of a point of the tile.
+    pub fn point(&self, at: &[i64]) -> usize {
+        self.splits.iter().zip(at).fold(0, |n, (split, &i)| n * split.tile as usize + i as usize)
     }
 
     /// Points of the tile.
@@ -272,11 +279,13 @@ impl<'a> Nest<'a> {
         !is_free(tensor) && tensor.shape[pack] % block != 0 && last >= tensor.shape[pack].into()
     }
 
-    /// Calls `f` for every load, of the body first.
+    /// Calls `f` for every load, pass by pass, of the body first.
     fn loads(&self, mut f: impl FnMut(Load<'a>)) {
         let reduced = !self.expr.reduce.is_empty();
-        self.expr.body.loads(&mut |tensor, index, _| f(Load { tensor, index, reduced }));
-        self.expr.epilogue.loads(&mut |tensor, index, _| f(Load { tensor, index, reduced: false }));
+        for pass in self.expr.passes() {
+            pass.body.loads(&mut |tensor, index, _| f(Load { tensor, index, reduced }));
+            pass.epilogue.loads(&mut |tensor, index, _| f(Load { tensor, index, reduced: false }));
+        }
     }
 
     fn collect_templates(&self) -> Vec<Template<'a>> {
@@ -367,16 +376,18 @@ impl<'a> Nest<'a> {
         self.templates.iter().position(|t| t.is_of(tensor, index)).unwrap_or_default()
     }
 
-    /// Every distinct load of a scalar at reduction points, over the whole tile, in vectors of so many lanes.
-    pub fn items(&self, scalar: &ScalarExpr, points: &[Offsets], width: u8) -> Items {
+    /// Every distinct load of scalars at reduction points, over the whole tile, in vectors of so many lanes.
+    pub fn items<'s>(&self, scalars: impl Iterator<Item = &'s ScalarExpr>, points: &[Offsets], width: u8) -> Items {
         let mut items = Items::default();
         let mut templates: SmallVec<[usize; 8]> = SmallVec::new();
-        scalar.loads(&mut |tensor, index, _| {
-            let t = self.template(tensor, index);
-            if !templates.contains(&t) {
-                templates.push(t);
-            }
-        });
+        for scalar in scalars {
+            scalar.loads(&mut |tensor, index, _| {
+                let t = self.template(tensor, index);
+                if !templates.contains(&t) {
+                    templates.push(t);
+                }
+            });
+        }
         for point in points {
             for &t in &templates {
                 let template = &self.templates[t];
@@ -544,8 +555,8 @@ impl Nest<'_> {
         &self.layouts[self.expr.inputs.len()]
     }
 
-    /// What the epilogue of one tile point loads (and the body, where nothing is reduced).
-    pub fn epilogue_items(&self, at: &[i64]) -> Items {
+    /// What the epilogue of one tile point of a pass loads (and the body, where nothing is reduced).
+    pub fn epilogue_items(&self, pass: Pass, at: &[i64]) -> Items {
         let none: Offsets = Offsets::from_elem(0, self.expr.reduce.len());
         let mut items = Items::default();
         let mut collect = |scalar: &ScalarExpr| {
@@ -554,9 +565,9 @@ impl Nest<'_> {
             });
         };
         if self.expr.reduce.is_empty() {
-            collect(&self.expr.body);
+            collect(pass.body);
         }
-        collect(&self.expr.epilogue);
+        collect(pass.epilogue);
         items
     }
 }

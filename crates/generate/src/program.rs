@@ -1,6 +1,6 @@
 //! From a resolved configuration to statements.
 
-use crate::expr::{AxisId, Combine, ScalarExpr, TensorExpr};
+use crate::expr::{AxisId, Combine, Pass, ScalarExpr, TensorExpr};
 use crate::layout::{Coord, Coords, image_format};
 use crate::names::Names;
 use crate::nest::loops::{Step, Tree};
@@ -15,7 +15,7 @@ use warpsight_ir::{
 pub fn program(nest: &Nest) -> Option<Program> {
     let places = nest.templates.iter().map(|t| nest.places(t.index, &nest.layouts[t.tensor])).collect::<Option<_>>()?;
     let stored = nest.places(&nest.expr.store, nest.output_layout())?;
-    let writer = Writer { nest, tree: &nest.body(), expr: nest.expr, names: Names::new(nest.expr), places, stored };
+    let writer = Writer { nest, expr: nest.expr, names: Names::new(nest.expr), places, stored };
     Some(Program {
         name: nest.expr.name.clone(),
         sizes: vec![],
@@ -33,9 +33,16 @@ struct Here<'s> {
     stage: Option<&'s Stage>,
 }
 
+/// A point for which a scalar is evaluated: of the tile, of the reduction, and so many lanes of it.
+#[derive(Clone, Copy)]
+struct At<'s> {
+    tile: &'s [i64],
+    point: &'s [i64],
+    width: u8,
+}
+
 struct Writer<'a> {
     nest: &'a Nest<'a>,
-    tree: &'a [Tree<Step>],
     expr: &'a TensorExpr,
     names: Names<'a>,
     /// What the loads of each template share.
@@ -120,28 +127,63 @@ impl Writer<'_> {
     fn work(&self) -> Option<Vec<Stmt>> {
         let mut stmts = vec![];
         let tile = self.nest.tile_points();
-        if !self.expr.reduce.is_empty() {
-            let start = match self.expr.combine {
-                Combine::Sum => 0.0,
-                Combine::Max => f32::NEG_INFINITY,
-            };
-            let ty = Type::vector(Scalar::F32, self.nest.width());
-            for n in 0..tile.len() {
-                stmts.push(Stmt::Var { name: self.names.acc(n), ty, init: splat(Expr::f32(start), ty.width) });
-                if self.nest.has_rest() {
-                    stmts.push(Stmt::Var { name: self.names.rest(n), ty: Type::scalar(Scalar::F32), init: Expr::f32(start) });
-                }
+        for (number, pass) in self.expr.passes().take(self.expr.before.len()).enumerate() {
+            let ty = Type::vector(Scalar::F32, self.nest.out_width());
+            let result = |n: usize| self.names.before(number, n);
+            stmts.extend((0..tile.len()).map(|n| Stmt::Var { name: result(n), ty, init: splat(Expr::f32(0.0), ty.width) }));
+            let mut own = self.reduction(pass, &tile)?;
+            if let Some(lane) = self.nest.reduction_lane() {
+                self.combine_lanes(pass.combine, lane, tile.len(), &mut own);
+                own.push(meet());
             }
-            stmts.extend(self.trees(self.tree, &tile, None)?);
+            own.extend(tile.iter().enumerate().map(|(n, at)| {
+                let (mut stmts, value) = self.result(pass, n, at);
+                stmts.push(Stmt::Assign { name: result(n), value });
+                Stmt::Scope(stmts)
+            }));
+            // What lanes have in common is theirs before others take its place.
+            own.extend(self.nest.reduction_lane().map(|_| meet()));
+            stmts.push(Stmt::Scope(own));
         }
-        let results = tile.iter().enumerate().map(|(n, point)| Stmt::Scope(self.epilogue(n, point)));
+        stmts.extend(self.own_pass(&tile)?);
+        Some(stmts)
+    }
+
+    /// The walk that stores.
+    fn own_pass(&self, tile: &[Offsets]) -> Option<Vec<Stmt>> {
+        let pass = self.expr.own_pass();
+        if pass.combine == Combine::Each {
+            return self.trees(&self.nest.body(pass), pass, tile, None);
+        }
+        let mut stmts = if self.expr.reduce.is_empty() { vec![] } else { self.reduction(pass, tile)? };
+        let none = self.unlooped();
+        let results = tile.iter().enumerate().map(|(n, at)| {
+            let (mut stmts, value) = self.result(pass, n, at);
+            stmts.push(Stmt::Let { name: self.names.value(), value });
+            self.store(At { tile: at, point: &[], width: self.nest.out_width() }, &none, &mut stmts);
+            Stmt::Scope(stmts)
+        });
         match self.nest.reduction_lane() {
             Some(lane) => {
-                self.combine_lanes(lane, tile.len(), &mut stmts);
+                self.combine_lanes(pass.combine, lane, tile.len(), &mut stmts);
                 stmts.push(Stmt::If { condition: self.below(lane, 1), then: results.collect(), otherwise: vec![] });
             }
             None => stmts.extend(results),
         }
+        Some(stmts)
+    }
+
+    /// What this work-item combines.
+    fn reduction(&self, pass: Pass, tile: &[Offsets]) -> Option<Vec<Stmt>> {
+        let (mut stmts, start) = (vec![], pass.combine.start() as f32);
+        let ty = Type::vector(Scalar::F32, self.nest.width());
+        for n in 0..tile.len() {
+            stmts.push(Stmt::Var { name: self.names.acc(n), ty, init: splat(Expr::f32(start), ty.width) });
+            if self.nest.has_rest() {
+                stmts.push(Stmt::Var { name: self.names.rest(n), ty: Type::scalar(Scalar::F32), init: Expr::f32(start) });
+            }
+        }
+        stmts.extend(self.trees(&self.nest.body(pass), pass, tile, None)?);
         Some(stmts)
     }
 
@@ -151,39 +193,43 @@ impl Writer<'_> {
     }
 
     /// Puts one half of what lanes have onto the other until the first lane has it all.
-    fn combine_lanes(&self, lane: usize, points: usize, stmts: &mut Vec<Stmt>) {
-        let meet = || Stmt::Barrier { scope: Scope::Group, local: true, global: false };
+    fn combine_lanes(&self, combine: Combine, lane: usize, points: usize, stmts: &mut Vec<Stmt>) {
         let put = |n: usize, value: Expr| {
-            let (target, index) = (self.names.partial(), self.partial_index(lane, n, 0));
+            let (target, index) = (self.names.partial(), self.partial_index(lane, n, Some(0)));
             Stmt::Store { target, index, value, guard: vec![], policy: StorePolicy::WriteBack }
         };
         for n in 0..points {
             let mut own = vec![];
-            let value = self.folded(n, &mut own);
+            let value = self.folded(combine, n, &mut own);
             own.push(put(n, value));
             stmts.push(Stmt::Scope(own));
         }
         for half in self.nest.halves() {
             stmts.push(meet());
-            let both = |n: usize| Expr::binary(self.combine(), self.partial_value(lane, n, 0), self.partial_value(lane, n, half));
+            let both =
+                |n: usize| Expr::binary(combine.operation(), self.partial_value(lane, n, Some(0)), self.partial_value(lane, n, Some(half)));
             let then = (0..points).map(|n| put(n, both(n))).collect();
             stmts.push(Stmt::If { condition: self.below(lane, half), then, otherwise: vec![] });
         }
     }
 
-    /// What the lane so far behind this one has of a point.
-    fn partial_value(&self, lane: usize, n: usize, behind: u32) -> Expr {
+    /// What the lane so far behind this one has of a point, or the first lane.
+    fn partial_value(&self, lane: usize, n: usize, behind: Option<u32>) -> Expr {
         let (source, index) = (self.names.partial(), self.partial_index(lane, n, behind));
         Expr::Load { source, index, width: self.nest.out_width(), guard: vec![] }
     }
 
-    fn partial_index(&self, lane: usize, n: usize, behind: u32) -> Vec<Expr> {
-        let digits = (0..self.nest.lane_parts.len()).rev();
-        let digits = digits.map(|own| sum(std::iter::once(Expr::Var(self.digit(own))), if own == lane { behind.into() } else { 0 }));
+    fn partial_index(&self, lane: usize, n: usize, behind: Option<u32>) -> Vec<Expr> {
+        let digit = |own: usize| match behind {
+            _ if own != lane => Expr::Var(self.digit(own)),
+            Some(behind) => sum(std::iter::once(Expr::Var(self.digit(own))), behind.into()),
+            None => Expr::int(0),
+        };
+        let digits = (0..self.nest.lane_parts.len()).rev().map(digit);
         std::iter::once(Expr::int(n as i64)).chain(digits).chain([Expr::int(0)]).collect()
     }
 
-    fn trees<'t>(&self, trees: &'t [Tree<Step>], tile: &[Offsets], mut stage: Option<&'t Stage>) -> Option<Vec<Stmt>> {
+    fn trees<'t>(&self, trees: &'t [Tree<Step>], pass: Pass, tile: &[Offsets], mut stage: Option<&'t Stage>) -> Option<Vec<Stmt>> {
         let mut stmts = vec![];
         for tree in trees {
             match tree {
@@ -198,12 +244,12 @@ impl Writer<'_> {
                         to: Expr::int(i64::from(*trips)),
                         step: 1,
                         unroll: Unroll::None,
-                        body: own.into_iter().chain(self.trees(body, tile, stage)?).collect(),
+                        body: own.into_iter().chain(self.trees(body, pass, tile, stage)?).collect(),
                     });
                 }
                 Tree::Lanes { axis, first, lanes, body } => {
                     let own = first.map(|first| self.own_block(*axis, (first > 0).then(|| Expr::int(first.into()))));
-                    let then: Vec<Stmt> = own.into_iter().chain(self.trees(body, tile, stage)?).collect();
+                    let then: Vec<Stmt> = own.into_iter().chain(self.trees(body, pass, tile, stage)?).collect();
                     stmts.push(match self.nest.reduction_lane() {
                         Some(lane) if *lanes < self.nest.choice.reduction_lanes => {
                             Stmt::If { condition: self.below(lane, *lanes), then, otherwise: vec![] }
@@ -211,7 +257,7 @@ impl Writer<'_> {
                         _ => Stmt::Scope(then),
                     });
                 }
-                Tree::Step(step) => stmts.push(Stmt::Scope(self.step(step, tile, stage))),
+                Tree::Step(step) => stmts.push(Stmt::Scope(self.step(step, pass, tile, stage))),
                 Tree::Stage(own) => {
                     stage = Some(own);
                     self.copy(own, &mut stmts)?;
@@ -230,7 +276,6 @@ impl Writer<'_> {
     /// All work-items of the group copy, then meet; those of an earlier copy are waited for before. What one copies is loaded before any of it
     /// is stored, so that it waits for memory once.
     fn copy(&self, stage: &Stage, stmts: &mut Vec<Stmt>) -> Option<()> {
-        let meet = || Stmt::Barrier { scope: Scope::Group, local: true, global: false };
         stmts.extend(stage.again.then(meet));
         let (mut loads, mut stores) = (vec![], vec![]);
         for own in &self.nest.staged {
@@ -278,21 +323,30 @@ impl Writer<'_> {
         sum(form.terms().iter().map(|&(moves, c)| mul(Expr::Var(name(moves)), i64::from(c))), form.constant)
     }
 
-    fn step(&self, step: &Step, tile: &[Offsets], stage: Option<&Stage>) -> Vec<Stmt> {
+    fn step(&self, step: &Step, pass: Pass, tile: &[Offsets], stage: Option<&Stage>) -> Vec<Stmt> {
         let mut stmts = self.lets(&step.items.list, Here { looped: &step.looped, stage });
         let mut items = step.items.clone();
         for point in &step.points {
-            for (n, at) in tile.iter().enumerate() {
+            for (n, own) in tile.iter().enumerate() {
                 let width = step.width;
+                let at = At { tile: own, point, width };
                 let name = if width == self.nest.width() { self.names.acc(n) } else { self.names.rest(n) };
                 let acc = || Expr::Var(name.clone());
-                let mut value = |s: &ScalarExpr| self.value(s, at, point, width, &mut items, None);
-                let updated = match (self.expr.combine, &self.expr.body) {
+                let mut value = |s: &ScalarExpr| self.value(s, at, &mut items, None);
+                let updated = match (pass.combine, pass.body) {
+                    (Combine::Each, body) => {
+                        let acc = Value { expr: value(body).widen(width), width };
+                        let value = self.value(pass.epilogue, at, &mut items, Some(&acc)).widen(width);
+                        let mut stored = vec![Stmt::Let { name: self.names.value(), value }];
+                        self.store(at, &step.looped, &mut stored);
+                        stmts.push(Stmt::Scope(stored));
+                        continue;
+                    }
                     (Combine::Sum, ScalarExpr::Binary(BinaryOp::Mul, a, b)) => {
                         let (a, b) = (value(a).widen(width), value(b).widen(width));
                         Expr::Fma(Box::new(a), Box::new(b), Box::new(acc()))
                     }
-                    (_, body) => Expr::binary(self.combine(), acc(), value(body).widen(width)),
+                    (combine, body) => Expr::binary(combine.operation(), acc(), value(body).widen(width)),
                 };
                 stmts.push(Stmt::Assign { name, value: updated });
             }
@@ -301,52 +355,54 @@ impl Writer<'_> {
         stmts
     }
 
-    fn combine(&self) -> BinaryOp {
-        match self.expr.combine {
-            Combine::Sum => BinaryOp::Add,
-            Combine::Max => BinaryOp::Max,
-        }
-    }
-
     /// The value of an accumulator: one half of its lanes onto the other until one is left where they lie along the reduction, then what
     /// made no whole vector.
-    fn folded(&self, n: usize, stmts: &mut Vec<Stmt>) -> Expr {
+    fn folded(&self, combine: Combine, n: usize, stmts: &mut Vec<Stmt>) -> Expr {
         let mut value = Expr::Var(self.names.acc(n));
         for width in self.nest.folds() {
             let half = |start: u8| Expr::Slice { vector: Box::new(value.clone()), start, width };
-            stmts.push(Stmt::Let { name: self.names.folded(width), value: Expr::binary(self.combine(), half(0), half(width)) });
+            stmts.push(Stmt::Let { name: self.names.folded(width), value: Expr::binary(combine.operation(), half(0), half(width)) });
             value = Expr::Var(self.names.folded(width));
         }
-        if self.nest.has_rest() { Expr::binary(self.combine(), value, Expr::Var(self.names.rest(n))) } else { value }
+        if self.nest.has_rest() { Expr::binary(combine.operation(), value, Expr::Var(self.names.rest(n))) } else { value }
     }
 
-    fn epilogue(&self, n: usize, at: &Offsets) -> Vec<Stmt> {
+    fn unlooped(&self) -> Vec<bool> {
+        vec![false; self.expr.reduce.len()]
+    }
+
+    /// What a pass comes to at a point of the tile, after statements that make it.
+    fn result(&self, pass: Pass, n: usize, tile: &Offsets) -> (Vec<Stmt>, Expr) {
         let none: Offsets = Offsets::from_elem(0, self.expr.reduce.len());
-        let looped = vec![false; self.expr.reduce.len()];
-        let mut items = self.nest.epilogue_items(at);
-        let mut stmts = self.lets(&items.list, Here { looped: &looped, stage: None });
+        let mut items = self.nest.epilogue_items(pass, tile);
+        let mut stmts = self.lets(&items.list, Here { looped: &self.unlooped(), stage: None });
         let width = self.nest.out_width();
+        let at = At { tile, point: &none, width };
         let acc = if self.expr.reduce.is_empty() {
-            self.value(&self.expr.body, at, &none, width, &mut items, None)
+            self.value(pass.body, at, &mut items, None)
         } else {
             let expr = match self.nest.reduction_lane() {
                 Some(lane) => {
-                    stmts.push(Stmt::Let { name: self.names.total(), value: self.partial_value(lane, n, 0) });
+                    stmts.push(Stmt::Let { name: self.names.total(), value: self.partial_value(lane, n, None) });
                     Expr::Var(self.names.total())
                 }
-                None => self.folded(n, &mut stmts),
+                None => self.folded(pass.combine, n, &mut stmts),
             };
             Value { expr, width }
         };
-        let value = self.value(&self.expr.epilogue, at, &none, width, &mut items, Some(&acc)).widen(width);
-        stmts.push(Stmt::Let { name: self.names.value(), value });
-        for store in self.nest.stores(at) {
-            let mut coords = self.coords(&self.stored.coords, &self.nest.output_layout().coords(&store.offsets), &looped).into_iter();
+        let value = self.value(pass.epilogue, at, &mut items, Some(&acc)).widen(width);
+        (stmts, value)
+    }
+
+    /// Stores the value at hand.
+    fn store(&self, At { tile, point, width }: At, looped: &[bool], stmts: &mut Vec<Stmt>) {
+        for store in self.nest.stores(tile, point, width) {
+            let mut coords = self.coords(&self.stored.coords, &self.nest.output_layout().coords(&store.offsets), looped).into_iter();
             let whole = Expr::Var(self.names.value());
             let value =
                 if store.width == width { whole } else { Expr::Slice { vector: Box::new(whole), start: store.start, width: store.width } };
             let guard = store.bounds.iter().map(|b| Bound {
-                value: self.coord(&b.value, b.value.constant, &looped),
+                value: self.coord(&b.value, b.value.constant, looped),
                 extent: Expr::int(b.extent),
                 per_lane: b.per_lane,
             });
@@ -362,7 +418,6 @@ impl Writer<'_> {
                 },
             });
         }
-        stmts
     }
 
     fn lets(&self, items: &[Item], here: Here) -> Vec<Stmt> {
@@ -415,10 +470,13 @@ impl Writer<'_> {
         sum(terms, constant)
     }
 
-    fn value(&self, scalar: &ScalarExpr, at: &[i64], point: &[i64], width: u8, items: &mut Items, acc: Option<&Value>) -> Value {
+    fn value(&self, scalar: &ScalarExpr, at: At, items: &mut Items, acc: Option<&Value>) -> Value {
         match scalar {
             ScalarExpr::Const(c) => Value { expr: Expr::Const(Const::F32(*c as f32)), width: 1 },
             ScalarExpr::Acc => acc.map_or(Value { expr: Expr::f32(0.0), width: 1 }, |v| Value { expr: v.expr.clone(), width: v.width }),
+            ScalarExpr::Before(number) => {
+                Value { expr: Expr::Var(self.names.before(*number, self.nest.point(at.tile))), width: self.nest.out_width() }
+            }
             ScalarExpr::Load { tensor, index, .. } => {
                 let template = self.nest.template(*tensor, index);
                 let part = |p: &Part, items: &[Item]| {
@@ -429,25 +487,25 @@ impl Writer<'_> {
                         Expr::Slice { vector: Box::new(whole), start: p.start, width: p.width }
                     }
                 };
-                match self.nest.operand(template, at, point, width, items) {
+                match self.nest.operand(template, at.tile, at.point, at.width, items) {
                     Operand::Scalar(p) => Value { expr: part(&p, &items.list), width: 1 },
                     Operand::Lanes(parts) => {
                         let mut parts: Vec<Expr> = parts.iter().map(|p| part(p, &items.list)).collect();
                         let expr = if parts.len() == 1 { parts.remove(0) } else { Expr::Concat(parts) };
-                        Value { expr, width }
+                        Value { expr, width: at.width }
                     }
                 }
             }
             ScalarExpr::Unary(op, a) => {
-                let a = self.value(a, at, point, width, items, acc);
+                let a = self.value(a, at, items, acc);
                 Value { expr: Expr::unary(*op, a.expr), width: a.width }
             }
             ScalarExpr::Round(to, a) => {
-                let a = self.value(a, at, point, width, items, acc);
+                let a = self.value(a, at, items, acc);
                 Value { expr: Expr::Cast(*to, Box::new(a.expr)), width: a.width }
             }
             ScalarExpr::Binary(op, a, b) => {
-                let (a, b) = (self.value(a, at, point, width, items, acc), self.value(b, at, point, width, items, acc));
+                let (a, b) = (self.value(a, at, items, acc), self.value(b, at, items, acc));
                 let both = a.width.max(b.width);
                 Value { expr: Expr::binary(*op, a.widen(both), b.widen(both)), width: both }
             }
@@ -459,6 +517,11 @@ impl Value {
     fn widen(self, width: u8) -> Expr {
         if self.width == width { self.expr } else { splat(self.expr, width) }
     }
+}
+
+/// The work-items of a group wait for each other, and see what others put into local memory.
+fn meet() -> Stmt {
+    Stmt::Barrier { scope: Scope::Group, local: true, global: false }
 }
 
 fn splat(e: Expr, width: u8) -> Expr {

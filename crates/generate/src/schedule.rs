@@ -1,6 +1,6 @@
 //! The knobs of a schedule: how the axes of an expression are split among groups, lanes, registers and vector lanes.
 
-use crate::expr::{Axis, AxisId, Index, Tensor, TensorExpr};
+use crate::expr::{Axis, AxisId, Combine, Index, Tensor, TensorExpr};
 use crate::layout::{Place, is_free, packed_dim};
 use smallvec::{SmallVec, smallvec};
 use std::fmt::Write;
@@ -150,7 +150,7 @@ impl Knobs {
         let contiguous = expr.store.last().and_then(single_axis);
         let packed = expr.store.get(packed_dim(expr.store.len())).and_then(single_axis);
         for axis in [contiguous, packed, main.first().copied()].into_iter().flatten() {
-            if !vector_axes.contains(&axis) {
+            if axis.0 < parallel && !vector_axes.contains(&axis) {
                 vector_axes.push(axis);
             }
         }
@@ -419,6 +419,8 @@ impl Knobs {
             && form.coefficient(axis_id) == 1
             && form.constant % block == 0
             && form.terms().iter().all(|&(a, c)| a == axis_id || i64::from(c) % block == 0)
+            // What makes no whole vector of a reduction is stored value by value.
+            && !(choice.folds(expr) && place.is_image() && axis(expr, axis_id).extent % i64::from(width) != 0)
     }
 }
 
@@ -450,7 +452,7 @@ fn places(tensor: &Tensor) -> Vec<Place> {
 /// Alone, and all together.
 fn stages(expr: &TensorExpr, deep: Option<AxisId>, main: &[AxisId]) -> Vec<SmallVec<[usize; 2]>> {
     let mut stages = vec![SmallVec::new()];
-    let Some(deep) = deep else { return stages };
+    let Some(deep) = deep.filter(|_| expr.before.is_empty() && !expr.stores_each()) else { return stages };
     let mut own: SmallVec<[usize; 2]> = SmallVec::new();
     for t in 0..expr.inputs.len() {
         let mut indices: Vec<&[Index]> = vec![];
@@ -504,15 +506,26 @@ fn meeting_pays(choice: &Choice) -> bool {
 /// instead, where neighbouring lanes share what else is read.
 pub fn runs_along(expr: &TensorExpr, a: AxisId) -> bool {
     let (mut any, mut all) = (false, true);
-    expr.body.loads(&mut |tensor, index, _| {
+    let along = |index: &[Index], free: bool| {
         let moving: SmallVec<[usize; 4]> = (0..index.len()).filter(|&d| index[d].coefficient(a) != 0).collect();
-        any |= !moving.is_empty();
-        all &= match moving[..] {
-            [] => true,
-            [d] => index[d].coefficient(a) == 1 && d + 1 == index.len() && !is_free(&expr.inputs[tensor]),
-            _ => false,
+        match moving[..] {
+            [] => None,
+            [d] => Some(index[d].coefficient(a) == 1 && (free && expr.stores_each() || d + 1 == index.len() && !free)),
+            _ => Some(false),
+        }
+    };
+    for pass in expr.passes() {
+        let mut see = |tensor: usize, index: &[Index], _| {
+            let own = along(index, is_free(&expr.inputs[tensor]));
+            any |= own.is_some();
+            all &= own.unwrap_or(true);
         };
-    });
+        pass.body.loads(&mut see);
+        if pass.combine == Combine::Each {
+            pass.epilogue.loads(&mut see);
+            all &= along(&expr.store, false).unwrap_or(true);
+        }
+    }
     any && all
 }
 

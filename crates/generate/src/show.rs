@@ -1,6 +1,6 @@
 //! The intermediate steps of lowering as text.
 
-use crate::expr::{Index, ScalarExpr, TensorExpr};
+use crate::expr::{Combine, Index, ScalarExpr, TensorExpr};
 use crate::nest::Nest;
 use crate::nest::loops::{Step, Tree};
 use crate::schedule::axis;
@@ -12,10 +12,15 @@ pub fn expression(expr: &TensorExpr) -> String {
     for a in &expr.axes {
         let _ = writeln!(text, "for {} in 0..{}", a.name, a.extent);
     }
-    for a in &expr.reduce {
-        let _ = writeln!(text, "  {:?} over {} in 0..{}", expr.combine, a.name, a.extent);
+    for (n, pass) in expr.passes().enumerate() {
+        for a in &expr.reduce {
+            let _ = writeln!(text, "  {:?} over {} in 0..{}", pass.combine, a.name, a.extent);
+        }
+        let _ = writeln!(text, "  acc = {}", scalar(expr, pass.body));
+        if n < expr.before.len() {
+            let _ = writeln!(text, "  before{n} = {}", scalar(expr, pass.epilogue));
+        }
     }
-    let _ = writeln!(text, "  acc = {}", scalar(expr, &expr.body));
     let forms: Vec<String> = expr.store.iter().map(|f| index(expr, f)).collect();
     let _ = writeln!(text, "  {}[{}] = {}", expr.output.name, forms.join(", "), scalar(expr, &expr.epilogue));
     text
@@ -29,6 +34,7 @@ fn scalar(expr: &TensorExpr, s: &ScalarExpr) -> String {
     match s {
         ScalarExpr::Const(c) => c.to_string(),
         ScalarExpr::Acc => "acc".to_owned(),
+        ScalarExpr::Before(n) => format!("before{n}"),
         ScalarExpr::Load { tensor, index: forms, padded } => {
             let forms: Vec<String> = forms.iter().map(|f| index(expr, f)).collect();
             format!("{}{}[{}]", expr.inputs[*tensor].name, if *padded { "~" } else { "" }, forms.join(", "))
@@ -51,10 +57,15 @@ pub fn places(nest: &Nest) -> String {
 /// What each straight-line step loads.
 pub fn loads(nest: &Nest) -> String {
     let mut text = String::new();
-    show_trees(nest, &nest.body(), 0, &mut text);
-    for at in nest.tile_points() {
-        let _ =
-            writeln!(text, "point {:?}: {} loads, {} stores", at.as_slice(), nest.epilogue_items(&at).list.len(), nest.stores(&at).len());
+    for pass in nest.expr.passes() {
+        show_trees(nest, &nest.body(pass), 0, &mut text);
+        if pass.combine == Combine::Each {
+            continue;
+        }
+        for at in nest.tile_points() {
+            let stores = if std::ptr::eq(pass.body, &nest.expr.body) { nest.stores(&at, &[], nest.out_width()).len() } else { 0 };
+            let _ = writeln!(text, "point {:?}: {} loads, {stores} stores", at.as_slice(), nest.epilogue_items(pass, &at).list.len());
+        }
     }
     text
 }

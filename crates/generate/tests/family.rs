@@ -1,9 +1,10 @@
 //! The outlines of a Family stand for what is derived from its lowered Programs, and these compute the expression.
 
 use std::collections::BTreeMap;
-use warpsight_generate::expr::{Axis, AxisId, Combine, Index, Role, ScalarExpr, Tensor, TensorExpr};
+use warpsight_generate::candidates::candidates;
+use warpsight_generate::expr::{Axis, AxisId, Combine, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
 use warpsight_generate::layout::stored;
-use warpsight_generate::operators::{global_average_pool, parse_operator};
+use warpsight_generate::operators::{global_average_pool, layernorm, parse_operator, softmax};
 use warpsight_generate::{Layout, Meeting, ScheduleFamily};
 use warpsight_ir::{BinaryOp, Config, ConfigSpace, Family, Kernel, KnobValue, OpClass, Scalar, UnaryOp};
 
@@ -36,6 +37,7 @@ fn conv(c: i64, h: i64, w: i64, k: i64, r: i64, stride: i64) -> TensorExpr {
         output: tensor("y", &[1, k, oh, ow], Role::Output),
         axes: axes(&[("k", k), ("y", oh), ("x", ow)]),
         reduce: axes(&[("c", c), ("r", r), ("s", r)]),
+        before: vec![],
         combine: Combine::Sum,
         body: ScalarExpr::binary(
             BinaryOp::Mul,
@@ -59,6 +61,7 @@ fn matmul(m: i64, n: i64, k: i64) -> TensorExpr {
         output: tensor("c", &[m, n], Role::Output),
         axes: axes(&[("m", m), ("n", n)]),
         reduce: axes(&[("k", k)]),
+        before: vec![],
         combine: Combine::Sum,
         body: ScalarExpr::binary(BinaryOp::Mul, load(0, vec![ax(0), ax(2)], false), load(1, vec![ax(2), ax(1)], false)),
         epilogue: ScalarExpr::Acc,
@@ -86,6 +89,7 @@ fn pointwise(n: i64, c: i64) -> TensorExpr {
         output: tensor("y", &[n, c], Role::Output),
         axes: axes(&[("n", n), ("c", c)]),
         reduce: vec![],
+        before: vec![],
         combine: Combine::Sum,
         body: ScalarExpr::binary(BinaryOp::Mul, load(0, vec![ax(0), ax(1)], false), load(1, vec![ax(1)], false)),
         epilogue: ScalarExpr::unary(UnaryOp::Tanh, ScalarExpr::Acc),
@@ -103,6 +107,7 @@ fn rows(n: i64, c: i64, combine: Combine) -> TensorExpr {
         output: tensor("y", &[n], Role::Output),
         axes: axes(&[("n", n)]),
         reduce: axes(&[("c", c)]),
+        before: vec![],
         combine,
         body: ScalarExpr::unary(UnaryOp::Exp, shifted),
         epilogue: ScalarExpr::binary(BinaryOp::Mul, ScalarExpr::Acc, load(1, vec![ax(0)], false)),
@@ -110,8 +115,21 @@ fn rows(n: i64, c: i64, combine: Combine) -> TensorExpr {
     }
 }
 
+/// A normalisation of rows as one expression: reductions first, then each element.
+fn walked(operator: Operator) -> TensorExpr {
+    let rows = candidates(&operator).into_iter().find(|own| own.name == "rows").expect("rows are alike");
+    rows.operator.steps.into_iter().next().expect("an expression")
+}
+
 fn expressions() -> Vec<TensorExpr> {
+    let softmax = |shape: &[i64], axis| walked(softmax(shape, axis, Scalar::F32).expect("a softmax"));
+    let layernorm = |shape: &[i64], axis| walked(layernorm(shape, axis, 1e-5, true, true, Scalar::F32).expect("a normalisation"));
     vec![
+        softmax(&[6, 45], 1),
+        softmax(&[3, 64], 1),
+        softmax(&[2, 40, 3, 5], 1),
+        layernorm(&[5, 72], 1),
+        layernorm(&[2, 4, 6, 10], 1),
         rows(9, 37, Combine::Sum),
         rows(6, 64, Combine::Max),
         rows(3, 5, Combine::Sum),
@@ -240,7 +258,7 @@ fn lowered_programs_compute_the_expression() {
                     .unwrap_or_else(|e| panic!("{e}\n{:?}", family.space().describe(config)));
                 let got = out.unpack(&expr.output, bindings.data.last().expect("the output's"));
                 let mut worst = 0.0f64;
-                warpsight_generate::layout::for_each_index(&expr.axes.iter().map(|a| a.extent).collect::<Vec<_>>(), |_, point| {
+                warpsight_generate::layout::for_each_index(&expr.result_axes().map(|a| a.extent).collect::<Vec<_>>(), |_, point| {
                     let flat = expr.output_position(point).expect("inside");
                     let want = expr.evaluate(point, &slices);
                     worst = worst.max((want - f64::from(got[flat])).abs()).max(if got[flat].is_nan() { 1e9 } else { 0.0 });

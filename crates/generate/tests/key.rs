@@ -31,6 +31,11 @@ fn same(a: &Operator, b: &Operator) -> bool {
                 && one(&a.output, &b.output)
                 && (extents(&a.axes), extents(&a.reduce)) == (extents(&b.axes), extents(&b.reduce))
                 && (a.combine, &a.store) == (b.combine, &b.store)
+                && a.before.len() == b.before.len()
+                && a.before
+                    .iter()
+                    .zip(&b.before)
+                    .all(|(a, b)| a.combine == b.combine && same_scalar(&a.body, &b.body) && same_scalar(&a.epilogue, &b.epilogue))
                 && same_scalar(&a.body, &b.body)
                 && same_scalar(&a.epilogue, &b.epilogue)
         })
@@ -42,7 +47,7 @@ fn same_scalar(a: &ScalarExpr, b: &ScalarExpr) -> bool {
         (ScalarExpr::Unary(op, a), ScalarExpr::Unary(other, b)) => op == other && same_scalar(a, b),
         (ScalarExpr::Round(to, a), ScalarExpr::Round(other, b)) => to == other && same_scalar(a, b),
         (ScalarExpr::Binary(op, a, c), ScalarExpr::Binary(other, b, d)) => op == other && same_scalar(a, b) && same_scalar(c, d),
-        (ScalarExpr::Load { .. } | ScalarExpr::Acc, _) => a == b,
+        (ScalarExpr::Load { .. } | ScalarExpr::Acc | ScalarExpr::Before(_), _) => a == b,
         _ => false,
     }
 }

@@ -239,10 +239,11 @@ impl Plan {
 /// All elements of an expression's output, or the point that is stored outside of it.
 fn evaluate_step(step: &TensorExpr, inputs: &[&[f64]]) -> Result<Vec<f64>, Vec<i64>> {
     let mut output = vec![f64::NAN; step.output.len()];
-    let points: i64 = step.axes.iter().map(|a| a.extent).product();
-    let mut point = vec![0; step.axes.len()];
+    let axes: Vec<_> = step.result_axes().collect();
+    let points: i64 = axes.iter().map(|a| a.extent).product();
+    let mut point = vec![0; axes.len()];
     for mut rest in 0..points {
-        for (slot, axis) in point.iter_mut().zip(&step.axes).rev() {
+        for (slot, axis) in point.iter_mut().zip(&axes).rev() {
             *slot = rest % axis.extent;
             rest /= axis.extent;
         }

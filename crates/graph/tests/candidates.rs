@@ -4,11 +4,12 @@ use fastrand::Rng;
 use std::collections::BTreeMap;
 use warpsight_generate::candidates::candidates;
 use warpsight_generate::operators::parse_operator;
-use warpsight_generate::operators::{MatMul, matmul};
+use warpsight_generate::operators::{MatMul, layernorm, matmul, softmax};
 use warpsight_generate::{Operator, Role, TensorExpr};
 use warpsight_graph::Plan;
+use warpsight_ir::Scalar;
 
-const OPERATORS: [&str; 11] = [
+const OPERATORS: [&str; 14] = [
     "conv2d n=2 c=3 h=5 w=7 k=4 r=3 s=3 stride=1 pad=1",
     "conv2d n=1 c=4 h=9 w=8 k=3 r=5 s=3 stride=2 pad=2",
     "conv2d n=1 c=2 h=6 w=1 k=3 r=3 s=3 stride=1 pad=1",
@@ -19,7 +20,10 @@ const OPERATORS: [&str; 11] = [
     "matmul m=17 n=33 k=2 weights=none",
     "matmul m=2 n=3 k=1100 weights=none",
     "matmul m=1 n=1 k=30011 weights=none",
-    "layernorm n=3 c=5000",
+    "layernorm n=3 c=1100",
+    "layernorm n=1 c=50",
+    "softmax n=1 c=7",
+    "layernorm n=7 c=6 dtype=f16s",
 ];
 
 /// Stacks of products, the second operand of some stored transposed.
@@ -37,13 +41,22 @@ fn stacks() -> impl Iterator<Item = (String, Operator)> {
     })
 }
 
+/// Rows along other dimensions than the last, and over several.
+fn normalised() -> impl Iterator<Item = (String, Operator)> {
+    let softmax = [(vec![2, 5, 3], 1), (vec![4, 3], 0)]
+        .into_iter()
+        .map(|(shape, axis)| (format!("softmax {shape:?} along {axis}"), softmax(&shape, axis, Scalar::F32).expect("a softmax")));
+    let whole = layernorm(&[2, 3, 4, 5], 1, 1e-5, true, true, Scalar::F32).expect("a normalisation");
+    softmax.chain([("layernorm of three dimensions".to_owned(), whole)])
+}
+
 #[test]
 fn every_candidate_computes_the_operator() {
     let mut rng = Rng::with_seed(3);
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     let parsed =
         OPERATORS.into_iter().map(|text| (text.to_owned(), parse_operator(text).unwrap_or_else(|error| panic!("{text}: {error}"))));
-    for (text, operator) in parsed.chain(stacks()) {
+    for (text, operator) in parsed.chain(stacks()).chain(normalised()) {
         let mut constants = Rng::with_seed(4);
         let plan = Plan::of_operator(&operator, |n| (0..n).map(|_| constants.f64() - 0.5).collect());
         let inputs: Vec<Vec<f64>> = plan.inputs.iter().map(|&id| (0..plan.tensor(id).len()).map(|_| rng.f64() - 0.5).collect()).collect();
@@ -72,5 +85,5 @@ fn every_candidate_computes_the_operator() {
             assert!(all, "{text}: {}", candidate.name);
         }
     }
-    assert_eq!(seen, BTreeMap::from([("packed", 6), ("padded", 4), ("split16", 3), ("split256", 1)]));
+    assert_eq!(seen, BTreeMap::from([("packed", 6), ("padded", 4), ("rows", 8), ("split16", 3), ("split256", 1)]));
 }

@@ -67,19 +67,32 @@ pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, mu
     if args.dump.is_none() {
         check_operator(&operator, &target.device.info().limits)?;
     }
-    if args.dump.is_none() && args.search == Search::Model {
-        let judging = Judging::new(target, args.top, args.runs);
-        let chosen = candidates::choose(&operator, &judging.judge(&target.profile), &target.device.info().limits)?;
-        if chosen.operator.steps.len() > 1 {
-            let done = sequence(text, &chosen.operator, args, target, record, &mut trace, json);
-            match done {
-                Err(failure) if chosen.operator != operator && failure.kind == Kind::NothingVerified => given_up(&failure),
-                done => return done,
-            }
-            if operator.steps.len() > 1 {
-                return sequence(text, &operator, args, target, record, &mut trace, json);
-            }
+    if args.search != Search::Model {
+        return kernels(text, &operator, args, target, record, &mut trace, json);
+    }
+    let judging = Judging::new(target, args.top, args.runs);
+    let chosen = candidates::choose(&operator, &judging.judge(&target.profile), &target.device.info().limits)?;
+    match kernels(text, &chosen.operator, args, target, record, &mut trace, json) {
+        Err(failure) if chosen.operator != operator && failure.kind == Kind::NothingVerified => {
+            given_up(&failure);
+            kernels(text, &operator, args, target, record, &mut trace, json)
         }
+        done => done,
+    }
+}
+
+/// Kernels for a sequence of expressions.
+fn kernels(
+    text: &str,
+    operator: &Operator,
+    args: &Args,
+    target: &mut Target,
+    record: &mut Record,
+    trace: &mut Option<Trace>,
+    json: bool,
+) -> Result<(), Failure> {
+    if args.dump.is_none() && args.search == Search::Model && operator.steps.len() > 1 {
+        return sequence(text, operator, args, target, record, trace, json);
     }
     if let (Some(_), [_, _, ..]) = (&args.out, operator.steps.as_slice()) {
         return Err(Failure::input(format!("--search exhaustive times the {} kernels of this operator one by one", operator.steps.len()))
@@ -114,7 +127,7 @@ pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, mu
             export::sequence(out, outcome.family.name(), &Sequence { job, names, inputs: (0..expr.inputs.len()).collect() })?;
         }
     }
-    if let Some(trace) = trace {
+    if let Some(trace) = trace.take() {
         trace.write(text, &outcomes.iter().map(|outcome| outcome.job(&mut rng)).collect::<Vec<_>>())?;
     }
     if let Some(folder) = &args.accesses {

@@ -1,6 +1,6 @@
 //! The loops of a reduction, down to straight-line steps and what each of these loads.
 
-use crate::expr::AxisId;
+use crate::expr::{AxisId, Pass, ScalarExpr};
 use crate::nest::stage::Stage;
 use crate::nest::{Items, Nest, Offsets, Template, for_each};
 use smallvec::SmallVec;
@@ -86,6 +86,12 @@ impl Steps {
         (self.counts.iter().product::<i64>() * self.number()) as u64
     }
 
+    /// The first point and the last.
+    pub fn corners(&self) -> [Offsets; 2] {
+        let last = (0..self.from.len()).map(|r| self.from[r] + (self.steps[r] - 1) * self.apart[r] + self.counts[r] - 1);
+        [self.from.clone(), last.collect()]
+    }
+
     /// How many steps.
     pub fn number(&self) -> i64 {
         self.steps.iter().product()
@@ -99,22 +105,24 @@ impl Nest<'_> {
         if self.expr.reduce.is_empty() { vec![] } else { self.loops(&self.choice.order, &mut state) }
     }
 
-    /// The same with what each step loads.
-    pub fn body(&self) -> Vec<Tree<Step>> {
-        self.with_items(self.all_steps())
+    /// The same with what each step of a pass loads.
+    pub fn body(&self, pass: Pass) -> Vec<Tree<Step>> {
+        self.with_items(self.all_steps(), pass.in_steps())
     }
 
-    fn with_items(&self, trees: Vec<Tree<Steps>>) -> Vec<Tree<Step>> {
+    fn with_items<'s>(&self, trees: Vec<Tree<Steps>>, scalars: impl Iterator<Item = &'s ScalarExpr> + Clone) -> Vec<Tree<Step>> {
         let mut all = vec![];
         for tree in trees {
             match tree {
                 Tree::Loop { axis, trips, step, lanes, body } => {
-                    all.push(Tree::Loop { axis, trips, step, lanes, body: self.with_items(body) });
+                    all.push(Tree::Loop { axis, trips, step, lanes, body: self.with_items(body, scalars.clone()) });
                 }
-                Tree::Lanes { axis, first, lanes, body } => all.push(Tree::Lanes { axis, first, lanes, body: self.with_items(body) }),
+                Tree::Lanes { axis, first, lanes, body } => {
+                    all.push(Tree::Lanes { axis, first, lanes, body: self.with_items(body, scalars.clone()) })
+                }
                 Tree::Stage(stage) => all.push(Tree::Stage(stage)),
                 Tree::Step(steps) => all.extend(steps.points().into_iter().map(|points| {
-                    let items = self.items(&self.expr.body, &points, steps.width);
+                    let items = self.items(scalars.clone(), &points, steps.width);
                     Tree::Step(Step { items, points, looped: steps.looped.clone(), width: steps.width })
                 })),
             }

@@ -1,7 +1,7 @@
 //! How many loads and stores of a work-item differ in constants only, counted without a list of them: what each dimension adds is small,
 //! and what they come to together is a product.
 
-use crate::expr::{AxisId, Index};
+use crate::expr::{AxisId, Index, Pass, ScalarExpr};
 use crate::layout::Layout;
 use crate::nest::loops::Steps;
 use crate::nest::{Item, LaneKind, Nest, Offsets};
@@ -64,16 +64,18 @@ fn product(lists: &[Classes], mut f: impl FnMut(u32, [Offsets; 2])) {
 }
 
 impl Nest<'_> {
-    /// The loads of the body in steps of the reduction. `None` where they are no product of what each dimension adds.
-    pub fn alike(&self, steps: &Steps) -> Option<Vec<Alike>> {
+    /// The loads of a pass in steps of the reduction. `None` where they are no product of what each dimension adds.
+    pub fn alike(&self, pass: Pass, steps: &Steps) -> Option<Vec<Alike>> {
         let mut found = vec![];
         let mut templates: SmallVec<[usize; 8]> = SmallVec::new();
-        self.expr.body.loads(&mut |tensor, index, _| {
-            let t = self.template(tensor, index);
-            if !templates.contains(&t) {
-                templates.push(t);
-            }
-        });
+        for scalar in pass.in_steps() {
+            scalar.loads(&mut |tensor, index, _| {
+                let t = self.template(tensor, index);
+                if !templates.contains(&t) {
+                    templates.push(t);
+                }
+            });
+        }
         templates.iter().try_for_each(|&t| self.alike_of(t, steps, &mut found))?;
         Some(found)
     }
@@ -168,9 +170,9 @@ impl Nest<'_> {
         move |value| range.lo + i128::from(value) < 0 || range.hi + i128::from(value + run) >= extent
     }
 
-    /// The points of the tile, of which those that stand for each other store, and load at the end of a reduction or without one, alike.
-    /// `None` where what they load is bound along several axes together.
-    pub fn points_alike(&self) -> Option<Vec<Points>> {
+    /// The points of the tile, of which those that stand for each other store, and load for these scalars behind a reduction or without one,
+    /// alike. `None` where what they load is bound along several axes together.
+    pub fn points_alike(&self, scalars: &[&ScalarExpr]) -> Option<Vec<Points>> {
         let looped: SmallVec<[bool; 5]> = smallvec![false; self.expr.reduce.len()];
         let mut single = true;
         let mut loads: SmallVec<[(usize, usize); 16]> = SmallVec::new();
@@ -184,10 +186,7 @@ impl Nest<'_> {
                 }
             }
         };
-        if self.expr.reduce.is_empty() {
-            self.expr.body.loads(&mut collect);
-        }
-        self.expr.epilogue.loads(&mut collect);
+        scalars.iter().for_each(|scalar| scalar.loads(&mut collect));
         if !single || loads.len() > 60 {
             return None;
         }

@@ -30,14 +30,15 @@ pub struct StoreBound {
 }
 
 impl Nest<'_> {
-    /// The stores of one tile point: whole vectors where lanes are consecutive in memory, single lanes otherwise.
-    pub fn stores(&self, at: &[i64]) -> Vec<StoreItem> {
-        let (vector, width) = (self.choice.vector.0, self.out_width());
+    /// The stores of one tile point, and of a point of the reduction where each has results, so many lanes wide: whole vectors where lanes are
+    /// consecutive in memory, single lanes otherwise.
+    pub fn stores(&self, at: &[i64], point: &[i64], width: u8) -> Vec<StoreItem> {
+        let vector = self.choice.vector.0;
         let store = |start: u8, lanes: u8, per_lane: bool| {
             let position = |a: usize| {
-                let split = &self.splits[a];
                 let lane = if vector.0 == a { i64::from(start) } else { 0 };
-                at[a] * i64::from(split.width) + lane
+                let first = self.splits.get(a).map_or_else(|| point[a - self.splits.len()], |split| at[a] * i64::from(split.width));
+                first + lane
             };
             let at = |form: &Index| form.constant + form.terms().iter().map(|&(a, c)| i64::from(c) * position(a.0)).sum::<i64>();
             let offsets = self.expr.store.iter().map(at).collect();

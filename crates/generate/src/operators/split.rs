@@ -5,9 +5,9 @@
 //! one lane works while all others wait. Partial sums of a strided selection each, added up in turn, are off by √(length + number) · 1.4e-8.
 
 use super::Builder;
-use crate::expr::{Combine, Index, Role, ScalarExpr, Tensor, TensorExpr};
+use crate::expr::{Index, Role, ScalarExpr, Tensor, TensorExpr};
 use std::sync::Arc;
-use warpsight_ir::{BinaryOp, Name, Scalar};
+use warpsight_ir::{Name, Scalar};
 
 /// The longest reduction of one work-item: its sum is off by about 2.6e-6, a quarter of what verification allows in `f32`, so that a kernel
 /// that is right fails one time in ten thousand at most.
@@ -64,6 +64,9 @@ impl<'a> Cut<'a> {
 
     /// The longest axis in about so many parts.
     fn into_parts(expr: &'a TensorExpr, wanted: i64) -> Option<Self> {
+        if !expr.before.is_empty() || expr.stores_each() {
+            return None;
+        }
         let (axis, extent) = expr.reduce.iter().map(|a| a.extent).enumerate().max_by_key(|a| a.1).filter(|own| own.1 > 1)?;
         let outputs = expr.axes.iter().map(|a| a.extent).product::<i64>();
         let wanted = wanted.clamp(2, extent);
@@ -117,10 +120,7 @@ impl<'a> Cut<'a> {
         let (mut builder, point, part) = Builder::new(&expr.name, &self.parallel(), &[(&*self.part, self.blocks)]);
         let written = |tensor: &Tensor| Tensor { role: Role::Activation, ..tensor.clone() };
         let body = builder.load(&written(partial), [&point[..], &part].concat());
-        let combine = match expr.combine {
-            Combine::Sum => BinaryOp::Add,
-            Combine::Max => BinaryOp::Max,
-        };
+        let combine = expr.combine.operation();
         let whole =
             rest.map_or(ScalarExpr::Acc, |rest| ScalarExpr::binary(combine, ScalarExpr::Acc, builder.load(&written(rest), point.clone())));
         let epilogue = read(&mut builder, &expr.inputs, &expr.epilogue, &point)?.with_acc(&whole);

@@ -1,7 +1,7 @@
 //! Operators of nothing that makes sense, and changes of one field of any operator.
 
 use fastrand::Rng;
-use warpsight_generate::expr::{Axis, AxisId, Combine, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
+use warpsight_generate::expr::{Axis, AxisId, Combine, Index, Operator, Reduction, Role, ScalarExpr, Tensor, TensorExpr};
 use warpsight_ir::text::Word;
 use warpsight_ir::{BinaryOp, Scalar, UnaryOp};
 
@@ -12,10 +12,11 @@ const AXES: [usize; 5] = [0, 1, 2, 3, usize::MAX];
 const CONSTANTS: [f64; 8] = [0.0, -0.0, 1.0, 0.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, f64::MIN_POSITIVE];
 
 /// What [`mutate`] changes, in alphabetical order.
-pub const FIELDS: [&str; 29] = [
+pub const FIELDS: [&str; 31] = [
     "axes",
     "axes to reduce",
     "axis of a term",
+    "before",
     "binary",
     "body",
     "coefficient",
@@ -28,6 +29,7 @@ pub const FIELDS: [&str; 29] = [
     "extent of a reduction",
     "forms of a load",
     "inputs",
+    "number before",
     "operands",
     "padded",
     "reduce",
@@ -70,11 +72,18 @@ fn expression(rng: &mut Rng, most: usize) -> TensorExpr {
         output: tensor(rng),
         axes: few(rng, most, axis),
         reduce: few(rng, most, axis),
-        combine: pick(rng, &[Combine::Sum, Combine::Max]),
+        before: few(rng, most.min(1), reduction),
+        combine: pick(rng, &COMBINED),
         body: scalar(rng, most),
         epilogue: scalar(rng, most),
         store: few(rng, most, index),
     }
+}
+
+const COMBINED: [Combine; 3] = [Combine::Sum, Combine::Max, Combine::Each];
+
+fn reduction(rng: &mut Rng) -> Reduction {
+    Reduction { combine: pick(rng, &COMBINED), body: scalar(rng, 1), epilogue: scalar(rng, 1) }
 }
 
 fn tensor(rng: &mut Rng) -> Tensor {
@@ -101,12 +110,13 @@ fn terms(form: &Index) -> Vec<(AxisId, i64)> {
 }
 
 fn scalar(rng: &mut Rng, depth: usize) -> ScalarExpr {
-    match rng.u8(..if depth == 0 { 4 } else { 9 }) {
+    match rng.u8(..if depth == 0 { 5 } else { 10 }) {
         0 => ScalarExpr::Const(pick(rng, &CONSTANTS)),
         1 => ScalarExpr::Acc,
         2 | 3 => ScalarExpr::Load { tensor: rng.usize(..3), index: few(rng, 2, index), padded: rng.bool() },
-        4 | 5 => ScalarExpr::unary(pick(rng, UnaryOp::ALL), scalar(rng, depth - 1)),
-        6 => ScalarExpr::Round(pick(rng, Scalar::ALL), Box::new(scalar(rng, depth - 1))),
+        4 => ScalarExpr::Before(rng.usize(..2)),
+        5 | 6 => ScalarExpr::unary(pick(rng, UnaryOp::ALL), scalar(rng, depth - 1)),
+        7 => ScalarExpr::Round(pick(rng, Scalar::ALL), Box::new(scalar(rng, depth - 1))),
         _ => ScalarExpr::binary(pick(rng, BinaryOp::ALL), scalar(rng, depth - 1), scalar(rng, depth - 1)),
     }
 }
@@ -196,7 +206,13 @@ impl Walk {
                 *next = form([&terms(next)[..], &[*last]].concat(), next.constant);
                 *first = form(rest.to_vec(), first.constant);
             }
-            self.value("combine", &mut step.combine, &[Combine::Sum, Combine::Max]);
+            self.list("before", &mut step.before, reduction);
+            for own in &mut step.before {
+                self.value("combine", &mut own.combine, &COMBINED);
+                self.scalar(&mut own.body);
+                self.scalar(&mut own.epilogue);
+            }
+            self.value("combine", &mut step.combine, &COMBINED);
             for form in &mut step.store {
                 self.index(form);
             }
@@ -236,6 +252,7 @@ impl Walk {
         match tree {
             ScalarExpr::Const(value) => self.value("constant", value, &CONSTANTS),
             ScalarExpr::Acc => {}
+            ScalarExpr::Before(number) => self.value("number before", number, &[0, 1, 2, usize::MAX]),
             ScalarExpr::Load { tensor, index: forms, padded } => {
                 self.value("tensor of a load", tensor, &[0, 1, 2, usize::MAX]);
                 self.value("padded", padded, &[false, true]);

@@ -1,0 +1,107 @@
+//! Reductions of rows, and what is made of their elements, as one expression.
+
+use crate::candidates::alone;
+use crate::expr::{AxisId, Combine, Index, Reduction, ScalarExpr, TensorExpr};
+
+/// A step that has its place in the whole, and its axes as forms of the first one's.
+struct Made<'a> {
+    step: &'a TensorExpr,
+    forms: Vec<Index>,
+}
+
+/// Reductions over rows, each of which may use what earlier ones came to, and what the last step makes of that, as one expression; `None`
+/// where rows are not all alike.
+pub fn one_walk(steps: &[TensorExpr]) -> Option<TensorExpr> {
+    let (first, later) = steps.split_first().filter(|(first, later)| !first.reduce.is_empty() && !later.is_empty())?;
+    let mut whole = TensorExpr { before: vec![], ..first.clone() };
+    let mut made: Vec<Made> = vec![];
+    for (number, step) in steps.iter().enumerate() {
+        if !step.before.is_empty() || step.stores_each() {
+            return None;
+        }
+        let last = number == later.len();
+        let forms = if number == 0 {
+            (0..step.all_axes().count()).map(|a| Index::var(AxisId(a))).collect()
+        } else {
+            same_walk(first, step, &made)?
+        };
+        let mut inputs = vec![];
+        for tensor in &step.inputs {
+            let known = whole.inputs.iter().position(|own| own.name == tensor.name && own.shape == tensor.shape);
+            let earlier = made.iter().position(|own| own.step.output.name == tensor.name);
+            inputs.push(match (known, earlier) {
+                (_, Some(earlier)) => Err(earlier),
+                (Some(known), None) => Ok(known),
+                (None, None) => {
+                    whole.inputs.push(tensor.clone());
+                    Ok(whole.inputs.len() - 1)
+                }
+            });
+        }
+        let moved = |scalar: &ScalarExpr| {
+            let mut whole = true;
+            let own = scalar.with_leaves(&mut |leaf| {
+                let ScalarExpr::Load { tensor, index, padded } = leaf else { return leaf.clone() };
+                let tensor = match inputs[*tensor] {
+                    Ok(tensor) => tensor,
+                    Err(earlier) => return ScalarExpr::Before(earlier),
+                };
+                let index: Option<Vec<Index>> = index.iter().map(|form| form.substitute(|a| forms.get(a.0))).collect();
+                whole &= index.is_some();
+                ScalarExpr::Load { tensor, index: index.unwrap_or_default(), padded: *padded }
+            });
+            whole.then_some(own)
+        };
+        let (body, epilogue) = (moved(&step.body)?, moved(&step.epilogue)?);
+        if !last {
+            whole.before.push(Reduction { combine: step.combine, body, epilogue });
+            made.push(Made { step, forms });
+            continue;
+        }
+        whole.store = step.store.iter().map(|form| form.substitute(|a| forms.get(a.0))).collect::<Option<_>>()?;
+        whole.combine = if step.reduce.is_empty() { Combine::Each } else { step.combine };
+        (whole.body, whole.epilogue) = (body, epilogue);
+        (whole.name, whole.output) = (step.name.clone(), step.output.clone());
+    }
+    Some(whole)
+}
+
+/// The axes of a step in those of the first one, where it walks over the same rows: each of the first one's results is read where one of its
+/// own is made, and what is left of its axes is as long as those that the first one reduces.
+fn same_walk(first: &TensorExpr, step: &TensorExpr, made: &[Made]) -> Option<Vec<Index>> {
+    let mut rows: Vec<Option<AxisId>> = vec![None; step.axes.len()];
+    let mut agree = true;
+    let mut see = |tensor: usize, index: &[Index], _| {
+        let Some(own) = made.iter().find(|own| own.step.output.name == step.inputs[tensor].name) else { return };
+        for (form, stored) in index.iter().zip(&own.step.store) {
+            match (alone(form), alone(stored).and_then(|a| alone(&own.forms[a.0]))) {
+                (Some(here), Some(there)) if here.0 < rows.len() && rows[here.0].is_none_or(|own| own == there) => {
+                    rows[here.0] = Some(there)
+                }
+                (None, None) if form == stored => {}
+                // An axis of one row has one position.
+                (None, Some(there))
+                    if form.is_constant() && form.constant == 0 && first.axes.get(there.0).is_some_and(|own| own.extent == 1) => {}
+                _ => agree = false,
+            }
+        }
+    };
+    step.body.loads(&mut see);
+    step.epilogue.loads(&mut see);
+    let one = first.axes.len() == 1 && first.axes[0].extent == 1;
+    let mut inner = (0..first.reduce.len()).map(|r| AxisId(first.axes.len() + r));
+    let mut forms = vec![];
+    for (a, own) in step.all_axes().enumerate() {
+        let there = match rows.get(a).copied().flatten() {
+            Some(there) => there,
+            // A step with reductions of its own keeps an axis for its only row.
+            None if one && own.extent == 1 && a < step.axes.len() && !step.reduce.is_empty() => AxisId(0),
+            None if a >= step.axes.len() || step.reduce.is_empty() => inner.next()?,
+            None => return None,
+        };
+        agree &= first.all_axes().nth(there.0).is_some_and(|other| other.extent == own.extent);
+        forms.push(Index::var(there));
+    }
+    let distinct = |at: usize| forms[..at].iter().all(|other| *other != forms[at]);
+    (agree && inner.next().is_none() && (0..forms.len()).all(distinct) && (one || forms.len() == first.all_axes().count())).then_some(forms)
+}

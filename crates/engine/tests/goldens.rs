@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use warpsight_generate::candidates::candidates;
 use warpsight_generate::expr::{Operator, Role, ScalarExpr};
 use warpsight_generate::operators::{Pool, PoolKind, Window, elementwise, global_average_pool, parse_operator, pool, tensor};
 use warpsight_generate::{Lowering, ScheduleFamily};
@@ -23,6 +24,7 @@ fn operators() -> Vec<(&'static str, Operator)> {
         ceil_mode: false,
         element: Scalar::F32,
     };
+    let rows = |operator| candidates(&operator).into_iter().find(|own| own.name == "rows").expect("rows are alike").operator;
     // The gate of a squeeze-and-excite block: one factor per channel.
     let factors =
         [tensor("input", &[1, 16, 9, 14], Scalar::F32, Role::Activation), tensor("gate", &[1, 16, 1, 1], Scalar::F32, Role::Activation)];
@@ -34,6 +36,7 @@ fn operators() -> Vec<(&'static str, Operator)> {
         ("matmul", parse("matmul m=24 n=40 k=32 weights=none")),
         ("matmul-row", parse("matmul m=1 n=40 k=200 weights=none")),
         ("softmax", parse("softmax n=30 c=10")),
+        ("softmax-rows", rows(parse("softmax n=30 c=70"))),
         ("global_average_pool", global_average_pool(&[1, 16, 7, 7], Scalar::F32).expect("an operator")),
         ("maxpool", pool(&maxpool).expect("an operator").operator),
         ("multiply", elementwise("multiply", &factors, &[1, 16, 9, 14], Scalar::F32, multiply).expect("an operator")),

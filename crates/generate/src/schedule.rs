@@ -21,6 +21,8 @@ const SHORT: i64 = 32;
 const LONG: i64 = 8;
 /// Work-group shapes along a single long axis.
 const LONG_GROUPS: [u32; 9] = [4, 8, 16, 32, 64, 96, 128, 192, 256];
+/// Further shapes where lanes share reductions, so that a group may have one result alone.
+const SHARING_GROUPS: [[u32; 3]; 2] = [[1, 1, 1], [2, 1, 1]];
 /// Work-group shapes over the same three axes; each is clipped to the extents.
 const GROUPS: [[u32; 3]; 7] = [[64, 1, 1], [8, 8, 1], [16, 4, 1], [4, 16, 1], [16, 1, 1], [4, 4, 4], [32, 8, 1]];
 /// Points (vectors) one work-item may compute: beyond this, the text of a kernel grows and no register file gains.
@@ -246,7 +248,9 @@ impl Knobs {
         let long = if self.alone(expr) { LONG_GROUPS.as_slice() } else { &[] };
         let short = self.main.iter().all(|&a| axis(expr, a).extent <= SHORT);
         let short = if short { SHORT_GROUPS.as_slice() } else { &[] };
-        for shape in GROUPS.into_iter().chain(long.iter().map(|&lanes| [lanes, 1, 1])).chain(short.iter().copied()) {
+        let sharing = if self.reduction_lanes.len() > 1 { SHARING_GROUPS.as_slice() } else { &[] };
+        let further = [sharing, short].concat();
+        for shape in GROUPS.into_iter().chain(long.iter().map(|&lanes| [lanes, 1, 1])).chain(further) {
             let clip = |(&a, &lanes): (&AxisId, &u32)| lanes.min((axis(expr, a).extent as u32).next_power_of_two());
             let clipped: Vec<u32> = self.main.iter().zip(&shape).map(clip).collect();
             if !shapes.contains(&clipped) {

@@ -1,6 +1,7 @@
 //! Random operators of every kind, small, odd and prime extents included.
 
 use fastrand::Rng;
+use warpsight_generate::candidates::candidates;
 use warpsight_generate::expr::{Operator, Role, ScalarExpr, Tensor};
 use warpsight_generate::operators::{
     Conv, Deconv, MatMul, OperatorError, Pool, PoolKind, ReduceKind, Window, concat, conv, copy, deconv, elementwise, global_average_pool,
@@ -18,14 +19,16 @@ pub struct Kind {
 }
 
 impl Kind {
-    /// An operator of this kind whose steps do not take more than so many multiply-adds each.
+    /// An operator of this kind, in any of the sequences that it may be computed by, whose steps do not take more than so many multiply-adds
+    /// each.
     pub fn draw(&self, rng: &mut Rng, element: Scalar, work: usize) -> Operator {
         for _ in 0..100_000 {
             // Some sizes do not go together (a window larger than its input): others are drawn.
-            if let Ok(operator) = (self.draw)(rng, element)
-                && operator.steps.iter().all(|s| s.output.len() * s.reduce.iter().map(|a| a.extent as usize).product::<usize>() <= work)
-            {
-                return operator;
+            let Ok(operator) = (self.draw)(rng, element) else { continue };
+            let all = candidates(&operator);
+            let own = all[rng.usize(..all.len())].operator.clone();
+            if own.steps.iter().all(|s| s.output.len() * s.work_per_result() <= work) {
+                return own;
             }
         }
         panic!("{}: nothing small was drawn", self.name)

@@ -80,7 +80,7 @@ void matmul(
     }
     if (lk < 1) {
         {
-            const float4 total = vload4(0, partial_local + (lk*4 + ln)*4);
+            const float4 total = vload4(0, partial_local + ln*4);
             const float4 value = total;
             if (at0 <= 36) {
                 vstore4(value, 0, output + at0);

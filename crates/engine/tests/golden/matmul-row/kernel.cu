@@ -79,7 +79,7 @@ extern "C" __global__ void __launch_bounds__(64) matmul(
     }
     if (lk < 1) {
         {
-            const ws_vec<float, 4> total = ws_load<4, 16>(partial_local + (lk*4 + ln)*4);
+            const ws_vec<float, 4> total = ws_load<4, 16>(partial_local + ln*4);
             const ws_vec<float, 4> value = total;
             if (at0 <= 36) {
                 ws_store<ws_back, 16>(output + at0, value);

@@ -282,7 +282,8 @@ impl Runs {
             };
             let evicted = lost + (1.0 - lost) * level.evicted[gap];
             let sum = if within { &mut misses.within } else { &mut misses.between };
-            *sum += bytes * evicted * if field.walked { 1.0 - together[gap] } else { 1.0 };
+            // What a block walks through a second time it has to itself.
+            *sum += bytes * evicted * if field.walked { 1.0 - side.others * together[gap] } else { 1.0 };
         }
         misses
     }

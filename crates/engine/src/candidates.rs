@@ -2,20 +2,13 @@
 
 use crate::EngineError;
 use crate::parallel::each;
-use crate::tune::Judge;
+use crate::tune::{self, Judge};
 use crate::verify::check_operator;
-use std::collections::HashSet;
-use warpsight_generate::prune::prune;
 use warpsight_generate::{Candidate, Operator, ScheduleFamily, TensorExpr, candidates};
 use warpsight_graph::Plan;
-use warpsight_ir::{Config, Seconds};
+use warpsight_ir::Seconds;
 use warpsight_run::DeviceLimits;
 
-/// Schedules drawn of each expression: the same numbers of each, so that alternatives are compared in the same ones.
-const DRAWN: usize = 100;
-/// Of the drawn configurations so many, the best, are improved by one knob at a time.
-const IMPROVED: usize = 4;
-const SEED: u64 = 1;
 /// What a sequence has to take of the time of the operator as it is to be taken instead: more than samples and counts are off by.
 const GAIN: f64 = 0.95;
 
@@ -85,35 +78,12 @@ pub fn restore(plan: &mut Plan, taken: &[(usize, String)]) -> bool {
 fn seconds(steps: &[TensorExpr], judge: &Judge) -> Result<Option<Seconds>, EngineError> {
     let mut sum = 0.0;
     for step in steps {
-        let Some(least) = found(&ScheduleFamily::new(step.clone()), judge)? else { return Ok(None) };
-        sum += least.0;
+        let family = ScheduleFamily::new(step.clone());
+        let (_, found) = tune::search_each(&family, judge, |_| Some(()))?;
+        let Some(found) = found.get(&()) else { return Ok(None) };
+        sum += found.time.0;
     }
     Ok(Some(Seconds(sum)))
-}
-
-/// What an expression takes in the best schedule that draws and steps along single knobs find.
-fn found(family: &ScheduleFamily, judge: &Judge) -> Result<Option<Seconds>, EngineError> {
-    let mut ranking = judge.model.ranking(family, judge.profile, IMPROVED)?;
-    let mut seen = HashSet::new();
-    let mut judged = |configs: Vec<Config>| -> Vec<(Seconds, Config)> {
-        let new: Vec<Config> = configs.into_iter().filter(|config| seen.insert(config.clone())).collect();
-        let left = prune(family, new.into_iter(), &judge.allowance);
-        let mut taken: Vec<_> = left.filter_map(|(config, outline)| Some((ranking.take(config.clone(), &outline)?, config))).collect();
-        taken.sort_by(|a, b| a.0.0.total_cmp(&b.0.0));
-        taken
-    };
-    for mut best in judged(family.sample(SEED, DRAWN, judge.allowance.meeting)).into_iter().take(IMPROVED) {
-        loop {
-            let others = judged(family.neighbours(&best.1, judge.allowance.meeting).collect());
-            match others.into_iter().next().filter(|next| next.0.0 < best.0.0) {
-                Some(next) => best = next,
-                None => break,
-            }
-        }
-    }
-    // Counted exactly: what tells candidates apart is where tensors lie, which coarse counts know little of.
-    let best = if ranking.least().is_some() { ranking.best()? } else { vec![] };
-    Ok(best.iter().map(|own| own.estimate.time).reduce(Seconds::min))
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@
 
 use crate::EngineError;
 use crate::parallel::each;
-use crate::tune::{self, Candidates, Judge, Observer, Shortlist, Tuned};
-use crate::verify::{check_memory, check_shape, filler, memory_kind};
+use crate::tune::{self, Candidates, Found, Judge, Observer, Tuned};
+use crate::verify::{blank, check_memory, check_shape, filler, memory_kind};
 use fastrand::Rng;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,21 +22,21 @@ use warpsight_run::{Device, DeviceLimits, Init, Job, LaunchSpec, Look, MemoryKin
 /// Where the activations of an expression (inputs, then output; constants left out) lie.
 pub type Pattern = Vec<Place>;
 
-/// The configurations of a family for each pattern, judged coarsely.
-type ByPattern<'a> = BTreeMap<Pattern, Shortlist<'a>>;
+/// What was found of a family for each pattern.
+type ByPattern<'a> = BTreeMap<Pattern, Found<'a>>;
 
-fn rank_family<'a>(family: &'a ScheduleFamily, judge: &'a Judge) -> Result<(Candidates, ByPattern<'a>), EngineError> {
+fn search_family<'a>(family: &'a ScheduleFamily, judge: &'a Judge) -> Result<(Candidates, ByPattern<'a>), EngineError> {
     let kind = |config: &Config| family.places(config).map(|places| pattern(family.expr(), &places));
-    tune::rank_each(family, judge, kind)
+    tune::search_each(family, judge, kind)
 }
 
 /// The best of each list, counted exactly.
-fn exactly(lists: Vec<(Key, Shortlist)>) -> Result<BTreeMap<Key, Vec<Ranked>>, EngineError> {
+fn exactly(lists: Vec<(Key, Found)>) -> Result<BTreeMap<Key, Vec<Ranked>>, EngineError> {
     // A list is used up by counting.
-    let lists: Vec<Mutex<Option<(Key, Shortlist)>>> = lists.into_iter().map(|list| Mutex::new(Some(list))).collect();
+    let lists: Vec<Mutex<Option<(Key, Found)>>> = lists.into_iter().map(|list| Mutex::new(Some(list))).collect();
     let counted = each(&lists, |list| {
         let (key, list) = list.lock().unwrap_or_else(PoisonError::into_inner).take()?;
-        Some(list.best().map(|best| (key, best)))
+        Some(list.shortlist.best().map(|best| (key, best)))
     });
     Ok(counted.into_iter().flatten().collect::<Result<_, _>>()?)
 }
@@ -52,7 +52,7 @@ const SMALLEST: f64 = 1e4;
 /// What [`Network::optimize`] does: first the one, then the other, each from nothing to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doing<'a> {
-    /// All configurations of all kernels are ranked.
+    /// Configurations of all kernels are searched for the best.
     Ranking,
     /// This kernel is verified and timed.
     Timing(&'a str),
@@ -197,7 +197,7 @@ impl<'a> Network<'a> {
         progress: &mut dyn FnMut(Doing, f64) -> bool,
     ) -> Result<Choice, EngineError> {
         self.fits(&device.info().limits)?;
-        let (candidates, mut ranked): (Vec<Candidates>, Vec<ByPattern>) = self.rank(judge, progress)?.into_iter().unzip();
+        let (candidates, mut ranked): (Vec<Candidates>, Vec<ByPattern>) = self.search(judge, progress)?.into_iter().unzip();
         let places = self.place(&ranked)?;
         let mut tuned: BTreeMap<Key, Tuned> = BTreeMap::new();
         let mut chosen = BTreeSet::new();
@@ -206,6 +206,11 @@ impl<'a> Network<'a> {
         let work = |step: &Step| work(self.families[step.family].expr());
         let shortlists = kernels.iter().filter_map(|(_, key)| Some((key.clone(), ranked[key.0].remove(&key.1)?)));
         let ranked = exactly(shortlists.collect())?;
+        let first = ranked.iter().filter_map(|(key, list)| {
+            let (family, config) = (&self.families[key.0], &list.first()?.config);
+            Some(blank(family.expr(), &family.layouts(config).ok()?, &family.finish(config).ok()?))
+        });
+        device.prepare(&first.collect::<Vec<_>>());
         let (all, mut done) = (kernels.iter().map(|(step, _)| work(step)).sum::<f64>(), 0.0);
         for (step, key) in kernels {
             if !progress(Doing::Timing(&step.name), done / all) {
@@ -246,8 +251,8 @@ impl<'a> Network<'a> {
         Some(Selection { places, kernels })
     }
 
-    /// Opens and ranks every family, as many at a time as there are processors.
-    fn rank<'r>(
+    /// Searches every family, as many at a time as there are processors.
+    fn search<'r>(
         &'r self,
         judge: &'r Judge,
         progress: &mut dyn FnMut(Doing, f64) -> bool,
@@ -258,7 +263,7 @@ impl<'a> Network<'a> {
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 let Some(family) = self.families.get(at) else { break };
-                if sender.send((at, rank_family(family, judge))).is_err() {
+                if sender.send((at, search_family(family, judge))).is_err() {
                     break;
                 }
             }
@@ -284,8 +289,8 @@ impl<'a> Network<'a> {
     /// each place that some kernel knows for all of them; the best end is taken.
     fn place(&self, ranked: &[ByPattern]) -> Result<Vec<Place>, EngineError> {
         let cost = |places: &[Place], step: &Step| {
-            let best = ranked[step.family].get(&self.pattern(step, places)).and_then(|list| list.least());
-            best.map_or(f64::INFINITY, |seconds| seconds.0)
+            let best = ranked[step.family].get(&self.pattern(step, places));
+            best.map_or(f64::INFINITY, |own| own.time.0)
         };
         let users: Vec<Vec<&Step>> = (0..self.values.len()).map(|v| self.steps.iter().filter(|s| s.args.contains(&v)).collect()).collect();
         let total = |places: &[Place]| self.steps.iter().map(|s| cost(places, s)).sum::<f64>();

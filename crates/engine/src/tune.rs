@@ -3,14 +3,13 @@
 use crate::EngineError;
 use crate::verify::{Trial, Verdict, Wrong, check_memory};
 use fastrand::Rng;
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 use warpsight_generate::prune::{Allowance, prune};
 use warpsight_generate::{Layout, ScheduleFamily, Work};
 use warpsight_ir::sample::median;
 use warpsight_ir::{
-    Checked, Config, Estimate, Family, Feedback, KnobValue, Name, Profile, RankFamily, Ranked, Ranking, Seconds, Status, TimeSource,
+    Checked, Config, Estimate, Family, Feedback, Kernel, KnobValue, Name, Profile, RankFamily, Ranked, Ranking, Seconds, Status, TimeSource,
 };
 use warpsight_run::{Device, DeviceError, TimingSpec};
 
@@ -33,7 +32,7 @@ pub struct Judge<'a> {
 
 /// How many configurations of a family are left on a device.
 pub struct Candidates {
-    /// All legal configurations, before any device is considered.
+    /// All legal configurations, before any device is considered; of a search those that it looked at.
     pub total: usize,
     /// How many were dropped, by reason: what the device cannot run, and [`ARRANGEMENT`]s that were not judged.
     pub pruned: BTreeMap<&'static str, usize>,
@@ -120,65 +119,40 @@ pub fn rank(
     Ok((Candidates::of(pruned.left, pruned.dropped), ranking.best()?))
 }
 
-/// Ranks a whole family, the best first: as many as may be needed.
+/// Ranks a whole family, the best first: as many as may be needed. Every schedule is judged with some arrangements of its work-items, and the
+/// best with all.
 ///
 /// # Errors
 /// Where no configuration has an estimate, why.
 pub fn rank_all(family: &ScheduleFamily, judge: &Judge) -> Result<(Candidates, Vec<Ranked>), EngineError> {
-    let (candidates, rankings) = rank_each(family, judge, |_| Some(()))?;
-    let best = rankings.into_values().next().map_or(Ok(vec![]), |ranking| ranking.best())?;
-    Ok((candidates, best))
-}
-
-/// Ranks a whole family, each kind of configuration by itself; those of no kind are left out. Every schedule is judged with some arrangements
-/// of its work-items, and the best of each kind with all.
-///
-/// # Errors
-/// What the profile lacks.
-pub fn rank_each<'a, K: Ord + Clone>(
-    family: &'a ScheduleFamily,
-    judge: &'a Judge,
-    kind: impl Fn(&Config) -> Option<K>,
-) -> Result<(Candidates, BTreeMap<K, Shortlist<'a>>), EngineError> {
-    let mut rankings: BTreeMap<K, Shortlist> = BTreeMap::new();
-    let mut best: BTreeMap<K, Vec<Judged>> = BTreeMap::new();
+    let mut ranking: Shortlist = judge.ranking(family)?;
     let mut counted = Candidates { total: 0, left: 0, pruned: BTreeMap::new() };
-    let mut judged = |configs: &mut dyn Iterator<Item = Config>, kind: &K| -> Result<Option<Seconds>, EngineError> {
+    let mut judged = |configs: &mut dyn Iterator<Item = Config>| -> Option<Seconds> {
         let mut pruned = prune(family, configs, &judge.allowance);
-        let mut least: Option<Seconds> = None;
-        for (config, outline) in &mut pruned {
-            let taken = match rankings.entry(kind.clone()) {
-                Entry::Occupied(ranking) => ranking.into_mut().take(config, &outline),
-                Entry::Vacant(place) => place.insert(judge.ranking(family)?).take(config, &outline),
-            };
-            least = least.into_iter().chain(taken).reduce(Seconds::min);
-        }
-        counted.left += pruned.left;
-        pruned.dropped.into_iter().for_each(|(reason, n)| *counted.pruned.entry(reason).or_default() += n);
-        Ok(least)
+        let least = (&mut pruned).filter_map(|(config, outline)| ranking.take(config, &outline)).reduce(Seconds::min);
+        counted.add(pruned.left, pruned.dropped);
+        least
     };
     let mut total = 0;
+    let mut works: Vec<Judged> = vec![];
     for work in family.works(judge.allowance.meeting) {
         let work = Rc::new(work);
         for places in &work.places {
             total += work.arrangements.len();
             let some = work.arrangements.iter().enumerate().filter(|own| is_judged(own.0, work.arrangements.len())).map(|own| own.1);
-            let Some(kind) = kind(&work.config(&work.arrangements[0], places)) else { continue };
-            if let Some(seconds) = judged(&mut some.map(|arrangement| work.config(arrangement, places)), &kind)? {
-                best.entry(kind).or_default().push((seconds, work.clone(), places.clone()));
+            if let Some(seconds) = judged(&mut some.map(|arrangement| work.config(arrangement, places))) {
+                works.push((seconds, work.clone(), places.clone()));
             }
         }
     }
-    for (kind, mut works) in best {
-        works.sort_by(|a, b| a.0.0.total_cmp(&b.0.0));
-        for (_, work, places) in works.into_iter().take(ARRANGED_ANEW) {
-            let others = work.arrangements.iter().enumerate().filter(|own| !is_judged(own.0, work.arrangements.len()));
-            judged(&mut others.map(|(_, arrangement)| work.config(arrangement, &places)), &kind)?;
-        }
+    works.sort_by(|a, b| a.0.0.total_cmp(&b.0.0));
+    for (_, work, places) in works.into_iter().take(ARRANGED_ANEW) {
+        let others = work.arrangements.iter().enumerate().filter(|own| !is_judged(own.0, work.arrangements.len()));
+        judged(&mut others.map(|(_, arrangement)| work.config(arrangement, &places)));
     }
     let seen = counted.left + counted.pruned.values().sum::<usize>();
     counted.pruned.insert(ARRANGEMENT, total - seen);
-    Ok((Candidates { total, ..counted }, rankings))
+    Ok((Candidates { total, ..counted }, ranking.best()?))
 }
 
 /// A schedule with places: what it takes, coarsely, in the best of some arrangements.
@@ -189,7 +163,74 @@ fn is_judged(at: usize, of: usize) -> bool {
     (0..ARRANGED).any(|n| at == n * of.saturating_sub(1) / (ARRANGED - 1))
 }
 
-/// Configurations as they were judged coarsely, of which the best are still to be counted exactly.
+/// Schedules that a search begins with, drawn, each in all places.
+const DRAWN: usize = 150;
+/// Of these the best so many of each kind are improved.
+const IMPROVED: usize = 4;
+/// The same ones of equal spaces.
+const SEED: u64 = 1;
+
+/// What a search found of one kind of configuration.
+pub struct Found<'a> {
+    /// What the best takes, of a few that were counted exactly.
+    pub time: Seconds,
+    /// All that were judged coarsely on the way.
+    pub shortlist: Shortlist<'a>,
+}
+
+/// Configurations of each kind that are counted exactly to compare kinds.
+const COMPARED: usize = 6;
+
+/// Searches a family for the best of each kind of configuration; those of no kind are left out. The best of drawn ones are improved by one
+/// knob at a time until no change of one helps: a hundred times fewer are judged than there are.
+///
+/// # Errors
+/// What the profile lacks.
+pub fn search_each<'a, K: Ord + Clone>(
+    family: &'a ScheduleFamily,
+    judge: &'a Judge,
+    kind: impl Fn(&Config) -> Option<K>,
+) -> Result<(Candidates, BTreeMap<K, Found<'a>>), EngineError> {
+    let meeting = judge.allowance.meeting;
+    let mut drawn: BTreeMap<K, Vec<Config>> = BTreeMap::new();
+    for config in family.sample(SEED, DRAWN, meeting) {
+        if let Some(own) = kind(&config) {
+            drawn.entry(own).or_default().push(config);
+        }
+    }
+    let mut counted = Candidates { total: 0, left: 0, pruned: BTreeMap::new() };
+    let mut found = BTreeMap::new();
+    for (own, drawn) in drawn {
+        let mut ranking = judge.ranking(family)?;
+        let mut seen: HashSet<Config> = HashSet::new();
+        let mut judged = |configs: &mut dyn Iterator<Item = Config>| -> Vec<(Seconds, Config)> {
+            let mut pruned = prune(family, configs.filter(|config| seen.insert(config.clone())), &judge.allowance);
+            let taken = |(config, outline): (Config, Kernel)| Some((ranking.take(config.clone(), &outline)?, config));
+            let mut all: Vec<_> = (&mut pruned).filter_map(taken).collect();
+            counted.add(pruned.left, pruned.dropped);
+            all.sort_by(|a, b| a.0.0.total_cmp(&b.0.0));
+            all
+        };
+        for mut best in judged(&mut drawn.into_iter()).into_iter().take(IMPROVED) {
+            loop {
+                let others = judged(&mut family.neighbours(&best.1, meeting).filter(|other| kind(other).as_ref() == Some(&own)));
+                match others.into_iter().next().filter(|next| next.0.0 < best.0.0) {
+                    Some(next) => best = next,
+                    None => break,
+                }
+            }
+        }
+        if ranking.least().is_some() {
+            // What tells kinds apart is where tensors lie, which coarse counts know little of.
+            let time = ranking.nearest(COMPARED)?.first().map(|own| own.estimate.time);
+            found.extend(time.map(|time| (own, Found { time, shortlist: ranking })));
+        }
+    }
+    let total = counted.left + counted.pruned.values().sum::<usize>();
+    Ok((Candidates { total, ..counted }, found))
+}
+
+/// Configurations as they are judged coarsely, of which the best are still to be counted exactly.
 pub type Shortlist<'a> = Box<dyn Ranking + Send + 'a>;
 
 impl Judge<'_> {
@@ -199,6 +240,11 @@ impl Judge<'_> {
 }
 
 impl Candidates {
+    fn add(&mut self, left: usize, dropped: BTreeMap<&'static str, usize>) {
+        self.left += left;
+        dropped.into_iter().for_each(|(reason, n)| *self.pruned.entry(reason).or_default() += n);
+    }
+
     fn of(left: usize, pruned: BTreeMap<&'static str, usize>) -> Self {
         Self { total: left + pruned.values().sum::<usize>(), left, pruned }
     }

@@ -131,23 +131,12 @@ impl<'a> Trial<'a> {
 
     /// The job that runs a kernel once on these inputs.
     pub fn job(&self, program: &Checked, timing: Option<TimingSpec>) -> Job {
-        let tensors = self.expr.inputs.iter().chain([&self.expr.output]).zip(self.layouts).enumerate();
-        let memory: Vec<MemorySpec> = tensors
-            .map(|(i, (tensor, layout))| MemorySpec {
-                kind: memory_kind(tensor, layout),
-                init: self.inputs.get(i).map_or(Init::Poison, |values| Init::Data(layout.pack(tensor, values, filler(tensor)))),
-                canaries: true,
-            })
-            .collect();
-        let args = (0..memory.len()).collect();
-        Job {
-            programs: vec![(**program).clone().into()],
-            read: vec![memory.len() - 1],
-            launches: vec![LaunchSpec { program: 0, args, sizes: vec![] }],
-            memory,
-            peek: vec![],
-            timing,
+        let mut job = blank(self.expr, self.layouts, program);
+        let tensors = self.expr.inputs.iter().zip(self.layouts).zip(&self.inputs);
+        for (memory, ((tensor, layout), values)) in job.memory.iter_mut().zip(tensors) {
+            memory.init = Init::Data(layout.pack(tensor, values, filler(tensor)));
         }
+        Job { read: vec![job.memory.len() - 1], timing, ..job }
     }
 
     /// Interprets a small kernel and compares; large ones pass.
@@ -214,6 +203,15 @@ impl<'a> Trial<'a> {
         }
         Err(Wrong::Values { rel_l2, compared, tolerance, worst: worst.0, got: got[worst.0], expected: worst.2 })
     }
+}
+
+/// The job that runs a kernel once on nothing in particular.
+pub fn blank(expr: &TensorExpr, layouts: &[Layout], program: &Checked) -> Job {
+    let tensors = expr.inputs.iter().chain([&expr.output]).zip(layouts);
+    let memory: Vec<MemorySpec> =
+        tensors.map(|(tensor, layout)| MemorySpec { kind: memory_kind(tensor, layout), init: Init::Poison, canaries: true }).collect();
+    let launch = LaunchSpec { program: 0, args: (0..memory.len()).collect(), sizes: vec![] };
+    Job { programs: vec![(**program).clone().into()], launches: vec![launch], memory, ..Job::default() }
 }
 
 /// Largest relative L2 error of a kernel, by the narrowest type that it stores or rounds to.

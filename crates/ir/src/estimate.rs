@@ -178,6 +178,12 @@ pub trait Ranking {
     /// What the fastest so far takes, coarsely.
     fn least(&self) -> Option<Seconds>;
 
+    /// So many of the fastest by the coarse count, counted exactly, fastest first.
+    ///
+    /// # Errors
+    /// Where none has an estimate, why the first has none.
+    fn nearest(&self, number: usize) -> Result<Vec<Ranked>, NoEstimate>;
+
     /// The fastest, fastest first; ties in the order in which they came.
     ///
     /// # Errors

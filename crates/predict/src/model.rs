@@ -74,11 +74,11 @@ impl Ranking for TwoCounts<'_> {
         self.near.kept.first().map(|own| Seconds(own.0))
     }
 
-    fn best(self: Box<Self>) -> Result<Vec<Ranked>, NoEstimate> {
-        let (mut best, mut first_error) = (Best::of(self.k), self.first_error);
-        for (_, config) in self.near.kept {
-            match KernelModel.estimate(&self.family.kernel(&config), self.on) {
-                Ok(estimate) => best.take(estimate.time.0, Ranked { config, estimate }),
+    fn nearest(&self, number: usize) -> Result<Vec<Ranked>, NoEstimate> {
+        let (mut best, mut first_error) = (Best::of(self.k.min(number)), self.first_error.clone());
+        for (_, config) in self.near.kept.iter().take(number) {
+            match KernelModel.estimate(&self.family.kernel(config), self.on) {
+                Ok(estimate) => best.take(estimate.time.0, Ranked { config: config.clone(), estimate }),
                 Err(error) => first_error = first_error.or(Some(error)),
             }
         }
@@ -86,6 +86,10 @@ impl Ranking for TwoCounts<'_> {
             (true, Some(error)) => Err(error),
             _ => Ok(best.kept.into_iter().map(|own| own.1).collect()),
         }
+    }
+
+    fn best(self: Box<Self>) -> Result<Vec<Ranked>, NoEstimate> {
+        self.nearest(self.near.most)
     }
 }
 

@@ -87,6 +87,9 @@ pub trait Device {
     fn run(&mut self, job: &Job) -> Result<JobResult, DeviceError> {
         session::run(self, job)
     }
+    /// Compiles the programs of jobs ahead, by running each once, as many at a time as there are processors: what runs them afterwards finds
+    /// them compiled. What fails does so again then. Without effect where devices are opened in this process.
+    fn prepare(&self, _jobs: &[Job]) {}
     /// From now on no job, and nothing that is asked of a session, may take longer than this. Without effect where devices are opened in
     /// this process.
     fn limit(&mut self, _timeout: std::time::Duration) {}

@@ -25,7 +25,7 @@ use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, ExitCode, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -92,8 +92,9 @@ struct Worker {
 }
 
 /// How children are started.
+#[derive(Clone)]
 struct Start {
-    command: Box<dyn Fn() -> Command + Send>,
+    command: Arc<dyn Fn() -> Command + Send + Sync>,
     cache: Option<PathBuf>,
 }
 
@@ -198,6 +199,23 @@ impl Device for Isolated {
         result
     }
 
+    fn prepare(&self, jobs: &[Job]) {
+        let (start, limit) = (&self.0.worker.start, self.0.worker.limit);
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let Ok((worker, Reply::Opened(info))) = Worker::new(start.clone(), limit) else { return };
+            let mut own = Self(Opened { info: *info, worker });
+            while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let _ = own.run(job);
+            }
+        };
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
+        // One alone does nothing that is not done afterwards.
+        if threads > 1 {
+            std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+        }
+    }
+
     fn limit(&mut self, timeout: Duration) {
         self.0.worker.limit = Limit::Wall(timeout);
     }
@@ -280,7 +298,7 @@ impl Start {
             command.arg(CHILD_ARGUMENT).arg(&id);
             command
         };
-        Self { command: Box::new(command), cache }
+        Self { command: Arc::new(command), cache }
     }
 }
 

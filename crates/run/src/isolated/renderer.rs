@@ -7,6 +7,7 @@ use crate::{DeviceError, DeviceInfo};
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -22,7 +23,7 @@ impl IsolatedRenderer {
     pub fn spawn(id: &str, program: &Path, timeout: Duration, vector_bits: Option<u32>) -> Result<Self, DeviceError> {
         let (environment, folder) = (environment(vector_bits), folder()?);
         let Start { command, cache } = Start::of_program(id, program, None);
-        let command = Box::new(move || {
+        let command = Arc::new(move || {
             let mut command = command();
             command.envs(environment.iter().map(|(name, value)| (name, value))).current_dir(folder.path());
             command

@@ -131,7 +131,7 @@ fn start(role: impl Into<String>) -> Start {
         command.args(["isolated::tests::child", "--exact", "--ignored", "--nocapture"]).env(ROLE, &role);
         command
     };
-    Start { command: Box::new(command), cache: Some("/a/cache".into()) }
+    Start { command: Arc::new(command), cache: Some("/a/cache".into()) }
 }
 
 fn misbehaving(timeout: Duration) -> Isolated {

@@ -87,6 +87,14 @@ impl OpenCl {
         })
     }
 
+    /// Leaves compiled programs to a driver that keeps them by itself. PoCL does, for each size of groups; its binary, which is of no particular
+    /// one, would have to be compiled besides.
+    #[must_use]
+    pub fn caching_once(self) -> Self {
+        let keeps = self.info.driver.contains("Portable Computing Language");
+        Self { cache: if keeps { Cache(None) } else { self.cache }, ..self }
+    }
+
     /// Whether the driver has an extension; double precision is a feature without one since OpenCL 1.2.
     fn has(&self, extension: &str) -> bool {
         self.extensions.split_whitespace().any(|e| e == extension) || (extension == "cl_khr_fp64" && self.info.limits.f64)

@@ -40,20 +40,24 @@ fn one_operator_as_json() {
     assert!(report["network"]["max_abs_diff"].is_null());
 }
 
+/// What no single kernel computes: its reduction is longer than one work-item's may be.
+const LONG: &str = "matmul m=1 n=1 k=33000 weights=none";
+
 #[test]
 fn several_kernels_are_one_sequence() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("out");
-    let args = ["optimize", "--op", "softmax n=3 c=7", "--json", "--out", out.to_str().expect("plain")];
+    let args = ["optimize", "--op", LONG, "--json", "--out", out.to_str().expect("plain")];
     let report = json(&command(&folder.path().join("s"), &args).output().expect("starts"));
-    assert_eq!(report["steps"].as_array().map(Vec::len), Some(3));
+    let steps = report["steps"].as_array().map(Vec::len);
+    assert!(steps >= Some(2), "{report}");
     assert_eq!(report["candidates"].as_u64().expect("a count"), report["ranked"].as_u64().expect("a count") + sum(&report["pruned"]));
     let launch: Value = serde_json::from_slice(&std::fs::read(out.join("launch.json")).expect("written")).expect("JSON");
-    assert_eq!(launch["launches"].as_array().map(Vec::len), Some(3));
+    assert_eq!(launch["launches"].as_array().map(Vec::len), steps);
     let kernels =
         std::fs::read_dir(&out).expect("there").filter(|f| f.as_ref().is_ok_and(|f| f.path().extension().is_some_and(|e| e == "cl")));
-    assert_eq!(kernels.count(), 3);
-    assert!(out.join("softmax.h").exists() && out.join("softmax_host.c").exists());
+    assert_eq!(Some(kernels.count()), steps);
+    assert!(out.join("matmul.h").exists() && out.join("matmul_host.c").exists());
 }
 
 #[test]
@@ -130,7 +134,7 @@ fn a_search_of_an_earlier_store_goes_on() {
     // Of the other one, only what a model chose then was: today's choice is timed, and what is left.
     let before = count();
     let (timed, _) = search("matmul m=1 n=2 k=1");
-    assert_eq!((timed, count()), (4, before + 3));
+    assert_eq!((timed, count()), (4, before + if resumed > 0 { 3 } else { 4 }));
     // What is stored now goes on as well.
     let before = count();
     assert_eq!((search("matmul m=2 n=1 k=1"), search("matmul m=1 n=2 k=1").0, count()), ((4, best), 4, before + 2));
@@ -190,12 +194,12 @@ fn predict_says_of_this_processor_what_optimize_says_of_its_kernels() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("kernels").display().to_string();
-    let operators = [(CONV, 1), ("matmul m=13 n=20 k=37 batch=3 dtype=f16s", 1), ("softmax n=4 c=100", 3)];
+    let operators = [(CONV, 1), ("matmul m=13 n=20 k=37 batch=3 dtype=f16s", 1), ("softmax n=4 c=100", 1), (LONG, 2)];
     for (op, kernels) in operators {
         let args = ["optimize", "--op", op, "--device", "opencl:0", "--top", "1", "--json", "--accesses", &out];
         let report = json(&command(&folder.path().join("s"), &args).output().expect("starts"));
         let rows = report["steps"].as_array().map_or_else(|| vec![&report["chosen"]], |steps| steps.iter().collect());
-        assert_eq!(rows.len(), kernels, "{op}: {report}");
+        assert!(rows.len() >= kernels, "{op}: {report}");
         for row in rows {
             let file = row["accesses"].as_str().expect("a file");
             let said = predicted(file, "host");
@@ -211,7 +215,7 @@ fn the_page_of_a_network_says_what_the_json_says() {
     let html = std::fs::read_to_string(folder.path().join("net.html")).expect("a page");
     let found = page::sound(&html, report);
     let layers = report["layers"].as_array().expect("layers");
-    assert_eq!(layers.len(), 77);
+    assert_eq!(layers.len(), 75);
     // Two bars of every kernel, and its row.
     assert!(found["layers"] >= 4 * layers.len(), "{found:?}");
     assert!(found["memory"] > 3 && found["network"] == 3, "{found:?}");
@@ -251,13 +255,13 @@ fn what_chosen_kernels_touch_is_written() {
     };
     // One kernel, and several.
     let one = json(&optimize(CONV, &[]));
-    let several = json(&optimize("softmax n=3 c=7", &[]));
+    let several = json(&optimize(LONG, &[]));
     let files: Vec<&str> =
         several["steps"].as_array().expect("steps").iter().map(|step| step["accesses"].as_str().expect("a file")).collect();
     let file = one["chosen"]["accesses"].as_str().expect("a file");
-    let names = ["0_conv2d.toml", "0_softmax_max_0.toml", "1_softmax_sum_1.toml", "2_softmax_2.toml"];
+    let names = ["0_conv2d.toml", "0_matmul_k_part_0.toml", "1_matmul_1.toml"];
     assert_eq!([&[file][..], &files].concat(), names.map(|name| out.join(name).display().to_string()));
-    for (file, kernel) in [file].iter().chain(&files).zip(["conv2d", "softmax_max_0", "softmax_sum_1", "softmax_2"]) {
+    for (file, kernel) in [file].iter().chain(&files).zip(["conv2d", "matmul_k_part_0", "matmul_1"]) {
         let text = std::fs::read_to_string(file).expect("written");
         assert!(text.starts_with("# ") && text.contains(&format!("\nname = \"{kernel}\"\n")) && !text.contains("seconds"), "{text}");
         for device in ["adreno640", "host"] {
@@ -377,7 +381,7 @@ fn a_trace_shows_waves_and_caches_of_the_chosen_kernel() {
 
 #[test]
 fn kernels_of_an_operator_are_traced_one_after_another() {
-    let (trace, report) = traced("sim:adreno640", "softmax n=3 c=700");
+    let (trace, report) = traced("sim:adreno640", LONG);
     let launches = events(&trace, "X", Some("launch"));
     assert_eq!(launches.len(), report["steps"].as_array().map_or(0, Vec::len));
     let mut now = 0.0;

@@ -166,7 +166,7 @@ fn is_judged(at: usize, of: usize) -> bool {
 /// Schedules that a search begins with, drawn, each in all places.
 const DRAWN: usize = 150;
 /// Of these the best so many of each kind are improved.
-const IMPROVED: usize = 4;
+const IMPROVED: usize = 8;
 /// The same ones of equal spaces.
 const SEED: u64 = 1;
 

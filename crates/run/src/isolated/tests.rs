@@ -7,9 +7,13 @@ use crate::glslang::CompileError;
 use crate::refusal::Reason;
 use crate::vulkan::{Draw, Drawn, Renderer};
 use crate::{Contents, MemoryKind};
+use std::io::Write;
 
 /// Set in children only: which of them to be.
 const ROLE: &str = "WARPSIGHT_TEST_CHILD";
+
+/// Set in children that are to write down who they are whenever they make memory: the file.
+const LOG: &str = "WARPSIGHT_TEST_LOG";
 
 /// What a job makes the misbehaving device do: its first [`Job::read`].
 const ECHO: usize = 0;
@@ -37,6 +41,10 @@ impl Device for Misbehaving {
         &self.0
     }
     fn open<'a>(&'a mut self, memory: &[MemorySpec]) -> Result<Box<dyn Session + 'a>, DeviceError> {
+        if let Some(log) = std::env::var_os(LOG) {
+            let mut log = std::fs::OpenOptions::new().append(true).create(true).open(log).unwrap();
+            writeln!(log, "{}", std::process::id()).unwrap();
+        }
         Ok(Box::new(MisbehavingSession(memory.iter().map(|spec| contents(&spec.init)).collect())))
     }
 }
@@ -184,6 +192,29 @@ fn jobs_and_results_cross_unchanged() {
     assert_eq!(first.read[0].0, large);
     let second = device.run(&job(ECHO, b"small")).unwrap();
     assert_eq!((&second.read[0].0[..], &second.damaged), (&b"small"[..], &first.damaged), "the same child serves many jobs");
+}
+
+#[test]
+fn jobs_are_prepared_in_children_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let inner = start("device");
+    let logged = log.clone();
+    let command = move || {
+        let mut command = (inner.command)();
+        command.env(LOG, &logged);
+        command
+    };
+    let mut device = Isolated::from_start(Start { command: Arc::new(command), cache: Some("/a/cache".into()) }, LONG).unwrap();
+    let own = device.0.worker.child.as_ref().unwrap().child.id().to_string();
+    // What brings a child down, or fails, keeps nobody from the rest.
+    device.prepare(&[ECHO, ABORT, FAIL, ECHO, EXIT, ECHO, ECHO].map(|what| job(what, b"x")));
+    if std::thread::available_parallelism().unwrap().get() > 1 {
+        let seen = std::fs::read_to_string(&log).unwrap();
+        assert_eq!(seen.lines().count(), 7, "each once: {seen}");
+        assert!(seen.lines().all(|child| child != own), "{own}: {seen}");
+    }
+    assert_eq!(device.run(&job(ECHO, b"y")).unwrap().damaged[0].to_string(), own, "the device's own child lives");
 }
 
 #[test]

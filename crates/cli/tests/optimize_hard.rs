@@ -33,7 +33,7 @@ fn verifies(folder: &Path, device: &str, op: &str) {
         assert!(kernel["verified"] == true && error <= most, "{op} on {device}: {kernel}");
         // A driver may bring itself down (PoCL takes eight halves to begin at multiples of 16 bytes); no result is ever wrong.
         let rejected = kernel["rejected"].as_array().expect("a list").iter().map(|own| own["reason"].as_str().expect("why"));
-        let lost = rejected.filter(|why| device.starts_with("opencl") && why.contains("device was lost")).count();
+        let lost = rejected.filter(|why| device.starts_with("opencl") && op.contains("f16s") && why.contains("device was lost")).count();
         assert_eq!(kernel["rejected"].as_array().map_or(0, Vec::len), lost, "{op} on {device}: {kernel}");
     }
 }

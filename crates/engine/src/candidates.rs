@@ -50,7 +50,8 @@ pub fn settle(plan: &mut Plan, judge: &Judge, limits: &DeviceLimits) -> Result<V
     let mut taken = vec![];
     for (distinct, chosen) in distinct.iter().zip(chosen) {
         let chosen = chosen?;
-        for &position in &distinct.uses {
+        // Of an operator whose temporaries others need, no other sequence gives these.
+        for &position in distinct.uses.iter().filter(|position| !plan.shares_temporaries(**position)).collect::<Vec<_>>() {
             // Each has names of its own: what one of them was found for holds of all.
             let own =
                 candidates(&plan.operators[position].operator).into_iter().find(|own| own.name == chosen.name && own.name != "direct");
@@ -80,8 +81,8 @@ fn seconds(steps: &[TensorExpr], judge: &Judge) -> Result<Option<Seconds>, Engin
     for step in steps {
         let family = ScheduleFamily::new(step.clone());
         let (_, found) = tune::search_each(&family, judge, |_| Some(()))?;
-        let Some(found) = found.get(&()) else { return Ok(None) };
-        sum += found.time.0;
+        let Some(least) = found.get(&()) else { return Ok(None) };
+        sum += least.0;
     }
     Ok(Some(Seconds(sum)))
 }

@@ -5,12 +5,11 @@
 
 use crate::EngineError;
 use crate::parallel::each;
-use crate::tune::{self, Candidates, Found, Judge, Observer, Tuned};
+use crate::tune::{self, Candidates, Judge, Observer, Tuned};
 use crate::verify::{blank, check_memory, check_shape, filler, memory_kind};
 use fastrand::Rng;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use warpsight_generate::expr::{Role, TensorExpr};
 use warpsight_generate::layout::decode;
 use warpsight_generate::{ExprKey, Layout, Place, ScheduleFamily};
@@ -22,23 +21,12 @@ use warpsight_run::{Device, DeviceLimits, Init, Job, LaunchSpec, Look, MemoryKin
 /// Where the activations of an expression (inputs, then output; constants left out) lie.
 pub type Pattern = Vec<Place>;
 
-/// What was found of a family for each pattern.
-type ByPattern<'a> = BTreeMap<Pattern, Found<'a>>;
+/// What a family takes for each pattern.
+type ByPattern = BTreeMap<Pattern, Seconds>;
 
-fn search_family<'a>(family: &'a ScheduleFamily, judge: &'a Judge) -> Result<(Candidates, ByPattern<'a>), EngineError> {
-    let kind = |config: &Config| family.places(config).map(|places| pattern(family.expr(), &places));
-    tune::search_each(family, judge, kind)
-}
-
-/// The best of each list, counted exactly.
-fn exactly(lists: Vec<(Key, Found)>) -> Result<BTreeMap<Key, Vec<Ranked>>, EngineError> {
-    // A list is used up by counting.
-    let lists: Vec<Mutex<Option<(Key, Found)>>> = lists.into_iter().map(|list| Mutex::new(Some(list))).collect();
-    let counted = each(&lists, |list| {
-        let (key, list) = list.lock().unwrap_or_else(PoisonError::into_inner).take()?;
-        Some(list.shortlist.best().map(|best| (key, best)))
-    });
-    Ok(counted.into_iter().flatten().collect::<Result<_, _>>()?)
+/// The pattern of a configuration.
+fn pattern_of(family: &ScheduleFamily, config: &Config) -> Option<Pattern> {
+    family.places(config).map(|places| pattern(family.expr(), &places))
 }
 
 /// What verifying a kernel grows with, wherever it is timed: how often its body is evaluated, and a floor for what every kernel takes.
@@ -197,15 +185,18 @@ impl<'a> Network<'a> {
         progress: &mut dyn FnMut(Doing, f64) -> bool,
     ) -> Result<Choice, EngineError> {
         self.fits(&device.info().limits)?;
-        let (candidates, mut ranked): (Vec<Candidates>, Vec<ByPattern>) = self.search(judge, progress)?.into_iter().unzip();
+        let (candidates, ranked): (Vec<Candidates>, Vec<ByPattern>) = self.search(judge, progress)?.into_iter().unzip();
         let places = self.place(&ranked)?;
         let mut tuned: BTreeMap<Key, Tuned> = BTreeMap::new();
         let mut chosen = BTreeSet::new();
         let keyed = self.steps.iter().map(|step| (step, (step.family, self.pattern(step, &places))));
         let kernels: Vec<(&Step, Key)> = keyed.filter(|(_, key)| chosen.insert(key.clone())).collect();
         let work = |step: &Step| work(self.families[step.family].expr());
-        let shortlists = kernels.iter().filter_map(|(_, key)| Some((key.clone(), ranked[key.0].remove(&key.1)?)));
-        let ranked = exactly(shortlists.collect())?;
+        let searched = each(&kernels, |(_, key)| {
+            let family = &self.families[key.0];
+            Ok((key.clone(), tune::search_one(family, judge, |config| pattern_of(family, config).as_ref() == Some(&key.1))?))
+        });
+        let ranked: BTreeMap<Key, Vec<Ranked>> = searched.into_iter().collect::<Result<_, EngineError>>()?;
         let first = ranked.iter().filter_map(|(key, list)| {
             let (family, config) = (&self.families[key.0], &list.first()?.config);
             Some(blank(family.expr(), &family.layouts(config).ok()?, &family.finish(config).ok()?))
@@ -252,18 +243,14 @@ impl<'a> Network<'a> {
     }
 
     /// Searches every family, as many at a time as there are processors.
-    fn search<'r>(
-        &'r self,
-        judge: &'r Judge,
-        progress: &mut dyn FnMut(Doing, f64) -> bool,
-    ) -> Result<Vec<(Candidates, ByPattern<'r>)>, EngineError> {
+    fn search(&self, judge: &Judge, progress: &mut dyn FnMut(Doing, f64) -> bool) -> Result<Vec<(Candidates, ByPattern)>, EngineError> {
         let next = AtomicUsize::new(0);
         let (sender, ranked) = std::sync::mpsc::channel();
         let work = |sender: std::sync::mpsc::Sender<_>| {
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 let Some(family) = self.families.get(at) else { break };
-                if sender.send((at, search_family(family, judge))).is_err() {
+                if sender.send((at, tune::search_each(family, judge, |config| pattern_of(family, config)))).is_err() {
                     break;
                 }
             }
@@ -290,7 +277,7 @@ impl<'a> Network<'a> {
     fn place(&self, ranked: &[ByPattern]) -> Result<Vec<Place>, EngineError> {
         let cost = |places: &[Place], step: &Step| {
             let best = ranked[step.family].get(&self.pattern(step, places));
-            best.map_or(f64::INFINITY, |own| own.time.0)
+            best.map_or(f64::INFINITY, |own| own.0)
         };
         let users: Vec<Vec<&Step>> = (0..self.values.len()).map(|v| self.steps.iter().filter(|s| s.args.contains(&v)).collect()).collect();
         let total = |places: &[Place]| self.steps.iter().map(|s| cost(places, s)).sum::<f64>();

@@ -97,7 +97,7 @@ pub type Observer<'a> = dyn FnMut(&Attempt) -> Result<(), EngineError> + 'a;
 /// Of the ways to arrange work-items in groups so many, spread evenly, are judged with every schedule, the others with the best schedules
 /// alone.
 const ARRANGED: usize = 3;
-/// Schedules of which all arrangements are judged, of each kind.
+/// Schedules of which all arrangements are judged.
 const ARRANGED_ANEW: usize = 48;
 /// The reason by which other arrangements are dropped.
 pub const ARRANGEMENT: &str = "arrangement";
@@ -150,8 +150,7 @@ pub fn rank_all(family: &ScheduleFamily, judge: &Judge) -> Result<(Candidates, V
         let others = work.arrangements.iter().enumerate().filter(|own| !is_judged(own.0, work.arrangements.len()));
         judged(&mut others.map(|(_, arrangement)| work.config(arrangement, &places)));
     }
-    let seen = counted.left + counted.pruned.values().sum::<usize>();
-    counted.pruned.insert(ARRANGEMENT, total - seen);
+    counted.pruned.insert(ARRANGEMENT, total - counted.total);
     Ok((Candidates { total, ..counted }, ranking.best()?))
 }
 
@@ -164,36 +163,35 @@ fn is_judged(at: usize, of: usize) -> bool {
 }
 
 /// Schedules that a search begins with, drawn, each in all places.
-const DRAWN: usize = 150;
-/// Of these the best so many of each kind are improved.
-const IMPROVED: usize = 8;
+const DRAWN: usize = 1500;
 /// The same ones of equal spaces.
 const SEED: u64 = 1;
 
-/// What a search found of one kind of configuration.
-pub struct Found<'a> {
-    /// What the best takes, of a few that were counted exactly.
-    pub time: Seconds,
-    /// All that were judged coarsely on the way.
-    pub shortlist: Shortlist<'a>,
+/// How thoroughly configurations of one kind are searched: of those drawn so many, evenly spread, are judged, and the best so many improved.
+struct Effort {
+    judged: usize,
+    improved: usize,
 }
 
-/// Configurations of each kind that are counted exactly to compare kinds.
+/// To compare kinds of configurations.
+const COMPARING: Effort = Effort { judged: 500, improved: 6 };
+/// To choose among those of one kind.
+const CHOOSING: Effort = Effort { judged: 4000, improved: 24 };
+/// Configurations of each kind that are counted exactly to compare kinds: what tells kinds apart is where tensors lie, which coarse counts
+/// know little of.
 const COMPARED: usize = 6;
 
-/// Searches a family for the best of each kind of configuration; those of no kind are left out. The best of drawn ones are improved by one
-/// knob at a time until no change of one helps: a hundred times fewer are judged than there are.
+/// What the best of each kind of configuration takes that a search finds; those of no kind are left out.
 ///
 /// # Errors
 /// What the profile lacks.
-pub fn search_each<'a, K: Ord + Clone>(
-    family: &'a ScheduleFamily,
-    judge: &'a Judge,
+pub fn search_each<K: Ord + Clone>(
+    family: &ScheduleFamily,
+    judge: &Judge,
     kind: impl Fn(&Config) -> Option<K>,
-) -> Result<(Candidates, BTreeMap<K, Found<'a>>), EngineError> {
-    let meeting = judge.allowance.meeting;
+) -> Result<(Candidates, BTreeMap<K, Seconds>), EngineError> {
     let mut drawn: BTreeMap<K, Vec<Config>> = BTreeMap::new();
-    for config in family.sample(SEED, DRAWN, meeting) {
+    for config in family.sample(SEED, DRAWN, judge.allowance.meeting) {
         if let Some(own) = kind(&config) {
             drawn.entry(own).or_default().push(config);
         }
@@ -201,37 +199,59 @@ pub fn search_each<'a, K: Ord + Clone>(
     let mut counted = Candidates { total: 0, left: 0, pruned: BTreeMap::new() };
     let mut found = BTreeMap::new();
     for (own, drawn) in drawn {
-        let mut ranking = judge.ranking(family)?;
-        let mut seen: HashSet<Config> = HashSet::new();
-        let mut judged = |configs: &mut dyn Iterator<Item = Config>| -> Vec<(Seconds, Config)> {
-            let mut pruned = prune(family, configs.filter(|config| seen.insert(config.clone())), &judge.allowance);
-            let taken = |(config, outline): (Config, Kernel)| Some((ranking.take(config.clone(), &outline)?, config));
-            let mut all: Vec<_> = (&mut pruned).filter_map(taken).collect();
-            counted.add(pruned.left, pruned.dropped);
-            all.sort_by(|a, b| a.0.0.total_cmp(&b.0.0));
-            all
-        };
-        for mut best in judged(&mut drawn.into_iter()).into_iter().take(IMPROVED) {
-            loop {
-                let others = judged(&mut family.neighbours(&best.1, meeting).filter(|other| kind(other).as_ref() == Some(&own)));
-                match others.into_iter().next().filter(|next| next.0.0 < best.0.0) {
-                    Some(next) => best = next,
-                    None => break,
-                }
+        let ranking = search(family, judge, &drawn, |other| kind(other).as_ref() == Some(&own), &COMPARING, &mut counted)?;
+        // What a device can run none of has no estimate.
+        let best = ranking.nearest(COMPARED).ok().and_then(|best| best.into_iter().next());
+        found.extend(best.map(|best| (own, best.estimate.time)));
+    }
+    Ok((counted, found))
+}
+
+/// The best configurations of one kind that a thorough search finds, the best first: as many as may be needed.
+///
+/// # Errors
+/// Where none has an estimate, why.
+pub fn search_one(family: &ScheduleFamily, judge: &Judge, wanted: impl Fn(&Config) -> bool) -> Result<Vec<Ranked>, EngineError> {
+    let mut drawn = family.sample(SEED, DRAWN, judge.allowance.meeting);
+    drawn.retain(&wanted);
+    let mut counted = Candidates { total: 0, left: 0, pruned: BTreeMap::new() };
+    Ok(search(family, judge, &drawn, wanted, &CHOOSING, &mut counted)?.best()?)
+}
+
+/// The best of drawn configurations are improved by one knob at a time until no change of one helps: far fewer are judged than there are.
+fn search<'a>(
+    family: &'a ScheduleFamily,
+    judge: &'a Judge,
+    drawn: &[Config],
+    wanted: impl Fn(&Config) -> bool,
+    effort: &Effort,
+    counted: &mut Candidates,
+) -> Result<Shortlist<'a>, EngineError> {
+    let mut ranking = judge.ranking(family)?;
+    let mut seen: HashSet<Config> = HashSet::new();
+    let mut judged = |configs: &mut dyn Iterator<Item = Config>| -> Vec<(Seconds, Config)> {
+        let mut pruned = prune(family, configs.filter(|config| seen.insert(config.clone())), &judge.allowance);
+        let taken = |(config, outline): (Config, Kernel)| Some((ranking.take(config.clone(), &outline)?, config));
+        let mut all: Vec<_> = (&mut pruned).filter_map(taken).collect();
+        counted.add(pruned.left, pruned.dropped);
+        all.sort_by(|a, b| a.0.0.total_cmp(&b.0.0));
+        all
+    };
+    let some = drawn.len().min(effort.judged);
+    for mut best in judged(&mut (0..some).map(|n| drawn[n * drawn.len() / some].clone())).into_iter().take(effort.improved) {
+        loop {
+            let others = judged(&mut family.neighbours(&best.1, judge.allowance.meeting).into_iter().filter(&wanted));
+            match others.into_iter().next().filter(|next| next.0.0 < best.0.0) {
+                Some(next) => best = next,
+                None => break,
             }
         }
-        if ranking.least().is_some() {
-            // What tells kinds apart is where tensors lie, which coarse counts know little of.
-            let time = ranking.nearest(COMPARED)?.first().map(|own| own.estimate.time);
-            found.extend(time.map(|time| (own, Found { time, shortlist: ranking })));
-        }
     }
-    let total = counted.left + counted.pruned.values().sum::<usize>();
-    Ok((Candidates { total, ..counted }, found))
+    Ok(ranking)
 }
 
 /// Configurations as they are judged coarsely, of which the best are still to be counted exactly.
-pub type Shortlist<'a> = Box<dyn Ranking + Send + 'a>;
+type Shortlist<'a> = Box<dyn Ranking + Send + 'a>;
 
 impl Judge<'_> {
     fn ranking<'a>(&'a self, family: &'a ScheduleFamily) -> Result<Shortlist<'a>, EngineError> {
@@ -242,6 +262,7 @@ impl Judge<'_> {
 impl Candidates {
     fn add(&mut self, left: usize, dropped: BTreeMap<&'static str, usize>) {
         self.left += left;
+        self.total += left + dropped.values().sum::<usize>();
         dropped.into_iter().for_each(|(reason, n)| *self.pruned.entry(reason).or_default() += n);
     }
 

@@ -109,15 +109,16 @@ impl<'a> Trial<'a> {
         let mut drawn = |t: &Tensor| stored(t.element, (0..t.len()).map(|_| lo + (hi - lo) * rng.f32()).collect());
         self.inputs = self.expr.inputs.iter().map(&mut drawn).collect();
         let slices: Vec<&[f32]> = self.inputs.iter().map(Vec::as_slice).collect();
-        let extents: Vec<i64> = self.expr.result_axes().map(|a| a.extent).collect();
+        let extents: Vec<i64> = self.expr.axes.iter().map(|a| a.extent).collect();
         let points = extents.iter().product::<i64>() as usize;
         let mut expected = vec![];
-        let mut expect = |point: &[i64]| {
-            // Every point has its own element; that one has none is found when results are compared.
-            let at = self.expr.output_position(point).unwrap_or(usize::MAX);
-            expected.push((at, self.expr.evaluate(point, &slices)));
+        let mut expect = |row: &[i64]| {
+            self.expr.evaluate_row(row, &slices, |point, value| {
+                // Every point has its own element; that one has none is found when results are compared.
+                expected.push((self.expr.output_position(point).unwrap_or(usize::MAX), value));
+            });
         };
-        let affordable = (REFERENCE_BUDGET / self.expr.work_per_result()).max(16);
+        let affordable = (REFERENCE_BUDGET / self.expr.work_per_row()).max(16);
         if points <= affordable {
             for_each_index(&extents, |_, point| expect(point));
         } else {
@@ -141,7 +142,8 @@ impl<'a> Trial<'a> {
 
     /// Interprets a small kernel and compares; large ones pass.
     pub fn interpret(&self, program: &Checked) -> Result<(), Wrong> {
-        if self.expr.output.len() * self.expr.work_per_result() > INTERPRETER_BUDGET {
+        let rows = self.expr.axes.iter().map(|a| a.extent as usize).product::<usize>();
+        if rows.saturating_mul(self.expr.work_per_row()) > INTERPRETER_BUDGET {
             return Ok(());
         }
         let inputs = self.expr.inputs.iter().zip(self.layouts).zip(&self.inputs);

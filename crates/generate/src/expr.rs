@@ -40,7 +40,7 @@ pub struct TensorExpr {
     pub combine: Combine,
     /// The value combined; refers to all axes.
     pub body: ScalarExpr,
-    /// The value stored; refers to `axes` and [`ScalarExpr::Acc`].
+    /// The value stored; refers to the axes of results and [`ScalarExpr::Acc`].
     pub epilogue: ScalarExpr,
     /// Where each result is stored: one form per output dimension. Every output element is written exactly once.
     pub store: Vec<Index>,
@@ -253,10 +253,10 @@ impl TensorExpr {
         let inner = if self.stores_each() { self.reduce.as_slice() } else { &[] };
         self.axes.iter().chain(inner)
     }
-    /// Terms that one result is made of, of all reductions.
-    pub fn work_per_result(&self) -> usize {
-        let terms = self.reduce.iter().map(|a| a.extent as usize).product::<usize>();
-        (terms * self.before.len() + if self.stores_each() { 1 } else { terms }).max(1)
+    /// Values of bodies that a point of the parallel axes is made of, of all walks.
+    pub fn work_per_row(&self) -> usize {
+        let terms = self.reduce.iter().map(|a| a.extent as usize).fold(1, usize::saturating_mul);
+        terms.saturating_mul(self.before.len() + 1)
     }
     /// The position of a result, a point of [`Self::result_axes`], in the output, row-major; `None` beyond all numbers.
     pub fn output_position(&self, point: &[i64]) -> Option<usize> {
@@ -276,17 +276,50 @@ impl TensorExpr {
         debug_assert_eq!(point.len(), self.result_axes().count());
         let mut all: Vec<i64> =
             point.iter().copied().chain(self.reduce.iter().map(|_| 0)).take(self.axes.len() + self.reduce.len()).collect();
+        let before = self.reductions(&mut all.clone(), inputs);
+        self.result(&mut all, inputs, &before)
+    }
+
+    /// The same of all results of a point of the parallel axes, in order.
+    pub fn evaluate_row<T: Copy + Into<f64>>(&self, row: &[i64], inputs: &[&[T]], mut f: impl FnMut(&[i64], f64)) {
+        let mut all: Vec<i64> = row.iter().copied().chain(self.reduce.iter().map(|_| 0)).collect();
+        let before = self.reductions(&mut all, inputs);
+        let results = self.result_axes().count();
+        loop {
+            let value = self.result(&mut all, inputs, &before);
+            f(&all[..results], value);
+            if !self.stores_each() || !self.next(&mut all) {
+                return;
+            }
+        }
+    }
+
+    /// What the reductions made before come to.
+    fn reductions<T: Copy + Into<f64>>(&self, all: &mut [i64], inputs: &[&[T]]) -> Vec<f64> {
         let mut before = vec![];
         for pass in self.passes().take(self.before.len()) {
-            let acc = self.reduced(pass, &mut all.clone(), inputs, &before);
-            before.push(self.value(pass.epilogue, &all, inputs, Known { acc, before: &before }));
+            let acc = self.reduced(pass, all, inputs, &before);
+            before.push(self.value(pass.epilogue, all, inputs, Known { acc, before: &before }));
         }
+        before
+    }
+
+    fn result<T: Copy + Into<f64>>(&self, all: &mut [i64], inputs: &[&[T]], before: &[f64]) -> f64 {
         let acc = if self.reduce.is_empty() || self.stores_each() {
-            self.value(&self.body, &all, inputs, Known { acc: 0.0, before: &before })
+            self.value(&self.body, all, inputs, Known { acc: 0.0, before })
         } else {
-            self.reduced(self.own_pass(), &mut all, inputs, &before)
+            self.reduced(self.own_pass(), all, inputs, before)
         };
-        self.value(&self.epilogue, &all, inputs, Known { acc, before: &before })
+        self.value(&self.epilogue, all, inputs, Known { acc, before })
+    }
+
+    /// The next point of the reduction axes, the last one fastest; back at the first where there is none.
+    fn next(&self, all: &mut [i64]) -> bool {
+        let inner = all[self.axes.len()..].iter_mut().zip(&self.reduce);
+        inner.rev().any(|(at, axis)| {
+            *at = (*at + 1) % axis.extent;
+            *at != 0
+        })
     }
 
     /// What all points of the reduction axes come to; these are at their first point before and after.
@@ -295,23 +328,9 @@ impl TensorExpr {
         all[self.axes.len()..].fill(0);
         loop {
             let value = self.value(pass.body, all, inputs, Known { acc: 0.0, before });
-            acc = match pass.combine {
-                Combine::Sum | Combine::Each => acc + value,
-                Combine::Max => larger(acc, value),
-            };
-            // The next point of the reduction, last axis fastest.
-            let mut axis = self.reduce.len();
-            loop {
-                if axis == 0 {
-                    return acc;
-                }
-                axis -= 1;
-                let at = &mut all[self.axes.len() + axis];
-                *at += 1;
-                if *at < self.reduce[axis].extent {
-                    break;
-                }
-                *at = 0;
+            acc = apply_binary(pass.combine.operation(), acc, value);
+            if !self.next(all) {
+                return acc;
             }
         }
     }

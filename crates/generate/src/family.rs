@@ -12,6 +12,8 @@ use warpsight_ir::{Checked, Config, ConfigSpace, Family, Kernel, LowerError, Nam
 /// Changes whenever a configuration lowers to another Program than before: stored times of older Programs are then not taken for today's.
 pub const VERSION: u32 = 3;
 
+/// Of configurations that make a change legal by a second one, so many are neighbours.
+const MENDED: usize = 4;
 /// Combinations tried for each schedule that is drawn.
 const DRAWS: usize = 200;
 /// Elements, and steps, of which a thousand times as many have 32 bits.
@@ -122,15 +124,31 @@ impl ScheduleFamily {
         drawn
     }
 
-    /// The legal configurations that differ from one in the value of a knob. Work-items of a group meet for what they may only.
-    pub fn neighbours<'a>(&'a self, config: &'a Config, meeting: Meeting) -> impl Iterator<Item = Config> + 'a {
-        let each = self.knobs.space.knobs.iter().enumerate().flat_map(|(at, knob)| knob.values.iter().map(move |value| (at, *value)));
-        let others = each.filter(|&(at, value)| config.0.get(at).is_some_and(|own| *own != value)).map(|(at, value)| {
-            let mut other = config.clone();
-            other.0[at] = value;
-            other
-        });
-        others.filter(move |other| meeting.allows(self.meets(other)) && self.with_nest(other, |_| ()).is_some())
+    /// The legal configurations that differ from one in the value of a knob; where a value is legal only with another of a second knob, some of
+    /// those with both. Work-items of a group meet for what they may only.
+    pub fn neighbours(&self, config: &Config, meeting: Meeting) -> Vec<Config> {
+        let knobs = &self.knobs.space.knobs;
+        let legal = |own: &Config| meeting.allows(self.meets(own)) && self.with_nest(own, |_| ()).is_some();
+        let changes = |of: &Config| -> Vec<(usize, Config)> {
+            let each = knobs.iter().enumerate().flat_map(|(at, knob)| knob.values.iter().map(move |value| (at, *value)));
+            let others = each.filter(|&(at, value)| of.0.get(at).is_some_and(|own| *own != value));
+            let changed = others.map(|(at, value)| {
+                let mut other = of.clone();
+                other.0[at] = value;
+                (at, other)
+            });
+            changed.collect()
+        };
+        let mut found = vec![];
+        for (at, other) in changes(config) {
+            if legal(&other) {
+                found.push(other);
+                continue;
+            }
+            let mended: Vec<Config> = changes(&other).into_iter().filter(|own| own.0 != at && legal(&own.1)).map(|own| own.1).collect();
+            found.extend((0..mended.len().min(MENDED)).map(|n| mended[n * mended.len() / MENDED.min(mended.len())].clone()));
+        }
+        found
     }
 
     /// Vector lanes of a configuration.

@@ -12,7 +12,7 @@ pub mod share;
 pub mod stage;
 pub mod stores;
 
-use crate::expr::{Axis, AxisId, Index, Pass, ScalarExpr, TensorExpr};
+use crate::expr::{Axis, AxisId, Combine, Index, Pass, ScalarExpr, TensorExpr};
 use crate::layout::{Coord, Coords, Layout, MemoryAxis, Place, is_free};
 use crate::nest::local::{LanePart, Staged};
 use crate::schedule::{Choice, axis, deep_axis};
@@ -107,7 +107,7 @@ impl Template<'_> {
 struct Load<'a> {
     tensor: usize,
     index: &'a [Index],
-    /// Whether its values are combined.
+    /// Whether it is made at each point of the reduction.
     reduced: bool,
 }
 
@@ -284,7 +284,8 @@ impl<'a> Nest<'a> {
         let reduced = !self.expr.reduce.is_empty();
         for pass in self.expr.passes() {
             pass.body.loads(&mut |tensor, index, _| f(Load { tensor, index, reduced }));
-            pass.epilogue.loads(&mut |tensor, index, _| f(Load { tensor, index, reduced: false }));
+            let reduced = pass.combine == Combine::Each;
+            pass.epilogue.loads(&mut |tensor, index, _| f(Load { tensor, index, reduced }));
         }
     }
 

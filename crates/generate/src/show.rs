@@ -57,13 +57,13 @@ pub fn places(nest: &Nest) -> String {
 /// What each straight-line step loads.
 pub fn loads(nest: &Nest) -> String {
     let mut text = String::new();
-    for pass in nest.expr.passes() {
+    for (number, pass) in nest.expr.passes().enumerate() {
         show_trees(nest, &nest.body(pass), 0, &mut text);
         if pass.combine == Combine::Each {
             continue;
         }
         for at in nest.tile_points() {
-            let stores = if std::ptr::eq(pass.body, &nest.expr.body) { nest.stores(&at, &[], nest.out_width()).len() } else { 0 };
+            let stores = if number == nest.expr.before.len() { nest.stores(&at, &[], nest.out_width()).len() } else { 0 };
             let _ = writeln!(text, "point {:?}: {} loads, {stores} stores", at.as_slice(), nest.epilogue_items(pass, &at).list.len());
         }
     }

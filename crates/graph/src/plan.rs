@@ -8,11 +8,11 @@ use crate::graph::op::Op;
 use crate::graph::{Graph, TensorId};
 use crate::plan::fuse::groups;
 use crate::plan::lower::{ELEMENT, Lowered, Source, lower};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use warpsight_generate::ExprKey;
 use warpsight_generate::expr::{Operator, Role, Tensor, TensorExpr};
-use warpsight_generate::layout::stored;
+use warpsight_generate::layout::{for_each_index, stored};
 use warpsight_generate::operators::{STATISTICS, copy, external_inputs, temporaries};
 use warpsight_ir::Scalar;
 
@@ -182,6 +182,13 @@ impl Plan {
         (op.operator, op.inputs, op.temporaries) = (operator, inputs, temporaries);
     }
 
+    /// Whether a temporary of the operator at a position is an output, or read elsewhere.
+    pub fn shares_temporaries(&self, position: usize) -> bool {
+        let others = self.operators.iter().enumerate().filter(|own| own.0 != position).flat_map(|(_, op)| &op.inputs);
+        let needed: HashSet<&TensorId> = others.chain(&self.outputs).collect();
+        self.operators[position].temporaries.iter().any(|own| needed.contains(own))
+    }
+
     /// Operators grouped by what they compute, names aside, in the order of their first use.
     pub fn distinct(&self) -> Vec<Distinct> {
         let mut places: HashMap<ExprKey, usize> = HashMap::new();
@@ -198,7 +205,10 @@ impl Plan {
 
     /// How often evaluating the plan computes the value of an expression's body or stores an element.
     pub fn work(&self) -> u64 {
-        let extents = |step: &TensorExpr| step.all_axes().map(|a| a.extent as u64).fold(1u64, u64::saturating_mul);
+        let extents = |step: &TensorExpr| {
+            let walk = step.all_axes().map(|a| a.extent as u64).fold(1u64, u64::saturating_mul);
+            walk.saturating_mul(step.before.len() as u64 + 1)
+        };
         self.operators.iter().flat_map(|op| &op.operator.steps).map(extents).fold(0, u64::saturating_add)
     }
 
@@ -239,18 +249,15 @@ impl Plan {
 /// All elements of an expression's output, or the point that is stored outside of it.
 fn evaluate_step(step: &TensorExpr, inputs: &[&[f64]]) -> Result<Vec<f64>, Vec<i64>> {
     let mut output = vec![f64::NAN; step.output.len()];
-    let axes: Vec<_> = step.result_axes().collect();
-    let points: i64 = axes.iter().map(|a| a.extent).product();
-    let mut point = vec![0; axes.len()];
-    for mut rest in 0..points {
-        for (slot, axis) in point.iter_mut().zip(&axes).rev() {
-            *slot = rest % axis.extent;
-            rest /= axis.extent;
-        }
-        let Some(element) = step.output_position(&point).and_then(|flat| output.get_mut(flat)) else { return Err(point) };
-        *element = step.evaluate(&point, inputs);
-    }
-    Ok(output)
+    let mut unplaced = None;
+    let rows: Vec<i64> = step.axes.iter().map(|a| a.extent).collect();
+    for_each_index(&rows, |_, row| {
+        step.evaluate_row(row, inputs, |point, value| match step.output_position(point).and_then(|flat| output.get_mut(flat)) {
+            Some(element) => *element = value,
+            None => unplaced = unplaced.take().or(Some(point.to_vec())),
+        });
+    });
+    unplaced.map_or(Ok(output), Err)
 }
 
 /// A plan under construction.

@@ -102,3 +102,26 @@ fn neighbours_are_not_on_one_core() {
     let report = found([100, 108], 8, 1, " + 2048*ty");
     assert!((kib(&report) - 9.0).abs() < 1e-9, "{}", kib(&report));
 }
+
+/// Bytes that memory gives a thread of a kernel in which a block walks through a row of its own, and then once more, the blocks of a wave
+/// side by side.
+fn walked_twice(row: u32) -> f64 {
+    let text = format!(
+        "name = \"c\"\nblock = [256]\ngrid = [432]\nregisters = 32\n\
+         [[loop]]\nname = \"i\"\ntrips = {row}\n[[loop]]\nname = \"j\"\ntrips = {row}\nbeside = \"i\"\n\
+         [[field]]\nname = \"x\"\nelement = \"f32\"\ndims = [{}, 432]\nload = [[\"256*i + lx\", \"bx\"], [\"256*j + lx\", \"bx\"]]\n",
+        256 * row
+    );
+    let written = text::parse(&text, &[]).unwrap_or_else(|error| panic!("{error:?} in\n{text}"));
+    let on = builtin("a100-40").unwrap().unwrap();
+    let found = report(&Work { kernel: &written.kernel, points: 256 * 432 }, &on, &Settings::default()).unwrap();
+    found.volumes.dram_load.unwrap() / f64::from(4 * row)
+}
+
+#[test]
+fn a_row_is_loaded_again_where_rows_of_a_wave_find_no_room_together() {
+    // 432 rows of 1 MiB, and of 16 KiB, behind 40 MB.
+    let (long, short) = (walked_twice(1024), walked_twice(16));
+    assert!((long - 2.0).abs() < 0.02, "{long}");
+    assert!((short - 1.0).abs() < 0.05, "{short}");
+}

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 pub(crate) fn open(id: &str, cache: Option<PathBuf>) -> Result<Box<dyn Device>, DeviceError> {
     match id.split_once(':') {
         #[cfg(feature = "opencl")]
-        Some(("opencl", _)) => Ok(Box::new(OpenCl::open(id, cache)?.caching_once())),
+        Some(("opencl", _)) => Ok(Box::new(OpenCl::open(id, cache)?.without_second_cache())),
         #[cfg(feature = "cuda")]
         Some(("cuda", _)) => Ok(Box::new(Cuda::open(id, cache)?)),
         Some(("sim", name)) => Ok(Box::new(Sim::open(name)?)),

@@ -2,6 +2,7 @@
 
 use crate::candidates::alone;
 use crate::expr::{AxisId, Combine, Index, Reduction, ScalarExpr, TensorExpr};
+use warpsight_ir::Scalar;
 
 /// A step that has its place in the whole, and its axes as forms of the first one's.
 struct Made<'a> {
@@ -20,6 +21,10 @@ pub fn one_walk(steps: &[TensorExpr]) -> Option<TensorExpr> {
             return None;
         }
         let last = number == later.len();
+        // What is made of elements in between is of each element; what is stored as less is rounded.
+        if !last && (step.reduce.is_empty() || step.output.element != Scalar::F32) {
+            return None;
+        }
         let forms = if number == 0 {
             (0..step.all_axes().count()).map(|a| Index::var(AxisId(a))).collect()
         } else {
@@ -27,7 +32,10 @@ pub fn one_walk(steps: &[TensorExpr]) -> Option<TensorExpr> {
         };
         let mut inputs = vec![];
         for tensor in &step.inputs {
-            let known = whole.inputs.iter().position(|own| own.name == tensor.name && own.shape == tensor.shape);
+            let known = whole.inputs.iter().position(|own| own.name == tensor.name);
+            if known.is_some_and(|known| whole.inputs[known].shape != tensor.shape) {
+                return None;
+            }
             let earlier = made.iter().position(|own| own.step.output.name == tensor.name);
             inputs.push(match (known, earlier) {
                 (_, Some(earlier)) => Err(earlier),
@@ -78,7 +86,7 @@ fn same_walk(first: &TensorExpr, step: &TensorExpr, made: &[Made]) -> Option<Vec
                 (Some(here), Some(there)) if here.0 < rows.len() && rows[here.0].is_none_or(|own| own == there) => {
                     rows[here.0] = Some(there)
                 }
-                (None, None) if form == stored => {}
+                (None, None) if form.is_constant() && form == stored => {}
                 // An axis of one row has one position.
                 (None, Some(there))
                     if form.is_constant() && form.constant == 0 && first.axes.get(there.0).is_some_and(|own| own.extent == 1) => {}
@@ -104,4 +112,42 @@ fn same_walk(first: &TensorExpr, step: &TensorExpr, made: &[Made]) -> Option<Vec
     }
     let distinct = |at: usize| forms[..at].iter().all(|other| *other != forms[at]);
     (agree && inner.next().is_none() && (0..forms.len()).all(distinct) && (one || forms.len() == first.all_axes().count())).then_some(forms)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::one_walk;
+    use crate::expr::{Combine, ScalarExpr, TensorExpr};
+    use crate::operators::parse_operator;
+    use warpsight_ir::{BinaryOp, Scalar};
+
+    fn softmax() -> Vec<TensorExpr> {
+        parse_operator("softmax n=3 c=10").expect("an operator").steps
+    }
+
+    #[test]
+    fn rows_that_are_not_alike_stay_steps() {
+        let whole = one_walk(&softmax()).expect("a walk");
+        assert_eq!((whole.before.len(), whole.combine), (2, Combine::Each));
+        // Elements in between are no reduction.
+        let mut between = softmax();
+        let twice = |x: &ScalarExpr| ScalarExpr::binary(BinaryOp::Add, x.clone(), x.clone());
+        let mut last = between[2].clone();
+        between[2].output.name = "between".into();
+        last.inputs = vec![crate::Tensor { role: crate::Role::Activation, ..between[2].output.clone() }];
+        last.body = twice(&ScalarExpr::Load { tensor: 0, index: last.store.clone(), padded: false });
+        between.push(last);
+        assert_eq!(one_walk(&between), None);
+        // A temporary of halves is rounded.
+        let mut halves = softmax();
+        halves[1].output.element = Scalar::F16;
+        assert_eq!(one_walk(&halves), None);
+        // Rows of another length.
+        let mut longer = softmax();
+        longer[1].reduce[0].extent = 9;
+        assert_eq!(one_walk(&longer), None);
+        // Elements alone, or reductions of nothing else.
+        assert_eq!(one_walk(&softmax()[2..]), None);
+        assert_eq!(one_walk(&softmax()[..1]), None);
+    }
 }

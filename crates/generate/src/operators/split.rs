@@ -36,7 +36,7 @@ pub(crate) fn in_parts(step: &TensorExpr, parts: i64) -> Option<Vec<TensorExpr>>
 }
 
 /// Terms of each result.
-pub(crate) fn terms(step: &TensorExpr) -> i64 {
+fn terms(step: &TensorExpr) -> i64 {
     step.reduce.iter().try_fold(1i64, |n, a| n.checked_mul(a.extent)).unwrap_or(i64::MAX)
 }
 

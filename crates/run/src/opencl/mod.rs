@@ -90,7 +90,7 @@ impl OpenCl {
     /// Leaves compiled programs to a driver that keeps them by itself. PoCL does, for each size of groups; its binary, which is of no particular
     /// one, would have to be compiled besides.
     #[must_use]
-    pub fn caching_once(self) -> Self {
+    pub fn without_second_cache(self) -> Self {
         let keeps = self.info.driver.contains("Portable Computing Language");
         Self { cache: if keeps { Cache(None) } else { self.cache }, ..self }
     }

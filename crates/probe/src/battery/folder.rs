@@ -192,6 +192,11 @@ impl Folder {
         records.map(|record| record.name.clone()).collect()
     }
 
+    /// The records of this phase so far.
+    pub fn records(&self) -> &[Record] {
+        self.open.as_ref().map_or(&[], |running| &running.file.records)
+    }
+
     /// Keeps a record: on the disk when this returns, or with the last resort.
     pub fn record(&mut self, record: Record) {
         let Some(running) = &mut self.open else { return };

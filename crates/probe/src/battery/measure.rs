@@ -203,7 +203,7 @@ mod tests {
         let plan = crate::phases::all().into_iter().find(|phase| phase.name == "bandwidth").unwrap().plan;
         let mut taken = |resident: Option<u32>, claims: bool| {
             device.1 = resident;
-            let mut measurement = plan(&Context { device: device.info(), scale: Scale::Tiny, seed: 1 }).next().unwrap();
+            let mut measurement = plan(&Context { device: device.info(), scale: Scale::Tiny, seed: 1 }).ask(&[]).unwrap();
             assert_eq!(measurement.params[ONE_WAVE], Parameter::Int(2));
             if !claims {
                 measurement = Measurement { params: Parameters::new(), ..measurement };

@@ -200,11 +200,14 @@ impl Battery<'_, '_> {
             Err(defect) => return End::Broken(format!("the plan could not be made: {defect}")),
         };
         loop {
-            let mut measurement = match measure::caught(|| plan.next()) {
+            let mut measurement = match measure::caught(|| plan.ask(self.folder.records())) {
                 Ok(Some(measurement)) => measurement,
                 Ok(None) => return End::Complete,
                 Err(defect) => return End::Broken(format!("the plan ended early: {defect}")),
             };
+            if matches!(plan, Plan::Reacting(_)) && self.folder.records().iter().any(|record| record.name == measurement.name) {
+                return End::Broken(format!("its plan asks for `{}` again", measurement.name));
+            }
             if known.contains(&measurement.name) {
                 continue;
             }
@@ -272,7 +275,9 @@ impl Battery<'_, '_> {
                 self.folder.record(Record::skipped(task.phase.name, "all after these", &why));
                 return;
             }
-            next = measure::caught(|| plan.next()).unwrap_or_default();
+            // What reacts would ask for the same again.
+            let Plan::List(list) = &mut plan else { return };
+            next = measure::caught(|| list.next()).unwrap_or_default();
         }
     }
 }

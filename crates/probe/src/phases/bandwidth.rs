@@ -58,7 +58,7 @@ fn plan(context: &Context) -> Plan {
     let mut names = std::collections::HashSet::new();
     let measurements = specs.into_iter().map(move |spec| spec.measurement(seed));
     // Different wishes may come to the same measurement.
-    Box::new(measurements.filter(move |measurement| names.insert(measurement.name.clone())))
+    Plan::list(measurements.filter(move |measurement| names.insert(measurement.name.clone())))
 }
 
 /// Every part begins with what says most; the parts take turns.

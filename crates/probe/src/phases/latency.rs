@@ -32,7 +32,7 @@ fn plan(context: &Context) -> Plan {
     chases.retain(|chase| room.flushes || chase.before != Before::Flushed);
     let mut names = std::collections::HashSet::new();
     let measurements = chases.into_iter().map(|chase| chase.measurement());
-    Box::new(measurements.filter(move |measurement| names.insert(measurement.name.clone())))
+    Plan::list(measurements.filter(move |measurement| names.insert(measurement.name.clone())))
 }
 
 fn full(room: &Room) -> Vec<Chase> {

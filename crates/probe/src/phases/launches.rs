@@ -74,7 +74,7 @@ fn plan(context: &Context) -> Plan {
     let lanes: &[u32] = if tiny { &[32] } else { &[32, 256, 1024] };
     let blocks = numbers.iter().flat_map(move |&number| lanes.iter().map(move |&lanes| blocks(number, lanes, scale)));
     let barriers = barriers(context);
-    Box::new(chains.chain(blocks).chain(barriers))
+    Plan::list(chains.chain(blocks).chain(barriers))
 }
 
 /// What a chain launches.

@@ -202,7 +202,7 @@ fn plan(context: &Context) -> Plan {
     let sweep = move |op: Op| op.name.starts_with("fma") || scale == Scale::Tiny;
     let all = loads(scale).into_iter().flat_map(move |load| OPS.into_iter().map(move |op| (op, load)));
     let chosen = all.filter(move |&(op, load)| load.fits(op.registers(load.chains)) && (sweep(op) || is_essential(load)));
-    Box::new(chosen.map(move |(op, load)| op.measurement(load, units, scale, seed)))
+    Plan::list(chosen.map(move |(op, load)| op.measurement(load, units, scale, seed)))
 }
 
 impl Op {

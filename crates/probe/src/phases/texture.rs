@@ -51,7 +51,7 @@ fn plan(context: &Context) -> Plan {
     let largest = context.device.limits.image_2d.unwrap_or((16384, 16384));
     let fits = move |picture: Picture| picture.width <= largest.0 && picture.height <= largest.1;
     let seed = context.seed;
-    Box::new(specs.into_iter().filter(move |spec| fits(spec.picture())).map(move |spec| spec.measurement(seed)))
+    Plan::list(specs.into_iter().filter(move |spec| fits(spec.picture())).map(move |spec| spec.measurement(seed)))
 }
 
 impl Spec {

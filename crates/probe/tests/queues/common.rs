@@ -23,7 +23,7 @@ pub fn with_facts(facts: &[(&str, &str)]) -> DeviceInfo {
 /// All measurements of a phase.
 pub fn plan(phase: &str, device: &DeviceInfo, scale: Scale) -> Vec<Measurement> {
     let phase = phases::all().into_iter().find(|p| p.name == phase).expect("a phase of that name");
-    (phase.plan)(&Context { device, scale, seed: 7 }).collect()
+    (phase.plan)(&Context { device, scale, seed: 7 }).into_iter().collect()
 }
 
 /// The CUDA text that a measurement times.
@@ -36,7 +36,7 @@ pub fn text(measurement: &Measurement) -> Option<&CudaText> {
 
 /// Distinct texts with the name of a measurement that uses each.
 pub fn distinct(measurements: &[Measurement]) -> BTreeMap<&str, (&str, &CudaText)> {
-    measurements.iter().filter_map(|m| text(m).map(|t| (t.text.as_str(), (m.name.as_str(), t)))).collect()
+    measurements.iter().filter_map(|m| text(m).map(|t| (t.text.as_str(), (m.name.as_str(), t)))).into_iter().collect()
 }
 
 /// Compiles a text and asserts that nothing is spilled.

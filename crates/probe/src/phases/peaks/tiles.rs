@@ -26,7 +26,7 @@ pub(super) fn plan(context: &Context) -> Plan {
     let all = loads(scale).into_iter().flat_map(move |load| elements.map(|element| (element, load)));
     // An accumulator takes 8 registers of a lane, the operands 16, all else about as much.
     let fitting = all.filter(|(_, load)| load.fits(8 * load.chains + 32));
-    Box::new(fitting.map(move |(element, load)| measurement(element, load, units, scale, seed)))
+    Plan::list(fitting.map(move |(element, load)| measurement(element, load, units, scale, seed)))
 }
 
 /// Element (row, column) of the left and the right operand: −1, 0, 1 and −2 … 2.

@@ -18,12 +18,12 @@ const VOLUME: u32 = 8 << 20;
 /// The phase `clusters`; empty where the device has none.
 pub(super) fn plan(context: &Context) -> Plan {
     if capability(context).is_none_or(|capability| capability < LEAST_CAPABILITY) {
-        return Box::new(std::iter::empty());
+        return Plan::list(std::iter::empty());
     }
     let (scale, seed) = (context.scale, context.seed as u32);
     let queues = pushes(context).into_iter().map(move |push| push.measurement(scale, seed));
     let accesses = reaches(context).into_iter().map(move |reach| reach.measurement(scale, seed));
-    Box::new(queues.chain(accesses))
+    Plan::list(queues.chain(accesses))
 }
 
 /// Clusters that are resident together: a cluster lies within one GPC, of whose multiprocessors 16 are counted on.

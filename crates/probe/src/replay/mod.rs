@@ -1,0 +1,1 @@
+//! Measurements that others recorded, read as samples, and analysed by the functions of [`fit`](crate::fit) alone.

@@ -157,6 +157,8 @@ pub struct Context<'a> {
 pub enum Scale {
     /// Everything, at sizes that say something about the device.
     Full,
+    /// What tells most, within two minutes for a whole device. Phases that are lists measure everything.
+    Quick,
     /// A few of each kind, small enough for an interpreter, and exercising the same code.
     Tiny,
 }

@@ -1,5 +1,7 @@
 //! Aspects of a device: phases that react to what was measured so far, each with the analysis of its records.
 
+pub mod hierarchy;
+
 use crate::{Findings, Phase, Record};
 use warpsight_run::DeviceInfo;
 
@@ -30,5 +32,5 @@ impl Seen<'_> {
 
 /// All aspects, in the order in which they are measured and analysed.
 pub fn all() -> Vec<Aspect> {
-    vec![]
+    vec![hierarchy::aspect()]
 }

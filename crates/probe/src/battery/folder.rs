@@ -274,6 +274,7 @@ fn same(left: &PhaseFile, file: &PhaseFile) -> bool {
 fn identity(origin: &Origin) -> String {
     let scale = match origin.scale {
         Scale::Full => "full",
+        Scale::Quick => "quick",
         Scale::Tiny => "tiny",
     };
     format!("{} ({}, scale {scale})", origin.device.name, origin.device.backend)

@@ -16,7 +16,7 @@ pub(super) fn caught<T>(code: impl FnOnce() -> T) -> Result<T, String> {
 }
 
 /// Takes a measurement; an error where the device has to be opened again.
-pub(super) fn take(phase: &str, measurement: Measurement, device: &mut dyn Device) -> (Record, Option<DeviceError>) {
+pub fn take(phase: &str, measurement: Measurement, device: &mut dyn Device) -> (Record, Option<DeviceError>) {
     let mut record = blank(phase, &measurement);
     let result = match caught(|| device.run(&measurement.job)) {
         Ok(result) => result,

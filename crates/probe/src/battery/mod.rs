@@ -17,6 +17,7 @@ pub use error::BatteryError;
 pub use file::{FORMAT, Host, Line, PhaseFile};
 pub use folder::{Folder, Index, Origin};
 pub use lock::DeviceLock;
+pub use measure::take;
 pub use recorded::{Recorded, recorded};
 
 use crate::{Context, Measurement, Needs, Outcome, Phase, Plan, Record, Scale};

@@ -52,7 +52,7 @@ impl Spec {
 fn plan(context: &Context) -> Plan {
     let seed = context.seed;
     let specs = match context.scale {
-        Scale::Full => full(&Room::of(context)),
+        Scale::Full | Scale::Quick => full(&Room::of(context)),
         Scale::Tiny => tiny(&Room::of(context)),
     };
     let mut names = std::collections::HashSet::new();

@@ -26,7 +26,7 @@ pub(super) fn phases() -> Vec<Phase> {
 fn plan(context: &Context) -> Plan {
     let room = Room::of(context);
     let mut chases = match context.scale {
-        Scale::Full => full(&room),
+        Scale::Full | Scale::Quick => full(&room),
         Scale::Tiny => tiny(&room),
     };
     chases.retain(|chase| room.flushes || chase.before != Before::Flushed);

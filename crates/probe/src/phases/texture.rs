@@ -45,7 +45,7 @@ enum Spec {
 fn plan(context: &Context) -> Plan {
     let room = Room::of(context);
     let specs = match context.scale {
-        Scale::Full => full(&room),
+        Scale::Full | Scale::Quick => full(&room),
         Scale::Tiny => tiny(&room),
     };
     let largest = context.device.limits.image_2d.unwrap_or((16384, 16384));

@@ -81,7 +81,7 @@ fn program(element: Scalar, load: Load, blocks: u32, times: u32) -> String {
 fn measurement(element: Scalar, load: Load, units: u32, scale: Scale, seed: u64) -> Measurement {
     let (threads, per_unit) = load.block();
     let blocks = per_unit * units;
-    let times = if scale == Scale::Full { 4096 } else { 2 * WRITTEN };
+    let times = if scale != Scale::Tiny { 4096 } else { 2 * WRITTEN };
     let accumulators = u64::from(blocks * threads / WARP * load.chains);
     let tiles = sample(accumulators, seed);
     let offsets = tiles.iter().map(|tile| tile * u64::from(TILE_BYTES)).collect();

@@ -193,8 +193,8 @@ impl Reach {
         let rounds: u32 = match (scale, access) {
             (Scale::Tiny, Access::Chase) => 40,
             (Scale::Tiny, _) => 2,
-            (Scale::Full, Access::Chase) => 2048,
-            (Scale::Full, _) => 256,
+            (Scale::Full | Scale::Quick, Access::Chase) => 2048,
+            (Scale::Full | Scale::Quick, _) => 256,
         };
         let (word, code) = match access {
             Access::Load => ("load", 0_u32),

@@ -127,7 +127,7 @@ impl Ring {
     }
     fn tokens(&self, scale: Scale) -> u32 {
         match scale {
-            Scale::Full => (VOLUME / self.payload).clamp(32, 1024),
+            Scale::Full | Scale::Quick => (VOLUME / self.payload).clamp(32, 1024),
             Scale::Tiny => 3 * self.depth + 1,
         }
     }

@@ -1,0 +1,158 @@
+//! Which walk comes next.
+
+use super::analyse::{Route, lines};
+use super::spec::{Effort, RouteName, Spec, Timed};
+use crate::fit::levels::{self, Level, Levels, Victims};
+use crate::{Context, Plan, Record, Scale};
+use std::collections::{HashMap, HashSet};
+use warpsight_ir::TimeSource;
+
+/// Places of pairs are this far from each other: no line is longer.
+pub(super) const APART: u32 = 512;
+/// Distances within a pair.
+const PAIRS: [u32; 7] = [4, 8, 16, 32, 64, 128, 256];
+/// Ranges of pairs, the first and, where a cache holds that much, larger ones.
+const PAIRED: u64 = 2 << 20;
+/// Lines of the smallest range.
+const LEAST_LINES: u64 = 4;
+/// Ranges of one level that are tried beyond the ladder.
+const REFINED: usize = 24;
+/// Ranges that are asked for before levels are fitted again.
+const BUNDLE: usize = 8;
+/// Groups that walk at once.
+const WALKERS: [u32; 7] = [2, 3, 4, 6, 8, 12, 16];
+/// Caches of which all groups together would need more are not asked for sharing.
+const SHARED: u64 = 64 << 20;
+
+/// What limits a plan.
+#[derive(Clone, Copy)]
+struct Limits {
+    route: RouteName,
+    most: u64,
+    effort: Effort,
+}
+
+pub(super) fn plan(context: &Context) -> Plan {
+    let simulated = context.device.clock == Some(TimeSource::Simulated);
+    let (most, steps) = match context.scale {
+        Scale::Full => (if simulated { 64 << 20 } else { 512 << 20 }, 32768),
+        Scale::Quick => (if simulated { 8 << 20 } else { 128 << 20 }, 8192),
+        Scale::Tiny => (64 << 10, 1024),
+    };
+    // Simulated clocks need no long walks, and host time is what they cost.
+    let effort = Effort { steps: if simulated { 2048.min(steps) } else { steps }, runs: 7, seed: context.seed };
+    let limits = |route: RouteName| {
+        let most = most.min(route.route().most_bytes(context.device));
+        (most >= 4 * u64::from(APART)).then_some(Limits { route, most, effort })
+    };
+    let images = [RouteName::Image1dBuffer, RouteName::Image2d].into_iter().find_map(limits);
+    let routes: Vec<Limits> = limits(RouteName::Buffer).into_iter().chain(images).collect();
+    let mut fits = Fits::default();
+    Plan::reacting(move |records| {
+        let next = routes.iter().find_map(|limits| limits.next(records, &mut fits));
+        next.map(|(spec, effort)| spec.measurement(effort))
+    })
+}
+
+/// Fits that were made before, by the points that they are of. They say what fitting again would say.
+#[derive(Default)]
+struct Fits(HashMap<(RouteName, usize), Option<Levels>>);
+
+impl Fits {
+    /// What is known of a route, its levels fitted to all points but the last few: ranges are asked for in bundles.
+    fn route(&mut self, seen: &[Timed], name: RouteName) -> Route {
+        Route::fitted(seen, name, |points, noise| {
+            let count = points.len() / BUNDLE * BUNDLE;
+            self.0.entry((name, count)).or_insert_with(|| levels::fit(&points[..count], noise)).clone()
+        })
+    }
+}
+
+impl Limits {
+    /// The next walk of this route; `None` where enough is known.
+    fn next(&self, records: &[Record], fits: &mut Fits) -> Option<(Spec, Effort)> {
+        let tried: HashSet<String> = records.iter().map(|record| record.name.clone()).collect();
+        let untried = |spec: &Spec| !tried.contains(&spec.name());
+        let walk = |range: u64, stride: u32| Spec::random(self.route, range, stride);
+        let seen: Vec<Timed> = records.iter().filter(|record| record.ran()).filter_map(Timed::of).collect();
+        // A route that cannot be walked at all is left after three tries.
+        if seen.iter().all(|timed| timed.spec.route != self.route) {
+            let name = self.route.route().word();
+            if records.iter().filter(|record| record.name.starts_with(name)).count() >= 3 {
+                return None;
+            }
+        }
+        let pairs = |range: u64| {
+            let unit = self.route.route().unit();
+            let pair = move |on: u32| Spec { pair: Some(on), ..walk(range.min(self.most), APART) };
+            PAIRS.into_iter().filter(move |on| *on >= unit).map(pair)
+        };
+        if let Some(next) = pairs(PAIRED).find(untried) {
+            return Some((next, self.effort));
+        }
+        let grain = Route::fitted(&seen, self.route, |_, _| None).grain;
+        // Where a cache ends is a matter of parts of its size.
+        let ladder = (0_i32..).map(|n| (LEAST_LINES * u64::from(grain)) as f64 * 2_f64.powf(f64::from(n) / 4.0));
+        let ladder = ladder.map(|bytes| (bytes / f64::from(grain)).round() as u64 * u64::from(grain)).take_while(|bytes| *bytes <= self.most);
+        if let Some(next) = ladder.map(|range| walk(range, grain)).find(untried) {
+            return Some((next, self.effort));
+        }
+        let known = fits.route(&seen, self.route);
+        let levels = known.levels.as_ref()?;
+        for level in &levels.caches {
+            let near = |spec: &Spec| {
+                let ratio = spec.range as f64 / level.bytes;
+                spec.route == self.route && spec.pair.is_none() && spec.walkers == 1 && spec.stride == grain && (0.8..1.5).contains(&ratio)
+            };
+            if seen.iter().filter(|timed| near(&timed.spec)).count() < REFINED
+                && let Some(next) = refined(level, grain).map(|range| walk(range, grain)).find(untried)
+            {
+                return Some((next, self.effort));
+            }
+        }
+        // What larger caches fetch: pairs beyond their ends.
+        for level in &levels.caches {
+            let beyond = ((4.0 * level.bytes) as u64 * u64::from(APART / grain.min(APART))).next_power_of_two().min(self.most);
+            if beyond > PAIRED && let Some(next) = pairs(beyond).find(untried) {
+                return Some((next, self.effort));
+            }
+        }
+        for (level, line) in levels.caches.iter().zip(lines(&known)) {
+            if let Some(next) = strided(level, line.unwrap_or(grain)).map(|(range, stride)| walk(range, stride)).find(untried) {
+                return Some((next, self.effort));
+            }
+            let part = (0.7 * level.bytes / f64::from(grain)) as u64 * u64::from(grain);
+            let together = |walkers: u32| Spec { walkers, ..walk(part.max(2 * u64::from(grain)), grain) };
+            let few = WALKERS.into_iter().filter(|&walkers| u64::from(walkers) * part <= SHARED.min(2 * self.most));
+            if let Some(next) = std::iter::once(1).chain(few).map(together).find(untried) {
+                return Some((next, self.effort));
+            }
+        }
+        None
+    }
+}
+
+/// Ranges around a cache's end, the most telling first: along its misses' rise, and between the largest that fits and the smallest that
+/// does not.
+fn refined(level: &Level, grain: u32) -> impl Iterator<Item = u64> + use<> {
+    let (bytes, grain) = (level.bytes, f64::from(grain));
+    let ramp = match level.victims {
+        Victims::Lru(steepness) => bytes / steepness,
+        Victims::Random(_) => bytes,
+    };
+    let (lo, hi) = level.between;
+    let ends = [bytes, lo, hi, (bytes * lo).sqrt(), (bytes * hi).sqrt()];
+    let along = [0.125, 0.25, 0.5, 0.75, 1.0, 1.25, -0.25, -0.5].map(|part| bytes + part * ramp.max(4.0 * grain));
+    let near = [1.0, -1.0, 2.0, -2.0, 3.0, 4.0].map(|lines| bytes + lines * grain);
+    ends.into_iter().chain(along).chain(near).map(move |bytes| ((bytes / grain).round().max(1.0) * grain) as u64)
+}
+
+/// Walks of as many places as a cache has, or one more, some lines apart: those of one set are too many where its ways are fewer.
+fn strided(level: &Level, line: u32) -> impl Iterator<Item = (u64, u32)> + use<> {
+    let lines = (level.bytes / f64::from(line)).round() as u64;
+    let strides = (1..).map(|k| 1_u64 << k).take_while(move |&apart| apart <= lines / 2 && apart * u64::from(line) <= 1 << 24);
+    strides.flat_map(move |apart| {
+        let (stride, places) = (apart * u64::from(line), lines / apart);
+        [places + 1, places + places.div_ceil(4).max(2)].map(|places| (places * stride, stride as u32))
+    })
+}

@@ -1,3 +1,5 @@
 //! What samples say: pure functions from numbers to facts, shared by what is measured here and what others recorded.
 
 pub mod lru;
+pub mod registers;
+pub mod warp;

@@ -20,13 +20,16 @@ pub fn limit(points: &[Point], cite: &str) -> Fact<f64> {
     if surely.len() < 4 {
         return Fact::unknown(format!("{} numbers of registers are too few for a trend", points.len()));
     }
-    let slope = slope(&points);
-    let level = median(surely.iter().map(|point| point.1 - slope * point.0).collect());
-    let beyond = |point: &Point| point.1 - level - slope * point.0;
-    let scatter = surely.iter().map(|point| beyond(point).abs()).fold(0.0, f64::max);
-    let costly = |point: &&Point| beyond(point) > 3.0 * scatter;
-    // From the end: whatever is costly without a break.
-    let free = points.len() - points.iter().rev().take_while(costly).count();
+    // What lies beyond the limit bends the first trend a little, not the second.
+    let mut free = points.len();
+    for _ in 0..2 {
+        let slope = slope(&points[..free]);
+        let level = median(surely.iter().map(|point| point.1 - slope * point.0).collect());
+        let beyond = |point: &Point| point.1 - level - slope * point.0;
+        let scatter = surely.iter().map(|point| beyond(point).abs()).fold(0.0, f64::max);
+        // From the end: whatever is costly without a break.
+        free = points.len() - points.iter().rev().take_while(|point| beyond(point) > 3.0 * scatter).count();
+    }
     let (Some(sure), true) = (points[..free].last(), free < points.len()) else {
         return Fact::unknown(format!("up to {} registers nothing spills", last.0));
     };

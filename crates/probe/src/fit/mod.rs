@@ -1,6 +1,9 @@
 //! What samples say: pure functions from numbers to facts, shared by what is measured here and what others recorded.
 
 pub mod levels;
+pub mod lru;
+pub mod registers;
+pub mod warp;
 
 /// Coefficients, none negative, with which rows add up to targets best (least squares). A column that would be negative is left out.
 pub(crate) fn least_squares(rows: &[Vec<f64>], targets: &[f64], columns: usize) -> Vec<f64> {

@@ -3,6 +3,7 @@
 pub mod levels;
 pub mod lru;
 pub mod registers;
+pub mod steps;
 pub mod warp;
 
 /// Coefficients, none negative, with which rows add up to targets best (least squares). A column that would be negative is left out.

@@ -5,7 +5,7 @@ use warpsight_probe::{Context, Findings, Scale, aspects, battery};
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args().collect();
     let (id, name) = (&args[1], &args[2]);
-    let mut device = warpsight_run::open(id, &warpsight_run::Options::default())?;
+    let mut device = warpsight_run::open(id, &warpsight_run::Options { in_process: true, ..warpsight_run::Options::default() })?;
     let info = device.info().clone();
     let mut found = Findings::default();
     for aspect in aspects::all().into_iter().filter(|aspect| aspect.phase.name == name) {

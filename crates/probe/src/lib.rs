@@ -97,8 +97,11 @@ pub enum Plan {
     List(Box<dyn Iterator<Item = Measurement>>),
     /// What is measured next, told by the records so far, those of an interrupted run included; `None` where enough is known. It depends on
     /// nothing else, so that a run that goes on asks for what the first would have asked for.
-    Reacting(Box<dyn FnMut(&[Record]) -> Option<Measurement>>),
+    Reacting(Box<React>),
 }
+
+/// What to measure next, where there are these records.
+type React = dyn FnMut(&[Record]) -> Option<Measurement>;
 
 impl Plan {
     /// A list.

@@ -78,6 +78,7 @@ impl Record {
             sizes: vec![],
             timing: None,
             times_s: vec![],
+            earlier_times_s: vec![],
             pass_times_s: vec![],
             launches: 0,
             launch: 0,
@@ -141,6 +142,7 @@ fn fill(record: &mut Record, measurement: &Measurement, result: JobResult) {
     let seconds = |times: &warpsight_ir::Times| times.iter().map(|time| time.0).collect();
     let timed = result.timed;
     record.times_s = timed.times.get(measurement.launch).map(seconds).unwrap_or_default();
+    record.earlier_times_s = timed.times.iter().take(measurement.launch).map(seconds).collect();
     record.pass_times_s = seconds(&timed.pass_times);
     record.empty_launch_s = timed.empty_launch.map(|time| time.0);
     record.quantum_s = timed.quantum.0;

@@ -3,7 +3,8 @@
 //! A walk through `n` bytes in random order, again and again, waits `h` a step while a cache of `c` bytes holds all of it. Beyond that a
 //! share of the steps waits `d` longer, which depends on what the cache replaces. Least-recently-used lines of sets that fill evenly:
 //! `min(1, (ways + 1)·(1 − c/n))`, exactly. Random ones of a set: the `q` for which `1 − q` is the chance
-//! `(1 − 1/ways)^(q·(ways·n/c − 1))` that a line outlives the misses of the others of its set. A curve is the sum of such levels. Levels are added while one explains
+//! `(1 − 1/ways)^(q·(ways·n/c − 1))` that a line outlives the misses of the others of its set. Least-recently-used lines of sets that a hash
+//! fills by chance: the chance that a Poisson number of mean `ways·n/c` is at least `ways`, since all lines of a set that is too full miss. A curve is the sum of such levels. Levels are added while one explains
 //! significantly more than noise does.
 
 /// A point of the curve.
@@ -13,6 +14,8 @@ pub struct Point {
     pub bytes: f64,
     /// Seconds of a step.
     pub seconds: f64,
+    /// Their relative standard error.
+    pub noise: f64,
 }
 
 /// A cache whose end the curve shows.
@@ -35,6 +38,8 @@ pub enum Victims {
     Lru(f64),
     /// Any of a set of so many.
     Random(f64),
+    /// The least recently used of so many, in sets that a hash fills by chance.
+    Hashed(f64),
 }
 
 /// What a curve shows.
@@ -52,13 +57,17 @@ pub struct Levels {
 const LEAST_RISE: f64 = 0.08;
 /// Curves of memories have no more levels.
 const MOST_LEVELS: usize = 5;
+/// Caches replace otherwise than formulas say: a curve misses what is measured by about this part.
+const UNLIKE: f64 = 0.015;
 /// A cache right behind one that is not much smaller would hardly help; its curve looks like one cache of other replacement.
-const APART: f64 = 1.5;
+const APART: f64 = 3.0;
 /// How steep misses begin.
 const STEEP: [f64; 9] = [1.0, 1.5, 2.0, 3.0, 5.0, 9.0, 17.0, 33.0, 65.0];
 
 /// A capacity and what is replaced.
 type Shape = (f64, Victims);
+/// Shapes with their best curve, and the sum of squares of what it misses.
+type Found = (Vec<Shape>, (Levels, f64));
 
 impl Levels {
     /// Seconds of a step at a footprint.
@@ -76,6 +85,7 @@ impl Victims {
     /// The share of steps that miss, of walks through so many bytes.
     pub fn share(self, capacity: f64, bytes: f64) -> f64 {
         match self {
+            Self::Hashed(ways) => 1.0 - below(ways, ways * bytes / capacity),
             _ if bytes <= capacity => 0.0,
             Self::Lru(steepness) => (steepness * (1.0 - capacity / bytes)).min(1.0),
             Self::Random(ways) => {
@@ -97,28 +107,38 @@ impl Victims {
         factors.into_iter().map(move |factor| match self {
             Self::Lru(steepness) => Self::Lru((steepness * factor).clamp(1.0, 1e4)),
             Self::Random(ways) => Self::Random((ways * factor).clamp(2.0, 1e6)),
+            Self::Hashed(ways) => Self::Hashed((ways * factor).clamp(2.0, 1e6)),
         })
     }
+    fn kind(self) -> usize {
+        match self {
+            Self::Lru(_) => 0,
+            Self::Random(_) => 1,
+            Self::Hashed(_) => 2,
+        }
+    }
     fn all() -> impl Iterator<Item = Self> {
-        STEEP.into_iter().map(Self::Lru).chain([4.0, 8.0, 16.0, 1e6].map(Self::Random))
+        STEEP.into_iter().map(Self::Lru).chain([4.0, 8.0, 16.0, 1e6].map(Self::Random)).chain([4.0, 8.0, 16.0, 64.0, 256.0].map(Self::Hashed))
     }
 }
 
-/// Levels of a curve whose points have so much relative noise (one standard deviation). `None` of fewer than four points.
-pub fn fit(points: &[Point], noise: f64) -> Option<Levels> {
+/// Levels of a curve. `None` of fewer than four points.
+pub fn fit(points: &[Point]) -> Option<Levels> {
     let mut points = points.to_vec();
     points.retain(|point| point.bytes > 0.0 && point.seconds > 0.0 && point.seconds.is_finite());
     points.sort_by(|a, b| a.bytes.total_cmp(&b.bytes));
     if points.len() < 4 {
         return None;
     }
-    let noise = noise.max(0.002);
+    for point in &mut points {
+        point.noise = point.noise.max(UNLIKE);
+    }
     let mut shapes: Vec<Shape> = vec![];
     let mut best = solve(&points, &shapes);
     while shapes.len() < MOST_LEVELS {
         let Some((found, better)) = added(&points, &shapes) else { break };
         // Two parameters more than before, and one for the rise: what noise alone would explain, many times over.
-        let gained = (best.1 - better.1) / (noise * noise);
+        let gained = best.1 - better.1;
         let small = better.0.caches.iter().enumerate().any(|(n, level)| level.miss < LEAST_RISE * better.0.latency(n));
         if gained < 30.0 || small {
             break;
@@ -126,16 +146,17 @@ pub fn fit(points: &[Point], noise: f64) -> Option<Levels> {
         (shapes, best) = (found, better);
     }
     let (mut levels, least) = best;
-    let scale = (least / points.len() as f64).max(noise * noise);
+    let scale = (least / points.len() as f64).clamp(0.01, 1.0);
     for (n, level) in levels.caches.iter_mut().enumerate() {
         level.between = interval(&points, &shapes, n, least, scale);
     }
     Some(levels)
 }
 
-/// The best curve with one level more: a grid for the new one, then all of them moved in turn.
-fn added(points: &[Point], shapes: &[Shape]) -> Option<(Vec<Shape>, (Levels, f64))> {
-    let mut best: Option<(Vec<Shape>, (Levels, f64))> = None;
+/// The best curve with one level more: a grid for the new one, then all of them moved.
+fn added(points: &[Point], shapes: &[Shape]) -> Option<Found> {
+    // Of each kind of victims the best, to be moved: the best before is not always the best after.
+    let mut best: [Option<Found>; 3] = [const { None }; 3];
     let mut between: Vec<f64> = points.windows(2).map(|pair| (pair[0].bytes * pair[1].bytes).sqrt()).collect();
     // Many ranges near one end say no more of where another is.
     between.dedup_by(|next, last| *next < *last * 1.05);
@@ -148,12 +169,17 @@ fn added(points: &[Point], shapes: &[Shape]) -> Option<(Vec<Shape>, (Levels, f64
                 continue;
             }
             let solved = solve(points, &tried);
+            let best = &mut best[victims.kind()];
             if best.as_ref().is_none_or(|best| solved.1 < best.1.1) {
-                best = Some((tried, solved));
+                *best = Some((tried, solved));
             }
         }
     }
-    let (mut shapes, mut solved) = best?;
+    best.into_iter().flatten().map(|found| moved(points, found)).min_by(|a, b| a.1.1.total_cmp(&b.1.1))
+}
+
+/// The same with all levels moved in turn while that explains more.
+fn moved(points: &[Point], (mut shapes, mut solved): Found) -> Found {
     let mut width = 0.3;
     while width > 1e-3 {
         let mut moved = false;
@@ -173,28 +199,38 @@ fn added(points: &[Point], shapes: &[Shape]) -> Option<(Vec<Shape>, (Levels, f64
             width /= 2.0;
         }
     }
-    Some((shapes, solved))
+    (shapes, solved)
+}
+
+/// The chance that a Poisson number of this mean is below another; between whole numbers, and of large ones, by the normal distribution of its
+/// root (Anscombe), within a part in a hundred.
+fn below(than: f64, mean: f64) -> f64 {
+    let z = 2.0 * ((than - 0.5 + 0.375).sqrt() - (mean + 0.125).sqrt());
+    0.5 * libm::erfc(-z / std::f64::consts::SQRT_2)
 }
 
 fn apart(shapes: &[Shape]) -> bool {
     shapes.windows(2).all(|two| two[1].0 >= APART * two[0].0)
 }
 
-/// Rises of levels of given shapes: least squares of relative errors, none negative. With it the sum of squares.
+/// Rises of levels of given shapes: least squares of relative errors, none negative. With it the sum of squares, in standard errors.
 fn solve(points: &[Point], shapes: &[Shape]) -> (Levels, f64) {
     let columns = shapes.len() + 1;
     let row = |point: &Point| -> Vec<f64> {
         let rises = shapes.iter().map(|&(bytes, victims)| victims.share(bytes, point.bytes));
-        std::iter::once(1.0).chain(rises).map(|x| x / point.seconds).collect()
+        std::iter::once(1.0).chain(rises).map(|x| x / (point.seconds * point.noise)).collect()
     };
     let rows: Vec<Vec<f64>> = points.iter().map(row).collect();
-    let rises = super::least_squares(&rows, &vec![1.0; rows.len()], columns);
+    let targets: Vec<f64> = points.iter().map(|point| 1.0 / point.noise).collect();
+    let rises = super::least_squares(&rows, &targets, columns);
     let caches = shapes.iter().zip(&rises[1..]);
     let caches = caches.map(|(&(bytes, victims), &miss)| Level { bytes, between: (bytes, bytes), victims, miss }).collect();
     let mut levels = Levels { first: rises[0], caches, error: 0.0 };
-    let squares = points.iter().map(|point| (levels.seconds(point.bytes) / point.seconds - 1.0).powi(2)).sum::<f64>();
-    levels.error = (squares / points.len() as f64).sqrt();
-    (levels, squares)
+    let off = |point: &Point| levels.seconds(point.bytes) / point.seconds - 1.0;
+    let squares = |scale: fn(&Point) -> f64| points.iter().map(|point| (off(point) / scale(point)).powi(2)).sum::<f64>();
+    let (error, sum) = ((squares(|_| 1.0) / points.len() as f64).sqrt(), squares(|point| point.noise));
+    levels.error = error;
+    (levels, sum)
 }
 
 /// Capacities of a level with which the curve is no significantly worse, what it replaces free: 3.84 is the chi-squared of one parameter at 95 %.

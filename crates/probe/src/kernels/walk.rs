@@ -56,7 +56,8 @@ pub(crate) struct Walk {
     pub(crate) cycle: Vec<u32>,
     /// Elements or texels, visited or not.
     pub(crate) extent: u32,
-    /// Times around the cycle, but for the last step: a walk that comes back to its start looks like one that never left.
+    /// Times around the cycle beyond a first time, which brings what caches hold and is timed alone. The last step is left out: a walk that
+    /// comes back to its start looks like one that never left.
     pub(crate) rounds: u32,
     /// Groups that walk at once, each in a part of its own.
     pub(crate) walkers: u32,
@@ -69,8 +70,9 @@ pub(crate) struct Walk {
 }
 
 impl Walk {
-    fn steps(&self) -> u32 {
-        (self.rounds * self.cycle.len() as u32).saturating_sub(1)
+    /// Steps of the first time around, and of all.
+    fn steps(&self) -> [u32; 2] {
+        [1, self.rounds + 1].map(|rounds| (rounds * self.cycle.len() as u32).saturating_sub(1))
     }
 
     fn contents(&self) -> Init {
@@ -115,34 +117,37 @@ impl Walk {
 
     /// Takes its time.
     pub(crate) fn measurement(self) -> Measurement {
-        let (steps, unit) = (self.steps(), self.route.unit());
+        let ([once, steps], unit) = (self.steps(), self.route.unit());
         let mut params = self.params.clone();
         params.extend([
             ("route".into(), word(self.route.word())),
             ("steps".into(), int(steps)),
+            ("steps_before".into(), int(once)),
             ("cycle".into(), count(self.cycle.len() as u64)),
             ("walkers".into(), int(self.walkers)),
         ]);
-        let sizes = [self.extent, self.walkers, self.cycle.first().copied().unwrap_or(0), steps];
+        let first = self.cycle.first().copied().unwrap_or(0);
+        let sizes = |steps: u32| [self.extent, self.walkers, first, steps].map(i64::from).to_vec();
+        let launches = [once, steps].map(|steps| LaunchSpec { program: 0, args: vec![0, 1], sizes: sizes(steps) });
         Measurement {
             name: self.name.clone(),
             params,
             job: Job {
                 programs: vec![self.program().into()],
                 memory: vec![self.memory(), output(4 * u64::from(self.walkers))],
-                launches: vec![LaunchSpec { program: 0, args: vec![0, 1], sizes: sizes.map(i64::from).to_vec() }],
+                launches: launches.to_vec(),
                 read: vec![],
                 peek: vec![Peek { memory: 1, offsets: (0..self.walkers).map(|walker| 4 * u64::from(walker)).collect(), bytes: 4 }],
                 timing: Some(TimingSpec::runs(self.runs)),
             },
-            launch: 0,
+            launch: 1,
             amounts: Amounts { bytes: f64::from(steps) * f64::from(unit), steps: steps.into(), ..Amounts::default() },
             check: self.check(),
         }
     }
 
     fn check(&self) -> Check {
-        let (steps, extent, walkers) = (self.steps() as usize, self.extent, self.walkers);
+        let (steps, extent, walkers) = (self.steps()[1] as usize, self.extent, self.walkers);
         let last = self.cycle.get(steps % self.cycle.len().max(1)).copied().unwrap_or(0);
         Box::new(move |result| {
             let ends = result.peeked.first().map(|peeked| peeked.0.as_chunks::<4>().0).ok_or("nothing came back")?;

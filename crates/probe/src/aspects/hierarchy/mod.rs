@@ -6,6 +6,7 @@
 
 mod analyse;
 mod plan;
+mod route;
 pub(crate) mod spec;
 
 use super::Aspect;

@@ -99,7 +99,7 @@ impl Spec {
             params.insert("pair_bytes".into(), int(pair));
         }
         let end = self.range.max(u64::from(self.stride)) + u64::from(self.pair.unwrap_or(0));
-        let rounds = effort.steps.div_ceil(cycle.len() as u32).max(2);
+        let rounds = effort.steps.div_ceil(cycle.len() as u32).max(1);
         Walk {
             route,
             extent: (end / unit).max(2) as u32,
@@ -140,7 +140,7 @@ impl Spec {
 pub(crate) struct Timed {
     pub(crate) spec: Spec,
     pub(crate) seed: u64,
-    /// Seconds of a step, the launch taken off: of the fastest pass, since what disturbs a walk makes it longer.
+    /// Seconds of a step beyond the first time around: of the fastest passes, since what disturbs a walk makes it longer.
     pub(crate) seconds: f64,
     /// How much longer the median pass is, as a part.
     pub(crate) spread: f64,
@@ -149,11 +149,16 @@ pub(crate) struct Timed {
 impl Timed {
     pub(crate) fn of(record: &Record) -> Option<Self> {
         let (spec, seed) = Spec::of(record)?;
-        let mut times = record.times_s.clone();
-        times.retain(|time| time.is_finite() && *time > 0.0);
-        times.sort_by(f64::total_cmp);
+        let Some(Parameter::Int(before)) = record.params.get("steps_before") else { return None };
+        let sorted = |times: &[f64]| {
+            let mut times = times.to_vec();
+            times.retain(|time| time.is_finite() && *time > 0.0);
+            times.sort_by(f64::total_cmp);
+            times
+        };
+        let (times, first) = (sorted(&record.times_s), sorted(record.earlier_times_s.first()?));
         let (least, median) = (*times.first()?, *times.get(times.len() / 2)?);
-        let seconds = (least - record.empty_launch_s.unwrap_or(0.0)) / record.amounts.steps;
+        let seconds = (least - first.first()?) / (record.amounts.steps - *before as f64);
         (seconds > 0.0 && seconds.is_finite()).then(|| Self { spec, seed, seconds, spread: (median - least) / least })
     }
 }

@@ -7,7 +7,9 @@ fn show() {
         let r = mt4g::read(&e.path()).unwrap();
         println!("== {:?} notes {:?} ", e.file_name(), r.notes);
         let f = mt4g::analyse(&r);
-        for (k, v) in &f.facts { println!("{k}: {}", serde_json::to_string(v).unwrap()); }
+        for (k, v) in &f.facts {
+            println!("{k}: {}", serde_json::to_string(v).unwrap());
+        }
         println!("contradictions {:?}, {:?}", f.contradictions, t.elapsed());
     }
 }

@@ -113,7 +113,9 @@ impl Grid {
             return Err(format!("no stride up to {last} bytes leaves lines out: what misses is the same at all"));
         }
         if best > UNEXPLAINED || next < BETTER * best {
-            return Err(format!("what misses at which stride does not tell lines of {line} and {other} bytes apart: {best:.3} and {next:.3} unexplained"));
+            return Err(format!(
+                "what misses at which stride does not tell lines of {line} and {other} bytes apart: {best:.3} and {next:.3} unexplained"
+            ));
         }
         let lo = self.strides.iter().copied().filter(|stride| *stride <= line).fold(0.0, f64::max);
         let hi = self.strides.iter().copied().find(|stride| *stride > line).unwrap_or(line);

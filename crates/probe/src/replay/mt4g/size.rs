@@ -114,7 +114,7 @@ impl<'r> Shares<'r> {
     /// The last footprint, up to the one at a row, at which no more loads are slow than where the level before the rise begins.
     fn held(&self, rise: &Change, row: usize) -> Option<f64> {
         let level = self.rows.iter().filter(|(x, _)| *x <= rise.begins).count();
-        let usual = quantile(&sorted(self.shares[..level.div_ceil(2)].to_vec()), 0.1);
+        let usual = quantile(&sorted(self.shares[..level.div_ceil(2)].to_vec()), 0.5);
         let held = (0..=row).rev().find(|at| self.shares[*at] <= usual + STRAY)?;
         self.rows.get(held).map(|(x, _)| *x)
     }

@@ -12,9 +12,12 @@ use warpsight_ir::profile::{Fact, Source};
 const SPILLED: f64 = 0.1;
 /// Share of slow loads from which on all that can miss does.
 const THRASHED: f64 = 0.8;
-/// What shares of a level's rows may differ by.
+/// Part of the footprints beyond a capacity that have to be thrashed before the rise counts as over.
+const PLATEAU: f64 = 0.25;
+/// What shares of a level's rows may differ by: less is not seen in a few hundred loads.
 const STRAY: f64 = 0.01;
-/// How far from where it is seen a capacity may lie that gives way by and by.
+/// How far from where it is seen a capacity may lie that gives way by and by. Farther than 1/7, and sizes of up to seven equal banks could
+/// be taken for eight.
 const AROUND: f64 = 1.0 / 8.0;
 
 /// Where between the last footprint that is held and the first of which nothing is a capacity is seen.
@@ -52,17 +55,18 @@ fn bytes(rows: &[(f64, Vec<f64>)], steps: &Steps, place: Place) -> Result<Fact<f
     };
     let shares = Shares::of(rows, rise, place);
     let seen = shares.up_to(if place == Place::Begin { SPILLED } else { 0.5 });
-    let Some((held, (seen, next))) = seen.and_then(|seen| Some((shares.held(rise, seen)?, (rows[seen].0, rows.get(seen + 1)?.0)))) else {
+    let Some((held, (seen, next))) = seen.and_then(|seen| Some((shares.held(seen)?, (rows[seen].0, rows.get(seen + 1)?.0)))) else {
         return Err(format!("loads are slow at the smallest footprint tried, {first} bytes, already"));
     };
-    let over = shares.up_to(THRASHED).and_then(|at| rows.get(at + 1)).map(|(x, _)| *x);
+    let over = shares.thrashed(next);
     let ends = over.unwrap_or(*last);
     let (from, to) = match (place, over) {
         // All loads miss soon: the first line too many showed.
         (Place::Begin, Some(_)) => (held, next - 1.0),
         (Place::Begin, None) => (held, (seen * (1.0 + AROUND)).min(ends)),
-        (Place::Middle, _) => (held.max(seen * (1.0 - AROUND / 2.0)), (seen * (1.0 + AROUND / 2.0)).min(ends)),
+        (Place::Middle, _) => (held * (1.0 - STRAY), (seen * (1.0 + AROUND / 2.0)).min(ends)),
     };
+    let from = from.max(seen * (1.0 - AROUND));
     let value = roundest(from, to);
     let cite = format!(
         "MT4G's chase: a change point with confidence {:.6}; loads take {:.0} cycles up to {held} bytes, and {} {ends}; of the sizes \
@@ -84,6 +88,8 @@ fn roundest(from: f64, to: f64) -> f64 {
 struct Shares<'r> {
     rows: &'r [(f64, Vec<f64>)],
     shares: Vec<f64>,
+    /// The share where the level before the rise begins.
+    usual: f64,
 }
 
 impl<'r> Shares<'r> {
@@ -97,12 +103,15 @@ impl<'r> Shares<'r> {
         // A rise by less than to another memory: there is no slow load.
         let slow = if slow.is_finite() { slow } else { rise.after.max(fast * (1.0 + f64::EPSILON)) };
         let mut shares: Vec<f64> = rows.iter().map(|(_, loads)| beyond(loads, fast, slow)).collect();
+        let level = rows.iter().filter(|(x, _)| *x <= rise.begins).count();
+        let mut usual = quantile(&sorted(shares[..level.div_ceil(2)].to_vec()), 0.5);
         if place == Place::Middle {
-            // Not all loads of what exceeds a large cache miss.
+            // Latencies of hits differ, and not all loads of what exceeds a large cache miss.
             let plateau = quantile(&sorted(shares.clone()), 0.9);
-            shares.iter_mut().for_each(|share| *share /= plateau);
+            shares.iter_mut().for_each(|share| *share = (*share - usual) / (plateau - usual));
+            usual = 0.0;
         }
-        Self { rows, shares }
+        Self { rows, shares, usual }
     }
 
     /// The last row of those that lie at or below a share, counted: a stray row moves it by one.
@@ -111,12 +120,18 @@ impl<'r> Shares<'r> {
         (at + 1 < self.rows.len()).then_some(at)
     }
 
-    /// The last footprint, up to the one at a row, at which no more loads are slow than where the level before the rise begins.
-    fn held(&self, rise: &Change, row: usize) -> Option<f64> {
-        let level = self.rows.iter().filter(|(x, _)| *x <= rise.begins).count();
-        let usual = quantile(&sorted(self.shares[..level.div_ceil(2)].to_vec()), 0.5);
-        let held = (0..=row).rev().find(|at| self.shares[*at] <= usual + STRAY)?;
-        self.rows.get(held).map(|(x, _)| *x)
+    /// The last footprint, up to the one at a row, at which no more loads are slow than where the level before the rise begins; none
+    /// where there are more than outliers.
+    fn held(&self, row: usize) -> Option<f64> {
+        let held = (0..=row).rev().find(|at| self.shares[*at] <= self.usual + STRAY)?;
+        (self.usual <= SPILLED / 2.0).then_some(self.rows[held].0)
+    }
+
+    /// The first footprint, from one on, at which most loads are slow, if enough of them are.
+    fn thrashed(&self, from: f64) -> Option<f64> {
+        let beyond = self.rows.iter().filter(|(x, _)| *x >= from).count();
+        let first = self.up_to(THRASHED)? + 1;
+        ((self.rows.len() - first) as f64 >= PLATEAU * beyond as f64).then_some(self.rows[first].0)
     }
 }
 

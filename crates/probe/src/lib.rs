@@ -16,6 +16,7 @@
 
 pub mod aspects;
 pub mod battery;
+pub mod export;
 mod finding;
 pub mod fit;
 mod kernels;

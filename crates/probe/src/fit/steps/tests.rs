@@ -32,7 +32,7 @@ fn flat_data_has_one_level_whatever_the_noise() {
 #[test]
 fn rows_that_differ_from_each_other_alternately_have_one_level() {
     for seed in 0..50 {
-        let rows = noisy(seed, 40, 20, 0.01, 0.0, |x| if x as u64 % 2 == 0 { 100.0 } else { 110.0 });
+        let rows = noisy(seed, 40, 20, 0.01, 0.0, |x| if (x as u64).is_multiple_of(2) { 100.0 } else { 110.0 });
         assert_eq!(steps(&rows).changes, [], "seed {seed}");
     }
 }

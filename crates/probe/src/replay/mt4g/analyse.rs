@@ -33,7 +33,7 @@ impl One<'_> {
         let key = self.key;
         if !WHOLE.contains(&key) {
             let place = if key == "buffer.l2" { Place::Middle } else { Place::Begin };
-            let capacity = match self.rows(Kind::Size) {
+            let mut capacity = match self.rows(Kind::Size) {
                 Some(rows) => {
                     let found = size::capacity(&rows, place);
                     findings.curves.push(curves::size(key, &rows, &found));
@@ -54,6 +54,17 @@ impl One<'_> {
                     let found = line::length(rows, fetched.get().copied());
                     findings.curves.push(curves::line(key, &found));
                     findings.contradictions.extend(contradiction(key, &capacity, &found));
+                    if let (None, Some(line)) = (capacity.get(), found.bytes.get()) {
+                        // Chases at strides up to a line tell sizes, too.
+                        let rows = merged(rows, |row| match row[..] {
+                            [stride, size, ..] => {
+                                (fetched.get().copied().unwrap_or(0.0)..=*line).contains(&stride).then_some((size, &row[2..]))
+                            }
+                            _ => None,
+                        });
+                        let found = size::capacity(&rows, place).bytes;
+                        capacity = if found.get().is_some() { found } else { capacity };
+                    }
                     found.bytes
                 }
                 None => self.missing("strides"),
@@ -73,24 +84,29 @@ impl One<'_> {
         findings.number(format!("{key}.latency_cycles"), latency);
     }
 
-    /// Rows of x and latencies, in order; rows of one x are one.
+    /// Rows of x and latencies.
     fn rows(&self, kind: Kind) -> Option<Vec<(f64, Vec<f64>)>> {
         let file = self.recording.files.get(&(self.key, kind))?;
-        let mut rows: Vec<(f64, Vec<f64>)> = file.iter().filter_map(|row| row.split_first().map(|(x, loads)| (*x, loads.to_vec()))).collect();
-        rows.sort_by(|a, b| a.0.total_cmp(&b.0));
-        rows.dedup_by(|next, kept| {
-            let same = next.0 == kept.0;
-            if same {
-                kept.1.append(&mut next.1);
-            }
-            same
-        });
-        Some(rows)
+        Some(merged(file, |row| row.split_first().map(|(x, loads)| (*x, loads))))
     }
 
     fn missing(&self, what: &str) -> Fact<f64> {
         Fact::unknown(format!("the recording has no file of {what} of {}", self.key))
     }
+}
+
+/// Rows of x and latencies, in order of x; those of one x are one.
+fn merged<'r>(rows: &'r [Vec<f64>], of: impl Fn(&'r Vec<f64>) -> Option<(f64, &'r [f64])>) -> Vec<(f64, Vec<f64>)> {
+    let mut rows: Vec<(f64, Vec<f64>)> = rows.iter().filter_map(of).map(|(x, loads)| (x, loads.to_vec())).collect();
+    rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+    rows.dedup_by(|next, kept| {
+        let same = next.0 == kept.0;
+        if same {
+            kept.1.append(&mut next.1);
+        }
+        same
+    });
+    rows
 }
 
 /// The median of loads, between their 5th and 95th percentile.

@@ -56,13 +56,17 @@ fn bytes(shares: &[(f64, f64)], least: f64) -> Result<Fact<f64>, String> {
     // Of all strides tried, those that explain nearly as much.
     let near = shares.iter().map(|(stride, _)| *stride).filter(|stride| misfit(shares, *stride) <= BETTER * best);
     let (lo, hi) = near.fold((bytes, bytes), |(lo, hi), stride| (stride.min(lo), stride.max(hi)));
-    let cite = format!("MT4G's first touches at strides from {least} to {most} bytes: stride / {bytes} of them miss, to {:.1} %", 100.0 * best);
+    let cite =
+        format!("MT4G's first touches at strides from {least} to {most} bytes: stride / {bytes} of them miss, to {:.1} %", 100.0 * best);
     Ok(Fact::between(lo, bytes, hi, Source::Measured, cite))
 }
 
 /// Share of misses that a granularity does not explain, averaged over the strides at which it shows.
 fn misfit(shares: &[(f64, f64)], bytes: f64) -> f64 {
-    let seen: Vec<f64> =
-        shares.iter().filter(|(stride, _)| *stride <= 2.0 * bytes).map(|(stride, share)| (share - expected(*stride, bytes)).abs()).collect();
+    let seen: Vec<f64> = shares
+        .iter()
+        .filter(|(stride, _)| *stride <= 2.0 * bytes)
+        .map(|(stride, share)| (share - expected(*stride, bytes)).abs())
+        .collect();
     seen.iter().sum::<f64>() / seen.len() as f64
 }

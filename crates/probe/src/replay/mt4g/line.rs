@@ -76,7 +76,8 @@ impl Grid {
             quantile(&loads, 0.5)
         };
         let (fast, slow) = (rows.iter().map(middle).fold(f64::INFINITY, f64::min), quantile(&all, 0.95));
-        if !(slow > SLOWER * fast) {
+        // No row at all has no quantile.
+        if slow.is_nan() || slow <= SLOWER * fast {
             return Err(format!("no footprint tried is slow at any stride: loads take {fast} to {slow} cycles"));
         }
         let mut cells: BTreeMap<u64, BTreeMap<u64, f64>> = BTreeMap::new();
@@ -86,7 +87,9 @@ impl Grid {
                 cells.entry(stride.to_bits()).or_default().insert(size.to_bits(), beyond(loads, fast, slow));
             }
         }
-        // Footprints that every stride has: a row may be missing.
+        // Of a file that breaks off, the last stride is left out; of other rows that are missing, their footprint.
+        let most = cells.values().map(BTreeMap::len).max().unwrap_or_default();
+        cells.retain(|_, own| 10 * own.len() >= 9 * most);
         let common = |size: &u64| cells.values().all(|own| own.contains_key(size));
         let sizes: Vec<u64> = cells.values().next().into_iter().flat_map(BTreeMap::keys).copied().filter(common).collect();
         if sizes.len() < 2 || cells.len() < 2 {
@@ -113,7 +116,9 @@ impl Grid {
             return Err(format!("no stride up to {last} bytes leaves lines out: what misses is the same at all"));
         }
         if best > UNEXPLAINED || next < BETTER * best {
-            return Err(format!("what misses at which stride does not tell lines of {line} and {other} bytes apart: {best:.3} and {next:.3} unexplained"));
+            return Err(format!(
+                "what misses at which stride does not tell lines of {line} and {other} bytes apart: {best:.3} and {next:.3} unexplained"
+            ));
         }
         let lo = self.strides.iter().copied().filter(|stride| *stride <= line).fold(0.0, f64::max);
         let hi = self.strides.iter().copied().find(|stride| *stride > line).unwrap_or(line);

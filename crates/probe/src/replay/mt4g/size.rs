@@ -1,18 +1,32 @@
 //! How much a cache holds: the footprint up to which a chase is served by it.
+//!
+//! Where everything misses that exceeds an LRU cache, its capacity is where loads begin to miss. Other caches give way by and by, as
+//! their sets overflow one after the other: then it is somewhere between, and of the sizes there the one is best that most powers of
+//! two divide, because caches are built of banks of powers of two. The interval says what the recording itself does.
 
-use crate::fit::steps::{Steps, quantile, steps};
+use super::fetch::SLOWER;
+use crate::fit::steps::{Change, Steps, quantile, steps};
 use warpsight_ir::profile::{Fact, Source};
 
-/// Share of loads beyond a first level up to which it still counts as holding all: outliers are half of it.
+/// Share of slow loads up to which a footprint still counts as held: outliers are half of it.
 const SPILLED: f64 = 0.1;
+/// Share of slow loads from which on all that can miss does.
+const THRASHED: f64 = 0.8;
+/// Part of the footprints beyond a capacity that have to be thrashed before the rise counts as over.
+const PLATEAU: f64 = 0.25;
+/// What shares of a level's rows may differ by: less is not seen in a few hundred loads.
+const STRAY: f64 = 0.01;
+/// How far from where it is seen a capacity may lie that gives way by and by. Farther than 1/7, and sizes of up to seven equal banks could
+/// be taken for eight.
+const AROUND: f64 = 1.0 / 8.0;
 
-/// Where between the first load that is slow and the last that was fast a capacity lies.
+/// Where between the last footprint that is held and the first of which nothing is a capacity is seen.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// Where loads begin to miss: an LRU cache, addressed by the addresses of the chase, thrashes from the first line too many.
+    /// Where loads begin to miss: a cache addressed by the addresses of the chase.
     Begin,
-    /// In the middle: pages lie anywhere in a memory of which a cache further out sees physical addresses. Some of its sets overflow
-    /// early, others late.
+    /// In the middle: a cache further out is addressed by where pages lie in memory, anywhere. Some of its sets overflow early, others
+    /// late.
     Middle,
 }
 
@@ -35,65 +49,95 @@ fn bytes(rows: &[(f64, Vec<f64>)], steps: &Steps, place: Place) -> Result<Fact<f
     let Some(rise) = steps.changes.iter().find(|change| change.rises()) else {
         let level = steps.levels.first().map_or(f64::NAN, |level| level.mean);
         return Err(format!(
-            "no change point within the range tried: a load takes {level:.0} cycles from {first} to {last} bytes, so the capacity is not \
-             among them"
+            "no change point within the range tried: loads take {level:.0} cycles on average, and no footprint from {first} to {last} \
+             bytes stands out"
         ));
     };
-    let shares = Shares::of(rows, rise.begins, place);
-    let inside = shares.up_to(if place == Place::Begin { SPILLED } else { 0.5 });
-    let (Some(value), Some(begins)) = (inside, shares.untouched(rise.begins)) else {
+    let shares = Shares::of(rows, rise, place);
+    let seen = shares.up_to(if place == Place::Begin { SPILLED } else { 0.5 });
+    let Some((held, (seen, next))) = seen.and_then(|seen| Some((shares.held(seen)?, (rows[seen].0, rows.get(seen + 1)?.0)))) else {
         return Err(format!("loads are slow at the smallest footprint tried, {first} bytes, already"));
     };
-    let ends = shares.up_to(1.0 - SPILLED).and_then(|at| rows.iter().map(|(x, _)| *x).find(|x| *x > at)).unwrap_or(*last);
+    let over = shares.thrashed(next);
+    let ends = over.unwrap_or(*last);
+    let (from, to) = match (place, over) {
+        // All loads miss soon: the first line too many showed.
+        (Place::Begin, Some(_)) => (held, next - 1.0),
+        (Place::Begin, None) => (held, (seen * (1.0 + AROUND)).min(ends)),
+        (Place::Middle, _) => (held * (1.0 - STRAY), (seen * (1.0 + AROUND / 2.0)).min(ends)),
+    };
+    let from = from.max(seen * (1.0 - AROUND));
+    let value = roundest(from, to);
     let cite = format!(
-        "MT4G's chase: {:.0} cycles up to {begins} bytes, {:.0} from {ends} on; a change point with confidence {:.6}{}",
-        rise.before,
-        steps.levels.last().map_or(rise.after, |level| level.mean),
+        "MT4G's chase: a change point with confidence {:.6}; loads take {:.0} cycles up to {held} bytes, and {} {ends}; of the sizes \
+         from {from:.0} to {to:.0} most powers of two divide it",
         rise.confidence,
-        if ends == *last { ", not over at the largest footprint tried" } else { "" }
+        rise.before,
+        if over.is_some() { "most are slow from" } else { "some still do at the most tried," }
     );
-    Ok(Fact::between(begins.min(value), value, ends.max(value), Source::Measured, cite))
+    Ok(Fact::between(held.min(value), value, ends.max(value), Source::Measured, cite))
 }
 
-/// Of each footprint the share of the way from the level before to the one after.
+/// Of the numbers between two, the whole one that the largest power of two divides.
+fn roundest(from: f64, to: f64) -> f64 {
+    let multiple = |bit: i32| (from / 2f64.powi(bit)).ceil() * 2f64.powi(bit);
+    (0..f64::MANTISSA_DIGITS as i32).rev().map(multiple).find(|number| *number <= to).unwrap_or(from)
+}
+
+/// Of each footprint the share of loads that are slow.
 struct Shares<'r> {
     rows: &'r [(f64, Vec<f64>)],
     shares: Vec<f64>,
+    /// The share where the level before the rise begins.
+    usual: f64,
 }
 
 impl<'r> Shares<'r> {
-    fn of(rows: &'r [(f64, Vec<f64>)], begins: f64, place: Place) -> Self {
-        let pool = |of: &dyn Fn(f64) -> bool| {
-            let mut all: Vec<f64> = rows.iter().filter(|(x, _)| of(*x)).flat_map(|(_, loads)| loads.iter().copied()).collect();
-            all.sort_by(f64::total_cmp);
-            all
+    fn of(rows: &'r [(f64, Vec<f64>)], rise: &Change, place: Place) -> Self {
+        let pool = |of: &dyn Fn(f64, f64) -> bool| {
+            let all = rows.iter().flat_map(|(x, loads)| loads.iter().filter(|load| of(*x, **load)).copied());
+            sorted(all.collect())
         };
-        let fast = quantile(&pool(&|x| x <= begins), 0.5);
-        let slow = quantile(&pool(&|x| x > begins), 0.95);
+        let fast = quantile(&pool(&|x, _| x <= rise.begins), 0.5);
+        let slow = quantile(&pool(&|x, load| x > rise.begins && load > SLOWER * fast), 0.5);
+        // A rise by less than to another memory: there is no slow load.
+        let slow = if slow.is_finite() { slow } else { rise.after.max(fast * (1.0 + f64::EPSILON)) };
         let mut shares: Vec<f64> = rows.iter().map(|(_, loads)| beyond(loads, fast, slow)).collect();
+        let level = rows.iter().filter(|(x, _)| *x <= rise.begins).count();
+        let mut usual = quantile(&sorted(shares[..level.div_ceil(2)].to_vec()), 0.5);
         if place == Place::Middle {
-            // Not all loads of what exceeds a large cache miss: the way ends at the plateau.
-            let mut sorted = shares.clone();
-            sorted.sort_by(f64::total_cmp);
-            let plateau = quantile(&sorted, 0.9);
-            shares.iter_mut().for_each(|share| *share /= plateau);
+            // Latencies of hits differ, and not all loads of what exceeds a large cache miss.
+            let plateau = quantile(&sorted(shares.clone()), 0.9);
+            shares.iter_mut().for_each(|share| *share = (*share - usual) / (plateau - usual));
+            usual = 0.0;
         }
-        Self { rows, shares }
+        Self { rows, shares, usual }
     }
 
-    /// The last footprint of those that lie at or below a share, counted: a stray row moves it by one row.
-    fn up_to(&self, share: f64) -> Option<f64> {
-        let below = self.shares.iter().filter(|own| **own <= share).count();
-        self.rows.get(below.checked_sub(1)?).map(|(x, _)| *x)
+    /// The last row of those that lie at or below a share, counted: a stray row moves it by one.
+    fn up_to(&self, share: f64) -> Option<usize> {
+        let at = self.shares.iter().filter(|own| **own <= share).count().checked_sub(1)?;
+        (at + 1 < self.rows.len()).then_some(at)
     }
 
-    /// The last footprint in front of the first at which more loads are slow than in the first half of the rows that are on one level.
-    fn untouched(&self, level: f64) -> Option<f64> {
-        let rows = self.rows.iter().filter(|(x, _)| *x <= level).count();
-        let stray = self.shares.iter().take(rows.div_ceil(2)).copied().fold(0.0, f64::max);
-        let until = self.shares.iter().position(|share| *share > stray).unwrap_or(self.shares.len());
-        self.rows.get(until.checked_sub(1)?).map(|(x, _)| *x)
+    /// The last footprint, up to the one at a row, at which no more loads are slow than where the level before the rise begins; none
+    /// where there are more than outliers.
+    fn held(&self, row: usize) -> Option<f64> {
+        let held = (0..=row).rev().find(|at| self.shares[*at] <= self.usual + STRAY)?;
+        (self.usual <= SPILLED / 2.0).then_some(self.rows[held].0)
     }
+
+    /// The first footprint, from one on, at which most loads are slow, if enough of them are.
+    fn thrashed(&self, from: f64) -> Option<f64> {
+        let beyond = self.rows.iter().filter(|(x, _)| *x >= from).count();
+        let first = self.up_to(THRASHED)? + 1;
+        ((self.rows.len() - first) as f64 >= PLATEAU * beyond as f64).then_some(self.rows[first].0)
+    }
+}
+
+fn sorted(mut numbers: Vec<f64>) -> Vec<f64> {
+    numbers.sort_by(f64::total_cmp);
+    numbers
 }
 
 /// How far loads are from fast to slow, from 0 to 1, on average: the share of misses, where there are but hits and misses.

@@ -61,6 +61,8 @@ const MOST_LEVELS: usize = 5;
 const UNLIKE: f64 = 0.015;
 /// A cache right behind one that is not much smaller would hardly help; its curve looks like one cache of other replacement.
 const APART: f64 = 3.0;
+/// Curves that miss more than so many times the squares that the best misses do not become the best.
+const PROMISING: f64 = 4.0;
 /// How steep misses begin.
 const STEEP: [f64; 9] = [1.0, 1.5, 2.0, 3.0, 5.0, 9.0, 17.0, 33.0, 65.0];
 
@@ -118,7 +120,11 @@ impl Victims {
         }
     }
     fn all() -> impl Iterator<Item = Self> {
-        STEEP.into_iter().map(Self::Lru).chain([4.0, 8.0, 16.0, 1e6].map(Self::Random)).chain([4.0, 8.0, 16.0, 64.0, 256.0].map(Self::Hashed))
+        STEEP
+            .into_iter()
+            .map(Self::Lru)
+            .chain([4.0, 8.0, 16.0, 1e6].map(Self::Random))
+            .chain([4.0, 8.0, 16.0, 64.0, 256.0].map(Self::Hashed))
     }
 }
 
@@ -153,13 +159,23 @@ pub fn fit(points: &[Point]) -> Option<Levels> {
     Some(levels)
 }
 
-/// The best curve with one level more: a grid for the new one, then all of them moved.
+/// The best curve with one level more: that is looked for, then each of the others anew, since each was the best without it.
 fn added(points: &[Point], shapes: &[Shape]) -> Option<Found> {
+    let mut best = placed(points, shapes)?;
+    for n in 0..best.0.len() {
+        let others: Vec<Shape> = best.0.iter().enumerate().filter(|(i, _)| *i != n).map(|(_, shape)| *shape).collect();
+        best = placed(points, &others).into_iter().chain([best]).min_by(|a, b| a.1.1.total_cmp(&b.1.1))?;
+    }
+    Some(best)
+}
+
+/// The best curve with one level beside others: a grid for it, then all of them moved.
+fn placed(points: &[Point], shapes: &[Shape]) -> Option<Found> {
     // Of each kind of victims the best, to be moved: the best before is not always the best after.
     let mut best: [Option<Found>; 3] = [const { None }; 3];
     let mut between: Vec<f64> = points.windows(2).map(|pair| (pair[0].bytes * pair[1].bytes).sqrt()).collect();
     // Many ranges near one end say no more of where another is.
-    between.dedup_by(|next, last| *next < *last * 1.05);
+    between.dedup_by(|next, last| *next < *last * 1.12);
     for bytes in between {
         for victims in Victims::all() {
             let mut tried = shapes.to_vec();
@@ -175,7 +191,9 @@ fn added(points: &[Point], shapes: &[Shape]) -> Option<Found> {
             }
         }
     }
-    best.into_iter().flatten().map(|found| moved(points, found)).min_by(|a, b| a.1.1.total_cmp(&b.1.1))
+    let least = best.iter().flatten().map(|found| found.1.1).reduce(f64::min)?;
+    let promising = best.into_iter().flatten().filter(|found| found.1.1 <= PROMISING * least);
+    promising.map(|found| moved(points, found)).min_by(|a, b| a.1.1.total_cmp(&b.1.1))
 }
 
 /// The same with all levels moved in turn while that explains more.
@@ -216,21 +234,20 @@ fn apart(shapes: &[Shape]) -> bool {
 /// Rises of levels of given shapes: least squares of relative errors, none negative. With it the sum of squares, in standard errors.
 fn solve(points: &[Point], shapes: &[Shape]) -> (Levels, f64) {
     let columns = shapes.len() + 1;
-    let row = |point: &Point| -> Vec<f64> {
-        let rises = shapes.iter().map(|&(bytes, victims)| victims.share(bytes, point.bytes));
-        std::iter::once(1.0).chain(rises).map(|x| x / (point.seconds * point.noise)).collect()
-    };
-    let rows: Vec<Vec<f64>> = points.iter().map(row).collect();
+    let mut rows = Vec::with_capacity(points.len() * columns);
+    for point in points {
+        let scale = 1.0 / (point.seconds * point.noise);
+        rows.push(scale);
+        rows.extend(shapes.iter().map(|&(bytes, victims)| victims.share(bytes, point.bytes) * scale));
+    }
     let targets: Vec<f64> = points.iter().map(|point| 1.0 / point.noise).collect();
     let rises = super::least_squares(&rows, &targets, columns);
+    let off = |row: &[f64], target: f64| row.iter().zip(&rises).map(|(x, rise)| x * rise).sum::<f64>() - target;
+    let offs = || rows.chunks(columns).zip(&targets).zip(points).map(|((row, target), point)| (off(row, *target), point.noise));
     let caches = shapes.iter().zip(&rises[1..]);
     let caches = caches.map(|(&(bytes, victims), &miss)| Level { bytes, between: (bytes, bytes), victims, miss }).collect();
-    let mut levels = Levels { first: rises[0], caches, error: 0.0 };
-    let off = |point: &Point| levels.seconds(point.bytes) / point.seconds - 1.0;
-    let squares = |scale: fn(&Point) -> f64| points.iter().map(|point| (off(point) / scale(point)).powi(2)).sum::<f64>();
-    let (error, sum) = ((squares(|_| 1.0) / points.len() as f64).sqrt(), squares(|point| point.noise));
-    levels.error = error;
-    (levels, sum)
+    let error = (offs().map(|(off, noise)| (off * noise).powi(2)).sum::<f64>() / points.len() as f64).sqrt();
+    (Levels { first: rises[0], caches, error }, offs().map(|(off, _)| off * off).sum())
 }
 
 /// Capacities of a level with which the curve is no significantly worse, what it replaces free: 3.84 is the chi-squared of one parameter at 95 %.
@@ -253,3 +270,6 @@ fn interval(points: &[Point], shapes: &[Shape], n: usize, least: f64, scale: f64
     };
     (end(false), end(true))
 }
+
+#[cfg(test)]
+mod tests;

@@ -36,7 +36,7 @@ pub fn text(measurement: &Measurement) -> Option<&CudaText> {
 
 /// Distinct texts with the name of a measurement that uses each.
 pub fn distinct(measurements: &[Measurement]) -> BTreeMap<&str, (&str, &CudaText)> {
-    measurements.iter().filter_map(|m| text(m).map(|t| (t.text.as_str(), (m.name.as_str(), t)))).into_iter().collect()
+    measurements.iter().filter_map(|m| text(m).map(|t| (t.text.as_str(), (m.name.as_str(), t)))).collect()
 }
 
 /// Compiles a text and asserts that nothing is spilled.

@@ -116,16 +116,17 @@ impl Limits {
             if let Some(next) = halves.filter(untried) {
                 return Some((next, self.effort));
             }
-            if few
-                && let Some(next) = refined(level, grain(level.bytes)).map(|range| walk(range, grain(level.bytes))).find(untried)
-            {
+            if few && let Some(next) = refined(level, grain(level.bytes)).map(|range| walk(range, grain(level.bytes))).find(untried) {
                 return Some((next, self.effort));
             }
         }
         // What larger caches fetch: pairs beyond their ends.
         for level in &levels.caches {
-            let beyond = ((4.0 * level.bytes) as u64 * u64::from(APART / before.nearest_grain().min(APART))).next_power_of_two().min(self.most);
-            if beyond > PAIRED && let Some(next) = pairs(beyond).find(untried) {
+            let beyond =
+                ((4.0 * level.bytes) as u64 * u64::from(APART / before.nearest_grain().min(APART))).next_power_of_two().min(self.most);
+            if beyond > PAIRED
+                && let Some(next) = pairs(beyond).find(untried)
+            {
                 return Some((next, self.effort));
             }
         }

@@ -175,7 +175,8 @@ impl Route {
             let ratio = spec.range as f64 / level.bytes;
             let places = spec.range as f64 / f64::from(spec.stride);
             let near = u64::from(spec.stride) == line && (0.7..1.6).contains(&ratio);
-            let strided = u64::from(spec.stride) > line && u64::from(spec.stride).is_multiple_of(line) && places <= FEW * lines && ratio > 1.0;
+            let strided =
+                u64::from(spec.stride) > line && u64::from(spec.stride).is_multiple_of(line) && places <= FEW * lines && ratio > 1.0;
             spec.route == self.name && spec.pair.is_none() && spec.walkers == 1 && (near || strided) && places * (line as f64) < next
         };
         let walks: Vec<lru::Walk> = seen

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use warpsight_ir::profile::Fact;
+use warpsight_ir::profile::{Fact, Geometry};
 
 /// A fact of a device, in SI units: seconds, bytes, bytes a second, operations a second; numbers of things as they are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,23 +16,6 @@ pub enum Finding {
     Word(Fact<String>),
     /// Geometries of a cache, each consistent with everything measured; the first explains it best.
     Geometries(Fact<Vec<Geometry>>),
-}
-
-/// How a cache may be organised, and its images lie in memory.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Geometry {
-    /// Sets.
-    pub sets: u32,
-    /// Lines of a set.
-    pub ways: u32,
-    /// Per bit of the set's number the address bits whose XOR it is; the line's number modulo the sets where there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hash: Option<Vec<Vec<u32>>>,
-    /// How texels lie in memory, where images are cached: `linear`, `adreno_tiled`, ….
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub layout: Option<String>,
-    /// What the best curve of it misses what was measured by, relative, root mean square.
-    pub error: f64,
 }
 
 /// Points of a curve, for the page.

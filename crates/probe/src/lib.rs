@@ -21,10 +21,13 @@ mod finding;
 pub mod fit;
 mod kernels;
 pub mod phases;
+mod profile;
 mod record;
 pub mod replay;
 
-pub use finding::{Curve, Finding, Findings, Geometry};
+pub use finding::{Curve, Finding, Findings};
+pub use profile::{Consistency, consistency, profile};
+pub use warpsight_ir::profile::Geometry;
 pub use record::{Cause, Outcome, Record};
 
 use serde::{Deserialize, Serialize};

@@ -86,7 +86,7 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Route, levels: &Levels
     let last = levels.latency(levels.caches.len());
     let reach = route.points.iter().map(|point| point.bytes).fold(0.0, f64::max);
     if levels.caches.last().is_some_and(|level| reach >= 3.0 * level.bytes) {
-        findings.number(format!("{word}.beyond.latency_s"), about(last));
+        findings.number(format!("{word}.memory.latency_s"), about(last));
     }
     let mut points: Vec<[f64; 4]> =
         route.points.iter().map(|p| [p.bytes, p.seconds, p.seconds * (1.0 - route.noise), p.seconds * (1.0 + route.noise)]).collect();

@@ -58,7 +58,7 @@ pub fn depth(images: &Hierarchy, buffers: &Hierarchy, image_bandwidth: &[Bandwid
 
 fn facts(hierarchy: &Hierarchy, path: &Path, found: &mut Findings) {
     let Path { key, file, first, .. } = path;
-    let Some(nearest) = hierarchy.nearest else {
+    let Some(mut latency) = hierarchy.nearest.map(Some) else {
         let unknown = Fact::unknown(format!("{file}: no usable samples"));
         found.number(format!("{key}.l{first}.capacity_bytes"), unknown.clone());
         return found.number(format!("{key}.l{first}.latency_s"), unknown);
@@ -67,13 +67,9 @@ fn facts(hierarchy: &Hierarchy, path: &Path, found: &mut Findings) {
         let absent = format!("{file}: no latency rises before the cache that images have behind {level} nearer");
         found.number(format!("{key}.l{level}.capacity_bytes"), Fact::absent(absent));
     }
-    let mut latency = Some((nearest, nearest, nearest));
     for (place, cache) in hierarchy.caches.iter().enumerate() {
         let key = format!("{key}.l{}", first + place);
         let told = Told::of(cache, path.line.filter(|_| place == 0));
-        if place == 0 && told.best.is_some() {
-            latency = told.range(|fit| (fit.hit_s, fit.hit_sigma_s));
-        }
         found.number(format!("{key}.latency_s"), latency_fact(latency, file));
         told.facts(&key, file, cache, found);
         // What the next level takes is what this one's misses add.
@@ -94,7 +90,9 @@ fn facts(hierarchy: &Hierarchy, path: &Path, found: &mut Findings) {
 
 fn latency_fact(latency: Option<(f64, f64, f64)>, file: &str) -> Fact<f64> {
     match latency {
-        Some((lo, value, hi)) => Fact::between(lo, value, hi, Source::Measured, format!("{file}: straight line through misses a step")),
+        Some((lo, value, hi)) => {
+            Fact::between(lo, value, hi, Source::Measured, format!("{file}: hits of the walks, and what each miss adds"))
+        }
         None => Fact::unknown(format!("{file}: the recording ends before all steps miss")),
     }
 }
@@ -124,7 +122,7 @@ impl<'a> Told<'a> {
         };
         // Likelihood, and a prior that halves with each digit that a capacity needs: caches are made of powers of two.
         let against = |fit: &Fitted, shape: &Shape| {
-            fit.deviance(&cache.shapes[0]) + 2.0 * std::f64::consts::LN_2 * f64::from(digits(shape.capacity_bytes()))
+            cache.explained * fit.deviance(&cache.shapes[0]) + 2.0 * std::f64::consts::LN_2 * f64::from(digits(shape.capacity_bytes()))
         };
         let all = fits.iter().flat_map(|(fit, shapes)| shapes.iter().map(|&shape| (*fit, shape)));
         let best = all.min_by(|a, b| against(a.0, a.1).total_cmp(&against(b.0, b.1)));
@@ -153,13 +151,12 @@ impl<'a> Told<'a> {
             let cite = format!("{file}: LRU caches fitted to {} walks, the best within {error:.2} %", fit.shares.len());
             Fact::between(lo, of(best), hi, Source::Measured, cite)
         };
-        // The walks with the usual stride alone say where it ends, whatever is replaced.
+        // Where shapes of several capacities are left, the walks with the usual stride alone say how far it may lie.
         let capacity = match number(&|shape| shape.capacity_bytes() as f64) {
-            Fact::Known { value, lo: Some(lo), hi: Some(hi), source, cite, .. } => {
-                let alone = if shapes().count() > 1 { rise.between } else { (lo, hi) };
-                Fact::between(lo.min(alone.0), value, hi.max(alone.1.min(value.max(alone.1))), source, cite)
+            Fact::Known { value, lo: Some(lo), hi: Some(hi), source, cite, .. } if lo < hi => {
+                Fact::between(lo.min(rise.between.0), value, hi.max(rise.between.1), source, cite)
             }
-            other => other,
+            one => one,
         };
         found.number(format!("{key}.capacity_bytes"), capacity);
         found.number(format!("{key}.line_bytes"), number(&|shape| shape.line_bytes as f64));

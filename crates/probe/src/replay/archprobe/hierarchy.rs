@@ -2,19 +2,18 @@
 
 use super::recording::{Sample, per_iteration};
 use super::rises::{Rise, rises};
+use super::streams::median;
 use crate::fit::lru::{Fitted, Shape, Walk, candidates, consistent, fit};
 
 /// What a walk of one work-item shows.
 #[derive(Debug, Default)]
 pub struct Hierarchy {
-    /// Seconds of an empty launch.
-    pub launch: Option<f64>,
     /// Bytes between the steps of most walks: the usual stride.
     pub stride: f64,
     /// Footprint and seconds of a step, of walks with the usual stride.
     pub curve: Vec<(f64, f64)>,
-    /// Latency of the smallest walks.
-    pub nearest: Option<f64>,
+    /// Latency of walks that the nearest cache holds: least, median, most.
+    pub nearest: Option<(f64, f64, f64)>,
     /// Ends of caches, the nearest first.
     pub caches: Vec<Cache>,
 }
@@ -26,8 +25,9 @@ pub struct Cache {
     pub rise: Rise,
     /// All that the walks about it cannot tell from the best, the best first; empty where no shape explains them.
     pub shapes: Vec<Fitted>,
-    /// What the best shape misses the walks by, relative, root mean square.
-    pub error: f64,
+    /// Share of what neighbouring walks differ by in what the best shape misses the walks by, of their squares: 1 where it explains the
+    /// walks as well as any model can; the rest is the model's fault, and says nothing for or against a shape.
+    pub explained: f64,
 }
 
 /// A point of the walks: footprint and stride in bytes, seconds of a step.
@@ -35,8 +35,8 @@ pub type Point = ([f64; 2], f64);
 
 /// Analyses walks of (bytes, stride).
 pub fn hierarchy(samples: &[Sample]) -> Hierarchy {
-    let (launch, points) = per_iteration(samples);
-    let Some(usual) = usual_stride(&points) else { return Hierarchy { launch, ..Hierarchy::default() } };
+    let (_, points) = per_iteration(samples);
+    let Some(usual) = usual_stride(&points) else { return Hierarchy::default() };
     let curve: Vec<(f64, f64)> = points.iter().filter(|point| point.0[1] == usual).map(|point| (point.0[0], point.1)).collect();
     let rises = rises(&curve);
     let mut caches = vec![];
@@ -47,8 +47,8 @@ pub fn hierarchy(samples: &[Sample]) -> Hierarchy {
         let about: Vec<Point> = points.iter().copied().filter(|point| (from..=end).contains(&point.0[0])).collect();
         caches.push(explained(rise.clone(), &about, usual));
     }
-    let nearest = rises.first().map(|rise| rise.before).or_else(|| median(curve.iter().map(|point| point.1).collect()));
-    Hierarchy { launch, stride: usual, curve, nearest, caches }
+    let nearest = nearest(&curve, rises.first());
+    Hierarchy { stride: usual, curve, nearest, caches }
 }
 
 /// The stride of most footprints; others are of walks that tell lines and sets.
@@ -59,9 +59,12 @@ fn usual_stride(points: &[Point]) -> Option<f64> {
     longest.first().copied()
 }
 
-fn median(mut of: Vec<f64>) -> Option<f64> {
-    of.sort_by(f64::total_cmp);
-    of.get(of.len() / 2).copied()
+/// The median of all walks before the first rise, its error, and what latency creeps by up to there.
+fn nearest(curve: &[(f64, f64)], rise: Option<&Rise>) -> Option<(f64, f64, f64)> {
+    let held = curve.iter().filter(|point| rise.is_none_or(|rise| point.0 <= rise.from));
+    let (lo, value, hi) = median(held.map(|point| point.1).collect())?;
+    let before = rise.map_or(value, |rise| rise.before);
+    Some((lo.min(before), value, hi.max(before)))
 }
 
 /// Steps of all walks that are fitted together, at most.
@@ -94,8 +97,16 @@ fn explained(rise: Rise, about: &[Point], usual: f64) -> Cache {
     let hashed = sizes.into_iter().flat_map(|(bytes, line)| candidates(bytes, line)).filter(|shape| shape.hash.is_some());
     let fitted = fit(&walks, plain.into_iter().chain(hashed));
     let error = fitted.first().map_or(f64::INFINITY, |best| best.error);
+    let explained = (noise(about, usual).max(DIGITS) / error).powi(2).min(1.0);
     let shapes = consistent(&fitted).into_iter().cloned().collect();
-    Cache { rise, shapes, error }
+    Cache { rise, shapes, explained }
+}
+
+/// What walks with the usual stride scatter by, relative: the median difference of neighbours, as that of normal numbers.
+fn noise(about: &[Point], usual: f64) -> f64 {
+    let times: Vec<f64> = about.iter().filter(|point| point.0[1] == usual).map(|point| point.1).collect();
+    let differences = times.windows(2).map(|pair| (pair[1] / pair[0] - 1.0).abs()).collect();
+    median(differences).map_or(0.0, |(_, middle, _)| 1.48 * middle / std::f64::consts::SQRT_2)
 }
 
 /// Whole lines about the interval of a rise.

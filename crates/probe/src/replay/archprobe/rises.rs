@@ -43,14 +43,21 @@ pub fn rises(points: &[(f64, f64)]) -> Vec<Rise> {
     (0..found.len()).filter_map(|place| refined(&points, &stretches, &found, place)).collect()
 }
 
-/// Averages of stretches of equal ratio.
+/// Averages of stretches of equal ratio; the last one takes in what begins another with few points.
 fn stretches(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let stretch = |x: f64| (x.log2() * PER_OCTAVE).floor();
     let mean = |points: &[(f64, f64)]| {
         let sum = points.iter().fold((0.0, 0.0), |sum, point| (sum.0 + point.0, sum.1 + point.1));
         (sum.0 / points.len() as f64, sum.1 / points.len() as f64)
     };
-    points.chunk_by(|a, b| stretch(a.0) == stretch(b.0)).map(mean).collect()
+    let mut parts: Vec<&[(f64, f64)]> = points.chunk_by(|a, b| stretch(a.0) == stretch(b.0)).collect();
+    if let [.., before, last] = parts[..]
+        && 2 * last.len() < before.len()
+    {
+        parts.truncate(parts.len() - 2);
+        parts.push(&points[points.len() - before.len() - last.len()..]);
+    }
+    parts.into_iter().map(mean).collect()
 }
 
 /// A ramp over stretches: the last before it and the first after it; `until` is one past the last where the recording ends on the ramp.

@@ -30,15 +30,18 @@ pub fn fallen(points: &[Bandwidth]) -> Vec<Fall> {
     falls.collect()
 }
 
-/// The median bandwidth of a level with the error of a median: least, median, most.
 fn middle(level: &[Bandwidth]) -> Option<(f64, f64, f64)> {
-    let mut rates: Vec<f64> = level.iter().map(|point| point.1).collect();
-    rates.sort_by(f64::total_cmp);
-    let median = *rates.get(rates.len() / 2)?;
-    let mut far: Vec<f64> = rates.iter().map(|rate| (rate - median).abs()).collect();
+    median(level.iter().map(|point| point.1).collect())
+}
+
+/// The median of numbers, between ends three standard errors away, as the numbers scatter: least, median, most.
+pub fn median(mut of: Vec<f64>) -> Option<(f64, f64, f64)> {
+    of.sort_by(f64::total_cmp);
+    let median = *of.get(of.len() / 2)?;
+    let mut far: Vec<f64> = of.iter().map(|number| (number - median).abs()).collect();
     far.sort_by(f64::total_cmp);
-    // 1.48 median deviations are a standard deviation, 1.25 of its errors of a mean those of a median; three of them.
-    let error = 3.0 * 1.25 * 1.48 * far[far.len() / 2] / (rates.len() as f64).sqrt();
+    // Of normal numbers 1.48 median deviations are a standard deviation, and a median's error is 1.25 times that of a mean.
+    let error = 3.0 * 1.25 * 1.48 * far[far.len() / 2] / (of.len() as f64).sqrt();
     Some((median - error, median, median + error))
 }
 

@@ -21,7 +21,7 @@ pub struct Rise {
 
 /// Stretches of footprint per octave over which points are averaged.
 const PER_OCTAVE: f64 = 16.0;
-/// A rise is so many times what averages of stretches scatter by …
+/// A rise is so many times its own error, from the scatter of stretches …
 const CLEAR: f64 = 6.0;
 /// … so many times what latency creeps by, from the first to the last quarter, on either side of it …
 const ABOVE_CREEP: f64 = 4.0;
@@ -112,12 +112,25 @@ fn clear(window: &[(f64, f64)], from: usize, until: usize) -> Option<f64> {
     let (x, end) = (window[from].0, if open { window.last()?.0 } else { window[until].0 });
     let ramp = |at: f64| ((at - x) / (end - x)).clamp(0.0, 1.0);
     let (level, height) = line(window.iter().map(|&(at, y)| (ramp(at), y)))?;
-    let left: f64 = window.iter().map(|&(at, y)| (y - level - height * ramp(at)).powi(2)).sum();
-    let scatter = (left / (window.len() as f64 - 4.0).max(1.0)).sqrt();
-    let creep = creep(before).max(if open { 0.0 } else { creep(after) });
-    let stands = height > CLEAR * scatter && height > ABOVE_CREEP * creep && height > LEAST * level;
+    let left: Vec<f64> = window.iter().map(|&(at, y)| y - level - height * ramp(at)).collect();
+    let squares: f64 = left.iter().map(|left| left * left).sum();
+    let scatter = (squares / (window.len() as f64 - 4.0).max(1.0)).sqrt();
+    // Neighbours that are alike are fewer than they seem.
+    let alike = inflated(&left);
+    let error = |many: usize, other: usize| scatter * alike * (1.0 / many as f64 + 1.0 / other as f64).sqrt();
+    let creeps = |flat: &[(f64, f64)]| creep(flat) - 2.0 * error(flat.len().div_ceil(4), flat.len().div_ceil(4));
+    let creep = creeps(before).max(if open { 0.0 } else { creeps(after) });
+    let error = error(before.len(), if open { 1 } else { after.len() });
+    let stands = height > CLEAR * error && height > ABOVE_CREEP * creep && height > LEAST * level;
     // Without any scatter, what counts is how well the ramp fits.
     stands.then(|| height / scatter.max(1e-9 * level))
+}
+
+/// How many times larger the error of a mean is than that of independent numbers, where what is left of neighbours looks alike.
+fn inflated(left: &[f64]) -> f64 {
+    let (both, one) = (left.windows(2).map(|pair| pair[0] * pair[1]).sum::<f64>(), left.iter().map(|left| left * left).sum::<f64>());
+    let alike = if one > 0.0 { (both / one).clamp(0.0, 0.99) } else { 0.0 };
+    ((1.0 + alike) / (1.0 - alike)).sqrt()
 }
 
 /// How much the last quarter of a flat stretch lies above or below its first.
@@ -238,9 +251,7 @@ impl Fit {
             y - basis(window, self.from, self.until, x).iter().zip(self.coefficients).map(|(u, c)| u * c).sum::<f64>()
         };
         let left: Vec<f64> = thinned(window).map(left).collect();
-        let (both, one) = (left.windows(2).map(|pair| pair[0] * pair[1]).sum::<f64>(), left.iter().map(|l| l * l).sum::<f64>());
-        let alike = if one > 0.0 { (both / one).clamp(0.0, 0.99) } else { 0.0 };
-        (left.len() as f64 * (1.0 - alike) / (1.0 + alike)).max(1.0)
+        (left.len() as f64 / inflated(&left).powi(2)).max(1.0)
     }
 }
 

@@ -151,7 +151,7 @@ impl<'a> Told<'a> {
             let cite = format!("{file}: LRU caches fitted to {} walks, the best within {error:.2} %", fit.shares.len());
             Fact::between(lo, of(best), hi, Source::Measured, cite)
         };
-        // Where shapes of several capacities are left, the walks with the usual stride alone say how far it may lie.
+        // Where shapes of several capacities are left, the walks with the smallest strides alone say how far it may lie.
         let capacity = match number(&|shape| shape.capacity_bytes() as f64) {
             Fact::Known { value, lo: Some(lo), hi: Some(hi), source, cite, .. } if lo < hi => {
                 Fact::between(lo.min(rise.between.0), value, hi.max(rise.between.1), source, cite)

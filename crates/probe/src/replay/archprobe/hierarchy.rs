@@ -5,23 +5,31 @@ use super::rises::{Rise, rises};
 use super::streams::median;
 use crate::fit::lru::{Fitted, Shape, Walk, candidates, consistent, fit};
 
-/// What a walk of one work-item shows.
+/// What walks of one work-item show.
 #[derive(Debug, Default)]
 pub struct Hierarchy {
-    /// Bytes between the steps of most walks: the usual stride.
-    pub stride: f64,
-    /// Footprint and seconds of a step, of walks with the usual stride.
-    pub curve: Vec<(f64, f64)>,
+    /// Of each footprint the walk with the smallest stride, in order.
+    pub walks: Vec<Point>,
     /// Latency of walks that the nearest cache holds: least, median, most.
     pub nearest: Option<(f64, f64, f64)>,
     /// Ends of caches, the nearest first.
     pub caches: Vec<Cache>,
 }
 
+/// A walk: footprint and stride in bytes, seconds of a step.
+pub type Point = ([f64; 2], f64);
+
+impl Hierarchy {
+    /// Seconds of a step against footprint.
+    pub fn curve(&self) -> Vec<(f64, f64)> {
+        self.walks.iter().map(|point| (point.0[0], point.1)).collect()
+    }
+}
+
 /// The end of a cache, and what explains it.
 #[derive(Debug)]
 pub struct Cache {
-    /// Where the walks with the usual stride rise.
+    /// Where the walks with the smallest strides rise.
     pub rise: Rise,
     /// All that the walks about it cannot tell from the best, the best first; empty where no shape explains them.
     pub shapes: Vec<Fitted>,
@@ -30,33 +38,28 @@ pub struct Cache {
     pub explained: f64,
 }
 
-/// A point of the walks: footprint and stride in bytes, seconds of a step.
-pub type Point = ([f64; 2], f64);
-
-/// Analyses walks of (bytes, stride).
+/// Analyses samples of walks of (bytes, stride).
 pub fn hierarchy(samples: &[Sample]) -> Hierarchy {
     let (_, points) = per_iteration(samples);
-    let Some(usual) = usual_stride(&points) else { return Hierarchy::default() };
-    let curve: Vec<(f64, f64)> = points.iter().filter(|point| point.0[1] == usual).map(|point| (point.0[0], point.1)).collect();
-    let rises = rises(&curve);
+    // Other strides through a footprint tell lines and sets.
+    let (mut walks, mut rings) = (vec![], vec![]);
+    for ring in points.chunk_by(|a, b| a.0[0] == b.0[0]) {
+        walks.push(ring[0]);
+        rings.extend_from_slice(&ring[1..]);
+    }
+    let found = Hierarchy { walks, ..Hierarchy::default() };
+    let rises = rises(&found.curve());
+    let nearest = nearest(&found.curve(), rises.first());
     let mut caches = vec![];
     for (place, rise) in rises.iter().enumerate() {
         // Walks about a rise: no other rise changes them.
         let from = place.checked_sub(1).map_or(0.0, |before| rises[before].until.unwrap_or(0.0)).max(rise.from / 2.0);
         let end = rises.get(place + 1).map_or(f64::INFINITY, |next| next.between.0).min(2.0 * rise.until.unwrap_or(f64::INFINITY));
-        let about: Vec<Point> = points.iter().copied().filter(|point| (from..=end).contains(&point.0[0])).collect();
-        caches.push(explained(rise.clone(), &about, usual));
+        let about =
+            |points: &[Point]| -> Vec<Point> { points.iter().copied().filter(|point| (from..=end).contains(&point.0[0])).collect() };
+        caches.push(explained(rise.clone(), &about(&found.walks), about(&rings)));
     }
-    let nearest = nearest(&curve, rises.first());
-    Hierarchy { stride: usual, curve, nearest, caches }
-}
-
-/// The stride of most footprints; others are of walks that tell lines and sets.
-fn usual_stride(points: &[Point]) -> Option<f64> {
-    let mut smallest: Vec<f64> = points.chunk_by(|a, b| a.0[0] == b.0[0]).filter_map(|ring| Some(ring.first()?.0[1])).collect();
-    smallest.sort_by(f64::total_cmp);
-    let longest = smallest.chunk_by(|a, b| a == b).max_by_key(|same| same.len())?;
-    longest.first().copied()
+    Hierarchy { nearest, caches, ..found }
 }
 
 /// The median of all walks before the first rise, its error, and what latency creeps by up to there.
@@ -68,7 +71,7 @@ fn nearest(curve: &[(f64, f64)], rise: Option<&Rise>) -> Option<(f64, f64, f64)>
 }
 
 /// Steps of all walks that are fitted together, at most.
-const STEPS: f64 = 150_000.0;
+const STEPS: f64 = 200_000.0;
 /// Capacities that are tried for a line, at most; rounder ones first.
 const CAPACITIES: usize = 9;
 /// Capacities and lines for which hashes are tried.
@@ -81,9 +84,9 @@ const OWN: f64 = 1.0 / 256.0;
 const DIGITS: f64 = 1e-5;
 
 /// Fits shapes to the walks about a rise.
-fn explained(rise: Rise, about: &[Point], usual: f64) -> Cache {
-    let walks = walks(&rise, about, usual);
-    let lines = LINES.iter().copied().filter(|&line| line as f64 >= usual.min(16.0) && 2.0 * line as f64 <= rise.from);
+fn explained(rise: Rise, about: &[Point], rings: Vec<Point>) -> Cache {
+    let walks = walks(&rise, about, rings);
+    let lines = LINES.iter().copied().filter(|&line| 2.0 * line as f64 <= rise.from);
     let plain = lines.flat_map(|line| capacities(&rise, line).into_iter().flat_map(move |bytes| candidates(bytes, line)));
     let plain: Vec<Shape> = plain.filter(|shape| shape.hash.is_none()).collect();
     let first = fit(&walks, plain.iter().cloned());
@@ -97,15 +100,14 @@ fn explained(rise: Rise, about: &[Point], usual: f64) -> Cache {
     let hashed = sizes.into_iter().flat_map(|(bytes, line)| candidates(bytes, line)).filter(|shape| shape.hash.is_some());
     let fitted = fit(&walks, plain.into_iter().chain(hashed));
     let error = fitted.first().map_or(f64::INFINITY, |best| best.error);
-    let explained = (noise(about, usual).max(DIGITS) / error).powi(2).min(1.0);
+    let explained = (noise(about).max(DIGITS) / error).powi(2).min(1.0);
     let shapes = consistent(&fitted).into_iter().cloned().collect();
     Cache { rise, shapes, explained }
 }
 
-/// What walks with the usual stride scatter by, relative: the median difference of neighbours, as that of normal numbers.
-fn noise(about: &[Point], usual: f64) -> f64 {
-    let times: Vec<f64> = about.iter().filter(|point| point.0[1] == usual).map(|point| point.1).collect();
-    let differences = times.windows(2).map(|pair| (pair[1] / pair[0] - 1.0).abs()).collect();
+/// What walks scatter by, relative: the median difference of neighbours, as that of normal numbers.
+fn noise(about: &[Point]) -> f64 {
+    let differences = about.windows(2).map(|pair| (pair[1].1 / pair[0].1 - 1.0).abs()).collect();
     median(differences).map_or(0.0, |(_, middle, _)| 1.48 * middle / std::f64::consts::SQRT_2)
 }
 
@@ -120,14 +122,14 @@ fn capacities(rise: &Rise, line: u64) -> Vec<u64> {
 }
 
 /// Walks that tell shapes apart: those on the ramp, some before and after it, and those with other strides.
-fn walks(rise: &Rise, about: &[Point], usual: f64) -> Vec<Walk> {
+fn walks(rise: &Rise, about: &[Point], rings: Vec<Point>) -> Vec<Walk> {
     let (begin, end) = (rise.between.0, rise.until.unwrap_or(f64::INFINITY));
-    let (rings, ramp): (Vec<Point>, Vec<Point>) = about.iter().partition(|point| point.0[1] != usual);
-    let part = |from: f64, to: f64| ramp.iter().copied().filter(|point| from <= point.0[0] && point.0[0] < to).collect::<Vec<_>>();
+    let part = |from: f64, to: f64| about.iter().copied().filter(|point| from <= point.0[0] && point.0[0] < to).collect::<Vec<_>>();
     // Both ends are taken a sixteenth wider: the staircase at either tells the line.
     let (begin, end) = (begin * 15.0 / 16.0, end * 17.0 / 16.0);
-    let longest = (end.min(2.0 * begin) / usual).max(1.0);
-    let most = ((STEPS / longest / 4.0) as usize).clamp(8, 64);
+    let stride = about.first().map_or(1.0, |point| point.0[1].max(1.0));
+    let longest = (end.min(2.0 * begin) / stride).max(1.0);
+    let most = ((STEPS / longest / 4.0) as usize).clamp(8, 160);
     let parts =
         [some(part(0.0, begin), most / 4), some(part(begin, end), most), some(part(end, f64::INFINITY), most / 4), some(rings, 2 * most)];
     parts.into_iter().flatten().filter_map(walk).collect()
@@ -142,7 +144,8 @@ fn some(of: Vec<Point>, most: usize) -> Vec<Point> {
 /// The walk `i → (i + stride) mod range` from 0.
 pub fn walk(([range, stride], seconds): Point) -> Option<Walk> {
     let (range, stride) = (range as u64, stride as u64);
-    if range == 0 || stride == 0 || !range.is_multiple_of(16) || !stride.is_multiple_of(16) {
+    // Walks of more steps than are fitted are no use.
+    if range > 1 << 24 || range == 0 || stride == 0 || !range.is_multiple_of(16) || !stride.is_multiple_of(16) {
         return None;
     }
     let mut addresses = vec![0];

@@ -1,6 +1,6 @@
 //! Curves for the page, each with the figure of paper 001 that shows the same.
 
-use super::hierarchy::{Hierarchy, walk};
+use super::hierarchy::{Hierarchy, Point, walk};
 use super::recording::{Bandwidth, Recording, per_iteration};
 use super::streams::fallen;
 use crate::fit::lru::misses;
@@ -20,7 +20,6 @@ pub fn curves(recording: &Recording, images: &Hierarchy, buffers: &Hierarchy, fo
         ..curve("registers of one work-item", "001, figure 5", "registers", &one)
     });
     let mut used: Vec<f64> = registers.iter().filter(|point| point.0[0] > 1.0).map(|point| point.0[1]).collect();
-    used.dedup();
     used.sort_by(f64::total_cmp);
     used.dedup();
     for used in used {
@@ -82,21 +81,21 @@ fn bandwidth(title: &str, points: &[Bandwidth]) -> Curve {
     Curve { y: "bytes a second".to_owned(), log_x: true, changes, ..curve }
 }
 
-/// The walks with the usual stride; over them the best cache where one was fitted.
+/// The walks with the smallest strides; over them the best cache where one was fitted.
 fn chase(title: &str, hierarchy: &Hierarchy) -> Curve {
     let mut model: Vec<[f64; 2]> = vec![];
     for (place, cache) in hierarchy.caches.iter().enumerate() {
         let next = hierarchy.caches.get(place + 1).map_or(f64::INFINITY, |next| next.rise.from);
         let range = cache.rise.from / 2.0..=next.min(2.0 * cache.rise.from);
-        let about: Vec<(f64, f64)> = hierarchy.curve.iter().copied().filter(|point| range.contains(&point.0)).collect();
+        let about: Vec<Point> = hierarchy.walks.iter().copied().filter(|point| range.contains(&point.0[0])).collect();
         let Some((fit, shape)) = cache.shapes.first().and_then(|fit| Some((fit, fit.shapes.first()?))) else { continue };
         for point in about.iter().step_by(about.len().div_ceil(64).max(1)) {
-            if let Some(walk) = walk(([point.0, hierarchy.stride], point.1)) {
-                model.push([point.0, fit.seconds(misses(shape, &walk.addresses))]);
+            if let Some(walk) = walk(*point) {
+                model.push([point.0[0], fit.seconds(misses(shape, &walk.addresses))]);
             }
         }
     }
     let changes = hierarchy.caches.iter().map(|cache| cache.rise.from).collect();
-    let curve = curve(title, "001, figure 6", "bytes", &hierarchy.curve);
+    let curve = curve(title, "001, figure 6", "bytes", &hierarchy.curve());
     Curve { log_x: true, model, changes, ..curve }
 }

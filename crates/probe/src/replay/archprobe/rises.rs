@@ -27,6 +27,8 @@ const CLEAR: f64 = 6.0;
 const ABOVE_CREEP: f64 = 4.0;
 /// … and this part of the latency: less is clocks, translation or the distance of a bank.
 const LEAST: f64 = 0.02;
+/// A ramp at the recording's end, which nothing shows to end, must be higher to be told from creep.
+const LEAST_OPEN: f64 = 0.1;
 /// Stretches that must follow a ramp for its end to be seen.
 const SEEN: usize = 3;
 
@@ -73,7 +75,7 @@ struct Ramp {
 fn clearest(of: &[(f64, f64)], found: &[Ramp]) -> Option<Ramp> {
     let mut best: Option<Ramp> = None;
     for from in 1..of.len() {
-        let (low, high) = window(of, found, from)?;
+        let (low, high) = window(of, found, from);
         if low >= high {
             continue;
         }
@@ -94,12 +96,12 @@ fn clearest(of: &[(f64, f64)], found: &[Ramp]) -> Option<Ramp> {
 }
 
 /// The stretches in which a ramp that begins here may be judged: within an octave, and not across rises that were found; empty on those.
-fn window(of: &[(f64, f64)], found: &[Ramp], from: usize) -> Option<(usize, usize)> {
+fn window(of: &[(f64, f64)], found: &[Ramp], from: usize) -> (usize, usize) {
     let below = found.iter().filter(|ramp| ramp.from < from).map(|ramp| ramp.until).max().unwrap_or(0);
     let above = found.iter().filter(|ramp| ramp.from >= from).map(|ramp| ramp.from + 1).min().unwrap_or(of.len());
     let octave = of.partition_point(|point| point.0 < of[from].0 / 2.0);
     let low = below.max(octave);
-    Some(if from < low || from + 1 >= above { (0, 0) } else { (low, above) })
+    if from < low || from + 1 >= above { (0, 0) } else { (low, above) }
 }
 
 /// How clearly a ramp stands out of a window; `None` where it does not. Positions are the window's.
@@ -118,10 +120,14 @@ fn clear(window: &[(f64, f64)], from: usize, until: usize) -> Option<f64> {
     // Neighbours that are alike are fewer than they seem.
     let alike = inflated(&left);
     let error = |many: usize, other: usize| scatter * alike * (1.0 / many as f64 + 1.0 / other as f64).sqrt();
-    let creeps = |flat: &[(f64, f64)]| creep(flat) - 2.0 * error(flat.len().div_ceil(4), flat.len().div_ceil(4));
+    // Neighbours differ by noise, hardly by creep.
+    let mut differences: Vec<f64> = window.windows(2).map(|pair| (pair[1].1 - pair[0].1).abs()).collect();
+    differences.sort_by(f64::total_cmp);
+    let noise = 1.48 * differences[differences.len() / 2];
+    let creeps = |flat: &[(f64, f64)]| creep(flat) - 2.0 * noise / (flat.len().div_ceil(4) as f64).sqrt();
     let creep = creeps(before).max(if open { 0.0 } else { creeps(after) });
     let error = error(before.len(), if open { 1 } else { after.len() });
-    let stands = height > CLEAR * error && height > ABOVE_CREEP * creep && height > LEAST * level;
+    let stands = height > CLEAR * error && height > ABOVE_CREEP * creep && height > level * if open { LEAST_OPEN } else { LEAST };
     // Without any scatter, what counts is how well the ramp fits.
     stands.then(|| height / scatter.max(1e-9 * level))
 }
@@ -151,6 +157,8 @@ fn line(points: impl Iterator<Item = (f64, f64)> + Clone) -> Option<(f64, f64)> 
 
 /// Candidates for an end of a ramp at a time; the distance between them is narrowed until it is that of the points.
 const CANDIDATES: usize = 33;
+/// Stretches about where stretches show an end of a ramp, among whose points it is looked for.
+const NEAR: usize = 6;
 /// The log-likelihood, −2 ln, by which a ramp may be worse than the best one: a χ² of two degrees of freedom exceeds it once in a hundred times.
 const LIKELY: f64 = 9.21;
 
@@ -158,7 +166,7 @@ const LIKELY: f64 = 9.21;
 fn refined(points: &[(f64, f64)], stretches: &[(f64, f64)], found: &[Ramp], place: usize) -> Option<Rise> {
     let ramp = &found[place];
     let others: Vec<Ramp> = found.iter().enumerate().filter(|(other, _)| *other != place).map(|(_, ramp)| ramp.clone()).collect();
-    let (low, high) = window(stretches, &others, ramp.from)?;
+    let (low, high) = window(stretches, &others, ramp.from);
     let at = |place: usize| stretches[place.min(stretches.len() - 1)].0;
     let open = ramp.until >= stretches.len();
     // Stretches lie about their averages: the points begin a little before and end a little after.
@@ -169,8 +177,8 @@ fn refined(points: &[(f64, f64)], stretches: &[(f64, f64)], found: &[Ramp], plac
     let window: Vec<(f64, f64)> = points.iter().copied().filter(|point| (start..=end).contains(&point.0)).collect();
     let xs: Vec<f64> = window.iter().map(|point| point.0).collect();
     let about = |place: usize| {
-        let first = xs.partition_point(|&x| x < at(place.saturating_sub(2)) * (-wide).exp2());
-        (first, xs.partition_point(|&x| x <= at(place + 2) * wide.exp2()).saturating_sub(1))
+        let first = xs.partition_point(|&x| x < at(place.saturating_sub(NEAR)) * (-wide).exp2());
+        (first, xs.partition_point(|&x| x <= at(place + NEAR) * wide.exp2()).saturating_sub(1))
     };
     let (mut froms, mut untils) = (about(ramp.from), about(ramp.until));
     let mut tried: Vec<(f64, usize)> = vec![];
@@ -288,3 +296,6 @@ fn solved(mut rows: [[f64; 5]; 4]) -> Option<[f64; 4]> {
     let solution: [f64; 4] = std::array::from_fn(|place| rows[place][4] / rows[place][place]);
     solution.iter().all(|number| number.is_finite()).then_some(solution)
 }
+
+#[cfg(test)]
+mod tests;

@@ -235,6 +235,16 @@ fn what_is_missing_or_damaged_is_said_and_the_rest_goes_on() {
     assert_eq!(ends(&found, "texture.l1.capacity_bytes").1, 1024.0);
     assert!(matches!(&found.facts["warp.sizes"], Finding::Numbers(fact) if fact.get() == Some(&vec![64.0])));
 
+    // Without the device's limits, reads past the end of an image look fast: that is seen, and no level is made of them.
+    let folder = copy(&[("ArchProbeReport.json", None)]);
+    let recording = read(folder.path()).expect("a recording");
+    assert!(recording.notes.iter().any(|note| note.starts_with("ArchProbeReport.json")), "{:?}", recording.notes);
+    let found = analyse(&recording);
+    assert!(found.contradictions.iter().any(|text| text.contains("more bytes are read faster than fewer")), "{:?}", found.contradictions);
+    assert!(!found.facts.contains_key("texture.l3.bandwidth"));
+    near(&found, "texture.l2.bandwidth", 99.5e9, 0.01);
+    assert!(matches!(&found.facts["peak.fp32"], Finding::Number(Fact::Unknown { .. })));
+
     let nothing = tempfile::tempdir().expect("a folder");
     assert!(!is_one(nothing.path()) && is_one(&recorded()));
     let error = read(nothing.path()).expect_err("no recording").to_string();

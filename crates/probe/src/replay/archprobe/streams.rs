@@ -59,7 +59,13 @@ pub fn streams(recording: &Recording, warp: Option<f64>, buffer_level: usize, fo
         }
         None => Fact::unknown(format!("{file}: no sizes with one bandwidth")),
     };
-    let images = levels(&recording.image_bandwidth);
+    let mut images = levels(&recording.image_bandwidth);
+    // Reads past the end of an image return its border, and no cache is as fast.
+    if let Some(rises) = images.windows(2).position(|pair| middle(&pair[1]).map(|level| level.1) > middle(&pair[0]).map(|level| level.1)) {
+        let from = images[rises + 1].first().map_or(0.0, |point| point.0);
+        found.contradictions.push(format!("ImageBandwidth: from {from} B on more bytes are read faster than fewer; these are left out"));
+        images.truncate(rises + 1);
+    }
     for (place, level) in images.iter().enumerate() {
         found.number(format!("texture.l{}.bandwidth", place + 1), fact(Some(level), "ImageBandwidth"));
     }

@@ -96,6 +96,13 @@ impl Fitted {
     pub fn seconds(&self, share: f64) -> f64 {
         self.hit_s + share * (self.miss_s - self.hit_s)
     }
+
+    /// How much worse it is than the best fit to the same walks: −2 ln of the ratio of their likelihoods. Where even the best misses the
+    /// walks by more than their stated errors, the errors were larger than stated, by an unknown factor.
+    pub fn deviance(&self, best: &Self) -> f64 {
+        let freedom = best.freedom as f64;
+        if best.chi2 > freedom { freedom * (self.chi2 / best.chi2).ln() } else { self.chi2 - best.chi2 }
+    }
 }
 
 /// Fits latencies of hit and miss to the walks for each of the shapes by weighted least squares, with 0 ≤ hit ≤ miss; best first. Walks
@@ -170,17 +177,12 @@ const LOST: f64 = 0.01;
 /// Those of what [`fit`] returned that the walks cannot tell from the best; the best first.
 ///
 /// A likelihood-ratio test between simple hypotheses. Were one of the N fits the truth, another one would have a likelihood k times its
-/// own with probability at most 1/k, and one of all N with probability N/k (Ville's inequality): the log of the ratio, −2 ln, is Δχ², and
-/// the two latencies fitted along take what a χ² of two degrees of freedom takes. Where even the best misses the walks by more than their
-/// stated errors, the errors were larger than stated, by an unknown factor: then the ratio is that of normal errors of unknown size.
+/// own with probability at most 1/k, and one of all N with probability N/k (Markov's inequality); the two latencies fitted along take
+/// what a χ² of two degrees of freedom takes. So the [deviance](Fitted::deviance) of the truth is small.
 pub fn consistent(fitted: &[Fitted]) -> Vec<&Fitted> {
     let Some(best) = fitted.iter().min_by(|a, b| a.chi2.total_cmp(&b.chi2)) else { return vec![] };
     let limit = 2.0 * (fitted.len() as f64 / LOST).ln() + 2.0 * (1.0 / LOST).ln();
-    let freedom = best.freedom as f64;
-    let against = |fit: &Fitted| {
-        if best.chi2 > freedom { freedom * (fit.chi2 / best.chi2).ln() } else { fit.chi2 - best.chi2 }
-    };
-    fitted.iter().filter(|fit| against(fit) <= limit).collect()
+    fitted.iter().filter(|fit| fit.deviance(best) <= limit).collect()
 }
 
 #[cfg(test)]

@@ -19,27 +19,26 @@ pub fn by_order(points: &[(f64, f64)], cite: &str) -> Fact<f64> {
 /// By the steps of time against work-items of a group, of `(work-items, seconds)`: another warp takes time, another lane does not. A core
 /// that waits for several warps anyway shows no step between these, so this too is a warp or a multiple of one.
 pub fn by_latency(points: &[(f64, f64)], cite: &str) -> Fact<f64> {
-    let mut points: Vec<_> = points.iter().copied().filter(|(items, seconds)| items.is_finite() && seconds.is_finite()).collect();
-    points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    points.dedup_by(|next, kept| {
-        let same = next.0 == kept.0;
-        kept.1 = if same { kept.1.min(next.1) } else { kept.1 };
-        same
-    });
+    match first_step(points) {
+        Some((last, next)) => Fact::between(last, last, next - 1.0, Source::Measured, cite),
+        None => Fact::unknown(format!("in {} groups no step of time stands out", points.len())),
+    }
+}
+
+/// Of a curve (x, y) that is flat but for rare steps up, all about as high: the last x before the first of them, and the x after it.
+/// `None` where no step stands out of the noise.
+pub fn first_step(points: &[(f64, f64)]) -> Option<(f64, f64)> {
+    let mut points: Vec<_> = points.iter().copied().filter(|(x, y)| x.is_finite() && y.is_finite()).collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    points.dedup_by_key(|point| point.0);
     let steps: Vec<f64> = points.windows(2).map(|pair| pair[1].1 - pair[0].1).collect();
     let largest = steps.iter().copied().fold(0.0, f64::max);
-    // Steps up come in two kinds: those of about the largest one, and noise.
+    // Differences come in two kinds: steps of about the largest one, and noise, which is far below and by far more frequent.
     let is_step = |step: f64| step > largest / 2.0;
     let noise = steps.iter().filter(|&&step| !is_step(step)).fold(0.0, |most: f64, step| most.max(step.abs()));
     let count = steps.iter().filter(|&&step| is_step(step)).count();
-    let place = steps.iter().position(|&step| is_step(step));
-    // Of n differences of pure noise, a few are near the largest; steps of warps are rare, and far above all others.
-    match place {
-        Some(place) if largest > 4.0 * noise && largest > 0.0 && count * 4 <= steps.len() => {
-            Fact::between(points[place].0, points[place].0, points[place + 1].0 - 1.0, Source::Measured, cite)
-        }
-        _ => Fact::unknown(format!("up to {} work-items no step stands out", points.last().map_or(0.0, |point| point.0))),
-    }
+    let place = steps.iter().position(|&step| is_step(step))?;
+    (largest > 4.0 * noise && count * 4 <= steps.len()).then(|| (points[place].0, points[place + 1].0))
 }
 
 /// Warp sizes that explain both methods. Both give a warp or a multiple of one, so the smaller is the warp where it divides the other.

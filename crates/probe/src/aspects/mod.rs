@@ -1,5 +1,12 @@
 //! Aspects of a device: phases that react to what was measured so far, each with the analysis of its records.
 
+mod arithmetic;
+mod ask;
+mod kernels;
+mod registers;
+mod timer;
+mod warp;
+
 use crate::{Findings, Phase, Record};
 use warpsight_run::DeviceInfo;
 
@@ -30,5 +37,5 @@ impl Seen<'_> {
 
 /// All aspects, in the order in which they are measured and analysed.
 pub fn all() -> Vec<Aspect> {
-    vec![]
+    vec![timer::aspect(), warp::aspect(), arithmetic::aspect(), registers::aspect()]
 }

@@ -79,6 +79,7 @@ fn probed(device: &mut dyn Device, names: &[&str]) -> Findings {
             println!("  {key} {}", said(finding));
         }
         more.contradictions.iter().for_each(|what| println!("  contradiction: {what}"));
+        drawn(&more);
         found.extend(more);
     }
     found
@@ -94,10 +95,24 @@ fn said(finding: &Finding) -> String {
     }
 }
 
+/// Bytes a second by footprint.
+fn drawn(found: &Findings) {
+    for curve in found.curves.iter().filter(|curve| curve.y == "B/s") {
+        curve.points.iter().for_each(|[x, y, ..]| println!("    {x} {:.2e}", y));
+    }
+}
+
 /// That a number is known, and off by at most this part.
 fn near(found: &Findings, key: &str, truth: f64, part: f64) {
     let value = found.get(key).unwrap_or_else(|| panic!("{key}: {:?}", found.facts.get(key)));
     assert!((value / truth - 1.0).abs() <= part, "{key} is {value}, not {truth}");
+}
+
+fn word(found: &Findings, key: &str) -> String {
+    match found.facts.get(key) {
+        Some(Finding::Word(fact)) => fact.get().cloned().unwrap_or_default(),
+        other => panic!("{other:?}"),
+    }
 }
 
 fn warps(found: &Findings) -> Vec<f64> {
@@ -110,31 +125,51 @@ fn warps(found: &Findings) -> Vec<f64> {
 #[test]
 fn adreno_640() {
     let mut device = opened("sim:adreno640");
-    let found = probed(&mut *device, &["timer", "warp", "arithmetic", "registers"]);
+    let found = probed(&mut *device, &["timer", "warp", "arithmetic", "registers", "bandwidth"]);
     near(&found, "launch.overhead_s", 3.2e-6, 0.05);
     assert_eq!(warps(&found), [64.0]);
     near(&found, "cores", 2.0, 0.0);
     near(&found, "fma.latency_s", 4.0 / 585e6, 0.05);
     near(&found, "peak.fp32", 898.6e9, 0.05);
     near(&found, "alu.per_core", 384.0, 0.05);
+    near(&found, "registers.per_thread_max", 185.0, 4.0 / 185.0);
+    near(&found, "registers.per_core", 73728.0, 0.05);
+    near(&found, "concurrency.full", 12.0, 0.0);
+    near(&found, "concurrency.half", 24.0, 0.0);
+    assert_eq!(word(&found, "registers.pooled"), "pooled");
+    near(&found, "dram.bandwidth", 30.9e9, 0.05);
+    near(&found, "buffer.l2.bandwidth", 96.3e9, 0.05);
+    near(&found, "texture.l1.bandwidth", 194.6e9, 0.05);
+    near(&found, "local.bandwidth", 104e9, 0.05);
+    assert!(!found.facts.contains_key("buffer.l1.bandwidth"), "buffers have no first level");
 }
 
 #[test]
 fn mali_g76() {
     let mut device = opened("sim:mali-g76");
-    let found = probed(&mut *device, &["timer", "warp", "arithmetic", "registers"]);
+    let found = probed(&mut *device, &["timer", "warp", "arithmetic", "registers", "bandwidth"]);
     assert_eq!(warps(&found), [8.0]);
     near(&found, "cores", 5.0, 0.0);
     near(&found, "peak.fp32", 192e9, 0.05);
+    near(&found, "registers.per_thread_max", 64.0, 1.0 / 64.0);
+    near(&found, "registers.per_core", 24576.0, 0.05);
+    assert_eq!(word(&found, "registers.pooled"), "dedicated");
+    near(&found, "texture.l1.bandwidth", 30.1e9, 0.05);
+    near(&found, "buffer.l1.bandwidth", 23.3e9, 0.05);
+    near(&found, "buffer.l2.bandwidth", 15.8e9, 0.05);
+    near(&found, "local.bandwidth", 23.3e9, 0.05);
+    near(&found, "dram.bandwidth", 11.2e9, 0.05);
 }
 
 #[test]
 fn a100() {
     let mut device = opened("sim:a100-40");
-    let found = probed(&mut *device, &["timer", "warp", "arithmetic", "registers"]);
+    let found = probed(&mut *device, &["timer", "warp", "arithmetic", "registers", "bandwidth"]);
     assert_eq!(warps(&found), [32.0]);
     near(&found, "cores", 108.0, 0.0);
     near(&found, "peak.fp32", 19.5e12, 0.05);
+    near(&found, "registers.per_thread_max", 255.0, 8.0 / 255.0);
+    near(&found, "registers.per_core", 65536.0, 0.05);
 }
 
 #[test]
@@ -149,7 +184,7 @@ fn noisy_silicon_with_other_warps() {
             ("timer.quantum", 5.2e-8),
         ];
         let (mut device, _file) = silicon("adreno640", &changes);
-        let found = probed(&mut *device, &["timer", "warp", "arithmetic", "registers"]);
+        let found = probed(&mut *device, &["timer", "warp", "arithmetic", "registers", "bandwidth"]);
         assert_eq!(warps(&found), [warp]);
         near(&found, "cores", cores, 0.0);
         near(&found, "timer.quantum_s", 5.2e-8, 0.02);

@@ -55,20 +55,26 @@ struct Measured {
     peak: Spread,
 }
 
+/// The number of full groups that take as long as one, which each of them would slow down on its core; and times by groups.
+pub(super) fn cores(asked: &Asked, full: u32) -> Answer<(u32, Vec<(u32, Spread)>)> {
+    let filling = |groups| Chains { groups, lanes: full, chains: FILLING, steps: 8, waits: false }.kernel();
+    let trips = asked.trips(&filling(1))?;
+    let alone = asked.time(&filling(1), trips)?;
+    let mut by_groups = vec![(1, alone)];
+    let cores = largest(1, MOST_CORES, |groups| {
+        let time = asked.time(&filling(groups), trips)?;
+        by_groups.push((groups, time));
+        Ok(time.value < SLOWER * alone.value)
+    })?;
+    by_groups.sort_by_key(|(groups, _)| *groups);
+    Ok((cores, by_groups))
+}
+
 fn measured(asked: &Asked, full: u32) -> Answer<Measured> {
     let one = |steps| Chains { groups: 1, lanes: 1, chains: 1, steps, waits: false }.kernel();
     // A trip of more steps takes longer by these steps alone.
     let latency = asked.trip(&one(96))?.less(asked.trip(&one(32))?).times(1.0 / 64.0);
-    let filling = |groups| Chains { groups, lanes: full, chains: FILLING, steps: 8, waits: false }.kernel();
-    let trips = asked.trips(&filling(1))?;
-    let mut by_groups = vec![(1, asked.time(&filling(1), trips)?)];
-    let alone = by_groups[0].1.value;
-    let cores = largest(1, MOST_CORES, |groups| {
-        let time = asked.time(&filling(groups), trips)?;
-        by_groups.push((groups, time));
-        Ok(time.value < SLOWER * alone)
-    })?;
-    by_groups.sort_by_key(|(groups, _)| *groups);
+    let (cores, by_groups) = cores(asked, full)?;
     let mut peak: Option<Spread> = None;
     for (part, chains) in SHAPES {
         let groups = cores * EACH * part / SHAPES[0].0;

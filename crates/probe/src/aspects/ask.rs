@@ -3,7 +3,6 @@
 //! So the same function says what is measured next and, once everything is there, what was found; a run that goes on where another was
 //! interrupted asks for the same.
 
-use super::kernels::Kernel;
 use crate::{Measurement, Outcome, Plan, Record};
 use warpsight_ir::profile::{Fact, Source};
 
@@ -69,6 +68,20 @@ fn times(record: &Record) -> Option<Spread> {
     Some(Spread { lo: least - record.quantum_s.max(0.0) / 2.0, value: least, hi: times[times.len() / 2] })
 }
 
+/// What makes trips: the time of a launch is asked by their number.
+pub(crate) trait Trips {
+    /// Its name, unique in its phase.
+    fn name(&self) -> &str;
+    /// Trips of the first launch, which begins to find out how many are enough, and most trips.
+    fn bounds(&self) -> (u64, u64);
+    /// Takes the time of so many trips.
+    fn measurement(&self, trips: u64) -> Measurement;
+    /// The name of that measurement.
+    fn named(&self, trips: u64) -> String {
+        format!("{} {trips} trips", self.name())
+    }
+}
+
 /// The records of a phase, which are asked.
 #[derive(Clone, Copy)]
 pub(crate) struct Asked<'r> {
@@ -95,19 +108,20 @@ impl<'r> Asked<'r> {
     }
 
     /// Seconds of a launch that makes so many trips.
-    pub(crate) fn time(&self, kernel: &Kernel, trips: u64) -> Answer<Spread> {
+    pub(crate) fn time(&self, kernel: &impl Trips, trips: u64) -> Answer<Spread> {
         let name = kernel.named(trips);
         let record = self.record(&name, || kernel.measurement(trips))?;
         times(record).ok_or_else(|| Stop::Refused(format!("no clock showed a time of `{name}`")))
     }
 
     /// Trips of a launch long enough that its start is a small part of its time.
-    pub(crate) fn trips(&self, kernel: &Kernel) -> Answer<u64> {
-        let (mut trips, mut before) = (kernel.first, self.time(kernel, kernel.first)?);
+    pub(crate) fn trips(&self, kernel: &impl Trips) -> Answer<u64> {
+        let (mut trips, most) = kernel.bounds();
+        let mut before = self.time(kernel, trips)?;
         loop {
             let longer = trips * LONGER;
-            if longer > kernel.most {
-                return Err(Stop::Refused(format!("`{}` does not take longer with more trips", kernel.name)));
+            if longer > most {
+                return Err(Stop::Refused(format!("`{}` does not take longer with more trips", kernel.name())));
             }
             let after = self.time(kernel, longer)?;
             let trip = after.less(before);
@@ -122,16 +136,29 @@ impl<'r> Asked<'r> {
     }
 
     /// Seconds of a trip, from two launches of different length: what they have in common is not in it.
-    pub(crate) fn trip(&self, kernel: &Kernel) -> Answer<Spread> {
+    pub(crate) fn trip(&self, kernel: &impl Trips) -> Answer<Spread> {
         let trips = self.trips(kernel)?;
         self.between(kernel, trips / LONGER, trips)
     }
 
+    /// Seconds of a trip, from launches of one trip and of at least so many.
+    pub(crate) fn beyond_one(&self, kernel: &impl Trips, least: u64) -> Answer<Spread> {
+        let one = self.time(kernel, 1)?;
+        let mut trips = least.max(LONGER);
+        while self.time(kernel, trips)?.value < 5.0 * one.value {
+            trips *= LONGER;
+            if trips > kernel.bounds().1 {
+                return Err(Stop::Refused(format!("`{}` does not take longer with more trips", kernel.name())));
+            }
+        }
+        self.between(kernel, 1, trips)
+    }
+
     /// Seconds of a trip, from launches of so many trips.
-    pub(crate) fn between(&self, kernel: &Kernel, short: u64, long: u64) -> Answer<Spread> {
+    fn between(&self, kernel: &impl Trips, short: u64, long: u64) -> Answer<Spread> {
         let (short_time, long_time) = (self.time(kernel, short)?, self.time(kernel, long)?);
         let trip = long_time.less(short_time).times(1.0 / (long - short) as f64);
-        if trip.value > 0.0 { Ok(trip) } else { Err(Stop::Refused(format!("`{}` takes no time", kernel.name))) }
+        if trip.value > 0.0 { Ok(trip) } else { Err(Stop::Refused(format!("`{}` takes no time", kernel.name()))) }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod arithmetic;
 mod ask;
+mod bandwidth;
 mod kernels;
 mod registers;
 mod timer;
@@ -37,5 +38,5 @@ impl Seen<'_> {
 
 /// All aspects, in the order in which they are measured and analysed.
 pub fn all() -> Vec<Aspect> {
-    vec![timer::aspect(), warp::aspect(), arithmetic::aspect(), registers::aspect()]
+    vec![timer::aspect(), warp::aspect(), arithmetic::aspect(), registers::aspect(), bandwidth::aspect()]
 }

@@ -80,7 +80,6 @@ impl Chains {
             sizes: vec![groups.into()],
             memory: vec![constants(&[1.0, 1.0]), output(4 * threads)],
             shape: [groups, lanes],
-            first: 1,
             most: COUNTS / u64::from(steps),
             amounts: Amounts { operations, ..Amounts::default() },
             judge: Arc::new(move |trips, found| {

@@ -1,9 +1,11 @@
 //! Kernels of aspects: loops whose trips are given at launch, so that the time of one is a slope.
 
 pub(crate) mod chains;
+pub(crate) mod loads;
 pub(crate) mod pairs;
+pub(crate) mod streams;
 
-use super::ask::RUNS;
+use super::ask::{RUNS, Trips};
 use crate::kernels::{count, int, program};
 use crate::{Amounts, Measurement, Parameters};
 use std::sync::Arc;
@@ -28,8 +30,7 @@ pub(crate) struct Kernel {
     pub(crate) memory: Vec<MemorySpec>,
     /// Groups, and work-items of each.
     pub(crate) shape: [u32; 2],
-    /// Trips of the first launch, which begins to find out how many are enough, and most trips.
-    pub(crate) first: u64,
+    /// Most trips.
     pub(crate) most: u64,
     /// What a trip does, all work-items together.
     pub(crate) amounts: Amounts,
@@ -37,14 +38,16 @@ pub(crate) struct Kernel {
     pub(crate) judge: Judge,
 }
 
-impl Kernel {
-    /// The name of the measurement that makes so many trips.
-    pub(crate) fn named(&self, trips: u64) -> String {
-        format!("{} {trips} trips", self.name)
+impl Trips for Kernel {
+    fn name(&self) -> &str {
+        &self.name
     }
 
-    /// Takes the time of so many trips.
-    pub(crate) fn measurement(&self, trips: u64) -> Measurement {
+    fn bounds(&self) -> (u64, u64) {
+        (1, self.most)
+    }
+
+    fn measurement(&self, trips: u64) -> Measurement {
         let written = self.memory.len() - 1;
         let threads = u64::from(self.shape[0]) * u64::from(self.shape[1]);
         let each = |amount: f64| amount * trips as f64;

@@ -101,7 +101,6 @@ fn one_group(
         sizes,
         memory: vec![constants(&given), output(4 * u64::from(lanes))],
         shape: [1, lanes],
-        first: 1,
         most: COUNTS / u64::from(STEPS),
         amounts: Amounts::default(),
         judge: Arc::new(judge),

@@ -10,6 +10,8 @@ use warpsight_ir::profile::{Fact, Source};
 pub(crate) const RUNS: u32 = 15;
 /// A long loop makes so many times the trips of a short one.
 const LONGER: u64 = 4;
+/// A launch of several trips takes so many times as long as one of a single trip.
+const LASTING: f64 = 3.0;
 /// Launches of this length are long enough, however much their times vary.
 const LONG_S: f64 = 2e-4;
 /// Times are read from clocks in at least so many steps.
@@ -141,16 +143,27 @@ impl<'r> Asked<'r> {
         self.between(kernel, trips / LONGER, trips)
     }
 
-    /// Seconds of a trip, from launches of one trip and of at least so many.
-    pub(crate) fn beyond_one(&self, kernel: &impl Trips, least: u64) -> Answer<Spread> {
+    /// Trips, at least so many, of a launch that takes several times as long as one of a single trip.
+    pub(crate) fn lasting(&self, kernel: &impl Trips, least: u64) -> Answer<u64> {
         let one = self.time(kernel, 1)?;
-        let mut trips = least.max(LONGER);
-        while self.time(kernel, trips)?.value < 5.0 * one.value {
-            trips *= LONGER;
-            if trips > kernel.bounds().1 {
+        let (mut trips, most) = (least.max(2), kernel.bounds().1);
+        loop {
+            let time = self.time(kernel, trips)?;
+            let beyond = time.less(one);
+            let told = beyond.hi - beyond.lo <= 0.2 * beyond.value || time.value >= LONG_S;
+            if one.value > 0.0 && time.value >= LASTING * one.value && told {
+                return Ok(trips);
+            }
+            trips *= 2;
+            if trips > most {
                 return Err(Stop::Refused(format!("`{}` does not take longer with more trips", kernel.name())));
             }
         }
+    }
+
+    /// Seconds of a trip, from launches of one trip and of at least so many: where each is expensive, or their sum has to reach far.
+    pub(crate) fn beyond_one(&self, kernel: &impl Trips, least: u64) -> Answer<Spread> {
+        let trips = self.lasting(kernel, least)?;
         self.between(kernel, 1, trips)
     }
 

@@ -1,7 +1,7 @@
 //! Bandwidths: of every level that buffers are read through, of memory, of writes, of images from their cache and of local memory.
 
 use super::arithmetic::{cores, full};
-use super::ask::{Answer, Asked, Spread, plan, told};
+use super::ask::{Answer, Asked, Spread, Stop, plan, told};
 use super::kernels::loads::{Fetches, Locals};
 use super::kernels::streams::{LANES, Streamed, Swept};
 use super::timer::unknown;
@@ -13,9 +13,12 @@ use warpsight_run::DeviceInfo;
 const NAME: &str = "bandwidth";
 /// Groups for every core: enough to keep its units busy, and a number that most numbers of schedulers divide.
 const EACH: u32 = 24;
-/// Footprints of buffers, in bytes, doubled from one to the other.
+/// The same where memory is streamed through: few keep its rows open, many are under way.
+const STREAMING: [u32; 2] = [4, EACH];
+/// Footprints of buffers, in bytes, doubled from one to the other; the largest holds what a driver calls its last cache so many times.
 const SMALLEST: u64 = 2 << 10;
 const LARGEST: u64 = 64 << 20;
+const CACHES: u64 = 8;
 /// Sides of images, fetched from wholly.
 const IMAGES: [(u32, u32); 5] = [(4, 4), (8, 8), (16, 16), (64, 64), (256, 256)];
 /// Rates of a level are equal but for this part.
@@ -62,7 +65,8 @@ struct Limits {
 impl Limits {
     fn of(device: &DeviceInfo, scale: Scale) -> Self {
         let memory = device.limits.max_allocation.unwrap_or(LARGEST).min(device.limits.memory.unwrap_or(u64::MAX) / 4);
-        let largest = if scale == Scale::Tiny { 64 << 10 } else { LARGEST };
+        let cache = Context { device, scale, seed: 0 }.l2_bytes();
+        let largest = if scale == Scale::Tiny { 64 << 10 } else { LARGEST.max(CACHES * cache) };
         Self { full: full(device), largest: largest.min(memory) }
     }
 }
@@ -83,9 +87,15 @@ fn reads(asked: &Asked, limits: Limits, seed: u64) -> Answer<Vec<(u64, Spread)>>
 
 /// Bytes a second of a stream through as much memory as the largest footprint.
 fn stream(asked: &Asked, limits: Limits, of: impl Fn(u32) -> Streamed) -> Answer<Spread> {
-    let kernel = of(cores(asked, limits.full)?.0 * EACH);
-    let trip = asked.beyond_one(&kernel, limits.largest / kernel.trip_bytes())?;
-    Ok(trip.under(kernel.trip_bytes() as f64))
+    let cores = cores(asked, limits.full)?.0;
+    let mut best: Option<Spread> = None;
+    for each in STREAMING {
+        let kernel = of(cores * each);
+        let trip = asked.beyond_one(&kernel, limits.largest / kernel.trip_bytes())?;
+        let rate = trip.under(kernel.trip_bytes() as f64);
+        best = Some(best.filter(|best| best.value >= rate.value).unwrap_or(rate));
+    }
+    best.ok_or_else(|| Stop::Refused("nothing was streamed".into()))
 }
 
 /// Bytes a second of texels by the size of the image.
@@ -124,18 +134,30 @@ fn analyse(seen: &Seen) -> Findings {
     match told(images(&asked, limits)) {
         Ok(rates) => {
             let best = rates.iter().map(|(_, rate)| *rate).max_by(|a, b| a.value.total_cmp(&b.value));
-            found.number("texture.l1.bandwidth", best.map_or(Fact::unknown("no image"), |rate| rate.fact("fetches of the image that is fastest")));
+            found.number(
+                "texture.l1.bandwidth",
+                best.map_or(Fact::unknown("no image"), |rate| rate.fact("fetches of the image that is fastest")),
+            );
             found.curves.push(curve("bytes a second of texels against the image", &rates));
         }
         Err(why) => unknown(&mut found, &["texture.l1.bandwidth"], &why),
     }
+    let read = told(stream(&asked, limits, |groups| Streamed::read(groups, seed)));
+    let written = told(stream(&asked, limits, |groups| Streamed::written(groups, seed)));
+    // Both go through memory, and no more than it can do.
+    let best = match (&read, &written) {
+        (Ok(read), Ok(written)) if written.value > read.value => written.fact("stores to much memory, which are faster than loads"),
+        (Ok(read), _) => read.fact("loads of much memory, every byte once"),
+        (Err(why), _) => Fact::unknown(&**why),
+    };
+    found.number("dram.bandwidth", best);
     let rest = [
-        ("dram.bandwidth", stream(&asked, limits, |groups| Streamed::read(groups, seed)), "loads of much memory, every byte once"),
-        ("write.bandwidth", stream(&asked, limits, |groups| Streamed::written(groups, seed)), "stores to much memory, every byte once"),
-        ("local.bandwidth", local(&asked, limits), "loads of vectors of four words by neighbouring work-items"),
+        ("read.bandwidth", read, "loads of much memory, every byte once"),
+        ("write.bandwidth", written, "stores to much memory, every byte once"),
+        ("local.bandwidth", told(local(&asked, limits)), "loads of vectors of four words by neighbouring work-items"),
     ];
     for (key, answer, cite) in rest {
-        found.number(key, told(answer).map_or_else(Fact::unknown, |rate| rate.fact(cite)));
+        found.number(key, answer.map_or_else(Fact::unknown, |rate| rate.fact(cite)));
     }
     found
 }
@@ -145,30 +167,25 @@ fn plateaus(rates: &[(u64, Spread)]) -> Vec<&[(u64, Spread)]> {
     rates.chunk_by(|a, b| (b.1.value / a.1.value - 1.0).abs() <= LEVEL).filter(|sizes| sizes.len() >= SIZES).collect()
 }
 
-/// The rates of the levels: of footprints that only they hold, where their sizes are known, or else of footprints in a row.
+/// The rates of the levels: of footprints that only they hold, where their sizes are known. Where they are not, footprints in a row before
+/// those of memory are taken for the second level's, and no first level is guessed.
 fn levels(found: &mut Findings, rates: &[(u64, Spread)], known: &Findings) {
-    let plateaus = plateaus(rates);
     let capacity = |key: &str| known.get(&format!("buffer.{key}.capacity_bytes"));
     let within = |least: f64, most: f64| -> Vec<(u64, Spread)> {
         rates.iter().copied().filter(|(bytes, _)| (least..=most).contains(&(*bytes as f64))).collect()
     };
-    // What the last plateau but that of memory is, or the first of three, is a guess that sizes make needless.
-    let guessed = |from_end: usize| plateaus.len().checked_sub(from_end).map(|at| plateaus[at].to_vec()).unwrap_or_default();
-    let first = match capacity("l1") {
-        Some(first) => within(0.0, first),
-        None if plateaus.len() > 2 && capacity("l2").is_none() => guessed(plateaus.len()),
-        None => vec![],
-    };
     let second = match (capacity("l1"), capacity("l2")) {
-        // All cores' first levels hold less than their lines' worth of a footprint so much larger.
-        (Some(first), Some(second)) => within(4.0 * first, second),
-        (None, Some(second)) => within(0.0, second),
-        _ => guessed(2),
+        // Of a footprint so much larger the first level holds little when a group comes to it again.
+        (first, Some(second)) => within(4.0 * first.unwrap_or(0.0), second),
+        _ => {
+            let plateaus = plateaus(rates);
+            plateaus.len().checked_sub(2).map(|at| plateaus[at].to_vec()).unwrap_or_default()
+        }
     };
-    if !first.is_empty() {
-        found.number("buffer.l1.bandwidth", middle(first));
-    }
     found.number("buffer.l2.bandwidth", middle(second));
+    if let Some(first) = capacity("l1") {
+        found.number("buffer.l1.bandwidth", middle(within(0.0, first)));
+    }
 }
 
 /// The median of several rates.

@@ -3,7 +3,10 @@
 mod arithmetic;
 mod ask;
 mod bandwidth;
+mod control;
 mod kernels;
+mod local;
+mod reads;
 mod registers;
 mod timer;
 mod warp;
@@ -38,5 +41,14 @@ impl Seen<'_> {
 
 /// All aspects, in the order in which they are measured and analysed.
 pub fn all() -> Vec<Aspect> {
-    vec![timer::aspect(), warp::aspect(), arithmetic::aspect(), registers::aspect(), bandwidth::aspect()]
+    vec![
+        timer::aspect(),
+        warp::aspect(),
+        arithmetic::aspect(),
+        registers::aspect(),
+        bandwidth::aspect(),
+        local::aspect(),
+        control::aspect(),
+        reads::aspect(),
+    ]
 }

@@ -15,7 +15,7 @@ const MOST: u32 = 600;
 /// Values that went to memory make a trip so much longer than its number of values does.
 const SPILLED: f64 = 1.12;
 /// Groups that wait for others to end take so much longer than one.
-const ROUNDS: f64 = 1.5;
+const ROUNDS: f64 = 1.4;
 /// Groups at most that run at once.
 const MOST_GROUPS: u32 = 16_384;
 /// Parts of the most values with which groups are counted.
@@ -83,7 +83,7 @@ fn measured(asked: &Asked, full: u32) -> Answer<Measured> {
 /// How many groups run at once.
 fn at_once(asked: &Asked, one: Chains) -> Answer<u32> {
     let kernel = |groups| Chains { groups, ..one }.kernel();
-    let trips = asked.trips(&kernel(1))?;
+    let trips = asked.lasting(&kernel(1), 1)?;
     let alone = asked.time(&kernel(1), trips)?.value;
     largest(1, MOST_GROUPS, |groups| Ok(asked.time(&kernel(groups), trips)?.value < ROUNDS * alone))
 }

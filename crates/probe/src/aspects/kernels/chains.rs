@@ -23,7 +23,7 @@ pub(crate) struct Chains {
 }
 
 /// Barriers of a trip that waits.
-const BARRIERS: u32 = 16;
+pub(crate) const BARRIERS: u32 = 16;
 
 impl Chains {
     /// The text of its Program.

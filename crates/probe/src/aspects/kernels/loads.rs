@@ -109,7 +109,13 @@ impl Fetches {
         let Self { groups, lanes, width, height } = self;
         let texels = width * height;
         let fetch = |j: u32| {
-            format!("let t{j} = at + {} & {}\ns{j} = s{j} + picture@[t{j} & {}, t{j} >> {}]", j * lanes, texels - 1, width - 1, width.trailing_zeros())
+            format!(
+                "let t{j} = at + {} & {}\ns{j} = s{j} + picture@[t{j} & {}, t{j} >> {}]",
+                j * lanes,
+                texels - 1,
+                width - 1,
+                width.trailing_zeros()
+            )
         };
         let text = format!(
             "program fetches_{width}x{height} {{

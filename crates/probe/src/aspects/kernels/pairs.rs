@@ -6,7 +6,7 @@ use crate::kernels::output;
 use std::sync::Arc;
 
 /// Steps of a trip.
-const STEPS: u32 = 16;
+pub(crate) const STEPS: u32 = 16;
 
 /// Blocks of `block` neighbouring lanes take turns between two ways through a branch.
 pub(crate) fn split(lanes: u32, block: u32) -> Kernel {

@@ -4,6 +4,7 @@ use super::arithmetic::full;
 use super::ask::{Answer, Asked, Spread, Stop, if_possible, largest, plan, told};
 use super::kernels::chains::Chains;
 use super::timer::unknown;
+use super::warp::by_ways;
 use super::{Aspect, Seen};
 use crate::{Context, Curve, Finding, Findings, Needs, Phase};
 use warpsight_ir::profile::{Fact, Source};
@@ -18,6 +19,12 @@ const SPILLED: f64 = 1.12;
 const ROUNDS: f64 = 1.4;
 /// Groups at most that run at once.
 const MOST_GROUPS: u32 = 16_384;
+/// Registers are given out in multiples of a number up to this, as a rule: so much is a work-item's share uncertain.
+const QUANTUM: u32 = 8;
+/// Registers that a compiler takes for itself, as a rule fewer.
+const OWN: u32 = 12;
+/// Groups that use registers up are so much smaller than the largest, in whole warps.
+const SMALLER: u32 = 8;
 /// Parts of the most values with which groups are counted.
 const PARTS: [u32; 3] = [1, 2, 4];
 
@@ -42,9 +49,14 @@ struct Held {
     values: u32,
     /// Groups of one work-item, where that was asked and can be told.
     single: Option<u32>,
-    /// Work-items of the largest group that runs, and how many of these groups.
+    /// Work-items of the largest group that runs.
     lanes: u32,
-    groups: u32,
+}
+
+/// The most values with which so many work-items of all cores run at once.
+struct Edge {
+    values: u32,
+    items: u32,
 }
 
 struct Measured {
@@ -53,6 +65,7 @@ struct Measured {
     /// Seconds of a trip by values.
     by_values: Vec<(u32, Spread)>,
     held: Vec<Held>,
+    edges: Vec<Edge>,
 }
 
 fn alive(values: u32) -> Chains {
@@ -76,31 +89,51 @@ fn measured(asked: &Asked, full: u32) -> Answer<Measured> {
         return Err(Stop::Refused(format!("{MOST} values at once are as fast as few")));
     }
     by_values.sort_by_key(|(values, _)| *values);
-    let held = PARTS.iter().map(|part| held(asked, values / part, full, *part <= 2)).collect::<Answer<_>>()?;
-    Ok(Measured { values, by_values, held })
+    // A compiler's own registers are a part as well.
+    let part = |parts: u32| if parts == 1 { values } else { (values.saturating_sub((parts - 1) * OWN) / parts).max(1) };
+    let held: Vec<Held> = PARTS.iter().map(|&parts| held(asked, part(parts), full, parts <= 2)).collect::<Answer<_>>()?;
+    let edges = held[1..].iter().map(|some| edge(asked, some, &held[0], full)).collect::<Answer<_>>()?;
+    Ok(Measured { values, by_values, held, edges })
+}
+
+/// Groups of so many work-items that hold values and wait.
+fn waiting(values: u32, lanes: u32) -> Chains {
+    Chains { groups: 1, lanes, chains: values.max(1), steps: 1, waits: true }
+}
+
+/// Whether so many groups take as long as one.
+fn as_one(asked: &Asked, one: Chains, groups: u32) -> Answer<bool> {
+    let kernel = |groups| Chains { groups, ..one }.kernel();
+    let trips = asked.lasting(&kernel(1), 1)?;
+    Ok(asked.time(&kernel(groups), trips)?.value < ROUNDS * asked.time(&kernel(1), trips)?.value)
 }
 
 /// How many groups run at once.
 fn at_once(asked: &Asked, one: Chains) -> Answer<u32> {
-    let kernel = |groups| Chains { groups, ..one }.kernel();
-    let trips = asked.lasting(&kernel(1), 1)?;
-    let alone = asked.time(&kernel(1), trips)?.value;
-    largest(1, MOST_GROUPS, |groups| Ok(asked.time(&kernel(groups), trips)?.value < ROUNDS * alone))
+    largest(1, MOST_GROUPS, |groups| as_one(asked, one, groups))
 }
 
 fn held(asked: &Asked, values: u32, full: u32, alone: bool) -> Answer<Held> {
-    let waiting = |lanes| Chains { groups: 1, lanes, chains: values.max(1), steps: 1, waits: true };
-    let single = if alone { if_possible(at_once(asked, waiting(1)))? } else { None };
+    let single = if alone { if_possible(at_once(asked, waiting(values, 1)))? } else { None };
     // Work-items that meet at barriers have to be there at once: larger groups are refused.
-    let runs = |lanes| Ok(if_possible(asked.time(&waiting(lanes).kernel(), 1))?.is_some());
+    let runs = |lanes| Ok(if_possible(asked.time(&waiting(values, lanes).kernel(), 1))?.is_some());
     let lanes = if runs(full)? { full } else { largest(1, full, runs)? };
-    Ok(Held { values, single, lanes, groups: at_once(asked, waiting(lanes))? })
+    Ok(Held { values, single, lanes })
+}
+
+/// As many groups as run at once with some of all values, with as many values as they can have then.
+fn edge(asked: &Asked, some: &Held, all: &Held, full: u32) -> Answer<Edge> {
+    let warp = if_possible(by_ways(asked, full))?.and_then(|(warp, _)| warp).unwrap_or(1);
+    let lanes = (some.lanes / SMALLER).max(1).next_multiple_of(warp).min(all.lanes);
+    let groups = at_once(asked, waiting(some.values, lanes))?;
+    let values = largest(some.values, all.values, |values| as_one(asked, waiting(values, lanes), groups))?;
+    Ok(Edge { values, items: groups * lanes })
 }
 
 fn analyse(seen: &Seen) -> Findings {
     let mut found = Findings::default();
     let full = full(seen.device);
-    let Measured { values, by_values, held } = match told(measured(&Asked::new(NAME, seen.records), full)) {
+    let Measured { values, by_values, held, edges } = match told(measured(&Asked::new(NAME, seen.records), full)) {
         Ok(measured) => measured,
         Err(why) => {
             let keys = ["registers.per_thread_max", "registers.per_core", "concurrency.full", "concurrency.half"];
@@ -125,7 +158,7 @@ fn analyse(seen: &Seen) -> Findings {
         format!("groups of {} work-items run with {} values each, of {} with {}", all.lanes, all.values, fewest.lanes, fewest.values);
     let word = if all.lanes < fewest.lanes { "pooled" } else { "dedicated" };
     found.facts.insert("registers.pooled".into(), Finding::Word(Fact::known(word.into(), Source::Measured, evidence)));
-    found.number("registers.per_core", file(&held, seen.found.get("cores"), registers));
+    found.number("registers.per_core", file(&edges, values, seen.found.get("cores"), registers));
     found.curves.push(Curve {
         title: "time of a trip against values alive at once".into(),
         figure: Some("001, figure 5".into()),
@@ -138,16 +171,19 @@ fn analyse(seen: &Seen) -> Findings {
     found
 }
 
-/// The register file of a core: what is in use at once at most, where it is registers that keep others out.
-fn file(held: &[Held], cores: Option<f64>, registers: impl Fn(u32) -> f64) -> Fact<f64> {
+/// The register file of a core: what is in use where a value more would let fewer work-items in.
+fn file(edges: &[Edge], most: u32, cores: Option<f64>, registers: impl Fn(u32) -> f64) -> Fact<f64> {
     let Some(cores) = cores else { return Fact::unknown("the number of cores is unknown") };
-    let items = |held: &Held| f64::from(held.lanes) * f64::from(held.groups) / cores;
-    let most = held.iter().map(|held| registers(held.values) * items(held)).fold(0.0, f64::max);
-    let [all, .., fewest] = held else { return Fact::unknown("nothing was held") };
-    if items(fewest) <= items(all) {
-        return Fact::unknown(format!(
-            "{most} at least: work-items with fewer values are not more at once, so that something else limits them"
-        ));
+    let used = |edge: &Edge, more: u32| registers(edge.values + more) * f64::from(edge.items) / cores;
+    let least = edges.iter().map(|edge| used(edge, 0)).fold(0.0, f64::max);
+    let short = edges.iter().filter(|edge| edge.values < most).map(|edge| used(edge, QUANTUM));
+    match short.min_by(f64::total_cmp) {
+        Some(wanted) => {
+            let cite = "registers of all work-items that run at once where they cannot have more values";
+            Fact::between(least, least, wanted.max(least), Source::Measured, cite)
+        }
+        None => Fact::unknown(format!(
+            "{least} at least: with all registers no fewer work-items run at once, so that something else limits them"
+        )),
     }
-    Fact::between(most, most, 1.1 * most, Source::Measured, "registers of all work-items that run at once")
 }

@@ -36,7 +36,7 @@ pub(super) fn aspect() -> Aspect {
 }
 
 /// The smallest blocks of lanes that go different ways without waiting for each other, and times by size of the blocks.
-fn by_ways(asked: &Asked, full: u32) -> Answer<(Option<u32>, Vec<(u32, Spread)>)> {
+pub(super) fn by_ways(asked: &Asked, full: u32) -> Answer<(Option<u32>, Vec<(u32, Spread)>)> {
     let lanes = LANES.min(full);
     let whole = split(lanes, lanes);
     let trips = asked.trips(&whole)?;

@@ -1,6 +1,16 @@
 //! Aspects of a device: phases that react to what was measured so far, each with the analysis of its records.
 
-pub mod hierarchy;
+mod arithmetic;
+mod ask;
+mod bandwidth;
+mod control;
+mod hierarchy;
+mod kernels;
+mod local;
+mod reads;
+mod registers;
+mod timer;
+mod warp;
 
 use crate::{Findings, Phase, Record};
 use warpsight_run::DeviceInfo;
@@ -32,5 +42,15 @@ impl Seen<'_> {
 
 /// All aspects, in the order in which they are measured and analysed.
 pub fn all() -> Vec<Aspect> {
-    vec![hierarchy::aspect()]
+    vec![
+        timer::aspect(),
+        warp::aspect(),
+        arithmetic::aspect(),
+        registers::aspect(),
+        hierarchy::aspect(),
+        bandwidth::aspect(),
+        local::aspect(),
+        control::aspect(),
+        reads::aspect(),
+    ]
 }

@@ -47,11 +47,14 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Route, levels: &Levels
     for (n, (level, line)) in levels.caches.iter().zip(route.lines()).enumerate() {
         let key = |of: &str| format!("{word}.l{}.{of}", first + n);
         let grain = f64::from(line.unwrap_or(route.nearest_grain()));
-        let shapes = line.map_or(vec![], |line| route.shapes(seen, n, line));
+        let shapes = route.shapes(seen, n, line.unwrap_or(route.nearest_grain()));
         let known: Vec<&crate::fit::lru::Shape> = shapes.iter().flat_map(|fitted| &fitted.shapes).collect();
         let (lo, hi) = route.capacity(n).unwrap_or(level.between);
         match (known.iter().map(|shape| shape.capacity_bytes()).min(), known.iter().map(|shape| shape.capacity_bytes()).max()) {
             (Some(least), Some(most)) => {
+                let lines = || known.iter().map(|shape| shape.line_bytes as f64);
+                let (lo, hi) = (lines().fold(f64::INFINITY, f64::min), lines().fold(0.0, f64::max));
+                findings.number(key("line_bytes"), measured(lo, known[0].line_bytes as f64, hi));
                 findings.number(key("capacity_bytes"), measured(least as f64, known[0].capacity_bytes() as f64, most as f64));
                 for (name, of) in [("sets", (|shape| shape.sets) as fn(&crate::fit::lru::Shape) -> u32), ("ways", |shape| shape.ways)] {
                     let all = || known.iter().map(|shape| f64::from(of(shape)));
@@ -78,7 +81,11 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Route, levels: &Levels
         }
         findings.number(key("latency_s"), about(levels.latency(n)));
         let unseen = "no distance at which the second of two near places takes longer";
-        findings.number(key("line_bytes"), line.map_or(Fact::unknown(unseen), |line| exact(line.into())));
+        let fetched = line.map_or(Fact::unknown(unseen), |line| exact(line.into()));
+        findings.number(key("fetch_bytes"), fetched.clone());
+        if !findings.facts.contains_key(&key("line_bytes")) {
+            findings.number(key("line_bytes"), fetched);
+        }
         if let Some(instances) = route.instances(seen, n) {
             findings.number(key("instances"), exact(instances.into()));
         }

@@ -15,6 +15,8 @@ const PAIRED: u64 = 8 << 20;
 const LEAST_LINES: u64 = 4;
 /// Ranges of one level that are tried beyond the ladder.
 const REFINED: usize = 24;
+/// Parts of a cache's size that are walked through at other strides than what a miss brings.
+const AROUND: [f64; 9] = [0.25, 0.45, 0.6, 0.85, 0.97, 1.05, 1.2, 1.5, 2.1];
 /// Ranges that are asked for before levels are fitted again.
 const BUNDLE: usize = 8;
 /// Places of a long walk.
@@ -130,8 +132,13 @@ impl Limits {
                 return Some((next, self.effort));
             }
         }
-        for (level, line) in levels.caches.iter().zip(known.lines()) {
+        for (n, (level, line)) in levels.caches.iter().zip(known.lines()).enumerate() {
             let grain = grain(level.bytes);
+            let others = known.other_strides(n);
+            let ranges = others.flat_map(|stride| AROUND.map(|part| walk(multiple(part * level.bytes, stride), stride)));
+            if let Some(next) = ranges.into_iter().find(untried) {
+                return Some((next, self.effort));
+            }
             if let Some(next) = strided(level, line.unwrap_or(grain)).map(|(range, stride)| walk(range, stride)).find(untried) {
                 return Some((next, self.effort));
             }

@@ -17,7 +17,9 @@ const FEW: f64 = 0.75;
 /// The sum of squares, in standard errors, that a shape may leave for each walk.
 const EXPLAINED: f64 = 3.0;
 /// Shapes of a cache that are held against walks at most.
-const SHAPES: usize = 4000;
+const SHAPES: usize = 12_000;
+/// Lines of a cache whose line is looked for at several strides: of larger ones what a miss brings is taken for it.
+const SMALL: f64 = 1024.0;
 
 /// What is known of one route so far.
 pub(super) struct Route {
@@ -129,7 +131,8 @@ impl Route {
         let mut flat: Vec<f64> = near.iter().filter(|point| point.bytes <= 0.65 * level.bytes).map(|point| point.seconds).collect();
         flat.sort_by(f64::total_cmp);
         let most = flat.get(flat.len() / 2)? * (1.0 + self.rise());
-        let risen = near.iter().position(|point| point.seconds > most)?;
+        // One point alone may be noise.
+        let risen = near.windows(2).position(|two| two[0].seconds > most && two[1].seconds > most)?;
         Some((near.get(risen.checked_sub(1)?)?.bytes, near[risen].bytes))
     }
 
@@ -163,9 +166,20 @@ impl Route {
         rises.map(|two| two[0].0)
     }
 
+    /// Strides at which walks tell the line of a small cache from what a miss brings.
+    pub(super) fn other_strides(&self, n: usize) -> impl Iterator<Item = u32> + use<> {
+        let grain = self.nearest_grain();
+        let bytes = self.levels.as_ref().and_then(|levels| levels.caches.get(n)).map_or(f64::INFINITY, |level| level.bytes);
+        let small = n == 0 && bytes <= SMALL * f64::from(grain);
+        let (least, most) = (self.name.route().unit().max(grain / 4), 4 * grain);
+        let strides = std::iter::successors(Some(least), |stride| Some(stride * 2)).take_while(move |&stride| stride <= most);
+        strides.filter(move |&stride| small && stride != grain)
+    }
+
     /// Shapes of a cache that explain its walks, by groups that they cannot tell apart, the best first.
     pub(super) fn shapes(&self, seen: &[Timed], n: usize, line: u32) -> Vec<Fitted> {
         let Some((levels, level)) = self.levels.as_ref().and_then(|levels| Some((levels, levels.caches.get(n)?))) else { return vec![] };
+        let possible: Vec<u64> = std::iter::once(line).chain(self.other_strides(n)).map(u64::from).collect();
         let line = u64::from(line);
         let sigma = self.noise.max(0.001);
         let next = levels.caches.get(n + 1).map_or(f64::INFINITY, |next| 0.5 * next.bytes);
@@ -174,7 +188,8 @@ impl Route {
             let spec = &timed.spec;
             let ratio = spec.range as f64 / level.bytes;
             let places = spec.range as f64 / f64::from(spec.stride);
-            let near = u64::from(spec.stride) == line && (0.7..1.6).contains(&ratio);
+            let dense = u64::from(spec.stride) == line && (0.7..1.6).contains(&ratio);
+            let near = dense || possible.contains(&spec.stride.into()) && (0.2..2.2).contains(&ratio);
             let strided =
                 u64::from(spec.stride) > line && u64::from(spec.stride).is_multiple_of(line) && places <= FEW * lines && ratio > 1.0;
             spec.route == self.name && spec.pair.is_none() && spec.walkers == 1 && (near || strided) && places * (line as f64) < next
@@ -184,11 +199,18 @@ impl Route {
             .filter(telling)
             .map(|timed| lru::Walk { addresses: timed.spec.addresses(timed.seed), seconds: timed.seconds, sigma: sigma * timed.seconds })
             .collect();
-        let whole = |bytes: f64| (bytes / line as f64).round().max(1.0) as u64;
-        let (lo, hi) = level.between;
-        let capacities = whole(lo).saturating_sub(1).max(1)..=whole(hi) + 1;
-        let shapes = capacities.flat_map(|lines| lru::candidates(lines * line, line)).take(SHAPES);
-        let fitted = lru::fit(&walks, shapes);
+        let grain = u64::from(self.nearest_grain());
+        let shapes = possible.iter().flat_map(|&line| {
+            let whole = move |bytes: f64| (bytes / line as f64).round().max(1.0) as u64;
+            let (lo, hi) = level.between;
+            // Where lines are shorter than the stride of the curve, its ranges hold fewer of them, unless those that are left out share sets
+            // with those that are not.
+            let shorter = if line < grain { Some(line as f64 / grain as f64) } else { None };
+            let scales = std::iter::once(1.0).chain(shorter);
+            let capacities = scales.flat_map(move |scale| whole(scale * lo).saturating_sub(1).max(1)..=whole(scale * hi) + 1);
+            capacities.flat_map(move |lines| lru::candidates(lines * line, line))
+        });
+        let fitted = lru::fit(&walks, shapes.take(SHAPES));
         // Victims that are no least recently used ones miss otherwise, whatever the shape.
         let explained = fitted.first().is_some_and(|best| best.chi2 <= EXPLAINED * best.freedom.max(1) as f64);
         if explained { lru::consistent(&fitted).into_iter().cloned().collect() } else { vec![] }

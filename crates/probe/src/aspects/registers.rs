@@ -1,7 +1,7 @@
 //! Registers: how many a work-item may have before values go to memory, and how many work-items have them at once.
 
 use super::arithmetic::full;
-use super::ask::{Answer, Asked, Spread, Stop, if_possible, largest, plan, told};
+use super::ask::{Answer, Asked, Series, Spread, Stop, if_possible, largest, plan, points, told};
 use super::kernels::chains::Chains;
 use super::timer::unknown;
 use super::warp::by_ways;
@@ -63,7 +63,7 @@ struct Measured {
     /// Values that a work-item keeps in registers.
     values: u32,
     /// Seconds of a trip by values.
-    by_values: Vec<(u32, Spread)>,
+    by_values: Series<u32>,
     held: Vec<Held>,
     edges: Vec<Edge>,
 }
@@ -101,11 +101,13 @@ fn waiting(values: u32, lanes: u32) -> Chains {
     Chains { groups: 1, lanes, chains: values.max(1), steps: 1, waits: true }
 }
 
-/// Whether so many groups take as long as one.
+/// Whether so many groups wait as long as one: how much longer more trips take, so that what the groups compute before and after, one at the
+/// other's cost, is not in it.
 fn as_one(asked: &Asked, one: Chains, groups: u32) -> Answer<bool> {
     let kernel = |groups| Chains { groups, ..one }.kernel();
     let trips = asked.lasting(&kernel(1), 1)?;
-    Ok(asked.time(&kernel(groups), trips)?.value < ROUNDS * asked.time(&kernel(1), trips)?.value)
+    let waits = |groups| asked.between(&kernel(groups), trips, 2 * trips);
+    Ok(waits(groups)?.value < ROUNDS * waits(1)?.value)
 }
 
 /// How many groups run at once.
@@ -164,7 +166,7 @@ fn analyse(seen: &Seen) -> Findings {
         figure: Some("001, figure 5".into()),
         x: "values".into(),
         y: "s".into(),
-        points: by_values.iter().map(|(values, trip)| [f64::from(*values), trip.value, trip.lo, trip.hi]).collect(),
+        points: points(&by_values),
         changes: vec![values.into()],
         ..Curve::default()
     });
@@ -177,7 +179,8 @@ fn file(edges: &[Edge], most: u32, cores: Option<f64>, registers: impl Fn(u32) -
     let used = |edge: &Edge, more: u32| registers(edge.values + more) * f64::from(edge.items) / cores;
     let least = edges.iter().map(|edge| used(edge, 0)).fold(0.0, f64::max);
     let short = edges.iter().filter(|edge| edge.values < most).map(|edge| used(edge, QUANTUM));
-    match short.min_by(f64::total_cmp) {
+    // Warps may have to share what is given out, so that only the widest bound is sure.
+    match short.max_by(f64::total_cmp) {
         Some(wanted) => {
             let cite = "registers of all work-items that run at once where they cannot have more values";
             Fact::between(least, least, wanted.max(least), Source::Measured, cite)

@@ -129,8 +129,6 @@ fn alus(in_flight: Spread) -> Fact<f64> {
     if !value.is_finite() {
         return Fact::unknown("the latency of a multiply-add or the peak is unknown");
     }
-    let cite = format!(
-        "alu.in_flight, where a dependent multiply-add takes {LATENCY_CYCLES} cycles as on GPUs since 2017 whose latency is published"
-    );
+    let cite = format!("alu.in_flight, where a dependent multiply-add takes {LATENCY_CYCLES} cycles, as Jia et al. 2018 found on Volta");
     Fact::between(lo, value, hi, Source::Assumed, cite)
 }

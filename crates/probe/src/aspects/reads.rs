@@ -1,4 +1,4 @@
-//! How buffers are read: by accesses of how many words, and by what an image's coordinates cost more than a place in a buffer.
+//! How buffers are read: by accesses of how many words.
 
 use super::arithmetic::{cores, full};
 use super::ask::{Answer, Asked, Series, if_possible, plan, points, told};

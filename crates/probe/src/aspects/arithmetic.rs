@@ -1,6 +1,6 @@
 //! Arithmetic: the latency of a multiply-add, how many cores work at once, and how much they do together.
 
-use super::ask::{Answer, Asked, Spread, if_possible, largest, plan, told};
+use super::ask::{Answer, Asked, Series, Spread, if_possible, largest, plan, points, told};
 use super::kernels::chains::Chains;
 use super::timer::unknown;
 use super::{Aspect, Seen};
@@ -50,13 +50,13 @@ struct Measured {
     latency: Spread,
     cores: u32,
     /// Groups, and the seconds that they took.
-    by_groups: Vec<(u32, Spread)>,
+    by_groups: Series<u32>,
     /// Operations a second of all cores.
     peak: Spread,
 }
 
 /// The number of full groups that take as long as one, which each of them would slow down on its core; and times by groups.
-pub(super) fn cores(asked: &Asked, full: u32) -> Answer<(u32, Vec<(u32, Spread)>)> {
+pub(super) fn cores(asked: &Asked, full: u32) -> Answer<(u32, Series<u32>)> {
     let filling = |groups| Chains { groups, lanes: full, chains: FILLING, steps: 8, waits: false }.kernel();
     let trips = asked.trips(&filling(1))?;
     let alone = asked.time(&filling(1), trips)?;
@@ -116,7 +116,7 @@ fn analyse(seen: &Seen) -> Findings {
         x: "groups".into(),
         y: "s".into(),
         log_x: true,
-        points: by_groups.iter().map(|(groups, time)| [f64::from(*groups), time.value, time.lo, time.hi]).collect(),
+        points: points(&by_groups),
         changes: vec![number],
         ..Curve::default()
     });
@@ -129,8 +129,6 @@ fn alus(in_flight: Spread) -> Fact<f64> {
     if !value.is_finite() {
         return Fact::unknown("the latency of a multiply-add or the peak is unknown");
     }
-    let cite = format!(
-        "alu.in_flight, where a dependent multiply-add takes {LATENCY_CYCLES} cycles as on GPUs since 2017 whose latency is published"
-    );
+    let cite = format!("alu.in_flight, where a dependent multiply-add takes {LATENCY_CYCLES} cycles, as Jia et al. 2018 found on Volta");
     Fact::between(lo, value, hi, Source::Assumed, cite)
 }

@@ -62,6 +62,16 @@ impl Spread {
     }
 }
 
+/// What was measured by something that varies.
+pub(crate) type Series<X> = Vec<(X, Spread)>;
+
+/// Points of a curve.
+pub(crate) fn points<X: Copy + TryInto<u32>>(series: &[(X, Spread)]) -> Vec<[f64; 4]> {
+    // Trips, lanes and footprints are below 2³².
+    let x = |x: X| f64::from(x.try_into().unwrap_or(u32::MAX));
+    series.iter().map(|(at, y)| [x(*at), y.value, y.lo, y.hi]).collect()
+}
+
 /// Of the times of one launch: the least, since whatever disturbs a launch makes it longer, and the median.
 fn times(record: &Record) -> Option<Spread> {
     let mut times: Vec<f64> = record.times_s.iter().copied().filter(|t| t.is_finite() && *t >= 0.0).collect();
@@ -137,10 +147,11 @@ impl<'r> Asked<'r> {
         }
     }
 
-    /// Seconds of a trip, from two launches of different length: what they have in common is not in it.
+    /// Seconds of a trip, from two launches of different length: what they have in common is not in it. The shorter is long enough as well
+    /// to hide what goes on beside its trips, as the dispatch of many groups.
     pub(crate) fn trip(&self, kernel: &impl Trips) -> Answer<Spread> {
         let trips = self.trips(kernel)?;
-        self.between(kernel, trips / LONGER, trips)
+        self.between(kernel, trips / 2, trips)
     }
 
     /// Trips, at least so many, of a launch that takes several times as long as one of a single trip.
@@ -168,7 +179,7 @@ impl<'r> Asked<'r> {
     }
 
     /// Seconds of a trip, from launches of so many trips.
-    fn between(&self, kernel: &impl Trips, short: u64, long: u64) -> Answer<Spread> {
+    pub(crate) fn between(&self, kernel: &impl Trips, short: u64, long: u64) -> Answer<Spread> {
         let (short_time, long_time) = (self.time(kernel, short)?, self.time(kernel, long)?);
         let trip = long_time.less(short_time).times(1.0 / (long - short) as f64);
         if trip.value > 0.0 { Ok(trip) } else { Err(Stop::Refused(format!("`{}` takes no time", kernel.name()))) }

@@ -1,7 +1,7 @@
 //! Bandwidths: of every level that buffers are read through, of memory, of writes, of images from their cache and of local memory.
 
 use super::arithmetic::{cores, full};
-use super::ask::{Answer, Asked, Spread, Stop, plan, told};
+use super::ask::{Answer, Asked, Series, Spread, Stop, plan, points, told};
 use super::kernels::loads::{Fetches, Locals};
 use super::kernels::streams::{LANES, Streamed, Swept};
 use super::timer::unknown;
@@ -72,7 +72,7 @@ impl Limits {
 }
 
 /// Bytes a second by footprint.
-fn reads(asked: &Asked, limits: Limits, seed: u64) -> Answer<Vec<(u64, Spread)>> {
+fn reads(asked: &Asked, limits: Limits, seed: u64) -> Answer<Series<u64>> {
     let groups = cores(asked, limits.full)?.0 * EACH;
     let footprints = std::iter::successors(Some(SMALLEST), |bytes| Some(2 * bytes)).take_while(|&bytes| bytes <= limits.largest);
     footprints
@@ -99,7 +99,7 @@ fn stream(asked: &Asked, limits: Limits, of: impl Fn(u32) -> Streamed) -> Answer
 }
 
 /// Bytes a second of texels by the size of the image.
-fn images(asked: &Asked, limits: Limits) -> Answer<Vec<(u64, Spread)>> {
+fn images(asked: &Asked, limits: Limits) -> Answer<Series<u64>> {
     let groups = cores(asked, limits.full)?.0 * EACH;
     let rate = |(width, height)| {
         let fetches = Fetches { groups, lanes: LANES.min(limits.full), width, height };
@@ -171,7 +171,7 @@ fn plateaus(rates: &[(u64, Spread)]) -> Vec<&[(u64, Spread)]> {
 /// those of memory are taken for the second level's, and no first level is guessed.
 fn levels(found: &mut Findings, rates: &[(u64, Spread)], known: &Findings) {
     let capacity = |key: &str| known.get(&format!("buffer.{key}.capacity_bytes"));
-    let within = |least: f64, most: f64| -> Vec<(u64, Spread)> {
+    let within = |least: f64, most: f64| -> Series<u64> {
         rates.iter().copied().filter(|(bytes, _)| (least..=most).contains(&(*bytes as f64))).collect()
     };
     let second = match (capacity("l1"), capacity("l2")) {
@@ -189,7 +189,7 @@ fn levels(found: &mut Findings, rates: &[(u64, Spread)], known: &Findings) {
 }
 
 /// The median of several rates.
-fn middle(mut rates: Vec<(u64, Spread)>) -> Fact<f64> {
+fn middle(mut rates: Series<u64>) -> Fact<f64> {
     rates.sort_by(|a, b| a.1.value.total_cmp(&b.1.value));
     let several = rates.len();
     match rates.get(several / 2) {
@@ -199,12 +199,5 @@ fn middle(mut rates: Vec<(u64, Spread)>) -> Fact<f64> {
 }
 
 fn curve(title: &str, rates: &[(u64, Spread)]) -> Curve {
-    Curve {
-        title: title.into(),
-        x: "bytes".into(),
-        y: "B/s".into(),
-        log_x: true,
-        points: rates.iter().map(|(bytes, rate)| [*bytes as f64, rate.value, rate.lo, rate.hi]).collect(),
-        ..Curve::default()
-    }
+    Curve { title: title.into(), x: "bytes".into(), y: "B/s".into(), log_x: true, points: points(rates), ..Curve::default() }
 }

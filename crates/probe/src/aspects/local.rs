@@ -1,7 +1,7 @@
 //! Local memory: its banks.
 
 use super::arithmetic::full;
-use super::ask::{Answer, Asked, Spread, Stop, plan, told};
+use super::ask::{Answer, Asked, Series, Stop, plan, points, told};
 use super::kernels::loads::Locals;
 use super::timer::unknown;
 use super::{Aspect, Seen};
@@ -43,7 +43,7 @@ fn words(device: &DeviceInfo) -> u32 {
 }
 
 /// Words between neighbours of one bank, and times of a trip by the distance of lanes.
-fn banks(asked: &Asked, lanes: u32, words: u32) -> Answer<(Option<u32>, Vec<(u32, Spread)>)> {
+fn banks(asked: &Asked, lanes: u32, words: u32) -> Answer<(Option<u32>, Series<u32>)> {
     let most = words / lanes.max(1);
     if most < 2 {
         return Err(Stop::Refused(format!("{words} words of local memory are too few to reach across its banks")));
@@ -95,7 +95,7 @@ fn analyse(seen: &Seen) -> Findings {
                 x: "words".into(),
                 y: "s".into(),
                 log_x: true,
-                points: times.iter().map(|(stride, time)| [f64::from(*stride), time.value, time.lo, time.hi]).collect(),
+                points: points(&times),
                 changes: banks.map(f64::from).into_iter().collect(),
                 ..Curve::default()
             });

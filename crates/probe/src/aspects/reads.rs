@@ -1,7 +1,7 @@
-//! How buffers are read: by accesses of how many words, and by what an image's coordinates cost more than a place in a buffer.
+//! How buffers are read: by accesses of how many words.
 
 use super::arithmetic::{cores, full};
-use super::ask::{Answer, Asked, Spread, if_possible, plan, told};
+use super::ask::{Answer, Asked, Series, if_possible, plan, points, told};
 use super::kernels::streams::Swept;
 use super::{Aspect, Seen};
 use crate::{Context, Curve, Findings, Needs, Phase};
@@ -34,7 +34,7 @@ pub(super) fn aspect() -> Aspect {
 }
 
 /// Bytes a second by the words of an access.
-fn by_width(asked: &Asked, full: u32, seed: u64) -> Answer<Vec<(u32, Spread)>> {
+fn by_width(asked: &Asked, full: u32, seed: u64) -> Answer<Series<u32>> {
     let groups = cores(asked, full)?.0 * EACH;
     let mut rates = vec![];
     for width in WIDTHS {
@@ -72,7 +72,7 @@ fn analyse(seen: &Seen) -> Findings {
         x: "words".into(),
         y: "B/s".into(),
         log_x: true,
-        points: rates.iter().map(|(words, rate)| [f64::from(*words), rate.value, rate.lo, rate.hi]).collect(),
+        points: points(&rates),
         ..Curve::default()
     });
     found

@@ -1,7 +1,7 @@
 //! Registers: how many a work-item may have before values go to memory, and how many work-items have them at once.
 
 use super::arithmetic::full;
-use super::ask::{Answer, Asked, Spread, Stop, if_possible, largest, plan, told};
+use super::ask::{Answer, Asked, Series, Spread, Stop, if_possible, largest, plan, points, told};
 use super::kernels::chains::Chains;
 use super::timer::unknown;
 use super::warp::by_ways;
@@ -37,7 +37,7 @@ pub(super) fn aspect() -> Aspect {
             share: 1.0,
             plan: |context: &Context| {
                 let full = full(context.device);
-                plan(NAME, move |asked| measured(asked, full))
+                plan(NAME, move |asked| at_once_by_values(asked, values(asked)?.0, full))
             },
         },
         analyse,
@@ -59,20 +59,12 @@ struct Edge {
     items: u32,
 }
 
-struct Measured {
-    /// Values that a work-item keeps in registers.
-    values: u32,
-    /// Seconds of a trip by values.
-    by_values: Vec<(u32, Spread)>,
-    held: Vec<Held>,
-    edges: Vec<Edge>,
-}
-
 fn alive(values: u32) -> Chains {
     Chains { groups: 1, lanes: 1, chains: values, steps: 1, waits: false }
 }
 
-fn measured(asked: &Asked, full: u32) -> Answer<Measured> {
+/// Values that a work-item keeps in registers, and seconds of a trip by values.
+fn values(asked: &Asked) -> Answer<(u32, Series<u32>)> {
     let few = asked.trip(&alive(FEW).kernel())?;
     let mut by_values = vec![(FEW, few)];
     let mut best = (FEW, few.value);
@@ -89,11 +81,16 @@ fn measured(asked: &Asked, full: u32) -> Answer<Measured> {
         return Err(Stop::Refused(format!("{MOST} values at once are as fast as few")));
     }
     by_values.sort_by_key(|(values, _)| *values);
+    Ok((values, by_values))
+}
+
+/// Who runs at once with parts of all values.
+fn at_once_by_values(asked: &Asked, values: u32, full: u32) -> Answer<(Vec<Held>, Vec<Edge>)> {
     // A compiler's own registers are a part as well.
     let part = |parts: u32| if parts == 1 { values } else { (values.saturating_sub((parts - 1) * OWN) / parts).max(1) };
     let held: Vec<Held> = PARTS.iter().map(|&parts| held(asked, part(parts), full, parts <= 2)).collect::<Answer<_>>()?;
     let edges = held[1..].iter().map(|some| edge(asked, some, &held[0], full)).collect::<Answer<_>>()?;
-    Ok(Measured { values, by_values, held, edges })
+    Ok((held, edges))
 }
 
 /// Groups of so many work-items that hold values and wait.
@@ -101,11 +98,13 @@ fn waiting(values: u32, lanes: u32) -> Chains {
     Chains { groups: 1, lanes, chains: values.max(1), steps: 1, waits: true }
 }
 
-/// Whether so many groups take as long as one.
+/// Whether so many groups wait as long as one: how much longer more trips take, so that what the groups compute before and after, one at the
+/// other's cost, is not in it.
 fn as_one(asked: &Asked, one: Chains, groups: u32) -> Answer<bool> {
     let kernel = |groups| Chains { groups, ..one }.kernel();
     let trips = asked.lasting(&kernel(1), 1)?;
-    Ok(asked.time(&kernel(groups), trips)?.value < ROUNDS * asked.time(&kernel(1), trips)?.value)
+    let waits = |groups| asked.between(&kernel(groups), trips, 2 * trips);
+    Ok(waits(groups)?.value < ROUNDS * waits(1)?.value)
 }
 
 /// How many groups run at once.
@@ -133,21 +132,35 @@ fn edge(asked: &Asked, some: &Held, all: &Held, full: u32) -> Answer<Edge> {
 fn analyse(seen: &Seen) -> Findings {
     let mut found = Findings::default();
     let full = full(seen.device);
-    let Measured { values, by_values, held, edges } = match told(measured(&Asked::new(NAME, seen.records), full)) {
-        Ok(measured) => measured,
+    let asked = Asked::new(NAME, seen.records);
+    let registers = |values: u32| f64::from(alive(values).registers());
+    let (values, by_values) = match told(values(&asked)) {
+        Ok(values) => values,
         Err(why) => {
-            let keys = ["registers.per_thread_max", "registers.per_core", "concurrency.full", "concurrency.half"];
-            unknown(&mut found, &keys, &why);
-            found.facts.insert("registers.pooled".into(), Finding::Word(Fact::unknown(why)));
+            unknown(&mut found, &["registers.per_thread_max"], &why);
+            no_groups(&mut found, &why);
             return found;
         }
     };
-    let registers = |values: u32| f64::from(alive(values).registers());
     let cite = "values alive at once, with axes, constants and a counter, before trips become longer than their values say";
-    found.number(
-        "registers.per_thread_max",
-        Fact::between(registers(values), registers(values), registers(values + 1), Source::Measured, cite),
-    );
+    let most = Fact::between(registers(values), registers(values), registers(values + 1), Source::Measured, cite);
+    found.number("registers.per_thread_max", most);
+    found.curves.push(Curve {
+        title: "time of a trip against values alive at once".into(),
+        figure: Some("001, figure 5".into()),
+        x: "values".into(),
+        y: "s".into(),
+        points: points(&by_values),
+        changes: vec![values.into()],
+        ..Curve::default()
+    });
+    let (held, edges) = match told(at_once_by_values(&asked, values, full)) {
+        Ok(at_once) => at_once,
+        Err(why) => {
+            no_groups(&mut found, &why);
+            return found;
+        }
+    };
     for (key, held) in [("concurrency.full", &held[0]), ("concurrency.half", &held[1])] {
         let cite = format!("groups of one work-item with {} values each that take as long as one", held.values);
         let unknown = || Fact::unknown("groups of one work-item do not wait at barriers");
@@ -159,16 +172,13 @@ fn analyse(seen: &Seen) -> Findings {
     let word = if all.lanes < fewest.lanes { "pooled" } else { "dedicated" };
     found.facts.insert("registers.pooled".into(), Finding::Word(Fact::known(word.into(), Source::Measured, evidence)));
     found.number("registers.per_core", file(&edges, values, seen.found.get("cores"), registers));
-    found.curves.push(Curve {
-        title: "time of a trip against values alive at once".into(),
-        figure: Some("001, figure 5".into()),
-        x: "values".into(),
-        y: "s".into(),
-        points: by_values.iter().map(|(values, trip)| [f64::from(*values), trip.value, trip.lo, trip.hi]).collect(),
-        changes: vec![values.into()],
-        ..Curve::default()
-    });
     found
+}
+
+/// That nothing is known of groups that run at once.
+fn no_groups(found: &mut Findings, why: &str) {
+    unknown(found, &["registers.per_core", "concurrency.full", "concurrency.half"], why);
+    found.facts.insert("registers.pooled".into(), Finding::Word(Fact::unknown(why)));
 }
 
 /// The register file of a core: what is in use where a value more would let fewer work-items in.
@@ -177,7 +187,8 @@ fn file(edges: &[Edge], most: u32, cores: Option<f64>, registers: impl Fn(u32) -
     let used = |edge: &Edge, more: u32| registers(edge.values + more) * f64::from(edge.items) / cores;
     let least = edges.iter().map(|edge| used(edge, 0)).fold(0.0, f64::max);
     let short = edges.iter().filter(|edge| edge.values < most).map(|edge| used(edge, QUANTUM));
-    match short.min_by(f64::total_cmp) {
+    // Warps may have to share what is given out, so that only the widest bound is sure.
+    match short.max_by(f64::total_cmp) {
         Some(wanted) => {
             let cite = "registers of all work-items that run at once where they cannot have more values";
             Fact::between(least, least, wanted.max(least), Source::Measured, cite)

@@ -1,6 +1,6 @@
 //! The clock's step, and what a launch takes that does nothing.
 
-use super::ask::{Answer, Asked, Spread, plan, told};
+use super::ask::{Answer, Asked, Series, Spread, plan, points, told};
 use super::kernels::chains::Chains;
 use super::kernels::pairs::nothing;
 use super::{Aspect, Seen};
@@ -31,7 +31,7 @@ pub(super) fn aspect() -> Aspect {
 }
 
 /// Seconds of a launch that does nothing, and of others by their trips.
-fn measured(asked: &Asked) -> Answer<(Spread, Vec<(u64, Spread)>)> {
+fn measured(asked: &Asked) -> Answer<(Spread, Series<u64>)> {
     let chain = Chains { groups: 1, lanes: 1, chains: 1, steps: 16, waits: false }.kernel();
     let empty = asked.time(&nothing(), 0)?;
     let times: Answer<_> = TRIPS.iter().map(|&trips| Ok((trips, asked.time(&chain, trips)?))).collect();
@@ -53,7 +53,7 @@ fn analyse(seen: &Seen) -> Findings {
         title: "time of a launch against its trips".into(),
         x: "trips of 16 dependent multiply-adds".into(),
         y: "s".into(),
-        points: times.iter().map(|(trips, time)| [*trips as f64, time.value, time.lo, time.hi]).collect(),
+        points: points(&times),
         ..Curve::default()
     });
     found

@@ -1,8 +1,9 @@
-//! The warp: how many neighbouring lanes have to go one way together, and how many more are free.
+//! The warp: how many neighbouring lanes have to go one way together, which take tickets in order, and how many more are free.
 
 use super::arithmetic::full;
-use super::ask::{Answer, Asked, Spread, if_possible, largest, plan, told};
+use super::ask::{Answer, Asked, Series, Spread, if_possible, largest, plan, points, told};
 use super::kernels::pairs::{quotients, split};
+use super::kernels::tickets::tickets;
 use super::timer::unknown;
 use super::{Aspect, Seen};
 use crate::{Context, Curve, Finding, Findings, Needs, Phase};
@@ -27,6 +28,7 @@ pub(super) fn aspect() -> Aspect {
                 let full = full(context.device);
                 plan(NAME, move |asked| {
                     if_possible(by_ways(asked, full))?;
+                    if_possible(by_order(asked, full))?;
                     by_steps(asked, full)
                 })
             },
@@ -36,7 +38,7 @@ pub(super) fn aspect() -> Aspect {
 }
 
 /// The smallest blocks of lanes that go different ways without waiting for each other, and times by size of the blocks.
-pub(super) fn by_ways(asked: &Asked, full: u32) -> Answer<(Option<u32>, Vec<(u32, Spread)>)> {
+pub(super) fn by_ways(asked: &Asked, full: u32) -> Answer<(Option<u32>, Series<u32>)> {
     let lanes = LANES.min(full);
     let whole = split(lanes, lanes);
     let trips = asked.trips(&whole)?;
@@ -71,8 +73,25 @@ pub(super) fn by_ways(asked: &Asked, full: u32) -> Answer<(Option<u32>, Vec<(u32
     Ok((warp, times))
 }
 
+/// The largest blocks of lanes whose tickets are in order where warps were made to come in another; `None` where all are in order, or none.
+fn by_order(asked: &Asked, full: u32) -> Answer<Option<u32>> {
+    let lanes = LANES.min(full);
+    let told = tickets(lanes, 1, true);
+    let trips = asked.lasting(&told, 1)?;
+    let (broken, whole) = (asked.time(&told, trips)?.value, asked.time(&tickets(lanes, 1, false), trips)?.value);
+    let in_order = |block| Ok(asked.time(&tickets(lanes, block, false), trips)?.value < (broken + whole) / 2.0);
+    let mut found = None;
+    for block in (1..).map(|bit| 1 << bit).take_while(|&block| block <= lanes) {
+        if !in_order(block)? {
+            return Ok(found);
+        }
+        found = Some(block);
+    }
+    Ok(None)
+}
+
 /// Lanes that divide as fast as one does, and times by lanes.
-fn by_steps(asked: &Asked, full: u32) -> Answer<(u32, Vec<(u32, Spread)>)> {
+fn by_steps(asked: &Asked, full: u32) -> Answer<(u32, Series<u32>)> {
     let trips = asked.trips(&quotients(1))?;
     let one = asked.time(&quotients(1), trips)?;
     let mut times = vec![(1, one)];
@@ -105,6 +124,20 @@ fn analyse(seen: &Seen) -> Findings {
         (Err(why), None) => Fact::unknown(&**why),
     };
     found.facts.insert("warp.sizes".into(), Finding::Numbers(sizes));
+    let order = match told(by_order(&asked, full)) {
+        Ok(Some(lanes)) => {
+            if let Some(warp) = warp
+                && warp != lanes
+                && (lanes > warp || !warp.is_multiple_of(lanes))
+            {
+                found.contradictions.push(format!("{lanes} lanes take tickets in order, where {warp} go one way together"));
+            }
+            Spread::exact(lanes.into()).fact("largest power of two of neighbouring lanes that take tickets of an atomic counter in order")
+        }
+        Ok(None) => Fact::unknown("tickets of an atomic counter show no order of some lanes and not of others"),
+        Err(why) => Fact::unknown(why),
+    };
+    found.number("warp.by_order", order);
     match steps {
         Ok((free, times)) => {
             let figure = Some("001, figure 7".into());
@@ -129,7 +162,7 @@ fn curve(title: &str, x: &str, figure: Option<String>, times: &[(u32, Spread)], 
         x: x.into(),
         y: "s".into(),
         log_x: true,
-        points: times.iter().map(|(lanes, time)| [f64::from(*lanes), time.value, time.lo, time.hi]).collect(),
+        points: points(times),
         changes: change.map(f64::from).into_iter().collect(),
         ..Curve::default()
     }

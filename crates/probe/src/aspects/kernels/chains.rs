@@ -23,7 +23,7 @@ pub(crate) struct Chains {
 }
 
 /// Barriers of a trip that waits.
-pub(crate) const BARRIERS: u32 = 16;
+pub(crate) const BARRIERS: u32 = 32;
 
 impl Chains {
     /// The text of its Program.

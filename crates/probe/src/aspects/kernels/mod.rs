@@ -4,6 +4,7 @@ pub(crate) mod chains;
 pub(crate) mod loads;
 pub(crate) mod pairs;
 pub(crate) mod streams;
+pub(crate) mod tickets;
 
 use super::ask::{RUNS, Trips};
 use crate::kernels::{count, int, program};

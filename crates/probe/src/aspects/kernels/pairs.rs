@@ -37,7 +37,7 @@ pub(crate) fn split(lanes: u32, block: u32) -> Kernel {
     );
     let judge = move |trips: u64, found: &[f32]| {
         let counted = (trips * u64::from(STEPS)) as f64;
-        let end = |lane: u32| f64::from(lane) + if lane / block % 2 == 0 { counted } else { 0.0 };
+        let end = |lane: u32| f64::from(lane) + if (lane / block).is_multiple_of(2) { counted } else { 0.0 };
         expect(found, [end(0), end(lanes - 1)])
     };
     one_group(format!("split {lanes} by {block}"), text, [1.0, 1.0], lanes, vec![block.into()], judge)

@@ -17,7 +17,28 @@ pub(super) fn analyse(seen: &Seen) -> Findings {
             found(&mut findings, &timed, &route, levels, word, seen.found.get("cores"));
         }
     }
+    together(&mut findings);
     findings
+}
+
+/// The second level of both ways is one cache where what is known of its size agrees: its size is what both allow.
+fn together(findings: &mut Findings) {
+    let keys = ["buffer.l2.capacity_bytes", "texture.l2.capacity_bytes"];
+    let known = keys.map(|key| match findings.facts.get(key) {
+        Some(Finding::Number(Fact::Known { value, lo: Some(lo), hi: Some(hi), cite, .. })) => Some((*value, *lo, *hi, cite.clone())),
+        _ => None,
+    });
+    let [Some(a), Some(b)] = known else { return };
+    if a.1 > b.2 || b.1 > a.2 {
+        findings.contradictions.push(format!("the second level holds {} B for buffers and {} B for images", a.0, b.0));
+        return;
+    }
+    // Misses that begin early, where sets fill unevenly, move one interval or the other.
+    let (lo, hi) = (a.1.min(b.1), a.2.max(b.2));
+    let value = roundest(lo, (a.0 * b.0).sqrt(), hi, 1.0);
+    for (key, cite) in keys.into_iter().zip([&a.3, &b.3]) {
+        findings.number(key, Fact::between(lo, value, hi, Source::Measured, format!("{cite}, with those of the other way")));
+    }
 }
 
 /// Of the numbers of whole lines in an interval the one with most factors of two, since sizes of hardware are; the nearest to the best one of
@@ -49,13 +70,17 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Route, levels: &Levels
         let grain = f64::from(line.unwrap_or(route.nearest_grain()));
         let shapes = route.shapes(seen, n, line.unwrap_or(route.nearest_grain()));
         let known: Vec<&crate::fit::lru::Shape> = shapes.iter().flat_map(|fitted| &fitted.shapes).collect();
-        let (lo, hi) = route.capacity(n).unwrap_or(level.between);
+        // From where misses show to where the best curve begins them: caches whose sets fill unevenly miss before they are full.
+        let (begin, end) = route.capacity(n).unwrap_or(level.between);
+        let (lo, hi) = (begin.min(level.between.0), end.max(level.between.1));
         match (known.iter().map(|shape| shape.capacity_bytes()).min(), known.iter().map(|shape| shape.capacity_bytes()).max()) {
             (Some(least), Some(most)) => {
                 let lines = || known.iter().map(|shape| shape.line_bytes as f64);
-                let (lo, hi) = (lines().fold(f64::INFINITY, f64::min), lines().fold(0.0, f64::max));
-                findings.number(key("line_bytes"), measured(lo, known[0].line_bytes as f64, hi));
-                findings.number(key("capacity_bytes"), measured(least as f64, known[0].capacity_bytes() as f64, most as f64));
+                let (short, long) = (lines().fold(f64::INFINITY, f64::min), lines().fold(0.0, f64::max));
+                findings.number(key("line_bytes"), measured(short, known[0].line_bytes as f64, long));
+                let (least, most) = (least as f64, most as f64);
+                let several = measured(lo.min(least), roundest(lo.min(least), level.bytes, hi.max(most), grain), hi.max(most));
+                findings.number(key("capacity_bytes"), if least == most { exact(least) } else { several });
                 for (name, of) in [("sets", (|shape| shape.sets) as fn(&crate::fit::lru::Shape) -> u32), ("ways", |shape| shape.ways)] {
                     let all = || known.iter().map(|shape| f64::from(of(shape)));
                     let (lo, hi) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));

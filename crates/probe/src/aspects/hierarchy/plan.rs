@@ -1,7 +1,7 @@
 //! Which walk comes next.
 
 use super::route::{APART, Route};
-use super::spec::{Effort, RouteName, Spec, Timed};
+use super::spec::{Effort, LONG, RouteName, Spec, Timed};
 use crate::fit::levels::{self, Level, Levels, Victims};
 use crate::{Context, Plan, Record, Scale};
 use std::collections::{HashMap, HashSet};
@@ -19,8 +19,6 @@ const REFINED: usize = 24;
 const AROUND: [f64; 9] = [0.25, 0.45, 0.6, 0.85, 0.97, 1.05, 1.2, 1.5, 2.1];
 /// Ranges that are asked for before levels are fitted again.
 const BUNDLE: usize = 8;
-/// Places of a long walk.
-const LONG: u64 = 1 << 16;
 /// Groups that walk at once.
 const WALKERS: [u32; 7] = [2, 3, 4, 6, 8, 12, 16];
 /// Caches of which all groups together would need more are not asked for sharing.
@@ -52,8 +50,7 @@ pub(super) fn plan(context: &Context) -> Plan {
     let mut fits = Fits::default();
     Plan::reacting(move |records| {
         let next = routes.iter().find_map(|limits| limits.next(records, &mut fits));
-        // Long walks take their time, and average what disturbs them.
-        let runs = |spec: &Spec, effort: Effort| if spec.range / u64::from(spec.stride) > LONG { effort.runs.min(3) } else { effort.runs };
+        let runs = |spec: &Spec, effort: Effort| if spec.range / u64::from(spec.stride) > LONG as u64 { effort.runs.min(3) } else { effort.runs };
         next.map(|(spec, effort)| spec.measurement(Effort { runs: runs(&spec, effort), ..effort }))
     })
 }

@@ -18,6 +18,8 @@ const FEW: f64 = 0.75;
 const EXPLAINED: f64 = 3.0;
 /// Shapes of a cache that are held against walks at most.
 const SHAPES: usize = 12_000;
+/// No line is shorter.
+const LEAST_LINE: u32 = 16;
 /// Lines of a cache whose line is looked for at several strides: of larger ones what a miss brings is taken for it.
 const SMALL: f64 = 1024.0;
 
@@ -130,15 +132,16 @@ impl Route {
         near.sort_by(|a, b| a.bytes.total_cmp(&b.bytes));
         let mut flat: Vec<f64> = near.iter().filter(|point| point.bytes <= 0.65 * level.bytes).map(|point| point.seconds).collect();
         flat.sort_by(f64::total_cmp);
-        let most = flat.get(flat.len() / 2)? * (1.0 + self.rise());
+        let held = *flat.get(flat.len() / 2)?;
+        let above = |point: &Point| point.seconds > held * (1.0 + self.rise(point));
         // One point alone may be noise.
-        let risen = near.windows(2).position(|two| two[0].seconds > most && two[1].seconds > most)?;
+        let risen = near.windows(2).position(|two| above(two[0]) && above(two[1]))?;
         Some((near.get(risen.checked_sub(1)?)?.bytes, near[risen].bytes))
     }
 
-    /// By what part a step must take longer for one to see it in one point.
-    fn rise(&self) -> f64 {
-        (3.0 * self.noise).max(0.0015)
+    /// By what part a step must take longer for one to see it in a point.
+    fn rise(&self, point: &Point) -> f64 {
+        (3.0 * point.noise.max(self.noise)).max(0.0015)
     }
 
     /// Capacities of a cache whose victims nobody knows that are consistent with its [`bracket`](Self::bracket): misses may have begun before
@@ -147,7 +150,8 @@ impl Route {
         let levels = self.levels.as_ref()?;
         let (flat, risen) = self.bracket(n)?;
         let miss = levels.caches.get(n)?.miss / levels.latency(n);
-        Some((flat / (1.0 + self.rise() / miss), risen - f64::from(self.nearest_grain())))
+        let point = self.points.iter().find(|point| point.bytes == flat)?;
+        Some((flat / (1.0 + self.rise(point) / miss), risen - f64::from(self.nearest_grain())))
     }
 
     /// How many groups that walk at once have a cache of their own.
@@ -171,7 +175,7 @@ impl Route {
         let grain = self.nearest_grain();
         let bytes = self.levels.as_ref().and_then(|levels| levels.caches.get(n)).map_or(f64::INFINITY, |level| level.bytes);
         let small = n == 0 && bytes <= SMALL * f64::from(grain);
-        let (least, most) = (self.name.route().unit().max(grain / 4), 4 * grain);
+        let (least, most) = (self.name.route().unit().max(LEAST_LINE), 4 * grain);
         let strides = std::iter::successors(Some(least), |stride| Some(stride * 2)).take_while(move |&stride| stride <= most);
         strides.filter(move |&stride| small && stride != grain)
     }
@@ -197,16 +201,19 @@ impl Route {
         let walks: Vec<lru::Walk> = seen
             .iter()
             .filter(telling)
-            .map(|timed| lru::Walk { addresses: timed.spec.addresses(timed.seed), seconds: timed.seconds, sigma: sigma * timed.seconds })
+            .map(|timed| lru::Walk {
+                addresses: timed.spec.addresses(timed.seed),
+                seconds: timed.seconds,
+                sigma: sigma.max(timed.spread / 2.0) * timed.seconds,
+            })
             .collect();
         let grain = u64::from(self.nearest_grain());
+        let seen_end = self.capacity(n).unwrap_or(level.between);
+        let (lo, hi) = (level.between.0.min(seen_end.0), level.between.1.max(seen_end.1));
         let shapes = possible.iter().flat_map(|&line| {
             let whole = move |bytes: f64| (bytes / line as f64).round().max(1.0) as u64;
-            let (lo, hi) = level.between;
-            // Where lines are shorter than the stride of the curve, its ranges hold fewer of them, unless those that are left out share sets
-            // with those that are not.
-            let shorter = if line < grain { Some(line as f64 / grain as f64) } else { None };
-            let scales = std::iter::once(1.0).chain(shorter);
+            // Where lines are shorter than the stride of the curve, those that are left out may leave sets empty.
+            let scales = std::iter::successors(Some(1.0), |scale| Some(scale / 2.0)).take_while(move |scale| scale * grain as f64 >= line.min(grain) as f64);
             let capacities = scales.flat_map(move |scale| whole(scale * lo).saturating_sub(1).max(1)..=whole(scale * hi) + 1);
             capacities.flat_map(move |lines| lru::candidates(lines * line, line))
         });

@@ -6,6 +6,9 @@ use crate::{Measurement, Parameter, Parameters, Record};
 use fastrand::Rng;
 use warpsight_ir::ImageKind;
 
+/// Places of a long walk: one time around takes its time, and averages what disturbs it.
+pub(crate) const LONG: usize = 1 << 16;
+
 /// One walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Spec {
@@ -99,7 +102,7 @@ impl Spec {
             params.insert("pair_bytes".into(), int(pair));
         }
         let end = self.range.max(u64::from(self.stride)) + u64::from(self.pair.unwrap_or(0));
-        let rounds = effort.steps.div_ceil(cycle.len() as u32).max(1);
+        let rounds = effort.steps.div_ceil(cycle.len() as u32).max(if cycle.len() > LONG { 1 } else { 3 });
         Walk {
             route,
             extent: (end / unit).max(2) as u32,
@@ -142,7 +145,7 @@ pub(crate) struct Timed {
     pub(crate) seed: u64,
     /// Seconds of a step beyond the first time around: of the fastest passes, since what disturbs a walk makes it longer.
     pub(crate) seconds: f64,
-    /// How much longer the median pass is, as a part.
+    /// How much longer the median of passes would make it, as a part.
     pub(crate) spread: f64,
 }
 
@@ -158,7 +161,10 @@ impl Timed {
         };
         let (times, first) = (sorted(&record.times_s), sorted(record.earlier_times_s.first()?));
         let (least, median) = (*times.first()?, *times.get(times.len() / 2)?);
-        let seconds = (least - first.first()?) / (record.amounts.steps - *before as f64);
-        (seconds > 0.0 && seconds.is_finite()).then(|| Self { spec, seed, seconds, spread: (median - least) / least })
+        let (steps, before) = (record.amounts.steps, *before as f64);
+        let seconds = (least - first.first()?) / (steps - before);
+        // Both times vary, and only their difference counts.
+        let spread = (median - least) / least * (steps + before) / (steps - before);
+        (seconds > 0.0 && seconds.is_finite()).then_some(Self { spec, seed, seconds, spread })
     }
 }

@@ -16,6 +16,7 @@
 
 pub mod aspects;
 pub mod battery;
+pub mod diff;
 pub mod export;
 mod finding;
 pub mod fit;
@@ -27,8 +28,8 @@ pub mod replay;
 
 pub use finding::{Curve, Finding, Findings};
 pub use profile::{Consistency, consistency, profile};
-pub use warpsight_ir::profile::Geometry;
 pub use record::{Cause, Outcome, Record};
+pub use warpsight_ir::profile::Geometry;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -54,7 +54,9 @@ impl Reader<'_> {
 
     fn seconds(&self, key: &str) -> Fact<Seconds> {
         match self.number(&[key]) {
-            Fact::Known { value, cite, .. } if value < LEAST => Fact::unknown(format!("{value:.1e} s is less than one can rely on ({cite})")),
+            Fact::Known { value, cite, .. } if value < LEAST => {
+                Fact::unknown(format!("{value:.1e} s is less than one can rely on ({cite})"))
+            }
             fact => map(fact, |seconds| Seconds(seconds.max(LEAST))),
         }
     }
@@ -273,7 +275,12 @@ pub fn consistency(findings: &Findings) -> Vec<Consistency> {
             1e-9,
         );
     }
-    hold("the L2 of buffers holds what that of images holds".into(), get("buffer.l2.capacity_bytes"), get("texture.l2.capacity_bytes"), 0.1);
+    hold(
+        "the L2 of buffers holds what that of images holds".into(),
+        get("buffer.l2.capacity_bytes"),
+        get("texture.l2.capacity_bytes"),
+        0.1,
+    );
     hold("warps by the order of atomics and by latency".into(), get("warp.by_order"), get("warp.by_latency"), 0.0);
     all
 }

@@ -1,7 +1,7 @@
 //! The way back: a profile as the text that it can be read from.
 
-use super::{Fact, Profile};
 use super::edit::fact;
+use super::{Fact, Profile};
 use std::fmt::Write;
 use toml::{Table, Value};
 

@@ -54,3 +54,60 @@ pub fn all() -> Vec<Aspect> {
         reads::aspect(),
     ]
 }
+
+/// What the records of a device say: all aspects in order, each seeing what those before it found. A defect of one is noted among the
+/// contradictions and costs no other anything.
+pub fn analyse(device: &DeviceInfo, records: &[Record]) -> Findings {
+    each(&all(), device, records)
+}
+
+fn each(aspects: &[Aspect], device: &DeviceInfo, records: &[Record]) -> Findings {
+    let mut found = Findings::default();
+    for aspect in aspects {
+        match crate::battery::caught(|| (aspect.analyse)(&Seen { device, records, found: &found })) {
+            Ok(own) => found.extend(own),
+            Err(defect) => {
+                let name = aspect.phase.name;
+                found.contradictions.push(format!("the analysis of `{name}` ended early by a defect of this program: {defect}"));
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpsight_ir::profile::{Fact, Source};
+
+    fn aspect(analyse: fn(&Seen) -> Findings) -> Aspect {
+        Aspect { analyse, ..timer::aspect() }
+    }
+    fn number(key: &str, value: f64) -> Findings {
+        let mut found = Findings::default();
+        found.number(key, Fact::known(value, Source::Measured, "a test"));
+        found
+    }
+
+    #[test]
+    fn aspects_see_what_those_before_found_whatever_became_of_others() {
+        let device = warpsight_run::open("sim:adreno640", &warpsight_run::Options::default()).expect("a device").info().clone();
+        let aspects = [
+            aspect(|_| number("first", 2.0)),
+            aspect(|_| panic!("no records")),
+            aspect(|seen| number("third", 10.0 * seen.found.get("first").unwrap_or(f64::NAN))),
+        ];
+        let found = each(&aspects, &device, &[]);
+        assert_eq!((found.get("first"), found.get("third")), (Some(2.0), Some(20.0)));
+        assert!(matches!(&found.contradictions[..], [one] if one.contains("no records")), "{:?}", found.contradictions);
+    }
+
+    #[test]
+    fn nothing_measured_is_nothing_known() {
+        let device = warpsight_run::open("sim:adreno640", &warpsight_run::Options::default()).expect("a device").info().clone();
+        let found = analyse(&device, &[]);
+        assert_eq!(found.contradictions, Vec::<String>::new());
+        let known: Vec<&String> = found.facts.keys().filter(|key| found.get(key).is_some()).collect();
+        assert_eq!(known, Vec::<&String>::new());
+    }
+}

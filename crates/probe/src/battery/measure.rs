@@ -8,7 +8,7 @@ use warpsight_ir::{BinaryOp, Expr, Feedback, Stmt};
 use warpsight_run::{Code, Device, DeviceError, JobResult};
 
 /// Runs code of a phase; a panic there is that phase's defect and must not take what others measured along.
-pub(super) fn caught<T>(code: impl FnOnce() -> T) -> Result<T, String> {
+pub(crate) fn caught<T>(code: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(code)).map_err(|panic| {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
         text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic".into())

@@ -17,6 +17,7 @@ pub use error::BatteryError;
 pub use file::{FORMAT, Host, Line, PhaseFile};
 pub use folder::{Folder, Index, Origin};
 pub use lock::DeviceLock;
+pub(crate) use measure::caught;
 pub use measure::take;
 pub use recorded::{Recorded, recorded};
 

@@ -27,6 +27,8 @@ pub enum Kind {
     Io,
     /// A comparison came out against what was asked for.
     Slower,
+    /// Two that were compared are not the same.
+    Different,
     /// The user stopped it.
     Interrupted,
 }
@@ -98,7 +100,7 @@ impl Failure {
     /// The exit code of its kind.
     pub fn exit_code(&self) -> u8 {
         match self.kind {
-            Kind::Slower => 1,
+            Kind::Slower | Kind::Different => 1,
             Kind::Input => 2,
             Kind::Device => 3,
             Kind::NothingVerified => 4,
@@ -113,6 +115,7 @@ impl Failure {
             Kind::NothingVerified => "nothing_verified",
             Kind::Io => "io",
             Kind::Slower => "slower",
+            Kind::Different => "different",
             Kind::Interrupted => "interrupted",
         }
     }

@@ -17,6 +17,7 @@ mod export;
 mod failure;
 mod help;
 mod import;
+mod measuring;
 mod names;
 mod network;
 mod npy;
@@ -26,6 +27,7 @@ mod page;
 mod pipeline;
 mod plot;
 mod predict;
+mod probe;
 mod progress;
 mod record;
 mod report;
@@ -60,7 +62,7 @@ const EXAMPLES: &str = "Examples:
   What a fragment shader costs, line by line:
     warpsight shader predict data/shaders/looping/mandelbulb.frag";
 
-const EXIT_CODES: &str = "Exit codes: 0 done, 1 slower than allowed (shader diff), 2 bad input or usage, 3 device or driver, \
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 slower than allowed (shader diff) or different (probe diff), 2 bad input or usage, 3 device or driver, \
     4 nothing verified, 5 input/output, 130 interrupted.\n\
     Times are tagged measured, simulated or predicted.";
 
@@ -80,6 +82,8 @@ enum Verb {
     Shader(shader::Args),
     /// Measure all there is to measure of a GPU, within minutes, into a folder.
     Battery(battery::Args),
+    /// Measure what a GPU is: caches, registers, warps, rates; say with intervals what was found, and what cannot be known and why.
+    Probe(probe::Args),
     /// Compile a Program or one operator to CUDA machine code and show what it uses; needs no GPU.
     Compile(compile::Args),
     /// Take what a battery measured into the store.
@@ -135,6 +139,7 @@ fn dispatch(cli: &Cli) -> Result<(), failure::Failure> {
         Verb::Pipeline(args) => pipeline::run(args, cli.json),
         Verb::Shader(args) => shader::run(args, cli.json),
         Verb::Battery(args) => battery::run(args, cli.json),
+        Verb::Probe(args) => probe::run(args, cli.json),
         Verb::Compile(args) => compile::run(args, cli.json),
         Verb::Import(args) => import::run(args, cli.json),
         Verb::Devices(args) => devices::run(args, cli.json),

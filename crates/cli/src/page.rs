@@ -196,7 +196,8 @@ impl Page {
         self.rows(head.iter().map(|heading| escape(heading)), rows);
     }
 
-    fn rows(&mut self, head: impl Iterator<Item = String>, rows: impl Iterator<Item = Vec<String>>) {
+    /// A table of headings and cells (`<td>…</td>`) that are well-formed already.
+    pub fn rows(&mut self, head: impl Iterator<Item = String>, rows: impl Iterator<Item = Vec<String>>) {
         self.raw("<div class=\"scroll\"><table><thead><tr>");
         head.for_each(|heading| {
             let _ = write!(self.body, "<th>{heading}</th>");

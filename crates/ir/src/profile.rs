@@ -160,6 +160,78 @@ pub struct Profile {
     pub memory: Memory,
     /// Images.
     pub image: Images,
+    /// What probes tell beyond what models use.
+    #[serde(default)]
+    pub probed: Probed,
+}
+
+/// What probes tell of a device beyond what models use: each is not stated unless somebody measured it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Probed {
+    /// f32 lanes that work in a core at once.
+    #[serde(default)]
+    pub alus: Fact<u32>,
+    /// Warp sizes of a device that has several.
+    #[serde(default)]
+    pub warps: Fact<Vec<u32>>,
+    /// Whether work-items of few registers leave theirs to more of them: `pooled`; otherwise `dedicated`.
+    #[serde(default)]
+    pub register_file: Fact<String>,
+    /// In which order lanes of a warp have coordinates of a group: `x` first, `y` first, ….
+    #[serde(default)]
+    pub lane_order: Fact<String>,
+    /// What a barrier of a group takes.
+    #[serde(default)]
+    pub barrier: Fact<Seconds>,
+    /// What an integer division takes longer than an addition.
+    #[serde(default)]
+    pub division: Fact<Seconds>,
+    /// What an `if` takes.
+    #[serde(default)]
+    pub branch: Fact<Seconds>,
+    /// α of paper 001, section 4: the part of local memory up to which splits of a reduction gain.
+    #[serde(default)]
+    pub local_split: Fact<f64>,
+    /// Banks of local memory.
+    #[serde(default)]
+    pub local_banks: Fact<u32>,
+    /// Bytes of a lane's load with which buffers are read fastest.
+    #[serde(default)]
+    pub load_width: Fact<Bytes>,
+    /// Whether images and buffers are read through ways of their own: `independent`, `shared`.
+    #[serde(default)]
+    pub read_paths: Fact<String>,
+    /// The cache of constants.
+    #[serde(default)]
+    pub constant_l1: Cache,
+    /// Shapes of the texture cache that are consistent with everything measured, jointly.
+    #[serde(default)]
+    pub texture_geometries: Fact<Vec<Geometry>>,
+    /// The same of the first cache of buffers.
+    #[serde(default)]
+    pub buffer_geometries: Fact<Vec<Geometry>>,
+    /// Seconds for each stride between blocks that a fetch of an image makes beyond a hit (paper 000, section 3).
+    #[serde(default)]
+    pub texture_fit: Fact<Vec<f64>>,
+}
+
+/// How a cache may be organised, and its images lie in memory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Geometry {
+    /// Sets.
+    pub sets: u32,
+    /// Lines of a set.
+    pub ways: u32,
+    /// Per bit of the set's number the address bits whose XOR it is; the line's number modulo the sets where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<Vec<Vec<u32>>>,
+    /// How texels lie in memory, where images are cached: `linear`, `adreno_tiled`, ….
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<String>,
+    /// What the best curve of it misses what was measured by, relative, root mean square.
+    pub error: f64,
 }
 
 /// Cores and what runs on them.
@@ -291,7 +363,7 @@ pub struct Tlb {
 }
 
 /// One cache level.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cache {
     /// Capacity of one instance.

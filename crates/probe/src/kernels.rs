@@ -7,6 +7,7 @@ pub(crate) mod strided;
 pub(crate) mod sweep;
 pub(crate) mod texels;
 pub(crate) mod tiles;
+pub(crate) mod walk;
 
 use crate::{Parameter, Parameters};
 use warpsight_ir::{Program, Scalar, text};

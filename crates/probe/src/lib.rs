@@ -9,17 +9,27 @@
 //! let device = warpsight_run::open("sim:adreno640", &warpsight_run::Options::default())?;
 //! let stencils = phases::all().into_iter().find(|phase| phase.name == "stencils").expect("a phase");
 //! let mut plan = (stencils.plan)(&Context { device: device.info(), scale: Scale::Tiny, seed: 1 });
-//! let first = plan.next().expect("a measurement");
+//! let first = plan.ask(&[]).expect("a measurement");
 //! assert!(first.amounts.points > 0.0, "{} updates points of a lattice", first.name);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod aspects;
 pub mod battery;
+pub mod diff;
+pub mod export;
+mod finding;
+pub mod fit;
 mod kernels;
 pub mod phases;
+mod profile;
 mod record;
+pub mod replay;
 
+pub use finding::{Curve, Finding, Findings};
+pub use profile::{Consistency, consistency, profile};
 pub use record::{Cause, Outcome, Record};
+pub use warpsight_ir::profile::Geometry;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -82,12 +92,51 @@ pub struct Phase {
     pub needs: Needs,
     /// Its part of the battery's time, relative to the other phases.
     pub share: f64,
-    /// Its measurements in order of value, made one at a time.
+    /// Its measurements, in order of value where they are a list.
     pub plan: fn(&Context) -> Plan,
 }
 
 /// The measurements of a phase, made one at a time: each may hold much memory.
-pub type Plan = Box<dyn Iterator<Item = Measurement>>;
+pub enum Plan {
+    /// Those of a list.
+    List(Box<dyn Iterator<Item = Measurement>>),
+    /// What is measured next, told by the records so far, those of an interrupted run included; `None` where enough is known. It depends on
+    /// nothing else, so that a run that goes on asks for what the first would have asked for.
+    Reacting(Box<React>),
+}
+
+/// What to measure next, where there are these records.
+type React = dyn FnMut(&[Record]) -> Option<Measurement>;
+
+impl Plan {
+    /// A list.
+    pub fn list(measurements: impl Iterator<Item = Measurement> + 'static) -> Self {
+        Self::List(Box::new(measurements))
+    }
+    /// Whoever reacts to records.
+    pub fn reacting(next: impl FnMut(&[Record]) -> Option<Measurement> + 'static) -> Self {
+        Self::Reacting(Box::new(next))
+    }
+    /// The next measurement, where there are these records of the phase.
+    pub fn ask(&mut self, records: &[Record]) -> Option<Measurement> {
+        match self {
+            Self::List(list) => list.next(),
+            Self::Reacting(next) => next(records),
+        }
+    }
+}
+
+/// What is known to be measured before anything was: the whole list, or the first measurement of what reacts.
+impl IntoIterator for Plan {
+    type Item = Measurement;
+    type IntoIter = Box<dyn Iterator<Item = Measurement>>;
+    fn into_iter(self) -> Self::IntoIter {
+        match self {
+            Self::List(list) => list,
+            Self::Reacting(mut next) => Box::new(next(&[]).into_iter()),
+        }
+    }
+}
 
 /// What a device must take to run a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,6 +165,8 @@ pub struct Context<'a> {
 pub enum Scale {
     /// Everything, at sizes that say something about the device.
     Full,
+    /// What tells most, within two minutes for a whole device. Phases that are lists measure everything.
+    Quick,
     /// A few of each kind, small enough for an interpreter, and exercising the same code.
     Tiny,
 }

@@ -30,6 +30,9 @@ pub struct Record {
     /// Seconds of the launch in each timed pass, an empty launch included; raw, in order.
     #[serde(deserialize_with = "numbers")]
     pub times_s: Vec<f64>,
+    /// The same of the launches before it, where the job has several: what they do less of tells what the rest takes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier_times_s: Vec<Vec<f64>>,
     /// Seconds of each whole pass over the job's launches.
     #[serde(deserialize_with = "numbers")]
     pub pass_times_s: Vec<f64>,

@@ -54,11 +54,11 @@ fn measurement(name: &str, n: usize) -> Measurement {
 }
 
 fn five(_: &Context<'_>) -> Plan {
-    Box::new((1..=5).map(|i| measurement(&format!("m{i}"), 8 * i)))
+    Plan::list((1..=5).map(|i| measurement(&format!("m{i}"), 8 * i)))
 }
 
 fn slow(_: &Context<'_>) -> Plan {
-    Box::new((1..=5).map(|i| {
+    Plan::list((1..=5).map(|i| {
         let inner = measurement(&format!("m{i}"), 8);
         Measurement {
             check: Box::new(|_| {
@@ -71,7 +71,7 @@ fn slow(_: &Context<'_>) -> Plan {
 }
 
 fn broken(_: &Context<'_>) -> Plan {
-    Box::new((1..=3).map(|i| {
+    Plan::list((1..=3).map(|i| {
         assert!(i < 3, "the third cannot be planned");
         Measurement { check: Box::new(|result| Err(format!("{}", result.read[7].0.len()))), ..measurement(&format!("m{i}"), 8) }
     }))
@@ -89,7 +89,7 @@ fn text(_: &Context<'_>) -> Plan {
         cooperative: false,
         pinned: None,
     })];
-    Box::new(std::iter::once(inner))
+    Plan::list(std::iter::once(inner))
 }
 
 fn phase(name: &'static str, plan: fn(&Context<'_>) -> Plan) -> Task {

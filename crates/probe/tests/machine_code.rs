@@ -16,7 +16,7 @@ const ARCHS: [&str; 2] = ["sm_80", "sm_90a"];
 /// What an H200 would run.
 fn plan(phase: &str) -> Vec<Measurement> {
     let phase = phases::all().into_iter().find(|p| p.name == phase).unwrap();
-    (phase.plan)(&Context { device: &h200(), scale: Scale::Full, seed: 1 }).collect()
+    (phase.plan)(&Context { device: &h200(), scale: Scale::Full, seed: 1 }).into_iter().collect()
 }
 
 fn program(measurement: &Measurement) -> &Program {

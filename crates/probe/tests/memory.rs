@@ -16,7 +16,7 @@ fn phase(name: &str) -> Phase {
 }
 
 fn plan(name: &str, info: &DeviceInfo, scale: Scale) -> impl Iterator<Item = Measurement> {
-    (phase(name).plan)(&Context { device: info, scale, seed: 7 })
+    (phase(name).plan)(&Context { device: info, scale, seed: 7 }).into_iter()
 }
 
 fn open(id: &str) -> Result<Box<dyn Device>, DeviceError> {

@@ -22,7 +22,7 @@ fn device_of(units: u32) -> DeviceInfo {
 
 fn plan(phase: &str, device: &DeviceInfo, scale: Scale) -> Vec<Measurement> {
     let phase = phases::all().into_iter().find(|p| p.name == phase).unwrap();
-    (phase.plan)(&Context { device, scale, seed: 7 }).collect()
+    (phase.plan)(&Context { device, scale, seed: 7 }).into_iter().collect()
 }
 
 fn program(measurement: &Measurement) -> &Program {

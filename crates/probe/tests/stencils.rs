@@ -42,7 +42,7 @@ fn h200() -> DeviceInfo {
 }
 
 fn plan(device: &DeviceInfo, scale: Scale) -> impl Iterator<Item = Measurement> {
-    (phase().plan)(&Context { device, scale, seed: SEED })
+    (phase().plan)(&Context { device, scale, seed: SEED }).into_iter()
 }
 
 fn program(measurement: &Measurement) -> &Program {

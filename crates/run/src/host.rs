@@ -150,6 +150,7 @@ fn profile(host: &Host) -> Profile {
                 "images are emulated on a CPU: PoCL keeps them row by row in ordinary memory",
             ),
         },
+        probed: Default::default(),
     }
 }
 

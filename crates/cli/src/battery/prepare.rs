@@ -2,6 +2,7 @@
 
 use super::Args;
 use crate::failure::{Failure, Kind};
+use crate::measuring::fresh_seed;
 use crate::progress;
 use crate::report::out;
 use serde_json::{Value, json};
@@ -34,7 +35,7 @@ pub fn run(args: &Args, phases: &[Phase], cache: &Path, json: bool) -> Result<()
     let toolkit = Toolkit::find()
         .map_err(|error| Failure::new(Kind::Device, error.to_string()).help("WARPSIGHT_CUDA or CUDA_HOME names the folder of a toolkit"))?;
     let like = args.like.as_deref().map(described).transpose()?;
-    let seed = args.seed.unwrap_or_else(super::fresh_seed);
+    let seed = args.measure.seed.unwrap_or_else(fresh_seed);
     let texts = |&arch: &Arch| texts(args, phases, like.as_ref().unwrap_or(&typical(arch)), arch, seed);
     let kernels: BTreeSet<(Arch, String, String)> = archs.iter().flat_map(texts).collect();
     let refused = compile(&toolkit, &kernels, &archs, cache)?;

@@ -11,7 +11,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use warpsight_probe::battery::{Folder, PhaseFile, Summary, Task};
 use warpsight_probe::phases::{self, counters, counters::CounterError, counters::LaunchCounters};
-use warpsight_probe::{Cause, Context, Needs, Outcome, Parameter, Phase, Record, Scale};
+use warpsight_probe::{Cause, Context, Needs, Outcome, Parameter, Phase, Plan, Record, Scale};
 use warpsight_run::DeviceInfo;
 
 /// Parts of the battery's time that are kept for the tools where they are there and allowed.
@@ -200,7 +200,7 @@ fn verdict(ran: &Ran) -> Outcome {
 }
 
 fn task(name: &'static str, purpose: &'static str) -> Task {
-    Task::from(Phase { name, purpose, needs: Needs::Programs, share: 0.0, plan: |_| Box::new(std::iter::empty()) })
+    Task::from(Phase { name, purpose, needs: Needs::Programs, share: 0.0, plan: |_| Plan::list(std::iter::empty()) })
 }
 
 /// Runs a tool's work as a phase: its records in a file, its failure a note.
@@ -256,7 +256,7 @@ fn run_tool(
     let within = time.saturating_sub(GRACE.min(time / 4));
     command.arg("--minutes").arg((within.as_secs_f64() / 60.0).max(0.01).to_string()).arg("--seed").arg(seed.to_string());
     command.arg("--out").arg(inner.path());
-    if let Some(cache) = &setup.args.cache {
+    if let Some(cache) = &setup.args.measure.cache {
         command.arg("--cache").arg(cache);
     }
     command.stdin(Stdio::null()).stderr(file.try_clone().map_err(said("the tool's log"))?).stdout(file);

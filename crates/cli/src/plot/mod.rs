@@ -3,6 +3,7 @@
 
 mod boxes;
 mod draw;
+mod graph;
 mod heat;
 
 #[cfg(test)]
@@ -10,6 +11,7 @@ mod tests;
 
 pub use boxes::{Arrow, Block, Diagram, diagram};
 pub use draw::{colour_of, svg};
+pub use graph::{Axis, Graph, graph};
 pub use heat::{HeatMap, heat_maps};
 
 /// Panels below each other under one title.

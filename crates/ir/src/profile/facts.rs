@@ -114,6 +114,27 @@ impl Profile {
             "image",
             &[("max_width", Number::Count(&i.max_width)), ("max_height", Number::Count(&i.max_height)), ("layout", Number::Other)],
         );
+        let p = &self.probed;
+        put(
+            "probed",
+            &[
+                ("alus", Number::Count(&p.alus)),
+                ("warps", Number::Other),
+                ("register_file", Number::Other),
+                ("lane_order", Number::Other),
+                ("barrier", Number::Seconds(&p.barrier)),
+                ("division", Number::Seconds(&p.division)),
+                ("branch", Number::Seconds(&p.branch)),
+                ("local_split", Number::Rate(&p.local_split)),
+                ("local_banks", Number::Count(&p.local_banks)),
+                ("load_width", Number::Bytes(&p.load_width)),
+                ("read_paths", Number::Other),
+                ("texture_geometries", Number::Other),
+                ("buffer_geometries", Number::Other),
+                ("texture_fit", Number::Other),
+            ],
+        );
+        put("probed.constant_l1", &cache(&p.constant_l1));
         all
     }
 }

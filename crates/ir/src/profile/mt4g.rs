@@ -73,6 +73,7 @@ impl Reader<'_> {
             execution: self.execution(nvidia),
             memory: self.memory(nvidia),
             image: Images { max_width: silent(), max_height: silent(), layout: silent() },
+            probed: Default::default(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The way back: a profile as the text that it can be read from.
 
-use super::Profile;
 use super::edit::fact;
+use super::{Fact, Profile};
 use std::fmt::Write;
 use toml::{Table, Value};
 
@@ -23,6 +23,11 @@ impl Profile {
         let mut tree = self.tree().unwrap_or_default();
         let mut open = String::new();
         for (path, _) in self.facts() {
+            let Some(fact) = fact(&mut tree, &path) else { continue };
+            // Most devices were never probed.
+            if path.starts_with("probed.") && *fact == unstated() {
+                continue;
+            }
             // Matrix units stand among what else a core does.
             let (table, key) = match path.strip_prefix("execution.") {
                 Some(key) => ("execution", key),
@@ -32,12 +37,15 @@ impl Profile {
                 table.clone_into(&mut open);
                 let _ = writeln!(text, "\n[{table}]");
             }
-            if let Some(fact) = fact(&mut tree, &path) {
-                let _ = writeln!(text, "{key} = {}", of_fact(fact));
-            }
+            let _ = writeln!(text, "{key} = {}", of_fact(fact));
         }
         text
     }
+}
+
+/// What a profile says of what it leaves out.
+fn unstated() -> Table {
+    Table::try_from(Fact::<f64>::default()).unwrap_or_default()
 }
 
 fn of_fact(fact: &Table) -> String {
@@ -48,7 +56,7 @@ fn of_fact(fact: &Table) -> String {
 fn of_value(value: &Value) -> String {
     match value {
         Value::Float(number) => of_number(*number),
-        Value::Array(claims) if claims.iter().all(Value::is_table) => {
+        Value::Array(claims) if claims.iter().all(|claim| claim.get("cite").is_some()) => {
             let lines = claims.iter().filter_map(Value::as_table).map(|claim| format!("    {},\n", of_fact(claim)));
             format!("[\n{}]", lines.collect::<String>())
         }

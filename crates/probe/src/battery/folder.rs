@@ -192,6 +192,11 @@ impl Folder {
         records.map(|record| record.name.clone()).collect()
     }
 
+    /// The records of this phase so far.
+    pub fn records(&self) -> &[Record] {
+        self.open.as_ref().map_or(&[], |running| &running.file.records)
+    }
+
     /// Keeps a record: on the disk when this returns, or with the last resort.
     pub fn record(&mut self, record: Record) {
         let Some(running) = &mut self.open else { return };
@@ -269,6 +274,7 @@ fn same(left: &PhaseFile, file: &PhaseFile) -> bool {
 fn identity(origin: &Origin) -> String {
     let scale = match origin.scale {
         Scale::Full => "full",
+        Scale::Quick => "quick",
         Scale::Tiny => "tiny",
     };
     format!("{} ({}, scale {scale})", origin.device.name, origin.device.backend)

@@ -8,7 +8,7 @@ use warpsight_ir::{BinaryOp, Expr, Feedback, Stmt};
 use warpsight_run::{Code, Device, DeviceError, JobResult};
 
 /// Runs code of a phase; a panic there is that phase's defect and must not take what others measured along.
-pub(super) fn caught<T>(code: impl FnOnce() -> T) -> Result<T, String> {
+pub(crate) fn caught<T>(code: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(code)).map_err(|panic| {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
         text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic".into())
@@ -16,7 +16,7 @@ pub(super) fn caught<T>(code: impl FnOnce() -> T) -> Result<T, String> {
 }
 
 /// Takes a measurement; an error where the device has to be opened again.
-pub(super) fn take(phase: &str, measurement: Measurement, device: &mut dyn Device) -> (Record, Option<DeviceError>) {
+pub fn take(phase: &str, measurement: Measurement, device: &mut dyn Device) -> (Record, Option<DeviceError>) {
     let mut record = blank(phase, &measurement);
     let result = match caught(|| device.run(&measurement.job)) {
         Ok(result) => result,
@@ -78,6 +78,7 @@ impl Record {
             sizes: vec![],
             timing: None,
             times_s: vec![],
+            earlier_times_s: vec![],
             pass_times_s: vec![],
             launches: 0,
             launch: 0,
@@ -141,6 +142,7 @@ fn fill(record: &mut Record, measurement: &Measurement, result: JobResult) {
     let seconds = |times: &warpsight_ir::Times| times.iter().map(|time| time.0).collect();
     let timed = result.timed;
     record.times_s = timed.times.get(measurement.launch).map(seconds).unwrap_or_default();
+    record.earlier_times_s = timed.times.iter().take(measurement.launch).map(seconds).collect();
     record.pass_times_s = seconds(&timed.pass_times);
     record.empty_launch_s = timed.empty_launch.map(|time| time.0);
     record.quantum_s = timed.quantum.0;
@@ -203,7 +205,7 @@ mod tests {
         let plan = crate::phases::all().into_iter().find(|phase| phase.name == "bandwidth").unwrap().plan;
         let mut taken = |resident: Option<u32>, claims: bool| {
             device.1 = resident;
-            let mut measurement = plan(&Context { device: device.info(), scale: Scale::Tiny, seed: 1 }).next().unwrap();
+            let mut measurement = plan(&Context { device: device.info(), scale: Scale::Tiny, seed: 1 }).ask(&[]).unwrap();
             assert_eq!(measurement.params[ONE_WAVE], Parameter::Int(2));
             if !claims {
                 measurement = Measurement { params: Parameters::new(), ..measurement };

@@ -17,6 +17,8 @@ pub use error::BatteryError;
 pub use file::{FORMAT, Host, Line, PhaseFile};
 pub use folder::{Folder, Index, Origin};
 pub use lock::DeviceLock;
+pub(crate) use measure::caught;
+pub use measure::take;
 pub use recorded::{Recorded, recorded};
 
 use crate::{Context, Measurement, Needs, Outcome, Phase, Plan, Record, Scale};
@@ -200,11 +202,14 @@ impl Battery<'_, '_> {
             Err(defect) => return End::Broken(format!("the plan could not be made: {defect}")),
         };
         loop {
-            let mut measurement = match measure::caught(|| plan.next()) {
+            let mut measurement = match measure::caught(|| plan.ask(self.folder.records())) {
                 Ok(Some(measurement)) => measurement,
                 Ok(None) => return End::Complete,
                 Err(defect) => return End::Broken(format!("the plan ended early: {defect}")),
             };
+            if matches!(plan, Plan::Reacting(_)) && self.folder.records().iter().any(|record| record.name == measurement.name) {
+                return End::Broken(format!("its plan asks for `{}` again", measurement.name));
+            }
             if known.contains(&measurement.name) {
                 continue;
             }
@@ -272,7 +277,9 @@ impl Battery<'_, '_> {
                 self.folder.record(Record::skipped(task.phase.name, "all after these", &why));
                 return;
             }
-            next = measure::caught(|| plan.next()).unwrap_or_default();
+            // What reacts would ask for the same again.
+            let Plan::List(list) = &mut plan else { return };
+            next = measure::caught(|| list.next()).unwrap_or_default();
         }
     }
 }

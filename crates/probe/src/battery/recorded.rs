@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use tar::{Archive, EntryType};
 
 /// Files beside the phases that hold no records of ours.
-const OTHERS: [&str; 2] = ["battery.json", "peers.json"];
+const OTHERS: [&str; 3] = ["battery.json", "peers.json", "findings.json"];
 /// The most that an archive may unpack to: no battery writes a tenth of it, and a few bytes can unpack to any number.
 const UNPACKED: u64 = 512 << 20;
 /// The most files in an archive.

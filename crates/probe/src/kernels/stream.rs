@@ -69,9 +69,12 @@ impl Stream {
     fn chunk(&self) -> u32 {
         self.occupancy.threads * self.width * self.slots()
     }
+    /// Bytes that a turn of all blocks goes through.
+    pub(crate) fn turn_bytes(&self) -> u64 {
+        u64::from(self.chunk()) * u64::from(self.occupancy.blocks()) * u64::from(self.element.bytes()) * self.op.arrays()
+    }
     fn trips(&self) -> u64 {
-        let turn = u64::from(self.chunk()) * u64::from(self.occupancy.blocks()) * u64::from(self.element.bytes()) * self.op.arrays();
-        (self.bytes / turn).max(1)
+        (self.bytes / self.turn_bytes()).max(1)
     }
     /// Elements of each array.
     fn elements(&self) -> u64 {

@@ -26,13 +26,13 @@ pub(super) fn phases() -> Vec<Phase> {
 fn plan(context: &Context) -> Plan {
     let room = Room::of(context);
     let mut chases = match context.scale {
-        Scale::Full => full(&room),
+        Scale::Full | Scale::Quick => full(&room),
         Scale::Tiny => tiny(&room),
     };
     chases.retain(|chase| room.flushes || chase.before != Before::Flushed);
     let mut names = std::collections::HashSet::new();
     let measurements = chases.into_iter().map(|chase| chase.measurement());
-    Box::new(measurements.filter(move |measurement| names.insert(measurement.name.clone())))
+    Plan::list(measurements.filter(move |measurement| names.insert(measurement.name.clone())))
 }
 
 fn full(room: &Room) -> Vec<Chase> {

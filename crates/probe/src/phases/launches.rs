@@ -74,7 +74,7 @@ fn plan(context: &Context) -> Plan {
     let lanes: &[u32] = if tiny { &[32] } else { &[32, 256, 1024] };
     let blocks = numbers.iter().flat_map(move |&number| lanes.iter().map(move |&lanes| blocks(number, lanes, scale)));
     let barriers = barriers(context);
-    Box::new(chains.chain(blocks).chain(barriers))
+    Plan::list(chains.chain(blocks).chain(barriers))
 }
 
 /// What a chain launches.
@@ -210,7 +210,7 @@ fn barriers(context: &Context) -> Vec<Measurement> {
     let (mut grids, rounds): (_, &[u32]) = match scale {
         Scale::Tiny => (vec![units.min(3)], &[0, 5]),
         // 128 threads without much shared memory: more than four blocks fit a multiprocessor of any GPU with cooperative launches.
-        Scale::Full => (vec![units, 4 * units, 2 * units, units.div_ceil(2), 1], &[0, 1, 100]),
+        Scale::Full | Scale::Quick => (vec![units, 4 * units, 2 * units, units.div_ceil(2), 1], &[0, 1, 100]),
     };
     grids.dedup();
     grids.iter().flat_map(|&blocks| rounds.iter().map(move |&rounds| barrier(blocks, rounds, scale))).collect()

@@ -202,7 +202,7 @@ fn plan(context: &Context) -> Plan {
     let sweep = move |op: Op| op.name.starts_with("fma") || scale == Scale::Tiny;
     let all = loads(scale).into_iter().flat_map(move |load| OPS.into_iter().map(move |op| (op, load)));
     let chosen = all.filter(move |&(op, load)| load.fits(op.registers(load.chains)) && (sweep(op) || is_essential(load)));
-    Box::new(chosen.map(move |(op, load)| op.measurement(load, units, scale, seed)))
+    Plan::list(chosen.map(move |(op, load)| op.measurement(load, units, scale, seed)))
 }
 
 impl Op {
@@ -283,7 +283,7 @@ impl Op {
     fn measurement(self, load: Load, units: u32, scale: Scale, seed: u64) -> Measurement {
         let (threads, per_unit) = load.block();
         let blocks = per_unit * units;
-        let steps = if scale == Scale::Full { self.steps } else { 2 * WRITTEN };
+        let steps = if scale != Scale::Tiny { self.steps } else { 2 * WRITTEN };
         let all = u64::from(threads) * u64::from(blocks);
         let size = u64::from(self.element.bytes());
         let bytes = all * u64::from(load.chains) * size;
@@ -365,7 +365,7 @@ fn job(text: &str, memory: Vec<MemorySpec>, peek: Vec<Peek>, scale: Scale) -> Jo
         memory,
         read: vec![],
         peek,
-        timing: Some(TimingSpec::runs(if scale == Scale::Full { 5 } else { 1 })),
+        timing: Some(TimingSpec::runs(if scale != Scale::Tiny { 5 } else { 1 })),
     }
 }
 

@@ -45,13 +45,13 @@ enum Spec {
 fn plan(context: &Context) -> Plan {
     let room = Room::of(context);
     let specs = match context.scale {
-        Scale::Full => full(&room),
+        Scale::Full | Scale::Quick => full(&room),
         Scale::Tiny => tiny(&room),
     };
     let largest = context.device.limits.image_2d.unwrap_or((16384, 16384));
     let fits = move |picture: Picture| picture.width <= largest.0 && picture.height <= largest.1;
     let seed = context.seed;
-    Box::new(specs.into_iter().filter(move |spec| fits(spec.picture())).map(move |spec| spec.measurement(seed)))
+    Plan::list(specs.into_iter().filter(move |spec| fits(spec.picture())).map(move |spec| spec.measurement(seed)))
 }
 
 impl Spec {

@@ -23,7 +23,7 @@ pub fn with_facts(facts: &[(&str, &str)]) -> DeviceInfo {
 /// All measurements of a phase.
 pub fn plan(phase: &str, device: &DeviceInfo, scale: Scale) -> Vec<Measurement> {
     let phase = phases::all().into_iter().find(|p| p.name == phase).expect("a phase of that name");
-    (phase.plan)(&Context { device, scale, seed: 7 }).collect()
+    (phase.plan)(&Context { device, scale, seed: 7 }).into_iter().collect()
 }
 
 /// The CUDA text that a measurement times.

@@ -26,7 +26,7 @@ pub(super) fn plan(context: &Context) -> Plan {
     let all = loads(scale).into_iter().flat_map(move |load| elements.map(|element| (element, load)));
     // An accumulator takes 8 registers of a lane, the operands 16, all else about as much.
     let fitting = all.filter(|(_, load)| load.fits(8 * load.chains + 32));
-    Box::new(fitting.map(move |(element, load)| measurement(element, load, units, scale, seed)))
+    Plan::list(fitting.map(move |(element, load)| measurement(element, load, units, scale, seed)))
 }
 
 /// Element (row, column) of the left and the right operand: −1, 0, 1 and −2 … 2.
@@ -81,7 +81,7 @@ fn program(element: Scalar, load: Load, blocks: u32, times: u32) -> String {
 fn measurement(element: Scalar, load: Load, units: u32, scale: Scale, seed: u64) -> Measurement {
     let (threads, per_unit) = load.block();
     let blocks = per_unit * units;
-    let times = if scale == Scale::Full { 4096 } else { 2 * WRITTEN };
+    let times = if scale != Scale::Tiny { 4096 } else { 2 * WRITTEN };
     let accumulators = u64::from(blocks * threads / WARP * load.chains);
     let tiles = sample(accumulators, seed);
     let offsets = tiles.iter().map(|tile| tile * u64::from(TILE_BYTES)).collect();

@@ -18,12 +18,12 @@ const VOLUME: u32 = 8 << 20;
 /// The phase `clusters`; empty where the device has none.
 pub(super) fn plan(context: &Context) -> Plan {
     if capability(context).is_none_or(|capability| capability < LEAST_CAPABILITY) {
-        return Box::new(std::iter::empty());
+        return Plan::list(std::iter::empty());
     }
     let (scale, seed) = (context.scale, context.seed as u32);
     let queues = pushes(context).into_iter().map(move |push| push.measurement(scale, seed));
     let accesses = reaches(context).into_iter().map(move |reach| reach.measurement(scale, seed));
-    Box::new(queues.chain(accesses))
+    Plan::list(queues.chain(accesses))
 }
 
 /// Clusters that are resident together: a cluster lies within one GPC, of whose multiprocessors 16 are counted on.
@@ -193,8 +193,8 @@ impl Reach {
         let rounds: u32 = match (scale, access) {
             (Scale::Tiny, Access::Chase) => 40,
             (Scale::Tiny, _) => 2,
-            (Scale::Full, Access::Chase) => 2048,
-            (Scale::Full, _) => 256,
+            (Scale::Full | Scale::Quick, Access::Chase) => 2048,
+            (Scale::Full | Scale::Quick, _) => 256,
         };
         let (word, code) = match access {
             Access::Load => ("load", 0_u32),

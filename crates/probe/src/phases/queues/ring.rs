@@ -27,11 +27,11 @@ struct Ring {
 /// The phase `queues`, the paper's figure first.
 pub(super) fn plan(context: &Context) -> Plan {
     if capability(context).is_some_and(|capability| capability < LEAST_CAPABILITY) {
-        return Box::new(std::iter::empty());
+        return Plan::list(std::iter::empty());
     }
     let limits = Limits::of(context);
     let (scale, seed) = (context.scale, context.seed as u32);
-    Box::new(rings(context).into_iter().filter(move |ring| limits.allow(ring)).map(move |ring| ring.measurement(scale, seed)))
+    Plan::list(rings(context).into_iter().filter(move |ring| limits.allow(ring)).map(move |ring| ring.measurement(scale, seed)))
 }
 
 /// What a device can hold.
@@ -127,7 +127,7 @@ impl Ring {
     }
     fn tokens(&self, scale: Scale) -> u32 {
         match scale {
-            Scale::Full => (VOLUME / self.payload).clamp(32, 1024),
+            Scale::Full | Scale::Quick => (VOLUME / self.payload).clamp(32, 1024),
             Scale::Tiny => 3 * self.depth + 1,
         }
     }

@@ -25,7 +25,7 @@ struct Shape {
 /// The convolution over block shapes and tiles that divide the output.
 pub(super) fn convolution(context: &Context) -> Vec<Later> {
     let (side, shapes) = match context.scale {
-        Scale::Full => (4096, full()),
+        Scale::Full | Scale::Quick => (4096, full()),
         Scale::Tiny => (24, [([8, 3], [1, 1]), ([3, 4], [2, 2]), ([6, 1], [1, 4])].map(|(block, tile)| Shape { block, tile }).into()),
     };
     let (scale, seed) = (context.scale, context.seed);

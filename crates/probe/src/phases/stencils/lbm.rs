@@ -61,7 +61,7 @@ const AROUND: [[[i64; 3]; 2]; 3] = [[[1, 0, 0], [-1, 0, 0]], [[0, 1, 0], [0, -1,
 /// The kernel over its block shapes.
 pub(super) fn interface(context: &Context) -> Vec<Later> {
     let (dims, shapes) = match context.scale {
-        Scale::Full => ([256, 200, 200], full()),
+        Scale::Full | Scale::Quick => ([256, 200, 200], full()),
         Scale::Tiny => ([12, 8, 8], tiny()),
     };
     let grid = Grid::new(dims, dims.map(|n| n - 2), 1, [1; 3]);

@@ -40,7 +40,7 @@ fn star(name: &'static str, grid: Grid, range: i64) -> Kernel {
 /// 25 points of range 4. The domain is as wide as the field: neighbours along x beyond its end are those of the next row.
 pub(super) fn star25(context: &Context) -> Vec<Later> {
     let (dims, shapes) = match context.scale {
-        Scale::Full => ([640, 512, 512], full25()),
+        Scale::Full | Scale::Quick => ([640, 512, 512], full25()),
         Scale::Tiny => ([24, 10, 12], tiny()),
     };
     star("star3d25", Grid::new(dims, dims, 4, [4; 3]), 4).over(shapes, context)
@@ -67,7 +67,7 @@ fn tiny() -> Vec<Shape> {
 /// 7 points, 510³ in a field of 512³.
 pub(super) fn star7(context: &Context) -> Vec<Later> {
     let (dims, shapes) = match context.scale {
-        Scale::Full => ([512, 512, 512], full7()),
+        Scale::Full | Scale::Quick => ([512, 512, 512], full7()),
         Scale::Tiny => ([19, 12, 10], tiny()),
     };
     star("star3d7", Grid::new(dims, dims.map(|n| n - 2), 1, [1; 3]), 1).over(shapes, context)
@@ -98,7 +98,7 @@ fn full7() -> Vec<Shape> {
 /// 5 points in two dimensions, 15000² in a field of 15002².
 pub(super) fn star5(context: &Context) -> Vec<Later> {
     let (dims, shapes) = match context.scale {
-        Scale::Full => ([15_002, 15_002, 1], full5()),
+        Scale::Full | Scale::Quick => ([15_002, 15_002, 1], full5()),
         Scale::Tiny => ([34, 19, 1], vec![Shape::plain([8, 4, 1]), Shape::plain([7, 3, 1])]),
     };
     star("star2d5", Grid::new(dims, [dims[0] - 2, dims[1] - 2, 1], 1, [1, 1, 0]), 1).over(shapes, context)

@@ -11,7 +11,7 @@ const FACTOR: f64 = 0.4;
 /// Its four kernels, block size by block size.
 pub(super) fn stream(context: &Context) -> Vec<Later> {
     let (elements, sizes): (i64, &[u32]) = match context.scale {
-        Scale::Full => (1 << 26, &[256, 1024, 128, 512]),
+        Scale::Full | Scale::Quick => (1 << 26, &[256, 1024, 128, 512]),
         Scale::Tiny => (1000, &[64, 37]),
     };
     let grid = Grid::new([elements, 1, 1], [elements, 1, 1], 0, [0; 3]);

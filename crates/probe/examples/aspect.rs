@@ -1,0 +1,28 @@
+//! Measures one aspect of a device and prints what was found: `cargo run --release --example aspect -- sim:adreno640 hierarchy`.
+
+use warpsight_probe::{Context, Findings, Scale, aspects, battery};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let args: Vec<String> = std::env::args().collect();
+    let (id, name) = (&args[1], &args[2]);
+    let mut device = warpsight_run::open(id, &warpsight_run::Options { in_process: true, ..warpsight_run::Options::default() })?;
+    let info = device.info().clone();
+    let mut found = Findings::default();
+    for aspect in aspects::all().into_iter().filter(|aspect| aspect.phase.name == name) {
+        let mut plan = (aspect.phase.plan)(&Context { device: &info, scale: Scale::Quick, seed: 1 });
+        let mut records = vec![];
+        let begun = std::time::Instant::now();
+        while let Some(measurement) = plan.ask(&records) {
+            let (record, _) = battery::take(aspect.phase.name, measurement, &mut *device);
+            let steps = record.amounts.steps;
+            let least = record.times_s.iter().copied().fold(f64::INFINITY, f64::min) - record.empty_launch_s.unwrap_or(0.0);
+            eprintln!("{:6.1} s {} {:?} {:.2} ns", begun.elapsed().as_secs_f64(), record.name, record.outcome, least / steps * 1e9);
+            records.push(record);
+        }
+        found.extend((aspect.analyse)(&aspects::Seen { device: &info, records: &records, found: &found }));
+    }
+    for (key, finding) in &found.facts {
+        println!("{key} = {}", serde_json::to_string(finding)?);
+    }
+    Ok(())
+}

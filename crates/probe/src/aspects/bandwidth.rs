@@ -1,0 +1,203 @@
+//! Bandwidths: of every level that buffers are read through, of memory, of writes, of images from their cache and of local memory.
+
+use super::arithmetic::{cores, full};
+use super::ask::{Answer, Asked, Series, Spread, Stop, plan, points, told};
+use super::kernels::loads::{Fetches, Locals};
+use super::kernels::streams::{LANES, Streamed, Swept};
+use super::timer::unknown;
+use super::{Aspect, Seen};
+use crate::{Context, Curve, Findings, Needs, Phase, Scale};
+use warpsight_ir::profile::Fact;
+use warpsight_run::DeviceInfo;
+
+const NAME: &str = "bandwidth";
+/// Groups for every core: enough to keep its units busy, and a number that most numbers of schedulers divide.
+const EACH: u32 = 24;
+/// The same where memory is streamed through: few keep its rows open, many are under way.
+const STREAMING: [u32; 2] = [4, EACH];
+/// Footprints of buffers, in bytes, doubled from one to the other; the largest holds what a driver calls its last cache so many times.
+const SMALLEST: u64 = 2 << 10;
+const LARGEST: u64 = 64 << 20;
+const CACHES: u64 = 8;
+/// Sides of images, fetched from wholly.
+const IMAGES: [(u32, u32); 5] = [(4, 4), (8, 8), (16, 16), (64, 64), (256, 256)];
+/// Rates of a level are equal but for this part.
+const LEVEL: f64 = 0.06;
+/// Footprints in a row that make a level, where its size is not known.
+const SIZES: usize = 3;
+
+pub(super) fn aspect() -> Aspect {
+    Aspect {
+        phase: Phase {
+            name: NAME,
+            purpose: "bandwidth of every level and of memory, of writes, of images and of local memory",
+            needs: Needs::Programs,
+            share: 2.0,
+            plan: |context: &Context| {
+                let (limits, seed) = (Limits::of(context.device, context.scale), context.seed);
+                plan(NAME, move |asked| {
+                    // One after the other: what one cannot do does not keep the others back.
+                    go_on(reads(asked, limits, seed))?;
+                    go_on(stream(asked, limits, |groups| Streamed::read(groups, seed)))?;
+                    go_on(stream(asked, limits, |groups| Streamed::written(groups, seed)))?;
+                    go_on(images(asked, limits))?;
+                    go_on(local(asked, limits))
+                })
+            },
+        },
+        analyse,
+    }
+}
+
+/// Passes on only what is wanted.
+fn go_on<T>(answer: Answer<T>) -> Answer<()> {
+    super::ask::if_possible(answer).map(|_| ())
+}
+
+/// What the device takes.
+#[derive(Clone, Copy)]
+struct Limits {
+    full: u32,
+    /// Bytes of the largest footprint.
+    largest: u64,
+}
+
+impl Limits {
+    fn of(device: &DeviceInfo, scale: Scale) -> Self {
+        let memory = device.limits.max_allocation.unwrap_or(LARGEST).min(device.limits.memory.unwrap_or(u64::MAX) / 4);
+        let cache = Context { device, scale, seed: 0 }.l2_bytes();
+        let largest = if scale == Scale::Tiny { 64 << 10 } else { LARGEST.max(CACHES * cache) };
+        Self { full: full(device), largest: largest.min(memory) }
+    }
+}
+
+/// Bytes a second by footprint.
+fn reads(asked: &Asked, limits: Limits, seed: u64) -> Answer<Series<u64>> {
+    let groups = cores(asked, limits.full)?.0 * EACH;
+    let footprints = std::iter::successors(Some(SMALLEST), |bytes| Some(2 * bytes)).take_while(|&bytes| bytes <= limits.largest);
+    footprints
+        .map(|footprint| {
+            let sweep = Swept::new(groups, 4, footprint, seed);
+            let covering = footprint / sweep.trip_bytes();
+            let trip = asked.beyond_one(&sweep, covering)?;
+            Ok((footprint, trip.under(sweep.trip_bytes() as f64)))
+        })
+        .collect()
+}
+
+/// Bytes a second of a stream through as much memory as the largest footprint.
+fn stream(asked: &Asked, limits: Limits, of: impl Fn(u32) -> Streamed) -> Answer<Spread> {
+    let cores = cores(asked, limits.full)?.0;
+    let mut best: Option<Spread> = None;
+    for each in STREAMING {
+        let kernel = of(cores * each);
+        let trip = asked.beyond_one(&kernel, limits.largest / kernel.trip_bytes())?;
+        let rate = trip.under(kernel.trip_bytes() as f64);
+        best = Some(best.filter(|best| best.value >= rate.value).unwrap_or(rate));
+    }
+    best.ok_or_else(|| Stop::Refused("nothing was streamed".into()))
+}
+
+/// Bytes a second of texels by the size of the image.
+fn images(asked: &Asked, limits: Limits) -> Answer<Series<u64>> {
+    let groups = cores(asked, limits.full)?.0 * EACH;
+    let rate = |(width, height)| {
+        let fetches = Fetches { groups, lanes: LANES.min(limits.full), width, height };
+        let kernel = fetches.kernel();
+        Ok((fetches.bytes(), asked.trip(&kernel)?.under(kernel.amounts.bytes)))
+    };
+    IMAGES.into_iter().map(rate).collect()
+}
+
+/// Bytes a second of local memory.
+fn local(asked: &Asked, limits: Limits) -> Answer<Spread> {
+    let groups = cores(asked, limits.full)?.0 * EACH;
+    let lanes = LANES.min(limits.full);
+    let kernel = Locals { groups, lanes, width: 4, stride: 1, places: lanes.next_power_of_two() }.kernel();
+    Ok(asked.trip(&kernel)?.under(kernel.amounts.bytes))
+}
+
+fn analyse(seen: &Seen) -> Findings {
+    let mut found = Findings::default();
+    let asked = Asked::new(NAME, seen.records);
+    // The records do not say at which scale they were measured, but tell which footprints there are. What is asked has the same name for any seed.
+    let [limits, rehearsed] = [Scale::Full, Scale::Tiny].map(|scale| Limits::of(seen.device, scale));
+    let seed = 0;
+    let limits = if reads(&asked, limits, seed).is_err() && reads(&asked, rehearsed, seed).is_ok() { rehearsed } else { limits };
+    match told(reads(&asked, limits, seed)) {
+        Ok(rates) => {
+            levels(&mut found, &rates, seen.found);
+            found.curves.push(curve("bytes a second that are read against footprint", &rates));
+        }
+        Err(why) => unknown(&mut found, &["buffer.l2.bandwidth"], &why),
+    }
+    match told(images(&asked, limits)) {
+        Ok(rates) => {
+            let best = rates.iter().map(|(_, rate)| *rate).max_by(|a, b| a.value.total_cmp(&b.value));
+            found.number(
+                "texture.l1.bandwidth",
+                best.map_or(Fact::unknown("no image"), |rate| rate.fact("fetches of the image that is fastest")),
+            );
+            found.curves.push(curve("bytes a second of texels against the image", &rates));
+        }
+        Err(why) => unknown(&mut found, &["texture.l1.bandwidth"], &why),
+    }
+    let read = told(stream(&asked, limits, |groups| Streamed::read(groups, seed)));
+    let written = told(stream(&asked, limits, |groups| Streamed::written(groups, seed)));
+    // Both go through memory, and no more than it can do.
+    let best = match (&read, &written) {
+        (Ok(read), Ok(written)) if written.value > read.value => written.fact("stores to much memory, which are faster than loads"),
+        (Ok(read), _) => read.fact("loads of much memory, every byte once"),
+        (Err(why), _) => Fact::unknown(&**why),
+    };
+    found.number("dram.bandwidth", best);
+    let rest = [
+        ("read.bandwidth", read, "loads of much memory, every byte once"),
+        ("write.bandwidth", written, "stores to much memory, every byte once"),
+        ("local.bandwidth", told(local(&asked, limits)), "loads of vectors of four words by neighbouring work-items"),
+    ];
+    for (key, answer, cite) in rest {
+        found.number(key, answer.map_or_else(Fact::unknown, |rate| rate.fact(cite)));
+    }
+    found
+}
+
+/// Sizes in a row whose rates are about the same.
+fn plateaus(rates: &[(u64, Spread)]) -> Vec<&[(u64, Spread)]> {
+    rates.chunk_by(|a, b| (b.1.value / a.1.value - 1.0).abs() <= LEVEL).filter(|sizes| sizes.len() >= SIZES).collect()
+}
+
+/// The rates of the levels: of footprints that only they hold, where their sizes are known. Where they are not, footprints in a row before
+/// those of memory are taken for the second level's, and no first level is guessed.
+fn levels(found: &mut Findings, rates: &[(u64, Spread)], known: &Findings) {
+    let capacity = |key: &str| known.get(&format!("buffer.{key}.capacity_bytes"));
+    let within = |least: f64, most: f64| -> Series<u64> {
+        rates.iter().copied().filter(|(bytes, _)| (least..=most).contains(&(*bytes as f64))).collect()
+    };
+    let second = match (capacity("l1"), capacity("l2")) {
+        // Of a footprint so much larger the first level holds little when a group comes to it again.
+        (first, Some(second)) => within(4.0 * first.unwrap_or(0.0), second),
+        _ => {
+            let plateaus = plateaus(rates);
+            plateaus.len().checked_sub(2).map(|at| plateaus[at].to_vec()).unwrap_or_default()
+        }
+    };
+    found.number("buffer.l2.bandwidth", middle(second));
+    if let Some(first) = capacity("l1") {
+        found.number("buffer.l1.bandwidth", middle(within(0.0, first)));
+    }
+}
+
+/// The median of several rates.
+fn middle(mut rates: Series<u64>) -> Fact<f64> {
+    rates.sort_by(|a, b| a.1.value.total_cmp(&b.1.value));
+    let several = rates.len();
+    match rates.get(several / 2) {
+        Some((bytes, rate)) => rate.fact(format!("reads of {bytes} bytes, the median of {several} footprints of this level")),
+        None => Fact::unknown("no footprints of its own have one rate"),
+    }
+}
+
+fn curve(title: &str, rates: &[(u64, Spread)]) -> Curve {
+    Curve { title: title.into(), x: "bytes".into(), y: "B/s".into(), log_x: true, points: points(rates), ..Curve::default() }
+}

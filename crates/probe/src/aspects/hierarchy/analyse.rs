@@ -1,0 +1,136 @@
+//! What walks say of the caches that they went through.
+
+use super::super::Seen;
+use super::route::Route;
+use super::spec::{RouteName, Timed};
+use crate::fit::levels::Levels;
+use crate::{Curve, Finding, Findings, Geometry};
+use warpsight_ir::profile::{Fact, Source};
+
+/// Facts of all routes.
+pub(super) fn analyse(seen: &Seen) -> Findings {
+    let timed: Vec<Timed> = seen.of(super::NAME).filter_map(Timed::of).collect();
+    let mut findings = Findings::default();
+    for (name, word) in [(RouteName::Buffer, "buffer"), (RouteName::Image1dBuffer, "texture"), (RouteName::Image2d, "texture")] {
+        let route = Route::of(&timed, name);
+        if let Some(levels) = &route.levels {
+            found(&mut findings, &timed, &route, levels, word, seen.found.get("cores"));
+        }
+    }
+    together(&mut findings);
+    findings
+}
+
+/// The second level of both ways is one cache where what is known of its size agrees: its size is what both allow.
+fn together(findings: &mut Findings) {
+    let keys = ["buffer.l2.capacity_bytes", "texture.l2.capacity_bytes"];
+    let known = keys.map(|key| match findings.facts.get(key) {
+        Some(Finding::Number(Fact::Known { value, lo: Some(lo), hi: Some(hi), cite, .. })) => Some((*value, *lo, *hi, cite.clone())),
+        _ => None,
+    });
+    let [Some(a), Some(b)] = known else { return };
+    if a.1 > b.2 || b.1 > a.2 {
+        findings.contradictions.push(format!("the second level holds {} B for buffers and {} B for images", a.0, b.0));
+        return;
+    }
+    // Misses that begin early, where sets fill unevenly, move one interval or the other.
+    let (lo, hi) = (a.1.min(b.1), a.2.max(b.2));
+    let value = roundest(lo, (a.0 * b.0).sqrt(), hi, 1.0);
+    for (key, cite) in keys.into_iter().zip([&a.3, &b.3]) {
+        findings.number(key, Fact::between(lo, value, hi, Source::Measured, format!("{cite}, with those of the other way")));
+    }
+}
+
+/// Of the numbers of whole lines in an interval the one with most factors of two, since sizes of hardware are; the nearest to the best one of
+/// several.
+fn roundest(lo: f64, best: f64, hi: f64, line: f64) -> f64 {
+    let near = (best / line).round().max(1.0);
+    let lines = ((lo / line).ceil() as u64)..=((hi / line).floor() as u64);
+    let least = |lines: &u64| (lines.trailing_zeros(), std::cmp::Reverse(((*lines as f64 - near).abs() * 16.0) as u64));
+    lines.filter(|lines| *lines > 0).max_by_key(least).map_or(near, |lines| lines as f64) * line
+}
+
+fn found(findings: &mut Findings, seen: &[Timed], route: &Route, levels: &Levels, word: &str, cores: Option<f64>) {
+    let cite = format!("walks of dependent loads, {}", route.name.route().word());
+    let measured = |lo: f64, value: f64, hi: f64| Fact::between(lo.min(value), value, hi.max(value), Source::Measured, cite.clone());
+    let exact = |value: f64| measured(value, value, value);
+    let shared = route.instances(seen, 0) == Some(1) && cores != Some(1.0);
+    // Cores have a first level of their own each; what all groups share is a second level.
+    let first = if shared { 2 } else { 1 };
+    if shared {
+        for key in ["capacity_bytes", "line_bytes", "latency_s"] {
+            let evidence = format!("the nearest cache is shared by groups that run at once ({cite})");
+            findings.number(format!("{word}.l1.{key}"), Fact::absent(evidence));
+        }
+    }
+    let noise = route.noise.max(levels.error).max(0.002);
+    let about = |value: f64| measured(value * (1.0 - 2.0 * noise), value, value * (1.0 + 2.0 * noise));
+    for (n, (level, line)) in levels.caches.iter().zip(route.lines()).enumerate() {
+        let key = |of: &str| format!("{word}.l{}.{of}", first + n);
+        let grain = f64::from(line.unwrap_or(route.nearest_grain()));
+        let shapes = route.shapes(seen, n, line.unwrap_or(route.nearest_grain()));
+        let known: Vec<&crate::fit::lru::Shape> = shapes.iter().flat_map(|fitted| &fitted.shapes).collect();
+        // From where misses show to where the best curve begins them: caches whose sets fill unevenly miss before they are full.
+        let (begin, end) = route.capacity(n).unwrap_or(level.between);
+        let (lo, hi) = (begin.min(level.between.0), end.max(level.between.1));
+        match (known.iter().map(|shape| shape.capacity_bytes()).min(), known.iter().map(|shape| shape.capacity_bytes()).max()) {
+            (Some(least), Some(most)) => {
+                let lines = || known.iter().map(|shape| shape.line_bytes as f64);
+                let (short, long) = (lines().fold(f64::INFINITY, f64::min), lines().fold(0.0, f64::max));
+                findings.number(key("line_bytes"), measured(short, known[0].line_bytes as f64, long));
+                let (least, most) = (least as f64, most as f64);
+                let several = measured(lo.min(least), roundest(lo.min(least), level.bytes, hi.max(most), grain), hi.max(most));
+                findings.number(key("capacity_bytes"), if least == most { exact(least) } else { several });
+                for (name, of) in [("sets", (|shape| shape.sets) as fn(&crate::fit::lru::Shape) -> u32), ("ways", |shape| shape.ways)] {
+                    let all = || known.iter().map(|shape| f64::from(of(shape)));
+                    let (lo, hi) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
+                    findings.number(key(name), measured(lo, of(known[0]).into(), hi));
+                }
+                let geometries = shapes.iter().flat_map(|fitted| fitted.shapes.iter().map(|shape| (shape, fitted.error)));
+                let geometries = geometries.map(|(shape, error)| Geometry {
+                    sets: shape.sets,
+                    ways: shape.ways,
+                    hash: shape.hash.clone(),
+                    layout: None,
+                    error,
+                });
+                let fact = Fact::known(geometries.collect(), Source::Measured, cite.clone());
+                findings.facts.insert(key("geometries"), Finding::Geometries(fact));
+            }
+            _ => {
+                findings.number(key("capacity_bytes"), measured(lo, roundest(lo, level.bytes, hi, grain), hi));
+                let why = "no cache that replaces least recently used lines explains the walks";
+                findings.number(key("sets"), Fact::unknown(why));
+                findings.number(key("ways"), Fact::unknown(why));
+            }
+        }
+        findings.number(key("latency_s"), about(levels.latency(n)));
+        let unseen = "no distance at which the second of two near places takes longer";
+        let fetched = line.map_or(Fact::unknown(unseen), |line| exact(line.into()));
+        findings.number(key("fetch_bytes"), fetched.clone());
+        if !findings.facts.contains_key(&key("line_bytes")) {
+            findings.number(key("line_bytes"), fetched);
+        }
+        if let Some(instances) = route.instances(seen, n) {
+            findings.number(key("instances"), exact(instances.into()));
+        }
+    }
+    let last = levels.latency(levels.caches.len());
+    let reach = route.points.iter().map(|point| point.bytes).fold(0.0, f64::max);
+    if levels.caches.last().is_some_and(|level| reach >= 3.0 * level.bytes) {
+        findings.number(format!("{word}.memory.latency_s"), about(last));
+    }
+    let mut points: Vec<[f64; 4]> =
+        route.points.iter().map(|p| [p.bytes, p.seconds, p.seconds * (1.0 - route.noise), p.seconds * (1.0 + route.noise)]).collect();
+    points.sort_by(|a, b| a[0].total_cmp(&b[0]));
+    findings.curves.push(Curve {
+        title: format!("Latency of a dependent load against footprint, {}", route.name.route().word()),
+        figure: Some("001, figure 6".into()),
+        x: "footprint [B]".into(),
+        y: "latency [s]".into(),
+        log_x: true,
+        model: points.iter().map(|point| [point[0], levels.seconds(point[0])]).collect(),
+        changes: levels.caches.iter().map(|level| level.bytes).collect(),
+        points,
+    });
+}

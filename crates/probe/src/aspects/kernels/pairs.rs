@@ -1,0 +1,108 @@
+//! Kernels of one group: whose lanes take different ways, of how many lanes matters, or that do nothing.
+
+use super::{COUNTS, Kernel, constants, expect};
+use crate::Amounts;
+use crate::kernels::output;
+use std::sync::Arc;
+
+/// Steps of a trip.
+pub(crate) const STEPS: u32 = 16;
+
+/// Blocks of `block` neighbouring lanes take turns between two ways through a branch.
+pub(crate) fn split(lanes: u32, block: u32) -> Kernel {
+    let text = format!(
+        "program split_{lanes} {{
+           size trips in 0..=8388608
+           size block in 1..={lanes}
+           read buffer k: f32[2]
+           write buffer end: f32[{lanes}]
+           lanes l = {lanes}
+           {{
+             let a = k[0]
+             let b = k[1]
+             let side = l / block % 2
+             var x: f32 = f32(l) * a
+             for i in 0..trips unroll none {{
+               if side == 0 {{
+                 {}
+               }} else {{
+                 {}
+               }}
+             }}
+             end[l] = x
+           }}
+         }}",
+        "x = fma(x, a, b)\n".repeat(STEPS as usize),
+        "x = x * a\n".repeat(STEPS as usize)
+    );
+    let judge = move |trips: u64, found: &[f32]| {
+        let counted = (trips * u64::from(STEPS)) as f64;
+        let end = |lane: u32| f64::from(lane) + if (lane / block).is_multiple_of(2) { counted } else { 0.0 };
+        expect(found, [end(0), end(lanes - 1)])
+    };
+    one_group(format!("split {lanes} by {block}"), text, [1.0, 1.0], lanes, vec![block.into()], judge)
+}
+
+/// A chain of dependent integer quotients.
+pub(crate) fn quotients(lanes: u32) -> Kernel {
+    let text = format!(
+        "program quotients_{lanes} {{
+           size trips in 0..=8388608
+           read buffer k: f32[2]
+           write buffer end: f32[{lanes}]
+           lanes l = {lanes}
+           {{
+             let n = i32(k[0])
+             var x: i32 = l + i32(k[1])
+             for i in 0..trips unroll none {{
+               {}
+             }}
+             end[l] = f32(x)
+           }}
+         }}",
+        "x = n / x\n".repeat(STEPS as usize)
+    );
+    // n / (n / x) is x where x² ≤ n, and quotients come in even numbers.
+    let judge = move |_: u64, found: &[f32]| expect(found, [1.0, lanes.into()]);
+    one_group(format!("quotients {lanes} lanes"), text, [16_777_216.0, 1.0], lanes, vec![], judge)
+}
+
+/// One work-item that does nothing when it makes no trips.
+pub(crate) fn nothing() -> Kernel {
+    let text = "program nothing {
+           size trips in 0..=8388608
+           read buffer k: f32[2]
+           write buffer end: f32[1]
+           lanes l = 1
+           {
+             if 0 < trips {
+               end[l] = k[1]
+             }
+           }
+         }";
+    let judge = |trips: u64, found: &[f32]| match found {
+        [first, ..] if first.is_nan() == (trips == 0) => Ok(()),
+        _ => Err(format!("{trips} trips leave {found:?}")),
+    };
+    one_group("nothing".into(), text.into(), [1.0, 1.0], 1, vec![], judge)
+}
+
+fn one_group(
+    name: String,
+    text: String,
+    given: [f32; 2],
+    lanes: u32,
+    sizes: Vec<i64>,
+    judge: impl Fn(u64, &[f32]) -> Result<(), String> + Send + Sync + 'static,
+) -> Kernel {
+    Kernel {
+        name,
+        text,
+        sizes,
+        memory: vec![constants(&given), output(4 * u64::from(lanes))],
+        shape: [1, lanes],
+        most: COUNTS / u64::from(STEPS),
+        amounts: Amounts::default(),
+        judge: Arc::new(judge),
+    }
+}

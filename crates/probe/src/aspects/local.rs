@@ -1,0 +1,106 @@
+//! Local memory: its banks.
+
+use super::arithmetic::full;
+use super::ask::{Answer, Asked, Series, Stop, plan, points, told};
+use super::kernels::loads::Locals;
+use super::timer::unknown;
+use super::{Aspect, Seen};
+use crate::{Context, Curve, Findings, Needs, Phase};
+use warpsight_ir::profile::{Fact, Source};
+use warpsight_run::DeviceInfo;
+
+const NAME: &str = "local";
+/// Work-items: few, so that they reach far apart.
+const LANES: u32 = 32;
+/// Odd multiples of a distance, which hit more of a bank than the distance does where the number of banks is no power of two.
+const ODD: [u32; 4] = [3, 5, 7, 9];
+/// More conflicts take so much longer at least.
+const MORE: f64 = 1.15;
+
+pub(super) fn aspect() -> Aspect {
+    Aspect {
+        phase: Phase {
+            name: NAME,
+            purpose: "banks of local memory, by the distance of lanes at which conflicts no longer grow",
+            needs: Needs::Programs,
+            share: 0.3,
+            plan: |context: &Context| {
+                let words = words(context.device);
+                let lanes = LANES.min(full(context.device));
+                plan(NAME, move |asked| banks(asked, lanes, words))
+            },
+        },
+        analyse,
+    }
+}
+
+/// Words of the largest array whose size is a power of two.
+fn words(device: &DeviceInfo) -> u32 {
+    let limits = &device.limits;
+    let bytes = limits.local_bytes.unwrap_or(0).min(limits.local_arrays.unwrap_or(u64::MAX)).min(1 << 20);
+    // At most 2²⁰.
+    (bytes as u32 / 4).checked_ilog2().map_or(0, |bits| 1 << bits)
+}
+
+/// Words between neighbours of one bank, and times of a trip by the distance of lanes.
+fn banks(asked: &Asked, lanes: u32, words: u32) -> Answer<(Option<u32>, Series<u32>)> {
+    let most = words / lanes.max(1);
+    if most < 2 {
+        return Err(Stop::Refused(format!("{words} words of local memory are too few to reach across its banks")));
+    }
+    let mut times = vec![];
+    let mut at = |stride: u32| {
+        let trip = asked.trip(&Locals { groups: 1, lanes, width: 1, stride, places: words }.kernel())?;
+        times.push((stride, trip));
+        Ok(trip.value)
+    };
+    let strides: Vec<u32> = (0..=most.ilog2()).map(|bit| 1 << bit).collect();
+    let mut by_power = vec![];
+    for &stride in &strides {
+        by_power.push(at(stride)?);
+    }
+    let worst = by_power.iter().copied().fold(0.0, f64::max);
+    let alike = worst < MORE * by_power[0];
+    // The first as slow as any.
+    let power = strides.iter().zip(&by_power).find(|(_, time)| MORE * **time >= worst).map_or(1, |(stride, _)| *stride);
+    let mut found = (power, by_power[power.ilog2() as usize]);
+    for odd in ODD.into_iter().filter(|odd| odd * power <= most) {
+        let time = at(odd * power)?;
+        if time > MORE * found.1 {
+            found = (odd * power, time);
+        }
+    }
+    let last = power == *strides.last().unwrap_or(&1);
+    times.sort_by_key(|(stride, _)| *stride);
+    Ok((if alike || last { None } else { Some(found.0) }, times))
+}
+
+fn analyse(seen: &Seen) -> Findings {
+    let mut found = Findings::default();
+    match told(banks(&Asked::new(NAME, seen.records), LANES.min(full(seen.device)), words(seen.device))) {
+        Ok((banks, times)) => {
+            let fact = match banks {
+                Some(banks) => {
+                    let cite = "words between lanes from which on no larger distance is slower: all lanes then use one bank";
+                    Fact::known(f64::from(banks), Source::Measured, cite)
+                }
+                None if times.iter().all(|(_, time)| time.value < MORE * times[0].1.value) => {
+                    Fact::absent("loads of local memory take as long at any distance of lanes")
+                }
+                None => Fact::unknown("loads become slower up to the largest distance that local memory has room for"),
+            };
+            found.number("local.banks", fact);
+            found.curves.push(Curve {
+                title: "time of 8 loads of local memory against the distance of lanes".into(),
+                x: "words".into(),
+                y: "s".into(),
+                log_x: true,
+                points: points(&times),
+                changes: banks.map(f64::from).into_iter().collect(),
+                ..Curve::default()
+            });
+        }
+        Err(why) => unknown(&mut found, &["local.banks"], &why),
+    }
+    found
+}

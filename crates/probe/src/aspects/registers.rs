@@ -1,0 +1,200 @@
+//! Registers: how many a work-item may have before values go to memory, and how many work-items have them at once.
+
+use super::arithmetic::full;
+use super::ask::{Answer, Asked, Series, Spread, Stop, if_possible, largest, plan, points, told};
+use super::kernels::chains::Chains;
+use super::timer::unknown;
+use super::warp::by_ways;
+use super::{Aspect, Seen};
+use crate::{Context, Curve, Finding, Findings, Needs, Phase};
+use warpsight_ir::profile::{Fact, Source};
+
+const NAME: &str = "registers";
+/// Values alive at once: of the first kernel, which has room for them on any device, and at most.
+const FEW: u32 = 8;
+const MOST: u32 = 600;
+/// Values that went to memory make a trip so much longer than its number of values does.
+const SPILLED: f64 = 1.12;
+/// Groups that wait for others to end take so much longer than one.
+const ROUNDS: f64 = 1.4;
+/// Groups at most that run at once.
+const MOST_GROUPS: u32 = 16_384;
+/// Registers are given out in multiples of a number up to this, as a rule: so much is a work-item's share uncertain.
+const QUANTUM: u32 = 8;
+/// Registers that a compiler takes for itself, as a rule fewer.
+const OWN: u32 = 12;
+/// Groups that use registers up are so much smaller than the largest, in whole warps.
+const SMALLER: u32 = 8;
+/// Parts of the most values with which groups are counted.
+const PARTS: [u32; 3] = [1, 2, 4];
+
+pub(super) fn aspect() -> Aspect {
+    Aspect {
+        phase: Phase {
+            name: NAME,
+            purpose: "registers of a work-item, and how many groups run at once with all, half and fewer of them",
+            needs: Needs::Programs,
+            share: 1.0,
+            plan: |context: &Context| {
+                let full = full(context.device);
+                plan(NAME, move |asked| at_once_by_values(asked, values(asked)?.0, full))
+            },
+        },
+        analyse,
+    }
+}
+
+/// Work-items that run at once with so many values each.
+struct Held {
+    values: u32,
+    /// Groups of one work-item, where that was asked and can be told.
+    single: Option<u32>,
+    /// Work-items of the largest group that runs.
+    lanes: u32,
+}
+
+/// The most values with which so many work-items of all cores run at once.
+struct Edge {
+    values: u32,
+    items: u32,
+}
+
+fn alive(values: u32) -> Chains {
+    Chains { groups: 1, lanes: 1, chains: values, steps: 1, waits: false }
+}
+
+/// Values that a work-item keeps in registers, and seconds of a trip by values.
+fn values(asked: &Asked) -> Answer<(u32, Series<u32>)> {
+    let few = asked.trip(&alive(FEW).kernel())?;
+    let mut by_values = vec![(FEW, few)];
+    let mut best = (FEW, few.value);
+    let values = largest(FEW, MOST, |values| {
+        let trip = asked.trip(&alive(values).kernel())?;
+        by_values.push((values, trip));
+        let fits = trip.value <= SPILLED * best.1 * f64::from(values) / f64::from(best.0);
+        if fits && values > best.0 {
+            best = (values, trip.value);
+        }
+        Ok(fits)
+    })?;
+    if values == MOST {
+        return Err(Stop::Refused(format!("{MOST} values at once are as fast as few")));
+    }
+    by_values.sort_by_key(|(values, _)| *values);
+    Ok((values, by_values))
+}
+
+/// Who runs at once with parts of all values.
+fn at_once_by_values(asked: &Asked, values: u32, full: u32) -> Answer<(Vec<Held>, Vec<Edge>)> {
+    // A compiler's own registers are a part as well.
+    let part = |parts: u32| if parts == 1 { values } else { (values.saturating_sub((parts - 1) * OWN) / parts).max(1) };
+    let held: Vec<Held> = PARTS.iter().map(|&parts| held(asked, part(parts), full, parts <= 2)).collect::<Answer<_>>()?;
+    let edges = held[1..].iter().map(|some| edge(asked, some, &held[0], full)).collect::<Answer<_>>()?;
+    Ok((held, edges))
+}
+
+/// Groups of so many work-items that hold values and wait.
+fn waiting(values: u32, lanes: u32) -> Chains {
+    Chains { groups: 1, lanes, chains: values.max(1), steps: 1, waits: true }
+}
+
+/// Whether so many groups wait as long as one: how much longer more trips take, so that what the groups compute before and after, one at the
+/// other's cost, is not in it.
+fn as_one(asked: &Asked, one: Chains, groups: u32) -> Answer<bool> {
+    let kernel = |groups| Chains { groups, ..one }.kernel();
+    let trips = asked.lasting(&kernel(1), 1)?;
+    let waits = |groups| asked.between(&kernel(groups), trips, 2 * trips);
+    Ok(waits(groups)?.value < ROUNDS * waits(1)?.value)
+}
+
+/// How many groups run at once.
+fn at_once(asked: &Asked, one: Chains) -> Answer<u32> {
+    largest(1, MOST_GROUPS, |groups| as_one(asked, one, groups))
+}
+
+fn held(asked: &Asked, values: u32, full: u32, alone: bool) -> Answer<Held> {
+    let single = if alone { if_possible(at_once(asked, waiting(values, 1)))? } else { None };
+    // Work-items that meet at barriers have to be there at once: larger groups are refused.
+    let runs = |lanes| Ok(if_possible(asked.time(&waiting(values, lanes).kernel(), 1))?.is_some());
+    let lanes = if runs(full)? { full } else { largest(1, full, runs)? };
+    Ok(Held { values, single, lanes })
+}
+
+/// As many groups as run at once with some of all values, with as many values as they can have then.
+fn edge(asked: &Asked, some: &Held, all: &Held, full: u32) -> Answer<Edge> {
+    let warp = if_possible(by_ways(asked, full))?.and_then(|(warp, _)| warp).unwrap_or(1);
+    let lanes = (some.lanes / SMALLER).max(1).next_multiple_of(warp).min(all.lanes);
+    let groups = at_once(asked, waiting(some.values, lanes))?;
+    let values = largest(some.values, all.values, |values| as_one(asked, waiting(values, lanes), groups))?;
+    Ok(Edge { values, items: groups * lanes })
+}
+
+fn analyse(seen: &Seen) -> Findings {
+    let mut found = Findings::default();
+    let full = full(seen.device);
+    let asked = Asked::new(NAME, seen.records);
+    let registers = |values: u32| f64::from(alive(values).registers());
+    let (values, by_values) = match told(values(&asked)) {
+        Ok(values) => values,
+        Err(why) => {
+            unknown(&mut found, &["registers.per_thread_max"], &why);
+            no_groups(&mut found, &why);
+            return found;
+        }
+    };
+    let cite = "values alive at once, with axes, constants and a counter, before trips become longer than their values say";
+    let most = Fact::between(registers(values), registers(values), registers(values + 1), Source::Measured, cite);
+    found.number("registers.per_thread_max", most);
+    found.curves.push(Curve {
+        title: "time of a trip against values alive at once".into(),
+        figure: Some("001, figure 5".into()),
+        x: "values".into(),
+        y: "s".into(),
+        points: points(&by_values),
+        changes: vec![values.into()],
+        ..Curve::default()
+    });
+    let (held, edges) = match told(at_once_by_values(&asked, values, full)) {
+        Ok(at_once) => at_once,
+        Err(why) => {
+            no_groups(&mut found, &why);
+            return found;
+        }
+    };
+    for (key, held) in [("concurrency.full", &held[0]), ("concurrency.half", &held[1])] {
+        let cite = format!("groups of one work-item with {} values each that take as long as one", held.values);
+        let unknown = || Fact::unknown("groups of one work-item do not wait at barriers");
+        found.number(key, held.single.map_or_else(unknown, |groups| Spread::exact(groups.into()).fact(cite)));
+    }
+    let (all, fewest) = (&held[0], &held[held.len() - 1]);
+    let evidence =
+        format!("groups of {} work-items run with {} values each, of {} with {}", all.lanes, all.values, fewest.lanes, fewest.values);
+    let word = if all.lanes < fewest.lanes { "pooled" } else { "dedicated" };
+    found.facts.insert("registers.pooled".into(), Finding::Word(Fact::known(word.into(), Source::Measured, evidence)));
+    found.number("registers.per_core", file(&edges, values, seen.found.get("cores"), registers));
+    found
+}
+
+/// That nothing is known of groups that run at once.
+fn no_groups(found: &mut Findings, why: &str) {
+    unknown(found, &["registers.per_core", "concurrency.full", "concurrency.half"], why);
+    found.facts.insert("registers.pooled".into(), Finding::Word(Fact::unknown(why)));
+}
+
+/// The register file of a core: what is in use where a value more would let fewer work-items in.
+fn file(edges: &[Edge], most: u32, cores: Option<f64>, registers: impl Fn(u32) -> f64) -> Fact<f64> {
+    let Some(cores) = cores else { return Fact::unknown("the number of cores is unknown") };
+    let used = |edge: &Edge, more: u32| registers(edge.values + more) * f64::from(edge.items) / cores;
+    let least = edges.iter().map(|edge| used(edge, 0)).fold(0.0, f64::max);
+    let short = edges.iter().filter(|edge| edge.values < most).map(|edge| used(edge, QUANTUM));
+    // Warps may have to share what is given out, so that only the widest bound is sure.
+    match short.max_by(f64::total_cmp) {
+        Some(wanted) => {
+            let cite = "registers of all work-items that run at once where they cannot have more values";
+            Fact::between(least, least, wanted.max(least), Source::Measured, cite)
+        }
+        None => Fact::unknown(format!(
+            "{least} at least: with all registers no fewer work-items run at once, so that something else limits them"
+        )),
+    }
+}

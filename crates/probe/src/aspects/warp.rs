@@ -1,0 +1,169 @@
+//! The warp: how many neighbouring lanes have to go one way together, which take tickets in order, and how many more are free.
+
+use super::arithmetic::full;
+use super::ask::{Answer, Asked, Series, Spread, if_possible, largest, plan, points, told};
+use super::kernels::pairs::{quotients, split};
+use super::kernels::tickets::tickets;
+use super::timer::unknown;
+use super::{Aspect, Seen};
+use crate::{Context, Curve, Finding, Findings, Needs, Phase};
+use warpsight_ir::profile::{Fact, Source};
+
+const NAME: &str = "warp";
+/// Lanes of the group whose blocks go different ways: two of the widest warps.
+const LANES: u32 = 256;
+/// Two ways one after the other take so much longer than one at least.
+const BOTH: f64 = 1.4;
+/// A warp more takes so much longer at least.
+const STEP: f64 = 1.06;
+
+pub(super) fn aspect() -> Aspect {
+    Aspect {
+        phase: Phase {
+            name: NAME,
+            purpose: "sizes of warps, by blocks of lanes that take different ways through a branch and by what a lane more takes longer",
+            needs: Needs::Programs,
+            share: 0.5,
+            plan: |context: &Context| {
+                let full = full(context.device);
+                plan(NAME, move |asked| {
+                    if_possible(by_ways(asked, full))?;
+                    if_possible(by_order(asked, full))?;
+                    by_steps(asked, full)
+                })
+            },
+        },
+        analyse,
+    }
+}
+
+/// The smallest blocks of lanes that go different ways without waiting for each other, and times by size of the blocks.
+pub(super) fn by_ways(asked: &Asked, full: u32) -> Answer<(Option<u32>, Series<u32>)> {
+    let lanes = LANES.min(full);
+    let whole = split(lanes, lanes);
+    let trips = asked.trips(&whole)?;
+    let together = asked.time(&whole, trips)?;
+    let mut times = vec![(lanes, together)];
+    let mut alone = |block: u32| -> Answer<bool> {
+        if block == lanes {
+            return Ok(true);
+        }
+        let time = asked.time(&split(lanes, block), trips)?;
+        times.push((block, time));
+        Ok(time.value < BOTH * together.value)
+    };
+    let warp = if alone(1)? {
+        // Every lane goes its own way, or branches cost nothing.
+        None
+    } else {
+        // A power of two as a rule, so that these are asked first.
+        let powers = (1..).map(|bit| 1 << bit).take_while(|&block| block <= lanes / 2);
+        let others = (3..=lanes / 2).filter(|block| !block.is_power_of_two());
+        let mut found = None;
+        for block in powers.chain(others) {
+            if alone(block)? {
+                found = Some(block);
+                break;
+            }
+        }
+        found
+    };
+    times.sort_by_key(|(block, _)| *block);
+    times.dedup_by_key(|(block, _)| *block);
+    Ok((warp, times))
+}
+
+/// The largest blocks of lanes whose tickets are in order where warps were made to come in another; `None` where all are in order, or none.
+fn by_order(asked: &Asked, full: u32) -> Answer<Option<u32>> {
+    let lanes = LANES.min(full);
+    let told = tickets(lanes, 1, true);
+    let trips = asked.lasting(&told, 1)?;
+    let (broken, whole) = (asked.time(&told, trips)?.value, asked.time(&tickets(lanes, 1, false), trips)?.value);
+    let in_order = |block| Ok(asked.time(&tickets(lanes, block, false), trips)?.value < (broken + whole) / 2.0);
+    let mut found = None;
+    for block in (1..).map(|bit| 1 << bit).take_while(|&block| block <= lanes) {
+        if !in_order(block)? {
+            return Ok(found);
+        }
+        found = Some(block);
+    }
+    Ok(None)
+}
+
+/// Lanes that divide as fast as one does, and times by lanes.
+fn by_steps(asked: &Asked, full: u32) -> Answer<(u32, Series<u32>)> {
+    let trips = asked.trips(&quotients(1))?;
+    let one = asked.time(&quotients(1), trips)?;
+    let mut times = vec![(1, one)];
+    let free = largest(1, full, |lanes| {
+        let time = asked.time(&quotients(lanes), trips)?;
+        times.push((lanes, time));
+        Ok(time.value < STEP * one.value)
+    })?;
+    times.sort_by_key(|(lanes, _)| *lanes);
+    Ok((free, times))
+}
+
+fn analyse(seen: &Seen) -> Findings {
+    let mut found = Findings::default();
+    let (asked, full) = (Asked::new(NAME, seen.records), full(seen.device));
+    let (ways, steps) = (told(by_ways(&asked, full)), told(by_steps(&asked, full)));
+    let warp = match &ways {
+        Ok((warp, times)) => {
+            found.curves.push(curve("time against blocks of lanes that go different ways", "lanes of a block", None, times, *warp));
+            *warp
+        }
+        Err(_) => None,
+    };
+    let sizes = match (&ways, warp) {
+        (_, Some(warp)) => {
+            let cite = "blocks of fewer lanes that go different ways through a branch wait for each other";
+            Fact::known(vec![f64::from(warp)], Source::Measured, cite)
+        }
+        (Ok(_), None) => Fact::absent("lanes that go different ways through a branch do not wait for each other"),
+        (Err(why), None) => Fact::unknown(&**why),
+    };
+    found.facts.insert("warp.sizes".into(), Finding::Numbers(sizes));
+    let order = match told(by_order(&asked, full)) {
+        Ok(Some(lanes)) => {
+            if let Some(warp) = warp
+                && warp != lanes
+                && (lanes > warp || !warp.is_multiple_of(lanes))
+            {
+                found.contradictions.push(format!("{lanes} lanes take tickets in order, where {warp} go one way together"));
+            }
+            Spread::exact(lanes.into()).fact("largest power of two of neighbouring lanes that take tickets of an atomic counter in order")
+        }
+        Ok(None) => Fact::unknown("tickets of an atomic counter show no order of some lanes and not of others"),
+        Err(why) => Fact::unknown(why),
+    };
+    found.number("warp.by_order", order);
+    match steps {
+        Ok((free, times)) => {
+            let figure = Some("001, figure 7".into());
+            found.curves.push(curve("time of dependent quotients against lanes", "lanes of one group", figure, &times, Some(free)));
+            found.number("warp.free_lanes", Spread::exact(free.into()).fact("lanes of one group that divide as fast as one"));
+            if let Some(warp) = warp
+                && free < full
+                && free % warp != 0
+            {
+                found.contradictions.push(format!("{free} lanes divide as fast as one, which is no multiple of a warp of {warp}"));
+            }
+        }
+        Err(why) => unknown(&mut found, &["warp.free_lanes"], &why),
+    }
+    found
+}
+
+fn curve(title: &str, x: &str, figure: Option<String>, times: &[(u32, Spread)], change: Option<u32>) -> Curve {
+    Curve {
+        title: title.into(),
+        figure,
+        x: x.into(),
+        y: "s".into(),
+        log_x: true,
+        points: points(times),
+        changes: change.map(f64::from).into_iter().collect(),
+        ..Curve::default()
+    }
+}

@@ -1,0 +1,87 @@
+use super::*;
+use warpsight_ir::profile::{Source, mt4g as format};
+use warpsight_ir::{Bytes, Cycles, Hertz};
+
+fn stated() -> Stated {
+    Stated {
+        name: "Some GPU".to_owned(),
+        vendor: Some("NVIDIA".to_owned()),
+        compute_capability: Some((7, 5)),
+        clock_hz: Some(1.5e9),
+        multiprocessors: Some(68),
+        fp32_units: Some(64),
+        warp: Some(32),
+        threads: Some(1024),
+        block_threads: Some(1024),
+        blocks: Some(16),
+        registers: Some(65536),
+        shared_bytes: Some(65536.0),
+        shared_reserved_bytes: Some(0.0),
+        l2_bytes: Some(6.0 * 1048576.0),
+        timestamp: Some("2026-01-02T03:04:05Z".to_owned()),
+    }
+}
+
+fn findings() -> Findings {
+    let mut findings = Findings::default();
+    let mut put = |key: &str, lo: f64, value: f64, hi: f64| findings.number(key, Fact::between(lo, value, hi, Source::Measured, "a test"));
+    put("buffer.l1.capacity_bytes", 60000.0, 65536.0, 66000.0);
+    put("buffer.l1.line_bytes", 128.0, 128.0, 144.0);
+    put("buffer.l1.fetch_bytes", 32.0, 32.0, 32.0);
+    put("texture.l1.capacity_bytes", 60000.0, 65536.0, 66000.0);
+    put("buffer.l2.capacity_bytes", 3.0e6, 3.1e6, 3.2e6);
+    put("buffer.l2.fetch_bytes", 32.0, 32.0, 32.0);
+    put("buffer.l1.latency_cycles", 30.0, 32.0, 40.0);
+    put("texture.l1.latency_cycles", 80.0, 90.0, 95.0);
+    put("buffer.l2.latency_cycles", 200.0, 210.0, 230.0);
+    put("dram.latency_s", 2e-7, 3e-7, 4e-7);
+    findings.number("constant.l15.capacity_bytes", Fact::unknown("no change point"));
+    findings.number("constant.l15.latency_cycles", Fact::between(1.0, 1.0, 1.0, Source::Measured, "a test"));
+    findings
+}
+
+#[test]
+fn what_is_exported_is_read_back() {
+    let json = mt4g(&findings(), &stated()).unwrap();
+    let profile = format::read(&json.to_string()).unwrap();
+    let m = &profile.memory;
+    assert_eq!(m.buffer_l1.bytes.get(), Some(&Bytes(65536.0)));
+    assert_eq!(m.texture_l1.bytes.get(), Some(&Bytes(65536.0)));
+    assert_eq!(m.sector.get(), Some(&Bytes(32.0)));
+    assert_eq!(m.buffer_l1.latency.get(), Some(&Cycles(32.0)));
+    assert!((m.dram_latency.get().unwrap().0 - 450.0).abs() < 1e-9, "0.3 µs at 1.5 GHz");
+    // Two segments of 3 MiB, of which one lies in the interval.
+    assert_eq!((m.l2.bytes.get(), m.l2.instances.get()), (Some(&Bytes(3145728.0)), Some(&2)));
+    assert_eq!((profile.execution.cores.get(), profile.execution.clock.get()), (Some(&68), Some(&Hertz(1.5e9))));
+    assert_eq!(json.pointer("/memory/constant/l1.5/size/confidence"), Some(&json!(0.0)), "unknown");
+    assert!(json.pointer("/memory/scalarL1").is_none());
+}
+
+#[test]
+fn an_unknown_capacity_stays_unknown() {
+    let mut findings = findings();
+    findings.number("buffer.l1.capacity_bytes", Fact::unknown("no change point"));
+    findings.facts.remove("texture.l1.capacity_bytes");
+    let profile = format::read(&mt4g(&findings, &stated()).unwrap().to_string()).unwrap();
+    assert_eq!((profile.memory.buffer_l1.bytes.get(), profile.memory.texture_l1.bytes.get()), (None, None));
+}
+
+#[test]
+fn amd_files_have_no_texture_and_the_sum_of_shared_memory() {
+    let mut findings = findings();
+    findings.facts.retain(|key, _| !key.starts_with("texture"));
+    let stated = Stated { vendor: Some("AMD".to_owned()), blocks: None, registers: None, ..stated() };
+    let profile = format::read(&mt4g(&findings, &stated).unwrap().to_string()).unwrap();
+    assert_eq!(profile.memory.buffer_l1.bytes.get(), Some(&Bytes(65536.0)));
+    assert_eq!(profile.execution.local.get(), Some(&Bytes(65536.0)));
+}
+
+#[test]
+fn what_is_missing_is_named_all_at_once() {
+    let mut findings = findings();
+    findings.facts.remove("dram.latency_s");
+    let ExportError::Missing(missing) = mt4g(&findings, &Stated { warp: None, timestamp: None, ..stated() }).unwrap_err();
+    assert_eq!(missing, ["warp", "dram.latency_cycles", "time of measurement"]);
+    let none = mt4g(&Findings::default(), &Stated::default()).unwrap_err().to_string();
+    assert!(none.contains("clock, ") && none.contains("buffer.l1.latency_cycles"), "{none}");
+}

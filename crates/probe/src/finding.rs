@@ -1,0 +1,72 @@
+//! What an analysis finds: facts under keys, curves that show them, and where they contradict each other.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use warpsight_ir::profile::{Fact, Geometry};
+
+/// A fact of a device, in SI units: seconds, bytes, bytes a second, operations a second; numbers of things as they are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Finding {
+    /// One number with its interval.
+    Number(Fact<f64>),
+    /// Several that hold at once: the warp sizes of a device that has more than one.
+    Numbers(Fact<Vec<f64>>),
+    /// A word of a few: `pooled`, `dedicated`.
+    Word(Fact<String>),
+    /// Geometries of a cache, each consistent with everything measured; the first explains it best.
+    Geometries(Fact<Vec<Geometry>>),
+}
+
+/// Points of a curve, for the page.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Curve {
+    /// What is shown: `latency of a dependent load against footprint`.
+    pub title: String,
+    /// The figure of a paper that shows the same: `001, figure 6`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub figure: Option<String>,
+    /// What runs along x, with its unit.
+    pub x: String,
+    /// What runs along y, with its unit.
+    pub y: String,
+    /// Whether x is shown in powers of two.
+    pub log_x: bool,
+    /// Measured: x, y, and y's lower and upper end.
+    pub points: Vec<[f64; 4]>,
+    /// The fitted model's y over x.
+    pub model: Vec<[f64; 2]>,
+    /// Values of x where y changes.
+    pub changes: Vec<f64>,
+}
+
+/// Everything that analyses found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Findings {
+    /// By key: `texture.l1.capacity_bytes`.
+    pub facts: BTreeMap<String, Finding>,
+    /// In order.
+    pub curves: Vec<Curve>,
+    /// Where measurements contradict each other or themselves, in words.
+    pub contradictions: Vec<String>,
+}
+
+impl Findings {
+    /// Puts a number under a key, instead of what stood there.
+    pub fn number(&mut self, key: impl Into<String>, fact: Fact<f64>) {
+        self.facts.insert(key.into(), Finding::Number(fact));
+    }
+    /// The number under a key, where it is known.
+    pub fn get(&self, key: &str) -> Option<f64> {
+        match self.facts.get(key)? {
+            Finding::Number(fact) => fact.get().copied(),
+            _ => None,
+        }
+    }
+    /// Takes all that others found; theirs stand where both have a key.
+    pub fn extend(&mut self, other: Self) {
+        self.facts.extend(other.facts);
+        self.curves.extend(other.curves);
+        self.contradictions.extend(other.contradictions);
+    }
+}

@@ -1,0 +1,93 @@
+use super::*;
+use fastrand::Rng;
+
+/// Walks through caches that are simulated line by line, each with what it replaces, and a latency; noise makes steps longer by up to a part.
+struct Cache {
+    sets: usize,
+    ways: usize,
+    random: bool,
+    seconds: f64,
+}
+
+fn measured(caches: &[Cache], memory: f64, noise: f64, rng: &mut Rng) -> Vec<Point> {
+    let most = 8 * caches.last().map_or(64, |cache| cache.sets * cache.ways);
+    let sizes = (0..).map(|n| (4.0 * 2_f64.powf(f64::from(n) / 4.0)).round() as usize).take_while(|lines| *lines <= most);
+    let mut sizes: Vec<usize> = sizes.collect();
+    sizes.dedup();
+    let seconds = |lines: usize, rng: &mut Rng| {
+        let mut held: Vec<Vec<Vec<usize>>> = caches.iter().map(|cache| vec![vec![]; cache.sets]).collect();
+        let mut order: Vec<usize> = (0..lines).collect();
+        rng.shuffle(&mut order);
+        let mut taken = 0.0;
+        for round in 0..6 {
+            for &line in &order {
+                let mut answered = memory;
+                for (cache, held) in caches.iter().zip(&mut held) {
+                    let set = &mut held[line % cache.sets];
+                    let hit = set.iter().position(|&own| own == line);
+                    match hit {
+                        Some(_) if cache.random => {}
+                        Some(place) => drop(set.remove(place)),
+                        None if set.len() < cache.ways => {}
+                        None => drop(set.remove(if cache.random { rng.usize(..set.len()) } else { 0 })),
+                    }
+                    if hit.is_none() || !cache.random {
+                        set.push(line);
+                    }
+                    if hit.is_some() {
+                        answered = cache.seconds;
+                        break;
+                    }
+                }
+                taken += if round > 2 { answered } else { 0.0 };
+            }
+        }
+        taken / (3 * lines) as f64 * (1.0 + noise * rng.f64())
+    };
+    sizes.into_iter().map(|lines| Point { bytes: 64.0 * lines as f64, seconds: seconds(lines, rng), noise: noise / 4.0 }).collect()
+}
+
+#[test]
+fn levels_are_found_and_none_is_invented() {
+    let mut rng = Rng::with_seed(20261126);
+    for trial in 0..24 {
+        let noise = [0.0, 0.03, 0.1][trial % 3];
+        let near = Cache { sets: 1 << rng.u32(0..4), ways: rng.usize(2..17), random: false, seconds: 20e-9 };
+        let far = Cache { sets: 1 << rng.u32(7..9), ways: rng.usize(4..17), random: rng.bool(), seconds: 60e-9 };
+        let sizes = [near.sets * near.ways, far.sets * far.ways].map(|lines| 64.0 * lines as f64);
+        let number = if sizes[1] > 4.0 * sizes[0] { trial % 3 } else { 1 };
+        let caches: Vec<Cache> = [near, far].into_iter().take(number).collect();
+        let levels = fit(&measured(&caches, 200e-9, noise, &mut rng)).unwrap();
+        assert_eq!(levels.caches.len(), number, "trial {trial}: {levels:?} of {sizes:?}");
+        for (level, truth) in levels.caches.iter().zip(sizes) {
+            // Ranges are a fifth apart.
+            assert!((0.8..1.25).contains(&(level.bytes / truth)), "trial {trial}: {level:?} of {truth}");
+        }
+        for (n, truth) in caches.iter().map(|cache| cache.seconds).chain([200e-9]).enumerate() {
+            assert!((0.93..1.1).contains(&(levels.latency(n) / truth)), "trial {trial}: {levels:?} of {truth} s");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_fitted_is_not() {
+    let point = |bytes: f64, seconds: f64| Point { bytes, seconds, noise: 0.0 };
+    assert_eq!(fit(&[]), None);
+    assert_eq!(fit(&[point(64.0, 1e-9), point(128.0, f64::NAN), point(-1.0, 1e-9), point(256.0, 0.0), point(512.0, 1e-9)]), None);
+    let flat: Vec<Point> = (0..20).map(|n| point(64.0 * f64::from(n + 1), 5e-9)).collect();
+    let levels = fit(&flat).unwrap();
+    assert_eq!((levels.caches.len(), levels.error < 1e-9), (0, true));
+    assert!((levels.first - 5e-9).abs() < 1e-15);
+}
+
+#[test]
+fn shares_of_misses_are_those_of_caches() {
+    assert_eq!(Victims::Lru(17.0).share(1024.0, 1024.0), 0.0);
+    // 65 lines through 2 sets of 16 ways of 32: 17 of 65 miss, as recorded on an Adreno 640.
+    assert!((Victims::Lru(17.0).share(32.0, 32.5) - 17.0 / 65.0).abs() < 1e-12);
+    assert_eq!(Victims::Lru(17.0).share(1024.0, 2048.0), 1.0);
+    // Of many ways the fixed point of q = 1 - exp(-2 q).
+    assert!((Victims::Random(1e6).share(1024.0, 2048.0) - 0.796812).abs() < 1e-4);
+    // At its capacity half of the sets of a hashed cache are too full.
+    assert!((Victims::Hashed(256.0).share(1024.0, 1024.0) - 0.5).abs() < 0.03);
+}

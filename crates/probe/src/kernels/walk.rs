@@ -1,0 +1,179 @@
+//! Walks of dependent loads through places in any order, through buffers and images of one row.
+
+use super::{buffer, count, int, output, word};
+use crate::{Amounts, Check, Measurement, Parameters};
+use warpsight_ir::{ImageFormat, ImageKind};
+use warpsight_run::{DeviceInfo, Init, Job, LaunchSpec, MemoryKind, MemorySpec, Peek, TimingSpec};
+
+/// How places are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Route {
+    /// Elements of a buffer.
+    Buffer,
+    /// Texels of an image of one row, which lies in a buffer where the device has such images.
+    Image(ImageKind),
+}
+
+impl Route {
+    /// As parameters of records call it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Buffer => "buffer",
+            Self::Image(ImageKind::Image1dBuffer) => "image1d_buffer",
+            Self::Image(ImageKind::Image1d) => "image1d",
+            Self::Image(ImageKind::Image2d) => "image2d",
+            Self::Image(ImageKind::Image2dFromBuffer) => "image2d_from_buffer",
+        }
+    }
+    /// Bytes of an element or texel.
+    pub(crate) fn unit(self) -> u32 {
+        match self {
+            Self::Buffer => 4,
+            Self::Image(_) => 16,
+        }
+    }
+    /// Bytes that a walk may reach over at most, as the device says.
+    pub(crate) fn most_bytes(self, device: &DeviceInfo) -> u64 {
+        let limits = &device.limits;
+        let texels = match self {
+            Self::Buffer => u64::MAX,
+            Self::Image(ImageKind::Image1dBuffer) => limits.image_buffer.unwrap_or(0),
+            Self::Image(ImageKind::Image1d) => limits.image_1d.unwrap_or(0).into(),
+            Self::Image(_) => limits.image_2d.map_or(0, |(width, _)| width.into()),
+        };
+        // Half of the largest allocation: nobody knows what else lies there.
+        let allocation = limits.max_allocation.or(limits.memory).unwrap_or(1 << 28) / 2;
+        texels.saturating_mul(self.unit().into()).min(allocation).min(1 << 31)
+    }
+}
+
+/// A walk from place to place: each holds the number of the next.
+#[derive(Clone, Debug)]
+pub(crate) struct Walk {
+    /// How.
+    pub(crate) route: Route,
+    /// Elements or texels that are visited, a cycle, none twice. The walk begins with the first.
+    pub(crate) cycle: Vec<u32>,
+    /// Elements or texels, visited or not.
+    pub(crate) extent: u32,
+    /// Times around the cycle beyond a first time, which brings what caches hold and is timed alone. The last step is left out: a walk that
+    /// comes back to its start looks like one that never left.
+    pub(crate) rounds: u32,
+    /// Groups that walk at once, each in a part of its own.
+    pub(crate) walkers: u32,
+    /// Timed passes.
+    pub(crate) runs: u32,
+    /// Unique within the phase.
+    pub(crate) name: String,
+    /// What distinguishes it.
+    pub(crate) params: Parameters,
+}
+
+impl Walk {
+    /// Steps of the first time around, and of all.
+    fn steps(&self) -> [u32; 2] {
+        [1, self.rounds + 1].map(|rounds| (rounds * self.cycle.len() as u32).saturating_sub(1))
+    }
+
+    fn contents(&self) -> Init {
+        let unit = self.route.unit() as usize;
+        let part = self.extent as usize * unit;
+        let mut data = vec![0; part * self.walkers as usize];
+        for walker in 0..self.walkers {
+            let base = walker * self.extent;
+            let follow = self.cycle.iter().zip(self.cycle.iter().cycle().skip(1));
+            for (&from, &to) in follow {
+                let at = (base + from) as usize * unit;
+                data[at..at + 4].copy_from_slice(&(base + to).to_le_bytes());
+            }
+        }
+        Init::Data(data)
+    }
+
+    fn memory(&self) -> MemorySpec {
+        let texels = self.extent * self.walkers;
+        match self.route {
+            Route::Buffer => buffer(4 * u64::from(texels), self.contents()),
+            Route::Image(kind) => MemorySpec {
+                kind: MemoryKind::Image { kind, format: ImageFormat::Rgba32I, width: texels, height: 1 },
+                init: self.contents(),
+                canaries: false,
+            },
+        }
+    }
+
+    fn program(&self) -> warpsight_ir::Program {
+        let (declared, read) = match self.route {
+            Route::Buffer => ("buffer next: i32[walkers * n]", "next[at]"),
+            Route::Image(ImageKind::Image1dBuffer) => ("image1d_buffer next: rgba32i[walkers * n] border none", "next@[at].[0..1]"),
+            Route::Image(ImageKind::Image1d) => ("image1d next: rgba32i[walkers * n] border clamp", "next@[at].[0..1]"),
+            Route::Image(ImageKind::Image2d) => ("image next: rgba32i[walkers * n] border clamp", "next@[at, 0].[0..1]"),
+            Route::Image(ImageKind::Image2dFromBuffer) => {
+                ("image2d_from_buffer next: rgba32i[walkers * n] border clamp", "next@[at, 0].[0..1]")
+            }
+        };
+        super::program(WALK, &[("declared", declared.into()), ("load", read.into()), ("route", self.route.word().into())])
+    }
+
+    /// Takes its time.
+    pub(crate) fn measurement(self) -> Measurement {
+        let ([once, steps], unit) = (self.steps(), self.route.unit());
+        let mut params = self.params.clone();
+        params.extend([
+            ("route".into(), word(self.route.word())),
+            ("steps".into(), int(steps)),
+            ("steps_before".into(), int(once)),
+            ("cycle".into(), count(self.cycle.len() as u64)),
+            ("walkers".into(), int(self.walkers)),
+        ]);
+        let first = self.cycle.first().copied().unwrap_or(0);
+        let sizes = |steps: u32| [self.extent, self.walkers, first, steps].map(i64::from).to_vec();
+        let launches = [once, steps].map(|steps| LaunchSpec { program: 0, args: vec![0, 1], sizes: sizes(steps) });
+        Measurement {
+            name: self.name.clone(),
+            params,
+            job: Job {
+                programs: vec![self.program().into()],
+                memory: vec![self.memory(), output(4 * u64::from(self.walkers))],
+                launches: launches.to_vec(),
+                read: vec![],
+                peek: vec![Peek { memory: 1, offsets: (0..self.walkers).map(|walker| 4 * u64::from(walker)).collect(), bytes: 4 }],
+                timing: Some(TimingSpec::runs(self.runs)),
+            },
+            launch: 1,
+            amounts: Amounts { bytes: f64::from(steps) * f64::from(unit), steps: steps.into(), ..Amounts::default() },
+            check: self.check(),
+        }
+    }
+
+    fn check(&self) -> Check {
+        let (steps, extent, walkers) = (self.steps()[1] as usize, self.extent, self.walkers);
+        let last = self.cycle.get(steps % self.cycle.len().max(1)).copied().unwrap_or(0);
+        Box::new(move |result| {
+            let ends = result.peeked.first().map(|peeked| peeked.0.as_chunks::<4>().0).ok_or("nothing came back")?;
+            let ends: Vec<u32> = ends.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
+            let expected: Vec<u32> = (0..walkers).map(|walker| walker * extent + last).collect();
+            if ends == expected { Ok(()) } else { Err(format!("{steps} steps end at {ends:?}, not at {expected:?}")) }
+        })
+    }
+}
+
+const WALK: &str = "\
+program walk_$route {
+  size n in 2..=536870912
+  size walkers in 1..=65536
+  size first in 0..=536870911
+  size steps in 1..=2147483647
+  read $declared
+  write buffer end: i32[walkers]
+  groups g = walkers
+  lanes l = 1
+  {
+    var at: i32 = g * n + first
+    for i in 0..steps unroll 16 {
+      at = $load
+    }
+    end[g] = at
+  }
+}
+";

@@ -1,0 +1,286 @@
+//! What was found, as a profile that models take, and held against itself.
+
+use crate::{Finding, Findings};
+use warpsight_ir::profile::{Cache, Execution, Fact, Images, Matrix, Memory, Probed, Profile, Source, Tlb};
+use warpsight_ir::{Bytes, BytesPerSecond, Cycles, Hertz, Seconds};
+
+/// Where no clock is known, one cycle is a nanosecond: times that models make of cycles and rates are the same with every clock.
+const CLOCK: f64 = 1e9;
+/// No profile says less of a time.
+const LEAST: f64 = 1e-9;
+
+/// A profile of what was found. What was not is unknown, with the reason. Latencies are in cycles of the clock that was found, or else of one
+/// that makes a cycle a nanosecond.
+pub fn profile(findings: &Findings, name: &str, description: &str) -> Profile {
+    let reader = Reader { findings };
+    Profile {
+        name: name.into(),
+        description: description.into(),
+        architecture: None,
+        execution: reader.execution(),
+        memory: reader.memory(),
+        image: Images {
+            max_width: reader.count("image.max_width"),
+            max_height: reader.count("image.max_height"),
+            layout: Fact::unknown("no walk through two dimensions tells it"),
+        },
+        probed: reader.probed(),
+    }
+}
+
+struct Reader<'a> {
+    findings: &'a Findings,
+}
+
+impl Reader<'_> {
+    /// The number under the first of these keys that was looked for.
+    fn number(&self, keys: &[&str]) -> Fact<f64> {
+        let found = keys.iter().filter_map(|key| match self.findings.facts.get(*key)? {
+            Finding::Number(fact) => Some(fact.clone()),
+            _ => None,
+        });
+        let all: Vec<Fact<f64>> = found.collect();
+        let known = all.iter().find(|fact| fact.get().is_some()).or(all.first()).cloned();
+        known.unwrap_or_else(|| Fact::unknown(format!("`{}` was not measured", keys.first().unwrap_or(&""))))
+    }
+
+    fn count(&self, key: &str) -> Fact<u32> {
+        map(self.number(&[key]), |number| number.round().clamp(0.0, f64::from(u32::MAX)) as u32)
+    }
+
+    fn bytes(&self, key: &str) -> Fact<Bytes> {
+        map(self.number(&[key]), Bytes)
+    }
+
+    fn seconds(&self, key: &str) -> Fact<Seconds> {
+        match self.number(&[key]) {
+            Fact::Known { value, cite, .. } if value < LEAST => {
+                Fact::unknown(format!("{value:.1e} s is less than one can rely on ({cite})"))
+            }
+            fact => map(fact, |seconds| Seconds(seconds.max(LEAST))),
+        }
+    }
+
+    fn word(&self, key: &str) -> Fact<String> {
+        match self.findings.facts.get(key) {
+            Some(Finding::Word(fact)) => fact.clone(),
+            _ => Fact::unknown(format!("`{key}` was not measured")),
+        }
+    }
+
+    fn clock(&self) -> f64 {
+        self.findings.get("clock.hz").unwrap_or(CLOCK)
+    }
+
+    fn cycles(&self, keys: &[&str]) -> Fact<Cycles> {
+        let clock = self.clock();
+        map(self.number(keys), |seconds| Cycles((seconds * clock).max(0.1)))
+    }
+
+    /// Results of a core in a clock, of operations that count so many each.
+    fn rate(&self, key: &str, operations: f64) -> Fact<f64> {
+        let Some(cores) = self.findings.get("cores") else {
+            return Fact::unknown("the number of cores was not found");
+        };
+        let clock = self.clock();
+        map(self.number(&[key]), |peak| peak / (operations * cores * clock))
+    }
+
+    fn execution(&self) -> Execution {
+        let unmeasured = |what: &str| format!("no aspect measures {what}");
+        let clock = match self.number(&["clock.hz"]) {
+            Fact::Known { value, cite, lo, hi, source, .. } => {
+                Fact::Known { value: Hertz(value), source, cite, lo: lo.map(Hertz), hi: hi.map(Hertz), alternatives: vec![] }
+            }
+            _ => Fact::known(
+                Hertz(CLOCK),
+                Source::Assumed,
+                "no clock was found: with this one a cycle is a nanosecond, and every time is what was measured",
+            ),
+        };
+        let warps = match self.findings.facts.get("warp.sizes") {
+            Some(Finding::Numbers(fact)) => map(fact.clone(), |sizes| sizes.first().map_or(1, |size| size.round() as u32)),
+            _ => Fact::unknown("`warp.sizes` was not measured"),
+        };
+        let (warp, registers, most) = (warps.get().copied(), self.number(&["registers.per_core"]), self.number(&["concurrency.full"]));
+        let max_warps = match (warp, most) {
+            (Some(warp), fact) => map(fact, |lanes| ((lanes / f64::from(warp)).round() as u32).max(1)),
+            (None, _) => Fact::unknown("no warp was found"),
+        };
+        Execution {
+            cores: self.count("cores"),
+            clock,
+            warp: warps,
+            max_warps,
+            max_groups: self.count("groups.per_core"),
+            registers: map(registers, |registers| registers.round() as u32),
+            max_registers: self.count("registers.per_thread_max"),
+            register_granule: self.count("registers.granule"),
+            warp_granule: self.count("warp.granule"),
+            max_group_size: self.count("group.max_size"),
+            max_barriers: Fact::unknown(unmeasured("how many barriers a core holds")),
+            local: self.bytes("local.capacity_bytes"),
+            local_granule: Fact::unknown(unmeasured("in what parts local memory is given")),
+            local_reserved: Fact::unknown(unmeasured("what local memory is taken by the system")),
+            fma_per_clock: self.rate("peak.fp32", 2.0),
+            fma16_per_clock: self.rate("peak.fp16", 2.0),
+            fma64_per_clock: self.rate("peak.fp64", 2.0),
+            lsu_lanes: Fact::unknown(unmeasured("lanes of load-store units")),
+            special_per_clock: self.rate("special.rate", 1.0),
+            matrix: Matrix::default(),
+            issue_per_clock: Fact::unknown(unmeasured("what a core issues")),
+            vector_width: self.count("alu.vector_components"),
+            launch_overhead: self.seconds("launch.overhead_s"),
+        }
+    }
+
+    fn cache(&self, levels: &[&str]) -> Cache {
+        let keys = |of: &str| -> Vec<String> { levels.iter().map(|level| format!("{level}.{of}")).collect() };
+        let number = |of: &str| {
+            let keys = keys(of);
+            self.number(&keys.iter().map(String::as_str).collect::<Vec<_>>())
+        };
+        let latency = keys("latency_s");
+        Cache {
+            bytes: map(number("capacity_bytes"), Bytes),
+            line: map(number("line_bytes"), Bytes),
+            ways: map(number("ways"), |ways| ways.round() as u32),
+            set_hash: self.hash(levels),
+            instances: map(number("instances"), |instances| instances.round() as u32),
+            bandwidth: map(number("bandwidth"), BytesPerSecond),
+            latency: self.cycles(&latency.iter().map(String::as_str).collect::<Vec<_>>()),
+        }
+    }
+
+    /// The hash of the shape that explains a cache best, where it needs one.
+    fn hash(&self, levels: &[&str]) -> Fact<Vec<Vec<u32>>> {
+        let found = levels.iter().find_map(|level| match self.findings.facts.get(&format!("{level}.geometries"))? {
+            Finding::Geometries(fact) => Some(fact.clone()),
+            _ => None,
+        });
+        match found {
+            Some(Fact::Known { value, source, cite, .. }) => match value.first().map(|geometry| geometry.hash.clone()) {
+                Some(Some(hash)) => Fact::known(hash, source, cite),
+                Some(None) => Fact::absent(format!("sets are taken by the lowest digits of a line's number ({cite})")),
+                None => Fact::unknown("no shape explains the walks"),
+            },
+            _ => Fact::unknown("no shape explains the walks"),
+        }
+    }
+
+    fn memory(&self) -> Memory {
+        Memory {
+            texture_l1: self.cache(&["texture.l1"]),
+            buffer_l1: self.cache(&["buffer.l1"]),
+            l2: self.cache(&["buffer.l2", "texture.l2"]),
+            llc: self.cache(&["buffer.l3", "texture.l3"]),
+            local_bandwidth: map(self.number(&["local.bandwidth"]), BytesPerSecond),
+            dram_bandwidth: map(self.number(&["dram.bandwidth"]), BytesPerSecond),
+            dram_latency: self.cycles(&["dram.latency_s", "buffer.memory.latency_s", "texture.memory.latency_s"]),
+            sector: map(self.number(&["buffer.l1.fetch_bytes", "buffer.l1.line_bytes", "buffer.l2.line_bytes"]), Bytes),
+            dram_fetch: map(self.number(&["buffer.l2.fetch_bytes", "buffer.l2.line_bytes"]), Bytes),
+            l2_effective: map(self.number(&["buffer.l2.capacity_bytes", "texture.l2.capacity_bytes"]), Bytes),
+            tlb: Tlb::default(),
+        }
+    }
+
+    fn geometries(&self, key: &str) -> Fact<Vec<warpsight_ir::profile::Geometry>> {
+        match self.findings.facts.get(key) {
+            Some(Finding::Geometries(fact)) => fact.clone(),
+            _ => Fact::unknown("no shape explains the walks"),
+        }
+    }
+
+    fn probed(&self) -> Probed {
+        let warps = match self.findings.facts.get("warp.sizes") {
+            Some(Finding::Numbers(fact)) => map(fact.clone(), |sizes| sizes.iter().map(|size| size.round() as u32).collect()),
+            _ => Fact::unknown("`warp.sizes` was not measured"),
+        };
+        Probed {
+            alus: self.count("alu.per_core"),
+            warps,
+            register_file: self.word("registers.pooled"),
+            lane_order: self.word("lane.order"),
+            barrier: self.seconds("barrier.cost_s"),
+            division: self.seconds("int.divide_s"),
+            branch: self.seconds("branch.cost_s"),
+            local_split: self.number(&["local.split"]),
+            local_banks: self.count("local.banks"),
+            load_width: map(self.number(&["read.width_words"]), |words| Bytes(4.0 * words)),
+            read_paths: self.word("read.paths"),
+            constant_l1: self.cache(&["constant.l1"]),
+            texture_geometries: self.geometries("texture.l1.geometries"),
+            buffer_geometries: self.geometries("buffer.l1.geometries"),
+            texture_fit: match self.findings.facts.get("texture.fit") {
+                Some(Finding::Numbers(fact)) => fact.clone(),
+                _ => Fact::unknown("`texture.fit` was not measured"),
+            },
+        }
+    }
+}
+
+/// The same fact in another unit.
+fn map<T, U>(fact: Fact<T>, to: impl Fn(T) -> U) -> Fact<U> {
+    match fact {
+        Fact::Known { value, source, cite, lo, hi, .. } => {
+            Fact::Known { value: to(value), source, cite, lo: lo.map(&to), hi: hi.map(&to), alternatives: vec![] }
+        }
+        Fact::Absent { absent } => Fact::Absent { absent },
+        Fact::Unknown { unknown } => Fact::Unknown { unknown },
+    }
+}
+
+/// Two ways to one number.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Consistency {
+    /// What must be equal to what.
+    pub what: String,
+    /// By other numbers.
+    pub expected: f64,
+    /// As found.
+    pub found: f64,
+    /// Whether they are within a tenth, or their intervals meet.
+    pub agrees: bool,
+}
+
+/// Holds what was found against itself, where both sides are known.
+pub fn consistency(findings: &Findings) -> Vec<Consistency> {
+    let get = |key: &str| findings.get(key);
+    let mut all = vec![];
+    let mut hold = |what: String, expected: Option<f64>, found: Option<f64>, tolerance: f64| {
+        if let (Some(expected), Some(found)) = (expected, found) {
+            let agrees = (found - expected).abs() <= tolerance * expected.abs();
+            all.push(Consistency { what, expected, found, agrees });
+        }
+    };
+    let product = |keys: &[&str]| keys.iter().map(|key| get(key)).product::<Option<f64>>();
+    hold(
+        "ALUs of a core × cores × clock × 2 = peak f32".into(),
+        product(&["alu.per_core", "cores", "clock.hz"]).map(|lanes| 2.0 * lanes),
+        get("peak.fp32"),
+        0.1,
+    );
+    hold(
+        "registers of a work-item × work-items at once ≤ registers of a core".into(),
+        get("registers.per_core"),
+        product(&["registers.per_thread_max", "concurrency.full"]).and_then(|all| Some(all.min(get("registers.per_core")?))),
+        0.1,
+    );
+    for level in ["texture.l1", "texture.l2", "buffer.l1", "buffer.l2"] {
+        let key = |of: &str| format!("{level}.{of}");
+        hold(
+            format!("{level}: line × sets × ways = capacity"),
+            product(&[&key("line_bytes"), &key("sets"), &key("ways")]),
+            get(&key("capacity_bytes")),
+            1e-9,
+        );
+    }
+    hold(
+        "the L2 of buffers holds what that of images holds".into(),
+        get("buffer.l2.capacity_bytes"),
+        get("texture.l2.capacity_bytes"),
+        0.1,
+    );
+    hold("warps by the order of atomics and by latency".into(), get("warp.by_order"), get("warp.by_latency"), 0.0);
+    all
+}

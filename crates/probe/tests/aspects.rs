@@ -1,0 +1,317 @@
+//! Aspects on simulated GPUs: what is found is what the silicon is made of.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use warpsight_ir::profile::{Fact, Source};
+use warpsight_probe::aspects::{Aspect, Seen, all};
+use warpsight_probe::{Context, Finding, Findings, Outcome, Record, Scale};
+use warpsight_run::{Device, DeviceError, Options, open};
+
+/// The aspects that are looked at here.
+const MINE: [&str; 8] = ["timer", "warp", "arithmetic", "registers", "bandwidth", "local", "control", "reads"];
+
+/// A simulated GPU in this process.
+fn opened(id: &str) -> Box<dyn Device> {
+    open(id, &Options { in_process: true, cache: None, ..Options::default() }).expect("a simulated GPU")
+}
+
+/// Silicon like that of an embedded GPU, but for these numbers; by the table and key of each.
+fn silicon(base: &str, changes: &[(&str, f64)]) -> (Box<dyn Device>, tempfile::TempPath) {
+    let mut tables: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (key, value) in changes {
+        let (table, key) = key.rsplit_once('.').expect("a table");
+        tables.entry(table).or_default().push(format!("{key} = {}", toml_number(key, *value)));
+    }
+    let mut text = format!("base = \"{base}\"\nname = \"changed\"\n");
+    for (table, keys) in tables {
+        text += &format!("[{table}]\n{}\n", keys.join("\n"));
+    }
+    let mut file = tempfile::Builder::new().suffix(".toml").tempfile().expect("a file");
+    file.write_all(text.as_bytes()).expect("written");
+    let path = file.into_temp_path();
+    (opened(&format!("sim:{}", path.display())), path)
+}
+
+/// Whole numbers as such, but for those that silicon has as parts.
+fn toml_number(key: &str, value: f64) -> String {
+    let part = ["clock", "rate", "latency", "noise", "bytes_per_cycle", "pass", "overhead", "time"].iter().any(|word| key.ends_with(word));
+    if part || value.fract() != 0.0 { format!("{value:?}") } else { format!("{value}") }
+}
+
+/// Everything an aspect measures.
+fn recorded(aspect: &Aspect, device: &mut dyn Device, scale: Scale) -> Vec<Record> {
+    let mut plan = (aspect.phase.plan)(&Context { device: device.info(), scale, seed: 1 });
+    let mut records: Vec<Record> = vec![];
+    while let Some(measurement) = plan.ask(&records) {
+        assert!(records.len() < 800, "{} asks for more and more", aspect.phase.name);
+        assert!(records.iter().all(|record| record.name != measurement.name), "`{}` is asked for again", measurement.name);
+        let mut record = Record { params: measurement.params.clone(), ..Record::skipped(aspect.phase.name, &measurement.name, "") };
+        match device.run(&measurement.job) {
+            Ok(result) => {
+                record.outcome = match (measurement.check)(&result) {
+                    Ok(()) => Outcome::Verified,
+                    Err(what) => Outcome::Wrong { what },
+                };
+                record.times_s = result.timed.times[measurement.launch].iter().map(|time| time.0).collect();
+                record.quantum_s = result.timed.quantum.0;
+            }
+            Err(error) => {
+                assert!(matches!(error, DeviceError::Limit { .. } | DeviceError::Unsupported { .. }), "`{}`: {error}", measurement.name);
+                record.outcome = Outcome::Skipped { why: error.to_string(), later: false };
+            }
+        }
+        if let Outcome::Wrong { what } = &record.outcome {
+            panic!("`{}` is wrong: {what}", record.name);
+        }
+        records.push(record);
+    }
+    records
+}
+
+/// What these aspects find, where sizes of caches are known already.
+fn probed(device: &mut dyn Device, names: &[&str], capacities: &[(&str, f64)]) -> Findings {
+    let (mut found, mut records) = (Findings::default(), vec![]);
+    for (key, bytes) in capacities {
+        found.number(*key, Fact::known(*bytes, Source::Measured, "said by the test"));
+    }
+    for aspect in all().into_iter().filter(|aspect| names.contains(&aspect.phase.name)) {
+        let since = std::time::Instant::now();
+        let new = recorded(&aspect, device, Scale::Full);
+        let (measured, took) = (new.len(), since.elapsed().as_secs_f64());
+        records.extend(new);
+        let more = (aspect.analyse)(&Seen { device: device.info(), records: &records, found: &found });
+        println!("{}: {measured} measurements in {took:.2} s", aspect.phase.name);
+        for (key, finding) in &more.facts {
+            println!("  {key} {}", said(finding));
+        }
+        more.contradictions.iter().for_each(|what| println!("  contradiction: {what}"));
+        drawn(&more);
+        found.extend(more);
+    }
+    found
+}
+
+/// A finding in a few words.
+fn said(finding: &Finding) -> String {
+    match finding {
+        Finding::Number(Fact::Known { value, lo, hi, .. }) => {
+            format!("{value:.5e} ({:.5e} to {:.5e})", lo.unwrap_or(*value), hi.unwrap_or(*value))
+        }
+        other => format!("{other:?}"),
+    }
+}
+
+/// Bytes a second by footprint.
+fn drawn(found: &Findings) {
+    for curve in found.curves.iter().filter(|curve| curve.y == "B/s") {
+        curve.points.iter().for_each(|[x, y, ..]| println!("    {x} {:.2e}", y));
+    }
+}
+
+/// That a number is known, and off by at most this part.
+fn near(found: &Findings, key: &str, truth: f64, part: f64) {
+    let value = found.get(key).unwrap_or_else(|| panic!("{key}: {:?}", found.facts.get(key)));
+    assert!((value / truth - 1.0).abs() <= part, "{key} is {value}, not {truth}");
+}
+
+fn word(found: &Findings, key: &str) -> String {
+    match found.facts.get(key) {
+        Some(Finding::Word(fact)) => fact.get().cloned().unwrap_or_default(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn warps(found: &Findings) -> Vec<f64> {
+    match found.facts.get("warp.sizes") {
+        Some(Finding::Numbers(fact)) => fact.get().cloned().unwrap_or_default(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn adreno_640() {
+    let mut device = opened("sim:adreno640");
+    let found = probed(&mut *device, &MINE, &[]);
+    near(&found, "launch.overhead_s", 3.2e-6, 0.05);
+    assert_eq!(warps(&found), [64.0]);
+    near(&found, "warp.by_order", 64.0, 0.0);
+    near(&found, "cores", 2.0, 0.0);
+    near(&found, "fma.latency_s", 4.0 / 585e6, 0.05);
+    near(&found, "peak.fp32", 898.6e9, 0.05);
+    near(&found, "alu.per_core", 384.0, 0.05);
+    near(&found, "registers.per_thread_max", 185.0, 4.0 / 185.0);
+    near(&found, "registers.per_core", 73728.0, 0.05);
+    near(&found, "concurrency.full", 12.0, 0.0);
+    near(&found, "concurrency.half", 24.0, 0.0);
+    assert_eq!(word(&found, "registers.pooled"), "pooled");
+    near(&found, "dram.bandwidth", 30.9e9, 0.05);
+    near(&found, "buffer.l2.bandwidth", 96.3e9, 0.05);
+    near(&found, "texture.l1.bandwidth", 194.6e9, 0.05);
+    near(&found, "local.bandwidth", 104e9, 0.05);
+    near(&found, "local.banks", 32.0, 0.0);
+    near(&found, "int.divide_s", 10.0 / 585e6, 0.05);
+    near(&found, "barrier.cost_s", 12.0 / 585e6, 0.1);
+    // What ends before a branch does is not waited for.
+    near(&found, "branch.cost_s", 6.0 / 585e6, 0.34);
+    assert!(!found.facts.contains_key("buffer.l1.bandwidth"), "buffers have no first level");
+}
+
+#[test]
+fn mali_g76() {
+    let mut device = opened("sim:mali-g76");
+    let found = probed(&mut *device, &MINE, &[("buffer.l1.capacity_bytes", 16384.0), ("buffer.l2.capacity_bytes", 262_144.0)]);
+    assert_eq!(warps(&found), [8.0]);
+    near(&found, "cores", 5.0, 0.0);
+    near(&found, "peak.fp32", 192e9, 0.05);
+    near(&found, "warp.by_order", 8.0, 0.0);
+    near(&found, "registers.per_thread_max", 64.0, 1.0 / 64.0);
+    near(&found, "registers.per_core", 24576.0, 0.05);
+    assert_eq!(word(&found, "registers.pooled"), "dedicated");
+    near(&found, "texture.l1.bandwidth", 30.1e9, 0.05);
+    near(&found, "buffer.l1.bandwidth", 23.3e9, 0.05);
+    near(&found, "buffer.l2.bandwidth", 15.8e9, 0.05);
+    near(&found, "local.bandwidth", 23.3e9, 0.05);
+    near(&found, "dram.bandwidth", 11.2e9, 0.05);
+}
+
+#[test]
+fn a100() {
+    let mut device = opened("sim:a100-40");
+    let found = probed(&mut *device, &["timer", "warp", "arithmetic", "local", "control"], &[]);
+    assert_eq!(warps(&found), [32.0]);
+    near(&found, "cores", 108.0, 0.0);
+    near(&found, "peak.fp32", 19.5e12, 0.05);
+    near(&found, "local.banks", 32.0, 0.0);
+}
+
+/// So wide a device takes minutes.
+#[test]
+#[ignore = "takes minutes"]
+fn a100_memory_and_registers() {
+    let mut device = opened("sim:a100-40");
+    let capacities = [("buffer.l1.capacity_bytes", 196_608.0), ("buffer.l2.capacity_bytes", 41_943_040.0)];
+    let found = probed(&mut *device, &["arithmetic", "registers", "bandwidth", "reads"], &capacities);
+    near(&found, "registers.per_thread_max", 255.0, 8.0 / 255.0);
+    near(&found, "registers.per_core", 65536.0, 0.05);
+    near(&found, "dram.bandwidth", 1.41e12, 0.05);
+    near(&found, "buffer.l1.bandwidth", 108.0 * 128.0 * 1.41e9, 0.15);
+}
+
+/// Silicon of which so much is by chance: warp, cores, latency, registers, noise of the clock.
+fn by_chance(seed: u64) -> Vec<(&'static str, f64)> {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let warp = f64::from(4 << rng.u32(0..6));
+    let lanes = warp * f64::from(1 + rng.u32(0..2));
+    let slots = f64::from(rng.u32(18..40));
+    vec![
+        ("core.wave", warp),
+        ("residency.warp", warp),
+        ("core.lanes", lanes),
+        ("core.ports", f64::from(rng.u32(1..5))),
+        ("core.waves_together", f64::from(rng.u32(1..3))),
+        ("core.count", f64::from(rng.u32(1..9))),
+        ("core.alu_latency", f64::from(rng.u32(3..8))),
+        // A whole number of quanta of 4 registers for two warps.
+        ("residency.registers", slots * 4.0 * 2.0 * warp * 8.0),
+        ("residency.max_registers", f64::from(rng.u32(64..200))),
+        ("residency.max_warps", 48.0),
+        ("timer.noise", 0.03),
+        ("timer.seed", seed as f64),
+    ]
+}
+
+/// Warps are told exactly, cores too, registers within a quantum, rates within 5 %.
+#[test]
+fn silicon_by_chance() {
+    for seed in 0..6 {
+        let changes = by_chance(seed);
+        let truth = |wanted: &str| changes.iter().find(|(key, _)| *key == wanted).map(|(_, value)| *value).expect("a key");
+        println!("seed {seed}: {changes:?}");
+        let (mut device, _file) = silicon("adreno640", &changes);
+        let found = probed(&mut *device, &["timer", "warp", "arithmetic", "registers"], &[]);
+        assert_eq!(warps(&found), [truth("core.wave")]);
+        near(&found, "cores", truth("core.count"), 0.0);
+        near(&found, "fma.latency_s", truth("core.alu_latency") / 585e6, 0.05);
+        let alus = truth("core.ports") * truth("core.lanes");
+        near(&found, "peak.fp32", truth("core.count") * alus * 2.0 * 585e6, 0.05);
+        near(&found, "alu.in_flight", alus * truth("core.alu_latency"), 0.08);
+        let registers = truth("residency.max_registers");
+        near(&found, "registers.per_thread_max", registers, 4.0 / registers);
+        match found.facts.get("registers.per_core") {
+            Some(Finding::Number(Fact::Known { lo: Some(lo), hi: Some(hi), .. })) => {
+                assert!((*lo..=*hi).contains(&truth("residency.registers")), "from {lo} to {hi}");
+            }
+            // Where warps are used up before registers are.
+            Some(Finding::Number(Fact::Unknown { unknown })) => assert!(unknown.contains("at least"), "{unknown}"),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn noisy_silicon_with_other_warps() {
+    for (warp, cores, noise) in [(4.0, 3.0, 0.03), (32.0, 7.0, 0.03), (128.0, 1.0, 0.1)] {
+        let changes = [
+            ("core.wave", warp),
+            ("residency.warp", warp),
+            ("core.lanes", 2.0 * warp),
+            ("core.count", cores),
+            ("timer.noise", noise),
+            ("timer.quantum", 5.2e-8),
+        ];
+        let (mut device, _file) = silicon("adreno640", &changes);
+        let found = probed(&mut *device, &MINE, &[]);
+        assert_eq!(warps(&found), [warp]);
+        near(&found, "cores", cores, 0.0);
+        near(&found, "timer.quantum_s", 5.2e-8, 0.02);
+        near(&found, "peak.fp32", cores * 6.0 * warp * 2.0 * 585e6, 0.05);
+        near(&found, "registers.per_thread_max", 185.0, 4.0 / 185.0);
+        near(&found, "local.banks", 32.0, 0.0);
+    }
+}
+
+/// A device whose clock shows nonsense, and one that refuses everything.
+#[test]
+fn nonsense_is_unknown_with_the_reason() {
+    let device = opened("sim:adreno640");
+    let context = Context { device: device.info(), scale: Scale::Full, seed: 1 };
+    let clocks: [fn(usize) -> Outcome; 2] =
+        [|_| Outcome::Verified, |_| Outcome::Failed { why: "it burns".into(), cause: warpsight_probe::Cause::Refused }];
+    let times: [fn(usize) -> f64; 4] = [|_| 0.0, |_| 1e-9, |n| 1e-3 / (n as f64 + 1.0), |_| f64::NAN];
+    for (outcome, time) in clocks.iter().flat_map(|outcome| times.iter().map(move |time| (outcome, time))) {
+        for aspect in all().into_iter().filter(|aspect| MINE.contains(&aspect.phase.name)) {
+            let mut plan = (aspect.phase.plan)(&context);
+            let mut records: Vec<Record> = vec![];
+            while let Some(measurement) = plan.ask(&records) {
+                let n = records.len();
+                assert!(n < 800, "{} asks for more and more", aspect.phase.name);
+                let record = Record::skipped(aspect.phase.name, &measurement.name, "");
+                records.push(Record { outcome: outcome(n), times_s: vec![time(n); 3], ..record });
+            }
+            for records in [&records[..], &records[..records.len() / 2], &[]] {
+                let found = (aspect.analyse)(&Seen { device: device.info(), records, found: &Findings::default() });
+                assert!(!found.facts.is_empty(), "{}", aspect.phase.name);
+                let numbers = found.facts.iter().filter_map(|(key, finding)| match finding {
+                    Finding::Number(fact) => Some((key, fact.get().copied()?)),
+                    _ => None,
+                });
+                numbers.for_each(|(key, value)| assert!(value.is_finite() && value >= 0.0, "{key} is {value}"));
+            }
+        }
+    }
+}
+
+/// What is asked next depends on the records alone; a rehearsal ends soon.
+#[test]
+fn a_plan_goes_on_where_another_was_interrupted() {
+    let mut device = opened("sim:adreno640");
+    for aspect in all().into_iter().filter(|aspect| MINE.contains(&aspect.phase.name)) {
+        let records = recorded(&aspect, &mut *device, Scale::Tiny);
+        assert!(!records.is_empty(), "{}", aspect.phase.name);
+        for kept in [1, records.len() / 2, records.len()] {
+            let mut plan = (aspect.phase.plan)(&Context { device: device.info(), scale: Scale::Tiny, seed: 1 });
+            let next = plan.ask(&records[..kept]).map(|measurement| measurement.name);
+            assert_eq!(next, records.get(kept).map(|record| record.name.clone()));
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Simulated GPUs by chance, all of them probed: what is found beside what they are made of.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use warpsight_ir::profile::Fact;
+use warpsight_probe::{Context, Finding, Findings, Scale, aspects, battery};
+use warpsight_run::Options;
+
+/// A GPU, by the table and key of each number that is not its base's.
+#[derive(Clone, Debug)]
+pub struct Silicon {
+    pub base: &'static str,
+    pub numbers: BTreeMap<&'static str, f64>,
+    /// Address bits whose XOR a set's number is, of images; the lowest digits of a line's number where there are none.
+    pub hash: Option<Vec<Vec<u32>>>,
+}
+
+impl Silicon {
+    /// One of a seed: caches, warps, registers, cores and latencies by chance.
+    pub fn by_chance(rng: &mut fastrand::Rng, noise: f64) -> Self {
+        let base = ["adreno640", "mali-g76"][rng.usize(0..2)];
+        let mut numbers: BTreeMap<&str, f64> = BTreeMap::new();
+        let mut put = |key: &'static str, value: f64| {
+            numbers.insert(key, value);
+        };
+        let warp = f64::from(4 << rng.u32(0..6));
+        put("core.wave", warp);
+        put("residency.warp", warp);
+        put("core.lanes", warp * f64::from(1 + rng.u32(0..2)));
+        put("core.ports", f64::from(rng.u32(1..5)));
+        put("core.count", f64::from(rng.u32(2..9)));
+        put("core.alu_latency", f64::from(rng.u32(3..8)));
+        put("residency.registers", f64::from(rng.u32(18..40)) * 8.0 * warp * 8.0);
+        put("residency.max_registers", f64::from(rng.u32(64..200)));
+        put("residency.max_warps", 48.0);
+        put("timer.noise", noise);
+        put("timer.seed", f64::from(rng.u32(0..1 << 20)));
+        let (line, ways, sets) = (16_u32 << rng.u32(0..4), rng.u32(1..17), 1_u32 << rng.u32(0..6));
+        put("texture.cache.line", line.into());
+        put("texture.cache.ways", ways.into());
+        put("texture.cache.sets", sets.into());
+        put("texture.cache.bytes", f64::from(line) * f64::from(ways) * f64::from(sets));
+        put("texture.wave_overhead", 1.0);
+        put("texture.step", 1.0);
+        put("texture.latency", f64::from(rng.u32(30..120)));
+        put("texture.miss_latency", f64::from(rng.u32(30..120)));
+        let l2_line = f64::from(line.max(64 << rng.u32(0..2)));
+        let (l2_sets, l2_ways) = (f64::from(32 << rng.u32(0..3)), f64::from(8 + 4 * rng.u32(0..3)));
+        put("l2.cache.line", l2_line);
+        put("l2.cache.sets", l2_sets);
+        put("l2.cache.ways", l2_ways);
+        put("l2.cache.bytes", (if base == "adreno640" { 4.0 } else { 2.0 }) * l2_line * l2_sets * l2_ways);
+        put("buffer.latency", f64::from(rng.u32(40..120)));
+        put("dram.latency", f64::from(rng.u32(60..200)));
+        put("dram.bytes_per_cycle", 6.0 + 10.0 * rng.f64());
+        // Sets are told apart by a hash in every other one that has any.
+        let bits = sets.trailing_zeros();
+        let hash = (rng.bool() && bits > 0).then(|| {
+            let (low, distance) = (line.trailing_zeros(), 1 + rng.u32(0..3));
+            (0..bits).map(|bit| vec![low + bit, low + bit + distance]).collect()
+        });
+        Self { base, numbers, hash }
+    }
+
+    /// Its file.
+    pub fn file(&self) -> tempfile::TempPath {
+        let mut tables: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for (key, value) in &self.numbers {
+            let (table, key) = key.rsplit_once('.').expect("a table");
+            let fractions = ["clock", "rate", "latency", "noise", "bytes_per_cycle", "overhead", "step"].iter().any(|word| key.ends_with(word));
+            let value = if fractions || value.fract() != 0.0 { format!("{value:?}") } else { format!("{value}") };
+            tables.entry(table).or_default().push(format!("{key} = {value}"));
+        }
+        let hash = self.hash.as_ref().map(|hash| format!("set_hash = {hash:?}")).unwrap_or_else(|| "set_hash = []".into());
+        for kind in ["image1d_buffer", "image1d", "image2d", "image2d_from_buffer"] {
+            let name: &'static str = Box::leak(format!("texture.{kind}").into_boxed_str());
+            if self.hash.is_some() || self.numbers["texture.cache.sets"] == 1.0 {
+                tables.entry(name).or_default().push(hash.clone());
+            } else {
+                let bits = self.numbers["texture.cache.sets"].log2() as u32;
+                let low = self.numbers["texture.cache.line"].log2() as u32;
+                let plain: Vec<Vec<u32>> = (0..bits).map(|bit| vec![low + bit]).collect();
+                tables.entry(name).or_default().push(format!("set_hash = {plain:?}"));
+            }
+        }
+        let mut text = format!("base = \"{}\"\nname = \"by-chance\"\n", self.base);
+        for (table, keys) in tables {
+            text += &format!("[{table}]\n{}\n", keys.join("\n"));
+        }
+        let mut file = tempfile::Builder::new().suffix(".toml").tempfile().expect("a file");
+        file.write_all(text.as_bytes()).expect("written");
+        file.into_temp_path()
+    }
+
+    /// Everything that quick aspects find.
+    pub fn probed(&self, only: &[&str]) -> Findings {
+        let file = self.file();
+        let options = Options { in_process: true, cache: None, ..Options::default() };
+        let mut device = warpsight_run::open(&format!("sim:{}", file.display()), &options).expect("a simulated GPU");
+        let info = device.info().clone();
+        let (mut found, mut records) = (Findings::default(), vec![]);
+        for aspect in aspects::all().into_iter().filter(|aspect| only.is_empty() || only.contains(&aspect.phase.name)) {
+            let mut plan = (aspect.phase.plan)(&Context { device: &info, scale: Scale::Quick, seed: 1 });
+            let mut own = vec![];
+            while let Some(measurement) = plan.ask(&own) {
+                own.push(battery::take(aspect.phase.name, measurement, &mut *device).0);
+            }
+            if std::env::var_os("DUMP").is_some() {
+                for r in &own { eprintln!("{} {:?} {:?}", r.name, r.outcome, r.times_s.first()); }
+            }
+            records.extend(own);
+            found.extend((aspect.analyse)(&aspects::Seen { device: &info, records: &records, found: &found }));
+        }
+        found
+    }
+
+    fn number(&self, key: &str) -> f64 {
+        self.numbers[key]
+    }
+
+    /// What was found beside what is true: a name, both, and whether it counts as found.
+    pub fn judged(&self, found: &Findings) -> Vec<(&'static str, f64, Option<f64>, bool)> {
+        let get = |key: &str| found.get(key);
+        let exact = |a: f64, b: f64| (a - b).abs() < 1e-6 * b;
+        let within = |part: f64| move |a: f64, b: f64| (a - b).abs() <= part * b;
+        let mut all = vec![];
+        let mut judge = |name: &'static str, truth: f64, found: Option<f64>, right: &dyn Fn(f64, f64) -> bool| {
+            all.push((name, truth, found, found.is_some_and(|found| right(found, truth))));
+        };
+        judge("texture capacity", self.number("texture.cache.bytes"), get("texture.l1.capacity_bytes"), &exact);
+        judge("texture line", self.number("texture.cache.line"), get("texture.l1.line_bytes"), &exact);
+        let geometries = match found.facts.get("texture.l1.geometries") {
+            Some(Finding::Geometries(Fact::Known { value, .. })) => value.clone(),
+            _ => vec![],
+        };
+        let ways = self.number("texture.cache.ways");
+        let in_set = geometries.iter().any(|g| f64::from(g.ways) == ways && f64::from(g.sets) == self.number("texture.cache.sets"));
+        match self.hash {
+            None => judge("texture ways", ways, get("texture.l1.ways"), &exact),
+            Some(_) => judge("texture ways among those listed", ways, in_set.then_some(ways), &exact),
+        }
+        judge("texture latency", self.texture_hit(), get("texture.l1.latency_s"), &within(0.05));
+        judge("L2 capacity", self.number("l2.cache.bytes"), get("buffer.l2.capacity_bytes"), &exact);
+        if std::env::var_os("DUMP").is_some() {
+            eprintln!("L2 {:?} {:?}", found.facts.get("buffer.l2.capacity_bytes"), found.facts.get("texture.l2.capacity_bytes"));
+        }
+        judge("L2 line", self.number("l2.cache.line"), get("buffer.l2.line_bytes"), &exact);
+        let warps = match found.facts.get("warp.sizes") {
+            Some(Finding::Numbers(Fact::Known { value, .. })) => value.first().copied(),
+            _ => None,
+        };
+        judge("warp", self.number("core.wave"), warps, &exact);
+        judge("cores", self.number("core.count"), get("cores"), &within(0.05));
+        judge("registers a work-item", self.number("residency.max_registers"), get("registers.per_thread_max"), &|a, b| (a - b).abs() <= 4.0);
+        let lanes = self.number("core.ports") * self.number("core.lanes") * self.number("core.count");
+        judge("peak f32 [GFLOP/s]", 2.0 * lanes * self.clock() / 1e9, get("peak.fp32").map(|peak| peak / 1e9), &within(0.05));
+        judge("levels of images", 2.0, Some(levels(found, "texture")), &exact);
+        judge("levels of buffers", if self.base == "adreno640" { 1.0 } else { 2.0 }, Some(levels(found, "buffer")), &exact);
+        all
+    }
+
+    fn clock(&self) -> f64 {
+        if self.base == "adreno640" { 585e6 } else { 800e6 }
+    }
+
+    /// With a step and the overhead of a fetch, a cycle each.
+    fn texture_hit(&self) -> f64 {
+        (self.number("texture.latency") + 2.0) / self.clock()
+    }
+}
+
+/// How many caches were found on a way to memory.
+fn levels(found: &Findings, way: &str) -> f64 {
+    (1..6).filter(|level| found.get(&format!("{way}.l{level}.capacity_bytes")).is_some()).count() as f64
+}

@@ -6,14 +6,14 @@ use warpsight_probe::{Finding, Geometry};
 /// Parts of a device, each with the first words of its keys. What stands nowhere is shown last.
 const PARTS: [(&str, &[&str]); 9] = [
     ("Clock and launches", &["timer", "launch", "clock"]),
-    ("Cores and arithmetic", &["cores", "alu", "peak", "fma", "special", "int", "branch", "barrier", "group", "groups"]),
+    ("Cores and arithmetic", &["cores", "alu", "peak", "fma", "special", "int", "branch", "barrier", "group", "groups", "loop"]),
     ("Warps and lanes", &["warp", "lane"]),
     ("Registers", &["registers", "concurrency"]),
     ("Images", &["texture", "image"]),
     ("Buffers", &["buffer", "read"]),
     ("Constant and read-only memory", &["constant", "readonly", "scalar"]),
     ("Local memory", &["local"]),
-    ("Memory", &["dram"]),
+    ("Memory", &["dram", "write"]),
 ];
 const OTHERS: &str = "Others";
 
@@ -170,6 +170,7 @@ fn shape(shape: &Geometry) -> String {
 fn source_name(source: Source) -> &'static str {
     match source {
         Source::Measured => "measured",
+        Source::Simulated => "simulated",
         Source::Vendor => "vendor",
         Source::Paper => "paper",
         Source::Assumed => "assumed",

@@ -16,6 +16,8 @@ const PARTS: [(&str, &[&str]); 9] = [
     ("Memory", &["dram", "write"]),
 ];
 const OTHERS: &str = "Others";
+/// Alternatives that a table shows.
+const MOST_LISTED: usize = 4;
 
 /// Figures of papers by parts of keys; the first that fits holds.
 const FIGURES: [(&[&str], &str); 9] = [
@@ -158,7 +160,19 @@ impl Cells {
 }
 
 fn list<T>(all: &[T], show: impl Fn(&T) -> String) -> String {
-    all.iter().map(show).collect::<Vec<_>>().join(", ")
+    let mut words: Vec<String> = vec![];
+    for word in all.iter().map(show) {
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    // Some of what is consistent: the rest stands in the JSON.
+    let more = words.len().saturating_sub(MOST_LISTED);
+    words.truncate(MOST_LISTED);
+    if more > 0 {
+        words.push(format!("{more} more"));
+    }
+    words.join(", ")
 }
 
 fn shape(shape: &Geometry) -> String {

@@ -6,14 +6,14 @@ use warpsight_probe::{Finding, Geometry};
 /// Parts of a device, each with the first words of its keys. What stands nowhere is shown last.
 const PARTS: [(&str, &[&str]); 9] = [
     ("Clock and launches", &["timer", "launch", "clock"]),
-    ("Cores and arithmetic", &["cores", "alu", "peak", "fma", "special", "int", "branch", "barrier", "group", "groups"]),
+    ("Cores and arithmetic", &["cores", "alu", "peak", "fma", "special", "int", "branch", "barrier", "group", "groups", "loop"]),
     ("Warps and lanes", &["warp", "lane"]),
     ("Registers", &["registers", "concurrency"]),
     ("Images", &["texture", "image"]),
     ("Buffers", &["buffer", "read"]),
     ("Constant and read-only memory", &["constant", "readonly", "scalar"]),
     ("Local memory", &["local"]),
-    ("Memory", &["dram"]),
+    ("Memory", &["dram", "write"]),
 ];
 const OTHERS: &str = "Others";
 
@@ -29,6 +29,9 @@ const FIGURES: [(&[&str], &str); 9] = [
     (&["capacity_bytes", "line_bytes", "latency", ".sets", ".ways", "geometries", "instances"], "001, figure 6"),
     (&["read."], "001, figure 9"),
 ];
+
+/// Shapes of a cache that are shown.
+const SHAPES: usize = 3;
 
 /// The heading of a key.
 pub fn part(key: &str) -> &'static str {
@@ -67,7 +70,7 @@ impl Unit {
             _ if last.ends_with("_bytes") => Self::Bytes,
             _ if last.ends_with("_cycles") => Self::Cycles,
             _ if last.ends_with("_s") => Self::Seconds,
-            _ if last.starts_with("bandwidth") => Self::BytesPerSecond,
+            _ if last.contains("bandwidth") => Self::BytesPerSecond,
             _ if last == "hz" => Self::Hertz,
             _ if key.starts_with("peak.") || last == "rate" => Self::Operations,
             _ => Self::Count,
@@ -136,7 +139,7 @@ impl Cells {
             }
             Finding::Numbers(fact) => Self::said(fact, |values| list(values, |value| unit.words(*value))),
             Finding::Word(fact) => Self::said(fact, String::clone),
-            Finding::Geometries(fact) => Self::said(fact, |shapes| list(shapes, shape)),
+            Finding::Geometries(fact) => Self::said(fact, |shapes| first(shapes)),
         }
     }
 
@@ -159,6 +162,13 @@ impl Cells {
 
 fn list<T>(all: &[T], show: impl Fn(&T) -> String) -> String {
     all.iter().map(show).collect::<Vec<_>>().join(", ")
+}
+
+/// The best of several; the JSON has them all.
+fn first(shapes: &[Geometry]) -> String {
+    let (shown, others) = shapes.split_at(shapes.len().min(SHAPES));
+    let more = if others.is_empty() { String::new() } else { format!(", and {} more", others.len()) };
+    list(shown, shape) + &more
 }
 
 fn shape(shape: &Geometry) -> String {

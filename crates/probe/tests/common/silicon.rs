@@ -67,7 +67,8 @@ impl Silicon {
         let mut tables: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for (key, value) in &self.numbers {
             let (table, key) = key.rsplit_once('.').expect("a table");
-            let fractions = ["clock", "rate", "latency", "noise", "bytes_per_cycle", "overhead", "step"].iter().any(|word| key.ends_with(word));
+            let fractions =
+                ["clock", "rate", "latency", "noise", "bytes_per_cycle", "overhead", "step"].iter().any(|word| key.ends_with(word));
             let value = if fractions || value.fract() != 0.0 { format!("{value:?}") } else { format!("{value}") };
             tables.entry(table).or_default().push(format!("{key} = {value}"));
         }
@@ -106,7 +107,9 @@ impl Silicon {
                 own.push(battery::take(aspect.phase.name, measurement, &mut *device).0);
             }
             if std::env::var_os("DUMP").is_some() {
-                for r in &own { eprintln!("{} {:?} {:?}", r.name, r.outcome, r.times_s.first()); }
+                for r in &own {
+                    eprintln!("{} {:?} {:?}", r.name, r.outcome, r.times_s.first());
+                }
             }
             records.extend(own);
             found.extend((aspect.analyse)(&aspects::Seen { device: &info, records: &records, found: &found }));
@@ -151,7 +154,9 @@ impl Silicon {
         };
         judge("warp", self.number("core.wave"), warps, &exact);
         judge("cores", self.number("core.count"), get("cores"), &within(0.05));
-        judge("registers a work-item", self.number("residency.max_registers"), get("registers.per_thread_max"), &|a, b| (a - b).abs() <= 4.0);
+        judge("registers a work-item", self.number("residency.max_registers"), get("registers.per_thread_max"), &|a, b| {
+            (a - b).abs() <= 4.0
+        });
         let lanes = self.number("core.ports") * self.number("core.lanes") * self.number("core.count");
         judge("peak f32 [GFLOP/s]", 2.0 * lanes * self.clock() / 1e9, get("peak.fp32").map(|peak| peak / 1e9), &within(0.05));
         judge("levels of images", 2.0, Some(levels(found, "texture")), &exact);

@@ -50,7 +50,8 @@ pub(super) fn plan(context: &Context) -> Plan {
     let mut fits = Fits::default();
     Plan::reacting(move |records| {
         let next = routes.iter().find_map(|limits| limits.next(records, &mut fits));
-        let runs = |spec: &Spec, effort: Effort| if spec.range / u64::from(spec.stride) > LONG as u64 { effort.runs.min(3) } else { effort.runs };
+        let runs =
+            |spec: &Spec, effort: Effort| if spec.range / u64::from(spec.stride) > LONG as u64 { effort.runs.min(3) } else { effort.runs };
         next.map(|(spec, effort)| spec.measurement(Effort { runs: runs(&spec, effort), ..effort }))
     })
 }

@@ -213,7 +213,8 @@ impl Route {
         let shapes = possible.iter().flat_map(|&line| {
             let whole = move |bytes: f64| (bytes / line as f64).round().max(1.0) as u64;
             // Where lines are shorter than the stride of the curve, those that are left out may leave sets empty.
-            let scales = std::iter::successors(Some(1.0), |scale| Some(scale / 2.0)).take_while(move |scale| scale * grain as f64 >= line.min(grain) as f64);
+            let scales = std::iter::successors(Some(1.0), |scale| Some(scale / 2.0))
+                .take_while(move |scale| scale * grain as f64 >= line.min(grain) as f64);
             let capacities = scales.flat_map(move |scale| whole(scale * lo).saturating_sub(1).max(1)..=whole(scale * hi) + 1);
             capacities.flat_map(move |lines| lru::candidates(lines * line, line))
         });

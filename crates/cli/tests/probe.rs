@@ -64,7 +64,6 @@ fn a_device_becomes_findings_a_profile_and_a_page() {
         let text = |name: &str| std::fs::read_to_string(s.path(name)).expect("a file");
         assert_eq!(text(file), text(own));
     }
-    s.run(&["predict", "examples/accesses/stream-triad.toml", "--device", "/no/such/profile.toml"], 2);
 
     // The same again measures nothing, and its records are a recording.
     let records = s.json("out/hierarchy.json");

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use warpsight_ir::Profile;
+use warpsight_ir::profile::{Fact, Source};
 use warpsight_probe::diff::{How, diff};
 use warpsight_probe::{Finding, Findings, profile};
 
@@ -90,7 +91,41 @@ fn of_profile(side: Side) -> Result<Facts, Failure> {
     let tree = serde_json::to_value(&profile).map_err(|error| Failure::input(format!("the profile has no JSON: {error}")))?;
     let mut facts = Facts::new();
     gather(&tree, "", &mut facts);
-    Ok(facts)
+    Ok(by_the_second(facts))
+}
+
+/// Latencies and rates by the second: two devices may differ in their clocks alone, and where none was found a profile assumes one.
+fn by_the_second(facts: Facts) -> Facts {
+    const CLOCK: &str = "execution.clock";
+    let clock = match facts.get(CLOCK) {
+        Some(Finding::Number(fact)) => fact.get().copied(),
+        _ => None,
+    };
+    let scaled = |(key, finding): (String, Finding)| {
+        let (key, scale) = match key.strip_suffix("_per_clock") {
+            Some(of) => (format!("{of}.rate"), clock),
+            None if key.ends_with("latency") => (format!("{key}_s"), clock.map(f64::recip)),
+            None => return (key, finding),
+        };
+        let finding = match (finding, scale) {
+            (Finding::Number(fact), Some(scale)) => Finding::Number(times(fact, scale)),
+            (Finding::Number(Fact::Known { .. }), None) => Finding::Number(Fact::unknown("the profile has no clock")),
+            (other, _) => other,
+        };
+        (key, finding)
+    };
+    let is_assumed = |finding: &Finding| matches!(finding, Finding::Number(Fact::Known { source: Source::Assumed, .. }));
+    facts.into_iter().filter(|(key, finding)| key != CLOCK || !is_assumed(finding)).map(scaled).collect()
+}
+
+fn times(fact: Fact<f64>, scale: f64) -> Fact<f64> {
+    match fact {
+        Fact::Known { value, source, cite, lo, hi, .. } => {
+            let [lo, hi] = [lo, hi].map(|end| end.map(|end| end * scale));
+            Fact::Known { value: value * scale, source, cite, lo, hi, alternatives: vec![] }
+        }
+        other => other,
+    }
 }
 
 /// Facts in a tree, by their paths.

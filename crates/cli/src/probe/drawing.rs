@@ -9,17 +9,19 @@ use warpsight_probe::{Finding, Findings};
 struct Way {
     name: &'static str,
     levels: &'static [&'static str],
+    /// What is known of it as a whole, where its levels were not told apart.
+    whole: Option<&'static str>,
     /// Whether it ends in memory.
     to_memory: bool,
 }
 
 const WAYS: [Way; 6] = [
-    Way { name: "images", levels: &["texture.l1", "texture.l2", "texture.l3"], to_memory: true },
-    Way { name: "buffers", levels: &["buffer.l1", "buffer.l2", "buffer.l3"], to_memory: true },
-    Way { name: "constants", levels: &["constant.l1", "constant.l15"], to_memory: true },
-    Way { name: "read-only", levels: &["readonly"], to_memory: true },
-    Way { name: "scalars", levels: &["scalar.l1"], to_memory: true },
-    Way { name: "local", levels: &["local"], to_memory: false },
+    Way { name: "images", levels: &["texture.l1", "texture.l2", "texture.l3"], whole: None, to_memory: true },
+    Way { name: "buffers", levels: &["buffer.l1", "buffer.l2", "buffer.l3"], whole: None, to_memory: true },
+    Way { name: "constants", levels: &["constant.l1", "constant.l15"], whole: Some("constant"), to_memory: true },
+    Way { name: "read-only", levels: &["readonly"], whole: None, to_memory: true },
+    Way { name: "scalars", levels: &["scalar.l1"], whole: None, to_memory: true },
+    Way { name: "local", levels: &[], whole: Some("local"), to_memory: false },
 ];
 
 /// Pixels.
@@ -34,7 +36,10 @@ pub fn svg(findings: &Findings) -> Result<String, PlotError> {
 
 /// Boxes for what was found to be there; what was found to be absent, and what nobody looked for, is none.
 fn of(findings: &Findings) -> Diagram {
-    let found = |way: &Way| -> Vec<&'static str> { way.levels.iter().copied().filter(|level| is_there(findings, level)).collect() };
+    let found = |way: &Way| -> Vec<&'static str> {
+        let levels: Vec<_> = way.levels.iter().copied().filter(|level| is_there(findings, level)).collect();
+        if levels.is_empty() { way.whole.into_iter().filter(|whole| is_there(findings, whole)).collect() } else { levels }
+    };
     let ways: Vec<(&Way, Vec<&str>)> = WAYS.iter().map(|way| (way, found(way))).filter(|(_, levels)| !levels.is_empty()).collect();
     let rows = ways.len().max(1) as i32;
     let columns = ways.iter().map(|way| way.1.len()).max().unwrap_or(0) as i32;
@@ -64,7 +69,7 @@ fn of(findings: &Findings) -> Diagram {
 
 /// Whether a number of a level is known.
 fn is_there(findings: &Findings, level: &str) -> bool {
-    let of_it = |key: &str| key.strip_prefix(level).is_some_and(|rest| rest.starts_with('.'));
+    let of_it = |key: &str| key.rsplit_once('.').is_some_and(|(of, _)| of == level);
     findings.facts.iter().any(|(key, fact)| of_it(key) && matches!(fact, Finding::Number(Fact::Known { .. })))
 }
 

@@ -157,7 +157,8 @@ pub fn slug(name: &str) -> String {
     if slug.is_empty() { NAMELESS.into() } else { slug.into() }
 }
 
-/// JSON has no number that is not finite: a fact of such a number is unknown, an end of an interval is not stated, a point is left out.
+/// JSON has no number that is not finite: a fact of such a number is unknown, an end of an interval is not stated, a point is left
+/// out, and a curve without points.
 fn finite(findings: &mut Findings) {
     for finding in findings.facts.values_mut() {
         match finding {
@@ -172,6 +173,7 @@ fn finite(findings: &mut Findings) {
         curve.model.retain(|point| point.iter().all(|number| number.is_finite()));
         curve.changes.retain(|number| number.is_finite());
     }
+    findings.curves.retain(|curve| !curve.points.is_empty());
 }
 
 fn known_only<T>(fact: &mut Fact<T>, is_finite: impl Fn(&T) -> bool) {

@@ -32,6 +32,9 @@ const FIGURES: [(&[&str], &str); 9] = [
     (&["read."], "001, figure 9"),
 ];
 
+/// Shapes of a cache that are shown.
+const SHAPES: usize = 3;
+
 /// The heading of a key.
 pub fn part(key: &str) -> &'static str {
     let first = key.split('.').next().unwrap_or(key);
@@ -69,7 +72,7 @@ impl Unit {
             _ if last.ends_with("_bytes") => Self::Bytes,
             _ if last.ends_with("_cycles") => Self::Cycles,
             _ if last.ends_with("_s") => Self::Seconds,
-            _ if last.starts_with("bandwidth") => Self::BytesPerSecond,
+            _ if last.contains("bandwidth") => Self::BytesPerSecond,
             _ if last == "hz" => Self::Hertz,
             _ if key.starts_with("peak.") || last == "rate" => Self::Operations,
             _ => Self::Count,
@@ -138,7 +141,7 @@ impl Cells {
             }
             Finding::Numbers(fact) => Self::said(fact, |values| list(values, |value| unit.words(*value))),
             Finding::Word(fact) => Self::said(fact, String::clone),
-            Finding::Geometries(fact) => Self::said(fact, |shapes| list(shapes, shape)),
+            Finding::Geometries(fact) => Self::said(fact, |shapes| first(shapes)),
         }
     }
 
@@ -173,6 +176,13 @@ fn list<T>(all: &[T], show: impl Fn(&T) -> String) -> String {
         words.push(format!("{more} more"));
     }
     words.join(", ")
+}
+
+/// The best of several; the JSON has them all.
+fn first(shapes: &[Geometry]) -> String {
+    let (shown, others) = shapes.split_at(shapes.len().min(SHAPES));
+    let more = if others.is_empty() { String::new() } else { format!(", and {} more", others.len()) };
+    list(shown, shape) + &more
 }
 
 fn shape(shape: &Geometry) -> String {

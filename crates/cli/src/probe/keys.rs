@@ -107,7 +107,8 @@ impl Unit {
 /// Digits that say something.
 pub fn digits(value: f64) -> String {
     match value.abs() {
-        size if value == value.round() && size < 1e15 => format!("{value:.0}"),
+        // Scaled to its unit a whole number may be a bit less or more.
+        size if (value - value.round()).abs() <= 1e-9 * size && size < 1e15 => format!("{value:.0}"),
         size if !(1e-3..1e7).contains(&size) => format!("{value:.2e}"),
         size if size >= 1000.0 => format!("{value:.0}"),
         size if size >= 10.0 => format!("{value:.1}"),

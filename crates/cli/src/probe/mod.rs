@@ -12,8 +12,8 @@ mod roofline;
 mod show;
 
 use crate::battery::ScaleArg;
+use crate::battery::measuring::{MeasureArgs, minutes};
 use crate::failure::{Failure, Kind};
-use crate::measuring::{MeasureArgs, minutes};
 use crate::names::named;
 use crate::report::{note, out};
 use found::Found;

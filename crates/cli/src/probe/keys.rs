@@ -104,8 +104,10 @@ impl Unit {
 
 /// Digits that say something.
 pub fn digits(value: f64) -> String {
+    // Of another unit, a whole number may be off in its last bits.
+    let is_whole = |size: f64| (value - value.round()).abs() <= 1e-9 * size;
     match value.abs() {
-        size if value == value.round() && size < 1e15 => format!("{value:.0}"),
+        size if is_whole(size) && size < 1e15 => format!("{value:.0}"),
         size if !(1e-3..1e7).contains(&size) => format!("{value:.2e}"),
         size if size >= 1000.0 => format!("{value:.0}"),
         size if size >= 10.0 => format!("{value:.1}"),

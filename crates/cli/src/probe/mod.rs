@@ -132,7 +132,8 @@ fn write(args: &Args, found: &Found, dir: &Path) -> Result<(), Failure> {
     }
     let own = [(&args.profile_out, &profile), (&args.page, &page)];
     let given = own.into_iter().filter_map(|(path, text)| Some(warpsight_files::write(path.as_ref()?, text.as_bytes())));
-    let given = given.fold(Ok(()), |all, one| all.and(one.map_err(Failure::from)));
+    let given: Vec<_> = given.collect();
+    let given = given.into_iter().collect::<Result<(), _>>().map_err(Failure::from);
     // A folder that nobody named may be one that nobody can write to.
     let folder = if args.out.is_some() { folder } else { Ok(()) };
     folder.and(given)

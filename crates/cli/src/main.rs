@@ -17,7 +17,6 @@ mod export;
 mod failure;
 mod help;
 mod import;
-mod measuring;
 mod names;
 mod network;
 mod npy;

@@ -42,7 +42,7 @@ fn a_device_becomes_findings_a_profile_and_a_page() {
     assert_eq!((number("texture.l1.capacity_bytes"), number("texture.l1.line_bytes")), (Some(1024.0), Some(32.0)), "{found}");
     let capacity = &found["keys"]["texture.l1.capacity_bytes"];
     assert!(capacity["lo"].as_f64() <= Some(1024.0) && capacity["hi"].as_f64() >= Some(1024.0), "{capacity}");
-    assert_eq!(capacity["source"], "measured");
+    assert_eq!(capacity["source"], "simulated");
     let latency = number("texture.l1.latency_s").expect("a latency");
     assert!((1e-8..1e-6).contains(&latency), "SI units: {latency}");
     let names: Vec<&str> = found["aspects"].as_array().expect("aspects").iter().filter_map(|own| own["name"].as_str()).collect();

@@ -73,6 +73,8 @@ pub struct Claim<T> {
 pub enum Source {
     /// A micro-benchmark on the device.
     Measured,
+    /// A micro-benchmark on a simulated device.
+    Simulated,
     /// The vendor's or driver's documents.
     Vendor,
     /// A published paper.

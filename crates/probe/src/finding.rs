@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use warpsight_ir::profile::{Fact, Geometry};
+use warpsight_ir::profile::{Fact, Geometry, Source};
 
 /// A fact of a device, in SI units: seconds, bytes, bytes a second, operations a second; numbers of things as they are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,6 +61,21 @@ impl Findings {
         match self.facts.get(key)? {
             Finding::Number(fact) => fact.get().copied(),
             _ => None,
+        }
+    }
+    /// Facts of one source other those of another.
+    pub(crate) fn from(&mut self, source: Source, other: Source) {
+        for finding in self.facts.values_mut() {
+            let own = match finding {
+                Finding::Number(Fact::Known { source, .. }) => source,
+                Finding::Numbers(Fact::Known { source, .. }) => source,
+                Finding::Word(Fact::Known { source, .. }) => source,
+                Finding::Geometries(Fact::Known { source, .. }) => source,
+                _ => continue,
+            };
+            if *own == source {
+                *own = other;
+            }
         }
     }
     /// Takes all that others found; theirs stand where both have a key.

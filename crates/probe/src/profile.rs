@@ -102,17 +102,22 @@ impl Reader<'_> {
             Some(Finding::Numbers(fact)) => map(fact.clone(), |sizes| sizes.first().map_or(1, |size| size.round() as u32)),
             _ => Fact::unknown("`warp.sizes` was not measured"),
         };
-        let (warp, registers, most) = (warps.get().copied(), self.number(&["registers.per_core"]), self.number(&["concurrency.full"]));
-        let max_warps = match (warp, most) {
-            (Some(warp), fact) => map(fact, |lanes| ((lanes / f64::from(warp)).round() as u32).max(1)),
-            (None, _) => Fact::unknown("no warp was found"),
+        let (registers, most) = (self.number(&["registers.per_core"]), self.number(&["concurrency.most"]));
+        // Groups of one work-item are a warp each; one group of as many work-items as there may be has all of its warps at once.
+        let get = |key: &str| self.findings.get(key);
+        let groups = get("concurrency.most").zip(get("cores")).map(|(groups, cores)| (groups / cores).round().max(1.0));
+        let whole = get("group.max_size").zip(warps.get().copied()).map(|(items, warp)| (items / f64::from(warp)).ceil());
+        let at_once = |number: Option<f64>| {
+            number.map_or(Fact::unknown("how many groups run at once was not found"), |number| map(most.clone(), |_| number as u32))
         };
+        let max_warps = at_once(groups.zip(whole).map(|(groups, whole)| groups.max(whole)));
+        let max_groups = at_once(groups);
         Execution {
             cores: self.count("cores"),
             clock,
             warp: warps,
             max_warps,
-            max_groups: self.count("groups.per_core"),
+            max_groups,
             registers: map(registers, |registers| registers.round() as u32),
             max_registers: self.count("registers.per_thread_max"),
             register_granule: self.count("registers.granule"),
@@ -260,12 +265,6 @@ pub fn consistency(findings: &Findings) -> Vec<Consistency> {
         get("peak.fp32"),
         0.1,
     );
-    hold(
-        "registers of a work-item × work-items at once ≤ registers of a core".into(),
-        get("registers.per_core"),
-        product(&["registers.per_thread_max", "concurrency.full"]).and_then(|all| Some(all.min(get("registers.per_core")?))),
-        0.1,
-    );
     for level in ["texture.l1", "texture.l2", "buffer.l1", "buffer.l2"] {
         let key = |of: &str| format!("{level}.{of}");
         hold(
@@ -281,6 +280,9 @@ pub fn consistency(findings: &Findings) -> Vec<Consistency> {
         get("texture.l2.capacity_bytes"),
         0.1,
     );
-    hold("warps by the order of atomics and by latency".into(), get("warp.by_order"), get("warp.by_latency"), 0.0);
+    // Two warps may go on together: their order shows them as one.
+    let (order, latency) = (get("warp.by_order"), get("warp.by_latency"));
+    let together = order.zip(latency).map(|(order, latency)| latency * (order / latency).round().max(1.0));
+    hold("the order of atomics shows whole warps of those that latency shows".into(), together, order, 0.0);
     all
 }

@@ -46,7 +46,10 @@ fn near(found: &Findings, key: &str, value: f64, part: f64) {
     assert!(lo <= best && best <= hi, "{key}: {lo:e} {best:e} {hi:e}");
 }
 
-fn geometries(found: &Findings, key: &str) -> Vec<(u32, u32, Option<Vec<Vec<u32>>>)> {
+/// Sets, ways and hash.
+type Told = (u32, u32, Option<Vec<Vec<u32>>>);
+
+fn geometries(found: &Findings, key: &str) -> Vec<Told> {
     match found.facts.get(key) {
         Some(Finding::Geometries(fact)) => {
             fact.get().expect("known").iter().map(|geometry| (geometry.sets, geometry.ways, geometry.hash.clone())).collect()

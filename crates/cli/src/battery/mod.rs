@@ -1,11 +1,12 @@
 //! `warpsight battery`: everything that can be measured of a GPU, within minutes, into a folder.
 
 mod ahead;
+pub mod measuring;
 pub mod prepare;
 mod tools;
 
+use crate::battery::measuring::{MeasureArgs, compiler, last_resort, minutes, summary_table, verdict, watch};
 use crate::failure::Failure;
-use crate::measuring::{MeasureArgs, compiler, last_resort, minutes, summary_table, verdict, watch};
 use crate::names::named;
 use crate::progress;
 use crate::report::Column::{Below, Keep};

@@ -16,6 +16,8 @@ const PARTS: [(&str, &[&str]); 9] = [
     ("Memory", &["dram", "write"]),
 ];
 const OTHERS: &str = "Others";
+/// Alternatives that a table shows.
+const MOST_LISTED: usize = 4;
 
 /// Figures of papers by parts of keys; the first that fits holds.
 const FIGURES: [(&[&str], &str); 9] = [
@@ -104,10 +106,9 @@ impl Unit {
 
 /// Digits that say something.
 pub fn digits(value: f64) -> String {
-    // Of another unit, a whole number may be off in its last bits.
-    let is_whole = |size: f64| (value - value.round()).abs() <= 1e-9 * size;
     match value.abs() {
-        size if is_whole(size) && size < 1e15 => format!("{value:.0}"),
+        // Scaled to its unit a whole number may be a bit less or more.
+        size if (value - value.round()).abs() <= 1e-9 * size && size < 1e15 => format!("{value:.0}"),
         size if !(1e-3..1e7).contains(&size) => format!("{value:.2e}"),
         size if size >= 1000.0 => format!("{value:.0}"),
         size if size >= 10.0 => format!("{value:.1}"),
@@ -163,7 +164,19 @@ impl Cells {
 }
 
 fn list<T>(all: &[T], show: impl Fn(&T) -> String) -> String {
-    all.iter().map(show).collect::<Vec<_>>().join(", ")
+    let mut words: Vec<String> = vec![];
+    for word in all.iter().map(show) {
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    // Some of what is consistent: the rest stands in the JSON.
+    let more = words.len().saturating_sub(MOST_LISTED);
+    words.truncate(MOST_LISTED);
+    if more > 0 {
+        words.push(format!("{more} more"));
+    }
+    words.join(", ")
 }
 
 /// The best of several; the JSON has them all.
@@ -182,6 +195,7 @@ fn shape(shape: &Geometry) -> String {
 fn source_name(source: Source) -> &'static str {
     match source {
         Source::Measured => "measured",
+        Source::Simulated => "simulated",
         Source::Vendor => "vendor",
         Source::Paper => "paper",
         Source::Assumed => "assumed",

@@ -3,8 +3,8 @@
 use super::Args;
 use super::found::{Found, slug};
 use super::replay::Measured;
+use crate::battery::measuring::{compiler, interruption, last_resort, verdict, watch};
 use crate::failure::Failure;
-use crate::measuring::{compiler, interruption, last_resort, verdict, watch};
 use crate::progress;
 use crate::report::note;
 use indicatif::ProgressBar;

@@ -12,8 +12,8 @@ mod roofline;
 mod show;
 
 use crate::battery::ScaleArg;
+use crate::battery::measuring::{MeasureArgs, minutes};
 use crate::failure::{Failure, Kind};
-use crate::measuring::{MeasureArgs, minutes};
 use crate::names::named;
 use crate::report::{note, out};
 use found::Found;
@@ -132,11 +132,14 @@ fn write(args: &Args, found: &Found, dir: &Path) -> Result<(), Failure> {
     }
     let own = [(&args.profile_out, &profile), (&args.page, &page)];
     let given = own.into_iter().filter_map(|(path, text)| Some(warpsight_files::write(path.as_ref()?, text.as_bytes())));
-    let given: Vec<_> = given.collect();
-    let given = given.into_iter().collect::<Result<(), _>>().map_err(Failure::from);
+    // The others are written though one cannot be.
+    let mut written = Ok(());
+    for one in given {
+        written = written.and(one.map_err(Failure::from));
+    }
     // A folder that nobody named may be one that nobody can write to.
     let folder = if args.out.is_some() { folder } else { Ok(()) };
-    folder.and(given)
+    folder.and(written)
 }
 
 /// Writes MT4G's JSON where it is asked for and all that it needs is known.

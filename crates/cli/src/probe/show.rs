@@ -2,8 +2,8 @@
 
 use super::found::Found;
 use super::keys::{Cells, digits, figure, part, parts};
+use crate::battery::measuring::summary_table;
 use crate::failure::Failure;
-use crate::measuring::summary_table;
 use crate::report::Column::{Below, Keep, Spare};
 use crate::report::{out, table};
 

@@ -13,6 +13,8 @@ mod timer;
 mod warp;
 
 use crate::{Findings, Phase, Record};
+use warpsight_ir::TimeSource;
+use warpsight_ir::profile::Source;
 use warpsight_run::DeviceInfo;
 
 /// An aspect of a device: how it is measured, and what the measurements say.
@@ -58,7 +60,11 @@ pub fn all() -> Vec<Aspect> {
 /// What the records of a device say: all aspects in order, each seeing what those before it found. A defect of one is noted among the
 /// contradictions and costs no other anything.
 pub fn analyse(device: &DeviceInfo, records: &[Record]) -> Findings {
-    each(&all(), device, records)
+    let mut found = each(&all(), device, records);
+    if device.clock == Some(TimeSource::Simulated) {
+        found.from(Source::Measured, Source::Simulated);
+    }
+    found
 }
 
 fn each(aspects: &[Aspect], device: &DeviceInfo, records: &[Record]) -> Findings {
@@ -78,7 +84,7 @@ fn each(aspects: &[Aspect], device: &DeviceInfo, records: &[Record]) -> Findings
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpsight_ir::profile::{Fact, Source};
+    use warpsight_ir::profile::Fact;
 
     fn aspect(analyse: fn(&Seen) -> Findings) -> Aspect {
         Aspect { analyse, ..timer::aspect() }

@@ -88,7 +88,7 @@ fn values(asked: &Asked) -> Answer<(u32, Series<u32>)> {
 fn at_once_by_values(asked: &Asked, values: u32, full: u32) -> Answer<(Vec<Held>, Vec<Edge>)> {
     // A compiler's own registers are a part as well.
     let part = |parts: u32| if parts == 1 { values } else { (values.saturating_sub((parts - 1) * OWN) / parts).max(1) };
-    let held: Vec<Held> = PARTS.iter().map(|&parts| held(asked, part(parts), full, parts <= 2)).collect::<Answer<_>>()?;
+    let held: Vec<Held> = PARTS.iter().map(|&parts| held(asked, part(parts), full)).collect::<Answer<_>>()?;
     let edges = held[1..].iter().map(|some| edge(asked, some, &held[0], full)).collect::<Answer<_>>()?;
     Ok((held, edges))
 }
@@ -112,8 +112,8 @@ fn at_once(asked: &Asked, one: Chains) -> Answer<u32> {
     largest(1, MOST_GROUPS, |groups| as_one(asked, one, groups))
 }
 
-fn held(asked: &Asked, values: u32, full: u32, alone: bool) -> Answer<Held> {
-    let single = if alone { if_possible(at_once(asked, waiting(values, 1)))? } else { None };
+fn held(asked: &Asked, values: u32, full: u32) -> Answer<Held> {
+    let single = if_possible(at_once(asked, waiting(values, 1)))?;
     // Work-items that meet at barriers have to be there at once: larger groups are refused.
     let runs = |lanes| Ok(if_possible(asked.time(&waiting(values, lanes).kernel(), 1))?.is_some());
     let lanes = if runs(full)? { full } else { largest(1, full, runs)? };
@@ -161,7 +161,8 @@ fn analyse(seen: &Seen) -> Findings {
             return found;
         }
     };
-    for (key, held) in [("concurrency.full", &held[0]), ("concurrency.half", &held[1])] {
+    let most = &held[held.len() - 1];
+    for (key, held) in [("concurrency.full", &held[0]), ("concurrency.half", &held[1]), ("concurrency.most", most)] {
         let cite = format!("groups of one work-item with {} values each that take as long as one", held.values);
         let unknown = || Fact::unknown("groups of one work-item do not wait at barriers");
         found.number(key, held.single.map_or_else(unknown, |groups| Spread::exact(groups.into()).fact(cite)));
@@ -171,13 +172,15 @@ fn analyse(seen: &Seen) -> Findings {
         format!("groups of {} work-items run with {} values each, of {} with {}", all.lanes, all.values, fewest.lanes, fewest.values);
     let word = if all.lanes < fewest.lanes { "pooled" } else { "dedicated" };
     found.facts.insert("registers.pooled".into(), Finding::Word(Fact::known(word.into(), Source::Measured, evidence)));
+    let cite = format!("work-items of a group that runs with {} values each", most.values);
+    found.number("group.max_size", Spread::exact(most.lanes.into()).fact(cite));
     found.number("registers.per_core", file(&edges, values, seen.found.get("cores"), registers));
     found
 }
 
 /// That nothing is known of groups that run at once.
 fn no_groups(found: &mut Findings, why: &str) {
-    unknown(found, &["registers.per_core", "concurrency.full", "concurrency.half"], why);
+    unknown(found, &["registers.per_core", "concurrency.full", "concurrency.half", "concurrency.most", "group.max_size"], why);
     found.facts.insert("registers.pooled".into(), Finding::Word(Fact::unknown(why)));
 }
 

@@ -106,11 +106,6 @@ impl Silicon {
             while let Some(measurement) = plan.ask(&own) {
                 own.push(battery::take(aspect.phase.name, measurement, &mut *device).0);
             }
-            if std::env::var_os("DUMP").is_some() {
-                for r in &own {
-                    eprintln!("{} {:?} {:?}", r.name, r.outcome, r.times_s.first());
-                }
-            }
             records.extend(own);
             found.extend((aspect.analyse)(&aspects::Seen { device: &info, records: &records, found: &found }));
         }
@@ -144,9 +139,6 @@ impl Silicon {
         }
         judge("texture latency", self.texture_hit(), get("texture.l1.latency_s"), &within(0.05));
         judge("L2 capacity", self.number("l2.cache.bytes"), get("buffer.l2.capacity_bytes"), &exact);
-        if std::env::var_os("DUMP").is_some() {
-            eprintln!("L2 {:?} {:?}", found.facts.get("buffer.l2.capacity_bytes"), found.facts.get("texture.l2.capacity_bytes"));
-        }
         judge("L2 line", self.number("l2.cache.line"), get("buffer.l2.line_bytes"), &exact);
         let warps = match found.facts.get("warp.sizes") {
             Some(Finding::Numbers(Fact::Known { value, .. })) => value.first().copied(),

@@ -41,10 +41,16 @@ fn together(findings: &mut Findings) {
     }
 }
 
-/// Of the numbers of whole lines in an interval the one with most factors of two, since sizes of hardware are; the nearest to the best one of
-/// several.
+/// Sets that fill unevenly let misses begin this part before a cache is full.
+const UNEVEN: f64 = 0.015;
+/// How far from the best estimate a rounder number is preferred.
+const ROUNDER: f64 = 0.035;
+
+/// Of the numbers of whole lines in an interval, as far as they are near the best one, that with most factors of two, since sizes of hardware
+/// have many; the nearest of several.
 fn roundest(lo: f64, best: f64, hi: f64, line: f64) -> f64 {
     let near = (best / line).round().max(1.0);
+    let (lo, hi) = ((lo * (1.0 - UNEVEN)).max(best * (1.0 - ROUNDER)), (hi * (1.0 + UNEVEN)).min(best * (1.0 + ROUNDER)));
     let lines = ((lo / line).ceil() as u64)..=((hi / line).floor() as u64);
     let least = |lines: &u64| (lines.trailing_zeros(), std::cmp::Reverse(((*lines as f64 - near).abs() * 16.0) as u64));
     lines.filter(|lines| *lines > 0).max_by_key(least).map_or(near, |lines| lines as f64) * line

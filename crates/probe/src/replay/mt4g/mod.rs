@@ -68,13 +68,8 @@ pub struct Recording {
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
     /// It cannot be read.
-    #[error("`{}` cannot be read: {source}", path.display())]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    Folder(#[from] warpsight_files::FileError),
     /// No file of it is one of MT4G's, or none holds a number.
     #[error("`{}` holds no chase of MT4G: of files like `L1_Size.csv.gz` and `L1_Latency.csv`, {why}", path.display())]
     Nothing {
@@ -87,7 +82,8 @@ pub enum ReplayError {
 
 /// Whether a folder holds chases of MT4G, by the names of its files.
 pub fn is_one(dir: &Path) -> bool {
-    let names = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let paths = warpsight_files::entries(dir).unwrap_or_default();
+    let names = paths.iter().filter_map(|path| path.file_name());
     // A latency alone could be anybody's: sizes and granularities are MT4G's.
     names.filter_map(|name| what(name.to_str()?)).any(|(_, kind)| kind != Kind::Latency)
 }
@@ -97,10 +93,7 @@ pub fn is_one(dir: &Path) -> bool {
 /// # Errors
 /// The folder cannot be read, or no file holds anything.
 pub fn read(dir: &Path) -> Result<Recording, ReplayError> {
-    let folder = |source| ReplayError::Folder { path: dir.to_owned(), source };
-    let mut paths: Vec<PathBuf> =
-        std::fs::read_dir(dir).map_err(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>().map_err(folder)?;
-    paths.sort();
+    let paths = warpsight_files::entries(dir)?;
     let mut recording = Recording::default();
     for path in &paths {
         let name = path.file_name().unwrap_or_default().to_string_lossy();

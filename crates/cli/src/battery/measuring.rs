@@ -1,6 +1,6 @@
 //! What the verbs share that measure a device into a folder: `battery` and `probe`.
 
-use crate::battery::prepare;
+use super::prepare;
 use crate::failure::{Failure, Kind};
 use crate::progress;
 use crate::report::Column::{Below, Keep, Spare};
@@ -66,7 +66,7 @@ impl MeasureArgs {
             host: Host::here(),
             device: device.clone(),
             scale,
-            seed: self.cache.as_deref().and_then(prepare::seed).unwrap_or_else(fresh_seed),
+            seed: self.cache.as_deref().and_then(prepare::seed).unwrap_or_else(prepare::fresh_seed),
         }
     }
 }
@@ -77,11 +77,6 @@ pub fn minutes(text: &str) -> Result<f64, String> {
         Ok(minutes) if minutes > 0.0 && minutes <= 10_000.0 => Ok(minutes),
         _ => Err("a number of minutes above 0, at most 10000".into()),
     }
-}
-
-/// Below 2⁵³: readers that take every number for a double keep it.
-pub fn fresh_seed() -> u64 {
-    fastrand::u64(..1 << 53)
 }
 
 /// Says what compiles kernels of a CUDA device: nothing is begun where nothing does, and nothing was compiled ahead.

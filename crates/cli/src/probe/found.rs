@@ -200,7 +200,7 @@ mod tests {
         let found = Found::new(Probed::default(), findings);
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("findings.json");
-        std::fs::write(&path, found.text()).expect("writes");
+        warpsight_files::write(&path, found.text().as_bytes()).expect("writes");
         assert_eq!(Found::read(&path).expect("findings"), found);
         assert_eq!(found.findings.get("a"), Some(2.0));
         assert!(matches!(&found.findings.facts["a"], Finding::Number(Fact::Known { lo: Some(_), hi: None, .. })));

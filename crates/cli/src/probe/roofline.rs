@@ -1,6 +1,6 @@
 //! The roofline of what was found (paper 001, figure 11): what a kernel can reach, by how much it computes with each byte.
 
-use super::keys::Unit;
+use super::keys::{Unit, digits};
 use crate::plot::{Axis, Graph, Mark, PlotError, Series, graph};
 use warpsight_probe::Findings;
 
@@ -32,17 +32,17 @@ pub fn svg(findings: &Findings) -> Result<String, PlotError> {
     let (peak, roofs) = roofs(findings).ok_or(PlotError::Empty)?;
     let knees = || roofs.iter().map(|(_, bandwidth)| peak / bandwidth);
     let (least, most) = (knees().fold(f64::INFINITY, f64::min) / BEYOND, knees().fold(0.0, f64::max) * BEYOND);
+    let (unit, scale) = Unit::Operations.scale(peak);
     let line = |(name, bandwidth): &(&str, f64)| {
-        let at = |x: f64| Mark { x, y: (bandwidth * x).min(peak), range: None };
+        let at = |x: f64| Mark { x, y: (bandwidth * x).min(peak) / scale, range: None };
         let name = format!("{name}, {}", Unit::BytesPerSecond.words(*bandwidth));
         Series { name, points: vec![at(least), at(peak / bandwidth), at(most)] }
     };
-    let (along, above) = (super::keys::digits, |at: f64| Unit::Operations.words(at));
-    let number = |at: f64| along((1000.0 * at).round() / 1000.0);
+    let number = |at: f64| digits((1000.0 * at).round() / 1000.0);
     graph(&Graph {
         axes: [
             Axis { name: "floating-point operations for each byte".into(), logarithmic: true, number: &number },
-            Axis { name: "operations a second".into(), logarithmic: true, number: &above },
+            Axis { name: format!("operations a second, in {unit}"), logarithmic: true, number: &number },
         ],
         points: vec![],
         lines: roofs.iter().map(line).collect(),

@@ -61,7 +61,7 @@ fn refusals_name_what_is_meant() {
     let EditError::Key { like, .. } = refused("colck", "1") else { panic!("a key") };
     assert_eq!(like[0], "execution.clock");
     let EditError::Key { like, .. } = refused("bandwidth", "1") else { panic!("a key") };
-    assert_eq!(like.len(), 4, "all that end so: {like:?}");
+    assert_eq!(like.len(), 5, "all that end so: {like:?}");
     // Neither a table nor a description is a number.
     for key in ["", ".", "memory", "memory.l2", "name", "description", "value", "l2_effective.value"] {
         assert!(matches!(refused(key, "1"), EditError::Key { .. }), "{key}");

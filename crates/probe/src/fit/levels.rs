@@ -136,8 +136,11 @@ pub fn fit(points: &[Point]) -> Option<Levels> {
     if points.len() < 4 {
         return None;
     }
-    for point in &mut points {
-        point.noise = point.noise.max(UNLIKE);
+    // Latency does not fall where more is walked through, and what disturbs a walk makes it longer.
+    let mut least = f64::INFINITY;
+    for point in points.iter_mut().rev() {
+        least = least.min(point.seconds);
+        (point.seconds, point.noise) = (least, point.noise.max(UNLIKE));
     }
     let mut shapes: Vec<Shape> = vec![];
     let mut best = solve(&points, &shapes);

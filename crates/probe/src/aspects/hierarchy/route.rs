@@ -18,6 +18,8 @@ const FEW: f64 = 0.75;
 const EXPLAINED: f64 = 3.0;
 /// Shapes of a cache that are held against walks at most.
 const SHAPES: usize = 12_000;
+/// Lines of a cache whose shapes are looked for: larger ones have too many.
+const LARGEST: f64 = 16384.0;
 /// No line is shorter.
 const LEAST_LINE: u32 = 16;
 /// Lines of a cache whose line is looked for at several strides: of larger ones what a miss brings is taken for it.
@@ -185,6 +187,9 @@ impl Route {
         let Some((levels, level)) = self.levels.as_ref().and_then(|levels| Some((levels, levels.caches.get(n)?))) else { return vec![] };
         let possible: Vec<u64> = std::iter::once(line).chain(self.other_strides(n)).map(u64::from).collect();
         let line = u64::from(line);
+        if level.bytes > LARGEST * line as f64 {
+            return vec![];
+        }
         let sigma = self.noise.max(0.001);
         let next = levels.caches.get(n + 1).map_or(f64::INFINITY, |next| 0.5 * next.bytes);
         let lines = level.bytes / line as f64;

@@ -34,7 +34,7 @@ pub fn candidates(capacity_bytes: u64, line_bytes: u64) -> impl Iterator<Item = 
 /// The divisors of a number, ascending.
 fn divisors(of: u32) -> Vec<u32> {
     let small = || (1..=of.isqrt()).filter(move |&divisor| of.is_multiple_of(divisor));
-    let large = small().map(|divisor| of / divisor).filter(|divisor| divisor * divisor != of);
+    let large = small().map(|divisor| of / divisor).filter(|divisor| divisor.checked_mul(*divisor) != Some(of));
     let mut all: Vec<u32> = small().chain(large).collect();
     all.sort_unstable();
     all

@@ -59,6 +59,8 @@ const LEAST_RISE: f64 = 0.08;
 const MOST_LEVELS: usize = 5;
 /// Caches replace otherwise than formulas say: a curve misses what is measured by about this part.
 const UNLIKE: f64 = 0.015;
+/// Standard errors by which a walk takes longer than noise explains.
+const DISTURBED: f64 = 5.0;
 /// A cache right behind one that is not much smaller would hardly help; its curve looks like one cache of other replacement.
 const APART: f64 = 3.0;
 /// Curves that miss more than so many times the squares that the best misses do not become the best.
@@ -136,11 +138,14 @@ pub fn fit(points: &[Point]) -> Option<Levels> {
     if points.len() < 4 {
         return None;
     }
-    // Latency does not fall where more is walked through, and what disturbs a walk makes it longer.
+    // Latency does not fall where more is walked through: what takes much longer than a longer walk was disturbed.
     let mut least = f64::INFINITY;
     for point in points.iter_mut().rev() {
+        point.noise = point.noise.max(UNLIKE);
         least = least.min(point.seconds);
-        (point.seconds, point.noise) = (least, point.noise.max(UNLIKE));
+        if point.seconds > least * (1.0 + DISTURBED * point.noise) {
+            point.seconds = least;
+        }
     }
     let mut shapes: Vec<Shape> = vec![];
     let mut best = solve(&points, &shapes);

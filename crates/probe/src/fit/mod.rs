@@ -31,8 +31,9 @@ pub(crate) fn least_squares(rows: &[f64], targets: &[f64], columns: usize) -> Ve
     }
 }
 
-/// Some columns of normal equations, solved by elimination. A touch on the diagonal gives columns that others make up a share of theirs.
-fn solved(system: &[f64], width: usize, kept: &[usize]) -> Vec<f64> {
+/// Some columns of normal equations (rows of coefficients and what they add up to, one after the other), solved by elimination; what nothing
+/// determines is 0. A touch on the diagonal gives columns that others make up a share of theirs.
+pub(crate) fn solved(system: &[f64], width: usize, kept: &[usize]) -> Vec<f64> {
     let n = kept.len();
     let entry = |i: usize, j: usize| {
         let column = kept.get(j).copied().unwrap_or(width - 1);

@@ -5,8 +5,11 @@ use crate::{Amounts, Check, Measurement, Parameters};
 use warpsight_ir::{ImageFormat, ImageKind};
 use warpsight_run::{DeviceInfo, Init, Job, LaunchSpec, MemoryKind, MemorySpec, Peek, TimingSpec};
 
+/// No walk reaches over more.
+pub(crate) const MOST_BYTES: u64 = 1 << 31;
+
 /// How places are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Route {
     /// Elements of a buffer.
     Buffer,
@@ -15,6 +18,11 @@ pub(crate) enum Route {
 }
 
 impl Route {
+    /// The route that parameters of records call so.
+    pub(crate) fn of(word: &str) -> Option<Self> {
+        let kinds = [ImageKind::Image1dBuffer, ImageKind::Image1d, ImageKind::Image2d, ImageKind::Image2dFromBuffer];
+        std::iter::once(Self::Buffer).chain(kinds.map(Self::Image)).find(|route| route.word() == word)
+    }
     /// As parameters of records call it.
     pub(crate) fn word(self) -> &'static str {
         match self {
@@ -43,7 +51,7 @@ impl Route {
         };
         // Half of the largest allocation: nobody knows what else lies there.
         let allocation = limits.max_allocation.or(limits.memory).unwrap_or(1 << 28) / 2;
-        texels.saturating_mul(self.unit().into()).min(allocation).min(1 << 31)
+        texels.saturating_mul(self.unit().into()).min(allocation).min(MOST_BYTES)
     }
 }
 

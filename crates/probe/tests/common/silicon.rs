@@ -64,17 +64,17 @@ impl Silicon {
 
     /// Its file.
     pub fn file(&self) -> tempfile::TempPath {
-        let mut tables: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        let mut tables: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (key, value) in &self.numbers {
             let (table, key) = key.rsplit_once('.').expect("a table");
             let fractions =
                 ["clock", "rate", "latency", "noise", "bytes_per_cycle", "overhead", "step"].iter().any(|word| key.ends_with(word));
             let value = if fractions || value.fract() != 0.0 { format!("{value:?}") } else { format!("{value}") };
-            tables.entry(table).or_default().push(format!("{key} = {value}"));
+            tables.entry(table.to_owned()).or_default().push(format!("{key} = {value}"));
         }
         let hash = self.hash.as_ref().map(|hash| format!("set_hash = {hash:?}")).unwrap_or_else(|| "set_hash = []".into());
         for kind in ["image1d_buffer", "image1d", "image2d", "image2d_from_buffer"] {
-            let name: &'static str = Box::leak(format!("texture.{kind}").into_boxed_str());
+            let name = format!("texture.{kind}");
             if self.hash.is_some() || self.numbers["texture.cache.sets"] == 1.0 {
                 tables.entry(name).or_default().push(hash.clone());
             } else {

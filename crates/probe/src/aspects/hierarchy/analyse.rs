@@ -1,18 +1,21 @@
 //! What walks say of the caches that they went through.
 
 use super::super::Seen;
-use super::route::Route;
-use super::spec::{RouteName, Timed};
+use super::route::Known;
+use super::spec::Timed;
 use crate::fit::levels::Levels;
+use crate::kernels::walk::Route;
 use crate::{Curve, Finding, Findings, Geometry};
+use warpsight_ir::ImageKind;
 use warpsight_ir::profile::{Fact, Source};
 
 /// Facts of all routes.
 pub(super) fn analyse(seen: &Seen) -> Findings {
     let timed: Vec<Timed> = seen.of(super::NAME).filter_map(Timed::of).collect();
     let mut findings = Findings::default();
-    for (name, word) in [(RouteName::Buffer, "buffer"), (RouteName::Image1dBuffer, "texture"), (RouteName::Image2d, "texture")] {
-        let route = Route::of(&timed, name);
+    for name in [Route::Buffer, Route::Image(ImageKind::Image1dBuffer), Route::Image(ImageKind::Image2d)] {
+        let word = if name == Route::Buffer { "buffer" } else { "texture" };
+        let route = Known::of(&timed, name);
         if let Some(levels) = &route.levels {
             found(&mut findings, &timed, &route, levels, word, seen.found.get("cores"));
         }
@@ -56,8 +59,8 @@ fn roundest(lo: f64, best: f64, hi: f64, line: f64) -> f64 {
     lines.filter(|lines| *lines > 0).max_by_key(least).map_or(near, |lines| lines as f64) * line
 }
 
-fn found(findings: &mut Findings, seen: &[Timed], route: &Route, levels: &Levels, word: &str, cores: Option<f64>) {
-    let cite = format!("walks of dependent loads, {}", route.name.route().word());
+fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels, word: &str, cores: Option<f64>) {
+    let cite = format!("walks of dependent loads, {}", route.name.word());
     let measured = |lo: f64, value: f64, hi: f64| Fact::between(lo.min(value), value, hi.max(value), Source::Measured, cite.clone());
     let exact = |value: f64| measured(value, value, value);
     let shared = route.instances(seen, 0) == Some(1) && cores != Some(1.0);
@@ -130,7 +133,7 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Route, levels: &Levels
         route.points.iter().map(|p| [p.bytes, p.seconds, p.seconds * (1.0 - route.noise), p.seconds * (1.0 + route.noise)]).collect();
     points.sort_by(|a, b| a[0].total_cmp(&b[0]));
     findings.curves.push(Curve {
-        title: format!("Latency of a dependent load against footprint, {}", route.name.route().word()),
+        title: format!("Latency of a dependent load against footprint, {}", route.name.word()),
         figure: Some("001, figure 6".into()),
         x: "footprint [B]".into(),
         y: "latency [s]".into(),

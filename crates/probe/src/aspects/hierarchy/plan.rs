@@ -1,11 +1,12 @@
 //! Which walk comes next.
 
-use super::route::{APART, Route};
-use super::spec::{Effort, LONG, RouteName, Spec, Timed};
+use super::route::{APART, Known};
+use super::spec::{Effort, LONG, Spec, Timed};
 use crate::fit::levels::{self, Level, Levels, Victims};
+use crate::kernels::walk::Route;
 use crate::{Context, Plan, Record, Scale};
 use std::collections::{HashMap, HashSet};
-use warpsight_ir::TimeSource;
+use warpsight_ir::{ImageKind, TimeSource};
 
 /// Distances within a pair.
 const PAIRS: [u32; 7] = [4, 8, 16, 32, 64, 128, 256];
@@ -27,7 +28,7 @@ const SHARED: u64 = 64 << 20;
 /// What limits a plan.
 #[derive(Clone, Copy)]
 struct Limits {
-    route: RouteName,
+    route: Route,
     most: u64,
     effort: Effort,
 }
@@ -41,110 +42,136 @@ pub(super) fn plan(context: &Context) -> Plan {
     };
     // Simulated clocks need no long walks, and host time is what they cost.
     let effort = Effort { steps: if simulated { 2048.min(steps) } else { steps }, runs: 7, seed: context.seed };
-    let limits = |route: RouteName| {
-        let most = most.min(route.route().most_bytes(context.device));
+    let limits = |route: Route| {
+        let most = most.min(route.most_bytes(context.device));
         (most >= 4 * u64::from(APART)).then_some(Limits { route, most, effort })
     };
-    let images = [RouteName::Image1dBuffer, RouteName::Image2d].into_iter().find_map(limits);
-    let routes: Vec<Limits> = limits(RouteName::Buffer).into_iter().chain(images).collect();
-    let mut fits = Fits::default();
+    let images = [ImageKind::Image1dBuffer, ImageKind::Image2d].map(Route::Image).into_iter().find_map(limits);
+    let routes: Vec<Limits> = limits(Route::Buffer).into_iter().chain(images).collect();
+    let mut read = Read::default();
     Plan::reacting(move |records| {
-        let next = routes.iter().find_map(|limits| limits.next(records, &mut fits));
+        read.on(records);
+        let next = routes.iter().find_map(|limits| limits.next(&mut read));
         let runs =
             |spec: &Spec, effort: Effort| if spec.range / u64::from(spec.stride) > LONG as u64 { effort.runs.min(3) } else { effort.runs };
         next.map(|(spec, effort)| spec.measurement(Effort { runs: runs(&spec, effort), ..effort }))
     })
 }
 
-/// Fits that were made before, by the points that they are of. They say what fitting again would say.
+/// What was read of records that were there before, and fits that were made of them. They say what reading and fitting again would say.
 #[derive(Default)]
-struct Fits(HashMap<(RouteName, usize), Option<Levels>>);
+struct Read {
+    records: usize,
+    tried: HashSet<String>,
+    seen: Vec<Timed>,
+    fits: HashMap<(Route, usize), Option<Levels>>,
+}
 
-impl Fits {
+impl Read {
+    /// Reads on: records only become more.
+    fn on(&mut self, records: &[Record]) {
+        for record in &records[self.records.min(records.len())..] {
+            self.tried.insert(record.name.clone());
+            self.seen.extend(record.ran().then(|| Timed::of(record)).flatten());
+        }
+        self.records = records.len();
+    }
+
     /// What is known of a route, its levels fitted to all points but the last few: ranges are asked for in bundles.
-    fn route(&mut self, seen: &[Timed], name: RouteName) -> Route {
-        Route::fitted(seen, name, |points| {
+    fn route(&mut self, name: Route) -> Known {
+        Known::fitted(&self.seen, name, |points| {
             let count = points.len() / BUNDLE * BUNDLE;
-            self.0.entry((name, count)).or_insert_with(|| levels::fit(&points[..count])).clone()
+            self.fits.entry((name, count)).or_insert_with(|| levels::fit(&points[..count])).clone()
         })
     }
 }
 
 impl Limits {
     /// The next walk of this route; `None` where enough is known.
-    fn next(&self, records: &[Record], fits: &mut Fits) -> Option<(Spec, Effort)> {
-        let tried: HashSet<String> = records.iter().map(|record| record.name.clone()).collect();
-        let untried = |spec: &Spec| !tried.contains(&spec.name());
-        let walk = |range: u64, stride: u32| Spec::random(self.route, range, stride);
-        let seen: Vec<Timed> = records.iter().filter(|record| record.ran()).filter_map(Timed::of).collect();
+    fn next(&self, read: &mut Read) -> Option<(Spec, Effort)> {
         // A route that cannot be walked at all is left after three tries.
-        if seen.iter().all(|timed| timed.spec.route != self.route) {
-            let name = self.route.route().word();
-            if records.iter().filter(|record| record.name.starts_with(name)).count() >= 3 {
-                return None;
-            }
+        let word = self.route.word();
+        let tries = read.tried.iter().filter(|name| name.split(' ').next() == Some(word)).count();
+        if tries >= 3 && read.seen.iter().all(|timed| timed.spec.route != self.route) {
+            return None;
         }
-        let pairs = |range: u64| {
-            let unit = self.route.route().unit();
-            let pair = move |on: u32| Spec { pair: Some(on), ..walk(range.min(self.most - u64::from(APART)), APART) };
-            PAIRS.into_iter().filter(move |on| *on >= unit).map(pair)
-        };
-        if let Some(next) = pairs(PAIRED).find(untried) {
-            return Some((next, self.effort));
+        // Pairs and ladder first: levels are fitted to them.
+        self.first(read).or_else(|| {
+            let known = read.route(self.route);
+            self.closer(read, &known)
+        })
+    }
+
+    fn walk(&self, range: u64, stride: u32) -> Spec {
+        Spec::random(self.route, range, stride)
+    }
+
+    fn ask(&self, read: &Read, specs: impl Iterator<Item = Spec>) -> Option<(Spec, Effort)> {
+        let mut specs = specs;
+        specs.find(|spec| !read.tried.contains(&spec.name())).map(|spec| (spec, self.effort))
+    }
+
+    /// Pairs of near places in a range of so many bytes.
+    fn pairs(&self, range: u64) -> impl Iterator<Item = Spec> + use<> {
+        let (unit, walk) = (self.route.unit(), self.walk(range.min(self.most - u64::from(APART)), APART));
+        PAIRS.into_iter().filter(move |on| *on >= unit).map(move |on| Spec { pair: Some(on), ..walk })
+    }
+
+    /// How walks of a range stride, as far as is known.
+    fn grain(&self, read: &Read, known: &Known) -> impl Fn(f64) -> u32 + use<> {
+        let own: Vec<&Timed> = read.seen.iter().filter(|timed| timed.spec.route == self.route && timed.spec.walkers == 1).collect();
+        known.striding(&own)
+    }
+
+    /// Pairs, then a ladder of ranges.
+    fn first(&self, read: &Read) -> Option<(Spec, Effort)> {
+        if let Some(next) = self.ask(read, self.pairs(PAIRED)) {
+            return Some(next);
         }
-        let before = Route::fitted(&seen, self.route, |_| None);
-        let own: Vec<&Timed> = seen.iter().filter(|timed| timed.spec.route == self.route && timed.spec.walkers == 1).collect();
-        let turn = before.turn(&own);
-        let grain = |bytes: f64| before.grain(bytes, turn);
+        let before = Known::fitted(&read.seen, self.route, |_| None);
+        let grain = self.grain(read, &before);
         // Where a cache ends is a matter of parts of its size.
         let ladder = (0_i32..).map(|n| (LEAST_LINES * u64::from(before.nearest_grain())) as f64 * 2_f64.powf(f64::from(n) / 4.0));
-        let rungs = ladder.map(|bytes| walk(multiple(bytes, grain(bytes)), grain(bytes))).take_while(|walk| walk.range <= self.most);
-        if let Some(next) = rungs.into_iter().find(untried) {
-            return Some((next, self.effort));
-        }
-        let known = fits.route(&seen, self.route);
+        let rungs = ladder.map(|bytes| self.walk(multiple(bytes, grain(bytes)), grain(bytes)));
+        self.ask(read, rungs.take_while(|walk| walk.range <= self.most))
+    }
+
+    /// Ranges around the ends of caches, then what tells their lines, sets and sharing.
+    fn closer(&self, read: &Read, known: &Known) -> Option<(Spec, Effort)> {
+        let grain = self.grain(read, known);
         let levels = known.levels.as_ref()?;
         for (n, level) in levels.caches.iter().enumerate() {
+            let stride = grain(level.bytes);
             let near = |spec: &Spec| {
                 let ratio = spec.range as f64 / level.bytes;
-                let dense = spec.pair.is_none() && spec.walkers == 1 && spec.stride == grain(level.bytes);
+                let dense = spec.pair.is_none() && spec.walkers == 1 && spec.stride == stride;
                 spec.route == self.route && dense && (0.8..1.5).contains(&ratio)
             };
-            let few = seen.iter().filter(|timed| near(&timed.spec)).count() < REFINED;
-            let between = known.bracket(n).filter(|(flat, risen)| few && risen - flat > 1.5 * f64::from(grain(level.bytes)));
-            let halves = between.map(|(flat, risen)| walk(multiple(0.5 * (flat + risen), grain(level.bytes)), grain(level.bytes)));
-            if let Some(next) = halves.filter(untried) {
-                return Some((next, self.effort));
+            if read.seen.iter().filter(|timed| near(&timed.spec)).count() >= REFINED {
+                continue;
             }
-            if few && let Some(next) = refined(level, grain(level.bytes)).map(|range| walk(range, grain(level.bytes))).find(untried) {
-                return Some((next, self.effort));
+            let between = known.bracket(n).filter(|(flat, risen)| risen - flat > 1.5 * f64::from(stride));
+            let halves = between.map(|(flat, risen)| multiple(0.5 * (flat + risen), stride));
+            let ranges = halves.into_iter().chain(refined(level, stride));
+            if let Some(next) = self.ask(read, ranges.map(|range| self.walk(range, stride))) {
+                return Some(next);
             }
         }
         // What larger caches fetch: pairs beyond their ends.
-        for level in &levels.caches {
-            let beyond =
-                ((4.0 * level.bytes) as u64 * u64::from(APART / before.nearest_grain().min(APART))).next_power_of_two().min(self.most);
-            if beyond > PAIRED
-                && let Some(next) = pairs(beyond).find(untried)
-            {
-                return Some((next, self.effort));
-            }
+        let apart = u64::from(APART / known.nearest_grain().min(APART));
+        let beyond = levels.caches.iter().map(|level| ((4.0 * level.bytes) as u64 * apart).next_power_of_two().min(self.most));
+        if let Some(next) = self.ask(read, beyond.filter(|range| *range > PAIRED).flat_map(|range| self.pairs(range))) {
+            return Some(next);
         }
         for (n, (level, line)) in levels.caches.iter().zip(known.lines()).enumerate() {
             let grain = grain(level.bytes);
-            let others = known.other_strides(n);
-            let ranges = others.flat_map(|stride| AROUND.map(|part| walk(multiple(part * level.bytes, stride), stride)));
-            if let Some(next) = ranges.into_iter().find(untried) {
-                return Some((next, self.effort));
-            }
-            if let Some(next) = strided(level, line.unwrap_or(grain)).map(|(range, stride)| walk(range, stride)).find(untried) {
-                return Some((next, self.effort));
-            }
+            let others = known.other_strides(n).flat_map(|stride| AROUND.map(|part| (multiple(part * level.bytes, stride), stride)));
+            let walks = others.chain(strided(level, line.unwrap_or(grain))).map(|(range, stride)| self.walk(range, stride));
             let part = (0.7 * level.bytes / f64::from(grain)) as u64 * u64::from(grain);
-            let together = |walkers: u32| Spec { walkers, ..walk(part.max(2 * u64::from(grain)), grain) };
             let few = WALKERS.into_iter().filter(|&walkers| u64::from(walkers) * part <= SHARED.min(2 * self.most));
-            if let Some(next) = std::iter::once(1).chain(few).map(together).find(untried) {
-                return Some((next, self.effort));
+            let together = |walkers: u32| Spec { walkers, ..self.walk(part.max(2 * u64::from(grain)), grain) };
+            if let Some(next) = self.ask(read, walks.chain(std::iter::once(1).chain(few).map(together))) {
+                return Some(next);
             }
         }
         None

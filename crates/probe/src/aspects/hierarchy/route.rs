@@ -1,8 +1,9 @@
 //! What is known of one way to memory so far.
 
-use super::spec::{RouteName, Timed};
+use super::spec::Timed;
 use crate::fit::levels::{self, Level, Levels, Point};
 use crate::fit::lru::{self, Fitted};
+use crate::kernels::walk::Route;
 
 /// Places of pairs are this far from each other: no line is longer.
 pub(super) const APART: u32 = 512;
@@ -26,8 +27,8 @@ const LEAST_LINE: u32 = 16;
 const SMALL: f64 = 1024.0;
 
 /// What is known of one route so far.
-pub(super) struct Route {
-    pub(super) name: RouteName,
+pub(super) struct Known {
+    pub(super) name: Route,
     /// Bytes that one miss brings, of the nearest cache and of farther ones where they bring more; or what is likely.
     grains: Vec<u32>,
     /// Seconds a step against the range, at strides of what a miss brings.
@@ -42,13 +43,13 @@ pub(super) struct Route {
     pub(super) noise: f64,
 }
 
-impl Route {
-    pub(super) fn of(seen: &[Timed], name: RouteName) -> Self {
+impl Known {
+    pub(super) fn of(seen: &[Timed], name: Route) -> Self {
         Self::fitted(seen, name, levels::fit)
     }
 
     /// The same with another way to fit levels to points.
-    pub(super) fn fitted(seen: &[Timed], name: RouteName, fit: impl FnOnce(&[Point]) -> Option<Levels>) -> Self {
+    pub(super) fn fitted(seen: &[Timed], name: Route, fit: impl FnOnce(&[Point]) -> Option<Levels>) -> Self {
         let own: Vec<&Timed> = seen.iter().filter(|timed| timed.spec.route == name && timed.spec.walkers == 1).collect();
         let mut spreads: Vec<f64> = own.iter().map(|timed| timed.spread).collect();
         spreads.sort_by(f64::total_cmp);
@@ -61,8 +62,8 @@ impl Route {
         let mut route = Self { name, grains: vec![], points: vec![], pairs, paired, levels: None, noise };
         let ladder = own.iter().filter(|timed| timed.spec.pair.is_none());
         route.grains = route.steps(ladder.min_by_key(|timed| timed.spec.range).map(|timed| timed.seconds));
-        let turn = route.turn(&own);
-        let dense = own.iter().filter(|timed| timed.spec.pair.is_none() && timed.spec.stride == route.grain(timed.spec.range as f64, turn));
+        let grain = route.striding(&own);
+        let dense = own.iter().filter(|timed| timed.spec.pair.is_none() && timed.spec.stride == grain(timed.spec.range as f64));
         route.points = dense
             .map(|timed| Point { bytes: timed.spec.range as f64, seconds: timed.seconds, noise: noise.max(timed.spread / 2.0) })
             .collect();
@@ -83,18 +84,19 @@ impl Route {
                 steps.push(two[1].1);
             }
         }
-        if steps.is_empty() { vec![LIKELY_LINE.max(self.name.route().unit())] } else { steps }
+        if steps.is_empty() { vec![LIKELY_LINE.max(self.name.unit())] } else { steps }
     }
 
-    /// The stride of walks through so many bytes where the nearest cache's end shows at `turn`: what it brings before that, what farther
-    /// caches bring beyond.
-    pub(super) fn grain(&self, range: f64, turn: f64) -> u32 {
-        let near = self.grains.first().copied().unwrap_or(LIKELY_LINE);
-        if range <= turn { near } else { self.grains.get(1).copied().unwrap_or(near) }
+    /// The stride of walks by their range.
+    pub(super) fn striding(&self, own: &[&Timed]) -> impl Fn(f64) -> u32 + use<> {
+        // What the nearest cache brings before its end shows, what farther ones bring beyond.
+        let (turn, near) = (self.turn(own), self.nearest_grain());
+        let far = self.grains.get(1).copied().unwrap_or(near);
+        move |range| if range <= turn { near } else { far }
     }
 
     /// Well beyond the range in which the first cache ends, as far as that has shown.
-    pub(super) fn turn(&self, own: &[&Timed]) -> f64 {
+    fn turn(&self, own: &[&Timed]) -> f64 {
         let near = self.grains.first().copied();
         let mut dense: Vec<_> = own.iter().filter(|timed| timed.spec.pair.is_none() && Some(timed.spec.stride) == near).collect();
         dense.sort_by_key(|timed| timed.spec.range);
@@ -105,7 +107,7 @@ impl Route {
 
     /// The nearest cache's.
     pub(super) fn nearest_grain(&self) -> u32 {
-        self.grain(0.0, 0.0)
+        self.grains.first().copied().unwrap_or(LIKELY_LINE)
     }
 
     /// What a miss of each cache brings: the nearest place behind one that missed which a level farther away answers.
@@ -177,7 +179,7 @@ impl Route {
         let grain = self.nearest_grain();
         let bytes = self.levels.as_ref().and_then(|levels| levels.caches.get(n)).map_or(f64::INFINITY, |level| level.bytes);
         let small = n == 0 && bytes <= SMALL * f64::from(grain);
-        let (least, most) = (self.name.route().unit().max(LEAST_LINE), 4 * grain);
+        let (least, most) = (self.name.unit().max(LEAST_LINE), 4 * grain);
         let strides = std::iter::successors(Some(least), |stride| Some(stride * 2)).take_while(move |&stride| stride <= most);
         strides.filter(move |&stride| small && stride != grain)
     }

@@ -1,10 +1,9 @@
 //! What one walk is: how it reads, which places, in which order. Its record says all of it, so that the places can be made again.
 
-use crate::kernels::walk::{Route, Walk};
+use crate::kernels::walk::{MOST_BYTES, Route, Walk};
 use crate::kernels::{count, int, word};
 use crate::{Measurement, Parameter, Parameters, Record};
 use fastrand::Rng;
-use warpsight_ir::ImageKind;
 
 /// Places of a long walk: one time around takes its time, and averages what disturbs it.
 pub(crate) const LONG: usize = 1 << 16;
@@ -12,7 +11,7 @@ pub(crate) const LONG: usize = 1 << 16;
 /// One walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Spec {
-    pub(crate) route: RouteName,
+    pub(crate) route: Route,
     /// Bytes from the first place to behind the last.
     pub(crate) range: u64,
     /// Bytes between places.
@@ -21,29 +20,6 @@ pub(crate) struct Spec {
     pub(crate) pair: Option<u32>,
     /// Groups that walk at once, each in a range of its own.
     pub(crate) walkers: u32,
-    /// The same walk is taken again under other numbers.
-    pub(crate) again: u32,
-}
-
-/// A route as a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum RouteName {
-    Buffer,
-    Image1dBuffer,
-    Image2d,
-}
-
-impl RouteName {
-    pub(crate) fn route(self) -> Route {
-        match self {
-            Self::Buffer => Route::Buffer,
-            Self::Image1dBuffer => Route::Image(ImageKind::Image1dBuffer),
-            Self::Image2d => Route::Image(ImageKind::Image2d),
-        }
-    }
-    fn of(word: &str) -> Option<Self> {
-        [Self::Buffer, Self::Image1dBuffer, Self::Image2d].into_iter().find(|name| name.route().word() == word)
-    }
 }
 
 /// How much work a walk is.
@@ -59,20 +35,17 @@ pub(crate) struct Effort {
 
 impl Spec {
     /// A walk in random order.
-    pub(crate) fn random(route: RouteName, range: u64, stride: u32) -> Self {
-        Self { route, range, stride, pair: None, walkers: 1, again: 0 }
+    pub(crate) fn random(route: Route, range: u64, stride: u32) -> Self {
+        Self { route, range, stride, pair: None, walkers: 1 }
     }
 
     pub(crate) fn name(&self) -> String {
-        let mut name = format!("{} {} B by {} B", self.route.route().word(), self.range, self.stride);
+        let mut name = format!("{} {} B by {} B", self.route.word(), self.range, self.stride);
         if let Some(pair) = self.pair {
             name += &format!(" and {pair} B on");
         }
         if self.walkers > 1 {
             name += &format!(", {} walkers", self.walkers);
-        }
-        if self.again > 0 {
-            name += &format!(", again {}", self.again);
         }
         name
     }
@@ -80,7 +53,7 @@ impl Spec {
     /// Byte addresses in the order of the walk, from the start of its range.
     pub(crate) fn addresses(&self, seed: u64) -> Vec<u64> {
         let mut places: Vec<u64> = (0..(self.range / u64::from(self.stride)).max(1)).map(|i| i * u64::from(self.stride)).collect();
-        Rng::with_seed(seed ^ u64::from(self.again)).shuffle(&mut places);
+        Rng::with_seed(seed).shuffle(&mut places);
         match self.pair {
             Some(on) => places.into_iter().flat_map(|place| [place, place + u64::from(on)]).collect(),
             None => places,
@@ -89,13 +62,12 @@ impl Spec {
 
     /// Takes its time.
     pub(crate) fn measurement(&self, effort: Effort) -> Measurement {
-        let route = self.route.route();
+        let route = self.route;
         let unit = u64::from(route.unit());
         let cycle: Vec<u32> = self.addresses(effort.seed).into_iter().map(|address| (address / unit) as u32).collect();
         let mut params = Parameters::from([
             ("range_bytes".into(), count(self.range)),
             ("stride_bytes".into(), int(self.stride)),
-            ("again".into(), int(self.again)),
             ("order_seed".into(), word(&effort.seed.to_string())),
         ]);
         if let Some(pair) = self.pair {
@@ -127,14 +99,15 @@ impl Spec {
             _ => None,
         };
         let spec = Self {
-            route: RouteName::of(word("route")?)?,
+            route: Route::of(word("route")?)?,
             range: int("range_bytes")?.try_into().ok()?,
             stride: int("stride_bytes")?.try_into().ok()?,
             pair: int("pair_bytes").map(u32::try_from).transpose().ok()?,
             walkers: int("walkers")?.try_into().ok()?,
-            again: int("again")?.try_into().ok()?,
         };
-        Some((spec, word("order_seed")?.parse().ok()?))
+        // Files may say anything: no walk has such places.
+        let possible = spec.stride > 0 && spec.walkers > 0 && spec.range <= MOST_BYTES;
+        possible.then_some((spec, word("order_seed")?.parse().ok()?))
     }
 }
 
@@ -166,5 +139,34 @@ impl Timed {
         // Both times vary, and only their difference counts.
         let spread = (median - least) / least * (steps + before) / (steps - before);
         (seconds > 0.0 && seconds.is_finite()).then_some(Self { spec, seed, seconds, spread })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(stride: i64, range: i64) -> Record {
+        let spec = Spec { pair: Some(64), walkers: 2, ..Spec::random(Route::Buffer, 4096, 512) };
+        let measurement = spec.measurement(Effort { steps: 64, runs: 1, seed: 7 });
+        let mut record = Record { params: measurement.params, ..Record::skipped("hierarchy", &measurement.name, "") };
+        record.params.extend([("stride_bytes".to_owned(), Parameter::Int(stride)), ("range_bytes".to_owned(), Parameter::Int(range))]);
+        record
+    }
+
+    #[test]
+    fn a_record_says_which_walk_it_is_of() {
+        let (spec, seed) = Spec::of(&record(512, 4096)).expect("a walk");
+        assert_eq!((spec.name(), seed), ("buffer 4096 B by 512 B and 64 B on, 2 walkers".to_owned(), 7));
+        let mut addresses = spec.addresses(seed);
+        addresses.sort_unstable();
+        assert_eq!(addresses[..4], [0, 64, 512, 576]);
+    }
+
+    #[test]
+    fn records_of_files_that_no_walk_can_be_of_are_none() {
+        for (stride, range) in [(0, 4096), (-4, 4096), (512, -1), (512, i64::MAX)] {
+            assert_eq!(Spec::of(&record(stride, range)), None, "{stride} {range}");
+        }
     }
 }

@@ -245,12 +245,19 @@ impl Fit {
                 }
             }
         }
-        let coefficients = solved(sums)?;
+        let coefficients: [f64; 4] = crate::fit::solved(sums.as_flattened(), 5, &[0, 1, 2, 3]).try_into().ok()?;
         let value = |x: f64| basis(x).iter().zip(coefficients).map(|(u, c)| u * c).sum::<f64>();
         let squares = thinned(window).map(|&(x, y)| (y - value(x)).powi(2)).sum();
         let rise = coefficients[2];
         let (before, after) = (coefficients[0], coefficients[0] + rise);
-        (rise > 0.0).then_some(Self { from, until, before, after, squares, coefficients })
+        (rise > 0.0 && coefficients.iter().all(|number| number.is_finite())).then_some(Self {
+            from,
+            until,
+            before,
+            after,
+            squares,
+            coefficients,
+        })
     }
 
     /// Points that are as good as independent ones: fewer where what is left of neighbours looks alike.
@@ -274,27 +281,6 @@ fn basis(window: &[(f64, f64)], from: usize, until: usize, x: f64) -> [f64; 4] {
 /// Points enough for any fit.
 fn thinned(window: &[(f64, f64)]) -> impl Iterator<Item = &(f64, f64)> {
     window.iter().step_by(window.len().div_ceil(600).max(1))
-}
-
-/// Solves four equations by elimination; what nothing determines is 0.
-fn solved(mut rows: [[f64; 5]; 4]) -> Option<[f64; 4]> {
-    for column in 0..4 {
-        let pivot = (column..4).max_by(|&a, &b| rows[a][column].abs().total_cmp(&rows[b][column].abs()))?;
-        rows.swap(column, pivot);
-        if rows[column][column].abs() < 1e-9 {
-            rows[column] = [0.0; 5];
-            rows[column][column] = 1.0;
-        }
-        let pivot = rows[column];
-        for (place, row) in rows.iter_mut().enumerate() {
-            if place != column {
-                let factor = row[column] / pivot[column];
-                row.iter_mut().zip(pivot).for_each(|(cell, above)| *cell -= factor * above);
-            }
-        }
-    }
-    let solution: [f64; 4] = std::array::from_fn(|place| rows[place][4] / rows[place][place]);
-    solution.iter().all(|number| number.is_finite()).then_some(solution)
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ const EXAMPLES: &str = "Examples:
   What a fragment shader costs, line by line:
     warpsight shader predict data/shaders/looping/mandelbulb.frag";
 
-const EXIT_CODES: &str = "Exit codes: 0 done, 1 slower than allowed (shader diff) or different (probe diff), 2 bad input or usage, 3 device or driver, \
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 slower than allowed (shader diff) or different (probe diff, probe fit --check), 2 bad input or usage, 3 device or driver, \
     4 nothing verified, 5 input/output, 130 interrupted.\n\
     Times are tagged measured, simulated or predicted.";
 

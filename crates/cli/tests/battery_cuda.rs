@@ -157,17 +157,21 @@ fn the_dry_run_includes_the_stand_in() {
         "stencils",
         "--phase",
         "queues",
+        "--phase",
+        "warp",
     ]);
     command.env("WARPSIGHT", common::WARPSIGHT).env("WARPSIGHT_STANDIN", &stand_in);
     command.env("XDG_CACHE_HOME", s.path("cache")).env("TMPDIR", s.path("."));
     let output = command.output().expect("bash");
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    for phase in ["stencils", "queues"] {
+    for phase in ["stencils", "queues", "warp"] {
         let file = s.json(&format!("out/stand-in/{phase}.json"));
         assert!(!outcomes(&file, "verified").is_empty(), "{}", said(&output));
         assert!(outcomes(&file, "wrong").is_empty() && outcomes(&file, "failed").is_empty(), "{}", said(&output));
         assert!(file["records"].as_array().expect("records").iter().all(|record| record["source"] != "measured"));
     }
+    // What the aspects found has its page.
+    assert!(s.path("out/stand-in/probe/page.html").exists() && s.path("out/simulator/probe/profile.toml").exists(), "{}", said(&output));
     assert!(s.path("out.tar.gz").exists() && s.path("out/simulator/stencils.json").exists(), "{}", said(&output));
 }
 

@@ -35,6 +35,7 @@
 pub mod coarse;
 pub mod explain;
 pub mod explore;
+pub mod fit;
 pub mod model;
 pub mod paper002;
 pub mod stage;

@@ -4,19 +4,20 @@
 
 #[path = "../examples/truth/stencil.rs"]
 mod judged;
-mod laplacian;
+mod recordings;
 
 use judged::with_counters;
-use laplacian::{Row, large_rows, recorded};
 use warpsight_ir::profile::builtin;
+use warpsight_predict::fit::dram::laplacian::{self, Row, large_rows, recorded};
 use warpsight_predict::volumes::behind::dram::Curve;
 use warpsight_predict::volumes::first_level::block::instructions;
 use warpsight_predict::volumes::first_level::costs::Sizes;
 
 #[test]
 fn loads_of_launches_in_other_shapes_and_orders() {
-    let Some(data) = recorded() else { return };
-    let others = judged::loads(&data).into_iter().filter(|own| large_rows(&data).iter().any(|large| large.0.name == own.name));
+    let Some(recordings) = recordings::recordings() else { return };
+    let large = large_rows(&recorded(&recordings).unwrap()).unwrap();
+    let others = judged::loads(&recordings).into_iter().filter(|own| large.iter().any(|large| large.0.name == own.name));
     let others: Vec<judged::Judged> = others.collect();
     assert_eq!(others.len(), 3);
     for own in others {
@@ -36,10 +37,10 @@ fn l2_hits(row: &Row, curve: &Curve) -> f64 {
 
 #[test]
 fn hits_of_the_second_level() {
-    let Some(data) = recorded() else { return };
+    let Some(recordings) = recordings::recordings() else { return };
     let curve = Curve::fitted("cdna2").curve;
     let (mut sum, mut worst, mut count) = (0.0, 0.0_f64, 0.0);
-    for (row, _, measured) in with_counters(&data) {
+    for (row, _, measured) in with_counters(&recordings) {
         let predicted = l2_hits(&row, &curve);
         println!("{:22} hits {measured:5.1} % measured, {predicted:5.1} % predicted", row.name);
         let off = (predicted - measured).abs();
@@ -53,9 +54,9 @@ fn hits_of_the_second_level() {
 /// the second level does not hold are up to 18 % too fast: three streams of loads from memory are slower than a copy.
 #[test]
 fn effective_bandwidths_rank_as_measured() {
-    let Some(data) = recorded() else { return };
+    let Some(recordings) = recordings::recordings() else { return };
     let on = builtin("mi250x").unwrap().unwrap();
-    let rows = judged::bandwidths(&data, &on);
+    let rows = judged::bandwidths(&recordings, &on);
     for own in &rows {
         let (off, published) = (100.0 * (own.predicted / own.measured - 1.0), own.published.unwrap_or(f64::NAN));
         println!(

@@ -1,34 +1,20 @@
 //! Where bandwidths fall in recorded sweeps over sizes, against predictions by fits without the device; and the fit that makes
-//! `data/fits/caches.toml`. The tables: `python3 bench/truth.py`, or
-//! `cargo run --release -p warpsight-predict --example fit_caches -- ../shared/data --check`.
+//! `data/fits/caches.toml`. The tables: `python3 bench/truth.py`.
 
-use std::path::Path;
+mod recordings;
 
-#[path = "../examples/fit_caches/fit.rs"]
-mod fit;
-#[path = "../examples/fit_caches/judge.rs"]
-mod judge;
-#[path = "../examples/fit_time/recorded_device.rs"]
-mod recorded_device;
-#[path = "../examples/fit_caches/sweeps.rs"]
-mod sweeps;
-
-use sweeps::Level;
+use warpsight_predict::fit::caches::sweeps::{self, Level};
+use warpsight_predict::fit::caches::{evidence, judge, written};
 
 #[test]
 fn sweeps_fall_where_they_were_recorded_to() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/volumes/measured");
-    if !folder.exists() {
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "{} is missing", folder.display());
-        eprintln!("skipped: no recordings");
-        return;
-    }
-    let sweeps = sweeps::read(&folder).unwrap();
+    let Some(recordings) = recordings::recordings() else { return };
+    let sweeps = sweeps::read(&recordings).unwrap();
     let count = |level| sweeps.iter().filter(|sweep| sweep.level == level).count();
     assert_eq!([Level::First, Level::Second, Level::Last].map(count), [14, 7, 1]);
-    let found = fit::evidence(&sweeps).unwrap();
-    let text = fit::text(&found);
-    assert!(text == include_str!("../../../data/fits/caches.toml"), "run the example fit_caches:\n{text}");
+    let found = evidence(&sweeps).unwrap();
+    let text = written(&found);
+    assert!(text == include_str!("../../../data/fits/caches.toml"), "run `warpsight probe fit`:\n{text}");
     let judged = judge::all(&sweeps, &found).unwrap();
     println!("{}", judge::tables(&judged));
     assert!(judged.iter().all(|own| own.predicted_rows.len() == own.sweep.rows.len()));

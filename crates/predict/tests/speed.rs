@@ -1,45 +1,17 @@
 //! Bandwidths by bytes in flight against recordings, and the fit that makes `data/fits/bandwidth.toml`.
 
-use std::path::{Path, PathBuf};
+mod recordings;
+
+use warpsight_predict::fit::time::{bandwidth, calibrate, held};
 use warpsight_predict::volumes::fitted::speed::Basis;
-
-#[path = "../examples/fit_time/bandwidth.rs"]
-mod bandwidth;
-#[path = "../examples/fit_time/calibrate.rs"]
-mod calibrate;
-#[path = "../examples/fit_time/fit.rs"]
-mod fit;
-#[path = "../examples/fit_time/recorded.rs"]
-mod recorded;
-#[path = "../examples/fit_time/recorded_device.rs"]
-mod recorded_device;
-#[path = "../examples/fit_time/stream.rs"]
-mod stream;
-#[path = "../examples/fit_caches/sweeps.rs"]
-#[expect(dead_code, reason = "where sweeps fall is fit_caches'")]
-mod sweeps;
-#[path = "../examples/fit_time/tuning.rs"]
-mod tuning;
-
-/// The folder of the recordings; `None` where there is none.
-fn folder() -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/volumes/measured");
-    if !folder.exists() {
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "{} is missing", folder.display());
-        eprintln!("skipped: no recordings");
-        return None;
-    }
-    Some(folder)
-}
 
 #[test]
 fn the_committed_fits_are_what_the_recordings_give() {
-    let Some(folder) = folder() else { return };
-    let text = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
-    let streams = bandwidth::Streams::read(&text("gpu_stream.json")).unwrap();
+    let Some(recordings) = recordings::recordings() else { return };
+    let streams = bandwidth::Streams::read(&recordings).unwrap();
     assert!(streams.rows.len() > 3500 && streams.profiles.len() == 12, "{} rows", streams.rows.len());
     let found = streams.fitted();
-    assert!(found.text == include_str!("../../../data/fits/bandwidth.toml"), "run the example fit_time:\n{}", found.text);
+    assert!(found.text == include_str!("../../../data/fits/bandwidth.toml"), "run `warpsight probe fit`:\n{}", found.text);
 
     // Kernels that no fit saw, and devices left out of it.
     let mean = |basis: Basis, kernels: &[&str]| {
@@ -54,9 +26,9 @@ fn the_committed_fits_are_what_the_recordings_give() {
     assert!(unseen < 0.08 && elsewhere < 0.10, "{unseen} {elsewhere}");
 
     let mut held = found.held_out;
-    held.extend(recorded::all(&folder).unwrap());
+    held.extend(held::all(&recordings).unwrap());
     let ranges = calibrate::text(&held);
-    assert!(ranges == include_str!("../../../data/fits/time.toml"), "run the example fit_time:\n{ranges}");
+    assert!(ranges == include_str!("../../../data/fits/time.toml"), "run `warpsight probe fit`:\n{ranges}");
     for (left, what) in [(calibrate::Left::Device, "a device's recording"), (calibrate::Left::Kernel, "a kernel's rows")] {
         let coverage = calibrate::coverage(&held, left);
         let of = |keep: &dyn Fn(&calibrate::Coverage) -> bool| -> (usize, (f64, f64)) {

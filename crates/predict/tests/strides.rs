@@ -1,23 +1,14 @@
 //! Wavefronts and cycles of strided loads against measured ones (A100, A40), and the fit of the tags' curve.
 
-use std::path::Path;
+use warpsight_predict::fit::l1::{Row, error, rows, text};
 use warpsight_predict::volumes::first_level::l1::tags;
 use warpsight_predict::volumes::first_level::warps::distinct;
 
-#[path = "../examples/fit_l1/fit.rs"]
-mod fit;
-
-use fit::{Row, error, rows};
+mod recordings;
 
 /// The recorded rows; `None` where there are no recordings.
 fn recorded() -> Option<Vec<Row>> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/volumes/measured/gpu_strides.json");
-    let Ok(text) = std::fs::read_to_string(&file) else {
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "{} is missing", file.display());
-        eprintln!("skipped: no recordings");
-        return None;
-    };
-    Some(rows(&text).expect("the recording parses"))
+    Some(rows(&recordings::recordings()?).expect("the recording parses"))
 }
 
 #[test]
@@ -33,8 +24,8 @@ fn data_pipe_wavefronts_of_a100_are_exact() {
 
 #[test]
 fn the_committed_fit_is_what_the_recording_gives() {
-    let Some(rows) = recorded() else { return };
-    assert_eq!(fit::fit(&rows).unwrap(), include_str!("../../../data/fits/l1-nvidia.toml"));
+    let Some(recordings) = recordings::recordings() else { return };
+    assert_eq!(text(&recordings).unwrap(), include_str!("../../../data/fits/l1-nvidia.toml"));
 }
 
 /// Mean relative errors of the library's curve on rows that it was not fitted to.

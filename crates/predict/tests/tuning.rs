@@ -1,24 +1,13 @@
 //! Exhaustive tuning tables of others (`../shared/data/tuning`) against the model, all rows of them:
 //! `cargo test --release -p warpsight-predict --test tuning -- --include-ignored --nocapture`
 
-#[path = "../examples/fit_time/tuning.rs"]
-mod tuning;
+mod recordings;
 
-use std::path::Path;
-use tuning::{Convolution, Gemm};
 use warpsight_ir::accesses::text;
 use warpsight_ir::profile::builtin;
+use warpsight_predict::fit::time::tables::{Convolution, Gemm};
 use warpsight_predict::volumes::fitted::expected::Kind;
 use warpsight_predict::volumes::report::{Report, Settings, Work, report};
-
-fn table(name: &str) -> Option<std::path::PathBuf> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/tuning").join(name);
-    if !file.exists() {
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "{} is missing", file.display());
-        eprintln!("skipped: no tables");
-    }
-    file.exists().then_some(file)
-}
 
 /// Kendall's τ-b.
 fn tau(pairs: &[(f64, f64)]) -> f64 {
@@ -62,10 +51,10 @@ fn predicted(row: &Convolution, device: &str) -> Result<Report, String> {
 #[ignore = "tables of 4,300 rows"]
 fn all_rows_of_the_convolution() {
     let step: usize = std::env::var("STEP").ok().and_then(|step| step.parse().ok()).unwrap_or(1);
+    let Some(recordings) = recordings::recordings() else { return };
     for (name, device) in [("a100", "a100-40"), ("mi250x", "mi250x"), ("w6600", "w6600")] {
-        let Some(file) = table(&format!("convolution_{name}.csv.gz")) else { return };
         let (mut rows, mut refused) = (Vec::new(), 0);
-        for row in Convolution::rows(&file).unwrap().into_iter().step_by(step) {
+        for row in Convolution::rows(recordings.text(&format!("tuning/convolution_{name}.csv")).unwrap()).into_iter().step_by(step) {
             match predicted(&row, device) {
                 Ok(report) => rows.push((row, report)),
                 Err(why) => {
@@ -124,10 +113,10 @@ fn all_rows_of_the_convolution() {
 /// Products are read as their authors launch them, and none is faster than arithmetic at the highest clock.
 #[test]
 fn no_product_is_faster_than_its_bound() {
+    let Some(recordings) = recordings::recordings() else { return };
     for device in ["rtx3090", "rtx2080ti"] {
-        let Some(file) = table(&format!("gemm_{device}.csv.gz")) else { return };
         let on = builtin(device).unwrap().unwrap();
-        let rows = Gemm::rows(&file).unwrap();
+        let rows = Gemm::rows(recordings.text(&format!("tuning/gemm_{device}.csv")).unwrap());
         assert_eq!(rows.len(), 17956);
         let texts: Vec<_> = rows.iter().filter_map(|row| Some((row, row.text()?))).collect();
         assert!(texts.len() > 13_000, "{}", texts.len());

@@ -1,6 +1,5 @@
 //! Programs of micro-benchmarks, written in the text form with numbers filled in, and what they compute on the host.
 
-pub(crate) mod chase;
 pub(crate) mod reduce;
 pub(crate) mod stream;
 pub(crate) mod strided;

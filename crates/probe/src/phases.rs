@@ -1,21 +1,21 @@
-//! The phases of the battery, the most valuable first.
+//! The phases of the battery, the most valuable first: lists of measurements, and the [aspects](crate::aspects).
 
-mod bandwidth;
 pub mod counters;
-mod latency;
 mod launches;
 mod peaks;
 mod queues;
 pub mod rocprof;
 mod room;
 mod stencils;
+mod streams;
 mod texture;
 
-use crate::Phase;
+use crate::{Phase, aspects};
 
 /// All phases, the most valuable first.
 pub fn all() -> Vec<Phase> {
-    [stencils::phases(), bandwidth::phases(), peaks::phases(), latency::phases(), texture::phases(), queues::phases(), launches::phases()]
+    let aspects = || aspects::all().into_iter().map(|aspect| aspect.phase).collect();
+    [stencils::phases(), streams::phases(), peaks::phases(), aspects(), texture::phases(), queues::phases(), launches::phases()]
         .into_iter()
         .flatten()
         .collect()

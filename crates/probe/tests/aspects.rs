@@ -149,6 +149,7 @@ fn adreno_640() {
     near(&found, "texture.l1.bandwidth", 194.6e9, 0.05);
     near(&found, "local.bandwidth", 104e9, 0.05);
     near(&found, "local.banks", 32.0, 0.0);
+    near(&found, "local.capacity_bytes", 32768.0, 0.0);
     near(&found, "int.divide_s", 10.0 / 585e6, 0.05);
     near(&found, "barrier.cost_s", 12.0 / 585e6, 0.1);
     // What ends before a branch does is not waited for.

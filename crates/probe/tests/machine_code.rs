@@ -4,12 +4,13 @@
 mod common;
 
 use common::{h200, toolkit};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 use warpsight_emit::cuda;
 use warpsight_ir::{Checked, Program};
-use warpsight_probe::{Context, Measurement, Parameter, Scale, phases};
-use warpsight_run::Code;
+use warpsight_probe::{Context, Measurement, Parameter, Scale, aspects, battery, phases};
 use warpsight_run::cuda::{Arch, Compiled, Toolkit};
+use warpsight_run::{Code, Options, open};
 
 const ARCHS: [&str; 2] = ["sm_80", "sm_90a"];
 
@@ -108,7 +109,7 @@ fn peaks_are_not_optimised_away() {
 fn blocks_are_resident_as_stated() {
     let Some(toolkit) = toolkit() else { return };
     let mut most: BTreeMap<(String, i64, i64), Measurement> = BTreeMap::new();
-    for measurement in ["bandwidth", "texture", "peaks", "peaks_tiles"].into_iter().flat_map(plan) {
+    for measurement in ["streams", "texture", "peaks", "peaks_tiles"].into_iter().flat_map(plan) {
         let (Some(blocks), Some(threads)) = (number(&measurement, "blocks_per_unit"), number(&measurement, "threads")) else { continue };
         let key = (program(&measurement).name.to_string(), threads, number(&measurement, "chains").unwrap_or(0));
         if most.get(&key).and_then(|other| number(other, "blocks_per_unit")).is_none_or(|other| other < blocks) {
@@ -138,4 +139,31 @@ fn blocks_are_resident_as_stated() {
         [ragged(right), other.join().unwrap()].concat()
     });
     assert!(ragged.is_empty(), "{}", ragged.join("\n"));
+}
+
+/// What aspects ask a simulated GPU for is CUDA C++ that compiles; only the one that looks for the end of registers goes beyond them.
+#[test]
+fn aspects_compile() {
+    let Some(toolkit) = toolkit() else { return };
+    let mut device = open("sim:h200", &Options { in_process: true, cache: None, ..Options::default() }).unwrap();
+    for aspect in aspects::all() {
+        let (name, until) = (aspect.phase.name, Instant::now() + Duration::from_secs(20));
+        let (codes, records) =
+            battery::rehearse(&aspect.phase, &Context { device: &h200(), scale: Scale::Tiny, seed: 1 }, &mut *device, until);
+        let mut texts = BTreeSet::new();
+        for code in codes {
+            let Code::Program(program) = code else { panic!("{name} has text of its own") };
+            let source = cuda(&Checked::new(program).unwrap()).unwrap_or_else(|error| panic!("{name}: {error}"));
+            texts.insert((source.text(), source.entry.to_string()));
+        }
+        println!("{name}: {} records, {} kernels", records.len(), texts.len());
+        assert!(!texts.is_empty(), "{name}");
+        // The first and the last of them, and some between.
+        for (text, entry) in texts.iter().step_by(texts.len().div_ceil(6)) {
+            let compiled =
+                toolkit.compile(text, entry, ARCHS[1].parse().unwrap()).unwrap_or_else(|error| panic!("{name}: {error}\n{text}"));
+            let spilled = compiled.resources.map_or(0, |resources| resources.spill_store_bytes + resources.spill_load_bytes);
+            assert!(spilled == 0 || name == "registers", "{name}: {entry} spills {spilled} bytes");
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Stencils, peaks and tiles through the CUDA back end, on the stand-in for its driver. A process loads a driver once: the tests of this
+//! Stencils, peaks, tiles and all aspects through the CUDA back end, on the stand-in for its driver. A process loads a driver once: the tests of this
 //! file start themselves again, with the stand-in on the loader's path.
 
 #[path = "../../run/tests/fake_cuda/mod.rs"]
@@ -6,15 +6,25 @@ mod fake_cuda;
 
 use std::collections::BTreeSet;
 use std::process::Command;
+use std::time::{Duration, Instant};
 use warpsight_ir::TimeSource;
-use warpsight_probe::{Context, Scale, phases};
+use warpsight_probe::{Context, Outcome, Scale, aspects, battery, phases};
 use warpsight_run::{Code, Options, open};
 
 #[test]
 fn tiny_measurements_verify() {
+    stands_in("on_the_stand_in");
+}
+
+#[test]
+fn aspects_verify() {
+    stands_in("aspects_on_the_stand_in");
+}
+
+fn stands_in(test: &str) {
     let Some(folder) = fake_cuda::build() else { return };
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["on_the_stand_in", "--exact", "--ignored", "--nocapture"]).env("LD_LIBRARY_PATH", &folder).env("WARPSIGHT_CUDA", &folder);
+    command.args([test, "--exact", "--ignored", "--nocapture"]).env("LD_LIBRARY_PATH", &folder).env("WARPSIGHT_CUDA", &folder);
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&output.stderr));
@@ -41,4 +51,30 @@ fn on_the_stand_in() {
         }
     }
     assert_eq!(seen.len(), 9 + 10 + 2, "{seen:?}");
+}
+
+/// What aspects ask for first runs and is right: processors take minutes for all that they would ask a GPU.
+#[test]
+#[ignore = "is started by the other test"]
+fn aspects_on_the_stand_in() {
+    let mut device = open("cuda:0", &Options { in_process: true, cache: None, ..Options::default() }).unwrap();
+    let info = device.info().clone();
+    let mut ran = BTreeSet::new();
+    for aspect in aspects::all() {
+        let name = aspect.phase.name;
+        let context = Context { device: &info, scale: Scale::Tiny, seed: 3 };
+        let begun = Instant::now();
+        let (codes, records) = battery::rehearse(&aspect.phase, &context, &mut *device, begun + Duration::from_secs(3));
+        println!("{name}: {} records, {:.1} s", records.len(), begun.elapsed().as_secs_f64());
+        for record in &records {
+            match &record.outcome {
+                Outcome::Verified => _ = ran.insert(name),
+                Outcome::Skipped { .. } => {}
+                bad => panic!("{name}, `{}`: {bad:?}", record.name),
+            }
+        }
+        assert!(codes.len() >= records.len());
+    }
+    let names: BTreeSet<&str> = aspects::all().iter().map(|aspect| aspect.phase.name).collect();
+    assert_eq!(ran, names);
 }

@@ -98,6 +98,13 @@ impl From<ScaleArg> for Scale {
 }
 
 impl Args {
+    /// What is measured of each phase: lists everything, aspects what tells most within the time that they share with lists.
+    fn scale(&self) -> Scale {
+        match self.scale {
+            ScaleArg::Full => Scale::Quick,
+            ScaleArg::Tiny => Scale::Tiny,
+        }
+    }
     fn is_tiny(&self) -> bool {
         self.scale == ScaleArg::Tiny
     }
@@ -133,7 +140,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let toolkit = compiler(&device, cache.as_deref())?;
     let twin = opencl_twin(args, &device);
     let mut folder =
-        Folder::open(dir, args.measure.origin(&device, args.scale.into()), args.measure.seed, args.measure.again, Box::new(last_resort))?;
+        Folder::open(dir, args.measure.origin(&device, args.scale()), args.measure.seed, args.measure.again, Box::new(last_resort))?;
     note(format_args!("{} ({}, {}): {} minutes, seed {}", device.name, device.id, device.driver, args.minutes, folder.seed()));
     let tasks: Vec<Task> = phases.into_iter().flat_map(|phase| with_twin(phase, twin.is_some())).collect();
     let whole = Duration::from_secs_f64(60.0 * args.minutes);
@@ -144,7 +151,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let sanitizer = args.wants("sanitizer", &device).then(|| tools::find(args.compute_sanitizer.as_deref(), "compute-sanitizer"));
     let checking = if let Some(Ok(_)) = sanitizer { tools::SANITIZER_SHARE } else { 0.0 };
     let options = Options {
-        scale: args.scale.into(),
+        scale: args.scale(),
         budget: whole.mul_f64(1.0 - counting - checking).saturating_sub(begun.elapsed()),
         patience: args.measure.patience(),
         pause: Duration::from_millis(500),
@@ -157,7 +164,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         open(id, timeout)
     };
     let ours = tasks.iter().filter(|task| !task.name.ends_with(OPENCL) && !folder.is_done(&task.name)).map(|task| task.phase.plan);
-    let (plans, scale, seed) = (ours.collect(), args.scale.into(), folder.seed());
+    let (plans, scale, seed) = (ours.collect(), args.scale(), folder.seed());
     let ahead = toolkit
         .as_ref()
         .filter(|_| !args.once)

@@ -9,13 +9,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 use warpsight_ir::Checked;
-use warpsight_probe::{Context, Phase};
+use warpsight_probe::{Context, Phase, Plan, Scale, battery};
 use warpsight_run::cuda::{Arch, Toolkit, prepare, prepare_own};
 use warpsight_run::{Code, DeviceInfo, DeviceLimits};
 
 /// The file beside prepared kernels with the seed they were prepared for.
 const SEED: &str = "seed.txt";
+
+/// The simulated GPU that aspects are rehearsed on, and the longest for each.
+const REHEARSED: &str = "sim:h200";
+const REHEARSAL: Duration = Duration::from_secs(20);
 
 /// The seed that kernels in a cache were prepared for.
 pub fn seed(cache: &Path) -> Option<u64> {
@@ -62,12 +67,23 @@ fn archs(texts: &[String]) -> Result<Vec<Arch>, Failure> {
     texts.iter().map(read).collect()
 }
 
-/// Kernels for an architecture as CUDA C++ with their names; what has no such form is left to the device to refuse.
+/// Kernels for an architecture as CUDA C++ with their names; what has no such form, and what an aspect asks for
+/// after other answers than the simulated GPU's, is left to the device.
 fn texts(args: &Args, phases: &[Phase], device: &DeviceInfo, arch: Arch, seed: u64) -> Vec<(Arch, String, String)> {
-    let context = Context { device, scale: args.scale.into(), seed };
     let mut found = BTreeMap::new();
-    for measurement in phases.iter().flat_map(|phase| (phase.plan)(&context)) {
-        found.extend(measurement.job.programs.into_iter().filter_map(as_cuda));
+    // What reacts is asked what it would measure by a simulated GPU, at sizes that take no time: kernels hold no sizes of data.
+    let options = warpsight_run::Options { in_process: true, cache: None, ..warpsight_run::Options::default() };
+    let mut rehearsed = warpsight_run::open(REHEARSED, &options);
+    for phase in phases {
+        let reacts = matches!((phase.plan)(&Context { device, scale: Scale::Tiny, seed }), Plan::Reacting(_));
+        let codes = match &mut rehearsed {
+            Ok(simulator) if reacts => {
+                let context = Context { device, scale: Scale::Tiny, seed };
+                battery::rehearse(phase, &context, &mut **simulator, Instant::now() + REHEARSAL).0
+            }
+            _ => (phase.plan)(&Context { device, scale: args.scale(), seed }).into_iter().flat_map(|own| own.job.programs).collect(),
+        };
+        found.extend(codes.into_iter().filter_map(as_cuda));
     }
     found.into_iter().map(|(text, entry)| (arch, text, entry)).collect()
 }

@@ -71,10 +71,13 @@ impl Found {
     /// As a profile that every verb takes.
     pub fn profile(&self) -> Profile {
         let by = self.device.described.as_ref().map(|device| format!(" through {} ({})", device.backend, device.driver));
-        let date = self.date.as_ref().map(|date| format!(", {date}"));
+        // What is simulated is the same on every day, and its profile is called by the device's name, as `sim-adreno640`.
+        let simulated = self.device.described.as_ref().filter(|device| device.backend == "sim");
+        let date = self.date.as_ref().filter(|_| simulated.is_none()).map(|date| format!(", {date}"));
+        let name = simulated.filter(|device| !device.id.contains(['/', '.'])).map_or(self.name(), |device| &device.id);
         let (by, date) = (by.unwrap_or_default(), date.unwrap_or_default());
         let description = format!("{}{by}, probed by warpsight {}: {}{date}", self.name(), self.warpsight, self.device.form);
-        profile(&self.findings, &slug(self.name()), &description)
+        profile(&self.findings, &slug(name), &description)
     }
 
     /// What a driver states, for formats that need it.

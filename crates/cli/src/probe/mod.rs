@@ -3,6 +3,7 @@
 mod curves;
 mod diff;
 mod drawing;
+mod fit;
 mod found;
 mod keys;
 mod measure;
@@ -66,6 +67,8 @@ pub struct Args {
 enum Verb {
     /// Compare what was found of two devices, with two drivers, or on two days.
     Diff(diff::Args),
+    /// Remake the fits of the models, `data/fits`, from recordings.
+    Fit(fit::Args),
 }
 
 const EXAMPLES: &str = "Examples:
@@ -76,7 +79,9 @@ const EXAMPLES: &str = "Examples:
   The records of a probe, or a recording of MT4G or ArchProbe, analysed anew:
     warpsight probe --replay probed --page page.html
   What differs between two probes; exit code 1 where anything does:
-    warpsight probe diff probed profiles/adreno640.toml";
+    warpsight probe diff probed profiles/adreno640.toml
+  Every fit of the models from its recordings, in a checkout:
+    warpsight probe fit ../shared/data";
 
 fn names() -> Vec<(&'static str, String)> {
     aspects::all().into_iter().map(|aspect| (aspect.phase.name, aspect.phase.name.to_owned())).collect()
@@ -94,8 +99,10 @@ impl Args {
 
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
-    if let Some(Verb::Diff(args)) = &args.verb {
-        return diff::run(args, json);
+    match &args.verb {
+        Some(Verb::Diff(args)) => return diff::run(args, json),
+        Some(Verb::Fit(args)) => return fit::run(args, json),
+        None => {}
     }
     let (found, dir, verdict) = match (&args.replay, &args.device) {
         (Some(recorded), _) => {

@@ -1,20 +1,20 @@
 //! Predictions beside recordings of real GPUs, row by row, as JSON: `cargo run --release -p warpsight-predict --example truth -- ../shared/data`.
-//! Tests judge the same rows by the same functions; sweeps over sizes are the example `fit_caches`'s.
+//! Tests judge the same rows by the same functions.
 
 use serde_json::{Value, json};
 use std::path::Path;
 use warpsight_ir::accesses::text;
 use warpsight_ir::profile::builtin;
 use warpsight_ir::{NoEstimate, Profile};
+use warpsight_predict::fit::caches::{evidence, judge, sweeps};
+use warpsight_predict::fit::{Recordings, l1};
 use warpsight_predict::paper002::baseline;
 use warpsight_predict::volumes::first_level::l1::tags;
 
 mod convolution;
-#[path = "../fit_l1/fit.rs"]
-#[allow(dead_code, reason = "the fit itself is the example fit_l1's")]
-mod fit_l1;
-#[path = "../../tests/laplacian/mod.rs"]
-mod laplacian;
+#[path = "../../tests/recordings/mod.rs"]
+#[allow(dead_code, reason = "tests use those of a fixed place")]
+mod recordings;
 mod stencil;
 mod strides_amd;
 
@@ -23,10 +23,12 @@ type Failed = Box<dyn std::error::Error>;
 fn main() -> Result<(), Failed> {
     let data = std::env::args().nth(1).ok_or("usage: truth FOLDER, a folder that holds volumes/measured")?;
     let folder = Path::new(&data).join("volumes/measured");
+    let recordings = recordings::read(Path::new(&data));
     let tables = json!({
-        "strides": strides(&folder)?,
+        "sweeps": sweeps(&recordings)?,
+        "strides": strides(&recordings)?,
         "strides_amd": strides_amd(&folder)?,
-        "stencil": stencil(&folder)?,
+        "stencil": stencil(&recordings)?,
         "convolution": convolution(&folder)?,
     });
     println!("{tables}");
@@ -49,8 +51,8 @@ fn published(kernel: &str, on: &Profile) -> Result<Option<f64>, Failed> {
 }
 
 /// A100 and A40: the curve of tags is fitted to A100's strides of even `arg`.
-fn strides(folder: &Path) -> Result<Vec<Value>, Failed> {
-    let rows = fit_l1::rows(&std::fs::read_to_string(folder.join("gpu_strides.json"))?)?;
+fn strides(recordings: &Recordings) -> Result<Vec<Value>, Failed> {
+    let rows = l1::rows(recordings)?;
     let rows = rows.iter().map(|row| {
         let (name, lsu_lanes) = if row.device == "a100" { ("a100-40", 32.0) } else { ("a40", 16.0) };
         let element = if row.element == 8 { "f64" } else { "f32" };
@@ -101,14 +103,13 @@ fn strides_amd(folder: &Path) -> Result<Vec<Value>, Failed> {
 }
 
 /// MI250X, one die: loads by fits without a row's group, bandwidths by no fit.
-fn stencil(folder: &Path) -> Result<Value, Failed> {
-    let data: Value = serde_json::from_str(&std::fs::read_to_string(folder.join("amd_laplacian.json"))?)?;
+fn stencil(recordings: &Recordings) -> Result<Value, Failed> {
     let row = |own: stencil::Judged| {
         let (name, measured, ours) = (own.name, own.measured, own.predicted);
         json!({"device": "mi250x", "launch": name, "measured": measured, "paper002": own.published, "ours": ours, "fitted": false})
     };
     let rows = |judged: Vec<stencil::Judged>| judged.into_iter().map(row).collect::<Vec<_>>();
-    Ok(json!({"loads": rows(stencil::loads(&data)), "bandwidths": rows(stencil::bandwidths(&data, &profile("mi250x")?))}))
+    Ok(json!({"loads": rows(stencil::loads(recordings)), "bandwidths": rows(stencil::bandwidths(recordings, &profile("mi250x")?))}))
 }
 
 /// Every row, and how each part of them is ranked. Intervals of convolutions are made of the divisible rows; seconds of none.
@@ -138,4 +139,35 @@ fn convolution(folder: &Path) -> Result<Vec<Value>, Failed> {
         parts.push(score("read-only path", |row| row.read_only));
     }
     Ok(parts)
+}
+
+/// Sweeps over sizes, each by fits without its device.
+fn sweeps(recordings: &Recordings) -> Result<Value, Failed> {
+    let recorded = sweeps::read(recordings)?;
+    let judged = judge::all(&recorded, &evidence(&recorded)?)?;
+    let each = judged.iter().map(|own| {
+        let (cliff, plateau) = own.off();
+        let published = own.published.as_ref().ok().copied().flatten();
+        let (published_cliff, published_plateau) = own.off_of(published);
+        let settings = own.sweep.rows.first().and_then(|row| own.sweep.settings(row.0).ok()).map(|(_, settings)| settings);
+        json!({
+            "sweep": own.sweep.name(),
+            "device": own.sweep.device,
+            "profile": own.sweep.on.name,
+            "piece_kib": own.sweep.piece,
+            "settings": settings.unwrap_or_default().into_iter().collect::<std::collections::BTreeMap<_, _>>(),
+            "level": format!("{:?}", own.sweep.level).to_lowercase(),
+            "recorded_kib": own.recorded.at,
+            "predicted_kib": own.predicted.map(|own| own.at),
+            "cliff_off": if cliff.is_finite() { Some(cliff) } else { None },
+            "plateau_off": plateau,
+            "paper002_kib": published.map(|own| own.at),
+            "paper002_cliff_off": published.map(|_| published_cliff),
+            "paper002_plateau_off": published.map(|_| published_plateau),
+            "paper002_lacks": own.published.as_ref().err(),
+            "recorded": own.sweep.rows,
+            "predicted": own.predicted_rows,
+        })
+    });
+    Ok(Value::Array(each.collect()))
 }

@@ -1,21 +1,23 @@
-//! The 7-point stencil on one die of an MI250X (`tests/laplacian`): loads from memory, and effective bandwidths, which no number of the time model
+//! The 7-point stencil on one die of an MI250X (`predict::fit::dram`): loads from memory, and effective bandwidths, which no number of the time model
 //! has seen.
 
-use crate::laplacian::{Row, interior, large_rows, rows};
 use warpsight_ir::Profile;
 use warpsight_ir::accesses::text::parse;
 use warpsight_ir::accesses::{Order, write::write};
 use warpsight_ir::profile::builtin;
+use warpsight_predict::fit::Recordings;
+use warpsight_predict::fit::dram::laplacian::{Row, interior, large_rows, recorded, rows};
 use warpsight_predict::paper002::{Baseline, baseline};
 use warpsight_predict::volumes::behind::dram::Curve;
 use warpsight_predict::volumes::report::{Settings, Work, report};
 
 /// A row, its effective bandwidth in GB/s and its hits in percent, where they were recorded.
-pub fn with_counters(data: &serde_json::Value) -> Vec<(Row, Option<f64>, f64)> {
+pub fn with_counters(recordings: &Recordings) -> Vec<(Row, Option<f64>, f64)> {
+    let data = recorded(recordings).expect("the recording");
     let cube = &data["mi250x_gcd_512^3"];
     let base = cube["kernel1_256x1x1"]["FOM_GBs"].as_f64().unwrap();
     let mut found = Vec::new();
-    for row in rows().unwrap() {
+    for row in rows(recordings).expect("the recording") {
         let (name, rest) = row.name.split_once(' ').unwrap_or((&row.name, ""));
         // Places of the tiles 1, 2, 4, 8, 16 in the lists.
         let tile = rest.strip_prefix('m').map(|m| m.parse::<u32>().unwrap().ilog2() as usize);
@@ -39,7 +41,7 @@ pub fn with_counters(data: &serde_json::Value) -> Vec<(Row, Option<f64>, f64)> {
         };
         found.push((row, fom, hits));
     }
-    found.extend(large_rows(data).into_iter().map(|(row, fom, hits)| (row, Some(fom), hits)));
+    found.extend(large_rows(&data).expect("the recording").into_iter().map(|(row, fom, hits)| (row, Some(fom), hits)));
     found
 }
 
@@ -64,24 +66,24 @@ fn published(row: &Row) -> Option<(Baseline, f64)> {
 
 /// Bytes loaded per interior point: launches that made the curve of memory by fits without their group (`data/fits/dram.toml`), and three that
 /// are in no fit.
-pub fn loads(data: &serde_json::Value) -> Vec<Judged> {
+pub fn loads(recordings: &Recordings) -> Vec<Judged> {
     let fits: toml::Table = include_str!("../../fits/dram.toml").parse().expect("the fit is TOML");
     let held_out = |name: &str| {
         let row = fits["row"].as_array()?.iter().find(|row| row["name"].as_str() == Some(name))?;
         row["predicted"].as_float()
     };
     let curve = Curve::fitted("cdna2").curve;
-    let large = large_rows(data).into_iter().map(|own| own.0).skip(1);
+    let large = recorded(recordings).and_then(|data| large_rows(&data)).expect("the recording").into_iter().map(|own| own.0).skip(1);
     let of = |row: Row| {
         let predicted = held_out(&row.name).unwrap_or_else(|| row.measured * row.ratio(&row.runs(curve.spread), &curve));
         let published = published(&row).map(|(own, points)| own.behind.loads[3] * points * row.launches as f64 / interior(row.size));
         Judged { name: row.name, measured: row.measured, predicted, published }
     };
-    rows().into_iter().flatten().chain(large).map(of).collect()
+    rows(recordings).expect("the recording").into_iter().chain(large).map(of).collect()
 }
 
 /// What had to be moved at least over the time, in GB/s.
-pub fn bandwidths(data: &serde_json::Value, on: &Profile) -> Vec<Judged> {
+pub fn bandwidths(recordings: &Recordings, on: &Profile) -> Vec<Judged> {
     let of = |(row, measured, _): (Row, Option<f64>, f64)| {
         let kernel = row.kernel();
         let points = (row.size.iter().product::<i64>() / row.launches).unsigned_abs();
@@ -93,5 +95,5 @@ pub fn bandwidths(data: &serde_json::Value, on: &Profile) -> Vec<Judged> {
         let published = published(&row).map(|own| rate(own.0.seconds.0));
         Judged { name: row.name, measured: measured.expect("a bandwidth"), predicted: rate(found.seconds.0), published }
     };
-    with_counters(data).into_iter().map(of).collect()
+    with_counters(recordings).into_iter().map(of).collect()
 }

@@ -113,7 +113,7 @@ fn images(asked: &Asked, limits: Limits) -> Answer<Series<u64>> {
 fn local(asked: &Asked, limits: Limits) -> Answer<Spread> {
     let groups = cores(asked, limits.full)?.0 * EACH;
     let lanes = LANES.min(limits.full);
-    let kernel = Locals { groups, lanes, width: 4, stride: 1, places: lanes.next_power_of_two() }.kernel();
+    let kernel = Locals { groups, lanes, width: 4, stride: 1, places: lanes.next_power_of_two(), spare: 0 }.kernel();
     Ok(asked.trip(&kernel)?.under(kernel.amounts.bytes))
 }
 

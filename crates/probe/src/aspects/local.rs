@@ -1,7 +1,7 @@
-//! Local memory: its banks.
+//! Local memory: its banks, and how much of it a group may have.
 
 use super::arithmetic::full;
-use super::ask::{Answer, Asked, Series, Stop, plan, points, told};
+use super::ask::{Answer, Asked, Series, Stop, if_possible, largest, plan, points, told};
 use super::kernels::loads::Locals;
 use super::timer::unknown;
 use super::{Aspect, Seen};
@@ -21,17 +21,38 @@ pub(super) fn aspect() -> Aspect {
     Aspect {
         phase: Phase {
             name: NAME,
-            purpose: "banks of local memory, by the distance of lanes at which conflicts no longer grow",
+            purpose: "the most local memory of a group, by what runs, and its banks, by the distance of lanes at which conflicts no longer grow",
             needs: Needs::Programs,
             share: 0.3,
             plan: |context: &Context| {
                 let words = words(context.device);
                 let lanes = LANES.min(full(context.device));
-                plan(NAME, move |asked| banks(asked, lanes, words))
+                plan(NAME, move |asked| {
+                    if_possible(room(asked, lanes))?;
+                    banks(asked, lanes, words)
+                })
             },
         },
         analyse,
     }
+}
+
+/// Words that arrays which are tried differ by, and the most of them.
+const STEP: u32 = 64;
+const STEPS: u32 = 4096;
+
+/// Steps of the largest array with which a group runs.
+fn room(asked: &Asked, lanes: u32) -> Answer<u32> {
+    let places = lanes.next_power_of_two();
+    let runs = |steps: u32| {
+        let spare = (steps * STEP).saturating_sub(places);
+        let kernel = Locals { groups: 1, lanes, width: 1, stride: 1, places, spare }.kernel();
+        Ok(if_possible(asked.time(&kernel, 1))?.is_some())
+    };
+    if !runs(1)? {
+        return Err(Stop::Refused(format!("no group runs with {} bytes of local memory", 4 * STEP)));
+    }
+    largest(1, STEPS, runs)
 }
 
 /// Words of the largest array whose size is a power of two.
@@ -50,7 +71,7 @@ fn banks(asked: &Asked, lanes: u32, words: u32) -> Answer<(Option<u32>, Series<u
     }
     let mut times = vec![];
     let mut at = |stride: u32| {
-        let trip = asked.trip(&Locals { groups: 1, lanes, width: 1, stride, places: words }.kernel())?;
+        let trip = asked.trip(&Locals { groups: 1, lanes, width: 1, stride, places: words, spare: 0 }.kernel())?;
         times.push((stride, trip));
         Ok(trip.value)
     };
@@ -77,7 +98,17 @@ fn banks(asked: &Asked, lanes: u32, words: u32) -> Answer<(Option<u32>, Series<u
 
 fn analyse(seen: &Seen) -> Findings {
     let mut found = Findings::default();
-    match told(banks(&Asked::new(NAME, seen.records), LANES.min(full(seen.device)), words(seen.device))) {
+    let lanes = LANES.min(full(seen.device));
+    match told(room(&Asked::new(NAME, seen.records), lanes)) {
+        Ok(steps) => {
+            let bytes = |steps: u32| f64::from(4 * STEP * steps);
+            let cite = "the largest array of local memory with which a group runs";
+            let (lo, hi) = (bytes(steps), if steps < STEPS { bytes(steps + 1) - 1.0 } else { bytes(steps) });
+            found.number("local.capacity_bytes", Fact::between(lo, lo, hi, Source::Measured, cite));
+        }
+        Err(why) => unknown(&mut found, &["local.capacity_bytes"], &why),
+    }
+    match told(banks(&Asked::new(NAME, seen.records), lanes, words(seen.device))) {
         Ok((banks, times)) => {
             let fact = match banks {
                 Some(banks) => {

@@ -202,7 +202,7 @@ mod tests {
     fn blocks_that_are_not_resident_at_once_are_no_measurement_of_one_wave() {
         let simulator = open("sim:adreno640", &Options { in_process: true, cache: None, ..Options::default() }).unwrap();
         let mut device = Holds(simulator, None);
-        let plan = crate::phases::all().into_iter().find(|phase| phase.name == "bandwidth").unwrap().plan;
+        let plan = crate::phases::all().into_iter().find(|phase| phase.name == "streams").unwrap().plan;
         let mut taken = |resident: Option<u32>, claims: bool| {
             device.1 = resident;
             let mut measurement = plan(&Context { device: device.info(), scale: Scale::Tiny, seed: 1 }).ask(&[]).unwrap();
@@ -210,7 +210,7 @@ mod tests {
             if !claims {
                 measurement = Measurement { params: Parameters::new(), ..measurement };
             }
-            take("bandwidth", measurement, &mut device).0
+            take("streams", measurement, &mut device).0
         };
         for (resident, claims) in [(None, true), (Some(2), true), (Some(3), true), (Some(1), false)] {
             assert_eq!(taken(resident, claims).outcome, Outcome::Verified, "{resident:?} {claims}");

@@ -11,6 +11,7 @@ mod folder;
 mod lock;
 mod measure;
 mod recorded;
+mod rehearse;
 
 pub use date::rfc3339;
 pub use error::BatteryError;
@@ -20,6 +21,7 @@ pub use lock::DeviceLock;
 pub(crate) use measure::caught;
 pub use measure::take;
 pub use recorded::{Recorded, recorded};
+pub use rehearse::rehearse;
 
 use crate::{Context, Measurement, Needs, Outcome, Phase, Plan, Record, Scale};
 use serde::{Deserialize, Serialize};

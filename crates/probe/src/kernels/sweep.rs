@@ -63,14 +63,6 @@ impl Sweep {
         self.occupancy.all_threads() * u64::from(self.width * self.element.bytes())
     }
 
-    /// Sizes of a launch that reads the whole footprint at least once, whatever [`Self::per_thread`] says.
-    pub(crate) fn covering(&self) -> Vec<i64> {
-        let (chunks, blocks) = (self.chunks(), self.occupancy.blocks());
-        let skew = skew(chunks, blocks);
-        let turns = chunks.saturating_sub((u64::from(blocks) - 1) * skew).max(1);
-        vec![chunks as i64, turns as i64, blocks.into(), skew as i64]
-    }
-
     /// Takes its time, caches as the pass before left them.
     pub(crate) fn measurement(&self, seed: u64) -> Measurement {
         let Occupancy { threads, per_unit, .. } = self.occupancy;

@@ -11,8 +11,6 @@ pub(super) struct Room {
     pub(super) units: u32,
     /// Bytes of the last-level cache.
     pub(super) l2: u64,
-    /// Bytes that one allocation may have.
-    pub(super) memory: u64,
     /// Bytes that the arrays of one stream may take.
     pub(super) stream: u64,
     /// Threads of a block.
@@ -35,7 +33,6 @@ impl Room {
         Self {
             units: context.units(),
             l2: context.l2_bytes(),
-            memory,
             stream: (memory / 4).min(1 << 30),
             threads,
             // OpenCL knows neither the size of the last level nor a way around it.

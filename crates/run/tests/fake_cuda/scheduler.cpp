@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <deque>
 #include <map>
 #include <memory>
@@ -22,6 +23,13 @@ constexpr size_t MOST_FIBERS = 16384;
 constexpr unsigned char UNINITIALISED = 0xcb;
 
 uint64_t ticks = 0;
+
+// What this processor has computed for the thread that asks, in nanoseconds.
+uint64_t worked() {
+    timespec t{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return uint64_t(t.tv_sec) * 1'000'000'000 + uint64_t(t.tv_nsec);
+}
 
 struct Meeting {
     unsigned expected = 0;  // 0: all that live
@@ -282,7 +290,10 @@ End run(const WsKernel& kernel, void** arguments, WsThread** now, const Grid& gr
     launch = &l;
     services.progress = &l.progress;
     End result = End::Fault;
+    // Loops that never wait for anybody have no turns, and take their time nevertheless.
+    const uint64_t begun = worked();
     if (!guard_faults([&] { result = rounds(); })) result = End::Fault;
+    ticks += worked() - begun;
     if (result != End::Finished) forget_fibers();
     launch = nullptr;
     services.progress = &stray_progress;

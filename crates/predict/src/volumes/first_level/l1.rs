@@ -101,7 +101,7 @@ impl Tags {
     }
 }
 
-pub(in crate::volumes) const TEXT: &str = include_str!("../../../fits/l1-nvidia.toml");
+pub(crate) const TEXT: &str = include_str!("../../../fits/l1-nvidia.toml");
 
 /// The fitted curve.
 pub fn tags() -> &'static Tags {

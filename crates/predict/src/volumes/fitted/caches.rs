@@ -1,4 +1,4 @@
-//! How caches of each kind hold what is used again: `data/fits/caches.toml`, made by the example `fit_caches` from recorded sweeps over
+//! How caches of each kind hold what is used again: `data/fits/caches.toml`, made by `fit::caches` from recorded sweeps over
 //! sizes, which says how well they are met by fits that have not seen them.
 
 use super::curve::Fitted;
@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use warpsight_ir::Profile;
 use warpsight_ir::profile::Fact;
 
-pub(in crate::volumes) const TEXT: &str = include_str!("../../../fits/caches.toml");
+pub(crate) const TEXT: &str = include_str!("../../../fits/caches.toml");
 
 /// Every fitted number of caches but the second level's curve under stencils ([`Fitted`]).
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]

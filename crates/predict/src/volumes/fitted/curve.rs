@@ -3,7 +3,7 @@
 use crate::volumes::behind::dram::Curve;
 use std::sync::LazyLock;
 
-pub(in crate::volumes) const TEXT: &str = include_str!("../../../fits/dram.toml");
+pub(crate) const TEXT: &str = include_str!("../../../fits/dram.toml");
 
 /// A curve and how far to trust it.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,4 +1,4 @@
-//! Where the time is expected to lie: `data/fits/time.toml`, made by the example `fit_time` from all recorded seconds that the fits have not
+//! Where the time is expected to lie: `data/fits/time.toml`, made by `fit::time::calibrate` from all recorded seconds that the fits have not
 //! seen, says how far off they are, by kind of kernel and whether the device was recorded.
 
 use super::speed::Basis;
@@ -109,9 +109,11 @@ struct File {
     range: BTreeMap<String, BTreeMap<String, Range>>,
 }
 
+pub(crate) const TEXT: &str = include_str!("../../../fits/time.toml");
+
 static FITS: LazyLock<File> = LazyLock::new(|| {
     // The file is compiled in, and a test makes it anew.
-    toml::from_str(include_str!("../../../fits/time.toml")).expect("data/fits/time.toml holds the ranges")
+    toml::from_str(TEXT).expect("data/fits/time.toml holds the ranges")
 });
 
 /// Of a kind with this limiter, on a device whose numbers rest on this; and in words. A sister's recordings count as the device's.

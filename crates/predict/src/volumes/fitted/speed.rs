@@ -1,4 +1,4 @@
-//! What the time model takes from recordings and no profile states: `data/fits/bandwidth.toml`, made by the example `fit_time`, which says
+//! What the time model takes from recordings and no profile states: `data/fits/bandwidth.toml`, made by `fit::time::bandwidth`, which says
 //! what it was fitted to, how wide each number's interval is, and how well held-out kernels and devices are predicted.
 
 use crate::volumes::first_level::l1::Rule;
@@ -78,7 +78,7 @@ struct File {
     device: BTreeMap<String, Own>,
 }
 
-pub(in crate::volumes) const TEXT: &str = include_str!("../../../fits/bandwidth.toml");
+pub(crate) const TEXT: &str = include_str!("../../../fits/bandwidth.toml");
 
 static FITS: LazyLock<File> = LazyLock::new(|| {
     // The file is compiled in, and a test reruns the fit that makes it.

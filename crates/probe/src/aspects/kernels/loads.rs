@@ -35,11 +35,13 @@ pub(crate) struct Locals {
     pub(crate) stride: u32,
     /// Accesses that the array holds, a power of two and a multiple of the lanes.
     pub(crate) places: u32,
+    /// Words of the array that nobody accesses.
+    pub(crate) spare: u32,
 }
 
 impl Locals {
     pub(crate) fn kernel(self) -> Kernel {
-        let Self { groups, lanes, width, stride, places } = self;
+        let Self { groups, lanes, width, stride, places, spare } = self;
         let (splat, first) = if width == 1 { (String::new(), "") } else { (format!("splat{width}"), ".[0..1]") };
         let ty = if width == 1 { "f32".into() } else { format!("f32x{width}") };
         let mask = places - 1;
@@ -67,7 +69,7 @@ impl Locals {
                  end[g, l] = ({}){first}
                }}
              }}",
-            places * width,
+            places * width + spare,
             places / lanes,
             lines(LOADS, |j| format!("var s{j}: {ty} = {splat}(0.0)")),
             lines(LOADS, |j| format!("s{j} = s{j} + kept[(at + {j} & {mask}) * {width} : {width}]")),
@@ -75,7 +77,10 @@ impl Locals {
         );
         let threads = u64::from(groups) * u64::from(lanes);
         Kernel {
-            name: format!("local f32x{width} stride {stride} of {places} {groups} x {lanes}"),
+            name: format!(
+                "local f32x{width} stride {stride} of {}{places} {groups} x {lanes}",
+                if spare > 0 { format!("{spare} + ") } else { String::new() }
+            ),
             text: if width == 1 { text.replace(" : 1]", "]") } else { text },
             sizes: vec![groups.into(), stride.into()],
             memory: vec![constants(&[1.0]), output(4 * threads)],

@@ -1,21 +1,24 @@
 //! Recorded sweeps of first and second levels (gpu-benches: gpu-cache, gpu-l2-cache), and the same launches predicted.
 
-use crate::recorded_device::{Failed, device};
+use crate::fit::device::device;
+use crate::fit::{FIRST_LEVELS, FitError, Recordings, SECOND_LEVELS};
+use crate::paper002::baseline;
+use crate::volumes::fitted::caches::Caches;
+use crate::volumes::report::{Report, Settings, Work, report};
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::path::Path;
 use warpsight_ir::Profile;
 use warpsight_ir::accesses::text::{self, Written};
 use warpsight_ir::sample::middle;
-use warpsight_predict::paper002::baseline;
-use warpsight_predict::volumes::fitted::caches::Caches;
-use warpsight_predict::volumes::report::{Report, Settings, Work, report};
 
 /// Which cache a sweep goes beyond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
+    /// Of a core.
     First,
+    /// Of all cores.
     Second,
+    /// Behind the second.
     Last,
 }
 
@@ -23,13 +26,15 @@ pub enum Level {
 pub type Set = Vec<(String, String)>;
 
 /// A recorded sweep.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Sweep {
+    /// The cache.
     pub level: Level,
     /// Whose recording: `gb` or `gbr`.
     pub run: String,
     /// As profiles are called, and `gh200`.
     pub device: String,
+    /// Its profile.
     pub on: Profile,
     /// KiB that a block walks through.
     pub piece: f64,
@@ -44,6 +49,7 @@ pub struct Cliff {
     pub rows: usize,
     /// Median bandwidths before and after it, in GB/s.
     pub before: f64,
+    /// The other.
     pub after: f64,
     /// KiB at which the bandwidth first crosses their geometric mean.
     pub at: f64,
@@ -64,29 +70,28 @@ struct Recorded {
     bandwidth: f64,
 }
 
-/// All sweeps of the folder that are no copies of another: `gbr` repeats the first levels of V100 and L40 and all second levels of `gb`.
-pub fn read(folder: &Path) -> Result<Vec<Sweep>, Failed> {
-    let recording = |name: &str| -> Result<Recording, Failed> { Ok(serde_json::from_str(&std::fs::read_to_string(folder.join(name))?)?) };
+/// All recorded sweeps that are no copies of another: `gbr` repeats the first levels of V100 and L40 and all second levels of `gb`.
+pub fn read(recordings: &Recordings) -> Result<Vec<Sweep>, FitError> {
     let mut sweeps = Vec::new();
-    for (name, rows) in recording("gpu_cache.json")?.data {
-        let (run, recorded) = name.split_once(':').ok_or("a recording without a name")?;
+    for (name, rows) in recordings.json::<Recording>(FIRST_LEVELS)?.data {
+        let (run, recorded) = name.split_once(':').ok_or(FitError::Short("name of whose it is"))?;
         if run == "gbr" && ["v100", "l40"].contains(&recorded) {
             continue;
         }
         let (device, on) = device(recorded)?;
         // As long as all of it lies in the second level, in whole trips of 256 threads with two loads of f32.
-        let second = on.memory.l2.bytes.get().ok_or("a profile without a second level")?.0 / 1024.0;
+        let second = on.memory.l2.bytes.get().ok_or_else(|| FitError::Device(device.clone()))?.0 / 1024.0;
         let kept = |row: &&Recorded| row.block <= second && row.block % 2.0 == 0.0;
         let rows = rows.iter().filter(kept).map(|row| (row.block, row.bandwidth)).collect();
         sweeps.push(Sweep { level: Level::First, run: run.to_owned(), device, on, piece: 0.0, rows });
     }
-    for (name, rows) in recording("gpu_l2_cache.json")?.data {
-        let (run, recorded) = name.split_once(':').ok_or("a recording without a name")?;
+    for (name, rows) in recordings.json::<Recording>(SECOND_LEVELS)?.data {
+        let (run, recorded) = name.split_once(':').ok_or(FitError::Short("name of whose it is"))?;
         if run == "gbr" {
             continue;
         }
         let (device, on) = device(recorded)?;
-        let piece = rows.first().ok_or("an empty recording")?.block;
+        let piece = rows.first().ok_or(FitError::Short("rows"))?.block;
         let all: Vec<(f64, f64)> = rows.iter().filter_map(|row| Some((row.total?, row.bandwidth))).collect();
         let mut add = |level, keep: &dyn Fn(f64) -> bool| {
             let rows = all.iter().copied().filter(|row| keep(row.0)).collect();
@@ -145,59 +150,63 @@ impl Sweep {
     }
 
     /// Capacity of the level as the vendor states it, in KiB.
-    pub fn nominal(&self) -> Result<f64, Failed> {
+    pub fn nominal(&self) -> Result<f64, FitError> {
         let m = &self.on.memory;
         let (bytes, instances) = match self.level {
             Level::First => (&m.buffer_l1.bytes, 1.0),
             Level::Second => (&m.l2.bytes, f64::from(m.l2.instances.get().copied().unwrap_or(1))),
             Level::Last => (&m.llc.bytes, f64::from(m.llc.instances.get().copied().unwrap_or(1))),
         };
-        Ok(bytes.get().ok_or("a profile without this cache")?.0 * instances / 1024.0)
+        Ok(bytes.get().ok_or_else(|| self.unknown())?.0 * instances / 1024.0)
+    }
+
+    fn unknown(&self) -> FitError {
+        FitError::Device(self.device.clone())
     }
 
     /// Blocks of a core's place each, of which cores hold one.
-    pub fn cores(&self) -> Result<u32, Failed> {
-        Ok(*self.on.execution.cores.get().ok_or("a profile without cores")?)
+    pub fn cores(&self) -> Result<u32, FitError> {
+        Ok(*self.on.execution.cores.get().ok_or_else(|| self.unknown())?)
     }
 
     /// The kernel at a size, as `examples/accesses/sweep-*.toml` with parameters.
-    pub fn settings(&self, kib: f64) -> Result<(&'static str, Set), Failed> {
+    pub fn settings(&self, kib: f64) -> Result<(&'static str, Set), FitError> {
         let set = |values: &[(&str, f64)]| values.iter().map(|(key, value)| ((*key).to_owned(), value.to_string())).collect();
         if self.level == Level::First {
-            let text = include_str!("../../../../examples/accesses/sweep-l1.toml");
+            let text = include_str!("../../../data/sweep-l1.toml");
             return Ok((text, set(&[("kib", kib), ("blocks", self.cores()?.into())])));
         }
-        let text = include_str!("../../../../examples/accesses/sweep-l2.toml");
-        let registers = f64::from(*self.on.execution.registers.get().ok_or("a profile without registers")? / 1024);
+        let text = include_str!("../../../data/sweep-l2.toml");
+        let registers = f64::from(*self.on.execution.registers.get().ok_or_else(|| self.unknown())? / 1024);
         let run = (kib / self.piece).round();
         let blocks = 200_000.0;
         Ok((text, set(&[("run", run), ("trips", self.piece / 16.0), ("repeats", (blocks / run).ceil()), ("registers", registers)])))
     }
 
     /// A size, predicted with these numbers of caches.
-    pub fn report(&self, kib: f64, caches: Caches) -> Result<(Written, Report), Failed> {
+    pub fn report(&self, kib: f64, caches: Caches) -> Result<(Written, Report), FitError> {
         let (kernel, settings) = self.settings(kib)?;
-        let written = text::parse(kernel, &settings).map_err(|error| format!("{kib} KiB: {error:?}"))?;
+        let written = text::parse(kernel, &settings)?;
         let settings = Settings { caches: Some(caches), brief: true, ..Settings::default() };
         let found = report(&Work { kernel: &written.kernel, points: written.points }, &self.on, &settings)?;
         Ok((written, found))
     }
 
     /// The same sizes, predicted with these numbers of caches.
-    pub fn predicted(&self, caches: Caches) -> Result<Vec<(f64, f64)>, Failed> {
+    pub fn predicted(&self, caches: Caches) -> Result<Vec<(f64, f64)>, FitError> {
         let rows = self.rows.iter().map(|&(kib, _)| {
             let (written, found) = self.report(kib, caches)?;
-            let asked = found.volumes.l1_requested.ok_or("nothing is requested")? * written.points as f64;
+            let asked = found.volumes.l1_requested.ok_or(FitError::Short("requests"))? * written.points as f64;
             Ok((kib, asked / found.seconds.0 / 1e9))
         });
         rows.collect()
     }
 
     /// The same sizes by the model of paper 002 as published.
-    pub fn published(&self) -> Result<Vec<(f64, f64)>, Failed> {
+    pub fn published(&self) -> Result<Vec<(f64, f64)>, FitError> {
         let rows = self.rows.iter().map(|&(kib, _)| {
             let (kernel, settings) = self.settings(kib)?;
-            let written = text::parse(kernel, &settings).map_err(|error| format!("{kib} KiB: {error:?}"))?;
+            let written = text::parse(kernel, &settings)?;
             let found = baseline(&written, &self.on)?;
             Ok((kib, found.first_level.requested * found.points_per_second / 1e9))
         });

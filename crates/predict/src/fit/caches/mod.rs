@@ -1,12 +1,15 @@
-//! The fit: every number follows from where recorded bandwidths fall.
+//! How caches hold what is used again, from where recorded bandwidths fall: `caches.toml`.
 
-use crate::recorded_device::Failed;
-use crate::sweeps::{Cliff, Level, Sweep, crossing};
+pub mod judge;
+pub mod sweeps;
+
+use super::{FitError, Recordings};
+use crate::volumes::first_level::l1::Rule;
+use crate::volumes::fitted::caches::{Caches, Second};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use sweeps::{Cliff, Level, Sweep, crossing};
 use warpsight_ir::profile::Fact;
-use warpsight_predict::volumes::first_level::l1::Rule;
-use warpsight_predict::volumes::fitted::caches::{Caches, Second};
 
 /// A first-level sweep that falls this far beyond the capacity has another cache in between: those of RDNA's shader arrays.
 const ANOTHER: f64 = 4.0;
@@ -34,7 +37,7 @@ const START: Caches = Caches {
 };
 
 /// The number with which the model falls where the recording does: it falls later the greater it is.
-fn solved(sweep: &Sweep, cliff: &Cliff, (least, most): (f64, f64), with: impl Fn(f64) -> Caches) -> Result<f64, Failed> {
+fn solved(sweep: &Sweep, cliff: &Cliff, (least, most): (f64, f64), with: impl Fn(f64) -> Caches) -> Result<f64, FitError> {
     let (mut lo, mut hi) = (least, most);
     for _ in 0..STEPS {
         let middle = (lo * hi).sqrt();
@@ -48,16 +51,16 @@ fn solved(sweep: &Sweep, cliff: &Cliff, (least, most): (f64, f64), with: impl Fn
 const STEPS: usize = 12;
 
 /// Between where half and nine tenths of the lines are gone: a time grows in proportion to what misses, as soon as that limits it.
-fn steepness(sweep: &Sweep, cliff: &Cliff) -> Result<f64, Failed> {
-    let at = |missed: f64| crossing(&sweep.rows, cliff.after / missed).ok_or("a sweep that ends early");
+fn steepness(sweep: &Sweep, cliff: &Cliff) -> Result<f64, FitError> {
+    let at = |missed: f64| crossing(&sweep.rows, cliff.after / missed).ok_or(FitError::Short("end of a sweep"));
     Ok(9.0_f64.ln() / (at(0.9)? / at(0.5)?).ln())
 }
 
 /// What sweeps say one by one.
-pub fn evidence(sweeps: &[Sweep]) -> Result<Evidence, Failed> {
+pub fn evidence(sweeps: &[Sweep]) -> Result<Evidence, FitError> {
     let mut found = Evidence::default();
     for sweep in sweeps {
-        let cliff = Cliff::of(&sweep.rows).ok_or("a sweep without a cliff")?;
+        let cliff = Cliff::of(&sweep.rows).ok_or(FitError::Short("fall of a sweep's bandwidth"))?;
         let nominal = sweep.nominal()?;
         let cdna = matches!(Rule::of(&sweep.on), Ok(Rule::Cdna));
         let device = || sweep.device.clone();
@@ -113,7 +116,7 @@ pub fn fit(found: &Evidence) -> Caches {
 
 const HEAD: &str = "\
 # How caches of each kind hold what is used again, from where bandwidths fall in sweeps over sizes.
-# Made by: cargo run --release -p warpsight-predict --example fit_caches -- ../shared/data
+# Made by: warpsight probe fit ../shared/data
 # Data: gpu_cache.json (14 sweeps of first levels) and gpu_l2_cache.json (7 of second levels, one of a last one), gpu-benches.
 # A sweep falls where its bandwidth first crosses the geometric mean of the medians before and after; rows are parted where they lie closest
 # to the medians of both sides. A number is the one with which the predicted sweep falls there; the geometric mean over devices.
@@ -127,7 +130,12 @@ const HEAD: &str = "\
 ";
 
 /// The file.
-pub fn text(found: &Evidence) -> String {
+pub fn text(recordings: &Recordings) -> Result<String, FitError> {
+    Ok(written(&evidence(&sweeps::read(recordings)?)?))
+}
+
+/// The file of this evidence.
+pub fn written(found: &Evidence) -> String {
     let all = fit(found);
     let mut text = String::from(HEAD);
     let second = |own: &Second| format!("share = {:.3}\nsteepness = {:.2}", own.share, own.steepness);

@@ -24,7 +24,7 @@ const KIB: u64 = 1 << 10;
 /// The phases of this module.
 pub(super) fn phases() -> Vec<Phase> {
     vec![Phase {
-        name: "bandwidth",
+        name: "streams",
         purpose: "bytes per second of DRAM, L2, L1 and shared memory against size, occupancy and access shape",
         needs: Needs::Programs,
         share: 3.0,

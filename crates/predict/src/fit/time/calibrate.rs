@@ -1,11 +1,11 @@
 //! How far off predicted seconds are: ranges by what limits and whether the device was recorded, and how often they hold on what was left
 //! out of them.
 
-use crate::bandwidth::HeldOut;
+use super::bandwidth::HeldOut;
+use crate::volumes::fitted::expected::{ENOUGH, Kind, Range};
+use crate::volumes::fitted::speed::Basis;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use warpsight_predict::volumes::fitted::expected::{ENOUGH, Kind, Range};
-use warpsight_predict::volumes::fitted::speed::Basis;
 
 /// Rows outside of the interval, on either side.
 const OUTSIDE: f64 = 0.1;
@@ -79,9 +79,13 @@ fn ranges<'a>(rows: impl Iterator<Item = &'a HeldOut>) -> BTreeMap<Key, Range> {
 
 /// How often ranges hold on a device's rows of a recording that they were made without.
 pub struct Coverage {
+    /// The recording.
     pub family: String,
+    /// The device.
     pub device: String,
+    /// Whether other recordings of it are known.
     pub recorded: bool,
+    /// What limits the rows.
     pub kind: Kind,
     /// For each row: whether it lies inside, and the longest over the shortest expected time.
     pub rows: Vec<(bool, f64)>,
@@ -190,7 +194,7 @@ pub fn text(held: &[HeldOut]) -> String {
 
 const HEAD: &str = "\
 # How far off predicted seconds are, as logarithms of measured over predicted: `lo` of those at the highest clock, `hi` of those at the lowest.
-# Made by: cargo run --release -p warpsight-predict --example fit_time -- ../shared/data
+# Made by: warpsight probe fit ../shared/data
 # Data: the rows that the fit of bandwidth.toml did not see, each predicted without its kernel, its device or its architecture; a 7-point
 # stencil on MI250X (amd_laplacian.json); every so many-th row of tables of auto-tuned kernels, a 15 x 15 convolution on A100, MI250X and W6600
 # and a matrix product on RTX 3090 and 2080 Ti (data/tuning); cycles of strided loads, odd strides, which the fit of l1-nvidia.toml did not see

@@ -1,27 +1,23 @@
 //! Recorded times that no number of the time model was fitted to: a 7-point stencil on MI250X, tables of a convolution and a matrix product,
 //! strided loads on A100 and A40, sweeps over sizes of caches.
 
-use crate::bandwidth::HeldOut;
-use crate::recorded_device::Failed;
-use crate::stream::told;
-use crate::sweeps;
-use crate::tuning::{Convolution, Gemm};
+use super::bandwidth::HeldOut;
+use super::streams::told;
+use super::tables::{Convolution, Gemm};
+use crate::fit::caches::sweeps;
+use crate::fit::device::profile;
+use crate::fit::{FitError, LAPLACIAN, Recordings, STRIDES};
+use crate::volumes::fitted::caches::{Caches, Second, TEXT};
+use crate::volumes::fitted::expected::Kind;
+use crate::volumes::fitted::speed::Speed;
+use crate::volumes::report::{Settings, Work, report};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::Path;
 use warpsight_ir::Profile;
 use warpsight_ir::accesses::Order;
 use warpsight_ir::accesses::text;
-use warpsight_ir::profile::{Fact, builtin};
-use warpsight_predict::volumes::fitted::caches::{Caches, Second};
-use warpsight_predict::volumes::fitted::expected::Kind;
-use warpsight_predict::volumes::fitted::speed::Speed;
-use warpsight_predict::volumes::report::{Settings, Work, report};
-
-fn profile(name: &str) -> Result<Profile, Failed> {
-    Ok(builtin(name).ok_or("no profile")??)
-}
+use warpsight_ir::profile::Fact;
 
 /// A launch against its measured seconds.
 fn held(
@@ -31,8 +27,8 @@ fn held(
     (family, group): (&str, String),
     measured: f64,
     order: Order,
-) -> Result<HeldOut, Failed> {
-    let written = text::parse(text, settings).map_err(|error| format!("{group}: {error:?}"))?;
+) -> Result<HeldOut, FitError> {
+    let written = text::parse(text, settings)?;
     let settings = Settings { order, brief: true, ..Settings::default() };
     let found = report(&Work { kernel: &written.kernel, points: written.points }, on, &settings)?;
     let (kind, span) = told(&found)?;
@@ -47,13 +43,12 @@ fn held(
     })
 }
 
-/// All of them, from the folder with the recordings.
-pub fn all(folder: &Path) -> Result<Vec<HeldOut>, Failed> {
-    let text = |name: &str| std::fs::read_to_string(folder.join(name));
-    let mut held = stencil(&text("amd_laplacian.json")?)?;
-    held.extend(strides(&text("gpu_strides.json")?)?);
-    held.extend(tiles(&folder.join("../../tuning"))?);
-    held.extend(cached(folder)?);
+/// All of them.
+pub fn all(recordings: &Recordings) -> Result<Vec<HeldOut>, FitError> {
+    let mut held = stencil(&recordings.json(LAPLACIAN)?)?;
+    held.extend(strides(&recordings.json(STRIDES)?)?);
+    held.extend(tiles(recordings)?);
+    held.extend(cached(recordings)?);
     Ok(held)
 }
 
@@ -76,11 +71,12 @@ struct Without {
 const SIZES: usize = 12;
 
 /// Sweeps of first, second and last levels, each by fits of caches without its device; sizes that caches limit.
-fn cached(folder: &Path) -> Result<Vec<HeldOut>, Failed> {
-    let LeftOut { left_out } = toml::from_str(include_str!("../../fits/caches.toml"))?;
+fn cached(recordings: &Recordings) -> Result<Vec<HeldOut>, FitError> {
+    // The file is compiled in, and a test reruns the fit that makes it.
+    let LeftOut { left_out } = toml::from_str(TEXT).expect("data/fits/caches.toml holds the fits without each device");
     let second = |[share, steepness]: [f64; 2]| Second { share, steepness };
     let mut held = Vec::new();
-    for mut sweep in sweeps::read(folder)? {
+    for mut sweep in sweeps::read(recordings)? {
         let m = &mut sweep.on.memory;
         if m.l2.instances.get().is_some_and(|&n| n > 1) && m.llc.bytes.get().is_none() {
             m.l2_effective = Fact::unknown("left out");
@@ -99,7 +95,7 @@ fn cached(folder: &Path) -> Result<Vec<HeldOut>, Failed> {
             if kind != Kind::Sweep {
                 continue;
             }
-            let asked = found.volumes.l1_requested.ok_or("nothing is requested")? * written.points as f64;
+            let asked = found.volumes.l1_requested.ok_or(FitError::Short("requests"))? * written.points as f64;
             let off = (found.seconds.0 * bandwidth * 1e9 / asked).ln();
             let kernel = format!("{} level", format!("{:?}", sweep.level).to_lowercase());
             let (family, basis) = ("cache".to_owned(), Speed::of(&sweep.on).from);
@@ -113,12 +109,12 @@ fn cached(folder: &Path) -> Result<Vec<HeldOut>, Failed> {
 const ROWS: usize = 300;
 
 /// Compute-bound tiles: exhaustive tables of tuned kernels. Groups are what compilers write other programs for.
-fn tiles(folder: &Path) -> Result<Vec<HeldOut>, Failed> {
+fn tiles(recordings: &Recordings) -> Result<Vec<HeldOut>, FitError> {
     let mut held = Vec::new();
     let some = |rows: usize| rows.div_ceil(ROWS) | 1;
     for (name, device) in [("a100", "a100-40"), ("mi250x", "mi250x"), ("w6600", "w6600")] {
         let on = profile(device)?;
-        let rows = Convolution::rows(&folder.join(format!("convolution_{name}.csv.gz")))?;
+        let rows = Convolution::rows(recordings.text(&format!("tuning/convolution_{name}.csv"))?);
         let step = some(rows.len());
         for row in rows.into_iter().step_by(step) {
             let (text, settings) = row.text();
@@ -129,7 +125,7 @@ fn tiles(folder: &Path) -> Result<Vec<HeldOut>, Failed> {
     }
     for device in ["rtx3090", "rtx2080ti"] {
         let on = profile(device)?;
-        let rows: Vec<Gemm> = Gemm::rows(&folder.join(format!("gemm_{device}.csv.gz")))?;
+        let rows: Vec<Gemm> = Gemm::rows(recordings.text(&format!("tuning/gemm_{device}.csv"))?);
         let step = some(rows.len());
         for (row, text) in rows.iter().filter_map(|row| Some((row, row.text()?))).step_by(step) {
             let group =
@@ -142,12 +138,11 @@ fn tiles(folder: &Path) -> Result<Vec<HeldOut>, Failed> {
 
 /// Cycles of strided loads by odd strides, which the curve of the tags was not fitted to. On the A40 only f32: its f64 loads wait for units
 /// that the model does not connect with loads.
-fn strides(data: &str) -> Result<Vec<HeldOut>, Failed> {
-    let data: Value = serde_json::from_str(data)?;
+fn strides(data: &Value) -> Result<Vec<HeldOut>, FitError> {
     let mut rows = Vec::new();
-    for row in data["rows"].as_array().ok_or("no rows")? {
-        let number = |key: &str| row[key].as_u64().ok_or("not a number");
-        let (stride, bytes) = (number("arg")?, number("datatype")?);
+    for row in data["rows"].as_array().ok_or(FitError::Short("rows"))? {
+        let number = |key: &str| row[key].as_u64().ok_or(FitError::Short("number where one belongs"));
+        let (stride, bytes) = (number("arg")?.min(1024), number("datatype")?);
         let device = if row["device"] == "a100" { "a100-40" } else { "a40" };
         if row["mode"] != "stride" || stride.is_multiple_of(2) || (device == "a40" && bytes == 8) {
             continue;
@@ -159,11 +154,11 @@ fn strides(data: &str) -> Result<Vec<HeldOut>, Failed> {
              dims = [{}]\nload = [[\"{stride}*tx\"]]\n",
             1024 * stride
         );
-        let written = text::parse(&text, &[]).map_err(|error| format!("{error:?}"))?;
+        let written = text::parse(&text, &[])?;
         let found = report(&Work { kernel: &written.kernel, points: written.points }, &on, &Settings::default())?;
-        let measured = row["cycles_per_warp32"].as_f64().ok_or("no cycles")?;
+        let measured = row["cycles_per_warp32"].as_f64().ok_or(FitError::Short("cycles"))?;
         // Cycles know no clock.
-        let off = [-(found.l1_cycles_per_point.ok_or("no rule")? * 32.0 / measured).ln(); 2];
+        let off = [-(found.l1_cycles_per_point.ok_or(FitError::Short("rule of its first level"))? * 32.0 / measured).ln(); 2];
         let (family, kind) = ("strides".to_owned(), Kind::Sweep);
         rows.push(HeldOut { family, device: device.to_owned(), kernel: element.to_owned(), basis: Speed::of(&on).from, kind, off });
     }
@@ -214,15 +209,14 @@ fn laplacian([x, y, z]: [u32; 3], block: [u32; 3], tile: u32, ascending: bool, s
 }
 
 /// The stencil's recorded times. Rows with spills move other bytes; the reindexed grid and the split launch are other programs.
-fn stencil(data: &str) -> Result<Vec<HeldOut>, Failed> {
+fn stencil(data: &Value) -> Result<Vec<HeldOut>, FitError> {
     let on = profile("mi250x")?;
-    let data: Value = serde_json::from_str(data)?;
     let mut rows = Vec::new();
     let bytes = |size: [u32; 3]| {
         let [x, y, z] = size.map(f64::from);
         8.0 * (x * y * z - 8.0 - 4.0 * (x - 2.0) - 4.0 * (y - 2.0) - 4.0 * (z - 2.0) + (x - 2.0) * (y - 2.0) * (z - 2.0))
     };
-    let mut add = |group: &str, size, block, tile, (ascending, streaming), seconds: f64| -> Result<(), Failed> {
+    let mut add = |group: &str, size, block, tile, (ascending, streaming), seconds: f64| -> Result<(), FitError> {
         // AMD's compiler keeps the order of loads: kernels 2 and 3 differ in nothing else.
         rows.push(held(
             &laplacian(size, block, tile, ascending, streaming),
@@ -234,11 +228,11 @@ fn stencil(data: &str) -> Result<Vec<HeldOut>, Failed> {
         )?);
         Ok(())
     };
-    let number = |value: &Value| value.as_f64().ok_or("not a number");
+    let number = |value: &Value| value.as_f64().ok_or(FitError::Short("number where one belongs"));
     let row = [256, 1, 1];
-    for (size, found) in data["mi250x_gcd_kernel5_m8_size_scan"].as_object().ok_or("no size scan")? {
-        let size: Vec<u32> = size.split('x').filter_map(|n| n.parse().ok()).collect();
-        let size = [size[0], size[1], size[2]];
+    for (size, found) in data["mi250x_gcd_kernel5_m8_size_scan"].as_object().ok_or(FitError::Short("scan over sizes"))? {
+        let numbers: Vec<u32> = size.split('x').filter_map(|n| n.parse().ok()).collect();
+        let Ok(size) = <[u32; 3]>::try_from(numbers) else { return Err(FitError::Short("size of three numbers")) };
         add("size scan", size, row, 8, (true, true), bytes(size) / (number(&found["FOM_GBs"])? * 1e9))?;
     }
     let cube = &data["mi250x_gcd_512^3"];

@@ -1,10 +1,10 @@
-//! The fit itself.
+//! The search for the numbers of bandwidths.
 
-use crate::stream::Row;
+use super::streams::Row;
+use crate::volumes::fitted::speed::{Basis, Own, Shared, Speed};
 use std::collections::BTreeMap;
 use warpsight_ir::profile::builtin;
 use warpsight_ir::{Limiter, Profile, Seconds};
-use warpsight_predict::volumes::fitted::speed::{Basis, Own, Shared, Speed};
 
 /// Logarithms beyond this count in proportion, not squared.
 const SCALE: f64 = 0.05;
@@ -14,20 +14,20 @@ const FIRST: Own = Own { peak: 1.0, turnover: 250.0 };
 
 /// Everything that is fitted.
 #[derive(Clone)]
-pub struct Model {
-    pub shared: Shared,
-    pub own: BTreeMap<String, Own>,
+pub(super) struct Model {
+    pub(super) shared: Shared,
+    pub(super) own: BTreeMap<String, Own>,
 }
 
 /// Rows of one device.
-pub struct Device<'a> {
-    pub name: &'a str,
-    pub on: &'a Profile,
-    pub rows: Vec<&'a Row>,
+pub(super) struct Device<'a> {
+    pub(super) name: &'a str,
+    pub(super) on: &'a Profile,
+    pub(super) rows: Vec<&'a Row>,
 }
 
 /// The logarithm of predicted over measured seconds, and the limiter.
-pub fn off(row: &Row, speed: &Speed) -> (f64, Limiter) {
+pub(super) fn off(row: &Row, speed: &Speed) -> (f64, Limiter) {
     // A row's limiters of memory are known: its profile is one of those that come with the project.
     let (seconds, limiter) = row.parts.together(&row.parts.limits(speed), speed).unwrap_or((Seconds(f64::NAN), Limiter::Dram));
     ((seconds.0 / row.measured).ln(), limiter)
@@ -35,9 +35,9 @@ pub fn off(row: &Row, speed: &Speed) -> (f64, Limiter) {
 
 /// Where a device's numbers are drawn towards: (mean, standard deviation) of each among devices.
 #[derive(Clone, Copy)]
-pub struct Pool {
-    pub peak: (f64, f64),
-    pub turnover: (f64, f64),
+pub(super) struct Pool {
+    pub(super) peak: (f64, f64),
+    pub(super) turnover: (f64, f64),
 }
 
 impl Device<'_> {
@@ -87,7 +87,7 @@ fn search(mut at: Vec<f64>, steps: &[f64], least: &[f64], until: f64, value: &mu
 }
 
 /// Fits what is shared, and what each device has, drawn towards the pool where there is one.
-pub fn fit(devices: &[Device], start: &Model, pool: Option<Pool>, until: f64) -> Model {
+pub(super) fn fit(devices: &[Device], start: &Model, pool: Option<Pool>, until: f64) -> Model {
     // First levels overlap as waits do until `first_norm` says otherwise: rows that train keep caches too idle to tell.
     let shared = |at: &[f64]| Shared { norm: at[0], first_amd: at[0], queue: at[1], mix: at[2], drain: at[3], drain_amd: at[4] };
     let mut own: BTreeMap<String, Own> =
@@ -108,7 +108,7 @@ pub fn fit(devices: &[Device], start: &Model, pool: Option<Pool>, until: f64) ->
 }
 
 /// The order of the norm of a first level and what lies behind it on AMD that fits these rows best, every device counting once.
-pub fn first_norm(rows: &[&Row], model: &Model) -> f64 {
+pub(super) fn first_norm(rows: &[&Row], model: &Model) -> f64 {
     let value = |at: &[f64]| -> f64 {
         let shared = Shared { first_amd: at[0], ..model.shared };
         let of = |name: &String| {
@@ -122,7 +122,7 @@ pub fn first_norm(rows: &[&Row], model: &Model) -> f64 {
 }
 
 /// Mean and spread of devices' numbers, each architecture counted once.
-pub fn pool(own: &BTreeMap<String, Own>) -> Pool {
+pub(super) fn pool(own: &BTreeMap<String, Own>) -> Pool {
     let groups = architectures(own);
     let of = |number: fn(&Own) -> f64| {
         let mean = groups.values().map(number).sum::<f64>() / groups.len() as f64;
@@ -133,17 +133,17 @@ pub fn pool(own: &BTreeMap<String, Own>) -> Pool {
 }
 
 /// The design of a recorded device: what its profile says, or that of the part that stands in for it.
-pub fn architecture(device: &str) -> Option<String> {
-    let profile = match device {
+pub(super) fn architecture(device: &str) -> Option<String> {
+    let name = match device {
         "gh200" => "h200",
         "mi300a" => "mi300x",
         own => own,
     };
-    builtin(profile)?.ok()?.architecture
+    builtin(name)?.ok()?.architecture
 }
 
 /// The mean of each architecture's devices.
-pub fn architectures(own: &BTreeMap<String, Own>) -> BTreeMap<String, Own> {
+pub(super) fn architectures(own: &BTreeMap<String, Own>) -> BTreeMap<String, Own> {
     let mut groups: BTreeMap<String, (Own, f64)> = BTreeMap::new();
     for (name, own) in own {
         let Some(group) = architecture(name) else { continue };

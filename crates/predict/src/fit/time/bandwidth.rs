@@ -1,14 +1,14 @@
 //! The fit of bandwidths as a file: which rows train, which are held out, and how well those are predicted.
 
-use crate::fit::{Device, Model, Pool, architecture, architectures, first_norm, fit, off, pool};
-use crate::recorded_device::Failed;
-use crate::stream::{self, Row};
+use super::search::{Device, Model, Pool, architecture, architectures, first_norm, fit, off, pool};
+use super::streams::{self, Row};
+use crate::fit::{FitError, Recordings};
+use crate::volumes::first_level::l1::Rule;
+use crate::volumes::fitted::expected::Kind;
+use crate::volumes::fitted::speed::{Basis, Own, Shared, Speed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use warpsight_ir::{Limiter, Profile};
-use warpsight_predict::volumes::first_level::l1::Rule;
-use warpsight_predict::volumes::fitted::expected::Kind;
-use warpsight_predict::volumes::fitted::speed::{Basis, Own, Shared, Speed};
 
 /// A shared number and its name.
 type Named = (&'static str, fn(&Shared) -> f64);
@@ -23,7 +23,9 @@ const COARSE: (f64, usize) = (0.5, 4);
 
 /// All rows, and the profile of each device.
 pub struct Streams {
+    /// Of all devices.
     pub rows: Vec<Row>,
+    /// By device.
     pub profiles: BTreeMap<String, Profile>,
 }
 
@@ -32,17 +34,21 @@ pub struct Streams {
 pub struct HeldOut {
     /// Which recording.
     pub family: String,
+    /// As profiles are called.
     pub device: String,
+    /// Rows of one are left out together.
     pub kernel: String,
+    /// On what the device's numbers rest.
     pub basis: Basis,
+    /// What limits it.
     pub kind: Kind,
     /// Of measured seconds over those predicted at the highest clock and at the lowest.
     pub off: [f64; 2],
 }
 
 impl HeldOut {
-    /// `off`: the logarithm of predicted over measured seconds.
-    pub fn of(family: &str, row: &Row, basis: Basis, off: f64) -> Self {
+    /// `off`, the logarithm of predicted over measured seconds.
+    fn of(family: &str, row: &Row, basis: Basis, off: f64) -> Self {
         Self {
             family: family.to_owned(),
             device: row.device.clone(),
@@ -56,15 +62,28 @@ impl HeldOut {
 
 /// What the fit gives.
 pub struct Fitted {
+    /// The file.
     pub text: String,
+    /// What its errors are of.
     pub held_out: Vec<HeldOut>,
 }
 
 impl Streams {
     /// Reads `gpu_stream.json`.
-    pub fn read(text: &str) -> Result<Self, Failed> {
-        let rows = stream::rows(text)?;
-        let profiles = rows.iter().map(|row| (row.device.clone(), row.on.clone())).collect();
+    pub fn read(recordings: &Recordings) -> Result<Self, FitError> {
+        let rows = streams::rows(recordings)?;
+        let profiles: BTreeMap<String, Profile> = rows.iter().map(|row| (row.device.clone(), row.on.clone())).collect();
+        // Kernels and architectures are left out in turn, and something must be left.
+        let trained = |name: &str| -> usize {
+            let own = rows.iter().filter(|row| row.device == name && TRAIN.contains(&row.kernel.as_str()));
+            own.map(|row| &row.kernel).collect::<BTreeSet<_>>().len()
+        };
+        if !profiles.keys().all(|name| trained(name) >= 2) {
+            return Err(FitError::Short("rows of two kernels that train for each device"));
+        }
+        if profiles.keys().filter_map(|name| architecture(name)).collect::<BTreeSet<_>>().len() < 2 {
+            return Err(FitError::Short("devices of two architectures"));
+        }
         Ok(Self { rows, profiles })
     }
 
@@ -205,7 +224,7 @@ pub fn error(offs: &[f64]) -> (f64, f64) {
 
 const HEAD: &str = "\
 # How fast memory is by how many bytes are in flight.
-# Made by: cargo run --release -p warpsight-predict --example fit_time -- ../shared/data
+# Made by: warpsight probe fit ../shared/data
 # Data: gpu_stream.json (gpu-benches, gpu-stream): bandwidths of six kernels at 20 to 40 numbers of resident threads on twelve GPUs.
 # A device has two numbers: `peak`, the bandwidth of a copy over the profile's dram_bandwidth, and `turnover`, the cycles between two
 # blocks in one place. They are drawn towards the pool of all devices (`pooled`: mean and spread, an architecture counting once) with the

@@ -1,25 +1,29 @@
 //! How far sweeps are off that a fit has not seen.
 
-use crate::fit::{Evidence, fit};
-use crate::recorded_device::Failed;
-use crate::sweeps::{Cliff, Level, Sweep};
+use super::sweeps::{Cliff, Level, Sweep};
+use super::{Evidence, fit};
+use crate::fit::FitError;
 use std::fmt::Write;
 use warpsight_ir::profile::Fact;
 
 /// A sweep, recorded and predicted by a fit without its device.
 pub struct Judged {
+    /// What was recorded.
     pub sweep: Sweep,
+    /// Where it falls.
     pub recorded: Cliff,
+    /// KiB and GB/s.
     pub predicted_rows: Vec<(f64, f64)>,
+    /// Where those fall.
     pub predicted: Option<Cliff>,
     /// Where the model of paper 002 sees the bandwidth fall, or why it cannot say.
     pub published: Result<Option<Cliff>, String>,
 }
 
 /// All sweeps, each by the fit without its device, and without what its profile says of what is effective in partitions.
-pub fn all(sweeps: &[Sweep], found: &Evidence) -> Result<Vec<Judged>, Failed> {
+pub fn all(sweeps: &[Sweep], found: &Evidence) -> Result<Vec<Judged>, FitError> {
     let judged = sweeps.iter().map(|sweep| {
-        let recorded = Cliff::of(&sweep.rows).ok_or("a sweep without a cliff")?;
+        let recorded = Cliff::of(&sweep.rows).ok_or(FitError::Short("fall of a sweep's bandwidth"))?;
         let mut sweep = sweep.clone();
         if sweep.on.memory.l2.instances.get().is_some_and(|&n| n > 1) && sweep.on.memory.llc.bytes.get().is_none() {
             sweep.on.memory.l2_effective = Fact::unknown("left out");

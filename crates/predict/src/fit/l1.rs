@@ -1,8 +1,9 @@
-//! The fit itself, which a test reruns.
+//! Cycles that the tags of NVIDIA's first-level cache take, from recorded strides (gpu-benches, gpu-strides): `l1-nvidia.toml`.
 
+use super::{FitError, Recordings, STRIDES};
+use crate::volumes::first_level::l1::{Tags, tag_lines};
+use crate::volumes::first_level::warps::{Axis, distinct, shapes, wavefronts};
 use std::fmt::Write;
-use warpsight_predict::volumes::first_level::l1::{Tags, tag_lines};
-use warpsight_predict::volumes::first_level::warps::{Axis, distinct, shapes, wavefronts};
 
 /// Numbers of lines between which the curve is straight. The last is where extrapolation to 31 starts from on even rows.
 const KNOTS: [f64; 6] = [1.0, 2.0, 4.0, 8.0, 16.0, 30.0];
@@ -45,8 +46,16 @@ struct Recorded {
 }
 
 /// The rows of a recording.
-pub fn rows(text: &str) -> Result<Vec<Row>, serde_json::Error> {
-    let recording: Recording = serde_json::from_str(text)?;
+pub fn rows(recordings: &Recordings) -> Result<Vec<Row>, FitError> {
+    let recording: Recording = recordings.json(STRIDES)?;
+    // Counts of blocks and distances that no recording has would have no end.
+    let sound = |row: &Recorded| {
+        let arg = row.arg <= 1024 && (row.arg > 0 || row.mode == "stride");
+        arg && (1..=16).contains(&row.datatype) && (0..=1 << 20).contains(&row.pitch)
+    };
+    if !recording.rows.iter().all(sound) {
+        return Err(FitError::Short("strides and elements within bounds"));
+    }
     Ok(recording.rows.into_iter().map(row).collect())
 }
 
@@ -108,8 +117,13 @@ pub fn error<'a>(rows: impl Iterator<Item = &'a Row>, tags: &Tags, lsu_lanes: f6
     (errors.len(), errors.iter().sum::<f64>() / errors.len() as f64, worst)
 }
 
+/// The file.
+pub fn text(recordings: &Recordings) -> Result<String, FitError> {
+    fit(&rows(recordings)?)
+}
+
 /// The file with the curve fitted to A100's strided rows of even `arg`, and its error on the odd ones and on the blocks.
-pub fn fit(rows: &[Row]) -> Result<String, String> {
+fn fit(rows: &[Row]) -> Result<String, FitError> {
     let of = |device: &'static str, full: bool| rows.iter().filter(move |row| row.device == device && row.full() == full);
     // Rows of blocks begin anywhere within a line: they are kept for checking (but for the rule of lanes without gaps).
     let trains = |row: &&Row| row.strided && row.arg.is_multiple_of(2);
@@ -117,31 +131,33 @@ pub fn fit(rows: &[Row]) -> Result<String, String> {
     let (values, widths) = least_squares(&train)?;
     let mut full: Vec<f64> = of("a100", true).filter(trains).map(|row| row.measured_tags).collect();
     full.sort_by(f64::total_cmp);
-    let (Some(&least), Some(&most)) = (full.first(), full.last()) else { return Err("no rows of 32 lines".to_owned()) };
+    let (Some(&least), Some(&most)) = (full.first(), full.last()) else { return Err(FitError::Short("rows of 32 lines")) };
     // As the file says it, so that the error is that of the rounded numbers.
     let round = |value: f64| (value * 1000.0).round() / 1000.0;
     let tags = Tags { knots: KNOTS.iter().copied().zip(values.iter().map(|&v| round(v))).collect(), full: round(full[full.len() / 2]) };
     let mut text = String::new();
-    let mut line = |written: std::fmt::Arguments| text.write_fmt(format_args!("{written}\n")).map_err(|error| error.to_string());
-    line(format_args!("# Cycles that the tags of NVIDIA's first-level cache take for a load of a warp, by distinct lines of 128 bytes."))?;
-    line(format_args!("# Made by: cargo run -p warpsight-predict --example fit_l1 -- ../shared/data"))?;
-    line(format_args!("# Rows: volumes/measured/gpu_strides.json, A100, t_output_wavefronts of both element types, strides."))?;
+    let mut line = |written: std::fmt::Arguments| {
+        let _ = writeln!(text, "{written}");
+    };
+    line(format_args!("# Cycles that the tags of NVIDIA's first-level cache take for a load of a warp, by distinct lines of 128 bytes."));
+    line(format_args!("# Made by: warpsight probe fit ../shared/data"));
+    line(format_args!("# Rows: volumes/measured/gpu_strides.json, A100, t_output_wavefronts of both element types, strides."));
     line(format_args!(
         "# Fitted: relative least squares on the {} rows of even arg below 32 lines, {} of 32 lines.",
         train.len(),
         full.len()
-    ))?;
-    line(format_args!("# Scored: cycles = max(data pipe, this curve, load-store lanes) on the rows of odd arg, and on the blocks."))?;
-    line(format_args!("knots = ["))?;
+    ));
+    line(format_args!("# Scored: cycles = max(data pipe, this curve, load-store lanes) on the rows of odd arg, and on the blocks."));
+    line(format_args!("knots = ["));
     for (&(lines, cycles), width) in tags.knots.iter().zip(&widths) {
-        line(format_args!("    [{lines:.1}, {cycles:.3}], # ± {width:.3} (one standard error)"))?;
+        line(format_args!("    [{lines:.1}, {cycles:.3}], # ± {width:.3} (one standard error)"));
     }
-    line(format_args!("]"))?;
-    line(format_args!("# Median; sets conflict by stride, so that rows spread from {least:.1} to {most:.1}."))?;
-    line(format_args!("full = {:.3}", tags.full))?;
+    line(format_args!("]"));
+    line(format_args!("# Median; sets conflict by stride, so that rows spread from {least:.1} to {most:.1}."));
+    line(format_args!("full = {:.3}", tags.full));
     let (all, exact) =
         rows.iter().filter(|row| row.device == "a100").fold((0, 0), |(all, exact), row| (all + 1, exact + i32::from(row.exact())));
-    line(format_args!("# Wavefronts of the data pipe, counted, not fitted: exact on {exact} of {all} rows of A100."))?;
+    line(format_args!("# Wavefronts of the data pipe, counted, not fitted: exact on {exact} of {all} rows of A100."));
     let odd = |row: &&Row| row.arg % 2 == 1;
     let f32 = |row: &&Row| row.element == 4 && row.arg % 2 == 1;
     for (name, (count, mean, worst)) in [
@@ -152,13 +168,13 @@ pub fn fit(rows: &[Row]) -> Result<String, String> {
         ("held_out.a40_f32", error(of("a40", false).filter(f32), &tags, 16.0)),
         ("held_out.a40_f32_32_lines", error(of("a40", true).filter(f32), &tags, 16.0)),
     ] {
-        line(format_args!("\n[{name}]\nrows = {count}\nmean_relative_error = {mean:.4}\nworst_relative_error = {worst:.4}"))?;
+        line(format_args!("\n[{name}]\nrows = {count}\nmean_relative_error = {mean:.4}\nworst_relative_error = {worst:.4}"));
     }
     Ok(text)
 }
 
 /// Heights of the knots and their standard errors. Every row weighs the same relative to its value.
-fn least_squares(rows: &[&Row]) -> Result<(Vec<f64>, Vec<f64>), String> {
+fn least_squares(rows: &[&Row]) -> Result<(Vec<f64>, Vec<f64>), FitError> {
     const N: usize = KNOTS.len();
     let (mut normal, mut right) = ([[0.0; N]; N], [0.0; N]);
     let mut equations = Vec::new();
@@ -176,7 +192,7 @@ fn least_squares(rows: &[&Row]) -> Result<(Vec<f64>, Vec<f64>), String> {
         }
         equations.push(hats);
     }
-    let inverse = inverse(normal).ok_or("rows do not determine every knot")?;
+    let inverse = inverse(normal).ok_or(FitError::Short("rows that determine every knot"))?;
     let values: Vec<f64> = (0..N).map(|i| (0..N).map(|j| inverse[i][j] * right[j]).sum()).collect();
     let residual = |hats: &[f64; N]| (0..N).map(|i| hats[i] * values[i]).sum::<f64>() - 1.0;
     let variance = equations.iter().map(|hats| residual(hats).powi(2)).sum::<f64>() / (rows.len() - N) as f64;

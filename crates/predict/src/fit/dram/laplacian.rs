@@ -1,13 +1,14 @@
 //! Recordings of a 7-point stencil on one die of an MI250X (AMD lab notes, finite difference), and its kernels as accesses.
-#![allow(dead_code, reason = "each test uses a part")]
 
-use std::path::Path;
+use crate::fit::{FitError, LAPLACIAN, Recordings};
+use serde_json::Value;
+
+use crate::volumes::behind::dram::{Curve, Memory, Runs, Wave};
+use crate::volumes::kernel::subject::Subject;
 use warpsight_ir::{
     AccessKind, AccessRef, Accesses, Affine, BufferLayout, Bytes, Kernel, LaunchShape, LoadPath, Nest, NestVar, OpClass, OpCounts, Scalar,
     Space, StorePolicy, TensorPlace, TensorUse, VarId, VarKind,
 };
-use warpsight_predict::volumes::behind::dram::{Curve, Memory, Runs, Wave};
-use warpsight_predict::volumes::kernel::subject::Subject;
 
 /// Order of a thread's loads.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -20,7 +21,9 @@ pub enum Order {
 
 /// A row of the tables: the launch, and what was measured.
 pub struct Row {
+    /// `kernel5 512x512x512`, ….
     pub name: String,
+    /// Points along x, y and z.
     pub size: [i64; 3],
     /// Points of a thread, along y.
     pub tile: i64,
@@ -30,7 +33,9 @@ pub struct Row {
     pub launched: [usize; 3],
     /// Launches that the domain is cut into, along y.
     pub launches: i64,
+    /// Of loads.
     pub order: Order,
+    /// Whether stores pass caches by.
     pub streaming_store: bool,
     /// Blocks of 256 a core holds: waves per SIMD unit as the compiler reported them.
     pub per_core: u64,
@@ -38,28 +43,32 @@ pub struct Row {
     pub measured: f64,
 }
 
-pub fn recorded() -> Option<serde_json::Value> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/volumes/measured/amd_laplacian.json");
-    if !file.exists() {
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "{} is missing", file.display());
-        eprintln!("skipped: no recordings");
-        return None;
-    }
-    Some(serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap())
-}
-
+/// Points that are no edge.
 pub fn interior(size: [i64; 3]) -> f64 {
     size.iter().map(|n| (n - 2) as f64).product()
 }
 
-pub fn rows() -> Option<Vec<Row>> {
-    let data = recorded()?;
+/// Points along an axis that launches are made of: few enough for every count.
+const SIDES: std::ops::RangeInclusive<i64> = 3..=1 << 14;
+
+fn number(value: &Value) -> Result<f64, FitError> {
+    value.as_f64().ok_or(FitError::Short("number where one belongs"))
+}
+
+/// The recording.
+pub fn recorded(recordings: &Recordings) -> Result<Value, FitError> {
+    recordings.json(LAPLACIAN)
+}
+
+/// The rows that the fit is made of.
+pub fn rows(recordings: &Recordings) -> Result<Vec<Row>, FitError> {
+    let data = recorded(recordings)?;
     let mut rows = Vec::new();
-    for (size, row) in data["mi250x_gcd_kernel5_m8_size_scan"].as_object().unwrap() {
-        let numbers: Vec<i64> = size.split('x').map(|n| n.parse().unwrap()).collect();
+    for (size, row) in data["mi250x_gcd_kernel5_m8_size_scan"].as_object().ok_or(FitError::Short("scan over sizes"))? {
+        let numbers: Vec<i64> = size.split('x').filter_map(|n| n.parse().ok()).filter(|n| SIDES.contains(n)).collect();
         rows.push(Row {
             name: format!("kernel5 {size}"),
-            size: [numbers[0], numbers[1], numbers[2]],
+            size: numbers.try_into().map_err(|_| FitError::Short("size of three numbers"))?,
             tile: 8,
             block: [256, 1],
             launched: [0, 1, 2],
@@ -67,11 +76,11 @@ pub fn rows() -> Option<Vec<Row>> {
             order: Order::Ascending,
             streaming_store: true,
             per_core: 5,
-            measured: row["fetch_B_per_lup"].as_f64().unwrap(),
+            measured: number(&row["fetch_B_per_lup"])?,
         });
     }
     let cube = &data["mi250x_gcd_512^3"];
-    let mut add = |name: &str, tile: i64, order, streaming_store, gigabytes: &serde_json::Value| {
+    let mut add = |name: &str, tile: i64, order, streaming_store, gigabytes: &Value| -> Result<(), FitError> {
         // Registers of kernels 1 and 3 are published with their recordings: 8 waves up to a tile of 4, 5 at 8, 2 at 16.
         let per_core = if tile >= 16 {
             2
@@ -81,26 +90,29 @@ pub fn rows() -> Option<Vec<Row>> {
             8
         };
         let size = [512; 3];
-        let measured = gigabytes.as_f64().unwrap() * 1e9 / interior(size);
+        let measured = number(gigabytes)? * 1e9 / interior(size);
         let (block, launched, launches) = ([256, 1], [0, 1, 2], 1);
         rows.push(Row { name: name.into(), size, tile, block, launched, launches, order, streaming_store, per_core, measured });
+        Ok(())
     };
-    add("kernel1", 1, Order::Points, false, &cube["kernel1_256x1x1"]["FETCH_GB"]);
-    add("kernel1 non-temporal", 1, Order::Points, true, &cube["kernel1_nontemporal_store"]["FETCH_GB"]);
+    add("kernel1", 1, Order::Points, false, &cube["kernel1_256x1x1"]["FETCH_GB"])?;
+    add("kernel1 non-temporal", 1, Order::Points, true, &cube["kernel1_nontemporal_store"]["FETCH_GB"])?;
     for tile in [2, 4, 8] {
-        add(&format!("kernel2 m{tile}"), tile, Order::Points, false, &cube["kernel2_ytile"][format!("m{tile}")][0]);
+        add(&format!("kernel2 m{tile}"), tile, Order::Points, false, &cube["kernel2_ytile"][format!("m{tile}")][0])?;
     }
     for (kernel, tiles) in [("kernel3_ytile_reordered", &[1, 2, 4, 8][..]), ("kernel4_launch_bounds", &[1, 2, 4, 8, 16])] {
         for &tile in tiles {
-            add(&format!("{} m{tile}", &kernel[..7]), tile, Order::Ascending, false, &cube[kernel][format!("m{tile}")][0]);
+            add(&format!("{} m{tile}", &kernel[..7]), tile, Order::Ascending, false, &cube[kernel][format!("m{tile}")][0])?;
         }
     }
-    Some(rows)
+    Ok(rows)
 }
 
 impl Row {
+    /// The launch as the model sees it.
     pub fn subject(&self) -> Subject {
-        Subject::of(&self.kernel()).unwrap()
+        // Sizes are within `SIDES`.
+        Subject::of(&self.kernel()).expect("a launch with its sizes")
     }
 
     /// One launch.
@@ -126,7 +138,7 @@ impl Row {
         let access = |tensor, kind, [dx, dy, dz]: [i64; 3]| {
             let axis = |axis: u16, block: i32, offset: i64| {
                 let mut form = Affine::constant(offset);
-                let group = self.launched.iter().position(|&own| own == usize::from(axis)).unwrap();
+                let group = self.launched.iter().position(|&own| own == usize::from(axis)).expect("all axes are launched");
                 form.add_term(VarId(group as u16), block).expect("small");
                 form.add_term(VarId(3 + axis), if axis == 1 { self.tile as i32 } else { 1 }).expect("small");
                 form
@@ -182,6 +194,7 @@ impl Row {
         Kernel { name: "laplacian".into(), accesses, launch: LaunchShape { groups, lanes }, registers, kept: 0, local: Bytes(0.0), ops }
     }
 
+    /// What stays for later blocks, where loads are spread over this part of a block's life.
     pub fn runs(&self, spread: f64) -> Runs {
         Runs::of(&self.subject(), &MEMORY, &Wave { blocks: 110 * self.per_core }, spread)
     }
@@ -197,23 +210,24 @@ pub const MEMORY: Memory = Memory { fetch: 64, write: 64, l2_effective: 8.0 * 10
 
 /// Launches of 1024³: that of the size scan, and three that the fit has nothing of: a deep block, blocks launched along y and z before x,
 /// and four launches of 256 rows. With them their recorded effective bandwidth and hits of the second level.
-pub fn large_rows(data: &serde_json::Value) -> Vec<(Row, f64, f64)> {
+pub fn large_rows(data: &Value) -> Result<Vec<(Row, f64, f64)>, FitError> {
     let cube = &data["mi250x_gcd_1024^3"];
     let size = [1024; 3];
-    let row = |name: &str, block, launched, launches, per_core| {
+    let row = |name: &str, block, launched, launches, per_core| -> Result<_, FitError> {
         let recorded = &cube[name];
         // The grid without its edges, once.
         let least = (1024_f64.powi(3) - 8.0 - 12.0 * 1022.0) * 8.0;
-        let measured = least / (recorded["fetch_eff_pct"].as_f64().unwrap() / 100.0) / interior(size);
+        let measured = least / (number(&recorded["fetch_eff_pct"])? / 100.0) / interior(size);
         let (order, streaming_store, name) = (Order::Ascending, true, name.to_owned());
         let row = Row { name, size, tile: 8, block, launched, launches, order, streaming_store, per_core, measured };
-        (row, recorded["FOM_GBs"].as_f64().unwrap(), recorded["L2hit_pct"].as_f64().unwrap())
+        Ok((row, number(&recorded["FOM_GBs"])?, number(&recorded["L2hit_pct"])?))
     };
-    vec![
+    let rows = [
         row("kernel5_256x1x1_m8", [256, 1], [0, 1, 2], 1, 5),
         // Blocks of 1024 threads: one where five of 256 fit.
         row("kernel5_128x1x8", [128, 8], [0, 1, 2], 1, 1),
         row("kernel6_grid_reindex", [256, 1], [1, 2, 0], 1, 5),
         row("kernel7_subdomain_split", [256, 1], [0, 1, 2], 4, 5),
-    ]
+    ];
+    rows.into_iter().collect()
 }

@@ -1,14 +1,15 @@
 //! Recorded streams: bandwidths of six kernels by how many threads are resident.
 
-use crate::recorded_device::{Failed, device};
+use crate::fit::device::device;
+use crate::fit::{FitError, Recordings, STREAMS};
+use crate::time::Parts;
+use crate::volumes::fitted::expected::Kind;
+use crate::volumes::report::{Report, Settings, Work, report};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use warpsight_ir::Profile;
 use warpsight_ir::accesses::text;
 use warpsight_ir::profile::{Fact, Source};
-use warpsight_predict::time::Parts;
-use warpsight_predict::volumes::fitted::expected::Kind;
-use warpsight_predict::volumes::report::{Report, Settings, Work, report};
 
 /// A recorded bandwidth and what the model makes of its launch.
 #[derive(Clone)]
@@ -17,12 +18,15 @@ pub struct Row {
     pub device: String,
     /// Whose recording: `gb` or `gbr`.
     pub run: String,
+    /// `triad`, `3pt`, ….
     pub kernel: String,
     /// The device, before the recording's blocks are held out of its cores.
     pub on: Profile,
     /// Seconds that the recorded bandwidth stands for.
     pub measured: f64,
+    /// What takes time in it.
     pub parts: Parts,
+    /// What limits it.
     pub kind: Kind,
     /// Logarithms of seconds at the highest clock and at the lowest over those predicted.
     pub span: [f64; 2],
@@ -79,8 +83,8 @@ fn kernel(name: &str, loads: u32) -> String {
 }
 
 /// The kind of a launch, and how its seconds change with the clock.
-pub fn told(found: &Report) -> Result<(Kind, [f64; 2]), Failed> {
-    Ok((found.kind.ok_or("no kind")?, found.span.map(|end| (end.0 / found.seconds.0).ln())))
+pub(super) fn told(found: &Report) -> Result<(Kind, [f64; 2]), FitError> {
+    Ok((found.kind.ok_or(FitError::Short("limit"))?, found.span.map(|end| (end.0 / found.seconds.0).ln())))
 }
 
 /// Blocks that a core holds: columns are named in another order than they stand; older recordings always have two blocks a core.
@@ -95,11 +99,11 @@ fn resident(left: &[f64]) -> Option<u32> {
 /// The rows that can be used. Left out: copies of recordings (`past`, and those of h100_pcie by `gbr`, which are `gb`'s); the A100-40 of
 /// `gbr`, which does not state its blocks; the MI100 of `gbr`, slower full than half full by a quarter; the RX 6900 XT of `gbr`, whose rows
 /// of one number of threads differ by 27 % among themselves and by 28 % from `gb`'s (a work-group processor of two cores holds more).
-pub fn rows(text: &str) -> Result<Vec<Row>, Failed> {
-    let recording: Recording = serde_json::from_str(text)?;
+pub(super) fn rows(recordings: &Recordings) -> Result<Vec<Row>, FitError> {
+    let recording: Recording = recordings.json(STREAMS)?;
     let mut rows = Vec::new();
     for (name, table) in &recording.data {
-        let (run, recorded) = name.split_once(':').ok_or("a recording without a name")?;
+        let (run, recorded) = name.split_once(':').ok_or(FitError::Short("name of whose it is"))?;
         if recorded.contains("past") || ["gbr:a100_40", "gbr:h100_pcie", "gbr:mi100", "gbr:rx6900xt"].contains(&name.as_str()) {
             continue;
         }
@@ -108,7 +112,7 @@ pub fn rows(text: &str) -> Result<Vec<Row>, Failed> {
         let loads = if table.left_columns.len() == 4 { 3 } else { 2 };
         let reach = table.kernels.iter().any(|kernel| kernel == "1pt");
         for row in &table.rows {
-            let resident = resident(&row.left).ok_or("a row without its columns")?;
+            let resident = resident(&row.left).ok_or(FitError::Short("columns of its rows"))?;
             let block = row.left[0] as u32;
             let mut full = on.clone();
             // Local memory that nobody uses keeps other blocks out.
@@ -120,8 +124,7 @@ pub fn rows(text: &str) -> Result<Vec<Row>, Failed> {
                     "3pt" if reach => "5pt",
                     other => other,
                 };
-                let written = text::parse(&kernel(kernel_name, loads), &[("block".to_owned(), block.to_string())])
-                    .map_err(|error| format!("{kernel_name}: {error:?}"))?;
+                let written = text::parse(&kernel(kernel_name, loads), &[("block".to_owned(), block.to_string())])?;
                 let found = report(&Work { kernel: &written.kernel, points: written.points }, &full, &Settings::default())?;
                 let streams = match kernel_name {
                     "init" | "read" => 1,

@@ -1,39 +1,41 @@
 //! Exhaustive tables of auto-tuned kernels (`data/tuning`), and their rows as kernels in the text form.
 
-use std::path::Path;
-use std::process::Command;
-
 /// Outputs of the convolution along each axis, and rows or columns of the input beyond them.
 const SIZE: u32 = 4096;
 const BORDER: u32 = 14;
-const IMAGE: &str = include_str!("../../../../examples/accesses/conv-image-15.toml");
+const IMAGE: &str = include_str!("../../../data/conv-image-15.toml");
 
-/// Lines of a compressed table after its head, without those that did not run: numbers, the last one milliseconds.
-pub fn lines(file: &Path) -> std::io::Result<Vec<(Vec<u32>, f64)>> {
-    let found = Command::new("gzip").arg("-dc").arg(file).output()?;
-    let text = String::from_utf8_lossy(&found.stdout).into_owned();
+/// Lines of a table after its head, without those that did not run or are shorter: numbers, and milliseconds at the end.
+fn lines<const N: usize>(text: &str) -> Vec<([u32; N], f64)> {
     let line = |line: &str| {
         let (numbers, milliseconds) = line.rsplit_once(',')?;
-        Some((numbers.split(',').map(str::parse).collect::<Result<_, _>>().ok()?, milliseconds.parse().ok()?))
+        let numbers: Vec<u32> = numbers.split(',').map(str::parse).collect::<Result<_, _>>().ok()?;
+        Some((numbers.get(..N)?.try_into().ok()?, milliseconds.parse().ok()?))
     };
-    Ok(text.lines().skip(1).filter_map(line).collect())
+    text.lines().skip(1).filter_map(line).collect()
 }
 
 /// A row of the 15 × 15 convolution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Convolution {
+    /// Threads.
     pub block: [u32; 2],
+    /// Outputs of a thread.
     pub tile: [u32; 2],
+    /// Whether loads go through the read-only path.
     pub read_only: bool,
+    /// Whether rows in local memory are padded.
     pub padded: bool,
+    /// Whether the input is staged in local memory.
     pub shared: bool,
     /// Seconds.
     pub measured: f64,
 }
 
 impl Convolution {
-    pub fn rows(file: &Path) -> std::io::Result<Vec<Self>> {
-        let row = |(n, milliseconds): (Vec<u32>, f64)| Self {
+    /// Those of a table.
+    pub fn rows(text: &str) -> Vec<Self> {
+        let row = |(n, milliseconds): ([u32; 7], f64)| Self {
             block: [n[0], n[1]],
             tile: [n[2], n[3]],
             read_only: n[4] == 1,
@@ -41,7 +43,8 @@ impl Convolution {
             shared: n[6] == 1,
             measured: milliseconds * 1e-3,
         };
-        Ok(lines(file)?.into_iter().map(row).collect())
+        let sound = |row: &Self| row.block.iter().chain(&row.tile).all(|n| (1..=1024).contains(n));
+        lines(text).into_iter().map(row).filter(sound).collect()
     }
 
     /// Whether no guard is compiled in.
@@ -120,8 +123,9 @@ pub struct Gemm {
 }
 
 impl Gemm {
-    pub fn rows(file: &Path) -> std::io::Result<Vec<Self>> {
-        let row = |(n, milliseconds): (Vec<u32>, f64)| Self {
+    /// Those of a table.
+    pub fn rows(text: &str) -> Vec<Self> {
+        let row = |(n, milliseconds): ([u32; 14], f64)| Self {
             tile: [n[0], n[1], n[2]],
             block: [n[3], n[4]],
             staging: [n[5], n[6]],
@@ -129,7 +133,12 @@ impl Gemm {
             stages: [n[12] == 1, n[13] == 1],
             measured: milliseconds * 1e-3,
         };
-        Ok(lines(file)?.into_iter().map(row).collect())
+        let sound = |row: &Self| {
+            let all = row.tile.iter().chain(&row.block).chain(&row.staging).chain(&row.width).all(|n| (1..=256).contains(n));
+            // A row of lanes that stage is one of a group.
+            all && row.staging.iter().all(|&lanes| lanes <= row.block[0] * row.block[1])
+        };
+        lines(text).into_iter().map(row).filter(sound).collect()
     }
 
     /// The kernel as text; `None` where work-items are numbered in more ways than a block has axes.

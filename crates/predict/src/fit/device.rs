@@ -1,12 +1,16 @@
 //! Devices as recordings call them.
 
+use super::FitError;
 use warpsight_ir::profile::{Fact, Source, builtin};
 use warpsight_ir::{Bytes, BytesPerSecond, Profile};
 
-pub type Failed = Box<dyn std::error::Error>;
+/// A built-in profile.
+pub(super) fn profile(name: &str) -> Result<Profile, FitError> {
+    builtin(name).and_then(Result::ok).ok_or_else(|| FitError::Device(name.to_owned()))
+}
 
 /// The device of a recording; sisters of a device with a profile have its chip, with other memory or fewer cores.
-pub fn device(recorded: &str) -> Result<(String, Profile), Failed> {
+pub(super) fn device(recorded: &str) -> Result<(String, Profile), FitError> {
     let (name, profile) = match recorded {
         "a100_40" => ("a100-40", "a100-40"),
         "a100_80" => ("a100-80", "a100-80"),
@@ -16,7 +20,7 @@ pub fn device(recorded: &str) -> Result<(String, Profile), Failed> {
         "mi300a" => ("mi300a", "mi300x"),
         other => (other, other),
     };
-    let mut on = builtin(profile).ok_or_else(|| format!("no profile of {recorded}"))??;
+    let mut on = self::profile(profile)?;
     let copy = |rate: f64| Fact::known(BytesPerSecond(rate), Source::Measured, "gpu-stream, scale at full occupancy");
     match name {
         "gh200" => {

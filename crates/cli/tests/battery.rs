@@ -208,7 +208,7 @@ at = next(i for i, a in enumerate(sys.argv[1:], 1) if a.endswith("/warpsight"))
 options = sys.argv[1:at]
 names = options[options.index("--kernel-name") + 1]
 assert "copy" in names and "lbm_d3q15" in names and names.startswith("regex:^(") and "warpsight" not in names, names
-subprocess.run(sys.argv[at:] + (["--phase", "latency"] if "--kill" in options else []), check=True)
+subprocess.run(sys.argv[at:] + (["--phase", "streams"] if "--kill" in options else []), check=True)
 folder = sys.argv[sys.argv.index("--out") + 1]
 print('"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"')
 rows = ["warpsight_fill_random"]
@@ -260,7 +260,7 @@ fn forbidden_counters_name_the_permission() {
 /// Runs one phase of the program it is given, as far as the time goes that it leaves it, then says what a check of that name found.
 const SANITIZER: &str = r#"#!/usr/bin/env python3
 import subprocess, sys
-check, command = sys.argv[2], sys.argv[3:] + ["--phase", "latency"]
+check, command = sys.argv[2], sys.argv[3:] + ["--phase", "streams"]
 if check == "memcheck":
     print("========= Invalid __global__ read of size 4 bytes\n========= ERROR SUMMARY: 2 errors")
 elif check == "racecheck":

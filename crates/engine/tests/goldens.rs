@@ -37,6 +37,7 @@ fn operators() -> Vec<(&'static str, Operator)> {
         ("matmul-row", parse("matmul m=1 n=40 k=200 weights=none")),
         ("softmax", parse("softmax n=30 c=10")),
         ("softmax-rows", rows(parse("softmax n=30 c=70"))),
+        ("deconv2d", parse("deconv2d n=1 c=6 h=5 w=7 k=8 r=3 s=3 stride=2 pad=1")),
         ("global_average_pool", global_average_pool(&[1, 16, 7, 7], Scalar::F32).expect("an operator")),
         ("maxpool", pool(&maxpool).expect("an operator").operator),
         ("multiply", elementwise("multiply", &factors, &[1, 16, 9, 14], Scalar::F32, multiply).expect("an operator")),

@@ -229,9 +229,11 @@ fn copied(
         reduce: vec![],
         before: vec![],
         combine: Combine::Sum,
+        coefficients: None,
         body: ScalarExpr::Load { tensor: 0, index, padded },
         epilogue: ScalarExpr::Acc,
         store,
+        clipped: false,
         output,
     }
 }

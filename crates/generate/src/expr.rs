@@ -8,8 +8,13 @@
 //!
 //! Nothing below this layer knows an operator by name.
 
+mod evaluate;
+
+pub use evaluate::Evaluator;
+
+use crate::layout::for_each_index;
 use std::sync::Arc;
-use warpsight_ir::interpret::{larger, rounded, smaller};
+use warpsight_ir::interpret::{larger, smaller};
 use warpsight_ir::{Affine, BinaryOp, Name, Scalar, UnaryOp};
 
 /// An operator: tensor expressions executed in order, joined by temporaries.
@@ -19,6 +24,20 @@ pub struct Operator {
     pub kind: Name,
     /// The expressions; a later one may read what an earlier one writes, by tensor name.
     pub steps: Vec<TensorExpr>,
+}
+
+impl Operator {
+    /// The expressions that are kernels: all but those that only make constants of constants for others, which is done before any runs.
+    pub fn kernels(&self) -> impl Iterator<Item = &TensorExpr> {
+        let last = self.steps.len().saturating_sub(1);
+        self.steps.iter().enumerate().filter(move |(n, step)| *n == last || !step.is_known()).map(|(_, step)| step)
+    }
+
+    /// Bytes of what lies between its kernels, and of the constants that are made for them.
+    pub fn temporary_bytes(&self) -> u64 {
+        let between = self.steps.iter().rev().skip(1).map(|step| &step.output);
+        between.map(|own| own.len() as u64 * u64::from(own.element.bytes())).sum()
+    }
 }
 
 /// One output tensor as a function of inputs.
@@ -38,12 +57,38 @@ pub struct TensorExpr {
     pub before: Vec<Reduction>,
     /// How values are combined over the reduction.
     pub combine: Combine,
+    /// Known factors of the terms of a sum, where it has them.
+    pub coefficients: Option<Coefficients>,
     /// The value combined; refers to all axes.
     pub body: ScalarExpr,
     /// The value stored; refers to the axes of results and [`ScalarExpr::Acc`].
     pub epilogue: ScalarExpr,
     /// Where each result is stored: one form per output dimension. Every output element is written exactly once.
     pub store: Vec<Index>,
+    /// Whether results outside of the output occur: these are not stored. It must not happen otherwise.
+    pub clipped: bool,
+}
+
+/// Numbers that the terms of a sum are multiplied by, known when kernels are made: a term is `values[at]` times the body. Where that is 0 there
+/// is no term, whatever the body would be.
+///
+/// All reduction axes occur in `at`. Every work-item walks over all points of the axes that do, so that its terms are written out with
+/// their numbers in them: linear transforms of small tiles, as in Winograd's convolution.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Coefficients {
+    /// The numbers.
+    pub values: Arc<[f64]>,
+    /// Which of them: within the list at every point.
+    pub at: Index,
+}
+
+impl Coefficients {
+    /// The number at a point of all axes.
+    pub fn value(&self, point: impl Fn(AxisId) -> i64) -> f64 {
+        // Forms of small lists stay within them.
+        let at = self.at.eval(point).and_then(|at| usize::try_from(at).ok());
+        at.and_then(|at| self.values.get(at)).copied().unwrap_or(f64::NAN)
+    }
 }
 
 /// A reduction whose result for each point of the parallel axes is used and not stored.
@@ -62,6 +107,8 @@ pub struct Reduction {
 pub struct Pass<'a> {
     /// How values are combined.
     pub combine: Combine,
+    /// Known factors of the values combined.
+    pub coefficients: Option<&'a Coefficients>,
     /// The value combined.
     pub body: &'a ScalarExpr,
     /// What it comes to.
@@ -227,26 +274,24 @@ impl Combine {
     }
 }
 
-/// What a scalar is evaluated with beside tensors.
-#[derive(Clone, Copy)]
-struct Known<'a> {
-    acc: f64,
-    before: &'a [f64],
-}
-
 impl TensorExpr {
     /// The walks over the reduction axes: those before, then the expression's own, which alone stores.
     pub fn passes(&self) -> impl Iterator<Item = Pass<'_>> {
-        let before = self.before.iter().map(|own| Pass { combine: own.combine, body: &own.body, epilogue: &own.epilogue });
+        let before =
+            self.before.iter().map(|own| Pass { combine: own.combine, coefficients: None, body: &own.body, epilogue: &own.epilogue });
         before.chain([self.own_pass()])
     }
     /// The last one of them.
     pub fn own_pass(&self) -> Pass<'_> {
-        Pass { combine: self.combine, body: &self.body, epilogue: &self.epilogue }
+        Pass { combine: self.combine, coefficients: self.coefficients.as_ref(), body: &self.body, epilogue: &self.epilogue }
     }
     /// Whether each point of the reduction axes has a result of its own.
     pub fn stores_each(&self) -> bool {
         self.combine == Combine::Each
+    }
+    /// Whether values are combined in a walk after that of a number.
+    pub fn combines_after(&self, number: usize) -> bool {
+        number + 1 < self.before.len() || !self.stores_each()
     }
     /// The axes that a result has a position along.
     pub fn result_axes(&self) -> impl Iterator<Item = &Axis> {
@@ -257,6 +302,31 @@ impl TensorExpr {
     pub fn work_per_row(&self) -> usize {
         let terms = self.reduce.iter().map(|a| a.extent as usize).fold(1, usize::saturating_mul);
         terms.saturating_mul(self.before.len() + 1)
+    }
+    /// Whether it reads constants alone: what it writes is known with them, before any kernel runs.
+    pub fn is_known(&self) -> bool {
+        self.inputs.iter().all(|tensor| tensor.role == Role::Weight)
+    }
+    /// Terms whose known factor is not 0, over one walk through all points of the axes that it depends on; `None` where terms have none.
+    pub fn known_terms(&self) -> Option<u64> {
+        let own = self.coefficients.as_ref()?;
+        let axes: Vec<AxisId> = own.at.terms().iter().map(|term| term.0).collect();
+        let extents: Vec<i64> = axes.iter().filter_map(|a| self.all_axes().nth(a.0)).map(|axis| axis.extent).collect();
+        let mut terms = 0;
+        for_each_index(&extents, |_, point| {
+            let at = |a: AxisId| axes.iter().position(|own| *own == a).map_or(0, |n| point[n]);
+            terms += u64::from(own.value(at) != 0.0);
+        });
+        Some(terms)
+    }
+    /// Whether each work-item walks over all of an axis: one that known factors depend on.
+    pub fn written_out(&self, a: AxisId) -> bool {
+        self.coefficients.as_ref().is_some_and(|own| own.at.coefficient(a) != 0)
+    }
+    /// Whether a result, a point of [`Self::result_axes`], is outside of the output and not stored.
+    pub fn leaves_out(&self, point: &[i64]) -> bool {
+        let outside = |(form, extent): (&Index, &i64)| form.eval(|a| point[a.0]).is_none_or(|at| !(0..*extent).contains(&at));
+        self.clipped && self.store.iter().zip(&self.output.shape).any(outside)
     }
     /// The position of a result, a point of [`Self::result_axes`], in the output, row-major; `None` beyond all numbers.
     pub fn output_position(&self, point: &[i64]) -> Option<usize> {
@@ -270,96 +340,8 @@ impl TensorExpr {
         self.axes.iter().chain(&self.reduce)
     }
     /// The value of one result, a point of [`Self::result_axes`], in `f64`, reading inputs (row-major, one slice per input).
-    ///
-    /// This is the reference that every kernel is verified against.
     pub fn evaluate<T: Copy + Into<f64>>(&self, point: &[i64], inputs: &[&[T]]) -> f64 {
-        debug_assert_eq!(point.len(), self.result_axes().count());
-        let mut all: Vec<i64> =
-            point.iter().copied().chain(self.reduce.iter().map(|_| 0)).take(self.axes.len() + self.reduce.len()).collect();
-        let before = self.reductions(&mut all.clone(), inputs);
-        self.result(&mut all, inputs, &before)
-    }
-
-    /// The same of all results of a point of the parallel axes, in order.
-    pub fn evaluate_row<T: Copy + Into<f64>>(&self, row: &[i64], inputs: &[&[T]], mut f: impl FnMut(&[i64], f64)) {
-        let mut all: Vec<i64> = row.iter().copied().chain(self.reduce.iter().map(|_| 0)).collect();
-        let before = self.reductions(&mut all, inputs);
-        let results = self.result_axes().count();
-        loop {
-            let value = self.result(&mut all, inputs, &before);
-            f(&all[..results], value);
-            if !self.stores_each() || !self.next(&mut all) {
-                return;
-            }
-        }
-    }
-
-    /// What the reductions made before come to.
-    fn reductions<T: Copy + Into<f64>>(&self, all: &mut [i64], inputs: &[&[T]]) -> Vec<f64> {
-        let mut before = vec![];
-        for pass in self.passes().take(self.before.len()) {
-            let acc = self.reduced(pass, all, inputs, &before);
-            before.push(self.value(pass.epilogue, all, inputs, Known { acc, before: &before }));
-        }
-        before
-    }
-
-    fn result<T: Copy + Into<f64>>(&self, all: &mut [i64], inputs: &[&[T]], before: &[f64]) -> f64 {
-        let acc = if self.reduce.is_empty() || self.stores_each() {
-            self.value(&self.body, all, inputs, Known { acc: 0.0, before })
-        } else {
-            self.reduced(self.own_pass(), all, inputs, before)
-        };
-        self.value(&self.epilogue, all, inputs, Known { acc, before })
-    }
-
-    /// The next point of the reduction axes, the last one fastest; back at the first where there is none.
-    fn next(&self, all: &mut [i64]) -> bool {
-        let inner = all[self.axes.len()..].iter_mut().zip(&self.reduce);
-        inner.rev().any(|(at, axis)| {
-            *at = (*at + 1) % axis.extent;
-            *at != 0
-        })
-    }
-
-    /// What all points of the reduction axes come to; these are at their first point before and after.
-    fn reduced<T: Copy + Into<f64>>(&self, pass: Pass, all: &mut [i64], inputs: &[&[T]], before: &[f64]) -> f64 {
-        let mut acc = pass.combine.start();
-        all[self.axes.len()..].fill(0);
-        loop {
-            let value = self.value(pass.body, all, inputs, Known { acc: 0.0, before });
-            acc = apply_binary(pass.combine.operation(), acc, value);
-            if !self.next(all) {
-                return acc;
-            }
-        }
-    }
-
-    fn value<T: Copy + Into<f64>>(&self, scalar: &ScalarExpr, point: &[i64], inputs: &[&[T]], known: Known) -> f64 {
-        match scalar {
-            ScalarExpr::Const(c) => *c,
-            ScalarExpr::Acc => known.acc,
-            ScalarExpr::Before(n) => known.before[*n],
-            ScalarExpr::Load { tensor, index, padded } => {
-                let mut flat = 0;
-                for (form, &extent) in index.iter().zip(&self.inputs[*tensor].shape) {
-                    // What is beyond all numbers is outside, too.
-                    let Some(at) = form.eval(|a| point[a.0]).filter(|at| (0..extent).contains(at)) else {
-                        debug_assert!(
-                            *padded,
-                            "{}: {form:?} at {point:?} is outside {extent} in `{}`",
-                            self.name, self.inputs[*tensor].name
-                        );
-                        return 0.0;
-                    };
-                    flat = flat * extent + at;
-                }
-                inputs[*tensor][flat as usize].into()
-            }
-            ScalarExpr::Unary(op, a) => apply_unary(*op, self.value(a, point, inputs, known)),
-            ScalarExpr::Round(to, a) => rounded(*to, self.value(a, point, inputs, known)),
-            ScalarExpr::Binary(op, a, b) => apply_binary(*op, self.value(a, point, inputs, known), self.value(b, point, inputs, known)),
-        }
+        Evaluator::new(self, inputs).result(point)
     }
 }
 

@@ -27,7 +27,7 @@ pub fn outline(nest: &Nest) -> Option<Kernel> {
         // Results of reductions are there from their own on.
         let before = (number + usize::from(!own)) as u32 * nest.points() * u32::from(nest.out_width());
         let walked = reader.walk(pass, &all, &mut nodes)?;
-        words = words.max(before + if pass.combine == Combine::Each { walked } else { reader.results(pass, own, walked, &mut nodes)? });
+        words = words.max(before + if pass.combine == Combine::Each { walked } else { reader.results(pass, number, walked, &mut nodes)? });
     }
     Some(reader.kernel(nodes, words, &all))
 }
@@ -131,9 +131,10 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    /// What is made of combined values, and, of the expression's own, stored: the registers of all that the reduction holds.
-    fn results(&mut self, pass: Pass, own: bool, loaded: u32, out: &mut Vec<Node>) -> Option<u32> {
+    /// What is made of combined values of the pass of a number, and, of the expression's own, stored: the registers of all that the reduction holds.
+    fn results(&mut self, pass: Pass, number: usize, loaded: u32, out: &mut Vec<Node>) -> Option<u32> {
         let nest = self.nest;
+        let own = number == nest.expr.before.len();
         let none: SmallVec<[bool; 5]> = SmallVec::from_elem(false, nest.expr.reduce.len());
         let stored = self.substituted(&nest.places(&nest.expr.store, nest.output_layout())?)?;
         if let Some(lane) = nest.reduction_lane() {
@@ -143,7 +144,7 @@ impl<'a> Reader<'a> {
             self.partial(lane, (nest.points(), None, own.then_some(1)), AccessKind::Load, out);
             match own {
                 true => self.idle.push(self.below(axis, 1)),
-                false => out.push(Node::Barrier),
+                false => out.extend(nest.expr.combines_after(number).then_some(Node::Barrier)),
             }
         }
         let mut loaded_at_end = 0;
@@ -414,7 +415,14 @@ fn ops(nest: &Nest, all: &[Tree<Steps>]) -> OpCounts {
     let own = nest.out_width();
     for pass in nest.expr.passes() {
         let counter = Counter { nest, pass };
-        count_trees(&counter, all, points, &mut ops);
+        match nest.choice.known_terms.filter(|_| pass.coefficients.is_some()) {
+            Some(terms) => {
+                let terms = points / u64::from(nest.choice.written_out) * u64::from(terms);
+                counter.count(pass.body, (1, nest.width()), terms, &mut ops);
+                ops.add(OpClass::Fma, Scalar::F32, nest.width(), terms);
+            }
+            None => count_trees(&counter, all, points, &mut ops),
+        }
         if nest.expr.reduce.is_empty() {
             let acc = counter.count(pass.body, (1, nest.width()), points, &mut ops);
             counter.count(pass.epilogue, (acc, nest.width()), points, &mut ops);
@@ -446,8 +454,8 @@ struct Counter<'a> {
 
 impl Counter<'_> {
     fn step(&self, step: &Steps, times: u64, ops: &mut OpCounts) {
-        let times = times * step.count();
         let width = step.width;
+        let times = times * step.count();
         match (self.pass.combine, self.pass.body) {
             (Combine::Sum, ScalarExpr::Binary(BinaryOp::Mul, a, b)) => {
                 self.count(a, (1, width), times, ops);

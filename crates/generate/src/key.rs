@@ -1,6 +1,6 @@
 //! The identity of expressions: everything but names.
 
-use crate::expr::{Axis, AxisId, Combine, Index, Operator, Reduction, Role, ScalarExpr, Tensor, TensorExpr};
+use crate::expr::{Axis, AxisId, Coefficients, Combine, Index, Operator, Reduction, Role, ScalarExpr, Tensor, TensorExpr};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::fmt;
@@ -115,7 +115,7 @@ impl<'a> Encoder<'a> {
     }
 
     fn expression(&mut self, expr: &'a TensorExpr) {
-        let TensorExpr { name: _, inputs, output, axes, reduce, before, combine, body, epilogue, store } = expr;
+        let TensorExpr { name: _, inputs, output, axes, reduce, before, combine, coefficients, body, epilogue, store, clipped } = expr;
         self.list(inputs, Self::tensor);
         self.tensor(output);
         self.list(axes, Self::axis);
@@ -129,10 +129,24 @@ impl<'a> Encoder<'a> {
                 e.scalar(epilogue);
             });
         }
+        // The same of what most have none of.
+        if let Some(Coefficients { values, at }) = coefficients {
+            self.tag(4);
+            self.list(values, Self::number);
+            self.index(at);
+        }
+        if *clipped {
+            self.tag(5);
+        }
         self.combine(*combine);
         self.scalar(body);
         self.scalar(epilogue);
         self.list(store, Self::index);
+    }
+
+    fn number(&mut self, value: &f64) {
+        let bits = if value.is_nan() { NAN } else { value.to_bits() };
+        self.bytes.extend(bits.to_le_bytes());
     }
 
     fn combine(&mut self, combine: Combine) {
@@ -174,8 +188,7 @@ impl<'a> Encoder<'a> {
         match scalar {
             ScalarExpr::Const(value) => {
                 self.tag(0);
-                let bits = if value.is_nan() { NAN } else { value.to_bits() };
-                self.bytes.extend(bits.to_le_bytes());
+                self.number(value);
             }
             ScalarExpr::Acc => self.tag(1),
             ScalarExpr::Load { tensor, index, padded } => {

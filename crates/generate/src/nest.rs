@@ -343,9 +343,19 @@ impl<'a> Nest<'a> {
 
     /// What accesses of an index share.
     pub fn places(&self, index: &[Index], layout: &Layout) -> Option<Places> {
-        let in_blocks = |form: &Index| Coord::of(form.terms().iter().map(|&(a, c)| (a, i64::from(c) * self.scale(a))), 0);
-        let dims: Coords = index.iter().map(in_blocks).collect::<Option<_>>()?;
+        let dims: Coords = index.iter().map(|form| self.in_blocks(form)).collect::<Option<_>>()?;
         Some(Places { coords: layout.varying(&dims)?, dims })
+    }
+
+    /// A form in blocks, without its constant.
+    pub fn in_blocks(&self, form: &Index) -> Option<Coord> {
+        Coord::of(form.terms().iter().map(|&(a, c)| (a, i64::from(c) * self.scale(a))), 0)
+    }
+
+    /// What the term at a point of the tile and of the reduction is multiplied by; `None` where terms have no known factors.
+    pub fn factor(&self, pass: Pass, tile: &[i64], point: &[i64]) -> Option<f64> {
+        let at = |a: AxisId| if a.0 < self.splits.len() { tile[a.0] } else { point[a.0 - self.splits.len()] };
+        pass.coefficients.map(|own| own.value(at))
     }
 
     /// Elements that one step of an axis's variable advances by.

@@ -226,7 +226,20 @@ impl Builder {
     /// Ends the expression.
     pub(crate) fn finish(self, combine: Combine, body: ScalarExpr, epilogue: ScalarExpr, output: Tensor, store: Vec<Index>) -> TensorExpr {
         let Self { name, axes, reduce, inputs } = self;
-        TensorExpr { name, inputs, output, axes, reduce, before: vec![], combine, body, epilogue, store }
+        TensorExpr {
+            name,
+            inputs,
+            output,
+            axes,
+            reduce,
+            before: vec![],
+            combine,
+            coefficients: None,
+            body,
+            epilogue,
+            store,
+            clipped: false,
+        }
     }
 }
 

@@ -141,8 +141,8 @@ impl Writer<'_> {
                 stmts.push(Stmt::Assign { name: result(n), value });
                 Stmt::Scope(stmts)
             }));
-            // What lanes have in common is theirs before others take its place.
-            own.extend(self.nest.reduction_lane().map(|_| meet()));
+            // What lanes have in common is theirs before others take its place, where others do.
+            own.extend(self.nest.reduction_lane().filter(|_| self.expr.combines_after(number)).map(|_| meet()));
             stmts.push(Stmt::Scope(own));
         }
         stmts.extend(self.own_pass(&tile)?);
@@ -329,6 +329,10 @@ impl Writer<'_> {
         for point in &step.points {
             for (n, own) in tile.iter().enumerate() {
                 let width = step.width;
+                let factor = self.nest.factor(pass, own, point);
+                if factor == Some(0.0) {
+                    continue;
+                }
                 let at = At { tile: own, point, width };
                 let name = if width == self.nest.width() { self.names.acc(n) } else { self.names.rest(n) };
                 let acc = || Expr::Var(name.clone());
@@ -341,6 +345,10 @@ impl Writer<'_> {
                         self.store(at, &step.looped, &mut stored);
                         stmts.push(Stmt::Scope(stored));
                         continue;
+                    }
+                    (_, body) if factor.is_some() => {
+                        let (factor, value) = (Expr::f32(factor.unwrap_or(1.0) as f32), value(body).widen(width));
+                        Expr::Fma(Box::new(splat(factor, width)), Box::new(value), Box::new(acc()))
                     }
                     (Combine::Sum, ScalarExpr::Binary(BinaryOp::Mul, a, b)) => {
                         let (a, b) = (value(a).widen(width), value(b).widen(width));

@@ -23,6 +23,8 @@ const LONG: i64 = 8;
 const LONG_GROUPS: [u32; 9] = [4, 8, 16, 32, 64, 96, 128, 192, 256];
 /// Further shapes where lanes share reductions, so that a group may have one result alone.
 const SHARING_GROUPS: [[u32; 3]; 2] = [[1, 1, 1], [2, 1, 1]];
+/// The lanes of these.
+const SHARING_LANES: u32 = 2;
 /// Work-group shapes over the same three axes; each is clipped to the extents.
 const GROUPS: [[u32; 3]; 7] = [[64, 1, 1], [8, 8, 1], [16, 4, 1], [4, 16, 1], [16, 1, 1], [4, 4, 4], [32, 8, 1]];
 /// Points (vectors) one work-item may compute: beyond this, the text of a kernel grows and no register file gains.
@@ -99,6 +101,10 @@ pub struct Knobs {
     pub meeting: SmallVec<[(usize, i32, Meeting); 2]>,
     /// Work-group shapes over the main axes.
     pub groups: Vec<Vec<u32>>,
+    /// Points of the parallel axes that each work-item walks over in any case.
+    pub written_out: u32,
+    /// See [`Choice`].
+    pub known_terms: Option<u32>,
     /// The space people see.
     pub space: ConfigSpace,
 }
@@ -126,6 +132,10 @@ pub struct Choice {
     pub reduction_lanes: u32,
     /// Where each tensor (inputs, then output) lies.
     pub place: SmallVec<[Place; 8]>,
+    /// Points of the axes that are written out in any case.
+    pub written_out: u32,
+    /// Terms of all these points whose known factor is not 0; `None` where terms have none.
+    pub known_terms: Option<u32>,
 }
 
 impl Choice {
@@ -144,7 +154,7 @@ impl Knobs {
     /// The knobs of an expression.
     pub fn of(expr: &TensorExpr) -> Self {
         let parallel = expr.axes.len();
-        let mut main: Vec<AxisId> = (0..parallel).map(AxisId).collect();
+        let mut main: Vec<AxisId> = (0..parallel).map(AxisId).filter(|&a| !expr.written_out(a)).collect();
         main.sort_by_key(|a| std::cmp::Reverse(expr.axes[a.0].extent));
         main.truncate(3);
 
@@ -152,7 +162,7 @@ impl Knobs {
         let contiguous = expr.store.last().and_then(single_axis);
         let packed = expr.store.get(packed_dim(expr.store.len())).and_then(single_axis);
         for axis in [contiguous, packed, main.first().copied()].into_iter().flatten() {
-            if axis.0 < parallel && !vector_axes.contains(&axis) {
+            if axis.0 < parallel && !vector_axes.contains(&axis) && !expr.written_out(axis) {
                 vector_axes.push(axis);
             }
         }
@@ -173,7 +183,24 @@ impl Knobs {
         let (stages, reduction_lanes) = (stages(expr, deep, &main), reduction_lanes(expr, deep));
         let space = ConfigSpace { knobs: vec![] };
         let (groups, meeting) = (vec![], SmallVec::new());
-        let mut knobs = Self { main, vector_axes, deep, window, placeable, orders, stages, reduction_lanes, meeting, groups, space };
+        let written_out =
+            expr.axes.iter().enumerate().filter(|own| expr.written_out(AxisId(own.0))).map(|own| own.1.extent as u32).product();
+        let known_terms = expr.known_terms().map(|terms| terms as u32);
+        let mut knobs = Self {
+            main,
+            vector_axes,
+            deep,
+            window,
+            placeable,
+            orders,
+            stages,
+            reduction_lanes,
+            meeting,
+            groups,
+            written_out,
+            known_terms,
+            space,
+        };
         knobs.groups = knobs.groups(expr);
         knobs.space.knobs = knobs.describe(expr);
         let position = |name: &str| knobs.space.knobs.iter().position(|knob| *knob.name == *name);
@@ -216,9 +243,12 @@ impl Knobs {
         knobs.push(labelled("vector_axis", self.names(expr, &self.vector_axes)));
         let depth = self.deep.map_or(1, |a| axis(expr, a).extent);
         knobs.push(number("unroll".into(), [1, 2, 4, 8, 16].into_iter().filter(|&u| i64::from(u) <= depth).collect()));
-        let window =
-            if self.window_unrollable(expr) { vec!["rolled".to_owned(), "unrolled".to_owned()] } else { vec!["rolled".to_owned()] };
-        knobs.push(labelled("window", window));
+        let window: &[&str] = match self.window_unrollable(expr) {
+            _ if expr.coefficients.is_some() => &["unrolled"],
+            true => &["rolled", "unrolled"],
+            false => &["rolled"],
+        };
+        knobs.push(labelled("window", window.iter().map(|own| (*own).to_owned()).collect()));
         let order = |o: &Vec<AxisId>| self.names(expr, o).concat();
         knobs.push(labelled("order", self.orders.iter().map(order).collect()));
         if self.stages.len() > 1 {
@@ -334,6 +364,9 @@ impl Knobs {
         for &a in &self.main {
             tile[a.0] = next() as u32;
         }
+        for a in (0..parallel).filter(|&a| expr.written_out(AxisId(a))) {
+            tile[a] = expr.axes[a].extent as u32;
+        }
         let width = next() as u32;
         let vector_axis = next() as usize;
         let (unroll, window, order) = (next() as u32, next(), next() as usize);
@@ -352,13 +385,31 @@ impl Knobs {
         }
         launch_order.extend((0..parallel).filter(|i| !self.main.iter().any(|a| a.0 == *i)));
         let vector = (self.vector_axes.get(vector_axis).copied().unwrap_or(AxisId(0)), width);
-        let window_unrolled = window == 1;
+        let window_unrolled = window == 1 || expr.coefficients.is_some();
         let order_means = if window_unrolled { self.deep.into_iter().collect() } else { self.orders[order].iter().copied().collect() };
         let place = smallvec![Place::Buffer; expr.inputs.len() + 1];
-        let choice =
-            Choice { tile, lanes, launch_order, vector, unroll, window_unrolled, order: order_means, stage, reduction_lanes, place };
-        let meets = group == NOT_ARRANGED || meeting_pays(&choice);
+        let choice = Choice {
+            tile,
+            lanes,
+            launch_order,
+            vector,
+            unroll,
+            window_unrolled,
+            order: order_means,
+            stage,
+            reduction_lanes,
+            place,
+            written_out: self.written_out,
+            known_terms: self.known_terms,
+        };
+        let meets = group == NOT_ARRANGED || meeting_pays(&choice) && self.fills(&choice);
         (meets && self.legal(expr, &choice, vector_axis, order)).then_some(choice)
+    }
+
+    /// Whether a group that does not share reductions has more than a work-item or two, where there are larger ones.
+    fn fills(&self, choice: &Choice) -> bool {
+        let few = |lanes: u32| lanes <= SHARING_LANES;
+        choice.reduction_lanes > 1 || !few(choice.lanes.iter().product()) || self.groups.iter().all(|own| few(own.iter().product()))
     }
 
     /// Rules that need no look at the loads: knobs that have no effect must be at their first value, nothing may be absurd.
@@ -398,7 +449,13 @@ impl Knobs {
             return false;
         }
         let window: i64 = if choice.window_unrolled { self.window.iter().map(|&a| axis(expr, a).extent).product() } else { 1 };
-        if points > MAX_POINTS || points * width > MAX_ELEMENTS || points * choice.unroll * window as u32 > MAX_BODY {
+        // What is written out in any case is no choice.
+        let body = match choice.known_terms {
+            Some(terms) => points / choice.written_out * terms,
+            None => points * choice.unroll * window as u32,
+        };
+        let least = choice.known_terms.is_some() && points == choice.written_out;
+        if points * width > MAX_ELEMENTS || !least && (points > MAX_POINTS || body > MAX_BODY) {
             return false;
         }
         // Per axis: no more lanes than blocks (rounded up to a power of two), no tile beyond the extent.
@@ -580,8 +637,8 @@ pub fn show_choice(expr: &TensorExpr, choice: &Choice) -> String {
 /// The axis that `unroll` is about: the longest reduction axis that is no window, or the only one.
 pub fn deep_axis(expr: &TensorExpr) -> Option<AxisId> {
     let parallel = expr.axes.len();
-    let reduce = || (0..expr.reduce.len()).map(|i| AxisId(parallel + i));
+    let reduce = || (0..expr.reduce.len()).map(|i| AxisId(parallel + i)).filter(|&a| !expr.written_out(a));
     let extent = |a: &AxisId| axis(expr, *a).extent;
     let long = reduce().filter(|a| extent(a) > WINDOW).max_by_key(|a| (extent(a), std::cmp::Reverse(*a)));
-    long.or_else(|| (expr.reduce.len() == 1).then_some(AxisId(parallel)))
+    long.or_else(|| reduce().next().filter(|_| expr.reduce.len() == 1))
 }

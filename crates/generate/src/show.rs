@@ -16,13 +16,15 @@ pub fn expression(expr: &TensorExpr) -> String {
         for a in &expr.reduce {
             let _ = writeln!(text, "  {:?} over {} in 0..{}", pass.combine, a.name, a.extent);
         }
-        let _ = writeln!(text, "  acc = {}", scalar(expr, pass.body));
+        let factor = pass.coefficients.map_or(String::new(), |own| format!("known[{}] * ", index(expr, &own.at)));
+        let _ = writeln!(text, "  acc = {factor}{}", scalar(expr, pass.body));
         if n < expr.before.len() {
             let _ = writeln!(text, "  before{n} = {}", scalar(expr, pass.epilogue));
         }
     }
     let forms: Vec<String> = expr.store.iter().map(|f| index(expr, f)).collect();
-    let _ = writeln!(text, "  {}[{}] = {}", expr.output.name, forms.join(", "), scalar(expr, &expr.epilogue));
+    let clipped = if expr.clipped { "~" } else { "" };
+    let _ = writeln!(text, "  {}{clipped}[{}] = {}", expr.output.name, forms.join(", "), scalar(expr, &expr.epilogue));
     text
 }
 

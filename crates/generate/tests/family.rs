@@ -39,6 +39,7 @@ fn conv(c: i64, h: i64, w: i64, k: i64, r: i64, stride: i64) -> TensorExpr {
         reduce: axes(&[("c", c), ("r", r), ("s", r)]),
         before: vec![],
         combine: Combine::Sum,
+        coefficients: None,
         body: ScalarExpr::binary(
             BinaryOp::Mul,
             load(0, vec![Index::constant(0), ax(3), at(1, 4), at(2, 5)], true),
@@ -50,6 +51,7 @@ fn conv(c: i64, h: i64, w: i64, k: i64, r: i64, stride: i64) -> TensorExpr {
             ScalarExpr::Const(0.0),
         ),
         store: vec![Index::constant(0), ax(0), ax(1), ax(2)],
+        clipped: false,
     }
 }
 
@@ -63,9 +65,11 @@ fn matmul(m: i64, n: i64, k: i64) -> TensorExpr {
         reduce: axes(&[("k", k)]),
         before: vec![],
         combine: Combine::Sum,
+        coefficients: None,
         body: ScalarExpr::binary(BinaryOp::Mul, load(0, vec![ax(0), ax(2)], false), load(1, vec![ax(2), ax(1)], false)),
         epilogue: ScalarExpr::Acc,
         store: vec![ax(0), ax(1)],
+        clipped: false,
     }
 }
 
@@ -91,9 +95,11 @@ fn pointwise(n: i64, c: i64) -> TensorExpr {
         reduce: vec![],
         before: vec![],
         combine: Combine::Sum,
+        coefficients: None,
         body: ScalarExpr::binary(BinaryOp::Mul, load(0, vec![ax(0), ax(1)], false), load(1, vec![ax(1)], false)),
         epilogue: ScalarExpr::unary(UnaryOp::Tanh, ScalarExpr::Acc),
         store: vec![ax(0), ax(1)],
+        clipped: false,
     }
 }
 
@@ -109,9 +115,11 @@ fn rows(n: i64, c: i64, combine: Combine) -> TensorExpr {
         reduce: axes(&[("c", c)]),
         before: vec![],
         combine,
+        coefficients: None,
         body: ScalarExpr::unary(UnaryOp::Exp, shifted),
         epilogue: ScalarExpr::binary(BinaryOp::Mul, ScalarExpr::Acc, load(1, vec![ax(0)], false)),
         store: vec![ax(0)],
+        clipped: false,
     }
 }
 

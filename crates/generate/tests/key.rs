@@ -8,7 +8,7 @@ mod mutate;
 use fastrand::Rng;
 use mutate::{mutate, wild};
 use std::collections::{BTreeMap, HashMap, HashSet};
-use warpsight_generate::expr::{Axis, Operator, ScalarExpr, Tensor, TensorExpr, name};
+use warpsight_generate::expr::{Axis, Coefficients, Operator, ScalarExpr, Tensor, TensorExpr, name};
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::{ExprKey, ScheduleFamily};
 use warpsight_ir::{ConfigSpace, Family, Knob, Name, Scalar};
@@ -30,7 +30,8 @@ fn same(a: &Operator, b: &Operator) -> bool {
                 && a.inputs.iter().zip(&b.inputs).all(|(a, b)| one(a, b))
                 && one(&a.output, &b.output)
                 && (extents(&a.axes), extents(&a.reduce)) == (extents(&b.axes), extents(&b.reduce))
-                && (a.combine, &a.store) == (b.combine, &b.store)
+                && (a.combine, &a.store, a.clipped) == (b.combine, &b.store, b.clipped)
+                && same_coefficients(a.coefficients.as_ref(), b.coefficients.as_ref())
                 && a.before.len() == b.before.len()
                 && a.before
                     .iter()
@@ -39,6 +40,15 @@ fn same(a: &Operator, b: &Operator) -> bool {
                 && same_scalar(&a.body, &b.body)
                 && same_scalar(&a.epilogue, &b.epilogue)
         })
+}
+
+fn same_coefficients(a: Option<&Coefficients>, b: Option<&Coefficients>) -> bool {
+    let bits =
+        |own: &Coefficients| own.values.iter().map(|v| if v.is_nan() { f64::NAN.to_bits() } else { v.to_bits() }).collect::<Vec<_>>();
+    match (a, b) {
+        (Some(a), Some(b)) => bits(a) == bits(b) && a.at == b.at,
+        _ => a.is_none() && b.is_none(),
+    }
 }
 
 fn same_scalar(a: &ScalarExpr, b: &ScalarExpr) -> bool {

@@ -11,10 +11,10 @@ use crate::plan::lower::{ELEMENT, Lowered, Source, lower};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use warpsight_generate::ExprKey;
-use warpsight_generate::expr::{Operator, Role, Tensor, TensorExpr};
+use warpsight_generate::expr::{Evaluator, Operator, Role, Tensor, TensorExpr};
 use warpsight_generate::layout::{for_each_index, stored};
 use warpsight_generate::operators::{STATISTICS, copy, external_inputs, temporaries};
-use warpsight_ir::Scalar;
+use warpsight_ir::{Name, Scalar};
 
 /// A network as operators.
 ///
@@ -163,13 +163,22 @@ impl Plan {
     }
 
     /// Puts another sequence of expressions in place of an operator's: one that reads and writes tensors of the same names from outside.
-    /// What joins its expressions is new.
-    pub fn replace(&mut self, position: usize, operator: Operator) {
+    /// What joins its expressions is new; those that read constants alone are made here, and the rest of the sequence reads constants.
+    pub fn replace(&mut self, position: usize, mut operator: Operator) {
         let old = &self.operators[position];
-        let known: HashMap<_, _> =
+        let mut known: HashMap<_, _> =
             external_inputs(&old.operator).into_iter().map(|t| t.name.clone()).zip(old.inputs.iter().copied()).collect();
-        let inputs = external_inputs(&operator).into_iter().map(|t| known[&t.name]).collect();
         let stem = old.name.clone();
+        let last = operator.steps.pop();
+        operator.steps.retain(|step| {
+            let Some(values) = self.known_values(step, &known) else { return true };
+            let (name, role) = (format!("{stem}.{}", step.output.name), PlanRole::Constant(values.into()));
+            self.tensors.push(PlanTensor { name, shape: step.output.shape.clone(), element: step.output.element, role });
+            known.insert(step.output.name.clone(), TensorId(self.tensors.len() - 1));
+            false
+        });
+        operator.steps.extend(last);
+        let inputs = external_inputs(&operator).into_iter().map(|t| known[&t.name]).collect();
         let temporaries = temporaries(&operator)
             .into_iter()
             .map(|t| {
@@ -180,6 +189,16 @@ impl Plan {
             .collect();
         let op = &mut self.operators[position];
         (op.operator, op.inputs, op.temporaries) = (operator, inputs, temporaries);
+    }
+
+    /// What an expression makes of constants alone; `None` of others.
+    fn known_values(&self, step: &TensorExpr, known: &HashMap<Name, TensorId>) -> Option<Vec<f64>> {
+        let constant = |tensor: &Tensor| match &self.tensor(*known.get(&tensor.name)?).role {
+            PlanRole::Constant(values) => Some(values.as_ref()),
+            _ => None,
+        };
+        let read: Vec<&[f64]> = step.inputs.iter().map(constant).collect::<Option<_>>().filter(|_| step.is_known())?;
+        evaluate_step(step, &read).ok()
     }
 
     /// Whether a temporary of the operator at a position is an output, or read elsewhere.
@@ -250,9 +269,11 @@ impl Plan {
 fn evaluate_step(step: &TensorExpr, inputs: &[&[f64]]) -> Result<Vec<f64>, Vec<i64>> {
     let mut output = vec![f64::NAN; step.output.len()];
     let mut unplaced = None;
+    let evaluator = Evaluator::new(step, inputs);
     let rows: Vec<i64> = step.axes.iter().map(|a| a.extent).collect();
     for_each_index(&rows, |_, row| {
-        step.evaluate_row(row, inputs, |point, value| match step.output_position(point).and_then(|flat| output.get_mut(flat)) {
+        evaluator.row(row, |point, value| match step.output_position(point).and_then(|flat| output.get_mut(flat)) {
+            _ if step.leaves_out(point) => {}
             Some(element) => *element = value,
             None => unplaced = unplaced.take().or(Some(point.to_vec())),
         });

@@ -187,7 +187,11 @@ impl Nest<'_> {
             }
         };
         scalars.iter().for_each(|scalar| scalar.loads(&mut collect));
-        if !single || loads.len() > 60 {
+        let tiled = |form: &Index| form.terms().iter().filter(|term| self.splits.get(term.0.0).is_some_and(|split| split.tile > 1)).count();
+        let clipped: SmallVec<[usize; 5]> =
+            (0..self.expr.store.len()).filter(|&d| self.expr.clipped && tiled(&self.expr.store[d]) > 0).collect();
+        single &= clipped.iter().all(|&d| tiled(&self.expr.store[d]) == 1);
+        if !single || loads.len() + 2 * clipped.len() > 60 {
             return None;
         }
         let last_lane = i64::from(self.out_width()) - 1;
@@ -200,6 +204,15 @@ impl Nest<'_> {
                     let first = (split.blocks - 1) * split.per_item() + i * i64::from(split.width);
                     let lanes = if self.choice.vector.0.0 == a { last_lane } else { 0 };
                     let mut key = u64::from(first >= split.extent) | u64::from(first + lanes >= split.extent) << 1;
+                    // Whole vectors, or one lane after the other: the first and the last tell all between them.
+                    for (n, &d) in clipped.iter().enumerate() {
+                        let c = i64::from(self.expr.store[d].coefficient(AxisId(a)));
+                        if c != 0 {
+                            let offset = self.expr.store[d].constant + c * i * i64::from(split.width);
+                            let ends = [0, lanes].map(|lane| u64::from(self.clips(d, offset + c * lane, 0)));
+                            key |= ends[0] << (2 * n + loads.len() + 2) | ends[1] << (2 * n + loads.len() + 3);
+                        }
+                    }
                     for (n, &(t, d)) in loads.iter().enumerate() {
                         let template = &self.templates[t];
                         let (form, layout) = (&template.index[d], &self.layouts[template.tensor]);

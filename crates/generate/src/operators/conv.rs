@@ -1,7 +1,7 @@
-//! Convolutions of one to three spatial dimensions, with groups, and their transposes of stride 1.
+//! Convolutions of one to three spatial dimensions, with groups, and their transposes.
 
 use super::{Builder, OperatorError, add, at_least, mul, near, operator, tensor};
-use crate::expr::{Combine, Index, Operator, Role, ScalarExpr, Tensor};
+use crate::expr::{Combine, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
 use warpsight_ir::Scalar;
 
 /// One spatial dimension of a sliding window.
@@ -81,6 +81,8 @@ impl Conv {
 }
 
 const OUTER: [&[&str]; 4] = [&[], &["x"], &["y", "x"], &["z", "y", "x"]];
+/// Points of a block of results.
+const PHASES: [&[&str]; 4] = [&[], &["px"], &["py", "px"], &["pz", "py", "px"]];
 const TAPS: [&[&str]; 4] = [&[], &["s"], &["r", "s"], &["t", "r", "s"]];
 
 /// Builds a convolution. Axes: n, group, k in the group, spatial; reduction: c in the group, kernel.
@@ -144,7 +146,11 @@ pub struct Deconv {
     pub element: Scalar,
 }
 
-/// Builds a transposed convolution of stride 1; with a larger stride the input of an output point is not affine in it.
+/// Builds a transposed convolution. With a stride s an output point is the one of number p of s neighbours that the taps p, p + s, … reach, so
+/// that what it reads is affine: a neighbour more than there are taps reads zeros, and what lies beyond the output is not stored.
+///
+/// # Errors
+/// Sizes that do not go together; a stride and a dilation above 1 in one dimension.
 pub fn deconv(deconv: &Deconv) -> Result<Operator, OperatorError> {
     let kind = format!("deconv{}d", deconv.spatial.len());
     at_least(&kind, 1, &[("n", deconv.batch), ("c", deconv.channels), ("k", deconv.filters)])?;
@@ -152,20 +158,24 @@ pub fn deconv(deconv: &Deconv) -> Result<Operator, OperatorError> {
     let mut extents = Vec::new();
     for w in &deconv.spatial {
         w.check(&kind)?;
-        if w.stride != 1 {
-            return Err(OperatorError::Unsupported { operator: kind, what: format!("stride={} (only 1)", w.stride) });
+        if w.stride != 1 && w.dilation != 1 {
+            let what = format!("stride={} with dilation={} (one of them is 1)", w.stride, w.dilation);
+            return Err(OperatorError::Unsupported { operator: kind, what });
         }
-        let extent = w.input - 1 + w.span() - w.pad_before - w.pad_after;
+        let extent = (w.input - 1) * w.stride + w.span() - w.pad_before - w.pad_after;
         if extent < 1 {
             return Err(OperatorError::EmptyOutput { operator: kind, what: format!("{w:?} gives extent {extent}") });
         }
         extents.push(extent);
     }
+    let phases: Vec<Phases> = deconv.spatial.iter().zip(&extents).map(|(w, extent)| Phases::of(w, *extent)).collect();
     let mut parallel = vec![("n", deconv.batch), ("k", deconv.filters)];
-    parallel.extend(OUTER[dims].iter().copied().zip(extents.iter().copied()));
+    parallel.extend(OUTER[dims].iter().copied().zip(phases.iter().map(|own| own.blocks)));
+    parallel.extend(PHASES[dims].iter().copied().zip(deconv.spatial.iter().map(|w| w.stride)));
     let mut reduce = vec![("c", deconv.channels)];
-    reduce.extend(TAPS[dims].iter().copied().zip(deconv.spatial.iter().map(|w| w.kernel)));
+    reduce.extend(TAPS[dims].iter().copied().zip(phases.iter().map(|own| own.taps)));
     let (mut builder, at, tap) = Builder::new(&kind, &parallel, &reduce);
+    let (block, phase) = at[2..].split_at(dims);
 
     let shape = |a, b, rest: &mut dyn Iterator<Item = i64>| -> Vec<i64> { [a, b].into_iter().chain(rest).collect() };
     let input_shape = shape(deconv.batch, deconv.channels, &mut deconv.spatial.iter().map(|w| w.input));
@@ -173,17 +183,43 @@ pub fn deconv(deconv: &Deconv) -> Result<Operator, OperatorError> {
     let output_shape = shape(deconv.batch, deconv.filters, &mut extents.iter().copied());
 
     let mut read = vec![at[0].clone(), tap[0].clone()];
-    for (w, (o, t)) in deconv.spatial.iter().zip(at[2..].iter().zip(&tap[1..])) {
-        read.push(near(&kind, o.clone().offset(w.pad_before).and_then(|form| form.plus(t, -w.dilation)))?);
+    let mut tap_index = vec![tap[0].clone(), at[1].clone()];
+    let mut store = at[..2].to_vec();
+    for (d, (w, own)) in deconv.spatial.iter().zip(&phases).enumerate() {
+        read.push(near(&kind, block[d].clone().offset(own.first).and_then(|form| form.plus(&tap[d + 1], -w.dilation)))?);
+        tap_index.push(near(&kind, phase[d].plus(&tap[d + 1], w.stride))?);
+        let from = w.stride * own.first - w.pad_before;
+        store.push(near(&kind, phase[d].plus(&block[d], w.stride).and_then(|form| form.offset(from)))?);
     }
     let x = builder.load(&tensor("input", &input_shape, deconv.element, Role::Activation), read);
-    let mut tap_index = vec![tap[0].clone(), at[1].clone()];
-    tap_index.extend(tap[1..].iter().cloned());
     let w = builder.load(&tensor("weight", &weight_shape, deconv.element, Role::Weight), tap_index);
     let epilogue = with_bias(&mut builder, deconv.bias, deconv.filters, deconv.element, &at[1]);
     let output = tensor("output", &output_shape, deconv.element, Role::Output);
-    let step = builder.finish(Combine::Sum, mul(x, w), epilogue, output, at);
-    operator(&kind, vec![step])
+    let clipped = deconv.spatial.iter().zip(&phases).zip(&extents).any(|((w, own), extent)| !own.whole(w, *extent));
+    let step = builder.finish(Combine::Sum, mul(x, w), epilogue, output, store);
+    operator(&kind, vec![TensorExpr { clipped, ..step }])
+}
+
+/// The output of a dimension of a transposed convolution in blocks of as many points as the stride.
+struct Phases {
+    /// The block that the first point is in, of those that begin with the first input.
+    first: i64,
+    blocks: i64,
+    /// Taps that reach a point, at most.
+    taps: i64,
+}
+
+impl Phases {
+    fn of(w: &Window, extent: i64) -> Self {
+        let first = w.pad_before / w.stride;
+        let blocks = (extent + w.pad_before - first * w.stride + w.stride - 1) / w.stride;
+        Self { first, blocks, taps: (w.kernel + w.stride - 1) / w.stride }
+    }
+
+    /// Whether the blocks end where the output does.
+    fn whole(&self, w: &Window, extent: i64) -> bool {
+        w.pad_before % w.stride == 0 && self.blocks * w.stride == extent
+    }
 }
 
 fn with_bias(builder: &mut Builder, bias: bool, filters: i64, element: Scalar, filter: &Index) -> ScalarExpr {

@@ -48,7 +48,10 @@ pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
     let operator = match name {
         "conv2d" | "conv3d" => {
             if keys.get("winograd") != 0 {
-                return Err(OperatorError::Unsupported { operator: name.into(), what: "winograd=1".into() });
+                return Err(OperatorError::Unsupported {
+                    operator: name.into(),
+                    what: "winograd=1 (--sequences winograd2 takes it)".into(),
+                });
             }
             conv(&Conv {
                 batch: keys.get("n"),

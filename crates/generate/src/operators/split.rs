@@ -64,7 +64,7 @@ impl<'a> Cut<'a> {
 
     /// The longest axis in about so many parts.
     fn into_parts(expr: &'a TensorExpr, wanted: i64) -> Option<Self> {
-        if !expr.before.is_empty() || expr.stores_each() {
+        if !expr.before.is_empty() || expr.stores_each() || expr.coefficients.is_some() {
             return None;
         }
         let (axis, extent) = expr.reduce.iter().map(|a| a.extent).enumerate().max_by_key(|a| a.1).filter(|own| own.1 > 1)?;
@@ -124,7 +124,8 @@ impl<'a> Cut<'a> {
         let whole =
             rest.map_or(ScalarExpr::Acc, |rest| ScalarExpr::binary(combine, ScalarExpr::Acc, builder.load(&written(rest), point.clone())));
         let epilogue = read(&mut builder, &expr.inputs, &expr.epilogue, &point)?.with_acc(&whole);
-        Some(builder.finish(expr.combine, body, epilogue, expr.output.clone(), expr.store.clone()))
+        let whole = builder.finish(expr.combine, body, epilogue, expr.output.clone(), expr.store.clone());
+        Some(TensorExpr { clipped: expr.clipped, ..whole })
     }
 }
 

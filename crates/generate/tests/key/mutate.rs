@@ -1,7 +1,7 @@
 //! Operators of nothing that makes sense, and changes of one field of any operator.
 
 use fastrand::Rng;
-use warpsight_generate::expr::{Axis, AxisId, Combine, Index, Operator, Reduction, Role, ScalarExpr, Tensor, TensorExpr};
+use warpsight_generate::expr::{Axis, AxisId, Coefficients, Combine, Index, Operator, Reduction, Role, ScalarExpr, Tensor, TensorExpr};
 use warpsight_ir::text::Word;
 use warpsight_ir::{BinaryOp, Scalar, UnaryOp};
 
@@ -12,14 +12,16 @@ const AXES: [usize; 5] = [0, 1, 2, 3, usize::MAX];
 const CONSTANTS: [f64; 8] = [0.0, -0.0, 1.0, 0.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, f64::MIN_POSITIVE];
 
 /// What [`mutate`] changes, in alphabetical order.
-pub const FIELDS: [&str; 31] = [
+pub const FIELDS: [&str; 35] = [
     "axes",
     "axes to reduce",
     "axis of a term",
     "before",
     "binary",
     "body",
+    "clipped",
     "coefficient",
+    "coefficients",
     "combine",
     "constant",
     "constant of a form",
@@ -27,6 +29,8 @@ pub const FIELDS: [&str; 31] = [
     "epilogue",
     "extent",
     "extent of a reduction",
+    "factor",
+    "factors",
     "forms of a load",
     "inputs",
     "number before",
@@ -74,9 +78,11 @@ fn expression(rng: &mut Rng, most: usize) -> TensorExpr {
         reduce: few(rng, most, axis),
         before: few(rng, most.min(1), reduction),
         combine: pick(rng, &COMBINED),
+        coefficients: few(rng, most.min(1), coefficients).pop(),
         body: scalar(rng, most),
         epilogue: scalar(rng, most),
         store: few(rng, most, index),
+        clipped: rng.bool(),
     }
 }
 
@@ -84,6 +90,10 @@ const COMBINED: [Combine; 3] = [Combine::Sum, Combine::Max, Combine::Each];
 
 fn reduction(rng: &mut Rng) -> Reduction {
     Reduction { combine: pick(rng, &COMBINED), body: scalar(rng, 1), epilogue: scalar(rng, 1) }
+}
+
+fn coefficients(rng: &mut Rng) -> Coefficients {
+    Coefficients { values: few(rng, 2, |rng| pick(rng, &CONSTANTS)).into(), at: index(rng) }
 }
 
 fn tensor(rng: &mut Rng) -> Tensor {
@@ -213,6 +223,19 @@ impl Walk {
                 self.scalar(&mut own.epilogue);
             }
             self.value("combine", &mut step.combine, &COMBINED);
+            self.value("clipped", &mut step.clipped, &[false, true]);
+            let mut own: Vec<Coefficients> = step.coefficients.take().into_iter().collect();
+            if self.here("coefficients") && own.pop().is_none() {
+                own.push(coefficients(&mut self.rng));
+            }
+            for Coefficients { values, at } in &mut own {
+                let mut numbers = values.to_vec();
+                numbers.iter_mut().for_each(|value| self.value("factor", value, &CONSTANTS));
+                self.list("factors", &mut numbers, |rng| pick(rng, &CONSTANTS));
+                *values = numbers.into();
+                self.index(at);
+            }
+            step.coefficients = own.pop();
             for form in &mut step.store {
                 self.index(form);
             }

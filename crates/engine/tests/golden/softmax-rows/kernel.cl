@@ -152,7 +152,6 @@ void softmax(
             const float total = partial_local[ln*4];
             before1_0 = total;
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
     }
     if (n0 <= 29) {
 #pragma unroll 1

@@ -136,7 +136,6 @@ extern "C" __global__ void __launch_bounds__(16) softmax(
             const float total = partial_local[ln*4];
             before1_0 = total;
         }
-        __syncthreads();
     }
     if (n0 <= 29) {
 #pragma unroll 1

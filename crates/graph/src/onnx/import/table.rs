@@ -65,7 +65,7 @@ const ROWS: &[Row] = &[
     computes("Conv", SPATIAL, Importer::convolution),
     computes(
         "ConvTranspose",
-        "one to three spatial dimensions, one group, stride 1, neither output_padding nor output_shape",
+        "one to three spatial dimensions, one group, a stride or a dilation, neither output_padding nor output_shape",
         Importer::convolution,
     ),
     computes("Div", "", |i, v| i.arithmetic(v, Arithmetic::Div)),

@@ -76,8 +76,8 @@ impl Importer {
         let output = [shape[0], filters].into_iter().chain(windows.iter().map(extent)).collect();
         if transposed {
             let extra = view.ints("output_padding")?.is_some_and(|p| p.iter().any(|&v| v != 0)) || view.has("output_shape");
-            if groups != 1 || extra || windows.iter().any(|w| w.stride != 1) {
-                return Err(view.unsupported("groups, output_padding, output_shape or a stride above 1"));
+            if groups != 1 || extra || windows.iter().any(|w| w.stride != 1 && w.dilation != 1) {
+                return Err(view.unsupported("groups, output_padding, output_shape, or stride and dilation together"));
             }
             return self.emit(view, Op::ConvTranspose { windows }, inputs, output);
         }

@@ -1,0 +1,177 @@
+//! What expressions mean, in `f64`: the reference that every kernel is verified against.
+
+use super::{AxisId, Index, Pass, ScalarExpr, TensorExpr, apply_binary, apply_unary};
+use smallvec::SmallVec;
+use warpsight_ir::interpret::rounded;
+use warpsight_ir::range::Interval;
+use warpsight_ir::{BinaryOp, Scalar, UnaryOp};
+
+/// An expression on inputs (row-major, one slice per input), ready to be evaluated at many points.
+pub struct Evaluator<'a, T> {
+    expr: &'a TensorExpr,
+    passes: Vec<(Pass<'a>, Node<'a, T>, Node<'a, T>)>,
+}
+
+/// A scalar whose loads are positions in their inputs.
+enum Node<'a, T> {
+    Const(f64),
+    Acc,
+    Before(usize),
+    Load { values: &'a [T], at: Position, bound: SmallVec<[(&'a Index, i64); 2]> },
+    Unary(UnaryOp, Box<Self>),
+    Binary(BinaryOp, Box<Self>, Box<Self>),
+    Round(Scalar, Box<Self>),
+}
+
+/// A position as steps of axes. What is beyond all numbers in between comes back where the whole is within.
+struct Position {
+    terms: SmallVec<[(usize, i64); 4]>,
+    constant: i64,
+}
+
+impl Position {
+    fn at(&self, point: &[i64]) -> usize {
+        self.terms.iter().fold(self.constant, |at, &(a, step)| at.wrapping_add(step.wrapping_mul(point[a]))) as usize
+    }
+}
+
+/// What a scalar is evaluated with beside tensors.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    acc: f64,
+    before: &'a [f64],
+}
+
+impl<'a, T: Copy + Into<f64>> Evaluator<'a, T> {
+    /// Of one slice per input.
+    pub fn new(expr: &'a TensorExpr, inputs: &[&'a [T]]) -> Self {
+        let node = |scalar| Node::of(scalar, expr, inputs);
+        Self { expr, passes: expr.passes().map(|pass| (pass, node(pass.body), node(pass.epilogue))).collect() }
+    }
+
+    /// The value of one result, a point of [`TensorExpr::result_axes`].
+    pub fn result(&self, point: &[i64]) -> f64 {
+        debug_assert_eq!(point.len(), self.expr.result_axes().count());
+        let axes = self.expr.axes.len() + self.expr.reduce.len();
+        let mut all: Vec<i64> = point.iter().copied().chain(self.expr.reduce.iter().map(|_| 0)).take(axes).collect();
+        let before = self.reductions(&mut all.clone());
+        self.own(&mut all, &before)
+    }
+
+    /// The same of all results of a point of the parallel axes, in order.
+    pub fn row(&self, row: &[i64], mut f: impl FnMut(&[i64], f64)) {
+        let mut all: Vec<i64> = row.iter().copied().chain(self.expr.reduce.iter().map(|_| 0)).collect();
+        let before = self.reductions(&mut all);
+        let results = self.expr.result_axes().count();
+        loop {
+            let value = self.own(&mut all, &before);
+            f(&all[..results], value);
+            if !self.expr.stores_each() || !self.next(&mut all) {
+                return;
+            }
+        }
+    }
+
+    /// What the reductions made before come to.
+    fn reductions(&self, all: &mut [i64]) -> Vec<f64> {
+        let mut before = vec![];
+        for number in 0..self.expr.before.len() {
+            let acc = self.reduced(number, all, &before);
+            before.push(self.passes[number].2.value(all, Known { acc, before: &before }));
+        }
+        before
+    }
+
+    fn own(&self, all: &mut [i64], before: &[f64]) -> f64 {
+        let last = self.expr.before.len();
+        let (_, body, epilogue) = &self.passes[last];
+        let acc = if self.expr.reduce.is_empty() || self.expr.stores_each() {
+            body.value(all, Known { acc: 0.0, before })
+        } else {
+            self.reduced(last, all, before)
+        };
+        epilogue.value(all, Known { acc, before })
+    }
+
+    /// The next point of the reduction axes, the last one fastest; back at the first where there is none.
+    fn next(&self, all: &mut [i64]) -> bool {
+        let inner = all[self.expr.axes.len()..].iter_mut().zip(&self.expr.reduce);
+        inner.rev().any(|(at, axis)| {
+            *at = (*at + 1) % axis.extent;
+            *at != 0
+        })
+    }
+
+    /// What all points of the reduction axes come to; these are at their first point before and after.
+    fn reduced(&self, number: usize, all: &mut [i64], before: &[f64]) -> f64 {
+        let (pass, body, _) = &self.passes[number];
+        let mut acc = pass.combine.start();
+        all[self.expr.axes.len()..].fill(0);
+        loop {
+            let factor = pass.coefficients.map_or(1.0, |own| own.value(|a| all[a.0]));
+            if factor != 0.0 {
+                let value = factor * body.value(all, Known { acc: 0.0, before });
+                acc = apply_binary(pass.combine.operation(), acc, value);
+            }
+            if !self.next(all) {
+                return acc;
+            }
+        }
+    }
+}
+
+impl<'a, T: Copy + Into<f64>> Node<'a, T> {
+    fn of(scalar: &'a ScalarExpr, expr: &'a TensorExpr, inputs: &[&'a [T]]) -> Self {
+        let node = |scalar| Box::new(Self::of(scalar, expr, inputs));
+        match scalar {
+            ScalarExpr::Const(c) => Self::Const(*c),
+            ScalarExpr::Acc => Self::Acc,
+            ScalarExpr::Before(n) => Self::Before(*n),
+            ScalarExpr::Unary(op, a) => Self::Unary(*op, node(a)),
+            ScalarExpr::Binary(op, a, b) => Self::Binary(*op, node(a), node(b)),
+            ScalarExpr::Round(to, a) => Self::Round(*to, node(a)),
+            ScalarExpr::Load { tensor, index, padded } => {
+                let shape = &expr.inputs[*tensor].shape;
+                let mut at = Position { terms: SmallVec::new(), constant: 0 };
+                let mut stride = 1_i64;
+                for (form, &extent) in index.iter().zip(shape).rev() {
+                    at.constant = at.constant.wrapping_add(form.constant.wrapping_mul(stride));
+                    for &(a, c) in form.terms() {
+                        let step = i64::from(c).wrapping_mul(stride);
+                        match at.terms.iter_mut().find(|term| term.0 == a.0) {
+                            Some(term) => term.1 = term.1.wrapping_add(step),
+                            None => at.terms.push((a.0, step)),
+                        }
+                    }
+                    stride = stride.wrapping_mul(extent);
+                }
+                let axes: SmallVec<[Interval; 8]> = expr.all_axes().map(|axis| Interval::below(axis.extent)).collect();
+                let leaves = |(form, extent): &(&Index, i64)| !form.range(|a: AxisId| axes[a.0]).within(Interval::below(*extent));
+                let bound: SmallVec<[(&Index, i64); 2]> = index.iter().zip(shape.iter().copied()).filter(leaves).collect();
+                debug_assert!(
+                    *padded || bound.is_empty() || expr.clipped,
+                    "{}: {index:?} leaves `{}`",
+                    expr.name,
+                    expr.inputs[*tensor].name
+                );
+                Self::Load { values: inputs[*tensor], at, bound }
+            }
+        }
+    }
+
+    fn value(&self, point: &[i64], known: Known) -> f64 {
+        match self {
+            Self::Const(c) => *c,
+            Self::Acc => known.acc,
+            Self::Before(n) => known.before[*n],
+            Self::Load { values, at, bound } => {
+                // What is beyond all numbers is outside, too.
+                let outside = |(form, extent): &(&Index, i64)| form.eval(|a| point[a.0]).is_none_or(|at| !(0..*extent).contains(&at));
+                if bound.iter().any(outside) { 0.0 } else { values[at.at(point)].into() }
+            }
+            Self::Unary(op, a) => apply_unary(*op, a.value(point, known)),
+            Self::Round(to, a) => rounded(*to, a.value(point, known)),
+            Self::Binary(op, a, b) => apply_binary(*op, a.value(point, known), b.value(point, known)),
+        }
+    }
+}

@@ -8,7 +8,7 @@ use crate::target::judging::Judging;
 use crate::{progress, report};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
-use warpsight_engine::candidates;
+use warpsight_engine::candidates::{self, Offer, Taken};
 use warpsight_engine::network::{Choice, Doing, Key, Network, Run, Selected, Selection};
 use warpsight_files::FileError;
 use warpsight_generate::{ExprKey, Place};
@@ -104,7 +104,8 @@ pub fn choose(
 pub struct Settled {
     /// What names the network in the store: its operators as they are without candidates.
     subject: String,
-    taken: Vec<(usize, String)>,
+    /// Sequences in place of operators.
+    pub taken: Vec<Taken>,
     saved: Option<Saved>,
 }
 
@@ -116,10 +117,10 @@ impl Settled {
     }
 
     /// Puts the sequences that the model expects to be the fastest in place of a plan's operators.
-    pub fn anew(plan: &mut Plan, judging: &Judging, target: &Target) -> Result<Self, Failure> {
+    pub fn anew(plan: &mut Plan, judging: &Judging, target: &Target, names: Option<&[String]>) -> Result<Self, Failure> {
         let mut settled = Self::as_it_is(plan);
-        let taken = candidates::settle(plan, &judging.judge(&target.profile), &target.device.info().limits)?;
-        settled.taken = taken.into_iter().map(|(position, name)| (position, name.to_owned())).collect();
+        let offer = Offer { limits: &target.device.info().limits, names };
+        settled.taken = candidates::settle(plan, &judging.judge(&target.profile), &offer)?;
         Ok(settled)
     }
 
@@ -136,10 +137,10 @@ impl Settled {
     pub fn again(plan: &mut Plan, judging: &Judging, target: &Target, record: &Record) -> Result<Self, Failure> {
         let settled = Self::as_it_is(plan);
         let saved: Option<Saved> = record.last_network(&settled.subject)?.and_then(|json| serde_json::from_str(&json).ok());
-        let Some(saved) = saved.filter(|saved| candidates::restore(plan, &saved.candidates)) else {
-            return Self::anew(plan, judging, target);
-        };
-        Ok(Self { taken: saved.candidates.clone(), saved: Some(saved), ..settled })
+        match saved.as_ref().and_then(|saved| candidates::restore(plan, &saved.candidates)) {
+            Some(taken) => Ok(Self { taken, saved, ..settled }),
+            None => Self::anew(plan, judging, target, None),
+        }
     }
 }
 
@@ -189,14 +190,15 @@ struct SavedKernel {
 }
 
 impl Saved {
-    fn of(selection: &Selection, candidates: &[(usize, String)]) -> Self {
+    fn of(selection: &Selection, taken: &[Taken]) -> Self {
         let kernel = |(key, k): (&Key, &Selected)| SavedKernel {
             family: key.0,
             pattern: key.1.clone(),
             config: k.config.clone(),
             program: subject_hash(&k.program.to_string()),
         };
-        Self { candidates: candidates.to_vec(), places: selection.places.clone(), kernels: selection.kernels.iter().map(kernel).collect() }
+        let candidates = taken.iter().map(|own| (own.position, own.name.clone())).collect();
+        Self { candidates, places: selection.places.clone(), kernels: selection.kernels.iter().map(kernel).collect() }
     }
     fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_else(|_| "null".to_owned())

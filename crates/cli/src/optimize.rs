@@ -2,6 +2,7 @@
 
 mod network;
 pub mod operator;
+mod sequences;
 mod trace;
 
 use crate::failure::Failure;
@@ -9,6 +10,7 @@ use crate::names::named;
 use crate::record::StoreArgs;
 use crate::target::TargetArgs;
 use clap::ValueEnum;
+use clap::builder::PossibleValuesParser;
 use std::path::PathBuf;
 use trace::Trace;
 use warpsight_generate::Lowering;
@@ -39,6 +41,12 @@ pub struct Args {
     /// Choose by the model, or time everything that is left (with --op; can be interrupted and resumed).
     #[arg(long, value_enum, ignore_case = true, default_value = "model")]
     pub search: Search,
+    /// Sequences of kernels that operators may be computed by, in place of all; an operator that has none of these stays as it is.
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', ignore_case = true, value_parser = PossibleValuesParser::new(sequences::NAMES))]
+    pub sequences: Option<Vec<String>>,
+    /// What work-items of a group may not meet for, to see what it gains.
+    #[arg(long, value_name = "WHAT,…", value_delimiter = ',', value_enum, ignore_case = true)]
+    without: Vec<Without>,
     /// Print the best configuration after this step of lowering, and nothing else (with --op).
     #[arg(long, value_name = "STEP", conflicts_with_all = ["model", "search", "top", "runs", "out", "accesses", "trace"],
         value_parser = named(&Lowering::ALL.map(|stage| (stage.name(), stage))))]
@@ -72,6 +80,8 @@ const EXAMPLES: &str = "Examples:
     warpsight optimize --op \"conv2d n=1 c=64 h=56 w=56 k=64 r=3 s=3 stride=1 pad=1\" --trace out.json
   One operator, every configuration timed; Ctrl-C and the same command again goes on:
     warpsight optimize --op \"matmul m=64 n=64 k=64\" --search exhaustive
+  A convolution with and without Winograd's transforms:
+    warpsight optimize --op \"conv2d n=1 c=256 h=14 w=14 k=256 r=3 s=3 pad=1\" --sequences direct,padded
   What a step of lowering makes of it:
     warpsight optimize --op \"softmax n=4 c=100\" --dump program";
 
@@ -84,6 +94,15 @@ pub enum Search {
     Exhaustive,
 }
 
+/// What work-items of a group meet for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Without {
+    /// To copy inputs to local memory together.
+    Copies,
+    /// To share reductions and combine them in local memory.
+    Shares,
+}
+
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     if args.model.is_some() && args.search == Search::Exhaustive {
@@ -93,6 +112,12 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     // What cannot be traced or written is said before anything is chosen.
     let trace = args.trace.as_deref().map(|file| Trace::begin(file, &args.target.device)).transpose()?;
     let mut target = args.target.open()?;
+    for what in &args.without {
+        match what {
+            Without::Copies => target.allowance.meeting.copies = false,
+            Without::Shares => target.allowance.meeting.shares = false,
+        }
+    }
     let mut record = args.store.open(target.device.info(), CostModel::<Kernel>::id(&KernelModel))?;
     match (&args.op, &args.model) {
         (Some(text), _) => operator::run(text, args, &mut target, &mut record, trace, json),

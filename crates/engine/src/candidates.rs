@@ -3,8 +3,10 @@
 use crate::EngineError;
 use crate::parallel::each;
 use crate::tune::{self, Judge};
-use crate::verify::check_operator;
-use warpsight_generate::{Candidate, Operator, ScheduleFamily, TensorExpr, candidates};
+use crate::verify::{check_operator, tolerance};
+use std::collections::HashMap;
+use std::sync::Mutex;
+use warpsight_generate::{Candidate, ExprKey, Operator, ScheduleFamily, TensorExpr, candidates};
 use warpsight_graph::Plan;
 use warpsight_ir::Seconds;
 use warpsight_run::DeviceLimits;
@@ -12,79 +14,171 @@ use warpsight_run::DeviceLimits;
 /// What a sequence has to take of the time of the operator as it is to be taken instead: more than samples and counts are off by.
 const GAIN: f64 = 0.95;
 
-/// The sequence to take for an operator; those whose temporaries find no room on a device are left out.
+/// What may be taken.
+#[derive(Clone, Copy)]
+pub struct Offer<'a> {
+    /// What a device holds: sequences whose temporaries find no room there are left out.
+    pub limits: &'a DeviceLimits,
+    /// The names of the sequences that may be taken, an operator as it is where it has none of them; all where nothing is said.
+    pub names: Option<&'a [String]>,
+}
+
+/// A sequence that was looked at.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Considered {
+    /// Its name.
+    pub name: &'static str,
+    /// What its kernels are expected to take together; `None` where a device can run none of one.
+    pub time: Option<Seconds>,
+    /// Whether that is all of it: nobody went on once it took longer than another one.
+    pub whole: bool,
+    /// Bytes between its kernels, and of constants made for them.
+    pub temporary_bytes: u64,
+    /// What its results are expected to be off by for rounding of its own, relative (L2).
+    pub error: f64,
+}
+
+/// The sequence that is taken, and what it was chosen from.
+#[derive(Clone, Debug)]
+pub struct Chosen {
+    /// The sequence.
+    pub taken: Candidate,
+    /// All that were looked at, the operator as it is first.
+    pub considered: Vec<Considered>,
+}
+
+impl Chosen {
+    /// An operator as it is, looked at or not.
+    pub fn as_it_is(operator: &Operator) -> Self {
+        Self { taken: Candidate { name: "direct", operator: operator.clone(), error: 0.0 }, considered: vec![] }
+    }
+}
+
+/// What each expression takes that was searched, by key: operators that differ in what follows them share most of their expressions.
+type Searched = Mutex<HashMap<ExprKey, Option<Seconds>>>;
+
+/// The sequence to take for an operator.
 ///
 /// # Errors
 /// What the profile lacks.
-pub fn choose(operator: &Operator, judge: &Judge, limits: &DeviceLimits) -> Result<Candidate, EngineError> {
-    let mut all = offered(operator, limits).into_iter();
-    let Some(direct) = all.next() else { return Ok(Candidate { name: "direct", operator: operator.clone() }) };
-    if all.len() == 0 {
-        return Ok(direct);
-    }
-    let mut least = (seconds(&direct.operator.steps, judge)?.map(|own| own.0 * GAIN), direct);
-    for other in all {
-        let time = seconds(&other.operator.steps, judge)?.map(|own| own.0);
-        if time.is_some_and(|time| least.0.is_none_or(|least| time < least)) {
-            least = (time, other);
-        }
-    }
-    Ok(least.1)
+pub fn choose(operator: &Operator, judge: &Judge, offer: &Offer) -> Result<Chosen, EngineError> {
+    choose_with(operator, judge, offer, &Searched::default())
 }
 
-/// The sequences that find room on a device; the first is the operator as it is, whether it does or not.
-fn offered(operator: &Operator, limits: &DeviceLimits) -> Vec<Candidate> {
-    let mut all = candidates(operator);
-    let mut first = true;
-    all.retain(|own| std::mem::take(&mut first) || check_operator(&own.operator, limits).is_ok());
+fn choose_with(operator: &Operator, judge: &Judge, offer: &Offer, searched: &Searched) -> Result<Chosen, EngineError> {
+    let mut all = offered(operator, offer).into_iter();
+    let Some(first) = all.next() else { return Ok(Chosen::as_it_is(operator)) };
+    if all.len() == 0 {
+        return Ok(Chosen { taken: first, considered: vec![] });
+    }
+    let mut considered = vec![];
+    let mut least: Option<(f64, Candidate)> = None;
+    for own in std::iter::once(first).chain(all) {
+        let (time, whole) = seconds(&own.operator, judge, least.as_ref().map_or(f64::INFINITY, |least| least.0), searched)?;
+        let Candidate { name, error, .. } = own;
+        considered.push(Considered { name, time, whole, temporary_bytes: own.operator.temporary_bytes(), error });
+        // The operator as it is needs no more than a part of what another sequence saves.
+        let counts = time.map(|time| if name == "direct" { time.0 * GAIN } else { time.0 }).filter(|_| whole);
+        if counts.is_some_and(|time| least.as_ref().is_none_or(|least| time < least.0)) || least.is_none() {
+            least = Some((counts.unwrap_or(f64::INFINITY), own));
+        }
+    }
+    Ok(least.map_or_else(|| Chosen::as_it_is(operator), |(_, taken)| Chosen { taken, considered }))
+}
+
+/// The sequences that may be taken: that find room on a device, and whose results are as exact as those of any kernel have to be. The
+/// first is the operator as it is, whether it finds room or not, where it may be taken.
+fn offered(operator: &Operator, offer: &Offer) -> Vec<Candidate> {
+    let named = |name: &str| offer.names.is_none_or(|names| names.iter().any(|own| own == name));
+    let exact = |own: &Candidate| own.operator.steps.last().is_none_or(|step| own.error <= tolerance(step));
+    let fits = |own: &Candidate| own.name == "direct" || exact(own) && check_operator(&own.operator, offer.limits).is_ok();
+    let (mut all, others): (Vec<_>, Vec<_>) = candidates(operator).into_iter().filter(fits).partition(|own| named(own.name));
+    if all.is_empty() {
+        all.extend(others.into_iter().filter(|own| own.name == "direct"));
+    }
     all
 }
 
-/// Puts the sequences to take in place of a plan's operators: the names of those that are not the operator as it is, by operator.
+/// A sequence in place of an operator of a plan.
+#[derive(Clone, Debug)]
+pub struct Taken {
+    /// Position of the operator.
+    pub position: usize,
+    /// The sequence.
+    pub name: String,
+    /// See [`Considered`].
+    pub temporary_bytes: u64,
+    /// See [`Considered`].
+    pub error: f64,
+}
+
+/// Puts the sequences to take in place of a plan's operators: those that are not the operator as it is, by operator.
 ///
 /// # Errors
 /// What the profile lacks.
-pub fn settle(plan: &mut Plan, judge: &Judge, limits: &DeviceLimits) -> Result<Vec<(usize, &'static str)>, EngineError> {
+pub fn settle(plan: &mut Plan, judge: &Judge, offer: &Offer) -> Result<Vec<Taken>, EngineError> {
     let distinct = plan.distinct();
-    let chosen = each(&distinct, |distinct| choose(&plan.operators[distinct.uses[0]].operator, judge, limits));
+    let searched = Searched::default();
+    let chosen = each(&distinct, |distinct| choose_with(&plan.operators[distinct.uses[0]].operator, judge, offer, &searched));
     let mut taken = vec![];
     for (distinct, chosen) in distinct.iter().zip(chosen) {
-        let chosen = chosen?;
+        let name = chosen?.taken.name;
         // Of an operator whose temporaries others need, no other sequence gives these.
         for &position in distinct.uses.iter().filter(|position| !plan.shares_temporaries(**position)).collect::<Vec<_>>() {
             // Each has names of its own: what one of them was found for holds of all.
-            let own =
-                candidates(&plan.operators[position].operator).into_iter().find(|own| own.name == chosen.name && own.name != "direct");
-            if let Some(own) = own {
-                plan.replace(position, own.operator);
-                taken.push((position, own.name));
-            }
+            let own = candidates(&plan.operators[position].operator).into_iter().find(|own| own.name == name && own.name != "direct");
+            taken.extend(own.map(|own| put(plan, position, own)));
         }
     }
     Ok(taken)
 }
 
-/// Puts sequences that were taken earlier in place of a plan's operators; `false`, and nothing is changed, where one of them is not offered.
-pub fn restore(plan: &mut Plan, taken: &[(usize, String)]) -> bool {
-    let own = |(position, name): &(usize, String)| {
-        let offered = candidates(&plan.operators.get(*position)?.operator);
-        Some((*position, offered.into_iter().find(|own| own.name == name)?.operator))
-    };
-    let Some(all) = taken.iter().map(own).collect::<Option<Vec<_>>>() else { return false };
-    all.into_iter().for_each(|(position, operator)| plan.replace(position, operator));
-    true
+fn put(plan: &mut Plan, position: usize, own: Candidate) -> Taken {
+    let taken = Taken { position, name: own.name.to_owned(), temporary_bytes: own.operator.temporary_bytes(), error: own.error };
+    plan.replace(position, own.operator);
+    taken
 }
 
-/// What expressions take together, each in the best schedule that is found; `None` where a device can run none of one.
-fn seconds(steps: &[TensorExpr], judge: &Judge) -> Result<Option<Seconds>, EngineError> {
+/// Puts sequences that were taken earlier in place of a plan's operators; `None`, and nothing is changed, where one of them is not offered.
+pub fn restore(plan: &mut Plan, taken: &[(usize, String)]) -> Option<Vec<Taken>> {
+    let own = |(position, name): &(usize, String)| {
+        let offered = candidates(&plan.operators.get(*position)?.operator);
+        Some((*position, offered.into_iter().find(|own| own.name == name)?))
+    };
+    let all = taken.iter().map(own).collect::<Option<Vec<_>>>()?;
+    Some(all.into_iter().map(|(position, own)| put(plan, position, own)).collect())
+}
+
+/// What the kernels of a sequence take together, each in the best schedule that is found, and whether that is all of it: nobody goes on
+/// beyond `most`. `None` where a device can run none of one.
+fn seconds(operator: &Operator, judge: &Judge, most: f64, searched: &Searched) -> Result<(Option<Seconds>, bool), EngineError> {
     let mut sum = 0.0;
-    for step in steps {
-        let family = ScheduleFamily::new(step.clone());
-        let (_, found) = tune::search_each(&family, judge, |_| Some(()))?;
-        let Some(least) = found.get(&()) else { return Ok(None) };
+    // Those with the most work first: what takes too long is seen soon.
+    let mut kernels: Vec<&TensorExpr> = operator.kernels().collect();
+    kernels.sort_by_key(|step| std::cmp::Reverse(step.all_axes().map(|axis| axis.extent as usize).fold(1, usize::saturating_mul)));
+    let mut left = kernels.len();
+    for step in kernels {
+        let Some(least) = searched_step(step, judge, searched)? else { return Ok((None, true)) };
         sum += least.0;
+        left -= 1;
+        if sum > most {
+            break;
+        }
     }
-    Ok(Some(Seconds(sum)))
+    Ok((Some(Seconds(sum)), left == 0))
+}
+
+fn searched_step(step: &TensorExpr, judge: &Judge, searched: &Searched) -> Result<Option<Seconds>, EngineError> {
+    let key = ExprKey::of(step);
+    // Nobody panics while holding it.
+    let known = || searched.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Some(time) = known().get(&key) {
+        return Ok(*time);
+    }
+    let family = ScheduleFamily::new(step.clone());
+    let time = tune::search_each(&family, judge, |_| Some(()))?.1.get(&()).copied();
+    known().insert(key, time);
+    Ok(time)
 }
 
 #[cfg(test)]
@@ -92,13 +186,38 @@ mod tests {
     use super::*;
     use warpsight_generate::operators::parse_operator;
 
+    fn names(text: &str, limits: &DeviceLimits, names: Option<&[String]>) -> Vec<&'static str> {
+        let operator = parse_operator(text).expect("an operator");
+        offered(&operator, &Offer { limits, names }).iter().map(|own| own.name).collect()
+    }
+
     #[test]
     fn what_finds_no_room_is_left_out() {
-        let operator = parse_operator("conv2d n=1 c=64 h=7 w=7 k=64 r=3 s=3 stride=1 pad=1").expect("an operator");
-        let names = |limits: &DeviceLimits| offered(&operator, limits).iter().map(|own| own.name).collect::<Vec<_>>();
-        assert_eq!(names(&DeviceLimits::default()), ["direct", "padded"]);
-        // Room for input, weights and output, not for the input with zeros around it.
+        let conv = "conv2d n=1 c=64 h=7 w=7 k=64 r=3 s=3 stride=1 pad=1";
+        assert_eq!(names(conv, &DeviceLimits::default(), None), ["direct", "padded", "winograd2", "winograd4"]);
+        // Room for input, weights and output, not for the input with zeros around it, nor for tiles.
         let bytes = 4 * (64 * 7 * 7 + 64 * 64 * 3 * 3 + 64 * 7 * 7);
-        assert_eq!(names(&DeviceLimits { memory: Some(bytes), ..DeviceLimits::default() }), ["direct"]);
+        assert_eq!(names(conv, &DeviceLimits { memory: Some(bytes), ..DeviceLimits::default() }, None), ["direct"]);
+    }
+
+    #[test]
+    fn sequences_are_as_exact_as_kernels_have_to_be() {
+        let limits = DeviceLimits::default();
+        let halves = "conv2d n=1 c=64 h=7 w=7 k=64 r=3 s=3 stride=1 pad=1 dtype=f16s";
+        assert_eq!(names(halves, &limits, None), ["direct", "padded", "winograd2"]);
+        for other in ["dilation=2 pad=2", "stride=2 pad=1", "groups=2 pad=1"] {
+            let all = names(&format!("conv2d n=1 c=64 h=9 w=9 k=64 r=3 s=3 {other}"), &limits, None);
+            assert!(!all.iter().any(|name| name.starts_with("winograd")), "{other}: {all:?}");
+        }
+    }
+
+    #[test]
+    fn names_leave_others_out() {
+        let limits = DeviceLimits::default();
+        let conv = "conv2d n=1 c=64 h=7 w=7 k=64 r=3 s=3 stride=1 pad=1";
+        let one = |name: &str| names(conv, &limits, Some(&[name.to_owned()]));
+        assert_eq!(one("winograd2"), ["winograd2"]);
+        // What it does not have leaves it as it is.
+        assert_eq!(one("rows"), ["direct"]);
     }
 }

@@ -24,7 +24,7 @@ fn operators() -> Vec<(&'static str, Operator)> {
         ceil_mode: false,
         element: Scalar::F32,
     };
-    let rows = |operator| candidates(&operator).into_iter().find(|own| own.name == "rows").expect("rows are alike").operator;
+    let sequence = |name, operator| candidates(&operator).into_iter().find(|own| own.name == name).expect("it has one").operator;
     // The gate of a squeeze-and-excite block: one factor per channel.
     let factors =
         [tensor("input", &[1, 16, 9, 14], Scalar::F32, Role::Activation), tensor("gate", &[1, 16, 1, 1], Scalar::F32, Role::Activation)];
@@ -36,7 +36,8 @@ fn operators() -> Vec<(&'static str, Operator)> {
         ("matmul", parse("matmul m=24 n=40 k=32 weights=none")),
         ("matmul-row", parse("matmul m=1 n=40 k=200 weights=none")),
         ("softmax", parse("softmax n=30 c=10")),
-        ("softmax-rows", rows(parse("softmax n=30 c=70"))),
+        ("softmax-rows", sequence("rows", parse("softmax n=30 c=70"))),
+        ("winograd", sequence("winograd2", parse("conv2d n=1 c=8 h=7 w=13 k=12 r=3 s=3 stride=1 pad=1"))),
         ("deconv2d", parse("deconv2d n=1 c=6 h=5 w=7 k=8 r=3 s=3 stride=2 pad=1")),
         ("global_average_pool", global_average_pool(&[1, 16, 7, 7], Scalar::F32).expect("an operator")),
         ("maxpool", pool(&maxpool).expect("an operator").operator),

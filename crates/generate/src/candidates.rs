@@ -1,8 +1,10 @@
 //! Alternative sequences of expressions for one operator: what is computed is the same, with other temporaries.
 
 mod rows;
+mod winograd;
 
 use crate::candidates::rows::one_walk;
+use crate::candidates::winograd::{F2, F4, Transforms, step_error};
 use crate::expr::{Axis, AxisId, Combine, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
 use crate::operators::split::in_parts;
 use warpsight_ir::Name;
@@ -15,6 +17,9 @@ pub struct Candidate {
     pub name: &'static str,
     /// Its expressions. Names of the tensors read and written from outside are those of the operator.
     pub operator: Operator,
+    /// What its results are expected to be off by for rounding that the operator as it is does not have: relative (L2), for operands that are
+    /// independent of each other.
+    pub error: f64,
 }
 
 /// The ways to compute an operator; the first is its expressions as they are.
@@ -23,33 +28,47 @@ pub struct Candidate {
 /// asks for no bounds. `packed`: an operand of a product that many results share is first copied so that what is read for neighbouring
 /// results may lie together, in blocks of them ([`crate::Place::Blocks`]). `split16`, `split256`: partial results of about so many parts of a
 /// reduction that has few results, then their combination, so that groups share it. `rows`: reductions of a row and what is made of its elements
-/// with them, as in softmax and normalisation, in one kernel ([`TensorExpr::before`]). Copies are expressions like any other: each is a kernel, and its
+/// with them, as in softmax and normalisation, in one kernel ([`TensorExpr::before`]). `winograd2`, `winograd4`: a convolution of windows of 3 × 3 by
+/// Winograd's F(2,3) and F(4,3): taps and tiles of the input are transformed, multiplied matrix by matrix, and what comes of that is
+/// transformed into results, with the operator's epilogue. What reads constants alone is made with the plan and is no kernel. Copies are expressions like any other: each is a kernel, and its
 /// time counts.
 ///
 /// ```
 /// use warpsight_generate::{candidates::candidates, operators::parse_operator};
 /// let conv = parse_operator("conv2d n=1 c=8 h=14 w=14 k=8 r=3 s=3 stride=1 pad=1").unwrap();
 /// let ways = candidates(&conv);
-/// assert_eq!(ways.iter().map(|way| way.name).collect::<Vec<_>>(), ["direct", "padded"]);
+/// assert_eq!(ways.iter().map(|way| way.name).collect::<Vec<_>>(), ["direct", "padded", "winograd2", "winograd4"]);
 /// assert_eq!(ways[1].operator.steps[0].output.shape, [1, 8, 16, 16]);
+/// let shapes: Vec<_> = ways[2].operator.steps.iter().map(|step| step.output.shape.clone()).collect();
+/// assert_eq!(shapes, [vec![16, 8, 8], vec![16, 8, 1, 49], vec![16, 8, 1, 49], vec![1, 8, 14, 14]]);
 /// ```
 pub fn candidates(operator: &Operator) -> Vec<Candidate> {
-    let direct = Candidate { name: "direct", operator: operator.clone() };
+    let direct = Candidate { name: "direct", operator: operator.clone(), error: 0.0 };
     let others = [("padded", padded as Rewrite), ("packed", packed), ("split16", split::<16>), ("split256", split::<256>)];
-    let one = one_walk(&operator.steps)
-        .map(|step| Candidate { name: "rows", operator: Operator { kind: operator.kind.clone(), steps: vec![step] } });
-    std::iter::once(direct).chain(others.into_iter().filter_map(|(name, rewrite)| rewritten(operator, name, rewrite))).chain(one).collect()
+    let one = one_walk(&operator.steps).map(|step| Candidate {
+        name: "rows",
+        operator: Operator { kind: operator.kind.clone(), steps: vec![step] },
+        error: 0.0,
+    });
+    let others = others.into_iter().filter_map(|(name, rewrite)| rewritten(operator, name, rewrite));
+    let tiled = [("winograd2", &F2), ("winograd4", &F4)].into_iter().filter_map(|(name, transforms)| by_tiles(operator, name, transforms));
+    std::iter::once(direct).chain(others).chain(one).chain(tiled).collect()
+}
+
+fn by_tiles(operator: &Operator, name: &'static str, transforms: &Transforms) -> Option<Candidate> {
+    let error = operator.steps.iter().map(|step| step_error(step, transforms)).fold(0.0, f64::max);
+    Some(Candidate { error, ..rewritten(operator, name, |step| winograd::winograd(step, transforms))? })
 }
 
 /// The expressions in place of one, the last of which writes what it did; `None` where it stays.
 type Rewrite = fn(&TensorExpr) -> Option<Vec<TensorExpr>>;
 
 /// The operator with other expressions in place of its own; `None` where all stay.
-fn rewritten(operator: &Operator, name: &'static str, rewrite: Rewrite) -> Option<Candidate> {
-    let own: Vec<_> = operator.steps.iter().map(rewrite).collect();
+fn rewritten(operator: &Operator, name: &'static str, rewrite: impl Fn(&TensorExpr) -> Option<Vec<TensorExpr>>) -> Option<Candidate> {
+    let own: Vec<_> = operator.steps.iter().map(&rewrite).collect();
     let changed = own.iter().any(Option::is_some);
     let steps = own.into_iter().zip(&operator.steps).flat_map(|(own, step)| own.unwrap_or_else(|| vec![step.clone()]));
-    changed.then(|| Candidate { name, operator: Operator { kind: operator.kind.clone(), steps: steps.collect() } })
+    changed.then(|| Candidate { name, operator: Operator { kind: operator.kind.clone(), steps: steps.collect() }, error: 0.0 })
 }
 
 /// Copies with zeros around them in front of a reduction that reads beyond tensors' ends.

@@ -12,7 +12,6 @@ mod evaluate;
 
 pub use evaluate::Evaluator;
 
-use crate::layout::for_each_index;
 use std::sync::Arc;
 use warpsight_ir::interpret::{larger, smaller};
 use warpsight_ir::{Affine, BinaryOp, Name, Scalar, UnaryOp};
@@ -310,13 +309,19 @@ impl TensorExpr {
     /// Terms whose known factor is not 0, over one walk through all points of the axes that it depends on; `None` where terms have none.
     pub fn known_terms(&self) -> Option<u64> {
         let own = self.coefficients.as_ref()?;
-        let axes: Vec<AxisId> = own.at.terms().iter().map(|term| term.0).collect();
-        let extents: Vec<i64> = axes.iter().filter_map(|a| self.all_axes().nth(a.0)).map(|axis| axis.extent).collect();
-        let mut terms = 0;
-        for_each_index(&extents, |_, point| {
-            let at = |a: AxisId| axes.iter().position(|own| *own == a).map_or(0, |n| point[n]);
-            terms += u64::from(own.value(at) != 0.0);
-        });
+        let axes: Vec<(AxisId, i64)> = own.at.terms().iter().filter_map(|(a, _)| Some((*a, self.all_axes().nth(a.0)?.extent))).collect();
+        let points: i64 = axes.iter().map(|axis| axis.1).product();
+        let there = |flat: &i64| {
+            let mut left = *flat;
+            let mut digit = |extent: i64| {
+                let own = left % extent;
+                left /= extent;
+                own
+            };
+            let digits: Vec<i64> = axes.iter().map(|axis| digit(axis.1)).collect();
+            own.value(|a| axes.iter().position(|axis| axis.0 == a).map_or(0, |n| digits[n])) != 0.0
+        };
+        let terms = (0..points).filter(there).count() as u64;
         Some(terms)
     }
     /// Whether each work-item walks over all of an axis: one that known factors depend on.

@@ -9,7 +9,7 @@ use warpsight_generate::{Operator, Role, TensorExpr};
 use warpsight_graph::Plan;
 use warpsight_ir::Scalar;
 
-const OPERATORS: [&str; 14] = [
+const OPERATORS: [&str; 22] = [
     "conv2d n=2 c=3 h=5 w=7 k=4 r=3 s=3 stride=1 pad=1",
     "conv2d n=1 c=4 h=9 w=8 k=3 r=5 s=3 stride=2 pad=2",
     "conv2d n=1 c=2 h=6 w=1 k=3 r=3 s=3 stride=1 pad=1",
@@ -24,6 +24,15 @@ const OPERATORS: [&str; 14] = [
     "layernorm n=1 c=50",
     "softmax n=1 c=7",
     "layernorm n=7 c=6 dtype=f16s",
+    // Tiles that end with the output, and that do not; one picture, several, one channel, one filter, constants and none.
+    "conv2d n=1 c=5 h=9 w=13 k=4 r=3 s=3 pad=2",
+    "conv2d n=3 c=2 h=7 w=5 k=3 r=3 s=3",
+    "conv2d n=1 c=3 h=14 w=14 k=2 r=3 s=3 pad=1",
+    "conv2d n=2 c=1 h=6 w=17 k=1 r=3 s=3 pad=1",
+    "conv2d n=1 c=4 h=5 w=3 k=1 r=3 s=3 pad=1 weights=none",
+    "conv2d n=1 c=3 h=9 w=9 k=3 r=3 s=3 dilation=2",
+    "conv2d n=1 c=4 h=9 w=9 k=4 r=3 s=3 groups=2",
+    "conv3d n=1 c=2 d=3 h=5 w=6 k=2 t=1 r=3 s=3 pad=1",
 ];
 
 /// Stacks of products, the second operand of some stored transposed.
@@ -75,15 +84,23 @@ fn every_candidate_computes_the_operator() {
                 assert!(candidate.operator.steps.iter().all(|step| step.reduce.is_empty() || !bound(step)), "{text}");
             }
             let mut other = plan.clone();
+            let (known, kernels) =
+                (candidate.operator.steps.len() - candidate.operator.kernels().count(), candidate.operator.kernels().count());
+            assert_eq!(known, usize::from(candidate.name.starts_with("winograd") && !text.contains("weights=none")), "{text}");
             other.replace(0, candidate.operator);
+            // What reads constants alone was made with the plan.
+            assert_eq!(other.operators[0].operator.steps.len(), kernels, "{text}");
             let found = other.evaluate_f64(&inputs).expect("evaluates");
-            // Parts are added up in another order.
-            let near =
-                |(a, b): (&f64, &f64)| (a - b).abs() <= if candidate.name.starts_with("split") { 1e-9 * b.abs().max(1.0) } else { 0.0 };
+            // Parts are added up in another order, results of tiles are made of other products.
+            let other_sums = ["split", "winograd"].iter().any(|stem| candidate.name.starts_with(stem));
+            let near = |(a, b): (&f64, &f64)| (a - b).abs() <= if other_sums { 1e-9 * b.abs().max(1.0) } else { 0.0 };
             let all =
                 found.len() == expected.len() && found.iter().zip(&expected).all(|(a, b)| a.len() == b.len() && a.iter().zip(b).all(near));
             assert!(all, "{text}: {}", candidate.name);
         }
     }
-    assert_eq!(seen, BTreeMap::from([("packed", 6), ("padded", 4), ("rows", 8), ("split16", 3), ("split256", 1)]));
+    assert_eq!(
+        seen,
+        BTreeMap::from([("packed", 6), ("padded", 9), ("rows", 8), ("split16", 3), ("split256", 1), ("winograd2", 7), ("winograd4", 7)])
+    );
 }

@@ -2,8 +2,8 @@
 
 mod page;
 
-use super::Args;
-use crate::accesses::{self, Chosen};
+use super::{Args, sequences};
+use crate::accesses::{self, Chosen as Touched};
 use crate::failure::{Failure, Kind};
 use crate::network::{Loaded, Settled, choose, load, remember};
 use crate::record::Record;
@@ -15,6 +15,7 @@ use crate::{export, progress};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
+use warpsight_engine::candidates::Chosen;
 use warpsight_engine::network::{Choice, Network, Run};
 use warpsight_engine::tune::Tuned;
 use warpsight_engine::verify::tolerance;
@@ -27,7 +28,7 @@ use warpsight_ir::{Family, KnobValue, Name, Seconds};
 pub fn run(path: &Path, args: &Args, target: &mut Target, record: &mut Record, json: bool) -> Result<(), Failure> {
     let loaded = load(path, &args.input_shape)?;
     let mut plan = loaded.plan.clone();
-    let settled = Settled::anew(&mut plan, &Judging::new(target, args.top, args.runs), target)?;
+    let settled = Settled::anew(&mut plan, &Judging::new(target, args.top, args.runs), target, args.sequences.as_deref())?;
     match settle_on(path, &loaded, &plan, &settled, (args, json), target, record) {
         Err(failure) if settled.failed(&failure) => {
             settle_on(path, &loaded, &loaded.plan, &Settled::as_it_is(&loaded.plan), (args, json), target, record)
@@ -51,14 +52,20 @@ fn settle_on(
     let network = Network::new(plan)?;
     network.fits(&target.device.info().limits)?;
     loaded.fits(path)?;
-    let reference = Reference { values: &|inputs| evaluate_f64(graph, inputs), most: EVALUATED };
+    let reference = Reference { values: &|inputs| evaluate_f64(graph, inputs), work: loaded.plan.work(), most: EVALUATED };
     let done = optimize(&network, settled, &reference, &stem, args, target, record)?;
     if let Some(file) = &args.html {
         warpsight_files::write(file, page::html(&stem, &network, &done, target).as_bytes())?;
     }
     let mut rows = rows(&network, &done.choice, &done.run);
     write_accesses(&mut rows, &network, args, target)?;
-    if json { out(report(&rows, &network, &done, target)) } else { print(&rows, &network, &done, target) }
+    if json {
+        let mut value = report(&rows, &network, &done, target);
+        value["sequences"] = sequences::taken(plan, &settled.taken);
+        return out(value);
+    }
+    print(&rows, &network, &done, target)?;
+    sequences::print_taken(plan, &settled.taken)
 }
 
 /// A network optimized, run and compared with its reference.
@@ -80,7 +87,9 @@ type Outputs<'a> = dyn Fn(&[Vec<f64>]) -> Result<Vec<Vec<f64>>, GraphError> + 'a
 pub struct Reference<'a> {
     /// The outputs.
     pub values: &'a Outputs<'a>,
-    /// How many values it computes for that at most ([`Plan::work`](warpsight_graph::Plan::work)).
+    /// How many values it computes for that ([`Plan::work`](warpsight_graph::Plan::work)).
+    pub work: u64,
+    /// How many it computes at most.
     pub most: u64,
 }
 
@@ -109,7 +118,7 @@ pub fn optimize(
     let run = network.run(&choice.selection, &inputs, &mut *target.device, args.runs)?;
     bar.inc(1);
     bar.set_message("computing the f64 reference");
-    let difference = match plan.work() {
+    let difference = match reference.work {
         work if work <= reference.most => Ok(compared(reference, network, &inputs, &run)?),
         work => Err(format!(
             "the f64 reference of the whole was left out: it would compute {:.1e} values, {:.1e} at most are; \
@@ -178,7 +187,8 @@ struct Row<'a> {
 fn write_accesses(rows: &mut [Row], network: &Network, args: &Args, target: &Target) -> Result<(), Failure> {
     let Some(folder) = &args.accesses else { return Ok(()) };
     let chosen = |row: &Row<'_>| network.families[row.family].kernel(&row.tuned.config);
-    let chosen: Vec<Chosen> = rows.iter().map(|row| Chosen { what: row.names[0], knobs: &row.tuned.knobs, kernel: chosen(row) }).collect();
+    let chosen: Vec<Touched> =
+        rows.iter().map(|row| Touched { what: row.names[0], knobs: &row.tuned.knobs, kernel: chosen(row) }).collect();
     let files = accesses::files(folder, &target.device.info().id, &chosen)?;
     rows.iter_mut().zip(files).for_each(|(row, file)| row.accesses = Some(file));
     Ok(())
@@ -354,11 +364,20 @@ fn register_error(rows: &[Row]) -> Option<f64> {
 }
 
 /// The report of an operator that takes several kernels.
-pub fn show_operator(text: &str, network: &Network, done: &Done, args: &Args, target: &Target, json: bool) -> Result<(), Failure> {
+pub fn show_operator(
+    text: &str,
+    chosen: &Chosen,
+    network: &Network,
+    done: &Done,
+    args: &Args,
+    target: &Target,
+    json: bool,
+) -> Result<(), Failure> {
     let mut rows = rows(network, &done.choice, &done.run);
     write_accesses(&mut rows, network, args, target)?;
     if !json {
-        return print(&rows, network, done, target);
+        print(&rows, network, done, target)?;
+        return sequences::print(chosen.taken.name, &chosen.considered);
     }
     let mut pruned: BTreeMap<&str, usize> = BTreeMap::new();
     for (reason, n) in done.choice.candidates.iter().flat_map(|c| &c.pruned) {
@@ -380,10 +399,12 @@ pub fn show_operator(text: &str, network: &Network, done: &Done, args: &Args, ta
             "cpu_s": whole["network"]["cpu_s"],
             "verified": true,
         },
+        "sequence": chosen.taken.name,
+        "sequences": sequences::considered(&chosen.considered),
         "steps": whole["operators"],
         "network": {
-            "max_abs_diff": null,
-            "reason": done.difference.as_ref().err().map_or("one operator; its own difference is in `steps`", String::as_str),
+            "max_abs_diff": done.difference.as_ref().ok(),
+            "reason": done.difference.as_ref().err(),
         },
     }))
 }

@@ -2,8 +2,8 @@
 
 use super::network::{self, Reference};
 use super::trace::Trace;
-use super::{Args, Search};
-use crate::accesses::{self, Chosen};
+use super::{Args, Search, sequences};
+use crate::accesses::{self, Chosen as Touched};
 use crate::failure::{Failure, Kind};
 use crate::network::{Settled, given_up};
 use crate::record::Record;
@@ -14,7 +14,7 @@ use crate::target::judging::Judging;
 use crate::{export, progress};
 use serde_json::{Value, json};
 use warpsight_engine::EngineError;
-use warpsight_engine::candidates;
+use warpsight_engine::candidates::{self, Chosen, Offer};
 use warpsight_engine::network::{Network, Sequence};
 use warpsight_engine::search::{self, Searched};
 use warpsight_engine::tune::{self, Attempt, Candidates, Judge, Tuned};
@@ -45,8 +45,8 @@ impl Outcome {
         Trial::new(self.family.expr(), &self.chosen.layouts, rng).job(&self.chosen.program, None)
     }
 
-    fn touched<'a>(&'a self, text: &'a str) -> Chosen<'a> {
-        Chosen { what: text, knobs: &self.chosen.knobs, kernel: self.family.kernel(&self.chosen.config) }
+    fn touched<'a>(&'a self, text: &'a str) -> Touched<'a> {
+        Touched { what: text, knobs: &self.chosen.knobs, kernel: self.family.kernel(&self.chosen.config) }
     }
 }
 
@@ -68,31 +68,35 @@ pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, mu
         check_operator(&operator, &target.device.info().limits)?;
     }
     if args.search != Search::Model {
-        return kernels(text, &operator, args, target, record, &mut trace, json);
+        return kernels(text, &operator, &Chosen::as_it_is(&operator), args, target, record, &mut trace, json);
     }
     let judging = Judging::new(target, args.top, args.runs);
-    let chosen = candidates::choose(&operator, &judging.judge(&target.profile), &target.device.info().limits)?;
-    match kernels(text, &chosen.operator, args, target, record, &mut trace, json) {
-        Err(failure) if chosen.operator != operator && failure.kind == Kind::NothingVerified => {
+    let offer = Offer { limits: &target.device.info().limits, names: args.sequences.as_deref() };
+    let chosen = candidates::choose(&operator, &judging.judge(&target.profile), &offer)?;
+    match kernels(text, &operator, &chosen, args, target, record, &mut trace, json) {
+        Err(failure) if chosen.taken.operator != operator && failure.kind == Kind::NothingVerified => {
             given_up(&failure);
-            kernels(text, &operator, args, target, record, &mut trace, json)
+            kernels(text, &operator, &Chosen::as_it_is(&operator), args, target, record, &mut trace, json)
         }
         done => done,
     }
 }
 
-/// Kernels for a sequence of expressions.
+/// Kernels for the sequence of expressions that was chosen for an operator.
+#[expect(clippy::too_many_arguments, reason = "what one run of the verb has at hand")]
 fn kernels(
     text: &str,
-    operator: &Operator,
+    direct: &Operator,
+    chosen: &Chosen,
     args: &Args,
     target: &mut Target,
     record: &mut Record,
     trace: &mut Option<Trace>,
     json: bool,
 ) -> Result<(), Failure> {
+    let operator = &chosen.taken.operator;
     if args.dump.is_none() && args.search == Search::Model && operator.steps.len() > 1 {
-        return sequence(text, operator, args, target, record, trace, json);
+        return sequence(text, direct, chosen, args, target, record, trace, json);
     }
     if let (Some(_), [_, _, ..]) = (&args.out, operator.steps.as_slice()) {
         return Err(Failure::input(format!("--search exhaustive times the {} kernels of this operator one by one", operator.steps.len()))
@@ -102,7 +106,7 @@ fn kernels(
     let mut rng = fastrand::Rng::new();
     let mut outcomes = vec![];
     let mut dumped = vec![];
-    for step in &operator.steps {
+    for step in operator.kernels() {
         let family = ScheduleFamily::new(step.clone());
         let judge = judging.judge(&target.profile);
         if let Some(stage) = args.dump {
@@ -131,23 +135,29 @@ fn kernels(
         trace.write(text, &outcomes.iter().map(|outcome| outcome.job(&mut rng)).collect::<Vec<_>>())?;
     }
     if let Some(folder) = &args.accesses {
-        let chosen: Vec<Chosen> = outcomes.iter().map(|o| o.touched(text)).collect();
+        let chosen: Vec<Touched> = outcomes.iter().map(|o| o.touched(text)).collect();
         let files = accesses::files(folder, &target.device.info().id, &chosen)?;
         outcomes.iter_mut().zip(files).for_each(|(o, file)| o.accesses = Some(file));
     }
     if json {
-        out(format_args!("{}", report(text, target, &outcomes)))?;
+        let mut value = report(text, target, &outcomes);
+        value["sequence"] = json!(chosen.taken.name);
+        value["sequences"] = sequences::considered(&chosen.considered);
+        out(value)?;
     } else {
         print(&outcomes)?;
+        sequences::print(chosen.taken.name, &chosen.considered)?;
         target.told()?;
     }
     Ok(())
 }
 
 /// An operator of several kernels is a small network: the kernels agree on where the tensors between them lie. Its constants are random.
+#[expect(clippy::too_many_arguments, reason = "what one run of the verb has at hand")]
 fn sequence(
     text: &str,
-    operator: &Operator,
+    direct: &Operator,
+    chosen: &Chosen,
     args: &Args,
     target: &mut Target,
     record: &mut Record,
@@ -155,14 +165,18 @@ fn sequence(
     json: bool,
 ) -> Result<(), Failure> {
     let mut rng = fastrand::Rng::new();
-    let plan = Plan::of_operator(operator, |n| (0..n).map(|_| rng.f64() * 2.0 - 1.0).collect());
+    let whole = Plan::of_operator(direct, |n| (0..n).map(|_| rng.f64() * 2.0 - 1.0).collect());
+    let mut plan = whole.clone();
+    if chosen.taken.operator != *direct {
+        plan.replace(0, chosen.taken.operator.clone());
+    }
     let network = Network::new(&plan)?;
-    let reference = Reference { values: &|inputs| plan.evaluate_f64(inputs), most: EVALUATED };
-    let done = network::optimize(&network, &Settled::as_it_is(&plan), &reference, &operator.kind, args, target, record)?;
+    let reference = Reference { values: &|inputs| whole.evaluate_f64(inputs), work: whole.work(), most: EVALUATED };
+    let done = network::optimize(&network, &Settled::as_it_is(&plan), &reference, &direct.kind, args, target, record)?;
     if let Some(trace) = trace.take() {
         trace.write(text, &[network.job(&done.choice.selection, &done.inputs).job])?;
     }
-    network::show_operator(text, &network, &done, args, target, json)
+    network::show_operator(text, chosen, &network, &done, args, target, json)
 }
 
 fn optimize(

@@ -48,6 +48,7 @@ pub const KINDS: &[Kind] = &[
             convolution(rng, e, 2, groups)
         },
     },
+    Kind { name: "winograd", draw: tiled_convolution },
     Kind { name: "dwconv2d", draw: depthwise_convolution },
     Kind { name: "conv1d", draw: |rng, e| convolution(rng, e, 1, 1) },
     Kind { name: "conv3d", draw: |rng, e| convolution(rng, e, 3, 1) },
@@ -146,6 +147,16 @@ fn activated_convolution(rng: &mut Rng, element: Scalar) -> Result<Operator, Ope
     Ok(operator)
 }
 
+/// A 3×3 convolution by transformed tiles, edges that end within one included, with a bias.
+fn tiled_convolution(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
+    let window = |rng: &mut Rng| Window { pad_before: rng.i64(0..3), pad_after: rng.i64(0..3), ..Window::new(rng.i64(1..8), 3) };
+    let (channels, filters, spatial) = (rng.i64(1..6), rng.i64(1..6), vec![window(rng), window(rng)]);
+    let whole = conv(&Conv { batch: rng.i64(1..3), channels, filters, groups: 1, spatial, bias: rng.bool(), element })?;
+    let name = *rng.choice(&["winograd2", "winograd4"]).expect("two");
+    // Of one row or column there are no tiles.
+    Ok(candidates(&whole).into_iter().find(|own| own.name == name).map_or(whole, |own| own.operator))
+}
+
 fn depthwise_convolution(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
     let channels = extent(rng).max(2);
     let filters = channels * rng.i64(1..3);
@@ -161,7 +172,8 @@ fn depthwise_convolution(rng: &mut Rng, element: Scalar) -> Result<Operator, Ope
 }
 
 fn deconvolution(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
-    let spatial = (0..2).map(|_| Window { stride: 1, ..window(rng) }).collect();
+    let either = |w: Window| if w.stride > 1 { Window { dilation: 1, ..w } } else { w };
+    let spatial = (0..2).map(|_| either(window(rng))).collect();
     deconv(&Deconv { batch: rng.i64(1..3), channels: rng.i64(1..8), filters: extent(rng), spatial, bias: rng.bool(), element })
 }
 

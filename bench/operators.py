@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""What ways to compute an operator gain: Winograd's transforms, and reductions that work-items share. Makes bench/operators.md.
+
+    cargo build --release -p warpsight && .venv/bin/python bench/operators.py
+
+Every row is the same operator with and without: `--sequences` leaves Winograd's out or takes it alone, `--without shares` with `--sequences direct`
+leaves reductions whole. Each side is the model's pick, unmeasured, verified. On devices that measure, sides take turns over rounds, and medians count.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from common import TARGET, call, write_json
+
+SIMULATED = ["sim:adreno640", "sim:mali-g76"]
+# (channels, extent): 3 x 3 of stride 1 with as many filters as channels, those of ResNet-18 at 224.
+RESNET = [(64, 56), (128, 28), (256, 14), (512, 7)]
+# (k, n) of one row: heads of MobileNetV2 and ResNet-18, then BERT's two.
+CONNECTED = [(1280, 1000), (512, 1000), (768, 3072), (3072, 768)]
+PLAIN = "direct,padded,packed,split16,split256,rows"
+
+
+def conv(channels, extent):
+    op = f"conv2d n=1 c={channels} h={extent} w={extent} k={channels} r=3 s=3 stride=1 pad=1"
+    sides = {"without": ["--sequences", PLAIN], "the pick": [], "F(2,3)": ["--sequences", "winograd2"], "F(4,3)": ["--sequences", "winograd4"]}
+    return {"name": f"{channels} x {extent}² to {channels}", "op": op, "flops": 2 * 9 * extent**2 * channels**2, "sides": sides}
+
+
+def connected(k, n):
+    sides = {"without": ["--without", "shares", "--sequences", "direct"], "the pick": []}
+    return {"name": f"1 x {k} x {n}", "op": f"fc n=1 k={k} m={n}", "flops": 2 * k * n, "sides": sides}
+
+
+def measure(args, case, device, store):
+    """Fills each side with medians over rounds."""
+    rounds = args.rounds if device.startswith("opencl") else 1
+    samples = {name: [] for name in case["sides"]}
+    for _ in range(rounds):
+        for name, more in case["sides"].items():
+            command = [args.warpsight, "optimize", "--op", case["op"], "--device", device, "--json", "--runs", args.runs, "--store", store, *more]
+            text, why = call(command, args.timeout)
+            if why:
+                sys.exit(f"error: warpsight optimize --op {case['op']!r} --device {device}: {why}")
+            samples[name].append(json.loads(text))
+    found = {"name": case["name"], "op": case["op"], "device": device, "flops": case["flops"], "sides": {}}
+    for name, all_rounds in samples.items():
+        last = all_rounds[-1]
+        own = {"sequence": last["sequence"], "predicted_s": last["chosen"]["predicted_s"], "time_source": last["chosen"]["time_source"]}
+        own["time_s"] = statistics.median(one["chosen"]["time_s"] for one in all_rounds)
+        processor = [one["chosen"]["cpu_s"] for one in all_rounds if one["chosen"]["cpu_s"]]
+        own["cpu_s"] = statistics.median(processor) if processor else None
+        taken = [one for one in last["sequences"] if one["name"] == last["sequence"]]
+        own["temporary_bytes"] = taken[0]["temporary_bytes"] if taken else 0
+        own["expected_error"] = taken[0]["expected_error"] if taken else 0.0
+        steps = last.get("steps") or [last["chosen"]]
+        own["rel_l2_error"] = max((step.get("chosen") or step)["rel_l2_error"] for step in steps)
+        own["max_abs_diff"] = last["network"]["max_abs_diff"]
+        found["sides"][name] = own
+    print(f"{device}: {case['name']}", file=sys.stderr)
+    return found
+
+
+def row(cells):
+    return "| " + " | ".join(cells) + " |"
+
+
+def micros(side):
+    """Microseconds, and those of processor time where that is told."""
+    own = f"{1e6 * side['time_s']:.0f}"
+    return own + (f" ({1e6 * side['cpu_s']:.0f})" if side["cpu_s"] else "")
+
+
+def table(cases, described):
+    names = list(cases[0]["sides"])
+    # Processor time says more of a machine that others use, too.
+    key = "cpu_s" if all(side["cpu_s"] for case in cases for side in case["sides"].values()) else "time_s"
+    heads = [described, *(f"{name} us" for name in names), "gain", "picked", "GFLOP/s of the pick", "predicted us: " + " / ".join(names[:2])]
+    heads += ["between kernels MB", "error expected", "largest of its kernels, relative L2"]
+    lines = [row(heads), "|---" * len(heads) + "|"]
+    for case in cases:
+        sides = case["sides"]
+        pick, without = sides["the pick"], sides["without"]
+        cells = [case["name"], *(micros(sides[name]) for name in names), f"×{without[key] / pick[key]:.2f}", pick["sequence"]]
+        cells += [f"{1e-9 * case['flops'] / pick['time_s']:.0f}", " / ".join(f"{1e6 * sides[name]['predicted_s']:.0f}" for name in names[:2])]
+        cells += [f"{1e-6 * pick['temporary_bytes']:.1f}", f"{pick['expected_error']:.0e}", f"{pick['rel_l2_error']:.0e}"]
+        lines.append(row(cells))
+    return lines
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--warpsight", type=Path, default=TARGET / "release" / "warpsight", help="the command (default: %(default)s)")
+    parser.add_argument("--device", action="append", help="a device, may be repeated; the file is not written then")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of each row on devices that measure (default: %(default)s)")
+    parser.add_argument("--runs", type=int, default=11, help="runs in a round (default: %(default)s)")
+    parser.add_argument("--timeout", type=float, default=600, help="seconds for one command (default: %(default)g)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all rows as JSON too")
+    args = parser.parse_args()
+    lines, found = [], []
+    with tempfile.TemporaryDirectory(prefix="warpsight-operators-") as folder:
+        for device in args.device or [*SIMULATED, "opencl:0"]:
+            for title, described, cases in [
+                ("convolutions of ResNet-18, 3 x 3", "channels, extent, filters", [conv(*own) for own in RESNET]),
+                ("fully connected layers of one row", "rows, inputs, outputs", [connected(*own) for own in CONNECTED]),
+            ]:
+                measured = [measure(args, case, device, Path(folder) / "store.sqlite") for case in cases]
+                found += measured
+                lines += [f"## {device}: {title} ({measured[0]['sides']['the pick']['time_source']})", "", *table(measured, described), ""]
+    head = [
+        "# What ways to compute an operator gain",
+        "",
+        f"Made by `bench/operators.py` on {time.strftime('%Y-%m-%d')}, f32. Each side is the model's pick, unmeasured and verified; `without` has no Winograd, or no reduction that",
+        "work-items share, in one kernel or several. In brackets processor time, by which the gain is told then. Rates count the operations of the definition.",
+        "",
+    ]
+    text = "\n".join(head + lines)
+    print(text)
+    write_json(args.json, found)
+    if not args.device:
+        (Path(__file__).parent / "operators.md").write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,103 @@
+//! The sequence that is taken is the one that runs fastest: Winograd's transforms where their products save more than their memory costs.
+
+use fastrand::Rng;
+use warpsight_engine::candidates::{Offer, choose};
+use warpsight_engine::network::Network;
+use warpsight_engine::tune::{self, Judge};
+use warpsight_generate::operators::parse_operator;
+use warpsight_generate::prune::Allowance;
+use warpsight_generate::{Operator, ScheduleFamily, candidates};
+use warpsight_graph::Plan;
+use warpsight_ir::{KnobValue, Profile, profile};
+use warpsight_predict::KernelModel;
+use warpsight_run::{DeviceLimits, Options};
+
+fn adreno640() -> Profile {
+    profile::builtin("adreno640").expect("is there").expect("parses")
+}
+
+fn judge(profile: &Profile) -> Judge<'_> {
+    Judge { profile, model: &KernelModel, allowance: Allowance::of(profile), top: 1, runs: 1 }
+}
+
+/// Simulated seconds of an operator by a sequence in place of it, its constants random, and its relative L2 error.
+fn run(direct: &Operator, name: &str) -> (f64, f64) {
+    let mut rng = Rng::with_seed(5);
+    let whole = Plan::of_operator(direct, |n| (0..n).map(|_| rng.f64() - 0.5).collect());
+    let mut plan = whole.clone();
+    if let Some(own) = candidates(direct).into_iter().find(|own| own.name == name && name != "direct") {
+        plan.replace(0, own.operator);
+    }
+    let network = Network::new(&plan).expect("a network");
+    let mut device = warpsight_run::open("sim:adreno640", &Options::default()).expect("the simulator is always there");
+    let choice = network
+        .optimize(&judge(&adreno640()), &mut *device, &mut rng, &mut |_, _| Ok(()), &mut |_, _| true)
+        .unwrap_or_else(|error| panic!("{name}: {error}"));
+    let inputs: Vec<Vec<f32>> = plan.inputs.iter().map(|&id| (0..plan.tensor(id).len()).map(|_| rng.f32() - 0.5).collect()).collect();
+    let run = network.run(&choice.selection, &inputs, &mut *device, 1).expect("runs");
+    let doubles: Vec<Vec<f64>> = inputs.iter().map(|own| own.iter().map(|&x| f64::from(x)).collect()).collect();
+    let expected = &whole.evaluate_f64(&doubles).expect("evaluates")[0];
+    let square = |value: f64| value * value;
+    let off: f64 = expected.iter().zip(&run.outputs[0].2).map(|(a, b)| square(a - f64::from(*b))).sum();
+    let norm: f64 = expected.iter().map(|a| square(*a)).sum();
+    (run.passes.median().expect("a clock").0, (off / norm).sqrt())
+}
+
+fn taken(direct: &Operator) -> &'static str {
+    let limits = DeviceLimits::default();
+    let chosen = choose(direct, &judge(&adreno640()), &Offer { limits: &limits, names: None }).expect("an estimate");
+    for own in &chosen.considered {
+        println!("{}: {:?} s, whole: {}", own.name, own.time, own.whole);
+    }
+    chosen.taken.name
+}
+
+#[test]
+fn winograd_is_taken_where_it_wins() {
+    // Edges within tiles included.
+    let conv = parse_operator("conv2d n=1 c=64 h=27 w=27 k=64 r=3 s=3 stride=1 pad=1").expect("an operator");
+    let name = taken(&conv);
+    let (direct, own) = (run(&conv, "direct"), run(&conv, name));
+    println!("direct {direct:?}, {name} {own:?}");
+    assert!(name.starts_with("winograd") && own.0 < 0.9 * direct.0, "{name}: {own:?}, direct {direct:?}");
+    assert!(direct.1 < 1e-5 && own.1 < 1e-5, "{own:?}, {direct:?}");
+}
+
+#[test]
+fn winograd_is_left_where_it_saves_nothing() {
+    // One channel: products as large as what they are made of.
+    let thin = parse_operator("conv2d n=1 c=1 h=64 w=64 k=2 r=3 s=3 stride=1 pad=1").expect("an operator");
+    assert!(!taken(&thin).starts_with("winograd"));
+}
+
+/// Simulated seconds of a fully connected layer of one row, and whether lanes share its reductions.
+fn connected(profile: &Profile, text: &str, shares: bool) -> (f64, bool) {
+    let family = ScheduleFamily::new(parse_operator(text).expect("an operator").steps.remove(0));
+    let mut judge = judge(profile);
+    judge.allowance.meeting.shares &= shares;
+    let (_, ranked) = tune::rank_all(&family, &judge).expect("an estimate");
+    let mut device = warpsight_run::open("sim:adreno640", &Options::default()).expect("the simulator is always there");
+    let chosen = tune::choose(&family, &ranked, &judge, &mut *device, &mut Rng::with_seed(2), &mut |_| Ok(())).expect("a kernel");
+    (chosen.time.expect("a clock").0.0, chosen.knobs["reduction_lanes"] != KnobValue::Number(1))
+}
+
+/// With few results lanes that share reductions are what keeps a GPU busy; with many of them memory is, which weights come from once.
+#[test]
+fn fully_connected_layers_share_reductions_where_results_are_few() {
+    let profile = adreno640();
+    let bandwidth = profile.memory.dram_bandwidth.get().expect("recorded").0;
+    for (k, m) in [(2048, 64), (512, 100)] {
+        let text = format!("fc n=1 k={k} m={m}");
+        let (apart, shared) = (connected(&profile, &text, false), connected(&profile, &text, true));
+        println!("{text}: {apart:?} {shared:?}");
+        assert!(!apart.1 && shared.1 && 2.0 * shared.0 <= apart.0, "{text}: {shared:?}, without {apart:?}");
+    }
+    for (k, m) in [(512, 1000), (1280, 1000)] {
+        let least = 4.0 * f64::from(k * m) / bandwidth;
+        for shares in [false, true] {
+            let own = connected(&profile, &format!("fc n=1 k={k} m={m}"), shares);
+            println!("{k} {m} {shares}: {own:?}, weights {least}");
+            assert!(own.0 <= 1.25 * least, "{k} x {m}: {own:?}, weights take {least}");
+        }
+    }
+}

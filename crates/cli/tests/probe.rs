@@ -240,3 +240,21 @@ fn a_profile_that_was_probed_is_taken_by_other_verbs() {
     let text = said(&output);
     assert!(!text.contains("profile.toml:"), "{text}");
 }
+
+/// `profiles/sim-*.toml` are what `scripts/probe-profiles` makes: whatever a part of a probe knows, the committed profile says in the same words.
+#[test]
+fn the_committed_profile_of_a_simulated_device_is_remade() {
+    let s = Sandbox::new();
+    let args = ["--device", "sim:adreno640", "--seed", "1", "--quick", "--only", "timer,warp,registers,local", "--out"];
+    s.run(&[&["probe"], &args[..], &[&s.text("out")]].concat(), 0);
+    let made = std::fs::read_to_string(s.path("out/profile.toml")).expect("a profile");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let committed = std::fs::read_to_string(root.join("profiles/sim-adreno640.toml")).expect("the committed one");
+    let known: Vec<&str> = made.lines().filter(|line| line.contains("source = \"simulated\"")).collect();
+    for key in ["warp = ", "max_registers = ", "local = ", "launch_overhead = ", "local_banks = "] {
+        assert!(known.iter().any(|line| line.starts_with(key)), "{key}: {made}");
+    }
+    for line in known.into_iter().chain(made.lines().filter(|line| line.starts_with("name = "))) {
+        assert!(committed.lines().any(|own| own == line), "run scripts/probe-profiles: {line}");
+    }
+}

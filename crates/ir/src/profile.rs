@@ -174,6 +174,9 @@ pub struct Probed {
     /// f32 lanes that work in a core at once.
     #[serde(default)]
     pub alus: Fact<u32>,
+    /// Warps of a core that issue at once.
+    #[serde(default)]
+    pub schedulers: Fact<u32>,
     /// Warp sizes of a device that has several.
     #[serde(default)]
     pub warps: Fact<Vec<u32>>,
@@ -201,9 +204,18 @@ pub struct Probed {
     /// Bytes of a lane's load with which buffers are read fastest.
     #[serde(default)]
     pub load_width: Fact<Bytes>,
+    /// Bytes a second of buffers that the nearest cache holds, by loads of 1, 2, 4, 8 and 16 words of a lane.
+    #[serde(default)]
+    pub load_bandwidths: Fact<Vec<f64>>,
+    /// Bytes a second of stores of so many words.
+    #[serde(default)]
+    pub store_bandwidths: Fact<Vec<f64>>,
     /// Whether images and buffers are read through ways of their own: `independent`, `shared`.
     #[serde(default)]
     pub read_paths: Fact<String>,
+    /// What a fetch waits longer where its coordinates are made of one number by a quotient and a remainder.
+    #[serde(default)]
+    pub image_address: Fact<Seconds>,
     /// The cache of constants.
     #[serde(default)]
     pub constant_l1: Cache,

@@ -1,14 +1,15 @@
-//! Measures one aspect of a device and prints what was found: `cargo run --release --example aspect -- sim:adreno640 hierarchy`.
+//! Measures aspects of a device and prints what was found: `cargo run --release --example aspect -- sim:adreno640 arithmetic hierarchy`.
 
 use warpsight_probe::{Context, Findings, Scale, aspects, battery};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args().collect();
-    let (id, name) = (&args[1], &args[2]);
+    let (id, names) = (&args[1], &args[2..]);
     let mut device = warpsight_run::open(id, &warpsight_run::Options { in_process: true, ..warpsight_run::Options::default() })?;
     let info = device.info().clone();
     let mut found = Findings::default();
-    for aspect in aspects::all().into_iter().filter(|aspect| aspect.phase.name == name) {
+    let mut all = vec![];
+    for aspect in aspects::all().into_iter().filter(|aspect| names.iter().any(|name| name == aspect.phase.name)) {
         let mut plan = (aspect.phase.plan)(&Context { device: &info, scale: Scale::Quick, seed: 1 });
         let mut records = vec![];
         let begun = std::time::Instant::now();
@@ -19,7 +20,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             eprintln!("{:6.1} s {} {:?} {:.2} ns", begun.elapsed().as_secs_f64(), record.name, record.outcome, least / steps * 1e9);
             records.push(record);
         }
-        found.extend((aspect.analyse)(&aspects::Seen { device: &info, records: &records, found: &found }));
+        all.extend(records);
+        found.extend((aspect.analyse)(&aspects::Seen { device: &info, records: &all, found: &found }));
     }
     for (key, finding) in &found.facts {
         println!("{key} = {}", serde_json::to_string(finding)?);

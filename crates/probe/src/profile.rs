@@ -6,6 +6,8 @@ use warpsight_ir::{Bytes, BytesPerSecond, Cycles, Hertz, Seconds};
 
 /// Where no clock is known, one cycle is a nanosecond: times that models make of cycles and rates are the same with every clock.
 const CLOCK: f64 = 1e9;
+/// Words of an access of which bandwidths are kept.
+const WIDTHS: [u32; 5] = [1, 2, 4, 8, 16];
 /// No profile says less of a time.
 const LEAST: f64 = 1e-9;
 
@@ -65,6 +67,15 @@ impl Reader<'_> {
         match self.findings.facts.get(key) {
             Some(Finding::Word(fact)) => fact.clone(),
             _ => Fact::unknown(format!("`{key}` was not measured")),
+        }
+    }
+
+    /// Numbers under keys that end with the words of an access.
+    fn by_width(&self, key: &str) -> Fact<Vec<f64>> {
+        let all: Option<Vec<f64>> = WIDTHS.iter().map(|width| self.findings.get(&format!("{key}{width}"))).collect();
+        match (all, self.number(&[&format!("{key}{}", WIDTHS[0])])) {
+            (Some(all), fact) => map(fact, |_| all.clone()),
+            (None, _) => Fact::unknown(format!("`{key}…` was not measured of every width")),
         }
     }
 
@@ -203,6 +214,7 @@ impl Reader<'_> {
         };
         Probed {
             alus: self.count("alu.per_core"),
+            schedulers: self.count("warp.at_once"),
             warps,
             register_file: self.word("registers.pooled"),
             lane_order: self.word("lane.order"),
@@ -212,7 +224,10 @@ impl Reader<'_> {
             local_split: self.number(&["local.split"]),
             local_banks: self.count("local.banks"),
             load_width: map(self.number(&["read.width_words"]), |words| Bytes(4.0 * words)),
+            load_bandwidths: self.by_width("read.bandwidth_x"),
+            store_bandwidths: self.by_width("write.bandwidth_x"),
             read_paths: self.word("read.paths"),
+            image_address: self.seconds("image.address_s"),
             constant_l1: self.cache(&["constant.l1"]),
             texture_geometries: self.geometries("texture.l1.geometries"),
             buffer_geometries: self.geometries("buffer.l1.geometries"),
@@ -263,6 +278,12 @@ pub fn consistency(findings: &Findings) -> Vec<Consistency> {
         "ALUs of a core × cores × clock × 2 = peak f32".into(),
         product(&["alu.per_core", "cores", "clock.hz"]).map(|lanes| 2.0 * lanes),
         get("peak.fp32"),
+        0.1,
+    );
+    hold(
+        "a dependent multiply-add takes whole cycles of the clock".into(),
+        product(&["fma.latency_s", "clock.hz"]).map(f64::round),
+        product(&["fma.latency_s", "clock.hz"]),
         0.1,
     );
     for level in ["texture.l1", "texture.l2", "buffer.l1", "buffer.l2"] {

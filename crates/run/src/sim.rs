@@ -86,7 +86,8 @@ impl Sim {
                 f16: true,
             },
             is_cpu: false,
-            facts: Default::default(),
+            // In kHz, as drivers say it.
+            facts: [("clock_rate".to_owned(), format!("{:.0}", silicon.core.clock / 1e3))].into(),
             clock: Some(TimeSource::Simulated),
         };
         Self { info, simulator: Simulator::new(silicon) }

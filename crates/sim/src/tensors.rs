@@ -3,7 +3,7 @@
 use crate::fault::SimFault;
 use crate::silicon::Silicon;
 use warpsight_ir::layout::Mapper;
-use warpsight_ir::{Bindings, Border, ImageFormat, ImageKind, ParamKind, Program};
+use warpsight_ir::{Bindings, Border, ImageFormat, ImageKind, ParamKind, Program, Space};
 
 /// One argument.
 #[derive(Debug)]
@@ -18,6 +18,8 @@ pub struct Tensor {
     pub size: u64,
     /// Of an image.
     pub image: Option<Image>,
+    /// Whether it lies among constants.
+    pub constant: bool,
 }
 
 /// An image's extent and layout.
@@ -83,13 +85,14 @@ pub fn placed(program: &Program, extents: &[Vec<u32>], addresses: Option<&[u64]>
             ParamKind::Buffer { element, .. } => (elements * u64::from(element.bytes()), None),
             ParamKind::Channel { .. } => (0, None),
         };
+        let constant = matches!(param.kind, ParamKind::Buffer { space: Space::Constant, .. });
         let size = image.as_ref().map_or(contents, |i| i.layout.bytes());
         let base = addresses.and_then(|a| a.get(at)).copied().unwrap_or(next);
         next = next.max(base + size).next_multiple_of(PAGE);
         if next > silicon.limits.memory {
             return Err(limit(format!("memory up to `{}`", param.name), next, silicon.limits.memory));
         }
-        tensors.push(Tensor { bytes: vec![], contents, base, size, image });
+        tensors.push(Tensor { bytes: vec![], contents, base, size, image, constant });
     }
     Ok(tensors)
 }

@@ -4,13 +4,14 @@ use warpsight_ir::profile::{Fact, Source};
 use warpsight_probe::{Finding, Geometry};
 
 /// Parts of a device, each with the first words of its keys. What stands nowhere is shown last.
-const PARTS: [(&str, &[&str]); 9] = [
+const PARTS: [(&str, &[&str]); 10] = [
     ("Clock and launches", &["timer", "launch", "clock"]),
     ("Cores and arithmetic", &["cores", "alu", "peak", "fma", "special", "int", "branch", "barrier", "group", "groups", "loop"]),
     ("Warps and lanes", &["warp", "lane"]),
     ("Registers", &["registers", "concurrency"]),
     ("Images", &["texture", "image"]),
     ("Buffers", &["buffer", "read"]),
+    ("Caches in common", &["cache"]),
     ("Constant and read-only memory", &["constant", "readonly", "scalar"]),
     ("Local memory", &["local"]),
     ("Memory", &["dram", "write"]),
@@ -20,12 +21,13 @@ const OTHERS: &str = "Others";
 const MOST_LISTED: usize = 4;
 
 /// Figures of papers by parts of keys; the first that fits holds.
-const FIGURES: [(&[&str], &str); 9] = [
+const FIGURES: [(&[&str], &str); 10] = [
+    (&["local.split"], "001, table 1"),
     (&["registers.", "concurrency."], "001, figure 5"),
     (&["warp.by_latency", "int.divide"], "001, figure 7"),
     (&["warp.", "lane.", "alu.per_core"], "001, figure 8"),
     (&["peak."], "001, figure 11"),
-    (&["bandwidth", "cores", "local.", "alu."], "001, figure 9"),
+    (&["bandwidth", "cores", "local.", "alu.", "cache."], "001, figure 9"),
     (&["texture.scaling"], "000, figure 4"),
     (&["texture.locality"], "000, figure 5"),
     (&["capacity_bytes", "line_bytes", "latency", ".sets", ".ways", "geometries", "instances"], "001, figure 6"),
@@ -226,6 +228,8 @@ mod tests {
     fn keys_have_their_heading_and_figure() {
         assert_eq!((part("texture.l1.ways"), figure("texture.l1.ways")), ("Images", "001, figure 6"));
         assert_eq!((part("registers.per_thread_max"), figure("registers.per_thread_max")), ("Registers", "001, figure 5"));
+        assert_eq!((part("local.split"), figure("local.split")), ("Local memory", "001, table 1"));
+        assert_eq!((part("cache.texture_and_buffer"), figure("warp.by_latency")), ("Caches in common", "001, figure 7"));
         assert_eq!((part("tomorrow.key"), figure("tomorrow.key")), ("Others", "-"));
         assert!(parts().any(|own| own == part("tomorrow.key")));
     }

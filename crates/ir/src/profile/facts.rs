@@ -119,6 +119,7 @@ impl Profile {
             "probed",
             &[
                 ("alus", Number::Count(&p.alus)),
+                ("schedulers", Number::Count(&p.schedulers)),
                 ("warps", Number::Other),
                 ("register_file", Number::Other),
                 ("lane_order", Number::Other),
@@ -128,7 +129,10 @@ impl Profile {
                 ("local_split", Number::Rate(&p.local_split)),
                 ("local_banks", Number::Count(&p.local_banks)),
                 ("load_width", Number::Bytes(&p.load_width)),
+                ("load_bandwidths", Number::Other),
+                ("store_bandwidths", Number::Other),
                 ("read_paths", Number::Other),
+                ("image_address", Number::Seconds(&p.image_address)),
                 ("texture_geometries", Number::Other),
                 ("buffer_geometries", Number::Other),
                 ("texture_fit", Number::Other),

@@ -1,7 +1,10 @@
-//! Arithmetic: the latency of a multiply-add, how many cores work at once, and how much they do together.
+//! Arithmetic: the latency of a multiply-add, how many cores work at once, and how much they do together, by vectors of any width.
 
-use super::ask::{Answer, Asked, Series, Spread, if_possible, largest, plan, points, told};
+use super::ask::{Answer, Asked, Series, Spread, if_possible, points, told};
+use super::cores::{cores, full};
 use super::kernels::chains::Chains;
+use super::kernels::vectors::Vectors;
+use super::steady::plan;
 use super::timer::unknown;
 use super::{Aspect, Seen};
 use crate::{Context, Curve, Finding, Findings, Needs, Phase};
@@ -9,26 +12,24 @@ use warpsight_ir::profile::{Fact, Source};
 use warpsight_run::DeviceInfo;
 
 const NAME: &str = "arithmetic";
-/// Work-items of a group where the device does not say what it takes.
-const GROUP: u32 = 256;
-/// Chains of a work-item that fill the pipelines of a core together with the other work-items of a full group.
-const FILLING: u32 = 8;
-/// Groups of one core that are so much slower than one are on a core together with another.
-const SLOWER: f64 = 1.25;
-/// Cores at most.
-const MOST_CORES: u32 = 4096;
 /// Groups for every core in a launch of all: a number that most numbers of schedulers divide.
 const EACH: u32 = 96;
 /// What a launch of all cores may look like: the part of a full group that groups are, and the chains of a work-item.
 const SHAPES: [(u32, u32); 4] = [(8, 4), (32, 4), (8, 16), (1, 4)];
-/// Cycles of a dependent multiply-add, where no clock is known.
+/// Chains of one warp that keep its scheduler busy, whatever the latency.
+const BUSY: u32 = 32;
+/// Numbers of a vector.
+const WIDTHS: [u32; 5] = [1, 2, 4, 8, 16];
+/// A width is as good as the best but for this part.
+const AS_GOOD: f64 = 0.05;
+/// Cycles of a dependent multiply-add, where nobody says a clock rate.
 const LATENCY_CYCLES: f64 = 4.0;
 
 pub(super) fn aspect() -> Aspect {
     Aspect {
         phase: Phase {
             name: NAME,
-            purpose: "latency of a dependent multiply-add, number of cores, peak rate of f32",
+            purpose: "latency of a dependent multiply-add, number of cores, peak rate of f32 by the width of vectors, ALUs of a core",
             needs: Needs::Programs,
             share: 1.0,
             plan: |context: &Context| {
@@ -40,11 +41,6 @@ pub(super) fn aspect() -> Aspect {
     }
 }
 
-/// Work-items of the largest group that the device takes.
-pub(super) fn full(device: &DeviceInfo) -> u32 {
-    device.limits.max_group_size.unwrap_or(GROUP).clamp(1, 1024)
-}
-
 struct Measured {
     /// Seconds of a dependent multiply-add.
     latency: Spread,
@@ -53,21 +49,10 @@ struct Measured {
     by_groups: Series<u32>,
     /// Operations a second of all cores.
     peak: Spread,
-}
-
-/// The number of full groups that take as long as one, which each of them would slow down on its core; and times by groups.
-pub(super) fn cores(asked: &Asked, full: u32) -> Answer<(u32, Series<u32>)> {
-    let filling = |groups| Chains { groups, lanes: full, chains: FILLING, steps: 8, waits: false }.kernel();
-    let trips = asked.trips(&filling(1))?;
-    let alone = asked.time(&filling(1), trips)?;
-    let mut by_groups = vec![(1, alone)];
-    let cores = largest(1, MOST_CORES, |groups| {
-        let time = asked.time(&filling(groups), trips)?;
-        by_groups.push((groups, time));
-        Ok(time.value < SLOWER * alone.value)
-    })?;
-    by_groups.sort_by_key(|(groups, _)| *groups);
-    Ok((cores, by_groups))
+    /// Operations a second of one work-item, which has the scheduler of a warp for itself.
+    one: Option<Spread>,
+    /// Operations a second of all cores by the numbers of a vector.
+    by_width: Series<u32>,
 }
 
 fn measured(asked: &Asked, full: u32) -> Answer<Measured> {
@@ -79,40 +64,70 @@ fn measured(asked: &Asked, full: u32) -> Answer<Measured> {
     for (part, chains) in SHAPES {
         let groups = cores * EACH * part / SHAPES[0].0;
         let kernel = Chains { groups, lanes: (full / part).max(1), chains, steps: 256 / chains, waits: false }.kernel();
-        if let Some(trip) = if_possible(asked.trip(&kernel))? {
+        if let Some(trip) = if_possible(asked.even_trip(&kernel))? {
             let rate = trip.under(kernel.amounts.operations);
             peak = Some(peak.filter(|best| best.value >= rate.value).unwrap_or(rate));
         }
     }
+    let alone = Chains { groups: 1, lanes: 1, chains: BUSY, steps: 1024 / BUSY, waits: false }.kernel();
+    let one = if_possible(asked.trip(&alone))?.map(|trip| trip.under(alone.amounts.operations));
+    let by_width = by_width(asked, cores, full)?;
     // Something ran, or the algorithm would not have come here.
-    Ok(Measured { latency, cores, by_groups, peak: peak.unwrap_or(Spread::exact(f64::NAN)) })
+    Ok(Measured { latency, cores, by_groups, peak: peak.unwrap_or(Spread::exact(f64::NAN)), one, by_width })
+}
+
+/// Operations a second of all cores by the numbers of a vector.
+fn by_width(asked: &Asked, cores: u32, full: u32) -> Answer<Series<u32>> {
+    let mut rates = vec![];
+    for width in WIDTHS {
+        let kernel = Vectors { groups: cores * EACH, lanes: (full / SHAPES[0].0).max(1), width }.kernel();
+        if let Some(trip) = if_possible(asked.even_trip(&kernel))? {
+            rates.push((width, trip.under(kernel.amounts.operations)));
+        }
+    }
+    Ok(rates)
+}
+
+/// Hz, as the driver says it.
+fn stated_clock(device: &DeviceInfo) -> Option<f64> {
+    let kilohertz: f64 = device.facts.get("clock_rate")?.parse().ok()?;
+    (kilohertz.is_finite() && kilohertz > 0.0).then_some(1e3 * kilohertz)
 }
 
 fn analyse(seen: &Seen) -> Findings {
     let mut found = Findings::default();
+    if let Some(clock) = stated_clock(seen.device) {
+        found
+            .number("clock.hz", Fact::known(clock, Source::Vendor, "what the driver says of its highest rate; nothing was measured of it"));
+    }
     found.number("peak.fp16", Fact::unknown("Programs widen f16 to f32 before they compute: there is no packed half arithmetic to time"));
     let measured = match told(measured(&Asked::new(NAME, seen.records), full(seen.device))) {
         Ok(measured) => measured,
         Err(why) => {
-            unknown(&mut found, &["fma.latency_s", "cores", "peak.fp32", "alu.in_flight", "alu.per_core"], &why);
+            unknown(
+                &mut found,
+                &["fma.latency_s", "cores", "peak.fp32", "alu.in_flight", "alu.per_core", "warp.at_once", "alu.vector_components"],
+                &why,
+            );
             return found;
         }
     };
-    let Measured { latency, cores, by_groups, peak } = measured;
+    let Measured { latency, cores, by_groups, peak, one, by_width } = measured;
     let number = f64::from(cores);
     found.number("fma.latency_s", latency.fact("trips of 96 and of 32 dependent multiply-adds by one work-item"));
-    found.number("cores", Spread::exact(number).fact("full groups up to so many take as long as one"));
+    found.number(
+        "cores",
+        Spread::exact(number).fact("groups up to so many, each of which uses a core's local memory up, take as long as one"),
+    );
     found.number("peak.fp32", peak.fact("independent multiply-adds of full cores, 2 operations each"));
     // Multiply-adds that a core begins while one lasts.
-    let in_flight = Spread {
-        lo: peak.lo * latency.lo / 2.0 / number,
-        value: peak.value * latency.value / 2.0 / number,
-        hi: peak.hi * latency.hi / 2.0 / number,
-    };
+    let in_flight = peak.product(latency).times(0.5 / number);
     found.number("alu.in_flight", in_flight.fact("multiply-adds that a core begins within the latency of one"));
-    found.facts.insert("alu.per_core".into(), Finding::Number(alus(in_flight)));
+    found.number("alu.per_core", alus(stated_clock(seen.device), peak.times(0.5 / number), in_flight));
+    found.number("warp.at_once", at_once(peak, one, number, seen.found));
+    widths(&mut found, &by_width);
     found.curves.push(Curve {
-        title: "time against the number of full groups".into(),
+        title: "time against the number of groups that use up a core's local memory".into(),
         x: "groups".into(),
         y: "s".into(),
         log_x: true,
@@ -123,12 +138,55 @@ fn analyse(seen: &Seen) -> Findings {
     found
 }
 
-/// Times alone do not tell a wide core from a fast one: this takes what is under way for the work of so many cycles.
-fn alus(in_flight: Spread) -> Fact<f64> {
-    let [lo, value, hi] = [in_flight.lo, in_flight.value, in_flight.hi].map(|v| v / LATENCY_CYCLES);
-    if !value.is_finite() {
+/// Multiply-adds that a core begins in a cycle. Times alone do not tell a wide core from a fast one: the clock rate is the driver's word.
+/// Where it says none, what is under way is taken for the work of as many cycles as on a known design.
+fn alus(clock: Option<f64>, rate: Spread, in_flight: Spread) -> Fact<f64> {
+    if !in_flight.value.is_finite() {
         return Fact::unknown("the latency of a multiply-add or the peak is unknown");
     }
-    let cite = format!("alu.in_flight, where a dependent multiply-add takes {LATENCY_CYCLES} cycles, as Jia et al. 2018 found on Volta");
-    Fact::between(lo, value, hi, Source::Assumed, cite)
+    match clock {
+        Some(clock) => {
+            rate.times(1.0 / clock).fact("multiply-adds that a core begins within a cycle of the clock rate that the driver says")
+        }
+        None => {
+            let Spread { lo, value, hi } = in_flight.times(1.0 / LATENCY_CYCLES);
+            let cite =
+                format!("alu.in_flight, where a dependent multiply-add takes {LATENCY_CYCLES} cycles, as Jia et al. 2018 found on Volta");
+            Fact::between(lo, value, hi, Source::Assumed, cite)
+        }
+    }
+}
+
+/// How many warps of a core compute at once: its peak is so many times that of one warp.
+fn at_once(peak: Spread, one: Option<Spread>, cores: f64, known: &Findings) -> Fact<f64> {
+    let warp = match known.facts.get("warp.sizes") {
+        Some(Finding::Numbers(fact)) => fact.get().and_then(|sizes| sizes.first().copied()),
+        _ => None,
+    };
+    let (Some(one), Some(warp)) = (one, warp) else {
+        return Fact::unknown("the size of a warp, or the rate of one alone, is unknown");
+    };
+    let several = peak.over(one).times(1.0 / (cores * warp));
+    several.fact("peak of a core over that of one warp with many chains: so many schedulers issue at once (001, figure 8)")
+}
+
+fn widths(found: &mut Findings, by_width: &Series<u32>) {
+    for (width, rate) in by_width {
+        found.number(format!("peak.fp32_x{width}"), rate.fact(format!("independent multiply-adds on vectors of {width}")));
+    }
+    let best = by_width.iter().map(|(_, rate)| rate.value).fold(0.0, f64::max);
+    let least = by_width.iter().find(|(_, rate)| rate.value >= (1.0 - AS_GOOD) * best);
+    let components = least.map_or(Fact::unknown("no width was measured"), |(width, _)| {
+        Spread::exact(f64::from(*width)).fact("numbers of the shortest vector that reaches the best rate")
+    });
+    found.number("alu.vector_components", components);
+    found.curves.push(Curve {
+        title: "operations a second against the width of vectors".into(),
+        figure: Some("001, figure 11".into()),
+        x: "numbers of a vector".into(),
+        y: "operations/s".into(),
+        log_x: true,
+        points: points(by_width),
+        ..Curve::default()
+    });
 }

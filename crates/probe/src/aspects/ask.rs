@@ -3,7 +3,7 @@
 //! So the same function says what is measured next and, once everything is there, what was found; a run that goes on where another was
 //! interrupted asks for the same.
 
-use crate::{Measurement, Outcome, Plan, Record};
+use crate::{Measurement, Outcome, Record};
 use warpsight_ir::profile::{Fact, Source};
 
 /// Passes of each launch: the least of so many is within a fraction of a per cent of an undisturbed one.
@@ -14,6 +14,10 @@ const LONGER: u64 = 4;
 const LASTING: f64 = 3.0;
 /// Launches of this length are long enough, however much their times vary.
 const LONG_S: f64 = 2e-4;
+/// Trips of launches of twice the length take as long but for this part where nothing else counts.
+const ALIKE: f64 = 0.015;
+/// So often launches are made longer to find out.
+const DOUBLINGS: u32 = 4;
 /// Times are read from clocks in at least so many steps.
 const TICKS: f64 = 20.0;
 
@@ -47,6 +51,14 @@ impl Spread {
     }
     pub(crate) fn times(self, factor: f64) -> Self {
         Self { lo: self.lo * factor, value: self.value * factor, hi: self.hi * factor }
+    }
+    /// Both multiplied.
+    pub(crate) fn product(self, other: Self) -> Self {
+        Self { lo: self.lo * other.lo, value: self.value * other.value, hi: self.hi * other.hi }
+    }
+    /// What it is of another.
+    pub(crate) fn over(self, other: Self) -> Self {
+        self.product(other.under(1.0))
     }
     /// The difference to another; nothing of it is below 0.
     pub(crate) fn less(self, other: Self) -> Self {
@@ -172,6 +184,25 @@ impl<'r> Asked<'r> {
         }
     }
 
+    /// The same where launches are so wide that what goes on beside trips, as their dispatch, may take longer than short ones: from longer and
+    /// longer launches, until a trip takes as long in those of twice the length.
+    pub(crate) fn even_trip(&self, kernel: &impl Trips) -> Answer<Spread> {
+        let mut trips = self.trips(kernel)?;
+        let mut trip = self.between(kernel, trips / 2, trips)?;
+        for _ in 0..DOUBLINGS {
+            if 2 * trips > kernel.bounds().1 {
+                break;
+            }
+            let longer = self.between(kernel, trips, 2 * trips)?;
+            let alike = (longer.value / trip.value - 1.0).abs() <= ALIKE;
+            (trip, trips) = (longer, 2 * trips);
+            if alike {
+                break;
+            }
+        }
+        Ok(trip)
+    }
+
     /// Seconds of a trip, from launches of one trip and of at least so many: where each is expensive, or their sum has to reach far.
     pub(crate) fn beyond_one(&self, kernel: &impl Trips, least: u64) -> Answer<Spread> {
         let trips = self.lasting(kernel, least)?;
@@ -184,14 +215,6 @@ impl<'r> Asked<'r> {
         let trip = long_time.less(short_time).times(1.0 / (long - short) as f64);
         if trip.value > 0.0 { Ok(trip) } else { Err(Stop::Refused(format!("`{}` takes no time", kernel.name()))) }
     }
-}
-
-/// A plan that asks for what an algorithm wants.
-pub(crate) fn plan<T>(phase: &'static str, algorithm: impl Fn(&Asked) -> Answer<T> + 'static) -> Plan {
-    Plan::reacting(move |records| match algorithm(&Asked::new(phase, records)) {
-        Err(Stop::Wanted(measurement)) => Some(*measurement),
-        _ => None,
-    })
 }
 
 /// What was found, or why it is unknown.

@@ -1,26 +1,30 @@
 //! Bandwidths: of every level that buffers are read through, of memory, of writes, of images from their cache and of local memory.
 
-use super::arithmetic::{cores, full};
-use super::ask::{Answer, Asked, Series, Spread, Stop, plan, points, told};
+use super::ask::{Answer, Asked, Series, Spread, Stop, points, told};
+use super::cores::{cores, full};
 use super::kernels::loads::{Fetches, Locals};
 use super::kernels::streams::{LANES, Streamed, Swept};
+use super::steady::plan;
 use super::timer::unknown;
 use super::{Aspect, Seen};
-use crate::{Context, Curve, Findings, Needs, Phase, Scale};
+use crate::{Context, Curve, Finding, Findings, Needs, Phase, Scale};
 use warpsight_ir::profile::Fact;
+use warpsight_ir::{ImageFormat, ImageKind};
 use warpsight_run::DeviceInfo;
 
 const NAME: &str = "bandwidth";
 /// Groups for every core: enough to keep its units busy, and a number that most numbers of schedulers divide.
 const EACH: u32 = 24;
 /// The same where memory is streamed through: few keep its rows open, many are under way.
-const STREAMING: [u32; 2] = [4, EACH];
+const STREAMING: [u32; 3] = [1, 4, EACH];
+/// Groups for every core, and work-items of each, where images are fetched from: whole warps of any device.
+const FETCHING: [(u32, u32); 2] = [(EACH, 128), (2 * EACH, 64)];
 /// Footprints of buffers, in bytes, doubled from one to the other; the largest holds what a driver calls its last cache so many times.
 const SMALLEST: u64 = 2 << 10;
 const LARGEST: u64 = 64 << 20;
 const CACHES: u64 = 8;
 /// Sides of images, fetched from wholly.
-const IMAGES: [(u32, u32); 5] = [(4, 4), (8, 8), (16, 16), (64, 64), (256, 256)];
+const IMAGES: [(u32, u32); 6] = [(2, 2), (4, 4), (8, 8), (16, 16), (64, 64), (256, 256)];
 /// Rates of a level are equal but for this part.
 const LEVEL: f64 = 0.06;
 /// Footprints in a row that make a level, where its size is not known.
@@ -38,8 +42,9 @@ pub(super) fn aspect() -> Aspect {
                 plan(NAME, move |asked| {
                     // One after the other: what one cannot do does not keep the others back.
                     go_on(reads(asked, limits, seed))?;
+                    go_on(reads_apart(asked, limits, seed))?;
                     go_on(stream(asked, limits, |groups| Streamed::read(groups, seed)))?;
-                    go_on(stream(asked, limits, |groups| Streamed::written(groups, seed)))?;
+                    go_on(stream(asked, limits, |groups| Streamed::written(groups, 4, seed)))?;
                     go_on(images(asked, limits))?;
                     go_on(local(asked, limits))
                 })
@@ -71,18 +76,31 @@ impl Limits {
     }
 }
 
-/// Bytes a second by footprint.
+/// Bytes a second by footprint, as many groups as keep units busy reading it.
 fn reads(asked: &Asked, limits: Limits, seed: u64) -> Answer<Series<u64>> {
     let groups = cores(asked, limits.full)?.0 * EACH;
-    let footprints = std::iter::successors(Some(SMALLEST), |bytes| Some(2 * bytes)).take_while(|&bytes| bytes <= limits.largest);
-    footprints
-        .map(|footprint| {
-            let sweep = Swept::new(groups, 4, footprint, seed);
-            let covering = footprint / sweep.trip_bytes();
-            let trip = asked.beyond_one(&sweep, covering)?;
-            Ok((footprint, trip.under(sweep.trip_bytes() as f64)))
-        })
-        .collect()
+    footprints(limits).map(|footprint| Ok((footprint, swept(asked, groups, footprint, seed)?))).collect()
+}
+
+/// The same by so few groups that no two read one place at once, where the others do: what one brings to a core's cache, another would find there.
+fn reads_apart(asked: &Asked, limits: Limits, seed: u64) -> Answer<Series<u64>> {
+    let cores = cores(asked, limits.full)?.0;
+    let chunk = Swept::new(1, 4, SMALLEST, seed).trip_bytes();
+    // As many for each core. At most as many as there are places.
+    let groups = |footprint: u64| (footprint / chunk).min(u64::from(cores * EACH)) as u32 / cores * cores;
+    let few = footprints(limits).map(|footprint| (footprint, groups(footprint)));
+    let few = few.filter(|(_, groups)| *groups > 0 && *groups < cores * EACH);
+    few.map(|(footprint, groups)| Ok((footprint, swept(asked, groups, footprint, seed)?))).collect()
+}
+
+fn footprints(limits: Limits) -> impl Iterator<Item = u64> {
+    std::iter::successors(Some(SMALLEST), |bytes| Some(2 * bytes)).take_while(move |&bytes| bytes <= limits.largest)
+}
+
+fn swept(asked: &Asked, groups: u32, footprint: u64, seed: u64) -> Answer<Spread> {
+    let sweep = Swept::new(groups, 4, footprint, seed);
+    let covering = footprint / sweep.trip_bytes();
+    Ok(asked.beyond_one(&sweep, covering)?.under(sweep.trip_bytes() as f64))
 }
 
 /// Bytes a second of a stream through as much memory as the largest footprint.
@@ -98,15 +116,26 @@ fn stream(asked: &Asked, limits: Limits, of: impl Fn(u32) -> Streamed) -> Answer
     best.ok_or_else(|| Stop::Refused("nothing was streamed".into()))
 }
 
-/// Bytes a second of texels by the size of the image.
+/// Bytes a second of texels by the size of the image, of the launches that are fastest: groups may share units unevenly.
 fn images(asked: &Asked, limits: Limits) -> Answer<Series<u64>> {
-    let groups = cores(asked, limits.full)?.0 * EACH;
-    let rate = |(width, height)| {
-        let fetches = Fetches { groups, lanes: LANES.min(limits.full), width, height };
+    let cores = cores(asked, limits.full)?.0;
+    let rate = |(width, height), (each, lanes): (u32, u32)| {
+        let (kind, format, lanes) = (ImageKind::Image2d, ImageFormat::Rgba32F, lanes.min(limits.full));
+        let fetches = Fetches { kind, format, groups: cores * each, lanes, width, height };
         let kernel = fetches.kernel();
-        Ok((fetches.bytes(), asked.trip(&kernel)?.under(kernel.amounts.bytes)))
+        Ok((fetches.bytes(), asked.even_trip(&kernel)?.under(kernel.amounts.bytes)))
     };
-    IMAGES.into_iter().map(rate).collect()
+    let by_size = |launch| IMAGES.into_iter().map(|sides| rate(sides, launch)).collect::<Answer<Series<u64>>>();
+    let all = FETCHING.into_iter().map(by_size).collect::<Answer<Vec<_>>>()?;
+    Ok(all.into_iter().max_by(|a, b| fastest(a).value.total_cmp(&fastest(b).value)).unwrap_or_default())
+}
+
+/// The median of the best rates, which are equal but for noise.
+fn fastest<X>(rates: &[(X, Spread)]) -> Spread {
+    let best = rates.iter().map(|(_, rate)| rate.value).fold(0.0, f64::max);
+    let mut level: Vec<Spread> = rates.iter().map(|(_, rate)| *rate).filter(|rate| rate.value >= (1.0 - LEVEL) * best).collect();
+    level.sort_by(|a, b| a.value.total_cmp(&b.value));
+    level.get(level.len() / 2).copied().unwrap_or(Spread::exact(f64::NAN))
 }
 
 /// Bytes a second of local memory.
@@ -114,7 +143,7 @@ fn local(asked: &Asked, limits: Limits) -> Answer<Spread> {
     let groups = cores(asked, limits.full)?.0 * EACH;
     let lanes = LANES.min(limits.full);
     let kernel = Locals { groups, lanes, width: 4, stride: 1, places: lanes.next_power_of_two(), spare: 0 }.kernel();
-    Ok(asked.trip(&kernel)?.under(kernel.amounts.bytes))
+    Ok(asked.even_trip(&kernel)?.under(kernel.amounts.bytes))
 }
 
 fn analyse(seen: &Seen) -> Findings {
@@ -126,24 +155,24 @@ fn analyse(seen: &Seen) -> Findings {
     let limits = if reads(&asked, limits, seed).is_err() && reads(&asked, rehearsed, seed).is_ok() { rehearsed } else { limits };
     match told(reads(&asked, limits, seed)) {
         Ok(rates) => {
-            levels(&mut found, &rates, seen.found);
+            let apart = told(reads_apart(&asked, limits, seed)).unwrap_or_default();
+            levels(&mut found, &rates, &apart, seen.found);
+            if !apart.is_empty() {
+                found.curves.push(curve("bytes a second that are read against footprint, no place by two groups at once", &apart));
+            }
             found.curves.push(curve("bytes a second that are read against footprint", &rates));
         }
         Err(why) => unknown(&mut found, &["buffer.l2.bandwidth"], &why),
     }
     match told(images(&asked, limits)) {
         Ok(rates) => {
-            let best = rates.iter().map(|(_, rate)| *rate).max_by(|a, b| a.value.total_cmp(&b.value));
-            found.number(
-                "texture.l1.bandwidth",
-                best.map_or(Fact::unknown("no image"), |rate| rate.fact("fetches of the image that is fastest")),
-            );
+            found.number("texture.l1.bandwidth", fastest(&rates).fact("fetches of the images that are fastest"));
             found.curves.push(curve("bytes a second of texels against the image", &rates));
         }
         Err(why) => unknown(&mut found, &["texture.l1.bandwidth"], &why),
     }
     let read = told(stream(&asked, limits, |groups| Streamed::read(groups, seed)));
-    let written = told(stream(&asked, limits, |groups| Streamed::written(groups, seed)));
+    let written = told(stream(&asked, limits, |groups| Streamed::written(groups, 4, seed)));
     // Both go through memory, and no more than it can do.
     let best = match (&read, &written) {
         (Ok(read), Ok(written)) if written.value > read.value => written.fact("stores to much memory, which are faster than loads"),
@@ -151,6 +180,10 @@ fn analyse(seen: &Seen) -> Findings {
         (Err(why), _) => Fact::unknown(&**why),
     };
     found.number("dram.bandwidth", best);
+    // What walks beyond every cache took.
+    let latency = ["buffer.memory.latency_s", "texture.memory.latency_s"].into_iter().find_map(|key| seen.found.facts.get(key).cloned());
+    let unwalked = || Finding::Number(Fact::unknown("no walk went far enough beyond the last cache"));
+    found.facts.insert("dram.latency_s".into(), latency.unwrap_or_else(unwalked));
     let rest = [
         ("read.bandwidth", read, "loads of much memory, every byte once"),
         ("write.bandwidth", written, "stores to much memory, every byte once"),
@@ -169,14 +202,19 @@ fn plateaus(rates: &[(u64, Spread)]) -> Vec<&[(u64, Spread)]> {
 
 /// The rates of the levels: of footprints that only they hold, where their sizes are known. Where they are not, footprints in a row before
 /// those of memory are taken for the second level's, and no first level is guessed.
-fn levels(found: &mut Findings, rates: &[(u64, Spread)], known: &Findings) {
+fn levels(found: &mut Findings, rates: &[(u64, Spread)], apart: &[(u64, Spread)], known: &Findings) {
     let capacity = |key: &str| known.get(&format!("buffer.{key}.capacity_bytes"));
-    let within = |least: f64, most: f64| -> Series<u64> {
+    let within = |rates: &[(u64, Spread)], least: f64, most: f64| -> Series<u64> {
         rates.iter().copied().filter(|(bytes, _)| (least..=most).contains(&(*bytes as f64))).collect()
     };
     let second = match (capacity("l1"), capacity("l2")) {
-        // Of a footprint so much larger the first level holds little when a group comes to it again.
-        (first, Some(second)) => within(4.0 * first.unwrap_or(0.0), second),
+        (None, Some(second)) => within(rates, 0.0, second),
+        // Of a footprint so much larger the first level holds little when a group comes to it again, and nothing that another brought.
+        (Some(first), Some(second)) => {
+            let few = |(bytes, _): &(u64, Spread)| apart.iter().all(|(other, _)| other != bytes);
+            let many: Series<u64> = rates.iter().copied().filter(few).collect();
+            within(&[apart, &many].concat(), 4.0 * first, second)
+        }
         _ => {
             let plateaus = plateaus(rates);
             plateaus.len().checked_sub(2).map(|at| plateaus[at].to_vec()).unwrap_or_default()
@@ -184,7 +222,7 @@ fn levels(found: &mut Findings, rates: &[(u64, Spread)], known: &Findings) {
     };
     found.number("buffer.l2.bandwidth", middle(second));
     if let Some(first) = capacity("l1") {
-        found.number("buffer.l1.bandwidth", middle(within(0.0, first)));
+        found.number("buffer.l1.bandwidth", middle(within(rates, 0.0, first)));
     }
 }
 

@@ -1,10 +1,11 @@
 //! What control costs: a trip of a loop, a branch, a barrier; and an integer quotient.
 
-use super::arithmetic::full;
-use super::ask::{Answer, Asked, Spread, if_possible, plan, told};
+use super::ask::{Answer, Asked, Spread, if_possible, told};
+use super::cores::full;
 use super::kernels::Kernel;
 use super::kernels::chains::{BARRIERS, Chains};
 use super::kernels::pairs::{STEPS, quotients, split};
+use super::steady::plan;
 use super::{Aspect, Seen};
 use crate::{Context, Findings, Needs, Phase};
 use warpsight_ir::profile::Fact;
@@ -40,7 +41,7 @@ fn costs(full: u32) -> [(&'static str, Cost, &'static str); 4] {
     };
     [
         ("loop.trip_s", Box::new(trip_alone), "what a trip takes besides its dependent multiply-adds"),
-        ("int.divide_s", each(quotients(1), STEPS.into()), "dependent quotients of one work-item"),
+        ("int.divide_s", each(quotients(1, 1), STEPS.into()), "dependent quotients of one work-item"),
         (
             "barrier.cost_s",
             Box::new(move |asked| Ok(asked.trip(&meeting)?.times(0.5).less(trip_alone(asked)?).times(1.0 / f64::from(BARRIERS)))),

@@ -1,8 +1,9 @@
 //! Local memory: its banks, and how much of it a group may have.
 
-use super::arithmetic::full;
-use super::ask::{Answer, Asked, Series, Stop, if_possible, largest, plan, points, told};
+use super::ask::{Answer, Asked, Series, Stop, if_possible, largest, points, told};
+use super::cores::full;
 use super::kernels::loads::Locals;
+use super::steady::plan;
 use super::timer::unknown;
 use super::{Aspect, Seen};
 use crate::{Context, Curve, Findings, Needs, Phase};

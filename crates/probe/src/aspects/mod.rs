@@ -4,13 +4,19 @@ mod arithmetic;
 mod ask;
 mod bandwidth;
 mod control;
+mod cores;
 mod hierarchy;
 mod kernels;
 mod local;
+mod paths;
 mod reads;
 mod registers;
+mod split;
+mod steady;
 mod timer;
 mod warp;
+
+pub use steady::kept;
 
 use crate::{Findings, Phase, Record};
 use warpsight_ir::TimeSource;
@@ -54,13 +60,16 @@ pub fn all() -> Vec<Aspect> {
         local::aspect(),
         control::aspect(),
         reads::aspect(),
+        paths::aspect(),
+        split::aspect(),
     ]
 }
 
 /// What the records of a device say: all aspects in order, each seeing what those before it found. A defect of one is noted among the
 /// contradictions and costs no other anything.
 pub fn analyse(device: &DeviceInfo, records: &[Record]) -> Findings {
-    let mut found = each(&all(), device, records);
+    let mut found = each(&all(), device, &kept(records));
+    found.extend(steady::analyse(records));
     if device.clock == Some(TimeSource::Simulated) {
         found.from(Source::Measured, Source::Simulated);
     }
@@ -114,6 +123,6 @@ mod tests {
         let found = analyse(&device, &[]);
         assert_eq!(found.contradictions, Vec::<String>::new());
         let known: Vec<&String> = found.facts.keys().filter(|key| found.get(key).is_some()).collect();
-        assert_eq!(known, Vec::<&String>::new());
+        assert_eq!(known, ["clock.hz"], "the driver's word");
     }
 }

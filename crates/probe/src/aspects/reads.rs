@@ -1,19 +1,22 @@
-//! How buffers are read: by accesses of how many words.
+//! How buffers are read and written: by accesses of how many words.
 
-use super::arithmetic::{cores, full};
-use super::ask::{Answer, Asked, Series, if_possible, plan, points, told};
-use super::kernels::streams::Swept;
+use super::ask::{Answer, Asked, Series, if_possible, points, told};
+use super::cores::{cores, full};
+use super::kernels::streams::{Streamed, Swept};
+use super::steady::plan;
 use super::{Aspect, Seen};
 use crate::{Context, Curve, Findings, Needs, Phase};
 use warpsight_ir::profile::{Fact, Source};
 
 const NAME: &str = "reads";
 /// Words of an access.
-const WIDTHS: [u32; 3] = [1, 2, 4];
+const WIDTHS: [u32; 5] = [1, 2, 4, 8, 16];
 /// Groups for every core.
 const EACH: u32 = 24;
 /// Bytes that are read again and again: the first level of anything holds them.
 const FOOTPRINT: u64 = 2 << 10;
+/// Bytes that are written, each once.
+const WRITTEN: u64 = 4 << 20;
 /// A width is as good as the best but for this part.
 const AS_GOOD: f64 = 0.05;
 
@@ -21,12 +24,15 @@ pub(super) fn aspect() -> Aspect {
     Aspect {
         phase: Phase {
             name: NAME,
-            purpose: "bandwidth of a small footprint by the words of an access",
+            purpose: "bandwidth of reads of a small footprint, and of writes, by the words of an access",
             needs: Needs::Programs,
             share: 0.3,
             plan: |context: &Context| {
                 let (full, seed) = (full(context.device), context.seed);
-                plan(NAME, move |asked| by_width(asked, full, seed))
+                plan(NAME, move |asked| {
+                    if_possible(by_width(asked, full, seed))?;
+                    written(asked, full, seed)
+                })
             },
         },
         analyse,
@@ -41,6 +47,19 @@ fn by_width(asked: &Asked, full: u32, seed: u64) -> Answer<Series<u32>> {
         let sweep = Swept::new(groups, width, FOOTPRINT, seed);
         if let Some(trip) = if_possible(asked.beyond_one(&sweep, 1))? {
             rates.push((width, trip.under(sweep.trip_bytes() as f64)));
+        }
+    }
+    Ok(rates)
+}
+
+/// Bytes a second of stores by their words.
+fn written(asked: &Asked, full: u32, seed: u64) -> Answer<Series<u32>> {
+    let groups = cores(asked, full)?.0 * EACH;
+    let mut rates = vec![];
+    for width in WIDTHS {
+        let stream = Streamed::written(groups, width, seed);
+        if let Some(trip) = if_possible(asked.beyond_one(&stream, WRITTEN / stream.trip_bytes()))? {
+            rates.push((width, trip.under(stream.trip_bytes() as f64)));
         }
     }
     Ok(rates)
@@ -63,17 +82,23 @@ fn analyse(seen: &Seen) -> Findings {
         Err(why) => Fact::unknown(&**why),
     };
     found.number("read.width_words", width);
-    let rates = rates.unwrap_or_default();
-    for (words, rate) in &rates {
-        found.number(format!("read.bandwidth_x{words}"), rate.fact(format!("accesses of {words} words to {FOOTPRINT} bytes")));
+    shown(&mut found, "read", "bytes a second of a small footprint against the width of loads", &rates.unwrap_or_default());
+    let writes = told(written(&Asked::new(NAME, seen.records), full(seen.device), 0));
+    shown(&mut found, "write", "bytes a second of stores against their width", &writes.unwrap_or_default());
+    found
+}
+
+fn shown(found: &mut Findings, what: &str, title: &str, rates: &Series<u32>) {
+    for (words, rate) in rates {
+        found.number(format!("{what}.bandwidth_x{words}"), rate.fact(format!("accesses of {words} words of every lane")));
     }
     found.curves.push(Curve {
-        title: "bytes a second of a small footprint against the width of an access".into(),
+        title: title.into(),
+        figure: Some("001, figure 9".into()),
         x: "words".into(),
         y: "B/s".into(),
         log_x: true,
-        points: points(&rates),
+        points: points(rates),
         ..Curve::default()
     });
-    found
 }

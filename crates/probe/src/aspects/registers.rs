@@ -1,8 +1,9 @@
 //! Registers: how many a work-item may have before values go to memory, and how many work-items have them at once.
 
-use super::arithmetic::full;
-use super::ask::{Answer, Asked, Series, Spread, Stop, if_possible, largest, plan, points, told};
+use super::ask::{Answer, Asked, Series, Spread, Stop, if_possible, largest, points, told};
+use super::cores::full;
 use super::kernels::chains::Chains;
+use super::steady::plan;
 use super::timer::unknown;
 use super::warp::by_ways;
 use super::{Aspect, Seen};

@@ -1,8 +1,9 @@
 //! The clock's step, and what a launch takes that does nothing.
 
-use super::ask::{Answer, Asked, Series, Spread, plan, points, told};
+use super::ask::{Answer, Asked, Series, Spread, points, told};
 use super::kernels::chains::Chains;
 use super::kernels::pairs::nothing;
+use super::steady::plan;
 use super::{Aspect, Seen};
 use crate::{Context, Curve, Findings, Needs, Phase, Record};
 use warpsight_ir::profile::{Fact, Source};

@@ -1,9 +1,10 @@
 //! The warp: how many neighbouring lanes have to go one way together, which take tickets in order, and how many more are free.
 
-use super::arithmetic::full;
-use super::ask::{Answer, Asked, Series, Spread, if_possible, largest, plan, points, told};
+use super::ask::{Answer, Asked, Series, Spread, if_possible, largest, points, told};
+use super::cores::full;
 use super::kernels::pairs::{quotients, split};
 use super::kernels::tickets::tickets;
+use super::steady::plan;
 use super::timer::unknown;
 use super::{Aspect, Seen};
 use crate::{Context, Curve, Finding, Findings, Needs, Phase};
@@ -16,6 +17,10 @@ const LANES: u32 = 256;
 const BOTH: f64 = 1.4;
 /// A warp more takes so much longer at least.
 const STEP: f64 = 1.06;
+/// Groups that keep every core busy with dividing (001, section 3.1).
+const SATURATING: u32 = 1024;
+/// Where all are busy, a second warp of every group takes so much longer at least: as long again, but for cores with one group less.
+const SECOND: f64 = 1.4;
 
 pub(super) fn aspect() -> Aspect {
     Aspect {
@@ -29,6 +34,7 @@ pub(super) fn aspect() -> Aspect {
                 plan(NAME, move |asked| {
                     if_possible(by_ways(asked, full))?;
                     if_possible(by_order(asked, full))?;
+                    if_possible(by_latency(asked, full))?;
                     by_steps(asked, full)
                 })
             },
@@ -90,13 +96,28 @@ fn by_order(asked: &Asked, full: u32) -> Answer<Option<u32>> {
     Ok(None)
 }
 
+/// Lanes of groups that keep all cores busy which divide as fast as one lane does, and times by lanes; `None` where any number does.
+fn by_latency(asked: &Asked, full: u32) -> Answer<(Option<u32>, Series<u32>)> {
+    let groups = |lanes| quotients(SATURATING, lanes);
+    let trips = asked.trips(&groups(1))?;
+    let one = asked.time(&groups(1), trips)?;
+    let mut times = vec![(1, one)];
+    let lanes = largest(1, LANES.min(full), |lanes| {
+        let time = asked.time(&groups(lanes), trips)?;
+        times.push((lanes, time));
+        Ok(time.value < SECOND * one.value)
+    })?;
+    times.sort_by_key(|(lanes, _)| *lanes);
+    Ok(((lanes < LANES.min(full)).then_some(lanes), times))
+}
+
 /// Lanes that divide as fast as one does, and times by lanes.
 fn by_steps(asked: &Asked, full: u32) -> Answer<(u32, Series<u32>)> {
-    let trips = asked.trips(&quotients(1))?;
-    let one = asked.time(&quotients(1), trips)?;
+    let trips = asked.trips(&quotients(1, 1))?;
+    let one = asked.time(&quotients(1, 1), trips)?;
     let mut times = vec![(1, one)];
     let free = largest(1, full, |lanes| {
-        let time = asked.time(&quotients(lanes), trips)?;
+        let time = asked.time(&quotients(1, lanes), trips)?;
         times.push((lanes, time));
         Ok(time.value < STEP * one.value)
     })?;
@@ -138,10 +159,10 @@ fn analyse(seen: &Seen) -> Findings {
         Err(why) => Fact::unknown(why),
     };
     found.number("warp.by_order", order);
+    latency(&mut found, told(by_latency(&asked, full)), warp);
     match steps {
         Ok((free, times)) => {
-            let figure = Some("001, figure 7".into());
-            found.curves.push(curve("time of dependent quotients against lanes", "lanes of one group", figure, &times, Some(free)));
+            found.curves.push(curve("time of dependent quotients against lanes", "lanes of one group", None, &times, Some(free)));
             found.number("warp.free_lanes", Spread::exact(free.into()).fact("lanes of one group that divide as fast as one"));
             if let Some(warp) = warp
                 && free < full
@@ -153,6 +174,31 @@ fn analyse(seen: &Seen) -> Findings {
         Err(why) => unknown(&mut found, &["warp.free_lanes"], &why),
     }
     found
+}
+
+/// What groups that keep all cores busy tell.
+fn latency(found: &mut Findings, told: Result<(Option<u32>, Series<u32>), String>, warp: Option<u32>) {
+    let (lanes, times) = match told {
+        Ok(told) => told,
+        Err(why) => return unknown(found, &["warp.by_latency"], &why),
+    };
+    let figure = Some("001, figure 7".into());
+    let title = format!("time of dependent quotients against lanes, {SATURATING} groups");
+    found.curves.push(curve(&title, "lanes of a group", figure, &times, lanes));
+    let fact = match lanes {
+        Some(lanes) => {
+            if let Some(warp) = warp
+                && !lanes.is_multiple_of(warp)
+            {
+                found
+                    .contradictions
+                    .push(format!("{lanes} lanes of many groups divide as fast as one, which is no multiple of a warp of {warp}"));
+            }
+            Spread::exact(lanes.into()).fact(format!("lanes of each of {SATURATING} groups that divide as fast as one"))
+        }
+        None => Fact::unknown("groups of any number of lanes take as long: nothing shows a second warp"),
+    };
+    found.number("warp.by_latency", fact);
 }
 
 fn curve(title: &str, x: &str, figure: Option<String>, times: &[(u32, Spread)], change: Option<u32>) -> Curve {

@@ -8,11 +8,16 @@ use warpsight_run::{DeviceInfo, Init, Job, LaunchSpec, MemoryKind, MemorySpec, P
 /// No walk reaches over more.
 pub(crate) const MOST_BYTES: u64 = 1 << 31;
 
+/// Bytes of constants that any device takes (OpenCL and CUDA promise so much).
+const CONSTANT_BYTES: u64 = 64 << 10;
+
 /// How places are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Route {
     /// Elements of a buffer.
     Buffer,
+    /// Elements of a buffer of constants.
+    Constant,
     /// Texels of an image of one row, which lies in a buffer where the device has such images.
     Image(ImageKind),
 }
@@ -21,12 +26,13 @@ impl Route {
     /// The route that parameters of records call so.
     pub(crate) fn of(word: &str) -> Option<Self> {
         let kinds = [ImageKind::Image1dBuffer, ImageKind::Image1d, ImageKind::Image2d, ImageKind::Image2dFromBuffer];
-        std::iter::once(Self::Buffer).chain(kinds.map(Self::Image)).find(|route| route.word() == word)
+        [Self::Buffer, Self::Constant].into_iter().chain(kinds.map(Self::Image)).find(|route| route.word() == word)
     }
     /// As parameters of records call it.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Buffer => "buffer",
+            Self::Constant => "constant",
             Self::Image(ImageKind::Image1dBuffer) => "image1d_buffer",
             Self::Image(ImageKind::Image1d) => "image1d",
             Self::Image(ImageKind::Image2d) => "image2d",
@@ -36,8 +42,37 @@ impl Route {
     /// Bytes of an element or texel.
     pub(crate) fn unit(self) -> u32 {
         match self {
-            Self::Buffer => 4,
+            Self::Buffer | Self::Constant => 4,
             Self::Image(_) => 16,
+        }
+    }
+    /// A parameter of so many places, in the text form.
+    pub(crate) fn declared(self, name: &str, places: &str) -> String {
+        match self {
+            Self::Buffer => format!("buffer {name}: i32[{places}]"),
+            Self::Constant => format!("constant buffer {name}: i32[{places}]"),
+            Self::Image(ImageKind::Image1dBuffer) => format!("image1d_buffer {name}: rgba32i[{places}] border none"),
+            Self::Image(ImageKind::Image1d) => format!("image1d {name}: rgba32i[{places}] border clamp"),
+            Self::Image(ImageKind::Image2d) => format!("image {name}: rgba32i[{places}] border clamp"),
+            Self::Image(ImageKind::Image2dFromBuffer) => format!("image2d_from_buffer {name}: rgba32i[{places}] border clamp"),
+        }
+    }
+    /// The number in a place.
+    pub(crate) fn read(self, name: &str, at: &str) -> String {
+        match self {
+            Self::Buffer | Self::Constant => format!("{name}[{at}]"),
+            Self::Image(kind) if kind.is_one_dimensional() => format!("{name}@[{at}].[0..1]"),
+            Self::Image(_) => format!("{name}@[{at}, 0].[0..1]"),
+        }
+    }
+    /// Memory of so many places.
+    pub(crate) fn memory(self, places: u32, init: Init) -> MemorySpec {
+        match self {
+            Self::Buffer | Self::Constant => buffer(4 * u64::from(places), init),
+            Self::Image(kind) => {
+                let kind = MemoryKind::Image { kind, format: ImageFormat::Rgba32I, width: places, height: 1 };
+                MemorySpec { kind, init, canaries: false }
+            }
         }
     }
     /// Bytes that a walk may reach over at most, as the device says.
@@ -45,6 +80,7 @@ impl Route {
         let limits = &device.limits;
         let texels = match self {
             Self::Buffer => u64::MAX,
+            Self::Constant => CONSTANT_BYTES / 4,
             Self::Image(ImageKind::Image1dBuffer) => limits.image_buffer.unwrap_or(0),
             Self::Image(ImageKind::Image1d) => limits.image_1d.unwrap_or(0).into(),
             Self::Image(_) => limits.image_2d.map_or(0, |(width, _)| width.into()),
@@ -99,28 +135,12 @@ impl Walk {
     }
 
     fn memory(&self) -> MemorySpec {
-        let texels = self.extent * self.walkers;
-        match self.route {
-            Route::Buffer => buffer(4 * u64::from(texels), self.contents()),
-            Route::Image(kind) => MemorySpec {
-                kind: MemoryKind::Image { kind, format: ImageFormat::Rgba32I, width: texels, height: 1 },
-                init: self.contents(),
-                canaries: false,
-            },
-        }
+        self.route.memory(self.extent * self.walkers, self.contents())
     }
 
     fn program(&self) -> warpsight_ir::Program {
-        let (declared, read) = match self.route {
-            Route::Buffer => ("buffer next: i32[walkers * n]", "next[at]"),
-            Route::Image(ImageKind::Image1dBuffer) => ("image1d_buffer next: rgba32i[walkers * n] border none", "next@[at].[0..1]"),
-            Route::Image(ImageKind::Image1d) => ("image1d next: rgba32i[walkers * n] border clamp", "next@[at].[0..1]"),
-            Route::Image(ImageKind::Image2d) => ("image next: rgba32i[walkers * n] border clamp", "next@[at, 0].[0..1]"),
-            Route::Image(ImageKind::Image2dFromBuffer) => {
-                ("image2d_from_buffer next: rgba32i[walkers * n] border clamp", "next@[at, 0].[0..1]")
-            }
-        };
-        super::program(WALK, &[("declared", declared.into()), ("load", read.into()), ("route", self.route.word().into())])
+        let (declared, read) = (self.route.declared("next", "walkers * n"), self.route.read("next", "at"));
+        super::program(WALK, &[("declared", declared), ("load", read), ("route", self.route.word().into())])
     }
 
     /// Takes its time.

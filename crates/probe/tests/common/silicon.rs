@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use warpsight_ir::occupancy::Residency;
 use warpsight_ir::profile::Fact;
 use warpsight_probe::{Context, Finding, Findings, Scale, aspects, battery};
 use warpsight_run::Options;
@@ -59,6 +60,7 @@ impl Silicon {
             let (low, distance) = (line.trailing_zeros(), 1 + rng.u32(0..3));
             (0..bits).map(|bit| vec![low + bit, low + bit + distance]).collect()
         });
+        planted(&mut numbers, base);
         Self { base, numbers, hash }
     }
 
@@ -146,10 +148,30 @@ impl Silicon {
         };
         judge("warp", self.number("core.wave"), warps, &exact);
         judge("cores", self.number("core.count"), get("cores"), &within(0.05));
+        let word = |key: &str| match found.facts.get(key) {
+            Some(Finding::Word(fact)) => fact.get().cloned(),
+            _ => None,
+        };
+        // Whether a group whose work-items have all registers must be smaller than the largest: 0 or 1, since others are numbers, too.
+        let pooled = word("registers.pooled").map(|word| f64::from(u8::from(word == "pooled")));
+        judge("registers pooled or dedicated", f64::from(u8::from(self.is_pooled())), pooled, &|a, b| a == b);
+        judge("ALUs of a core", self.alus(), get("alu.per_core"), &within(0.05));
+        judge("schedulers of a core", self.number("core.ports"), get("warp.at_once"), &within(0.05));
+        let rates = self.rates();
+        judge("texture bandwidth", rates.texture, get("texture.l1.bandwidth"), &within(0.05));
+        judge("DRAM bandwidth", rates.dram, get("dram.bandwidth"), &within(0.05));
+        // Whose bandwidth is asked for only sizes tell, which are judged by themselves.
+        if get("buffer.l2.capacity_bytes").is_some() {
+            judge("L2 bandwidth", rates.l2, get("buffer.l2.bandwidth"), &within(0.05));
+        }
+        judge("DRAM latency", self.dram_latency(), get("dram.latency_s"), &within(0.05));
+        if get("buffer.l1.capacity_bytes").is_some() {
+            judge("L1 bandwidth", rates.unit, get("buffer.l1.bandwidth"), &within(0.05));
+        }
         judge("registers a work-item", self.number("residency.max_registers"), get("registers.per_thread_max"), &|a, b| {
             (a - b).abs() <= 4.0
         });
-        let lanes = self.number("core.ports") * self.number("core.lanes") * self.number("core.count");
+        let lanes = self.alus() * self.number("core.count");
         judge("peak f32 [GFLOP/s]", 2.0 * lanes * self.clock() / 1e9, get("peak.fp32").map(|peak| peak / 1e9), &within(0.05));
         judge("levels of images", 2.0, Some(levels(found, "texture")), &exact);
         judge("levels of buffers", if self.base == "adreno640" { 1.0 } else { 2.0 }, Some(levels(found, "buffer")), &exact);
@@ -157,13 +179,80 @@ impl Silicon {
     }
 
     fn clock(&self) -> f64 {
-        if self.base == "adreno640" { 585e6 } else { 800e6 }
+        self.number("core.clock")
+    }
+
+    fn alus(&self) -> f64 {
+        self.number("core.ports") * self.number("core.lanes")
+    }
+
+    fn is_pooled(&self) -> bool {
+        let adreno = self.base == "adreno640";
+        let count = |key: &str| self.number(key) as u32;
+        let residency = Residency {
+            warp: Some(count("core.wave")),
+            registers: Some(count("residency.registers")),
+            max_registers: Some(count("residency.max_registers")),
+            register_granule: Some(if adreno { 4 } else { 32 }),
+            warp_granule: Some(if adreno { 2 } else { 1 }),
+            ..Residency::default()
+        };
+        let most = (if adreno { 1024 } else { 384 }).min(count("residency.max_warps") * count("core.wave"));
+        let warps = residency.warps_by_registers(count("residency.max_registers")).expect("a file of registers");
+        warps * count("core.wave") < most
+    }
+
+    /// Bytes a second of what the slowest part of each way delivers.
+    fn rates(&self) -> Rates {
+        let adreno = self.base == "adreno640";
+        let number = |key: &str| self.number(key);
+        let (wave, clock) = (number("core.wave"), self.clock());
+        let whole = |cycles: f64, units: f64| units * wave * 16.0 / cycles * clock;
+        // Cycles of an access to four words a lane, besides its bytes.
+        let beside = if adreno { 0.25 } else { 0.1 };
+        let unit = whole(beside + wave * 16.0 / number("buffer.bytes_per_cycle"), number("core.count"));
+        // Four slices of 32 bytes in 0.75 cycles, or two of 64 in 6.5.
+        let l2 = clock * if adreno { 4.0 * 32.0 / 0.75 } else { 2.0 * 64.0 / 6.5 };
+        let dram = clock * number("dram.bytes_per_cycle") * if adreno { 4.0 } else { 2.0 };
+        // Steps of 8 lanes, or of 2 whose texels are wide.
+        let (steps, units) = if adreno { ((wave / 8.0).ceil(), number("core.ports")) } else { ((wave / 2.0).ceil() * 2.0, 1.0) };
+        let texture = whole(steps * number("texture.step") + number("texture.wave_overhead"), units * number("core.count"));
+        Rates { unit, l2: l2.min(unit), dram: dram.min(l2).min(unit), texture }
+    }
+
+    /// Of a word whose row is not open: its issue, its way through caches and channel, and the change of row.
+    fn dram_latency(&self) -> f64 {
+        let number = |key: &str| self.number(key);
+        // A slice's sector, and the row; of the one base also the filling of a first level.
+        let own = if self.base == "adreno640" { 0.75 + 26.5 } else { 6.5 + 35.5 + 4.0 };
+        let issue = number("core.wave") / number("core.lanes");
+        let line = 64.0 / number("dram.bytes_per_cycle");
+        (issue + own + line + number("dram.latency") + number("buffer.latency")) / self.clock()
     }
 
     /// With a step and the overhead of a fetch, a cycle each.
     fn texture_hit(&self) -> f64 {
         (self.number("texture.latency") + 2.0) / self.clock()
     }
+}
+
+struct Rates {
+    unit: f64,
+    l2: f64,
+    dram: f64,
+    texture: f64,
+}
+
+/// Numbers by chance beyond those that choose a silicon: a clock, and units that are slower than what a core computes with what they bring.
+fn planted(numbers: &mut BTreeMap<&'static str, f64>, base: &str) {
+    let mut rng = fastrand::Rng::with_seed(numbers["timer.seed"] as u64);
+    numbers.insert("core.clock", 1e6 * f64::from(rng.u32(400..1800)));
+    numbers.insert("texture.wave_overhead", 8.0 + 6.0 * rng.f64());
+    // Enough to keep memory busy, however long it takes.
+    numbers.insert("l2.misses", 128.0);
+    let computed = 4.0 * numbers["core.ports"] * numbers["core.lanes"];
+    let own: f64 = if base == "adreno640" { 84.0 } else { 5.9 };
+    numbers.insert("buffer.bytes_per_cycle", own.min(0.35 * computed));
 }
 
 /// How many caches were found on a way to memory.

@@ -5,6 +5,7 @@ use crate::{DeviceError, DeviceInfo, DeviceLimits, Listing};
 use opencl3::device::{CL_DEVICE_TYPE_ALL, Device};
 use opencl3::platform::{Platform, get_platforms};
 use opencl3::types::cl_device_id;
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use warpsight_ir::TimeSource;
 
@@ -106,10 +107,16 @@ fn describe(platform: &Platform, device: &Device, index: usize) -> Result<Device
             f64: has("cl_khr_fp64") || device.double_fp_config().is_ok_and(|config| config != 0),
             f16: has("cl_khr_fp16"),
         },
-        facts: Default::default(),
+        facts: facts(device),
         is_cpu: device.dev_type().is_ok_and(|kind| kind & opencl3::device::CL_DEVICE_TYPE_CPU != 0),
         clock: Some(TimeSource::Measured),
     })
+}
+
+/// What drivers say beyond limits, under the names that CUDA's attributes have.
+fn facts(device: &Device) -> BTreeMap<String, String> {
+    let megahertz = device.max_clock_frequency().ok().filter(|megahertz| *megahertz > 0);
+    megahertz.map(|megahertz| ("clock_rate".into(), (u64::from(megahertz) * 1000).to_string())).into_iter().collect()
 }
 
 /// A size as 32 bits; larger limits than any launch could use need no more.

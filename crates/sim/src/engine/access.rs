@@ -15,14 +15,15 @@ impl<const W: usize> Engine<'_, W> {
         let access = &code.accesses[at as usize];
         let wave = &mut self.waves[w];
         let core = &mut self.cores[wave.core];
+        let constant = matches!(access.target, Target::Buffer(at) if self.tensors[at].constant);
         let mut memory = Memory {
             tensors: self.tensors,
             local: &mut self.groups[wave.group].local,
             shared: &self.shared,
             results: code.results,
             pattern: &mut self.patterns[at as usize],
-            texture_line: core.units.texture(wave.port).line(),
-            line: if access.action == Action::Load { core.units.load_line(self.caches) } else { self.caches.line() },
+            texture_line: core.units.texture_line(),
+            line: if access.action == Action::Load { core.units.load_line(self.caches, constant) } else { self.caches.line() },
         };
         let mut foot = Footprint { lines: &mut self.lines, local: &mut self.addresses, bytes: 0, mask: 0 };
         wave.access(access, &mut memory, &mut foot)?;
@@ -40,7 +41,9 @@ impl<const W: usize> Engine<'_, W> {
                 let kind = self.tensors[image].image.as_ref().map_or(ImageKind::Image2d, |image| image.kind);
                 caches.traffic.texture_bytes += bytes;
                 let texel = access.format.map_or(16, |f| f.bytes());
-                units.texture(wave.port).fetch(now, mask, &self.lines, kind, texel, caches)
+                let begin = units.fetch_begins(now, bytes);
+                let (texture, unified) = units.texture(wave.port);
+                texture.fetch(begin, mask, &self.lines, (kind, texel), unified, caches)
             }
             (Target::Local(_), action) => {
                 caches.traffic.local_bytes += bytes;
@@ -50,7 +53,10 @@ impl<const W: usize> Engine<'_, W> {
             }
             (_, Action::Load) => {
                 caches.traffic.buffer_bytes += bytes;
-                units.load(now, &self.lines, bytes, caches)
+                match units.constants() {
+                    Some(constants) if constant => constants.load(now, &self.lines, caches),
+                    _ => units.load(now, &self.lines, bytes, caches),
+                }
             }
             (target, Action::Store) => {
                 match target {
@@ -101,7 +107,7 @@ impl<const W: usize> Engine<'_, W> {
             };
             touch(&mut self.lines, self.caches.line());
             let (go, _) = units.store(wave.time, &self.lines, bytes, self.caches);
-            touch(&mut self.lines, units.load_line(self.caches));
+            touch(&mut self.lines, units.load_line(self.caches, false));
             let since = std::mem::replace(&mut wave.time, units.load(go, &self.lines, bytes, self.caches));
             if let Some(recorder) = &mut self.recorder {
                 recorder.spills(w, since..wave.time, &self.caches.traffic);

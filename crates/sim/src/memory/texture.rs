@@ -4,6 +4,7 @@ use crate::code::Mask;
 use crate::divisor::Divisor;
 use crate::memory::cache::{Cache, Chooser, Found, Victim};
 use crate::memory::caches::Caches;
+use crate::memory::data::L1;
 use crate::memory::lines::Lines;
 use crate::silicon::{ImagePath, Silicon};
 use crate::timing::{Server, Time, evenly, ticks};
@@ -62,8 +63,18 @@ impl TextureUnit {
         self.line.get()
     }
 
-    /// A fetch by the lanes of `mask` from an image of this kind; gives when the registers hold the texels.
-    pub fn fetch(&mut self, at: Time, mask: Mask, lines: &Lines, kind: ImageKind, texel_bytes: u32, caches: &mut Caches) -> Time {
+    /// A fetch by the lanes of `mask` from an image of this kind with texels of so many bytes, through the cache of buffers where that is
+    /// `unified`; gives when the registers hold the texels.
+    pub fn fetch(
+        &mut self,
+        at: Time,
+        mask: Mask,
+        lines: &Lines,
+        image: (ImageKind, u32),
+        unified: Option<&mut L1>,
+        caches: &mut Caches,
+    ) -> Time {
+        let (kind, texel_bytes) = image;
         if self.steps.0 != mask {
             let each = self.lanes_per_step.min(128);
             let group = if each == 128 { Mask::MAX } else { (1 << each) - 1 };
@@ -74,6 +85,13 @@ impl TextureUnit {
         let work = self.steps.1 * step * if texel_bytes > self.wide { 2 } else { 1 };
         let start = self.pipe.serve(at, work + self.overhead);
         let mut ready = start + work;
+        if let Some(l1) = unified {
+            for (touched, looked) in lines.list.iter().zip(evenly(start, work, lines.list.len())) {
+                ready = ready.max(l1.read(looked, touched, self.miss, caches));
+            }
+            self.last = self.last.max(ready);
+            return self.last + self.latency;
+        }
         for (touched, looked) in lines.list.iter().zip(evenly(start, work, lines.list.len())) {
             let number = self.line.of(touched.line);
             let set = chooser.of(touched.line, number);

@@ -1,11 +1,11 @@
 //! The memory units of a core: texture units with their caches, the load-store unit, local memory.
 
-use crate::divisor::Divisor;
-use crate::memory::cache::{Cache, Chooser, Line, Victim, span};
 use crate::memory::caches::Caches;
-use crate::memory::lines::{Lines, Touched};
+use crate::memory::constants::ConstantCache;
+use crate::memory::data::L1;
+use crate::memory::lines::Lines;
 use crate::memory::texture::TextureUnit;
-use crate::silicon::{DataCache, Geometry, Per, Silicon};
+use crate::silicon::{Per, Silicon};
 use crate::timing::{Server, Time, evenly, ticks};
 use warpsight_ir::Bytes;
 
@@ -18,6 +18,10 @@ pub struct Units {
     pub load_store: Server,
     /// Its cache.
     l1: Option<L1>,
+    /// The cache of constants.
+    constants: Option<ConstantCache>,
+    /// Whether images are cached where buffers are.
+    unified: bool,
     /// Local memory.
     pub local: Server,
     buffer_latency: Time,
@@ -31,21 +35,6 @@ pub struct Units {
     local_atomic: Time,
 }
 
-/// A first-level cache of buffers.
-#[derive(Debug)]
-struct L1 {
-    cache: Cache<Line>,
-    sets: Chooser,
-    hashed: bool,
-    fill: Server,
-    line: Divisor,
-    sector: u64,
-    /// The bytes of each sector of a line.
-    sectors: Vec<u64>,
-    filling: Time,
-    latency: Time,
-}
-
 impl Units {
     /// Idle units with empty caches of a core that holds so many groups with so much local memory each.
     pub fn new(silicon: &Silicon, groups: u32, local: Bytes) -> Self {
@@ -55,6 +44,8 @@ impl Units {
             textures: (0..textures).map(|_| TextureUnit::new(silicon)).collect(),
             load_store: Server::default(),
             l1: silicon.l1.as_ref().map(|l1| L1::new(l1, &l1.beside(groups, local, &silicon.residency))),
+            constants: silicon.constant.as_ref().map(ConstantCache::new),
+            unified: silicon.texture.unified,
             local: Server::default(),
             buffer_latency: ticks(b.latency),
             buffer_overhead: ticks(b.wave_overhead),
@@ -67,15 +58,37 @@ impl Units {
         }
     }
 
-    /// The texture unit of a port.
-    pub fn texture(&mut self, port: usize) -> &mut TextureUnit {
+    /// The texture unit of a port, and the cache of buffers where it is the unit's, too.
+    pub fn texture(&mut self, port: usize) -> (&mut TextureUnit, Option<&mut L1>) {
         let at = port.min(self.textures.len() - 1);
-        &mut self.textures[at]
+        (&mut self.textures[at], self.l1.as_mut().filter(|_| self.unified))
     }
 
-    /// Bytes of the lines that loads of buffers are counted in.
-    pub fn load_line(&self, caches: &Caches) -> u64 {
-        self.l1.as_ref().map_or(caches.line(), |l1| l1.line.get())
+    /// When a fetch of so many bytes begins: where images are cached with buffers, loads and fetches go one after the other.
+    pub fn fetch_begins(&mut self, at: Time, bytes: u64) -> Time {
+        if self.unified { self.load_store.serve(at, self.buffer_overhead + self.buffer_kib * bytes / 1024) } else { at }
+    }
+
+    /// Bytes of the lines that fetches are counted in.
+    pub fn texture_line(&self) -> u64 {
+        match &self.l1 {
+            Some(l1) if self.unified => l1.line(),
+            _ => self.textures[0].line(),
+        }
+    }
+
+    /// Bytes of the lines that loads of buffers are counted in, constant ones where these are cached apart.
+    pub fn load_line(&self, caches: &Caches, constant: bool) -> u64 {
+        match (&self.constants, &self.l1) {
+            (Some(constants), _) if constant => constants.line(),
+            (_, Some(l1)) => l1.line(),
+            (_, None) => caches.line(),
+        }
+    }
+
+    /// The cache of constants.
+    pub fn constants(&mut self) -> Option<&mut ConstantCache> {
+        self.constants.as_mut()
     }
 
     /// Ticks the load-store unit is busy: by the bytes of all lanes, since each gets its own, or of all sectors
@@ -100,7 +113,7 @@ impl Units {
         let moving = self.moving(lines, lane_bytes, |bytes| l1.sector_bytes(bytes));
         let start = self.load_store.serve(at, moving);
         let mut ready = start + moving;
-        let (beyond, hit) = (self.buffer_latency, l1.latency);
+        let (beyond, hit) = (self.buffer_latency, l1.latency());
         if let Some(l1) = &mut self.l1 {
             for (touched, at) in lines.list.iter().zip(evenly(start, moving, count)) {
                 ready = ready.max(l1.read(at, touched, beyond.saturating_sub(hit), caches));
@@ -138,52 +151,6 @@ impl Units {
             self.pass * self.banks.conflicts(addresses, len) // at least one pass
         };
         self.local.serve(at, busy) + busy + self.local_latency
-    }
-}
-
-impl L1 {
-    fn new(silicon: &DataCache, cache: &Geometry) -> Self {
-        let (line, sector) = (u64::from(silicon.cache.line), u64::from(silicon.sector));
-        Self {
-            cache: Cache::new(cache, Victim::LeastRecent),
-            sets: Chooser::new(None, cache.sets),
-            hashed: silicon.hashed,
-            fill: Server::default(),
-            line: Divisor::new(line),
-            sector,
-            sectors: (0..line / sector).map(|s| span(s * sector, sector, line)).collect(),
-            filling: ticks(f64::from(silicon.sector) / silicon.fill),
-            latency: ticks(silicon.latency),
-        }
-    }
-
-    /// Bytes of the sectors that these bytes of a line lie in.
-    fn sector_bytes(&self, bytes: u64) -> u64 {
-        self.sectors.iter().map(|mask| u64::from(bytes & mask != 0)).sum::<u64>() * self.sector
-    }
-
-    /// When a line's bytes are there, `beyond` ticks after the second level gives what is missing.
-    fn read(&mut self, at: Time, touched: &Touched, beyond: Time, caches: &mut Caches) -> Time {
-        let number = self.line.of(touched.line);
-        let set = self.sets.of(0, if self.hashed { number ^ (number >> 7) } else { number });
-        let (line, _) = self.cache.access(set, number);
-        let missing: u64 = touched.bytes & !line.present;
-        if missing == 0 {
-            caches.traffic.l1_hits += 1;
-            return line.ready;
-        }
-        caches.traffic.l1_misses += 1;
-        let step = self.sector.min(caches.line());
-        for (number, mask) in self.sectors.iter().enumerate().filter(|(_, mask)| missing & **mask != 0) {
-            let address = touched.line + number as u64 * self.sector;
-            let mut arrived = at;
-            for piece in 0..self.sector / step {
-                arrived = arrived.max(caches.read_span(at, address + piece * step, step));
-            }
-            line.present |= mask;
-            line.ready = line.ready.max(self.fill.serve(arrived, self.filling) + self.filling + beyond);
-        }
-        line.ready
     }
 }
 

@@ -179,6 +179,13 @@ impl Silicon {
             c.hash(path.set_hash.as_ref(), t.cache.sets, &format!("{key}.set_hash"));
             c.rate(path.steps, &format!("{key}.steps"));
         }
+        if let Some(constants) = &self.constant {
+            c.cache(&constants.cache, 1, "constant.cache");
+            c.rate(constants.step, "constant.step");
+            c.wait(constants.latency, "constant.latency");
+            c.wait(constants.miss_latency, "constant.miss_latency");
+        }
+        c.require(!t.unified || self.l1.is_some(), "texture.unified", t.unified, "false where buffers have no first level");
         if let Some(l1) = &self.l1 {
             c.cache(&l1.cache, 1, "l1.cache");
             c.power(l1.sector, "l1.sector");

@@ -42,6 +42,8 @@ pub struct Silicon {
     pub l1: Option<DataCache>,
     /// Load-store units.
     pub buffer: Buffer,
+    /// Caches of constants, one a core; constants are loaded as other buffers are where there are none.
+    pub constant: Option<Constants>,
     /// Local memory.
     pub local: Local,
     /// The second-level cache.
@@ -216,6 +218,9 @@ pub struct Texture {
     pub latency: f64,
     /// Its cache.
     pub cache: Geometry,
+    /// Whether that is the first-level cache of buffers instead, `cache` then being without effect.
+    #[serde(default)]
+    pub unified: bool,
     /// Cycles beyond a hit when the second level has the line.
     pub miss_latency: f64,
     /// Bytes a cycle that arrive in one cache.
@@ -278,6 +283,20 @@ pub struct Buffer {
     pub wave_overhead: f64,
     /// Cycles of stores under way before a wave has to wait.
     pub store_queue: f64,
+}
+
+/// A cache of constants: made for words that all lanes want.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Constants {
+    /// Its shape.
+    pub cache: Geometry,
+    /// Cycles for each line that lanes want, one after the other.
+    pub step: f64,
+    /// Cycles to the register on a hit.
+    pub latency: f64,
+    /// Cycles beyond a hit when the second level has the line.
+    pub miss_latency: f64,
 }
 
 /// Local memory, one a core.

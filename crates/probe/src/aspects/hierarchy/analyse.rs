@@ -13,8 +13,12 @@ use warpsight_ir::profile::{Fact, Source};
 pub(super) fn analyse(seen: &Seen) -> Findings {
     let timed: Vec<Timed> = seen.of(super::NAME).filter_map(Timed::of).collect();
     let mut findings = Findings::default();
-    for name in [Route::Buffer, Route::Image(ImageKind::Image1dBuffer), Route::Image(ImageKind::Image2d)] {
-        let word = if name == Route::Buffer { "buffer" } else { "texture" };
+    for name in [Route::Buffer, Route::Image(ImageKind::Image1dBuffer), Route::Image(ImageKind::Image2d), Route::Constant] {
+        let word = match name {
+            Route::Buffer => "buffer",
+            Route::Image(_) => "texture",
+            Route::Constant => "constant",
+        };
         let route = Known::of(&timed, name);
         if let Some(levels) = &route.levels {
             found(&mut findings, &timed, &route, levels, word, seen.found.get("cores"));
@@ -126,7 +130,8 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels
     }
     let last = levels.latency(levels.caches.len());
     let reach = route.points.iter().map(|point| point.bytes).fold(0.0, f64::max);
-    if levels.caches.last().is_some_and(|level| reach >= 3.0 * level.bytes) {
+    // Constants are too few to reach beyond every cache.
+    if route.name != Route::Constant && levels.caches.last().is_some_and(|level| reach >= 3.0 * level.bytes) {
         findings.number(format!("{word}.memory.latency_s"), about(last));
     }
     let mut points: Vec<[f64; 4]> =

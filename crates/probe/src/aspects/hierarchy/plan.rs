@@ -1,5 +1,6 @@
 //! Which walk comes next.
 
+use super::super::steady::Steady;
 use super::route::{APART, Known};
 use super::spec::{Effort, LONG, Spec, Timed};
 use crate::fit::levels::{self, Level, Levels, Victims};
@@ -47,15 +48,16 @@ pub(super) fn plan(context: &Context) -> Plan {
         (most >= 4 * u64::from(APART)).then_some(Limits { route, most, effort })
     };
     let images = [ImageKind::Image1dBuffer, ImageKind::Image2d].map(Route::Image).into_iter().find_map(limits);
-    let routes: Vec<Limits> = limits(Route::Buffer).into_iter().chain(images).collect();
-    let mut read = Read::default();
-    Plan::reacting(move |records| {
+    let routes: Vec<Limits> = limits(Route::Buffer).into_iter().chain(images).chain(limits(Route::Constant)).collect();
+    let (mut read, mut steady) = (Read::default(), Steady::default());
+    let mut next = move |records: &[Record]| {
         read.on(records);
         let next = routes.iter().find_map(|limits| limits.next(&mut read));
         let runs =
             |spec: &Spec, effort: Effort| if spec.range / u64::from(spec.stride) > LONG as u64 { effort.runs.min(3) } else { effort.runs };
         next.map(|(spec, effort)| spec.measurement(Effort { runs: runs(&spec, effort), ..effort }))
-    })
+    };
+    Plan::reacting(move |records| steady.next(records, &mut next))
 }
 
 /// What was read of records that were there before, and fits that were made of them. They say what reading and fitting again would say.
@@ -68,8 +70,11 @@ struct Read {
 }
 
 impl Read {
-    /// Reads on: records only become more.
+    /// Reads on. Records become fewer where some turned out doubtful.
     fn on(&mut self, records: &[Record]) {
+        if records.len() < self.records {
+            *self = Self::default();
+        }
         for record in &records[self.records.min(records.len())..] {
             self.tried.insert(record.name.clone());
             self.seen.extend(record.ran().then(|| Timed::of(record)).flatten());

@@ -5,8 +5,8 @@ use crate::Amounts;
 use crate::kernels::texels::Picture;
 use crate::kernels::{lines, output};
 use std::sync::Arc;
-use warpsight_ir::ImageFormat;
-use warpsight_run::Init;
+use warpsight_ir::{ImageFormat, ImageKind, Scalar};
+use warpsight_run::{Init, MemoryKind, MemorySpec};
 
 /// Loads of a trip, all under way at once.
 const LOADS: u32 = 8;
@@ -95,72 +95,135 @@ impl Locals {
     }
 }
 
-/// Reads of all texels of an image of four floats, whose sides are powers of two, over and over by all groups.
+/// Reads of all texels of an image of four floats, whose sides are powers of two, over and over by all groups. A trip reads rows, so
+/// that one row's number is all there is to compute of places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fetches {
+    pub(crate) kind: ImageKind,
+    pub(crate) format: ImageFormat,
     pub(crate) groups: u32,
     pub(crate) lanes: u32,
     pub(crate) width: u32,
+    /// 1 of images of one dimension.
     pub(crate) height: u32,
 }
 
 impl Fetches {
+    fn picture(self) -> Picture {
+        Picture { format: self.format, width: self.width, height: self.height }
+    }
+
     /// Bytes of the image.
     pub(crate) fn bytes(self) -> u64 {
-        16 * u64::from(self.width) * u64::from(self.height)
+        self.picture().bytes()
+    }
+
+    /// What a texel holds in each component, a whole number below 4.
+    fn holds(x: u64, y: u64) -> u64 {
+        (x + y) % 4
+    }
+
+    /// The texels' bytes.
+    fn contents(self) -> Vec<u8> {
+        let texels = (0..u64::from(self.height)).flat_map(|y| (0..u64::from(self.width)).map(move |x| Self::holds(x, y)));
+        // Below 4.
+        texels.flat_map(|number| self.component(number as u8).repeat(4)).collect()
+    }
+
+    fn component(self, number: u8) -> Vec<u8> {
+        match self.format {
+            ImageFormat::Rgba32F => f32::from(number).to_le_bytes().to_vec(),
+            ImageFormat::Rgba16F => half::f16::from(number).to_le_bytes().to_vec(),
+            ImageFormat::Rgba32I | ImageFormat::Rgba32U => u32::from(number).to_le_bytes().to_vec(),
+            ImageFormat::Rgba8Unorm => vec![number * 85],
+        }
     }
 
     pub(crate) fn kernel(self) -> Kernel {
-        let Self { groups, lanes, width, height } = self;
-        let texels = width * height;
-        let fetch = |j: u32| {
-            format!(
-                "let t{j} = at + {} & {}\ns{j} = s{j} + picture@[t{j} & {}, t{j} >> {}]",
-                j * lanes,
-                texels - 1,
-                width - 1,
-                width.trailing_zeros()
-            )
+        let Self { kind, format, groups, lanes, width, height } = self;
+        let flat = kind.is_one_dimensional();
+        let (declared, border) = (kind_word(kind), if kind == ImageKind::Image1dBuffer { " border none" } else { "" });
+        let (whole, ty, sum) = match format.scalar() {
+            Scalar::I32 => ("splat4(0)", "i32x4", "f32(lane(s, 0))"),
+            Scalar::U32 => ("splat4(0u)", "u32x4", "f32(lane(s, 0))"),
+            _ => ("splat4(0.0)", "f32x4", "lane(s, 0)"),
         };
+        let (shift, columns, rows) = (width.trailing_zeros(), width - 1, height - 1);
+        let place = |j: u32| if flat { format!("x{j} ^ n") } else { format!("x{j}, y") };
+        let row = if flat { format!("let n = i & {columns}") } else { format!("let y = row + i & {rows}") };
+        let extents = if flat { format!("{width}") } else { format!("{width}, {height}") };
         let text = format!(
-            "program fetches_{width}x{height} {{
+            "program fetches_{declared}_{}_{width}x{height} {{
                size trips in 0..=8388608
                size groups in 1..=8388608
-               read image picture: rgba32f[{width}, {height}]
+               read {declared} picture: {}[{extents}]{border}
                write buffer end: f32[groups, {lanes}]
                groups g = groups
                lanes l = {lanes}
                {{
+                 let row = l >> {shift}
+                 {}
                  {}
                  for i in 0..trips unroll none {{
-                   let at = l + i * {}
+                   {row}
                    {}
                  }}
                  let s = {}
-                 end[g, l] = lane(s, 0)
+                 end[g, l] = {sum}
                }}
              }}",
-            lines(LOADS, |j| format!("var s{j}: f32x4 = splat4(0.0)")),
-            LOADS * lanes,
-            lines(LOADS, fetch),
+            self.picture().word(),
+            self.picture().word(),
+            lines(LOADS, |j| format!("let x{j} = l + {} & {columns}", j * lanes)),
+            lines(LOADS, |j| format!("var s{j}: {ty} = {whole}")),
+            lines(LOADS, |j| format!("s{j} = s{j} + picture@[{}]", place(j))),
             (0..LOADS).map(|j| format!("s{j}")).collect::<Vec<_>>().join(" + "),
         );
-        let contents = (0..u64::from(texels)).flat_map(|t| [held(t) as f32; 4]).flat_map(f32::to_le_bytes).collect();
-        let picture = Picture { format: ImageFormat::Rgba32F, width, height };
         let threads = u64::from(groups) * u64::from(lanes);
         Kernel {
-            name: format!("fetch {width} x {height} {groups} x {lanes}"),
+            name: format!("fetch {declared} {} {width} x {height} {groups} x {lanes}", self.picture().word()),
             text,
             sizes: vec![groups.into()],
-            memory: vec![picture.memory(Init::Data(contents)), output(4 * threads)],
+            memory: vec![
+                MemorySpec { kind: MemoryKind::Image { kind, format, width, height }, init: Init::Data(self.contents()), canaries: false },
+                output(4 * threads),
+            ],
             shape: [groups, lanes],
             most: COUNTS / u64::from(4 * LOADS),
-            amounts: Amounts { bytes: (threads * u64::from(LOADS * 16)) as f64, ..Amounts::default() },
-            judge: Arc::new(move |trips, found| {
-                let end = |lane: u32| sum(lane.into(), lanes.into(), trips * u64::from(LOADS), texels.into());
-                expect(found, [end(0), end(lanes - 1)])
-            }),
+            amounts: Amounts { bytes: (threads * u64::from(LOADS * format.bytes())) as f64, ..Amounts::default() },
+            judge: Arc::new(move |trips, found| self.judge(trips, found)),
         }
+    }
+
+    /// What the first and the last lane add up: numbers that come again after four trips.
+    fn judge(self, trips: u64, found: &[f32]) -> Result<(), String> {
+        let (width, height) = (u64::from(self.width), u64::from(self.height));
+        let read = |lane: u64, load: u64, trip: u64| {
+            let x = (lane + load * u64::from(self.lanes)) % width;
+            if self.kind.is_one_dimensional() { Self::holds(x ^ (trip % width), 0) } else { Self::holds(x, (lane / width + trip) % height) }
+        };
+        let trip = |lane: u64, trip: u64| (0..u64::from(LOADS)).map(|load| read(lane, load, trip)).sum::<u64>();
+        let turn = |lane: u64, trips: u64| (0..trips).map(|n| trip(lane, n)).sum::<u64>();
+        let end = |lane: u32| ((trips / 4) * turn(lane.into(), 4) + turn(lane.into(), trips % 4)) as f64;
+        let (first, last) = (end(0), end(self.lanes - 1));
+        // Parts of 255 are rounded, and sums of them.
+        let part = if self.format == ImageFormat::Rgba8Unorm { 3.0 } else { 1.0 };
+        let near =
+            |found: f32, wanted: f64| (f64::from(found) * part - wanted).abs() <= if part > 1.0 { 1e-3 * wanted.max(1.0) } else { 0.0 };
+        match found {
+            [a, b] if near(*a, first) && near(*b, last) => Ok(()),
+            _ => Err(format!("the first and last thread have {found:?}, not {:?}", [first / part, last / part])),
+        }
+    }
+}
+
+/// A kind of image as the text form has it.
+fn kind_word(kind: ImageKind) -> &'static str {
+    match kind {
+        ImageKind::Image2d => "image",
+        ImageKind::Image1d => "image1d",
+        ImageKind::Image1dBuffer => "image1d_buffer",
+        ImageKind::Image2dFromBuffer => "image2d_from_buffer",
     }
 }
 

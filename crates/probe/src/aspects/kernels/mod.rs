@@ -3,8 +3,13 @@
 pub(crate) mod chains;
 pub(crate) mod loads;
 pub(crate) mod pairs;
+pub(crate) mod parts;
+pub(crate) mod places;
 pub(crate) mod streams;
 pub(crate) mod tickets;
+pub(crate) mod together;
+pub(crate) mod turns;
+pub(crate) mod vectors;
 
 use super::ask::{RUNS, Trips};
 use crate::kernels::{count, int, program};

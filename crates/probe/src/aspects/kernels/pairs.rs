@@ -44,12 +44,14 @@ pub(crate) fn split(lanes: u32, block: u32) -> Kernel {
 }
 
 /// A chain of dependent integer quotients.
-pub(crate) fn quotients(lanes: u32) -> Kernel {
+pub(crate) fn quotients(groups: u32, lanes: u32) -> Kernel {
     let text = format!(
         "program quotients_{lanes} {{
            size trips in 0..=8388608
+           size groups in 1..=8388608
            read buffer k: f32[2]
-           write buffer end: f32[{lanes}]
+           write buffer end: f32[groups, {lanes}]
+           groups g = groups
            lanes l = {lanes}
            {{
              let n = i32(k[0])
@@ -57,14 +59,19 @@ pub(crate) fn quotients(lanes: u32) -> Kernel {
              for i in 0..trips unroll none {{
                {}
              }}
-             end[l] = f32(x)
+             end[g, l] = f32(x)
            }}
          }}",
         "x = n / x\n".repeat(STEPS as usize)
     );
     // n / (n / x) is x where x² ≤ n, and quotients come in even numbers.
     let judge = move |_: u64, found: &[f32]| expect(found, [1.0, lanes.into()]);
-    one_group(format!("quotients {lanes} lanes"), text, [16_777_216.0, 1.0], lanes, vec![], judge)
+    let kernel = one_group(format!("quotients {groups} x {lanes}"), text, [16_777_216.0, 1.0], lanes, vec![groups.into()], judge);
+    Kernel {
+        shape: [groups, lanes],
+        memory: vec![constants(&[16_777_216.0, 1.0]), output(4 * u64::from(groups) * u64::from(lanes))],
+        ..kernel
+    }
 }
 
 /// One work-item that does nothing when it makes no trips.

@@ -49,6 +49,7 @@ impl Trips for Swept {
 pub(crate) struct Streamed {
     name: String,
     op: Op,
+    width: u32,
     groups: u32,
     seed: u64,
 }
@@ -56,15 +57,15 @@ pub(crate) struct Streamed {
 impl Streamed {
     /// What is read.
     pub(crate) fn read(groups: u32, seed: u64) -> Self {
-        Self { name: format!("stream in {groups} x {LANES}"), op: Op::Sum, groups, seed }
+        Self { name: format!("stream in {groups} x {LANES}"), op: Op::Sum, width: 4, groups, seed }
     }
-    /// What is written.
-    pub(crate) fn written(groups: u32, seed: u64) -> Self {
-        Self { name: format!("stream out {groups} x {LANES}"), op: Op::Write, groups, seed }
+    /// What is written, so many words at a time.
+    pub(crate) fn written(groups: u32, width: u32, seed: u64) -> Self {
+        Self { name: format!("stream out f32x{width} {groups} x {LANES}"), op: Op::Write, width, groups, seed }
     }
     fn stream(&self, bytes: u64) -> Stream {
         let occupancy = Occupancy { threads: LANES, per_unit: 1, units: self.groups };
-        Stream { op: self.op, element: Scalar::F32, width: 4, occupancy, bytes, flushed: false }
+        Stream { op: self.op, element: Scalar::F32, width: self.width, occupancy, bytes, flushed: false }
     }
     /// Bytes of a trip.
     pub(crate) fn trip_bytes(&self) -> u64 {

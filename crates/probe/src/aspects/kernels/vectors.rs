@@ -1,0 +1,70 @@
+//! Independent chains of multiply-adds on vectors.
+
+use super::{COUNTS, Kernel, constants, expect};
+use crate::Amounts;
+use crate::kernels::{lines, output};
+use std::sync::Arc;
+
+/// Numbers of a work-item that are alive at once, whatever the width: enough to keep pipelines full, few enough for registers.
+const ALIVE: u32 = 16;
+/// Steps of each in a trip.
+const STEPS: u32 = 16;
+
+/// Every work-item computes `x ← x · 1 + 1` on vectors of `width` numbers, from numbers that are not known before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Vectors {
+    pub(crate) groups: u32,
+    pub(crate) lanes: u32,
+    /// Numbers of a vector, a divisor of 16.
+    pub(crate) width: u32,
+}
+
+impl Vectors {
+    pub(crate) fn kernel(self) -> Kernel {
+        let Self { groups, lanes, width } = self;
+        let vectors = ALIVE / width;
+        let (ty, splat) = if width == 1 { ("f32".into(), String::new()) } else { (format!("f32x{width}"), format!("splat{width}")) };
+        let take = |of: &str, at: u32| if width == 1 { of.to_owned() } else { format!("lane({of}, {at})") };
+        let last = vectors - 1;
+        let text = format!(
+            "program vectors_{width} {{
+               size trips in 0..=8388608
+               size groups in 1..=8388608
+               read buffer k: f32[2]
+               write buffer end: f32[groups, {lanes}]
+               groups g = groups
+               lanes l = {lanes}
+               {{
+                 let a = {splat}(k[0])
+                 let b = {splat}(k[1])
+                 {}
+                 for i in 0..trips unroll none {{
+                   {}
+                 }}
+                 let s = {}
+                 end[g, l] = {} + {}
+               }}
+             }}",
+            lines(vectors, |j| format!("var x{j}: {ty} = {splat}(f32(l))")),
+            lines(vectors, |j| format!("x{j} = fma(x{j}, a, b)")).repeat(STEPS as usize),
+            (0..vectors).map(|j| format!("x{j}")).collect::<Vec<_>>().join(" + "),
+            take("s", 0),
+            take(&format!("x{last}"), width - 1),
+        );
+        let threads = u64::from(groups) * u64::from(lanes);
+        Kernel {
+            name: format!("vectors of {width} {groups} x {lanes}"),
+            text,
+            sizes: vec![groups.into()],
+            memory: vec![constants(&[1.0, 1.0]), output(4 * threads)],
+            shape: [groups, lanes],
+            // Sums of all vectors are counted, too.
+            most: COUNTS / u64::from(STEPS * (ALIVE + 1)),
+            amounts: Amounts { operations: 2.0 * threads as f64 * f64::from(ALIVE * STEPS), ..Amounts::default() },
+            judge: Arc::new(move |trips, found| {
+                let end = |lane: u32| f64::from(vectors + 1) * (f64::from(lane) + (trips * u64::from(STEPS)) as f64);
+                expect(found, [end(0), end(lanes - 1)])
+            }),
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Ways to read: images of all kinds, buffers, constants; which of them go on at once, which share a cache, and what it takes to say where.
+
+mod kinds;
+mod places;
+mod sharing;
+mod together;
+
+use super::ask::{Answer, if_possible};
+use super::cores::full;
+use super::steady::plan;
+use super::{Aspect, Seen};
+use crate::{Context, Findings, Needs, Phase};
+use warpsight_run::DeviceInfo;
+
+const NAME: &str = "paths";
+
+pub(super) fn aspect() -> Aspect {
+    Aspect {
+        phase: Phase {
+            name: NAME,
+            purpose: "ways to read: every kind of image and format, images beside buffers, caches that ways share, places in images",
+            needs: Needs::Programs,
+            share: 1.0,
+            plan: |context: &Context| {
+                let (full, kinds, ways) = (full(context.device), kinds::listed(context.device), sharing::ways(context));
+                plan(NAME, move |asked| {
+                    // One after the other: what one cannot do does not keep the others back.
+                    go_on(together::overlap(asked, full))?;
+                    kinds.iter().try_for_each(|kind| go_on(kind.measured(asked, full)))?;
+                    go_on(places::costs(asked))?;
+                    go_on(sharing::pairs(asked, &ways))
+                })
+            },
+        },
+        analyse,
+    }
+}
+
+/// Passes on only what is wanted.
+fn go_on<T>(answer: Answer<T>) -> Answer<()> {
+    if_possible(answer).map(|_| ())
+}
+
+fn analyse(seen: &Seen) -> Findings {
+    let mut found = Findings::default();
+    let full = full(seen.device);
+    together::analyse(seen, full, &mut found);
+    kinds::analyse(seen, full, &mut found);
+    places::analyse(seen, &mut found);
+    sharing::analyse(seen, &mut found);
+    found
+}
+
+/// Whether the driver says that there are images at all.
+fn has_images(device: &DeviceInfo) -> bool {
+    device.limits.image_2d.is_some_and(|(width, height)| width > 0 && height > 0)
+}

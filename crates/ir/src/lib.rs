@@ -42,6 +42,7 @@ pub mod program;
 pub mod range;
 pub mod sample;
 pub mod text;
+pub mod texture;
 pub mod types;
 pub mod units;
 pub mod validate;

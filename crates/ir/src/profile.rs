@@ -2,6 +2,8 @@
 //!
 //! Every number says where it comes from; what is not known stays unknown, with the reason.
 
+use crate::texture::TextureFit;
+use crate::texture::paper000::Paper000;
 use crate::units::{Bytes, BytesPerSecond, Cycles, Hertz, Seconds};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -225,9 +227,12 @@ pub struct Probed {
     /// The same of the first cache of buffers.
     #[serde(default)]
     pub buffer_geometries: Fact<Vec<Geometry>>,
-    /// Seconds for each stride between blocks that a fetch of an image makes beyond a hit (paper 000, section 3).
+    /// What fetches of texels take by where they go (paper 000, sections 3 and 4).
     #[serde(default)]
-    pub texture_fit: Fact<Vec<f64>>,
+    pub texture_fit: Fact<TextureFit>,
+    /// The same as paper 000 has it: a baseline.
+    #[serde(default)]
+    pub texture_paper000: Fact<Paper000>,
 }
 
 /// How a cache may be organised, and its images lie in memory.
@@ -241,9 +246,9 @@ pub struct Geometry {
     /// Per bit of the set's number the address bits whose XOR it is; the line's number modulo the sets where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<Vec<Vec<u32>>>,
-    /// How texels lie in memory, where images are cached: `linear`, `adreno_tiled`, ….
+    /// How texels lie in memory, where images of two dimensions are cached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub layout: Option<String>,
+    pub layout: Option<crate::layout::ImageLayout>,
     /// What the best curve of it misses what was measured by, relative, root mean square.
     pub error: f64,
 }

@@ -4,6 +4,7 @@ use crate::{Finding, Geometry};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use warpsight_ir::profile::Fact;
+use warpsight_ir::texture::TexelFit;
 
 /// Numbers as near as this, relative, are the same number: files write them with all their digits, units are converted.
 const SAME: f64 = 1e-9;
@@ -58,6 +59,8 @@ fn says(finding: &Finding) -> bool {
         Finding::Numbers(fact) => matches!(fact, Fact::Unknown { .. }),
         Finding::Word(fact) => matches!(fact, Fact::Unknown { .. }),
         Finding::Geometries(fact) => matches!(fact, Fact::Unknown { .. }),
+        Finding::Texture(fact) => matches!(fact, Fact::Unknown { .. }),
+        Finding::Paper000(fact) => matches!(fact, Fact::Unknown { .. }),
     })
 }
 
@@ -74,6 +77,18 @@ fn agree(a: &Finding, b: &Finding) -> bool {
         (Finding::Geometries(a), Finding::Geometries(b)) => {
             both(a, b, |x, y| x.value.iter().any(|own| y.value.iter().any(|other| same(own, other))))
         }
+        // What is predicted of a device by either is off by as much as its error at least.
+        (Finding::Texture(a), Finding::Texture(b)) => both(a, b, |x, y| {
+            let of = |fit: &TexelFit| y.value.texels.iter().find(|other| other.texel_bytes == fit.texel_bytes).cloned();
+            x.value.texels.iter().filter_map(|fit| Some((fit, of(fit)?))).all(|(own, other)| {
+                let apart = (own.miss().0 / other.miss().0).ln().abs();
+                apart <= own.error + other.error + SAME
+            })
+        }),
+        (Finding::Paper000(a), Finding::Paper000(b)) => both(a, b, |x, y| {
+            let apart = (x.value.divergence / y.value.divergence).ln().abs();
+            apart <= x.value.error + y.value.error + SAME
+        }),
         // Facts of two kinds: only that something is not there can be said in several.
         _ => absent(a) && absent(b),
     }
@@ -118,6 +133,8 @@ fn absent(finding: &Finding) -> bool {
         Finding::Numbers(fact) => matches!(fact, Fact::Absent { .. }),
         Finding::Word(fact) => matches!(fact, Fact::Absent { .. }),
         Finding::Geometries(fact) => matches!(fact, Fact::Absent { .. }),
+        Finding::Texture(fact) => matches!(fact, Fact::Absent { .. }),
+        Finding::Paper000(fact) => matches!(fact, Fact::Absent { .. }),
     }
 }
 

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use warpsight_ir::profile::{Fact, Geometry, Source};
+use warpsight_ir::texture::TextureFit;
+use warpsight_ir::texture::paper000::Paper000;
 
 /// A fact of a device, in SI units: seconds, bytes, bytes a second, operations a second; numbers of things as they are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,6 +18,10 @@ pub enum Finding {
     Word(Fact<String>),
     /// Geometries of a cache, each consistent with everything measured; the first explains it best.
     Geometries(Fact<Vec<Geometry>>),
+    /// What fetches of images take by where they go.
+    Texture(Fact<TextureFit>),
+    /// The same as paper 000 has it.
+    Paper000(Fact<Paper000>),
 }
 
 /// Points of a curve, for the page.
@@ -71,6 +77,8 @@ impl Findings {
                 Finding::Numbers(Fact::Known { source, .. }) => source,
                 Finding::Word(Fact::Known { source, .. }) => source,
                 Finding::Geometries(Fact::Known { source, .. }) => source,
+                Finding::Texture(Fact::Known { source, .. }) => source,
+                Finding::Paper000(Fact::Known { source, .. }) => source,
                 _ => continue,
             };
             if *own == source {

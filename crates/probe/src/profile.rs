@@ -1,6 +1,7 @@
 //! What was found, as a profile that models take, and held against itself.
 
 use crate::{Finding, Findings};
+use warpsight_ir::layout::ImageLayout;
 use warpsight_ir::profile::{Cache, Execution, Fact, Images, Matrix, Memory, Probed, Profile, Source, Tlb};
 use warpsight_ir::{Bytes, BytesPerSecond, Cycles, Hertz, Seconds};
 
@@ -21,11 +22,7 @@ pub fn profile(findings: &Findings, name: &str, description: &str) -> Profile {
         architecture: None,
         execution: reader.execution(),
         memory: reader.memory(),
-        image: Images {
-            max_width: reader.count("image.max_width"),
-            max_height: reader.count("image.max_height"),
-            layout: Fact::unknown("no walk through two dimensions tells it"),
-        },
+        image: Images { max_width: reader.count("image.max_width"), max_height: reader.count("image.max_height"), layout: reader.layout() },
         probed: reader.probed(),
     }
 }
@@ -184,6 +181,18 @@ impl Reader<'_> {
         }
     }
 
+    /// The layout of the best shape of the texture cache; the others stand among the shapes.
+    fn layout(&self) -> Fact<ImageLayout> {
+        match self.geometries("texture.image2d.geometries") {
+            Fact::Known { value, source, cite, .. } => match value.first().and_then(|geometry| geometry.layout) {
+                Some(layout) => Fact::known(layout, source, cite),
+                None => Fact::unknown("no walk through two dimensions tells it"),
+            },
+            Fact::Absent { absent } => Fact::Absent { absent },
+            Fact::Unknown { unknown } => Fact::Unknown { unknown },
+        }
+    }
+
     fn memory(&self) -> Memory {
         Memory {
             texture_l1: self.cache(&["texture.l1"]),
@@ -229,11 +238,18 @@ impl Reader<'_> {
             read_paths: self.word("read.paths"),
             image_address: self.seconds("image.address_s"),
             constant_l1: self.cache(&["constant.l1"]),
-            texture_geometries: self.geometries("texture.l1.geometries"),
+            texture_geometries: match self.geometries("texture.image2d.geometries") {
+                Fact::Unknown { .. } => self.geometries("texture.l1.geometries"),
+                joint => joint,
+            },
             buffer_geometries: self.geometries("buffer.l1.geometries"),
             texture_fit: match self.findings.facts.get("texture.fit") {
-                Some(Finding::Numbers(fact)) => fact.clone(),
+                Some(Finding::Texture(fact)) => fact.clone(),
                 _ => Fact::unknown("`texture.fit` was not measured"),
+            },
+            texture_paper000: match self.findings.facts.get("texture.paper000") {
+                Some(Finding::Paper000(fact)) => fact.clone(),
+                _ => Fact::unknown("`texture.paper000` was not measured"),
             },
         }
     }

@@ -6,7 +6,7 @@ mod silicon;
 use silicon::Silicon;
 
 /// Facts of other aspects.
-const OTHERS: [&str; 7] = ["cores", "registers", "peak", "ALUs", "schedulers", "bandwidth", "DRAM"];
+const OTHERS: [&str; 9] = ["cores", "registers", "peak", "ALUs", "schedulers", "bandwidth", "DRAM", "layout", "held-out"];
 
 #[test]
 fn silicon_by_chance_comes_back() {

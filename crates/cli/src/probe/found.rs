@@ -168,6 +168,8 @@ fn finite(findings: &mut Findings) {
             Finding::Number(fact) => known_only(fact, |number| number.is_finite()),
             Finding::Numbers(fact) => known_only(fact, |numbers| numbers.iter().all(|number| number.is_finite())),
             Finding::Geometries(fact) => known_only(fact, |shapes| shapes.iter().all(|shape| shape.error.is_finite())),
+            Finding::Texture(fact) => known_only(fact, |fit| fit.texels.iter().all(|own| own.is_finite())),
+            Finding::Paper000(fact) => known_only(fact, |paper| paper.is_finite()),
             Finding::Word(_) => {}
         }
     }

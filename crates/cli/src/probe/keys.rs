@@ -1,6 +1,7 @@
 //! How keys of findings are shown: under which heading, in which unit, and the figure of a paper that shows the same.
 
 use warpsight_ir::profile::{Fact, Source};
+use warpsight_ir::texture::TexelFit;
 use warpsight_probe::{Finding, Geometry};
 
 /// Parts of a device, each with the first words of its keys. What stands nowhere is shown last.
@@ -21,7 +22,7 @@ const OTHERS: &str = "Others";
 const MOST_LISTED: usize = 4;
 
 /// Figures of papers by parts of keys; the first that fits holds.
-const FIGURES: [(&[&str], &str); 10] = [
+const FIGURES: [(&[&str], &str); 11] = [
     (&["local.split"], "001, table 1"),
     (&["registers.", "concurrency."], "001, figure 5"),
     (&["warp.by_latency", "int.divide"], "001, figure 7"),
@@ -30,6 +31,7 @@ const FIGURES: [(&[&str], &str); 10] = [
     (&["bandwidth", "cores", "local.", "alu.", "cache."], "001, figure 9"),
     (&["texture.scaling"], "000, figure 4"),
     (&["texture.locality"], "000, figure 5"),
+    (&["texture.fit", "texture.paper000"], "000, figure 2"),
     (&["capacity_bytes", "line_bytes", "latency", ".sets", ".ways", "geometries", "instances"], "001, figure 6"),
     (&["read."], "001, figure 9"),
 ];
@@ -145,6 +147,8 @@ impl Cells {
             Finding::Numbers(fact) => Self::said(fact, |values| list(values, |value| unit.words(*value))),
             Finding::Word(fact) => Self::said(fact, String::clone),
             Finding::Geometries(fact) => Self::said(fact, |shapes| first(shapes)),
+            Finding::Texture(fact) => Self::said(fact, |fit| list(&fit.texels, texels)),
+            Finding::Paper000(fact) => Self::said(fact, |paper| format!("C {}, D {}", digits(paper.lines), digits(paper.divergence))),
         }
     }
 
@@ -190,8 +194,15 @@ fn first(shapes: &[Geometry]) -> String {
 
 fn shape(shape: &Geometry) -> String {
     let hash = if shape.hash.is_some() { " hashed" } else { "" };
-    let layout = shape.layout.as_ref().map(|layout| format!(" {layout}")).unwrap_or_default();
+    let layout = shape.layout.as_ref().and_then(|layout| serde_json::to_string(layout).ok());
+    let layout = layout.map(|layout| format!(" {}", layout.replace('"', ""))).unwrap_or_default();
     format!("{} sets × {} ways{hash}{layout}", shape.sets, shape.ways)
+}
+
+/// What fetches of texels of one size take: a hit, and what each block costs beyond it.
+fn texels(fit: &TexelFit) -> String {
+    let blocks = fit.blocks.iter().map(|cost| format!(" + {} by {} × {}", Unit::Seconds.words(cost.first.0), cost.width, cost.height));
+    format!("{} B: {}{}", fit.texel_bytes, Unit::Seconds.words(fit.hit.0), blocks.collect::<String>())
 }
 
 fn source_name(source: Source) -> &'static str {
@@ -231,6 +242,8 @@ mod tests {
         assert_eq!((part("local.split"), figure("local.split")), ("Local memory", "001, table 1"));
         assert_eq!((part("cache.texture_and_buffer"), figure("warp.by_latency")), ("Caches in common", "001, figure 7"));
         assert_eq!((part("tomorrow.key"), figure("tomorrow.key")), ("Others", "-"));
+        let figures = ["texture.fit_error.warp", "texture.scaling.row.gain", "texture.locality.group"].map(figure);
+        assert_eq!(figures, ["000, figure 2", "000, figure 4", "000, figure 5"]);
         assert!(parts().any(|own| own == part("tomorrow.key")));
     }
 

@@ -136,6 +136,7 @@ impl Profile {
                 ("texture_geometries", Number::Other),
                 ("buffer_geometries", Number::Other),
                 ("texture_fit", Number::Other),
+                ("texture_paper000", Number::Other),
             ],
         );
         put("probed.constant_l1", &cache(&p.constant_l1));

@@ -13,6 +13,7 @@ mod reads;
 mod registers;
 mod split;
 mod steady;
+mod texture;
 mod timer;
 mod warp;
 
@@ -56,6 +57,7 @@ pub fn all() -> Vec<Aspect> {
         arithmetic::aspect(),
         registers::aspect(),
         hierarchy::aspect(),
+        texture::aspect(),
         bandwidth::aspect(),
         local::aspect(),
         control::aspect(),

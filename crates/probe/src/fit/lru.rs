@@ -180,9 +180,16 @@ const LOST: f64 = 0.01;
 /// own with probability at most 1/k, and one of all N with probability N/k (Markov's inequality); the two latencies fitted along take
 /// what a χ² of two degrees of freedom takes. So the [deviance](Fitted::deviance) of the truth is small.
 pub fn consistent(fitted: &[Fitted]) -> Vec<&Fitted> {
-    let Some(best) = fitted.iter().min_by(|a, b| a.chi2.total_cmp(&b.chi2)) else { return vec![] };
-    let limit = 2.0 * (fitted.len() as f64 / LOST).ln() + 2.0 * (1.0 / LOST).ln();
-    fitted.iter().filter(|fit| fit.deviance(best) <= limit).collect()
+    consistent_among(fitted, |fit| fit)
+}
+
+/// The same among whatever has a fit: of several hypotheses of where addresses are, say.
+pub fn consistent_among<T>(all: &[T], of: impl Fn(&T) -> &Fitted) -> Vec<&T> {
+    let Some(best) = all.iter().min_by(|a, b| of(a).chi2.total_cmp(&of(b).chi2)) else { return vec![] };
+    let limit = 2.0 * (all.len() as f64 / LOST).ln() + 2.0 * (1.0 / LOST).ln();
+    let mut kept: Vec<&T> = all.iter().filter(|fit| of(fit).deviance(of(best)) <= limit).collect();
+    kept.sort_by(|a, b| of(a).chi2.total_cmp(&of(b).chi2));
+    kept
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use warpsight_ir::layout::ImageLayout;
 use warpsight_ir::occupancy::Residency;
 use warpsight_ir::profile::Fact;
 use warpsight_probe::{Context, Finding, Findings, Scale, aspects, battery};
@@ -14,6 +15,8 @@ pub struct Silicon {
     pub numbers: BTreeMap<&'static str, f64>,
     /// Address bits whose XOR a set's number is, of images; the lowest digits of a line's number where there are none.
     pub hash: Option<Vec<Vec<u32>>>,
+    /// How texels of images of two dimensions lie.
+    pub layout: ImageLayout,
 }
 
 impl Silicon {
@@ -61,7 +64,9 @@ impl Silicon {
             (0..bits).map(|bit| vec![low + bit, low + bit + distance]).collect()
         });
         planted(&mut numbers, base);
-        Self { base, numbers, hash }
+        // Of numbers of its own, so that everything else is as it was before there were layouts.
+        let layout = layout(&mut fastrand::Rng::with_seed(numbers["timer.seed"] as u64));
+        Self { base, numbers, hash, layout }
     }
 
     /// Its file.
@@ -86,6 +91,7 @@ impl Silicon {
                 tables.entry(name).or_default().push(format!("set_hash = {plain:?}"));
             }
         }
+        tables.entry("texture.image2d".into()).or_default().push(format!("layout = {}", toml_of(self.layout)));
         let mut text = format!("base = \"{}\"\nname = \"by-chance\"\n", self.base);
         for (table, keys) in tables {
             text += &format!("[{table}]\n{}\n", keys.join("\n"));
@@ -140,6 +146,14 @@ impl Silicon {
             Some(_) => judge("texture ways among those listed", ways, in_set.then_some(ways), &exact),
         }
         judge("texture latency", self.texture_hit(), get("texture.l1.latency_s"), &within(0.05));
+        let geometries = match found.facts.get("texture.image2d.geometries") {
+            Some(Finding::Geometries(Fact::Known { value, .. })) => value.clone(),
+            _ => vec![],
+        };
+        let listed = geometries.iter().any(|geometry| geometry.layout == Some(self.layout));
+        judge("texture layout among those listed", 1.0, (!geometries.is_empty()).then_some(f64::from(u8::from(listed))), &exact);
+        judge("held-out fetches of a lane within 10 %", 0.0, get("texture.fit_error.thread"), &|error, _| error <= 0.1);
+        judge("held-out fetches of warps within 10 %", 0.0, get("texture.fit_error.warp"), &|error, _| error <= 0.1);
         judge("L2 capacity", self.number("l2.cache.bytes"), get("buffer.l2.capacity_bytes"), &exact);
         judge("L2 line", self.number("l2.cache.line"), get("buffer.l2.line_bytes"), &exact);
         let warps = match found.facts.get("warp.sizes") {
@@ -253,6 +267,28 @@ fn planted(numbers: &mut BTreeMap<&'static str, f64>, base: &str) {
     let computed = 4.0 * numbers["core.ports"] * numbers["core.lanes"];
     let own: f64 = if base == "adreno640" { 84.0 } else { 5.9 };
     numbers.insert("buffer.bytes_per_cycle", own.min(0.35 * computed));
+}
+
+/// Any layout there is.
+fn layout(rng: &mut fastrand::Rng) -> ImageLayout {
+    match rng.u32(0..4) {
+        0 => ImageLayout::Linear { pitch_align: 16 << rng.u32(0..5) },
+        1 => ImageLayout::AdrenoTiled { channels: 4 << rng.u32(0..2), highest_bank_bit: rng.u32(13..17) },
+        2 => ImageLayout::MaliInterleaved,
+        _ => ImageLayout::NvidiaBlockLinear { gobs_log2: rng.u32(0..6) },
+    }
+}
+
+/// A layout as silicon's files have it.
+fn toml_of(layout: ImageLayout) -> String {
+    match layout {
+        ImageLayout::Linear { pitch_align } => format!("{{ linear = {{ pitch_align = {pitch_align} }} }}"),
+        ImageLayout::AdrenoTiled { channels, highest_bank_bit } => {
+            format!("{{ adreno_tiled = {{ channels = {channels}, highest_bank_bit = {highest_bank_bit} }} }}")
+        }
+        ImageLayout::MaliInterleaved => "\"mali_interleaved\"".into(),
+        ImageLayout::NvidiaBlockLinear { gobs_log2 } => format!("{{ nvidia_block_linear = {{ gobs_log2 = {gobs_log2} }} }}"),
+    }
 }
 
 /// How many caches were found on a way to memory.

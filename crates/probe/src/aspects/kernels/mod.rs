@@ -91,13 +91,13 @@ fn ends(result: &JobResult) -> Result<Vec<f32>, String> {
 }
 
 /// That the numbers of the first and last thread are these.
-fn expect(found: &[f32], wanted: [f64; 2]) -> Result<(), String> {
+pub(crate) fn expect(found: &[f32], wanted: [f64; 2]) -> Result<(), String> {
     let found: Vec<f64> = found.iter().map(|v| f64::from(*v)).collect();
     if found == wanted { Ok(()) } else { Err(format!("the first and last thread have {found:?}, not {wanted:?}")) }
 }
 
 /// Numbers that compilers do not know.
-fn constants(numbers: &[f32]) -> MemorySpec {
+pub(crate) fn constants(numbers: &[f32]) -> MemorySpec {
     let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
     crate::kernels::buffer(bytes.len() as u64, Init::Data(bytes))
 }

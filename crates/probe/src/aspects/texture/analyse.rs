@@ -1,0 +1,212 @@
+//! What walks through images say.
+
+use super::super::Seen;
+use super::super::arithmetic::full;
+use super::super::ask::{Asked, told};
+use super::super::timer::unknown;
+use super::chase::Texel;
+use super::layout;
+use super::paths::Pattern;
+use super::sharing::{PART, shared};
+use super::spec::{FORMATS, Kind};
+use super::timed::{Timed, timed};
+use super::warps;
+use crate::fit::texture::{Sample, fit, paper000};
+use crate::{Curve, Finding, Findings, Scale};
+use std::collections::BTreeMap;
+use warpsight_ir::profile::{Fact, Source};
+use warpsight_ir::texture::paper000::Paper000;
+use warpsight_ir::texture::{TexelFit, TextureFit};
+use warpsight_ir::{ImageFormat, Seconds};
+
+/// One walk of so many is kept from the fit.
+const HELD_OUT: usize = 4;
+/// Lanes that surely are one warp, where no warp was found.
+const LANES: u32 = 4;
+/// A texel is in another line where its fetch takes this many times a hit at least.
+const ANOTHER: f64 = 1.1;
+
+pub(super) fn analyse(seen: &Seen) -> Findings {
+    let timed = timed(seen);
+    let mut findings = Findings::default();
+    let warp = warp(seen);
+    let samples = samples(&timed, warp);
+    let hits: BTreeMap<u32, f64> =
+        timed.iter().filter(|own| own.spec.kind == super::HIT).map(|own| (own.spec.format.bytes(), own.seconds)).collect();
+    fits(seen, &samples, &hits, &mut findings);
+    lines(&timed, &hits, &mut findings);
+    warps::scaling(&timed, &mut findings);
+    warps::locality(&timed, warp, &mut findings);
+    let fit = fit_of(&findings, FORMATS[0].bytes());
+    warps::tiles(&timed, warp, fit.as_ref(), &mut findings);
+    layout::analyse(seen, &timed, &mut findings);
+    sharing(seen, &mut findings);
+    findings
+}
+
+/// Lanes that go together for sure.
+fn warp(seen: &Seen) -> u32 {
+    match seen.found.facts.get("warp.sizes") {
+        Some(Finding::Numbers(fact)) => fact.get().and_then(|sizes| sizes.first()).map_or(LANES, |size| size.max(1.0) as u32),
+        _ => LANES,
+    }
+}
+
+/// Walks from memory by lanes of one warp.
+fn samples(timed: &[Timed], warp: u32) -> Vec<Sample> {
+    let own = timed.iter().filter(|own| own.spec.lanes <= warp);
+    let mut number = 0;
+    let own = own.filter_map(|own| {
+        let pattern = match own.spec.kind {
+            Kind::Strides(_) | Kind::Tile(_) => None,
+            Kind::Pattern(pattern) => Some((Pattern::ALL.iter().position(|other| *other == pattern)? as u32, pattern.distance())),
+            Kind::Start | Kind::Pair(_) | Kind::Lattice(..) => return None,
+        };
+        number += 1;
+        Some(Sample {
+            texel_bytes: own.spec.format.bytes(),
+            lanes: own.spec.lanes as usize,
+            texels: own.texels.clone(),
+            seconds: own.seconds,
+            pattern,
+            held_out: number % HELD_OUT == 0,
+        })
+    });
+    own.collect()
+}
+
+fn fits(seen: &Seen, samples: &[Sample], hits: &BTreeMap<u32, f64>, findings: &mut Findings) {
+    let fit_of = |format: &ImageFormat| fit(samples, format.bytes(), hits.get(&format.bytes()).copied());
+    let texels: Vec<_> = FORMATS.iter().rev().filter_map(fit_of).collect();
+    let capacity = seen.found.get("texture.l1.capacity_bytes").zip(seen.found.get("texture.l1.line_bytes"));
+    let published = capacity.and_then(|(capacity, line)| paper000(samples, (capacity / line).round()));
+    let errors = |errors: &mut dyn Iterator<Item = f64>| {
+        let all: Vec<f64> = errors.filter(|error| error.is_finite()).collect();
+        (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
+    };
+    let cite = "paths by random strides from memory, of which one in four was kept from the fit";
+    let mut error = |key: &str, error: Option<f64>| {
+        let fact = error.map_or(Fact::unknown("too few walks were measured"), |error| Fact::known(error, Source::Measured, cite));
+        findings.number(key, fact);
+    };
+    error("texture.fit_error.thread", errors(&mut texels.iter().map(|fit| fit.error)));
+    error("texture.fit_error.warp", errors(&mut texels.iter().filter_map(|fit| fit.warp_error)));
+    error("texture.paper000_error.thread", published.as_ref().map(|paper| paper.error).filter(|error| error.is_finite()));
+    error("texture.paper000_error.warp", published.as_ref().and_then(|paper| paper.warp_error));
+    let fit = TextureFit { texels };
+    held_out(&fit, published.as_ref(), samples, findings);
+    let few = "too few walks by random strides were measured";
+    let fact = if fit.texels.is_empty() { Fact::unknown(few) } else { Fact::known(fit, Source::Measured, cite) };
+    findings.facts.insert("texture.fit".into(), Finding::Texture(fact));
+    let fact = published.map_or(Fact::unknown(few), |paper| Fact::known(paper, Source::Measured, cite));
+    findings.facts.insert("texture.paper000".into(), Finding::Paper000(fact));
+}
+
+/// What was predicted of walks that no fit has seen, against what they took.
+fn held_out(fit: &TextureFit, paper: Option<&Paper000>, samples: &[Sample], findings: &mut Findings) {
+    let own = || samples.iter().filter(|sample| sample.held_out);
+    let ours = |sample: &Sample| fit.texels.iter().find(|own| own.texel_bytes == sample.texel_bytes).map(|own| own.seconds(&sample.path()));
+    let published = |sample: &Sample| {
+        let paper = paper?;
+        let thread = paper.thread(sample.texel_bytes, &warpsight_ir::texture::paper000::histogram(&sample.path()))?;
+        match sample.pattern {
+            Some((_, distance)) => Some(paper.warp(thread, sample.lanes as f64, distance.into())),
+            None => (sample.lanes == 1).then_some(thread),
+        }
+    };
+    findings.curves.push(predictions("the fit", own().filter_map(|sample| Some((sample.seconds, ours(sample)?)))));
+    findings.curves.push(predictions("paper 000", own().filter_map(|sample| Some((sample.seconds, published(sample)?)))));
+}
+
+/// Predictions of a model by what was measured.
+fn predictions(name: &str, all: impl Iterator<Item = (f64, Seconds)>) -> Curve {
+    let mut points: Vec<[f64; 4]> = all.map(|(measured, told)| [measured, told.0, told.0, told.0]).collect();
+    points.sort_by(|a, b| a[0].total_cmp(&b[0]));
+    Curve {
+        title: format!("Seconds of a fetch that {name} predicts of walks it has not seen, against those measured"),
+        x: "measured [s]".into(),
+        y: "predicted [s]".into(),
+        model: points.iter().map(|point| [point[0], point[0]]).collect(),
+        points,
+        ..Curve::default()
+    }
+}
+
+/// Texels of a line along x and along y: the nearest that comes from memory behind one that was far.
+fn lines(timed: &[Timed], hits: &BTreeMap<u32, f64>, findings: &mut Findings) {
+    for format in FORMATS {
+        let own = || {
+            let of = |own: &Timed| match own.spec.kind {
+                Kind::Pair(near) if own.spec.format == format => Some((near, own.seconds)),
+                _ => None,
+            };
+            timed.iter().filter_map(of)
+        };
+        let far = own().find(|pair| pair.0 == (0, 0)).map(|pair| pair.1);
+        let hit = hits.get(&format.bytes()).copied();
+        for (word, of) in [("x", (|near: Texel| (near.0, near.1)) as fn(Texel) -> Texel), ("y", |near| (near.1, near.0))] {
+            let key = format!("texture.line_{}b.{word}_texels", format.bytes());
+            let Some((far, hit)) = far.zip(hit) else {
+                findings.number(key, Fact::unknown("pairs of near texels, or what a hit takes, were not measured"));
+                continue;
+            };
+            // Half of the fetches of a pair go far.
+            let along = own().filter(|(near, _)| of(*near).0 > 0 && of(*near).1 == 0);
+            let mut along: Vec<(u32, f64)> = along.map(|(near, seconds)| (of(near).0, 2.0 * seconds - far)).collect();
+            along.sort_by_key(|pair| pair.0);
+            let cite = "the nearest texel whose fetch takes longer than a hit, behind one whose line was not there";
+            let fact = match along.iter().find(|pair| pair.1 > ANOTHER * hit) {
+                Some(next) => Fact::known(f64::from(next.0), Source::Measured, cite),
+                None => Fact::unknown(format!("no texel up to {} away takes longer", along.last().map_or(0, |pair| pair.0))),
+            };
+            findings.number(key, fact);
+        }
+    }
+}
+
+/// The fit of texels of one size.
+fn fit_of(findings: &Findings, texel_bytes: u32) -> Option<TexelFit> {
+    match findings.facts.get("texture.fit") {
+        Some(Finding::Texture(fact)) => fact.get()?.texels.iter().find(|fit| fit.texel_bytes == texel_bytes).cloned(),
+        _ => None,
+    }
+}
+
+/// What warps that read the same gain, and how lanes lie.
+fn sharing(seen: &Seen, findings: &mut Findings) {
+    let asked = Asked::new(super::NAME, seen.records);
+    let tried = [Scale::Full, Scale::Quick, Scale::Tiny].map(super::figure_5);
+    let answers = tried.map(|(unrolls, parts)| told(shared(&asked, full(seen.device), unrolls, parts)));
+    let shared = match answers.into_iter().reduce(|first, next| first.or(next)) {
+        Some(Ok(shared)) => shared,
+        Some(Err(why)) => return unknown(findings, &["texture.locality.group", "texture.locality.groups", "lane.order"], &why),
+        None => return,
+    };
+    let mut ratio = |key: &str, of: Option<f64>, what: &str| {
+        let cite = format!("{what} that read texels of their own take so many times as long as those that read the same");
+        findings.number(key, of.map_or(Fact::unknown("too few work-items go together"), |of| Fact::known(of, Source::Measured, cite)));
+    };
+    ratio("texture.locality.group", shared.in_group, "parts of a group");
+    ratio("texture.locality.groups", shared.across, "groups");
+    let order = match shared.lanes {
+        Some(order) => {
+            let cite = "coordinates in whose bits work-items differ that wait for each other at a branch";
+            Fact::known(order, Source::Measured, cite)
+        }
+        None => Fact::unknown("work-items that go different ways do not wait for each other"),
+    };
+    findings.facts.insert("lane.order".into(), Finding::Word(order));
+    let mut unrolls: Vec<u32> = shared.by_parts.iter().map(|own| own.0).collect();
+    unrolls.dedup();
+    for unroll in unrolls {
+        let own = shared.by_parts.iter().filter(|own| own.0 == unroll);
+        findings.curves.push(Curve {
+            title: format!("Seconds of a fetch of all work-items of a group that read the same, {unroll} under way"),
+            figure: Some("000, figure 5".into()),
+            x: format!("parts of {PART} work-items"),
+            y: "s".into(),
+            points: own.map(|(_, parts, time)| [f64::from(*parts), time.value, time.lo, time.hi]).collect(),
+            ..Curve::default()
+        });
+    }
+}

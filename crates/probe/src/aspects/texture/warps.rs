@@ -1,0 +1,99 @@
+//! Work-items that go together: the patterns of paper 000, figure 4, and tiles.
+
+use super::paths::Pattern;
+use super::spec::{FORMATS, Kind};
+use super::timed::Timed;
+use crate::{Curve, Finding, Findings};
+use warpsight_ir::profile::{Fact, Source};
+use warpsight_ir::texture::{Path, TexelFit};
+
+/// Figure 4 of paper 000: throughput of each pattern by work-items, beside that of one that goes down a column.
+pub(super) fn scaling(timed: &[Timed], findings: &mut Findings) {
+    let format = FORMATS[0];
+    let of = |pattern: Pattern| {
+        let own = timed.iter().filter(move |own| own.spec.kind == Kind::Pattern(pattern) && own.spec.format == format);
+        let mut rates: Vec<(u32, f64)> = own.map(|own| (own.spec.lanes, f64::from(own.spec.lanes) / own.seconds)).collect();
+        rates.sort_by_key(|rate| rate.0);
+        rates
+    };
+    let one = of(Pattern::Column).first().filter(|rate| rate.0 == 1).map(|rate| rate.1);
+    let Some(one) = one else { return };
+    for pattern in Pattern::ALL {
+        let rates = of(pattern);
+        let Some(alone) = rates.first().filter(|rate| rate.0 == 1).map(|rate| rate.1) else { continue };
+        let key = |of: &str| format!("texture.scaling.{}.{of}", pattern.word());
+        let cite = "fetches a second of one work-item, those of a column 1 (paper 000, figure 4)";
+        findings.number(key("gain"), Fact::known(alone / one, Source::Measured, cite));
+        if let Some(&(lanes, rate)) = rates.last() {
+            let cite =
+                format!("fetches a second of {lanes} work-items, those of one of the same pattern {lanes} times (paper 000, figure 4)");
+            findings.number(key("kept"), Fact::known(rate / (alone * f64::from(lanes)), Source::Measured, cite));
+        }
+        findings.curves.push(Curve {
+            title: format!("Scaling of fetches, pattern {}", pattern.word()),
+            figure: Some("000, figure 4".into()),
+            x: "work-items that go together".into(),
+            y: "fetches a second, of one down a column".into(),
+            log_x: true,
+            model: rates.iter().map(|rate| [f64::from(rate.0), f64::from(rate.0) * alone / one]).collect(),
+            points: rates.iter().map(|rate| [f64::from(rate.0), rate.1 / one, rate.1 / one, rate.1 / one]).collect(),
+            changes: vec![],
+        });
+    }
+}
+
+/// How much longer lanes of a warp take that go places of their own than those of the best tile, whose lines they share.
+pub(super) fn locality(timed: &[Timed], warp: u32, findings: &mut Findings) {
+    let own = || timed.iter().filter(|own| own.spec.format == FORMATS[0] && (2..=warp).contains(&own.spec.lanes));
+    let Some(lanes) = own().map(|own| own.spec.lanes).max() else { return };
+    let own = || own().filter(|own| own.spec.lanes == lanes);
+    let tile = own().filter(|own| matches!(own.spec.kind, Kind::Tile(_))).map(|own| own.seconds).min_by(f64::total_cmp);
+    let apart: Vec<f64> = own().filter(|own| matches!(own.spec.kind, Kind::Strides(_))).map(|own| own.seconds).collect();
+    let Some(tile) = tile.filter(|_| !apart.is_empty()) else { return };
+    let cite = format!("{lanes} lanes that go their own ways by strides take so many times as long as those of the best tile");
+    let ratio = apart.iter().sum::<f64>() / apart.len() as f64 / tile;
+    findings.number("texture.locality.warp", Fact::known(ratio, Source::Measured, cite));
+}
+
+/// Which shape of a tile the largest group that goes together fetches fastest.
+pub(super) fn tiles(timed: &[Timed], warp: u32, fit: Option<&TexelFit>, findings: &mut Findings) {
+    let lanes = timed.iter().filter(|own| matches!(own.spec.kind, Kind::Tile(_))).map(|own| own.spec.lanes).max();
+    let Some(lanes) = lanes else { return };
+    let own = timed.iter().filter(|own| own.spec.lanes == lanes && own.spec.format == FORMATS[0]);
+    let mut shapes: Vec<(u32, f64)> = own
+        .filter_map(|own| match own.spec.kind {
+            Kind::Tile(across) => Some((across, own.seconds)),
+            _ => None,
+        })
+        .collect();
+    shapes.sort_by_key(|shape| shape.0);
+    let Some(best) = shapes.iter().min_by(|a, b| a.1.total_cmp(&b.1)) else { return };
+    let cite = format!("tiles of {lanes} work-items at places by chance");
+    let word = format!("{} x {}", best.0, lanes / best.0);
+    findings.facts.insert("texture.warp_shape.best".into(), Finding::Word(Fact::known(word, Source::Measured, cite.clone())));
+    for (across, seconds) in &shapes {
+        findings.number(
+            format!("texture.warp_shape.{across}x{}.fetch_s", lanes / across),
+            Fact::known(*seconds, Source::Measured, cite.clone()),
+        );
+    }
+    let walks = timed.iter().filter(|own| own.spec.lanes == lanes && own.spec.format == FORMATS[0]);
+    let model = walks.filter_map(|own| match (own.spec.kind, fit) {
+        (Kind::Tile(across), Some(fit)) if lanes <= warp => {
+            Some([f64::from(across), fit.seconds(&Path::new(lanes as usize, &own.texels)).0])
+        }
+        _ => None,
+    });
+    let mut model: Vec<[f64; 2]> = model.collect();
+    model.sort_by(|a, b| a[0].total_cmp(&b[0]));
+    findings.curves.push(Curve {
+        title: format!("Seconds of a fetch by {lanes} work-items against the width of their tile"),
+        figure: None,
+        x: "texels across".into(),
+        y: "s".into(),
+        log_x: true,
+        points: shapes.iter().map(|shape| [f64::from(shape.0), shape.1, shape.1, shape.1]).collect(),
+        model,
+        changes: vec![],
+    });
+}

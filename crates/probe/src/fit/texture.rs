@@ -1,0 +1,158 @@
+//! What fetches take by where they go, fitted to walks: [`TextureFit`], and the model as paper 000 has it beside it.
+
+mod paper000;
+
+pub use paper000::paper000;
+
+use warpsight_ir::Seconds;
+use warpsight_ir::texture::{Block, BlockCost, Path, Returns, Strides, TexelFit, held};
+
+/// A measured walk.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    /// Bytes of a texel.
+    pub texel_bytes: u32,
+    /// Lanes that went together.
+    pub lanes: usize,
+    /// Where they went, fetch by fetch.
+    pub texels: Vec<(u32, u32)>,
+    /// Mean seconds of a fetch.
+    pub seconds: f64,
+    /// Where it is a pattern of paper 000: its number, and steps of a lane before it comes back to a line (s).
+    pub pattern: Option<(u32, u32)>,
+    /// Whether the fit must not see it.
+    pub held_out: bool,
+}
+
+impl Sample {
+    /// Its path.
+    pub fn path(&self) -> Path<'_> {
+        Path::new(self.lanes, &self.texels)
+    }
+    /// Whether one lane went by strides: what threads cost is fitted to those.
+    fn is_thread(&self) -> bool {
+        self.lanes == 1 && self.pattern.is_none()
+    }
+}
+
+/// Blocks that make up less than this part of what fetches take are left out.
+const LEAST: f64 = 0.015;
+/// A fetch that takes this much longer than a hit, where no stride leaves a block of several texels, goes to a new line each time.
+const MISSES: f64 = 1.25;
+/// Walks below which nothing is fitted.
+const FEWEST: usize = 8;
+
+/// Fits what fetches of texels of one size take; `hit` is what a fetch takes that finds its line, where others measured it. `None` where
+/// there are too few walks.
+pub fn fit(samples: &[Sample], texel_bytes: u32, hit: Option<f64>) -> Option<TexelFit> {
+    let own: Vec<&Sample> = samples.iter().filter(|sample| sample.texel_bytes == texel_bytes && sample.seconds > 0.0).collect();
+    let seen: Vec<&Sample> = own.iter().copied().filter(|sample| sample.is_thread() && !sample.held_out).collect();
+    if seen.len() < FEWEST {
+        return None;
+    }
+    let (first, blocks) = thread(&seen);
+    let mut found = TexelFit { texel_bytes, hit: Seconds(first), blocks, lines: f64::MAX, fading: 1.0, ..TexelFit::default() };
+    // Where a line holds no two texels every step of such walks goes to another line, and nothing else shows a hit.
+    if let Some(hit) = hit.filter(|hit| first > MISSES * hit) {
+        found.hit = Seconds(hit);
+        found.blocks.insert(0, BlockCost { width: 1, height: 1, first: Seconds(first - hit), further: Seconds::ZERO });
+    }
+    found.error = error(&found, own.iter().copied().filter(|sample| sample.is_thread() && sample.held_out)).unwrap_or(f64::NAN);
+    let together: Vec<&Sample> = own.iter().copied().filter(|sample| !sample.is_thread()).collect();
+    let seen: Vec<&Sample> = together.iter().copied().filter(|sample| !sample.held_out).collect();
+    if seen.len() >= FEWEST {
+        found = warp(&seen, &found);
+        found.warp_error = error(&found, together.into_iter().filter(|sample| sample.held_out));
+    }
+    Some(found)
+}
+
+/// The mean relative error of a fit.
+fn error<'s>(fit: &TexelFit, samples: impl Iterator<Item = &'s Sample>) -> Option<f64> {
+    mean(samples.map(|sample| (fit.seconds(&sample.path()).0 / sample.seconds - 1.0).abs()))
+}
+
+/// The mean of some numbers, where there are any.
+fn mean(numbers: impl Iterator<Item = f64>) -> Option<f64> {
+    let all: Vec<f64> = numbers.collect();
+    (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
+}
+
+/// Strides of a path where all blocks are held for good.
+fn first_visits(sample: &Sample, block: Block) -> Strides {
+    Strides::of(&sample.path().returns(block), |_| 1.0)
+}
+
+/// What a fetch takes that crosses nothing, and what strides to blocks take: least squares of relative errors, none negative.
+fn thread(samples: &[&Sample]) -> (f64, Vec<BlockCost>) {
+    let assumed = Block::assumed();
+    let strides: Vec<Vec<f64>> =
+        samples.iter().map(|sample| assumed.iter().map(|block| first_visits(sample, *block).any).collect()).collect();
+    let mut kept: Vec<usize> = (0..assumed.len()).collect();
+    loop {
+        let columns = kept.len() + 1;
+        let row = |(sample, strides): (&&Sample, &Vec<f64>)| -> Vec<f64> {
+            std::iter::once(1.0).chain(kept.iter().map(|&block| strides[block])).map(|share| share / sample.seconds).collect()
+        };
+        let rows: Vec<f64> = samples.iter().zip(&strides).flat_map(row).collect();
+        let found = super::non_negative(&rows, &vec![1.0; samples.len()], columns);
+        // The part of each block in what walks take.
+        let part = |n: usize| rows.chunks(columns).map(|row| row[n] * found[n]).sum::<f64>() / samples.len() as f64;
+        let telling: Vec<usize> = (1..columns).filter(|&n| part(n) >= LEAST).map(|n| kept[n - 1]).collect();
+        if telling.len() == kept.len() {
+            let cost = |(block, first): (&usize, &f64)| BlockCost {
+                width: assumed[*block].width,
+                height: assumed[*block].height,
+                first: Seconds(*first),
+                further: Seconds::ZERO,
+            };
+            return (found[0], kept.iter().zip(&found[1..]).map(cost).collect());
+        }
+        kept = telling;
+    }
+}
+
+/// What is known of one sample of several lanes before the cache's lines and fading are.
+struct Known<'s> {
+    sample: &'s Sample,
+    /// How the smallest block comes back.
+    returns: Returns,
+    /// Strides of the larger ones.
+    larger: Vec<Strides>,
+}
+
+/// The same with what further lanes and blocks take, and what the cache holds: the best of many caches by least squares, none negative.
+fn warp(samples: &[&Sample], thread: &TexelFit) -> TexelFit {
+    let Some(smallest) = thread.blocks.first().map(BlockCost::block) else { return thread.clone() };
+    let known = samples.iter().map(|sample| Known {
+        sample,
+        returns: sample.path().returns(smallest),
+        larger: thread.blocks[1..].iter().map(|cost| first_visits(sample, cost.block())).collect(),
+    });
+    let known: Vec<Known> = known.collect();
+    let caches = (0..=28).map(|n| 2_f64.powf(f64::from(n) / 2.0)).flat_map(|lines| [1.0, 2.0, 4.0, 16.0].map(|fading| (lines, fading)));
+    let fits = caches.map(|(lines, fading)| queues(&known, thread, lines, fading));
+    fits.min_by(|a, b| a.0.total_cmp(&b.0)).map_or(thread.clone(), |best| best.1)
+}
+
+/// What further lanes and blocks take with one cache, and the sum of squares that it leaves.
+fn queues(known: &[Known], thread: &TexelFit, lines: f64, fading: f64) -> (f64, TexelFit) {
+    let columns = thread.blocks.len() + 1;
+    let (mut rows, mut targets) = (vec![], vec![]);
+    for own in known {
+        let smallest = Strides::of(&own.returns, |since| held(since, lines, fading));
+        let strides: Vec<Strides> = std::iter::once(smallest).chain(own.larger.iter().copied()).collect();
+        let alone = thread.of_strides(1, &strides.iter().map(|own| Strides { any: own.any, blocks: own.any }).collect::<Vec<_>>());
+        rows.push((own.sample.lanes - 1) as f64 / own.sample.seconds);
+        rows.extend(strides.iter().map(|strides| (strides.blocks - strides.any) / own.sample.seconds));
+        targets.push(1.0 - alone.0 / own.sample.seconds);
+    }
+    let found = super::non_negative(&rows, &targets, columns);
+    let off = rows.chunks(columns).zip(&targets).map(|(row, target)| row.iter().zip(&found).map(|(a, x)| a * x).sum::<f64>() - target);
+    let squares = off.map(|off| off * off).sum();
+    let blocks = thread.blocks.iter().zip(&found[1..]).map(|(cost, further)| BlockCost { further: Seconds(*further), ..*cost });
+    (squares, TexelFit { lane: Seconds(found[0]), blocks: blocks.collect(), lines, fading, ..thread.clone() })
+}
+
+#[cfg(test)]
+mod tests;

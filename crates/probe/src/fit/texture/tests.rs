@@ -1,0 +1,112 @@
+use super::*;
+use fastrand::Rng;
+
+const LINE: Block = Block { width: 2, height: 2 };
+const BEHIND: Block = Block { width: 8, height: 4 };
+
+/// A device whose cache holds so many lines: hits of 100 ns, misses of 50 more, 200 more where what is behind misses; lanes and further
+/// lines queue.
+fn truth(lines: f64) -> TexelFit {
+    let cost = |block: Block, first, further| BlockCost {
+        width: block.width,
+        height: block.height,
+        first: Seconds(first),
+        further: Seconds(further),
+    };
+    TexelFit {
+        texel_bytes: 8,
+        hit: Seconds(100e-9),
+        lane: Seconds(0.3e-9),
+        blocks: vec![cost(LINE, 50e-9, 2e-9), cost(BEHIND, 200e-9, 6e-9)],
+        lines,
+        fading: 16.0,
+        ..TexelFit::default()
+    }
+}
+
+/// Paths of lanes by strides of a few sizes along each axis.
+fn walk(lanes: usize, most: (u32, u32), rng: &mut Rng) -> Vec<(u32, u32)> {
+    let mut at: Vec<(u32, u32)> = (0..lanes as u32).map(|lane| (40 * lane, 7 * lane)).collect();
+    (0..200)
+        .flat_map(|_| {
+            at.iter_mut().for_each(|(x, y)| (*x, *y) = (*x + rng.u32(0..=most.0), *y + rng.u32(0..=most.1)));
+            at.clone()
+        })
+        .collect()
+}
+
+fn samples(truth: &TexelFit, noise: f64) -> Vec<Sample> {
+    let mut rng = Rng::with_seed(11);
+    let mut all = vec![];
+    let mut put = |lanes: usize, texels: Vec<(u32, u32)>, pattern, rng: &mut Rng| {
+        let seconds = truth.seconds(&Path::new(lanes, &texels)).0 * (1.0 + noise * rng.f64());
+        let held_out = all.len() % 4 == 3;
+        all.push(Sample { texel_bytes: 8, lanes, texels, seconds, pattern, held_out });
+    };
+    for _ in 0..40 {
+        let most = (rng.u32(1..9), rng.u32(1..9));
+        put(1, walk(1, most, &mut rng), None, &mut rng);
+    }
+    for lanes in [1_u32, 2, 4, 8, 16, 32, 64] {
+        for rows in [1, 2, 4, 8] {
+            let texels = (0..144).flat_map(|n| (0..lanes).map(move |lane| (n / rows, lane * rows + n % rows))).collect();
+            put(lanes as usize, texels, Some((rows, rows)), &mut rng);
+        }
+        if lanes > 1 {
+            put(lanes as usize, walk(lanes as usize, (3, 3), &mut rng), None, &mut rng);
+        }
+    }
+    all
+}
+
+#[test]
+fn a_planted_device_comes_back() {
+    for lines in [16.0, 64.0] {
+        let truth = truth(lines);
+        let found = fit(&samples(&truth, 0.0), 8, None).expect("enough walks");
+        assert!(found.error < 0.01 && found.warp_error.is_some_and(|error| error < 0.03), "{found:?}");
+        assert!((found.hit.0 / truth.hit.0 - 1.0).abs() < 0.05, "{found:?}");
+        assert!((found.lines / lines).log2().abs() <= 0.5, "{found:?}");
+        // What strides to all blocks together take.
+        let all: f64 = found.blocks.iter().map(|cost| cost.first.0).sum();
+        assert!((all / 250e-9 - 1.0).abs() < 0.05, "{found:?}");
+    }
+}
+
+#[test]
+fn noise_stays_noise() {
+    let found = fit(&samples(&truth(32.0), 0.05), 8, None).expect("enough walks");
+    assert!(found.error < 0.04 && found.warp_error.is_some_and(|error| error < 0.06), "{found:?}");
+}
+
+#[test]
+fn the_published_model_is_fitted_beside_it() {
+    let all = samples(&truth(32.0), 0.01);
+    let (ours, paper) = (fit(&all, 8, None).expect("enough walks"), paper000(&all, 32.0).expect("enough walks"));
+    assert!(ours.error < paper.error && ours.warp_error < paper.warp_error, "{ours:?} {paper:?}");
+    assert!(paper.divergence > 1.0, "{paper:?}");
+}
+
+#[test]
+fn a_line_of_one_texel_is_told_by_its_hit() {
+    let mut rng = Rng::with_seed(2);
+    let mut texels = || {
+        let most = (rng.u32(1..9), rng.u32(1..9));
+        walk(1, most, &mut rng)
+    };
+    let all: Vec<Sample> = (0..20)
+        .map(|n| Sample { texel_bytes: 16, lanes: 1, texels: texels(), seconds: 300e-9, pattern: None, held_out: n % 4 == 3 })
+        .collect();
+    let found = fit(&all, 16, Some(100e-9)).expect("enough walks");
+    let once = found.seconds(&Path::new(1, &[(5, 5), (9, 9)])).0;
+    let again = found.seconds(&Path::new(1, &[(5, 5); 50])).0;
+    assert!((once / 300e-9 - 1.0).abs() < 0.01 && again < 110e-9, "{once} {again} {found:?}");
+}
+
+#[test]
+fn few_walks_are_not_fitted() {
+    let all = samples(&truth(32.0), 0.0);
+    assert_eq!(fit(&all[..5], 8, None), None);
+    assert_eq!(fit(&all, 16, None), None);
+    assert_eq!(paper000(&all[..5], 32.0), None);
+}

@@ -65,7 +65,7 @@ impl Silicon {
         });
         planted(&mut numbers, base);
         // Of numbers of its own, so that everything else is as it was before there were layouts.
-        let layout = layout(&mut fastrand::Rng::with_seed(numbers["timer.seed"] as u64));
+        let layout = layout(&mut fastrand::Rng::with_seed(numbers["timer.seed"] as u64 + 1));
         Self { base, numbers, hash, layout }
     }
 

@@ -1,8 +1,8 @@
 //! What walks through images say.
 
 use super::super::Seen;
-use super::super::arithmetic::full;
 use super::super::ask::{Asked, told};
+use super::super::cores::full;
 use super::super::timer::unknown;
 use super::chase::Texel;
 use super::layout;

@@ -15,8 +15,8 @@ mod timed;
 mod warps;
 
 use super::Aspect;
-use super::arithmetic::full;
 use super::ask::{Asked, Stop};
+use super::cores::full;
 use crate::{Context, Needs, Phase, Plan, Record, Scale};
 use paths::Pattern;
 use spec::{Effort, FORMATS, Kind, Spec};
@@ -24,7 +24,7 @@ use std::collections::HashSet;
 use warpsight_ir::{ImageFormat, TimeSource};
 
 /// The name of the phase.
-const NAME: &str = "texture";
+const NAME: &str = "images";
 /// Work-items that go together.
 const TOGETHER: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 
@@ -65,7 +65,8 @@ fn plan(context: &Context) -> Plan {
         let next = specs.iter().find(|spec| !read.tried.contains(&spec.name()) && !read.without.contains(&spec.format.bytes()));
         next.map(|spec| spec.measurement(effort)).or_else(|| {
             let shared = sharing::shared(&Asked::new(NAME, records), most, unrolls, parts);
-            if let Err(Stop::Wanted(measurement)) = shared { Some(*measurement) } else { None }
+            let next = if let Err(Stop::Wanted(measurement)) = shared { Some(*measurement) } else { None };
+            next.filter(|next| !read.tried.contains(&next.name))
         })
     })
 }

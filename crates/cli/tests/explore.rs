@@ -195,3 +195,91 @@ fn a_kernel_that_is_written_for_its_block_keeps_it() {
     let devices: BTreeSet<&str> = found["ranking"].as_array().expect("a list").iter().filter_map(|own| own["device"].as_str()).collect();
     assert_eq!(devices, ["a100-40", "v100"].into());
 }
+
+const KNOBS: &str = "MWG,NWG,KWG,MDIMC,NDIMC,MDIMA,NDIMB,KWI,VWM,VWN,STRM,STRN,SA,SB";
+const ROWS: [&str; 5] = [
+    "16,16,32,8,8,8,8,2,1,1,0,0,0,0",
+    "32,64,32,8,16,8,16,2,2,2,0,0,1,0",
+    "64,64,32,16,16,16,16,2,4,4,0,0,1,1",
+    "128,128,32,16,8,16,32,2,8,4,0,0,1,1",
+    "128,16,32,8,16,8,16,2,1,1,0,0,0,1",
+];
+
+/// A table with these milliseconds.
+fn table(times: &[&str]) -> String {
+    let rows = ROWS.iter().zip(times).map(|(row, time)| format!("{row},{time}\n"));
+    format!("{KNOBS},ms\n{}", rows.collect::<String>())
+}
+
+#[test]
+fn a_measured_table_is_compared_with_what_predict_says() {
+    let s = Sandbox::new();
+    let file = example("clblast-gemm");
+    let explore = |table: &str, more: &[&str]| {
+        let args = ["explore", &file, "--device", "rtx2080ti", "--table", table, "--json"];
+        parsed(&s.run(&[&args[..], more].concat(), 0))
+    };
+    std::fs::write(s.path("first.csv"), table(&["5", "4", "3", "", "1"])).expect("a file");
+    let csv = s.text("rows.csv");
+    let found = explore(&s.text("first.csv"), &["--csv", &csv]);
+    assert_eq!((&found["rows"], &found["failed"], &found["refused"]), (&json!(4), &json!(1), &json!(0)));
+    let rows: Vec<Vec<String>> =
+        std::fs::read_to_string(&csv).expect("the rows").lines().map(|line| line.split(',').map(str::to_owned).collect()).collect();
+    assert_eq!((rows.len(), rows[0][14].as_str(), rows[0][15].as_str()), (5, "measured_s", "predicted_s"));
+    // The kernel of a row is that of its settings.
+    let set =
+        rows[0][..14].iter().zip(&rows[3]).flat_map(|(name, value)| ["--set".to_owned(), format!("{name}={value}")]).collect::<Vec<_>>();
+    let args: Vec<&str> = ["predict", &file, "--device", "rtx2080ti", "--json"].into_iter().chain(set.iter().map(String::as_str)).collect();
+    let own = parsed(&s.run(&args, 0));
+    assert_eq!(own["seconds"].as_f64().map(|seconds| seconds.to_string()).as_ref(), Some(&rows[3][15]));
+    // Measured as predicted, and the other way round.
+    let predicted = [0, 1, 2, 4].map(|i| rows[if i == 4 { 4 } else { i + 1 }][15].parse::<f64>().expect("a number"));
+    let measured = |of: &dyn Fn(f64) -> f64| {
+        let times = predicted.map(|seconds| of(seconds * 1e3).to_string());
+        table(&[&times[0], &times[1], &times[2], "", &times[3]])
+    };
+    std::fs::write(s.path("same.csv"), measured(&|own| own)).expect("a file");
+    let same = explore(&s.text("same.csv"), &[]);
+    assert_eq!((&same["tau"], &same["pick"], &same["best_of_ten"]), (&json!(1.0), &json!(1.0), &json!(1.0)));
+    std::fs::write(s.path("other.csv"), measured(&|own| 1000.0 - own)).expect("a file");
+    let other = explore(&s.text("other.csv"), &[]);
+    assert_eq!((&other["tau"], &other["best_of_ten"]), (&json!(-1.0), &json!(1.0)));
+    assert!(other["pick"].as_f64() > Some(1.0));
+    let groups = same["groups"].as_array().expect("groups");
+    assert!(groups.iter().all(|own| (own["measured_over_predicted"].as_f64().expect("a number") - 1.0).abs() < 1e-9), "{groups:?}");
+    // Packed, it is the same.
+    let mut packed = flate2::write::GzEncoder::new(vec![], flate2::Compression::default());
+    std::io::Write::write_all(&mut packed, measured(&|own| own).as_bytes()).expect("packed");
+    let packed = packed.finish().expect("packed");
+    std::fs::write(s.path("same.csv.gz"), &packed).expect("a file");
+    assert_eq!(explore(&s.text("same.csv.gz"), &[]), same);
+    std::fs::write(s.path("short.csv.gz"), &packed[..packed.len() / 2]).expect("a file");
+    let said = said(&s.run(&["explore", &file, "--device", "rtx2080ti", "--table", &s.text("short.csv.gz")], 2));
+    assert!(said.contains("cut short or damaged"), "{said}");
+}
+
+#[test]
+fn wrong_tables_are_said() {
+    let s = Sandbox::new();
+    let right = table(&["5", "4", "3", "2", "1"]);
+    let cases = [
+        (right.replace(",ms", ""), "there is no column `ms`"),
+        (right.replace(",SB", ",SC"), "`SC` is no parameter of this one"),
+        (right.lines().map(|line| format!("{}\n", line.split_once(',').expect("cells").1)).collect(), "no column for the parameter `MWG`"),
+        ("block_size_x,ms\n16,1\n".to_owned(), "the table is of another kernel: `block_size_x` is no parameter"),
+        (table(&["NaN"]), "line 2, `ms`: `NaN` is no time above 0"),
+        (table(&["", ""]), "no row of the table has a time (2 did not run)"),
+        (format!("{KNOBS},ms\n"), "no row of the table has a time (0 did not run)"),
+        (String::new(), "the table is empty"),
+        (right.replace("128,16", "128,x"), "line 6, `NWG`: `x` is no whole number"),
+    ];
+    for (text, expected) in cases {
+        std::fs::write(s.path("table.csv"), &text).expect("a file");
+        let output = s.run(&["explore", &example("clblast-gemm"), "--device", "rtx3090", "--table", &s.text("table.csv")], 2);
+        let found = said(&output);
+        assert!(found.contains(expected), "{expected}: {found}");
+    }
+    std::fs::write(s.path("table.csv"), &right).expect("a file");
+    let two = ["explore", &example("clblast-gemm"), "--device", "rtx3090,a40", "--table", &s.text("table.csv")];
+    assert!(said(&s.run(&two, 2)).contains("one --device"));
+}

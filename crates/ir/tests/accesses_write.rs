@@ -25,6 +25,11 @@ fn examples() -> Vec<(String, Written)> {
 #[test]
 fn examples_read_back_as_they_are() {
     for (name, written) in examples() {
+        // Lanes in several shapes are no variables of the launch; what would be read of the other one differs, and is not written.
+        if ["clblast-gemm.toml", "conv-shared.toml"].iter().any(|own| name.ends_with(own)) {
+            assert!(matches!(write(&written.kernel), Err(Unwritable::Variables | Unwritable::Differs)), "{name}");
+            continue;
+        }
         let text = write(&written.kernel).unwrap_or_else(|error| panic!("{name}: {error:?}"));
         let again = read(&text);
         // Names of variables are those of the text form already; loops that are written out are one access for each trip.

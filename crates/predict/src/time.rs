@@ -2,7 +2,8 @@
 //! rate that the profile does not know makes its limiter unknown, by name, and nothing else.
 
 use crate::volumes::behind::dram::Dram;
-use crate::volumes::first_level::l1::Rule;
+use crate::volumes::behind::spilled::beyond_registers;
+use crate::volumes::first_level::l1::{Rule, wavefront};
 use crate::volumes::fitted::speed::Speed;
 use smallvec::SmallVec;
 use warpsight_ir::occupancy::{Occupancy, Residency, occupancy};
@@ -84,6 +85,8 @@ pub struct Parts {
     pub moved: Result<Moved, Unknown>,
     /// What blocks do one after another.
     pub life: Result<Life, Unknown>,
+    /// How warps share the units of a core; `None` where they are taken to overlap like everything else.
+    pub shared: Option<Shared>,
 }
 
 /// What memory moves, and how fast it would as a copy.
@@ -132,10 +135,7 @@ pub fn parts_at(counts: &Counts, on: &Profile, clock: Option<Hertz>) -> Parts {
     if let Some(bytes) = counts.texels {
         limits.push((Limiter::Texture, over(bytes, &m.texture_l1.bandwidth, "memory.texture_l1.bandwidth")));
     }
-    limits.push((
-        Limiter::Local,
-        if counts.local == 0.0 { Ok(Seconds::ZERO) } else { machine.wavefront().and_then(|own| machine.busiest(counts.local * own)) },
-    ));
+    limits.push((Limiter::Local, if counts.local == 0.0 { Ok(Seconds::ZERO) } else { machine.busiest(counts.local * wavefront(on)) }));
     let l2 =
         counts.l2_load.as_ref().map_err(Clone::clone).and_then(|load| over(load + counts.l2_store, &m.l2.bandwidth, "memory.l2.bandwidth"));
     // The slice of the busiest address is what all wait for.
@@ -151,10 +151,11 @@ pub fn parts_at(counts: &Counts, on: &Profile, clock: Option<Hertz>) -> Parts {
         let copy = over(bytes, &m.dram_bandwidth, "memory.dram_bandwidth")?;
         Ok(Moved { copy, loaded: if bytes > 0.0 { dram.load / bytes } else { 0.0 } })
     });
+    let shared = machine.shared(counts);
     let units = [Limiter::Fp, Limiter::Issue, Limiter::L1, Limiter::Texture, Limiter::Local];
     let busy = limits.iter().filter(|limit| units.contains(&limit.0)).filter_map(|limit| limit.1.as_ref().ok());
     let life = machine.life(counts, busy.fold(Seconds::ZERO, |most, &own| most.max(own)));
-    Parts { launch: on.execution.launch_overhead.get().copied(), fixed: limits, moved, life }
+    Parts { launch: on.execution.launch_overhead.get().copied(), fixed: limits, moved, life, shared }
 }
 
 impl Parts {
@@ -168,7 +169,11 @@ impl Parts {
 
     /// The time together, of [`limits`](Self::limits); see [`combined`].
     pub fn together(&self, limits: &[Limit], speed: &Speed) -> Option<(Seconds, Limiter)> {
-        combined(limits, Norms { all: speed.shared.norm, first: speed.first })
+        let norms = Norms { all: speed.shared.norm, first: speed.first };
+        let Some(shared) = &self.shared else { return combined(limits, norms) };
+        // Which limiter is the longest one does not depend on how they overlap.
+        let longest = combined(limits, norms)?.1;
+        Some((combined(&shared.over(limits, norms.all), norms)?.0, longest))
     }
 }
 
@@ -181,6 +186,53 @@ impl Life {
         // Memory is busy for dram of the time t: t = alone + queue · dram / t, with at most the whole queue.
         let busy = (alone + (alone * alone + 4.0 * queue * dram).sqrt()) / 2.0;
         Seconds(if alone + queue <= dram { alone + queue } else { busy })
+    }
+}
+
+/// How the warps of a core share its units: each issues its instructions, and waits for its loads from caches and local memory, in turn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shared {
+    /// Runs of instructions that are under way at once.
+    runs: u32,
+    /// Schedulers, each with a part of the warps.
+    schedulers: f64,
+    /// Waits of all warps for local memory, one after another, where nobody else is in the way.
+    waits: Seconds,
+    /// Whether the first level and local memory have one path.
+    one_path: bool,
+}
+
+/// Runs of a warp that overlap: compilers have the loads of the next trip under way while the arithmetic of the last one is done. Not where these come
+/// from memory, whose waits are longer than that.
+const AHEAD: u32 = 2;
+
+impl Shared {
+    /// The limits with those of units as one: many warps overlap them as recordings show, by this norm, few of them less.
+    fn over(&self, limits: &[Limit], order: f64) -> SmallVec<[Limit; 10]> {
+        let of = |unit: Limiter| limits.iter().find(|own| own.0 == unit).and_then(|own| own.1.as_ref().ok()).map_or(0.0, |own| own.0);
+        let units: &[Limiter] = if self.one_path { &[Limiter::L1, Limiter::Local] } else { &[Limiter::Local] };
+        let (fp, issue, path) = (of(Limiter::Fp), of(Limiter::Issue), units.iter().map(|&unit| of(unit)).sum::<f64>());
+        let longest = fp.max(issue).max(path);
+        let many = [fp, issue, path].map(|own| if longest > 0.0 { (own / longest).powf(order) } else { 0.0 });
+        let many = longest * many.iter().sum::<f64>().powf(1.0 / order);
+        let together = self.seconds(fp.max(issue), path).max(many);
+        let others = limits.iter().filter(|own| !units.contains(&own.0) && !matches!(own.0, Limiter::Fp | Limiter::Issue)).cloned();
+        others.chain([(Limiter::Fp, Ok(Seconds(together)))]).collect()
+    }
+
+    /// Seconds of arithmetic and of a path of loads, each of which serves one run after another, shared by so many runs: mean value analysis of a
+    /// closed network (M. Reiser, S. S. Lavenberg, "Mean-Value Analysis of Closed Multichain Queuing Networks", 1980). Of several schedulers, one
+    /// serves a run; a run's own time there is beside the queue (A. Seidmann et al., 1987).
+    fn seconds(&self, arithmetic: f64, path: f64) -> f64 {
+        let alone = self.waits.0 + (self.schedulers - 1.0) * arithmetic;
+        let (mut queued, mut took) = ([0.0; 2], 0.0);
+        for runs in 1..=self.runs {
+            let there = [arithmetic * (1.0 + queued[0]), path * (1.0 + queued[1])];
+            let all = alone + there[0] + there[1];
+            took = all / f64::from(runs);
+            queued = there.map(|own| if all > 0.0 { own / took } else { 0.0 });
+        }
+        took
     }
 }
 
@@ -244,15 +296,6 @@ impl Machine<'_> {
         Ok(Seconds(cycles / self.groups * most / self.clock()?.0))
     }
 
-    /// Cycles in which local memory answers a wavefront, by its bandwidth, whatever path the bytes take afterwards; one where nothing is known
-    /// of it.
-    fn wavefront(&self) -> Result<f64, Unknown> {
-        let Some(bandwidth) = self.on.memory.local_bandwidth.get() else { return Ok(1.0) };
-        // Stated at the profile's clock: at another it changes with it.
-        let clock = self.on.execution.clock.known_as("execution.clock")?;
-        Ok(WAVEFRONT_BYTES * self.cores()? * clock.0 / bandwidth.0)
-    }
-
     /// Each type's units work by themselves: the slowest counts. Lanes of a cut warp wait with the others.
     fn fp(&self, demand: &Counts) -> Result<Seconds, Unknown> {
         let e = &self.on.execution;
@@ -296,9 +339,8 @@ impl Machine<'_> {
         let arithmetic: f64 = ops.map(|(&(class, _, width), &n)| counted(class) * n as f64 * (f64::from(width) / vector).ceil()).sum();
         // Wide accesses are several instructions, which share an address.
         let pieces = demand.asked / (INSTRUCTION_BYTES * vector * f64::from(demand.warp.max(1)));
-        // What a thread has no registers for is written and read back about once.
-        let most = self.on.execution.max_registers.get().copied().unwrap_or(u32::MAX);
-        let spilled = 2.0 * f64::from(demand.kernel.registers.saturating_sub(most)) / vector;
+        // What a thread has no registers for is written and read back.
+        let spilled = 2.0 * beyond_registers(demand.kernel, self.on).1 / vector;
         (arithmetic + spilled) * self.warps
             + (demand.instructions * (1.0 + ADDRESS_INSTRUCTIONS)).max(pieces)
             + demand.replays
@@ -321,7 +363,7 @@ impl Machine<'_> {
         let units = m.texture_l1.instances.get().map_or(cores, |&n| f64::from(n));
         let texels = over(demand.texels.unwrap_or(0.0), &m.texture_l1.bandwidth, "memory.texture_l1.bandwidth")?;
         let buffers = over(demand.asked, &m.l2.bandwidth, "memory.l2.bandwidth")?;
-        Ok((texels.0 * units + buffers.0 * cores) * self.clock()?.0 + demand.local * self.wavefront()?)
+        Ok((texels.0 * units + buffers.0 * cores) * self.clock()?.0 + demand.local * wavefront(self.on))
     }
 
     /// Groups that a core has at once of a kernel that copies to local memory in a loop: compilers hold more than is counted.
@@ -331,6 +373,27 @@ impl Machine<'_> {
         let registers = ((f64::from(kernel.registers) * HELD) as u32).clamp(kernel.registers.min(most), most);
         let fits = occupancy(&Residency::of(self.on), registers, kernel.launch.group_size(), kernel.local);
         fits.map_or(demand.resident.groups, |own| own.groups.min(demand.resident.groups))
+    }
+
+    /// How warps share the units of a core, where vendors say what these are.
+    fn shared(&self, demand: &Counts) -> Option<Shared> {
+        let e = &self.on.execution;
+        let one_path = match Rule::of(self.on).ok()? {
+            Rule::Nvidia { .. } => true,
+            // Elsewhere caches have a path of their own.
+            _ if demand.local > 0.0 => false,
+            _ => return None,
+        };
+        let latency = self.on.memory.buffer_l1.latency.get()?.0;
+        let per_group = f64::from(demand.kernel.launch.group_size().div_ceil(demand.warp.max(1)));
+        let groups = f64::from(demand.resident.groups).min((self.groups / self.cores().ok()?).ceil()).max(1.0);
+        let waits = local_waits(demand.kernel, &demand.kernel.accesses.nest, 1.0);
+        Some(Shared {
+            runs: (groups * per_group) as u32 * if loads_in_trips(demand.kernel, &demand.kernel.accesses.nest) { 1 } else { AHEAD },
+            schedulers: e.issue_per_clock.get().copied()?.max(1.0),
+            waits: self.busiest(waits * latency * self.warps).ok()?,
+            one_path,
+        })
     }
 
     /// What the launch takes where nothing but waiting counts: a warp issues an instruction a cycle and waits for its loads, as many at
@@ -386,6 +449,8 @@ impl Machine<'_> {
 
 /// Trips that compilers write out of loops however much a body loads.
 const LEAST_UNROLLED: f64 = 4.0;
+/// Operations of a body that they write out no further.
+const MOST_OPERATIONS: f64 = 256.0;
 
 /// How compilers and schedulers of a device treat loads and groups.
 #[derive(Clone, Copy)]
@@ -445,16 +510,15 @@ fn meets_in_loops(nest: &[Nest]) -> bool {
 /// kernels on the simulated Adreno 640, 2026-11-25 (`docs/where-we-are-wrong.md`); without copies it was 0.99.
 const HELD: f64 = 1.4;
 
-/// Bytes that all banks of local memory answer together.
-const WAVEFRONT_BYTES: f64 = 128.0;
-
 /// How many trips of a loop's body run as one straight run: none beyond the first across a barrier.
-fn straight(kernel: &Kernel, body: &[Nest], trips: f64, habits: Habits) -> f64 {
+fn straight(kernel: &Kernel, body: &[Nest], (times, trips): (f64, f64), habits: Habits) -> f64 {
+    // A loop that holds none of them has all of them here.
+    let operations = kernel.ops.0.values().sum::<u64>() as f64 / (times * trips);
     if !habits.unrolls || body.iter().any(|node| matches!(node, Nest::Barrier)) {
         return 1.0;
     }
     let loads = body.iter().map(|node| waited_for(kernel, node)).sum::<u32>().max(1);
-    trips.min((habits.in_flight / f64::from(loads)).max(LEAST_UNROLLED))
+    trips.min((habits.in_flight / f64::from(loads)).max(LEAST_UNROLLED)).min((MOST_OPERATIONS / operations).max(1.0))
 }
 
 /// How many loads from memory a node is.
@@ -463,6 +527,34 @@ fn waited_for(kernel: &Kernel, node: &Nest) -> u32 {
     let place = &kernel.accesses.tensors[usize::from(access.tensor)].place;
     let memory = matches!(place, TensorPlace::Image { .. } | TensorPlace::Buffer { space: Space::Global, .. });
     if memory && !matches!(access.kind, AccessKind::Store(_)) { access.times } else { 0 }
+}
+
+/// Whether trips of an innermost loop load from memory what they compute with.
+fn loads_in_trips(kernel: &Kernel, nest: &[Nest]) -> bool {
+    nest.iter().any(|node| match node {
+        Nest::Loop { body, .. } if body.iter().any(|node| matches!(node, Nest::Loop { .. })) => loads_in_trips(kernel, body),
+        Nest::Loop { body, .. } => body.iter().any(|node| waited_for(kernel, node) > 0),
+        _ => false,
+    })
+}
+
+/// How often a thread waits for loads from local memory, which it makes together between loops and barriers.
+fn local_waits(kernel: &Kernel, nest: &[Nest], times: f64) -> f64 {
+    let local = |node: &Nest| match node {
+        Nest::Access(access) => {
+            access.kind == AccessKind::Load
+                && matches!(kernel.accesses.tensors[usize::from(access.tensor)].place, TensorPlace::Buffer { space: Space::Local, .. })
+        }
+        _ => false,
+    };
+    let runs = nest.chunk_by(|a, b| matches!((a, b), (Nest::Access(_), Nest::Access(_)))).filter(|run| run.iter().any(local)).count();
+    let inner = nest.iter().map(|node| match node {
+        Nest::Loop { var, body } => {
+            local_waits(kernel, body, times * f64::from(kernel.accesses.vars[usize::from(var.0)].trips.unwrap_or(1)))
+        }
+        _ => 0.0,
+    });
+    times * runs as f64 + inner.sum::<f64>()
 }
 
 /// How a thread waits for loads: for each straight run of them.
@@ -483,7 +575,7 @@ fn runs(kernel: &Kernel, nest: &[Nest], (times, together, habits): (f64, f64, Ha
             Nest::Loop { var, body } => {
                 wait(to, times, std::mem::take(&mut loads), straight_run);
                 let trips = f64::from(kernel.accesses.vars[usize::from(var.0)].trips.unwrap_or(1));
-                runs(kernel, body, (times * trips, straight(kernel, body, trips, habits), habits), to);
+                runs(kernel, body, (times * trips, straight(kernel, body, (times, trips), habits), habits), to);
             }
         }
     }

@@ -158,7 +158,7 @@ fn generated_code_explains_the_rows_of_mi250x() {
         let half = |part: usize| samples.iter().enumerate().filter(move |(i, _)| i % 2 == part).map(|(_, sample)| sample);
         let weights = least_squares(&half(fitted).map(|(features, own, measured)| (*features, (measured / own).ln())).collect::<Vec<_>>());
         let factor = |features: &[f64; FEATURES]| features.iter().zip(weights).map(|(x, weight)| x * weight).sum::<f64>().exp();
-        let score = |part| Score::of(half(part).map(|(features, own, measured)| (own * factor(features), *measured)).collect());
+        let score = |part| Score::of(&half(part).map(|(features, own, measured)| (own * factor(features), *measured)).collect::<Vec<_>>());
         let (own, other) = (score(fitted), score(1 - fitted));
         println!("MI250X with generated code: weights {weights:.2?}; fitted half {own:?}; held-out half {other:?}");
         assert!(other.tau >= 0.6 && other.best_of_ten <= 1.1 && other.pick <= 1.3, "{other:?}");

@@ -69,7 +69,7 @@ const STORE: &str = "store = [[\"tx\", \"ty\"]]";
 const LOCAL: &str = "kind = \"local\"\n";
 const DIMS: &str = "dims = [\"n\", \"n\", 4]";
 
-const CASES: [Case; 48] = [
+const CASES: [Case; 51] = [
     ("", "block", "block = [64, 4]", ["block = [64, 4]", "block = [8, 32]"]),
     ("", "domain", DOMAIN, [DOMAIN, "domain = [1020, 510]"]),
     ("", "grid", DOMAIN, ["grid = [16, 255]", "grid = [16, 128]"]),
@@ -79,6 +79,7 @@ const CASES: [Case; 48] = [
     ("", "local", DOMAIN, [DOMAIN, "domain = [1020, 1020]\nlocal = 60000"]),
     ("", "flops", "flops = { f32_fma = 4 }", ["", "flops = 8"]),
     ("", "params", "n = 1024", ["n = 1024", "n = 1033"]),
+    ("", "derived", "n = 1024", ["q = 1\n[derived]\nn = 1024", "q = 1\n[derived]\nn = 1033"]),
     ("", "origin", DOMAIN, [DOMAIN, "domain = [1020, 1020]\norigin = [1, 0]"]),
     ("", "guard", DOMAIN, [DOMAIN, "domain = [1020, 1020]\nguard = [\"tx < 700\"]"]),
     ("", "block_order", DOMAIN, [DOMAIN, "domain = [1020, 1020]\nblock_order = \"yx\""]),
@@ -137,6 +138,7 @@ const CASES: [Case; 48] = [
         STORE,
         ["store = [[\"tx\", \"ty\"], [\"tx\", \"ty+1\"]]", "store = [[\"tx\", \"ty\"], [\"tx\", \"ty+1\"]]\npolicy = \"non_temporal\""],
     ),
+    ("field", "when", "name = \"W\"", ["name = \"W\"\nwhen = 1", "name = \"W\"\nwhen = \"n - 1024\""]),
     ("field", "path", DIMS, [DIMS, "dims = [\"n\", \"n\", 4]\npath = \"read_only\""]),
     ("access", "at", OTHER, [OTHER, "{ at = [\"tx+40\", \"ty\", \"k\"] }"]),
     ("access", "index", INDEX, ["{ index = { proxy = \"tx\", spread = 4096 } }", "{ index = { proxy = \"2*tx\", spread = 1 } }"]),
@@ -171,6 +173,7 @@ const CASES: [Case; 48] = [
     ("loop", "order", "trips = 4", ["trips = 4", "trips = 4\norder = \"unrolled\""]),
     ("loop", "order", "trips = 4", ["trips = 4", "trips = 4\norder = \"grid_stride\""]),
     ("loop", "beside", "beside = \"k\"", ["", "beside = \"k\""]),
+    ("barrier", "when", "[[barrier]]\n", ["[[barrier]]\nwhen = \"n - 1024\"\n", "[[barrier]]\nwhen = 1\n"]),
     (
         "barrier",
         "in",

@@ -93,10 +93,14 @@ impl Case {
 
     /// The model's lines of a block, reused and streamed.
     fn lines(&self) -> [f64; 2] {
-        let note = self.report(1 << 15).provenance.into_iter().find(|note| note.starts_with("l2_load")).unwrap();
+        let notes: Vec<String> = self.report(1 << 15).provenance.into_iter().filter(|note| note.contains(" are streamed")).collect();
+        // What is walked through apart is said apart.
         let after = |word: &str| -> f64 {
-            let at = note.find(word).unwrap();
-            note[..at].rsplit(|c: char| !c.is_ascii_digit()).find(|part| !part.is_empty()).unwrap().parse().unwrap()
+            let of = |note: &String| -> f64 {
+                let at = note.find(word).unwrap();
+                note[..at].rsplit(|c: char| !c.is_ascii_digit()).find(|part| !part.is_empty()).unwrap().parse().unwrap()
+            };
+            notes.iter().map(of).sum()
         };
         [after(" lines of a block"), after(" are streamed")]
     }

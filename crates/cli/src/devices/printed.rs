@@ -2,9 +2,9 @@
 
 use crate::failure::Failure;
 use crate::names::suggested;
+use crate::predict::packed;
 use crate::report::out;
 use crate::target::profiles;
-use flate2::read::GzDecoder;
 use std::path::{Path, PathBuf};
 use warpsight_ir::Profile;
 use warpsight_ir::profile::mt4g;
@@ -57,22 +57,8 @@ impl Of {
 
     fn of_mt4g(&self, file: &Path) -> Result<Profile, Failure> {
         let text = warpsight_files::text(file, warpsight_files::read_or_stdin(file, warpsight_files::TEXT)?)?;
-        let chase = self.chase.as_deref().map(unpacked).transpose()?;
+        let chase = self.chase.as_deref().map(packed::text).transpose()?;
         mt4g::read_with(&text, chase.as_deref())
             .map_err(|error| Failure::input(error.to_string()).at(warpsight_files::name(file).display().to_string()))
     }
 }
-
-/// The text of a file that may be packed.
-fn unpacked(file: &Path) -> Result<String, Failure> {
-    let bytes = warpsight_files::read(file, warpsight_files::TEXT)?;
-    let bytes = if bytes.starts_with(&GZIP) {
-        warpsight_files::read_from(file, GzDecoder::new(bytes.as_slice()), warpsight_files::TEXT)?
-    } else {
-        bytes
-    };
-    Ok(warpsight_files::text(file, bytes)?)
-}
-
-/// What a packed file begins with.
-const GZIP: [u8; 2] = [0x1f, 0x8b];

@@ -6,6 +6,7 @@ mod json;
 pub(crate) mod pool;
 mod rows;
 mod show;
+mod table;
 
 use crate::failure::{Failure, Kind};
 use crate::names::suggested;
@@ -68,6 +69,11 @@ pub struct Args {
     /// Draws what the best configurations spend as SVG: time by limiter, volumes by cause.
     #[arg(long, value_name = "FILE.svg")]
     breakdown: Option<PathBuf>,
+    /// Compares with configurations that others measured: CSV, which may be packed (.gz), with a column for each parameter of the file and one of
+    /// milliseconds, ms, empty where a configuration did not run. How well they are ranked (Kendall's tau-b), what the pick and the best of the ten
+    /// predicted to be the fastest take over the best, and by groups of rows how far off the model is. --csv then has a line for each row.
+    #[arg(long, value_name = "FILE.csv", conflicts_with_all = ["block_sizes", "fold", "sweep", "plot", "recorded", "breakdown", "sample_check", "top"])]
+    table: Option<PathBuf>,
     /// Predicts so many configurations once more, each read anew from the file as `predict --set` does, and compares all numbers exactly; a
     /// difference ends with exit code 4.
     #[arg(long, default_value_t = 0, value_name = "N")]
@@ -78,6 +84,13 @@ pub struct Args {
     /// Threads that predict; results do not depend on it. Without it one per core.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
+}
+
+impl Args {
+    /// Threads that predict.
+    fn at_once(&self) -> usize {
+        self.threads.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
+    }
 }
 
 const EXAMPLES: &str = "Examples:
@@ -91,6 +104,8 @@ const EXAMPLES: &str = "Examples:
     warpsight explore examples/accesses/star3d-r4-f64.toml --device a100-40 \\
       --sweep nx,ny=256..1024:16 --block-sizes 256x4x1,128x4x2,64x4x4,32x4x8,16x4x16 \\
       --plot layers.svg --breakdown parts.svg
+  How well configurations that others measured are ranked, unmeasured:
+    warpsight explore examples/accesses/clblast-gemm.toml --device rtx3090 --table TABLE.csv.gz
 All times and volumes are predicted.";
 
 /// Configurations of which outcomes are held at once, so that memory does not grow with their number.
@@ -151,6 +166,10 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let input = Input::read(&args.file, &args.set)?;
     let beside = outside(&input, args.strict)?;
     let fixed: Vec<_> = args.set.iter().map(|own| (own.key.clone(), own.value.clone())).collect();
+    if let Some(table) = &args.table {
+        beside.iter().for_each(|what| note(format_args!("note: {}", clean(what))));
+        return table::run(args, table, &input, &given, &fixed, json);
+    }
     let document = input.document.clone();
     let blocks = match args.block_sizes.as_slice() {
         [] if input.written.tied_to_block || document.launched_in_blocks(&fixed) => vec![Blocks::File],
@@ -193,7 +212,7 @@ fn explore(args: &Args, task: &Task) -> Result<Explored, Failure> {
     let mut table = args.csv.as_deref().map(|file| rows::Table::create(file, task)).transpose()?;
     // What is written to is open: a pipe that nobody reads is waited for above.
     progress::catch_interrupt();
-    let threads = args.threads.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
+    let threads = args.at_once();
     let bar = progress::bar(len as usize, "predicted");
     let row = |index, found: &Result<_, _>| if args.csv.is_some() { rows::row(task, index, found) } else { vec![] };
     let predict = |index, known: &Rc<Known>| {

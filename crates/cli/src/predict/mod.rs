@@ -4,6 +4,7 @@ mod explain;
 pub(crate) mod input;
 pub(crate) mod json;
 mod measured;
+pub(crate) mod packed;
 mod page;
 mod paper002;
 pub(crate) mod show;

@@ -167,7 +167,12 @@ impl Reader<'_> {
         for field in raw.field.iter() {
             let (name, items, tensors) = (field.name.get_ref(), &mut found.items, &mut found.tensors);
             while let Some(barrier) = barriers.next_if(|barrier| barrier.span().start < field.name.span().start) {
-                found.barriers.push((items.len(), self.barrier(barrier)?));
+                if self.holds(barrier.get_ref().when.as_ref())? {
+                    found.barriers.push((items.len(), self.barrier(barrier)?));
+                }
+            }
+            if !self.holds(field.when.as_ref())? {
+                continue;
             }
             let index = match tensors.iter().position(|tensor| *tensor.name == *name.as_str()) {
                 Some(index) if goes_on(field) => index,
@@ -212,7 +217,9 @@ impl Reader<'_> {
             }
         }
         for barrier in barriers {
-            found.barriers.push((found.items.len(), self.barrier(barrier)?));
+            if self.holds(barrier.get_ref().when.as_ref())? {
+                found.barriers.push((found.items.len(), self.barrier(barrier)?));
+            }
         }
         Ok(found)
     }

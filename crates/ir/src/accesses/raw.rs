@@ -41,6 +41,9 @@ pub(super) struct Raw {
     pub(super) flops: Option<Arc<Spanned<Flops>>>,
     #[serde(default)]
     pub(super) params: BTreeMap<Spanned<String>, Spanned<Param>>,
+    /// Numbers that follow from parameters.
+    #[serde(default)]
+    pub(super) derived: Arc<BTreeMap<Spanned<String>, Spanned<Number>>>,
     /// Trips of loops that were set from outside.
     #[serde(skip)]
     pub(super) trips: BTreeMap<String, i64>,
@@ -106,7 +109,13 @@ impl Raw {
         let strides = self.field.iter().map(|field| field.strides.as_ref());
         let listed = lists.into_iter().chain(strides).flatten().flat_map(|list| list.get_ref());
         let single = self.local.iter().chain(self.field.iter().filter_map(|field| field.align.as_ref()));
-        listed.chain(single).chain(self.loops.iter().map(|own| &own.trips)).for_each(|own| number(own.get_ref()));
+        let whether = self.field.iter().map(|field| &field.when).chain(self.barriers.iter().map(|own| &own.get_ref().when)).flatten();
+        listed
+            .chain(single)
+            .chain(self.derived.values())
+            .chain(whether)
+            .chain(self.loops.iter().map(|own| &own.trips))
+            .for_each(|own| number(own.get_ref()));
         match self.registers.as_ref().map(Spanned::get_ref) {
             Some(Registers::Number(own)) => number(own),
             Some(Registers::PerPoint(own)) => [&own.base, &own.per_point].into_iter().for_each(|own| number(own.get_ref())),
@@ -222,6 +231,8 @@ pub(super) struct RawField {
     pub(super) policy: StorePolicyName,
     #[serde(default)]
     pub(super) path: LoadPath,
+    /// Left out where this is 0.
+    pub(super) when: Option<Spanned<Number>>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -312,6 +323,8 @@ pub(super) struct RawLoop {
 pub(super) struct RawBarrier {
     #[serde(rename = "in")]
     pub(super) within: Option<Spanned<String>>,
+    /// Left out where this is 0.
+    pub(super) when: Option<Spanned<Number>>,
 }
 
 impl RawField {

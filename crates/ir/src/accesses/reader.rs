@@ -66,6 +66,7 @@ impl<'a> Reader<'a> {
         for name in raw.params.keys() {
             reader.free(name)?;
         }
+        reader.read_derived(raw)?;
         reader.read_ranges(raw)?;
         reader.read_loops(raw)?;
         // A grid alone may have more axes than its blocks, and fewer.
@@ -102,6 +103,36 @@ impl<'a> Reader<'a> {
             return wrong(name.span(), format!("`{own}` is already something else"), None);
         }
         Ok(())
+    }
+
+    /// Numbers that follow from parameters, and from each other.
+    fn read_derived(&mut self, raw: &'a Raw) -> Result<()> {
+        let mut left: Vec<_> = raw.derived.iter().collect();
+        left.sort_by_key(|own| own.0.span().start);
+        while let Some(&(first, _)) = left.first() {
+            let waits = |form: &Number| match form {
+                Number::Text(text) => {
+                    let mut words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+                    words.any(|word| left.iter().any(|other| other.0.get_ref() == word))
+                }
+                Number::Int(_) | Number::Form(_) => false,
+            };
+            let Some(next) = left.iter().position(|own| !waits(own.1.get_ref())) else {
+                return wrong(first.span(), format!("`{}` follows from itself", first.get_ref()), None);
+            };
+            let (name, form) = left.remove(next);
+            self.free(name)?;
+            let value = self.number(form)?;
+            if self.params.insert(name.get_ref(), value).is_some() {
+                return wrong(name.span(), format!("`{}` is already something else", name.get_ref()), None);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether something is there: it says nothing of it, or no 0.
+    pub(super) fn holds(&self, when: Option<&Spanned<Number>>) -> Result<bool> {
+        when.map_or(Ok(true), |when| Ok(self.number(when)? != 0))
     }
 
     /// Parameters of which a range is known.

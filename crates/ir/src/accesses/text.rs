@@ -49,6 +49,10 @@
 //! of the typical number, intervals cover the ends of the range, and a setting from outside makes it known. Trips may grow with loops around
 //! theirs (`trips = "k + 1"`): they are taken for their mean, which counts executions exactly, and the interval covers the most of them.
 //!
+//! A kernel of many configurations is one text: its `[params]` are the knobs, what follows from them stands under `[derived]`
+//! (`MWI = "MWG / MDIMC"`, of parameters and of each other), and a field or a barrier with `when = "SA"` is there where that is not 0. A
+//! table of measured configurations, whose columns are the parameters, is compared by `warpsight explore --table`.
+//!
 //! [`super::write`] is the way back: what kernels of a [`crate::Family`] touch, as a person would have written it.
 
 use super::raw::{FoldMode, LoopOrder, Number, Numbers, Param, Raw, Registers};

@@ -11,6 +11,7 @@ mod kernels;
 use kernels::{Case, cases, copies, held_out};
 use warpsight_ir::profile::{Fact, Source};
 use warpsight_ir::{BytesPerSecond, Checked, Kernel, Profile, Program, text};
+use warpsight_predict::explore::score::tau;
 use warpsight_predict::volumes::report::{Report, Settings, Work, report};
 use warpsight_run::{Device, Init, Job, LaunchSpec, MemoryKind, MemorySpec, Options, TimingSpec, open};
 
@@ -88,18 +89,6 @@ fn score(what: &str, cases: &[Case], device: &mut dyn Device, host: &Profile, ru
     }
     println!("all: Kendall's τ {:+.2}", tau(&all.iter().map(|row| (row.1, row.2)).collect::<Vec<_>>()));
     Ok(())
-}
-
-/// Agreement of two orders, −1 to 1.
-fn tau(pairs: &[(f64, f64)]) -> f64 {
-    let (mut agree, mut all) = (0.0, 0.0);
-    for (i, a) in pairs.iter().enumerate() {
-        for b in &pairs[..i] {
-            agree += ((a.0 - b.0) * (a.1 - b.1)).signum();
-            all += 1.0;
-        }
-    }
-    agree / all
 }
 
 fn program(case: &Case) -> Result<Program, Box<dyn std::error::Error>> {

@@ -4,6 +4,7 @@
 use std::path::Path;
 use warpsight_ir::accesses::text::{self, Written};
 use warpsight_ir::{Limiter, Profile};
+pub use warpsight_predict::explore::score::{Score, tau};
 use warpsight_predict::volumes::report::{Report, Settings, Work, report};
 
 /// The kernel.
@@ -79,43 +80,6 @@ fn bound(found: &Report, on: &Profile) -> f64 {
     limit(Limiter::Fp).max(limit(Limiter::L1)).max(memory)
 }
 
-/// Kendall's τ-b.
-pub fn tau(pairs: &[(f64, f64)]) -> f64 {
-    let (mut sum, mut x, mut y) = (0.0, 0.0, 0.0);
-    for (i, a) in pairs.iter().enumerate() {
-        for b in &pairs[..i] {
-            let order = |a: f64, b: f64| a.partial_cmp(&b).map_or(0.0, |order| f64::from(order as i8));
-            let (p, q) = (order(a.0, b.0), order(a.1, b.1));
-            (sum, x, y) = (sum + p * q, x + p * p, y + q * q);
-        }
-    }
-    sum / f64::sqrt(x * y)
-}
-
-/// How well predicted seconds rank measured ones.
-#[derive(Debug)]
-pub struct Score {
-    /// How many.
-    pub rows: usize,
-    /// Kendall's τ.
-    pub tau: f64,
-    /// Measured over the best measured: the best of the ten predicted to be fastest, and the one predicted to be the fastest.
-    pub best_of_ten: f64,
-    pub pick: f64,
-}
-
-impl Score {
-    /// Of pairs (predicted, measured).
-    pub fn of(mut pairs: Vec<(f64, f64)>) -> Self {
-        let best = pairs.iter().map(|pair| pair.1).fold(f64::INFINITY, f64::min);
-        let tau = tau(&pairs);
-        // Ties: the slowest first, to our disadvantage.
-        pairs.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)));
-        let best_of_ten = pairs.iter().take(10).map(|pair| pair.1).fold(f64::INFINITY, f64::min) / best;
-        Self { rows: pairs.len(), tau, best_of_ten, pick: pairs[0].1 / best }
-    }
-}
-
 /// Rows of a device, the model's answers beside them.
 pub struct Judged {
     /// With seconds that no program can do without.
@@ -137,7 +101,7 @@ impl Judged {
     pub fn score(&self, keep: impl Fn(&Row) -> bool) -> (Score, f64) {
         let kept: Vec<_> = self.rows.iter().filter(|(row, ..)| keep(row)).collect();
         let below = kept.iter().filter(|(row, _, bound)| *bound <= row.measured).count();
-        let score = Score::of(kept.iter().map(|(row, found, _)| (found.seconds.0, row.measured)).collect());
+        let score = Score::of(&kept.iter().map(|(row, found, _)| (found.seconds.0, row.measured)).collect::<Vec<_>>());
         (score, below as f64 / kept.len() as f64)
     }
 

@@ -3,7 +3,7 @@
 use super::behind::dram::{Cause, Dram, Memory, Wave, dram};
 use super::behind::drawn::add as drawn_behind_l2;
 use super::behind::spilled::Spilled;
-use super::first_level::amd::{LOCAL_LANES, fused};
+use super::first_level::amd::fused;
 use super::first_level::atomics::{self, Contended};
 use super::first_level::block::{block_uses, priced};
 use super::first_level::branches;
@@ -13,7 +13,9 @@ use super::first_level::earlier;
 use super::first_level::images;
 use super::first_level::l1::Rule;
 use super::first_level::l1_capacity::{Allocation, Room, effective, l2_load};
+use super::first_level::local;
 use super::first_level::read_only::Factor;
+use super::first_level::trips::walks;
 use super::first_level::warps::Asked;
 use super::fitted::caches::Caches;
 use super::fitted::curve::Fitted;
@@ -111,7 +113,11 @@ impl<'k> Exact<'k> {
         let found = priced(&subject, fields, sizes, (Asked::Cycles, &price));
         let uses = block_uses(&subject, sizes);
         let banks = Sizes { banks: 32, ..sizes };
-        let local: Vec<Instruction> = priced(&subject, &subject.local, banks, (Asked::Turns, &atomics::in_turn));
+        let turns = subject.local.iter().flat_map(Field::all).any(|touch| touch.kind == AccessKind::Atomic);
+        let shared: Vec<Instruction> = match turns {
+            true => priced(&subject, &subject.local, banks, (Asked::Turns, &atomics::in_turn)),
+            false => priced(&subject, &subject.local, banks, (Asked::Passes, &local::passes)),
+        };
         let constant = priced(&subject, &subject.constant, banks, (Asked::Replays, &different_words));
 
         let sectors: Vec<f64> = subject.fields.iter().map(|field| f64::from(sizes.of(field).sector)).collect();
@@ -127,10 +133,10 @@ impl<'k> Exact<'k> {
             let loads = if atomics == 0 { u64::MAX } else { sectors_of(field, AccessKind::Load) };
             (uses[field].loaded_sectors.min(loads) + atomics) as f64 * sectors[field]
         };
-        let compulsory: f64 = (0..sectors.len()).map(compulsory).sum();
+        let each_compulsory: Vec<f64> = (0..sectors.len()).map(compulsory).collect();
+        let compulsory: f64 = each_compulsory.iter().sum();
         // NVIDIA's local memory is cut from the first-level cache.
         let room = Room { line: sizes.line.into(), cut: if nvidia { kernel.local.0 * f64::from(resident.groups) } else { 0.0 } };
-        let allocation = Allocation::of(&found, &uses, kernel.launch.group_count());
         let groups = kernel.launch.group_count() as f64;
         let drawn_loads = Gather::all(&subject, Side::Loads);
         let drawn_loads = drawn_loads.iter().filter(|own| own.1.touch.kind == AccessKind::Load);
@@ -140,8 +146,16 @@ impl<'k> Exact<'k> {
         let left = if asked > 0.0 { kept / asked } else { 0.0 };
         let l2_load = effective(on, caches, room).map(|effective| {
             let bytes = effective.map_or(requested, |effective| {
-                let (bytes, remark) = l2_load(&allocation, (effective, room.line), (requested, compulsory));
-                notes.push(remark);
+                let mut bytes = 0.0;
+                for walk in walks(&subject, &uses, sizes) {
+                    let allocation = Allocation::of(&found, &uses, kernel.launch.group_count(), &walk);
+                    let own = found.iter().filter(|i| loads(i.kind) && walk.fields.contains(&i.field));
+                    let requested = own.fold(0.0, |sum, i| sum + i.sectors as f64 * sectors[i.field]);
+                    let compulsory = walk.fields.iter().map(|&field| each_compulsory[field]).sum();
+                    let (own, remark) = l2_load(&allocation, (effective, room.line), (requested, compulsory));
+                    bytes += own;
+                    notes.push(remark);
+                }
                 let launch = earlier::Launch {
                     subject: &subject,
                     uses: &uses,
@@ -166,17 +180,18 @@ impl<'k> Exact<'k> {
         let read_only = read_only(&subject, &found, on, notes);
         let spilled = Spilled::of(kernel, on, &resident);
         if spilled.bytes > 0.0 {
-            notes.push(format!(
-                "a work-item has no registers for all of the {} words that it loads for several points: {:.3e} bytes are stored and loaded again",
-                kernel.kept, spilled.bytes
-            ));
+            let what = match nvidia {
+                true => format!("the {} words that it computes with", kernel.registers),
+                false => format!("the {} words that it loads for several points", kernel.kept),
+            };
+            notes.push(format!("a work-item has no registers for all of {what}: {:.3e} bytes are stored and loaded again", spilled.bytes));
         }
         let dram = behind_l2(&subject, (on, caches), sizes, (&resident, left, spilled), notes)
             .map(|dram| written_through(dram, &subject, &found, &sectors));
         if !brief {
             remarks(&subject, notes);
         }
-        if let Some(most) = on.execution.max_registers.get().filter(|&&most| most < kernel.registers) {
+        if let Some(most) = on.execution.max_registers.get().filter(|&&most| most < kernel.registers && spilled.bytes == 0.0) {
             notes.push(format!("a work-item has at most {most} registers: what spills of {} is left out of all volumes", kernel.registers));
         }
         if !brief {
@@ -193,10 +208,11 @@ impl<'k> Exact<'k> {
             l1: rule.as_ref().map_err(Clone::clone).map(|_| {
                 let own = found.iter().filter(|i| subject.fields[i.field].image.is_none()).fold(0.0, |sum, i| sum + i.price);
                 own + branches::cycles(&subject, &found, on, sizes.warp)
+                    + spilled.cycles(on)
                     + read_only.map_or(0.0, |(cycles, factor)| cycles * (factor.typical - 1.0))
             }),
-            local: local.iter().map(|i| local_cycles(i, rule.as_ref().ok(), sizes.warp)).sum::<f64>(),
-            instructions: found.iter().chain(&local).map(|i| i.executions).sum::<u64>() as f64,
+            local: shared.iter().map(|i| local::cycles(i, rule.as_ref().ok(), sizes.warp)).sum::<f64>(),
+            instructions: found.iter().chain(&shared).map(|i| i.executions).sum::<u64>() as f64,
             replays: constant.iter().map(|i| i.price).sum::<f64>().floor(),
             conditions: guards::conditions(&subject, &found),
             requested,
@@ -211,15 +227,6 @@ impl<'k> Exact<'k> {
     /// Bytes that loads, or stores, of a field ask the first level for.
     pub fn requested(&self, field: usize, keep: fn(AccessKind) -> bool) -> f64 {
         self.accesses.iter().filter(|at| at.field == field && keep(at.kind)).map(|at| at.sectors).sum::<u64>() as f64 * self.sectors[field]
-    }
-}
-
-/// Cycles of an access to local memory: a wavefront each, where nothing else is recorded.
-fn local_cycles(own: &Instruction, rule: Option<&Rule>, warp: u32) -> f64 {
-    match (own.kind, rule) {
-        (AccessKind::Atomic, _) => own.price,
-        (AccessKind::Load, Some(Rule::Cdna)) => (own.executions as f64 * f64::from(warp) / LOCAL_LANES).max(own.wavefronts as f64),
-        _ => own.wavefronts as f64,
     }
 }
 

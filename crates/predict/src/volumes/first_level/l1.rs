@@ -1,11 +1,13 @@
 //! What a warp's request costs the first-level cache, in cycles of its core.
 //! .
-//! NVIDIA: the longest of four parts of the pipe (A100 within 0.1 % of what its counters say): wavefronts of the data pipe (exact,
-//! [`super::warps::wavefronts`]), tags of the distinct lines (fitted, `data/fits/l1-nvidia.toml`), and lanes of the load-store unit.
+//! NVIDIA: the longest of the parts of the pipe (A100 within 0.1 % of what its counters say): wavefronts of the data pipe (exact,
+//! [`super::warps::wavefronts`]), tags of the distinct lines (fitted, `data/fits/l1-nvidia.toml`), lanes of the load-store unit, and the distinct
+//! words that these hand over: lanes that want the same ones share them.
 //! AMD: [`super::amd`].
 
 use super::amd;
 use super::costs::{Request, Sizes};
+use super::warps::distinct;
 use std::sync::LazyLock;
 use warpsight_ir::{Profile, Unknown};
 
@@ -16,6 +18,8 @@ pub enum Rule {
     Nvidia {
         /// Lanes of four bytes that the load-store unit of a core serves per clock.
         lsu_lanes: f64,
+        /// See [`wavefront`]: caches and local memory have one path.
+        wavefront: f64,
     },
     /// [`amd::cdna`].
     Cdna,
@@ -37,7 +41,7 @@ impl Rule {
         match on.execution.warp.known_as("execution.warp")? {
             64 => Ok(Self::Cdna),
             32 if whole()? => Ok(Self::Rdna),
-            32 => Ok(Self::Nvidia { lsu_lanes: f64::from(lsu_lanes) }),
+            32 => Ok(Self::Nvidia { lsu_lanes: f64::from(lsu_lanes), wavefront: wavefront(on) }),
             lanes => Err(Unknown::new("execution.warp", format!("no rule of a first-level cache is known for warps of {lanes}"))),
         }
     }
@@ -57,11 +61,12 @@ impl Rule {
 
     /// Cycles of one request.
     pub fn cycles(self, request: &Request, sizes: Sizes) -> f64 {
-        let words = (request.bytes / 4).max(1) as f64;
         match self {
-            Self::Nvidia { lsu_lanes } => {
-                let lanes = request.offsets.len() as f64 * words / lsu_lanes;
-                tags().cycles(tag_lines(request.offsets, request.bytes, request.lines)).max(request.wavefronts as f64).max(lanes)
+            Self::Nvidia { lsu_lanes, wavefront } => {
+                let words = distinct(request.offsets, request.bytes, request.begin.rem_euclid(4), 4);
+                let handed = words.max(request.offsets.len() as u64) as f64 / lsu_lanes;
+                let tags = tags().cycles(tag_lines(request.offsets, request.bytes, request.lines));
+                tags.max(request.wavefronts as f64 * wavefront).max(handed)
             }
             // Quarters without an active lane take their turn all the same: blocks of 16 threads are four times as slow as blocks of 64
             // in the recordings of a 15 × 15 convolution on MI250X, whatever each thread computes.
@@ -69,6 +74,18 @@ impl Rule {
             Self::Rdna => amd::rdna(request, sizes.line),
         }
     }
+}
+
+/// Bytes that all banks of local memory answer together.
+const WAVEFRONT_BYTES: f64 = 128.0;
+
+/// Cycles in which local memory answers a wavefront, by its bandwidth, whatever path the bytes take afterwards; one where nothing is known of it.
+/// Stated at the profile's clock: at another it changes with it.
+pub fn wavefront(on: &Profile) -> f64 {
+    let e = &on.execution;
+    let known = || Some(WAVEFRONT_BYTES * f64::from(*e.cores.get()?) * e.clock.get()?.0 / on.memory.local_bandwidth.get()?.0);
+    // Bandwidths are rounded.
+    known().map_or(1.0, |cycles| if (cycles - 1.0).abs() < 0.01 { 1.0 } else { cycles })
 }
 
 /// Lines that count for the tags: all, but lanes without gaps count by their bytes, wherever in a line they begin. Rows of 32 f32 that lie

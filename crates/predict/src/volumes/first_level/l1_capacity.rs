@@ -8,9 +8,10 @@
 //! .
 //! What a block holds is judged by itself, as there. That all blocks of a core share its cache is true, but a block does not need all of
 //! its reused lines at once: multiplying by the blocks of a core ranked the 15 × 15 convolution on A100 worse (τ 0.60 instead of 0.77,
-//! when it was tried). The order of a block's accesses is the term that is missing.
+//! when it was tried). Of the order of a block's accesses loops count ([`super::trips`]); that of a straight run is the term that is missing.
 
 use super::costs::{BlockUse, Instruction};
+use super::trips::Walk;
 use crate::volumes::fitted::caches::Caches;
 use warpsight_ir::profile::Fact;
 use warpsight_ir::{AccessKind, Profile, Unknown};
@@ -20,29 +21,32 @@ use warpsight_ir::{AccessKind, Profile, Unknown};
 pub struct Allocation {
     /// Asked for more than once, by other warps or accesses.
     pub reused: f64,
+    /// As many of these as are in use at once.
+    pub at_once: f64,
     /// Asked for once.
     pub streamed: f64,
 }
 
 impl Allocation {
-    /// Of a launch of `groups` blocks: what its accesses and its blocks touch, summed over the launch.
-    pub fn of(instructions: &[Instruction], uses: &[BlockUse], groups: u64) -> Self {
+    /// Of a launch of `groups` blocks, of fields that a block walks through together: what its accesses and its blocks touch, summed over the launch.
+    pub fn of(instructions: &[Instruction], uses: &[BlockUse], groups: u64, walk: &Walk) -> Self {
         let (mut reused, mut all) = (0, 0);
-        for (field, own) in uses.iter().enumerate() {
+        for &field in &walk.fields {
             let loads = instructions.iter().filter(|i| i.field == field && !matches!(i.kind, AccessKind::Store(_)));
             let requests: u64 = loads.map(|i| i.lines).sum();
-            reused += requests.saturating_sub(own.loaded_lines).min(own.loaded_lines);
-            all += own.loaded_lines;
+            let loaded = uses[field].loaded_lines;
+            reused += requests.saturating_sub(loaded).min(loaded);
+            all += loaded;
         }
         let each = |lines: u64| lines as f64 / groups as f64;
-        Self { reused: each(reused), streamed: each(all - reused) }
+        Self { reused: each(reused), at_once: each(reused) / walk.trips, streamed: each(all - reused) }
     }
 
     /// Part of the repeated requests whose line is gone, in a cache of `effective` bytes in lines of `line` that throws out any line: until a
     /// line is asked for again all reused ones are, of which the part m that misses brings in m · footprint / line others; it is still there
     /// with probability (1 − line / effective)^(that many), so that 1 − m = exp(−m · footprint / effective).
     pub fn misses(&self, effective: f64, line: f64) -> f64 {
-        let x = self.reused * line / effective;
+        let x = self.at_once * line / effective;
         if x <= 1.0 {
             return 0.0;
         }

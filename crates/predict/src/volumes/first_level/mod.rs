@@ -10,5 +10,7 @@ pub mod earlier;
 pub mod images;
 pub mod l1;
 pub mod l1_capacity;
+pub mod local;
 pub mod read_only;
+pub mod trips;
 pub mod warps;

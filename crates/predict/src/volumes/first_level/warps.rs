@@ -128,6 +128,8 @@ pub enum Asked {
     Cycles,
     /// Turns of atomics in local memory.
     Turns,
+    /// Wavefronts of loads and stores in local memory.
+    Passes,
     /// Replays of loads of constants.
     Replays,
 }
@@ -407,7 +409,7 @@ mod tests {
     #[test]
     fn near_lanes_cost_what_far_ones_do() {
         let mut rng = fastrand::Rng::with_seed(9);
-        let rules = [(Rule::Nvidia { lsu_lanes: 16.0 }, 32, 128), (Rule::Cdna, 64, 64), (Rule::Rdna, 32, 128)];
+        let rules = [(Rule::Nvidia { lsu_lanes: 16.0, wavefront: 2.0 }, 32, 128), (Rule::Cdna, 64, 64), (Rule::Rdna, 32, 128)];
         let mut moved = 0;
         for case in 0..3000 {
             let (rule, warp, line) = *rng.choice(&rules).unwrap();

@@ -82,6 +82,7 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupanc
             fixed: found.limits.clone(),
             moved: Err(Unknown::new("memory", ALONE)),
             life: Err(Unknown::new("execution", ALONE)),
+            shared: None,
         },
         limits: found.limits,
         occupancy: resident,

@@ -106,7 +106,7 @@ fn nothing(kernel: &Kernel, on: &Profile) -> Result<Report, NoEstimate> {
         bound: None,
         limiter: None,
         limits: vec![],
-        parts: Parts { launch: None, fixed: vec![], moved: Err(nowhere()), life: Err(nowhere()) },
+        parts: Parts { launch: None, fixed: vec![], moved: Err(nowhere()), life: Err(nowhere()), shared: None },
         l1_cycles_per_point: none,
         volumes,
         moved: Volumes::default(),

@@ -15,9 +15,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let begun = std::time::Instant::now();
         while let Some(measurement) = plan.ask(&records) {
             let (record, _) = battery::take(aspect.phase.name, measurement, &mut *device);
-            let steps = record.amounts.steps;
-            let least = record.times_s.iter().copied().fold(f64::INFINITY, f64::min) - record.empty_launch_s.unwrap_or(0.0);
-            eprintln!("{:6.1} s {} {:?} {:.2} ns", begun.elapsed().as_secs_f64(), record.name, record.outcome, least / steps * 1e9);
+            let least = |times: &[f64]| times.iter().copied().fold(f64::INFINITY, f64::min);
+            let before = record.earlier_times_s.last().map_or(0.0, |times| least(times));
+            let more = 1e9 * (least(&record.times_s) - before);
+            eprintln!(
+                "{:6.1} s {} {:?} {more:.0} ns more in {:?}",
+                begun.elapsed().as_secs_f64(),
+                record.name,
+                record.outcome,
+                record.amounts
+            );
             records.push(record);
         }
         all.extend(records);

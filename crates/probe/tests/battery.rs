@@ -295,7 +295,7 @@ fn what_the_time_did_not_suffice_for_is_stated() {
     let (verified, skipped) = (summaries[0].verified, summaries[0].skipped);
     assert!((1..=3).contains(&verified) && verified + skipped == 5, "{verified} {skipped}");
     let file = battery.read("first.json");
-    assert_eq!(file.records[4].outcome, Outcome::Skipped { why: "time box of 1 s used up".into(), later: true });
+    assert_eq!(file.records[4].outcome, Outcome::Skipped { why: "out of time: its 1 s are used up".into(), later: true });
     assert_eq!(file.records[4].kernel, "triple");
     assert_eq!(summaries[1].verified, 5, "the second has its own time");
 }

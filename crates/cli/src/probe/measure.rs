@@ -15,8 +15,10 @@ use warpsight_probe::{Record, Scale, aspects};
 use warpsight_run::{Device, DeviceError, DeviceInfo};
 
 /// Minutes for everything, where no others are given.
-fn default_minutes(scale: Scale) -> f64 {
+fn default_minutes(scale: Scale, device: &DeviceInfo) -> f64 {
     match scale {
+        // A CPU runs other things as well, which everything takes longer for.
+        Scale::Full if device.is_cpu => 10.0,
         Scale::Full => 20.0,
         Scale::Quick | Scale::Tiny => 2.0,
     }
@@ -35,7 +37,7 @@ pub fn measure(args: &Args, id: &str) -> Result<(Found, PathBuf, Result<(), Fail
     compiler(&device, args.measure.options(Duration::ZERO).cache.as_deref())?;
     let origin = args.measure.origin(&device, scale);
     let mut folder = Folder::open(&dir, origin, args.measure.seed, args.measure.again, Box::new(last_resort))?;
-    let minutes = args.minutes.unwrap_or(default_minutes(scale));
+    let minutes = args.minutes.unwrap_or(default_minutes(scale, &device));
     let (seed, place) = (folder.seed(), dir.display());
     note(format_args!("{} ({}, {}): {minutes} minutes at most, seed {seed}, into {place}", device.name, device.id, device.driver));
     let wanted = |name: &str| args.only.is_empty() || args.only.iter().any(|only| only == name);

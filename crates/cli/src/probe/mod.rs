@@ -44,7 +44,7 @@ pub struct Args {
     /// Only these aspects.
     #[arg(long, value_name = "ASPECT,…", value_delimiter = ',', value_parser = named(names()))]
     only: Vec<String>,
-    /// For all aspects together [default: 20, with --quick 2].
+    /// For all aspects together [default: 20, on a CPU 10, with --quick 2].
     #[arg(long, value_name = "N", value_parser = minutes, allow_negative_numbers = true)]
     minutes: Option<f64>,
     #[command(flatten)]

@@ -33,7 +33,7 @@ use warpsight_run::{Device, DeviceError, DeviceInfo};
 /// How often a device that does not open is asked before it counts as gone.
 const ATTEMPTS: u32 = 3;
 
-/// A measurement that began within its time box may go on for so long after it: killing it would cost more.
+/// A measurement that began within its time box may go on for so long after it, unless all time is over: killing it would cost more.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// How long the names of measurements that were not tried may be collected.
@@ -138,7 +138,7 @@ enum End {
 pub fn run(tasks: Vec<Task>, options: &Options<'_>, folder: &mut Folder, open: Open<'_>, tell: &mut dyn FnMut(Event<'_>)) -> Vec<Summary> {
     let begun = Instant::now();
     let mut shares: f64 = tasks.iter().filter(|task| !folder.is_done(&task.name)).map(|task| task.phase.share).sum();
-    let mut battery = Battery { options, folder, open, tell, plant: options.plant_wrong };
+    let mut battery = Battery { options, folder, open, tell, plant: options.plant_wrong, end: begun + options.budget };
     let mut summaries = Vec::with_capacity(tasks.len());
     for task in &tasks {
         if let Some(done) = battery.folder.earlier(&task.name) {
@@ -165,6 +165,8 @@ struct Battery<'a, 'b> {
     open: Open<'b>,
     tell: &'a mut dyn FnMut(Event<'_>),
     plant: bool,
+    /// When the budget is used up.
+    end: Instant,
 }
 
 impl Battery<'_, '_> {
@@ -236,7 +238,8 @@ impl Battery<'_, '_> {
             if self.plant && measure::spoil(&mut measurement) {
                 self.plant = false;
             }
-            reachable.limit(self.options.patience.min(left.max(GRACE)));
+            let all_left = self.end.saturating_duration_since(Instant::now());
+            reachable.limit(self.options.patience.min(left.max(GRACE.min(all_left))));
             let (record, lost) = measure::take(task.phase.name, measurement, &mut *reachable);
             (self.tell)(Event::Taken(&record));
             self.folder.record(record);
@@ -266,7 +269,7 @@ impl Battery<'_, '_> {
 
     /// Notes what the time did not suffice for.
     fn skip_rest(&mut self, task: &Task, first: Measurement, mut plan: Plan, known: &HashSet<String>, time_box: Duration) {
-        let why = format!("time box of {:.0} s used up", time_box.as_secs_f64());
+        let why = format!("out of time: its {:.0} s are used up", time_box.as_secs_f64());
         let begun = Instant::now();
         let mut next = Some(first);
         while let Some(measurement) = next.take() {

@@ -65,13 +65,39 @@ const DISTURBED: f64 = 5.0;
 const APART: f64 = 3.0;
 /// Curves that miss more than so many times the squares that the best misses do not become the best.
 const PROMISING: f64 = 4.0;
+/// Points that must lie beyond a cache's end for it to be seen: fewer may be disturbed.
+const BEYOND: usize = 3;
+/// Parts by which levels are moved at last: while others are looked for, and at the end.
+const ROUGH: f64 = 0.015;
+const CLOSE: f64 = 1e-3;
 /// How steep misses begin.
 const STEEP: [f64; 9] = [1.0, 1.5, 2.0, 3.0, 5.0, 9.0, 17.0, 33.0, 65.0];
 
 /// A capacity and what is replaced.
 type Shape = (f64, Victims);
-/// Shapes with their best curve, and the sum of squares of what it misses.
-type Found = (Vec<Shape>, (Levels, f64));
+/// A level of a curve: the share of steps that miss it at each point, in standard errors of the point.
+#[derive(Clone)]
+struct Part {
+    shape: Shape,
+    shares: Vec<f64>,
+}
+
+impl Part {
+    fn of(points: &[Point], shape: Shape) -> Self {
+        let (bytes, victims) = shape;
+        Self { shape, shares: points.iter().map(|point| victims.share(bytes, point.bytes) * scale(point)).collect() }
+    }
+}
+
+/// Parts that add up to a curve, and what is best of them.
+#[derive(Clone)]
+struct Found {
+    parts: Vec<Part>,
+    /// Seconds of a step in the nearest cache, then what a miss of each part adds.
+    rises: Vec<f64>,
+    /// What the curve misses points by: the sum of squares, in standard errors.
+    squares: f64,
+}
 
 impl Levels {
     /// Seconds of a step at a footprint.
@@ -147,85 +173,128 @@ pub fn fit(points: &[Point]) -> Option<Levels> {
             point.seconds = least;
         }
     }
-    let mut shapes: Vec<Shape> = vec![];
-    let mut best = solve(&points, &shapes);
-    while shapes.len() < MOST_LEVELS {
-        let Some((found, better)) = added(&points, &shapes) else { break };
+    let grid = grid(&points);
+    let mut best = Found::of(&points, vec![]);
+    while best.parts.len() < MOST_LEVELS {
+        let Some(better) = added(&points, &grid, &best.parts) else { break };
         // Two parameters more than before, and one for the rise: what noise alone would explain, many times over.
-        let gained = best.1 - better.1;
-        let small = better.0.caches.iter().enumerate().any(|(n, level)| level.miss < LEAST_RISE * better.0.latency(n));
+        let gained = best.squares - better.squares;
+        let small = (1..better.rises.len()).any(|n| better.rises[n] < LEAST_RISE * better.rises[..n].iter().sum::<f64>());
         if gained < 30.0 || small {
             break;
         }
-        (shapes, best) = (found, better);
+        best = better;
     }
-    let (mut levels, least) = best;
-    let scale = (least / points.len() as f64).clamp(0.01, 1.0);
-    for (n, level) in levels.caches.iter_mut().enumerate() {
-        level.between = interval(&points, &shapes, n, least, scale);
-    }
-    Some(levels)
+    Some(best.levels(&points))
 }
 
-/// The best curve with one level more: that is looked for, then each of the others anew, since each was the best without it.
-fn added(points: &[Point], shapes: &[Shape]) -> Option<Found> {
-    let mut best = placed(points, shapes)?;
-    for n in 0..best.0.len() {
-        let others: Vec<Shape> = best.0.iter().enumerate().filter(|(i, _)| *i != n).map(|(_, shape)| *shape).collect();
-        best = placed(points, &others).into_iter().chain([best]).min_by(|a, b| a.1.1.total_cmp(&b.1.1))?;
-    }
-    Some(best)
-}
-
-/// The best curve with one level beside others: a grid for it, then all of them moved.
-fn placed(points: &[Point], shapes: &[Shape]) -> Option<Found> {
-    // Of each kind of victims the best, to be moved: the best before is not always the best after.
-    let mut best: [Option<Found>; 3] = [const { None }; 3];
+/// Parts that may be: ends between points, with all kinds of victims.
+fn grid(points: &[Point]) -> Vec<Part> {
     let mut between: Vec<f64> = points.windows(2).map(|pair| (pair[0].bytes * pair[1].bytes).sqrt()).collect();
     // Many ranges near one end say no more of where another is.
     between.dedup_by(|next, last| *next < *last * 1.12);
-    for bytes in between {
-        for victims in Victims::all() {
-            let mut tried = shapes.to_vec();
-            tried.push((bytes, victims));
-            tried.sort_by(|a, b| a.0.total_cmp(&b.0));
-            if !apart(&tried) {
-                continue;
-            }
-            let solved = solve(points, &tried);
-            let best = &mut best[victims.kind()];
-            if best.as_ref().is_none_or(|best| solved.1 < best.1.1) {
-                *best = Some((tried, solved));
-            }
-        }
-    }
-    let least = best.iter().flatten().map(|found| found.1.1).reduce(f64::min)?;
-    let promising = best.into_iter().flatten().filter(|found| found.1.1 <= PROMISING * least);
-    promising.map(|found| moved(points, found)).min_by(|a, b| a.1.1.total_cmp(&b.1.1))
+    between.into_iter().flat_map(|bytes| Victims::all().map(move |victims| (bytes, victims))).map(|shape| Part::of(points, shape)).collect()
 }
 
-/// The same with all levels moved in turn while that explains more.
-fn moved(points: &[Point], (mut shapes, mut solved): Found) -> Found {
-    let mut width = 0.3;
-    while width > 1e-3 {
-        let mut moved = false;
-        for n in 0..shapes.len() {
-            let (bytes, victims) = shapes[n];
-            let moves = [(bytes * (1.0 + width), victims), (bytes / (1.0 + width), victims)];
-            for other in moves.into_iter().chain(victims.near(width).map(|victims| (bytes, victims))) {
-                let mut tried = shapes.clone();
-                tried[n] = other;
-                let own = solve(points, &tried);
-                if own.1 < solved.1 * (1.0 - 1e-9) && apart(&tried) {
-                    (shapes, solved, moved) = (tried, own, true);
-                }
-            }
+/// The best curve with one level more: that is looked for, then each of the others anew, since each was the best without it.
+fn added(points: &[Point], grid: &[Part], parts: &[Part]) -> Option<Found> {
+    let mut best = placed(points, grid, parts)?;
+    for n in 0..best.parts.len() {
+        let mut others = best.parts.clone();
+        others.remove(n);
+        best = placed(points, grid, &others).into_iter().chain([best]).min_by(|a, b| a.squares.total_cmp(&b.squares))?;
+    }
+    Some(best.moved(points, CLOSE))
+}
+
+/// The best curve with one level beside others: of a grid, then all of them moved.
+fn placed(points: &[Point], grid: &[Part], parts: &[Part]) -> Option<Found> {
+    // Of each kind of victims the best, to be moved: the best before is not always the best after.
+    let mut best: [Option<(f64, Vec<&Part>)>; 3] = [const { None }; 3];
+    for part in grid {
+        let mut tried: Vec<&Part> = parts.iter().chain([part]).collect();
+        tried.sort_by(|a, b| a.shape.0.total_cmp(&b.shape.0));
+        if !possible(points, &tried) {
+            continue;
         }
-        if !moved {
-            width /= 2.0;
+        let squares = solve(points, &tried).1;
+        let best = &mut best[part.shape.1.kind()];
+        if best.as_ref().is_none_or(|best| squares < best.0) {
+            *best = Some((squares, tried));
         }
     }
-    (shapes, solved)
+    let least = best.iter().flatten().map(|found| found.0).reduce(f64::min)?;
+    let promising = best.into_iter().flatten().filter(|found| found.0 <= PROMISING * least);
+    let moved = promising.map(|(_, parts)| Found::of(points, parts.into_iter().cloned().collect()).moved(points, ROUGH));
+    moved.min_by(|a, b| a.squares.total_cmp(&b.squares))
+}
+
+impl Found {
+    fn of(points: &[Point], parts: Vec<Part>) -> Self {
+        let (rises, squares) = solve(points, &parts.iter().collect::<Vec<_>>());
+        Self { parts, rises, squares }
+    }
+
+    /// The same with another part instead of one.
+    fn with(&self, points: &[Point], n: usize, shape: Shape) -> Self {
+        let mut parts = self.parts.clone();
+        parts[n] = Part::of(points, shape);
+        Self::of(points, parts)
+    }
+
+    /// The same with all levels moved in turn while that explains more.
+    fn moved(mut self, points: &[Point], least: f64) -> Self {
+        let mut width = 0.3;
+        while width > least {
+            let mut moved = false;
+            for n in 0..self.parts.len() {
+                let (bytes, victims) = self.parts[n].shape;
+                let moves = [(bytes * (1.0 + width), victims), (bytes / (1.0 + width), victims)];
+                for other in moves.into_iter().chain(victims.near(width).map(|victims| (bytes, victims))) {
+                    let tried = self.with(points, n, other);
+                    if tried.squares < self.squares * (1.0 - 1e-9) && possible(points, &tried.parts.iter().collect::<Vec<_>>()) {
+                        (self, moved) = (tried, true);
+                    }
+                }
+            }
+            if !moved {
+                width /= 2.0;
+            }
+        }
+        self
+    }
+
+    fn levels(&self, points: &[Point]) -> Levels {
+        let scale = (self.squares / points.len() as f64).clamp(0.01, 1.0);
+        let level = |(n, (part, miss)): (usize, (&Part, &f64))| {
+            let (bytes, victims) = part.shape;
+            Level { bytes, between: self.interval(points, n, scale), victims, miss: *miss }
+        };
+        let caches = self.parts.iter().zip(&self.rises[1..]).enumerate().map(level).collect();
+        let mut levels = Levels { first: self.rises[0], caches, error: 0.0 };
+        let off = |point: &Point| (levels.seconds(point.bytes) / point.seconds - 1.0).powi(2);
+        levels.error = (points.iter().map(off).sum::<f64>() / points.len() as f64).sqrt();
+        levels
+    }
+
+    /// Capacities of a level with which the curve is no significantly worse, what it replaces free: 3.84 is the chi-squared of one parameter at
+    /// 95 %.
+    fn interval(&self, points: &[Point], n: usize, scale: f64) -> (f64, f64) {
+        let (own, victims) = self.parts[n].shape;
+        let as_good = |bytes: f64| {
+            let nearby = [0.1, 0.5].into_iter().flat_map(|width| victims.near(width));
+            nearby.chain([victims]).any(|victims| self.with(points, n, (bytes, victims)).squares <= self.squares + 3.84 * scale)
+        };
+        let end = |up: bool| {
+            let (mut good, mut step) = (own, 0.1);
+            while step > 3e-4 {
+                let next = if up { good * (1.0 + step) } else { good / (1.0 + step) };
+                if as_good(next) && (next / own).ln().abs() < 2.0 { good = next } else { step /= 2.0 }
+            }
+            good
+        };
+        (end(false), end(true))
+    }
 }
 
 /// The chance that a Poisson number of this mean is below another; between whole numbers, and of large ones, by the normal distribution of its
@@ -235,48 +304,30 @@ fn below(than: f64, mean: f64) -> f64 {
     0.5 * libm::erfc(-z / std::f64::consts::SQRT_2)
 }
 
-fn apart(shapes: &[Shape]) -> bool {
-    shapes.windows(2).all(|two| two[1].0 >= APART * two[0].0)
+/// Whether caches, the smallest first, are far enough from each other, and each ends where one would see it.
+fn possible(points: &[Point], parts: &[&Part]) -> bool {
+    let seen = |part: &&Part| points.len().checked_sub(BEYOND).is_some_and(|last| points[last].bytes > part.shape.0);
+    parts.windows(2).all(|two| two[1].shape.0 >= APART * two[0].shape.0) && parts.last().is_none_or(seen)
 }
 
-/// Rises of levels of given shapes: least squares of relative errors, none negative. With it the sum of squares, in standard errors.
-fn solve(points: &[Point], shapes: &[Shape]) -> (Levels, f64) {
-    let columns = shapes.len() + 1;
+/// By what a second of a point counts: relative errors count, in standard errors.
+fn scale(point: &Point) -> f64 {
+    1.0 / (point.seconds * point.noise)
+}
+
+/// Rises of parts by least squares, none negative, and the sum of squares that is left.
+fn solve(points: &[Point], parts: &[&Part]) -> (Vec<f64>, f64) {
+    let columns = parts.len() + 1;
     let mut rows = Vec::with_capacity(points.len() * columns);
-    for point in points {
-        let scale = 1.0 / (point.seconds * point.noise);
-        rows.push(scale);
-        rows.extend(shapes.iter().map(|&(bytes, victims)| victims.share(bytes, point.bytes) * scale));
+    for (at, point) in points.iter().enumerate() {
+        rows.push(scale(point));
+        rows.extend(parts.iter().map(|part| part.shares[at]));
     }
     let targets: Vec<f64> = points.iter().map(|point| 1.0 / point.noise).collect();
     let rises = super::least_squares(&rows, &targets, columns);
     let off = |row: &[f64], target: f64| row.iter().zip(&rises).map(|(x, rise)| x * rise).sum::<f64>() - target;
-    let offs = || rows.chunks(columns).zip(&targets).zip(points).map(|((row, target), point)| (off(row, *target), point.noise));
-    let caches = shapes.iter().zip(&rises[1..]);
-    let caches = caches.map(|(&(bytes, victims), &miss)| Level { bytes, between: (bytes, bytes), victims, miss }).collect();
-    let error = (offs().map(|(off, noise)| (off * noise).powi(2)).sum::<f64>() / points.len() as f64).sqrt();
-    (Levels { first: rises[0], caches, error }, offs().map(|(off, _)| off * off).sum())
-}
-
-/// Capacities of a level with which the curve is no significantly worse, what it replaces free: 3.84 is the chi-squared of one parameter at 95 %.
-fn interval(points: &[Point], shapes: &[Shape], n: usize, least: f64, scale: f64) -> (f64, f64) {
-    let as_good = |bytes: f64| {
-        let nearby = [0.1, 0.5].into_iter().flat_map(|width| shapes[n].1.near(width));
-        nearby.chain([shapes[n].1]).any(|victims| {
-            let mut tried = shapes.to_vec();
-            tried[n] = (bytes, victims);
-            solve(points, &tried).1 <= least + 3.84 * scale
-        })
-    };
-    let end = |up: bool| {
-        let (mut good, mut step) = (shapes[n].0, 0.1);
-        while step > 3e-4 {
-            let next = if up { good * (1.0 + step) } else { good / (1.0 + step) };
-            if as_good(next) && (next / shapes[n].0).ln().abs() < 2.0 { good = next } else { step /= 2.0 }
-        }
-        good
-    };
-    (end(false), end(true))
+    let squares = rows.chunks(columns).zip(&targets).map(|(row, target)| off(row, *target).powi(2)).sum();
+    (rises, squares)
 }
 
 #[cfg(test)]

@@ -2,16 +2,16 @@
 
 use super::super::Seen;
 use super::route::Known;
-use super::spec::Timed;
+use super::timed::{Timed, Walks};
 use crate::fit::levels::Levels;
 use crate::kernels::walk::Route;
-use crate::{Curve, Finding, Findings, Geometry};
+use crate::{Curve, Finding, Findings, Geometry, Outcome, Record};
 use warpsight_ir::ImageKind;
 use warpsight_ir::profile::{Fact, Source};
 
 /// Facts of all routes.
 pub(super) fn analyse(seen: &Seen) -> Findings {
-    let timed: Vec<Timed> = seen.of(super::NAME).filter_map(Timed::of).collect();
+    let timed = Walks::of(seen.of(super::NAME)).seen;
     let mut findings = Findings::default();
     for name in [Route::Buffer, Route::Image(ImageKind::Image1dBuffer), Route::Image(ImageKind::Image2d), Route::Constant] {
         let word = match name {
@@ -24,8 +24,32 @@ pub(super) fn analyse(seen: &Seen) -> Findings {
             found(&mut findings, &timed, &route, levels, word, seen.found.get("cores"));
         }
     }
+    for word in ["buffer", "texture"] {
+        if !findings.facts.keys().any(|key| key.starts_with(word)) {
+            let why = unwalked(seen, word);
+            for key in ["capacity_bytes", "line_bytes", "latency_s"] {
+                findings.number(format!("{word}.l1.{key}"), Fact::unknown(&why));
+            }
+        }
+    }
     together(&mut findings);
     findings
+}
+
+/// Why nothing is known of a way to memory.
+fn unwalked(seen: &Seen, word: &str) -> String {
+    let own = seen.records.iter().filter(|record| record.phase == super::NAME);
+    let own = own.filter(|record| record.name.starts_with(if word == "buffer" { "buffer" } else { "image" }));
+    let why = |record: &Record| match &record.outcome {
+        Outcome::Failed { why, .. } | Outcome::Skipped { why, .. } => Some(why.clone()),
+        Outcome::Wrong { what } => Some(format!("walks give wrong results: {what}")),
+        Outcome::Verified => None,
+    };
+    let said = own.clone().rev().find_map(why);
+    said.unwrap_or_else(|| match own.count() {
+        0 => "no walk was tried: out of time, or the device has nothing of the kind".to_owned(),
+        walks => format!("{walks} walks are too few to tell, or the clock cannot tell them from nothing"),
+    })
 }
 
 /// The second level of both ways is one cache where what is known of its size agrees: its size is what both allow.
@@ -78,10 +102,24 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels
     }
     let noise = route.noise.max(levels.error).max(0.002);
     let about = |value: f64| measured(value * (1.0 - 2.0 * noise), value, value * (1.0 + 2.0 * noise));
+    let (mut caches, mut reaches) = (0, 0);
     for (n, (level, line)) in levels.caches.iter().zip(route.lines()).enumerate() {
-        let key = |of: &str| format!("{word}.l{}.{of}", first + n);
+        if route.is_translation(seen, n) {
+            reaches += 1;
+            let key = format!("{word}.translation.l{reaches}.reach_bytes");
+            let cite = format!("{cite}: few lines in as many pages take as long");
+            findings.number(key, Fact::between(level.between.0, level.bytes, level.between.1, Source::Measured, cite));
+            continue;
+        }
+        let number = first + caches;
+        caches += 1;
+        let key = |of: &str| format!("{word}.l{number}.{of}");
         let grain = f64::from(line.unwrap_or(route.nearest_grain()));
         let shapes = route.shapes(seen, n, line.unwrap_or(route.nearest_grain()));
+        let (shapes, why) = match shapes {
+            Ok(shapes) => (shapes, ""),
+            Err(why) => (vec![], why),
+        };
         let known: Vec<&crate::fit::lru::Shape> = shapes.iter().flat_map(|fitted| &fitted.shapes).collect();
         // From where misses show to where the best curve begins them: caches whose sets fill unevenly miss before they are full.
         let (begin, end) = route.capacity(n).unwrap_or(level.between);
@@ -112,7 +150,6 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels
             }
             _ => {
                 findings.number(key("capacity_bytes"), measured(lo, roundest(lo, level.bytes, hi, grain), hi));
-                let why = "no cache that replaces least recently used lines explains the walks";
                 findings.number(key("sets"), Fact::unknown(why));
                 findings.number(key("ways"), Fact::unknown(why));
             }

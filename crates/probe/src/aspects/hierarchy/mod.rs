@@ -8,6 +8,9 @@ mod analyse;
 mod plan;
 mod route;
 pub(crate) mod spec;
+#[cfg(test)]
+mod tests;
+mod timed;
 
 use super::Aspect;
 use crate::{Needs, Phase};

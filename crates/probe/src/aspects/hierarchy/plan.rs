@@ -1,61 +1,71 @@
 //! Which walk comes next.
 
 use super::super::steady::Steady;
-use super::route::{APART, Known};
-use super::spec::{Effort, LONG, Spec, Timed};
-use crate::fit::levels::{self, Level, Levels, Victims};
+use super::route::{APART, Known, LEAST_LINES, PAIRED, distances, paged, trusted};
+use super::spec::{Effort, Spec};
+use super::timed::{Timed, Walks};
+use crate::fit::levels::{self, Level, Levels, Point, Victims};
 use crate::kernels::walk::Route;
 use crate::{Context, Plan, Record, Scale};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use warpsight_ir::{ImageKind, TimeSource};
 
-/// Distances within a pair.
-const PAIRS: [u32; 7] = [4, 8, 16, 32, 64, 128, 256];
-/// Ranges of pairs, the first and, where a cache holds that much, larger ones.
-const PAIRED: u64 = 8 << 20;
-/// Lines of the smallest range.
-const LEAST_LINES: u64 = 4;
 /// Ranges of one level that are tried beyond the ladder.
 const REFINED: usize = 24;
 /// Parts of a cache's size that are walked through at other strides than what a miss brings.
 const AROUND: [f64; 9] = [0.25, 0.45, 0.6, 0.85, 0.97, 1.05, 1.2, 1.5, 2.1];
 /// Ranges that are asked for before levels are fitted again.
 const BUNDLE: usize = 8;
+/// The ladder's end before ranges around the ends of caches are tried; what is larger takes long, and few devices have a cache of it.
+const NEAR: u64 = 64 << 20;
 /// Groups that walk at once.
 const WALKERS: [u32; 7] = [2, 3, 4, 6, 8, 12, 16];
 /// Caches of which all groups together would need more are not asked for sharing.
 const SHARED: u64 = 64 << 20;
+
+/// Standard error that a walk may have, as a part of what it takes: noisier clocks are read more often.
+const PRECISE: f64 = 0.002;
+/// Passes, at least and at most.
+const RUNS: (u32, u32) = (7, 63);
+/// Rungs of a ladder that are tried in turns, one after the other, before the next ones.
+const TOGETHER: usize = 8;
 
 /// What limits a plan.
 #[derive(Clone, Copy)]
 struct Limits {
     route: Route,
     most: u64,
-    effort: Effort,
+    /// Steps of a timed launch, at least.
+    steps: u32,
+    /// Seconds of one measurement, as far as that can be told before.
+    seconds: f64,
+    /// Turns of a walk, some time after each other, until two agree.
+    turns: u32,
+    seed: u64,
 }
 
 pub(super) fn plan(context: &Context) -> Plan {
     let simulated = context.device.clock == Some(TimeSource::Simulated);
-    let (most, steps) = match context.scale {
-        Scale::Full => (if simulated { 64 << 20 } else { 512 << 20 }, 32768),
-        Scale::Quick => (if simulated { 16 << 20 } else { 64 << 20 }, 8192),
-        Scale::Tiny => (64 << 10, 1024),
+    let (most, steps, seconds, turns) = match context.scale {
+        Scale::Full => (if simulated { 64 << 20 } else { 512 << 20 }, 32768, 0.1, 6),
+        Scale::Quick => (if simulated { 16 << 20 } else { 64 << 20 }, 8192, 0.02, 3),
+        Scale::Tiny => (64 << 10, 1024, 0.01, 1),
     };
-    // Simulated clocks need no long walks, and host time is what they cost.
-    let effort = Effort { steps: if simulated { 2048.min(steps) } else { steps }, runs: 7, seed: context.seed };
+    // Simulated clocks need no long walks, host time is what they cost, passes after the first cost none, and nobody else runs there.
+    let (steps, seconds, turns) = if simulated { (2048.min(steps), f64::INFINITY, 1) } else { (steps, seconds, turns) };
     let limits = |route: Route| {
         let most = most.min(route.most_bytes(context.device));
-        (most >= 4 * u64::from(APART)).then_some(Limits { route, most, effort })
+        (most >= 4 * u64::from(APART)).then_some(Limits { route, most, steps, seconds, turns, seed: context.seed })
     };
     let images = [ImageKind::Image1dBuffer, ImageKind::Image2d].map(Route::Image).into_iter().find_map(limits);
     let routes: Vec<Limits> = limits(Route::Buffer).into_iter().chain(images).chain(limits(Route::Constant)).collect();
     let (mut read, mut steady) = (Read::default(), Steady::default());
     let mut next = move |records: &[Record]| {
         read.on(records);
-        let next = routes.iter().find_map(|limits| limits.next(&mut read));
-        let runs =
-            |spec: &Spec, effort: Effort| if spec.range / u64::from(spec.stride) > LONG as u64 { effort.runs.min(3) } else { effort.runs };
-        next.map(|(spec, effort)| spec.measurement(Effort { runs: runs(&spec, effort), ..effort }))
+        let walked: Vec<&Limits> = routes.iter().filter(|limits| limits.walked(&read)).collect();
+        let next = walked.iter().find_map(|limits| limits.first(&read, NEAR).or_else(|| limits.closer(&mut read)));
+        let next = next.or_else(|| walked.iter().find_map(|limits| limits.first(&read, limits.most)));
+        next.map(|(spec, effort)| spec.measurement(effort))
     };
     Plan::reacting(move |records| steady.next(records, &mut next))
 }
@@ -64,9 +74,13 @@ pub(super) fn plan(context: &Context) -> Plan {
 #[derive(Default)]
 struct Read {
     records: usize,
-    tried: HashSet<String>,
-    seen: Vec<Timed>,
-    fits: HashMap<(Route, usize), Option<Levels>>,
+    /// How often a walk was tried, by its name.
+    tried: HashMap<String, u32>,
+    walks: Walks,
+    /// Of each route how many records there are, and what was known when the last bundle of them was whole.
+    bundles: HashMap<Route, (usize, Vec<Timed>)>,
+    /// Of each route the points that levels were fitted to last, and these.
+    fits: HashMap<Route, (Vec<Point>, Option<Levels>)>,
 }
 
 impl Read {
@@ -76,73 +90,117 @@ impl Read {
             *self = Self::default();
         }
         for record in &records[self.records.min(records.len())..] {
-            self.tried.insert(record.name.clone());
-            self.seen.extend(record.ran().then(|| Timed::of(record)).flatten());
+            *self.tried.entry(Spec::named(&record.name).to_owned()).or_default() += 1;
+            let Some((spec, _)) = Spec::of(&record.params).filter(|_| record.ran()) else { continue };
+            self.walks.add(record);
+            let (records, known) = self.bundles.entry(spec.route).or_default();
+            *records += 1;
+            if *records % BUNDLE == 0 {
+                *known = self.walks.seen.iter().filter(|timed| timed.spec.route == spec.route).cloned().collect();
+            }
         }
         self.records = records.len();
     }
 
-    /// What is known of a route, its levels fitted to all points but the last few: ranges are asked for in bundles.
+    /// What is known of a route, its levels fitted to all records but the last few: ranges are asked for in bundles.
     fn route(&mut self, name: Route) -> Known {
-        Known::fitted(&self.seen, name, |points| {
-            let count = points.len() / BUNDLE * BUNDLE;
-            self.fits.entry((name, count)).or_insert_with(|| levels::fit(&points[..count])).clone()
-        })
+        let (_, known) = self.bundles.entry(name).or_default();
+        let points = Known::fitted(known, name, |_| None).points;
+        let (fitted, levels) = self.fits.entry(name).or_default();
+        // Walks of other kinds say nothing new of where caches end.
+        let same = |(a, b): (&Point, &Point)| (a.bytes, a.seconds) == (b.bytes, b.seconds);
+        if fitted.len() != points.len() || !fitted.iter().zip(&points).all(same) {
+            *levels = levels::fit(&points);
+            *fitted = points;
+        }
+        Known::fitted(&self.walks.seen, name, |_| levels.clone())
     }
 }
 
 impl Limits {
-    /// The next walk of this route; `None` where enough is known.
-    fn next(&self, read: &mut Read) -> Option<(Spec, Effort)> {
-        // A route that cannot be walked at all is left after three tries.
+    /// Whether this route can be walked: one that cannot at all is left after three tries.
+    fn walked(&self, read: &Read) -> bool {
         let word = self.route.word();
-        let tries = read.tried.iter().filter(|name| name.split(' ').next() == Some(word)).count();
-        if tries >= 3 && read.seen.iter().all(|timed| timed.spec.route != self.route) {
-            return None;
-        }
-        // Pairs and ladder first: levels are fitted to them.
-        self.first(read).or_else(|| {
-            let known = read.route(self.route);
-            self.closer(read, &known)
-        })
+        let tries = read.tried.keys().filter(|name| name.split(' ').next() == Some(word)).count();
+        tries < 3 || read.walks.seen.iter().any(|timed| timed.spec.route == self.route)
     }
 
     fn walk(&self, range: u64, stride: u32) -> Spec {
         Spec::random(self.route, range, stride)
     }
 
+    /// Of some walks the first that was tried least, but for those whose turns agree.
     fn ask(&self, read: &Read, specs: impl Iterator<Item = Spec>) -> Option<(Spec, Effort)> {
-        let mut specs = specs;
-        specs.find(|spec| !read.tried.contains(&spec.name())).map(|spec| (spec, self.effort))
+        let turns = |spec: &Spec| read.tried.get(&spec.name()).copied().unwrap_or(0);
+        let settled = |spec: &Spec, turns: u32| {
+            // What was not told by one turn is not told by another.
+            let agreed = |timed: &Timed| timed.turns.len() > 1 && timed.agrees();
+            turns >= self.turns || turns > 0 && read.walks.get(*spec, self.seed).is_none_or(agreed)
+        };
+        let open = specs.map(|spec| (turns(&spec), spec)).filter(|(turns, spec)| !settled(spec, *turns));
+        let (turn, spec) = open.min_by_key(|(turns, _)| *turns)?;
+        Some((spec, Effort { steps: self.steps, runs: self.runs(read, &spec), seed: self.seed, turn }))
+    }
+
+    /// Passes by what the clock's noise needs, as far as there is time.
+    fn runs(&self, read: &Read, spec: &Spec) -> u32 {
+        let own = || read.walks.seen.iter().filter(|timed| timed.spec.route == self.route);
+        // What the least of n launches is off by falls with n.
+        let mut alone: Vec<f64> = own().map(|timed| timed.noise * timed.samples as f64).collect();
+        alone.sort_by(f64::total_cmp);
+        let needed = alone.get(alone.len() / 2).map_or(0.0, |alone| alone / PRECISE);
+        let smaller = own().filter(|timed| timed.spec.range <= spec.range).max_by_key(|timed| timed.spec.range);
+        let pass = spec.steps(self.steps) * smaller.map_or(0.0, |timed| timed.seconds);
+        let there = if pass > 0.0 { self.seconds / pass } else { f64::INFINITY };
+        (needed as u32).clamp(RUNS.0, RUNS.1).min((there as u32).max(1))
     }
 
     /// Pairs of near places in a range of so many bytes.
     fn pairs(&self, range: u64) -> impl Iterator<Item = Spec> + use<> {
-        let (unit, walk) = (self.route.unit(), self.walk(range.min(self.most - u64::from(APART)), APART));
-        PAIRS.into_iter().filter(move |on| *on >= unit).map(move |on| Spec { pair: Some(on), ..walk })
+        let walk = self.walk(range.min(self.most - u64::from(APART)), APART);
+        distances(self.route).map(move |on| Spec { pair: Some(on), ..walk })
     }
 
     /// How walks of a range stride, as far as is known.
     fn grain(&self, read: &Read, known: &Known) -> impl Fn(f64) -> u32 + use<> {
-        let own: Vec<&Timed> = read.seen.iter().filter(|timed| timed.spec.route == self.route && timed.spec.walkers == 1).collect();
+        let own = trusted(&read.walks.seen, self.route);
         known.striding(&own)
     }
 
-    /// Pairs, then a ladder of ranges.
-    fn first(&self, read: &Read) -> Option<(Spec, Effort)> {
-        if let Some(next) = self.ask(read, self.pairs(PAIRED)) {
+    /// Pairs, then a ladder of ranges up to one, rung by rung in turns, until a stretch of it is disturbed whatever one does.
+    fn first(&self, read: &Read, most: u64) -> Option<(Spec, Effort)> {
+        if let Some(next) = PAIRED.into_iter().find_map(|range| self.ask(read, self.pairs(range))) {
             return Some(next);
         }
-        let before = Known::fitted(&read.seen, self.route, |_| None);
+        let before = Known::fitted(&read.walks.seen, self.route, |_| None);
         let grain = self.grain(read, &before);
         // Where a cache ends is a matter of parts of its size.
         let ladder = (0_i32..).map(|n| (LEAST_LINES * u64::from(before.nearest_grain())) as f64 * 2_f64.powf(f64::from(n) / 4.0));
         let rungs = ladder.map(|bytes| self.walk(multiple(bytes, grain(bytes)), grain(bytes)));
-        self.ask(read, rungs.take_while(|walk| walk.range <= self.most))
+        let rungs: Vec<Spec> = rungs.take_while(|walk| walk.range <= most.min(self.most)).collect();
+        for together in rungs.chunks(TOGETHER) {
+            let next = self.ask(read, together.iter().copied());
+            if next.is_some() {
+                return next;
+            }
+            let agree = together.iter().filter(|walk| read.walks.get(**walk, self.seed).is_some_and(Timed::agrees)).count();
+            if 2 * agree < together.len() {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// The largest range of which two turns agree: longer walks are disturbed, and tell nothing.
+    fn reach(&self, read: &Read) -> u64 {
+        let own = read.walks.seen.iter().filter(|timed| timed.spec.route == self.route && timed.spec.walkers == 1 && timed.agrees());
+        own.map(|timed| timed.spec.range).max().unwrap_or(0).min(self.most)
     }
 
     /// Ranges around the ends of caches, then what tells their lines, sets and sharing.
-    fn closer(&self, read: &Read, known: &Known) -> Option<(Spec, Effort)> {
+    fn closer(&self, read: &mut Read) -> Option<(Spec, Effort)> {
+        let known = &read.route(self.route);
+        let read = &*read;
         let grain = self.grain(read, known);
         let levels = known.levels.as_ref()?;
         for (n, level) in levels.caches.iter().enumerate() {
@@ -152,7 +210,12 @@ impl Limits {
                 let dense = spec.pair.is_none() && spec.walkers == 1 && spec.stride == stride;
                 spec.route == self.route && dense && (0.8..1.5).contains(&ratio)
             };
-            if read.seen.iter().filter(|timed| near(&timed.spec)).count() >= REFINED {
+            let there: Vec<Spec> = read.walks.seen.iter().map(|timed| timed.spec).filter(near).collect();
+            // A range that was disturbed would lead astray.
+            if let Some(next) = self.ask(read, there.iter().copied()) {
+                return Some(next);
+            }
+            if there.len() >= REFINED {
                 continue;
             }
             let between = known.bracket(n).filter(|(flat, risen)| risen - flat > 1.5 * f64::from(stride));
@@ -164,18 +227,25 @@ impl Limits {
         }
         // What larger caches fetch: pairs beyond their ends.
         let apart = u64::from(APART / known.nearest_grain().min(APART));
-        let beyond = levels.caches.iter().map(|level| ((4.0 * level.bytes) as u64 * apart).next_power_of_two().min(self.most));
-        if let Some(next) = self.ask(read, beyond.filter(|range| *range > PAIRED).flat_map(|range| self.pairs(range))) {
+        let reach = self.reach(read);
+        let beyond = levels.caches.iter().map(|level| ((4.0 * level.bytes) as u64 * apart).next_power_of_two().min(reach));
+        let beyond = beyond.filter(|range| PAIRED.iter().all(|paired| range > paired));
+        if let Some(next) = self.ask(read, beyond.flat_map(|range| self.pairs(range))) {
             return Some(next);
         }
         for (n, (level, line)) in levels.caches.iter().zip(known.lines()).enumerate() {
             let grain = grain(level.bytes);
             let others = known.other_strides(n).flat_map(|stride| AROUND.map(|part| (multiple(part * level.bytes, stride), stride)));
             let walks = others.chain(strided(level, line.unwrap_or(grain))).map(|(range, stride)| self.walk(range, stride));
+            let walks =
+                paged(level, grain).into_iter().filter(|walk| walk.0 <= reach).map(|(range, stride)| self.walk(range, stride)).chain(walks);
             let part = (0.7 * level.bytes / f64::from(grain)) as u64 * u64::from(grain);
-            let few = WALKERS.into_iter().filter(|&walkers| u64::from(walkers) * part <= SHARED.min(2 * self.most));
-            let together = |walkers: u32| Spec { walkers, ..self.walk(part.max(2 * u64::from(grain)), grain) };
-            if let Some(next) = self.ask(read, walks.chain(std::iter::once(1).chain(few).map(together))) {
+            let few = WALKERS.into_iter().filter(|&walkers| u64::from(walkers) * part <= SHARED.min(2 * reach));
+            let part = part.max(2 * u64::from(grain));
+            // Beside each, as many groups that walk through next to nothing: where these take longer together, too, they only wait for each other.
+            let nothing = LEAST_LINES * u64::from(grain);
+            let together = |walkers: u32| [part, nothing].map(|range| Spec { walkers, ..self.walk(range, grain) });
+            if let Some(next) = self.ask(read, walks.chain(std::iter::once(1).chain(few).flat_map(together))) {
                 return Some(next);
             }
         }

@@ -1,12 +1,22 @@
 //! What is known of one way to memory so far.
 
-use super::spec::Timed;
+use super::timed::Timed;
 use crate::fit::levels::{self, Level, Levels, Point};
 use crate::fit::lru::{self, Fitted};
 use crate::kernels::walk::Route;
 
+/// Lines of the smallest range.
+pub(super) const LEAST_LINES: u64 = 2;
+/// Bytes of the smallest pages.
+const PAGE: u32 = 4096;
+/// Pages that every translation holds: caches of fewer need no other explanation.
+const FEW_PAGES: f64 = 64.0;
 /// Places of pairs are this far from each other: no line is longer.
 pub(super) const APART: u32 = 512;
+/// Distances within a pair.
+const PAIRS: [u32; 7] = [4, 8, 16, 32, 64, 128, 256];
+/// Ranges of pairs that show what a miss brings; where a cache holds that much, there are larger ones.
+pub(super) const PAIRED: [u64; 2] = [2 << 20, 8 << 20];
 /// Where nothing shows what a miss brings, places are this far apart: lines of most machines.
 const LIKELY_LINE: u32 = 64;
 /// A step takes longer when it takes longer by this part.
@@ -19,6 +29,9 @@ const FEW: f64 = 0.75;
 const EXPLAINED: f64 = 3.0;
 /// Shapes of a cache that are held against walks at most.
 const SHAPES: usize = 12_000;
+/// Places of walks, times shapes that are held against them, at most: of more the walks would tell few apart, and nobody would wait for it.
+const WORK: usize = 1_500_000_000;
+const TOO_MANY: &str = "there are too many shapes of so large a cache to hold them against the walks";
 /// Lines of a cache whose shapes are looked for: larger ones have too many.
 const LARGEST: f64 = 16384.0;
 /// No line is shorter.
@@ -35,7 +48,7 @@ pub(super) struct Known {
     pub(super) points: Vec<Point>,
     /// Seconds a step of pairs: the range, the distance within a pair, seconds.
     pairs: Vec<(u64, u32, f64)>,
-    /// The range of pairs that was tried first.
+    /// The range whose pairs, of all distances, differ most.
     paired: Option<u64>,
     /// Caches.
     pub(super) levels: Option<Levels>,
@@ -50,28 +63,33 @@ impl Known {
 
     /// The same with another way to fit levels to points.
     pub(super) fn fitted(seen: &[Timed], name: Route, fit: impl FnOnce(&[Point]) -> Option<Levels>) -> Self {
-        let own: Vec<&Timed> = seen.iter().filter(|timed| timed.spec.route == name && timed.spec.walkers == 1).collect();
-        let mut spreads: Vec<f64> = own.iter().map(|timed| timed.spread).collect();
-        spreads.sort_by(f64::total_cmp);
-        // The fastest of a few passes is closer to what it would be than the median is.
-        let noise = spreads.get(spreads.len() / 2).map_or(0.0, |spread| spread / 2.0);
+        let own = trusted(seen, name);
+        let mut noises: Vec<f64> = own.iter().map(|timed| timed.noise).collect();
+        noises.sort_by(f64::total_cmp);
+        let noise = noises.get(noises.len() / 2).copied().unwrap_or(0.0);
         let mut pairs: Vec<(u64, u32, f64)> =
             own.iter().filter_map(|timed| Some((timed.spec.range, timed.spec.pair?, timed.seconds))).collect();
-        let paired = pairs.first().map(|pair| pair.0);
         pairs.sort_by_key(|pair| (pair.0, pair.1));
+        // Prefetchers hide what a miss brings where they have the time: the range counts in which it makes the most of a difference.
+        let whole = |pairs: &&[(u64, u32, f64)]| pairs[0].0 <= PAIRED[1] && pairs.len() == distances(name).count();
+        let contrast = |pairs: &[(u64, u32, f64)]| {
+            let seconds = || pairs.iter().map(|pair| pair.2);
+            seconds().fold(0.0, f64::max) / seconds().fold(f64::INFINITY, f64::min)
+        };
+        let told = pairs.chunk_by(|a, b| a.0 == b.0).filter(whole).max_by(|a, b| contrast(a).total_cmp(&contrast(b)));
+        let paired = told.map(|pairs| pairs[0].0);
         let mut route = Self { name, grains: vec![], points: vec![], pairs, paired, levels: None, noise };
         let ladder = own.iter().filter(|timed| timed.spec.pair.is_none());
         route.grains = route.steps(ladder.min_by_key(|timed| timed.spec.range).map(|timed| timed.seconds));
         let grain = route.striding(&own);
         let dense = own.iter().filter(|timed| timed.spec.pair.is_none() && timed.spec.stride == grain(timed.spec.range as f64));
-        route.points = dense
-            .map(|timed| Point { bytes: timed.spec.range as f64, seconds: timed.seconds, noise: noise.max(timed.spread / 2.0) })
-            .collect();
+        route.points =
+            dense.map(|timed| Point { bytes: timed.spec.range as f64, seconds: timed.seconds, noise: noise.max(timed.noise) }).collect();
         route.levels = fit(&route.points);
         route
     }
 
-    /// Distances from which on the second of two near places is answered by another level, in the range of pairs that was tried first; `first`
+    /// Distances from which on the second of two near places is answered by another level, in the range whose pairs differ most; `first`
     /// is what a step takes in the nearest cache.
     fn steps(&self, first: Option<f64>) -> Vec<u32> {
         let own: Vec<_> = self.pairs.iter().filter(|pair| Some(pair.0) == self.paired).collect();
@@ -95,14 +113,16 @@ impl Known {
         move |range| if range <= turn { near } else { far }
     }
 
-    /// Well beyond the range in which the first cache ends, as far as that has shown.
+    /// Well beyond the range in which the first cache ends, as far as that has shown: there are more places than that cache has lines at the
+    /// stride of farther ones, too.
     fn turn(&self, own: &[&Timed]) -> f64 {
         let near = self.grains.first().copied();
         let mut dense: Vec<_> = own.iter().filter(|timed| timed.spec.pair.is_none() && Some(timed.spec.stride) == near).collect();
         dense.sort_by_key(|timed| timed.spec.range);
         let first = dense.first().map_or(0.0, |timed| timed.seconds);
         let risen = dense.iter().find(|timed| timed.seconds > first * (1.0 + 2.0 * LONGER));
-        risen.map_or(f64::INFINITY, |timed| 4.0 * timed.spec.range as f64)
+        let sparser = self.grains.last().zip(near).map_or(1.0, |(far, near)| f64::from(*far) / f64::from(near));
+        risen.map_or(f64::INFINITY, |timed| (2.0 * sparser).max(4.0) * timed.spec.range as f64)
     }
 
     /// The nearest cache's.
@@ -116,9 +136,8 @@ impl Known {
         let line = |(n, level): (usize, &Level)| {
             // Most first places miss this cache.
             let apart = f64::from(APART / self.nearest_grain().min(APART));
-            let ranges = self.pairs.iter().filter(|pair| pair.0 as f64 >= 1.5 * level.bytes * apart);
-            let range = ranges.map(|pair| pair.0).max()?;
-            let own: Vec<_> = self.pairs.iter().filter(|pair| pair.0 == range).collect();
+            let ranges = self.pairs.chunk_by(|a, b| a.0 == b.0).filter(|pairs| pairs.len() == distances(self.name).count());
+            let own: Vec<_> = ranges.filter(|pairs| pairs[0].0 as f64 >= 1.5 * level.bytes * apart).last()?.iter().collect();
             // The second of two places right beside each other is in the nearest cache; of others it waits as much longer as pairs do.
             let second = |pair: &&(u64, u32, f64)| levels.first + 2.0 * (pair.2 - own[0].2);
             let between = 0.5 * (levels.latency(n) + levels.latency(n + 1));
@@ -158,20 +177,46 @@ impl Known {
         Some((flat / (1.0 + self.rise(point) / miss), risen - f64::from(self.nearest_grain())))
     }
 
-    /// How many groups that walk at once have a cache of their own.
+    /// How many groups that walk at once have a cache of their own: with one more, they wait longer for it than for next to nothing.
     pub(super) fn instances(&self, seen: &[Timed], n: usize) -> Option<u32> {
         let level = self.levels.as_ref()?.caches.get(n)?;
-        let own = |timed: &&Timed| {
-            let part = timed.spec.range as f64 / level.bytes;
-            timed.spec.route == self.name && timed.spec.pair.is_none() && (0.55..0.85).contains(&part)
+        let own = |timed: &&Timed| timed.spec.route == self.name && timed.spec.pair.is_none() && timed.agrees();
+        let part = |timed: &&Timed| (0.55..0.85).contains(&(timed.spec.range as f64 / level.bytes));
+        let spec = seen.iter().filter(own).filter(part).find(|timed| timed.spec.walkers > 1)?.spec;
+        let nothing = LEAST_LINES * u64::from(spec.stride);
+        let find = |range: u64, walkers: u32| {
+            let same = |timed: &&Timed| (timed.spec.range, timed.spec.stride, timed.spec.walkers) == (range, spec.stride, walkers);
+            seen.iter().filter(own).find(same).map(|timed| timed.seconds)
         };
-        let range = seen.iter().filter(own).filter(|timed| timed.spec.walkers > 1).map(|timed| timed.spec.range).next()?;
-        let walks = seen.iter().filter(own).filter(|timed| timed.spec.range == range);
-        let mut walks: Vec<(u32, f64)> = walks.map(|timed| (timed.spec.walkers, timed.seconds)).collect();
-        walks.sort_by_key(|walk| walk.0);
-        let alone = walks.first().filter(|walk| walk.0 == 1)?.1;
-        let rises = walks.windows(2).find(|two| two[1].1 > alone * (1.0 + 2.0 * LONGER));
+        let mut groups: Vec<u32> =
+            seen.iter().filter(own).filter(|timed| timed.spec.range == spec.range).map(|timed| timed.spec.walkers).collect();
+        groups.sort_unstable();
+        // More groups than run at once tell nothing: they wait for each other.
+        let waits = |walkers: u32| Some(find(nothing, walkers)? > find(nothing, 1)? * (1.0 + 2.0 * LONGER));
+        groups.truncate(groups.iter().position(|&walkers| waits(walkers) != Some(false)).unwrap_or(groups.len()));
+        let longer: Vec<(u32, f64)> =
+            groups.into_iter().filter_map(|walkers| Some((walkers, find(spec.range, walkers)? / find(nothing, walkers)?))).collect();
+        let alone = longer.first().filter(|longer| longer.0 == 1)?.1;
+        let rises = longer.windows(2).find(|two| two[1].1 > alone * (1.0 + (2.0 * LONGER).max(6.0 * self.noise)));
         rises.map(|two| two[0].0)
+    }
+
+    /// Whether a level ends where pages are too many to be translated, not where their lines are too many to be held: then a few lines in as
+    /// many pages take as long.
+    pub(super) fn is_translation(&self, seen: &[Timed], n: usize) -> bool {
+        let Some((levels, level)) = self.levels.as_ref().and_then(|levels| Some((levels, levels.caches.get(n)?))) else { return false };
+        let few = |timed: &&Timed| {
+            let spec = &timed.spec;
+            let ratio = spec.range as f64 / level.bytes;
+            spec.route == self.name
+                && spec.pair.is_none()
+                && spec.stride > PAGE
+                && !spec.stride.is_power_of_two()
+                && (1.5..2.7).contains(&ratio)
+        };
+        let walk =
+            seen.iter().filter(few).filter(|timed| timed.spec.walkers == 1 && timed.agrees()).map(|timed| timed.seconds).reduce(f64::min);
+        walk.is_some_and(|seconds| seconds > 0.5 * (levels.latency(n) + levels.seconds(2.0 * level.bytes)))
     }
 
     /// Strides at which walks tell the line of a small cache from what a miss brings.
@@ -184,13 +229,15 @@ impl Known {
         strides.filter(move |&stride| small && stride != grain)
     }
 
-    /// Shapes of a cache that explain its walks, by groups that they cannot tell apart, the best first.
-    pub(super) fn shapes(&self, seen: &[Timed], n: usize, line: u32) -> Vec<Fitted> {
-        let Some((levels, level)) = self.levels.as_ref().and_then(|levels| Some((levels, levels.caches.get(n)?))) else { return vec![] };
+    /// Shapes of a cache that explain its walks, by groups that they cannot tell apart, the best first; or why there are none.
+    pub(super) fn shapes(&self, seen: &[Timed], n: usize, line: u32) -> Result<Vec<Fitted>, &'static str> {
+        let Some((levels, level)) = self.levels.as_ref().and_then(|levels| Some((levels, levels.caches.get(n)?))) else {
+            return Err("no level was seen");
+        };
         let possible: Vec<u64> = std::iter::once(line).chain(self.other_strides(n)).map(u64::from).collect();
         let line = u64::from(line);
         if level.bytes > LARGEST * line as f64 {
-            return vec![];
+            return Err(TOO_MANY);
         }
         let sigma = self.noise.max(0.001);
         let next = levels.caches.get(n + 1).map_or(f64::INFINITY, |next| 0.5 * next.bytes);
@@ -201,17 +248,17 @@ impl Known {
             let places = spec.range as f64 / f64::from(spec.stride);
             let dense = u64::from(spec.stride) == line && (0.7..1.6).contains(&ratio);
             let near = dense || possible.contains(&spec.stride.into()) && (0.2..2.2).contains(&ratio);
-            let strided =
-                u64::from(spec.stride) > line && u64::from(spec.stride).is_multiple_of(line) && places <= FEW * lines && ratio > 1.0;
-            spec.route == self.name && spec.pair.is_none() && spec.walkers == 1 && (near || strided) && places * (line as f64) < next
+            let apart = u64::from(spec.stride) > line && spec.stride.is_power_of_two() && u64::from(spec.stride).is_multiple_of(line);
+            let strided = apart && places <= FEW * lines && ratio > 1.0;
+            spec.pair.is_none() && (near || strided) && places * (line as f64) < next
         };
-        let walks: Vec<lru::Walk> = seen
-            .iter()
+        let walks: Vec<lru::Walk> = trusted(seen, self.name)
+            .into_iter()
             .filter(telling)
             .map(|timed| lru::Walk {
                 addresses: timed.spec.addresses(timed.seed),
                 seconds: timed.seconds,
-                sigma: sigma.max(timed.spread / 2.0) * timed.seconds,
+                sigma: sigma.max(timed.noise) * timed.seconds,
             })
             .collect();
         let grain = u64::from(self.nearest_grain());
@@ -225,9 +272,36 @@ impl Known {
             let capacities = scales.flat_map(move |scale| whole(scale * lo).saturating_sub(1).max(1)..=whole(scale * hi) + 1);
             capacities.flat_map(move |lines| lru::candidates(lines * line, line))
         });
-        let fitted = lru::fit(&walks, shapes.take(SHAPES));
+        let shapes: Vec<lru::Shape> = shapes.take(SHAPES).collect();
+        let places: usize = walks.iter().map(|walk| walk.addresses.len()).sum();
+        if places.saturating_mul(shapes.len()) > WORK {
+            return Err(TOO_MANY);
+        }
+        let fitted = lru::fit(&walks, shapes);
         // Victims that are no least recently used ones miss otherwise, whatever the shape.
         let explained = fitted.first().is_some_and(|best| best.chi2 <= EXPLAINED * best.freedom.max(1) as f64);
-        if explained { lru::consistent(&fitted).into_iter().cloned().collect() } else { vec![] }
+        if explained {
+            Ok(lru::consistent(&fitted).into_iter().cloned().collect())
+        } else {
+            Err("no cache that replaces least recently used lines explains the walks")
+        }
     }
+}
+
+/// Walks of one group through a route of which two turns agree; where nothing was measured twice, all of them.
+pub(super) fn trusted(seen: &[Timed], name: Route) -> Vec<&Timed> {
+    let own = || seen.iter().filter(|timed| timed.spec.route == name && timed.spec.walkers == 1);
+    let several = own().any(|timed| timed.turns.len() > 1);
+    own().filter(|timed| timed.agrees() && (!several || timed.turns.len() > 1)).collect()
+}
+
+/// A walk through a few lines in as many pages as twice a cache has, at a stride that no set repeats at; none of a cache of few pages.
+pub(super) fn paged(level: &Level, grain: u32) -> Option<(u64, u32)> {
+    let stride = PAGE + grain;
+    (level.bytes >= FEW_PAGES * f64::from(PAGE)).then(|| ((2.0 * level.bytes / f64::from(stride)) as u64 * u64::from(stride), stride))
+}
+
+/// Distances within pairs on a way to memory.
+pub(super) fn distances(route: Route) -> impl Iterator<Item = u32> {
+    PAIRS.into_iter().filter(move |on| *on >= route.unit())
 }

@@ -2,11 +2,11 @@
 
 use crate::kernels::walk::{MOST_BYTES, Route, Walk};
 use crate::kernels::{count, int, word};
-use crate::{Measurement, Parameter, Parameters, Record};
+use crate::{Measurement, Parameter, Parameters};
 use fastrand::Rng;
 
-/// Places of a long walk: one time around takes its time, and averages what disturbs it.
-pub(crate) const LONG: usize = 1 << 16;
+/// Places of a long walk: one more time around averages enough, and the shorter a launch, the rarer is it disturbed.
+const LONG: usize = 1 << 13;
 
 /// One walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,6 +22,9 @@ pub(crate) struct Spec {
     pub(crate) walkers: u32,
 }
 
+/// What stands between a walk's name and the number of its turn.
+const TURN: &str = ", turn ";
+
 /// How much work a walk is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
@@ -31,6 +34,8 @@ pub(crate) struct Effort {
     pub(crate) runs: u32,
     /// Seed of the order.
     pub(crate) seed: u64,
+    /// How often the same walk was measured before.
+    pub(crate) turn: u32,
 }
 
 impl Spec {
@@ -60,6 +65,12 @@ impl Spec {
         }
     }
 
+    /// Steps of a pass, of so many timed ones at least: once around, and once around before these.
+    pub(crate) fn steps(&self, least: u32) -> f64 {
+        let places = (self.range / u64::from(self.stride)).max(1) as usize * if self.pair.is_some() { 2 } else { 1 };
+        places as f64 * f64::from(2 + rounds(places, least))
+    }
+
     /// Takes its time.
     pub(crate) fn measurement(&self, effort: Effort) -> Measurement {
         let route = self.route;
@@ -74,27 +85,32 @@ impl Spec {
             params.insert("pair_bytes".into(), int(pair));
         }
         let end = self.range.max(u64::from(self.stride)) + u64::from(self.pair.unwrap_or(0));
-        let rounds = effort.steps.div_ceil(cycle.len() as u32).max(if cycle.len() > LONG { 1 } else { 3 });
+        let name = if effort.turn == 0 { self.name() } else { format!("{}{TURN}{}", self.name(), effort.turn + 1) };
         Walk {
             route,
             extent: (end / unit).max(2) as u32,
+            rounds: rounds(cycle.len(), effort.steps),
             cycle,
-            rounds,
             walkers: self.walkers,
             runs: effort.runs,
-            name: self.name(),
+            name,
             params,
         }
         .measurement()
     }
 
-    /// What walk a record is of, and the seed of its order.
-    pub(crate) fn of(record: &Record) -> Option<(Self, u64)> {
-        let int = |name: &str| match record.params.get(name)? {
+    /// The name of the walk, whichever turn a measurement's name is of.
+    pub(crate) fn named(measurement: &str) -> &str {
+        measurement.split(TURN).next().unwrap_or(measurement)
+    }
+
+    /// What walk has these parameters, and the seed of its order.
+    pub(crate) fn of(params: &Parameters) -> Option<(Self, u64)> {
+        let int = |name: &str| match params.get(name)? {
             Parameter::Int(value) => Some(*value),
             _ => None,
         };
-        let word = |name: &str| match record.params.get(name)? {
+        let word = |name: &str| match params.get(name)? {
             Parameter::Word(value) => Some(value.as_str()),
             _ => None,
         };
@@ -111,52 +127,25 @@ impl Spec {
     }
 }
 
-/// What a record says of a step: seconds, and their relative spread.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Timed {
-    pub(crate) spec: Spec,
-    pub(crate) seed: u64,
-    /// Seconds of a step beyond the first time around: of the fastest passes, since what disturbs a walk makes it longer.
-    pub(crate) seconds: f64,
-    /// How much longer the median of passes would make it, as a part.
-    pub(crate) spread: f64,
-}
-
-impl Timed {
-    pub(crate) fn of(record: &Record) -> Option<Self> {
-        let (spec, seed) = Spec::of(record)?;
-        let Some(Parameter::Int(before)) = record.params.get("steps_before") else { return None };
-        let sorted = |times: &[f64]| {
-            let mut times = times.to_vec();
-            times.retain(|time| time.is_finite() && *time > 0.0);
-            times.sort_by(f64::total_cmp);
-            times
-        };
-        let (times, first) = (sorted(&record.times_s), sorted(record.earlier_times_s.first()?));
-        let (least, median) = (*times.first()?, *times.get(times.len() / 2)?);
-        let (steps, before) = (record.amounts.steps, *before as f64);
-        let seconds = (least - first.first()?) / (steps - before);
-        // Both times vary, and only their difference counts.
-        let spread = (median - least) / least * (steps + before) / (steps - before);
-        (seconds > 0.0 && seconds.is_finite()).then_some(Self { spec, seed, seconds, spread })
-    }
+/// Times around so many places after the first, for so many steps at least.
+fn rounds(places: usize, steps: u32) -> u32 {
+    steps.div_ceil(places as u32).max(if places > LONG { 1 } else { 3 })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn record(stride: i64, range: i64) -> Record {
+    fn params(stride: i64, range: i64) -> Parameters {
         let spec = Spec { pair: Some(64), walkers: 2, ..Spec::random(Route::Buffer, 4096, 512) };
-        let measurement = spec.measurement(Effort { steps: 64, runs: 1, seed: 7 });
-        let mut record = Record { params: measurement.params, ..Record::skipped("hierarchy", &measurement.name, "") };
-        record.params.extend([("stride_bytes".to_owned(), Parameter::Int(stride)), ("range_bytes".to_owned(), Parameter::Int(range))]);
-        record
+        let mut params = spec.measurement(Effort { steps: 64, runs: 1, seed: 7, turn: 2 }).params;
+        params.extend([("stride_bytes".to_owned(), Parameter::Int(stride)), ("range_bytes".to_owned(), Parameter::Int(range))]);
+        params
     }
 
     #[test]
     fn a_record_says_which_walk_it_is_of() {
-        let (spec, seed) = Spec::of(&record(512, 4096)).expect("a walk");
+        let (spec, seed) = Spec::of(&params(512, 4096)).expect("a walk");
         assert_eq!((spec.name(), seed), ("buffer 4096 B by 512 B and 64 B on, 2 walkers".to_owned(), 7));
         let mut addresses = spec.addresses(seed);
         addresses.sort_unstable();
@@ -164,9 +153,17 @@ mod tests {
     }
 
     #[test]
+    fn a_measurement_says_which_walk_it_is_of_and_which_turn() {
+        let spec = Spec::random(Route::Buffer, 4096, 64);
+        let names = [0, 1].map(|turn| spec.measurement(Effort { steps: 64, runs: 1, seed: 7, turn }).name);
+        assert_eq!(names, ["buffer 4096 B by 64 B", "buffer 4096 B by 64 B, turn 2"]);
+        assert!(names.iter().all(|name| Spec::named(name) == spec.name()));
+    }
+
+    #[test]
     fn records_of_files_that_no_walk_can_be_of_are_none() {
         for (stride, range) in [(0, 4096), (-4, 4096), (512, -1), (512, i64::MAX)] {
-            assert_eq!(Spec::of(&record(stride, range)), None, "{stride} {range}");
+            assert_eq!(Spec::of(&params(stride, range)), None, "{stride} {range}");
         }
     }
 }

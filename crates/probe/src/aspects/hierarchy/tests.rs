@@ -1,0 +1,144 @@
+//! Devices that are nothing but formulas: what is asked of them, and what is found, whatever disturbs their clocks.
+
+use super::plan::plan;
+use super::spec::Spec;
+use super::timed::Walks;
+use super::{aspect, route};
+use crate::aspects::Seen;
+use crate::fit::levels::Victims;
+use crate::fit::lru::{Shape, misses};
+use crate::kernels::walk::Route;
+use crate::{Context, Findings, Outcome, Parameter, Record, Scale};
+use fastrand::Rng;
+use warpsight_ir::TimeSource;
+use warpsight_run::DeviceInfo;
+
+/// A device that is measured, with so much memory; it has no images.
+fn device(memory: u64) -> DeviceInfo {
+    let options = warpsight_run::Options { in_process: true, ..warpsight_run::Options::default() };
+    let mut info = warpsight_run::open("sim:adreno640", &options).expect("a device").info().clone();
+    info.clock = Some(TimeSource::Measured);
+    (info.limits.max_allocation, info.limits.memory) = (Some(memory), Some(memory));
+    (info.limits.image_2d, info.limits.image_1d, info.limits.image_buffer) = (None, None, None);
+    info
+}
+
+/// All that is asked of a device on which a step of a walk takes so long each time it is measured, and what a launch of so many seconds shows.
+fn recorded(info: &DeviceInfo, mut step: impl FnMut(&Spec, &[u64]) -> f64, mut shown: impl FnMut(f64) -> f64) -> Vec<Record> {
+    let mut plan = plan(&Context { device: info, scale: Scale::Quick, seed: 1 });
+    let mut records: Vec<Record> = vec![];
+    while let Some(measurement) = plan.ask(&records) {
+        assert!(records.len() < 1500, "it asks for more and more");
+        assert!(records.iter().all(|record| record.name != measurement.name), "`{}` is asked for again", measurement.name);
+        let (spec, seed) = Spec::of(&measurement.params).expect("a walk");
+        let seconds = step(&spec, &spec.addresses(seed));
+        let runs = measurement.job.timing.expect("timed").runs;
+        let Some(Parameter::Int(before)) = measurement.params.get("steps_before") else { panic!("{:?}", measurement.params) };
+        let mut launches = |steps: f64| (0..runs).map(|_| shown(1e-6 + steps * seconds)).collect::<Vec<f64>>();
+        records.push(Record {
+            earlier_times_s: vec![launches(*before as f64)],
+            times_s: launches(measurement.amounts.steps),
+            params: measurement.params,
+            amounts: measurement.amounts,
+            outcome: Outcome::Verified,
+            ..Record::skipped(super::NAME, &measurement.name, "")
+        });
+    }
+    records
+}
+
+fn found(info: &DeviceInfo, records: &[Record]) -> Findings {
+    (aspect().analyse)(&Seen { device: info, records, found: &Findings::default() })
+}
+
+fn levels(found: &Findings) -> Vec<&str> {
+    let keys = found.facts.keys().filter(|key| key.ends_with("capacity_bytes") && found.get(key).is_some());
+    keys.map(String::as_str).collect()
+}
+
+/// A CPU's 48 KiB of 12 ways, and 1 MiB by the addresses of pages, wherever these lie.
+fn cpu(spec: &Spec, addresses: &[u64]) -> f64 {
+    let near = Shape { line_bytes: 64, sets: 64, ways: 12, hash: None };
+    let mut lines: Vec<u64> = addresses.iter().map(|address| address / 64).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    let far = Victims::Hashed(16.0).share(f64::from(1 << 20), 64.0 * lines.len() as f64);
+    let missed = misses(&near, addresses);
+    // Groups of two threads wait for each other.
+    (1.4e-9 + missed * (2.4e-9 + far * 9e-9)) * f64::from(spec.walkers.div_ceil(2))
+}
+
+#[test]
+fn a_cpu_that_others_use_shows_its_caches_and_no_others() {
+    let info = device(16 << 20);
+    let (mut rng, mut others) = (Rng::with_seed(1), Rng::with_seed(2));
+    // What is far away others share as they like, for as long as a measurement takes.
+    let step = |spec: &Spec, addresses: &[u64]| cpu(spec, addresses) * if spec.range > 5 << 19 { 1.0 + 9.0 * others.f64() } else { 1.0 };
+    // They run now and then, and the longer a launch takes, the surer.
+    let shown = |seconds: f64| {
+        let meanwhile = rng.f64() < 0.1 + 1.0 - (-seconds / 3e-3).exp();
+        seconds * (1.0 + 0.02 * rng.f64()) + if meanwhile { 5e-3 * rng.f64() } else { 0.0 }
+    };
+    let found = found(&info, &recorded(&info, step, shown));
+    assert_eq!(levels(&found), ["buffer.l1.capacity_bytes", "buffer.l2.capacity_bytes"]);
+    let near = |key: &str, truth: f64, part: f64| {
+        let value = found.get(key).unwrap_or_else(|| panic!("{key}: {:?}", found.facts.get(key)));
+        assert!((value / truth).max(truth / value) <= 1.0 + part, "{key} is {value}, not {truth}");
+    };
+    near("buffer.l1.capacity_bytes", 49152.0, 0.01);
+    near("buffer.l1.line_bytes", 64.0, 0.0);
+    near("buffer.l1.latency_s", 1.4e-9, 0.05);
+    near("buffer.l2.capacity_bytes", f64::from(1 << 20), 0.2);
+    near("buffer.l2.latency_s", 3.8e-9, 0.05);
+}
+
+#[test]
+fn where_pages_are_too_many_no_cache_ends() {
+    let info = device(16 << 20);
+    // 16 KiB, and 256 pages that are translated at once.
+    let step = |_: &Spec, addresses: &[u64]| {
+        let lines = Shape { line_bytes: 64, sets: 64, ways: 4, hash: None };
+        let pages = Shape { line_bytes: 4096, sets: 1, ways: 256, hash: None };
+        2e-9 + 5e-9 * misses(&lines, addresses) + 20e-9 * misses(&pages, addresses)
+    };
+    let found = found(&info, &recorded(&info, step, |seconds| seconds));
+    assert_eq!(levels(&found), ["buffer.l1.capacity_bytes"], "{:?}", found.facts);
+    let reach = found.get("buffer.translation.l1.reach_bytes").expect("a reach");
+    assert!((reach / f64::from(1 << 20) - 1.0).abs() < 0.1, "{reach}");
+}
+
+#[test]
+fn a_cache_of_few_lines_does_not_hide_behind_long_strides() {
+    let info = device(4 << 20);
+    // Five lines of 32 bytes, and 128 KiB behind them, where a miss brings 256.
+    let step = |_: &Spec, addresses: &[u64]| {
+        let near = Shape { line_bytes: 32, sets: 1, ways: 5, hash: None };
+        let far = Shape { line_bytes: 256, sets: 32, ways: 16, hash: None };
+        94e-9 + 40e-9 * misses(&near, addresses) + 300e-9 * misses(&far, addresses)
+    };
+    let found = found(&info, &recorded(&info, step, |seconds| seconds));
+    assert_eq!((found.get("buffer.l1.capacity_bytes"), found.get("buffer.l1.line_bytes")), (Some(160.0), Some(32.0)));
+    assert_eq!(found.get("buffer.l2.capacity_bytes"), Some(131_072.0));
+}
+
+#[test]
+fn a_plan_that_was_interrupted_goes_on_as_it_would_have() {
+    let info = device(1 << 20);
+    let records = recorded(&info, cpu, |seconds| seconds);
+    for kept in [1, records.len() / 3, records.len() / 2, records.len() - 1] {
+        let mut plan = plan(&Context { device: &info, scale: Scale::Quick, seed: 1 });
+        let next = plan.ask(&records[..kept]).map(|measurement| measurement.name);
+        assert_eq!(next.as_deref(), Some(records[kept].name.as_str()));
+    }
+}
+
+#[test]
+fn what_was_not_walked_is_unknown_with_the_reason() {
+    let info = device(1 << 20);
+    let unknown = |found: &Findings, key: &str| format!("{:?}", found.facts.get(key));
+    assert!(unknown(&found(&info, &[]), "buffer.l1.capacity_bytes").contains("no walk was tried"));
+    let refused = Record::skipped(super::NAME, "buffer 2097152 B by 512 B and 4 B on", "out of time: its 3 s are used up");
+    assert!(unknown(&found(&info, &[refused]), "buffer.l1.capacity_bytes").contains("out of time"));
+    assert_eq!(Walks::of([].into_iter()).seen.len(), 0);
+    assert_eq!(route::distances(Route::Buffer).count(), 7);
+}

@@ -80,8 +80,8 @@ const EXAMPLES: &str = "Examples:
     warpsight optimize --op \"conv2d n=1 c=64 h=56 w=56 k=64 r=3 s=3 stride=1 pad=1\" --trace out.json
   One operator, every configuration timed; Ctrl-C and the same command again goes on:
     warpsight optimize --op \"matmul m=64 n=64 k=64\" --search exhaustive
-  A convolution with and without Winograd's transforms:
-    warpsight optimize --op \"conv2d n=1 c=256 h=14 w=14 k=256 r=3 s=3 pad=1\" --sequences direct,padded
+  A convolution without Winograd's transforms:
+    warpsight optimize --op \"conv2d n=1 c=64 h=14 w=14 k=64 r=3 s=3 pad=1\" --sequences direct
   What a step of lowering makes of it:
     warpsight optimize --op \"softmax n=4 c=100\" --dump program";
 

@@ -31,10 +31,14 @@ fn verifies(folder: &Path, device: &str, op: &str) {
     for kernel in &kernels {
         let error = kernel["rel_l2_error"].as_f64().expect("an error");
         assert!(kernel["verified"] == true && error <= most, "{op} on {device}: {kernel}");
-        // A driver may bring itself down (PoCL takes eight halves to begin at multiples of 16 bytes); no result is ever wrong.
-        let rejected = kernel["rejected"].as_array().expect("a list").iter().map(|own| own["reason"].as_str().expect("why"));
-        let lost = rejected.filter(|why| device.starts_with("opencl") && op.contains("f16s") && why.contains("device was lost")).count();
-        assert_eq!(kernel["rejected"].as_array().map_or(0, Vec::len), lost, "{op} on {device}: {kernel}");
+        // A driver may bring itself down (PoCL takes eight halves to begin at multiples of 16 bytes), and a compiler hold more registers than a
+        // group of many waves may have; no result is ever wrong.
+        let lost = |why: &str| device.starts_with("opencl") && op.contains("f16s") && why.contains("device was lost");
+        let full = |why: &str| {
+            device.starts_with("sim:") && why.contains("a work-group with barriers, in waves") && why.contains("the device has")
+        };
+        let mut rejected = kernel["rejected"].as_array().expect("a list").iter().map(|own| own["reason"].as_str().expect("why"));
+        assert!(rejected.all(|why| lost(why) || full(why)), "{op} on {device}: {kernel}");
     }
 }
 

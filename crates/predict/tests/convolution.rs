@@ -4,11 +4,12 @@
 use std::path::{Path, PathBuf};
 use warpsight_ir::Profile;
 use warpsight_ir::profile::builtin;
+use warpsight_predict::explore::score::tau;
 
 #[path = "../examples/truth/convolution.rs"]
 mod judged;
 
-use judged::{CONVOLUTION, Judged, Row, SIZE, Score, tau};
+use judged::{CONVOLUTION, Judged, Row, SIZE, Score};
 
 /// The folder of the recordings, which may have been left out.
 fn folder() -> PathBuf {

@@ -1,4 +1,4 @@
-//! The phases of the battery, the most valuable first: lists of measurements, and the [aspects](crate::aspects).
+//! The phases of the battery, the most valuable first: lists of measurements, and the [aspects of a device](crate::aspects).
 
 pub mod counters;
 mod launches;

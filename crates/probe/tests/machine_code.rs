@@ -160,8 +160,12 @@ fn aspects_compile() {
         assert!(!texts.is_empty(), "{name}");
         // The first and the last of them, and some between.
         for (text, entry) in texts.iter().step_by(texts.len().div_ceil(6)) {
-            let compiled =
-                toolkit.compile(text, entry, ARCHS[1].parse().unwrap()).unwrap_or_else(|error| panic!("{name}: {error}\n{text}"));
+            let compiled = match toolkit.compile(text, entry, ARCHS[1].parse().unwrap()) {
+                Ok(compiled) => compiled,
+                // How much local memory a group may have is found by asking for more.
+                Err(error) if name == "local" && error.to_string().contains("too much shared data") => continue,
+                Err(error) => panic!("{name}: {error}\n{text}"),
+            };
             let spilled = compiled.resources.map_or(0, |resources| resources.spill_store_bytes + resources.spill_load_bytes);
             assert!(spilled == 0 || name == "registers", "{name}: {entry} spills {spilled} bytes");
         }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 use std::time::{Duration, Instant};
 use warpsight_ir::TimeSource;
-use warpsight_probe::{Context, Outcome, Scale, aspects, battery, phases};
+use warpsight_probe::{Cause, Context, Outcome, Scale, aspects, battery, phases};
 use warpsight_run::{Code, Options, open};
 
 #[test]
@@ -69,6 +69,8 @@ fn aspects_on_the_stand_in() {
         for record in &records {
             match &record.outcome {
                 Outcome::Verified => _ = ran.insert(name),
+                // How much local memory a group may have is found by asking for more.
+                Outcome::Failed { cause: Cause::Refused, .. } if name == "local" => {}
                 Outcome::Skipped { .. } => {}
                 bad => panic!("{name}, `{}`: {bad:?}", record.name),
             }

@@ -4,7 +4,7 @@
 use std::path::Path;
 use warpsight_ir::accesses::text::{self, Written};
 use warpsight_ir::{Limiter, Profile};
-pub use warpsight_predict::explore::score::{Score, tau};
+pub use warpsight_predict::explore::score::Score;
 use warpsight_predict::volumes::report::{Report, Settings, Work, report};
 
 /// The kernel.

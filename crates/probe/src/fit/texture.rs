@@ -1,4 +1,4 @@
-//! What fetches take by where they go, fitted to walks: [`TextureFit`], and the model as paper 000 has it beside it.
+//! What fetches take by where they go, fitted to walks: [`warpsight_ir::texture::TextureFit`], and the model as paper 000 has it beside it.
 
 mod paper000;
 

@@ -136,8 +136,8 @@ impl Known {
         let line = |(n, level): (usize, &Level)| {
             // Most first places miss this cache.
             let apart = f64::from(APART / self.nearest_grain().min(APART));
-            let ranges = self.pairs.chunk_by(|a, b| a.0 == b.0).filter(|pairs| pairs.len() == distances(self.name).count());
-            let own: Vec<_> = ranges.filter(|pairs| pairs[0].0 as f64 >= 1.5 * level.bytes * apart).last()?.iter().collect();
+            let mut ranges = self.pairs.chunk_by(|a, b| a.0 == b.0).filter(|pairs| pairs.len() == distances(self.name).count());
+            let own: Vec<_> = ranges.rfind(|pairs| pairs[0].0 as f64 >= 1.5 * level.bytes * apart)?.iter().collect();
             // The second of two places right beside each other is in the nearest cache; of others it waits as much longer as pairs do.
             let second = |pair: &&(u64, u32, f64)| levels.first + 2.0 * (pair.2 - own[0].2);
             let between = 0.5 * (levels.latency(n) + levels.latency(n + 1));

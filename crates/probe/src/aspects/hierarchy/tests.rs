@@ -30,7 +30,12 @@ fn recorded(info: &DeviceInfo, mut step: impl FnMut(&Spec, &[u64]) -> f64, mut s
     while let Some(measurement) = plan.ask(&records) {
         assert!(records.len() < 1500, "it asks for more and more");
         assert!(records.iter().all(|record| record.name != measurement.name), "`{}` is asked for again", measurement.name);
-        let (spec, seed) = Spec::of(&measurement.params).expect("a walk");
+        let Some((spec, seed)) = Spec::of(&measurement.params) else {
+            // A reference launch, of a device that is never hot.
+            let times_s = vec![3e-5];
+            records.push(Record { outcome: Outcome::Verified, times_s, ..Record::skipped(super::NAME, &measurement.name, "") });
+            continue;
+        };
         let seconds = step(&spec, &spec.addresses(seed));
         let runs = measurement.job.timing.expect("timed").runs;
         let Some(Parameter::Int(before)) = measurement.params.get("steps_before") else { panic!("{:?}", measurement.params) };
@@ -48,11 +53,13 @@ fn recorded(info: &DeviceInfo, mut step: impl FnMut(&Spec, &[u64]) -> f64, mut s
 }
 
 fn found(info: &DeviceInfo, records: &[Record]) -> Findings {
-    (aspect().analyse)(&Seen { device: info, records, found: &Findings::default() })
+    (aspect().analyse)(&Seen { device: info, records: &crate::aspects::kept(records), found: &Findings::default() })
 }
 
+/// The caches of buffers; constants lie in the same.
 fn levels(found: &Findings) -> Vec<&str> {
-    let keys = found.facts.keys().filter(|key| key.ends_with("capacity_bytes") && found.get(key).is_some());
+    let own = |key: &&String| key.starts_with("buffer.") && key.ends_with("capacity_bytes") && found.get(key).is_some();
+    let keys = found.facts.keys().filter(own);
     keys.map(String::as_str).collect()
 }
 

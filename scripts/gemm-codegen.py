@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What NVIDIA's compiler makes of a sample of the configurations of examples/accesses/clblast-gemm.toml: registers, spilled bytes, and instructions of
-the machine code by kind and width (static counts). Writes data/codegen/gemm-nvidia.json, which crates/predict/tests/tables.rs holds the estimate of
+the machine code by kind and width (static counts). Writes data/codegen/gemm-nvidia.json, which crates/predict/tests/tuning.rs holds the estimate of
 registers to. The kernel's text is this file's own, written from the description of the table.
 
     .venv/bin/python scripts/gemm-codegen.py [--rows N]

@@ -3,6 +3,7 @@
 use super::peers;
 use warpsight_ir::accesses::text;
 use warpsight_ir::profile::builtin;
+use warpsight_predict::explore::score::tau;
 use warpsight_predict::volumes::report::{PointVolumes, Settings, Work, report};
 
 const LBM: &str = include_str!("../../../../examples/accesses/lbm-d3q15-interface.toml");
@@ -35,19 +36,6 @@ fn rows() -> Vec<Row> {
         Row { block, inside, theirs, ours: [found.dram_load.unwrap(), found.dram_store.unwrap()] }
     };
     peer["configs"].as_array().unwrap().iter().map(row).collect()
-}
-
-/// Kendall's τ-b: pairs in the same order less those in the other one, as a part of those without ties.
-fn tau(pairs: &[(f64, f64)]) -> f64 {
-    let (mut sum, mut a, mut b) = (0.0, 0.0, 0.0_f64);
-    for (i, x) in pairs.iter().enumerate() {
-        for y in &pairs[..i] {
-            let sign = |d: f64| if d.abs() < 1e-9 { 0.0 } else { d.signum() };
-            let (own, other) = (sign(x.0 - y.0), sign(x.1 - y.1));
-            (sum, a, b) = (sum + own * other, a + own.abs(), b + other.abs());
-        }
-    }
-    sum / (a * b).sqrt()
 }
 
 /// Section 5.6: narrow blocks load and store much more, as stores that fill lines in part miss in the second level.

@@ -134,8 +134,11 @@ fn textures_are_measured_through_opencl_too() {
         assert!(!outcomes(file, "verified").is_empty(), "{}", said(&output));
         assert!(outcomes(file, "wrong").is_empty() && outcomes(file, "failed").is_empty(), "{}", said(&output));
     }
-    let names = |file: &Value| file["records"].as_array().expect("records").iter().map(|record| record["name"].clone()).collect::<Vec<_>>();
-    assert_eq!(names(&cuda), names(&opencl), "the same, twice");
+    let walks = |file: &Value| {
+        let records = file["records"].as_array().expect("records").iter();
+        records.filter(|record| !record["params"]["kind"].is_null()).map(|record| record["name"].clone()).collect::<Vec<_>>()
+    };
+    assert!(walks(&cuda).len() > 100 && walks(&cuda) == walks(&opencl), "the same walks, twice: {:?}", walks(&cuda));
     let index = s.json("out/battery.json");
     assert_eq!((&index["phases"][0]["name"], &index["phases"][1]["name"]), (&"texture".into(), &"texture-opencl".into()));
 }

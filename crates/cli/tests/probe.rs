@@ -179,6 +179,12 @@ fn damage_is_said_and_the_rest_goes_on() {
     wrong("other.json", "{ \"format\": 1, \"findings\": [] }", "damaged");
     wrong("text.json", "no JSON", "no findings");
     wrong("profile.toml", "name = 1", "name");
+    let newer =
+        std::fs::read_to_string(s.path("out/profile.toml")).expect("a profile").replacen("version = 1", "version = 2\nquanta = 3", 1);
+    wrong("newer.toml", &newer, "this profile is of version 2, and this program knows version 1");
+    let args = ["optimize", "--op", "matmul m=64 n=64 k=64", "--device", "sim:adreno640", "--profile", &s.text("newer.toml")];
+    let output = s.run(&args, 2);
+    assert!(said(&output).contains("a newer warpsight reads it"), "{}", said(&output));
     s.run(&["probe", "diff", &s.text("nothing.json"), &s.text("out")], 5);
     s.run(&["probe", "diff", "no-such-profile", &s.text("out")], 2);
 }
@@ -197,6 +203,19 @@ fn a_full_disk_costs_nothing_that_was_measured() {
     assert!(printed.lines().any(|line| line.starts_with("{\"record\":")), "records go to the standard output");
     let found: Value = serde_json::from_str(printed.lines().last().expect("a line")).expect("JSON");
     assert_eq!(found["keys"]["texture.l1.capacity_bytes"]["value"], 1024.0, "and are analysed");
+}
+
+/// Nothing is measured that could not be kept, wherever that would be.
+#[test]
+fn a_folder_that_nobody_can_write_to_is_said_before_anything_is_measured() {
+    let s = Sandbox::new();
+    for more in [&["--out", "/proc/probe"][..], &["--out", "/proc"], &[]] {
+        let mut command = s.command(&[&SIM[..], &FEW, more].concat());
+        let output = command.current_dir("/proc").output().expect("starts");
+        assert_eq!(output.status.code(), Some(5), "{more:?}: {}", said(&output));
+        assert!(said(&output).contains("/proc") || said(&output).contains("probe-"), "{more:?}: {}", said(&output));
+        assert!(!said(&output).contains("verified"), "{more:?}: {}", said(&output));
+    }
 }
 
 #[test]

@@ -104,6 +104,23 @@ fn circles_and_strangers_are_named_where_they_stand() {
     assert_eq!(text("inherits = \"./b.toml\""), "line 1, column 12: `inherits`: only a file can inherit from files");
 }
 
+#[test]
+fn a_newer_version_is_named_before_what_only_it_knows() {
+    let newer = "name = \"mine\"\nversion = 2\n[quanta]\nspin = 3";
+    let said =
+        "a.toml:2:11: `version`: this profile is of version 2, and this program knows version 1 and older ones: a newer warpsight reads it";
+    assert_eq!(refused(&[("a.toml", newer)]), said);
+    // Whatever inherits from it is no better.
+    let child = ("b.toml", "inherits = \"a.toml\"");
+    assert_eq!(refused(&[child, ("a.toml", newer)]), said);
+    for none in ["0", "-1", "1.5", "\"1\"", "99999999999999999999"] {
+        let said = refused(&[("a.toml", &format!("version = {none}\ninherits = \"a40\""))]);
+        assert!(said.starts_with("a.toml:1:11: ") && (said.contains("no version") || said.contains("not a profile")), "{said}");
+    }
+    let read = read(&[("a.toml", "version = 1\ninherits = \"a40\"")]).expect("a profile");
+    assert!(read.text().starts_with("version = 1\nname = \"a\"\n"), "{}", read.text());
+}
+
 /// What is wrong with a fact of a file that inherits from the A40.
 fn wrong(table: &str, fact: &str) -> String {
     refused(&[("a.toml", &format!("inherits = \"a40\"\n[{table}]\n{fact}"))])

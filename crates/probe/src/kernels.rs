@@ -5,7 +5,6 @@ pub(crate) mod stream;
 pub(crate) mod strided;
 pub(crate) mod sweep;
 pub(crate) mod texels;
-pub(crate) mod tiles;
 pub(crate) mod walk;
 
 use crate::{Parameter, Parameters};

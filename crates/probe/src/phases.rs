@@ -8,14 +8,13 @@ pub mod rocprof;
 mod room;
 mod stencils;
 mod streams;
-mod texture;
 
 use crate::{Phase, aspects};
 
 /// All phases, the most valuable first.
 pub fn all() -> Vec<Phase> {
     let aspects = || aspects::all().into_iter().map(|aspect| aspect.phase).collect();
-    [stencils::phases(), streams::phases(), peaks::phases(), aspects(), texture::phases(), queues::phases(), launches::phases()]
+    [stencils::phases(), streams::phases(), peaks::phases(), aspects(), queues::phases(), launches::phases()]
         .into_iter()
         .flatten()
         .collect()

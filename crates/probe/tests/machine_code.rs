@@ -109,14 +109,14 @@ fn peaks_are_not_optimised_away() {
 fn blocks_are_resident_as_stated() {
     let Some(toolkit) = toolkit() else { return };
     let mut most: BTreeMap<(String, i64, i64), Measurement> = BTreeMap::new();
-    for measurement in ["streams", "texture", "peaks", "peaks_tiles"].into_iter().flat_map(plan) {
+    for measurement in ["streams", "peaks", "peaks_tiles"].into_iter().flat_map(plan) {
         let (Some(blocks), Some(threads)) = (number(&measurement, "blocks_per_unit"), number(&measurement, "threads")) else { continue };
         let key = (program(&measurement).name.to_string(), threads, number(&measurement, "chains").unwrap_or(0));
         if most.get(&key).and_then(|other| number(other, "blocks_per_unit")).is_none_or(|other| other < blocks) {
             most.insert(key, measurement);
         }
     }
-    let kinds = ["copy", "scale", "triad", "sum", "write", "sweep", "shared", "l1_stride", "tiles", "fma", "mma"];
+    let kinds = ["copy", "scale", "triad", "sum", "write", "sweep", "shared", "l1_stride", "fma", "mma"];
     assert!(kinds.iter().all(|kind| most.keys().any(|(name, ..)| name.starts_with(kind))), "{:?}", most.keys());
     let mut left: Vec<Measurement> = most.into_values().collect();
     let right = left.split_off(left.len() / 2);

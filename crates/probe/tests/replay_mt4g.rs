@@ -34,7 +34,10 @@ const KEYS: [(&str, &str); 7] = [
 
 /// Capacities that vendors document, in KiB, where MT4G finds others: 2 KiB of constants; an L1 that shares its memory with what is
 /// reserved for blocks; a scalar cache of which MT4G is not sure.
-const DOCUMENTED: [(&str, &str, f64); 12] = [
+const DOCUMENTED: [(&str, &str, f64); 15] = [
+    ("NVIDIA_A100-PCIE-40GB", "buffer.l1", 192.0),
+    ("NVIDIA_A100-PCIE-40GB", "readonly", 192.0),
+    ("NVIDIA_A100-PCIE-40GB", "texture.l1", 192.0),
     ("NVIDIA_A100-PCIE-40GB", "constant.l1", 2.0),
     ("NVIDIA_GeForce_RTX_2080_Ti", "constant.l1", 2.0),
     ("Quadro_P6000", "constant.l1", 2.0),

@@ -16,7 +16,7 @@ fn silicon_by_chance_comes_back() {
         let judged = silicon.judged(&silicon.probed(&["warp", "hierarchy"]));
         // What other aspects find is not asked for here.
         let asked = |name: &str| name == "warp" || !OTHERS.iter().any(|other| name.contains(other));
-        let wrong: Vec<_> = judged.into_iter().filter(|judged| asked(judged.0) && !judged.3).collect();
+        let wrong: Vec<_> = judged.into_iter().filter(|judged| asked(judged.name) && !judged.right).collect();
         assert!(wrong.is_empty(), "{n}: {wrong:?} of {silicon:?}");
     }
 }

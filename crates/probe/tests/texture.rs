@@ -12,14 +12,14 @@ fn opened(id: &str) -> Box<dyn Device> {
 }
 
 fn aspect() -> Aspect {
-    all().into_iter().find(|aspect| aspect.phase.name == "images").expect("an aspect")
+    all().into_iter().find(|aspect| aspect.phase.name == "texture").expect("an aspect")
 }
 
 fn recorded(device: &mut dyn Device, scale: Scale) -> Vec<Record> {
     let mut plan = (aspect().phase.plan)(&Context { device: device.info(), scale, seed: 1 });
     let mut records = vec![];
     while let Some(measurement) = plan.ask(&records) {
-        records.push(battery::take("images", measurement, device).0);
+        records.push(battery::take("texture", measurement, device).0);
     }
     records
 }
@@ -99,7 +99,7 @@ fn wrong_texels_show() {
         let broken = text.replace("picture@[x, y]", "picture@[x, y + 1]");
         planted += usize::from(text != broken);
         *program = warpsight_ir::text::parse(&broken).expect("a Program");
-        let record = battery::take("images", measurement, &mut *device).0;
+        let record = battery::take("texture", measurement, &mut *device).0;
         wrong += usize::from(record.outcome != Outcome::Verified);
         records.push(Record { outcome: Outcome::Verified, ..record });
     }
@@ -121,7 +121,7 @@ fn a_plan_goes_on_and_leaves_out_what_is_not_there() {
     let mut refused: Vec<Record> = vec![];
     while let Some(measurement) = plan.ask(&refused) {
         let why = Outcome::Skipped { why: "no images".into(), later: false };
-        refused.push(Record { outcome: why, ..Record::skipped("images", &measurement.name, "") });
+        refused.push(Record { outcome: why, ..Record::skipped("texture", &measurement.name, "") });
     }
     assert_eq!(refused.len(), 3, "each format is tried once");
     let found = (aspect().analyse)(&Seen { device: device.info(), records: &refused, found: &Findings::default() });
@@ -140,7 +140,7 @@ fn nonsense_is_no_number() {
             let n = records.len();
             assert!(n < 400, "the aspect asks for more and more");
             let record =
-                Record { params: measurement.params, amounts: measurement.amounts, ..Record::skipped("images", &measurement.name, "") };
+                Record { params: measurement.params, amounts: measurement.amounts, ..Record::skipped("texture", &measurement.name, "") };
             let earlier_times_s = vec![vec![time(n + 1); 3]];
             records.push(Record { outcome: Outcome::Verified, times_s: vec![time(n); 3], earlier_times_s, ..record });
         }

@@ -14,6 +14,10 @@ use toml::de::{DeTable, DeValue, Deserializer};
 const DEEPEST: usize = 16;
 /// The key that names what all that a file leaves out is taken from.
 const INHERITS: &str = "inherits";
+/// The key of the version of the form that a text is written in; a text that says none is of the first.
+pub(super) const VERSION: &str = "version";
+/// The newest version that is known here.
+pub(super) const NEWEST: i64 = 1;
 
 /// What is wrong with a profile's text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -104,11 +108,11 @@ impl Profile {
         Self::read(Text { name: String::new(), text: text.to_owned().into() }, &mut none)
     }
 
-    /// Reads the text form. Where it says `inherits = "a40"`, all that it leaves out is what the profile of that name says, with that name
+    /// Reads the text form, of any version up to the newest that is known here. Where it says `inherits = "a40"`, all that it leaves out is what the profile of that name says, with that name
     /// before each source; `inherits = "mine.toml"` means a file, which is found by its path and the name of the text that inherits.
     ///
     /// # Errors
-    /// With field, line and column where they are known: text that is no profile; a number that is not finite, not positive (a launch
+    /// With field, line and column where they are known: text that is no profile, or one of a newer version; a number that is not finite, not positive (a launch
     /// overhead and reserved local memory may be 0), of a size that no device has, of another unit, or outside its own interval; profiles
     /// that are not there or inherit in a circle.
     pub fn read(text: Text, find: &mut dyn FnMut(&str, &str) -> Result<Text, String>) -> Result<Self, ProfileError> {
@@ -129,6 +133,7 @@ fn chain(text: Text, find: &mut dyn FnMut(&str, &str) -> Result<Text, String>) -
     while let Some(text) = chain.last() {
         let wrong = |what: String, at| Err(error(text, what, Some(INHERITS.to_owned()), Some(at)));
         let root = parsed(text)?;
+        known_version(text, root.get_ref())?;
         let Some(base) = root.get_ref().get(INHERITS) else { break };
         let Some(name) = base.get_ref().as_str() else {
             return wrong("this is no name of a profile, nor of a file".to_owned(), base.span());
@@ -154,11 +159,26 @@ fn chain(text: Text, find: &mut dyn FnMut(&str, &str) -> Result<Text, String>) -
     Ok(chain)
 }
 
+/// A newer version may say the same in words that are not known here: that it is newer is what is wrong, not those.
+fn known_version(text: &Text, root: &DeTable) -> Result<(), ProfileError> {
+    let Some(said) = root.get(VERSION) else { return Ok(()) };
+    let wrong = |what: String| Err(error(text, what, Some(VERSION.to_owned()), Some(said.span())));
+    let number = said.get_ref().as_integer().and_then(|number| i64::from_str_radix(number.as_str(), number.radix()).ok());
+    match number {
+        Some(1..=NEWEST) => Ok(()),
+        Some(newer) if newer > NEWEST => wrong(format!(
+            "this profile is of version {newer}, and this program knows version {NEWEST} and older ones: a newer warpsight reads it"
+        )),
+        _ => wrong("this is no version: a whole number from 1".to_owned()),
+    }
+}
+
 /// The profile of a text before what is behind it, and the same as a table whose facts name who states them.
 fn with<'t>(text: &'t Text, behind: Option<DeTable<'t>>) -> Result<(Profile, DeTable<'t>), ProfileError> {
     let parsed = parsed(text)?;
     let span = parsed.span();
     let mut own = parsed.into_inner();
+    own.remove(VERSION);
     if let Some(base) = own.remove(INHERITS) {
         named(&mut own, text, base.get_ref().as_str().unwrap_or_default())
             .map_err(|what| error(text, what, Some("name".to_owned()), Some(base.span())))?;

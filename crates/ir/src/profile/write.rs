@@ -1,6 +1,7 @@
 //! The way back: a profile as the text that it can be read from.
 
 use super::edit::fact;
+use super::text::{NEWEST, VERSION};
 use super::{Fact, Profile};
 use std::fmt::Write;
 use toml::{Table, Value};
@@ -15,6 +16,7 @@ impl Profile {
         let mut line = |key: &str, value: &Value| {
             let _ = writeln!(text, "{key} = {value}");
         };
+        line(VERSION, &NEWEST.into());
         line("name", &self.name.as_str().into());
         line("description", &self.description.as_str().into());
         if let Some(architecture) = &self.architecture {

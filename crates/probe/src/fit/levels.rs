@@ -4,7 +4,8 @@
 //! share of the steps waits `d` longer, which depends on what the cache replaces. Least-recently-used lines of sets that fill evenly:
 //! `min(1, (ways + 1)·(1 − c/n))`, exactly. Random ones of a set: the `q` for which `1 − q` is the chance
 //! `(1 − 1/ways)^(q·(ways·n/c − 1))` that a line outlives the misses of the others of its set. Least-recently-used lines of sets that a hash
-//! fills by chance: the chance that a Poisson number of mean `ways·n/c` is at least `ways`, since all lines of a set that is too full miss. A curve is the sum of such levels. Levels are added while one explains
+//! fills by chance: the chance that a Poisson number of mean `ways·n/c` is at least `ways`, since all lines of a set that is too full miss; random
+//! ones of such sets: what random ones of a set miss, of Poisson numbers of lines. A curve is the sum of such levels. Levels are added while one explains
 //! significantly more than noise does.
 
 /// A point of the curve.
@@ -38,8 +39,10 @@ pub enum Victims {
     Lru(f64),
     /// Any of a set of so many.
     Random(f64),
-    /// The least recently used of so many, in sets that a hash fills by chance.
+    /// The least recently used of so many, in sets that a hash, or where pages lie, fills by chance.
     Hashed(f64),
+    /// Any of so many, in such sets.
+    Scattered(f64),
 }
 
 /// What a curve shows.
@@ -59,10 +62,16 @@ const LEAST_RISE: f64 = 0.08;
 const MOST_LEVELS: usize = 5;
 /// Caches replace otherwise than formulas say: a curve misses what is measured by about this part.
 const UNLIKE: f64 = 0.015;
+/// Squares, in standard errors, that a level explains at least. It has three parameters: noise alone would explain so much once in a million
+/// times.
+const GAINED: f64 = 30.0;
 /// Standard errors by which a walk takes longer than noise explains.
 const DISTURBED: f64 = 5.0;
 /// A cache right behind one that is not much smaller would hardly help; its curve looks like one cache of other replacement.
 const APART: f64 = 3.0;
+/// The share of steps that miss, or do not, where a level is all there is to see; and ranges between two that are tried for it.
+const PLATEAU: f64 = 0.9;
+const BETWEEN: u32 = 12;
 /// Curves that miss more than so many times the squares that the best misses do not become the best.
 const PROMISING: f64 = 4.0;
 /// Points that must lie beyond a cache's end for it to be seen: fewer may be disturbed.
@@ -72,6 +81,10 @@ const ROUGH: f64 = 0.015;
 const CLOSE: f64 = 1e-3;
 /// How steep misses begin.
 const STEEP: [f64; 9] = [1.0, 1.5, 2.0, 3.0, 5.0, 9.0, 17.0, 33.0, 65.0];
+
+/// Places and weights with which a function of a normal number is averaged (Gauss and Hermite).
+const NORMAL: [(f64, f64); 5] =
+    [(-2.856970, 0.0112574), (-1.355626, 0.2220759), (0.0, 0.5333333), (1.355626, 0.2220759), (2.856970, 0.0112574)];
 
 /// A capacity and what is replaced.
 type Shape = (f64, Victims);
@@ -116,6 +129,15 @@ impl Victims {
     pub fn share(self, capacity: f64, bytes: f64) -> f64 {
         match self {
             Self::Hashed(ways) => 1.0 - below(ways, ways * bytes / capacity),
+            Self::Scattered(ways) => {
+                // A set with twice as many lines is visited twice as often.
+                let spread = (capacity / (ways * bytes)).sqrt();
+                let fuller = |(z, weight): (f64, f64)| {
+                    let fuller = (1.0 + z * spread).max(0.0);
+                    weight * fuller * Self::Random(ways).share(capacity, fuller * bytes)
+                };
+                NORMAL.into_iter().map(fuller).sum::<f64>().min(1.0)
+            }
             _ if bytes <= capacity => 0.0,
             Self::Lru(steepness) => (steepness * (1.0 - capacity / bytes)).min(1.0),
             Self::Random(ways) => {
@@ -138,6 +160,7 @@ impl Victims {
             Self::Lru(steepness) => Self::Lru((steepness * factor).clamp(1.0, 1e4)),
             Self::Random(ways) => Self::Random((ways * factor).clamp(2.0, 1e6)),
             Self::Hashed(ways) => Self::Hashed((ways * factor).clamp(2.0, 1e6)),
+            Self::Scattered(ways) => Self::Scattered((ways * factor).clamp(2.0, 1e6)),
         })
     }
     fn kind(self) -> usize {
@@ -145,6 +168,7 @@ impl Victims {
             Self::Lru(_) => 0,
             Self::Random(_) => 1,
             Self::Hashed(_) => 2,
+            Self::Scattered(_) => 3,
         }
     }
     fn all() -> impl Iterator<Item = Self> {
@@ -153,6 +177,7 @@ impl Victims {
             .map(Self::Lru)
             .chain([4.0, 8.0, 16.0, 1e6].map(Self::Random))
             .chain([4.0, 8.0, 16.0, 64.0, 256.0].map(Self::Hashed))
+            .chain([4.0, 8.0, 16.0].map(Self::Scattered))
     }
 }
 
@@ -174,16 +199,20 @@ pub fn fit(points: &[Point]) -> Option<Levels> {
         }
     }
     let grid = grid(&points);
-    let mut best = Found::of(&points, vec![]);
+    let (mut best, mut fewer) = (Found::of(&points, vec![]), vec![]);
     while best.parts.len() < MOST_LEVELS {
         let Some(better) = added(&points, &grid, &best.parts) else { break };
-        // Two parameters more than before, and one for the rise: what noise alone would explain, many times over.
-        let gained = best.squares - better.squares;
         let small = (1..better.rises.len()).any(|n| better.rises[n] < LEAST_RISE * better.rises[..n].iter().sum::<f64>());
-        if gained < 30.0 || small {
+        if best.squares - better.squares < GAINED || small {
             break;
         }
-        best = better;
+        fewer.push(std::mem::replace(&mut best, better));
+    }
+    // Where even all levels leave more than noise does, as pages that lie elsewhere for each walk do, noise is as much larger.
+    let freedom = points.len().saturating_sub(3 * best.parts.len() + 1).max(1);
+    let scale = (best.squares / freedom as f64).max(1.0);
+    while let Some(simpler) = fewer.pop_if(|simpler| simpler.squares - best.squares < GAINED * scale) {
+        best = simpler;
     }
     Some(best.levels(&points))
 }
@@ -210,7 +239,7 @@ fn added(points: &[Point], grid: &[Part], parts: &[Part]) -> Option<Found> {
 /// The best curve with one level beside others: of a grid, then all of them moved.
 fn placed(points: &[Point], grid: &[Part], parts: &[Part]) -> Option<Found> {
     // Of each kind of victims the best, to be moved: the best before is not always the best after.
-    let mut best: [Option<(f64, Vec<&Part>)>; 3] = [const { None }; 3];
+    let mut best: [Option<(f64, Vec<&Part>)>; 4] = [const { None }; 4];
     for part in grid {
         let mut tried: Vec<&Part> = parts.iter().chain([part]).collect();
         tried.sort_by(|a, b| a.shape.0.total_cmp(&b.shape.0));
@@ -307,7 +336,16 @@ fn below(than: f64, mean: f64) -> f64 {
 /// Whether caches, the smallest first, are far enough from each other, and each ends where one would see it.
 fn possible(points: &[Point], parts: &[&Part]) -> bool {
     let seen = |part: &&Part| points.len().checked_sub(BEYOND).is_some_and(|last| points[last].bytes > part.shape.0);
-    parts.windows(2).all(|two| two[1].shape.0 >= APART * two[0].shape.0) && parts.last().is_none_or(seen)
+    let apart = |near: &Part, far: &Part| far.shape.0 >= APART * near.shape.0 && told_apart(near.shape, far.shape);
+    parts.windows(2).all(|two| apart(two[0], two[1])) && parts.last().is_none_or(seen)
+}
+
+/// Whether there are ranges that one cache does not help with and the next still holds. Where there are none, what looks like two is the slow
+/// rise of one whose victims are those of no formula.
+fn told_apart(near: Shape, far: Shape) -> bool {
+    let ((small, near), (large, far)) = (near, far);
+    let between = (1..BETWEEN).map(|n| small * (large / small).powf(f64::from(n) / f64::from(BETWEEN)));
+    between.rev().filter(|bytes| far.share(large, *bytes) <= 1.0 - PLATEAU).take(1).any(|bytes| near.share(small, bytes) >= PLATEAU)
 }
 
 /// By what a second of a point counts: relative errors count, in standard errors.

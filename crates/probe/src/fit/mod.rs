@@ -3,6 +3,7 @@
 pub mod levels;
 pub mod lru;
 pub mod registers;
+pub mod sizes;
 pub mod steps;
 pub mod texture;
 pub mod warp;

@@ -8,6 +8,15 @@ use warpsight_ir::profile::Fact;
 use warpsight_probe::{Context, Finding, Findings, Scale, aspects, battery};
 use warpsight_run::Options;
 
+/// One fact: its name, what is true, what was found, and whether it counts as found.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    pub name: &'static str,
+    pub truth: f64,
+    pub found: Option<f64>,
+    pub right: bool,
+}
+
 /// A GPU, by the table and key of each number that is not its base's.
 #[derive(Clone, Debug)]
 pub struct Silicon {
@@ -107,7 +116,7 @@ impl Silicon {
         let options = Options { in_process: true, cache: None, ..Options::default() };
         let mut device = warpsight_run::open(&format!("sim:{}", file.display()), &options).expect("a simulated GPU");
         let info = device.info().clone();
-        let (mut found, mut records) = (Findings::default(), vec![]);
+        let mut records = vec![];
         for aspect in aspects::all().into_iter().filter(|aspect| only.is_empty() || only.contains(&aspect.phase.name)) {
             let mut plan = (aspect.phase.plan)(&Context { device: &info, scale: Scale::Quick, seed: 1 });
             let mut own = vec![];
@@ -115,23 +124,22 @@ impl Silicon {
                 own.push(battery::take(aspect.phase.name, measurement, &mut *device).0);
             }
             records.extend(own);
-            found.extend((aspect.analyse)(&aspects::Seen { device: &info, records: &records, found: &found }));
         }
-        found
+        aspects::analyse(&info, &records)
     }
 
     fn number(&self, key: &str) -> f64 {
         self.numbers[key]
     }
 
-    /// What was found beside what is true: a name, both, and whether it counts as found.
-    pub fn judged(&self, found: &Findings) -> Vec<(&'static str, f64, Option<f64>, bool)> {
+    /// What was found beside what is true.
+    pub fn judged(&self, found: &Findings) -> Vec<Judged> {
         let get = |key: &str| found.get(key);
         let exact = |a: f64, b: f64| (a - b).abs() < 1e-6 * b;
         let within = |part: f64| move |a: f64, b: f64| (a - b).abs() <= part * b;
         let mut all = vec![];
         let mut judge = |name: &'static str, truth: f64, found: Option<f64>, right: &dyn Fn(f64, f64) -> bool| {
-            all.push((name, truth, found, found.is_some_and(|found| right(found, truth))));
+            all.push(Judged { name, truth, found, right: found.is_some_and(|found| right(found, truth)) });
         };
         judge("texture capacity", self.number("texture.cache.bytes"), get("texture.l1.capacity_bytes"), &exact);
         judge("texture line", self.number("texture.cache.line"), get("texture.l1.line_bytes"), &exact);
@@ -187,8 +195,12 @@ impl Silicon {
         });
         let lanes = self.alus() * self.number("core.count");
         judge("peak f32 [GFLOP/s]", 2.0 * lanes * self.clock() / 1e9, get("peak.fp32").map(|peak| peak / 1e9), &within(0.05));
-        judge("levels of images", 2.0, Some(levels(found, "texture")), &exact);
-        judge("levels of buffers", if self.base == "adreno640" { 1.0 } else { 2.0 }, Some(levels(found, "buffer")), &exact);
+        let own = [("levels of images", "texture", 2.0), ("levels of buffers", "buffer", if self.base == "adreno640" { 1.0 } else { 2.0 })];
+        for (name, way, truth) in own {
+            judge(name, truth, Some(levels(found, way)), &exact);
+        }
+        let invented = own.iter().any(|(_, way, truth)| levels(found, way) > *truth);
+        judge("no level that is not there", 1.0, Some(f64::from(u8::from(!invented))), &exact);
         all
     }
 

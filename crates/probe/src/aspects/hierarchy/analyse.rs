@@ -4,6 +4,7 @@ use super::super::Seen;
 use super::route::Known;
 use super::timed::{Timed, Walks};
 use crate::fit::levels::Levels;
+use crate::fit::sizes::likeliest;
 use crate::kernels::walk::Route;
 use crate::{Curve, Finding, Findings, Geometry, Outcome, Record};
 use warpsight_ir::ImageKind;
@@ -66,7 +67,7 @@ fn together(findings: &mut Findings) {
     }
     // Misses that begin early, where sets fill unevenly, move one interval or the other.
     let (lo, hi) = (a.1.min(b.1), a.2.max(b.2));
-    let value = roundest(lo, (a.0 * b.0).sqrt(), hi, 1.0);
+    let value = likely(lo, (a.0 * b.0).sqrt(), hi, 1.0);
     for (key, cite) in keys.into_iter().zip([&a.3, &b.3]) {
         findings.number(key, Fact::between(lo, value, hi, Source::Measured, format!("{cite}, with those of the other way")));
     }
@@ -74,17 +75,12 @@ fn together(findings: &mut Findings) {
 
 /// Sets that fill unevenly let misses begin this part before a cache is full.
 const UNEVEN: f64 = 0.015;
-/// How far from the best estimate a rounder number is preferred.
-const ROUNDER: f64 = 0.035;
+/// By what part the end of a cache whose victims are those of no formula is off at least.
+const OFF: f64 = 0.02;
 
-/// Of the numbers of whole lines in an interval, as far as they are near the best one, that with most factors of two, since sizes of hardware
-/// have many; the nearest of several.
-fn roundest(lo: f64, best: f64, hi: f64, line: f64) -> f64 {
-    let near = (best / line).round().max(1.0);
-    let (lo, hi) = ((lo * (1.0 - UNEVEN)).max(best * (1.0 - ROUNDER)), (hi * (1.0 + UNEVEN)).min(best * (1.0 + ROUNDER)));
-    let lines = ((lo / line).ceil() as u64)..=((hi / line).floor() as u64);
-    let least = |lines: &u64| (lines.trailing_zeros(), std::cmp::Reverse(((*lines as f64 - near).abs() * 16.0) as u64));
-    lines.filter(|lines| *lines > 0).max_by_key(least).map_or(near, |lines| lines as f64) * line
+/// The likeliest capacity of whole lines in an interval, which two standard errors on either side make.
+fn likely(lo: f64, best: f64, hi: f64, line: f64) -> f64 {
+    likeliest(lo * (1.0 - UNEVEN), best, hi * (1.0 + UNEVEN), OFF.max((hi - lo) / (4.0 * best)), line)
 }
 
 fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels, word: &str, cores: Option<f64>) {
@@ -130,7 +126,7 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels
                 let (short, long) = (lines().fold(f64::INFINITY, f64::min), lines().fold(0.0, f64::max));
                 findings.number(key("line_bytes"), measured(short, known[0].line_bytes as f64, long));
                 let (least, most) = (least as f64, most as f64);
-                let several = measured(lo.min(least), roundest(lo.min(least), level.bytes, hi.max(most), grain), hi.max(most));
+                let several = measured(lo.min(least), likely(lo.min(least), level.bytes, hi.max(most), grain), hi.max(most));
                 findings.number(key("capacity_bytes"), if least == most { exact(least) } else { several });
                 for (name, of) in [("sets", (|shape| shape.sets) as fn(&crate::fit::lru::Shape) -> u32), ("ways", |shape| shape.ways)] {
                     let all = || known.iter().map(|shape| f64::from(of(shape)));
@@ -149,7 +145,7 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels
                 findings.facts.insert(key("geometries"), Finding::Geometries(fact));
             }
             _ => {
-                findings.number(key("capacity_bytes"), measured(lo, roundest(lo, level.bytes, hi, grain), hi));
+                findings.number(key("capacity_bytes"), measured(lo, likely(lo, level.bytes, hi, grain), hi));
                 findings.number(key("sets"), Fact::unknown(why));
                 findings.number(key("ways"), Fact::unknown(why));
             }
@@ -159,7 +155,8 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels
         let fetched = line.map_or(Fact::unknown(unseen), |line| exact(line.into()));
         findings.number(key("fetch_bytes"), fetched.clone());
         if !findings.facts.contains_key(&key("line_bytes")) {
-            findings.number(key("line_bytes"), fetched);
+            let strides = route.line_by_strides(seen, n);
+            findings.number(key("line_bytes"), strides.map_or(fetched, |line| exact(line.into())));
         }
         if let Some(instances) = route.instances(seen, n) {
             findings.number(key("instances"), exact(instances.into()));

@@ -264,7 +264,7 @@ fn refined(level: &Level, grain: u32) -> impl Iterator<Item = u64> + use<> {
     let (bytes, lines) = (level.bytes, f64::from(grain));
     let ramp = match level.victims {
         Victims::Lru(steepness) => bytes / steepness,
-        Victims::Random(_) | Victims::Hashed(_) => bytes,
+        Victims::Random(_) | Victims::Hashed(_) | Victims::Scattered(_) => bytes,
     };
     let (lo, hi) = level.between;
     let ends = [bytes, lo, hi, (bytes * lo).sqrt(), (bytes * hi).sqrt()];

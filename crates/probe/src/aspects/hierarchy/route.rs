@@ -1,9 +1,10 @@
 //! What is known of one way to memory so far.
 
-use super::timed::Timed;
+use super::timed::{AGREED, Timed};
 use crate::fit::levels::{self, Level, Levels, Point};
 use crate::fit::lru::{self, Fitted};
 use crate::kernels::walk::Route;
+use std::collections::BTreeMap;
 
 /// Lines of the smallest range.
 pub(super) const LEAST_LINES: u64 = 2;
@@ -36,6 +37,8 @@ const TOO_MANY: &str = "there are too many shapes of so large a cache to hold th
 const LARGEST: f64 = 16384.0;
 /// No line is shorter.
 const LEAST_LINE: u32 = 16;
+/// As many steps miss as can, or as others, where so many do.
+const ALL: f64 = 0.9;
 /// Lines of a cache whose line is looked for at several strides: of larger ones what a miss brings is taken for it.
 const SMALL: f64 = 1024.0;
 
@@ -54,6 +57,8 @@ pub(super) struct Known {
     pub(super) levels: Option<Levels>,
     /// Relative noise of a point.
     pub(super) noise: f64,
+    /// By what part walks take longer of which turns agree, without any reason but others' work.
+    disturbed: f64,
 }
 
 impl Known {
@@ -78,7 +83,8 @@ impl Known {
         };
         let told = pairs.chunk_by(|a, b| a.0 == b.0).filter(whole).max_by(|a, b| contrast(a).total_cmp(&contrast(b)));
         let paired = told.map(|pairs| pairs[0].0);
-        let mut route = Self { name, grains: vec![], points: vec![], pairs, paired, levels: None, noise };
+        let disturbed = if own.iter().any(|timed| timed.turns.len() > 1) { 2.0 * AGREED } else { 0.0 };
+        let mut route = Self { name, grains: vec![], points: vec![], pairs, paired, levels: None, noise, disturbed };
         let ladder = own.iter().filter(|timed| timed.spec.pair.is_none());
         route.grains = route.steps(ladder.min_by_key(|timed| timed.spec.range).map(|timed| timed.seconds));
         let grain = route.striding(&own);
@@ -94,10 +100,12 @@ impl Known {
     fn steps(&self, first: Option<f64>) -> Vec<u32> {
         let own: Vec<_> = self.pairs.iter().filter(|pair| Some(pair.0) == self.paired).collect();
         let mut steps = vec![];
-        for two in own.windows(2) {
+        for (n, two) in own.windows(2).enumerate() {
             // The second of two places right beside each other is in the nearest cache; of others it waits as much longer as pairs do.
             let second = |pair: &(u64, u32, f64)| first.unwrap_or(0.0) + 2.0 * (pair.2 - own[0].2);
-            let nearest = steps.is_empty() && two[1].2 > two[0].2 * (1.0 + LONGER.max(4.0 * self.noise));
+            let alike = middle(own[..=n].iter().map(|pair| pair.2).collect());
+            let longer = LONGER.max(4.0 * self.noise).max(self.disturbed);
+            let nearest = steps.is_empty() && two[1].1 >= LEAST_LINE && two[1].2 > alike * (1.0 + longer);
             if nearest || (!steps.is_empty() && first.is_some() && second(two[1]) > ANOTHER_LEVEL * second(two[0])) {
                 steps.push(two[1].1);
             }
@@ -141,7 +149,7 @@ impl Known {
             // The second of two places right beside each other is in the nearest cache; of others it waits as much longer as pairs do.
             let second = |pair: &&(u64, u32, f64)| levels.first + 2.0 * (pair.2 - own[0].2);
             let between = 0.5 * (levels.latency(n) + levels.latency(n + 1));
-            let first = own.iter().find(|pair| second(pair) > between)?;
+            let first = own.iter().find(|pair| second(pair) > between && pair.2 > own[0].2 * (1.0 + self.disturbed))?;
             (first.1 > own[0].1).then_some(first.1)
         };
         levels.caches.iter().enumerate().map(line).collect()
@@ -229,6 +237,23 @@ impl Known {
         strides.filter(move |&stride| small && stride != grain)
     }
 
+    /// The line of a small cache whose walks no shape explains: places that share one hit where others brought it, so that at the smallest stride
+    /// at which none do as many steps miss as at any other. Told by walks of several strides through more than it holds.
+    pub(super) fn line_by_strides(&self, seen: &[Timed], n: usize) -> Option<u32> {
+        let levels = self.levels.as_ref()?;
+        let level = levels.caches.get(n).filter(|level| n == 0 && level.bytes <= SMALL * f64::from(self.nearest_grain()))?;
+        let own = trusted(seen, self.name);
+        let beyond = own.iter().filter(|timed| timed.spec.pair.is_none() && (1.15..1.6).contains(&(timed.spec.range as f64 / level.bytes)));
+        let mut missed: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        beyond.for_each(|timed| missed.entry(timed.spec.stride).or_default().push((timed.seconds - levels.first) / level.miss));
+        // A stride of which one walk alone is there tells little.
+        let missed: Vec<(u32, f64)> = missed.into_iter().filter(|own| own.1.len() > 1).map(|(stride, own)| (stride, middle(own))).collect();
+        let most = missed.iter().map(|own| own.1).fold(0.0, f64::max);
+        let line = missed.iter().position(|own| own.1 >= ALL * most)?;
+        // Of the smallest stride nobody knows whether a smaller one would do.
+        (most > ALL && line > 0).then(|| missed[line].0)
+    }
+
     /// Shapes of a cache that explain its walks, by groups that they cannot tell apart, the best first; or why there are none.
     pub(super) fn shapes(&self, seen: &[Timed], n: usize, line: u32) -> Result<Vec<Fitted>, &'static str> {
         let Some((levels, level)) = self.levels.as_ref().and_then(|levels| Some((levels, levels.caches.get(n)?))) else {
@@ -286,6 +311,11 @@ impl Known {
             Err("no cache that replaces least recently used lines explains the walks")
         }
     }
+}
+
+fn middle(mut numbers: Vec<f64>) -> f64 {
+    numbers.sort_by(f64::total_cmp);
+    numbers.get(numbers.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 /// Walks of one group through a route of which two turns agree; where nothing was measured twice, all of them.

@@ -140,6 +140,25 @@ fn a_plan_that_was_interrupted_goes_on_as_it_would_have() {
 }
 
 #[test]
+fn a_clock_that_shows_nonsense_shows_no_cache() {
+    let info = device(1 << 20);
+    let mut launches = 0.0;
+    let clocks: [&mut dyn FnMut(f64) -> f64; 5] =
+        [&mut |_| 0.0, &mut |_| f64::NAN, &mut |_| -1e-6, &mut |seconds| (seconds / 1e-3).floor() * 1e-3, &mut |_| {
+            launches += 1.0;
+            1.0 / launches
+        }];
+    for (n, clock) in clocks.into_iter().enumerate() {
+        let records = recorded(&info, cpu, clock);
+        for records in [&records[..], &records[..records.len() / 2]] {
+            let found = found(&info, records);
+            assert!(levels(&found).is_empty(), "clock {n}: {:?}", levels(&found));
+            assert!(!found.facts.is_empty(), "clock {n}: no reason is given");
+        }
+    }
+}
+
+#[test]
 fn what_was_not_walked_is_unknown_with_the_reason() {
     let info = device(1 << 20);
     let unknown = |found: &Findings, key: &str| format!("{:?}", found.facts.get(key));

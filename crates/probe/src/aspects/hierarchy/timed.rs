@@ -8,7 +8,7 @@ use std::collections::HashMap;
 const NEXT: usize = 3;
 
 /// Two turns of a walk agree that differ by no more than this part: memory is got anew for each, and lies elsewhere.
-const AGREED: f64 = 0.05;
+pub(super) const AGREED: f64 = 0.05;
 
 /// What the records of one walk say of a step.
 #[derive(Clone, Debug, PartialEq)]

@@ -24,7 +24,7 @@ use std::collections::HashSet;
 use warpsight_ir::{ImageFormat, TimeSource};
 
 /// The name of the phase.
-const NAME: &str = "images";
+const NAME: &str = "texture";
 /// Work-items that go together.
 const TOGETHER: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 

@@ -195,7 +195,7 @@ mod tests {
 
     fn record(spec: Spec) -> Record {
         let measurement = spec.measurement(Effort { scale: Scale::Tiny, swept: 128, seed: 3 });
-        Record { params: measurement.params, ..Record::skipped("images", &measurement.name, "") }
+        Record { params: measurement.params, ..Record::skipped("texture", &measurement.name, "") }
     }
 
     #[test]

@@ -6,6 +6,8 @@ struct Cache {
     sets: usize,
     ways: usize,
     random: bool,
+    /// Whether sets are taken by where pages of 4 KiB lie, anywhere.
+    pages: bool,
     seconds: f64,
 }
 
@@ -18,12 +20,15 @@ fn measured(caches: &[Cache], memory: f64, noise: f64, rng: &mut Rng) -> Vec<Poi
         let mut held: Vec<Vec<Vec<usize>>> = caches.iter().map(|cache| vec![vec![]; cache.sets]).collect();
         let mut order: Vec<usize> = (0..lines).collect();
         rng.shuffle(&mut order);
+        let paged = caches.iter().any(|cache| cache.pages);
+        let pages: Vec<usize> = (0..lines.div_ceil(64)).filter(|_| paged).map(|_| rng.usize(..1 << 16)).collect();
         let mut taken = 0.0;
         for round in 0..6 {
             for &line in &order {
                 let mut answered = memory;
                 for (cache, held) in caches.iter().zip(&mut held) {
-                    let set = &mut held[line % cache.sets];
+                    let address = if cache.pages { 64 * pages[line / 64] + line % 64 } else { line };
+                    let set = &mut held[address % cache.sets];
                     let hit = set.iter().position(|&own| own == line);
                     match hit {
                         Some(_) if cache.random => {}
@@ -52,8 +57,8 @@ fn levels_are_found_and_none_is_invented() {
     let mut rng = Rng::with_seed(20261126);
     for trial in 0..24 {
         let noise = [0.0, 0.03, 0.1][trial % 3];
-        let near = Cache { sets: 1 << rng.u32(0..4), ways: rng.usize(2..17), random: false, seconds: 20e-9 };
-        let far = Cache { sets: 1 << rng.u32(7..9), ways: rng.usize(4..17), random: rng.bool(), seconds: 60e-9 };
+        let near = Cache { sets: 1 << rng.u32(0..4), ways: rng.usize(2..17), random: false, pages: false, seconds: 20e-9 };
+        let far = Cache { sets: 1 << rng.u32(7..9), ways: rng.usize(4..17), random: rng.bool(), pages: false, seconds: 60e-9 };
         let sizes = [near.sets * near.ways, far.sets * far.ways].map(|lines| 64.0 * lines as f64);
         let number = if sizes[1] > 4.0 * sizes[0] { trial % 3 } else { 1 };
         let caches: Vec<Cache> = [near, far].into_iter().take(number).collect();
@@ -66,6 +71,21 @@ fn levels_are_found_and_none_is_invented() {
         for (n, truth) in caches.iter().map(|cache| cache.seconds).chain([200e-9]).enumerate() {
             assert!((0.93..1.1).contains(&(levels.latency(n) / truth)), "trial {trial}: {levels:?} of {truth} s");
         }
+    }
+}
+
+#[test]
+fn a_slow_rise_is_one_cache() {
+    let mut rng = Rng::with_seed(20261127);
+    for trial in 0..8 {
+        let near = Cache { sets: 64, ways: 12, random: false, pages: false, seconds: 1.4e-9 };
+        let far = Cache { sets: 1024, ways: 16, random: trial % 2 == 0, pages: true, seconds: 3.5e-9 };
+        let levels = fit(&measured(&[near, far], 12e-9, 0.05, &mut rng)).unwrap();
+        let bytes: Vec<f64> = levels.caches.iter().map(|level| level.bytes / 1024.0).collect();
+        assert!(
+            matches!(bytes[..], [l1, l2] if (l1 / 48.0 - 1.0).abs() < 0.1 && (0.67..1.5).contains(&(l2 / 1024.0))),
+            "trial {trial}: {bytes:?}"
+        );
     }
 }
 
@@ -88,6 +108,10 @@ fn shares_of_misses_are_those_of_caches() {
     assert_eq!(Victims::Lru(17.0).share(1024.0, 2048.0), 1.0);
     // Of many ways the fixed point of q = 1 - exp(-2 q).
     assert!((Victims::Random(1e6).share(1024.0, 2048.0) - 0.796812).abs() < 1e-4);
+    // Sets that are filled by chance miss earlier, and later as much.
+    let [even, uneven] = [Victims::Random(16.0), Victims::Scattered(16.0)].map(|victims| [0.7, 1.0, 2.0].map(|n| victims.share(1.0, n)));
+    assert!(even[0] == 0.0 && uneven[0] > 0.005 && even[1] == 0.0 && uneven[1] > 0.1, "{uneven:?}");
+    assert!((uneven[2] - even[2]).abs() < 0.02, "{uneven:?} {even:?}");
     // At its capacity half of the sets of a hashed cache are too full.
     assert!((Victims::Hashed(256.0).share(1024.0, 1024.0) - 0.5).abs() < 0.03);
 }

@@ -4,6 +4,7 @@ use super::hierarchy::{Cache, Hierarchy, hierarchy};
 use super::recording::{Bandwidth, Recording};
 use super::streams::fallen;
 use crate::fit::lru::{Fitted, Shape};
+use crate::fit::sizes::against;
 use crate::fit::warp::first_step;
 use crate::{Finding, Findings, Geometry};
 use warpsight_ir::profile::{Fact, Source};
@@ -120,12 +121,10 @@ impl<'a> Told<'a> {
             fits if fits.is_empty() => with(None),
             fits => fits,
         };
-        // Likelihood, and a prior that halves with each digit that a capacity needs: caches are made of powers of two.
-        let against = |fit: &Fitted, shape: &Shape| {
-            cache.explained * fit.deviance(&cache.shapes[0]) + 2.0 * std::f64::consts::LN_2 * f64::from(digits(shape.capacity_bytes()))
-        };
+        // Likelihood, and what is likely of sizes before.
+        let cost = |fit: &Fitted, shape: &Shape| cache.explained * fit.deviance(&cache.shapes[0]) + against(shape.capacity_bytes());
         let all = fits.iter().flat_map(|(fit, shapes)| shapes.iter().map(|&shape| (*fit, shape)));
-        let best = all.min_by(|a, b| against(a.0, a.1).total_cmp(&against(b.0, b.1)));
+        let best = all.min_by(|a, b| cost(a.0, a.1).total_cmp(&cost(b.0, b.1)));
         Self { fits, best }
     }
 
@@ -175,9 +174,4 @@ impl<'a> Told<'a> {
         let cite = format!("{file}: all that {} walks cannot tell from the best LRU cache", fit.shares.len());
         found.facts.insert(format!("{key}.geometries"), Finding::Geometries(Fact::known(geometries, Source::Measured, cite)));
     }
-}
-
-/// Binary digits of a number without its zeros at the end.
-fn digits(of: u64) -> u32 {
-    (of >> of.trailing_zeros().min(63)).checked_ilog2().map_or(0, |digits| digits + 1)
 }

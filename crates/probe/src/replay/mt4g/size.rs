@@ -1,10 +1,12 @@
 //! How much a cache holds: the footprint up to which a chase is served by it.
 //!
 //! Where everything misses that exceeds an LRU cache, its capacity is where loads begin to miss. Other caches give way by and by, as
-//! their sets overflow one after the other: then it is somewhere between, and of the sizes there the one is best that most powers of
-//! two divide, because caches are built of banks of powers of two. The interval says what the recording itself does.
+//! their sets overflow one after the other: then it is somewhere between, and of the sizes that the recording allows the
+//! [likeliest](crate::fit::sizes) is the best. No capacity is less than what was held. Where the recording ends before the rise does, nothing
+//! in it says how much larger a capacity is: the interval goes on beyond its end.
 
 use super::fetch::SLOWER;
+use crate::fit::sizes::likeliest;
 use crate::fit::steps::{Change, Steps, quantile, steps};
 use warpsight_ir::profile::{Fact, Source};
 
@@ -19,6 +21,8 @@ const STRAY: f64 = 0.01;
 /// How far from where it is seen a capacity may lie that gives way by and by. Farther than 1/7, and sizes of up to seven equal banks could
 /// be taken for eight.
 const AROUND: f64 = 1.0 / 8.0;
+/// By what part the middle of a rise is off.
+const OFF: f64 = 0.02;
 
 /// Where between the last footprint that is held and the first of which nothing is a capacity is seen.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -59,29 +63,27 @@ fn bytes(rows: &[(f64, Vec<f64>)], steps: &Steps, place: Place) -> Result<Fact<f
         return Err(format!("loads are slow at the smallest footprint tried, {first} bytes, already"));
     };
     let over = shares.thrashed(next);
-    let ends = over.unwrap_or(*last);
     let (from, to) = match (place, over) {
         // All loads miss soon: the first line too many showed.
         (Place::Begin, Some(_)) => (held, next - 1.0),
-        (Place::Begin, None) => (held, (seen * (1.0 + AROUND)).min(ends)),
-        (Place::Middle, _) => (held * (1.0 - STRAY), (seen * (1.0 + AROUND / 2.0)).min(ends)),
+        (Place::Begin, None) => (held, seen * (1.0 + AROUND)),
+        (Place::Middle, Some(over)) => (held * (1.0 - STRAY), (seen * (1.0 + AROUND / 2.0)).min(over)),
+        (Place::Middle, None) => (seen, seen * (1.0 + AROUND / 2.0)),
     };
     let from = from.max(seen * (1.0 - AROUND));
-    let value = roundest(from, to);
+    // Only where the rise is over one knows where its middle is.
+    let off = if place == Place::Middle && over.is_some() { OFF } else { f64::INFINITY };
+    let value = likeliest(from, seen, to, off, 1.0);
+    let ends = over.unwrap_or(to);
     let cite = format!(
-        "MT4G's chase: a change point with confidence {:.6}; loads take {:.0} cycles up to {held} bytes, and {} {ends}; of the sizes \
-         from {from:.0} to {to:.0} most powers of two divide it",
+        "MT4G's chase: a change point with confidence {:.6}; loads take {:.0} cycles up to {held} bytes, and {} {}; the likeliest of the \
+         sizes from {from:.0} to {to:.0}",
         rise.confidence,
         rise.before,
-        if over.is_some() { "most are slow from" } else { "some still do at the most tried," }
+        if over.is_some() { "most are slow from" } else { "some still do at the most tried," },
+        over.unwrap_or(*last),
     );
     Ok(Fact::between(held.min(value), value, ends.max(value), Source::Measured, cite))
-}
-
-/// Of the numbers between two, the whole one that the largest power of two divides.
-fn roundest(from: f64, to: f64) -> f64 {
-    let multiple = |bit: i32| (from / 2f64.powi(bit)).ceil() * 2f64.powi(bit);
-    (0..f64::MANTISSA_DIGITS as i32).rev().map(multiple).find(|number| *number <= to).unwrap_or(from)
 }
 
 /// Of each footprint the share of loads that are slow.

@@ -138,7 +138,8 @@ fn textures_are_measured_through_opencl_too() {
         let records = file["records"].as_array().expect("records").iter();
         records.filter(|record| !record["params"]["kind"].is_null()).map(|record| record["name"].clone()).collect::<Vec<_>>()
     };
-    assert!(walks(&cuda).len() > 100 && walks(&cuda) == walks(&opencl), "the same walks, twice: {:?}", walks(&cuda));
+    assert!(walks(&cuda).len() >= 50, "{:?}", walks(&cuda));
+    assert_eq!(walks(&cuda), walks(&opencl), "the same walks, twice");
     let index = s.json("out/battery.json");
     assert_eq!((&index["phases"][0]["name"], &index["phases"][1]["name"]), (&"texture".into(), &"texture-opencl".into()));
 }

@@ -3,7 +3,7 @@
 #[path = "common/silicon.rs"]
 mod silicon;
 
-use silicon::Silicon;
+use silicon::{Judged, Silicon};
 
 /// Facts of other aspects.
 const OTHERS: [&str; 9] = ["cores", "registers", "peak", "ALUs", "schedulers", "bandwidth", "DRAM", "layout", "held-out"];
@@ -16,7 +16,8 @@ fn silicon_by_chance_comes_back() {
         let judged = silicon.judged(&silicon.probed(&["warp", "hierarchy"]));
         // What other aspects find is not asked for here.
         let asked = |name: &str| name == "warp" || !OTHERS.iter().any(|other| name.contains(other));
-        let wrong: Vec<_> = judged.into_iter().filter(|judged| asked(judged.name) && !judged.right).collect();
+        let said = |Judged { name, truth, found, .. }| format!("{name} is {truth}, found {found:?}");
+        let wrong: Vec<String> = judged.into_iter().filter(|judged| asked(judged.name) && !judged.right).map(said).collect();
         assert!(wrong.is_empty(), "{n}: {wrong:?} of {silicon:?}");
     }
 }

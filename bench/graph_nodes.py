@@ -64,6 +64,19 @@ def operand(place, shape, positive):
     return (np.abs(values) + 0.25 if positive else values).reshape(shape)
 
 
+def positions(place, shape, extent):
+    """Whole numbers below an extent."""
+    return np.floor((operand(place, shape, False) + 1.0) / 2.0 * extent)
+
+
+def slope(name, at):
+    """Of a function: at its argument for silu, else where its result is that."""
+    if name == "silu":
+        sigmoid = 1.0 / (1.0 + np.exp(-at))
+        return sigmoid * (1.0 + at * (1.0 - sigmoid))
+    return {"relu": lambda: (at > 0.0).astype(float), "sigmoid": lambda: at * (1.0 - at)}[name]()
+
+
 def function(name, x):
     if isinstance(name, dict):
         return x ** name["power"]
@@ -81,6 +94,15 @@ def evaluated(name, attributes, x, outputs):
     if name == "binary":
         of = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}[attributes]
         return [np.broadcast_to(of(x[0], x[1]), outputs[0])]
+    if name == "gradient":
+        return [np.broadcast_to(x[0] * slope(attributes, x[1]), outputs[0])]
+    if name == "gather":
+        return [np.take(x[0], x[1].astype(int), axis=attributes["axis"])]
+    if name == "scatter_add":
+        assert attributes["axis"] == 0 and x[1].ndim == 1
+        sums = np.array(x[0])
+        np.add.at(sums, x[1].astype(int), x[2])
+        return [sums]
     if name == "mat_mul":
         # A bias, which alone has one dimension, comes last or first.
         x = [a for a in x if a.ndim > 1] + [a for a in x if a.ndim == 1]
@@ -128,7 +150,9 @@ def main():
             if key not in places:
                 positive = name == "unary" and isinstance(attributes, dict) and attributes["power"] < 0
                 x = [operand(place, shape, positive) for place, shape in enumerate(inputs)]
-                x = [np.full(shape, value) if value is not None else own_x for shape, value, own_x in zip(inputs, known, x)]
+                if name in ("gather", "scatter_add"):
+                    x[1] = positions(1, inputs[1], inputs[0][attributes["axis"]])
+                x = [np.full(shape, float(value)) if value is not None else own_x for shape, value, own_x in zip(inputs, known, x)]
                 found = evaluated(name, attributes, x, outputs)
                 assert [list(array.shape) for array in found] == outputs, (file.stem, node["id"])
                 places[key] = len(cases)

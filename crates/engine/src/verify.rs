@@ -6,7 +6,7 @@
 
 use crate::EngineError;
 use fastrand::Rng;
-use warpsight_generate::expr::{Evaluator, Operator, Role, TensorExpr};
+use warpsight_generate::expr::{Evaluator, Operator, Role, ScalarExpr, TensorExpr};
 use warpsight_generate::layout::{for_each_index, image_format, stored};
 use warpsight_generate::operators::external_inputs;
 use warpsight_generate::{Layout, Tensor};
@@ -106,8 +106,16 @@ impl<'a> Trial<'a> {
     }
 
     fn draw(&mut self, rng: &mut Rng, (lo, hi): (f32, f32)) {
-        let mut drawn = |t: &Tensor| stored(t.element, (0..t.len()).map(|_| lo + (hi - lo) * rng.f32()).collect());
-        self.inputs = self.expr.inputs.iter().map(&mut drawn).collect();
+        let mut drawn = |(number, t): (usize, &Tensor)| {
+            // Positions: each there is, and one beyond either end.
+            let below = positions(self.expr, number);
+            let mut value = || match below {
+                Some(below) => rng.i64(-1..=below) as f32,
+                None => lo + (hi - lo) * rng.f32(),
+            };
+            stored(t.element, (0..t.len()).map(|_| value()).collect())
+        };
+        self.inputs = self.expr.inputs.iter().enumerate().map(&mut drawn).collect();
         let slices: Vec<&[f32]> = self.inputs.iter().map(Vec::as_slice).collect();
         let extents: Vec<i64> = self.expr.axes.iter().map(|a| a.extent).collect();
         let points = extents.iter().product::<i64>() as usize;
@@ -209,6 +217,35 @@ impl<'a> Trial<'a> {
         }
         Err(Wrong::Values { rel_l2, compared, tolerance, worst: worst.0, got: got[worst.0], expected: worst.2 })
     }
+}
+
+/// What the elements of an input are positions below: of a dimension that is looked into through them, or of what they are compared with. `None`
+/// where they are numbers like any others.
+fn positions(expr: &TensorExpr, input: usize) -> Option<i64> {
+    let reads = |scalar: &ScalarExpr| {
+        let mut found = false;
+        scalar.loads(&mut |tensor, _, _| found |= tensor == input);
+        found
+    };
+    let axes: Vec<i64> = expr.all_axes().map(|axis| axis.extent).collect();
+    let mut below: Option<i64> = None;
+    let mut take = |extent: i64| below = Some(below.map_or(extent, |own| own.min(extent)));
+    let mut see = |scalar: &ScalarExpr| match scalar {
+        ScalarExpr::Gather { tensor, found, .. } => {
+            found.iter().filter(|own| reads(&own.1)).for_each(|own| take(expr.inputs[*tensor].shape[own.0]));
+        }
+        ScalarExpr::Binary(op, a, b) if op.is_comparison() => {
+            for (own, other) in [(a, b), (b, a)] {
+                if let (ScalarExpr::Position(form), true) = (&**own, reads(other)) {
+                    take(form.terms().iter().map(|term| axes[term.0.0]).max().unwrap_or(1));
+                }
+            }
+        }
+        _ => {}
+    };
+    expr.scalars().for_each(|own| own.each(&mut see));
+    let integers = expr.inputs[input].element == Scalar::I32;
+    below.or_else(|| integers.then(|| axes.iter().copied().max().unwrap_or(1)))
 }
 
 /// The job that runs a kernel once on nothing in particular.

@@ -65,7 +65,8 @@ type Rewrite = fn(&TensorExpr) -> Option<Vec<TensorExpr>>;
 
 /// The operator with other expressions in place of its own; `None` where all stay.
 fn rewritten(operator: &Operator, name: &'static str, rewrite: impl Fn(&TensorExpr) -> Option<Vec<TensorExpr>>) -> Option<Candidate> {
-    let own: Vec<_> = operator.steps.iter().map(&rewrite).collect();
+    // What is found through numbers, or is one that is no float, stays where it is.
+    let own: Vec<_> = operator.steps.iter().map(|step| rewrite(step).filter(|_| step.is_plain())).collect();
     let changed = own.iter().any(Option::is_some);
     let steps = own.into_iter().zip(&operator.steps).flat_map(|(own, step)| own.unwrap_or_else(|| vec![step.clone()]));
     changed.then(|| Candidate { name, operator: Operator { kind: operator.kind.clone(), steps: steps.collect() }, error: 0.0 })

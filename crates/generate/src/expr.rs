@@ -4,7 +4,12 @@
 //! `reduce` axes (nothing to combine where there are none: then the accumulator is `body` itself), then evaluates `epilogue`,
 //! in which [`ScalarExpr::Acc`] is the combined value. Other reductions over the same axes may be made `before`, so that a softmax is one
 //! expression: maximum and sum of a row before, then a value for each of its elements ([`Combine::Each`]). Every tensor index is affine in the axes. An index outside a
-//! tensor's shape reads as 0 where the load is `padded`; it must not happen otherwise.
+//! tensor's shape reads as 0 where the load is `padded`; it must not happen otherwise. An element may also be found through numbers
+//! ([`ScalarExpr::Gather`]): what a tensor of integers holds, or what is computed of a position.
+//!
+//! A scalar is of one of three kinds ([`ScalarExpr::kind`]): a number in `f32`, an integer in `i32`, the truth value of a comparison. An operation
+//! on numbers and integers is one on numbers; a truth value that is used as a number is 1 or 0. Accumulators are numbers, and an integer that is stored
+//! is one of what was a number: exact up to 2²⁴.
 //!
 //! Nothing below this layer knows an operator by name.
 
@@ -12,6 +17,7 @@ mod evaluate;
 
 pub use evaluate::Evaluator;
 
+use smallvec::SmallVec;
 use std::sync::Arc;
 use warpsight_ir::interpret::{larger, smaller};
 use warpsight_ir::{Affine, BinaryOp, Name, Scalar, UnaryOp};
@@ -176,11 +182,13 @@ pub enum Combine {
     Each,
 }
 
-/// A scalar expression in `f32` (evaluated in `f64` by the reference).
+/// A scalar expression in `f32` and `i32` (evaluated in `f64` by the reference).
 #[derive(Clone, Debug, PartialEq)]
 pub enum ScalarExpr {
-    /// A number.
+    /// A number, or an integer where it meets one.
     Const(f64),
+    /// The integer that an affine form is.
+    Position(Index),
     /// The combined value of the reduction; epilogues only.
     Acc,
     /// What the reduction of this number among those made [`before`](TensorExpr::before) came to.
@@ -194,11 +202,22 @@ pub enum ScalarExpr {
         /// Whether indices outside the shape occur and read as 0.
         padded: bool,
     },
+    /// An element of `inputs[tensor]` that is found through numbers; 0 where it is outside of the shape.
+    Gather {
+        /// Position in [`TensorExpr::inputs`].
+        tensor: usize,
+        /// One form per dimension.
+        index: Vec<Index>,
+        /// What is added to the form of a dimension, towards zero: at most once for each.
+        found: Vec<(usize, ScalarExpr)>,
+    },
     /// One operand.
     Unary(UnaryOp, Box<ScalarExpr>),
-    /// Two operands; comparisons are not allowed.
+    /// Two operands. A quotient of integers is rounded towards zero. `And` and `Or` are of truth values alone.
     Binary(BinaryOp, Box<ScalarExpr>, Box<ScalarExpr>),
-    /// The operand rounded to `F16` or `Bf16`.
+    /// The second where the first holds, else the third; both are evaluated.
+    Select(Box<ScalarExpr>, Box<ScalarExpr>, Box<ScalarExpr>),
+    /// The operand rounded to `F16` or `Bf16`, towards zero to an integer (`I32`), or an integer as a number (`F32`).
     Round(Scalar, Box<ScalarExpr>),
 }
 
@@ -215,36 +234,125 @@ impl ScalarExpr {
     pub fn with_acc(&self, acc: &Self) -> Self {
         self.with_leaves(&mut |leaf| if *leaf == Self::Acc { acc.clone() } else { leaf.clone() })
     }
-    /// Replaces every number, load, accumulator and result of an earlier reduction.
+    /// condition ? a : b
+    pub fn select(condition: Self, a: Self, b: Self) -> Self {
+        Self::Select(Box::new(condition), Box::new(a), Box::new(b))
+    }
+    /// The operand rounded.
+    pub fn round(to: Scalar, a: Self) -> Self {
+        Self::Round(to, Box::new(a))
+    }
+    /// What it is made of.
+    pub fn operands(&self) -> SmallVec<[&Self; 3]> {
+        match self {
+            Self::Const(_) | Self::Position(_) | Self::Acc | Self::Before(_) | Self::Load { .. } => SmallVec::new(),
+            Self::Gather { found, .. } => found.iter().map(|own| &own.1).collect(),
+            Self::Unary(_, a) | Self::Round(_, a) => SmallVec::from_slice(&[&**a]),
+            Self::Binary(_, a, b) => SmallVec::from_slice(&[&**a, &**b]),
+            Self::Select(condition, a, b) => SmallVec::from_slice(&[&**condition, &**a, &**b]),
+        }
+    }
+    /// Calls `f` for it and all that it is made of.
+    pub fn each<'a>(&'a self, f: &mut impl FnMut(&'a Self)) {
+        f(self);
+        self.operands().into_iter().for_each(|own| own.each(f));
+    }
+    /// Replaces everything without operands, and what is found through numbers once these are replaced.
     pub fn with_leaves(&self, f: &mut impl FnMut(&Self) -> Self) -> Self {
         match self {
-            Self::Const(_) | Self::Acc | Self::Before(_) | Self::Load { .. } => f(self),
+            Self::Const(_) | Self::Position(_) | Self::Acc | Self::Before(_) | Self::Load { .. } => f(self),
+            Self::Gather { tensor, index, found } => {
+                let found = found.iter().map(|(d, own)| (*d, own.with_leaves(f))).collect();
+                f(&Self::Gather { tensor: *tensor, index: index.clone(), found })
+            }
             Self::Unary(op, a) => Self::unary(*op, a.with_leaves(f)),
             Self::Binary(op, a, b) => Self::binary(*op, a.with_leaves(f), b.with_leaves(f)),
-            Self::Round(to, a) => Self::Round(*to, Box::new(a.with_leaves(f))),
+            Self::Select(condition, a, b) => Self::select(condition.with_leaves(f), a.with_leaves(f), b.with_leaves(f)),
+            Self::Round(to, a) => Self::round(*to, a.with_leaves(f)),
         }
+    }
+    /// With a form in place of each axis; `None` where one exceeds its numbers.
+    pub fn substitute(&self, forms: &[Index]) -> Option<Self> {
+        let mut near = true;
+        let mut moved = |index: &[Index]| -> Vec<Index> {
+            let own: Option<_> = index.iter().map(|form| form.substitute(|a| forms.get(a.0))).collect();
+            near &= own.is_some();
+            own.unwrap_or_default()
+        };
+        let own = self.with_leaves(&mut |leaf| match leaf {
+            Self::Position(form) => moved(std::slice::from_ref(form)).pop().map_or(Self::Acc, Self::Position),
+            Self::Load { tensor, index, padded } => Self::Load { tensor: *tensor, index: moved(index), padded: *padded },
+            Self::Gather { tensor, index, found } => Self::Gather { tensor: *tensor, index: moved(index), found: found.clone() },
+            other => other.clone(),
+        });
+        near.then_some(own)
     }
     /// The narrowest type that anything in it is rounded to.
     pub fn rounds_to(&self) -> Option<Scalar> {
-        match self {
-            Self::Const(_) | Self::Acc | Self::Before(_) | Self::Load { .. } => None,
-            Self::Unary(_, a) => a.rounds_to(),
-            Self::Binary(_, a, b) => a.rounds_to().max(b.rounds_to()),
+        let mut narrowest = None;
+        self.each(&mut |own| {
             // `Bf16`, which keeps fewer bits, is the greater one.
-            Self::Round(to, a) => a.rounds_to().max(Some(*to)),
-        }
+            if let Self::Round(to @ (Scalar::F16 | Scalar::Bf16), _) = own {
+                narrowest = narrowest.max(Some(*to));
+            }
+        });
+        narrowest
     }
     /// Calls `f` for every load.
     pub fn loads<'a>(&'a self, f: &mut impl FnMut(usize, &'a [Index], bool)) {
-        match self {
-            Self::Load { tensor, index, padded } => f(*tensor, index, *padded),
-            Self::Unary(_, a) | Self::Round(_, a) => a.loads(f),
-            Self::Binary(_, a, b) => {
-                a.loads(f);
-                b.loads(f);
+        self.each(&mut |own| {
+            if let Self::Load { tensor, index, padded } = own {
+                f(*tensor, index, *padded);
             }
-            Self::Const(_) | Self::Acc | Self::Before(_) => {}
+        });
+    }
+    /// Calls `f` for every affine form: of positions, loads, and what is found through numbers.
+    pub fn forms<'a>(&'a self, f: &mut impl FnMut(&'a Index)) {
+        self.each(&mut |own| match own {
+            Self::Position(form) => f(form),
+            Self::Load { index, .. } | Self::Gather { index, .. } => index.iter().for_each(&mut *f),
+            _ => {}
+        });
+    }
+    /// What it is: `Bool`, `I32` or `F32`.
+    pub fn kind(&self, inputs: &[Tensor]) -> Scalar {
+        match self {
+            Self::Const(_) | Self::Acc | Self::Before(_) => Scalar::F32,
+            Self::Position(_) => Scalar::I32,
+            Self::Load { tensor, .. } | Self::Gather { tensor, .. } => {
+                if inputs[*tensor].element == Scalar::I32 {
+                    Scalar::I32
+                } else {
+                    Scalar::F32
+                }
+            }
+            Self::Unary(UnaryOp::Not, _) => Scalar::Bool,
+            Self::Unary(UnaryOp::Neg | UnaryOp::Abs, a) if a.kind(inputs) == Scalar::I32 => Scalar::I32,
+            Self::Unary(..) => Scalar::F32,
+            Self::Binary(op, ..) if op.is_comparison() || matches!(op, BinaryOp::And | BinaryOp::Or) => Scalar::Bool,
+            Self::Binary(_, a, b) => Self::together(a, b, inputs),
+            Self::Select(_, a, b) => match (a.kind(inputs), b.kind(inputs)) {
+                (Scalar::Bool, Scalar::Bool) => Scalar::Bool,
+                _ => Self::together(a, b, inputs),
+            },
+            Self::Round(Scalar::I32, _) => Scalar::I32,
+            Self::Round(..) => Scalar::F32,
         }
+    }
+    /// What two operands are together: integers where one is and the other is one, too, or may be.
+    pub fn together(a: &Self, b: &Self, inputs: &[Tensor]) -> Scalar {
+        let whole = |own: &Self| match own {
+            Self::Const(value) => value.fract() == 0.0 && value.abs() <= f64::from(i32::MAX),
+            own => own.kind(inputs) == Scalar::I32,
+        };
+        let constants = matches!((a, b), (Self::Const(_), Self::Const(_)));
+        if whole(a) && whole(b) && !constants { Scalar::I32 } else { Scalar::F32 }
+    }
+    /// Whether all elements it reads lie at affine places, and all its values are numbers or what comparisons of them say.
+    pub fn is_plain(&self, inputs: &[Tensor]) -> bool {
+        let mut plain = true;
+        self.each(&mut |own| plain &= !matches!(own, Self::Gather { .. }) && own.kind(inputs) != Scalar::I32);
+        plain
     }
 }
 
@@ -301,6 +409,27 @@ impl TensorExpr {
     pub fn work_per_row(&self) -> usize {
         let terms = self.reduce.iter().map(|a| a.extent as usize).fold(1, usize::saturating_mul);
         terms.saturating_mul(self.before.len() + 1)
+    }
+    /// Everything that it evaluates.
+    pub fn scalars(&self) -> impl Iterator<Item = &ScalarExpr> {
+        self.passes().flat_map(|pass| [pass.body, pass.epilogue])
+    }
+    /// Whether every value is a number and every place affine ([`ScalarExpr::is_plain`]).
+    pub fn is_plain(&self) -> bool {
+        self.scalars().all(|own| own.is_plain(&self.inputs))
+    }
+    /// Inputs whose elements are found through numbers, which lie row by row.
+    pub fn gathered(&self) -> SmallVec<[usize; 2]> {
+        let mut found: SmallVec<[usize; 2]> = SmallVec::new();
+        let mut see = |own: &ScalarExpr| {
+            if let ScalarExpr::Gather { tensor, .. } = own
+                && !found.contains(tensor)
+            {
+                found.push(*tensor);
+            }
+        };
+        self.scalars().for_each(|own| own.each(&mut see));
+        found
     }
     /// Whether it reads constants alone: what it writes is known with them, before any kernel runs.
     pub fn is_known(&self) -> bool {
@@ -369,7 +498,8 @@ pub fn apply_unary(op: UnaryOp, x: f64) -> f64 {
     }
 }
 
-/// The meaning of a binary arithmetic operation in `f64`; bit operations and comparisons do not occur in expressions and give NaN.
+/// The meaning of a binary operation in `f64`, truth values being 1 and 0. Quotients are those of numbers; exclusive or and shifts do not occur in
+/// expressions and give NaN.
 pub fn apply_binary(op: BinaryOp, a: f64, b: f64) -> f64 {
     match op {
         BinaryOp::Add => a + b,
@@ -379,7 +509,13 @@ pub fn apply_binary(op: BinaryOp, a: f64, b: f64) -> f64 {
         BinaryOp::Rem => a % b,
         BinaryOp::Min => smaller(a, b),
         BinaryOp::Max => larger(a, b),
-        _ => f64::NAN,
+        BinaryOp::Lt => f64::from(a < b),
+        BinaryOp::Le => f64::from(a <= b),
+        BinaryOp::Eq => f64::from(a == b),
+        BinaryOp::Ne => f64::from(a != b),
+        BinaryOp::And => f64::from(a != 0.0 && b != 0.0),
+        BinaryOp::Or => f64::from(a != 0.0 || b != 0.0),
+        BinaryOp::Xor | BinaryOp::Shl | BinaryOp::Shr => f64::NAN,
     }
 }
 

@@ -243,9 +243,7 @@ fn is_small(expr: &TensorExpr) -> bool {
     let reach =
         |form: &Index| form.terms().iter().map(|&(a, c)| i64::from(c.unsigned_abs()).saturating_mul(axis(expr, a).extent)).sum::<i64>();
     let mut all = expr.store.iter().all(|form| reach(form) <= SMALL);
-    for scalar in expr.passes().flat_map(|pass| [pass.body, pass.epilogue]) {
-        scalar.loads(&mut |_, index, _| all &= index.iter().all(|form| reach(form) <= SMALL));
-    }
+    expr.scalars().for_each(|own| own.forms(&mut |form| all &= reach(form) <= SMALL));
     all && expr.inputs.iter().chain([&expr.output]).all(|tensor| tensor.len() as i64 <= SMALL)
 }
 

@@ -12,12 +12,15 @@ use crate::nest::{Item, LaneKind, Nest, Places};
 use smallvec::SmallVec;
 use warpsight_ir::{
     AccessKind, AccessRef, Accesses, Affine, AffineBound, Array, BinaryOp, BufferLayout, Bytes, ImageKind, Kernel, LaunchShape,
-    Nest as Node, NestVar, OpClass, OpCounts, Scalar, Space, StorePolicy, TensorPlace, TensorUse, VarId, VarKind,
+    Nest as Node, NestVar, OpClass, OpCounts, Scalar, Space, StorePolicy, TensorPlace, TensorUse, UnaryOp, VarId, VarKind,
 };
 
 /// The Kernel of a configuration as coarse counts need it: accesses that differ in constants only are one or two, which stand for all.
-/// `None` where accesses are no product of what dimensions add.
+/// `None` where accesses are no product of what dimensions add, or not affine.
 pub fn outline(nest: &Nest) -> Option<Kernel> {
+    if !nest.expr.is_plain() {
+        return None;
+    }
     let all = nest.all_steps();
     let mut reader = Reader::new(nest)?;
     let mut nodes = vec![];
@@ -429,7 +432,11 @@ fn ops(nest: &Nest, all: &[Tree<Steps>]) -> OpCounts {
         } else if pass.combine != Combine::Each {
             ops.add(OpClass::Float, Scalar::F32, own, points * nest.halves().count() as u64);
             nest.folds().for_each(|lanes| ops.add(OpClass::Float, Scalar::F32, lanes, points));
-            ops.add(OpClass::Float, Scalar::F32, 1, points * u64::from(nest.has_rest()));
+            // Written wherever the accumulator is, or once, where lanes have others to combine it with.
+            let mut uses = 0;
+            pass.epilogue.each(&mut |own| uses += u64::from(*own == ScalarExpr::Acc));
+            let uses = if nest.reduction_lane().is_some() { 1 } else { uses };
+            ops.add(OpClass::Float, Scalar::F32, 1, if nest.has_rest() { points * uses } else { 0 });
             counter.count(pass.epilogue, (own, own), points, &mut ops);
         }
     }
@@ -473,28 +480,59 @@ impl Counter<'_> {
         }
     }
 
-    /// Counts the operations of a scalar and tells how wide its value is, given how wide the accumulator and vectors of loads are.
+    /// Counts the operations of a scalar, a number, and tells how wide its value is, given how wide the accumulator and vectors of loads are.
     fn count(&self, scalar: &ScalarExpr, widths: (u8, u8), times: u64, ops: &mut OpCounts) -> u8 {
+        let (width, truth) = self.value(scalar, widths, times, ops);
+        // 1 or 0 is chosen.
+        ops.add(OpClass::Float, Scalar::F32, width, if truth { times } else { 0 });
+        width
+    }
+
+    /// The same of a number or a truth value; which it is.
+    fn value(&self, scalar: &ScalarExpr, widths: (u8, u8), times: u64, ops: &mut OpCounts) -> (u8, bool) {
         match scalar {
-            ScalarExpr::Const(_) => 1,
-            ScalarExpr::Acc => widths.0,
-            ScalarExpr::Before(_) => self.nest.out_width(),
+            ScalarExpr::Const(_) => (1, false),
+            ScalarExpr::Acc => (widths.0, false),
+            ScalarExpr::Before(_) => (self.nest.out_width(), false),
             ScalarExpr::Load { tensor, index, .. } => match self.nest.templates[self.nest.template(*tensor, index)].lanes {
-                LaneKind::Same => 1,
-                LaneKind::Consecutive | LaneKind::Apart => widths.1,
+                LaneKind::Same => (1, false),
+                LaneKind::Consecutive | LaneKind::Apart => (widths.1, false),
             },
+            ScalarExpr::Unary(UnaryOp::Not, a) => (self.truth(a, widths, times, ops), true),
             ScalarExpr::Unary(op, a) => {
                 let width = self.count(a, widths, times, ops);
                 ops.add(OpClass::of_unary(*op), Scalar::F32, width, times);
-                width
+                (width, false)
             }
             // Conversions are counted nowhere.
-            ScalarExpr::Round(_, a) => self.count(a, widths, times, ops),
+            ScalarExpr::Round(_, a) => (self.count(a, widths, times, ops), false),
+            // Nor is logic.
+            ScalarExpr::Binary(BinaryOp::And | BinaryOp::Or, a, b) => {
+                (self.truth(a, widths, times, ops).max(self.truth(b, widths, times, ops)), true)
+            }
             ScalarExpr::Binary(op, a, b) => {
                 let width = self.count(a, widths, times, ops).max(self.count(b, widths, times, ops));
-                ops.add(if *op == BinaryOp::Div { OpClass::Special } else { OpClass::Float }, Scalar::F32, width, times);
-                width
+                let special = matches!(op, BinaryOp::Div | BinaryOp::Rem);
+                ops.add(if special { OpClass::Special } else { OpClass::Float }, Scalar::F32, width, times);
+                (width, op.is_comparison())
             }
+            ScalarExpr::Select(condition, a, b) => {
+                let truth = scalar.kind(&self.nest.expr.inputs) == Scalar::Bool;
+                let mut side = |own| if truth { self.truth(own, widths, times, ops) } else { self.count(own, widths, times, ops) };
+                let sides = side(a).max(side(b));
+                let width = self.truth(condition, widths, times, ops).max(sides);
+                ops.add(OpClass::Float, Scalar::F32, width, if truth { 0 } else { times });
+                (width, truth)
+            }
+            // There are none in what has outlines.
+            ScalarExpr::Position(_) | ScalarExpr::Gather { .. } => (1, false),
         }
+    }
+
+    /// The same of a truth value, or of whether a number is not 0.
+    fn truth(&self, scalar: &ScalarExpr, widths: (u8, u8), times: u64, ops: &mut OpCounts) -> u8 {
+        let (width, truth) = self.value(scalar, widths, times, ops);
+        ops.add(OpClass::Float, Scalar::F32, width, if truth { 0 } else { times });
+        width
     }
 }

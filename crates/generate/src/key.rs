@@ -217,6 +217,23 @@ impl<'a> Encoder<'a> {
                 self.tag(6);
                 self.count(*n);
             }
+            ScalarExpr::Position(form) => {
+                self.tag(7);
+                self.index(form);
+            }
+            ScalarExpr::Gather { tensor, index, found } => {
+                self.tag(8);
+                self.count(*tensor);
+                self.list(index, Self::index);
+                self.list(found, |e, (d, own)| {
+                    e.count(*d);
+                    e.scalar(own);
+                });
+            }
+            ScalarExpr::Select(condition, a, b) => {
+                self.tag(9);
+                [condition, a, b].into_iter().for_each(|own| self.scalar(own));
+            }
         }
     }
 

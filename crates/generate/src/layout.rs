@@ -289,12 +289,14 @@ pub fn for_each_index(shape: &[i64], mut f: impl FnMut(usize, &[i64])) {
     }
 }
 
-/// `f32` values as elements in memory; 16-bit floats round to nearest even.
+/// `f32` values as elements in memory; 16-bit floats round to nearest even, integers towards zero. What is no number stays none: all bits
+/// set, which of integers is -1.
 pub fn encode(element: Scalar, values: &[f32]) -> Vec<u8> {
     match element {
         Scalar::F16 => values.iter().flat_map(|&v| f16::from_f32(v).to_le_bytes()).collect(),
         Scalar::Bf16 => values.iter().flat_map(|&v| half::bf16::from_f32(v).to_le_bytes()).collect(),
         Scalar::F64 => values.iter().flat_map(|&v| f64::from(v).to_le_bytes()).collect(),
+        Scalar::I32 => values.iter().flat_map(|&v| if v.is_nan() { -1 } else { v as i32 }.to_le_bytes()).collect(),
         _ => warpsight_ir::data::f32_bytes(values),
     }
 }
@@ -305,6 +307,7 @@ pub fn decode(element: Scalar, bytes: &[u8]) -> Vec<f32> {
         Scalar::F16 => bytes.as_chunks::<2>().0.iter().map(|b| f16::from_le_bytes(*b).to_f32()).collect(),
         Scalar::Bf16 => bytes.as_chunks::<2>().0.iter().map(|b| half::bf16::from_le_bytes(*b).to_f32()).collect(),
         Scalar::F64 => bytes.as_chunks::<8>().0.iter().map(|b| f64::from_le_bytes(*b) as f32).collect(),
+        Scalar::I32 => bytes.as_chunks::<4>().0.iter().map(|b| i32::from_le_bytes(*b) as f32).collect(),
         _ => warpsight_ir::data::bytes_f32(bytes),
     }
 }

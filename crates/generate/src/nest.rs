@@ -417,24 +417,7 @@ impl<'a> Nest<'a> {
     /// missing.
     pub fn operand(&self, t: usize, tile: &[i64], point: &[i64], width: u8, items: &mut Items) -> Operand {
         let template = &self.templates[t];
-        let vector = self.choice.vector.0;
-        let offset = |lane: i64| -> Offsets {
-            template
-                .index
-                .iter()
-                .map(|form| {
-                    let at = |&(a, c): &(AxisId, i32)| {
-                        i64::from(c)
-                            * match self.splits.get(a.0) {
-                                Some(split) if split.width > 1 => tile[a.0] * i64::from(split.width) + lane,
-                                Some(_) => tile[a.0],
-                                None => point[a.0 - self.splits.len()] + if a == vector { lane } else { 0 },
-                            }
-                    };
-                    form.constant + form.terms().iter().map(at).sum::<i64>()
-                })
-                .collect()
-        };
+        let offset = |lane: i64| -> Offsets { template.index.iter().map(|form| self.offset(form, tile, point, lane)).collect() };
         if width == 1 || template.lanes == LaneKind::Same {
             return Operand::Scalar(self.element(t, offset(0), items));
         }
@@ -458,6 +441,19 @@ impl<'a> Nest<'a> {
             Part { item: intern(items, Item { template: t, offsets, width: piece }), start: 0, width: piece }
         };
         Operand::Lanes((0..width).step_by(piece.into()).map(part).collect())
+    }
+
+    /// What a form is at a tile point, a reduction point and a vector lane beside what it is at the first ones of the blocks.
+    pub fn offset(&self, form: &Index, tile: &[i64], point: &[i64], lane: i64) -> i64 {
+        let at = |&(a, c): &(AxisId, i32)| {
+            i64::from(c)
+                * match self.splits.get(a.0) {
+                    Some(split) if split.width > 1 => tile[a.0] * i64::from(split.width) + lane,
+                    Some(_) => tile[a.0],
+                    None => point[a.0 - self.splits.len()] + if a == self.choice.vector.0 { lane } else { 0 },
+                }
+        };
+        form.constant + form.terms().iter().map(at).sum::<i64>()
     }
 
     /// One element: of a scalar load, or a component of a texel.
@@ -508,15 +504,19 @@ impl<'a> Nest<'a> {
             return bounds;
         }
         for (d, form) in template.index.iter().enumerate() {
-            // Its constant is part of the offset.
-            let offset = Interval::exactly(item.offsets[d]) - Interval::exactly(form.constant);
-            let range = form.range(|a| self.starts(a, looped)) + offset;
             let run = layout.run(d, item.width);
-            if range.lo < 0 || range.hi + i128::from(run) >= layout.extents()[d].into() {
+            if !self.stays(form, item.offsets[d], run, layout.extents()[d], looped) {
                 bounds.push((d, run > 0));
             }
         }
         bounds
+    }
+
+    /// Whether all places along a dimension, so many from an offset on, are within its extent, loops of `looped` axes running.
+    pub fn stays(&self, form: &Index, offset: i64, run: i64, extent: i64, looped: &[bool]) -> bool {
+        // The form's constant is part of the offset.
+        let range = form.range(|a| self.starts(a, looped)) + Interval::exactly(offset) - Interval::exactly(form.constant);
+        range.lo >= 0 && range.hi + i128::from(run) < extent.into()
     }
 }
 

@@ -11,6 +11,7 @@
 
 mod conv;
 mod grammar;
+mod lookup;
 mod matmul;
 mod movement;
 mod normalise;
@@ -19,10 +20,13 @@ pub(crate) mod split;
 
 pub use conv::{Conv, Deconv, Window, conv, deconv};
 pub use grammar::{forms, parse_operator};
+pub use lookup::{
+    Coordinates, Interpolation, Lookup, Nearest, Taps, embedding_bag, gather, gather_elements, lower_triangle, resize, scatter_add,
+};
 pub use matmul::{MatMul, matmul};
 pub use movement::{concat, copy, elementwise, pad, slice, transpose};
 pub use normalise::{STATISTICS, layernorm, softmax};
-pub use pool::{Constant, Pool, PoolKind, Pooled, ReduceKind, global_average_pool, pool, reduce};
+pub use pool::{Constant, Pool, PoolKind, ReduceKind, WithConstants, global_average_pool, pool, reduce};
 pub use split::LONGEST;
 
 use crate::expr::{Axis, AxisId, Combine, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
@@ -210,13 +214,22 @@ impl Builder {
 
     /// Adds an input (or finds it) and loads from it; padded exactly where an index outside the shape occurs.
     pub(crate) fn load(&mut self, tensor: &Tensor, index: Vec<Index>) -> ScalarExpr {
-        let position = self.inputs.iter().position(|t| t.name == tensor.name).unwrap_or_else(|| {
-            self.inputs.push(tensor.clone());
-            self.inputs.len() - 1
-        });
+        let position = self.input(tensor);
         let inside = |(form, &extent): (&Index, &i64)| form.range(|a| self.values(a)).within(Interval::below(extent));
         let padded = !index.iter().zip(&tensor.shape).all(inside);
         ScalarExpr::Load { tensor: position, index, padded }
+    }
+
+    /// Adds an input (or finds it) and what is read of it through numbers.
+    pub(crate) fn gather(&mut self, tensor: &Tensor, index: Vec<Index>, found: Vec<(usize, ScalarExpr)>) -> ScalarExpr {
+        ScalarExpr::Gather { tensor: self.input(tensor), index, found }
+    }
+
+    fn input(&mut self, tensor: &Tensor) -> usize {
+        self.inputs.iter().position(|t| t.name == tensor.name).unwrap_or_else(|| {
+            self.inputs.push(tensor.clone());
+            self.inputs.len() - 1
+        })
     }
 
     fn values(&self, axis: AxisId) -> Interval {
@@ -287,9 +300,7 @@ fn stays_near(step: &TensorExpr) -> bool {
     let axes: Vec<Interval> = step.all_axes().map(|a| Interval::below(a.extent)).collect();
     let near = |forms: &[Index]| forms.iter().all(|form| form.range(|a| axes[a.0]).fits(Scalar::I32));
     let mut all = near(&step.store);
-    for scalar in [&step.body, &step.epilogue] {
-        scalar.loads(&mut |_, index, _| all &= near(index));
-    }
+    step.scalars().for_each(|own| own.forms(&mut |form| all &= near(std::slice::from_ref(form))));
     all
 }
 

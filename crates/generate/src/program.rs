@@ -1,14 +1,18 @@
 //! From a resolved configuration to statements.
 
+mod gather;
+mod value;
+
 use crate::expr::{AxisId, Combine, Pass, ScalarExpr, TensorExpr};
 use crate::layout::{Coord, Coords, image_format};
 use crate::names::Names;
 use crate::nest::loops::{Step, Tree};
 use crate::nest::stage::{Copied, Moves, Put, Stage, Within};
 use crate::nest::{Item, Items, Nest, Offsets, Operand, Part, Places};
+use crate::program::value::{Value, splat};
 use warpsight_ir::{
     Access, Affine, BinaryOp, Border, Bound, Const, Expr, GroupAxis, ImageKind, LaneAxis, Launch, Name, Param, ParamKind, Program, Scalar,
-    Scope, Space, Stmt, StorePolicy, Type, Unroll,
+    Scope, Space, Stmt, StorePolicy, Type, UnaryOp, Unroll,
 };
 
 /// The Program of a configuration, coordinates not linearised. `None` where they exceed 32 bits, as in no configuration that is legal.
@@ -33,12 +37,13 @@ struct Here<'s> {
     stage: Option<&'s Stage>,
 }
 
-/// A point for which a scalar is evaluated: of the tile, of the reduction, and so many lanes of it.
+/// A point for which a scalar is evaluated: of the tile, of the reduction, and so many lanes of it, loops of some axes running.
 #[derive(Clone, Copy)]
 struct At<'s> {
     tile: &'s [i64],
     point: &'s [i64],
     width: u8,
+    looped: &'s [bool],
 }
 
 struct Writer<'a> {
@@ -49,12 +54,6 @@ struct Writer<'a> {
     places: Vec<Places>,
     /// What stores share.
     stored: Places,
-}
-
-/// A value and its vector width (1, or the nest's).
-struct Value {
-    expr: Expr,
-    width: u8,
 }
 
 impl Writer<'_> {
@@ -160,7 +159,7 @@ impl Writer<'_> {
         let results = tile.iter().enumerate().map(|(n, at)| {
             let (mut stmts, value) = self.result(pass, n, at);
             stmts.push(Stmt::Let { name: self.names.value(), value });
-            self.store(At { tile: at, point: &[], width: self.nest.out_width() }, &none, &mut stmts);
+            self.store(At { tile: at, point: &[], width: self.nest.out_width(), looped: &none }, &mut stmts);
             Stmt::Scope(stmts)
         });
         match self.nest.reduction_lane() {
@@ -333,28 +332,28 @@ impl Writer<'_> {
                 if factor == Some(0.0) {
                     continue;
                 }
-                let at = At { tile: own, point, width };
+                let at = At { tile: own, point, width, looped: &step.looped };
                 let name = if width == self.nest.width() { self.names.acc(n) } else { self.names.rest(n) };
                 let acc = || Expr::Var(name.clone());
                 let mut value = |s: &ScalarExpr| self.value(s, at, &mut items, None);
                 let updated = match (pass.combine, pass.body) {
                     (Combine::Each, body) => {
-                        let acc = Value { expr: value(body).widen(width), width };
-                        let value = self.value(pass.epilogue, at, &mut items, Some(&acc)).widen(width);
+                        let acc = Value::number(value(body).float(width), width);
+                        let value = self.stored_value(self.value(pass.epilogue, at, &mut items, Some(&acc)), width);
                         let mut stored = vec![Stmt::Let { name: self.names.value(), value }];
-                        self.store(at, &step.looped, &mut stored);
+                        self.store(at, &mut stored);
                         stmts.push(Stmt::Scope(stored));
                         continue;
                     }
                     (_, body) if factor.is_some() => {
-                        let (factor, value) = (Expr::f32(factor.unwrap_or(1.0) as f32), value(body).widen(width));
+                        let (factor, value) = (Expr::f32(factor.unwrap_or(1.0) as f32), value(body).float(width));
                         Expr::Fma(Box::new(splat(factor, width)), Box::new(value), Box::new(acc()))
                     }
                     (Combine::Sum, ScalarExpr::Binary(BinaryOp::Mul, a, b)) => {
-                        let (a, b) = (value(a).widen(width), value(b).widen(width));
+                        let (a, b) = (value(a).float(width), value(b).float(width));
                         Expr::Fma(Box::new(a), Box::new(b), Box::new(acc()))
                     }
-                    (combine, body) => Expr::binary(combine.operation(), acc(), value(body).widen(width)),
+                    (combine, body) => Expr::binary(combine.operation(), acc(), value(body).float(width)),
                 };
                 stmts.push(Stmt::Assign { name, value: updated });
             }
@@ -383,11 +382,14 @@ impl Writer<'_> {
     fn result(&self, pass: Pass, n: usize, tile: &Offsets) -> (Vec<Stmt>, Expr) {
         let none: Offsets = Offsets::from_elem(0, self.expr.reduce.len());
         let mut items = self.nest.epilogue_items(pass, tile);
-        let mut stmts = self.lets(&items.list, Here { looped: &self.unlooped(), stage: None });
+        let looped = self.unlooped();
+        let mut stmts = self.lets(&items.list, Here { looped: &looped, stage: None });
         let width = self.nest.out_width();
-        let at = At { tile, point: &none, width };
+        let at = At { tile, point: &none, width, looped: &looped };
         let acc = if self.expr.reduce.is_empty() {
-            self.value(pass.body, at, &mut items, None)
+            let body = self.value(pass.body, at, &mut items, None);
+            let width = body.width;
+            Value::number(body.float(width), width)
         } else {
             let expr = match self.nest.reduction_lane() {
                 Some(lane) => {
@@ -396,14 +398,22 @@ impl Writer<'_> {
                 }
                 None => self.folded(pass.combine, n, &mut stmts),
             };
-            Value { expr, width }
+            Value::number(expr, width)
         };
-        let value = self.value(pass.epilogue, at, &mut items, Some(&acc)).widen(width);
-        (stmts, value)
+        let value = self.value(pass.epilogue, at, &mut items, Some(&acc));
+        // What an earlier reduction comes to is a number.
+        let stored = std::ptr::eq(pass.epilogue, &self.expr.epilogue);
+        (stmts, if stored { self.stored_value(value, width) } else { value.float(width) })
+    }
+
+    /// A value as elements of the output are.
+    fn stored_value(&self, value: Value, width: u8) -> Expr {
+        let kind = if self.expr.output.element == Scalar::I32 { Scalar::I32 } else { Scalar::F32 };
+        value.to(kind).widen(width)
     }
 
     /// Stores the value at hand.
-    fn store(&self, At { tile, point, width }: At, looped: &[bool], stmts: &mut Vec<Stmt>) {
+    fn store(&self, At { tile, point, width, looped }: At, stmts: &mut Vec<Stmt>) {
         for store in self.nest.stores(tile, point, width) {
             let mut coords = self.coords(&self.stored.coords, &self.nest.output_layout().coords(&store.offsets), looped).into_iter();
             let whole = Expr::Var(self.names.value());
@@ -480,10 +490,11 @@ impl Writer<'_> {
 
     fn value(&self, scalar: &ScalarExpr, at: At, items: &mut Items, acc: Option<&Value>) -> Value {
         match scalar {
-            ScalarExpr::Const(c) => Value { expr: Expr::Const(Const::F32(*c as f32)), width: 1 },
-            ScalarExpr::Acc => acc.map_or(Value { expr: Expr::f32(0.0), width: 1 }, |v| Value { expr: v.expr.clone(), width: v.width }),
+            ScalarExpr::Const(c) => Value::number(Expr::Const(Const::F32(*c as f32)), 1),
+            ScalarExpr::Position(form) => self.position(form, at),
+            ScalarExpr::Acc => acc.cloned().unwrap_or_else(|| Value::number(Expr::f32(0.0), 1)),
             ScalarExpr::Before(number) => {
-                Value { expr: Expr::Var(self.names.before(*number, self.nest.point(at.tile))), width: self.nest.out_width() }
+                Value::number(Expr::Var(self.names.before(*number, self.nest.point(at.tile))), self.nest.out_width())
             }
             ScalarExpr::Load { tensor, index, .. } => {
                 let template = self.nest.template(*tensor, index);
@@ -495,45 +506,54 @@ impl Writer<'_> {
                         Expr::Slice { vector: Box::new(whole), start: p.start, width: p.width }
                     }
                 };
+                let kind = scalar.kind(&self.expr.inputs);
                 match self.nest.operand(template, at.tile, at.point, at.width, items) {
-                    Operand::Scalar(p) => Value { expr: part(&p, &items.list), width: 1 },
-                    Operand::Lanes(parts) => {
-                        let mut parts: Vec<Expr> = parts.iter().map(|p| part(p, &items.list)).collect();
-                        let expr = if parts.len() == 1 { parts.remove(0) } else { Expr::Concat(parts) };
-                        Value { expr, width: at.width }
-                    }
+                    Operand::Scalar(p) => Value { expr: part(&p, &items.list), width: 1, kind },
+                    Operand::Lanes(parts) => Value::joined(parts.iter().map(|p| part(p, &items.list)).collect(), at.width, kind),
                 }
             }
-            ScalarExpr::Unary(op, a) => {
-                let a = self.value(a, at, items, acc);
-                Value { expr: Expr::unary(*op, a.expr), width: a.width }
+            ScalarExpr::Gather { tensor, index, found } => {
+                let found: Vec<(usize, Value)> =
+                    found.iter().map(|(d, own)| (*d, self.value(own, at, items, acc).to(Scalar::I32))).collect();
+                self.gather(*tensor, index, &found, at)
             }
+            ScalarExpr::Unary(op, a) => {
+                let a = self.value(a, at, items, acc).to(match op {
+                    UnaryOp::Not => Scalar::Bool,
+                    _ => scalar.kind(&self.expr.inputs),
+                });
+                Value { expr: Expr::unary(*op, a.expr), ..a }
+            }
+            ScalarExpr::Round(to @ (Scalar::I32 | Scalar::F32), a) => self.value(a, at, items, acc).to(*to),
             ScalarExpr::Round(to, a) => {
-                let a = self.value(a, at, items, acc);
-                Value { expr: Expr::Cast(*to, Box::new(a.expr)), width: a.width }
+                let a = self.value(a, at, items, acc).to(Scalar::F32);
+                Value { expr: Expr::Cast(*to, Box::new(a.expr)), ..a }
             }
             ScalarExpr::Binary(op, a, b) => {
-                let (a, b) = (self.value(a, at, items, acc), self.value(b, at, items, acc));
-                let both = a.width.max(b.width);
-                Value { expr: Expr::binary(*op, a.widen(both), b.widen(both)), width: both }
+                let operands = match op {
+                    BinaryOp::And | BinaryOp::Or => Scalar::Bool,
+                    _ => ScalarExpr::together(a, b, &self.expr.inputs),
+                };
+                let [a, b] = [a, b].map(|own| self.value(own, at, items, acc).to(operands));
+                let width = a.width.max(b.width);
+                let expr = Expr::binary(*op, a.widen(width), b.widen(width));
+                Value { expr, width, kind: if op.is_comparison() { Scalar::Bool } else { operands } }
+            }
+            ScalarExpr::Select(condition, a, b) => {
+                let kind = scalar.kind(&self.expr.inputs);
+                let condition = self.value(condition, at, items, acc).to(Scalar::Bool);
+                let [a, b] = [a, b].map(|own| self.value(own, at, items, acc).to(kind));
+                let width = condition.width.max(a.width).max(b.width);
+                let [condition, a, b] = [condition, a, b].map(|own| Box::new(own.widen(width)));
+                Value { expr: Expr::Select(condition, a, b), width, kind }
             }
         }
-    }
-}
-
-impl Value {
-    fn widen(self, width: u8) -> Expr {
-        if self.width == width { self.expr } else { splat(self.expr, width) }
     }
 }
 
 /// The work-items of a group wait for each other, and see what others put into local memory.
 fn meet() -> Stmt {
     Stmt::Barrier { scope: Scope::Group, local: true, global: false }
-}
-
-fn splat(e: Expr, width: u8) -> Expr {
-    if width == 1 { e } else { Expr::Splat(Box::new(e), width) }
 }
 
 /// Terms and a constant.

@@ -5,7 +5,7 @@ use crate::layout::{Place, is_free, packed_dim};
 use smallvec::{SmallVec, smallvec};
 use std::fmt::Write;
 use std::ops::Range;
-use warpsight_ir::{Config, ConfigSpace, Knob, Name};
+use warpsight_ir::{Config, ConfigSpace, Knob, Name, Scalar};
 
 /// Values of the knob `tile_*` for the three largest parallel axes, largest extent first.
 const TILES: [&[i32]; 3] = [&[1, 2, 4, 8], &[1, 2, 4, 8], &[1, 2]];
@@ -178,7 +178,10 @@ impl Knobs {
             orders.push(reversed);
         }
         let tensors = expr.inputs.iter().chain([&expr.output]).enumerate();
-        let placeable = tensors.map(|(t, tensor)| (t, places(tensor))).filter(|(_, places)| places.len() > 1).collect();
+        // What is found through numbers lies row by row, as integers do.
+        let gathered = expr.gathered();
+        let movable = |(t, tensor): &(usize, &Tensor)| !gathered.contains(t) && tensor.element != Scalar::I32;
+        let placeable = tensors.filter(movable).map(|(t, tensor)| (t, places(tensor))).filter(|own| own.1.len() > 1).collect();
 
         let (stages, reduction_lanes) = (stages(expr, deep, &main), reduction_lanes(expr, deep));
         let space = ConfigSpace { knobs: vec![] };
@@ -515,7 +518,8 @@ fn stages(expr: &TensorExpr, deep: Option<AxisId>, main: &[AxisId]) -> Vec<Small
     let mut stages = vec![SmallVec::new()];
     let Some(deep) = deep.filter(|_| expr.before.is_empty() && !expr.stores_each()) else { return stages };
     let mut own: SmallVec<[usize; 2]> = SmallVec::new();
-    for t in 0..expr.inputs.len() {
+    let gathered = expr.gathered();
+    for t in (0..expr.inputs.len()).filter(|t| !gathered.contains(t)) {
         let mut indices: Vec<&[Index]> = vec![];
         let mut elsewhere = false;
         expr.body.loads(&mut |tensor, index, _| {

@@ -41,6 +41,19 @@ fn scalar(expr: &TensorExpr, s: &ScalarExpr) -> String {
             let forms: Vec<String> = forms.iter().map(|f| index(expr, f)).collect();
             format!("{}{}[{}]", expr.inputs[*tensor].name, if *padded { "~" } else { "" }, forms.join(", "))
         }
+        ScalarExpr::Position(form) => index(expr, form),
+        ScalarExpr::Gather { tensor, index: forms, found } => {
+            let place = |(d, form): (usize, &Index)| {
+                let more: Vec<String> = found.iter().filter(|own| own.0 == d).map(|own| scalar(expr, &own.1)).collect();
+                let own = (*form != Index::default() || more.is_empty()).then(|| index(expr, form));
+                own.into_iter().chain(more).collect::<Vec<_>>().join(" + ")
+            };
+            let places: Vec<String> = forms.iter().enumerate().map(place).collect();
+            format!("{}~[{}]", expr.inputs[*tensor].name, places.join(", "))
+        }
+        ScalarExpr::Select(condition, a, b) => {
+            format!("select({}, {}, {})", scalar(expr, condition), scalar(expr, a), scalar(expr, b))
+        }
         ScalarExpr::Unary(op, a) => format!("{}({})", format!("{op:?}").to_lowercase(), scalar(expr, a)),
         ScalarExpr::Round(to, a) => format!("{}({})", to.name(), scalar(expr, a)),
         ScalarExpr::Binary(op, a, b) => format!("{}({}, {})", format!("{op:?}").to_lowercase(), scalar(expr, a), scalar(expr, b)),

@@ -123,6 +123,21 @@ fn rows(n: i64, c: i64, combine: Combine) -> TensorExpr {
     }
 }
 
+/// One of two operands, or what a comparison says, of each row's elements summed.
+fn chosen(n: i64, c: i64) -> TensorExpr {
+    let mut expr = rows(n, c, Combine::Sum);
+    let [x, s] = [load(0, vec![Index::var(AxisId(0)), Index::var(AxisId(1))], false), load(1, vec![Index::var(AxisId(0))], false)];
+    let less = ScalarExpr::binary(BinaryOp::Lt, s.clone(), x.clone());
+    let either = ScalarExpr::binary(BinaryOp::Or, less.clone(), ScalarExpr::unary(UnaryOp::Not, x.clone()));
+    expr.body = ScalarExpr::binary(BinaryOp::Add, ScalarExpr::select(either, ScalarExpr::unary(UnaryOp::Tanh, x), s), less.clone());
+    expr.epilogue = ScalarExpr::select(ScalarExpr::Acc, ScalarExpr::binary(BinaryOp::Rem, ScalarExpr::Acc, ScalarExpr::Const(3.0)), less);
+    expr.epilogue = expr.epilogue.with_leaves(&mut |leaf| match leaf {
+        ScalarExpr::Load { tensor: 0, .. } => ScalarExpr::Const(0.25),
+        other => other.clone(),
+    });
+    expr
+}
+
 /// A normalisation of rows as one expression: reductions first, then each element.
 fn walked(operator: Operator) -> TensorExpr {
     let rows = candidates(&operator).into_iter().find(|own| own.name == "rows").expect("rows are alike");
@@ -159,6 +174,8 @@ fn expressions() -> Vec<TensorExpr> {
         halves(13, 20, 37),
         pool(12, 7, 40),
         pointwise(33, 10),
+        chosen(9, 37),
+        chosen(6, 64),
     ]
     .into_iter()
     .chain(tiles.into_iter().flatten())

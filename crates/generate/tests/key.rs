@@ -57,7 +57,12 @@ fn same_scalar(a: &ScalarExpr, b: &ScalarExpr) -> bool {
         (ScalarExpr::Unary(op, a), ScalarExpr::Unary(other, b)) => op == other && same_scalar(a, b),
         (ScalarExpr::Round(to, a), ScalarExpr::Round(other, b)) => to == other && same_scalar(a, b),
         (ScalarExpr::Binary(op, a, c), ScalarExpr::Binary(other, b, d)) => op == other && same_scalar(a, b) && same_scalar(c, d),
-        (ScalarExpr::Load { .. } | ScalarExpr::Acc | ScalarExpr::Before(_), _) => a == b,
+        (ScalarExpr::Select(c, a, b), ScalarExpr::Select(f, d, e)) => same_scalar(c, f) && same_scalar(a, d) && same_scalar(b, e),
+        (ScalarExpr::Gather { tensor, index, found }, ScalarExpr::Gather { tensor: other, index: forms, found: others }) => {
+            let same = |(a, b): (&(usize, ScalarExpr), &(usize, ScalarExpr))| a.0 == b.0 && same_scalar(&a.1, &b.1);
+            (tensor, index, found.len()) == (other, forms, others.len()) && found.iter().zip(others).all(same)
+        }
+        (ScalarExpr::Load { .. } | ScalarExpr::Acc | ScalarExpr::Before(_) | ScalarExpr::Position(_), _) => a == b,
         _ => false,
     }
 }

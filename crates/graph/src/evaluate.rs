@@ -6,7 +6,7 @@ use crate::error::GraphError;
 use crate::graph::op::{Arithmetic, Function, Op};
 use crate::graph::{Graph, Node};
 use std::sync::Arc;
-use warpsight_generate::operators::{PoolKind, ReduceKind, Window};
+use warpsight_generate::operators::{Coordinates, Interpolation, Nearest, PoolKind, ReduceKind, Window};
 use warpsight_ir::interpret::{larger, rounded, smaller};
 
 /// The graph's outputs for one array per input, all row-major and in the graph's order. What nobody reads any more is let go.
@@ -71,6 +71,45 @@ fn result(graph: &Graph, node: &Node, op: &Op, x: &[&[f64]]) -> Vec<f64> {
             let (a, b) = (strides(shape(0), output.len()), strides(shape(1), output.len()));
             points(output).map(|p| arithmetic(*f, x[0][at(&p, &a)], x[1][at(&p, &b)])).collect()
         }
+        Op::Select => {
+            let from = [0, 1, 2].map(|i| strides(shape(i), output.len()));
+            let of = |p: Vec<usize>| if x[0][at(&p, &from[0])] != 0.0 { x[1][at(&p, &from[1])] } else { x[2][at(&p, &from[2])] };
+            points(output).map(of).collect()
+        }
+        Op::Gradient(f) => {
+            let (a, b) = (strides(shape(0), output.len()), strides(shape(1), output.len()));
+            points(output).map(|p| x[0][at(&p, &a)] * slope(*f, x[1][at(&p, &b)])).collect()
+        }
+        Op::Gather { axis } => {
+            let (whole, rank) = (shape(0), shape(1).len());
+            let plain: Vec<usize> = (0..rank).map(|d| from_plain(shape(1), d)).collect();
+            let of = |p: Vec<usize>| {
+                let found = position(x[1][at(&p[*axis..*axis + rank], &plain)], whole[*axis])?;
+                let own = p[..*axis].iter().chain([&found]).chain(&p[*axis + rank..]);
+                Some(x[0][own.enumerate().map(|(d, i)| i * from_plain(whole, d)).sum::<usize>()])
+            };
+            points(output).map(|p| of(p).unwrap_or(0.0)).collect()
+        }
+        Op::GatherElements { axis } => {
+            let of = |(n, mut p): (usize, Vec<usize>)| {
+                p[*axis] = position(x[1][n], shape(0)[*axis])?;
+                Some(x[0][p.iter().enumerate().map(|(d, i)| i * from_plain(shape(0), d)).sum::<usize>()])
+            };
+            points(output).enumerate().map(|own| of(own).unwrap_or(0.0)).collect()
+        }
+        Op::ScatterAdd { axis } => {
+            let mut sums = x[0].to_vec();
+            let each = shape(1) == shape(2);
+            for (n, mut p) in points(shape(2)).enumerate() {
+                let said = if each { x[1][n] } else { x[1][p[*axis]] };
+                if let Some(found) = position(said, output[*axis]) {
+                    p[*axis] = found;
+                    sums[p.iter().enumerate().map(|(d, i)| i * from_plain(output, d)).sum::<usize>()] += x[2][n];
+                }
+            }
+            sums
+        }
+        Op::Resize { interpolation, coordinates, scales } => resized(x[0], shape(0), output, (*interpolation, *coordinates), scales),
         Op::Alias => x[0].to_vec(),
         Op::Conv { windows, groups } => convolution(x, shape(0), shape(1), output, windows, *groups as usize),
         Op::ConvTranspose { windows } => transposed(x, shape(0), shape(1), output, windows),
@@ -164,6 +203,10 @@ fn function(f: Function, x: f64) -> f64 {
         Function::Reciprocal => 1.0 / x,
         Function::Power(p) => x.powf(p),
         Function::Round(to) => rounded(to, x),
+        Function::Not => f64::from(x == 0.0),
+        Function::Sin => x.sin(),
+        Function::Cos => x.cos(),
+        Function::Gelu => 0.5 * x * (1.0 + libm::erf(x / std::f64::consts::SQRT_2)),
     }
 }
 
@@ -175,7 +218,72 @@ fn arithmetic(f: Arithmetic, a: f64, b: f64) -> f64 {
         Arithmetic::Div => a / b,
         Arithmetic::Min => smaller(a, b),
         Arithmetic::Max => larger(a, b),
+        Arithmetic::Less => f64::from(a < b),
+        Arithmetic::LessOrEqual => f64::from(a <= b),
+        Arithmetic::Equal => f64::from(a == b),
+        Arithmetic::And => f64::from(a != 0.0 && b != 0.0),
+        Arithmetic::Or => f64::from(a != 0.0 || b != 0.0),
     }
+}
+
+/// The slope of a function, of its argument or its result as [`Op::Gradient`] has them.
+fn slope(f: Function, at: f64) -> f64 {
+    match f {
+        Function::Relu => f64::from(at > 0.0),
+        Function::Sigmoid => at * (1.0 - at),
+        Function::Tanh => 1.0 - at * at,
+        // SiLU: others have no gradient here.
+        _ => {
+            let sigmoid = 1.0 / (1.0 + (-at).exp());
+            sigmoid * (1.0 + at * (1.0 - sigmoid))
+        }
+    }
+}
+
+/// A position that may count from the end; `None` beyond both.
+fn position(said: f64, extent: i64) -> Option<usize> {
+    let whole = if said < 0.0 { said + extent as f64 } else { said }.trunc();
+    (0.0..extent as f64).contains(&whole).then_some(whole as usize)
+}
+
+/// Dimension by dimension, each position of the output from the input's neighbours.
+fn resized(x: &[f64], shape: &[i64], output: &[i64], (how, place): (Interpolation, Coordinates), scales: &[f64]) -> Vec<f64> {
+    let (mut values, mut extents) = (x.to_vec(), shape.to_vec());
+    for d in 0..shape.len() {
+        let (own, wanted) = (shape[d], output[d]);
+        if own == wanted && scales[d] == 1.0 {
+            continue;
+        }
+        let middle = |i: i64| match place {
+            Coordinates::PytorchHalfPixel | Coordinates::AlignCorners if wanted == 1 => 0.0,
+            Coordinates::HalfPixel | Coordinates::PytorchHalfPixel => (i as f64 + 0.5) / scales[d] - 0.5,
+            Coordinates::AlignCorners => i as f64 * (own - 1) as f64 / (wanted - 1) as f64,
+            Coordinates::Asymmetric => i as f64 / scales[d],
+        };
+        let (inner, outer) = (from_plain(&extents, d), extents[..d].iter().product::<i64>() as usize);
+        let mut made = Vec::with_capacity(outer * wanted as usize * inner);
+        for (o, i, n) in (0..outer).flat_map(|o| (0..wanted).flat_map(move |i| (0..inner).map(move |n| (o, i, n)))) {
+            let element = |at: f64| values[(o * own as usize + at.clamp(0.0, (own - 1) as f64) as usize) * inner + n];
+            let at = middle(i);
+            let (first, rest) = (at.floor(), at - at.floor());
+            made.push(match how {
+                Interpolation::Nearest(Nearest::RoundPreferFloor) => element(if rest > 0.5 { first + 1.0 } else { first }),
+                Interpolation::Nearest(Nearest::RoundPreferCeil) => element(if rest >= 0.5 { first + 1.0 } else { first }),
+                Interpolation::Nearest(Nearest::Floor) => element(first),
+                Interpolation::Nearest(Nearest::Ceil) => element(at.ceil()),
+                Interpolation::Linear => element(first) * (1.0 - rest) + element(first + 1.0) * rest,
+                Interpolation::Cubic => {
+                    let weight = |distance: f64| match distance {
+                        d if d <= 1.0 => 1.25 * d.powi(3) - 2.25 * d.powi(2) + 1.0,
+                        d => -0.75 * d.powi(3) + 3.75 * d.powi(2) - 6.0 * d + 3.0,
+                    };
+                    [-1.0, 0.0, 1.0, 2.0].iter().map(|step| element(first + step) * weight((step - rest).abs())).sum()
+                }
+            });
+        }
+        (values, extents[d]) = (made, wanted);
+    }
+    values
 }
 
 /// All points of a shape, last dimension fastest.

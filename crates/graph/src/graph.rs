@@ -49,6 +49,8 @@ pub struct GraphTensor {
     pub constant: Option<Arc<[f64]>>,
     /// Its elements where all are this number and too many to be listed: of constants alone.
     pub fill: Option<f64>,
+    /// Whether they are whole numbers, as the model declares them: of inputs alone.
+    pub whole: bool,
 }
 
 /// Where a tensor's elements come from.
@@ -83,7 +85,7 @@ pub enum TensorKind {
 impl GraphTensor {
     /// One of four-byte elements.
     pub fn new(name: impl Into<String>, shape: impl Into<Vec<i64>>, origin: Origin) -> Self {
-        Self { name: name.into(), shape: shape.into(), element: 4, origin, constant: None, fill: None }
+        Self { name: name.into(), shape: shape.into(), element: 4, origin, constant: None, fill: None, whole: false }
     }
     /// The same with these elements.
     pub fn with_values(self, values: impl Into<Arc<[f64]>>) -> Self {

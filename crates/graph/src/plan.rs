@@ -61,6 +61,8 @@ pub struct PlanTensor {
     pub element: Scalar,
     /// Where its elements come from.
     pub role: PlanRole,
+    /// Whether they are whole numbers: of inputs alone.
+    pub whole: bool,
 }
 
 impl PlanTensor {
@@ -122,7 +124,7 @@ impl Plan {
         let mut plan = Self { operators: vec![], tensors: vec![], inputs: vec![], outputs: vec![] };
         let mut add = |tensor: &Tensor, role: PlanRole| {
             let (name, shape) = (tensor.name.to_string(), tensor.shape.clone());
-            plan.tensors.push(PlanTensor { name, shape, element: tensor.element, role });
+            plan.tensors.push(PlanTensor { name, shape, element: tensor.element, role, whole: false });
             TensorId(plan.tensors.len() - 1)
         };
         let mut activations = vec![];
@@ -173,7 +175,7 @@ impl Plan {
         operator.steps.retain(|step| {
             let Some(values) = self.known_values(step, &known) else { return true };
             let (name, role) = (format!("{stem}.{}", step.output.name), PlanRole::Constant(values.into()));
-            self.tensors.push(PlanTensor { name, shape: step.output.shape.clone(), element: step.output.element, role });
+            self.tensors.push(PlanTensor { name, shape: step.output.shape.clone(), element: step.output.element, role, whole: false });
             known.insert(step.output.name.clone(), TensorId(self.tensors.len() - 1));
             false
         });
@@ -183,7 +185,13 @@ impl Plan {
             .into_iter()
             .map(|t| {
                 let name = format!("{stem}.{}", t.name);
-                self.tensors.push(PlanTensor { name, shape: t.shape.clone(), element: t.element, role: PlanRole::Intermediate });
+                self.tensors.push(PlanTensor {
+                    name,
+                    shape: t.shape.clone(),
+                    element: t.element,
+                    role: PlanRole::Intermediate,
+                    whole: false,
+                });
                 TensorId(self.tensors.len() - 1)
             })
             .collect();
@@ -310,11 +318,14 @@ impl<'a> Builder<'a> {
         let plan = Plan { operators: vec![], tensors: vec![], inputs: vec![], outputs: vec![] };
         let mut builder = Self { graph, plan, roots, placed: vec![None; graph.tensors.len()], owned };
         builder.plan.inputs = graph.inputs.iter().map(|&i| builder.tensor(i)).collect();
+        for (own, input) in builder.plan.inputs.clone().iter().zip(&graph.inputs) {
+            builder.plan.tensors[own.0].whole = graph.tensor(*input).whole;
+        }
         builder
     }
 
     fn push(&mut self, name: String, shape: Vec<i64>, role: PlanRole) -> TensorId {
-        self.plan.tensors.push(PlanTensor { name, shape, element: ELEMENT, role });
+        self.plan.tensors.push(PlanTensor { name, shape, element: ELEMENT, role, whole: false });
         TensorId(self.plan.tensors.len() - 1)
     }
 

@@ -169,6 +169,28 @@ fn wrong_types() {
     assert_eq!(message(vec![bad]), "node `n`: Softmax (opset 13): attribute `axis` is not of type INT");
 }
 
+/// What finds, chooses and resizes says what it cannot do.
+#[test]
+fn elements_that_cannot_be_found() {
+    assert_eq!(
+        message(vec![node("g", "Gather", &["x", "x"], &["y"])]),
+        "tensor `x` has element type a floating-point type; expected int64"
+    );
+    let mixed = vec![node("s", "Size", &["x"], &["i"]), node("l", "Less", &["x", "i"], &["y"])];
+    assert_eq!(message(mixed), "node `l`: Less (opset 13): one of its inputs holds whole numbers, the other does not");
+    let mut split = node("s", "Split", &["x"], &["y", "z"]);
+    split.attribute.push(ints("split", &[1, 100]));
+    assert!(message(vec![split]).starts_with("node `s`: Split (opset 13): 2 parts [1, 100] of "));
+    let mut words = model(vec![node("d", "Div", &["x", "x"], &["y"])]);
+    words.graph.as_mut().unwrap().input = vec![typed("x", DataType::Int64, vec![])];
+    let text = "node `d`: Div (opset 13) with computed whole numbers that are divided, or beside floats is not supported";
+    assert_eq!(error(&words).to_string(), text);
+    let resize = message(vec![node("r", "Resize", &["x"], &["y"])]);
+    assert!(resize.starts_with("node `r`: Resize (opset 13): scales None and sizes None of "), "{resize}");
+    let add = message(vec![node("s", "Size", &["x"], &["i"]), node("e", "ScatterElements", &["x", "i", "x"], &["y"])]);
+    assert_eq!(add, "node `e`: ScatterElements (opset 13) with reduction `none` (add is) is not supported");
+}
+
 #[test]
 fn unsupported_operators_name_node_operator_and_opset() {
     assert_eq!(message(vec![node("left", "LSTM", &["x"], &["y"])]), "node `left`: operator LSTM (opset 13) is not supported");

@@ -22,7 +22,12 @@ fn cases() -> Vec<Case> {
         let inputs = v["inputs"].as_array().unwrap().iter().zip(1..);
         let drawn = |(shape, seed)| {
             let count = list(shape).iter().product::<i64>() as usize;
-            draw(seed, count).into_iter().map(|v| f64::from(v as f32)).collect()
+            let values = draw(seed, count).into_iter().map(|v| f64::from(v as f32));
+            // Whole numbers, where the file says so.
+            match v["whole"][seed as usize - 1].as_array() {
+                Some(own) => values.map(|v| ((v + own[0].as_f64().unwrap()) * own[1].as_f64().unwrap()).floor()).collect(),
+                None => values.collect(),
+            }
         };
         Case {
             name: v["name"].as_str().unwrap().into(),

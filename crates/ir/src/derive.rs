@@ -1,13 +1,14 @@
 //! What models may know of a Program, derived from its text: accesses, operation counts, registers, local memory.
 //!
 //! Everything here is a definition: what a [`crate::Family`] says of a configuration without its Program, tests hold against it.
-//! A Program that cannot be described exactly is refused ([`NotAffine`]), never guessed at.
+//! A Program that cannot be described exactly is refused ([`NotAffine`]), never guessed at; of a place that depends on data it is said that it is
+//! any ([`Indirect`]).
 
 mod forms;
 mod ops;
 mod registers;
 
-use crate::accesses::{AccessKind, AccessRef, Accesses, AffineBound, BufferLayout, Nest, TensorPlace, TensorUse};
+use crate::accesses::{AccessKind, AccessRef, Accesses, AffineBound, BufferLayout, Indirect, Nest, Pattern, TensorPlace, TensorUse};
 use crate::kernel::{Kernel, OpCounts};
 use crate::program::{Bound, Expr, Name, ParamKind, Program, Space, Stmt, StorePolicy};
 use crate::typing::TypeError;
@@ -86,6 +87,9 @@ impl Accesses {
     ///   that always hold are kept.
     /// - A tile load or store is one access per tile row, as wide as the row (rows beyond 128 elements are cut into pieces of 128), with equal
     ///   coordinates in every lane: it shows what the sub-group touches as a whole.
+    /// - A coordinate at which a buffer in device memory is read, and that depends on data, is drawn at random ([`Indirect`]), anew for each value of
+    ///   the variables that move what it is read from; its form is the sum of where that is. A guard that depends on data is left out: it is
+    ///   taken to hold. What is written has to have its own place.
     /// - An atomic is one access. Send and receive are barriers; the token itself is the concern of models of pipelines.
     pub fn of(program: &Program) -> Result<Self, NotAffine> {
         derive(program).map(|(accesses, _)| accesses)
@@ -157,9 +161,9 @@ fn derive(program: &Program) -> Result<(Accesses, Forms<'_>), NotAffine> {
         Err(_) => Err(NotAffine::new(&t.name, Obstacle::Overflow)),
     };
     let positions = tensors.iter().enumerate().map(position).collect::<Result<_, _>>()?;
-    let mut walk = Walk { program, forms, positions, around: vec![] };
+    let mut walk = Walk { program, forms, tensors, positions, around: vec![] };
     let nest = walk.block(&program.body)?;
-    let accesses = Accesses { vars: walk.forms.vars.clone(), tensors, nest };
+    let accesses = Accesses { vars: walk.forms.vars.clone(), tensors: walk.tensors, nest };
     Ok((accesses, walk.forms))
 }
 
@@ -167,6 +171,7 @@ fn derive(program: &Program) -> Result<(Accesses, Forms<'_>), NotAffine> {
 struct Walk<'p> {
     program: &'p Program,
     forms: Forms<'p>,
+    tensors: Vec<TensorUse>,
     positions: HashMap<Name, u16>,
     /// The conditions of the `If`s around the current statement. One that cannot be expressed matters only to an access inside.
     around: Vec<Result<Vec<AffineBound>, Obstacle>>,
@@ -251,14 +256,32 @@ impl<'p> Walk<'p> {
             return if known { Ok(()) } else { Err(NotAffine::new(name, Obstacle::Undeclared(name.clone()))) };
         };
         let at = |what| NotAffine::new(name, what);
-        let coords = index.map(|e| self.forms.coordinate(e)).collect::<Result<_, _>>().map_err(at)?;
-        let own = guard.iter().map(|b| self.forms.bound(b)).collect::<Result<Vec<_>, _>>().map_err(at)?;
+        let dims = match &self.tensors[usize::from(tensor)].place {
+            TensorPlace::Buffer { space: Space::Global, dims, .. } if kind == AccessKind::Load => dims.as_slice(),
+            _ => &[],
+        };
+        let mut indirect: Option<Indirect> = None;
+        let coords = index.enumerate().map(|(d, e)| {
+            self.forms.coordinate(e).or_else(|what| {
+                let (extent, found) = dims.get(d).zip(self.forms.found_at(e)).ok_or(what)?;
+                let own = indirect.get_or_insert(Indirect { pattern: Pattern::Random, elements: 1, drawn: 0 });
+                own.elements = own.elements.saturating_mul(extent.unsigned_abs());
+                own.drawn |= 1_u16.checked_shl(d as u32).unwrap_or(0);
+                found
+            })
+        });
+        let coords = coords.collect::<Result<_, _>>().map_err(at)?;
         let mut bounds = vec![];
         for around in &self.around {
             bounds.extend(around.clone().map_err(at)?);
         }
-        bounds.extend(own);
-        nest.push(Nest::Access(AccessRef::plain(tensor, kind, coords, width, bounds)));
+        for own in guard {
+            match self.forms.bound(own) {
+                Err(_) if indirect.is_some() && self.forms.found_at(&own.value).is_some() => {}
+                own => bounds.push(own.map_err(at)?),
+            }
+        }
+        nest.push(Nest::Access(AccessRef { indirect, ..AccessRef::plain(tensor, kind, coords, width, bounds) }));
         Ok(())
     }
 

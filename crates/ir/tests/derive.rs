@@ -159,6 +159,29 @@ fn what_is_refused_and_why() {
     assert_eq!(flat(&Accesses::of(&open).unwrap().nest)[0].coords[1], form(&[], 9));
 }
 
+/// What is found through data is any element along that dimension, and moves with what says where.
+#[test]
+fn places_that_depend_on_data_are_drawn() {
+    let text = "program p { read buffer x: f32[100, 16] read buffer i: i32[40] write buffer y: f32[40, 16]
+        groups g = 5 lanes l = 8 { let e = g * 8 + l let at = i[e]
+        for c in 0..4 { let four = c * 4 y[e, four] = x[at + 0 if 0 <= at < 100, four : 4] } } }";
+    let text = text.replace("x[at + 0 if 0 <= at < 100, four : 4]", "x[at, four : 4 if 0 <= at < 100]");
+    let program = warpsight_ir::text::parse(&text).unwrap_or_else(|e| panic!("{e}"));
+    let accesses = Accesses::of(&program).expect("a description");
+    let found = flat(&accesses.nest).into_iter().find(|own| own.tensor == 0).expect("a load of x").clone();
+    assert_eq!(found.indirect, Some(Indirect { pattern: Pattern::Random, elements: 100, drawn: 1 }));
+    assert_eq!((found.coords[0].clone(), found.coords[1].clone()), (form(&[(0, 8), (1, 1)], 0), form(&[(2, 4)], 0)));
+    assert!(found.guard.is_empty(), "it is taken to hold");
+    // However the place is computed of it.
+    let computed = text.replace("let at = i[e]", "let own = i[e] let at = select(own < 0, own + 100, own)");
+    let program = warpsight_ir::text::parse(&computed).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(flat(&Accesses::of(&program).expect("a description").nest).into_iter().find(|own| own.tensor == 0), Some(&found));
+    // What is written has a place of its own.
+    let scattered = text.replace("y[e, four]", "y[at, four]").replace("x[at, four : 4 if 0 <= at < 100]", "x[e, four : 4]");
+    let program = warpsight_ir::text::parse(&scattered).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(Accesses::of(&program), Err(NotAffine { tensor: "y".into(), what: Obstacle::Data("i".into()) }));
+}
+
 #[test]
 fn conditions_become_guards() {
     let guard_of = |condition: Expr, otherwise: bool| {

@@ -62,14 +62,16 @@ fn what_may_give_something_else_is_refused() {
         ("y[i] = x[0]", elsewhere.clone()),
         ("y[l] = x[l]", elsewhere.clone()),
         ("y[i if 0 <= i < 13] = x[i]", elsewhere.clone()),
-        ("y[i] = x[i]\n y[63 - i] = 1", elsewhere),
+        ("y[i] = x[i]\n y[63 - i] = 1", elsewhere.clone()),
+        ("y[i] = x[x[i]]", elsewhere.clone()),
+        ("y[i] = x[i]\n let k = x[i]\n y[i] = x[k if 0 <= k < 64]", elsewhere),
         ("y[i] = 1\n y[i] = x[i]", Hazard::Late("y".into())),
         ("for k in 0..2 { y[i] = x[i] + k }", Hazard::Late("y".into())),
         ("y[i] = x[i]\n barrier group global", Hazard::Collective),
     ] {
         assert_eq!(merged(&program(body)).err(), Some(hazard), "{body}");
     }
-    assert!(matches!(merged(&program("y[i] = x[x[i]]")), Err(Hazard::Undescribed(_))));
+    assert!(matches!(merged(&program("y[x[i]] = 1")), Err(Hazard::Undescribed(_))));
     let other = |params: &str| merged(&with(params, "y[i] = x[i]")).err();
     let (x, y): (Name, Name) = ("x".into(), "y".into());
     assert_eq!(other("read buffer x: i32[32]\n write buffer y: i32[64]"), Some(Hazard::Layout(x.clone(), y.clone())));

@@ -113,7 +113,9 @@ pub fn optimize(
 
     let bar = progress::bar(2, name);
     bar.set_message("running all kernels");
-    let mut random = |t: &PlanTensor| stored(t.element, (0..t.len()).map(|_| rng.f32() * 2.0 - 1.0).collect());
+    // Whole numbers are words or masks: 0 and 1 are either.
+    let mut value = |t: &PlanTensor| if t.whole { f32::from(u8::from(rng.bool())) } else { rng.f32() * 2.0 - 1.0 };
+    let mut random = |t: &PlanTensor| stored(t.element, (0..t.len()).map(|_| value(t)).collect());
     let inputs: Vec<Vec<f32>> = plan.inputs.iter().map(|&id| random(plan.tensor(id))).collect();
     let run = network.run(&choice.selection, &inputs, &mut *target.device, args.runs)?;
     bar.inc(1);

@@ -195,6 +195,13 @@ impl<'a> Builder<'a> {
             Op::Pad { .. } => "pad",
             Op::Unary(function) => unary(function),
             Op::Binary(arithmetic) => binary(*arithmetic),
+            Op::Select => "select",
+            Op::Gradient(Function::Relu) => "threshold_backward",
+            Op::Gradient(Function::Silu) => "silu_backward",
+            Op::Gradient(_) => "gradient",
+            Op::Gather { .. } | Op::GatherElements { .. } => "gather",
+            Op::ScatterAdd { .. } => "scatter_add",
+            Op::Resize { .. } => "resize",
             Op::BatchNormalization { .. } => "batchnorm",
             Op::Softmax { .. } => "softmax",
             Op::LayerNormalization { .. } => "layernorm",
@@ -209,6 +216,7 @@ impl<'a> Builder<'a> {
 fn reads_windows(op: &Op) -> bool {
     match op {
         Op::Conv { .. } | Op::ConvTranspose { .. } | Op::Pool { .. } => true,
+        Op::Resize { .. } => true,
         // Rows that become longer stay rows.
         Op::Pad { before, after } => before.iter().zip(after).rev().skip(1).any(|pads| pads != (&0, &0)),
         _ => false,
@@ -256,6 +264,10 @@ fn unary(function: &Function) -> &'static str {
         Function::Reciprocal => "reciprocal",
         Function::Power(_) => "pow",
         Function::Round(_) => "cast",
+        Function::Not => "not",
+        Function::Sin => "sin",
+        Function::Cos => "cos",
+        Function::Gelu => "gelu",
     }
 }
 
@@ -267,5 +279,10 @@ fn binary(arithmetic: Arithmetic) -> &'static str {
         Arithmetic::Div => "div",
         Arithmetic::Min => "min",
         Arithmetic::Max => "max",
+        Arithmetic::Less => "less",
+        Arithmetic::LessOrEqual => "less_or_equal",
+        Arithmetic::Equal => "equal",
+        Arithmetic::And => "and",
+        Arithmetic::Or => "or",
     }
 }

@@ -2,10 +2,11 @@
 
 use fastrand::Rng;
 use warpsight_generate::candidates::candidates;
-use warpsight_generate::expr::{Operator, Role, ScalarExpr, Tensor};
+use warpsight_generate::expr::{AxisId, Index, Operator, Role, ScalarExpr, Tensor};
 use warpsight_generate::operators::{
-    Conv, Deconv, MatMul, OperatorError, Pool, PoolKind, ReduceKind, Window, concat, conv, copy, deconv, elementwise, global_average_pool,
-    layernorm, matmul, pad, parse_operator, pool, reduce, slice, softmax, tensor, transpose,
+    Conv, Coordinates, Deconv, Interpolation, Lookup, MatMul, Nearest, OperatorError, Pool, PoolKind, ReduceKind, Taps, Window, concat,
+    conv, copy, deconv, elementwise, embedding_bag, gather, gather_elements, global_average_pool, layernorm, lower_triangle, matmul, pad,
+    parse_operator, pool, reduce, resize, scatter_add, slice, softmax, tensor, transpose,
 };
 use warpsight_ir::{BinaryOp, Scalar, UnaryOp};
 
@@ -83,7 +84,133 @@ pub const KINDS: &[Kind] = &[
     },
     Kind { name: "pad", draw: padding },
     Kind { name: "copy", draw: |rng, e| copy(&ranked(rng, 1..6), e) },
+    Kind { name: "gather", draw: |rng, e| gather(&looked_into(rng, e)) },
+    Kind {
+        name: "gather_elements",
+
+        draw: |rng, e| {
+            let own = looked_into(rng, e);
+            let index =
+                own.shape.iter().enumerate().map(|(d, &most)| if d == own.axis { extent(rng) } else { rng.i64(1..=most) }).collect();
+            gather_elements(&Lookup { index, ..own })
+        },
+    },
+    Kind {
+        name: "scatter_add",
+
+        draw: |rng, e| {
+            let own = looked_into(rng, e);
+            let updates: Vec<i64> =
+                own.shape.iter().enumerate().map(|(d, &most)| if d == own.axis { extent(rng) } else { rng.i64(1..=most) }).collect();
+            let column = updates.iter().enumerate().map(|(d, &own_extent)| if d == own.axis { own_extent } else { 1 }).collect();
+            let index = if rng.bool() { updates.clone() } else { column };
+            scatter_add(&Lookup { index, ..own }, &updates)
+        },
+    },
+    Kind {
+        name: "embedding_bag",
+
+        draw: |rng, e| {
+            let own = looked_into(rng, e);
+            embedding_bag(&Lookup { index: vec![extent(rng)], axis: 0, ..own }, rng.i64(1..6))
+        },
+    },
+    Kind {
+        name: "lower_triangle",
+
+        draw: |rng, e| {
+            let mut shape = ranked(rng, 1..4);
+            let axis = rng.usize(..shape.len());
+            shape.insert(axis, shape[axis]);
+            lower_triangle(&shape, axis, rng.i64(-2..3), e).map(|own| own.operator)
+        },
+    },
+    Kind { name: "resize", draw: resizing },
+    Kind { name: "where", draw: choosing },
+    Kind { name: "integers", draw: integers },
 ];
+
+/// A tensor that is looked into through another.
+fn looked_into(rng: &mut Rng, element: Scalar) -> Lookup {
+    let shape = ranked(rng, 1..4);
+    let axis = rng.usize(..shape.len());
+    let positions = if rng.bool() { Scalar::I32 } else { Scalar::F32 };
+    Lookup { shape, axis, index: ranked(rng, 1..3), positions, element }
+}
+
+fn resizing(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
+    let shape = ranked(rng, 1..5);
+    let whole = rng.bool();
+    let interpolation = [
+        Interpolation::Linear,
+        Interpolation::Cubic,
+        Interpolation::Nearest(Nearest::Floor),
+        Interpolation::Nearest(Nearest::Ceil),
+        Interpolation::Nearest(Nearest::RoundPreferFloor),
+        Interpolation::Nearest(Nearest::RoundPreferCeil),
+    ][rng.usize(..6)];
+    let coordinates =
+        [Coordinates::HalfPixel, Coordinates::PytorchHalfPixel, Coordinates::AlignCorners, Coordinates::Asymmetric][rng.usize(..4)];
+    let taps: Vec<Option<Taps>> = shape
+        .iter()
+        .map(|&input| {
+            let output = if whole { input * rng.i64(1..4) } else { extent(rng) };
+            let taps = Taps::new(interpolation, coordinates, (input, output), output as f64 / input as f64);
+            rng.bool().then_some(taps)
+        })
+        .collect();
+    resize(&shape, &taps, element).map(|own| own.operator)
+}
+
+/// One of two tensors by a condition: another tensor, a comparison, or of positions alone.
+fn choosing(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
+    let shape = ranked(rng, 1..5);
+    let narrow: Vec<i64> = shape.iter().map(|&extent| if rng.bool() { extent } else { 1 }).collect();
+    let condition = tensor("condition", &narrow, if rng.bool() { Scalar::I32 } else { element }, Role::Activation);
+    let [a, b] = ["a", "b"].map(|name| tensor(name, &shape, element, Role::Activation));
+    let how = rng.usize(..4);
+    let op = [BinaryOp::Lt, BinaryOp::Le, BinaryOp::Eq, BinaryOp::Ne][rng.usize(..4)];
+    let mut operator = elementwise("where", &[condition, a, b], &shape, element, |x| {
+        let compared = || ScalarExpr::binary(op, x[1].clone(), x[2].clone());
+        let truth = match how {
+            0 => x[0].clone(),
+            1 => compared(),
+            2 => ScalarExpr::binary(BinaryOp::Or, ScalarExpr::unary(UnaryOp::Not, compared()), x[0].clone()),
+            _ => return ScalarExpr::binary(BinaryOp::Mul, compared(), x[0].clone()),
+        };
+        ScalarExpr::select(truth, x[1].clone(), x[2].clone())
+    })?;
+    let step = &mut operator.steps[0];
+    if how == 0 && step.axes.len() > 1 {
+        // A causal mask.
+        let [y, x] = [0, 1].map(|a| ScalarExpr::Position(Index::var(AxisId(a))));
+        step.body = ScalarExpr::select(ScalarExpr::binary(BinaryOp::Le, x, y), step.body.clone(), ScalarExpr::Const(-1.0));
+    }
+    Ok(operator)
+}
+
+/// Arithmetic of integers, stored as such.
+fn integers(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
+    let shape = ranked(rng, 1..4);
+    let index = tensor("index", &shape, Scalar::I32, Role::Activation);
+    let x = tensor("x", &shape, element, Role::Activation);
+    let op = [BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul, BinaryOp::Div, BinaryOp::Rem, BinaryOp::Min, BinaryOp::Max][rng.usize(..7)];
+    let number = ScalarExpr::Const(rng.i64(1..6) as f64);
+    let (position, stored) = (rng.bool(), if rng.bool() { Scalar::I32 } else { element });
+    let mut operator = elementwise("integers", &[index, x], &shape, stored, |x| {
+        let own = ScalarExpr::binary(op, x[0].clone(), number);
+        if position { own } else { ScalarExpr::binary(BinaryOp::Add, own, ScalarExpr::round(Scalar::I32, x[1].clone())) }
+    })?;
+    let step = &mut operator.steps[0];
+    if position && !step.axes.is_empty() {
+        step.body = ScalarExpr::binary(
+            BinaryOp::Sub,
+            ScalarExpr::unary(UnaryOp::Neg, step.body.clone()),
+            ScalarExpr::Position(Index::var(AxisId(0))),
+        );
+    }
+    Ok(operator)
+}
 
 fn extent(rng: &mut Rng) -> i64 {
     EXTENTS[rng.usize(..EXTENTS.len())]

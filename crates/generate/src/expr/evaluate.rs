@@ -17,9 +17,23 @@ enum Node<'a, T> {
     Const(f64),
     Acc,
     Before(usize),
-    Load { values: &'a [T], at: Position, bound: SmallVec<[(&'a Index, i64); 2]> },
+    Position(&'a Index),
+    Load {
+        values: &'a [T],
+        at: Position,
+        bound: SmallVec<[(&'a Index, i64); 2]>,
+    },
+    Gather {
+        values: &'a [T],
+        shape: &'a [i64],
+        index: &'a [Index],
+        found: Vec<(usize, Self)>,
+    },
     Unary(UnaryOp, Box<Self>),
     Binary(BinaryOp, Box<Self>, Box<Self>),
+    /// A quotient of integers.
+    Quotient(Box<Self>, Box<Self>),
+    Select(Box<Self>, Box<Self>, Box<Self>),
     Round(Scalar, Box<Self>),
 }
 
@@ -128,7 +142,18 @@ impl<'a, T: Copy + Into<f64>> Node<'a, T> {
             ScalarExpr::Acc => Self::Acc,
             ScalarExpr::Before(n) => Self::Before(*n),
             ScalarExpr::Unary(op, a) => Self::Unary(*op, node(a)),
+            ScalarExpr::Position(form) => Self::Position(form),
+            ScalarExpr::Gather { tensor, index, found } => Self::Gather {
+                values: inputs[*tensor],
+                shape: &expr.inputs[*tensor].shape,
+                index,
+                found: found.iter().map(|(d, own)| (*d, Self::of(own, expr, inputs))).collect(),
+            },
+            ScalarExpr::Binary(BinaryOp::Div, a, b) if ScalarExpr::together(a, b, &expr.inputs) == Scalar::I32 => {
+                Self::Quotient(node(a), node(b))
+            }
             ScalarExpr::Binary(op, a, b) => Self::Binary(*op, node(a), node(b)),
+            ScalarExpr::Select(condition, a, b) => Self::Select(node(condition), node(a), node(b)),
             ScalarExpr::Round(to, a) => Self::Round(*to, node(a)),
             ScalarExpr::Load { tensor, index, padded } => {
                 let shape = &expr.inputs[*tensor].shape;
@@ -169,7 +194,28 @@ impl<'a, T: Copy + Into<f64>> Node<'a, T> {
                 let outside = |(form, extent): &(&Index, i64)| form.eval(|a| point[a.0]).is_none_or(|at| !(0..*extent).contains(&at));
                 if bound.iter().any(outside) { 0.0 } else { values[at.at(point)].into() }
             }
+            // Positions have 32 bits.
+            Self::Position(form) => form.eval(|a| point[a.0]).unwrap_or_default() as f64,
+            Self::Gather { values, shape, index, found } => {
+                let mut flat = 0;
+                for (d, (form, &extent)) in index.iter().zip(*shape).enumerate() {
+                    let more: f64 = found.iter().filter(|own| own.0 == d).map(|own| own.1.value(point, known).trunc()).sum();
+                    let Some(at) =
+                        form.eval(|a| point[a.0]).and_then(|at| at.checked_add(more as i64)).filter(|at| (0..extent).contains(at))
+                    else {
+                        return 0.0;
+                    };
+                    flat = flat * extent + at;
+                }
+                values[flat as usize].into()
+            }
+            Self::Quotient(a, b) => (a.value(point, known) / b.value(point, known)).trunc(),
+            Self::Select(condition, a, b) => {
+                let (a, b) = (a.value(point, known), b.value(point, known));
+                if condition.value(point, known) != 0.0 { a } else { b }
+            }
             Self::Unary(op, a) => apply_unary(*op, a.value(point, known)),
+            Self::Round(Scalar::I32, a) => a.value(point, known).trunc(),
             Self::Round(to, a) => rounded(*to, a.value(point, known)),
             Self::Binary(op, a, b) => apply_binary(*op, a.value(point, known), b.value(point, known)),
         }

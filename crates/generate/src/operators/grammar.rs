@@ -1,14 +1,24 @@
 //! Operators on the command line: `conv2d n=1 c=64 h=56 w=56 k=64 r=3 s=3 stride=1 pad=1`.
 
-use super::{Conv, Deconv, MatMul, OperatorError, Window, conv, deconv, layernorm, matmul, softmax};
-use crate::expr::{Operator, Role};
-use warpsight_ir::Scalar;
+use super::{
+    Conv, Coordinates, Deconv, Interpolation, Lookup, MatMul, Nearest, OperatorError, Pool, PoolKind, ReduceKind, Taps, Window, concat,
+    conv, deconv, elementwise, gather, layernorm, matmul, pool, reduce, resize, scatter_add, slice, softmax, tensor, transpose,
+};
+use crate::expr::{Operator, Role, ScalarExpr};
+use warpsight_ir::{BinaryOp, Scalar, UnaryOp};
 
 /// An operator's name, the keys it needs, and those it may have with what they are without.
 type Form = (&'static str, &'static [&'static str], &'static [(&'static str, i64)]);
 
+/// Where columns are padded as rows are.
+const AS_PAD: i64 = -1;
+
 const FORMS: &[Form] = &[
-    ("conv2d", &["n", "c", "h", "w", "k", "r", "s"], &[("stride", 1), ("pad", 0), ("dilation", 1), ("groups", 1), ("winograd", 0)]),
+    (
+        "conv2d",
+        &["n", "c", "h", "w", "k", "r", "s"],
+        &[("stride", 1), ("pad", 0), ("padw", AS_PAD), ("dilation", 1), ("groups", 1), ("winograd", 0)],
+    ),
     ("dwconv2d", &["n", "c", "h", "w", "r", "s"], &[("stride", 1), ("pad", 0), ("dilation", 1), ("multiplier", 1)]),
     ("conv3d", &["n", "c", "d", "h", "w", "k", "t", "r", "s"], &[("stride", 1), ("pad", 0), ("dilation", 1), ("groups", 1)]),
     ("deconv2d", &["n", "c", "h", "w", "k", "r", "s"], &[("stride", 1), ("pad", 0), ("dilation", 1)]),
@@ -16,10 +26,29 @@ const FORMS: &[Form] = &[
     ("fc", &["n", "k", "m"], &[]),
     ("softmax", &["n", "c"], &[]),
     ("layernorm", &["n", "c"], &[]),
+    ("maxpool", &["n", "c", "h", "w", "r", "s"], &[("stride", 1), ("pad", 0), ("dilation", 1)]),
+    ("avgpool", &["n", "c", "h", "w", "r", "s"], &[("stride", 1), ("pad", 0), ("dilation", 1)]),
+    ("reduce_sum", &["n", "c"], &[]),
+    ("reduce_mean", &["n", "c"], &[]),
+    ("reduce_max", &["n", "c"], &[]),
+    ("add", &["n", "c"], &[("rows", 0)]),
+    ("mul", &["n", "c"], &[("rows", 0)]),
+    ("relu", &["n", "c"], &[]),
+    ("gelu", &["n", "c"], &[]),
+    ("where", &["n", "c"], &[]),
+    ("expand", &["n", "c"], &[]),
+    ("transpose", &["n", "c"], &[]),
+    ("concat", &["n", "c", "parts"], &[]),
+    ("split", &["n", "c", "parts"], &[]),
+    ("gather", &["rows", "c", "n"], &[]),
+    ("scatter_add", &["rows", "c", "n"], &[]),
+    ("resize_nearest", &["n", "c", "h", "w", "oh", "ow"], &[]),
+    ("resize_linear", &["n", "c", "h", "w", "oh", "ow"], &[]),
+    ("resize_cubic", &["n", "c", "h", "w", "oh", "ow"], &[]),
 ];
 
 /// Keys that may be 0.
-const MAY_BE_ZERO: &[&str] = &["pad", "winograd"];
+const MAY_BE_ZERO: &[&str] = &["pad", "padw", "winograd", "rows"];
 
 /// The epsilon of layer normalisations on the command line; ONNX's default.
 const EPSILON: f64 = 1e-5;
@@ -36,6 +65,10 @@ fn keys((_, needed, optional): &Form) -> String {
 
 /// Reads one operator with its sizes, as [`forms`] lists them; `fc` has a weight of m×k, `dtype` is `f32` or `f16s` (half storage, float
 /// arithmetic), `weights` is `constant` (what kernels may pack in advance) or `none` (all operands are inputs, row by row).
+///
+/// `padw` pads columns where `pad` is that of rows alone. What has `n` and `c` alone is of n rows of c elements. The second operand of `add` and `mul` has so many `rows` (n, or 1, which are those of a
+/// bias). `expand` repeats one row n times; `split` is one of its parts; `gather` finds n of `rows` rows where n integers say, and `scatter_add` adds n
+/// rows to them. `resize_*` have middles of elements meet (ONNX's `half_pixel`).
 pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
     let known = || FORMS.iter().map(|f| f.0).collect::<Vec<_>>().join(" ");
     let mut words = text.split_whitespace();
@@ -91,8 +124,41 @@ pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
             matmul(&product)?
         }
         "softmax" => softmax(&[keys.get("n"), keys.get("c")], 1, element)?,
-        // The last of FORMS.
-        _ => layernorm(&[keys.get("n"), keys.get("c")], 1, EPSILON, true, true, element)?,
+        "layernorm" => layernorm(&[keys.get("n"), keys.get("c")], 1, EPSILON, true, true, element)?,
+        "maxpool" | "avgpool" => {
+            let kind = if name == "maxpool" { PoolKind::Max } else { PoolKind::Average };
+            let spatial = keys.windows(&[("h", "r"), ("w", "s")]);
+            pool(&Pool { kind, batch: keys.get("n"), channels: keys.get("c"), spatial, ceil_mode: false, element })?.operator
+        }
+        "reduce_sum" => reduce(ReduceKind::Sum, &[keys.get("n"), keys.get("c")], &[1], false, element)?,
+        "reduce_mean" => reduce(ReduceKind::Mean, &[keys.get("n"), keys.get("c")], &[1], false, element)?,
+        "reduce_max" => reduce(ReduceKind::Max, &[keys.get("n"), keys.get("c")], &[1], false, element)?,
+        "gather" | "scatter_add" => {
+            let (rows, c, n) = (keys.get("rows"), keys.get("c"), keys.get("n"));
+            if rows < 1 {
+                return Err(OperatorError::TooSmall { operator: name.into(), what: "rows".into(), minimum: 1, value: rows });
+            }
+            let own = |index| Lookup { shape: vec![rows, c], axis: 0, index, positions: Scalar::I32, element };
+            if name == "gather" { gather(&own(vec![n]))? } else { scatter_add(&own(vec![n, 1]), &[n, c])? }
+        }
+        "resize_nearest" | "resize_linear" | "resize_cubic" => {
+            let interpolation = match name {
+                "resize_linear" => Interpolation::Linear,
+                "resize_cubic" => Interpolation::Cubic,
+                _ => Interpolation::Nearest(Nearest::RoundPreferFloor),
+            };
+            let taps = |input: &str, output: &str| {
+                let extents = (keys.get(input), keys.get(output));
+                Some(Taps::new(interpolation, Coordinates::HalfPixel, extents, extents.1 as f64 / extents.0 as f64))
+            };
+            if keys.get("oh").max(keys.get("ow")) > MOST_TAPS {
+                return Err(OperatorError::Unsupported { operator: name.into(), what: format!("more than {MOST_TAPS} rows or columns") });
+            }
+            let shape = ["n", "c", "h", "w"].map(|key| keys.get(key));
+            resize(&shape, &[None, None, taps("h", "oh"), taps("w", "ow")], element)?.operator
+        }
+        // The others of FORMS are of rows.
+        _ => of_rows(name, &keys)?,
     };
     let mut operator = Operator { kind: name.into(), ..operator };
     if !keys.constant {
@@ -101,6 +167,57 @@ pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
     }
     Ok(operator)
 }
+
+/// Positions whose taps are listed along one dimension, at most.
+const MOST_TAPS: i64 = 1 << 20;
+
+/// Operators of n rows of c elements without reductions.
+fn of_rows(name: &str, keys: &Keys) -> Result<Operator, OperatorError> {
+    let (n, c, element) = (keys.get("n"), keys.get("c"), keys.element);
+    let own = |name: &str, rows: i64, element: Scalar| tensor(name, &[rows, c], element, Role::Activation);
+    let number = ScalarExpr::Const;
+    let function =
+        |f: &dyn Fn(ScalarExpr) -> ScalarExpr| elementwise(name, &[own("input", n, element)], &[n, c], element, |x| f(x[0].clone()));
+    match name {
+        "add" | "mul" => {
+            let rows = if keys.get("rows") == 0 { n } else { keys.get("rows") };
+            let op = if name == "add" { BinaryOp::Add } else { BinaryOp::Mul };
+            let inputs = [own("left", n, element), own("right", rows, element)];
+            elementwise(&format!("elementwise_{name}"), &inputs, &[n, c], element, |x| ScalarExpr::binary(op, x[0].clone(), x[1].clone()))
+        }
+        "relu" => function(&|x| ScalarExpr::binary(BinaryOp::Max, x, number(0.0))),
+        "gelu" => function(&|x| {
+            let scaled = ScalarExpr::binary(BinaryOp::Mul, x.clone(), number(std::f64::consts::FRAC_1_SQRT_2));
+            let whole = ScalarExpr::binary(BinaryOp::Add, ScalarExpr::unary(UnaryOp::Erf, scaled), number(1.0));
+            ScalarExpr::binary(BinaryOp::Mul, ScalarExpr::binary(BinaryOp::Mul, x, number(0.5)), whole)
+        }),
+        "where" => {
+            let inputs = [own("condition", n, Scalar::I32), own("left", n, element), own("right", n, element)];
+            elementwise(name, &inputs, &[n, c], element, |x| ScalarExpr::select(x[0].clone(), x[1].clone(), x[2].clone()))
+        }
+        "expand" => elementwise(name, &[own("input", 1, element)], &[n, c], element, |x| x[0].clone()),
+        "transpose" => transpose(&[n, c], &[1, 0], element),
+        "concat" => {
+            let parts = keys.get("parts");
+            if parts > MOST_PARTS {
+                return Err(OperatorError::Unsupported { operator: name.into(), what: format!("more than {MOST_PARTS} parts") });
+            }
+            let inputs: Vec<_> = (0..parts).map(|part| own(&format!("input{part}"), n, element)).collect();
+            concat(&inputs, 1)
+        }
+        // The last of FORMS: `split`.
+        _ => {
+            let parts = keys.get("parts");
+            if c % parts != 0 {
+                return Err(OperatorError::Mismatch { operator: name.into(), what: format!("{c} columns in {parts} parts") });
+            }
+            slice(&[n, c], &[0, c / parts * (parts - 1)], &[1, 1], &[n, c / parts], element)
+        }
+    }
+}
+
+/// Tensors that are joined, at most: each is an argument of the kernel.
+const MOST_PARTS: i64 = 64;
 
 /// The keys of one operator, each with a value.
 struct Keys<'a> {
@@ -198,13 +315,10 @@ impl<'a> Keys<'a> {
     /// One window per (input extent, kernel extent), all with the same stride, padding and dilation.
     fn windows(&self, dims: &[(&str, &str)]) -> Vec<Window> {
         let (stride, pad, dilation) = (self.get("stride"), self.get("pad"), self.get("dilation"));
-        let of = |&(input, kernel): &(&str, &str)| Window {
-            input: self.get(input),
-            kernel: self.get(kernel),
-            stride,
-            pad_before: pad,
-            pad_after: pad,
-            dilation,
+        let columns = if self.values.iter().any(|own| own.0 == "padw" && own.1 != AS_PAD) { self.get("padw") } else { pad };
+        let of = |&(input, kernel): &(&str, &str)| {
+            let pad = if input == "w" { columns } else { pad };
+            Window { input: self.get(input), kernel: self.get(kernel), stride, pad_before: pad, pad_after: pad, dilation }
         };
         dims.iter().map(of).collect()
     }

@@ -59,7 +59,7 @@ pub struct Constant {
 
 /// An operator with the weights that belong to it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Pooled {
+pub struct WithConstants {
     /// The operator.
     pub operator: Operator,
     /// Values of some of its inputs; none where nothing is padded.
@@ -74,7 +74,7 @@ const MAX_TAPS: i64 = 1 << 26;
 /// A padded load reads 0, which would win over negative elements and count in a mean. So a maximum adds to each element a
 /// penalty per padded coordinate (0 inside, −∞ outside), and a mean multiplies by the inverse count of each window;
 /// both are separable, one vector per spatial dimension, and left out where every window lies inside.
-pub fn pool(pool: &Pool) -> Result<Pooled, OperatorError> {
+pub fn pool(pool: &Pool) -> Result<WithConstants, OperatorError> {
     let kind = if pool.kind == PoolKind::Max { "maxpool" } else { "avgpool" };
     at_least(kind, 1, &[("n", pool.batch), ("c", pool.channels)])?;
     let dims = spatial_count(kind, pool.spatial.len())?;
@@ -130,7 +130,7 @@ pub fn pool(pool: &Pool) -> Result<Pooled, OperatorError> {
     let shape: Vec<i64> = [pool.batch, pool.channels].into_iter().chain(extents).collect();
     let combine = if pool.kind == PoolKind::Max { Combine::Max } else { Combine::Sum };
     let step = builder.finish(combine, body, epilogue, tensor("output", &shape, pool.element, Role::Output), at);
-    Ok(Pooled { operator: operator(kind, vec![step])?, constants })
+    Ok(WithConstants { operator: operator(kind, vec![step])?, constants })
 }
 
 /// Taps of window `o` that count.

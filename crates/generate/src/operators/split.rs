@@ -131,12 +131,10 @@ impl<'a> Cut<'a> {
 
 /// A scalar with its loads from `inputs` made those of `builder`, a form in place of each axis; `None` where one exceeds its numbers.
 fn read(builder: &mut Builder, inputs: &[Tensor], scalar: &ScalarExpr, forms: &[Index]) -> Option<ScalarExpr> {
-    let mut near = true;
-    let read = scalar.with_leaves(&mut |leaf| {
-        let ScalarExpr::Load { tensor, index, .. } = leaf else { return leaf.clone() };
-        let index: Option<_> = index.iter().map(|form| form.substitute(|a| forms.get(a.0))).collect();
-        near &= index.is_some();
-        index.map_or(ScalarExpr::Acc, |index| builder.load(&inputs[*tensor], index))
-    });
-    near.then_some(read)
+    let moved = scalar.substitute(forms)?;
+    Some(moved.with_leaves(&mut |leaf| match leaf {
+        ScalarExpr::Load { tensor, index, .. } => builder.load(&inputs[*tensor], index.clone()),
+        ScalarExpr::Gather { tensor, index, found } => builder.gather(&inputs[*tensor], index.clone(), found.clone()),
+        other => other.clone(),
+    }))
 }

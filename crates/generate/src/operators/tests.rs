@@ -394,10 +394,87 @@ fn axes(text: &str) -> String {
     format!("{} {} | {}", operator.kind, list(&step.axes), list(&step.reduce))
 }
 
+/// What is found through numbers, in loops written out; positions from the end, and beyond both ends, among them.
+#[test]
+fn elements_found_through_positions() {
+    let own = |shape: &[i64], axis, index: &[i64]| {
+        let (shape, index) = (shape.to_vec(), index.to_vec());
+        Lookup { shape, axis, index, positions: Scalar::I32, element: Scalar::F32 }
+    };
+    let ten: Vec<f64> = (0..12).map(f64::from).collect();
+    // [3, 4], columns.
+    let columns = gather(&own(&[3, 4], 1, &[3])).unwrap();
+    check(&columns);
+    assert_eq!(run(&columns, &[vec![2.0, -1.0, 4.0], ten.clone()]), [2., 3., 0., 6., 7., 0., 10., 11., 0.]);
+    let one = gather(&own(&[3, 4], 0, &[])).unwrap();
+    assert_eq!(run(&one, &[vec![1.0], ten.clone()]), [4., 5., 6., 7.]);
+    let square = gather(&own(&[3, 2], 0, &[2, 2])).unwrap();
+    assert_eq!(run(&square, &[vec![0., 2., 1., -4.], ten[..6].to_vec()]), [0., 1., 4., 5., 2., 3., 0., 0.]);
+    let elements = gather_elements(&own(&[3, 4], 0, &[2, 3])).unwrap();
+    check(&elements);
+    assert_eq!(run(&elements, &[vec![0., 1., 2., -1., 0., 3.], ten.clone()]), [0., 5., 10., 8., 1., 0.]);
+    // Rows are added to, one of them twice, one beyond the end not at all.
+    let add = scatter_add(&own(&[3, 2], 0, &[4, 1]), &[4, 2]).unwrap();
+    check(&add);
+    let updates: Vec<f64> = (1..9).map(f64::from).collect();
+    assert_eq!(run(&add, &[vec![2., 0., 2., 3.], updates.clone(), vec![0.5; 6]]), [3.5, 4.5, 0.5, 0.5, 6.5, 8.5]);
+    let each = scatter_add(&own(&[2, 2], 1, &[2, 3]), &[2, 3]).unwrap();
+    assert_eq!(run(&each, &[vec![0., 1., 0., 1., 1., -1.], updates[..6].to_vec(), vec![0.0; 4]]), [4., 2., 0., 15.]);
+    let bag = embedding_bag(&own(&[4, 2], 0, &[5]), 3).unwrap();
+    check(&bag);
+    let rows: Vec<f64> = (0..8).map(f64::from).collect();
+    // Inputs in the order in which they are read: offsets, positions, rows.
+    let offsets: Vec<&str> = bag.steps[0].inputs.iter().map(|t| &*t.name).collect();
+    assert_eq!(offsets, ["offsets", "index", "input"]);
+    assert_eq!(run(&bag, &[vec![0., 2., 2.], vec![0., 3., 1., 1., 2.], rows]), [6., 8., 0., 0., 8., 11.]);
+    let triangle = lower_triangle(&[1, 3, 3], 1, -1, Scalar::F32).unwrap();
+    assert_eq!(triangle.constants.iter().map(|c| c.values.clone()).collect::<Vec<_>>(), [[1., 2., 2.], [0., 0., 1.]]);
+    let inputs = [vec![1., 2., 2.], vec![0., 0., 1.], (0..9).map(f64::from).collect()];
+    assert_eq!(run(&triangle.operator, &inputs), [3., 6., 7.]);
+    // A million rows have positions in 24 bits, seventeen million have not.
+    let floats = |rows| gather(&Lookup { positions: Scalar::F32, ..own(&[rows, 1], 0, &[3]) });
+    assert!(floats(1 << 24).is_ok() && floats((1 << 24) + 1).is_err());
+    assert!(gather(&own(&[3, 4], 2, &[3])).is_err());
+    assert!(scatter_add(&own(&[3, 4], 0, &[2]), &[2, 4]).is_err() && scatter_add(&own(&[3, 4], 0, &[2, 1]), &[2, 5]).is_err());
+}
+
+/// The examples of ONNX's Resize, and what it says of each mode.
+#[test]
+fn resized_values() {
+    let resized = |shape: &[i64], output: &[i64], how, coordinates, values: Vec<f64>| {
+        let taps = |(&own, &out): (&i64, &i64)| Some(Taps::new(how, coordinates, (own, out), out as f64 / own as f64));
+        let taps: Vec<_> = shape.iter().zip(output).map(taps).collect();
+        let own = resize(shape, &taps, Scalar::F32).unwrap();
+        check(&own.operator);
+        let find = |t: &Tensor| own.constants.iter().find(|c| c.name == t.name).map_or_else(|| values.clone(), |c| c.values.clone());
+        run(&own.operator, &external_inputs(&own.operator).into_iter().map(find).collect::<Vec<_>>())
+    };
+    let four = vec![1., 2., 3., 4.];
+    let linear = resized(&[2, 2], &[4, 4], Interpolation::Linear, Coordinates::HalfPixel, four.clone());
+    let expected = [1., 1.25, 1.75, 2., 1.5, 1.75, 2.25, 2.5, 2.5, 2.75, 3.25, 3.5, 3., 3.25, 3.75, 4.];
+    assert_eq!(linear, expected);
+    let aligned = resized(&[2, 2], &[4, 4], Interpolation::Linear, Coordinates::AlignCorners, four.clone());
+    assert!((aligned[1] - 4.0 / 3.0).abs() < 1e-12 && aligned[15] == 4.0, "{aligned:?}");
+    let sixteen: Vec<f64> = (1..17).map(f64::from).collect();
+    let cubic = resized(&[4, 4], &[8, 8], Interpolation::Cubic, Coordinates::HalfPixel, sixteen.clone());
+    assert!((cubic[0] - 0.47265625).abs() < 1e-12 && (cubic[1] - 0.76953125).abs() < 1e-12, "{cubic:?}");
+    let nearest = |how, coordinates, output: &[i64]| resized(&[2, 2], output, Interpolation::Nearest(how), coordinates, four.clone());
+    let twice = nearest(Nearest::RoundPreferFloor, Coordinates::HalfPixel, &[4, 6]);
+    assert_eq!(twice[..12], [1., 1., 1., 2., 2., 2., 1., 1., 1., 2., 2., 2.]);
+    assert_eq!(nearest(Nearest::Floor, Coordinates::Asymmetric, &[3, 3]), [1., 1., 2., 1., 1., 2., 3., 3., 4.]);
+    assert_eq!(nearest(Nearest::Ceil, Coordinates::Asymmetric, &[3, 3]), [1., 2., 2., 3., 4., 4., 3., 4., 4.]);
+    // Smaller than it was: the middle of the first two.
+    let half = resized(&[1, 4], &[1, 2], Interpolation::Linear, Coordinates::HalfPixel, four.clone());
+    assert_eq!(half, [1.5, 3.5]);
+    assert!(resize(&[2, 2], &[None], Scalar::F32).is_err());
+}
+
 #[test]
 fn axes_of_the_command_lines_operators() {
     assert_eq!(axes("conv2d n=2 c=4 h=6 w=7 k=3 r=3 s=2 stride=2 pad=1"), "conv2d n2 k3 y3 x4 | c4 r3 s2");
     assert_eq!(axes("conv2d n=1 c=4 h=6 w=6 k=3 r=1 s=1"), "conv2d k3 y6 x6 | c4");
+    assert_eq!(axes("conv2d n=1 c=4 h=6 w=6 k=3 r=1 s=5 padw=2"), "conv2d k3 y6 x6 | c4 s5");
+    assert_eq!(axes("conv2d n=1 c=4 h=6 w=6 k=3 r=3 s=5 pad=1 padw=0"), "conv2d k3 y6 x2 | c4 r3 s5");
     assert_eq!(axes("conv2d n=1 c=4 h=6 w=6 k=6 r=3 s=3 groups=2 dilation=2"), "conv2d g2 k3 y2 x2 | c2 r3 s3");
     assert_eq!(axes("dwconv2d n=1 c=4 h=6 w=6 r=3 s=3 pad=1"), "dwconv2d c4 y6 x6 | r3 s3");
     assert_eq!(axes("dwconv2d n=1 c=4 h=6 w=6 r=3 s=3 multiplier=2"), "dwconv2d c4 k2 y4 x4 | r3 s3");
@@ -409,6 +486,15 @@ fn axes_of_the_command_lines_operators() {
     assert_eq!(axes("fc n=1 k=8 m=10"), "fc n10 | k8");
     assert_eq!(axes("softmax n=3 c=5"), "softmax n3 c5 | ");
     assert_eq!(axes("layernorm n=3 c=5 dtype=f32"), "layernorm n3 c5 | ");
+    assert_eq!(axes("avgpool n=2 c=3 h=8 w=8 r=3 s=3 stride=2 pad=1"), "avgpool n2 c3 y4 x4 | r3 s3");
+    assert_eq!(axes("add n=3 c=5 rows=1"), "add n3 c5 | ");
+    assert_eq!(axes("concat n=3 c=5 parts=4"), "concat n3 c20 | ");
+    assert_eq!(axes("split n=3 c=20 parts=4"), "split n3 c5 | ");
+    assert_eq!(axes("gather rows=9 c=5 n=4"), "gather n4 c5 | ");
+    assert_eq!(axes("scatter_add rows=9 c=5 n=4"), "scatter_add n9 c5 | e4");
+    assert_eq!(axes("resize_nearest n=1 c=3 h=4 w=5 oh=8 ow=15"), "resize_nearest c3 y4 x5 y_copy2 x_copy3 | ");
+    assert_eq!(axes("resize_nearest n=1 c=3 h=4 w=5 oh=7 ow=5"), "resize_nearest c3 y7 x5 | ");
+    assert_eq!(axes("resize_linear n=1 c=3 h=4 w=5 oh=8 ow=5"), "resize_linear c3 y8 x5 | t22 t32");
     // With nothing to spread over, one axis stays.
     assert_eq!(axes("conv2d n=1 c=4 h=3 w=3 k=1 r=3 s=3"), "conv2d x1 | c4 r3 s3");
     let half = parse_operator("matmul m=3 n=4 k=5 dtype=f16s").unwrap();
@@ -425,8 +511,9 @@ fn axes_of_the_command_lines_operators() {
 #[test]
 fn messages_of_the_grammar() {
     let message = |text: &str| parse_operator(text).unwrap_err().to_string();
-    let all = "conv2d dwconv2d conv3d deconv2d matmul fc softmax layernorm";
-    let conv = "n= c= h= w= k= r= s= [stride=] [pad=] [dilation=] [groups=] [winograd=] [dtype=] [weights=]";
+    let all = "conv2d dwconv2d conv3d deconv2d matmul fc softmax layernorm maxpool avgpool reduce_sum reduce_mean reduce_max add mul relu gelu \
+               where expand transpose concat split gather scatter_add resize_nearest resize_linear resize_cubic";
+    let conv = "n= c= h= w= k= r= s= [stride=] [pad=] [padw=] [dilation=] [groups=] [winograd=] [dtype=] [weights=]";
     assert_eq!(message(" "), format!("no operator given; one of: {all}"));
     assert_eq!(message("conv n=1"), format!("unknown operator `conv`; one of: {all}; did you mean `conv2d` or `conv3d`?"));
     assert_eq!(message("nothing n=1"), format!("unknown operator `nothing`; one of: {all}"));
@@ -454,6 +541,10 @@ fn messages_of_the_grammar() {
     assert_eq!(sized("dilation=2"), "`conv2d`: the output is empty: a window spans 5 elements, the padded input has 4");
     let both = "deconv2d n=1 c=4 h=4 w=4 k=6 r=3 s=3 stride=2 dilation=3";
     assert_eq!(message(both), "`deconv2d`: stride=2 with dilation=3 (one of them is 1) is not supported");
+    assert_eq!(message("split n=2 c=9 parts=2"), "`split`: 9 columns in 2 parts");
+    assert_eq!(message("concat n=2 c=9 parts=65"), "`concat`: more than 64 parts is not supported");
+    assert_eq!(message("gather rows=0 c=9 n=2"), "`gather`: rows must be 1 or more, not 0");
+    assert_eq!(message("add n=4 c=9 rows=3"), "`elementwise_add`: `right` of shape [3, 9] does not broadcast to [4, 9]");
     let large = message("matmul m=100000 n=100000 k=2");
     assert_eq!(large, "`matmul`: tensor `output` of shape [100000, 100000] has more than 2147483647 elements");
     assert!(parse_operator("conv2d n=1 c=4 h=4 w=4 k=6 r=3 s=3 winograd=0").is_ok());

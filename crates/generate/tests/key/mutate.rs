@@ -12,7 +12,7 @@ const AXES: [usize; 5] = [0, 1, 2, 3, usize::MAX];
 const CONSTANTS: [f64; 8] = [0.0, -0.0, 1.0, 0.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, f64::MIN_POSITIVE];
 
 /// What [`mutate`] changes, in alphabetical order.
-pub const FIELDS: [&str; 35] = [
+pub const FIELDS: [&str; 40] = [
     "axes",
     "axes to reduce",
     "axis of a term",
@@ -25,6 +25,7 @@ pub const FIELDS: [&str; 35] = [
     "combine",
     "constant",
     "constant of a form",
+    "dimension found",
     "element",
     "epilogue",
     "extent",
@@ -32,6 +33,7 @@ pub const FIELDS: [&str; 35] = [
     "factor",
     "factors",
     "forms of a load",
+    "forms of what is found",
     "inputs",
     "number before",
     "operands",
@@ -40,13 +42,16 @@ pub const FIELDS: [&str; 35] = [
     "role",
     "round",
     "shape",
+    "sides",
     "steps",
     "store",
     "tensor",
+    "tensor looked into",
     "tensor of a load",
     "terms",
     "terms of the next form",
     "unary",
+    "what is found",
     "which node",
 ];
 
@@ -120,15 +125,22 @@ fn terms(form: &Index) -> Vec<(AxisId, i64)> {
 }
 
 fn scalar(rng: &mut Rng, depth: usize) -> ScalarExpr {
-    match rng.u8(..if depth == 0 { 5 } else { 10 }) {
+    match rng.u8(..if depth == 0 { 6 } else { 14 }) {
         0 => ScalarExpr::Const(pick(rng, &CONSTANTS)),
         1 => ScalarExpr::Acc,
         2 | 3 => ScalarExpr::Load { tensor: rng.usize(..3), index: few(rng, 2, index), padded: rng.bool() },
         4 => ScalarExpr::Before(rng.usize(..2)),
-        5 | 6 => ScalarExpr::unary(pick(rng, UnaryOp::ALL), scalar(rng, depth - 1)),
+        5 => ScalarExpr::Position(index(rng)),
+        10 => ScalarExpr::select(scalar(rng, depth - 1), scalar(rng, depth - 1), scalar(rng, depth - 1)),
+        11 => ScalarExpr::Gather { tensor: rng.usize(..3), index: few(rng, 2, index), found: few(rng, 2, |rng| found(rng, depth - 1)) },
+        6 | 12 => ScalarExpr::unary(pick(rng, UnaryOp::ALL), scalar(rng, depth - 1)),
         7 => ScalarExpr::Round(pick(rng, Scalar::ALL), Box::new(scalar(rng, depth - 1))),
         _ => ScalarExpr::binary(pick(rng, BinaryOp::ALL), scalar(rng, depth - 1), scalar(rng, depth - 1)),
     }
+}
+
+fn found(rng: &mut Rng, depth: usize) -> (usize, ScalarExpr) {
+    (rng.usize(..3), scalar(rng, depth))
 }
 
 /// Changes one field, every kind of field as likely as any other that the operator has, and says which.
@@ -283,6 +295,27 @@ impl Walk {
                     self.index(form);
                 }
                 self.list("forms of a load", forms, index);
+            }
+            ScalarExpr::Position(form) => self.index(form),
+            ScalarExpr::Gather { tensor, index: forms, found: list } => {
+                self.value("tensor looked into", tensor, &[0, 1, 2, usize::MAX]);
+                for form in forms.iter_mut() {
+                    self.index(form);
+                }
+                self.list("forms of what is found", forms, index);
+                for (d, own) in list.iter_mut() {
+                    self.value("dimension found", d, &[0, 1, 2, usize::MAX]);
+                    self.scalar(own);
+                }
+                self.list("what is found", list, |rng| found(rng, 1));
+            }
+            ScalarExpr::Select(condition, a, b) => {
+                self.scalar(condition);
+                self.scalar(a);
+                self.scalar(b);
+                if self.here("sides") {
+                    std::mem::swap(a, b);
+                }
             }
             ScalarExpr::Unary(op, a) => {
                 self.value("unary", op, UnaryOp::ALL);

@@ -3,6 +3,8 @@
 use crate::graph::op::{Op, factors};
 use crate::graph::work::{Class, Work};
 use crate::graph::{Body, Graph, GraphTensor, Node};
+use warpsight_generate::operators::Interpolation;
+use warpsight_ir::Bytes;
 
 /// The extents of a matrix product: output\[m, n\] = left\[m, k\] · right\[k, n\].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +52,24 @@ impl Graph {
         let out = self.tensor(node.output()).elements() as f64;
         let (class, flops) = match op {
             Op::MatMul { .. } | Op::Conv { .. } | Op::ConvTranspose { .. } => (Class::Tensor, 2.0 * out * self.depth(node).unwrap_or(0.0)),
-            Op::Unary(_) | Op::Binary(_) => (Class::Simt, out),
+            Op::Unary(_) | Op::Binary(_) | Op::Select | Op::Gradient(_) => (Class::Simt, out),
+            Op::Gather { .. } | Op::GatherElements { .. } => {
+                // The elements that it finds, and the positions.
+                let element = self.tensor(node.inputs[0]).element as f64;
+                let read = Bytes(out * element + self.tensor(node.inputs[1]).bytes() as f64);
+                return Work { class: Class::Gather, flops: 0.0, read: Some(read) };
+            }
+            Op::ScatterAdd { .. } => (Class::Gather, elements(2)),
+            // A product and a sum for each tap.
+            Op::Resize { interpolation, scales, .. } => {
+                let taps = match interpolation {
+                    Interpolation::Nearest(_) => 0.0,
+                    Interpolation::Linear => 2.0_f64,
+                    Interpolation::Cubic => 4.0,
+                };
+                let resized = scales.iter().filter(|scale| **scale != 1.0).count();
+                (Class::Simt, if taps > 0.0 { 2.0 * out * taps.powi(resized as i32) } else { 0.0 })
+            }
             // A product and a sum.
             Op::BatchNormalization { .. } => (Class::Simt, 2.0 * out),
             // Operations of an element as the rebuilt graphs of paper 003 count them: 5 and 8.

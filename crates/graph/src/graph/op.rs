@@ -1,7 +1,7 @@
 //! Operators that tensor expressions state.
 
 use serde::{Deserialize, Serialize};
-use warpsight_generate::operators::{PoolKind, ReduceKind, Window};
+use warpsight_generate::operators::{Coordinates, Interpolation, PoolKind, ReduceKind, Window};
 use warpsight_ir::Scalar;
 
 /// What a node computes; shapes are those of its tensors.
@@ -29,6 +29,11 @@ pub enum Op {
     Unary(Function),
     /// A function of two elements, broadcast to the shape of the output.
     Binary(Arithmetic),
+    /// Inputs: a condition and two tensors, broadcast to the shape of the output: the second where the first is not 0, else the third.
+    Select,
+    /// Inputs: a gradient, and what says where it was: the argument of the function (SiLU), or its result (ReLU, sigmoid, tanh). The gradient
+    /// times the function's slope there.
+    Gradient(Function),
     /// Inputs: two matrices of two dimensions or more, stacks broadcast, and perhaps a bias for each column, which has one dimension and
     /// comes last or first.
     MatMul {
@@ -89,6 +94,32 @@ pub enum Op {
         /// Along this dimension.
         axis: usize,
     },
+    /// Inputs: data, and positions along a dimension of it, whose shape takes that dimension's place. Positions are whole numbers, from the end
+    /// where negative; beyond both ends zeros are found.
+    Gather {
+        /// Which dimension.
+        axis: usize,
+    },
+    /// Inputs: data, and positions of the output's shape: each element at its own place, but for the dimension that the positions are of.
+    GatherElements {
+        /// Which dimension.
+        axis: usize,
+    },
+    /// Inputs: data, positions and updates: data to which updates are added at their own places, but for the dimension that positions are
+    /// of. Positions have the shape of the updates, or one dimension: a position for each part of the updates along the dimension.
+    ScatterAdd {
+        /// Which dimension.
+        axis: usize,
+    },
+    /// Resized to the output's shape.
+    Resize {
+        /// How values between elements are made.
+        interpolation: Interpolation,
+        /// Where elements of the output lie.
+        coordinates: Coordinates,
+        /// Elements of the output for one of the input, per dimension.
+        scales: Vec<f64>,
+    },
     /// Zeros around the input; negative numbers crop.
     Pad {
         /// Per dimension.
@@ -111,7 +142,7 @@ pub(crate) fn factors(ranks: impl IntoIterator<Item = usize>) -> (usize, usize, 
 impl Op {
     /// Whether each element of the output is a function of the elements at the same (broadcast) place.
     pub fn is_elementwise(&self) -> bool {
-        matches!(self, Self::Unary(_) | Self::Binary(_))
+        matches!(self, Self::Unary(_) | Self::Binary(_) | Self::Select | Self::Gradient(_))
     }
 }
 
@@ -157,6 +188,14 @@ pub enum Function {
     Power(f64),
     /// x rounded to a floating-point type
     Round(Scalar),
+    /// 1 where x is 0, else 0
+    Not,
+    /// sine
+    Sin,
+    /// cosine
+    Cos,
+    /// x · (1 + erf(x/√2)) / 2
+    Gelu,
 }
 
 /// A function of two elements.
@@ -175,4 +214,14 @@ pub enum Arithmetic {
     Min,
     /// the larger; NaN where either is
     Max,
+    /// 1 where a < b, else 0
+    Less,
+    /// 1 where a ≤ b, else 0
+    LessOrEqual,
+    /// 1 where a = b, else 0
+    Equal,
+    /// 1 where neither is 0, else 0
+    And,
+    /// 1 where one is not 0, else 0
+    Or,
 }

@@ -7,6 +7,12 @@ use warpsight_ir::Scalar;
 /// Extents beyond this are in no window.
 const WINDOW: i64 = i32::MAX as i64;
 
+/// Whole numbers up to this are floats.
+const POSITIONS: i64 = 1 << 24;
+
+/// Positions whose neighbours are listed when a tensor is resized.
+const MOST_RESIZED: i64 = 1 << 20;
+
 type Checked = Result<(), String>;
 
 impl Op {
@@ -33,7 +39,37 @@ impl Op {
                 Err(format!("it rounds to {}, which is no floating-point type", to.name()))
             }
             Self::Unary(_) => same("its output", y, x),
-            Self::Binary(_) => inputs.iter().try_for_each(|input| broadcasts(input, y)),
+            Self::Gradient(function) if !matches!(function, Function::Relu | Function::Sigmoid | Function::Silu | Function::Tanh) => {
+                Err(format!("{function:?} has no gradient here"))
+            }
+            Self::Binary(_) | Self::Select | Self::Gradient(_) => inputs.iter().try_for_each(|input| broadcasts(input, y)),
+            Self::Gather { axis } => {
+                found_in(*axis, x)?;
+                same("its output", y, &[&x[..*axis], inputs[1], &x[*axis + 1..]].concat())
+            }
+            Self::GatherElements { axis } => {
+                found_in(*axis, x)?;
+                beside(*axis, y, x)?;
+                same("its positions", inputs[1], y)
+            }
+            Self::ScatterAdd { axis } => {
+                found_in(*axis, x)?;
+                let (positions, updates) = (inputs[1], inputs[2]);
+                beside(*axis, updates, x)?;
+                if *positions != [updates[*axis]] {
+                    same("its positions", positions, updates)?;
+                }
+                same("its output", y, x)
+            }
+            Self::Resize { scales, .. } => {
+                if [scales.len(), y.len()] != [x.len(); 2] || !scales.iter().all(|scale| scale.is_finite() && *scale > 0.0) {
+                    return Err(format!("scales {scales:?} of {x:?}, {y:?} of which is no shape"));
+                }
+                match y.iter().zip(x).zip(scales).find(|((y, x), scale)| (**y != **x || **scale != 1.0) && **y > MOST_RESIZED) {
+                    None => Ok(()),
+                    Some(_) => Err(format!("{x:?} resized to {y:?}: at most {MOST_RESIZED} along a dimension")),
+                }
+            }
             Self::Alias => {
                 let elements = |shape: &[i64]| shape.iter().map(|&extent| i128::from(extent)).product::<i128>();
                 if elements(x) == elements(y) { Ok(()) } else { Err(format!("{x:?} and {y:?} have other numbers of elements")) }
@@ -117,12 +153,25 @@ impl Op {
         match self {
             Self::Conv { .. } | Self::ConvTranspose { .. } | Self::MatMul { .. } | Self::LayerNormalization { .. } => (2, 3),
             Self::BatchNormalization { .. } => (5, 5),
-            Self::Binary(_) => (2, 2),
+            Self::Binary(_) | Self::Gradient(_) | Self::Gather { .. } | Self::GatherElements { .. } => (2, 2),
+            Self::Select | Self::ScatterAdd { .. } => (3, 3),
             Self::Concat { .. } => (1, usize::MAX),
             Self::Unary(_) | Self::Pool { .. } | Self::GlobalAveragePool | Self::Reduce { .. } | Self::Softmax { .. } => (1, 1),
-            Self::Alias | Self::Transpose { .. } | Self::Slice { .. } | Self::Pad { .. } => (1, 1),
+            Self::Alias | Self::Transpose { .. } | Self::Slice { .. } | Self::Pad { .. } | Self::Resize { .. } => (1, 1),
         }
     }
+}
+
+/// A dimension that positions are of: each is exact as a float.
+fn found_in(axis: usize, shape: &[i64]) -> Checked {
+    within(axis, shape)?;
+    if shape[axis] <= POSITIONS { Ok(()) } else { Err(format!("positions below {} (at most {POSITIONS})", shape[axis])) }
+}
+
+/// Elements that lie in a tensor but for one dimension.
+fn beside(axis: usize, shape: &[i64], whole: &[i64]) -> Checked {
+    let fits = shape.len() == whole.len() && (0..shape.len()).all(|d| d == axis || shape[d] <= whole[d]);
+    if fits { Ok(()) } else { Err(format!("{shape:?} does not lie in {whole:?} but for dimension {axis}")) }
 }
 
 /// Exponents that expressions state.

@@ -1,9 +1,11 @@
 //! From the nodes of a file to a [`Graph`]: order, names, constants; each operator's part is in a submodule.
 //!
-//! Whole numbers (shapes, axes) are never computed on a device, so every value of them must be known here: chains of Shape, Cast,
-//! Slice, Gather and Concat are evaluated as they are read. So is every node whose inputs are all constant.
+//! Whole numbers that shapes and axes are made of must be known here: chains of Shape, Cast, Slice, Gather and Concat are evaluated as they are
+//! read. So is every node whose inputs are all constant. Whole numbers that come from outside (words, masks) are computed as the floats that
+//! they are, exact up to 2²⁴.
 
 mod cast;
+mod choose;
 mod elementwise;
 mod moves;
 mod reductions;
@@ -19,7 +21,7 @@ use crate::graph::op::Op;
 use crate::graph::{Graph, GraphTensor, Node, Origin, TensorId};
 use crate::onnx::attributes::{NodeView, node_name, operator_name};
 use crate::onnx::given::InputShape;
-use crate::onnx::literal::{Literal, Numbers, elements};
+use crate::onnx::literal::{Literal, Numbers, elements, is_int};
 use crate::onnx::proto::tensor_proto::DataType;
 use crate::onnx::proto::{GraphProto, NodeProto};
 use crate::room::room;
@@ -33,7 +35,7 @@ const MAX_RANK: usize = 64;
 /// What a name of the file stands for.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
-    /// Floats, computed or constant.
+    /// Floats, computed or constant; whole numbers and truth values that are computed.
     Tensor(TensorId),
     /// Known whole numbers.
     Ints(IntTensor),
@@ -52,7 +54,7 @@ pub(crate) struct IntTensor {
 pub(crate) struct Importer {
     graph: Graph,
     values: HashMap<String, Value>,
-    /// The types of tensors of floats; those that are not here are `FLOAT`.
+    /// The types of tensors; those that are not here are `FLOAT`.
     kinds: HashMap<TensorId, DataType>,
     /// Bytes of all constants.
     held: u64,
@@ -77,12 +79,19 @@ pub(crate) fn order(proto: &GraphProto, opset: i64) -> Result<Vec<&NodeProto>, G
 }
 
 /// Makes the graph of a file's nodes, in this order, with inputs of these shapes.
-pub(crate) fn import(proto: &GraphProto, order: &[&NodeProto], opset: i64, inputs: Vec<InputShape>) -> Result<Graph, GraphError> {
+pub(crate) fn import(
+    proto: &GraphProto,
+    order: &[&NodeProto],
+    opset: i64,
+    inputs: Vec<(InputShape, DataType)>,
+) -> Result<Graph, GraphError> {
     let empty = Graph { name: proto.name.clone(), ..Graph::default() };
     let mut importer = Importer { graph: empty, values: HashMap::new(), kinds: HashMap::new(), held: 0, ignored: HashMap::new() };
-    for InputShape { input, shape } in inputs {
-        let id = importer.graph.add(GraphTensor::new(input.clone(), shape, Origin::Input));
+    for (InputShape { input, shape }, kind) in inputs {
+        let whole = is_int(kind) == Some(true);
+        let id = importer.graph.add(GraphTensor { whole, ..GraphTensor::new(input.clone(), shape, Origin::Input) });
         importer.graph.inputs.push(id);
+        importer.declare(&Value::Tensor(id), kind);
         importer.values.insert(input, Value::Tensor(id));
     }
     // All are counted before the first is made.

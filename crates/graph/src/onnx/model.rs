@@ -5,7 +5,7 @@ use crate::graph::Graph;
 use crate::onnx::declared::{FreeDimension, ModelInput, OPSETS};
 use crate::onnx::given::InputShape;
 use crate::onnx::import;
-use crate::onnx::literal::type_name;
+use crate::onnx::literal::{is_int, type_name};
 use crate::onnx::proto::{ModelProto, ValueInfoProto, tensor_proto, type_proto};
 use crate::room::granted;
 use prost::Message;
@@ -83,28 +83,30 @@ impl Model {
     }
 
     /// Name and shape of every input.
-    fn bind(&self, shapes: &[InputShape]) -> Result<Vec<InputShape>, GraphError> {
+    fn bind(&self, shapes: &[InputShape]) -> Result<Vec<(InputShape, tensor_proto::DataType)>, GraphError> {
         let inputs = self.inputs();
         if let Some(stranger) = shapes.iter().find(|s| !inputs.iter().any(|i| i.name == s.input)) {
             let names: Vec<&str> = inputs.iter().map(|i| i.name.as_str()).collect();
             return Err(GraphError::NoSuchInput { name: stranger.input.clone(), inputs: names.join(", ") });
         }
+        let mut kinds = Vec::new();
         for input in self.input_protos() {
             let found = element_type(input);
-            if found != tensor_proto::DataType::Float as i32 {
-                return Err(GraphError::WrongType { tensor: input.name.clone(), found: type_name(found.into()), expected: "float32" });
-            }
+            let read = tensor_proto::DataType::try_from(found).ok();
+            let read = read.filter(|kind| *kind == tensor_proto::DataType::Float || is_int(*kind) == Some(true));
+            let wrong = || GraphError::WrongType { tensor: input.name.clone(), found: type_name(found.into()), expected: "float32" };
+            kinds.push(read.ok_or_else(wrong)?);
         }
         let mut bound = Vec::new();
         let mut open = Vec::new();
         let mut flags = Vec::new();
-        for input in &inputs {
+        for (input, kind) in inputs.iter().zip(kinds) {
             let given = shapes.iter().rfind(|s| s.input == input.name);
             let declared = || input.fixed().map(|shape| InputShape { input: input.name.clone(), shape });
             match given.cloned().or_else(declared) {
                 Some(shape) => {
                     shape.check(input)?;
-                    bound.push(shape);
+                    bound.push((shape, kind));
                 }
                 None => {
                     open.extend(input.free_dimensions());

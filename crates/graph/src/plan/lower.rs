@@ -6,7 +6,7 @@ use crate::graph::{Graph, Node, TensorId};
 use crate::plan::fuse::Group;
 use std::sync::Arc;
 use warpsight_generate::expr::{Operator, Role, ScalarExpr, TensorExpr};
-use warpsight_generate::operators::{self, Conv, Deconv, MatMul, OperatorError, Pool, broadcast_index, tensor};
+use warpsight_generate::operators::{self, Conv, Deconv, Lookup, MatMul, OperatorError, Pool, Taps, broadcast_index, tensor};
 use warpsight_ir::{BinaryOp, Name, Scalar, UnaryOp};
 
 /// Element type of all tensors of a planned network.
@@ -173,8 +173,32 @@ fn lower_anchor(graph: &Graph, node: &Node, op: &Op) -> Result<Lowered, Operator
             let what = "a normalisation with computed parameters".into();
             return Err(OperatorError::Unsupported { operator: "batch_normalization".into(), what });
         }
-        Op::Unary(_) | Op::Binary(_) => elementwise(graph, node, op)?,
+        Op::Unary(_) | Op::Binary(_) | Op::Select | Op::Gradient(_) => elementwise(graph, node, op)?,
+        Op::Gather { axis } => with(operators::gather(&lookup(shape(0), *axis, shape(1)))?, &["input", "index"]),
+        Op::GatherElements { axis } => with(operators::gather_elements(&lookup(shape(0), *axis, shape(1)))?, &["input", "index"]),
+        Op::ScatterAdd { axis } => {
+            let updates = shape(2);
+            let column: Vec<i64> = (0..updates.len()).map(|d| if d == *axis { updates[d] } else { 1 }).collect();
+            let index = if shape(1) == updates { updates } else { &column };
+            with(operators::scatter_add(&lookup(shape(0), *axis, index), updates)?, &["input", "index", "updates"])
+        }
+        Op::Resize { interpolation, coordinates, scales } => {
+            let taps = (0..output.len()).map(|d| {
+                let (own, wanted) = (shape(0)[d], output[d]);
+                let stays = own == wanted && scales[d] == 1.0;
+                (!stays).then(|| Taps::new(*interpolation, *coordinates, (own, wanted), scales[d]))
+            });
+            let resized = operators::resize(shape(0), &taps.collect::<Vec<_>>(), ELEMENT)?;
+            let mut lowered = with(resized.operator, &["input"]);
+            lowered.sources.extend(resized.constants.into_iter().map(|c| (c.name, Source::Constant(c.values.into()))));
+            lowered
+        }
     })
+}
+
+/// What positions in a tensor find in another: whole numbers among floats, as all tensors of a network are.
+fn lookup(shape: &[i64], axis: usize, index: &[i64]) -> Lookup {
+    Lookup { shape: shape.to_vec(), axis, index: index.to_vec(), positions: ELEMENT, element: ELEMENT }
 }
 
 /// Inputs may be one tensor several times, which is one input of the operator.
@@ -215,6 +239,8 @@ fn elementwise(graph: &Graph, node: &Node, op: &Op) -> Result<Lowered, OperatorE
     let debug = match op {
         Op::Unary(f) => format!("{f:?}"),
         Op::Binary(f) => format!("{f:?}"),
+        Op::Select => "select".to_owned(),
+        Op::Gradient(_) => "gradient".to_owned(),
         _ => String::new(),
     };
     let kind = format!("elementwise_{}", debug.split('(').next().unwrap_or_default().to_lowercase());
@@ -237,12 +263,41 @@ fn apply(op: &Op, x: &[ScalarExpr]) -> ScalarExpr {
                 Arithmetic::Div => BinaryOp::Div,
                 Arithmetic::Min => BinaryOp::Min,
                 Arithmetic::Max => BinaryOp::Max,
+                Arithmetic::Less => BinaryOp::Lt,
+                Arithmetic::LessOrEqual => BinaryOp::Le,
+                Arithmetic::Equal => BinaryOp::Eq,
+                Arithmetic::And => BinaryOp::And,
+                Arithmetic::Or => BinaryOp::Or,
             };
             ScalarExpr::binary(op, x[0].clone(), x[1].clone())
         }
+        Op::Select => ScalarExpr::select(x[0].clone(), x[1].clone(), x[2].clone()),
+        Op::Gradient(f) => gradient(*f, x[0].clone(), x[1].clone()),
         // Only elementwise nodes follow or are lowered by this.
         _ => x[0].clone(),
     }
+}
+
+/// A gradient times the slope of a function.
+fn gradient(f: Function, from: ScalarExpr, at: ScalarExpr) -> ScalarExpr {
+    use BinaryOp::{Add, Lt, Mul, Sub};
+    let number = ScalarExpr::Const;
+    let rest = |x: ScalarExpr| ScalarExpr::binary(Sub, number(1.0), x);
+    let slope = match f {
+        Function::Relu => {
+            let positive = ScalarExpr::binary(Lt, number(0.0), at);
+            return ScalarExpr::select(positive, from, number(0.0));
+        }
+        Function::Sigmoid => ScalarExpr::binary(Mul, at.clone(), rest(at)),
+        Function::Tanh => rest(ScalarExpr::binary(Mul, at.clone(), at)),
+        // SiLU: others do not fit.
+        _ => {
+            let sigmoid = unary(Function::Sigmoid, at.clone());
+            let line = ScalarExpr::binary(Add, number(1.0), ScalarExpr::binary(Mul, at, rest(sigmoid.clone())));
+            ScalarExpr::binary(Mul, sigmoid, line)
+        }
+    };
+    ScalarExpr::binary(Mul, from, slope)
 }
 
 fn unary(f: Function, x: ScalarExpr) -> ScalarExpr {
@@ -288,6 +343,14 @@ fn unary(f: Function, x: ScalarExpr) -> ScalarExpr {
         // All else is as narrow as that already, or folded.
         Function::Round(to @ (Scalar::F16 | Scalar::Bf16)) => ScalarExpr::Round(to, Box::new(x)),
         Function::Round(_) => x,
+        Function::Not => ScalarExpr::unary(UnaryOp::Not, x),
+        Function::Sin => ScalarExpr::unary(UnaryOp::Sin, x),
+        Function::Cos => ScalarExpr::unary(UnaryOp::Cos, x),
+        Function::Gelu => {
+            let scaled = ScalarExpr::binary(Mul, x.clone(), number(std::f64::consts::FRAC_1_SQRT_2));
+            let whole = ScalarExpr::binary(Add, ScalarExpr::unary(UnaryOp::Erf, scaled), number(1.0));
+            ScalarExpr::binary(Mul, ScalarExpr::binary(Mul, x, number(0.5)), whole)
+        }
     }
 }
 

@@ -155,6 +155,44 @@ impl<'p> Forms<'p> {
         }
     }
 
+    /// Where what an expression depends on is read: the sum of the places of all loads in it, each once, so that what moves any of them moves it.
+    /// `None` where it depends on no data.
+    pub fn found_at(&self, expr: &Expr) -> Option<Result<Affine, Obstacle>> {
+        let mut places = vec![];
+        let found = self.places(expr, &mut places);
+        (!places.is_empty()).then(|| {
+            found?;
+            places.iter().try_fold(Affine::default(), |sum, own| combine(&sum, own, 1))
+        })
+    }
+
+    fn places(&self, expr: &Expr, all: &mut Vec<Affine>) -> Result<(), Obstacle> {
+        let coordinates: Vec<&Expr> = match expr {
+            Expr::Load { index, .. } => index.iter().collect(),
+            Expr::Texel { x, y, .. } => vec![x, y],
+            Expr::Var(name) => return self.conditions.get(&**name).map_or(Ok(()), |value| self.places(value, all)),
+            _ => return expr.children().into_iter().try_for_each(|own| self.places(own, all)),
+        };
+        let mut place = Affine::default();
+        for own in coordinates {
+            match self.coordinate(own) {
+                Ok(own) => place = combine(&place, &own, 1)?,
+                // Found through data itself.
+                Err(what) => {
+                    let before = all.len();
+                    self.places(own, all)?;
+                    if all.len() == before {
+                        return Err(what);
+                    }
+                }
+            }
+        }
+        if !all.contains(&place) {
+            all.push(place);
+        }
+        Ok(())
+    }
+
     fn binary(&self, op: BinaryOp, a: &Affine, b: &Affine) -> Result<Affine, Obstacle> {
         use BinaryOp::*;
         match op {

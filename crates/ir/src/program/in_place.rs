@@ -144,6 +144,10 @@ impl<'a> Sharing<'a> {
                     loops.pop();
                 }
                 Nest::Access(access) if access.kind == AccessKind::Atomic => return Err(Hazard::Collective),
+                // Any work-item may read it.
+                Nest::Access(access) if self.concerns(access) && access.indirect.is_some() => {
+                    return Err(Hazard::Elsewhere(self.written.clone()));
+                }
                 Nest::Access(access) if self.concerns(access) => {
                     self.sites.push(Site { access, loops: loops.clone(), reads: access.kind == AccessKind::Load });
                 }

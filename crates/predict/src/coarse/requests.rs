@@ -8,7 +8,7 @@ use crate::volumes::first_level::warps::wavefronts;
 use crate::volumes::kernel::image;
 use smallvec::SmallVec;
 use warpsight_ir::layout::ImageLayout;
-use warpsight_ir::{AccessKind, AccessRef, Accesses, Kernel, Nest, Space, TensorPlace, VarId, VarKind};
+use warpsight_ir::{AccessKind, AccessRef, Accesses, Indirect, Kernel, Nest, Space, TensorPlace, VarId, VarKind};
 
 /// Requests of one launch.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -71,12 +71,17 @@ pub struct Lines {
     pub layout: ImageLayout,
 }
 
+/// Elements between what lanes find at places that depend on data: more than a line.
+const FAR: i32 = 64;
+
 /// Smallest and largest coordinate along each dimension.
 type Extent = SmallVec<[(i64, i64); 5]>;
 
 /// Accesses whose coordinates differ in constants only.
 struct Kind {
     width: u8,
+    /// Coordinates that depend on data, a bit each.
+    drawn: u16,
     terms: SmallVec<[(VarId, i32); 12]>,
     /// What one warp asks for.
     warp: Warp,
@@ -186,12 +191,15 @@ impl Walker<'_> {
     /// The kind of an access; a new one is enumerated.
     fn kind(&mut self, t: usize, access: &AccessRef, place: &TensorPlace) -> usize {
         let terms = || access.coords.iter().flat_map(|c| c.terms().iter().copied().chain([(VarId(u16::MAX), 0)]));
-        if let Some(known) = self.kinds[t].iter().position(|k| k.width == access.width && k.terms.iter().copied().eq(terms())) {
+        let drawn = access.indirect.filter(Indirect::unknown).map_or(0, |own| own.drawn);
+        let known = |k: &Kind| k.width == access.width && k.drawn == drawn && k.terms.iter().copied().eq(terms());
+        if let Some(known) = self.kinds[t].iter().position(known) {
             return known;
         }
         let mut coefficients: SmallVec<[i32; 12]> = SmallVec::new();
-        for coord in &access.coords {
-            coefficients.extend(self.lane_vars.iter().map(|(v, _)| coord.coefficient(VarId(*v as u16))));
+        for (d, coord) in access.coords.iter().enumerate() {
+            let apart = if drawn.checked_shr(d as u32).unwrap_or(0) & 1 == 1 { FAR } else { 1 };
+            coefficients.extend(self.lane_vars.iter().map(|(v, _)| coord.coefficient(VarId(*v as u16)).saturating_mul(apart)));
         }
         let warp = self.enumerate(&coefficients, access.width, place);
         let vars = &self.accesses.vars;
@@ -207,7 +215,7 @@ impl Walker<'_> {
                 self.group_vars[t] |= 1 << v.0;
             }
         }
-        self.kinds[t].push(Kind { width: access.width, terms: terms().collect(), warp, ranges: ranges.collect() });
+        self.kinds[t].push(Kind { width: access.width, drawn, terms: terms().collect(), warp, ranges: ranges.collect() });
         self.kinds[t].len() - 1
     }
 

@@ -34,6 +34,20 @@ impl Importer {
                     Origin::Constant,
                 ))
             }
+            (Value::Tensor(id), true)
+                if self.graph.tensor(id).constant.is_none() && (to == DataType::Bool || is_int(self.kind(id)) == Some(true)) =>
+            {
+                let shape = self.shape(id).to_vec();
+                let value = if to == DataType::Bool && self.kind(id) != to {
+                    let name = format!("{}.zero", view.proto.output[0]);
+                    let zero = self.emit_part(view, &name, Op::Unary(Function::Not), vec![id], shape.clone())?;
+                    self.emit(view, Op::Unary(Function::Not), vec![zero], shape)?
+                } else {
+                    self.emit(view, Op::Alias, vec![id], shape)?
+                };
+                self.declare(&value, to);
+                Ok(value)
+            }
             (Value::Tensor(id), true) => {
                 let tensor = self.graph.tensor(id);
                 let constant =
@@ -70,7 +84,7 @@ impl Importer {
         let kind = read.into_iter().next().unwrap_or(DataType::Float);
         let constant = self.graph.tensor(id).constant.is_some();
         let value = match (rounds_to(kind), kind) {
-            _ if !computes => value,
+            _ if !computes || is_int(kind) == Some(true) => value,
             (None, DataType::Double) if !constant => {
                 return Err(view.unsupported("computed DOUBLE, which kernels do not compute in (convert the model to float32),"));
             }

@@ -4,13 +4,18 @@ use super::{Importer, IntTensor, Value, broadcast};
 use crate::error::GraphError;
 use crate::graph::op::{Arithmetic, Function, Op};
 use crate::onnx::attributes::NodeView;
-use crate::onnx::literal::wrapped;
+use crate::onnx::literal::{is_int, wrapped};
 use crate::onnx::proto::tensor_proto::DataType;
 
 impl Importer {
     /// A function of each element of the first input.
     pub(super) fn function(&mut self, view: NodeView<'_>, function: Function) -> Result<Value, GraphError> {
         let x = self.data(view, 0)?;
+        let whole = matches!(function, Function::Neg | Function::Abs | Function::Not);
+        if is_int(self.kind(x)) == Some(true) && !whole {
+            let (tensor, found) = (view.proto.input[0].clone(), self.kind(x).as_str_name());
+            return Err(GraphError::WrongType { tensor, found, expected: "float32" });
+        }
         let shape = self.shape(x).to_vec();
         self.emit(view, Op::Unary(function), vec![x], shape)
     }
@@ -61,13 +66,17 @@ impl Importer {
             }
             return integers(view, op, a, b).map(Value::Ints);
         }
-        let mut value = self.data(view, 0)?;
+        let whole = (0..count).map(|i| self.is_whole(view, i)).collect::<Result<Vec<_>, _>>()?;
+        if whole.contains(&true) && (whole.contains(&false) || op == Arithmetic::Div) {
+            return Err(view.unsupported("computed whole numbers that are divided, or beside floats"));
+        }
+        let mut value = self.number(view, 0)?;
         if count == 1 {
             let shape = self.shape(value).to_vec();
             return self.emit(view, Op::Alias, vec![value], shape);
         }
         for position in 1..count {
-            let other = self.data(view, position)?;
+            let other = self.number(view, position)?;
             let shape = broadcast(view, self.shape(value), self.shape(other))?;
             let last = position + 1 == count;
             let name = if last { view.proto.output[0].clone() } else { format!("{}.{position}", view.proto.output[0]) };
@@ -78,7 +87,7 @@ impl Importer {
 }
 
 /// The same on known whole numbers.
-fn integers(view: NodeView<'_>, op: Arithmetic, a: &IntTensor, b: &IntTensor) -> Result<IntTensor, GraphError> {
+pub(super) fn integers(view: NodeView<'_>, op: Arithmetic, a: &IntTensor, b: &IntTensor) -> Result<IntTensor, GraphError> {
     let shape = broadcast(view, &a.shape, &b.shape)?;
     let length = shape.iter().product::<i64>() as usize;
     // Shapes and axes have at most one dimension, so a single number is the only thing that is broadcast.
@@ -87,7 +96,8 @@ fn integers(view: NodeView<'_>, op: Arithmetic, a: &IntTensor, b: &IntTensor) ->
         return Err(view.unsupported(format!("whole numbers of shapes {:?} and {:?}", a.shape, b.shape)));
     }
     let at = |t: &IntTensor, i: usize| t.values[if t.values.len() == 1 { 0 } else { i }];
-    if a.kind != b.kind || a.kind == DataType::Bool {
+    let truth = matches!(op, Arithmetic::Equal | Arithmetic::And | Arithmetic::Or);
+    if a.kind != b.kind || a.kind == DataType::Bool && !truth {
         return Err(view.bad(format!("whole numbers of types {} and {}", a.kind.as_str_name(), b.kind.as_str_name())));
     }
     let value = |i: usize| {
@@ -99,6 +109,11 @@ fn integers(view: NodeView<'_>, op: Arithmetic, a: &IntTensor, b: &IntTensor) ->
             Arithmetic::Div => x.checked_div(y),
             Arithmetic::Min => Some(x.min(y)),
             Arithmetic::Max => Some(x.max(y)),
+            Arithmetic::Less => Some((x < y).into()),
+            Arithmetic::LessOrEqual => Some((x <= y).into()),
+            Arithmetic::Equal => Some((x == y).into()),
+            Arithmetic::And => Some((x != 0 && y != 0).into()),
+            Arithmetic::Or => Some((x != 0 || y != 0).into()),
         };
         let kept = result.filter(|&v| wrapped(a.kind, v) == Some(v));
         kept.ok_or_else(|| view.bad(format!("{op:?} of {x} and {y} has no value of type {}", a.kind.as_str_name())))

@@ -8,8 +8,8 @@ use crate::onnx::attributes::NodeView;
 use crate::onnx::literal::{Literal, Numbers, elements};
 use crate::onnx::proto::tensor_proto::DataType;
 
-/// Slices that a gathering becomes, at most.
-const MAX_PARTS: usize = 4096;
+/// Slices that a gathering becomes, at most: beyond these its positions are a tensor.
+const MAX_PARTS: usize = 16;
 
 impl Importer {
     pub(super) fn size_of(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
@@ -197,7 +197,7 @@ impl Importer {
     pub(super) fn gather(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
         let shape = self.shape_of_value(view, 0)?;
         let at = axis(view, view.int("axis", 0)?, shape.len())?;
-        let indices = self.ints(view, 1)?.ok_or_else(|| view.bad("input 1 is missing"))?.clone();
+        let Value::Ints(indices) = self.value(view, 1)?.clone() else { return self.gather_computed(view) };
         let position = |&i: &i64| {
             let wrapped = if i < 0 { i + shape[at] } else { i };
             if (0..shape[at]).contains(&wrapped) { Ok(wrapped) } else { Err(view.bad(format!("index {i} into extent {}", shape[at]))) }
@@ -212,13 +212,13 @@ impl Importer {
             }
             Value::Ints(_) => return Err(view.unsupported(format!("whole numbers of shape {shape:?}"))),
         };
+        if runs(&positions) > MAX_PARTS {
+            return self.gather_computed(view);
+        }
         let name = view.proto.output[0].clone();
         let mut parts: Vec<TensorId> = Vec::new();
         let mut from = 0;
         while from < positions.len() {
-            if parts.len() == MAX_PARTS {
-                return Err(view.unsupported(format!("indices in more than {MAX_PARTS} runs of equal steps")));
-            }
             let run = run_length(&positions[from..]);
             let (mut starts, mut steps, mut part) = (vec![0; shape.len()], vec![1; shape.len()], shape.clone());
             starts[at] = positions[from];
@@ -290,6 +290,16 @@ impl Importer {
         let output = (0..shape.len()).map(|d| shape[d] + before[d] + after[d]).collect();
         self.emit(view, Op::Pad { before: before.to_vec(), after: after.to_vec() }, vec![x], output)
     }
+}
+
+/// In how many runs of equal steps positions are.
+fn runs(mut positions: &[i64]) -> usize {
+    let mut count = 0;
+    while !positions.is_empty() {
+        positions = &positions[run_length(positions)..];
+        count += 1;
+    }
+    count
 }
 
 /// How many of the first positions are equally far apart.

@@ -1,0 +1,291 @@
+//! Comparisons, logic, and elements that are chosen, found, repeated or parted; on floats, on whole numbers that are computed, and on known ones.
+
+use super::{Importer, IntTensor, Value, axis, broadcast, checked_length};
+use crate::error::GraphError;
+use crate::graph::op::{Arithmetic, Function, Op};
+use crate::graph::{Origin, TensorId};
+use crate::onnx::attributes::NodeView;
+use crate::onnx::literal::is_int;
+use crate::onnx::proto::tensor_proto::DataType;
+use warpsight_generate::operators::{Coordinates, Interpolation, Nearest};
+
+/// Whole numbers up to this are floats, as which all tensors are computed.
+const EXACT: u64 = 1 << 24;
+/// Outputs of a node that parts a tensor.
+const MAX_PARTS: usize = 4096;
+
+impl Importer {
+    /// Input `position` as a tensor: known whole numbers as the floats that they are.
+    pub(super) fn number(&mut self, view: NodeView<'_>, position: usize) -> Result<TensorId, GraphError> {
+        let Value::Ints(ints) = self.value(view, position)?.clone() else { return self.data(view, position) };
+        if ints.values.is_empty() {
+            return Err(view.bad(format!("input {position} is empty")));
+        }
+        if let Some(large) = ints.values.iter().find(|v| v.unsigned_abs() > EXACT) {
+            return Err(view.unsupported(format!("the whole number {large} beside computed ones (at most {EXACT})")));
+        }
+        let name = format!("{}.{}", view.proto.output[0], view.proto.input[position]);
+        self.hold(&name, ints.values.len() as u64)?;
+        let values: Vec<f64> = ints.values.iter().map(|&v| v as f64).collect();
+        let id = self.graph.add_constant(name, ints.shape, Origin::Constant, values);
+        self.declare(&Value::Tensor(id), ints.kind);
+        Ok(id)
+    }
+
+    /// Whether an input holds whole numbers.
+    pub(super) fn is_whole(&self, view: NodeView<'_>, position: usize) -> Result<bool, GraphError> {
+        Ok(match self.value(view, position)? {
+            Value::Ints(_) => true,
+            Value::Tensor(id) => is_int(self.kind(*id)) == Some(true),
+        })
+    }
+
+    /// A comparison or logic: `swapped` has its operands the other way round.
+    pub(super) fn truth(&mut self, view: NodeView<'_>, op: Arithmetic, swapped: bool) -> Result<Value, GraphError> {
+        let (first, second) = if swapped { (1, 0) } else { (0, 1) };
+        if let (Value::Ints(a), Value::Ints(b)) = (self.value(view, first)?, self.value(view, second)?) {
+            let made = super::elementwise::integers(view, op, a, b)?;
+            return Ok(Value::Ints(IntTensor { kind: DataType::Bool, ..made }));
+        }
+        if self.is_whole(view, 0)? != self.is_whole(view, 1)? {
+            return Err(view.bad("one of its inputs holds whole numbers, the other does not"));
+        }
+        let inputs = vec![self.number(view, first)?, self.number(view, second)?];
+        let shape = broadcast(view, self.shape(inputs[0]), self.shape(inputs[1]))?;
+        let value = self.emit(view, Op::Binary(op), inputs, shape)?;
+        self.declare(&value, DataType::Bool);
+        Ok(value)
+    }
+
+    pub(super) fn not(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        if let Value::Ints(ints) = self.value(view, 0)?.clone() {
+            return Ok(Value::Ints(IntTensor { values: ints.values.iter().map(|&v| (v == 0).into()).collect(), ..ints }));
+        }
+        let value = self.function(view, Function::Not)?;
+        self.declare(&value, DataType::Bool);
+        Ok(value)
+    }
+
+    pub(super) fn choose(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        if let (Value::Ints(c), Value::Ints(a), Value::Ints(b)) = (self.value(view, 0)?, self.value(view, 1)?, self.value(view, 2)?) {
+            let shape = broadcast(view, &broadcast(view, &c.shape, &a.shape)?, &b.shape)?;
+            let length = shape.iter().product::<i64>() as usize;
+            if [c, a, b].iter().any(|own| ![1, length].contains(&own.values.len())) {
+                return Err(view.unsupported("known whole numbers that are broadcast along some dimensions"));
+            }
+            let at = |own: &IntTensor, i: usize| own.values[if own.values.len() == 1 { 0 } else { i }];
+            let values = (0..length).map(|i| if at(c, i) != 0 { at(a, i) } else { at(b, i) }).collect();
+            return Ok(Value::Ints(IntTensor { shape, values, kind: a.kind }));
+        }
+        if self.is_whole(view, 1)? != self.is_whole(view, 2)? {
+            return Err(view.bad("one of its values is whole, the other is not"));
+        }
+        let inputs = (0..3).map(|i| self.number(view, i)).collect::<Result<Vec<_>, _>>()?;
+        let shape = broadcast(view, &broadcast(view, self.shape(inputs[0]), self.shape(inputs[1]))?, self.shape(inputs[2]))?;
+        let kind = self.kind(inputs[1]);
+        let value = self.emit(view, Op::Select, inputs, shape)?;
+        self.declare(&value, kind);
+        Ok(value)
+    }
+
+    /// Positions that are computed, or too many to be slices.
+    pub(super) fn gather_computed(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        self.whole_positions(view)?;
+        let inputs = vec![self.number(view, 0)?, self.number(view, 1)?];
+        let (x, index) = (self.shape(inputs[0]), self.shape(inputs[1]));
+        let at = axis(view, view.int("axis", 0)?, x.len())?;
+        let shape = [&x[..at], index, &x[at + 1..]].concat();
+        self.fitting(view, Op::Gather { axis: at }, inputs, shape)
+    }
+
+    pub(super) fn gather_elements(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        self.whole_positions(view)?;
+        let inputs = vec![self.number(view, 0)?, self.number(view, 1)?];
+        let at = axis(view, view.int("axis", 0)?, self.shape(inputs[0]).len())?;
+        let shape = self.shape(inputs[1]).to_vec();
+        self.fitting(view, Op::GatherElements { axis: at }, inputs, shape)
+    }
+
+    /// Sums alone: which of several elements stays is said nowhere.
+    pub(super) fn scatter_elements(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        let reduction = view.string("reduction")?.unwrap_or_else(|| "none".into());
+        if reduction != "add" {
+            return Err(view.unsupported(format!("reduction `{reduction}` (add is)")));
+        }
+        self.whole_positions(view)?;
+        let inputs = (0..3).map(|i| self.number(view, i)).collect::<Result<Vec<_>, _>>()?;
+        let shape = self.shape(inputs[0]).to_vec();
+        let at = axis(view, view.int("axis", 0)?, shape.len())?;
+        self.fitting(view, Op::ScatterAdd { axis: at }, inputs, shape)
+    }
+
+    fn whole_positions(&self, view: NodeView<'_>) -> Result<(), GraphError> {
+        if self.is_whole(view, 1)? {
+            return Ok(());
+        }
+        let (tensor, found) = (view.proto.input[1].clone(), "a floating-point type".into());
+        Err(GraphError::WrongType { tensor, found, expected: "int64" })
+    }
+
+    /// A node of an operator that says itself whether shapes go together; of the type of its first input.
+    fn fitting(&mut self, view: NodeView<'_>, op: Op, inputs: Vec<TensorId>, shape: Vec<i64>) -> Result<Value, GraphError> {
+        let shapes: Vec<&[i64]> = inputs.iter().map(|id| self.shape(*id)).collect();
+        op.fits(&shapes, &[&shape]).map_err(|what| view.bad(what))?;
+        let kind = self.kind(inputs[0]);
+        let value = self.emit(view, op, inputs, shape)?;
+        self.declare(&value, kind);
+        Ok(value)
+    }
+
+    /// Each dimension of extent 1 as often as asked for.
+    pub(super) fn expand(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        let wanted = self.ints(view, 1)?.ok_or_else(|| view.bad("input 1 is missing"))?.values.clone();
+        let own = match self.value(view, 0)?.clone() {
+            Value::Tensor(id) => self.shape(id).to_vec(),
+            Value::Ints(ints) => ints.shape,
+        };
+        let shape = broadcast(view, &own, &wanted)?;
+        let length = checked_length(view, &shape, 1, i64::from(i32::MAX))?;
+        if let Value::Ints(ints) = self.value(view, 0)?.clone() {
+            let [one] = ints.values[..] else { return Err(view.unsupported("known whole numbers that are more than one")) };
+            self.may_hold(&view.proto.output[0], length as u64)?;
+            return Ok(Value::Ints(IntTensor { shape, values: vec![one; length], kind: ints.kind }));
+        }
+        let x = self.data(view, 0)?;
+        if own == shape {
+            return self.emit(view, Op::Alias, vec![x], shape);
+        }
+        let whole: Vec<i64> = vec![1; shape.len() - own.len()].into_iter().chain(own).collect();
+        let steps = whole.iter().zip(&shape).map(|(own, wanted)| i64::from(own == wanted)).collect();
+        let aligned = self.emit_part(view, &format!("{}.aligned", view.proto.output[0]), Op::Alias, vec![x], whole)?;
+        self.emit(view, Op::Slice { starts: vec![0; shape.len()], steps }, vec![aligned], shape)
+    }
+
+    /// A slice for each part.
+    pub(super) fn split(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        let x = self.number(view, 0)?;
+        let shape = self.shape(x).to_vec();
+        let at = axis(view, view.int("axis", 0)?, shape.len())?;
+        let count = view.proto.output.len();
+        let parts = match self.ints_or_attribute(view, 1, "split")? {
+            Some(list) => list,
+            None => {
+                // The last one is smaller where they are not alike.
+                let each = (shape[at] + count as i64 - 1) / count as i64;
+                (0..count as i64).map(|n| each.min(shape[at] - n * each)).collect()
+            }
+        };
+        let sum = parts.iter().try_fold(0_i64, |sum, part| if *part < 1 { None } else { sum.checked_add(*part) });
+        if parts.len() != count || sum != Some(shape[at]) || count > MAX_PARTS {
+            return Err(view.bad(format!("{count} parts {parts:?} of {}", shape[at])));
+        }
+        let kind = self.kind(x);
+        let (mut from, mut first) = (0, None);
+        for (name, part) in view.proto.output.iter().zip(parts) {
+            let (mut starts, mut extents) = (vec![0; shape.len()], shape.clone());
+            (starts[at], extents[at]) = (from, part);
+            from += part;
+            if name.is_empty() {
+                continue;
+            }
+            let value = Value::Tensor(self.emit_part(view, name, Op::Slice { starts, steps: vec![1; shape.len()] }, vec![x], extents)?);
+            self.declare(&value, kind);
+            self.ignored.remove(name);
+            self.values.insert(name.clone(), value.clone());
+            first = first.or(Some(value));
+        }
+        first.ok_or_else(|| view.bad("it has no output"))
+    }
+
+    /// Inputs: data, a region that nobody reads here, scales, sizes; of `Upsample` data and scales.
+    pub(super) fn resize(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        let x = self.data(view, 0)?;
+        let shape = self.shape(x).to_vec();
+        // Resize began as Upsample did.
+        let old = view.proto.op_type == "Upsample" || view.opset < 11;
+        for (name, usual) in [("antialias", 0), ("exclude_outside", 0)] {
+            if view.int(name, usual)? != usual {
+                return Err(view.unsupported(name));
+            }
+        }
+        let policy = view.string("keep_aspect_ratio_policy")?.unwrap_or_else(|| "stretch".into());
+        if view.ints("axes")?.is_some() || policy != "stretch" {
+            return Err(view.unsupported("axes or keep_aspect_ratio_policy"));
+        }
+        let word = |name: &str, usual: &str| -> Result<String, GraphError> { Ok(view.string(name)?.unwrap_or_else(|| usual.into())) };
+        let nearest = match word("nearest_mode", if old { "floor" } else { "round_prefer_floor" })?.as_str() {
+            "round_prefer_floor" => Nearest::RoundPreferFloor,
+            "round_prefer_ceil" => Nearest::RoundPreferCeil,
+            "floor" => Nearest::Floor,
+            "ceil" => Nearest::Ceil,
+            other => return Err(view.unsupported(format!("nearest_mode `{other}`"))),
+        };
+        let interpolation = match word("mode", "nearest")?.as_str() {
+            "nearest" => Interpolation::Nearest(nearest),
+            "linear" => Interpolation::Linear,
+            "cubic" if view.float("cubic_coeff_a", -0.75)? == -0.75 => Interpolation::Cubic,
+            other => return Err(view.unsupported(format!("mode `{other}`"))),
+        };
+        let coordinates = match word("coordinate_transformation_mode", if old { "asymmetric" } else { "half_pixel" })?.as_str() {
+            "half_pixel" => Coordinates::HalfPixel,
+            "pytorch_half_pixel" => Coordinates::PytorchHalfPixel,
+            "align_corners" => Coordinates::AlignCorners,
+            "asymmetric" => Coordinates::Asymmetric,
+            other => return Err(view.unsupported(format!("coordinate_transformation_mode `{other}`"))),
+        };
+        let given = match self.optional(view, if old { 1 } else { 2 })? {
+            Some(Value::Tensor(id)) if !self.graph.tensor(*id).is_empty() => {
+                let scales = self.graph.tensor(*id).constant.as_deref();
+                Some(scales.ok_or_else(|| view.unsupported("computed scales"))?.to_vec())
+            }
+            _ => view.floats("scales")?.map(|list| list.iter().map(|&scale| f64::from(scale)).collect()),
+        };
+        let sizes = if old { None } else { self.ints(view, 3)?.map(|own| own.values.clone()).filter(|own| !own.is_empty()) };
+        let (output, scales) = match (given, sizes) {
+            (Some(scales), None) => {
+                if scales.len() != shape.len() || scales.iter().any(|scale| !(scale.is_finite() && *scale > 0.0)) {
+                    return Err(view.bad(format!("scales {scales:?} of {shape:?}")));
+                }
+                let extent = |(extent, scale): (&i64, &f64)| (*extent as f64 * scale).floor() as i64;
+                (shape.iter().zip(&scales).map(extent).collect::<Vec<_>>(), scales)
+            }
+            (None, Some(sizes)) if sizes.len() == shape.len() => {
+                let scales = sizes.iter().zip(&shape).map(|(size, extent)| *size as f64 / *extent as f64).collect();
+                (sizes, scales)
+            }
+            (given, sizes) => return Err(view.bad(format!("scales {given:?} and sizes {sizes:?} of {shape:?}"))),
+        };
+        checked_length(view, &output, 1, i64::from(i32::MAX))?;
+        self.fitting(view, Op::Resize { interpolation, coordinates, scales }, vec![x], output)
+    }
+
+    /// The exact one; its approximation by a hyperbolic tangent is another function.
+    pub(super) fn gelu(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        let approximate = view.string("approximate")?.unwrap_or_else(|| "none".into());
+        if approximate != "none" {
+            return Err(view.unsupported(format!("approximate `{approximate}`")));
+        }
+        self.function(view, Function::Gelu)
+    }
+
+    /// Of known numbers.
+    pub(super) fn range(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        let mut one = [0_i64; 3];
+        let mut kind = DataType::Int64;
+        for (position, own) in one.iter_mut().enumerate() {
+            let ints = self.ints(view, position)?.ok_or_else(|| view.bad(format!("input {position} is missing")))?;
+            let [value] = ints.values[..] else { return Err(view.bad(format!("input {position} is not one number"))) };
+            (*own, kind) = (value, ints.kind);
+        }
+        let [start, limit, delta] = one.map(i128::from);
+        if delta == 0 {
+            return Err(view.bad("its step is 0"));
+        }
+        let count = ((limit - start + delta - delta.signum()) / delta).max(0);
+        let count = i64::try_from(count).ok().filter(|count| *count <= super::MAX_FOLDED);
+        let count = count.ok_or_else(|| view.unsupported(format!("more than {} numbers", super::MAX_FOLDED)))?;
+        self.may_hold(&view.proto.output[0], count as u64)?;
+        let values = (0..count).map(|n| (start + i128::from(n) * delta) as i64).collect();
+        Ok(Value::Ints(IntTensor { shape: vec![count], values, kind }))
+    }
+}

@@ -12,6 +12,8 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 INPUT = "image"
+# An input of whole numbers.
+WORDS = "words"
 SHAPE = (1, 3, 224, 224)
 
 
@@ -47,7 +49,8 @@ class Builder:
 
     def model(self, inputs, outputs):
         """Of these names and shapes."""
-        infos = [[helper.make_tensor_value_info(n, TensorProto.FLOAT, shape) for n, shape in own.items()] for own in (inputs, outputs)]
+        kind = lambda name: TensorProto.INT64 if name == WORDS else TensorProto.FLOAT
+        infos = [[helper.make_tensor_value_info(n, kind(n), shape) for n, shape in own.items()] for own in (inputs, outputs)]
         graph = helper.make_graph(self.nodes, "network", *infos, self.weights)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
         onnx.checker.check_model(model)

@@ -42,8 +42,8 @@ def planes(grey):
     return np.stack([plane] * 3)[np.newaxis]
 
 
-def inputs(shape, folder, seeds):
-    """(label, file for the command, array for onnxruntime) of every input."""
+def inputs(shape, folder, seeds, words):
+    """(label, file for the command, array for onnxruntime) of every input; of whole numbers below `words` where the model takes words."""
     cases = []
 
     def add(label, array, file=None):
@@ -52,6 +52,12 @@ def inputs(shape, folder, seeds):
             np.save(file, array)
         cases.append((label, file, array))
 
+    if words:
+        for seed in range(seeds):
+            add(f"words-{seed}", np.random.default_rng(seed).integers(0, words, shape, np.int64))
+        for label, value in [("first", 0), ("last", words - 1)]:
+            add(label, np.full(shape, value, np.int64))
+        return cases
     for seed in range(seeds):
         add(f"normal-{seed}", np.random.default_rng(seed).standard_normal(shape).astype(np.float32))
     if len(shape) == 4 and shape[:2] == (1, 3):
@@ -99,6 +105,7 @@ def main():
     add_arguments(parser, "debug")
     parser.add_argument("--device", action="append", help="may be repeated (default: sim:adreno640 and opencl:0)")
     parser.add_argument("--tolerance", type=float, default=TOLERANCE, help="largest absolute difference (default: %(default)g)")
+    parser.add_argument("--words", type=int, default=0, help="the input holds whole numbers below this")
     parser.add_argument("--seeds", type=int, default=3, help="random inputs (default: %(default)s)")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one run of the command (default: %(default)g)")
     args = parser.parse_args()
@@ -112,7 +119,7 @@ def main():
     rows, failures = [], []
     with tempfile.TemporaryDirectory(prefix="warpsight-verify-") as folder:
         folder = Path(folder)
-        cases = inputs(shape, folder, args.seeds)
+        cases = inputs(shape, folder, args.seeds, args.words)
         expected = [dict(zip(outputs, session.run(None, {name: array}))) for _, _, array in cases]
         # A network that answers the same to everything would pass without being right.
         spread = max(float(np.ptp(np.stack([e[output] for e in expected]), axis=0).max()) for output in outputs)

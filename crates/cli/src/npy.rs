@@ -1,4 +1,4 @@
-//! Arrays as NumPy stores them: its format 1.0 to 3.0, `f32` and `f64`, little-endian, in C order.
+//! Arrays as NumPy stores them: its format 1.0 to 3.0, `f32`, `f64`, whole numbers and truth values, little-endian, in C order.
 
 /// What files begin with.
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -7,7 +7,10 @@ const HEADER: usize = 1 << 16;
 /// Bytes that elements begin at a multiple of, as NumPy writes them.
 const ALIGN: usize = 64;
 
-/// The elements of an array of `f32` or `f64` with this shape.
+/// Whole numbers up to this are floats, as which all are read.
+const EXACT: u64 = 1 << 24;
+
+/// The elements of an array of floats, whole numbers or truth values with this shape.
 pub fn read(bytes: &[u8], shape: &[i64]) -> Result<Vec<f32>, String> {
     let (header, data) = parts(bytes).map_err(|why| format!("this is no .npy file that is read: {why}"))?;
     let Header { descr, fortran, extents } = Header::of(header).map_err(|why| format!("this is no .npy file that is read: {why}"))?;
@@ -20,6 +23,9 @@ pub fn read(bytes: &[u8], shape: &[i64]) -> Result<Vec<f32>, String> {
     let (values, width): (Vec<f32>, usize) = match descr {
         "<f4" => (data.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect(), 4),
         "<f8" => (data.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b) as f32).collect(), 8),
+        "<i8" => (whole(data.as_chunks().0.iter().map(|b| i64::from_le_bytes(*b)))?, 8),
+        "<i4" => (whole(data.as_chunks().0.iter().map(|b| i32::from_le_bytes(*b).into()))?, 4),
+        "|b1" | "|u1" => (whole(data.iter().map(|&b| b.into()))?, 1),
         other => return Err(format!("the array holds `{other}`, not float32")),
     };
     // The input's shape was made already: its product is no overflow.
@@ -28,6 +34,15 @@ pub fn read(bytes: &[u8], shape: &[i64]) -> Result<Vec<f32>, String> {
         return Err(format!("the array cannot be read: {expected} elements are {} bytes, {} follow", expected * width as u64, data.len()));
     }
     Ok(values)
+}
+
+/// Whole numbers as floats.
+fn whole(numbers: impl Iterator<Item = i64>) -> Result<Vec<f32>, String> {
+    let exact = |number: i64| match number.unsigned_abs() <= EXACT {
+        true => Ok(number as f32),
+        false => Err(format!("the array holds {number}, which float32 does not: whole numbers are read up to {EXACT}")),
+    };
+    numbers.map(exact).collect()
 }
 
 /// Header and elements.
@@ -169,6 +184,21 @@ mod tests {
         let read = read(&written, &[2, 3]).unwrap();
         assert!(read[2].is_nan() && read[..2] == [0.5, -1.0] && read[3..] == [3.0, 4.0, f32::INFINITY], "{read:?}");
         assert_eq!(super::read(&written, &[3, 2]).unwrap_err(), "the array has shape [2, 3], the input [3, 2]");
+    }
+
+    #[test]
+    fn whole_numbers_are_read_where_they_are_exact() {
+        let of = |descr: &str, data: &[u8]| {
+            let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': (2,)}}");
+            read(&file(1, &header, data), &[2])
+        };
+        let longs = |a: i64, b: i64| [a.to_le_bytes(), b.to_le_bytes()].concat();
+        assert_eq!(of("<i8", &longs(-3, 1 << 24)), Ok(vec![-3.0, 16_777_216.0]));
+        assert_eq!(of("<i4", &[7, 0, 0, 0, 255, 255, 255, 255]), Ok(vec![7.0, -1.0]));
+        assert_eq!(of("|b1", &[1, 0]), Ok(vec![1.0, 0.0]));
+        let beyond = "the array holds 16777217, which float32 does not: whole numbers are read up to 16777216";
+        assert_eq!(of("<i8", &longs(1, (1 << 24) + 1)), Err(beyond.to_owned()));
+        assert!(of("<i8", &longs(1, 2)[..12]).is_err());
     }
 
     #[test]

@@ -87,7 +87,7 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels
     let cite = format!("walks of dependent loads, {}", route.name.word());
     let measured = |lo: f64, value: f64, hi: f64| Fact::between(lo.min(value), value, hi.max(value), Source::Measured, cite.clone());
     let exact = |value: f64| measured(value, value, value);
-    let shared = route.instances(seen, 0) == Some(1) && cores != Some(1.0);
+    let shared = route.instances(seen, 0) == Some((1, 1)) && cores != Some(1.0);
     // Cores have a first level of their own each; what all groups share is a second level.
     let first = if shared { 2 } else { 1 };
     if shared {
@@ -158,8 +158,11 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels
             let strides = route.line_by_strides(seen, n);
             findings.number(key("line_bytes"), strides.map_or(fetched, |line| exact(line.into())));
         }
-        if let Some(instances) = route.instances(seen, n) {
-            findings.number(key("instances"), exact(instances.into()));
+        if let Some((least, most)) = route.instances(seen, n) {
+            let (least, most) = (f64::from(least), f64::from(most));
+            // Between numbers of groups that were tried, one for each core is likely.
+            let value = cores.filter(|cores| (least..=most).contains(cores)).unwrap_or(least);
+            findings.number(key("instances"), measured(least, value, most));
         }
     }
     let last = levels.latency(levels.caches.len());

@@ -185,8 +185,9 @@ impl Known {
         Some((flat / (1.0 + self.rise(point) / miss), risen - f64::from(self.nearest_grain())))
     }
 
-    /// How many groups that walk at once have a cache of their own: with one more, they wait longer for it than for next to nothing.
-    pub(super) fn instances(&self, seen: &[Timed], n: usize) -> Option<u32> {
+    /// How many groups that walk at once have a cache of their own, at least and at most: with more, they wait longer for it than for next to
+    /// nothing.
+    pub(super) fn instances(&self, seen: &[Timed], n: usize) -> Option<(u32, u32)> {
         let level = self.levels.as_ref()?.caches.get(n)?;
         let own = |timed: &&Timed| timed.spec.route == self.name && timed.spec.pair.is_none() && timed.agrees();
         let part = |timed: &&Timed| (0.55..0.85).contains(&(timed.spec.range as f64 / level.bytes));
@@ -206,7 +207,7 @@ impl Known {
             groups.into_iter().filter_map(|walkers| Some((walkers, find(spec.range, walkers)? / find(nothing, walkers)?))).collect();
         let alone = longer.first().filter(|longer| longer.0 == 1)?.1;
         let rises = longer.windows(2).find(|two| two[1].1 > alone * (1.0 + (2.0 * LONGER).max(6.0 * self.noise)));
-        rises.map(|two| two[0].0)
+        rises.map(|two| (two[0].0, two[1].0 - 1))
     }
 
     /// Whether a level ends where pages are too many to be translated, not where their lines are too many to be held: then a few lines in as

@@ -8,9 +8,10 @@ use crate::aspects::Seen;
 use crate::fit::levels::Victims;
 use crate::fit::lru::{Shape, misses};
 use crate::kernels::walk::Route;
-use crate::{Context, Findings, Outcome, Parameter, Record, Scale};
+use crate::{Context, Finding, Findings, Outcome, Parameter, Record, Scale};
 use fastrand::Rng;
 use warpsight_ir::TimeSource;
+use warpsight_ir::profile::{Fact, Source};
 use warpsight_run::DeviceInfo;
 
 /// A device that is measured, with so much memory; it has no images.
@@ -112,6 +113,29 @@ fn where_pages_are_too_many_no_cache_ends() {
     assert_eq!(levels(&found), ["buffer.l1.capacity_bytes"], "{:?}", found.facts);
     let reach = found.get("buffer.translation.l1.reach_bytes").expect("a reach");
     assert!((reach / f64::from(1 << 20) - 1.0).abs() < 0.1, "{reach}");
+}
+
+#[test]
+fn caches_between_two_numbers_of_groups_are_as_many_as_cores() {
+    let info = device(1 << 20);
+    // Five caches of 16 KiB: a sixth group waits for one of them, where it walks through more than next to nothing.
+    let step = |spec: &Spec, addresses: &[u64]| {
+        let near = Shape { line_bytes: 64, sets: 64, ways: 4, hash: None };
+        let busy = spec.walkers > 5 && spec.range > 1024;
+        (2e-9 + 5e-9 * misses(&near, addresses)) * if busy { 1.5 } else { 1.0 }
+    };
+    let records = crate::aspects::kept(&recorded(&info, step, |seconds| seconds));
+    let instances = |cores: Option<f64>| {
+        let mut before = Findings::default();
+        cores.into_iter().for_each(|cores| before.number("cores", Fact::known(cores, Source::Measured, "said by the test")));
+        let found = (aspect().analyse)(&Seen { device: &info, records: &records, found: &before });
+        match found.facts.get("buffer.l1.instances") {
+            Some(Finding::Number(Fact::Known { value, lo, hi, .. })) => (*value, *lo, *hi),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(instances(Some(5.0)), (5.0, Some(4.0), Some(5.0)));
+    assert_eq!([instances(Some(8.0)).0, instances(None).0], [4.0, 4.0]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod network;
 pub mod operator;
+mod searched;
 mod sequences;
 mod trace;
 
@@ -9,13 +10,12 @@ use crate::failure::Failure;
 use crate::names::named;
 use crate::record::StoreArgs;
 use crate::target::TargetArgs;
+use crate::target::model::Model;
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use std::path::PathBuf;
 use trace::Trace;
 use warpsight_generate::Lowering;
-use warpsight_ir::{CostModel, Kernel};
-use warpsight_predict::KernelModel;
 
 /// Choose, verify and time the best kernels for a network or one operator, and write them out.
 #[derive(clap::Args)]
@@ -32,6 +32,9 @@ pub struct Args {
     pub input_shape: Vec<String>,
     #[command(flatten)]
     target: TargetArgs,
+    /// By which model configurations are judged.
+    #[arg(long = "model", value_name = "MODEL", value_enum, ignore_case = true, default_value = "counts")]
+    judged_by: Model,
     /// How many of the best configurations are timed.
     #[arg(long, default_value_t = 1, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     top: u32,
@@ -41,6 +44,9 @@ pub struct Args {
     /// Choose by the model, or time everything that is left (with --op; can be interrupted and resumed).
     #[arg(long, value_enum, ignore_case = true, default_value = "model")]
     pub search: Search,
+    /// Configurations that a search times: some 6,000 to 12,000 by chance, the same ones each time, or all.
+    #[arg(long, value_enum, ignore_case = true, default_value = "default")]
+    pub space: Space,
     /// Sequences of kernels that operators may be computed by, in place of all; an operator that has none of these stays as it is.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', ignore_case = true, value_parser = PossibleValuesParser::new(sequences::NAMES))]
     pub sequences: Option<Vec<String>>,
@@ -94,6 +100,15 @@ pub enum Search {
     Exhaustive,
 }
 
+/// Which configurations are timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Space {
+    /// All where there are few, else one in so many.
+    Default,
+    /// Every legal one.
+    Full,
+}
+
 /// What work-items of a group meet for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Without {
@@ -112,13 +127,14 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     // What cannot be traced or written is said before anything is chosen.
     let trace = args.trace.as_deref().map(|file| Trace::begin(file, &args.target.device)).transpose()?;
     let mut target = args.target.open()?;
+    target.model = args.judged_by;
     for what in &args.without {
         match what {
             Without::Copies => target.allowance.meeting.copies = false,
             Without::Shares => target.allowance.meeting.shares = false,
         }
     }
-    let mut record = args.store.open(target.device.info(), CostModel::<Kernel>::id(&KernelModel))?;
+    let mut record = args.store.open(target.device.info(), target.model.get().id())?;
     match (&args.op, &args.model) {
         (Some(text), _) => operator::run(text, args, &mut target, &mut record, trace, json),
         (None, Some(model)) => network::run(model, args, &mut target, &mut record, json),

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use warpsight_engine::EngineError;
+use warpsight_engine::search::Earlier;
 use warpsight_engine::tune::Attempt;
 use warpsight_generate::family::VERSION as SCHEDULES;
 use warpsight_generate::{ExprKey, ScheduleFamily};
@@ -128,11 +129,11 @@ impl Record {
             clock_hz: None,
             reference: None,
             source: attempt.source.unwrap_or(self.source),
-            verified: attempt.status == Status::Done,
+            verified: attempt.verified,
             status: attempt.status.clone(),
         };
         self.store
-            .append(self.run, &sample, Some((&self.model, attempt.estimate)), Some(attempt.feedback))
+            .append(self.run, &sample, attempt.estimate.map(|estimate| (&self.model, estimate)), Some(attempt.feedback))
             .map(|_| ())
             .map_err(|e| EngineError::Store(e.to_string()))
     }
@@ -164,13 +165,14 @@ impl Record {
         Ok(found.into_iter().rev().find(|s| s.sample.verified).map(|s| s.sample.config))
     }
 
-    /// Verified times of a family's configurations on this device, by configuration as JSON.
-    pub fn done(&self, family: &ScheduleFamily) -> Result<BTreeMap<String, Option<Seconds>>, Failure> {
+    /// What is known of a family's configurations on this device, by configuration as JSON.
+    pub fn done(&self, family: &ScheduleFamily) -> Result<BTreeMap<String, Earlier>, Failure> {
         self.adopt(family)?;
         let done = self.store.done_configs(&family_line(family), &self.device)?;
         // A driver that crashed, or was interrupted, may do better next time.
         let settled = done.into_iter().filter(|(_, a)| !matches!(a.status, Status::DeviceLost(_)));
-        Ok(settled.map(|(config, a)| (config, a.median.filter(|_| a.verified))).collect())
+        let known = |a: warpsight_learn::Attempt| Earlier { time: a.median.filter(|_| a.status == Status::Done), exact: a.verified };
+        Ok(settled.map(|(config, a)| (config, known(a))).collect())
     }
 
     /// Finds the samples of a family that stores up to schema 3 keep under `family NAME HASH vN`. The hash leads nowhere back; but where

@@ -1,12 +1,14 @@
 //! The device a verb works on, and what is known of it.
 
 pub mod judging;
+pub mod model;
 pub mod profiles;
 
 use crate::failure::{Failure, Kind};
 use crate::names;
 use crate::report::out;
 use clap::builder::RangedU64ValueParser;
+use model::Model;
 use profiles::{builtin, profiles};
 use std::time::Duration;
 use warpsight_generate::prune::Allowance;
@@ -44,6 +46,8 @@ pub struct Target {
     pub profile: Profile,
     /// What it can run: its own limits where it states them, the profile's otherwise.
     pub allowance: Allowance,
+    /// By which model.
+    pub model: Model,
 }
 
 impl TargetArgs {
@@ -65,7 +69,7 @@ impl TargetArgs {
         }
         let image = image.filter(|most| *most == (0, 0)).or(limits.image_2d).or(image);
         let allowance = Allowance { residency, image, vector, meeting };
-        Ok(Target { device, profile, allowance })
+        Ok(Target { device, profile, allowance, model: Model::default() })
     }
 
     fn profile(&self, info: &DeviceInfo) -> Result<Profile, Failure> {

@@ -133,16 +133,46 @@ fn a_search_of_an_earlier_store_goes_on() {
     // All four were timed then; the model's choice alone is timed anew.
     let (timed, best) = search("matmul m=2 n=1 k=1");
     assert_eq!((timed, count()), (4, 5 + 1));
-    // Of the other one, only what a model chose then was: today's choice is timed, and what is left.
+    // Of the other one, only what a model chose then was: today's choice is verified, and the other two are timed, then verified as finalists.
     let before = count();
     let (timed, _) = search("matmul m=1 n=2 k=1");
-    assert_eq!((timed, count()), (4, before + 3));
+    assert_eq!((timed, count()), (4, before + 5));
     // What is stored now goes on as well.
     let before = count();
     assert_eq!((search("matmul m=2 n=1 k=1"), search("matmul m=1 n=2 k=1").0, count()), ((4, best), 4, before + 2));
     // An expression of the same name that nobody searched is not taken for one of them.
     search("matmul m=3 n=1 k=1");
     assert!(count() > before + 2 + 3, "{}", count());
+}
+
+/// What is picked stands beside the fastest of everything, of one kernel and of sequences.
+#[test]
+fn a_choice_is_held_against_everything() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let search = |op: &str, more: &[&str]| {
+        let args = [&["optimize", "--op", op, "--search", "exhaustive", "--json"], more].concat();
+        json(&command(&folder.path().join("s"), &args).output().expect("starts"))
+    };
+    let one = search("matmul m=3 n=4 k=5", &[]);
+    let three = search("softmax n=2 c=6", &["--sequences", "direct"]);
+    let all = search("softmax n=2 c=6", &[]);
+    for report in [&one, &three, &all] {
+        let (picked, best) = (number(&report["picked_s"]), number(&report["best"]["time_s"]));
+        assert!((number(&report["loss_percent"]) - 100.0 * (picked / best - 1.0)).abs() < 1e-9 && best <= picked, "{report}");
+        let searched = report["searched"].as_array().expect("sequences");
+        let least = searched.iter().map(|own| number(&own["time_s"])).fold(f64::INFINITY, f64::min);
+        assert_eq!(best, least.min(picked));
+        // What was not timed to its end took longer, or did not run.
+        assert!(searched.iter().all(|own| number(&own["timed"]) + number(&own["slower"]) <= number(&own["candidates"])), "{searched:?}");
+    }
+    assert_eq!(one["chosen"]["time_s"], one["picked_s"]);
+    assert_eq!(number(&one["searched"][0]["candidates"]), number(&one["candidates"]), "the pick is of what is timed");
+    let steps = three["best"]["steps"].as_array().expect("kernels");
+    let sum: f64 = steps.iter().map(|step| number(&step["time_s"])).sum();
+    assert!(steps.len() == 3 && sum >= number(&three["best"]["time_s"]), "{steps:?}");
+    let names: Vec<&str> = all["searched"].as_array().expect("sequences").iter().filter_map(|own| own["name"].as_str()).collect();
+    assert_eq!(names, ["direct", "rows"]);
+    assert!(number(&all["best"]["time_s"]) <= number(&three["best"]["time_s"]));
 }
 
 /// The shipped network, optimized once for all tests.

@@ -88,7 +88,7 @@ fn choose_with(operator: &Operator, judge: &Judge, offer: &Offer, searched: &Sea
 
 /// The sequences that may be taken: that find room on a device, and whose results are as exact as those of any kernel have to be. The
 /// first is the operator as it is, whether it finds room or not, where it may be taken.
-fn offered(operator: &Operator, offer: &Offer) -> Vec<Candidate> {
+pub fn offered(operator: &Operator, offer: &Offer) -> Vec<Candidate> {
     let named = |name: &str| offer.names.is_none_or(|names| names.iter().any(|own| own == name));
     let exact = |own: &Candidate| own.operator.steps.last().is_none_or(|step| own.error <= tolerance(step));
     let fits = |own: &Candidate| own.name == "direct" || exact(own) && check_operator(&own.operator, offer.limits).is_ok();

@@ -22,10 +22,10 @@ use warpsight_run::{Device, DeviceLimits, Init, Job, LaunchSpec, Look, MemoryKin
 pub type Pattern = Vec<Place>;
 
 /// What a family takes for each pattern.
-type ByPattern = BTreeMap<Pattern, Seconds>;
+pub type ByPattern = BTreeMap<Pattern, Seconds>;
 
 /// The pattern of a configuration.
-fn pattern_of(family: &ScheduleFamily, config: &Config) -> Option<Pattern> {
+pub fn pattern_of(family: &ScheduleFamily, config: &Config) -> Option<Pattern> {
     family.places(config).map(|places| pattern(family.expr(), &places))
 }
 
@@ -34,6 +34,8 @@ fn work(expr: &TensorExpr) -> f64 {
     expr.all_axes().map(|axis| axis.extent as f64).product::<f64>().max(SMALLEST)
 }
 
+/// Choices of places of which all are looked at.
+const FEW_PLACES: usize = 1 << 8;
 /// Kernels of fewer points take no less time.
 const SMALLEST: f64 = 1e4;
 
@@ -272,8 +274,18 @@ impl<'a> Network<'a> {
         Ok(all.into_values().collect())
     }
 
+    /// For each kernel, in order, its family and the pattern of its tensors, such that all take the least together: each takes by pattern what
+    /// `taken` says of its family.
+    ///
+    /// # Errors
+    /// Where no patterns agree.
+    pub fn least(&self, taken: &[ByPattern]) -> Result<Vec<Key>, EngineError> {
+        let places = self.place(taken)?;
+        Ok(self.steps.iter().map(|step| (step.family, self.pattern(step, &places))).collect())
+    }
+
     /// For every tensor, its place: the predicted time of the whole network is lowered tensor by tensor until no single change helps, from
-    /// each place that some kernel knows for all of them; the best end is taken.
+    /// each place that some kernel knows for all of them, or from every choice where there are few; the best end is taken.
     fn place(&self, ranked: &[ByPattern]) -> Result<Vec<Place>, EngineError> {
         let cost = |places: &[Place], step: &Step| {
             let best = ranked[step.family].get(&self.pattern(step, places));
@@ -283,8 +295,7 @@ impl<'a> Network<'a> {
         let total = |places: &[Place]| self.steps.iter().map(|s| cost(places, s)).sum::<f64>();
         let known: BTreeSet<Place> = ranked.iter().flat_map(BTreeMap::keys).flatten().copied().chain([Place::Buffer]).collect();
         let mut best: Option<(f64, Vec<Place>)> = None;
-        for &start in &known {
-            let mut places: Vec<Place> = self.values.iter().map(|v| if v.free { start } else { Place::Buffer }).collect();
+        for mut places in self.starts(&known) {
             loop {
                 let mut changed = false;
                 for v in (0..self.values.len()).filter(|&v| self.values[v].free) {
@@ -323,6 +334,24 @@ impl<'a> Network<'a> {
             });
         }
         Ok(places)
+    }
+
+    /// Where a search for places begins.
+    fn starts(&self, known: &BTreeSet<Place>) -> Vec<Vec<Place>> {
+        let free = self.values.iter().filter(|value| value.free).count() as u32;
+        let all = known.len().checked_pow(free).filter(|all| *all <= FEW_PLACES);
+        let place = |at: usize| known.iter().nth(at).copied().unwrap_or(Place::Buffer);
+        let of = |start: usize| {
+            let mut rest = start;
+            let mut next = || {
+                let Some(_) = all else { return place(start) };
+                let own = rest % known.len();
+                rest /= known.len();
+                place(own)
+            };
+            self.values.iter().map(|value| if value.free { next() } else { Place::Buffer }).collect()
+        };
+        (0..all.unwrap_or(known.len())).map(of).collect()
     }
 
     fn pattern(&self, step: &Step, places: &[Place]) -> Pattern {

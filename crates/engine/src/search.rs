@@ -1,23 +1,53 @@
-//! Exhaustive search: every configuration that a device can run is timed, so that a choice can be compared with the best there is.
+//! Exhaustive search: every configuration of a space is timed, so that a choice can be compared with the best there is.
+//!
+//! A simulator times without results, as many configurations at a time as there are processors; the fastest are then verified, and timed
+//! exactly. A device that measures verifies and times one after another.
 
 use crate::EngineError;
-use crate::tune::{Judge, Observer, Tuned, attempt};
+use crate::parallel::each;
+use crate::tune::{Attempt, Judge, Observer, Tuned, attempt};
+use crate::verify::blank;
 use fastrand::Rng;
 use warpsight_generate::{ScheduleFamily, prune};
 use warpsight_ir::sample::median;
-use warpsight_ir::{Config, Family, NoEstimate, Ranked, Seconds, TimeSource};
-use warpsight_run::Device;
+use warpsight_ir::{Checked, Config, Estimate, Family, Feedback, NoEstimate, Ranked, Seconds, Status, TimeSource};
+use warpsight_run::sim::Sim;
+use warpsight_run::{Device, DeviceError, Init};
 
 /// How often the finalists of a search on real hardware are timed again.
 const FINALS: usize = 5;
+/// How many of the fastest without results have to be right: parts of a launch stand for the whole, within a percent or two.
+const FINALISTS: usize = 4;
+/// Configurations that are timed between two looks at whether to go on.
+const ROUND: usize = 64;
+/// What a configuration may take of the least so far; a simulation that goes on longer is given up.
+const LONGEST: f64 = 4.0;
 
-/// What timing everything showed.
+/// A configuration that ran.
 #[derive(Clone, Debug)]
-pub struct Searched {
-    /// The fastest configuration, and its time.
-    pub best: (Config, Seconds),
-    /// (predicted, timed) seconds of every configuration that ran.
-    pub pairs: Vec<(f64, f64)>,
+pub struct Timed {
+    /// The configuration.
+    pub config: Config,
+    /// What the model says, where it says anything.
+    pub predicted: Option<Seconds>,
+    /// What it took.
+    pub time: Seconds,
+    /// Whether its results were right, and all of it was timed.
+    pub exact: bool,
+}
+
+/// What an earlier search found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Earlier {
+    /// What it took, where it ran.
+    pub time: Option<Seconds>,
+    /// See [`Timed`].
+    pub exact: bool,
+}
+
+/// (predicted, timed) seconds of those of which both are known.
+pub fn pairs(timed: &[Timed]) -> Vec<(f64, f64)> {
+    timed.iter().filter_map(|own| Some((own.predicted?.0, own.time.0))).collect()
 }
 
 /// A family on a device, searched.
@@ -34,36 +64,134 @@ pub struct Search<'a, 'o> {
     pub observe: &'a mut Observer<'o>,
 }
 
+/// What came of a configuration without results.
+struct Tried {
+    config: Config,
+    estimate: Option<Estimate>,
+    program: Checked,
+    ran: Ran,
+}
+
+/// Its time and what the simulator's compiler says, nothing where it takes too long, or why it does not run.
+type Ran = Result<Option<(Seconds, Feedback)>, DeviceError>;
+
+/// What came of timing a space.
+#[derive(Clone, Debug, Default)]
+pub struct Space {
+    /// What ran.
+    pub timed: Vec<Timed>,
+    /// How many more ran, and were given up since they take several times as long as others.
+    pub slower: usize,
+}
+
 impl Search<'_, '_> {
-    /// Times every configuration that the device can run; of those that `known` has a time of, or that they have none, it is taken from
-    /// there. `step` is called before each of them, and may end the search. Nothing where none of them ran.
+    /// Times configurations; of those that `known` says something of, it is taken from there. `step` is called before so many, and may end the
+    /// search. What a device that measures cannot run by its limits is left out; on a simulated one, what takes several times as long as the
+    /// least so far, or as `within`, is given up.
     ///
     /// # Errors
     /// What the device, `step` or the observer says.
     pub fn all(
         &mut self,
-        known: &dyn Fn(&Config) -> Option<Option<Seconds>>,
-        step: &mut dyn FnMut() -> Result<(), EngineError>,
-    ) -> Result<Option<Searched>, EngineError> {
-        let mut best: Option<(Config, Seconds)> = None;
-        let mut pairs = vec![];
-        for (config, _) in prune(self.family, self.family.configs(), &self.judge.allowance) {
-            step()?;
-            let ranked = self.ranked(&config)?;
-            let Some(candidate) = &ranked else { continue };
-            let time = match known(&config) {
-                Some(time) => time,
-                None => {
-                    attempt(self.family, candidate, self.judge, self.device, self.rng, self.observe)?.ok().and_then(|t| t.time).map(|t| t.0)
+        configs: &[Config],
+        within: Seconds,
+        known: &(dyn Fn(&Config) -> Option<Earlier> + Sync),
+        step: &mut dyn FnMut(usize) -> Result<(), EngineError>,
+    ) -> Result<Space, EngineError> {
+        let Some(device) = self.device.info().id.strip_prefix("sim:") else { return self.one_by_one(configs, known, step) };
+        let (sim, mut least, mut found) = (Sim::open(device)?, within, Space::default());
+        for round in configs.chunks(ROUND) {
+            step(round.len())?;
+            let (old, new): (Vec<&Config>, Vec<&Config>) = round.iter().partition(|config| known(config).is_some());
+            for config in old {
+                let Some(Earlier { time: Some(time), exact }) = known(config) else { continue };
+                found.timed.push(Timed {
+                    config: config.clone(),
+                    predicted: self.ranked(config)?.map(|own| own.estimate.time),
+                    time,
+                    exact,
+                });
+            }
+            let (family, judge) = (self.family, self.judge);
+            for tried in each(&new, |config| tried(family, judge, &sim, config, least * LONGEST)) {
+                match tried? {
+                    Tried { ran: Ok(None), .. } => found.slower += 1,
+                    own => found.timed.extend(self.note(own)?),
                 }
+            }
+            least = found.timed.iter().fold(least, |least, own| least.min(own.time));
+        }
+        Ok(found)
+    }
+
+    /// Tells the observer.
+    fn note(&mut self, own: Tried) -> Result<Option<Timed>, EngineError> {
+        let (status, times, feedback) = match own.ran {
+            Ok(Some((time, feedback))) => (Status::Done, vec![time], feedback),
+            Ok(None) => return Ok(None),
+            Err(error) => (Status::BuildFailed(error.to_string()), vec![], Feedback::default()),
+        };
+        (self.observe)(&Attempt {
+            knobs: self.family.space().describe(&own.config),
+            program: &own.program,
+            estimate: own.estimate.as_ref(),
+            status,
+            verified: false,
+            times: &times,
+            source: Some(TimeSource::Simulated),
+            quantum: Seconds::ZERO,
+            feedback: &feedback,
+        })?;
+        let predicted = own.estimate.map(|estimate| estimate.time);
+        Ok(times.first().map(|&time| Timed { config: own.config, predicted, time, exact: false }))
+    }
+
+    /// Verifies and times one after another.
+    fn one_by_one(
+        &mut self,
+        configs: &[Config],
+        known: &dyn Fn(&Config) -> Option<Earlier>,
+        step: &mut dyn FnMut(usize) -> Result<(), EngineError>,
+    ) -> Result<Space, EngineError> {
+        let mut timed = vec![];
+        for (config, _) in prune(self.family, configs.iter().cloned(), &self.judge.allowance) {
+            step(1)?;
+            let Some(ranked) = self.ranked(&config)? else { continue };
+            let time = match known(&config) {
+                Some(earlier) => earlier.time,
+                None => self.exactly(&ranked)?,
             };
-            let Some(time) = time else { continue };
-            pairs.push((candidate.estimate.time.0, time.0));
-            if best.as_ref().is_none_or(|best| time.0 < best.1.0) {
-                best = Some((config, time));
+            timed.extend(time.map(|time| Timed { config, predicted: Some(ranked.estimate.time), time, exact: true }));
+        }
+        Ok(Space { timed, slower: 0 })
+    }
+
+    /// The fastest that is right, of the first few by the times that are known: these are verified and timed exactly.
+    ///
+    /// # Errors
+    /// What the device or the observer says.
+    pub fn fastest<'t>(&mut self, timed: impl IntoIterator<Item = &'t Timed>) -> Result<Option<(Config, Seconds)>, EngineError> {
+        let mut all: Vec<&Timed> = timed.into_iter().collect();
+        all.sort_by(|a, b| a.time.0.total_cmp(&b.time.0));
+        let mut right: Vec<(Config, Seconds)> = vec![];
+        for own in all {
+            let time = match (own.exact, self.ranked(&own.config)?) {
+                (true, _) => Some(own.time),
+                (false, Some(ranked)) => self.exactly(&ranked)?,
+                (false, None) => None,
+            };
+            right.extend(time.map(|time| (own.config.clone(), time)));
+            if right.len() == FINALISTS {
+                break;
             }
         }
-        Ok(best.map(|best| Searched { best, pairs }))
+        Ok(right.into_iter().min_by(|a, b| a.1.0.total_cmp(&b.1.0)))
+    }
+
+    /// What a kernel takes whose results are right.
+    fn exactly(&mut self, candidate: &Ranked) -> Result<Option<Seconds>, EngineError> {
+        let done = attempt(self.family, candidate, self.judge, self.device, self.rng, self.observe)?;
+        Ok(done.ok().and_then(|tuned| tuned.time).map(|time| time.0))
     }
 
     /// Times the choice and the best again, in turn: the smallest of thousands of noisy times flatters. Without effect where time is not
@@ -71,30 +199,64 @@ impl Search<'_, '_> {
     ///
     /// # Errors
     /// What the device or the observer says.
-    pub fn finals(&mut self, chosen: &mut Tuned, found: &mut Searched) -> Result<(), EngineError> {
+    pub fn finals(&mut self, chosen: &mut Tuned, best: &mut (Config, Seconds)) -> Result<(), EngineError> {
         let Some((_, source @ TimeSource::Measured)) = chosen.time else { return Ok(()) };
-        let finalists = [self.ranked(&chosen.config)?, self.ranked(&found.best.0)?];
+        let finalists = [self.ranked(&chosen.config)?, self.ranked(&best.0)?];
         let mut times = [vec![], vec![]];
         for _ in 0..FINALS {
             for (candidates, times) in finalists.iter().zip(&mut times) {
                 if let Some(candidate) = candidates {
-                    let again = attempt(self.family, candidate, self.judge, self.device, self.rng, self.observe)?;
-                    times.extend(again.ok().and_then(|t| t.time).map(|t| t.0));
+                    times.extend(self.exactly(candidate)?);
                 }
             }
         }
         if let [Some(first), Some(second)] = times.map(|times| median(&times)) {
             chosen.time = Some((first, source));
-            found.best.1 = second;
+            best.1 = second;
             if first.0 < second.0 {
-                found.best = (chosen.config.clone(), first);
+                *best = (chosen.config.clone(), first);
             }
         }
         Ok(())
     }
 
     fn ranked(&self, config: &Config) -> Result<Option<Ranked>, NoEstimate> {
-        let Judge { model, profile, .. } = self.judge;
-        Ok(model.rank(self.family, &mut std::iter::once(config.clone()), profile, 1)?.pop())
+        ranked(self.family, self.judge, config)
     }
+}
+
+/// A configuration with what the model says of it; `None` where it says that it cannot run.
+fn ranked(family: &ScheduleFamily, judge: &Judge, config: &Config) -> Result<Option<Ranked>, NoEstimate> {
+    match judge.model.estimate(&family.kernel(config), judge.profile) {
+        Ok(estimate) => Ok(Some(Ranked { config: config.clone(), estimate })),
+        Err(NoEstimate::CannotRun(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Simulates a configuration for its time alone.
+fn tried(family: &ScheduleFamily, judge: &Judge, sim: &Sim, config: &Config, most: Seconds) -> Result<Tried, EngineError> {
+    let (program, ran) = run_alone(family, config, sim, most)?;
+    Ok(Tried { config: config.clone(), estimate: ranked(family, judge, config)?.map(|own| own.estimate), program, ran })
+}
+
+fn run_alone(family: &ScheduleFamily, config: &Config, sim: &Sim, most: Seconds) -> Result<(Checked, Ran), EngineError> {
+    let program = family.finish(config)?;
+    let mut job = blank(family.expr(), &family.layouts(config)?, &program);
+    for memory in &mut job.memory {
+        (memory.init, memory.canaries) = (Init::Zero, false);
+    }
+    let ran = sim.time_within(&job, most);
+    Ok((program, ran))
+}
+
+/// What configurations take on a simulated device without their results, as many at a time as there are processors: infinite where that is more
+/// than `most`, `None` of those that do not run.
+///
+/// # Errors
+/// A configuration that is not the family's.
+pub fn times(family: &ScheduleFamily, sim: &Sim, configs: &[Config], most: Seconds) -> Result<Vec<Option<Seconds>>, EngineError> {
+    let longer = Seconds(f64::INFINITY);
+    let one = |config: &Config| Ok(run_alone(family, config, sim, most)?.1.ok().map(|ran| ran.map_or(longer, |ran| ran.0)));
+    each(configs, one).into_iter().collect()
 }

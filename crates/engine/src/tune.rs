@@ -77,10 +77,12 @@ pub struct Attempt<'a> {
     pub knobs: BTreeMap<Name, KnobValue>,
     /// The Program.
     pub program: &'a Checked,
-    /// What the model said.
-    pub estimate: &'a Estimate,
+    /// What the model said, where it said anything.
+    pub estimate: Option<&'a Estimate>,
     /// How it ended.
     pub status: Status,
+    /// Whether its results were compared, and right.
+    pub verified: bool,
     /// Timed runs.
     pub times: &'a [Seconds],
     /// Where they come from.
@@ -346,7 +348,8 @@ pub fn attempt(
     observe(&Attempt {
         knobs: knobs.clone(),
         program: &program,
-        estimate: &candidate.estimate,
+        estimate: Some(&candidate.estimate),
+        verified: status == Status::Done,
         status: status.clone(),
         times: &times,
         source,

@@ -124,6 +124,13 @@ impl ScheduleFamily {
         drawn
     }
 
+    /// So many configurations at most: all, or one in so many by chance, the same ones of equal spaces.
+    pub fn some(&self, most: usize) -> Vec<Config> {
+        let total: usize = self.works(Meeting::ANY).map(|work| work.arrangements.len() * work.places.len()).sum();
+        let one_in = total.div_ceil(most.max(1)).max(1) as u64;
+        self.configs().filter(|config| chance(config).is_multiple_of(one_in)).collect()
+    }
+
     /// The legal configurations that differ from one in the value of a knob; where a value is legal only with another of a second knob, some of
     /// those with both. Work-items of a group meet for what they may only.
     pub fn neighbours(&self, config: &Config, meeting: Meeting) -> Vec<Config> {
@@ -236,6 +243,16 @@ impl ScheduleFamily {
         let choice: Choice = self.knobs.choice(&self.expr, config)?;
         Nest::new(&self.expr, &choice).map(|nest| f(&nest))
     }
+}
+
+/// A number that depends on every knob of a configuration, as if drawn (the steps of SplitMix64).
+fn chance(config: &Config) -> u64 {
+    config.0.iter().fold(0, |state: u64, &value| {
+        let mixed = (state ^ value as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    })
 }
 
 /// Whether all tensors, and all steps of axes, are far from 32 bits, by more than the lanes of a group and a tile beyond the end are.

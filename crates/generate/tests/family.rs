@@ -364,3 +364,21 @@ fn rows_are_reduced_in_vectors_along_them() {
     // No vector is longer than the row.
     assert!(folded(rows(3, 5, Combine::Sum)).is_none());
 }
+
+/// A part of a space is a part by chance, and all of it where it is small enough.
+#[test]
+fn a_part_of_a_space() {
+    let family = ScheduleFamily::new(parse_operator("matmul m=40 n=24 k=32").expect("an operator").steps.remove(0));
+    let all: Vec<Config> = family.configs().collect();
+    let some = family.some(2000);
+    assert!(all.len() > 10_000 && (600..=2400).contains(&some.len()), "{} of {}", some.len(), all.len());
+    assert_eq!(some, family.some(2000));
+    let set: std::collections::BTreeSet<&Config> = all.iter().collect();
+    assert!(some.iter().all(|config| set.contains(config)));
+    assert_eq!(family.some(all.len()), all);
+    // Every value of every knob that legal ones have is among them.
+    for (at, knob) in family.space().knobs.iter().enumerate() {
+        let values = |of: &[Config]| of.iter().map(|config| config.0[at]).collect::<std::collections::BTreeSet<_>>();
+        assert_eq!(values(&some), values(&all), "{}", knob.name);
+    }
+}

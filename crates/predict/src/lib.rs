@@ -32,13 +32,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod baselines;
 pub mod coarse;
 pub mod explain;
 pub mod explore;
 pub mod fit;
 pub mod model;
+pub mod paper000;
 pub mod paper002;
+pub mod path;
 pub mod stage;
+pub mod texture;
 pub mod time;
 pub mod volumes;
 

@@ -16,7 +16,7 @@ pub struct KernelModel;
 
 impl CostModel<Kernel> for KernelModel {
     fn id(&self) -> ModelId {
-        ModelId { name: "counts".to_owned(), version: 8, fit: crate::volumes::fitted::digest() }
+        ModelId { name: "counts".to_owned(), version: 9, fit: crate::volumes::fitted::digest() }
     }
 
     fn estimate(&self, kernel: &Kernel, on: &Profile) -> Result<Estimate, NoEstimate> {
@@ -90,6 +90,53 @@ impl Ranking for TwoCounts<'_> {
 
     fn best(self: Box<Self>) -> Result<Vec<Ranked>, NoEstimate> {
         self.nearest(self.near.most)
+    }
+}
+
+/// A ranking by a model that estimates every Kernel by itself.
+pub(crate) struct EachAlone<'a, M> {
+    model: &'a M,
+    family: &'a dyn Family,
+    on: &'a Profile,
+    best: Best<Ranked>,
+    first_error: Option<NoEstimate>,
+}
+
+impl<'a, M: CostModel<Kernel>> EachAlone<'a, M> {
+    /// Of which the `k` fastest are asked for.
+    pub(crate) fn new(model: &'a M, family: &'a dyn Family, on: &'a Profile, k: usize) -> Self {
+        Self { model, family, on, best: Best::of(k), first_error: None }
+    }
+}
+
+impl<M: CostModel<Kernel> + Sync> Ranking for EachAlone<'_, M> {
+    fn take(&mut self, config: Config, _: &Kernel) -> Option<Seconds> {
+        match self.model.estimate(&self.family.kernel(&config), self.on) {
+            Ok(estimate) => {
+                let time = estimate.time;
+                self.best.take(time.0, Ranked { config, estimate });
+                Some(time)
+            }
+            Err(error) => {
+                self.first_error = self.first_error.take().or(Some(error));
+                None
+            }
+        }
+    }
+
+    fn least(&self) -> Option<Seconds> {
+        self.best.kept.first().map(|own| Seconds(own.0))
+    }
+
+    fn nearest(&self, number: usize) -> Result<Vec<Ranked>, NoEstimate> {
+        match (self.best.kept.is_empty(), &self.first_error) {
+            (true, Some(error)) => Err(error.clone()),
+            _ => Ok(self.best.kept.iter().take(number).map(|own| own.1.clone()).collect()),
+        }
+    }
+
+    fn best(self: Box<Self>) -> Result<Vec<Ranked>, NoEstimate> {
+        self.nearest(self.best.most)
     }
 }
 

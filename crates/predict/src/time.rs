@@ -1,6 +1,7 @@
 //! The one time model of GPUs: seconds per limiter from what a launch asks of the device, however that was counted, and how they combine. A
 //! rate that the profile does not know makes its limiter unknown, by name, and nothing else.
 
+use crate::texture::Images;
 use crate::volumes::behind::dram::Dram;
 use crate::volumes::behind::spilled::beyond_registers;
 use crate::volumes::first_level::l1::{Rule, wavefront};
@@ -60,6 +61,8 @@ pub struct Counts<'a> {
     pub dram: Result<Dram, Unknown>,
     /// How often a thread waits for loads, and for how many at once.
     pub waits: Waits,
+    /// What units do for images, where fetches of the device were fitted.
+    pub images: Option<Images>,
 }
 
 /// Times, and loads in flight together.
@@ -133,7 +136,8 @@ pub fn parts_at(counts: &Counts, on: &Profile, clock: Option<Hertz>) -> Parts {
     };
     limits.push((Limiter::L1, l1));
     if let Some(bytes) = counts.texels {
-        limits.push((Limiter::Texture, over(bytes, &m.texture_l1.bandwidth, "memory.texture_l1.bandwidth")));
+        let texels = over(bytes, &m.texture_l1.bandwidth, "memory.texture_l1.bandwidth");
+        limits.push((Limiter::Texture, texels.map(|texels| texels + machine.filling(counts))));
     }
     limits.push((Limiter::Local, if counts.local == 0.0 { Ok(Seconds::ZERO) } else { machine.busiest(counts.local * wavefront(on)) }));
     let l2 =
@@ -348,7 +352,13 @@ impl Machine<'_> {
     }
 
     fn issue(&self, demand: &Counts) -> Result<Seconds, Unknown> {
-        let rate = self.on.execution.issue_per_clock.known_as("execution.issue_per_clock")?;
+        let e = &self.on.execution;
+        // What issues is no slower than what it issues to.
+        let rate = match (e.issue_per_clock.known_as("execution.issue_per_clock"), e.fma_per_clock.get()) {
+            (Ok(rate), _) => *rate,
+            (Err(_), Some(lanes)) => lanes / f64::from(demand.warp.max(1)),
+            (Err(unknown), None) => return Err(unknown),
+        };
         self.busiest(self.instructions(demand) / rate)
     }
 
@@ -363,7 +373,14 @@ impl Machine<'_> {
         let units = m.texture_l1.instances.get().map_or(cores, |&n| f64::from(n));
         let texels = over(demand.texels.unwrap_or(0.0), &m.texture_l1.bandwidth, "memory.texture_l1.bandwidth")?;
         let buffers = over(demand.asked, &m.l2.bandwidth, "memory.l2.bandwidth")?;
-        Ok((texels.0 * units + buffers.0 * cores) * self.clock()?.0 + demand.local * wavefront(self.on))
+        let filling = demand.images.as_ref().map_or(0.0, |images| images.filling().0);
+        Ok((texels.0 * units + filling + buffers.0 * cores) * self.clock()?.0 + demand.local * wavefront(self.on))
+    }
+
+    /// What texture units take for lines that are not held.
+    fn filling(&self, demand: &Counts) -> Seconds {
+        let units = self.on.memory.texture_l1.instances.get().or(self.on.execution.cores.get()).map_or(1.0, |&units| f64::from(units));
+        demand.images.as_ref().map_or(Seconds::ZERO, |images| images.filling() / units)
     }
 
     /// Groups that a core has at once of a kernel that copies to local memory in a loop: compilers hold more than is counted.
@@ -417,7 +434,25 @@ impl Machine<'_> {
             let (beyond_l1, beyond_l2, beyond_llc) = (part(demand.l2_load.clone()?), part(dram.behind_l2), part(dram.load));
             // Where there is no last level, all that leaves the second comes from memory.
             let llc = m.llc.latency.get().map_or(last, |latency| latency.0.min(last));
-            for &(times, together) in &demand.waits {
+            if let Some(images) = &demand.images {
+                let clock = self.clock()?.0;
+                let [asked, second, behind] = images.bytes;
+                let buffers = (demand.requested - asked).max(0.0);
+                let part = |bytes: f64| if buffers > 0.0 { (bytes.max(0.0) / buffers).min(1.0) } else { 0.0 };
+                let (beyond_l1, beyond_l2) = (part(demand.l2_load.clone()? - second), part(dram.load - behind));
+                for &(times, loads, fetches) in &images.runs {
+                    let any = |miss: f64| 1.0 - (1.0 - miss).powf(loads);
+                    let own = if loads > 0.0 {
+                        first + (l2 - first).max(0.0) * any(beyond_l1) + (last - l2).max(0.0) * any(beyond_l2)
+                    } else {
+                        0.0
+                    };
+                    let fetched = if fetches > 0.0 { images.wait(fetches).0 * clock } else { 0.0 };
+                    waiting += times * own.max(fetched);
+                    memory += times * (last * any(beyond_l2)).max(images.memory(fetches).0 * clock);
+                }
+            }
+            for &(times, together) in demand.waits.iter().filter(|_| demand.images.is_none()) {
                 // The slowest of the loads that are in flight together ends the wait; a line that one of them misses is a hit to the others.
                 let any = |miss: f64| (miss * together).min(1.0);
                 let cached = first + (l2 - first).max(0.0) * any(beyond_l1);

@@ -1,9 +1,9 @@
 //! The coarse count on kernels whose requests are known by hand, and the one time that both counts go through.
 
 use warpsight_ir::layout::ImageLayout;
-use warpsight_ir::profile::Fact;
+use warpsight_ir::profile::{Fact, Source};
 use warpsight_ir::text::parse;
-use warpsight_ir::{Checked, CostModel, Kernel, Limiter, NoEstimate, Profile, profile};
+use warpsight_ir::{Bytes, Checked, CostModel, Kernel, Limiter, NoEstimate, Profile, profile};
 use warpsight_predict::KernelModel;
 use warpsight_predict::coarse::Coarse;
 use warpsight_predict::coarse::requests::{Lines, Requests, requests};
@@ -62,8 +62,16 @@ fn lines_of_rows_and_columns() {
     );
     let column = counted(&kernel);
     assert_eq!((column.load_lines, column.store_lines), (64.0, 4.0));
-    let model = |k: &Kernel| KernelModel.estimate(k, &adreno()).expect("known");
-    assert!(model(&kernel).limits.of(Limiter::L2).0 > 8.0 * model(&copy("g, l", "g, l")).limits.of(Limiter::L2).0);
+    let ratio = |on: &Profile| {
+        let l2 = |k: &Kernel| KernelModel.estimate(k, on).expect("known").limits.of(Limiter::L2).0;
+        l2(&kernel) / l2(&copy("g, l", "g, l"))
+    };
+    assert!(ratio(&adreno()) > 8.0);
+    // Walks show the second level's lines alone. What it is asked for at once are 32 bytes at most, what texture caches are filled by: 64 of
+    // these and 256 B of stores, not 256 and 256.
+    let mut walked = adreno();
+    walked.memory.sector = Fact::known(Bytes(256.0), Source::Simulated, "a walk");
+    assert!((ratio(&walked) - (64.0 * 32.0 + 256.0) / 512.0).abs() < 0.01, "{}", ratio(&walked));
 }
 
 #[test]

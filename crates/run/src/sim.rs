@@ -116,6 +116,28 @@ impl Sim {
         Ok(all)
     }
 
+    /// What the launches of a job take without their results, on caches that they warmed, by parts as its report says, and what the simulator's
+    /// compiler says of the first; `None` where one of them takes longer than `most`.
+    ///
+    /// # Errors
+    /// As [`Device::run`].
+    pub fn time_within(&self, job: &Job, most: Seconds) -> Result<Option<(Seconds, Feedback)>, DeviceError> {
+        let mut session = self.session(&job.memory)?;
+        session.load(&job.programs)?;
+        let launches = session.ledger.launches(&job.launches)?;
+        let cycles = (most.0 * self.simulator.silicon().core.clock).clamp(0.0, u64::MAX as f64) as u64;
+        let sampling = Sampling { cycles, ..Sampling::default() };
+        let mut reports = vec![];
+        for _ in ["to warm caches", "to be timed"] {
+            reports = session.pass(&launches, CacheState::Warm, Some(sampling))?;
+            if reports.len() < launches.len() {
+                return Ok(None);
+            }
+        }
+        let taken = reports.iter().map(|report| report.time).sum();
+        Ok(reports.first().zip(launches.first()).map(|(report, launch)| (taken, session.feedback(launch, report))))
+    }
+
     fn session(&self, memory: &[MemorySpec]) -> Result<SimSession<'_>, DeviceError> {
         let ledger = Ledger::open(memory, &self.info.limits, |held| self.footprint(held.kind))?;
         let mut end = PAGE;
@@ -151,7 +173,7 @@ impl Device for Sim {
 }
 
 impl SimSession<'_> {
-    /// Runs every launch in order; a report for each. What is only `timed` leaves memory as it is, where no address depends on what it holds.
+    /// Runs every launch in order; a report for each up to one that is given up for its length. What is only `timed` leaves memory as it is, where no address depends on what it holds.
     fn pass(&mut self, launches: &[CheckedLaunch], cache: CacheState, timed: Option<Sampling>) -> Result<Vec<Report>, DeviceError> {
         let simulator = &self.sim.simulator;
         let mut reports = Vec::with_capacity(launches.len());
@@ -164,6 +186,7 @@ impl SimSession<'_> {
             if let Some(sampling) = timed {
                 match simulator.time_in(program, &launch.named, sampling, &mut self.caches, Some(&addresses)) {
                     Err(SimFault::NeedsData { .. }) => {}
+                    Err(SimFault::Longer { .. }) => return Ok(reports),
                     report => {
                         reports.push(report.map_err(|fault| error(fault, launch))?);
                         continue;
@@ -319,7 +342,7 @@ fn error(fault: SimFault, launch: &CheckedLaunch) -> DeviceError {
         SimFault::Fault { kernel, group, item, what } => {
             DeviceError::Fault { kernel: kernel.to_string(), what: format!("group {group:?}, work-item {item}: {what}") }
         }
-        SimFault::Steps { ref kernel, .. } | SimFault::NeedsData { ref kernel, .. } => {
+        SimFault::Steps { ref kernel, .. } | SimFault::NeedsData { ref kernel, .. } | SimFault::Longer { ref kernel, .. } => {
             DeviceError::Fault { kernel: kernel.to_string(), what: fault.to_string() }
         }
         SimFault::Contradiction { kernel, what } => {

@@ -57,6 +57,14 @@ pub enum SimFault {
         /// Steps of all waves that were taken.
         limit: u64,
     },
+    /// It takes more cycles than were asked about.
+    #[error("kernel `{kernel}`: more than {cycles} cycles")]
+    Longer {
+        /// The kernel.
+        kernel: Name,
+        /// The cycles.
+        cycles: u64,
+    },
     /// A rule of the simulator's own compiler that it broke.
     #[error("kernel `{kernel}`: the simulator contradicts itself: {what}")]
     Contradiction {

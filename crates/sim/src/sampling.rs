@@ -14,16 +14,18 @@ use crate::totals::Totals;
 pub struct Sampling {
     /// A launch of about so many memory instructions of waves, or fewer, is simulated wholly.
     pub requests: u64,
+    /// A launch whose simulated parts take more cycles is given up ([`SimFault::Longer`](crate::SimFault::Longer)).
+    pub cycles: u64,
 }
 
 impl Sampling {
     /// Every group.
-    pub const ALL: Self = Self { requests: u64::MAX };
+    pub const ALL: Self = Self { requests: u64::MAX, cycles: u64::MAX };
 }
 
 impl Default for Sampling {
     fn default() -> Self {
-        Self { requests: 200_000 }
+        Self { requests: 200_000, ..Self::ALL }
     }
 }
 
@@ -75,7 +77,7 @@ impl Plan {
     /// For so many groups on a device that holds `round` at once.
     pub fn new(groups: u64, round: u64, sampling: Sampling) -> Self {
         let round = round.max(1);
-        let decided = sampling == Sampling::ALL || groups < (FIRST + APART + 2) * round;
+        let decided = sampling.requests == u64::MAX || groups < (FIRST + APART + 2) * round;
         let first = Window { from: 0, to: if decided { groups } else { FIRST * round } };
         Self { groups, round, requests: sampling.requests, windows: vec![first], at: 0, next: 0, decided, seen: vec![Seen::default()] }
     }
@@ -179,7 +181,7 @@ mod tests {
 
     /// Dispatches groups one after another, each so many ticks after the one before; what is simulated, and what the whole is taken to take.
     fn dispatched(groups: u64, round: u64, requests: u64, each: impl Fn(u64) -> u64) -> (u64, f64) {
-        let mut plan = Plan::new(groups, round, Sampling { requests });
+        let mut plan = Plan::new(groups, round, Sampling { requests, ..Sampling::ALL });
         let mut now = 0;
         // Each group makes ten requests; windows are decided on after as many groups as the first has.
         let mut requests = 0;

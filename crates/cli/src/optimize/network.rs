@@ -2,6 +2,7 @@
 
 mod page;
 
+use super::searched::Found;
 use super::{Args, sequences};
 use crate::accesses::{self, Chosen as Touched};
 use crate::failure::{Failure, Kind};
@@ -22,7 +23,7 @@ use warpsight_engine::verify::tolerance;
 use warpsight_generate::layout::stored;
 use warpsight_graph::{GraphError, Plan, PlanTensor, evaluate_f64};
 use warpsight_ir::sample::{geometric_error, spearman};
-use warpsight_ir::{Family, KnobValue, Name, Seconds};
+use warpsight_ir::{Family, KnobValue, Name, Seconds, TimeSource};
 
 /// Optimizes a network.
 pub fn run(path: &Path, args: &Args, target: &mut Target, record: &mut Record, json: bool) -> Result<(), Failure> {
@@ -78,6 +79,14 @@ pub struct Done {
     pub inputs: Vec<Vec<f32>>,
     /// Largest difference of any output from the reference, or why there is none.
     pub difference: Result<f64, String>,
+}
+
+impl Done {
+    /// What its kernels take one by one, together; `None` where the device has no clock.
+    pub fn kernels_time(&self, network: &Network) -> Option<(Seconds, TimeSource)> {
+        let times = network.steps.iter().map(|step| self.choice.tuned[&network.key(&self.choice.selection, step)].time);
+        times.reduce(|sum, own| sum.zip(own).map(|(sum, own)| (sum.0 + own.0, own.1))).flatten()
+    }
 }
 
 /// A plan's outputs for one array per input, in `f64`.
@@ -366,11 +375,13 @@ fn register_error(rows: &[Row]) -> Option<f64> {
 }
 
 /// The report of an operator that takes several kernels.
+#[expect(clippy::too_many_arguments, reason = "what one run of the verb has at hand")]
 pub fn show_operator(
     text: &str,
     chosen: &Chosen,
     network: &Network,
     done: &Done,
+    found: Option<&Found>,
     args: &Args,
     target: &Target,
     json: bool,
@@ -379,6 +390,7 @@ pub fn show_operator(
     write_accesses(&mut rows, network, args, target)?;
     if !json {
         print(&rows, network, done, target)?;
+        found.map_or(Ok(()), Found::print)?;
         return sequences::print(chosen.taken.name, &chosen.considered);
     }
     let mut pruned: BTreeMap<&str, usize> = BTreeMap::new();
@@ -386,7 +398,7 @@ pub fn show_operator(
         *pruned.entry(reason).or_default() += n;
     }
     let whole = report(&rows, network, done, target);
-    out(json!({
+    let mut value = json!({
         "op": text,
         "device": target.device.info().id,
         "driver": target.device.info().driver,
@@ -408,5 +420,9 @@ pub fn show_operator(
             "max_abs_diff": done.difference.as_ref().ok(),
             "reason": done.difference.as_ref().err(),
         },
-    }))
+    });
+    if let Some(found) = found {
+        found.into(&mut value);
+    }
+    out(value)
 }

@@ -1,6 +1,7 @@
 //! `warpsight optimize --op …`: one operator.
 
 use super::network::{self, Reference};
+use super::searched::{self, Picked};
 use super::trace::Trace;
 use super::{Args, Search, sequences};
 use crate::accesses::{self, Chosen as Touched};
@@ -16,14 +17,12 @@ use serde_json::{Value, json};
 use warpsight_engine::EngineError;
 use warpsight_engine::candidates::{self, Chosen, Offer};
 use warpsight_engine::network::{Network, Sequence};
-use warpsight_engine::search::{self, Searched};
 use warpsight_engine::tune::{self, Attempt, Candidates, Judge, Tuned};
 use warpsight_engine::verify::{Trial, check_operator};
 use warpsight_generate::operators::{forms, parse_operator};
 use warpsight_generate::{Lowering, Operator, ScheduleFamily};
 use warpsight_graph::Plan;
-use warpsight_ir::sample::{geometric_error, spearman};
-use warpsight_ir::{Config, Family, Name};
+use warpsight_ir::{Family, Name};
 use warpsight_run::{Device, Init, Job};
 
 /// Values that the reference of a whole operator computes at most, expression by expression: some ten seconds' worth.
@@ -34,7 +33,6 @@ struct Outcome {
     family: ScheduleFamily,
     candidates: Candidates,
     chosen: Tuned,
-    search: Option<Searched>,
     /// The file that says what it touches.
     accesses: Option<String>,
 }
@@ -67,9 +65,6 @@ pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, mu
     if args.dump.is_none() {
         check_operator(&operator, &target.device.info().limits)?;
     }
-    if args.search != Search::Model {
-        return kernels(text, &operator, &Chosen::as_it_is(&operator), args, target, record, &mut trace, json);
-    }
     let judging = Judging::new(target, args.top, args.runs);
     let offer = Offer { limits: &target.device.info().limits, names: args.sequences.as_deref() };
     let chosen = candidates::choose(&operator, &judging.judge(&target.profile), &offer)?;
@@ -95,12 +90,8 @@ fn kernels(
     json: bool,
 ) -> Result<(), Failure> {
     let operator = &chosen.taken.operator;
-    if args.dump.is_none() && args.search == Search::Model && operator.steps.len() > 1 {
+    if args.dump.is_none() && operator.steps.len() > 1 {
         return sequence(text, direct, chosen, args, target, record, trace, json);
-    }
-    if let (Some(_), [_, _, ..]) = (&args.out, operator.steps.as_slice()) {
-        return Err(Failure::input(format!("--search exhaustive times the {} kernels of this operator one by one", operator.steps.len()))
-            .help("--out writes them together: leave --search out"));
     }
     let judging = Judging::new(target, args.top, args.runs);
     let mut rng = fastrand::Rng::new();
@@ -119,6 +110,11 @@ fn kernels(
     }
     if let Some(stage) = args.dump {
         return dump(text, stage, &dumped, json);
+    }
+    let mut found = None;
+    if let ([one], Search::Exhaustive) = (outcomes.as_mut_slice(), args.search) {
+        let picked = Picked { name: chosen.taken.name, time: one.chosen.time, alone: Some(&mut one.chosen) };
+        found = searched::search(direct, picked, args, target, record, &mut rng)?;
     }
     if let Some(out) = &args.out {
         for outcome in &outcomes {
@@ -143,9 +139,15 @@ fn kernels(
         let mut value = report(text, target, &outcomes);
         value["sequence"] = json!(chosen.taken.name);
         value["sequences"] = sequences::considered(&chosen.considered);
+        if let Some(found) = &found {
+            found.into(&mut value);
+        }
         out(value)?;
     } else {
         print(&outcomes)?;
+        if let Some(found) = &found {
+            found.print()?;
+        }
         sequences::print(chosen.taken.name, &chosen.considered)?;
         target.told()?;
     }
@@ -176,7 +178,14 @@ fn sequence(
     if let Some(trace) = trace.take() {
         trace.write(text, &[network.job(&done.choice.selection, &done.inputs).job])?;
     }
-    network::show_operator(text, chosen, &network, &done, args, target, json)
+    let found = match args.search {
+        Search::Model => None,
+        Search::Exhaustive => {
+            let picked = Picked { name: chosen.taken.name, time: done.kernels_time(&network), alone: None };
+            searched::search(direct, picked, args, target, record, &mut rng)?
+        }
+    };
+    network::show_operator(text, chosen, &network, &done, found.as_ref(), args, target, json)
 }
 
 fn optimize(
@@ -189,32 +198,19 @@ fn optimize(
 ) -> Result<Outcome, Failure> {
     let bar = progress::bar(judge.top, family.name());
     bar.set_message("ranking");
-    let (candidates, ranked) = tune::rank_all(&family, judge)?;
+    let (candidates, ranked) = match args.search {
+        Search::Model => tune::rank_all(&family, judge)?,
+        // What is picked is of what is timed.
+        Search::Exhaustive => tune::rank(&family, searched::space(&family, args.space, 1).into_iter(), judge)?,
+    };
     bar.set_message("verifying and timing");
     let mut observe = |attempt: &Attempt| {
         bar.inc(1);
         record.attempt(&family, attempt)
     };
-    let mut chosen = tune::choose(&family, &ranked, judge, device, rng, &mut observe)?;
+    let chosen = tune::choose(&family, &ranked, judge, device, rng, &mut observe)?;
     bar.finish_and_clear();
-    if args.search == Search::Model {
-        return Ok(Outcome { family, candidates, chosen, search: None, accesses: None });
-    }
-    let done = record.done(&family)?;
-    let bar = progress::bar(candidates.left, family.name());
-    let known = |config: &Config| done.get(&serde_json::to_string(&family.space().describe(config)).unwrap_or_default()).copied();
-    let mut step = || {
-        bar.inc(1);
-        if progress::interrupted() { Err(EngineError::Interrupted) } else { Ok(()) }
-    };
-    let mut observe = |attempt: &Attempt| record.attempt(&family, attempt);
-    let mut searching = search::Search { family: &family, judge, device, rng, observe: &mut observe };
-    let mut found = searching.all(&known, &mut step).inspect_err(|_| bar.abandon())?;
-    bar.finish_and_clear();
-    if let Some(found) = &mut found {
-        searching.finals(&mut chosen, found)?;
-    }
-    Ok(Outcome { family, candidates, chosen, search: found, accesses: None })
+    Ok(Outcome { family, candidates, chosen, accesses: None })
 }
 
 /// The steps of the operator after a step of lowering.
@@ -249,13 +245,6 @@ fn report(text: &str, target: &Target, outcomes: &[Outcome]) -> Value {
         });
         if let Some(file) = &o.accesses {
             value["chosen"]["accesses"] = json!(file);
-        }
-        if let (Some(Searched { best: (config, time), pairs }), Some((chosen, _))) = (&o.search, chosen.time) {
-            value["timed"] = json!(pairs.len());
-            value["rank_correlation"] = json!(spearman(pairs));
-            value["geometric_error"] = json!(geometric_error(pairs));
-            value["best"] = json!({"config": o.family.space().describe(config), "time_s": time});
-            value["loss_percent"] = json!(100.0 * (chosen.0 / time.0 - 1.0));
         }
         value
     };
@@ -316,24 +305,6 @@ fn print(outcomes: &[Outcome]) -> Result<(), Failure> {
             o.chosen.registers,
             crate::report::dash(o.chosen.feedback.registers)
         ))?;
-        if let (Some(Searched { best: (best, time), pairs }), Some((chosen, source))) = (&o.search, o.chosen.time) {
-            out(format_args!(
-                "{}: prediction against {} over {} configurations: geometric error x{:.2}, rank correlation {:.2}",
-                o.family.name(),
-                source.name(),
-                pairs.len(),
-                geometric_error(pairs),
-                spearman(pairs)
-            ))?;
-            out(format_args!(
-                "{}: best of all {} us ({}): {}; the choice loses {:.1} %",
-                o.family.name(),
-                micros(*time),
-                source.name(),
-                config(&o.family.space().describe(best)),
-                100.0 * (chosen.0 / time.0 - 1.0)
-            ))?;
-        }
     }
     Ok(())
 }

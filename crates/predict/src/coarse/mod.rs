@@ -3,8 +3,10 @@
 
 pub mod requests;
 
+use crate::texture::{Fetch, Images, runs};
 use crate::time::{Counts, Parts, nothing_known, parts, waits};
 use crate::volumes::behind::dram::Dram;
+use crate::volumes::count::asked_at_once;
 use crate::volumes::cpu::{self, is_cpu};
 use crate::volumes::first_level::images;
 use crate::volumes::first_level::l1::Rule;
@@ -54,7 +56,7 @@ impl<'p> Coarse<'p> {
                 warp: e.warp.need(on, "execution.warp")?,
                 texture: line(&m.texture_l1.line),
                 buffer: line(&first.line),
-                sector: m.sector.get().map_or(line(&first.line), |bytes| bytes.0),
+                sector: m.sector.get().map_or(line(&first.line), |bytes| bytes.0.min(asked_at_once(on).unwrap_or(f64::INFINITY))),
                 layout: on.image.layout.get().copied().unwrap_or(ASSUMED),
             },
             cores,
@@ -103,10 +105,17 @@ impl<'p> Coarse<'p> {
             found.tensors.iter().filter(|own| own.touched && !own.written && keep(own)).map(|own| own.group_bytes * groups).sum()
         };
         let texture = self.texture_misses(&found, warps, once(&|own| own.image), resident_groups * warps_per_group);
+        let texture_asked = found.texture_lines * warps * self.lines.texture;
         let l2_load = texture + self.buffer_misses(requested, once(&|own| !own.image), groups);
         let concurrent = resident_groups * self.cores;
-        let (behind_l2, store) = moved(&found, groups, concurrent, self.l2_bytes);
-        let (load, _) = moved(&found, groups, concurrent, self.l2_bytes + self.llc_bytes);
+        let images = Fetch::of(kernel, self.on).map(|fetch| {
+            let fetches = found.fetches * warps;
+            let lines = texture / self.lines.texture / fetches.max(1.0);
+            let behind = moved(&found, groups, concurrent, self.l2_bytes, |own| own.image).0;
+            Images { fetch, fetches, lines, any: lines.min(1.0), bytes: [texture_asked, texture, behind], runs: runs(kernel) }
+        });
+        let (behind_l2, store) = moved(&found, groups, concurrent, self.l2_bytes, |_| true);
+        let (load, _) = moved(&found, groups, concurrent, self.l2_bytes + self.llc_bytes, |_| true);
         Ok(Counts {
             kernel,
             resident,
@@ -118,12 +127,13 @@ impl<'p> Coarse<'p> {
             instructions: found.instructions * warps,
             replays: 0.0,
             conditions: found.conditions * warps,
-            requested: requested + found.texture_lines * warps * self.lines.texture,
+            requested: requested + texture_asked,
             l2_load: Ok(l2_load),
             l2_store: found.store_lines * warps * self.lines.sector,
             contended: 0.0,
             dram: Ok(Dram { load_wave: load, load, store, behind_l2, by_cause: vec![], per_field: vec![] }),
             waits: waits(kernel, self.on),
+            images,
         })
     }
 
@@ -142,13 +152,14 @@ impl<'p> Coarse<'p> {
     }
 }
 
-/// Bytes from and to what is behind a cache of that size: every touched tensor once, and again for each sweep that the cache does not hold.
-fn moved(found: &Requests, groups: f64, concurrent: f64, cache: f64) -> (f64, f64) {
+/// Bytes from and to what is behind a cache of that size: every touched tensor once, and again for each sweep that the cache does not hold. Of
+/// some of the tensors, which share the cache with all.
+fn moved(found: &Requests, groups: f64, concurrent: f64, cache: f64, of: impl Fn(&TensorTraffic) -> bool) -> (f64, f64) {
     let touched = || found.tensors.iter().filter(|own| own.touched);
     let total: f64 = touched().map(|own| own.bytes).sum();
     let missing = if total > 0.0 { ((total - cache) / total).max(0.0) } else { 0.0 };
     let (mut load, mut store) = (0.0, 0.0);
-    for own in touched() {
+    for own in touched().filter(|own| of(own)) {
         let sweeps = (groups / own.distinct_groups / concurrent.max(1.0)).max(1.0);
         let once = own.bytes.min(own.group_bytes * own.distinct_groups);
         if own.written {

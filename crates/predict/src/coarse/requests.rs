@@ -4,6 +4,7 @@
 
 use crate::volumes::first_level::costs::{Request, Sizes};
 use crate::volumes::first_level::l1::Rule;
+use crate::volumes::first_level::local::fullest;
 use crate::volumes::first_level::warps::wavefronts;
 use crate::volumes::kernel::image;
 use smallvec::SmallVec;
@@ -21,6 +22,8 @@ pub struct Requests {
     pub texels: f64,
     /// Bytes of these texels.
     pub texel_bytes: f64,
+    /// Texels that one work-item reads.
+    pub fetches: f64,
     /// Bytes one work-item reads from or writes to buffers.
     pub buffer_bytes: f64,
     /// Distinct lines per warp instruction, summed over the instructions of one warp: images.
@@ -166,6 +169,7 @@ impl Walker<'_> {
             TensorPlace::Image { format, .. } => {
                 found.instructions += times;
                 found.texels += times;
+                found.fetches += if access.kind == AccessKind::Load { times } else { 0.0 };
                 found.texel_bytes += times * f64::from(format.bytes());
                 found.texture_lines += times * warp.lines;
             }
@@ -270,7 +274,10 @@ impl Walker<'_> {
                     touched.len()
                 };
                 let banks = self.rule.map_or(32, Rule::banks);
-                let waves = wavefronts(&offsets, bytes, 0, banks as usize);
+                let waves = match (place, self.rule) {
+                    (TensorPlace::Buffer { space: Space::Local, .. }, None) => fullest(&offsets, bytes, 0).into(),
+                    _ => wavefronts(&offsets, bytes, 0, banks as usize),
+                };
                 let cycles = self.rule.map_or(0.0, |rule| {
                     let line = self.lines.buffer as u32;
                     let sizes = Sizes { warp: self.lines.warp, sector: self.lines.sector as u32, line, banks, texture: None };

@@ -25,6 +25,7 @@ use super::kernel::gathers::Gather;
 use super::kernel::lanes;
 use super::kernel::subject::{Field, Side, Subject, Touch};
 use super::known::Known;
+use crate::texture::{self, Fetch, Images};
 use crate::time::{Counts, waits};
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -116,6 +117,7 @@ impl<'k> Exact<'k> {
         let turns = subject.local.iter().flat_map(Field::all).any(|touch| touch.kind == AccessKind::Atomic);
         let shared: Vec<Instruction> = match turns {
             true => priced(&subject, &subject.local, banks, (Asked::Turns, &atomics::in_turn)),
+            false if rule.is_err() => priced(&subject, &subject.local, banks, (Asked::Passes, &local::banked)),
             false => priced(&subject, &subject.local, banks, (Asked::Passes, &local::passes)),
         };
         let constant = priced(&subject, &subject.constant, banks, (Asked::Replays, &different_words));
@@ -144,6 +146,11 @@ impl<'k> Exact<'k> {
         let asked = asked * f64::from(sizes.sector);
         let kept = drawn::kept(&subject, on, sizes, (room.cut, (compulsory - asked).max(0.0) / groups), notes);
         let left = if asked > 0.0 { kept / asked } else { 0.0 };
+        let followed = followed(kernel, on, (&subject, &found), sizes, &resident);
+        let kept_by_textures = match &followed {
+            Some(own) => own.bytes[0] - own.bytes[1],
+            None => images::kept(&subject, on, (&found, &uses), sizes, &resident, notes),
+        };
         let l2_load = effective(on, caches, room).map(|effective| {
             let bytes = effective.map_or(requested, |effective| {
                 let mut bytes = 0.0;
@@ -174,7 +181,7 @@ impl<'k> Exact<'k> {
                 }
                 bytes - found
             });
-            bytes - kept - images::kept(&subject, on, (&found, &uses), sizes, &resident, notes)
+            bytes - kept - kept_by_textures
         });
         let contended = atomics::contended(&subject, sizes, notes);
         let read_only = read_only(&subject, &found, on, notes);
@@ -198,11 +205,22 @@ impl<'k> Exact<'k> {
             images::remarks(&subject, on, sizes, notes);
         }
         let of = |image: bool| subject.fields.iter().filter(move |field| field.image.is_some() == image);
+        let followed = followed.map(|own| match &dram {
+            Ok(dram) => {
+                let loaded = dram.per_field.iter().zip(&subject.fields).filter(|own| own.1.image.is_some()).map(|own| own.0.1);
+                Images { bytes: [own.bytes[0], own.bytes[1], loaded.sum::<f64>().min(dram.load)], ..own }
+            }
+            Err(_) => own,
+        });
+        if followed.is_none() && subject.fields.iter().any(|field| field.image.is_some()) {
+            notes.push("texture: fetches are taken for loads of the first level, because the profile has no fit of them".to_owned());
+        }
         let counts = Counts {
             kernel,
             asked: asked_of(&subject, of(false)),
             texels: of(true).next().map(|_| asked_of(&subject, of(true))),
             waits: waits(kernel, on),
+            images: followed,
             resident,
             warp: sizes.warp,
             l1: rule.as_ref().map_err(Clone::clone).map(|_| {
@@ -228,6 +246,25 @@ impl<'k> Exact<'k> {
     pub fn requested(&self, field: usize, keep: fn(AccessKind) -> bool) -> f64 {
         self.accesses.iter().filter(|at| at.field == field && keep(at.kind)).map(|at| at.sectors).sum::<u64>() as f64 * self.sectors[field]
     }
+}
+
+/// What texture units do, by following warps that share one; what comes from memory is still to be counted. `None` where images have no cache of
+/// their own or fetches were not fitted.
+fn followed(
+    kernel: &Kernel,
+    on: &Profile,
+    (subject, found): (&Subject, &[Instruction]),
+    sizes: Sizes,
+    resident: &Occupancy,
+) -> Option<Images> {
+    let line = f64::from(sizes.texture?);
+    let own = texture::found(kernel, on, resident)?;
+    let images = || found.iter().filter(|i| subject.fields[i.field].tiled().is_some() && i.kind == AccessKind::Load);
+    let fetches = images().map(|i| i.executions).sum::<u64>() as f64;
+    let asked = images().map(|i| i.sectors).sum::<u64>() as f64 * line;
+    let missed = if own.asked > 0.0 { asked * own.missed / own.asked } else { 0.0 };
+    let fetch = Fetch::of(kernel, on)?;
+    Some(Images { fetch, fetches, lines: own.missed, any: own.any, bytes: [asked, missed, 0.0], runs: texture::runs(kernel) })
 }
 
 /// Bytes that lanes ask for, over the launch.
@@ -260,7 +297,7 @@ fn sizes(on: &Profile, rule: Option<&Rule>, notes: &mut Vec<String>) -> Result<S
     let m = &on.memory;
     let bytes = |fact: &Fact<Bytes>| fact.get().map(|bytes| bytes.0 as u32).filter(|&bytes| bytes >= 4);
     let line = bytes(&m.buffer_l1.line).or(bytes(&m.l2.line));
-    let sector = bytes(&m.sector).or(line);
+    let sector = bytes(&m.sector).map(|sector| asked_at_once(on).map_or(sector, |most| sector.min(most as u32))).or(line);
     let (Some(line), Some(sector)) = (line, sector) else {
         return Err(Unknown::new("memory.buffer_l1.line", "nor does the profile know the lines of the second level").of(on));
     };
@@ -269,6 +306,13 @@ fn sizes(on: &Profile, rule: Option<&Rule>, notes: &mut Vec<String>) -> Result<S
     }
     let warp = on.execution.warp.need(on, "execution.warp")?;
     Ok(Sizes { warp, sector, line, banks: rule.map_or(32, |rule| rule.banks()), texture: images::own_line(on) })
+}
+
+/// Bytes that buffers ask the second level for at once where they have no first one, at most: what texture caches are filled by. Walks show by how
+/// much the second level is filled, and nothing smaller.
+pub fn asked_at_once(on: &Profile) -> Option<f64> {
+    let apart = matches!(on.memory.buffer_l1.bytes, Fact::Absent { .. });
+    on.memory.texture_l1.line.get().filter(|_| apart).map(|line| line.0)
 }
 
 /// What the launch moves between the second-level cache and memory.

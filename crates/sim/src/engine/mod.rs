@@ -21,7 +21,7 @@ use crate::report::Report;
 use crate::sampling::{Plan, Sampling};
 use crate::silicon::Silicon;
 use crate::tensors::Tensor;
-use crate::timing::{Server, Time, ticks};
+use crate::timing::{PER_CYCLE, Server, Time, ticks};
 use crate::wave::Wave;
 use groups::{Group, lane_rows};
 use queue::Queue;
@@ -85,6 +85,8 @@ pub struct Engine<'a, const W: usize> {
     memory_instructions: u64,
     spill_base: u64,
     steps: u64,
+    /// When a launch is given up.
+    most: Time,
     /// Told what waves do, where somebody wants to see it.
     recorder: Option<&'a mut Recorder>,
     /// Ticks of one scalar instruction, and other constants.
@@ -146,6 +148,7 @@ impl<'a, const W: usize> Engine<'a, W> {
             memory_instructions: 0,
             spill_base,
             steps: 0,
+            most: sampling.cycles.saturating_mul(PER_CYCLE as Time),
             recorder: None,
             instruction,
             per_instruction: Divisor::new(instruction),
@@ -183,6 +186,9 @@ impl<'a, const W: usize> Engine<'a, W> {
         while let Some(wave) = turn {
             if self.steps > self.silicon.limits.steps {
                 return Err(SimFault::Steps { kernel: self.program.name.clone(), limit: self.silicon.limits.steps });
+            }
+            if self.waves[wave].time > self.most {
+                return Err(SimFault::Longer { kernel: self.program.name.clone(), cycles: self.most / PER_CYCLE as Time });
             }
             let goes_on = self.advance(wave).map_err(|(lane, what)| self.fault(wave, lane, what))?;
             turn = if goes_on { Some(self.queue.exchange(self.waves[wave].time, wave)) } else { self.queue.take() };

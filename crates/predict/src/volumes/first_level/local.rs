@@ -26,8 +26,13 @@ pub fn passes(request: &Request) -> f64 {
     pairs.sum::<u32>().into()
 }
 
+/// Wavefronts of a request where nobody says in what phases lanes are served: each bank hands out one word at a time, to all that want it.
+pub fn banked(request: &Request) -> f64 {
+    fullest(request.offsets, request.bytes, request.begin).into()
+}
+
 /// Distinct words in the fullest of 32 banks.
-fn fullest(lanes: &[i64], bytes: i64, begin: i64) -> u32 {
+pub fn fullest(lanes: &[i64], bytes: i64, begin: i64) -> u32 {
     let mut words: SmallVec<[i64; 64]> =
         lanes.iter().flat_map(|lane| (0..bytes / 4).map(move |word| (begin + lane).div_euclid(4) + word)).collect();
     words.sort_unstable();
@@ -41,7 +46,7 @@ fn fullest(lanes: &[i64], bytes: i64, begin: i64) -> u32 {
 pub fn cycles(own: &Instruction, rule: Option<&Rule>, warp: u32) -> f64 {
     let lanes = own.executions as f64 * f64::from(warp);
     match (own.kind, rule) {
-        (AccessKind::Atomic, _) => own.price,
+        (AccessKind::Atomic, _) | (_, None) => own.price,
         (AccessKind::Load, Some(Rule::Cdna)) => (lanes / LOCAL_LANES).max(own.wavefronts as f64),
         (_, Some(Rule::Nvidia { lsu_lanes, wavefront })) => own.price.max(lanes / lsu_lanes / wavefront),
         _ => own.wavefronts as f64,

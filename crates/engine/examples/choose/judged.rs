@@ -1,0 +1,207 @@
+//! One kernel: what configurations of its space take, and what models pick of them.
+
+use std::error::Error;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+use warpsight_engine::search::times;
+use warpsight_engine::tune::{self, Judge};
+use warpsight_generate::family::VERSION;
+use warpsight_generate::prune::Allowance;
+use warpsight_generate::{Place, ScheduleFamily};
+use warpsight_ir::{Config, CostModel, Family, Profile, RankFamily};
+use warpsight_predict::KernelModel;
+use warpsight_predict::baselines::{ReuseDistance, Roofline};
+use warpsight_predict::explore::score::tau;
+use warpsight_predict::paper000::Paper000;
+use warpsight_run::sim::Sim;
+
+/// Who picks.
+pub const PICKERS: [&str; 7] = ["warpsight", "paper000", "reuse distance", "roofline", "tile only", "vanilla", "random"];
+/// Configurations without tiles of which the best group is looked for, at most.
+const VANILLA: usize = 48;
+/// What a configuration may take of the best and be timed to its end.
+const LONGEST: f64 = 4.0;
+/// Configurations that are timed first.
+const FIRST: usize = 8;
+/// Picks of which the best counts where some are timed.
+const FEW: usize = 5;
+
+/// What a picker's choices take of a kernel, seconds.
+#[derive(Clone, Debug, Default)]
+pub struct Picked {
+    /// The first choice; in the mean of all for who picks by chance. `None` where it knows none.
+    pub first: Option<f64>,
+    /// The best of its first few.
+    pub few: Option<f64>,
+    /// Kendall's τ over the space, of who ranks.
+    pub tau: Option<f64>,
+    /// The first choice in words.
+    pub config: String,
+}
+
+/// A kernel whose space was timed.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    pub name: String,
+    /// Configurations that ran.
+    pub timed: usize,
+    pub best: f64,
+    pub best_config: String,
+    /// Configurations within a thousandth of the best.
+    pub ties: usize,
+    /// In the order of [`PICKERS`].
+    pub picked: Vec<Picked>,
+    /// The parts of the space within 1 and 10 % of the best.
+    pub near: [f64; 2],
+}
+
+/// Where and how kernels are judged.
+pub struct Bench<'a> {
+    pub device: &'a str,
+    pub sim: &'a Sim,
+    pub profile: &'a Profile,
+    /// Configurations of a space, at most.
+    pub most: usize,
+    /// Where times are kept.
+    pub kept: &'a Path,
+}
+
+impl Bench<'_> {
+    /// Times a kernel's space and lets everybody pick.
+    pub fn judge(&self, family: &ScheduleFamily) -> Result<Judged, Box<dyn Error>> {
+        let mut configs = family.some(self.most);
+        let plain: Vec<Config> = family.configs().filter(|config| is_vanilla(family, config)).collect();
+        let first = configs.len();
+        configs.extend((0..plain.len().min(VANILLA)).map(|n| plain[n * plain.len() / plain.len().min(VANILLA)].clone()));
+        let mut ran = self.times(family, &configs)?;
+        let (best_config, best) = ran.iter().min_by(|a, b| a.1.total_cmp(&b.1)).copied().ok_or("nothing runs")?;
+        // What was given up takes so many times as long at least.
+        ran.iter_mut().for_each(|own| own.1 = own.1.min(best * LONGEST));
+        let time_of = |config: &Config| ran.iter().find(|own| own.0 == config).map(|own| own.1);
+        let space: Vec<Config> = configs[..first].to_vec();
+        let models: [&(dyn RankFamily + Sync); 4] = [&KernelModel, &Paper000, &ReuseDistance, &Roofline];
+        let mut picked: Vec<Picked> = vec![];
+        for (n, model) in models.into_iter().enumerate() {
+            let judge = Judge { profile: self.profile, model, allowance: Allowance::of(self.profile), top: FEW, runs: 5 };
+            let mut own = self.picks(family, &judge, &space, &time_of);
+            if n == 0 {
+                own.tau = self.ranked(family, &ran);
+            }
+            picked.push(own);
+        }
+        let judge = Judge { profile: self.profile, model: &KernelModel, allowance: Allowance::of(self.profile), top: FEW, runs: 5 };
+        let tiles: Vec<Config> = space.iter().filter(|config| is_plain(family, config)).cloned().collect();
+        picked.push(self.picks(family, &judge, &tiles, &time_of));
+        let vanilla = ran.iter().filter(|own| is_vanilla(family, own.0)).min_by(|a, b| a.1.total_cmp(&b.1));
+        picked.push(vanilla.map_or(Picked::default(), |own| Picked {
+            first: Some(own.1),
+            few: Some(own.1),
+            tau: None,
+            config: words(family, own.0),
+        }));
+        let mean = ran.iter().map(|own| own.1).sum::<f64>() / ran.len() as f64;
+        picked.push(Picked { first: Some(mean), ..Picked::default() });
+        let within = |part: f64| ran.iter().filter(|own| own.1 <= best * (1.0 + part)).count();
+        Ok(Judged {
+            name: family.name().to_string(),
+            timed: ran.len(),
+            best,
+            best_config: self.described(family, best_config),
+            ties: within(1e-3) - 1,
+            picked,
+            near: [0.01, 0.1].map(|part| within(part) as f64 / ran.len() as f64),
+        })
+    }
+
+    fn picks(&self, family: &ScheduleFamily, judge: &Judge, space: &[Config], time_of: &dyn Fn(&Config) -> Option<f64>) -> Picked {
+        let Ok((_, ranked)) = tune::rank(family, space.iter().cloned(), judge) else { return Picked::default() };
+        // A choice that does not run is passed over, as it is where kernels are verified.
+        let times: Vec<(f64, &Config)> = ranked.iter().filter_map(|own| Some((time_of(&own.config)?, &own.config))).collect();
+        let first = times.first();
+        Picked {
+            first: first.map(|own| own.0),
+            few: times.iter().take(FEW).map(|own| own.0).reduce(f64::min),
+            tau: None,
+            config: first.map_or(String::new(), |own| self.described(family, own.1)),
+        }
+    }
+
+    /// A configuration and what the default model says of it.
+    fn described(&self, family: &ScheduleFamily, config: &Config) -> String {
+        let us = |seconds: warpsight_ir::Seconds| 1e6 * seconds.0;
+        let said = KernelModel.estimate(&family.kernel(config), self.profile).map_or_else(
+            |error| error.to_string(),
+            |own| {
+                let limits: Vec<String> = own.limits.0.iter().map(|own| format!("{} {:.1}", own.0.name(), us(own.1))).collect();
+                format!("{:.1} µs predicted: {}", us(own.time), limits.join(", "))
+            },
+        );
+        format!("{} ({said})", words(family, config))
+    }
+
+    /// How the whole space is ranked.
+    fn ranked(&self, family: &ScheduleFamily, ran: &[(&Config, f64)]) -> Option<f64> {
+        let predicted = |config: &Config| KernelModel.estimate(&family.kernel(config), self.profile).ok().map(|own| own.time.0);
+        let best = ran.iter().map(|own| own.1).fold(f64::INFINITY, f64::min);
+        let known = ran.iter().filter(|own| own.1 < best * LONGEST);
+        let pairs: Vec<(f64, f64)> = known.filter_map(|own| Some((predicted(own.0)?, own.1))).collect();
+        (pairs.len() > 2).then(|| tau(&pairs))
+    }
+
+    /// Simulated seconds of what runs, or those that an earlier run kept; infinite of what takes far longer than the best.
+    fn times<'c>(&self, family: &ScheduleFamily, configs: &'c [Config]) -> Result<Vec<(&'c Config, f64)>, Box<dyn Error>> {
+        let mut hash = DefaultHasher::new();
+        (self.device, VERSION, warpsight_generate::ExprKey::of(family.expr()).to_string(), configs).hash(&mut hash);
+        let file = self.kept.join(format!("{:016x}.txt", hash.finish()));
+        let kept = std::fs::read_to_string(&file).unwrap_or_default();
+        let mut all: Vec<Option<f64>> = kept.lines().map(|line| line.parse().ok()).collect();
+        if all.len() != configs.len() {
+            // Those that are expected to be fast first: what takes far longer is given up.
+            let judge = Judge { profile: self.profile, model: &KernelModel, allowance: Allowance::default(), top: FIRST, runs: 5 };
+            let (_, first) = tune::rank(family, configs.iter().cloned(), &judge)?;
+            let first: Vec<Config> = first.into_iter().take(FIRST).map(|own| own.config).collect();
+            let mut least = f64::INFINITY;
+            for time in times(family, self.sim, &first, warpsight_ir::Seconds(f64::INFINITY))?.into_iter().flatten() {
+                least = least.min(time.0);
+            }
+            all.clear();
+            for round in configs.chunks(64) {
+                let found = times(family, self.sim, round, warpsight_ir::Seconds(least * LONGEST))?;
+                all.extend(found.iter().map(|time| time.map(|time| time.0)));
+                least = all.iter().flatten().copied().fold(least, f64::min);
+            }
+            let lines: Vec<String> = all.iter().map(|time| time.map_or("-".to_owned(), |time| time.to_string())).collect();
+            std::fs::create_dir_all(self.kept)?;
+            std::fs::write(file, lines.join("\n") + "\n")?;
+        }
+        Ok(configs.iter().zip(all).filter_map(|(config, time)| Some((config, time?))).collect())
+    }
+}
+
+/// Without patterns: every tensor that may be an image is one, in the usual order; constants lie in rows otherwise.
+fn is_plain(family: &ScheduleFamily, config: &Config) -> bool {
+    let knobs = family.space().describe(config);
+    let is = |name: &str, value: &str| knobs.get(name).is_none_or(|own| own.to_string() == value);
+    let images = family.places(config).is_some_and(|places| places.iter().all(|place| matches!(place, Place::Image)));
+    images && is("stage", "none") && is("reduction_lanes", "1")
+}
+
+/// Without tiles, too: what is left is the group.
+fn is_vanilla(family: &ScheduleFamily, config: &Config) -> bool {
+    let knobs = family.space().describe(config);
+    let one = |(name, value): (&warpsight_ir::Name, &warpsight_ir::KnobValue)| {
+        let text = value.to_string();
+        match &**name {
+            name if name.starts_with("tile_") => text == "1",
+            "unroll" => text == "1" || text == "4",
+            "vector" => text == "4",
+            "window" => text == "rolled" || family.expr().coefficients.is_some(),
+            _ => true,
+        }
+    };
+    is_plain(family, config) && knobs.iter().all(one)
+}
+
+fn words(family: &ScheduleFamily, config: &Config) -> String {
+    family.space().describe(config).iter().map(|(knob, value)| format!("{knob}={value}")).collect::<Vec<_>>().join(" ")
+}

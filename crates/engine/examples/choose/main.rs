@@ -1,0 +1,123 @@
+//! How right choices are that measure nothing: picks of models beside everything timed. Makes bench/choose.md.
+//!
+//!     cargo run --release -p warpsight-engine --example choose -- [--device NAME]… [--op NAME]… [--cases GRID,NEAR] [--configs N]
+//!         [--macs N] [--seed N] [--profiles FOLDER] [--kept FOLDER] [--out FILE.md]
+//!
+//! Devices are simulated (`adreno740`, or FILE.toml), chosen for by what a probe found of them (FOLDER/sim-NAME.toml). Shapes are of the grid of paper
+//! 000's Table 3, and near to it; spaces are a part of all configurations, drawn. Times are simulated, and kept for the next run.
+
+mod cases;
+mod judged;
+mod page;
+
+use cases::{Most, OPERATORS, drawn};
+use judged::{Bench, Judged};
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use warpsight_generate::operators::parse_operator;
+use warpsight_generate::{Operator, ScheduleFamily, candidates};
+use warpsight_ir::Profile;
+use warpsight_ir::profile::Text;
+use warpsight_run::sim::Sim;
+
+/// One operator on one device.
+pub(crate) struct Case {
+    pub(crate) device: String,
+    pub(crate) operator: &'static str,
+    pub(crate) text: String,
+    pub(crate) kernels: Vec<Judged>,
+}
+
+/// What is asked for.
+struct Asked {
+    devices: Vec<String>,
+    operators: Vec<&'static str>,
+    cases: (usize, usize),
+    configs: usize,
+    most: Most,
+    seed: u64,
+    profiles: PathBuf,
+    kept: PathBuf,
+    out: Option<PathBuf>,
+}
+
+impl Asked {
+    fn read() -> Result<Self, Box<dyn Error>> {
+        let mut asked = Self {
+            devices: vec![],
+            operators: vec![],
+            cases: (4, 2),
+            configs: 3000,
+            most: Most { macs: 2e9, bytes: 256e6 },
+            seed: 20_261_126,
+            profiles: "profiles".into(),
+            kept: std::env::temp_dir().join("warpsight-choose"),
+            out: None,
+        };
+        let mut words = std::env::args().skip(1);
+        while let Some(word) = words.next() {
+            let value = words.next().ok_or_else(|| format!("{word}: a value is missing"))?;
+            match word.as_str() {
+                "--device" => asked.devices.push(value),
+                "--op" => {
+                    asked.operators.push(OPERATORS.into_iter().find(|own| own.eq_ignore_ascii_case(&value)).ok_or("no such operator")?)
+                }
+                "--cases" => {
+                    let (grid, near) = value.split_once(',').ok_or("--cases GRID,NEAR")?;
+                    asked.cases = (grid.parse()?, near.parse()?);
+                }
+                "--configs" => asked.configs = value.parse()?,
+                "--macs" => asked.most.macs = value.parse()?,
+                "--seed" => asked.seed = value.parse()?,
+                "--profiles" => asked.profiles = value.into(),
+                "--kept" => asked.kept = value.into(),
+                "--out" => asked.out = Some(value.into()),
+                _ => return Err(format!("{word}: no such option").into()),
+            }
+        }
+        if asked.devices.is_empty() {
+            asked.devices = ["adreno740", "adreno640", "mali-g77"].map(str::to_owned).into();
+        }
+        if asked.operators.is_empty() {
+            asked.operators = OPERATORS.into();
+        }
+        Ok(asked)
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let asked = Asked::read()?;
+    let begun = std::time::Instant::now();
+    let mut all: Vec<Case> = vec![];
+    for device in &asked.devices {
+        let stem = Path::new(device).file_stem().and_then(|stem| stem.to_str()).unwrap_or(device);
+        let file = asked.profiles.join(format!("sim-{stem}.toml"));
+        let text = Text { name: file.display().to_string(), text: std::fs::read_to_string(&file)?.into() };
+        let profile = Profile::read(text, &mut |_, _| Err("it inherits".into())).map_err(|error| error.sentence())?;
+        let sim = Sim::open(device)?;
+        let bench = Bench { device, sim: &sim, profile: &profile, most: asked.configs, kept: &asked.kept };
+        for &operator in &asked.operators {
+            for text in drawn(operator, asked.seed, asked.cases, asked.most) {
+                let kernels = families(&parse_operator(&text)?).iter().map(|family| bench.judge(family)).collect::<Result<Vec<_>, _>>();
+                let kernels = kernels.map_err(|error| format!("{device}, {text}: {error}"))?;
+                let case = Case { device: stem.to_owned(), operator, text, kernels };
+                eprintln!("{}", page::line(&case));
+                all.push(case);
+            }
+        }
+    }
+    let page = page::page(&all, asked.seed, begun.elapsed());
+    match &asked.out {
+        Some(file) => std::fs::write(file, page)?,
+        None => println!("{page}"),
+    }
+    Ok(())
+}
+
+/// The kernels of an operator: one where there is a way with one, else those of the operator as it is.
+fn families(operator: &Operator) -> Vec<ScheduleFamily> {
+    let ways = candidates(operator);
+    let one = ways.iter().find(|way| way.operator.steps.len() == 1);
+    let way = one.or(ways.first()).map_or(operator, |way| &way.operator);
+    way.kernels().cloned().map(ScheduleFamily::new).collect()
+}

@@ -36,18 +36,40 @@ def connected(k, n):
     return {"name": f"1 x {k} x {n}", "op": f"fc n=1 k={k} m={n}", "flops": 2 * k * n, "sides": sides}
 
 
+def beside_a_copy(name, op, read, written, flops=0):
+    """An operator that mostly moves elements, and a copy of as many bytes: the elements that it reads and writes."""
+    rows = max(1, (read + written) // 2 // 1024)
+    sides = {"a copy": ["--op", f"copy n={rows} c=1024"], "the pick": []}
+    return {"name": name, "op": op, "flops": flops, "bytes": 4 * (read + written), "sides": sides}
+
+
+MOVES = [
+    beside_a_copy("resize_nearest, 64 x 56² to 112²", "resize_nearest n=1 c=64 h=56 w=56 oh=112 ow=112", 64 * 56**2, 64 * 112**2),
+    beside_a_copy("resize_nearest, 64 x 56² to 100²", "resize_nearest n=1 c=64 h=56 w=56 oh=100 ow=100", 64 * 56**2, 64 * 100**2),
+    beside_a_copy("resize_linear, 64 x 56² to 112²", "resize_linear n=1 c=64 h=56 w=56 oh=112 ow=112", 64 * 56**2, 64 * 112**2),
+    beside_a_copy("gather, 8192 of 50,000 rows of 256", "gather rows=50000 c=256 n=8192", 8192 * 256, 8192 * 256),
+    beside_a_copy("split, a quarter of 1024 x 4096", "split n=1024 c=4096 parts=4", 1024 * 1024, 1024 * 1024),
+    beside_a_copy("where, 1024 x 1024", "where n=1024 c=1024", 3 * 1024**2, 1024**2),
+    beside_a_copy("transpose, 1024 x 1024", "transpose n=1024 c=1024", 1024**2, 1024**2),
+    beside_a_copy(
+        "deconv2d / 2, 32 x 28² to 32 x 55²", "deconv2d n=1 c=32 h=28 w=28 k=32 r=3 s=3 stride=2 pad=1", 32 * 28**2 + 9 * 1024, 32 * 55**2, 2 * 9 * 28**2 * 1024
+    ),
+]
+
+
 def measure(args, case, device, store):
     """Fills each side with medians over rounds."""
     rounds = args.rounds if device.startswith("opencl") else 1
     samples = {name: [] for name in case["sides"]}
     for _ in range(rounds):
         for name, more in case["sides"].items():
-            command = [args.warpsight, "optimize", "--op", case["op"], "--device", device, "--json", "--runs", args.runs, "--store", store, *more]
+            op = [] if "--op" in more else ["--op", case["op"]]
+            command = [args.warpsight, "optimize", *op, "--device", device, "--json", "--runs", args.runs, "--store", store, *more]
             text, why = call(command, args.timeout)
             if why:
                 sys.exit(f"error: warpsight optimize --op {case['op']!r} --device {device}: {why}")
             samples[name].append(json.loads(text))
-    found = {"name": case["name"], "op": case["op"], "device": device, "flops": case["flops"], "sides": {}}
+    found = {"name": case["name"], "op": case["op"], "device": device, "flops": case["flops"], "bytes": case.get("bytes"), "sides": {}}
     for name, all_rounds in samples.items():
         last = all_rounds[-1]
         own = {"sequence": last["sequence"], "predicted_s": last["chosen"]["predicted_s"], "time_source": last["chosen"]["time_source"]}
@@ -92,6 +114,18 @@ def table(cases, described):
     return lines
 
 
+def moves(cases):
+    """Operators that move elements beside copies of as many bytes."""
+    key = "cpu_s" if all(side["cpu_s"] for case in cases for side in case["sides"].values()) else "time_s"
+    heads = ["operator", "us", "a copy of as many bytes us", "copies", "GB/s", "GFLOP/s"]
+    lines = [row(heads), "|---" * len(heads) + "|"]
+    for case in cases:
+        pick, copy = case["sides"]["the pick"], case["sides"]["a copy"]
+        rate = f"{1e-9 * case['flops'] / pick['time_s']:.1f}" if case["flops"] else "-"
+        lines.append(row([case["name"], micros(pick), micros(copy), f"{pick[key] / copy[key]:.1f}", f"{1e-9 * case['bytes'] / pick['time_s']:.1f}", rate]))
+    return lines
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--warpsight", type=Path, default=TARGET / "release" / "warpsight", help="the command (default: %(default)s)")
@@ -107,10 +141,11 @@ def main():
             for title, described, cases in [
                 ("convolutions of ResNet-18, 3 x 3", "channels, extent, filters", [conv(*own) for own in RESNET]),
                 ("fully connected layers of one row", "rows, inputs, outputs", [connected(*own) for own in CONNECTED]),
+                ("elements that are moved", None, MOVES),
             ]:
                 measured = [measure(args, case, device, Path(folder) / "store.sqlite") for case in cases]
                 found += measured
-                lines += [f"## {device}: {title} ({measured[0]['sides']['the pick']['time_source']})", "", *table(measured, described), ""]
+                lines += [f"## {device}: {title} ({measured[0]['sides']['the pick']['time_source']})", "", *(table(measured, described) if described else moves(measured)), ""]
     head = [
         "# What ways to compute an operator gain",
         "",

@@ -274,7 +274,8 @@ impl Candidates {
 }
 
 /// Generates, verifies and times the best configurations; the fastest right one is returned. One that is wrong here, or that the driver
-/// refuses, is reported to the observer and the next best is taken.
+/// refuses, is reported to the observer and the next best is taken. So is one of which the device says that it has not registers for all of its
+/// values, which models count by scope and compilers as they please; where all have, the first.
 pub fn choose(
     family: &ScheduleFamily,
     ranked: &[Ranked],
@@ -287,11 +288,13 @@ pub fn choose(
     let mut best: Option<Tuned> = None;
     let mut right = 0;
     let mut failures = vec![];
+    let mut spilling: Option<Tuned> = None;
     for candidate in ranked {
         if right == judge.top {
             break;
         }
         match attempt(family, candidate, judge, device, rng, observe)? {
+            Ok(tuned) if tuned.feedback.spills() => spilling = spilling.or(Some(tuned)),
             Ok(tuned) => {
                 right += 1;
                 let time = |t: &Tuned| t.time.map_or(t.estimate.time.0, |t| t.0.0);
@@ -302,7 +305,7 @@ pub fn choose(
             Err(reason) => failures.push((family.space().describe(&candidate.config), reason)),
         }
     }
-    match best {
+    match best.or(spilling) {
         Some(best) => Ok(Tuned { rejected: failures, ..best }),
         None => Err(EngineError::NothingVerified {
             name: family.name().to_string(),

@@ -43,6 +43,15 @@ pub fn time(seconds: f64) -> Result<Seconds, NoTime> {
     if seconds > 0.0 && seconds <= LONGEST.0 { Ok(Seconds(seconds)) } else { Err(NoTime(seconds)) }
 }
 
+impl Feedback {
+    /// Whether registers are kept in memory for want of them, of kernels without private arrays: where registers are told, private memory is
+    /// theirs; where they are not, it may be anything.
+    pub fn spills(&self) -> bool {
+        let private = self.private_bytes.filter(|_| self.registers.is_some());
+        self.spill_bytes.or(private).is_some_and(|bytes| bytes > 0)
+    }
+}
+
 /// What a driver or the simulator reports of a compiled kernel; `None` where it does not say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Feedback {

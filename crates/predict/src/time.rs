@@ -51,6 +51,8 @@ pub struct Counts<'a> {
     pub conditions: f64,
     /// Bytes that loads request of the first level.
     pub requested: f64,
+    /// Those of buffers alone.
+    pub lines: f64,
     /// Bytes from the second level to the first.
     pub l2_load: Result<f64, Unknown>,
     /// Bytes from the first level to the second.
@@ -128,7 +130,11 @@ pub fn parts_at(counts: &Counts, on: &Profile, clock: Option<Hertz>) -> Parts {
     let mut limits = vec![(Limiter::Fp, machine.fp(counts)), (Limiter::Issue, machine.issue(counts))];
     let cached = !matches!(m.buffer_l1.bytes, Fact::Absent { .. });
     let l1 = if cached {
-        counts.l1.as_ref().map_err(Clone::clone).and_then(|&cycles| machine.busiest(cycles))
+        match &counts.l1 {
+            Ok(cycles) => machine.busiest(*cycles),
+            // Nothing is known but its bandwidth, at which it hands out the lines that the lanes of a warp touch, each whole.
+            Err(unknown) => over(counts.lines, &m.buffer_l1.bandwidth, "memory.buffer_l1.bandwidth").map_err(|_| unknown.clone()),
+        }
     } else {
         // Where buffers have no first-level cache, load-store units hand every lane its bytes at the rate of the second level, also when all
         // lanes want the same ones: the recorded Adreno 640 reads 16 bytes over and over at 72 GB/s, no faster than its L2.

@@ -2,7 +2,7 @@
 
 use super::{
     Conv, Coordinates, Deconv, Interpolation, Lookup, MatMul, Nearest, OperatorError, Pool, PoolKind, ReduceKind, Taps, Window, concat,
-    conv, deconv, elementwise, gather, layernorm, matmul, pool, reduce, resize, scatter_add, slice, softmax, tensor, transpose,
+    conv, copy, deconv, elementwise, gather, layernorm, matmul, pool, reduce, resize, scatter_add, slice, softmax, tensor, transpose,
 };
 use crate::expr::{Operator, Role, ScalarExpr};
 use warpsight_ir::{BinaryOp, Scalar, UnaryOp};
@@ -31,6 +31,7 @@ const FORMS: &[Form] = &[
     ("reduce_sum", &["n", "c"], &[]),
     ("reduce_mean", &["n", "c"], &[]),
     ("reduce_max", &["n", "c"], &[]),
+    ("copy", &["n", "c"], &[]),
     ("add", &["n", "c"], &[("rows", 0)]),
     ("mul", &["n", "c"], &[("rows", 0)]),
     ("relu", &["n", "c"], &[]),
@@ -195,6 +196,7 @@ fn of_rows(name: &str, keys: &Keys) -> Result<Operator, OperatorError> {
             let inputs = [own("condition", n, Scalar::I32), own("left", n, element), own("right", n, element)];
             elementwise(name, &inputs, &[n, c], element, |x| ScalarExpr::select(x[0].clone(), x[1].clone(), x[2].clone()))
         }
+        "copy" => copy(&[n, c], element),
         "expand" => elementwise(name, &[own("input", 1, element)], &[n, c], element, |x| x[0].clone()),
         "transpose" => transpose(&[n, c], &[1, 0], element),
         "concat" => {

@@ -511,7 +511,7 @@ fn axes_of_the_command_lines_operators() {
 #[test]
 fn messages_of_the_grammar() {
     let message = |text: &str| parse_operator(text).unwrap_err().to_string();
-    let all = "conv2d dwconv2d conv3d deconv2d matmul fc softmax layernorm maxpool avgpool reduce_sum reduce_mean reduce_max add mul relu gelu \
+    let all = "conv2d dwconv2d conv3d deconv2d matmul fc softmax layernorm maxpool avgpool reduce_sum reduce_mean reduce_max copy add mul relu gelu \
                where expand transpose concat split gather scatter_add resize_nearest resize_linear resize_cubic";
     let conv = "n= c= h= w= k= r= s= [stride=] [pad=] [padw=] [dilation=] [groups=] [winograd=] [dtype=] [weights=]";
     assert_eq!(message(" "), format!("no operator given; one of: {all}"));

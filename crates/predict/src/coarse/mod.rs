@@ -127,6 +127,7 @@ impl<'p> Coarse<'p> {
             instructions: found.instructions * warps,
             replays: 0.0,
             conditions: found.conditions * warps,
+            lines: requested,
             requested: requested + texture_asked,
             l2_load: Ok(l2_load),
             l2_store: found.store_lines * warps * self.lines.sector,

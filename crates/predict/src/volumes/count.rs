@@ -234,6 +234,10 @@ impl<'k> Exact<'k> {
             replays: constant.iter().map(|i| i.price).sum::<f64>().floor(),
             conditions: guards::conditions(&subject, &found),
             requested,
+            lines: {
+                let buffers = found.iter().filter(|i| subject.fields[i.field].image.is_none() && loads(i.kind));
+                buffers.map(|i| i.sectors as f64 * sectors[i.field]).sum()
+            },
             l2_load: l2_load.map(|bytes| bytes + spilled.bytes),
             l2_store: l2_store + spilled.bytes,
             contended: contended.clocks,

@@ -214,7 +214,9 @@ impl<'a> Network<'a> {
             // `place` settled on patterns that every family has.
             let list = ranked.get(&key).map_or(&[][..], Vec::as_slice);
             let observer: &mut Observer = &mut |attempt| observe(family, attempt);
-            tuned.insert(key, tune::choose(family, list, judge, device, rng, observer)?);
+            let again = |tight: &Judge| tune::search_one(family, tight, |config| pattern_of(family, config).as_ref() == Some(&key.1));
+            let best = tune::choose_fitting(family, list, judge, device, rng, observer, again)?;
+            tuned.insert(key, best);
         }
         let select = |t: &Tuned| Selected { config: t.config.clone(), program: t.program.clone(), layouts: t.layouts.clone() };
         let kernels = tuned.iter().map(|(key, t)| (key.clone(), select(t))).collect();

@@ -315,6 +315,39 @@ pub fn choose(
     }
 }
 
+/// The same; where no configuration of the list has registers for all of its values, once more among those that need fewer by as much as the device
+/// counts more than the model, which `again` lists.
+pub fn choose_fitting(
+    family: &ScheduleFamily,
+    ranked: &[Ranked],
+    judge: &Judge,
+    device: &mut dyn Device,
+    rng: &mut Rng,
+    observe: &mut Observer,
+    again: impl FnOnce(&Judge) -> Result<Vec<Ranked>, EngineError>,
+) -> Result<Tuned, EngineError> {
+    let first = choose(family, ranked, judge, device, rng, observe)?;
+    let Some(most) = first.fewer_registers(judge).filter(|_| first.feedback.spills()) else { return Ok(first) };
+    let mut allowance = judge.allowance;
+    allowance.residency.max_registers = Some(most);
+    let list = again(&Judge { allowance, ..*judge })?;
+    match choose(family, &list, judge, device, rng, observe) {
+        Ok(second) if !second.feedback.spills() => Ok(second),
+        // What goes through memory is right, too.
+        Ok(_) | Err(EngineError::NothingVerified { .. }) => Ok(first),
+        Err(error) => Err(error),
+    }
+}
+
+impl Tuned {
+    /// Registers, as models count them, of kernels for which the device has enough, if it counts all as this one.
+    fn fewer_registers(&self, judge: &Judge) -> Option<u32> {
+        let (most, counted) = (judge.allowance.residency.max_registers?, self.feedback.registers?);
+        let fewer = u64::from(self.registers) * u64::from(most) / u64::from(counted.max(1));
+        Some((fewer as u32).min(self.registers.saturating_sub(1))).filter(|&fewer| fewer > 0)
+    }
+}
+
 /// One configuration from lowering to timing. The inner error is a reason to take the next; the outer one ends everything.
 pub fn attempt(
     family: &ScheduleFamily,

@@ -118,3 +118,56 @@ fn the_next_best_is_taken() {
     assert_eq!(tuned.config, ranked[3].config);
     assert!(matches!(seen[..], [Status::BuildFailed(_), Status::Wrong(_), Status::DeviceLost(_), Status::Done]), "{seen:?}");
 }
+
+/// A device that keeps registers in memory for the first so many kernels, and says that it counts 80 of each.
+struct Short {
+    inner: Box<dyn Device>,
+    spilling: usize,
+}
+
+impl Device for Short {
+    fn info(&self) -> &DeviceInfo {
+        self.inner.info()
+    }
+    fn open<'a>(&'a mut self, memory: &[MemorySpec]) -> Result<Box<dyn Session + 'a>, DeviceError> {
+        self.inner.open(memory)
+    }
+    fn run(&mut self, job: &Job) -> Result<JobResult, DeviceError> {
+        let mut result = self.inner.run(job)?;
+        let spills = self.spilling > 0;
+        self.spilling = self.spilling.saturating_sub(1);
+        for own in &mut result.feedback {
+            (own.registers, own.private_bytes, own.spill_bytes) = (Some(80), Some(if spills { 64 } else { 0 }), None);
+        }
+        Ok(result)
+    }
+}
+
+#[test]
+fn kernels_that_spill_give_way() {
+    let family = conv();
+    let profile = profile::builtin("adreno640").expect("is there").expect("parses");
+    let mut allowance = Allowance::default();
+    allowance.residency.max_registers = Some(64);
+    let judge = Judge { profile: &profile, model: &KernelModel, allowance, top: 1, runs: 1 };
+    let (_, ranked) = tune::rank(&family, family.configs(), &judge).expect("ranks");
+    let chosen = |spilling: usize, others: &[warpsight_ir::Ranked], limit: &mut Option<u32>| {
+        let mut device = Short { inner: simulator(), spilling };
+        let again = |tight: &Judge| {
+            *limit = tight.allowance.residency.max_registers;
+            Ok(others.to_vec())
+        };
+        let rng = &mut fastrand::Rng::with_seed(6);
+        tune::choose_fitting(&family, &ranked, &judge, &mut device, rng, &mut |_| Ok(()), again).expect("one is right")
+    };
+    let mut limit = None;
+    assert_eq!(chosen(2, &[], &mut limit).config, ranked[2].config, "the third has registers for all");
+    assert_eq!(limit, None, "and nothing is searched again");
+    // All of them spill: what needs fewer registers by as much as the device counts more, if there is something.
+    let registers = family.outline(&ranked[0].config).registers;
+    let last = ranked.last().cloned().expect("some");
+    let found = chosen(ranked.len(), std::slice::from_ref(&last), &mut limit);
+    assert_eq!((found.config, limit), (last.config, Some((registers * 64 / 80).min(registers - 1))));
+    assert_eq!(chosen(usize::MAX, &ranked, &mut limit).config, ranked[0].config, "all of it through memory is right, too");
+    assert_eq!(chosen(ranked.len(), &[], &mut limit).config, ranked[0].config, "nothing else is there");
+}

@@ -208,7 +208,11 @@ fn optimize(
         bar.inc(1);
         record.attempt(&family, attempt)
     };
-    let chosen = tune::choose(&family, &ranked, judge, device, rng, &mut observe)?;
+    let again = |tight: &Judge| match args.search {
+        Search::Model => Ok(tune::rank_all(&family, tight)?.1),
+        Search::Exhaustive => Ok(vec![]),
+    };
+    let chosen = tune::choose_fitting(&family, &ranked, judge, device, rng, &mut observe, again)?;
     bar.finish_and_clear();
     Ok(Outcome { family, candidates, chosen, accesses: None })
 }

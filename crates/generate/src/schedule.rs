@@ -181,7 +181,16 @@ impl Knobs {
         // What is found through numbers lies row by row, as integers do.
         let gathered = expr.gathered();
         let movable = |(t, tensor): &(usize, &Tensor)| !gathered.contains(t) && tensor.element != Scalar::I32;
-        let placeable = tensors.filter(movable).map(|(t, tensor)| (t, places(tensor))).filter(|own| own.1.len() > 1).collect();
+        let mut placeable: Vec<(usize, Vec<Place>)> =
+            tensors.filter(movable).map(|(t, tensor)| (t, places(tensor))).filter(|own| own.1.len() > 1).collect();
+        // Of many tensors all ways together are too many to look at: the last inputs lie row by row.
+        let together =
+            |own: &[(usize, Vec<Place>)]| own.iter().try_fold(1_usize, |n, own| n.checked_mul(own.1.len())).unwrap_or(usize::MAX);
+        while together(&placeable) > MOST_PLACES
+            && let Some(last) = placeable.iter().rposition(|own| own.0 < expr.inputs.len())
+        {
+            placeable.remove(last);
+        }
 
         let (stages, reduction_lanes) = (stages(expr, deep, &main), reduction_lanes(expr, deep));
         let space = ConfigSpace { knobs: vec![] };
@@ -487,6 +496,9 @@ impl Knobs {
             && !(choice.folds(expr) && place.is_image() && axis(expr, axis_id).extent % i64::from(width) != 0)
     }
 }
+
+/// Ways in which all tensors of a kernel may lie together, at most: five each of the output and four inputs of a concatenation.
+const MOST_PLACES: usize = 3125;
 
 /// The largest tile of which an axis is whole ones, where none of the usual ones is as large.
 fn without_rest(extent: i64) -> Option<i32> {

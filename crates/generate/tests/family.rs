@@ -239,6 +239,19 @@ fn outlines_stand_for_kernels() {
     assert!(copying >= 100 && sharing >= 100, "{copying} {sharing}");
 }
 
+/// Sixty tensors lie in 3^60 ways: the first and the output do, the others row by row.
+#[test]
+fn many_tensors_are_no_space_without_end() {
+    let concat = parse_operator("concat n=2 c=3 parts=60").expect("an operator").steps.remove(0);
+    let family = ScheduleFamily::new(concat);
+    let count = family.configs().count();
+    assert!((1000..10_000_000).contains(&count), "{count}");
+    let placed = family.space().knobs.iter().filter(|knob| knob.name.starts_with("place_")).count();
+    assert!((4..12).contains(&placed), "{placed}");
+    let config = family.sample(7, 3, Meeting::ANY).pop().expect("a configuration");
+    assert!(family.finish(&config).is_ok() && family.kernel(&config).accesses.tensors.len() == 61);
+}
+
 #[test]
 fn convolutions_have_a_thousand_configurations() {
     for expr in [conv(8, 32, 32, 16, 3, 1), conv(16, 16, 32, 8, 1, 1), conv(3, 48, 192, 8, 3, 2)] {

@@ -79,7 +79,11 @@ fn unknown_numbers_make_their_limiter_unknown_by_name() {
     type Forget = fn(&mut Profile);
     let cases: [(Limiter, &str, Forget); 5] = [
         (Limiter::Fp, "execution.fma64_per_clock", |on| on.execution.fma64_per_clock = Fact::unknown("nobody says")),
-        (Limiter::L1, "execution.lsu_lanes", |on| on.execution.lsu_lanes = Fact::unknown("nobody says")),
+        // A bandwidth alone would say how long its lines take.
+        (Limiter::L1, "execution.lsu_lanes", |on| {
+            on.execution.lsu_lanes = Fact::unknown("nobody says");
+            on.memory.buffer_l1.bandwidth = Fact::unknown("nobody says");
+        }),
         (Limiter::L2, "memory.l2.bandwidth", |on| on.memory.l2.bandwidth = Fact::unknown("nobody says")),
         (Limiter::Dram, "memory.dram_bandwidth", |on| on.memory.dram_bandwidth = Fact::unknown("nobody says")),
         (Limiter::Latency, "memory.dram_latency", |on| on.memory.dram_latency = Fact::unknown("nobody says")),
@@ -93,6 +97,22 @@ fn unknown_numbers_make_their_limiter_unknown_by_name() {
         assert!(found.provenance.iter().any(|note| note.contains(field)), "{:?}", found.provenance);
         assert!(found.seconds.0.is_finite() && found.seconds.0 > 0.0);
     }
+}
+
+/// Where nothing but a bandwidth is known of the first level, the lines that warps touch take their part of it.
+#[test]
+fn lines_take_the_bandwidth_of_a_first_level_of_which_no_more_is_known() {
+    let mut on = a100();
+    on.execution.lsu_lanes = Fact::unknown("nobody says");
+    let mut l1 = |bandwidth: f64| {
+        on.memory.buffer_l1.bandwidth = Fact::known(BytesPerSecond(bandwidth), Source::Assumed, "of this test");
+        let found = of(STAR, &[], &on).unwrap();
+        (seconds(&found, Limiter::L1), found.volumes.l1_requested.expect("it loads"))
+    };
+    let (took, requested) = l1(1e12);
+    let points = took * 1e12 / requested;
+    assert!(points > 1.0 && (points - points.round()).abs() < 1e-6 * points, "{took} s for {requested} B of each of {points} points");
+    assert!((l1(2e12).0 / took - 0.5).abs() < 1e-9, "half the time at twice the bandwidth");
 }
 
 #[test]

@@ -339,19 +339,30 @@ impl ScalarExpr {
             Self::Round(..) => Scalar::F32,
         }
     }
-    /// What two operands are together: integers where one is and the other is one, too, or may be.
+    /// What two operands are together.
     pub fn together(a: &Self, b: &Self, inputs: &[Tensor]) -> Scalar {
-        let whole = |own: &Self| match own {
+        Self::joined((a, a.kind(inputs)), (b, b.kind(inputs)))
+    }
+    /// The same of operands whose kinds are known: integers where one is and the other is one, too, or may be.
+    pub fn joined(a: (&Self, Scalar), b: (&Self, Scalar)) -> Scalar {
+        let whole = |(own, kind): (&Self, Scalar)| match own {
             Self::Const(value) => value.fract() == 0.0 && value.abs() <= f64::from(i32::MAX),
-            own => own.kind(inputs) == Scalar::I32,
+            _ => kind == Scalar::I32,
         };
-        let constants = matches!((a, b), (Self::Const(_), Self::Const(_)));
+        let constants = matches!((a.0, b.0), (Self::Const(_), Self::Const(_)));
         if whole(a) && whole(b) && !constants { Scalar::I32 } else { Scalar::F32 }
     }
-    /// Whether all elements it reads lie at affine places, and all its values are numbers or what comparisons of them say.
+    /// Whether all elements it reads lie at affine places, and all its values are numbers or what comparisons of them say: nothing in it is
+    /// an integer.
     pub fn is_plain(&self, inputs: &[Tensor]) -> bool {
         let mut plain = true;
-        self.each(&mut |own| plain &= !matches!(own, Self::Gather { .. }) && own.kind(inputs) != Scalar::I32);
+        self.each(&mut |own| {
+            plain &= match own {
+                Self::Position(_) | Self::Gather { .. } | Self::Round(Scalar::I32, _) => false,
+                Self::Load { tensor, .. } => inputs[*tensor].element != Scalar::I32,
+                _ => true,
+            };
+        });
         plain
     }
 }

@@ -25,6 +25,8 @@ pub struct ScheduleFamily {
     knobs: Knobs,
     /// Whether no arrangement of work-items brings coordinates near the end of 32 bits.
     small: bool,
+    /// Whether every value is a number and every place affine.
+    plain: bool,
 }
 
 /// What a work-item does, all arrangements of work-items in groups, and all places of its tensors: each pair of these is a configuration.
@@ -81,8 +83,8 @@ impl ScheduleFamily {
     /// Opens the family of an expression.
     pub fn new(expr: TensorExpr) -> Self {
         let knobs = Knobs::of(&expr);
-        let small = is_small(&expr);
-        Self { expr, knobs, small }
+        let (small, plain) = (is_small(&expr), expr.is_plain());
+        Self { expr, knobs, small, plain }
     }
 
     /// The expression.
@@ -283,7 +285,9 @@ impl Family for ScheduleFamily {
     }
 
     fn outline(&self, config: &Config) -> Kernel {
-        self.with_nest(config, outline).flatten().unwrap_or_else(|| self.kernel(config))
+        // What is found through data is described by the Program alone.
+        let outline = if self.plain { self.with_nest(config, outline).flatten() } else { None };
+        outline.unwrap_or_else(|| self.kernel(config))
     }
 
     fn lower(&self, config: &Config) -> Result<Checked, LowerError> {

@@ -16,11 +16,8 @@ use warpsight_ir::{
 };
 
 /// The Kernel of a configuration as coarse counts need it: accesses that differ in constants only are one or two, which stand for all.
-/// `None` where accesses are no product of what dimensions add, or not affine.
+/// `None` where accesses are no product of what dimensions add. Of plain expressions ([`TensorExpr::is_plain`](crate::TensorExpr::is_plain)).
 pub fn outline(nest: &Nest) -> Option<Kernel> {
-    if !nest.expr.is_plain() {
-        return None;
-    }
     let all = nest.all_steps();
     let mut reader = Reader::new(nest)?;
     let mut nodes = vec![];

@@ -518,10 +518,13 @@ impl Writer<'_> {
                 self.gather(*tensor, index, &found, at)
             }
             ScalarExpr::Unary(op, a) => {
-                let a = self.value(a, at, items, acc).to(match op {
+                let a = self.value(a, at, items, acc);
+                let kind = match op {
                     UnaryOp::Not => Scalar::Bool,
-                    _ => scalar.kind(&self.expr.inputs),
-                });
+                    UnaryOp::Neg | UnaryOp::Abs if a.kind == Scalar::I32 => Scalar::I32,
+                    _ => Scalar::F32,
+                };
+                let a = a.to(kind);
                 Value { expr: Expr::unary(*op, a.expr), ..a }
             }
             ScalarExpr::Round(to @ (Scalar::I32 | Scalar::F32), a) => self.value(a, at, items, acc).to(*to),
@@ -530,19 +533,24 @@ impl Writer<'_> {
                 Value { expr: Expr::Cast(*to, Box::new(a.expr)), ..a }
             }
             ScalarExpr::Binary(op, a, b) => {
+                let [left, right] = [a, b].map(|own| self.value(own, at, items, acc));
                 let operands = match op {
                     BinaryOp::And | BinaryOp::Or => Scalar::Bool,
-                    _ => ScalarExpr::together(a, b, &self.expr.inputs),
+                    _ => ScalarExpr::joined((a, left.kind), (b, right.kind)),
                 };
-                let [a, b] = [a, b].map(|own| self.value(own, at, items, acc).to(operands));
+                let [a, b] = [left, right].map(|own| own.to(operands));
                 let width = a.width.max(b.width);
                 let expr = Expr::binary(*op, a.widen(width), b.widen(width));
                 Value { expr, width, kind: if op.is_comparison() { Scalar::Bool } else { operands } }
             }
             ScalarExpr::Select(condition, a, b) => {
-                let kind = scalar.kind(&self.expr.inputs);
                 let condition = self.value(condition, at, items, acc).to(Scalar::Bool);
-                let [a, b] = [a, b].map(|own| self.value(own, at, items, acc).to(kind));
+                let [left, right] = [a, b].map(|own| self.value(own, at, items, acc));
+                let kind = match (left.kind, right.kind) {
+                    (Scalar::Bool, Scalar::Bool) => Scalar::Bool,
+                    _ => ScalarExpr::joined((a, left.kind), (b, right.kind)),
+                };
+                let [a, b] = [left, right].map(|own| own.to(kind));
                 let width = condition.width.max(a.width).max(b.width);
                 let [condition, a, b] = [condition, a, b].map(|own| Box::new(own.widen(width)));
                 Value { expr: Expr::Select(condition, a, b), width, kind }

@@ -41,7 +41,7 @@ impl From<&Report> for Estimate {
 impl RankFamily for KernelModel {
     fn ranking<'a>(&'a self, family: &'a dyn Family, on: &'a Profile, k: usize) -> Result<Box<dyn Ranking + Send + 'a>, NoEstimate> {
         let again = k.saturating_mul(AGAIN.0).max(AGAIN.1);
-        Ok(Box::new(TwoCounts { family, on, coarse: Coarse::of(on)?, k, near: Best::of(again), first_error: None }))
+        Ok(Box::new(TwoCounts { family, on, coarse: Coarse::of(on)?, k, near: Best::of(again) }))
     }
 }
 
@@ -53,7 +53,6 @@ struct TwoCounts<'a> {
     k: usize,
     /// What is to be counted exactly, by coarse seconds.
     near: Best<Config>,
-    first_error: Option<NoEstimate>,
 }
 
 impl Ranking for TwoCounts<'_> {
@@ -63,29 +62,25 @@ impl Ranking for TwoCounts<'_> {
                 self.near.take(seconds.0, config);
                 Some(seconds)
             }
-            Err(error) => {
-                self.first_error = self.first_error.take().or(Some(error));
-                None
-            }
+            Err(error) => self.near.refuse(error),
         }
     }
 
     fn least(&self) -> Option<Seconds> {
-        self.near.kept.first().map(|own| Seconds(own.0))
+        self.near.least()
     }
 
     fn nearest(&self, number: usize) -> Result<Vec<Ranked>, NoEstimate> {
-        let (mut best, mut first_error) = (Best::of(self.k.min(number)), self.first_error.clone());
+        let mut best = Best { refused: self.near.refused.clone(), ..Best::of(self.k.min(number)) };
         for (_, config) in self.near.kept.iter().take(number) {
             match KernelModel.estimate(&self.family.kernel(config), self.on) {
                 Ok(estimate) => best.take(estimate.time.0, Ranked { config: config.clone(), estimate }),
-                Err(error) => first_error = first_error.or(Some(error)),
+                Err(error) => {
+                    best.refuse(error);
+                }
             }
         }
-        match (best.kept.is_empty(), first_error) {
-            (true, Some(error)) => Err(error),
-            _ => Ok(best.kept.into_iter().map(|own| own.1).collect()),
-        }
+        best.first(number)
     }
 
     fn best(self: Box<Self>) -> Result<Vec<Ranked>, NoEstimate> {
@@ -99,13 +94,12 @@ pub(crate) struct EachAlone<'a, M> {
     family: &'a dyn Family,
     on: &'a Profile,
     best: Best<Ranked>,
-    first_error: Option<NoEstimate>,
 }
 
 impl<'a, M: CostModel<Kernel>> EachAlone<'a, M> {
     /// Of which the `k` fastest are asked for.
     pub(crate) fn new(model: &'a M, family: &'a dyn Family, on: &'a Profile, k: usize) -> Self {
-        Self { model, family, on, best: Best::of(k), first_error: None }
+        Self { model, family, on, best: Best::of(k) }
     }
 }
 
@@ -117,22 +111,16 @@ impl<M: CostModel<Kernel> + Sync> Ranking for EachAlone<'_, M> {
                 self.best.take(time.0, Ranked { config, estimate });
                 Some(time)
             }
-            Err(error) => {
-                self.first_error = self.first_error.take().or(Some(error));
-                None
-            }
+            Err(error) => self.best.refuse(error),
         }
     }
 
     fn least(&self) -> Option<Seconds> {
-        self.best.kept.first().map(|own| Seconds(own.0))
+        self.best.least()
     }
 
     fn nearest(&self, number: usize) -> Result<Vec<Ranked>, NoEstimate> {
-        match (self.best.kept.is_empty(), &self.first_error) {
-            (true, Some(error)) => Err(error.clone()),
-            _ => Ok(self.best.kept.iter().take(number).map(|own| own.1.clone()).collect()),
-        }
+        self.best.first(number)
     }
 
     fn best(self: Box<Self>) -> Result<Vec<Ranked>, NoEstimate> {
@@ -140,15 +128,34 @@ impl<M: CostModel<Kernel> + Sync> Ranking for EachAlone<'_, M> {
     }
 }
 
-/// So many of the least, ascending; ties keep their order.
+/// So many of the least, ascending, by seconds; ties keep their order. And why the first one has none that has none.
 struct Best<T> {
     most: usize,
     kept: Vec<(f64, T)>,
+    refused: Option<NoEstimate>,
 }
 
-impl<T> Best<T> {
+impl<T: Clone> Best<T> {
     fn of(most: usize) -> Self {
-        Self { most, kept: vec![] }
+        Self { most, kept: vec![], refused: None }
+    }
+
+    /// Notes why one is not among them.
+    fn refuse(&mut self, error: NoEstimate) -> Option<Seconds> {
+        self.refused.get_or_insert(error);
+        None
+    }
+
+    fn least(&self) -> Option<Seconds> {
+        self.kept.first().map(|own| Seconds(own.0))
+    }
+
+    /// The first so many; where there are none, why.
+    fn first(&self, number: usize) -> Result<Vec<T>, NoEstimate> {
+        match (self.kept.is_empty(), &self.refused) {
+            (true, Some(error)) => Err(error.clone()),
+            _ => Ok(self.kept.iter().take(number).map(|own| own.1.clone()).collect()),
+        }
     }
 
     fn take(&mut self, key: f64, own: T) {

@@ -270,10 +270,10 @@ impl<'k> Walk<'k> {
         };
         let (x, y) = (base(0), base(1));
         let begin = self.lines.len();
-        // Images do not share lines; coordinates beyond the edge are those of the edge.
-        let image = u32::from(access.tensor) << 28;
+        // Images do not share lines, and have fewer than 2^16 in a row; coordinates beyond the edge are those of the edge.
+        let image = u32::from(access.tensor) << 16;
         let (w, h) = (i64::from(self.block.width.max(1)), i64::from(self.block.height.max(1)));
-        let line = |&(dx, dy): &(i64, i64)| (((x + dx).max(0) / w) as u32 | image, ((y + dy).max(0) / h) as u32);
+        let line = |&(dx, dy): &(i64, i64)| ((((x + dx).max(0) / w) as u32 & 0xffff) | image, ((y + dy).max(0) / h) as u32);
         let lines = self.offsets[at].1.iter().map(line);
         self.lines.extend(lines);
         let own = &mut self.lines[begin..];

@@ -53,31 +53,22 @@ impl Value {
 
     /// One lane of it, or the value that all lanes have.
     pub fn lane(&self, lane: u8) -> Expr {
-        if self.width == 1 { self.expr.clone() } else { lane_of(&self.expr, lane) }
+        if self.width == 1 { self.expr.clone() } else { lane_of(&self.expr, self.width, lane) }
     }
 }
 
-/// One lane of a vector: of what it is made of, so that nothing is computed for lanes that nobody asks for.
-fn lane_of(vector: &Expr, lane: u8) -> Expr {
-    let of = |own: &Expr| Box::new(lane_of(own, lane));
+/// One lane of a vector of so many: of what it is made of, so that nothing is computed for lanes that nobody asks for.
+fn lane_of(vector: &Expr, width: u8, lane: u8) -> Expr {
+    let of = |own: &Expr| Box::new(lane_of(own, width, lane));
     match vector {
         Expr::Splat(a, _) => (**a).clone(),
-        // Parts of lanes that are collected one by one.
-        Expr::Concat(parts) if parts.get(usize::from(lane)).is_some() && parts.iter().all(is_scalar) => parts[usize::from(lane)].clone(),
+        // As many parts as lanes are one lane each.
+        Expr::Concat(parts) if parts.len() == usize::from(width) => parts[usize::from(lane)].clone(),
         Expr::Unary(op, a) => Expr::Unary(*op, of(a)),
         Expr::Binary(op, a, b) => Expr::Binary(*op, of(a), of(b)),
         Expr::Select(condition, a, b) => Expr::Select(of(condition), of(a), of(b)),
         Expr::Cast(to, a) => Expr::Cast(*to, of(a)),
         other => Expr::Slice { vector: Box::new(other.clone()), start: lane, width: 1 },
-    }
-}
-
-/// Whether an expression among the parts of a vector is known to be one lane: positions, and slices of one.
-fn is_scalar(expr: &Expr) -> bool {
-    match expr {
-        Expr::Const(_) | Expr::Slice { width: 1, .. } | Expr::Load { width: 1, .. } => true,
-        Expr::Binary(_, a, b) => is_scalar(a) && is_scalar(b),
-        _ => false,
     }
 }
 
